@@ -1,0 +1,46 @@
+//===- Passes.td - conversions between dialects -----------------*- tablegen -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_CONVERSION_PASSES_TD
+#define ATTNC_CONVERSION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertAttnToHalide : Pass<"convert-attn-to-halide", "::mlir::ModuleOp"> {
+  let summary = "Convert attn ops to halide pipelines and a host function";
+  let description = [{
+    Every op, fused or not, becomes a `halide.pipeline` with its schedule, named
+    `FUNCTION_OP_N`; equal pipelines are shared. The function becomes its own host
+    function on memrefs: arguments keep their attributes, results become further
+    arguments (with their attributes and `attn.result`), temporaries are
+    `memref.alloc`, and `halide.call` runs the pipelines in order. Reshapes,
+    split_heads and merge_heads become views where they can.
+
+    Takes functions of one block on attn ops, `tensor` reshapes and constants.
+    An op it can't convert is an error at that op.
+  }];
+  let options = [Option<"target", "target", "std::string", "\"host\"",
+      "Halide target that unfused ops are scheduled for">];
+  let dependentDialects = ["::mlir::halide::HalideDialect", "::mlir::memref::MemRefDialect",
+      "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::func::FuncDialect"];
+}
+
+def ConvertHalideToLLVM : Pass<"convert-halide-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Convert host functions to the LLVM dialect";
+  let description = [{
+    Takes host functions after `halide-plan-workspace`. A `halide.call` builds
+    Halide's buffers from the memref descriptors and returns the status when it is
+    not 0. Pipelines are left in place; what they call is declared. Beside each
+    host function `@f` come the packed entry points
+    `@f_host(ptr user_context, ptr descriptors, ptr workspace) -> i32` and
+    `@f_host_workspace(ptr descriptors) -> i64`, where `descriptors` points to one pointer
+    to a memref descriptor for each argument.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // ATTNC_CONVERSION_PASSES_TD

@@ -1,0 +1,27 @@
+//===- Attn.h - the attn dialect --------------------------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_DIALECT_ATTN_ATTN_H
+#define ATTNC_DIALECT_ATTN_ATTN_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "attnc/Dialect/Attn/AttnDialect.h.inc"
+#include "attnc/Dialect/Attn/AttnEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "attnc/Dialect/Attn/AttnAttrs.h.inc"
+#define GET_OP_CLASSES
+#include "attnc/Dialect/Attn/AttnOps.h.inc"
+
+#endif // ATTNC_DIALECT_ATTN_ATTN_H

@@ -1,0 +1,420 @@
+//===- AttnOps.td - the attn dialect ----------------------------*- tablegen -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attention graphs as people write them: score, mask, softmax, context, and what
+// stands around them. Constraints are labelled (C1), (C2)… in an op's
+// description; its verifier and `test/Dialect/Attn/invalid.mlir` use the labels.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_DIALECT_ATTN_ATTNOPS_TD
+#define ATTNC_DIALECT_ATTN_ATTNOPS_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Attn_Dialect : Dialect {
+  let name = "attn";
+  let cppNamespace = "::mlir::attn";
+  let summary = "Attention graphs on tensors";
+  let description = [{
+    Ops work on ranked tensors of f16, bf16, f32 or f64 with static or dynamic
+    sizes. Attention tensors have rank 4: query is `[batch, num_q_heads, q_len,
+    head_dim]`, key `[batch, num_kv_heads, kv_len, head_dim]`, value `[batch,
+    num_kv_heads, kv_len, value_dim]`, score and prob `[batch, num_q_heads,
+    q_len, kv_len]`. `num_q_heads` is a multiple of `num_kv_heads`; query head
+    `h` reads key and value head `h / (num_q_heads / num_kv_heads)`.
+
+    Attributes of function arguments and results:
+
+    - `attn.name = "query"`: the name under which a library, a header and
+      `attnc run` know it; a C identifier, unlike every other name of the function.
+    - `attn.dims = ["batch", 8, "q_len", 64]`: equal symbols are equal sizes,
+      checked when the kernel is called; an integer repeats a static size.
+    - `attn.weight = "layer.0.query.weight"`: bound to this tensor of a
+      safetensors file at compile time.
+
+    At the edges: a masked key contributes exactly zero, whatever its value
+    holds; a row without a visible key gives prob 0, context 0, lse -inf; NaN
+    among visible inputs gives NaN.
+  }];
+  let dependentDialects = ["arith::ArithDialect", "tensor::TensorDialect"];
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
+  let useDefaultAttributePrinterParser = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Types and attributes
+//===----------------------------------------------------------------------===//
+
+def Attn_Float : AnyTypeOf<[F16, BF16, F32, F64], "f16, bf16, f32 or f64">;
+def Attn_Tensor : RankedTensorOf<[F16, BF16, F32, F64]>;
+def Attn_Tensor4D : TensorRankOf<[F16, BF16, F32, F64], [4]>;
+
+def Attn_Layout : I32EnumAttr<"Layout", "order of the batch and length dimensions", [
+    I32EnumAttrCase<"batch_first", 0>, I32EnumAttrCase<"time_first", 1>]> {
+  let cppNamespace = "::mlir::attn";
+  let genSpecializedAttr = 0;
+}
+def Attn_LayoutAttr : EnumAttr<Attn_Dialect, Attn_Layout, "layout"> {
+  let assemblyFormat = "$value";
+}
+
+class Attn_Attr<string cppName, string attrMnemonic> : AttrDef<Attn_Dialect, cppName> {
+  let mnemonic = attrMnemonic;
+}
+
+def Attn_PrefillAttr : Attn_Attr<"Prefill", "prefill"> {
+  let summary = "Holds the schedule parameters of a fused prefill kernel on a CPU";
+  let description = [{
+    A tile of `row_tile` query rows walks over the visible keys in chunks of
+    `key_chunk`. Scores are computed in register tiles of `score_vectors`
+    vectors of rows × `score_keys` keys, the context in register tiles of
+    `context_rows` rows × `context_vectors` vectors of value dims.
+
+    ```mlir
+    #attn.prefill<row_tile = 48, key_chunk = 64, vector_width = 16, score_vectors = 3,
+                  score_keys = 8, context_rows = 6, context_vectors = 4>
+    ```
+  }];
+  let parameters = (ins "int64_t":$row_tile, "int64_t":$key_chunk,
+      "int64_t":$vector_width, "int64_t":$score_vectors, "int64_t":$score_keys,
+      "int64_t":$context_rows, "int64_t":$context_vectors);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+class Attn_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Attn_Dialect, mnemonic, traits>;
+
+/// Ops whose result sizes are functions of their operands' sizes.
+class Attn_ShapedOp<string mnemonic, list<Trait> traits = []>
+    : Attn_Op<mnemonic, !listconcat(traits,
+        [DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>])>;
+
+/// Ops with a region over (…, batch, head, q, k) that reads what is outside.
+class Attn_RegionOp<string mnemonic, list<Trait> traits = []>
+    : Attn_ShapedOp<mnemonic, !listconcat(traits, [Pure,
+        DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>])>;
+
+def Attn_ScoreOp : Attn_ShapedOp<"score", [Pure]> {
+  let summary = "Computes scaled query·keyᵀ";
+  let description = [{
+    The `attn.score` operation computes
+
+      score[b, h, i, j] = scale · Σ_d query[b, h, i, d] · key[b, h / group, j, d]
+
+    with group = num_q_heads / num_kv_heads. `scale` is 1 when left out.
+
+    - (C1) query, key and score have the same element type.
+    - (C2) batch and head_dim of query and key match.
+    - (C3) num_q_heads is a multiple of num_kv_heads.
+    - (C4) the score is `[batch, num_q_heads, q_len, kv_len]`.
+
+    ```mlir
+    %s = attn.score %q, %k scale(0.125) : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
+    ```
+  }];
+  let arguments = (ins Attn_Tensor4D:$query, Attn_Tensor4D:$key,
+      DefaultValuedAttr<F64Attr, "1.0">:$scale);
+  let results = (outs Attn_Tensor4D:$score);
+  let assemblyFormat = [{
+    $query `,` $key (`scale` `(` $scale^ `)`)? attr-dict
+    `:` type($query) `,` type($key) `->` type($score)
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_ModifyScoreOp : Attn_RegionOp<"modify_score", [AllTypesMatch<["score", "result"]>]> {
+  let summary = "Applies a region to every score";
+  let description = [{
+    The `attn.modify_score` operation replaces each score by what its region
+    yields for (score, batch, head, q, k). The region holds any `arith` and
+    `math` op on scalars and may read tensors from outside with
+    `tensor.extract`: a bias, ALiBi slopes, a softcap, document ids.
+
+    - (C1) the region takes the score's element type and four `index` values,
+      and yields the element type.
+
+    ```mlir
+    %c = attn.modify_score %s {
+    ^bb0(%score: f32, %batch: index, %head: index, %q: index, %k: index):
+      %b = tensor.extract %bias[%head, %q, %k] : tensor<8x?x?xf32>
+      %r = arith.addf %score, %b : f32
+      attn.yield %r : f32
+    } : tensor<?x8x?x?xf32>
+    ```
+  }];
+  let arguments = (ins Attn_Tensor4D:$score);
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs Attn_Tensor4D:$result);
+  let assemblyFormat = "$score $body attr-dict `:` type($score)";
+  let hasRegionVerifier = 1;
+  let hasCanonicalizer = 1;
+}
+
+def Attn_MaskOp : Attn_RegionOp<"mask", [AllTypesMatch<["score", "result"]>]> {
+  let summary = "Sets every score that takes no part to -inf";
+  let description = [{
+    The `attn.mask` operation keeps a score where its region yields true for
+    (batch, head, q, k) and replaces it by -inf elsewhere.
+
+    Common masks have a short form that expands into the region when it is
+    parsed; several of them stand for their conjunction:
+
+    | form | true where |
+    |---|---|
+    | `causal(top_left)` | k <= q |
+    | `causal(bottom_right)` | k <= q + kv_len - q_len |
+    | `window(L, R)` | -L <= k - q <= R |
+    | `window(L, R, bottom_right)` | -L <= k - (q + kv_len - q_len) <= R |
+    | `kv_lengths(%n : tensor<?xi32>)` | k < n[batch] |
+    | `prefix(%n : tensor<?xi32>)` | k <= q or k < n[batch] |
+    | `documents(%ids : tensor<?x?xi32>)` | ids[batch, q] == ids[batch, k] |
+    | `block(S)` | q / S == k / S |
+    | `tensor(%m : tensor<?x?x?x?xi1>)` | m[batch or 0, head or 0, q or 0, k or 0] (0 where m has size 1) |
+
+    - (C1) the region takes four `index` values and yields `i1`.
+
+    ```mlir
+    %m = attn.mask %s causal(top_left) kv_lengths(%n : tensor<?xi32>) : tensor<?x8x?x?xf32>
+    %w = attn.mask %s {
+    ^bb0(%batch: index, %head: index, %q: index, %k: index):
+      %c = arith.cmpi sle, %k, %q : index
+      attn.yield %c : i1
+    } : tensor<?x8x?x?xf32>
+    ```
+  }];
+  let arguments = (ins Attn_Tensor4D:$score);
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs Attn_Tensor4D:$result);
+  let assemblyFormat = "$score custom<MaskBody>($body, ref($score)) attr-dict `:` type($score)";
+  let hasRegionVerifier = 1;
+  let hasCanonicalizer = 1;
+}
+
+def Attn_SoftmaxOp : Attn_ShapedOp<"softmax", [Pure, AllTypesMatch<["score", "prob"]>]> {
+  let summary = "Normalises along one axis";
+  let description = [{
+    The `attn.softmax` operation computes, along `axis` (the last one when left
+    out; negative counts from the end),
+
+      prob = exp(score - max) / Σ exp(score - max)
+
+    Where every score of a row is -inf the prob is 0. Any rank.
+
+    - (C1) axis is within the rank.
+
+    ```mlir
+    %p = attn.softmax %s : tensor<?x8x?x?xf32>
+    %p1 = attn.softmax %x axis(1) : tensor<4x16xf32>
+    ```
+  }];
+  let arguments = (ins Attn_Tensor:$score, DefaultValuedAttr<I64Attr, "-1">:$axis);
+  let results = (outs Attn_Tensor:$prob);
+  let assemblyFormat = "$score (`axis` `(` $axis^ `)`)? attr-dict `:` type($score)";
+  let hasVerifier = 1;
+}
+
+def Attn_ModifyProbOp : Attn_RegionOp<"modify_prob", [AllTypesMatch<["prob", "result"]>]> {
+  let summary = "Applies a region to every prob";
+  let description = [{
+    The `attn.modify_prob` operation replaces each prob by what its region
+    yields for (prob, batch, head, q, k): dropout, a scale after the softmax.
+
+    - (C1) the region takes the prob's element type and four `index` values,
+      and yields the element type.
+
+    ```mlir
+    %d = attn.modify_prob %p {
+    ^bb0(%prob: f32, %batch: index, %head: index, %q: index, %k: index):
+      %half = arith.constant 0.5 : f32
+      %r = arith.mulf %prob, %half : f32
+      attn.yield %r : f32
+    } : tensor<?x8x?x?xf32>
+    ```
+  }];
+  let arguments = (ins Attn_Tensor4D:$prob);
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs Attn_Tensor4D:$result);
+  let assemblyFormat = "$prob $body attr-dict `:` type($prob)";
+  let hasRegionVerifier = 1;
+  let hasCanonicalizer = 1;
+}
+
+def Attn_ContextOp : Attn_ShapedOp<"context", [Pure]> {
+  let summary = "Computes prob·value";
+  let description = [{
+    The `attn.context` operation computes
+
+      context[b, h, i, d] = Σ_j prob[b, h, i, j] · value[b, h / group, j, d]
+
+    A prob of exactly zero contributes exactly zero, whatever the value holds.
+
+    - (C1) prob, value and context have the same element type.
+    - (C2) batch and kv_len of prob and value match.
+    - (C3) num_q_heads is a multiple of num_kv_heads.
+    - (C4) the context is `[batch, num_q_heads, q_len, value_dim]`.
+
+    ```mlir
+    %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+    ```
+  }];
+  let arguments = (ins Attn_Tensor4D:$prob, Attn_Tensor4D:$value);
+  let results = (outs Attn_Tensor4D:$result);
+  let assemblyFormat = [{
+    $prob `,` $value attr-dict `:` type($prob) `,` type($value) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_AttentionOp : Attn_RegionOp<"attention"> {
+  let summary = "Computes score, mask, softmax and context in one pass";
+  let description = [{
+    The `attn.attention` operation is the fused form:
+
+      score   = scale · query·keyᵀ              as in `attn.score`
+      score   = score_mod(score, b, h, i, j)    as in `attn.modify_score`
+      score   = -inf where not mask(b, h, i, j) as in `attn.mask`
+      prob    = softmax(score)                  as in `attn.softmax`
+      prob    = prob_mod(prob, b, h, i, j)      as in `attn.modify_prob`
+      context = prob·value                      as in `attn.context`
+      lse     = log Σ_j exp(score[b, h, i, j])  -inf for a row with no visible key
+
+    Each region may be left out. `lse` is a second, optional result. `schedule`
+    is set by `attn-select-schedule`.
+
+    - (C1) query, key, value and context have the same element type.
+    - (C2) batch of query, key and value, head_dim of query and key, and
+      num_kv_heads and kv_len of key and value match.
+    - (C3) num_q_heads is a multiple of num_kv_heads.
+    - (C4) the context is `[batch, num_q_heads, q_len, value_dim]`, the lse
+      `[batch, num_q_heads, q_len]`.
+    - (C5) each region takes and yields what its own op's region does.
+
+    ```mlir
+    %c = attn.attention %q, %k, %v scale(0.125) mask {
+    ^bb0(%batch: index, %head: index, %qi: index, %ki: index):
+      %m = arith.cmpi sle, %ki, %qi : index
+      attn.yield %m : i1
+    } : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+    ```
+  }];
+  let arguments = (ins Attn_Tensor4D:$query, Attn_Tensor4D:$key, Attn_Tensor4D:$value,
+      DefaultValuedAttr<F64Attr, "1.0">:$scale, OptionalAttr<Attn_PrefillAttr>:$schedule);
+  let regions = (region MaxSizedRegion<1>:$score_mod, MaxSizedRegion<1>:$mask,
+      MaxSizedRegion<1>:$prob_mod);
+  let results = (outs Attn_Tensor4D:$result,
+      Optional<TensorRankOf<[F16, BF16, F32, F64], [3]>>:$lse);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value (`scale` `(` $scale^ `)`)?
+    (`score_mod` $score_mod^)? (`mask` $mask^)? (`prob_mod` $prob_mod^)?
+    (`schedule` `(` $schedule^ `)`)? attr-dict
+    `:` type($query) `,` type($key) `,` type($value) `->` type($result) (`,` type($lse)^)?
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Attn_LinearOp : Attn_ShapedOp<"linear", [Pure]> {
+  let summary = "Computes x·weightᵀ + bias";
+  let description = [{
+    The `attn.linear` operation computes, over the last dimension of `input`,
+
+      result[…, n] = Σ_k input[…, k] · weight[n, k] + bias[n]
+
+    `weight` is `[out_features, in_features]`; the bias may be left out.
+
+    - (C1) input, weight, bias and result have the same element type.
+    - (C2) weight has rank 2 and its in_features match input's last dimension.
+    - (C3) bias has rank 1 and out_features elements.
+    - (C4) the result is input's shape with out_features last.
+
+    ```mlir
+    %y = attn.linear %x, %w, %b : tensor<?x?x384xf32>, tensor<1152x384xf32>, tensor<1152xf32> -> tensor<?x?x1152xf32>
+    %z = attn.linear %x, %w : tensor<?x?x384xf32>, tensor<1152x384xf32> -> tensor<?x?x1152xf32>
+    ```
+  }];
+  let arguments = (ins Attn_Tensor:$input, Attn_Tensor:$weight, Optional<Attn_Tensor>:$bias);
+  let results = (outs Attn_Tensor:$result);
+  let assemblyFormat = [{
+    $input `,` $weight (`,` $bias^)? attr-dict
+    `:` type($input) `,` type($weight) (`,` type($bias)^)? `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_SplitHeadsOp : Attn_ShapedOp<"split_heads", [Pure]> {
+  let summary = "Views a projected tensor as heads";
+  let description = [{
+    The `attn.split_heads` operation turns `[batch, len, num_heads · head_dim]`
+    (`batch_first`, the default) or `[len, batch, num_heads · head_dim]`
+    (`time_first`) into `[batch, num_heads, len, head_dim]`.
+
+    - (C1) input and result have the same element type.
+    - (C2) num_heads is positive and divides the input's width.
+    - (C3) the result is `[batch, num_heads, len, width / num_heads]`.
+
+    ```mlir
+    %h = attn.split_heads %x num_heads(12) : tensor<?x?x384xf32> -> tensor<?x12x?x32xf32>
+    ```
+  }];
+  let arguments = (ins TensorRankOf<[F16, BF16, F32, F64], [3]>:$input, I64Attr:$num_heads,
+      DefaultValuedAttr<Attn_LayoutAttr, "Layout::batch_first">:$layout);
+  let results = (outs Attn_Tensor4D:$result);
+  let assemblyFormat = [{
+    $input `num_heads` `(` $num_heads `)` (`layout` `(` $layout^ `)`)? attr-dict
+    `:` type($input) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Attn_MergeHeadsOp : Attn_ShapedOp<"merge_heads", [Pure]> {
+  let summary = "Puts heads side by side";
+  let description = [{
+    The `attn.merge_heads` operation is the inverse of `attn.split_heads`:
+    `[batch, num_heads, len, head_dim]` becomes `[batch, len, num_heads ·
+    head_dim]` (`batch_first`, the default) or `[len, batch, num_heads ·
+    head_dim]` (`time_first`).
+
+    - (C1) input and result have the same element type.
+    - (C2) the result has the sizes named above.
+
+    ```mlir
+    %x = attn.merge_heads %h : tensor<?x12x?x32xf32> -> tensor<?x?x384xf32>
+    ```
+  }];
+  let arguments = (ins Attn_Tensor4D:$input,
+      DefaultValuedAttr<Attn_LayoutAttr, "Layout::batch_first">:$layout);
+  let results = (outs TensorRankOf<[F16, BF16, F32, F64], [3]>:$result);
+  let assemblyFormat = [{
+    $input (`layout` `(` $layout^ `)`)? attr-dict `:` type($input) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Attn_YieldOp : Attn_Op<"yield", [Pure, Terminator, ReturnLike,
+    ParentOneOf<["ModifyScoreOp", "MaskOp", "ModifyProbOp", "AttentionOp"]>]> {
+  let summary = "Yields the value of a region";
+  let description = [{
+    The `attn.yield` operation ends a region and gives its value.
+  }];
+  let arguments = (ins AnyType:$value);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+#endif // ATTNC_DIALECT_ATTN_ATTNOPS_TD

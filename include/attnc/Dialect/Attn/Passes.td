@@ -1,0 +1,47 @@
+//===- Passes.td - passes on the attn dialect -------------------*- tablegen -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_DIALECT_ATTN_PASSES_TD
+#define ATTNC_DIALECT_ATTN_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def AttnFuseAttention : Pass<"attn-fuse-attention", "::mlir::func::FuncOp"> {
+  let summary = "Fuse score, mask, softmax and context into attn.attention";
+  let description = [{
+    Recognises score → (modify_score | mask)* → softmax → (modify_prob)* →
+    context in any spelling and replaces it by one `attn.attention`:
+
+    - scales before or after, on query, key or both, on the score or on the prob;
+    - masks as `attn.mask`, as a -inf bias or as a select of -inf.
+
+    Takes any graph; leaves alone what has no fused form: an intermediate with
+    another use, a softmax along another axis, a prob region that is not linear
+    in the prob. Each softmax that stays gets a remark that says why
+    (`--remarks`), and fused ones are counted.
+  }];
+  let options = [Option<"remarks", "remarks", "bool", "false",
+      "emit a remark at each softmax: fused, or why not">];
+  let statistics = [Statistic<"numFused", "fused", "attention cores fused">];
+  let dependentDialects = ["::mlir::attn::AttnDialect"];
+}
+
+def AttnSelectSchedule : Pass<"attn-select-schedule", "::mlir::func::FuncOp"> {
+  let summary = "Choose the schedule of each attn.attention from shape and target";
+  let description = [{
+    Sets `schedule` on every `attn.attention` that has none. The register tiles
+    follow from the target's vector width and number of vector registers, the
+    row tile from q_len where it is static. Ops with a schedule are left alone, so
+    that a person may set it by hand. Runs on fused graphs; what comes out is
+    input to `convert-attn-to-halide`.
+  }];
+  let options = [Option<"target", "target", "std::string", "\"host\"",
+      "Halide target the kernels are meant for">];
+  let dependentDialects = ["::mlir::attn::AttnDialect"];
+}
+
+#endif // ATTNC_DIALECT_ATTN_PASSES_TD

@@ -1,0 +1,492 @@
+//===- HalideOps.td - the halide dialect ------------------------*- tablegen -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Halide's algorithms and schedules as IR, one to one and in Halide's words.
+// The dialect knows nothing of attention and does not link libHalide.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_DIALECT_HALIDE_HALIDEOPS_TD
+#define ATTNC_DIALECT_HALIDE_HALIDEOPS_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Halide_Dialect : Dialect {
+  let name = "halide";
+  let cppNamespace = "::mlir::halide";
+  let summary = "Halide's algorithms and schedules";
+  let description = [{
+    A `halide.pipeline` holds an algorithm (inputs, funcs, updates, outputs) and
+    its schedule (directives on loop handles). Dimensions are listed innermost
+    first, as in Halide. Bodies are `arith` and `math` on scalars; coordinates
+    are `i32`. Loop handles are SSA values: a loop that was split or fused is
+    gone, and using it is an error.
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Types and attributes
+//===----------------------------------------------------------------------===//
+
+class Halide_Type<string cppName, string typeMnemonic> : TypeDef<Halide_Dialect, cppName> {
+  let mnemonic = typeMnemonic;
+}
+def Halide_Func : Halide_Type<"Func", "func"> {
+  let summary = "a Halide func or input: element type and number of dimensions";
+  let parameters = (ins "::mlir::Type":$elementType, "int64_t":$rank);
+  let assemblyFormat = "`<` $elementType `,` $rank `>`";
+}
+def Halide_Loop : Halide_Type<"Loop", "loop"> {
+  let summary = "a loop of one stage of one func, as the schedule sees it";
+}
+
+class Halide_Enum<string enumName, string text, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<enumName, text, cases> {
+  let cppNamespace = "::mlir::halide";
+  let genSpecializedAttr = 0;
+}
+def Halide_TailStrategy : Halide_Enum<"TailStrategy", "what a split does with a tail", [
+    I32EnumAttrCase<"automatic", 0, "auto">, I32EnumAttrCase<"round_up", 1>,
+    I32EnumAttrCase<"guard_with_if", 2>, I32EnumAttrCase<"predicate", 3>,
+    I32EnumAttrCase<"shift_inwards", 4>]>;
+def Halide_TailStrategyAttr : EnumAttr<Halide_Dialect, Halide_TailStrategy, "tail"> {
+  let assemblyFormat = "$value";
+}
+def Halide_MemoryType : Halide_Enum<"MemoryType", "where a func is stored", [
+    I32EnumAttrCase<"automatic", 0, "auto">, I32EnumAttrCase<"heap", 1>,
+    I32EnumAttrCase<"stack", 2>, I32EnumAttrCase<"register_", 3, "register">,
+    I32EnumAttrCase<"gpu_shared", 4>, I32EnumAttrCase<"gpu_texture", 5>]>;
+def Halide_MemoryTypeAttr : EnumAttr<Halide_Dialect, Halide_MemoryType, "memory"> {
+  let assemblyFormat = "$value";
+}
+
+class Halide_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Halide_Dialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Algorithm
+//===----------------------------------------------------------------------===//
+
+def Halide_PipelineOp : Halide_Op<"pipeline", [Symbol, IsolatedFromAbove,
+    NoTerminator, SingleBlock]> {
+  let summary = "Holds one Halide function: an algorithm and its schedule";
+  let description = [{
+    The `halide.pipeline` operation compiles to one function whose arguments are
+    the buffers of its `halide.input` ops, in order, then those of its
+    `halide.output` ops.
+
+    - (C1) it has at least one output.
+    - (C2) names of inputs and funcs are unique.
+    - (C3) a loop that was split or fused is not used again.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
+}
+
+class Halide_AlgorithmOp<string mnemonic, list<Trait> traits = []>
+    : Halide_Op<mnemonic, !listconcat(traits, [HasParent<"PipelineOp">])>;
+
+def Halide_InputOp : Halide_AlgorithmOp<"input"> {
+  let summary = "Declares an input buffer";
+  let description = [{
+    The `halide.input` operation declares a buffer with the extent of each
+    dimension, `?` where it is known only when called. The innermost dimension
+    has stride 1, the others any; minima are 0.
+
+    - (C1) as many extents as dimensions.
+
+    ```mlir
+    %q = halide.input "query" [64, ?, 8, ?] : !halide.func<f32, 4>
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, DenseI64ArrayAttr:$extents);
+  let results = (outs Halide_Func:$func);
+  let assemblyFormat = "$name custom<Extents>($extents) attr-dict `:` type($func)";
+  let hasVerifier = 1;
+}
+
+def Halide_ExtentOp : Halide_AlgorithmOp<"extent", [Pure]> {
+  let summary = "Reads the extent of an input's dimension";
+  let description = [{
+    - (C1) the operand is a `halide.input`.
+    - (C2) the dimension is within its rank.
+
+    ```mlir
+    %n = halide.extent %q, 1 : !halide.func<f32, 4>
+    ```
+  }];
+  let arguments = (ins Halide_Func:$func, I64Attr:$dim);
+  let results = (outs I32:$extent);
+  let assemblyFormat = "$func `,` $dim attr-dict `:` type($func)";
+  let hasVerifier = 1;
+}
+
+class Halide_BodyOp<string mnemonic, list<Trait> traits = []>
+    : Halide_AlgorithmOp<mnemonic, !listconcat(traits, [SingleBlock,
+        DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>])>;
+
+def Halide_FuncOp : Halide_BodyOp<"func", [SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "Defines a func by a pure definition";
+  let description = [{
+    The `halide.func` operation gives a value for every coordinate. Its
+    variables are named as written; the names live on in Halide.
+
+    - (C1) the body takes one i32 a dimension and yields the element type
+      without coordinates.
+
+    ```mlir
+    %f = halide.func "blur" [%x, %y] : f32 {
+      %v = halide.at %in[%x, %y] : !halide.func<f32, 2>
+      halide.yield %v : f32
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, StrArrayAttr:$vars);
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs Halide_Func:$func);
+  let hasCustomAssemblyFormat = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Halide_UpdateOp : Halide_BodyOp<"update", [AttrSizedOperandSegments,
+    SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "Redefines a func over a reduction domain";
+  let description = [{
+    The `halide.update` operation is Halide's update definition. Its body takes
+    the pure variables used, then one variable for each dimension of the
+    reduction domain (its minima and extents are scalars of the pipeline). It yields the
+    value, with `at` the coordinates written to (left out, they are the pure
+    variables, which then are one a dimension) and with `where` the condition
+    under which the point of the domain takes part.
+
+    - (C1) as many minima and extents as reduction variables.
+    - (C2) the body yields the func's element type and one coordinate a
+      dimension; a pure variable stands in its own place.
+
+    ```mlir
+    halide.update %sum[%x] over [%r = %c0 to %n] : !halide.func<f32, 1> {
+      %old = halide.at %sum[%x] : !halide.func<f32, 1>
+      %v = halide.at %in[%r, %x] : !halide.func<f32, 2>
+      %new = arith.addf %old, %v : f32
+      halide.yield %new : f32
+    }
+    ```
+  }];
+  let arguments = (ins Halide_Func:$func, Variadic<I32>:$mins, Variadic<I32>:$extents,
+      StrArrayAttr:$vars, StrArrayAttr:$rvars);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Halide_YieldOp : Halide_Op<"yield", [Pure, Terminator, AttrSizedOperandSegments,
+    ParentOneOf<["FuncOp", "UpdateOp"]>]> {
+  let summary = "Yields the value of a definition";
+  let description = [{
+    The `halide.yield` operation ends the body of a func or update: the value,
+    in an update also the coordinates it is stored `at` and the condition `where`.
+
+    ```mlir
+    halide.yield %v at [%r, %y] where %c : f32
+    ```
+  }];
+  let arguments = (ins AnyType:$value, Variadic<I32>:$coords, Optional<I1>:$where);
+  let assemblyFormat = [{
+    $value (`at` `[` $coords^ `]`)? (`where` $where^)? attr-dict `:` type($value)
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$value), [{
+    build($_builder, $_state, value, ::mlir::ValueRange(), ::mlir::Value());
+  }]>];
+}
+
+def Halide_ExternOp : Halide_AlgorithmOp<"extern"> {
+  let summary = "Defines a func by a C function";
+  let description = [{
+    The `halide.extern` operation is Halide's define_extern: the stage is
+    computed by the C function `symbol`, which takes the buffers of `args`.
+
+    ```mlir
+    %e = halide.extern "tile" @amx_tile(%a, %b) [%x, %y] : (!halide.func<bf16, 2>, !halide.func<bf16, 2>) -> f32
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, FlatSymbolRefAttr:$symbol, Variadic<Halide_Func>:$args,
+      StrArrayAttr:$vars);
+  let results = (outs Halide_Func:$func);
+  let assemblyFormat = [{
+    $name $symbol `(` $args `)` $vars attr-dict `:` functional-type($args, $func)
+  }];
+  let hasVerifier = 1;
+}
+
+def Halide_OutputOp : Halide_AlgorithmOp<"output"> {
+  let summary = "Makes a func an output of the pipeline";
+  let description = [{
+    The `halide.output` operation names a func as an output with the extent of
+    each dimension, `?` where it is known only when called; the layout is as for
+    `halide.input`. The func keeps its compute_root level.
+
+    - (C1) as many extents as dimensions.
+    - (C2) the operand is a func, not an input.
+
+    ```mlir
+    halide.output %f [64, ?, 8, ?] : !halide.func<f32, 4>
+    ```
+  }];
+  let arguments = (ins Halide_Func:$func, DenseI64ArrayAttr:$extents);
+  let assemblyFormat = "$func custom<Extents>($extents) attr-dict `:` type($func)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Expressions Halide has and arith and math lack
+//===----------------------------------------------------------------------===//
+
+def Halide_AtOp : Halide_Op<"at", [Pure]> {
+  let summary = "Reads a func or input at coordinates";
+  let description = [{
+    - (C1) one coordinate a dimension; the result is the element type.
+
+    ```mlir
+    %v = halide.at %in[%x, %y] : !halide.func<f32, 2>
+    ```
+  }];
+  let arguments = (ins Halide_Func:$func, Variadic<I32>:$coords);
+  let results = (outs AnyType:$value);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Halide_StrictFloatOp : Halide_Op<"strict_float", [Pure, SameOperandsAndResultType]> {
+  let summary = "Keeps the float ops of an expression as written";
+  let description = [{
+    The `halide.strict_float` operation is Halide's strict_float: nothing below it is
+    reordered, contracted or assumed free of NaN.
+  }];
+  let arguments = (ins AnyFloat:$value);
+  let results = (outs AnyFloat:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+def Halide_PromiseClampedOp : Halide_Op<"unsafe_promise_clamped", [Pure]> {
+  let summary = "Promises that a coordinate lies within bounds";
+  let description = [{
+    The `halide.unsafe_promise_clamped` operation is Halide's: bounds inference
+    takes `value` to be within [min, max]; nothing checks it.
+  }];
+  let arguments = (ins I32:$value, I32:$min, I32:$max);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$value `,` $min `,` $max attr-dict";
+}
+
+def Halide_LikelyOp : Halide_Op<"likely", [Pure, SameOperandsAndResultType]> {
+  let summary = "Marks a condition as the common case";
+  let description = [{
+    The `halide.likely` operation is Halide's likely: loops are partitioned so
+    that the steady state has it true.
+  }];
+  let arguments = (ins AnyType:$value);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+//===----------------------------------------------------------------------===//
+// Schedule
+//===----------------------------------------------------------------------===//
+
+class Halide_Directive<string mnemonic, list<Trait> traits = []>
+    : Halide_Op<mnemonic, !listconcat(traits, [HasParent<"PipelineOp">])>;
+
+def Halide_LoopsOp : Halide_Directive<"loops"> {
+  let summary = "Gives handles on the loops of a stage, innermost first";
+  let description = [{
+    The `halide.loops` operation gives the loops of a func's pure definition or,
+    with `update N`, of its N-th update (counted from 0): one handle for each
+    variable of that definition's body, in the body's order.
+
+    - (C1) the stage exists and has that many variables.
+
+    ```mlir
+    %x, %y = halide.loops %f : !halide.func<f32, 2>
+    %x1, %r = halide.loops %f update 0 : !halide.func<f32, 2>
+    ```
+  }];
+  let arguments = (ins Halide_Func:$func, OptionalAttr<I64Attr>:$update);
+  let results = (outs Variadic<Halide_Loop>:$loops);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Halide_SplitOp : Halide_Directive<"split"> {
+  let summary = "Splits a loop into an outer and an inner one of `factor` steps";
+  let description = [{
+    ```mlir
+    %xo, %xi = halide.split %x by 32 tail guard_with_if
+    ```
+
+    - (C1) the factor is positive.
+  }];
+  let arguments = (ins Halide_Loop:$loop, I64Attr:$factor,
+      DefaultValuedAttr<Halide_TailStrategyAttr, "TailStrategy::automatic">:$tail);
+  let results = (outs Halide_Loop:$outer, Halide_Loop:$inner);
+  let assemblyFormat = "$loop `by` $factor (`tail` $tail^)? attr-dict";
+  let hasVerifier = 1;
+}
+def Halide_FuseOp : Halide_Directive<"fuse"> {
+  let summary = "Fuses an inner and an outer loop into one";
+  let description = [{
+    - (C1) both loops are of one stage.
+  }];
+  let arguments = (ins Halide_Loop:$inner, Halide_Loop:$outer);
+  let results = (outs Halide_Loop:$fused);
+  let assemblyFormat = "$inner `,` $outer attr-dict";
+  let hasVerifier = 1;
+}
+def Halide_ReorderOp : Halide_Directive<"reorder"> {
+  let summary = "Orders loops of one stage, innermost first";
+  let description = [{
+    - (C1) all loops are of one stage, none twice.
+  }];
+  let arguments = (ins Variadic<Halide_Loop>:$loops);
+  let assemblyFormat = "$loops attr-dict";
+  let hasVerifier = 1;
+}
+class Halide_LoopDirective<string mnemonic, string text> : Halide_Directive<mnemonic> {
+  let summary = text;
+  let arguments = (ins Halide_Loop:$loop);
+  let assemblyFormat = "$loop attr-dict";
+}
+def Halide_VectorizeOp : Halide_LoopDirective<"vectorize", "Turns a loop into vector code">;
+def Halide_UnrollOp : Halide_LoopDirective<"unroll", "Unrolls a loop in full">;
+def Halide_ParallelOp : Halide_LoopDirective<"parallel", "Runs a loop's iterations in parallel">;
+def Halide_GpuBlockOp : Halide_LoopDirective<"gpu_block", "Maps a loop to GPU blocks">;
+def Halide_GpuThreadOp : Halide_LoopDirective<"gpu_thread", "Maps a loop to GPU threads">;
+
+class Halide_FuncDirective<string mnemonic, string text> : Halide_Directive<mnemonic> {
+  let summary = text;
+  let arguments = (ins Halide_Func:$func);
+  let assemblyFormat = "$func attr-dict `:` type($func)";
+  let hasVerifier = 1;
+}
+def Halide_ComputeRootOp : Halide_FuncDirective<"compute_root", "Computes all of a func first">;
+def Halide_StoreRootOp : Halide_FuncDirective<"store_root", "Stores a func outside all loops">;
+
+class Halide_AtDirective<string mnemonic, string text> : Halide_Directive<mnemonic> {
+  let summary = text;
+  let description = [{
+    - (C1) the operand is a func, not an input.
+    - (C2) the loop is not one of the func's own.
+  }];
+  let arguments = (ins Halide_Func:$func, Halide_Loop:$loop);
+  let assemblyFormat = "$func `,` $loop attr-dict `:` type($func)";
+  let hasVerifier = 1;
+}
+def Halide_ComputeAtOp : Halide_AtDirective<"compute_at", "Computes a func inside a loop of its consumer">;
+def Halide_StoreAtOp : Halide_AtDirective<"store_at", "Stores a func inside a loop of its consumer">;
+
+def Halide_ComputeWithOp : Halide_Directive<"compute_with"> {
+  let summary = "Runs a stage inside the loops of another";
+  let arguments = (ins Halide_Func:$func, OptionalAttr<I64Attr>:$update, Halide_Loop:$loop);
+  let assemblyFormat = "$func (`update` $update^)? `,` $loop attr-dict `:` type($func)";
+}
+def Halide_StoreInOp : Halide_Directive<"store_in"> {
+  let summary = "Chooses the memory a func is stored in";
+  let arguments = (ins Halide_Func:$func, Halide_MemoryTypeAttr:$memory);
+  let assemblyFormat = "$func `,` $memory attr-dict `:` type($func)";
+}
+
+class Halide_DimDirective<string mnemonic, string text, string word> : Halide_Directive<mnemonic> {
+  let summary = text;
+  let description = [{
+    - (C1) the dimension is within the func's rank; the size is positive.
+  }];
+  let arguments = (ins Halide_Func:$func, I64Attr:$dim, I64Attr:$size);
+  let assemblyFormat = "$func `,` $dim `" # word # "` $size attr-dict `:` type($func)";
+  let hasVerifier = 1;
+}
+def Halide_BoundExtentOp : Halide_DimDirective<"bound_extent", "States how much of a dimension is computed", "extent">;
+def Halide_BoundStorageOp : Halide_DimDirective<"bound_storage", "States how much of a dimension is stored at once", "extent">;
+def Halide_AlignBoundsOp : Halide_DimDirective<"align_bounds", "Rounds what is computed of a dimension to multiples", "to">;
+def Halide_AlignStorageOp : Halide_DimDirective<"align_storage", "Rounds a dimension's storage to multiples", "to">;
+
+def Halide_ReorderStorageOp : Halide_Directive<"reorder_storage"> {
+  let summary = "Orders the dimensions in memory, innermost first";
+  let description = [{
+    - (C1) the order is a permutation of the func's dimensions.
+  }];
+  let arguments = (ins Halide_Func:$func, DenseI64ArrayAttr:$order);
+  let assemblyFormat = "$func $order attr-dict `:` type($func)";
+  let hasVerifier = 1;
+}
+
+class Halide_StageDirective<string mnemonic, string text> : Halide_Directive<mnemonic> {
+  let summary = text;
+  let arguments = (ins Halide_Func:$func, OptionalAttr<I64Attr>:$update);
+  let assemblyFormat = "$func (`update` $update^)? attr-dict `:` type($func)";
+}
+def Halide_AtomicOp : Halide_StageDirective<"atomic", "Lets reduction loops run in parallel or in vectors">;
+def Halide_AllowRaceConditionsOp : Halide_StageDirective<"allow_race_conditions",
+    "Lets loops that write one place run in any order, on the author's word">;
+
+def Halide_RfactorOp : Halide_Directive<"rfactor"> {
+  let summary = "Splits an associative reduction into an intermediate func and a merge";
+  let description = [{
+    The loop becomes a pure dimension of the intermediate func, the result.
+  }];
+  let arguments = (ins Halide_Loop:$loop);
+  let results = (outs Halide_Func:$intermediate);
+  let assemblyFormat = "$loop attr-dict `:` type($intermediate)";
+}
+def Halide_SpecializeOp : Halide_Directive<"specialize"> {
+  let summary = "Compiles a stage a second time for when a condition holds";
+  let description = [{
+    Gives handles on the special version's loops; directives on them leave the
+    general version alone.
+  }];
+  let arguments = (ins Halide_Func:$func, OptionalAttr<I64Attr>:$update, I1:$condition);
+  let results = (outs Variadic<Halide_Loop>:$loops);
+  let assemblyFormat = "$func (`update` $update^)? `when` $condition attr-dict `:` type($func) `->` type($loops)";
+}
+def Halide_PrefetchOp : Halide_Directive<"prefetch"> {
+  let summary = "Prefetches what a later iteration of a loop reads";
+  let arguments = (ins Halide_Func:$func, Halide_Loop:$loop, I64Attr:$offset);
+  let assemblyFormat = "$func `,` $loop `offset` $offset attr-dict `:` type($func)";
+}
+
+//===----------------------------------------------------------------------===//
+// Host side
+//===----------------------------------------------------------------------===//
+
+def Halide_CallOp : Halide_Op<"call", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Calls a pipeline on buffers";
+  let description = [{
+    The `halide.call` operation runs a pipeline: operands are the buffers of its
+    inputs, in order, then of its outputs. The host function that holds it returns at once
+    with the pipeline's status when that is not 0. A memref's last dimension is the
+    func's first; its stride is 1.
+
+    - (C1) the callee is a pipeline.
+    - (C2) one memref for each input and output, of the same element type,
+      rank and static extents.
+
+    ```mlir
+    halide.call @score(%q, %k, %s) : memref<?x8x?x64xf32>, memref<?x8x?x64xf32>, memref<?x8x?x?xf32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<AnyMemRef>:$buffers);
+  let assemblyFormat = "$callee `(` $buffers `)` attr-dict `:` type($buffers)";
+}
+
+#endif // ATTNC_DIALECT_HALIDE_HALIDEOPS_TD

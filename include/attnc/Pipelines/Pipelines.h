@@ -1,0 +1,41 @@
+//===- Pipelines.h - the compiler's pass pipelines
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_PIPELINES_PIPELINES_H
+#define ATTNC_PIPELINES_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+
+namespace mlir {
+class DialectRegistry;
+
+namespace attn {
+
+struct AttnPipelineOptions : PassPipelineOptions<AttnPipelineOptions> {
+  Option<std::string> target{*this, "target", llvm::cl::desc("Halide target to schedule for"),
+                             llvm::cl::init("host")};
+  Option<bool> remarks{*this, "remarks", llvm::cl::desc("say at each softmax whether it fused"),
+                       llvm::cl::init(false)};
+};
+
+/// From an attn graph to scheduled halide pipelines and a host function.
+void buildAttnPipeline(OpPassManager &pm, const AttnPipelineOptions &options);
+
+/// From host functions to the LLVM dialect.
+void buildHostPipeline(OpPassManager &pm);
+
+/// Every dialect a spec may use at any stage.
+void registerAllDialects(DialectRegistry &registry);
+
+/// Our passes and pipelines, and the upstream ones that help to inspect.
+void registerAllPasses();
+
+} // namespace attn
+} // namespace mlir
+
+#endif // ATTNC_PIPELINES_PIPELINES_H

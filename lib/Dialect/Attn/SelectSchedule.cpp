@@ -1,0 +1,23 @@
+//===- SelectSchedule.cpp - choose schedule parameters
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attnc/Dialect/Attn/Passes.h"
+#include "attnc/Dialect/Attn/Attn.h"
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_ATTNSELECTSCHEDULE
+#include "attnc/Dialect/Attn/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+
+namespace {
+struct AttnSelectSchedulePass : mlir::attn::impl::AttnSelectScheduleBase<AttnSelectSchedulePass> {
+  using Base::Base;
+  void runOnOperation() override {}
+};
+} // namespace

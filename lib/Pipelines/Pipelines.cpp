@@ -1,0 +1,59 @@
+//===- Pipelines.cpp - the compiler's pass pipelines
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attnc/Pipelines/Pipelines.h"
+
+#include "attnc/Conversion/Passes.h"
+#include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/Passes.h"
+#include "attnc/Dialect/Halide/Halide.h"
+#include "attnc/Dialect/Halide/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+void attn::buildAttnPipeline(OpPassManager &pm, const AttnPipelineOptions &options) {
+  pm.addPass(createCanonicalizerPass());
+  AttnFuseAttentionOptions fuse;
+  fuse.remarks = options.remarks;
+  pm.addNestedPass<func::FuncOp>(createAttnFuseAttention(fuse));
+  AttnSelectScheduleOptions schedule;
+  schedule.target = options.target;
+  pm.addNestedPass<func::FuncOp>(createAttnSelectSchedule(schedule));
+  ConvertAttnToHalideOptions convert;
+  convert.target = options.target;
+  pm.addPass(createConvertAttnToHalide(convert));
+}
+
+void attn::buildHostPipeline(OpPassManager &pm) {
+  pm.addPass(halide::createHalidePlanWorkspace());
+  pm.addPass(createConvertHalideToLLVM());
+}
+
+void attn::registerAllDialects(DialectRegistry &registry) {
+  registry.insert<AttnDialect, halide::HalideDialect, arith::ArithDialect, func::FuncDialect,
+                  LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
+                  tensor::TensorDialect>();
+}
+
+void attn::registerAllPasses() {
+  registerAttnPasses();
+  halide::registerHalidePasses();
+  registerAttncConversionPasses();
+  registerTransformsPasses();
+  PassPipelineRegistration<AttnPipelineOptions>(
+      "attn-pipeline", "From an attn graph to scheduled halide pipelines and a host function",
+      buildAttnPipeline);
+}
