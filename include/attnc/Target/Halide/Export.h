@@ -1,0 +1,43 @@
+//===- Export.h - halide pipelines into libHalide ---------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// No Halide type and no exception crosses this header.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_TARGET_HALIDE_EXPORT_H
+#define ATTNC_TARGET_HALIDE_EXPORT_H
+
+#include "attnc/Dialect/Halide/Halide.h"
+
+#include <map>
+#include <string>
+
+namespace mlir::halide {
+
+/// Halide's names of what a pipeline can be compiled to.
+enum class Artefact { object, assembly, llvm_assembly, stmt, stmt_html, device_code };
+
+struct ExportOptions {
+  /// A Halide target; `host` is this machine. The features user_context,
+  /// no_runtime and no_bounds_query are added.
+  std::string target = "host";
+};
+
+/// Compiles `pipeline` to each file of `files`. The function's C symbol is the
+/// pipeline's name, its arguments a user context, then one halide_buffer_t for each
+/// input and output. What Halide refuses is a diagnostic at the op that caused it.
+LogicalResult exportPipeline(PipelineOp pipeline, const ExportOptions &options,
+                             const std::map<Artefact, std::string> &files);
+
+/// Compiles Halide's runtime for `target` to an object file at `path`.
+LogicalResult exportRuntime(StringRef target, StringRef path, Location loc);
+
+/// The target in full (`host` resolved), or an error text.
+FailureOr<std::string> resolveTarget(StringRef target, std::string &error);
+
+} // namespace mlir::halide
+
+#endif // ATTNC_TARGET_HALIDE_EXPORT_H

@@ -1,0 +1,55 @@
+//===- Library.h - from scheduled pipelines to a library --------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The last step: kernels from Target/Halide, the host function through LLVM and
+// the small C support code become one relocatable object. A static library, a
+// shared one and a run at once are made of that object and nothing else.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_TARGET_LIBRARY_LIBRARY_H
+#define ATTNC_TARGET_LIBRARY_LIBRARY_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Support/LLVM.h"
+
+#include <string>
+
+namespace mlir::attn {
+
+struct LibraryOptions {
+  /// The C symbol, and the stem of every file; the function's name when empty.
+  std::string name;
+  /// Which function of the module; may be empty when there is only one.
+  std::string function;
+  /// A Halide target.
+  std::string target = "host";
+  /// Folder of compiled groups, by content; no caching when empty.
+  std::string cacheDir;
+};
+
+/// A compiled spec: what every artefact is made of.
+struct Library {
+  std::string name;
+  /// One relocatable object, its exported symbols all begin with `name`.
+  std::string object;
+  /// NAME.h, C99, needs dlpack.h only.
+  std::string header;
+  /// NAME.json: inputs, outputs, shapes, target, schedule, FLOPs.
+  std::string metadata;
+};
+
+/// Compiles the host function and the pipelines of `module`, which is at the
+/// scheduled halide stage. Errors are diagnostics at the op that caused them.
+FailureOr<Library> buildLibrary(ModuleOp module, const LibraryOptions &options);
+
+/// Writes `libNAME.a` / `libNAME.so`; errors are diagnostics at `loc`. Nothing is
+/// left half-written.
+LogicalResult writeStaticLibrary(const Library &library, StringRef path, Location loc);
+LogicalResult writeSharedLibrary(const Library &library, StringRef path, Location loc);
+
+} // namespace mlir::attn
+
+#endif // ATTNC_TARGET_LIBRARY_LIBRARY_H

@@ -1,0 +1,22 @@
+"""lit configuration: every .mlir, .test and .py file under test/ is a test."""
+
+import os
+
+import lit.formats
+
+config.name = "attnc"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "CMakeLists.txt"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = config.obj_root
+
+config.environment["PATH"] = os.pathsep.join(
+    [config.attnc_tools, config.llvm_tools, config.environment["PATH"]]
+)
+# Each test run compiles afresh unless a test asks for a cache of its own.
+config.environment["ATTNC_CACHE"] = os.path.join(config.obj_root, "cache")
+
+config.substitutions.append(("%python", config.python))
+config.substitutions.append(("%examples", config.examples))
+config.substitutions.append(("%cc", config.cc))
