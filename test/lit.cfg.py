@@ -1,4 +1,4 @@
-"""lit configuration: every .mlir, .test and .py file under test/ is a test."""
+"""lit configuration: every .mlir and .test file under test/ is a test."""
 
 import os
 
@@ -8,6 +8,9 @@ config.name = "attnc"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
 config.excludes = ["Inputs", "CMakeLists.txt"]
+# `lit -D quick=1` leaves out the long numeric tests.
+if lit_config.params.get("quick"):
+    config.excludes.append("Integration")
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = config.obj_root
 
