@@ -32,15 +32,20 @@ def ConvertAttnToHalide : Pass<"convert-attn-to-halide", "::mlir::ModuleOp"> {
 def ConvertHalideToLLVM : Pass<"convert-halide-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Convert host functions to the LLVM dialect";
   let description = [{
-    Takes host functions after `halide-plan-workspace`. A `halide.call` builds
-    Halide's buffers from the memref descriptors and returns the status when it is
-    not 0. Pipelines are left in place; what they call is declared. Beside each
-    host function `@f` come the packed entry points
-    `@f_host(ptr user_context, ptr descriptors, ptr workspace) -> i32` and
-    `@f_host_workspace(ptr descriptors) -> i64`, where `descriptors` points to one pointer
-    to a memref descriptor for each argument.
+    Takes host functions after `halide-plan-workspace`. A user context becomes their
+    first argument and an i32 status their result. A `halide.call` builds Halide's
+    buffers from the memref descriptors and returns the status when it is not 0.
+    Pipelines, which are exported before, are replaced by declarations of what they
+    compile to: `i32 @pipeline(ptr user_context, ptr buffer, …)`.
+
+    Host functions become internal; beside each `@f` come the packed entry points
+    `@f_host(ptr user_context, ptr descriptors) -> i32` and
+    `@f_workspace_host(ptr descriptors) -> i64`. `descriptors` points to one pointer
+    to a memref descriptor for each argument of `@f`, the workspace last; the
+    second reads all but the last.
   }];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::affine::AffineDialect",
+      "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }
 
 #endif // ATTNC_CONVERSION_PASSES_TD

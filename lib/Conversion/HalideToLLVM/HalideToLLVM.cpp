@@ -3,12 +3,33 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// What Halide's C interface asks for is here: the layout of halide_buffer_t,
+// the order of dimensions, the user context and the status. The rest of a host
+// function is upstream's memref, arith and func, converted by upstream's
+// patterns.
+//
 //===----------------------------------------------------------------------===//
 
 #include "attnc/Conversion/Passes.h"
 #include "attnc/Dialect/Halide/Halide.h"
 
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir {
 #define GEN_PASS_DEF_CONVERTHALIDETOLLVM
@@ -17,9 +38,366 @@ namespace mlir {
 
 using namespace mlir;
 
+//===----------------------------------------------------------------------===//
+// Halide's structs
+//===----------------------------------------------------------------------===//
+
+/// halide_dimension_t: min, extent, stride, flags.
+static LLVM::LLVMStructType getDimensionType(MLIRContext *context) {
+  Type i32 = IntegerType::get(context, 32);
+  return LLVM::LLVMStructType::getLiteral(context, {i32, i32, i32, i32});
+}
+
+/// halide_type_t: code, bits, lanes.
+static LLVM::LLVMStructType getElementType(MLIRContext *context) {
+  Type i8 = IntegerType::get(context, 8), i16 = IntegerType::get(context, 16);
+  return LLVM::LLVMStructType::getLiteral(context, {i8, i8, i16});
+}
+
+/// halide_buffer_t: device, device_interface, host, flags, type, dimensions,
+/// dim, padding.
+static LLVM::LLVMStructType getBufferType(MLIRContext *context) {
+  Type i64 = IntegerType::get(context, 64), i32 = IntegerType::get(context, 32);
+  Type pointer = LLVM::LLVMPointerType::get(context);
+  return LLVM::LLVMStructType::getLiteral(context, {i64, pointer, pointer, i64,
+                                                    getElementType(context),
+                                                    i32, pointer, pointer});
+}
+
+/// halide_type_code_t.
+static std::optional<int64_t> getTypeCode(Type element) {
+  if (element.isInteger(1) || element.isUnsignedInteger())
+    return 1;
+  if (element.isSignlessInteger() || element.isSignedInteger())
+    return 0;
+  if (element.isBF16())
+    return 4;
+  if (isa<Float16Type, Float32Type, Float64Type>(element))
+    return 2;
+  return std::nullopt;
+}
+
 namespace {
-struct ConvertHalideToLLVMPass : mlir::impl::ConvertHalideToLLVMBase<ConvertHalideToLLVMPass> {
-  using Base::Base;
-  void runOnOperation() override {}
+
+/// Builds constants and structs field by field.
+class FieldBuilder {
+public:
+  FieldBuilder(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
+
+  Value constant(int64_t value, unsigned bits) {
+    return LLVM::ConstantOp::create(builder, loc, builder.getIntegerType(bits),
+                                    value);
+  }
+  Value truncate(Value value) {
+    return LLVM::TruncOp::create(builder, loc, builder.getI32Type(), value);
+  }
+  Value null() {
+    return LLVM::ZeroOp::create(
+        builder, loc, LLVM::LLVMPointerType::get(builder.getContext()));
+  }
+  Value pack(Type type, ValueRange fields) {
+    Value value = LLVM::PoisonOp::create(builder, loc, type);
+    for (auto [position, field] : llvm::enumerate(fields))
+      value = LLVM::InsertValueOp::create(builder, loc, value, field, position);
+    return value;
+  }
+
+private:
+  OpBuilder &builder;
+  Location loc;
 };
+
+//===----------------------------------------------------------------------===//
+// halide.call
+//===----------------------------------------------------------------------===//
+
+struct CallPattern : ConvertOpToLLVMPattern<halide::CallOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(halide::CallOp call, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto host = call->getParentOfType<LLVM::LLVMFuncOp>();
+    if (!host)
+      return rewriter.notifyMatchFailure(call,
+                                         "expected a converted host function");
+    SmallVector<Value> arguments{host.getArgument(0)};
+    for (auto [buffer, descriptor] :
+         llvm::zip(call.getBuffers(), adaptor.getBuffers())) {
+      auto type = cast<MemRefType>(buffer.getType());
+      if (!getTypeCode(type.getElementType()))
+        return rewriter.notifyMatchFailure(call,
+                                           "expected elements that Halide has");
+      arguments.push_back(
+          buildBuffer(rewriter, call.getLoc(), host, type, descriptor));
+    }
+    auto status = LLVM::CallOp::create(rewriter, call.getLoc(),
+                                       TypeRange(rewriter.getI32Type()),
+                                       call.getCallee(), arguments);
+    returnUnlessZero(rewriter, call, status.getResult());
+    rewriter.eraseOp(call);
+    return success();
+  }
+
+private:
+  Value buildBuffer(ConversionPatternRewriter &rewriter, Location loc,
+                    LLVM::LLVMFuncOp host, MemRefType type, Value memref) const;
+  Value buildDimensions(ConversionPatternRewriter &rewriter, Location loc,
+                        LLVM::LLVMFuncOp host, MemRefType type,
+                        MemRefDescriptor descriptor) const;
+  void returnUnlessZero(ConversionPatternRewriter &rewriter,
+                        halide::CallOp call, Value status) const;
+};
+
 } // namespace
+
+/// A slot in the host function's frame, made once however often it is reached.
+static Value allocate(OpBuilder &builder, Location loc, LLVM::LLVMFuncOp host,
+                      Type type, int64_t count) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&host.getBody().front());
+  Value size = FieldBuilder(builder, loc).constant(count, 64);
+  return LLVM::AllocaOp::create(
+      builder, loc, LLVM::LLVMPointerType::get(builder.getContext()), type,
+      size);
+}
+
+/// Halide lists the innermost dimension first, a memref last.
+Value CallPattern::buildDimensions(ConversionPatternRewriter &rewriter,
+                                   Location loc, LLVM::LLVMFuncOp host,
+                                   MemRefType type,
+                                   MemRefDescriptor descriptor) const {
+  FieldBuilder structs(rewriter, loc);
+  Type dimension = getDimensionType(rewriter.getContext());
+  int64_t rank = type.getRank();
+  if (rank == 0)
+    return structs.null();
+  Value dimensions = allocate(rewriter, loc, host, dimension, rank);
+  Value zero = structs.constant(0, 32);
+  for (int32_t i = 0; i < rank; ++i) {
+    int64_t memrefDim = rank - 1 - i;
+    Value extent = structs.truncate(descriptor.size(rewriter, loc, memrefDim));
+    Value stride =
+        structs.truncate(descriptor.stride(rewriter, loc, memrefDim));
+    Value place =
+        LLVM::GEPOp::create(rewriter, loc, dimensions.getType(), dimension,
+                            dimensions, ArrayRef<LLVM::GEPArg>{i});
+    LLVM::StoreOp::create(rewriter, loc,
+                          structs.pack(dimension, {zero, extent, stride, zero}),
+                          place);
+  }
+  return dimensions;
+}
+
+Value CallPattern::buildBuffer(ConversionPatternRewriter &rewriter,
+                               Location loc, LLVM::LLVMFuncOp host,
+                               MemRefType type, Value memref) const {
+  FieldBuilder structs(rewriter, loc);
+  MLIRContext *context = rewriter.getContext();
+  MemRefDescriptor descriptor(memref);
+  Value dimensions = buildDimensions(rewriter, loc, host, type, descriptor);
+  Value data = descriptor.bufferPtr(rewriter, loc, *getTypeConverter(), type);
+  Type element = type.getElementType();
+  Value elementType =
+      structs.pack(getElementType(context),
+                   {structs.constant(*getTypeCode(element), 8),
+                    structs.constant(element.getIntOrFloatBitWidth(), 8),
+                    structs.constant(1, 16)});
+  Value zero = structs.constant(0, 64), null = structs.null();
+  Value rank = structs.constant(type.getRank(), 32);
+  Value value =
+      structs.pack(getBufferType(context), {zero, null, data, zero, elementType,
+                                            rank, dimensions, null});
+  Value buffer = allocate(rewriter, loc, host, value.getType(), 1);
+  LLVM::StoreOp::create(rewriter, loc, value, buffer);
+  return buffer;
+}
+
+/// Ends the block here: on to the ops behind `call`, or out with `status`.
+void CallPattern::returnUnlessZero(ConversionPatternRewriter &rewriter,
+                                   halide::CallOp call, Value status) const {
+  Location loc = call.getLoc();
+  Block *before = rewriter.getInsertionBlock();
+  Block *after = rewriter.splitBlock(before, std::next(call->getIterator()));
+  Block *failed = rewriter.createBlock(before->getParent());
+  LLVM::ReturnOp::create(rewriter, loc, status);
+  rewriter.setInsertionPointToEnd(before);
+  Value zero = FieldBuilder(rewriter, loc).constant(0, 32);
+  Value ok = LLVM::ICmpOp::create(rewriter, loc, LLVM::ICmpPredicate::eq,
+                                  status, zero);
+  LLVM::CondBrOp::create(rewriter, loc, ok, after, failed);
+}
+
+//===----------------------------------------------------------------------===//
+// Host functions
+//===----------------------------------------------------------------------===//
+
+/// The user context comes first, the status is returned. Attributes are the
+/// spec's, not the LLVM dialect's.
+static LogicalResult addContextAndStatus(func::FuncOp host) {
+  auto pointer = LLVM::LLVMPointerType::get(host.getContext());
+  host.removeArgAttrsAttr();
+  auto discardable = llvm::to_vector(host->getDiscardableAttrs());
+  for (NamedAttribute attr : discardable)
+    host->removeDiscardableAttr(attr.getName());
+  auto status = IntegerType::get(host.getContext(), 32);
+  if (failed(host.insertArgument(0, pointer, {}, host.getLoc())) ||
+      failed(host.insertResult(0, status, {})))
+    return failure();
+  auto back = cast<func::ReturnOp>(host.getBody().front().getTerminator());
+  OpBuilder builder(back);
+  Value zero = arith::ConstantIntOp::create(builder, back.getLoc(), 0, 32);
+  back.getOperandsMutable().assign(zero);
+  return success();
+}
+
+/// The function `size` of `host`, whose arguments it takes but for the last.
+static FailureOr<func::FuncOp> findSizeFunction(ModuleOp module,
+                                                func::FuncOp host) {
+  auto size = module.lookupSymbol<func::FuncOp>(
+      (host.getSymName() + "_workspace").str());
+  for (auto alloc : host.getBody().getOps<memref::AllocOp>())
+    return alloc.emitOpError(
+        "expected temporaries in a workspace; run halide-plan-workspace first");
+  if (!size || !host.getBody().hasOneBlock() ||
+      size.getNumArguments() + 1 != host.getNumArguments())
+    return host.emitOpError("expected @")
+           << host.getSymName()
+           << "_workspace beside it; run halide-plan-workspace first";
+  return size;
+}
+
+/// What is called takes a user context and one halide_buffer_t an operand.
+static LogicalResult declarePipelines(ModuleOp module) {
+  auto pipelines = llvm::to_vector(module.getOps<halide::PipelineOp>());
+  auto pointer = LLVM::LLVMPointerType::get(module.getContext());
+  auto status = IntegerType::get(module.getContext(), 32);
+  llvm::StringMap<unsigned> buffers;
+  module.walk([&](halide::CallOp call) {
+    buffers[call.getCallee()] = call.getBuffers().size();
+  });
+  for (halide::PipelineOp pipeline : pipelines) {
+    OpBuilder builder(pipeline);
+    SmallVector<Type> types(buffers.lookup(pipeline.getSymName()) + 1, pointer);
+    if (types.size() > 1)
+      LLVM::LLVMFuncOp::create(builder, pipeline.getLoc(),
+                               pipeline.getSymName(),
+                               LLVM::LLVMFunctionType::get(status, types));
+    pipeline.erase();
+  }
+  return success();
+}
+
+namespace {
+
+/// A function on memrefs and its entry point on pointers to descriptors.
+struct Entry {
+  std::string function;
+  SmallVector<MemRefType> memrefs;
+  bool hasContext;
+};
+
+struct ConvertHalideToLLVMPass
+    : mlir::impl::ConvertHalideToLLVMBase<ConvertHalideToLLVMPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    if (failed(prepare()) || failed(convert()))
+      return signalPassFailure();
+    LLVMTypeConverter converter(&getContext());
+    for (const Entry &entry : entries)
+      emitEntry(converter, entry);
+  }
+
+private:
+  LogicalResult prepare();
+  LogicalResult convert();
+  void emitEntry(const LLVMTypeConverter &converter, const Entry &entry);
+
+  SmallVector<Entry> entries;
+};
+
+} // namespace
+
+static SmallVector<MemRefType> getMemRefs(func::FuncOp function) {
+  return llvm::map_to_vector(function.getArgumentTypes(), [](Type type) {
+    return dyn_cast<MemRefType>(type);
+  });
+}
+
+LogicalResult ConvertHalideToLLVMPass::prepare() {
+  entries.clear();
+  for (auto host :
+       llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
+    if (host.isExternal() || host.getNumResults() != 0)
+      continue;
+    FailureOr<func::FuncOp> size = findSizeFunction(getOperation(), host);
+    if (failed(size))
+      return failure();
+    for (func::FuncOp function : {host, *size})
+      entries.push_back({function.getSymName().str(), getMemRefs(function),
+                         function == host});
+    size->removeArgAttrsAttr();
+    if (llvm::is_contained(entries.back().memrefs, MemRefType()))
+      return host.emitOpError("expected memrefs as arguments, found ")
+             << host.getFunctionType();
+    if (failed(addContextAndStatus(host)))
+      return failure();
+  }
+  return declarePipelines(getOperation());
+}
+
+LogicalResult ConvertHalideToLLVMPass::convert() {
+  RewritePatternSet views(&getContext());
+  memref::populateExpandStridedMetadataPatterns(views);
+  memref::populateResolveExtractStridedMetadataPatterns(views);
+  arith::populateArithExpandOpsPatterns(views);
+  if (failed(applyPatternsGreedily(getOperation(), std::move(views))))
+    return failure();
+
+  LLVMTypeConverter converter(&getContext());
+  RewritePatternSet patterns(&getContext());
+  arith::populateArithToLLVMConversionPatterns(converter, patterns);
+  cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+  populateAffineToStdConversionPatterns(patterns);
+  populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
+  populateFuncToLLVMConversionPatterns(converter, patterns);
+  patterns.add<CallPattern>(converter);
+  LLVMConversionTarget target(getContext());
+  target.addLegalOp<ModuleOp>();
+  return applyFullConversion(getOperation(), target, std::move(patterns));
+}
+
+/// Loads the descriptors and calls the function on what they unpack to.
+void ConvertHalideToLLVMPass::emitEntry(const LLVMTypeConverter &converter,
+                                        const Entry &entry) {
+  auto callee = getOperation().lookupSymbol<LLVM::LLVMFuncOp>(entry.function);
+  Location loc = callee.getLoc();
+  OpBuilder builder(&getContext());
+  builder.setInsertionPointAfter(callee);
+  callee.setLinkage(LLVM::Linkage::Internal);
+  auto pointer = LLVM::LLVMPointerType::get(&getContext());
+  SmallVector<Type> types(entry.hasContext ? 2 : 1, pointer);
+  auto function = LLVM::LLVMFuncOp::create(
+      builder, loc, entry.function + "_host",
+      LLVM::LLVMFunctionType::get(callee.getFunctionType().getReturnType(),
+                                  types));
+  Block *body = function.addEntryBlock(builder);
+  builder.setInsertionPointToStart(body);
+
+  SmallVector<Value> arguments;
+  if (entry.hasContext)
+    arguments.push_back(body->getArgument(0));
+  Value descriptors = body->getArguments().back();
+  for (auto [position, type] : llvm::enumerate(entry.memrefs)) {
+    Value place =
+        LLVM::GEPOp::create(builder, loc, pointer, pointer, descriptors,
+                            ArrayRef<LLVM::GEPArg>{int32_t(position)});
+    Value address = LLVM::LoadOp::create(builder, loc, pointer, place);
+    Value descriptor = LLVM::LoadOp::create(
+        builder, loc, converter.convertType(MemRefType(type)), address);
+    MemRefDescriptor::unpack(builder, loc, descriptor, type, arguments);
+  }
+  auto call = LLVM::CallOp::create(builder, loc, callee, arguments);
+  LLVM::ReturnOp::create(builder, loc, call.getResult());
+}

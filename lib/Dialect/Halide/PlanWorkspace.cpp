@@ -3,14 +3,23 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// A host function is one block, so a temporary lives from the first op that
+// touches it to the last one, counted in that block. Sizes may be unknown until
+// the call; two of them are compared through the SSA values they are made of.
+//
 //===----------------------------------------------------------------------===//
 
-#include "attnc/Dialect/Halide/Passes.h"
 #include "attnc/Dialect/Halide/Halide.h"
+#include "attnc/Dialect/Halide/Passes.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/CSE.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mlir::halide {
 #define GEN_PASS_DEF_HALIDEPLANWORKSPACE
@@ -20,8 +29,254 @@ namespace mlir::halide {
 using namespace mlir;
 
 namespace {
-struct HalidePlanWorkspacePass : mlir::halide::impl::HalidePlanWorkspaceBase<HalidePlanWorkspacePass> {
+
+constexpr int64_t alignment = 64;
+
+/// `bytes` times the product of `factors`.
+struct Size {
+  int64_t bytes;
+  SmallVector<Value> factors;
+};
+
+/// A temporary and the ops of the block, by their position, that touch it.
+struct Temporary {
+  memref::AllocOp alloc;
+  Size size;
+  unsigned first, last;
+};
+
+/// A range of the workspace, and the temporaries that take turns in it.
+struct Slot {
+  Size size;
+  SmallVector<Temporary *> occupants;
+};
+
+/// The plan for one host function.
+class Planner {
+public:
+  explicit Planner(func::FuncOp host)
+      : host(host), block(host.getBody().front()) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult collect();
+  LogicalResult findUses(Value alias, Temporary &temporary);
+  void assignSlots();
+  void placeViews();
+  Value emitBytes(OpBuilder &builder, Location loc, const Size &size);
+  LogicalResult emitSizeFunction();
+
+  func::FuncOp host;
+  Block &block;
+  Value workspace;
+  DenseMap<Operation *, unsigned> positions;
+  SmallVector<std::unique_ptr<Temporary>> temporaries;
+  SmallVector<Slot> slots;
+  /// The bytes of all slots, in the host function.
+  Value total;
+};
+
+} // namespace
+
+static Size sizeOf(memref::AllocOp alloc) {
+  MemRefType type = alloc.getType();
+  Type element = type.getElementType();
+  int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
+  Size size{llvm::divideCeilSigned(bits, 8),
+            llvm::to_vector(alloc.getDynamicSizes())};
+  for (int64_t extent : type.getShape())
+    size.bytes *= ShapedType::isDynamic(extent) ? 1 : extent;
+  llvm::sort(size.factors, [](Value a, Value b) {
+    return a.getAsOpaquePointer() < b.getAsOpaquePointer();
+  });
+  return size;
+}
+
+/// Follows `alias` through the views made of it.
+LogicalResult Planner::findUses(Value alias, Temporary &temporary) {
+  for (Operation *user : alias.getUsers()) {
+    if (isa<memref::DimOp>(user))
+      continue;
+    unsigned position = positions.lookup(block.findAncestorOpInBlock(*user));
+    temporary.first = std::min(temporary.first, position);
+    temporary.last = std::max(temporary.last, position);
+    if (isa<func::ReturnOp>(user))
+      return user->emitOpError("expected no temporary to be returned");
+    for (Value result : user->getResults())
+      if (isa<BaseMemRefType>(result.getType()) &&
+          failed(findUses(result, temporary)))
+        return failure();
+  }
+  return success();
+}
+
+LogicalResult Planner::collect() {
+  for (auto [position, op] : llvm::enumerate(block))
+    positions[&op] = position;
+  for (auto alloc : block.getOps<memref::AllocOp>()) {
+    if (!alloc.getType().getLayout().isIdentity())
+      return alloc.emitOpError("expected a temporary without layout, found ")
+             << alloc.getType();
+    unsigned position = positions.lookup(alloc);
+    temporaries.push_back(std::make_unique<Temporary>(
+        Temporary{alloc, sizeOf(alloc), position, position}));
+    if (failed(findUses(alloc, *temporaries.back())))
+      return failure();
+  }
+  return success();
+}
+
+static bool isFree(const Slot &slot, const Temporary &temporary) {
+  return llvm::all_of(slot.occupants, [&](const Temporary *other) {
+    return other->last < temporary.first || temporary.last < other->first;
+  });
+}
+
+/// First fit, in the order of the allocs. A slot takes a temporary that differs
+/// in its constant factor alone, since then the larger of two sizes is known.
+void Planner::assignSlots() {
+  for (auto &temporary : temporaries) {
+    auto *slot = llvm::find_if(slots, [&](const Slot &slot) {
+      return slot.size.factors == temporary->size.factors &&
+             isFree(slot, *temporary);
+    });
+    if (slot == slots.end())
+      slot = &slots.emplace_back(Slot{temporary->size, {}});
+    slot->size.bytes = std::max(slot->size.bytes, temporary->size.bytes);
+    slot->occupants.push_back(temporary.get());
+  }
+}
+
+/// The bytes of `size`, rounded up to the alignment.
+Value Planner::emitBytes(OpBuilder &builder, Location loc, const Size &size) {
+  if (size.factors.empty())
+    return arith::ConstantIndexOp::create(builder, loc,
+                                          llvm::alignTo(size.bytes, alignment));
+  Value bytes = arith::ConstantIndexOp::create(builder, loc, size.bytes);
+  for (Value factor : size.factors)
+    bytes = arith::MulIOp::create(builder, loc, bytes, factor);
+  if (size.bytes % alignment == 0)
+    return bytes;
+  Value slack = arith::ConstantIndexOp::create(builder, loc, alignment - 1);
+  Value mask = arith::ConstantIndexOp::create(builder, loc, -alignment);
+  Value raised = arith::AddIOp::create(builder, loc, bytes, slack);
+  return arith::AndIOp::create(builder, loc, raised, mask);
+}
+
+/// Slots follow each other in the order of their first allocs, where their
+/// sizes are known.
+void Planner::placeViews() {
+  OpBuilder builder(&block, block.begin());
+  total = arith::ConstantIndexOp::create(builder, host.getLoc(), 0);
+  for (Slot &slot : slots) {
+    Value offset = total;
+    for (auto [index, temporary] : llvm::enumerate(slot.occupants)) {
+      memref::AllocOp alloc = temporary->alloc;
+      builder.setInsertionPoint(alloc);
+      auto view =
+          memref::ViewOp::create(builder, alloc.getLoc(), alloc.getType(),
+                                 workspace, offset, alloc.getDynamicSizes());
+      if (index == 0)
+        total = arith::AddIOp::create(
+            builder, alloc.getLoc(), total,
+            emitBytes(builder, alloc.getLoc(), slot.size));
+      alloc.replaceAllUsesWith(view.getResult());
+      alloc.erase();
+    }
+  }
+}
+
+/// Copies what `total` is computed from.
+LogicalResult Planner::emitSizeFunction() {
+  OpBuilder builder(host->getContext());
+  builder.setInsertionPointAfter(host);
+  auto inputs = host.getArgumentTypes().drop_back();
+  auto size = func::FuncOp::create(
+      builder, host.getLoc(), (host.getSymName() + "_workspace").str(),
+      builder.getFunctionType(inputs, builder.getIndexType()));
+  size.setPrivate();
+  Block *body = size.addEntryBlock();
+  IRMapping mapping;
+  mapping.map(block.getArguments().drop_back(), body->getArguments());
+
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  SetVector<Operation *> slice;
+  if (failed(getBackwardSlice(total, &slice, options)))
+    return host.emitOpError("expected sizes computed in one block");
+  builder.setInsertionPointToStart(body);
+  for (Operation *op : slice) {
+    if (!isMemoryEffectFree(op) ||
+        llvm::is_contained(op->getOperands(), workspace))
+      return op->emitOpError(
+          "expected sizes of temporaries to follow from the arguments alone");
+    builder.clone(*op, mapping);
+  }
+  func::ReturnOp::create(builder, host.getLoc(), mapping.lookup(total));
+  return success();
+}
+
+LogicalResult Planner::run() {
+  if (!host.getBody().hasOneBlock())
+    return host.emitOpError("expected a host function of one block");
+  for (auto dealloc :
+       llvm::make_early_inc_range(block.getOps<memref::DeallocOp>()))
+    dealloc.erase();
+  if (failed(collect()))
+    return failure();
+  assignSlots();
+
+  auto bytes = MemRefType::get(ShapedType::kDynamic,
+                               IntegerType::get(host->getContext(), 8));
+  unsigned position = host.getNumArguments();
+  if (failed(host.insertArgument(position, bytes, {}, host.getLoc())))
+    return failure();
+  workspace = host.getArgument(position);
+  placeViews();
+  return emitSizeFunction();
+}
+
+/// The extent of a temporary is the value it was allocated with; what is
+/// computed from it must not keep the alloc alive.
+static void foldDimsOfTemporaries(func::FuncOp host) {
+  host.walk([](memref::DimOp dim) {
+    auto alloc = dim.getSource().getDefiningOp<memref::AllocOp>();
+    std::optional<int64_t> index = dim.getConstantIndex();
+    if (!alloc || !index)
+      return;
+    Value extent;
+    if (alloc.getType().isDynamicDim(*index)) {
+      extent =
+          alloc.getDynamicSizes()[alloc.getType().getDynamicDimIndex(*index)];
+    } else {
+      OpBuilder builder(dim);
+      extent = arith::ConstantIndexOp::create(
+          builder, dim.getLoc(), alloc.getType().getDimSize(*index));
+    }
+    dim.replaceAllUsesWith(extent);
+    dim.erase();
+  });
+}
+
+namespace {
+struct HalidePlanWorkspacePass
+    : mlir::halide::impl::HalidePlanWorkspaceBase<HalidePlanWorkspacePass> {
   using Base::Base;
-  void runOnOperation() override {}
+
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    for (auto host :
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
+      if (host.isExternal() || host.getNumResults() != 0)
+        continue;
+      foldDimsOfTemporaries(host);
+      // Equal sizes become one value, so that slots can be shared.
+      DominanceInfo dominance(host);
+      eliminateCommonSubExpressions(rewriter, dominance, host);
+      if (failed(Planner(host).run()))
+        return signalPassFailure();
+    }
+  }
 };
 } // namespace
