@@ -18,6 +18,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -53,6 +54,7 @@ void attn::registerAllPasses() {
   halide::registerHalidePasses();
   registerAttncConversionPasses();
   registerTransformsPasses();
+  memref::registerResolveRankedShapeTypeResultDimsPass();
   PassPipelineRegistration<AttnPipelineOptions>(
       "attn-pipeline", "From an attn graph to scheduled halide pipelines and a host function",
       buildAttnPipeline);

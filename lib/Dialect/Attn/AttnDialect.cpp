@@ -12,6 +12,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -33,14 +34,168 @@ void AttnDialect::initialize() {
       >();
 }
 
-LogicalResult PrefillAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t, int64_t,
-                                  int64_t, int64_t, int64_t, int64_t, int64_t) {
+//===----------------------------------------------------------------------===//
+// PrefillAttr
+//===----------------------------------------------------------------------===//
+
+using EmitError = function_ref<InFlightDiagnostic()>;
+
+static LogicalResult verifyPositive(EmitError emitError, StringRef name, int64_t found) {
+  if (found > 0)
+    return success();
+  return emitError() << "expected a positive " << name << ", found " << found;
+}
+
+static LogicalResult verifyMultiple(EmitError emitError, StringRef name, int64_t found,
+                                    StringRef unitName, int64_t unit) {
+  if (found % unit == 0)
+    return success();
+  return emitError() << "expected " << name << " to be a multiple of " << unitName << " " << unit
+                     << ", found " << found;
+}
+
+LogicalResult PrefillAttr::verify(EmitError emitError, int64_t rowTile, int64_t keyChunk,
+                                  int64_t vectorWidth, int64_t scoreVectors, int64_t scoreKeys,
+                                  int64_t contextRows, int64_t contextVectors) {
+  std::pair<StringRef, int64_t> parameters[] = {{"row_tile", rowTile},
+                                                {"key_chunk", keyChunk},
+                                                {"vector_width", vectorWidth},
+                                                {"score_vectors", scoreVectors},
+                                                {"score_keys", scoreKeys},
+                                                {"context_rows", contextRows},
+                                                {"context_vectors", contextVectors}};
+  for (auto [name, value] : parameters)
+    if (failed(verifyPositive(emitError, name, value)))
+      return failure();
+  // Register tiles have no tail inside of a row tile or a key chunk. A division
+  // keeps the product of hostile parameters from overflowing.
+  if (failed(verifyMultiple(emitError, "row_tile", rowTile, "vector_width", vectorWidth)))
+    return failure();
+  if (rowTile / vectorWidth % scoreVectors != 0)
+    return emitError() << "expected row_tile to be a multiple of vector_width "
+                          "* score_vectors, "
+                       << "found " << rowTile << " and " << vectorWidth << " * " << scoreVectors;
+  if (failed(verifyMultiple(emitError, "row_tile", rowTile, "context_rows", contextRows)))
+    return failure();
+  return verifyMultiple(emitError, "key_chunk", keyChunk, "score_keys", scoreKeys);
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes of arguments and results
+//===----------------------------------------------------------------------===//
+
+/// The header names parameters after `attn.name`, hence C's keywords are out.
+static bool isCIdentifier(StringRef name) {
+  static const llvm::StringSet<> keywords = {
+      "auto",    "break",  "case",     "char",   "const",    "continue", "default",
+      "do",      "double", "else",     "enum",   "extern",   "float",    "for",
+      "goto",    "if",     "inline",   "int",    "long",     "register", "restrict",
+      "return",  "short",  "signed",   "sizeof", "static",   "struct",   "switch",
+      "typedef", "union",  "unsigned", "void",   "volatile", "while"};
+  if (name.empty() || llvm::isDigit(name.front()) || keywords.contains(name))
+    return false;
+  return llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
+/// The name of argument or result `index`, null where it has none.
+static Attribute nameOf(FunctionOpInterface function, bool isResult, unsigned index) {
+  return isResult ? function.getResultAttr(index, "attn.name")
+                  : function.getArgAttr(index, "attn.name");
+}
+
+/// Whether an argument before this one, or result before it, has the same name.
+static bool isNameTaken(FunctionOpInterface function, bool isResult, unsigned index,
+                        Attribute name) {
+  unsigned numArguments = isResult ? function.getNumArguments() : index;
+  for (unsigned i = 0; i < numArguments; ++i)
+    if (nameOf(function, false, i) == name)
+      return true;
+  for (unsigned i = 0; isResult && i < index; ++i)
+    if (nameOf(function, true, i) == name)
+      return true;
+  return false;
+}
+
+static LogicalResult verifyName(FunctionOpInterface function, bool isResult, unsigned index,
+                                Attribute attribute) {
+  auto name = dyn_cast<StringAttr>(attribute);
+  if (!name)
+    return function.emitOpError("expected attn.name to be a string, found ") << attribute;
+  if (!isCIdentifier(name.getValue()))
+    return function.emitOpError("expected attn.name to be a C identifier, found ") << name;
+  if (isNameTaken(function, isResult, index, name))
+    return function.emitOpError("expected every attn.name once, found ") << name << " twice";
   return success();
 }
 
-LogicalResult AttnDialect::verifyRegionArgAttribute(Operation *, unsigned, unsigned, NamedAttribute) {
+/// One entry of attn.dims: a symbol, or the static size repeated.
+static LogicalResult verifyDim(FunctionOpInterface function, unsigned dim, Attribute entry,
+                               int64_t size) {
+  if (auto symbol = dyn_cast<StringAttr>(entry); symbol && !symbol.getValue().empty())
+    return success();
+  auto number = dyn_cast<IntegerAttr>(entry);
+  if (!number)
+    return function.emitOpError("expected attn.dims to hold symbols and sizes, found ") << entry;
+  if (ShapedType::isDynamic(size))
+    return function.emitOpError("expected a symbol for dynamic dimension ")
+           << dim << " in attn.dims, found " << entry;
+  if (number.getValue().trySExtValue() != size)
+    return function.emitOpError("expected attn.dims to repeat size ")
+           << size << " of dimension " << dim << ", found " << entry;
   return success();
 }
-LogicalResult AttnDialect::verifyRegionResultAttribute(Operation *, unsigned, unsigned, NamedAttribute) {
+
+static LogicalResult verifyDims(FunctionOpInterface function, Type type, Attribute attribute) {
+  auto dims = dyn_cast<ArrayAttr>(attribute);
+  if (!dims)
+    return function.emitOpError("expected attn.dims to be an array, found ") << attribute;
+  auto shaped = dyn_cast<ShapedType>(type);
+  if (!shaped || !shaped.hasRank())
+    return function.emitOpError("expected attn.dims on a ranked tensor, found ") << type;
+  if (static_cast<int64_t>(dims.size()) != shaped.getRank())
+    return function.emitOpError("expected attn.dims with ")
+           << shaped.getRank() << " entries, found " << dims.size();
+  for (auto [dim, entry] : llvm::enumerate(dims))
+    if (failed(verifyDim(function, dim, entry, shaped.getDimSize(dim))))
+      return failure();
   return success();
+}
+
+/// A weight is a tensor of a file: it stands on arguments only.
+static LogicalResult verifyWeight(FunctionOpInterface function, bool isResult,
+                                  Attribute attribute) {
+  if (isResult)
+    return function.emitOpError("expected attn.weight on an argument, found it on a result");
+  auto name = dyn_cast<StringAttr>(attribute);
+  if (!name || name.getValue().empty())
+    return function.emitOpError("expected attn.weight to name a tensor, found ") << attribute;
+  return success();
+}
+
+static LogicalResult verifyAttribute(Operation *op, bool isResult, unsigned index,
+                                     NamedAttribute attribute) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function)
+    return op->emitOpError("expected ") << attribute.getName() << " on a function only";
+  if (attribute.getName() == "attn.name")
+    return verifyName(function, isResult, index, attribute.getValue());
+  if (attribute.getName() == "attn.dims")
+    return verifyDims(
+        function, isResult ? function.getResultTypes()[index] : function.getArgumentTypes()[index],
+        attribute.getValue());
+  if (attribute.getName() == "attn.weight")
+    return verifyWeight(function, isResult, attribute.getValue());
+  return function.emitOpError("expected attn.name, attn.dims or attn.weight, found ")
+         << attribute.getName();
+}
+
+LogicalResult AttnDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned argIndex,
+                                                    NamedAttribute attribute) {
+  return verifyAttribute(op, /*isResult=*/false, argIndex, attribute);
+}
+
+LogicalResult AttnDialect::verifyRegionResultAttribute(Operation *op, unsigned,
+                                                       unsigned resultIndex,
+                                                       NamedAttribute attribute) {
+  return verifyAttribute(op, /*isResult=*/true, resultIndex, attribute);
 }

@@ -3,53 +3,492 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// A dynamic size is compatible with every other: what can't be compared here is
+// compared when the kernel is called.
+//
 //===----------------------------------------------------------------------===//
 
 #include "attnc/Dialect/Attn/Attn.h"
 
+#include "MaskBody.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 
-LogicalResult ScoreOp::verify() { return success(); }
-LogicalResult SoftmaxOp::verify() { return success(); }
-LogicalResult ContextOp::verify() { return success(); }
-LogicalResult AttentionOp::verify() { return success(); }
-LogicalResult LinearOp::verify() { return success(); }
-LogicalResult SplitHeadsOp::verify() { return success(); }
-LogicalResult MergeHeadsOp::verify() { return success(); }
-LogicalResult ModifyScoreOp::verifyRegions() { return success(); }
-LogicalResult MaskOp::verifyRegions() { return success(); }
-LogicalResult ModifyProbOp::verifyRegions() { return success(); }
-LogicalResult AttentionOp::verifyRegions() { return success(); }
-void ModifyScoreOp::getCanonicalizationPatterns(RewritePatternSet &, MLIRContext *) {}
-void MaskOp::getCanonicalizationPatterns(RewritePatternSet &, MLIRContext *) {}
-void ModifyProbOp::getCanonicalizationPatterns(RewritePatternSet &, MLIRContext *) {}
-void ModifyScoreOp::getAsmBlockArgumentNames(Region &, OpAsmSetValueNameFn) {}
-void MaskOp::getAsmBlockArgumentNames(Region &, OpAsmSetValueNameFn) {}
-void ModifyProbOp::getAsmBlockArgumentNames(Region &, OpAsmSetValueNameFn) {}
-void AttentionOp::getAsmBlockArgumentNames(Region &, OpAsmSetValueNameFn) {}
-LogicalResult ScoreOp::reifyResultShapes(OpBuilder &, ReifiedRankedShapedTypeDims &) { return failure(); }
-LogicalResult ModifyScoreOp::reifyResultShapes(OpBuilder &, ReifiedRankedShapedTypeDims &) { return failure(); }
-LogicalResult MaskOp::reifyResultShapes(OpBuilder &, ReifiedRankedShapedTypeDims &) { return failure(); }
-LogicalResult SoftmaxOp::reifyResultShapes(OpBuilder &, ReifiedRankedShapedTypeDims &) { return failure(); }
-LogicalResult ModifyProbOp::reifyResultShapes(OpBuilder &, ReifiedRankedShapedTypeDims &) { return failure(); }
-LogicalResult ContextOp::reifyResultShapes(OpBuilder &, ReifiedRankedShapedTypeDims &) { return failure(); }
-LogicalResult AttentionOp::reifyResultShapes(OpBuilder &, ReifiedRankedShapedTypeDims &) { return failure(); }
-LogicalResult LinearOp::reifyResultShapes(OpBuilder &, ReifiedRankedShapedTypeDims &) { return failure(); }
-LogicalResult SplitHeadsOp::reifyResultShapes(OpBuilder &, ReifiedRankedShapedTypeDims &) { return failure(); }
-LogicalResult MergeHeadsOp::reifyResultShapes(OpBuilder &, ReifiedRankedShapedTypeDims &) { return failure(); }
-OpFoldResult SplitHeadsOp::fold(FoldAdaptor) { return {}; }
-OpFoldResult MergeHeadsOp::fold(FoldAdaptor) { return {}; }
+//===----------------------------------------------------------------------===//
+// What the verifiers share
+//===----------------------------------------------------------------------===//
 
-static ParseResult parseMaskBody(OpAsmParser &parser, Region &body, OpAsmParser::UnresolvedOperand &) {
-  return parser.parseRegion(body);
+static int64_t sizeOf(Value tensor, int64_t dim) {
+  return cast<RankedTensorType>(tensor.getType()).getDimSize(dim);
 }
-static void printMaskBody(OpAsmPrinter &p, Operation *, Region &body, Value) { p.printRegion(body); }
+
+static bool bothStatic(int64_t a, int64_t b) {
+  return !ShapedType::isDynamic(a) && !ShapedType::isDynamic(b);
+}
+
+/// The size of a dimension that two tensors share, from the one that knows it.
+static int64_t eitherSize(Value a, Value b, int64_t dim) {
+  return ShapedType::isDynamic(sizeOf(a, dim)) ? sizeOf(b, dim) : sizeOf(a, dim);
+}
+
+/// `what` names the size found, "key head_dim"; `where` the one it must equal.
+static LogicalResult verifySize(Operation *op, StringRef what, int64_t found, StringRef where,
+                                int64_t expected) {
+  if (!bothStatic(found, expected) || found == expected)
+    return success();
+  return op->emitOpError("expected ")
+         << what << " " << expected << " to match " << where << ", found " << found;
+}
+
+static LogicalResult verifyElement(Operation *op, StringRef what, Value value, StringRef where,
+                                   Value reference) {
+  Type found = getElementTypeOrSelf(value), expected = getElementTypeOrSelf(reference);
+  if (found == expected)
+    return success();
+  return op->emitOpError("expected ")
+         << what << " elements " << expected << " to match " << where << ", found " << found;
+}
+
+static LogicalResult verifyGroups(Operation *op, int64_t numQHeads, int64_t numKvHeads) {
+  if (!bothStatic(numQHeads, numKvHeads))
+    return success();
+  if (numKvHeads > 0 && numQHeads % numKvHeads == 0)
+    return success();
+  return op->emitOpError("expected num_q_heads ")
+         << numQHeads << " to be a multiple of num_kv_heads, found " << numKvHeads;
+}
+
+/// Compares the sizes of a result with what they follow from, dim by dim.
+static LogicalResult verifyShape(Operation *op, StringRef what, Value result,
+                                 ArrayRef<StringRef> names, ArrayRef<int64_t> expected) {
+  for (auto [dim, name] : llvm::enumerate(names)) {
+    int64_t found = sizeOf(result, dim);
+    if (bothStatic(found, expected[dim]) && found != expected[dim])
+      return op->emitOpError("expected ")
+             << what << " " << name << " " << expected[dim] << ", found " << found;
+  }
+  return success();
+}
+
+/// The block of a body takes `element` (none for a mask), then batch, head, q
+/// and k; it yields `yielded`.
+static LogicalResult verifyBody(Operation *op, StringRef what, Region &body, Type element,
+                                Type yielded) {
+  SmallVector<Type> expected;
+  if (element)
+    expected.push_back(element);
+  expected.append(4, IndexType::get(op->getContext()));
+  Block &block = body.front();
+  if (block.getArgumentTypes() != ArrayRef<Type>(expected))
+    return op->emitOpError("expected ")
+           << what << " to take (" << expected << "), found (" << block.getArgumentTypes() << ")";
+  auto yield = dyn_cast<YieldOp>(block.getTerminator());
+  if (!yield)
+    return op->emitOpError("expected ")
+           << what << " to end with attn.yield, found " << block.getTerminator()->getName();
+  if (yield.getValue().getType() != yielded)
+    return yield.emitOpError("expected a value of ")
+           << yielded << ", found " << yield.getValue().getType();
+  return success();
+}
+
+static void nameBody(Region &body, bool hasElement, StringRef element,
+                     OpAsmSetValueNameFn setName) {
+  SmallVector<StringRef, 5> names = {"batch", "head", "q", "k"};
+  if (hasElement)
+    names.insert(names.begin(), element);
+  if (body.empty() || body.getNumArguments() != names.size())
+    return;
+  for (auto [argument, name] : llvm::zip(body.getArguments(), names))
+    setName(argument, name);
+}
+
+//===----------------------------------------------------------------------===//
+// What the size functions share
+//===----------------------------------------------------------------------===//
+
+/// A static size of the result wins: it may know more than the operand.
+static OpFoldResult resultSize(OpBuilder &builder, Location loc, Value result, int64_t dim,
+                               Value source, int64_t sourceDim) {
+  int64_t size = sizeOf(result, dim);
+  if (!ShapedType::isDynamic(size))
+    return builder.getIndexAttr(size);
+  return tensor::getMixedSize(builder, loc, source, sourceDim);
+}
+
+/// The sizes of `result`, each that of a dimension of a tensor.
+static SmallVector<OpFoldResult> resultSizes(OpBuilder &builder, Location loc, Value result,
+                                             ArrayRef<std::pair<Value, int64_t>> sources) {
+  SmallVector<OpFoldResult> sizes;
+  for (auto [dim, source] : llvm::enumerate(sources))
+    sizes.push_back(resultSize(builder, loc, result, dim, source.first, source.second));
+  return sizes;
+}
+
+static LogicalResult reifyLike(OpBuilder &builder, Operation *op, Value source,
+                               ReifiedRankedShapedTypeDims &shapes) {
+  shapes = {tensor::getMixedSizes(builder, op->getLoc(), source)};
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// ScoreOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ScoreOp::verify() {
+  Value query = getQuery(), key = getKey();
+  // score_c1
+  if (failed(verifyElement(*this, "key", key, "query", query)) ||
+      failed(verifyElement(*this, "score", getScore(), "query", query)))
+    return failure();
+  // score_c2
+  if (failed(verifySize(*this, "key batch", sizeOf(key, 0), "query", sizeOf(query, 0))) ||
+      failed(verifySize(*this, "key head_dim", sizeOf(key, 3), "query", sizeOf(query, 3))))
+    return failure();
+  // score_c3
+  if (failed(verifyGroups(*this, sizeOf(query, 1), sizeOf(key, 1))))
+    return failure();
+  // score_c4
+  return verifyShape(
+      *this, "score", getScore(), {"batch", "num_q_heads", "q_len", "kv_len"},
+      {eitherSize(query, key, 0), sizeOf(query, 1), sizeOf(query, 2), sizeOf(key, 2)});
+}
+
+LogicalResult ScoreOp::reifyResultShapes(OpBuilder &builder, ReifiedRankedShapedTypeDims &shapes) {
+  Value query = getQuery(), key = getKey();
+  shapes = {
+      resultSizes(builder, getLoc(), getScore(), {{query, 0}, {query, 1}, {query, 2}, {key, 2}})};
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// ModifyScoreOp, MaskOp, ModifyProbOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ModifyScoreOp::verifyRegions() {
+  Type element = getElementTypeOrSelf(getScore());
+  return verifyBody(*this, "the region", getBody(), element,
+                    element); // modify_score_c1
+}
+
+LogicalResult MaskOp::verifyRegions() {
+  Type i1 = IntegerType::get(getContext(), 1);
+  return verifyBody(*this, "the region", getBody(), Type(), i1); // mask_c1
+}
+
+LogicalResult ModifyProbOp::verifyRegions() {
+  Type element = getElementTypeOrSelf(getProb());
+  return verifyBody(*this, "the region", getBody(), element,
+                    element); // modify_prob_c1
+}
+
+void ModifyScoreOp::getAsmBlockArgumentNames(Region &body, OpAsmSetValueNameFn setName) {
+  nameBody(body, true, "score", setName);
+}
+void MaskOp::getAsmBlockArgumentNames(Region &body, OpAsmSetValueNameFn setName) {
+  nameBody(body, false, "", setName);
+}
+void ModifyProbOp::getAsmBlockArgumentNames(Region &body, OpAsmSetValueNameFn setName) {
+  nameBody(body, true, "prob", setName);
+}
+
+LogicalResult ModifyScoreOp::reifyResultShapes(OpBuilder &builder,
+                                               ReifiedRankedShapedTypeDims &shapes) {
+  return reifyLike(builder, *this, getScore(), shapes);
+}
+LogicalResult MaskOp::reifyResultShapes(OpBuilder &builder, ReifiedRankedShapedTypeDims &shapes) {
+  return reifyLike(builder, *this, getScore(), shapes);
+}
+LogicalResult ModifyProbOp::reifyResultShapes(OpBuilder &builder,
+                                              ReifiedRankedShapedTypeDims &shapes) {
+  return reifyLike(builder, *this, getProb(), shapes);
+}
+
+//===----------------------------------------------------------------------===//
+// SoftmaxOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult SoftmaxOp::verify() {
+  int64_t rank = cast<RankedTensorType>(getScore().getType()).getRank();
+  int64_t axis = getAxis();
+  // softmax_c1
+  if (axis < -rank || axis >= rank)
+    return emitOpError("expected an axis within rank ") << rank << ", found " << axis;
+  return success();
+}
+
+LogicalResult SoftmaxOp::reifyResultShapes(OpBuilder &builder,
+                                           ReifiedRankedShapedTypeDims &shapes) {
+  return reifyLike(builder, *this, getScore(), shapes);
+}
+
+//===----------------------------------------------------------------------===//
+// ContextOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ContextOp::verify() {
+  Value prob = getProb(), value = getValue();
+  // context_c1
+  if (failed(verifyElement(*this, "value", value, "prob", prob)) ||
+      failed(verifyElement(*this, "context", getResult(), "prob", prob)))
+    return failure();
+  // context_c2
+  if (failed(verifySize(*this, "value batch", sizeOf(value, 0), "prob", sizeOf(prob, 0))) ||
+      failed(verifySize(*this, "value kv_len", sizeOf(value, 2), "prob", sizeOf(prob, 3))))
+    return failure();
+  // context_c3
+  if (failed(verifyGroups(*this, sizeOf(prob, 1), sizeOf(value, 1))))
+    return failure();
+  // context_c4
+  return verifyShape(
+      *this, "context", getResult(), {"batch", "num_q_heads", "q_len", "value_dim"},
+      {eitherSize(prob, value, 0), sizeOf(prob, 1), sizeOf(prob, 2), sizeOf(value, 3)});
+}
+
+LogicalResult ContextOp::reifyResultShapes(OpBuilder &builder,
+                                           ReifiedRankedShapedTypeDims &shapes) {
+  Value prob = getProb();
+  shapes = {resultSizes(builder, getLoc(), getResult(),
+                        {{prob, 0}, {prob, 1}, {prob, 2}, {getValue(), 3}})};
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// AttentionOp
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyAttentionOperands(AttentionOp op) {
+  Value query = op.getQuery(), key = op.getKey(), value = op.getValue();
+  // attention_c1
+  if (failed(verifyElement(op, "key", key, "query", query)) ||
+      failed(verifyElement(op, "value", value, "query", query)) ||
+      failed(verifyElement(op, "context", op.getResult(), "query", query)))
+    return failure();
+  // attention_c2
+  if (failed(verifySize(op, "key batch", sizeOf(key, 0), "query", sizeOf(query, 0))) ||
+      failed(verifySize(op, "value batch", sizeOf(value, 0), "query", sizeOf(query, 0))) ||
+      failed(verifySize(op, "value batch", sizeOf(value, 0), "key", sizeOf(key, 0))) ||
+      failed(verifySize(op, "key head_dim", sizeOf(key, 3), "query", sizeOf(query, 3))) ||
+      failed(verifySize(op, "value num_kv_heads", sizeOf(value, 1), "key", sizeOf(key, 1))) ||
+      failed(verifySize(op, "value kv_len", sizeOf(value, 2), "key", sizeOf(key, 2))))
+    return failure();
+  // attention_c3
+  if (failed(verifyGroups(op, sizeOf(query, 1), sizeOf(key, 1))))
+    return failure();
+  return verifyGroups(op, sizeOf(query, 1), sizeOf(value, 1));
+}
+
+LogicalResult AttentionOp::verify() {
+  if (failed(verifyAttentionOperands(*this)))
+    return failure();
+  // attention_c4
+  int64_t batch = eitherSize(getQuery(), getKey(), 0), heads = sizeOf(getQuery(), 1),
+          qLen = sizeOf(getQuery(), 2);
+  if (failed(verifyShape(*this, "context", getResult(),
+                         {"batch", "num_q_heads", "q_len", "value_dim"},
+                         {batch, heads, qLen, sizeOf(getValue(), 3)})))
+    return failure();
+  if (!getLse())
+    return success();
+  return verifyShape(*this, "lse", getLse(), {"batch", "num_q_heads", "q_len"},
+                     {batch, heads, qLen});
+}
+
+LogicalResult AttentionOp::verifyRegions() {
+  Type element = getElementTypeOrSelf(getQuery()), i1 = IntegerType::get(getContext(), 1);
+  // attention_c5
+  if (!getScoreMod().empty() &&
+      failed(verifyBody(*this, "score_mod", getScoreMod(), element, element)))
+    return failure();
+  if (!getMask().empty() && failed(verifyBody(*this, "mask", getMask(), Type(), i1)))
+    return failure();
+  if (!getProbMod().empty() &&
+      failed(verifyBody(*this, "prob_mod", getProbMod(), element, element)))
+    return failure();
+  return success();
+}
+
+void AttentionOp::getAsmBlockArgumentNames(Region &body, OpAsmSetValueNameFn setName) {
+  nameBody(body, &body != &getMask(), &body == &getProbMod() ? "prob" : "score", setName);
+}
+
+LogicalResult AttentionOp::reifyResultShapes(OpBuilder &builder,
+                                             ReifiedRankedShapedTypeDims &shapes) {
+  Value query = getQuery();
+  shapes = {resultSizes(builder, getLoc(), getResult(),
+                        {{query, 0}, {query, 1}, {query, 2}, {getValue(), 3}})};
+  if (getLse())
+    shapes.push_back(
+        resultSizes(builder, getLoc(), getLse(), {{query, 0}, {query, 1}, {query, 2}}));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// LinearOp
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyRank(Operation *op, StringRef what, Value value, int64_t expected) {
+  int64_t found = cast<RankedTensorType>(value.getType()).getRank();
+  if (found == expected)
+    return success();
+  return op->emitOpError("expected ") << what << " of rank " << expected << ", found " << found;
+}
+
+static LogicalResult verifyLinearBias(LinearOp op, int64_t outFeatures) {
+  if (!op.getBias())
+    return success();
+  // linear_c3
+  if (failed(verifyRank(op, "bias", op.getBias(), 1)))
+    return failure();
+  return verifySize(op, "bias elements", sizeOf(op.getBias(), 0), "weight out_features",
+                    outFeatures);
+}
+
+static LogicalResult verifyLinearResult(LinearOp op, int64_t outFeatures) {
+  auto input = cast<RankedTensorType>(op.getInput().getType());
+  // linear_c4
+  if (failed(verifyRank(op, "a result", op.getResult(), input.getRank())))
+    return failure();
+  for (int64_t dim = 0; dim + 1 < input.getRank(); ++dim)
+    if (failed(verifySize(op, "result dimension " + std::to_string(dim),
+                          sizeOf(op.getResult(), dim), "input", input.getDimSize(dim))))
+      return failure();
+  return verifySize(op, "result width", sizeOf(op.getResult(), input.getRank() - 1),
+                    "weight out_features", outFeatures);
+}
+
+LogicalResult LinearOp::verify() {
+  Value input = getInput(), weight = getWeight();
+  // linear_c1
+  if (failed(verifyElement(*this, "weight", weight, "input", input)) ||
+      (getBias() && failed(verifyElement(*this, "bias", getBias(), "input", input))) ||
+      failed(verifyElement(*this, "result", getResult(), "input", input)))
+    return failure();
+  // linear_c2
+  int64_t rank = cast<RankedTensorType>(input.getType()).getRank();
+  if (rank == 0)
+    return emitOpError("expected input of rank 1 or more, found 0");
+  if (failed(verifyRank(*this, "weight", weight, 2)) ||
+      failed(verifySize(*this, "weight in_features", sizeOf(weight, 1), "input's last dimension",
+                        sizeOf(input, rank - 1))))
+    return failure();
+  if (failed(verifyLinearBias(*this, sizeOf(weight, 0))))
+    return failure();
+  return verifyLinearResult(*this, sizeOf(weight, 0));
+}
+
+LogicalResult LinearOp::reifyResultShapes(OpBuilder &builder, ReifiedRankedShapedTypeDims &shapes) {
+  int64_t rank = cast<RankedTensorType>(getInput().getType()).getRank();
+  SmallVector<std::pair<Value, int64_t>> sources;
+  for (int64_t dim = 0; dim + 1 < rank; ++dim)
+    sources.push_back({getInput(), dim});
+  sources.push_back({getWeight(), 0});
+  shapes = {resultSizes(builder, getLoc(), getResult(), sources)};
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// SplitHeadsOp, MergeHeadsOp
+//===----------------------------------------------------------------------===//
+
+/// The dimension of a rank 3 tensor that holds the batch, and its length.
+static int64_t batchDim(Layout layout) { return layout == Layout::batch_first ? 0 : 1; }
+static int64_t lengthDim(Layout layout) { return 1 - batchDim(layout); }
+
+LogicalResult SplitHeadsOp::verify() {
+  Value input = getInput();
+  int64_t heads = getNumHeads(), width = sizeOf(input, 2);
+  // split_heads_c1
+  if (failed(verifyElement(*this, "result", getResult(), "input", input)))
+    return failure();
+  // split_heads_c2
+  if (heads <= 0)
+    return emitOpError("expected a positive num_heads, found ") << heads;
+  bool dynamic = ShapedType::isDynamic(width);
+  if (!dynamic && width % heads != 0)
+    return emitOpError("expected num_heads to divide the width ") << width << ", found " << heads;
+  // split_heads_c3
+  return verifyShape(*this, "result", getResult(), {"batch", "num_heads", "len", "head_dim"},
+                     {sizeOf(input, batchDim(getLayout())), heads,
+                      sizeOf(input, lengthDim(getLayout())),
+                      dynamic ? ShapedType::kDynamic : width / heads});
+}
+
+LogicalResult SplitHeadsOp::reifyResultShapes(OpBuilder &builder,
+                                              ReifiedRankedShapedTypeDims &shapes) {
+  Value input = getInput();
+  Location loc = getLoc();
+  OpFoldResult batch = resultSize(builder, loc, getResult(), 0, input, batchDim(getLayout()));
+  OpFoldResult length = resultSize(builder, loc, getResult(), 2, input, lengthDim(getLayout()));
+  OpFoldResult headDim = resultSize(builder, loc, getResult(), 3, input, 2);
+  if (sizeOf(getResult(), 3) == ShapedType::kDynamic) {
+    Value heads = arith::ConstantIndexOp::create(builder, loc, getNumHeads());
+    Value width = getValueOrCreateConstantIndexOp(builder, loc, headDim);
+    headDim = arith::DivUIOp::create(builder, loc, width, heads).getResult();
+  }
+  shapes = {{batch, builder.getIndexAttr(getNumHeads()), length, headDim}};
+  return success();
+}
+
+OpFoldResult SplitHeadsOp::fold(FoldAdaptor) {
+  auto merge = getInput().getDefiningOp<MergeHeadsOp>();
+  if (!merge || merge.getLayout() != getLayout() || merge.getInput().getType() != getType())
+    return {};
+  // A dynamic number of heads may differ from the one split into.
+  bool sameHeads = sizeOf(merge.getInput(), 1) == static_cast<int64_t>(getNumHeads());
+  return sameHeads ? merge.getInput() : Value();
+}
+
+LogicalResult MergeHeadsOp::verify() {
+  Value input = getInput();
+  int64_t heads = sizeOf(input, 1), headDim = sizeOf(input, 3);
+  // merge_heads_c1
+  if (failed(verifyElement(*this, "result", getResult(), "input", input)))
+    return failure();
+  // merge_heads_c2
+  bool first = getLayout() == Layout::batch_first;
+  SmallVector<StringRef> names = {first ? "batch" : "len", first ? "len" : "batch", "width"};
+  return verifyShape(*this, "result", getResult(), names,
+                     {sizeOf(input, first ? 0 : 2), sizeOf(input, first ? 2 : 0),
+                      bothStatic(heads, headDim) ? heads * headDim : ShapedType::kDynamic});
+}
+
+/// num_heads · head_dim of the tensor merged.
+static OpFoldResult mergedWidth(OpBuilder &builder, MergeHeadsOp op) {
+  int64_t width = sizeOf(op.getResult(), 2);
+  if (!ShapedType::isDynamic(width))
+    return builder.getIndexAttr(width);
+  Location loc = op.getLoc();
+  auto size = [&](int64_t dim) {
+    OpFoldResult mixed = tensor::getMixedSize(builder, loc, op.getInput(), dim);
+    return getValueOrCreateConstantIndexOp(builder, loc, mixed);
+  };
+  Value heads = size(1), headDim = size(3);
+  return arith::MulIOp::create(builder, loc, heads, headDim).getResult();
+}
+
+LogicalResult MergeHeadsOp::reifyResultShapes(OpBuilder &builder,
+                                              ReifiedRankedShapedTypeDims &shapes) {
+  bool first = getLayout() == Layout::batch_first;
+  OpFoldResult outer = resultSize(builder, getLoc(), getResult(), 0, getInput(), first ? 0 : 2);
+  OpFoldResult inner = resultSize(builder, getLoc(), getResult(), 1, getInput(), first ? 2 : 0);
+  shapes = {{outer, inner, mergedWidth(builder, *this)}};
+  return success();
+}
+
+OpFoldResult MergeHeadsOp::fold(FoldAdaptor) {
+  auto split = getInput().getDefiningOp<SplitHeadsOp>();
+  if (!split || split.getLayout() != getLayout() || split.getInput().getType() != getType())
+    return {};
+  return split.getInput();
+}
 
 #define GET_OP_CLASSES
 #include "attnc/Dialect/Attn/AttnOps.cpp.inc"

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/Passes.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_ATTNFUSEATTENTION

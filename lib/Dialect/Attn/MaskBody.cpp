@@ -3,5 +3,322 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// `causal(top_left) kv_lengths(%n : tensor<?xi32>)` and the like expand into
+// the region of `attn.mask` while they are parsed, so that everything after the
+// parser knows one form only. The text is first read into a list of forms:
+// their bodies read the score's sizes, and the score's type comes last.
+//
 //===----------------------------------------------------------------------===//
 
+#include "MaskBody.h"
+
+#include "attnc/Dialect/Attn/Attn.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+/// Where the diagonal of a mask starts when q_len and kv_len differ.
+enum class Corner { topLeft, bottomRight };
+
+/// What the body of a mask is built from.
+struct Body {
+  ImplicitLocOpBuilder b;
+  Value score, batch, head, q, k;
+
+  Value constant(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
+  Value compare(arith::CmpIPredicate predicate, Value lhs, Value rhs) {
+    return arith::CmpIOp::create(b, predicate, lhs, rhs);
+  }
+  Value extract(Value tensor, ValueRange indices) {
+    return tensor::ExtractOp::create(b, tensor, indices);
+  }
+};
+
+/// Builds the condition of one form.
+using Form = std::function<Value(Body &)>;
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The conditions
+//===----------------------------------------------------------------------===//
+
+/// The last key on the diagonal of row q.
+static Value diagonal(Body &body, Corner corner) {
+  if (corner == Corner::topLeft)
+    return body.q;
+  Value qLen = tensor::DimOp::create(body.b, body.score, 2);
+  Value kvLen = tensor::DimOp::create(body.b, body.score, 3);
+  Value offset = arith::SubIOp::create(body.b, kvLen, qLen);
+  return arith::AddIOp::create(body.b, body.q, offset);
+}
+
+static Value buildCausal(Body &body, Corner corner) {
+  return body.compare(arith::CmpIPredicate::sle, body.k, diagonal(body, corner));
+}
+
+static Value buildWindow(Body &body, int64_t left, int64_t right, Corner corner) {
+  Value middle = diagonal(body, corner);
+  Value first = arith::SubIOp::create(body.b, middle, body.constant(left));
+  Value last = arith::AddIOp::create(body.b, middle, body.constant(right));
+  Value above = body.compare(arith::CmpIPredicate::sge, body.k, first);
+  Value below = body.compare(arith::CmpIPredicate::sle, body.k, last);
+  return arith::AndIOp::create(body.b, above, below);
+}
+
+static Value buildKvLengths(Body &body, Value lengths) {
+  Value length = body.extract(lengths, body.batch);
+  length = arith::IndexCastOp::create(body.b, body.b.getIndexType(), length);
+  return body.compare(arith::CmpIPredicate::slt, body.k, length);
+}
+
+static Value buildPrefix(Body &body, Value lengths) {
+  Value causal = buildCausal(body, Corner::topLeft);
+  Value prefix = buildKvLengths(body, lengths);
+  return arith::OrIOp::create(body.b, causal, prefix);
+}
+
+static Value buildDocuments(Body &body, Value queryIds, Value keyIds) {
+  Value queryId = body.extract(queryIds, {body.batch, body.q});
+  Value keyId = body.extract(keyIds, {body.batch, body.k});
+  return body.compare(arith::CmpIPredicate::eq, queryId, keyId);
+}
+
+static Value buildBlock(Body &body, int64_t size) {
+  Value divisor = body.constant(size);
+  Value queryBlock = arith::DivSIOp::create(body.b, body.q, divisor);
+  Value keyBlock = arith::DivSIOp::create(body.b, body.k, divisor);
+  return body.compare(arith::CmpIPredicate::eq, queryBlock, keyBlock);
+}
+
+static Value buildTensor(Body &body, Value mask) {
+  auto type = cast<RankedTensorType>(mask.getType());
+  Value all[] = {body.batch, body.head, body.q, body.k};
+  SmallVector<Value> indices;
+  for (auto [size, index] : llvm::zip(type.getShape(), ArrayRef(all).take_back(type.getRank())))
+    indices.push_back(size == 1 ? body.constant(0) : index);
+  return body.extract(mask, indices);
+}
+
+//===----------------------------------------------------------------------===//
+// The text
+//===----------------------------------------------------------------------===//
+
+/// Parses a keyword for the corner.
+static ParseResult parseCorner(OpAsmParser &parser, Corner &corner) {
+  StringRef word;
+  SMLoc loc = parser.getCurrentLocation();
+  if (failed(parser.parseOptionalKeyword(&word, {"top_left", "bottom_right"})))
+    return parser.emitError(loc, "expected top_left or bottom_right");
+  corner = word == "top_left" ? Corner::topLeft : Corner::bottomRight;
+  return success();
+}
+
+static ParseResult parseInteger(OpAsmParser &parser, StringRef what, int64_t least,
+                                int64_t &value) {
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseInteger(value))
+    return failure();
+  if (value < least)
+    return parser.emitError(loc, "expected ")
+           << what << " of " << least << " or more, found " << value;
+  return success();
+}
+
+static ParseResult parseCausal(OpAsmParser &parser, Form &form) {
+  Corner corner;
+  if (parser.parseLParen() || parseCorner(parser, corner) || parser.parseRParen())
+    return failure();
+  form = [=](Body &body) { return buildCausal(body, corner); };
+  return success();
+}
+
+static ParseResult parseWindow(OpAsmParser &parser, Form &form) {
+  int64_t left, right;
+  Corner corner = Corner::topLeft;
+  if (parser.parseLParen() || parseInteger(parser, "a left window", 0, left) ||
+      parser.parseComma() || parseInteger(parser, "a right window", 0, right))
+    return failure();
+  if (succeeded(parser.parseOptionalComma()) && parseCorner(parser, corner))
+    return failure();
+  form = [=](Body &body) { return buildWindow(body, left, right, corner); };
+  return parser.parseRParen();
+}
+
+static ParseResult parseBlock(OpAsmParser &parser, Form &form) {
+  int64_t size;
+  if (parser.parseLParen() || parseInteger(parser, "a block size", 1, size) || parser.parseRParen())
+    return failure();
+  form = [=](Body &body) { return buildBlock(body, size); };
+  return success();
+}
+
+/// Parses `(%a, %b : type, type)`.
+static ParseResult parseTensors(OpAsmParser &parser, SmallVectorImpl<Value> &tensors) {
+  SmallVector<OpAsmParser::UnresolvedOperand, 2> operands;
+  SmallVector<Type, 2> types;
+  SMLoc loc = parser.getCurrentLocation();
+  return failure(parser.parseLParen() || parser.parseOperandList(operands) ||
+                 parser.parseColonTypeList(types) || parser.parseRParen() ||
+                 parser.resolveOperands(operands, types, loc, tensors));
+}
+
+static bool isIntegerTensor(Value value, int64_t rank) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || type.getRank() != rank)
+    return false;
+  return type.getElementType().isInteger(32) || type.getElementType().isInteger(64);
+}
+
+/// Parses one tensor<?xi32> or tensor<?xi64>, a length per batch.
+static ParseResult parseLengths(OpAsmParser &parser, StringRef word, Value &lengths) {
+  SmallVector<Value> tensors;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parseTensors(parser, tensors))
+    return failure();
+  if (tensors.size() != 1)
+    return parser.emitError(loc, "expected one tensor for ")
+           << word << ", found " << tensors.size();
+  lengths = tensors.front();
+  if (!isIntegerTensor(lengths, 1))
+    return parser.emitError(loc, "expected a rank 1 tensor of i32 or i64 for ")
+           << word << ", found " << lengths.getType();
+  return success();
+}
+
+static ParseResult parseKvLengths(OpAsmParser &parser, Form &form) {
+  Value lengths;
+  if (parseLengths(parser, "kv_lengths", lengths))
+    return failure();
+  form = [=](Body &body) { return buildKvLengths(body, lengths); };
+  return success();
+}
+
+static ParseResult parsePrefix(OpAsmParser &parser, Form &form) {
+  Value lengths;
+  if (parseLengths(parser, "prefix", lengths))
+    return failure();
+  form = [=](Body &body) { return buildPrefix(body, lengths); };
+  return success();
+}
+
+static ParseResult parseDocuments(OpAsmParser &parser, Form &form) {
+  SmallVector<Value> ids;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parseTensors(parser, ids))
+    return failure();
+  if (ids.size() != 1 && ids.size() != 2)
+    return parser.emitError(loc, "expected one or two tensors for documents, found ") << ids.size();
+  for (Value id : ids)
+    if (!isIntegerTensor(id, 2))
+      return parser.emitError(loc, "expected a rank 2 tensor of i32 or i64 for documents, found ")
+             << id.getType();
+  Value queryIds = ids.front(), keyIds = ids.back();
+  if (getElementTypeOrSelf(queryIds) != getElementTypeOrSelf(keyIds))
+    return parser.emitError(loc, "expected document ids of one type, found ")
+           << getElementTypeOrSelf(queryIds) << " and " << getElementTypeOrSelf(keyIds);
+  form = [=](Body &body) { return buildDocuments(body, queryIds, keyIds); };
+  return success();
+}
+
+static ParseResult parseTensor(OpAsmParser &parser, Form &form) {
+  SmallVector<Value> tensors;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parseTensors(parser, tensors))
+    return failure();
+  if (tensors.size() != 1)
+    return parser.emitError(loc, "expected one tensor for tensor, found ") << tensors.size();
+  Value mask = tensors.front();
+  auto type = dyn_cast<RankedTensorType>(mask.getType());
+  if (!type || !type.getElementType().isInteger(1) || type.getRank() < 1 || type.getRank() > 4)
+    return parser.emitError(loc, "expected an i1 tensor of rank 1 to 4 for tensor, found ")
+           << mask.getType();
+  form = [=](Body &body) { return buildTensor(body, mask); };
+  return success();
+}
+
+static ParseResult parseForm(OpAsmParser &parser, StringRef word, SMLoc loc, Form &form) {
+  using Parse = ParseResult (*)(OpAsmParser &, Form &);
+  static constexpr std::pair<StringLiteral, Parse> forms[] = {
+      {"causal", parseCausal}, {"window", parseWindow},       {"kv_lengths", parseKvLengths},
+      {"prefix", parsePrefix}, {"documents", parseDocuments}, {"block", parseBlock},
+      {"tensor", parseTensor}};
+  for (auto [name, parse] : forms)
+    if (name == word)
+      return parse(parser, form);
+  return parser.emitError(loc, "expected a region or one of causal, window, kv_lengths, prefix, "
+                               "documents, block and tensor, found ")
+         << word;
+}
+
+static ParseResult parseForms(OpAsmParser &parser, SmallVectorImpl<Form> &forms) {
+  StringRef word;
+  SMLoc loc = parser.getCurrentLocation();
+  while (succeeded(parser.parseOptionalKeyword(&word))) {
+    if (parseForm(parser, word, loc, forms.emplace_back()))
+      return failure();
+    loc = parser.getCurrentLocation();
+  }
+  if (forms.empty())
+    return parser.emitError(loc, "expected a region or a mask such as causal(top_left)");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The region
+//===----------------------------------------------------------------------===//
+
+/// Fills the region with the conjunction of the forms.
+static void expand(Region &region, ArrayRef<Form> forms, Location loc, Value score) {
+  Block &block = region.emplaceBlock();
+  ImplicitLocOpBuilder b(loc, loc.getContext());
+  SmallVector<Type> types(4, b.getIndexType());
+  block.addArguments(types, SmallVector<Location>(4, loc));
+  b.setInsertionPointToStart(&block);
+  Body body{b,
+            score,
+            block.getArgument(0),
+            block.getArgument(1),
+            block.getArgument(2),
+            block.getArgument(3)};
+  Value all = forms.front()(body);
+  for (const Form &form : forms.drop_front()) {
+    Value next = form(body);
+    all = arith::AndIOp::create(b, all, next);
+  }
+  YieldOp::create(b, all);
+}
+
+/// Parses `{attributes} : type`, which every form of the op ends with.
+static ParseResult parseEnd(OpAsmParser &parser, NamedAttrList &attributes, Type &scoreType) {
+  return failure(parser.parseOptionalAttrDict(attributes) || parser.parseColonType(scoreType));
+}
+
+ParseResult attn::parseMaskBody(OpAsmParser &parser, Region &body, NamedAttrList &attributes,
+                                const OpAsmParser::UnresolvedOperand &score, Type &scoreType) {
+  SMLoc loc = parser.getCurrentLocation();
+  OptionalParseResult region = parser.parseOptionalRegion(body);
+  if (region.has_value())
+    return failure(failed(*region) || parseEnd(parser, attributes, scoreType));
+  SmallVector<Form> forms;
+  SmallVector<Value> scores;
+  if (parseForms(parser, forms) || parseEnd(parser, attributes, scoreType) ||
+      parser.resolveOperand(score, scoreType, scores))
+    return failure();
+  expand(body, forms, parser.getEncodedSourceLoc(loc), scores.front());
+  return success();
+}
+
+void attn::printMaskBody(OpAsmPrinter &printer, Operation *op, Region &body,
+                         DictionaryAttr attributes, Value score, Type scoreType) {
+  printer.printRegion(body);
+  printer.printOptionalAttrDict(attributes.getValue());
+  printer << " : " << scoreType;
+}

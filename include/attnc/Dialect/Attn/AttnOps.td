@@ -62,10 +62,6 @@ def Attn_Tensor4D : TensorRankOf<[F16, BF16, F32, F64], [4]>;
 def Attn_Layout : I32EnumAttr<"Layout", "order of the batch and length dimensions", [
     I32EnumAttrCase<"batch_first", 0>, I32EnumAttrCase<"time_first", 1>]> {
   let cppNamespace = "::mlir::attn";
-  let genSpecializedAttr = 0;
-}
-def Attn_LayoutAttr : EnumAttr<Attn_Dialect, Attn_Layout, "layout"> {
-  let assemblyFormat = "$value";
 }
 
 class Attn_Attr<string cppName, string attrMnemonic> : AttrDef<Attn_Dialect, cppName> {
@@ -183,8 +179,13 @@ def Attn_MaskOp : Attn_RegionOp<"mask", [AllTypesMatch<["score", "result"]>]> {
     | `kv_lengths(%n : tensor<?xi32>)` | k < n[batch] |
     | `prefix(%n : tensor<?xi32>)` | k <= q or k < n[batch] |
     | `documents(%ids : tensor<?x?xi32>)` | ids[batch, q] == ids[batch, k] |
+    | `documents(%a, %b : tensor<?x?xi32>, tensor<?x?xi32>)` | a[batch, q] == b[batch, k] |
     | `block(S)` | q / S == k / S |
-    | `tensor(%m : tensor<?x?x?x?xi1>)` | m[batch or 0, head or 0, q or 0, k or 0] (0 where m has size 1) |
+    | `tensor(%m : tensor<1x?x?x?xi1>)` | m[0, head, q, k] |
+
+    Lengths and document ids are i32 or i64. The tensor of `tensor` broadcasts
+    as in numpy: it has rank 1 to 4, aligned at k, and a static size of 1 is
+    read at index 0. It is printed as a region.
 
     - (C1) the region takes four `index` values and yields `i1`.
 
@@ -200,7 +201,7 @@ def Attn_MaskOp : Attn_RegionOp<"mask", [AllTypesMatch<["score", "result"]>]> {
   let arguments = (ins Attn_Tensor4D:$score);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Attn_Tensor4D:$result);
-  let assemblyFormat = "$score custom<MaskBody>($body, ref($score)) attr-dict `:` type($score)";
+  let assemblyFormat = "$score custom<MaskBody>($body, attr-dict, ref($score), type($score))";
   let hasRegionVerifier = 1;
   let hasCanonicalizer = 1;
 }
@@ -326,6 +327,7 @@ def Attn_AttentionOp : Attn_RegionOp<"attention"> {
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+  let hasCanonicalizer = 1;
 }
 
 def Attn_LinearOp : Attn_ShapedOp<"linear", [Pure]> {
@@ -372,7 +374,7 @@ def Attn_SplitHeadsOp : Attn_ShapedOp<"split_heads", [Pure]> {
     ```
   }];
   let arguments = (ins TensorRankOf<[F16, BF16, F32, F64], [3]>:$input, I64Attr:$num_heads,
-      DefaultValuedAttr<Attn_LayoutAttr, "Layout::batch_first">:$layout);
+      DefaultValuedAttr<Attn_Layout, "Layout::batch_first">:$layout);
   let results = (outs Attn_Tensor4D:$result);
   let assemblyFormat = [{
     $input `num_heads` `(` $num_heads `)` (`layout` `(` $layout^ `)`)? attr-dict
@@ -398,7 +400,7 @@ def Attn_MergeHeadsOp : Attn_ShapedOp<"merge_heads", [Pure]> {
     ```
   }];
   let arguments = (ins Attn_Tensor4D:$input,
-      DefaultValuedAttr<Attn_LayoutAttr, "Layout::batch_first">:$layout);
+      DefaultValuedAttr<Attn_Layout, "Layout::batch_first">:$layout);
   let results = (outs TensorRankOf<[F16, BF16, F32, F64], [3]>:$result);
   let assemblyFormat = [{
     $input (`layout` `(` $layout^ `)`)? attr-dict `:` type($input) `->` type($result)

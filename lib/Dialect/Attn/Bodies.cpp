@@ -1,0 +1,253 @@
+//===- Bodies.cpp - rewriting the regions of attention ops
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The analysis of masks reads the `mask` region alone. People hide keys in many
+// ways, mostly by adding or selecting -inf; this file finds the condition
+// behind it and moves it there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Bodies.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+Value attn::yieldedValue(Region &body) {
+  return cast<YieldOp>(body.front().getTerminator()).getValue();
+}
+
+Value attn::cloneBody(OpBuilder &builder, Region &body, ValueRange arguments) {
+  IRMapping mapping;
+  mapping.map(body.getArguments(), arguments);
+  for (Operation &op : body.front().without_terminator())
+    builder.clone(op, mapping);
+  return mapping.lookupOrDefault(yieldedValue(body));
+}
+
+//===----------------------------------------------------------------------===//
+// Conditions to the mask
+//===----------------------------------------------------------------------===//
+
+/// Collects the ops of `block`, each after its operands, that `value` follows
+/// from. Fails where the score, the first argument, is among them.
+static bool collectSlice(Value value, Block &block, SetVector<Operation *> &slice) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return argument.getOwner() != &block || argument.getArgNumber() != 0;
+  Operation *op = value.getDefiningOp();
+  if (op->getBlock() != &block || slice.contains(op))
+    return true;
+  if (op->getNumRegions() != 0)
+    return false;
+  for (Value operand : op->getOperands())
+    if (!collectSlice(operand, block, slice))
+      return false;
+  slice.insert(op);
+  return true;
+}
+
+/// The opposite of a condition; a comparison stays one, as bounds are read off
+/// comparisons.
+static Value invert(OpBuilder &builder, Value condition) {
+  Location loc = condition.getLoc();
+  if (auto compare = condition.getDefiningOp<arith::CmpIOp>())
+    return arith::CmpIOp::create(builder, loc, arith::invertPredicate(compare.getPredicate()),
+                                 compare.getLhs(), compare.getRhs());
+  Value yes = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
+  return arith::XOrIOp::create(builder, loc, condition, yes);
+}
+
+/// Gives an attention without a mask one that hides nothing yet, and returns
+/// the end of its body.
+static YieldOp getOrCreateMask(RewriterBase &rewriter, AttentionOp op) {
+  if (!op.getMask().empty())
+    return cast<YieldOp>(op.getMask().front().getTerminator());
+  SmallVector<Type> types(4, rewriter.getIndexType());
+  SmallVector<Location> locs(4, op.getLoc());
+  rewriter.createBlock(&op.getMask(), op.getMask().end(), types, locs);
+  Value yes = arith::ConstantOp::create(rewriter, op.getLoc(), rewriter.getBoolAttr(true));
+  return YieldOp::create(rewriter, op.getLoc(), yes);
+}
+
+/// Requires in the mask what `slice` computes as `condition` in the score_mod.
+static void addToMask(RewriterBase &rewriter, AttentionOp op, Value condition, bool negated,
+                      const SetVector<Operation *> &slice) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  YieldOp yield = getOrCreateMask(rewriter, op);
+  rewriter.setInsertionPoint(yield);
+  IRMapping mapping;
+  mapping.map(op.getScoreMod().getArguments().drop_front(), op.getMask().getArguments());
+  for (Operation *part : slice)
+    rewriter.clone(*part, mapping);
+  Value required = mapping.lookupOrDefault(condition);
+  if (negated)
+    required = invert(rewriter, required);
+  Value before = yield.getValue();
+  if (!matchPattern(before, m_One()))
+    required = arith::AndIOp::create(rewriter, yield.getLoc(), before, required);
+  rewriter.modifyOpInPlace(yield, [&] { yield.getValueMutable().assign(required); });
+}
+
+static void replaceUse(RewriterBase &rewriter, OpOperand &use, Value value) {
+  rewriter.modifyOpInPlace(use.getOwner(), [&] { use.set(value); });
+}
+
+/// A finite constant above zero: a factor that leaves -inf what it is.
+static bool isPositive(Value value) {
+  APFloat constant(0.0);
+  return matchPattern(value, m_ConstantFloat(&constant)) && constant.isFinite() &&
+         !constant.isZero() && !constant.isNegative();
+}
+
+/// The operands of `op` whose -inf makes the result -inf.
+static SmallVector<OpOperand *> operandsThatHide(Operation *op) {
+  OpOperand *first = op->getNumOperands() > 0 ? &op->getOpOperand(0) : nullptr;
+  if (isa<arith::AddFOp>(op))
+    return {first, &op->getOpOperand(1)};
+  if (isa<arith::SubFOp, arith::ExtFOp, arith::TruncFOp>(op))
+    return {first};
+  if (isa<arith::DivFOp>(op) && isPositive(op->getOperand(1)))
+    return {first};
+  if (isa<arith::MulFOp>(op) && isPositive(op->getOperand(1)))
+    return {first};
+  if (isa<arith::MulFOp>(op) && isPositive(op->getOperand(0)))
+    return {&op->getOpOperand(1)};
+  return {};
+}
+
+/// Hands the condition of a select with -inf at `use` over to the mask.
+static bool hoistSelect(RewriterBase &rewriter, AttentionOp op, OpOperand &use,
+                        arith::SelectOp select) {
+  bool hidesElse = matchPattern(select.getFalseValue(), m_NegInfFloat());
+  bool hidesThen = matchPattern(select.getTrueValue(), m_NegInfFloat());
+  SetVector<Operation *> slice;
+  if (!(hidesElse || hidesThen) || !select.getCondition().getType().isInteger(1) ||
+      !collectSlice(select.getCondition(), op.getScoreMod().front(), slice))
+    return false;
+  addToMask(rewriter, op, select.getCondition(), /*negated=*/!hidesElse, slice);
+  replaceUse(rewriter, use, hidesElse ? select.getTrueValue() : select.getFalseValue());
+  rewriter.eraseOp(select);
+  return true;
+}
+
+/// Replaces x + 0, what remains of a -inf bias, by x.
+static void dropZeroBias(RewriterBase &rewriter, OpOperand &use) {
+  auto add = use.get().getDefiningOp<arith::AddFOp>();
+  if (!add)
+    return;
+  bool first = matchPattern(add.getLhs(), m_AnyZeroFloat());
+  if (!first && !matchPattern(add.getRhs(), m_AnyZeroFloat()))
+    return;
+  replaceUse(rewriter, use, first ? add.getRhs() : add.getLhs());
+  rewriter.eraseOp(add);
+}
+
+/// Looks for one select with -inf behind `use`, whose value goes to the
+/// softmax.
+static bool hoistMask(RewriterBase &rewriter, AttentionOp op, OpOperand &use) {
+  Operation *value = use.get().getDefiningOp();
+  // With a second use the value would still be needed as it is.
+  if (!value || value->getBlock() != &op.getScoreMod().front() || !use.get().hasOneUse())
+    return false;
+  if (auto select = dyn_cast<arith::SelectOp>(value))
+    return hoistSelect(rewriter, op, use, select);
+  for (OpOperand *operand : operandsThatHide(value))
+    if (hoistMask(rewriter, op, *operand)) {
+      dropZeroBias(rewriter, use);
+      return true;
+    }
+  return false;
+}
+
+static bool hoistMasks(RewriterBase &rewriter, AttentionOp op) {
+  if (op.getScoreMod().empty())
+    return false;
+  bool changed = false;
+  Operation *yield = op.getScoreMod().front().getTerminator();
+  while (hoistMask(rewriter, op, yield->getOpOperand(0)))
+    changed = true;
+  return changed;
+}
+
+//===----------------------------------------------------------------------===//
+// Factors to the scale
+//===----------------------------------------------------------------------===//
+
+/// The factor by which `op` multiplies `score`; nothing for any other op.
+static std::optional<double> constantFactor(Operation *op, Value score) {
+  if (!isa<arith::MulFOp, arith::DivFOp>(op))
+    return std::nullopt;
+  bool first = op->getOperand(0) == score;
+  APFloat constant(0.0);
+  if ((isa<arith::DivFOp>(op) && !first) ||
+      !matchPattern(op->getOperand(first ? 1 : 0), m_ConstantFloat(&constant)))
+    return std::nullopt;
+  bool lossy;
+  constant.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lossy);
+  double factor = constant.convertToDouble();
+  return isa<arith::DivFOp>(op) ? 1.0 / factor : factor;
+}
+
+/// Folds the first op of the score_mod where it is the only one that reads the
+/// score.
+static bool foldScale(RewriterBase &rewriter, AttentionOp op) {
+  if (op.getScoreMod().empty() || !op.getScoreMod().getArgument(0).hasOneUse())
+    return false;
+  Value score = op.getScoreMod().getArgument(0);
+  Operation *user = *score.user_begin();
+  std::optional<double> factor = constantFactor(user, score);
+  double scale = op.getScale().convertToDouble() * factor.value_or(0.0);
+  if (!factor || !std::isnormal(scale))
+    return false;
+  rewriter.modifyOpInPlace(op, [&] { op.setScaleAttr(rewriter.getF64FloatAttr(scale)); });
+  rewriter.replaceOp(user, score);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// What has become useless
+//===----------------------------------------------------------------------===//
+
+static bool eraseDead(RewriterBase &rewriter, Region &body) {
+  bool changed = false;
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body.front())))
+    if (isOpTriviallyDead(&op)) {
+      rewriter.eraseOp(&op);
+      changed = true;
+    }
+  return changed;
+}
+
+static bool dropBody(RewriterBase &rewriter, AttentionOp op, Region &body, bool isIdle) {
+  if (!isIdle)
+    return eraseDead(rewriter, body);
+  rewriter.modifyOpInPlace(op, [&] { rewriter.eraseBlock(&body.front()); });
+  return true;
+}
+
+static bool dropIdle(RewriterBase &rewriter, AttentionOp op) {
+  bool changed = false;
+  for (Region *body : {&op.getScoreMod(), &op.getProbMod()})
+    if (!body->empty())
+      changed |= dropBody(rewriter, op, *body, yieldedValue(*body) == body->getArgument(0));
+  if (!op.getMask().empty())
+    changed |=
+        dropBody(rewriter, op, op.getMask(), matchPattern(yieldedValue(op.getMask()), m_One()));
+  return changed;
+}
+
+bool attn::simplifyAttention(RewriterBase &rewriter, AttentionOp op) {
+  // Masks first: one before a scale stands in the scale's way.
+  bool changed = hoistMasks(rewriter, op);
+  changed |= dropIdle(rewriter, op);
+  while (foldScale(rewriter, op))
+    changed = true;
+  changed |= dropIdle(rewriter, op);
+  return changed;
+}

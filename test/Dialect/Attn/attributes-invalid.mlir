@@ -1,0 +1,94 @@
+// RUN: attn-opt %s -split-input-file -verify-diagnostics
+
+// expected-error@+1 {{expected attn.name to be a string, found 3}}
+func.func private @name_type(tensor<2xf32> {attn.name = 3})
+
+// -----
+
+// expected-error@+1 {{expected attn.name to be a C identifier, found "2q"}}
+func.func private @name_digit(tensor<2xf32> {attn.name = "2q"})
+
+// -----
+
+// expected-error@+1 {{expected attn.name to be a C identifier, found "float"}}
+func.func private @name_keyword(tensor<2xf32> {attn.name = "float"})
+
+// -----
+
+// expected-error@+1 {{expected every attn.name once, found "x" twice}}
+func.func private @name_twice(tensor<2xf32> {attn.name = "x"}, tensor<2xf32> {attn.name = "x"})
+
+// -----
+
+// expected-error@+1 {{expected every attn.name once, found "x" twice}}
+func.func private @name_of_result(tensor<2xf32> {attn.name = "x"}) -> (tensor<2xf32> {attn.name = "x"})
+
+// -----
+
+// expected-error@+1 {{expected attn.dims to be an array, found "n"}}
+func.func private @dims_type(tensor<2xf32> {attn.dims = "n"})
+
+// -----
+
+// expected-error@+1 {{expected attn.dims with 2 entries, found 1}}
+func.func private @dims_rank(tensor<2x?xf32> {attn.dims = [2]})
+
+// -----
+
+// expected-error@+1 {{expected attn.dims to hold symbols and sizes, found 2.000000e+00}}
+func.func private @dims_entry(tensor<2xf32> {attn.dims = [2.0]})
+
+// -----
+
+// expected-error@+1 {{expected attn.dims to repeat size 2 of dimension 0, found 3}}
+func.func private @dims_size(tensor<2xf32> {attn.dims = [3]})
+
+// -----
+
+// expected-error@+1 {{expected a symbol for dynamic dimension 0 in attn.dims, found 3}}
+func.func private @dims_dynamic(tensor<?xf32> {attn.dims = [3]})
+
+// -----
+
+// expected-error@+1 {{expected attn.dims on a ranked tensor, found 'f32'}}
+func.func private @dims_scalar(f32 {attn.dims = []})
+
+// -----
+
+// expected-error@+1 {{expected attn.weight to name a tensor, found 0}}
+func.func private @weight_type(tensor<2xf32> {attn.weight = 0})
+
+// -----
+
+// expected-error@+1 {{expected attn.weight on an argument, found it on a result}}
+func.func private @weight_result() -> (tensor<2xf32> {attn.weight = "w"})
+
+// -----
+
+// expected-error@+1 {{expected attn.name, attn.dims or attn.weight, found "attn.nam"}}
+func.func private @unknown(tensor<2xf32> {attn.nam = "w"})
+
+// -----
+
+// expected-error@+1 {{expected a positive score_keys, found 0}}
+#zero = #attn.prefill<row_tile = 48, key_chunk = 64, vector_width = 16, score_vectors = 3, score_keys = 0, context_rows = 6, context_vectors = 4>
+
+// -----
+
+// expected-error@+1 {{expected row_tile to be a multiple of vector_width 16, found 50}}
+#rows = #attn.prefill<row_tile = 50, key_chunk = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 5, context_vectors = 4>
+
+// -----
+
+// expected-error@+1 {{expected row_tile to be a multiple of vector_width * score_vectors, found 48 and 16 * 2}}
+#vectors = #attn.prefill<row_tile = 48, key_chunk = 64, vector_width = 16, score_vectors = 2, score_keys = 8, context_rows = 6, context_vectors = 4>
+
+// -----
+
+// expected-error@+1 {{expected row_tile to be a multiple of context_rows 5, found 48}}
+#context = #attn.prefill<row_tile = 48, key_chunk = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 5, context_vectors = 4>
+
+// -----
+
+// expected-error@+1 {{expected key_chunk to be a multiple of score_keys 8, found 60}}
+#keys = #attn.prefill<row_tile = 48, key_chunk = 60, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>

@@ -1,0 +1,499 @@
+// RUN: attn-opt %s -split-input-file -verify-diagnostics
+//
+// One function per labelled constraint: @score_c1 breaks (C1) of attn.score.
+
+func.func @score_c1(%q: tensor<2x4x5x8xf32>, %k: tensor<2x4x7x8xf16>) {
+  // expected-error@+1 {{expected key elements 'f32' to match query, found 'f16'}}
+  %s = attn.score %q, %k : tensor<2x4x5x8xf32>, tensor<2x4x7x8xf16> -> tensor<2x4x5x7xf32>
+  return
+}
+
+// -----
+
+func.func @score_c1_score(%q: tensor<2x4x5x8xf32>, %k: tensor<2x4x7x8xf32>) {
+  // expected-error@+1 {{expected score elements 'f32' to match query, found 'f64'}}
+  %s = attn.score %q, %k : tensor<2x4x5x8xf32>, tensor<2x4x7x8xf32> -> tensor<2x4x5x7xf64>
+  return
+}
+
+// -----
+
+func.func @score_c2_batch(%q: tensor<2x4x5x8xf32>, %k: tensor<3x4x7x8xf32>) {
+  // expected-error@+1 {{expected key batch 2 to match query, found 3}}
+  %s = attn.score %q, %k : tensor<2x4x5x8xf32>, tensor<3x4x7x8xf32> -> tensor<2x4x5x7xf32>
+  return
+}
+
+// -----
+
+func.func @score_c2_head_dim(%q: tensor<2x4x5x8xf32>, %k: tensor<?x4x7x16xf32>) {
+  // expected-error@+1 {{expected key head_dim 8 to match query, found 16}}
+  %s = attn.score %q, %k : tensor<2x4x5x8xf32>, tensor<?x4x7x16xf32> -> tensor<2x4x5x7xf32>
+  return
+}
+
+// -----
+
+func.func @score_c3(%q: tensor<2x4x5x8xf32>, %k: tensor<2x3x7x8xf32>) {
+  // expected-error@+1 {{expected num_q_heads 4 to be a multiple of num_kv_heads, found 3}}
+  %s = attn.score %q, %k : tensor<2x4x5x8xf32>, tensor<2x3x7x8xf32> -> tensor<2x4x5x7xf32>
+  return
+}
+
+// -----
+
+func.func @score_c3_zero(%q: tensor<2x4x5x8xf32>, %k: tensor<2x0x7x8xf32>) {
+  // expected-error@+1 {{expected num_q_heads 4 to be a multiple of num_kv_heads, found 0}}
+  %s = attn.score %q, %k : tensor<2x4x5x8xf32>, tensor<2x0x7x8xf32> -> tensor<2x4x5x7xf32>
+  return
+}
+
+// -----
+
+func.func @score_c4(%q: tensor<2x4x5x8xf32>, %k: tensor<2x4x7x8xf32>) {
+  // expected-error@+1 {{expected score kv_len 7, found 5}}
+  %s = attn.score %q, %k : tensor<2x4x5x8xf32>, tensor<2x4x7x8xf32> -> tensor<2x4x5x5xf32>
+  return
+}
+
+// -----
+
+func.func @score_c4_batch(%q: tensor<?x4x5x8xf32>, %k: tensor<2x4x7x8xf32>) {
+  // expected-error@+1 {{expected score batch 2, found 3}}
+  %s = attn.score %q, %k : tensor<?x4x5x8xf32>, tensor<2x4x7x8xf32> -> tensor<3x4x5x7xf32>
+  return
+}
+
+// -----
+
+func.func @score_c4_heads(%q: tensor<2x4x5x8xf32>, %k: tensor<2x2x7x8xf32>) {
+  // expected-error@+1 {{expected score num_q_heads 4, found 2}}
+  %s = attn.score %q, %k : tensor<2x4x5x8xf32>, tensor<2x2x7x8xf32> -> tensor<2x2x5x7xf32>
+  return
+}
+
+// -----
+
+func.func @modify_score_c1(%s: tensor<1x2x3x4xf32>) {
+  // expected-error@+1 {{expected the region to take ('f32', 'index', 'index', 'index', 'index'), found ('f16', 'index', 'index', 'index', 'index')}}
+  %r = attn.modify_score %s {
+  ^bb0(%x: f16, %batch: index, %head: index, %i: index, %j: index):
+    attn.yield %x : f16
+  } : tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @modify_score_c1_arity(%s: tensor<1x2x3x4xf32>) {
+  // expected-error@+1 {{expected the region to take ('f32', 'index', 'index', 'index', 'index'), found ('f32', 'index')}}
+  %r = attn.modify_score %s {
+  ^bb0(%x: f32, %i: index):
+    attn.yield %x : f32
+  } : tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @modify_score_c1_yield(%s: tensor<1x2x3x4xf32>) {
+  %r = attn.modify_score %s {
+  ^bb0(%x: f32, %batch: index, %head: index, %i: index, %j: index):
+    // expected-error@+1 {{expected a value of 'f32', found 'index'}}
+    attn.yield %i : index
+  } : tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @mask_c1(%s: tensor<1x2x3x4xf32>) {
+  // expected-error@+1 {{expected the region to take ('index', 'index', 'index', 'index'), found ('index', 'index')}}
+  %r = attn.mask %s {
+  ^bb0(%i: index, %j: index):
+    %c = arith.cmpi sle, %j, %i : index
+    attn.yield %c : i1
+  } : tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @mask_c1_yield(%s: tensor<1x2x3x4xf32>) {
+  %r = attn.mask %s {
+  ^bb0(%batch: index, %head: index, %i: index, %j: index):
+    // expected-error@+1 {{expected a value of 'i1', found 'index'}}
+    attn.yield %i : index
+  } : tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @modify_prob_c1(%s: tensor<1x2x3x4xf32>) {
+  // expected-error@+1 {{expected the region to take ('f32', 'index', 'index', 'index', 'index'), found ('f64', 'index', 'index', 'index', 'index')}}
+  %r = attn.modify_prob %s {
+  ^bb0(%x: f64, %batch: index, %head: index, %i: index, %j: index):
+    attn.yield %x : f64
+  } : tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @modify_prob_c1_yield(%s: tensor<1x2x3x4xf32>) {
+  %r = attn.modify_prob %s {
+  ^bb0(%x: f32, %batch: index, %head: index, %i: index, %j: index):
+    // expected-error@+1 {{expected a value of 'f32', found 'index'}}
+    attn.yield %i : index
+  } : tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_c1(%s: tensor<1x2x3x4xf32>) {
+  // expected-error@+1 {{expected an axis within rank 4, found 4}}
+  %p = attn.softmax %s axis(4) : tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_c1_negative(%s: tensor<1x2x3x4xf32>) {
+  // expected-error@+1 {{expected an axis within rank 4, found -5}}
+  %p = attn.softmax %s axis(-5) : tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @context_c1(%p: tensor<2x4x5x7xf32>, %v: tensor<2x4x7x8xf16>) {
+  // expected-error@+1 {{expected value elements 'f32' to match prob, found 'f16'}}
+  %c = attn.context %p, %v : tensor<2x4x5x7xf32>, tensor<2x4x7x8xf16> -> tensor<2x4x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @context_c1_context(%p: tensor<2x4x5x7xf32>, %v: tensor<2x4x7x8xf32>) {
+  // expected-error@+1 {{expected context elements 'f32' to match prob, found 'f16'}}
+  %c = attn.context %p, %v : tensor<2x4x5x7xf32>, tensor<2x4x7x8xf32> -> tensor<2x4x5x8xf16>
+  return
+}
+
+// -----
+
+func.func @context_c2_batch(%p: tensor<2x4x5x7xf32>, %v: tensor<1x4x7x8xf32>) {
+  // expected-error@+1 {{expected value batch 2 to match prob, found 1}}
+  %c = attn.context %p, %v : tensor<2x4x5x7xf32>, tensor<1x4x7x8xf32> -> tensor<2x4x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @context_c2_kv_len(%p: tensor<2x4x5x7xf32>, %v: tensor<2x4x6x8xf32>) {
+  // expected-error@+1 {{expected value kv_len 7 to match prob, found 6}}
+  %c = attn.context %p, %v : tensor<2x4x5x7xf32>, tensor<2x4x6x8xf32> -> tensor<2x4x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @context_c3(%p: tensor<2x4x5x7xf32>, %v: tensor<2x8x7x8xf32>) {
+  // expected-error@+1 {{expected num_q_heads 4 to be a multiple of num_kv_heads, found 8}}
+  %c = attn.context %p, %v : tensor<2x4x5x7xf32>, tensor<2x8x7x8xf32> -> tensor<2x4x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @context_c4(%p: tensor<2x4x5x7xf32>, %v: tensor<2x4x7x8xf32>) {
+  // expected-error@+1 {{expected context value_dim 8, found 9}}
+  %c = attn.context %p, %v : tensor<2x4x5x7xf32>, tensor<2x4x7x8xf32> -> tensor<2x4x5x9xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c1(%q: tensor<2x4x5x8xf32>, %k: tensor<2x2x7x8xf16>, %v: tensor<2x2x7x3xf32>) {
+  // expected-error@+1 {{expected key elements 'f32' to match query, found 'f16'}}
+  %c = attn.attention %q, %k, %v : tensor<2x4x5x8xf32>, tensor<2x2x7x8xf16>, tensor<2x2x7x3xf32> -> tensor<2x4x5x3xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c1_value(%q: tensor<2x4x5x8xf32>, %k: tensor<2x2x7x8xf32>, %v: tensor<2x2x7x3xf16>) {
+  // expected-error@+1 {{expected value elements 'f32' to match query, found 'f16'}}
+  %c = attn.attention %q, %k, %v : tensor<2x4x5x8xf32>, tensor<2x2x7x8xf32>, tensor<2x2x7x3xf16> -> tensor<2x4x5x3xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c1_context(%q: tensor<2x4x5x8xf32>, %k: tensor<2x2x7x8xf32>, %v: tensor<2x2x7x3xf32>) {
+  // expected-error@+1 {{expected context elements 'f32' to match query, found 'f16'}}
+  %c = attn.attention %q, %k, %v : tensor<2x4x5x8xf32>, tensor<2x2x7x8xf32>, tensor<2x2x7x3xf32> -> tensor<2x4x5x3xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c2_key_batch(%q: tensor<2x4x5x8xf32>, %k: tensor<1x2x7x8xf32>, %v: tensor<2x2x7x3xf32>) {
+  // expected-error@+1 {{expected key batch 2 to match query, found 1}}
+  %c = attn.attention %q, %k, %v : tensor<2x4x5x8xf32>, tensor<1x2x7x8xf32>, tensor<2x2x7x3xf32> -> tensor<2x4x5x3xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c2_value_batch(%q: tensor<2x4x5x8xf32>, %k: tensor<2x2x7x8xf32>, %v: tensor<1x2x7x3xf32>) {
+  // expected-error@+1 {{expected value batch 2 to match query, found 1}}
+  %c = attn.attention %q, %k, %v : tensor<2x4x5x8xf32>, tensor<2x2x7x8xf32>, tensor<1x2x7x3xf32> -> tensor<2x4x5x3xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c2_head_dim(%q: tensor<2x4x5x8xf32>, %k: tensor<2x2x7x9xf32>, %v: tensor<2x2x7x3xf32>) {
+  // expected-error@+1 {{expected key head_dim 8 to match query, found 9}}
+  %c = attn.attention %q, %k, %v : tensor<2x4x5x8xf32>, tensor<2x2x7x9xf32>, tensor<2x2x7x3xf32> -> tensor<2x4x5x3xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c2_num_kv_heads(%q: tensor<2x4x5x8xf32>, %k: tensor<2x2x7x8xf32>, %v: tensor<2x4x7x3xf32>) {
+  // expected-error@+1 {{expected value num_kv_heads 2 to match key, found 4}}
+  %c = attn.attention %q, %k, %v : tensor<2x4x5x8xf32>, tensor<2x2x7x8xf32>, tensor<2x4x7x3xf32> -> tensor<2x4x5x3xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c2_kv_len(%q: tensor<2x4x5x8xf32>, %k: tensor<2x2x7x8xf32>, %v: tensor<2x2x6x3xf32>) {
+  // expected-error@+1 {{expected value kv_len 7 to match key, found 6}}
+  %c = attn.attention %q, %k, %v : tensor<2x4x5x8xf32>, tensor<2x2x7x8xf32>, tensor<2x2x6x3xf32> -> tensor<2x4x5x3xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c3(%q: tensor<2x4x5x8xf32>, %k: tensor<2x3x7x8xf32>, %v: tensor<2x3x7x3xf32>) {
+  // expected-error@+1 {{expected num_q_heads 4 to be a multiple of num_kv_heads, found 3}}
+  %c = attn.attention %q, %k, %v : tensor<2x4x5x8xf32>, tensor<2x3x7x8xf32>, tensor<2x3x7x3xf32> -> tensor<2x4x5x3xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c4(%q: tensor<2x4x5x8xf32>, %k: tensor<2x2x7x8xf32>, %v: tensor<2x2x7x3xf32>) {
+  // expected-error@+1 {{expected context q_len 5, found 4}}
+  %c = attn.attention %q, %k, %v : tensor<2x4x5x8xf32>, tensor<2x2x7x8xf32>, tensor<2x2x7x3xf32> -> tensor<2x4x4x3xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c4_lse(%q: tensor<2x4x5x8xf32>, %k: tensor<2x2x7x8xf32>, %v: tensor<2x2x7x3xf32>) {
+  // expected-error@+1 {{expected lse num_q_heads 4, found 2}}
+  %c:2 = attn.attention %q, %k, %v : tensor<2x4x5x8xf32>, tensor<2x2x7x8xf32>, tensor<2x2x7x3xf32> -> tensor<2x4x5x3xf32>, tensor<2x2x5xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c5_score_mod(%q: tensor<2x4x5x8xf32>, %k: tensor<2x2x7x8xf32>, %v: tensor<2x2x7x3xf32>) {
+  // expected-error@+1 {{expected score_mod to take ('f32', 'index', 'index', 'index', 'index'), found ('index', 'index', 'index', 'index')}}
+  %c = attn.attention %q, %k, %v score_mod {
+  ^bb0(%batch: index, %head: index, %i: index, %j: index):
+    attn.yield %i : index
+  } : tensor<2x4x5x8xf32>, tensor<2x2x7x8xf32>, tensor<2x2x7x3xf32> -> tensor<2x4x5x3xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c5_mask(%q: tensor<2x4x5x8xf32>, %k: tensor<2x2x7x8xf32>, %v: tensor<2x2x7x3xf32>) {
+  %c = attn.attention %q, %k, %v mask {
+  ^bb0(%batch: index, %head: index, %i: index, %j: index):
+    // expected-error@+1 {{expected a value of 'i1', found 'index'}}
+    attn.yield %i : index
+  } : tensor<2x4x5x8xf32>, tensor<2x2x7x8xf32>, tensor<2x2x7x3xf32> -> tensor<2x4x5x3xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c5_prob_mod(%q: tensor<2x4x5x8xf32>, %k: tensor<2x2x7x8xf32>, %v: tensor<2x2x7x3xf32>) {
+  %c = attn.attention %q, %k, %v prob_mod {
+  ^bb0(%x: f32, %batch: index, %head: index, %i: index, %j: index):
+    // expected-error@+1 {{expected a value of 'f32', found 'index'}}
+    attn.yield %i : index
+  } : tensor<2x4x5x8xf32>, tensor<2x2x7x8xf32>, tensor<2x2x7x3xf32> -> tensor<2x4x5x3xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c1(%x: tensor<2x8xf32>, %w: tensor<3x8xf16>) {
+  // expected-error@+1 {{expected weight elements 'f32' to match input, found 'f16'}}
+  %y = attn.linear %x, %w : tensor<2x8xf32>, tensor<3x8xf16> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c1_bias(%x: tensor<2x8xf32>, %w: tensor<3x8xf32>, %b: tensor<3xf16>) {
+  // expected-error@+1 {{expected bias elements 'f32' to match input, found 'f16'}}
+  %y = attn.linear %x, %w, %b : tensor<2x8xf32>, tensor<3x8xf32>, tensor<3xf16> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c1_result(%x: tensor<2x8xf32>, %w: tensor<3x8xf32>) {
+  // expected-error@+1 {{expected result elements 'f32' to match input, found 'f16'}}
+  %y = attn.linear %x, %w : tensor<2x8xf32>, tensor<3x8xf32> -> tensor<2x3xf16>
+  return
+}
+
+// -----
+
+func.func @linear_c2(%x: tensor<2x8xf32>, %w: tensor<1x3x8xf32>) {
+  // expected-error@+1 {{expected weight of rank 2, found 3}}
+  %y = attn.linear %x, %w : tensor<2x8xf32>, tensor<1x3x8xf32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c2_in_features(%x: tensor<2x8xf32>, %w: tensor<8x3xf32>) {
+  // expected-error@+1 {{expected weight in_features 8 to match input's last dimension, found 3}}
+  %y = attn.linear %x, %w : tensor<2x8xf32>, tensor<8x3xf32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c2_scalar(%x: tensor<f32>, %w: tensor<8x3xf32>) {
+  // expected-error@+1 {{expected input of rank 1 or more, found 0}}
+  %y = attn.linear %x, %w : tensor<f32>, tensor<8x3xf32> -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @linear_c3(%x: tensor<2x8xf32>, %w: tensor<3x8xf32>, %b: tensor<1x3xf32>) {
+  // expected-error@+1 {{expected bias of rank 1, found 2}}
+  %y = attn.linear %x, %w, %b : tensor<2x8xf32>, tensor<3x8xf32>, tensor<1x3xf32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c3_elements(%x: tensor<2x8xf32>, %w: tensor<3x8xf32>, %b: tensor<8xf32>) {
+  // expected-error@+1 {{expected bias elements 3 to match weight out_features, found 8}}
+  %y = attn.linear %x, %w, %b : tensor<2x8xf32>, tensor<3x8xf32>, tensor<8xf32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c4_rank(%x: tensor<2x8xf32>, %w: tensor<3x8xf32>) {
+  // expected-error@+1 {{expected a result of rank 2, found 3}}
+  %y = attn.linear %x, %w : tensor<2x8xf32>, tensor<3x8xf32> -> tensor<1x2x3xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c4_rows(%x: tensor<2x8xf32>, %w: tensor<3x8xf32>) {
+  // expected-error@+1 {{expected result dimension 0 2 to match input, found 1}}
+  %y = attn.linear %x, %w : tensor<2x8xf32>, tensor<3x8xf32> -> tensor<1x3xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c4_width(%x: tensor<2x8xf32>, %w: tensor<3x8xf32>) {
+  // expected-error@+1 {{expected result width 3 to match weight out_features, found 4}}
+  %y = attn.linear %x, %w : tensor<2x8xf32>, tensor<3x8xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @split_heads_c1(%x: tensor<2x5x12xf32>) {
+  // expected-error@+1 {{expected result elements 'f32' to match input, found 'f16'}}
+  %h = attn.split_heads %x num_heads(3) : tensor<2x5x12xf32> -> tensor<2x3x5x4xf16>
+  return
+}
+
+// -----
+
+func.func @split_heads_c2(%x: tensor<2x5x12xf32>) {
+  // expected-error@+1 {{expected num_heads to divide the width 12, found 5}}
+  %h = attn.split_heads %x num_heads(5) : tensor<2x5x12xf32> -> tensor<2x5x5x2xf32>
+  return
+}
+
+// -----
+
+func.func @split_heads_c2_positive(%x: tensor<2x5x12xf32>) {
+  // expected-error@+1 {{expected a positive num_heads, found 0}}
+  %h = attn.split_heads %x num_heads(0) : tensor<2x5x12xf32> -> tensor<2x5x5x2xf32>
+  return
+}
+
+// -----
+
+func.func @split_heads_c3(%x: tensor<2x5x12xf32>) {
+  // expected-error@+1 {{expected result head_dim 4, found 3}}
+  %h = attn.split_heads %x num_heads(3) : tensor<2x5x12xf32> -> tensor<2x3x5x3xf32>
+  return
+}
+
+// -----
+
+func.func @split_heads_c3_layout(%x: tensor<2x5x12xf32>) {
+  // expected-error@+1 {{expected result batch 5, found 2}}
+  %h = attn.split_heads %x num_heads(3) layout(time_first) : tensor<2x5x12xf32> -> tensor<2x3x5x4xf32>
+  return
+}
+
+// -----
+
+func.func @merge_heads_c1(%x: tensor<2x3x5x4xf32>) {
+  // expected-error@+1 {{expected result elements 'f32' to match input, found 'f16'}}
+  %m = attn.merge_heads %x : tensor<2x3x5x4xf32> -> tensor<2x5x12xf16>
+  return
+}
+
+// -----
+
+func.func @merge_heads_c2(%x: tensor<2x3x5x4xf32>) {
+  // expected-error@+1 {{expected result width 12, found 13}}
+  %m = attn.merge_heads %x : tensor<2x3x5x4xf32> -> tensor<2x5x13xf32>
+  return
+}
+
+// -----
+
+func.func @merge_heads_c2_layout(%x: tensor<2x3x5x4xf32>) {
+  // expected-error@+1 {{expected result len 5, found 2}}
+  %m = attn.merge_heads %x layout(time_first) : tensor<2x3x5x4xf32> -> tensor<2x5x12xf32>
+  return
+}
+
+// -----
+
+func.func @terminator(%s: tensor<1x2x3x4xf32>) {
+  // expected-error@+1 {{expected the region to end with attn.yield, found ub.unreachable}}
+  %r = attn.mask %s {
+  ^bb0(%batch: index, %head: index, %i: index, %j: index):
+    ub.unreachable
+  } : tensor<1x2x3x4xf32>
+  return
+}
