@@ -9,6 +9,7 @@
 #define ATTNC_DIALECT_HALIDE_HALIDE_H
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
@@ -23,7 +24,65 @@
 #include "attnc/Dialect/Halide/HalideAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "attnc/Dialect/Halide/HalideTypes.h.inc"
+
+namespace mlir::halide {
+
+/// Fills the body of a definition: called with its variables, ends with a
+/// yield.
+using BodyBuilder = llvm::function_ref<void(OpBuilder &, Location, ValueRange)>;
+
+/// A dimension of a reduction domain; `min` and `extent` are i32 values of the
+/// pipeline.
+struct ReductionVar {
+  StringRef name;
+  Value min, extent;
+};
+
+/// What a loop belongs to: a pure definition, or an update where `update` is
+/// set; its special version where `specialization` is set.
+struct Stage {
+  Value func;
+  std::optional<int64_t> update;
+  Operation *specialization = nullptr;
+  bool operator==(const Stage &other) const;
+};
+
+} // namespace mlir::halide
+
 #define GET_OP_CLASSES
 #include "attnc/Dialect/Halide/HalideOps.h.inc"
+
+namespace mlir::halide {
+
+/// The stage of a loop handle.
+Stage getStage(Value loop);
+
+/// Whether a loop runs over a reduction domain.
+bool isReductionLoop(Value loop);
+
+/// A name for a loop: its variable's, with `o` and `i` behind it for the outer
+/// and inner loop of each split.
+std::string getLoopName(Value loop);
+
+/// The name a func or input has; the intermediate of an rfactor is `NAME_intm`.
+std::string getFuncName(Value func);
+
+/// The updates of a func, in order.
+SmallVector<UpdateOp> getUpdates(Value func);
+
+/// The variables of a stage, one for each handle that `halide.loops` gives, or
+/// failure where there is no such stage.
+FailureOr<SmallVector<std::string>> getStageVars(Value func,
+                                                 std::optional<int64_t> update);
+
+/// A reduction loop that an rfactor moves into the intermediate's update.
+/// `handle` is null where nobody asked for one.
+struct RemainingLoop {
+  std::string name;
+  Value handle;
+};
+SmallVector<RemainingLoop> getRemainingLoops(RfactorOp rfactor);
+
+} // namespace mlir::halide
 
 #endif // ATTNC_DIALECT_HALIDE_HALIDE_H

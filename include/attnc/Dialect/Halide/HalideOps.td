@@ -30,6 +30,12 @@ def Halide_Dialect : Dialect {
     first, as in Halide. Bodies are `arith` and `math` on scalars; coordinates
     are `i32`. Loop handles are SSA values: a loop that was split or fused is
     gone, and using it is an error.
+
+    Floats follow Halide's rules: they may be reassociated and contracted, and
+    NaN and infinities may be assumed away, except in comparisons, `is_nan`-like
+    ops, minima and maxima without `fastmath<nnan>`, and under
+    `halide.strict_float`. Integers wrap around, but coordinates, extents and ops
+    that say `overflow<nsw>` don't, and Halide reasons about their bounds.
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
@@ -44,8 +50,12 @@ class Halide_Type<string cppName, string typeMnemonic> : TypeDef<Halide_Dialect,
 }
 def Halide_Func : Halide_Type<"Func", "func"> {
   let summary = "a Halide func or input: element type and number of dimensions";
+  let description = [{
+    Elements are `i1`, `i8` to `i64` or floats of 16 to 64 bits.
+  }];
   let parameters = (ins "::mlir::Type":$elementType, "int64_t":$rank);
   let assemblyFormat = "`<` $elementType `,` $rank `>`";
+  let genVerifyDecl = 1;
 }
 def Halide_Loop : Halide_Type<"Loop", "loop"> {
   let summary = "a loop of one stage of one func, as the schedule sees it";
@@ -74,6 +84,9 @@ def Halide_MemoryTypeAttr : EnumAttr<Halide_Dialect, Halide_MemoryType, "memory"
 class Halide_Op<string mnemonic, list<Trait> traits = []>
     : Op<Halide_Dialect, mnemonic, traits>;
 
+/// Ops whose results print under the names they carry.
+def Halide_NamesResults : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>;
+
 //===----------------------------------------------------------------------===//
 // Algorithm
 //===----------------------------------------------------------------------===//
@@ -93,13 +106,17 @@ def Halide_PipelineOp : Halide_Op<"pipeline", [Symbol, IsolatedFromAbove,
   let arguments = (ins SymbolNameAttr:$sym_name);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let skipDefaultBuilders = 1;
+  // Makes the body's block, empty.
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name)>];
+  let hasVerifier = 1;
   let hasRegionVerifier = 1;
 }
 
 class Halide_AlgorithmOp<string mnemonic, list<Trait> traits = []>
     : Halide_Op<mnemonic, !listconcat(traits, [HasParent<"PipelineOp">])>;
 
-def Halide_InputOp : Halide_AlgorithmOp<"input"> {
+def Halide_InputOp : Halide_AlgorithmOp<"input", [Halide_NamesResults]> {
   let summary = "Declares an input buffer";
   let description = [{
     The `halide.input` operation declares a buffer with the extent of each
@@ -115,10 +132,12 @@ def Halide_InputOp : Halide_AlgorithmOp<"input"> {
   let arguments = (ins StrAttr:$name, DenseI64ArrayAttr:$extents);
   let results = (outs Halide_Func:$func);
   let assemblyFormat = "$name custom<Extents>($extents) attr-dict `:` type($func)";
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::Type":$elementType,
+      "::llvm::ArrayRef<int64_t>":$extents)>];
   let hasVerifier = 1;
 }
 
-def Halide_ExtentOp : Halide_AlgorithmOp<"extent", [Pure]> {
+def Halide_ExtentOp : Halide_AlgorithmOp<"extent", [Pure, Halide_NamesResults]> {
   let summary = "Reads the extent of an input's dimension";
   let description = [{
     - (C1) the operand is a `halide.input`.
@@ -136,13 +155,15 @@ def Halide_ExtentOp : Halide_AlgorithmOp<"extent", [Pure]> {
 
 class Halide_BodyOp<string mnemonic, list<Trait> traits = []>
     : Halide_AlgorithmOp<mnemonic, !listconcat(traits, [SingleBlock,
-        DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>])>;
+        DeclareOpInterfaceMethods<OpAsmOpInterface,
+            ["getAsmBlockArgumentNames", "getAsmResultNames"]>])>;
 
 def Halide_FuncOp : Halide_BodyOp<"func", [SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "Defines a func by a pure definition";
   let description = [{
     The `halide.func` operation gives a value for every coordinate. Its
-    variables are named as written; the names live on in Halide.
+    variables are named as written; the names live on in Halide. A string
+    behind a variable (`%x_0 "x"`) is its name where the two differ.
 
     - (C1) the body takes one i32 a dimension and yields the element type
       without coordinates.
@@ -158,6 +179,10 @@ def Halide_FuncOp : Halide_BodyOp<"func", [SingleBlockImplicitTerminator<"YieldO
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Halide_Func:$func);
   let hasCustomAssemblyFormat = 1;
+  let builders = [
+    // `body` is called with the variables and ends with a halide.yield.
+    OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::Type":$elementType,
+        "::llvm::ArrayRef<::llvm::StringRef>":$vars, "BodyBuilder":$body)>];
   let hasRegionVerifier = 1;
 }
 
@@ -174,10 +199,12 @@ def Halide_UpdateOp : Halide_BodyOp<"update", [AttrSizedOperandSegments,
 
     - (C1) as many minima and extents as reduction variables.
     - (C2) the body yields the func's element type and one coordinate a
-      dimension; a pure variable stands in its own place.
+      dimension; a pure variable stands in its own place, in these
+      coordinates and in every read of the func itself.
+    - (C3) the operand is a `halide.func` that no other definition has read.
 
     ```mlir
-    halide.update %sum[%x] over [%r = %c0 to %n] : !halide.func<f32, 1> {
+    halide.update %sum[%x] over [%r min %c0 extent %n] : !halide.func<f32, 1> {
       %old = halide.at %sum[%x] : !halide.func<f32, 1>
       %v = halide.at %in[%r, %x] : !halide.func<f32, 2>
       %new = arith.addf %old, %v : f32
@@ -189,6 +216,16 @@ def Halide_UpdateOp : Halide_BodyOp<"update", [AttrSizedOperandSegments,
       StrArrayAttr:$vars, StrArrayAttr:$rvars);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
+  let builders = [
+    // `body` is called with the pure, then the reduction variables and ends
+    // with a halide.yield.
+    OpBuilder<(ins "::mlir::Value":$func, "::llvm::ArrayRef<::llvm::StringRef>":$vars,
+        "::llvm::ArrayRef<ReductionVar>":$rvars, "BodyBuilder":$body)>];
+  let extraClassDeclaration = [{
+    /// The dimension each pure variable of the body stands for.
+    SmallVector<int64_t> getPureDims();
+    YieldOp getYield();
+  }];
   let hasRegionVerifier = 1;
 }
 
@@ -205,21 +242,25 @@ def Halide_YieldOp : Halide_Op<"yield", [Pure, Terminator, AttrSizedOperandSegme
   }];
   let arguments = (ins AnyType:$value, Variadic<I32>:$coords, Optional<I1>:$where);
   let assemblyFormat = [{
-    $value (`at` `[` $coords^ `]`)? (`where` $where^)? attr-dict `:` type($value)
+    $value (`at` ` ` `[` $coords^ `]`)? (`where` $where^)? attr-dict `:` type($value)
   }];
-  let builders = [OpBuilder<(ins "::mlir::Value":$value), [{
-    build($_builder, $_state, value, ::mlir::ValueRange(), ::mlir::Value());
+  let builders = [OpBuilder<(ins "::mlir::Value":$value,
+      CArg<"::mlir::ValueRange", "{}">:$coords), [{
+    build($_builder, $_state, value, coords, ::mlir::Value());
   }]>];
 }
 
-def Halide_ExternOp : Halide_AlgorithmOp<"extern"> {
+def Halide_ExternOp : Halide_AlgorithmOp<"extern", [Halide_NamesResults]> {
   let summary = "Defines a func by a C function";
   let description = [{
     The `halide.extern` operation is Halide's define_extern: the stage is
-    computed by the C function `symbol`, which takes the buffers of `args`.
+    computed by the C function `symbol`, which takes the buffers of `args`. It is
+    scheduled by compute_root or compute_at and has no loops.
+
+    - (C1) one variable a dimension.
 
     ```mlir
-    %e = halide.extern "tile" @amx_tile(%a, %b) [%x, %y] : (!halide.func<bf16, 2>, !halide.func<bf16, 2>) -> f32
+    %e = halide.extern "tile" @amx_tile(%a, %b) ["x", "y"] : (!halide.func<bf16, 2>, !halide.func<bf16, 2>) -> !halide.func<f32, 2>
     ```
   }];
   let arguments = (ins StrAttr:$name, FlatSymbolRefAttr:$symbol, Variadic<Halide_Func>:$args,
@@ -254,7 +295,8 @@ def Halide_OutputOp : Halide_AlgorithmOp<"output"> {
 // Expressions Halide has and arith and math lack
 //===----------------------------------------------------------------------===//
 
-def Halide_AtOp : Halide_Op<"at", [Pure]> {
+def Halide_AtOp : Halide_Op<"at", [Pure, TypesMatchWith<"the result is the element type",
+    "func", "value", "::llvm::cast<FuncType>($_self).getElementType()">]> {
   let summary = "Reads a func or input at coordinates";
   let description = [{
     - (C1) one coordinate a dimension; the result is the element type.
@@ -265,8 +307,23 @@ def Halide_AtOp : Halide_Op<"at", [Pure]> {
   }];
   let arguments = (ins Halide_Func:$func, Variadic<I32>:$coords);
   let results = (outs AnyType:$value);
-  let hasCustomAssemblyFormat = 1;
+  let assemblyFormat = "$func `[` $coords `]` attr-dict `:` type($func)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$func, "::mlir::ValueRange":$coords), [{
+    build($_builder, $_state, ::llvm::cast<FuncType>(func.getType()).getElementType(), func, coords);
+  }]>];
   let hasVerifier = 1;
+}
+
+def Halide_ModOp : Halide_Op<"mod", [Pure, SameOperandsAndResultType]> {
+  let summary = "Computes the remainder that is never negative";
+  let description = [{
+    The `halide.mod` operation is Halide's `%`: never negative, 0 where the divisor is 0.
+    With `arith.floordivsi` by a positive constant it takes coordinates apart in
+    the way that Halide's bounds inference understands.
+  }];
+  let arguments = (ins AnySignlessInteger:$lhs, AnySignlessInteger:$rhs);
+  let results = (outs AnySignlessInteger:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
 }
 
 def Halide_StrictFloatOp : Halide_Op<"strict_float", [Pure, SameOperandsAndResultType]> {
@@ -309,7 +366,7 @@ def Halide_LikelyOp : Halide_Op<"likely", [Pure, SameOperandsAndResultType]> {
 class Halide_Directive<string mnemonic, list<Trait> traits = []>
     : Halide_Op<mnemonic, !listconcat(traits, [HasParent<"PipelineOp">])>;
 
-def Halide_LoopsOp : Halide_Directive<"loops"> {
+def Halide_LoopsOp : Halide_Directive<"loops", [Halide_NamesResults]> {
   let summary = "Gives handles on the loops of a stage, innermost first";
   let description = [{
     The `halide.loops` operation gives the loops of a func's pure definition or,
@@ -325,11 +382,15 @@ def Halide_LoopsOp : Halide_Directive<"loops"> {
   }];
   let arguments = (ins Halide_Func:$func, OptionalAttr<I64Attr>:$update);
   let results = (outs Variadic<Halide_Loop>:$loops);
-  let hasCustomAssemblyFormat = 1;
+  let assemblyFormat = [{
+    $func (`update` $update^)? attr-dict `:` type($func) `` custom<LoopTypes>(type($loops))
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$func,
+      CArg<"::std::optional<int64_t>", "::std::nullopt">:$update)>];
   let hasVerifier = 1;
 }
 
-def Halide_SplitOp : Halide_Directive<"split"> {
+def Halide_SplitOp : Halide_Directive<"split", [Halide_NamesResults]> {
   let summary = "Splits a loop into an outer and an inner one of `factor` steps";
   let description = [{
     ```mlir
@@ -341,10 +402,10 @@ def Halide_SplitOp : Halide_Directive<"split"> {
   let arguments = (ins Halide_Loop:$loop, I64Attr:$factor,
       DefaultValuedAttr<Halide_TailStrategyAttr, "TailStrategy::automatic">:$tail);
   let results = (outs Halide_Loop:$outer, Halide_Loop:$inner);
-  let assemblyFormat = "$loop `by` $factor (`tail` $tail^)? attr-dict";
+  let assemblyFormat = "$loop `by` $factor (`tail` `` $tail^)? attr-dict";
   let hasVerifier = 1;
 }
-def Halide_FuseOp : Halide_Directive<"fuse"> {
+def Halide_FuseOp : Halide_Directive<"fuse", [Halide_NamesResults]> {
   let summary = "Fuses an inner and an outer loop into one";
   let description = [{
     - (C1) both loops are of one stage.
@@ -376,6 +437,9 @@ def Halide_GpuThreadOp : Halide_LoopDirective<"gpu_thread", "Maps a loop to GPU 
 
 class Halide_FuncDirective<string mnemonic, string text> : Halide_Directive<mnemonic> {
   let summary = text;
+  let description = [{
+    - (C1) the operand is a func, not an input.
+  }];
   let arguments = (ins Halide_Func:$func);
   let assemblyFormat = "$func attr-dict `:` type($func)";
   let hasVerifier = 1;
@@ -388,6 +452,7 @@ class Halide_AtDirective<string mnemonic, string text> : Halide_Directive<mnemon
   let description = [{
     - (C1) the operand is a func, not an input.
     - (C2) the loop is not one of the func's own.
+    - (C3) the func is not an output: outputs keep the compute_root level.
   }];
   let arguments = (ins Halide_Func:$func, Halide_Loop:$loop);
   let assemblyFormat = "$func `,` $loop attr-dict `:` type($func)";
@@ -398,19 +463,31 @@ def Halide_StoreAtOp : Halide_AtDirective<"store_at", "Stores a func inside a lo
 
 def Halide_ComputeWithOp : Halide_Directive<"compute_with"> {
   let summary = "Runs a stage inside the loops of another";
+  let description = [{
+    The loops from the outermost down to `loop` are shared; those of both
+    stages have the same names and extents.
+
+    - (C1) the stage exists and is another func's than the loop.
+  }];
   let arguments = (ins Halide_Func:$func, OptionalAttr<I64Attr>:$update, Halide_Loop:$loop);
   let assemblyFormat = "$func (`update` $update^)? `,` $loop attr-dict `:` type($func)";
+  let hasVerifier = 1;
 }
 def Halide_StoreInOp : Halide_Directive<"store_in"> {
   let summary = "Chooses the memory a func is stored in";
+  let description = [{
+    - (C1) the operand is a func, not an input.
+  }];
   let arguments = (ins Halide_Func:$func, Halide_MemoryTypeAttr:$memory);
-  let assemblyFormat = "$func `,` $memory attr-dict `:` type($func)";
+  let assemblyFormat = "$func `,` `` $memory attr-dict `:` type($func)";
+  let hasVerifier = 1;
 }
 
 class Halide_DimDirective<string mnemonic, string text, string word> : Halide_Directive<mnemonic> {
   let summary = text;
   let description = [{
     - (C1) the dimension is within the func's rank; the size is positive.
+    - (C2) the operand is a func, not an input.
   }];
   let arguments = (ins Halide_Func:$func, I64Attr:$dim, I64Attr:$size);
   let assemblyFormat = "$func `,` $dim `" # word # "` $size attr-dict `:` type($func)";
@@ -425,6 +502,7 @@ def Halide_ReorderStorageOp : Halide_Directive<"reorder_storage"> {
   let summary = "Orders the dimensions in memory, innermost first";
   let description = [{
     - (C1) the order is a permutation of the func's dimensions.
+    - (C2) the operand is a func, not an input.
   }];
   let arguments = (ins Halide_Func:$func, DenseI64ArrayAttr:$order);
   let assemblyFormat = "$func $order attr-dict `:` type($func)";
@@ -433,36 +511,72 @@ def Halide_ReorderStorageOp : Halide_Directive<"reorder_storage"> {
 
 class Halide_StageDirective<string mnemonic, string text> : Halide_Directive<mnemonic> {
   let summary = text;
+  let description = [{
+    - (C1) the stage exists.
+  }];
   let arguments = (ins Halide_Func:$func, OptionalAttr<I64Attr>:$update);
   let assemblyFormat = "$func (`update` $update^)? attr-dict `:` type($func)";
+  let hasVerifier = 1;
 }
 def Halide_AtomicOp : Halide_StageDirective<"atomic", "Lets reduction loops run in parallel or in vectors">;
 def Halide_AllowRaceConditionsOp : Halide_StageDirective<"allow_race_conditions",
     "Lets loops that write one place run in any order, on the author's word">;
 
-def Halide_RfactorOp : Halide_Directive<"rfactor"> {
+def Halide_RfactorOp : Halide_Directive<"rfactor", [Halide_NamesResults]> {
   let summary = "Splits an associative reduction into an intermediate func and a merge";
   let description = [{
-    The loop becomes a pure dimension of the intermediate func, the result.
+    The loop becomes the last pure dimension of the intermediate func, the
+    result, behind the dimensions of the func. The stage's other reduction loops
+    move into update 0 of the intermediate, behind its pure variables; handles on
+    them are gone.
+
+    - (C1) the loop is a reduction loop of an update.
+    - (C2) the result has the func's element type and one dimension more.
+
+    ```mlir
+    %partial = halide.rfactor %ro : !halide.func<f32, 1>
+    ```
   }];
   let arguments = (ins Halide_Loop:$loop);
   let results = (outs Halide_Func:$intermediate);
   let assemblyFormat = "$loop attr-dict `:` type($intermediate)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$loop)>];
+  let hasVerifier = 1;
 }
-def Halide_SpecializeOp : Halide_Directive<"specialize"> {
+def Halide_SpecializeOp : Halide_Directive<"specialize", [Halide_NamesResults]> {
   let summary = "Compiles a stage a second time for when a condition holds";
   let description = [{
-    Gives handles on the special version's loops; directives on them leave the
-    general version alone.
+    Gives handles on the special version's loops, one for each variable of the
+    stage's body; directives on them leave the general version alone.
+
+    - (C1) the stage exists and has that many variables.
+    - (C2) none of the stage's loops was split or fused before.
+
+    ```mlir
+    %sx, %sy = halide.specialize %f when %wide : !halide.func<f32, 2>
+    ```
   }];
   let arguments = (ins Halide_Func:$func, OptionalAttr<I64Attr>:$update, I1:$condition);
   let results = (outs Variadic<Halide_Loop>:$loops);
-  let assemblyFormat = "$func (`update` $update^)? `when` $condition attr-dict `:` type($func) `->` type($loops)";
+  let assemblyFormat = [{
+    $func (`update` $update^)? `when` $condition attr-dict `:` type($func)
+    `` custom<LoopTypes>(type($loops))
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$func, "::mlir::Value":$condition,
+      CArg<"::std::optional<int64_t>", "::std::nullopt">:$update)>];
+  let hasVerifier = 1;
 }
 def Halide_PrefetchOp : Halide_Directive<"prefetch"> {
   let summary = "Prefetches what a later iteration of a loop reads";
+  let description = [{
+    The `halide.prefetch` operation fetches what of `func`, a func or an input,
+    the stage of `loop` reads `offset` iterations later.
+
+    - (C1) the offset is positive.
+  }];
   let arguments = (ins Halide_Func:$func, Halide_Loop:$loop, I64Attr:$offset);
   let assemblyFormat = "$func `,` $loop `offset` $offset attr-dict `:` type($func)";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,0 +1,142 @@
+// Every op in text and in bytecode.
+// RUN: attn-opt %s | attn-opt | FileCheck %s
+// RUN: attn-opt %s --emit-bytecode | attn-opt | FileCheck %s
+
+// CHECK-LABEL: halide.pipeline @blur
+halide.pipeline @blur {
+  // CHECK: %[[IN:.*]] = halide.input "in" [64, ?] : <f32, 2>
+  %in = halide.input "in" [64, ?] : !halide.func<f32, 2>
+  // CHECK: %[[N:.*]] = halide.extent %[[IN]], 1 : <f32, 2>
+  %n = halide.extent %in, 1 : !halide.func<f32, 2>
+  %c1 = arith.constant 1 : i32
+  %last = arith.subi %n, %c1 overflow<nsw> : i32
+  // CHECK: %[[F:.*]] = halide.func "blur" [%[[X:.*]], %[[Y:.*]]] : f32 {
+  // CHECK: halide.at %[[IN]][%[[X]], %{{.*}}] : <f32, 2>
+  %f = halide.func "blur" [%x, %y] : f32 {
+    %y1 = arith.addi %y, %c1 : i32
+    %next = arith.minsi %y1, %last : i32
+    %a = halide.at %in[%x, %y] : !halide.func<f32, 2>
+    %b = halide.at %in[%x, %next] : !halide.func<f32, 2>
+    %v = arith.addf %a, %b : f32
+    // CHECK: halide.yield %{{.*}} : f32
+    halide.yield %v : f32
+  }
+  // CHECK: halide.output %[[F]] [64, ?] : <f32, 2>
+  halide.output %f [64, ?] : !halide.func<f32, 2>
+  // CHECK: %[[LX:.*]], %[[LY:.*]] = halide.loops %[[F]] : <f32, 2>
+  %lx, %ly = halide.loops %f : !halide.func<f32, 2>
+  // CHECK: %[[XO:.*]], %[[XI:.*]] = halide.split %[[LX]] by 32 tail guard_with_if
+  %xo, %xi = halide.split %lx by 32 tail guard_with_if
+  // CHECK: halide.split %[[XI]] by 8{{$}}
+  %xio, %xii = halide.split %xi by 8
+  // CHECK: halide.reorder
+  halide.reorder %xii, %xio, %xo, %ly
+  // CHECK: halide.vectorize
+  halide.vectorize %xii
+  // CHECK: halide.unroll
+  halide.unroll %xio
+  // CHECK: %[[FUSED:.*]] = halide.fuse %[[XO]], %[[LY]]
+  %fused = halide.fuse %xo, %ly
+  // CHECK: halide.parallel %[[FUSED]]
+  halide.parallel %fused
+}
+
+// CHECK-LABEL: halide.pipeline @sum
+halide.pipeline @sum {
+  %in = halide.input "in" [?, ?] : !halide.func<f32, 2>
+  %c0 = arith.constant 0 : i32
+  %n = halide.extent %in, 0 : !halide.func<f32, 2>
+  %zero = arith.constant 0.0 : f32
+  // CHECK: halide.func "sum" [%x{{.*}}] : f32 {
+  %f = halide.func "sum" [%x] : f32 {
+    halide.yield %zero : f32
+  }
+  // CHECK: halide.update %[[F:.*]][%[[X:.*]]] over [%[[R:.*]] min %{{.*}} extent %{{.*}}] : <f32, 1> {
+  halide.update %f[%x] over [%r min %c0 extent %n] : !halide.func<f32, 1> {
+    %old = halide.at %f[%x] : !halide.func<f32, 1>
+    %v = halide.at %in[%r, %x] : !halide.func<f32, 2>
+    %new = arith.addf %old, %v : f32
+    %some = arith.cmpi sle, %r, %x : i32
+    // CHECK: halide.yield %{{.*}} at [%[[X]]] where %{{.*}} : f32
+    halide.yield %new at [%x] where %some : f32
+  }
+  // CHECK: halide.update %[[F]][] : <f32, 1> {
+  halide.update %f[] : !halide.func<f32, 1> {
+    halide.yield %zero at [%c0] : f32
+  }
+  // CHECK: halide.extern "tail" @c_tail(%[[F]]) ["x"] : (!halide.func<f32, 1>) -> !halide.func<f32, 1>
+  %e = halide.extern "tail" @c_tail(%f) ["x"] : (!halide.func<f32, 1>) -> !halide.func<f32, 1>
+  %out = halide.func "out" [%i] : f32 {
+    %v = halide.at %e[%i] : !halide.func<f32, 1>
+    // CHECK: halide.strict_float
+    %s = halide.strict_float %v : f32
+    // CHECK: halide.likely
+    %l = halide.likely %s : f32
+    // CHECK: halide.unsafe_promise_clamped
+    %k = halide.unsafe_promise_clamped %i, %c0, %n
+    // CHECK: halide.mod
+    %m = halide.mod %k, %n : i32
+    halide.yield %l : f32
+  }
+  halide.output %out [?] : !halide.func<f32, 1>
+  // CHECK: %[[X1:.*]], %[[R1:.*]] = halide.loops %[[F]] update 0 : <f32, 1>
+  %x1, %r1 = halide.loops %f update 0 : !halide.func<f32, 1>
+  %ro, %ri = halide.split %r1 by 8
+  // CHECK: %[[INTM:.*]] = halide.rfactor %{{.*}} : <f32, 2>
+  %intm = halide.rfactor %ro : !halide.func<f32, 2>
+  // CHECK: halide.loops %[[INTM]] update 0 : <f32, 2>
+  %ix, %iro, %iri = halide.loops %intm update 0 : !halide.func<f32, 2>
+  %i = halide.loops %out : !halide.func<f32, 1>
+  %wide = arith.cmpi sge, %n, %c0 : i32
+  // CHECK: halide.specialize %{{.*}} when %{{.*}} : <f32, 1>
+  %si = halide.specialize %out when %wide : !halide.func<f32, 1>
+  // CHECK: halide.compute_root
+  halide.compute_root %e : !halide.func<f32, 1>
+  // CHECK: halide.store_root
+  halide.store_root %f : !halide.func<f32, 1>
+  // CHECK: halide.compute_at
+  halide.compute_at %intm, %x1 : !halide.func<f32, 2>
+  // CHECK: halide.store_at
+  halide.store_at %intm, %x1 : !halide.func<f32, 2>
+  // CHECK: halide.compute_with %[[F]] update 0, %{{.*}} : <f32, 1>
+  halide.compute_with %f update 0, %i : !halide.func<f32, 1>
+  // CHECK: halide.store_in %[[F]], stack
+  halide.store_in %f, stack : !halide.func<f32, 1>
+  // CHECK: halide.bound_extent %[[F]], 0 extent 8
+  halide.bound_extent %f, 0 extent 8 : !halide.func<f32, 1>
+  // CHECK: halide.bound_storage %[[F]], 0 extent 8
+  halide.bound_storage %f, 0 extent 8 : !halide.func<f32, 1>
+  // CHECK: halide.align_bounds %[[F]], 0 to 8
+  halide.align_bounds %f, 0 to 8 : !halide.func<f32, 1>
+  // CHECK: halide.align_storage %[[F]], 0 to 8
+  halide.align_storage %f, 0 to 8 : !halide.func<f32, 1>
+  // CHECK: halide.reorder_storage %[[INTM]] [1, 0]
+  halide.reorder_storage %intm [1, 0] : !halide.func<f32, 2>
+  // CHECK: halide.atomic %[[F]] update 0
+  halide.atomic %f update 0 : !halide.func<f32, 1>
+  // CHECK: halide.allow_race_conditions %[[F]] update 1
+  halide.allow_race_conditions %f update 1 : !halide.func<f32, 1>
+  // CHECK: halide.prefetch %{{.*}}, %{{.*}} offset 2
+  halide.prefetch %in, %i offset 2 : !halide.func<f32, 2>
+  // CHECK: halide.gpu_block
+  halide.gpu_block %i
+  // CHECK: halide.gpu_thread
+  halide.gpu_thread %si
+}
+
+// Names that clash in the text are kept beside it.
+// CHECK-LABEL: halide.pipeline @names
+halide.pipeline @names {
+  // CHECK: %x = halide.func "x" [%x_{{[0-9]+}} "x"] : i32 {
+  %f = halide.func "x" [%x] : i32 {
+    halide.yield %x : i32
+  }
+  halide.output %f [8] : !halide.func<i32, 1>
+}
+
+// CHECK-LABEL: func.func @host
+func.func @host(%in: memref<?x64xf32>, %out: memref<?x64xf32>) {
+  // CHECK: halide.call @blur(%{{.*}}, %{{.*}}) : memref<?x64xf32>, memref<?x64xf32>
+  halide.call @blur(%in, %out) : memref<?x64xf32>, memref<?x64xf32>
+  return
+}
