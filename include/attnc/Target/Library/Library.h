@@ -33,22 +33,31 @@ struct LibraryOptions {
 /// A compiled spec: what every artefact is made of.
 struct Library {
   std::string name;
-  /// One relocatable object, its exported symbols all begin with `name`.
+  /// One relocatable object. It exports NAME, NAME_ex, NAME_call, NAME_workspace,
+  /// NAME_last_error and NAME_describe, and asks for nothing but the C library.
   std::string object;
   /// NAME.h, C99, needs dlpack.h only.
   std::string header;
-  /// NAME.json: inputs, outputs, shapes, target, schedule, FLOPs.
+  /// NAME.json: inputs, outputs, shapes, target, pipelines; NAME_describe gives it too.
   std::string metadata;
 };
 
 /// Compiles the host function and the pipelines of `module`, which is at the
-/// scheduled halide stage. Errors are diagnostics at the op that caused them.
+/// scheduled halide stage and is left as it is. Errors are diagnostics at the op that
+/// caused them.
+///
+/// Linking resets the options of LLVM's command line library to their defaults:
+/// a tool reads its own before.
 FailureOr<Library> buildLibrary(ModuleOp module, const LibraryOptions &options);
 
 /// Writes `libNAME.a` / `libNAME.so`; errors are diagnostics at `loc`. Nothing is
-/// left half-written.
+/// left half-written. A shared library links nothing: what it takes from the C
+/// library, whoever loads it has.
 LogicalResult writeStaticLibrary(const Library &library, StringRef path, Location loc);
 LogicalResult writeSharedLibrary(const Library &library, StringRef path, Location loc);
+
+/// The text of dlpack.h, to be written beside NAME.h.
+StringRef getDlpackHeader();
 
 } // namespace mlir::attn
 

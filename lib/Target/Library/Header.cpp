@@ -1,0 +1,229 @@
+//===- Header.cpp - NAME.h and NAME.json
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What an embedder reads. Both are made from the signature, so that they can't
+// say other than the checks in the library do.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Signature.h"
+
+#include "attnc/Dialect/Halide/Halide.h"
+#include "attnc/Target/Library/Library.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+static constexpr char dlpackHeader[] = {
+#include "dlpack.h.inc"
+};
+
+StringRef attn::getDlpackHeader() { return StringRef(dlpackHeader, sizeof dlpackHeader); }
+
+//===----------------------------------------------------------------------===//
+// The header
+//===----------------------------------------------------------------------===//
+
+/// `NAME(` and the parameters, broken at 100 columns.
+static void emitPrototype(raw_ostream &os, const Signature &signature, StringRef symbol,
+                          StringRef options) {
+  std::vector<std::string> words;
+  if (!options.empty())
+    words.push_back(options.str());
+  auto names = signature.parameters();
+  for (auto [tensor, name] : llvm::zip(signature.tensors, names))
+    words.push_back((tensor.isOutput ? "DLTensor *" : "const DLTensor *") + name);
+  std::string line = ("int " + symbol + "(").str();
+  std::string indent(line.size(), ' ');
+  for (auto [index, word] : llvm::enumerate(words)) {
+    StringRef end = index + 1 == words.size() ? ");" : ",";
+    if (line.size() + word.size() + end.size() + 1 > 100) {
+      os << StringRef(line).rtrim() << "\n";
+      line = indent;
+    }
+    line += word + end.str() + " ";
+  }
+  os << (words.empty() ? line + "void);" : StringRef(line).rtrim().str()) << "\n";
+}
+
+/// One line for each tensor, in columns.
+static void emitTensors(raw_ostream &os, const Signature &signature) {
+  auto names = signature.parameters();
+  size_t width = 0;
+  for (const std::string &name : names)
+    width = std::max(width, name.size());
+  for (auto [tensor, name] : llvm::zip(signature.tensors, names))
+    os << " *   " << (tensor.isOutput ? "out " : "in  ") << llvm::left_justify(name, width) << "  "
+       << tensor.dtype() << " " << tensor.shape() << "\n";
+}
+
+static constexpr StringLiteral headerTop = R"(/* @NAME@.h - made by attnc @VERSION@ for @TARGET@.
+ *
+ * Every function is safe to call from any number of threads at once. Nothing is
+ * printed, nothing aborts: what is wrong is a negative status, and its text is
+ * @NAME@_last_error(). A call that is refused has written nothing.
+ *
+ * Tensors are dense memory of the CPU. The innermost dimension has stride 1 (strides
+ * NULL: compact), the others any; data is aligned to its element. Outputs are
+ * allocated by the caller and share no memory with other tensors.
+ */
+#ifndef @NAME@_H
+#define @NAME@_H
+
+#include "dlpack.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of this interface. */
+#define @NAME@_ABI @ABI@
+
+/* What a call returns beside 0. */
+enum {
+  @NAME@_INVALID = -1,   /* a tensor or an option is not as stated below */
+  @NAME@_NO_MEMORY = -2, /* no memory for the workspace or for a kernel */
+  @NAME@_FAILED = -3     /* a kernel reported an error */
+};
+
+/* Options of one call. Set `size` to sizeof(@NAME@_options), unused fields to 0. */
+typedef struct @NAME@_options {
+  size_t size;
+  void *workspace;        /* memory for temporaries; NULL: malloc and free */
+  size_t workspace_bytes; /* of which there are so many */
+} @NAME@_options;
+
+/* Equal names are equal sizes:
+)";
+
+static constexpr StringLiteral headerBottom = R"(
+/* The same on an array of tensors, in the order above. */
+int @NAME@_call(const @NAME@_options *options, const DLTensor *const *tensors);
+
+/* The bytes of workspace that a call on tensors of these shapes needs, or a negative
+ * status. Data and strides are not looked at. */
+int64_t @NAME@_workspace(const DLTensor *const *tensors);
+
+/* What was wrong with the last call of this thread that failed. */
+const char *@NAME@_last_error(void);
+
+/* This library as JSON: versions, target, inputs, outputs, kernels. */
+const char *@NAME@_describe(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* @NAME@_H */
+)";
+
+/// `text` with what stands between two @ replaced.
+static std::string fill(StringRef text, StringRef name, StringRef target) {
+  SmallVector<StringRef> words;
+  text.split(words, '@');
+  std::string result;
+  for (size_t i = 0; i < words.size(); ++i)
+    result += i % 2 == 0             ? words[i].str()
+              : words[i] == "NAME"   ? name.str()
+              : words[i] == "TARGET" ? target.str()
+              : words[i] == "ABI"    ? std::to_string(abiVersion)
+                                     : std::string(ATTNC_VERSION);
+  return result;
+}
+
+std::string attn::emitHeader(const Signature &signature, StringRef target) {
+  std::string text = fill(headerTop, signature.name, target);
+  llvm::raw_string_ostream os(text);
+  emitTensors(os, signature);
+  os << " */\n";
+  emitPrototype(os, signature, signature.name, "");
+  os << "\n/* The same with options, which may be NULL. */\n";
+  emitPrototype(os, signature, signature.name + "_ex",
+                "const " + signature.name + "_options *options");
+  os << fill(headerBottom, signature.name, target);
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// The metadata
+//===----------------------------------------------------------------------===//
+
+static llvm::json::Object describe(const Tensor &tensor) {
+  llvm::json::Array dims;
+  for (const Dim &dim : tensor.dims) {
+    if (dim.extent >= 0)
+      dims.push_back(dim.extent);
+    else if (dim.symbol.empty())
+      dims.push_back(nullptr);
+    else
+      dims.push_back(dim.symbol);
+  }
+  return llvm::json::Object{
+      {"name", tensor.name}, {"dtype", tensor.dtype()}, {"dims", std::move(dims)}};
+}
+
+static llvm::json::Value describe(Attribute attr) {
+  if (auto text = dyn_cast<StringAttr>(attr))
+    return llvm::json::Value(text.getValue());
+  if (auto number = dyn_cast<IntegerAttr>(attr); number && !number.getType().isInteger(1))
+    return llvm::json::Value(number.getInt());
+  std::string text;
+  llvm::raw_string_ostream(text) << attr;
+  return std::move(text);
+}
+
+/// A pipeline's name and what earlier passes noted on it.
+static llvm::json::Object describe(halide::PipelineOp pipeline) {
+  llvm::json::Object object{{"name", pipeline.getSymName()}};
+  for (NamedAttribute attr : pipeline->getDiscardableAttrs())
+    object[attr.getName().strref()] = describe(attr.getValue());
+  return object;
+}
+
+static int64_t countConstantBytes(func::FuncOp host) {
+  int64_t bytes = 0;
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  host.walk([&](memref::GetGlobalOp get) {
+    auto *global = SymbolTable::lookupNearestSymbolFrom(get, get.getNameAttr());
+    auto type = get.getType();
+    if (global && seen.insert(global).second)
+      bytes += type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
+  });
+  return bytes;
+}
+
+std::string attn::emitMetadata(const Signature &signature, func::FuncOp host, StringRef target) {
+  llvm::json::Array inputs, outputs, pipelines;
+  for (const Tensor &tensor : signature.tensors)
+    (tensor.isOutput ? outputs : inputs).push_back(describe(tensor));
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  host.walk([&](halide::CallOp call) {
+    auto pipeline =
+        SymbolTable::lookupNearestSymbolFrom<halide::PipelineOp>(call, call.getCalleeAttr());
+    if (pipeline && seen.insert(pipeline).second)
+      pipelines.push_back(describe(pipeline));
+  });
+  llvm::json::Object object{{"abi", abiVersion},
+                            {"attnc", ATTNC_VERSION},
+                            {"llvm", LLVM_VERSION_STRING},
+                            {"name", signature.name},
+                            {"target", target},
+                            {"inputs", std::move(inputs)},
+                            {"outputs", std::move(outputs)},
+                            {"pipelines", std::move(pipelines)},
+                            {"constant_bytes", countConstantBytes(host)}};
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(object)));
+  return text;
+}

@@ -1,0 +1,314 @@
+//===- HostObject.cpp - the host function as an object
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The host function, the support code (C, kept in the compiler as bitcode) and what
+// ties them to one spec become one LLVM module: the signature as constants, and
+// the public functions, whose number of parameters is the spec's.
+//
+//===----------------------------------------------------------------------===//
+
+#include "HostObject.h"
+
+#include "attnc/Conversion/Passes.h"
+#include "attnc/Dialect/Halide/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/IPO/Internalize.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// attnc_support.c as bitcode.
+static constexpr unsigned char supportBitcode[] = {
+#include "attnc_support.bc.inc"
+};
+
+//===----------------------------------------------------------------------===//
+// Targets
+//===----------------------------------------------------------------------===//
+
+FailureOr<std::string> attn::getTriple(StringRef target, Location loc) {
+  SmallVector<StringRef> words;
+  target.split(words, '-');
+  if (words.size() < 3)
+    return emitError(loc) << "expected a target as in x86-64-linux, found " << target;
+  StringRef arch = llvm::StringSwitch<StringRef>((words[0] + "-" + words[1]).str())
+                       .Case("x86-64", "x86_64")
+                       .Case("arm-64", "aarch64")
+                       .Case("riscv-64", "riscv64")
+                       .Default("");
+  if (arch.empty())
+    return emitError(loc) << "expected a 64-bit x86, arm or riscv target for a library, found "
+                          << target;
+  if (words[2] != "linux")
+    return emitError(loc) << "expected a linux target for a library, found " << target;
+  return (arch + "-unknown-linux-gnu").str();
+}
+
+/// The host function only checks and calls: any CPU of the architecture will do.
+static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(StringRef triple, Location loc) {
+  static bool initialized = [] {
+    llvm::InitializeAllTargetInfos();
+    llvm::InitializeAllTargets();
+    llvm::InitializeAllTargetMCs();
+    llvm::InitializeAllAsmPrinters();
+    return true;
+  }();
+  (void)initialized;
+  std::string error;
+  llvm::Triple parsed(triple);
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(parsed, error);
+  if (!target) {
+    emitError(loc) << error;
+    return nullptr;
+  }
+  llvm::TargetOptions options;
+  options.FunctionSections = options.DataSections = true;
+  StringRef features = parsed.isRISCV64() ? "+m,+a,+f,+d,+c" : "";
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      parsed, parsed.isRISCV64() ? "generic-rv64" : "generic", features, options, llvm::Reloc::PIC_,
+      std::nullopt, llvm::CodeGenOptLevel::Default));
+}
+
+//===----------------------------------------------------------------------===//
+// The module
+//===----------------------------------------------------------------------===//
+
+static LogicalResult lowerToLLVM(ModuleOp module) {
+  PassManager pm(module.getContext());
+  pm.addPass(halide::createHalidePlanWorkspace());
+  pm.addPass(createConvertHalideToLLVM());
+  return pm.run(module);
+}
+
+static std::unique_ptr<llvm::Module> translate(ModuleOp module, llvm::LLVMContext &context) {
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  module.getContext()->appendDialectRegistry(registry);
+  return translateModuleToLLVMIR(module, context, "host");
+}
+
+static std::unique_ptr<llvm::Module> loadSupport(llvm::LLVMContext &context) {
+  StringRef bytes(reinterpret_cast<const char *>(supportBitcode), sizeof supportBitcode);
+  auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bytes, "support"), context);
+  if (!module)
+    llvm::report_fatal_error(module.takeError());
+  // Compiled for one 64-bit target and fit for all: nothing in it depends on more.
+  for (llvm::Function &function : **module)
+    for (StringRef attribute : {"target-cpu", "target-features", "tune-cpu"})
+      function.removeFnAttr(attribute);
+  return std::move(*module);
+}
+
+static void setTarget(llvm::Module &module, llvm::TargetMachine &machine) {
+  module.setTargetTriple(machine.getTargetTriple());
+  module.setDataLayout(machine.createDataLayout());
+}
+
+namespace {
+
+/// Ties the support code to one spec.
+class Binder {
+public:
+  Binder(llvm::Module &module, const Signature &signature)
+      : module(module), signature(signature), builder(module.getContext()),
+        pointer(builder.getPtrTy()) {}
+
+  void defineSignature();
+  void defineEntry(StringRef name, bool withOptions);
+  void defineDescribe(StringRef metadata);
+  void rename(StringRef from, const std::string &to);
+
+private:
+  llvm::Constant *text(StringRef value);
+  llvm::Constant *number(int64_t value, unsigned bits) {
+    return llvm::ConstantInt::get(builder.getIntNTy(bits), value, /*IsSigned=*/true);
+  }
+  llvm::Constant *array(ArrayRef<llvm::Constant *> elements);
+  llvm::Constant *dims(const Tensor &tensor, unsigned index);
+
+  llvm::Module &module;
+  const Signature &signature;
+  llvm::IRBuilder<> builder;
+  llvm::PointerType *pointer;
+  /// Where each symbol was seen first.
+  llvm::StringMap<std::pair<unsigned, unsigned>> symbols;
+};
+
+} // namespace
+
+llvm::Constant *Binder::text(StringRef value) {
+  return builder.CreateGlobalString(value, "text", 0, &module);
+}
+
+/// A constant array of its own, or null when it is empty.
+llvm::Constant *Binder::array(ArrayRef<llvm::Constant *> elements) {
+  if (elements.empty())
+    return llvm::ConstantPointerNull::get(pointer);
+  auto *type = llvm::ArrayType::get(elements.front()->getType(), elements.size());
+  return new llvm::GlobalVariable(module, type, /*isConstant=*/true,
+                                  llvm::GlobalValue::PrivateLinkage,
+                                  llvm::ConstantArray::get(type, elements));
+}
+
+/// attnc_dim[rank].
+llvm::Constant *Binder::dims(const Tensor &tensor, unsigned index) {
+  std::vector<llvm::Constant *> result;
+  for (auto [position, dim] : llvm::enumerate(tensor.dims)) {
+    std::pair<int, int> like{-1, -1};
+    if (!dim.symbol.empty()) {
+      auto [seen, isNew] = symbols.try_emplace(dim.symbol, index, position);
+      if (!isNew)
+        like = seen->second;
+    }
+    llvm::Constant *symbol =
+        dim.symbol.empty() ? llvm::ConstantPointerNull::get(pointer) : text(dim.symbol);
+    result.push_back(llvm::ConstantStruct::getAnon(
+        {number(dim.extent, 64), symbol, number(like.first, 32), number(like.second, 32)}));
+  }
+  return array(result);
+}
+
+/// attnc_the_signature, with the layouts of attnc_support.h.
+void Binder::defineSignature() {
+  std::vector<llvm::Constant *> tensors;
+  size_t maxRank = 0;
+  for (auto [index, tensor] : llvm::enumerate(signature.tensors)) {
+    maxRank = std::max(maxRank, tensor.dims.size());
+    tensors.push_back(llvm::ConstantStruct::getAnon(
+        {text(tensor.name), dims(tensor, index), number(tensor.dims.size(), 32),
+         number(tensor.code, 8), number(tensor.bits, 8), number(tensor.isOutput, 8)}));
+  }
+  llvm::Constant *value = llvm::ConstantStruct::getAnon(
+      {array(tensors), number(tensors.size(), 32), number(maxRank, 32)});
+  auto *declared = module.getNamedGlobal("attnc_the_signature");
+  auto *defined = new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true,
+                                           llvm::GlobalValue::InternalLinkage, value, "signature");
+  declared->replaceAllUsesWith(defined);
+  declared->eraseFromParent();
+}
+
+/// int NAME([const NAME_options *,] const DLTensor *…, DLTensor *…).
+void Binder::defineEntry(StringRef name, bool withOptions) {
+  size_t count = signature.tensors.size();
+  std::vector<llvm::Type *> parameters(count + withOptions, pointer);
+  auto *type = llvm::FunctionType::get(builder.getInt32Ty(), parameters, /*isVarArg=*/false);
+  auto *function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
+  builder.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "", function));
+  auto *tensors = builder.CreateAlloca(llvm::ArrayType::get(pointer, count));
+  for (size_t i = 0; i < count; ++i)
+    builder.CreateStore(function->getArg(i + withOptions),
+                        builder.CreateConstGEP2_64(tensors->getAllocatedType(), tensors, 0, i));
+  llvm::Value *options = withOptions ? static_cast<llvm::Value *>(function->getArg(0))
+                                     : llvm::ConstantPointerNull::get(pointer);
+  builder.CreateRet(builder.CreateCall(module.getFunction("attnc_call"), {options, tensors}));
+}
+
+/// const char *NAME_describe(void).
+void Binder::defineDescribe(StringRef metadata) {
+  auto *type = llvm::FunctionType::get(pointer, /*isVarArg=*/false);
+  auto *function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
+                                          signature.name + "_describe", module);
+  builder.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "", function));
+  builder.CreateRet(text(metadata));
+}
+
+void Binder::rename(StringRef from, const std::string &to) {
+  if (llvm::GlobalValue *value = module.getNamedValue(from))
+    value->setName(to);
+}
+
+/// The packed entry points take the names that the support code calls.
+static void nameEntryPoints(llvm::Module &host, StringRef function) {
+  std::string run = (function + "_host").str(), size = (function + "_workspace_host").str();
+  host.getFunction(function)->setName("host");
+  host.getFunction((function + "_workspace").str())->setName("host_workspace");
+  host.getFunction(run)->setName("attnc_host");
+  host.getFunction(size)->setName("attnc_host_workspace");
+}
+
+static void bind(llvm::Module &module, const Signature &signature, StringRef metadata) {
+  Binder binder(module, signature);
+  binder.defineSignature();
+  binder.defineEntry(signature.name, /*withOptions=*/false);
+  binder.defineEntry(signature.name + "_ex", /*withOptions=*/true);
+  binder.defineDescribe(metadata);
+  for (StringRef suffix : {"call", "workspace", "last_error"})
+    binder.rename(("attnc_" + suffix).str(), (signature.name + "_" + suffix).str());
+  // Halide's runtime calls the last two.
+  llvm::StringSet<> global{"halide_error", "halide_print"};
+  for (const std::string &symbol : signature.symbols()) {
+    global.insert(symbol);
+    module.getNamedValue(symbol)->setVisibility(llvm::GlobalValue::DefaultVisibility);
+  }
+  llvm::internalizeModule(
+      module, [&](const llvm::GlobalValue &value) { return global.contains(value.getName()); });
+}
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graph;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graph, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::Os).run(module, modules);
+}
+
+static FailureOr<std::string> emitObject(llvm::Module &module, llvm::TargetMachine &machine,
+                                         Location loc) {
+  SmallString<0> bytes;
+  llvm::raw_svector_ostream os(bytes);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, os, nullptr, llvm::CodeGenFileType::ObjectFile))
+    return emitError(loc) << "can't emit objects for " << machine.getTargetTriple().str();
+  passes.run(module);
+  return bytes.str().str();
+}
+
+FailureOr<std::string> attn::compileHost(ModuleOp module, StringRef function,
+                                         const Signature &signature, StringRef metadata,
+                                         StringRef triple) {
+  Location loc = module.getLoc();
+  std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(triple, loc);
+  if (!machine || failed(lowerToLLVM(module)))
+    return failure();
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> host = translate(module, context);
+  if (!host)
+    return emitError(loc, "could not translate the host function to LLVM IR");
+  nameEntryPoints(*host, function);
+  std::unique_ptr<llvm::Module> support = loadSupport(context);
+  setTarget(*host, *machine);
+  setTarget(*support, *machine);
+  if (llvm::Linker::linkModules(*host, std::move(support)))
+    return emitError(loc, "could not link the support code");
+  bind(*host, signature, metadata);
+  optimize(*host, *machine);
+  return emitObject(*host, *machine, loc);
+}

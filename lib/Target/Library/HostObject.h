@@ -1,0 +1,30 @@
+//===- HostObject.h - the host function as an object ------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_LIB_TARGET_LIBRARY_HOSTOBJECT_H
+#define ATTNC_LIB_TARGET_LIBRARY_HOSTOBJECT_H
+
+#include "Signature.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::attn {
+
+/// The LLVM triple of a Halide target in full; a diagnostic at `loc` where attnc
+/// can't emit libraries for it.
+FailureOr<std::string> getTriple(StringRef target, Location loc);
+
+/// Compiles `module`, which holds nothing but the host function `function`, what it
+/// calls and its constants, together with the support code. `module` is consumed.
+/// Gives the bytes of a relocatable object that leaves pipelines and what the C
+/// library has undefined.
+FailureOr<std::string> compileHost(ModuleOp module, StringRef function, const Signature &signature,
+                                   StringRef metadata, StringRef triple);
+
+} // namespace mlir::attn
+
+#endif // ATTNC_LIB_TARGET_LIBRARY_HOSTOBJECT_H

@@ -1,0 +1,269 @@
+//===- Library.cpp - a scheduled spec into a library
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is compiled is kept by content: the object of the whole, so that compiling
+// an unchanged spec costs no more than hashing it, and beneath it one object for
+// each kernel and one runtime for each target, which other specs share.
+//
+//===----------------------------------------------------------------------===//
+
+#include "attnc/Target/Library/Library.h"
+
+#include "HostObject.h"
+#include "Link.h"
+#include "Signature.h"
+
+#include "attnc/Dialect/Halide/Halide.h"
+#include "attnc/Target/Halide/Export.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SHA256.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+//===----------------------------------------------------------------------===//
+// The cache
+//===----------------------------------------------------------------------===//
+
+/// What tells one build of attnc from another. Kernels of an older one must
+/// not be taken for this one's, whatever the version says.
+static const std::string &getToolIdentity() {
+  static const std::string identity = [] {
+    static int here;
+    std::string path = llvm::sys::fs::getMainExecutable("", &here);
+    llvm::sys::fs::file_status status;
+    std::string text = ATTNC_VERSION;
+    if (!llvm::sys::fs::status(path, status))
+      text += ":" + std::to_string(status.getSize()) + ":" +
+              std::to_string(status.getLastModificationTime().time_since_epoch().count());
+    return text;
+  }();
+  return identity;
+}
+
+/// The hash of `parts`, which may hold any bytes.
+static std::string hash(ArrayRef<StringRef> parts) {
+  llvm::SHA256 state;
+  auto add = [&](StringRef part) {
+    state.update(std::to_string(part.size()) + ":");
+    state.update(part);
+  };
+  add(getToolIdentity());
+  for (StringRef part : parts)
+    add(part);
+  return llvm::toHex(state.final(), /*LowerCase=*/true).substr(0, 40);
+}
+
+namespace {
+
+/// Files by content, in the user's folder or, without one, for this build alone.
+class Cache {
+public:
+  Cache(StringRef folder, const TemporaryFolder &temporary)
+      : folder(folder), temporary(temporary) {}
+
+  /// The path of the file for `key`, made by `make` where there is none. An
+  /// unwritable cache is no reason to fail.
+  FailureOr<std::string> get(StringRef key, llvm::function_ref<LogicalResult(StringRef)> make);
+
+private:
+  std::string folder;
+  const TemporaryFolder &temporary;
+};
+
+} // namespace
+
+FailureOr<std::string> Cache::get(StringRef key,
+                                  llvm::function_ref<LogicalResult(StringRef)> make) {
+  std::string made = temporary.file((key + ".o").str());
+  if (folder.empty()) {
+    if (!llvm::sys::fs::exists(made) && failed(make(made)))
+      return failure();
+    return made;
+  }
+  SmallString<128> kept(folder);
+  llvm::sys::path::append(kept, key + ".o");
+  if (llvm::sys::fs::exists(kept))
+    return kept.str().str();
+  if (failed(make(made)))
+    return failure();
+  // Copied beside its place, then renamed into it: readers see all or nothing.
+  SmallString<128> partial;
+  if (llvm::sys::fs::create_directories(folder) ||
+      llvm::sys::fs::createUniqueFile(kept + ".%%%%%%", partial))
+    return made;
+  if (llvm::sys::fs::copy_file(made, partial) || llvm::sys::fs::rename(partial, kept)) {
+    llvm::sys::fs::remove(partial);
+    return made;
+  }
+  return kept.str().str();
+}
+
+//===----------------------------------------------------------------------===//
+// What belongs to the function
+//===----------------------------------------------------------------------===//
+
+static FailureOr<func::FuncOp> findHost(ModuleOp module, StringRef name) {
+  if (!name.empty()) {
+    auto host = module.lookupSymbol<func::FuncOp>(name);
+    if (!host || host.isExternal())
+      return module.emitError() << "expected a function @" << name << ", found none";
+    return host;
+  }
+  SmallVector<func::FuncOp> hosts;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.isExternal() && function.isPublic())
+      hosts.push_back(function);
+  if (hosts.size() == 1)
+    return hosts.front();
+  auto error = module.emitError("expected one function, or the name of one, found ");
+  if (hosts.empty())
+    return error << "none";
+  llvm::interleaveComma(hosts, error,
+                        [&](func::FuncOp host) { error << "@" << host.getSymName(); });
+  return error;
+}
+
+/// A module of `host`, its pipelines and its constants.
+static OwningOpRef<ModuleOp> isolate(func::FuncOp host) {
+  llvm::SmallPtrSet<Operation *, 8> used{host};
+  auto use = [&](Operation *user, FlatSymbolRefAttr symbol) {
+    if (Operation *op = SymbolTable::lookupNearestSymbolFrom(user, symbol))
+      used.insert(op);
+  };
+  host.walk([&](halide::CallOp call) { use(call, call.getCalleeAttr()); });
+  host.walk([&](memref::GetGlobalOp get) { use(get, get.getNameAttr()); });
+  auto module = host->getParentOfType<ModuleOp>();
+  OwningOpRef<ModuleOp> copy = ModuleOp::create(module.getLoc());
+  OpBuilder builder(copy->getBodyRegion());
+  for (Operation &op : *module.getBody())
+    if (used.contains(&op))
+      builder.clone(op);
+  return copy;
+}
+
+/// The raw bytes of a constant, however it is held.
+static StringRef getBytes(Attribute value) {
+  ArrayRef<char> bytes;
+  if (auto dense = dyn_cast_or_null<DenseElementsAttr>(value))
+    bytes = dense.getRawData();
+  else if (auto resource = dyn_cast_or_null<DenseResourceElementsAttr>(value))
+    if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())
+      bytes = blob->getData();
+  return StringRef(bytes.data(), bytes.size());
+}
+
+/// The hash of a module. Constants are hashed as bytes: printing them is slow.
+static std::string hashModule(ModuleOp module, ArrayRef<StringRef> more) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module.print(os, OpPrintingFlags().elideLargeElementsAttrs(0).elideLargeResourceString(0));
+  std::vector<StringRef> parts{text};
+  llvm::append_range(parts, more);
+  for (auto global : module.getOps<memref::GlobalOp>())
+    parts.push_back(getBytes(global.getInitialValueAttr()));
+  return hash(parts);
+}
+
+//===----------------------------------------------------------------------===//
+// The build
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// One call of buildLibrary.
+struct Build {
+  ModuleOp module;
+  Signature signature;
+  std::string function, target, metadata;
+  const TemporaryFolder &folder;
+  Cache cache;
+
+  FailureOr<std::string> compileKernel(halide::PipelineOp pipeline);
+  FailureOr<std::string> compileRuntime();
+  LogicalResult compileAndLink(StringRef path);
+};
+
+} // namespace
+
+FailureOr<std::string> Build::compileKernel(halide::PipelineOp pipeline) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  pipeline->print(os, OpPrintingFlags().useLocalScope());
+  return cache.get(hash({"kernel", target, text}), [&](StringRef path) {
+    halide::ExportOptions options;
+    options.target = target;
+    return halide::exportPipeline(pipeline, options, {{halide::Artefact::object, path.str()}});
+  });
+}
+
+FailureOr<std::string> Build::compileRuntime() {
+  return cache.get(hash({"runtime", target}), [&](StringRef path) {
+    return halide::exportRuntime(target, path, module.getLoc());
+  });
+}
+
+LogicalResult Build::compileAndLink(StringRef path) {
+  FailureOr<std::string> triple = getTriple(target, module.getLoc());
+  if (failed(triple))
+    return failure();
+  // The host object's halide_error comes before the runtime's weak one.
+  std::string host = folder.file("host.o");
+  std::vector<std::string> objects{host};
+  for (auto pipeline : module.getOps<halide::PipelineOp>()) {
+    FailureOr<std::string> object = compileKernel(pipeline);
+    if (failed(object))
+      return failure();
+    objects.push_back(*object);
+  }
+  FailureOr<std::string> runtime = compileRuntime();
+  if (failed(runtime))
+    return failure();
+  objects.push_back(*runtime);
+  FailureOr<std::string> bytes = compileHost(module, function, signature, metadata, *triple);
+  if (failed(bytes) || failed(writeFile(host, *bytes, module.getLoc())))
+    return failure();
+  FailureOr<std::string> linked =
+      linkObjects(objects, signature.symbols(), folder, module.getLoc());
+  if (failed(linked))
+    return failure();
+  return writeFile(path, *linked, module.getLoc());
+}
+
+FailureOr<Library> attn::buildLibrary(ModuleOp module, const LibraryOptions &options) {
+  FailureOr<func::FuncOp> host = findHost(module, options.function);
+  if (failed(host))
+    return failure();
+  std::string error;
+  FailureOr<std::string> target = halide::resolveTarget(options.target, error);
+  if (failed(target))
+    return module.emitError() << error;
+  StringRef name = options.name.empty() ? host->getSymName() : StringRef(options.name);
+  FailureOr<Signature> signature = readSignature(*host, name);
+  FailureOr<TemporaryFolder> folder = TemporaryFolder::create(module.getLoc());
+  if (failed(signature) || failed(folder))
+    return failure();
+
+  std::string metadata = emitMetadata(*signature, *host, *target);
+  OwningOpRef<ModuleOp> isolated = isolate(*host);
+  Build build{*isolated, *signature, host->getSymName().str(),        *target,
+              metadata,  *folder,    Cache(options.cacheDir, *folder)};
+  std::string key = hashModule(*isolated, {"library", *target, name, build.function});
+  FailureOr<std::string> path =
+      build.cache.get(key, [&](StringRef path) { return build.compileAndLink(path); });
+  if (failed(path))
+    return failure();
+  FailureOr<std::string> object = readFile(*path, module.getLoc());
+  if (failed(object))
+    return failure();
+  return Library{signature->name, std::move(*object), emitHeader(*signature, *target), metadata};
+}

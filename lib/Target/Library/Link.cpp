@@ -1,0 +1,176 @@
+//===- Link.cpp - objects into libraries
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// lld and objcopy as libraries. Two things make libraries that live beside each
+// other and beside a host's own Halide: every symbol but the public ones is made
+// local, and section groups, which linkers would merge across libraries by
+// their names, are dissolved.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Link.h"
+
+#include "attnc/Target/Library/Library.h"
+
+#include "lld/Common/Driver.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ObjCopy/ConfigManager.h"
+#include "llvm/ObjCopy/ObjCopy.h"
+#include "llvm/Object/ArchiveWriter.h"
+#include "llvm/Object/ObjectFile.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+#include <mutex>
+
+LLD_HAS_DRIVER(elf)
+
+using namespace mlir;
+using namespace mlir::attn;
+
+static LogicalResult report(llvm::Error error, Location loc, const Twine &what) {
+  if (!error)
+    return success();
+  return emitError(loc) << what << ": " << llvm::toString(std::move(error));
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+FailureOr<TemporaryFolder> TemporaryFolder::create(Location loc) {
+  SmallString<128> path;
+  if (std::error_code error = llvm::sys::fs::createUniqueDirectory("attnc", path))
+    return emitError(loc) << "could not make a temporary folder: " << error.message();
+  return TemporaryFolder(path);
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  if (!path.empty())
+    llvm::sys::fs::remove_directories(path);
+}
+
+std::string TemporaryFolder::file(StringRef name) const {
+  SmallString<128> result(path);
+  llvm::sys::path::append(result, name);
+  return result.str().str();
+}
+
+LogicalResult attn::writeFile(StringRef path, StringRef bytes, Location loc) {
+  auto write = [&](raw_ostream &os) {
+    os << bytes;
+    return llvm::Error::success();
+  };
+  return report(llvm::writeToOutput(path, write), loc, "could not write " + path);
+}
+
+FailureOr<std::string> attn::readFile(StringRef path, Location loc) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, false, /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return emitError(loc) << "could not read " << path << ": " << buffer.getError().message();
+  return (*buffer)->getBuffer().str();
+}
+
+//===----------------------------------------------------------------------===//
+// lld
+//===----------------------------------------------------------------------===//
+
+/// lld has global state: one link at a time, none after one that crashed.
+static LogicalResult runLinker(ArrayRef<std::string> arguments, Location loc) {
+  static std::mutex mutex;
+  static bool usable = true;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!usable)
+    return emitError(loc, "could not link: an earlier link crashed");
+  std::vector<const char *> words{"ld.lld", "--threads=1"};
+  for (const std::string &argument : arguments)
+    words.push_back(argument.c_str());
+  std::string output;
+  llvm::raw_string_ostream os(output);
+  lld::Result result = lld::lldMain(words, os, os, {{lld::Gnu, &lld::elf::link}});
+  usable = result.canRunAgain;
+  if (result.retCode != 0)
+    return emitError(loc) << "could not link: " << StringRef(output).rtrim();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// objcopy
+//===----------------------------------------------------------------------===//
+
+static llvm::Error addName(llvm::objcopy::NameMatcher &matcher, StringRef name) {
+  using namespace llvm::objcopy;
+  return matcher.addMatcher(
+      NameOrPattern::create(name, MatchStyle::Literal, [](llvm::Error e) { return e; }));
+}
+
+/// Makes all but `symbols` local and drops what only a debugger would ask for.
+static llvm::Expected<std::string> localise(StringRef object, ArrayRef<std::string> symbols) {
+  llvm::objcopy::ConfigManager config;
+  for (const std::string &symbol : symbols)
+    if (auto error = addName(config.Common.SymbolsToKeepGlobal, symbol))
+      return error;
+  if (auto error = addName(config.Common.ToRemove, ".comment"))
+    return error;
+  config.Common.StripUnneeded = true;
+  auto binary = llvm::object::createBinary(llvm::MemoryBufferRef(object, "object"));
+  if (!binary)
+    return binary.takeError();
+  SmallString<0> bytes;
+  llvm::raw_svector_ostream os(bytes);
+  if (auto error = llvm::objcopy::executeObjcopyOnBinary(config, **binary, os))
+    return error;
+  return bytes.str().str();
+}
+
+FailureOr<std::string> attn::linkObjects(ArrayRef<std::string> paths, ArrayRef<std::string> symbols,
+                                         const TemporaryFolder &folder, Location loc) {
+  std::string linked = folder.file("linked.o");
+  std::vector<std::string> arguments{"-r", "--gc-sections", "--force-group-allocation", "-o",
+                                     linked};
+  for (const std::string &symbol : symbols)
+    arguments.push_back("--undefined=" + symbol);
+  llvm::append_range(arguments, paths);
+  if (failed(runLinker(arguments, loc)))
+    return failure();
+  FailureOr<std::string> object = readFile(linked, loc);
+  if (failed(object))
+    return failure();
+  auto localised = localise(*object, symbols);
+  if (!localised)
+    return report(localised.takeError(), loc, "could not localise symbols");
+  return std::move(*localised);
+}
+
+//===----------------------------------------------------------------------===//
+// Libraries
+//===----------------------------------------------------------------------===//
+
+LogicalResult attn::writeStaticLibrary(const Library &library, StringRef path, Location loc) {
+  std::string member = library.name + ".o";
+  std::vector<llvm::NewArchiveMember> members;
+  members.emplace_back(llvm::MemoryBufferRef(library.object, member));
+  return report(llvm::writeArchive(path, members, llvm::SymtabWritingMode::NormalSymtab,
+                                   llvm::object::Archive::K_GNU, /*Deterministic=*/true,
+                                   /*Thin=*/false),
+                loc, "could not write " + path);
+}
+
+LogicalResult attn::writeSharedLibrary(const Library &library, StringRef path, Location loc) {
+  FailureOr<TemporaryFolder> folder = TemporaryFolder::create(loc);
+  if (failed(folder))
+    return failure();
+  std::string object = folder->file("library.o"), shared = folder->file("library.so");
+  if (failed(writeFile(object, library.object, loc)) ||
+      failed(runLinker({"-shared", "--gc-sections", "--hash-style=gnu", "-z", "now", "-soname",
+                        "lib" + library.name + ".so", "-o", shared, object},
+                       loc)))
+    return failure();
+  FailureOr<std::string> bytes = readFile(shared, loc);
+  if (failed(bytes))
+    return failure();
+  return writeFile(path, *bytes, loc);
+}

@@ -1,0 +1,172 @@
+//===- Signature.cpp - a host function's arguments as a C interface
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Signature.h"
+
+#include "dlpack.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+std::string Tensor::dtype() const {
+  switch (code) {
+  case kDLBool:
+    return "bool";
+  case kDLInt:
+    return "i" + std::to_string(bits);
+  case kDLUInt:
+    return "u" + std::to_string(bits);
+  case kDLBfloat:
+    return "bf" + std::to_string(bits);
+  default:
+    return "f" + std::to_string(bits);
+  }
+}
+
+std::string Tensor::shape() const {
+  std::vector<std::string> words;
+  for (const Dim &dim : dims)
+    words.push_back(dim.extent >= 0      ? std::to_string(dim.extent)
+                    : dim.symbol.empty() ? "?"
+                                         : dim.symbol);
+  return "[" + llvm::join(words, ", ") + "]";
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+static bool isKeyword(StringRef name) {
+  static const llvm::StringSet<> keywords{
+      "auto",      "break",  "case",     "char",     "const",     "continue", "default",  "do",
+      "double",    "else",   "enum",     "extern",   "float",     "for",      "goto",     "if",
+      "inline",    "int",    "long",     "register", "restrict",  "return",   "short",    "signed",
+      "sizeof",    "static", "struct",   "switch",   "typedef",   "union",    "unsigned", "void",
+      "volatile",  "while",  "bool",     "class",    "delete",    "explicit", "false",    "friend",
+      "namespace", "new",    "operator", "private",  "protected", "public",   "template", "this",
+      "throw",     "true",   "try",      "typename", "using",     "virtual",  "options"};
+  return keywords.contains(name);
+}
+
+bool attn::isIdentifier(StringRef name) {
+  return !name.empty() && !llvm::isDigit(name.front()) && !isKeyword(name) &&
+         llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
+std::vector<std::string> Signature::parameters() const {
+  llvm::StringSet<> taken;
+  std::vector<std::string> names;
+  for (const Tensor &tensor : tensors) {
+    std::string name = tensor.name;
+    for (char &c : name)
+      c = llvm::isAlnum(c) ? c : '_';
+    if (name.empty() || llvm::isDigit(name.front()))
+      name = "_" + name;
+    while (isKeyword(name) || !taken.insert(name).second)
+      name += "_";
+    names.push_back(name);
+  }
+  return names;
+}
+
+std::vector<std::string> Signature::symbols() const {
+  return {name,
+          name + "_ex",
+          name + "_call",
+          name + "_workspace",
+          name + "_last_error",
+          name + "_describe"};
+}
+
+//===----------------------------------------------------------------------===//
+// From the function
+//===----------------------------------------------------------------------===//
+
+/// DLPack's code for an element type.
+static std::optional<unsigned> getCode(Type element) {
+  if (element.isInteger(1))
+    return kDLBool;
+  if (element.isUnsignedInteger())
+    return kDLUInt;
+  if (element.isInteger())
+    return kDLInt;
+  if (element.isBF16())
+    return kDLBfloat;
+  if (isa<Float16Type, Float32Type, Float64Type>(element))
+    return kDLFloat;
+  return std::nullopt;
+}
+
+/// Callers pass any outer strides, so the function must take them.
+static bool takesAnyStrides(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(type.getStridesAndOffset(strides, offset)))
+    return false;
+  if (!strides.empty() && strides.pop_back_val() != 1)
+    return false;
+  return (offset == 0 || ShapedType::isDynamic(offset)) &&
+         llvm::all_of(strides, ShapedType::isDynamic);
+}
+
+static std::vector<Dim> readDims(MemRefType type, ArrayAttr dims) {
+  std::vector<Dim> result;
+  for (auto [index, extent] : llvm::enumerate(type.getShape())) {
+    Dim dim{ShapedType::isDynamic(extent) ? -1 : extent, ""};
+    if (dims && index < dims.size())
+      if (auto symbol = dyn_cast<StringAttr>(dims[index]))
+        dim.symbol = symbol.str();
+    result.push_back(dim);
+  }
+  return result;
+}
+
+static FailureOr<Tensor> readTensor(func::FuncOp host, unsigned index, unsigned nth) {
+  auto type = dyn_cast<MemRefType>(host.getArgument(index).getType());
+  auto refuse = [&](const Twine &what) -> LogicalResult {
+    return host.emitOpError("expected argument ")
+           << index << " to be " << what << ", found " << host.getArgument(index).getType();
+  };
+  if (!type)
+    return refuse("a memref");
+  std::optional<unsigned> code = getCode(type.getElementType());
+  if (!code)
+    return refuse("of a type that DLPack has");
+  if (!takesAnyStrides(type))
+    return refuse("of unit innermost stride and any outer strides");
+  Tensor tensor;
+  tensor.isOutput = host.getArgAttr(index, "attn.result") != nullptr;
+  tensor.code = *code;
+  unsigned bits = type.getElementType().getIntOrFloatBitWidth();
+  tensor.bits = bits < 8 ? 8 : bits;
+  tensor.dims = readDims(type, host.getArgAttrOfType<ArrayAttr>(index, "attn.dims"));
+  auto name = host.getArgAttrOfType<StringAttr>(index, "attn.name");
+  tensor.name = name ? name.str() : ((tensor.isOutput ? "out" : "arg") + Twine(nth)).str();
+  return tensor;
+}
+
+FailureOr<Signature> attn::readSignature(func::FuncOp host, StringRef name) {
+  Signature signature{name.str(), {}};
+  if (!isIdentifier(name))
+    return host.emitOpError("expected a name that C can use, found '") << name << "'";
+  unsigned inputs = 0, outputs = 0;
+  for (unsigned index = 0; index < host.getNumArguments(); ++index) {
+    bool isOutput = host.getArgAttr(index, "attn.result") != nullptr;
+    FailureOr<Tensor> tensor = readTensor(host, index, isOutput ? outputs : inputs);
+    if (failed(tensor))
+      return failure();
+    ++(isOutput ? outputs : inputs);
+    if (!isOutput && outputs)
+      return host.emitOpError("expected inputs before results");
+    signature.tensors.push_back(std::move(*tensor));
+  }
+  return signature;
+}

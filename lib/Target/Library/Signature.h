@@ -1,0 +1,68 @@
+//===- Signature.h - what a library takes and gives -------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_LIB_TARGET_LIBRARY_SIGNATURE_H
+#define ATTNC_LIB_TARGET_LIBRARY_SIGNATURE_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mlir::attn {
+
+/// The version of the emitted C interface, and of the metadata.
+constexpr int abiVersion = 1;
+
+/// One dimension: its extent, or -1, and its symbol, which may be empty.
+struct Dim {
+  int64_t extent;
+  std::string symbol;
+};
+
+/// One tensor of the C interface.
+struct Tensor {
+  std::string name;
+  /// DLDataType's code and bits.
+  unsigned code, bits;
+  std::vector<Dim> dims;
+  bool isOutput;
+
+  /// f32, i64, bool, …
+  std::string dtype() const;
+  /// Its shape as the header prints it, as in `[batch, 8, ?, 64]`.
+  std::string shape() const;
+};
+
+/// The C interface: inputs, then outputs.
+struct Signature {
+  std::string name;
+  std::vector<Tensor> tensors;
+
+  /// `tensors`' names as C parameters: identifiers that are all different.
+  std::vector<std::string> parameters() const;
+  /// The symbols an emitted library exports.
+  std::vector<std::string> symbols() const;
+};
+
+/// Reads the arguments of a host function before its workspace is planned. What
+/// the C interface can't express is a diagnostic at the function.
+FailureOr<Signature> readSignature(func::FuncOp host, StringRef name);
+
+/// Whether `name` can be a C symbol.
+bool isIdentifier(StringRef name);
+
+/// NAME.h.
+std::string emitHeader(const Signature &signature, StringRef target);
+
+/// NAME.json for the host function, its pipelines and constants.
+std::string emitMetadata(const Signature &signature, func::FuncOp host, StringRef target);
+
+} // namespace mlir::attn
+
+#endif // ATTNC_LIB_TARGET_LIBRARY_SIGNATURE_H

@@ -1,0 +1,475 @@
+/*===- attnc_support.c - checks a call and runs the host function ---------------===
+ *
+ * Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Part of every emitted library. Nothing a caller passes is trusted: what is
+ * wrong is a status and a message, before any tensor is touched. No output, no
+ * abort and no state but the message, which is the thread's own.
+ *
+ *===------------------------------------------------------------------------===*/
+
+#include "attnc_support.h"
+
+/* The C library's, declared here so that any target's headers will do. */
+void *malloc(size_t bytes);
+void free(void *memory);
+
+enum { workspace_alignment = 64, message_bytes = 512 };
+enum { halide_out_of_memory = -11 };
+
+/*===------------------------------------------------------------------------===*
+ * The message
+ *===------------------------------------------------------------------------===*/
+
+static _Thread_local char last_error[message_bytes];
+
+/* A text that grows up to a limit and is always terminated. */
+typedef struct text {
+  char *begin;
+  size_t length;
+} text;
+
+static void put(text *to, const char *from) {
+  while (*from && to->length + 1 < message_bytes)
+    to->begin[to->length++] = *from++;
+  to->begin[to->length] = 0;
+}
+
+static void put_number(text *to, int64_t number) {
+  char digits[24];
+  char *begin = digits + sizeof digits;
+  uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+  *--begin = 0;
+  do
+    *--begin = (char)('0' + rest % 10);
+  while (rest /= 10);
+  if (number < 0)
+    *--begin = '-';
+  put(to, begin);
+}
+
+static text start_message(const char *subject) {
+  text message = {last_error, 0};
+  put(&message, subject);
+  if (*subject)
+    put(&message, ": ");
+  return message;
+}
+
+/* "subject: expected …, found …" with a number at each end that has one. */
+typedef struct part {
+  const char *words;
+  const int64_t *number;
+} part;
+
+static int refuse(const char *subject, const part *parts) {
+  text message = start_message(subject);
+  for (; parts->words; ++parts) {
+    put(&message, parts->words);
+    if (parts->number)
+      put_number(&message, *parts->number);
+  }
+  return attnc_invalid;
+}
+
+#define REFUSE(subject, ...) refuse(subject, (const part[]){__VA_ARGS__, {0, 0}})
+
+const char *attnc_last_error(void) { return last_error; }
+
+/*===------------------------------------------------------------------------===*
+ * Dtype, rank and dims
+ *===------------------------------------------------------------------------===*/
+
+static const char *code_name(uint8_t code) {
+  switch (code) {
+  case kDLInt:
+    return "i";
+  case kDLUInt:
+    return "u";
+  case kDLFloat:
+    return "f";
+  case kDLBfloat:
+    return "bf";
+  case kDLComplex:
+    return "complex";
+  case kDLBool:
+    return "bool";
+  default:
+    return "dtype code ";
+  }
+}
+
+static void put_dtype(text *message, uint8_t code, uint8_t bits, uint16_t lanes) {
+  put(message, code_name(code));
+  if (code > kDLBool || code == kDLOpaqueHandle) {
+    put_number(message, code);
+    put(message, " of bits ");
+  }
+  if (code != kDLBool || bits != 8)
+    put_number(message, bits);
+  if (lanes != 1) {
+    put(message, "x");
+    put_number(message, lanes);
+  }
+}
+
+static int refuse_dtype(const attnc_tensor *spec, DLDataType found) {
+  text message = start_message(spec->name);
+  put(&message, "expected ");
+  put_dtype(&message, spec->code, spec->bits, 1);
+  put(&message, ", found ");
+  put_dtype(&message, found.code, found.bits, found.lanes);
+  return attnc_invalid;
+}
+
+static int check_kind(const attnc_tensor *spec, const DLTensor *tensor) {
+  if (!tensor)
+    return REFUSE(spec->name, {"expected a tensor, found a null pointer", 0});
+  int64_t device = tensor->device.device_type;
+  if (device != kDLCPU)
+    return REFUSE(spec->name, {"expected memory of the CPU, found DLPack device type ", &device});
+  DLDataType dtype = tensor->dtype;
+  if (dtype.code != spec->code || dtype.bits != spec->bits || dtype.lanes != 1)
+    return refuse_dtype(spec, dtype);
+  int64_t rank = spec->rank, found = tensor->ndim;
+  if (found != rank)
+    return REFUSE(spec->name, {"expected ", &rank}, {" dims, found ", &found});
+  if (rank > 0 && !tensor->shape)
+    return REFUSE(spec->name, {"expected a shape, found a null pointer", 0});
+  return 0;
+}
+
+/* "dim 2 (kv_len)". */
+static void put_dim(text *message, int32_t index, const attnc_dim *dim) {
+  put(message, "dim ");
+  put_number(message, index);
+  if (dim->symbol) {
+    put(message, " (");
+    put(message, dim->symbol);
+    put(message, ")");
+  }
+}
+
+static int refuse_extent(const attnc_tensor *spec, int32_t index, const char *expected,
+                         const int64_t *number, const char *like, int64_t found) {
+  text message = start_message(spec->name);
+  put(&message, "expected ");
+  put_dim(&message, index, &spec->dims[index]);
+  put(&message, expected);
+  if (number)
+    put_number(&message, *number);
+  if (like) {
+    put(&message, " as in ");
+    put(&message, like);
+  }
+  put(&message, ", found ");
+  put_number(&message, found);
+  return attnc_invalid;
+}
+
+/* `tensors` are known to have their ranks. */
+static int check_dims(const DLTensor *const *tensors, int32_t which) {
+  const attnc_tensor *specs = attnc_the_signature.tensors, *spec = &specs[which];
+  for (int32_t i = 0; i < spec->rank; ++i) {
+    const attnc_dim *dim = &spec->dims[i];
+    int64_t extent = tensors[which]->shape[i];
+    if (extent < 0 || extent > INT32_MAX)
+      return refuse_extent(spec, i, " to be from 0 to 2147483647", 0, 0, extent);
+    if (dim->extent >= 0 && extent != dim->extent)
+      return refuse_extent(spec, i, " to be ", &dim->extent, 0, extent);
+    if (dim->like_tensor < 0)
+      continue;
+    int64_t like = tensors[dim->like_tensor]->shape[dim->like_dim];
+    if (extent != like)
+      return refuse_extent(spec, i, " to be ", &like, specs[dim->like_tensor].name, extent);
+  }
+  return 0;
+}
+
+/*===------------------------------------------------------------------------===*
+ * Memory
+ *===------------------------------------------------------------------------===*/
+
+/* Where a tensor's elements are: bytes from `begin` up to `end`. */
+typedef struct range {
+  uintptr_t begin, end;
+} range;
+
+static int is_empty(const DLTensor *tensor) {
+  for (int32_t i = 0; i < tensor->ndim; ++i)
+    if (tensor->shape[i] == 0)
+      return 1;
+  return 0;
+}
+
+/* The stride of each dim. One that is never taken is 1 for the innermost dim and
+ * 0 for others; those of an empty tensor are never taken. */
+static int read_strides(const attnc_tensor *spec, const DLTensor *tensor, int64_t *strides) {
+  int64_t compact = 1;
+  int empty = is_empty(tensor);
+  for (int32_t i = spec->rank - 1; i >= 0; --i) {
+    int64_t extent = tensor->shape[i], innermost = i == spec->rank - 1;
+    int64_t index = i;
+    if (extent == 1 || empty) {
+      strides[i] = innermost;
+      continue;
+    }
+    strides[i] = tensor->strides ? tensor->strides[i] : compact;
+    if (innermost && strides[i] != 1)
+      return REFUSE(spec->name, {"expected dim ", &index},
+                    {" to have stride 1, found ", &strides[i]});
+    if (strides[i] > INT32_MAX || strides[i] < -INT32_MAX)
+      return REFUSE(spec->name, {"expected dim ", &index},
+                    {" to have a stride within 31 bits, found ", &strides[i]});
+    /* Below 2^31 each, and refused when the product exceeds it. */
+    compact *= extent;
+    if (compact > INT32_MAX && !tensor->strides)
+      return REFUSE(spec->name, {"expected at most 2147483647 elements, found more", 0});
+    if (compact > INT32_MAX)
+      compact = INT32_MAX;
+  }
+  return 0;
+}
+
+/* Extents and strides are below 2^31, so that no step overflows. */
+static int find_range(const attnc_tensor *spec, const DLTensor *tensor, const int64_t *strides,
+                      range *bytes) {
+  int64_t low = 0, high = 0;
+  for (int32_t i = 0; i < spec->rank; ++i) {
+    int64_t reach = (tensor->shape[i] - 1) * strides[i];
+    *(reach < 0 ? &low : &high) += reach;
+    if (high - low >= INT32_MAX)
+      return REFUSE(
+          spec->name,
+          {"expected its elements to lie within 2147483647 of each other, found more", 0});
+  }
+  int64_t size = spec->bits / 8;
+  uintptr_t data = (uintptr_t)tensor->data + (uintptr_t)tensor->byte_offset;
+  bytes->begin = data + (uintptr_t)(low * size);
+  bytes->end = data + (uintptr_t)((high + 1) * size);
+  return 0;
+}
+
+static int64_t magnitude(int64_t number) { return number < 0 ? -number : number; }
+
+/* The dim of the smallest stride among those not yet `taken`, or -1. */
+static int32_t next_dim(const DLTensor *tensor, const int64_t *strides, uint64_t taken) {
+  int32_t next = -1;
+  for (int32_t i = 0; i < tensor->ndim; ++i) {
+    if (tensor->shape[i] == 1 || (taken >> i & 1))
+      continue;
+    if (next < 0 || magnitude(strides[i]) < magnitude(strides[next]))
+      next = i;
+  }
+  return next;
+}
+
+/* Whether a dim, in the order of strides, fails to step over all that lies within. */
+static int shares_elements(const DLTensor *tensor, const int64_t *strides) {
+  uint64_t taken = 0;
+  int64_t covered = 0;
+  for (int32_t i; (i = next_dim(tensor, strides, taken)) >= 0; taken |= UINT64_C(1) << i) {
+    if (magnitude(strides[i]) <= covered)
+      return 1;
+    covered += (tensor->shape[i] - 1) * magnitude(strides[i]);
+  }
+  return 0;
+}
+
+static int check_memory(const attnc_tensor *spec, const DLTensor *tensor, int64_t *strides,
+                        range *bytes) {
+  bytes->begin = bytes->end = 0;
+  int status = read_strides(spec, tensor, strides);
+  if (status || is_empty(tensor))
+    return status;
+  if (!tensor->data)
+    return REFUSE(spec->name, {"expected data, found a null pointer", 0});
+  int64_t size = spec->bits / 8;
+  int64_t past =
+      (int64_t)(((uintptr_t)tensor->data + (uintptr_t)tensor->byte_offset) % (uintptr_t)size);
+  if (past)
+    return REFUSE(spec->name, {"expected data aligned to ", &size},
+                  {" bytes, found an address ", &past}, {" past that", 0});
+  status = find_range(spec, tensor, strides, bytes);
+  if (!status && spec->is_output && shares_elements(tensor, strides))
+    return REFUSE(spec->name, {"expected every element in a place of its own, found strides that "
+                               "share one",
+                               0});
+  return status;
+}
+
+static int check_overlap(const range *ranges) {
+  const attnc_tensor *specs = attnc_the_signature.tensors;
+  for (int32_t i = 0; i < attnc_the_signature.count; ++i)
+    for (int32_t j = 0; specs[i].is_output && j < i; ++j)
+      if (ranges[i].begin < ranges[j].end && ranges[j].begin < ranges[i].end)
+        return REFUSE(specs[i].name, {"expected memory apart from that of ", 0}, {specs[j].name, 0},
+                      {", found an overlap", 0});
+  return 0;
+}
+
+/*===------------------------------------------------------------------------===*
+ * Checks in order: what a later one reads, an earlier one has seen
+ *===------------------------------------------------------------------------===*/
+
+static int check_shapes(const DLTensor *const *tensors) {
+  int64_t count = attnc_the_signature.count;
+  if (!tensors)
+    return REFUSE("", {"expected an array of ", &count}, {" tensors, found a null pointer", 0});
+  int status = 0;
+  for (int32_t i = 0; i < count && !status; ++i)
+    status = check_kind(&attnc_the_signature.tensors[i], tensors[i]);
+  for (int32_t i = 0; i < count && !status; ++i)
+    status = check_dims(tensors, i);
+  return status;
+}
+
+static int check_options(const attnc_options *options) {
+  int64_t size = sizeof(attnc_options);
+  if (!options || options->size >= sizeof(attnc_options))
+    return 0;
+  int64_t found = (int64_t)options->size;
+  return REFUSE("options", {"expected size to be at least ", &size}, {", found ", &found});
+}
+
+static int outputs_are_empty(const DLTensor *const *tensors) {
+  for (int32_t i = 0; i < attnc_the_signature.count; ++i)
+    if (attnc_the_signature.tensors[i].is_output && !is_empty(tensors[i]))
+      return 0;
+  return 1;
+}
+
+/*===------------------------------------------------------------------------===*
+ * The run
+ *===------------------------------------------------------------------------===*/
+
+/* Kernels hand this back to halide_error, from any of their threads. */
+typedef struct context {
+  int claimed;
+  char message[message_bytes];
+} context;
+
+/* In place of the weak one in Halide's runtime, which prints and aborts. */
+void halide_error(void *user_context, const char *message) {
+  context *call = user_context;
+  if (!call || __atomic_exchange_n(&call->claimed, 1, __ATOMIC_ACQ_REL))
+    return;
+  text to = {call->message, 0};
+  put(&to, message);
+  while (to.length && to.begin[to.length - 1] == '\n')
+    to.begin[--to.length] = 0;
+}
+
+void halide_print(void *user_context, const char *message) {
+  (void)user_context;
+  (void)message;
+}
+
+/* MLIR's descriptor of a memref, its length given by the rank. */
+enum { descriptor_allocated, descriptor_aligned, descriptor_offset, descriptor_sizes };
+
+static void describe(int64_t *to, void *data, int32_t rank, const int64_t *shape,
+                     const int64_t *strides) {
+  to[descriptor_allocated] = to[descriptor_aligned] = (int64_t)(intptr_t)data;
+  to[descriptor_offset] = 0;
+  for (int32_t i = 0; i < rank; ++i) {
+    to[descriptor_sizes + i] = shape[i];
+    to[descriptor_sizes + rank + i] = strides[i];
+  }
+}
+
+/* Kernels ask for an address even where there is nothing to read. */
+static void *address_of(const DLTensor *tensor) {
+  static _Alignas(64) char nothing[64];
+  return is_empty(tensor) ? nothing : (char *)tensor->data + tensor->byte_offset;
+}
+
+/* Bytes to hand in so that an aligned workspace fits at any address. */
+static int64_t workspace_bytes(void *const *descriptors) {
+  int64_t bytes = attnc_host_workspace(descriptors);
+  return bytes > 0 ? bytes + workspace_alignment - 1 : bytes;
+}
+
+static int report(const context *call, int32_t status) {
+  if (status == 0)
+    return 0;
+  int64_t number = status;
+  text message = start_message("");
+  put(&message, call->message);
+  if (!message.length) {
+    put(&message, "expected a kernel to end with status 0, found ");
+    put_number(&message, number);
+  }
+  return status == halide_out_of_memory ? attnc_no_memory : attnc_failed;
+}
+
+/* `memory` holds `bytes`; the last descriptor is the workspace's. */
+static int run_in(char *memory, int64_t bytes, void **descriptors) {
+  uintptr_t begin = ((uintptr_t)memory + workspace_alignment - 1) & -(uintptr_t)workspace_alignment;
+  int64_t descriptor[5], stride = 1;
+  describe(descriptor, (void *)begin, 1, &bytes, &stride);
+  descriptors[attnc_the_signature.count] = descriptor;
+  context call;
+  call.claimed = 0;
+  call.message[0] = 0;
+  return report(&call, attnc_host(&call, descriptors));
+}
+
+static int run(const attnc_options *options, void **descriptors) {
+  int64_t bytes = workspace_bytes(descriptors);
+  if (options && options->workspace) {
+    int64_t found = (int64_t)options->workspace_bytes;
+    if (found < bytes)
+      return REFUSE("options", {"expected a workspace of ", &bytes}, {" bytes, found ", &found});
+    return run_in(options->workspace, bytes, descriptors);
+  }
+  char *memory = 0;
+  if (bytes != 0 && (bytes < 0 || !(memory = malloc((size_t)bytes)))) {
+    REFUSE("", {"expected ", &bytes}, {" bytes for a workspace, found no memory", 0});
+    return attnc_no_memory;
+  }
+  int status = run_in(memory, bytes, descriptors);
+  free(memory);
+  return status;
+}
+
+int attnc_call(const attnc_options *options, const DLTensor *const *tensors) {
+  const attnc_signature *spec = &attnc_the_signature;
+  int status = check_options(options);
+  if (!status)
+    status = check_shapes(tensors);
+  if (status)
+    return status;
+
+  range ranges[spec->count];
+  int64_t strides[spec->max_rank + 1];
+  int64_t storage[spec->count][descriptor_sizes + 2 * spec->max_rank];
+  void *descriptors[spec->count + 1];
+  for (int32_t i = 0; i < spec->count; ++i) {
+    status = check_memory(&spec->tensors[i], tensors[i], strides, &ranges[i]);
+    if (status)
+      return status;
+    describe(storage[i], address_of(tensors[i]), spec->tensors[i].rank, tensors[i]->shape, strides);
+    descriptors[i] = storage[i];
+  }
+  status = check_overlap(ranges);
+  if (status || outputs_are_empty(tensors))
+    return status;
+  return run(options, descriptors);
+}
+
+int64_t attnc_workspace(const DLTensor *const *tensors) {
+  const attnc_signature *spec = &attnc_the_signature;
+  int status = check_shapes(tensors);
+  if (status)
+    return status;
+  int64_t storage[spec->count][descriptor_sizes + 2 * spec->max_rank];
+  void *descriptors[spec->count + 1];
+  for (int32_t i = 0; i < spec->count; ++i) {
+    /* Sizes follow from shapes alone; any strides do. */
+    describe(storage[i], 0, spec->tensors[i].rank, tensors[i]->shape, tensors[i]->shape);
+    descriptors[i] = storage[i];
+  }
+  return workspace_bytes(descriptors);
+}

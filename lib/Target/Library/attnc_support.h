@@ -1,0 +1,68 @@
+/*===- attnc_support.h - what an emitted library is made around ---------------===
+ *
+ * Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The names that the support code and the compiler agree on. The compiler builds
+ * the signature as constants with these layouts and renames the public functions to
+ * NAME, NAME_call and so on; everything else becomes local to the library.
+ *
+ *===------------------------------------------------------------------------===*/
+
+#ifndef ATTNC_SUPPORT_H
+#define ATTNC_SUPPORT_H
+
+#include "dlpack.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What every call may return beside 0. */
+enum {
+  attnc_invalid = -1,   /* a tensor or an option is not what the spec says */
+  attnc_no_memory = -2, /* no memory for the workspace or for a kernel */
+  attnc_failed = -3,    /* a kernel reported an error */
+};
+
+/* One dimension of a tensor. */
+typedef struct attnc_dim {
+  int64_t extent;                /* -1 where the call says it */
+  const char *symbol;            /* its name in the spec, or NULL */
+  int32_t like_tensor, like_dim; /* an earlier dimension it equals; -1 for none */
+} attnc_dim;
+
+/* One tensor of the spec. */
+typedef struct attnc_tensor {
+  const char *name;
+  const attnc_dim *dims;
+  int32_t rank;
+  uint8_t code, bits; /* DLDataType */
+  uint8_t is_output;
+} attnc_tensor;
+
+/* The spec: inputs first, then outputs. */
+typedef struct attnc_signature {
+  const attnc_tensor *tensors;
+  int32_t count;
+  int32_t max_rank;
+} attnc_signature;
+
+/* Options of one call, as the emitted header documents them. */
+typedef struct attnc_options {
+  size_t size;
+  void *workspace;
+  size_t workspace_bytes;
+} attnc_options;
+
+/* Built by the compiler. A descriptor is MLIR's: allocated, aligned, offset,
+ * sizes[rank], strides[rank]. */
+extern const attnc_signature attnc_the_signature;
+int32_t attnc_host(void *user_context, void *const *descriptors);
+int64_t attnc_host_workspace(void *const *descriptors);
+
+/* Public. */
+int attnc_call(const attnc_options *options, const DLTensor *const *tensors);
+int64_t attnc_workspace(const DLTensor *const *tensors);
+const char *attnc_last_error(void);
+
+#endif
