@@ -116,7 +116,7 @@ static FailureOr<func::FuncOp> findHost(ModuleOp module, StringRef name) {
   if (!name.empty()) {
     auto host = module.lookupSymbol<func::FuncOp>(name);
     if (!host || host.isExternal())
-      return module.emitError() << "expected a function @" << name << ", found none";
+      return emitError(module.getLoc()) << "expected a function @" << name << ", found none";
     return host;
   }
   SmallVector<func::FuncOp> hosts;
@@ -125,7 +125,7 @@ static FailureOr<func::FuncOp> findHost(ModuleOp module, StringRef name) {
       hosts.push_back(function);
   if (hosts.size() == 1)
     return hosts.front();
-  auto error = module.emitError("expected one function, or the name of one, found ");
+  auto error = emitError(module.getLoc(), "expected one function, or the name of one, found ");
   if (hosts.empty())
     return error << "none";
   llvm::interleaveComma(hosts, error,
@@ -246,7 +246,7 @@ FailureOr<Library> attn::buildLibrary(ModuleOp module, const LibraryOptions &opt
   std::string error;
   FailureOr<std::string> target = halide::resolveTarget(options.target, error);
   if (failed(target))
-    return module.emitError() << error;
+    return emitError(module.getLoc()) << error;
   StringRef name = options.name.empty() ? host->getSymName() : StringRef(options.name);
   FailureOr<Signature> signature = readSignature(*host, name);
   FailureOr<TemporaryFolder> folder = TemporaryFolder::create(module.getLoc());
