@@ -36,6 +36,8 @@ void attn::buildAttnPipeline(OpPassManager &pm, const AttnPipelineOptions &optio
   ConvertAttnToHalideOptions convert;
   convert.target = options.target;
   pm.addPass(createConvertAttnToHalide(convert));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
 }
 
 void attn::buildHostPipeline(OpPassManager &pm) {

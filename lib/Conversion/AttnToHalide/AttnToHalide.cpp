@@ -1,18 +1,24 @@
-//===- AttnToHalide.cpp - attn to halide
+//===- AttnToHalide.cpp - attn graphs to pipelines and a host function ----===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Ops are taken in order. Each tensor gets a buffer: an argument, a result's
+// argument, a view of another buffer or a temporary; each op that computes gets a
+// pipeline and a call of it.
+//
 //===----------------------------------------------------------------------===//
 
-#include "attnc/Conversion/Passes.h"
-#include "attnc/Dialect/Attn/Attn.h"
-#include "attnc/Dialect/Halide/Halide.h"
+#include "Decompose.h"
+#include "HostFunction.h"
+#include "Lowerings.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "attnc/Conversion/Passes.h"
+
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir {
 #define GEN_PASS_DEF_CONVERTATTNTOHALIDE
@@ -20,10 +26,164 @@ namespace mlir {
 } // namespace mlir
 
 using namespace mlir;
+using namespace mlir::attn;
 
 namespace {
-struct ConvertAttnToHalidePass : mlir::impl::ConvertAttnToHalideBase<ConvertAttnToHalidePass> {
+/// Converts the ops of one function.
+class FunctionConverter {
+public:
+  FunctionConverter(func::FuncOp function, const CpuInfo &cpu)
+      : function(function), cpu(cpu), host(function) {}
+
+  LogicalResult convert();
+
+private:
+  LogicalResult convertOp(Operation &op);
+  LogicalResult convertCompute(Operation &op);
+  LogicalResult convertMergeHeads(MergeHeadsOp op);
+  LogicalResult convertReturn(func::ReturnOp op);
+
+  /// A pipeline built by `lower`, called on its inputs' buffers and `result`'s.
+  LogicalResult call(Location loc, StringRef kind, Value result,
+                     function_ref<LogicalResult(PipelineBuilder &)> lower);
+  LogicalResult copy(Location loc, Value tensor, Value to);
+
+  func::FuncOp function;
+  CpuInfo cpu;
+  HostFunction host;
+  int64_t numPipelines = 0;
+};
+} // namespace
+
+LogicalResult FunctionConverter::convert() {
+  if (!function.getBody().hasOneBlock())
+    return function.emitError("expected a function of one block, found ")
+           << function.getBody().getBlocks().size();
+  if (failed(host.create()))
+    return failure();
+  for (Operation &op : function.getBody().front())
+    if (failed(convertOp(op)))
+      return failure();
+  host.finish();
+  return success();
+}
+
+LogicalResult FunctionConverter::convertOp(Operation &op) {
+  return TypeSwitch<Operation *, LogicalResult>(&op)
+      .Case([&](func::ReturnOp ret) { return convertReturn(ret); })
+      .Case([&](MergeHeadsOp merge) { return convertMergeHeads(merge); })
+      .Case([&](SplitHeadsOp split) {
+        host.setBuffer(split.getResult(), host.viewAsHeads(host.getBuffer(split.getInput()),
+                                                           split.getNumHeads(),
+                                                           split.getLayout()));
+        return success();
+      })
+      .Case([&](tensor::ExpandShapeOp expand) { return host.viewExpanded(expand); })
+      .Case([&](tensor::CollapseShapeOp collapse) {
+        Value source = collapse.getSrc();
+        if (!host.isCompact(source)) {
+          Value compact = host.allocate(source);
+          if (failed(copy(op.getLoc(), source, compact)))
+            return failure();
+          return host.viewCollapsed(collapse, compact);
+        }
+        return host.viewCollapsed(collapse, host.getBuffer(source));
+      })
+      .Case([&](arith::ConstantOp constant) { return host.addConstant(constant); })
+      .Default([&](Operation *) { return convertCompute(op); });
+}
+
+/// Elementwise arith and math on tensors of the result's type.
+static bool isElementwise(Operation *op) {
+  return isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()) &&
+         op->getNumResults() == 1 && isa<RankedTensorType>(op->getResult(0).getType()) &&
+         llvm::all_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>);
+}
+
+LogicalResult FunctionConverter::convertCompute(Operation &op) {
+  // Scalars are rebuilt where a region or a size reads them.
+  if (llvm::none_of(op.getResultTypes(), llvm::IsaPred<TensorType>))
+    return success();
+  auto lowered = [&](auto lower) {
+    return [&, lower](auto typed) {
+      return call(op.getLoc(), op.getName().stripDialect(), op.getResult(0),
+                  [&](PipelineBuilder &p) { return lower(p, typed, cpu); });
+    };
+  };
+  return TypeSwitch<Operation *, LogicalResult>(&op)
+      .Case<ScoreOp>(lowered(lowerScore))
+      .Case<ModifyScoreOp>(lowered(lowerModifyScore))
+      .Case<MaskOp>(lowered(lowerMask))
+      .Case<SoftmaxOp>(lowered(lowerSoftmax))
+      .Case<ModifyProbOp>(lowered(lowerModifyProb))
+      .Case<ContextOp>(lowered(lowerContext))
+      .Case<LinearOp>(lowered(lowerLinear))
+      .Case([&](AttentionOp attention) {
+        return call(op.getLoc(), "attention", attention.getResult(),
+                    [&](PipelineBuilder &p) { return lowerAttention(p, attention); });
+      })
+      .Default([&](Operation *) -> LogicalResult {
+        if (!isElementwise(&op))
+          return op.emitError("expected an op that convert-attn-to-halide knows, found ")
+                 << op.getName();
+        return call(op.getLoc(), op.getName().stripDialect(), op.getResult(0),
+                    [&](PipelineBuilder &p) { return lowerElementwise(p, &op, cpu); });
+      });
+}
+
+LogicalResult FunctionConverter::call(Location loc, StringRef kind, Value result,
+                                      function_ref<LogicalResult(PipelineBuilder &)> lower) {
+  std::string name = (function.getName() + "_" + kind + "_" + Twine(numPipelines++)).str();
+  OpBuilder builder(function);
+  PipelineBuilder p(builder, loc, name);
+  p.getOp()->setAttr("attn.kind", builder.getStringAttr(kind));
+  if (failed(lower(p)))
+    return failure();
+  host.call(loc, p, host.getDestination(result));
+  return success();
+}
+
+LogicalResult FunctionConverter::copy(Location loc, Value tensor, Value to) {
+  std::string name = (function.getName() + "_copy_" + Twine(numPipelines++)).str();
+  OpBuilder builder(function);
+  PipelineBuilder p(builder, loc, name);
+  p.getOp()->setAttr("attn.kind", builder.getStringAttr("copy"));
+  lowerCopy(p, tensor, cpu);
+  host.call(loc, p, to);
+  return success();
+}
+
+/// The heads were computed in place when the op that computes them could be given the
+/// merged buffer; else they are copied there.
+LogicalResult FunctionConverter::convertMergeHeads(MergeHeadsOp op) {
+  if (host.hasBuffer(op.getResult()))
+    return success();
+  Value merged = host.getDestination(op.getResult());
+  int64_t heads = op.getInput().getType().getDimSize(1);
+  return copy(op.getLoc(), op.getInput(), host.viewAsHeads(merged, heads, op.getLayout()));
+}
+
+LogicalResult FunctionConverter::convertReturn(func::ReturnOp op) {
+  for (auto [n, tensor] : llvm::enumerate(op.getOperands()))
+    if (host.getBuffer(tensor) != host.getResultBuffer(n) &&
+        failed(copy(op.getLoc(), tensor, host.getResultBuffer(n))))
+      return failure();
+  return success();
+}
+
+namespace {
+struct ConvertAttnToHalidePass : impl::ConvertAttnToHalideBase<ConvertAttnToHalidePass> {
   using Base::Base;
-  void runOnOperation() override {}
+  void runOnOperation() override {
+    CpuInfo cpu = CpuInfo::fromTarget(target);
+    SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
+    for (func::FuncOp function : functions) {
+      if (function.isExternal() || isHostFunction(function))
+        continue;
+      decomposeUnscheduled(function);
+      if (failed(FunctionConverter(function, cpu).convert()))
+        return signalPassFailure();
+    }
+  }
 };
 } // namespace

@@ -417,6 +417,9 @@ LogicalResult AtomicOp::verify() { // (C1)
 LogicalResult AllowRaceConditionsOp::verify() { // (C1)
   return verifyStageExists(*this, getFunc(), getUpdate());
 }
+LogicalResult NeverPartitionOp::verify() { // (C1)
+  return verifyStageExists(*this, getFunc(), getUpdate());
+}
 
 void RfactorOp::build(OpBuilder &b, OperationState &state, Value loop) {
   auto type = cast<FuncType>(getStage(loop).func.getType());

@@ -522,6 +522,9 @@ def Halide_AtomicOp : Halide_StageDirective<"atomic", "Lets reduction loops run 
 def Halide_AllowRaceConditionsOp : Halide_StageDirective<"allow_race_conditions",
     "Lets loops that write one place run in any order, on the author's word">;
 
+def Halide_NeverPartitionOp : Halide_StageDirective<"never_partition",
+    "Keeps every loop of a stage whole, without a steady state of its own">;
+
 def Halide_RfactorOp : Halide_Directive<"rfactor", [Halide_NamesResults]> {
   let summary = "Splits an associative reduction into an intermediate func and a merge";
   let description = [{

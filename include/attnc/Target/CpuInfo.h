@@ -1,0 +1,31 @@
+//===- CpuInfo.h - what a schedule needs to know of a CPU --------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_TARGET_CPUINFO_H
+#define ATTNC_TARGET_CPUINFO_H
+
+#include "mlir/Support/LLVM.h"
+
+namespace mlir::attn {
+
+/// The register file of a CPU, as its Halide target names it.
+struct CpuInfo {
+  /// Bytes of one vector register.
+  int64_t vectorBytes = 16;
+  /// Number of architectural vector registers.
+  int64_t vectorRegisters = 16;
+
+  /// Reads a Halide target such as `x86-64-linux-avx2-fma`; `host` is the machine
+  /// this runs on. What it doesn't know counts as 128-bit vectors.
+  static CpuInfo fromTarget(StringRef target);
+
+  int64_t lanes(int64_t elementBits) const { return vectorBytes * 8 / elementBits; }
+};
+
+} // namespace mlir::attn
+
+#endif // ATTNC_TARGET_CPUINFO_H

@@ -1,0 +1,619 @@
+//===- Attention.cpp - the fused attention kernel -------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// FlashAttention-2's online softmax (Dao 2023, algorithm 1), for one tile of query rows
+// at a time. Rows lie in the vector lanes for scores and softmax, value dims in the
+// lanes for the context. One func, `acc`, holds in its columns the context (in blocks),
+// the row sum l and the row maximum m, and is updated a chunk of keys at a time.
+//
+// Names: ii row in the tile, k key in the chunk, c chunk, it row tile, h head, b batch,
+// x column in a context block, y context block.
+//
+// What must stay as it is:
+// - Nothing inside the chunk loops selects on a func's value: Halide would then run the
+//   loop over all chunks, visible or not. Bit masks give the same instructions.
+// - A weight is exactly 0 where the key is masked and NaN where the score is. Zero times
+//   Inf or NaN is NaN: a tile whose context is not finite is computed once more with
+//   masked keys left out (`exact…`); for all others that loop has no iterations.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowerings.h"
+#include "MaskBounds.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::attn;
+using halide::MemoryType;
+using halide::TailStrategy;
+
+namespace {
+constexpr double kLog2e = 1.4426950408889634;
+constexpr double kMaxFloat = std::numeric_limits<float>::max();
+/// Weights below 2^kSmallest are 0: products with denormals are slow, and lost anyway.
+constexpr double kSmallest = -80;
+constexpr int64_t kInfBits = 0x7f800000, kMinusInfBits = int32_t(0xff800000);
+/// Running maxima and sums are kept in this many independent chains.
+constexpr int64_t kChains = 4;
+
+/// The last coordinates of every func: which tile.
+struct TileCoords {
+  explicit TileCoords(ArrayRef<Scalar> v)
+      : it(v[v.size() - 3]), h(v[v.size() - 2]), b(v[v.size() - 1]) {}
+  Scalar it, h, b;
+};
+
+class AttentionLowering {
+public:
+  AttentionLowering(PipelineBuilder &p, AttentionOp op);
+  LogicalResult lower();
+
+private:
+  // Algorithm, in order.
+  void buildBounds();
+  void buildScores();
+  void buildWeights();
+  void buildContext();
+  void buildExactContext();
+  void buildOutput();
+
+  void buildPaddedValue();
+  std::pair<Func, Func> combineKeys(StringRef name, Func f, double init,
+                                    Scalar (*combine)(Scalar, Scalar), Scalar (*last)(Scalar));
+  Update updateColumns(ArrayRef<Scalar> v, ArrayRef<Scalar> r);
+
+  // Schedule, from the outside in.
+  void scheduleOutput();
+  void scheduleTile();
+  void scheduleContext();
+  void schedulePaddedValue();
+  void scheduleScores();
+  void scheduleWeights();
+  void scheduleExactContext();
+
+  // Parts of expressions.
+  Scalar f32(double c) { return p.constant(p.b().getF32Type(), c); }
+  Scalar row(Scalar ii, const TileCoords &t) { return min(t.it * rowTile + ii, numRows - 1); }
+  Scalar key(Scalar k, Scalar c, const TileCoords &t) {
+    return low(t.it, t.h, t.b) + c * chunk + k;
+  }
+  /// The key's index where it exists, else that of some key that does.
+  Scalar safeKey(Scalar k, Scalar c, const TileCoords &t) {
+    return unsafePromiseClamped(min(key(k, c, t), high(t.it, t.h, t.b) - 1), p.i32(0),
+                                numKeys - 1);
+  }
+  Scalar visibleKeys(const TileCoords &t) { return high(t.it, t.h, t.b) - low(t.it, t.h, t.b); }
+  Scalar modifiedScore(Scalar dot, Scalar ii, Scalar k, Scalar c, const TileCoords &t);
+  Scalar weight(Scalar score, Scalar maximum);
+  Scalar powerOfTwo(Scalar difference);
+  Scalar isNotFinite(ArrayRef<Scalar> tile);
+  int64_t sumColumn() const { return block; }
+  int64_t maxColumn() const { return block + 1; }
+
+  // Parts of schedules.
+  void fixTile(Func f, bool perChunk);
+  void computeInTile(Func f);
+  void computeInChunk(Func f);
+  std::pair<Loop, Loop> splitRows(Func f, Loop loop, int64_t rows);
+  void scheduleRegisterTile(Func f, Loop at, int64_t extent, int64_t otherDim,
+                            int64_t otherExtent);
+
+  PipelineBuilder &p;
+  AttentionOp op;
+  bool failedRegion = false;
+
+  int64_t rowTile, chunk, lanes, scoreVectors, scoreKeys, contextRows, contextVectors;
+  int64_t headDim, valueDim, block, numBlocks;
+  /// Scores are kept in units of log2 unless a modification needs their own.
+  bool natural;
+
+  Func query, key_, value;
+  Scalar numRows, numKeys, qHeads, kvHeads;
+  Func low, high, chunks, kvHead, queryT;
+  Func dot, score, maxChains, maximum, prob, sumChains, sum;
+  Func paddedValue, product, acc, inverse, context;
+  Func worstOfLane, worst, exactChunks, exactDot, exactWeight, exactContext;
+  Loop tileLoop, chunkLoop;
+};
+} // namespace
+
+AttentionLowering::AttentionLowering(PipelineBuilder &p, AttentionOp op)
+    : p(p), op(op), natural(!op.getScoreMod().empty()) {
+  PrefillAttr s = *op.getSchedule();
+  rowTile = s.getRowTile();
+  chunk = s.getKeyChunk();
+  lanes = s.getVectorWidth();
+  scoreVectors = s.getScoreVectors();
+  scoreKeys = s.getScoreKeys();
+  headDim = op.getQuery().getType().getDimSize(3);
+  valueDim = op.getValue().getType().getDimSize(3);
+  contextRows = s.getContextRows();
+  contextVectors = std::min(s.getContextVectors(), llvm::divideCeilSigned(valueDim, lanes));
+  block = lanes * contextVectors;
+  numBlocks = llvm::divideCeilSigned(valueDim, block);
+
+  query = p.input("query", op.getQuery());
+  key_ = p.input("key", op.getKey());
+  value = p.input("value", op.getValue());
+  numRows = p.extent(query, 1);
+  numKeys = p.extent(key_, 1);
+  qHeads = p.extent(query, 2);
+  kvHeads = p.extent(key_, 2);
+}
+
+LogicalResult AttentionLowering::lower() {
+  buildBounds();
+  buildScores();
+  buildWeights();
+  buildContext();
+  buildExactContext();
+  buildOutput();
+  if (failedRegion)
+    return failure();
+  scheduleOutput();
+  scheduleTile();
+  scheduleContext();
+  scheduleScores();
+  scheduleWeights();
+  scheduleExactContext();
+  return success();
+}
+
+LogicalResult attn::lowerAttention(PipelineBuilder &p, AttentionOp op) {
+  return AttentionLowering(p, op).lower();
+}
+
+//===----------------------------------------------------------------------===//
+// Algorithm
+//===----------------------------------------------------------------------===//
+
+/// c ? x : 0, as bits.
+static Scalar pick(Scalar c, Scalar x) {
+  Scalar b = bits(x);
+  return fromBits(b & -cast(c, b.getType()), x.getType());
+}
+
+/// c ? x : y, as bits.
+static Scalar blend(Scalar c, Scalar x, Scalar y) {
+  Scalar b = bits(x), ones = -cast(c, b.getType());
+  return fromBits((b & ones) | (bits(y) & (ones.constant(-1) - ones)), x.getType());
+}
+
+void AttentionLowering::buildBounds() {
+  auto bounds = [&](ArrayRef<Scalar> v) {
+    TileCoords t(v);
+    RowTile tile{t.b, t.h, t.it * rowTile, min(t.it * rowTile + (rowTile - 1), numRows - 1)};
+    return buildKeyBounds(p, op.getMask(), tile);
+  };
+  StringRef vars[] = {"it", "h", "b"};
+  Type i32 = p.b().getI32Type();
+  low = p.func("low", vars, i32, [&](ArrayRef<Scalar> v) {
+    auto known = bounds(v).low;
+    return known ? clamp(*known, p.i32(0), numKeys) : p.i32(0);
+  });
+  high = p.func("high", vars, i32, [&](ArrayRef<Scalar> v) {
+    auto known = bounds(v).high;
+    return known ? clamp(*known, p.i32(0), numKeys) : numKeys;
+  });
+  chunks = p.func("chunks", vars, i32, [&](ArrayRef<Scalar> v) {
+    return (max(high(v) - low(v), 0) + (chunk - 1)) / chunk;
+  });
+  kvHead = p.func("kv_head", {"h"}, i32, [&](ArrayRef<Scalar> v) {
+    return unsafePromiseClamped(v[0] / (qHeads / kvHeads), p.i32(0), kvHeads - 1);
+  });
+}
+
+/// The score of a row and key, -inf where the key is not there or masked. Built from
+/// bits: an infinity that float rules may touch is not safe.
+Scalar AttentionLowering::modifiedScore(Scalar dot, Scalar ii, Scalar k, Scalar c,
+                                        const TileCoords &t) {
+  Scalar q = row(ii, t), j = safeKey(k, c, t);
+  Scalar visible = key(k, c, t) < high(t.it, t.h, t.b);
+  auto inlined = [&](Region &region, ArrayRef<Scalar> args, Scalar otherwise) {
+    if (region.empty())
+      return otherwise;
+    FailureOr<Scalar> result = p.inlineRegion(region, args);
+    failedRegion |= failed(result);
+    return failed(result) ? otherwise : *result;
+  };
+  Scalar score = inlined(op.getScoreMod(), {dot, t.b, t.h, q, j}, dot);
+  Scalar seen = inlined(op.getMask(), {t.b, t.h, q, j}, Scalar());
+  if (Value(seen))
+    visible = visible && seen;
+  Scalar b = bits(score);
+  return fromBits(select(visible, b, b.constant(kMinusInfBits)), score.getType());
+}
+
+void AttentionLowering::buildScores() {
+  Type f32Type = p.b().getF32Type();
+  double scale = op.getScale().convertToDouble() * (natural ? 1 : kLog2e);
+  queryT = p.func("query_t", {"ii", "d", "it", "h", "b"}, f32Type, [&](ArrayRef<Scalar> v) {
+    TileCoords t(v);
+    return query(v[1], row(v[0], t), t.h, t.b) * scale;
+  });
+  StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
+  dot = p.func("dot", vars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
+  p.update(dot, vars, {{"rd", p.i32(headDim)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             TileCoords t(v);
+             return dot(v) + queryT(v[0], r[0], t.it, t.h, t.b) *
+                                 key_(r[0], safeKey(v[1], v[2], t), kvHead(t.h), t.b);
+           });
+  score = p.func("score", vars, f32Type, [&](ArrayRef<Scalar> v) {
+    return modifiedScore(dot(v), v[0], v[1], v[2], TileCoords(v));
+  });
+}
+
+/// A value for each row of a chunk that combines the row's values of `f`, in kChains
+/// independent chains.
+std::pair<Func, Func> AttentionLowering::combineKeys(StringRef name, Func f, double init,
+                                                     Scalar (*combine)(Scalar, Scalar),
+                                                     Scalar (*last)(Scalar)) {
+  StringRef vars[] = {"ii", "u", "c", "it", "h", "b"};
+  Type f32Type = p.b().getF32Type();
+  Func chains = p.func((name + "_chains").str(), vars, f32Type,
+                       [&](ArrayRef<Scalar>) { return f32(init); });
+  p.update(chains, vars, {{"rk", p.i32(chunk / kChains)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             TileCoords t(v);
+             Scalar k = r[0] * kChains;
+             Scalar next = f(v[0], k + v[1], v[2], t.it, t.h, t.b);
+             return {combine(chains(v), next), {}, v[2] * chunk + k < visibleKeys(t)};
+           });
+  Func all = p.func(name, {"ii", "c", "it", "h", "b"}, f32Type, [&](ArrayRef<Scalar> v) {
+    auto chain = [&](int64_t u) { return chains(v[0], p.i32(u), v[1], v[2], v[3], v[4]); };
+    Scalar result = chain(0);
+    for (int64_t u = 1; u < kChains; ++u)
+      result = combine(result, chain(u));
+    return last(result);
+  });
+  return {chains, all};
+}
+
+static Scalar strictMax(Scalar x, Scalar y) { return strictFloat(max(x, y)); }
+static Scalar plus(Scalar x, Scalar y) { return x + y; }
+static Scalar same(Scalar x) { return x; }
+
+Scalar AttentionLowering::weight(Scalar score, Scalar maximum) {
+  return powerOfTwo(strictFloat(score - maximum));
+}
+
+/// 2 to the power of a difference of scores: exactly 0 below 2^kSmallest and for -inf,
+/// exact for whole numbers, NaN for NaN.
+Scalar AttentionLowering::powerOfTwo(Scalar difference) {
+  Scalar x = natural ? strictFloat(difference * kLog2e) : difference;
+  return pick(!(x < kSmallest), exp2(x));
+}
+
+void AttentionLowering::buildWeights() {
+  // In units of log2 a whole number as maximum makes every rescaling exact.
+  std::tie(maxChains, maximum) =
+      combineKeys("max", score, -kMaxFloat, strictMax, natural ? same : round);
+  StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
+  prob = p.func("weight", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+    TileCoords t(v);
+    return weight(score(v), maximum(v[0], v[2], t.it, t.h, t.b));
+  });
+  std::tie(sumChains, sum) = combineKeys("sum", prob, 0, plus, same);
+}
+
+/// 1 where x > 0, else 0, for integer x: as arithmetic, which Halide does not take for
+/// a condition of the chunk loop.
+static Scalar step(Scalar x) { return cast(clamp(x, x.constant(0), x.constant(1)), x.b().getF32Type()); }
+
+void AttentionLowering::buildContext() {
+  Type f32Type = p.b().getF32Type();
+  StringRef chunkVars[] = {"x", "y", "ii", "c", "it", "h", "b"};
+  if (valueDim != numBlocks * block)
+    buildPaddedValue();
+  product = p.func("product", chunkVars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
+  p.update(product, chunkVars, {{"rk", p.i32(chunk)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             TileCoords t(v);
+             Scalar k = r[0], c = v[3];
+             Scalar x = Value(paddedValue)
+                            ? paddedValue(v[1] * block + v[0], k, c, t.it, t.h, t.b)
+                            : value(v[1] * block + v[0],
+                                    unsafePromiseClamped(key(k, c, t), p.i32(0), numKeys - 1),
+                                    kvHead(t.h), t.b);
+             return {product(v) + prob(v[2], k, c, t.it, t.h, t.b) * x,
+                     {},
+                     c * chunk + k < visibleKeys(t)};
+           });
+
+  StringRef tileVars[] = {"x", "y", "ii", "it", "h", "b"};
+  acc = p.func("acc", tileVars, f32Type, [&](ArrayRef<Scalar> v) {
+    return select(v[0] == maxColumn(), f32(-kMaxFloat), f32(0));
+  });
+  p.update(acc, {"ii", "it", "h", "b"},
+           {{"rx", p.i32(block + lanes)},
+            {"ry", p.i32(numBlocks)},
+            {"rc", (numKeys + (chunk - 1)) / chunk}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) { return updateColumns(v, r); });
+  inverse = p.func("inverse", {"ii", "it", "h", "b"}, f32Type, [&](ArrayRef<Scalar> v) {
+    Scalar total = acc(p.i32(sumColumn()), p.i32(0), v[0], v[1], v[2], v[3]);
+    return pick(!(total == 0), strictFloat(f32(1) / total));
+  });
+}
+
+/// Value dims that fill no whole block are copied beside zeros.
+void AttentionLowering::buildPaddedValue() {
+  StringRef vars[] = {"x", "k", "c", "it", "h", "b"};
+  paddedValue = p.func("padded_value", vars, p.b().getF32Type(),
+                       [&](ArrayRef<Scalar>) { return f32(0); });
+  p.update(paddedValue, ArrayRef(vars).drop_front(), {{"rv", p.i32(valueDim)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             TileCoords t(v);
+             SmallVector<Scalar> at(v);
+             at.insert(at.begin(), r[0]);
+             return {value(r[0], safeKey(v[0], v[1], t), kvHead(t.h), t.b), at};
+           });
+}
+
+/// The online step: with the new maximum M of a row, both the old columns and the chunk's
+/// are rescaled to M and added; the last column becomes M.
+Update AttentionLowering::updateColumns(ArrayRef<Scalar> v, ArrayRef<Scalar> r) {
+  TileCoords t(v);
+  Scalar ii = v[0], x = r[0], y = r[1], c = r[2];
+  Scalar oldMax = acc(p.i32(maxColumn()), y, ii, t.it, t.h, t.b);
+  Scalar chunkMax = maximum(ii, c, t.it, t.h, t.b), newMax = strictMax(oldMax, chunkMax);
+  auto rescale = [&](Scalar from) { return powerOfTwo(strictFloat(from - newMax)); };
+  Scalar isContext = step(p.i32(block) - x), isSum = step(x - (sumColumn() - 1));
+  Scalar isMax = step(x - sumColumn()), isOther = step(p.i32(maxColumn()) - x);
+  Scalar fresh = isContext * product(min(x, block - 1), y, ii, c, t.it, t.h, t.b) +
+                 isSum * sum(ii, c, t.it, t.h, t.b);
+  Scalar old = acc(x, y, ii, t.it, t.h, t.b);
+  Scalar result =
+      isMax * newMax + isOther * (old * rescale(oldMax) + fresh * rescale(chunkMax));
+  return {result, {x, y, ii, t.it, t.h, t.b}, c < chunks(t.it, t.h, t.b)};
+}
+
+/// For a tile whose context is not finite: once more, without the masked keys. The row
+/// maxima and sums are right already; -1, which no weight is, marks a masked key.
+void AttentionLowering::buildExactContext() {
+  Type f32Type = p.b().getF32Type(), i32Type = p.b().getI32Type();
+  StringRef tileOnly[] = {"it", "h", "b"}, chunkVars[] = {"ii", "k", "c", "it", "h", "b"};
+  worstOfLane = p.func("worst_of_lane", {"x", "it", "h", "b"}, i32Type,
+                       [&](ArrayRef<Scalar>) { return p.i32(0); });
+  p.update(worstOfLane, {"x", "it", "h", "b"},
+           {{"rx", p.i32(block / lanes)}, {"ry", p.i32(numBlocks)}, {"ri", p.i32(rowTile)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             Scalar x = acc(r[0] * lanes + v[0], r[1], r[2], v[1], v[2], v[3]);
+             return max(worstOfLane(v), bits(x) & p.i32(0x7fffffff));
+           });
+  worst = p.func("worst", tileOnly, i32Type, [&](ArrayRef<Scalar>) { return p.i32(0); });
+  p.update(worst, tileOnly, {{"rl", p.i32(lanes)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             return max(worst(v), worstOfLane(r[0], v[0], v[1], v[2]));
+           });
+  exactChunks = p.func("exact_chunks", tileOnly, i32Type, [&](ArrayRef<Scalar> v) {
+    return select(isNotFinite(v), chunks(v), p.i32(0));
+  });
+
+  exactDot = p.func("exact_dot", chunkVars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
+  p.update(exactDot, chunkVars, {{"rd", p.i32(headDim)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             TileCoords t(v);
+             return exactDot(v) + queryT(v[0], r[0], t.it, t.h, t.b) *
+                                      key_(r[0], safeKey(v[1], v[2], t), kvHead(t.h), t.b);
+           });
+  exactWeight = p.func("exact_weight", chunkVars, f32Type, [&](ArrayRef<Scalar> v) {
+    TileCoords t(v);
+    Scalar s = modifiedScore(exactDot(v), v[0], v[1], v[2], t);
+    Scalar m = acc(p.i32(maxColumn()), p.i32(0), v[0], t.it, t.h, t.b);
+    Scalar isMasked = bits(s) == p.i32(kMinusInfBits);
+    return blend(isMasked, f32(-1), weight(s, m));
+  });
+  StringRef vars[] = {"x", "ii", "it", "h", "b"};
+  exactContext = p.func("exact_context", vars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
+  p.update(exactContext, vars,
+           {{"rk", p.i32(chunk)}, {"rc", (numKeys + (chunk - 1)) / chunk}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             TileCoords t(v);
+             Scalar k = r[0], c = r[1], w = exactWeight(v[1], k, c, t.it, t.h, t.b);
+             Scalar x = value(v[0], unsafePromiseClamped(key(k, c, t), p.i32(0), numKeys - 1),
+                              kvHead(t.h), t.b);
+             Scalar isMasked = bits(w) == bits(f32(-1));
+             return {exactContext(v) + pick(!isMasked, w * x),
+                     {},
+                     c < exactChunks(t.it, t.h, t.b) && c * chunk + k < visibleKeys(t)};
+           });
+}
+
+Scalar AttentionLowering::isNotFinite(ArrayRef<Scalar> tile) {
+  return worst(tile) >= p.i32(kInfBits);
+}
+
+void AttentionLowering::buildOutput() {
+  context = p.func("context", {"d", "i", "h", "b"}, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+    Scalar it = v[1] / rowTile, ii = v[1] % rowTile, h = v[2], b = v[3];
+    Scalar fast = acc(v[0] % block, v[0] / block, ii, it, h, b);
+    Scalar sum = select(isNotFinite({it, h, b}), exactContext(v[0], ii, it, h, b), fast);
+    Scalar scale = inverse(ii, it, h, b);
+    return pick(!(bits(scale) == p.i32(0)), sum * scale); // a row that sees no key is 0
+  });
+  p.output(context, op.getResult().getType());
+}
+
+//===----------------------------------------------------------------------===//
+// Schedule
+//===----------------------------------------------------------------------===//
+
+/// Extents of 1 along the tile, and along the chunk where there is one, so that storage
+/// and loops are of known size.
+void AttentionLowering::fixTile(Func f, bool perChunk) {
+  int64_t rank = f.getRank();
+  for (int64_t dim = rank - (perChunk ? 4 : 3); dim < rank; ++dim)
+    p.boundExtent(f, dim, 1);
+}
+
+void AttentionLowering::computeInTile(Func f) {
+  p.computeAt(f, tileLoop);
+  p.storeIn(f, MemoryType::stack);
+  p.neverPartition(f);
+}
+
+void AttentionLowering::computeInChunk(Func f) {
+  p.computeAt(f, chunkLoop);
+  p.storeIn(f, MemoryType::stack);
+  fixTile(f, /*perChunk=*/true);
+  p.neverPartition(f);
+}
+
+/// Vectors of rows along dimension 0, `rows` of them in all, with the loop over vectors
+/// unrolled or left; directives on the other loops are the caller's.
+std::pair<Loop, Loop> AttentionLowering::splitRows(Func f, Loop loop, int64_t rows) {
+  p.boundExtent(f, 0, rows);
+  auto [vectors, lane] = p.split(loop, lanes);
+  p.vectorize(lane);
+  return {vectors, lane};
+}
+
+void AttentionLowering::scheduleOutput() {
+  SmallVector<Loop> v = p.loops(context);
+  auto [tile, row] = p.split(v[1], rowTile, TailStrategy::guard_with_if);
+  auto [vectors, lane] = p.split(v[0], lanes, TailStrategy::guard_with_if);
+  p.reorder({lane, vectors, row, tile, v[2], v[3]});
+  p.vectorize(lane);
+  p.unroll(vectors);
+  tileLoop = p.fuse(p.fuse(tile, v[2]), v[3]);
+  p.parallel(tileLoop);
+  p.neverPartition(context);
+}
+
+void AttentionLowering::scheduleTile() {
+  for (Func f : {low, high, chunks}) {
+    computeInTile(f);
+    fixTile(f, /*perChunk=*/false);
+  }
+  computeInTile(kvHead);
+  p.boundExtent(kvHead, 0, 1);
+
+  computeInTile(queryT);
+  fixTile(queryT, false);
+  p.boundStorage(queryT, 1, headDim);
+  SmallVector<Loop> v = p.loops(queryT);
+  auto [vectors, lane] = splitRows(queryT, v[0], rowTile);
+  p.reorder({v[1], lane, vectors});
+  p.unroll(vectors);
+}
+
+/// A tile in registers, computed at `at`: vectors along dimension 0, everything unrolled;
+/// in the update the reduction is outermost.
+void AttentionLowering::scheduleRegisterTile(Func f, Loop at, int64_t extent, int64_t otherDim,
+                                             int64_t otherExtent) {
+  p.computeAt(f, at);
+  p.storeIn(f, MemoryType::register_);
+  fixTile(f, /*perChunk=*/true);
+  p.boundExtent(f, otherDim, otherExtent);
+  for (std::optional<int64_t> update : {std::optional<int64_t>(), std::optional<int64_t>(0)}) {
+    SmallVector<Loop> v = p.loops(f, update);
+    auto [vectors, lane] = update ? p.split(v[0], lanes) : splitRows(f, v[0], extent);
+    if (update) {
+      p.vectorize(lane);
+      p.reorder({lane, vectors, v[otherDim], v.back()});
+    }
+    p.unroll(vectors);
+    p.unroll(v[otherDim]);
+    p.neverPartition(f, update);
+  }
+}
+
+void AttentionLowering::scheduleContext() {
+  computeInTile(acc);
+  fixTile(acc, /*perChunk=*/false);
+  p.boundExtent(acc, 1, numBlocks);
+  p.boundExtent(acc, 2, rowTile);
+  p.unroll(splitRows(acc, p.loops(acc)[0], block + lanes).first);
+
+  p.allowRaceConditions(acc, 0);
+  p.neverPartition(acc, 0);
+  SmallVector<Loop> v = p.loops(acc, 0); // ii it h b rx ry rc
+  auto [group, row] = p.split(v[0], contextRows);
+  auto [columns, lane] = p.split(v[4], lanes);
+  p.reorder({lane, columns, row, group, v[5], v[1], v[6], v[2], v[3]});
+  p.vectorize(lane);
+  p.unroll(columns);
+  p.unroll(row);
+  chunkLoop = v[1];
+
+  scheduleRegisterTile(product, group, block, /*otherDim=*/2, contextRows);
+  p.boundExtent(product, 1, 1);
+  if (Value(paddedValue))
+    schedulePaddedValue();
+  computeInTile(inverse);
+  fixTile(inverse, /*perChunk=*/false);
+  splitRows(inverse, p.loops(inverse)[0], rowTile);
+}
+
+void AttentionLowering::schedulePaddedValue() {
+  computeInChunk(paddedValue);
+  p.boundStorage(paddedValue, 1, chunk);
+  splitRows(paddedValue, p.loops(paddedValue)[0], numBlocks * block);
+  p.vectorizeBy(p.loops(paddedValue, 0).back(), lanes);
+  p.neverPartition(paddedValue, 0);
+}
+
+void AttentionLowering::scheduleScores() {
+  computeInChunk(score);
+  p.boundStorage(score, 1, chunk);
+  p.boundExtent(score, 0, rowTile);
+  SmallVector<Loop> v = p.loops(score);
+  auto [keyGroup, key] = p.split(v[1], scoreKeys, TailStrategy::round_up);
+  auto [rowGroup, row] = p.split(v[0], lanes * scoreVectors);
+  auto [vectors, lane] = p.split(row, lanes);
+  p.reorder({lane, vectors, key, rowGroup, keyGroup});
+  p.vectorize(lane);
+  p.unroll(vectors);
+  p.unroll(key);
+  scheduleRegisterTile(dot, rowGroup, lanes * scoreVectors, /*otherDim=*/1, scoreKeys);
+}
+
+void AttentionLowering::scheduleWeights() {
+  for (auto [chains, all] : {std::pair(maxChains, maximum), std::pair(sumChains, sum)}) {
+    computeInChunk(all);
+    auto [vectors, lane] = splitRows(all, p.loops(all)[0], rowTile);
+    scheduleRegisterTile(chains, vectors, lanes, /*otherDim=*/1, kChains);
+  }
+  computeInChunk(prob);
+  p.boundStorage(prob, 1, chunk);
+  p.unroll(splitRows(prob, p.loops(prob)[0], rowTile).first);
+}
+
+void AttentionLowering::scheduleExactContext() {
+  for (Func f : {worst, exactChunks, worstOfLane, exactContext}) {
+    computeInTile(f);
+    fixTile(f, /*perChunk=*/false);
+  }
+  splitRows(worstOfLane, p.loops(worstOfLane)[0], lanes);
+  SmallVector<Loop> w = p.loops(worstOfLane, 0); // x it h b rx ry ri
+  auto [worstVectors, worstLane] = p.split(w[0], lanes);
+  p.vectorize(worstLane);
+  p.reorder({worstLane, worstVectors, w[4], w[5], w[6]});
+
+  p.boundExtent(exactContext, 0, valueDim);
+  p.boundExtent(exactContext, 1, rowTile);
+  p.vectorizeBy(p.loops(exactContext)[0], lanes);
+  SmallVector<Loop> v = p.loops(exactContext, 0); // x ii it h b rk rc
+  auto [columns, lane] = p.split(v[0], lanes, TailStrategy::guard_with_if);
+  p.vectorize(lane);
+  p.reorder({lane, columns, v[1], v[5], v[2], v[6], v[3], v[4]});
+  p.neverPartition(exactContext, 0);
+
+  p.computeAt(exactWeight, v[2]);
+  p.storeIn(exactWeight, MemoryType::stack);
+  fixTile(exactWeight, /*perChunk=*/true);
+  p.boundStorage(exactWeight, 1, chunk);
+  Loop rows = splitRows(exactWeight, p.loops(exactWeight)[0], rowTile).first;
+  p.neverPartition(exactWeight);
+
+  p.computeAt(exactDot, rows);
+  p.storeIn(exactDot, MemoryType::register_);
+  fixTile(exactDot, /*perChunk=*/true);
+  splitRows(exactDot, p.loops(exactDot)[0], lanes);
+  p.vectorizeBy(p.loops(exactDot, 0)[0], lanes, TailStrategy::automatic);
+  p.neverPartition(exactDot, 0);
+}

@@ -1,0 +1,197 @@
+//===- HostFunction.cpp - the function that calls the pipelines -----------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "HostFunction.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+bool attn::isHostFunction(func::FuncOp function) {
+  return function.getNumResults() == 0 &&
+         llvm::all_of(function.getArgumentTypes(), llvm::IsaPred<BaseMemRefType>);
+}
+
+HostFunction::HostFunction(func::FuncOp source)
+    : source(source), builder(source.getLoc(), source.getContext()) {}
+
+/// A caller's buffer: unit innermost stride, any other strides.
+static MemRefType callerType(RankedTensorType type) {
+  SmallVector<int64_t> strides(type.getRank(), ShapedType::kDynamic);
+  if (!strides.empty())
+    strides.back() = 1;
+  auto layout = StridedLayoutAttr::get(type.getContext(), ShapedType::kDynamic, strides);
+  return MemRefType::get(type.getShape(), type.getElementType(), layout);
+}
+
+LogicalResult HostFunction::create() {
+  SmallVector<Type> types;
+  for (Type type : llvm::concat<const Type>(source.getArgumentTypes(), source.getResultTypes())) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor)
+      return source.emitError("expected ranked tensors as arguments and results, found ") << type;
+    types.push_back(callerType(tensor));
+  }
+  builder.setInsertionPointAfter(source);
+  host = func::FuncOp::create(builder, source.getName(), builder.getFunctionType(types, {}));
+  builder.setInsertionPointToStart(host.addEntryBlock());
+
+  int64_t numArgs = source.getNumArguments();
+  for (BlockArgument arg : source.getArguments()) {
+    buffers[arg] = host.getArgument(arg.getArgNumber());
+    host.setArgAttrs(arg.getArgNumber(), source.getArgAttrDict(arg.getArgNumber()));
+  }
+  for (unsigned n = 0; n < source.getNumResults(); ++n) {
+    host.setArgAttrs(numArgs + n, source.getResultAttrDict(n));
+    host.setArgAttr(numArgs + n, "attn.result", builder.getUnitAttr());
+  }
+  return success();
+}
+
+void HostFunction::finish() {
+  func::ReturnOp::create(builder);
+  source.erase();
+}
+
+Value HostFunction::getResultBuffer(int64_t n) const {
+  return host.getArgument(source.getNumArguments() + n);
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+Value HostFunction::getDestination(Value tensor) {
+  if (Value known = buffers.lookup(tensor))
+    return known;
+  Value buffer;
+  for (OpOperand &use : tensor.getUses())
+    if (isa<func::ReturnOp>(use.getOwner()) && !buffer)
+      buffer = getResultBuffer(use.getOperandNumber());
+  if (!buffer && tensor.hasOneUse())
+    if (auto merge = dyn_cast<MergeHeadsOp>(*tensor.user_begin()))
+      if (int64_t heads = merge.getInput().getType().getDimSize(1); !ShapedType::isDynamic(heads))
+        buffer = viewAsHeads(getDestination(merge.getResult()), heads, merge.getLayout());
+  if (!buffer)
+    buffer = allocate(tensor);
+  return buffers[tensor] = buffer;
+}
+
+Value HostFunction::allocate(Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  SmallVector<OpFoldResult> sizes;
+  if (!isa<BlockArgument>(tensor)) {
+    OpBuilder before(tensor.getDefiningOp());
+    ReifiedRankedShapedTypeDims all;
+    if (succeeded(reifyResultShapes(before, tensor.getDefiningOp(), all)))
+      sizes = all[cast<OpResult>(tensor).getResultNumber()];
+  }
+  SmallVector<Value> dynamic;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    if (!type.isDynamicDim(dim))
+      continue;
+    if (!sizes.empty())
+      dynamic.push_back(getIndex(sizes[dim]));
+    else // an elementwise op or an argument: as large as what it is made of
+      dynamic.push_back(memref::DimOp::create(
+          builder,
+          getBuffer(isa<BlockArgument>(tensor) ? tensor : tensor.getDefiningOp()->getOperand(0)),
+          dim));
+  }
+  return memref::AllocOp::create(builder, MemRefType::get(type.getShape(), type.getElementType()),
+                                 dynamic);
+}
+
+bool HostFunction::isCompact(Value tensor) const {
+  return cast<MemRefType>(getBuffer(tensor).getType()).getLayout().isIdentity();
+}
+
+Value HostFunction::viewAsHeads(Value buffer, int64_t heads, Layout layout) {
+  auto type = cast<MemRefType>(buffer.getType());
+  int64_t width = type.getDimSize(2);
+  bool known = !ShapedType::isDynamic(width);
+  OpFoldResult headDim =
+      known ? OpFoldResult(builder.getIndexAttr(width / heads))
+            : OpFoldResult(arith::DivUIOp::create(
+                               builder, memref::DimOp::create(builder, buffer, 2),
+                               arith::ConstantIndexOp::create(builder, heads))
+                               .getResult());
+  SmallVector<int64_t> shape = {type.getDimSize(0), type.getDimSize(1), heads,
+                                known ? width / heads : ShapedType::kDynamic};
+  SmallVector<OpFoldResult> sizes = {memref::getMixedSize(builder, builder.getLoc(), buffer, 0),
+                                     memref::getMixedSize(builder, builder.getLoc(), buffer, 1),
+                                     builder.getIndexAttr(heads), headDim};
+  SmallVector<ReassociationIndices> groups = {{0}, {1}, {2, 3}};
+  Value split = memref::ExpandShapeOp::create(builder, shape, buffer, groups, sizes);
+  SmallVector<unsigned> order = layout == Layout::batch_first ? SmallVector<unsigned>{0, 2, 1, 3}
+                                                              : SmallVector<unsigned>{1, 2, 0, 3};
+  auto map = AffineMap::getPermutationMap(order, builder.getContext());
+  return memref::TransposeOp::create(builder, split, AffineMapAttr::get(map));
+}
+
+LogicalResult HostFunction::viewExpanded(tensor::ExpandShapeOp op) {
+  SmallVector<OpFoldResult> sizes;
+  for (OpFoldResult size : op.getMixedOutputShape())
+    sizes.push_back(isa<Attribute>(size) ? size : OpFoldResult(getIndex(size)));
+  setBuffer(op.getResult(), memref::ExpandShapeOp::create(
+                                builder, op.getResultType().getShape(), getBuffer(op.getSrc()),
+                                op.getReassociationIndices(), sizes));
+  return success();
+}
+
+LogicalResult HostFunction::viewCollapsed(tensor::CollapseShapeOp op, Value compact) {
+  setBuffer(op.getResult(), memref::CollapseShapeOp::create(builder, compact,
+                                                            op.getReassociationIndices()));
+  return success();
+}
+
+LogicalResult HostFunction::addConstant(arith::ConstantOp op) {
+  auto type = dyn_cast<RankedTensorType>(op.getType());
+  if (!type)
+    return success(); // a scalar: rebuilt where it is read
+  std::string name = (source.getName() + "_constant_" + Twine(numConstants++)).str();
+  auto memref = MemRefType::get(type.getShape(), type.getElementType());
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(source);
+    memref::GlobalOp::create(builder, name, builder.getStringAttr("private"), memref,
+                             op.getValue(), /*constant=*/true,
+                             /*alignment=*/builder.getI64IntegerAttr(64));
+  }
+  setBuffer(op, memref::GetGlobalOp::create(builder, memref, name));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes and calls
+//===----------------------------------------------------------------------===//
+
+Value HostFunction::getIndex(OpFoldResult index) {
+  if (auto value = dyn_cast<Value>(index))
+    return getIndex(value);
+  return arith::ConstantIndexOp::create(builder, *getConstantIntValue(index));
+}
+
+Value HostFunction::getIndex(Value index) {
+  if (Value known = indices.lookupOrNull(index))
+    return known;
+  Operation *op = index.getDefiningOp();
+  if (auto dim = dyn_cast_or_null<tensor::DimOp>(op))
+    return memref::DimOp::create(builder, getBuffer(dim.getSource()), getIndex(dim.getIndex()));
+  for (Value operand : op->getOperands())
+    indices.map(operand, getIndex(operand));
+  return builder.clone(*op, indices)->getResult(0);
+}
+
+void HostFunction::call(Location loc, PipelineBuilder &pipeline, Value destination) {
+  SmallVector<Value> operands = llvm::map_to_vector(
+      pipeline.getInputTensors(), [&](Value tensor) { return getBuffer(tensor); });
+  operands.push_back(destination);
+  halide::CallOp::create(builder, loc, pipeline.getOp().getSymName(), operands);
+}

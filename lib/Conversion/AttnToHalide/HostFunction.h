@@ -1,0 +1,70 @@
+//===- HostFunction.h - the function that calls the pipelines ---*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_CONVERSION_ATTNTOHALIDE_HOSTFUNCTION_H
+#define ATTNC_CONVERSION_ATTNTOHALIDE_HOSTFUNCTION_H
+
+#include "PipelineBuilder.h"
+
+#include "attnc/Dialect/Attn/Attn.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::attn {
+
+/// Whether a function is on buffers already: what this folder makes.
+bool isHostFunction(func::FuncOp function);
+
+/// Builds the host function of a function on tensors: which buffer holds which tensor,
+/// and the calls in order.
+class HostFunction {
+public:
+  explicit HostFunction(func::FuncOp source);
+
+  /// Creates the function: the source's arguments as buffers, then its results.
+  LogicalResult create();
+  /// Ends it and puts it in the source's place.
+  void finish();
+
+  bool hasBuffer(Value tensor) const { return buffers.contains(tensor); }
+  Value getBuffer(Value tensor) const { return buffers.lookup(tensor); }
+  void setBuffer(Value tensor, Value buffer) { buffers[tensor] = buffer; }
+  Value getResultBuffer(int64_t n) const;
+
+  /// Where `tensor` is to be computed: a result's buffer if it is returned, the heads of
+  /// the merged buffer if it is merged, else a temporary.
+  Value getDestination(Value tensor);
+  /// A compact temporary of the tensor's sizes.
+  Value allocate(Value tensor);
+  /// Whether the tensor's buffer has no gaps, as its type says.
+  bool isCompact(Value tensor) const;
+
+  /// [batch, heads, len, dim] as a view of what split_heads takes.
+  Value viewAsHeads(Value buffer, int64_t heads, Layout layout);
+  LogicalResult viewExpanded(tensor::ExpandShapeOp op);
+  LogicalResult viewCollapsed(tensor::CollapseShapeOp op, Value compact);
+  LogicalResult addConstant(arith::ConstantOp op);
+
+  void call(Location loc, PipelineBuilder &pipeline, Value destination);
+
+private:
+  /// An index computed on the source's tensors, computed on buffers.
+  Value getIndex(OpFoldResult index);
+  Value getIndex(Value index);
+
+  func::FuncOp source, host;
+  ImplicitLocOpBuilder builder;
+  llvm::DenseMap<Value, Value> buffers;
+  IRMapping indices;
+  int64_t numConstants = 0;
+};
+
+} // namespace mlir::attn
+
+#endif // ATTNC_CONVERSION_ATTNTOHALIDE_HOSTFUNCTION_H

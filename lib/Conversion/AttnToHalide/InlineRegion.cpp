@@ -1,0 +1,107 @@
+//===- InlineRegion.cpp - regions of attn ops in halide bodies ------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A region's ops are rebuilt inside a halide body: index becomes i32, a tensor read
+// becomes a read of an input, and scalars from outside are rebuilt from what
+// defines them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PipelineBuilder.h"
+
+#include "attnc/Dialect/Attn/Attn.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+static Type withoutIndex(Type type) {
+  return type.isIndex() ? IntegerType::get(type.getContext(), 32) : type;
+}
+
+FailureOr<Scalar> PipelineBuilder::inlineRegion(Region &region, ArrayRef<Scalar> args) {
+  return inlineRegionValue(region, cast<YieldOp>(region.front().getTerminator()).getValue(), args);
+}
+
+FailureOr<Scalar> PipelineBuilder::inlineRegionValue(Region &region, Value value,
+                                                     ArrayRef<Scalar> args) {
+  IRMapping mapping;
+  for (auto [from, to] : llvm::zip_equal(region.getArguments(), args))
+    mapping.map(from, Value(to));
+  return inlineValue(value, mapping);
+}
+
+FailureOr<Scalar> PipelineBuilder::inlineValue(Value value, IRMapping &mapping) {
+  if (Value known = mapping.lookupOrNull(value))
+    return Scalar(builder, known);
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return emitError(value.getLoc(), "expected a tensor argument, found a scalar: pass it as a "
+                                     "tensor without dimensions and read it with tensor.extract");
+  FailureOr<Scalar> scalar = inlineOp(op, mapping);
+  if (succeeded(scalar))
+    mapping.map(value, Value(*scalar));
+  return scalar;
+}
+
+/// The size of a tensor that an input or a block argument stands for.
+static FailureOr<int64_t> constantIndex(Value value) {
+  APInt c;
+  if (!matchPattern(value, m_ConstantInt(&c)))
+    return failure();
+  return c.getSExtValue();
+}
+
+FailureOr<Scalar> PipelineBuilder::inlineOp(Operation *op, IRMapping &mapping) {
+  if (isa<tensor::ExtractOp>(op))
+    return inlineExtract(op, mapping);
+  if (auto dim = dyn_cast<tensor::DimOp>(op)) {
+    FailureOr<int64_t> index = constantIndex(dim.getIndex());
+    if (failed(index))
+      return dim.emitError("expected a constant dimension in a region");
+    auto type = cast<RankedTensorType>(dim.getSource().getType());
+    return extent(input("captured" + std::to_string(inputs.size()), dim.getSource()), type.getRank() - 1 - *index);
+  }
+  if (op->getNumResults() != 1 || op->getNumRegions() != 0 || !isMemoryEffectFree(op) ||
+      !isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()))
+    return op->emitError("expected arith, math and tensor.extract in a region, found ")
+           << op->getName();
+
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands()) {
+    FailureOr<Scalar> scalar = inlineValue(operand, mapping);
+    if (failed(scalar))
+      return failure();
+    operands.push_back(*scalar);
+  }
+  Type type = withoutIndex(op->getResult(0).getType());
+  if (isa<arith::IndexCastOp>(op))
+    return cast(Scalar(builder, operands[0]), type);
+  if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && constant.getType().isIndex())
+    return this->constant(type, cast<IntegerAttr>(constant.getValue()).getInt());
+  OperationState state(op->getLoc(), op->getName(), operands, type, op->getAttrs());
+  state.propertiesAttr = op->getPropertiesAsAttribute();
+  return Scalar(builder, builder.create(state)->getResult(0));
+}
+
+/// A coordinate that is not simply one of the region's own (these are within bounds
+/// already) is clamped: whatever a spec computes, nothing outside the tensor is read.
+FailureOr<Scalar> PipelineBuilder::inlineExtract(Operation *op, IRMapping &mapping) {
+  auto extract = cast<tensor::ExtractOp>(op);
+  Func in = input("captured" + std::to_string(inputs.size()), extract.getTensor());
+  SmallVector<Scalar> coords;
+  for (auto [dim, index] : llvm::enumerate(llvm::reverse(extract.getIndices()))) {
+    FailureOr<Scalar> coord = inlineValue(index, mapping);
+    if (failed(coord))
+      return failure();
+    Scalar c = cast(*coord, builder.getI32Type());
+    if (!isa<BlockArgument>(index))
+      c = clamp(c, i32(0), extent(in, dim) - 1);
+    coords.push_back(c);
+  }
+  return in(coords);
+}

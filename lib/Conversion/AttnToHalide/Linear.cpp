@@ -1,0 +1,148 @@
+//===- Linear.cpp - the pipeline of attn.linear ---------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A matrix product in register tiles of a few rows by a few vectors of output
+// features, over weights packed in panels that such a tile reads in order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowerings.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+/// Rows whose accumulators stay in cache beside a panel of weights.
+constexpr int64_t kRowBlock = 516;
+
+/// The register tile: as many accumulators as registers allow, less what loads need.
+struct Tile {
+  int64_t rows, lanes, vectors;
+  int64_t columns() const { return lanes * vectors; }
+
+  Tile(const CpuInfo &cpu, Type acc)
+      : rows(6), lanes(cpu.lanes(acc.getIntOrFloatBitWidth())),
+        vectors(cpu.vectorRegisters >= 32 ? 4 : 2) {}
+};
+
+/// Funcs of the product, outermost consumer last.
+struct Product {
+  Func panels, sum, block, result;
+};
+} // namespace
+
+static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+/// Names of the loops over everything but features: rows, then what stands outside.
+static SmallVector<StringRef> rowNames(int64_t count) {
+  static constexpr StringRef names[] = {"m", "b", "c", "d", "e", "f", "g"};
+  return llvm::to_vector(ArrayRef(names).take_front(count));
+}
+
+template <typename T>
+static SmallVector<T> concat(ArrayRef<T> first, ArrayRef<T> second) {
+  SmallVector<T> all(first);
+  all.append(second.begin(), second.end());
+  return all;
+}
+
+static Product buildProduct(PipelineBuilder &p, LinearOp op, const Tile &tile) {
+  RankedTensorType type = tensorType(op.getResult());
+  Type element = type.getElementType(), acc = accumulatorType(element);
+  Func input = p.input("input", op.getInput()), weight = p.input("weight", op.getWeight());
+  Func bias = op.getBias() ? p.input("bias", op.getBias()) : Func();
+  Scalar features = p.extent(weight, 1), rows = p.extent(input, 1);
+  SmallVector<StringRef> outer = rowNames(type.getRank() - 1);
+  int64_t columns = tile.columns();
+
+  Product f;
+  f.panels = p.func("panels", {"ni", "k", "no"}, acc, [&](ArrayRef<Scalar> v) {
+    return cast(weight(v[1], min(v[2] * columns + v[0], features - 1)), acc);
+  });
+  auto tiled = concat<StringRef>({"ni", "no"}, outer);
+  f.sum = p.func("sum", tiled, acc, [&](ArrayRef<Scalar>) { return p.constant(acc, 0); });
+  p.update(f.sum, tiled, {{"k", p.extent(weight, 0)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             SmallVector<Scalar> at(v.drop_front(1));
+             at[0] = r[0];
+             at[1] = min(v[2], rows - 1); // a tile may reach past the last row
+             return f.sum(v) + cast(input(at), acc) * f.panels(v[0], r[0], v[1]);
+           });
+  f.block = p.func("block", tiled, acc, [&](ArrayRef<Scalar> v) { return f.sum(v); });
+  f.result = p.func("result", concat<StringRef>({"n"}, outer), element, [&](ArrayRef<Scalar> v) {
+    auto at = concat<Scalar>({v[0] % columns, v[0] / columns}, v.drop_front(1));
+    Scalar y = f.block(at);
+    return cast(bias.getRank() ? y + cast(bias(v[0]), acc) : y, element);
+  });
+  p.output(f.result, type);
+  return f;
+}
+
+/// Vectors and their unrolled loop along a tile's columns.
+static void scheduleColumns(PipelineBuilder &p, Loop columns, const Tile &tile) {
+  auto [vectors, lanes] = p.split(columns, tile.lanes);
+  p.vectorize(lanes);
+  p.unroll(vectors);
+}
+
+static void scheduleProduct(PipelineBuilder &p, const Product &f, const Tile &tile) {
+  using halide::MemoryType;
+  using halide::TailStrategy;
+  SmallVector<Loop> out = p.loops(f.result);
+  auto [mo, mi] = p.split(out[1], kRowBlock, TailStrategy::guard_with_if);
+  auto [no, ni] = p.split(out[0], tile.columns(), TailStrategy::guard_with_if);
+  auto [nv, lanes] = p.split(ni, tile.lanes);
+  p.reorder(concat<Loop>({lanes, nv, mi, no, mo}, ArrayRef(out).drop_front(2)));
+  p.vectorize(lanes);
+  p.unroll(nv);
+  p.parallel(no);
+  p.parallel(mo);
+  for (Loop loop : ArrayRef(out).drop_front(2))
+    p.parallel(loop);
+
+  p.computeAt(f.block, no);
+  p.storeIn(f.block, MemoryType::stack);
+  p.boundExtent(f.block, 0, tile.columns());
+  p.boundStorage(f.block, 2, kRowBlock);
+  p.alignBounds(f.block, 2, tile.rows);
+  SmallVector<Loop> block = p.loops(f.block);
+  auto [mt, row] = p.split(block[2], tile.rows, TailStrategy::round_up);
+  auto [bv, bl] = p.split(block[0], tile.lanes);
+  p.reorder({bl, bv, row, mt});
+  p.vectorize(bl);
+  p.unroll(bv);
+  p.unroll(row);
+
+  p.computeAt(f.sum, mt);
+  p.storeIn(f.sum, MemoryType::register_);
+  p.boundExtent(f.sum, 0, tile.columns());
+  p.boundExtent(f.sum, 2, tile.rows);
+  SmallVector<Loop> init = p.loops(f.sum);
+  scheduleColumns(p, init[0], tile);
+  p.unroll(init[2]);
+  SmallVector<Loop> sum = p.loops(f.sum, 0);
+  auto [sv, sl] = p.split(sum[0], tile.lanes);
+  p.reorder({sl, sv, sum[2], sum.back()});
+  p.vectorize(sl);
+  p.unroll(sv);
+  p.unroll(sum[2]);
+
+  p.computeRoot(f.panels);
+  p.boundExtent(f.panels, 0, tile.columns());
+  SmallVector<Loop> panels = p.loops(f.panels);
+  auto [ko, ki] = p.split(panels[1], tile.lanes, TailStrategy::guard_with_if);
+  p.reorder({ki, panels[0], ko, panels[2]});
+  p.vectorize(ki);
+  p.parallel(panels[2]);
+}
+
+/// A single row has no row loop: it is a product with one row.
+LogicalResult attn::lowerLinear(PipelineBuilder &p, LinearOp op, const CpuInfo &cpu) {
+  if (tensorType(op.getInput()).getRank() < 2)
+    return op.emitOpError("expected an input of rank 2 or more, found rank 1");
+  Tile tile(cpu, accumulatorType(tensorType(op.getResult()).getElementType()));
+  scheduleProduct(p, buildProduct(p, op, tile), tile);
+  return success();
+}

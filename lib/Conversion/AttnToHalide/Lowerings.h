@@ -1,0 +1,46 @@
+//===- Lowerings.h - one pipeline for each op -------------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each function builds the algorithm and schedule of one op into an empty pipeline.
+// Coordinates are innermost first: a score is read (k, q, head, batch).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_CONVERSION_ATTNTOHALIDE_LOWERINGS_H
+#define ATTNC_CONVERSION_ATTNTOHALIDE_LOWERINGS_H
+
+#include "PipelineBuilder.h"
+
+#include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Target/CpuInfo.h"
+
+namespace mlir::attn {
+
+LogicalResult lowerScore(PipelineBuilder &p, ScoreOp op, const CpuInfo &cpu);
+LogicalResult lowerModifyScore(PipelineBuilder &p, ModifyScoreOp op, const CpuInfo &cpu);
+LogicalResult lowerMask(PipelineBuilder &p, MaskOp op, const CpuInfo &cpu);
+LogicalResult lowerSoftmax(PipelineBuilder &p, SoftmaxOp op, const CpuInfo &cpu);
+LogicalResult lowerModifyProb(PipelineBuilder &p, ModifyProbOp op, const CpuInfo &cpu);
+LogicalResult lowerContext(PipelineBuilder &p, ContextOp op, const CpuInfo &cpu);
+LogicalResult lowerLinear(PipelineBuilder &p, LinearOp op, const CpuInfo &cpu);
+
+/// An op of `arith` or `math` on tensors of one shape.
+LogicalResult lowerElementwise(PipelineBuilder &p, Operation *op, const CpuInfo &cpu);
+
+/// Copies `tensor` as it is.
+void lowerCopy(PipelineBuilder &p, Value tensor, const CpuInfo &cpu);
+
+/// The fused kernel that `op.getScheduleAttr()` describes.
+LogicalResult lowerAttention(PipelineBuilder &p, AttentionOp op);
+
+/// The type sums are kept in: f64 for f64, f32 for everything else.
+inline Type accumulatorType(Type elementType) {
+  return elementType.isF64() ? elementType
+                             : Type(Float32Type::get(elementType.getContext()));
+}
+
+} // namespace mlir::attn
+
+#endif // ATTNC_CONVERSION_ATTNTOHALIDE_LOWERINGS_H

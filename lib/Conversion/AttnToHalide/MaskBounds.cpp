@@ -1,0 +1,149 @@
+//===- MaskBounds.cpp - which keys a tile of rows may see -----------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A comparison of k with an expression that is linear in q bounds the keys of a whole
+// tile: the bound of the first or of the last row is the widest. "And" intersects, "or"
+// unites; anything else bounds nothing, which is always right.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MaskBounds.h"
+
+#include "attnc/Dialect/Attn/Attn.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// The factor of `arg` in a sum, if the value is linear in it.
+static std::optional<int64_t> coefficient(Value value, Value arg) {
+  if (value == arg)
+    return 1;
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return 0;
+  SmallVector<std::optional<int64_t>> parts;
+  for (Value operand : op->getOperands())
+    parts.push_back(coefficient(operand, arg));
+  if (llvm::all_of(parts, [](auto c) { return c && *c == 0; }))
+    return 0;
+  if (llvm::is_contained(parts, std::nullopt))
+    return std::nullopt;
+  if (isa<arith::IndexCastOp>(op))
+    return parts[0];
+  if (isa<arith::AddIOp>(op))
+    return *parts[0] + *parts[1];
+  if (isa<arith::SubIOp>(op))
+    return *parts[0] - *parts[1];
+  return std::nullopt;
+}
+
+namespace {
+/// Walks one mask region.
+class BoundsBuilder {
+public:
+  BoundsBuilder(PipelineBuilder &p, Region &mask, const RowTile &tile)
+      : p(p), mask(mask), tile(tile) {}
+
+  KeyBounds build(Value condition);
+
+private:
+  KeyBounds fromComparison(arith::CmpIOp op);
+  /// `value` for key 0 of row `q`.
+  std::optional<Scalar> at(Value value, Scalar q);
+
+  PipelineBuilder &p;
+  Region &mask;
+  const RowTile &tile;
+};
+} // namespace
+
+std::optional<Scalar> BoundsBuilder::at(Value value, Scalar q) {
+  FailureOr<Scalar> scalar =
+      p.inlineRegionValue(mask, value, {tile.batch, tile.head, q, q.constant(0)});
+  if (failed(scalar))
+    return std::nullopt;
+  return cast(*scalar, p.b().getI32Type());
+}
+
+/// The predicate that holds of (b, a) when the given one holds of (a, b).
+static arith::CmpIPredicate swapped(arith::CmpIPredicate predicate) {
+  using P = arith::CmpIPredicate;
+  switch (predicate) {
+  case P::slt:
+    return P::sgt;
+  case P::sle:
+    return P::sge;
+  case P::sgt:
+    return P::slt;
+  case P::sge:
+    return P::sle;
+  default:
+    return predicate;
+  }
+}
+
+/// For lhs - rhs = ±k + c·q + rest, the comparison bounds k on one side or, when it is an
+/// equation, on both.
+KeyBounds BoundsBuilder::fromComparison(arith::CmpIOp op) {
+  using P = arith::CmpIPredicate;
+  Value q = mask.getArgument(2), k = mask.getArgument(3), lhs = op.getLhs(), rhs = op.getRhs();
+  auto lk = coefficient(lhs, k), rk = coefficient(rhs, k);
+  auto lq = coefficient(lhs, q), rq = coefficient(rhs, q);
+  if (!lk || !rk || !lq || !rq || std::abs(*lk - *rk) != 1)
+    return {};
+  P predicate = op.getPredicate();
+  int64_t slope = *lq - *rq;
+  if (*lk - *rk == -1) { // turn k around to the left
+    std::swap(lhs, rhs);
+    slope = -slope;
+    predicate = swapped(predicate);
+  }
+  // k (predicate) -slope·q - rest
+  auto limit = [&](bool highest) -> std::optional<Scalar> {
+    Scalar row = (slope <= 0) == highest ? tile.last : tile.first;
+    auto l = at(lhs, row), r = at(rhs, row);
+    return l && r ? std::optional<Scalar>(*r - *l) : std::nullopt;
+  };
+  KeyBounds bounds;
+  if (predicate == P::sle || predicate == P::slt || predicate == P::eq)
+    if ((bounds.high = limit(true)) && predicate != P::slt)
+      bounds.high = *bounds.high + 1;
+  if (predicate == P::sge || predicate == P::sgt || predicate == P::eq)
+    if ((bounds.low = limit(false)) && predicate == P::sgt)
+      bounds.low = *bounds.low + 1;
+  return bounds;
+}
+
+/// Combines two sides: with both known by `combine`, else as `either` asks.
+static std::optional<Scalar> merge(std::optional<Scalar> x, std::optional<Scalar> y, bool either,
+                                   Scalar (*combine)(Scalar, Scalar)) {
+  if (x && y)
+    return combine(*x, *y);
+  if (!either)
+    return std::nullopt;
+  return x ? x : y;
+}
+
+KeyBounds BoundsBuilder::build(Value condition) {
+  Operation *op = condition.getDefiningOp();
+  if (auto compare = dyn_cast_or_null<arith::CmpIOp>(op))
+    return fromComparison(compare);
+  if (!isa_and_nonnull<arith::AndIOp, arith::OrIOp>(op))
+    return {};
+  bool both = isa<arith::AndIOp>(op);
+  KeyBounds x = build(op->getOperand(0)), y = build(op->getOperand(1));
+  Scalar (*smaller)(Scalar, Scalar) = &min, (*larger)(Scalar, Scalar) = &max;
+  return {merge(x.low, y.low, both, both ? larger : smaller),
+          merge(x.high, y.high, both, both ? smaller : larger)};
+}
+
+KeyBounds attn::buildKeyBounds(PipelineBuilder &p, Region &mask, const RowTile &tile) {
+  if (mask.empty())
+    return {};
+  Value condition = cast<YieldOp>(mask.front().getTerminator()).getValue();
+  return BoundsBuilder(p, mask, tile).build(condition);
+}

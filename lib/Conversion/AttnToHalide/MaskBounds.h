@@ -1,0 +1,32 @@
+//===- MaskBounds.h - which keys a tile of rows may see ---------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_CONVERSION_ATTNTOHALIDE_MASKBOUNDS_H
+#define ATTNC_CONVERSION_ATTNTOHALIDE_MASKBOUNDS_H
+
+#include "PipelineBuilder.h"
+
+namespace mlir::attn {
+
+/// Keys [low, high) outside of which a mask is false for every row of a tile; a side
+/// that is not there is not known.
+struct KeyBounds {
+  std::optional<Scalar> low, high;
+};
+
+/// A tile of query rows [first, last] of one head of one batch.
+struct RowTile {
+  Scalar batch, head, first, last;
+};
+
+/// Bounds from the comparisons in `mask`, a region over (batch, head, q, k), that are
+/// linear in q and k. Built where the builder stands; what is not known is left out.
+KeyBounds buildKeyBounds(PipelineBuilder &p, Region &mask, const RowTile &tile);
+
+} // namespace mlir::attn
+
+#endif // ATTNC_CONVERSION_ATTNTOHALIDE_MASKBOUNDS_H

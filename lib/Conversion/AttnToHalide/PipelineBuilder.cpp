@@ -1,0 +1,156 @@
+//===- PipelineBuilder.cpp - write halide pipelines as Halide reads -------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PipelineBuilder.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+//===----------------------------------------------------------------------===//
+// Algorithm
+//===----------------------------------------------------------------------===//
+
+PipelineBuilder::PipelineBuilder(OpBuilder &outer, Location loc, StringRef name)
+    : builder(loc, outer), pipeline(halide::PipelineOp::create(builder, name)) {
+  pipeline.getBody().emplaceBlock();
+  builder.setInsertionPointToEnd(&pipeline.getBody().front());
+}
+
+Scalar Func::operator()(ArrayRef<Scalar> coords) const {
+  SmallVector<Value> values(coords.begin(), coords.end());
+  auto &b = pipeline->b();
+  return {b, halide::AtOp::create(b, getElementType(), value, values)};
+}
+
+/// Extents of a tensor, innermost first.
+static SmallVector<int64_t> reversedShape(RankedTensorType type) {
+  return llvm::to_vector(llvm::reverse(type.getShape()));
+}
+
+Func PipelineBuilder::input(StringRef name, Value tensor) {
+  for (auto [known, func] : llvm::zip(inputTensors, inputs))
+    if (known == tensor)
+      return func;
+  auto type = cast<RankedTensorType>(tensor.getType());
+  // Inputs stand before everything else, so that any body may read them.
+  OpBuilder::InsertionGuard guard(builder);
+  if (inputs.empty())
+    builder.setInsertionPointToStart(&pipeline.getBody().front());
+  else
+    builder.setInsertionPointAfterValue(inputs.back());
+  auto op =
+      halide::InputOp::create(builder, name, type.getElementType(), reversedShape(type));
+  inputTensors.push_back(tensor);
+  inputs.push_back({*this, op});
+  return inputs.back();
+}
+
+SmallVector<Scalar> PipelineBuilder::scalars(ValueRange values) {
+  return llvm::map_to_vector(values, [&](Value v) { return Scalar(builder, v); });
+}
+
+Func PipelineBuilder::func(StringRef name, ArrayRef<StringRef> vars, Type elementType, Body body) {
+  auto op = halide::FuncOp::create(
+      builder, name, elementType, vars, [&](OpBuilder &inner, Location, ValueRange args) {
+        OpBuilder::InsertionGuard guard(builder);
+        builder.restoreInsertionPoint(inner.saveInsertionPoint());
+        halide::YieldOp::create(builder, body(scalars(args)));
+      });
+  return {*this, op.getFunc()};
+}
+
+void PipelineBuilder::update(
+    Func f, ArrayRef<StringRef> vars, ArrayRef<Reduction> reductions,
+    function_ref<Update(ArrayRef<Scalar>, ArrayRef<Scalar>)> body) {
+  auto domain = llvm::map_to_vector(reductions, [&](const Reduction &r) {
+    return halide::ReductionVar{r.name, i32(0), r.extent};
+  });
+  halide::UpdateOp::create(
+      builder, f, vars, domain, [&](OpBuilder &inner, Location, ValueRange args) {
+        OpBuilder::InsertionGuard guard(builder);
+        builder.restoreInsertionPoint(inner.saveInsertionPoint());
+        Update u = body(scalars(args.take_front(vars.size())), scalars(args.drop_front(vars.size())));
+        SmallVector<Value> at(u.coords.begin(), u.coords.end());
+        halide::YieldOp::create(builder, u.value, at, u.where);
+      });
+}
+
+void PipelineBuilder::output(Func f, RankedTensorType type) {
+  halide::OutputOp::create(builder, f, reversedShape(type));
+}
+
+Scalar PipelineBuilder::constant(Type type, double value) {
+  TypedAttr attr = isa<FloatType>(type) ? TypedAttr(builder.getFloatAttr(type, value))
+                                        : TypedAttr(builder.getIntegerAttr(type, int64_t(value)));
+  return {builder, arith::ConstantOp::create(builder, attr)};
+}
+
+Scalar PipelineBuilder::extent(Func input, int64_t dim) {
+  auto op = Value(input).getDefiningOp<halide::InputOp>();
+  int64_t known = op.getExtents()[dim];
+  if (!ShapedType::isDynamic(known))
+    return i32(known);
+  return {builder, halide::ExtentOp::create(builder, input, dim)};
+}
+
+//===----------------------------------------------------------------------===//
+// Schedule
+//===----------------------------------------------------------------------===//
+
+SmallVector<Loop> PipelineBuilder::loops(Func f, std::optional<int64_t> update) {
+  auto op = update ? halide::LoopsOp::create(builder, f, *update)
+                   : halide::LoopsOp::create(builder, f);
+  return llvm::to_vector_of<Loop>(op.getLoops());
+}
+
+std::pair<Loop, Loop> PipelineBuilder::split(Loop loop, int64_t factor,
+                                             halide::TailStrategy tail) {
+  auto op = halide::SplitOp::create(builder, loop, factor, tail);
+  return {op.getOuter(), op.getInner()};
+}
+
+Loop PipelineBuilder::fuse(Loop inner, Loop outer) {
+  return halide::FuseOp::create(builder, inner, outer);
+}
+
+void PipelineBuilder::reorder(ArrayRef<Loop> loops) { halide::ReorderOp::create(builder, loops); }
+void PipelineBuilder::vectorize(Loop loop) { halide::VectorizeOp::create(builder, loop); }
+void PipelineBuilder::unroll(Loop loop) { halide::UnrollOp::create(builder, loop); }
+void PipelineBuilder::parallel(Loop loop) { halide::ParallelOp::create(builder, loop); }
+void PipelineBuilder::computeRoot(Func f) { halide::ComputeRootOp::create(builder, f); }
+void PipelineBuilder::computeAt(Func f, Loop loop) {
+  halide::ComputeAtOp::create(builder, f, loop);
+}
+void PipelineBuilder::storeIn(Func f, halide::MemoryType memory) {
+  halide::StoreInOp::create(builder, f, memory);
+}
+void PipelineBuilder::boundExtent(Func f, int64_t dim, int64_t extent) {
+  halide::BoundExtentOp::create(builder, f, dim, extent);
+}
+void PipelineBuilder::boundStorage(Func f, int64_t dim, int64_t extent) {
+  halide::BoundStorageOp::create(builder, f, dim, extent);
+}
+void PipelineBuilder::alignBounds(Func f, int64_t dim, int64_t modulus) {
+  halide::AlignBoundsOp::create(builder, f, dim, modulus);
+}
+void PipelineBuilder::reorderStorage(Func f, ArrayRef<int64_t> order) {
+  halide::ReorderStorageOp::create(builder, f, order);
+}
+void PipelineBuilder::allowRaceConditions(Func f, int64_t update) {
+  halide::AllowRaceConditionsOp::create(builder, f, builder.getI64IntegerAttr(update));
+}
+
+void PipelineBuilder::neverPartition(Func f, std::optional<int64_t> update) {
+  halide::NeverPartitionOp::create(builder, f,
+                                   update ? builder.getI64IntegerAttr(*update) : IntegerAttr());
+}
+
+Loop PipelineBuilder::vectorizeBy(Loop loop, int64_t lanes, halide::TailStrategy tail) {
+  auto [outer, inner] = split(loop, lanes, tail);
+  vectorize(inner);
+  return outer;
+}

@@ -1,0 +1,198 @@
+//===- PipelineBuilder.h - write halide pipelines as Halide reads -*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operators on scalars and calls of funcs build arith ops and halide.at, so that
+// an algorithm in this folder reads as it would in Halide.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_CONVERSION_ATTNTOHALIDE_PIPELINEBUILDER_H
+#define ATTNC_CONVERSION_ATTNTOHALIDE_PIPELINEBUILDER_H
+
+#include "attnc/Dialect/Halide/Halide.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace mlir::attn {
+
+/// A scalar under construction; operators build arith ops where the builder stands.
+class Scalar {
+public:
+  Scalar() = default;
+  Scalar(ImplicitLocOpBuilder &builder, Value value) : builder(&builder), value(value) {}
+
+  operator Value() const { return value; }
+  Type getType() const { return value.getType(); }
+  ImplicitLocOpBuilder &b() const { return *builder; }
+
+  /// A constant of this scalar's type.
+  Scalar constant(double c) const;
+
+  Scalar operator-() const;
+  Scalar operator!() const;
+
+private:
+  ImplicitLocOpBuilder *builder = nullptr;
+  Value value;
+};
+
+Scalar operator+(Scalar x, Scalar y);
+Scalar operator-(Scalar x, Scalar y);
+Scalar operator*(Scalar x, Scalar y);
+/// On integers as in Halide: towards minus infinity for a positive divisor.
+Scalar operator/(Scalar x, Scalar y);
+Scalar operator%(Scalar x, Scalar y);
+Scalar operator<(Scalar x, Scalar y);
+Scalar operator<=(Scalar x, Scalar y);
+Scalar operator>(Scalar x, Scalar y);
+Scalar operator>=(Scalar x, Scalar y);
+Scalar operator==(Scalar x, Scalar y);
+Scalar operator&&(Scalar x, Scalar y);
+
+inline Scalar operator+(Scalar x, double y) { return x + x.constant(y); }
+inline Scalar operator-(Scalar x, double y) { return x - x.constant(y); }
+inline Scalar operator*(Scalar x, double y) { return x * x.constant(y); }
+inline Scalar operator/(Scalar x, double y) { return x / x.constant(y); }
+inline Scalar operator%(Scalar x, double y) { return x % x.constant(y); }
+inline Scalar operator<(Scalar x, double y) { return x < x.constant(y); }
+inline Scalar operator>(Scalar x, double y) { return x > x.constant(y); }
+inline Scalar operator==(Scalar x, double y) { return x == x.constant(y); }
+
+Scalar min(Scalar x, Scalar y);
+Scalar max(Scalar x, Scalar y);
+inline Scalar min(Scalar x, double y) { return min(x, x.constant(y)); }
+inline Scalar max(Scalar x, double y) { return max(x, x.constant(y)); }
+Scalar clamp(Scalar x, Scalar low, Scalar high);
+Scalar select(Scalar condition, Scalar yes, Scalar no);
+/// To another integer or float type; the same type is a no-op.
+Scalar cast(Scalar x, Type type);
+/// The bits of a float as an integer of its width, and back.
+Scalar bits(Scalar x);
+Scalar fromBits(Scalar x, Type type);
+Scalar operator&(Scalar x, Scalar y);
+Scalar operator|(Scalar x, Scalar y);
+Scalar exp(Scalar x);
+Scalar exp2(Scalar x);
+Scalar round(Scalar x);
+Scalar strictFloat(Scalar x);
+Scalar likely(Scalar x);
+Scalar unsafePromiseClamped(Scalar x, Scalar low, Scalar high);
+
+class PipelineBuilder;
+
+/// A func or input; calling it reads a value.
+class Func {
+public:
+  Func() = default;
+  Func(PipelineBuilder &pipeline, Value value) : pipeline(&pipeline), value(value) {}
+
+  operator Value() const { return value; }
+  Scalar operator()(ArrayRef<Scalar> coords) const;
+  template <typename... Coords>
+  Scalar operator()(Scalar first, Coords... rest) const {
+    return (*this)(ArrayRef<Scalar>{first, rest...});
+  }
+  int64_t getRank() const { return cast<halide::FuncType>(value.getType()).getRank(); }
+  Type getElementType() const { return cast<halide::FuncType>(value.getType()).getElementType(); }
+
+private:
+  PipelineBuilder *pipeline = nullptr;
+  Value value;
+};
+
+using Body = function_ref<Scalar(ArrayRef<Scalar>)>;
+
+/// A reduction variable: its name and how many values it takes, from 0.
+struct Reduction {
+  StringRef name;
+  Scalar extent;
+};
+
+/// What the body of an update gives: the value, and where it is not simply the pure
+/// variables, the coordinates; and a condition, where there is one.
+struct Update {
+  Update(Scalar value, SmallVector<Scalar> coords = {}, Scalar where = {})
+      : value(value), coords(std::move(coords)), where(where) {}
+  Scalar value;
+  SmallVector<Scalar> coords;
+  Scalar where;
+};
+
+/// A loop of a stage; directives return what they leave.
+using Loop = Value;
+
+/// Builds one halide.pipeline, algorithm first, then schedule.
+class PipelineBuilder {
+public:
+  /// Creates an empty pipeline called `name` where `builder` stands.
+  PipelineBuilder(OpBuilder &builder, Location loc, StringRef name);
+
+  halide::PipelineOp getOp() const { return pipeline; }
+  ImplicitLocOpBuilder &b() { return builder; }
+
+  // Algorithm. Shapes are those of tensors, last dimension innermost.
+
+  /// The input that holds `tensor`; one for each tensor.
+  Func input(StringRef name, Value tensor);
+  /// The tensors behind the inputs, in order.
+  ArrayRef<Value> getInputTensors() const { return inputTensors; }
+  Func func(StringRef name, ArrayRef<StringRef> vars, Type elementType, Body body);
+  void update(Func f, ArrayRef<StringRef> vars, ArrayRef<Reduction> reductions,
+              function_ref<Update(ArrayRef<Scalar> vars, ArrayRef<Scalar> reductions)> body);
+  void output(Func f, RankedTensorType type);
+
+  Scalar constant(Type type, double value);
+  Scalar i32(int64_t value) { return constant(builder.getI32Type(), value); }
+  /// The extent of an input's dimension, innermost first; a constant where it is static.
+  Scalar extent(Func input, int64_t dim);
+
+  /// The value that `region` of an attn op yields for `args`, computed where the
+  /// builder stands. Index arithmetic becomes i32, tensors read become inputs.
+  FailureOr<Scalar> inlineRegion(Region &region, ArrayRef<Scalar> args);
+  /// The same for any value inside the region.
+  FailureOr<Scalar> inlineRegionValue(Region &region, Value value, ArrayRef<Scalar> args);
+
+  // Schedule.
+
+  /// The loops of a stage: the pure definition, or the update of that number.
+  SmallVector<Loop> loops(Func f, std::optional<int64_t> update = {});
+  std::pair<Loop, Loop> split(Loop loop, int64_t factor,
+                              halide::TailStrategy tail = halide::TailStrategy::automatic);
+  Loop fuse(Loop inner, Loop outer);
+  void reorder(ArrayRef<Loop> loops);
+  void vectorize(Loop loop);
+  void unroll(Loop loop);
+  void parallel(Loop loop);
+  void computeRoot(Func f);
+  void computeAt(Func f, Loop loop);
+  void storeIn(Func f, halide::MemoryType memory);
+  void boundExtent(Func f, int64_t dim, int64_t extent);
+  void boundStorage(Func f, int64_t dim, int64_t extent);
+  void alignBounds(Func f, int64_t dim, int64_t modulus);
+  void reorderStorage(Func f, ArrayRef<int64_t> order);
+  void allowRaceConditions(Func f, int64_t update);
+  void neverPartition(Func f, std::optional<int64_t> update = {});
+
+  /// Splits `loop` into vectors and vectorizes the inner part; returns the outer one.
+  Loop vectorizeBy(Loop loop, int64_t lanes,
+                   halide::TailStrategy tail = halide::TailStrategy::guard_with_if);
+
+private:
+  SmallVector<Scalar> scalars(ValueRange values);
+  FailureOr<Scalar> inlineValue(Value value, IRMapping &mapping);
+  FailureOr<Scalar> inlineOp(Operation *op, IRMapping &mapping);
+  FailureOr<Scalar> inlineExtract(Operation *op, IRMapping &mapping);
+
+  ImplicitLocOpBuilder builder;
+  halide::PipelineOp pipeline;
+  SmallVector<Value> inputTensors;
+  SmallVector<Func> inputs;
+};
+
+} // namespace mlir::attn
+
+#endif // ATTNC_CONVERSION_ATTNTOHALIDE_PIPELINEBUILDER_H

@@ -1,0 +1,127 @@
+//===- Scalar.cpp - operators that build arith ops ------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PipelineBuilder.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// Builds `FloatOp` or `IntOp`, as the operands' type asks.
+template <typename FloatOp, typename IntOp>
+static Scalar build(Scalar x, Scalar y) {
+  if (isa<FloatType>(x.getType()))
+    return {x.b(), FloatOp::create(x.b(), x, y)};
+  return {x.b(), IntOp::create(x.b(), x, y)};
+}
+
+static Scalar compare(arith::CmpFPredicate floats, arith::CmpIPredicate integers, Scalar x,
+                      Scalar y) {
+  if (isa<FloatType>(x.getType()))
+    return {x.b(), arith::CmpFOp::create(x.b(), floats, x, y)};
+  return {x.b(), arith::CmpIOp::create(x.b(), integers, x, y)};
+}
+
+template <typename OpTy>
+static Scalar unary(Scalar x) {
+  return {x.b(), OpTy::create(x.b(), x)};
+}
+
+Scalar Scalar::constant(double c) const {
+  Type type = getType();
+  TypedAttr attr = isa<FloatType>(type) ? TypedAttr(builder->getFloatAttr(type, c))
+                                        : TypedAttr(builder->getIntegerAttr(type, int64_t(c)));
+  return {*builder, arith::ConstantOp::create(*builder, attr)};
+}
+
+Scalar Scalar::operator-() const {
+  if (isa<FloatType>(getType()))
+    return unary<arith::NegFOp>(*this);
+  return constant(0) - *this;
+}
+
+Scalar Scalar::operator!() const {
+  return {*builder, arith::XOrIOp::create(*builder, value, constant(1))};
+}
+
+namespace mlir::attn {
+
+Scalar operator+(Scalar x, Scalar y) { return build<arith::AddFOp, arith::AddIOp>(x, y); }
+Scalar operator-(Scalar x, Scalar y) { return build<arith::SubFOp, arith::SubIOp>(x, y); }
+Scalar operator*(Scalar x, Scalar y) { return build<arith::MulFOp, arith::MulIOp>(x, y); }
+Scalar operator/(Scalar x, Scalar y) { return build<arith::DivFOp, arith::FloorDivSIOp>(x, y); }
+Scalar operator%(Scalar x, Scalar y) { return build<arith::RemFOp, halide::ModOp>(x, y); }
+
+Scalar operator<(Scalar x, Scalar y) {
+  return compare(arith::CmpFPredicate::OLT, arith::CmpIPredicate::slt, x, y);
+}
+Scalar operator<=(Scalar x, Scalar y) {
+  return compare(arith::CmpFPredicate::OLE, arith::CmpIPredicate::sle, x, y);
+}
+Scalar operator>(Scalar x, Scalar y) {
+  return compare(arith::CmpFPredicate::OGT, arith::CmpIPredicate::sgt, x, y);
+}
+Scalar operator>=(Scalar x, Scalar y) {
+  return compare(arith::CmpFPredicate::OGE, arith::CmpIPredicate::sge, x, y);
+}
+Scalar operator==(Scalar x, Scalar y) {
+  return compare(arith::CmpFPredicate::OEQ, arith::CmpIPredicate::eq, x, y);
+}
+Scalar operator&&(Scalar x, Scalar y) { return {x.b(), arith::AndIOp::create(x.b(), x, y)}; }
+
+Scalar operator&(Scalar x, Scalar y) { return {x.b(), arith::AndIOp::create(x.b(), x, y)}; }
+Scalar operator|(Scalar x, Scalar y) { return {x.b(), arith::OrIOp::create(x.b(), x, y)}; }
+
+Scalar bits(Scalar x) {
+  Type type = x.b().getIntegerType(x.getType().getIntOrFloatBitWidth());
+  return {x.b(), arith::BitcastOp::create(x.b(), type, x)};
+}
+Scalar fromBits(Scalar x, Type type) {
+  return {x.b(), arith::BitcastOp::create(x.b(), type, x)};
+}
+
+Scalar min(Scalar x, Scalar y) { return build<arith::MinimumFOp, arith::MinSIOp>(x, y); }
+Scalar max(Scalar x, Scalar y) { return build<arith::MaximumFOp, arith::MaxSIOp>(x, y); }
+Scalar clamp(Scalar x, Scalar low, Scalar high) { return max(min(x, high), low); }
+
+Scalar select(Scalar condition, Scalar yes, Scalar no) {
+  return {condition.b(), arith::SelectOp::create(condition.b(), condition, yes, no)};
+}
+
+Scalar cast(Scalar x, Type type) {
+  Type from = x.getType();
+  if (from == type)
+    return x;
+  auto &b = x.b();
+  if (isa<FloatType>(from) && isa<FloatType>(type)) {
+    if (from.getIntOrFloatBitWidth() < type.getIntOrFloatBitWidth())
+      return {b, arith::ExtFOp::create(b, type, x)};
+    return {b, arith::TruncFOp::create(b, type, x)};
+  }
+  if (isa<FloatType>(type))
+    return {b, arith::SIToFPOp::create(b, type, x)};
+  if (isa<FloatType>(from))
+    return {b, arith::FPToSIOp::create(b, type, x)};
+  if (from.getIntOrFloatBitWidth() > type.getIntOrFloatBitWidth())
+    return {b, arith::TruncIOp::create(b, type, x)};
+  if (from.isInteger(1))
+    return {b, arith::ExtUIOp::create(b, type, x)};
+  return {b, arith::ExtSIOp::create(b, type, x)};
+}
+
+Scalar exp(Scalar x) { return unary<math::ExpOp>(x); }
+Scalar exp2(Scalar x) { return unary<math::Exp2Op>(x); }
+Scalar round(Scalar x) { return unary<math::RoundEvenOp>(x); }
+Scalar strictFloat(Scalar x) { return unary<halide::StrictFloatOp>(x); }
+Scalar likely(Scalar x) { return unary<halide::LikelyOp>(x); }
+
+Scalar unsafePromiseClamped(Scalar x, Scalar low, Scalar high) {
+  return {x.b(), halide::PromiseClampedOp::create(x.b(), x, low, high)};
+}
+
+} // namespace mlir::attn

@@ -1,0 +1,274 @@
+//===- Unfused.cpp - pipelines of single ops ------------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Always right for any shape; vectorized along the innermost dimension and
+// parallel over the outer ones. Speed is the fused kernel's business.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowerings.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+constexpr double kInf = std::numeric_limits<double>::infinity();
+/// Rows that one parallel task computes.
+constexpr int64_t kRowsPerTask = 8;
+} // namespace
+
+/// Names for the dimensions of a tensor of any rank.
+static SmallVector<StringRef> varNames(int64_t rank) {
+  static constexpr StringRef names[] = {"x", "y", "z", "w", "v", "u", "t", "s"};
+  return llvm::to_vector(ArrayRef(names).take_front(rank));
+}
+
+static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+static int64_t lanesFor(const CpuInfo &cpu, Type elementType) {
+  return cpu.lanes(std::max(elementType.getIntOrFloatBitWidth(), 8u));
+}
+
+/// The loops of a scheduled output that a producer can be computed at.
+struct OutputLoops {
+  /// The loop over rows, null for rank 0 and 1.
+  Loop row;
+};
+
+/// Schedules an output: vectors along dimension 0, parallel over the others.
+static OutputLoops scheduleOutput(PipelineBuilder &p, Func f, int64_t lanes) {
+  SmallVector<Loop> loops = p.loops(f);
+  if (loops.empty())
+    return {};
+  p.vectorizeBy(loops[0], lanes);
+  if (loops.size() == 1)
+    return {};
+  auto [tasks, row] = p.split(loops[1], kRowsPerTask, halide::TailStrategy::guard_with_if);
+  p.parallel(tasks);
+  for (Loop loop : ArrayRef(loops).drop_front(2))
+    p.parallel(loop);
+  return {row};
+}
+
+/// Computes a func inside a row of the output, or before it where it has no rows.
+static void computeAtRow(PipelineBuilder &p, Func f, const OutputLoops &at) {
+  if (at.row)
+    p.computeAt(f, at.row);
+  else
+    p.computeRoot(f);
+}
+
+/// Schedules a row accumulator: the reduction outside, dimension 0 in vectors inside.
+static void scheduleRowSum(PipelineBuilder &p, Func acc, const OutputLoops &at, int64_t lanes) {
+  computeAtRow(p, acc, at);
+  p.vectorizeBy(p.loops(acc)[0], lanes);
+  SmallVector<Loop> loops = p.loops(acc, 0);
+  auto [outer, inner] = p.split(loops[0], lanes, halide::TailStrategy::guard_with_if);
+  p.reorder({inner, outer, loops.back()});
+  p.vectorize(inner);
+}
+
+/// The head of key and value that a query head reads.
+static Scalar kvHead(PipelineBuilder &p, Scalar head, Scalar numQHeads, Scalar numKvHeads) {
+  return min(head / (numQHeads / numKvHeads), numKvHeads - 1);
+}
+
+LogicalResult attn::lowerScore(PipelineBuilder &p, ScoreOp op, const CpuInfo &cpu) {
+  Type element = tensorType(op.getScore()).getElementType(), acc = accumulatorType(element);
+  Func query = p.input("query", op.getQuery()), key = p.input("key", op.getKey());
+  Scalar qHeads = p.extent(query, 2), kvHeads = p.extent(key, 2);
+  // Keys become the innermost dimension once, for whole vectors of scores.
+  Func keyT = p.func("key_t", {"k", "d", "head", "batch"}, acc, [&](ArrayRef<Scalar> v) {
+    return cast(key(v[1], v[0], v[2], v[3]), acc);
+  });
+  Func sum = p.func("sum", {"k", "q", "head", "batch"}, acc,
+                    [&](ArrayRef<Scalar>) { return p.constant(acc, 0); });
+  p.update(sum, {"k", "q", "head", "batch"}, {{"d", p.extent(query, 0)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             Scalar q = cast(query(r[0], v[1], v[2], v[3]), acc);
+             return sum(v) + q * keyT(v[0], r[0], kvHead(p, v[2], qHeads, kvHeads), v[3]);
+           });
+  Func score = p.func("score", {"k", "q", "head", "batch"}, element, [&](ArrayRef<Scalar> v) {
+    return cast(sum(v) * op.getScale().convertToDouble(), element);
+  });
+  p.output(score, tensorType(op.getScore()));
+
+  int64_t lanes = lanesFor(cpu, acc);
+  OutputLoops out = scheduleOutput(p, score, lanes);
+  scheduleRowSum(p, sum, out, lanes);
+  p.computeRoot(keyT);
+  SmallVector<Loop> loops = p.loops(keyT);
+  p.vectorizeBy(loops[0], lanes);
+  p.parallel(loops[2]);
+  return success();
+}
+
+LogicalResult attn::lowerContext(PipelineBuilder &p, ContextOp op, const CpuInfo &cpu) {
+  Type element = tensorType(op.getResult()).getElementType(), acc = accumulatorType(element);
+  Func prob = p.input("prob", op.getProb()), value = p.input("value", op.getValue());
+  Scalar qHeads = p.extent(prob, 2), kvHeads = p.extent(value, 2);
+  Func sum = p.func("sum", {"d", "q", "head", "batch"}, acc,
+                    [&](ArrayRef<Scalar>) { return p.constant(acc, 0); });
+  p.update(sum, {"d", "q", "head", "batch"}, {{"k", p.extent(prob, 0)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             Scalar weight = cast(prob(r[0], v[1], v[2], v[3]), acc);
+             Scalar x = cast(value(v[0], r[0], kvHead(p, v[2], qHeads, kvHeads), v[3]), acc);
+             // Zero times Inf or NaN is not zero: what is masked is not multiplied.
+             return select(weight == 0, sum(v), sum(v) + weight * x);
+           });
+  Func context = p.func("context", {"d", "q", "head", "batch"}, element,
+                        [&](ArrayRef<Scalar> v) { return cast(sum(v), element); });
+  p.output(context, tensorType(op.getResult()));
+
+  int64_t lanes = lanesFor(cpu, acc);
+  scheduleRowSum(p, sum, scheduleOutput(p, context, lanes), lanes);
+  return success();
+}
+
+/// An output that is computed element by element from one tensor and its coordinates.
+static LogicalResult lowerPointwise(PipelineBuilder &p, Value input, Value result,
+                                    const CpuInfo &cpu,
+                                    function_ref<FailureOr<Scalar>(Scalar, ArrayRef<Scalar>)> body) {
+  RankedTensorType type = tensorType(result);
+  Func in = p.input("input", input);
+  bool failedBody = false;
+  Func out = p.func("output", varNames(type.getRank()), type.getElementType(),
+                    [&](ArrayRef<Scalar> v) {
+                      FailureOr<Scalar> value = body(in(v), v);
+                      failedBody = failed(value);
+                      return failedBody ? in(v) : *value;
+                    });
+  p.output(out, type);
+  scheduleOutput(p, out, lanesFor(cpu, type.getElementType()));
+  return failure(failedBody);
+}
+
+/// A region's arguments after the score: batch, head, q, k.
+static SmallVector<Scalar> regionCoords(ArrayRef<Scalar> v) { return {v[3], v[2], v[1], v[0]}; }
+
+static LogicalResult lowerModify(PipelineBuilder &p, Value input, Value result, Region &body,
+                                 const CpuInfo &cpu) {
+  return lowerPointwise(p, input, result, cpu, [&](Scalar x, ArrayRef<Scalar> v) {
+    SmallVector<Scalar> args = regionCoords(v);
+    args.insert(args.begin(), x);
+    return p.inlineRegion(body, args);
+  });
+}
+
+LogicalResult attn::lowerModifyScore(PipelineBuilder &p, ModifyScoreOp op, const CpuInfo &cpu) {
+  return lowerModify(p, op.getScore(), op.getResult(), op.getBody(), cpu);
+}
+
+LogicalResult attn::lowerModifyProb(PipelineBuilder &p, ModifyProbOp op, const CpuInfo &cpu) {
+  return lowerModify(p, op.getProb(), op.getResult(), op.getBody(), cpu);
+}
+
+LogicalResult attn::lowerMask(PipelineBuilder &p, MaskOp op, const CpuInfo &cpu) {
+  return lowerPointwise(p, op.getScore(), op.getResult(), cpu,
+                        [&](Scalar x, ArrayRef<Scalar> v) -> FailureOr<Scalar> {
+                          auto visible = p.inlineRegion(op.getBody(), regionCoords(v));
+                          if (failed(visible))
+                            return failure();
+                          return select(*visible, x, x.constant(-kInf));
+                        });
+}
+
+void attn::lowerCopy(PipelineBuilder &p, Value tensor, const CpuInfo &cpu) {
+  (void)lowerPointwise(p, tensor, tensor, cpu,
+                       [](Scalar x, ArrayRef<Scalar>) -> FailureOr<Scalar> { return x; });
+}
+
+LogicalResult attn::lowerElementwise(PipelineBuilder &p, Operation *op, const CpuInfo &cpu) {
+  SmallVector<Func> inputs;
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    inputs.push_back(p.input("input" + std::to_string(i), operand));
+  RankedTensorType type = tensorType(op->getResult(0));
+  Func out = p.func("output", varNames(type.getRank()), type.getElementType(),
+                    [&](ArrayRef<Scalar> v) {
+                      SmallVector<Value> operands;
+                      for (const Func &in : inputs)
+                        operands.push_back(in(v));
+                      OperationState state(op->getLoc(), op->getName(), operands,
+                                           type.getElementType(), op->getAttrs());
+                      state.propertiesAttr = op->getPropertiesAsAttribute();
+                      return Scalar(p.b(), p.b().create(state)->getResult(0));
+                    });
+  p.output(out, type);
+  scheduleOutput(p, out, lanesFor(cpu, type.getElementType()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Softmax
+//===----------------------------------------------------------------------===//
+
+/// Coordinates with `r` along `axis`.
+static SmallVector<Scalar> along(ArrayRef<Scalar> rest, int64_t axis, Scalar r) {
+  SmallVector<Scalar> coords(rest);
+  coords.insert(coords.begin() + axis, r);
+  return coords;
+}
+
+static SmallVector<Scalar> without(ArrayRef<Scalar> coords, int64_t axis) {
+  SmallVector<Scalar> rest(coords);
+  rest.erase(rest.begin() + axis);
+  return rest;
+}
+
+/// A func over every dimension but `axis` that combines the elements along it.
+static Func reduceAlong(PipelineBuilder &p, StringRef name, Func f, int64_t axis, Scalar extent,
+                        double init, function_ref<Scalar(Scalar, Scalar)> combine) {
+  SmallVector<StringRef> names = varNames(f.getRank());
+  names.erase(names.begin() + axis);
+  Func result = p.func(name, names, f.getElementType(), [&](ArrayRef<Scalar>) {
+    return p.constant(f.getElementType(), init);
+  });
+  p.update(result, names, {{"r", extent}},
+           [&](ArrayRef<Scalar> rest, ArrayRef<Scalar> r) -> Update {
+             return combine(result(rest), f(along(rest, axis, r[0])));
+           });
+  return result;
+}
+
+LogicalResult attn::lowerSoftmax(PipelineBuilder &p, SoftmaxOp op, const CpuInfo &cpu) {
+  RankedTensorType type = tensorType(op.getProb());
+  Type element = type.getElementType(), acc = accumulatorType(element);
+  int64_t rank = type.getRank(), fromStart = op.getAxis() < 0 ? op.getAxis() + rank : op.getAxis();
+  int64_t axis = rank - 1 - fromStart;
+  Func input = p.input("score", op.getScore());
+  Scalar extent = p.extent(input, axis);
+  SmallVector<StringRef> vars = varNames(rank);
+
+  Func score = p.func("wide", vars, acc, [&](ArrayRef<Scalar> v) { return cast(input(v), acc); });
+  Func top = reduceAlong(p, "max", score, axis, extent, -kInf,
+                         [](Scalar x, Scalar y) { return max(x, y); });
+  // -inf less -inf is NaN; a masked score is 0 whatever the row's maximum.
+  Func power = p.func("power", vars, acc, [&](ArrayRef<Scalar> v) {
+    Scalar s = score(v);
+    return select(s == -kInf, s.constant(0), exp(s - top(without(v, axis))));
+  });
+  Func sum = reduceAlong(p, "sum", power, axis, extent, 0,
+                         [](Scalar x, Scalar y) { return x + y; });
+  Func prob = p.func("prob", vars, element, [&](ArrayRef<Scalar> v) {
+    Scalar total = sum(without(v, axis));
+    return cast(select(total == 0, total.constant(0), power(v) / total), element);
+  });
+  p.output(prob, type);
+
+  // Along rows everything happens inside a row; along columns, rows are the vectors.
+  int64_t lanes = lanesFor(cpu, acc);
+  OutputLoops out = scheduleOutput(p, prob, lanes);
+  for (Func f : {top, sum}) {
+    if (axis > 0)
+      scheduleRowSum(p, f, OutputLoops(), lanes);
+    else
+      computeAtRow(p, f, out);
+  }
+  computeAtRow(p, power, axis > 0 ? OutputLoops() : out);
+  p.vectorizeBy(p.loops(power)[0], lanes);
+  return success();
+}
