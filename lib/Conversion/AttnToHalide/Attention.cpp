@@ -173,12 +173,12 @@ LogicalResult attn::lowerAttention(PipelineBuilder &p, AttentionOp op) {
 /// c ? x : 0, as bits.
 static Scalar pick(Scalar c, Scalar x) {
   Scalar b = bits(x);
-  return fromBits(b & -cast(c, b.getType()), x.getType());
+  return fromBits(b & -convert(c, b.getType()), x.getType());
 }
 
 /// c ? x : y, as bits.
 static Scalar blend(Scalar c, Scalar x, Scalar y) {
-  Scalar b = bits(x), ones = -cast(c, b.getType());
+  Scalar b = bits(x), ones = -convert(c, b.getType());
   return fromBits((b & ones) | (bits(y) & (ones.constant(-1) - ones)), x.getType());
 }
 
@@ -276,6 +276,7 @@ std::pair<Func, Func> AttentionLowering::combineKeys(StringRef name, Func f, dou
 static Scalar strictMax(Scalar x, Scalar y) { return strictFloat(max(x, y)); }
 static Scalar plus(Scalar x, Scalar y) { return x + y; }
 static Scalar same(Scalar x) { return x; }
+static Scalar whole(Scalar x) { return round(x); }
 
 Scalar AttentionLowering::weight(Scalar score, Scalar maximum) {
   return powerOfTwo(strictFloat(score - maximum));
@@ -291,7 +292,7 @@ Scalar AttentionLowering::powerOfTwo(Scalar difference) {
 void AttentionLowering::buildWeights() {
   // In units of log2 a whole number as maximum makes every rescaling exact.
   std::tie(maxChains, maximum) =
-      combineKeys("max", score, -kMaxFloat, strictMax, natural ? same : round);
+      combineKeys("max", score, -kMaxFloat, strictMax, natural ? same : whole);
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
   prob = p.func("weight", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
     TileCoords t(v);
@@ -302,7 +303,7 @@ void AttentionLowering::buildWeights() {
 
 /// 1 where x > 0, else 0, for integer x: as arithmetic, which Halide does not take for
 /// a condition of the chunk loop.
-static Scalar step(Scalar x) { return cast(clamp(x, x.constant(0), x.constant(1)), x.b().getF32Type()); }
+static Scalar step(Scalar x) { return convert(clamp(x, x.constant(0), x.constant(1)), x.b().getF32Type()); }
 
 void AttentionLowering::buildContext() {
   Type f32Type = p.b().getF32Type();

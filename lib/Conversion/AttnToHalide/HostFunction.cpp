@@ -59,7 +59,7 @@ void HostFunction::finish() {
   source.erase();
 }
 
-Value HostFunction::getResultBuffer(int64_t n) const {
+Value HostFunction::getResultBuffer(int64_t n) {
   return host.getArgument(source.getNumArguments() + n);
 }
 

@@ -35,7 +35,7 @@ public:
   bool hasBuffer(Value tensor) const { return buffers.contains(tensor); }
   Value getBuffer(Value tensor) const { return buffers.lookup(tensor); }
   void setBuffer(Value tensor, Value buffer) { buffers[tensor] = buffer; }
-  Value getResultBuffer(int64_t n) const;
+  Value getResultBuffer(int64_t n);
 
   /// Where `tensor` is to be computed: a result's buffer if it is returned, the heads of
   /// the merged buffer if it is merged, else a temporary.

@@ -15,6 +15,7 @@
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -80,7 +81,7 @@ FailureOr<Scalar> PipelineBuilder::inlineOp(Operation *op, IRMapping &mapping) {
   }
   Type type = withoutIndex(op->getResult(0).getType());
   if (isa<arith::IndexCastOp>(op))
-    return cast(Scalar(builder, operands[0]), type);
+    return convert(Scalar(builder, operands[0]), type);
   if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && constant.getType().isIndex())
     return this->constant(type, cast<IntegerAttr>(constant.getValue()).getInt());
   OperationState state(op->getLoc(), op->getName(), operands, type, op->getAttrs());
@@ -98,7 +99,7 @@ FailureOr<Scalar> PipelineBuilder::inlineExtract(Operation *op, IRMapping &mappi
     FailureOr<Scalar> coord = inlineValue(index, mapping);
     if (failed(coord))
       return failure();
-    Scalar c = cast(*coord, builder.getI32Type());
+    Scalar c = convert(*coord, builder.getI32Type());
     if (!isa<BlockArgument>(index))
       c = clamp(c, i32(0), extent(in, dim) - 1);
     coords.push_back(c);

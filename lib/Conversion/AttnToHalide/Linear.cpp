@@ -59,7 +59,7 @@ static Product buildProduct(PipelineBuilder &p, LinearOp op, const Tile &tile) {
 
   Product f;
   f.panels = p.func("panels", {"ni", "k", "no"}, acc, [&](ArrayRef<Scalar> v) {
-    return cast(weight(v[1], min(v[2] * columns + v[0], features - 1)), acc);
+    return convert(weight(v[1], min(v[2] * columns + v[0], features - 1)), acc);
   });
   auto tiled = concat<StringRef>({"ni", "no"}, outer);
   f.sum = p.func("sum", tiled, acc, [&](ArrayRef<Scalar>) { return p.constant(acc, 0); });
@@ -68,13 +68,13 @@ static Product buildProduct(PipelineBuilder &p, LinearOp op, const Tile &tile) {
              SmallVector<Scalar> at(v.drop_front(1));
              at[0] = r[0];
              at[1] = min(v[2], rows - 1); // a tile may reach past the last row
-             return f.sum(v) + cast(input(at), acc) * f.panels(v[0], r[0], v[1]);
+             return f.sum(v) + convert(input(at), acc) * f.panels(v[0], r[0], v[1]);
            });
   f.block = p.func("block", tiled, acc, [&](ArrayRef<Scalar> v) { return f.sum(v); });
   f.result = p.func("result", concat<StringRef>({"n"}, outer), element, [&](ArrayRef<Scalar> v) {
     auto at = concat<Scalar>({v[0] % columns, v[0] / columns}, v.drop_front(1));
     Scalar y = f.block(at);
-    return cast(bias.getRank() ? y + cast(bias(v[0]), acc) : y, element);
+    return convert(bias.getRank() ? y + convert(bias(v[0]), acc) : y, element);
   });
   p.output(f.result, type);
   return f;

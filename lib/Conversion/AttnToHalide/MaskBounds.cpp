@@ -66,7 +66,7 @@ std::optional<Scalar> BoundsBuilder::at(Value value, Scalar q) {
       p.inlineRegionValue(mask, value, {tile.batch, tile.head, q, q.constant(0)});
   if (failed(scalar))
     return std::nullopt;
-  return cast(*scalar, p.b().getI32Type());
+  return convert(*scalar, p.b().getI32Type());
 }
 
 /// The predicate that holds of (b, a) when the given one holds of (a, b).

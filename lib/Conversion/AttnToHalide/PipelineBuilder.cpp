@@ -16,7 +16,8 @@ using namespace mlir::attn;
 
 PipelineBuilder::PipelineBuilder(OpBuilder &outer, Location loc, StringRef name)
     : builder(loc, outer), pipeline(halide::PipelineOp::create(builder, name)) {
-  pipeline.getBody().emplaceBlock();
+  if (pipeline.getBody().empty())
+    pipeline.getBody().emplaceBlock();
   builder.setInsertionPointToEnd(&pipeline.getBody().front());
 }
 

@@ -69,7 +69,7 @@ inline Scalar max(Scalar x, double y) { return max(x, x.constant(y)); }
 Scalar clamp(Scalar x, Scalar low, Scalar high);
 Scalar select(Scalar condition, Scalar yes, Scalar no);
 /// To another integer or float type; the same type is a no-op.
-Scalar cast(Scalar x, Type type);
+Scalar convert(Scalar x, Type type);
 /// The bits of a float as an integer of its width, and back.
 Scalar bits(Scalar x);
 Scalar fromBits(Scalar x, Type type);

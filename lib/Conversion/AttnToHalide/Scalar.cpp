@@ -93,15 +93,15 @@ Scalar select(Scalar condition, Scalar yes, Scalar no) {
   return {condition.b(), arith::SelectOp::create(condition.b(), condition, yes, no)};
 }
 
-Scalar cast(Scalar x, Type type) {
+Scalar convert(Scalar x, Type type) {
   Type from = x.getType();
   if (from == type)
     return x;
   auto &b = x.b();
   if (isa<FloatType>(from) && isa<FloatType>(type)) {
     if (from.getIntOrFloatBitWidth() < type.getIntOrFloatBitWidth())
-      return {b, arith::ExtFOp::create(b, type, x)};
-    return {b, arith::TruncFOp::create(b, type, x)};
+      return {b, arith::ExtFOp::create(b, type, Value(x))};
+    return {b, arith::TruncFOp::create(b, type, Value(x))};
   }
   if (isa<FloatType>(type))
     return {b, arith::SIToFPOp::create(b, type, x)};

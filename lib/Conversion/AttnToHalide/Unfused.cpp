@@ -83,17 +83,17 @@ LogicalResult attn::lowerScore(PipelineBuilder &p, ScoreOp op, const CpuInfo &cp
   Scalar qHeads = p.extent(query, 2), kvHeads = p.extent(key, 2);
   // Keys become the innermost dimension once, for whole vectors of scores.
   Func keyT = p.func("key_t", {"k", "d", "head", "batch"}, acc, [&](ArrayRef<Scalar> v) {
-    return cast(key(v[1], v[0], v[2], v[3]), acc);
+    return convert(key(v[1], v[0], v[2], v[3]), acc);
   });
   Func sum = p.func("sum", {"k", "q", "head", "batch"}, acc,
                     [&](ArrayRef<Scalar>) { return p.constant(acc, 0); });
   p.update(sum, {"k", "q", "head", "batch"}, {{"d", p.extent(query, 0)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             Scalar q = cast(query(r[0], v[1], v[2], v[3]), acc);
+             Scalar q = convert(query(r[0], v[1], v[2], v[3]), acc);
              return sum(v) + q * keyT(v[0], r[0], kvHead(p, v[2], qHeads, kvHeads), v[3]);
            });
   Func score = p.func("score", {"k", "q", "head", "batch"}, element, [&](ArrayRef<Scalar> v) {
-    return cast(sum(v) * op.getScale().convertToDouble(), element);
+    return convert(sum(v) * op.getScale().convertToDouble(), element);
   });
   p.output(score, tensorType(op.getScore()));
 
@@ -115,13 +115,13 @@ LogicalResult attn::lowerContext(PipelineBuilder &p, ContextOp op, const CpuInfo
                     [&](ArrayRef<Scalar>) { return p.constant(acc, 0); });
   p.update(sum, {"d", "q", "head", "batch"}, {{"k", p.extent(prob, 0)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             Scalar weight = cast(prob(r[0], v[1], v[2], v[3]), acc);
-             Scalar x = cast(value(v[0], r[0], kvHead(p, v[2], qHeads, kvHeads), v[3]), acc);
+             Scalar weight = convert(prob(r[0], v[1], v[2], v[3]), acc);
+             Scalar x = convert(value(v[0], r[0], kvHead(p, v[2], qHeads, kvHeads), v[3]), acc);
              // Zero times Inf or NaN is not zero: what is masked is not multiplied.
              return select(weight == 0, sum(v), sum(v) + weight * x);
            });
   Func context = p.func("context", {"d", "q", "head", "batch"}, element,
-                        [&](ArrayRef<Scalar> v) { return cast(sum(v), element); });
+                        [&](ArrayRef<Scalar> v) { return convert(sum(v), element); });
   p.output(context, tensorType(op.getResult()));
 
   int64_t lanes = lanesFor(cpu, acc);
@@ -237,13 +237,14 @@ static Func reduceAlong(PipelineBuilder &p, StringRef name, Func f, int64_t axis
 LogicalResult attn::lowerSoftmax(PipelineBuilder &p, SoftmaxOp op, const CpuInfo &cpu) {
   RankedTensorType type = tensorType(op.getProb());
   Type element = type.getElementType(), acc = accumulatorType(element);
-  int64_t rank = type.getRank(), fromStart = op.getAxis() < 0 ? op.getAxis() + rank : op.getAxis();
-  int64_t axis = rank - 1 - fromStart;
+  int64_t rank = type.getRank(), given = op.getAxis();
+  // Halide counts from the innermost dimension.
+  int64_t axis = given < 0 ? -1 - given : rank - 1 - given;
   Func input = p.input("score", op.getScore());
   Scalar extent = p.extent(input, axis);
   SmallVector<StringRef> vars = varNames(rank);
 
-  Func score = p.func("wide", vars, acc, [&](ArrayRef<Scalar> v) { return cast(input(v), acc); });
+  Func score = p.func("wide", vars, acc, [&](ArrayRef<Scalar> v) { return convert(input(v), acc); });
   Func top = reduceAlong(p, "max", score, axis, extent, -kInf,
                          [](Scalar x, Scalar y) { return max(x, y); });
   // -inf less -inf is NaN; a masked score is 0 whatever the row's maximum.
@@ -255,7 +256,7 @@ LogicalResult attn::lowerSoftmax(PipelineBuilder &p, SoftmaxOp op, const CpuInfo
                          [](Scalar x, Scalar y) { return x + y; });
   Func prob = p.func("prob", vars, element, [&](ArrayRef<Scalar> v) {
     Scalar total = sum(without(v, axis));
-    return cast(select(total == 0, total.constant(0), power(v) / total), element);
+    return convert(select(total == 0, total.constant(0), power(v) / total), element);
   });
   p.output(prob, type);
 
