@@ -62,7 +62,7 @@ private:
 
   void buildPaddedValue();
   std::pair<Func, Func> combineKeys(StringRef name, Func f, double init,
-                                    Scalar (*combine)(Scalar, Scalar), Scalar (*last)(Scalar));
+                                    Scalar (*combine)(Scalar, Scalar), function_ref<Scalar(Scalar)> last);
   Update updateColumns(ArrayRef<Scalar> v, ArrayRef<Scalar> r);
 
   // Schedule, from the outside in.
@@ -88,8 +88,7 @@ private:
   Scalar visibleKeys(const TileCoords &t) { return high(t.it, t.h, t.b) - low(t.it, t.h, t.b); }
   Scalar modifiedScore(Scalar dot, Scalar ii, Scalar k, Scalar c, const TileCoords &t);
   Scalar weight(Scalar score, Scalar maximum);
-  Scalar powerOfTwo(Scalar difference);
-  Scalar isNotFinite(ArrayRef<Scalar> tile);
+  Scalar rescale(Scalar from, Scalar to);
   int64_t sumColumn() const { return block; }
   int64_t maxColumn() const { return block + 1; }
 
@@ -107,21 +106,25 @@ private:
 
   int64_t rowTile, chunk, lanes, scoreVectors, scoreKeys, contextRows, contextVectors;
   int64_t headDim, valueDim, block, numBlocks;
-  /// Scores are kept in units of log2 unless a modification needs their own.
+  double scale;
+  /// Scores that a modification works on are scaled; plain ones are query·key until they
+  /// become weights, where `log2Scale` turns them into powers of two.
   bool natural;
+  double log2Scale;
 
   Func query, key_, value;
   Scalar numRows, numKeys, qHeads, kvHeads;
   Func low, high, chunks, kvHead, queryT;
-  Func dot, score, maxChains, maximum, prob, sumChains, sum;
+  Func dot, score, maxChains, maximum, weights, sumChains, sum;
   Func paddedValue, product, acc, inverse, context;
-  Func worstOfLane, worst, exactChunks, exactDot, exactWeight, exactContext;
+  Func worstOfLane, worst, exactChunks, exactDot, exactWeight, exactProduct, exactContext;
   Loop tileLoop, chunkLoop;
 };
 } // namespace
 
 AttentionLowering::AttentionLowering(PipelineBuilder &p, AttentionOp op)
-    : p(p), op(op), natural(!op.getScoreMod().empty()) {
+    : p(p), op(op), scale(op.getScale().convertToDouble()), natural(!op.getScoreMod().empty()),
+      log2Scale(std::max(std::abs(scale) * kLog2e, 1e-30)) {
   PrefillAttr s = *op.getSchedule();
   rowTile = s.getRowTile();
   chunk = s.getKeyChunk();
@@ -206,7 +209,7 @@ void AttentionLowering::buildBounds() {
   });
 }
 
-/// The score of a row and key, -inf where the key is not there or masked. Built from
+/// The score of a row and key from query·key, -inf where the key is not there or masked. Built from
 /// bits: an infinity that float rules may touch is not safe.
 Scalar AttentionLowering::modifiedScore(Scalar dot, Scalar ii, Scalar k, Scalar c,
                                         const TileCoords &t) {
@@ -219,6 +222,8 @@ Scalar AttentionLowering::modifiedScore(Scalar dot, Scalar ii, Scalar k, Scalar 
     failedRegion |= failed(result);
     return failed(result) ? otherwise : *result;
   };
+  if (natural)
+    dot = strictFloat(dot * std::abs(scale));
   Scalar score = inlined(op.getScoreMod(), {dot, t.b, t.h, q, j}, dot);
   Scalar seen = inlined(op.getMask(), {t.b, t.h, q, j}, Scalar());
   if (Value(seen))
@@ -229,10 +234,10 @@ Scalar AttentionLowering::modifiedScore(Scalar dot, Scalar ii, Scalar k, Scalar 
 
 void AttentionLowering::buildScores() {
   Type f32Type = p.b().getF32Type();
-  double scale = op.getScale().convertToDouble() * (natural ? 1 : kLog2e);
   queryT = p.func("query_t", {"ii", "d", "it", "h", "b"}, f32Type, [&](ArrayRef<Scalar> v) {
     TileCoords t(v);
-    return query(v[1], row(v[0], t), t.h, t.b) * scale;
+    Scalar x = query(v[1], row(v[0], t), t.h, t.b);
+    return scale < 0 ? -x : x;
   });
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
   dot = p.func("dot", vars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
@@ -251,7 +256,7 @@ void AttentionLowering::buildScores() {
 /// independent chains.
 std::pair<Func, Func> AttentionLowering::combineKeys(StringRef name, Func f, double init,
                                                      Scalar (*combine)(Scalar, Scalar),
-                                                     Scalar (*last)(Scalar)) {
+                                                     function_ref<Scalar(Scalar)> last) {
   StringRef vars[] = {"ii", "u", "c", "it", "h", "b"};
   Type f32Type = p.b().getF32Type();
   Func chains = p.func((name + "_chains").str(), vars, f32Type,
@@ -275,30 +280,39 @@ std::pair<Func, Func> AttentionLowering::combineKeys(StringRef name, Func f, dou
 
 static Scalar strictMax(Scalar x, Scalar y) { return strictFloat(max(x, y)); }
 static Scalar plus(Scalar x, Scalar y) { return x + y; }
-static Scalar same(Scalar x) { return x; }
-static Scalar whole(Scalar x) { return round(x); }
 
+/// 2^x: exactly 0 below 2^kSmallest and for -inf, exact for whole numbers, NaN for NaN.
+static Scalar powerOfTwo(Scalar x) { return pick(!(x < kSmallest), exp2(x)); }
+
+/// Plain scores become powers of two by one fused multiply and add: nothing is rounded
+/// before it.
 Scalar AttentionLowering::weight(Scalar score, Scalar maximum) {
-  return powerOfTwo(strictFloat(score - maximum));
+  if (natural)
+    return powerOfTwo(strictFloat(strictFloat(score - maximum) * kLog2e));
+  return powerOfTwo(score * log2Scale - maximum);
 }
 
-/// 2 to the power of a difference of scores: exactly 0 below 2^kSmallest and for -inf,
-/// exact for whole numbers, NaN for NaN.
-Scalar AttentionLowering::powerOfTwo(Scalar difference) {
-  Scalar x = natural ? strictFloat(difference * kLog2e) : difference;
-  return pick(!(x < kSmallest), exp2(x));
+/// What a sum at maximum `from` is to be multiplied with at maximum `to`.
+Scalar AttentionLowering::rescale(Scalar from, Scalar to) {
+  Scalar difference = strictFloat(from - to);
+  return powerOfTwo(natural ? strictFloat(difference * kLog2e) : difference);
 }
 
 void AttentionLowering::buildWeights() {
-  // In units of log2 a whole number as maximum makes every rescaling exact.
-  std::tie(maxChains, maximum) =
-      combineKeys("max", score, -kMaxFloat, strictMax, natural ? same : whole);
+  // The maximum of plain scores is a whole number of powers of two: rescaling is exact.
+  auto wholePower = [&](Scalar x) {
+    return round(strictFloat(max(x * log2Scale, -kMaxFloat)));
+  };
+  auto same = [](Scalar x) { return x; };
+  std::tie(maxChains, maximum) = combineKeys(
+      "max", score, -kMaxFloat, strictMax,
+      natural ? function_ref<Scalar(Scalar)>(same) : function_ref<Scalar(Scalar)>(wholePower));
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
-  prob = p.func("weight", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+  weights = p.func("weight", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
     TileCoords t(v);
     return weight(score(v), maximum(v[0], v[2], t.it, t.h, t.b));
   });
-  std::tie(sumChains, sum) = combineKeys("sum", prob, 0, plus, same);
+  std::tie(sumChains, sum) = combineKeys("sum", weights, 0, plus, same);
 }
 
 /// 1 where x > 0, else 0, for integer x: as arithmetic, which Halide does not take for
@@ -320,7 +334,7 @@ void AttentionLowering::buildContext() {
                             : value(v[1] * block + v[0],
                                     unsafePromiseClamped(key(k, c, t), p.i32(0), numKeys - 1),
                                     kvHead(t.h), t.b);
-             return {product(v) + prob(v[2], k, c, t.it, t.h, t.b) * x,
+             return {product(v) + weights(v[2], k, c, t.it, t.h, t.b) * x,
                      {},
                      c * chunk + k < visibleKeys(t)};
            });
@@ -361,14 +375,12 @@ Update AttentionLowering::updateColumns(ArrayRef<Scalar> v, ArrayRef<Scalar> r) 
   Scalar ii = v[0], x = r[0], y = r[1], c = r[2];
   Scalar oldMax = acc(p.i32(maxColumn()), y, ii, t.it, t.h, t.b);
   Scalar chunkMax = maximum(ii, c, t.it, t.h, t.b), newMax = strictMax(oldMax, chunkMax);
-  auto rescale = [&](Scalar from) { return powerOfTwo(strictFloat(from - newMax)); };
   Scalar isContext = step(p.i32(block) - x), isSum = step(x - (sumColumn() - 1));
-  Scalar isMax = step(x - sumColumn()), isOther = step(p.i32(maxColumn()) - x);
   Scalar fresh = isContext * product(min(x, block - 1), y, ii, c, t.it, t.h, t.b) +
                  isSum * sum(ii, c, t.it, t.h, t.b);
   Scalar old = acc(x, y, ii, t.it, t.h, t.b);
-  Scalar result =
-      isMax * newMax + isOther * (old * rescale(oldMax) + fresh * rescale(chunkMax));
+  Scalar scaled = old * rescale(oldMax, newMax) + fresh * rescale(chunkMax, newMax);
+  Scalar result = blend(x == maxColumn(), newMax, scaled);
   return {result, {x, y, ii, t.it, t.h, t.b}, c < chunks(t.it, t.h, t.b)};
 }
 
@@ -391,7 +403,7 @@ void AttentionLowering::buildExactContext() {
              return max(worst(v), worstOfLane(r[0], v[0], v[1], v[2]));
            });
   exactChunks = p.func("exact_chunks", tileOnly, i32Type, [&](ArrayRef<Scalar> v) {
-    return select(isNotFinite(v), chunks(v), p.i32(0));
+    return select(worst(v) >= p.i32(kInfBits), chunks(v), p.i32(0));
   });
 
   exactDot = p.func("exact_dot", chunkVars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
@@ -408,33 +420,37 @@ void AttentionLowering::buildExactContext() {
     Scalar isMasked = bits(s) == p.i32(kMinusInfBits);
     return blend(isMasked, f32(-1), weight(s, m));
   });
-  StringRef vars[] = {"x", "ii", "it", "h", "b"};
-  exactContext = p.func("exact_context", vars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
-  p.update(exactContext, vars,
-           {{"rk", p.i32(chunk)}, {"rc", (numKeys + (chunk - 1)) / chunk}},
+  StringRef productVars[] = {"x", "ii", "c", "it", "h", "b"};
+  exactProduct =
+      p.func("exact_product", productVars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
+  p.update(exactProduct, productVars, {{"rk", p.i32(chunk)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              TileCoords t(v);
-             Scalar k = r[0], c = r[1], w = exactWeight(v[1], k, c, t.it, t.h, t.b);
-             Scalar x = value(v[0], unsafePromiseClamped(key(k, c, t), p.i32(0), numKeys - 1),
-                              kvHead(t.h), t.b);
+             Scalar k = r[0], c = v[2], w = exactWeight(v[1], k, c, t.it, t.h, t.b);
+             Scalar x = value(min(v[0], valueDim - 1), safeKey(k, c, t), kvHead(t.h), t.b);
              Scalar isMasked = bits(w) == bits(f32(-1));
-             return {exactContext(v) + pick(!isMasked, w * x),
+             return {exactProduct(v) + pick(!isMasked, w * x),
                      {},
-                     c < exactChunks(t.it, t.h, t.b) && c * chunk + k < visibleKeys(t)};
+                     c * chunk + k < visibleKeys(t)};
            });
-}
-
-Scalar AttentionLowering::isNotFinite(ArrayRef<Scalar> tile) {
-  return worst(tile) >= p.i32(kInfBits);
+  StringRef vars[] = {"x", "ii", "it", "h", "b"};
+  exactContext = p.func("exact_context", vars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
+  p.update(exactContext, vars, {{"rc", (numKeys + (chunk - 1)) / chunk}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             TileCoords t(v);
+             return {exactContext(v) + exactProduct(v[0], v[1], r[0], t.it, t.h, t.b),
+                     {},
+                     r[0] < exactChunks(t.it, t.h, t.b)};
+           });
 }
 
 void AttentionLowering::buildOutput() {
   context = p.func("context", {"d", "i", "h", "b"}, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
     Scalar it = v[1] / rowTile, ii = v[1] % rowTile, h = v[2], b = v[3];
     Scalar fast = acc(v[0] % block, v[0] / block, ii, it, h, b);
-    Scalar sum = select(isNotFinite({it, h, b}), exactContext(v[0], ii, it, h, b), fast);
-    Scalar scale = inverse(ii, it, h, b);
-    return pick(!(bits(scale) == p.i32(0)), sum * scale); // a row that sees no key is 0
+    Scalar isExact = exactChunks(it, h, b) > 0, total = inverse(ii, it, h, b);
+    Scalar sum = blend(isExact, exactContext(v[0], ii, it, h, b), fast);
+    return pick(!(bits(total) == p.i32(0)), sum * total); // a row that sees no key is 0
   });
   p.output(context, op.getResult().getType());
 }
@@ -579,9 +595,9 @@ void AttentionLowering::scheduleWeights() {
     auto [vectors, lane] = splitRows(all, p.loops(all)[0], rowTile);
     scheduleRegisterTile(chains, vectors, lanes, /*otherDim=*/1, kChains);
   }
-  computeInChunk(prob);
-  p.boundStorage(prob, 1, chunk);
-  p.unroll(splitRows(prob, p.loops(prob)[0], rowTile).first);
+  computeInChunk(weights);
+  p.boundStorage(weights, 1, chunk);
+  p.unroll(splitRows(weights, p.loops(weights)[0], rowTile).first);
 }
 
 void AttentionLowering::scheduleExactContext() {
@@ -595,14 +611,21 @@ void AttentionLowering::scheduleExactContext() {
   p.vectorize(worstLane);
   p.reorder({worstLane, worstVectors, w[4], w[5], w[6]});
 
-  p.boundExtent(exactContext, 0, valueDim);
   p.boundExtent(exactContext, 1, rowTile);
-  p.vectorizeBy(p.loops(exactContext)[0], lanes);
-  SmallVector<Loop> v = p.loops(exactContext, 0); // x ii it h b rk rc
-  auto [columns, lane] = p.split(v[0], lanes, TailStrategy::guard_with_if);
+  splitRows(exactContext, p.loops(exactContext)[0], numBlocks * block);
+  SmallVector<Loop> v = p.loops(exactContext, 0); // x ii it h b rc
+  auto [columns, lane] = p.split(v[0], lanes);
   p.vectorize(lane);
-  p.reorder({lane, columns, v[1], v[5], v[2], v[6], v[3], v[4]});
+  p.reorder({lane, columns, v[1], v[2], v[5], v[3], v[4]});
   p.neverPartition(exactContext, 0);
+
+  p.computeAt(exactProduct, columns);
+  p.storeIn(exactProduct, MemoryType::register_);
+  fixTile(exactProduct, /*perChunk=*/true);
+  p.boundExtent(exactProduct, 1, 1);
+  splitRows(exactProduct, p.loops(exactProduct)[0], lanes);
+  p.vectorizeBy(p.loops(exactProduct, 0)[0], lanes, TailStrategy::automatic);
+  p.neverPartition(exactProduct, 0);
 
   p.computeAt(exactWeight, v[2]);
   p.storeIn(exactWeight, MemoryType::stack);
