@@ -25,19 +25,28 @@
 
 using namespace mlir;
 
-void attn::buildAttnPipeline(OpPassManager &pm, const AttnPipelineOptions &options) {
+void attn::buildFusionPipeline(OpPassManager &pm, const AttnPipelineOptions &options) {
   pm.addPass(createCanonicalizerPass());
+  pm.addNestedPass<func::FuncOp>(createAttnNameDims());
   AttnFuseAttentionOptions fuse;
   fuse.remarks = options.remarks;
   pm.addNestedPass<func::FuncOp>(createAttnFuseAttention(fuse));
   AttnSelectScheduleOptions schedule;
   schedule.target = options.target;
   pm.addNestedPass<func::FuncOp>(createAttnSelectSchedule(schedule));
+}
+
+void attn::buildSchedulePipeline(OpPassManager &pm, const AttnPipelineOptions &options) {
   ConvertAttnToHalideOptions convert;
   convert.target = options.target;
   pm.addPass(createConvertAttnToHalide(convert));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+}
+
+void attn::buildAttnPipeline(OpPassManager &pm, const AttnPipelineOptions &options) {
+  buildFusionPipeline(pm, options);
+  buildSchedulePipeline(pm, options);
 }
 
 void attn::buildHostPipeline(OpPassManager &pm) {
@@ -46,9 +55,9 @@ void attn::buildHostPipeline(OpPassManager &pm) {
 }
 
 void attn::registerAllDialects(DialectRegistry &registry) {
-  registry.insert<AttnDialect, halide::HalideDialect, arith::ArithDialect, func::FuncDialect,
-                  LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
-                  tensor::TensorDialect>();
+  registry
+      .insert<AttnDialect, halide::HalideDialect, arith::ArithDialect, func::FuncDialect,
+              LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, tensor::TensorDialect>();
 }
 
 void attn::registerAllPasses() {

@@ -23,7 +23,13 @@ struct AttnPipelineOptions : PassPipelineOptions<AttnPipelineOptions> {
                        llvm::cl::init(false)};
 };
 
-/// From an attn graph to scheduled halide pipelines and a host function.
+/// From an attn graph to a fused one with schedules chosen.
+void buildFusionPipeline(OpPassManager &pm, const AttnPipelineOptions &options);
+
+/// From a fused graph to scheduled halide pipelines and a host function.
+void buildSchedulePipeline(OpPassManager &pm, const AttnPipelineOptions &options);
+
+/// Both: from an attn graph to scheduled halide pipelines and a host function.
 void buildAttnPipeline(OpPassManager &pm, const AttnPipelineOptions &options);
 
 /// From host functions to the LLVM dialect.

@@ -44,4 +44,18 @@ def AttnSelectSchedule : Pass<"attn-select-schedule", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::attn::AttnDialect"];
 }
 
+def AttnNameDims : Pass<"attn-name-dims", "::mlir::func::FuncOp"> {
+  let summary = "Name every size that is known only when called";
+  let description = [{
+    Gives `attn.dims` to every argument with a dynamic size that has none, with a
+    symbol of its own for each such size, and to every result whose sizes are
+    those of arguments, with the arguments' symbols. So a library can check a
+    result's sizes, and a caller can allocate it, before anything is computed.
+
+    Takes functions on tensors. A symbol of a result that no argument has is an
+    error; a result with a size that is computed is left alone.
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect"];
+}
+
 #endif // ATTNC_DIALECT_ATTN_PASSES_TD

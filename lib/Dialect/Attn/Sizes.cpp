@@ -1,0 +1,49 @@
+//===- Sizes.cpp - where the sizes of a graph come from -------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attnc/Dialect/Attn/Sizes.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+SizeTracer::SizeTracer(func::FuncOp function)
+    : function(function), scratch(cast<func::FuncOp>(function->clone(mapping))) {}
+
+std::optional<Size> SizeTracer::trace(Value tensor, int64_t dim) {
+  return traceScratch(mapping.lookup(tensor), dim);
+}
+
+std::optional<Size> SizeTracer::traceScratch(Value tensor, int64_t dim) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  if (!type.isDynamicDim(dim))
+    return Size{type.getDimSize(dim)};
+  if (auto argument = dyn_cast<BlockArgument>(tensor)) {
+    if (argument.getOwner() != &scratch->getBody().front())
+      return std::nullopt;
+    return Size{ShapedType::kDynamic, argument.getArgNumber(), static_cast<unsigned>(dim)};
+  }
+  OpBuilder builder(tensor.getDefiningOp());
+  auto sizes =
+      reifyShapeOfResult(builder, tensor.getDefiningOp(), cast<OpResult>(tensor).getResultNumber());
+  if (failed(sizes))
+    return std::nullopt;
+  if (std::optional<int64_t> constant = getConstantIntValue((*sizes)[dim]))
+    return Size{*constant};
+  auto source = cast<Value>((*sizes)[dim]).getDefiningOp<tensor::DimOp>();
+  std::optional<int64_t> index = source ? source.getConstantIndex() : std::nullopt;
+  return index ? traceScratch(source.getSource(), *index) : std::nullopt;
+}
+
+StringAttr SizeTracer::getSymbol(const Size &size) {
+  auto dims = function.getArgAttrOfType<ArrayAttr>(size.argument, "attn.dims");
+  if (size.isConstant() || !dims || size.dim >= dims.size())
+    return {};
+  return dyn_cast<StringAttr>(dims[size.dim]);
+}

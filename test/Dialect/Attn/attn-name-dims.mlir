@@ -1,0 +1,42 @@
+// RUN: attn-opt %s --attn-name-dims | FileCheck %s
+
+// A result takes the symbols of the arguments its sizes come from.
+// CHECK-LABEL: func @result
+// CHECK-SAME: -> (tensor<?x4x?x8xf32> {attn.dims = ["batch", 4, "q_len", 8]})
+func.func @result(%q: tensor<?x4x?x16xf32> {attn.dims = ["batch", 4, "q_len", 16]},
+                  %k: tensor<?x4x?x16xf32> {attn.dims = ["batch", 4, "kv_len", 16]},
+                  %v: tensor<?x4x?x8xf32> {attn.dims = ["batch", 4, "kv_len", 8]}) -> tensor<?x4x?x8xf32> {
+  %s = attn.score %q, %k : tensor<?x4x?x16xf32>, tensor<?x4x?x16xf32> -> tensor<?x4x?x?xf32>
+  %p = attn.softmax %s : tensor<?x4x?x?xf32>
+  %c = attn.context %p, %v : tensor<?x4x?x?xf32>, tensor<?x4x?x8xf32> -> tensor<?x4x?x8xf32>
+  return %c : tensor<?x4x?x8xf32>
+}
+
+// Arguments without symbols get some of their own, unlike every other.
+// CHECK-LABEL: func @arguments
+// CHECK-SAME: %[[A:.*]]: tensor<?x2xf32> {attn.dims = ["arg0_dim0", 2]}
+// CHECK-SAME: %[[B:.*]]: tensor<?xf32> {attn.dims = ["x_dim0_"], attn.name = "x"}
+// CHECK-SAME: %[[C:.*]]: tensor<?xf32> {attn.dims = ["x_dim0"]}
+// CHECK-SAME: %[[D:.*]]: tensor<3xf32>)
+// CHECK-SAME: -> (tensor<?x2xf32> {attn.dims = ["arg0_dim0", 2]}, tensor<3xf32>)
+func.func @arguments(%a: tensor<?x2xf32>, %b: tensor<?xf32> {attn.name = "x"},
+                     %c: tensor<?xf32> {attn.dims = ["x_dim0"]}, %d: tensor<3xf32>)
+    -> (tensor<?x2xf32>, tensor<3xf32>) {
+  %p = attn.softmax %a : tensor<?x2xf32>
+  return %p, %d : tensor<?x2xf32>, tensor<3xf32>
+}
+
+// CHECK-LABEL: func @merged
+// CHECK-SAME: -> (tensor<?x?x32xf32> {attn.dims = ["q_dim2", "q_dim0", 32]})
+func.func @merged(%q: tensor<?x4x?x8xf32> {attn.name = "q"}) -> tensor<?x?x32xf32> {
+  %m = attn.merge_heads %q layout(time_first) : tensor<?x4x?x8xf32> -> tensor<?x?x32xf32>
+  return %m : tensor<?x?x32xf32>
+}
+
+// A size that is computed has no symbol.
+// CHECK-LABEL: func @computed
+// CHECK-SAME: -> tensor<?x?x?xf32> {
+func.func @computed(%q: tensor<?x?x?x8xf32>) -> tensor<?x?x?xf32> {
+  %m = attn.merge_heads %q : tensor<?x?x?x8xf32> -> tensor<?x?x?xf32>
+  return %m : tensor<?x?x?xf32>
+}
