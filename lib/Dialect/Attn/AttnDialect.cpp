@@ -172,6 +172,14 @@ static LogicalResult verifyWeight(FunctionOpInterface function, bool isResult,
   return success();
 }
 
+/// What was a result is an argument of the host function, and says so.
+static LogicalResult verifyResult(FunctionOpInterface function, bool isResult,
+                                  Attribute attribute) {
+  if (isResult || !isa<UnitAttr>(attribute))
+    return function.emitOpError("expected attn.result on an argument and without value");
+  return success();
+}
+
 static LogicalResult verifyAttribute(Operation *op, bool isResult, unsigned index,
                                      NamedAttribute attribute) {
   auto function = dyn_cast<FunctionOpInterface>(op);
@@ -185,9 +193,9 @@ static LogicalResult verifyAttribute(Operation *op, bool isResult, unsigned inde
         attribute.getValue());
   if (attribute.getName() == "attn.weight")
     return verifyWeight(function, isResult, attribute.getValue());
-  if (attribute.getName() == "attn.result") // what convert-attn-to-halide makes of a result
-    return success();
-  return function.emitOpError("expected attn.name, attn.dims or attn.weight, found ")
+  if (attribute.getName() == "attn.result")
+    return verifyResult(function, isResult, attribute.getValue());
+  return function.emitOpError("expected attn.name, attn.dims, attn.weight or attn.result, found ")
          << attribute.getName();
 }
 

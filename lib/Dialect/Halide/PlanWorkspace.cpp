@@ -210,7 +210,7 @@ LogicalResult Planner::emitSizeFunction() {
     if (!isMemoryEffectFree(op) ||
         llvm::is_contained(op->getOperands(), workspace))
       return op->emitOpError(
-          "expected sizes of temporaries to follow from the arguments alone");
+          "expected sizes of temporaries to follow from the arguments' shapes alone");
     builder.clone(*op, mapping);
   }
   func::ReturnOp::create(builder, host.getLoc(), mapping.lookup(total));

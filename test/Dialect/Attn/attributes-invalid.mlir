@@ -65,7 +65,7 @@ func.func private @weight_result() -> (tensor<2xf32> {attn.weight = "w"})
 
 // -----
 
-// expected-error@+1 {{expected attn.name, attn.dims or attn.weight, found "attn.nam"}}
+// expected-error@+1 {{expected attn.name, attn.dims, attn.weight or attn.result, found "attn.nam"}}
 func.func private @unknown(tensor<2xf32> {attn.nam = "w"})
 
 // -----
@@ -92,3 +92,10 @@ func.func private @unknown(tensor<2xf32> {attn.nam = "w"})
 
 // expected-error@+1 {{expected key_chunk to be a multiple of score_keys 8, found 60}}
 #keys = #attn.prefill<row_tile = 48, key_chunk = 60, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>
+
+// -----
+
+// expected-error@+1 {{expected attn.result on an argument and without value}}
+func.func @result(%x: memref<4xf32> {attn.result = 1}) {
+  return
+}

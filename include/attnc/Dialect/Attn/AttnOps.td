@@ -40,6 +40,7 @@ def Attn_Dialect : Dialect {
       checked when the kernel is called; an integer repeats a static size.
     - `attn.weight = "layer.0.query.weight"`: bound to this tensor of a
       safetensors file at compile time.
+    - `attn.result`: an argument of a host function that was a result of its spec.
 
     At the edges: a masked key contributes exactly zero, whatever its value
     holds; a row without a visible key gives prob 0, context 0, lse -inf; NaN

@@ -1,0 +1,63 @@
+// RUN: attn-opt %s --halide-plan-workspace --convert-halide-to-llvm | FileCheck %s
+
+!any = memref<?x64xf32, strided<[?, 1], offset: ?>>
+
+// CHECK-NOT: halide.pipeline
+// CHECK: llvm.func @copy(!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+halide.pipeline @copy {
+  %in = halide.input "in" [64, ?] : !halide.func<f32, 2>
+  %f = halide.func "copy" [%x, %y] : f32 {
+    %v = halide.at %in[%x, %y] : !halide.func<f32, 2>
+    halide.yield %v : f32
+  }
+  halide.output %f [64, ?] : !halide.func<f32, 2>
+}
+
+// CHECK-LABEL: llvm.func internal @host(%arg0: !llvm.ptr
+// CHECK-SAME: -> i32
+func.func @host(%x: !any {attn.name = "x"}, %y: !any {attn.name = "y", attn.result}) {
+  // Slots of the frame are taken once, at its top.
+  // CHECK: llvm.alloca %{{.*}} x !llvm.struct<(i64, ptr, ptr, i64, struct<(i8, i8, i16)>, i32, ptr, ptr)>
+  // CHECK: llvm.alloca %{{.*}} x !llvm.struct<(i32, i32, i32, i32)>
+  // CHECK: llvm.alloca %{{.*}} x !llvm.struct<(i64, ptr, ptr, i64, struct<(i8, i8, i16)>, i32, ptr, ptr)>
+  // CHECK: %[[DIMS:.*]] = llvm.alloca %{{.*}} x !llvm.struct<(i32, i32, i32, i32)>
+
+  // The innermost dimension first.
+  // CHECK: %[[EXTENT:.*]] = llvm.extractvalue %[[X:.*]][3, 1]
+  // CHECK: %[[EXTENT32:.*]] = llvm.trunc %[[EXTENT]] : i64 to i32
+  // CHECK: %[[STRIDE:.*]] = llvm.extractvalue %[[X]][4, 1]
+  // CHECK: %[[STRIDE32:.*]] = llvm.trunc %[[STRIDE]] : i64 to i32
+  // CHECK: llvm.getelementptr %[[DIMS]][0]
+  // CHECK: llvm.insertvalue %[[EXTENT32]], %{{.*}}[1]
+  // CHECK: llvm.insertvalue %[[STRIDE32]], %{{.*}}[2]
+  // CHECK: llvm.extractvalue %[[X]][3, 0]
+  // CHECK: llvm.getelementptr %[[DIMS]][1]
+
+  // CHECK: %[[ALIGNED:.*]] = llvm.extractvalue %[[X]][1]
+  // CHECK: %[[OFFSET:.*]] = llvm.extractvalue %[[X]][2]
+  // CHECK: %[[DATA:.*]] = llvm.getelementptr %[[ALIGNED]][%[[OFFSET]]] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  // CHECK: llvm.mlir.constant(2 : i8)
+  // CHECK: llvm.mlir.constant(32 : i8)
+  // CHECK: llvm.insertvalue %[[DATA]], %{{.*}}[2]
+  // CHECK: llvm.insertvalue %[[DIMS]], %{{.*}}[6]
+
+  // CHECK: %[[STATUS:.*]] = llvm.call @copy(%arg0, %{{.*}}, %{{.*}}) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+  // CHECK: %[[OK:.*]] = llvm.icmp "eq" %[[STATUS]], %{{.*}} : i32
+  // CHECK: llvm.cond_br %[[OK]], ^[[NEXT:.*]], ^[[FAILED:.*]]
+  // CHECK: ^[[NEXT]]:
+  // CHECK: llvm.return %{{.*}} : i32
+  // CHECK: ^[[FAILED]]:
+  // CHECK: llvm.return %[[STATUS]]
+  halide.call @copy(%x, %y) : !any, !any
+  return
+}
+
+// CHECK-LABEL: llvm.func @host_host
+// CHECK-SAME: (%[[CONTEXT:.*]]: !llvm.ptr, %[[DESCRIPTORS:.*]]: !llvm.ptr) -> i32
+// CHECK: llvm.getelementptr %[[DESCRIPTORS]][0]
+// CHECK: llvm.getelementptr %[[DESCRIPTORS]][1]
+// CHECK: llvm.getelementptr %[[DESCRIPTORS]][2]
+// CHECK: llvm.call @host(%[[CONTEXT]]
+// CHECK-LABEL: llvm.func internal @host_workspace
+// CHECK-LABEL: llvm.func @host_workspace_host
+// CHECK-SAME: (%{{.*}}: !llvm.ptr) -> i64
