@@ -12,9 +12,12 @@
 #include "Bodies.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -179,19 +182,28 @@ static bool hoistMasks(RewriterBase &rewriter, AttentionOp op) {
 // Factors to the scale
 //===----------------------------------------------------------------------===//
 
-/// The factor by which `op` multiplies `score`; nothing for any other op.
-static std::optional<double> constantFactor(Operation *op, Value score) {
-  if (!isa<arith::MulFOp, arith::DivFOp>(op))
-    return std::nullopt;
-  bool first = op->getOperand(0) == score;
+/// The constant that a scalar, or every element of a tensor, is.
+static std::optional<double> constantOf(Value value) {
+  if (auto splat = value.getDefiningOp<tensor::SplatOp>())
+    value = splat.getInput();
   APFloat constant(0.0);
-  if ((isa<arith::DivFOp>(op) && !first) ||
-      !matchPattern(op->getOperand(first ? 1 : 0), m_ConstantFloat(&constant)))
+  if (!matchPattern(value, m_ConstantFloat(&constant)))
     return std::nullopt;
   bool lossy;
   constant.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lossy);
-  double factor = constant.convertToDouble();
-  return isa<arith::DivFOp>(op) ? 1.0 / factor : factor;
+  return constant.convertToDouble();
+}
+
+std::optional<double> attn::scaledBy(const APFloat &scale, Operation *multiply, Value value) {
+  if (!isa<arith::MulFOp, arith::DivFOp>(multiply))
+    return std::nullopt;
+  bool divides = isa<arith::DivFOp>(multiply), isFirst = multiply->getOperand(0) == value;
+  std::optional<double> factor = constantOf(multiply->getOperand(isFirst ? 1 : 0));
+  if (!factor || (divides && !isFirst))
+    return std::nullopt;
+  double before = scale.convertToDouble();
+  double product = divides ? before / *factor : before * *factor;
+  return std::isnormal(product) ? std::optional(product) : std::nullopt;
 }
 
 /// Folds the first op of the score_mod where it is the only one that reads the
@@ -201,11 +213,10 @@ static bool foldScale(RewriterBase &rewriter, AttentionOp op) {
     return false;
   Value score = op.getScoreMod().getArgument(0);
   Operation *user = *score.user_begin();
-  std::optional<double> factor = constantFactor(user, score);
-  double scale = op.getScale().convertToDouble() * factor.value_or(0.0);
-  if (!factor || !std::isnormal(scale))
+  std::optional<double> scale = scaledBy(op.getScale(), user, score);
+  if (!scale)
     return false;
-  rewriter.modifyOpInPlace(op, [&] { op.setScaleAttr(rewriter.getF64FloatAttr(scale)); });
+  rewriter.modifyOpInPlace(op, [&] { op.setScaleAttr(rewriter.getF64FloatAttr(*scale)); });
   rewriter.replaceOp(user, score);
   return true;
 }

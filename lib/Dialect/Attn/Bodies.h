@@ -21,6 +21,11 @@ Value yieldedValue(Region &body);
 /// returns the value it would yield.
 Value cloneBody(OpBuilder &builder, Region &body, ValueRange arguments);
 
+/// `scale` times the constant by which `multiply`, an arith.mulf or arith.divf on
+/// scalars or tensors, multiplies `value`; nothing where it does something else
+/// or where the product would overflow or vanish.
+std::optional<double> scaledBy(const APFloat &scale, Operation *multiply, Value value);
+
 /// Brings the regions of a fused attention into the form that analyses expect:
 /// conditions that only choose between a score and -inf stand in `mask`, a
 /// constant factor on the plain score in `scale`, and a region that changes

@@ -3,10 +3,26 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Three steps: arithmetic on whole tensors becomes regions and scales; a matcher
+// (AttentionCore.cpp) finds the cores; here each is rewritten. All that happens
+// between score and softmax is first composed into one score_mod, in order and
+// masks as selects; `simplifyAttention` then sorts scale and mask out of it. So
+// a mask that is not the last step keeps its meaning without a special case.
+//
 //===----------------------------------------------------------------------===//
+
+#include "AttentionCore.h"
+#include "Bodies.h"
+#include "LiftElementwise.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_ATTNFUSEATTENTION
@@ -14,10 +30,183 @@ namespace mlir::attn {
 } // namespace mlir::attn
 
 using namespace mlir;
+using namespace mlir::attn;
+
+//===----------------------------------------------------------------------===//
+// Scales on query and key
+//===----------------------------------------------------------------------===//
+
+/// Takes one constant factor of an operand over into the scale. Heads may have
+/// been split in between.
+static bool absorbFactor(RewriterBase &rewriter, ScoreOp op, OpOperand &operand) {
+  auto split = operand.get().getDefiningOp<SplitHeadsOp>();
+  bool throughSplit = split && split->hasOneUse();
+  OpOperand &place = throughSplit ? split.getInputMutable() : operand;
+  Operation *multiply = place.get().getDefiningOp();
+  if (!multiply || multiply->getNumOperands() != 2)
+    return false;
+  for (Value factored : multiply->getOperands()) {
+    std::optional<double> scale = scaledBy(op.getScale(), multiply, factored);
+    if (!scale)
+      continue;
+    rewriter.modifyOpInPlace(place.getOwner(), [&] { place.set(factored); });
+    rewriter.modifyOpInPlace(op, [&] { op.setScaleAttr(rewriter.getF64FloatAttr(*scale)); });
+    if (isOpTriviallyDead(multiply))
+      rewriter.eraseOp(multiply);
+    return true;
+  }
+  return false;
+}
+
+static void absorbFactors(RewriterBase &rewriter, ScoreOp op) {
+  for (OpOperand &operand : op->getOpOperands())
+    while (absorbFactor(rewriter, op, operand)) {
+    }
+}
+
+/// Brings what is written on whole tensors into the spelling of the dialect.
+static void normalise(RewriterBase &rewriter, func::FuncOp function) {
+  SmallVector<Operation *> ops;
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
+  for (Operation *op : ops)
+    liftElementwise(rewriter, op);
+  function.walk([&](ScoreOp op) { absorbFactors(rewriter, op); });
+}
+
+//===----------------------------------------------------------------------===//
+// Rewriting a core
+//===----------------------------------------------------------------------===//
+
+/// Answers questions for the sizes of scores and probs from query and key.
+static void replaceSizes(RewriterBase &rewriter, AttentionCore &core, Value intermediate) {
+  Value query = core.score.getQuery(), key = core.score.getKey();
+  std::pair<Value, int64_t> sources[] = {{query, 0}, {query, 1}, {query, 2}, {key, 2}};
+  for (Operation *user : llvm::make_early_inc_range(intermediate.getUsers())) {
+    auto dim = dyn_cast<tensor::DimOp>(user);
+    if (!dim)
+      continue;
+    auto [source, sourceDim] = sources[*dim.getConstantIndex()];
+    rewriter.setInsertionPoint(dim);
+    OpFoldResult size = tensor::getMixedSize(rewriter, dim.getLoc(), source, sourceDim);
+    rewriter.replaceOp(dim, getValueOrCreateConstantIndexOp(rewriter, dim.getLoc(), size));
+  }
+}
+
+/// Opens a body over (element, batch, head, q, k).
+static Block *createBody(RewriterBase &rewriter, Region &body, Type element, Location loc) {
+  SmallVector<Type> types(5, rewriter.getIndexType());
+  types.front() = element;
+  return rewriter.createBlock(&body, body.end(), types, SmallVector<Location>(5, loc));
+}
+
+/// Applies one step to `element`: the value of a modify op, or of a mask as a
+/// select of -inf.
+static Value applyStep(RewriterBase &rewriter, Operation *step, Value element, Block *block) {
+  SmallVector<Value> arguments(block->getArguments());
+  arguments.front() = element;
+  auto mask = dyn_cast<MaskOp>(step);
+  if (!mask)
+    return cloneBody(rewriter, step->getRegion(0), arguments);
+  Location loc = step->getLoc();
+  Value condition = cloneBody(rewriter, mask.getBody(), ArrayRef(arguments).drop_front());
+  auto type = cast<FloatType>(element.getType());
+  auto infinity = APFloat::getInf(type.getFloatSemantics(), /*Negative=*/true);
+  Value hidden = arith::ConstantOp::create(rewriter, loc, rewriter.getFloatAttr(type, infinity));
+  return arith::SelectOp::create(rewriter, loc, condition, element, hidden);
+}
+
+/// Composes the steps, in order, into one body.
+static void compose(RewriterBase &rewriter, Region &body, ArrayRef<Operation *> steps, Type element,
+                    Location loc) {
+  if (steps.empty())
+    return;
+  OpBuilder::InsertionGuard guard(rewriter);
+  Block *block = createBody(rewriter, body, element, loc);
+  Value value = block->getArgument(0);
+  for (Operation *step : steps)
+    value = applyStep(rewriter, step, value, block);
+  YieldOp::create(rewriter, loc, value);
+}
+
+static void eraseCore(RewriterBase &rewriter, AttentionCore &core) {
+  rewriter.eraseOp(core.context);
+  for (ModifyProbOp step : llvm::reverse(core.probSteps))
+    rewriter.eraseOp(step);
+  rewriter.eraseOp(core.softmax);
+  for (Operation *step : llvm::reverse(core.scoreSteps))
+    rewriter.eraseOp(step);
+  rewriter.eraseOp(core.score);
+}
+
+/// Replaces the core by one op.
+static AttentionOp fuse(RewriterBase &rewriter, AttentionCore &core) {
+  for (Value intermediate : core.intermediates())
+    replaceSizes(rewriter, core, intermediate);
+  rewriter.setInsertionPoint(core.context);
+  Location loc = core.context.getLoc();
+  auto fused = AttentionOp::create(rewriter, loc, core.context.getType(), /*lse=*/Type(),
+                                   core.score.getQuery(), core.score.getKey(),
+                                   core.context.getValue(), core.score.getScaleAttr(),
+                                   /*schedule=*/PrefillAttr());
+  Type element = getElementTypeOrSelf(core.context.getType());
+  SmallVector<Operation *> probSteps(core.probSteps.begin(), core.probSteps.end());
+  compose(rewriter, fused.getScoreMod(), core.scoreSteps, element, loc);
+  compose(rewriter, fused.getProbMod(), probSteps, element, loc);
+  rewriter.replaceAllUsesWith(core.context.getResult(), fused.getResult());
+  eraseCore(rewriter, core);
+  simplifyAttention(rewriter, fused);
+  return fused;
+}
+
+//===----------------------------------------------------------------------===//
+// Remarks and the pass
+//===----------------------------------------------------------------------===//
+
+static void remarkFused(Location softmax, AttentionOp op) {
+  SmallString<16> scale;
+  op.getScale().toString(scale, /*FormatPrecision=*/6);
+  InFlightDiagnostic remark = emitRemark(softmax, "fused into attn.attention: scale ");
+  remark << scale.str();
+  if (!op.getMask().empty())
+    remark << ", mask";
+  if (!op.getScoreMod().empty())
+    remark << ", score modification";
+  if (!op.getProbMod().empty())
+    remark << ", prob modification";
+}
+
+static void remarkRefused(SoftmaxOp softmax, const Refusal &refusal) {
+  InFlightDiagnostic remark = softmax.emitRemark("not fused: ") << refusal.reason;
+  if (refusal.op)
+    remark.attachNote(refusal.op->getLoc()) << refusal.role;
+}
 
 namespace {
-struct AttnFuseAttentionPass : mlir::attn::impl::AttnFuseAttentionBase<AttnFuseAttentionPass> {
+
+struct AttnFuseAttentionPass : attn::impl::AttnFuseAttentionBase<AttnFuseAttentionPass> {
   using Base::Base;
-  void runOnOperation() override {}
+
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    normalise(rewriter, getOperation());
+    SmallVector<SoftmaxOp> softmaxes;
+    getOperation().walk([&](SoftmaxOp op) { softmaxes.push_back(op); });
+    for (SoftmaxOp softmax : softmaxes)
+      visit(rewriter, softmax);
+  }
+
+  void visit(IRRewriter &rewriter, SoftmaxOp softmax) {
+    Location loc = softmax.getLoc();
+    Refusal refusal;
+    if (std::optional<AttentionCore> core = matchAttentionCore(softmax, refusal)) {
+      AttentionOp fused = fuse(rewriter, *core);
+      ++numFused;
+      if (remarks)
+        remarkFused(loc, fused);
+    } else if (remarks) {
+      remarkRefused(softmax, refusal);
+    }
+  }
 };
+
 } // namespace

@@ -19,10 +19,15 @@ def AttnFuseAttention : Pass<"attn-fuse-attention", "::mlir::func::FuncOp"> {
     - scales before or after, on query, key or both, on the score or on the prob;
     - masks as `attn.mask`, as a -inf bias or as a select of -inf.
 
-    Takes any graph; leaves alone what has no fused form: an intermediate with
-    another use, a softmax along another axis, a prob region that is not linear
-    in the prob. Each softmax that stays gets a remark that says why
-    (`--remarks`), and fused ones are counted.
+    Takes any graph. Elementwise `arith` and `math` on a whole score or prob
+    becomes the region of a modify op, and constant factors of query and key go
+    into the score's scale, fused or not. A condition that only hides scores
+    becomes the mask; one that something other than a bias or a positive factor
+    follows stays in the score_mod, where it was.
+
+    Leaves alone what has no fused form: an intermediate with another use, a
+    softmax along another axis, a prob region that is not linear in the prob.
+    With `remarks`, each softmax gets a remark that says what fused, or why not.
   }];
   let options = [Option<"remarks", "remarks", "bool", "false",
       "emit a remark at each softmax: fused, or why not">];

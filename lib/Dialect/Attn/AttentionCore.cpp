@@ -1,0 +1,233 @@
+//===- AttentionCore.cpp - finding attention in a graph
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Walks from a softmax back to the score and on to the context. Everything that
+// keeps a core from having a fused form is found here, before anything changes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionCore.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+SmallVector<Value> AttentionCore::intermediates() {
+  SmallVector<Value> values = {score.getScore()};
+  for (Operation *step : scoreSteps)
+    values.push_back(step->getResult(0));
+  values.push_back(softmax.getProb());
+  for (ModifyProbOp step : probSteps)
+    values.push_back(step.getResult());
+  return values;
+}
+
+static bool refuse(Refusal &refusal, const Twine &reason, Operation *op = nullptr,
+                   StringRef role = "") {
+  refusal = {reason.str(), op, role};
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// The chain
+//===----------------------------------------------------------------------===//
+
+/// A question for a size, which the operands of the score can answer.
+static bool asksForSize(OpOperand &use) {
+  auto dim = dyn_cast<tensor::DimOp>(use.getOwner());
+  std::optional<int64_t> index = dim ? dim.getConstantIndex() : std::nullopt;
+  return index && *index >= 0 && *index < 4;
+}
+
+/// Whether `next`, which takes `value` as operand 0, is all that reads it.
+/// `what` names the value.
+static bool onlyFeeds(Value value, Operation *next, StringRef what, Refusal &refusal) {
+  for (OpOperand &use : value.getUses()) {
+    bool isNext = use.getOwner() == next && use.getOperandNumber() == 0;
+    if (!isNext && !asksForSize(use))
+      return refuse(refusal, Twine(what) + " has another use", use.getOwner(), "used here");
+  }
+  return true;
+}
+
+/// From the softmax back to the score.
+static bool matchScore(AttentionCore &core, Refusal &refusal) {
+  Operation *op = core.softmax.getScore().getDefiningOp();
+  while (isa_and_nonnull<ModifyScoreOp, MaskOp>(op)) {
+    core.scoreSteps.insert(core.scoreSteps.begin(), op);
+    op = op->getOperand(0).getDefiningOp();
+  }
+  core.score = dyn_cast_or_null<ScoreOp>(op);
+  if (core.score)
+    return true;
+  return refuse(refusal, "its operand does not come from attn.score", op, "comes from here");
+}
+
+/// The op that takes a prob on to the context; null and a refusal where there is
+/// none.
+static Operation *nextOfProb(Value prob, Refusal &refusal) {
+  Operation *reader = nullptr;
+  for (OpOperand &use : prob.getUses()) {
+    if (isa<ContextOp, ModifyProbOp>(use.getOwner()) && use.getOperandNumber() == 0)
+      return use.getOwner();
+    if (!asksForSize(use))
+      reader = use.getOwner();
+  }
+  refuse(refusal, reader ? "the prob does not go to attn.context" : "the prob has no use", reader,
+         "goes here");
+  return nullptr;
+}
+
+/// From the softmax on to the context.
+static bool matchContext(AttentionCore &core, Refusal &refusal) {
+  Value prob = core.softmax.getProb();
+  while (Operation *next = nextOfProb(prob, refusal)) {
+    if (!onlyFeeds(prob, next, "the prob", refusal))
+      return false;
+    core.context = dyn_cast<ContextOp>(next);
+    if (core.context)
+      return true;
+    core.probSteps.push_back(cast<ModifyProbOp>(next));
+    prob = next->getResult(0);
+  }
+  return false;
+}
+
+/// Nothing but the next op of the chain reads a score.
+static bool scoresStayInside(AttentionCore &core, Refusal &refusal) {
+  Value score = core.score.getScore();
+  for (Operation *step : core.scoreSteps) {
+    if (!onlyFeeds(score, step, "the score", refusal))
+      return false;
+    score = step->getResult(0);
+  }
+  return onlyFeeds(score, core.softmax, "the score", refusal);
+}
+
+/// A core across blocks might be computed more often fused than it was before.
+static bool isInOneBlock(AttentionCore &core, Refusal &refusal) {
+  Block *block = core.softmax->getBlock();
+  if (core.score->getBlock() == block && core.context->getBlock() == block)
+    return true;
+  Operation *other = core.score->getBlock() == block ? core.context.getOperation() : core.score;
+  return refuse(refusal, "score, softmax and context stand in different blocks", other,
+                "this one is apart");
+}
+
+//===----------------------------------------------------------------------===//
+// What has a fused form
+//===----------------------------------------------------------------------===//
+
+static bool isAlongKeys(AttentionCore &core, Refusal &refusal) {
+  int64_t axis = core.softmax.getAxis();
+  if (axis == -1 || axis == 3)
+    return true;
+  return refuse(refusal, "its axis " + Twine(axis) + " is not the last one");
+}
+
+static int64_t sizeOf(Value tensor, int64_t dim) {
+  return cast<RankedTensorType>(tensor.getType()).getDimSize(dim);
+}
+
+/// Key and value share their heads in the fused form. Apart they may differ, and
+/// a dynamic size of the score hides any other contradiction as well.
+static bool sizesAgree(AttentionCore &core, Refusal &refusal) {
+  Value query = core.score.getQuery(), key = core.score.getKey();
+  Value value = core.context.getValue(), context = core.context.getResult();
+  auto check = [&](StringRef name, Value a, Value b, int64_t dim) {
+    if (ShapedType::isDynamic(sizeOf(a, dim)) || ShapedType::isDynamic(sizeOf(b, dim)) ||
+        sizeOf(a, dim) == sizeOf(b, dim))
+      return true;
+    return refuse(refusal, "its operands differ in " + name + ", " + Twine(sizeOf(a, dim)) +
+                               " and " + Twine(sizeOf(b, dim)));
+  };
+  int64_t qHeads = sizeOf(query, 1), kvHeads = sizeOf(value, 1);
+  if (!ShapedType::isDynamic(qHeads) && !ShapedType::isDynamic(kvHeads) &&
+      (kvHeads == 0 || qHeads % kvHeads != 0))
+    return refuse(refusal, "num_q_heads " + Twine(qHeads) + " is no multiple of num_kv_heads " +
+                               Twine(kvHeads));
+  return check("batch", query, value, 0) && check("batch", key, value, 0) &&
+         check("num_kv_heads", key, value, 1) && check("kv_len", key, value, 2) &&
+         check("batch", query, context, 0) && check("batch", key, context, 0) &&
+         check("num_q_heads", query, context, 1) && check("q_len", query, context, 2);
+}
+
+//===----------------------------------------------------------------------===//
+// Linear in the prob
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What is known of the values in a body that modifies a prob.
+struct Linearity {
+  DenseSet<Value> dependent, linear;
+
+  bool isLinear(Value value) const {
+    return linear.contains(value) || matchPattern(value, m_AnyZeroFloat());
+  }
+  bool isFree(Value value) const { return !dependent.contains(value); }
+  bool readsProb(Operation &op) const;
+  bool keepsLinear(Operation &op) const;
+};
+
+} // namespace
+
+bool Linearity::readsProb(Operation &op) const {
+  WalkResult result = op.walk([&](Operation *nested) {
+    bool reads = llvm::any_of(nested->getOperands(), [&](Value v) { return !isFree(v); });
+    return reads ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+bool Linearity::keepsLinear(Operation &op) const {
+  if (isa<arith::NegFOp, arith::ExtFOp, arith::TruncFOp, arith::AddFOp, arith::SubFOp>(op))
+    return llvm::all_of(op.getOperands(), [&](Value v) { return isLinear(v); });
+  if (isa<arith::MulFOp>(op) && isFree(op.getOperand(0)))
+    return isLinear(op.getOperand(1));
+  if (isa<arith::MulFOp, arith::DivFOp>(op))
+    return isLinear(op.getOperand(0)) && isFree(op.getOperand(1));
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    return isFree(select.getCondition()) && isLinear(select.getTrueValue()) &&
+           isLinear(select.getFalseValue());
+  return false;
+}
+
+/// Whether the body multiplies the prob by something that does not depend on
+/// it. Only then may it run before the row is normalised.
+static bool isLinearInProb(Region &body) {
+  Block &block = body.front();
+  Linearity known;
+  known.dependent.insert(block.getArgument(0));
+  known.linear.insert(block.getArgument(0));
+  for (Operation &op : block.without_terminator()) {
+    if (!known.readsProb(op))
+      continue;
+    known.dependent.insert(op.result_begin(), op.result_end());
+    if (known.keepsLinear(op))
+      known.linear.insert(op.getResult(0));
+  }
+  return known.isLinear(block.getTerminator()->getOperand(0));
+}
+
+static bool probsAreLinear(AttentionCore &core, Refusal &refusal) {
+  for (ModifyProbOp step : core.probSteps)
+    if (!isLinearInProb(step.getBody()))
+      return refuse(refusal, "a prob region is not linear in the prob", step, "this one");
+  return true;
+}
+
+std::optional<AttentionCore> attn::matchAttentionCore(SoftmaxOp softmax, Refusal &refusal) {
+  AttentionCore core;
+  core.softmax = softmax;
+  if (matchScore(core, refusal) && isAlongKeys(core, refusal) && scoresStayInside(core, refusal) &&
+      matchContext(core, refusal) && isInOneBlock(core, refusal) && sizesAgree(core, refusal) &&
+      probsAreLinear(core, refusal))
+    return core;
+  return std::nullopt;
+}

@@ -1,0 +1,44 @@
+//===- AttentionCore.h - finding attention in a graph -----------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_LIB_DIALECT_ATTN_ATTENTIONCORE_H
+#define ATTNC_LIB_DIALECT_ATTN_ATTENTIONCORE_H
+
+#include "attnc/Dialect/Attn/Attn.h"
+
+#include <optional>
+#include <string>
+
+namespace mlir::attn {
+
+/// score → (modify_score | mask)* → softmax → modify_prob* → context, where each
+/// op alone reads the value of the one before, apart from its sizes.
+struct AttentionCore {
+  ScoreOp score;
+  SmallVector<Operation *> scoreSteps;
+  SoftmaxOp softmax;
+  SmallVector<ModifyProbOp> probSteps;
+  ContextOp context;
+
+  /// The values that exist between the ops.
+  SmallVector<Value> intermediates();
+};
+
+/// Why a softmax is no part of an attention core.
+struct Refusal {
+  std::string reason;
+  /// The op to blame, described by `role`; none where it is the softmax itself.
+  Operation *op = nullptr;
+  StringRef role;
+};
+
+/// The core around a softmax, or why there is none.
+std::optional<AttentionCore> matchAttentionCore(SoftmaxOp softmax, Refusal &refusal);
+
+} // namespace mlir::attn
+
+#endif // ATTNC_LIB_DIALECT_ATTN_ATTENTIONCORE_H

@@ -1,0 +1,465 @@
+// RUN: attn-opt %s -attn-fuse-attention -split-input-file | FileCheck %s --implicit-check-not=attn.softmax
+//
+// Every spelling of attention becomes one attn.attention.
+
+// CHECK-LABEL: func @plain(
+// CHECK: attn.attention %arg0, %arg1, %arg2 scale(1.250000e-01) : tensor
+// CHECK-NEXT: return
+func.func @plain(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
+  %s = attn.score %q, %k scale(0.125) : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
+  %p = attn.softmax %s : tensor<?x8x?x?xf32>
+  %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  return %c : tensor<?x8x?x64xf32>
+}
+
+// The scale on the score, as a product and as a quotient.
+// CHECK-LABEL: func @scale_after(
+// CHECK: attn.attention %arg0, %arg1, %arg2 scale(1.250000e-01) : tensor
+func.func @scale_after(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
+  %two = arith.constant 2.0 : f32
+  %quarter = arith.constant 0.25 : f32
+  %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
+  %a = attn.modify_score %s {
+  ^bb0(%score: f32, %batch: index, %head: index, %i: index, %j: index):
+    %x = arith.mulf %quarter, %score : f32
+    %y = arith.divf %x, %two : f32
+    attn.yield %y : f32
+  } : tensor<?x8x?x?xf32>
+  %p = attn.softmax %a : tensor<?x8x?x?xf32>
+  %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  return %c : tensor<?x8x?x64xf32>
+}
+
+// The scale on the key, of dynamic size.
+// CHECK-LABEL: func @scale_key_dynamic(
+// CHECK: attn.attention %arg0, %arg1, %arg2 scale(5.000000e-01) : tensor
+func.func @scale_key_dynamic(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
+  %half = arith.constant 0.5 : f32
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %b = tensor.dim %k, %c0 : tensor<?x8x?x64xf32>
+  %n = tensor.dim %k, %c2 : tensor<?x8x?x64xf32>
+  %splat = tensor.splat %half[%b, %n] : tensor<?x8x?x64xf32>
+  %ks = arith.mulf %k, %splat : tensor<?x8x?x64xf32>
+  %s = attn.score %q, %ks : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
+  %p = attn.softmax %s : tensor<?x8x?x?xf32>
+  %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  return %c : tensor<?x8x?x64xf32>
+}
+
+// A factor on a score that is no longer plain stays where it is.
+// CHECK-LABEL: func @scale_after_softcap(
+// CHECK: attn.attention %arg0, %arg1, %arg2 scale(5.000000e-01) score_mod {
+// CHECK-NEXT: ^bb0(%[[S:.*]]: f32, %[[B:.*]]: index, %[[H:.*]]: index, %[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK-NEXT: %[[T:.*]] = math.tanh %[[S]]
+// CHECK-NEXT: %[[R:.*]] = arith.mulf %[[T]]
+// CHECK-NEXT: attn.yield %[[R]]
+// CHECK-NEXT: } : tensor
+func.func @scale_after_softcap(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
+  %half = arith.constant 0.5 : f32
+  %thirty = arith.constant 30.0 : f32
+  %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
+  %a = attn.modify_score %s {
+  ^bb0(%score: f32, %batch: index, %head: index, %i: index, %j: index):
+    %x = arith.mulf %score, %half : f32
+    attn.yield %x : f32
+  } : tensor<?x8x?x?xf32>
+  %b = attn.modify_score %a {
+  ^bb0(%score: f32, %batch: index, %head: index, %i: index, %j: index):
+    %x = math.tanh %score : f32
+    %y = arith.mulf %x, %thirty : f32
+    attn.yield %y : f32
+  } : tensor<?x8x?x?xf32>
+  %p = attn.softmax %b : tensor<?x8x?x?xf32>
+  %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  return %c : tensor<?x8x?x64xf32>
+}
+
+// CHECK-LABEL: func @scale_on_prob(
+// CHECK: attn.attention %arg0, %arg1, %arg2 prob_mod {
+// CHECK-NEXT: ^bb0(%[[P:.*]]: f32, %[[B:.*]]: index, %[[H:.*]]: index, %[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK-NEXT: %[[R:.*]] = arith.mulf %[[P]]
+// CHECK-NEXT: attn.yield %[[R]]
+// CHECK-NEXT: } : tensor
+func.func @scale_on_prob(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
+  %half = arith.constant 0.5 : f32
+  %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
+  %p = attn.softmax %s : tensor<?x8x?x?xf32>
+  %d = attn.modify_prob %p {
+  ^bb0(%prob: f32, %batch: index, %head: index, %i: index, %j: index):
+    %x = arith.mulf %prob, %half : f32
+    attn.yield %x : f32
+  } : tensor<?x8x?x?xf32>
+  %c = attn.context %d, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  return %c : tensor<?x8x?x64xf32>
+}
+
+// Masks are and-ed.
+// CHECK-LABEL: func @masks(
+// CHECK: attn.attention %arg0, %arg1, %arg2 mask {
+// CHECK-NEXT: ^bb0(%{{.*}}: index, %{{.*}}: index, %[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK: %[[C0:.*]] = arith.cmpi
+// CHECK: %[[C1:.*]] = arith.cmpi
+// CHECK: %[[R:.*]] = arith.andi %[[C0]], %[[C1]]
+// CHECK-NEXT: attn.yield %[[R]]
+// CHECK-NEXT: } : tensor
+func.func @masks(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>, %n: tensor<?xi32>) -> tensor<?x8x?x64xf32> {
+  %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
+  %a = attn.mask %s causal(top_left) : tensor<?x8x?x?xf32>
+  %b = attn.mask %a kv_lengths(%n : tensor<?xi32>) : tensor<?x8x?x?xf32>
+  %p = attn.softmax %b : tensor<?x8x?x?xf32>
+  %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  return %c : tensor<?x8x?x64xf32>
+}
+
+// Sizes of the score are sizes of query and key.
+// CHECK-LABEL: func @sizes(
+// CHECK-NOT: attn.score
+// CHECK: attn.attention %arg0, %arg1, %arg2 mask {
+// CHECK: %[[K:.*]] = tensor.dim %arg1, %c2{{.*}} :
+// CHECK: %[[Q:.*]] = tensor.dim %arg0, %c2{{.*}} :
+// CHECK: arith.subi %[[K]], %[[Q]]
+// CHECK: arith.cmpi sle
+// CHECK: %[[N:.*]] = tensor.dim %arg1
+// CHECK: return %{{.*}}, %[[N]]
+func.func @sizes(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>) -> (tensor<?x8x?x64xf32>, index) {
+  %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
+  %a = attn.mask %s causal(bottom_right) : tensor<?x8x?x?xf32>
+  %p = attn.softmax %a : tensor<?x8x?x?xf32>
+  %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  %c3 = arith.constant 3 : index
+  %n = tensor.dim %p, %c3 : tensor<?x8x?x?xf32>
+  return %c, %n : tensor<?x8x?x64xf32>, index
+}
+
+// CHECK-LABEL: func @mask_as_select(
+// CHECK: attn.attention %arg0, %arg1, %arg2 mask {
+// CHECK-NEXT: ^bb0(%{{.*}}: index, %{{.*}}: index, %[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK-NEXT: %[[C:.*]] = arith.cmpi sle, %[[J]], %[[I]] : index
+// CHECK-NEXT: attn.yield %[[C]]
+// CHECK-NEXT: } : tensor
+func.func @mask_as_select(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
+  %inf = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
+  %a = attn.modify_score %s {
+  ^bb0(%score: f32, %batch: index, %head: index, %i: index, %j: index):
+    %le = arith.cmpi sle, %j, %i : index
+    %x = arith.select %le, %score, %inf : f32
+    attn.yield %x : f32
+  } : tensor<?x8x?x?xf32>
+  %p = attn.softmax %a : tensor<?x8x?x?xf32>
+  %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  return %c : tensor<?x8x?x64xf32>
+}
+
+// Selected the other way round: the comparison turns.
+// CHECK-LABEL: func @mask_as_select_inverted(
+// CHECK: attn.attention %arg0, %arg1, %arg2 mask {
+// CHECK-NEXT: ^bb0(%{{.*}}: index, %{{.*}}: index, %[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK-NEXT: %[[C:.*]] = arith.cmpi sle, %[[J]], %[[I]] : index
+// CHECK-NEXT: attn.yield %[[C]]
+// CHECK-NEXT: } : tensor
+func.func @mask_as_select_inverted(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
+  %inf = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
+  %a = attn.modify_score %s {
+  ^bb0(%score: f32, %batch: index, %head: index, %i: index, %j: index):
+    %le = arith.cmpi sgt, %j, %i : index
+    %x = arith.select %le, %inf, %score : f32
+    attn.yield %x : f32
+  } : tensor<?x8x?x?xf32>
+  %p = attn.softmax %a : tensor<?x8x?x?xf32>
+  %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  return %c : tensor<?x8x?x64xf32>
+}
+
+// A bias of -inf is a mask.
+// CHECK-LABEL: func @mask_as_bias(
+// CHECK: attn.attention %arg0, %arg1, %arg2 mask {
+// CHECK-NEXT: ^bb0(%{{.*}}: index, %{{.*}}: index, %[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK-NEXT: %[[C:.*]] = arith.cmpi sle, %[[J]], %[[I]] : index
+// CHECK-NEXT: attn.yield %[[C]]
+// CHECK-NEXT: } : tensor
+func.func @mask_as_bias(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
+  %inf = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
+  %a = attn.modify_score %s {
+  ^bb0(%score: f32, %batch: index, %head: index, %i: index, %j: index):
+    %le = arith.cmpi sle, %j, %i : index
+    %b = arith.select %le, %zero, %inf : f32
+    %x = arith.addf %score, %b : f32
+    attn.yield %x : f32
+  } : tensor<?x8x?x?xf32>
+  %p = attn.softmax %a : tensor<?x8x?x?xf32>
+  %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  return %c : tensor<?x8x?x64xf32>
+}
+
+// CHECK-LABEL: func @mask_as_bias_inverted(
+// CHECK: attn.attention %arg0, %arg1, %arg2 mask {
+// CHECK-NEXT: ^bb0(%{{.*}}: index, %{{.*}}: index, %[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK-NEXT: %[[C:.*]] = arith.cmpi sle, %[[J]], %[[I]] : index
+// CHECK-NEXT: attn.yield %[[C]]
+// CHECK-NEXT: } : tensor
+func.func @mask_as_bias_inverted(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
+  %inf = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
+  %a = attn.modify_score %s {
+  ^bb0(%score: f32, %batch: index, %head: index, %i: index, %j: index):
+    %gt = arith.cmpi sgt, %j, %i : index
+    %b = arith.select %gt, %inf, %zero : f32
+    %x = arith.addf %b, %score : f32
+    attn.yield %x : f32
+  } : tensor<?x8x?x?xf32>
+  %p = attn.softmax %a : tensor<?x8x?x?xf32>
+  %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  return %c : tensor<?x8x?x64xf32>
+}
+
+// A condition that is no comparison is negated.
+// CHECK-LABEL: func @mask_inverted_flag(
+// CHECK: attn.attention %arg0, %arg1, %arg2 mask {
+// CHECK-NEXT: ^bb0(%{{.*}}: index, %{{.*}}: index, %[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK: %[[E:.*]] = tensor.extract %arg3[%{{.*}}, %[[J]]]
+// CHECK: %[[T:.*]] = arith.constant true
+// CHECK: %[[N:.*]] = arith.xori %[[E]], %[[T]]
+// CHECK: attn.yield %[[N]]
+// CHECK-NEXT: } : tensor
+func.func @mask_inverted_flag(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>, %pad: tensor<?x?xi1>) -> tensor<?x8x?x64xf32> {
+  %inf = arith.constant 0xFF800000 : f32
+  %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
+  %a = attn.modify_score %s {
+  ^bb0(%score: f32, %batch: index, %head: index, %i: index, %j: index):
+    %e = tensor.extract %pad[%batch, %j] : tensor<?x?xi1>
+    %x = arith.select %e, %inf, %score : f32
+    attn.yield %x : f32
+  } : tensor<?x8x?x?xf32>
+  %p = attn.softmax %a : tensor<?x8x?x?xf32>
+  %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  return %c : tensor<?x8x?x64xf32>
+}
+
+// Softcap, bias, then a mask.
+// CHECK-LABEL: func @softcap_mask(
+// CHECK: attn.attention %arg0, %arg1, %arg2 scale(2.000000e+00) score_mod {
+// CHECK-NEXT: ^bb0(%[[S:.*]]: f32, %[[B:.*]]: index, %[[H:.*]]: index, %[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK-NEXT: %[[X:.*]] = math.tanh %[[S]]
+// CHECK-NEXT: %[[E:.*]] = tensor.extract %arg3[%[[H]], %[[I]], %[[J]]]
+// CHECK-NEXT: %[[Y:.*]] = arith.addf %[[X]], %[[E]]
+// CHECK-NEXT: attn.yield %[[Y]]
+// CHECK-NEXT: } mask {
+// CHECK-NEXT: ^bb0(%{{.*}}: index, %{{.*}}: index, %[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK-NEXT: arith.cmpi sle
+// CHECK-NEXT: attn.yield
+// CHECK-NEXT: } : tensor
+func.func @softcap_mask(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>, %bias: tensor<8x?x?xf32>) -> tensor<?x8x?x64xf32> {
+  %s = attn.score %q, %k scale(2.0) : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
+  %a = attn.modify_score %s {
+  ^bb0(%score: f32, %batch: index, %head: index, %i: index, %j: index):
+    %x = math.tanh %score : f32
+    attn.yield %x : f32
+  } : tensor<?x8x?x?xf32>
+  %b = attn.modify_score %a {
+  ^bb0(%score: f32, %batch: index, %head: index, %i: index, %j: index):
+    %e = tensor.extract %bias[%head, %i, %j] : tensor<8x?x?xf32>
+    %x = arith.addf %score, %e : f32
+    attn.yield %x : f32
+  } : tensor<?x8x?x?xf32>
+  %m = attn.mask %b causal(top_left) : tensor<?x8x?x?xf32>
+  %p = attn.softmax %m : tensor<?x8x?x?xf32>
+  %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  return %c : tensor<?x8x?x64xf32>
+}
+
+// tanh turns -inf into -1: such a mask hides nothing and stays in its place.
+// CHECK-LABEL: func @mask_then_softcap(
+// CHECK: attn.attention %arg0, %arg1, %arg2 score_mod {
+// CHECK-NEXT: ^bb0(%[[S:.*]]: f32, %[[B:.*]]: index, %[[H:.*]]: index, %[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK: %[[C:.*]] = arith.cmpi sle, %[[J]], %[[I]]
+// CHECK: %[[INF:.*]] = arith.constant 0xFF800000
+// CHECK: %[[X:.*]] = arith.select %[[C]], %[[S]], %[[INF]]
+// CHECK: %[[Y:.*]] = math.tanh %[[X]]
+// CHECK: attn.yield %[[Y]]
+// CHECK-NEXT: } : tensor
+func.func @mask_then_softcap(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
+  %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
+  %m = attn.mask %s causal(top_left) : tensor<?x8x?x?xf32>
+  %a = attn.modify_score %m {
+  ^bb0(%score: f32, %batch: index, %head: index, %i: index, %j: index):
+    %x = math.tanh %score : f32
+    attn.yield %x : f32
+  } : tensor<?x8x?x?xf32>
+  %p = attn.softmax %a : tensor<?x8x?x?xf32>
+  %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  return %c : tensor<?x8x?x64xf32>
+}
+
+// A positive factor and a bias leave -inf what it is.
+// CHECK-LABEL: func @mask_then_scale(
+// CHECK: attn.attention %arg0, %arg1, %arg2 scale(5.000000e-01) score_mod {
+// CHECK-NEXT: ^bb0(%[[S:.*]]: f32, %[[B:.*]]: index, %[[H:.*]]: index, %[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK-NEXT: %[[E:.*]] = tensor.extract
+// CHECK-NEXT: %[[Y:.*]] = arith.addf %[[S]], %[[E]]
+// CHECK-NEXT: attn.yield %[[Y]]
+// CHECK-NEXT: } mask {
+// CHECK-NEXT: ^bb0(%{{.*}}: index, %{{.*}}: index, %[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK-NEXT: arith.cmpi sle, %[[J]], %[[I]]
+// CHECK-NEXT: attn.yield
+// CHECK-NEXT: } : tensor
+func.func @mask_then_scale(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>, %bias: tensor<8x?x?xf32>) -> tensor<?x8x?x64xf32> {
+  %half = arith.constant 0.5 : f32
+  %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
+  %m = attn.mask %s causal(top_left) : tensor<?x8x?x?xf32>
+  %a = attn.modify_score %m {
+  ^bb0(%score: f32, %batch: index, %head: index, %i: index, %j: index):
+    %x = arith.mulf %score, %half : f32
+    %e = tensor.extract %bias[%head, %i, %j] : tensor<8x?x?xf32>
+    %y = arith.addf %x, %e : f32
+    attn.yield %y : f32
+  } : tensor<?x8x?x?xf32>
+  %p = attn.softmax %a : tensor<?x8x?x?xf32>
+  %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  return %c : tensor<?x8x?x64xf32>
+}
+
+// A negative factor turns -inf into inf.
+// CHECK-LABEL: func @mask_then_negate(
+// CHECK: attn.attention %arg0, %arg1, %arg2 score_mod {
+// CHECK-NEXT: ^bb0(%[[S:.*]]: f32, %[[B:.*]]: index, %[[H:.*]]: index, %[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK: arith.select
+// CHECK: arith.mulf
+// CHECK: } : tensor
+func.func @mask_then_negate(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
+  %minus = arith.constant -1.0 : f32
+  %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
+  %m = attn.mask %s causal(top_left) : tensor<?x8x?x?xf32>
+  %a = attn.modify_score %m {
+  ^bb0(%score: f32, %batch: index, %head: index, %i: index, %j: index):
+    %x = arith.mulf %score, %minus : f32
+    attn.yield %x : f32
+  } : tensor<?x8x?x?xf32>
+  %p = attn.softmax %a : tensor<?x8x?x?xf32>
+  %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  return %c : tensor<?x8x?x64xf32>
+}
+
+// A condition on the score itself is no mask; nor is a large finite bias.
+// CHECK-LABEL: func @score_dependent(
+// CHECK: attn.attention %arg0, %arg1, %arg2 score_mod {
+// CHECK: arith.cmpf ogt
+// CHECK: arith.select
+// CHECK-NOT: mask
+func.func @score_dependent(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
+  %inf = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %low = arith.constant -1.0e9 : f32
+  %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
+  %a = attn.modify_score %s {
+  ^bb0(%score: f32, %batch: index, %head: index, %i: index, %j: index):
+    %le = arith.cmpi sle, %j, %i : index
+    %b = arith.select %le, %zero, %low : f32
+    %y = arith.addf %score, %b : f32
+    %c = arith.cmpf ogt, %y, %low : f32
+    %x = arith.select %c, %y, %inf : f32
+    attn.yield %x : f32
+  } : tensor<?x8x?x?xf32>
+  %p = attn.softmax %a : tensor<?x8x?x?xf32>
+  %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  return %c : tensor<?x8x?x64xf32>
+}
+
+// Regions that are linear in the prob compose.
+// CHECK-LABEL: func @prob_chain(
+// CHECK: attn.attention %arg0, %arg1, %arg2 prob_mod {
+// CHECK-NEXT: ^bb0(%[[P:.*]]: f32, %[[B:.*]]: index, %[[H:.*]]: index, %[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK: %[[E:.*]] = tensor.extract
+// CHECK: %[[C:.*]] = arith.cmpi
+// CHECK: %[[X:.*]] = arith.divf %[[P]], %[[E]]
+// CHECK: %[[Y:.*]] = arith.select %[[C]], %[[X]], %{{.*}} : f32
+// CHECK: %[[Z:.*]] = arith.addf %[[Y]], %[[Y]]
+// CHECK: attn.yield %[[Z]]
+// CHECK-NEXT: } : tensor
+func.func @prob_chain(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>, %keep: tensor<8xf32>) -> tensor<?x8x?x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
+  %p = attn.softmax %s : tensor<?x8x?x?xf32>
+  %d0 = attn.modify_prob %p {
+  ^bb0(%prob: f32, %batch: index, %head: index, %i: index, %j: index):
+    %e = tensor.extract %keep[%head] : tensor<8xf32>
+    %le = arith.cmpi sle, %j, %i : index
+    %x = arith.divf %prob, %e : f32
+    %y = arith.select %le, %x, %zero : f32
+    attn.yield %y : f32
+  } : tensor<?x8x?x?xf32>
+  %d = attn.modify_prob %d0 {
+  ^bb0(%prob: f32, %batch: index, %head: index, %i: index, %j: index):
+    %x = arith.addf %prob, %prob : f32
+    attn.yield %x : f32
+  } : tensor<?x8x?x?xf32>
+  %c = attn.context %d, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  return %c : tensor<?x8x?x64xf32>
+}
+
+// Static sizes: factors on query, key and score are splat constants, mask and
+// bias are arithmetic on whole tensors.
+// CHECK-LABEL: func @tensors(
+// CHECK: attn.attention %arg0, %arg1, %arg2 scale(7.500000e-01) score_mod {
+// CHECK-NEXT: ^bb0(%[[S:.*]]: f16, %[[B:.*]]: index, %[[H:.*]]: index, %[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK-NEXT: %[[E:.*]] = tensor.extract %arg4[%[[B]], %[[H]], %[[I]], %[[J]]]
+// CHECK-NEXT: %[[X:.*]] = arith.addf %[[S]], %[[E]] : f16
+// CHECK-NEXT: attn.yield %[[X]]
+// CHECK-NEXT: } mask {
+// CHECK: %[[M:.*]] = tensor.extract %arg3
+// CHECK-NEXT: attn.yield %[[M]]
+// CHECK-NEXT: } prob_mod {
+// CHECK: arith.mulf
+// CHECK: } : tensor<1x4x5x8xf16>
+func.func @tensors(%q: tensor<1x4x5x8xf16>, %k: tensor<1x2x7x8xf16>, %v: tensor<1x2x7x3xf16>,
+                   %m: tensor<1x4x5x7xi1>, %bias: tensor<1x4x5x7xf16>) -> tensor<1x4x5x3xf16> {
+  %half = arith.constant dense<0.5> : tensor<1x4x5x8xf16>
+  %two = arith.constant dense<2.0> : tensor<1x2x7x8xf16>
+  %three = arith.constant dense<3.0> : tensor<1x4x5x7xf16>
+  %inf = arith.constant dense<0xFC00> : tensor<1x4x5x7xf16>
+  %qs = arith.mulf %half, %q : tensor<1x4x5x8xf16>
+  %ks = arith.divf %k, %two : tensor<1x2x7x8xf16>
+  %s = attn.score %qs, %ks : tensor<1x4x5x8xf16>, tensor<1x2x7x8xf16> -> tensor<1x4x5x7xf16>
+  %a = arith.mulf %s, %three : tensor<1x4x5x7xf16>
+  %b = arith.addf %a, %bias : tensor<1x4x5x7xf16>
+  %c = arith.select %m, %b, %inf : tensor<1x4x5x7xi1>, tensor<1x4x5x7xf16>
+  %p = attn.softmax %c axis(3) : tensor<1x4x5x7xf16>
+  %d = arith.mulf %p, %three : tensor<1x4x5x7xf16>
+  %r = attn.context %d, %v : tensor<1x4x5x7xf16>, tensor<1x2x7x3xf16> -> tensor<1x4x5x3xf16>
+  return %r : tensor<1x4x5x3xf16>
+}
+
+// The scale before the heads are split, in f64.
+// CHECK-LABEL: func @scale_before_split(
+// CHECK: %[[Q:.*]] = attn.split_heads %arg0
+// CHECK: attn.attention %[[Q]], %{{.*}}, %{{.*}} scale(2.500000e-01) : tensor
+func.func @scale_before_split(%x: tensor<2x5x12xf64>) -> tensor<2x3x5x4xf64> {
+  %quarter = arith.constant dense<0.25> : tensor<2x5x12xf64>
+  %xs = arith.mulf %x, %quarter : tensor<2x5x12xf64>
+  %q = attn.split_heads %xs num_heads(3) : tensor<2x5x12xf64> -> tensor<2x3x5x4xf64>
+  %k = attn.split_heads %x num_heads(3) : tensor<2x5x12xf64> -> tensor<2x3x5x4xf64>
+  %s = attn.score %q, %k : tensor<2x3x5x4xf64>, tensor<2x3x5x4xf64> -> tensor<2x3x5x5xf64>
+  %p = attn.softmax %s : tensor<2x3x5x5xf64>
+  %c = attn.context %p, %k : tensor<2x3x5x5xf64>, tensor<2x3x5x4xf64> -> tensor<2x3x5x4xf64>
+  return %c : tensor<2x3x5x4xf64>
+}
+
+// A factor on a key that is also the value leaves the value alone.
+// CHECK-LABEL: func @shared_factor(
+// CHECK: %[[X:.*]] = arith.mulf
+// CHECK: attn.attention %arg0, %arg0, %[[X]] scale(4.000000e+00) : tensor
+func.func @shared_factor(%q: tensor<1x1x5x4xbf16>) -> tensor<1x1x5x4xbf16> {
+  %two = arith.constant dense<2.0> : tensor<1x1x5x4xbf16>
+  %x = arith.mulf %q, %two : tensor<1x1x5x4xbf16>
+  %s = attn.score %x, %x : tensor<1x1x5x4xbf16>, tensor<1x1x5x4xbf16> -> tensor<1x1x5x5xbf16>
+  %p = attn.softmax %s : tensor<1x1x5x5xbf16>
+  %c = attn.context %p, %x : tensor<1x1x5x5xbf16>, tensor<1x1x5x4xbf16> -> tensor<1x1x5x4xbf16>
+  return %c : tensor<1x1x5x4xbf16>
+}
