@@ -20,6 +20,10 @@ config.environment["PATH"] = os.pathsep.join(
 # Each test run compiles afresh unless a test asks for a cache of its own.
 config.environment["ATTNC_CACHE"] = os.path.join(config.obj_root, "cache")
 
+# attn-opt is built alone where libHalide is missing.
+if os.path.exists(os.path.join(config.attnc_tools, "attnc")):
+    config.available_features.add("attnc")
+
 config.substitutions.append(("%python", config.python))
 config.substitutions.append(("%examples", config.examples))
 config.substitutions.append(("%cc", config.cc))

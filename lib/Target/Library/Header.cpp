@@ -69,7 +69,7 @@ static constexpr StringLiteral headerTop = R"(/* @NAME@.h - made by attnc @VERSI
  *
  * Every function is safe to call from any number of threads at once. Nothing is
  * printed, nothing aborts: what is wrong is a negative status, and its text is
- * @NAME@_last_error(). A call that is refused has written nothing.
+ * @NAME@_last_error(). A call that gives @NAME@_INVALID has written nothing.
  *
  * Tensors are dense memory of the CPU. The innermost dimension has stride 1 (strides
  * NULL: compact), the others any; data is aligned to its element. Outputs are

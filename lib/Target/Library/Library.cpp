@@ -239,6 +239,16 @@ LogicalResult Build::compileAndLink(StringRef path) {
   return writeFile(path, *linked, module.getLoc());
 }
 
+/// Kernels and public functions share one object until symbols are made local.
+static LogicalResult verifyNames(ModuleOp module, const Signature &signature) {
+  std::vector<std::string> symbols = signature.symbols();
+  for (auto pipeline : module.getOps<halide::PipelineOp>())
+    if (llvm::is_contained(symbols, pipeline.getSymName()))
+      return pipeline.emitOpError("expected a name that the library ")
+             << signature.name << " does not export, found " << pipeline.getSymName();
+  return success();
+}
+
 FailureOr<Library> attn::buildLibrary(ModuleOp module, const LibraryOptions &options) {
   FailureOr<func::FuncOp> host = findHost(module, options.function);
   if (failed(host))
@@ -255,6 +265,8 @@ FailureOr<Library> attn::buildLibrary(ModuleOp module, const LibraryOptions &opt
 
   std::string metadata = emitMetadata(*signature, *host, *target);
   OwningOpRef<ModuleOp> isolated = isolate(*host);
+  if (failed(verifyNames(*isolated, *signature)))
+    return failure();
   Build build{*isolated, *signature, host->getSymName().str(),        *target,
               metadata,  *folder,    Cache(options.cacheDir, *folder)};
   std::string key = hashModule(*isolated, {"library", *target, name, build.function});
