@@ -19,8 +19,7 @@ using namespace mlir::halide;
 // Variables: `%x`, or `%x_0 "x"` where the printer had to rename
 //===----------------------------------------------------------------------===//
 
-static ParseResult parseVar(OpAsmParser &parser, OpAsmParser::Argument &arg,
-                            Attribute &name) {
+static ParseResult parseVar(OpAsmParser &parser, OpAsmParser::Argument &arg, Attribute &name) {
   Builder &b = parser.getBuilder();
   if (parser.parseArgument(arg))
     return failure();
@@ -32,13 +31,10 @@ static ParseResult parseVar(OpAsmParser &parser, OpAsmParser::Argument &arg,
   return success();
 }
 
-static ParseResult parseVars(OpAsmParser &parser,
-                             SmallVectorImpl<OpAsmParser::Argument> &args,
+static ParseResult parseVars(OpAsmParser &parser, SmallVectorImpl<OpAsmParser::Argument> &args,
                              ArrayAttr &vars) {
   SmallVector<Attribute> names;
-  auto parseOne = [&] {
-    return parseVar(parser, args.emplace_back(), names.emplace_back());
-  };
+  auto parseOne = [&] { return parseVar(parser, args.emplace_back(), names.emplace_back()); };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOne))
     return failure();
   vars = parser.getBuilder().getArrayAttr(names);
@@ -57,15 +53,13 @@ static void printVar(OpAsmPrinter &p, Value arg, Attribute name) {
 
 static void printVars(OpAsmPrinter &p, ValueRange args, ArrayAttr vars) {
   p << '[';
-  llvm::interleaveComma(llvm::zip(args, vars), p, [&](auto pair) {
-    printVar(p, std::get<0>(pair), std::get<1>(pair));
-  });
+  llvm::interleaveComma(llvm::zip(args, vars), p,
+                        [&](auto pair) { printVar(p, std::get<0>(pair), std::get<1>(pair)); });
   p << ']';
 }
 
 /// `[64, ?, 8, ?]`
-static ParseResult parseExtents(OpAsmParser &parser,
-                                DenseI64ArrayAttr &extents) {
+static ParseResult parseExtents(OpAsmParser &parser, DenseI64ArrayAttr &extents) {
   SmallVector<int64_t> sizes;
   auto parseOne = [&]() -> ParseResult {
     if (succeeded(parser.parseOptionalQuestion())) {
@@ -80,8 +74,7 @@ static ParseResult parseExtents(OpAsmParser &parser,
   return success();
 }
 
-static void printExtents(OpAsmPrinter &p, Operation *,
-                         DenseI64ArrayAttr extents) {
+static void printExtents(OpAsmPrinter &p, Operation *, DenseI64ArrayAttr extents) {
   p << '[';
   llvm::interleaveComma(extents.asArrayRef(), p, [&](int64_t extent) {
     ShapedType::isDynamic(extent) ? p << '?' : p << extent;
@@ -90,8 +83,7 @@ static void printExtents(OpAsmPrinter &p, Operation *,
 }
 
 /// As many loop handles as the op has results.
-static ParseResult parseLoopTypes(OpAsmParser &parser,
-                                  SmallVectorImpl<Type> &types) {
+static ParseResult parseLoopTypes(OpAsmParser &parser, SmallVectorImpl<Type> &types) {
   types.assign(parser.getNumResults(), LoopType::get(parser.getContext()));
   return success();
 }
@@ -101,28 +93,23 @@ static void printLoopTypes(OpAsmPrinter &, Operation *, TypeRange) {}
 // Shared rules
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyExtents(Operation *op, ArrayRef<int64_t> extents,
-                                   FuncType type) {
+static LogicalResult verifyExtents(Operation *op, ArrayRef<int64_t> extents, FuncType type) {
   if (int64_t(extents.size()) != type.getRank())
-    return op->emitOpError("expected ")
-           << type.getRank() << " extents, found " << extents.size();
+    return op->emitOpError("expected ") << type.getRank() << " extents, found " << extents.size();
   for (int64_t extent : extents)
     if (!ShapedType::isDynamic(extent) && extent < 0)
-      return op->emitOpError("expected extents of at least 0, found ")
-             << extent;
+      return op->emitOpError("expected extents of at least 0, found ") << extent;
   return success();
 }
 
-static void nameVars(Region &body, ArrayRef<Attribute> names,
-                     OpAsmSetValueNameFn setName) {
+static void nameVars(Region &body, ArrayRef<Attribute> names, OpAsmSetValueNameFn setName) {
   for (auto [arg, name] : llvm::zip(body.getArguments(), names))
     setName(arg, cast<StringAttr>(name).getValue());
 }
 
 static LogicalResult verifyVars(Operation *op, Region &body, int64_t count) {
   auto isI32 = [](Type type) { return type.isInteger(32); };
-  if (int64_t(body.getNumArguments()) == count &&
-      llvm::all_of(body.getArgumentTypes(), isI32))
+  if (int64_t(body.getNumArguments()) == count && llvm::all_of(body.getArgumentTypes(), isI32))
     return success();
   InFlightDiagnostic diag = op->emitOpError("expected a body of ")
                             << count << " i32 variables, found (";
@@ -134,13 +121,11 @@ static LogicalResult verifyYieldType(YieldOp yield, Type expected) {
   Type found = yield.getValue().getType();
   if (found == expected)
     return success();
-  return yield.emitOpError("expected a value of type ")
-         << expected << ", found " << found;
+  return yield.emitOpError("expected a value of type ") << expected << ", found " << found;
 }
 
 /// Adds a body of i32 variables and lets `fill` build it.
-static void buildBody(OpBuilder &b, OperationState &state, size_t count,
-                      BodyBuilder fill) {
+static void buildBody(OpBuilder &b, OperationState &state, size_t count, BodyBuilder fill) {
   OpBuilder::InsertionGuard guard(b);
   Region *region = state.addRegion();
   SmallVector<Type> types(count, b.getI32Type());
@@ -149,18 +134,15 @@ static void buildBody(OpBuilder &b, OperationState &state, size_t count,
   fill(b, state.location, block->getArguments());
 }
 
-LogicalResult FuncType::verify(function_ref<InFlightDiagnostic()> emitError,
-                               Type elementType, int64_t rank) {
-  bool isFloat =
-      isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(elementType);
-  bool isInteger =
-      llvm::any_of(ArrayRef<unsigned>{1, 8, 16, 32, 64}, [&](unsigned width) {
-        return elementType.isSignlessInteger(width);
-      });
+LogicalResult FuncType::verify(function_ref<InFlightDiagnostic()> emitError, Type elementType,
+                               int64_t rank) {
+  bool isFloat = isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(elementType);
+  bool isInteger = llvm::any_of(ArrayRef<unsigned>{1, 8, 16, 32, 64}, [&](unsigned width) {
+    return elementType.isSignlessInteger(width);
+  });
   if (!isFloat && !isInteger)
-    return emitError()
-           << "expected i1, i8 to i64 or a float of 16 to 64 bits, found "
-           << elementType;
+    return emitError() << "expected i1, i8 to i64 or a float of 16 to 64 bits, found "
+                       << elementType;
   if (rank < 0)
     return emitError() << "expected a rank of at least 0, found " << rank;
   return success();
@@ -195,8 +177,7 @@ static LogicalResult verifyUniqueNames(Block &block) {
     auto [it, isNew] = seen.try_emplace(name, &op);
     if (isNew)
       continue;
-    InFlightDiagnostic diag =
-        op.emitOpError("expected a name of its own, found ") << name;
+    InFlightDiagnostic diag = op.emitOpError("expected a name of its own, found ") << name;
     diag.attachNote(it->second->getLoc()) << "also the name of this";
     return diag;
   }
@@ -210,8 +191,7 @@ LogicalResult verifyLoopUses(Block &block); // Schedule.cpp
 LogicalResult PipelineOp::verify() {
   if (getBody().getNumArguments() == 0)
     return success();
-  return emitOpError("expected a body without arguments, found ")
-         << getBody().getNumArguments();
+  return emitOpError("expected a body without arguments, found ") << getBody().getNumArguments();
 }
 
 LogicalResult PipelineOp::verifyRegions() {
@@ -227,15 +207,12 @@ LogicalResult PipelineOp::verifyRegions() {
 // InputOp, ExtentOp, OutputOp, ExternOp, AtOp
 //===----------------------------------------------------------------------===//
 
-void InputOp::build(OpBuilder &b, OperationState &state, StringRef name,
-                    Type elementType, ArrayRef<int64_t> extents) {
-  build(b, state, FuncType::get(b.getContext(), elementType, extents.size()),
-        name, extents);
+void InputOp::build(OpBuilder &b, OperationState &state, StringRef name, Type elementType,
+                    ArrayRef<int64_t> extents) {
+  build(b, state, FuncType::get(b.getContext(), elementType, extents.size()), name, extents);
 }
 
-void InputOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getFunc(), getName());
-}
+void InputOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getFunc(), getName()); }
 
 LogicalResult InputOp::verify() {
   return verifyExtents(*this, getExtents(), getFunc().getType()); // (C1)
@@ -252,8 +229,7 @@ LogicalResult ExtentOp::verify() {
   int64_t rank = getFunc().getType().getRank();
   if (int64_t(getDim()) >= 0 && int64_t(getDim()) < rank) // (C2)
     return success();
-  return emitOpError("expected a dimension below ")
-         << rank << ", found " << int64_t(getDim());
+  return emitOpError("expected a dimension below ") << rank << ", found " << int64_t(getDim());
 }
 
 LogicalResult OutputOp::verify() {
@@ -262,33 +238,28 @@ LogicalResult OutputOp::verify() {
   return verifyExtents(*this, getExtents(), getFunc().getType()); // (C1)
 }
 
-void ExternOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getFunc(), getName());
-}
+void ExternOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getFunc(), getName()); }
 
 LogicalResult ExternOp::verify() {
   int64_t rank = getFunc().getType().getRank();
   if (int64_t(getVars().size()) == rank) // (C1)
     return success();
-  return emitOpError("expected ")
-         << rank << " variables, found " << getVars().size();
+  return emitOpError("expected ") << rank << " variables, found " << getVars().size();
 }
 
 LogicalResult AtOp::verify() {
   int64_t rank = getFunc().getType().getRank();
   if (int64_t(getCoords().size()) == rank) // (C1)
     return success();
-  return emitOpError("expected ")
-         << rank << " coordinates, found " << getCoords().size();
+  return emitOpError("expected ") << rank << " coordinates, found " << getCoords().size();
 }
 
 //===----------------------------------------------------------------------===//
 // FuncOp
 //===----------------------------------------------------------------------===//
 
-void halide::FuncOp::build(OpBuilder &b, OperationState &state, StringRef name,
-                           Type elementType, ArrayRef<StringRef> vars,
-                           BodyBuilder body) {
+void halide::FuncOp::build(OpBuilder &b, OperationState &state, StringRef name, Type elementType,
+                           ArrayRef<StringRef> vars, BodyBuilder body) {
   auto &properties = state.getOrAddProperties<Properties>();
   properties.name = b.getStringAttr(name);
   properties.vars = b.getStrArrayAttr(vars);
@@ -301,15 +272,14 @@ ParseResult halide::FuncOp::parse(OpAsmParser &parser, OperationState &state) {
   SmallVector<OpAsmParser::Argument> args;
   Type elementType;
   llvm::SMLoc loc;
-  if (parser.parseAttribute(properties.name) ||
-      parseVars(parser, args, properties.vars) || parser.parseColon() ||
-      parser.getCurrentLocation(&loc) || parser.parseType(elementType) ||
+  if (parser.parseAttribute(properties.name) || parseVars(parser, args, properties.vars) ||
+      parser.parseColon() || parser.getCurrentLocation(&loc) || parser.parseType(elementType) ||
       parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
       parser.parseRegion(*state.addRegion(), args))
     return failure();
   auto emitError = [&] { return parser.emitError(loc); };
-  FuncType type = FuncType::getChecked(emitError, parser.getContext(),
-                                       elementType, int64_t(args.size()));
+  FuncType type =
+      FuncType::getChecked(emitError, parser.getContext(), elementType, int64_t(args.size()));
   if (!type)
     return failure();
   state.addTypes(type);
@@ -329,23 +299,20 @@ void halide::FuncOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getFunc(), getName());
 }
 
-void halide::FuncOp::getAsmBlockArgumentNames(Region &body,
-                                              OpAsmSetValueNameFn setName) {
+void halide::FuncOp::getAsmBlockArgumentNames(Region &body, OpAsmSetValueNameFn setName) {
   nameVars(body, getVars().getValue(), setName);
 }
 
 LogicalResult halide::FuncOp::verifyRegions() { // (C1)
   FuncType type = getFunc().getType();
   if (int64_t(getVars().size()) != type.getRank())
-    return emitOpError("expected ")
-           << type.getRank() << " variables, found " << getVars().size();
+    return emitOpError("expected ") << type.getRank() << " variables, found " << getVars().size();
   if (failed(verifyVars(*this, getBody(), type.getRank())))
     return failure();
   auto yield = cast<YieldOp>(getBody().front().getTerminator());
   if (!yield.getCoords().empty() || yield.getWhere())
-    return yield.emitOpError(
-        "expected the value alone in a pure definition, found "
-        "coordinates or a condition");
+    return yield.emitOpError("expected the value alone in a pure definition, found "
+                             "coordinates or a condition");
   return verifyYieldType(yield, type.getElementType());
 }
 
@@ -353,9 +320,8 @@ LogicalResult halide::FuncOp::verifyRegions() { // (C1)
 // UpdateOp
 //===----------------------------------------------------------------------===//
 
-void UpdateOp::build(OpBuilder &b, OperationState &state, Value func,
-                     ArrayRef<StringRef> vars, ArrayRef<ReductionVar> rvars,
-                     BodyBuilder body) {
+void UpdateOp::build(OpBuilder &b, OperationState &state, Value func, ArrayRef<StringRef> vars,
+                     ArrayRef<ReductionVar> rvars, BodyBuilder body) {
   SmallVector<StringRef> names;
   SmallVector<Value> mins, extents;
   for (const ReductionVar &rvar : rvars) {
@@ -375,23 +341,18 @@ void UpdateOp::build(OpBuilder &b, OperationState &state, Value func,
 }
 
 /// ` over [%r min %lo extent %n, …]`, left out where there is no domain.
-static ParseResult
-parseDomain(OpAsmParser &parser, SmallVectorImpl<OpAsmParser::Argument> &args,
-            ArrayAttr &rvars,
-            SmallVectorImpl<OpAsmParser::UnresolvedOperand> &mins,
-            SmallVectorImpl<OpAsmParser::UnresolvedOperand> &extents) {
+static ParseResult parseDomain(OpAsmParser &parser, SmallVectorImpl<OpAsmParser::Argument> &args,
+                               ArrayAttr &rvars,
+                               SmallVectorImpl<OpAsmParser::UnresolvedOperand> &mins,
+                               SmallVectorImpl<OpAsmParser::UnresolvedOperand> &extents) {
   SmallVector<Attribute> names;
   auto parseOne = [&]() -> ParseResult {
-    return failure(
-        parseVar(parser, args.emplace_back(), names.emplace_back()) ||
-        parser.parseKeyword("min") ||
-        parser.parseOperand(mins.emplace_back()) ||
-        parser.parseKeyword("extent") ||
-        parser.parseOperand(extents.emplace_back()));
+    return failure(parseVar(parser, args.emplace_back(), names.emplace_back()) ||
+                   parser.parseKeyword("min") || parser.parseOperand(mins.emplace_back()) ||
+                   parser.parseKeyword("extent") || parser.parseOperand(extents.emplace_back()));
   };
   if (succeeded(parser.parseOptionalKeyword("over")) &&
-      failed(parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
-                                            parseOne)))
+      failed(parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOne)))
     return failure();
   rvars = parser.getBuilder().getArrayAttr(names);
   return success();
@@ -405,8 +366,8 @@ ParseResult UpdateOp::parse(OpAsmParser &parser, OperationState &state) {
   FuncType type;
   Type i32 = parser.getBuilder().getI32Type();
   if (parser.parseOperand(func) || parseVars(parser, args, properties.vars) ||
-      parseDomain(parser, args, properties.rvars, mins, extents) ||
-      parser.parseColon() || parser.parseCustomTypeWithFallback(type) ||
+      parseDomain(parser, args, properties.rvars, mins, extents) || parser.parseColon() ||
+      parser.parseCustomTypeWithFallback(type) ||
       parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
       parser.parseRegion(*state.addRegion(), args) ||
       parser.resolveOperand(func, type, state.operands) ||
@@ -425,43 +386,37 @@ void UpdateOp::print(OpAsmPrinter &p) {
   if (!getRvars().empty()) {
     p << " over [";
     auto rargs = args.drop_front(getVars().size());
-    llvm::interleaveComma(llvm::zip(rargs, getRvars(), getMins(), getExtents()),
-                          p, [&](auto it) {
-                            auto [arg, name, min, extent] = it;
-                            printVar(p, arg, name);
-                            p << " min " << min << " extent " << extent;
-                          });
+    llvm::interleaveComma(llvm::zip(rargs, getRvars(), getMins(), getExtents()), p, [&](auto it) {
+      auto [arg, name, min, extent] = it;
+      printVar(p, arg, name);
+      p << " min " << min << " extent " << extent;
+    });
     p << ']';
   }
   p << " : ";
   p.printStrippedAttrOrType(getFunc().getType());
-  p.printOptionalAttrDictWithKeyword(
-      (*this)->getAttrs(), {"vars", "rvars", getOperandSegmentSizeAttr()});
+  p.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                     {"vars", "rvars", getOperandSegmentSizeAttr()});
   p << ' ';
   p.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
 
 void UpdateOp::getAsmResultNames(OpAsmSetValueNameFn) {}
 
-void UpdateOp::getAsmBlockArgumentNames(Region &body,
-                                        OpAsmSetValueNameFn setName) {
+void UpdateOp::getAsmBlockArgumentNames(Region &body, OpAsmSetValueNameFn setName) {
   SmallVector<Attribute> names(getVars().getValue());
   llvm::append_range(names, getRvars());
   nameVars(body, names, setName);
 }
 
-YieldOp UpdateOp::getYield() {
-  return cast<YieldOp>(getBody().front().getTerminator());
-}
+YieldOp UpdateOp::getYield() { return cast<YieldOp>(getBody().front().getTerminator()); }
 
 SmallVector<int64_t> UpdateOp::getPureDims() {
   ValueRange coords = getYield().getCoords();
   SmallVector<int64_t> dims;
   for (size_t i = 0; i < getVars().size(); ++i)
-    dims.push_back(coords.empty()
-                       ? int64_t(i)
-                       : llvm::find(coords, getBody().getArgument(i)) -
-                             coords.begin());
+    dims.push_back(coords.empty() ? int64_t(i)
+                                  : llvm::find(coords, getBody().getArgument(i)) - coords.begin());
   return dims;
 }
 
@@ -471,16 +426,14 @@ static LogicalResult verifyCoordinates(UpdateOp update) {
   ValueRange coords = yield.getCoords();
   int64_t found = coords.empty() ? update.getVars().size() : coords.size();
   if (found != rank)
-    return yield.emitOpError("expected ")
-           << rank << " coordinates, found " << found;
+    return yield.emitOpError("expected ") << rank << " coordinates, found " << found;
   if (coords.empty())
     return success();
   for (auto [i, name] : llvm::enumerate(update.getVars())) {
     int64_t places = llvm::count(coords, update.getBody().getArgument(i));
     if (places != 1)
       return yield.emitOpError("expected pure variable ")
-             << name << " to be one of the coordinates, found it in " << places
-             << " places";
+             << name << " to be one of the coordinates, found it in " << places << " places";
   }
   return success();
 }
@@ -496,8 +449,7 @@ static LogicalResult verifyRecursiveReads(UpdateOp update) {
       if (at.getCoords()[dim] == update.getBody().getArgument(i))
         continue;
       at.emitOpError("expected pure variable ")
-          << update.getVars()[i] << " as coordinate " << dim
-          << ", its place in the update";
+          << update.getVars()[i] << " as coordinate " << dim << ", its place in the update";
       return WalkResult::interrupt();
     }
     return WalkResult::advance();
@@ -510,13 +462,12 @@ static LogicalResult verifyNotReadBefore(UpdateOp update) {
   for (Operation *user : update.getFunc().getUsers()) {
     Operation *reader = update->getBlock()->findAncestorOpInBlock(*user);
     bool reads = isa<AtOp, ExternOp>(user) && reader && !isa<UpdateOp>(reader);
-    if (auto other = dyn_cast_if_present<UpdateOp>(reader);
-        other && isa<AtOp>(user))
+    if (auto other = dyn_cast_if_present<UpdateOp>(reader); other && isa<AtOp>(user))
       reads = other.getFunc() != update.getFunc();
     if (!reads || !reader->isBeforeInBlock(update))
       continue;
-    InFlightDiagnostic diag = update.emitOpError(
-        "expected the update before the func is read by another definition");
+    InFlightDiagnostic diag =
+        update.emitOpError("expected the update before the func is read by another definition");
     diag.attachNote(reader->getLoc()) << "read here";
     return diag;
   }
@@ -526,16 +477,13 @@ static LogicalResult verifyNotReadBefore(UpdateOp update) {
 LogicalResult UpdateOp::verifyRegions() {
   size_t count = getRvars().size();
   if (getMins().size() != count || getExtents().size() != count) // (C1)
-    return emitOpError("expected ")
-           << count << " minima and extents, found " << getMins().size()
-           << " and " << getExtents().size();
+    return emitOpError("expected ") << count << " minima and extents, found " << getMins().size()
+                                    << " and " << getExtents().size();
   if (!getFunc().getDefiningOp<halide::FuncOp>()) // (C3)
     return emitOpError("expected a halide.func, found another func");
   if (failed(verifyVars(*this, getBody(), getVars().size() + count)) ||
-      failed(
-          verifyYieldType(getYield(), getFunc().getType().getElementType())) ||
-      failed(verifyCoordinates(*this)) ||
-      failed(verifyRecursiveReads(*this))) // (C2)
+      failed(verifyYieldType(getYield(), getFunc().getType().getElementType())) ||
+      failed(verifyCoordinates(*this)) || failed(verifyRecursiveReads(*this))) // (C2)
     return failure();
   return verifyNotReadBefore(*this); // (C3)
 }
@@ -555,26 +503,21 @@ struct Parameter {
 static SmallVector<Parameter> getParameters(PipelineOp pipeline) {
   SmallVector<Parameter> params;
   for (auto input : pipeline.getBody().getOps<InputOp>())
-    params.push_back(
-        {input.getFunc().getType().getElementType(), input.getExtents()});
+    params.push_back({input.getFunc().getType().getElementType(), input.getExtents()});
   for (auto output : pipeline.getBody().getOps<OutputOp>())
-    params.push_back(
-        {output.getFunc().getType().getElementType(), output.getExtents()});
+    params.push_back({output.getFunc().getType().getElementType(), output.getExtents()});
   return params;
 }
 
 /// A memref's dimensions run the other way than a func's.
 static bool matches(MemRefType type, const Parameter &param) {
-  if (type.getElementType() != param.elementType ||
-      type.getRank() != int64_t(param.extents.size()))
+  if (type.getElementType() != param.elementType || type.getRank() != int64_t(param.extents.size()))
     return false;
   auto compatible = [](auto pair) {
     auto [size, extent] = pair;
-    return ShapedType::isDynamic(size) || ShapedType::isDynamic(extent) ||
-           size == extent;
+    return ShapedType::isDynamic(size) || ShapedType::isDynamic(extent) || size == extent;
   };
-  return llvm::all_of(llvm::zip(llvm::reverse(type.getShape()), param.extents),
-                      compatible);
+  return llvm::all_of(llvm::zip(llvm::reverse(type.getShape()), param.extents), compatible);
 }
 
 static std::string describe(const Parameter &param) {
@@ -589,21 +532,17 @@ static std::string describe(const Parameter &param) {
 }
 
 LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  auto pipeline =
-      symbols.lookupNearestSymbolFrom<PipelineOp>(*this, getCalleeAttr());
+  auto pipeline = symbols.lookupNearestSymbolFrom<PipelineOp>(*this, getCalleeAttr());
   if (!pipeline) // (C1)
-    return emitOpError("expected a halide.pipeline, found none named ")
-           << getCallee();
+    return emitOpError("expected a halide.pipeline, found none named ") << getCallee();
   SmallVector<Parameter> params = getParameters(pipeline);
   if (params.size() != getBuffers().size()) // (C2)
-    return emitOpError("expected ")
-           << params.size() << " buffers, found " << getBuffers().size();
+    return emitOpError("expected ") << params.size() << " buffers, found " << getBuffers().size();
   for (auto [i, param, buffer] : llvm::enumerate(params, getBuffers())) {
     auto type = dyn_cast<MemRefType>(buffer.getType());
     if (!type || !matches(type, param))
       return emitOpError("expected buffer ")
-             << i << " to be memref<" << describe(param) << ">, found "
-             << buffer.getType();
+             << i << " to be memref<" << describe(param) << ">, found " << buffer.getType();
   }
   return success();
 }

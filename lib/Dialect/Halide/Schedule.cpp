@@ -18,8 +18,7 @@ using namespace mlir::halide;
 //===----------------------------------------------------------------------===//
 
 bool Stage::operator==(const Stage &other) const {
-  return func == other.func && update == other.update &&
-         specialization == other.specialization;
+  return func == other.func && update == other.update && specialization == other.specialization;
 }
 
 static std::optional<int64_t> toIndex(std::optional<uint64_t> update) {
@@ -43,8 +42,7 @@ SmallVector<UpdateOp> halide::getUpdates(Value func) {
   for (Operation *user : func.getUsers())
     if (auto update = dyn_cast<UpdateOp>(user))
       updates.push_back(update);
-  llvm::sort(updates,
-             [](UpdateOp a, UpdateOp b) { return a->isBeforeInBlock(b); });
+  llvm::sort(updates, [](UpdateOp a, UpdateOp b) { return a->isBeforeInBlock(b); });
   return updates;
 }
 
@@ -64,15 +62,13 @@ bool halide::isReductionLoop(Value loop) {
   if (auto fuse = dyn_cast<FuseOp>(op))
     return isReductionLoop(fuse.getInner()) || isReductionLoop(fuse.getOuter());
   Stage stage = getStage(loop);
-  return cast<OpResult>(loop).getResultNumber() >=
-         countPureVars(stage.func, stage.update);
+  return cast<OpResult>(loop).getResultNumber() >= countPureVars(stage.func, stage.update);
 }
 
 std::string halide::getLoopName(Value loop) {
   Operation *op = loop.getDefiningOp();
   if (auto split = dyn_cast<SplitOp>(op))
-    return getLoopName(split.getLoop()) +
-           (loop == split.getOuter() ? "o" : "i");
+    return getLoopName(split.getLoop()) + (loop == split.getOuter() ? "o" : "i");
   if (auto fuse = dyn_cast<FuseOp>(op))
     return getLoopName(fuse.getInner()) + "_" + getLoopName(fuse.getOuter());
   Stage stage = getStage(loop);
@@ -96,8 +92,7 @@ static Value getFirstHandle(Value loop) {
   LoopsOp first = loops;
   for (Operation *user : loops.getFunc().getUsers())
     if (auto other = dyn_cast<LoopsOp>(user);
-        other && other.getUpdate() == loops.getUpdate() &&
-        other->isBeforeInBlock(first))
+        other && other.getUpdate() == loops.getUpdate() && other->isBeforeInBlock(first))
       first = other;
   return first->getResult(cast<OpResult>(loop).getResultNumber());
 }
@@ -116,35 +111,29 @@ static SmallVector<std::string> toStrings(ArrayAttr names) {
 SmallVector<RemainingLoop> halide::getRemainingLoops(RfactorOp rfactor) {
   Stage stage = getStage(rfactor.getLoop());
   SmallVector<RemainingLoop> loops;
-  for (StringRef name : getUpdates(stage.func)[*stage.update]
-                            .getRvars()
-                            .getAsValueRange<StringAttr>())
+  for (StringRef name :
+       getUpdates(stage.func)[*stage.update].getRvars().getAsValueRange<StringAttr>())
     loops.push_back({name.str(), Value()});
   size_t numPure = countPureVars(stage.func, stage.update);
   auto erase = [&](Value loop) {
-    llvm::erase_if(loops, [&](RemainingLoop &l) {
-      return l.handle == getFirstHandle(loop);
-    });
+    llvm::erase_if(loops, [&](RemainingLoop &l) { return l.handle == getFirstHandle(loop); });
   };
   auto append = [&](Value loop) { loops.push_back({getLoopName(loop), loop}); };
   for (Operation &op : *rfactor->getBlock()) {
     if (auto handles = dyn_cast<LoopsOp>(op);
-        handles && handles.getFunc() == stage.func &&
-        toIndex(handles.getUpdate()) == stage.update)
+        handles && handles.getFunc() == stage.func && toIndex(handles.getUpdate()) == stage.update)
       for (size_t i = numPure; i < handles.getNumResults(); ++i)
         for (RemainingLoop &loop : loops)
           if (!loop.handle && loop.name == getLoopName(handles.getResult(i)))
             loop.handle = handles.getResult(i);
     if (auto split = dyn_cast<SplitOp>(op);
-        split && getStage(split.getLoop()) == stage &&
-        isReductionLoop(split.getLoop())) {
+        split && getStage(split.getLoop()) == stage && isReductionLoop(split.getLoop())) {
       erase(split.getLoop());
       append(split.getInner());
       append(split.getOuter());
     }
-    if (auto fuse = dyn_cast<FuseOp>(op); fuse &&
-                                          getStage(fuse.getFused()) == stage &&
-                                          isReductionLoop(fuse.getFused())) {
+    if (auto fuse = dyn_cast<FuseOp>(op);
+        fuse && getStage(fuse.getFused()) == stage && isReductionLoop(fuse.getFused())) {
       erase(fuse.getInner());
       erase(fuse.getOuter());
       append(fuse.getFused());
@@ -157,8 +146,8 @@ SmallVector<RemainingLoop> halide::getRemainingLoops(RfactorOp rfactor) {
 }
 
 /// The intermediate of an rfactor has one update, over what remains.
-static FailureOr<SmallVector<std::string>>
-getIntermediateVars(RfactorOp rfactor, std::optional<int64_t> update) {
+static FailureOr<SmallVector<std::string>> getIntermediateVars(RfactorOp rfactor,
+                                                               std::optional<int64_t> update) {
   Stage stage = getStage(rfactor.getLoop());
   auto vars = getStageVars(stage.func, std::nullopt);
   if (failed(vars) || (update && *update != 0))
@@ -170,8 +159,8 @@ getIntermediateVars(RfactorOp rfactor, std::optional<int64_t> update) {
   return vars;
 }
 
-FailureOr<SmallVector<std::string>>
-halide::getStageVars(Value func, std::optional<int64_t> update) {
+FailureOr<SmallVector<std::string>> halide::getStageVars(Value func,
+                                                         std::optional<int64_t> update) {
   if (auto rfactor = func.getDefiningOp<RfactorOp>())
     return getIntermediateVars(rfactor, update);
   auto definition = func.getDefiningOp<halide::FuncOp>();
@@ -197,27 +186,22 @@ static LogicalResult verifyIsFunc(Operation *op, Value func) {
   return success();
 }
 
-static LogicalResult verifyStageExists(Operation *op, Value func,
-                                       std::optional<uint64_t> update) {
+static LogicalResult verifyStageExists(Operation *op, Value func, std::optional<uint64_t> update) {
   if (succeeded(getStageVars(func, toIndex(update))))
     return success();
   if (update)
-    return op->emitOpError(
-               "expected an update of the func, found none of index ")
+    return op->emitOpError("expected an update of the func, found none of index ")
            << int64_t(*update);
-  return op->emitOpError(
-      "expected a func with a definition, found an input or extern");
+  return op->emitOpError("expected a func with a definition, found an input or extern");
 }
 
-static LogicalResult verifyHandles(Operation *op, Value func,
-                                   std::optional<uint64_t> update) {
+static LogicalResult verifyHandles(Operation *op, Value func, std::optional<uint64_t> update) {
   if (failed(verifyStageExists(op, func, update)))
     return failure();
   size_t count = getStageVars(func, toIndex(update))->size();
   if (op->getNumResults() == count)
     return success();
-  return op->emitOpError("expected ")
-         << count << " loops, found " << op->getNumResults();
+  return op->emitOpError("expected ") << count << " loops, found " << op->getNumResults();
 }
 
 /// Handles are named after func and loop: the schedule of several funcs reads
@@ -233,8 +217,7 @@ static LogicalResult verifyOneStage(Operation *op, ValueRange loops) {
       return op->emitOpError("expected loops of one stage, found '")
              << getLoopName(loop) << "' of another";
     if (llvm::is_contained(loops.take_front(i), loop))
-      return op->emitOpError("expected each loop once, found '")
-             << getLoopName(loop) << "' twice";
+      return op->emitOpError("expected each loop once, found '") << getLoopName(loop) << "' twice";
   }
   return success();
 }
@@ -247,20 +230,17 @@ static LogicalResult verifyAt(Operation *op, Value func, Value loop) {
            << getLoopName(loop) << "', the func's own";
   for (Operation *user : func.getUsers())
     if (auto output = dyn_cast<OutputOp>(user)) { // (C3)
-      InFlightDiagnostic diag =
-          op->emitOpError("expected a func that is no output");
+      InFlightDiagnostic diag = op->emitOpError("expected a func that is no output");
       diag.attachNote(output.getLoc()) << "an output here";
       return diag;
     }
   return success();
 }
 
-static LogicalResult verifyDim(Operation *op, Value func, int64_t dim,
-                               int64_t size) {
+static LogicalResult verifyDim(Operation *op, Value func, int64_t dim, int64_t size) {
   int64_t rank = cast<FuncType>(func.getType()).getRank();
   if (dim < 0 || dim >= rank) // (C1)
-    return op->emitOpError("expected a dimension below ")
-           << rank << ", found " << dim;
+    return op->emitOpError("expected a dimension below ") << rank << ", found " << dim;
   if (size <= 0)
     return op->emitOpError("expected a positive size, found ") << size;
   return verifyIsFunc(op, func); // (C2)
@@ -280,15 +260,13 @@ static StringRef getParticiple(Operation *op) {
   return isa<FuseOp>(op) ? "fused" : "moved by rfactor";
 }
 
-static LogicalResult
-verifyStillThere(Operation &op, Value loop,
-                 const DenseMap<Value, Operation *> &gone) {
+static LogicalResult verifyStillThere(Operation &op, Value loop,
+                                      const DenseMap<Value, Operation *> &gone) {
   Operation *consumer = gone.lookup(getFirstHandle(loop));
   if (!consumer)
     return success();
-  InFlightDiagnostic diag =
-      op.emitOpError("expected a loop that is still there, found '")
-      << getLoopName(loop) << "', already " << getParticiple(consumer);
+  InFlightDiagnostic diag = op.emitOpError("expected a loop that is still there, found '")
+                            << getLoopName(loop) << "', already " << getParticiple(consumer);
   diag.attachNote(consumer->getLoc()) << getParticiple(consumer) << " here";
   return diag;
 }
@@ -298,8 +276,7 @@ LogicalResult halide::verifyLoopUses(Block &block) {
   DenseMap<Value, Operation *> gone;
   for (Operation &op : block) {
     for (Value operand : op.getOperands())
-      if (isa<LoopType>(operand.getType()) &&
-          failed(verifyStillThere(op, operand, gone)))
+      if (isa<LoopType>(operand.getType()) && failed(verifyStillThere(op, operand, gone)))
         return failure();
     if (isa<SplitOp, FuseOp>(op))
       for (Value loop : op.getOperands())
@@ -316,8 +293,7 @@ LogicalResult halide::verifyLoopUses(Block &block) {
 // Directives
 //===----------------------------------------------------------------------===//
 
-static SmallVector<Type> getLoopTypes(Value func,
-                                      std::optional<int64_t> update) {
+static SmallVector<Type> getLoopTypes(Value func, std::optional<int64_t> update) {
   auto vars = getStageVars(func, update);
   assert(succeeded(vars) && "no such stage");
   return SmallVector<Type>(vars->size(), LoopType::get(func.getContext()));
@@ -332,13 +308,9 @@ void LoopsOp::build(OpBuilder &b, OperationState &state, Value func,
   build(b, state, getLoopTypes(func, update), func, makeUpdateAttr(b, update));
 }
 
-void LoopsOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  nameLoops(getLoops(), setName);
-}
+void LoopsOp::getAsmResultNames(OpAsmSetValueNameFn setName) { nameLoops(getLoops(), setName); }
 
-LogicalResult LoopsOp::verify() {
-  return verifyHandles(*this, getFunc(), getUpdate());
-} // (C1)
+LogicalResult LoopsOp::verify() { return verifyHandles(*this, getFunc(), getUpdate()); } // (C1)
 
 void SplitOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   nameLoops((*this)->getResults(), setName);
@@ -347,8 +319,7 @@ void SplitOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 LogicalResult SplitOp::verify() {
   if (int64_t(getFactor()) > 0) // (C1)
     return success();
-  return emitOpError("expected a positive factor, found ")
-         << int64_t(getFactor());
+  return emitOpError("expected a positive factor, found ") << int64_t(getFactor());
 }
 
 void FuseOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
@@ -359,25 +330,13 @@ LogicalResult FuseOp::verify() { // (C1)
   return verifyOneStage(*this, {getInner(), getOuter()});
 }
 
-LogicalResult ReorderOp::verify() {
-  return verifyOneStage(*this, getLoops());
-} // (C1)
+LogicalResult ReorderOp::verify() { return verifyOneStage(*this, getLoops()); } // (C1)
 
-LogicalResult ComputeRootOp::verify() {
-  return verifyIsFunc(*this, getFunc());
-} // (C1)
-LogicalResult StoreRootOp::verify() {
-  return verifyIsFunc(*this, getFunc());
-} // (C1)
-LogicalResult ComputeAtOp::verify() {
-  return verifyAt(*this, getFunc(), getLoop());
-}
-LogicalResult StoreAtOp::verify() {
-  return verifyAt(*this, getFunc(), getLoop());
-}
-LogicalResult StoreInOp::verify() {
-  return verifyIsFunc(*this, getFunc());
-} // (C1)
+LogicalResult ComputeRootOp::verify() { return verifyIsFunc(*this, getFunc()); } // (C1)
+LogicalResult StoreRootOp::verify() { return verifyIsFunc(*this, getFunc()); } // (C1)
+LogicalResult ComputeAtOp::verify() { return verifyAt(*this, getFunc(), getLoop()); }
+LogicalResult StoreAtOp::verify() { return verifyAt(*this, getFunc(), getLoop()); }
+LogicalResult StoreInOp::verify() { return verifyIsFunc(*this, getFunc()); } // (C1)
 
 LogicalResult ComputeWithOp::verify() { // (C1)
   if (failed(verifyStageExists(*this, getFunc(), getUpdate())))
@@ -388,26 +347,17 @@ LogicalResult ComputeWithOp::verify() { // (C1)
   return success();
 }
 
-LogicalResult BoundExtentOp::verify() {
-  return verifyDim(*this, getFunc(), getDim(), getSize());
-}
-LogicalResult BoundStorageOp::verify() {
-  return verifyDim(*this, getFunc(), getDim(), getSize());
-}
-LogicalResult AlignBoundsOp::verify() {
-  return verifyDim(*this, getFunc(), getDim(), getSize());
-}
-LogicalResult AlignStorageOp::verify() {
-  return verifyDim(*this, getFunc(), getDim(), getSize());
-}
+LogicalResult BoundExtentOp::verify() { return verifyDim(*this, getFunc(), getDim(), getSize()); }
+LogicalResult BoundStorageOp::verify() { return verifyDim(*this, getFunc(), getDim(), getSize()); }
+LogicalResult AlignBoundsOp::verify() { return verifyDim(*this, getFunc(), getDim(), getSize()); }
+LogicalResult AlignStorageOp::verify() { return verifyDim(*this, getFunc(), getDim(), getSize()); }
 
 LogicalResult ReorderStorageOp::verify() {
   SmallVector<int64_t> sorted(getOrder());
   llvm::sort(sorted);
   int64_t rank = getFunc().getType().getRank();
   if (!llvm::equal(sorted, llvm::seq<int64_t>(0, rank))) // (C1)
-    return emitOpError("expected each of the dimensions below ")
-           << rank << " once";
+    return emitOpError("expected each of the dimensions below ") << rank << " once";
   return verifyIsFunc(*this, getFunc()); // (C2)
 }
 
@@ -423,10 +373,7 @@ LogicalResult NeverPartitionOp::verify() { // (C1)
 
 void RfactorOp::build(OpBuilder &b, OperationState &state, Value loop) {
   auto type = cast<FuncType>(getStage(loop).func.getType());
-  build(
-      b, state,
-      FuncType::get(b.getContext(), type.getElementType(), type.getRank() + 1),
-      loop);
+  build(b, state, FuncType::get(b.getContext(), type.getElementType(), type.getRank() + 1), loop);
 }
 
 void RfactorOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
@@ -440,18 +387,15 @@ LogicalResult RfactorOp::verify() {
     return emitOpError("expected a reduction loop of an update, found '")
            << getLoopName(getLoop()) << "'";
   auto type = cast<FuncType>(stage.func.getType());
-  auto expected =
-      FuncType::get(getContext(), type.getElementType(), type.getRank() + 1);
+  auto expected = FuncType::get(getContext(), type.getElementType(), type.getRank() + 1);
   if (getIntermediate().getType() != expected) // (C2)
-    return emitOpError("expected result ")
-           << expected << ", found " << getIntermediate().getType();
+    return emitOpError("expected result ") << expected << ", found " << getIntermediate().getType();
   return success();
 }
 
-void SpecializeOp::build(OpBuilder &b, OperationState &state, Value func,
-                         Value condition, std::optional<int64_t> update) {
-  build(b, state, getLoopTypes(func, update), func, makeUpdateAttr(b, update),
-        condition);
+void SpecializeOp::build(OpBuilder &b, OperationState &state, Value func, Value condition,
+                         std::optional<int64_t> update) {
+  build(b, state, getLoopTypes(func, update), func, makeUpdateAttr(b, update), condition);
 }
 
 void SpecializeOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
@@ -465,10 +409,9 @@ LogicalResult SpecializeOp::verify() {
   for (Operation &op : *(*this)->getBlock()) {
     if (&op == *this)
       break;
-    if (isa<SplitOp, FuseOp>(op) &&
-        getStage(op.getOperand(0)) == stage) { // (C2)
-      InFlightDiagnostic diag = emitOpError(
-          "expected a stage whose loops are neither split nor fused before");
+    if (isa<SplitOp, FuseOp>(op) && getStage(op.getOperand(0)) == stage) { // (C2)
+      InFlightDiagnostic diag =
+          emitOpError("expected a stage whose loops are neither split nor fused before");
       diag.attachNote(op.getLoc()) << getParticiple(&op) << " here";
       return diag;
     }
@@ -479,6 +422,5 @@ LogicalResult SpecializeOp::verify() {
 LogicalResult PrefetchOp::verify() {
   if (int64_t(getOffset()) > 0) // (C1)
     return success();
-  return emitOpError("expected a positive offset, found ")
-         << int64_t(getOffset());
+  return emitOpError("expected a positive offset, found ") << int64_t(getOffset());
 }

@@ -3,5 +3,166 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// What include/attnc/Target/Halide/Export.h promises: the pipeline becomes Halide
+// objects (Translator), those are lowered and compiled.
+//
 //===----------------------------------------------------------------------===//
 
+#include "attnc/Target/Halide/Export.h"
+
+#include "Diagnostics.h"
+#include "Translator.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::halide;
+namespace H = ::Halide;
+
+//===----------------------------------------------------------------------===//
+// Targets
+//===----------------------------------------------------------------------===//
+
+static FailureOr<H::Target> parseTarget(StringRef text, std::string &error) {
+  try {
+    H::Target target = text == "host" ? H::get_host_target() : H::Target(text.str());
+    if (target.os == H::Target::OSUnknown || target.arch == H::Target::ArchUnknown)
+      error = "expected a target as 'host' or 'x86-64-linux-avx2', found '" + text.str() + "'";
+    else if (!target.supported())
+      error = "expected a target this Halide was built for, found '" + text.str() + "'";
+    else
+      return target;
+  } catch (const std::exception &) {
+    error = "expected a target as 'host' or 'x86-64-linux-avx2', found '" + text.str() + "'";
+  }
+  return failure();
+}
+
+FailureOr<std::string> halide::resolveTarget(StringRef target, std::string &error) {
+  FailureOr<H::Target> parsed = parseTarget(target, error);
+  if (failed(parsed))
+    return failure();
+  return parsed->to_string();
+}
+
+static FailureOr<H::Target> getTarget(StringRef text, Location loc) {
+  std::string error;
+  FailureOr<H::Target> target = failure();
+  auto parse = [&] {
+    target = parseTarget(text, error);
+    return success();
+  };
+  (void)guardHalide(parse, [&](StringRef) { return loc; });
+  if (failed(target))
+    emitError(loc) << error;
+  return target;
+}
+
+//===----------------------------------------------------------------------===//
+// Whom an error of lowering is about
+//===----------------------------------------------------------------------===//
+
+/// Where `name` stands in `message` as a word of its own.
+static size_t findWord(StringRef message, StringRef name) {
+  auto isPart = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+  for (size_t at = message.find(name); at != StringRef::npos; at = message.find(name, at + 1)) {
+    size_t end = at + name.size();
+    bool starts = at == 0 || !isPart(message[at - 1]);
+    if (starts && (end == message.size() || !isPart(message[end])))
+      return at;
+  }
+  return StringRef::npos;
+}
+
+static StringRef getName(Operation &op) {
+  if (!isa<InputOp, halide::FuncOp, ExternOp>(op))
+    return {};
+  return op.getAttrOfType<StringAttr>("name").getValue();
+}
+
+/// The directive that places a func, for errors about its place.
+static Operation *getPlacement(Operation *definition) {
+  for (Operation *user : definition->getUsers())
+    if (isa<ComputeAtOp, StoreAtOp, ComputeRootOp, StoreRootOp>(user) &&
+        user->getOperand(0) == definition->getResult(0))
+      return user;
+  return definition;
+}
+
+/// Halide's messages name funcs: the first one named is the one it is about.
+static Location locate(PipelineOp pipeline, StringRef message) {
+  Operation *best = pipeline;
+  size_t bestPlace = StringRef::npos;
+  for (Operation &op : pipeline.getBody().front()) {
+    StringRef name = getName(op);
+    size_t place = name.empty() ? StringRef::npos : findWord(message, name);
+    if (place < bestPlace) {
+      best = &op;
+      bestPlace = place;
+    }
+  }
+  bool isAboutPlace = message.contains("location") || message.contains("compute_at");
+  if (best != pipeline && isAboutPlace)
+    best = getPlacement(best);
+  return best->getLoc();
+}
+
+//===----------------------------------------------------------------------===//
+// Export
+//===----------------------------------------------------------------------===//
+
+static H::OutputFileType toHalide(Artefact artefact) {
+  switch (artefact) {
+  case Artefact::object:
+    return H::OutputFileType::object;
+  case Artefact::assembly:
+    return H::OutputFileType::assembly;
+  case Artefact::llvm_assembly:
+    return H::OutputFileType::llvm_assembly;
+  case Artefact::stmt:
+    return H::OutputFileType::stmt;
+  case Artefact::stmt_html:
+    return H::OutputFileType::stmt_html;
+  case Artefact::device_code:
+    return H::OutputFileType::device_code;
+  }
+  llvm_unreachable("unknown artefact");
+}
+
+static std::map<H::OutputFileType, std::string>
+toHalide(const std::map<Artefact, std::string> &files) {
+  std::map<H::OutputFileType, std::string> result;
+  for (const auto &[artefact, path] : files)
+    result[toHalide(artefact)] = path;
+  return result;
+}
+
+LogicalResult halide::exportPipeline(PipelineOp pipeline, const ExportOptions &options,
+                                     const std::map<Artefact, std::string> &files) {
+  FailureOr<H::Target> target = getTarget(options.target, pipeline.getLoc());
+  if (failed(target))
+    return failure();
+  target->set_features({H::Target::UserContext, H::Target::NoRuntime, H::Target::NoBoundsQuery});
+  Translator translator(pipeline);
+  if (failed(translator.translate()))
+    return failure();
+  auto compile = [&] {
+    H::Module module = translator.getPipeline().compile_to_module(
+        translator.getArguments(), pipeline.getSymName().str(), *target);
+    module.compile(toHalide(files));
+    return success();
+  };
+  return guardHalide(compile, [&](StringRef message) { return locate(pipeline, message); });
+}
+
+LogicalResult halide::exportRuntime(StringRef target, StringRef path, Location loc) {
+  FailureOr<H::Target> parsed = getTarget(target, loc);
+  if (failed(parsed))
+    return failure();
+  parsed->set_feature(H::Target::UserContext);
+  auto compile = [&] {
+    H::compile_standalone_runtime(path.str(), *parsed);
+    return success();
+  };
+  return guardHalide(compile, [&](StringRef) { return loc; });
+}

@@ -72,8 +72,7 @@ SmallVector<UpdateOp> getUpdates(Value func);
 
 /// The variables of a stage, one for each handle that `halide.loops` gives, or
 /// failure where there is no such stage.
-FailureOr<SmallVector<std::string>> getStageVars(Value func,
-                                                 std::optional<int64_t> update);
+FailureOr<SmallVector<std::string>> getStageVars(Value func, std::optional<int64_t> update);
 
 /// A reduction loop that an rfactor moves into the intermediate's update.
 /// `handle` is null where nobody asked for one.

@@ -1,0 +1,32 @@
+//===- Expressions.h - scalar ops as Halide expressions ---------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Private to Target/Halide: no other code sees a Halide type.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_LIB_TARGET_HALIDE_EXPRESSIONS_H
+#define ATTNC_LIB_TARGET_HALIDE_EXPRESSIONS_H
+
+#include "Halide.h"
+
+#include "mlir/IR/Operation.h"
+
+#include <optional>
+
+namespace mlir::halide {
+
+/// Halide's type for a scalar type; signless integers are signed, i1 is bool.
+std::optional<::Halide::Type> getHalideType(Type type);
+
+/// The results of an `arith`, `math` or expression op of the dialect on `operands`;
+/// none where Halide has no form of the op. `nowrap` promises that integer
+/// arithmetic does not overflow, which lets Halide reason about bounds.
+SmallVector<::Halide::Expr> translateScalarOp(Operation *op, ArrayRef<::Halide::Expr> operands,
+                                              bool nowrap);
+
+} // namespace mlir::halide
+
+#endif // ATTNC_LIB_TARGET_HALIDE_EXPRESSIONS_H

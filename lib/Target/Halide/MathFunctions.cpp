@@ -1,0 +1,125 @@
+//===- MathFunctions.cpp - elementary functions as expressions
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Errors are measured over all f32 arguments by test/unit/ExpressionsTest.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MathFunctions.h"
+
+#include <initializer_list>
+
+using namespace Halide;
+
+namespace mlir::halide {
+
+/// One strict operation. (Halide's strict_float would make its whole operand tree
+/// strict and so cost the operands their fused multiply-adds.)
+static Expr strictOp(Type type, Internal::Call::IntrinsicOp op, Expr a, Expr b) {
+  return Internal::Call::make(type, op, {std::move(a), std::move(b)},
+                              Internal::Call::PureIntrinsic);
+}
+
+static Expr strictAdd(Expr a, Expr b) {
+  return strictOp(a.type(), Internal::Call::strict_add, a, b);
+}
+static Expr strictSub(Expr a, Expr b) {
+  return strictOp(a.type(), Internal::Call::strict_sub, a, b);
+}
+static Expr strictMul(Expr a, Expr b) {
+  return strictOp(a.type(), Internal::Call::strict_mul, a, b);
+}
+
+Expr strictLess(Expr a, Expr b) { return strictOp(Bool(), Internal::Call::strict_lt, a, b); }
+Expr strictLessEqual(Expr a, Expr b) { return strictOp(Bool(), Internal::Call::strict_le, a, b); }
+Expr strictEqual(Expr a, Expr b) { return strictOp(Bool(), Internal::Call::strict_eq, a, b); }
+
+/// Coefficients from the highest power down.
+static Expr polynomial(Expr x, std::initializer_list<float> coefficients) {
+  Expr result;
+  for (float c : coefficients)
+    result = result.defined() ? result * x + c : Expr(c);
+  return result;
+}
+
+/// max and min that let NaN through, each one instruction.
+static Expr clampBelow(Expr x, float low) { return select(strictLess(x, low), low, x); }
+static Expr clampAbove(Expr x, float high) { return select(strictLess(high, x), high, x); }
+
+namespace {
+/// x = integer + fraction, fraction within ±1/2; half is 2^(integer - 1).
+struct Split2 {
+  Expr integer, half;
+};
+} // namespace
+
+/// Adding 1.5·2^23 rounds to an integer that then stands in the low bits of the
+/// sum; with 126 on top of it those bits are the exponent field of 2^(n - 1).
+static Split2 roundToExponent(Expr x) {
+  const float magic = 12582912.0f + 126.0f;
+  Expr shifted = strictAdd(x, magic);
+  Expr half = reinterpret<float>(reinterpret<int>(shifted) << 23);
+  return {strictSub(shifted, magic), half};
+}
+
+// The scale is 2^(n - 1), the polynomial twice as large: so 2^128 - 1ulp is still
+// finite. It multiplies, rather than adds to the exponent's bits, for the sake of NaN.
+Expr exp2F32(Expr x, bool clampLow, bool clampHigh) {
+  if (clampLow)
+    x = clampBelow(x, -126.0f);
+  if (clampHigh)
+    x = clampAbove(x, 129.0f);
+  Split2 n = roundToExponent(x);
+  Expr f = strictSub(x, n.integer);
+  Expr p = polynomial(f, {2 * 1.3276470126584172e-3f, 2 * 9.675540961325169e-3f,
+                          2 * 5.550713092088699e-2f, 2 * 2.4022120237350464e-1f,
+                          2 * 6.931469440460205e-1f, 2 * 1.0000001192092896f});
+  return p * n.half;
+}
+
+// exp(x) = 2^n · exp(r), r = x - n·ln 2 in two steps (Cody and Waite); the polynomial is
+// Cephes' expf. Results below 2^-126 are 0.
+Expr expF32(Expr x) {
+  x = clampAbove(clampBelow(x, -87.5f), 89.0f);
+  Split2 n = roundToExponent(strictMul(x, 1.44269504088896341f));
+  Expr r = x - n.integer * 0.693359375f;
+  r = r - n.integer * -2.12194440e-4f;
+  Expr p = polynomial(r, {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f,
+                          1.6666665459e-1f, 5.0000001201e-1f});
+  p = p * (r * r) + r + 1.0f;
+  return (p + p) * n.half;
+}
+
+// Cephes' tanhf: a polynomial near 0, 1 - 2 / (exp(2|x|) + 1) elsewhere.
+Expr tanhF32(Expr x) {
+  Expr magnitude = abs(x);
+  Expr z = x * x;
+  Expr p = polynomial(z, {-5.70498872745e-3f, 2.06390887954e-2f, -5.37397155531e-2f,
+                          1.33314422036e-1f, -3.33332819422e-1f});
+  Expr large = 1.0f - 2.0f / (expF32(clampAbove(magnitude, 10.0f) * 2.0f) + 1.0f);
+  return select(strictLess(magnitude, 0.625f), p * z * x + x, copySign(large, x));
+}
+
+// Minimax polynomials; beyond 0.93 of -log(1 - erf |x|).
+Expr erfF32(Expr x) {
+  Expr t = clampAbove(abs(x), 4.0f);
+  Expr s = x * x;
+  Expr small = polynomial(s, {-5.96761703e-4f, 4.99119423e-3f, -2.67681349e-2f, 1.12819925e-1f,
+                              -3.76125336e-1f, 1.28379166e-1f});
+  Expr tail = polynomial(t, {-1.72853470e-5f, 3.83197126e-4f, -3.88396438e-3f, 2.42546219e-2f,
+                             -1.06777877e-1f, -6.34846687e-1f, -1.28717512e-1f});
+  Expr large = 1.0f - expF32(tail * t - t);
+  return select(strictLess(t, 0.927734375f), small * x + x, copySign(large, x));
+}
+
+Expr copySign(Expr magnitude, Expr sign) {
+  Type type = magnitude.type();
+  Type bits = UInt(type.bits());
+  Expr mask = cast(bits, 1) << (type.bits() - 1);
+  Expr value = (reinterpret(bits, magnitude) & ~mask) | (reinterpret(bits, sign) & mask);
+  return reinterpret(type, value);
+}
+
+} // namespace mlir::halide

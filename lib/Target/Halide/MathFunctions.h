@@ -1,0 +1,37 @@
+//===- MathFunctions.h - elementary functions as expressions ----*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Functions that Halide turns into one libm call a lane, or evaluates less
+// exactly than f32 deserves, as arithmetic that vectorises.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_LIB_TARGET_HALIDE_MATHFUNCTIONS_H
+#define ATTNC_LIB_TARGET_HALIDE_MATHFUNCTIONS_H
+
+#include "Halide.h"
+
+namespace mlir::halide {
+
+/// Comparisons that NaN makes false, whatever Halide assumes elsewhere.
+::Halide::Expr strictLess(::Halide::Expr a, ::Halide::Expr b);
+::Halide::Expr strictLessEqual(::Halide::Expr a, ::Halide::Expr b);
+::Halide::Expr strictEqual(::Halide::Expr a, ::Halide::Expr b);
+
+/// 2^x of an f32: NaN stays NaN, -inf and all below -126 give 0. A caller that
+/// knows x to be at least -126 or below 129 saves the clamp.
+::Halide::Expr exp2F32(::Halide::Expr x, bool clampLow, bool clampHigh);
+
+/// The f32 functions below take any argument, NaN and infinities included.
+::Halide::Expr expF32(::Halide::Expr x);
+::Halide::Expr tanhF32(::Halide::Expr x);
+::Halide::Expr erfF32(::Halide::Expr x);
+
+/// Sets the sign of `magnitude`, any float type.
+::Halide::Expr copySign(::Halide::Expr magnitude, ::Halide::Expr sign);
+
+} // namespace mlir::halide
+
+#endif // ATTNC_LIB_TARGET_HALIDE_MATHFUNCTIONS_H

@@ -1,0 +1,258 @@
+//===- TranslateAlgorithm.cpp - inputs, funcs, updates and outputs
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Diagnostics.h"
+#include "Expressions.h"
+#include "Translator.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::halide;
+namespace H = ::Halide;
+
+LogicalResult Translator::translate() {
+  collectCoordinateOps();
+  for (Operation &op : pipeline.getBody().front()) {
+    auto locate = [&](StringRef) { return op.getLoc(); };
+    if (failed(guardHalide([&] { return translateOp(&op); }, locate)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult Translator::translateOp(Operation *op) {
+  for (auto step : {&Translator::translateLoopDirective, &Translator::translateFuncDirective,
+                    &Translator::translateStageDirective}) {
+    FailureOr<bool> done = (this->*step)(op);
+    if (failed(done) || *done)
+      return failure(failed(done));
+  }
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<InputOp, ExtentOp, halide::FuncOp, UpdateOp, ExternOp, OutputOp>(
+          [&](auto typed) { return translate(typed); })
+      .Default([&](Operation *scalar) { return translateScalar(scalar); });
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+std::string Translator::getFreshName(std::set<std::string> &taken, StringRef name) {
+  std::string clean = name.str();
+  for (char &c : clean)
+    if (!llvm::isAlnum(c))
+      c = '_';
+  if (clean.empty() || llvm::isDigit(clean.front()))
+    clean = "v" + clean;
+  std::string candidate = clean;
+  for (int i = 1; !taken.insert(candidate).second; ++i)
+    candidate = clean + "_" + std::to_string(i);
+  return candidate;
+}
+
+std::vector<H::Expr> Translator::getExprs(ValueRange values) {
+  std::vector<H::Expr> result;
+  for (Value value : values)
+    result.push_back(exprs.at(value));
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+/// Minima are 0, the innermost stride 1, static extents fixed.
+template <typename Buffer>
+static void setLayout(Buffer &buffer, ArrayRef<int64_t> extents) {
+  for (auto [i, extent] : llvm::enumerate(extents)) {
+    buffer.dim(i).set_min(0);
+    if (i == 0)
+      buffer.dim(i).set_stride(1);
+    if (!ShapedType::isDynamic(extent))
+      buffer.dim(i).set_extent(int(extent));
+  }
+}
+
+LogicalResult Translator::translate(InputOp op) {
+  FuncType type = op.getFunc().getType();
+  H::ImageParam image(*getHalideType(type.getElementType()), type.getRank(),
+                      getFreshName(funcNames, op.getName()));
+  setLayout(image, op.getExtents());
+  arguments.push_back(image);
+  images[op.getFunc().getAsOpaquePointer()] = image;
+  return success();
+}
+
+LogicalResult Translator::translate(ExtentOp op) {
+  exprs[op.getExtent()] = images.at(op.getFunc().getAsOpaquePointer()).dim(op.getDim()).extent();
+  return success();
+}
+
+LogicalResult Translator::translate(OutputOp op) {
+  H::Func &func = getFunc(op.getFunc());
+  func.compute_root();
+  H::OutputImageParam buffer = func.output_buffer();
+  setLayout(buffer, op.getExtents());
+  outputs.push_back(func);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Definitions
+//===----------------------------------------------------------------------===//
+
+LogicalResult Translator::translateBody(Region &body) {
+  for (Operation &op : body.front().without_terminator())
+    if (failed(translateScalar(&op)))
+      return failure();
+  return success();
+}
+
+// Made of an Internal::Function since Func's own constructor renames.
+LogicalResult Translator::translate(halide::FuncOp op) {
+  const void *key = op.getFunc().getAsOpaquePointer();
+  H::Func func{H::Internal::Function(getFreshName(funcNames, op.getName()))};
+  std::vector<H::Var> vars;
+  for (auto [arg, name] :
+       llvm::zip(op.getBody().getArguments(), op.getVars().getAsValueRange<StringAttr>())) {
+    vars.emplace_back(getFreshName(varNames[key], name));
+    exprs[arg] = vars.back();
+  }
+  if (failed(translateBody(op.getBody())))
+    return failure();
+  auto yield = cast<YieldOp>(op.getBody().front().getTerminator());
+  func(vars) = exprs.at(yield.getValue());
+  funcs[key] = func;
+  stageVars[{key, -1}] = {vars.begin(), vars.end()};
+  return success();
+}
+
+/// The domain's variables under the names of the IR.
+static H::RDom makeDomain(ArrayRef<std::string> names, ArrayRef<H::Expr> mins,
+                          ArrayRef<H::Expr> extents) {
+  std::vector<H::Internal::ReductionVariable> vars;
+  for (auto [name, min, extent] : llvm::zip(names, mins, extents))
+    vars.push_back({name, min, extent});
+  return vars.empty() ? H::RDom() : H::RDom(H::Internal::ReductionDomain(vars));
+}
+
+LogicalResult Translator::translate(UpdateOp op) {
+  const void *key = op.getFunc().getAsOpaquePointer();
+  H::Func &func = getFunc(op.getFunc());
+  std::vector<H::Var> pureVars = func.args();
+  std::vector<H::VarOrRVar> vars;
+  for (auto [i, dim] : llvm::enumerate(op.getPureDims())) {
+    vars.emplace_back(pureVars[dim]);
+    exprs[op.getBody().getArgument(i)] = pureVars[dim];
+  }
+  SmallVector<std::string> names;
+  for (StringRef name : op.getRvars().getAsValueRange<StringAttr>())
+    names.push_back(getFreshName(varNames[key], name));
+  H::RDom domain = makeDomain(names, getExprs(op.getMins()), getExprs(op.getExtents()));
+  for (size_t i = 0; i < names.size(); ++i) {
+    vars.emplace_back(domain[i]);
+    exprs[op.getBody().getArgument(op.getVars().size() + i)] = domain[i];
+  }
+  if (failed(translateBody(op.getBody())))
+    return failure();
+  YieldOp yield = op.getYield();
+  if (Value where = yield.getWhere()) {
+    if (names.empty())
+      return yield.emitOpError("expected a reduction domain for the condition, found none");
+    domain.where(exprs.at(where));
+  }
+  std::vector<H::Expr> coords = getExprs(yield.getCoords());
+  if (coords.empty())
+    coords.assign(pureVars.begin(), pureVars.end());
+  int64_t index = func.num_update_definitions();
+  func(coords) = exprs.at(yield.getValue());
+  stageVars[{key, index}] = std::move(vars);
+  return success();
+}
+
+LogicalResult Translator::translate(ExternOp op) {
+  const void *key = op.getFunc().getAsOpaquePointer();
+  H::Func func{H::Internal::Function(getFreshName(funcNames, op.getName()))};
+  std::vector<H::ExternFuncArgument> args;
+  for (Value arg : op.getArgs()) {
+    auto image = images.find(arg.getAsOpaquePointer());
+    args.push_back(image == images.end() ? H::ExternFuncArgument(getFunc(arg))
+                                         : H::ExternFuncArgument(image->second.parameter()));
+  }
+  std::vector<H::Var> vars;
+  for (StringRef name : op.getVars().getAsValueRange<StringAttr>())
+    vars.emplace_back(getFreshName(varNames[key], name));
+  func.define_extern(op.getSymbol().str(), args,
+                     *getHalideType(op.getFunc().getType().getElementType()), vars,
+                     H::NameMangling::C);
+  funcs[key] = func;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Scalars
+//===----------------------------------------------------------------------===//
+
+LogicalResult Translator::translateAt(AtOp op) {
+  std::vector<H::Expr> coords = getExprs(op.getCoords());
+  auto image = images.find(op.getFunc().getAsOpaquePointer());
+  exprs[op.getValue()] = image == images.end()
+                             ? H::Expr(getFunc(op.getFunc())(coords))
+                             : H::Internal::Call::make(image->second.parameter(), coords);
+  return success();
+}
+
+LogicalResult Translator::translateScalar(Operation *op) {
+  if (auto at = dyn_cast<AtOp>(op))
+    return translateAt(at);
+  for (Type type : op->getResultTypes())
+    if (!getHalideType(type))
+      return op->emitError("expected types that Halide has, found ") << type;
+  std::vector<H::Expr> operands = getExprs(op->getOperands());
+  bool isCoordinate = coordinateOps.contains(op);
+  SmallVector<H::Expr> results = translateScalarOp(op, operands, isCoordinate);
+  if (results.empty())
+    return op->emitError("expected an op that Halide can express, found '")
+           << op->getName() << "' on " << op->getOperandTypes();
+  for (auto [value, expr] : llvm::zip(op->getResults(), results))
+    exprs[value] = expr;
+  return success();
+}
+
+/// Ops through which a coordinate stays linear enough for bounds inference. Others,
+/// such as the shifts of a hash, end the search: what feeds them may wrap.
+static bool passesCoordinates(Operation *op) {
+  if (isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op))
+    return op->getResult(0).getType().isInteger(1);
+  return isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::MinSIOp, arith::MaxSIOp,
+             arith::SelectOp, arith::CmpIOp, arith::DivSIOp, arith::FloorDivSIOp,
+             arith::CeilDivSIOp, arith::RemSIOp, arith::ExtSIOp, arith::TruncIOp, ModOp,
+             PromiseClampedOp, LikelyOp>(op);
+}
+
+/// What an op takes as coordinates, extents or conditions on them.
+static SmallVector<Value> getCoordinateOperands(Operation *op) {
+  return llvm::TypeSwitch<Operation *, SmallVector<Value>>(op)
+      .Case([](AtOp at) { return SmallVector<Value>(at.getCoords()); })
+      .Case([](UpdateOp update) { return SmallVector<Value>(update->getOperands().drop_front()); })
+      .Case([](YieldOp yield) { return SmallVector<Value>(yield->getOperands().drop_front()); })
+      .Case<PromiseClampedOp, SpecializeOp>(
+          [](auto any) { return SmallVector<Value>(any->getOperands()); })
+      .Default([](Operation *) { return SmallVector<Value>(); });
+}
+
+void Translator::collectCoordinateOps() {
+  SmallVector<Value> worklist;
+  pipeline.walk([&](Operation *op) { llvm::append_range(worklist, getCoordinateOperands(op)); });
+  while (!worklist.empty()) {
+    Operation *op = worklist.pop_back_val().getDefiningOp();
+    if (op && passesCoordinates(op) && coordinateOps.insert(op).second)
+      llvm::append_range(worklist, op->getOperands());
+  }
+}
