@@ -228,7 +228,7 @@ Scalar AttentionLowering::modifiedScore(Scalar dot, Scalar ii, Scalar k, Scalar 
   Scalar seen = inlined(op.getMask(), {t.b, t.h, q, j}, Scalar());
   if (Value(seen))
     visible = visible && seen;
-  Scalar b = bits(score);
+  Scalar b = bits(natural ? strictFloat(score) : score);
   return fromBits(select(visible, b, b.constant(kMinusInfBits)), score.getType());
 }
 
@@ -278,11 +278,10 @@ std::pair<Func, Func> AttentionLowering::combineKeys(StringRef name, Func f, dou
   return {chains, all};
 }
 
-static Scalar strictMax(Scalar x, Scalar y) { return strictFloat(max(x, y)); }
 static Scalar plus(Scalar x, Scalar y) { return x + y; }
 
 /// 2^x: exactly 0 below 2^kSmallest and for -inf, exact for whole numbers, NaN for NaN.
-static Scalar powerOfTwo(Scalar x) { return pick(!(x < kSmallest), exp2(x)); }
+static Scalar powerOfTwo(Scalar x) { return pick(!(x < kSmallest), boundedExp2(x)); }
 
 /// Plain scores become powers of two by one fused multiply and add: nothing is rounded
 /// before it.
@@ -301,11 +300,11 @@ Scalar AttentionLowering::rescale(Scalar from, Scalar to) {
 void AttentionLowering::buildWeights() {
   // The maximum of plain scores is a whole number of powers of two: rescaling is exact.
   auto wholePower = [&](Scalar x) {
-    return round(strictFloat(max(x * log2Scale, -kMaxFloat)));
+    return round(machineMax(x * log2Scale, f32(-kMaxFloat)));
   };
   auto same = [](Scalar x) { return x; };
   std::tie(maxChains, maximum) = combineKeys(
-      "max", score, -kMaxFloat, strictMax,
+      "max", score, -kMaxFloat, machineMax,
       natural ? function_ref<Scalar(Scalar)>(same) : function_ref<Scalar(Scalar)>(wholePower));
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
   weights = p.func("weight", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
@@ -374,7 +373,7 @@ Update AttentionLowering::updateColumns(ArrayRef<Scalar> v, ArrayRef<Scalar> r) 
   TileCoords t(v);
   Scalar ii = v[0], x = r[0], y = r[1], c = r[2];
   Scalar oldMax = acc(p.i32(maxColumn()), y, ii, t.it, t.h, t.b);
-  Scalar chunkMax = maximum(ii, c, t.it, t.h, t.b), newMax = strictMax(oldMax, chunkMax);
+  Scalar chunkMax = maximum(ii, c, t.it, t.h, t.b), newMax = machineMax(oldMax, chunkMax);
   Scalar isContext = step(p.i32(block) - x), isSum = step(x - (sumColumn() - 1));
   Scalar fresh = isContext * product(min(x, block - 1), y, ii, c, t.it, t.h, t.b) +
                  isSum * sum(ii, c, t.it, t.h, t.b);

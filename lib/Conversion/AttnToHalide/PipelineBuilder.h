@@ -66,6 +66,8 @@ Scalar min(Scalar x, Scalar y);
 Scalar max(Scalar x, Scalar y);
 inline Scalar min(Scalar x, double y) { return min(x, x.constant(y)); }
 inline Scalar max(Scalar x, double y) { return max(x, x.constant(y)); }
+/// The maximum of floats that costs one instruction: of NaN and a number, either one.
+Scalar machineMax(Scalar x, Scalar y);
 Scalar clamp(Scalar x, Scalar low, Scalar high);
 Scalar select(Scalar condition, Scalar yes, Scalar no);
 /// To another integer or float type; the same type is a no-op.
@@ -76,7 +78,8 @@ Scalar fromBits(Scalar x, Type type);
 Scalar operator&(Scalar x, Scalar y);
 Scalar operator|(Scalar x, Scalar y);
 Scalar exp(Scalar x);
-Scalar exp2(Scalar x);
+/// 2^x for -126 <= x < 128 and NaN; anything where x is less.
+Scalar boundedExp2(Scalar x);
 Scalar round(Scalar x);
 Scalar strictFloat(Scalar x);
 Scalar likely(Scalar x);

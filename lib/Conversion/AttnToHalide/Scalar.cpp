@@ -87,6 +87,11 @@ Scalar fromBits(Scalar x, Type type) {
 
 Scalar min(Scalar x, Scalar y) { return build<arith::MinimumFOp, arith::MinSIOp>(x, y); }
 Scalar max(Scalar x, Scalar y) { return build<arith::MaximumFOp, arith::MaxSIOp>(x, y); }
+Scalar machineMax(Scalar x, Scalar y) {
+  auto max = arith::MaximumFOp::create(x.b(), x, y);
+  max.setFastmath(arith::FastMathFlags::nnan);
+  return strictFloat({x.b(), max});
+}
 Scalar clamp(Scalar x, Scalar low, Scalar high) { return max(min(x, high), low); }
 
 Scalar select(Scalar condition, Scalar yes, Scalar no) {
@@ -115,7 +120,11 @@ Scalar convert(Scalar x, Type type) {
 }
 
 Scalar exp(Scalar x) { return unary<math::ExpOp>(x); }
-Scalar exp2(Scalar x) { return unary<math::Exp2Op>(x); }
+Scalar boundedExp2(Scalar x) {
+  auto exp2 = math::Exp2Op::create(x.b(), x);
+  exp2.setFastmath(arith::FastMathFlags::ninf | arith::FastMathFlags::afn);
+  return {x.b(), exp2};
+}
 Scalar round(Scalar x) { return unary<math::RoundEvenOp>(x); }
 Scalar strictFloat(Scalar x) { return unary<halide::StrictFloatOp>(x); }
 Scalar likely(Scalar x) { return unary<halide::LikelyOp>(x); }

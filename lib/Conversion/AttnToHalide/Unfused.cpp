@@ -155,7 +155,8 @@ static LogicalResult lowerModify(PipelineBuilder &p, Value input, Value result, 
   return lowerPointwise(p, input, result, cpu, [&](Scalar x, ArrayRef<Scalar> v) {
     SmallVector<Scalar> args = regionCoords(v);
     args.insert(args.begin(), x);
-    return p.inlineRegion(body, args);
+    FailureOr<Scalar> value = p.inlineRegion(body, args);
+    return failed(value) ? value : FailureOr<Scalar>(strictFloat(*value));
   });
 }
 
@@ -173,7 +174,7 @@ LogicalResult attn::lowerMask(PipelineBuilder &p, MaskOp op, const CpuInfo &cpu)
                           auto visible = p.inlineRegion(op.getBody(), regionCoords(v));
                           if (failed(visible))
                             return failure();
-                          return select(*visible, x, x.constant(-kInf));
+                          return strictFloat(select(*visible, x, x.constant(-kInf)));
                         });
 }
 
@@ -250,13 +251,13 @@ LogicalResult attn::lowerSoftmax(PipelineBuilder &p, SoftmaxOp op, const CpuInfo
   // -inf less -inf is NaN; a masked score is 0 whatever the row's maximum.
   Func power = p.func("power", vars, acc, [&](ArrayRef<Scalar> v) {
     Scalar s = score(v);
-    return select(s == -kInf, s.constant(0), exp(s - top(without(v, axis))));
+    return strictFloat(select(s == -kInf, s.constant(0), exp(s - top(without(v, axis)))));
   });
   Func sum = reduceAlong(p, "sum", power, axis, extent, 0,
                          [](Scalar x, Scalar y) { return x + y; });
   Func prob = p.func("prob", vars, element, [&](ArrayRef<Scalar> v) {
     Scalar total = sum(without(v, axis));
-    return convert(select(total == 0, total.constant(0), power(v) / total), element);
+    return convert(strictFloat(select(total == 0, total.constant(0), power(v) / total)), element);
   });
   p.output(prob, type);
 
