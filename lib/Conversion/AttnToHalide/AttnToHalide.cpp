@@ -120,8 +120,10 @@ LogicalResult FunctionConverter::convertCompute(Operation &op) {
       .Case<ContextOp>(lowered(lowerContext))
       .Case<LinearOp>(lowered(lowerLinear))
       .Case([&](AttentionOp attention) {
-        return call(op.getLoc(), "attention", attention.getResult(),
-                    [&](PipelineBuilder &p) { return lowerAttention(p, attention); });
+        return call(op.getLoc(), "attention", attention.getResult(), [&](PipelineBuilder &p) {
+          p.getOp()->setAttr("attn.schedule", attention.getScheduleAttr());
+          return lowerAttention(p, attention);
+        });
       })
       .Default([&](Operation *) -> LogicalResult {
         if (!isElementwise(&op))

@@ -71,9 +71,9 @@ Value HostFunction::getDestination(Value tensor) {
   if (Value known = buffers.lookup(tensor))
     return known;
   Value buffer;
-  for (OpOperand &use : tensor.getUses())
-    if (isa<func::ReturnOp>(use.getOwner()) && !buffer)
-      buffer = getResultBuffer(use.getOperandNumber());
+  auto results = source.getBody().front().getTerminator()->getOperands();
+  if (llvm::is_contained(results, tensor))
+    buffer = getResultBuffer(llvm::find(results, tensor) - results.begin());
   if (!buffer && tensor.hasOneUse())
     if (auto merge = dyn_cast<MergeHeadsOp>(*tensor.user_begin()))
       if (int64_t heads = merge.getInput().getType().getDimSize(1); !ShapedType::isDynamic(heads))

@@ -1,0 +1,49 @@
+// RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_skylake --convert-attn-to-halide --canonicalize --cse | FileCheck %s
+
+// A fused core becomes one pipeline: the scores, their maximum, weights and sums a chunk at a
+// time, and one func that holds context, sum and maximum.
+
+// CHECK-LABEL: halide.pipeline @causal_attention_0 attributes {attn.kind = "attention", attn.schedule = #attn.prefill<row_tile = 48
+// CHECK: %[[QUERY:.*]] = halide.input "query" [64, ?, 8, ?]
+// CHECK: %[[ROWS:.*]] = halide.extent %[[QUERY]], 1
+// The last row of a tile bounds its keys: k <= q.
+// CHECK: %[[HIGH:.*]] = halide.func "high"
+// CHECK:   %[[LAST:.*]] = arith.minsi %{{.*}}, %{{.*}} : i32
+// CHECK:   %[[NEXT:.*]] = arith.addi %[[LAST]], %c1_i32 : i32
+// CHECK:   arith.minsi %[[NEXT]]
+// CHECK: %[[DOT:.*]] = halide.func "dot"
+// CHECK: halide.update %[[DOT]]
+// CHECK: %[[SCORE:.*]] = halide.func "score"
+// CHECK:   %[[BITS:.*]] = arith.bitcast %{{.*}} : f32 to i32
+// CHECK:   arith.select %{{.*}}, %[[BITS]], %c-8388608_i32
+// CHECK: %[[ACC:.*]] = halide.func "acc"
+// CHECK: halide.update %[[ACC]]
+// CHECK: halide.yield %{{.*}} at [%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] where
+// CHECK: halide.output %{{.*}} [64, ?, 8, ?]
+// CHECK: halide.parallel
+// CHECK: halide.store_in %[[DOT]], register
+
+// CHECK-LABEL: func.func @causal(
+// CHECK-SAME: {attn.name = "context", attn.result}
+// CHECK-NEXT: halide.call @causal_attention_0(%arg0, %arg1, %arg2, %arg3)
+// CHECK-NEXT: return
+func.func @causal(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>)
+    -> (tensor<?x8x?x64xf32> {attn.name = "context"}) {
+  %c = attn.attention %q, %k, %v scale(0.125) mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %m = arith.cmpi sle, %j, %i : index
+    attn.yield %m : i1
+  } : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  return %c : tensor<?x8x?x64xf32>
+}
+
+// What the fused kernel does not serve, here f16, becomes the ops it stands for.
+// CHECK-LABEL: func.func @half(
+// CHECK: halide.call @half_score_0
+// CHECK: halide.call @half_softmax_1
+// CHECK: halide.call @half_context_2
+func.func @half(%q: tensor<1x2x5x8xf16>, %k: tensor<1x2x7x8xf16>, %v: tensor<1x2x7x8xf16>)
+    -> tensor<1x2x5x8xf16> {
+  %c = attn.attention %q, %k, %v : tensor<1x2x5x8xf16>, tensor<1x2x7x8xf16>, tensor<1x2x7x8xf16> -> tensor<1x2x5x8xf16>
+  return %c : tensor<1x2x5x8xf16>
+}
