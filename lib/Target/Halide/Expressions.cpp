@@ -303,7 +303,7 @@ static Expr translateFloatMinMax(Operation *op, Expr x, Expr y) {
   Expr a = widenHalf(x), b = widenHalf(y);
   Expr takeSecond = isMax ? strictLess(a, b) : strictLess(b, a);
   bool propagates = isa<arith::MaximumFOp, arith::MinimumFOp>(op);
-  return H::select(takeSecond || isNaN(propagates ? b : a), y, x);
+  return blend(takeSecond || isNaN(propagates ? b : a), y, x);
 }
 
 static Expr callLibm(StringRef name, ArrayRef<Expr> operands) {
@@ -355,12 +355,16 @@ static bool isAboveExp2Range(Value value) {
          bound.getValueAsDouble() >= -126.0;
 }
 
-/// `fastmath<ninf>` promises that 2^x is finite, so x below 128.
+/// `fastmath<ninf>` promises that 2^x is finite, so x below 128; `fastmath<afn>` asks for
+/// nothing below -126.
 static Expr translateExp2(math::Exp2Op op, Expr x) {
   if (x.type().bits() == 64)
     return callLibm("exp2", {x});
-  bool isFinite = arith::bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::ninf);
-  return exp2F32(x, !isAboveExp2Range(op.getOperand()), !isFinite);
+  auto has = [&](arith::FastMathFlags flag) {
+    return arith::bitEnumContainsAll(op.getFastmath(), flag);
+  };
+  bool isAbove = has(arith::FastMathFlags::afn) || isAboveExp2Range(op.getOperand());
+  return exp2F32(x, !isAbove, !has(arith::FastMathFlags::ninf));
 }
 
 static Expr translateMathF32OrF64(Operation *op, ArrayRef<Expr> in) {
@@ -463,7 +467,10 @@ static Expr translateOne(Operation *op, ArrayRef<Expr> in, bool nowrap) {
           [&](auto) { return translateIntegerMinMax(op, in[0], in[1]); })
       .Case([&](arith::CmpIOp compare) { return translateCmpI(compare, in[0], in[1]); })
       .Case([&](arith::CmpFOp compare) { return translateCmpF(compare, in[0], in[1]); })
-      .Case([&](arith::SelectOp) { return H::select(in[0], in[1], in[2]); })
+      .Case([&](arith::SelectOp) {
+        return in[1].type().is_float() ? blend(in[0], in[1], in[2])
+                                       : H::select(in[0], in[1], in[2]);
+      })
       .Case([&](arith::AddFOp) { return in[0] + in[1]; })
       .Case([&](arith::SubFOp) { return in[0] - in[1]; })
       .Case([&](arith::MulFOp) { return in[0] * in[1]; })

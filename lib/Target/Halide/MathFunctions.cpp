@@ -44,9 +44,18 @@ static Expr polynomial(Expr x, std::initializer_list<float> coefficients) {
   return result;
 }
 
+// A select whose condition reads a func keeps Halide from skipping the loops that compute
+// the func where nothing needs it; LLVM makes the same instructions of this.
+Expr blend(Expr condition, Expr yes, Expr no) {
+  Type bits = UInt(yes.type().bits());
+  Expr mask = reinterpret(bits, -cast(bits.with_code(Type::Int), condition));
+  return reinterpret(yes.type(), (reinterpret(bits, yes) & mask) |
+                                     (reinterpret(bits, no) & ~mask));
+}
+
 /// max and min that let NaN through, each one instruction.
-static Expr clampBelow(Expr x, float low) { return select(strictLess(x, low), low, x); }
-static Expr clampAbove(Expr x, float high) { return select(strictLess(high, x), high, x); }
+static Expr clampBelow(Expr x, float low) { return blend(strictLess(x, low), low, x); }
+static Expr clampAbove(Expr x, float high) { return blend(strictLess(high, x), high, x); }
 
 namespace {
 /// x = integer + fraction, fraction within ±1/2; half is 2^(integer - 1).
@@ -73,9 +82,10 @@ Expr exp2F32(Expr x, bool clampLow, bool clampHigh) {
     x = clampAbove(x, 129.0f);
   Split2 n = roundToExponent(x);
   Expr f = strictSub(x, n.integer);
-  Expr p = polynomial(f, {2 * 1.3276470126584172e-3f, 2 * 9.675540961325169e-3f,
-                          2 * 5.550713092088699e-2f, 2 * 2.4022120237350464e-1f,
-                          2 * 6.931469440460205e-1f, 2 * 1.0000001192092896f});
+  // Minimax with p(0) = 1, so that whole powers are exact.
+  Expr p = polynomial(f, {2 * 1.326472614891827e-3f, 2 * 9.671512991189957e-3f,
+                          2 * 5.550733581185341e-2f, 2 * 2.4022242426872253e-1f,
+                          2 * 6.931470036506653e-1f, 2.0f});
   return p * n.half;
 }
 
@@ -99,7 +109,7 @@ Expr tanhF32(Expr x) {
   Expr p = polynomial(z, {-5.70498872745e-3f, 2.06390887954e-2f, -5.37397155531e-2f,
                           1.33314422036e-1f, -3.33332819422e-1f});
   Expr large = 1.0f - 2.0f / (expF32(clampAbove(magnitude, 10.0f) * 2.0f) + 1.0f);
-  return select(strictLess(magnitude, 0.625f), p * z * x + x, copySign(large, x));
+  return blend(strictLess(magnitude, 0.625f), p * z * x + x, copySign(large, x));
 }
 
 // Minimax polynomials; beyond 0.93 of -log(1 - erf |x|).
@@ -111,7 +121,7 @@ Expr erfF32(Expr x) {
   Expr tail = polynomial(t, {-1.72853470e-5f, 3.83197126e-4f, -3.88396438e-3f, 2.42546219e-2f,
                              -1.06777877e-1f, -6.34846687e-1f, -1.28717512e-1f});
   Expr large = 1.0f - expF32(tail * t - t);
-  return select(strictLess(t, 0.927734375f), small * x + x, copySign(large, x));
+  return blend(strictLess(t, 0.927734375f), small * x + x, copySign(large, x));
 }
 
 Expr copySign(Expr magnitude, Expr sign) {

@@ -227,6 +227,9 @@ FailureOr<bool> Translator::translateStageDirective(Operation *op) {
       .Case([&](AllowRaceConditionsOp any) {
         return getStage(any.getFunc(), toIndex(any.getUpdate())).allow_race_conditions(), true;
       })
+      .Case([&](NeverPartitionOp any) {
+        return getStage(any.getFunc(), toIndex(any.getUpdate())).never_partition_all(), true;
+      })
       .Case([&](ComputeWithOp any) {
         H::LoopLevel level = getLevel(any.getLoop(), getStageIndex(any.getLoop()));
         return getStage(any.getFunc(), toIndex(any.getUpdate())).compute_with(level), true;
