@@ -24,6 +24,10 @@ config.environment["ATTNC_CACHE"] = os.path.join(config.obj_root, "cache")
 if os.path.exists(os.path.join(config.attnc_tools, "attnc")):
     config.available_features.add("attnc")
 
+# %exits CODE COMMAND...
+config.substitutions.append(
+    ("%exits", os.path.join(config.test_source_root, "exits"))
+)
 config.substitutions.append(("%python", config.python))
 config.substitutions.append(("%examples", config.examples))
 config.substitutions.append(("%cc", config.cc))

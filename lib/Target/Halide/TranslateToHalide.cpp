@@ -32,7 +32,7 @@ static FailureOr<H::Target> parseTarget(StringRef text, std::string &error) {
       error = "expected a target this Halide was built for, found '" + text.str() + "'";
     else
       return target;
-  } catch (const std::exception &) {
+  } catch (const H::Error &) {
     error = "expected a target as 'host' or 'x86-64-linux-avx2', found '" + text.str() + "'";
   }
   return failure();

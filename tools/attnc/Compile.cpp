@@ -1,0 +1,263 @@
+//===- Compile.cpp - attnc compile ----------------------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Cache.h"
+#include "Files.h"
+#include "Options.h"
+#include "Report.h"
+#include "Spec.h"
+
+#include "attnc/Dialect/Halide/Halide.h"
+#include "attnc/Target/Halide/Export.h"
+#include "attnc/Target/Library/Library.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace attnc;
+using halide::Artefact;
+namespace cl = llvm::cl;
+
+//===----------------------------------------------------------------------===//
+// Kinds
+//===----------------------------------------------------------------------===//
+
+namespace {
+enum class Kind {
+  attn,
+  fused,
+  halide,
+  stmt,
+  stmt_html,
+  llvm_assembly,
+  assembly,
+  object,
+  static_library,
+  c_header,
+  json,
+  device_code
+};
+
+struct KindInfo {
+  Kind kind;
+  StringRef name, extension, text;
+  bool isText;
+  /// What Target/Halide makes of each group.
+  std::optional<Artefact> artefact;
+};
+} // namespace
+
+static const KindInfo kinds[] = {
+    {Kind::attn, "attn", "attn.mlir", "the graph, simplified", true, {}},
+    {Kind::fused, "fused", "fused.mlir", "the graph after fusion, with schedules chosen", true, {}},
+    {Kind::halide, "halide", "halide.mlir", "each group's algorithm and schedule", true, {}},
+    {Kind::stmt, "stmt", "stmt", "each group's loops, lowered", true, Artefact::stmt},
+    {Kind::stmt_html, "stmt_html", "stmt.html", "the same with links and colours", true,
+     Artefact::stmt_html},
+    {Kind::llvm_assembly, "llvm_assembly", "ll", "each group in LLVM's words", true,
+     Artefact::llvm_assembly},
+    {Kind::assembly, "assembly", "s", "each group's assembly", true, Artefact::assembly},
+    {Kind::object, "object", "o", "all in one relocatable object", false, {}},
+    {Kind::static_library, "static_library", "a", "that object as libNAME.a", false, {}},
+    {Kind::c_header, "c_header", "h", "the C declarations, with dlpack.h beside", true, {}},
+    {Kind::json, "json", "json", "inputs, outputs, target, schedules and FLOPs", true, {}},
+    {Kind::device_code, "device_code", "device", "each group's code for a GPU", true,
+     Artefact::device_code},
+};
+
+static const KindInfo &getInfo(Kind kind) {
+  return *llvm::find_if(kinds, [&](const KindInfo &info) { return info.kind == kind; });
+}
+
+namespace {
+/// Says which kinds there are where one is wrong.
+struct KindParser : cl::parser<Kind> {
+  using parser::parser;
+  void initialize() {
+    for (const KindInfo &info : kinds)
+      addLiteralOption(info.name, info.kind, info.text);
+  }
+  bool parse(cl::Option &option, StringRef name, StringRef text, Kind &kind) {
+    for (const KindInfo &info : kinds)
+      if (info.name == text) {
+        kind = info.kind;
+        return false;
+      }
+    auto names = llvm::map_range(kinds, [](const KindInfo &info) { return info.name; });
+    return option.error("expected one of " + llvm::join(names, ", ") + ", found '" + text + "'");
+  }
+};
+} // namespace
+
+static cl::list<Kind, bool, KindParser> emit("emit", cl::CommaSeparated, cl::cat(category()),
+                                             cl::sub(compileCommand()),
+                                             cl::desc("What to write (default: static_library,"
+                                                      "c_header,json):"));
+static cl::opt<std::string> outputDir("o", cl::init("."), cl::value_desc("folder"),
+                                      cl::desc("Where to write; - prints one text kind (default: "
+                                               "the current folder)"),
+                                      cl::cat(category()), cl::sub(compileCommand()));
+
+static constexpr llvm::StringLiteral examples = R"(
+SPEC is .mlir text or bytecode at any stage: a graph in the attn dialect, a fused graph, or
+halide pipelines whose schedule you have edited. Files appear when all of them are done.
+Kinds that exist once a group are named NAME.GROUP.EXT where there are several groups.
+
+Examples:
+  attnc compile spec.mlir -o out             out/libNAME.a, NAME.h, NAME.json and dlpack.h
+  cc main.c out/libNAME.a -lm -lpthread -ldl
+  attnc compile spec.mlir -o out --target x86-64-linux-avx2-fma --name attend
+  attnc compile spec.mlir --emit halide -o - > tuned.mlir
+  attnc compile tuned.mlir --emit stmt,assembly -o out
+)";
+
+//===----------------------------------------------------------------------===//
+// Emission
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Emission {
+public:
+  Emission(Spec &spec, StringRef name, StringRef target, Staging &files, bool toStdout)
+      : spec(spec), name(name), target(target), files(files), toStdout(toStdout) {}
+
+  LogicalResult emit(ArrayRef<Kind> wanted);
+
+private:
+  LogicalResult emitStage(Kind kind, Stage stage);
+  LogicalResult emitGroups(ArrayRef<Kind> wanted);
+  LogicalResult emitLibrary(ArrayRef<Kind> wanted);
+  std::string getGroupFile(halide::PipelineOp group, bool single, StringRef extension);
+
+  Spec &spec;
+  StringRef name, target;
+  Staging &files;
+  bool toStdout;
+};
+} // namespace
+
+LogicalResult Emission::emit(ArrayRef<Kind> wanted) {
+  for (auto [kind, stage] : {std::pair{Kind::attn, Stage::Graph},
+                             {Kind::fused, Stage::Fused},
+                             {Kind::halide, Stage::Scheduled}})
+    if (llvm::is_contained(wanted, kind) && failed(emitStage(kind, stage)))
+      return failure();
+  if (llvm::all_of(wanted, [](Kind kind) { return kind <= Kind::halide; }))
+    return success();
+  if (failed(spec.lower(Stage::Scheduled, target)) || failed(emitGroups(wanted)))
+    return failure();
+  return emitLibrary(wanted);
+}
+
+LogicalResult Emission::emitStage(Kind kind, Stage stage) {
+  if (spec.getStage() > stage)
+    return reportError(specPath, "expected a graph to emit " + getInfo(kind).name +
+                                     " from, found halide pipelines");
+  if (failed(stage == Stage::Graph ? spec.simplify() : spec.lower(stage, target)))
+    return failure();
+  std::string text;
+  llvm::raw_string_ostream(text) << *spec.getModule() << '\n';
+  return files.add((name + "." + getInfo(kind).extension).str(), text);
+}
+
+/// Groups are named FUNCTION_OP_N; the function's name is in NAME already.
+std::string Emission::getGroupFile(halide::PipelineOp group, bool single, StringRef extension) {
+  StringRef label = group.getSymName();
+  label.consume_front((spec.getFunction().getName() + "_").str());
+  return (name + (single ? "" : "." + label) + "." + extension).str();
+}
+
+LogicalResult Emission::emitGroups(ArrayRef<Kind> wanted) {
+  SmallVector<const KindInfo *> infos;
+  for (Kind kind : wanted)
+    if (getInfo(kind).artefact)
+      infos.push_back(&getInfo(kind));
+  if (infos.empty())
+    return success();
+  auto groups = llvm::to_vector(spec.getModule().getOps<halide::PipelineOp>());
+  halide::ExportOptions options;
+  options.target = target.str();
+  for (auto [index, group] : llvm::enumerate(groups)) {
+    Progress progress("[" + Twine(index + 1) + "/" + Twine(groups.size()) + "] " +
+                      group.getSymName());
+    std::map<Artefact, std::string> paths;
+    for (const KindInfo *info : infos)
+      paths[*info->artefact] = files.add(getGroupFile(group, groups.size() == 1, info->extension));
+    if (failed(exportPipeline(group, options, paths)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult Emission::emitLibrary(ArrayRef<Kind> wanted) {
+  auto wants = [&](Kind kind) { return llvm::is_contained(wanted, kind); };
+  if (!wants(Kind::object) && !wants(Kind::static_library) && !wants(Kind::c_header) &&
+      !wants(Kind::json))
+    return success();
+  FailureOr<std::string> cacheDir = openCache();
+  if (failed(cacheDir))
+    return failure();
+  mlir::attn::LibraryOptions options;
+  options.name = name.str();
+  options.function = spec.getFunction().getName().str();
+  options.target = target.str();
+  options.cacheDir = *cacheDir;
+  Location loc = spec.getFunction().getLoc();
+  FailureOr<mlir::attn::Library> library = buildLibrary(spec, options);
+  if (failed(library))
+    return failure();
+  std::string stem = name.str();
+  if (wants(Kind::object) && failed(files.add(stem + ".o", library->object)))
+    return failure();
+  if (wants(Kind::static_library) &&
+      failed(writeStaticLibrary(*library, files.add("lib" + stem + ".a"), loc)))
+    return failure();
+  if (wants(Kind::c_header) &&
+      (failed(files.add(stem + ".h", library->header)) ||
+       (!toStdout && failed(files.add("dlpack.h", mlir::attn::getDlpackHeader())))))
+    return failure();
+  return wants(Kind::json) ? files.add(stem + ".json", library->metadata) : success();
+}
+
+//===----------------------------------------------------------------------===//
+// attnc compile
+//===----------------------------------------------------------------------===//
+
+static LogicalResult checkKinds(ArrayRef<Kind> wanted, StringRef target) {
+  bool toStdout = outputDir == "-";
+  if (toStdout && (wanted.size() != 1 || !getInfo(wanted.front()).isText))
+    return reportUsage("-o -", "expected one kind of text in --emit");
+  bool hasGpu = llvm::any_of(llvm::split(target, '-'), [](StringRef feature) {
+    return feature == "cuda" || feature == "opencl" || feature == "metal" || feature == "vulkan" ||
+           feature == "webgpu" || feature.starts_with("d3d12");
+  });
+  if (llvm::is_contained(wanted, Kind::device_code) && !hasGpu)
+    return reportError("--emit", "expected a GPU in the target of device_code, found " + target);
+  return success();
+}
+
+static LogicalResult runCompile() {
+  std::unique_ptr<Spec> spec = Spec::load();
+  if (!spec)
+    return failure();
+  FailureOr<std::string> name = getLibraryName(spec->getFunction().getName());
+  FailureOr<std::string> target = getTarget();
+  llvm::SmallSetVector<Kind, 4> kinds(emit.begin(), emit.end());
+  if (kinds.empty())
+    kinds.insert_range(ArrayRef{Kind::static_library, Kind::c_header, Kind::json});
+  ArrayRef<Kind> wanted = kinds.getArrayRef();
+  if (failed(name) || failed(target) || failed(checkKinds(wanted, *target)))
+    return failure();
+  bool toStdout = outputDir == "-";
+  std::unique_ptr<Staging> files = toStdout ? Staging::openTemporary() : Staging::open(outputDir);
+  if (!files || failed(Emission(*spec, *name, *target, *files, toStdout).emit(wanted)))
+    return failure();
+  return toStdout ? files->print() : files->commit();
+}
+
+const Command attnc::compile = {compileCommand(), runCompile, examples};

@@ -1,0 +1,281 @@
+//===- Explain.cpp - attnc explain ----------------------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Cost.h"
+#include "Options.h"
+#include "Report.h"
+#include "Spec.h"
+
+#include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Halide/Halide.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+
+using namespace mlir;
+using namespace attnc;
+using mlir::attn::AttentionOp;
+namespace cl = llvm::cl;
+namespace json = llvm::json;
+
+static cl::opt<bool> asJson("json", cl::desc("Print JSON instead of words"), cl::cat(category()),
+                            cl::sub(explainCommand()));
+
+static constexpr llvm::StringLiteral examples = R"(
+A group is what becomes one kernel. FLOPs are those of its matrix products, bytes those of
+its operands and results, each moved once; sizes known only when called stand as symbols.
+
+Examples:
+  attnc explain spec.mlir
+  attnc explain spec.mlir --target x86-64-linux-avx2-fma     the schedule for another machine
+  attnc explain spec.mlir --json
+)";
+
+//===----------------------------------------------------------------------===//
+// What is said
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Remark {
+  std::string place, text;
+};
+
+/// One op of the fused graph and the pipelines that compute it.
+struct Group {
+  Location loc;
+  std::string op, place, result;
+  /// "scale 0.125", "mask reads kv_len"
+  std::vector<std::string> parts;
+  /// Typed parameters; empty where the schedule is in the pipeline alone.
+  std::string schedule;
+  std::optional<Cost> cost;
+  std::vector<halide::PipelineOp> pipelines;
+};
+
+struct Explanation {
+  std::string function, target;
+  /// Whether there was a graph to fuse.
+  bool isGraph;
+  std::vector<Remark> remarks;
+  std::vector<Group> groups;
+};
+} // namespace
+
+static std::string getPlace(Location loc) {
+  std::string place;
+  llvm::raw_string_ostream os(place);
+  if (auto file = loc->findInstanceOf<FileLineColLoc>())
+    os << file.getFilename().getValue() << ':' << file.getLine() << ':' << file.getColumn();
+  return place;
+}
+
+static std::string print(Attribute attribute) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  attribute.print(os);
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Groups of the fused graph
+//===----------------------------------------------------------------------===//
+
+/// The names of the arguments that a region reads.
+static std::string listReads(Region &region, func::FuncOp function) {
+  llvm::SetVector<StringRef> names;
+  region.walk([&](Operation *op) {
+    for (Value operand : op->getOperands()) {
+      auto argument = dyn_cast<BlockArgument>(operand);
+      if (!argument || argument.getOwner()->getParentOp() != function)
+        continue;
+      auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "attn.name");
+      names.insert(name ? name.getValue() : StringRef("an argument"));
+    }
+  });
+  return names.empty() ? "" : " reads " + llvm::join(names, ", ");
+}
+
+static std::vector<std::string> listParts(AttentionOp attention, func::FuncOp function) {
+  std::vector<std::string> parts;
+  std::string scale;
+  llvm::raw_string_ostream(scale) << llvm::format("%g", attention.getScale().convertToDouble());
+  if (attention.getScale().convertToDouble() != 1)
+    parts.push_back("scale " + scale);
+  for (auto [name, region] : {std::pair<StringRef, Region &>{"score_mod", attention.getScoreMod()},
+                              {"mask", attention.getMask()},
+                              {"prob_mod", attention.getProbMod()}})
+    if (!region.empty())
+      parts.push_back(name.str() + listReads(region, function));
+  if (attention.getLse())
+    parts.push_back("lse");
+  return parts;
+}
+
+static Group describeGroup(Operation &op, func::FuncOp function, CostModel &costs) {
+  Group group{op.getLoc(),
+              op.getName().getStringRef().str(),
+              getPlace(op.getLoc()),
+              costs.describe(op.getResult(0)),
+              {},
+              "",
+              costs.get(&op),
+              {}};
+  if (auto attention = dyn_cast<AttentionOp>(op)) {
+    group.parts = listParts(attention, function);
+    if (Attribute schedule = attention.getScheduleAttr())
+      group.schedule = print(schedule);
+  }
+  return group;
+}
+
+/// Ops that only rename elements compute nothing and have no kernel.
+static bool isView(Operation &op) {
+  return op.getName().getDialectNamespace() == "tensor" || op.hasTrait<OpTrait::ConstantLike>() ||
+         isa<mlir::attn::SplitHeadsOp, mlir::attn::MergeHeadsOp>(op);
+}
+
+static std::vector<Group> describeGraph(func::FuncOp function) {
+  CostModel costs(function);
+  std::vector<Group> groups;
+  for (Operation &op : function.getBody().front().without_terminator())
+    if (op.getNumResults() > 0 && isa<RankedTensorType>(op.getResult(0).getType()) && !isView(op))
+      groups.push_back(describeGroup(op, function, costs));
+  return groups;
+}
+
+//===----------------------------------------------------------------------===//
+// Pipelines
+//===----------------------------------------------------------------------===//
+
+/// Gives each group its pipelines: the calls that stand at its op's location. Calls
+/// of no op's location are groups of their own.
+static void addPipelines(Spec &spec, std::vector<Group> &groups) {
+  spec.getFunction().walk([&](halide::CallOp call) {
+    auto pipeline = spec.getModule().lookupSymbol<halide::PipelineOp>(call.getCallee());
+    if (!pipeline)
+      return;
+    auto group =
+        llvm::find_if(groups, [&](const Group &group) { return group.loc == call.getLoc(); });
+    if (group == groups.end())
+      group = groups.insert(
+          groups.end(),
+          {call.getLoc(), "halide.call", getPlace(call.getLoc()), "", {}, "", std::nullopt, {}});
+    if (!llvm::is_contained(group->pipelines, pipeline))
+      group->pipelines.push_back(pipeline);
+  });
+}
+
+/// The directives of a pipeline by how often they stand in it: "4 vectorize, 1 parallel".
+static std::string countDirectives(halide::PipelineOp pipeline) {
+  llvm::MapVector<StringRef, unsigned> counts;
+  for (Operation &op : pipeline.getBody().front())
+    if (isa<halide::SplitOp, halide::FuseOp, halide::VectorizeOp, halide::UnrollOp,
+            halide::ParallelOp, halide::ComputeAtOp, halide::ComputeRootOp, halide::GpuBlockOp,
+            halide::GpuThreadOp>(op))
+      ++counts[op.getName().stripDialect()];
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::interleaveComma(counts, os,
+                        [&](const auto &count) { os << count.second << ' ' << count.first; });
+  return text.empty() ? "no directives" : text;
+}
+
+//===----------------------------------------------------------------------===//
+// attnc explain
+//===----------------------------------------------------------------------===//
+
+static void printWords(const Explanation &explanation) {
+  llvm::raw_ostream &os = llvm::outs();
+  os << explanation.function << " for " << explanation.target << '\n';
+  if (explanation.isGraph)
+    os << "\nfusion:\n";
+  for (const Remark &remark : explanation.remarks)
+    os << "  " << remark.place << ": " << remark.text << '\n';
+  if (explanation.isGraph && explanation.remarks.empty())
+    os << "  nothing to fuse\n";
+  os << "\ngroups:\n";
+  for (const Group &group : explanation.groups) {
+    os << "  " << group.op << " at " << group.place;
+    if (!group.result.empty())
+      os << " -> " << group.result;
+    os << '\n';
+    if (!group.parts.empty())
+      os << "    with " << llvm::join(group.parts, "; ") << '\n';
+    if (!group.schedule.empty())
+      os << "    schedule " << group.schedule << '\n';
+    for (halide::PipelineOp pipeline : group.pipelines)
+      os << "    pipeline " << pipeline.getSymName() << ": " << countDirectives(pipeline) << '\n';
+    if (group.cost && !group.cost->flops.isZero())
+      os << "    FLOPs " << group.cost->flops.str() << '\n';
+    if (group.cost)
+      os << "    bytes " << group.cost->bytes.str() << '\n';
+  }
+}
+
+static json::Object toJson(const Group &group) {
+  json::Array pipelines;
+  for (halide::PipelineOp pipeline : group.pipelines)
+    pipelines.push_back(
+        json::Object{{"name", pipeline.getSymName()}, {"directives", countDirectives(pipeline)}});
+  json::Object object{{"op", group.op},
+                      {"place", group.place},
+                      {"result", group.result},
+                      {"parts", json::Array(group.parts)},
+                      {"schedule", group.schedule},
+                      {"pipelines", std::move(pipelines)}};
+  if (group.cost) {
+    object["flops"] = group.cost->flops.json();
+    object["bytes"] = group.cost->bytes.json();
+  }
+  return object;
+}
+
+static void printJson(const Explanation &explanation) {
+  json::Array remarks, groups;
+  for (const Remark &remark : explanation.remarks)
+    remarks.push_back(json::Object{{"place", remark.place}, {"text", remark.text}});
+  for (const Group &group : explanation.groups)
+    groups.push_back(toJson(group));
+  json::Value value = json::Object{{"function", explanation.function},
+                                   {"target", explanation.target},
+                                   {"fusion", std::move(remarks)},
+                                   {"groups", std::move(groups)}};
+  llvm::outs() << llvm::formatv("{0:2}\n", value);
+}
+
+/// Fuses; the remarks are kept instead of printed.
+static LogicalResult fuse(Spec &spec, Explanation &explanation) {
+  ScopedDiagnosticHandler handler(&spec.getContext(), [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() != DiagnosticSeverity::Remark)
+      return failure();
+    explanation.remarks.push_back({getPlace(diagnostic.getLocation()), diagnostic.str()});
+    return success();
+  });
+  return spec.lower(Stage::Fused, explanation.target, /*remarks=*/true);
+}
+
+static LogicalResult runExplain() {
+  std::unique_ptr<Spec> spec = Spec::load();
+  FailureOr<std::string> target = spec ? getTarget() : FailureOr<std::string>();
+  if (failed(target))
+    return failure();
+  Explanation explanation{
+      spec->getFunction().getName().str(), *target, spec->getStage() != Stage::Scheduled, {}, {}};
+  if (explanation.isGraph) {
+    if (failed(fuse(*spec, explanation)))
+      return failure();
+    explanation.groups = describeGraph(spec->getFunction());
+  }
+  if (failed(spec->lower(Stage::Scheduled, *target)))
+    return failure();
+  addPipelines(*spec, explanation.groups);
+  asJson ? printJson(explanation) : printWords(explanation);
+  return success();
+}
+
+const Command attnc::explain = {explainCommand(), runExplain, examples};

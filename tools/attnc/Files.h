@@ -1,0 +1,50 @@
+//===- Files.h - files that appear whole or not at all ----------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_TOOLS_ATTNC_FILES_H
+#define ATTNC_TOOLS_ATTNC_FILES_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace attnc {
+
+/// Writes `text` to a file beside `path` and moves it there.
+llvm::LogicalResult writeFile(llvm::StringRef path, llvm::StringRef text);
+
+/// Files of one folder that appear together: they are written to a hidden folder
+/// inside it and moved up when all are there. What was not moved is deleted.
+class Staging {
+public:
+  /// Creates `folder` where it is missing; null after an error.
+  static std::unique_ptr<Staging> open(llvm::StringRef folder);
+  /// A temporary folder; nothing is ever moved.
+  static std::unique_ptr<Staging> openTemporary();
+  ~Staging();
+
+  /// Where to write the file `name` for now.
+  std::string add(llvm::StringRef name);
+  llvm::LogicalResult add(llvm::StringRef name, llvm::StringRef text);
+  /// Moves the files and prints their paths.
+  llvm::LogicalResult commit();
+  /// Prints the files' text instead.
+  llvm::LogicalResult print();
+
+private:
+  Staging(llvm::StringRef folder, llvm::StringRef hidden) : folder(folder), hidden(hidden) {}
+
+  std::string folder, hidden;
+  std::vector<std::string> names;
+};
+
+} // namespace attnc
+
+#endif // ATTNC_TOOLS_ATTNC_FILES_H

@@ -1,0 +1,95 @@
+//===- Options.cpp - options that several commands take -------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+
+#include "Report.h"
+
+#include "attnc/Target/Halide/Export.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace attnc;
+namespace cl = llvm::cl;
+
+cl::OptionCategory &attnc::category() {
+  static cl::OptionCategory category("Options");
+  return category;
+}
+
+cl::SubCommand &attnc::compileCommand() {
+  static cl::SubCommand command("compile", "Compile a spec to a library and its C header");
+  return command;
+}
+
+cl::SubCommand &attnc::runCommand() {
+  static cl::SubCommand command("run", "Compile a spec and run it on this machine");
+  return command;
+}
+
+cl::SubCommand &attnc::explainCommand() {
+  static cl::SubCommand command("explain", "Say what fused, what did not and why");
+  return command;
+}
+
+cl::SubCommand &attnc::cacheCommand() {
+  static cl::SubCommand command("cache", "Show or clear the folder of compiled kernels");
+  return command;
+}
+
+cl::opt<std::string> attnc::specPath(cl::Positional, cl::desc("SPEC"), cl::cat(category()),
+                                     cl::sub(compileCommand()), cl::sub(runCommand()),
+                                     cl::sub(explainCommand()));
+
+cl::opt<std::string> attnc::functionName("function",
+                                         cl::desc("The function to take, where SPEC holds several"),
+                                         cl::value_desc("name"), cl::cat(category()),
+                                         cl::sub(compileCommand()), cl::sub(runCommand()),
+                                         cl::sub(explainCommand()));
+
+cl::opt<std::string> attnc::targetName(
+    "target", cl::init("host"), cl::value_desc("target"),
+    cl::desc("A target in Halide's words, such as x86-64-linux-avx2-fma (default: host, this very "
+             "machine; such a library may not run on another)"),
+    cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()),
+    cl::sub(explainCommand()));
+
+cl::opt<std::string> attnc::libraryName(
+    "name", cl::desc("The C function's name and the stem of every file (default: the function's)"),
+    cl::value_desc("name"), cl::cat(category()), cl::sub(compileCommand()));
+
+cl::opt<bool> attnc::noCache("no-cache", cl::desc("Compile everything anew and keep nothing"),
+                             cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()));
+
+FailureOr<std::string> attnc::getTarget() {
+  if (StringRef(targetName).contains(','))
+    return reportError("--target", "expected one target, found '" + targetName +
+                                       "': several targets in one library are not supported yet");
+  std::string error;
+  FailureOr<std::string> target = halide::resolveTarget(targetName, error);
+  if (failed(target))
+    return reportError("--target", error);
+  return target;
+}
+
+static bool isIdentifier(StringRef name) {
+  return !name.empty() && !llvm::isDigit(name.front()) &&
+         llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
+FailureOr<std::string> attnc::getLibraryName(StringRef function) {
+  if (libraryName.getNumOccurrences() == 0) {
+    if (isIdentifier(function))
+      return function.str();
+    return reportError("--name", "expected a name: the function's, '" + function +
+                                     "', is not a C identifier");
+  }
+  if (!isIdentifier(libraryName))
+    return reportUsage("--name", "expected a C identifier, found '" + libraryName + "'");
+  return libraryName.getValue();
+}

@@ -1,0 +1,48 @@
+//===- Options.h - options that several commands take -----------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_TOOLS_ATTNC_OPTIONS_H
+#define ATTNC_TOOLS_ATTNC_OPTIONS_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/Support/CommandLine.h"
+
+#include <string>
+
+namespace attnc {
+
+// Functions, because options in other files register with them before main.
+llvm::cl::OptionCategory &category();
+llvm::cl::SubCommand &compileCommand();
+llvm::cl::SubCommand &runCommand();
+llvm::cl::SubCommand &explainCommand();
+llvm::cl::SubCommand &cacheCommand();
+
+extern llvm::cl::opt<std::string> specPath;
+extern llvm::cl::opt<std::string> functionName;
+extern llvm::cl::opt<std::string> targetName;
+extern llvm::cl::opt<std::string> libraryName;
+extern llvm::cl::opt<bool> noCache;
+
+/// One command: what `attnc NAME …` does, and what its `--help` adds to the options.
+struct Command {
+  llvm::cl::SubCommand &options;
+  llvm::LogicalResult (*run)();
+  llvm::StringRef examples;
+};
+
+extern const Command compile, run, explain, cache;
+
+/// The target in full; several or an unknown one is an error.
+mlir::FailureOr<std::string> getTarget();
+
+/// The library's name if `--name` gives one, else the function's; a C identifier.
+mlir::FailureOr<std::string> getLibraryName(llvm::StringRef function);
+
+} // namespace attnc
+
+#endif // ATTNC_TOOLS_ATTNC_OPTIONS_H

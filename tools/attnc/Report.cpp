@@ -1,0 +1,148 @@
+//===- Report.cpp - errors, exit codes and reproducers --------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Report.h"
+
+#include "mlir/Bytecode/BytecodeReader.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBufferRef.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Signals.h"
+#include "llvm/Support/WithColor.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <atomic>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+using namespace llvm;
+using mlir::isBytecode;
+using namespace attnc;
+
+static std::atomic<int> numErrors, numUsageErrors, numInternalErrors;
+
+static LogicalResult report(const Twine &place, const Twine &message, std::atomic<int> &count) {
+  WithColor(errs(), raw_ostream::SAVEDCOLOR, /*Bold=*/true) << place << ": ";
+  WithColor::error() << message << '\n';
+  ++count;
+  return failure();
+}
+
+LogicalResult attnc::reportError(const Twine &place, const Twine &message) {
+  return report(place, message, numErrors);
+}
+
+LogicalResult attnc::reportUsage(const Twine &place, const Twine &message) {
+  return report(place, message, numUsageErrors);
+}
+
+LogicalResult attnc::reportInternal(const Twine &message) {
+  return report("attnc", "internal: " + message, numInternalErrors);
+}
+
+void attnc::reportNote(const Twine &message) {
+  WithColor::note(errs(), "attnc") << message << '\n';
+}
+
+static void replaceLine(const Twine &text) {
+  if (sys::Process::StandardErrIsDisplayed())
+    errs() << "\r\033[K" << text;
+}
+
+Progress::Progress(const Twine &text) { replaceLine(text); }
+Progress::~Progress() { replaceLine(""); }
+
+void attnc::countError() { ++numErrors; }
+
+//===----------------------------------------------------------------------===//
+// Reproducers
+//===----------------------------------------------------------------------===//
+
+// Rendered before anything can go wrong: a signal handler may not allocate.
+static std::string reproducer, reproducerPath;
+
+static void put(int file, const char *text, size_t size) {
+  while (size > 0) {
+    ssize_t written = ::write(file, text, size);
+    if (written <= 0)
+      return;
+    text += written;
+    size -= written;
+  }
+}
+
+static void say(const char *text) { put(STDERR_FILENO, text, std::strlen(text)); }
+
+/// Only calls what a signal handler may.
+static void writeReproducer() {
+  if (reproducerPath.empty())
+    return;
+  int file = ::open(reproducerPath.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0644);
+  if (file < 0)
+    return;
+  put(file, reproducer.data(), reproducer.size());
+  ::close(file);
+  say("attnc: note: this is a defect of attnc; the spec and the command line were written to ");
+  say(reproducerPath.c_str());
+  say("\n");
+}
+
+static void handleCrash(int) {
+  say("attnc: error: internal: crashed\n");
+  writeReproducer();
+  sys::PrintStackTrace(errs());
+  ::_exit(InternalError);
+}
+
+static void handleCrashes() {
+  // A stack of its own, so that an overflow of the main one is reported as well.
+  static char stack[1 << 16];
+  stack_t alternative = {};
+  alternative.ss_sp = stack;
+  alternative.ss_size = sizeof(stack);
+  ::sigaltstack(&alternative, nullptr);
+  struct sigaction action = {};
+  action.sa_handler = handleCrash;
+  action.sa_flags = SA_ONSTACK | SA_RESETHAND;
+  for (int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL})
+    ::sigaction(signal, &action, nullptr);
+}
+
+static std::string commandLine;
+
+void attnc::setCommandLine(int argc, char **argv) {
+  commandLine = llvm::join(llvm::make_range(argv, argv + argc), " ");
+}
+
+void attnc::prepareReproducer(StringRef spec) {
+  // A comment would spoil bytecode.
+  reproducer = isBytecode(llvm::MemoryBufferRef(spec, ""))
+                   ? spec.str()
+                   : ("// attnc reproducer for: " + commandLine + "\n" + spec).str();
+  SmallString<128> unique;
+  sys::fs::createUniquePath("attnc-reproducer-%%%%%%%%.mlir", unique, /*MakeAbsolute=*/true);
+  reproducerPath = unique.str().str();
+  handleCrashes();
+}
+
+int attnc::finish(LogicalResult result) {
+  outs().flush();
+  if (numUsageErrors > 0)
+    return UsageError;
+  if (numInternalErrors == 0 && succeeded(result))
+    return Done;
+  if (numInternalErrors == 0 && numErrors > 0)
+    return InputError;
+  if (numInternalErrors == 0)
+    (void)reportInternal("failed without a diagnostic");
+  writeReproducer();
+  return InternalError;
+}

@@ -1,0 +1,56 @@
+//===- Report.h - errors, exit codes and reproducers ------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every command returns success or failure. What was reported on the way decides
+// the exit code, so that no command has to know the codes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_TOOLS_ATTNC_REPORT_H
+#define ATTNC_TOOLS_ATTNC_REPORT_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/Twine.h"
+
+#include <string>
+
+namespace attnc {
+
+enum ExitCode { Done = 0, InputError = 1, UsageError = 2, InternalError = 3 };
+
+/// `PLACE: error: MESSAGE` on stderr. The place is a file, `--option` or the like.
+llvm::LogicalResult reportError(const llvm::Twine &place, const llvm::Twine &message);
+
+/// The same for a command line that says nothing sensible.
+llvm::LogicalResult reportUsage(const llvm::Twine &place, const llvm::Twine &message);
+
+/// `attnc: note: MESSAGE` on stderr.
+void reportNote(const llvm::Twine &message);
+
+/// A line on stderr while something lasts, where stderr is a terminal.
+class Progress {
+public:
+  explicit Progress(const llvm::Twine &text);
+  ~Progress();
+};
+
+/// Counts an error that someone else has printed.
+void countError();
+
+/// What went wrong is not the user's doing: the exit code becomes InternalError.
+llvm::LogicalResult reportInternal(const llvm::Twine &message);
+
+/// What a reproducer holds: the command line and the spec as it was read. Also
+/// makes a crash write one.
+void setCommandLine(int argc, char **argv);
+void prepareReproducer(llvm::StringRef spec);
+
+/// The exit code of a command that ended with `result`. Writes the reproducer
+/// where the failure is ours.
+int finish(llvm::LogicalResult result);
+
+} // namespace attnc
+
+#endif // ATTNC_TOOLS_ATTNC_REPORT_H

@@ -1,0 +1,244 @@
+//===- Spec.cpp - the module a command works on ---------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Spec.h"
+
+#include "Options.h"
+#include "Report.h"
+
+#include "attnc/Dialect/Halide/Halide.h"
+#include "attnc/Pipelines/Pipelines.h"
+
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mlir;
+using namespace attnc;
+
+namespace attnc {
+/// Prints diagnostics with their source lines and counts the errors.
+class DiagnosticPrinter : public SourceMgrDiagnosticHandler {
+public:
+  DiagnosticPrinter(llvm::SourceMgr &sources, MLIRContext *context)
+      : SourceMgrDiagnosticHandler(sources, context), engine(context->getDiagEngine()) {
+    // Handlers are asked newest first; failure passes the diagnostic on.
+    counter = engine.registerHandler([](Diagnostic &diagnostic) {
+      if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+        countError();
+      return failure();
+    });
+  }
+  ~DiagnosticPrinter() { engine.eraseHandler(counter); }
+
+private:
+  DiagnosticEngine &engine;
+  DiagnosticEngine::HandlerID counter;
+};
+} // namespace attnc
+
+static DialectRegistry getRegistry() {
+  DialectRegistry registry;
+  mlir::attn::registerAllDialects(registry);
+  return registry;
+}
+
+Spec::Spec() : context(getRegistry()) {
+  context.printOpOnDiagnostic(false);
+  printer = std::make_unique<DiagnosticPrinter>(sources, &context);
+}
+Spec::~Spec() = default;
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+std::unique_ptr<Spec> Spec::load() {
+  std::unique_ptr<Spec> spec(new Spec());
+  if (failed(spec->parse()) || failed(spec->selectFunction()) || failed(spec->checkFunction()))
+    return nullptr;
+  return spec;
+}
+
+LogicalResult Spec::parse() {
+  if (specPath.empty())
+    return reportUsage("attnc", "expected a SPEC, found none; --help shows examples");
+  auto file = llvm::MemoryBuffer::getFileOrSTDIN(specPath, /*IsText=*/false);
+  if (!file)
+    return reportError(specPath, "cannot read: " + file.getError().message());
+  prepareReproducer((*file)->getBuffer());
+  if ((*file)->getBuffer().trim().empty())
+    return reportError(specPath, "expected a function, found an empty file");
+  sources.AddNewSourceBuffer(std::move(*file), llvm::SMLoc());
+  module = parseSourceFile<ModuleOp>(sources, &context);
+  return success(module.get() != nullptr);
+}
+
+/// Functions with a body, in order.
+static SmallVector<func::FuncOp> getCandidates(ModuleOp module) {
+  SmallVector<func::FuncOp> functions;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.isExternal())
+      functions.push_back(function);
+  return functions;
+}
+
+static std::string listNames(ArrayRef<func::FuncOp> functions) {
+  auto names = llvm::map_range(functions, [](func::FuncOp f) { return f.getName().str(); });
+  return llvm::join(names, ", ");
+}
+
+LogicalResult Spec::selectFunction() {
+  SmallVector<func::FuncOp> functions = getCandidates(*module);
+  if (functions.empty())
+    return reportError(specPath, "expected a function, found none");
+  if (functionName.empty() && functions.size() > 1)
+    return reportError(specPath, "expected --function to name one of " + listNames(functions) +
+                                     ", found none");
+  func::FuncOp wanted = functions.front();
+  if (!functionName.empty()) {
+    auto it = llvm::find_if(functions, [](auto f) { return f.getName() == functionName; });
+    if (it == functions.end())
+      return reportError(specPath, "expected a function '" + functionName + "', found " +
+                                       listNames(functions));
+    wanted = *it;
+  }
+  function = wanted.getName().str();
+  // The others would only be compiled in vain.
+  for (func::FuncOp other : functions)
+    if (other != wanted && SymbolTable::symbolKnownUseEmpty(other, *module))
+      other.erase();
+  return success();
+}
+
+LogicalResult Spec::checkFunction() {
+  func::FuncOp func = getFunction();
+  bool onBuffers = func.getNumResults() == 0 && func.getNumArguments() > 0 &&
+                   llvm::all_of(func.getArgumentTypes(), llvm::IsaPred<MemRefType>);
+  stage = onBuffers ? Stage::Scheduled : Stage::Graph;
+  if (onBuffers)
+    return success();
+  for (auto [index, type] : llvm::enumerate(func.getArgumentTypes()))
+    if (!isa<RankedTensorType>(type))
+      return func.emitError("expected argument ")
+             << index << " to be a ranked tensor, found " << type;
+  for (auto [index, type] : llvm::enumerate(func.getResultTypes()))
+    if (!isa<RankedTensorType>(type))
+      return func.emitError("expected result ")
+             << index << " to be a ranked tensor, found " << type;
+  if (func.getNumResults() == 0)
+    return func.emitError("expected at least one result, found none");
+  return success();
+}
+
+func::FuncOp Spec::getFunction() { return module->lookupSymbol<func::FuncOp>(function); }
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+LogicalResult Spec::run(PassManager &passes) {
+  // What a pass leaves is checked here and not in between, to tell what a user got wrong
+  // from what a pass did.
+  passes.enableVerifier(false);
+  if (failed(passes.run(*module)))
+    return failure();
+  if (failed(verify(*module)))
+    return reportInternal("a pass left what doesn't verify");
+  return success();
+}
+
+LogicalResult Spec::simplify() {
+  if (stage == Stage::Scheduled)
+    return success();
+  PassManager passes(&context);
+  passes.addPass(createCanonicalizerPass());
+  return run(passes);
+}
+
+LogicalResult Spec::lower(Stage to, StringRef target, bool remarks) {
+  if (stage >= to)
+    return success();
+  mlir::attn::AttnPipelineOptions options;
+  options.target = target.str();
+  options.remarks = remarks;
+  PassManager passes(&context);
+  if (stage == Stage::Graph)
+    mlir::attn::buildFusionPipeline(passes, options);
+  if (to == Stage::Scheduled)
+    mlir::attn::buildSchedulePipeline(passes, options);
+  stage = to;
+  return run(passes);
+}
+
+//===----------------------------------------------------------------------===//
+// Signature
+//===----------------------------------------------------------------------===//
+
+static Parameter getParameter(Type type, DictionaryAttr attributes, const Twine &defaultName) {
+  auto shaped = cast<ShapedType>(type);
+  Parameter parameter;
+  parameter.elementType = shaped.getElementType();
+  parameter.shape.assign(shaped.getShape().begin(), shaped.getShape().end());
+  parameter.symbols.resize(shaped.getRank());
+  auto name = attributes ? attributes.getAs<StringAttr>("attn.name") : StringAttr();
+  parameter.name = name ? name.str() : defaultName.str();
+  if (auto dims = attributes ? attributes.getAs<ArrayAttr>("attn.dims") : ArrayAttr())
+    for (auto [symbol, dim] : llvm::zip(parameter.symbols, dims))
+      if (auto text = dyn_cast<StringAttr>(dim))
+        symbol = text.str();
+  return parameter;
+}
+
+Signature Spec::getSignature() {
+  func::FuncOp func = getFunction();
+  Signature signature;
+  auto addInput = [&](Type type, DictionaryAttr attributes) {
+    signature.inputs.push_back(
+        getParameter(type, attributes, "arg" + Twine(signature.inputs.size())));
+  };
+  auto addOutput = [&](Type type, DictionaryAttr attributes) {
+    signature.outputs.push_back(
+        getParameter(type, attributes, "out" + Twine(signature.outputs.size())));
+  };
+  // A host function's results are arguments.
+  for (unsigned arg = 0; arg < func.getNumArguments(); ++arg)
+    if (func.getArgAttr(arg, "attn.result"))
+      addOutput(func.getArgumentTypes()[arg], func.getArgAttrDict(arg));
+    else
+      addInput(func.getArgumentTypes()[arg], func.getArgAttrDict(arg));
+  for (unsigned result = 0; result < func.getNumResults(); ++result)
+    addOutput(func.getResultTypes()[result], func.getResultAttrDict(result));
+  return signature;
+}
+
+std::string attnc::describe(const Parameter &parameter) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << parameter.elementType << '[';
+  llvm::interleaveComma(llvm::zip(parameter.shape, parameter.symbols), os, [&](auto dim) {
+    auto [size, symbol] = dim;
+    if (!ShapedType::isDynamic(size))
+      os << size;
+    else
+      os << (symbol.empty() ? "?" : symbol);
+  });
+  os << ']';
+  return text;
+}
+
+FailureOr<mlir::attn::Library> attnc::buildLibrary(Spec &spec,
+                                                   const mlir::attn::LibraryOptions &options) {
+  auto groups = spec.getModule().getOps<halide::PipelineOp>();
+  size_t count = std::distance(groups.begin(), groups.end());
+  Progress progress("compiling " + options.name + ": " + Twine(count) +
+                    (count == 1 ? " group" : " groups"));
+  return mlir::attn::buildLibrary(spec.getModule(), options);
+}

@@ -1,0 +1,87 @@
+//===- Spec.h - the module a command works on -------------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_TOOLS_ATTNC_SPEC_H
+#define ATTNC_TOOLS_ATTNC_SPEC_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/SourceMgr.h"
+
+#include <memory>
+#include <string>
+
+#include "attnc/Target/Library/Library.h"
+
+namespace attnc {
+
+/// How far a spec has come. A file may hold any of them.
+enum class Stage { Graph, Fused, Scheduled };
+
+/// An argument or result as the caller of the library sees it.
+struct Parameter {
+  std::string name;
+  mlir::Type elementType;
+  /// ShapedType::kDynamic where the size is known only when called.
+  llvm::SmallVector<int64_t> shape;
+  /// The symbol of each dimension in `attn.dims`; empty where there is none.
+  llvm::SmallVector<std::string> symbols;
+};
+
+struct Signature {
+  llvm::SmallVector<Parameter> inputs, outputs;
+};
+
+/// `tensor<2x?xf32>` in a caller's words: `f32[2, q_len]`.
+std::string describe(const Parameter &parameter);
+
+/// A spec with one function of interest. Diagnostics go to stderr as
+/// file:line:column.
+class Spec {
+public:
+  /// Reads SPEC and takes the function that `--function` names, or the only one.
+  static std::unique_ptr<Spec> load();
+  ~Spec();
+
+  mlir::ModuleOp getModule() { return *module; }
+  mlir::func::FuncOp getFunction();
+  mlir::MLIRContext &getContext() { return context; }
+  Stage getStage() const { return stage; }
+
+  /// Simplifies the graph without changing its stage.
+  mlir::LogicalResult simplify();
+  /// Runs the pipelines up to `to`; nothing happens where the spec is that far.
+  mlir::LogicalResult lower(Stage to, llvm::StringRef target, bool remarks = false);
+
+  /// Of a fused or scheduled spec, where every size has its symbol.
+  Signature getSignature();
+
+private:
+  Spec();
+  mlir::LogicalResult parse();
+  mlir::LogicalResult selectFunction();
+  mlir::LogicalResult checkFunction();
+  mlir::LogicalResult run(mlir::PassManager &passes);
+
+  mlir::MLIRContext context;
+  llvm::SourceMgr sources;
+  std::unique_ptr<class DiagnosticPrinter> printer;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::string function;
+  Stage stage = Stage::Graph;
+};
+
+/// Compiles a scheduled spec, showing that it lasts.
+mlir::FailureOr<mlir::attn::Library> buildLibrary(Spec &spec,
+                                                  const mlir::attn::LibraryOptions &options);
+
+} // namespace attnc
+
+#endif // ATTNC_TOOLS_ATTNC_SPEC_H

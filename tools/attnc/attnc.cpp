@@ -1,0 +1,68 @@
+//===- attnc.cpp - the compiler driver ------------------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reads the command line and hands over to the command: Compile.cpp, Run.cpp,
+// Explain.cpp, Cache.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+#include "Report.h"
+
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace attnc;
+namespace cl = llvm::cl;
+
+static constexpr llvm::StringLiteral overview =
+    "attnc - a compiler for attention: from a graph in MLIR to a C library\n";
+
+static constexpr llvm::StringLiteral examples = R"(
+Examples:
+  attnc compile spec.mlir -o out           out/libNAME.a, NAME.h, NAME.json for C programs
+  attnc run spec.mlir --input query=@q.npy --output context=@c.npy
+  attnc explain spec.mlir                  what fused, what did not, and why
+  attnc compile spec.mlir --emit halide -o - > tuned.mlir
+                                           the schedule as text: edit it, compile tuned.mlir
+  attnc compile --help                     one command's options and examples
+
+Exit codes: 0 done, 1 an error in the input, 2 a wrong command line, 3 a defect of attnc.
+)";
+
+static const Command *const commands[] = {&compile, &run, &explain, &cache};
+
+static void printVersion(llvm::raw_ostream &os) {
+  os << "attnc " ATTNC_VERSION "\n"
+     << "LLVM and MLIR " LLVM_VERSION_STRING "\n"
+     << "Halide " ATTNC_HALIDE_VERSION "\n";
+}
+
+static const Command *findCommand(llvm::StringRef name) {
+  for (const Command *command : commands)
+    if (command->options.getName() == name)
+      return command;
+  return nullptr;
+}
+
+int main(int argc, char **argv) {
+  setCommandLine(argc, argv);
+  const Command *command = argc > 1 ? findCommand(argv[1]) : nullptr;
+  cl::HideUnrelatedOptions(category());
+  for (const Command *known : commands)
+    cl::HideUnrelatedOptions(category(), known->options);
+  cl::SetVersionPrinter(printVersion);
+  // Help ends with the examples of the command that is asked about.
+  cl::extrahelp help(command ? command->examples : llvm::StringRef(examples));
+  if (!cl::ParseCommandLineOptions(argc, argv, overview, &llvm::errs(), /*VFS=*/nullptr,
+                                   /*EnvVar=*/nullptr, /*LongOptionsUseDoubleDash=*/true))
+    return UsageError;
+  if (!command) {
+    cl::PrintHelpMessage(); // knows no extra help once the command line is parsed
+    llvm::outs() << examples;
+    return UsageError;
+  }
+  return finish(command->run());
+}
