@@ -36,6 +36,8 @@ constexpr double kMaxFloat = std::numeric_limits<float>::max();
 /// Weights below 2^kSmallest are 0: products with denormals are slow, and lost anyway.
 constexpr double kSmallest = -80;
 constexpr int64_t kInfBits = 0x7f800000, kMinusInfBits = int32_t(0xff800000);
+/// Stands for the weight of a masked key: no weight is as large.
+constexpr double kMasked = -kMaxFloat;
 /// Running maxima and sums are kept in this many independent chains.
 constexpr int64_t kChains = 4;
 
@@ -72,6 +74,7 @@ private:
   void schedulePaddedValue();
   void scheduleScores();
   void scheduleWeights();
+  void scheduleWeightsOf(Func f);
   void scheduleExactContext();
 
   // Parts of expressions.
@@ -86,6 +89,8 @@ private:
                                 numKeys - 1);
   }
   Scalar visibleKeys(const TileCoords &t) { return high(t.it, t.h, t.b) - low(t.it, t.h, t.b); }
+  Scalar inlined(Region &region, ArrayRef<Scalar> args, Scalar otherwise);
+  Scalar modifiedProb(Scalar weight, Scalar ii, Scalar k, Scalar c, const TileCoords &t);
   Scalar modifiedScore(Scalar dot, Scalar ii, Scalar k, Scalar c, const TileCoords &t);
   Scalar weight(Scalar score, Scalar maximum);
   Scalar rescale(Scalar from, Scalar to);
@@ -115,7 +120,7 @@ private:
   Func query, key_, value;
   Scalar numRows, numKeys, qHeads, kvHeads;
   Func low, high, chunks, kvHead, queryT;
-  Func dot, score, maxChains, maximum, weights, sumChains, sum;
+  Func dot, score, maxChains, maximum, weights, sumChains, sum, modified;
   Func paddedValue, product, acc, inverse, context;
   Func worstOfLane, worst, exactChunks, exactDot, exactWeight, exactProduct, exactContext;
   Loop tileLoop, chunkLoop;
@@ -209,19 +214,21 @@ void AttentionLowering::buildBounds() {
   });
 }
 
+/// What a region yields for `args`; `otherwise` where there is no region.
+Scalar AttentionLowering::inlined(Region &region, ArrayRef<Scalar> args, Scalar otherwise) {
+  if (region.empty())
+    return otherwise;
+  FailureOr<Scalar> result = p.inlineRegion(region, args);
+  failedRegion |= failed(result);
+  return failed(result) ? otherwise : *result;
+}
+
 /// The score of a row and key from query·key, -inf where the key is not there or masked. Built from
 /// bits: an infinity that float rules may touch is not safe.
 Scalar AttentionLowering::modifiedScore(Scalar dot, Scalar ii, Scalar k, Scalar c,
                                         const TileCoords &t) {
   Scalar q = row(ii, t), j = safeKey(k, c, t);
   Scalar visible = key(k, c, t) < high(t.it, t.h, t.b);
-  auto inlined = [&](Region &region, ArrayRef<Scalar> args, Scalar otherwise) {
-    if (region.empty())
-      return otherwise;
-    FailureOr<Scalar> result = p.inlineRegion(region, args);
-    failedRegion |= failed(result);
-    return failed(result) ? otherwise : *result;
-  };
   if (natural)
     dot = strictFloat(dot * std::abs(scale));
   Scalar score = inlined(op.getScoreMod(), {dot, t.b, t.h, q, j}, dot);
@@ -297,6 +304,14 @@ Scalar AttentionLowering::rescale(Scalar from, Scalar to) {
   return powerOfTwo(natural ? strictFloat(difference * kLog2e) : difference);
 }
 
+/// The prob region is linear in the prob, so that it may come before the division by the
+/// row's sum.
+Scalar AttentionLowering::modifiedProb(Scalar weight, Scalar ii, Scalar k, Scalar c,
+                                       const TileCoords &t) {
+  Scalar q = row(ii, t), j = safeKey(k, c, t);
+  return strictFloat(inlined(op.getProbMod(), {weight, t.b, t.h, q, j}, weight));
+}
+
 void AttentionLowering::buildWeights() {
   // The maximum of plain scores is a whole number of powers of two: rescaling is exact.
   auto wholePower = [&](Scalar x) {
@@ -312,6 +327,11 @@ void AttentionLowering::buildWeights() {
     return weight(score(v), maximum(v[0], v[2], t.it, t.h, t.b));
   });
   std::tie(sumChains, sum) = combineKeys("sum", weights, 0, plus, same);
+  modified = weights;
+  if (!op.getProbMod().empty())
+    modified = p.func("modified_weight", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+      return modifiedProb(weights(v), v[0], v[1], v[2], TileCoords(v));
+    });
 }
 
 /// 1 where x > 0, else 0, for integer x: as arithmetic, which Halide does not take for
@@ -333,7 +353,7 @@ void AttentionLowering::buildContext() {
                             : value(v[1] * block + v[0],
                                     unsafePromiseClamped(key(k, c, t), p.i32(0), numKeys - 1),
                                     kvHead(t.h), t.b);
-             return {product(v) + weights(v[2], k, c, t.it, t.h, t.b) * x,
+             return {product(v) + modified(v[2], k, c, t.it, t.h, t.b) * x,
                      {},
                      c * chunk + k < visibleKeys(t)};
            });
@@ -384,7 +404,7 @@ Update AttentionLowering::updateColumns(ArrayRef<Scalar> v, ArrayRef<Scalar> r) 
 }
 
 /// For a tile whose context is not finite: once more, without the masked keys. The row
-/// maxima and sums are right already; -1, which no weight is, marks a masked key.
+/// maxima and sums are right already.
 void AttentionLowering::buildExactContext() {
   Type f32Type = p.b().getF32Type(), i32Type = p.b().getI32Type();
   StringRef tileOnly[] = {"it", "h", "b"}, chunkVars[] = {"ii", "k", "c", "it", "h", "b"};
@@ -417,7 +437,8 @@ void AttentionLowering::buildExactContext() {
     Scalar s = modifiedScore(exactDot(v), v[0], v[1], v[2], t);
     Scalar m = acc(p.i32(maxColumn()), p.i32(0), v[0], t.it, t.h, t.b);
     Scalar isMasked = bits(s) == p.i32(kMinusInfBits);
-    return blend(isMasked, f32(-1), weight(s, m));
+    Scalar w = modifiedProb(weight(s, m), v[0], v[1], v[2], t);
+    return blend(isMasked, f32(kMasked), w);
   });
   StringRef productVars[] = {"x", "ii", "c", "it", "h", "b"};
   exactProduct =
@@ -427,7 +448,7 @@ void AttentionLowering::buildExactContext() {
              TileCoords t(v);
              Scalar k = r[0], c = v[2], w = exactWeight(v[1], k, c, t.it, t.h, t.b);
              Scalar x = value(min(v[0], valueDim - 1), safeKey(k, c, t), kvHead(t.h), t.b);
-             Scalar isMasked = bits(w) == bits(f32(-1));
+             Scalar isMasked = bits(w) == bits(f32(kMasked));
              return {exactProduct(v) + pick(!isMasked, w * x),
                      {},
                      c * chunk + k < visibleKeys(t)};
@@ -594,9 +615,15 @@ void AttentionLowering::scheduleWeights() {
     auto [vectors, lane] = splitRows(all, p.loops(all)[0], rowTile);
     scheduleRegisterTile(chains, vectors, lanes, /*otherDim=*/1, kChains);
   }
-  computeInChunk(weights);
-  p.boundStorage(weights, 1, chunk);
-  p.unroll(splitRows(weights, p.loops(weights)[0], rowTile).first);
+  scheduleWeightsOf(weights);
+  if (!op.getProbMod().empty())
+    scheduleWeightsOf(modified);
+}
+
+void AttentionLowering::scheduleWeightsOf(Func f) {
+  computeInChunk(f);
+  p.boundStorage(f, 1, chunk);
+  p.unroll(splitRows(f, p.loops(f)[0], rowTile).first);
 }
 
 void AttentionLowering::scheduleExactContext() {

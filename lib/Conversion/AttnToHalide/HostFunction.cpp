@@ -85,25 +85,10 @@ Value HostFunction::getDestination(Value tensor) {
 
 Value HostFunction::allocate(Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
-  SmallVector<OpFoldResult> sizes;
-  if (!isa<BlockArgument>(tensor)) {
-    OpBuilder before(tensor.getDefiningOp());
-    ReifiedRankedShapedTypeDims all;
-    if (succeeded(reifyResultShapes(before, tensor.getDefiningOp(), all)))
-      sizes = all[cast<OpResult>(tensor).getResultNumber()];
-  }
   SmallVector<Value> dynamic;
-  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-    if (!type.isDynamicDim(dim))
-      continue;
-    if (!sizes.empty())
-      dynamic.push_back(getIndex(sizes[dim]));
-    else // an elementwise op or an argument: as large as what it is made of
-      dynamic.push_back(memref::DimOp::create(
-          builder,
-          getBuffer(isa<BlockArgument>(tensor) ? tensor : tensor.getDefiningOp()->getOperand(0)),
-          dim));
-  }
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (type.isDynamicDim(dim))
+      dynamic.push_back(getSize(tensor, dim));
   return memref::AllocOp::create(builder, MemRefType::get(type.getShape(), type.getElementType()),
                                  dynamic);
 }
@@ -172,6 +157,19 @@ LogicalResult HostFunction::addConstant(arith::ConstantOp op) {
 // Sizes and calls
 //===----------------------------------------------------------------------===//
 
+/// Sizes come from the arguments: those of a tensor in between are functions of what it
+/// is computed from.
+Value HostFunction::getSize(Value tensor, int64_t dim) {
+  if (isa<BlockArgument>(tensor))
+    return memref::DimOp::create(builder, getBuffer(tensor), dim);
+  Operation *op = tensor.getDefiningOp();
+  OpBuilder before(op);
+  ReifiedRankedShapedTypeDims sizes;
+  if (succeeded(reifyResultShapes(before, op, sizes)))
+    return getIndex(sizes[cast<OpResult>(tensor).getResultNumber()][dim]);
+  return getSize(op->getOperand(0), dim); // an elementwise op
+}
+
 Value HostFunction::getIndex(OpFoldResult index) {
   if (auto value = dyn_cast<Value>(index))
     return getIndex(value);
@@ -183,7 +181,7 @@ Value HostFunction::getIndex(Value index) {
     return known;
   Operation *op = index.getDefiningOp();
   if (auto dim = dyn_cast_or_null<tensor::DimOp>(op))
-    return memref::DimOp::create(builder, getBuffer(dim.getSource()), getIndex(dim.getIndex()));
+    return getSize(dim.getSource(), *dim.getConstantIndex());
   for (Value operand : op->getOperands())
     indices.map(operand, getIndex(operand));
   return builder.clone(*op, indices)->getResult(0);

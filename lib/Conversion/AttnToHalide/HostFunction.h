@@ -54,6 +54,7 @@ public:
   void call(Location loc, PipelineBuilder &pipeline, Value destination);
 
 private:
+  Value getSize(Value tensor, int64_t dim);
   /// An index computed on the source's tensors, computed on buffers.
   Value getIndex(OpFoldResult index);
   Value getIndex(Value index);

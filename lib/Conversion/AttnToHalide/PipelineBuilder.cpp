@@ -95,6 +95,9 @@ Scalar PipelineBuilder::extent(Func input, int64_t dim) {
   int64_t known = op.getExtents()[dim];
   if (!ShapedType::isDynamic(known))
     return i32(known);
+  // Bodies ask for extents too, but they stand beside the inputs.
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfter(op);
   return {builder, halide::ExtentOp::create(builder, input, dim)};
 }
 
