@@ -78,6 +78,7 @@ private:
   void scheduleExactContext();
 
   // Parts of expressions.
+  Scalar group();
   Scalar f32(double c) { return p.constant(p.b().getF32Type(), c); }
   Scalar row(Scalar ii, const TileCoords &t) { return min(t.it * rowTile + ii, numRows - 1); }
   Scalar key(Scalar k, Scalar c, const TileCoords &t) {
@@ -118,7 +119,7 @@ private:
   double log2Scale;
 
   Func query, key_, value;
-  Scalar numRows, numKeys, qHeads, kvHeads;
+  Scalar numRows, numKeys;
   Func low, high, chunks, kvHead, queryT;
   Func dot, score, maxChains, maximum, weights, sumChains, sum, modified;
   Func paddedValue, product, acc, inverse, context;
@@ -143,13 +144,13 @@ AttentionLowering::AttentionLowering(PipelineBuilder &p, AttentionOp op)
   block = lanes * contextVectors;
   numBlocks = llvm::divideCeilSigned(valueDim, block);
 
-  query = p.input("query", op.getQuery());
-  key_ = p.input("key", op.getKey());
-  value = p.input("value", op.getValue());
+  // One kernel for all lengths, batches and heads: Halide proves the tile's bounds more
+  // easily of sizes it does not know, and nothing is gained from those it does.
+  query = p.input("query", op.getQuery(), /*knownDims=*/1);
+  key_ = p.input("key", op.getKey(), /*knownDims=*/1);
+  value = p.input("value", op.getValue(), /*knownDims=*/1);
   numRows = p.extent(query, 1);
   numKeys = p.extent(key_, 1);
-  qHeads = p.extent(query, 2);
-  kvHeads = p.extent(key_, 2);
 }
 
 LogicalResult AttentionLowering::lower() {
@@ -190,6 +191,15 @@ static Scalar blend(Scalar c, Scalar x, Scalar y) {
   return fromBits((b & ones) | (bits(y) & (ones.constant(-1) - ones)), x.getType());
 }
 
+/// Query heads for each head of key and value.
+Scalar AttentionLowering::group() {
+  int64_t qHeads = op.getQuery().getType().getDimSize(1);
+  int64_t kvHeads = op.getKey().getType().getDimSize(1);
+  if (ShapedType::isDynamic(qHeads) || ShapedType::isDynamic(kvHeads))
+    return p.extent(query, 2) / p.extent(key_, 2);
+  return p.i32(kvHeads == 0 ? 1 : qHeads / kvHeads);
+}
+
 void AttentionLowering::buildBounds() {
   auto bounds = [&](ArrayRef<Scalar> v) {
     TileCoords t(v);
@@ -210,7 +220,7 @@ void AttentionLowering::buildBounds() {
     return (max(high(v) - low(v), 0) + (chunk - 1)) / chunk;
   });
   kvHead = p.func("kv_head", {"h"}, i32, [&](ArrayRef<Scalar> v) {
-    return unsafePromiseClamped(v[0] / (qHeads / kvHeads), p.i32(0), kvHeads - 1);
+    return unsafePromiseClamped(v[0] / group(), p.i32(0), p.extent(key_, 2) - 1);
   });
 }
 
@@ -472,7 +482,7 @@ void AttentionLowering::buildOutput() {
     Scalar sum = blend(isExact, exactContext(v[0], ii, it, h, b), fast);
     return pick(!(bits(total) == p.i32(0)), sum * total); // a row that sees no key is 0
   });
-  p.output(context, op.getResult().getType());
+  p.output(context, op.getResult().getType(), /*knownDims=*/1);
 }
 
 //===----------------------------------------------------------------------===//
@@ -631,6 +641,7 @@ void AttentionLowering::scheduleExactContext() {
     computeInTile(f);
     fixTile(f, /*perChunk=*/false);
   }
+  p.neverPartition(worst, 0);
   splitRows(worstOfLane, p.loops(worstOfLane)[0], lanes);
   SmallVector<Loop> w = p.loops(worstOfLane, 0); // x it h b rx ry ri
   auto [worstVectors, worstLane] = p.split(w[0], lanes);

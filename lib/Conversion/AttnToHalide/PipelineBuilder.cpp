@@ -27,12 +27,15 @@ Scalar Func::operator()(ArrayRef<Scalar> coords) const {
   return {b, halide::AtOp::create(b, getElementType(), value, values)};
 }
 
-/// Extents of a tensor, innermost first.
-static SmallVector<int64_t> reversedShape(RankedTensorType type) {
-  return llvm::to_vector(llvm::reverse(type.getShape()));
+/// Extents of a tensor, innermost first; dynamic from dimension `knownDims` on.
+static SmallVector<int64_t> getExtents(RankedTensorType type, int64_t knownDims) {
+  SmallVector<int64_t> extents(llvm::reverse(type.getShape()));
+  for (int64_t dim = knownDims; dim < type.getRank(); ++dim)
+    extents[dim] = ShapedType::kDynamic;
+  return extents;
 }
 
-Func PipelineBuilder::input(StringRef name, Value tensor) {
+Func PipelineBuilder::input(StringRef name, Value tensor, int64_t knownDims) {
   for (auto [known, func] : llvm::zip(inputTensors, inputs))
     if (known == tensor)
       return func;
@@ -44,7 +47,7 @@ Func PipelineBuilder::input(StringRef name, Value tensor) {
   else
     builder.setInsertionPointAfterValue(inputs.back());
   auto op =
-      halide::InputOp::create(builder, name, type.getElementType(), reversedShape(type));
+      halide::InputOp::create(builder, name, type.getElementType(), getExtents(type, knownDims));
   inputTensors.push_back(tensor);
   inputs.push_back({*this, op});
   return inputs.back();
@@ -80,8 +83,8 @@ void PipelineBuilder::update(
       });
 }
 
-void PipelineBuilder::output(Func f, RankedTensorType type) {
-  halide::OutputOp::create(builder, f, reversedShape(type));
+void PipelineBuilder::output(Func f, RankedTensorType type, int64_t knownDims) {
+  halide::OutputOp::create(builder, f, getExtents(type, knownDims));
 }
 
 Scalar PipelineBuilder::constant(Type type, double value) {

@@ -17,6 +17,8 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/IRMapping.h"
 
+#include <limits>
+
 namespace mlir::attn {
 
 /// A scalar under construction; operators build arith ops where the builder stands.
@@ -131,6 +133,8 @@ using Loop = Value;
 /// Builds one halide.pipeline, algorithm first, then schedule.
 class PipelineBuilder {
 public:
+  static constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
+
   /// Creates an empty pipeline called `name` where `builder` stands.
   PipelineBuilder(OpBuilder &builder, Location loc, StringRef name);
 
@@ -139,14 +143,15 @@ public:
 
   // Algorithm. Shapes are those of tensors, last dimension innermost.
 
-  /// The input that holds `tensor`; one for each tensor.
-  Func input(StringRef name, Value tensor);
+  /// The input that holds `tensor`; one for each tensor. Of the sizes its type knows, the
+  /// pipeline is told of the innermost `knownDims`.
+  Func input(StringRef name, Value tensor, int64_t knownDims = kAll);
   /// The tensors behind the inputs, in order.
   ArrayRef<Value> getInputTensors() const { return inputTensors; }
   Func func(StringRef name, ArrayRef<StringRef> vars, Type elementType, Body body);
   void update(Func f, ArrayRef<StringRef> vars, ArrayRef<Reduction> reductions,
               function_ref<Update(ArrayRef<Scalar> vars, ArrayRef<Scalar> reductions)> body);
-  void output(Func f, RankedTensorType type);
+  void output(Func f, RankedTensorType type, int64_t knownDims = kAll);
 
   Scalar constant(Type type, double value);
   Scalar i32(int64_t value) { return constant(builder.getI32Type(), value); }
