@@ -1,0 +1,319 @@
+"""Writes specs for many shapes, masks and spellings of attention, runs them
+through attnc, and compares each with numpy.
+
+usage: attention.py PART   (a name of PARTS below)
+"""
+
+import dataclasses
+import os
+import sys
+import tempfile
+
+import check
+import numpy as np
+
+# Lengths that are one, fewer than a tile, odd, and many tiles and a bit.
+LENGTHS = [(1, 1), (7, 5), (49, 129), (129, 49), (1001, 1001)]
+
+
+@dataclasses.dataclass
+class Case:
+    """One spec and the sizes it runs with."""
+
+    q_len: int = 49
+    kv_len: int = 129
+    head_dim: int = 64
+    value_dim: int = 0  # head_dim when 0
+    batch: int = 2
+    heads: int = 2
+    kv_heads: int = 0  # heads when 0
+    dynamic: bool = False  # batch and lengths are `?`
+    scale: float = 0.125
+    scale_on: str = "score"  # score, modify_score or prob
+    gain: float = 1.0  # of the query: large scores
+    bias: bool = False
+    softcap: float = 0.0
+    mask: str = ""  # the short form of attn.mask; "" for none
+    mask_as: str = "mask"  # mask, region, select or bias
+    kv_lengths: tuple = ()  # a value for each batch; masked values hold NaN
+    all_stages: bool = False  # score, masked score and prob are results too
+
+    def __post_init__(self):
+        self.value_dim = self.value_dim or self.head_dim
+        self.kv_heads = self.kv_heads or self.heads
+
+    def label(self):
+        changed = [f for f in dataclasses.fields(self) if f.name not in ("value_dim", "kv_heads")]
+        words = [f"{f.name}={getattr(self, f.name)}" for f in changed if getattr(self, f.name) != f.default]
+        if self.value_dim != self.head_dim:
+            words.append(f"value_dim={self.value_dim}")
+        if self.kv_heads != self.heads:
+            words.append(f"kv_heads={self.kv_heads}")
+        return "[" + " ".join(words) + "]"
+
+
+# ---------------------------------------------------------------------------
+# The spec
+# ---------------------------------------------------------------------------
+
+REGION = "^bb0(%x: f32, %batch: index, %head: index, %q: index, %k: index):"
+
+
+def types(case):
+    """The tensor types of a case by name."""
+    b, m, n = ("?", "?", "?") if case.dynamic else (case.batch, case.q_len, case.kv_len)
+    return {
+        "query": f"tensor<{b}x{case.heads}x{m}x{case.head_dim}xf32>",
+        "key": f"tensor<{b}x{case.kv_heads}x{n}x{case.head_dim}xf32>",
+        "value": f"tensor<{b}x{case.kv_heads}x{n}x{case.value_dim}xf32>",
+        "score": f"tensor<{b}x{case.heads}x{m}x{n}xf32>",
+        "context": f"tensor<{b}x{case.heads}x{m}x{case.value_dim}xf32>",
+        "bias": f"tensor<{case.heads}x{m}x{n}xf32>",
+        "mask_bias": f"tensor<{m}x{n}xf32>",
+        "kv_len": f"tensor<{b}xi32>",
+    }
+
+
+def modify(op, result, operand, body, type_):
+    return [f"%{result} = attn.{op} %{operand} {{", REGION, *body, "attn.yield %r : f32", f"}} : {type_}"]
+
+
+def visible(case):
+    """Ops that compute %m, whether (q, k) takes part in the mask."""
+    if case.mask == "causal(top_left)":
+        return ["%m = arith.cmpi sle, %k, %q : index"]
+    assert case.mask == "window(3, 5)", case.mask
+    return [
+        "%d = arith.subi %k, %q : index",
+        "%lo = arith.constant -3 : index",
+        "%hi = arith.constant 5 : index",
+        "%ge = arith.cmpi sge, %d, %lo : index",
+        "%le = arith.cmpi sle, %d, %hi : index",
+        "%m = arith.andi %ge, %le : i1",
+    ]
+
+
+def write_mask(case, score, t):
+    """Lines of the mask in the spelling of the case."""
+    if case.mask_as == "mask":
+        forms = case.mask
+        if case.kv_lengths:
+            forms += f" kv_lengths(%kv_len : {t['kv_len']})"
+        return [f"%masked = attn.mask %{score} {forms} : {t['score']}"]
+    if case.mask_as == "region":
+        head = "^bb0(%batch: index, %head: index, %q: index, %k: index):"
+        return [f"%masked = attn.mask %{score} {{", head, *visible(case), "attn.yield %m : i1", f"}} : {t['score']}"]
+    if case.mask_as == "select":
+        body = visible(case) + ["%inf = arith.constant 0xFF800000 : f32",
+                                "%r = arith.select %m, %x, %inf : f32"]
+    else:
+        body = [f"%b = tensor.extract %mask_bias[%q, %k] : {t['mask_bias']}", "%r = arith.addf %x, %b : f32"]
+    return modify("modify_score", "masked", score, body, t["score"])
+
+
+def spec(case):
+    """The text of the spec."""
+    t = types(case)
+    lines = []
+    scale = f" scale({case.scale!r})" if case.scale_on == "score" else ""
+    score = "score"
+    lines.append(f"%score = attn.score %query, %key{scale} : {t['query']}, {t['key']} -> {t['score']}")
+    if case.scale_on == "modify_score":
+        lines += modify("modify_score", "scaled", score,
+                        [f"%c = arith.constant {case.scale!r} : f32", "%r = arith.mulf %x, %c : f32"], t["score"])
+        score = "scaled"
+    if case.softcap:
+        lines += modify("modify_score", "capped", score,
+                        [f"%c = arith.constant {case.softcap!r} : f32", "%y = arith.divf %x, %c : f32",
+                         "%z = math.tanh %y : f32", "%r = arith.mulf %z, %c : f32"], t["score"])
+        score = "capped"
+    if case.bias:
+        lines += modify("modify_score", "biased", score,
+                        [f"%b = tensor.extract %bias[%head, %q, %k] : {t['bias']}",
+                         "%r = arith.addf %x, %b : f32"], t["score"])
+        score = "biased"
+    if case.mask or case.kv_lengths:
+        lines += write_mask(case, score, t)
+        score = "masked"
+    lines.append(f"%prob = attn.softmax %{score} : {t['score']}")
+    prob = "prob"
+    if case.scale_on == "prob":
+        lines += modify("modify_prob", "scaled", prob,
+                        [f"%c = arith.constant {case.scale!r} : f32", "%r = arith.mulf %x, %c : f32"], t["score"])
+        prob = "scaled"
+    lines.append(f"%context = attn.context %{prob}, %value : {t['score']}, {t['value']} -> {t['context']}")
+
+    results = {"context": ("context", t["context"])}
+    if case.all_stages:
+        results |= {"score": ("score", t["score"]), "last_score": (score, t["score"]), "prob": (prob, t["score"])}
+    arguments = ", ".join(f'%{n}: {t[n]} {{attn.name = "{n}"}}' for n in inputs(case))
+    named = ", ".join(f'{type_} {{attn.name = "{n}"}}' for n, (_, type_) in results.items())
+    values = ", ".join(f"%{v}" for v, _ in results.values()) + " : " + ", ".join(y for _, y in results.values())
+    return f"func.func @attention({arguments}) -> ({named}) {{\n" + "\n".join(lines) + f"\nreturn {values}\n}}\n"
+
+
+# ---------------------------------------------------------------------------
+# The same in numpy
+# ---------------------------------------------------------------------------
+
+
+def visible_in_numpy(case):
+    q, k = np.ogrid[: case.q_len, : case.kv_len]
+    return {
+        "": np.ones((case.q_len, case.kv_len), bool),
+        "causal(top_left)": k <= q,
+        "causal(bottom_right)": k <= q + case.kv_len - case.q_len,
+        "window(3, 5)": (k - q >= -3) & (k - q <= 5),
+    }[case.mask]
+
+
+def inputs(case):
+    """Random inputs; values that no query may see hold NaN."""
+    rng = np.random.default_rng(0)
+    normal = lambda *shape: rng.standard_normal(shape, dtype=np.float32)
+    arrays = {
+        "query": normal(case.batch, case.heads, case.q_len, case.head_dim) * np.float32(case.gain),
+        "key": normal(case.batch, case.kv_heads, case.kv_len, case.head_dim),
+        "value": normal(case.batch, case.kv_heads, case.kv_len, case.value_dim),
+    }
+    if case.bias:
+        arrays["bias"] = normal(case.heads, case.q_len, case.kv_len)
+    if case.mask_as == "bias":
+        arrays["mask_bias"] = np.where(visible_in_numpy(case), 0, -np.inf).astype(np.float32)
+    if case.kv_lengths:
+        arrays["kv_len"] = np.array(case.kv_lengths, np.int32)
+        for b, length in enumerate(case.kv_lengths):
+            arrays["value"][b, :, max(length, 0):] = np.nan
+    return arrays
+
+
+def outputs(case, query, key, value, bias=None, mask_bias=None, kv_len=None):
+    score = check.score(query, key)
+    results = {}
+    if case.scale_on == "score":
+        score = score * case.scale
+    last = score
+    if case.scale_on == "modify_score":
+        last = last * case.scale
+    if case.softcap:
+        last = case.softcap * np.tanh(last / case.softcap)
+    if bias is not None:
+        last = last + bias
+    seen = visible_in_numpy(case)
+    if kv_len is not None:
+        seen = seen & (np.arange(case.kv_len) < kv_len[:, None, None, None])
+    if case.mask or case.kv_lengths:
+        last = np.where(seen, last, -np.inf).astype(last.dtype)
+    prob = check.softmax(last)
+    if case.scale_on == "prob":
+        prob = prob * case.scale
+    results["context"] = check.context(prob, value)
+    if case.all_stages:
+        results |= {"score": score, "last_score": last, "prob": prob}
+    return results
+
+
+# ---------------------------------------------------------------------------
+# The cases
+# ---------------------------------------------------------------------------
+
+
+def static_lengths():
+    for heads, (m, n) in zip((1, 2, 3, 4, 1), LENGTHS):
+        yield Case(m, n, heads=heads, batch=1)
+
+
+def dynamic_lengths():
+    for heads in (1, 4):
+        for m, n in LENGTHS:
+            yield Case(m, n, heads=heads, dynamic=True)
+
+
+def head_dims():
+    for d in (1, 17, 31, 80, 128, 256):
+        yield Case(head_dim=d, scale=d**-0.5)
+
+
+def value_dims():
+    for d, v in ((64, 17), (17, 64), (80, 1), (1, 128), (128, 96)):
+        yield Case(head_dim=d, value_dim=v, dynamic=True)
+
+
+def causal():
+    for mask in ("causal(top_left)", "causal(bottom_right)"):
+        for m, n in LENGTHS:
+            yield Case(m, n, mask=mask, dynamic=True)
+        yield Case(129, 129, mask=mask, head_dim=80)
+        yield Case(7, 5, mask=mask, head_dim=17)
+        yield Case(49, 7, mask=mask)
+
+
+def windows():
+    for m, n in LENGTHS:
+        yield Case(m, n, mask="window(3, 5)", dynamic=True)
+    yield Case(mask="window(3, 5)")
+
+
+def padded():
+    for m, n in LENGTHS:
+        yield Case(m, n, batch=4, kv_lengths=(n, 0, (n + 1) // 2, 1), dynamic=True)
+    yield Case(batch=3, kv_lengths=(128, 0, 65), head_dim=31)
+    yield Case(129, 129, batch=3, kv_lengths=(129, 0, 64), mask="causal(top_left)")
+    yield Case(7, 129, batch=2, kv_lengths=(200, -1), mask="causal(bottom_right)", dynamic=True)
+
+
+def scores():
+    for dynamic in (False, True):
+        yield Case(bias=True, dynamic=dynamic)
+        yield Case(softcap=5.0, gain=10.0, dynamic=dynamic)
+    yield Case(129, 129, bias=True, softcap=5.0, mask="causal(top_left)", dynamic=True)
+    yield Case(bias=True, kv_lengths=(100, 0), head_dim=80)
+    yield Case(gain=1e4)
+    yield Case(129, 129, gain=1e4, mask="causal(top_left)", dynamic=True)
+
+
+def groups():
+    for heads, kv_heads in ((4, 2), (4, 1)):
+        yield Case(heads=heads, kv_heads=kv_heads)
+        yield Case(129, 129, heads=heads, kv_heads=kv_heads, mask="causal(top_left)", dynamic=True)
+    yield Case(heads=4, kv_heads=2, value_dim=17, kv_lengths=(77, 0))
+
+
+def spellings():
+    for mask_as in ("region", "select", "bias"):
+        yield Case(129, 129, mask="causal(top_left)", mask_as=mask_as, dynamic=True)
+        yield Case(49, 49, mask="window(3, 5)", mask_as=mask_as)
+    yield Case(scale_on="modify_score")
+    yield Case(scale_on="prob")
+    yield Case(129, 129, scale_on="prob", mask="causal(top_left)", bias=True, dynamic=True)
+
+
+def unfused():
+    yield Case(all_stages=True)
+    yield Case(all_stages=True, dynamic=True, heads=4, kv_heads=2, value_dim=17)
+    yield Case(all_stages=True, batch=3, kv_lengths=(128, 0, 65), bias=True, dynamic=True)
+    yield Case(129, 129, all_stages=True, mask="causal(top_left)", scale_on="prob", softcap=5.0)
+    yield Case(7, 5, all_stages=True, head_dim=1, mask="causal(bottom_right)")
+
+
+PARTS = {part.__name__: part for part in (
+    static_lengths, dynamic_lengths, head_dims, value_dims, causal, windows, padded, scores,
+    groups, spellings, unfused)}
+
+
+def run(case):
+    with tempfile.TemporaryDirectory() as scratch:
+        path = os.path.join(scratch, "spec.mlir")
+        text = spec(case)
+        with open(path, "w") as file:
+            file.write(text)
+        good = check.check(case.label(), path, inputs(case), lambda **arrays: outputs(case, **arrays))
+    if not good:
+        print(text)
+    return good
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2 or sys.argv[1] not in PARTS:
+        sys.exit(__doc__ + "\nparts: " + " ".join(PARTS))
+    sys.exit(not all([run(case) for case in PARTS[sys.argv[1]]()]))
