@@ -41,16 +41,47 @@ static std::string describe(Diagnostic &diagnostic) {
   return std::to_string(loc ? loc.getLine() : 0) + ": " + diagnostic.str() + "\n";
 }
 
-/// Objects for `pipeline` and Halide's runtime in `folder`.
-static LogicalResult compile(halide::PipelineOp pipeline, const std::string &folder) {
-  return success(succeeded(halide::exportPipeline(
-                     pipeline, {}, {{halide::Artefact::object, folder + "/kernel.o"},
-                                    {halide::Artefact::stmt, folder + "/kernel.stmt"}})) &&
-                 succeeded(halide::exportRuntime("host", folder + "/runtime.o",
-                                                 pipeline.getLoc())));
+static LogicalResult compile(halide::PipelineOp pipeline, const std::string &target,
+                             const std::string &folder) {
+  return halide::exportPipeline(pipeline, {target},
+                                {{halide::Artefact::object, folder + "/kernel.o"},
+                                 {halide::Artefact::stmt, folder + "/kernel.stmt"}});
 }
 
-attnc::test::Kernel::Kernel(const std::string &ir) : folder(makeFolder()) {
+/// Halide's runtime, compiled once for all tests.
+static const std::string &getRuntime(MLIRContext &context) {
+  static std::string path;
+  if (path.empty()) {
+    path = makeFolder() + "/runtime.o";
+    (void)halide::exportRuntime("host", path, UnknownLoc::get(&context));
+  }
+  return path;
+}
+
+/// A C function that calls the kernel with as many buffers as it takes.
+static void writeCaller(halide::PipelineOp pipeline, const std::string &path) {
+  Region &body = pipeline.getBody();
+  size_t count = llvm::range_size(body.getOps<halide::InputOp>()) +
+                 llvm::range_size(body.getOps<halide::OutputOp>());
+  std::ofstream file(path);
+  std::string name = pipeline.getSymName().str();
+  file << "int " << name << "();\nint call(void **b) { return " << name << "((void *)0";
+  for (size_t i = 0; i < count; ++i)
+    file << ", b[" << i << "]";
+  file << "); }\n";
+}
+
+static void *link(const std::string &folder, const std::string &runtime) {
+  std::string command = std::string(ATTNC_CC) + " -std=c99 -w -shared -fPIC -o " + folder +
+                        "/kernel.so " + folder + "/caller.c " + folder + "/kernel.o " + runtime +
+                        " -lm -lpthread -ldl";
+  if (std::system(command.c_str()) != 0)
+    return nullptr;
+  return dlopen((folder + "/kernel.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
+attnc::test::Kernel::Kernel(const std::string &ir, const std::string &target)
+    : folder(makeFolder()) {
   MLIRContext context;
   loadDialects(context);
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
@@ -61,15 +92,15 @@ attnc::test::Kernel::Kernel(const std::string &ir) : folder(makeFolder()) {
   if (!module)
     return;
   halide::PipelineOp pipeline = *module->getOps<halide::PipelineOp>().begin();
-  if (failed(compile(pipeline, folder)))
+  if (failed(compile(pipeline, target, folder)))
     return;
   lowered = readFile(folder + "/kernel.stmt");
-  std::string command = std::string(ATTNC_CC) + " -shared -o " + folder + "/kernel.so " + folder +
-                        "/kernel.o " + folder + "/runtime.o -lm -lpthread -ldl";
-  if (std::system(command.c_str()) == 0)
-    library = dlopen((folder + "/kernel.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (target != "host")
+    return;
+  writeCaller(pipeline, folder + "/caller.c");
+  library = link(folder, getRuntime(context));
   if (library)
-    function = dlsym(library, pipeline.getSymName().str().c_str());
+    function = reinterpret_cast<int (*)(void **)>(dlsym(library, "call"));
 }
 
 attnc::test::Kernel::~Kernel() {
@@ -78,19 +109,6 @@ attnc::test::Kernel::~Kernel() {
   std::filesystem::remove_all(folder);
 }
 
-int attnc::test::Kernel::operator()(std::vector<halide_buffer_t *> b) const {
-  using B = halide_buffer_t *;
-  const void *context = nullptr;
-  if (!function)
-    return -1000;
-  switch (b.size()) {
-  case 1:
-    return reinterpret_cast<int (*)(const void *, B)>(function)(context, b[0]);
-  case 2:
-    return reinterpret_cast<int (*)(const void *, B, B)>(function)(context, b[0], b[1]);
-  case 3:
-    return reinterpret_cast<int (*)(const void *, B, B, B)>(function)(context, b[0], b[1], b[2]);
-  default:
-    return -1001;
-  }
+int attnc::test::Kernel::operator()(std::vector<halide_buffer_t *> buffers) const {
+  return function ? function(reinterpret_cast<void **>(buffers.data())) : -1000;
 }

@@ -15,11 +15,11 @@
 
 namespace attnc::test {
 
-/// The first pipeline of an IR text, compiled for the host, linked into a shared
-/// object and loaded.
+/// The first pipeline of an IR text, compiled; where that is for the host also linked
+/// into a shared object and loaded.
 class Kernel {
 public:
-  explicit Kernel(const std::string &ir);
+  explicit Kernel(const std::string &ir, const std::string &target = "host");
   ~Kernel();
 
   /// Why it did not compile: "line: message" of every error, one a line; empty if it did.
@@ -33,7 +33,8 @@ public:
 
 private:
   std::string diagnostics, lowered, folder;
-  void *library = nullptr, *function = nullptr;
+  void *library = nullptr;
+  int (*function)(void **) = nullptr;
 };
 
 /// A file's text.

@@ -114,4 +114,219 @@ TEST(Schedule, Specialize) {
 )mlir");
 }
 
+//===----------------------------------------------------------------------===//
+// Updates
+//===----------------------------------------------------------------------===//
+
+const std::string matmulAlgorithm = R"mlir(
+halide.pipeline @matmul {
+  %a = halide.input "a" [?, ?] : !halide.func<f32, 2>
+  %b = halide.input "b" [?, ?] : !halide.func<f32, 2>
+  %depth = halide.extent %a, 0 : !halide.func<f32, 2>
+  %c0 = arith.constant 0 : i32
+  %zero = arith.constant 0.0 : f32
+  %acc = halide.func "acc" [%n, %m] : f32 {
+    halide.yield %zero : f32
+  }
+  halide.update %acc[%n, %m] over [%k min %c0 extent %depth] : !halide.func<f32, 2> {
+    %x = halide.at %a[%k, %m] : !halide.func<f32, 2>
+    %y = halide.at %b[%n, %k] : !halide.func<f32, 2>
+    %p = arith.mulf %x, %y : f32
+    %old = halide.at %acc[%n, %m] : !halide.func<f32, 2>
+    %new = arith.addf %old, %p : f32
+    halide.yield %new : f32
+  }
+  %c = halide.func "c" [%n, %m] : f32 {
+    %v = halide.at %acc[%n, %m] : !halide.func<f32, 2>
+    halide.yield %v : f32
+  }
+  halide.output %c [?, ?] : !halide.func<f32, 2>
+)mlir";
+
+void expectMatmul(const std::string &schedule, const std::string &stmt = "") {
+  Kernel kernel(matmulAlgorithm + schedule + "}\n");
+  ASSERT_EQ(kernel.errors(), "");
+  EXPECT_NE(kernel.stmt().find(stmt), std::string::npos) << kernel.stmt();
+  const int rows = 24, columns = 64, depth = 19;
+  Buffer<float> a = makeRamp({depth, rows}), b = makeRamp({columns, depth}), c(columns, rows);
+  ASSERT_EQ(kernel({a, b, c}), 0);
+  c.for_each_element([&](int n, int m) {
+    float sum = 0;
+    for (int k = 0; k < depth; ++k)
+      sum += a(k, m) * b(n, k);
+    ASSERT_EQ(c(n, m), sum);
+  });
+}
+
+const std::string matmulTiles = R"mlir(
+  %n, %m = halide.loops %c : !halide.func<f32, 2>
+  %no, %ni = halide.split %n by 32 tail guard_with_if
+  %mo, %mi = halide.split %m by 4 tail guard_with_if
+  halide.reorder %ni, %mi, %no, %mo
+  halide.parallel %mo
+  halide.compute_at %acc, %no : !halide.func<f32, 2>
+  halide.bound_extent %acc, 0 extent 32 : !halide.func<f32, 2>
+  halide.bound_extent %acc, 1 extent 4 : !halide.func<f32, 2>
+  halide.store_in %acc, stack : !halide.func<f32, 2>
+  %un, %um, %uk = halide.loops %acc update 0 : !halide.func<f32, 2>
+)mlir";
+
+TEST(Schedule, Matmul) { expectMatmul(""); }
+
+TEST(Schedule, MatmulTiled) {
+  expectMatmul(matmulTiles + R"mlir(
+  halide.reorder %un, %um, %uk
+  %uno, %uni = halide.split %un by 16
+  halide.vectorize %uni
+  halide.unroll %um
+)mlir",
+               "x16");
+}
+
+// The very text a person edits: another vector width, the same function.
+TEST(Schedule, MatmulTiledOtherwise) {
+  expectMatmul(matmulTiles + R"mlir(
+  halide.reorder %un, %um, %uk
+  %uno, %uni = halide.split %un by 8
+  halide.vectorize %uni
+  halide.unroll %um
+)mlir",
+               "x8");
+}
+
+TEST(Schedule, Rfactor) {
+  expectMatmul(R"mlir(
+  halide.compute_root %acc : !halide.func<f32, 2>
+  %un, %um, %uk = halide.loops %acc update 0 : !halide.func<f32, 2>
+  %uko, %uki = halide.split %uk by 8
+  %part = halide.rfactor %uki : !halide.func<f32, 3>
+  halide.compute_root %part : !halide.func<f32, 3>
+  %pn, %pm, %pu, %pko = halide.loops %part update 0 : !halide.func<f32, 3>
+  halide.reorder %pu, %pko, %pn, %pm
+  halide.vectorize %pu
+  halide.bound_extent %part, 2 extent 8 : !halide.func<f32, 3>
+  halide.reorder_storage %part [2, 0, 1] : !halide.func<f32, 3>
+)mlir",
+               "acc_intm");
+}
+
+TEST(Schedule, RfactorThenAtomicVectors) {
+  expectMatmul(R"mlir(
+  halide.compute_root %acc : !halide.func<f32, 2>
+  halide.atomic %acc update 0 : !halide.func<f32, 2>
+  %un, %um, %uk = halide.loops %acc update 0 : !halide.func<f32, 2>
+  %uko, %uki = halide.split %uk by 8
+  halide.reorder %uki, %uko, %un, %um
+  halide.vectorize %uki
+)mlir");
+}
+
+// out[x] = max over k <= x of in[k], and beside it a sum that shares the loops.
+TEST(Schedule, WhereAndComputeWith) {
+  Kernel kernel(R"mlir(
+halide.pipeline @prefix {
+  %in = halide.input "in" [?] : !halide.func<f32, 1>
+  %n = halide.extent %in, 0 : !halide.func<f32, 1>
+  %c0 = arith.constant 0 : i32
+  %low = arith.constant -1.0e30 : f32
+  %zero = arith.constant 0.0 : f32
+  %mx = halide.func "mx" [%x] : f32 { halide.yield %low : f32 }
+  halide.update %mx[%x] over [%k min %c0 extent %n] : !halide.func<f32, 1> {
+    %v = halide.at %in[%k] : !halide.func<f32, 1>
+    %old = halide.at %mx[%x] : !halide.func<f32, 1>
+    %new = arith.maximumf %old, %v : f32
+    %c = arith.cmpi sle, %k, %x : i32
+    halide.yield %new at [%x] where %c : f32
+  }
+  %sum = halide.func "sum" [%x] : f32 { halide.yield %zero : f32 }
+  halide.update %sum[%x] over [%k min %c0 extent %n] : !halide.func<f32, 1> {
+    %v = halide.at %in[%k] : !halide.func<f32, 1>
+    %old = halide.at %sum[%x] : !halide.func<f32, 1>
+    %new = arith.addf %old, %v : f32
+    %c = arith.cmpi sle, %k, %x : i32
+    halide.yield %new at [%x] where %c : f32
+  }
+  %out = halide.func "out" [%x] : f32 {
+    %a = halide.at %mx[%x] : !halide.func<f32, 1>
+    %b = halide.at %sum[%x] : !halide.func<f32, 1>
+    %v = arith.addf %a, %b : f32
+    halide.yield %v : f32
+  }
+  halide.output %out [?] : !halide.func<f32, 1>
+  %x = halide.loops %out : !halide.func<f32, 1>
+  %xo, %xi = halide.split %x by 8 tail guard_with_if
+  halide.compute_at %mx, %xo : !halide.func<f32, 1>
+  halide.compute_at %sum, %xo : !halide.func<f32, 1>
+  %mxx, %mxk = halide.loops %mx update 0 : !halide.func<f32, 1>
+  halide.compute_with %sum update 0, %mxx : !halide.func<f32, 1>
+}
+)mlir");
+  ASSERT_EQ(kernel.errors(), "");
+  EXPECT_NE(kernel.stmt().find("fused"), std::string::npos) << kernel.stmt();
+  Buffer<float> in = makeRamp({21}), out(21);
+  ASSERT_EQ(kernel({in, out}), 0);
+  float max = -1e30f, sum = 0;
+  for (int x = 0; x < 21; ++x) {
+    max = std::max(max, in(x)), sum += in(x);
+    EXPECT_EQ(out(x), max + sum);
+  }
+}
+
+// Scattered writes: a histogram, whose one coordinate is data.
+TEST(Schedule, Histogram) {
+  Kernel kernel(R"mlir(
+halide.pipeline @histogram {
+  %in = halide.input "in" [?] : !halide.func<i8, 1>
+  %n = halide.extent %in, 0 : !halide.func<i8, 1>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c15 = arith.constant 15 : i32
+  %h = halide.func "h" [%x] : i32 { halide.yield %c0 : i32 }
+  halide.update %h[] over [%r min %c0 extent %n] : !halide.func<i32, 1> {
+    %b = halide.at %in[%r] : !halide.func<i8, 1>
+    %i = arith.extui %b : i8 to i32
+    %j = arith.minsi %i, %c15 : i32
+    %old = halide.at %h[%j] : !halide.func<i32, 1>
+    %new = arith.addi %old, %c1 : i32
+    halide.yield %new at [%j] : i32
+  }
+  halide.output %h [16] : !halide.func<i32, 1>
+}
+)mlir");
+  ASSERT_EQ(kernel.errors(), "");
+  Buffer<int8_t> in(100);
+  Buffer<int> out(16);
+  in.for_each_element([&](int i) { in(i) = i % 20; });
+  ASSERT_EQ(kernel({in, out}), 0);
+  for (int i = 0; i < 16; ++i)
+    EXPECT_EQ(out(i), i == 15 ? 25 : 5);
+}
+
+// A sum of everything: rank 0, i1 in, f64 out.
+TEST(Schedule, RankZero) {
+  Kernel kernel(R"mlir(
+halide.pipeline @count {
+  %in = halide.input "in" [?] : !halide.func<i1, 1>
+  %n = halide.extent %in, 0 : !halide.func<i1, 1>
+  %c0 = arith.constant 0 : i32
+  %zero = arith.constant 0.0 : f64
+  %s = halide.func "s" [] : f64 { halide.yield %zero : f64 }
+  halide.update %s[] over [%r min %c0 extent %n] : !halide.func<f64, 0> {
+    %b = halide.at %in[%r] : !halide.func<i1, 1>
+    %v = arith.uitofp %b : i1 to f64
+    %old = halide.at %s[] : !halide.func<f64, 0>
+    %new = arith.addf %old, %v : f64
+    halide.yield %new : f64
+  }
+  halide.output %s [] : !halide.func<f64, 0>
+}
+)mlir");
+  ASSERT_EQ(kernel.errors(), "");
+  Buffer<bool> in(30);
+  in.for_each_element([&](int i) { in(i) = i % 3 == 0; });
+  Buffer<double> out = Buffer<double>::make_scalar();
+  ASSERT_EQ(kernel({in, out}), 0);
+  EXPECT_EQ(out(), 10.0);
+}
+
 } // namespace

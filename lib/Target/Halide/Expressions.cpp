@@ -425,21 +425,35 @@ static Expr translateMath(Operation *op, ArrayRef<Expr> operands) {
 // Casts
 //===----------------------------------------------------------------------===//
 
-static Expr translateCast(Operation *op, Expr in) {
+/// Halide's simplifier drops the middle of int8(int32(float)), as if both meant the same.
+/// Two xors, which LLVM removes, keep it from seeing through.
+static Expr truncateFloat(H::Type type, Expr in) {
+  Expr one = H::Internal::make_one(type);
+  return (H::cast(type, in) ^ one) ^ one;
+}
+
+static Expr translateFloatToInt(Operation *op, H::Type type, Expr in, bool isCoordinate) {
+  if (type.is_bool())
+    return {};
+  if (isCoordinate)
+    return H::cast(type, in);
+  return isa<arith::FPToSIOp>(op) ? truncateFloat(type, in)
+                                  : toSigned(truncateFloat(H::UInt(type.bits()), in));
+}
+
+static Expr translateCast(Operation *op, Expr in, bool isCoordinate) {
   std::optional<H::Type> type = getHalideType(op->getResult(0).getType());
   if (!type)
     return {};
   bool fromBool = in.type().is_bool();
   return llvm::TypeSwitch<Operation *, Expr>(op)
-      .Case<arith::ExtFOp, arith::TruncFOp, arith::FPToSIOp>(
-          [&](auto) { return H::cast(*type, in); })
+      .Case<arith::ExtFOp, arith::TruncFOp>([&](auto) { return H::cast(*type, in); })
       .Case<arith::ExtSIOp, arith::SIToFPOp>(
           [&](auto) { return fromBool ? boolToSigned(in, *type) : H::cast(*type, in); })
       .Case<arith::ExtUIOp, arith::UIToFPOp>(
           [&](auto) { return H::cast(*type, fromBool ? in : toUnsigned(in)); })
-      .Case<arith::FPToUIOp>([&](auto) {
-        return type->is_bool() ? in != 0 : toSigned(H::cast(H::UInt(type->bits()), in));
-      })
+      .Case<arith::FPToSIOp, arith::FPToUIOp>(
+          [&](auto) { return translateFloatToInt(op, *type, in, isCoordinate); })
       .Case<arith::TruncIOp>([&](auto) {
         return type->is_bool() ? (in & 1) != 0 : toSigned(H::cast(H::UInt(type->bits()), in));
       })
@@ -480,7 +494,7 @@ static Expr translateOne(Operation *op, ArrayRef<Expr> in, bool nowrap) {
           [&](auto) { return translateFloatMinMax(op, in[0], in[1]); })
       .Case<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp,
             arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp, arith::FPToUIOp, arith::BitcastOp>(
-          [&](auto) { return translateCast(op, in[0]); })
+          [&](auto) { return translateCast(op, in[0], nowrap); })
       .Case([&](math::AbsIOp) { return H::cast(in[0].type(), H::abs(in[0])); })
       .Case([&](math::CtPopOp) { return H::cast(in[0].type(), H::popcount(in[0])); })
       .Case([&](ModOp) { return in[0] % in[1]; })

@@ -33,7 +33,8 @@ static Expr strictMul(Expr a, Expr b) {
 }
 
 Expr strictLess(Expr a, Expr b) { return strictOp(Bool(), Internal::Call::strict_lt, a, b); }
-Expr strictLessEqual(Expr a, Expr b) { return strictOp(Bool(), Internal::Call::strict_le, a, b); }
+// Halide 21 compiles its own strict_le as "not greater", which is true for NaN.
+Expr strictLessEqual(Expr a, Expr b) { return strictLess(a, b) || strictEqual(a, b); }
 Expr strictEqual(Expr a, Expr b) { return strictOp(Bool(), Internal::Call::strict_eq, a, b); }
 
 /// Coefficients from the highest power down.
@@ -49,8 +50,7 @@ static Expr polynomial(Expr x, std::initializer_list<float> coefficients) {
 Expr blend(Expr condition, Expr yes, Expr no) {
   Type bits = UInt(yes.type().bits());
   Expr mask = reinterpret(bits, -cast(bits.with_code(Type::Int), condition));
-  return reinterpret(yes.type(), (reinterpret(bits, yes) & mask) |
-                                     (reinterpret(bits, no) & ~mask));
+  return reinterpret(yes.type(), (reinterpret(bits, yes) & mask) | (reinterpret(bits, no) & ~mask));
 }
 
 /// max and min that let NaN through, each one instruction.
@@ -73,7 +73,8 @@ static Split2 roundToExponent(Expr x) {
   return {strictSub(shifted, magic), half};
 }
 
-// The scale is 2^(n - 1), the polynomial twice as large: so 2^128 - 1ulp is still
+// The polynomial is minimax with 2^0 exact, so integers have exact powers; its error is
+// about 2 ulp. The scale is 2^(n - 1), the polynomial twice as large: so 2^128 - 1ulp is still
 // finite. It multiplies, rather than adds to the exponent's bits, for the sake of NaN.
 Expr exp2F32(Expr x, bool clampLow, bool clampHigh) {
   if (clampLow)
@@ -82,7 +83,6 @@ Expr exp2F32(Expr x, bool clampLow, bool clampHigh) {
     x = clampAbove(x, 129.0f);
   Split2 n = roundToExponent(x);
   Expr f = strictSub(x, n.integer);
-  // Minimax with p(0) = 1, so that whole powers are exact.
   Expr p = polynomial(f, {2 * 1.326472614891827e-3f, 2 * 9.671512991189957e-3f,
                           2 * 5.550733581185341e-2f, 2 * 2.4022242426872253e-1f,
                           2 * 6.931470036506653e-1f, 2.0f});
@@ -90,12 +90,12 @@ Expr exp2F32(Expr x, bool clampLow, bool clampHigh) {
 }
 
 // exp(x) = 2^n · exp(r), r = x - n·ln 2 in two steps (Cody and Waite); the polynomial is
-// Cephes' expf. Results below 2^-126 are 0.
+// Cephes' expf. Results below 2^-125.5 are 0.
 Expr expF32(Expr x) {
   x = clampAbove(clampBelow(x, -87.5f), 89.0f);
   Split2 n = roundToExponent(strictMul(x, 1.44269504088896341f));
-  Expr r = x - n.integer * 0.693359375f;
-  r = r - n.integer * -2.12194440e-4f;
+  Expr r = strictSub(x, strictMul(n.integer, 0.693359375f));
+  r = strictSub(r, strictMul(n.integer, -2.12194440e-4f));
   Expr p = polynomial(r, {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f,
                           1.6666665459e-1f, 5.0000001201e-1f});
   p = p * (r * r) + r + 1.0f;

@@ -232,8 +232,8 @@ static bool passesCoordinates(Operation *op) {
     return op->getResult(0).getType().isInteger(1);
   return isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::MinSIOp, arith::MaxSIOp,
              arith::SelectOp, arith::CmpIOp, arith::DivSIOp, arith::FloorDivSIOp,
-             arith::CeilDivSIOp, arith::RemSIOp, arith::ExtSIOp, arith::TruncIOp, ModOp,
-             PromiseClampedOp, LikelyOp>(op);
+             arith::CeilDivSIOp, arith::RemSIOp, arith::ExtSIOp, arith::TruncIOp, arith::FPToSIOp,
+             ModOp, PromiseClampedOp, LikelyOp>(op);
 }
 
 /// What an op takes as coordinates, extents or conditions on them.

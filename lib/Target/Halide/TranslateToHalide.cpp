@@ -24,16 +24,18 @@ namespace H = ::Halide;
 //===----------------------------------------------------------------------===//
 
 static FailureOr<H::Target> parseTarget(StringRef text, std::string &error) {
+  error = "expected a target as 'host' or 'x86-64-linux-avx2', found '" + text.str() + "'";
   try {
+    if (!H::Target::validate_target_string(text.str()))
+      return failure();
     H::Target target = text == "host" ? H::get_host_target() : H::Target(text.str());
     if (target.os == H::Target::OSUnknown || target.arch == H::Target::ArchUnknown)
-      error = "expected a target as 'host' or 'x86-64-linux-avx2', found '" + text.str() + "'";
-    else if (!target.supported())
-      error = "expected a target this Halide was built for, found '" + text.str() + "'";
-    else
+      return failure();
+    if (target.supported())
       return target;
-  } catch (const H::Error &) {
-    error = "expected a target as 'host' or 'x86-64-linux-avx2', found '" + text.str() + "'";
+    error = "expected a target this Halide was built for, found '" + text.str() + "'";
+  } catch (const H::Error &exception) {
+    error = "Halide: " + StringRef(exception.what()).trim().str();
   }
   return failure();
 }

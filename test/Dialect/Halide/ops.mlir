@@ -116,6 +116,8 @@ halide.pipeline @sum {
   halide.atomic %f update 0 : !halide.func<f32, 1>
   // CHECK: halide.allow_race_conditions %[[F]] update 1
   halide.allow_race_conditions %f update 1 : !halide.func<f32, 1>
+  // CHECK: halide.never_partition %[[F]]
+  halide.never_partition %f : !halide.func<f32, 1>
   // CHECK: halide.prefetch %{{.*}}, %{{.*}} offset 2
   halide.prefetch %in, %i offset 2 : !halide.func<f32, 2>
   // CHECK: halide.gpu_block

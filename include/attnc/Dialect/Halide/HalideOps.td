@@ -254,8 +254,9 @@ def Halide_ExternOp : Halide_AlgorithmOp<"extern", [Halide_NamesResults]> {
   let summary = "Defines a func by a C function";
   let description = [{
     The `halide.extern` operation is Halide's define_extern: the stage is
-    computed by the C function `symbol`, which takes the buffers of `args`. It is
-    scheduled by compute_root or compute_at and has no loops.
+    computed by the C function `symbol`, which takes the buffers of `args`. It has
+    no loops; with neither compute_root nor compute_at it is called for every
+    value a consumer reads.
 
     - (C1) one variable a dimension.
 
