@@ -26,10 +26,10 @@ def run_lit(options, scratch):
 
 
 def run_unit_tests(options, scratch):
-    """Runs every program of build/unittests. One that dies before it has written
+    """Runs every program build/bin/*-unit-tests. One that dies before it has written
     its results counts as one failure."""
     tally = collections.Counter()
-    for program in sorted(glob.glob(os.path.join(options.build, "unittests", "*Tests"))):
+    for program in sorted(glob.glob(os.path.join(options.build, "bin", "*-unit-tests"))):
         out = os.path.join(scratch, os.path.basename(program) + ".json")
         done = subprocess.run([program, "--gtest_brief=1", "--gtest_output=json:" + out])
         if not os.path.exists(out):

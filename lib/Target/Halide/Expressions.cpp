@@ -397,6 +397,7 @@ static Expr translateMathF32OrF64(Operation *op, ArrayRef<Expr> in) {
       .Case([&](arith::RemFOp) { return callLibm("fmod", in); })
       .Case([&](math::SqrtOp) { return H::sqrt(in[0]); })
       .Case([&](math::RsqrtOp) { return H::Internal::make_one(in[0].type()) / H::sqrt(in[0]); })
+      // Halide has no fma; LLVM contracts this where the target has one.
       .Case([&](math::FmaOp) { return in[0] * in[1] + in[2]; })
       .Case([&](math::FloorOp) { return H::floor(in[0]); })
       .Case([&](math::CeilOp) { return H::ceil(in[0]); })
