@@ -11,6 +11,7 @@
 #include "attnc/Dialect/Attn/Attn.h"
 
 #include "MaskBody.h"
+#include "Shapes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -25,37 +26,6 @@ using namespace mlir::attn;
 // What the verifiers share
 //===----------------------------------------------------------------------===//
 
-static int64_t sizeOf(Value tensor, int64_t dim) {
-  return cast<RankedTensorType>(tensor.getType()).getDimSize(dim);
-}
-
-static bool bothStatic(int64_t a, int64_t b) {
-  return !ShapedType::isDynamic(a) && !ShapedType::isDynamic(b);
-}
-
-/// The size of a dimension that two tensors share, from the one that knows it.
-static int64_t eitherSize(Value a, Value b, int64_t dim) {
-  return ShapedType::isDynamic(sizeOf(a, dim)) ? sizeOf(b, dim) : sizeOf(a, dim);
-}
-
-/// `what` names the size found, "key head_dim"; `where` the one it must equal.
-static LogicalResult verifySize(Operation *op, StringRef what, int64_t found, StringRef where,
-                                int64_t expected) {
-  if (!bothStatic(found, expected) || found == expected)
-    return success();
-  return op->emitOpError("expected ")
-         << what << " " << expected << " to match " << where << ", found " << found;
-}
-
-static LogicalResult verifyElement(Operation *op, StringRef what, Value value, StringRef where,
-                                   Value reference) {
-  Type found = getElementTypeOrSelf(value), expected = getElementTypeOrSelf(reference);
-  if (found == expected)
-    return success();
-  return op->emitOpError("expected ")
-         << what << " elements " << expected << " to match " << where << ", found " << found;
-}
-
 static LogicalResult verifyGroups(Operation *op, int64_t numQHeads, int64_t numKvHeads) {
   if (!bothStatic(numQHeads, numKvHeads))
     return success();
@@ -63,18 +33,6 @@ static LogicalResult verifyGroups(Operation *op, int64_t numQHeads, int64_t numK
     return success();
   return op->emitOpError("expected num_q_heads ")
          << numQHeads << " to be a multiple of num_kv_heads, found " << numKvHeads;
-}
-
-/// Compares the sizes of a result with what they follow from, dim by dim.
-static LogicalResult verifyShape(Operation *op, StringRef what, Value result,
-                                 ArrayRef<StringRef> names, ArrayRef<int64_t> expected) {
-  for (auto [dim, name] : llvm::enumerate(names)) {
-    int64_t found = sizeOf(result, dim);
-    if (bothStatic(found, expected[dim]) && found != expected[dim])
-      return op->emitOpError("expected ")
-             << what << " " << name << " " << expected[dim] << ", found " << found;
-  }
-  return success();
 }
 
 /// The block of a body takes `element` (none for a mask), then batch, head, q
@@ -108,34 +66,6 @@ static void nameBody(Region &body, bool hasElement, StringRef element,
     return;
   for (auto [argument, name] : llvm::zip(body.getArguments(), names))
     setName(argument, name);
-}
-
-//===----------------------------------------------------------------------===//
-// What the size functions share
-//===----------------------------------------------------------------------===//
-
-/// A static size of the result wins: it may know more than the operand.
-static OpFoldResult resultSize(OpBuilder &builder, Location loc, Value result, int64_t dim,
-                               Value source, int64_t sourceDim) {
-  int64_t size = sizeOf(result, dim);
-  if (!ShapedType::isDynamic(size))
-    return builder.getIndexAttr(size);
-  return tensor::getMixedSize(builder, loc, source, sourceDim);
-}
-
-/// The sizes of `result`, each that of a dimension of a tensor.
-static SmallVector<OpFoldResult> resultSizes(OpBuilder &builder, Location loc, Value result,
-                                             ArrayRef<std::pair<Value, int64_t>> sources) {
-  SmallVector<OpFoldResult> sizes;
-  for (auto [dim, source] : llvm::enumerate(sources))
-    sizes.push_back(resultSize(builder, loc, result, dim, source.first, source.second));
-  return sizes;
-}
-
-static LogicalResult reifyLike(OpBuilder &builder, Operation *op, Value source,
-                               ReifiedRankedShapedTypeDims &shapes) {
-  shapes = {tensor::getMixedSizes(builder, op->getLoc(), source)};
-  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -333,13 +263,6 @@ LogicalResult AttentionOp::reifyResultShapes(OpBuilder &builder,
 //===----------------------------------------------------------------------===//
 // LinearOp
 //===----------------------------------------------------------------------===//
-
-static LogicalResult verifyRank(Operation *op, StringRef what, Value value, int64_t expected) {
-  int64_t found = cast<RankedTensorType>(value.getType()).getRank();
-  if (found == expected)
-    return success();
-  return op->emitOpError("expected ") << what << " of rank " << expected << ", found " << found;
-}
 
 static LogicalResult verifyLinearBias(LinearOp op, int64_t outFeatures) {
   if (!op.getBias())

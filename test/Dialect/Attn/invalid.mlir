@@ -497,3 +497,221 @@ func.func @terminator(%s: tensor<1x2x3x4xf32>) {
   } : tensor<1x2x3x4xf32>
   return
 }
+
+// -----
+
+func.func @lse_c1(%x: tensor<f32>) {
+  // expected-error@+1 {{expected score of rank 1 or more, found 0}}
+  %y = attn.lse %x : tensor<f32> -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @lse_c2(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{expected a result of rank 1, found 2}}
+  %y = attn.lse %x : tensor<2x3xf32> -> tensor<2x1xf32>
+  return
+}
+
+// -----
+
+func.func @lse_c2_size(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{expected result dimension 0 of 2, found 3}}
+  %y = attn.lse %x : tensor<2x3xf32> -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @map_c1() {
+  // expected-error@+1 {{expected an operand, found none}}
+  %y = "attn.map"() ({
+    %c = arith.constant 0.0 : f32
+    attn.yield %c : f32
+  }) : () -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @map_c1_arguments(%x: tensor<2xf32>) {
+  // expected-error@+1 {{expected the region to take ('f32'), found ('f16')}}
+  %y = attn.map %x {
+  ^bb0(%a: f16):
+    attn.yield %a : f16
+  } : tensor<2xf32> -> tensor<2xf16>
+  return
+}
+
+// -----
+
+func.func @map_c1_yield(%x: tensor<2xf32>) {
+  %y = attn.map %x {
+  ^bb0(%a: f32):
+    // expected-error@+1 {{expected a value of 'f16', found 'f32'}}
+    attn.yield %a : f32
+  } : tensor<2xf32> -> tensor<2xf16>
+  return
+}
+
+// -----
+
+func.func @map_c2(%x: tensor<2x3xf32>, %y: tensor<2xf32>) {
+  // expected-error@+1 {{expected operand 1 to broadcast with size 3 of dimension 1, found 'tensor<2xf32>'}}
+  %z = attn.map %x, %y {
+  ^bb0(%a: f32, %b: f32):
+    attn.yield %a : f32
+  } : tensor<2x3xf32>, tensor<2xf32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @map_c3(%x: tensor<2x1xf32>, %y: tensor<3xf32>) {
+  // expected-error@+1 {{expected result dimension 1 of 3, found 1}}
+  %z = attn.map %x, %y {
+  ^bb0(%a: f32, %b: f32):
+    attn.yield %a : f32
+  } : tensor<2x1xf32>, tensor<3xf32> -> tensor<2x1xf32>
+  return
+}
+
+// -----
+
+func.func @map_c3_rank(%x: tensor<2x1xf32>, %y: tensor<3xf32>) {
+  // expected-error@+1 {{expected a result of rank 2, found 1}}
+  %z = attn.map %x, %y {
+  ^bb0(%a: f32, %b: f32):
+    attn.yield %a : f32
+  } : tensor<2x1xf32>, tensor<3xf32> -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_c1(%x: tensor<2xf32>) {
+  // expected-error@+1 {{expected result elements 'f32' to match input, found 'f16'}}
+  %y = attn.reduce sum %x axes [0] : tensor<2xf32> -> tensor<f16>
+  return
+}
+
+// -----
+
+func.func @reduce_c1_bool(%x: tensor<2xi1>) {
+  // expected-error@+1 {{expected elements that max takes, found 'i1'}}
+  %y = attn.reduce max %x axes [0] : tensor<2xi1> -> tensor<i1>
+  return
+}
+
+// -----
+
+func.func @reduce_c1_integer(%x: tensor<2xi32>) {
+  // expected-error@+1 {{expected elements that mean takes, found 'i32'}}
+  %y = attn.reduce mean %x axes [0] : tensor<2xi32> -> tensor<i32>
+  return
+}
+
+// -----
+
+func.func @reduce_c2(%x: tensor<2xf32>) {
+  // expected-error@+1 {{expected axes within rank 1, found 1}}
+  %y = attn.reduce sum %x axes [1] : tensor<2xf32> -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @reduce_c2_twice(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{expected every axis once, found -1 twice}}
+  %y = attn.reduce sum %x axes [1, -1] : tensor<2x3xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_c3(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{expected a result of rank 1, found 2}}
+  %y = attn.reduce sum %x axes [1] : tensor<2x3xf32> -> tensor<2x1xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_c3_keep(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{expected result dimension 1 of 1, found 3}}
+  %y = attn.reduce sum %x axes [1] keep_dims : tensor<2x3xf32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @transpose_c1(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{expected result elements 'f32' to match input, found 'f16'}}
+  %y = attn.transpose %x [1, 0] : tensor<2x3xf32> -> tensor<3x2xf16>
+  return
+}
+
+// -----
+
+func.func @transpose_c2(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{expected a permutation of 2 dimensions, found [1, 1]}}
+  %y = attn.transpose %x [1, 1] : tensor<2x3xf32> -> tensor<3x3xf32>
+  return
+}
+
+// -----
+
+func.func @transpose_c3(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{expected result dimension 0 of 3, found 2}}
+  %y = attn.transpose %x [1, 0] : tensor<2x3xf32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c1(%x: tensor<f32>) {
+  // expected-error@+1 {{expected input of rank 1 or more, found 0}}
+  %y = attn.layer_norm %x epsilon(0.0) : tensor<f32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c2(%x: tensor<2x3xf32>, %s: tensor<3xf16>) {
+  // expected-error@+1 {{expected scale elements 'f32' to match input, found 'f16'}}
+  %y = attn.layer_norm %x scale(%s : tensor<3xf16>) epsilon(0.0) : tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c3(%x: tensor<2x3xf32>, %s: tensor<2xf32>) {
+  // expected-error@+1 {{expected bias elements 3 to match input's width, found 2}}
+  %y = attn.layer_norm %x bias(%s : tensor<2xf32>) epsilon(0.0) : tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c4(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{expected an epsilon of 0 or more, found -1.0}}
+  %y = attn.layer_norm %x epsilon(-1.0) : tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_c1(%t: tensor<5xf32>, %i: tensor<2xi64>) {
+  // expected-error@+1 {{expected table of rank 2, found 1}}
+  %y = attn.embedding %t, %i : tensor<5xf32>, tensor<2xi64> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_c2(%t: tensor<5x4xf32>, %i: tensor<2xi64>) {
+  // expected-error@+1 {{expected result dimension 1 of 4, found 5}}
+  %y = attn.embedding %t, %i : tensor<5x4xf32>, tensor<2xi64> -> tensor<2x5xf32>
+  return
+}

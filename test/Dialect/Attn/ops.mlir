@@ -98,3 +98,38 @@ func.func @around(%x: tensor<?x?x384xf64>, %w: tensor<384x384xf64> {attn.weight 
   %m = attn.merge_heads %h : tensor<?x12x?x32xf64> -> tensor<?x?x384xf64>
   return %m : tensor<?x?x384xf64>
 }
+
+// CHECK-LABEL: func @tensors
+func.func @tensors(%x: tensor<?x?x384xf32>, %b: tensor<384xf32>, %m: tensor<?x1x1xi1>, %table: tensor<100x384xf32>, %ids: tensor<?x?xi64>) -> tensor<?x384x?xf32> {
+  // CHECK: %[[MAP:.*]] = attn.map %{{.*}}, %{{.*}}, %{{.*}} {
+  // CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: f32, %{{.*}}: i1):
+  // CHECK: } : tensor<?x?x384xf32>, tensor<384xf32>, tensor<?x1x1xi1> -> tensor<?x?x384xf32>
+  %0 = attn.map %x, %b, %m {
+  ^bb0(%a: f32, %c: f32, %take: i1):
+    %sum = arith.addf %a, %c : f32
+    %r = arith.select %take, %sum, %a : f32
+    attn.yield %r : f32
+  } : tensor<?x?x384xf32>, tensor<384xf32>, tensor<?x1x1xi1> -> tensor<?x?x384xf32>
+  // CHECK: attn.map %[[MAP]] {
+  // CHECK: } : tensor<?x?x384xf32> -> tensor<?x?x384xi1>
+  %1 = attn.map %0 {
+  ^bb0(%a: f32):
+    %r = arith.cmpf une, %a, %a : f32
+    attn.yield %r : i1
+  } : tensor<?x?x384xf32> -> tensor<?x?x384xi1>
+  // CHECK: attn.reduce max %[[MAP]] axes [-1] keep_dims : tensor<?x?x384xf32> -> tensor<?x?x1xf32>
+  %2 = attn.reduce max %0 axes [-1] keep_dims : tensor<?x?x384xf32> -> tensor<?x?x1xf32>
+  // CHECK: attn.reduce sum %{{.*}} axes [0, 1] : tensor<?x?xi64> -> tensor<i64>
+  %3 = attn.reduce sum %ids axes [0, 1] : tensor<?x?xi64> -> tensor<i64>
+  // CHECK: attn.layer_norm %{{.*}} scale(%{{.*}} : tensor<384xf32>) bias(%{{.*}} : tensor<384xf32>) epsilon(1.000000e-05) : tensor<?x?x384xf32>
+  %4 = attn.layer_norm %0 scale(%b : tensor<384xf32>) bias(%b : tensor<384xf32>) epsilon(1.0e-5) : tensor<?x?x384xf32>
+  // CHECK: attn.layer_norm %{{.*}} mode(rms) epsilon(0.000000e+00) : tensor<?x?x384xf32>
+  %5 = attn.layer_norm %4 mode(rms) epsilon(0.0) : tensor<?x?x384xf32>
+  // CHECK: attn.embedding %{{.*}}, %{{.*}} : tensor<100x384xf32>, tensor<?x?xi64> -> tensor<?x?x384xf32>
+  %6 = attn.embedding %table, %ids : tensor<100x384xf32>, tensor<?x?xi64> -> tensor<?x?x384xf32>
+  // CHECK: attn.lse %{{.*}} : tensor<?x?x384xf32> -> tensor<?x?xf32>
+  %7 = attn.lse %6 : tensor<?x?x384xf32> -> tensor<?x?xf32>
+  // CHECK: attn.transpose %{{.*}} [1, 2, 0] : tensor<?x?x384xf32> -> tensor<?x384x?xf32>
+  %8 = attn.transpose %5 [1, 2, 0] : tensor<?x?x384xf32> -> tensor<?x384x?xf32>
+  return %8 : tensor<?x384x?xf32>
+}

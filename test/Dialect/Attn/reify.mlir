@@ -57,3 +57,32 @@ func.func @linear(%x: tensor<?x?xf32>, %w: tensor<?x?xf32>) -> (index, index) {
   %1 = tensor.dim %y, %c1 : tensor<?x?xf32>
   return %0, %1 : index, index
 }
+
+// CHECK-LABEL: func @tensors
+// CHECK-SAME: %[[X:[^ ]*]]: tensor<?x?x?xf32>, %[[Y:[^ ]*]]: tensor<?x1x?xf32>, %[[T:[^ ]*]]: tensor<?x?xf32>, %[[IDS:[^ ]*]]: tensor<?xi64>
+// CHECK: %[[Y0:.*]] = tensor.dim %[[Y]], %c0
+// CHECK: %[[X1:.*]] = tensor.dim %[[X]], %c1
+// CHECK: %[[X2:.*]] = tensor.dim %[[X]], %c2
+// CHECK: %[[X0:.*]] = tensor.dim %[[X]], %c0
+// CHECK: %[[I0:.*]] = tensor.dim %[[IDS]], %c0
+// CHECK: %[[T1:.*]] = tensor.dim %[[T]], %c1
+// CHECK: return %[[Y0]], %[[X1]], %[[X2]], %[[X0]], %[[I0]], %[[T1]]
+func.func @tensors(%x: tensor<?x?x?xf32>, %y: tensor<?x1x?xf32>, %t: tensor<?x?xf32>, %ids: tensor<?xi64>) -> (index, index, index, index, index, index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %m = attn.map %y, %x {
+  ^bb0(%a: f32, %b: f32):
+    attn.yield %a : f32
+  } : tensor<?x1x?xf32>, tensor<?x?x?xf32> -> tensor<?x?x?xf32>
+  %r = attn.reduce sum %x axes [0, 1] : tensor<?x?x?xf32> -> tensor<?xf32>
+  %p = attn.transpose %x [2, 0, 1] : tensor<?x?x?xf32> -> tensor<?x?x?xf32>
+  %e = attn.embedding %t, %ids : tensor<?x?xf32>, tensor<?xi64> -> tensor<?x?xf32>
+  %0 = tensor.dim %m, %c0 : tensor<?x?x?xf32>
+  %1 = tensor.dim %m, %c1 : tensor<?x?x?xf32>
+  %2 = tensor.dim %r, %c0 : tensor<?xf32>
+  %3 = tensor.dim %p, %c1 : tensor<?x?x?xf32>
+  %4 = tensor.dim %e, %c0 : tensor<?x?xf32>
+  %5 = tensor.dim %e, %c1 : tensor<?x?xf32>
+  return %0, %1, %2, %3, %4, %5 : index, index, index, index, index, index
+}

@@ -26,7 +26,8 @@ def Attn_Dialect : Dialect {
   let summary = "Attention graphs on tensors";
   let description = [{
     Ops work on ranked tensors of f16, bf16, f32 or f64 with static or dynamic
-    sizes. Attention tensors have rank 4: query is `[batch, num_q_heads, q_len,
+    sizes; `attn.map`, `attn.reduce` and `attn.transpose` also on integers and
+    booleans (`i1`). Attention tensors have rank 4: query is `[batch, num_q_heads, q_len,
     head_dim]`, key `[batch, num_kv_heads, kv_len, head_dim]`, value `[batch,
     num_kv_heads, kv_len, value_dim]`, score and prob `[batch, num_q_heads,
     q_len, kv_len]`. `num_q_heads` is a multiple of `num_kv_heads`; query head
@@ -58,10 +59,22 @@ def Attn_Dialect : Dialect {
 
 def Attn_Float : AnyTypeOf<[F16, BF16, F32, F64], "f16, bf16, f32 or f64">;
 def Attn_Tensor : RankedTensorOf<[F16, BF16, F32, F64]>;
+def Attn_AnyTensor : RankedTensorOf<[F16, BF16, F32, F64, I1, I8, I16, I32, I64]>;
 def Attn_Tensor4D : TensorRankOf<[F16, BF16, F32, F64], [4]>;
 
 def Attn_Layout : I32EnumAttr<"Layout", "order of the batch and length dimensions", [
     I32EnumAttrCase<"batch_first", 0>, I32EnumAttrCase<"time_first", 1>]> {
+  let cppNamespace = "::mlir::attn";
+}
+
+def Attn_ReduceKind : I32EnumAttr<"ReduceKind", "how elements are combined", [
+    I32EnumAttrCase<"sum", 0>, I32EnumAttrCase<"mean", 1>, I32EnumAttrCase<"max", 2>,
+    I32EnumAttrCase<"min", 3>, I32EnumAttrCase<"prod", 4>, I32EnumAttrCase<"l2", 5>]> {
+  let cppNamespace = "::mlir::attn";
+}
+
+def Attn_NormMode : I32EnumAttr<"NormMode", "what a row is normalised by", [
+    I32EnumAttrCase<"layer", 0>, I32EnumAttrCase<"rms", 1>]> {
   let cppNamespace = "::mlir::attn";
 }
 
@@ -410,8 +423,188 @@ def Attn_MergeHeadsOp : Attn_ShapedOp<"merge_heads", [Pure]> {
   let hasFolder = 1;
 }
 
+def Attn_LseOp : Attn_ShapedOp<"lse", [Pure]> {
+  let summary = "Computes the log-sum-exp of every row";
+  let description = [{
+    The `attn.lse` operation computes, over the last dimension of `score`,
+
+      lse[…] = log Σ_j exp(score[…, j])
+
+    which is -inf where every score of a row is -inf. Any rank above 0; the
+    result may have another float type.
+
+    - (C1) score has rank 1 or more.
+    - (C2) the result is score's shape without the last dimension.
+
+    ```mlir
+    %l = attn.lse %s : tensor<?x8x?x?xf32> -> tensor<?x8x?xf32>
+    ```
+  }];
+  let arguments = (ins Attn_Tensor:$score);
+  let results = (outs Attn_Tensor:$result);
+  let assemblyFormat = "$score attr-dict `:` type($score) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Attn_MapOp : Attn_ShapedOp<"map", [Pure]> {
+  let summary = "Applies a region to every element";
+  let description = [{
+    The `attn.map` operation computes each element of its result by a region
+    over the elements of its operands: an activation, a sum, a comparison, a
+    selection. The region holds any `arith` and `math` op on scalars and may read
+    tensors from outside with `tensor.extract`.
+
+    Operands broadcast as in numpy: shapes are aligned at the last dimension,
+    missing leading dimensions and static sizes of 1 are repeated. A dynamic size
+    is never repeated: it must be the result's when the kernel is called.
+
+    - (C1) the region takes one scalar of each operand's element type and yields
+      the result's element type; there is at least one operand.
+    - (C2) aligned sizes of operands are equal or 1.
+    - (C3) the result has the broadcast sizes.
+
+    ```mlir
+    %r = attn.map %x, %bias {
+    ^bb0(%a: f32, %b: f32):
+      %zero = arith.constant 0.0 : f32
+      %sum = arith.addf %a, %b : f32
+      %relu = arith.maximumf %sum, %zero : f32
+      attn.yield %relu : f32
+    } : tensor<?x?x1536xf32>, tensor<1536xf32> -> tensor<?x?x1536xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<Attn_AnyTensor>:$inputs);
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs Attn_AnyTensor:$result);
+  let assemblyFormat = "$inputs $body attr-dict `:` type($inputs) `->` type($result)";
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Attn_ReduceOp : Attn_ShapedOp<"reduce", [Pure]> {
+  let summary = "Combines the elements along some axes";
+  let description = [{
+    The `attn.reduce` operation combines all elements that differ in `axes` only
+    (negative ones count from the end):
+
+    | kind | result | of no elements |
+    |---|---|---|
+    | `sum` | Σ x | 0 |
+    | `mean` | Σ x / count | NaN |
+    | `max`, `min` | the largest, smallest; NaN if one is NaN | -inf, inf; of integers the least, the greatest value |
+    | `prod` | Π x | 1 |
+    | `l2` | sqrt(Σ x²) | 0 |
+
+    With `keep_dims` the axes stay as sizes of 1, else they are gone. Floats
+    below 32 bits are accumulated in f32; integers wrap around.
+
+    - (C1) input and result have the same element type, which is no `i1`, and a
+      float for `mean` and `l2`.
+    - (C2) axes are within the rank, each at most once.
+    - (C3) the result is input's shape without the axes, or with 1 there.
+
+    ```mlir
+    %m = attn.reduce mean %x axes [-1] keep_dims : tensor<?x?x384xf32> -> tensor<?x?x1xf32>
+    %s = attn.reduce sum %x axes [0, 1] : tensor<?x?x384xf32> -> tensor<384xf32>
+    ```
+  }];
+  let arguments = (ins Attn_ReduceKind:$kind, Attn_AnyTensor:$input, DenseI64ArrayAttr:$axes,
+      UnitAttr:$keep_dims);
+  let results = (outs Attn_AnyTensor:$result);
+  let assemblyFormat = [{
+    $kind $input `axes` $axes (`keep_dims` $keep_dims^)? attr-dict
+    `:` type($input) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    /// For each dimension of the input whether it is one of the axes.
+    SmallVector<bool> getReducedDims();
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_TransposeOp : Attn_ShapedOp<"transpose", [Pure]> {
+  let summary = "Permutes dimensions";
+  let description = [{
+    The `attn.transpose` operation gives a tensor whose dimension i is the
+    input's dimension `permutation[i]`.
+
+    - (C1) input and result have the same element type.
+    - (C2) permutation holds each dimension of the input once.
+    - (C3) the result's sizes are the input's, permuted.
+
+    ```mlir
+    %t = attn.transpose %x [1, 0, 2] : tensor<?x?x384xf32> -> tensor<?x?x384xf32>
+    ```
+  }];
+  let arguments = (ins Attn_AnyTensor:$input, DenseI64ArrayAttr:$permutation);
+  let results = (outs Attn_AnyTensor:$result);
+  let assemblyFormat = "$input $permutation attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Attn_LayerNormOp : Attn_ShapedOp<"layer_norm",
+    [Pure, AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>]> {
+  let summary = "Normalises every row";
+  let description = [{
+    The `attn.layer_norm` operation normalises along the last dimension. `layer`,
+    the default:
+
+      mean     = Σ_k input[…, k] / width
+      variance = Σ_k (input[…, k] - mean)² / width
+      result[…, n] = (input[…, n] - mean) / sqrt(variance + epsilon) · scale[n] + bias[n]
+
+    `rms` (https://arxiv.org/abs/1910.07467):
+
+      square = Σ_k input[…, k]² / width
+      result[…, n] = input[…, n] / sqrt(square + epsilon) · scale[n] + bias[n]
+
+    scale and bias may be left out.
+
+    - (C1) input has rank 1 or more.
+    - (C2) scale and bias have the input's element type.
+    - (C3) scale and bias have rank 1 and the input's width.
+    - (C4) epsilon is not negative.
+
+    ```mlir
+    %y = attn.layer_norm %x scale(%s : tensor<384xf32>) bias(%b : tensor<384xf32>) epsilon(1.0e-12) : tensor<?x?x384xf32>
+    %z = attn.layer_norm %x mode(rms) scale(%s : tensor<384xf32>) epsilon(1.0e-6) : tensor<?x?x384xf32>
+    ```
+  }];
+  let arguments = (ins Attn_Tensor:$input, DefaultValuedAttr<Attn_NormMode, "NormMode::layer">:$mode,
+      Optional<Attn_Tensor>:$scale, Optional<Attn_Tensor>:$bias, F64Attr:$epsilon);
+  let results = (outs Attn_Tensor:$result);
+  let assemblyFormat = [{
+    $input (`mode` `(` $mode^ `)`)? (`scale` `(` $scale^ `:` type($scale) `)`)?
+    (`bias` `(` $bias^ `:` type($bias) `)`)? `epsilon` `(` $epsilon `)` attr-dict `:` type($input)
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_EmbeddingOp : Attn_ShapedOp<"embedding", [Pure]> {
+  let summary = "Reads rows of a table";
+  let description = [{
+    The `attn.embedding` operation reads a row of `table` for every id:
+
+      result[…, d] = table[ids[…], d]
+
+    Ids are i32 or i64. An id below 0 or not below the number of rows is an error
+    when the kernel is called.
+
+    - (C1) table has rank 2; table and result have the same element type.
+    - (C2) the result is ids' shape with the table's width last.
+
+    ```mlir
+    %e = attn.embedding %table, %ids : tensor<30522x384xf32>, tensor<?x?xi64> -> tensor<?x?x384xf32>
+    ```
+  }];
+  let arguments = (ins Attn_Tensor:$table, RankedTensorOf<[I32, I64]>:$ids);
+  let results = (outs Attn_Tensor:$result);
+  let assemblyFormat = "$table `,` $ids attr-dict `:` type($table) `,` type($ids) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def Attn_YieldOp : Attn_Op<"yield", [Pure, Terminator, ReturnLike,
-    ParentOneOf<["ModifyScoreOp", "MaskOp", "ModifyProbOp", "AttentionOp"]>]> {
+    ParentOneOf<["ModifyScoreOp", "MaskOp", "ModifyProbOp", "AttentionOp", "MapOp"]>]> {
   let summary = "Yields the value of a region";
   let description = [{
     The `attn.yield` operation ends a region and gives its value.
