@@ -97,11 +97,29 @@ enum {
   @NAME@_FAILED = -3     /* a kernel reported an error */
 };
 
-/* Options of one call. Set `size` to sizeof(@NAME@_options), unused fields to 0. */
+/* Options of one call. Set `size` to sizeof(@NAME@_options), unused fields to 0.
+ * Results are the same bits for any number of threads, whoever's they are. */
 typedef struct @NAME@_options {
   size_t size;
-  void *workspace;        /* memory for temporaries; NULL: malloc and free */
-  size_t workspace_bytes; /* of which there are so many */
+
+  /* Memory for temporaries, of any alignment; NULL: allocated by the call. */
+  void *workspace;
+  size_t workspace_bytes;
+
+  /* The most threads that work on this call at once, the calling one among them. 0: as
+   * many as there are processors, or as `parallel` brings. */
+  int threads;
+
+  /* Runs task(state, 0) to task(state, count - 1), at once or in any order, and returns
+   * when those it ran have ended; what it did not run, the call does itself. NULL: threads
+   * of the library's own, started when first needed. */
+  void (*parallel)(void *pool, void (*task)(void *state, int index), void *state, int count);
+  void *pool;
+
+  /* Called from any of the call's threads. NULL: malloc and free. */
+  void *(*allocate)(void *allocator, size_t bytes);
+  void (*deallocate)(void *allocator, void *memory);
+  void *allocator;
 } @NAME@_options;
 
 /* Equal names are equal sizes:

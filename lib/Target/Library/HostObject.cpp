@@ -34,9 +34,12 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// attnc_support.c as bitcode.
+/// attnc_support.c and attnc_runtime.c as bitcode.
 static constexpr unsigned char supportBitcode[] = {
 #include "attnc_support.bc.inc"
+};
+static constexpr unsigned char runtimeBitcode[] = {
+#include "attnc_runtime.bc.inc"
 };
 
 //===----------------------------------------------------------------------===//
@@ -105,8 +108,9 @@ static std::unique_ptr<llvm::Module> translate(ModuleOp module, llvm::LLVMContex
   return translateModuleToLLVMIR(module, context, "host");
 }
 
-static std::unique_ptr<llvm::Module> loadSupport(llvm::LLVMContext &context) {
-  StringRef bytes(reinterpret_cast<const char *>(supportBitcode), sizeof supportBitcode);
+static std::unique_ptr<llvm::Module> load(ArrayRef<unsigned char> bitcode,
+                                          llvm::LLVMContext &context) {
+  StringRef bytes(reinterpret_cast<const char *>(bitcode.data()), bitcode.size());
   auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bytes, "support"), context);
   if (!module)
     llvm::report_fatal_error(module.takeError());
@@ -252,8 +256,9 @@ static void bind(llvm::Module &module, const Signature &signature, StringRef met
   binder.defineDescribe(metadata);
   for (StringRef suffix : {"call", "workspace", "last_error"})
     binder.rename(("attnc_" + suffix).str(), (signature.name + "_" + suffix).str());
-  // Halide's runtime calls the last two.
-  llvm::StringSet<> global{"halide_error", "halide_print"};
+  // What kernels and Halide's runtime call.
+  llvm::StringSet<> global{"halide_error", "halide_print", "halide_malloc", "halide_free",
+                           "halide_do_par_for"};
   for (const std::string &symbol : signature.symbols()) {
     global.insert(symbol);
     module.getNamedValue(symbol)->setVisibility(llvm::GlobalValue::DefaultVisibility);
@@ -303,11 +308,13 @@ FailureOr<std::string> attn::compileHost(ModuleOp module, StringRef function,
   if (!host)
     return emitError(loc, "could not translate the host function to LLVM IR");
   nameEntryPoints(*host, function);
-  std::unique_ptr<llvm::Module> support = loadSupport(context);
   setTarget(*host, *machine);
-  setTarget(*support, *machine);
-  if (llvm::Linker::linkModules(*host, std::move(support)))
-    return emitError(loc, "could not link the support code");
+  for (ArrayRef<unsigned char> bitcode : {ArrayRef(supportBitcode), ArrayRef(runtimeBitcode)}) {
+    std::unique_ptr<llvm::Module> support = load(bitcode, context);
+    setTarget(*support, *machine);
+    if (llvm::Linker::linkModules(*host, std::move(support)))
+      return emitError(loc, "could not link the support code");
+  }
   bind(*host, signature, metadata);
   optimize(*host, *machine);
   return emitObject(*host, *machine, loc);

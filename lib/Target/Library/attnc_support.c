@@ -11,18 +11,14 @@
 
 #include "attnc_support.h"
 
-/* The C library's, declared here so that any target's headers will do. */
-void *malloc(size_t bytes);
-void free(void *memory);
-
-enum { workspace_alignment = 64, message_bytes = 512 };
+enum { workspace_alignment = 64 };
 enum { halide_out_of_memory = -11 };
 
 /*===------------------------------------------------------------------------===*
  * The message
  *===------------------------------------------------------------------------===*/
 
-static _Thread_local char last_error[message_bytes];
+static _Thread_local char last_error[attnc_message_bytes];
 
 /* A text that grows up to a limit and is always terminated. */
 typedef struct text {
@@ -31,7 +27,7 @@ typedef struct text {
 } text;
 
 static void put(text *to, const char *from) {
-  while (*from && to->length + 1 < message_bytes)
+  while (*from && to->length + 1 < attnc_message_bytes)
     to->begin[to->length++] = *from++;
   to->begin[to->length] = 0;
 }
@@ -326,11 +322,41 @@ static int check_shapes(const DLTensor *const *tensors) {
 }
 
 static int check_options(const attnc_options *options) {
-  int64_t size = sizeof(attnc_options);
-  if (!options || options->size >= sizeof(attnc_options))
+  if (!options)
     return 0;
-  int64_t found = (int64_t)options->size;
-  return REFUSE("options", {"expected size to be at least ", &size}, {", found ", &found});
+  int64_t size = sizeof(attnc_options), found = (int64_t)options->size;
+  if (options->size < sizeof(attnc_options))
+    return REFUSE("options", {"expected size to be at least ", &size}, {", found ", &found});
+  int64_t threads = options->threads;
+  if (threads < 0)
+    return REFUSE("options", {"expected threads to be at least 0, found ", &threads});
+  if (!options->allocate != !options->deallocate)
+    return REFUSE("options", {"expected both allocate and deallocate or none, found one", 0});
+  if (!options->workspace && options->workspace_bytes)
+    return REFUSE("options", {"expected a workspace, found a null pointer and its bytes", 0});
+  return 0;
+}
+
+static int refuse_memory(int64_t bytes) {
+  REFUSE("", {"expected ", &bytes}, {" bytes for a workspace, found no memory", 0});
+  return attnc_no_memory;
+}
+
+/* A caller's workspace holds `bytes` and no part of a tensor. */
+static int check_workspace(const attnc_options *options, int64_t bytes, const range *ranges) {
+  if (bytes < 0)
+    return refuse_memory(bytes);
+  if (!options || !options->workspace)
+    return 0;
+  int64_t found = (int64_t)options->workspace_bytes;
+  if (options->workspace_bytes < (size_t)bytes)
+    return REFUSE("options", {"expected a workspace of ", &bytes}, {" bytes, found ", &found});
+  uintptr_t begin = (uintptr_t)options->workspace, end = begin + (uintptr_t)bytes;
+  for (int32_t i = 0; i < attnc_the_signature.count; ++i)
+    if (begin < ranges[i].end && ranges[i].begin < end)
+      return REFUSE("options", {"expected a workspace apart from ", 0},
+                    {attnc_the_signature.tensors[i].name, 0}, {", found an overlap", 0});
+  return 0;
 }
 
 static int outputs_are_empty(const DLTensor *const *tensors) {
@@ -343,28 +369,6 @@ static int outputs_are_empty(const DLTensor *const *tensors) {
 /*===------------------------------------------------------------------------===*
  * The run
  *===------------------------------------------------------------------------===*/
-
-/* Kernels hand this back to halide_error, from any of their threads. */
-typedef struct context {
-  int claimed;
-  char message[message_bytes];
-} context;
-
-/* In place of the weak one in Halide's runtime, which prints and aborts. */
-void halide_error(void *user_context, const char *message) {
-  context *call = user_context;
-  if (!call || __atomic_exchange_n(&call->claimed, 1, __ATOMIC_ACQ_REL))
-    return;
-  text to = {call->message, 0};
-  put(&to, message);
-  while (to.length && to.begin[to.length - 1] == '\n')
-    to.begin[--to.length] = 0;
-}
-
-void halide_print(void *user_context, const char *message) {
-  (void)user_context;
-  (void)message;
-}
 
 /* MLIR's descriptor of a memref, its length given by the rank. */
 enum { descriptor_allocated, descriptor_aligned, descriptor_offset, descriptor_sizes };
@@ -391,7 +395,7 @@ static int64_t workspace_bytes(void *const *descriptors) {
   return bytes > 0 ? bytes + workspace_alignment - 1 : bytes;
 }
 
-static int report(const context *call, int32_t status) {
+static int report(const attnc_context *call, int32_t status) {
   if (status == 0)
     return 0;
   int64_t number = status;
@@ -405,32 +409,38 @@ static int report(const context *call, int32_t status) {
 }
 
 /* `memory` holds `bytes`; the last descriptor is the workspace's. */
-static int run_in(char *memory, int64_t bytes, void **descriptors) {
+static int run_in(char *memory, int64_t bytes, attnc_context *call, void **descriptors) {
   uintptr_t begin = ((uintptr_t)memory + workspace_alignment - 1) & -(uintptr_t)workspace_alignment;
   int64_t descriptor[5], stride = 1;
   describe(descriptor, (void *)begin, 1, &bytes, &stride);
   descriptors[attnc_the_signature.count] = descriptor;
-  context call;
-  call.claimed = 0;
-  call.message[0] = 0;
-  return report(&call, attnc_host(&call, descriptors));
+  return report(call, attnc_host(call, descriptors));
 }
 
-static int run(const attnc_options *options, void **descriptors) {
-  int64_t bytes = workspace_bytes(descriptors);
-  if (options && options->workspace) {
-    int64_t found = (int64_t)options->workspace_bytes;
-    if (found < bytes)
-      return REFUSE("options", {"expected a workspace of ", &bytes}, {" bytes, found ", &found});
-    return run_in(options->workspace, bytes, descriptors);
-  }
+static void start(attnc_context *call, const attnc_options *options) {
+  static const attnc_options none;
+  if (!options)
+    options = &none;
+  call->threads = options->threads;
+  call->parallel = options->parallel;
+  call->pool = options->pool;
+  call->allocate = options->allocate;
+  call->deallocate = options->deallocate;
+  call->allocator = options->allocator;
+  call->in_loop = call->claimed = 0;
+  call->message[0] = 0;
+}
+
+static int run(const attnc_options *options, int64_t bytes, void **descriptors) {
+  attnc_context call;
+  start(&call, options);
+  if (options && options->workspace)
+    return run_in(options->workspace, bytes, &call, descriptors);
   char *memory = 0;
-  if (bytes != 0 && (bytes < 0 || !(memory = malloc((size_t)bytes)))) {
-    REFUSE("", {"expected ", &bytes}, {" bytes for a workspace, found no memory", 0});
-    return attnc_no_memory;
-  }
-  int status = run_in(memory, bytes, descriptors);
-  free(memory);
+  if (bytes && !(memory = halide_malloc(&call, (size_t)bytes)))
+    return refuse_memory(bytes);
+  int status = run_in(memory, bytes, &call, descriptors);
+  halide_free(&call, memory);
   return status;
 }
 
@@ -456,7 +466,9 @@ int attnc_call(const attnc_options *options, const DLTensor *const *tensors) {
   status = check_overlap(ranges);
   if (status || outputs_are_empty(tensors))
     return status;
-  return run(options, descriptors);
+  int64_t bytes = workspace_bytes(descriptors);
+  status = check_workspace(options, bytes, ranges);
+  return status ? status : run(options, bytes, descriptors);
 }
 
 int64_t attnc_workspace(const DLTensor *const *tensors) {

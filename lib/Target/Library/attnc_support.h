@@ -52,7 +52,32 @@ typedef struct attnc_options {
   size_t size;
   void *workspace;
   size_t workspace_bytes;
+  int threads;
+  void (*parallel)(void *pool, void (*task)(void *state, int index), void *state, int count);
+  void *pool;
+  void *(*allocate)(void *allocator, size_t bytes);
+  void (*deallocate)(void *allocator, void *memory);
+  void *allocator;
 } attnc_options;
+
+enum { attnc_message_bytes = 512 };
+
+/* One call, which kernels hand back as Halide's user context from any of their
+ * threads: the options that they need, and the first error. */
+typedef struct attnc_context {
+  int threads;
+  void (*parallel)(void *pool, void (*task)(void *state, int index), void *state, int count);
+  void *pool;
+  void *(*allocate)(void *allocator, size_t bytes);
+  void (*deallocate)(void *allocator, void *memory);
+  void *allocator;
+  int in_loop, claimed;
+  char message[attnc_message_bytes];
+} attnc_context;
+
+/* attnc_runtime.c: memory of the caller's allocator, aligned for kernels. */
+void *halide_malloc(void *user_context, size_t bytes);
+void halide_free(void *user_context, void *memory);
 
 /* Built by the compiler. A descriptor is MLIR's: allocated, aligned, offset,
  * sizes[rank], strides[rank]. */

@@ -1,5 +1,5 @@
-// A host function of two kernels: context = 2 * query + 1, through a temporary and
-// with a constant. The key is there for its symbol alone.
+// A host function of two kernels: context = 2 * query + 1, through a temporary
+// of the function's and one of the second kernel's, and with a constant. The key is there for its symbol alone.
 !any = memref<?x64xf32, strided<[?, 1], offset: ?>>
 
 halide.pipeline @double {
@@ -18,13 +18,18 @@ halide.pipeline @double {
 halide.pipeline @add {
   %in = halide.input "in" [64, ?] : !halide.func<f32, 2>
   %row = halide.input "row" [64] : !halide.func<f32, 1>
-  %f = halide.func "add" [%x, %y] : f32 {
+  %copy = halide.func "copy" [%x, %y] : f32 {
     %a = halide.at %in[%x, %y] : !halide.func<f32, 2>
+    halide.yield %a : f32
+  }
+  %f = halide.func "add" [%x, %y] : f32 {
+    %a = halide.at %copy[%x, %y] : !halide.func<f32, 2>
     %b = halide.at %row[%x] : !halide.func<f32, 1>
     %v = arith.addf %a, %b : f32
     halide.yield %v : f32
   }
   halide.output %f [64, ?] : !halide.func<f32, 2>
+  halide.compute_root %copy : !halide.func<f32, 2>
 }
 
 memref.global "private" constant @ones : memref<64xf32> = dense<1.0>

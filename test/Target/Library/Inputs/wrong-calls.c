@@ -10,18 +10,18 @@
 
 enum { rows = 3, columns = 64, size = rows * columns };
 
-static float data[3][size + 16];
+static float data[3][3 * size];
 static int64_t shapes[3][2], strides[3][2];
 static DLTensor tensors[3];
 static const DLTensor *pointers[3];
 static twice_options options;
 static const twice_options *used_options;
-static int passed, failed;
+static int refused, passed, failed;
 
 /* What a right call looks like. */
 static void reset(void) {
   for (int i = 0; i < 3; ++i) {
-    for (int j = 0; j < size + 16; ++j)
+    for (int j = 0; j < 3 * size; ++j)
       data[i][j] = i == 2 ? -7 : (float)j;
     shapes[i][0] = rows;
     shapes[i][1] = strides[i][0] = columns;
@@ -36,7 +36,7 @@ static void reset(void) {
 }
 
 static int is_untouched(void) {
-  for (int j = 0; j < size + 16; ++j)
+  for (int j = 0; j < 3 * size; ++j)
     if (data[2][j] != -7)
       return 0;
   return 1;
@@ -44,6 +44,7 @@ static int is_untouched(void) {
 
 static void expect(int status, const char *message) {
   int found = twice_call(used_options, pointers);
+  ++refused;
   if (found == status && strcmp(twice_last_error(), message) == 0 && is_untouched()) {
     ++passed;
   } else {
@@ -59,6 +60,55 @@ static void check(int is_right, const char *what) {
   if (!is_right)
     printf("%s: %s\n", what, twice_last_error());
   reset();
+}
+
+/* The message is printf's, with the tensor's name and a number. */
+static void expect_of(int tensor, const char *format, int64_t number) {
+  static const char *const names[] = {"query", "key", "context"};
+  char message[128];
+  snprintf(message, sizeof message, format, names[tensor], (long long)number);
+  expect(-1, message);
+}
+
+/* What is wrong with one tensor is found whichever it is. */
+static void wrong_tensor(int i) {
+  static const int64_t extents[] = {-1, INT64_MIN, INT64_C(1) << 31, INT64_C(1) << 40, INT64_MAX};
+  for (int j = 0; j < 5; ++j) {
+    shapes[i][0] = extents[j];
+    expect_of(i, "%s: expected dim 0 (n) to be from 0 to 2147483647, found %lld", extents[j]);
+    shapes[i][1] = extents[j];
+    expect_of(i, "%s: expected dim 1 to be from 0 to 2147483647, found %lld", extents[j]);
+  }
+  static const int64_t columns_found[] = {0, 1, 63, 65, INT32_MAX};
+  for (int j = 0; j < 5; ++j) {
+    shapes[i][1] = columns_found[j];
+    expect_of(i, "%s: expected dim 1 to be 64, found %lld", columns_found[j]);
+  }
+  for (int past = 1; past < 4; ++past) {
+    tensors[i].data = (char *)tensors[i].data + past;
+    expect_of(i, "%s: expected data aligned to 4 bytes, found an address %lld past that", past);
+  }
+  tensors[i].byte_offset = UINT64_MAX;
+  expect_of(i, "%s: expected data aligned to 4 bytes, found an address %lld past that", 3);
+  tensors[i].data = NULL;
+  expect_of(i, "%s: expected data, found a null pointer", 0);
+  pointers[i] = NULL;
+  expect_of(i, "%s: expected a tensor, found a null pointer", 0);
+  tensors[i].ndim = 1 << 30;
+  expect_of(i, "%s: expected 2 dims, found %lld", 1 << 30);
+  tensors[i].device.device_type = kDLROCM;
+  expect_of(i, "%s: expected memory of the CPU, found DLPack device type %lld", kDLROCM);
+}
+
+/* An output takes no element of an input, wherever the two begin. */
+static void overlaps(void) {
+  for (int i = 0; i < 2; ++i)
+    for (int shift = -(size - 1); shift < size; shift += 47) {
+      tensors[i].data = data[2] + size;
+      tensors[2].data = data[2] + size + shift;
+      expect(-1, i == 0 ? "context: expected memory apart from that of query, found an overlap"
+                        : "context: expected memory apart from that of key, found an overlap");
+    }
 }
 
 static void wrong_kinds(void) {
@@ -130,14 +180,78 @@ static void wrong_memory(void) {
   expect(-1, "context: expected every element in a place of its own, found strides that share one");
 }
 
+/* Expects the call to be refused with `message` once `*field` is `value`. */
+#define REFUSES(field, value, message)                                                             \
+  do {                                                                                             \
+    used_options = &options;                                                                       \
+    field = value;                                                                                 \
+    expect(-1, message);                                                                           \
+  } while (0)
+
+static void *allocate(void *left, size_t bytes) {
+  return (*(int *)left)-- > 0 ? malloc(bytes) : NULL;
+}
+static void deallocate(void *left, void *memory) {
+  (void)left;
+  free(memory);
+}
+
 static void wrong_options(void) {
-  used_options = &options;
-  options.size = 8;
-  expect(-1, "options: expected size to be at least 24, found 8");
-  used_options = &options;
-  options.workspace = data[0];
-  options.workspace_bytes = 16;
-  expect(-1, "options: expected a workspace of 831 bytes, found 16");
+  static const size_t sizes[] = {0, 1, 8, 24, sizeof options - 1};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+    char message[80];
+    sprintf(message, "options: expected size to be at least 72, found %zu", sizes[i]);
+    REFUSES(options.size, sizes[i], message);
+  }
+  REFUSES(options.threads, -1, "options: expected threads to be at least 0, found -1");
+  REFUSES(options.threads, INT32_MIN,
+          "options: expected threads to be at least 0, found -2147483648");
+  REFUSES(options.allocate, allocate,
+          "options: expected both allocate and deallocate or none, found one");
+  REFUSES(options.deallocate, deallocate,
+          "options: expected both allocate and deallocate or none, found one");
+}
+
+/* The second is the kernel's own. */
+static void no_memory(void) {
+  const char *messages[] = {"expected 831 bytes for a workspace, found no memory",
+                            "Out of memory (halide_malloc returned nullptr)"};
+  for (int before = 0; before < 2; ++before) {
+    int left = before;
+    used_options = &options;
+    options.allocate = allocate;
+    options.deallocate = deallocate;
+    options.allocator = &left;
+    expect(-2, messages[before]);
+  }
+}
+
+static void wrong_workspaces(void) {
+  static char memory[1024];
+  REFUSES(options.workspace_bytes, 4096,
+          "options: expected a workspace, found a null pointer and its bytes");
+  static const size_t sizes[] = {0, 1, 767, 768, 830};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+    char message[80];
+    sprintf(message, "options: expected a workspace of 831 bytes, found %zu", sizes[i]);
+    options.workspace = memory;
+    REFUSES(options.workspace_bytes, sizes[i], message);
+  }
+  const char *overlaps[] = {"options: expected a workspace apart from query, found an overlap",
+                            "options: expected a workspace apart from key, found an overlap",
+                            "options: expected a workspace apart from context, found an overlap"};
+  for (int i = 0; i < 3; ++i) {
+    options.workspace = data[i];
+    REFUSES(options.workspace_bytes, SIZE_MAX, overlaps[i]);
+    options.workspace = (char *)(data[i] + size) - 1;
+    REFUSES(options.workspace_bytes, 831, overlaps[i]);
+    tensors[i].data = memory + 828;
+    options.workspace = memory;
+    REFUSES(options.workspace_bytes, 831, overlaps[i]);
+  }
+}
+
+static void no_tensors(void) {
   check(twice_call(NULL, NULL) == -1 &&
             !strcmp(twice_last_error(), "expected an array of 3 "
                                         "tensors, found a null pointer"),
@@ -147,6 +261,8 @@ static void wrong_options(void) {
   check(twice_workspace(pointers) == -1 &&
             !strcmp(twice_last_error(), "query: expected dim 1 to be 64, found 32"),
         "workspace");
+  shapes[0][0] = INT64_C(1) << 40;
+  check(twice_workspace(pointers) == -1, "workspace of an absurd shape");
 }
 
 /* out[i][j] = 2 * in[i][j] + 1 on rows that are `out_step` and `in_step` apart. */
@@ -217,12 +333,18 @@ static void messages_of_threads(void) {
 
 int main(void) {
   reset();
+  for (int i = 0; i < 3; ++i)
+    wrong_tensor(i);
+  overlaps();
   wrong_kinds();
   wrong_dims();
   wrong_memory();
   wrong_options();
+  no_memory();
+  wrong_workspaces();
+  no_tensors();
   right_calls();
   messages_of_threads();
-  printf("%d passed, %d failed\n", passed, failed);
+  printf("%d wrong calls, %d passed, %d failed\n", refused, passed, failed);
   return failed != 0;
 }
