@@ -38,6 +38,9 @@ enum class Kind {
   assembly,
   object,
   static_library,
+  shared_library,
+  cmake_package,
+  pkg_config,
   c_header,
   json,
   device_code
@@ -64,6 +67,9 @@ static const KindInfo kinds[] = {
     {Kind::assembly, "assembly", "s", "each group's assembly", true, Artefact::assembly},
     {Kind::object, "object", "o", "all in one relocatable object", false, {}},
     {Kind::static_library, "static_library", "a", "that object as libNAME.a", false, {}},
+    {Kind::shared_library, "shared_library", "so", "the same as libNAME.so", false, {}},
+    {Kind::cmake_package, "cmake_package", "cmake", "files for CMake's find_package", false, {}},
+    {Kind::pkg_config, "pkg_config", "pc", "NAME.pc for pkg-config", false, {}},
     {Kind::c_header, "c_header", "h", "the C declarations, with dlpack.h beside", true, {}},
     {Kind::json, "json", "json", "inputs, outputs, target, schedules and FLOPs", true, {}},
     {Kind::device_code, "device_code", "device", "each group's code for a GPU", true,
@@ -103,6 +109,9 @@ static cl::opt<std::string> outputDir("o", cl::init("."), cl::value_desc("folder
                                                "the current folder)"),
                                       cl::cat(category()), cl::sub(compileCommand()));
 
+static cl::opt<bool> shared("shared", cl::cat(category()), cl::sub(compileCommand()),
+                            cl::desc("Write a shared library too"));
+
 static constexpr llvm::StringLiteral examples = R"(
 SPEC is .mlir text or bytecode at any stage: a graph in the attn dialect, a fused graph, or
 halide pipelines whose schedule you have edited. Files appear when all of them are done.
@@ -112,6 +121,7 @@ Examples:
   attnc compile spec.mlir -o out             out/libNAME.a, NAME.h, NAME.json and dlpack.h
   cc main.c out/libNAME.a -lm -lpthread -ldl
   attnc compile spec.mlir -o out --target x86-64-linux-avx2-fma --name attend
+  attnc compile spec.mlir -o out --shared --emit cmake_package,pkg_config
   attnc compile spec.mlir --emit halide -o - > tuned.mlir
   attnc compile tuned.mlir --emit stmt,assembly -o out
 )";
@@ -132,6 +142,10 @@ private:
   LogicalResult emitStage(Kind kind, Stage stage);
   LogicalResult emitGroups(ArrayRef<Kind> wanted);
   LogicalResult emitLibrary(ArrayRef<Kind> wanted);
+  LogicalResult writeLibrary(ArrayRef<Kind> wanted, const mlir::attn::Library &library);
+  LogicalResult addSharedLibrary(const mlir::attn::Library &library);
+  LogicalResult addPackages(ArrayRef<Kind> wanted);
+  Location getLoc() { return spec.getFunction().getLoc(); }
   std::string getGroupFile(halide::PipelineOp group, bool single, StringRef extension);
 
   Spec &spec;
@@ -195,9 +209,7 @@ LogicalResult Emission::emitGroups(ArrayRef<Kind> wanted) {
 }
 
 LogicalResult Emission::emitLibrary(ArrayRef<Kind> wanted) {
-  auto wants = [&](Kind kind) { return llvm::is_contained(wanted, kind); };
-  if (!wants(Kind::object) && !wants(Kind::static_library) && !wants(Kind::c_header) &&
-      !wants(Kind::json))
+  if (llvm::none_of(wanted, [](Kind k) { return k >= Kind::object && k <= Kind::json; }))
     return success();
   FailureOr<std::string> cacheDir = openCache();
   if (failed(cacheDir))
@@ -207,21 +219,50 @@ LogicalResult Emission::emitLibrary(ArrayRef<Kind> wanted) {
   options.function = spec.getFunction().getName().str();
   options.target = target.str();
   options.cacheDir = *cacheDir;
-  Location loc = spec.getFunction().getLoc();
   FailureOr<mlir::attn::Library> library = buildLibrary(spec, options);
-  if (failed(library))
-    return failure();
+  return failed(library) ? failure() : writeLibrary(wanted, *library);
+}
+
+LogicalResult Emission::writeLibrary(ArrayRef<Kind> wanted, const mlir::attn::Library &library) {
+  auto wants = [&](Kind kind) { return llvm::is_contained(wanted, kind); };
   std::string stem = name.str();
-  if (wants(Kind::object) && failed(files.add(stem + ".o", library->object)))
+  if (wants(Kind::object) && failed(files.add(stem + ".o", library.object)))
     return failure();
   if (wants(Kind::static_library) &&
-      failed(writeStaticLibrary(*library, files.add("lib" + stem + ".a"), loc)))
+      failed(writeStaticLibrary(library, files.add("lib" + stem + ".a"), getLoc())))
+    return failure();
+  if (wants(Kind::shared_library) && failed(addSharedLibrary(library)))
     return failure();
   if (wants(Kind::c_header) &&
-      (failed(files.add(stem + ".h", library->header)) ||
+      (failed(files.add(stem + ".h", library.header)) ||
        (!toStdout && failed(files.add("dlpack.h", mlir::attn::getDlpackHeader())))))
     return failure();
-  return wants(Kind::json) ? files.add(stem + ".json", library->metadata) : success();
+  if (wants(Kind::json) && failed(files.add(stem + ".json", library.metadata)))
+    return failure();
+  return addPackages(wanted);
+}
+
+/// Programs are linked with libNAME.so and run with the file of that version.
+LogicalResult Emission::addSharedLibrary(const mlir::attn::Library &library) {
+  std::string file = mlir::attn::getSharedFileName(name);
+  if (failed(writeSharedLibrary(library, files.add(file), getLoc())))
+    return failure();
+  return files.addLink(("lib" + name + ".so").str(), file);
+}
+
+LogicalResult Emission::addPackages(ArrayRef<Kind> wanted) {
+  auto wants = [&](Kind kind) { return llvm::is_contained(wanted, kind); };
+  bool isStatic = wants(Kind::static_library), isShared = wants(Kind::shared_library);
+  if (wants(Kind::cmake_package))
+    for (const auto &[file, text] : mlir::attn::emitCMakePackage(name, isStatic, isShared))
+      if (failed(files.add(file, text)))
+        return failure();
+  if (wants(Kind::pkg_config) &&
+      failed(files.add((name + ".pc").str(), mlir::attn::emitPkgConfig(name, isShared))))
+    return failure();
+  if (!isStatic && !isShared && !wants(Kind::object))
+    return success();
+  return files.add((name + "-licenses.txt").str(), mlir::attn::getLicenses());
 }
 
 //===----------------------------------------------------------------------===//
@@ -241,16 +282,28 @@ static LogicalResult checkKinds(ArrayRef<Kind> wanted, StringRef target) {
   return success();
 }
 
+/// What `--emit` and `--shared` ask for. A package is of a library and its header.
+static SmallVector<Kind> getWantedKinds() {
+  llvm::SmallSetVector<Kind, 8> kinds(emit.begin(), emit.end());
+  if (kinds.empty())
+    kinds.insert_range(ArrayRef{Kind::static_library, Kind::c_header, Kind::json});
+  if (shared)
+    kinds.insert(Kind::shared_library);
+  if (!kinds.contains(Kind::cmake_package) && !kinds.contains(Kind::pkg_config))
+    return llvm::to_vector(kinds);
+  if (!kinds.contains(Kind::shared_library))
+    kinds.insert(Kind::static_library);
+  kinds.insert(Kind::c_header);
+  return llvm::to_vector(kinds);
+}
+
 static LogicalResult runCompile() {
   std::unique_ptr<Spec> spec = Spec::load();
   if (!spec)
     return failure();
   FailureOr<std::string> name = getLibraryName(spec->getFunction().getName());
   FailureOr<std::string> target = getTarget();
-  llvm::SmallSetVector<Kind, 4> kinds(emit.begin(), emit.end());
-  if (kinds.empty())
-    kinds.insert_range(ArrayRef{Kind::static_library, Kind::c_header, Kind::json});
-  ArrayRef<Kind> wanted = kinds.getArrayRef();
+  SmallVector<Kind> wanted = getWantedKinds();
   if (failed(name) || failed(target) || failed(checkKinds(wanted, *target)))
     return failure();
   bool toStdout = outputDir == "-";

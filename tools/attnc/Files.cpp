@@ -65,6 +65,13 @@ std::string Staging::add(StringRef name) {
 
 LogicalResult Staging::add(StringRef name, StringRef text) { return writeFile(add(name), text); }
 
+LogicalResult Staging::addLink(StringRef name, StringRef to) {
+  std::string path = add(name);
+  if (std::error_code error = fs::create_link(to, path))
+    return reportError(path, "cannot link to " + to + ": " + error.message());
+  return success();
+}
+
 LogicalResult Staging::commit() {
   for (const std::string &name : names) {
     std::string path = join(folder, name);

@@ -33,6 +33,8 @@ public:
   /// Where to write the file `name` for now.
   std::string add(llvm::StringRef name);
   llvm::LogicalResult add(llvm::StringRef name, llvm::StringRef text);
+  /// A symbolic link to another file of the folder.
+  llvm::LogicalResult addLink(llvm::StringRef name, llvm::StringRef to);
   /// Moves the files and prints their paths.
   llvm::LogicalResult commit();
   /// Prints the files' text instead.

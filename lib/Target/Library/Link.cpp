@@ -12,6 +12,8 @@
 
 #include "Link.h"
 
+#include "Signature.h"
+
 #include "attnc/Target/Library/Library.h"
 
 #include "lld/Common/Driver.h"
@@ -159,6 +161,10 @@ LogicalResult attn::writeStaticLibrary(const Library &library, StringRef path, L
                 loc, "could not write " + path);
 }
 
+std::string attn::getSharedFileName(StringRef name) {
+  return ("lib" + name + ".so." + Twine(abiVersion)).str();
+}
+
 LogicalResult attn::writeSharedLibrary(const Library &library, StringRef path, Location loc) {
   FailureOr<TemporaryFolder> folder = TemporaryFolder::create(loc);
   if (failed(folder))
@@ -166,7 +172,7 @@ LogicalResult attn::writeSharedLibrary(const Library &library, StringRef path, L
   std::string object = folder->file("library.o"), shared = folder->file("library.so");
   if (failed(writeFile(object, library.object, loc)) ||
       failed(runLinker({"-shared", "--gc-sections", "--hash-style=gnu", "-z", "now", "-soname",
-                        "lib" + library.name + ".so", "-o", shared, object},
+                        getSharedFileName(library.name), "-o", shared, object},
                        loc)))
     return failure();
   FailureOr<std::string> bytes = readFile(shared, loc);

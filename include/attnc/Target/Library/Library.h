@@ -15,6 +15,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/LLVM.h"
 
+#include <map>
 #include <string>
 
 namespace mlir::attn {
@@ -50,14 +51,26 @@ struct Library {
 /// a tool reads its own before.
 FailureOr<Library> buildLibrary(ModuleOp module, const LibraryOptions &options);
 
-/// Writes `libNAME.a` / `libNAME.so`; errors are diagnostics at `loc`. Nothing is
-/// left half-written. A shared library links nothing: what it takes from the C
-/// library, whoever loads it has.
+/// Writes a library; errors are diagnostics at `loc`. Nothing is left half-written. A
+/// shared library links nothing: what it takes from the C library, whoever loads it has.
 LogicalResult writeStaticLibrary(const Library &library, StringRef path, Location loc);
 LogicalResult writeSharedLibrary(const Library &library, StringRef path, Location loc);
 
+/// The name that a shared library has for the dynamic linker: libNAME.so.ABI.
+std::string getSharedFileName(StringRef name);
+
 /// The text of dlpack.h, to be written beside NAME.h.
 StringRef getDlpackHeader();
+
+/// The licences of what is inside every library.
+std::string getLicenses();
+
+/// The files, by name, with which CMake's find_package(NAME) finds libraries in the same
+/// folder: the target NAME::NAME, and NAME::NAME_shared where there are both.
+std::map<std::string, std::string> emitCMakePackage(StringRef name, bool isStatic, bool isShared);
+
+/// NAME.pc for the same.
+std::string emitPkgConfig(StringRef name, bool isShared);
 
 } // namespace mlir::attn
 

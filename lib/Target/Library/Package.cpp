@@ -1,0 +1,111 @@
+//===- Package.cpp - what build systems and lawyers ask for
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Files that lie beside the library and find it there, wherever the folder is moved.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Signature.h"
+
+#include "attnc/Target/Library/Library.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+static constexpr char licenses[] = {
+#include "licenses.txt.inc"
+};
+static constexpr char ownLicense[] = {
+#include "LICENSE.inc"
+};
+
+std::string attn::getLicenses() {
+  return std::string(licenses, sizeof licenses) + std::string(ownLicense, sizeof ownLicense);
+}
+
+//===----------------------------------------------------------------------===//
+// CMake
+//===----------------------------------------------------------------------===//
+
+static constexpr StringLiteral configText =
+    R"(# find_package(@NAME@): the imported target @NAME@::@NAME@.
+include(CMakeFindDependencyMacro)
+find_dependency(Threads)
+include("${CMAKE_CURRENT_LIST_DIR}/@NAME@-targets.cmake")
+)";
+
+static constexpr StringLiteral versionText = R"(set(PACKAGE_VERSION @ABI@)
+if(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)
+  set(PACKAGE_VERSION_EXACT TRUE)
+  set(PACKAGE_VERSION_COMPATIBLE TRUE)
+endif()
+if(NOT PACKAGE_FIND_VERSION)
+  set(PACKAGE_VERSION_COMPATIBLE TRUE)
+endif()
+)";
+
+static constexpr StringLiteral targetText = R"(if(NOT TARGET @TARGET@)
+  add_library(@TARGET@ @TYPE@ IMPORTED)
+  set_target_properties(@TARGET@ PROPERTIES
+    IMPORTED_LOCATION "${CMAKE_CURRENT_LIST_DIR}/@FILE@"
+    IMPORTED_LINK_INTERFACE_LANGUAGES C
+    INTERFACE_INCLUDE_DIRECTORIES "${CMAKE_CURRENT_LIST_DIR}"
+    INTERFACE_LINK_LIBRARIES "Threads::Threads;${CMAKE_DL_LIBS};m")
+endif()
+)";
+
+/// `text` with each @WORD@ replaced.
+static std::string fill(StringRef text, ArrayRef<std::pair<StringRef, std::string>> words) {
+  std::string result = text.str();
+  for (const auto &[word, value] : words) {
+    std::string mark = ("@" + word + "@").str();
+    for (size_t at; (at = result.find(mark)) != std::string::npos;)
+      result.replace(at, mark.size(), value);
+  }
+  return result;
+}
+
+std::map<std::string, std::string> attn::emitCMakePackage(StringRef name, bool isStatic,
+                                                          bool isShared) {
+  auto target = [&](StringRef type, StringRef suffix, StringRef file) {
+    return fill(targetText, {{"TARGET", (name + "::" + name + suffix).str()},
+                             {"TYPE", type.str()},
+                             {"FILE", file.str()}});
+  };
+  std::string targets;
+  if (isStatic)
+    targets += target("STATIC", "", ("lib" + name + ".a").str());
+  if (isShared)
+    targets += target("SHARED", isStatic ? "_shared" : "", getSharedFileName(name));
+  std::string stem = name.str(), abi = std::to_string(abiVersion);
+  return {{stem + "-config.cmake", fill(configText, {{"NAME", stem}})},
+          {stem + "-config-version.cmake", fill(versionText, {{"ABI", abi}})},
+          {stem + "-targets.cmake", targets}};
+}
+
+//===----------------------------------------------------------------------===//
+// pkg-config
+//===----------------------------------------------------------------------===//
+
+static constexpr StringLiteral pkgConfigText = R"(Name: @NAME@
+Description: attention compiled by attnc @VERSION@
+Version: @ABI@
+Cflags: -I${pcfiledir}
+Libs: -L${pcfiledir} -l@NAME@@LIBS@
+)";
+
+std::string attn::emitPkgConfig(StringRef name, bool isShared) {
+  // What a shared library needs, it names itself.
+  StringRef needed = "-lm -lpthread -ldl";
+  std::string text = fill(pkgConfigText, {{"NAME", name.str()},
+                                          {"VERSION", ATTNC_VERSION},
+                                          {"ABI", std::to_string(abiVersion)},
+                                          {"LIBS", isShared ? "" : (" " + needed).str()}});
+  if (isShared)
+    text += ("Libs.private: " + needed + "\n").str();
+  return text;
+}
