@@ -64,7 +64,8 @@ private:
 
   void buildPaddedValue();
   std::pair<Func, Func> combineKeys(StringRef name, Func f, double init,
-                                    Scalar (*combine)(Scalar, Scalar), function_ref<Scalar(Scalar)> last);
+                                    Scalar (*combine)(Scalar, Scalar),
+                                    function_ref<Scalar(Scalar)> last);
   Update updateColumns(ArrayRef<Scalar> v, ArrayRef<Scalar> r);
 
   // Schedule, from the outside in.
@@ -86,8 +87,7 @@ private:
   }
   /// The key's index where it exists, else that of some key that does.
   Scalar safeKey(Scalar k, Scalar c, const TileCoords &t) {
-    return unsafePromiseClamped(min(key(k, c, t), high(t.it, t.h, t.b) - 1), p.i32(0),
-                                numKeys - 1);
+    return unsafePromiseClamped(min(key(k, c, t), high(t.it, t.h, t.b) - 1), p.i32(0), numKeys - 1);
   }
   Scalar visibleKeys(const TileCoords &t) { return high(t.it, t.h, t.b) - low(t.it, t.h, t.b); }
   Scalar inlined(Region &region, ArrayRef<Scalar> args, Scalar otherwise);
@@ -103,8 +103,7 @@ private:
   void computeInTile(Func f);
   void computeInChunk(Func f);
   std::pair<Loop, Loop> splitRows(Func f, Loop loop, int64_t rows);
-  void scheduleRegisterTile(Func f, Loop at, int64_t extent, int64_t otherDim,
-                            int64_t otherExtent);
+  void scheduleRegisterTile(Func f, Loop at, int64_t extent, int64_t otherDim, int64_t otherExtent);
 
   PipelineBuilder &p;
   AttentionOp op;
@@ -276,8 +275,8 @@ std::pair<Func, Func> AttentionLowering::combineKeys(StringRef name, Func f, dou
                                                      function_ref<Scalar(Scalar)> last) {
   StringRef vars[] = {"ii", "u", "c", "it", "h", "b"};
   Type f32Type = p.b().getF32Type();
-  Func chains = p.func((name + "_chains").str(), vars, f32Type,
-                       [&](ArrayRef<Scalar>) { return f32(init); });
+  Func chains =
+      p.func((name + "_chains").str(), vars, f32Type, [&](ArrayRef<Scalar>) { return f32(init); });
   p.update(chains, vars, {{"rk", p.i32(chunk / kChains)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              TileCoords t(v);
@@ -324,13 +323,11 @@ Scalar AttentionLowering::modifiedProb(Scalar weight, Scalar ii, Scalar k, Scala
 
 void AttentionLowering::buildWeights() {
   // The maximum of plain scores is a whole number of powers of two: rescaling is exact.
-  auto wholePower = [&](Scalar x) {
-    return round(machineMax(x * log2Scale, f32(-kMaxFloat)));
-  };
+  auto wholePower = [&](Scalar x) { return round(machineMax(x * log2Scale, f32(-kMaxFloat))); };
   auto same = [](Scalar x) { return x; };
-  std::tie(maxChains, maximum) = combineKeys(
-      "max", score, -kMaxFloat, machineMax,
-      natural ? function_ref<Scalar(Scalar)>(same) : function_ref<Scalar(Scalar)>(wholePower));
+  std::tie(maxChains, maximum) = combineKeys("max", score, -kMaxFloat, machineMax,
+                                             natural ? function_ref<Scalar(Scalar)>(same)
+                                                     : function_ref<Scalar(Scalar)>(wholePower));
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
   weights = p.func("weight", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
     TileCoords t(v);
@@ -346,7 +343,9 @@ void AttentionLowering::buildWeights() {
 
 /// 1 where x > 0, else 0, for integer x: as arithmetic, which Halide does not take for
 /// a condition of the chunk loop.
-static Scalar step(Scalar x) { return convert(clamp(x, x.constant(0), x.constant(1)), x.b().getF32Type()); }
+static Scalar step(Scalar x) {
+  return convert(clamp(x, x.constant(0), x.constant(1)), x.b().getF32Type());
+}
 
 void AttentionLowering::buildContext() {
   Type f32Type = p.b().getF32Type();
@@ -386,8 +385,8 @@ void AttentionLowering::buildContext() {
 /// Value dims that fill no whole block are copied beside zeros.
 void AttentionLowering::buildPaddedValue() {
   StringRef vars[] = {"x", "k", "c", "it", "h", "b"};
-  paddedValue = p.func("padded_value", vars, p.b().getF32Type(),
-                       [&](ArrayRef<Scalar>) { return f32(0); });
+  paddedValue =
+      p.func("padded_value", vars, p.b().getF32Type(), [&](ArrayRef<Scalar>) { return f32(0); });
   p.update(paddedValue, ArrayRef(vars).drop_front(), {{"rv", p.i32(valueDim)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              TileCoords t(v);
@@ -459,9 +458,7 @@ void AttentionLowering::buildExactContext() {
              Scalar k = r[0], c = v[2], w = exactWeight(v[1], k, c, t.it, t.h, t.b);
              Scalar x = value(min(v[0], valueDim - 1), safeKey(k, c, t), kvHead(t.h), t.b);
              Scalar isMasked = bits(w) == bits(f32(kMasked));
-             return {exactProduct(v) + pick(!isMasked, w * x),
-                     {},
-                     c * chunk + k < visibleKeys(t)};
+             return {exactProduct(v) + pick(!isMasked, w * x), {}, c * chunk + k < visibleKeys(t)};
            });
   StringRef vars[] = {"x", "ii", "it", "h", "b"};
   exactContext = p.func("exact_context", vars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });

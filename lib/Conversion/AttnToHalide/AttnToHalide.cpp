@@ -40,6 +40,9 @@ public:
 
 private:
   LogicalResult convertOp(Operation &op);
+  /// Constraints of the op's verifier on sizes that only the call tells.
+  void requireSizes(Operation &op);
+  void requireHeads(Location loc, Value query, Value key);
   LogicalResult convertCompute(Operation &op);
   LogicalResult convertMergeHeads(MergeHeadsOp op);
   LogicalResult convertReturn(func::ReturnOp op);
@@ -75,8 +78,7 @@ LogicalResult FunctionConverter::convertOp(Operation &op) {
       .Case([&](MergeHeadsOp merge) { return convertMergeHeads(merge); })
       .Case([&](SplitHeadsOp split) {
         host.setBuffer(split.getResult(), host.viewAsHeads(host.getBuffer(split.getInput()),
-                                                           split.getNumHeads(),
-                                                           split.getLayout()));
+                                                           split.getNumHeads(), split.getLayout()));
         return success();
       })
       .Case([&](tensor::ExpandShapeOp expand) { return host.viewExpanded(expand); })
@@ -105,6 +107,7 @@ LogicalResult FunctionConverter::convertCompute(Operation &op) {
   // Scalars are rebuilt where a region or a size reads them.
   if (llvm::none_of(op.getResultTypes(), llvm::IsaPred<TensorType>))
     return success();
+  requireSizes(op);
   auto lowered = [&](auto lower) {
     return [&, lower](auto typed) {
       return call(op.getLoc(), op.getName().stripDialect(), op.getResult(0),
@@ -131,6 +134,44 @@ LogicalResult FunctionConverter::convertCompute(Operation &op) {
                  << op.getName();
         return call(op.getLoc(), op.getName().stripDialect(), op.getResult(0),
                     [&](PipelineBuilder &p) { return lowerElementwise(p, &op, cpu); });
+      });
+}
+
+void FunctionConverter::requireHeads(Location loc, Value query, Value key) {
+  host.requireSame(loc, query, 0, key, 0,
+                   "expected batch to match between query side and key side");
+  host.requireMultiple(loc, query, 1, key, 1,
+                       "expected num_q_heads to be a multiple of num_kv_heads");
+}
+
+void FunctionConverter::requireSizes(Operation &op) {
+  Location loc = op.getLoc();
+  TypeSwitch<Operation *>(&op)
+      .Case([&](ScoreOp score) {
+        requireHeads(loc, score.getQuery(), score.getKey());
+        host.requireSame(loc, score.getQuery(), 3, score.getKey(), 3,
+                         "expected head_dim of query and key to match");
+      })
+      .Case([&](ContextOp context) {
+        requireHeads(loc, context.getProb(), context.getValue());
+        host.requireSame(loc, context.getProb(), 3, context.getValue(), 2,
+                         "expected kv_len of prob and value to match");
+      })
+      .Case([&](AttentionOp attention) {
+        Value query = attention.getQuery(), key = attention.getKey(), value = attention.getValue();
+        requireHeads(loc, query, key);
+        host.requireSame(loc, query, 3, key, 3, "expected head_dim of query and key to match");
+        for (auto [dim, name] : {std::pair(0, "batch"), {1, "num_kv_heads"}, {2, "kv_len"}})
+          host.requireSame(loc, key, dim, value, dim,
+                           Twine("expected ") + name + " of key and value to match");
+      })
+      .Case([&](LinearOp linear) {
+        int64_t last = cast<RankedTensorType>(linear.getInput().getType()).getRank() - 1;
+        host.requireSame(loc, linear.getInput(), last, linear.getWeight(), 1,
+                         "expected in_features of input and weight to match");
+        if (linear.getBias())
+          host.requireSame(loc, linear.getBias(), 0, linear.getWeight(), 0,
+                           "expected out_features of bias and weight to match");
       });
 }
 

@@ -27,10 +27,9 @@ static Value applyRegion(ImplicitLocOpBuilder &b, Value input, Region &region) {
 static void decompose(AttentionOp op) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   auto query = op.getQuery().getType(), key = op.getKey().getType();
-  auto scoreType =
-      RankedTensorType::get({query.getDimSize(0), query.getDimSize(1), query.getDimSize(2),
-                             key.getDimSize(2)},
-                            query.getElementType());
+  auto scoreType = RankedTensorType::get(
+      {query.getDimSize(0), query.getDimSize(1), query.getDimSize(2), key.getDimSize(2)},
+      query.getElementType());
   Value score = ScoreOp::create(b, scoreType, op.getQuery(), op.getKey(), op.getScaleAttr());
   score = applyRegion<ModifyScoreOp>(b, score, op.getScoreMod());
   score = applyRegion<MaskOp>(b, score, op.getMask());

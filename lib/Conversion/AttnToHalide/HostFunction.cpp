@@ -102,11 +102,11 @@ Value HostFunction::viewAsHeads(Value buffer, int64_t heads, Layout layout) {
   int64_t width = type.getDimSize(2);
   bool known = !ShapedType::isDynamic(width);
   OpFoldResult headDim =
-      known ? OpFoldResult(builder.getIndexAttr(width / heads))
-            : OpFoldResult(arith::DivUIOp::create(
-                               builder, memref::DimOp::create(builder, buffer, 2),
-                               arith::ConstantIndexOp::create(builder, heads))
-                               .getResult());
+      known
+          ? OpFoldResult(builder.getIndexAttr(width / heads))
+          : OpFoldResult(arith::DivUIOp::create(builder, memref::DimOp::create(builder, buffer, 2),
+                                                arith::ConstantIndexOp::create(builder, heads))
+                             .getResult());
   SmallVector<int64_t> shape = {type.getDimSize(0), type.getDimSize(1), heads,
                                 known ? width / heads : ShapedType::kDynamic};
   SmallVector<OpFoldResult> sizes = {memref::getMixedSize(builder, builder.getLoc(), buffer, 0),
@@ -124,15 +124,15 @@ LogicalResult HostFunction::viewExpanded(tensor::ExpandShapeOp op) {
   SmallVector<OpFoldResult> sizes;
   for (OpFoldResult size : op.getMixedOutputShape())
     sizes.push_back(isa<Attribute>(size) ? size : OpFoldResult(getIndex(size)));
-  setBuffer(op.getResult(), memref::ExpandShapeOp::create(
-                                builder, op.getResultType().getShape(), getBuffer(op.getSrc()),
-                                op.getReassociationIndices(), sizes));
+  setBuffer(op.getResult(), memref::ExpandShapeOp::create(builder, op.getResultType().getShape(),
+                                                          getBuffer(op.getSrc()),
+                                                          op.getReassociationIndices(), sizes));
   return success();
 }
 
 LogicalResult HostFunction::viewCollapsed(tensor::CollapseShapeOp op, Value compact) {
-  setBuffer(op.getResult(), memref::CollapseShapeOp::create(builder, compact,
-                                                            op.getReassociationIndices()));
+  setBuffer(op.getResult(),
+            memref::CollapseShapeOp::create(builder, compact, op.getReassociationIndices()));
   return success();
 }
 
@@ -145,8 +145,8 @@ LogicalResult HostFunction::addConstant(arith::ConstantOp op) {
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(source);
-    memref::GlobalOp::create(builder, name, builder.getStringAttr("private"), memref,
-                             op.getValue(), /*constant=*/true,
+    memref::GlobalOp::create(builder, name, builder.getStringAttr("private"), memref, op.getValue(),
+                             /*constant=*/true,
                              /*alignment=*/builder.getI64IntegerAttr(64));
   }
   setBuffer(op, memref::GetGlobalOp::create(builder, memref, name));
@@ -160,6 +160,9 @@ LogicalResult HostFunction::addConstant(arith::ConstantOp op) {
 /// Sizes come from the arguments: those of a tensor in between are functions of what it
 /// is computed from.
 Value HostFunction::getSize(Value tensor, int64_t dim) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  if (!type.isDynamicDim(dim))
+    return arith::ConstantIndexOp::create(builder, type.getDimSize(dim));
   if (isa<BlockArgument>(tensor))
     return memref::DimOp::create(builder, getBuffer(tensor), dim);
   Operation *op = tensor.getDefiningOp();
@@ -185,6 +188,39 @@ Value HostFunction::getIndex(Value index) {
   for (Value operand : op->getOperands())
     indices.map(operand, getIndex(operand));
   return builder.clone(*op, indices)->getResult(0);
+}
+
+/// Whether the verifier could not compare the two sizes.
+static bool isOpen(Value a, int64_t dimOfA, Value b, int64_t dimOfB) {
+  return cast<RankedTensorType>(a.getType()).isDynamicDim(dimOfA) ||
+         cast<RankedTensorType>(b.getType()).isDynamicDim(dimOfB);
+}
+
+void HostFunction::requireSame(Location loc, Value a, int64_t dimOfA, Value b, int64_t dimOfB,
+                               const Twine &message) {
+  if (!isOpen(a, dimOfA, b, dimOfB))
+    return;
+  Value same = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, getSize(a, dimOfA),
+                                     getSize(b, dimOfB));
+  halide::RequireOp::create(builder, loc, same, builder.getStringAttr(message));
+}
+
+void HostFunction::requireMultiple(Location loc, Value a, int64_t dimOfA, Value b, int64_t dimOfB,
+                                   const Twine &message) {
+  if (!isOpen(a, dimOfA, b, dimOfB))
+    return;
+  auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) {
+    return arith::CmpIOp::create(builder, loc, predicate, x, y).getResult();
+  };
+  Value zero = arith::ConstantIndexOp::create(builder, 0);
+  Value one = arith::ConstantIndexOp::create(builder, 1);
+  Value divisor = getSize(b, dimOfB);
+  Value atLeastOne = arith::MaxUIOp::create(builder, loc, divisor, one);
+  Value rest = arith::RemUIOp::create(builder, loc, getSize(a, dimOfA), atLeastOne);
+  Value isMultiple =
+      arith::AndIOp::create(builder, loc, compare(arith::CmpIPredicate::eq, rest, zero),
+                            compare(arith::CmpIPredicate::ne, divisor, zero));
+  halide::RequireOp::create(builder, loc, isMultiple, builder.getStringAttr(message));
 }
 
 void HostFunction::call(Location loc, PipelineBuilder &pipeline, Value destination) {

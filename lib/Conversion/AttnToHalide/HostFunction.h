@@ -51,6 +51,12 @@ public:
   LogicalResult viewCollapsed(tensor::CollapseShapeOp op, Value compact);
   LogicalResult addConstant(arith::ConstantOp op);
 
+  /// Refuses calls where two sizes differ that only the call tells.
+  void requireSame(Location loc, Value a, int64_t dimOfA, Value b, int64_t dimOfB,
+                   const Twine &message);
+  /// Refuses calls where `a`'s size is no multiple of `b`'s.
+  void requireMultiple(Location loc, Value a, int64_t dimOfA, Value b, int64_t dimOfB,
+                       const Twine &message);
   void call(Location loc, PipelineBuilder &pipeline, Value destination);
 
 private:

@@ -65,7 +65,8 @@ FailureOr<Scalar> PipelineBuilder::inlineOp(Operation *op, IRMapping &mapping) {
     if (failed(index))
       return dim.emitError("expected a constant dimension in a region");
     auto type = cast<RankedTensorType>(dim.getSource().getType());
-    return extent(input("captured" + std::to_string(inputs.size()), dim.getSource()), type.getRank() - 1 - *index);
+    return extent(input("captured" + std::to_string(inputs.size()), dim.getSource()),
+                  type.getRank() - 1 - *index);
   }
   if (op->getNumResults() != 1 || op->getNumRegions() != 0 || !isMemoryEffectFree(op) ||
       !isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()))

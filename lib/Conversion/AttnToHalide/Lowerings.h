@@ -37,8 +37,7 @@ LogicalResult lowerAttention(PipelineBuilder &p, AttentionOp op);
 
 /// The type sums are kept in: f64 for f64, f32 for everything else.
 inline Type accumulatorType(Type elementType) {
-  return elementType.isF64() ? elementType
-                             : Type(Float32Type::get(elementType.getContext()));
+  return elementType.isF64() ? elementType : Type(Float32Type::get(elementType.getContext()));
 }
 
 } // namespace mlir::attn

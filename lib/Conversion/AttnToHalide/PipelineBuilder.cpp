@@ -58,18 +58,17 @@ SmallVector<Scalar> PipelineBuilder::scalars(ValueRange values) {
 }
 
 Func PipelineBuilder::func(StringRef name, ArrayRef<StringRef> vars, Type elementType, Body body) {
-  auto op = halide::FuncOp::create(
-      builder, name, elementType, vars, [&](OpBuilder &inner, Location, ValueRange args) {
-        OpBuilder::InsertionGuard guard(builder);
-        builder.restoreInsertionPoint(inner.saveInsertionPoint());
-        halide::YieldOp::create(builder, body(scalars(args)));
-      });
+  auto op = halide::FuncOp::create(builder, name, elementType, vars,
+                                   [&](OpBuilder &inner, Location, ValueRange args) {
+                                     OpBuilder::InsertionGuard guard(builder);
+                                     builder.restoreInsertionPoint(inner.saveInsertionPoint());
+                                     halide::YieldOp::create(builder, body(scalars(args)));
+                                   });
   return {*this, op.getFunc()};
 }
 
-void PipelineBuilder::update(
-    Func f, ArrayRef<StringRef> vars, ArrayRef<Reduction> reductions,
-    function_ref<Update(ArrayRef<Scalar>, ArrayRef<Scalar>)> body) {
+void PipelineBuilder::update(Func f, ArrayRef<StringRef> vars, ArrayRef<Reduction> reductions,
+                             function_ref<Update(ArrayRef<Scalar>, ArrayRef<Scalar>)> body) {
   auto domain = llvm::map_to_vector(reductions, [&](const Reduction &r) {
     return halide::ReductionVar{r.name, i32(0), r.extent};
   });
@@ -77,7 +76,8 @@ void PipelineBuilder::update(
       builder, f, vars, domain, [&](OpBuilder &inner, Location, ValueRange args) {
         OpBuilder::InsertionGuard guard(builder);
         builder.restoreInsertionPoint(inner.saveInsertionPoint());
-        Update u = body(scalars(args.take_front(vars.size())), scalars(args.drop_front(vars.size())));
+        Update u =
+            body(scalars(args.take_front(vars.size())), scalars(args.drop_front(vars.size())));
         SmallVector<Value> at(u.coords.begin(), u.coords.end());
         halide::YieldOp::create(builder, u.value, at, u.where);
       });
@@ -109,13 +109,12 @@ Scalar PipelineBuilder::extent(Func input, int64_t dim) {
 //===----------------------------------------------------------------------===//
 
 SmallVector<Loop> PipelineBuilder::loops(Func f, std::optional<int64_t> update) {
-  auto op = update ? halide::LoopsOp::create(builder, f, *update)
-                   : halide::LoopsOp::create(builder, f);
+  auto op =
+      update ? halide::LoopsOp::create(builder, f, *update) : halide::LoopsOp::create(builder, f);
   return llvm::to_vector_of<Loop>(op.getLoops());
 }
 
-std::pair<Loop, Loop> PipelineBuilder::split(Loop loop, int64_t factor,
-                                             halide::TailStrategy tail) {
+std::pair<Loop, Loop> PipelineBuilder::split(Loop loop, int64_t factor, halide::TailStrategy tail) {
   auto op = halide::SplitOp::create(builder, loop, factor, tail);
   return {op.getOuter(), op.getInner()};
 }

@@ -14,8 +14,8 @@
 #include "attnc/Dialect/Halide/Halide.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 #include <limits>
 

@@ -81,9 +81,7 @@ Scalar bits(Scalar x) {
   Type type = x.b().getIntegerType(x.getType().getIntOrFloatBitWidth());
   return {x.b(), arith::BitcastOp::create(x.b(), type, x)};
 }
-Scalar fromBits(Scalar x, Type type) {
-  return {x.b(), arith::BitcastOp::create(x.b(), type, x)};
-}
+Scalar fromBits(Scalar x, Type type) { return {x.b(), arith::BitcastOp::create(x.b(), type, x)}; }
 
 Scalar min(Scalar x, Scalar y) { return build<arith::MinimumFOp, arith::MinSIOp>(x, y); }
 Scalar max(Scalar x, Scalar y) { return build<arith::MaximumFOp, arith::MaxSIOp>(x, y); }

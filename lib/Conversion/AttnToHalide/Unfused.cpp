@@ -74,7 +74,7 @@ static void scheduleRowSum(PipelineBuilder &p, Func acc, const OutputLoops &at, 
 
 /// The head of key and value that a query head reads.
 static Scalar kvHead(PipelineBuilder &p, Scalar head, Scalar numQHeads, Scalar numKvHeads) {
-  return min(head / (numQHeads / numKvHeads), numKvHeads - 1);
+  return clamp(head / (numQHeads / numKvHeads), p.i32(0), numKvHeads - 1);
 }
 
 LogicalResult attn::lowerScore(PipelineBuilder &p, ScoreOp op, const CpuInfo &cpu) {
@@ -82,9 +82,8 @@ LogicalResult attn::lowerScore(PipelineBuilder &p, ScoreOp op, const CpuInfo &cp
   Func query = p.input("query", op.getQuery()), key = p.input("key", op.getKey());
   Scalar qHeads = p.extent(query, 2), kvHeads = p.extent(key, 2);
   // Keys become the innermost dimension once, for whole vectors of scores.
-  Func keyT = p.func("key_t", {"k", "d", "head", "batch"}, acc, [&](ArrayRef<Scalar> v) {
-    return convert(key(v[1], v[0], v[2], v[3]), acc);
-  });
+  Func keyT = p.func("key_t", {"k", "d", "head", "batch"}, acc,
+                     [&](ArrayRef<Scalar> v) { return convert(key(v[1], v[0], v[2], v[3]), acc); });
   Func sum = p.func("sum", {"k", "q", "head", "batch"}, acc,
                     [&](ArrayRef<Scalar>) { return p.constant(acc, 0); });
   p.update(sum, {"k", "q", "head", "batch"}, {{"d", p.extent(query, 0)}},
@@ -130,18 +129,18 @@ LogicalResult attn::lowerContext(PipelineBuilder &p, ContextOp op, const CpuInfo
 }
 
 /// An output that is computed element by element from one tensor and its coordinates.
-static LogicalResult lowerPointwise(PipelineBuilder &p, Value input, Value result,
-                                    const CpuInfo &cpu,
-                                    function_ref<FailureOr<Scalar>(Scalar, ArrayRef<Scalar>)> body) {
+static LogicalResult
+lowerPointwise(PipelineBuilder &p, Value input, Value result, const CpuInfo &cpu,
+               function_ref<FailureOr<Scalar>(Scalar, ArrayRef<Scalar>)> body) {
   RankedTensorType type = tensorType(result);
   Func in = p.input("input", input);
   bool failedBody = false;
-  Func out = p.func("output", varNames(type.getRank()), type.getElementType(),
-                    [&](ArrayRef<Scalar> v) {
-                      FailureOr<Scalar> value = body(in(v), v);
-                      failedBody = failed(value);
-                      return failedBody ? in(v) : *value;
-                    });
+  Func out =
+      p.func("output", varNames(type.getRank()), type.getElementType(), [&](ArrayRef<Scalar> v) {
+        FailureOr<Scalar> value = body(in(v), v);
+        failedBody = failed(value);
+        return failedBody ? in(v) : *value;
+      });
   p.output(out, type);
   scheduleOutput(p, out, lanesFor(cpu, type.getElementType()));
   return failure(failedBody);
@@ -188,16 +187,16 @@ LogicalResult attn::lowerElementwise(PipelineBuilder &p, Operation *op, const Cp
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
     inputs.push_back(p.input("input" + std::to_string(i), operand));
   RankedTensorType type = tensorType(op->getResult(0));
-  Func out = p.func("output", varNames(type.getRank()), type.getElementType(),
-                    [&](ArrayRef<Scalar> v) {
-                      SmallVector<Value> operands;
-                      for (const Func &in : inputs)
-                        operands.push_back(in(v));
-                      OperationState state(op->getLoc(), op->getName(), operands,
-                                           type.getElementType(), op->getAttrs());
-                      state.propertiesAttr = op->getPropertiesAsAttribute();
-                      return Scalar(p.b(), p.b().create(state)->getResult(0));
-                    });
+  Func out =
+      p.func("output", varNames(type.getRank()), type.getElementType(), [&](ArrayRef<Scalar> v) {
+        SmallVector<Value> operands;
+        for (const Func &in : inputs)
+          operands.push_back(in(v));
+        OperationState state(op->getLoc(), op->getName(), operands, type.getElementType(),
+                             op->getAttrs());
+        state.propertiesAttr = op->getPropertiesAsAttribute();
+        return Scalar(p.b(), p.b().create(state)->getResult(0));
+      });
   p.output(out, type);
   scheduleOutput(p, out, lanesFor(cpu, type.getElementType()));
   return success();
@@ -225,9 +224,8 @@ static Func reduceAlong(PipelineBuilder &p, StringRef name, Func f, int64_t axis
                         double init, function_ref<Scalar(Scalar, Scalar)> combine) {
   SmallVector<StringRef> names = varNames(f.getRank());
   names.erase(names.begin() + axis);
-  Func result = p.func(name, names, f.getElementType(), [&](ArrayRef<Scalar>) {
-    return p.constant(f.getElementType(), init);
-  });
+  Func result = p.func(name, names, f.getElementType(),
+                       [&](ArrayRef<Scalar>) { return p.constant(f.getElementType(), init); });
   p.update(result, names, {{"r", extent}},
            [&](ArrayRef<Scalar> rest, ArrayRef<Scalar> r) -> Update {
              return combine(result(rest), f(along(rest, axis, r[0])));
@@ -245,7 +243,8 @@ LogicalResult attn::lowerSoftmax(PipelineBuilder &p, SoftmaxOp op, const CpuInfo
   Scalar extent = p.extent(input, axis);
   SmallVector<StringRef> vars = varNames(rank);
 
-  Func score = p.func("wide", vars, acc, [&](ArrayRef<Scalar> v) { return convert(input(v), acc); });
+  Func score =
+      p.func("wide", vars, acc, [&](ArrayRef<Scalar> v) { return convert(input(v), acc); });
   Func top = reduceAlong(p, "max", score, axis, extent, -kInf,
                          [](Scalar x, Scalar y) { return max(x, y); });
   // -inf less -inf is NaN; a masked score is 0 whatever the row's maximum.
@@ -253,8 +252,8 @@ LogicalResult attn::lowerSoftmax(PipelineBuilder &p, SoftmaxOp op, const CpuInfo
     Scalar s = score(v);
     return strictFloat(select(s == -kInf, s.constant(0), exp(s - top(without(v, axis)))));
   });
-  Func sum = reduceAlong(p, "sum", power, axis, extent, 0,
-                         [](Scalar x, Scalar y) { return x + y; });
+  Func sum =
+      reduceAlong(p, "sum", power, axis, extent, 0, [](Scalar x, Scalar y) { return x + y; });
   Func prob = p.func("prob", vars, element, [&](ArrayRef<Scalar> v) {
     Scalar total = sum(without(v, axis));
     return convert(strictFloat(select(total == 0, total.constant(0), power(v) / total)), element);

@@ -59,9 +59,8 @@ static LLVM::LLVMStructType getElementType(MLIRContext *context) {
 static LLVM::LLVMStructType getBufferType(MLIRContext *context) {
   Type i64 = IntegerType::get(context, 64), i32 = IntegerType::get(context, 32);
   Type pointer = LLVM::LLVMPointerType::get(context);
-  return LLVM::LLVMStructType::getLiteral(context, {i64, pointer, pointer, i64,
-                                                    getElementType(context),
-                                                    i32, pointer, pointer});
+  return LLVM::LLVMStructType::getLiteral(
+      context, {i64, pointer, pointer, i64, getElementType(context), i32, pointer, pointer});
 }
 
 /// halide_type_code_t.
@@ -85,15 +84,13 @@ public:
   FieldBuilder(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
 
   Value constant(int64_t value, unsigned bits) {
-    return LLVM::ConstantOp::create(builder, loc, builder.getIntegerType(bits),
-                                    value);
+    return LLVM::ConstantOp::create(builder, loc, builder.getIntegerType(bits), value);
   }
   Value truncate(Value value) {
     return LLVM::TruncOp::create(builder, loc, builder.getI32Type(), value);
   }
   Value null() {
-    return LLVM::ZeroOp::create(
-        builder, loc, LLVM::LLVMPointerType::get(builder.getContext()));
+    return LLVM::ZeroOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext()));
   }
   Value pack(Type type, ValueRange fields) {
     Value value = LLVM::PoisonOp::create(builder, loc, type);
@@ -114,25 +111,19 @@ private:
 struct CallPattern : ConvertOpToLLVMPattern<halide::CallOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
 
-  LogicalResult
-  matchAndRewrite(halide::CallOp call, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(halide::CallOp call, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     auto host = call->getParentOfType<LLVM::LLVMFuncOp>();
     if (!host)
-      return rewriter.notifyMatchFailure(call,
-                                         "expected a converted host function");
+      return rewriter.notifyMatchFailure(call, "expected a converted host function");
     SmallVector<Value> arguments{host.getArgument(0)};
-    for (auto [buffer, descriptor] :
-         llvm::zip(call.getBuffers(), adaptor.getBuffers())) {
+    for (auto [buffer, descriptor] : llvm::zip(call.getBuffers(), adaptor.getBuffers())) {
       auto type = cast<MemRefType>(buffer.getType());
       if (!getTypeCode(type.getElementType()))
-        return rewriter.notifyMatchFailure(call,
-                                           "expected elements that Halide has");
-      arguments.push_back(
-          buildBuffer(rewriter, call.getLoc(), host, type, descriptor));
+        return rewriter.notifyMatchFailure(call, "expected elements that Halide has");
+      arguments.push_back(buildBuffer(rewriter, call.getLoc(), host, type, descriptor));
     }
-    auto status = LLVM::CallOp::create(rewriter, call.getLoc(),
-                                       TypeRange(rewriter.getI32Type()),
+    auto status = LLVM::CallOp::create(rewriter, call.getLoc(), TypeRange(rewriter.getI32Type()),
                                        call.getCallee(), arguments);
     returnUnlessZero(rewriter, call, status.getResult());
     rewriter.eraseOp(call);
@@ -140,32 +131,29 @@ struct CallPattern : ConvertOpToLLVMPattern<halide::CallOp> {
   }
 
 private:
-  Value buildBuffer(ConversionPatternRewriter &rewriter, Location loc,
-                    LLVM::LLVMFuncOp host, MemRefType type, Value memref) const;
-  Value buildDimensions(ConversionPatternRewriter &rewriter, Location loc,
-                        LLVM::LLVMFuncOp host, MemRefType type,
-                        MemRefDescriptor descriptor) const;
-  void returnUnlessZero(ConversionPatternRewriter &rewriter,
-                        halide::CallOp call, Value status) const;
+  Value buildBuffer(ConversionPatternRewriter &rewriter, Location loc, LLVM::LLVMFuncOp host,
+                    MemRefType type, Value memref) const;
+  Value buildDimensions(ConversionPatternRewriter &rewriter, Location loc, LLVM::LLVMFuncOp host,
+                        MemRefType type, MemRefDescriptor descriptor) const;
+  void returnUnlessZero(ConversionPatternRewriter &rewriter, halide::CallOp call,
+                        Value status) const;
 };
 
 } // namespace
 
 /// A slot in the host function's frame, made once however often it is reached.
-static Value allocate(OpBuilder &builder, Location loc, LLVM::LLVMFuncOp host,
-                      Type type, int64_t count) {
+static Value allocate(OpBuilder &builder, Location loc, LLVM::LLVMFuncOp host, Type type,
+                      int64_t count) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&host.getBody().front());
   Value size = FieldBuilder(builder, loc).constant(count, 64);
-  return LLVM::AllocaOp::create(
-      builder, loc, LLVM::LLVMPointerType::get(builder.getContext()), type,
-      size);
+  return LLVM::AllocaOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext()),
+                                type, size);
 }
 
 /// Halide lists the innermost dimension first, a memref last.
-Value CallPattern::buildDimensions(ConversionPatternRewriter &rewriter,
-                                   Location loc, LLVM::LLVMFuncOp host,
-                                   MemRefType type,
+Value CallPattern::buildDimensions(ConversionPatternRewriter &rewriter, Location loc,
+                                   LLVM::LLVMFuncOp host, MemRefType type,
                                    MemRefDescriptor descriptor) const {
   FieldBuilder structs(rewriter, loc);
   Type dimension = getDimensionType(rewriter.getContext());
@@ -177,21 +165,17 @@ Value CallPattern::buildDimensions(ConversionPatternRewriter &rewriter,
   for (int32_t i = 0; i < rank; ++i) {
     int64_t memrefDim = rank - 1 - i;
     Value extent = structs.truncate(descriptor.size(rewriter, loc, memrefDim));
-    Value stride =
-        structs.truncate(descriptor.stride(rewriter, loc, memrefDim));
-    Value place =
-        LLVM::GEPOp::create(rewriter, loc, dimensions.getType(), dimension,
-                            dimensions, ArrayRef<LLVM::GEPArg>{i});
-    LLVM::StoreOp::create(rewriter, loc,
-                          structs.pack(dimension, {zero, extent, stride, zero}),
+    Value stride = structs.truncate(descriptor.stride(rewriter, loc, memrefDim));
+    Value place = LLVM::GEPOp::create(rewriter, loc, dimensions.getType(), dimension, dimensions,
+                                      ArrayRef<LLVM::GEPArg>{i});
+    LLVM::StoreOp::create(rewriter, loc, structs.pack(dimension, {zero, extent, stride, zero}),
                           place);
   }
   return dimensions;
 }
 
-Value CallPattern::buildBuffer(ConversionPatternRewriter &rewriter,
-                               Location loc, LLVM::LLVMFuncOp host,
-                               MemRefType type, Value memref) const {
+Value CallPattern::buildBuffer(ConversionPatternRewriter &rewriter, Location loc,
+                               LLVM::LLVMFuncOp host, MemRefType type, Value memref) const {
   FieldBuilder structs(rewriter, loc);
   MLIRContext *context = rewriter.getContext();
   MemRefDescriptor descriptor(memref);
@@ -201,21 +185,19 @@ Value CallPattern::buildBuffer(ConversionPatternRewriter &rewriter,
   Value elementType =
       structs.pack(getElementType(context),
                    {structs.constant(*getTypeCode(element), 8),
-                    structs.constant(element.getIntOrFloatBitWidth(), 8),
-                    structs.constant(1, 16)});
+                    structs.constant(element.getIntOrFloatBitWidth(), 8), structs.constant(1, 16)});
   Value zero = structs.constant(0, 64), null = structs.null();
   Value rank = structs.constant(type.getRank(), 32);
-  Value value =
-      structs.pack(getBufferType(context), {zero, null, data, zero, elementType,
-                                            rank, dimensions, null});
+  Value value = structs.pack(getBufferType(context),
+                             {zero, null, data, zero, elementType, rank, dimensions, null});
   Value buffer = allocate(rewriter, loc, host, value.getType(), 1);
   LLVM::StoreOp::create(rewriter, loc, value, buffer);
   return buffer;
 }
 
 /// Ends the block here: on to the ops behind `call`, or out with `status`.
-void CallPattern::returnUnlessZero(ConversionPatternRewriter &rewriter,
-                                   halide::CallOp call, Value status) const {
+void CallPattern::returnUnlessZero(ConversionPatternRewriter &rewriter, halide::CallOp call,
+                                   Value status) const {
   Location loc = call.getLoc();
   Block *before = rewriter.getInsertionBlock();
   Block *after = rewriter.splitBlock(before, std::next(call->getIterator()));
@@ -223,9 +205,66 @@ void CallPattern::returnUnlessZero(ConversionPatternRewriter &rewriter,
   LLVM::ReturnOp::create(rewriter, loc, status);
   rewriter.setInsertionPointToEnd(before);
   Value zero = FieldBuilder(rewriter, loc).constant(0, 32);
-  Value ok = LLVM::ICmpOp::create(rewriter, loc, LLVM::ICmpPredicate::eq,
-                                  status, zero);
+  Value ok = LLVM::ICmpOp::create(rewriter, loc, LLVM::ICmpPredicate::eq, status, zero);
   LLVM::CondBrOp::create(rewriter, loc, ok, after, failed);
+}
+
+//===----------------------------------------------------------------------===//
+// halide.require
+//===----------------------------------------------------------------------===//
+
+/// The status of a call that the caller got wrong.
+static constexpr int64_t kInvalidCall = -1;
+
+/// The address of a text in the module.
+static Value addressOfText(OpBuilder &builder, Location loc, ModuleOp module, StringRef text) {
+  std::string terminated = text.str() + '\0';
+  auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), terminated.size());
+  OpBuilder atTop = OpBuilder::atBlockBegin(module.getBody());
+  SymbolTable symbols(module);
+  auto global =
+      LLVM::GlobalOp::create(atTop, loc, type, /*isConstant=*/true, LLVM::Linkage::Private,
+                             "require_message", builder.getStringAttr(terminated));
+  symbols.insert(global);
+  return LLVM::AddressOfOp::create(builder, loc, global);
+}
+
+namespace {
+/// Tells Halide's error handler and returns.
+struct RequirePattern : ConvertOpToLLVMPattern<halide::RequireOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult matchAndRewrite(halide::RequireOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto host = op->getParentOfType<LLVM::LLVMFuncOp>();
+    auto module = op->getParentOfType<ModuleOp>();
+    if (!host || !module.lookupSymbol<LLVM::LLVMFuncOp>(errorHandler))
+      return rewriter.notifyMatchFailure(op, "expected a converted host function");
+    Block *before = rewriter.getInsertionBlock();
+    Block *after = rewriter.splitBlock(before, std::next(op->getIterator()));
+    rewriter.createBlock(before->getParent());
+    Block *refused = rewriter.getInsertionBlock();
+    Value text = addressOfText(rewriter, loc, module, op.getMessage());
+    LLVM::CallOp::create(rewriter, loc, TypeRange(), errorHandler,
+                         ValueRange{host.getArgument(0), text});
+    LLVM::ReturnOp::create(rewriter, loc, FieldBuilder(rewriter, loc).constant(kInvalidCall, 32));
+    rewriter.setInsertionPointToEnd(before);
+    LLVM::CondBrOp::create(rewriter, loc, adaptor.getCondition(), after, refused);
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+  static constexpr StringLiteral errorHandler = "halide_error";
+};
+} // namespace
+
+static void declareErrorHandler(ModuleOp module) {
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  auto pointer = LLVM::LLVMPointerType::get(module.getContext());
+  auto type =
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(module.getContext()), {pointer, pointer});
+  LLVM::LLVMFuncOp::create(builder, module.getLoc(), RequirePattern::errorHandler, type);
 }
 
 //===----------------------------------------------------------------------===//
@@ -252,18 +291,15 @@ static LogicalResult addContextAndStatus(func::FuncOp host) {
 }
 
 /// The function `size` of `host`, whose arguments it takes but for the last.
-static FailureOr<func::FuncOp> findSizeFunction(ModuleOp module,
-                                                func::FuncOp host) {
-  auto size = module.lookupSymbol<func::FuncOp>(
-      (host.getSymName() + "_workspace").str());
+static FailureOr<func::FuncOp> findSizeFunction(ModuleOp module, func::FuncOp host) {
+  auto size = module.lookupSymbol<func::FuncOp>((host.getSymName() + "_workspace").str());
   for (auto alloc : host.getBody().getOps<memref::AllocOp>())
     return alloc.emitOpError(
         "expected temporaries in a workspace; run halide-plan-workspace first");
   if (!size || !host.getBody().hasOneBlock() ||
       size.getNumArguments() + 1 != host.getNumArguments())
     return host.emitOpError("expected @")
-           << host.getSymName()
-           << "_workspace beside it; run halide-plan-workspace first";
+           << host.getSymName() << "_workspace beside it; run halide-plan-workspace first";
   return size;
 }
 
@@ -273,15 +309,12 @@ static LogicalResult declarePipelines(ModuleOp module) {
   auto pointer = LLVM::LLVMPointerType::get(module.getContext());
   auto status = IntegerType::get(module.getContext(), 32);
   llvm::StringMap<unsigned> buffers;
-  module.walk([&](halide::CallOp call) {
-    buffers[call.getCallee()] = call.getBuffers().size();
-  });
+  module.walk([&](halide::CallOp call) { buffers[call.getCallee()] = call.getBuffers().size(); });
   for (halide::PipelineOp pipeline : pipelines) {
     OpBuilder builder(pipeline);
     SmallVector<Type> types(buffers.lookup(pipeline.getSymName()) + 1, pointer);
     if (types.size() > 1)
-      LLVM::LLVMFuncOp::create(builder, pipeline.getLoc(),
-                               pipeline.getSymName(),
+      LLVM::LLVMFuncOp::create(builder, pipeline.getLoc(), pipeline.getSymName(),
                                LLVM::LLVMFunctionType::get(status, types));
     pipeline.erase();
   }
@@ -297,8 +330,7 @@ struct Entry {
   bool hasContext;
 };
 
-struct ConvertHalideToLLVMPass
-    : mlir::impl::ConvertHalideToLLVMBase<ConvertHalideToLLVMPass> {
+struct ConvertHalideToLLVMPass : mlir::impl::ConvertHalideToLLVMBase<ConvertHalideToLLVMPass> {
   using Base::Base;
 
   void runOnOperation() override {
@@ -320,30 +352,31 @@ private:
 } // namespace
 
 static SmallVector<MemRefType> getMemRefs(func::FuncOp function) {
-  return llvm::map_to_vector(function.getArgumentTypes(), [](Type type) {
-    return dyn_cast<MemRefType>(type);
-  });
+  return llvm::map_to_vector(function.getArgumentTypes(),
+                             [](Type type) { return dyn_cast<MemRefType>(type); });
 }
 
 LogicalResult ConvertHalideToLLVMPass::prepare() {
   entries.clear();
-  for (auto host :
-       llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
+  for (auto host : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
     if (host.isExternal() || host.getNumResults() != 0)
       continue;
     FailureOr<func::FuncOp> size = findSizeFunction(getOperation(), host);
     if (failed(size))
       return failure();
     for (func::FuncOp function : {host, *size})
-      entries.push_back({function.getSymName().str(), getMemRefs(function),
-                         function == host});
+      entries.push_back({function.getSymName().str(), getMemRefs(function), function == host});
     size->removeArgAttrsAttr();
     if (llvm::is_contained(entries.back().memrefs, MemRefType()))
-      return host.emitOpError("expected memrefs as arguments, found ")
-             << host.getFunctionType();
+      return host.emitOpError("expected memrefs as arguments, found ") << host.getFunctionType();
     if (failed(addContextAndStatus(host)))
       return failure();
   }
+  bool hasRequirement = getOperation()
+                            .walk([](halide::RequireOp) { return WalkResult::interrupt(); })
+                            .wasInterrupted();
+  if (hasRequirement)
+    declareErrorHandler(getOperation());
   return declarePipelines(getOperation());
 }
 
@@ -362,15 +395,14 @@ LogicalResult ConvertHalideToLLVMPass::convert() {
   populateAffineToStdConversionPatterns(patterns);
   populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
   populateFuncToLLVMConversionPatterns(converter, patterns);
-  patterns.add<CallPattern>(converter);
+  patterns.add<CallPattern, RequirePattern>(converter);
   LLVMConversionTarget target(getContext());
   target.addLegalOp<ModuleOp>();
   return applyFullConversion(getOperation(), target, std::move(patterns));
 }
 
 /// Loads the descriptors and calls the function on what they unpack to.
-void ConvertHalideToLLVMPass::emitEntry(const LLVMTypeConverter &converter,
-                                        const Entry &entry) {
+void ConvertHalideToLLVMPass::emitEntry(const LLVMTypeConverter &converter, const Entry &entry) {
   auto callee = getOperation().lookupSymbol<LLVM::LLVMFuncOp>(entry.function);
   Location loc = callee.getLoc();
   OpBuilder builder(&getContext());
@@ -380,8 +412,7 @@ void ConvertHalideToLLVMPass::emitEntry(const LLVMTypeConverter &converter,
   SmallVector<Type> types(entry.hasContext ? 2 : 1, pointer);
   auto function = LLVM::LLVMFuncOp::create(
       builder, loc, entry.function + "_host",
-      LLVM::LLVMFunctionType::get(callee.getFunctionType().getReturnType(),
-                                  types));
+      LLVM::LLVMFunctionType::get(callee.getFunctionType().getReturnType(), types));
   Block *body = function.addEntryBlock(builder);
   builder.setInsertionPointToStart(body);
 
@@ -390,12 +421,11 @@ void ConvertHalideToLLVMPass::emitEntry(const LLVMTypeConverter &converter,
     arguments.push_back(body->getArgument(0));
   Value descriptors = body->getArguments().back();
   for (auto [position, type] : llvm::enumerate(entry.memrefs)) {
-    Value place =
-        LLVM::GEPOp::create(builder, loc, pointer, pointer, descriptors,
-                            ArrayRef<LLVM::GEPArg>{int32_t(position)});
+    Value place = LLVM::GEPOp::create(builder, loc, pointer, pointer, descriptors,
+                                      ArrayRef<LLVM::GEPArg>{int32_t(position)});
     Value address = LLVM::LoadOp::create(builder, loc, pointer, place);
-    Value descriptor = LLVM::LoadOp::create(
-        builder, loc, converter.convertType(MemRefType(type)), address);
+    Value descriptor =
+        LLVM::LoadOp::create(builder, loc, converter.convertType(MemRefType(type)), address);
     MemRefDescriptor::unpack(builder, loc, descriptor, type, arguments);
   }
   auto call = LLVM::CallOp::create(builder, loc, callee, arguments);

@@ -10,6 +10,8 @@
 
 #include "attnc/Dialect/Halide/Halide.h"
 
+#include "mlir/IR/Matchers.h"
+
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -544,6 +546,17 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
       return emitOpError("expected buffer ")
              << i << " to be memref<" << describe(param) << ">, found " << buffer.getType();
   }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// RequireOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult RequireOp::canonicalize(RequireOp op, PatternRewriter &rewriter) {
+  if (!matchPattern(op.getCondition(), m_One()))
+    return failure();
+  rewriter.eraseOp(op);
   return success();
 }
 

@@ -405,6 +405,8 @@ static int report(const attnc_context *call, int32_t status) {
     put(&message, "expected a kernel to end with status 0, found ");
     put_number(&message, number);
   }
+  if (status == attnc_invalid) /* a halide.require */
+    return attnc_invalid;
   return status == halide_out_of_memory ? attnc_no_memory : attnc_failed;
 }
 

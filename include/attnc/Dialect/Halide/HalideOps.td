@@ -607,4 +607,19 @@ def Halide_CallOp : Halide_Op<"call", [DeclareOpInterfaceMethods<SymbolUserOpInt
   let assemblyFormat = "$callee `(` $buffers `)` attr-dict `:` type($buffers)";
 }
 
+def Halide_RequireOp : Halide_Op<"require"> {
+  let summary = "Refuses the call unless a condition holds";
+  let description = [{
+    The `halide.require` operation ends the host function that holds it with the status of
+    a wrong call and the message when the condition is false.
+
+    ```mlir
+    halide.require %same, "expected as many keys as values"
+    ```
+  }];
+  let arguments = (ins I1:$condition, StrAttr:$message);
+  let assemblyFormat = "$condition `,` $message attr-dict";
+  let hasCanonicalizeMethod = 1;
+}
+
 #endif // ATTNC_DIALECT_HALIDE_HALIDEOPS_TD
