@@ -40,6 +40,7 @@ void attn::buildSchedulePipeline(OpPassManager &pm, const AttnPipelineOptions &o
   ConvertAttnToHalideOptions convert;
   convert.target = options.target;
   pm.addPass(createConvertAttnToHalide(convert));
+  pm.addPass(createCSEPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }

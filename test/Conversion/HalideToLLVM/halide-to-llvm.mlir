@@ -63,7 +63,7 @@ func.func @host(%x: !any {attn.name = "x"}, %y: !any {attn.name = "y", attn.resu
 // CHECK-SAME: (%{{.*}}: !llvm.ptr) -> i64
 
 // A requirement that fails tells Halide's error handler and ends the call.
-// CHECK-LABEL: llvm.func @refuses(
+// CHECK-LABEL: llvm.func internal @refuses(
 // CHECK: llvm.cond_br %{{.*}}, ^[[GO:.*]], ^[[STOP:.*]]
 // CHECK: ^[[STOP]]:
 // CHECK: llvm.call @halide_error(%arg0, %{{.*}})
