@@ -4,11 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What runs is what ships: the object that `attnc compile` archives, linked to a
-// shared library and called through its C function.
+// shared library and called through its C function. `--reference` evaluates the
+// graph instead.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Cache.h"
+#include "Evaluate.h"
 #include "Files.h"
 #include "Inputs.h"
 #include "Kernel.h"
@@ -48,6 +50,13 @@ static cl::opt<unsigned> threads("threads", cl::init(0), cl::value_desc("N"),
                                  cl::desc("How many threads compute (default: all cores)"),
                                  cl::cat(category()), cl::sub(runCommand()));
 
+static cl::opt<bool>
+    useReference("reference",
+                 cl::desc("Evaluate the graph in float64 with plain loops instead of compiling it"),
+                 cl::cat(category()), cl::sub(runCommand()));
+static cl::opt<bool> keepF64("f64", cl::desc("With --reference: leave float results in float64"),
+                             cl::cat(category()), cl::sub(runCommand()));
+
 static constexpr llvm::StringLiteral examples = R"(
 Inputs are .npy files, or random, zeros or ones of a shape. Names are those that SPEC gives
 its arguments and results (attn.name), else arg0, arg1, … and out0, out1, …. Random floats
@@ -59,6 +68,7 @@ Examples:
                       --output context=@c.npy
   attnc run spec.mlir --input query=random:2x8x128x64 --seed 7
   attnc run tuned.mlir --threads 1
+  attnc run spec.mlir --reference --f64 --input query=@q.npy --output context=@exact.npy
 )";
 
 //===----------------------------------------------------------------------===//
@@ -153,12 +163,18 @@ static void printSummary(StringRef name, const Tensor &tensor) {
   os << '\n';
 }
 
+/// The type that a result is shown and written in.
+static Type getOutputType(const Parameter &output) {
+  bool widened = keepF64 && isa<FloatType>(output.elementType);
+  return widened ? Float64Type::get(output.elementType.getContext()) : output.elementType;
+}
+
 static LogicalResult checkOutputs(const Signature &signature, ArrayRef<OutputOption> options) {
   for (const OutputOption &option : options) {
     FailureOr<size_t> index = findParameter(signature.outputs, option.name, "--output");
     if (failed(index))
       return failure();
-    if (Type type = signature.outputs[*index].elementType; !hasDtype(type)) {
+    if (Type type = getOutputType(signature.outputs[*index]); !hasDtype(type)) {
       std::string found;
       llvm::raw_string_ostream(found) << type;
       return reportError("--output",
@@ -196,14 +212,41 @@ static LogicalResult checkTarget(StringRef target) {
   return success();
 }
 
+static FailureOr<std::vector<Tensor>> evaluate(Graph &graph, const Signature &signature,
+                                               ArrayRef<Tensor> inputs) {
+  auto arrays = graph.evaluate(inputs, mlir::attn::reference::Arithmetic::Exact);
+  if (failed(arrays))
+    return failure();
+  std::vector<Tensor> outputs;
+  for (auto [output, array] : llvm::zip_equal(signature.outputs, *arrays))
+    outputs.push_back(makeTensor(array, getOutputType(output)));
+  return outputs;
+}
+
+static FailureOr<std::vector<Tensor>> compileAndRun(Spec &spec, StringRef target,
+                                                    const Signature &signature, const Sizes &sizes,
+                                                    ArrayRef<Tensor> inputs) {
+  FailureOr<std::vector<Tensor>> outputs = makeOutputs(signature, sizes);
+  if (failed(outputs) || failed(spec.lower(Stage::Scheduled, target)) ||
+      failed(compileAndCall(spec, target, inputs, *outputs)))
+    return failure();
+  return outputs;
+}
+
 static LogicalResult runRun() {
+  if (keepF64 && !useReference)
+    return reportUsage("--f64",
+                       "expected --reference with it: kernels compute in the spec's types");
   FailureOr<std::vector<InputOption>> inputOptions = parseInputs(inputTexts);
   FailureOr<std::vector<OutputOption>> outputOptions = parseOutputs(outputTexts);
   if (failed(inputOptions) || failed(outputOptions))
     return failure();
   std::unique_ptr<Spec> spec = Spec::load();
   FailureOr<std::string> target = spec ? getTarget() : FailureOr<std::string>();
-  if (failed(target) || failed(checkTarget(*target)) || failed(spec->lower(Stage::Fused, *target)))
+  if (failed(target) || failed(checkTarget(*target)))
+    return failure();
+  FailureOr<Graph> graph = useReference ? Graph::copy(*spec) : FailureOr<Graph>();
+  if ((useReference && failed(graph)) || failed(spec->lower(Stage::Fused, *target)))
     return failure();
   Signature signature = spec->getSignature();
   if (failed(checkOutputs(signature, *outputOptions)))
@@ -212,9 +255,10 @@ static LogicalResult runRun() {
   FailureOr<std::vector<Tensor>> inputs = makeInputs(signature, *inputOptions, seed, sizes);
   if (failed(inputs))
     return failure();
-  FailureOr<std::vector<Tensor>> outputs = makeOutputs(signature, sizes);
-  if (failed(outputs) || failed(spec->lower(Stage::Scheduled, *target)) ||
-      failed(compileAndCall(*spec, *target, *inputs, *outputs)))
+  FailureOr<std::vector<Tensor>> outputs =
+      useReference ? evaluate(*graph, signature, *inputs)
+                   : compileAndRun(*spec, *target, signature, sizes, *inputs);
+  if (failed(outputs))
     return failure();
   return writeOutputs(signature, *outputOptions, *outputs);
 }

@@ -1,0 +1,224 @@
+//===- Attention.cpp - score, mask, softmax and context -------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttnOps.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::attn;
+using namespace mlir::attn::reference;
+
+//===----------------------------------------------------------------------===//
+// On arrays
+//===----------------------------------------------------------------------===//
+
+static LogicalResult checkHeads(Operation *op, int64_t queryHeads, int64_t keyHeads) {
+  if (keyHeads == 0 ? queryHeads == 0 : queryHeads % keyHeads == 0)
+    return success();
+  return op->emitError("expected num_q_heads to be a multiple of num_kv_heads ")
+         << keyHeads << ", found " << queryHeads;
+}
+
+static FailureOr<Array> computeScore(Operation *op, const Array &query, const Array &key,
+                                     double scale, Environment &env) {
+  if (failed(checkSize(op, "batch of the key", query.shape[0], key.shape[0])) ||
+      failed(checkSize(op, "head_dim of the key", query.shape[3], key.shape[3])) ||
+      failed(checkHeads(op, query.shape[1], key.shape[1])))
+    return failure();
+  Array score(query.elementType, {query.shape[0], query.shape[1], query.shape[2], key.shape[2]});
+  int64_t width = query.shape[3];
+  forEachIndex(score.shape, [&](ArrayRef<int64_t> at, int64_t linear) {
+    int64_t keyHead = at[1] / (query.shape[1] / key.shape[1]);
+    const Scalar *q = &query.values[getLinear(query.shape, {at[0], at[1], at[2], 0})];
+    const Scalar *k = &key.values[getLinear(key.shape, {at[0], keyHead, at[3], 0})];
+    double product = env.round(dot(env, q, 1, k, 1, width), score.elementType);
+    score.values[linear].real = product * scale;
+  });
+  env.round(score);
+  return score;
+}
+
+/// Replaces each element by what the region gives for it and its place.
+static LogicalResult modify(Region &region, Array &array, Environment &env) {
+  FailureOr<Body> body = Body::prepare(region, env);
+  if (failed(body))
+    return failure();
+  forEachIndex(array.shape, [&](ArrayRef<int64_t> at, int64_t linear) {
+    Scalar &element = array.values[linear];
+    element = (*body)({element, integer(at[0]), integer(at[1]), integer(at[2]), integer(at[3])});
+  });
+  return success();
+}
+
+/// -inf where the region is false.
+static LogicalResult mask(Region &region, Array &score, Environment &env) {
+  FailureOr<Body> body = Body::prepare(region, env);
+  if (failed(body))
+    return failure();
+  forEachIndex(score.shape, [&](ArrayRef<int64_t> at, int64_t linear) {
+    if (!(*body)({integer(at[0]), integer(at[1]), integer(at[2]), integer(at[3])}).integer)
+      score.values[linear].real = -INFINITY;
+  });
+  return success();
+}
+
+namespace {
+/// What softmax and lse need to know of a row.
+struct RowSum {
+  double max = -INFINITY;
+  /// Σ exp(score - max); 0 where every score is -inf.
+  double sum = 0;
+};
+} // namespace
+
+/// Of `count` scores, `stride` apart. NaN makes the sum NaN.
+static RowSum sumRow(Environment &env, const Scalar *row, int64_t stride, int64_t count) {
+  RowSum result;
+  bool empty = true;
+  for (int64_t i = 0; i < count; ++i) {
+    double score = row[i * stride].real;
+    empty &= score == -INFINITY;
+    if (score > result.max)
+      result.max = score;
+  }
+  if (empty)
+    return result;
+  result.sum = withAccumulator(env, [&](auto sum) {
+    using Float = decltype(sum);
+    for (int64_t i = 0; i < count; ++i)
+      sum += std::exp(Float(row[i * stride].real) - Float(result.max));
+    return sum;
+  });
+  return result;
+}
+
+static void normaliseRow(Environment &env, Scalar *row, int64_t stride, int64_t count) {
+  RowSum total = sumRow(env, row, stride, count);
+  for (int64_t i = 0; i < count; ++i) {
+    double &element = row[i * stride].real;
+    element = total.sum == 0 ? 0 : withAccumulator(env, [&](auto zero) {
+      using Float = decltype(zero);
+      return std::exp(Float(element) - Float(total.max)) / Float(total.sum);
+    });
+  }
+}
+
+static Array computeSoftmax(Array score, int64_t axis, Environment &env) {
+  int64_t count = score.shape[axis], stride = 1;
+  for (int64_t size : ArrayRef(score.shape).drop_front(axis + 1))
+    stride *= size;
+  for (int64_t at = 0; at < score.size(); ++at)
+    if (at / stride % count == 0)
+      normaliseRow(env, &score.values[at], stride, count);
+  env.round(score);
+  return score;
+}
+
+/// Over the last dimension.
+static Array computeLse(const Array &score, Type elementType, Environment &env) {
+  Array lse(elementType, ArrayRef(score.shape).drop_back());
+  int64_t count = score.shape.back();
+  for (int64_t row = 0; row < lse.size(); ++row) {
+    RowSum total = sumRow(env, score.values.data() + row * count, 1, count);
+    // exp(inf - inf) is NaN, but the sum of what holds inf is inf.
+    bool infinite =
+        total.max == INFINITY &&
+        !std::any_of(score.values.begin() + row * count, score.values.begin() + (row + 1) * count,
+                     [](Scalar s) { return std::isnan(s.real); });
+    lse.values[row].real = total.sum == 0 ? -INFINITY
+                           : infinite     ? INFINITY
+                                          : total.max + std::log(total.sum);
+  }
+  env.round(lse);
+  return lse;
+}
+
+static FailureOr<Array> computeContext(Operation *op, const Array &prob, const Array &value,
+                                       Environment &env) {
+  if (failed(checkSize(op, "batch of the value", prob.shape[0], value.shape[0])) ||
+      failed(checkSize(op, "kv_len of the value", prob.shape[3], value.shape[2])) ||
+      failed(checkHeads(op, prob.shape[1], value.shape[1])))
+    return failure();
+  int64_t keys = prob.shape[3], width = value.shape[3];
+  Array context(prob.elementType, {prob.shape[0], prob.shape[1], prob.shape[2], width});
+  forEachIndex(context.shape, [&](ArrayRef<int64_t> at, int64_t linear) {
+    int64_t valueHead = at[1] / (prob.shape[1] / value.shape[1]);
+    const Scalar *p = prob.values.data() + getLinear(prob.shape, {at[0], at[1], at[2], 0});
+    const Scalar *v = value.values.data() + getLinear(value.shape, {at[0], valueHead, 0, at[3]});
+    context.values[linear].real = withAccumulator(env, [&](auto sum) {
+      using Float = decltype(sum);
+      for (int64_t j = 0; j < keys; ++j)
+        if (p[j].real != 0) // even where the value is NaN
+          sum += Float(p[j].real) * Float(v[j * width].real);
+      return sum;
+    });
+  });
+  env.round(context);
+  return context;
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+LogicalResult reference::evaluate(ScoreOp op, Environment &env) {
+  FailureOr<Array> score = computeScore(op, env.get(op.getQuery()), env.get(op.getKey()),
+                                        op.getScale().convertToDouble(), env);
+  return failed(score) ? failure() : env.set(op.getScore(), std::move(*score));
+}
+
+LogicalResult reference::evaluate(ModifyScoreOp op, Environment &env) {
+  Array score = env.get(op.getScore());
+  if (failed(modify(op.getBody(), score, env)))
+    return failure();
+  return env.set(op.getResult(), std::move(score));
+}
+
+LogicalResult reference::evaluate(MaskOp op, Environment &env) {
+  Array score = env.get(op.getScore());
+  if (failed(mask(op.getBody(), score, env)))
+    return failure();
+  return env.set(op.getResult(), std::move(score));
+}
+
+LogicalResult reference::evaluate(SoftmaxOp op, Environment &env) {
+  const Array &score = env.get(op.getScore());
+  auto axis = static_cast<int64_t>(op.getAxis());
+  return env.set(op.getProb(),
+                 computeSoftmax(score, axis < 0 ? axis + score.getRank() : axis, env));
+}
+
+LogicalResult reference::evaluate(ModifyProbOp op, Environment &env) {
+  Array prob = env.get(op.getProb());
+  if (failed(modify(op.getBody(), prob, env)))
+    return failure();
+  return env.set(op.getResult(), std::move(prob));
+}
+
+LogicalResult reference::evaluate(ContextOp op, Environment &env) {
+  FailureOr<Array> context = computeContext(op, env.get(op.getProb()), env.get(op.getValue()), env);
+  return failed(context) ? failure() : env.set(op.getResult(), std::move(*context));
+}
+
+LogicalResult reference::evaluate(AttentionOp op, Environment &env) {
+  FailureOr<Array> score = computeScore(op, env.get(op.getQuery()), env.get(op.getKey()),
+                                        op.getScale().convertToDouble(), env);
+  if (failed(score) ||
+      (!op.getScoreMod().empty() && failed(modify(op.getScoreMod(), *score, env))) ||
+      (!op.getMask().empty() && failed(mask(op.getMask(), *score, env))))
+    return failure();
+  Array prob = computeSoftmax(*score, 3, env);
+  if (!op.getProbMod().empty() && failed(modify(op.getProbMod(), prob, env)))
+    return failure();
+  FailureOr<Array> context = computeContext(op, prob, env.get(op.getValue()), env);
+  if (failed(context) || failed(env.set(op.getResult(), std::move(*context))))
+    return failure();
+  if (Value lse = op.getLse())
+    return env.set(lse, computeLse(*score, getElementTypeOrSelf(lse), env));
+  return success();
+}

@@ -1,0 +1,31 @@
+//===- AttnOps.cpp - what each attn op computes ---------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttnOps.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+using namespace mlir::attn::reference;
+
+LogicalResult reference::evaluateAttnOp(Operation *op, Environment &env) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<ScoreOp, ModifyScoreOp, MaskOp, SoftmaxOp, ModifyProbOp, ContextOp, AttentionOp,
+            LinearOp, SplitHeadsOp, MergeHeadsOp>([&](auto known) { return evaluate(known, env); })
+      .Default([](Operation *unknown) { return reportUnknown(unknown); });
+}
+
+double reference::dot(Environment &env, const Scalar *x, int64_t xStride, const Scalar *y,
+                      int64_t yStride, int64_t count) {
+  return withAccumulator(env, [&](auto sum) {
+    using Float = decltype(sum);
+    for (int64_t i = 0; i < count; ++i)
+      sum += Float(x[i * xStride].real) * Float(y[i * yStride].real);
+    return sum;
+  });
+}

@@ -1,0 +1,45 @@
+//===- AttnOps.h - what each attn op computes -------------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_LIB_REFERENCE_ATTNOPS_H
+#define ATTNC_LIB_REFERENCE_ATTNOPS_H
+
+#include "Body.h"
+
+#include "attnc/Dialect/Attn/Attn.h"
+
+namespace mlir::attn::reference {
+
+// Attention.cpp
+LogicalResult evaluate(ScoreOp op, Environment &env);
+LogicalResult evaluate(ModifyScoreOp op, Environment &env);
+LogicalResult evaluate(MaskOp op, Environment &env);
+LogicalResult evaluate(SoftmaxOp op, Environment &env);
+LogicalResult evaluate(ModifyProbOp op, Environment &env);
+LogicalResult evaluate(ContextOp op, Environment &env);
+LogicalResult evaluate(AttentionOp op, Environment &env);
+
+// Layers.cpp
+LogicalResult evaluate(LinearOp op, Environment &env);
+LogicalResult evaluate(SplitHeadsOp op, Environment &env);
+LogicalResult evaluate(MergeHeadsOp op, Environment &env);
+
+/// Calls `sum` with a zero of the type that the arithmetic sums in.
+template <typename F>
+auto withAccumulator(Environment &env, F sum) {
+  if (env.getArithmetic() == Arithmetic::Exact)
+    return static_cast<double>(sum(double(0)));
+  return static_cast<double>(sum(float(0)));
+}
+
+/// Σ x[i · xStride] · y[i · yStride] over `count` elements.
+double dot(Environment &env, const Scalar *x, int64_t xStride, const Scalar *y, int64_t yStride,
+           int64_t count);
+
+} // namespace mlir::attn::reference
+
+#endif // ATTNC_LIB_REFERENCE_ATTNOPS_H

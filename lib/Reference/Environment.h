@@ -1,0 +1,84 @@
+//===- Environment.h - the values of a function being evaluated -*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_LIB_REFERENCE_ENVIRONMENT_H
+#define ATTNC_LIB_REFERENCE_ENVIRONMENT_H
+
+#include "attnc/Reference/Reference.h"
+
+#include <functional>
+
+namespace mlir::attn::reference {
+
+class Environment {
+public:
+  explicit Environment(Arithmetic arithmetic) : arithmetic(arithmetic) {}
+
+  Arithmetic getArithmetic() const { return arithmetic; }
+
+  /// Valid until the next `set`.
+  const Array &get(Value value) const { return values.find(value)->second; }
+  /// Rounds as the arithmetic asks. Fails where the type says another shape.
+  LogicalResult set(Value value, Array array);
+
+  /// A scalar's value, such as an operand that is a size.
+  int64_t getInteger(Value scalar) const { return get(scalar).values[0].integer; }
+  /// Static sizes or offsets as they are, dynamic ones from their operands.
+  SmallVector<int64_t> getIntegers(ArrayRef<OpFoldResult> mixed) const;
+
+  double round(double value, Type type) const;
+  void round(Array &array) const;
+
+  /// For what happens in the midst of a loop: the error is printed once and
+  /// `evaluate` fails in the end.
+  void reportOnce(Operation *op, const Twine &message);
+  bool hasFailed() const { return hasError; }
+
+private:
+  Arithmetic arithmetic;
+  DenseMap<Value, Array> values;
+  bool hasError = false;
+};
+
+/// A function of scalars.
+using ScalarFunction = std::function<Scalar(const Scalar *operands)>;
+
+/// What an elementwise arith or math op does to scalars; an error where it is not known.
+/// The result is not rounded.
+FailureOr<ScalarFunction> getScalarFunction(Operation *op);
+
+/// `expected WHAT to be 4, found 5` at the op, where they differ.
+LogicalResult checkSize(Operation *op, const Twine &what, int64_t expected, int64_t found);
+
+/// Calls `visit(index, linear)` for every element of a shape, in C order.
+template <typename F>
+void forEachIndex(ArrayRef<int64_t> shape, F visit) {
+  SmallVector<int64_t> index(shape.size());
+  int64_t count = 1;
+  for (int64_t size : shape)
+    count *= size;
+  for (int64_t linear = 0; linear < count; ++linear) {
+    visit(ArrayRef<int64_t>(index), linear);
+    for (int64_t dim = shape.size() - 1; dim >= 0 && ++index[dim] == shape[dim]; --dim)
+      index[dim] = 0;
+  }
+}
+
+/// Where an element stands.
+int64_t getLinear(ArrayRef<int64_t> shape, ArrayRef<int64_t> index);
+
+/// Evaluates an op of the attn, tensor, arith or math dialect.
+LogicalResult evaluateAttnOp(Operation *op, Environment &env);
+LogicalResult evaluateTensorOp(Operation *op, Environment &env);
+LogicalResult evaluateElementwise(Operation *op, Environment &env);
+LogicalResult evaluateConstant(Operation *op, Environment &env);
+
+LogicalResult reportUnknown(Operation *op);
+
+} // namespace mlir::attn::reference
+
+#endif // ATTNC_LIB_REFERENCE_ENVIRONMENT_H

@@ -1,0 +1,64 @@
+//===- Layers.cpp - what stands around attention --------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttnOps.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+using namespace mlir::attn::reference;
+
+LogicalResult reference::evaluate(LinearOp op, Environment &env) {
+  const Array &input = env.get(op.getInput()), &weight = env.get(op.getWeight());
+  const Array *bias = op.getBias() ? &env.get(op.getBias()) : nullptr;
+  int64_t width = input.shape.back(), features = weight.shape[0];
+  if (failed(checkSize(op, "in_features of the weight", width, weight.shape[1])) ||
+      (bias && failed(checkSize(op, "out_features of the bias", features, bias->shape[0]))))
+    return failure();
+  SmallVector<int64_t> shape = input.shape;
+  shape.back() = features;
+  Array result(input.elementType, shape);
+  for (int64_t at = 0; at < result.size(); ++at) {
+    const Scalar *row = input.values.data() + at / features * width;
+    const Scalar *column = weight.values.data() + at % features * width;
+    double product = env.round(dot(env, row, 1, column, 1, width), result.elementType);
+    result.values[at].real = bias ? product + bias->values[at % features].real : product;
+  }
+  return env.set(op.getResult(), std::move(result));
+}
+
+/// Where `[batch, head, len, dim]` stands in the merged form.
+static int64_t getMerged(ArrayRef<int64_t> heads, ArrayRef<int64_t> at, Layout layout) {
+  int64_t row = layout == Layout::batch_first ? at[0] * heads[2] + at[2] : at[2] * heads[0] + at[0];
+  return (row * heads[1] + at[1]) * heads[3] + at[3];
+}
+
+LogicalResult reference::evaluate(SplitHeadsOp op, Environment &env) {
+  const Array &input = env.get(op.getInput());
+  int64_t numHeads = op.getNumHeads(), batch = input.shape[0], len = input.shape[1];
+  if (op.getLayout() == Layout::time_first)
+    std::swap(batch, len);
+  if (input.shape[2] % numHeads != 0)
+    return op.emitError("expected a width that ")
+           << numHeads << " heads divide, found " << input.shape[2];
+  Array result(input.elementType, {batch, numHeads, len, input.shape[2] / numHeads});
+  forEachIndex(result.shape, [&](ArrayRef<int64_t> at, int64_t linear) {
+    result.values[linear] = input.values[getMerged(result.shape, at, op.getLayout())];
+  });
+  return env.set(op.getResult(), std::move(result));
+}
+
+LogicalResult reference::evaluate(MergeHeadsOp op, Environment &env) {
+  const Array &input = env.get(op.getInput());
+  int64_t first = input.shape[0], second = input.shape[2];
+  if (op.getLayout() == Layout::time_first)
+    std::swap(first, second);
+  Array result(input.elementType, {first, second, input.shape[1] * input.shape[3]});
+  forEachIndex(input.shape, [&](ArrayRef<int64_t> at, int64_t linear) {
+    result.values[getMerged(input.shape, at, op.getLayout())] = input.values[linear];
+  });
+  return env.set(op.getResult(), std::move(result));
+}

@@ -1,0 +1,145 @@
+//===- Reference.cpp - evaluates a function -------------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attnc/Reference/Reference.h"
+
+#include "Environment.h"
+
+#include "attnc/Dialect/Attn/Attn.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::attn;
+using namespace mlir::attn::reference;
+
+Array::Array(Type elementType, ArrayRef<int64_t> shape) : elementType(elementType), shape(shape) {
+  int64_t count = 1;
+  for (int64_t size : shape)
+    count *= size;
+  values.resize(count);
+}
+
+//===----------------------------------------------------------------------===//
+// Rounding
+//===----------------------------------------------------------------------===//
+
+double reference::roundTo(double value, FloatType type) {
+  if (type.isF64() || !std::isfinite(value) || value == 0)
+    return value;
+  if (type.isF32())
+    return static_cast<float>(value);
+  const llvm::fltSemantics &semantics = type.getFloatSemantics();
+  int precision = llvm::APFloat::semanticsPrecision(semantics);
+  int exponent = std::max(std::ilogb(value), llvm::APFloat::semanticsMinExponent(semantics));
+  double unit = std::ldexp(1.0, exponent - precision + 1);
+  double rounded = std::nearbyint(value / unit) * unit;
+  if (std::ilogb(rounded) > llvm::APFloat::semanticsMaxExponent(semantics))
+    return std::copysign(INFINITY, value);
+  return rounded;
+}
+
+double Environment::round(double value, Type type) const {
+  if (arithmetic == Arithmetic::Exact)
+    return value;
+  if (type.isF64())
+    return static_cast<float>(value);
+  return roundTo(value, cast<FloatType>(type));
+}
+
+void Environment::round(Array &array) const {
+  if (arithmetic == Arithmetic::Exact || !array.isFloat())
+    return;
+  for (Scalar &value : array.values)
+    value.real = round(value.real, array.elementType);
+}
+
+//===----------------------------------------------------------------------===//
+// Environment
+//===----------------------------------------------------------------------===//
+
+static std::string print(ArrayRef<int64_t> shape) {
+  auto sizes = llvm::map_range(shape, [](int64_t size) { return std::to_string(size); });
+  return "[" + llvm::join(sizes, ", ") + "]";
+}
+
+LogicalResult Environment::set(Value value, Array array) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (type && failed(verifyCompatibleShape(type.getShape(), array.shape)))
+    return emitError(value.getLoc(), "expected a value of type ")
+           << type << ", found shape " << print(array.shape);
+  round(array);
+  values[value] = std::move(array);
+  return success();
+}
+
+SmallVector<int64_t> Environment::getIntegers(ArrayRef<OpFoldResult> mixed) const {
+  return llvm::map_to_vector(mixed, [&](OpFoldResult entry) {
+    std::optional<int64_t> constant = getConstantIntValue(entry);
+    return constant ? *constant : getInteger(cast<Value>(entry));
+  });
+}
+
+void Environment::reportOnce(Operation *op, const Twine &message) {
+  if (!hasError)
+    op->emitError(message);
+  hasError = true;
+}
+
+LogicalResult reference::checkSize(Operation *op, const Twine &what, int64_t expected,
+                                   int64_t found) {
+  if (expected == found)
+    return success();
+  return op->emitError("expected ") << what << " to be " << expected << ", found " << found;
+}
+
+int64_t reference::getLinear(ArrayRef<int64_t> shape, ArrayRef<int64_t> index) {
+  int64_t linear = 0;
+  for (auto [size, at] : llvm::zip_equal(shape, index))
+    linear = linear * size + at;
+  return linear;
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+LogicalResult reference::reportUnknown(Operation *op) {
+  return op->emitError("expected an op that the reference evaluates, found ") << op->getName();
+}
+
+static LogicalResult evaluateOp(Operation *op, Environment &env) {
+  if (isa<AttnDialect>(op->getDialect()))
+    return evaluateAttnOp(op, env);
+  if (isa<tensor::TensorDialect>(op->getDialect()))
+    return evaluateTensorOp(op, env);
+  if (isa<arith::ConstantOp>(op))
+    return evaluateConstant(op, env);
+  return evaluateElementwise(op, env);
+}
+
+FailureOr<std::vector<Array>> reference::evaluate(func::FuncOp function, ArrayRef<Array> inputs,
+                                                  Arithmetic arithmetic) {
+  Environment env(arithmetic);
+  for (auto [argument, input] : llvm::zip_equal(function.getArguments(), inputs))
+    if (failed(env.set(argument, input)))
+      return failure();
+  if (!function.getBody().hasOneBlock())
+    return function.emitError("expected one block");
+  Block &block = function.getBody().front();
+  for (Operation &op : block.without_terminator())
+    if (failed(evaluateOp(&op, env)) || env.hasFailed())
+      return failure();
+  std::vector<Array> results;
+  for (Value result : block.getTerminator()->getOperands())
+    results.push_back(env.get(result));
+  return results;
+}

@@ -1,0 +1,49 @@
+//===- Evaluate.cpp - a spec by the reference -----------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Evaluate.h"
+
+#include "Options.h"
+#include "Report.h"
+
+using namespace mlir;
+using namespace attnc;
+using namespace mlir::attn::reference;
+
+FailureOr<Graph> Graph::copy(Spec &spec) {
+  if (spec.getStage() != Stage::Graph)
+    return reportError(specPath, "expected a graph of attn ops, found scheduled pipelines: the "
+                                 "reference evaluates graphs alone");
+  Graph graph;
+  graph.module = spec.getModule().clone();
+  graph.function = graph.module->lookupSymbol<func::FuncOp>(spec.getFunction().getName());
+  return graph;
+}
+
+static Array makeArray(const Tensor &tensor) {
+  Array array(tensor.getElementType(), tensor.getShape());
+  for (int64_t index = 0; index < tensor.size(); ++index)
+    if (array.isFloat())
+      array.values[index].real = tensor.get(index);
+    else
+      array.values[index].integer = static_cast<int64_t>(tensor.get(index));
+  return array;
+}
+
+Tensor attnc::makeTensor(const Array &array, Type type) {
+  Tensor tensor(type, array.shape);
+  for (int64_t index = 0; index < tensor.size(); ++index)
+    tensor.set(index, array.isFloat() ? array.values[index].real : array.values[index].integer);
+  return tensor;
+}
+
+FailureOr<std::vector<Array>> Graph::evaluate(ArrayRef<Tensor> inputs, Arithmetic arithmetic) {
+  std::vector<Array> arrays;
+  for (const Tensor &input : inputs)
+    arrays.push_back(makeArray(input));
+  return mlir::attn::reference::evaluate(function, arrays, arithmetic);
+}

@@ -1,0 +1,38 @@
+//===- Evaluate.h - a spec by the reference ---------------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_TOOLS_ATTNC_EVALUATE_H
+#define ATTNC_TOOLS_ATTNC_EVALUATE_H
+
+#include "Spec.h"
+#include "Tensor.h"
+
+#include "attnc/Reference/Reference.h"
+
+namespace attnc {
+
+/// A spec's graph as it was read, before any pass.
+class Graph {
+public:
+  /// Of a spec that no pass has changed yet; an error where it holds no graph.
+  static mlir::FailureOr<Graph> copy(Spec &spec);
+
+  /// The results on these inputs.
+  mlir::FailureOr<std::vector<mlir::attn::reference::Array>>
+  evaluate(llvm::ArrayRef<Tensor> inputs, mlir::attn::reference::Arithmetic arithmetic);
+
+private:
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::func::FuncOp function;
+};
+
+/// Rounded to `type`.
+Tensor makeTensor(const mlir::attn::reference::Array &array, mlir::Type type);
+
+} // namespace attnc
+
+#endif // ATTNC_TOOLS_ATTNC_EVALUATE_H
