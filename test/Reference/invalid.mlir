@@ -1,0 +1,41 @@
+// What the reference can't evaluate is an error at the op.
+//
+// RUN: %exits 1 attnc run %s --reference --function unknown 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: %exits 1 attnc run %s --reference --function outside 2>&1 | FileCheck %s --check-prefix=OUTSIDE
+// RUN: %exits 1 attnc run %s --reference --function sizes --input a=ones:2x1x3x4 \
+// RUN:   --input b=ones:1x1x3x4 2>&1 | FileCheck %s --check-prefix=SIZES
+// RUN: %exits 2 attnc run %s --function outside --f64 2>&1 | FileCheck %s --check-prefix=F64
+// RUN: attnc compile %s --function sizes --emit halide -o - > %t
+// RUN: %exits 1 attnc run %t --reference 2>&1 | FileCheck %s --check-prefix=STAGE
+
+// F64: --f64: error: expected --reference with it: kernels compute in the spec's types
+// STAGE: error: expected a graph of attn ops, found scheduled pipelines
+
+func.func @unknown() -> tensor<1xf32> {
+  %t = tensor.generate {
+  ^bb0(%i: index):
+    %x = arith.constant 1.0 : f32
+    tensor.yield %x : f32
+  } : tensor<1xf32>
+  // UNKNOWN: [[#@LINE-5]]:8: error: expected an op that the reference evaluates, found tensor.generate
+  return %t : tensor<1xf32>
+}
+
+func.func @outside() -> tensor<1x1x1x3xf32> {
+  %s = arith.constant dense<0.0> : tensor<1x1x1x3xf32>
+  %bias = arith.constant dense<0.0> : tensor<2xf32>
+  %m = attn.modify_score %s {
+  ^bb0(%score: f32, %b: index, %h: index, %q: index, %k: index):
+    // OUTSIDE: [[#@LINE+1]]:10: error: expected index 0 to be below 2, found 2
+    %e = tensor.extract %bias[%k] : tensor<2xf32>
+    attn.yield %e : f32
+  } : tensor<1x1x1x3xf32>
+  return %m : tensor<1x1x1x3xf32>
+}
+
+func.func @sizes(%a: tensor<?x1x?x4xf32> {attn.name = "a"},
+                 %b: tensor<?x1x?x4xf32> {attn.name = "b"}) -> tensor<?x1x?x?xf32> {
+  // SIZES: [[#@LINE+1]]:8: error: expected batch of the key to be 2, found 1
+  %s = attn.score %a, %b : tensor<?x1x?x4xf32>, tensor<?x1x?x4xf32> -> tensor<?x1x?x?xf32>
+  return %s : tensor<?x1x?x?xf32>
+}

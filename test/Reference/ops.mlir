@@ -1,0 +1,180 @@
+// Each op on numbers that can be checked by hand.
+//
+// RUN: attnc run %s --reference --function score | FileCheck %s --check-prefix=SCORE
+// RUN: attnc run %s --reference --function softmax | FileCheck %s --check-prefix=SOFTMAX
+// RUN: attnc run %s --reference --function axis | FileCheck %s --check-prefix=AXIS
+// RUN: attnc run %s --reference --function regions | FileCheck %s --check-prefix=REGIONS
+// RUN: attnc run %s --reference --function context | FileCheck %s --check-prefix=CONTEXT
+// RUN: attnc run %s --reference --function attention | FileCheck %s --check-prefix=ATTENTION
+// RUN: attnc run %s --reference --function linear | FileCheck %s --check-prefix=LINEAR
+// RUN: attnc run %s --reference --function heads | FileCheck %s --check-prefix=HEADS
+// RUN: attnc run %s --reference --function slices | FileCheck %s --check-prefix=SLICES
+// RUN: attnc run %s --reference --function integers | FileCheck %s --check-prefix=INTEGERS
+// RUN: attnc run %s --reference --function floats | FileCheck %s --check-prefix=FLOATS
+// RUN: attnc run %s --reference --function dynamic --input x=ones:3x2 \
+// RUN:   | FileCheck %s --check-prefix=DYNAMIC
+
+// Two query heads share a key head: (1·3 + 2·4) / 2, (1·5 + 2·6) / 2, (0·3 + 2·4) / 2, …
+// SCORE: out0: f32[1, 2, 1, 2]
+// SCORE-NEXT: first 5.5 8.5 4 6
+func.func @score() -> tensor<1x2x1x2xf32> {
+  %q = arith.constant dense<[[[[1.0, 2.0]], [[0.0, 2.0]]]]> : tensor<1x2x1x2xf32>
+  %k = arith.constant dense<[[[[3.0, 4.0], [5.0, 6.0]]]]> : tensor<1x1x2x2xf32>
+  %s = attn.score %q, %k scale(0.5)
+      : tensor<1x2x1x2xf32>, tensor<1x1x2x2xf32> -> tensor<1x2x1x2xf32>
+  return %s : tensor<1x2x1x2xf32>
+}
+
+// A row of -inf gives 0; NaN spreads over its row only; exp(1000) does not overflow.
+// SOFTMAX: first 0.5 0.5 0 0 nan nan 1 0
+func.func @softmax() -> tensor<4x2xf32> {
+  %s = arith.constant dense<[[7.0, 7.0], [0xFF800000, 0xFF800000], [0x7FC00000, 1.0], [1000.0, 0xFF800000]]>
+      : tensor<4x2xf32>
+  %p = attn.softmax %s : tensor<4x2xf32>
+  return %p : tensor<4x2xf32>
+}
+
+// 3/4 and 1/4 down the first column: log 3 = 1.0986…
+// AXIS: first 0.75 0.5 0.25 0.5
+func.func @axis() -> tensor<2x2xf32> {
+  %s = arith.constant dense<[[1.09861228866811, 2.0], [0.0, 2.0]]> : tensor<2x2xf32>
+  %p = attn.softmax %s axis(0) : tensor<2x2xf32>
+  return %p : tensor<2x2xf32>
+}
+
+// score + bias[k] + 100·q, masked above the diagonal.
+// REGIONS: first 11 -inf 113 124
+func.func @regions() -> tensor<1x1x2x2xf32> {
+  %s = arith.constant dense<[[[[1.0, 2.0], [3.0, 4.0]]]]> : tensor<1x1x2x2xf32>
+  %bias = arith.constant dense<[10.0, 20.0]> : tensor<2xf32>
+  %hundred = arith.constant 100.0 : f32
+  %m = attn.modify_score %s {
+  ^bb0(%score: f32, %b: index, %h: index, %q: index, %k: index):
+    %e = tensor.extract %bias[%k] : tensor<2xf32>
+    %row = arith.index_cast %q : index to i32
+    %far = arith.sitofp %row : i32 to f32
+    %t = arith.mulf %far, %hundred : f32
+    %u = arith.addf %score, %e : f32
+    %r = arith.addf %u, %t : f32
+    attn.yield %r : f32
+  } : tensor<1x1x2x2xf32>
+  %n = attn.mask %m causal(top_left) : tensor<1x1x2x2xf32>
+  return %n : tensor<1x1x2x2xf32>
+}
+
+// A prob of 0 hides NaN; any other does not.
+// CONTEXT: first 3 nan
+func.func @context() -> tensor<1x1x2x1xf32> {
+  %p = arith.constant dense<[[[[1.0, 0.0], [0.5, 0.5]]]]> : tensor<1x1x2x2xf32>
+  %v = arith.constant dense<[[[[3.0], [0x7FC00000]]]]> : tensor<1x1x2x1xf32>
+  %c = attn.context %p, %v : tensor<1x1x2x2xf32>, tensor<1x1x2x1xf32> -> tensor<1x1x2x1xf32>
+  return %c : tensor<1x1x2x1xf32>
+}
+
+// Keys below the query alone: none, then the first, then two of equal score, whose log Σ
+// is 1 + log 2.
+// ATTENTION: context: f32[1, 1, 3, 1]
+// ATTENTION-NEXT: first 0 4 10
+// ATTENTION-NEXT: lse: f32[1, 1, 3]
+// ATTENTION-NEXT: first -inf 1 1.69315
+func.func @attention() -> (tensor<1x1x3x1xf32> {attn.name = "context"},
+                           tensor<1x1x3xf32> {attn.name = "lse"}) {
+  %q = arith.constant dense<1.0> : tensor<1x1x3x1xf32>
+  %v = arith.constant dense<[[[[2.0], [8.0], [0x7F800000]]]]> : tensor<1x1x3x1xf32>
+  %c, %l = attn.attention %q, %q, %v mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %m = arith.cmpi slt, %j, %i : index
+    attn.yield %m : i1
+  } prob_mod {
+  ^bb0(%prob: f32, %b: index, %h: index, %i: index, %j: index):
+    %r = arith.addf %prob, %prob : f32
+    attn.yield %r : f32
+  } : tensor<1x1x3x1xf32>, tensor<1x1x3x1xf32>, tensor<1x1x3x1xf32> -> tensor<1x1x3x1xf32>, tensor<1x1x3xf32>
+  return %c, %l : tensor<1x1x3x1xf32>, tensor<1x1x3xf32>
+}
+
+// LINEAR: first 111 203
+func.func @linear() -> tensor<1x2xf32> {
+  %x = arith.constant dense<[[1.0, 2.0]]> : tensor<1x2xf32>
+  %w = arith.constant dense<[[3.0, 4.0], [5.0, -1.0]]> : tensor<2x2xf32>
+  %b = arith.constant dense<[100.0, 200.0]> : tensor<2xf32>
+  %y = attn.linear %x, %w, %b : tensor<1x2xf32>, tensor<2x2xf32>, tensor<2xf32> -> tensor<1x2xf32>
+  return %y : tensor<1x2xf32>
+}
+
+// len 2, batch 1, 2 heads of 1: [[a0 a1], [b0 b1]] becomes a0 b0, a1 b1.
+// HEADS: split: {{.*}}[1, 2, 2, 1]
+// HEADS-NEXT: first 1 3 2 4
+// HEADS-NEXT: merged: {{.*}}[2, 1, 2]
+// HEADS-NEXT: first 1 2 3 4
+func.func @heads() -> (tensor<1x2x2x1xf32> {attn.name = "split"},
+                       tensor<2x1x2xf32> {attn.name = "merged"}) {
+  %x = arith.constant dense<[[[1.0, 2.0]], [[3.0, 4.0]]]> : tensor<2x1x2xf32>
+  %s = attn.split_heads %x num_heads(2) layout(time_first) : tensor<2x1x2xf32> -> tensor<1x2x2x1xf32>
+  %m = attn.merge_heads %s layout(time_first) : tensor<1x2x2x1xf32> -> tensor<2x1x2xf32>
+  return %s, %m : tensor<1x2x2x1xf32>, tensor<2x1x2xf32>
+}
+
+// SLICES: out0: i32[2, 3]
+// SLICES-NEXT: first 1 3 9 5 7 9
+func.func @slices() -> tensor<2x3xi32> {
+  %x = arith.constant dense<[1, 2, 3, 4, 5, 6, 7, 8]> : tensor<8xi32>
+  %nine = arith.constant 9 : i32
+  %n = tensor.splat %nine : tensor<2x1xi32>
+  %square = tensor.expand_shape %x [[0, 1]] output_shape [2, 4] : tensor<8xi32> into tensor<2x4xi32>
+  %odd = tensor.extract_slice %square[0, 0] [2, 2] [1, 2] : tensor<2x4xi32> to tensor<2x2xi32>
+  %c = tensor.concat dim(1) %odd, %n : (tensor<2x2xi32>, tensor<2x1xi32>) -> tensor<2x3xi32>
+  return %c : tensor<2x3xi32>
+}
+
+// 100 + 100 wraps in i8; 200 is -56; -56 >> 1 is -28, unsigned 100; -7 floored by 2 is -4.
+// INTEGERS: first -56 -28 100 -4 -3 1 1 0
+func.func @integers() -> tensor<8xi8> {
+  %a = arith.constant 100 : i8
+  %one = arith.constant 1 : i8
+  %two = arith.constant 2 : i8
+  %m7 = arith.constant -7 : i8
+  %sum = arith.addi %a, %a : i8
+  %shrs = arith.shrsi %sum, %one : i8
+  %shru = arith.shrui %sum, %one : i8
+  %floor = arith.floordivsi %m7, %two : i8
+  %div = arith.divsi %m7, %two : i8
+  %slt = arith.cmpi slt, %sum, %a : i8
+  %ugt = arith.cmpi ugt, %sum, %a : i8
+  %ult = arith.cmpi ult, %sum, %a : i8
+  %s = arith.extui %slt : i1 to i8
+  %u = arith.extui %ugt : i1 to i8
+  %v = arith.extui %ult : i1 to i8
+  %r = tensor.from_elements %sum, %shrs, %shru, %floor, %div, %s, %u, %v : tensor<8xi8>
+  return %r : tensor<8xi8>
+}
+
+// maximumf lets NaN through, maxnumf does not; ties round to even.
+// FLOATS: first 2 0.5 nan 5 1.5 -1 1 0
+func.func @floats() -> tensor<8xf32> {
+  %x = arith.constant dense<2.5> : tensor<1xf32>
+  %five = arith.constant 5.0 : f32
+  %nan = arith.constant 0x7FC00000 : f32
+  %zero = arith.constant 0.0 : f32
+  %r = math.roundeven %x : tensor<1xf32>
+  %d = arith.subf %x, %r : tensor<1xf32>
+  %max = arith.maximumf %five, %nan : f32
+  %maxnum = arith.maxnumf %five, %nan : f32
+  %fma = math.fma %five, %five, %five : f32
+  %twenty = arith.constant 20.0 : f32
+  %ratio = arith.divf %fma, %twenty : f32
+  %true = arith.cmpf ogt, %five, %zero : f32
+  %minus = arith.sitofp %true : i1 to f32
+  %plus = arith.uitofp %true : i1 to f32
+  %ordered = arith.cmpf one, %nan, %zero : f32
+  %no = arith.uitofp %ordered : i1 to f32
+  %t = tensor.from_elements %max, %maxnum, %ratio, %minus, %plus, %no : tensor<6xf32>
+  %c = tensor.concat dim(0) %r, %d, %t : (tensor<1xf32>, tensor<1xf32>, tensor<6xf32>) -> tensor<8xf32>
+  return %c : tensor<8xf32>
+}
+
+// DYNAMIC: out0: f32[6]
+func.func @dynamic(%x: tensor<?x?xf32> {attn.name = "x"}) -> tensor<?xf32> {
+  %c = tensor.collapse_shape %x [[0, 1]] : tensor<?x?xf32> into tensor<?xf32>
+  return %c : tensor<?xf32>
+}
