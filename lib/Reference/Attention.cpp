@@ -222,3 +222,8 @@ LogicalResult reference::evaluate(AttentionOp op, Environment &env) {
     return env.set(lse, computeLse(*score, getElementTypeOrSelf(lse), env));
   return success();
 }
+
+LogicalResult reference::evaluate(LseOp op, Environment &env) {
+  const Array &score = env.get(op.getScore());
+  return env.set(op.getResult(), computeLse(score, getElementTypeOrSelf(op.getResult()), env));
+}

@@ -15,8 +15,9 @@ using namespace mlir::attn::reference;
 
 LogicalResult reference::evaluateAttnOp(Operation *op, Environment &env) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<ScoreOp, ModifyScoreOp, MaskOp, SoftmaxOp, ModifyProbOp, ContextOp, AttentionOp,
-            LinearOp, SplitHeadsOp, MergeHeadsOp>([&](auto known) { return evaluate(known, env); })
+      .Case<ScoreOp, ModifyScoreOp, MaskOp, SoftmaxOp, ModifyProbOp, ContextOp, AttentionOp, LseOp,
+            LinearOp, SplitHeadsOp, MergeHeadsOp, LayerNormOp, EmbeddingOp, MapOp, ReduceOp,
+            TransposeOp>([&](auto known) { return evaluate(known, env); })
       .Default([](Operation *unknown) { return reportUnknown(unknown); });
 }
 

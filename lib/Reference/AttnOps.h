@@ -22,11 +22,19 @@ LogicalResult evaluate(SoftmaxOp op, Environment &env);
 LogicalResult evaluate(ModifyProbOp op, Environment &env);
 LogicalResult evaluate(ContextOp op, Environment &env);
 LogicalResult evaluate(AttentionOp op, Environment &env);
+LogicalResult evaluate(LseOp op, Environment &env);
 
 // Layers.cpp
 LogicalResult evaluate(LinearOp op, Environment &env);
 LogicalResult evaluate(SplitHeadsOp op, Environment &env);
 LogicalResult evaluate(MergeHeadsOp op, Environment &env);
+LogicalResult evaluate(LayerNormOp op, Environment &env);
+LogicalResult evaluate(EmbeddingOp op, Environment &env);
+
+// Shapes.cpp
+LogicalResult evaluate(MapOp op, Environment &env);
+LogicalResult evaluate(ReduceOp op, Environment &env);
+LogicalResult evaluate(TransposeOp op, Environment &env);
 
 /// Calls `sum` with a zero of the type that the arithmetic sums in.
 template <typename F>

@@ -7,6 +7,8 @@
 
 #include "AttnOps.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::reference;
@@ -60,5 +62,70 @@ LogicalResult reference::evaluate(MergeHeadsOp op, Environment &env) {
   forEachIndex(input.shape, [&](ArrayRef<int64_t> at, int64_t linear) {
     result.values[getMerged(input.shape, at, op.getLayout())] = input.values[linear];
   });
+  return env.set(op.getResult(), std::move(result));
+}
+
+/// (x - mean) / sqrt(square + epsilon) over one row, where the mean is 0 for `rms`.
+static void normalise(Environment &env, const Scalar *input, Scalar *result, int64_t width,
+                      NormMode mode, double epsilon) {
+  auto round = [&](double value) {
+    return withAccumulator(env, [&](auto zero) { return decltype(zero)(value); });
+  };
+  double mean = 0;
+  if (mode == NormMode::layer)
+    mean = withAccumulator(env, [&](auto sum) {
+      for (int64_t k = 0; k < width; ++k)
+        sum += input[k].real;
+      return sum / width;
+    });
+  double square = withAccumulator(env, [&](auto sum) {
+    for (int64_t k = 0; k < width; ++k) {
+      decltype(sum) centred = input[k].real - mean;
+      sum += centred * centred;
+    }
+    return sum / width;
+  });
+  double deviation = round(std::sqrt(round(square + epsilon)));
+  for (int64_t k = 0; k < width; ++k)
+    result[k].real = round(round(input[k].real - mean) / deviation);
+}
+
+LogicalResult reference::evaluate(LayerNormOp op, Environment &env) {
+  const Array &input = env.get(op.getInput());
+  int64_t width = input.shape.back();
+  Array result(input.elementType, input.shape);
+  for (int64_t row = 0; row + width <= input.size() && width > 0; row += width)
+    normalise(env, &input.values[row], &result.values[row], width, op.getMode(),
+              op.getEpsilon().convertToDouble());
+  auto apply = [&](Value operand, StringRef name, auto combine) -> LogicalResult {
+    if (!operand)
+      return success();
+    const Array &row = env.get(operand);
+    if (failed(checkSize(op, "width of the " + name, width, row.shape[0])))
+      return failure();
+    for (int64_t at = 0; at < result.size(); ++at)
+      combine(result.values[at].real, row.values[at % width].real);
+    env.round(result);
+    return success();
+  };
+  env.round(result);
+  if (failed(apply(op.getScale(), "scale", [](double &x, double scale) { x *= scale; })) ||
+      failed(apply(op.getBias(), "bias", [](double &x, double bias) { x += bias; })))
+    return failure();
+  return env.set(op.getResult(), std::move(result));
+}
+
+LogicalResult reference::evaluate(EmbeddingOp op, Environment &env) {
+  const Array &table = env.get(op.getTable()), &ids = env.get(op.getIds());
+  int64_t width = table.shape[1];
+  SmallVector<int64_t> shape = ids.shape;
+  shape.push_back(width);
+  Array result(table.elementType, shape);
+  for (auto [at, id] : llvm::enumerate(ids.values)) {
+    if (id.integer < 0 || id.integer >= table.shape[0])
+      return op.emitError("expected ids below ") << table.shape[0] << ", found " << id.integer;
+    std::copy_n(table.values.begin() + id.integer * width, width,
+                result.values.begin() + at * width);
+  }
   return env.set(op.getResult(), std::move(result));
 }

@@ -1,0 +1,167 @@
+//===- Shapes.cpp - map, reduce and transpose -----------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttnOps.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::attn;
+using namespace mlir::attn::reference;
+
+//===----------------------------------------------------------------------===//
+// map
+//===----------------------------------------------------------------------===//
+
+/// The shape that operands broadcast to. Which sizes of 1 are repeated the types say.
+static FailureOr<SmallVector<int64_t>> broadcast(MapOp op, Environment &env) {
+  SmallVector<int64_t> shape(cast<RankedTensorType>(op.getResult().getType()).getRank(),
+                             ShapedType::kDynamic);
+  for (Value input : op.getInputs()) {
+    ArrayRef<int64_t> sizes = env.get(input).shape;
+    ArrayRef<int64_t> known = cast<RankedTensorType>(input.getType()).getShape();
+    int64_t missing = shape.size() - sizes.size();
+    for (auto [dim, size] : llvm::enumerate(sizes)) {
+      if (known[dim] == 1)
+        continue;
+      int64_t &wanted = shape[missing + dim];
+      if (!ShapedType::isDynamic(wanted) && wanted != size)
+        return op.emitError("expected aligned sizes to be equal, found ")
+               << wanted << " and " << size;
+      wanted = size;
+    }
+  }
+  llvm::replace(shape, int64_t(ShapedType::kDynamic), int64_t(1));
+  return shape;
+}
+
+/// Where an operand is read for an element of the result.
+static int64_t getBroadcast(const Array &input, ArrayRef<int64_t> at) {
+  int64_t linear = 0;
+  for (auto [size, index] : llvm::zip(input.shape, at.take_back(input.getRank())))
+    linear = linear * size + (size == 1 ? 0 : index);
+  return linear;
+}
+
+LogicalResult reference::evaluate(MapOp op, Environment &env) {
+  FailureOr<SmallVector<int64_t>> shape = broadcast(op, env);
+  FailureOr<Body> body = Body::prepare(op.getBody(), env);
+  if (failed(shape) || failed(body))
+    return failure();
+  auto inputs = llvm::map_to_vector(op.getInputs(), [&](Value v) { return &env.get(v); });
+  Array result(getElementTypeOrSelf(op.getResult()), *shape);
+  SmallVector<Scalar> arguments(inputs.size());
+  forEachIndex(*shape, [&](ArrayRef<int64_t> at, int64_t linear) {
+    for (auto [argument, input] : llvm::zip(arguments, inputs))
+      argument = input->values[getBroadcast(*input, at)];
+    result.values[linear] = (*body)(arguments);
+  });
+  return env.set(op.getResult(), std::move(result));
+}
+
+//===----------------------------------------------------------------------===//
+// reduce
+//===----------------------------------------------------------------------===//
+
+static double start(ReduceKind kind) {
+  switch (kind) {
+  case ReduceKind::max:
+    return -INFINITY;
+  case ReduceKind::min:
+    return INFINITY;
+  case ReduceKind::prod:
+    return 1;
+  default:
+    return 0;
+  }
+}
+
+template <typename Float>
+static Float combine(ReduceKind kind, Float so, Float x) {
+  switch (kind) {
+  case ReduceKind::max:
+    return std::isnan(so) || x <= so ? so : x;
+  case ReduceKind::min:
+    return std::isnan(so) || x >= so ? so : x;
+  case ReduceKind::prod:
+    return so * x;
+  case ReduceKind::l2:
+    return so + x * x;
+  default:
+    return so + x;
+  }
+}
+
+static double reduceFloats(Environment &env, ReduceKind kind, ArrayRef<Scalar> row) {
+  return withAccumulator(env, [&](auto so) {
+    using Float = decltype(so);
+    so = start(kind);
+    for (Scalar x : row)
+      so = combine(kind, so, Float(x.real));
+    if (kind == ReduceKind::mean)
+      return so / Float(row.size());
+    return kind == ReduceKind::l2 ? std::sqrt(so) : so;
+  });
+}
+
+static int64_t reduceIntegers(ReduceKind kind, ArrayRef<Scalar> row, unsigned width) {
+  int64_t so = kind == ReduceKind::max   ? llvm::minIntN(width)
+               : kind == ReduceKind::min ? llvm::maxIntN(width)
+                                         : start(kind);
+  for (Scalar x : row)
+    so = kind == ReduceKind::max    ? std::max(so, x.integer)
+         : kind == ReduceKind::min  ? std::min(so, x.integer)
+         : kind == ReduceKind::prod ? llvm::SignExtend64(uint64_t(so) * x.integer, width)
+                                    : llvm::SignExtend64(uint64_t(so) + x.integer, width);
+  return so;
+}
+
+LogicalResult reference::evaluate(ReduceOp op, Environment &env) {
+  const Array &input = env.get(op.getInput());
+  SmallVector<bool> reduced = op.getReducedDims();
+  SmallVector<int64_t> shape, kept = input.shape;
+  for (auto [dim, size] : llvm::enumerate(input.shape)) {
+    if (reduced[dim])
+      kept[dim] = 1;
+    if (!reduced[dim] || op.getKeepDims())
+      shape.push_back(kept[dim]);
+  }
+  Array result(input.elementType, shape);
+  std::vector<std::vector<Scalar>> rows(result.size());
+  forEachIndex(input.shape, [&](ArrayRef<int64_t> at, int64_t linear) {
+    int64_t row = 0;
+    for (auto [size, index] : llvm::zip(kept, at))
+      row = row * size + (size == 1 ? 0 : index);
+    rows[row].push_back(input.values[linear]);
+  });
+  for (auto [element, row] : llvm::zip(result.values, rows))
+    if (input.isFloat())
+      element.real = reduceFloats(env, op.getKind(), row);
+    else
+      element.integer =
+          reduceIntegers(op.getKind(), row, input.elementType.getIntOrFloatBitWidth());
+  return env.set(op.getResult(), std::move(result));
+}
+
+//===----------------------------------------------------------------------===//
+// transpose
+//===----------------------------------------------------------------------===//
+
+LogicalResult reference::evaluate(TransposeOp op, Environment &env) {
+  const Array &input = env.get(op.getInput());
+  SmallVector<int64_t> shape;
+  for (int64_t dim : op.getPermutation())
+    shape.push_back(input.shape[dim]);
+  Array result(input.elementType, shape);
+  SmallVector<int64_t> from(shape.size());
+  forEachIndex(shape, [&](ArrayRef<int64_t> at, int64_t linear) {
+    for (auto [index, dim] : llvm::zip(at, op.getPermutation()))
+      from[dim] = index;
+    result.values[linear] = input.values[getLinear(input.shape, from)];
+  });
+  return env.set(op.getResult(), std::move(result));
+}
