@@ -11,6 +11,10 @@
 // Names: ii row in the tile, k key in the chunk, c chunk, it row tile, h head, b batch,
 // x column in a context block, y context block.
 //
+// With few rows (`#attn.decode`), lanes hold keys instead, dot products are sums over
+// lanes of dims, and the query heads that share a head of key and value are rows of one
+// tile: all that is read of memory is read once.
+//
 // What must stay as it is:
 // - Nothing inside the chunk loops selects on a func's value: Halide would then run the
 //   loop over all chunks, visible or not. Bit masks give the same instructions.
@@ -38,8 +42,6 @@ constexpr double kSmallest = -80;
 constexpr int64_t kInfBits = 0x7f800000, kMinusInfBits = int32_t(0xff800000);
 /// Stands for the weight of a masked key: no weight is as large.
 constexpr double kMasked = -kMaxFloat;
-/// Running maxima and sums are kept in this many independent chains.
-constexpr int64_t kChains = 4;
 
 /// The last coordinates of every func: which tile.
 struct TileCoords {
@@ -50,13 +52,15 @@ struct TileCoords {
 
 class AttentionLowering {
 public:
-  AttentionLowering(PipelineBuilder &p, AttentionOp op);
+  AttentionLowering(PipelineBuilder &p, AttentionOp op, Attribute schedule);
   LogicalResult lower();
 
 private:
   // Algorithm, in order.
   void buildBounds();
   void buildScores();
+  void buildDot();
+  void buildPartialDot();
   void buildWeights();
   void buildContext();
   void buildExactContext();
@@ -73,15 +77,25 @@ private:
   void scheduleTile();
   void scheduleContext();
   void schedulePaddedValue();
+  void scheduleQuery();
   void scheduleScores();
+  void scheduleScoresByKeys();
+  void schedulePartialDot(Loop at);
   void scheduleWeights();
+  void scheduleChains(Func chains, Func all);
   void scheduleWeightsOf(Func f);
   void scheduleExactContext();
+  void scheduleExactWeight(Loop at);
 
   // Parts of expressions.
   Scalar group();
   Scalar f32(double c) { return p.constant(p.b().getF32Type(), c); }
-  Scalar row(Scalar ii, const TileCoords &t) { return min(t.it * rowTile + ii, numRows - 1); }
+  Scalar row(Scalar ii, const TileCoords &t) {
+    return min(t.it * rowsOfHead + (sharedHeads == 1 ? ii : ii / sharedHeads), numRows - 1);
+  }
+  Scalar head(Scalar ii, const TileCoords &t) {
+    return sharedHeads == 1 ? t.h : t.h * sharedHeads + ii % sharedHeads;
+  }
   Scalar key(Scalar k, Scalar c, const TileCoords &t) {
     return low(t.it, t.h, t.b) + c * chunk + k;
   }
@@ -103,13 +117,23 @@ private:
   void computeInTile(Func f);
   void computeInChunk(Func f);
   std::pair<Loop, Loop> splitRows(Func f, Loop loop, int64_t rows);
+  void layOutByKeys(Func f);
   void scheduleRegisterTile(Func f, Loop at, int64_t extent, int64_t otherDim, int64_t otherExtent);
 
   PipelineBuilder &p;
   AttentionOp op;
   bool failedRegion = false;
 
-  int64_t rowTile, chunk, lanes, scoreVectors, scoreKeys, contextRows, contextVectors;
+  void readSchedule(PrefillAttr s);
+  void readSchedule(DecodeAttr s);
+
+  /// Whether keys lie in the lanes, and not rows.
+  bool byKeys;
+  int64_t rowTile, rowsOfHead, sharedHeads, chunk, lanes, contextRows, contextVectors;
+  /// Of a register tile of scores: rows (with rows in the lanes, vectors of them) and keys.
+  int64_t scoreRows, scoreKeys;
+  /// Running maxima and sums are kept in this many independent chains.
+  int64_t numChains;
   int64_t headDim, valueDim, block, numBlocks;
   double scale;
   /// Scores that a modification works on are scaled; plain ones are query·key until they
@@ -120,26 +144,23 @@ private:
   Func query, key_, value;
   Scalar numRows, numKeys;
   Func low, high, chunks, kvHead, queryT;
-  Func dot, score, maxChains, maximum, weights, sumChains, sum, modified;
+  Func partialDot, dot, score, maxChains, maximum, weights, sumChains, sum, modified;
   Func paddedValue, product, acc, inverse, context;
   Func worstOfLane, worst, exactChunks, exactDot, exactWeight, exactProduct, exactContext;
   Loop tileLoop, chunkLoop;
 };
 } // namespace
 
-AttentionLowering::AttentionLowering(PipelineBuilder &p, AttentionOp op)
+AttentionLowering::AttentionLowering(PipelineBuilder &p, AttentionOp op, Attribute schedule)
     : p(p), op(op), scale(op.getScale().convertToDouble()), natural(!op.getScoreMod().empty()),
       log2Scale(std::max(std::abs(scale) * kLog2e, 1e-30)) {
-  PrefillAttr s = *op.getSchedule();
-  rowTile = s.getRowTile();
-  chunk = s.getKeyChunk();
-  lanes = s.getVectorWidth();
-  scoreVectors = s.getScoreVectors();
-  scoreKeys = s.getScoreKeys();
+  if (auto decode = dyn_cast<DecodeAttr>(schedule))
+    readSchedule(decode);
+  else
+    readSchedule(cast<PrefillAttr>(schedule));
   headDim = op.getQuery().getType().getDimSize(3);
   valueDim = op.getValue().getType().getDimSize(3);
-  contextRows = s.getContextRows();
-  contextVectors = std::min(s.getContextVectors(), llvm::divideCeilSigned(valueDim, lanes));
+  contextVectors = std::min(contextVectors, llvm::divideCeilSigned(valueDim, lanes));
   block = lanes * contextVectors;
   numBlocks = llvm::divideCeilSigned(valueDim, block);
 
@@ -150,6 +171,32 @@ AttentionLowering::AttentionLowering(PipelineBuilder &p, AttentionOp op)
   value = p.input("value", op.getValue(), /*knownDims=*/1);
   numRows = p.extent(query, 1);
   numKeys = p.extent(key_, 1);
+}
+
+void AttentionLowering::readSchedule(PrefillAttr s) {
+  byKeys = false;
+  rowTile = rowsOfHead = s.getRowTile();
+  sharedHeads = 1;
+  chunk = s.getKeyChunk();
+  lanes = s.getVectorWidth();
+  scoreRows = s.getScoreVectors();
+  scoreKeys = s.getScoreKeys();
+  numChains = 4;
+  contextRows = s.getContextRows();
+  contextVectors = s.getContextVectors();
+}
+
+void AttentionLowering::readSchedule(DecodeAttr s) {
+  byKeys = true;
+  rowTile = s.getRowTile();
+  sharedHeads = s.getSharedHeads();
+  rowsOfHead = rowTile / sharedHeads;
+  chunk = s.getKeyChunk();
+  lanes = numChains = s.getVectorWidth();
+  scoreRows = s.getScoreRows();
+  scoreKeys = s.getScoreKeys();
+  contextRows = s.getContextRows();
+  contextVectors = s.getContextVectors();
 }
 
 LogicalResult AttentionLowering::lower() {
@@ -170,8 +217,8 @@ LogicalResult AttentionLowering::lower() {
   return success();
 }
 
-LogicalResult attn::lowerAttention(PipelineBuilder &p, AttentionOp op) {
-  return AttentionLowering(p, op).lower();
+LogicalResult attn::lowerAttention(PipelineBuilder &p, AttentionOp op, Attribute schedule) {
+  return AttentionLowering(p, op, schedule).lower();
 }
 
 //===----------------------------------------------------------------------===//
@@ -202,8 +249,11 @@ Scalar AttentionLowering::group() {
 void AttentionLowering::buildBounds() {
   auto bounds = [&](ArrayRef<Scalar> v) {
     TileCoords t(v);
-    RowTile tile{t.b, t.h, t.it * rowTile, min(t.it * rowTile + (rowTile - 1), numRows - 1)};
-    return buildKeyBounds(p, op.getMask(), tile);
+    Scalar first = t.it * rowsOfHead, last = min(first + (rowsOfHead - 1), numRows - 1);
+    // Bounds that differ between the heads of a tile are not looked for.
+    if (sharedHeads != 1 && !op.getMask().empty() && !op.getMask().getArgument(1).use_empty())
+      return KeyBounds();
+    return buildKeyBounds(p, op.getMask(), {t.b, t.h, first, last});
   };
   StringRef vars[] = {"it", "h", "b"};
   Type i32 = p.b().getI32Type();
@@ -219,7 +269,7 @@ void AttentionLowering::buildBounds() {
     return (max(high(v) - low(v), 0) + (chunk - 1)) / chunk;
   });
   kvHead = p.func("kv_head", {"h"}, i32, [&](ArrayRef<Scalar> v) {
-    return unsafePromiseClamped(v[0] / group(), p.i32(0), p.extent(key_, 2) - 1);
+    return unsafePromiseClamped(v[0] * sharedHeads / group(), p.i32(0), p.extent(key_, 2) - 1);
   });
 }
 
@@ -236,12 +286,12 @@ Scalar AttentionLowering::inlined(Region &region, ArrayRef<Scalar> args, Scalar 
 /// bits: an infinity that float rules may touch is not safe.
 Scalar AttentionLowering::modifiedScore(Scalar dot, Scalar ii, Scalar k, Scalar c,
                                         const TileCoords &t) {
-  Scalar q = row(ii, t), j = safeKey(k, c, t);
+  Scalar h = head(ii, t), q = row(ii, t), j = safeKey(k, c, t);
   Scalar visible = key(k, c, t) < high(t.it, t.h, t.b);
   if (natural)
     dot = strictFloat(dot * std::abs(scale));
-  Scalar score = inlined(op.getScoreMod(), {dot, t.b, t.h, q, j}, dot);
-  Scalar seen = inlined(op.getMask(), {t.b, t.h, q, j}, Scalar());
+  Scalar score = inlined(op.getScoreMod(), {dot, t.b, h, q, j}, dot);
+  Scalar seen = inlined(op.getMask(), {t.b, h, q, j}, Scalar());
   if (Value(seen))
     visible = visible && seen;
   Scalar b = bits(natural ? strictFloat(score) : score);
@@ -252,24 +302,54 @@ void AttentionLowering::buildScores() {
   Type f32Type = p.b().getF32Type();
   queryT = p.func("query_t", {"ii", "d", "it", "h", "b"}, f32Type, [&](ArrayRef<Scalar> v) {
     TileCoords t(v);
-    Scalar x = query(v[1], row(v[0], t), t.h, t.b);
+    Scalar x = query(v[1], row(v[0], t), head(v[0], t), t.b);
     return scale < 0 ? -x : x;
   });
+  if (byKeys)
+    buildPartialDot();
+  else
+    buildDot();
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
-  dot = p.func("dot", vars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
+  score = p.func("score", vars, f32Type, [&](ArrayRef<Scalar> v) {
+    return modifiedScore(dot(v), v[0], v[1], v[2], TileCoords(v));
+  });
+}
+
+void AttentionLowering::buildDot() {
+  StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
+  dot = p.func("dot", vars, p.b().getF32Type(), [&](ArrayRef<Scalar>) { return f32(0); });
   p.update(dot, vars, {{"rd", p.i32(headDim)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              TileCoords t(v);
              return dot(v) + queryT(v[0], r[0], t.it, t.h, t.b) *
                                  key_(r[0], safeKey(v[1], v[2], t), kvHead(t.h), t.b);
            });
-  score = p.func("score", vars, f32Type, [&](ArrayRef<Scalar> v) {
-    return modifiedScore(dot(v), v[0], v[1], v[2], TileCoords(v));
-  });
 }
 
-/// A value for each row of a chunk that combines the row's values of `f`, in kChains
-/// independent chains.
+/// Sums over every lanes-th dim first, which are then added.
+void AttentionLowering::buildPartialDot() {
+  Type f32Type = p.b().getF32Type();
+  StringRef laneVars[] = {"l", "ii", "k", "c", "it", "h", "b"};
+  partialDot = p.func("partial_dot", laneVars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
+  p.update(partialDot, laneVars, {{"rd", p.i32(headDim / lanes)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             TileCoords t(v);
+             Scalar d = r[0] * lanes + v[0];
+             return partialDot(v) + queryT(v[1], d, t.it, t.h, t.b) *
+                                        key_(d, safeKey(v[2], v[3], t), kvHead(t.h), t.b);
+           });
+  ArrayRef<StringRef> vars = ArrayRef(laneVars).drop_front();
+  dot = p.func("dot", vars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
+  p.update(dot, vars, {{"rl", p.i32(lanes)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             SmallVector<Scalar> at(v);
+             at.insert(at.begin(), r[0]);
+             return dot(v) + partialDot(at);
+           });
+}
+
+/// A value for each row of a chunk that combines the row's values of `f`, in independent
+/// chains.
 std::pair<Func, Func> AttentionLowering::combineKeys(StringRef name, Func f, double init,
                                                      Scalar (*combine)(Scalar, Scalar),
                                                      function_ref<Scalar(Scalar)> last) {
@@ -277,19 +357,22 @@ std::pair<Func, Func> AttentionLowering::combineKeys(StringRef name, Func f, dou
   Type f32Type = p.b().getF32Type();
   Func chains =
       p.func((name + "_chains").str(), vars, f32Type, [&](ArrayRef<Scalar>) { return f32(init); });
-  p.update(chains, vars, {{"rk", p.i32(chunk / kChains)}},
+  p.update(chains, vars, {{"rk", p.i32(chunk / numChains)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              TileCoords t(v);
-             Scalar k = r[0] * kChains;
+             Scalar k = r[0] * numChains;
              Scalar next = f(v[0], k + v[1], v[2], t.it, t.h, t.b);
              return {combine(chains(v), next), {}, v[2] * chunk + k < visibleKeys(t)};
            });
   Func all = p.func(name, {"ii", "c", "it", "h", "b"}, f32Type, [&](ArrayRef<Scalar> v) {
     auto chain = [&](int64_t u) { return chains(v[0], p.i32(u), v[1], v[2], v[3], v[4]); };
-    Scalar result = chain(0);
-    for (int64_t u = 1; u < kChains; ++u)
-      result = combine(result, chain(u));
-    return last(result);
+    SmallVector<Scalar> parts;
+    for (int64_t u = 0; u < numChains; ++u)
+      parts.push_back(chain(u));
+    for (; parts.size() > 1; parts.truncate(llvm::divideCeil(parts.size(), 2)))
+      for (size_t u = 0, half = llvm::divideCeil(parts.size(), 2); half + u < parts.size(); ++u)
+        parts[u] = combine(parts[u], parts[half + u]);
+    return last(parts.front());
   });
   return {chains, all};
 }
@@ -317,8 +400,8 @@ Scalar AttentionLowering::rescale(Scalar from, Scalar to) {
 /// row's sum.
 Scalar AttentionLowering::modifiedProb(Scalar weight, Scalar ii, Scalar k, Scalar c,
                                        const TileCoords &t) {
-  Scalar q = row(ii, t), j = safeKey(k, c, t);
-  return strictFloat(inlined(op.getProbMod(), {weight, t.b, t.h, q, j}, weight));
+  Scalar h = head(ii, t), q = row(ii, t), j = safeKey(k, c, t);
+  return strictFloat(inlined(op.getProbMod(), {weight, t.b, h, q, j}, weight));
 }
 
 void AttentionLowering::buildWeights() {
@@ -473,7 +556,11 @@ void AttentionLowering::buildExactContext() {
 
 void AttentionLowering::buildOutput() {
   context = p.func("context", {"d", "i", "h", "b"}, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
-    Scalar it = v[1] / rowTile, ii = v[1] % rowTile, h = v[2], b = v[3];
+    Scalar it = v[1] / rowsOfHead, ii = v[1] % rowsOfHead, h = v[2], b = v[3];
+    if (sharedHeads != 1) {
+      ii = ii * sharedHeads + h % sharedHeads;
+      h = h / sharedHeads;
+    }
     Scalar fast = acc(v[0] % block, v[0] / block, ii, it, h, b);
     Scalar isExact = exactChunks(it, h, b) > 0, total = inverse(ii, it, h, b);
     Scalar sum = blend(isExact, exactContext(v[0], ii, it, h, b), fast);
@@ -507,8 +594,8 @@ void AttentionLowering::computeInChunk(Func f) {
   p.neverPartition(f);
 }
 
-/// Vectors of rows along dimension 0, `rows` of them in all, with the loop over vectors
-/// unrolled or left; directives on the other loops are the caller's.
+/// Vectors along dimension 0, `rows` elements in all; what to do with the loop over vectors
+/// and the other loops is the caller's.
 std::pair<Loop, Loop> AttentionLowering::splitRows(Func f, Loop loop, int64_t rows) {
   p.boundExtent(f, 0, rows);
   auto [vectors, lane] = p.split(loop, lanes);
@@ -518,12 +605,19 @@ std::pair<Loop, Loop> AttentionLowering::splitRows(Func f, Loop loop, int64_t ro
 
 void AttentionLowering::scheduleOutput() {
   SmallVector<Loop> v = p.loops(context);
-  auto [tile, row] = p.split(v[1], rowTile, TailStrategy::guard_with_if);
+  auto [tile, row] = p.split(v[1], rowsOfHead, TailStrategy::guard_with_if);
   auto [vectors, lane] = p.split(v[0], lanes, TailStrategy::guard_with_if);
-  p.reorder({lane, vectors, row, tile, v[2], v[3]});
+  Loop heads = v[2];
+  if (sharedHeads == 1) {
+    p.reorder({lane, vectors, row, tile, heads, v[3]});
+  } else {
+    auto [outer, shared] = p.split(heads, sharedHeads, TailStrategy::guard_with_if);
+    p.reorder({lane, vectors, shared, row, tile, outer, v[3]});
+    heads = outer;
+  }
   p.vectorize(lane);
   p.unroll(vectors);
-  tileLoop = p.fuse(p.fuse(tile, v[2]), v[3]);
+  tileLoop = p.fuse(p.fuse(tile, heads), v[3]);
   p.parallel(tileLoop);
   p.neverPartition(context);
 }
@@ -535,11 +629,23 @@ void AttentionLowering::scheduleTile() {
   }
   computeInTile(kvHead);
   p.boundExtent(kvHead, 0, 1);
+  scheduleQuery();
+}
 
+void AttentionLowering::scheduleQuery() {
   computeInTile(queryT);
   fixTile(queryT, false);
   p.boundStorage(queryT, 1, headDim);
   SmallVector<Loop> v = p.loops(queryT);
+  if (byKeys) {
+    p.boundExtent(queryT, 0, rowTile);
+    p.boundExtent(queryT, 1, headDim);
+    p.reorderStorage(queryT, {1, 0, 2, 3, 4});
+    auto [vectors, lane] = p.split(v[1], lanes);
+    p.reorder({lane, vectors, v[0]});
+    p.vectorize(lane);
+    return;
+  }
   auto [vectors, lane] = splitRows(queryT, v[0], rowTile);
   p.reorder({v[1], lane, vectors});
   p.unroll(vectors);
@@ -590,7 +696,10 @@ void AttentionLowering::scheduleContext() {
     schedulePaddedValue();
   computeInTile(inverse);
   fixTile(inverse, /*perChunk=*/false);
-  splitRows(inverse, p.loops(inverse)[0], rowTile);
+  if (byKeys)
+    p.boundExtent(inverse, 0, rowTile);
+  else
+    splitRows(inverse, p.loops(inverse)[0], rowTile);
 }
 
 void AttentionLowering::schedulePaddedValue() {
@@ -601,33 +710,104 @@ void AttentionLowering::schedulePaddedValue() {
   p.neverPartition(paddedValue, 0);
 }
 
+/// Keys innermost in memory, and always a whole chunk of them: all extents are constant.
+void AttentionLowering::layOutByKeys(Func f) {
+  computeInChunk(f);
+  p.boundExtent(f, 0, rowTile);
+  p.boundExtent(f, 1, chunk);
+  p.reorderStorage(f, {1, 0, 2, 3, 4, 5});
+}
+
+void AttentionLowering::scheduleScoresByKeys() {
+  for (Func f : {score, dot}) {
+    layOutByKeys(f);
+    SmallVector<Loop> v = p.loops(f);
+    auto [vectors, lane] = p.split(v[1], lanes);
+    p.reorder({lane, vectors, v[0]});
+    p.vectorize(lane);
+  }
+  SmallVector<Loop> v = p.loops(dot, 0); // ii k c it h b rl
+  auto [rowGroup, row] = p.split(v[0], scoreRows);
+  auto [keyGroup, key] = p.split(v[1], scoreKeys);
+  p.reorder({v.back(), row, key, rowGroup, keyGroup});
+  p.atomic(dot, 0);
+  p.vectorize(v.back());
+  p.unroll(row);
+  p.unroll(key);
+  p.neverPartition(dot, 0);
+  schedulePartialDot(rowGroup);
+}
+
+void AttentionLowering::schedulePartialDot(Loop at) {
+  p.computeAt(partialDot, at);
+  p.storeIn(partialDot, MemoryType::register_);
+  fixTile(partialDot, /*perChunk=*/true);
+  p.boundExtent(partialDot, 1, scoreRows);
+  p.boundExtent(partialDot, 2, scoreKeys);
+  splitRows(partialDot, p.loops(partialDot)[0], lanes);
+  SmallVector<Loop> v = p.loops(partialDot, 0); // l ii k c it h b rd
+  p.reorder({v[0], v[1], v[2], v.back()});
+  p.vectorizeBy(v[0], lanes, TailStrategy::automatic);
+  for (std::optional<int64_t> update : {std::optional<int64_t>(), std::optional<int64_t>(0)}) {
+    SmallVector<Loop> loops = update ? v : p.loops(partialDot);
+    p.unroll(loops[1]);
+    p.unroll(loops[2]);
+    p.neverPartition(partialDot, update);
+  }
+}
+
 void AttentionLowering::scheduleScores() {
+  if (byKeys)
+    return scheduleScoresByKeys();
   computeInChunk(score);
   p.boundStorage(score, 1, chunk);
   p.boundExtent(score, 0, rowTile);
   SmallVector<Loop> v = p.loops(score);
   auto [keyGroup, key] = p.split(v[1], scoreKeys, TailStrategy::round_up);
-  auto [rowGroup, row] = p.split(v[0], lanes * scoreVectors);
+  auto [rowGroup, row] = p.split(v[0], lanes * scoreRows);
   auto [vectors, lane] = p.split(row, lanes);
   p.reorder({lane, vectors, key, rowGroup, keyGroup});
   p.vectorize(lane);
   p.unroll(vectors);
   p.unroll(key);
-  scheduleRegisterTile(dot, rowGroup, lanes * scoreVectors, /*otherDim=*/1, scoreKeys);
+  scheduleRegisterTile(dot, rowGroup, lanes * scoreRows, /*otherDim=*/1, scoreKeys);
 }
 
 void AttentionLowering::scheduleWeights() {
-  for (auto [chains, all] : {std::pair(maxChains, maximum), std::pair(sumChains, sum)}) {
-    computeInChunk(all);
-    auto [vectors, lane] = splitRows(all, p.loops(all)[0], rowTile);
-    scheduleRegisterTile(chains, vectors, lanes, /*otherDim=*/1, kChains);
-  }
+  scheduleChains(maxChains, maximum);
+  scheduleChains(sumChains, sum);
   scheduleWeightsOf(weights);
   if (!op.getProbMod().empty())
     scheduleWeightsOf(modified);
 }
 
+void AttentionLowering::scheduleChains(Func chains, Func all) {
+  computeInChunk(all);
+  if (!byKeys) {
+    auto [vectors, lane] = splitRows(all, p.loops(all)[0], rowTile);
+    return scheduleRegisterTile(chains, vectors, lanes, /*otherDim=*/1, numChains);
+  }
+  p.boundExtent(all, 0, rowTile);
+  p.computeAt(chains, p.loops(all)[0]);
+  p.storeIn(chains, MemoryType::stack);
+  fixTile(chains, /*perChunk=*/true);
+  p.boundExtent(chains, 0, 1);
+  p.boundExtent(chains, 1, numChains);
+  p.vectorize(p.loops(chains)[1]);
+  SmallVector<Loop> v = p.loops(chains, 0); // ii u c it h b rk
+  p.reorder({v[1], v[0], v.back()});
+  p.vectorizeBy(v[1], lanes, TailStrategy::automatic);
+  p.neverPartition(chains, 0);
+}
+
 void AttentionLowering::scheduleWeightsOf(Func f) {
+  if (byKeys) {
+    layOutByKeys(f);
+    SmallVector<Loop> v = p.loops(f);
+    auto [vectors, lane] = p.split(v[1], lanes);
+    p.reorder({lane, vectors, v[0]});
+    return p.vectorize(lane);
+  }
   computeInChunk(f);
   p.boundStorage(f, 1, chunk);
   p.unroll(splitRows(f, p.loops(f)[0], rowTile).first);
@@ -661,17 +841,30 @@ void AttentionLowering::scheduleExactContext() {
   p.vectorizeBy(p.loops(exactProduct, 0)[0], lanes, TailStrategy::automatic);
   p.neverPartition(exactProduct, 0);
 
-  p.computeAt(exactWeight, v[2]);
+  scheduleExactWeight(v[2]);
+}
+
+void AttentionLowering::scheduleExactWeight(Loop at) {
+  p.computeAt(exactWeight, at);
   p.storeIn(exactWeight, MemoryType::stack);
   fixTile(exactWeight, /*perChunk=*/true);
   p.boundStorage(exactWeight, 1, chunk);
-  Loop rows = splitRows(exactWeight, p.loops(exactWeight)[0], rowTile).first;
   p.neverPartition(exactWeight);
+  p.boundExtent(exactWeight, 0, rowTile);
+  Loop rows = p.loops(exactWeight)[0];
+  if (!byKeys)
+    rows = p.vectorizeBy(rows, lanes, TailStrategy::automatic);
 
   p.computeAt(exactDot, rows);
   p.storeIn(exactDot, MemoryType::register_);
   fixTile(exactDot, /*perChunk=*/true);
+  p.neverPartition(exactDot, 0);
+  if (byKeys) {
+    p.boundExtent(exactDot, 0, 1);
+    p.atomic(exactDot, 0);
+    p.vectorizeBy(p.loops(exactDot, 0).back(), lanes, TailStrategy::automatic);
+    return;
+  }
   splitRows(exactDot, p.loops(exactDot)[0], lanes);
   p.vectorizeBy(p.loops(exactDot, 0)[0], lanes, TailStrategy::automatic);
-  p.neverPartition(exactDot, 0);
 }

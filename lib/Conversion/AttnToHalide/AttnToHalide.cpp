@@ -47,9 +47,13 @@ private:
   LogicalResult convertMergeHeads(MergeHeadsOp op);
   LogicalResult convertReturn(func::ReturnOp op);
 
-  /// A pipeline built by `lower`, called on its inputs' buffers and `result`'s.
+  LogicalResult convertAttention(AttentionOp op);
+
+  /// A pipeline built by `lower`, called on its inputs' buffers and `result`'s; where
+  /// there is a condition, only if it holds.
   LogicalResult call(Location loc, StringRef kind, Value result,
-                     function_ref<LogicalResult(PipelineBuilder &)> lower);
+                     function_ref<LogicalResult(PipelineBuilder &)> lower,
+                     function_ref<Value()> condition = {});
   LogicalResult copy(Location loc, Value tensor, Value to);
 
   func::FuncOp function;
@@ -122,12 +126,7 @@ LogicalResult FunctionConverter::convertCompute(Operation &op) {
       .Case<ModifyProbOp>(lowered(lowerModifyProb))
       .Case<ContextOp>(lowered(lowerContext))
       .Case<LinearOp>(lowered(lowerLinear))
-      .Case([&](AttentionOp attention) {
-        return call(op.getLoc(), "attention", attention.getResult(), [&](PipelineBuilder &p) {
-          p.getOp()->setAttr("attn.schedule", attention.getScheduleAttr());
-          return lowerAttention(p, attention);
-        });
-      })
+      .Case([&](AttentionOp attention) { return convertAttention(attention); })
       .Default([&](Operation *) -> LogicalResult {
         if (!isElementwise(&op))
           return op.emitError("expected an op that convert-attn-to-halide knows, found ")
@@ -176,14 +175,36 @@ void FunctionConverter::requireSizes(Operation &op) {
 }
 
 LogicalResult FunctionConverter::call(Location loc, StringRef kind, Value result,
-                                      function_ref<LogicalResult(PipelineBuilder &)> lower) {
+                                      function_ref<LogicalResult(PipelineBuilder &)> lower,
+                                      function_ref<Value()> condition) {
   std::string name = (function.getName() + "_" + kind + "_" + Twine(numPipelines++)).str();
   OpBuilder builder(function);
   PipelineBuilder p(builder, loc, name);
   p.getOp()->setAttr("attn.kind", builder.getStringAttr(kind));
   if (failed(lower(p)))
     return failure();
-  host.call(loc, p, host.getDestination(result));
+  Value destination = host.getDestination(result);
+  host.call(loc, p, destination, condition ? condition() : Value());
+  return success();
+}
+
+/// One kernel for each schedule; a call runs the first that serves its q_len.
+LogicalResult FunctionConverter::convertAttention(AttentionOp op) {
+  int64_t above = -1;
+  for (Attribute schedule : op.getScheduleAttr()) {
+    int64_t limit = getMaxQLen(schedule);
+    auto isServed = [&] { return host.isWithin(op.getQuery(), 2, above, limit); };
+    bool isOnly = op.getSchedule()->size() == 1;
+    if (failed(call(
+            op.getLoc(), "attention", op.getResult(),
+            [&](PipelineBuilder &p) {
+              p.getOp()->setAttr("attn.schedule", schedule);
+              return lowerAttention(p, op, schedule);
+            },
+            isOnly ? function_ref<Value()>() : isServed)))
+      return failure();
+    above = limit;
+  }
   return success();
 }
 

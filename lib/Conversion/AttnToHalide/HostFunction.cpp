@@ -223,9 +223,23 @@ void HostFunction::requireMultiple(Location loc, Value a, int64_t dimOfA, Value 
   halide::RequireOp::create(builder, loc, isMultiple, builder.getStringAttr(message));
 }
 
-void HostFunction::call(Location loc, PipelineBuilder &pipeline, Value destination) {
+Value HostFunction::isWithin(Value tensor, int64_t dim, int64_t above, int64_t limit) {
+  Value size = getSize(tensor, dim);
+  auto compare = [&](arith::CmpIPredicate predicate, int64_t bound) -> Value {
+    return arith::CmpIOp::create(builder, predicate, size,
+                                 arith::ConstantIndexOp::create(builder, bound));
+  };
+  Value isAbove = compare(arith::CmpIPredicate::sgt, above);
+  if (limit == 0)
+    return isAbove;
+  Value isBelow = compare(arith::CmpIPredicate::sle, limit);
+  return arith::AndIOp::create(builder, isAbove, isBelow);
+}
+
+void HostFunction::call(Location loc, PipelineBuilder &pipeline, Value destination,
+                        Value condition) {
   SmallVector<Value> operands = llvm::map_to_vector(
       pipeline.getInputTensors(), [&](Value tensor) { return getBuffer(tensor); });
   operands.push_back(destination);
-  halide::CallOp::create(builder, loc, pipeline.getOp().getSymName(), operands);
+  halide::CallOp::create(builder, loc, pipeline.getOp().getSymName(), operands, condition);
 }

@@ -57,7 +57,10 @@ public:
   /// Refuses calls where `a`'s size is no multiple of `b`'s.
   void requireMultiple(Location loc, Value a, int64_t dimOfA, Value b, int64_t dimOfB,
                        const Twine &message);
-  void call(Location loc, PipelineBuilder &pipeline, Value destination);
+  /// Whether `above` < size <= `limit` for a size of `tensor`; 0 is no limit.
+  Value isWithin(Value tensor, int64_t dim, int64_t above, int64_t limit);
+  /// Calls the pipeline, where there is a condition only if it holds.
+  void call(Location loc, PipelineBuilder &pipeline, Value destination, Value condition = {});
 
 private:
   Value getSize(Value tensor, int64_t dim);

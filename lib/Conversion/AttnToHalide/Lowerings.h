@@ -32,8 +32,8 @@ LogicalResult lowerElementwise(PipelineBuilder &p, Operation *op, const CpuInfo 
 /// Copies `tensor` as it is.
 void lowerCopy(PipelineBuilder &p, Value tensor, const CpuInfo &cpu);
 
-/// The fused kernel that `op.getScheduleAttr()` describes.
-LogicalResult lowerAttention(PipelineBuilder &p, AttentionOp op);
+/// The fused kernel that `schedule`, one of the op's, describes.
+LogicalResult lowerAttention(PipelineBuilder &p, AttentionOp op, Attribute schedule);
 
 /// The type sums are kept in: f64 for f64, f32 for everything else.
 inline Type accumulatorType(Type elementType) {

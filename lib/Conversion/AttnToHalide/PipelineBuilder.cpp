@@ -146,6 +146,9 @@ void PipelineBuilder::alignBounds(Func f, int64_t dim, int64_t modulus) {
 void PipelineBuilder::reorderStorage(Func f, ArrayRef<int64_t> order) {
   halide::ReorderStorageOp::create(builder, f, order);
 }
+void PipelineBuilder::atomic(Func f, int64_t update) {
+  halide::AtomicOp::create(builder, f, builder.getI64IntegerAttr(update));
+}
 void PipelineBuilder::allowRaceConditions(Func f, int64_t update) {
   halide::AllowRaceConditionsOp::create(builder, f, builder.getI64IntegerAttr(update));
 }

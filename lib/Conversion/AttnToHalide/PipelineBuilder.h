@@ -182,6 +182,7 @@ public:
   void boundStorage(Func f, int64_t dim, int64_t extent);
   void alignBounds(Func f, int64_t dim, int64_t modulus);
   void reorderStorage(Func f, ArrayRef<int64_t> order);
+  void atomic(Func f, int64_t update);
   void allowRaceConditions(Func f, int64_t update);
   void neverPartition(Func f, std::optional<int64_t> update = {});
 

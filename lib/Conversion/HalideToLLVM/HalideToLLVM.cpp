@@ -116,6 +116,11 @@ struct CallPattern : ConvertOpToLLVMPattern<halide::CallOp> {
     auto host = call->getParentOfType<LLVM::LLVMFuncOp>();
     if (!host)
       return rewriter.notifyMatchFailure(call, "expected a converted host function");
+    Block *before = rewriter.getInsertionBlock();
+    if (call.getCondition()) {
+      rewriter.splitBlock(before, call->getIterator());
+      rewriter.setInsertionPoint(call);
+    }
     SmallVector<Value> arguments{host.getArgument(0)};
     for (auto [buffer, descriptor] : llvm::zip(call.getBuffers(), adaptor.getBuffers())) {
       auto type = cast<MemRefType>(buffer.getType());
@@ -125,7 +130,12 @@ struct CallPattern : ConvertOpToLLVMPattern<halide::CallOp> {
     }
     auto status = LLVM::CallOp::create(rewriter, call.getLoc(), TypeRange(rewriter.getI32Type()),
                                        call.getCallee(), arguments);
-    returnUnlessZero(rewriter, call, status.getResult());
+    Block *called = call->getBlock();
+    Block *after = returnUnlessZero(rewriter, call, status.getResult());
+    if (Value condition = adaptor.getCondition()) {
+      rewriter.setInsertionPointToEnd(before);
+      LLVM::CondBrOp::create(rewriter, call.getLoc(), condition, called, after);
+    }
     rewriter.eraseOp(call);
     return success();
   }
@@ -135,8 +145,8 @@ private:
                     MemRefType type, Value memref) const;
   Value buildDimensions(ConversionPatternRewriter &rewriter, Location loc, LLVM::LLVMFuncOp host,
                         MemRefType type, MemRefDescriptor descriptor) const;
-  void returnUnlessZero(ConversionPatternRewriter &rewriter, halide::CallOp call,
-                        Value status) const;
+  Block *returnUnlessZero(ConversionPatternRewriter &rewriter, halide::CallOp call,
+                          Value status) const;
 };
 
 } // namespace
@@ -195,9 +205,10 @@ Value CallPattern::buildBuffer(ConversionPatternRewriter &rewriter, Location loc
   return buffer;
 }
 
-/// Ends the block here: on to the ops behind `call`, or out with `status`.
-void CallPattern::returnUnlessZero(ConversionPatternRewriter &rewriter, halide::CallOp call,
-                                   Value status) const {
+/// Ends the block here: on to the ops behind `call`, whose block is returned, or out
+/// with `status`.
+Block *CallPattern::returnUnlessZero(ConversionPatternRewriter &rewriter, halide::CallOp call,
+                                     Value status) const {
   Location loc = call.getLoc();
   Block *before = rewriter.getInsertionBlock();
   Block *after = rewriter.splitBlock(before, std::next(call->getIterator()));
@@ -207,6 +218,7 @@ void CallPattern::returnUnlessZero(ConversionPatternRewriter &rewriter, halide::
   Value zero = FieldBuilder(rewriter, loc).constant(0, 32);
   Value ok = LLVM::ICmpOp::create(rewriter, loc, LLVM::ICmpPredicate::eq, status, zero);
   LLVM::CondBrOp::create(rewriter, loc, ok, after, failed);
+  return after;
 }
 
 //===----------------------------------------------------------------------===//

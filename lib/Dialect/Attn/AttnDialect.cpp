@@ -35,7 +35,7 @@ void AttnDialect::initialize() {
 }
 
 //===----------------------------------------------------------------------===//
-// PrefillAttr
+// PrefillAttr and DecodeAttr
 //===----------------------------------------------------------------------===//
 
 using EmitError = function_ref<InFlightDiagnostic()>;
@@ -56,7 +56,7 @@ static LogicalResult verifyMultiple(EmitError emitError, StringRef name, int64_t
 
 LogicalResult PrefillAttr::verify(EmitError emitError, int64_t rowTile, int64_t keyChunk,
                                   int64_t vectorWidth, int64_t scoreVectors, int64_t scoreKeys,
-                                  int64_t contextRows, int64_t contextVectors) {
+                                  int64_t contextRows, int64_t contextVectors, int64_t maxQLen) {
   std::pair<StringRef, int64_t> parameters[] = {{"row_tile", rowTile},
                                                 {"key_chunk", keyChunk},
                                                 {"vector_width", vectorWidth},
@@ -78,6 +78,34 @@ LogicalResult PrefillAttr::verify(EmitError emitError, int64_t rowTile, int64_t 
   if (failed(verifyMultiple(emitError, "row_tile", rowTile, "context_rows", contextRows)))
     return failure();
   return verifyMultiple(emitError, "key_chunk", keyChunk, "score_keys", scoreKeys);
+}
+
+LogicalResult DecodeAttr::verify(EmitError emitError, int64_t rowTile, int64_t sharedHeads,
+                                 int64_t keyChunk, int64_t vectorWidth, int64_t scoreRows,
+                                 int64_t scoreKeys, int64_t contextRows, int64_t contextVectors,
+                                 int64_t maxQLen) {
+  std::pair<StringRef, int64_t> parameters[] = {
+      {"row_tile", rowTile},         {"shared_heads", sharedHeads},      {"key_chunk", keyChunk},
+      {"vector_width", vectorWidth}, {"score_rows", scoreRows},          {"score_keys", scoreKeys},
+      {"context_rows", contextRows}, {"context_vectors", contextVectors}};
+  for (auto [name, value] : parameters)
+    if (failed(verifyPositive(emitError, name, value)))
+      return failure();
+  // Register tiles have no tail inside of a row tile or a key chunk.
+  std::pair<StringRef, int64_t> ofRows[] = {
+      {"shared_heads", sharedHeads}, {"score_rows", scoreRows}, {"context_rows", contextRows}};
+  for (auto [name, value] : ofRows)
+    if (failed(verifyMultiple(emitError, "row_tile", rowTile, name, value)))
+      return failure();
+  if (failed(verifyMultiple(emitError, "key_chunk", keyChunk, "score_keys", scoreKeys)))
+    return failure();
+  return verifyMultiple(emitError, "key_chunk", keyChunk, "vector_width", vectorWidth);
+}
+
+int64_t attn::getMaxQLen(Attribute schedule) {
+  if (auto decode = dyn_cast<DecodeAttr>(schedule))
+    return decode.getMaxQLen();
+  return cast<PrefillAttr>(schedule).getMaxQLen();
 }
 
 //===----------------------------------------------------------------------===//

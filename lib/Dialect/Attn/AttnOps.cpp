@@ -215,8 +215,47 @@ static LogicalResult verifyAttentionOperands(AttentionOp op) {
   return verifyGroups(op, sizeOf(query, 1), sizeOf(value, 1));
 }
 
+/// A call finds exactly one kernel.
+static LogicalResult verifyOrder(AttentionOp op, ArrayRef<Attribute> schedules) {
+  // attention_c6
+  int64_t last = schedules.empty() ? -1 : getMaxQLen(schedules.back());
+  if (last != 0)
+    return op.emitOpError("expected a last schedule without max_q_len");
+  int64_t before = 0;
+  for (Attribute schedule : schedules.drop_back()) {
+    int64_t limit = getMaxQLen(schedule);
+    if (limit <= before)
+      return op.emitOpError("expected a max_q_len above ") << before << ", found " << limit;
+    before = limit;
+  }
+  return success();
+}
+
+static LogicalResult verifyDecode(AttentionOp op, DecodeAttr schedule) {
+  // attention_c7
+  int64_t heads = sizeOf(op.getQuery(), 1), kvHeads = sizeOf(op.getKey(), 1);
+  bool known = !ShapedType::isDynamic(heads) && !ShapedType::isDynamic(kvHeads) && kvHeads != 0;
+  int64_t group = known ? heads / kvHeads : 1, headDim = sizeOf(op.getQuery(), 3);
+  if (group % schedule.getSharedHeads() != 0)
+    return op.emitOpError("expected shared_heads to divide ")
+           << group << ", found " << schedule.getSharedHeads();
+  if (ShapedType::isDynamic(headDim) || headDim % schedule.getVectorWidth() != 0)
+    return op.emitOpError("expected vector_width to divide head_dim, found ")
+           << schedule.getVectorWidth();
+  return success();
+}
+
+static LogicalResult verifySchedules(AttentionOp op) {
+  if (!op.getSchedule())
+    return success();
+  for (Attribute schedule : op.getScheduleAttr())
+    if (auto decode = dyn_cast<DecodeAttr>(schedule); decode && failed(verifyDecode(op, decode)))
+      return failure();
+  return verifyOrder(op, op.getSchedule()->getValue());
+}
+
 LogicalResult AttentionOp::verify() {
-  if (failed(verifyAttentionOperands(*this)))
+  if (failed(verifyAttentionOperands(*this)) || failed(verifySchedules(*this)))
     return failure();
   // attention_c4
   int64_t batch = eitherSize(getQuery(), getKey(), 0), heads = sizeOf(getQuery(), 1),

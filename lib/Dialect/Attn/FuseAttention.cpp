@@ -147,7 +147,7 @@ static AttentionOp fuse(RewriterBase &rewriter, AttentionCore &core) {
   auto fused = AttentionOp::create(rewriter, loc, core.context.getType(), /*lse=*/Type(),
                                    core.score.getQuery(), core.score.getKey(),
                                    core.context.getValue(), core.score.getScaleAttr(),
-                                   /*schedule=*/PrefillAttr());
+                                   /*schedule=*/ArrayAttr());
   Type element = getElementTypeOrSelf(core.context.getType());
   SmallVector<Operation *> probSteps(core.probSteps.begin(), core.probSteps.end());
   compose(rewriter, fused.getScoreMod(), core.scoreSteps, element, loc);

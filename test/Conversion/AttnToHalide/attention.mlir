@@ -3,7 +3,7 @@
 // A fused core becomes one pipeline: the scores, their maximum, weights and sums a chunk at a
 // time, and one func that holds context, sum and maximum.
 
-// CHECK-LABEL: halide.pipeline @causal_attention_0 attributes {attn.kind = "attention", attn.schedule = #attn.prefill<row_tile = 48
+// CHECK-LABEL: halide.pipeline @causal_attention_3 attributes {attn.kind = "attention", attn.schedule = #attn.prefill<row_tile = 48
 // CHECK: %[[QUERY:.*]] = halide.input "query" [64, ?, ?, ?]
 // CHECK: %[[ROWS:.*]] = halide.extent %[[QUERY]], 1
 // The last row of a tile bounds its keys: k <= q.
@@ -25,7 +25,16 @@
 
 // CHECK-LABEL: func.func @causal(
 // CHECK-SAME: {attn.name = "context", attn.result}
-// CHECK: halide.call @causal_attention_0(%arg0, %arg1, %arg2, %arg3)
+// A call runs the kernel for its q_len.
+// CHECK: %[[Q_LEN:.*]] = memref.dim %arg0, %c2
+// CHECK: %[[NOT_NONE:.*]] = arith.cmpi sgt, %[[Q_LEN]], %c-1
+// CHECK: %[[ONE:.*]] = arith.cmpi sle, %[[Q_LEN]], %c1
+// CHECK: %[[IS_ONE:.*]] = arith.andi %[[NOT_NONE]], %[[ONE]]
+// CHECK: halide.call @causal_attention_0(%arg0, %arg1, %arg2, %arg3) if(%[[IS_ONE]])
+// CHECK: halide.call @causal_attention_1(%arg0, %arg1, %arg2, %arg3) if
+// CHECK: halide.call @causal_attention_2(%arg0, %arg1, %arg2, %arg3) if
+// CHECK: %[[IS_MORE:.*]] = arith.cmpi sgt, %[[Q_LEN]], %c128
+// CHECK: halide.call @causal_attention_3(%arg0, %arg1, %arg2, %arg3) if(%[[IS_MORE]])
 // CHECK-NEXT: return
 func.func @causal(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>)
     -> (tensor<?x8x?x64xf32> {attn.name = "context"}) {
@@ -35,6 +44,21 @@ func.func @causal(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor
     attn.yield %m : i1
   } : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
   return %c : tensor<?x8x?x64xf32>
+}
+
+// With few rows, the query heads that share a head of key and value are rows of one tile.
+// CHECK-LABEL: halide.pipeline @few_attention_0 attributes {{.*}}#attn.decode<row_tile = 4, shared_heads = 4
+// CHECK: halide.func "query_t" [%[[II:[a-z0-9]*]], %{{[a-z0-9]*}}, %{{[a-z0-9]*}}, %[[H:[a-z0-9]*]],
+// CHECK:   %[[FIRST_HEAD:.*]] = arith.muli %[[H]], %c4_i32
+// CHECK:   %[[SHARE:.*]] = halide.mod %[[II]], %c4_i32
+// CHECK:   arith.addi %[[FIRST_HEAD]], %[[SHARE]]
+// CHECK: %[[PARTIAL:.*]] = halide.func "partial_dot"
+// CHECK: halide.store_in %[[PARTIAL]], register
+// CHECK-LABEL: func.func @few(
+// CHECK: halide.call @few_attention_0(%arg0, %arg1, %arg2) :
+func.func @few(%q: tensor<1x8x1x64xf32>, %k: tensor<1x2x?x64xf32>) -> tensor<1x8x1x64xf32> {
+  %c = attn.attention %q, %k, %k : tensor<1x8x1x64xf32>, tensor<1x2x?x64xf32>, tensor<1x2x?x64xf32> -> tensor<1x8x1x64xf32>
+  return %c : tensor<1x8x1x64xf32>
 }
 
 // What the fused kernel does not serve, here f16, becomes the ops it stands for.

@@ -77,3 +77,20 @@ func.func @refuses(%x: memref<?xf32, strided<[1], offset: ?>>) {
   halide.require %four, "expected 4 elements"
   return
 }
+
+// A conditional call is a block of its own.
+// CHECK-LABEL: llvm.func internal @chosen
+// CHECK: %[[SOME:.*]] = llvm.icmp "sgt"
+// CHECK: llvm.cond_br %[[SOME]], ^[[CALL:.*]], ^[[AFTER:.*]]
+// CHECK: ^[[CALL]]:
+// CHECK: llvm.call @copy
+// CHECK: llvm.cond_br %{{.*}}, ^[[AFTER]], ^[[FAILED:.*]]
+// CHECK: ^[[AFTER]]:
+// CHECK: llvm.return
+func.func @chosen(%x: !any, %y: !any {attn.result}) {
+  %c0 = arith.constant 0 : index
+  %size = memref.dim %x, %c0 : !any
+  %some = arith.cmpi sgt, %size, %c0 : index
+  halide.call @copy(%x, %y) if(%some) : !any, !any
+  return
+}

@@ -279,6 +279,24 @@ def groups():
     yield Case(heads=4, kv_heads=2, value_dim=17, kv_lengths=(77, 0))
 
 
+def decode():
+    """Few rows: heads that share keys and values are one tile."""
+    for heads, kv_heads in ((4, 4), (6, 2), (8, 1), (10, 1)):
+        yield Case(1, 131, heads=heads, kv_heads=kv_heads, dynamic=True)
+        yield Case(3, 131, heads=heads, kv_heads=kv_heads, mask="causal(bottom_right)", scale=-0.125)
+    yield Case(1, 1, heads=4, kv_heads=2)
+    yield Case(2, 130, heads=4, kv_heads=2, bias=True, softcap=5.0, gain=10.0, value_dim=80)
+    yield Case(1, 200, batch=4, heads=4, kv_heads=2, kv_lengths=(200, 0, 64, 1), dynamic=True)
+    yield Case(4, 65, heads=6, kv_heads=2, scale_on="prob", value_dim=17, mask="window(3, 5)")
+    yield Case(1, 129, gain=1e4, head_dim=128, dynamic=True)
+
+
+def variants():
+    """Around the q_lens where a call goes over to another kernel."""
+    for q_len in (2, 16, 17, 32, 33, 128, 129):
+        yield Case(q_len, 70, dynamic=True, batch=1)
+
+
 def spellings():
     for mask_as in ("region", "select", "bias"):
         yield Case(129, 129, mask="causal(top_left)", mask_as=mask_as, dynamic=True)
@@ -298,7 +316,7 @@ def unfused():
 
 PARTS = {part.__name__: part for part in (
     static_lengths, dynamic_lengths, head_dims, value_dims, causal, windows, padded, scores,
-    groups, spellings, unfused)}
+    groups, decode, variants, spellings, unfused)}
 
 
 def run(case):

@@ -24,4 +24,11 @@
 #define GET_OP_CLASSES
 #include "attnc/Dialect/Attn/AttnOps.h.inc"
 
+namespace mlir::attn {
+
+/// The most query rows that a schedule of attn.attention serves; 0 is any number.
+int64_t getMaxQLen(Attribute schedule);
+
+} // namespace mlir::attn
+
 #endif // ATTNC_DIALECT_ATTN_ATTN_H

@@ -94,13 +94,43 @@ def Attn_PrefillAttr : Attn_Attr<"Prefill", "prefill"> {
     #attn.prefill<row_tile = 48, key_chunk = 64, vector_width = 16, score_vectors = 3,
                   score_keys = 8, context_rows = 6, context_vectors = 4>
     ```
+
+    With `max_q_len`, the kernel serves calls with at most as many query rows.
   }];
   let parameters = (ins "int64_t":$row_tile, "int64_t":$key_chunk,
       "int64_t":$vector_width, "int64_t":$score_vectors, "int64_t":$score_keys,
-      "int64_t":$context_rows, "int64_t":$context_vectors);
+      "int64_t":$context_rows, "int64_t":$context_vectors,
+      DefaultValuedParameter<"int64_t", "0">:$max_q_len);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
+
+def Attn_DecodeAttr : Attn_Attr<"Decode", "decode"> {
+  let summary = "Holds the schedule parameters of a fused kernel for few query rows on a CPU";
+  let description = [{
+    A tile is `row_tile` rows: `shared_heads` query heads, which read the same head
+    of key and value, times row_tile / shared_heads rows of each. It walks over the
+    visible keys in chunks of `key_chunk`. Dot products are summed over vectors of
+    dims, `score_rows` rows × `score_keys` keys at a time; keys lie in the lanes for
+    the softmax. The context is computed as in `#attn.prefill`.
+
+    ```mlir
+    #attn.decode<row_tile = 4, shared_heads = 4, key_chunk = 64, vector_width = 16, score_rows = 4,
+                 score_keys = 4, context_rows = 4, context_vectors = 4, max_q_len = 1>
+    ```
+
+    With `max_q_len`, the kernel serves calls with at most as many query rows.
+  }];
+  let parameters = (ins "int64_t":$row_tile, "int64_t":$shared_heads, "int64_t":$key_chunk,
+      "int64_t":$vector_width, "int64_t":$score_rows, "int64_t":$score_keys,
+      "int64_t":$context_rows, "int64_t":$context_vectors,
+      DefaultValuedParameter<"int64_t", "0">:$max_q_len);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Attn_Schedules : TypedArrayAttrBase<AnyAttrOf<[Attn_PrefillAttr, Attn_DecodeAttr]>,
+    "schedules, one for each kernel">;
 
 //===----------------------------------------------------------------------===//
 // Ops
@@ -309,7 +339,8 @@ def Attn_AttentionOp : Attn_RegionOp<"attention"> {
       lse     = log Σ_j exp(score[b, h, i, j])  -inf for a row with no visible key
 
     Each region may be left out. `lse` is a second, optional result. `schedule`
-    is set by `attn-select-schedule`.
+    is set by `attn-select-schedule`: one kernel for each element, of which a call
+    runs the first that serves its q_len.
 
     - (C1) query, key, value and context have the same element type.
     - (C2) batch of query, key and value, head_dim of query and key, and
@@ -318,6 +349,10 @@ def Attn_AttentionOp : Attn_RegionOp<"attention"> {
     - (C4) the context is `[batch, num_q_heads, q_len, value_dim]`, the lse
       `[batch, num_q_heads, q_len]`.
     - (C5) each region takes and yields what its own op's region does.
+    - (C6) each schedule but the last has a larger `max_q_len` than the one before,
+      the last has none.
+    - (C7) the `shared_heads` of a `#attn.decode` divide num_q_heads / num_kv_heads, and
+      are 1 where that is not known; its `vector_width` divides head_dim.
 
     ```mlir
     %c = attn.attention %q, %k, %v scale(0.125) mask {
@@ -328,7 +363,7 @@ def Attn_AttentionOp : Attn_RegionOp<"attention"> {
     ```
   }];
   let arguments = (ins Attn_Tensor4D:$query, Attn_Tensor4D:$key, Attn_Tensor4D:$value,
-      DefaultValuedAttr<F64Attr, "1.0">:$scale, OptionalAttr<Attn_PrefillAttr>:$schedule);
+      DefaultValuedAttr<F64Attr, "1.0">:$scale, OptionalAttr<Attn_Schedules>:$schedule);
   let regions = (region MaxSizedRegion<1>:$score_mod, MaxSizedRegion<1>:$mask,
       MaxSizedRegion<1>:$prob_mod);
   let results = (outs Attn_Tensor4D:$result,

@@ -587,13 +587,14 @@ def Halide_PrefetchOp : Halide_Directive<"prefetch"> {
 // Host side
 //===----------------------------------------------------------------------===//
 
-def Halide_CallOp : Halide_Op<"call", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Halide_CallOp : Halide_Op<"call", [AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Calls a pipeline on buffers";
   let description = [{
     The `halide.call` operation runs a pipeline: operands are the buffers of its
     inputs, in order, then of its outputs. The host function that holds it returns at once
     with the pipeline's status when that is not 0. A memref's last dimension is the
-    func's first; its stride is 1.
+    func's first; its stride is 1. With a condition, nothing happens unless it holds.
 
     - (C1) the callee is a pipeline.
     - (C2) one memref for each input and output, of the same element type,
@@ -601,10 +602,14 @@ def Halide_CallOp : Halide_Op<"call", [DeclareOpInterfaceMethods<SymbolUserOpInt
 
     ```mlir
     halide.call @score(%q, %k, %s) : memref<?x8x?x64xf32>, memref<?x8x?x64xf32>, memref<?x8x?x?xf32>
+    halide.call @few(%x, %y) if(%is_few) : memref<?xf32>, memref<?xf32>
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<AnyMemRef>:$buffers);
-  let assemblyFormat = "$callee `(` $buffers `)` attr-dict `:` type($buffers)";
+  let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<AnyMemRef>:$buffers,
+      Optional<I1>:$condition);
+  let assemblyFormat = [{
+    $callee `(` $buffers `)` (`if` `(` $condition^ `)`)? attr-dict `:` type($buffers)
+  }];
 }
 
 def Halide_RequireOp : Halide_Op<"require"> {

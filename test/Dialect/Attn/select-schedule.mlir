@@ -1,0 +1,53 @@
+// RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_skylake | FileCheck %s --check-prefixes=CHECK,WIDE
+// RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx2 | FileCheck %s --check-prefixes=CHECK,NARROW
+
+// A q_len that is known has one kernel, with the tile that wastes the fewest rows.
+// CHECK-LABEL: func.func @many_rows
+// WIDE: schedule([#attn.prefill<row_tile = 48, key_chunk = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>])
+// NARROW: schedule([#attn.prefill<row_tile = 48, key_chunk = 64, vector_width = 8, score_vectors = 3, score_keys = 4, context_rows = 6, context_vectors = 2>])
+func.func @many_rows(%x: tensor<1x8x2048x64xf32>) -> tensor<1x8x2048x64xf32> {
+  %c = attn.attention %x, %x, %x : tensor<1x8x2048x64xf32>, tensor<1x8x2048x64xf32>, tensor<1x8x2048x64xf32> -> tensor<1x8x2048x64xf32>
+  return %c : tensor<1x8x2048x64xf32>
+}
+
+// CHECK-LABEL: func.func @some_rows
+// CHECK: schedule([#attn.prefill<row_tile = 32,
+func.func @some_rows(%x: tensor<1x8x49x64xf32>) -> tensor<1x8x49x64xf32> {
+  %c = attn.attention %x, %x, %x : tensor<1x8x49x64xf32>, tensor<1x8x49x64xf32>, tensor<1x8x49x64xf32> -> tensor<1x8x49x64xf32>
+  return %c : tensor<1x8x49x64xf32>
+}
+
+// Value dims of five vectors are one block of five: nothing is padded.
+// CHECK-LABEL: func.func @five_vectors
+// WIDE: context_rows = 4, context_vectors = 5>
+func.func @five_vectors(%x: tensor<1x8x2048x80xf32>) -> tensor<1x8x2048x80xf32> {
+  %c = attn.attention %x, %x, %x : tensor<1x8x2048x80xf32>, tensor<1x8x2048x80xf32>, tensor<1x8x2048x80xf32> -> tensor<1x8x2048x80xf32>
+  return %c : tensor<1x8x2048x80xf32>
+}
+
+// One row: the four query heads of a head of key and value are the rows of a tile.
+// CHECK-LABEL: func.func @one_row
+// WIDE: schedule([#attn.decode<row_tile = 4, shared_heads = 4, key_chunk = 64, vector_width = 16, score_rows = 4, score_keys = 4, context_rows = 4, context_vectors = 4>])
+// NARROW: schedule([#attn.decode<row_tile = 4, shared_heads = 4, key_chunk = 64, vector_width = 8, score_rows = 2,
+func.func @one_row(%q: tensor<1x32x1x128xf32>, %k: tensor<1x8x?x128xf32>) -> tensor<1x32x1x128xf32> {
+  %c = attn.attention %q, %k, %k : tensor<1x32x1x128xf32>, tensor<1x8x?x128xf32>, tensor<1x8x?x128xf32> -> tensor<1x32x1x128xf32>
+  return %c : tensor<1x32x1x128xf32>
+}
+
+// Any q_len: a call chooses.
+// CHECK-LABEL: func.func @any_rows
+// CHECK: schedule([#attn.decode<row_tile = 1, shared_heads = 1, {{.*}} max_q_len = 1>,
+// CHECK-SAME: #attn.prefill<row_tile = 16, {{.*}} max_q_len = 16>, #attn.prefill<row_tile = 32, {{.*}} max_q_len = 128>,
+// CHECK-SAME: #attn.prefill<row_tile = 48, {{[^>]*}} context_vectors = {{[0-9]}}>])
+func.func @any_rows(%x: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
+  %c = attn.attention %x, %x, %x : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  return %c : tensor<?x8x?x64xf32>
+}
+
+// A head_dim that fills no whole vectors has no decode kernel.
+// CHECK-LABEL: func.func @odd_head_dim
+// CHECK: schedule([#attn.prefill<row_tile = 16,
+func.func @odd_head_dim(%x: tensor<1x8x1x17xf32>) -> tensor<1x8x1x17xf32> {
+  %c = attn.attention %x, %x, %x : tensor<1x8x1x17xf32>, tensor<1x8x1x17xf32>, tensor<1x8x1x17xf32> -> tensor<1x8x1x17xf32>
+  return %c : tensor<1x8x1x17xf32>
+}
