@@ -175,7 +175,9 @@ LogicalResult Emission::emitStage(Kind kind, Stage stage) {
   if (failed(stage == Stage::Graph ? spec.simplify() : spec.lower(stage, target)))
     return failure();
   std::string text;
-  llvm::raw_string_ostream(text) << *spec.getModule() << '\n';
+  llvm::raw_string_ostream os(text);
+  spec.getModule()->print(os); // unlike <<, with the constants' data
+  os << '\n';
   return files.add((name + "." + getInfo(kind).extension).str(), text);
 }
 

@@ -63,6 +63,13 @@ cl::opt<std::string> attnc::libraryName(
     "name", cl::desc("The C function's name and the stem of every file (default: the function's)"),
     cl::value_desc("name"), cl::cat(category()), cl::sub(compileCommand()));
 
+cl::opt<std::string> attnc::weightsPath(
+    "weights", cl::value_desc("file.safetensors"),
+    cl::desc("Where arguments with attn.weight are found; they become part of the library. "
+             "Without it they are arguments like any other"),
+    cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()),
+    cl::sub(explainCommand()));
+
 cl::opt<bool> attnc::noCache("no-cache", cl::desc("Compile everything anew and keep nothing"),
                              cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()));
 

@@ -26,6 +26,7 @@ extern llvm::cl::opt<std::string> specPath;
 extern llvm::cl::opt<std::string> functionName;
 extern llvm::cl::opt<std::string> targetName;
 extern llvm::cl::opt<std::string> libraryName;
+extern llvm::cl::opt<std::string> weightsPath;
 extern llvm::cl::opt<bool> noCache;
 
 /// One command: what `attnc NAME …` does, and what its `--help` adds to the options.

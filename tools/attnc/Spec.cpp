@@ -10,6 +10,7 @@
 #include "Options.h"
 #include "Report.h"
 
+#include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Dialect/Halide/Halide.h"
 #include "attnc/Pipelines/Pipelines.h"
 
@@ -62,7 +63,8 @@ Spec::~Spec() = default;
 
 std::unique_ptr<Spec> Spec::load() {
   std::unique_ptr<Spec> spec(new Spec());
-  if (failed(spec->parse()) || failed(spec->selectFunction()) || failed(spec->checkFunction()))
+  if (failed(spec->parse()) || failed(spec->selectFunction()) || failed(spec->checkFunction()) ||
+      failed(spec->bindWeights()))
     return nullptr;
   return spec;
 }
@@ -136,6 +138,21 @@ LogicalResult Spec::checkFunction() {
   if (func.getNumResults() == 0)
     return func.emitError("expected at least one result, found none");
   return success();
+}
+
+LogicalResult Spec::bindWeights() {
+  if (weightsPath.empty())
+    return success();
+  func::FuncOp func = getFunction();
+  if (stage == Stage::Scheduled)
+    return reportError("--weights", "expected a graph to bind weights in, found halide pipelines");
+  auto arguments = llvm::seq(func.getNumArguments());
+  if (llvm::none_of(arguments, [&](unsigned n) { return func.getArgAttr(n, "attn.weight"); }))
+    return reportError("--weights",
+                       "expected an argument with attn.weight, found none in @" + func.getName());
+  PassManager passes(&context);
+  passes.addPass(mlir::attn::createAttnBindWeights({weightsPath}));
+  return run(passes);
 }
 
 func::FuncOp Spec::getFunction() { return module->lookupSymbol<func::FuncOp>(function); }

@@ -46,7 +46,8 @@ std::string describe(const Parameter &parameter);
 /// file:line:column.
 class Spec {
 public:
-  /// Reads SPEC and takes the function that `--function` names, or the only one.
+  /// Reads SPEC, takes the function that `--function` names, or the only one, and binds the
+  /// arguments that are in `--weights`.
   static std::unique_ptr<Spec> load();
   ~Spec();
 
@@ -68,6 +69,7 @@ private:
   mlir::LogicalResult parse();
   mlir::LogicalResult selectFunction();
   mlir::LogicalResult checkFunction();
+  mlir::LogicalResult bindWeights();
   mlir::LogicalResult run(mlir::PassManager &passes);
 
   mlir::MLIRContext context;

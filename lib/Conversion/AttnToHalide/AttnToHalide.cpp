@@ -55,10 +55,13 @@ private:
                      function_ref<LogicalResult(PipelineBuilder &)> lower,
                      function_ref<Value()> condition = {});
   LogicalResult copy(Location loc, Value tensor, Value to);
+  halide::PipelineOp share(PipelineBuilder &p);
 
   func::FuncOp function;
   CpuInfo cpu;
   HostFunction host;
+  /// By what they are printed as without their names.
+  llvm::StringMap<halide::PipelineOp> pipelines;
   int64_t numPipelines = 0;
 };
 } // namespace
@@ -96,7 +99,7 @@ LogicalResult FunctionConverter::convertOp(Operation &op) {
         }
         return host.viewCollapsed(collapse, host.getBuffer(source));
       })
-      .Case([&](arith::ConstantOp constant) { return host.addConstant(constant); })
+      .Case([&](arith::ConstantOp) { return success(); })
       .Default([&](Operation *) { return convertCompute(op); });
 }
 
@@ -184,7 +187,7 @@ LogicalResult FunctionConverter::call(Location loc, StringRef kind, Value result
   if (failed(lower(p)))
     return failure();
   Value destination = host.getDestination(result);
-  host.call(loc, p, destination, condition ? condition() : Value());
+  host.call(loc, share(p), p.getInputTensors(), destination, condition ? condition() : Value());
   return success();
 }
 
@@ -208,13 +211,31 @@ LogicalResult FunctionConverter::convertAttention(AttentionOp op) {
   return success();
 }
 
+/// An equal pipeline built before takes the place of this one: layers of one shape are
+/// compiled once.
+halide::PipelineOp FunctionConverter::share(PipelineBuilder &p) {
+  halide::PipelineOp pipeline = p.getOp();
+  StringAttr name = pipeline.getSymNameAttr();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  pipeline.setSymName("");
+  pipeline->print(os, OpPrintingFlags().useLocalScope());
+  pipeline.setSymNameAttr(name);
+  auto [known, isNew] = pipelines.try_emplace(text, pipeline);
+  if (!isNew) {
+    pipeline.erase();
+    --numPipelines;
+  }
+  return known->second;
+}
+
 LogicalResult FunctionConverter::copy(Location loc, Value tensor, Value to) {
   std::string name = (function.getName() + "_copy_" + Twine(numPipelines++)).str();
   OpBuilder builder(function);
   PipelineBuilder p(builder, loc, name);
   p.getOp()->setAttr("attn.kind", builder.getStringAttr("copy"));
   lowerCopy(p, tensor, cpu);
-  host.call(loc, p, to);
+  host.call(loc, share(p), p.getInputTensors(), to);
   return success();
 }
 

@@ -67,6 +67,13 @@ Value HostFunction::getResultBuffer(int64_t n) {
 // Buffers
 //===----------------------------------------------------------------------===//
 
+Value HostFunction::getBuffer(Value tensor) {
+  auto constant = tensor.getDefiningOp<arith::ConstantOp>();
+  if (constant && !hasBuffer(tensor))
+    setBuffer(tensor, addConstant(constant));
+  return buffers.lookup(tensor);
+}
+
 Value HostFunction::getDestination(Value tensor) {
   if (Value known = buffers.lookup(tensor))
     return known;
@@ -93,7 +100,7 @@ Value HostFunction::allocate(Value tensor) {
                                  dynamic);
 }
 
-bool HostFunction::isCompact(Value tensor) const {
+bool HostFunction::isCompact(Value tensor) {
   return cast<MemRefType>(getBuffer(tensor).getType()).getLayout().isIdentity();
 }
 
@@ -136,11 +143,9 @@ LogicalResult HostFunction::viewCollapsed(tensor::CollapseShapeOp op, Value comp
   return success();
 }
 
-LogicalResult HostFunction::addConstant(arith::ConstantOp op) {
-  auto type = dyn_cast<RankedTensorType>(op.getType());
-  if (!type)
-    return success(); // a scalar: rebuilt where it is read
+Value HostFunction::addConstant(arith::ConstantOp op) {
   std::string name = (source.getName() + "_constant_" + Twine(numConstants++)).str();
+  auto type = cast<RankedTensorType>(op.getType());
   auto memref = MemRefType::get(type.getShape(), type.getElementType());
   {
     OpBuilder::InsertionGuard guard(builder);
@@ -149,8 +154,7 @@ LogicalResult HostFunction::addConstant(arith::ConstantOp op) {
                              /*constant=*/true,
                              /*alignment=*/builder.getI64IntegerAttr(64));
   }
-  setBuffer(op, memref::GetGlobalOp::create(builder, memref, name));
-  return success();
+  return memref::GetGlobalOp::create(builder, memref, name);
 }
 
 //===----------------------------------------------------------------------===//
@@ -236,10 +240,10 @@ Value HostFunction::isWithin(Value tensor, int64_t dim, int64_t above, int64_t l
   return arith::AndIOp::create(builder, isAbove, isBelow);
 }
 
-void HostFunction::call(Location loc, PipelineBuilder &pipeline, Value destination,
-                        Value condition) {
-  SmallVector<Value> operands = llvm::map_to_vector(
-      pipeline.getInputTensors(), [&](Value tensor) { return getBuffer(tensor); });
+void HostFunction::call(Location loc, halide::PipelineOp pipeline, ArrayRef<Value> inputs,
+                        Value destination, Value condition) {
+  SmallVector<Value> operands =
+      llvm::map_to_vector(inputs, [&](Value tensor) { return getBuffer(tensor); });
   operands.push_back(destination);
-  halide::CallOp::create(builder, loc, pipeline.getOp().getSymName(), operands, condition);
+  halide::CallOp::create(builder, loc, pipeline.getSymName(), operands, condition);
 }

@@ -33,7 +33,8 @@ public:
   void finish();
 
   bool hasBuffer(Value tensor) const { return buffers.contains(tensor); }
-  Value getBuffer(Value tensor) const { return buffers.lookup(tensor); }
+  /// Constants get theirs when asked for: what is laid out anew has no need of one.
+  Value getBuffer(Value tensor);
   void setBuffer(Value tensor, Value buffer) { buffers[tensor] = buffer; }
   Value getResultBuffer(int64_t n);
 
@@ -43,13 +44,12 @@ public:
   /// A compact temporary of the tensor's sizes.
   Value allocate(Value tensor);
   /// Whether the tensor's buffer has no gaps, as its type says.
-  bool isCompact(Value tensor) const;
+  bool isCompact(Value tensor);
 
   /// [batch, heads, len, dim] as a view of what split_heads takes.
   Value viewAsHeads(Value buffer, int64_t heads, Layout layout);
   LogicalResult viewExpanded(tensor::ExpandShapeOp op);
   LogicalResult viewCollapsed(tensor::CollapseShapeOp op, Value compact);
-  LogicalResult addConstant(arith::ConstantOp op);
 
   /// Refuses calls where two sizes differ that only the call tells.
   void requireSame(Location loc, Value a, int64_t dimOfA, Value b, int64_t dimOfB,
@@ -59,10 +59,13 @@ public:
                        const Twine &message);
   /// Whether `above` < size <= `limit` for a size of `tensor`; 0 is no limit.
   Value isWithin(Value tensor, int64_t dim, int64_t above, int64_t limit);
-  /// Calls the pipeline, where there is a condition only if it holds.
-  void call(Location loc, PipelineBuilder &pipeline, Value destination, Value condition = {});
+  /// Calls `pipeline` on the buffers of the tensors it reads, where there is a condition
+  /// only if it holds.
+  void call(Location loc, halide::PipelineOp pipeline, ArrayRef<Value> inputs, Value destination,
+            Value condition = {});
 
 private:
+  Value addConstant(arith::ConstantOp op);
   Value getSize(Value tensor, int64_t dim);
   /// An index computed on the source's tensors, computed on buffers.
   Value getIndex(OpFoldResult index);

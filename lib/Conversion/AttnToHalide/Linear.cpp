@@ -4,11 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A matrix product in register tiles of a few rows by a few vectors of output
-// features, over weights packed in panels that such a tile reads in order.
+// features, over weights packed in panels that such a tile reads in order: while
+// compiling where the weights are constant, else in every call.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Lowerings.h"
+#include "PackWeights.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -27,9 +29,11 @@ struct Tile {
         vectors(cpu.vectorRegisters >= 32 ? 4 : 2) {}
 };
 
-/// Funcs of the product, outermost consumer last.
+/// Funcs of the product, outermost consumer last. Panels are an input where they are
+/// constant.
 struct Product {
   Func panels, sum, block, result;
+  bool packsInCall;
 };
 } // namespace
 
@@ -48,33 +52,47 @@ static SmallVector<T> concat(ArrayRef<T> first, ArrayRef<T> second) {
   return all;
 }
 
+/// Panels read (column, k, panel).
+static void buildPanels(PipelineBuilder &p, LinearOp op, const Tile &tile, Product &f) {
+  OpBuilder before(op);
+  Value packed = packPanels(before, op.getWeight(), tile.columns());
+  f.packsInCall = !packed;
+  if (packed) {
+    f.panels = p.input("panels", packed);
+    return;
+  }
+  Func weight = p.input("weight", op.getWeight());
+  Scalar features = p.extent(weight, 1);
+  Type acc = accumulatorType(weight.getElementType());
+  f.panels = p.func("panels", {"ni", "k", "no"}, acc, [&](ArrayRef<Scalar> v) {
+    return convert(weight(v[1], min(v[2] * tile.columns() + v[0], features - 1)), acc);
+  });
+}
+
 static Product buildProduct(PipelineBuilder &p, LinearOp op, const Tile &tile) {
   RankedTensorType type = tensorType(op.getResult());
   Type element = type.getElementType(), acc = accumulatorType(element);
-  Func input = p.input("input", op.getInput()), weight = p.input("weight", op.getWeight());
+  Func input = p.input("input", op.getInput());
+  Product f;
+  buildPanels(p, op, tile, f);
   Func bias = op.getBias() ? p.input("bias", op.getBias()) : Func();
-  Scalar features = p.extent(weight, 1), rows = p.extent(input, 1);
+  Scalar width = p.extent(input, 0), rows = p.extent(input, 1);
   SmallVector<StringRef> outer = rowNames(type.getRank() - 1);
   int64_t columns = tile.columns();
 
-  Product f;
-  f.panels = p.func("panels", {"ni", "k", "no"}, acc, [&](ArrayRef<Scalar> v) {
-    return convert(weight(v[1], min(v[2] * columns + v[0], features - 1)), acc);
-  });
   auto tiled = concat<StringRef>({"ni", "no"}, outer);
   f.sum = p.func("sum", tiled, acc, [&](ArrayRef<Scalar>) { return p.constant(acc, 0); });
-  p.update(f.sum, tiled, {{"k", p.extent(weight, 0)}},
-           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             SmallVector<Scalar> at(v.drop_front(1));
-             at[0] = r[0];
-             at[1] = min(v[2], rows - 1); // a tile may reach past the last row
-             return f.sum(v) + convert(input(at), acc) * f.panels(v[0], r[0], v[1]);
-           });
+  p.update(f.sum, tiled, {{"k", width}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+    SmallVector<Scalar> at(v.drop_front(1));
+    at[0] = r[0];
+    at[1] = min(v[2], rows - 1); // a tile may reach past the last row
+    return f.sum(v) + convert(input(at), acc) * convert(f.panels(v[0], r[0], v[1]), acc);
+  });
   f.block = p.func("block", tiled, acc, [&](ArrayRef<Scalar> v) { return f.sum(v); });
   f.result = p.func("result", concat<StringRef>({"n"}, outer), element, [&](ArrayRef<Scalar> v) {
     auto at = concat<Scalar>({v[0] % columns, v[0] / columns}, v.drop_front(1));
     Scalar y = f.block(at);
-    return convert(bias.getRank() ? y + convert(bias(v[0]), acc) : y, element);
+    return convert(op.getBias() ? y + convert(bias(v[0]), acc) : y, element);
   });
   p.output(f.result, type);
   return f;
@@ -128,7 +146,10 @@ static void scheduleProduct(PipelineBuilder &p, const Product &f, const Tile &ti
   p.vectorize(sl);
   p.unroll(sv);
   p.unroll(sum[2]);
+}
 
+static void schedulePanels(PipelineBuilder &p, const Product &f, const Tile &tile) {
+  using halide::TailStrategy;
   p.computeRoot(f.panels);
   p.boundExtent(f.panels, 0, tile.columns());
   SmallVector<Loop> panels = p.loops(f.panels);
@@ -143,6 +164,9 @@ LogicalResult attn::lowerLinear(PipelineBuilder &p, LinearOp op, const CpuInfo &
   if (tensorType(op.getInput()).getRank() < 2)
     return op.emitOpError("expected an input of rank 2 or more, found rank 1");
   Tile tile(cpu, accumulatorType(tensorType(op.getResult()).getElementType()));
-  scheduleProduct(p, buildProduct(p, op, tile), tile);
+  Product product = buildProduct(p, op, tile);
+  scheduleProduct(p, product, tile);
+  if (product.packsInCall)
+    schedulePanels(p, product, tile);
   return success();
 }

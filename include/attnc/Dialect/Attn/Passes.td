@@ -63,4 +63,21 @@ def AttnNameDims : Pass<"attn-name-dims", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect"];
 }
 
+def AttnBindWeights : Pass<"attn-bind-weights", "::mlir::ModuleOp"> {
+  let summary = "Bind arguments with attn.weight to tensors of a safetensors file";
+  let description = [{
+    Replaces every argument `{attn.weight = "name"}` by a constant: the tensor of
+    that name in `file`, which stays mapped and is not copied. What follows can
+    then lay weights out for the kernels while it compiles.
+
+    Takes any function on tensors. A tensor that the file lacks, or has with
+    another type or shape, is an error, as is a file that isn't one of
+    safetensors. Tensors that no argument names are left in the file.
+  }];
+  let options = [Option<"file", "file", "std::string", "\"\"",
+      "the safetensors file">];
+  let statistics = [Statistic<"numBound", "bound", "arguments bound">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 #endif // ATTNC_DIALECT_ATTN_PASSES_TD

@@ -1,0 +1,66 @@
+//===- PackWeights.cpp - lay constant weights out for kernels -------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PackWeights.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// The bytes of a constant, row-major: one element's where all are equal. Empty where they
+/// are not at hand.
+static ArrayRef<char> getBytes(Attribute value) {
+  if (auto dense = dyn_cast<DenseElementsAttr>(value))
+    return dense.getRawData();
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(value))
+    if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())
+      return blob->getData();
+  return {};
+}
+
+namespace {
+/// A matrix of elements of `size` bytes.
+struct Matrix {
+  ArrayRef<char> bytes;
+  int64_t rows, columns, size;
+
+  bool isSplat() const { return bytes.size() == static_cast<size_t>(size); }
+  const char *at(int64_t row, int64_t column) const {
+    return bytes.data() + (isSplat() ? 0 : (row * columns + column) * size);
+  }
+};
+} // namespace
+
+/// Transposes a panel at a time.
+static void pack(const Matrix &weight, int64_t panelColumns, MutableArrayRef<char> panels) {
+  std::fill(panels.begin(), panels.end(), 0);
+  for (int64_t n = 0; n < weight.rows; ++n) {
+    int64_t panel = n / panelColumns, column = n % panelColumns;
+    char *to = panels.data() + (panel * weight.columns * panelColumns + column) * weight.size;
+    for (int64_t k = 0; k < weight.columns; ++k, to += panelColumns * weight.size)
+      std::memcpy(to, weight.at(n, k), weight.size);
+  }
+}
+
+Value attn::packPanels(OpBuilder &builder, Value weight, int64_t columns) {
+  auto constant = weight.getDefiningOp<arith::ConstantOp>();
+  ArrayRef<char> bytes = constant ? getBytes(constant.getValue()) : ArrayRef<char>();
+  if (bytes.empty())
+    return {};
+  auto type = cast<RankedTensorType>(weight.getType());
+  int64_t size = type.getElementTypeBitWidth() / 8;
+  Matrix matrix{bytes, type.getDimSize(0), type.getDimSize(1), size};
+  auto packed =
+      RankedTensorType::get({llvm::divideCeilSigned(matrix.rows, columns), matrix.columns, columns},
+                            type.getElementType());
+  auto blob = HeapAsmResourceBlob::allocate(packed.getNumElements() * size, size);
+  pack(matrix, columns, blob.getMutableData());
+  auto value = DenseResourceElementsAttr::get(packed, "panels", std::move(blob));
+  return arith::ConstantOp::create(builder, weight.getLoc(), cast<TypedAttr>(value));
+}

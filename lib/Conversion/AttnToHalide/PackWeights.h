@@ -1,0 +1,22 @@
+//===- PackWeights.h - lay constant weights out for kernels -----*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_CONVERSION_ATTNTOHALIDE_PACKWEIGHTS_H
+#define ATTNC_CONVERSION_ATTNTOHALIDE_PACKWEIGHTS_H
+
+#include "mlir/IR/Builders.h"
+
+namespace mlir::attn {
+
+/// The constant `weight` of shape [N, K] as panels of `columns` features, which a register
+/// tile reads in order: a constant of shape [ceil(N / columns), K, columns], with zeros
+/// where there is no feature. Null where `weight` isn't a constant.
+Value packPanels(OpBuilder &builder, Value weight, int64_t columns);
+
+} // namespace mlir::attn
+
+#endif // ATTNC_CONVERSION_ATTNTOHALIDE_PACKWEIGHTS_H

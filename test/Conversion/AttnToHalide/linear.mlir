@@ -1,0 +1,48 @@
+// RUN: attn-opt %s --convert-attn-to-halide=target=x86-64-linux-avx2-fma | FileCheck %s
+
+// A constant weight is laid out while compiling: panels of 16 features, here one and a half,
+// with zeros behind the last. The weight as it was is not kept.
+// CHECK-LABEL: halide.pipeline @packed_linear_0
+// CHECK: halide.input "panels" [16, 2, 2]
+// CHECK-NOT: halide.func "panels"
+// CHECK: memref.global "private" constant @packed_constant_0 : memref<2x2x16xf32> = dense_resource<panels>
+// CHECK-NOT: memref.global
+// CHECK-LABEL: func.func @packed(
+// CHECK: %[[PANELS:.*]] = memref.get_global @packed_constant_0
+// CHECK: halide.call @packed_linear_0(%arg0, %[[PANELS]], %arg1)
+func.func @packed(%x: tensor<?x2xf32>) -> tensor<?x17xf32> {
+  %w = arith.constant dense<[[ 0.0, 100.0], [ 1.0, 101.0], [ 2.0, 102.0], [ 3.0, 103.0],
+                             [ 4.0, 104.0], [ 5.0, 105.0], [ 6.0, 106.0], [ 7.0, 107.0],
+                             [ 8.0, 108.0], [ 9.0, 109.0], [10.0, 110.0], [11.0, 111.0],
+                             [12.0, 112.0], [13.0, 113.0], [14.0, 114.0], [15.0, 115.0],
+                             [16.0, 116.0]]> : tensor<17x2xf32>
+  %y = attn.linear %x, %w : tensor<?x2xf32>, tensor<17x2xf32> -> tensor<?x17xf32>
+  return %y : tensor<?x17xf32>
+}
+
+// A weight that is an argument is laid out in every call.
+// CHECK-LABEL: halide.pipeline @unpacked_linear_0
+// CHECK: halide.input "weight" [2, 17]
+// CHECK: halide.func "panels"
+func.func @unpacked(%x: tensor<?x2xf32>, %w: tensor<17x2xf32>) -> tensor<?x17xf32> {
+  %y = attn.linear %x, %w : tensor<?x2xf32>, tensor<17x2xf32> -> tensor<?x17xf32>
+  return %y : tensor<?x17xf32>
+}
+
+// Layers of one shape share their pipeline, each with its own weight.
+// CHECK-LABEL: halide.pipeline @layers_linear_0
+// CHECK-NOT: halide.pipeline
+// CHECK-LABEL: func.func @layers(
+// CHECK: halide.call @layers_linear_0(%arg0, %[[FIRST:.*]], %[[HIDDEN:.*]])
+// CHECK: halide.call @layers_linear_0(%[[HIDDEN]], %[[SECOND:.*]], %arg1)
+func.func @layers(%x: tensor<?x2xf32>) -> tensor<?x2xf32> {
+  %w0 = arith.constant dense<1.0> : tensor<2x2xf32>
+  %w1 = arith.constant dense<2.0> : tensor<2x2xf32>
+  %h = attn.linear %x, %w0 : tensor<?x2xf32>, tensor<2x2xf32> -> tensor<?x2xf32>
+  %y = attn.linear %h, %w1 : tensor<?x2xf32>, tensor<2x2xf32> -> tensor<?x2xf32>
+  return %y : tensor<?x2xf32>
+}
+
+// Each row of a panel is one k: features side by side. 0x3F80 is 1, 0x42C8 is 100.
+// CHECK: panels: "0x04000000000000000000803F00000040{{[0-9A-F]+}}000070410000C8420000CA42
+// CHECK-SAME: 0000E6420000804100000000
