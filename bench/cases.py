@@ -3,78 +3,87 @@
 import dataclasses
 
 import numpy as np
+from work import Attention, Module, Variant
 
 
-@dataclasses.dataclass(frozen=True)
-class Case:
-    batch: int
-    heads: int
-    q_len: int
-    head_dim: int
-    mask: str = ""  # the short form of attn.mask
-    kv_len: int = 0  # q_len when 0
-    kv_heads: int = 0  # heads when 0
-
-    @property
-    def keys(self):
-        return self.kv_len or self.q_len
-
-    @property
-    def key_heads(self):
-        return self.kv_heads or self.heads
-
-    @property
-    def name(self):
-        sizes = f"({self.batch},{self.heads},{self.q_len},{self.head_dim})"
-        if self.kv_len:
-            sizes += f" keys {self.kv_len}"
-        if self.kv_heads:
-            sizes += f" kv_heads {self.kv_heads}"
-        return f"{self.mask} {sizes}".strip()
-
-    @property
-    def shapes(self):
-        return {
-            "query": (self.batch, self.heads, self.q_len, self.head_dim),
-            "key": (self.batch, self.key_heads, self.keys, self.head_dim),
-            "value": (self.batch, self.key_heads, self.keys, self.head_dim),
-            "context": (self.batch, self.heads, self.q_len, self.head_dim),
-        }
-
-    def visible(self):
-        """[q_len, keys] booleans, or None without a mask."""
-        q, k = np.ogrid[: self.q_len, : self.keys]
-        if not self.mask:
-            return None
-        return {"causal(top_left)": k <= q, "causal(bottom_right)": k <= q + self.keys - self.q_len}[self.mask]
-
-    @property
-    def flops(self):
-        """Of both products, over the visible pairs."""
-        seen = self.visible()
-        pairs = self.q_len * self.keys if seen is None else int(np.count_nonzero(seen))
-        return 4 * self.batch * self.heads * pairs * self.head_dim
-
-    @property
-    def spec(self):
-        """The text of the case in the attn dialect, all sizes fixed."""
-        tensor = lambda shape: f"tensor<{'x'.join(map(str, shape))}xf32>"
-        query, key, value, context = (tensor(s) for s in self.shapes.values())
-        score = tensor((self.batch, self.heads, self.q_len, self.keys))
-        mask = f"%masked = attn.mask %score {self.mask} : {score}" if self.mask else ""
-        return f"""
-func.func @kernel(%query: {query}, %key: {key}, %value: {value}) -> {context} {{
-  %score = attn.score %query, %key scale({self.head_dim**-0.5!r}) : {query}, {key} -> {score}
-  {mask}
-  %prob = attn.softmax %{'masked' if mask else 'score'} : {score}
-  %context = attn.context %prob, %value : {score}, {value} -> {context}
-  return %context : {context}
-}}
-"""
+def document_ids(case, rng):
+    """Documents of 100 to 900 tokens, one after the other."""
+    lengths = rng.integers(100, 901, case.keys // 100 + 1)
+    ids = np.repeat(np.arange(lengths.size, dtype=np.int32), lengths)[: case.keys]
+    return np.stack([ids] * case.batch)
 
 
-CASES = [
-    Case(1, 8, 512, 64),
-    Case(1, 8, 2048, 64),
-    Case(1, 8, 2048, 64, "causal(top_left)"),
+CAUSAL = Variant("causal", "causal(top_left)", lambda a, b, h, q, k: k <= q)
+WINDOW = Variant("causal window 256", "window(255, 0)", lambda a, b, h, q, k: (k <= q) & (k > q - 256))
+BOTH_SIDES = Variant("window ±255", "window(255, 255)", lambda a, b, h, q, k: (k <= q + 255) & (k >= q - 255))
+PADDED = Variant(
+    "padded", "kv_lengths(%lengths : $lengths)", lambda a, b, h, q, k: k < a["lengths"][b],
+    inputs={"lengths": lambda case, rng: rng.integers(1, case.keys + 1, case.batch, dtype=np.int32)})
+DOCUMENTS = Variant(
+    "documents", "documents(%ids : $ids)", lambda a, b, h, q, k: a["ids"][b, q] == a["ids"][b, k],
+    inputs={"ids": document_ids})
+MASK = Variant(
+    "causal mask tensor", "tensor(%mask : $mask)", lambda a, b, h, q, k: a["mask"][q, k],
+    inputs={"mask": lambda case, rng: np.tri(case.q_len, case.keys, dtype=bool)})
+ALIBI = Variant(
+    "ALiBi", score_text="""
+  %m = tensor.extract %slope[%h] : $slope
+  %distance = arith.subi %k, %q : index
+  %i = arith.index_cast %distance : index to i32
+  %d = arith.sitofp %i : i32 to f32
+  %bias = arith.mulf %m, %d : f32
+  %r = arith.addf %s, %bias : f32""",
+    score=lambda math, s, a, b, h, q, k: s + a["slope"][h] * (k - q),
+    inputs={"slope": lambda case, rng: np.float32(2) ** -np.arange(1, case.heads + 1, dtype=np.float32)})
+BIAS = Variant(
+    "bias tensor", score_text="""
+  %bias_here = tensor.extract %bias[%h, %q, %k] : $bias
+  %r = arith.addf %s, %bias_here : f32""",
+    score=lambda math, s, a, b, h, q, k: s + a["bias"][h, q, k],
+    inputs={"bias": lambda case, rng: rng.standard_normal((case.heads, case.q_len, case.keys), dtype=np.float32)})
+SOFTCAP = Variant(
+    "softcap 30", score_text="""
+  %cap = arith.constant 30.0 : f32
+  %part = arith.divf %s, %cap : f32
+  %bent = math.tanh %part : f32
+  %r = arith.mulf %bent, %cap : f32""",
+    score=lambda math, s, a, b, h, q, k: 30 * math.tanh(s / 30), additive=False)
+
+BASE = [
+    Attention(1, 8, 512, 64),
+    Attention(1, 8, 2048, 64),
+    Attention(1, 8, 2048, 64, CAUSAL),
 ]
+
+CASES = BASE + [
+    Attention(1, 2, 8192, 64),
+    Attention(1, 4, 4096, 128),
+    Attention(1, 4, 2048, 80),
+    Attention(1, 4, 2048, 256),
+    Attention(1, 8, 2001, 64, CAUSAL),
+    Attention(8, 12, 128, 64),
+    Attention(8, 12, 128, 64, PADDED),
+    Attention(1, 8, 128, 64, kv_len=4096),
+    Attention(1, 8, 49, 64, kv_len=129),
+    Attention(1, 8, 7, 64, kv_len=5),
+    Attention(1, 8, 100, 64, kv_len=1003),
+    Attention(1, 32, 1, 128, kv_len=4096),
+    Attention(1, 32, 1, 128, kv_len=4096, kv_heads=8),
+    Attention(1, 8, 4096, 64, WINDOW),
+    Attention(1, 8, 16384, 64, WINDOW),
+    Attention(1, 8, 1024, 64, ALIBI),
+    Attention(1, 8, 1024, 64, BIAS),
+    Attention(1, 8, 2048, 64, SOFTCAP),
+    Attention(1, 8, 4096, 64, DOCUMENTS),
+    Attention(1, 8, 4096, 64, BOTH_SIDES),
+    Attention(1, 8, 2048, 64, MASK),
+    Module(1, 512, 512, heads=8),
+]
+
+# Time against length: one head, so that the longest stay affordable.
+LENGTHS = [256, 512, 1024, 2048, 4096, 8192, 16384]
+LONG = [32768, 65536]
+
+
+def by_length(lengths):
+    return [Attention(1, 1, length, 64, variant) for variant in (Variant(""), CAUSAL, WINDOW) for length in lengths]

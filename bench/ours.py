@@ -5,6 +5,8 @@ import glob
 import os
 import subprocess
 
+import numpy as np
+
 NAME = "attnc"
 
 
@@ -30,19 +32,24 @@ class _Tensor(ctypes.Structure):
     ]
 
 
+_CODES = {"i": 0, "f": 2, "b": 6}  # numpy's kinds as DLDataTypeCode
+
+
 def _tensor(array):
-    """A row-major float32 array as a DLTensor, which borrows its memory."""
+    """An array as a DLTensor, which borrows its memory."""
     shape = (ctypes.c_int64 * array.ndim)(*array.shape)
     strides = (ctypes.c_int64 * array.ndim)(*(s // array.itemsize for s in array.strides))
-    return _Tensor(array.ctypes.data, _Device(1, 0), array.ndim, _Type(2, 32, 1), shape, strides, 0)
+    element = _Type(_CODES[array.dtype.kind], 8 * array.itemsize, 1)
+    return _Tensor(array.ctypes.data, _Device(1, 0), array.ndim, element, shape, strides, 0)
 
 
-def build(case, options, folder):
+def build(case, arrays, options, folder):
     """Compiles the case; returns the path of a shared library."""
     spec, library = os.path.join(folder, "spec.mlir"), os.path.join(folder, "kernel.so")
     with open(spec, "w") as file:
-        file.write(case.spec)
-    subprocess.run([options.attnc, "compile", spec, "-o", folder, "--name", "kernel"], check=True)
+        file.write(case.spec(arrays))
+    subprocess.run([options.attnc, "compile", spec, "-o", folder, "--name", "kernel"],
+                   check=True, stdout=subprocess.DEVNULL)
     archive, = glob.glob(os.path.join(folder, "*.a"))
     subprocess.run([options.cc, "-shared", "-o", library, "-Wl,--whole-archive", archive,
                     "-Wl,--no-whole-archive", "-lm", "-lpthread", "-ldl"], check=True)
@@ -50,15 +57,15 @@ def build(case, options, folder):
 
 
 def prepare(case, arrays, options, folder):
-    """A function that runs the case once, into arrays["context"]."""
-    library = ctypes.CDLL(build(case, options, folder))
+    """A function that runs the case once and returns its result."""
+    library = ctypes.CDLL(build(case, arrays, options, folder))
     library.kernel_last_error.restype = ctypes.c_char_p
-    names = ("query", "key", "value", "context")
-    arguments = [ctypes.byref(_tensor(arrays[name])) for name in names]
+    result = np.empty(case.output_shape(), np.float32)
+    arguments = [ctypes.byref(_tensor(array)) for array in (*arrays.values(), result)]
 
     def call():
         if library.kernel(*arguments) != 0:
             raise RuntimeError(library.kernel_last_error().decode())
-        return arrays["context"]
+        return result
 
     return call

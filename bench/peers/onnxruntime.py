@@ -1,0 +1,77 @@
+"""ONNX Runtime's MultiHeadAttention, its fastest attention on a CPU, which keeps
+heads side by side: [batch, len, heads · head_dim]."""
+
+import numpy as np
+import onnx
+import onnx.numpy_helper
+import onnxruntime
+from onnx import TensorProto, helper
+from work import Module
+
+NAME = "ONNX Runtime"
+VERSION = onnxruntime.__version__
+OPSETS = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+
+
+def takes(case):
+    """Neither grouped heads nor a softcap, and no dense bias of a GB."""
+    if isinstance(case, Module):
+        return True
+    return not case.kv_heads and case.variant.additive and case.q_len <= 8192
+
+
+def merge_heads(array):
+    batch, heads, length, head_dim = array.shape
+    return np.ascontiguousarray(array.swapaxes(1, 2)).reshape(batch, length, heads * head_dim)
+
+
+def session(nodes, feeds, result, constants={}):
+    value = lambda name, shape: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+    graph = helper.make_graph(
+        nodes, "case", [value(name, array.shape) for name, array in feeds.items()], [value(*result)],
+        [onnx.numpy_helper.from_array(array, name) for name, array in constants.items()])
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    model = helper.make_model(graph, opset_imports=OPSETS, ir_version=10)
+    return onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
+
+
+def attention(case, inputs, result):
+    return helper.make_node("MultiHeadAttention", inputs, [result], domain="com.microsoft",
+                            num_heads=case.heads, unidirectional=int(case.variant.name == "causal"))
+
+
+def prepare_attention(case, arrays):
+    feeds = {name: merge_heads(arrays[name]) for name in ("query", "key", "value")}
+    inputs = list(feeds)
+    if case.variant.name not in ("", "causal"):
+        bias = case.dense_bias(arrays)
+        feeds["bias"] = np.broadcast_to(bias, bias.shape[:2] + (case.q_len, case.keys))
+        inputs += ["", "", "bias"]
+    run = session([attention(case, inputs, "context")], feeds,
+                  ("context", (case.batch, case.q_len, case.heads * case.head_dim))).run
+    split = (case.batch, case.q_len, case.heads, case.head_dim)
+    feeds = {name: np.ascontiguousarray(array) for name, array in feeds.items()}
+    return lambda: run(None, feeds)[0].reshape(split).swapaxes(1, 2)
+
+
+def prepare_module(case, arrays):
+    constants = {n: a.T if n.endswith("_weight") else a for n, a in arrays.items() if n != "hidden"}
+    nodes = []
+
+    def linear(input, name, result):
+        nodes.append(helper.make_node("MatMul", [input, name + "_weight"], [name + "_product"]))
+        nodes.append(helper.make_node("Add", [name + "_product", name + "_bias"], [result]))
+
+    for name in ("query", "key", "value"):
+        linear("hidden", name, name)
+    nodes.append(attention(case, ["query", "key", "value"], "context"))
+    linear("context", "output", "attended")
+    feeds = {"hidden": arrays["hidden"]}
+    run = session(nodes, feeds, ("attended", case.output_shape()), constants).run
+    return lambda: run(None, feeds)[0]
+
+
+def prepare(case, arrays):
+    """A function that runs the case once and returns its result."""
+    return (prepare_module if isinstance(case, Module) else prepare_attention)(case, arrays)

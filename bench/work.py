@@ -1,0 +1,229 @@
+"""What a case is: its spec in the attn dialect, its inputs, and the same work in
+numpy, in any element type. Shapes are (batch, heads, len, head_dim)."""
+
+import dataclasses
+import string
+from typing import Callable, Mapping
+
+import numpy as np
+
+_ELEMENTS = {"float32": "f32", "int32": "i32", "bool": "i1"}
+
+
+def mlir_type(array):
+    sizes = "".join(f"{size}x" for size in array.shape)
+    return f"tensor<{sizes}{_ELEMENTS[array.dtype.name]}>"
+
+
+def softmax_context(score, value):
+    weight = np.exp(score - score.max(-1, keepdims=True))
+    return weight @ value / weight.sum(-1, keepdims=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class Variant:
+    """A change of the score, a mask, or both, twice: as MLIR, and as functions that
+    numpy and PyTorch can call alike. In the texts `$name` is the type of input
+    `name`."""
+
+    name: str
+    # The text of attn.mask, and (inputs, batch, head, query, key) -> visible.
+    mask_text: str = ""
+    visible: Callable | None = None
+    # The body of attn.modify_score, from %s to %r, and
+    # (math, score, inputs, batch, head, query, key) -> score; `math` is numpy or torch.
+    score_text: str = ""
+    score: Callable | None = None
+    # More inputs by name: (case, random generator) -> array.
+    inputs: Mapping[str, Callable] = dataclasses.field(default_factory=dict)
+    # True if `score` adds a bias, which a peer may then be given as a tensor.
+    additive: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class Attention:
+    batch: int
+    heads: int
+    q_len: int
+    head_dim: int
+    variant: Variant = Variant("")
+    kv_len: int = 0  # q_len when 0
+    kv_heads: int = 0  # heads when 0
+
+    output = "context"
+
+    @property
+    def keys(self):
+        return self.kv_len or self.q_len
+
+    @property
+    def key_heads(self):
+        return self.kv_heads or self.heads
+
+    @property
+    def name(self):
+        words = [self.variant.name, f"({self.batch},{self.heads},{self.q_len},{self.head_dim})"]
+        words += [f"{self.kv_len} keys"] if self.kv_len else []
+        words += [f"{self.kv_heads} key heads"] if self.kv_heads else []
+        return " ".join(filter(None, words))
+
+    def inputs(self):
+        rng = np.random.default_rng(0)
+        query = (self.batch, self.heads, self.q_len, self.head_dim)
+        key = (self.batch, self.key_heads, self.keys, self.head_dim)
+        shapes = {"query": query, "key": key, "value": key}
+        arrays = {n: rng.standard_normal(s, dtype=np.float32) for n, s in shapes.items()}
+        return arrays | {n: make(self, rng) for n, make in self.variant.inputs.items()}
+
+    def output_shape(self):
+        return (self.batch, self.heads, self.q_len, self.head_dim)
+
+    def places(self):
+        """Batch, head, query and key as indices that broadcast to the whole score."""
+        return np.ogrid[: self.batch, : self.heads, : self.q_len, : self.keys]
+
+    def flops(self, arrays):
+        """Of both products, over the visible pairs."""
+        return 4 * self.head_dim * self._visible_pairs(arrays)
+
+    def dense_mask(self, arrays):
+        """The mask as booleans, with sizes of 1 where it does not vary."""
+        return self.variant.visible(arrays, *self.places())
+
+    def dense_bias(self, arrays):
+        """What the variant adds to the score, -inf under its mask."""
+        if self.variant.visible:
+            return np.where(self.dense_mask(arrays), np.float32(0), np.float32(-np.inf))
+        bias = self.variant.score(np, np.float32(0), arrays, *self.places())
+        return np.ascontiguousarray(bias, np.float32)
+
+    def _visible_pairs(self, arrays):
+        pairs = self.batch * self.heads * self.q_len * self.keys
+        if not self.variant.visible:
+            return pairs
+        batch, head, query, key = self.places()
+        seen = 0
+        for rows in np.split(query, range(1024, self.q_len, 1024), axis=2):  # never the whole mask at once
+            visible = self.variant.visible(arrays, batch, head, rows, key)
+            seen += np.count_nonzero(visible) * (pairs // self.q_len * rows.size // visible.size)
+        return seen
+
+    def spec(self, arrays):
+        """The text of the case in the attn dialect, all sizes fixed."""
+        types = {name: mlir_type(array) for name, array in arrays.items()}
+        fill = lambda text: string.Template(text).substitute(types)
+        context = f"tensor<{'x'.join(map(str, self.output_shape()))}xf32>"
+        score = f"tensor<{self.batch}x{self.heads}x{self.q_len}x{self.keys}xf32>"
+        lines = [f"%score = attn.score %query, %key scale({self.head_dim**-0.5!r})"
+                 f" : {types['query']}, {types['key']} -> {score}"]
+        last = "%score"
+        if self.variant.score:
+            lines += [f"%changed = attn.modify_score {last} {{",
+                      "^bb0(%s: f32, %b: index, %h: index, %q: index, %k: index):",
+                      fill(self.variant.score_text), "attn.yield %r : f32", f"}} : {score}"]
+            last = "%changed"
+        if self.variant.visible:
+            lines.append(f"%masked = attn.mask {last} {fill(self.variant.mask_text)} : {score}")
+            last = "%masked"
+        lines += [f"%prob = attn.softmax {last} : {score}",
+                  f"%context = attn.context %prob, %value : {score}, {types['value']} -> {context}",
+                  f"return %context : {context}"]
+        arguments = ", ".join(f"%{name}: {type}" for name, type in types.items())
+        return f"func.func @kernel({arguments}) -> {context} {{\n" + "\n".join(lines) + "\n}\n"
+
+    def samples(self):
+        """(batch, head, rows) that are compared: up to 256 rows of two heads."""
+        rows = np.unique(np.linspace(0, self.q_len - 1, min(self.q_len, 256)).astype(int))
+        return [(0, 0, rows), (self.batch - 1, self.heads - 1, rows)]
+
+    def sample(self, result):
+        return np.stack([result[batch, head][rows] for batch, head, rows in self.samples()])
+
+    def reference(self, arrays, dtype):
+        """The samples, computed plainly in `dtype`."""
+        return np.stack([self._rows(arrays, dtype, *sample) for sample in self.samples()])
+
+    def _rows(self, arrays, dtype, batch, head, rows):
+        shared = head // (self.heads // self.key_heads)
+        key, value = (arrays[n][batch, shared].astype(dtype) for n in ("key", "value"))
+        score = arrays["query"][batch, head][rows].astype(dtype) @ key.T * dtype(self.head_dim**-0.5)
+        at = (arrays, batch, head, rows[:, None], np.arange(self.keys)[None, :])
+        if self.variant.score:
+            score = self.variant.score(np, score, *at).astype(dtype)
+        if self.variant.visible:
+            score = np.where(self.variant.visible(*at), score, dtype(-np.inf))
+        return softmax_context(score, value)
+
+
+@dataclasses.dataclass(frozen=True)
+class Module:
+    """A self-attention layer: QKV in one linear, attention, the output's linear."""
+
+    batch: int
+    len: int
+    width: int
+    heads: int
+
+    output = "attended"
+    variant = Variant("module")
+
+    @property
+    def head_dim(self):
+        return self.width // self.heads
+
+    @property
+    def name(self):
+        return f"module ({self.batch},{self.len},{self.width} wide), {self.heads} heads"
+
+    def inputs(self):
+        rng = np.random.default_rng(0)
+        draw = lambda *shape: rng.standard_normal(shape, dtype=np.float32)
+        narrow = np.float32(self.width**-0.5)
+        arrays = {"hidden": draw(self.batch, self.len, self.width)}
+        for name in ("query", "key", "value", "output"):
+            arrays[name + "_weight"] = draw(self.width, self.width) * narrow
+            arrays[name + "_bias"] = draw(self.width)
+        return arrays
+
+    def output_shape(self):
+        return (self.batch, self.len, self.width)
+
+    def flops(self, arrays):
+        tokens = self.batch * self.len
+        return tokens * (8 * self.width**2 + 4 * self.len * self.width)
+
+    def spec(self, arrays):
+        types = {name: mlir_type(array) for name, array in arrays.items()}
+        wide = types["hidden"]
+        head = f"tensor<{self.batch}x{self.heads}x{self.len}x{self.head_dim}xf32>"
+        score = f"tensor<{self.batch}x{self.heads}x{self.len}x{self.len}xf32>"
+        lines = []
+
+        def linear(result, input, name):
+            weight, bias = name + "_weight", name + "_bias"
+            lines.append(f"%{result} = attn.linear %{input}, %{weight}, %{bias}"
+                         f" : {wide}, {types[weight]}, {types[bias]} -> {wide}")
+
+        for name in ("query", "key", "value"):
+            linear(name + "_wide", "hidden", name)
+            lines.append(f"%{name} = attn.split_heads %{name}_wide num_heads({self.heads}) : {wide} -> {head}")
+        lines += [f"%score = attn.score %query, %key scale({self.head_dim**-0.5!r}) : {head}, {head} -> {score}",
+                  f"%prob = attn.softmax %score : {score}",
+                  f"%context = attn.context %prob, %value : {score}, {head} -> {head}",
+                  f"%merged = attn.merge_heads %context : {head} -> {wide}"]
+        linear("attended", "merged", "output")
+        lines.append(f"return %attended : {wide}")
+        arguments = ", ".join(f"%{name}: {type}" for name, type in types.items())
+        return f"func.func @kernel({arguments}) -> {wide} {{\n" + "\n".join(lines) + "\n}\n"
+
+    def sample(self, result):
+        return result
+
+    def reference(self, arrays, dtype):
+        a = {name: array.astype(dtype) for name, array in arrays.items()}
+        linear = lambda x, name: x @ a[name + "_weight"].T + a[name + "_bias"]
+        sizes = (self.batch, self.len, self.heads, self.head_dim)
+        query, key, value = (linear(a["hidden"], n).reshape(sizes).swapaxes(1, 2)
+                             for n in ("query", "key", "value"))
+        context = softmax_context(query @ key.swapaxes(-1, -2) * dtype(self.head_dim**-0.5), value)
+        return linear(context.swapaxes(1, 2).reshape(self.output_shape()), "output")
