@@ -86,10 +86,12 @@ def plot(results, path):
     figure, (shapes, lengths) = pyplot.subplots(1, 2, figsize=(15, 8), layout="constrained")
     for number, name in enumerate(names):
         at = [(i, ratio(row, name)) for i, row in enumerate(rows) if name in row["implementations"]]
-        places, ratios = [i + number * 0.8 / len(names) for i, _ in at], [r for _, r in at]
-        shapes.barh(places, ratios, height=0.8 / len(names), label=name, align="edge")
+        places, beyond = [i + number * 0.8 / len(names) for i, _ in at], [r - 1 for _, r in at]
+        shapes.barh(places, beyond, left=1, height=0.8 / len(names), label=name, align="edge")
     shapes.axvline(1, color="black", linewidth=1)
     shapes.set(xscale="log", xlabel="their time / attnc's", title="Ratio per shape (right of the line: attnc is faster)")
+    shapes.xaxis.set_major_formatter("{x:g}")
+    shapes.grid(axis="x", alpha=0.3)
     shapes.set_yticks([i + 0.4 for i in range(len(rows))], [row["case"] for row in rows])
     shapes.invert_yaxis()
     shapes.legend()

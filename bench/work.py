@@ -105,7 +105,7 @@ class Attention:
         seen = 0
         for rows in np.split(query, range(1024, self.q_len, 1024), axis=2):  # never the whole mask at once
             visible = self.variant.visible(arrays, batch, head, rows, key)
-            seen += np.count_nonzero(visible) * (pairs // self.q_len * rows.size // visible.size)
+            seen += int(np.count_nonzero(visible)) * (pairs // self.q_len * rows.size // visible.size)
         return seen
 
     def spec(self, arrays):

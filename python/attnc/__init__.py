@@ -1,0 +1,7 @@
+"""Attention kernels compiled by attnc, callable from Python."""
+
+from ._compile import CompileError, compile
+from ._kernel import Kernel, load
+from ._torch import torch_op
+
+__all__ = ["CompileError", "Kernel", "compile", "load", "torch_op"]

@@ -1,0 +1,53 @@
+"""From a spec to a kernel, by way of the program attnc."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+from ._kernel import load
+
+
+class CompileError(Exception):
+    """A spec that attnc refuses; the text is its diagnostic."""
+
+
+def compile(spec, target=None, name=None):
+    """The kernel of `spec`, a path or the text of one. `target` is one of Halide's names,
+    by default this machine; `name` the C function's, by default the spec's."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [_find_tool(), "compile", _spec_path(spec, folder), "-o", folder]
+        command += ["--target", target] if target else []
+        command += ["--name", name] if name else []
+        _run(command)
+        archive, = pathlib.Path(folder).glob("lib*.a")
+        library = archive.with_suffix(".so")
+        _run([os.environ.get("CC", "cc"), "-shared", "-o", library, "-Wl,--whole-archive", archive,
+              "-Wl,--no-whole-archive", "-lm", "-lpthread", "-ldl"])
+        return load(library)
+
+
+def _find_tool():
+    beside = os.path.join(os.path.dirname(__file__), "bin", "attnc")
+    for place in (os.environ.get("ATTNC"), beside, "attnc"):
+        found = place and shutil.which(place)
+        if found:
+            return found
+    raise FileNotFoundError("expected the program attnc on PATH or in $ATTNC, found none")
+
+
+def _spec_path(spec, folder):
+    """A text becomes a file; it is told from a path by its line breaks."""
+    if not isinstance(spec, str) or "\n" not in spec:
+        return os.fspath(spec)
+    path = os.path.join(folder, "spec.mlir")
+    with open(path, "w") as file:
+        file.write(spec)
+    return path
+
+
+def _run(command):
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        raise CompileError(done.stderr.strip())

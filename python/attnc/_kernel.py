@@ -1,0 +1,106 @@
+"""A library that attnc made, as a callable."""
+
+import json
+import os
+import re
+import sys
+
+import numpy as np
+
+from .library import Library
+
+# What numpy and PyTorch call the element types of NAME_describe().
+_ELEMENTS = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i1": "bool", "bool": "bool"}
+_ELEMENTS |= {f"i{bits}": f"int{bits}" for bits in (8, 16, 32, 64)}
+_ELEMENTS |= {f"u{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)}
+
+
+def load(path, name=None):
+    """The kernel in the shared library at `path`. `name` is its C function's; by
+    default what stands between `lib` and `.so` in the file's name."""
+    path = os.fspath(path)
+    stem = re.fullmatch(r"(?:lib)?(.*?)\.so[.\d]*", os.path.basename(path))
+    if name is None and not stem:
+        raise ValueError(f"expected a name for a library that is not called libNAME.so, found {path}")
+    return Kernel(os.path.abspath(path), name or stem[1])
+
+
+class Kernel:
+    """Call it with its inputs in order, or by name. `out` is an array, or a tuple of
+    them where there are several results; `threads` is the most that work on the call,
+    0 for as many as there are processors."""
+
+    def __init__(self, path, name):
+        self._library = Library(path, name)
+        self.name = name
+        self.description = json.loads(self._library.description)
+        self._inputs = [tensor["name"] for tensor in self.description["inputs"]]
+        self._outputs = self.description["outputs"]
+        self._sources = [self._find_sources(output["dims"]) for output in self._outputs]
+
+    def _find_sources(self, dims):
+        """For each dimension of a result its size, or the (input, axis) that it is
+        equal to, or None."""
+        places = {}
+        for number, tensor in enumerate(self.description["inputs"]):
+            for axis, dim in enumerate(tensor["dims"]):
+                if isinstance(dim, str):
+                    places.setdefault(dim, (number, axis))
+        return [places.get(dim) if isinstance(dim, str) else dim for dim in dims]
+
+    def __repr__(self):
+        tensor = lambda t: f"{t['name']}: {t['dtype']}[{', '.join(str(dim or '?') for dim in t['dims'])}]"
+        inputs, outputs = (", ".join(map(tensor, self.description[side])) for side in ("inputs", "outputs"))
+        return f"<attnc kernel {self.name}({inputs}) -> {outputs}>"
+
+    def __call__(self, *inputs, out=None, threads=0, **named):
+        if named:
+            inputs = self._order(inputs, named)
+        if len(inputs) != len(self._inputs):
+            raise TypeError(f"expected {len(self._inputs)} inputs ({', '.join(self._inputs)}), found {len(inputs)}")
+        if out is None:
+            outputs = self._allocate(inputs)
+        else:
+            outputs = tuple(out) if isinstance(out, (tuple, list)) else (out,)
+            if len(outputs) != len(self._outputs):
+                raise TypeError(f"expected {len(self._outputs)} arrays in out, found {len(outputs)}")
+        self._library.run(inputs, outputs, threads)
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def _order(self, inputs, named):
+        """Inputs by place, then those by name."""
+        missing = self._inputs[len(inputs):]
+        unknown = set(named) - set(missing)
+        if unknown:
+            raise TypeError(f"expected inputs named {', '.join(missing)}, found {', '.join(sorted(unknown))}")
+        return inputs + tuple(named[name] for name in missing if name in named)
+
+    def output_shapes(self, inputs):
+        """The shapes of the results for inputs of these shapes."""
+        return [tuple(self._size(source, inputs, output) for source in sources)
+                for sources, output in zip(self._sources, self._outputs)]
+
+    def _size(self, source, inputs, output):
+        if type(source) is int:
+            return source
+        if source is None:
+            raise ValueError(f"expected out, for no input tells the shape of {output['name']}")
+        number, axis = source
+        tensor = self.description["inputs"][number]
+        shape = getattr(inputs[number], "shape", None)
+        if shape is None:
+            raise TypeError(f"{tensor['name']}: expected an array that speaks DLPack, found "
+                            f"{type(inputs[number]).__name__}")
+        if len(shape) != len(tensor["dims"]):
+            raise ValueError(f"{tensor['name']}: expected rank {len(tensor['dims'])}, found {len(shape)}")
+        return shape[axis]
+
+    def _allocate(self, inputs):
+        """Results of the first input's kind where that is PyTorch's, else of numpy's."""
+        like = inputs[0] if inputs else None
+        shapes = self.output_shapes(inputs)
+        elements = [_ELEMENTS[output["dtype"]] for output in self._outputs]
+        if hasattr(like, "new_empty"):
+            torch = sys.modules["torch"]
+            return tuple(like.new_empty(s, dtype=getattr(torch, e)) for s, e in zip(shapes, elements))
+        return tuple(np.empty(s, e) for s, e in zip(shapes, elements))

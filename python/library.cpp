@@ -1,0 +1,147 @@
+//===- library.cpp - calls emitted libraries from Python
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Opens a shared library that attnc made, and hands it the memory of Python's
+// arrays by way of DLPack. Names and shapes are the business of __init__.py.
+//
+//===----------------------------------------------------------------------===//
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <dlfcn.h>
+
+#include <string>
+#include <vector>
+
+namespace nb = nanobind;
+using Tensor = nb::dlpack::dltensor; // the layout of DLPack's DLTensor
+
+namespace {
+
+/// The statuses and the options of every emitted header.
+enum Status { done = 0, invalid = -1, noMemory = -2 };
+
+struct Options {
+  size_t size;
+  void *workspace;
+  size_t workspaceBytes;
+  int threads;
+  void (*parallel)(void *, void (*)(void *, int), void *, int);
+  void *pool;
+  void *(*allocate)(void *, size_t);
+  void (*deallocate)(void *, void *);
+  void *allocator;
+};
+
+/// An open library. It stays loaded for good: its threads may still run.
+class Library {
+public:
+  Library(const std::string &path, const std::string &name) {
+    void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!handle)
+      throwOSError(dlerror());
+    call = find<decltype(call)>(handle, name + "_call");
+    lastError = find<decltype(lastError)>(handle, name + "_last_error");
+    description = find<const char *(*)()>(handle, name + "_describe")();
+  }
+
+  void run(nb::tuple inputs, nb::tuple outputs, int threads) const;
+
+  std::string description;
+
+private:
+  [[noreturn]] static void throwOSError(const char *text) {
+    PyErr_SetString(PyExc_OSError, text);
+    throw nb::python_error();
+  }
+
+  template <typename Function> static Function find(void *handle, const std::string &symbol) {
+    void *address = dlsym(handle, symbol.c_str());
+    if (!address)
+      throwOSError(dlerror());
+    return reinterpret_cast<Function>(address);
+  }
+
+  int (*call)(const Options *, const Tensor *const *);
+  const char *(*lastError)();
+};
+
+/// Tensors that borrow the memory of Python's arrays.
+class Borrowed {
+public:
+  explicit Borrowed(size_t count) {
+    arrays.reserve(count);
+    writable.reserve(count);
+    tensors.reserve(count);
+    pointers.reserve(count);
+  }
+
+  void addInput(nb::handle object) { add<nb::ndarray<nb::ro>>(object, arrays, "an array"); }
+  void addOutput(nb::handle object) { add<nb::ndarray<>>(object, writable, "a writable array"); }
+
+  const Tensor *const *data() const { return pointers.data(); }
+
+private:
+  template <typename Array>
+  void add(nb::handle object, std::vector<Array> &owners, const char *expected) {
+    Array array;
+    if (!nb::try_cast(object, array)) {
+      std::string text = std::string("expected ") + expected + " that speaks DLPack, found " +
+                         nb::type_name(object.type()).c_str();
+      throw nb::type_error(text.c_str());
+    }
+    Tensor &tensor = tensors.emplace_back();
+    tensor.data = const_cast<void *>(static_cast<const void *>(array.data()));
+    tensor.device = {array.device_type(), array.device_id()};
+    tensor.ndim = static_cast<int32_t>(array.ndim());
+    tensor.dtype = array.dtype();
+    tensor.shape = const_cast<int64_t *>(array.shape_ptr());
+    tensor.strides = const_cast<int64_t *>(array.stride_ptr());
+    pointers.push_back(&tensor);
+    owners.push_back(std::move(array));
+  }
+
+  std::vector<nb::ndarray<nb::ro>> arrays;
+  std::vector<nb::ndarray<>> writable;
+  std::vector<Tensor> tensors;
+  std::vector<const Tensor *> pointers;
+};
+
+} // namespace
+
+/// Calls the kernel without the interpreter's lock. The text of an error is the thread's,
+/// so it is read on the same thread.
+void Library::run(nb::tuple inputs, nb::tuple outputs, int threads) const {
+  Borrowed tensors(inputs.size() + outputs.size());
+  for (nb::handle input : inputs)
+    tensors.addInput(input);
+  for (nb::handle output : outputs)
+    tensors.addOutput(output);
+  Options options{};
+  options.size = sizeof options;
+  options.threads = threads;
+  int status;
+  {
+    nb::gil_scoped_release unlocked;
+    status = call(&options, tensors.data());
+  }
+  if (status == done)
+    return;
+  if (status == invalid)
+    throw nb::value_error(lastError());
+  PyErr_SetString(status == noMemory ? PyExc_MemoryError : PyExc_RuntimeError, lastError());
+  throw nb::python_error();
+}
+
+NB_MODULE(library, module) {
+  // A kernel that an op of PyTorch holds lives until the process ends; nanobind would complain.
+  nb::set_leak_warnings(false);
+  nb::class_<Library>(module, "Library")
+      .def(nb::init<const std::string &, const std::string &>())
+      .def("run", &Library::run, nb::arg("inputs"), nb::arg("outputs"), nb::arg("threads"))
+      .def_ro("description", &Library::description);
+}

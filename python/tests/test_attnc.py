@@ -1,0 +1,220 @@
+"""The Python package against numpy, and against PyTorch where that is installed.
+Needs the program attnc."""
+
+import os
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+import attnc
+import numpy as np
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+CAUSAL = """
+func.func @causal(%query: tensor<?x2x?x16xf32> {attn.name = "query", attn.dims = ["batch", 2, "len", 16]},
+                  %key: tensor<?x2x?x16xf32> {attn.name = "key", attn.dims = ["batch", 2, "len", 16]},
+                  %value: tensor<?x2x?x16xf32> {attn.name = "value", attn.dims = ["batch", 2, "len", 16]})
+    -> (tensor<?x2x?x16xf32> {attn.name = "context", attn.dims = ["batch", 2, "len", 16]}) {
+  %score = attn.score %query, %key scale(0.25)
+      : tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32> -> tensor<?x2x?x?xf32>
+  %masked = attn.mask %score causal(top_left) : tensor<?x2x?x?xf32>
+  %prob = attn.softmax %masked : tensor<?x2x?x?xf32>
+  %context = attn.context %prob, %value
+      : tensor<?x2x?x?xf32>, tensor<?x2x?x16xf32> -> tensor<?x2x?x16xf32>
+  return %context : tensor<?x2x?x16xf32>
+}
+"""
+
+BOTH_AXES = """
+func.func @both(%x: tensor<4x8xf32> {attn.name = "x"})
+    -> (tensor<4x8xf32> {attn.name = "down"}, tensor<4x8xf32> {attn.name = "along"}) {
+  %down = attn.softmax %x axis(0) : tensor<4x8xf32>
+  %along = attn.softmax %x : tensor<4x8xf32>
+  return %down, %along : tensor<4x8xf32>, tensor<4x8xf32>
+}
+"""
+
+
+def softmax(score):
+    weight = np.exp(score - score.max(-1, keepdims=True))
+    return weight / weight.sum(-1, keepdims=True)
+
+
+def causal(query, key, value):
+    score = np.float64(0.25) * query @ key.swapaxes(-1, -2)
+    visible = np.tri(*score.shape[-2:], dtype=bool)
+    return softmax(np.where(visible, score, -np.inf)) @ value
+
+
+def random_inputs(length=20, batch=2):
+    rng = np.random.default_rng(0)
+    return [rng.standard_normal((batch, 2, length, 16), dtype=np.float32) for _ in range(3)]
+
+
+class KernelTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.kernel = attnc.compile(CAUSAL)
+
+    def check(self, context, inputs):
+        np.testing.assert_allclose(context, causal(*inputs), rtol=0, atol=2e-6)
+
+    def test_numbers(self):
+        inputs = random_inputs()
+        context = self.kernel(*inputs)
+        self.assertEqual((context.shape, context.dtype), ((2, 2, 20, 16), np.float32))
+        self.check(context, inputs)
+
+    def test_by_name(self):
+        query, key, value = inputs = random_inputs()
+        self.check(self.kernel(query, value=value, key=key), inputs)
+
+    def test_writes_where_told(self):
+        inputs, out = random_inputs(), np.empty((2, 2, 20, 16), np.float32)
+        self.assertIs(self.kernel(*inputs, out=out), out)
+        self.check(out, inputs)
+
+    def test_reads_views_in_place(self):
+        """A view that is not contiguous, and one that may not be written."""
+        inputs = [a.swapaxes(1, 2).copy().swapaxes(1, 2) for a in random_inputs()]
+        inputs[1].flags.writeable = False
+        self.check(self.kernel(*inputs), inputs)
+
+    def test_number_of_threads_changes_no_bit(self):
+        inputs = random_inputs(length=300)
+        one, two = (self.kernel(*inputs, threads=n) for n in (1, 2))
+        np.testing.assert_array_equal(one, two)
+
+    def test_description(self):
+        self.assertEqual(self.kernel.description["inputs"][0],
+                         {"name": "query", "dtype": "f32", "dims": ["batch", 2, "len", 16]})
+        self.assertEqual(repr(self.kernel).split(" key")[0], "<attnc kernel causal(query: f32[batch, 2, len, 16],")
+
+    def test_other_threads_run(self):
+        inputs, moments = random_inputs(length=2000), []
+        self.kernel(*inputs)
+        end = threading.Event()
+
+        def watch():
+            while not end.is_set():
+                moments.append(time.monotonic())
+                time.sleep(0.001)
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        start = time.monotonic()
+        self.kernel(*inputs, threads=1)
+        stop = time.monotonic()
+        end.set()
+        watcher.join()
+        self.assertTrue(any(start < moment < stop for moment in moments))
+
+    def test_wrong_sizes(self):
+        query, key, value = random_inputs()
+        with self.assertRaisesRegex(ValueError, "key: .* to be 20 as in query, found 19"):
+            self.kernel(query, key[:, :, 1:], value)
+        with self.assertRaisesRegex(ValueError, "query: expected rank 4, found 3"):
+            self.kernel(query[0], key, value)
+        with self.assertRaisesRegex(ValueError, "value: .*f64"):
+            self.kernel(query, key, value.astype(np.float64))
+        with self.assertRaisesRegex(ValueError, "context: expected"):
+            self.kernel(query, key, value, out=np.empty((1, 2, 20, 16), np.float32))
+
+    def test_what_is_no_array(self):
+        query, key, value = random_inputs()
+        with self.assertRaisesRegex(TypeError, "query: expected an array that speaks DLPack, found list"):
+            self.kernel(query.tolist(), key, value)
+        with self.assertRaisesRegex(TypeError, "expected an array that speaks DLPack, found str"):
+            self.kernel(query, "key", value)
+        frozen = np.empty_like(query)
+        frozen.flags.writeable = False
+        with self.assertRaisesRegex(TypeError, "expected a writable array"):
+            self.kernel(query, key, value, out=frozen)
+
+    def test_wrong_number_of_arrays(self):
+        query, key, value = random_inputs()
+        with self.assertRaisesRegex(TypeError, r"expected 3 inputs \(query, key, value\), found 2"):
+            self.kernel(query, key)
+        with self.assertRaisesRegex(TypeError, "expected inputs named value, found lenght"):
+            self.kernel(query, key, lenght=value)
+        with self.assertRaisesRegex(TypeError, "expected 1 arrays in out, found 2"):
+            self.kernel(query, key, value, out=(query, key))
+
+
+class CompileTest(unittest.TestCase):
+    def test_several_results(self):
+        x = np.random.default_rng(0).standard_normal((4, 8), dtype=np.float32)
+        down, along = attnc.compile(BOTH_AXES)(x)
+        np.testing.assert_allclose(down, softmax(x.T).T, rtol=1e-5)
+        np.testing.assert_allclose(along, softmax(x), rtol=1e-5)
+
+    def test_path_name_and_target(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "spec.mlir")
+            with open(path, "w") as file:
+                file.write(CAUSAL)
+            kernel = attnc.compile(path, target="x86-64-linux-sse41", name="attend")
+        self.assertEqual((kernel.name, kernel.description["target"]), ("attend", "x86-64-linux-sse41"))
+        inputs = random_inputs()
+        np.testing.assert_allclose(kernel(*inputs), causal(*inputs), rtol=0, atol=2e-6)
+
+    def test_diagnostics(self):
+        with self.assertRaisesRegex(attnc.CompileError, r"spec.mlir:1:\d+: error: "):
+            attnc.compile("func.func @broken(\n")
+        with self.assertRaisesRegex(attnc.CompileError, "nowhere"):
+            attnc.compile(CAUSAL, target="nowhere")
+
+    def test_load(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertRaisesRegex(OSError, "libnone.so"):
+                attnc.load(os.path.join(folder, "libnone.so"))
+            with self.assertRaisesRegex(ValueError, "expected a name"):
+                attnc.load(os.path.join(folder, "kernel"))
+            empty = os.path.join(folder, "libempty.so")
+            subprocess.run([os.environ.get("CC", "cc"), "-shared", "-x", "c", "/dev/null", "-o", empty], check=True)
+            with self.assertRaisesRegex(OSError, "empty_call"):
+                attnc.load(empty)
+
+
+@unittest.skipIf(torch is None, "needs PyTorch")
+class TorchTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.kernel = attnc.compile(CAUSAL)
+        cls.op = attnc.torch_op("attnc_test::causal", cls.kernel)
+
+    def test_tensors(self):
+        inputs = random_inputs()
+        context = self.kernel(*map(torch.from_numpy, inputs))
+        self.assertIsInstance(context, torch.Tensor)
+        np.testing.assert_allclose(context, causal(*inputs), rtol=0, atol=2e-6)
+
+    def test_zero_copy(self):
+        inputs, out = random_inputs(), torch.empty(2, 2, 20, 16)
+        self.assertIs(self.kernel(*inputs, out=out), out)
+        np.testing.assert_allclose(out, causal(*inputs), rtol=0, atol=2e-6)
+
+    def test_op(self):
+        torch.library.opcheck(self.op, tuple(map(torch.from_numpy, random_inputs())))
+
+    def test_compile_and_export(self):
+        class Model(torch.nn.Module):
+            def forward(self, query, key, value):
+                return torch.ops.attnc_test.causal(query * 2, key, value) + query
+
+        inputs = tuple(map(torch.from_numpy, random_inputs()))
+        expected = Model()(*inputs)
+        compiled = torch.compile(Model(), fullgraph=True)(*inputs)
+        exported = torch.export.export(Model(), inputs).module()(*inputs)
+        torch.testing.assert_close(compiled, expected)
+        torch.testing.assert_close(exported, expected)
+
+
+if __name__ == "__main__":
+    unittest.main()
