@@ -45,14 +45,12 @@ def _tensor(array):
 
 def build(case, arrays, options, folder):
     """Compiles the case; returns the path of a shared library."""
-    spec, library = os.path.join(folder, "spec.mlir"), os.path.join(folder, "kernel.so")
+    spec = os.path.join(folder, "spec.mlir")
     with open(spec, "w") as file:
         file.write(case.spec(arrays))
-    subprocess.run([options.attnc, "compile", spec, "-o", folder, "--name", "kernel"],
+    subprocess.run([options.attnc, "compile", spec, "-o", folder, "--name", "kernel", "--emit", "shared_library"],
                    check=True, stdout=subprocess.DEVNULL)
-    archive, = glob.glob(os.path.join(folder, "*.a"))
-    subprocess.run([options.cc, "-shared", "-o", library, "-Wl,--whole-archive", archive,
-                    "-Wl,--no-whole-archive", "-lm", "-lpthread", "-ldl"], check=True)
+    library, = glob.glob(os.path.join(folder, "*.so"))
     return library
 
 

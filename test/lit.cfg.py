@@ -24,10 +24,16 @@ config.environment["ATTNC_CACHE"] = os.path.join(config.obj_root, "cache")
 if os.path.exists(os.path.join(config.attnc_tools, "attnc")):
     config.available_features.add("attnc")
 
+# The Python package is installed there by `./dev test`.
+if os.path.isdir(config.python_package):
+    config.available_features.add("python-package")
+
 # %exits CODE COMMAND...
 config.substitutions.append(
     ("%exits", os.path.join(config.test_source_root, "exits"))
 )
+config.substitutions.append(("%python-package", config.python_package))
+config.substitutions.append(("%python-tests", config.python_tests))
 config.substitutions.append(("%python", config.python))
 config.substitutions.append(("%examples", config.examples))
 config.substitutions.append(("%cc", config.cc))

@@ -1,7 +1,7 @@
 """From a spec to a kernel, by way of the program attnc."""
 
+import glob
 import os
-import pathlib
 import shutil
 import subprocess
 import tempfile
@@ -17,15 +17,14 @@ def compile(spec, target=None, name=None):
     """The kernel of `spec`, a path or the text of one. `target` is one of Halide's names,
     by default this machine; `name` the C function's, by default the spec's."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [_find_tool(), "compile", _spec_path(spec, folder), "-o", folder]
+        command = [_find_tool(), "compile", _spec_path(spec, folder), "-o", folder, "--emit", "shared_library"]
         command += ["--target", target] if target else []
         command += ["--name", name] if name else []
-        _run(command)
-        archive, = pathlib.Path(folder).glob("lib*.a")
-        library = archive.with_suffix(".so")
-        _run([os.environ.get("CC", "cc"), "-shared", "-o", library, "-Wl,--whole-archive", archive,
-              "-Wl,--no-whole-archive", "-lm", "-lpthread", "-ldl"])
-        return load(library)
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if done.returncode != 0:
+            raise CompileError(done.stderr.strip())
+        library, = glob.glob(os.path.join(folder, "*.so"))
+        return load(library)  # which stays loaded when its file is gone
 
 
 def _find_tool():
@@ -45,9 +44,3 @@ def _spec_path(spec, folder):
     with open(path, "w") as file:
         file.write(spec)
     return path
-
-
-def _run(command):
-    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    if done.returncode != 0:
-        raise CompileError(done.stderr.strip())
