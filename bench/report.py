@@ -59,7 +59,8 @@ def markdown(results):
     means = [f"{geometric_mean(results, name):.2f}" for name in names]
     lines.append("| " + " | ".join(["**geometric mean**", "", ""] + means) + " |")
     versions = ", ".join(f"{name} {version}" for name, version in results["peers"].items())
-    lines += ["", f"Beside attnc: {versions}. {WRONG}"]
+    lines += ["", f"Beside attnc: {versions}. A mean is over the rows that the peer took part in; PyTorch, ONNX Runtime "
+              f"and OpenVINO get masks other than causal, and biases, as dense tensors. {WRONG}"]
     return "\n".join(lines) + "\n"
 
 
