@@ -12,6 +12,7 @@
 #include "Decompose.h"
 #include "HostFunction.h"
 #include "Lowerings.h"
+#include "PackWeights.h"
 
 #include "attnc/Conversion/Passes.h"
 
@@ -48,6 +49,7 @@ private:
   LogicalResult convertReturn(func::ReturnOp op);
 
   LogicalResult convertAttention(AttentionOp op);
+  LogicalResult convertLinear(LinearOp op);
 
   /// A pipeline built by `lower`, called on its inputs' buffers and `result`'s; where
   /// there is a condition, only if it holds.
@@ -128,7 +130,7 @@ LogicalResult FunctionConverter::convertCompute(Operation &op) {
       .Case<SoftmaxOp>(lowered(lowerSoftmax))
       .Case<ModifyProbOp>(lowered(lowerModifyProb))
       .Case<ContextOp>(lowered(lowerContext))
-      .Case<LinearOp>(lowered(lowerLinear))
+      .Case([&](LinearOp linear) { return convertLinear(linear); })
       .Case([&](AttentionOp attention) { return convertAttention(attention); })
       .Default([&](Operation *) -> LogicalResult {
         if (!isElementwise(&op))
@@ -188,6 +190,38 @@ LogicalResult FunctionConverter::call(Location loc, StringRef kind, Value result
     return failure();
   Value destination = host.getDestination(result);
   host.call(loc, share(p), p.getInputTensors(), destination, condition ? condition() : Value());
+  return success();
+}
+
+/// Six rows fill the registers; a single one is quicker without five in vain. Where weights
+/// are packed in the call, that costs more than the product of a few rows.
+static SmallVector<LinearKernel> selectKernels(LinearOp op, bool isPacked) {
+  constexpr LinearKernel few{1, 1}, many{6, 0};
+  auto type = cast<RankedTensorType>(op.getInput().getType());
+  if (!isPacked || type.getRank() < 2)
+    return {many};
+  int64_t rows = type.getDimSize(type.getRank() - 2);
+  if (ShapedType::isDynamic(rows))
+    return {few, many};
+  return {rows <= few.maxRows ? few : many};
+}
+
+/// Constant weights are packed once for all kernels; a call runs the first that serves its
+/// number of rows.
+LogicalResult FunctionConverter::convertLinear(LinearOp op) {
+  OpBuilder before(op);
+  Value panels = packPanels(before, op.getWeight(), getPanelColumns(op, cpu));
+  SmallVector<LinearKernel> kernels = selectKernels(op, bool(panels));
+  int64_t rowsDim = cast<RankedTensorType>(op.getInput().getType()).getRank() - 2, above = -1;
+  for (LinearKernel kernel : kernels) {
+    auto isServed = [&] { return host.isWithin(op.getInput(), rowsDim, above, kernel.maxRows); };
+    if (failed(call(
+            op.getLoc(), "linear", op.getResult(),
+            [&](PipelineBuilder &p) { return lowerLinear(p, op, panels, kernel, cpu); },
+            kernels.size() == 1 ? function_ref<Value()>() : isServed)))
+      return failure();
+    above = kernel.maxRows;
+  }
   return success();
 }
 

@@ -10,7 +10,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowerings.h"
-#include "PackWeights.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -24,8 +23,8 @@ struct Tile {
   int64_t rows, lanes, vectors;
   int64_t columns() const { return lanes * vectors; }
 
-  Tile(const CpuInfo &cpu, Type acc)
-      : rows(6), lanes(cpu.lanes(acc.getIntOrFloatBitWidth())),
+  Tile(const CpuInfo &cpu, Type acc, int64_t rows)
+      : rows(rows), lanes(cpu.lanes(acc.getIntOrFloatBitWidth())),
         vectors(cpu.vectorRegisters >= 32 ? 4 : 2) {}
 };
 
@@ -38,6 +37,14 @@ struct Product {
 } // namespace
 
 static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+static Tile getTile(LinearOp op, const CpuInfo &cpu, int64_t rows) {
+  return Tile(cpu, accumulatorType(tensorType(op.getResult()).getElementType()), rows);
+}
+
+int64_t attn::getPanelColumns(LinearOp op, const CpuInfo &cpu) {
+  return getTile(op, cpu, 1).columns();
+}
 
 /// Names of the loops over everything but features: rows, then what stands outside.
 static SmallVector<StringRef> rowNames(int64_t count) {
@@ -53,9 +60,8 @@ static SmallVector<T> concat(ArrayRef<T> first, ArrayRef<T> second) {
 }
 
 /// Panels read (column, k, panel).
-static void buildPanels(PipelineBuilder &p, LinearOp op, const Tile &tile, Product &f) {
-  OpBuilder before(op);
-  Value packed = packPanels(before, op.getWeight(), tile.columns());
+static void buildPanels(PipelineBuilder &p, LinearOp op, Value packed, const Tile &tile,
+                        Product &f) {
   f.packsInCall = !packed;
   if (packed) {
     f.panels = p.input("panels", packed);
@@ -69,12 +75,12 @@ static void buildPanels(PipelineBuilder &p, LinearOp op, const Tile &tile, Produ
   });
 }
 
-static Product buildProduct(PipelineBuilder &p, LinearOp op, const Tile &tile) {
+static Product buildProduct(PipelineBuilder &p, LinearOp op, Value packed, const Tile &tile) {
   RankedTensorType type = tensorType(op.getResult());
   Type element = type.getElementType(), acc = accumulatorType(element);
   Func input = p.input("input", op.getInput());
   Product f;
-  buildPanels(p, op, tile, f);
+  buildPanels(p, op, packed, tile, f);
   Func bias = op.getBias() ? p.input("bias", op.getBias()) : Func();
   Scalar width = p.extent(input, 0), rows = p.extent(input, 1);
   SmallVector<StringRef> outer = rowNames(type.getRank() - 1);
@@ -160,11 +166,12 @@ static void schedulePanels(PipelineBuilder &p, const Product &f, const Tile &til
 }
 
 /// A single row has no row loop: it is a product with one row.
-LogicalResult attn::lowerLinear(PipelineBuilder &p, LinearOp op, const CpuInfo &cpu) {
+LogicalResult attn::lowerLinear(PipelineBuilder &p, LinearOp op, Value panels, LinearKernel kernel,
+                                const CpuInfo &cpu) {
   if (tensorType(op.getInput()).getRank() < 2)
     return op.emitOpError("expected an input of rank 2 or more, found rank 1");
-  Tile tile(cpu, accumulatorType(tensorType(op.getResult()).getElementType()));
-  Product product = buildProduct(p, op, tile);
+  Tile tile = getTile(op, cpu, kernel.tileRows);
+  Product product = buildProduct(p, op, panels, tile);
   scheduleProduct(p, product, tile);
   if (product.packsInCall)
     schedulePanels(p, product, tile);

@@ -1,15 +1,20 @@
 // RUN: attn-opt %s --convert-attn-to-halide=target=x86-64-linux-avx2-fma | FileCheck %s
 
 // A constant weight is laid out while compiling: panels of 16 features, here one and a half,
-// with zeros behind the last. The weight as it was is not kept.
+// with zeros behind the last, the same for one row and for many. The weight as it was is not
+// kept.
 // CHECK-LABEL: halide.pipeline @packed_linear_0
 // CHECK: halide.input "panels" [16, 2, 2]
 // CHECK-NOT: halide.func "panels"
+// CHECK: halide.bound_extent %sum, 2 extent 1 :
 // CHECK: memref.global "private" constant @packed_constant_0 : memref<2x2x16xf32> = dense_resource<panels>
+// CHECK-LABEL: halide.pipeline @packed_linear_1
+// CHECK: halide.bound_extent %sum, 2 extent 6 :
 // CHECK-NOT: memref.global
 // CHECK-LABEL: func.func @packed(
 // CHECK: %[[PANELS:.*]] = memref.get_global @packed_constant_0
-// CHECK: halide.call @packed_linear_0(%arg0, %[[PANELS]], %arg1)
+// CHECK: halide.call @packed_linear_0(%arg0, %[[PANELS]], %arg1) if(%{{.*}})
+// CHECK: halide.call @packed_linear_1(%arg0, %[[PANELS]], %arg1) if(%{{.*}})
 func.func @packed(%x: tensor<?x2xf32>) -> tensor<?x17xf32> {
   %w = arith.constant dense<[[ 0.0, 100.0], [ 1.0, 101.0], [ 2.0, 102.0], [ 3.0, 103.0],
                              [ 4.0, 104.0], [ 5.0, 105.0], [ 6.0, 106.0], [ 7.0, 107.0],
@@ -29,18 +34,19 @@ func.func @unpacked(%x: tensor<?x2xf32>, %w: tensor<17x2xf32>) -> tensor<?x17xf3
   return %y : tensor<?x17xf32>
 }
 
-// Layers of one shape share their pipeline, each with its own weight.
+// Layers of one shape share their pipeline, each with its own weight. Rows known while
+// compiling leave nothing to choose.
 // CHECK-LABEL: halide.pipeline @layers_linear_0
 // CHECK-NOT: halide.pipeline
 // CHECK-LABEL: func.func @layers(
-// CHECK: halide.call @layers_linear_0(%arg0, %[[FIRST:.*]], %[[HIDDEN:.*]])
-// CHECK: halide.call @layers_linear_0(%[[HIDDEN]], %[[SECOND:.*]], %arg1)
-func.func @layers(%x: tensor<?x2xf32>) -> tensor<?x2xf32> {
+// CHECK: halide.call @layers_linear_0(%arg0, %[[FIRST:.*]], %[[HIDDEN:.*]]) :
+// CHECK: halide.call @layers_linear_0(%[[HIDDEN]], %[[SECOND:.*]], %arg1) :
+func.func @layers(%x: tensor<9x2xf32>) -> tensor<9x2xf32> {
   %w0 = arith.constant dense<1.0> : tensor<2x2xf32>
   %w1 = arith.constant dense<2.0> : tensor<2x2xf32>
-  %h = attn.linear %x, %w0 : tensor<?x2xf32>, tensor<2x2xf32> -> tensor<?x2xf32>
-  %y = attn.linear %h, %w1 : tensor<?x2xf32>, tensor<2x2xf32> -> tensor<?x2xf32>
-  return %y : tensor<?x2xf32>
+  %h = attn.linear %x, %w0 : tensor<9x2xf32>, tensor<2x2xf32> -> tensor<9x2xf32>
+  %y = attn.linear %h, %w1 : tensor<9x2xf32>, tensor<2x2xf32> -> tensor<9x2xf32>
+  return %y : tensor<9x2xf32>
 }
 
 // Each row of a panel is one k: features side by side. 0x3F80 is 1, 0x42C8 is 100.
