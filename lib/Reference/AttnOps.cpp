@@ -23,6 +23,10 @@ LogicalResult reference::evaluateAttnOp(Operation *op, Environment &env) {
 
 double reference::dot(Environment &env, const Scalar *x, int64_t xStride, const Scalar *y,
                       int64_t yStride, int64_t count) {
+  if (env.getArithmetic() == Arithmetic::PlainReversed) {
+    x += (count - 1) * xStride, xStride = -xStride;
+    y += (count - 1) * yStride, yStride = -yStride;
+  }
   return withAccumulator(env, [&](auto sum) {
     using Float = decltype(sum);
     for (int64_t i = 0; i < count; ++i)

@@ -24,6 +24,12 @@ FailureOr<Graph> Graph::copy(Spec &spec) {
   return graph;
 }
 
+void Graph::nameDims(func::FuncOp named) {
+  for (unsigned arg = 0; arg < function.getNumArguments(); ++arg)
+    if (Attribute dims = named.getArgAttr(arg, "attn.dims"))
+      function.setArgAttr(arg, "attn.dims", dims);
+}
+
 static Array makeArray(const Tensor &tensor) {
   Array array(tensor.getElementType(), tensor.getShape());
   for (int64_t index = 0; index < tensor.size(); ++index)

@@ -25,6 +25,10 @@ public:
   mlir::FailureOr<std::vector<mlir::attn::reference::Array>>
   evaluate(llvm::ArrayRef<Tensor> inputs, mlir::attn::reference::Arithmetic arithmetic);
 
+  mlir::func::FuncOp getFunction() { return function; }
+  /// Takes over the names that a pass has given to the sizes of the arguments.
+  void nameDims(mlir::func::FuncOp named);
+
 private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::func::FuncOp function;

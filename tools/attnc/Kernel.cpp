@@ -7,7 +7,16 @@
 
 #include "Kernel.h"
 
+#include "Cache.h"
+#include "Options.h"
 #include "Report.h"
+
+#include "attnc/Target/Halide/Export.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SHA256.h"
 
 #include "dlpack.h"
 
@@ -43,24 +52,99 @@ static LogicalResult reportLibrary(StringRef path) {
   return reportInternal("cannot load " + path + ": " + ::dlerror());
 }
 
-LogicalResult attnc::callKernel(StringRef path, StringRef name, ArrayRef<Tensor> inputs,
-                                ArrayRef<Tensor> outputs) {
+// The library stays loaded: its threads may still be asleep in it.
+LogicalResult Kernel::load(StringRef path) {
   void *library = ::dlopen(path.str().c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library)
     return reportLibrary(path);
-  auto call = reinterpret_cast<int (*)(const void *, const DLTensor *const *)>(
-      ::dlsym(library, (name + "_call").str().c_str()));
-  auto lastError =
-      reinterpret_cast<const char *(*)()>(::dlsym(library, (name + "_last_error").str().c_str()));
-  if (!call || !lastError)
-    return reportLibrary(path);
+  function = reinterpret_cast<decltype(function)>(::dlsym(library, (name + "_call").c_str()));
+  lastError =
+      reinterpret_cast<decltype(lastError)>(::dlsym(library, (name + "_last_error").c_str()));
+  return function && lastError ? success() : reportLibrary(path);
+}
 
+LogicalResult Kernel::call(ArrayRef<Tensor> inputs, ArrayRef<Tensor> outputs) {
   SmallVector<DLTensor> tensors;
   for (const Tensor &tensor : llvm::concat<const Tensor>(inputs, outputs))
     tensors.push_back(getDLTensor(tensor));
   auto pointers = llvm::map_to_vector(tensors, [](const DLTensor &t) { return &t; });
-  // The library stays loaded: its threads may still be asleep in it.
-  if (call(/*options=*/nullptr, pointers.data()) != 0)
+  if (function(/*options=*/nullptr, pointers.data()) != 0)
     return reportError(name, lastError());
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Compiling
+//===----------------------------------------------------------------------===//
+
+static std::string getFileName(StringRef object) {
+  auto digest = llvm::SHA256::hash(llvm::arrayRefFromStringRef(object));
+  return "run-" + llvm::toHex(digest, /*LowerCase=*/true) + ".so";
+}
+
+/// The library's shared form: in the cache where there is one, else in `temporary`.
+static FailureOr<std::string> link(const mlir::attn::Library &library, StringRef cacheDir,
+                                   Staging &temporary, Location loc) {
+  std::string name = getFileName(library.object);
+  SmallString<128> path(cacheDir);
+  if (cacheDir.empty())
+    path = temporary.add(name);
+  else
+    llvm::sys::path::append(path, name);
+  if (!llvm::sys::fs::exists(path) && failed(writeSharedLibrary(library, path, loc)))
+    return failure();
+  return path.str().str();
+}
+
+std::unique_ptr<Kernel> Kernel::compile(Spec &spec, StringRef target) {
+  FailureOr<std::string> cacheDir = openCache();
+  FailureOr<std::string> name = getLibraryName(spec.getFunction().getName());
+  std::unique_ptr<Staging> temporary = Staging::openTemporary();
+  if (failed(cacheDir) || failed(name) || !temporary ||
+      failed(spec.lower(Stage::Scheduled, target)))
+    return nullptr;
+  mlir::attn::LibraryOptions options;
+  options.name = *name;
+  options.function = spec.getFunction().getName().str();
+  options.target = target.str();
+  options.cacheDir = *cacheDir;
+  FailureOr<mlir::attn::Library> library = buildLibrary(spec, options);
+  if (failed(library))
+    return nullptr;
+  FailureOr<std::string> path = link(*library, *cacheDir, *temporary, spec.getFunction().getLoc());
+  auto kernel = std::make_unique<Kernel>();
+  kernel->name = *name;
+  if (failed(path) || failed(kernel->load(*path)))
+    return nullptr;
+  return kernel;
+}
+
+LogicalResult attnc::checkRunsHere(StringRef target) {
+  std::string error;
+  FailureOr<std::string> host = halide::resolveTarget("host", error);
+  auto getMachine = [](StringRef name) {
+    SmallVector<StringRef> parts;
+    name.split(parts, '-');
+    return llvm::join(ArrayRef(parts).take_front(3), "-");
+  };
+  if (succeeded(host) && getMachine(*host) != getMachine(target))
+    return reportError("--target", "expected a target of this machine, " + getMachine(*host) +
+                                       ", found " + target);
+  return success();
+}
+
+FailureOr<std::vector<Tensor>> attnc::makeOutputs(const Signature &signature, const Sizes &sizes) {
+  std::vector<Tensor> tensors;
+  for (const Parameter &output : signature.outputs) {
+    auto shape = sizes.getShape(output);
+    if (!shape)
+      return reportError(specPath, "expected attn.dims of result " + output.name +
+                                       " to name sizes of the arguments, found " +
+                                       describe(output));
+    if (!getNumElements(*shape))
+      return reportError(specPath, "expected result " + output.name +
+                                       " to fit into memory, found " + describe(*shape));
+    tensors.emplace_back(output.elementType, *shape);
+  }
+  return tensors;
 }

@@ -8,16 +8,34 @@
 #ifndef ATTNC_TOOLS_ATTNC_KERNEL_H
 #define ATTNC_TOOLS_ATTNC_KERNEL_H
 
-#include "Tensor.h"
-
-#include "mlir/Support/LLVM.h"
+#include "Files.h"
+#include "Inputs.h"
+#include "Spec.h"
 
 namespace attnc {
 
-/// Loads the shared library at `path` and calls its function `name` as a C program
-/// would: on DLTensors, inputs first. Its message is the error.
-llvm::LogicalResult callKernel(llvm::StringRef path, llvm::StringRef name,
-                               llvm::ArrayRef<Tensor> inputs, llvm::ArrayRef<Tensor> outputs);
+/// What is compiled must run here: an error where `target` is another machine.
+llvm::LogicalResult checkRunsHere(llvm::StringRef target);
+
+/// One tensor for each result, its shape from the sizes of the inputs.
+mlir::FailureOr<std::vector<Tensor>> makeOutputs(const Signature &signature, const Sizes &sizes);
+
+/// A spec, compiled and loaded.
+class Kernel {
+public:
+  /// Null after an error. Takes the spec to its last stage.
+  static std::unique_ptr<Kernel> compile(Spec &spec, llvm::StringRef target);
+
+  /// Calls it as a C program would: on DLTensors, inputs first. Its message is the error.
+  llvm::LogicalResult call(llvm::ArrayRef<Tensor> inputs, llvm::ArrayRef<Tensor> outputs);
+
+private:
+  llvm::LogicalResult load(llvm::StringRef path);
+
+  std::string name;
+  int (*function)(const void *options, const void *tensors) = nullptr;
+  const char *(*lastError)() = nullptr;
+};
 
 } // namespace attnc
 

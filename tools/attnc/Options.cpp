@@ -32,6 +32,11 @@ cl::SubCommand &attnc::runCommand() {
   return command;
 }
 
+cl::SubCommand &attnc::verifyCommand() {
+  static cl::SubCommand command("verify", "Compare the compiled kernel with the reference");
+  return command;
+}
+
 cl::SubCommand &attnc::explainCommand() {
   static cl::SubCommand command("explain", "Say what fused, what did not and why");
   return command;
@@ -44,19 +49,19 @@ cl::SubCommand &attnc::cacheCommand() {
 
 cl::opt<std::string> attnc::specPath(cl::Positional, cl::desc("SPEC"), cl::cat(category()),
                                      cl::sub(compileCommand()), cl::sub(runCommand()),
-                                     cl::sub(explainCommand()));
+                                     cl::sub(verifyCommand()), cl::sub(explainCommand()));
 
 cl::opt<std::string> attnc::functionName("function",
                                          cl::desc("The function to take, where SPEC holds several"),
                                          cl::value_desc("name"), cl::cat(category()),
                                          cl::sub(compileCommand()), cl::sub(runCommand()),
-                                         cl::sub(explainCommand()));
+                                         cl::sub(verifyCommand()), cl::sub(explainCommand()));
 
 cl::opt<std::string> attnc::targetName(
     "target", cl::init("host"), cl::value_desc("target"),
     cl::desc("A target in Halide's words, such as x86-64-linux-avx2-fma (default: host, this very "
              "machine; such a library may not run on another)"),
-    cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()),
+    cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()), cl::sub(verifyCommand()),
     cl::sub(explainCommand()));
 
 cl::opt<std::string> attnc::libraryName(
@@ -71,7 +76,17 @@ cl::opt<std::string> attnc::weightsPath(
     cl::sub(explainCommand()));
 
 cl::opt<bool> attnc::noCache("no-cache", cl::desc("Compile everything anew and keep nothing"),
-                             cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()));
+                             cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()),
+                             cl::sub(verifyCommand()));
+
+cl::list<std::string> attnc::inputTexts("input",
+                                        cl::value_desc("NAME=@x.npy|random:2x8|zeros|ones"),
+                                        cl::desc("What an argument holds"), cl::cat(category()),
+                                        cl::sub(runCommand()), cl::sub(verifyCommand()));
+
+cl::opt<uint64_t> attnc::seed("seed", cl::init(0), cl::value_desc("N"),
+                              cl::desc("Seed of random inputs (default: 0)"), cl::cat(category()),
+                              cl::sub(runCommand()), cl::sub(verifyCommand()));
 
 FailureOr<std::string> attnc::getTarget() {
   if (StringRef(targetName).contains(','))

@@ -19,6 +19,7 @@ namespace attnc {
 llvm::cl::OptionCategory &category();
 llvm::cl::SubCommand &compileCommand();
 llvm::cl::SubCommand &runCommand();
+llvm::cl::SubCommand &verifyCommand();
 llvm::cl::SubCommand &explainCommand();
 llvm::cl::SubCommand &cacheCommand();
 
@@ -28,6 +29,8 @@ extern llvm::cl::opt<std::string> targetName;
 extern llvm::cl::opt<std::string> libraryName;
 extern llvm::cl::opt<std::string> weightsPath;
 extern llvm::cl::opt<bool> noCache;
+extern llvm::cl::list<std::string> inputTexts;
+extern llvm::cl::opt<uint64_t> seed;
 
 /// One command: what `attnc NAME …` does, and what its `--help` adds to the options.
 struct Command {
@@ -36,7 +39,7 @@ struct Command {
   llvm::StringRef examples;
 };
 
-extern const Command compile, run, explain, cache;
+extern const Command compile, run, verify, explain, cache;
 
 /// The target in full; several or an unknown one is an error.
 mlir::FailureOr<std::string> getTarget();

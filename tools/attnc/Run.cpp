@@ -9,7 +9,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Cache.h"
 #include "Evaluate.h"
 #include "Files.h"
 #include "Inputs.h"
@@ -19,15 +18,8 @@
 #include "Report.h"
 #include "Spec.h"
 
-#include "attnc/Dialect/Halide/Halide.h"
-#include "attnc/Target/Halide/Export.h"
-#include "attnc/Target/Library/Library.h"
-
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/SHA256.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -36,16 +28,9 @@ using namespace mlir;
 using namespace attnc;
 namespace cl = llvm::cl;
 
-static cl::list<std::string> inputTexts("input",
-                                        cl::value_desc("NAME=@x.npy|random:2x8|zeros|ones"),
-                                        cl::desc("What an argument holds"), cl::cat(category()),
-                                        cl::sub(runCommand()));
 static cl::list<std::string> outputTexts("output", cl::value_desc("NAME=@y.npy"),
                                          cl::desc("Where a result is written"), cl::cat(category()),
                                          cl::sub(runCommand()));
-static cl::opt<uint64_t> seed("seed", cl::init(0), cl::value_desc("N"),
-                              cl::desc("Seed of random inputs (default: 0)"), cl::cat(category()),
-                              cl::sub(runCommand()));
 static cl::opt<unsigned> threads("threads", cl::init(0), cl::value_desc("N"),
                                  cl::desc("How many threads compute (default: all cores)"),
                                  cl::cat(category()), cl::sub(runCommand()));
@@ -72,71 +57,8 @@ Examples:
 )";
 
 //===----------------------------------------------------------------------===//
-// The kernel
-//===----------------------------------------------------------------------===//
-
-static std::string getFileName(StringRef object) {
-  auto digest = llvm::SHA256::hash(llvm::arrayRefFromStringRef(object));
-  return "run-" + llvm::toHex(digest, /*LowerCase=*/true) + ".so";
-}
-
-/// The library's shared form: in the cache where there is one, else in `temporary`.
-static FailureOr<std::string> link(const mlir::attn::Library &library, StringRef cacheDir,
-                                   Staging &temporary, Location loc) {
-  std::string name = getFileName(library.object);
-  SmallString<128> path(cacheDir);
-  if (cacheDir.empty())
-    path = temporary.add(name);
-  else
-    llvm::sys::path::append(path, name);
-  if (!llvm::sys::fs::exists(path) && failed(writeSharedLibrary(library, path, loc)))
-    return failure();
-  return path.str().str();
-}
-
-static LogicalResult compileAndCall(Spec &spec, StringRef target, ArrayRef<Tensor> inputs,
-                                    ArrayRef<Tensor> outputs) {
-  FailureOr<std::string> cacheDir = openCache();
-  FailureOr<std::string> name = getLibraryName(spec.getFunction().getName());
-  std::unique_ptr<Staging> temporary = Staging::openTemporary();
-  if (failed(cacheDir) || failed(name) || !temporary)
-    return failure();
-  if (threads > 0)
-    ::setenv("HL_NUM_THREADS", std::to_string(threads).c_str(), /*overwrite=*/1);
-  mlir::attn::LibraryOptions options;
-  options.name = *name;
-  options.function = spec.getFunction().getName().str();
-  options.target = target.str();
-  options.cacheDir = *cacheDir;
-  Location loc = spec.getFunction().getLoc();
-  FailureOr<mlir::attn::Library> library = buildLibrary(spec, options);
-  if (failed(library))
-    return failure();
-  FailureOr<std::string> path = link(*library, *cacheDir, *temporary, loc);
-  if (failed(path))
-    return failure();
-  return callKernel(*path, *name, inputs, outputs);
-}
-
-//===----------------------------------------------------------------------===//
 // Results
 //===----------------------------------------------------------------------===//
-
-static FailureOr<std::vector<Tensor>> makeOutputs(const Signature &signature, const Sizes &sizes) {
-  std::vector<Tensor> tensors;
-  for (const Parameter &output : signature.outputs) {
-    auto shape = sizes.getShape(output);
-    if (!shape)
-      return reportError(specPath, "expected attn.dims of result " + output.name +
-                                       " to name sizes of the arguments, found " +
-                                       describe(output));
-    if (!getNumElements(*shape))
-      return reportError(specPath, "expected result " + output.name +
-                                       " to fit into memory, found " + describe(*shape));
-    tensors.emplace_back(output.elementType, *shape);
-  }
-  return tensors;
-}
 
 /// `context: f32[2, 8, 49, 64]  min -3.1  max 2.9  mean 0.002  finite 50176 of 50176  first …`
 static void printSummary(StringRef name, const Tensor &tensor) {
@@ -197,21 +119,6 @@ static LogicalResult writeOutputs(const Signature &signature, ArrayRef<OutputOpt
   return success();
 }
 
-/// What is compiled must run here.
-static LogicalResult checkTarget(StringRef target) {
-  std::string error;
-  FailureOr<std::string> host = halide::resolveTarget("host", error);
-  auto getMachine = [](StringRef name) {
-    SmallVector<StringRef> parts;
-    name.split(parts, '-');
-    return llvm::join(ArrayRef(parts).take_front(3), "-");
-  };
-  if (succeeded(host) && getMachine(*host) != getMachine(target))
-    return reportError("--target", "expected a target of this machine, " + getMachine(*host) +
-                                       ", found " + target);
-  return success();
-}
-
 static FailureOr<std::vector<Tensor>> evaluate(Graph &graph, const Signature &signature,
                                                ArrayRef<Tensor> inputs) {
   auto arrays = graph.evaluate(inputs, mlir::attn::reference::Arithmetic::Exact);
@@ -227,8 +134,12 @@ static FailureOr<std::vector<Tensor>> compileAndRun(Spec &spec, StringRef target
                                                     const Signature &signature, const Sizes &sizes,
                                                     ArrayRef<Tensor> inputs) {
   FailureOr<std::vector<Tensor>> outputs = makeOutputs(signature, sizes);
-  if (failed(outputs) || failed(spec.lower(Stage::Scheduled, target)) ||
-      failed(compileAndCall(spec, target, inputs, *outputs)))
+  if (failed(outputs))
+    return failure();
+  if (threads > 0)
+    ::setenv("HL_NUM_THREADS", std::to_string(threads).c_str(), /*overwrite=*/1);
+  std::unique_ptr<Kernel> kernel = Kernel::compile(spec, target);
+  if (!kernel || failed(kernel->call(inputs, *outputs)))
     return failure();
   return outputs;
 }
@@ -243,7 +154,7 @@ static LogicalResult runRun() {
     return failure();
   std::unique_ptr<Spec> spec = Spec::load();
   FailureOr<std::string> target = spec ? getTarget() : FailureOr<std::string>();
-  if (failed(target) || failed(checkTarget(*target)))
+  if (failed(target) || failed(checkRunsHere(*target)))
     return failure();
   FailureOr<Graph> graph = useReference ? Graph::copy(*spec) : FailureOr<Graph>();
   if ((useReference && failed(graph)) || failed(spec->lower(Stage::Fused, *target)))

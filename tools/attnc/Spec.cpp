@@ -61,8 +61,11 @@ Spec::~Spec() = default;
 // Reading
 //===----------------------------------------------------------------------===//
 
-std::unique_ptr<Spec> Spec::load() {
+std::unique_ptr<Spec> Spec::load() { return load(specPath); }
+
+std::unique_ptr<Spec> Spec::load(StringRef path) {
   std::unique_ptr<Spec> spec(new Spec());
+  spec->path = path.str();
   if (failed(spec->parse()) || failed(spec->selectFunction()) || failed(spec->checkFunction()) ||
       failed(spec->bindWeights()))
     return nullptr;
@@ -70,14 +73,14 @@ std::unique_ptr<Spec> Spec::load() {
 }
 
 LogicalResult Spec::parse() {
-  if (specPath.empty())
+  if (path.empty())
     return reportUsage("attnc", "expected a SPEC, found none; --help shows examples");
-  auto file = llvm::MemoryBuffer::getFileOrSTDIN(specPath, /*IsText=*/false);
+  auto file = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/false);
   if (!file)
-    return reportError(specPath, "cannot read: " + file.getError().message());
+    return reportError(path, "cannot read: " + file.getError().message());
   prepareReproducer((*file)->getBuffer());
   if ((*file)->getBuffer().trim().empty())
-    return reportError(specPath, "expected a function, found an empty file");
+    return reportError(path, "expected a function, found an empty file");
   sources.AddNewSourceBuffer(std::move(*file), llvm::SMLoc());
   module = parseSourceFile<ModuleOp>(sources, &context);
   return success(module.get() != nullptr);
@@ -100,16 +103,16 @@ static std::string listNames(ArrayRef<func::FuncOp> functions) {
 LogicalResult Spec::selectFunction() {
   SmallVector<func::FuncOp> functions = getCandidates(*module);
   if (functions.empty())
-    return reportError(specPath, "expected a function, found none");
+    return reportError(path, "expected a function, found none");
   if (functionName.empty() && functions.size() > 1)
-    return reportError(specPath, "expected --function to name one of " + listNames(functions) +
-                                     ", found none");
+    return reportError(path, "expected --function to name one of " + listNames(functions) +
+                                 ", found none");
   func::FuncOp wanted = functions.front();
   if (!functionName.empty()) {
     auto it = llvm::find_if(functions, [](auto f) { return f.getName() == functionName; });
     if (it == functions.end())
-      return reportError(specPath, "expected a function '" + functionName + "', found " +
-                                       listNames(functions));
+      return reportError(path, "expected a function '" + functionName + "', found " +
+                                   listNames(functions));
     wanted = *it;
   }
   function = wanted.getName().str();
@@ -167,7 +170,7 @@ LogicalResult Spec::run(PassManager &passes) {
   passes.enableVerifier(false);
   if (failed(passes.run(*module)))
     return failure();
-  if (failed(verify(*module)))
+  if (failed(mlir::verify(*module)))
     return reportInternal("a pass left what doesn't verify");
   return success();
 }

@@ -49,6 +49,8 @@ public:
   /// Reads SPEC, takes the function that `--function` names, or the only one, and binds the
   /// arguments that are in `--weights`.
   static std::unique_ptr<Spec> load();
+  /// The same of another file.
+  static std::unique_ptr<Spec> load(llvm::StringRef path);
   ~Spec();
 
   mlir::ModuleOp getModule() { return *module; }
@@ -72,6 +74,7 @@ private:
   mlir::LogicalResult bindWeights();
   mlir::LogicalResult run(mlir::PassManager &passes);
 
+  std::string path;
   mlir::MLIRContext context;
   llvm::SourceMgr sources;
   std::unique_ptr<class DiagnosticPrinter> printer;

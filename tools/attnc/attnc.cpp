@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Reads the command line and hands over to the command: Compile.cpp, Run.cpp,
-// Explain.cpp, Cache.cpp.
+// Verify.cpp, Explain.cpp, Cache.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +24,7 @@ static constexpr llvm::StringLiteral examples = R"(
 Examples:
   attnc compile spec.mlir -o out           out/libNAME.a, NAME.h, NAME.json for C programs
   attnc run spec.mlir --input query=@q.npy --output context=@c.npy
+  attnc verify spec.mlir                   the kernel's error beside the allowed one
   attnc explain spec.mlir                  what fused, what did not, and why
   attnc compile spec.mlir --emit halide -o - > tuned.mlir
                                            the schedule as text: edit it, compile tuned.mlir
@@ -32,7 +33,7 @@ Examples:
 Exit codes: 0 done, 1 an error in the input, 2 a wrong command line, 3 a defect of attnc.
 )";
 
-static const Command *const commands[] = {&compile, &run, &explain, &cache};
+static const Command *const commands[] = {&compile, &run, &verify, &explain, &cache};
 
 static void printVersion(llvm::raw_ostream &os) {
   os << "attnc " ATTNC_VERSION "\n"

@@ -47,6 +47,9 @@ enum class Arithmetic {
   /// as f32: there is nothing more exact here to compare float64 with, but rounding
   /// errors measured at f32 scale.
   Plain,
+  /// The same, but products are summed from the last to the first: where results hang on
+  /// rounding, as with large scores, one order may be right by chance.
+  PlainReversed,
 };
 
 /// The nearest value of a float type, ties to even.
