@@ -27,6 +27,9 @@
 #include "Lowerings.h"
 #include "MaskBounds.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
 #include <limits>
 
 using namespace mlir;
@@ -58,6 +61,8 @@ public:
 private:
   // Algorithm, in order.
   void buildBounds();
+  void buildSearch();
+  void buildStaged(Region &region);
   void buildScores();
   void buildDot();
   void buildPartialDot();
@@ -75,6 +80,8 @@ private:
   // Schedule, from the outside in.
   void scheduleOutput();
   void scheduleTile();
+  void scheduleSearch();
+  void scheduleStaged();
   void scheduleContext();
   void schedulePaddedValue();
   void scheduleQuery();
@@ -104,9 +111,11 @@ private:
     return unsafePromiseClamped(min(key(k, c, t), high(t.it, t.h, t.b) - 1), p.i32(0), numKeys - 1);
   }
   Scalar visibleKeys(const TileCoords &t) { return high(t.it, t.h, t.b) - low(t.it, t.h, t.b); }
-  Scalar inlined(Region &region, ArrayRef<Scalar> args, Scalar otherwise);
+  Scalar inlined(Region &region, ArrayRef<Scalar> args, Scalar otherwise,
+                 ArrayRef<std::pair<Value, Scalar>> known = {});
   Scalar modifiedProb(Scalar weight, Scalar ii, Scalar k, Scalar c, const TileCoords &t);
-  Scalar modifiedScore(Scalar dot, Scalar ii, Scalar k, Scalar c, const TileCoords &t);
+  Scalar modifiedScore(Scalar dot, Scalar ii, Scalar k, Scalar c, const TileCoords &t,
+                       bool useStaged = false);
   Scalar weight(Scalar score, Scalar maximum);
   Scalar rescale(Scalar from, Scalar to);
   int64_t sumColumn() const { return block; }
@@ -144,6 +153,11 @@ private:
   Func query, key_, value;
   Scalar numRows, numKeys;
   Func low, high, chunks, kvHead, queryT;
+  /// Where the mask's comparisons do not bound the keys: the least and the largest key that
+  /// some row of a tile sees, as -key and key + 1.
+  Func searchLow, searchHigh, edgeOfLane, edge;
+  /// Tensors that regions read along the keys, and where they are read.
+  SmallVector<std::pair<Value, Func>> staged;
   Func partialDot, dot, score, maxChains, maximum, weights, sumChains, sum, modified;
   Func paddedValue, product, acc, inverse, context;
   Func worstOfLane, worst, exactChunks, exactDot, exactWeight, exactProduct, exactContext;
@@ -247,13 +261,16 @@ Scalar AttentionLowering::group() {
 }
 
 void AttentionLowering::buildBounds() {
+  bool isComplete = true;
   auto bounds = [&](ArrayRef<Scalar> v) {
     TileCoords t(v);
     Scalar first = t.it * rowsOfHead, last = min(first + (rowsOfHead - 1), numRows - 1);
     // Bounds that differ between the heads of a tile are not looked for.
     if (sharedHeads != 1 && !op.getMask().empty() && !op.getMask().getArgument(1).use_empty())
       return KeyBounds();
-    return buildKeyBounds(p, op.getMask(), {t.b, t.h, first, last});
+    KeyBounds known = buildKeyBounds(p, op.getMask(), {t.b, t.h, first, last});
+    isComplete = op.getMask().empty() || known.isComplete;
+    return known;
   };
   StringRef vars[] = {"it", "h", "b"};
   Type i32 = p.b().getI32Type();
@@ -265,6 +282,8 @@ void AttentionLowering::buildBounds() {
     auto known = bounds(v).high;
     return known ? clamp(*known, p.i32(0), numKeys) : numKeys;
   });
+  if (!isComplete && !byKeys)
+    buildSearch();
   chunks = p.func("chunks", vars, i32, [&](ArrayRef<Scalar> v) {
     return (max(high(v) - low(v), 0) + (chunk - 1)) / chunk;
   });
@@ -273,11 +292,91 @@ void AttentionLowering::buildBounds() {
   });
 }
 
+/// Looks at the mask of every row of a tile, for the keys between the bounds so far. That
+/// reads what the kernel reads anyway, and saves the products of all keys outside.
+void AttentionLowering::buildSearch() {
+  Type i32 = p.b().getI32Type();
+  searchLow = low;
+  searchHigh = high;
+  Scalar wholeVectors = numKeys / lanes;
+  StringRef vars[] = {"x", "y", "it", "h", "b"};
+  auto nothing = [&](Scalar y) { return select(y == p.i32(0), p.i32(0) - numKeys, p.i32(0)); };
+  edgeOfLane = p.func("edge_of_lane", vars, i32, [&](ArrayRef<Scalar> v) { return nothing(v[1]); });
+  auto seenEdge = [&](Scalar k, Scalar row, Scalar y, const TileCoords &t) {
+    Scalar q = min(t.it * rowTile + row, numRows - 1);
+    Scalar seen = inlined(op.getMask(), {t.b, t.h, q, k}, Scalar());
+    return Value(seen) ? select(seen, select(y == p.i32(0), p.i32(0) - k, k + 1), nothing(y))
+                       : nothing(y);
+  };
+  p.update(edgeOfLane, vars, {{"rk", wholeVectors}, {"rr", p.i32(rowTile)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             TileCoords t(v);
+             Scalar first = r[0] * lanes;
+             return {max(edgeOfLane(v), seenEdge(first + v[0], r[1], v[1], t)),
+                     {},
+                     first < searchHigh(t.it, t.h, t.b) &&
+                         first + lanes > searchLow(t.it, t.h, t.b)};
+           });
+  p.update(edgeOfLane, ArrayRef(vars).drop_front(),
+           {{"rk", numKeys % lanes}, {"rr", p.i32(rowTile)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             TileCoords t(v);
+             SmallVector<Scalar> at(v);
+             at.insert(at.begin(), r[0]);
+             Scalar k = wholeVectors * lanes + r[0];
+             return {max(edgeOfLane(at), seenEdge(k, r[1], v[0], t)), at};
+           });
+  StringRef edgeVars[] = {"y", "it", "h", "b"};
+  edge = p.func("edge", edgeVars, i32, [&](ArrayRef<Scalar> v) { return nothing(v[0]); });
+  p.update(edge, edgeVars, {{"rl", p.i32(lanes)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             SmallVector<Scalar> at(v);
+             at.insert(at.begin(), r[0]);
+             return max(edge(v), edgeOfLane(at));
+           });
+  StringRef tileVars[] = {"it", "h", "b"};
+  low = p.func("first_seen", tileVars, i32,
+               [&](ArrayRef<Scalar> v) { return p.i32(0) - edge(p.i32(0), v[0], v[1], v[2]); });
+  high = p.func("end_seen", tileVars, i32,
+                [&](ArrayRef<Scalar> v) { return edge(p.i32(1), v[0], v[1], v[2]); });
+}
+
+/// Reads of tensors whose last coordinate is the key: rows lie in the lanes, and a row of the
+/// tensor is somewhere else in memory for each. They are copied first, a chunk at a time, but
+/// for regions that might select on them.
+void AttentionLowering::buildStaged(Region &region) {
+  if (region.empty() || byKeys || !region.getOps<arith::SelectOp>().empty())
+    return;
+  Value q = *std::prev(region.args_end(), 2), k = region.getArguments().back();
+  region.walk([&](tensor::ExtractOp read) {
+    auto indices = read.getIndices();
+    bool isOfPlaces = llvm::all_of(indices, [](Value index) {
+      return isa<BlockArgument>(index) || matchPattern(index, m_Constant());
+    });
+    if (!isOfPlaces || indices.empty() || indices.back() != k || !llvm::is_contained(indices, q))
+      return;
+    StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
+    Type type = read.getType();
+    std::string name = "staged" + std::to_string(staged.size());
+    Func copy = p.func(name, vars, type, [&](ArrayRef<Scalar> v) {
+      TileCoords t(v);
+      SmallVector<Scalar> args = {t.b, t.h, row(v[0], t), safeKey(v[1], v[2], t)};
+      if (&region == &op.getScoreMod())
+        args.insert(args.begin(), f32(0));
+      FailureOr<Scalar> element = p.inlineRegionValue(region, read.getResult(), args);
+      failedRegion |= failed(element);
+      return failed(element) ? p.constant(type, 0) : *element;
+    });
+    staged.push_back({read.getResult(), copy});
+  });
+}
+
 /// What a region yields for `args`; `otherwise` where there is no region.
-Scalar AttentionLowering::inlined(Region &region, ArrayRef<Scalar> args, Scalar otherwise) {
+Scalar AttentionLowering::inlined(Region &region, ArrayRef<Scalar> args, Scalar otherwise,
+                                  ArrayRef<std::pair<Value, Scalar>> known) {
   if (region.empty())
     return otherwise;
-  FailureOr<Scalar> result = p.inlineRegion(region, args);
+  FailureOr<Scalar> result = p.inlineRegion(region, args, known);
   failedRegion |= failed(result);
   return failed(result) ? otherwise : *result;
 }
@@ -285,17 +384,25 @@ Scalar AttentionLowering::inlined(Region &region, ArrayRef<Scalar> args, Scalar 
 /// The score of a row and key from query·key, -inf where the key is not there or masked. Built from
 /// bits: an infinity that float rules may touch is not safe.
 Scalar AttentionLowering::modifiedScore(Scalar dot, Scalar ii, Scalar k, Scalar c,
-                                        const TileCoords &t) {
+                                        const TileCoords &t, bool useStaged) {
   Scalar h = head(ii, t), q = row(ii, t), j = safeKey(k, c, t);
   Scalar visible = key(k, c, t) < high(t.it, t.h, t.b);
   if (natural)
     dot = strictFloat(dot * std::abs(scale));
-  Scalar score = inlined(op.getScoreMod(), {dot, t.b, h, q, j}, dot);
-  Scalar seen = inlined(op.getMask(), {t.b, h, q, j}, Scalar());
-  if (Value(seen))
+  SmallVector<std::pair<Value, Scalar>> copies;
+  if (useStaged)
+    for (auto [read, copy] : staged)
+      copies.push_back({read, copy(ii, k, c, t.it, t.h, t.b)});
+  Scalar score = inlined(op.getScoreMod(), {dot, t.b, h, q, j}, dot, copies);
+  Scalar seen = inlined(op.getMask(), {t.b, h, q, j}, Scalar(), copies);
+  // A copy is a func: no condition of a select may read it.
+  bool isOfCopies = !copies.empty();
+  if (Value(seen) && !isOfCopies)
     visible = visible && seen;
   Scalar b = bits(natural ? strictFloat(score) : score);
-  return fromBits(select(visible, b, b.constant(kMinusInfBits)), score.getType());
+  Scalar result = fromBits(select(visible, b, b.constant(kMinusInfBits)), score.getType());
+  Scalar hidden = fromBits(b.constant(kMinusInfBits), score.getType());
+  return Value(seen) && isOfCopies ? blend(seen, result, hidden) : result;
 }
 
 void AttentionLowering::buildScores() {
@@ -310,8 +417,10 @@ void AttentionLowering::buildScores() {
   else
     buildDot();
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
+  buildStaged(op.getScoreMod());
+  buildStaged(op.getMask());
   score = p.func("score", vars, f32Type, [&](ArrayRef<Scalar> v) {
-    return modifiedScore(dot(v), v[0], v[1], v[2], TileCoords(v));
+    return modifiedScore(dot(v), v[0], v[1], v[2], TileCoords(v), /*useStaged=*/true);
   });
 }
 
@@ -629,7 +738,43 @@ void AttentionLowering::scheduleTile() {
   }
   computeInTile(kvHead);
   p.boundExtent(kvHead, 0, 1);
+  if (Value(edge))
+    scheduleSearch();
   scheduleQuery();
+}
+
+void AttentionLowering::scheduleSearch() {
+  for (Func f : {searchLow, searchHigh, edgeOfLane, edge}) {
+    computeInTile(f);
+    fixTile(f, /*perChunk=*/false);
+  }
+  p.boundExtent(edge, 0, 2);
+  p.neverPartition(edge, 0);
+  p.boundExtent(edgeOfLane, 1, 2);
+  splitRows(edgeOfLane, p.loops(edgeOfLane)[0], lanes);
+  SmallVector<Loop> v = p.loops(edgeOfLane, 0); // x y it h b rk rr
+  p.reorder({v[0], v[1], v[5], v[6]});
+  p.vectorizeBy(v[0], lanes, TailStrategy::automatic);
+  p.unroll(v[1]);
+  for (int64_t update : {0, 1})
+    p.neverPartition(edgeOfLane, update);
+}
+
+void AttentionLowering::scheduleStaged() {
+  for (auto [read, copy] : staged) {
+    computeInChunk(copy);
+    p.boundExtent(copy, 0, rowTile);
+    p.boundStorage(copy, 1, chunk);
+    SmallVector<Loop> v = p.loops(copy);
+    // Unrolled reads of whole words would become gathers, which are slow.
+    if (copy.getElementType().getIntOrFloatBitWidth() >= 32) {
+      p.reorder({v[1], v[0]});
+      continue;
+    }
+    auto [group, key] = p.split(v[1], scoreKeys, TailStrategy::round_up);
+    p.reorder({key, group, v[0]});
+    p.unroll(key);
+  }
 }
 
 void AttentionLowering::scheduleQuery() {
@@ -759,6 +904,7 @@ void AttentionLowering::schedulePartialDot(Loop at) {
 void AttentionLowering::scheduleScores() {
   if (byKeys)
     return scheduleScoresByKeys();
+  scheduleStaged();
   computeInChunk(score);
   p.boundStorage(score, 1, chunk);
   p.boundExtent(score, 0, rowTile);

@@ -24,14 +24,19 @@ static Type withoutIndex(Type type) {
   return type.isIndex() ? IntegerType::get(type.getContext(), 32) : type;
 }
 
-FailureOr<Scalar> PipelineBuilder::inlineRegion(Region &region, ArrayRef<Scalar> args) {
-  return inlineRegionValue(region, cast<YieldOp>(region.front().getTerminator()).getValue(), args);
+FailureOr<Scalar> PipelineBuilder::inlineRegion(Region &region, ArrayRef<Scalar> args,
+                                                ArrayRef<std::pair<Value, Scalar>> known) {
+  Value yielded = cast<YieldOp>(region.front().getTerminator()).getValue();
+  return inlineRegionValue(region, yielded, args, known);
 }
 
-FailureOr<Scalar> PipelineBuilder::inlineRegionValue(Region &region, Value value,
-                                                     ArrayRef<Scalar> args) {
+FailureOr<Scalar>
+PipelineBuilder::inlineRegionValue(Region &region, Value value, ArrayRef<Scalar> args,
+                                   ArrayRef<std::pair<Value, Scalar>> known) {
   IRMapping mapping;
   for (auto [from, to] : llvm::zip_equal(region.getArguments(), args))
+    mapping.map(from, Value(to));
+  for (auto [from, to] : known)
     mapping.map(from, Value(to));
   return inlineValue(value, mapping);
 }

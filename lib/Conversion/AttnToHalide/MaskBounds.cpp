@@ -5,7 +5,8 @@
 //
 // A comparison of k with an expression that is linear in q bounds the keys of a whole
 // tile: the bound of the first or of the last row is the widest. "And" intersects, "or"
-// unites; anything else bounds nothing, which is always right.
+// unites; anything else bounds nothing, which is always right, and leaves the bounds
+// incomplete.
 //
 //===----------------------------------------------------------------------===//
 
@@ -115,6 +116,7 @@ KeyBounds BoundsBuilder::fromComparison(arith::CmpIOp op) {
   if (predicate == P::sge || predicate == P::sgt || predicate == P::eq)
     if ((bounds.low = limit(false)) && predicate == P::sgt)
       bounds.low = *bounds.low + 1;
+  bounds.isComplete = bounds.low || bounds.high;
   return bounds;
 }
 
@@ -138,7 +140,7 @@ KeyBounds BoundsBuilder::build(Value condition) {
   KeyBounds x = build(op->getOperand(0)), y = build(op->getOperand(1));
   Scalar (*smaller)(Scalar, Scalar) = &min, (*larger)(Scalar, Scalar) = &max;
   return {merge(x.low, y.low, both, both ? larger : smaller),
-          merge(x.high, y.high, both, both ? smaller : larger)};
+          merge(x.high, y.high, both, both ? smaller : larger), x.isComplete && y.isComplete};
 }
 
 KeyBounds attn::buildKeyBounds(PipelineBuilder &p, Region &mask, const RowTile &tile) {

@@ -13,9 +13,11 @@
 namespace mlir::attn {
 
 /// Keys [low, high) outside of which a mask is false for every row of a tile; a side
-/// that is not there is not known.
+/// that is not there is not known. `isComplete` says that a closer look at the mask finds
+/// no tighter ones, but for the tile's rows that differ.
 struct KeyBounds {
   std::optional<Scalar> low, high;
+  bool isComplete = false;
 };
 
 /// A tile of query rows [first, last] of one head of one batch.

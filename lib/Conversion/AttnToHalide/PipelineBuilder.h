@@ -160,9 +160,12 @@ public:
 
   /// The value that `region` of an attn op yields for `args`, computed where the
   /// builder stands. Index arithmetic becomes i32, tensors read become inputs.
-  FailureOr<Scalar> inlineRegion(Region &region, ArrayRef<Scalar> args);
+  /// `known` are values inside the region that are computed already.
+  FailureOr<Scalar> inlineRegion(Region &region, ArrayRef<Scalar> args,
+                                 ArrayRef<std::pair<Value, Scalar>> known = {});
   /// The same for any value inside the region.
-  FailureOr<Scalar> inlineRegionValue(Region &region, Value value, ArrayRef<Scalar> args);
+  FailureOr<Scalar> inlineRegionValue(Region &region, Value value, ArrayRef<Scalar> args,
+                                      ArrayRef<std::pair<Value, Scalar>> known = {});
 
   // Schedule.
 

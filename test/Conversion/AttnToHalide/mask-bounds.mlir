@@ -1,12 +1,14 @@
 // RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_skylake --convert-attn-to-halide --canonicalize --cse | FileCheck %s
 
 // A window bounds the keys of a row tile on both sides: its first row below, its last above.
-// CHECK-LABEL: halide.pipeline @window_attention_0
+// CHECK-LABEL: halide.pipeline @window_attention_3
 // CHECK: halide.func "low" [%[[IT:.*]], %h, %b]
 // CHECK:   %[[FIRST:.*]] = arith.muli %[[IT]], %c48_i32
 // CHECK:   arith.subi %[[FIRST]], %c255_i32
 // CHECK: halide.func "high" [
 // CHECK:   arith.minsi
+// CHECK-NOT: "edge
+// CHECK-LABEL: func.func @window
 func.func @window(%q: tensor<1x1x?x64xf32>, %k: tensor<1x1x?x64xf32>) -> tensor<1x1x?x64xf32> {
   %c = attn.attention %q, %k, %k mask {
   ^bb0(%b: index, %h: index, %i: index, %j: index):
@@ -21,7 +23,7 @@ func.func @window(%q: tensor<1x1x?x64xf32>, %k: tensor<1x1x?x64xf32>) -> tensor<
 }
 
 // Lengths known when called bound the keys of a batch.
-// CHECK-LABEL: halide.pipeline @lengths_attention_0
+// CHECK-LABEL: halide.pipeline @lengths_attention_3
 // CHECK: %[[LENGTHS:.*]] = halide.input "captured{{.*}}" [?] : <i32, 1>
 // CHECK: halide.func "low"
 // CHECK-NEXT: halide.yield %c0_i32
@@ -38,12 +40,25 @@ func.func @lengths(%q: tensor<?x1x?x64xf32>, %k: tensor<?x1x?x64xf32>, %n: tenso
   return %c : tensor<?x1x?x64xf32>
 }
 
-// What is not linear in q and k bounds nothing.
-// CHECK-LABEL: halide.pipeline @odd_attention_0
-// CHECK: halide.func "low"
+// What is not linear in q and k bounds nothing: the keys are searched for the first and the
+// last one that some row of the tile sees, between the bounds so far.
+// CHECK-LABEL: halide.pipeline @odd_attention_3
+// CHECK: %[[LOW:.*]] = halide.func "low"
 // CHECK-NEXT: halide.yield %c0_i32
-// CHECK: halide.func "high"
+// CHECK: %[[HIGH:.*]] = halide.func "high"
 // CHECK-NEXT: halide.yield %key_extent1
+// CHECK: %[[LANES:.*]] = halide.func "edge_of_lane"
+// CHECK: halide.update %[[LANES]]{{.*}} over [%{{.*}} extent %{{.*}}, %{{.*}} extent %c48_i32]
+// CHECK:   halide.at %[[HIGH]]
+// CHECK:   halide.at %[[LOW]]
+// CHECK: %[[EDGE:.*]] = halide.func "edge"
+// CHECK: %[[FIRST:.*]] = halide.func "first_seen"
+// CHECK:   halide.at %[[EDGE]][%c0_i32,
+// CHECK: %[[END:.*]] = halide.func "end_seen"
+// CHECK:   halide.at %[[EDGE]][%c1_i32,
+// CHECK: halide.func "chunks"
+// CHECK-DAG: halide.at %[[END]]
+// CHECK-DAG: halide.at %[[FIRST]]
 func.func @odd(%q: tensor<1x1x?x64xf32>, %k: tensor<1x1x?x64xf32>) -> tensor<1x1x?x64xf32> {
   %c = attn.attention %q, %k, %k mask {
   ^bb0(%b: index, %h: index, %i: index, %j: index):
@@ -53,4 +68,21 @@ func.func @odd(%q: tensor<1x1x?x64xf32>, %k: tensor<1x1x?x64xf32>) -> tensor<1x1
     attn.yield %m : i1
   } : tensor<1x1x?x64xf32>, tensor<1x1x?x64xf32>, tensor<1x1x?x64xf32> -> tensor<1x1x?x64xf32>
   return %c : tensor<1x1x?x64xf32>
+}
+
+// A tensor that is read along the keys is copied first, so that rows can lie in the lanes.
+// CHECK-LABEL: halide.pipeline @tensor_attention_0
+// CHECK: %[[MASK:.*]] = halide.input "captured{{.*}}" [96, 96]
+// CHECK: %[[COPY:.*]] = halide.func "staged0"
+// CHECK:   halide.at %[[MASK]]
+// CHECK: halide.func "score"
+// CHECK:   halide.at %[[COPY]]
+// CHECK: halide.store_in %[[COPY]], stack
+func.func @tensor(%x: tensor<1x1x96x64xf32>, %mask: tensor<96x96xi1>) -> tensor<1x1x96x64xf32> {
+  %c = attn.attention %x, %x, %x mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %m = tensor.extract %mask[%i, %j] : tensor<96x96xi1>
+    attn.yield %m : i1
+  } : tensor<1x1x96x64xf32>, tensor<1x1x96x64xf32>, tensor<1x1x96x64xf32> -> tensor<1x1x96x64xf32>
+  return %c : tensor<1x1x96x64xf32>
 }

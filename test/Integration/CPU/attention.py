@@ -36,6 +36,8 @@ class Case:
     mask: str = ""  # the short form of attn.mask; "" for none
     mask_as: str = "mask"  # mask, region, select or bias
     kv_lengths: tuple = ()  # a value for each batch; masked values hold NaN
+    documents: bool = False  # ids of queries and keys, some keys in no query's document
+    mask_tensor: bool = False  # a mask of the caller's, with rows and batches that see nothing
     all_stages: bool = False  # score, masked score and prob are results too
 
     def __post_init__(self):
@@ -71,6 +73,9 @@ def types(case):
         "bias": f"tensor<{case.heads}x{m}x{n}xf32>",
         "mask_bias": f"tensor<{m}x{n}xf32>",
         "kv_len": f"tensor<{b}xi32>",
+        "query_ids": f"tensor<{b}x{m}xi32>",
+        "key_ids": f"tensor<{b}x{n}xi32>",
+        "mask": f"tensor<{b}x1x{m}x{n}xi1>",
     }
 
 
@@ -99,6 +104,10 @@ def write_mask(case, score, t):
         forms = case.mask
         if case.kv_lengths:
             forms += f" kv_lengths(%kv_len : {t['kv_len']})"
+        if case.documents:
+            forms += f" documents(%query_ids, %key_ids : {t['query_ids']}, {t['key_ids']})"
+        if case.mask_tensor:
+            forms += f" tensor(%mask : {t['mask']})"
         return [f"%masked = attn.mask %{score} {forms} : {t['score']}"]
     if case.mask_as == "region":
         head = "^bb0(%batch: index, %head: index, %q: index, %k: index):"
@@ -109,6 +118,10 @@ def write_mask(case, score, t):
     else:
         body = [f"%b = tensor.extract %mask_bias[%q, %k] : {t['mask_bias']}", "%r = arith.addf %x, %b : f32"]
     return modify("modify_score", "masked", score, body, t["score"])
+
+
+def has_mask(case):
+    return bool(case.mask or case.kv_lengths or case.documents or case.mask_tensor)
 
 
 def spec(case):
@@ -132,7 +145,7 @@ def spec(case):
                         [f"%b = tensor.extract %bias[%head, %q, %k] : {t['bias']}",
                          "%r = arith.addf %x, %b : f32"], t["score"])
         score = "biased"
-    if case.mask or case.kv_lengths:
+    if has_mask(case):
         lines += write_mask(case, score, t)
         score = "masked"
     lines.append(f"%prob = attn.softmax %{score} : {t['score']}")
@@ -164,6 +177,7 @@ def visible_in_numpy(case):
         "causal(top_left)": k <= q,
         "causal(bottom_right)": k <= q + case.kv_len - case.q_len,
         "window(3, 5)": (k - q >= -3) & (k - q <= 5),
+        "block(40)": q // 40 == k // 40,
     }[case.mask]
 
 
@@ -184,10 +198,19 @@ def inputs(case):
         arrays["kv_len"] = np.array(case.kv_lengths, np.int32)
         for b, length in enumerate(case.kv_lengths):
             arrays["value"][b, :, max(length, 0):] = np.nan
+    if case.documents:
+        for name, length in (("query_ids", case.q_len), ("key_ids", case.kv_len)):
+            arrays[name] = np.sort(rng.integers(0, 6, (case.batch, length), np.int32), axis=-1)
+    if case.mask_tensor:
+        arrays["mask"] = rng.random((case.batch, 1, case.q_len, case.kv_len)) < 0.2
+        arrays["mask"][..., : case.q_len // 2, : case.kv_len // 3] = False
+        arrays["mask"][0, :, : case.q_len // 3] = False
+        arrays["mask"][-1, ..., case.kv_len // 2 :] = False
     return arrays
 
 
-def outputs(case, query, key, value, bias=None, mask_bias=None, kv_len=None):
+def outputs(case, query, key, value, bias=None, mask_bias=None, kv_len=None, query_ids=None,
+            key_ids=None, mask=None):
     score = check.score(query, key)
     results = {}
     if case.scale_on == "score":
@@ -202,7 +225,11 @@ def outputs(case, query, key, value, bias=None, mask_bias=None, kv_len=None):
     seen = visible_in_numpy(case)
     if kv_len is not None:
         seen = seen & (np.arange(case.kv_len) < kv_len[:, None, None, None])
-    if case.mask or case.kv_lengths:
+    if query_ids is not None:
+        seen = seen & (query_ids[:, None, :, None] == key_ids[:, None, None, :])
+    if mask is not None:
+        seen = seen & mask
+    if has_mask(case):
         last = np.where(seen, last, -np.inf).astype(last.dtype)
     prob = check.softmax(last)
     if case.scale_on == "prob":
@@ -262,6 +289,18 @@ def padded():
     yield Case(7, 129, batch=2, kv_lengths=(200, -1), mask="causal(bottom_right)", dynamic=True)
 
 
+def searched():
+    """Masks whose bounds are found by a look at them."""
+    for m, n in LENGTHS:
+        yield Case(m, n, documents=True, dynamic=True)
+        yield Case(m, n, mask_tensor=True, dynamic=True)
+        yield Case(m, n, mask="block(40)", dynamic=True)
+    yield Case(129, 129, documents=True, mask="causal(top_left)")
+    yield Case(1001, 1001, mask_tensor=True, batch=3, kv_lengths=(1001, 0, 130))
+    yield Case(mask_tensor=True, bias=True)
+    yield Case(1, 129, heads=4, kv_heads=2, mask_tensor=True)
+
+
 def scores():
     for dynamic in (False, True):
         yield Case(bias=True, dynamic=dynamic)
@@ -315,7 +354,7 @@ def unfused():
 
 
 PARTS = {part.__name__: part for part in (
-    static_lengths, dynamic_lengths, head_dims, value_dims, causal, windows, padded, scores,
+    static_lengths, dynamic_lengths, head_dims, value_dims, causal, windows, padded, searched, scores,
     groups, decode, variants, spellings, unfused)}
 
 
