@@ -13,6 +13,7 @@
 #include "HostFunction.h"
 #include "Lowerings.h"
 #include "PackWeights.h"
+#include "Rows.h"
 
 #include "attnc/Conversion/Passes.h"
 
@@ -44,6 +45,7 @@ private:
   /// Constraints of the op's verifier on sizes that only the call tells.
   void requireSizes(Operation &op);
   void requireHeads(Location loc, Value query, Value key);
+  void requireBroadcast(MapOp op);
   LogicalResult convertCompute(Operation &op);
   LogicalResult convertMergeHeads(MergeHeadsOp op);
   LogicalResult convertReturn(func::ReturnOp op);
@@ -90,6 +92,13 @@ LogicalResult FunctionConverter::convertOp(Operation &op) {
                                                            split.getNumHeads(), split.getLayout()));
         return success();
       })
+      .Case([&](TransposeOp transpose) {
+        // Rows that stay whole are a view; kernels can't read others.
+        if (!transpose.keepsRows())
+          return convertCompute(op);
+        host.viewTransposed(transpose);
+        return success();
+      })
       .Case([&](tensor::ExpandShapeOp expand) { return host.viewExpanded(expand); })
       .Case([&](tensor::CollapseShapeOp collapse) {
         Value source = collapse.getSrc();
@@ -112,10 +121,23 @@ static bool isElementwise(Operation *op) {
          llvm::all_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>);
 }
 
+/// Pipelines name the dimensions of their tensors.
+static LogicalResult verifyRanks(Operation &op) {
+  SmallVector<Type> types(op.getOperandTypes());
+  llvm::append_range(types, op.getResultTypes());
+  for (Type type : types)
+    if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getRank() > kMaxRank)
+      return op.emitOpError("expected tensors of rank ")
+             << kMaxRank << " or less, found " << tensor.getRank();
+  return success();
+}
+
 LogicalResult FunctionConverter::convertCompute(Operation &op) {
   // Scalars are rebuilt where a region or a size reads them.
   if (llvm::none_of(op.getResultTypes(), llvm::IsaPred<TensorType>))
     return success();
+  if (failed(verifyRanks(op)))
+    return failure();
   requireSizes(op);
   auto lowered = [&](auto lower) {
     return [&, lower](auto typed) {
@@ -131,6 +153,11 @@ LogicalResult FunctionConverter::convertCompute(Operation &op) {
       .Case<ModifyProbOp>(lowered(lowerModifyProb))
       .Case<ContextOp>(lowered(lowerContext))
       .Case([&](LinearOp linear) { return convertLinear(linear); })
+      .Case<LseOp>(lowered(lowerLse))
+      .Case<MapOp>(lowered(lowerMap))
+      .Case<ReduceOp>(lowered(lowerReduce))
+      .Case<TransposeOp>(lowered(lowerTranspose))
+      .Case<LayerNormOp>(lowered(lowerLayerNorm))
       .Case([&](AttentionOp attention) { return convertAttention(attention); })
       .Default([&](Operation *) -> LogicalResult {
         if (!isElementwise(&op))
@@ -146,6 +173,23 @@ void FunctionConverter::requireHeads(Location loc, Value query, Value key) {
                    "expected batch to match between query side and key side");
   host.requireMultiple(loc, query, 1, key, 1,
                        "expected num_q_heads to be a multiple of num_kv_heads");
+}
+
+/// Sizes that the types leave open are not repeated: they are equal.
+void FunctionConverter::requireBroadcast(MapOp op) {
+  int64_t rank = op.getResult().getType().getRank();
+  SmallVector<std::pair<Value, int64_t>> known(rank);
+  for (Value input : op.getInputs()) {
+    auto type = cast<RankedTensorType>(input.getType());
+    for (auto [dim, size] : llvm::enumerate(type.getShape())) {
+      auto &[tensor, tensorDim] = known[rank - type.getRank() + dim];
+      if (tensor && size != 1)
+        host.requireSame(op.getLoc(), tensor, tensorDim, input, dim,
+                         "expected operands of attn.map to have the same sizes");
+      else if (size != 1)
+        tensor = input, tensorDim = dim;
+    }
+  }
 }
 
 void FunctionConverter::requireSizes(Operation &op) {
@@ -168,6 +212,14 @@ void FunctionConverter::requireSizes(Operation &op) {
         for (auto [dim, name] : {std::pair(0, "batch"), {1, "num_kv_heads"}, {2, "kv_len"}})
           host.requireSame(loc, key, dim, value, dim,
                            Twine("expected ") + name + " of key and value to match");
+      })
+      .Case([&](MapOp map) { requireBroadcast(map); })
+      .Case([&](LayerNormOp norm) {
+        int64_t last = norm.getInput().getType().getRank() - 1;
+        for (Value parameter : {norm.getScale(), norm.getBias()})
+          if (parameter)
+            host.requireSame(loc, norm.getInput(), last, parameter, 0,
+                             "expected scale and bias of attn.layer_norm to have input's width");
       })
       .Case([&](LinearOp linear) {
         int64_t last = cast<RankedTensorType>(linear.getInput().getType()).getRank() - 1;
@@ -300,7 +352,7 @@ struct ConvertAttnToHalidePass : impl::ConvertAttnToHalideBase<ConvertAttnToHali
     for (func::FuncOp function : functions) {
       if (function.isExternal() || isHostFunction(function))
         continue;
-      decomposeUnscheduled(function);
+      decompose(function);
       if (failed(FunctionConverter(function, cpu).convert()))
         return signalPassFailure();
     }

@@ -1,4 +1,4 @@
-//===- Decompose.cpp - fused attention back into its parts ----------------===//
+//===- Decompose.cpp - ops in terms of others ----------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,6 +9,7 @@
 
 #include "attnc/Dialect/Attn/Attn.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 using namespace mlir;
@@ -24,7 +25,7 @@ static Value applyRegion(ImplicitLocOpBuilder &b, Value input, Region &region) {
   return op.getResult();
 }
 
-static void decompose(AttentionOp op) {
+static void decomposeAttention(AttentionOp op) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   auto query = op.getQuery().getType(), key = op.getKey().getType();
   auto scoreType = RankedTensorType::get(
@@ -33,6 +34,8 @@ static void decompose(AttentionOp op) {
   Value score = ScoreOp::create(b, scoreType, op.getQuery(), op.getKey(), op.getScaleAttr());
   score = applyRegion<ModifyScoreOp>(b, score, op.getScoreMod());
   score = applyRegion<MaskOp>(b, score, op.getMask());
+  if (op.getLse())
+    op.getLse().replaceAllUsesWith(LseOp::create(b, op.getLse().getType(), score));
   Value prob = SoftmaxOp::create(b, score.getType(), score);
   prob = applyRegion<ModifyProbOp>(b, prob, op.getProbMod());
   Value context = ContextOp::create(b, op.getResult().getType(), prob, op.getValue());
@@ -40,9 +43,28 @@ static void decompose(AttentionOp op) {
   op.erase();
 }
 
-void attn::decomposeUnscheduled(func::FuncOp function) {
+/// A single row as a product with one row.
+static void addRow(LinearOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  auto withRow = [](Value tensor) {
+    auto type = cast<RankedTensorType>(tensor.getType());
+    return RankedTensorType::get({1, type.getDimSize(0)}, type.getElementType());
+  };
+  ReassociationIndices both = {0, 1};
+  Value input = tensor::ExpandShapeOp::create(b, withRow(op.getInput()), op.getInput(), {both});
+  Value result = LinearOp::create(b, withRow(op.getResult()), input, op.getWeight(), op.getBias());
+  op.replaceAllUsesWith(
+      tensor::CollapseShapeOp::create(b, op.getType(), result, {both}).getResult());
+  op.erase();
+}
+
+void attn::decompose(func::FuncOp function) {
   function.walk([](AttentionOp op) {
     if (!op.getSchedule())
-      decompose(op);
+      decomposeAttention(op);
+  });
+  function.walk([](LinearOp op) {
+    if (cast<RankedTensorType>(op.getInput().getType()).getRank() == 1)
+      addRow(op);
   });
 }

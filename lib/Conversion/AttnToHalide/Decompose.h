@@ -1,4 +1,4 @@
-//===- Decompose.h - fused attention back into its parts --------*- C++ -*-===//
+//===- Decompose.h - ops in terms of others ---------------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,9 +12,9 @@
 
 namespace mlir::attn {
 
-/// Replaces every attn.attention without a schedule, which no fused kernel serves, by
-/// the ops it stands for.
-void decomposeUnscheduled(func::FuncOp function);
+/// Replaces ops that have no pipeline of their own by ones that do: every attn.attention
+/// without a schedule, which no fused kernel serves, and the linear of a single row.
+void decompose(func::FuncOp function);
 
 } // namespace mlir::attn
 

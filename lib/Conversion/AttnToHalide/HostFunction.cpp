@@ -127,6 +127,13 @@ Value HostFunction::viewAsHeads(Value buffer, int64_t heads, Layout layout) {
   return memref::TransposeOp::create(builder, split, AffineMapAttr::get(map));
 }
 
+void HostFunction::viewTransposed(TransposeOp op) {
+  SmallVector<unsigned> order(op.getPermutation());
+  auto map = AffineMap::getPermutationMap(order, builder.getContext());
+  setBuffer(op.getResult(), memref::TransposeOp::create(builder, getBuffer(op.getInput()),
+                                                        AffineMapAttr::get(map)));
+}
+
 LogicalResult HostFunction::viewExpanded(tensor::ExpandShapeOp op) {
   SmallVector<OpFoldResult> sizes;
   for (OpFoldResult size : op.getMixedOutputShape())
@@ -170,11 +177,22 @@ Value HostFunction::getSize(Value tensor, int64_t dim) {
   if (isa<BlockArgument>(tensor))
     return memref::DimOp::create(builder, getBuffer(tensor), dim);
   Operation *op = tensor.getDefiningOp();
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+    return getIndex(expand.getMixedOutputShape()[dim]);
+  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
+    return getProduct(collapse.getSrc(), collapse.getReassociationIndices()[dim]);
   OpBuilder before(op);
   ReifiedRankedShapedTypeDims sizes;
   if (succeeded(reifyResultShapes(before, op, sizes)))
     return getIndex(sizes[cast<OpResult>(tensor).getResultNumber()][dim]);
   return getSize(op->getOperand(0), dim); // an elementwise op
+}
+
+Value HostFunction::getProduct(Value tensor, ArrayRef<int64_t> dims) {
+  Value product = getSize(tensor, dims.front());
+  for (int64_t dim : dims.drop_front())
+    product = arith::MulIOp::create(builder, product, getSize(tensor, dim));
+  return product;
 }
 
 Value HostFunction::getIndex(OpFoldResult index) {

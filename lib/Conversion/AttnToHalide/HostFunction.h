@@ -48,6 +48,7 @@ public:
 
   /// [batch, heads, len, dim] as a view of what split_heads takes.
   Value viewAsHeads(Value buffer, int64_t heads, Layout layout);
+  void viewTransposed(TransposeOp op);
   LogicalResult viewExpanded(tensor::ExpandShapeOp op);
   LogicalResult viewCollapsed(tensor::CollapseShapeOp op, Value compact);
 
@@ -67,6 +68,8 @@ public:
 private:
   Value addConstant(arith::ConstantOp op);
   Value getSize(Value tensor, int64_t dim);
+  /// The product of some of a tensor's sizes.
+  Value getProduct(Value tensor, ArrayRef<int64_t> dims);
   /// An index computed on the source's tensors, computed on buffers.
   Value getIndex(OpFoldResult index);
   Value getIndex(Value index);

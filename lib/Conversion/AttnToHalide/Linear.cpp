@@ -165,11 +165,8 @@ static void schedulePanels(PipelineBuilder &p, const Product &f, const Tile &til
   p.parallel(panels[2]);
 }
 
-/// A single row has no row loop: it is a product with one row.
 LogicalResult attn::lowerLinear(PipelineBuilder &p, LinearOp op, Value panels, LinearKernel kernel,
                                 const CpuInfo &cpu) {
-  if (tensorType(op.getInput()).getRank() < 2)
-    return op.emitOpError("expected an input of rank 2 or more, found rank 1");
   Tile tile = getTile(op, cpu, kernel.tileRows);
   Product product = buildProduct(p, op, panels, tile);
   scheduleProduct(p, product, tile);

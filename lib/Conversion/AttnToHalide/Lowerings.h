@@ -24,6 +24,7 @@ LogicalResult lowerMask(PipelineBuilder &p, MaskOp op, const CpuInfo &cpu);
 LogicalResult lowerSoftmax(PipelineBuilder &p, SoftmaxOp op, const CpuInfo &cpu);
 LogicalResult lowerModifyProb(PipelineBuilder &p, ModifyProbOp op, const CpuInfo &cpu);
 LogicalResult lowerContext(PipelineBuilder &p, ContextOp op, const CpuInfo &cpu);
+LogicalResult lowerLse(PipelineBuilder &p, LseOp op, const CpuInfo &cpu);
 
 /// A kernel of attn.linear: the rows of its register tile, and the most rows of an input
 /// that it is for; 0 is no limit.
@@ -35,6 +36,11 @@ int64_t getPanelColumns(LinearOp op, const CpuInfo &cpu);
 /// `panels` are the weights as `packPanels` gives them; null where they aren't constant.
 LogicalResult lowerLinear(PipelineBuilder &p, LinearOp op, Value panels, LinearKernel kernel,
                           const CpuInfo &cpu);
+
+LogicalResult lowerMap(PipelineBuilder &p, MapOp op, const CpuInfo &cpu);
+LogicalResult lowerReduce(PipelineBuilder &p, ReduceOp op, const CpuInfo &cpu);
+LogicalResult lowerTranspose(PipelineBuilder &p, TransposeOp op, const CpuInfo &cpu);
+LogicalResult lowerLayerNorm(PipelineBuilder &p, LayerNormOp op, const CpuInfo &cpu);
 
 /// An op of `arith` or `math` on tensors of one shape.
 LogicalResult lowerElementwise(PipelineBuilder &p, Operation *op, const CpuInfo &cpu);

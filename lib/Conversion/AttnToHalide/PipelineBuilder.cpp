@@ -124,6 +124,9 @@ Loop PipelineBuilder::fuse(Loop inner, Loop outer) {
 }
 
 void PipelineBuilder::reorder(ArrayRef<Loop> loops) { halide::ReorderOp::create(builder, loops); }
+Func PipelineBuilder::rfactor(Loop loop) {
+  return {*this, halide::RfactorOp::create(builder, loop).getIntermediate()};
+}
 void PipelineBuilder::vectorize(Loop loop) { halide::VectorizeOp::create(builder, loop); }
 void PipelineBuilder::unroll(Loop loop) { halide::UnrollOp::create(builder, loop); }
 void PipelineBuilder::parallel(Loop loop) { halide::ParallelOp::create(builder, loop); }

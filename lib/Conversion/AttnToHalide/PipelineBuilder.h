@@ -79,10 +79,13 @@ Scalar bits(Scalar x);
 Scalar fromBits(Scalar x, Type type);
 Scalar operator&(Scalar x, Scalar y);
 Scalar operator|(Scalar x, Scalar y);
+Scalar operator||(Scalar x, Scalar y);
 Scalar exp(Scalar x);
 /// 2^x for -126 <= x < 128 and NaN; anything where x is less.
 Scalar boundedExp2(Scalar x);
 Scalar round(Scalar x);
+Scalar log(Scalar x);
+Scalar sqrt(Scalar x);
 Scalar strictFloat(Scalar x);
 Scalar likely(Scalar x);
 Scalar unsafePromiseClamped(Scalar x, Scalar low, Scalar high);
@@ -175,6 +178,8 @@ public:
                               halide::TailStrategy tail = halide::TailStrategy::automatic);
   Loop fuse(Loop inner, Loop outer);
   void reorder(ArrayRef<Loop> loops);
+  /// The intermediate func, whose last dimension is what was `loop`.
+  Func rfactor(Loop loop);
   void vectorize(Loop loop);
   void unroll(Loop loop);
   void parallel(Loop loop);

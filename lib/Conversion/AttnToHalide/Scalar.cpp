@@ -75,6 +75,7 @@ Scalar operator==(Scalar x, Scalar y) {
 Scalar operator&&(Scalar x, Scalar y) { return {x.b(), arith::AndIOp::create(x.b(), x, y)}; }
 
 Scalar operator&(Scalar x, Scalar y) { return {x.b(), arith::AndIOp::create(x.b(), x, y)}; }
+Scalar operator||(Scalar x, Scalar y) { return x | y; }
 Scalar operator|(Scalar x, Scalar y) { return {x.b(), arith::OrIOp::create(x.b(), x, y)}; }
 
 Scalar bits(Scalar x) {
@@ -123,6 +124,8 @@ Scalar boundedExp2(Scalar x) {
   exp2.setFastmath(arith::FastMathFlags::ninf | arith::FastMathFlags::afn);
   return {x.b(), exp2};
 }
+Scalar log(Scalar x) { return unary<math::LogOp>(x); }
+Scalar sqrt(Scalar x) { return unary<math::SqrtOp>(x); }
 Scalar round(Scalar x) { return unary<math::RoundEvenOp>(x); }
 Scalar strictFloat(Scalar x) { return unary<halide::StrictFloatOp>(x); }
 Scalar likely(Scalar x) { return unary<halide::LikelyOp>(x); }

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowerings.h"
+#include "Rows.h"
 
 #include <limits>
 
@@ -17,60 +18,7 @@ using namespace mlir::attn;
 
 namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
-/// Rows that one parallel task computes.
-constexpr int64_t kRowsPerTask = 8;
 } // namespace
-
-/// Names for the dimensions of a tensor of any rank.
-static SmallVector<StringRef> varNames(int64_t rank) {
-  static constexpr StringRef names[] = {"x", "y", "z", "w", "v", "u", "t", "s"};
-  return llvm::to_vector(ArrayRef(names).take_front(rank));
-}
-
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
-static int64_t lanesFor(const CpuInfo &cpu, Type elementType) {
-  return cpu.lanes(std::max(elementType.getIntOrFloatBitWidth(), 8u));
-}
-
-/// The loops of a scheduled output that a producer can be computed at.
-struct OutputLoops {
-  /// The loop over rows, null for rank 0 and 1.
-  Loop row;
-};
-
-/// Schedules an output: vectors along dimension 0, parallel over the others.
-static OutputLoops scheduleOutput(PipelineBuilder &p, Func f, int64_t lanes) {
-  SmallVector<Loop> loops = p.loops(f);
-  if (loops.empty())
-    return {};
-  p.vectorizeBy(loops[0], lanes);
-  if (loops.size() == 1)
-    return {};
-  auto [tasks, row] = p.split(loops[1], kRowsPerTask, halide::TailStrategy::guard_with_if);
-  p.parallel(tasks);
-  for (Loop loop : ArrayRef(loops).drop_front(2))
-    p.parallel(loop);
-  return {row};
-}
-
-/// Computes a func inside a row of the output, or before it where it has no rows.
-static void computeAtRow(PipelineBuilder &p, Func f, const OutputLoops &at) {
-  if (at.row)
-    p.computeAt(f, at.row);
-  else
-    p.computeRoot(f);
-}
-
-/// Schedules a row accumulator: the reduction outside, dimension 0 in vectors inside.
-static void scheduleRowSum(PipelineBuilder &p, Func acc, const OutputLoops &at, int64_t lanes) {
-  computeAtRow(p, acc, at);
-  p.vectorizeBy(p.loops(acc)[0], lanes);
-  SmallVector<Loop> loops = p.loops(acc, 0);
-  auto [outer, inner] = p.split(loops[0], lanes, halide::TailStrategy::guard_with_if);
-  p.reorder({inner, outer, loops.back()});
-  p.vectorize(inner);
-}
 
 /// The head of key and value that a query head reads.
 static Scalar kvHead(PipelineBuilder &p, Scalar head, Scalar numQHeads, Scalar numKvHeads) {
@@ -205,33 +153,6 @@ LogicalResult attn::lowerElementwise(PipelineBuilder &p, Operation *op, const Cp
 //===----------------------------------------------------------------------===//
 // Softmax
 //===----------------------------------------------------------------------===//
-
-/// Coordinates with `r` along `axis`.
-static SmallVector<Scalar> along(ArrayRef<Scalar> rest, int64_t axis, Scalar r) {
-  SmallVector<Scalar> coords(rest);
-  coords.insert(coords.begin() + axis, r);
-  return coords;
-}
-
-static SmallVector<Scalar> without(ArrayRef<Scalar> coords, int64_t axis) {
-  SmallVector<Scalar> rest(coords);
-  rest.erase(rest.begin() + axis);
-  return rest;
-}
-
-/// A func over every dimension but `axis` that combines the elements along it.
-static Func reduceAlong(PipelineBuilder &p, StringRef name, Func f, int64_t axis, Scalar extent,
-                        double init, function_ref<Scalar(Scalar, Scalar)> combine) {
-  SmallVector<StringRef> names = varNames(f.getRank());
-  names.erase(names.begin() + axis);
-  Func result = p.func(name, names, f.getElementType(),
-                       [&](ArrayRef<Scalar>) { return p.constant(f.getElementType(), init); });
-  p.update(result, names, {{"r", extent}},
-           [&](ArrayRef<Scalar> rest, ArrayRef<Scalar> r) -> Update {
-             return combine(result(rest), f(along(rest, axis, r[0])));
-           });
-  return result;
-}
 
 LogicalResult attn::lowerSoftmax(PipelineBuilder &p, SoftmaxOp op, const CpuInfo &cpu) {
   RankedTensorType type = tensorType(op.getProb());

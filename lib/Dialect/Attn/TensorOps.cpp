@@ -173,6 +173,11 @@ LogicalResult ReduceOp::reifyResultShapes(OpBuilder &builder, ReifiedRankedShape
 // TransposeOp
 //===----------------------------------------------------------------------===//
 
+bool TransposeOp::keepsRows() {
+  auto order = getPermutation();
+  return order.empty() || order.back() + 1 == static_cast<int64_t>(order.size());
+}
+
 LogicalResult TransposeOp::verify() {
   // transpose_c1
   if (failed(verifyElement(*this, "result", getResult(), "input", getInput())))

@@ -530,8 +530,8 @@ def Attn_ReduceOp : Attn_ShapedOp<"reduce", [Pure]> {
     | `prod` | Π x | 1 |
     | `l2` | sqrt(Σ x²) | 0 |
 
-    With `keep_dims` the axes stay as sizes of 1, else they are gone. Floats
-    below 32 bits are accumulated in f32; integers wrap around.
+    With `keep_dims` the axes stay as sizes of 1, else they are gone. Sums and
+    products of floats are accumulated in f64; integers wrap around.
 
     - (C1) input and result have the same element type, which is no `i1`, and a
       float for `mean` and `l2`.
@@ -574,6 +574,10 @@ def Attn_TransposeOp : Attn_ShapedOp<"transpose", [Pure]> {
   let arguments = (ins Attn_AnyTensor:$input, DenseI64ArrayAttr:$permutation);
   let results = (outs Attn_AnyTensor:$result);
   let assemblyFormat = "$input $permutation attr-dict `:` type($input) `->` type($result)";
+  let extraClassDeclaration = [{
+    /// Whether the last dimension stays last.
+    bool keepsRows();
+  }];
   let hasVerifier = 1;
 }
 

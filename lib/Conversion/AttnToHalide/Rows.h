@@ -1,0 +1,56 @@
+//===- Rows.h - what pipelines over the rows of a tensor share --*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Vectors lie along dimension 0, the innermost; rows are computed in parallel.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_CONVERSION_ATTNTOHALIDE_ROWS_H
+#define ATTNC_CONVERSION_ATTNTOHALIDE_ROWS_H
+
+#include "PipelineBuilder.h"
+
+#include "attnc/Target/CpuInfo.h"
+
+namespace mlir::attn {
+
+/// Dimensions that a tensor may have: as many as there are names of variables.
+constexpr int64_t kMaxRank = 8;
+
+/// Names for the dimensions of a tensor of any rank up to `kMaxRank`.
+SmallVector<StringRef> varNames(int64_t rank);
+RankedTensorType tensorType(Value v);
+int64_t lanesFor(const CpuInfo &cpu, Type elementType);
+
+/// The loops of a scheduled output that a producer can be computed at.
+struct OutputLoops {
+  /// The loop over rows, null for rank 0 and 1.
+  Loop row;
+};
+
+/// Schedules an output: vectors along dimension 0, parallel over the others.
+OutputLoops scheduleOutput(PipelineBuilder &p, Func f, int64_t lanes);
+/// Computes a func inside a row of the output, or before it where it has no rows.
+void computeAtRow(PipelineBuilder &p, Func f, const OutputLoops &at);
+/// Schedules a row accumulator: the reduction outside, dimension 0 in vectors inside.
+void scheduleRowSum(PipelineBuilder &p, Func acc, const OutputLoops &at, int64_t lanes);
+/// Schedules a sum along dimension 0 of something: as many partial sums as lanes.
+void scheduleSumAlongRow(PipelineBuilder &p, Func sum, const OutputLoops &at, int64_t lanes);
+
+/// Coordinates with `r` along `axis`, and without what is there.
+SmallVector<Scalar> along(ArrayRef<Scalar> rest, int64_t axis, Scalar r);
+SmallVector<Scalar> without(ArrayRef<Scalar> coords, int64_t axis);
+
+/// A func over every dimension but `axis` that combines the elements along it.
+Func reduceAlong(PipelineBuilder &p, StringRef name, Func f, int64_t axis, Scalar extent,
+                 double init, function_ref<Scalar(Scalar, Scalar)> combine);
+
+/// Splits the sum of an update over `reduction` into as many partial sums as lanes, which
+/// come before it; returns these.
+Func splitIntoLanes(PipelineBuilder &p, Loop reduction, int64_t lanes);
+
+} // namespace mlir::attn
+
+#endif // ATTNC_CONVERSION_ATTNTOHALIDE_ROWS_H

@@ -1,0 +1,317 @@
+//===- Tensors.cpp - pipelines of what stands around attention ------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowerings.h"
+#include "Rows.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::attn;
+
+static constexpr double kInf = std::numeric_limits<double>::infinity();
+
+//===----------------------------------------------------------------------===//
+// Map
+//===----------------------------------------------------------------------===//
+
+/// An operand of the map at the result's coordinates: a static size of 1 is repeated.
+static Scalar readBroadcast(PipelineBuilder &p, Func in, Value tensor, ArrayRef<Scalar> coords) {
+  SmallVector<Scalar> at;
+  for (auto [dim, size] : llvm::enumerate(llvm::reverse(tensorType(tensor).getShape())))
+    at.push_back(size == 1 ? p.i32(0) : coords[dim]);
+  return in(at);
+}
+
+/// The lanes for the widest of a map's elements.
+static int64_t mapLanes(MapOp op, const CpuInfo &cpu) {
+  int64_t lanes = lanesFor(cpu, op.getResult().getType().getElementType());
+  for (Value input : op.getInputs())
+    lanes = std::min(lanes, lanesFor(cpu, tensorType(input).getElementType()));
+  return lanes;
+}
+
+LogicalResult attn::lowerMap(PipelineBuilder &p, MapOp op, const CpuInfo &cpu) {
+  RankedTensorType type = op.getResult().getType();
+  SmallVector<Func> inputs;
+  for (auto [n, input] : llvm::enumerate(op.getInputs()))
+    inputs.push_back(p.input("input" + std::to_string(n), input));
+  bool failedBody = false;
+  auto body = [&](ArrayRef<Scalar> v) {
+    SmallVector<Scalar> args;
+    for (auto [in, tensor] : llvm::zip_equal(inputs, op.getInputs()))
+      args.push_back(readBroadcast(p, in, tensor, v));
+    FailureOr<Scalar> value = p.inlineRegion(op.getBody(), args);
+    failedBody = failed(value);
+    if (failedBody)
+      return p.constant(type.getElementType(), 0);
+    return isa<FloatType>(type.getElementType()) ? strictFloat(*value) : *value;
+  };
+  Func result = p.func("result", varNames(type.getRank()), type.getElementType(), body);
+  p.output(result, type);
+  scheduleOutput(p, result, mapLanes(op, cpu));
+  return failure(failedBody);
+}
+
+//===----------------------------------------------------------------------===//
+// Transpose
+//===----------------------------------------------------------------------===//
+
+LogicalResult attn::lowerTranspose(PipelineBuilder &p, TransposeOp op, const CpuInfo &cpu) {
+  RankedTensorType type = op.getResult().getType();
+  Func input = p.input("input", op.getInput());
+  auto order = op.getPermutation();
+  int64_t last = type.getRank() - 1;
+  auto body = [&](ArrayRef<Scalar> v) {
+    SmallVector<Scalar> at(v);
+    for (auto [dim, source] : llvm::enumerate(order))
+      at[last - source] = v[last - dim]; // Halide counts from the innermost dimension
+    return input(at);
+  };
+  Func result = p.func("result", varNames(type.getRank()), type.getElementType(), body);
+  p.output(result, type);
+  scheduleOutput(p, result, lanesFor(cpu, type.getElementType()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Reduce
+//===----------------------------------------------------------------------===//
+
+/// What a kind gives for no elements; of integers `max` and `min` the ends of their range.
+static Scalar initialValue(PipelineBuilder &p, ReduceKind kind, Type type) {
+  bool isMax = kind == ReduceKind::max, isMin = kind == ReduceKind::min;
+  if (!isMax && !isMin)
+    return p.constant(type, kind == ReduceKind::prod ? 1 : 0);
+  if (isa<FloatType>(type))
+    return p.constant(type, isMax ? -kInf : kInf);
+  unsigned width = type.getIntOrFloatBitWidth();
+  APInt end = isMax ? APInt::getSignedMinValue(width) : APInt::getSignedMaxValue(width);
+  return {p.b(), arith::ConstantOp::create(p.b(), p.b().getIntegerAttr(type, end))};
+}
+
+static Scalar combine(ReduceKind kind, Scalar x, Scalar y) {
+  switch (kind) {
+  case ReduceKind::sum:
+  case ReduceKind::mean:
+    return x + y;
+  case ReduceKind::max:
+    return max(x, y);
+  case ReduceKind::min:
+    return min(x, y);
+  case ReduceKind::prod:
+    return x * y;
+  case ReduceKind::l2:
+    return x + y * y;
+  }
+  llvm_unreachable("every kind is handled");
+}
+
+static Scalar finish(ReduceKind kind, Scalar x, Scalar count) {
+  if (kind == ReduceKind::mean)
+    return strictFloat(x / convert(count, x.getType()));
+  return kind == ReduceKind::l2 ? sqrt(x) : x;
+}
+
+/// Minima and maxima that keep NaN are no operators that lanes can share.
+static bool sharesLanes(ReduceKind kind, Type type) {
+  return isa<FloatType>(type) && kind != ReduceKind::max && kind != ReduceKind::min;
+}
+
+/// Elements along the innermost dimension of the input are either combined, in lanes
+/// where these can share the work, or kept and in vectors.
+static void scheduleReduce(PipelineBuilder &p, Func acc, bool alongRows, bool inLanes,
+                           int64_t lanes) {
+  p.computeRoot(acc);
+  int64_t numKept = acc.getRank();
+  SmallVector<Loop> loops = p.loops(acc, 0);
+  if (numKept > 1)
+    p.parallel(loops[numKept - 1]);
+  if (alongRows) {
+    if (!inLanes)
+      return;
+    Func partial = splitIntoLanes(p, loops[numKept], lanes);
+    if (numKept > 0)
+      p.computeAt(partial, loops[0]);
+    else
+      p.computeRoot(partial);
+    return;
+  }
+  p.vectorizeBy(p.loops(acc)[0], lanes);
+  auto [outer, inner] = p.split(loops[0], lanes, halide::TailStrategy::guard_with_if);
+  SmallVector<Loop> order = {inner, outer};
+  llvm::append_range(order, ArrayRef(loops).drop_front(numKept));
+  p.reorder(order);
+  p.vectorize(inner);
+}
+
+namespace {
+/// The dimensions of a reduction, innermost first.
+struct ReduceDims {
+  SmallVector<bool> reduced;
+
+  explicit ReduceDims(ReduceOp op) : reduced(op.getReducedDims()) {
+    std::reverse(reduced.begin(), reduced.end());
+  }
+  int64_t numKept() const { return llvm::count(reduced, false); }
+  bool alongRows() const { return !reduced.empty() && reduced.front(); }
+
+  /// The input's coordinates from those of kept and reduced dimensions.
+  SmallVector<Scalar> merge(ArrayRef<Scalar> kept, ArrayRef<Scalar> r) const {
+    SmallVector<Scalar> at;
+    for (bool isReduced : reduced) {
+      ArrayRef<Scalar> &from = isReduced ? r : kept;
+      at.push_back(from.front());
+      from = from.drop_front();
+    }
+    return at;
+  }
+  /// The coordinates of kept dimensions.
+  SmallVector<Scalar> keep(ArrayRef<Scalar> all) const {
+    SmallVector<Scalar> kept;
+    for (auto [coord, isReduced] : llvm::zip_equal(all, reduced))
+      if (!isReduced)
+        kept.push_back(coord);
+    return kept;
+  }
+};
+} // namespace
+
+/// Sums over many axes are long: floats are added up in f64.
+static Type sumType(ReduceKind kind, Type element) {
+  bool isSum = kind != ReduceKind::max && kind != ReduceKind::min;
+  return isSum && isa<FloatType>(element) ? Float64Type::get(element.getContext()) : element;
+}
+
+static Func buildReduce(PipelineBuilder &p, ReduceOp op, const ReduceDims &dims, Func input) {
+  static constexpr StringRef names[kMaxRank] = {"rx", "ry", "rz", "rw", "rv", "ru", "rt", "rs"};
+  Type type = sumType(op.getKind(), input.getElementType());
+  SmallVector<StringRef> kept = varNames(dims.numKept());
+  SmallVector<Reduction> reductions;
+  for (auto [dim, isReduced] : llvm::enumerate(dims.reduced))
+    if (isReduced)
+      reductions.push_back({names[reductions.size()], p.extent(input, dim)});
+  Func acc = p.func("acc", kept, type,
+                    [&](ArrayRef<Scalar>) { return initialValue(p, op.getKind(), type); });
+  p.update(acc, kept, reductions, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+    return combine(op.getKind(), acc(v), convert(input(dims.merge(v, r)), type));
+  });
+  return acc;
+}
+
+/// How many elements one of the result stands for, as a float.
+static Scalar countElements(PipelineBuilder &p, const ReduceDims &dims, Func input, Type type) {
+  Scalar count = p.constant(type, 1);
+  for (auto [dim, isReduced] : llvm::enumerate(dims.reduced))
+    if (isReduced)
+      count = count * convert(p.extent(input, dim), type);
+  return count;
+}
+
+LogicalResult attn::lowerReduce(PipelineBuilder &p, ReduceOp op, const CpuInfo &cpu) {
+  RankedTensorType type = op.getResult().getType();
+  Type element = type.getElementType();
+  ReduceDims dims(op);
+  Func input = p.input("input", op.getInput());
+  Func acc = buildReduce(p, op, dims, input);
+  auto body = [&](ArrayRef<Scalar> v) {
+    Scalar x = acc(op.getKeepDims() ? dims.keep(v) : SmallVector<Scalar>(v));
+    if (isa<FloatType>(element))
+      x = finish(op.getKind(), x, countElements(p, dims, input, x.getType()));
+    return convert(x, element);
+  };
+  Func result = p.func("result", varNames(type.getRank()), element, body);
+  p.output(result, type);
+
+  int64_t lanes = lanesFor(cpu, acc.getElementType());
+  scheduleOutput(p, result, lanes);
+  scheduleReduce(p, acc, dims.alongRows(), sharesLanes(op.getKind(), element), lanes);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Lse
+//===----------------------------------------------------------------------===//
+
+LogicalResult attn::lowerLse(PipelineBuilder &p, LseOp op, const CpuInfo &cpu) {
+  RankedTensorType type = op.getResult().getType();
+  Type acc = accumulatorType(tensorType(op.getScore()).getElementType());
+  Func input = p.input("score", op.getScore());
+  Scalar extent = p.extent(input, 0);
+  SmallVector<StringRef> vars = varNames(type.getRank() + 1);
+
+  Func score =
+      p.func("wide", vars, acc, [&](ArrayRef<Scalar> v) { return convert(input(v), acc); });
+  Func top =
+      reduceAlong(p, "max", score, 0, extent, -kInf, [](Scalar x, Scalar y) { return max(x, y); });
+  Func power = p.func("power", vars, acc, [&](ArrayRef<Scalar> v) {
+    return strictFloat(exp(score(v) - top(v.drop_front())));
+  });
+  Func sum = reduceAlong(p, "sum", power, 0, extent, 0, [](Scalar x, Scalar y) { return x + y; });
+  // Where the maximum is infinite the differences are NaN, and it is the result.
+  Func lse =
+      p.func("lse", ArrayRef(vars).drop_back(), type.getElementType(), [&](ArrayRef<Scalar> v) {
+        Scalar m = top(v), infinite = (m == -kInf) || (m == kInf);
+        Scalar finite = m + log(sum(v));
+        return convert(strictFloat(select(infinite, m, finite)), type.getElementType());
+      });
+  p.output(lse, type);
+
+  int64_t lanes = lanesFor(cpu, acc);
+  scheduleOutput(p, lse, lanes);
+  scheduleReduce(p, top, /*alongRows=*/true, /*inLanes=*/false, lanes);
+  scheduleReduce(p, sum, /*alongRows=*/true, /*inLanes=*/true, lanes);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// LayerNorm
+//===----------------------------------------------------------------------===//
+
+LogicalResult attn::lowerLayerNorm(PipelineBuilder &p, LayerNormOp op, const CpuInfo &cpu) {
+  RankedTensorType type = op.getResult().getType();
+  Type element = type.getElementType(), acc = accumulatorType(element);
+  Func input = p.input("input", op.getInput());
+  Func scale = op.getScale() ? p.input("scale", op.getScale()) : Func();
+  Func bias = op.getBias() ? p.input("bias", op.getBias()) : Func();
+  Scalar extent = p.extent(input, 0);
+  SmallVector<StringRef> vars = varNames(type.getRank());
+  ArrayRef<StringRef> rows = ArrayRef(vars).drop_back();
+  auto add = [](Scalar x, Scalar y) { return x + y; };
+  auto perElement = [&](Scalar sum) { return sum / convert(extent, acc); };
+
+  bool centred = op.getMode() == NormMode::layer;
+  Func wide = p.func("wide", vars, acc, [&](ArrayRef<Scalar> v) { return convert(input(v), acc); });
+  Func sum = centred ? reduceAlong(p, "sum", wide, 0, extent, 0, add) : Func();
+  Func difference = p.func("difference", vars, acc, [&](ArrayRef<Scalar> v) {
+    return centred ? wide(v) - perElement(sum(v.drop_front())) : wide(v);
+  });
+  Func square = p.func("square", vars, acc,
+                       [&](ArrayRef<Scalar> v) { return difference(v) * difference(v); });
+  Func squares = reduceAlong(p, "squares", square, 0, extent, 0, add);
+  Func inverse = p.func("inverse", rows, acc, [&](ArrayRef<Scalar> v) {
+    Scalar spread = sqrt(perElement(squares(v)) + op.getEpsilon().convertToDouble());
+    return strictFloat(spread.constant(1) / spread);
+  });
+  Func result = p.func("result", vars, element, [&](ArrayRef<Scalar> v) {
+    Scalar y = difference(v) * inverse(v.drop_front());
+    if (op.getScale())
+      y = y * convert(scale(v[0]), acc);
+    if (op.getBias())
+      y = y + convert(bias(v[0]), acc);
+    return convert(y, element);
+  });
+  p.output(result, type);
+
+  int64_t lanes = lanesFor(cpu, acc);
+  OutputLoops out = scheduleOutput(p, result, lanes);
+  if (centred)
+    scheduleSumAlongRow(p, sum, out, lanes);
+  scheduleSumAlongRow(p, squares, out, lanes);
+  computeAtRow(p, inverse, out);
+  return success();
+}

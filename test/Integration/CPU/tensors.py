@@ -1,0 +1,246 @@
+"""Runs small specs of single ops through attnc and compares each with numpy.
+
+usage: tensors.py PART   (a name of PARTS below)
+"""
+
+import os
+import sys
+import tempfile
+
+import check
+import numpy as np
+
+PARTS = {}
+
+
+def part(function):
+    """Registers a generator of (label, spec, inputs, outputs)."""
+    PARTS[function.__name__] = function
+    return function
+
+
+rng = np.random.default_rng(0)
+
+
+def floats(*shape, dtype=np.float32):
+    return rng.standard_normal(shape).astype(dtype)
+
+
+ELEMENTS = {"float32": "f32", "float64": "f64", "float16": "f16", "int32": "i32", "int64": "i64",
+            "int8": "i8", "bool": "i1"}
+
+
+def tensor(array, dynamic=()):
+    """The type of an array, with `?` at the dimensions `dynamic`."""
+    sizes = ["?" if dim in dynamic else str(size) for dim, size in enumerate(array.shape)]
+    return f"tensor<{'x'.join(sizes + [ELEMENTS[array.dtype.name]])}>"
+
+
+def spec(inputs, types, result, body):
+    """One function whose `body` defines %out."""
+    arguments = ", ".join(f'%{n}: {types[n]} {{attn.name = "{n}"}}' for n in inputs)
+    return (f'func.func @spec({arguments}) -> ({result} {{attn.name = "out"}}) {{\n'
+            f"{body}\n  return %out : {result}\n}}\n")
+
+
+def unary(op, array, result, dynamic=()):
+    """A spec of one op on one tensor %x; `result` is the array that it gives."""
+    types = {"x": tensor(array, dynamic)}
+    return spec(["x"], types, result, f"  %out = attn.{op} : {types['x']} -> {result}")
+
+
+# ---------------------------------------------------------------------------
+# Parts
+# ---------------------------------------------------------------------------
+
+def activation(name, arith, plain):
+    body = (f"  %out = attn.map %x {{\n  ^bb0(%a: f32):\n{arith}\n    attn.yield %r : f32\n"
+            "  } : tensor<?x37xf32> -> tensor<?x37xf32>")
+    text = spec(["x"], {"x": "tensor<?x37xf32>"}, "tensor<?x37xf32>", body)
+    return name, text, {"x": floats(5, 37)}, lambda x: {"out": plain(x).astype(x.dtype)}
+
+
+@part
+def map():
+    yield activation("relu", "    %z = arith.constant 0.0 : f32\n    %r = arith.maximumf %a, %z : f32",
+                     lambda x: np.maximum(x, 0))
+    yield activation("silu", "    %one = arith.constant 1.0 : f32\n    %n = arith.negf %a : f32\n"
+                     "    %e = math.exp %n : f32\n    %d = arith.addf %e, %one : f32\n"
+                     "    %r = arith.divf %a, %d : f32", lambda x: x / (1 + np.exp(-x)))
+    yield activation("tanh", "    %r = math.tanh %a : f32", np.tanh)
+    # Every way to broadcast: missing dimensions, sizes of 1 inside and innermost.
+    arrays = {"x": floats(3, 4, 19), "y": floats(19), "z": floats(4, 1), "w": floats(3, 1, 1)}
+    types = {n: tensor(a, dynamic=[d for d in range(a.ndim) if a.shape[d] != 1]) for n, a in arrays.items()}
+    body = ("  %out = attn.map %x, %y, %z, %w {\n  ^bb0(%a: f32, %b: f32, %c: f32, %d: f32):\n"
+            "    %0 = arith.mulf %a, %b : f32\n    %1 = arith.addf %0, %c : f32\n"
+            "    %r = arith.subf %1, %d : f32\n    attn.yield %r : f32\n"
+            f"  }} : {', '.join(types.values())} -> tensor<?x?x?xf32>")
+    yield ("broadcast", spec(list(arrays), types, "tensor<?x?x?xf32>", body), arrays,
+           lambda x, y, z, w: {"out": x * y + z - w})
+    scalar = {"x": floats(), "y": floats()}
+    types = {n: tensor(a) for n, a in scalar.items()}
+    body = ("  %out = attn.map %x, %y {\n  ^bb0(%a: f32, %b: f32):\n    %r = arith.mulf %a, %b : f32\n"
+            "    attn.yield %r : f32\n  } : tensor<f32>, tensor<f32> -> tensor<f32>")
+    yield "rank 0", spec(["x", "y"], types, "tensor<f32>", body), scalar, lambda x, y: {"out": np.asarray(x * y)}
+
+
+@part
+def comparisons():
+    arrays = {"x": floats(6, 33), "y": floats(33), "m": rng.integers(0, 2, (6, 1)).astype(bool)}
+    arrays["x"][0, :5] = np.nan, np.inf, -np.inf, 0, arrays["y"][4]
+    types = {n: tensor(a) for n, a in arrays.items()}
+    body = ("  %out = attn.map %x, %y, %m {\n  ^bb0(%a: f32, %b: f32, %c: i1):\n"
+            "    %0 = arith.cmpf olt, %a, %b : f32\n    %r = arith.andi %0, %c : i1\n    attn.yield %r : i1\n"
+            f"  }} : {', '.join(types.values())} -> tensor<6x33xi1>")
+    yield ("less and", spec(list(arrays), types, "tensor<6x33xi1>", body), arrays,
+           lambda x, y, m: {"out": (x < y) & m})
+    integers = {"x": rng.integers(-9, 9, (4, 5)).astype(np.int64)}
+    body = ("  %out = attn.map %x {\n  ^bb0(%a: i64):\n    %c = arith.constant 3 : i64\n"
+            "    %r = arith.muli %a, %c : i64\n    attn.yield %r : i64\n"
+            "  } : tensor<?x5xi64> -> tensor<?x5xi64>")
+    yield ("integers", spec(["x"], {"x": "tensor<?x5xi64>"}, "tensor<?x5xi64>", body), integers,
+           lambda x: {"out": x * 3})
+
+
+@part
+def transpose():
+    for order, dynamic in [((1, 0, 2), (0,)), ((0, 2, 1), (1, 2)), ((2, 0, 1), ()), ((0, 1, 2), (0, 1, 2))]:
+        x = floats(3, 5, 18)
+        moved = [n for n, d in enumerate(order) if d in dynamic]
+        text = unary(f"transpose %x {list(order)}", x, tensor(x.transpose(order), moved), dynamic)
+        yield f"{order}", text, {"x": x}, lambda x, order=order: {"out": x.transpose(order)}
+    # A view between two ops that compute.
+    body = ("  %t = attn.transpose %x [1, 0, 2] : tensor<3x?x18xf32> -> tensor<?x3x18xf32>\n"
+            "  %out = attn.reduce sum %t axes [1] : tensor<?x3x18xf32> -> tensor<?x18xf32>")
+    yield ("view", spec(["x"], {"x": "tensor<3x?x18xf32>"}, "tensor<?x18xf32>", body), {"x": floats(3, 5, 18)},
+           lambda x: {"out": x.sum(axis=0)})
+
+
+REDUCE = {"sum": np.sum, "mean": np.mean, "max": np.max, "min": np.min, "prod": np.prod,
+          "l2": lambda x, **options: np.sqrt(np.sum(x * x, **options))}
+
+
+def reduction(kind, x, axes, keep):
+    plain = lambda x: {"out": np.asarray(REDUCE[kind](x, axis=axes, keepdims=keep), x.dtype)}
+    dynamic = [0] if x.ndim > 1 else []
+    out = plain(x)["out"]
+    left = dynamic if dynamic and 0 not in [a % x.ndim for a in axes] else []
+    op = f"reduce {kind} %x axes {list(axes)}" + (" keep_dims" if keep else "")
+    return f"{kind} {x.dtype} {axes} {keep}", unary(op, x, tensor(out, left), dynamic), {"x": x}, plain
+
+
+@part
+def reduce():
+    for kind in REDUCE:
+        yield reduction(kind, floats(4, 7, 37), (-1,), True)
+        yield reduction(kind, floats(4, 7, 37), (1,), False)
+    for axes in [(0, 1), (1, 2), (0, 2), (0, 1, 2)]:
+        yield reduction("sum", floats(4, 7, 37), axes, False)
+    yield reduction("max", floats(37), (0,), False)
+    yield reduction("mean", floats(3, 40, dtype=np.float64), (1,), False)
+    integers = rng.integers(-9, 9, (6, 21)).astype(np.int32)
+    for kind in ["sum", "max", "min", "prod"]:
+        yield reduction(kind, integers, (1,), False)
+    broken = floats(3, 37)
+    broken[0, 5], broken[1, 7] = np.nan, np.inf
+    yield reduction("max", broken, (1,), False)
+    yield reduction("sum", broken, (0,), False)
+
+
+def normed(mode, x, scale, bias, epsilon):
+    if mode == "layer":
+        x = x - x.mean(axis=-1, keepdims=True)
+    y = x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + x.dtype.type(epsilon))
+    return {"out": y * (1 if scale is None else scale) + (0 if bias is None else bias)}
+
+
+@part
+def layer_norm():
+    for mode, width, shape in [("layer", 37, (2, 5)), ("rms", 64, (3,)), ("layer", 384, (2, 9)), ("layer", 16, ())]:
+        for affine in [True, False]:
+            arrays = {"x": 3 * floats(*shape, width) + 2}
+            if affine:
+                arrays |= {"scale": floats(width), "bias": floats(width)}
+            types = {n: tensor(a, range(len(shape)) if n == "x" else ()) for n, a in arrays.items()}
+            extra = f"scale(%scale : {types['scale']}) bias(%bias : {types['bias']}) " if affine else ""
+            body = f"  %out = attn.layer_norm %x mode({mode}) {extra}epsilon(1.0e-5) : {types['x']}"
+            text = spec(list(arrays), types, types["x"], body)
+            yield (f"{mode} {shape}x{width} affine={affine}", text, arrays,
+                   lambda x, scale=None, bias=None, mode=mode: normed(mode, x, scale, bias, 1e-5))
+
+
+def log_sum_exp(x):
+    top = x.max(axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        sum = np.log(np.exp(x - top).sum(axis=-1))
+    top = top[..., 0]
+    return np.where(np.isinf(top), top, top + sum)
+
+
+@part
+def lse():
+    x = 9 * floats(2, 5, 37)
+    x[0, 0] = -np.inf
+    x[0, 1, 3:] = -np.inf
+    x[1, 0, 2], x[1, 1, 2] = np.nan, np.inf
+    text = unary("lse %x", x, "tensor<?x5xf32>", [0])
+    yield "edges", text, {"x": x}, lambda x: {"out": log_sum_exp(x)}
+    # Beside a context; what no fused kernel serves still compiles.
+    arrays = {"q": floats(2, 4, 9, 8), "k": floats(2, 2, 11, 8), "v": floats(2, 2, 11, 5)}
+    types = {n: tensor(a) for n, a in arrays.items()}
+    body = ("  %c, %out = attn.attention %q, %k, %v scale(0.5) mask {\n"
+            "  ^bb0(%b: index, %h: index, %i: index, %j: index):\n"
+            "    %m = arith.cmpi slt, %j, %i : index\n    attn.yield %m : i1\n"
+            f"  }} : {', '.join(types.values())} -> tensor<2x4x9x5xf32>, tensor<2x4x9xf32>")
+
+    def attention_lse(q, k, v):
+        score = q @ np.repeat(k, 2, axis=1).swapaxes(-1, -2) * q.dtype.type(0.5)
+        visible = np.arange(11)[None, :] < np.arange(9)[:, None]
+        return {"out": log_sum_exp(np.where(visible, score, -np.inf)).astype(q.dtype)}
+
+    yield "of attention", spec(list(arrays), types, "tensor<2x4x9xf32>", body), arrays, attention_lse
+
+
+@part
+def single_row():
+    arrays = {"x": floats(33), "w": floats(17, 33), "b": floats(17)}
+    for dynamic in [(), (0,)]:
+        types = {n: tensor(a, dynamic) for n, a in arrays.items()}
+        result = tensor(arrays["b"], dynamic)
+        body = f"  %out = attn.linear %x, %w, %b : {', '.join(types.values())} -> {result}"
+        yield (f"linear dynamic={dynamic}", spec(list(arrays), types, result, body), arrays,
+               lambda x, w, b: {"out": w @ x + b})
+
+
+@part
+def reshape():
+    # The sizes of reshaped tensors follow from the arguments, through views and copies.
+    body = ("  %c0 = arith.constant 0 : index\n  %n = tensor.dim %x, %c0 : tensor<?x?x6xf32>\n"
+            "  %c1 = arith.constant 1 : index\n  %m = tensor.dim %x, %c1 : tensor<?x?x6xf32>\n"
+            "  %e = tensor.expand_shape %x [[0], [1], [2, 3]] output_shape [%n, %m, 2, 3]"
+            " : tensor<?x?x6xf32> into tensor<?x?x2x3xf32>\n"
+            "  %t = attn.transpose %e [0, 2, 1, 3] : tensor<?x?x2x3xf32> -> tensor<?x2x?x3xf32>\n"
+            "  %c = tensor.collapse_shape %t [[0, 1, 2], [3]] : tensor<?x2x?x3xf32> into tensor<?x3xf32>\n"
+            "  %y = attn.layer_norm %c epsilon(1.0e-3) : tensor<?x3xf32>\n"
+            "  %out = attn.reduce max %y axes [0] : tensor<?x3xf32> -> tensor<3xf32>")
+    text = spec(["x"], {"x": "tensor<?x?x6xf32>"}, "tensor<3xf32>", body)
+    yield ("collapsed view", text, {"x": floats(4, 5, 6)},
+           lambda x: {"out": normed("layer", x.reshape(4, 5, 2, 3).swapaxes(1, 2).reshape(-1, 3), None, None,
+                                    1e-3)["out"].max(axis=0)})
+
+
+def run(label, text, inputs, outputs):
+    with tempfile.TemporaryDirectory() as scratch:
+        path = os.path.join(scratch, "spec.mlir")
+        with open(path, "w") as file:
+            file.write(text)
+        good = check.check(label, path, inputs, outputs)
+    if not good:
+        print(text)
+    return good
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2 or sys.argv[1] not in PARTS:
+        sys.exit(__doc__ + "\nparts: " + " ".join(PARTS))
+    sys.exit(not all([run(*case) for case in PARTS[sys.argv[1]]()]))
