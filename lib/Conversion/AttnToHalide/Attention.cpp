@@ -73,8 +73,7 @@ private:
 
   void buildPaddedValue();
   std::pair<Func, Func> combineKeys(StringRef name, Func f, double init,
-                                    Scalar (*combine)(Scalar, Scalar),
-                                    function_ref<Scalar(Scalar)> last);
+                                    Scalar (*combine)(Scalar, Scalar));
   Update updateColumns(ArrayRef<Scalar> v, ArrayRef<Scalar> r);
 
   // Schedule, from the outside in.
@@ -117,7 +116,6 @@ private:
   Scalar modifiedScore(Scalar dot, Scalar ii, Scalar k, Scalar c, const TileCoords &t,
                        bool useStaged = false);
   Scalar weight(Scalar score, Scalar maximum);
-  Scalar rescale(Scalar from, Scalar to);
   int64_t sumColumn() const { return block; }
   int64_t maxColumn() const { return block + 1; }
 
@@ -146,8 +144,9 @@ private:
   int64_t headDim, valueDim, block, numBlocks;
   double scale;
   /// Scores that a modification works on are scaled; plain ones are query·key until they
-  /// become weights, where `log2Scale` turns them into powers of two.
-  bool natural;
+  /// become weights.
+  bool isScaled;
+  /// Turns differences of scores into powers of two.
   double log2Scale;
 
   Func query, key_, value;
@@ -166,8 +165,8 @@ private:
 } // namespace
 
 AttentionLowering::AttentionLowering(PipelineBuilder &p, AttentionOp op, Attribute schedule)
-    : p(p), op(op), scale(op.getScale().convertToDouble()), natural(!op.getScoreMod().empty()),
-      log2Scale(std::max(std::abs(scale) * kLog2e, 1e-30)) {
+    : p(p), op(op), scale(op.getScale().convertToDouble()), isScaled(!op.getScoreMod().empty()),
+      log2Scale(isScaled ? kLog2e : std::max(std::abs(scale) * kLog2e, 1e-30)) {
   if (auto decode = dyn_cast<DecodeAttr>(schedule))
     readSchedule(decode);
   else
@@ -387,7 +386,7 @@ Scalar AttentionLowering::modifiedScore(Scalar dot, Scalar ii, Scalar k, Scalar 
                                         const TileCoords &t, bool useStaged) {
   Scalar h = head(ii, t), q = row(ii, t), j = safeKey(k, c, t);
   Scalar visible = key(k, c, t) < high(t.it, t.h, t.b);
-  if (natural)
+  if (isScaled)
     dot = strictFloat(dot * std::abs(scale));
   SmallVector<std::pair<Value, Scalar>> copies;
   if (useStaged)
@@ -399,7 +398,7 @@ Scalar AttentionLowering::modifiedScore(Scalar dot, Scalar ii, Scalar k, Scalar 
   bool isOfCopies = !copies.empty();
   if (Value(seen) && !isOfCopies)
     visible = visible && seen;
-  Scalar b = bits(natural ? strictFloat(score) : score);
+  Scalar b = bits(isScaled ? strictFloat(score) : score);
   Scalar result = fromBits(select(visible, b, b.constant(kMinusInfBits)), score.getType());
   Scalar hidden = fromBits(b.constant(kMinusInfBits), score.getType());
   return Value(seen) && isOfCopies ? blend(seen, result, hidden) : result;
@@ -460,8 +459,7 @@ void AttentionLowering::buildPartialDot() {
 /// A value for each row of a chunk that combines the row's values of `f`, in independent
 /// chains.
 std::pair<Func, Func> AttentionLowering::combineKeys(StringRef name, Func f, double init,
-                                                     Scalar (*combine)(Scalar, Scalar),
-                                                     function_ref<Scalar(Scalar)> last) {
+                                                     Scalar (*combine)(Scalar, Scalar)) {
   StringRef vars[] = {"ii", "u", "c", "it", "h", "b"};
   Type f32Type = p.b().getF32Type();
   Func chains =
@@ -481,7 +479,7 @@ std::pair<Func, Func> AttentionLowering::combineKeys(StringRef name, Func f, dou
     for (; parts.size() > 1; parts.truncate(llvm::divideCeil(parts.size(), 2)))
       for (size_t u = 0, half = llvm::divideCeil(parts.size(), 2); half + u < parts.size(); ++u)
         parts[u] = combine(parts[u], parts[half + u]);
-    return last(parts.front());
+    return parts.front();
   });
   return {chains, all};
 }
@@ -491,41 +489,30 @@ static Scalar plus(Scalar x, Scalar y) { return x + y; }
 /// 2^x: exactly 0 below 2^kSmallest and for -inf, exact for whole numbers, NaN for NaN.
 static Scalar powerOfTwo(Scalar x) { return pick(!(x < kSmallest), boundedExp2(x)); }
 
-/// Plain scores become powers of two by one fused multiply and add: nothing is rounded
-/// before it.
+/// The difference to the maximum is taken first, as exact as it can be, however large
+/// both are: the maximum's own weight is 1.
 Scalar AttentionLowering::weight(Scalar score, Scalar maximum) {
-  if (natural)
-    return powerOfTwo(strictFloat(strictFloat(score - maximum) * kLog2e));
-  return powerOfTwo(score * log2Scale - maximum);
-}
-
-/// What a sum at maximum `from` is to be multiplied with at maximum `to`.
-Scalar AttentionLowering::rescale(Scalar from, Scalar to) {
-  Scalar difference = strictFloat(from - to);
-  return powerOfTwo(natural ? strictFloat(difference * kLog2e) : difference);
+  return powerOfTwo(strictFloat(strictFloat(score - maximum) * log2Scale));
 }
 
 /// The prob region is linear in the prob, so that it may come before the division by the
 /// row's sum.
 Scalar AttentionLowering::modifiedProb(Scalar weight, Scalar ii, Scalar k, Scalar c,
                                        const TileCoords &t) {
+  if (op.getProbMod().empty())
+    return weight;
   Scalar h = head(ii, t), q = row(ii, t), j = safeKey(k, c, t);
   return strictFloat(inlined(op.getProbMod(), {weight, t.b, h, q, j}, weight));
 }
 
 void AttentionLowering::buildWeights() {
-  // The maximum of plain scores is a whole number of powers of two: rescaling is exact.
-  auto wholePower = [&](Scalar x) { return round(machineMax(x * log2Scale, f32(-kMaxFloat))); };
-  auto same = [](Scalar x) { return x; };
-  std::tie(maxChains, maximum) = combineKeys("max", score, -kMaxFloat, machineMax,
-                                             natural ? function_ref<Scalar(Scalar)>(same)
-                                                     : function_ref<Scalar(Scalar)>(wholePower));
+  std::tie(maxChains, maximum) = combineKeys("max", score, -kMaxFloat, machineMax);
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
   weights = p.func("weight", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
     TileCoords t(v);
     return weight(score(v), maximum(v[0], v[2], t.it, t.h, t.b));
   });
-  std::tie(sumChains, sum) = combineKeys("sum", weights, 0, plus, same);
+  std::tie(sumChains, sum) = combineKeys("sum", weights, 0, plus);
   modified = weights;
   if (!op.getProbMod().empty())
     modified = p.func("modified_weight", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
@@ -599,7 +586,7 @@ Update AttentionLowering::updateColumns(ArrayRef<Scalar> v, ArrayRef<Scalar> r) 
   Scalar fresh = isContext * product(min(x, block - 1), y, ii, c, t.it, t.h, t.b) +
                  isSum * sum(ii, c, t.it, t.h, t.b);
   Scalar old = acc(x, y, ii, t.it, t.h, t.b);
-  Scalar scaled = old * rescale(oldMax, newMax) + fresh * rescale(chunkMax, newMax);
+  Scalar scaled = old * weight(oldMax, newMax) + fresh * weight(chunkMax, newMax);
   Scalar result = blend(x == maxColumn(), newMax, scaled);
   return {result, {x, y, ii, t.it, t.h, t.b}, c < chunks(t.it, t.h, t.b)};
 }
@@ -638,8 +625,7 @@ void AttentionLowering::buildExactContext() {
     Scalar s = modifiedScore(exactDot(v), v[0], v[1], v[2], t);
     Scalar m = acc(p.i32(maxColumn()), p.i32(0), v[0], t.it, t.h, t.b);
     Scalar isMasked = bits(s) == p.i32(kMinusInfBits);
-    Scalar w = modifiedProb(weight(s, m), v[0], v[1], v[2], t);
-    return blend(isMasked, f32(kMasked), w);
+    return blend(isMasked, f32(kMasked), weight(s, m));
   });
   StringRef productVars[] = {"x", "ii", "c", "it", "h", "b"};
   exactProduct =
@@ -650,7 +636,9 @@ void AttentionLowering::buildExactContext() {
              Scalar k = r[0], c = v[2], w = exactWeight(v[1], k, c, t.it, t.h, t.b);
              Scalar x = value(min(v[0], valueDim - 1), safeKey(k, c, t), kvHead(t.h), t.b);
              Scalar isMasked = bits(w) == bits(f32(kMasked));
-             return {exactProduct(v) + pick(!isMasked, w * x), {}, c * chunk + k < visibleKeys(t)};
+             return {exactProduct(v) + pick(!isMasked, modifiedProb(w, v[1], k, c, t) * x),
+                     {},
+                     c * chunk + k < visibleKeys(t)};
            });
   StringRef vars[] = {"x", "ii", "it", "h", "b"};
   exactContext = p.func("exact_context", vars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
