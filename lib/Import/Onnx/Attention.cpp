@@ -1,0 +1,347 @@
+//===- Attention.cpp - ONNX's Attention and FlexAttention -----------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Importer.h"
+
+#include "attnc/Dialect/Attn/Attn.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::attn;
+using namespace mlir::attn::imports;
+
+namespace {
+enum Input { Query, Key, Value_, Mask, PastKey, PastValue, NonpadLengths };
+enum Output { Context_, PresentKey, PresentValue, Qk };
+/// What the output Qk holds.
+enum QkMode { Scores, Capped, Masked, Probs };
+
+/// One node of op Attention, taken apart in order.
+class AttentionNode {
+public:
+  explicit AttentionNode(Node &node) : node(node), body(node.body) {}
+  LogicalResult import();
+
+private:
+  LogicalResult readOperands();
+  LogicalResult checkOperands();
+  FailureOr<TensorRef> readHeads(Input input, StringRef count);
+  FailureOr<TensorRef> appendToPast(Input past, Output present, const TensorRef &tensor);
+  void score();
+  void applySoftcap();
+  LogicalResult applyMask();
+  void applyFloatMask(const TensorRef &mask);
+  LogicalResult applyConditions(const TensorRef &boolMask);
+  Value visible(Body &at, ArrayRef<Value> indices, const TensorRef &boolMask);
+  void keep(QkMode mode);
+  LogicalResult finish();
+
+  Node &node;
+  Body &body;
+  TensorRef query, key, value;
+  /// The score at its latest stage.
+  Value current;
+  SmallVector<OpFoldResult> scoreSizes;
+  OpFoldResult pastLength;
+  Value qk;
+};
+} // namespace
+
+static TensorRef makeHeads(Body &body, const TensorRef &tensor, int64_t heads) {
+  SmallVector<OpFoldResult> split(tensor->sizes);
+  OpFoldResult width = split.pop_back_val();
+  split.push_back(fixedSize(body.b.getContext(), heads));
+  if (auto known = getStatic(width))
+    split.push_back(fixedSize(body.b.getContext(), *known / heads));
+  else
+    split.push_back(body.make<arith::DivUIOp>(toIndex(body, width), body.index(heads)));
+  return makeTranspose(makeReshape(body, tensor, split), {0, 2, 1, 3});
+}
+
+FailureOr<TensorRef> AttentionNode::readHeads(Input input, StringRef count) {
+  TensorRef tensor = node.input(input);
+  if (!isa<FloatType>(tensor->element))
+    return node.error() << "expected floats as query, key and value, found " << tensor->element;
+  if (tensor->getRank() == 4)
+    return tensor;
+  if (tensor->getRank() != 3)
+    return node.error() << "expected query, key and value of rank 3 or 4, found "
+                        << tensor->getRank();
+  int64_t heads = node.getInt(count, 0);
+  if (heads <= 0)
+    return node.error() << "expected attribute '" << count << "' beside inputs of rank 3, found "
+                        << heads;
+  auto width = getStatic(tensor->sizes[2]);
+  if (width && *width % heads != 0)
+    return node.error() << "expected '" << count << "' to divide the width " << *width << ", found "
+                        << heads;
+  return makeHeads(body, tensor, heads);
+}
+
+FailureOr<TensorRef> AttentionNode::appendToPast(Input past, Output present,
+                                                 const TensorRef &tensor) {
+  TensorRef before = node.input(past);
+  if (!before) {
+    node.setOutput(present, tensor);
+    return tensor;
+  }
+  if (before->getRank() != 4 || before->element != tensor->element)
+    return node.error() << "expected past key and value of rank 4 and type " << tensor->element
+                        << ", found " << before->getType();
+  for (int64_t dim : {0, 1, 3})
+    if (getStatic(before->sizes[dim]) && getStatic(tensor->sizes[dim]) &&
+        !sameSize(before->sizes[dim], tensor->sizes[dim]))
+      return node.error() << "expected dimension " << dim << " of past key and value to be "
+                          << *getStatic(tensor->sizes[dim]) << ", found "
+                          << *getStatic(before->sizes[dim]);
+  pastLength = before->sizes[2];
+  SmallVector<OpFoldResult> sizes(tensor->sizes);
+  auto old = getStatic(pastLength), added = getStatic(sizes[2]);
+  if (old && added)
+    sizes[2] = fixedSize(body.b.getContext(), *old + *added);
+  else
+    sizes[2] = body.make<arith::AddIOp>(toIndex(body, pastLength), toIndex(body, sizes[2]));
+  RankedTensorType type = getTensorType(tensor->element, sizes);
+  Value whole = tensor::ConcatOp::create(
+      body.b, body.loc, type, 2, ValueRange{node.materialize(before), node.materialize(tensor)});
+  TensorRef result = makeComputed(whole, sizes);
+  node.setOutput(present, result);
+  return result;
+}
+
+LogicalResult AttentionNode::readOperands() {
+  if (node.getOpset() < 23)
+    return node.error() << "expected opset 23 or later";
+  if (bool(node.input(PastKey)) != bool(node.input(PastValue)))
+    return node.error() << "expected past_key and past_value together";
+  FailureOr<TensorRef> q = readHeads(Query, "q_num_heads"), k, v;
+  if (failed(q) || failed(k = readHeads(Key, "kv_num_heads")) ||
+      failed(v = readHeads(Value_, "kv_num_heads")))
+    return failure();
+  query = *q;
+  pastLength = fixedSize(body.b.getContext(), 0);
+  if (failed(k = appendToPast(PastKey, PresentKey, *k)) ||
+      failed(v = appendToPast(PastValue, PresentValue, *v)))
+    return failure();
+  key = *k;
+  value = *v;
+  return checkOperands();
+}
+
+LogicalResult AttentionNode::checkOperands() {
+  auto check = [&](const TensorRef &a, const TensorRef &b, int64_t dim, StringRef what) {
+    auto known = getStatic(a->sizes[dim]), other = getStatic(b->sizes[dim]);
+    if (!known || !other || *known == *other)
+      return success();
+    return LogicalResult(node.error()
+                         << "expected " << what << " " << *known << ", found " << *other);
+  };
+  if (query->element != key->element || key->element != value->element)
+    return node.error() << "expected query, key and value of one type, found " << query->element
+                        << ", " << key->element << " and " << value->element;
+  if (failed(check(query, key, 0, "batch of query and key to match: ")) ||
+      failed(check(query, key, 3, "head size of query and key to match: ")) ||
+      failed(check(key, value, 0, "batch of key and value to match: ")) ||
+      failed(check(key, value, 1, "heads of key and value to match: ")) ||
+      failed(check(key, value, 2, "length of key and value to match: ")))
+    return failure();
+  auto qHeads = getStatic(query->sizes[1]), kvHeads = getStatic(key->sizes[1]);
+  if (qHeads && kvHeads && (*kvHeads == 0 || *qHeads % *kvHeads != 0))
+    return node.error() << "expected query heads to be a multiple of the " << *kvHeads
+                        << " key heads, found " << *qHeads;
+  return success();
+}
+
+void AttentionNode::keep(QkMode mode) {
+  if (node.getInt("qk_matmul_output_mode", Scores) == mode)
+    qk = current;
+}
+
+/// The default scale needs the head size.
+static double getScale(Node &node, int64_t headDim) {
+  return node.getFloat("scale", 1 / std::sqrt(double(headDim)));
+}
+
+static Value makeScore(Node &node, const TensorRef &query, const TensorRef &key,
+                       SmallVectorImpl<OpFoldResult> &sizes) {
+  sizes.assign({query->sizes[0], query->sizes[1], query->sizes[2], key->sizes[2]});
+  RankedTensorType type = getTensorType(query->element, sizes);
+  double scale = getScale(node, getStatic(query->sizes[3]).value_or(1));
+  return ScoreOp::create(node.body.b, node.body.loc, type, node.materialize(query),
+                         node.materialize(key), APFloat(scale));
+}
+
+void AttentionNode::applySoftcap() {
+  double cap = node.getFloat("softcap", 0);
+  if (cap == 0)
+    return;
+  current = makeModify<ModifyScoreOp>(body, current, [&](Body &at, Value score, ArrayRef<Value>) {
+    Value limit = floatConstant(at, score.getType(), cap);
+    Value part = arith::DivFOp::create(at.b, at.loc, score, limit);
+    return arith::MulFOp::create(at.b, at.loc, math::TanhOp::create(at.b, at.loc, part), limit)
+        .getResult();
+  });
+}
+
+/// What a mask holds at `indices`, and whether it reaches as far as key k: null where
+/// it always does.
+static std::pair<Value, Value> readMask(Body &at, const TensorRef &mask, ArrayRef<Value> indices,
+                                        ArrayRef<OpFoldResult> scoreSizes) {
+  OpFoldResult length = mask->sizes.back();
+  SmallVector<Value> own = broadcastIndices(at, mask->sizes, indices);
+  if (getStatic(length) == 1 || sameSize(length, scoreSizes.back()))
+    return {at.read(mask, own), nullptr};
+  Value size = toIndex(at, length), k = own.back();
+  Value last = at.make<arith::SubIOp>(size, at.index(1));
+  own.back() = arith::MinSIOp::create(at.b, at.loc, k, last);
+  Value within = arith::CmpIOp::create(at.b, at.loc, arith::CmpIPredicate::slt, k, size);
+  return {at.read(mask, own), within};
+}
+
+void AttentionNode::applyFloatMask(const TensorRef &mask) {
+  current = makeModify<ModifyScoreOp>(
+      body, current, [&](Body &at, Value score, ArrayRef<Value> indices) -> Value {
+        auto [bias, within] = readMask(at, mask, indices, scoreSizes);
+        Value sum = arith::AddFOp::create(at.b, at.loc, score, bias);
+        if (!within)
+          return sum;
+        Value hidden = floatConstant(at, score.getType(), -INFINITY);
+        return arith::SelectOp::create(at.b, at.loc, within, sum, hidden);
+      });
+}
+
+Value AttentionNode::visible(Body &at, ArrayRef<Value> indices, const TensorRef &boolMask) {
+  Value result;
+  auto require = [&](Value condition) {
+    result = result ? at.make<arith::AndIOp>(result, condition) : condition;
+  };
+  Value q = indices[2], k = indices[3];
+  if (boolMask) {
+    auto [isVisible, within] = readMask(at, boolMask, indices, scoreSizes);
+    if (within)
+      require(within);
+    require(isVisible);
+  }
+  if (node.getInt("is_causal", 0)) {
+    Value last = getStatic(pastLength) == 0
+                     ? q
+                     : arith::AddIOp::create(at.b, at.loc, q, toIndex(at, pastLength));
+    require(arith::CmpIOp::create(at.b, at.loc, arith::CmpIPredicate::sle, k, last));
+  }
+  if (TensorRef lengths = node.input(NonpadLengths)) {
+    Value length = arith::IndexCastOp::create(at.b, at.loc, at.b.getIndexType(),
+                                              at.read(lengths, {indices[0]}));
+    require(arith::CmpIOp::create(at.b, at.loc, arith::CmpIPredicate::slt, k, length));
+  }
+  return result;
+}
+
+LogicalResult AttentionNode::applyConditions(const TensorRef &boolMask) {
+  if (!boolMask && !node.getInt("is_causal", 0) && !node.input(NonpadLengths))
+    return success();
+  auto op = MaskOp::create(body.b, body.loc, current.getType(), current);
+  OpBuilder::InsertionGuard guard(body.b);
+  Block *block = body.b.createBlock(&op.getBody(), {}, SmallVector<Type>(4, body.b.getIndexType()),
+                                    SmallVector<Location>(4, body.loc));
+  Body inner{body.b, body.loc};
+  SmallVector<Value> indices(block->getArguments());
+  YieldOp::create(body.b, body.loc, visible(inner, indices, boolMask));
+  current = op.getResult();
+  return success();
+}
+
+LogicalResult AttentionNode::applyMask() {
+  TensorRef mask = node.input(Mask);
+  if (!mask)
+    return applyConditions(nullptr);
+  if (mask->getRank() > 4 || mask->getRank() < 1)
+    return node.error() << "expected attn_mask of rank 1 to 4, found " << mask->getRank();
+  for (int64_t dim = 0; dim < mask->getRank(); ++dim) {
+    auto found = getStatic(mask->sizes[dim]),
+         wanted = getStatic(scoreSizes[4 - mask->getRank() + dim]);
+    bool maybeShorter = dim == mask->getRank() - 1 && found && wanted && *found < *wanted;
+    if (found && wanted && *found != 1 && *found != *wanted && !maybeShorter)
+      return node.error() << "expected dimension " << dim << " of attn_mask to be 1 or " << *wanted
+                          << ", found " << *found;
+  }
+  if (mask->element.isInteger(1))
+    return applyConditions(mask);
+  if (mask->element != query->element)
+    return node.error() << "expected attn_mask of i1 or " << query->element << ", found "
+                        << mask->element;
+  applyFloatMask(mask);
+  return applyConditions(nullptr);
+}
+
+static LogicalResult checkPrecision(Node &node, Type element) {
+  const auto *attribute = node.getAttribute("softmax_precision");
+  if (!attribute)
+    return success();
+  Type wanted = getElementType(attribute->i(), node.model.context);
+  // Sums are in f32 or wider whatever the type.
+  if (!wanted || !isa<FloatType>(wanted) || (wanted.isF64() && !element.isF64()))
+    return node.error() << "softmax_precision " << getDataTypeName(attribute->i())
+                        << " is not supported for inputs of " << element;
+  return success();
+}
+
+LogicalResult AttentionNode::finish() {
+  Value prob =
+      SoftmaxOp::create(body.b, body.loc, current.getType(), current, body.b.getI64IntegerAttr(-1));
+  current = prob;
+  keep(Probs);
+  SmallVector<OpFoldResult> sizes = {query->sizes[0], query->sizes[1], query->sizes[2],
+                                     value->sizes[3]};
+  RankedTensorType type = getTensorType(query->element, sizes);
+  TensorRef context =
+      makeComputed(ContextOp::create(body.b, body.loc, type, prob, node.materialize(value)), sizes);
+  if (node.input(Query)->getRank() == 3) {
+    SmallVector<OpFoldResult> merged = {sizes[0], sizes[2], multiply(body, {sizes[1], sizes[3]})};
+    context = makeReshape(body, makeTranspose(context, {0, 2, 1, 3}), merged);
+  }
+  node.setOutput(Context_, context);
+  if (node.wantsOutput(Qk)) {
+    if (!qk)
+      return node.error() << "expected qk_matmul_output_mode 0 to 3, found "
+                          << node.getInt("qk_matmul_output_mode", 0);
+    node.setOutput(Qk, makeComputed(qk, scoreSizes));
+  }
+  return success();
+}
+
+LogicalResult AttentionNode::import() {
+  if (failed(readOperands()) || failed(checkPrecision(node, query->element)))
+    return failure();
+  if (!getStatic(query->sizes[3]) && !node.getAttribute("scale"))
+    return node.error() << "expected attribute 'scale' where the head size is not known";
+  current = makeScore(node, query, key, scoreSizes);
+  keep(Scores);
+  applySoftcap();
+  keep(Capped);
+  if (failed(applyMask()))
+    return failure();
+  keep(Masked);
+  return finish();
+}
+
+static LogicalResult importAttention(Node &node) { return AttentionNode(node).import(); }
+
+ArrayRef<OpEntry> imports::getAttentionOps() {
+  static const OpEntry entries[] = {
+      {"",
+       "Attention",
+       3,
+       7,
+       {"is_causal", "kv_num_heads", "q_num_heads", "qk_matmul_output_mode", "scale", "softcap",
+        "softmax_precision"},
+       importAttention},
+  };
+  return entries;
+}

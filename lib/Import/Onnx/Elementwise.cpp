@@ -1,0 +1,515 @@
+//===- Elementwise.cpp - ONNX ops on single elements ----------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each op is a function of scalars. Between score and softmax it becomes part of the
+// score, after the softmax of the prob; elsewhere it is kept as a formula.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Importer.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::attn;
+using namespace mlir::attn::imports;
+
+//===----------------------------------------------------------------------===//
+// Scalars
+//===----------------------------------------------------------------------===//
+
+Value imports::floatConstant(Body &body, Type type, double value) {
+  return arith::ConstantOp::create(body.b, body.loc, body.b.getFloatAttr(type, value));
+}
+
+static Value constantLike(Body &body, Type type, double value) {
+  if (isa<FloatType>(type))
+    return floatConstant(body, type, value);
+  return arith::ConstantOp::create(body.b, body.loc, body.b.getIntegerAttr(type, int64_t(value)));
+}
+
+static Value castFromFloat(Body &body, Value x, Type type) {
+  if (type.isInteger(1))
+    return body.make<arith::CmpFOp>(arith::CmpFPredicate::UNE, x,
+                                    floatConstant(body, x.getType(), 0));
+  if (isa<IntegerType>(type))
+    return body.make<arith::FPToSIOp>(type, x);
+  unsigned from = x.getType().getIntOrFloatBitWidth(), to = type.getIntOrFloatBitWidth();
+  if (from == to) // f16 and bf16, by way of f32
+    return castFromFloat(body, castFromFloat(body, x, body.b.getF32Type()), type);
+  if (from < to)
+    return body.make<arith::ExtFOp>(type, x);
+  return body.make<arith::TruncFOp>(type, x);
+}
+
+static Value castFromInteger(Body &body, Value x, Type type) {
+  bool isBool = x.getType().isInteger(1);
+  if (isa<FloatType>(type))
+    return isBool ? body.make<arith::UIToFPOp>(type, x) : body.make<arith::SIToFPOp>(type, x);
+  if (type.isInteger(1))
+    return body.make<arith::CmpIOp>(arith::CmpIPredicate::ne, x,
+                                    constantLike(body, x.getType(), 0));
+  if (x.getType().getIntOrFloatBitWidth() > type.getIntOrFloatBitWidth())
+    return body.make<arith::TruncIOp>(type, x);
+  return isBool ? body.make<arith::ExtUIOp>(type, x) : body.make<arith::ExtSIOp>(type, x);
+}
+
+Value imports::castScalar(Body &body, Value scalar, Type type) {
+  if (scalar.getType() == type)
+    return scalar;
+  return isa<FloatType>(scalar.getType()) ? castFromFloat(body, scalar, type)
+                                          : castFromInteger(body, scalar, type);
+}
+
+//===----------------------------------------------------------------------===//
+// Application
+//===----------------------------------------------------------------------===//
+
+FailureOr<SmallVector<OpFoldResult>> imports::broadcast(Node &node, ArrayRef<TensorRef> operands) {
+  size_t rank = 0;
+  for (const TensorRef &operand : operands)
+    rank = std::max<size_t>(rank, operand->getRank());
+  SmallVector<OpFoldResult> result(rank, fixedSize(node.model.context, 1));
+  for (const TensorRef &operand : operands)
+    for (auto [dim, size] : llvm::enumerate(llvm::reverse(operand->sizes))) {
+      OpFoldResult &wide = result[rank - 1 - dim];
+      auto known = getStatic(wide), other = getStatic(size);
+      if (known && other && *known != 1 && *other != 1 && *known != *other)
+        return node.error() << "expected shapes that broadcast, found sizes " << *known << " and "
+                            << *other;
+      // A size that only the call tells is taken to be the known one, unless that is 1.
+      if (known == 1 || (!known && other && *other != 1))
+        wide = size;
+    }
+  return result;
+}
+
+/// The first operand that is a score (or prob) on its way: what else there is joins it.
+template <typename... Ops>
+static TensorRef findStage(ArrayRef<TensorRef> operands, Type element,
+                           ArrayRef<OpFoldResult> sizes) {
+  for (const TensorRef &operand : operands)
+    if (operand->value && isa_and_nonnull<Ops...>(operand->value.getDefiningOp()) &&
+        operand->element == element && operand->getRank() == 4 && sameSizes(operand->sizes, sizes))
+      return operand;
+  return nullptr;
+}
+
+template <typename Op>
+static TensorRef joinStage(Node &node, const TensorRef &stage, ArrayRef<TensorRef> operands,
+                           ScalarFn scalar) {
+  Value result = makeModify<Op>(
+      node.body, stage->value, [&](Body &at, Value element, ArrayRef<Value> indices) {
+        // Whatever reads the stage at this place, however deep, reads the element.
+        at.known.push_back({{stage, SmallVector<Value>(indices)}, element});
+        auto scalars = llvm::map_to_vector(operands, [&](const TensorRef &operand) {
+          return at.read(operand, broadcastIndices(at, operand->sizes, indices));
+        });
+        return scalar(at, scalars);
+      });
+  return makeComputed(result, stage->sizes);
+}
+
+FailureOr<TensorRef> imports::applyElementwise(Node &node, ArrayRef<TensorRef> operands,
+                                               Type element, ScalarFn scalar) {
+  FailureOr<SmallVector<OpFoldResult>> sizes = broadcast(node, operands);
+  if (failed(sizes))
+    return failure();
+  if (TensorRef stage = findStage<ScoreOp, ModifyScoreOp, MaskOp>(operands, element, *sizes))
+    return joinStage<ModifyScoreOp>(node, stage, operands, std::move(scalar));
+  if (TensorRef stage = findStage<SoftmaxOp, ModifyProbOp>(operands, element, *sizes))
+    return joinStage<ModifyProbOp>(node, stage, operands, std::move(scalar));
+  return makeMap(node.body, element, *sizes, operands, std::move(scalar));
+}
+
+static SmallVector<TensorRef> getInputs(Node &node) {
+  SmallVector<TensorRef> inputs;
+  for (int index = 0; index < node.numInputs(); ++index)
+    inputs.push_back(node.input(index));
+  return inputs;
+}
+
+static LogicalResult checkSameType(Node &node, ArrayRef<TensorRef> operands) {
+  for (const TensorRef &operand : operands)
+    if (operand->element != operands[0]->element)
+      return node.error() << "expected operands of one type, found " << operands[0]->element
+                          << " and " << operand->element;
+  return success();
+}
+
+/// Ops of one element type. `Result` is null where it is the operands' own.
+static LogicalResult importSame(Node &node, ScalarFn scalar, Type result = nullptr) {
+  SmallVector<TensorRef> operands = getInputs(node);
+  if (failed(checkSameType(node, operands)))
+    return failure();
+  FailureOr<TensorRef> tensor =
+      applyElementwise(node, operands, result ? result : operands[0]->element, std::move(scalar));
+  return failed(tensor) ? failure() : node.setOutput(*tensor);
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+template <typename FloatOp, typename IntOp>
+static Value combine(Body &body, ArrayRef<Value> x) {
+  if (isa<FloatType>(x[0].getType()))
+    return body.make<FloatOp>(x[0], x[1]);
+  return body.make<IntOp>(x[0], x[1]);
+}
+
+template <typename FloatOp, typename IntOp>
+static LogicalResult importBinary(Node &node) {
+  return importSame(node, combine<FloatOp, IntOp>);
+}
+
+/// Any number of operands, from left to right.
+template <typename FloatOp, typename IntOp>
+static LogicalResult importVariadic(Node &node) {
+  return importSame(node, [](Body &body, ArrayRef<Value> x) {
+    Value result = x[0];
+    for (Value next : x.drop_front())
+      result = combine<FloatOp, IntOp>(body, {result, next});
+    return result;
+  });
+}
+
+/// The constant that a tensor of one element holds.
+static std::optional<double> getFactor(const TensorRef &tensor) {
+  if (!tensor->elements || tensor->elements->size() != 1)
+    return std::nullopt;
+  return getConstantFloat(tensor->elements->front());
+}
+
+static TensorRef makeScaled(Body &body, const TensorRef &source, double factor) {
+  TensorRef tensor = makeMap(
+      body, source->element, source->sizes, {source}, [factor](Body &at, ArrayRef<Value> x) {
+        return at.make<arith::MulFOp>(x[0], floatConstant(at, x[0].getType(), factor));
+      });
+  tensor->form = Form::Scale;
+  tensor->factor = factor;
+  return tensor;
+}
+
+/// A query or key times a constant will be part of the score's scale.
+static bool importScale(Node &node, bool isDivision) {
+  TensorRef tensor = node.input(0), single = node.input(1);
+  if (!isDivision && getFactor(tensor))
+    std::swap(tensor, single);
+  auto factor = getFactor(single);
+  if (!factor || tensor->element != single->element || tensor->getRank() < 3 ||
+      single->getRank() > tensor->getRank() ||
+      findStage<ScoreOp, ModifyScoreOp, MaskOp, SoftmaxOp, ModifyProbOp>({tensor}, tensor->element,
+                                                                         tensor->sizes))
+    return false;
+  node.setOutput(0, makeScaled(node.body, tensor, isDivision ? 1 / *factor : *factor));
+  return true;
+}
+
+static LogicalResult importMul(Node &node) {
+  if (importScale(node, /*isDivision=*/false))
+    return success();
+  return importBinary<arith::MulFOp, arith::MulIOp>(node);
+}
+
+static LogicalResult importDiv(Node &node) {
+  if (importScale(node, /*isDivision=*/true))
+    return success();
+  return importBinary<arith::DivFOp, arith::DivSIOp>(node);
+}
+
+static Value floorMod(Body &body, Value x, Value y) {
+  Value rest = body.make<arith::RemSIOp>(x, y), zero = constantLike(body, x.getType(), 0);
+  Value isNegative =
+      body.make<arith::CmpIOp>(arith::CmpIPredicate::slt, body.make<arith::XOrIOp>(rest, y), zero);
+  Value isRest = body.make<arith::CmpIOp>(arith::CmpIPredicate::ne, rest, zero);
+  return body.make<arith::SelectOp>(body.make<arith::AndIOp>(isNegative, isRest),
+                                    body.make<arith::AddIOp>(rest, y), rest);
+}
+
+static LogicalResult importMod(Node &node) {
+  bool asC = node.getInt("fmod", 0);
+  bool isFloat = isa<FloatType>(node.input(0)->element);
+  if (isFloat && !asC)
+    return node.error() << "expected attribute 'fmod' 1 for floats, found 0";
+  return importSame(node, [=](Body &body, ArrayRef<Value> x) -> Value {
+    if (isFloat)
+      return body.make<arith::RemFOp>(x[0], x[1]);
+    return asC ? body.make<arith::RemSIOp>(x[0], x[1]) : floorMod(body, x[0], x[1]);
+  });
+}
+
+static LogicalResult importPow(Node &node) {
+  TensorRef base = node.input(0), exponent = node.input(1);
+  Type element = base->element;
+  if (!isa<FloatType>(element))
+    return node.error() << "expected floats, found " << element;
+  std::optional<double> power = getFactor(exponent);
+  if (exponent->elements && exponent->elements->size() == 1 && !power)
+    if (auto integer = getConstantInt(exponent->elements->front()))
+      power = *integer;
+  FailureOr<TensorRef> result = applyElementwise(
+      node, {base, exponent}, element, [=](Body &body, ArrayRef<Value> x) -> Value {
+        if (power == 2)
+          return body.make<arith::MulFOp>(x[0], x[0]);
+        if (power == 0.5)
+          return body.make<math::SqrtOp>(x[0]);
+        return body.make<math::PowFOp>(x[0], castScalar(body, x[1], element));
+      });
+  return failed(result) ? failure() : node.setOutput(*result);
+}
+
+//===----------------------------------------------------------------------===//
+// Functions of one float
+//===----------------------------------------------------------------------===//
+
+static LogicalResult importUnary(Node &node, Value (*f)(Body &, Value)) {
+  if (!isa<FloatType>(node.input(0)->element))
+    return node.error() << "expected floats, found " << node.input(0)->element;
+  return importSame(node, [f](Body &body, ArrayRef<Value> x) { return f(body, x[0]); });
+}
+
+template <typename Op>
+static LogicalResult importMath(Node &node) {
+  if (!isa<FloatType>(node.input(0)->element))
+    return node.error() << "expected floats, found " << node.input(0)->element;
+  return importSame(node,
+                    [](Body &body, ArrayRef<Value> x) -> Value { return body.make<Op>(x[0]); });
+}
+
+static Value multiplyBy(Body &body, Value x, double factor) {
+  return body.make<arith::MulFOp>(x, floatConstant(body, x.getType(), factor));
+}
+
+static Value sigmoid(Body &body, Value x) {
+  Value one = floatConstant(body, x.getType(), 1);
+  Value power = body.make<math::ExpOp>(body.make<arith::NegFOp>(x));
+  return body.make<arith::DivFOp>(one, body.make<arith::AddFOp>(one, power));
+}
+
+/// Half of x, times one plus `bend`.
+static Value geluWith(Body &body, Value x, Value bend) {
+  Value one = floatConstant(body, x.getType(), 1);
+  return body.make<arith::MulFOp>(multiplyBy(body, x, 0.5), body.make<arith::AddFOp>(one, bend));
+}
+
+static Value geluErf(Body &body, Value x) {
+  return geluWith(body, x, body.make<math::ErfOp>(multiplyBy(body, x, M_SQRT1_2)));
+}
+
+static Value geluTanh(Body &body, Value x) {
+  Value cube = body.make<arith::MulFOp>(x, body.make<arith::MulFOp>(x, x));
+  Value sum = body.make<arith::AddFOp>(x, multiplyBy(body, cube, 0.044715));
+  return geluWith(body, x, body.make<math::TanhOp>(multiplyBy(body, sum, std::sqrt(2 / M_PI))));
+}
+
+static LogicalResult importGelu(Node &node) {
+  StringRef form = node.getString("approximate", "none");
+  if (form != "none" && form != "tanh")
+    return node.error() << "expected attribute 'approximate' none or tanh, found " << form;
+  return importUnary(node, form == "tanh" ? geluTanh : geluErf);
+}
+
+static LogicalResult importSigmoid(Node &node) { return importUnary(node, sigmoid); }
+
+static LogicalResult importSwish(Node &node) {
+  double alpha = node.getFloat("alpha", 1);
+  return importSame(node, [=](Body &body, ArrayRef<Value> x) -> Value {
+    return body.make<arith::MulFOp>(x[0], sigmoid(body, multiplyBy(body, x[0], alpha)));
+  });
+}
+
+static LogicalResult importRelu(Node &node) {
+  return importSame(node, [](Body &body, ArrayRef<Value> x) {
+    return combine<arith::MaximumFOp, arith::MaxSIOp>(
+        body, {x[0], constantLike(body, x[0].getType(), 0)});
+  });
+}
+
+static LogicalResult importNeg(Node &node) {
+  return importSame(node, [](Body &body, ArrayRef<Value> x) -> Value {
+    if (isa<FloatType>(x[0].getType()))
+      return body.make<arith::NegFOp>(x[0]);
+    return body.make<arith::SubIOp>(constantLike(body, x[0].getType(), 0), x[0]);
+  });
+}
+
+static LogicalResult importAbs(Node &node) {
+  return importSame(node, [](Body &body, ArrayRef<Value> x) -> Value {
+    if (isa<FloatType>(x[0].getType()))
+      return body.make<math::AbsFOp>(x[0]);
+    return body.make<math::AbsIOp>(x[0]);
+  });
+}
+
+static LogicalResult importReciprocal(Node &node) {
+  return importUnary(
+      node, +[](Body &body, Value x) -> Value {
+        return body.make<arith::DivFOp>(floatConstant(body, x.getType(), 1), x);
+      });
+}
+
+static LogicalResult importClip(Node &node) {
+  TensorRef input = node.input(0), low = node.input(1), high = node.input(2);
+  SmallVector<TensorRef> operands = {input};
+  for (const TensorRef &bound : {low, high})
+    if (bound)
+      operands.push_back(bound);
+  bool hasLow = bool(low);
+  if (failed(checkSameType(node, operands)))
+    return failure();
+  FailureOr<TensorRef> result =
+      applyElementwise(node, operands, input->element, [=](Body &body, ArrayRef<Value> x) -> Value {
+        Value clipped = x[0];
+        if (hasLow)
+          clipped = combine<arith::MaximumFOp, arith::MaxSIOp>(body, {clipped, x[1]});
+        if (x.size() > 1u + hasLow)
+          clipped = combine<arith::MinimumFOp, arith::MinSIOp>(body, {clipped, x.back()});
+        return clipped;
+      });
+  return failed(result) ? failure() : node.setOutput(*result);
+}
+
+//===----------------------------------------------------------------------===//
+// Conditions
+//===----------------------------------------------------------------------===//
+
+template <arith::CmpFPredicate floats, arith::CmpIPredicate integers>
+static LogicalResult importCompare(Node &node) {
+  return importSame(
+      node,
+      [](Body &body, ArrayRef<Value> x) -> Value {
+        if (isa<FloatType>(x[0].getType()))
+          return body.make<arith::CmpFOp>(floats, x[0], x[1]);
+        return body.make<arith::CmpIOp>(integers, x[0], x[1]);
+      },
+      node.body.b.getI1Type());
+}
+
+template <typename Op>
+static LogicalResult importLogical(Node &node) {
+  return importSame(
+      node, [](Body &body, ArrayRef<Value> x) -> Value { return body.make<Op>(x[0], x[1]); });
+}
+
+static LogicalResult importNot(Node &node) {
+  return importSame(node, [](Body &body, ArrayRef<Value> x) -> Value {
+    return body.make<arith::XOrIOp>(x[0], constantLike(body, x[0].getType(), 1));
+  });
+}
+
+static LogicalResult importIsNan(Node &node) {
+  return importSame(
+      node,
+      [](Body &body, ArrayRef<Value> x) -> Value {
+        return body.make<arith::CmpFOp>(arith::CmpFPredicate::UNO, x[0], x[0]);
+      },
+      node.body.b.getI1Type());
+}
+
+static LogicalResult importWhere(Node &node) {
+  SmallVector<TensorRef> operands = getInputs(node);
+  if (!operands[0]->element.isInteger(1) || operands[1]->element != operands[2]->element)
+    return node.error() << "expected a condition of i1 and two operands of one type, found "
+                        << operands[0]->element << ", " << operands[1]->element << " and "
+                        << operands[2]->element;
+  FailureOr<TensorRef> result = applyElementwise(
+      node, operands, operands[1]->element, [](Body &body, ArrayRef<Value> x) -> Value {
+        return body.make<arith::SelectOp>(x[0], x[1], x[2]);
+      });
+  return failed(result) ? failure() : node.setOutput(*result);
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+static LogicalResult castTo(Node &node, Type type) {
+  TensorRef input = node.input(0);
+  if (input->element == type)
+    return node.setOutput(input);
+  FailureOr<TensorRef> result =
+      applyElementwise(node, {input}, type, [type](Body &body, ArrayRef<Value> x) {
+        return castScalar(body, x[0], type);
+      });
+  return failed(result) ? failure() : node.setOutput(*result);
+}
+
+static LogicalResult importCast(Node &node) {
+  int64_t to = node.getInt("to", 0);
+  Type type = getElementType(to, node.model.context);
+  if (!type)
+    return node.error() << "element type " << getDataTypeName(to) << " is not supported";
+  return castTo(node, type);
+}
+
+static LogicalResult importCastLike(Node &node) { return castTo(node, node.input(1)->element); }
+
+static LogicalResult importIdentity(Node &node) { return node.setOutput(node.input(0)); }
+
+/// The identity at inference, which is what a model is exported for.
+static LogicalResult importDropout(Node &node) {
+  if (TensorRef training = node.input(2)) {
+    FailureOr<SmallVector<int64_t>> mode = node.getConstants(2, "training_mode");
+    if (failed(mode))
+      return failure();
+    if (mode->front() != 0)
+      return node.error() << "expected training_mode false, found true";
+  }
+  return node.setOutput(node.input(0));
+}
+
+ArrayRef<OpEntry> imports::getElementwiseOps() {
+  using FP = arith::CmpFPredicate;
+  using IP = arith::CmpIPredicate;
+  constexpr int many = 1 << 16;
+  static const OpEntry entries[] = {
+      {"", "Abs", 1, 1, {}, importAbs},
+      {"", "Add", 2, 2, {}, importBinary<arith::AddFOp, arith::AddIOp>},
+      {"", "And", 2, 2, {}, importLogical<arith::AndIOp>},
+      {"", "Cast", 1, 1, {"to", "saturate"}, importCast},
+      {"", "CastLike", 2, 2, {"saturate"}, importCastLike},
+      {"", "Ceil", 1, 1, {}, importMath<math::CeilOp>},
+      {"", "Clip", 1, 3, {}, importClip},
+      {"", "Cos", 1, 1, {}, importMath<math::CosOp>},
+      {"", "Div", 2, 2, {}, importDiv},
+      {"", "Dropout", 1, 3, {"seed"}, importDropout},
+      {"", "Equal", 2, 2, {}, importCompare<FP::OEQ, IP::eq>},
+      {"", "Erf", 1, 1, {}, importMath<math::ErfOp>},
+      {"", "Exp", 1, 1, {}, importMath<math::ExpOp>},
+      {"", "Floor", 1, 1, {}, importMath<math::FloorOp>},
+      {"", "Gelu", 1, 1, {"approximate"}, importGelu},
+      {"", "Greater", 2, 2, {}, importCompare<FP::OGT, IP::sgt>},
+      {"", "GreaterOrEqual", 2, 2, {}, importCompare<FP::OGE, IP::sge>},
+      {"", "Identity", 1, 1, {}, importIdentity},
+      {"", "IsNaN", 1, 1, {}, importIsNan},
+      {"", "Less", 2, 2, {}, importCompare<FP::OLT, IP::slt>},
+      {"", "LessOrEqual", 2, 2, {}, importCompare<FP::OLE, IP::sle>},
+      {"", "Log", 1, 1, {}, importMath<math::LogOp>},
+      {"", "Max", 1, many, {}, importVariadic<arith::MaximumFOp, arith::MaxSIOp>},
+      {"", "Min", 1, many, {}, importVariadic<arith::MinimumFOp, arith::MinSIOp>},
+      {"", "Mod", 2, 2, {"fmod"}, importMod},
+      {"", "Mul", 2, 2, {}, importMul},
+      {"", "Neg", 1, 1, {}, importNeg},
+      {"", "Not", 1, 1, {}, importNot},
+      {"", "Or", 2, 2, {}, importLogical<arith::OrIOp>},
+      {"", "Pow", 2, 2, {}, importPow},
+      {"", "Reciprocal", 1, 1, {}, importReciprocal},
+      {"", "Relu", 1, 1, {}, importRelu},
+      {"", "Sigmoid", 1, 1, {}, importSigmoid},
+      {"", "Sin", 1, 1, {}, importMath<math::SinOp>},
+      {"", "Sqrt", 1, 1, {}, importMath<math::SqrtOp>},
+      {"", "Sub", 2, 2, {}, importBinary<arith::SubFOp, arith::SubIOp>},
+      {"", "Sum", 1, many, {}, importVariadic<arith::AddFOp, arith::AddIOp>},
+      {"", "Swish", 1, 1, {"alpha"}, importSwish},
+      {"", "Tanh", 1, 1, {}, importMath<math::TanhOp>},
+      {"", "Where", 3, 3, {}, importWhere},
+      {"", "Xor", 2, 2, {}, importLogical<arith::XOrIOp>},
+  };
+  return entries;
+}

@@ -1,0 +1,374 @@
+//===- Importer.cpp - the walk over an ONNX graph -------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Importer.h"
+
+#include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Import/Onnx/Import.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+using namespace mlir::attn::imports;
+using ::onnx::AttributeProto;
+
+//===----------------------------------------------------------------------===//
+// Node
+//===----------------------------------------------------------------------===//
+
+static StringRef getDomain(const ::onnx::NodeProto &proto) {
+  return proto.domain() == "ai.onnx" ? StringRef() : StringRef(proto.domain());
+}
+
+int64_t Node::getOpset() const { return model.opsets.lookup(getDomain(proto)); }
+
+InFlightDiagnostic Node::error() const {
+  InFlightDiagnostic diagnostic = emitError(body.loc) << "node ";
+  // A node without a name is known by what it gives.
+  if (!proto.name().empty() || proto.output_size() == 0)
+    diagnostic << "'" << proto.name() << "'";
+  else
+    diagnostic << "of '" << proto.output(0) << "'";
+  diagnostic << " (" << (getDomain(proto).empty() ? "" : getDomain(proto) + ".").str() << getOp()
+             << ", opset " << getOpset() << "): ";
+  return diagnostic;
+}
+
+TensorRef Node::input(int index) const {
+  if (index >= proto.input_size() || proto.input(index).empty())
+    return nullptr;
+  return scope.lookup(proto.input(index));
+}
+
+void Node::setOutput(int index, TensorRef tensor) {
+  if (wantsOutput(index))
+    scope[proto.output(index)] = std::move(tensor);
+}
+
+const AttributeProto *Node::getAttribute(StringRef name) const {
+  for (const AttributeProto &attribute : proto.attribute())
+    if (attribute.name() == name)
+      return &attribute;
+  return nullptr;
+}
+
+int64_t Node::getInt(StringRef name, int64_t otherwise) const {
+  const AttributeProto *attribute = getAttribute(name);
+  return attribute ? attribute->i() : otherwise;
+}
+
+double Node::getFloat(StringRef name, double otherwise) const {
+  const AttributeProto *attribute = getAttribute(name);
+  return attribute ? attribute->f() : otherwise;
+}
+
+StringRef Node::getString(StringRef name, StringRef otherwise) const {
+  const AttributeProto *attribute = getAttribute(name);
+  return attribute ? StringRef(attribute->s()) : otherwise;
+}
+
+std::optional<SmallVector<int64_t>> Node::getInts(StringRef name) const {
+  const AttributeProto *attribute = getAttribute(name);
+  if (!attribute)
+    return std::nullopt;
+  return SmallVector<int64_t>(attribute->ints().begin(), attribute->ints().end());
+}
+
+FailureOr<SmallVector<int64_t>> Node::getConstants(int index, StringRef what) const {
+  TensorRef tensor = input(index);
+  SmallVector<int64_t> constants;
+  if (!tensor || !tensor->elements)
+    return error() << "expected " << what << " to be known at compile time";
+  for (Value element : *tensor->elements) {
+    auto constant = getConstantInt(element);
+    if (!constant)
+      return error() << "expected " << what << " to be known at compile time";
+    constants.push_back(*constant);
+  }
+  return constants;
+}
+
+FailureOr<std::optional<SmallVector<int64_t>>> Node::getAxes(int index) const {
+  if (!input(index))
+    return getInts("axes");
+  FailureOr<SmallVector<int64_t>> axes = getConstants(index, "axes");
+  if (failed(axes))
+    return failure();
+  return std::optional<SmallVector<int64_t>>(*axes);
+}
+
+FailureOr<int64_t> Node::getDim(int64_t axis, int64_t rank) const {
+  if (axis < -rank || axis >= rank)
+    return error() << "expected an axis of a tensor of rank " << rank << ", found " << axis;
+  return axis < 0 ? axis + rank : axis;
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+const OpEntry *imports::findOp(StringRef domain, StringRef name) {
+  for (ArrayRef<OpEntry> entries : {getElementwiseOps(), getShapeOps(), getMatmulOps(),
+                                    getNormalizationOps(), getAttentionOps()})
+    for (const OpEntry &entry : entries)
+      if (entry.name == name && entry.domain == domain)
+        return &entry;
+  return nullptr;
+}
+
+static LogicalResult checkNode(Node &node, const OpEntry &entry) {
+  for (const AttributeProto &attribute : node.proto.attribute())
+    if (!llvm::is_contained(entry.attributes, attribute.name()))
+      return node.error() << "attribute '" << attribute.name() << "' is not supported";
+  int count = node.proto.input_size();
+  if (count < entry.minInputs || count > entry.maxInputs)
+    return node.error() << "expected " << entry.minInputs << " to " << entry.maxInputs
+                        << " inputs, found " << count;
+  for (int index = 0; index < count; ++index) {
+    const std::string &name = node.proto.input(index);
+    if (name.empty() ? index < entry.minInputs : !node.scope.contains(name))
+      return node.error() << "expected an input that is computed before, found '" << name << "'";
+  }
+  return success();
+}
+
+static LogicalResult importNode(Node &node) {
+  const OpEntry *entry = findOp(getDomain(node.proto), node.getOp());
+  if (!entry)
+    return node.error() << "the op is not supported";
+  if (failed(checkNode(node, *entry)) || failed(entry->import(node)))
+    return failure();
+  for (int index = 0; index < node.proto.output_size(); ++index)
+    if (node.wantsOutput(index) && !node.scope.contains(node.proto.output(index)))
+      return node.error() << "output " << index << " is not supported";
+  return success();
+}
+
+static LogicalResult importInitializers(const Context &model, const ::onnx::GraphProto &graph,
+                                        Scope &scope, Body &body) {
+  for (const ::onnx::TensorProto &tensor : graph.initializer()) {
+    auto elements =
+        getElements(tensor, model.folder, model.context, [&] { return emitError(body.loc); });
+    if (failed(elements))
+      return failure();
+    scope[tensor.name()] = makeConstant(body, *elements);
+  }
+  if (graph.sparse_initializer_size() > 0)
+    return emitError(body.loc) << "sparse initializers are not supported";
+  return success();
+}
+
+LogicalResult imports::importNodes(const Context &model, const ::onnx::GraphProto &graph,
+                                   Scope &scope, Body &body) {
+  if (failed(importInitializers(model, graph, scope, body)))
+    return failure();
+  for (const ::onnx::NodeProto &proto : graph.node()) {
+    Node node(model, proto, scope, body);
+    if (failed(importNode(node)))
+      return failure();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The function
+//===----------------------------------------------------------------------===//
+
+/// `name` with everything that C doesn't allow as an underscore.
+static std::string toIdentifier(StringRef name, StringRef otherwise) {
+  std::string text;
+  for (char c : name)
+    text += llvm::isAlnum(c) ? c : '_';
+  if (text.empty())
+    return otherwise.str();
+  return llvm::isDigit(text[0]) ? "_" + text : text;
+}
+
+namespace {
+/// Imports the graph of a model as a function.
+class GraphImporter {
+public:
+  GraphImporter(const ::onnx::ModelProto &proto, Context model)
+      : proto(proto), model(std::move(model)), builder(this->model.context),
+        loc(FileLineColLoc::get(this->model.context, this->model.path, 0, 0)) {}
+
+  OwningOpRef<ModuleOp> import();
+
+private:
+  LogicalResult readOpsets();
+  LogicalResult addArguments();
+  FailureOr<RankedTensorType> getType(const ::onnx::ValueInfoProto &info);
+  DictionaryAttr getAttributes(const ::onnx::ValueInfoProto &info, bool isArgument);
+  std::string uniqueName(StringRef name);
+  void bindArgument(const ::onnx::ValueInfoProto &info, BlockArgument argument);
+  LogicalResult addResults();
+
+  const ::onnx::ModelProto &proto;
+  Context model;
+  OpBuilder builder;
+  Location loc;
+  func::FuncOp function;
+  Scope scope;
+  llvm::StringSet<> names, initializers;
+  /// One value for each symbolic dimension.
+  llvm::StringMap<Value> symbols;
+};
+} // namespace
+
+LogicalResult GraphImporter::readOpsets() {
+  for (const auto &import : proto.opset_import())
+    model.opsets[import.domain() == "ai.onnx" ? "" : import.domain()] = import.version();
+  return success();
+}
+
+std::string GraphImporter::uniqueName(StringRef name) {
+  std::string base = toIdentifier(name, "tensor"), unique = base;
+  for (int n = 1; !names.insert(unique).second; ++n)
+    unique = base + "_" + std::to_string(n);
+  return unique;
+}
+
+FailureOr<RankedTensorType> GraphImporter::getType(const ::onnx::ValueInfoProto &info) {
+  auto error = [&] { return emitError(loc) << "'" << info.name() << "': "; };
+  if (!info.type().has_tensor_type())
+    return error() << "expected a tensor, found another type";
+  const auto &type = info.type().tensor_type();
+  Type element = getElementType(type.elem_type(), model.context);
+  if (!element)
+    return error() << "element type " << getDataTypeName(type.elem_type()) << " is not supported";
+  if (!type.has_shape())
+    return error() << "expected a rank, found none";
+  SmallVector<int64_t> shape;
+  for (const auto &dim : type.shape().dim()) {
+    if (dim.has_dim_value() && dim.dim_value() < 0)
+      return error() << "expected sizes that are not negative, found " << dim.dim_value();
+    shape.push_back(dim.has_dim_value() ? dim.dim_value() : ShapedType::kDynamic);
+  }
+  return RankedTensorType::get(shape, element);
+}
+
+/// Results take their dimensions from the graph: a model's words for them may be
+/// missing or differ from those of the inputs.
+DictionaryAttr GraphImporter::getAttributes(const ::onnx::ValueInfoProto &info, bool isArgument) {
+  NamedAttrList attributes;
+  attributes.set("attn.name", builder.getStringAttr(uniqueName(info.name())));
+  SmallVector<Attribute> dims;
+  bool symbolic = false, complete = true;
+  for (const auto &dim : info.type().tensor_type().shape().dim()) {
+    symbolic |= !dim.dim_param().empty();
+    complete &= dim.has_dim_value() || !dim.dim_param().empty();
+    if (dim.has_dim_value())
+      dims.push_back(builder.getI64IntegerAttr(dim.dim_value()));
+    else
+      dims.push_back(builder.getStringAttr(toIdentifier(dim.dim_param(), "dim")));
+  }
+  if (isArgument && symbolic && complete)
+    attributes.set("attn.dims", builder.getArrayAttr(dims));
+  return attributes.getDictionary(model.context);
+}
+
+void GraphImporter::bindArgument(const ::onnx::ValueInfoProto &info, BlockArgument argument) {
+  SmallVector<OpFoldResult> sizes;
+  for (auto [index, dim] : llvm::enumerate(info.type().tensor_type().shape().dim())) {
+    if (dim.has_dim_value()) {
+      sizes.push_back(builder.getIndexAttr(dim.dim_value()));
+      continue;
+    }
+    Value &size = symbols[dim.dim_param()];
+    if (!size || dim.dim_param().empty())
+      size = tensor::DimOp::create(builder, loc, argument, index);
+    sizes.push_back(size);
+  }
+  scope[info.name()] = makeComputed(argument, sizes);
+}
+
+LogicalResult GraphImporter::addArguments() {
+  for (const auto &tensor : proto.graph().initializer())
+    initializers.insert(tensor.name());
+  SmallVector<Type> types;
+  SmallVector<DictionaryAttr> attributes;
+  SmallVector<const ::onnx::ValueInfoProto *> inputs;
+  for (const auto &input : proto.graph().input()) {
+    if (initializers.contains(input.name()))
+      continue;
+    FailureOr<RankedTensorType> type = getType(input);
+    if (failed(type))
+      return failure();
+    types.push_back(*type);
+    attributes.push_back(getAttributes(input, /*isArgument=*/true));
+    inputs.push_back(&input);
+  }
+  std::string name = toIdentifier(proto.graph().name(), "model");
+  function = func::FuncOp::create(builder, loc, name, builder.getFunctionType(types, {}));
+  function.setAllArgAttrs(attributes);
+  builder.setInsertionPointToStart(function.addEntryBlock());
+  for (auto [input, argument] : llvm::zip(inputs, function.getArguments()))
+    bindArgument(*input, argument);
+  return success();
+}
+
+LogicalResult GraphImporter::addResults() {
+  Body body{builder, loc};
+  SmallVector<Value> values;
+  SmallVector<DictionaryAttr> attributes;
+  for (const auto &output : proto.graph().output()) {
+    TensorRef tensor = scope.lookup(output.name());
+    if (!tensor)
+      return emitError(loc) << "output '" << output.name() << "': no node computes it";
+    Value value = materialize(body, tensor);
+    if (output.type().has_tensor_type() && output.type().tensor_type().has_shape()) {
+      FailureOr<RankedTensorType> type = getType(output);
+      if (failed(type))
+        return failure();
+      auto found = cast<RankedTensorType>(value.getType());
+      if (found.getElementType() != type->getElementType() ||
+          failed(verifyCompatibleShape(*type, found)))
+        return emitError(loc) << "output '" << output.name() << "': expected " << *type
+                              << " as the model says, found " << found;
+    }
+    values.push_back(value);
+    attributes.push_back(getAttributes(output, /*isArgument=*/false));
+  }
+  if (values.empty())
+    return emitError(loc) << "expected at least one output, found none";
+  func::ReturnOp::create(builder, loc, values);
+  auto types = llvm::map_to_vector(values, [](Value value) { return value.getType(); });
+  function.setType(builder.getFunctionType(function.getArgumentTypes(), types));
+  function.setAllResultAttrs(attributes);
+  return success();
+}
+
+OwningOpRef<ModuleOp> GraphImporter::import() {
+  OwningOpRef<ModuleOp> module = ModuleOp::create(builder, loc);
+  builder.setInsertionPointToEnd(module->getBody());
+  if (failed(readOpsets()) || failed(addArguments()))
+    return nullptr;
+  Body body{builder, loc};
+  if (failed(importNodes(model, proto.graph(), scope, body)) || failed(addResults()) ||
+      failed(verify(*module)))
+    return nullptr;
+  // What only shape arithmetic read is not needed any more.
+  IRRewriter rewriter(model.context);
+  (void)runRegionDCE(rewriter, function->getRegions());
+  return module;
+}
+
+OwningOpRef<ModuleOp> attn::importOnnx(StringRef path, MLIRContext *context) {
+  context->loadDialect<AttnDialect, arith::ArithDialect, func::FuncDialect, math::MathDialect,
+                       tensor::TensorDialect>();
+  Location loc = FileLineColLoc::get(context, path, 0, 0);
+  auto model = readModel(path, [&] { return emitError(loc); });
+  if (!model)
+    return nullptr;
+  return GraphImporter(*model, {context, path.str(), llvm::sys::path::parent_path(path).str(), {}})
+      .import();
+}

@@ -1,0 +1,129 @@
+//===- Importer.h - the walk over an ONNX graph -----------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_LIB_IMPORT_ONNX_IMPORTER_H
+#define ATTNC_LIB_IMPORT_ONNX_IMPORTER_H
+
+#include "Model.h"
+#include "Tensor.h"
+
+#include "attnc/Dialect/Attn/Attn.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mlir::attn::imports {
+
+/// Names and what they stand for. A subgraph sees what is around it.
+using Scope = llvm::StringMap<TensorRef>;
+
+/// What the parts of a model share.
+struct Context {
+  MLIRContext *context;
+  /// The model's path and the folder of its external data.
+  std::string path, folder;
+  llvm::StringMap<int64_t> opsets;
+};
+
+/// One node while it is imported. Errors name it.
+class Node {
+public:
+  Node(const Context &model, const ::onnx::NodeProto &proto, Scope &scope, Body &body)
+      : model(model), proto(proto), scope(scope), body(body) {}
+
+  const Context &model;
+  const ::onnx::NodeProto &proto;
+  Scope &scope;
+  /// The function at this node.
+  Body &body;
+
+  StringRef getOp() const { return proto.op_type(); }
+  int64_t getOpset() const;
+  InFlightDiagnostic error() const;
+
+  /// Null where the node has no such input.
+  TensorRef input(int index) const;
+  int numInputs() const { return proto.input_size(); }
+  bool wantsOutput(int index) const {
+    return index < proto.output_size() && !proto.output(index).empty();
+  }
+  void setOutput(int index, TensorRef tensor);
+  LogicalResult setOutput(TensorRef tensor) {
+    setOutput(0, std::move(tensor));
+    return success();
+  }
+
+  const ::onnx::AttributeProto *getAttribute(StringRef name) const;
+  int64_t getInt(StringRef name, int64_t otherwise) const;
+  double getFloat(StringRef name, double otherwise) const;
+  StringRef getString(StringRef name, StringRef otherwise) const;
+  /// None where there is no such attribute.
+  std::optional<SmallVector<int64_t>> getInts(StringRef name) const;
+
+  /// The integers of an input that must be known at import; `what` names it.
+  FailureOr<SmallVector<int64_t>> getConstants(int index, StringRef what) const;
+  /// `axes` as an input or, as older opsets have it, an attribute.
+  FailureOr<std::optional<SmallVector<int64_t>>> getAxes(int index) const;
+  /// A dimension in [0, rank).
+  FailureOr<int64_t> getDim(int64_t axis, int64_t rank) const;
+
+  Value materialize(const TensorRef &tensor) const { return imports::materialize(body, tensor); }
+};
+
+using Handler = LogicalResult (*)(Node &);
+
+/// One op that can be imported.
+struct OpEntry {
+  StringRef domain, name;
+  int minInputs, maxInputs;
+  /// What the handler knows; any other attribute is refused.
+  SmallVector<StringRef> attributes;
+  Handler import;
+};
+
+/// The op's entry, null for one that is not known.
+const OpEntry *findOp(StringRef domain, StringRef name);
+
+/// The nodes of a graph, in order.
+LogicalResult importNodes(const Context &model, const ::onnx::GraphProto &graph, Scope &scope,
+                          Body &body);
+
+/// Sizes of the result of operands that broadcast.
+FailureOr<SmallVector<OpFoldResult>> broadcast(Node &node, ArrayRef<TensorRef> operands);
+/// An element-by-element function of operands: part of the score or prob where one of
+/// them is one, else a formula.
+FailureOr<TensorRef> applyElementwise(Node &node, ArrayRef<TensorRef> operands, Type element,
+                                      ScalarFn scalar);
+/// A scalar in another type, as ONNX's Cast says.
+Value castScalar(Body &body, Value scalar, Type type);
+Value floatConstant(Body &body, Type type, double value);
+
+/// A modify op whose body gets (element, batch, head, q, k).
+template <typename Op>
+static Op makeModify(Body &body, Value input,
+                     function_ref<Value(Body &, Value, ArrayRef<Value>)> build) {
+  auto op = Op::create(body.b, body.loc, input.getType(), input);
+  SmallVector<Type> types(5, body.b.getIndexType());
+  types[0] = cast<RankedTensorType>(input.getType()).getElementType();
+  OpBuilder::InsertionGuard guard(body.b);
+  Block *block = body.b.createBlock(&op.getBody(), {}, types, SmallVector<Location>(5, body.loc));
+  Body inner{body.b, body.loc};
+  SmallVector<Value> indices(llvm::drop_begin(block->getArguments()));
+  YieldOp::create(body.b, body.loc, build(inner, block->getArgument(0), indices));
+  return op;
+}
+
+// The entries, one list a file.
+ArrayRef<OpEntry> getElementwiseOps();
+ArrayRef<OpEntry> getShapeOps();
+ArrayRef<OpEntry> getMatmulOps();
+ArrayRef<OpEntry> getNormalizationOps();
+ArrayRef<OpEntry> getAttentionOps();
+
+} // namespace mlir::attn::imports
+
+#endif // ATTNC_LIB_IMPORT_ONNX_IMPORTER_H

@@ -1,0 +1,226 @@
+//===- Matmul.cpp - ONNX's matrix products --------------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A product with a constant is a linear layer. A batched one is a score where its
+// right side is a transposed key, else a context.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Importer.h"
+
+#include "attnc/Dialect/Attn/Attn.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+using namespace mlir::attn::imports;
+
+static LogicalResult checkInner(Node &node, OpFoldResult left, OpFoldResult right) {
+  auto known = getStatic(left), other = getStatic(right);
+  if (known && other && *known != *other)
+    return node.error() << "expected inner sizes to match, found " << *known << " and " << *other;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Linear layers
+//===----------------------------------------------------------------------===//
+
+/// The transpose of a constant matrix, computed here.
+static DenseElementsAttr transposeConstant(DenseElementsAttr matrix) {
+  int64_t rows = matrix.getType().getDimSize(0), columns = matrix.getType().getDimSize(1);
+  auto type = RankedTensorType::get({columns, rows}, matrix.getElementType());
+  if (matrix.isSplat())
+    return matrix.reshape(type);
+  ArrayRef<char> from = matrix.getRawData();
+  int64_t width = from.size() / (rows * columns);
+  std::vector<char> to(from.size());
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column)
+      std::copy_n(from.data() + (row * columns + column) * width, width,
+                  to.data() + (column * rows + row) * width);
+  return DenseElementsAttr::getFromRawBuffer(type, to);
+}
+
+/// A matrix as attn.linear wants it, [out_features, in_features].
+static Value getWeight(Node &node, const TensorRef &matrix, bool isTransposed) {
+  if (isTransposed)
+    return node.materialize(matrix);
+  if (matrix->isConstant()) {
+    auto constant = matrix->value.getDefiningOp<arith::ConstantOp>();
+    auto elements = cast<DenseElementsAttr>(constant.getValue());
+    return arith::ConstantOp::create(node.body.b, node.body.loc, transposeConstant(elements));
+  }
+  return node.materialize(makeTranspose(matrix, {1, 0}));
+}
+
+static TensorRef makeLinear(Node &node, const TensorRef &input, const TensorRef &matrix,
+                            bool isTransposed, Value bias) {
+  SmallVector<OpFoldResult> sizes(input->sizes);
+  sizes.back() = matrix->sizes[isTransposed ? 0 : 1];
+  Value weight = getWeight(node, matrix, isTransposed);
+  return makeComputed(LinearOp::create(node.body.b, node.body.loc,
+                                       getTensorType(input->element, sizes),
+                                       node.materialize(input), weight, bias),
+                      sizes);
+}
+
+static LogicalResult importLinear(Node &node, const TensorRef &input, const TensorRef &matrix) {
+  if (failed(checkInner(node, input->sizes.back(), matrix->sizes[0])))
+    return failure();
+  bool isTransposed = matrix->form == Form::Transpose && !matrix->value;
+  return node.setOutput(
+      isTransposed ? makeLinear(node, input, matrix->sources[0], /*isTransposed=*/true, nullptr)
+                   : makeLinear(node, input, matrix, /*isTransposed=*/false, nullptr));
+}
+
+static LogicalResult importGemm(Node &node) {
+  TensorRef input = node.input(0), matrix = node.input(1), bias = node.input(2);
+  if (input->getRank() != 2 || matrix->getRank() != 2)
+    return node.error() << "expected matrices, found ranks " << input->getRank() << " and "
+                        << matrix->getRank();
+  if (node.getFloat("alpha", 1) != 1 || (bias && node.getFloat("beta", 1) != 1))
+    return node.error() << "expected attributes 'alpha' and 'beta' 1";
+  if (node.getInt("transA", 0))
+    input = makeTranspose(input, {1, 0});
+  bool isTransposed = node.getInt("transB", 0);
+  if (failed(checkInner(node, input->sizes[1], matrix->sizes[isTransposed ? 1 : 0])))
+    return failure();
+  OpFoldResult width = matrix->sizes[isTransposed ? 0 : 1];
+  bool isRow = bias && bias->getRank() == 1 && sameSize(bias->sizes[0], width);
+  TensorRef product =
+      makeLinear(node, input, matrix, isTransposed, isRow ? node.materialize(bias) : Value());
+  if (!bias || isRow)
+    return node.setOutput(product);
+  FailureOr<TensorRef> sum =
+      applyElementwise(node, {product, bias}, product->element, [](Body &body, ArrayRef<Value> x) {
+        return body.make<arith::AddFOp>(x[0], x[1]);
+      });
+  return failed(sum) ? failure() : node.setOutput(*sum);
+}
+
+//===----------------------------------------------------------------------===//
+// Scores and contexts
+//===----------------------------------------------------------------------===//
+
+/// `tensor` without constant factors, which `scale` takes, and without a transposition,
+/// which `permutation` takes.
+static TensorRef peel(TensorRef tensor, double &scale, SmallVectorImpl<int64_t> &permutation) {
+  permutation.assign({0, 1, 2, 3});
+  while (!tensor->value) {
+    if (tensor->form == Form::Scale) {
+      scale *= tensor->factor;
+    } else if (tensor->form == Form::Transpose) {
+      for (int64_t &dim : permutation)
+        dim = tensor->permutation[dim];
+    } else {
+      break;
+    }
+    tensor = tensor->sources[0];
+  }
+  return tensor;
+}
+
+/// Heads in front, as attention ops want them: nothing to do, or one transposition of
+/// a projection.
+static bool isPlain(ArrayRef<int64_t> permutation) {
+  return llvm::equal(permutation, ArrayRef<int64_t>{0, 1, 2, 3}) ||
+         llvm::equal(permutation, ArrayRef<int64_t>{0, 2, 1, 3}) ||
+         llvm::equal(permutation, ArrayRef<int64_t>{1, 2, 0, 3});
+}
+
+/// Grouped heads are the op's business.
+static TensorRef withoutRepeats(const TensorRef &tensor) {
+  return tensor->form == Form::RepeatHeads && !tensor->value ? tensor->sources[0] : tensor;
+}
+
+static LogicalResult importScore(Node &node, const TensorRef &left, const TensorRef &base,
+                                 ArrayRef<int64_t> order, double scale) {
+  SmallVector<int64_t> queryOrder;
+  TensorRef queryBase = peel(left, scale, queryOrder);
+  TensorRef query = makeTranspose(queryBase, queryOrder), key = makeTranspose(base, order);
+  SmallVector<OpFoldResult> sizes = {query->sizes[0], query->sizes[1], query->sizes[2],
+                                     key->sizes[2]};
+  key = withoutRepeats(key);
+  return node.setOutput(
+      makeComputed(ScoreOp::create(node.body.b, node.body.loc, getTensorType(query->element, sizes),
+                                   node.materialize(query), node.materialize(key), APFloat(scale)),
+                   sizes));
+}
+
+static LogicalResult importBatched(Node &node, const TensorRef &left, const TensorRef &right) {
+  double scale = 1;
+  SmallVector<int64_t> order;
+  TensorRef base = peel(right, scale, order);
+  SmallVector<int64_t> swapped(order);
+  std::swap(swapped[2], swapped[3]);
+  if (!isPlain(order) && isPlain(swapped))
+    return importScore(node, left, base, swapped, scale);
+  SmallVector<OpFoldResult> sizes = {left->sizes[0], left->sizes[1], left->sizes[2],
+                                     right->sizes[3]};
+  TensorRef value = withoutRepeats(right);
+  return node.setOutput(makeComputed(
+      ContextOp::create(node.body.b, node.body.loc, getTensorType(left->element, sizes),
+                        node.materialize(left), node.materialize(value)),
+      sizes));
+}
+
+/// Sizes of 1 in front, up to rank 4.
+static TensorRef raise(Node &node, const TensorRef &tensor) {
+  SmallVector<OpFoldResult> sizes(4 - tensor->getRank(), fixedSize(node.model.context, 1));
+  llvm::append_range(sizes, tensor->sizes);
+  return makeReshape(node.body, tensor, sizes);
+}
+
+/// Dimensions in front broadcast.
+static FailureOr<std::pair<TensorRef, TensorRef>> alignBatches(Node &node, TensorRef left,
+                                                               TensorRef right) {
+  left = raise(node, left);
+  right = raise(node, right);
+  for (int64_t dim : {0, 1}) {
+    auto known = getStatic(left->sizes[dim]), other = getStatic(right->sizes[dim]);
+    if (sameSize(left->sizes[dim], right->sizes[dim]) ||
+        ((!known || !other) && known != 1 && other != 1))
+      continue;
+    if (known && other && *known != 1 && *other != 1)
+      return node.error() << "expected sizes in front to match, found " << *known << " and "
+                          << *other;
+    TensorRef &narrow = known == 1 ? left : right;
+    SmallVector<OpFoldResult> sizes(narrow->sizes);
+    sizes[dim] = (known == 1 ? right : left)->sizes[dim];
+    narrow = makeExpand(narrow, sizes);
+  }
+  return std::pair(left, right);
+}
+
+static LogicalResult importMatMul(Node &node) {
+  TensorRef left = node.input(0), right = node.input(1);
+  if (!isa<FloatType>(left->element) || left->element != right->element)
+    return node.error() << "expected floats of one type, found " << left->element << " and "
+                        << right->element;
+  if (left->getRank() < 2 || right->getRank() < 2 || left->getRank() > 4 || right->getRank() > 4)
+    return node.error() << "expected ranks 2 to 4, found " << left->getRank() << " and "
+                        << right->getRank();
+  if (right->getRank() == 2)
+    return importLinear(node, left, right);
+  if (failed(checkInner(node, left->sizes.back(), right->sizes[right->getRank() - 2])))
+    return failure();
+  int64_t rank = std::max(left->getRank(), right->getRank());
+  if (rank == 4 && left->getRank() == 4 && right->getRank() == 4 &&
+      right->form == Form::RepeatHeads)
+    return importBatched(node, left, right);
+  auto aligned = alignBatches(node, left, right);
+  if (failed(aligned) || failed(importBatched(node, aligned->first, aligned->second)))
+    return failure();
+  TensorRef product = node.scope.lookup(node.proto.output(0));
+  return node.setOutput(makeReshape(node.body, product, ArrayRef(product->sizes).take_back(rank)));
+}
+
+ArrayRef<OpEntry> imports::getMatmulOps() {
+  static const OpEntry entries[] = {
+      {"", "Gemm", 2, 3, {"alpha", "beta", "transA", "transB"}, importGemm},
+      {"", "MatMul", 2, 2, {}, importMatMul},
+  };
+  return entries;
+}

@@ -1,0 +1,519 @@
+//===- Tensor.cpp - what a name of an ONNX graph stands for ---------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tensor.h"
+
+#include "attnc/Dialect/Attn/Attn.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+using namespace mlir::attn::imports;
+
+//===----------------------------------------------------------------------===//
+// Sizes and scalars
+//===----------------------------------------------------------------------===//
+
+std::optional<int64_t> imports::getStatic(OpFoldResult size) {
+  return mlir::getConstantIntValue(size);
+}
+
+bool imports::sameSize(OpFoldResult a, OpFoldResult b) {
+  auto known = getStatic(a), other = getStatic(b);
+  return known || other ? known == other : a == b;
+}
+
+bool imports::sameSizes(ArrayRef<OpFoldResult> a, ArrayRef<OpFoldResult> b) {
+  return a.size() == b.size() && llvm::all_of_zip(a, b, sameSize);
+}
+
+OpFoldResult imports::fixedSize(MLIRContext *context, int64_t size) {
+  return Builder(context).getIndexAttr(size);
+}
+
+std::optional<int64_t> imports::getConstantInt(Value scalar) {
+  APInt value;
+  if (!matchPattern(scalar, m_ConstantInt(&value)))
+    return std::nullopt;
+  // A bool is 0 or 1.
+  return value.getBitWidth() == 1 ? value.getZExtValue() : value.getSExtValue();
+}
+
+std::optional<double> imports::getConstantFloat(Value scalar) {
+  APFloat value(0.0);
+  if (!matchPattern(scalar, m_ConstantFloat(&value)))
+    return std::nullopt;
+  bool lost;
+  value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lost);
+  return value.convertToDouble();
+}
+
+Value imports::toIndex(Body &body, OpFoldResult size) {
+  if (auto known = getStatic(size))
+    return body.index(*known);
+  return cast<Value>(size);
+}
+
+Value imports::toScalar(Body &body, OpFoldResult size) {
+  Type i64 = body.b.getI64Type();
+  if (auto known = getStatic(size))
+    return arith::ConstantOp::create(body.b, body.loc, body.b.getI64IntegerAttr(*known));
+  // The same scalar for the same size keeps sizes comparable.
+  Value value = cast<Value>(size);
+  for (Operation *user : value.getUsers())
+    if (isa<arith::IndexCastOp>(user) && user->getResult(0).getType() == i64)
+      return user->getResult(0);
+  return arith::IndexCastOp::create(body.b, body.loc, i64, value);
+}
+
+OpFoldResult imports::toSize(Body &body, Value scalar) {
+  if (auto known = getConstantInt(scalar))
+    return fixedSize(body.b.getContext(), *known);
+  if (auto cast = scalar.getDefiningOp<arith::IndexCastOp>())
+    return cast.getIn();
+  return arith::IndexCastOp::create(body.b, body.loc, body.b.getIndexType(), scalar).getResult();
+}
+
+OpFoldResult imports::multiply(Body &body, ArrayRef<OpFoldResult> sizes) {
+  int64_t known = 1;
+  Value product;
+  for (OpFoldResult size : sizes) {
+    if (auto constant = getStatic(size))
+      known *= *constant;
+    else
+      product = product ? body.make<arith::MulIOp>(product, cast<Value>(size)) : cast<Value>(size);
+  }
+  if (!product)
+    return fixedSize(body.b.getContext(), known);
+  return known == 1 ? product : body.make<arith::MulIOp>(product, body.index(known));
+}
+
+RankedTensorType imports::getTensorType(Type element, ArrayRef<OpFoldResult> sizes) {
+  auto shape = llvm::map_to_vector(
+      sizes, [](OpFoldResult size) { return getStatic(size).value_or(ShapedType::kDynamic); });
+  return RankedTensorType::get(shape, element);
+}
+
+RankedTensorType Tensor::getType() const { return getTensorType(element, sizes); }
+
+bool Tensor::isSingle() const {
+  return llvm::all_of(sizes, [](OpFoldResult size) { return getStatic(size) == 1; });
+}
+
+SmallVector<Value> imports::broadcastIndices(Body &body, ArrayRef<OpFoldResult> sizes,
+                                             ArrayRef<Value> indices) {
+  SmallVector<Value> own(indices.take_back(sizes.size()));
+  for (auto [index, size] : llvm::zip(own, sizes))
+    if (getStatic(size) == 1)
+      index = body.index(0);
+  return own;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+/// Constants are made anew at every use; two that are equal are the same place.
+static bool samePlace(ArrayRef<Value> a, ArrayRef<Value> b) {
+  return llvm::all_of_zip(a, b, [](Value x, Value y) {
+    auto known = getConstantInt(x), other = getConstantInt(y);
+    return known || other ? known == other : x == y;
+  });
+}
+
+Value Body::read(const TensorRef &tensor, ArrayRef<Value> indices) {
+  if (tensor->elements && tensor->elements->size() == 1)
+    return tensor->elements->front();
+  if (tensor->value) {
+    SplatElementsAttr splat;
+    if (matchPattern(tensor->value, m_Constant(&splat)))
+      return arith::ConstantOp::create(b, loc, splat.getSplatValue<TypedAttr>());
+  }
+  for (auto &[place, scalar] : known)
+    if (place.first == tensor && samePlace(place.second, indices))
+      return scalar;
+  Value scalar = tensor->value ? tensor::ExtractOp::create(b, loc, tensor->value, indices)
+                               : tensor->at(*this, indices);
+  known.push_back({{tensor, SmallVector<Value>(indices)}, scalar});
+  return scalar;
+}
+
+//===----------------------------------------------------------------------===//
+// Making
+//===----------------------------------------------------------------------===//
+
+static TensorRef make(Type element, ArrayRef<OpFoldResult> sizes) {
+  auto tensor = std::make_shared<Tensor>();
+  tensor->element = element;
+  tensor->sizes.assign(sizes.begin(), sizes.end());
+  return tensor;
+}
+
+TensorRef imports::makeComputed(Value value, ArrayRef<OpFoldResult> sizes) {
+  TensorRef tensor = make(cast<RankedTensorType>(value.getType()).getElementType(), sizes);
+  tensor->value = value;
+  return tensor;
+}
+
+TensorRef imports::makeLazy(Type element, ArrayRef<OpFoldResult> sizes,
+                            std::function<Value(Body &, ArrayRef<Value>)> at) {
+  TensorRef tensor = make(element, sizes);
+  tensor->at = std::move(at);
+  return tensor;
+}
+
+TensorRef imports::makeConstant(Body &body, DenseElementsAttr elements) {
+  SmallVector<OpFoldResult> sizes;
+  for (int64_t size : elements.getType().getShape())
+    sizes.push_back(fixedSize(body.b.getContext(), size));
+  TensorRef tensor = makeComputed(arith::ConstantOp::create(body.b, body.loc, elements), sizes);
+  if (elements.getNumElements() > kMaxElements)
+    return tensor;
+  tensor->elements.emplace();
+  for (TypedAttr element : elements.getValues<TypedAttr>())
+    tensor->elements->push_back(arith::ConstantOp::create(body.b, body.loc, element));
+  return tensor;
+}
+
+/// The scalar of a list that `index` tells.
+static Value selectElement(Body &body, ArrayRef<Value> elements, Value index) {
+  Value selected = elements.back();
+  for (int64_t i = elements.size() - 2; i >= 0; --i) {
+    Value here = body.make<arith::CmpIOp>(arith::CmpIPredicate::eq, index, body.index(i));
+    selected = body.make<arith::SelectOp>(here, elements[i], selected);
+  }
+  return selected;
+}
+
+TensorRef imports::makeElements(Body &, Type element, ArrayRef<Value> elements,
+                                ArrayRef<OpFoldResult> sizes) {
+  TensorRef tensor = make(element, sizes);
+  tensor->elements.emplace(elements);
+  tensor->at = [kept = SmallVector<Value>(elements),
+                dims = SmallVector<OpFoldResult>(sizes)](Body &body, ArrayRef<Value> indices) {
+    Value flat = body.index(0);
+    for (auto [index, size] : llvm::zip(indices, dims))
+      flat = body.make<arith::AddIOp>(body.make<arith::MulIOp>(flat, toIndex(body, size)), index);
+    return selectElement(body, kept, flat);
+  };
+  return tensor;
+}
+
+/// The elements of a tensor broadcast to `sizes`, one by one; none where they are
+/// not known.
+static std::optional<SmallVector<Value>> broadcastElements(const Tensor &tensor,
+                                                           ArrayRef<OpFoldResult> sizes) {
+  if (!tensor.elements)
+    return std::nullopt;
+  int64_t count = 1;
+  for (OpFoldResult size : sizes) {
+    if (!getStatic(size))
+      return std::nullopt;
+    count *= *getStatic(size);
+    if (count > kMaxElements)
+      return std::nullopt;
+  }
+  SmallVector<Value> result;
+  for (int64_t flat = 0; flat < count; ++flat) {
+    int64_t rest = flat, own = 0, stride = 1;
+    for (int64_t dim = sizes.size() - 1, mine = tensor.getRank() - 1; mine >= 0; --dim, --mine) {
+      int64_t size = *getStatic(sizes[dim]), mySize = *getStatic(tensor.sizes[mine]);
+      if (mySize != 1)
+        own += rest % size * stride;
+      stride *= mySize;
+      rest /= size;
+    }
+    result.push_back((*tensor.elements)[own]);
+  }
+  return result;
+}
+
+/// Computes every element at import where all operands are known.
+static void foldElements(Body &body, Tensor &map) {
+  // Of masks the formula says more than the table.
+  if (map.getRank() > 1 && !map.isSingle())
+    return;
+  SmallVector<SmallVector<Value>> operands;
+  for (const TensorRef &source : map.sources) {
+    auto elements = broadcastElements(*source, map.sizes);
+    if (!elements)
+      return;
+    operands.push_back(*elements);
+  }
+  if (operands.empty())
+    return;
+  map.elements.emplace();
+  for (size_t i = 0; i < operands.front().size(); ++i) {
+    auto scalars = llvm::map_to_vector(operands, [&](const auto &list) { return list[i]; });
+    map.elements->push_back(map.scalar(body, scalars));
+  }
+}
+
+TensorRef imports::makeMap(Body &body, Type element, ArrayRef<OpFoldResult> sizes,
+                           ArrayRef<TensorRef> sources, ScalarFn scalar) {
+  TensorRef tensor = make(element, sizes);
+  tensor->form = Form::Map;
+  tensor->sources.assign(sources.begin(), sources.end());
+  tensor->scalar = std::move(scalar);
+  tensor->at = [sources = tensor->sources, scalar = tensor->scalar](Body &at,
+                                                                    ArrayRef<Value> indices) {
+    auto scalars = llvm::map_to_vector(sources, [&](const TensorRef &source) {
+      return at.read(source, broadcastIndices(at, source->sizes, indices));
+    });
+    return scalar(at, scalars);
+  };
+  foldElements(body, *tensor);
+  return tensor;
+}
+
+TensorRef imports::makeTranspose(const TensorRef &source, ArrayRef<int64_t> permutation) {
+  // Two in a row are one.
+  if (source->form == Form::Transpose && !source->value) {
+    auto composed =
+        llvm::map_to_vector(permutation, [&](int64_t dim) { return source->permutation[dim]; });
+    return makeTranspose(source->sources[0], composed);
+  }
+  if (llvm::equal(permutation, llvm::seq<int64_t>(0, permutation.size())))
+    return source;
+  auto sizes = llvm::map_to_vector(permutation, [&](int64_t dim) { return source->sizes[dim]; });
+  TensorRef tensor = make(source->element, sizes);
+  tensor->form = Form::Transpose;
+  tensor->sources = {source};
+  tensor->permutation.assign(permutation.begin(), permutation.end());
+  tensor->at = [source, order = tensor->permutation](Body &body, ArrayRef<Value> indices) {
+    SmallVector<Value> own(indices);
+    for (auto [dim, from] : llvm::enumerate(order))
+      own[from] = indices[dim];
+    return body.read(source, own);
+  };
+  return tensor;
+}
+
+/// Dimensions other than those of size 1, in order.
+static SmallVector<int64_t> wideDims(ArrayRef<OpFoldResult> sizes) {
+  SmallVector<int64_t> dims;
+  for (auto [dim, size] : llvm::enumerate(sizes))
+    if (getStatic(size) != 1)
+      dims.push_back(dim);
+  return dims;
+}
+
+/// Where only sizes of 1 come and go, an index stays what it is.
+static std::optional<SmallVector<Value>> alignWideDims(Body &body, ArrayRef<OpFoldResult> from,
+                                                       ArrayRef<OpFoldResult> to,
+                                                       ArrayRef<Value> indices) {
+  SmallVector<int64_t> fromDims = wideDims(from), toDims = wideDims(to);
+  if (fromDims.size() != toDims.size())
+    return std::nullopt;
+  SmallVector<Value> own(from.size());
+  for (auto [dim, other] : llvm::zip(fromDims, toDims)) {
+    if (!sameSize(from[dim], to[other]))
+      return std::nullopt;
+    own[dim] = indices[other];
+  }
+  for (Value &index : own)
+    if (!index)
+      index = body.index(0);
+  return own;
+}
+
+/// The indices at the same place in C order.
+static SmallVector<Value> reindex(Body &body, ArrayRef<OpFoldResult> from,
+                                  ArrayRef<OpFoldResult> to, ArrayRef<Value> indices) {
+  if (auto aligned = alignWideDims(body, from, to, indices))
+    return *aligned;
+  Value flat = body.index(0);
+  for (auto [index, size] : llvm::zip(indices, to))
+    flat = body.make<arith::AddIOp>(body.make<arith::MulIOp>(flat, toIndex(body, size)), index);
+  SmallVector<Value> own(from.size());
+  for (int64_t dim = from.size() - 1; dim >= 0; --dim) {
+    Value size = toIndex(body, from[dim]);
+    own[dim] = dim == 0 ? flat : body.make<arith::RemUIOp>(flat, size);
+    flat = body.make<arith::DivUIOp>(flat, size);
+  }
+  return own;
+}
+
+/// Whether `wide` is keys or values with each head `sizes[1] / source heads` times in
+/// a row: what is left of grouped heads written as Unsqueeze, Expand, Reshape.
+static TensorRef getRepeatedHeads(Body &body, const TensorRef &wide, ArrayRef<OpFoldResult> sizes) {
+  if (wide->form != Form::Expand || wide->getRank() != 5 || sizes.size() != 4)
+    return nullptr;
+  TensorRef narrow = wide->sources[0];
+  if (narrow->getRank() != 5 || getStatic(narrow->sizes[2]) != 1)
+    return nullptr;
+  for (int64_t dim : {0, 1, 3, 4})
+    if (!sameSize(narrow->sizes[dim], wide->sizes[dim]))
+      return nullptr;
+  for (auto [dim, from] : {std::pair(0, 0), {2, 3}, {3, 4}})
+    if (!sameSize(sizes[dim], wide->sizes[from]))
+      return nullptr;
+  SmallVector<OpFoldResult> own(narrow->sizes);
+  own.erase(own.begin() + 2);
+  return makeReshape(body, narrow, own);
+}
+
+TensorRef imports::makeReshape(Body &body, const TensorRef &source, ArrayRef<OpFoldResult> sizes) {
+  if (sameSizes(source->sizes, sizes))
+    return source;
+  if (source->form == Form::Reshape && !source->value)
+    return makeReshape(body, source->sources[0], sizes);
+  TensorRef tensor = make(source->element, sizes);
+  tensor->form = Form::Reshape;
+  tensor->sources = {source};
+  tensor->elements = source->elements;
+  tensor->at = [source, to = tensor->sizes](Body &at, ArrayRef<Value> indices) {
+    return at.read(source, reindex(at, source->sizes, to, indices));
+  };
+  if (TensorRef heads = getRepeatedHeads(body, source, sizes)) {
+    tensor->form = Form::RepeatHeads;
+    tensor->sources = {heads};
+  }
+  return tensor;
+}
+
+TensorRef imports::makeExpand(const TensorRef &source, ArrayRef<OpFoldResult> sizes) {
+  if (sameSizes(source->sizes, sizes))
+    return source;
+  TensorRef tensor = make(source->element, sizes);
+  tensor->form = Form::Expand;
+  tensor->sources = {source};
+  tensor->elements = broadcastElements(*source, sizes);
+  tensor->at = [source](Body &body, ArrayRef<Value> indices) {
+    return body.read(source, broadcastIndices(body, source->sizes, indices));
+  };
+  return tensor;
+}
+
+//===----------------------------------------------------------------------===//
+// Computing
+//===----------------------------------------------------------------------===//
+
+/// Heads split off a projection, where a transposed reshape says no more than that.
+static Value splitHeads(Body &body, const Tensor &tensor) {
+  TensorRef split = tensor.sources[0];
+  bool timeFirst = llvm::equal(tensor.permutation, ArrayRef<int64_t>{1, 2, 0, 3});
+  if ((!timeFirst && !llvm::equal(tensor.permutation, ArrayRef<int64_t>{0, 2, 1, 3})) ||
+      split->form != Form::Reshape)
+    return nullptr;
+  TensorRef whole = split->sources[0];
+  auto heads = getStatic(split->sizes[2]);
+  if (whole->getRank() != 3 || !heads || !isa<FloatType>(tensor.element) ||
+      !sameSizes(ArrayRef(whole->sizes).take_front(2), ArrayRef(split->sizes).take_front(2)))
+    return nullptr;
+  return SplitHeadsOp::create(body.b, body.loc, tensor.getType(), materialize(body, whole), *heads,
+                              timeFirst ? Layout::time_first : Layout::batch_first);
+}
+
+/// Heads put side by side again.
+static Value mergeHeads(Body &body, const Tensor &tensor) {
+  TensorRef turned = tensor.sources[0];
+  if (turned->form != Form::Transpose || turned->getRank() != 4 || tensor.getRank() != 3)
+    return nullptr;
+  bool timeFirst = llvm::equal(turned->permutation, ArrayRef<int64_t>{2, 0, 1, 3});
+  if ((!timeFirst && !llvm::equal(turned->permutation, ArrayRef<int64_t>{0, 2, 1, 3})) ||
+      !isa<FloatType>(tensor.element) ||
+      !sameSizes(ArrayRef(tensor.sizes).take_front(2), ArrayRef(turned->sizes).take_front(2)))
+    return nullptr;
+  return MergeHeadsOp::create(body.b, body.loc, tensor.getType(),
+                              materialize(body, turned->sources[0]),
+                              timeFirst ? Layout::time_first : Layout::batch_first);
+}
+
+/// Groups of neighbouring dimensions of `wide` that make up each one of `narrow`;
+/// none where they can't be told.
+static std::optional<SmallVector<ReassociationIndices>> getGroups(ArrayRef<OpFoldResult> wide,
+                                                                  ArrayRef<OpFoldResult> narrow) {
+  SmallVector<ReassociationIndices> groups;
+  size_t dim = 0;
+  for (OpFoldResult size : narrow) {
+    ReassociationIndices &group = groups.emplace_back();
+    if (dim < wide.size() && sameSize(wide[dim], size)) {
+      group.push_back(dim++);
+      continue;
+    }
+    auto wanted = getStatic(size);
+    int64_t product = 1;
+    while (wanted && dim < wide.size() && getStatic(wide[dim]) && product != *wanted) {
+      product *= *getStatic(wide[dim]);
+      group.push_back(dim++);
+    }
+    if (!wanted || group.empty() || product != *wanted)
+      return std::nullopt;
+  }
+  // Sizes of 1 at the end belong to the last group.
+  for (; dim < wide.size() && !groups.empty(); ++dim) {
+    if (getStatic(wide[dim]) != 1)
+      return std::nullopt;
+    groups.back().push_back(dim);
+  }
+  if (dim < wide.size())
+    return std::nullopt;
+  return groups;
+}
+
+static Value reshape(Body &body, const Tensor &tensor) {
+  const TensorRef &source = tensor.sources[0];
+  if (auto groups = getGroups(source->sizes, tensor.sizes))
+    return tensor::CollapseShapeOp::create(body.b, body.loc, tensor.getType(),
+                                           materialize(body, source), *groups);
+  if (auto groups = getGroups(tensor.sizes, source->sizes))
+    return tensor::ExpandShapeOp::create(body.b, body.loc, tensor.getType(),
+                                         materialize(body, source), *groups, tensor.sizes);
+  return nullptr;
+}
+
+/// Element by element, as its formula says.
+static Value generate(Body &body, const TensorRef &tensor) {
+  SmallVector<Value> dynamic;
+  for (OpFoldResult size : tensor->sizes)
+    if (!getStatic(size))
+      dynamic.push_back(cast<Value>(size));
+  return tensor::GenerateOp::create(
+      body.b, body.loc, tensor->getType(), dynamic, [&](OpBuilder &b, Location loc, ValueRange at) {
+        Body inner{b, loc};
+        tensor::YieldOp::create(b, loc, inner.read(tensor, SmallVector<Value>(at)));
+      });
+}
+
+/// A constant where every element is one.
+static Value makeDense(Body &body, const Tensor &tensor) {
+  SmallVector<Attribute> attributes;
+  for (Value element : *tensor.elements) {
+    Attribute attribute;
+    if (!matchPattern(element, m_Constant(&attribute)))
+      return nullptr;
+    attributes.push_back(attribute);
+  }
+  if (!tensor.getType().hasStaticShape())
+    return nullptr;
+  return arith::ConstantOp::create(body.b, body.loc,
+                                   DenseElementsAttr::get(tensor.getType(), attributes));
+}
+
+static Value compute(Body &body, const TensorRef &tensor) {
+  Value value;
+  if (tensor->elements)
+    value = makeDense(body, *tensor);
+  if (!value && tensor->form == Form::Transpose)
+    value = splitHeads(body, *tensor);
+  if (!value && tensor->form == Form::Reshape) {
+    value = mergeHeads(body, *tensor);
+    if (!value)
+      value = reshape(body, *tensor);
+  }
+  return value ? value : generate(body, tensor);
+}
+
+Value imports::materialize(Body &body, const TensorRef &tensor) {
+  if (!tensor->value)
+    tensor->value = compute(body, tensor);
+  return tensor->value;
+}

@@ -1,0 +1,122 @@
+//===- Tensor.h - what a name of an ONNX graph stands for -------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An ONNX graph spells masks, scales and shapes as many small tensors. They are
+// kept as formulas here and become part of a region where an attention op reads
+// them, so that the compiler sees `k <= q` and not a table of it. A tensor is only
+// computed for its own sake where an op needs all of it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_LIB_IMPORT_ONNX_TENSOR_H
+#define ATTNC_LIB_IMPORT_ONNX_TENSOR_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
+
+#include <functional>
+#include <memory>
+
+namespace mlir::attn::imports {
+
+struct Tensor;
+using TensorRef = std::shared_ptr<Tensor>;
+
+/// Where scalars are built: a region under construction, or the function itself.
+struct Body {
+  OpBuilder &b;
+  Location loc;
+
+  /// The element at `indices`. Reading twice at the same place gives one value.
+  Value read(const TensorRef &tensor, ArrayRef<Value> indices);
+  Value index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
+  /// The same scalar, folded where it can be.
+  template <typename Op, typename... Args>
+  Value make(Args &&...args) {
+    return b.createOrFold<Op>(loc, std::forward<Args>(args)...);
+  }
+
+  std::vector<std::pair<std::pair<TensorRef, SmallVector<Value>>, Value>> known = {};
+};
+
+/// What the importer looks through to find the attention in a graph.
+enum class Form {
+  Other,
+  Map,         ///< `scalar` of the sources, which broadcast
+  Scale,       ///< sources[0] times the constant `factor`
+  Transpose,   ///< sources[0] with dimensions `permutation`
+  Reshape,     ///< sources[0] in another shape
+  Expand,      ///< sources[0] broadcast
+  RepeatHeads, ///< sources[0] with every head (dimension 1) several times in a row
+};
+
+/// One scalar from the scalars at the same place of several tensors.
+using ScalarFn = std::function<Value(Body &, ArrayRef<Value>)>;
+
+struct Tensor {
+  Type element;
+  /// Static sizes are attributes. Equal dynamic sizes are the same value.
+  SmallVector<OpFoldResult> sizes;
+  /// Computed, or null: then `at` gives the elements.
+  Value value;
+  std::function<Value(Body &, ArrayRef<Value>)> at;
+  /// All elements, each a scalar of the function: shapes and small constants.
+  std::optional<SmallVector<Value>> elements;
+
+  Form form = Form::Other;
+  SmallVector<TensorRef> sources;
+  ScalarFn scalar;
+  double factor = 1;
+  SmallVector<int64_t> permutation;
+
+  int64_t getRank() const { return sizes.size(); }
+  RankedTensorType getType() const;
+  /// Its number of elements is one, whatever the rank.
+  bool isSingle() const;
+  bool isConstant() const { return value && value.getDefiningOp<arith::ConstantOp>(); }
+};
+
+/// The most elements of a tensor that are kept one by one.
+constexpr int64_t kMaxElements = 64;
+
+RankedTensorType getTensorType(Type element, ArrayRef<OpFoldResult> sizes);
+std::optional<int64_t> getStatic(OpFoldResult size);
+bool sameSize(OpFoldResult a, OpFoldResult b);
+bool sameSizes(ArrayRef<OpFoldResult> a, ArrayRef<OpFoldResult> b);
+OpFoldResult fixedSize(MLIRContext *context, int64_t size);
+/// The constant that a scalar is.
+std::optional<int64_t> getConstantInt(Value scalar);
+std::optional<double> getConstantFloat(Value scalar);
+
+/// A size as a scalar of type i64, and an integer scalar as a size.
+Value toScalar(Body &body, OpFoldResult size);
+OpFoldResult toSize(Body &body, Value scalar);
+Value toIndex(Body &body, OpFoldResult size);
+OpFoldResult multiply(Body &body, ArrayRef<OpFoldResult> sizes);
+
+/// Indices into a tensor of `sizes` that is broadcast to more or larger dimensions.
+SmallVector<Value> broadcastIndices(Body &body, ArrayRef<OpFoldResult> sizes,
+                                    ArrayRef<Value> indices);
+
+/// The tensor computed, by `attn` ops where there is one for its form.
+Value materialize(Body &body, const TensorRef &tensor);
+
+// Constructors.
+TensorRef makeComputed(Value value, ArrayRef<OpFoldResult> sizes);
+TensorRef makeConstant(Body &body, DenseElementsAttr elements);
+TensorRef makeElements(Body &body, Type element, ArrayRef<Value> elements,
+                       ArrayRef<OpFoldResult> sizes);
+TensorRef makeLazy(Type element, ArrayRef<OpFoldResult> sizes,
+                   std::function<Value(Body &, ArrayRef<Value>)> at);
+TensorRef makeMap(Body &body, Type element, ArrayRef<OpFoldResult> sizes,
+                  ArrayRef<TensorRef> sources, ScalarFn scalar);
+TensorRef makeTranspose(const TensorRef &source, ArrayRef<int64_t> permutation);
+TensorRef makeReshape(Body &body, const TensorRef &source, ArrayRef<OpFoldResult> sizes);
+TensorRef makeExpand(const TensorRef &source, ArrayRef<OpFoldResult> sizes);
+
+} // namespace mlir::attn::imports
+
+#endif // ATTNC_LIB_IMPORT_ONNX_TENSOR_H

@@ -1,0 +1,129 @@
+"""Runs the ONNX project's own node tests of attention through `attnc run`.
+
+usage: run_node_tests.py DATA PATTERN...
+
+DATA is the folder `node` of the onnx wheel's test data; a pattern is one of fnmatch's, and
+`!PATTERN` takes tests out again. Every test that was asked for is run and named; the script
+fails if one of them fails or if there is none. Tolerances are the suite's own.
+"""
+
+import concurrent.futures
+import fnmatch
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+RTOL, ATOL = 1e-3, 1e-7
+DTYPES = {1: "f4", 3: "i1", 5: "i2", 6: "i4", 7: "i8", 9: "?", 10: "f2", 11: "f8"}
+
+
+def read_varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:
+            return value, at
+
+
+def read_fields(data):
+    """The fields of a protobuf message: (number, value)."""
+    at = 0
+    while at < len(data):
+        key, at = read_varint(data, at)
+        if key & 7 == 0:
+            value, at = read_varint(data, at)
+        else:
+            assert key & 7 == 2, "expected a varint or bytes"
+            size, at = read_varint(data, at)
+            value, at = data[at : at + size], at + size
+        yield key >> 3, value
+
+
+def read_varints(value):
+    """A repeated integer, packed or not."""
+    if isinstance(value, int):
+        return [value]
+    values, at = [], 0
+    while at < len(value):
+        item, at = read_varint(value, at)
+        values.append(item)
+    return values
+
+
+def read_tensor(path):
+    """Name and array of a TensorProto that holds raw data, as these tests do."""
+    name, dims, dtype, raw = "", [], None, b""
+    for number, value in read_fields(path.read_bytes()):
+        if number == 1:
+            dims += read_varints(value)
+        elif number == 2:
+            dtype = DTYPES[value]
+        elif number == 8:
+            name = value.decode()
+        elif number == 9:
+            raw = value
+    return name, np.frombuffer(raw, dtype).reshape(dims)
+
+
+def read_set(folder, kind):
+    files = sorted(folder.glob(f"{kind}_*.pb"), key=lambda f: int(f.stem.split("_")[1]))
+    return [read_tensor(f) for f in files]
+
+
+def compare(name, ours, expected):
+    if ours.shape != expected.shape or ours.dtype != expected.dtype:
+        return f"{name}: expected {expected.dtype}{expected.shape}, found {ours.dtype}{ours.shape}"
+    if not np.allclose(ours, expected, RTOL, ATOL, equal_nan=True):
+        error = np.abs(ours.astype("f8") - expected.astype("f8"))
+        return f"{name}: the largest error is {np.nanmax(error):.3g}"
+    return None
+
+
+def run_test(attnc, folder):
+    """None, or what went wrong."""
+    with tempfile.TemporaryDirectory() as scratch:
+        command = [attnc, "run", folder / "model.onnx"]
+        for name, array in read_set(folder / "test_data_set_0", "input"):
+            np.save(f"{scratch}/in_{name}.npy", array)
+            command += ["--input", f"{name}=@{scratch}/in_{name}.npy"]
+        outputs = read_set(folder / "test_data_set_0", "output")
+        for name, _ in outputs:
+            command += ["--output", f"{name}=@{scratch}/out_{name}.npy"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        if done.returncode != 0:
+            return (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[0]
+        wrong = [compare(n, np.load(f"{scratch}/out_{n}.npy"), e) for n, e in outputs]
+        return next((text for text in wrong if text), None)
+
+
+def select(data, patterns):
+    names = sorted(f.name for f in data.iterdir() if (f / "model.onnx").exists())
+    chosen = []
+    for name in names:
+        matches = [not p.startswith("!") for p in patterns if fnmatch.fnmatch(name, p.lstrip("!"))]
+        if matches and matches[-1]:
+            chosen.append(name)
+    return chosen
+
+
+def main():
+    data, patterns = pathlib.Path(sys.argv[1]), sys.argv[2:]
+    attnc = os.environ.get("ATTNC", "attnc")
+    names = select(data, patterns)
+    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+        results = list(pool.map(lambda name: run_test(attnc, data / name), names))
+    for name, wrong in zip(names, results):
+        print(f"FAIL {name}: {wrong}" if wrong else f"pass {name}")
+    failed = sum(wrong is not None for wrong in results)
+    print(f"{len(names) - failed} passed, {failed} failed")
+    sys.exit(1 if failed or not names else 0)
+
+
+if __name__ == "__main__":
+    main()
