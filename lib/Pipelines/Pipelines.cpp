@@ -14,6 +14,7 @@
 #include "attnc/Dialect/Halide/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -25,7 +26,13 @@
 
 using namespace mlir;
 
+void attn::buildInlinePipeline(OpPassManager &pm) {
+  pm.addPass(createInlinerPass({}, [](OpPassManager &) {}));
+  pm.addPass(createSymbolDCEPass());
+}
+
 void attn::buildFusionPipeline(OpPassManager &pm, const AttnPipelineOptions &options) {
+  buildInlinePipeline(pm);
   pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(createAttnNameDims());
   AttnFuseAttentionOptions fuse;
@@ -59,6 +66,7 @@ void attn::registerAllDialects(DialectRegistry &registry) {
   registry
       .insert<AttnDialect, halide::HalideDialect, arith::ArithDialect, func::FuncDialect,
               LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, tensor::TensorDialect>();
+  func::registerInlinerExtension(registry);
 }
 
 void attn::registerAllPasses() {

@@ -86,11 +86,11 @@ LogicalResult Spec::parse() {
   return success(module.get() != nullptr);
 }
 
-/// Functions with a body, in order.
+/// Functions that are not only called by others, in order.
 static SmallVector<func::FuncOp> getCandidates(ModuleOp module) {
   SmallVector<func::FuncOp> functions;
   for (auto function : module.getOps<func::FuncOp>())
-    if (!function.isExternal())
+    if (!function.isExternal() && !function.isPrivate())
       functions.push_back(function);
   return functions;
 }
@@ -98,6 +98,16 @@ static SmallVector<func::FuncOp> getCandidates(ModuleOp module) {
 static std::string listNames(ArrayRef<func::FuncOp> functions) {
   auto names = llvm::map_range(functions, [](func::FuncOp f) { return f.getName().str(); });
   return llvm::join(names, ", ");
+}
+
+/// Calls that are left can't be put in place.
+static LogicalResult checkCalls(func::FuncOp function) {
+  WalkResult result = function.walk([](func::CallOp call) {
+    call.emitError("expected a call of a function with a body that does not call itself, found @")
+        << call.getCallee();
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
 }
 
 LogicalResult Spec::selectFunction() {
@@ -116,11 +126,13 @@ LogicalResult Spec::selectFunction() {
     wanted = *it;
   }
   function = wanted.getName().str();
-  // The others would only be compiled in vain.
+  // What it doesn't call would only be compiled in vain.
   for (func::FuncOp other : functions)
-    if (other != wanted && SymbolTable::symbolKnownUseEmpty(other, *module))
-      other.erase();
-  return success();
+    if (other != wanted)
+      other.setPrivate();
+  PassManager passes(&context);
+  mlir::attn::buildInlinePipeline(passes);
+  return success(succeeded(run(passes)) && succeeded(checkCalls(wanted)));
 }
 
 LogicalResult Spec::checkFunction() {

@@ -23,6 +23,9 @@ struct AttnPipelineOptions : PassPipelineOptions<AttnPipelineOptions> {
                        llvm::cl::init(false)};
 };
 
+/// Puts the bodies of called functions in place of the calls; private functions go.
+void buildInlinePipeline(OpPassManager &pm);
+
 /// From an attn graph to a fused one with schedules chosen.
 void buildFusionPipeline(OpPassManager &pm, const AttnPipelineOptions &options);
 

@@ -51,6 +51,7 @@ private:
   LogicalResult convertReturn(func::ReturnOp op);
 
   LogicalResult convertAttention(AttentionOp op);
+  LogicalResult convertEmbedding(EmbeddingOp op);
   LogicalResult convertLinear(LinearOp op);
 
   /// A pipeline built by `lower`, called on its inputs' buffers and `result`'s; where
@@ -152,6 +153,7 @@ LogicalResult FunctionConverter::convertCompute(Operation &op) {
       .Case<SoftmaxOp>(lowered(lowerSoftmax))
       .Case<ModifyProbOp>(lowered(lowerModifyProb))
       .Case<ContextOp>(lowered(lowerContext))
+      .Case([&](EmbeddingOp embedding) { return convertEmbedding(embedding); })
       .Case([&](LinearOp linear) { return convertLinear(linear); })
       .Case<LseOp>(lowered(lowerLse))
       .Case<MapOp>(lowered(lowerMap))
@@ -243,6 +245,22 @@ LogicalResult FunctionConverter::call(Location loc, StringRef kind, Value result
   Value destination = host.getDestination(result);
   host.call(loc, share(p), p.getInputTensors(), destination, condition ? condition() : Value());
   return success();
+}
+
+/// Ids are checked before a row is read.
+LogicalResult FunctionConverter::convertEmbedding(EmbeddingOp op) {
+  Location loc = op.getLoc();
+  std::string name = (function.getName() + "_wrong_ids_" + Twine(numPipelines++)).str();
+  OpBuilder builder(function);
+  PipelineBuilder p(builder, loc, name);
+  p.getOp()->setAttr("attn.kind", builder.getStringAttr("wrong_ids"));
+  if (failed(lowerWrongIds(p, op)))
+    return failure();
+  Value wrong = host.allocate(MemRefType::get({1}, builder.getI32Type()));
+  host.call(loc, share(p), p.getInputTensors(), wrong);
+  host.requireZero(loc, wrong, "expected ids of attn.embedding to be rows of its table");
+  return call(loc, "embedding", op.getResult(),
+              [&](PipelineBuilder &p) { return lowerEmbedding(p, op, cpu); });
 }
 
 /// Six rows fill the registers; a single one is quicker without five in vain. Where weights

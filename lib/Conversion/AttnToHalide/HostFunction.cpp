@@ -96,8 +96,11 @@ Value HostFunction::allocate(Value tensor) {
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
     if (type.isDynamicDim(dim))
       dynamic.push_back(getSize(tensor, dim));
-  return memref::AllocOp::create(builder, MemRefType::get(type.getShape(), type.getElementType()),
-                                 dynamic);
+  return allocate(MemRefType::get(type.getShape(), type.getElementType()), dynamic);
+}
+
+Value HostFunction::allocate(MemRefType type, ValueRange dynamicSizes) {
+  return memref::AllocOp::create(builder, type, dynamicSizes);
 }
 
 bool HostFunction::isCompact(Value tensor) {
@@ -243,6 +246,14 @@ void HostFunction::requireMultiple(Location loc, Value a, int64_t dimOfA, Value 
       arith::AndIOp::create(builder, loc, compare(arith::CmpIPredicate::eq, rest, zero),
                             compare(arith::CmpIPredicate::ne, divisor, zero));
   halide::RequireOp::create(builder, loc, isMultiple, builder.getStringAttr(message));
+}
+
+void HostFunction::requireZero(Location loc, Value buffer, const Twine &message) {
+  Value first = arith::ConstantIndexOp::create(builder, 0);
+  Value found = memref::LoadOp::create(builder, loc, buffer, first);
+  Value zero = arith::ConstantIntOp::create(builder, found.getType(), 0);
+  Value isZero = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, found, zero);
+  halide::RequireOp::create(builder, loc, isZero, builder.getStringAttr(message));
 }
 
 Value HostFunction::isWithin(Value tensor, int64_t dim, int64_t above, int64_t limit) {

@@ -43,6 +43,7 @@ public:
   Value getDestination(Value tensor);
   /// A compact temporary of the tensor's sizes.
   Value allocate(Value tensor);
+  Value allocate(MemRefType type, ValueRange dynamicSizes = {});
   /// Whether the tensor's buffer has no gaps, as its type says.
   bool isCompact(Value tensor);
 
@@ -58,6 +59,8 @@ public:
   /// Refuses calls where `a`'s size is no multiple of `b`'s.
   void requireMultiple(Location loc, Value a, int64_t dimOfA, Value b, int64_t dimOfB,
                        const Twine &message);
+  /// Refuses calls where the one element of `buffer`, computed in the call, is not zero.
+  void requireZero(Location loc, Value buffer, const Twine &message);
   /// Whether `above` < size <= `limit` for a size of `tensor`; 0 is no limit.
   Value isWithin(Value tensor, int64_t dim, int64_t above, int64_t limit);
   /// Calls `pipeline` on the buffers of the tensors it reads, where there is a condition

@@ -37,6 +37,10 @@ int64_t getPanelColumns(LinearOp op, const CpuInfo &cpu);
 LogicalResult lowerLinear(PipelineBuilder &p, LinearOp op, Value panels, LinearKernel kernel,
                           const CpuInfo &cpu);
 
+LogicalResult lowerEmbedding(PipelineBuilder &p, EmbeddingOp op, const CpuInfo &cpu);
+/// A tensor of one element: the number of ids that are no row of the table.
+LogicalResult lowerWrongIds(PipelineBuilder &p, EmbeddingOp op);
+
 LogicalResult lowerMap(PipelineBuilder &p, MapOp op, const CpuInfo &cpu);
 LogicalResult lowerReduce(PipelineBuilder &p, ReduceOp op, const CpuInfo &cpu);
 LogicalResult lowerTranspose(PipelineBuilder &p, TransposeOp op, const CpuInfo &cpu);

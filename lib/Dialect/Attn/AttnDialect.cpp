@@ -12,6 +12,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -23,7 +24,18 @@ using namespace mlir::attn;
 #define GET_ATTRDEF_CLASSES
 #include "attnc/Dialect/Attn/AttnAttrs.cpp.inc"
 
+namespace {
+/// Every op may move to where its function is called.
+struct AttnInlinerInterface : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final { return true; }
+  bool isLegalToInline(Region *, Region *, bool, IRMapping &) const final { return true; }
+};
+} // namespace
+
 void AttnDialect::initialize() {
+  addInterfaces<AttnInlinerInterface>();
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "attnc/Dialect/Attn/AttnAttrs.cpp.inc"

@@ -213,6 +213,17 @@ def single_row():
 
 
 @part
+def embedding():
+    for ids, dynamic in [(np.int64, (0, 1)), (np.int32, ())]:
+        arrays = {"t": floats(7, 37), "i": rng.integers(0, 7, (2, 5), ids)}
+        types = {n: tensor(a, dynamic if n == "i" else ()) for n, a in arrays.items()}
+        result = tensor(arrays["t"][arrays["i"]], dynamic)
+        body = f"  %out = attn.embedding %t, %i : {types['t']}, {types['i']} -> {result}"
+        yield (f"{ids.__name__} dynamic={dynamic}", spec(list(arrays), types, result, body), arrays,
+               lambda t, i: {"out": t[i]})
+
+
+@part
 def reshape():
     # The sizes of reshaped tensors follow from the arguments, through views and copies.
     body = ("  %c0 = arith.constant 0 : index\n  %n = tensor.dim %x, %c0 : tensor<?x?x6xf32>\n"

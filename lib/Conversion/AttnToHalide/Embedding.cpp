@@ -1,0 +1,44 @@
+//===- Embedding.cpp - pipelines of attn.embedding ------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowerings.h"
+#include "Rows.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+LogicalResult attn::lowerWrongIds(PipelineBuilder &p, EmbeddingOp op) {
+  static constexpr StringRef names[kMaxRank] = {"rx", "ry", "rz", "rw", "rv", "ru", "rt", "rs"};
+  Type i32 = p.b().getI32Type();
+  Func ids = p.input("ids", op.getIds());
+  Func table = p.input("table", op.getTable());
+  SmallVector<Reduction> reductions;
+  for (int64_t dim = 0; dim < ids.getRank(); ++dim)
+    reductions.push_back({names[dim], p.extent(ids, dim)});
+  Func wrong = p.func("wrong", {"x"}, i32, [&](ArrayRef<Scalar>) { return p.i32(0); });
+  p.update(wrong, {"x"}, reductions, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+    Scalar id = ids(r), rows = convert(p.extent(table, 1), ids.getElementType());
+    return wrong(v) + convert(id < 0 || id >= rows, i32);
+  });
+  p.output(wrong, RankedTensorType::get({1}, i32));
+  return success();
+}
+
+/// The clamp never changes an id that was checked; it tells Halide that the row exists.
+LogicalResult attn::lowerEmbedding(PipelineBuilder &p, EmbeddingOp op, const CpuInfo &cpu) {
+  RankedTensorType type = op.getResult().getType();
+  Func ids = p.input("ids", op.getIds());
+  Func table = p.input("table", op.getTable());
+  auto body = [&](ArrayRef<Scalar> v) {
+    Scalar id = ids(v.drop_front()), last = convert(p.extent(table, 1), id.getType()) - 1;
+    return table(v[0], convert(clamp(id, id.constant(0), last), p.b().getI32Type()));
+  };
+  Func result = p.func("result", varNames(type.getRank()), type.getElementType(), body);
+  p.output(result, type);
+  scheduleOutput(p, result, lanesFor(cpu, type.getElementType()));
+  return success();
+}
