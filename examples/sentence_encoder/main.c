@@ -1,55 +1,96 @@
-/* Calls the compiled attention layer from plain C.
+/* Token ids in, embeddings out: calls the compiled sentence encoder from plain C.
  *
- * usage: main FOLDER BATCH LEN RUNS
+ * usage: main IDS EMBEDDINGS RUNS
  *
- * FOLDER holds one file of raw numbers for each argument; the result goes to
- * FOLDER/attended.bin. Prints the shortest and the median time of RUNS calls in
- * milliseconds.
+ * IDS is a text file with the token ids of one sentence on each line. Their embeddings
+ * go to EMBEDDINGS as raw floats, 384 a sentence. Prints the similarities of all pairs,
+ * then the shortest and the median time of RUNS calls in milliseconds.
  */
 
-#include "attention_layer.h"
+#include "sentence_encoder.h"
 
+#include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { width = 384 };
+enum { width = 384, longest = 512 };
 
 static void fail(const char *what, const char *why) {
   fprintf(stderr, "main: %s: %s\n", what, why);
   exit(1);
 }
 
-/* A row-major tensor of 4-byte elements; a rank of 1 ignores the other sizes. */
-typedef struct {
-  DLTensor tensor;
-  int64_t shape[3];
-  size_t count;
-} Array;
-
-static void make(Array *a, uint8_t code, int rank, int64_t s0, int64_t s1, int64_t s2) {
-  int64_t sizes[3] = {s0, s1, s2};
-  a->count = 1;
-  for (int i = 0; i < rank; ++i)
-    a->count *= (size_t)(a->shape[i] = sizes[i]);
-  a->tensor = (DLTensor){.data = malloc(4 * a->count), .device = {kDLCPU, 0}, .ndim = rank,
-                         .dtype = {code, 32, 1}, .shape = a->shape};
-  if (!a->tensor.data)
-    fail("malloc", "out of memory");
+static void *allocate(size_t size) {
+  void *memory = calloc(size ? size : 1, 1);
+  if (!memory)
+    fail("calloc", "out of memory");
+  return memory;
 }
 
-/* No strides means row-major and contiguous. */
-static void transfer(Array *a, const char *folder, const char *name, int write) {
-  char path[4096];
-  snprintf(path, sizeof path, "%s/%s.bin", folder, name);
-  FILE *file = fopen(path, write ? "wb" : "rb");
+/* Sentences as rows of `longest` ids. */
+typedef struct {
+  int64_t (*ids)[longest];
+  int64_t *lengths;
+  int64_t batch, len;
+} Sentences;
+
+static int is_line_end(int c) { return c == '\n' || c == EOF; }
+
+/* Skips blanks; whether there is more on this line. */
+static int has_more(FILE *file) {
+  int c;
+  do
+    c = getc(file);
+  while (!is_line_end(c) && isspace(c));
+  if (is_line_end(c))
+    return 0;
+  ungetc(c, file);
+  return 1;
+}
+
+static int64_t read_line(FILE *file, int64_t *ids) {
+  int64_t count = 0;
+  while (has_more(file)) {
+    long long id;
+    if (count == longest)
+      fail("a line", "expected at most 512 ids");
+    if (fscanf(file, "%lld", &id) != 1)
+      fail("a line", "expected ids only");
+    ids[count++] = id;
+  }
+  return count;
+}
+
+static Sentences read_sentences(const char *path) {
+  Sentences s = {0};
+  FILE *file = fopen(path, "r");
   if (!file)
     fail(path, "cannot open");
-  size_t done = write ? fwrite(a->tensor.data, 4, a->count, file)
-                      : fread(a->tensor.data, 4, a->count, file);
-  if (fclose(file) != 0 || done != a->count)
-    fail(path, "too short");
+  for (;;) {
+    int64_t ids[longest], length = read_line(file, ids);
+    if (length == 0)
+      break;
+    s.ids = realloc(s.ids, sizeof *s.ids * (size_t)(s.batch + 1));
+    s.lengths = realloc(s.lengths, sizeof *s.lengths * (size_t)(s.batch + 1));
+    if (!s.ids || !s.lengths)
+      fail("realloc", "out of memory");
+    for (int64_t i = 0; i < length; ++i)
+      s.ids[s.batch][i] = ids[i];
+    s.lengths[s.batch++] = length;
+    s.len = length > s.len ? length : s.len;
+  }
+  fclose(file);
+  if (s.batch == 0)
+    fail(path, "expected a line of ids");
+  return s;
+}
+
+/* A row-major tensor of two dimensions; no strides means contiguous. */
+static DLTensor tensor(void *data, int64_t *shape, uint8_t code, uint8_t bits) {
+  return (DLTensor){.data = data, .device = {kDLCPU, 0}, .ndim = 2, .dtype = {code, bits, 1},
+                    .shape = shape};
 }
 
 static double milliseconds(void) {
@@ -63,31 +104,54 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+/* Embeddings have length 1: their dot product is the cosine. */
+static void print_similarities(const float *embeddings, int64_t batch) {
+  for (int64_t i = 0; i < batch; ++i) {
+    for (int64_t j = 0; j < batch; ++j) {
+      double dot = 0;
+      for (int d = 0; d < width; ++d)
+        dot += (double)embeddings[i * width + d] * (double)embeddings[j * width + d];
+      printf("%6.2f", dot);
+    }
+    printf("\n");
+  }
+}
+
 int main(int argc, char **argv) {
-  if (argc != 5)
-    fail("usage", "main FOLDER BATCH LEN RUNS");
-  const char *folder = argv[1];
-  int64_t batch = atoll(argv[2]), len = atoll(argv[3]);
-  int runs = atoi(argv[4]);
+  if (argc != 4 || atoi(argv[3]) < 1)
+    fail("usage", "main IDS EMBEDDINGS RUNS");
+  int runs = atoi(argv[3]);
+  Sentences s = read_sentences(argv[1]);
 
-  Array hidden, kv_len, attended;
-  make(&hidden, kDLFloat, 3, batch, len, width);
-  transfer(&hidden, folder, "hidden", 0);
-  make(&kv_len, kDLInt, 1, batch, 0, 0);
-  transfer(&kv_len, folder, "kv_len", 0);
-  make(&attended, kDLFloat, 3, batch, len, width);
+  /* Shorter sentences are padded: the mask is 0 there. */
+  size_t count = (size_t)(s.batch * s.len);
+  int64_t *ids = allocate(sizeof *ids * count), *mask = allocate(sizeof *mask * count);
+  for (int64_t b = 0; b < s.batch; ++b)
+    for (int64_t i = 0; i < s.lengths[b]; ++i) {
+      ids[b * s.len + i] = s.ids[b][i];
+      mask[b * s.len + i] = 1;
+    }
+  float *embeddings = allocate(sizeof *embeddings * (size_t)(s.batch * width));
 
-  double *times = malloc(sizeof(double) * (size_t)(runs > 0 ? runs : 1));
-  if (!times || runs < 1)
-    fail("RUNS", "expected at least 1");
+  int64_t tokens[2] = {s.batch, s.len}, rows[2] = {s.batch, width};
+  DLTensor token_ids = tensor(ids, tokens, kDLInt, 64);
+  DLTensor attention_mask = tensor(mask, tokens, kDLInt, 64);
+  DLTensor embedding = tensor(embeddings, rows, kDLFloat, 32);
+
+  double *times = allocate(sizeof *times * (size_t)runs);
   for (int i = -1; i < runs; ++i) { /* one more, first, to warm up */
     double start = milliseconds();
-    if (attention_layer(&hidden.tensor, &kv_len.tensor, &attended.tensor) != 0)
-      fail("attention_layer", attention_layer_last_error());
+    if (sentence_encoder(&token_ids, &attention_mask, &embedding) != 0)
+      fail("sentence_encoder", sentence_encoder_last_error());
     if (i >= 0)
       times[i] = milliseconds() - start;
   }
-  transfer(&attended, folder, "attended", 1);
+  FILE *file = fopen(argv[2], "wb");
+  if (!file || fwrite(embeddings, sizeof *embeddings, (size_t)(s.batch * width), file) !=
+                   (size_t)(s.batch * width) || fclose(file) != 0)
+    fail(argv[2], "cannot write");
+
+  print_similarities(embeddings, s.batch);
   qsort(times, (size_t)runs, sizeof *times, by_size);
   printf("%.6f %.6f\n", times[0], times[runs / 2]);
   return 0;

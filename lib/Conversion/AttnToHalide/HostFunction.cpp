@@ -7,6 +7,7 @@
 
 #include "HostFunction.h"
 
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -137,6 +138,41 @@ void HostFunction::viewTransposed(TransposeOp op) {
                                                         AffineMapAttr::get(map)));
 }
 
+void HostFunction::viewSlice(tensor::ExtractSliceOp op) {
+  auto known = [&](ArrayRef<OpFoldResult> mixed) {
+    return llvm::map_to_vector(mixed, [&](OpFoldResult value) -> OpFoldResult {
+      return isa<Attribute>(value) ? value : getIndex(value);
+    });
+  };
+  SmallVector<OpFoldResult> offsets = known(op.getMixedOffsets()),
+                            sizes = known(op.getMixedSizes()), strides = op.getMixedStrides();
+  for (auto [dim, offset, size] : llvm::enumerate(offsets, sizes))
+    requireWithin(op.getLoc(), offset, size, getMixedSize(op.getSource(), dim),
+                  "expected tensor.extract_slice to stay within its source");
+  Value source = getBuffer(op.getSource());
+  auto type = memref::SubViewOp::inferRankReducedResultType(
+      op.getType().getShape(), cast<MemRefType>(source.getType()), offsets, sizes, strides);
+  setBuffer(op.getResult(), memref::SubViewOp::create(builder, cast<MemRefType>(type), source,
+                                                      offsets, sizes, strides));
+}
+
+SmallVector<Value> HostFunction::viewParts(tensor::ConcatOp op, Value buffer) {
+  int64_t rank = op.getRank(), along = op.getDim();
+  SmallVector<Value> parts;
+  SmallVector<OpFoldResult> offsets(rank, builder.getIndexAttr(0)),
+      strides(rank, builder.getIndexAttr(1));
+  Value end = arith::ConstantIndexOp::create(builder, 0);
+  for (Value input : op.getInputs()) {
+    SmallVector<OpFoldResult> sizes;
+    for (int64_t dim = 0; dim < rank; ++dim)
+      sizes.push_back(getMixedSize(input, dim));
+    offsets[along] = end;
+    parts.push_back(memref::SubViewOp::create(builder, buffer, offsets, sizes, strides));
+    end = arith::AddIOp::create(builder, end, getSize(input, along));
+  }
+  return parts;
+}
+
 LogicalResult HostFunction::viewExpanded(tensor::ExpandShapeOp op) {
   SmallVector<OpFoldResult> sizes;
   for (OpFoldResult size : op.getMixedOutputShape())
@@ -182,6 +218,8 @@ Value HostFunction::getSize(Value tensor, int64_t dim) {
   Operation *op = tensor.getDefiningOp();
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
     return getIndex(expand.getMixedOutputShape()[dim]);
+  if (auto concat = dyn_cast<tensor::ConcatOp>(op))
+    return getSum(concat, dim);
   if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
     return getProduct(collapse.getSrc(), collapse.getReassociationIndices()[dim]);
   OpBuilder before(op);
@@ -189,6 +227,21 @@ Value HostFunction::getSize(Value tensor, int64_t dim) {
   if (succeeded(reifyResultShapes(before, op, sizes)))
     return getIndex(sizes[cast<OpResult>(tensor).getResultNumber()][dim]);
   return getSize(op->getOperand(0), dim); // an elementwise op
+}
+
+Value HostFunction::getSum(tensor::ConcatOp op, int64_t dim) {
+  Value sum = getSize(op.getInputs().front(), dim);
+  if (dim == int64_t(op.getDim()))
+    for (Value input : op.getInputs().drop_front())
+      sum = arith::AddIOp::create(builder, sum, getSize(input, dim));
+  return sum;
+}
+
+OpFoldResult HostFunction::getMixedSize(Value tensor, int64_t dim) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  if (type.isDynamicDim(dim))
+    return getSize(tensor, dim);
+  return builder.getIndexAttr(type.getDimSize(dim));
 }
 
 Value HostFunction::getProduct(Value tensor, ArrayRef<int64_t> dims) {
@@ -213,6 +266,22 @@ Value HostFunction::getIndex(Value index) {
   for (Value operand : op->getOperands())
     indices.map(operand, getIndex(operand));
   return builder.clone(*op, indices)->getResult(0);
+}
+
+void HostFunction::requireWithin(Location loc, OpFoldResult offset, OpFoldResult size,
+                                 OpFoldResult whole, const Twine &message) {
+  bool startsWithin = isConstantIntValue(offset, 0);
+  if (startsWithin && isEqualConstantIntOrValue(size, whole))
+    return;
+  auto value = [&](OpFoldResult x) { return getValueOrCreateConstantIndexOp(builder, loc, x); };
+  // Unsigned, what is negative is too large as well; neither side can overflow.
+  Value rest = arith::SubIOp::create(builder, loc, value(whole), value(offset));
+  auto fits = [&](Value x, Value limit) -> Value {
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ule, x, limit);
+  };
+  Value isWithin = arith::AndIOp::create(builder, loc, fits(value(offset), value(whole)),
+                                         fits(value(size), rest));
+  halide::RequireOp::create(builder, loc, isWithin, builder.getStringAttr(message));
 }
 
 /// Whether the verifier could not compare the two sizes.

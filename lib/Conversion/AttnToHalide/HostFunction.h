@@ -50,6 +50,10 @@ public:
   /// [batch, heads, len, dim] as a view of what split_heads takes.
   Value viewAsHeads(Value buffer, int64_t heads, Layout layout);
   void viewTransposed(TransposeOp op);
+  /// A slice of unit strides that keeps the last dimension.
+  void viewSlice(tensor::ExtractSliceOp op);
+  /// Where in `buffer` each operand of a concatenation has its place.
+  SmallVector<Value> viewParts(tensor::ConcatOp op, Value buffer);
   LogicalResult viewExpanded(tensor::ExpandShapeOp op);
   LogicalResult viewCollapsed(tensor::CollapseShapeOp op, Value compact);
 
@@ -71,8 +75,14 @@ public:
 private:
   Value addConstant(arith::ConstantOp op);
   Value getSize(Value tensor, int64_t dim);
+  /// A size of a concatenation.
+  Value getSum(tensor::ConcatOp op, int64_t dim);
   /// The product of some of a tensor's sizes.
   Value getProduct(Value tensor, ArrayRef<int64_t> dims);
+  /// Refuses calls where [offset, offset + size) leaves [0, whole), unless that is known.
+  void requireWithin(Location loc, OpFoldResult offset, OpFoldResult size, OpFoldResult whole,
+                     const Twine &message);
+  OpFoldResult getMixedSize(Value tensor, int64_t dim);
   /// An index computed on the source's tensors, computed on buffers.
   Value getIndex(OpFoldResult index);
   Value getIndex(Value index);

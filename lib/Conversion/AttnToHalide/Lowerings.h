@@ -16,6 +16,8 @@
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Target/CpuInfo.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
 namespace mlir::attn {
 
 LogicalResult lowerScore(PipelineBuilder &p, ScoreOp op, const CpuInfo &cpu);
@@ -48,6 +50,9 @@ LogicalResult lowerLayerNorm(PipelineBuilder &p, LayerNormOp op, const CpuInfo &
 
 /// An op of `arith` or `math` on tensors of one shape.
 LogicalResult lowerElementwise(PipelineBuilder &p, Operation *op, const CpuInfo &cpu);
+
+/// A slice from offset 0 on of every so many elements.
+LogicalResult lowerStridedSlice(PipelineBuilder &p, tensor::ExtractSliceOp op, const CpuInfo &cpu);
 
 /// Copies `tensor` as it is.
 void lowerCopy(PipelineBuilder &p, Value tensor, const CpuInfo &cpu);

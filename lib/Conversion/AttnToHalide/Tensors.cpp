@@ -79,6 +79,29 @@ LogicalResult attn::lowerTranspose(PipelineBuilder &p, TransposeOp op, const Cpu
 }
 
 //===----------------------------------------------------------------------===//
+// Slice
+//===----------------------------------------------------------------------===//
+
+LogicalResult attn::lowerStridedSlice(PipelineBuilder &p, tensor::ExtractSliceOp op,
+                                      const CpuInfo &cpu) {
+  RankedTensorType type = op.getType();
+  if (llvm::any_of(op.getStaticStrides(), ShapedType::isDynamic))
+    return op.emitError("expected constant strides, found an operand");
+  Func input = p.input("input", op.getSource());
+  auto strides = llvm::to_vector(llvm::reverse(op.getStaticStrides()));
+  auto body = [&](ArrayRef<Scalar> v) {
+    SmallVector<Scalar> at;
+    for (auto [coord, stride] : llvm::zip_equal(v, strides))
+      at.push_back(stride == 1 ? coord : coord * stride);
+    return input(at);
+  };
+  Func result = p.func("result", varNames(type.getRank()), type.getElementType(), body);
+  p.output(result, type);
+  scheduleOutput(p, result, lanesFor(cpu, type.getElementType()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Reduce
 //===----------------------------------------------------------------------===//
 

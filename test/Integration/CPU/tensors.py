@@ -224,6 +224,43 @@ def embedding():
 
 
 @part
+def slices():
+    """Offsets, sizes and strides, known and not; dropped dimensions of either side."""
+    x, n = floats(6, 5, 9), np.zeros(4, np.float32)
+    head = ("  %c0 = arith.constant 0 : index\n  %n = tensor.dim %n_like, %c0 : tensor<?xf32>\n")
+    cases = [
+        ("view", "[1, 0, 2] [4, 5, 6] [1, 1, 1]", "4x5x6", x[1:5, :, 2:8]),
+        ("dynamic", "[%n, 1, %n] [2, %n, %n] [1, 1, 1]", "2x?x?", x[4:6, 1:5, 4:8]),
+        ("drops the first", "[3, 0, 1] [1, 5, 8] [1, 1, 1]", "5x8", x[3, :, 1:]),
+        ("drops the last", "[0, 1, 7] [6, 3, 1] [1, 1, 1]", "6x3", x[:, 1:4, 7]),
+        ("drops all", "[2, 1, 7] [1, 1, 1] [1, 1, 1]", "", x[2, 1, 7]),
+        ("strided", "[1, 0, 0] [3, 5, 4] [2, 1, 2]", "3x5x4", x[1::2, :, 0:8:2]),
+        ("dynamic and strided", "[1, 4, 0] [2, 1, %n] [3, 2, 2]", "2x?", x[1::3, 4, 0:8:2]),
+    ]
+    for label, places, sizes, expected in cases:
+        result = f"tensor<{sizes + 'x' if sizes else ''}f32>"
+        body = head + f"  %out = tensor.extract_slice %x{places} : tensor<6x5x9xf32> to {result}"
+        types = {"x": "tensor<6x5x9xf32>", "n_like": "tensor<?xf32>"}
+        yield (label, spec(["x", "n_like"], types, result, body), {"x": x, "n_like": n},
+               lambda x, n_like, expected=expected: {"out": expected.astype(x.dtype)})
+
+
+@part
+def concat():
+    for axis, dynamic in [(0, ()), (1, (1,)), (2, (0, 1, 2))]:
+        shapes = [(2, 3, 5), (2, 3, 5), (2, 3, 5)]
+        shapes[1] = tuple(4 if dim == axis else size for dim, size in enumerate(shapes[1]))
+        arrays = {name: floats(*shape) for name, shape in zip("abc", shapes)}
+        types = {name: tensor(array, dynamic) for name, array in arrays.items()}
+        joined = tensor(np.concatenate(list(arrays.values()), axis), dynamic)
+        result = tensor(arrays["a"].max(axis), [d - (d > axis) for d in dynamic if d != axis])
+        body = (f"  %joined = tensor.concat dim({axis}) %a, %b, %c : ({', '.join(types.values())}) -> {joined}\n"
+                f"  %out = attn.reduce max %joined axes [{axis}] : {joined} -> {result}")
+        yield (f"axis {axis}", spec(list(arrays), types, result, body), arrays,
+               lambda axis=axis, **arrays: {"out": np.concatenate(list(arrays.values()), axis).max(axis)})
+
+
+@part
 def reshape():
     # The sizes of reshaped tensors follow from the arguments, through views and copies.
     body = ("  %c0 = arith.constant 0 : index\n  %n = tensor.dim %x, %c0 : tensor<?x?x6xf32>\n"
