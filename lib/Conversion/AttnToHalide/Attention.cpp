@@ -64,6 +64,7 @@ private:
   void buildSearch();
   void buildStaged(Region &region);
   void buildScores();
+  void buildWideKey();
   void buildDot();
   void buildPartialDot();
   void buildWeights();
@@ -83,6 +84,7 @@ private:
   void scheduleStaged();
   void scheduleContext();
   void schedulePaddedValue();
+  void scheduleWideKey();
   void scheduleQuery();
   void scheduleScores();
   void scheduleScoresByKeys();
@@ -96,6 +98,7 @@ private:
   // Parts of expressions.
   Scalar group();
   Scalar f32(double c) { return p.constant(p.b().getF32Type(), c); }
+  Scalar wide(Scalar x) { return convert(x, p.b().getF32Type()); }
   Scalar row(Scalar ii, const TileCoords &t) {
     return min(t.it * rowsOfHead + (sharedHeads == 1 ? ii : ii / sharedHeads), numRows - 1);
   }
@@ -134,6 +137,8 @@ private:
   void readSchedule(PrefillAttr s);
   void readSchedule(DecodeAttr s);
 
+  /// Whether elements are f16 or bf16. They are computed with in f32.
+  bool isShort;
   /// Whether keys lie in the lanes, and not rows.
   bool byKeys;
   int64_t rowTile, rowsOfHead, sharedHeads, chunk, lanes, contextRows, contextVectors;
@@ -157,7 +162,7 @@ private:
   Func searchLow, searchHigh, edgeOfLane, edge;
   /// Tensors that regions read along the keys, and where they are read.
   SmallVector<std::pair<Value, Func>> staged;
-  Func partialDot, dot, score, maxChains, maximum, weights, sumChains, sum, modified;
+  Func wideKey, partialDot, dot, score, maxChains, maximum, weights, sumChains, sum, modified;
   Func paddedValue, product, acc, inverse, context;
   Func worstOfLane, worst, exactChunks, exactDot, exactWeight, exactProduct, exactContext;
   Loop tileLoop, chunkLoop;
@@ -165,7 +170,8 @@ private:
 } // namespace
 
 AttentionLowering::AttentionLowering(PipelineBuilder &p, AttentionOp op, Attribute schedule)
-    : p(p), op(op), scale(op.getScale().convertToDouble()), isScaled(!op.getScoreMod().empty()),
+    : p(p), op(op), isShort(!op.getQuery().getType().getElementType().isF32()),
+      scale(op.getScale().convertToDouble()), isScaled(!op.getScoreMod().empty()),
       log2Scale(isScaled ? kLog2e : std::max(std::abs(scale) * kLog2e, 1e-30)) {
   if (auto decode = dyn_cast<DecodeAttr>(schedule))
     readSchedule(decode);
@@ -355,7 +361,7 @@ void AttentionLowering::buildStaged(Region &region) {
     if (!isOfPlaces || indices.empty() || indices.back() != k || !llvm::is_contained(indices, q))
       return;
     StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
-    Type type = read.getType();
+    Type type = isa<FloatType>(read.getType()) ? accumulatorType(read.getType()) : read.getType();
     std::string name = "staged" + std::to_string(staged.size());
     Func copy = p.func(name, vars, type, [&](ArrayRef<Scalar> v) {
       TileCoords t(v);
@@ -408,9 +414,11 @@ void AttentionLowering::buildScores() {
   Type f32Type = p.b().getF32Type();
   queryT = p.func("query_t", {"ii", "d", "it", "h", "b"}, f32Type, [&](ArrayRef<Scalar> v) {
     TileCoords t(v);
-    Scalar x = query(v[1], row(v[0], t), head(v[0], t), t.b);
+    Scalar x = wide(query(v[1], row(v[0], t), head(v[0], t), t.b));
     return scale < 0 ? -x : x;
   });
+  if (isShort && !byKeys)
+    buildWideKey();
   if (byKeys)
     buildPartialDot();
   else
@@ -423,14 +431,24 @@ void AttentionLowering::buildScores() {
   });
 }
 
+/// Keys of short elements, made f32 once for all rows of a tile.
+void AttentionLowering::buildWideKey() {
+  StringRef vars[] = {"d", "k", "c", "it", "h", "b"};
+  wideKey = p.func("wide_key", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+    TileCoords t(v);
+    return wide(key_(v[0], safeKey(v[1], v[2], t), kvHead(t.h), t.b));
+  });
+}
+
 void AttentionLowering::buildDot() {
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
   dot = p.func("dot", vars, p.b().getF32Type(), [&](ArrayRef<Scalar>) { return f32(0); });
   p.update(dot, vars, {{"rd", p.i32(headDim)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              TileCoords t(v);
-             return dot(v) + queryT(v[0], r[0], t.it, t.h, t.b) *
-                                 key_(r[0], safeKey(v[1], v[2], t), kvHead(t.h), t.b);
+             Scalar k = Value(wideKey) ? wideKey(r[0], v[1], v[2], t.it, t.h, t.b)
+                                       : key_(r[0], safeKey(v[1], v[2], t), kvHead(t.h), t.b);
+             return dot(v) + queryT(v[0], r[0], t.it, t.h, t.b) * k;
            });
 }
 
@@ -444,7 +462,7 @@ void AttentionLowering::buildPartialDot() {
              TileCoords t(v);
              Scalar d = r[0] * lanes + v[0];
              return partialDot(v) + queryT(v[1], d, t.it, t.h, t.b) *
-                                        key_(d, safeKey(v[2], v[3], t), kvHead(t.h), t.b);
+                                        wide(key_(d, safeKey(v[2], v[3], t), kvHead(t.h), t.b));
            });
   ArrayRef<StringRef> vars = ArrayRef(laneVars).drop_front();
   dot = p.func("dot", vars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
@@ -529,7 +547,7 @@ static Scalar step(Scalar x) {
 void AttentionLowering::buildContext() {
   Type f32Type = p.b().getF32Type();
   StringRef chunkVars[] = {"x", "y", "ii", "c", "it", "h", "b"};
-  if (valueDim != numBlocks * block)
+  if (valueDim != numBlocks * block || (isShort && !byKeys))
     buildPaddedValue();
   product = p.func("product", chunkVars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
   p.update(product, chunkVars, {{"rk", p.i32(chunk)}},
@@ -538,9 +556,9 @@ void AttentionLowering::buildContext() {
              Scalar k = r[0], c = v[3];
              Scalar x = Value(paddedValue)
                             ? paddedValue(v[1] * block + v[0], k, c, t.it, t.h, t.b)
-                            : value(v[1] * block + v[0],
-                                    unsafePromiseClamped(key(k, c, t), p.i32(0), numKeys - 1),
-                                    kvHead(t.h), t.b);
+                            : wide(value(v[1] * block + v[0],
+                                         unsafePromiseClamped(key(k, c, t), p.i32(0), numKeys - 1),
+                                         kvHead(t.h), t.b));
              return {product(v) + modified(v[2], k, c, t.it, t.h, t.b) * x,
                      {},
                      c * chunk + k < visibleKeys(t)};
@@ -561,7 +579,8 @@ void AttentionLowering::buildContext() {
   });
 }
 
-/// Value dims that fill no whole block are copied beside zeros.
+/// Value dims that fill no whole block are copied beside zeros; those of short elements are
+/// made f32 once for all rows of a tile.
 void AttentionLowering::buildPaddedValue() {
   StringRef vars[] = {"x", "k", "c", "it", "h", "b"};
   paddedValue =
@@ -571,7 +590,7 @@ void AttentionLowering::buildPaddedValue() {
              TileCoords t(v);
              SmallVector<Scalar> at(v);
              at.insert(at.begin(), r[0]);
-             return {value(r[0], safeKey(v[0], v[1], t), kvHead(t.h), t.b), at};
+             return {wide(value(r[0], safeKey(v[0], v[1], t), kvHead(t.h), t.b)), at};
            });
 }
 
@@ -618,7 +637,7 @@ void AttentionLowering::buildExactContext() {
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              TileCoords t(v);
              return exactDot(v) + queryT(v[0], r[0], t.it, t.h, t.b) *
-                                      key_(r[0], safeKey(v[1], v[2], t), kvHead(t.h), t.b);
+                                      wide(key_(r[0], safeKey(v[1], v[2], t), kvHead(t.h), t.b));
            });
   exactWeight = p.func("exact_weight", chunkVars, f32Type, [&](ArrayRef<Scalar> v) {
     TileCoords t(v);
@@ -634,7 +653,7 @@ void AttentionLowering::buildExactContext() {
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              TileCoords t(v);
              Scalar k = r[0], c = v[2], w = exactWeight(v[1], k, c, t.it, t.h, t.b);
-             Scalar x = value(min(v[0], valueDim - 1), safeKey(k, c, t), kvHead(t.h), t.b);
+             Scalar x = wide(value(min(v[0], valueDim - 1), safeKey(k, c, t), kvHead(t.h), t.b));
              Scalar isMasked = bits(w) == bits(f32(kMasked));
              return {exactProduct(v) + pick(!isMasked, modifiedProb(w, v[1], k, c, t) * x),
                      {},
@@ -652,7 +671,8 @@ void AttentionLowering::buildExactContext() {
 }
 
 void AttentionLowering::buildOutput() {
-  context = p.func("context", {"d", "i", "h", "b"}, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+  Type element = op.getResult().getType().getElementType();
+  context = p.func("context", {"d", "i", "h", "b"}, element, [&](ArrayRef<Scalar> v) {
     Scalar it = v[1] / rowsOfHead, ii = v[1] % rowsOfHead, h = v[2], b = v[3];
     if (sharedHeads != 1) {
       ii = ii * sharedHeads + h % sharedHeads;
@@ -661,7 +681,8 @@ void AttentionLowering::buildOutput() {
     Scalar fast = acc(v[0] % block, v[0] / block, ii, it, h, b);
     Scalar isExact = exactChunks(it, h, b) > 0, total = inverse(ii, it, h, b);
     Scalar sum = blend(isExact, exactContext(v[0], ii, it, h, b), fast);
-    return pick(!(bits(total) == p.i32(0)), sum * total); // a row that sees no key is 0
+    // A row that sees no key is 0.
+    return convert(pick(!(bits(total) == p.i32(0)), sum * total), element);
   });
   p.output(context, op.getResult().getType(), /*knownDims=*/1);
 }
@@ -843,6 +864,13 @@ void AttentionLowering::schedulePaddedValue() {
   p.neverPartition(paddedValue, 0);
 }
 
+void AttentionLowering::scheduleWideKey() {
+  computeInChunk(wideKey);
+  p.boundExtent(wideKey, 0, headDim);
+  p.boundStorage(wideKey, 1, chunk);
+  p.vectorizeBy(p.loops(wideKey)[0], lanes);
+}
+
 /// Keys innermost in memory, and always a whole chunk of them: all extents are constant.
 void AttentionLowering::layOutByKeys(Func f) {
   computeInChunk(f);
@@ -893,6 +921,8 @@ void AttentionLowering::scheduleScores() {
   if (byKeys)
     return scheduleScoresByKeys();
   scheduleStaged();
+  if (Value(wideKey))
+    scheduleWideKey();
   computeInChunk(score);
   p.boundStorage(score, 1, chunk);
   p.boundExtent(score, 0, rowTile);

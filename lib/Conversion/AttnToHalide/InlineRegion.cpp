@@ -3,9 +3,9 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A region's ops are rebuilt inside a halide body: index becomes i32, a tensor read
-// becomes a read of an input, and scalars from outside are rebuilt from what
-// defines them.
+// A region's ops are rebuilt inside a halide body: index becomes i32, f16 and bf16
+// become f32, which rounds less, a tensor read becomes a read of an input, and scalars
+// from outside are rebuilt from what defines them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,11 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-static Type withoutIndex(Type type) {
-  return type.isIndex() ? IntegerType::get(type.getContext(), 32) : type;
+/// The type that a scalar of a region is computed in.
+static Type computeType(Type type) {
+  if (type.isIndex())
+    return IntegerType::get(type.getContext(), 32);
+  return type.isF16() || type.isBF16() ? Float32Type::get(type.getContext()) : type;
 }
 
 FailureOr<Scalar> PipelineBuilder::inlineRegion(Region &region, ArrayRef<Scalar> args,
@@ -30,14 +33,14 @@ FailureOr<Scalar> PipelineBuilder::inlineRegion(Region &region, ArrayRef<Scalar>
   return inlineRegionValue(region, yielded, args, known);
 }
 
-FailureOr<Scalar>
-PipelineBuilder::inlineRegionValue(Region &region, Value value, ArrayRef<Scalar> args,
-                                   ArrayRef<std::pair<Value, Scalar>> known) {
+FailureOr<Scalar> PipelineBuilder::inlineRegionValue(Region &region, Value value,
+                                                     ArrayRef<Scalar> args,
+                                                     ArrayRef<std::pair<Value, Scalar>> known) {
   IRMapping mapping;
   for (auto [from, to] : llvm::zip_equal(region.getArguments(), args))
-    mapping.map(from, Value(to));
+    mapping.map(from, Value(convert(to, computeType(from.getType()))));
   for (auto [from, to] : known)
-    mapping.map(from, Value(to));
+    mapping.map(from, Value(convert(to, computeType(from.getType()))));
   return inlineValue(value, mapping);
 }
 
@@ -85,11 +88,19 @@ FailureOr<Scalar> PipelineBuilder::inlineOp(Operation *op, IRMapping &mapping) {
       return failure();
     operands.push_back(*scalar);
   }
-  Type type = withoutIndex(op->getResult(0).getType());
+  Type written = op->getResult(0).getType(), type = computeType(written);
   if (isa<arith::IndexCastOp>(op))
     return convert(Scalar(builder, operands[0]), type);
-  if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && constant.getType().isIndex())
-    return this->constant(type, cast<IntegerAttr>(constant.getValue()).getInt());
+  if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && type != written)
+    return this->constant(type, isa<FloatType>(written)
+                                    ? cast<FloatAttr>(constant.getValue()).getValueAsDouble()
+                                    : cast<IntegerAttr>(constant.getValue()).getInt());
+  // These are about the type as it is written.
+  if (isa<arith::TruncFOp, arith::ExtFOp, arith::BitcastOp>(op)) {
+    Scalar x = convert(Scalar(builder, operands[0]), op->getOperand(0).getType());
+    x = isa<arith::BitcastOp>(op) ? fromBits(x, written) : convert(x, written);
+    return convert(x, type);
+  }
   OperationState state(op->getLoc(), op->getName(), operands, type, op->getAttrs());
   state.propertiesAttr = op->getPropertiesAsAttribute();
   return Scalar(builder, builder.create(state)->getResult(0));
@@ -110,5 +121,5 @@ FailureOr<Scalar> PipelineBuilder::inlineExtract(Operation *op, IRMapping &mappi
       c = clamp(c, i32(0), extent(in, dim) - 1);
     coords.push_back(c);
   }
-  return in(coords);
+  return convert(in(coords), computeType(extract.getType()));
 }

@@ -49,7 +49,8 @@ LogicalResult attn::lowerMap(PipelineBuilder &p, MapOp op, const CpuInfo &cpu) {
     failedBody = failed(value);
     if (failedBody)
       return p.constant(type.getElementType(), 0);
-    return isa<FloatType>(type.getElementType()) ? strictFloat(*value) : *value;
+    Scalar result = convert(*value, type.getElementType());
+    return isa<FloatType>(type.getElementType()) ? strictFloat(result) : result;
   };
   Func result = p.func("result", varNames(type.getRank()), type.getElementType(), body);
   p.output(result, type);

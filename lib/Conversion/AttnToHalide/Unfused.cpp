@@ -103,7 +103,9 @@ static LogicalResult lowerModify(PipelineBuilder &p, Value input, Value result, 
     SmallVector<Scalar> args = regionCoords(v);
     args.insert(args.begin(), x);
     FailureOr<Scalar> value = p.inlineRegion(body, args);
-    return failed(value) ? value : FailureOr<Scalar>(strictFloat(*value));
+    if (failed(value))
+      return value;
+    return FailureOr<Scalar>(strictFloat(convert(*value, x.getType())));
   });
 }
 

@@ -17,10 +17,10 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
-/// What the fused kernel serves: f32, static widths, the context alone.
+/// What the fused kernel serves: f32 or shorter, static widths, the context alone.
 static bool hasFusedKernel(AttentionOp op) {
   auto query = op.getQuery().getType(), value = op.getValue().getType();
-  return query.getElementType().isF32() && !query.isDynamicDim(3) && !value.isDynamicDim(3) &&
+  return !query.getElementType().isF64() && !query.isDynamicDim(3) && !value.isDynamicDim(3) &&
          !op.getLse();
 }
 

@@ -202,7 +202,22 @@ static Expr translateIntegerMinMax(Operation *op, Expr a, Expr b) {
 
 /// f16 and bf16 are computed in f32, as exact as they can be.
 static bool isHalf(Expr e) { return e.type().is_float() && e.type().bits() == 16; }
-static Expr widenHalf(Expr e) { return isHalf(e) ? H::cast(H::Float(32), e) : e; }
+/// Halide's own conversion promises LLVM that there are no infinities and no NaN, and tests
+/// for them would be folded away: this one is made of bits.
+static Expr widenHalf(Expr e) {
+  if (!isHalf(e))
+    return e;
+  H::Type f32 = H::Float(32), u32 = H::UInt(32);
+  Expr bits = H::cast(u32, H::reinterpret(H::UInt(16), e));
+  if (e.type().is_bfloat())
+    return H::reinterpret(f32, bits << 16);
+  // The product moves the exponent, of denormals too; infinities and NaN have the largest.
+  Expr magnitude = (bits & 0x7fff) << 13;
+  Expr moved = H::strict_float(H::reinterpret(f32, magnitude) * H::Expr(0x1p112f));
+  Expr special =
+      H::select(magnitude >= H::cast(u32, 0x0f800000), H::cast(u32, 0x7f800000), H::cast(u32, 0));
+  return H::reinterpret(f32, H::reinterpret(u32, moved) | special | ((bits & 0x8000) << 16));
+}
 
 static bool assumesNoNaN(Operation *op) {
   auto fast = dyn_cast<arith::ArithFastMathInterface>(op);
@@ -448,7 +463,7 @@ static Expr translateCast(Operation *op, Expr in, bool isCoordinate) {
     return {};
   bool fromBool = in.type().is_bool();
   return llvm::TypeSwitch<Operation *, Expr>(op)
-      .Case<arith::ExtFOp, arith::TruncFOp>([&](auto) { return H::cast(*type, in); })
+      .Case<arith::ExtFOp, arith::TruncFOp>([&](auto) { return H::cast(*type, widenHalf(in)); })
       .Case<arith::ExtSIOp, arith::SIToFPOp>(
           [&](auto) { return fromBool ? boolToSigned(in, *type) : H::cast(*type, in); })
       .Case<arith::ExtUIOp, arith::UIToFPOp>(

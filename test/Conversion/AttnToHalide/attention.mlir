@@ -61,13 +61,25 @@ func.func @few(%q: tensor<1x8x1x64xf32>, %k: tensor<1x2x?x64xf32>) -> tensor<1x8
   return %c : tensor<1x8x1x64xf32>
 }
 
-// What the fused kernel does not serve, here f16, becomes the ops it stands for.
+// Short elements are made f32 once for all rows of a tile.
+// CHECK-LABEL: halide.pipeline @half_attention_0
+// CHECK: %[[KEY:.*]] = halide.func "wide_key"
+// CHECK: halide.store_in %[[KEY]], stack
 // CHECK-LABEL: func.func @half(
-// CHECK: halide.call @half_score_0
-// CHECK: halide.call @half_softmax_1
-// CHECK: halide.call @half_context_2
+// CHECK: halide.call @half_attention_0
 func.func @half(%q: tensor<1x2x5x8xf16>, %k: tensor<1x2x7x8xf16>, %v: tensor<1x2x7x8xf16>)
     -> tensor<1x2x5x8xf16> {
   %c = attn.attention %q, %k, %v : tensor<1x2x5x8xf16>, tensor<1x2x7x8xf16>, tensor<1x2x7x8xf16> -> tensor<1x2x5x8xf16>
   return %c : tensor<1x2x5x8xf16>
+}
+
+// What the fused kernel does not serve, here f64, becomes the ops it stands for.
+// CHECK-LABEL: func.func @double(
+// CHECK: halide.call @double_score_0
+// CHECK: halide.call @double_softmax_1
+// CHECK: halide.call @double_context_2
+func.func @double(%q: tensor<1x2x5x8xf64>, %k: tensor<1x2x7x8xf64>, %v: tensor<1x2x7x8xf64>)
+    -> tensor<1x2x5x8xf64> {
+  %c = attn.attention %q, %k, %v : tensor<1x2x5x8xf64>, tensor<1x2x7x8xf64>, tensor<1x2x7x8xf64> -> tensor<1x2x5x8xf64>
+  return %c : tensor<1x2x5x8xf64>
 }

@@ -39,6 +39,7 @@ class Case:
     documents: bool = False  # ids of queries and keys, some keys in no query's document
     mask_tensor: bool = False  # a mask of the caller's, with rows and batches that see nothing
     all_stages: bool = False  # score, masked score and prob are results too
+    element: str = "f32"  # what every float tensor holds
 
     def __post_init__(self):
         self.value_dim = self.value_dim or self.head_dim
@@ -206,7 +207,7 @@ def inputs(case):
         arrays["mask"][..., : case.q_len // 2, : case.kv_len // 3] = False
         arrays["mask"][0, :, : case.q_len // 3] = False
         arrays["mask"][-1, ..., case.kv_len // 2 :] = False
-    return arrays
+    return check.as_type(arrays, {"f16": np.float16, "f32": np.float32, "f64": np.float64}[case.element])
 
 
 def outputs(case, query, key, value, bias=None, mask_bias=None, kv_len=None, query_ids=None,
@@ -345,6 +346,14 @@ def spellings():
     yield Case(129, 129, scale_on="prob", mask="causal(top_left)", bias=True, dynamic=True)
 
 
+def elements():
+    for element in ("f16", "f64"):
+        yield Case(element=element, dynamic=True, head_dim=80, bias=True, softcap=5.0)
+        yield Case(129, 129, element=element, mask="causal(top_left)", heads=4, kv_heads=2, value_dim=17)
+        yield Case(1, 131, element=element, heads=4, kv_heads=2, kv_lengths=(100, 0), dynamic=True)
+        yield Case(element=element, all_stages=True, scale_on="prob", mask_tensor=True)
+
+
 def unfused():
     yield Case(all_stages=True)
     yield Case(all_stages=True, dynamic=True, heads=4, kv_heads=2, value_dim=17)
@@ -355,13 +364,13 @@ def unfused():
 
 PARTS = {part.__name__: part for part in (
     static_lengths, dynamic_lengths, head_dims, value_dims, causal, windows, padded, searched, scores,
-    groups, decode, variants, spellings, unfused)}
+    groups, decode, variants, spellings, elements, unfused)}
 
 
 def run(case):
     with tempfile.TemporaryDirectory() as scratch:
         path = os.path.join(scratch, "spec.mlir")
-        text = spec(case)
+        text = spec(case).replace("f32", case.element)
         with open(path, "w") as file:
             file.write(text)
         good = check.check(case.label(), path, inputs(case), lambda **arrays: outputs(case, **arrays))
