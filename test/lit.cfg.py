@@ -1,6 +1,7 @@
 """lit configuration: every .mlir and .test file under test/ is a test."""
 
 import os
+import shutil
 
 import lit.formats
 
@@ -27,6 +28,11 @@ if os.path.exists(os.path.join(config.attnc_tools, "attnc")):
 # The Python package is installed there by `./dev test`.
 if os.path.isdir(config.python_package):
     config.available_features.add("python-package")
+
+# What ./dev installs, and other systems may lack.
+for feature, program in (("qemu", "qemu-x86_64"), ("cross-arm", "aarch64-linux-gnu-gcc")):
+    if shutil.which(program):
+        config.available_features.add(feature)
 
 # %exits CODE COMMAND...
 config.substitutions.append(

@@ -121,6 +121,7 @@ Examples:
   attnc compile spec.mlir -o out             out/libNAME.a, NAME.h, NAME.json and dlpack.h
   cc main.c out/libNAME.a -lm -lpthread -ldl
   attnc compile spec.mlir -o out --target x86-64-linux-avx2-fma --name attend
+  attnc compile spec.mlir -o out --target x86-64-linux,x86-64-linux-avx2,x86-64-linux-avx512_skylake
   attnc compile spec.mlir -o out --shared --emit cmake_package,pkg_config
   attnc compile spec.mlir --emit halide -o - > tuned.mlir
   attnc compile tuned.mlir --emit stmt,assembly -o out
@@ -133,77 +134,129 @@ Examples:
 namespace {
 class Emission {
 public:
-  Emission(Spec &spec, StringRef name, StringRef target, Staging &files, bool toStdout)
-      : spec(spec), name(name), target(target), files(files), toStdout(toStdout) {}
+  Emission(Spec &spec, StringRef name, ArrayRef<std::string> targets, Staging &files, bool toStdout)
+      : spec(spec), name(name), targets(targets), files(files), toStdout(toStdout) {}
 
   LogicalResult emit(ArrayRef<Kind> wanted);
 
 private:
+  LogicalResult emitGraph();
   LogicalResult emitStage(Kind kind, Stage stage);
-  LogicalResult emitGroups(ArrayRef<Kind> wanted);
+  LogicalResult schedule();
+  LogicalResult emitGroups(ArrayRef<Kind> wanted, mlir::attn::LibrarySource source);
   LogicalResult emitLibrary(ArrayRef<Kind> wanted);
   LogicalResult writeLibrary(ArrayRef<Kind> wanted, const mlir::attn::Library &library);
   LogicalResult addSharedLibrary(const mlir::attn::Library &library);
   LogicalResult addPackages(ArrayRef<Kind> wanted);
   Location getLoc() { return spec.getFunction().getLoc(); }
-  std::string getGroupFile(halide::PipelineOp group, bool single, StringRef extension);
+  LogicalResult checkStage(Kind kind, Stage stage);
+  std::string getStem(StringRef target);
+  std::string getGroupFile(halide::PipelineOp group, bool single, StringRef target,
+                           StringRef extension);
 
   Spec &spec;
-  StringRef name, target;
+  StringRef name;
+  ArrayRef<std::string> targets;
   Staging &files;
   bool toStdout;
+  /// The spec scheduled for each target.
+  std::vector<OwningOpRef<ModuleOp>> scheduled;
+  std::vector<mlir::attn::LibrarySource> sources;
 };
 } // namespace
 
 LogicalResult Emission::emit(ArrayRef<Kind> wanted) {
-  for (auto [kind, stage] : {std::pair{Kind::attn, Stage::Graph},
-                             {Kind::fused, Stage::Fused},
-                             {Kind::halide, Stage::Scheduled}})
+  if (llvm::is_contained(wanted, Kind::attn) && failed(emitGraph()))
+    return failure();
+  for (auto [kind, stage] :
+       {std::pair{Kind::fused, Stage::Fused}, {Kind::halide, Stage::Scheduled}})
     if (llvm::is_contained(wanted, kind) && failed(emitStage(kind, stage)))
       return failure();
   if (llvm::all_of(wanted, [](Kind kind) { return kind <= Kind::halide; }))
     return success();
-  if (failed(spec.lower(Stage::Scheduled, target)) || failed(emitGroups(wanted)))
+  if (failed(schedule()))
     return failure();
+  for (mlir::attn::LibrarySource source : sources)
+    if (failed(emitGroups(wanted, source)))
+      return failure();
   return emitLibrary(wanted);
 }
 
-LogicalResult Emission::emitStage(Kind kind, Stage stage) {
-  if (spec.getStage() > stage)
-    return reportError(specPath, "expected a graph to emit " + getInfo(kind).name +
-                                     " from, found halide pipelines");
-  if (failed(stage == Stage::Graph ? spec.simplify() : spec.lower(stage, target)))
-    return failure();
+LogicalResult Emission::checkStage(Kind kind, Stage stage) {
+  if (spec.getStage() <= stage)
+    return success();
+  return reportError(specPath, "expected a graph to emit " + getInfo(kind).name +
+                                   " from, found halide pipelines");
+}
+
+static std::string print(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  spec.getModule()->print(os); // unlike <<, with the constants' data
+  module->print(os); // unlike <<, with the constants' data
   os << '\n';
-  return files.add((name + "." + getInfo(kind).extension).str(), text);
+  return text;
+}
+
+LogicalResult Emission::emitGraph() {
+  if (failed(checkStage(Kind::attn, Stage::Graph)) || failed(spec.simplify()))
+    return failure();
+  return files.add((name + "." + getInfo(Kind::attn).extension).str(), print(spec.getModule()));
+}
+
+/// What follows the target is there once a target.
+std::string Emission::getStem(StringRef target) {
+  return (name + (targets.size() == 1 ? "" : "." + target)).str();
+}
+
+LogicalResult Emission::emitStage(Kind kind, Stage stage) {
+  if (failed(checkStage(kind, stage)))
+    return failure();
+  for (StringRef target : targets) {
+    OwningOpRef<ModuleOp> module = spec.getLowered(stage, target);
+    if (!module ||
+        failed(files.add(getStem(target) + "." + getInfo(kind).extension.str(), print(*module))))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult Emission::schedule() {
+  for (const std::string &target : targets) {
+    scheduled.push_back(spec.getLowered(Stage::Scheduled, target));
+    if (!scheduled.back())
+      return failure();
+    sources.push_back({target, *scheduled.back()});
+  }
+  return success();
 }
 
 /// Groups are named FUNCTION_OP_N; the function's name is in NAME already.
-std::string Emission::getGroupFile(halide::PipelineOp group, bool single, StringRef extension) {
+std::string Emission::getGroupFile(halide::PipelineOp group, bool single, StringRef target,
+                                   StringRef extension) {
   StringRef label = group.getSymName();
   label.consume_front((spec.getFunction().getName() + "_").str());
-  return (name + (single ? "" : "." + label) + "." + extension).str();
+  return (name + (single ? "" : "." + label) + (targets.size() == 1 ? "" : "." + target) + "." +
+          extension)
+      .str();
 }
 
-LogicalResult Emission::emitGroups(ArrayRef<Kind> wanted) {
+LogicalResult Emission::emitGroups(ArrayRef<Kind> wanted, mlir::attn::LibrarySource source) {
   SmallVector<const KindInfo *> infos;
   for (Kind kind : wanted)
     if (getInfo(kind).artefact)
       infos.push_back(&getInfo(kind));
   if (infos.empty())
     return success();
-  auto groups = llvm::to_vector(spec.getModule().getOps<halide::PipelineOp>());
+  auto groups = llvm::to_vector(source.module.getOps<halide::PipelineOp>());
   halide::ExportOptions options;
-  options.target = target.str();
+  options.target = source.target;
   for (auto [index, group] : llvm::enumerate(groups)) {
     Progress progress("[" + Twine(index + 1) + "/" + Twine(groups.size()) + "] " +
                       group.getSymName());
     std::map<Artefact, std::string> paths;
     for (const KindInfo *info : infos)
-      paths[*info->artefact] = files.add(getGroupFile(group, groups.size() == 1, info->extension));
+      paths[*info->artefact] =
+          files.add(getGroupFile(group, groups.size() == 1, source.target, info->extension));
     if (failed(exportPipeline(group, options, paths)))
       return failure();
   }
@@ -219,9 +272,8 @@ LogicalResult Emission::emitLibrary(ArrayRef<Kind> wanted) {
   mlir::attn::LibraryOptions options;
   options.name = name.str();
   options.function = spec.getFunction().getName().str();
-  options.target = target.str();
   options.cacheDir = *cacheDir;
-  FailureOr<mlir::attn::Library> library = buildLibrary(spec, options);
+  FailureOr<mlir::attn::Library> library = attnc::buildLibrary(sources, options);
   return failed(library) ? failure() : writeLibrary(wanted, *library);
 }
 
@@ -271,16 +323,18 @@ LogicalResult Emission::addPackages(ArrayRef<Kind> wanted) {
 // attnc compile
 //===----------------------------------------------------------------------===//
 
-static LogicalResult checkKinds(ArrayRef<Kind> wanted, StringRef target) {
+static LogicalResult checkKinds(ArrayRef<Kind> wanted, ArrayRef<std::string> targets) {
   bool toStdout = outputDir == "-";
   if (toStdout && (wanted.size() != 1 || !getInfo(wanted.front()).isText))
     return reportUsage("-o -", "expected one kind of text in --emit");
+  std::string target = llvm::join(targets, "-");
   bool hasGpu = llvm::any_of(llvm::split(target, '-'), [](StringRef feature) {
     return feature == "cuda" || feature == "opencl" || feature == "metal" || feature == "vulkan" ||
            feature == "webgpu" || feature.starts_with("d3d12");
   });
   if (llvm::is_contained(wanted, Kind::device_code) && !hasGpu)
-    return reportError("--emit", "expected a GPU in the target of device_code, found " + target);
+    return reportError("--emit",
+                       "expected a GPU in the target of device_code, found " + targetName);
   return success();
 }
 
@@ -304,13 +358,13 @@ static LogicalResult runCompile() {
   if (!spec)
     return failure();
   FailureOr<std::string> name = getLibraryName(spec->getFunction().getName());
-  FailureOr<std::string> target = getTarget();
+  FailureOr<std::vector<std::string>> targets = getTargets();
   SmallVector<Kind> wanted = getWantedKinds();
-  if (failed(name) || failed(target) || failed(checkKinds(wanted, *target)))
+  if (failed(name) || failed(targets) || failed(checkKinds(wanted, *targets)))
     return failure();
   bool toStdout = outputDir == "-";
   std::unique_ptr<Staging> files = toStdout ? Staging::openTemporary() : Staging::open(outputDir);
-  if (!files || failed(Emission(*spec, *name, *target, *files, toStdout).emit(wanted)))
+  if (!files || failed(Emission(*spec, *name, *targets, *files, toStdout).emit(wanted)))
     return failure();
   return toStdout ? files->print() : files->commit();
 }

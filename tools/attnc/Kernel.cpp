@@ -106,9 +106,9 @@ std::unique_ptr<Kernel> Kernel::compile(Spec &spec, StringRef target) {
   mlir::attn::LibraryOptions options;
   options.name = *name;
   options.function = spec.getFunction().getName().str();
-  options.target = target.str();
   options.cacheDir = *cacheDir;
-  FailureOr<mlir::attn::Library> library = buildLibrary(spec, options);
+  FailureOr<mlir::attn::Library> library =
+      buildLibrary({{target.str(), spec.getModule()}}, options);
   if (failed(library))
     return nullptr;
   FailureOr<std::string> path = link(*library, *cacheDir, *temporary, spec.getFunction().getLoc());

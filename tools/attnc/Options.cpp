@@ -60,7 +60,8 @@ cl::opt<std::string> attnc::functionName("function",
 cl::opt<std::string> attnc::targetName(
     "target", cl::init("host"), cl::value_desc("target"),
     cl::desc("A target in Halide's words, such as x86-64-linux-avx2-fma (default: host, this very "
-             "machine; such a library may not run on another)"),
+             "machine; such a library may not run on another); several, with commas between, to "
+             "choose from when called"),
     cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()), cl::sub(verifyCommand()),
     cl::sub(explainCommand()));
 
@@ -88,15 +89,25 @@ cl::opt<uint64_t> attnc::seed("seed", cl::init(0), cl::value_desc("N"),
                               cl::desc("Seed of random inputs (default: 0)"), cl::cat(category()),
                               cl::sub(runCommand()), cl::sub(verifyCommand()));
 
+FailureOr<std::vector<std::string>> attnc::getTargets() {
+  std::vector<std::string> targets;
+  for (StringRef word : llvm::split(StringRef(targetName), ',')) {
+    std::string error;
+    FailureOr<std::string> target = halide::resolveTarget(word, error);
+    if (failed(target))
+      return reportError("--target", error);
+    targets.push_back(*target);
+  }
+  return targets;
+}
+
 FailureOr<std::string> attnc::getTarget() {
-  if (StringRef(targetName).contains(','))
-    return reportError("--target", "expected one target, found '" + targetName +
-                                       "': several targets in one library are not supported yet");
-  std::string error;
-  FailureOr<std::string> target = halide::resolveTarget(targetName, error);
-  if (failed(target))
-    return reportError("--target", error);
-  return target;
+  FailureOr<std::vector<std::string>> targets = getTargets();
+  if (failed(targets))
+    return failure();
+  if (targets->size() > 1)
+    return reportError("--target", "expected one target, found '" + targetName + "'");
+  return targets->front();
 }
 
 static bool isIdentifier(StringRef name) {

@@ -12,6 +12,7 @@
 #include "llvm/Support/CommandLine.h"
 
 #include <string>
+#include <vector>
 
 namespace attnc {
 
@@ -41,7 +42,10 @@ struct Command {
 
 extern const Command compile, run, verify, explain, cache;
 
-/// The target in full; several or an unknown one is an error.
+/// The targets in full, as they were named; an unknown one is an error.
+mlir::FailureOr<std::vector<std::string>> getTargets();
+
+/// The target in full, of which the command takes one.
 mlir::FailureOr<std::string> getTarget();
 
 /// The library's name if `--name` gives one, else the function's; a C identifier.

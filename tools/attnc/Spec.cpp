@@ -132,7 +132,7 @@ LogicalResult Spec::selectFunction() {
       other.setPrivate();
   PassManager passes(&context);
   mlir::attn::buildInlinePipeline(passes);
-  return success(succeeded(run(passes)) && succeeded(checkCalls(wanted)));
+  return success(succeeded(run(passes, *module)) && succeeded(checkCalls(wanted)));
 }
 
 LogicalResult Spec::checkFunction() {
@@ -167,7 +167,7 @@ LogicalResult Spec::bindWeights() {
                        "expected an argument with attn.weight, found none in @" + func.getName());
   PassManager passes(&context);
   passes.addPass(mlir::attn::createAttnBindWeights({weightsPath}));
-  return run(passes);
+  return run(passes, *module);
 }
 
 func::FuncOp Spec::getFunction() { return module->lookupSymbol<func::FuncOp>(function); }
@@ -176,13 +176,13 @@ func::FuncOp Spec::getFunction() { return module->lookupSymbol<func::FuncOp>(fun
 // Passes
 //===----------------------------------------------------------------------===//
 
-LogicalResult Spec::run(PassManager &passes) {
+LogicalResult Spec::run(PassManager &passes, ModuleOp copy) {
   // What a pass leaves is checked here and not in between, to tell what a user got wrong
   // from what a pass did.
   passes.enableVerifier(false);
-  if (failed(passes.run(*module)))
+  if (failed(passes.run(copy)))
     return failure();
-  if (failed(mlir::verify(*module)))
+  if (failed(mlir::verify(copy)))
     return reportInternal("a pass left what doesn't verify");
   return success();
 }
@@ -192,12 +192,10 @@ LogicalResult Spec::simplify() {
     return success();
   PassManager passes(&context);
   passes.addPass(createCanonicalizerPass());
-  return run(passes);
+  return run(passes, *module);
 }
 
-LogicalResult Spec::lower(Stage to, StringRef target, bool remarks) {
-  if (stage >= to)
-    return success();
+LogicalResult Spec::lower(ModuleOp copy, Stage to, StringRef target, bool remarks) {
   mlir::attn::AttnPipelineOptions options;
   options.target = target.str();
   options.remarks = remarks;
@@ -206,8 +204,22 @@ LogicalResult Spec::lower(Stage to, StringRef target, bool remarks) {
     mlir::attn::buildFusionPipeline(passes, options);
   if (to == Stage::Scheduled)
     mlir::attn::buildSchedulePipeline(passes, options);
+  return run(passes, copy);
+}
+
+LogicalResult Spec::lower(Stage to, StringRef target, bool remarks) {
+  if (stage >= to)
+    return success();
+  LogicalResult result = lower(*module, to, target, remarks);
   stage = to;
-  return run(passes);
+  return result;
+}
+
+OwningOpRef<ModuleOp> Spec::getLowered(Stage to, StringRef target) {
+  OwningOpRef<ModuleOp> copy(module->clone());
+  if (stage < to && failed(lower(*copy, to, target, /*remarks=*/false)))
+    return nullptr;
+  return copy;
 }
 
 //===----------------------------------------------------------------------===//
@@ -266,11 +278,12 @@ std::string attnc::describe(const Parameter &parameter) {
   return text;
 }
 
-FailureOr<mlir::attn::Library> attnc::buildLibrary(Spec &spec,
+FailureOr<mlir::attn::Library> attnc::buildLibrary(ArrayRef<mlir::attn::LibrarySource> sources,
                                                    const mlir::attn::LibraryOptions &options) {
-  auto groups = spec.getModule().getOps<halide::PipelineOp>();
-  size_t count = std::distance(groups.begin(), groups.end());
+  size_t count = 0;
+  for (mlir::attn::LibrarySource source : sources)
+    count += llvm::range_size(source.module.getOps<halide::PipelineOp>());
   Progress progress("compiling " + options.name + ": " + Twine(count) +
                     (count == 1 ? " group" : " groups"));
-  return mlir::attn::buildLibrary(spec.getModule(), options);
+  return mlir::attn::buildLibrary(sources, options);
 }

@@ -62,6 +62,8 @@ public:
   mlir::LogicalResult simplify();
   /// Runs the pipelines up to `to`; nothing happens where the spec is that far.
   mlir::LogicalResult lower(Stage to, llvm::StringRef target, bool remarks = false);
+  /// A copy, taken as far; null after an error.
+  mlir::OwningOpRef<mlir::ModuleOp> getLowered(Stage to, llvm::StringRef target);
 
   /// Of a fused or scheduled spec, where every size has its symbol.
   Signature getSignature();
@@ -72,7 +74,8 @@ private:
   mlir::LogicalResult selectFunction();
   mlir::LogicalResult checkFunction();
   mlir::LogicalResult bindWeights();
-  mlir::LogicalResult run(mlir::PassManager &passes);
+  mlir::LogicalResult lower(mlir::ModuleOp copy, Stage to, llvm::StringRef target, bool remarks);
+  mlir::LogicalResult run(mlir::PassManager &passes, mlir::ModuleOp copy);
 
   std::string path;
   mlir::MLIRContext context;
@@ -83,8 +86,8 @@ private:
   Stage stage = Stage::Graph;
 };
 
-/// Compiles a scheduled spec, showing that it lasts.
-mlir::FailureOr<mlir::attn::Library> buildLibrary(Spec &spec,
+/// Compiles one spec, scheduled for each target, showing that it lasts.
+mlir::FailureOr<mlir::attn::Library> buildLibrary(llvm::ArrayRef<mlir::attn::LibrarySource> sources,
                                                   const mlir::attn::LibraryOptions &options);
 
 } // namespace attnc

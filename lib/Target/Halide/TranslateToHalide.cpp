@@ -161,6 +161,9 @@ LogicalResult halide::exportRuntime(StringRef target, StringRef path, Location l
   FailureOr<H::Target> parsed = getTarget(target, loc);
   if (failed(parsed))
     return failure();
+  // What decides whether a CPU can run the kernels must run on any.
+  if (!parsed->has_gpu_feature())
+    *parsed = H::Target(parsed->os, parsed->arch, parsed->bits);
   parsed->set_feature(H::Target::UserContext);
   auto compile = [&] {
     H::compile_standalone_runtime(path.str(), *parsed);

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Signature.h"
+#include "Variants.h"
 
 #include "attnc/Dialect/Halide/Halide.h"
 #include "attnc/Target/Library/Library.h"
@@ -136,6 +137,9 @@ int64_t @NAME@_workspace(const DLTensor *const *tensors);
 /* What was wrong with the last call of this thread that failed. */
 const char *@NAME@_last_error(void);
 
+/* Which of the library's targets this CPU runs, or NULL where it can run none. */
+const char *@NAME@_target(void);
+
 /* This library as JSON: versions, target, inputs, outputs, kernels. */
 const char *@NAME@_describe(void);
 
@@ -209,38 +213,33 @@ static llvm::json::Object describe(halide::PipelineOp pipeline) {
   return object;
 }
 
-static int64_t countConstantBytes(func::FuncOp host) {
+static int64_t countConstantBytes(ModuleOp module) {
   int64_t bytes = 0;
-  llvm::SmallPtrSet<Operation *, 8> seen;
-  host.walk([&](memref::GetGlobalOp get) {
-    auto *global = SymbolTable::lookupNearestSymbolFrom(get, get.getNameAttr());
-    auto type = get.getType();
-    if (global && seen.insert(global).second)
-      bytes += type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
-  });
+  for (auto global : module.getOps<memref::GlobalOp>())
+    bytes +=
+        global.getType().getNumElements() * ((global.getType().getElementTypeBitWidth() + 7) / 8);
   return bytes;
 }
 
-std::string attn::emitMetadata(const Signature &signature, func::FuncOp host, StringRef target) {
+std::string attn::emitMetadata(const Signature &signature, ArrayRef<Variant> variants) {
   llvm::json::Array inputs, outputs, pipelines;
   for (const Tensor &tensor : signature.tensors)
     (tensor.isOutput ? outputs : inputs).push_back(describe(tensor));
-  llvm::SmallPtrSet<Operation *, 8> seen;
-  host.walk([&](halide::CallOp call) {
-    auto pipeline =
-        SymbolTable::lookupNearestSymbolFrom<halide::PipelineOp>(call, call.getCalleeAttr());
-    if (pipeline && seen.insert(pipeline).second)
+  for (const Variant &variant : variants)
+    for (auto pipeline : variant.getModule().getOps<halide::PipelineOp>()) {
       pipelines.push_back(describe(pipeline));
-  });
+      if (variants.size() > 1)
+        pipelines.back().getAsObject()->try_emplace("target", variant.target);
+    }
   llvm::json::Object object{{"abi", abiVersion},
                             {"attnc", ATTNC_VERSION},
                             {"llvm", LLVM_VERSION_STRING},
                             {"name", signature.name},
-                            {"target", target},
+                            {"target", joinTargets(variants)},
                             {"inputs", std::move(inputs)},
                             {"outputs", std::move(outputs)},
                             {"pipelines", std::move(pipelines)},
-                            {"constant_bytes", countConstantBytes(host)}};
+                            {"constant_bytes", countConstantBytes(variants.front().getModule())}};
   std::string text;
   llvm::raw_string_ostream(text) << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(object)));
   return text;

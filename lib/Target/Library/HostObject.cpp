@@ -34,12 +34,15 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// attnc_support.c and attnc_runtime.c as bitcode.
+/// attnc_support.c, attnc_runtime.c and attnc_cpu_x86.c as bitcode.
 static constexpr unsigned char supportBitcode[] = {
 #include "attnc_support.bc.inc"
 };
 static constexpr unsigned char runtimeBitcode[] = {
 #include "attnc_runtime.bc.inc"
+};
+static constexpr unsigned char cpuBitcode[] = {
+#include "attnc_cpu_x86.bc.inc"
 };
 
 //===----------------------------------------------------------------------===//
@@ -71,6 +74,7 @@ static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(StringRef triple, 
     llvm::InitializeAllTargets();
     llvm::InitializeAllTargetMCs();
     llvm::InitializeAllAsmPrinters();
+    llvm::InitializeAllAsmParsers(); // attnc_cpu_x86.c has a line of it
     return true;
   }();
   (void)initialized;
@@ -135,7 +139,8 @@ public:
       : module(module), signature(signature), builder(module.getContext()),
         pointer(builder.getPtrTy()) {}
 
-  void defineSignature();
+  void defineSignature(ArrayRef<Variant> variants);
+  void defineFeatures();
   void defineEntry(StringRef name, bool withOptions);
   void defineDescribe(StringRef metadata);
   void rename(StringRef from, const std::string &to);
@@ -147,6 +152,7 @@ private:
   }
   llvm::Constant *array(ArrayRef<llvm::Constant *> elements);
   llvm::Constant *dims(const Tensor &tensor, unsigned index);
+  llvm::Constant *variant(const Variant &variant, unsigned index);
 
   llvm::Module &module;
   const Signature &signature;
@@ -190,8 +196,22 @@ llvm::Constant *Binder::dims(const Tensor &tensor, unsigned index) {
   return array(result);
 }
 
+static std::string getEntryName(StringRef entry, unsigned variant) {
+  return ("attnc_" + entry + "_" + Twine(variant)).str();
+}
+
+/// attnc_variant.
+llvm::Constant *Binder::variant(const Variant &variant, unsigned index) {
+  return llvm::ConstantStruct::getAnon({text(variant.target), number(variant.features, 64),
+                                        module.getFunction(getEntryName("host", index)),
+                                        module.getFunction(getEntryName("workspace", index))});
+}
+
 /// attnc_the_signature, with the layouts of attnc_support.h.
-void Binder::defineSignature() {
+void Binder::defineSignature(ArrayRef<Variant> variants) {
+  std::vector<llvm::Constant *> choices;
+  for (auto [index, each] : llvm::enumerate(variants))
+    choices.push_back(variant(each, index));
   std::vector<llvm::Constant *> tensors;
   size_t maxRank = 0;
   for (auto [index, tensor] : llvm::enumerate(signature.tensors)) {
@@ -200,13 +220,23 @@ void Binder::defineSignature() {
         {text(tensor.name), dims(tensor, index), number(tensor.dims.size(), 32),
          number(tensor.code, 8), number(tensor.bits, 8), number(tensor.isOutput, 8)}));
   }
-  llvm::Constant *value = llvm::ConstantStruct::getAnon(
-      {array(tensors), number(tensors.size(), 32), number(maxRank, 32)});
+  llvm::Constant *value =
+      llvm::ConstantStruct::getAnon({array(tensors), array(choices), number(tensors.size(), 32),
+                                     number(choices.size(), 32), number(maxRank, 32)});
   auto *declared = module.getNamedGlobal("attnc_the_signature");
   auto *defined = new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true,
                                            llvm::GlobalValue::InternalLinkage, value, "signature");
   declared->replaceAllUsesWith(defined);
   declared->eraseFromParent();
+}
+
+/// Where a CPU's features decide nothing.
+void Binder::defineFeatures() {
+  llvm::Function *function = module.getFunction("attnc_cpu_features");
+  if (!function->isDeclaration())
+    return;
+  builder.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "", function));
+  builder.CreateRet(number(0, 64));
 }
 
 /// int NAME([const NAME_options *,] const DLTensor *…, DLTensor *…).
@@ -239,22 +269,32 @@ void Binder::rename(StringRef from, const std::string &to) {
     value->setName(to);
 }
 
-/// The packed entry points take the names that the support code calls.
-static void nameEntryPoints(llvm::Module &host, StringRef function) {
-  std::string run = (function + "_host").str(), size = (function + "_workspace_host").str();
-  host.getFunction(function)->setName("host");
-  host.getFunction((function + "_workspace").str())->setName("host_workspace");
-  host.getFunction(run)->setName("attnc_host");
-  host.getFunction(size)->setName("attnc_host_workspace");
+/// The packed entry points take the names that the binder looks for; all else is the
+/// variant's own, and constants that several have become one.
+static void nameEntryPoints(llvm::Module &host, StringRef function, unsigned variant) {
+  host.getFunction((function + "_host").str())->setName(getEntryName("host", variant));
+  host.getFunction((function + "_workspace_host").str())
+      ->setName(getEntryName("workspace", variant));
+  for (auto [from, to] : {std::pair{function.str(), "host"},
+                          {(function + "_workspace").str(), "host_workspace"}}) {
+    llvm::Function *entry = host.getFunction(from);
+    entry->setName(to);
+    entry->setLinkage(llvm::GlobalValue::InternalLinkage);
+  }
+  for (llvm::GlobalVariable &global : host.globals())
+    if (global.isConstant())
+      global.setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
 }
 
-static void bind(llvm::Module &module, const Signature &signature, StringRef metadata) {
+static void bind(llvm::Module &module, const Signature &signature, ArrayRef<Variant> variants,
+                 StringRef metadata) {
   Binder binder(module, signature);
-  binder.defineSignature();
+  binder.defineSignature(variants);
+  binder.defineFeatures();
   binder.defineEntry(signature.name, /*withOptions=*/false);
   binder.defineEntry(signature.name + "_ex", /*withOptions=*/true);
   binder.defineDescribe(metadata);
-  for (StringRef suffix : {"call", "workspace", "last_error"})
+  for (StringRef suffix : {"call", "workspace", "last_error", "target"})
     binder.rename(("attnc_" + suffix).str(), (signature.name + "_" + suffix).str());
   // What kernels and Halide's runtime call.
   llvm::StringSet<> global{"halide_error", "halide_print", "halide_malloc", "halide_free",
@@ -296,26 +336,44 @@ static FailureOr<std::string> emitObject(llvm::Module &module, llvm::TargetMachi
   return bytes.str().str();
 }
 
-FailureOr<std::string> attn::compileHost(ModuleOp module, StringRef function,
+/// One LLVM module of all variants' host functions.
+static std::unique_ptr<llvm::Module> translateAll(MutableArrayRef<Variant> variants,
+                                                  StringRef function, llvm::LLVMContext &context) {
+  auto result = std::make_unique<llvm::Module>("host", context);
+  for (auto [index, variant] : llvm::enumerate(variants)) {
+    if (failed(lowerToLLVM(variant.getModule())))
+      return nullptr;
+    std::unique_ptr<llvm::Module> host = translate(variant.getModule(), context);
+    if (!host) {
+      emitError(variant.getModule().getLoc(), "could not translate the host function to LLVM IR");
+      return nullptr;
+    }
+    nameEntryPoints(*host, function, index);
+    llvm::Linker::linkModules(*result, std::move(host));
+  }
+  return result;
+}
+
+FailureOr<std::string> attn::compileHost(MutableArrayRef<Variant> variants, StringRef function,
                                          const Signature &signature, StringRef metadata,
                                          StringRef triple) {
-  Location loc = module.getLoc();
+  Location loc = variants.front().getModule().getLoc();
   std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(triple, loc);
-  if (!machine || failed(lowerToLLVM(module)))
-    return failure();
   llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> host = translate(module, context);
-  if (!host)
-    return emitError(loc, "could not translate the host function to LLVM IR");
-  nameEntryPoints(*host, function);
+  std::unique_ptr<llvm::Module> host = translateAll(variants, function, context);
+  if (!machine || !host)
+    return failure();
   setTarget(*host, *machine);
-  for (ArrayRef<unsigned char> bitcode : {ArrayRef(supportBitcode), ArrayRef(runtimeBitcode)}) {
+  SmallVector<ArrayRef<unsigned char>> parts{supportBitcode, runtimeBitcode};
+  if (machine->getTargetTriple().isX86())
+    parts.push_back(cpuBitcode);
+  for (ArrayRef<unsigned char> bitcode : parts) {
     std::unique_ptr<llvm::Module> support = load(bitcode, context);
     setTarget(*support, *machine);
     if (llvm::Linker::linkModules(*host, std::move(support)))
       return emitError(loc, "could not link the support code");
   }
-  bind(*host, signature, metadata);
+  bind(*host, signature, variants, metadata);
   optimize(*host, *machine);
   return emitObject(*host, *machine, loc);
 }

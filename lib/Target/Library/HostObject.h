@@ -8,7 +8,7 @@
 #ifndef ATTNC_LIB_TARGET_LIBRARY_HOSTOBJECT_H
 #define ATTNC_LIB_TARGET_LIBRARY_HOSTOBJECT_H
 
-#include "Signature.h"
+#include "Variants.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -18,12 +18,12 @@ namespace mlir::attn {
 /// can't emit libraries for it.
 FailureOr<std::string> getTriple(StringRef target, Location loc);
 
-/// Compiles `module`, which holds nothing but the host function `function`, what it
-/// calls and its constants, together with the support code. `module` is consumed.
-/// Gives the bytes of a relocatable object that leaves pipelines and what the C
-/// library has undefined.
-FailureOr<std::string> compileHost(ModuleOp module, StringRef function, const Signature &signature,
-                                   StringRef metadata, StringRef triple);
+/// Compiles the host function `function` of each variant and its constants, together
+/// with the support code. The variants' modules are consumed. Gives the bytes of a
+/// relocatable object that leaves pipelines and what the C library has undefined.
+FailureOr<std::string> compileHost(MutableArrayRef<Variant> variants, StringRef function,
+                                   const Signature &signature, StringRef metadata,
+                                   StringRef triple);
 
 } // namespace mlir::attn
 

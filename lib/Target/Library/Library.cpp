@@ -14,6 +14,7 @@
 #include "HostObject.h"
 #include "Link.h"
 #include "Signature.h"
+#include "Variants.h"
 
 #include "attnc/Dialect/Halide/Halide.h"
 #include "attnc/Target/Halide/Export.h"
@@ -133,24 +134,6 @@ static FailureOr<func::FuncOp> findHost(ModuleOp module, StringRef name) {
   return error;
 }
 
-/// A module of `host`, its pipelines and its constants.
-static OwningOpRef<ModuleOp> isolate(func::FuncOp host) {
-  llvm::SmallPtrSet<Operation *, 8> used{host};
-  auto use = [&](Operation *user, FlatSymbolRefAttr symbol) {
-    if (Operation *op = SymbolTable::lookupNearestSymbolFrom(user, symbol))
-      used.insert(op);
-  };
-  host.walk([&](halide::CallOp call) { use(call, call.getCalleeAttr()); });
-  host.walk([&](memref::GetGlobalOp get) { use(get, get.getNameAttr()); });
-  auto module = host->getParentOfType<ModuleOp>();
-  OwningOpRef<ModuleOp> copy = ModuleOp::create(module.getLoc());
-  OpBuilder builder(copy->getBodyRegion());
-  for (Operation &op : *module.getBody())
-    if (used.contains(&op))
-      builder.clone(op);
-  return copy;
-}
-
 /// The raw bytes of a constant, however it is held.
 static StringRef getBytes(Attribute value) {
   ArrayRef<char> bytes;
@@ -163,12 +146,11 @@ static StringRef getBytes(Attribute value) {
 }
 
 /// The hash of a module. Constants are hashed as bytes: printing them is slow.
-static std::string hashModule(ModuleOp module, ArrayRef<StringRef> more) {
+static std::string hashModule(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream os(text);
   module.print(os, OpPrintingFlags().elideLargeElementsAttrs(0).elideLargeResourceString(0));
   std::vector<StringRef> parts{text};
-  llvm::append_range(parts, more);
   for (auto global : module.getOps<memref::GlobalOp>())
     parts.push_back(getBytes(global.getInitialValueAttr()));
   return hash(parts);
@@ -182,100 +164,121 @@ namespace {
 
 /// One call of buildLibrary.
 struct Build {
-  ModuleOp module;
+  std::vector<Variant> variants;
   Signature signature;
-  std::string function, target, metadata;
+  std::string function, metadata;
   const TemporaryFolder &folder;
   Cache cache;
 
-  FailureOr<std::string> compileKernel(halide::PipelineOp pipeline);
+  FailureOr<std::string> compileKernel(halide::PipelineOp pipeline, StringRef target);
   FailureOr<std::string> compileRuntime();
+  LogicalResult compileKernels(std::vector<std::string> &objects);
   LogicalResult compileAndLink(StringRef path);
+  Location getLoc() { return variants.front().getModule().getLoc(); }
 };
 
 } // namespace
 
-FailureOr<std::string> Build::compileKernel(halide::PipelineOp pipeline) {
+FailureOr<std::string> Build::compileKernel(halide::PipelineOp pipeline, StringRef target) {
   std::string text;
   llvm::raw_string_ostream os(text);
   pipeline->print(os, OpPrintingFlags().useLocalScope());
   return cache.get(hash({"kernel", target, text}), [&](StringRef path) {
     halide::ExportOptions options;
-    options.target = target;
+    options.target = target.str();
     return halide::exportPipeline(pipeline, options, {{halide::Artefact::object, path.str()}});
   });
 }
 
+/// One for all variants: it asks nothing of the CPU.
 FailureOr<std::string> Build::compileRuntime() {
-  return cache.get(hash({"runtime", target}), [&](StringRef path) {
-    return halide::exportRuntime(target, path, module.getLoc());
-  });
+  StringRef target = variants.back().target;
+  return cache.get(hash({"runtime", target}),
+                   [&](StringRef path) { return halide::exportRuntime(target, path, getLoc()); });
+}
+
+LogicalResult Build::compileKernels(std::vector<std::string> &objects) {
+  for (const Variant &variant : variants)
+    for (auto pipeline : variant.getModule().getOps<halide::PipelineOp>()) {
+      FailureOr<std::string> object = compileKernel(pipeline, variant.target);
+      if (failed(object))
+        return failure();
+      objects.push_back(*object);
+    }
+  return success();
 }
 
 LogicalResult Build::compileAndLink(StringRef path) {
-  FailureOr<std::string> triple = getTriple(target, module.getLoc());
+  FailureOr<std::string> triple = getTriple(variants.front().target, getLoc());
   if (failed(triple))
     return failure();
   // The host object's halide_error comes before the runtime's weak one.
   std::string host = folder.file("host.o");
   std::vector<std::string> objects{host};
-  for (auto pipeline : module.getOps<halide::PipelineOp>()) {
-    FailureOr<std::string> object = compileKernel(pipeline);
-    if (failed(object))
-      return failure();
-    objects.push_back(*object);
-  }
+  if (failed(compileKernels(objects)))
+    return failure();
   FailureOr<std::string> runtime = compileRuntime();
   if (failed(runtime))
     return failure();
   objects.push_back(*runtime);
-  FailureOr<std::string> bytes = compileHost(module, function, signature, metadata, *triple);
-  if (failed(bytes) || failed(writeFile(host, *bytes, module.getLoc())))
+  FailureOr<std::string> bytes = compileHost(variants, function, signature, metadata, *triple);
+  if (failed(bytes) || failed(writeFile(host, *bytes, getLoc())))
     return failure();
-  FailureOr<std::string> linked =
-      linkObjects(objects, signature.symbols(), folder, module.getLoc());
+  FailureOr<std::string> linked = linkObjects(objects, signature.symbols(), folder, getLoc());
   if (failed(linked))
     return failure();
-  return writeFile(path, *linked, module.getLoc());
+  return writeFile(path, *linked, getLoc());
 }
 
 /// Kernels and public functions share one object until symbols are made local.
-static LogicalResult verifyNames(ModuleOp module, const Signature &signature) {
+static LogicalResult verifyNames(ArrayRef<Variant> variants, const Signature &signature) {
   std::vector<std::string> symbols = signature.symbols();
-  for (auto pipeline : module.getOps<halide::PipelineOp>())
-    if (llvm::is_contained(symbols, pipeline.getSymName()))
-      return pipeline.emitOpError("expected a name that the library ")
-             << signature.name << " does not export, found " << pipeline.getSymName();
+  for (const Variant &variant : variants)
+    for (auto pipeline : variant.getModule().getOps<halide::PipelineOp>())
+      if (llvm::is_contained(symbols, pipeline.getSymName()))
+        return pipeline.emitOpError("expected a name that the library ")
+               << signature.name << " does not export, found " << pipeline.getSymName();
   return success();
 }
 
-FailureOr<Library> attn::buildLibrary(ModuleOp module, const LibraryOptions &options) {
-  FailureOr<func::FuncOp> host = findHost(module, options.function);
+/// The hash of all that decides what the object is.
+static std::string hashBuild(const Build &build) {
+  std::vector<std::string> parts{"library", build.signature.name, build.function};
+  for (const Variant &variant : build.variants) {
+    parts.push_back(variant.target);
+    parts.push_back(hashModule(variant.getModule()));
+  }
+  return hash(std::vector<StringRef>(parts.begin(), parts.end()));
+}
+
+FailureOr<Library> attn::buildLibrary(ArrayRef<LibrarySource> sources,
+                                      const LibraryOptions &options) {
+  ModuleOp first = sources.front().module;
+  FailureOr<func::FuncOp> host = findHost(first, options.function);
   if (failed(host))
     return failure();
-  std::string error;
-  FailureOr<std::string> target = halide::resolveTarget(options.target, error);
-  if (failed(target))
-    return emitError(module.getLoc()) << error;
   StringRef name = options.name.empty() ? host->getSymName() : StringRef(options.name);
   FailureOr<Signature> signature = readSignature(*host, name);
-  FailureOr<TemporaryFolder> folder = TemporaryFolder::create(module.getLoc());
-  if (failed(signature) || failed(folder))
+  FailureOr<TemporaryFolder> folder = TemporaryFolder::create(first.getLoc());
+  FailureOr<std::vector<Variant>> variants = makeVariants(sources, host->getSymName());
+  if (failed(signature) || failed(folder) || failed(variants) ||
+      failed(verifyNames(*variants, *signature)))
     return failure();
 
-  std::string metadata = emitMetadata(*signature, *host, *target);
-  OwningOpRef<ModuleOp> isolated = isolate(*host);
-  if (failed(verifyNames(*isolated, *signature)))
-    return failure();
-  Build build{*isolated, *signature, host->getSymName().str(),        *target,
-              metadata,  *folder,    Cache(options.cacheDir, *folder)};
-  std::string key = hashModule(*isolated, {"library", *target, name, build.function});
+  std::string metadata = emitMetadata(*signature, *variants);
+  std::string header = emitHeader(*signature, joinTargets(*variants));
+  Build build{std::move(*variants),
+              *signature,
+              host->getSymName().str(),
+              metadata,
+              *folder,
+              Cache(options.cacheDir, *folder)};
   FailureOr<std::string> path =
-      build.cache.get(key, [&](StringRef path) { return build.compileAndLink(path); });
+      build.cache.get(hashBuild(build), [&](StringRef path) { return build.compileAndLink(path); });
   if (failed(path))
     return failure();
-  FailureOr<std::string> object = readFile(*path, module.getLoc());
+  FailureOr<std::string> object = readFile(*path, first.getLoc());
   if (failed(object))
     return failure();
-  return Library{signature->name, std::move(*object), emitHeader(*signature, *target), metadata};
+  return Library{signature->name, std::move(*object), header, metadata};
 }

@@ -83,6 +83,7 @@ std::vector<std::string> Signature::symbols() const {
           name + "_call",
           name + "_workspace",
           name + "_last_error",
+          name + "_target",
           name + "_describe"};
 }
 

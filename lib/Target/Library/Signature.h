@@ -60,9 +60,6 @@ bool isIdentifier(StringRef name);
 /// NAME.h.
 std::string emitHeader(const Signature &signature, StringRef target);
 
-/// NAME.json for the host function, its pipelines and constants.
-std::string emitMetadata(const Signature &signature, func::FuncOp host, StringRef target);
-
 } // namespace mlir::attn
 
 #endif // ATTNC_LIB_TARGET_LIBRARY_SIGNATURE_H

@@ -44,30 +44,43 @@ void halide_print(void *user_context, const char *message) {
 /* Of whole vectors, as kernels may read the rest of their last one. */
 enum { alignment = 128 };
 
-/* What `allocate` gave stands right before what is handed out. */
+/* What stands right before the memory that is handed out. */
+typedef struct header {
+  void *memory;   /* as `allocate` gave it */
+  uintptr_t mark; /* tells our memory from other */
+} header;
+
+static uintptr_t mark_of(const void *given) {
+  return (uintptr_t)given ^ (uintptr_t)UINT64_C(0xa77c9e3779b97f4a);
+}
+
 void *halide_malloc(void *user_context, size_t bytes) {
   const attnc_context *call = user_context;
-  size_t room = bytes + 2 * alignment + sizeof(void *);
+  size_t room = bytes + 2 * alignment + sizeof(header);
   if (room < bytes)
     return 0;
   char *memory = call && call->allocate ? call->allocate(call->allocator, room) : malloc(room);
   if (!memory)
     return 0;
-  char *given = memory + sizeof(void *);
+  char *given = memory + sizeof(header);
   given += -(uintptr_t)given % alignment;
-  ((void **)given)[-1] = memory;
+  header head = {memory, mark_of(given)};
+  ((header *)given)[-1] = head;
   return given;
 }
 
+/* Where there is no memory for a large temporary of constant size, Halide's code takes it
+ * from the stack, and frees it all the same. */
 void halide_free(void *user_context, void *given) {
   const attnc_context *call = user_context;
-  if (!given)
+  if (!given || ((header *)given)[-1].mark != mark_of(given))
     return;
-  void *memory = ((void **)given)[-1];
+  header *head = (header *)given - 1;
+  head->mark = 0;
   if (call && call->deallocate)
-    call->deallocate(call->allocator, memory);
+    call->deallocate(call->allocator, head->memory);
   else
-    free(memory);
+    free(head->memory);
 }
 
 /*===------------------------------------------------------------------------===*

@@ -367,6 +367,40 @@ static int outputs_are_empty(const DLTensor *const *tensors) {
 }
 
 /*===------------------------------------------------------------------------===*
+ * The variant
+ *===------------------------------------------------------------------------===*/
+
+/* The best one for this CPU, or NULL. Two threads that ask at once find the same. */
+static const attnc_variant *find_variant(void) {
+  static const attnc_variant *kept;
+  const attnc_variant *variant = __atomic_load_n(&kept, __ATOMIC_ACQUIRE);
+  if (variant)
+    return variant;
+  uint64_t features = attnc_cpu_features();
+  for (int32_t i = 0; i < attnc_the_signature.variant_count; ++i) {
+    variant = &attnc_the_signature.variants[i];
+    if (variant->features & ~features)
+      continue;
+    __atomic_store_n(&kept, variant, __ATOMIC_RELEASE);
+    return variant;
+  }
+  return 0;
+}
+
+const char *attnc_target(void) {
+  const attnc_variant *variant = find_variant();
+  return variant ? variant->target : 0;
+}
+
+/* The last one asks for the least. */
+static int refuse_cpu(void) {
+  const attnc_signature *spec = &attnc_the_signature;
+  REFUSE("", {"expected a CPU that can run ", 0},
+         {spec->variants[spec->variant_count - 1].target, 0}, {", found one that can't", 0});
+  return attnc_failed;
+}
+
+/*===------------------------------------------------------------------------===*
  * The run
  *===------------------------------------------------------------------------===*/
 
@@ -390,8 +424,8 @@ static void *address_of(const DLTensor *tensor) {
 }
 
 /* Bytes to hand in so that an aligned workspace fits at any address. */
-static int64_t workspace_bytes(void *const *descriptors) {
-  int64_t bytes = attnc_host_workspace(descriptors);
+static int64_t workspace_bytes(const attnc_variant *variant, void *const *descriptors) {
+  int64_t bytes = variant->workspace(descriptors);
   return bytes > 0 ? bytes + workspace_alignment - 1 : bytes;
 }
 
@@ -411,12 +445,13 @@ static int report(const attnc_context *call, int32_t status) {
 }
 
 /* `memory` holds `bytes`; the last descriptor is the workspace's. */
-static int run_in(char *memory, int64_t bytes, attnc_context *call, void **descriptors) {
+static int run_in(const attnc_variant *variant, char *memory, int64_t bytes, attnc_context *call,
+                  void **descriptors) {
   uintptr_t begin = ((uintptr_t)memory + workspace_alignment - 1) & -(uintptr_t)workspace_alignment;
   int64_t descriptor[5], stride = 1;
   describe(descriptor, (void *)begin, 1, &bytes, &stride);
   descriptors[attnc_the_signature.count] = descriptor;
-  return report(call, attnc_host(call, descriptors));
+  return report(call, variant->host(call, descriptors));
 }
 
 static void start(attnc_context *call, const attnc_options *options) {
@@ -433,15 +468,16 @@ static void start(attnc_context *call, const attnc_options *options) {
   call->message[0] = 0;
 }
 
-static int run(const attnc_options *options, int64_t bytes, void **descriptors) {
+static int run(const attnc_variant *variant, const attnc_options *options, int64_t bytes,
+               void **descriptors) {
   attnc_context call;
   start(&call, options);
   if (options && options->workspace)
-    return run_in(options->workspace, bytes, &call, descriptors);
+    return run_in(variant, options->workspace, bytes, &call, descriptors);
   char *memory = 0;
   if (bytes && !(memory = halide_malloc(&call, (size_t)bytes)))
     return refuse_memory(bytes);
-  int status = run_in(memory, bytes, &call, descriptors);
+  int status = run_in(variant, memory, bytes, &call, descriptors);
   halide_free(&call, memory);
   return status;
 }
@@ -468,14 +504,18 @@ int attnc_call(const attnc_options *options, const DLTensor *const *tensors) {
   status = check_overlap(ranges);
   if (status || outputs_are_empty(tensors))
     return status;
-  int64_t bytes = workspace_bytes(descriptors);
+  const attnc_variant *variant = find_variant();
+  if (!variant)
+    return refuse_cpu();
+  int64_t bytes = workspace_bytes(variant, descriptors);
   status = check_workspace(options, bytes, ranges);
-  return status ? status : run(options, bytes, descriptors);
+  return status ? status : run(variant, options, bytes, descriptors);
 }
 
 int64_t attnc_workspace(const DLTensor *const *tensors) {
   const attnc_signature *spec = &attnc_the_signature;
-  int status = check_shapes(tensors);
+  const attnc_variant *variant = find_variant();
+  int status = variant ? check_shapes(tensors) : refuse_cpu();
   if (status)
     return status;
   int64_t storage[spec->count][descriptor_sizes + 2 * spec->max_rank];
@@ -485,5 +525,5 @@ int64_t attnc_workspace(const DLTensor *const *tensors) {
     describe(storage[i], 0, spec->tensors[i].rank, tensors[i]->shape, tensors[i]->shape);
     descriptors[i] = storage[i];
   }
-  return workspace_bytes(descriptors);
+  return workspace_bytes(variant, descriptors);
 }

@@ -40,10 +40,40 @@ typedef struct attnc_tensor {
   uint8_t is_output;
 } attnc_tensor;
 
-/* The spec: inputs first, then outputs. */
+/* What a CPU has and code may need. Some stand for several that come together. */
+enum {
+  attnc_sse41 = 1 << 0,
+  attnc_sse42 = 1 << 1,
+  attnc_avx = 1 << 2,
+  attnc_f16c = 1 << 3,
+  attnc_fma = 1 << 4,
+  attnc_avx2 = 1 << 5,
+  attnc_bits = 1 << 6, /* bmi, bmi2, lzcnt, movbe */
+  attnc_avxvnni = 1 << 7,
+  attnc_avx512 = 1 << 8,       /* f, cd */
+  attnc_avx512_er = 1 << 9,    /* er, pf */
+  attnc_avx512_vl = 1 << 10,   /* vl, bw, dq */
+  attnc_avx512_ifma = 1 << 11, /* ifma, vbmi */
+  attnc_avx512_bf16 = 1 << 12, /* bf16, vbmi2, vnni, bitalg, vpopcntdq */
+  attnc_avx512_intersect = 1 << 13,
+  attnc_avx512_fp16 = 1 << 14,
+  attnc_amx = 1 << 15 /* tile, bf16, int8 */
+};
+
+/* The function as compiled for one target. A descriptor is MLIR's: allocated,
+ * aligned, offset, sizes[rank], strides[rank]. */
+typedef struct attnc_variant {
+  const char *target;
+  uint64_t features; /* without which it can't run */
+  int32_t (*host)(void *user_context, void *const *descriptors);
+  int64_t (*workspace)(void *const *descriptors);
+} attnc_variant;
+
+/* The spec: inputs first, then outputs; the variants, best first. */
 typedef struct attnc_signature {
   const attnc_tensor *tensors;
-  int32_t count;
+  const attnc_variant *variants;
+  int32_t count, variant_count;
   int32_t max_rank;
 } attnc_signature;
 
@@ -79,15 +109,16 @@ typedef struct attnc_context {
 void *halide_malloc(void *user_context, size_t bytes);
 void halide_free(void *user_context, void *memory);
 
-/* Built by the compiler. A descriptor is MLIR's: allocated, aligned, offset,
- * sizes[rank], strides[rank]. */
+/* Built by the compiler. */
 extern const attnc_signature attnc_the_signature;
-int32_t attnc_host(void *user_context, void *const *descriptors);
-int64_t attnc_host_workspace(void *const *descriptors);
+
+/* attnc_cpu_ARCH.c, or none where there is nothing to tell apart. */
+uint64_t attnc_cpu_features(void);
 
 /* Public. */
 int attnc_call(const attnc_options *options, const DLTensor *const *tensors);
 int64_t attnc_workspace(const DLTensor *const *tensors);
 const char *attnc_last_error(void);
+const char *attnc_target(void);
 
 #endif

@@ -32,7 +32,8 @@ struct ExportOptions {
 LogicalResult exportPipeline(PipelineOp pipeline, const ExportOptions &options,
                              const std::map<Artefact, std::string> &files);
 
-/// Compiles Halide's runtime for `target` to an object file at `path`.
+/// Compiles Halide's runtime to an object file at `path`: for any CPU of the architecture
+/// of `target`, with what its GPU needs.
 LogicalResult exportRuntime(StringRef target, StringRef path, Location loc);
 
 /// The target in full (`host` resolved), or an error text.

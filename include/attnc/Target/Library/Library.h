@@ -20,13 +20,19 @@
 
 namespace mlir::attn {
 
+/// What to compile for one target.
+struct LibrarySource {
+  /// A Halide target.
+  std::string target;
+  /// At the scheduled halide stage; left as it is.
+  ModuleOp module;
+};
+
 struct LibraryOptions {
   /// The C symbol, and the stem of every file; the function's name when empty.
   std::string name;
   /// Which function of the module; may be empty when there is only one.
   std::string function;
-  /// A Halide target.
-  std::string target = "host";
   /// Folder of compiled groups, by content; no caching when empty.
   std::string cacheDir;
 };
@@ -35,7 +41,7 @@ struct LibraryOptions {
 struct Library {
   std::string name;
   /// One relocatable object. It exports NAME, NAME_ex, NAME_call, NAME_workspace,
-  /// NAME_last_error and NAME_describe, and asks for nothing but the C library.
+  /// NAME_last_error, NAME_target and NAME_describe, and asks for nothing but the C library.
   std::string object;
   /// NAME.h, C99, needs dlpack.h only.
   std::string header;
@@ -43,13 +49,13 @@ struct Library {
   std::string metadata;
 };
 
-/// Compiles the host function and the pipelines of `module`, which is at the
-/// scheduled halide stage and is left as it is. Errors are diagnostics at the op that
-/// caused them.
+/// Compiles the host function and the pipelines of each source, which are one spec
+/// scheduled for each of several targets. A call runs the best that its CPU can run; the
+/// order of `sources` is no matter. Errors are diagnostics at the op that caused them.
 ///
 /// Linking resets the options of LLVM's command line library to their defaults:
 /// a tool reads its own before.
-FailureOr<Library> buildLibrary(ModuleOp module, const LibraryOptions &options);
+FailureOr<Library> buildLibrary(ArrayRef<LibrarySource> sources, const LibraryOptions &options);
 
 /// Writes a library; errors are diagnostics at `loc`. Nothing is left half-written. A
 /// shared library links nothing: what it takes from the C library, whoever loads it has.

@@ -143,6 +143,14 @@ static void deallocate(void *data, void *memory) {
   free(memory);
 }
 
+/* A kernel may have a way round what it doesn't get. */
+static int is_right_without_memory(const chain_options *options) {
+  int status = call(options, found);
+  if (status == 0)
+    return memcmp(found, expected, sizeof found) == 0;
+  return status == chain_NO_MEMORY && chain_last_error()[0];
+}
+
 static void memory_of_the_caller(void) {
   arena memory = {0, 0, 1 << 20};
   chain_options options = defaults();
@@ -153,7 +161,7 @@ static void memory_of_the_caller(void) {
   check(memory.calls > 0 && memory.live == 0, "what an allocator gave comes back");
   for (int left = 0, needed = memory.calls; left < needed && left < 20; ++left) {
     memory.left = left;
-    check(call(&options, found) == chain_NO_MEMORY && chain_last_error()[0], "no memory");
+    check(is_right_without_memory(&options), "no memory");
     check(memory.live == 0, "what came before no memory is given back");
   }
 }
@@ -202,6 +210,7 @@ int main(void) {
     state = state * 1664525 + 1013904223;
     inputs[i % 3][i / 3] = (float)(state >> 8) / (1 << 23) - 1;
   }
+  printf("runs %s\n", chain_target());
   check(call(NULL, expected) == 0, "no options");
   counts_of_threads();
   pools_of_the_caller();

@@ -4,6 +4,8 @@
 #define attnc_call twice_call
 #define attnc_workspace twice_workspace
 #define attnc_last_error twice_last_error
+#define attnc_target twice_target
+#include "attnc_cpu_x86.c"
 #include "attnc_runtime.c"
 #include "attnc_support.c"
 
@@ -22,11 +24,9 @@ static const attnc_tensor specs[3] = {
     {"context", dims[2], 2, kDLFloat, 32, 1},
 };
 
-const attnc_signature attnc_the_signature = {specs, 3, 2};
-
 enum { aligned = 1, extents = 3, step = 5 };
 
-int64_t attnc_host_workspace(void *const *descriptors) {
+static int64_t workspace(void *const *descriptors) {
   return ((int64_t *)descriptors[0])[extents] * 64 * (int64_t)sizeof(float);
 }
 
@@ -61,9 +61,9 @@ int halide_default_do_par_for(void *user_context, halide_task *task, int min, in
 
 static int double_row(void *user_context, int row, uint8_t *closure) {
   void *const *descriptors = (void *const *)closure;
-  const int64_t *in = descriptors[0], *workspace = descriptors[3];
+  const int64_t *in = descriptors[0], *temporary = descriptors[3];
   const float *from = (const float *)in[aligned] + row * in[step];
-  float *to = (float *)workspace[aligned] + row * 64;
+  float *to = (float *)temporary[aligned] + row * 64;
   (void)user_context;
   for (int j = 0; j < 64; ++j)
     to[j] = 2 * from[j];
@@ -71,8 +71,8 @@ static int double_row(void *user_context, int row, uint8_t *closure) {
 }
 
 /* By way of the workspace and of memory of the kernel's own. */
-int32_t attnc_host(void *user_context, void *const *descriptors) {
-  const int64_t *in = descriptors[0], *out = descriptors[2], *workspace = descriptors[3];
+static int32_t host(void *user_context, void *const *descriptors) {
+  const int64_t *in = descriptors[0], *out = descriptors[2], *temporary = descriptors[3];
   int rows = (int)in[extents];
   int status = halide_do_par_for(user_context, double_row, 0, rows, (uint8_t *)descriptors);
   size_t bytes = (size_t)rows * 64 * sizeof(float);
@@ -81,13 +81,19 @@ int32_t attnc_host(void *user_context, void *const *descriptors) {
     halide_error(user_context, "Out of memory (halide_malloc returned nullptr)\n");
     return halide_out_of_memory;
   }
-  memcpy(copy, (const float *)workspace[aligned], bytes);
+  memcpy(copy, (const float *)temporary[aligned], bytes);
   for (int i = 0; i < rows; ++i)
     for (int j = 0; j < 64; ++j)
       ((float *)out[aligned])[i * out[step] + j] = copy[i * 64 + j] + 1;
   halide_free(user_context, copy);
   return status;
 }
+
+/* The first one asks for what no CPU has. */
+static const attnc_variant variants[2] = {{"better", UINT64_C(1) << 63, 0, 0},
+                                          {"any", 0, host, workspace}};
+
+const attnc_signature attnc_the_signature = {specs, variants, 3, 2, 2};
 
 int twice(const DLTensor *query, const DLTensor *key, DLTensor *context);
 int twice_ex(const attnc_options *options, const DLTensor *query, const DLTensor *key,

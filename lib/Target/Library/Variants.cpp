@@ -1,0 +1,152 @@
+//===- Variants.cpp - one function for several targets
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What each target asks of a CPU, and the order in which a library tries them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Variants.h"
+
+#include "attnc_support.h"
+
+#include "attnc/Dialect/Halide/Halide.h"
+#include "attnc/Target/Halide/Export.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+//===----------------------------------------------------------------------===//
+// Features
+//===----------------------------------------------------------------------===//
+
+// Each of Halide's words stands for a CPU, of which LLVM may use all: `avx2` is a Haswell.
+static constexpr uint64_t sse41 = attnc_sse41;
+static constexpr uint64_t avx = sse41 | attnc_sse42 | attnc_avx;
+static constexpr uint64_t avx2 = avx | attnc_f16c | attnc_fma | attnc_avx2 | attnc_bits;
+static constexpr uint64_t avx512 = avx2 | attnc_avx512;
+static constexpr uint64_t knl = avx512 | attnc_avx512_er;
+static constexpr uint64_t skylake = avx512 | attnc_avx512_vl;
+static constexpr uint64_t cannonlake = skylake | attnc_avx512_ifma;
+static constexpr uint64_t zen4 = cannonlake | attnc_avx512_bf16;
+static constexpr uint64_t zen5 = zen4 | attnc_avxvnni | attnc_avx512_intersect;
+static constexpr uint64_t sapphirerapids = zen4 | attnc_avxvnni | attnc_avx512_fp16 | attnc_amx;
+
+/// What a word of a target asks for; nothing where it is not about x86's features.
+static uint64_t getFeatures(StringRef word) {
+  return llvm::StringSwitch<uint64_t>(word)
+      .Case("sse41", sse41)
+      .Case("avx", avx)
+      .Case("f16c", avx | attnc_f16c)
+      .Case("fma", avx | attnc_fma)
+      .Case("avx2", avx2)
+      .Case("avxvnni", avx2 | attnc_avxvnni)
+      .Case("avx512", avx512)
+      .Case("avx512_knl", knl)
+      .Case("avx512_skylake", skylake)
+      .Case("avx512_cannonlake", cannonlake)
+      .Case("avx512_zen4", zen4)
+      .Case("avx512_zen5", zen5)
+      .Cases({"avx512_sapphirerapids", "avx10_1"}, sapphirerapids)
+      .Default(0);
+}
+
+static uint64_t getTargetFeatures(StringRef target) {
+  uint64_t features = 0;
+  for (StringRef word : llvm::split(target, '-'))
+    features |= getFeatures(word);
+  return features;
+}
+
+//===----------------------------------------------------------------------===//
+// The module
+//===----------------------------------------------------------------------===//
+
+/// A module of `host`, its pipelines and its constants.
+static OwningOpRef<ModuleOp> isolate(func::FuncOp host) {
+  llvm::SmallPtrSet<Operation *, 8> used{host};
+  auto use = [&](Operation *user, FlatSymbolRefAttr symbol) {
+    if (Operation *op = SymbolTable::lookupNearestSymbolFrom(user, symbol))
+      used.insert(op);
+  };
+  host.walk([&](halide::CallOp call) { use(call, call.getCalleeAttr()); });
+  host.walk([&](memref::GetGlobalOp get) { use(get, get.getNameAttr()); });
+  auto module = host->getParentOfType<ModuleOp>();
+  OwningOpRef<ModuleOp> copy = ModuleOp::create(module.getLoc());
+  OpBuilder builder(copy->getBodyRegion());
+  for (Operation &op : *module.getBody())
+    if (used.contains(&op))
+      builder.clone(op);
+  return copy;
+}
+
+/// Pipelines become symbols of one object: they take their target's name with theirs.
+static LogicalResult nameAfterTarget(Variant &variant) {
+  std::string suffix = "_" + variant.target;
+  llvm::replace(suffix, '-', '_');
+  for (auto pipeline : variant.getModule().getOps<halide::PipelineOp>()) {
+    auto name = StringAttr::get(pipeline.getContext(), pipeline.getSymName() + suffix);
+    if (failed(SymbolTable::replaceAllSymbolUses(pipeline, name, variant.getModule())))
+      return pipeline.emitOpError("expected its uses to be known");
+    pipeline.setSymNameAttr(name);
+  }
+  return success();
+}
+
+static FailureOr<Variant> makeVariant(LibrarySource source, StringRef function) {
+  Location loc = source.module.getLoc();
+  std::string error;
+  FailureOr<std::string> target = halide::resolveTarget(source.target, error);
+  if (failed(target))
+    return emitError(loc) << error;
+  auto host = source.module.lookupSymbol<func::FuncOp>(function);
+  if (!host || host.isExternal())
+    return emitError(loc) << "expected a function @" << function << ", found none";
+  return Variant{*target, getTargetFeatures(*target), isolate(host)};
+}
+
+/// Several live in one library where a CPU's features decide: on x86.
+static LogicalResult verifyTogether(ArrayRef<Variant> variants, Location loc) {
+  llvm::StringSet<> seen;
+  for (const Variant &variant : variants) {
+    if (variants.size() > 1 && !StringRef(variant.target).starts_with("x86-64-linux"))
+      return emitError(loc) << "expected targets of x86-64-linux to choose from, found "
+                            << variant.target;
+    if (!seen.insert(variant.target).second)
+      return emitError(loc) << "expected different targets, found " << variant.target << " twice";
+  }
+  return success();
+}
+
+FailureOr<std::vector<Variant>> attn::makeVariants(ArrayRef<LibrarySource> sources,
+                                                   StringRef function) {
+  std::vector<Variant> variants;
+  for (LibrarySource source : sources) {
+    FailureOr<Variant> variant = makeVariant(source, function);
+    if (failed(variant))
+      return failure();
+    variants.push_back(std::move(*variant));
+  }
+  if (failed(verifyTogether(variants, variants.front().getModule().getLoc())))
+    return failure();
+  llvm::sort(variants, [](const Variant &a, const Variant &b) {
+    auto rank = [](const Variant &v) { return llvm::popcount(v.features); };
+    return rank(a) != rank(b) ? rank(a) > rank(b) : a.target > b.target;
+  });
+  if (variants.size() > 1)
+    for (Variant &variant : variants)
+      if (failed(nameAfterTarget(variant)))
+        return failure();
+  return variants;
+}
+
+std::string attn::joinTargets(ArrayRef<Variant> variants) {
+  return llvm::join(llvm::map_range(variants, [](const Variant &v) { return v.target; }), ",");
+}

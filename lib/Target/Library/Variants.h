@@ -1,0 +1,44 @@
+//===- Variants.h - one function for several targets ------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_LIB_TARGET_LIBRARY_VARIANTS_H
+#define ATTNC_LIB_TARGET_LIBRARY_VARIANTS_H
+
+#include "Signature.h"
+
+#include "attnc/Target/Library/Library.h"
+
+#include "mlir/IR/OwningOpRef.h"
+
+namespace mlir::attn {
+
+/// The function as it is compiled for one target.
+struct Variant {
+  /// A Halide target in full.
+  std::string target;
+  /// What a CPU must have: attnc_support.h's bits.
+  uint64_t features;
+  /// The host function, its pipelines and its constants, and nothing else.
+  OwningOpRef<ModuleOp> module;
+
+  ModuleOp getModule() const { return module.get(); }
+};
+
+/// One variant for each of `sources`, best first: one that asks for more of the CPU comes
+/// before one that asks for less. `function` of each module is its host function. Targets
+/// that can't be in one library are a diagnostic.
+FailureOr<std::vector<Variant>> makeVariants(ArrayRef<LibrarySource> sources, StringRef function);
+
+/// The variants' targets, with commas between.
+std::string joinTargets(ArrayRef<Variant> variants);
+
+/// NAME.json.
+std::string emitMetadata(const Signature &signature, ArrayRef<Variant> variants);
+
+} // namespace mlir::attn
+
+#endif // ATTNC_LIB_TARGET_LIBRARY_VARIANTS_H
