@@ -332,6 +332,7 @@ static void messages_of_threads(void) {
 }
 
 int main(void) {
+  printf("runs %s\n", twice_target());
   reset();
   for (int i = 0; i < 3; ++i)
     wrong_tensor(i);
