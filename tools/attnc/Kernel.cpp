@@ -108,7 +108,7 @@ std::unique_ptr<Kernel> Kernel::compile(Spec &spec, StringRef target) {
   options.function = spec.getFunction().getName().str();
   options.cacheDir = *cacheDir;
   FailureOr<mlir::attn::Library> library =
-      buildLibrary({{target.str(), spec.getModule()}}, options);
+      attnc::buildLibrary({{target.str(), spec.getModule()}}, options);
   if (failed(library))
     return nullptr;
   FailureOr<std::string> path = link(*library, *cacheDir, *temporary, spec.getFunction().getLoc());
