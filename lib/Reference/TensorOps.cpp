@@ -99,6 +99,22 @@ static LogicalResult evaluate(tensor::SplatOp op, Environment &env) {
   return env.set(op, std::move(result));
 }
 
+static LogicalResult evaluate(tensor::GenerateOp op, Environment &env) {
+  SmallVector<int64_t> shape(op.getType().getShape());
+  auto dynamic = op.getDynamicExtents().begin();
+  for (int64_t &size : shape)
+    if (ShapedType::isDynamic(size))
+      size = env.getInteger(*dynamic++);
+  FailureOr<Body> body = Body::prepare(op.getBody(), env);
+  if (failed(body))
+    return failure();
+  Array result(op.getType().getElementType(), shape);
+  forEachIndex(shape, [&](ArrayRef<int64_t> at, int64_t linear) {
+    result.values[linear] = (*body)(llvm::map_to_vector(at, integer));
+  });
+  return env.set(op, std::move(result));
+}
+
 namespace {
 /// Which elements of a tensor a slice stands for.
 struct Slice {
@@ -196,7 +212,7 @@ LogicalResult reference::evaluateTensorOp(Operation *op, Environment &env) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<tensor::DimOp, tensor::ExtractOp, tensor::CastOp, tensor::ExpandShapeOp,
             tensor::CollapseShapeOp, tensor::ReshapeOp, tensor::FromElementsOp, tensor::EmptyOp,
-            tensor::SplatOp, tensor::ExtractSliceOp, tensor::InsertSliceOp, tensor::ConcatOp>(
+            tensor::SplatOp, tensor::GenerateOp, tensor::ExtractSliceOp, tensor::InsertSliceOp, tensor::ConcatOp>(
           [&](auto known) { return ::evaluate(known, env); })
       .Default([](Operation *unknown) { return reportUnknown(unknown); });
 }

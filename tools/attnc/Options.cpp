@@ -42,6 +42,11 @@ cl::SubCommand &attnc::explainCommand() {
   return command;
 }
 
+cl::SubCommand &attnc::importCommand() {
+  static cl::SubCommand command("import", "Write an ONNX model as a spec in the attn dialect");
+  return command;
+}
+
 cl::SubCommand &attnc::cacheCommand() {
   static cl::SubCommand command("cache", "Show or clear the folder of compiled kernels");
   return command;
@@ -49,7 +54,8 @@ cl::SubCommand &attnc::cacheCommand() {
 
 cl::opt<std::string> attnc::specPath(cl::Positional, cl::desc("SPEC"), cl::cat(category()),
                                      cl::sub(compileCommand()), cl::sub(runCommand()),
-                                     cl::sub(verifyCommand()), cl::sub(explainCommand()));
+                                     cl::sub(verifyCommand()), cl::sub(explainCommand()),
+                                     cl::sub(importCommand()));
 
 cl::opt<std::string> attnc::functionName("function",
                                          cl::desc("The function to take, where SPEC holds several"),

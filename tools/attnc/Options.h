@@ -22,6 +22,7 @@ llvm::cl::SubCommand &compileCommand();
 llvm::cl::SubCommand &runCommand();
 llvm::cl::SubCommand &verifyCommand();
 llvm::cl::SubCommand &explainCommand();
+llvm::cl::SubCommand &importCommand();
 llvm::cl::SubCommand &cacheCommand();
 
 extern llvm::cl::opt<std::string> specPath;
@@ -40,7 +41,7 @@ struct Command {
   llvm::StringRef examples;
 };
 
-extern const Command compile, run, verify, explain, cache;
+extern const Command compile, run, verify, explain, importModel, cache;
 
 /// The targets in full, as they were named; an unknown one is an error.
 mlir::FailureOr<std::vector<std::string>> getTargets();

@@ -12,6 +12,7 @@
 
 #include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Dialect/Halide/Halide.h"
+#include "attnc/Import/Onnx/Import.h"
 #include "attnc/Pipelines/Pipelines.h"
 
 #include "mlir/IR/Verifier.h"
@@ -75,6 +76,8 @@ std::unique_ptr<Spec> Spec::load(StringRef path) {
 LogicalResult Spec::parse() {
   if (path.empty())
     return reportUsage("attnc", "expected a SPEC, found none; --help shows examples");
+  if (StringRef(path).ends_with(".onnx"))
+    return importModel();
   auto file = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/false);
   if (!file)
     return reportError(path, "cannot read: " + file.getError().message());
@@ -84,6 +87,18 @@ LogicalResult Spec::parse() {
   sources.AddNewSourceBuffer(std::move(*file), llvm::SMLoc());
   module = parseSourceFile<ModuleOp>(sources, &context);
   return success(module.get() != nullptr);
+}
+
+LogicalResult Spec::importModel() {
+  module = mlir::attn::importOnnx(path, &context);
+  if (!module)
+    return failure();
+  // A reproducer holds the graph; a model's weights would not fit into it.
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module->print(os, OpPrintingFlags().elideLargeElementsAttrs());
+  prepareReproducer(text);
+  return success();
 }
 
 /// Functions that are not only called by others, in order.

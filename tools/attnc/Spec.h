@@ -46,7 +46,7 @@ std::string describe(const Parameter &parameter);
 /// file:line:column.
 class Spec {
 public:
-  /// Reads SPEC, takes the function that `--function` names, or the only one, and binds the
+  /// Reads SPEC, .mlir or .onnx, takes the function that `--function` names, or the only one, and binds the
   /// arguments that are in `--weights`.
   static std::unique_ptr<Spec> load();
   /// The same of another file.
@@ -71,6 +71,7 @@ public:
 private:
   Spec();
   mlir::LogicalResult parse();
+  mlir::LogicalResult importModel();
   mlir::LogicalResult selectFunction();
   mlir::LogicalResult checkFunction();
   mlir::LogicalResult bindWeights();

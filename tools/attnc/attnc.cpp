@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Reads the command line and hands over to the command: Compile.cpp, Run.cpp,
-// Verify.cpp, Explain.cpp, Cache.cpp.
+// Verify.cpp, Explain.cpp, Import.cpp, Cache.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ using namespace attnc;
 namespace cl = llvm::cl;
 
 static constexpr llvm::StringLiteral overview =
-    "attnc - a compiler for attention: from a graph in MLIR to a C library\n";
+    "attnc - a compiler for attention: from a graph in MLIR or ONNX to a C library\n";
 
 static constexpr llvm::StringLiteral examples = R"(
 Examples:
@@ -28,12 +28,13 @@ Examples:
   attnc explain spec.mlir                  what fused, what did not, and why
   attnc compile spec.mlir --emit halide -o - > tuned.mlir
                                            the schedule as text: edit it, compile tuned.mlir
+  attnc import model.onnx -o spec.mlir     an ONNX model as a spec; the others take it as it is
   attnc compile --help                     one command's options and examples
 
 Exit codes: 0 done, 1 an error in the input, 2 a wrong command line, 3 a defect of attnc.
 )";
 
-static const Command *const commands[] = {&compile, &run, &verify, &explain, &cache};
+static const Command *const commands[] = {&compile, &run, &verify, &explain, &importModel, &cache};
 
 static void printVersion(llvm::raw_ostream &os) {
   os << "attnc " ATTNC_VERSION "\n"

@@ -169,6 +169,7 @@ LogicalResult FunctionConverter::convertCompute(Operation &op) {
       .Case<ReduceOp>(lowered(lowerReduce))
       .Case<TransposeOp>(lowered(lowerTranspose))
       .Case<LayerNormOp>(lowered(lowerLayerNorm))
+      .Case<tensor::GenerateOp>(lowered(lowerGenerate))
       .Case<tensor::ExtractSliceOp>(lowered(lowerStridedSlice))
       .Case([&](AttentionOp attention) { return convertAttention(attention); })
       .Default([&](Operation *) -> LogicalResult {

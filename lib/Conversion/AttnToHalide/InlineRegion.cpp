@@ -29,7 +29,7 @@ static Type computeType(Type type) {
 
 FailureOr<Scalar> PipelineBuilder::inlineRegion(Region &region, ArrayRef<Scalar> args,
                                                 ArrayRef<std::pair<Value, Scalar>> known) {
-  Value yielded = cast<YieldOp>(region.front().getTerminator()).getValue();
+  Value yielded = region.front().getTerminator()->getOperand(0);
   return inlineRegionValue(region, yielded, args, known);
 }
 

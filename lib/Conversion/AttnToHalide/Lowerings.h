@@ -51,6 +51,7 @@ LogicalResult lowerLayerNorm(PipelineBuilder &p, LayerNormOp op, const CpuInfo &
 /// An op of `arith` or `math` on tensors of one shape.
 LogicalResult lowerElementwise(PipelineBuilder &p, Operation *op, const CpuInfo &cpu);
 
+LogicalResult lowerGenerate(PipelineBuilder &p, tensor::GenerateOp op, const CpuInfo &cpu);
 /// A slice from offset 0 on of every so many elements.
 LogicalResult lowerStridedSlice(PipelineBuilder &p, tensor::ExtractSliceOp op, const CpuInfo &cpu);
 

@@ -35,17 +35,13 @@ static int64_t mapLanes(MapOp op, const CpuInfo &cpu) {
   return lanes;
 }
 
-LogicalResult attn::lowerMap(PipelineBuilder &p, MapOp op, const CpuInfo &cpu) {
-  RankedTensorType type = op.getResult().getType();
-  SmallVector<Func> inputs;
-  for (auto [n, input] : llvm::enumerate(op.getInputs()))
-    inputs.push_back(p.input("input" + std::to_string(n), input));
+/// A pipeline whose elements are what `region` yields for `args` of their coordinates.
+static LogicalResult lowerRegion(PipelineBuilder &p, Region &region, RankedTensorType type,
+                                 int64_t lanes,
+                                 function_ref<SmallVector<Scalar>(ArrayRef<Scalar>)> args) {
   bool failedBody = false;
   auto body = [&](ArrayRef<Scalar> v) {
-    SmallVector<Scalar> args;
-    for (auto [in, tensor] : llvm::zip_equal(inputs, op.getInputs()))
-      args.push_back(readBroadcast(p, in, tensor, v));
-    FailureOr<Scalar> value = p.inlineRegion(op.getBody(), args);
+    FailureOr<Scalar> value = p.inlineRegion(region, args(v));
     failedBody = failed(value);
     if (failedBody)
       return p.constant(type.getElementType(), 0);
@@ -54,8 +50,32 @@ LogicalResult attn::lowerMap(PipelineBuilder &p, MapOp op, const CpuInfo &cpu) {
   };
   Func result = p.func("result", varNames(type.getRank()), type.getElementType(), body);
   p.output(result, type);
-  scheduleOutput(p, result, mapLanes(op, cpu));
+  scheduleOutput(p, result, lanes);
   return failure(failedBody);
+}
+
+LogicalResult attn::lowerMap(PipelineBuilder &p, MapOp op, const CpuInfo &cpu) {
+  SmallVector<Func> inputs;
+  for (auto [n, input] : llvm::enumerate(op.getInputs()))
+    inputs.push_back(p.input("input" + std::to_string(n), input));
+  return lowerRegion(p, op.getBody(), op.getResult().getType(), mapLanes(op, cpu),
+                     [&](ArrayRef<Scalar> v) {
+                       SmallVector<Scalar> args;
+                       for (auto [in, tensor] : llvm::zip_equal(inputs, op.getInputs()))
+                         args.push_back(readBroadcast(p, in, tensor, v));
+                       return args;
+                     });
+}
+
+//===----------------------------------------------------------------------===//
+// Generate
+//===----------------------------------------------------------------------===//
+
+/// The region's arguments are the coordinates, outermost first.
+LogicalResult attn::lowerGenerate(PipelineBuilder &p, tensor::GenerateOp op, const CpuInfo &cpu) {
+  RankedTensorType type = op.getType();
+  return lowerRegion(p, op.getBody(), type, lanesFor(cpu, type.getElementType()),
+                     [](ArrayRef<Scalar> v) { return llvm::to_vector(llvm::reverse(v)); });
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,11 +1,11 @@
-//===- Attention.cpp - ONNX's Attention and FlexAttention -----------------===//
+//===- Attention.cpp - ONNX's Attention -----------------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Importer.h"
+#include "AttentionParts.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
 
@@ -31,7 +31,6 @@ public:
 
 private:
   LogicalResult readOperands();
-  LogicalResult checkOperands();
   FailureOr<TensorRef> readHeads(Input input, StringRef count);
   FailureOr<TensorRef> appendToPast(Input past, Output present, const TensorRef &tensor);
   void score();
@@ -132,50 +131,12 @@ LogicalResult AttentionNode::readOperands() {
     return failure();
   key = *k;
   value = *v;
-  return checkOperands();
-}
-
-LogicalResult AttentionNode::checkOperands() {
-  auto check = [&](const TensorRef &a, const TensorRef &b, int64_t dim, StringRef what) {
-    auto known = getStatic(a->sizes[dim]), other = getStatic(b->sizes[dim]);
-    if (!known || !other || *known == *other)
-      return success();
-    return LogicalResult(node.error()
-                         << "expected " << what << " " << *known << ", found " << *other);
-  };
-  if (query->element != key->element || key->element != value->element)
-    return node.error() << "expected query, key and value of one type, found " << query->element
-                        << ", " << key->element << " and " << value->element;
-  if (failed(check(query, key, 0, "batch of query and key to match: ")) ||
-      failed(check(query, key, 3, "head size of query and key to match: ")) ||
-      failed(check(key, value, 0, "batch of key and value to match: ")) ||
-      failed(check(key, value, 1, "heads of key and value to match: ")) ||
-      failed(check(key, value, 2, "length of key and value to match: ")))
-    return failure();
-  auto qHeads = getStatic(query->sizes[1]), kvHeads = getStatic(key->sizes[1]);
-  if (qHeads && kvHeads && (*kvHeads == 0 || *qHeads % *kvHeads != 0))
-    return node.error() << "expected query heads to be a multiple of the " << *kvHeads
-                        << " key heads, found " << *qHeads;
-  return success();
+  return checkAttention(node, query, key, value);
 }
 
 void AttentionNode::keep(QkMode mode) {
   if (node.getInt("qk_matmul_output_mode", Scores) == mode)
     qk = current;
-}
-
-/// The default scale needs the head size.
-static double getScale(Node &node, int64_t headDim) {
-  return node.getFloat("scale", 1 / std::sqrt(double(headDim)));
-}
-
-static Value makeScore(Node &node, const TensorRef &query, const TensorRef &key,
-                       SmallVectorImpl<OpFoldResult> &sizes) {
-  sizes.assign({query->sizes[0], query->sizes[1], query->sizes[2], key->sizes[2]});
-  RankedTensorType type = getTensorType(query->element, sizes);
-  double scale = getScale(node, getStatic(query->sizes[3]).value_or(1));
-  return ScoreOp::create(node.body.b, node.body.loc, type, node.materialize(query),
-                         node.materialize(key), APFloat(scale));
 }
 
 void AttentionNode::applySoftcap() {
@@ -280,18 +241,6 @@ LogicalResult AttentionNode::applyMask() {
   return applyConditions(nullptr);
 }
 
-static LogicalResult checkPrecision(Node &node, Type element) {
-  const auto *attribute = node.getAttribute("softmax_precision");
-  if (!attribute)
-    return success();
-  Type wanted = getElementType(attribute->i(), node.model.context);
-  // Sums are in f32 or wider whatever the type.
-  if (!wanted || !isa<FloatType>(wanted) || (wanted.isF64() && !element.isF64()))
-    return node.error() << "softmax_precision " << getDataTypeName(attribute->i())
-                        << " is not supported for inputs of " << element;
-  return success();
-}
-
 LogicalResult AttentionNode::finish() {
   Value prob =
       SoftmaxOp::create(body.b, body.loc, current.getType(), current, body.b.getI64IntegerAttr(-1));
@@ -319,9 +268,10 @@ LogicalResult AttentionNode::finish() {
 LogicalResult AttentionNode::import() {
   if (failed(readOperands()) || failed(checkPrecision(node, query->element)))
     return failure();
-  if (!getStatic(query->sizes[3]) && !node.getAttribute("scale"))
-    return node.error() << "expected attribute 'scale' where the head size is not known";
-  current = makeScore(node, query, key, scoreSizes);
+  FailureOr<Value> score = makeScore(node, query, key, scoreSizes);
+  if (failed(score))
+    return failure();
+  current = *score;
   keep(Scores);
   applySoftcap();
   keep(Capped);
@@ -342,6 +292,12 @@ ArrayRef<OpEntry> imports::getAttentionOps() {
        {"is_causal", "kv_num_heads", "q_num_heads", "qk_matmul_output_mode", "scale", "softcap",
         "softmax_precision"},
        importAttention},
+      {"ai.onnx.preview",
+       "FlexAttention",
+       3,
+       3,
+       {"prob_mod", "scale", "score_mod", "softmax_precision"},
+       importFlexAttention},
   };
   return entries;
 }

@@ -498,12 +498,107 @@ static Value makeDense(Body &body, const Tensor &tensor) {
                                    DenseElementsAttr::get(tensor.getType(), attributes));
 }
 
+namespace {
+/// The tensors that a tree of maps reads, and the tree as a function of their elements.
+struct MapTree {
+  explicit MapTree(const TensorRef &root) : root(root) {}
+
+  /// Whether `attn.map` broadcasts everything that is read.
+  bool collect(const TensorRef &whole);
+  /// The tree's scalar where `elements` are those of the leaves.
+  Value build(Body &at, const TensorRef &whole, ArrayRef<Value> elements);
+
+  TensorRef root;
+  SmallVector<TensorRef> leaves;
+};
+} // namespace
+
+static bool isNode(const TensorRef &tensor) {
+  return (tensor->form == Form::Map || tensor->form == Form::Scale) && !tensor->value;
+}
+
+/// What is broadcast anyway need not be before.
+static const TensorRef &skipExpand(const TensorRef &tensor) {
+  return tensor->form == Form::Expand && !tensor->value ? tensor->sources[0] : tensor;
+}
+
+static bool isScalar(const TensorRef &tensor) {
+  return tensor->elements && tensor->elements->size() == 1;
+}
+
+bool MapTree::collect(const TensorRef &whole) {
+  const TensorRef &tensor = skipExpand(whole);
+  if (isScalar(tensor))
+    return true;
+  if (isNode(tensor))
+    return llvm::all_of(tensor->sources, [&](const TensorRef &s) { return collect(s); });
+  // What is a formula of its indices is best read where it is needed.
+  if (!tensor->value && tensor->form == Form::Other)
+    return false;
+  ArrayRef<OpFoldResult> around = ArrayRef(root->sizes).take_back(tensor->getRank());
+  for (auto [size, wanted] : llvm::zip(tensor->sizes, around))
+    if (getStatic(size) != 1 && !sameSize(size, wanted))
+      return false;
+  if (!llvm::is_contained(leaves, tensor))
+    leaves.push_back(tensor);
+  return true;
+}
+
+Value MapTree::build(Body &at, const TensorRef &whole, ArrayRef<Value> elements) {
+  const TensorRef &tensor = skipExpand(whole);
+  if (isScalar(tensor))
+    return tensor->elements->front();
+  if (!isNode(tensor))
+    return elements[llvm::find(leaves, tensor) - leaves.begin()];
+  auto scalars = llvm::map_to_vector(
+      tensor->sources, [&](const TensorRef &source) { return build(at, source, elements); });
+  return tensor->scalar(at, scalars);
+}
+
+/// `attn.map` where one says it.
+static Value map(Body &body, const TensorRef &tensor) {
+  MapTree tree(tensor);
+  if (!isNode(tensor) || !tree.collect(tensor) || tree.leaves.empty())
+    return nullptr;
+  auto inputs = llvm::map_to_vector(tree.leaves,
+                                    [&](const TensorRef &leaf) { return materialize(body, leaf); });
+  auto isMissing = [&](int64_t dim) {
+    return llvm::all_of(tree.leaves, [&](const TensorRef &leaf) {
+      return dim >= leaf->getRank() || !sameSize(leaf->sizes[leaf->getRank() - 1 - dim],
+                                                 tensor->sizes[tensor->getRank() - 1 - dim]);
+    });
+  };
+  // Some operand must have each of the result's sizes.
+  for (int64_t dim = 0; dim < tensor->getRank(); ++dim)
+    if (isMissing(dim))
+      return nullptr;
+  auto op = MapOp::create(body.b, body.loc, tensor->getType(), inputs);
+  OpBuilder::InsertionGuard guard(body.b);
+  auto types =
+      llvm::map_to_vector(tree.leaves, [](const TensorRef &leaf) { return leaf->element; });
+  Block *block =
+      body.b.createBlock(&op.getBody(), {}, types, SmallVector<Location>(types.size(), body.loc));
+  Body inner{body.b, body.loc};
+  SmallVector<Value> elements(block->getArguments());
+  YieldOp::create(body.b, body.loc, tree.build(inner, tensor, elements));
+  return op;
+}
+
+static Value transpose(Body &body, const Tensor &tensor) {
+  if (Value heads = splitHeads(body, tensor))
+    return heads;
+  return TransposeOp::create(body.b, body.loc, tensor.getType(),
+                             materialize(body, tensor.sources[0]), tensor.permutation);
+}
+
 static Value compute(Body &body, const TensorRef &tensor) {
   Value value;
   if (tensor->elements)
     value = makeDense(body, *tensor);
   if (!value && tensor->form == Form::Transpose)
-    value = splitHeads(body, *tensor);
+    value = transpose(body, *tensor);
+  if (!value)
+    value = map(body, tensor);
   if (!value && tensor->form == Form::Reshape) {
     value = mergeHeads(body, *tensor);
     if (!value)

@@ -246,6 +246,19 @@ def slices():
 
 
 @part
+def generate():
+    body = ("  %c0 = arith.constant 0 : index\n  %n = tensor.dim %x, %c0 : tensor<?x9xf32>\n"
+            "  %out = tensor.generate %n {\n  ^bb0(%i: index, %j: index):\n"
+            "    %three = arith.constant 3 : index\n    %k = arith.remui %j, %three : index\n"
+            "    %a = tensor.extract %x[%i, %k] : tensor<?x9xf32>\n"
+            "    %int = arith.index_cast %j : index to i32\n    %b = arith.sitofp %int : i32 to f32\n"
+            "    %sum = arith.addf %a, %b : f32\n    tensor.yield %sum : f32\n  } : tensor<?x12xf32>")
+    text = spec(["x"], {"x": "tensor<?x9xf32>"}, "tensor<?x12xf32>", body)
+    yield ("of another tensor", text, {"x": floats(5, 9)},
+           lambda x: {"out": (np.tile(x[:, :3], 4) + np.arange(12)).astype(x.dtype)})
+
+
+@part
 def concat():
     for axis, dynamic in [(0, ()), (1, (1,)), (2, (0, 1, 2))]:
         shapes = [(2, 3, 5), (2, 3, 5), (2, 3, 5)]

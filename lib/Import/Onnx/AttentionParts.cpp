@@ -1,0 +1,64 @@
+//===- AttentionParts.cpp - what ONNX's attention ops share ---------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionParts.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::attn;
+using namespace mlir::attn::imports;
+
+LogicalResult imports::checkAttention(Node &node, const TensorRef &query, const TensorRef &key,
+                                      const TensorRef &value) {
+  auto check = [&](const TensorRef &a, const TensorRef &b, int64_t dim, StringRef what) {
+    auto known = getStatic(a->sizes[dim]), other = getStatic(b->sizes[dim]);
+    if (!known || !other || *known == *other)
+      return success();
+    return LogicalResult(node.error()
+                         << "expected " << what << " " << *known << ", found " << *other);
+  };
+  if (query->element != key->element || key->element != value->element)
+    return node.error() << "expected query, key and value of one type, found " << query->element
+                        << ", " << key->element << " and " << value->element;
+  if (failed(check(query, key, 0, "batch of query and key to match: ")) ||
+      failed(check(query, key, 3, "head size of query and key to match: ")) ||
+      failed(check(key, value, 0, "batch of key and value to match: ")) ||
+      failed(check(key, value, 1, "heads of key and value to match: ")) ||
+      failed(check(key, value, 2, "length of key and value to match: ")))
+    return failure();
+  auto qHeads = getStatic(query->sizes[1]), kvHeads = getStatic(key->sizes[1]);
+  if (qHeads && kvHeads && (*kvHeads == 0 || *qHeads % *kvHeads != 0))
+    return node.error() << "expected query heads to be a multiple of the " << *kvHeads
+                        << " key heads, found " << *qHeads;
+  return success();
+}
+
+LogicalResult imports::checkPrecision(Node &node, Type element) {
+  const auto *attribute = node.getAttribute("softmax_precision");
+  if (!attribute)
+    return success();
+  Type wanted = getElementType(attribute->i(), node.model.context);
+  // Sums are in f32 or wider whatever the type.
+  if (!wanted || !isa<FloatType>(wanted) || (wanted.isF64() && !element.isF64()))
+    return node.error() << "softmax_precision " << getDataTypeName(attribute->i())
+                        << " is not supported for inputs of " << element;
+  return success();
+}
+
+FailureOr<Value> imports::makeScore(Node &node, const TensorRef &query, const TensorRef &key,
+                                    SmallVectorImpl<OpFoldResult> &sizes) {
+  auto headDim = getStatic(query->sizes[3]);
+  if (!headDim && !node.getAttribute("scale"))
+    return node.error() << "expected attribute 'scale' where the head size is not known";
+  sizes.assign({query->sizes[0], query->sizes[1], query->sizes[2], key->sizes[2]});
+  RankedTensorType type = getTensorType(query->element, sizes);
+  double scale = node.getFloat("scale", 1 / std::sqrt(double(headDim.value_or(1))));
+  Value score = ScoreOp::create(node.body.b, node.body.loc, type, node.materialize(query),
+                                node.materialize(key), APFloat(scale));
+  return score;
+}

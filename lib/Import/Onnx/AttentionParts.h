@@ -1,0 +1,28 @@
+//===- AttentionParts.h - what ONNX's attention ops share -------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_LIB_IMPORT_ONNX_ATTENTIONPARTS_H
+#define ATTNC_LIB_IMPORT_ONNX_ATTENTIONPARTS_H
+
+#include "Importer.h"
+
+namespace mlir::attn::imports {
+
+/// Whether query, key and value, each [batch, heads, length, size], fit together.
+LogicalResult checkAttention(Node &node, const TensorRef &query, const TensorRef &key,
+                             const TensorRef &value);
+/// Whether the softmax is as precise as the node asks for with inputs of `element`.
+LogicalResult checkPrecision(Node &node, Type element);
+/// query·keyᵀ times the attribute `scale`, else 1 / sqrt(head size); tells its sizes.
+FailureOr<Value> makeScore(Node &node, const TensorRef &query, const TensorRef &key,
+                           SmallVectorImpl<OpFoldResult> &sizes);
+
+LogicalResult importFlexAttention(Node &node);
+
+} // namespace mlir::attn::imports
+
+#endif // ATTNC_LIB_IMPORT_ONNX_ATTENTIONPARTS_H

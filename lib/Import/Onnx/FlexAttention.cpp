@@ -1,0 +1,83 @@
+//===- FlexAttention.cpp - ONNX's FlexAttention ---------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The modifiers are subgraphs with one input and one output. They are imported as if
+// they stood in the graph, where elementwise ops on a score or prob become regions.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionParts.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+using namespace mlir::attn::imports;
+
+/// Modifiers work on f32 where the inputs are shorter.
+static TensorRef widen(Body &body, const TensorRef &tensor) {
+  Type f32 = body.b.getF32Type();
+  return makeMap(body, f32, tensor->sizes, {tensor},
+                 [f32](Body &at, ArrayRef<Value> x) { return castScalar(at, x[0], f32); });
+}
+
+/// What the subgraph `name` gives for `tensor`, which it is where there is none.
+static FailureOr<TensorRef> modify(Node &node, StringRef name, const TensorRef &tensor) {
+  const ::onnx::AttributeProto *attribute = node.getAttribute(name);
+  if (!attribute)
+    return tensor;
+  const ::onnx::GraphProto &graph = attribute->g();
+  if (graph.input_size() != 1 || graph.output_size() != 1)
+    return node.error() << "expected '" << name << "' to have one input and one output, found "
+                        << graph.input_size() << " and " << graph.output_size();
+  Scope inner = node.scope;
+  inner[graph.input(0).name()] = tensor;
+  if (failed(importNodes(node.model, graph, inner, node.body)))
+    return failure();
+  TensorRef result = inner.lookup(graph.output(0).name());
+  if (!result)
+    return node.error() << "expected '" << name << "' to compute its output '"
+                        << graph.output(0).name() << "'";
+  if (result->element != tensor->element || !sameSizes(result->sizes, tensor->sizes))
+    return node.error() << "expected '" << name << "' to keep the type " << tensor->getType()
+                        << ", found " << result->getType();
+  return result;
+}
+
+LogicalResult imports::importFlexAttention(Node &node) {
+  Body &body = node.body;
+  TensorRef query = node.input(0), key = node.input(1), value = node.input(2);
+  Type element = query->element;
+  for (const TensorRef &tensor : {query, key, value})
+    if (tensor->getRank() != 4 || !isa<FloatType>(tensor->element))
+      return node.error() << "expected floats of rank 4, found " << tensor->getType();
+  if (failed(checkAttention(node, query, key, value)) || failed(checkPrecision(node, element)))
+    return failure();
+  bool isModified = node.getAttribute("score_mod") || node.getAttribute("prob_mod");
+  if (isModified && element.getIntOrFloatBitWidth() < 32)
+    query = widen(body, query), key = widen(body, key), value = widen(body, value);
+
+  SmallVector<OpFoldResult> sizes;
+  FailureOr<Value> score = makeScore(node, query, key, sizes);
+  if (failed(score))
+    return failure();
+  FailureOr<TensorRef> modified = modify(node, "score_mod", makeComputed(*score, sizes));
+  if (failed(modified))
+    return failure();
+  Value last = node.materialize(*modified);
+  Value prob =
+      SoftmaxOp::create(body.b, body.loc, last.getType(), last, body.b.getI64IntegerAttr(-1));
+  modified = modify(node, "prob_mod", makeComputed(prob, sizes));
+  if (failed(modified))
+    return failure();
+  SmallVector<OpFoldResult> shape = {query->sizes[0], query->sizes[1], query->sizes[2],
+                                     value->sizes[3]};
+  Value context = ContextOp::create(body.b, body.loc, getTensorType(query->element, shape),
+                                    node.materialize(*modified), node.materialize(value));
+  TensorRef result = makeComputed(context, shape);
+  if (result->element != element)
+    result = makeMap(body, element, shape, {result}, [element](Body &at, ArrayRef<Value> x) {
+      return castScalar(at, x[0], element);
+    });
+  return node.setOutput(result);
+}
