@@ -4,7 +4,7 @@ usage: check.py FOLDER...
 
 plain.py has `inputs(rng)`, a dict of arrays by argument name, and
 `outputs(**inputs)`, a dict of arrays by result name, which computes in the
-element type it is given.
+element type it is given. ATTNC_CHECK_TARGET is the target to compile for (host).
 """
 
 import importlib.util
@@ -76,7 +76,7 @@ def compare(name, ours, plain, exact):
 def run_attnc(spec, inputs, results, *options):
     """The named results of `attnc run` on the arrays `inputs`."""
     with tempfile.TemporaryDirectory() as scratch:
-        command = ["attnc", "run", spec, *options]
+        command = ["attnc", "run", spec, "--target", os.environ.get("ATTNC_CHECK_TARGET", "host"), *options]
         for name, array in inputs.items():
             path = os.path.join(scratch, name + ".npy")
             np.save(path, array)

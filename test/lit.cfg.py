@@ -21,6 +21,10 @@ config.environment["PATH"] = os.pathsep.join(
 # Each test run compiles afresh unless a test asks for a cache of its own.
 config.environment["ATTNC_CACHE"] = os.path.join(config.obj_root, "cache")
 
+# OpenCL kernels run on the CPU, whatever else the machine has.
+config.environment["HL_OCL_PLATFORM_NAME"] = "Portable Computing Language"
+config.environment["POCL_CACHE_DIR"] = os.path.join(config.obj_root, "pocl")
+
 # attn-opt is built alone where libHalide is missing.
 if os.path.exists(os.path.join(config.attnc_tools, "attnc")):
     config.available_features.add("attnc")

@@ -12,6 +12,7 @@
 #include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Dialect/Halide/Halide.h"
 #include "attnc/Dialect/Halide/Passes.h"
+#include "attnc/Target/GpuInfo.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
@@ -47,6 +48,8 @@ void attn::buildSchedulePipeline(OpPassManager &pm, const AttnPipelineOptions &o
   ConvertAttnToHalideOptions convert;
   convert.target = options.target;
   pm.addPass(createConvertAttnToHalide(convert));
+  if (GpuInfo::fromTarget(options.target))
+    pm.addPass(halide::createHalideMapToGpu());
   pm.addPass(createCSEPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

@@ -38,12 +38,19 @@ def ConvertHalideToLLVM : Pass<"convert-halide-to-llvm", "::mlir::ModuleOp"> {
     Pipelines, which are exported before, are replaced by declarations of what they
     compile to: `i32 @pipeline(ptr user_context, ptr buffer, …)`.
 
+    With `on-device`, a pipeline is called by its name with `_argv` behind it through
+    `attnc_device_call(user_context, pipeline, buffers, count)`, which finds the buffers'
+    places on the device, and `halide.copy_to_host` becomes a call of
+    `attnc_device_to_host(user_context, begin, bytes)`.
+
     Host functions become internal; beside each `@f` come the packed entry points
     `@f_host(ptr user_context, ptr descriptors) -> i32` and
     `@f_workspace_host(ptr descriptors) -> i64`. `descriptors` points to one pointer
     to a memref descriptor for each argument of `@f`, the workspace last; the
     second reads all but the last.
   }];
+  let options = [Option<"onDevice", "on-device", "bool", "false",
+      "run pipelines on tensors of a GPU, through attnc_device_call">];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::affine::AffineDialect",
       "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }

@@ -318,6 +318,7 @@ void HostFunction::requireMultiple(Location loc, Value a, int64_t dimOfA, Value 
 }
 
 void HostFunction::requireZero(Location loc, Value buffer, const Twine &message) {
+  halide::CopyToHostOp::create(builder, loc, buffer);
   Value first = arith::ConstantIndexOp::create(builder, 0);
   Value found = memref::LoadOp::create(builder, loc, buffer, first);
   Value zero = arith::ConstantIntOp::create(builder, found.getType(), 0);

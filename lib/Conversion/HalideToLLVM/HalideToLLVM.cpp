@@ -104,12 +104,31 @@ private:
   Location loc;
 };
 
+} // namespace
+
+/// Ends the block here: on to the ops behind `call`, whose block is returned, or out
+/// with `status`.
+static Block *returnUnlessZero(ConversionPatternRewriter &rewriter, Operation *call, Value status) {
+  Location loc = call->getLoc();
+  Block *before = rewriter.getInsertionBlock();
+  Block *after = rewriter.splitBlock(before, std::next(call->getIterator()));
+  Block *failed = rewriter.createBlock(before->getParent());
+  LLVM::ReturnOp::create(rewriter, loc, status);
+  rewriter.setInsertionPointToEnd(before);
+  Value zero = FieldBuilder(rewriter, loc).constant(0, 32);
+  Value ok = LLVM::ICmpOp::create(rewriter, loc, LLVM::ICmpPredicate::eq, status, zero);
+  LLVM::CondBrOp::create(rewriter, loc, ok, after, failed);
+  return after;
+}
+
 //===----------------------------------------------------------------------===//
 // halide.call
 //===----------------------------------------------------------------------===//
 
+namespace {
 struct CallPattern : ConvertOpToLLVMPattern<halide::CallOp> {
-  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+  CallPattern(const LLVMTypeConverter &converter, bool onDevice)
+      : ConvertOpToLLVMPattern(converter), onDevice(onDevice) {}
 
   LogicalResult matchAndRewrite(halide::CallOp call, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
@@ -128,10 +147,13 @@ struct CallPattern : ConvertOpToLLVMPattern<halide::CallOp> {
         return rewriter.notifyMatchFailure(call, "expected elements that Halide has");
       arguments.push_back(buildBuffer(rewriter, call.getLoc(), host, type, descriptor));
     }
-    auto status = LLVM::CallOp::create(rewriter, call.getLoc(), TypeRange(rewriter.getI32Type()),
-                                       call.getCallee(), arguments);
+    Value status =
+        onDevice ? callOnDevice(rewriter, call.getLoc(), host, call.getCallee(), arguments)
+                 : LLVM::CallOp::create(rewriter, call.getLoc(), TypeRange(rewriter.getI32Type()),
+                                        call.getCallee(), arguments)
+                       .getResult();
     Block *called = call->getBlock();
-    Block *after = returnUnlessZero(rewriter, call, status.getResult());
+    Block *after = returnUnlessZero(rewriter, call, status);
     if (Value condition = adaptor.getCondition()) {
       rewriter.setInsertionPointToEnd(before);
       LLVM::CondBrOp::create(rewriter, call.getLoc(), condition, called, after);
@@ -145,11 +167,20 @@ private:
                     MemRefType type, Value memref) const;
   Value buildDimensions(ConversionPatternRewriter &rewriter, Location loc, LLVM::LLVMFuncOp host,
                         MemRefType type, MemRefDescriptor descriptor) const;
-  Block *returnUnlessZero(ConversionPatternRewriter &rewriter, halide::CallOp call,
-                          Value status) const;
+  Value callOnDevice(OpBuilder &builder, Location loc, LLVM::LLVMFuncOp host, StringRef pipeline,
+                     ValueRange arguments) const;
+
+  bool onDevice;
 };
 
 } // namespace
+
+/// The support code's, for pipelines on a GPU.
+static constexpr StringLiteral deviceCall = "attnc_device_call",
+                               deviceToHost = "attnc_device_to_host";
+
+/// Halide's second entry point of a pipeline, on an array of arguments.
+static std::string getPackedName(StringRef pipeline) { return (pipeline + "_argv").str(); }
 
 /// A slot in the host function's frame, made once however often it is reached.
 static Value allocate(OpBuilder &builder, Location loc, LLVM::LLVMFuncOp host, Type type,
@@ -205,20 +236,66 @@ Value CallPattern::buildBuffer(ConversionPatternRewriter &rewriter, Location loc
   return buffer;
 }
 
-/// Ends the block here: on to the ops behind `call`, whose block is returned, or out
-/// with `status`.
-Block *CallPattern::returnUnlessZero(ConversionPatternRewriter &rewriter, halide::CallOp call,
-                                     Value status) const {
-  Location loc = call.getLoc();
-  Block *before = rewriter.getInsertionBlock();
-  Block *after = rewriter.splitBlock(before, std::next(call->getIterator()));
-  Block *failed = rewriter.createBlock(before->getParent());
-  LLVM::ReturnOp::create(rewriter, loc, status);
-  rewriter.setInsertionPointToEnd(before);
-  Value zero = FieldBuilder(rewriter, loc).constant(0, 32);
-  Value ok = LLVM::ICmpOp::create(rewriter, loc, LLVM::ICmpPredicate::eq, status, zero);
-  LLVM::CondBrOp::create(rewriter, loc, ok, after, failed);
-  return after;
+/// `arguments` are the user context and the buffers.
+Value CallPattern::callOnDevice(OpBuilder &builder, Location loc, LLVM::LLVMFuncOp host,
+                                StringRef pipeline, ValueRange arguments) const {
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  ValueRange buffers = arguments.drop_front();
+  Value array = allocate(builder, loc, host, pointer, buffers.size());
+  for (auto [index, buffer] : llvm::enumerate(buffers)) {
+    Value place = LLVM::GEPOp::create(builder, loc, pointer, pointer, array,
+                                      ArrayRef<LLVM::GEPArg>{int32_t(index)});
+    LLVM::StoreOp::create(builder, loc, buffer, place);
+  }
+  Value function = LLVM::AddressOfOp::create(builder, loc, pointer, getPackedName(pipeline));
+  Value count = FieldBuilder(builder, loc).constant(buffers.size(), 32);
+  return LLVM::CallOp::create(builder, loc, TypeRange(builder.getI32Type()), deviceCall,
+                              ValueRange{arguments.front(), function, array, count})
+      .getResult();
+}
+
+//===----------------------------------------------------------------------===//
+// halide.copy_to_host
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct CopyToHostPattern : ConvertOpToLLVMPattern<halide::CopyToHostOp> {
+  CopyToHostPattern(const LLVMTypeConverter &converter, bool onDevice)
+      : ConvertOpToLLVMPattern(converter), onDevice(onDevice) {}
+
+  LogicalResult matchAndRewrite(halide::CopyToHostOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    if (onDevice && failed(copy(op, adaptor, rewriter)))
+      return failure();
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  LogicalResult copy(halide::CopyToHostOp op, OpAdaptor adaptor,
+                     ConversionPatternRewriter &rewriter) const;
+
+  bool onDevice;
+};
+} // namespace
+
+LogicalResult CopyToHostPattern::copy(halide::CopyToHostOp op, OpAdaptor adaptor,
+                                      ConversionPatternRewriter &rewriter) const {
+  Location loc = op.getLoc();
+  auto host = op->getParentOfType<LLVM::LLVMFuncOp>();
+  if (!host)
+    return rewriter.notifyMatchFailure(op, "expected a converted host function");
+  auto type = cast<MemRefType>(op.getBuffer().getType());
+  MemRefDescriptor descriptor(adaptor.getBuffer());
+  Value begin = descriptor.bufferPtr(rewriter, loc, *getTypeConverter(), type);
+  int64_t elementBytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  Value bytes = FieldBuilder(rewriter, loc).constant(elementBytes, 64);
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    bytes = LLVM::MulOp::create(rewriter, loc, bytes, descriptor.size(rewriter, loc, dim));
+  auto status = LLVM::CallOp::create(rewriter, loc, TypeRange(rewriter.getI32Type()), deviceToHost,
+                                     ValueRange{host.getArgument(0), begin, bytes});
+  returnUnlessZero(rewriter, op, status.getResult());
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -315,8 +392,19 @@ static FailureOr<func::FuncOp> findSizeFunction(ModuleOp module, func::FuncOp ho
   return size;
 }
 
+static void declareDevice(ModuleOp module) {
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  Type pointer = LLVM::LLVMPointerType::get(module.getContext()), i32 = builder.getI32Type();
+  auto declare = [&](StringRef name, ArrayRef<Type> arguments) {
+    LLVM::LLVMFuncOp::create(builder, module.getLoc(), name,
+                             LLVM::LLVMFunctionType::get(i32, arguments));
+  };
+  declare(deviceCall, {pointer, pointer, pointer, i32});
+  declare(deviceToHost, {pointer, pointer, builder.getI64Type()});
+}
+
 /// What is called takes a user context and one halide_buffer_t an operand.
-static LogicalResult declarePipelines(ModuleOp module) {
+static LogicalResult declarePipelines(ModuleOp module, bool onDevice) {
   auto pipelines = llvm::to_vector(module.getOps<halide::PipelineOp>());
   auto pointer = LLVM::LLVMPointerType::get(module.getContext());
   auto status = IntegerType::get(module.getContext(), 32);
@@ -325,7 +413,10 @@ static LogicalResult declarePipelines(ModuleOp module) {
   for (halide::PipelineOp pipeline : pipelines) {
     OpBuilder builder(pipeline);
     SmallVector<Type> types(buffers.lookup(pipeline.getSymName()) + 1, pointer);
-    if (types.size() > 1)
+    if (types.size() > 1 && onDevice)
+      LLVM::LLVMFuncOp::create(builder, pipeline.getLoc(), getPackedName(pipeline.getSymName()),
+                               LLVM::LLVMFunctionType::get(status, {pointer}));
+    else if (types.size() > 1)
       LLVM::LLVMFuncOp::create(builder, pipeline.getLoc(), pipeline.getSymName(),
                                LLVM::LLVMFunctionType::get(status, types));
     pipeline.erase();
@@ -389,7 +480,9 @@ LogicalResult ConvertHalideToLLVMPass::prepare() {
                             .wasInterrupted();
   if (hasRequirement)
     declareErrorHandler(getOperation());
-  return declarePipelines(getOperation());
+  if (onDevice)
+    declareDevice(getOperation());
+  return declarePipelines(getOperation(), onDevice);
 }
 
 LogicalResult ConvertHalideToLLVMPass::convert() {
@@ -407,7 +500,8 @@ LogicalResult ConvertHalideToLLVMPass::convert() {
   populateAffineToStdConversionPatterns(patterns);
   populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
   populateFuncToLLVMConversionPatterns(converter, patterns);
-  patterns.add<CallPattern, RequirePattern>(converter);
+  patterns.add<RequirePattern>(converter);
+  patterns.add<CallPattern, CopyToHostPattern>(converter, onDevice);
   LLVMConversionTarget target(getContext());
   target.addLegalOp<ModuleOp>();
   return applyFullConversion(getOperation(), target, std::move(patterns));

@@ -553,6 +553,14 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
 // RequireOp
 //===----------------------------------------------------------------------===//
 
+LogicalResult CopyToHostOp::verify() {
+  auto type = cast<BaseMemRefType>(getBuffer().getType());
+  auto ranked = dyn_cast<MemRefType>(type);
+  if (ranked && ranked.getLayout().isIdentity()) // (C1)
+    return success();
+  return emitOpError("expected a buffer whose layout is the identity, found ") << type;
+}
+
 LogicalResult RequireOp::canonicalize(RequireOp op, PatternRewriter &rewriter) {
   if (!matchPattern(op.getCondition(), m_One()))
     return failure();

@@ -30,8 +30,6 @@ using namespace mlir;
 
 namespace {
 
-constexpr int64_t alignment = 64;
-
 /// `bytes` times the product of `factors`.
 struct Size {
   int64_t bytes;
@@ -54,8 +52,8 @@ struct Slot {
 /// The plan for one host function.
 class Planner {
 public:
-  explicit Planner(func::FuncOp host)
-      : host(host), block(host.getBody().front()) {}
+  Planner(func::FuncOp host, int64_t alignment)
+      : host(host), block(host.getBody().front()), alignment(alignment) {}
 
   LogicalResult run();
 
@@ -69,6 +67,7 @@ private:
 
   func::FuncOp host;
   Block &block;
+  int64_t alignment;
   Value workspace;
   DenseMap<Operation *, unsigned> positions;
   SmallVector<std::unique_ptr<Temporary>> temporaries;
@@ -83,13 +82,11 @@ static Size sizeOf(memref::AllocOp alloc) {
   MemRefType type = alloc.getType();
   Type element = type.getElementType();
   int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
-  Size size{llvm::divideCeilSigned(bits, 8),
-            llvm::to_vector(alloc.getDynamicSizes())};
+  Size size{llvm::divideCeilSigned(bits, 8), llvm::to_vector(alloc.getDynamicSizes())};
   for (int64_t extent : type.getShape())
     size.bytes *= ShapedType::isDynamic(extent) ? 1 : extent;
-  llvm::sort(size.factors, [](Value a, Value b) {
-    return a.getAsOpaquePointer() < b.getAsOpaquePointer();
-  });
+  llvm::sort(size.factors,
+             [](Value a, Value b) { return a.getAsOpaquePointer() < b.getAsOpaquePointer(); });
   return size;
 }
 
@@ -104,8 +101,7 @@ LogicalResult Planner::findUses(Value alias, Temporary &temporary) {
     if (isa<func::ReturnOp>(user))
       return user->emitOpError("expected no temporary to be returned");
     for (Value result : user->getResults())
-      if (isa<BaseMemRefType>(result.getType()) &&
-          failed(findUses(result, temporary)))
+      if (isa<BaseMemRefType>(result.getType()) && failed(findUses(result, temporary)))
         return failure();
   }
   return success();
@@ -116,11 +112,10 @@ LogicalResult Planner::collect() {
     positions[&op] = position;
   for (auto alloc : block.getOps<memref::AllocOp>()) {
     if (!alloc.getType().getLayout().isIdentity())
-      return alloc.emitOpError("expected a temporary without layout, found ")
-             << alloc.getType();
+      return alloc.emitOpError("expected a temporary without layout, found ") << alloc.getType();
     unsigned position = positions.lookup(alloc);
-    temporaries.push_back(std::make_unique<Temporary>(
-        Temporary{alloc, sizeOf(alloc), position, position}));
+    temporaries.push_back(
+        std::make_unique<Temporary>(Temporary{alloc, sizeOf(alloc), position, position}));
     if (failed(findUses(alloc, *temporaries.back())))
       return failure();
   }
@@ -138,8 +133,7 @@ static bool isFree(const Slot &slot, const Temporary &temporary) {
 void Planner::assignSlots() {
   for (auto &temporary : temporaries) {
     auto *slot = llvm::find_if(slots, [&](const Slot &slot) {
-      return slot.size.factors == temporary->size.factors &&
-             isFree(slot, *temporary);
+      return slot.size.factors == temporary->size.factors && isFree(slot, *temporary);
     });
     if (slot == slots.end())
       slot = &slots.emplace_back(Slot{temporary->size, {}});
@@ -151,8 +145,7 @@ void Planner::assignSlots() {
 /// The bytes of `size`, rounded up to the alignment.
 Value Planner::emitBytes(OpBuilder &builder, Location loc, const Size &size) {
   if (size.factors.empty())
-    return arith::ConstantIndexOp::create(builder, loc,
-                                          llvm::alignTo(size.bytes, alignment));
+    return arith::ConstantIndexOp::create(builder, loc, llvm::alignTo(size.bytes, alignment));
   Value bytes = arith::ConstantIndexOp::create(builder, loc, size.bytes);
   for (Value factor : size.factors)
     bytes = arith::MulIOp::create(builder, loc, bytes, factor);
@@ -174,13 +167,11 @@ void Planner::placeViews() {
     for (auto [index, temporary] : llvm::enumerate(slot.occupants)) {
       memref::AllocOp alloc = temporary->alloc;
       builder.setInsertionPoint(alloc);
-      auto view =
-          memref::ViewOp::create(builder, alloc.getLoc(), alloc.getType(),
-                                 workspace, offset, alloc.getDynamicSizes());
+      auto view = memref::ViewOp::create(builder, alloc.getLoc(), alloc.getType(), workspace,
+                                         offset, alloc.getDynamicSizes());
       if (index == 0)
-        total = arith::AddIOp::create(
-            builder, alloc.getLoc(), total,
-            emitBytes(builder, alloc.getLoc(), slot.size));
+        total = arith::AddIOp::create(builder, alloc.getLoc(), total,
+                                      emitBytes(builder, alloc.getLoc(), slot.size));
       alloc.replaceAllUsesWith(view.getResult());
       alloc.erase();
     }
@@ -192,9 +183,8 @@ LogicalResult Planner::emitSizeFunction() {
   OpBuilder builder(host->getContext());
   builder.setInsertionPointAfter(host);
   auto inputs = host.getArgumentTypes().drop_back();
-  auto size = func::FuncOp::create(
-      builder, host.getLoc(), (host.getSymName() + "_workspace").str(),
-      builder.getFunctionType(inputs, builder.getIndexType()));
+  auto size = func::FuncOp::create(builder, host.getLoc(), (host.getSymName() + "_workspace").str(),
+                                   builder.getFunctionType(inputs, builder.getIndexType()));
   size.setPrivate();
   Block *body = size.addEntryBlock();
   IRMapping mapping;
@@ -207,8 +197,7 @@ LogicalResult Planner::emitSizeFunction() {
     return host.emitOpError("expected sizes computed in one block");
   builder.setInsertionPointToStart(body);
   for (Operation *op : slice) {
-    if (!isMemoryEffectFree(op) ||
-        llvm::is_contained(op->getOperands(), workspace))
+    if (!isMemoryEffectFree(op) || llvm::is_contained(op->getOperands(), workspace))
       return op->emitOpError(
           "expected sizes of temporaries to follow from the arguments' shapes alone");
     builder.clone(*op, mapping);
@@ -220,15 +209,13 @@ LogicalResult Planner::emitSizeFunction() {
 LogicalResult Planner::run() {
   if (!host.getBody().hasOneBlock())
     return host.emitOpError("expected a host function of one block");
-  for (auto dealloc :
-       llvm::make_early_inc_range(block.getOps<memref::DeallocOp>()))
+  for (auto dealloc : llvm::make_early_inc_range(block.getOps<memref::DeallocOp>()))
     dealloc.erase();
   if (failed(collect()))
     return failure();
   assignSlots();
 
-  auto bytes = MemRefType::get(ShapedType::kDynamic,
-                               IntegerType::get(host->getContext(), 8));
+  auto bytes = MemRefType::get(ShapedType::kDynamic, IntegerType::get(host->getContext(), 8));
   unsigned position = host.getNumArguments();
   if (failed(host.insertArgument(position, bytes, {}, host.getLoc())))
     return failure();
@@ -247,12 +234,11 @@ static void foldDimsOfTemporaries(func::FuncOp host) {
       return;
     Value extent;
     if (alloc.getType().isDynamicDim(*index)) {
-      extent =
-          alloc.getDynamicSizes()[alloc.getType().getDynamicDimIndex(*index)];
+      extent = alloc.getDynamicSizes()[alloc.getType().getDynamicDimIndex(*index)];
     } else {
       OpBuilder builder(dim);
-      extent = arith::ConstantIndexOp::create(
-          builder, dim.getLoc(), alloc.getType().getDimSize(*index));
+      extent =
+          arith::ConstantIndexOp::create(builder, dim.getLoc(), alloc.getType().getDimSize(*index));
     }
     dim.replaceAllUsesWith(extent);
     dim.erase();
@@ -266,15 +252,14 @@ struct HalidePlanWorkspacePass
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    for (auto host :
-         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
+    for (auto host : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       if (host.isExternal() || host.getNumResults() != 0)
         continue;
       foldDimsOfTemporaries(host);
       // Equal sizes become one value, so that slots can be shared.
       DominanceInfo dominance(host);
       eliminateCommonSubExpressions(rewriter, dominance, host);
-      if (failed(Planner(host).run()))
+      if (failed(Planner(host, alignment).run()))
         return signalPassFailure();
     }
   }

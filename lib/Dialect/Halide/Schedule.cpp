@@ -333,7 +333,7 @@ LogicalResult FuseOp::verify() { // (C1)
 LogicalResult ReorderOp::verify() { return verifyOneStage(*this, getLoops()); } // (C1)
 
 LogicalResult ComputeRootOp::verify() { return verifyIsFunc(*this, getFunc()); } // (C1)
-LogicalResult StoreRootOp::verify() { return verifyIsFunc(*this, getFunc()); } // (C1)
+LogicalResult StoreRootOp::verify() { return verifyIsFunc(*this, getFunc()); }   // (C1)
 LogicalResult ComputeAtOp::verify() { return verifyAt(*this, getFunc(), getLoop()); }
 LogicalResult StoreAtOp::verify() { return verifyAt(*this, getFunc(), getLoop()); }
 LogicalResult StoreInOp::verify() { return verifyIsFunc(*this, getFunc()); } // (C1)
@@ -362,6 +362,9 @@ LogicalResult ReorderStorageOp::verify() {
 }
 
 LogicalResult AtomicOp::verify() { // (C1)
+  return verifyStageExists(*this, getFunc(), getUpdate());
+}
+LogicalResult GpuSingleThreadOp::verify() { // (C1)
   return verifyStageExists(*this, getFunc(), getUpdate());
 }
 LogicalResult AllowRaceConditionsOp::verify() { // (C1)

@@ -224,6 +224,9 @@ FailureOr<bool> Translator::translateStageDirective(Operation *op) {
       .Case([&](AtomicOp any) {
         return getStage(any.getFunc(), toIndex(any.getUpdate())).atomic(), true;
       })
+      .Case([&](GpuSingleThreadOp any) {
+        return getStage(any.getFunc(), toIndex(any.getUpdate())).gpu_single_thread(), true;
+      })
       .Case([&](AllowRaceConditionsOp any) {
         return getStage(any.getFunc(), toIndex(any.getUpdate())).allow_race_conditions(), true;
       })

@@ -139,12 +139,26 @@ toHalide(const std::map<Artefact, std::string> &files) {
   return result;
 }
 
+/// Devices without doubles run kernels that need none.
+static bool usesDoubles(PipelineOp pipeline) {
+  auto walked = pipeline.walk([](Operation *op) {
+    bool uses = llvm::any_of(op->getResultTypes(), [](Type type) {
+      auto func = dyn_cast<FuncType>(type);
+      return (func ? func.getElementType() : type).isF64();
+    });
+    return uses ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return walked.wasInterrupted();
+}
+
 LogicalResult halide::exportPipeline(PipelineOp pipeline, const ExportOptions &options,
                                      const std::map<Artefact, std::string> &files) {
   FailureOr<H::Target> target = getTarget(options.target, pipeline.getLoc());
   if (failed(target))
     return failure();
   target->set_features({H::Target::UserContext, H::Target::NoRuntime, H::Target::NoBoundsQuery});
+  if (target->has_feature(H::Target::OpenCL) && usesDoubles(pipeline))
+    target->set_feature(H::Target::CLDoubles);
   Translator translator(pipeline);
   if (failed(translator.translate()))
     return failure();

@@ -95,7 +95,8 @@ extern "C" {
 enum {
   @NAME@_INVALID = -1,   /* a tensor or an option is not as stated below */
   @NAME@_NO_MEMORY = -2, /* no memory for the workspace or for a kernel */
-  @NAME@_FAILED = -3     /* a kernel reported an error */
+  @NAME@_FAILED = -3,    /* a kernel reported an error */
+  @NAME@_NO_DEVICE = -4  /* no GPU, or no driver of one; of a library for a GPU only */
 };
 
 /* Options of one call. Set `size` to sizeof(@NAME@_options), unused fields to 0.

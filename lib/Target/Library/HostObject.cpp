@@ -34,7 +34,7 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// attnc_support.c, attnc_runtime.c and attnc_cpu_x86.c as bitcode.
+/// attnc_*.c as bitcode.
 static constexpr unsigned char supportBitcode[] = {
 #include "attnc_support.bc.inc"
 };
@@ -43,6 +43,12 @@ static constexpr unsigned char runtimeBitcode[] = {
 };
 static constexpr unsigned char cpuBitcode[] = {
 #include "attnc_cpu_x86.bc.inc"
+};
+static constexpr unsigned char deviceBitcode[] = {
+#include "attnc_device.bc.inc"
+};
+static constexpr unsigned char noDeviceBitcode[] = {
+#include "attnc_no_device.bc.inc"
 };
 
 //===----------------------------------------------------------------------===//
@@ -97,10 +103,18 @@ static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(StringRef triple, 
 // The module
 //===----------------------------------------------------------------------===//
 
-static LogicalResult lowerToLLVM(ModuleOp module) {
+/// What the strictest driver of OpenCL asks of the begin of a buffer within another.
+static constexpr int64_t kOpenClAlignment = 512;
+
+static LogicalResult lowerToLLVM(ModuleOp module, bool onDevice) {
   PassManager pm(module.getContext());
-  pm.addPass(halide::createHalidePlanWorkspace());
-  pm.addPass(createConvertHalideToLLVM());
+  halide::HalidePlanWorkspaceOptions plan;
+  if (onDevice)
+    plan.alignment = kOpenClAlignment;
+  pm.addPass(halide::createHalidePlanWorkspace(plan));
+  ConvertHalideToLLVMOptions convert;
+  convert.onDevice = onDevice;
+  pm.addPass(createConvertHalideToLLVM(convert));
   return pm.run(module);
 }
 
@@ -141,6 +155,7 @@ public:
 
   void defineSignature(ArrayRef<Variant> variants);
   void defineFeatures();
+  void defineDevice(const GpuInfo &gpu);
   void defineEntry(StringRef name, bool withOptions);
   void defineDescribe(StringRef metadata);
   void rename(StringRef from, const std::string &to);
@@ -239,6 +254,23 @@ void Binder::defineFeatures() {
   builder.CreateRet(number(0, 64));
 }
 
+/// The driver, and whose device functions of Halide's runtime are asked.
+void Binder::defineDevice(const GpuInfo &gpu) {
+  bool isCuda = gpu.api == GpuApi::cuda;
+  rename("attnc_device_interface",
+         isCuda ? "halide_cuda_device_interface" : "halide_opencl_device_interface");
+  auto define = [&](StringRef name, StringRef value) {
+    llvm::GlobalVariable *declared = module.getNamedGlobal(name);
+    declared->setInitializer(text(value));
+    declared->setConstant(true);
+  };
+  auto *alignment = module.getNamedGlobal("attnc_device_alignment");
+  alignment->setInitializer(number(isCuda ? 1 : kOpenClAlignment, 64));
+  define("attnc_driver", isCuda ? "libcuda.so" : "libOpenCL.so");
+  define("attnc_driver_missing", isCuda ? "expected a driver for CUDA, found no libcuda.so.1"
+                                        : "expected a driver for OpenCL, found no libOpenCL.so.1");
+}
+
 /// int NAME([const NAME_options *,] const DLTensor *…, DLTensor *…).
 void Binder::defineEntry(StringRef name, bool withOptions) {
   size_t count = signature.tensors.size();
@@ -275,8 +307,8 @@ static void nameEntryPoints(llvm::Module &host, StringRef function, unsigned var
   host.getFunction((function + "_host").str())->setName(getEntryName("host", variant));
   host.getFunction((function + "_workspace_host").str())
       ->setName(getEntryName("workspace", variant));
-  for (auto [from, to] : {std::pair{function.str(), "host"},
-                          {(function + "_workspace").str(), "host_workspace"}}) {
+  for (auto [from, to] :
+       {std::pair{function.str(), "host"}, {(function + "_workspace").str(), "host_workspace"}}) {
     llvm::Function *entry = host.getFunction(from);
     entry->setName(to);
     entry->setLinkage(llvm::GlobalValue::InternalLinkage);
@@ -286,19 +318,21 @@ static void nameEntryPoints(llvm::Module &host, StringRef function, unsigned var
       global.setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
 }
 
-static void bind(llvm::Module &module, const Signature &signature, ArrayRef<Variant> variants,
-                 StringRef metadata) {
+static void bindAll(llvm::Module &module, const Signature &signature, ArrayRef<Variant> variants,
+                    StringRef metadata, const std::optional<GpuInfo> &gpu) {
   Binder binder(module, signature);
   binder.defineSignature(variants);
   binder.defineFeatures();
+  if (gpu)
+    binder.defineDevice(*gpu);
   binder.defineEntry(signature.name, /*withOptions=*/false);
   binder.defineEntry(signature.name + "_ex", /*withOptions=*/true);
   binder.defineDescribe(metadata);
   for (StringRef suffix : {"call", "workspace", "last_error", "target"})
     binder.rename(("attnc_" + suffix).str(), (signature.name + "_" + suffix).str());
   // What kernels and Halide's runtime call.
-  llvm::StringSet<> global{"halide_error", "halide_print", "halide_malloc", "halide_free",
-                           "halide_do_par_for"};
+  llvm::StringSet<> global{"halide_error", "halide_print",      "halide_malloc",
+                           "halide_free",  "halide_do_par_for", "halide_load_library"};
   for (const std::string &symbol : signature.symbols()) {
     global.insert(symbol);
     module.getNamedValue(symbol)->setVisibility(llvm::GlobalValue::DefaultVisibility);
@@ -341,7 +375,7 @@ static std::unique_ptr<llvm::Module> translateAll(MutableArrayRef<Variant> varia
                                                   StringRef function, llvm::LLVMContext &context) {
   auto result = std::make_unique<llvm::Module>("host", context);
   for (auto [index, variant] : llvm::enumerate(variants)) {
-    if (failed(lowerToLLVM(variant.getModule())))
+    if (failed(lowerToLLVM(variant.getModule(), variant.isOnDevice())))
       return nullptr;
     std::unique_ptr<llvm::Module> host = translate(variant.getModule(), context);
     if (!host) {
@@ -356,7 +390,7 @@ static std::unique_ptr<llvm::Module> translateAll(MutableArrayRef<Variant> varia
 
 FailureOr<std::string> attn::compileHost(MutableArrayRef<Variant> variants, StringRef function,
                                          const Signature &signature, StringRef metadata,
-                                         StringRef triple) {
+                                         StringRef triple, const std::optional<GpuInfo> &gpu) {
   Location loc = variants.front().getModule().getLoc();
   std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(triple, loc);
   llvm::LLVMContext context;
@@ -364,7 +398,8 @@ FailureOr<std::string> attn::compileHost(MutableArrayRef<Variant> variants, Stri
   if (!machine || !host)
     return failure();
   setTarget(*host, *machine);
-  SmallVector<ArrayRef<unsigned char>> parts{supportBitcode, runtimeBitcode};
+  SmallVector<ArrayRef<unsigned char>> parts{
+      supportBitcode, runtimeBitcode, gpu ? ArrayRef(deviceBitcode) : ArrayRef(noDeviceBitcode)};
   if (machine->getTargetTriple().isX86())
     parts.push_back(cpuBitcode);
   for (ArrayRef<unsigned char> bitcode : parts) {
@@ -373,7 +408,7 @@ FailureOr<std::string> attn::compileHost(MutableArrayRef<Variant> variants, Stri
     if (llvm::Linker::linkModules(*host, std::move(support)))
       return emitError(loc, "could not link the support code");
   }
-  bind(*host, signature, variants, metadata);
+  bindAll(*host, signature, variants, metadata, gpu);
   optimize(*host, *machine);
   return emitObject(*host, *machine, loc);
 }

@@ -10,6 +10,8 @@
 
 #include "Variants.h"
 
+#include "attnc/Target/GpuInfo.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
 namespace mlir::attn {
@@ -19,11 +21,12 @@ namespace mlir::attn {
 FailureOr<std::string> getTriple(StringRef target, Location loc);
 
 /// Compiles the host function `function` of each variant and its constants, together
-/// with the support code. The variants' modules are consumed. Gives the bytes of a
-/// relocatable object that leaves pipelines and what the C library has undefined.
+/// with the support code and, where there is a `gpu`, what moves tensors there and back.
+/// The variants' modules are consumed. Gives the bytes of a relocatable object that leaves
+/// pipelines and what the C library has undefined.
 FailureOr<std::string> compileHost(MutableArrayRef<Variant> variants, StringRef function,
-                                   const Signature &signature, StringRef metadata,
-                                   StringRef triple);
+                                   const Signature &signature, StringRef metadata, StringRef triple,
+                                   const std::optional<GpuInfo> &gpu);
 
 } // namespace mlir::attn
 

@@ -190,9 +190,9 @@ FailureOr<std::string> Build::compileKernel(halide::PipelineOp pipeline, StringR
   });
 }
 
-/// One for all variants: it asks nothing of the CPU.
+/// One for all variants: it asks nothing of the CPU, and the best one has the GPU if any has.
 FailureOr<std::string> Build::compileRuntime() {
-  StringRef target = variants.back().target;
+  StringRef target = variants.front().target;
   return cache.get(hash({"runtime", target}),
                    [&](StringRef path) { return halide::exportRuntime(target, path, getLoc()); });
 }
@@ -221,7 +221,8 @@ LogicalResult Build::compileAndLink(StringRef path) {
   if (failed(runtime))
     return failure();
   objects.push_back(*runtime);
-  FailureOr<std::string> bytes = compileHost(variants, function, signature, metadata, *triple);
+  FailureOr<std::string> bytes =
+      compileHost(variants, function, signature, metadata, *triple, getGpu(variants));
   if (failed(bytes) || failed(writeFile(host, *bytes, getLoc())))
     return failure();
   FailureOr<std::string> linked = linkObjects(objects, signature.symbols(), folder, getLoc());

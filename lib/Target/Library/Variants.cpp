@@ -59,7 +59,7 @@ static uint64_t getFeatures(StringRef word) {
 }
 
 static uint64_t getTargetFeatures(StringRef target) {
-  uint64_t features = 0;
+  uint64_t features = GpuInfo::fromTarget(target) ? attnc_gpu : 0;
   for (StringRef word : llvm::split(target, '-'))
     features |= getFeatures(word);
   return features;
@@ -122,6 +122,8 @@ static LogicalResult verifyTogether(ArrayRef<Variant> variants, Location loc) {
     if (!seen.insert(variant.target).second)
       return emitError(loc) << "expected different targets, found " << variant.target << " twice";
   }
+  if (llvm::count_if(variants, [](const Variant &v) { return v.isOnDevice(); }) > 1)
+    return emitError(loc, "expected at most one target with a GPU, found several");
   return success();
 }
 
@@ -137,7 +139,9 @@ FailureOr<std::vector<Variant>> attn::makeVariants(ArrayRef<LibrarySource> sourc
   if (failed(verifyTogether(variants, variants.front().getModule().getLoc())))
     return failure();
   llvm::sort(variants, [](const Variant &a, const Variant &b) {
-    auto rank = [](const Variant &v) { return llvm::popcount(v.features); };
+    auto rank = [](const Variant &v) {
+      return std::pair(v.isOnDevice(), llvm::popcount(v.features));
+    };
     return rank(a) != rank(b) ? rank(a) > rank(b) : a.target > b.target;
   });
   if (variants.size() > 1)
@@ -145,6 +149,10 @@ FailureOr<std::vector<Variant>> attn::makeVariants(ArrayRef<LibrarySource> sourc
       if (failed(nameAfterTarget(variant)))
         return failure();
   return variants;
+}
+
+std::optional<GpuInfo> attn::getGpu(ArrayRef<Variant> variants) {
+  return GpuInfo::fromTarget(variants.front().target);
 }
 
 std::string attn::joinTargets(ArrayRef<Variant> variants) {

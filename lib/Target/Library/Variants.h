@@ -10,6 +10,7 @@
 
 #include "Signature.h"
 
+#include "attnc/Target/GpuInfo.h"
 #include "attnc/Target/Library/Library.h"
 
 #include "mlir/IR/OwningOpRef.h"
@@ -26,12 +27,16 @@ struct Variant {
   OwningOpRef<ModuleOp> module;
 
   ModuleOp getModule() const { return module.get(); }
+  bool isOnDevice() const { return GpuInfo::fromTarget(target).has_value(); }
 };
 
 /// One variant for each of `sources`, best first: one that asks for more of the CPU comes
-/// before one that asks for less. `function` of each module is its host function. Targets
-/// that can't be in one library are a diagnostic.
+/// before one that asks for less, and one for a GPU before all others. `function` of each module is
+/// its host function. Targets that can't be in one library are a diagnostic.
 FailureOr<std::vector<Variant>> makeVariants(ArrayRef<LibrarySource> sources, StringRef function);
+
+/// The GPU that the best variant is for, if it is for one.
+std::optional<GpuInfo> getGpu(ArrayRef<Variant> variants);
 
 /// The variants' targets, with commas between.
 std::string joinTargets(ArrayRef<Variant> variants);

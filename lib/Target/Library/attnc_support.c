@@ -9,10 +9,9 @@
  *
  *===------------------------------------------------------------------------===*/
 
-#include "attnc_support.h"
+#include "attnc_device.h"
 
 enum { workspace_alignment = 64 };
-enum { halide_out_of_memory = -11 };
 
 /*===------------------------------------------------------------------------===*
  * The message
@@ -215,6 +214,9 @@ static int read_strides(const attnc_tensor *spec, const DLTensor *tensor, int64_
     if (innermost && strides[i] != 1)
       return REFUSE(spec->name, {"expected dim ", &index},
                     {" to have stride 1, found ", &strides[i]});
+    if (strides[i] < 0 && attnc_on_device())
+      return REFUSE(spec->name, {"expected dim ", &index},
+                    {" to have a stride of at least 0 for a GPU, found ", &strides[i]});
     if (strides[i] > INT32_MAX || strides[i] < -INT32_MAX)
       return REFUSE(spec->name, {"expected dim ", &index},
                     {" to have a stride within 31 bits, found ", &strides[i]});
@@ -370,13 +372,18 @@ static int outputs_are_empty(const DLTensor *const *tensors) {
  * The variant
  *===------------------------------------------------------------------------===*/
 
-/* The best one for this CPU, or NULL. Two threads that ask at once find the same. */
+static int has_device(void) {
+  attnc_context call = {0};
+  return attnc_on_device() && attnc_device_open(&call) == 0;
+}
+
+/* The best one for this machine, or NULL. Two threads that ask at once find the same. */
 static const attnc_variant *find_variant(void) {
   static const attnc_variant *kept;
   const attnc_variant *variant = __atomic_load_n(&kept, __ATOMIC_ACQUIRE);
   if (variant)
     return variant;
-  uint64_t features = attnc_cpu_features();
+  uint64_t features = attnc_cpu_features() | (has_device() ? attnc_gpu : 0);
   for (int32_t i = 0; i < attnc_the_signature.variant_count; ++i) {
     variant = &attnc_the_signature.variants[i];
     if (variant->features & ~features)
@@ -393,8 +400,14 @@ const char *attnc_target(void) {
 }
 
 /* The last one asks for the least. */
-static int refuse_cpu(void) {
+static int refuse_machine(void) {
   const attnc_signature *spec = &attnc_the_signature;
+  attnc_context call = {0};
+  if (attnc_on_device() && attnc_device_open(&call)) {
+    text message = start_message("");
+    put(&message, call.message);
+    return attnc_no_device;
+  }
   REFUSE("", {"expected a CPU that can run ", 0},
          {spec->variants[spec->variant_count - 1].target, 0}, {", found one that can't", 0});
   return attnc_failed;
@@ -441,17 +454,44 @@ static int report(const attnc_context *call, int32_t status) {
   }
   if (status == attnc_invalid) /* a halide.require */
     return attnc_invalid;
-  return status == halide_out_of_memory ? attnc_no_memory : attnc_failed;
+  int no_memory = status == halide_out_of_memory || status == halide_no_device_memory;
+  return no_memory ? attnc_no_memory : attnc_failed;
+}
+
+/* Tensors are copied to the device, and results back; the last descriptor is the workspace's. */
+static int32_t run_on_device(const attnc_variant *variant, attnc_context *call, void **descriptors,
+                             const range *ranges) {
+  const attnc_signature *spec = &attnc_the_signature;
+  const int64_t *workspace = descriptors[spec->count];
+  uintptr_t begin = (uintptr_t)workspace[descriptor_aligned];
+  int32_t status = 0;
+  for (int32_t i = 0; i < spec->count && !status; ++i)
+    status = attnc_device_add(call, ranges[i].begin, ranges[i].end, !spec->tensors[i].is_output);
+  if (!status)
+    status = attnc_device_add(call, begin, begin + (uintptr_t)workspace[descriptor_sizes], 0);
+  if (!status)
+    status = variant->host(call, descriptors);
+  for (int32_t i = 0; i < spec->count && !status; ++i) {
+    const attnc_tensor *tensor = &spec->tensors[i];
+    const int64_t *descriptor = descriptors[i], *sizes = descriptor + descriptor_sizes;
+    if (tensor->is_output)
+      status = attnc_device_fetch(call, (void *)descriptor[descriptor_aligned], tensor->rank, sizes,
+                                  sizes + tensor->rank, tensor->bits);
+  }
+  attnc_device_close(call);
+  return status;
 }
 
 /* `memory` holds `bytes`; the last descriptor is the workspace's. */
 static int run_in(const attnc_variant *variant, char *memory, int64_t bytes, attnc_context *call,
-                  void **descriptors) {
+                  void **descriptors, const range *ranges) {
   uintptr_t begin = ((uintptr_t)memory + workspace_alignment - 1) & -(uintptr_t)workspace_alignment;
   int64_t descriptor[5], stride = 1;
   describe(descriptor, (void *)begin, 1, &bytes, &stride);
   descriptors[attnc_the_signature.count] = descriptor;
-  return report(call, variant->host(call, descriptors));
+  return report(call, variant->features & attnc_gpu
+                          ? run_on_device(variant, call, descriptors, ranges)
+                          : variant->host(call, descriptors));
 }
 
 static void start(attnc_context *call, const attnc_options *options) {
@@ -464,20 +504,21 @@ static void start(attnc_context *call, const attnc_options *options) {
   call->allocate = options->allocate;
   call->deallocate = options->deallocate;
   call->allocator = options->allocator;
+  call->device = 0;
   call->in_loop = call->claimed = 0;
   call->message[0] = 0;
 }
 
 static int run(const attnc_variant *variant, const attnc_options *options, int64_t bytes,
-               void **descriptors) {
+               void **descriptors, const range *ranges) {
   attnc_context call;
   start(&call, options);
   if (options && options->workspace)
-    return run_in(variant, options->workspace, bytes, &call, descriptors);
+    return run_in(variant, options->workspace, bytes, &call, descriptors, ranges);
   char *memory = 0;
   if (bytes && !(memory = halide_malloc(&call, (size_t)bytes)))
     return refuse_memory(bytes);
-  int status = run_in(variant, memory, bytes, &call, descriptors);
+  int status = run_in(variant, memory, bytes, &call, descriptors, ranges);
   halide_free(&call, memory);
   return status;
 }
@@ -506,16 +547,16 @@ int attnc_call(const attnc_options *options, const DLTensor *const *tensors) {
     return status;
   const attnc_variant *variant = find_variant();
   if (!variant)
-    return refuse_cpu();
+    return refuse_machine();
   int64_t bytes = workspace_bytes(variant, descriptors);
   status = check_workspace(options, bytes, ranges);
-  return status ? status : run(variant, options, bytes, descriptors);
+  return status ? status : run(variant, options, bytes, descriptors, ranges);
 }
 
 int64_t attnc_workspace(const DLTensor *const *tensors) {
   const attnc_signature *spec = &attnc_the_signature;
   const attnc_variant *variant = find_variant();
-  int status = variant ? check_shapes(tensors) : refuse_cpu();
+  int status = variant ? check_shapes(tensors) : refuse_machine();
   if (status)
     return status;
   int64_t storage[spec->count][descriptor_sizes + 2 * spec->max_rank];

@@ -22,6 +22,7 @@ enum {
   attnc_invalid = -1,   /* a tensor or an option is not what the spec says */
   attnc_no_memory = -2, /* no memory for the workspace or for a kernel */
   attnc_failed = -3,    /* a kernel reported an error */
+  attnc_no_device = -4, /* no GPU, or no driver of one */
 };
 
 /* One dimension of a tensor. */
@@ -57,7 +58,8 @@ enum {
   attnc_avx512_bf16 = 1 << 12, /* bf16, vbmi2, vnni, bitalg, vpopcntdq */
   attnc_avx512_intersect = 1 << 13,
   attnc_avx512_fp16 = 1 << 14,
-  attnc_amx = 1 << 15 /* tile, bf16, int8 */
+  attnc_amx = 1 << 15, /* tile, bf16, int8 */
+  attnc_gpu = 1 << 16  /* not the CPU's: a device, and its driver */
 };
 
 /* The function as compiled for one target. A descriptor is MLIR's: allocated,
@@ -101,11 +103,14 @@ typedef struct attnc_context {
   void *(*allocate)(void *allocator, size_t bytes);
   void (*deallocate)(void *allocator, void *memory);
   void *allocator;
+  struct device_range *device; /* attnc_device.c's */
   int in_loop, claimed;
   char message[attnc_message_bytes];
 } attnc_context;
 
-/* attnc_runtime.c: memory of the caller's allocator, aligned for kernels. */
+/* attnc_runtime.c: the message of an error; the first one is kept. */
+void halide_error(void *user_context, const char *message);
+/* Memory of the caller's allocator, aligned for kernels. */
 void *halide_malloc(void *user_context, size_t bytes);
 void halide_free(void *user_context, void *memory);
 

@@ -114,6 +114,8 @@ halide.pipeline @sum {
   halide.reorder_storage %intm [1, 0] : !halide.func<f32, 2>
   // CHECK: halide.atomic %[[F]] update 0
   halide.atomic %f update 0 : !halide.func<f32, 1>
+  // CHECK: halide.gpu_single_thread %[[F]] update 1
+  halide.gpu_single_thread %f update 1 : !halide.func<f32, 1>
   // CHECK: halide.allow_race_conditions %[[F]] update 1
   halide.allow_race_conditions %f update 1 : !halide.func<f32, 1>
   // CHECK: halide.never_partition %[[F]]
@@ -140,5 +142,7 @@ halide.pipeline @names {
 func.func @host(%in: memref<?x64xf32>, %out: memref<?x64xf32>) {
   // CHECK: halide.call @blur(%{{.*}}, %{{.*}}) : memref<?x64xf32>, memref<?x64xf32>
   halide.call @blur(%in, %out) : memref<?x64xf32>, memref<?x64xf32>
+  // CHECK: halide.copy_to_host %{{.*}} : memref<?x64xf32>
+  halide.copy_to_host %out : memref<?x64xf32>
   return
 }

@@ -520,6 +520,8 @@ class Halide_StageDirective<string mnemonic, string text> : Halide_Directive<mne
   let hasVerifier = 1;
 }
 def Halide_AtomicOp : Halide_StageDirective<"atomic", "Lets reduction loops run in parallel or in vectors">;
+def Halide_GpuSingleThreadOp : Halide_StageDirective<"gpu_single_thread",
+    "Runs a stage as one thread of a GPU">;
 def Halide_AllowRaceConditionsOp : Halide_StageDirective<"allow_race_conditions",
     "Lets loops that write one place run in any order, on the author's word">;
 
@@ -610,6 +612,24 @@ def Halide_CallOp : Halide_Op<"call", [AttrSizedOperandSegments,
   let assemblyFormat = [{
     $callee `(` $buffers `)` (`if` `(` $condition^ `)`)? attr-dict `:` type($buffers)
   }];
+}
+
+def Halide_CopyToHostOp : Halide_Op<"copy_to_host"> {
+  let summary = "Lets the host function read what pipelines wrote";
+  let description = [{
+    The `halide.copy_to_host` operation stands before the host function's own reads of a
+    buffer. Where pipelines run on a GPU it copies the buffer, whose elements lie side by
+    side, to the host; else it does nothing.
+
+    - (C1) the buffer's layout is the identity.
+
+    ```mlir
+    halide.copy_to_host %count : memref<1xi32>
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$buffer);
+  let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
 }
 
 def Halide_RequireOp : Halide_Op<"require"> {

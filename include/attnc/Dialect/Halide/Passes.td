@@ -19,7 +19,8 @@ def HalidePlanWorkspace : Pass<"halide-plan-workspace", "::mlir::ModuleOp"> {
     overlap, seen through views, share bytes where their sizes are the same
     product of run-time extents, up to a constant. Beside every host function `@f` a
     function `@f_workspace` of the arguments before the workspace gives the bytes
-    needed, 0 where there are none. Views are 64-byte aligned within the workspace.
+    needed, 0 where there are none. Views are aligned to `alignment` bytes within the
+    workspace.
 
     A size that does not follow from the arguments alone is an error.
 
@@ -37,8 +38,35 @@ def HalidePlanWorkspace : Pass<"halide-plan-workspace", "::mlir::ModuleOp"> {
     func.func private @f_workspace(%x: memref<?xf32>, %y: memref<?xf32>) -> index
     ```
   }];
+  let options = [Option<"alignment", "alignment", "int64_t", "64", "bytes that views start at multiples of">];
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect",
       "::mlir::func::FuncDialect"];
+}
+
+def HalideMapToGpu : Pass<"halide-map-to-gpu", "::mlir::ModuleOp"> {
+  let summary = "Schedule pipelines on a GPU that have no schedule for one";
+  let description = [{
+    Drops the schedule of every pipeline without a GPU loop. Funcs with updates, outputs
+    and funcs that were at compute_root are stored, all others become part of who reads
+    them. The two innermost pure loops of each stored stage are split into threads, the
+    rest is one loop over blocks; reduction loops run inside a thread, and a stage
+    without a pure loop runs as one thread.
+
+    ```mlir
+    // before
+    halide.compute_root %sum : !halide.func<f32, 2>
+    // after
+    halide.compute_root %sum : !halide.func<f32, 2>
+    %x, %y = halide.loops %sum : !halide.func<f32, 2>
+    %xo, %xi = halide.split %x by 32 tail guard_with_if
+    %yo, %yi = halide.split %y by 8 tail guard_with_if
+    halide.reorder %xi, %yi, %xo, %yo
+    %xo_yo = halide.fuse %xo, %yo
+    halide.gpu_block %xo_yo
+    halide.gpu_thread %xi
+    halide.gpu_thread %yi
+    ```
+  }];
 }
 
 #endif // ATTNC_DIALECT_HALIDE_PASSES_TD

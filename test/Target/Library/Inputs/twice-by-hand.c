@@ -6,6 +6,7 @@
 #define attnc_last_error twice_last_error
 #define attnc_target twice_target
 #include "attnc_cpu_x86.c"
+#include "attnc_no_device.c"
 #include "attnc_runtime.c"
 #include "attnc_support.c"
 

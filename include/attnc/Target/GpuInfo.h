@@ -1,0 +1,35 @@
+//===- GpuInfo.h - what a schedule needs to know of a GPU --------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_TARGET_GPUINFO_H
+#define ATTNC_TARGET_GPUINFO_H
+
+#include "mlir/Support/LLVM.h"
+
+#include <optional>
+
+namespace mlir::attn {
+
+enum class GpuApi { cuda, opencl };
+
+/// The GPU of a Halide target such as `host-opencl` or `host-cuda-cuda_capability_80`.
+struct GpuInfo {
+  GpuApi api = GpuApi::opencl;
+  /// Of CUDA: 10 · major + minor; 0 for OpenCL.
+  int64_t capability = 0;
+
+  /// Bytes of shared memory that every kernel may take, whatever the device.
+  static constexpr int64_t kSharedBytes = 48 * 1024;
+  static constexpr int64_t kMaxThreads = 1024;
+
+  /// Nothing where the target has no GPU that attnc has schedules for.
+  static std::optional<GpuInfo> fromTarget(StringRef target);
+};
+
+} // namespace mlir::attn
+
+#endif // ATTNC_TARGET_GPUINFO_H

@@ -1,0 +1,115 @@
+//===- MapToGpu.cpp - schedule pipelines on a GPU
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An algorithm means the same whatever its schedule: the one for a CPU is dropped and a
+// plain one put in its place, a thread for each element of every func that is stored.
+// That is right for any pipeline, and as quick as memory where each element is read once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "attnc/Dialect/Halide/Halide.h"
+#include "attnc/Dialect/Halide/Passes.h"
+
+namespace mlir::halide {
+#define GEN_PASS_DEF_HALIDEMAPTOGPU
+#include "attnc/Dialect/Halide/Passes.h.inc"
+} // namespace mlir::halide
+
+using namespace mlir;
+using namespace mlir::halide;
+
+/// Threads of a block along the two innermost dimensions: reads of neighbours go together.
+static constexpr int64_t kThreadsX = 32, kThreadsY = 8, kThreadsOfRow = 128;
+
+static bool isDirective(Operation &op) {
+  return isa<LoopsOp, SplitOp, FuseOp, ReorderOp, VectorizeOp, UnrollOp, ParallelOp, GpuBlockOp,
+             GpuThreadOp, ComputeRootOp, StoreRootOp, ComputeAtOp, StoreAtOp, ComputeWithOp,
+             StoreInOp, BoundExtentOp, BoundStorageOp, AlignBoundsOp, AlignStorageOp,
+             ReorderStorageOp, AtomicOp, GpuSingleThreadOp, AllowRaceConditionsOp, NeverPartitionOp,
+             RfactorOp, SpecializeOp, PrefetchOp>(op);
+}
+
+static bool hasGpuSchedule(PipelineOp pipeline) {
+  return llvm::any_of(pipeline.getBody().front(),
+                      [](Operation &op) { return isa<GpuBlockOp, GpuSingleThreadOp>(op); });
+}
+
+/// Funcs that no reader can compute for itself again, or whose author did not want it.
+static bool isStored(halide::FuncOp func) {
+  return llvm::any_of(func.getFunc().getUsers(), llvm::IsaPred<OutputOp, UpdateOp, ComputeRootOp>);
+}
+
+static bool isOutput(halide::FuncOp func) {
+  return llvm::any_of(func.getFunc().getUsers(), llvm::IsaPred<OutputOp>);
+}
+
+static void dropSchedule(Block &body) {
+  SmallVector<Operation *> directives;
+  for (Operation &op : body)
+    if (isDirective(op))
+      directives.push_back(&op);
+  for (Operation *op : llvm::reverse(directives))
+    op->erase();
+}
+
+/// Blocks of threads over the pure loops of a stage, and within a thread everything that
+/// reductions visit.
+static void scheduleStage(OpBuilder &b, Location loc, Value func, std::optional<int64_t> update) {
+  SmallVector<Value> pure, serial;
+  auto loops = LoopsOp::create(b, loc, func, update);
+  for (Value loop : loops.getLoops())
+    (isReductionLoop(loop) ? serial : pure).push_back(loop);
+  if (pure.empty()) {
+    GpuSingleThreadOp::create(b, loc, func, loops.getUpdateAttr());
+    return;
+  }
+  SmallVector<Value> order(serial), blocks, threads;
+  SmallVector<int64_t> sizes = pure.size() == 1 ? SmallVector<int64_t>{kThreadsOfRow}
+                                                : SmallVector<int64_t>{kThreadsX, kThreadsY};
+  for (auto [loop, size] : llvm::zip(pure, sizes)) {
+    auto split = SplitOp::create(b, loc, loop, size, TailStrategy::guard_with_if);
+    threads.push_back(split.getInner());
+    blocks.push_back(split.getOuter());
+  }
+  llvm::append_range(blocks, ArrayRef(pure).drop_front(sizes.size()));
+  llvm::append_range(order, threads);
+  llvm::append_range(order, blocks);
+  ReorderOp::create(b, loc, order);
+  // The first dimension of a grid is the one that may be long.
+  Value block = blocks.front();
+  for (Value outer : ArrayRef(blocks).drop_front())
+    block = FuseOp::create(b, loc, block, outer);
+  GpuBlockOp::create(b, loc, block);
+  for (Value thread : threads)
+    GpuThreadOp::create(b, loc, thread);
+}
+
+static void mapToGpu(PipelineOp pipeline) {
+  Block &body = pipeline.getBody().front();
+  SmallVector<std::pair<halide::FuncOp, bool>> stored;
+  for (auto func : body.getOps<halide::FuncOp>())
+    if (isStored(func))
+      stored.push_back({func, isOutput(func)});
+  dropSchedule(body);
+  OpBuilder b = OpBuilder::atBlockEnd(&body);
+  for (auto [func, isOutput] : stored) {
+    if (!isOutput)
+      ComputeRootOp::create(b, func.getLoc(), func.getFunc());
+    scheduleStage(b, func.getLoc(), func.getFunc(), std::nullopt);
+    for (size_t update = 0, count = getUpdates(func.getFunc()).size(); update < count; ++update)
+      scheduleStage(b, func.getLoc(), func.getFunc(), update);
+  }
+}
+
+namespace {
+struct HalideMapToGpuPass : halide::impl::HalideMapToGpuBase<HalideMapToGpuPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    for (auto pipeline : getOperation().getOps<PipelineOp>())
+      if (!hasGpuSchedule(pipeline))
+        mapToGpu(pipeline);
+  }
+};
+} // namespace

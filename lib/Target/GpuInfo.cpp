@@ -1,0 +1,32 @@
+//===- GpuInfo.cpp - what a schedule needs to know of a GPU ---------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attnc/Target/GpuInfo.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// What Halide takes without a word on the capability.
+static constexpr int64_t kLeastCapability = 20;
+
+std::optional<GpuInfo> GpuInfo::fromTarget(StringRef target) {
+  std::optional<GpuInfo> gpu;
+  int64_t capability = kLeastCapability;
+  for (StringRef word : llvm::split(target, '-')) {
+    if (word == "cuda")
+      gpu = GpuInfo{GpuApi::cuda, 0};
+    if (word == "opencl")
+      gpu = GpuInfo{GpuApi::opencl, 0};
+    if (word.consume_front("cuda_capability_"))
+      (void)word.getAsInteger(10, capability);
+  }
+  if (gpu && gpu->api == GpuApi::cuda)
+    gpu->capability = capability;
+  return gpu;
+}

@@ -1,0 +1,34 @@
+// RUN: attn-opt %s --halide-plan-workspace --convert-halide-to-llvm=on-device | FileCheck %s
+// RUN: attn-opt %s --halide-plan-workspace --convert-halide-to-llvm | FileCheck %s --check-prefix=CPU
+
+// CHECK-DAG: llvm.func @attnc_device_call(!llvm.ptr, !llvm.ptr, !llvm.ptr, i32) -> i32
+// CHECK-DAG: llvm.func @attnc_device_to_host(!llvm.ptr, !llvm.ptr, i64) -> i32
+// CHECK-DAG: llvm.func @count_argv(!llvm.ptr) -> i32
+// CPU-NOT: attnc_device
+halide.pipeline @count {
+  %in = halide.input "in" [?] : !halide.func<i32, 1>
+  %f = halide.func "count" [%x] : i32 {
+    %v = halide.at %in[%x] : !halide.func<i32, 1>
+    halide.yield %v : i32
+  }
+  halide.output %f [1] : !halide.func<i32, 1>
+}
+
+// CHECK-LABEL: llvm.func internal @host(%arg0: !llvm.ptr
+// CHECK: %[[BUFFERS:.*]] = llvm.alloca %{{.*}} x !llvm.ptr
+// CHECK: %[[PIPELINE:.*]] = llvm.mlir.addressof @count_argv
+// CHECK: %[[STATUS:.*]] = llvm.call @attnc_device_call(%arg0, %[[PIPELINE]], %[[BUFFERS]], %{{.*}})
+// CHECK: llvm.icmp "eq" %[[STATUS]]
+// CHECK: %[[COPIED:.*]] = llvm.call @attnc_device_to_host(%arg0,
+// CHECK: llvm.icmp "eq" %[[COPIED]]
+func.func @host(%x: memref<?xi32>) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0 : i32
+  %count = memref.alloc() : memref<1xi32>
+  halide.call @count(%x, %count) : memref<?xi32>, memref<1xi32>
+  halide.copy_to_host %count : memref<1xi32>
+  %found = memref.load %count[%c0] : memref<1xi32>
+  %none = arith.cmpi eq, %found, %zero : i32
+  halide.require %none, "expected none"
+  return
+}

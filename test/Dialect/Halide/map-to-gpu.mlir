@@ -1,0 +1,74 @@
+// RUN: attn-opt %s --halide-map-to-gpu | FileCheck %s
+
+// The CPU's schedule goes; what is stored gets threads, and reductions stay within one.
+// CHECK-LABEL: halide.pipeline @rows
+halide.pipeline @rows {
+  %c0 = arith.constant 0 : i32
+  %in = halide.input "in" [?, ?, ?] : !halide.func<f32, 3>
+  %n = halide.extent %in, 0 : !halide.func<f32, 3>
+  %zero = arith.constant 0.0 : f32
+  // CHECK: %[[SUM:.*]] = halide.func "sum"
+  %sum = halide.func "sum" [%y, %z] : f32 { halide.yield %zero : f32 }
+  halide.update %sum[%y, %z] over [%r min %c0 extent %n] : !halide.func<f32, 2> {
+    %old = halide.at %sum[%y, %z] : !halide.func<f32, 2>
+    %v = halide.at %in[%r, %y, %z] : !halide.func<f32, 3>
+    %new = arith.addf %old, %v : f32
+    halide.yield %new : f32
+  }
+  // CHECK: %[[HALF:.*]] = halide.func "half"
+  %half = halide.func "half" [%y, %z] : f32 {
+    %v = halide.at %sum[%y, %z] : !halide.func<f32, 2>
+    halide.yield %v : f32
+  }
+  // CHECK: %[[OUT:.*]] = halide.func "out"
+  %out = halide.func "out" [%x, %y, %z] : f32 {
+    %v = halide.at %half[%y, %z] : !halide.func<f32, 2>
+    halide.yield %v : f32
+  }
+  halide.output %out [?, ?, ?] : !halide.func<f32, 3>
+  // CHECK-NOT: halide.vectorize
+  // CHECK-NOT: halide.compute_at
+  %x, %y, %z = halide.loops %out : !halide.func<f32, 3>
+  %xo, %xi = halide.split %x by 16
+  halide.vectorize %xi
+  halide.compute_at %sum, %y : !halide.func<f32, 2>
+  halide.compute_at %half, %y : !halide.func<f32, 2>
+
+  // CHECK: halide.compute_root %[[SUM]]
+  // CHECK: halide.loops %[[SUM]] : <f32, 2>
+  // CHECK: %[[Y:.*]], %[[Z:.*]], %[[R:.*]] = halide.loops %[[SUM]] update 0
+  // CHECK: %[[YO:.*]], %[[YI:.*]] = halide.split %[[Y]] by 32 tail guard_with_if
+  // CHECK: %[[ZO:.*]], %[[ZI:.*]] = halide.split %[[Z]] by 8 tail guard_with_if
+  // CHECK: halide.reorder %[[R]], %[[YI]], %[[ZI]], %[[YO]], %[[ZO]]
+  // CHECK: %[[BLOCK:.*]] = halide.fuse %[[YO]], %[[ZO]]
+  // CHECK: halide.gpu_block %[[BLOCK]]
+  // CHECK: halide.gpu_thread %[[YI]]
+  // CHECK: halide.gpu_thread %[[ZI]]
+  // CHECK-NOT: halide.loops %[[HALF]]
+  // CHECK: halide.loops %[[OUT]]
+  // CHECK-COUNT-3: halide.gpu_
+}
+
+// CHECK-LABEL: halide.pipeline @one
+halide.pipeline @one {
+  %out = halide.func "out" [] : i32 {
+    %one = arith.constant 1 : i32
+    halide.yield %one : i32
+  }
+  halide.output %out [] : !halide.func<i32, 0>
+  // CHECK: halide.gpu_single_thread
+}
+
+// A pipeline that is on a GPU already is left alone.
+// CHECK-LABEL: halide.pipeline @scheduled
+halide.pipeline @scheduled {
+  %out = halide.func "out" [%x, %y] : i32 { halide.yield %x : i32 }
+  halide.output %out [?, ?] : !halide.func<i32, 2>
+  // CHECK: halide.split %{{.*}} by 4
+  %x, %y = halide.loops %out : !halide.func<i32, 2>
+  %xo, %xi = halide.split %x by 4
+  halide.gpu_block %y
+  halide.gpu_thread %xi
+  // CHECK: halide.gpu_thread
+  // CHECK-NOT: halide.gpu_
+}
