@@ -12,12 +12,11 @@
 // STAGE: error: expected a graph of attn ops, found scheduled pipelines
 
 func.func @unknown() -> tensor<1xf32> {
-  %t = tensor.generate {
-  ^bb0(%i: index):
-    %x = arith.constant 1.0 : f32
-    tensor.yield %x : f32
-  } : tensor<1xf32>
-  // UNKNOWN: [[#@LINE-5]]:8: error: expected an op that the reference evaluates, found tensor.generate
+  %x = arith.constant 1.0 : f32
+  %c0 = arith.constant 0 : index
+  %e = tensor.empty() : tensor<1xf32>
+  %t = tensor.insert %x into %e[%c0] : tensor<1xf32>
+  // UNKNOWN: [[#@LINE-1]]:8: error: expected an op that the reference evaluates, found tensor.insert
   return %t : tensor<1xf32>
 }
 
