@@ -27,6 +27,8 @@
 #include "Lowerings.h"
 #include "MaskBounds.h"
 
+#include "attnc/Dialect/Attn/ProbRegion.h"
+
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
@@ -575,7 +577,10 @@ void AttentionLowering::buildContext() {
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) { return updateColumns(v, r); });
   inverse = p.func("inverse", {"ii", "it", "h", "b"}, f32Type, [&](ArrayRef<Scalar> v) {
     Scalar total = acc(p.i32(sumColumn()), p.i32(0), v[0], v[1], v[2], v[3]);
-    return pick(!(total == 0), strictFloat(f32(1) / total));
+    Scalar isSum = !(total == 0);
+    if (!op.getProbMod().empty() && ProbRegion(op.getProbMod()).zeroesNaN())
+      isSum = isSum && (bits(total) & p.i32(0x7fffffff)) <= p.i32(kInfBits);
+    return pick(isSum, strictFloat(f32(1) / total));
   });
 }
 

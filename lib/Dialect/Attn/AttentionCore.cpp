@@ -10,9 +10,9 @@
 
 #include "AttentionCore.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "attnc/Dialect/Attn/ProbRegion.h"
+
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -157,67 +157,9 @@ static bool sizesAgree(AttentionCore &core, Refusal &refusal) {
          check("num_q_heads", query, context, 1) && check("q_len", query, context, 2);
 }
 
-//===----------------------------------------------------------------------===//
-// Linear in the prob
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// What is known of the values in a body that modifies a prob.
-struct Linearity {
-  DenseSet<Value> dependent, linear;
-
-  bool isLinear(Value value) const {
-    return linear.contains(value) || matchPattern(value, m_AnyZeroFloat());
-  }
-  bool isFree(Value value) const { return !dependent.contains(value); }
-  bool readsProb(Operation &op) const;
-  bool keepsLinear(Operation &op) const;
-};
-
-} // namespace
-
-bool Linearity::readsProb(Operation &op) const {
-  WalkResult result = op.walk([&](Operation *nested) {
-    bool reads = llvm::any_of(nested->getOperands(), [&](Value v) { return !isFree(v); });
-    return reads ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return result.wasInterrupted();
-}
-
-bool Linearity::keepsLinear(Operation &op) const {
-  if (isa<arith::NegFOp, arith::ExtFOp, arith::TruncFOp, arith::AddFOp, arith::SubFOp>(op))
-    return llvm::all_of(op.getOperands(), [&](Value v) { return isLinear(v); });
-  if (isa<arith::MulFOp>(op) && isFree(op.getOperand(0)))
-    return isLinear(op.getOperand(1));
-  if (isa<arith::MulFOp, arith::DivFOp>(op))
-    return isLinear(op.getOperand(0)) && isFree(op.getOperand(1));
-  if (auto select = dyn_cast<arith::SelectOp>(op))
-    return isFree(select.getCondition()) && isLinear(select.getTrueValue()) &&
-           isLinear(select.getFalseValue());
-  return false;
-}
-
-/// Whether the body multiplies the prob by something that does not depend on
-/// it. Only then may it run before the row is normalised.
-static bool isLinearInProb(Region &body) {
-  Block &block = body.front();
-  Linearity known;
-  known.dependent.insert(block.getArgument(0));
-  known.linear.insert(block.getArgument(0));
-  for (Operation &op : block.without_terminator()) {
-    if (!known.readsProb(op))
-      continue;
-    known.dependent.insert(op.result_begin(), op.result_end());
-    if (known.keepsLinear(op))
-      known.linear.insert(op.getResult(0));
-  }
-  return known.isLinear(block.getTerminator()->getOperand(0));
-}
-
 static bool probsAreLinear(AttentionCore &core, Refusal &refusal) {
   for (ModifyProbOp step : core.probSteps)
-    if (!isLinearInProb(step.getBody()))
+    if (!ProbRegion(step.getBody()).isLinear())
       return refuse(refusal, "a prob region is not linear in the prob", step, "this one");
   return true;
 }

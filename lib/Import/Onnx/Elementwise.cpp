@@ -179,6 +179,26 @@ static LogicalResult importVariadic(Node &node) {
   });
 }
 
+/// A row added to a product with weights is its bias.
+static TensorRef addBias(Node &node, const TensorRef &product, const TensorRef &row) {
+  auto linear = product->value ? product->value.getDefiningOp<LinearOp>() : LinearOp();
+  if (!linear || linear.getBias() || row->getRank() != 1 || row->element != product->element ||
+      !sameSize(row->sizes[0], product->sizes.back()))
+    return nullptr;
+  Body &body = node.body;
+  return makeComputed(LinearOp::create(body.b, body.loc, linear.getType(), linear.getInput(),
+                                       linear.getWeight(), node.materialize(row)),
+                      product->sizes);
+}
+
+static LogicalResult importAdd(Node &node) {
+  TensorRef left = node.input(0), right = node.input(1);
+  TensorRef biased = addBias(node, left, right);
+  if (!biased)
+    biased = addBias(node, right, left);
+  return biased ? node.setOutput(biased) : importBinary<arith::AddFOp, arith::AddIOp>(node);
+}
+
 /// The constant that a tensor of one element holds.
 static std::optional<double> getFactor(const TensorRef &tensor) {
   if (!tensor->elements || tensor->elements->size() != 1)
@@ -470,7 +490,7 @@ ArrayRef<OpEntry> imports::getElementwiseOps() {
   constexpr int many = 1 << 16;
   static const OpEntry entries[] = {
       {"", "Abs", 1, 1, {}, importAbs},
-      {"", "Add", 2, 2, {}, importBinary<arith::AddFOp, arith::AddIOp>},
+      {"", "Add", 2, 2, {}, importAdd},
       {"", "And", 2, 2, {}, importLogical<arith::AndIOp>},
       {"", "Cast", 1, 1, {"to", "saturate"}, importCast},
       {"", "CastLike", 2, 2, {"saturate"}, importCastLike},

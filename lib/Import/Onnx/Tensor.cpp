@@ -360,9 +360,26 @@ static TensorRef getRepeatedHeads(Body &body, const TensorRef &wide, ArrayRef<Op
   return makeReshape(body, narrow, own);
 }
 
+/// Matrices transposed with all dimensions before them as one, which `sizes` takes apart
+/// again: null where `turned` is something else.
+static TensorRef getTransposedMatrices(const TensorRef &turned, ArrayRef<OpFoldResult> sizes) {
+  if (turned->form != Form::Transpose || turned->value || sizes.size() != 4 ||
+      !llvm::equal(turned->permutation, ArrayRef<int64_t>{0, 2, 1}))
+    return nullptr;
+  const TensorRef &flat = turned->sources[0];
+  if (flat->form != Form::Reshape || flat->value)
+    return nullptr;
+  const TensorRef &whole = flat->sources[0];
+  SmallVector<OpFoldResult> swapped(sizes);
+  std::swap(swapped[2], swapped[3]);
+  return sameSizes(whole->sizes, swapped) ? makeTranspose(whole, {0, 1, 3, 2}) : nullptr;
+}
+
 TensorRef imports::makeReshape(Body &body, const TensorRef &source, ArrayRef<OpFoldResult> sizes) {
   if (sameSizes(source->sizes, sizes))
     return source;
+  if (TensorRef matrices = getTransposedMatrices(source, sizes))
+    return matrices;
   if (source->form == Form::Reshape && !source->value)
     return makeReshape(body, source->sources[0], sizes);
   TensorRef tensor = make(source->element, sizes);

@@ -463,3 +463,24 @@ func.func @shared_factor(%q: tensor<1x1x5x4xbf16>) -> tensor<1x1x5x4xbf16> {
   %c = attn.context %p, %x : tensor<1x1x5x5xbf16>, tensor<1x1x5x4xbf16> -> tensor<1x1x5x4xbf16>
   return %c : tensor<1x1x5x4xbf16>
 }
+
+// -----
+
+// Zero for NaN, as exported graphs have it behind a softmax that knows no masks.
+// CHECK-LABEL: func.func @zero_for_nan(
+// CHECK: attn.attention %arg0, %arg1, %arg2 prob_mod {
+// CHECK: arith.cmpf uno
+func.func @zero_for_nan(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x7x8xf32>, %v: tensor<1x2x7x8xf32>)
+    -> tensor<1x2x5x8xf32> {
+  %s = attn.score %q, %k : tensor<1x2x5x8xf32>, tensor<1x2x7x8xf32> -> tensor<1x2x5x7xf32>
+  %p = attn.softmax %s : tensor<1x2x5x7xf32>
+  %g = attn.modify_prob %p {
+  ^bb0(%x: f32, %b: index, %h: index, %i: index, %j: index):
+    %nan = arith.cmpf uno, %x, %x : f32
+    %zero = arith.constant 0.0 : f32
+    %r = arith.select %nan, %zero, %x : f32
+    attn.yield %r : f32
+  } : tensor<1x2x5x7xf32>
+  %c = attn.context %g, %v : tensor<1x2x5x7xf32>, tensor<1x2x7x8xf32> -> tensor<1x2x5x8xf32>
+  return %c : tensor<1x2x5x8xf32>
+}

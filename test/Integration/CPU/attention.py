@@ -40,6 +40,7 @@ class Case:
     mask_tensor: bool = False  # a mask of the caller's, with rows and batches that see nothing
     all_stages: bool = False  # score, masked score and prob are results too
     element: str = "f32"  # what every float tensor holds
+    nan_guard: bool = False  # probs that are NaN become 0, and rows of the query are NaN
 
     def __post_init__(self):
         self.value_dim = self.value_dim or self.head_dim
@@ -155,6 +156,11 @@ def spec(case):
         lines += modify("modify_prob", "scaled", prob,
                         [f"%c = arith.constant {case.scale!r} : f32", "%r = arith.mulf %x, %c : f32"], t["score"])
         prob = "scaled"
+    if case.nan_guard:
+        lines += modify("modify_prob", "guarded", prob,
+                        ["%nan = arith.cmpf uno, %x, %x : f32", "%zero = arith.constant 0.0 : f32",
+                         "%r = arith.select %nan, %zero, %x : f32"], t["score"])
+        prob = "guarded"
     lines.append(f"%context = attn.context %{prob}, %value : {t['score']}, {t['value']} -> {t['context']}")
 
     results = {"context": ("context", t["context"])}
@@ -191,6 +197,8 @@ def inputs(case):
         "key": normal(case.batch, case.kv_heads, case.kv_len, case.head_dim),
         "value": normal(case.batch, case.kv_heads, case.kv_len, case.value_dim),
     }
+    if case.nan_guard:
+        arrays["query"][..., ::3, :] = np.nan
     if case.bias:
         arrays["bias"] = normal(case.heads, case.q_len, case.kv_len)
     if case.mask_as == "bias":
@@ -235,6 +243,8 @@ def outputs(case, query, key, value, bias=None, mask_bias=None, kv_len=None, que
     prob = check.softmax(last)
     if case.scale_on == "prob":
         prob = prob * case.scale
+    if case.nan_guard:
+        prob = np.nan_to_num(prob, nan=0.0)
     results["context"] = check.context(prob, value)
     if case.all_stages:
         results |= {"score": score, "last_score": last, "prob": prob}
@@ -312,6 +322,13 @@ def scores():
     yield Case(129, 129, gain=1e4, mask="causal(top_left)", dynamic=True)
 
 
+def nan_guards():
+    yield Case(nan_guard=True)
+    yield Case(129, 129, nan_guard=True, scale_on="prob", mask="causal(top_left)", dynamic=True)
+    yield Case(1, 131, nan_guard=True, heads=4, kv_heads=2, dynamic=True)
+    yield Case(nan_guard=True, all_stages=True)
+
+
 def groups():
     for heads, kv_heads in ((4, 2), (4, 1)):
         yield Case(heads=heads, kv_heads=kv_heads)
@@ -364,7 +381,7 @@ def unfused():
 
 PARTS = {part.__name__: part for part in (
     static_lengths, dynamic_lengths, head_dims, value_dims, causal, windows, padded, searched, scores,
-    groups, decode, variants, spellings, elements, unfused)}
+    nan_guards, groups, decode, variants, spellings, elements, unfused)}
 
 
 def run(case):

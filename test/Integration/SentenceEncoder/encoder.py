@@ -1,7 +1,7 @@
 """Runs the sentence encoder through attnc and compares it with what PyTorch computes in
 float64 (expected.npz, written by expected.py).
 
-usage: encoder.py SPEC
+usage: encoder.py SPEC   (.mlir, or .onnx whose weights lie beside it)
 """
 
 import os
@@ -26,11 +26,13 @@ def cases(path):
 
 def main():
     spec, good = sys.argv[1], True
-    weights = ["--weights", os.path.join(model.folder(), "model.safetensors")]
+    result, options = "embedding", ["--weights", os.path.join(model.folder(), "model.safetensors")]
+    if spec.endswith(".onnx"):
+        result, options = "sentence_embedding", []
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "expected.npz")
     for name, token_ids, attention_mask, expected in cases(path):
         inputs = {"token_ids": token_ids, "attention_mask": attention_mask}
-        found = check.run_attnc(spec, inputs, ["embedding"], *weights)["embedding"]
+        found = check.run_attnc(spec, inputs, [result], *options)[result]
         error = np.abs(found - expected).max()
         good &= bool(error <= ALLOWED)  # false for NaN
         print(f"{name}: error {error:.2e}, allowed {ALLOWED:.0e}" + ("" if error <= ALLOWED else "  WRONG"))

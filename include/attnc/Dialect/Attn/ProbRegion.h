@@ -1,0 +1,43 @@
+//===- ProbRegion.h - what a region does to a prob --------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_DIALECT_ATTN_PROBREGION_H
+#define ATTNC_DIALECT_ATTN_PROBREGION_H
+
+#include "mlir/IR/Region.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace mlir::attn {
+
+/// A region over (prob, batch, head, q, k), as of `attn.modify_prob`.
+class ProbRegion {
+public:
+  explicit ProbRegion(Region &body);
+
+  /// Whether it multiplies the prob by something that does not depend on it: only then
+  /// may it run before the row is normalised. Zero for NaN counts as the prob itself: a
+  /// row with one such prob has no other.
+  bool isLinear() const { return isLinear(yielded); }
+  /// Whether a prob that is NaN becomes zero.
+  bool zeroesNaN() const { return guarded.contains(yielded); }
+
+private:
+  bool isLinear(Value value) const;
+  bool isFree(Value value) const { return !dependent.contains(value); }
+  bool readsProb(Operation &op) const;
+  bool keepsLinear(Operation &op) const;
+  /// The value for which `op` puts zero if it is NaN; null where it is no such guard.
+  Value getGuarded(Operation &op) const;
+  bool keepsGuarded(Operation &op) const;
+
+  Value yielded;
+  llvm::DenseSet<Value> dependent, linear, guarded;
+};
+
+} // namespace mlir::attn
+
+#endif // ATTNC_DIALECT_ATTN_PROBREGION_H
