@@ -104,13 +104,13 @@ static cl::list<Kind, bool, KindParser> emit("emit", cl::CommaSeparated, cl::cat
                                              cl::sub(compileCommand()),
                                              cl::desc("What to write (default: static_library,"
                                                       "c_header,json):"));
-static cl::opt<std::string> outputDir("o", cl::init("."), cl::value_desc("folder"),
-                                      cl::desc("Where to write; - prints one text kind (default: "
-                                               "the current folder)"),
-                                      cl::cat(category()), cl::sub(compileCommand()));
-
 static cl::opt<bool> shared("shared", cl::cat(category()), cl::sub(compileCommand()),
                             cl::desc("Write a shared library too"));
+
+static cl::opt<bool> noRuntime("no-runtime", cl::cat(category()), cl::sub(compileCommand()),
+                               cl::desc("Leave Halide's runtime out of the static library: it is "
+                                        "linked with libattnc_runtime.a, which `attnc runtime` "
+                                        "writes, once for all such libraries of a program"));
 
 static constexpr llvm::StringLiteral examples = R"(
 SPEC is .mlir text or bytecode at any stage: a graph in the attn dialect, a fused graph, or
@@ -123,6 +123,8 @@ Examples:
   attnc compile spec.mlir -o out --target x86-64-linux-avx2-fma --name attend
   attnc compile spec.mlir -o out --target x86-64-linux,x86-64-linux-avx2,x86-64-linux-avx512_skylake
   attnc compile spec.mlir -o out --shared --emit cmake_package,pkg_config
+  attnc compile spec.mlir -o out --no-runtime && attnc runtime -o out
+  cc main.c out/libNAME.a out/libattnc_runtime.a -lm -lpthread -ldl
   attnc compile spec.mlir --emit halide -o - > tuned.mlir
   attnc compile tuned.mlir --emit stmt,assembly -o out
 )";
@@ -159,6 +161,8 @@ private:
   ArrayRef<std::string> targets;
   Staging &files;
   bool toStdout;
+  /// Read before linking resets what the command line said.
+  bool withRuntime = !noRuntime;
   /// The spec scheduled for each target.
   std::vector<OwningOpRef<ModuleOp>> scheduled;
   std::vector<mlir::attn::LibrarySource> sources;
@@ -273,6 +277,7 @@ LogicalResult Emission::emitLibrary(ArrayRef<Kind> wanted) {
   options.name = name.str();
   options.function = spec.getFunction().getName().str();
   options.cacheDir = *cacheDir;
+  options.withRuntime = withRuntime;
   FailureOr<mlir::attn::Library> library = attnc::buildLibrary(sources, options);
   return failed(library) ? failure() : writeLibrary(wanted, *library);
 }
@@ -306,15 +311,18 @@ LogicalResult Emission::addSharedLibrary(const mlir::attn::Library &library) {
 
 LogicalResult Emission::addPackages(ArrayRef<Kind> wanted) {
   auto wants = [&](Kind kind) { return llvm::is_contained(wanted, kind); };
-  bool isStatic = wants(Kind::static_library), isShared = wants(Kind::shared_library);
+  mlir::attn::PackageOptions options;
+  options.isStatic = wants(Kind::static_library);
+  options.isShared = wants(Kind::shared_library);
+  options.needsRuntime = !withRuntime;
   if (wants(Kind::cmake_package))
-    for (const auto &[file, text] : mlir::attn::emitCMakePackage(name, isStatic, isShared))
+    for (const auto &[file, text] : mlir::attn::emitCMakePackage(name, options))
       if (failed(files.add(file, text)))
         return failure();
   if (wants(Kind::pkg_config) &&
-      failed(files.add((name + ".pc").str(), mlir::attn::emitPkgConfig(name, isShared))))
+      failed(files.add((name + ".pc").str(), mlir::attn::emitPkgConfig(name, options))))
     return failure();
-  if (!isStatic && !isShared && !wants(Kind::object))
+  if (!options.isStatic && !options.isShared && !wants(Kind::object))
     return success();
   return files.add((name + "-licenses.txt").str(), mlir::attn::getLicenses());
 }
@@ -327,6 +335,8 @@ static LogicalResult checkKinds(ArrayRef<Kind> wanted, ArrayRef<std::string> tar
   bool toStdout = outputDir == "-";
   if (toStdout && (wanted.size() != 1 || !getInfo(wanted.front()).isText))
     return reportUsage("-o -", "expected one kind of text in --emit");
+  if (noRuntime && llvm::is_contained(wanted, Kind::shared_library))
+    return reportUsage("--no-runtime", "expected a static library, found a shared one");
   std::string target = llvm::join(targets, "-");
   bool hasGpu = llvm::any_of(llvm::split(target, '-'), [](StringRef feature) {
     return feature == "cuda" || feature == "opencl" || feature == "metal" || feature == "vulkan" ||

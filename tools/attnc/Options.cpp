@@ -47,6 +47,11 @@ cl::SubCommand &attnc::importCommand() {
   return command;
 }
 
+cl::SubCommand &attnc::runtimeCommand() {
+  static cl::SubCommand command("runtime", "Write the runtime that libraries without one share");
+  return command;
+}
+
 cl::SubCommand &attnc::cacheCommand() {
   static cl::SubCommand command("cache", "Show or clear the folder of compiled kernels");
   return command;
@@ -69,7 +74,13 @@ cl::opt<std::string> attnc::targetName(
              "machine; such a library may not run on another); several, with commas between, to "
              "choose from when called"),
     cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()), cl::sub(verifyCommand()),
-    cl::sub(explainCommand()));
+    cl::sub(explainCommand()), cl::sub(runtimeCommand()));
+
+cl::opt<std::string> attnc::outputDir("o", cl::init("."), cl::value_desc("folder"),
+                                      cl::desc("Where to write (default: the current folder); "
+                                               "compile prints one text kind to -"),
+                                      cl::cat(category()), cl::sub(compileCommand()),
+                                      cl::sub(runtimeCommand()));
 
 cl::opt<std::string> attnc::libraryName(
     "name", cl::desc("The C function's name and the stem of every file (default: the function's)"),
@@ -84,7 +95,7 @@ cl::opt<std::string> attnc::weightsPath(
 
 cl::opt<bool> attnc::noCache("no-cache", cl::desc("Compile everything anew and keep nothing"),
                              cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()),
-                             cl::sub(verifyCommand()));
+                             cl::sub(verifyCommand()), cl::sub(runtimeCommand()));
 
 cl::list<std::string> attnc::inputTexts("input",
                                         cl::value_desc("NAME=@x.npy|random:2x8|zeros|ones"),

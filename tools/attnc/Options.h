@@ -23,6 +23,7 @@ llvm::cl::SubCommand &runCommand();
 llvm::cl::SubCommand &verifyCommand();
 llvm::cl::SubCommand &explainCommand();
 llvm::cl::SubCommand &importCommand();
+llvm::cl::SubCommand &runtimeCommand();
 llvm::cl::SubCommand &cacheCommand();
 
 extern llvm::cl::opt<std::string> specPath;
@@ -31,6 +32,7 @@ extern llvm::cl::opt<std::string> targetName;
 extern llvm::cl::opt<std::string> libraryName;
 extern llvm::cl::opt<std::string> weightsPath;
 extern llvm::cl::opt<bool> noCache;
+extern llvm::cl::opt<std::string> outputDir;
 extern llvm::cl::list<std::string> inputTexts;
 extern llvm::cl::opt<uint64_t> seed;
 
@@ -41,7 +43,7 @@ struct Command {
   llvm::StringRef examples;
 };
 
-extern const Command compile, run, verify, explain, importModel, cache;
+extern const Command compile, run, verify, explain, importModel, runtime, cache;
 
 /// The targets in full, as they were named; an unknown one is an error.
 mlir::FailureOr<std::vector<std::string>> getTargets();

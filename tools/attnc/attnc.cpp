@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Reads the command line and hands over to the command: Compile.cpp, Run.cpp,
-// Verify.cpp, Explain.cpp, Import.cpp, Cache.cpp.
+// Verify.cpp, Explain.cpp, Import.cpp, Runtime.cpp, Cache.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,8 @@ Examples:
 Exit codes: 0 done, 1 an error in the input, 2 a wrong command line, 3 a defect of attnc.
 )";
 
-static const Command *const commands[] = {&compile, &run, &verify, &explain, &importModel, &cache};
+static const Command *const commands[] = {&compile,     &run,     &verify, &explain,
+                                          &importModel, &runtime, &cache};
 
 static void printVersion(llvm::raw_ostream &os) {
   os << "attnc " ATTNC_VERSION "\n"

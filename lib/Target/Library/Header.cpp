@@ -222,7 +222,8 @@ static int64_t countConstantBytes(ModuleOp module) {
   return bytes;
 }
 
-std::string attn::emitMetadata(const Signature &signature, ArrayRef<Variant> variants) {
+std::string attn::emitMetadata(const Signature &signature, ArrayRef<Variant> variants,
+                               bool withRuntime) {
   llvm::json::Array inputs, outputs, pipelines;
   for (const Tensor &tensor : signature.tensors)
     (tensor.isOutput ? outputs : inputs).push_back(describe(tensor));
@@ -237,6 +238,7 @@ std::string attn::emitMetadata(const Signature &signature, ArrayRef<Variant> var
                             {"llvm", LLVM_VERSION_STRING},
                             {"name", signature.name},
                             {"target", joinTargets(variants)},
+                            {"runtime", withRuntime ? StringRef("inside") : getRuntimeName()},
                             {"inputs", std::move(inputs)},
                             {"outputs", std::move(outputs)},
                             {"pipelines", std::move(pipelines)},

@@ -390,7 +390,8 @@ static std::unique_ptr<llvm::Module> translateAll(MutableArrayRef<Variant> varia
 
 FailureOr<std::string> attn::compileHost(MutableArrayRef<Variant> variants, StringRef function,
                                          const Signature &signature, StringRef metadata,
-                                         StringRef triple, const std::optional<GpuInfo> &gpu) {
+                                         StringRef triple, const std::optional<GpuInfo> &gpu,
+                                         bool withRuntime) {
   Location loc = variants.front().getModule().getLoc();
   std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(triple, loc);
   llvm::LLVMContext context;
@@ -398,8 +399,10 @@ FailureOr<std::string> attn::compileHost(MutableArrayRef<Variant> variants, Stri
   if (!machine || !host)
     return failure();
   setTarget(*host, *machine);
-  SmallVector<ArrayRef<unsigned char>> parts{
-      supportBitcode, runtimeBitcode, gpu ? ArrayRef(deviceBitcode) : ArrayRef(noDeviceBitcode)};
+  SmallVector<ArrayRef<unsigned char>> parts{supportBitcode, gpu ? ArrayRef(deviceBitcode)
+                                                                 : ArrayRef(noDeviceBitcode)};
+  if (withRuntime)
+    parts.push_back(runtimeBitcode);
   if (machine->getTargetTriple().isX86())
     parts.push_back(cpuBitcode);
   for (ArrayRef<unsigned char> bitcode : parts) {
@@ -411,4 +414,15 @@ FailureOr<std::string> attn::compileHost(MutableArrayRef<Variant> variants, Stri
   bindAll(*host, signature, variants, metadata, gpu);
   optimize(*host, *machine);
   return emitObject(*host, *machine, loc);
+}
+
+FailureOr<std::string> attn::compileRuntimeSupport(StringRef triple, Location loc) {
+  std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(triple, loc);
+  if (!machine)
+    return failure();
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> support = load(runtimeBitcode, context);
+  setTarget(*support, *machine);
+  optimize(*support, *machine);
+  return emitObject(*support, *machine, loc);
 }

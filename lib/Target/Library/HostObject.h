@@ -20,13 +20,17 @@ namespace mlir::attn {
 /// can't emit libraries for it.
 FailureOr<std::string> getTriple(StringRef target, Location loc);
 
+/// What of the runtime is attnc's own, as an object that leaves Halide's undefined.
+FailureOr<std::string> compileRuntimeSupport(StringRef triple, Location loc);
+
 /// Compiles the host function `function` of each variant and its constants, together
-/// with the support code and, where there is a `gpu`, what moves tensors there and back.
+/// with the support code and, where there is a `gpu`, what moves tensors there and back, and
+/// `withRuntime` what of the runtime is attnc's own.
 /// The variants' modules are consumed. Gives the bytes of a relocatable object that leaves
 /// pipelines and what the C library has undefined.
 FailureOr<std::string> compileHost(MutableArrayRef<Variant> variants, StringRef function,
                                    const Signature &signature, StringRef metadata, StringRef triple,
-                                   const std::optional<GpuInfo> &gpu);
+                                   const std::optional<GpuInfo> &gpu, bool withRuntime);
 
 } // namespace mlir::attn
 

@@ -167,11 +167,11 @@ struct Build {
   std::vector<Variant> variants;
   Signature signature;
   std::string function, metadata;
+  Runtime runtime;
   const TemporaryFolder &folder;
   Cache cache;
 
   FailureOr<std::string> compileKernel(halide::PipelineOp pipeline, StringRef target);
-  FailureOr<std::string> compileRuntime();
   LogicalResult compileKernels(std::vector<std::string> &objects);
   LogicalResult compileAndLink(StringRef path);
   Location getLoc() { return variants.front().getModule().getLoc(); }
@@ -190,11 +190,10 @@ FailureOr<std::string> Build::compileKernel(halide::PipelineOp pipeline, StringR
   });
 }
 
-/// One for all variants: it asks nothing of the CPU, and the best one has the GPU if any has.
-FailureOr<std::string> Build::compileRuntime() {
-  StringRef target = variants.front().target;
+/// Halide's part. It asks nothing of the CPU.
+static FailureOr<std::string> compileHalideRuntime(StringRef target, Cache &cache, Location loc) {
   return cache.get(hash({"runtime", target}),
-                   [&](StringRef path) { return halide::exportRuntime(target, path, getLoc()); });
+                   [&](StringRef path) { return halide::exportRuntime(target, path, loc); });
 }
 
 LogicalResult Build::compileKernels(std::vector<std::string> &objects) {
@@ -217,15 +216,19 @@ LogicalResult Build::compileAndLink(StringRef path) {
   std::vector<std::string> objects{host};
   if (failed(compileKernels(objects)))
     return failure();
-  FailureOr<std::string> runtime = compileRuntime();
-  if (failed(runtime))
-    return failure();
-  objects.push_back(*runtime);
-  FailureOr<std::string> bytes =
-      compileHost(variants, function, signature, metadata, *triple, getGpu(variants));
+  if (runtime == Runtime::inside) {
+    // One for all variants: the best one has the GPU if any has.
+    FailureOr<std::string> object = compileHalideRuntime(variants.front().target, cache, getLoc());
+    if (failed(object))
+      return failure();
+    objects.push_back(*object);
+  }
+  FailureOr<std::string> bytes = compileHost(variants, function, signature, metadata, *triple,
+                                             getGpu(variants), runtime == Runtime::inside);
   if (failed(bytes) || failed(writeFile(host, *bytes, getLoc())))
     return failure();
-  FailureOr<std::string> linked = linkObjects(objects, signature.symbols(), folder, getLoc());
+  FailureOr<std::string> linked =
+      linkObjects(objects, signature.symbols(), runtime, folder, getLoc());
   if (failed(linked))
     return failure();
   return writeFile(path, *linked, getLoc());
@@ -245,6 +248,7 @@ static LogicalResult verifyNames(ArrayRef<Variant> variants, const Signature &si
 /// The hash of all that decides what the object is.
 static std::string hashBuild(const Build &build) {
   std::vector<std::string> parts{"library", build.signature.name, build.function};
+  parts.push_back(build.runtime == Runtime::inside ? "inside" : "outside");
   for (const Variant &variant : build.variants) {
     parts.push_back(variant.target);
     parts.push_back(hashModule(variant.getModule()));
@@ -266,12 +270,17 @@ FailureOr<Library> attn::buildLibrary(ArrayRef<LibrarySource> sources,
       failed(verifyNames(*variants, *signature)))
     return failure();
 
-  std::string metadata = emitMetadata(*signature, *variants);
+  if (!options.withRuntime && getGpu(*variants))
+    return emitError(first.getLoc())
+           << "expected targets without a GPU for a library without a runtime, found "
+           << joinTargets(*variants);
+  std::string metadata = emitMetadata(*signature, *variants, options.withRuntime);
   std::string header = emitHeader(*signature, joinTargets(*variants));
   Build build{std::move(*variants),
               *signature,
               host->getSymName().str(),
               metadata,
+              options.withRuntime ? Runtime::inside : Runtime::outside,
               *folder,
               Cache(options.cacheDir, *folder)};
   FailureOr<std::string> path =
@@ -282,4 +291,45 @@ FailureOr<Library> attn::buildLibrary(ArrayRef<LibrarySource> sources,
   if (failed(object))
     return failure();
   return Library{signature->name, std::move(*object), header, metadata};
+}
+
+//===----------------------------------------------------------------------===//
+// The runtime alone
+//===----------------------------------------------------------------------===//
+
+/// The machine of a target, without what one CPU has and another lacks.
+static std::string getMachine(StringRef target) {
+  return llvm::join(ArrayRef(llvm::to_vector(llvm::split(target, '-'))).take_front(3), "-");
+}
+
+static LogicalResult linkRuntime(StringRef target, Cache &cache, const TemporaryFolder &folder,
+                                 StringRef path, Location loc) {
+  FailureOr<std::string> triple = getTriple(target, loc);
+  if (failed(triple))
+    return failure();
+  FailureOr<std::string> halide = compileHalideRuntime(target, cache, loc);
+  FailureOr<std::string> own = compileRuntimeSupport(*triple, loc);
+  std::string support = folder.file("support.o");
+  if (failed(halide) || failed(own) || failed(writeFile(support, *own, loc)))
+    return failure();
+  FailureOr<std::string> linked =
+      linkObjects({support, *halide}, /*symbols=*/{}, Runtime::alone, folder, loc);
+  return failed(linked) ? failure() : writeFile(path, *linked, loc);
+}
+
+FailureOr<Library> attn::buildRuntime(StringRef target, StringRef cacheDir, Location loc) {
+  FailureOr<TemporaryFolder> folder = TemporaryFolder::create(loc);
+  if (failed(folder))
+    return failure();
+  std::string machine = getMachine(target);
+  Cache cache(cacheDir, *folder);
+  FailureOr<std::string> path = cache.get(hash({"shared runtime", machine}), [&](StringRef path) {
+    return linkRuntime(machine, cache, *folder, path, loc);
+  });
+  if (failed(path))
+    return failure();
+  FailureOr<std::string> object = readFile(*path, loc);
+  if (failed(object))
+    return failure();
+  return Library{getRuntimeName().str(), std::move(*object), /*header=*/"", /*metadata=*/""};
 }

@@ -25,6 +25,7 @@
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/StringSaver.h"
 
 #include <mutex>
 
@@ -109,18 +110,61 @@ static llvm::Error addName(llvm::objcopy::NameMatcher &matcher, StringRef name) 
       NameOrPattern::create(name, MatchStyle::Literal, [](llvm::Error e) { return e; }));
 }
 
+/// The runtime's symbols of an object: those that it defines where it is the runtime, and
+/// those that it asks for where that lies outside.
+static llvm::Expected<std::vector<std::string>>
+findRuntimeSymbols(const llvm::object::ObjectFile &object, Runtime runtime) {
+  using llvm::object::SymbolRef;
+  std::vector<std::string> names;
+  for (SymbolRef symbol : object.symbols()) {
+    auto name = symbol.getName();
+    auto flags = symbol.getFlags();
+    if (!name)
+      return name.takeError();
+    if (!flags)
+      return flags.takeError();
+    bool isWanted = ((*flags & SymbolRef::SF_Undefined) != 0) == (runtime == Runtime::outside);
+    if ((*flags & SymbolRef::SF_Global) && isWanted && name->starts_with("halide_"))
+      names.push_back(name->str());
+  }
+  return names;
+}
+
+/// Libraries that share a runtime know it by names of this interface's version, apart from
+/// those of a host's own Halide.
+static llvm::Error shareRuntime(llvm::objcopy::CommonConfig &config,
+                                const llvm::object::ObjectFile &object, Runtime runtime,
+                                llvm::StringSaver &strings) {
+  auto names = findRuntimeSymbols(object, runtime);
+  if (!names)
+    return names.takeError();
+  for (const std::string &each : *names) {
+    StringRef name = strings.save(each); // matchers don't own theirs
+    config.SymbolsToRename[name] = strings.save("attnc" + Twine(abiVersion) + "_" + name);
+    if (auto error = addName(config.SymbolsToKeepGlobal, name))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
 /// Makes all but `symbols` local and drops what only a debugger would ask for.
-static llvm::Expected<std::string> localise(StringRef object, ArrayRef<std::string> symbols) {
+static llvm::Expected<std::string> localise(StringRef object, ArrayRef<std::string> symbols,
+                                            Runtime runtime) {
   llvm::objcopy::ConfigManager config;
+  llvm::BumpPtrAllocator memory;
+  llvm::StringSaver strings(memory);
   for (const std::string &symbol : symbols)
     if (auto error = addName(config.Common.SymbolsToKeepGlobal, symbol))
       return error;
   if (auto error = addName(config.Common.ToRemove, ".comment"))
     return error;
   config.Common.StripUnneeded = true;
-  auto binary = llvm::object::createBinary(llvm::MemoryBufferRef(object, "object"));
+  auto binary = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(object, "object"));
   if (!binary)
     return binary.takeError();
+  if (runtime != Runtime::inside)
+    if (auto error = shareRuntime(config.Common, **binary, runtime, strings))
+      return error;
   SmallString<0> bytes;
   llvm::raw_svector_ostream os(bytes);
   if (auto error = llvm::objcopy::executeObjcopyOnBinary(config, **binary, os))
@@ -129,10 +173,12 @@ static llvm::Expected<std::string> localise(StringRef object, ArrayRef<std::stri
 }
 
 FailureOr<std::string> attn::linkObjects(ArrayRef<std::string> paths, ArrayRef<std::string> symbols,
-                                         const TemporaryFolder &folder, Location loc) {
+                                         Runtime runtime, const TemporaryFolder &folder,
+                                         Location loc) {
   std::string linked = folder.file("linked.o");
-  std::vector<std::string> arguments{"-r", "--gc-sections", "--force-group-allocation", "-o",
-                                     linked};
+  std::vector<std::string> arguments{"-r", "--force-group-allocation", "-o", linked};
+  if (runtime != Runtime::alone) // which can't know what will be asked of it
+    arguments.push_back("--gc-sections");
   for (const std::string &symbol : symbols)
     arguments.push_back("--undefined=" + symbol);
   llvm::append_range(arguments, paths);
@@ -141,7 +187,7 @@ FailureOr<std::string> attn::linkObjects(ArrayRef<std::string> paths, ArrayRef<s
   FailureOr<std::string> object = readFile(linked, loc);
   if (failed(object))
     return failure();
-  auto localised = localise(*object, symbols);
+  auto localised = localise(*object, symbols, runtime);
   if (!localised)
     return report(localised.takeError(), loc, "could not localise symbols");
   return std::move(*localised);

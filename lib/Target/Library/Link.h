@@ -30,10 +30,14 @@ private:
   std::string path;
 };
 
+/// Where Halide's runtime is, seen from an object: within, in another library, or all there is.
+enum class Runtime { inside, outside, alone };
+
 /// Links the object files `paths` into one relocatable object, without what `symbols`
-/// don't reach, in which these alone are global.
+/// don't reach, in which these alone are global, and beside them the symbols of a runtime that
+/// is shared.
 FailureOr<std::string> linkObjects(ArrayRef<std::string> paths, ArrayRef<std::string> symbols,
-                                   const TemporaryFolder &folder, Location loc);
+                                   Runtime runtime, const TemporaryFolder &folder, Location loc);
 
 /// Writes `bytes` to `path`, all or nothing.
 LogicalResult writeFile(StringRef path, StringRef bytes, Location loc);

@@ -35,7 +35,7 @@ static constexpr StringLiteral configText =
     R"(# find_package(@NAME@): the imported target @NAME@::@NAME@.
 include(CMakeFindDependencyMacro)
 find_dependency(Threads)
-include("${CMAKE_CURRENT_LIST_DIR}/@NAME@-targets.cmake")
+@NEEDS@include("${CMAKE_CURRENT_LIST_DIR}/@NAME@-targets.cmake")
 )";
 
 static constexpr StringLiteral versionText = R"(set(PACKAGE_VERSION @ABI@)
@@ -54,7 +54,7 @@ static constexpr StringLiteral targetText = R"(if(NOT TARGET @TARGET@)
     IMPORTED_LOCATION "${CMAKE_CURRENT_LIST_DIR}/@FILE@"
     IMPORTED_LINK_INTERFACE_LANGUAGES C
     INTERFACE_INCLUDE_DIRECTORIES "${CMAKE_CURRENT_LIST_DIR}"
-    INTERFACE_LINK_LIBRARIES "Threads::Threads;${CMAKE_DL_LIBS};m")
+    INTERFACE_LINK_LIBRARIES "@NEEDS@Threads::Threads;${CMAKE_DL_LIBS};m")
 endif()
 )";
 
@@ -69,20 +69,26 @@ static std::string fill(StringRef text, ArrayRef<std::pair<StringRef, std::strin
   return result;
 }
 
-std::map<std::string, std::string> attn::emitCMakePackage(StringRef name, bool isStatic,
-                                                          bool isShared) {
+std::map<std::string, std::string> attn::emitCMakePackage(StringRef name,
+                                                          const PackageOptions &options) {
+  std::string runtime = getRuntimeName().str();
   auto target = [&](StringRef type, StringRef suffix, StringRef file) {
     return fill(targetText, {{"TARGET", (name + "::" + name + suffix).str()},
                              {"TYPE", type.str()},
+                             {"NEEDS", options.needsRuntime ? runtime + "::" + runtime + ";" : ""},
                              {"FILE", file.str()}});
   };
   std::string targets;
-  if (isStatic)
+  if (options.isStatic)
     targets += target("STATIC", "", ("lib" + name + ".a").str());
-  if (isShared)
-    targets += target("SHARED", isStatic ? "_shared" : "", getSharedFileName(name));
+  if (options.isShared)
+    targets += target("SHARED", options.isStatic ? "_shared" : "", getSharedFileName(name));
   std::string stem = name.str(), abi = std::to_string(abiVersion);
-  return {{stem + "-config.cmake", fill(configText, {{"NAME", stem}})},
+  // In the same folder as a rule, which a search need not know.
+  std::string needs = options.needsRuntime ? "find_dependency(" + runtime +
+                                                 " CONFIG HINTS \"${CMAKE_CURRENT_LIST_DIR}\")\n"
+                                           : "";
+  return {{stem + "-config.cmake", fill(configText, {{"NAME", stem}, {"NEEDS", needs}})},
           {stem + "-config-version.cmake", fill(versionText, {{"ABI", abi}})},
           {stem + "-targets.cmake", targets}};
 }
@@ -94,18 +100,21 @@ std::map<std::string, std::string> attn::emitCMakePackage(StringRef name, bool i
 static constexpr StringLiteral pkgConfigText = R"(Name: @NAME@
 Description: attention compiled by attnc @VERSION@
 Version: @ABI@
-Cflags: -I${pcfiledir}
+@NEEDS@Cflags: -I${pcfiledir}
 Libs: -L${pcfiledir} -l@NAME@@LIBS@
 )";
 
-std::string attn::emitPkgConfig(StringRef name, bool isShared) {
+std::string attn::emitPkgConfig(StringRef name, const PackageOptions &options) {
   // What a shared library needs, it names itself.
   StringRef needed = "-lm -lpthread -ldl";
-  std::string text = fill(pkgConfigText, {{"NAME", name.str()},
-                                          {"VERSION", ATTNC_VERSION},
-                                          {"ABI", std::to_string(abiVersion)},
-                                          {"LIBS", isShared ? "" : (" " + needed).str()}});
-  if (isShared)
+  std::string text =
+      fill(pkgConfigText,
+           {{"NAME", name.str()},
+            {"VERSION", ATTNC_VERSION},
+            {"ABI", std::to_string(abiVersion)},
+            {"NEEDS", options.needsRuntime ? ("Requires: " + getRuntimeName() + "\n").str() : ""},
+            {"LIBS", options.isShared ? "" : (" " + needed).str()}});
+  if (options.isShared)
     text += ("Libs.private: " + needed + "\n").str();
   return text;
 }

@@ -54,6 +54,9 @@ struct Signature {
 /// the C interface can't express is a diagnostic at the function.
 FailureOr<Signature> readSignature(func::FuncOp host, StringRef name);
 
+/// The name of the library that buildRuntime gives.
+inline StringRef getRuntimeName() { return "attnc_runtime"; }
+
 /// Whether `name` can be a C symbol.
 bool isIdentifier(StringRef name);
 

@@ -42,7 +42,7 @@ std::optional<GpuInfo> getGpu(ArrayRef<Variant> variants);
 std::string joinTargets(ArrayRef<Variant> variants);
 
 /// NAME.json.
-std::string emitMetadata(const Signature &signature, ArrayRef<Variant> variants);
+std::string emitMetadata(const Signature &signature, ArrayRef<Variant> variants, bool withRuntime);
 
 } // namespace mlir::attn
 

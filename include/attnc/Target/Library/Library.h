@@ -35,6 +35,8 @@ struct LibraryOptions {
   std::string function;
   /// Folder of compiled groups, by content; no caching when empty.
   std::string cacheDir;
+  /// Without it the library is linked with the one of buildRuntime.
+  bool withRuntime = true;
 };
 
 /// A compiled spec: what every artefact is made of.
@@ -57,6 +59,10 @@ struct Library {
 /// a tool reads its own before.
 FailureOr<Library> buildLibrary(ArrayRef<LibrarySource> sources, const LibraryOptions &options);
 
+/// The runtime that libraries without one of their own share, for the architecture and the
+/// system of `target`. It has an object and a name, and no header.
+FailureOr<Library> buildRuntime(StringRef target, StringRef cacheDir, Location loc);
+
 /// Writes a library; errors are diagnostics at `loc`. Nothing is left half-written. A
 /// shared library links nothing: what it takes from the C library, whoever loads it has.
 LogicalResult writeStaticLibrary(const Library &library, StringRef path, Location loc);
@@ -71,12 +77,19 @@ StringRef getDlpackHeader();
 /// The licences of what is inside every library.
 std::string getLicenses();
 
+/// What a package is of.
+struct PackageOptions {
+  bool isStatic = true, isShared = false;
+  /// Whether the library needs the one of buildRuntime.
+  bool needsRuntime = false;
+};
+
 /// The files, by name, with which CMake's find_package(NAME) finds libraries in the same
 /// folder: the target NAME::NAME, and NAME::NAME_shared where there are both.
-std::map<std::string, std::string> emitCMakePackage(StringRef name, bool isStatic, bool isShared);
+std::map<std::string, std::string> emitCMakePackage(StringRef name, const PackageOptions &options);
 
 /// NAME.pc for the same.
-std::string emitPkgConfig(StringRef name, bool isShared);
+std::string emitPkgConfig(StringRef name, const PackageOptions &options);
 
 } // namespace mlir::attn
 
