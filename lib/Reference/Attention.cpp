@@ -43,6 +43,28 @@ static FailureOr<Array> computeScore(Operation *op, const Array &query, const Ar
   return score;
 }
 
+static FailureOr<Array> computeAdditiveScore(AdditiveScoreOp op, Environment &env) {
+  const Array &query = env.get(op.getQuery()), &key = env.get(op.getKey());
+  const Array &weight = env.get(op.getWeight());
+  int64_t width = query.shape[3];
+  if (failed(checkSize(op, "batch of the key", query.shape[0], key.shape[0])) ||
+      failed(checkSize(op, "width of the key", width, key.shape[3])) ||
+      failed(checkSize(op, "width of the weight", width, weight.shape[0])) ||
+      failed(checkHeads(op, query.shape[1], key.shape[1])))
+    return failure();
+  Array score(query.elementType, {query.shape[0], query.shape[1], query.shape[2], key.shape[2]});
+  SmallVector<Scalar> terms(width);
+  forEachIndex(score.shape, [&](ArrayRef<int64_t> at, int64_t linear) {
+    int64_t keyHead = at[1] / (query.shape[1] / key.shape[1]);
+    const Scalar *q = &query.values[getLinear(query.shape, {at[0], at[1], at[2], 0})];
+    const Scalar *k = &key.values[getLinear(key.shape, {at[0], keyHead, at[3], 0})];
+    for (int64_t d = 0; d < width; ++d)
+      terms[d].real = env.round(std::tanh(q[d].real + k[d].real), score.elementType);
+    score.values[linear].real = dot(env, terms.data(), 1, weight.values.data(), 1, width);
+  });
+  return score;
+}
+
 /// Replaces each element by what the region gives for it and its place.
 static LogicalResult modify(Region &region, Array &array, Environment &env) {
   FailureOr<Body> body = Body::prepare(region, env);
@@ -169,6 +191,11 @@ static FailureOr<Array> computeContext(Operation *op, const Array &prob, const A
 LogicalResult reference::evaluate(ScoreOp op, Environment &env) {
   FailureOr<Array> score = computeScore(op, env.get(op.getQuery()), env.get(op.getKey()),
                                         op.getScale().convertToDouble(), env);
+  return failed(score) ? failure() : env.set(op.getScore(), std::move(*score));
+}
+
+LogicalResult reference::evaluate(AdditiveScoreOp op, Environment &env) {
+  FailureOr<Array> score = computeAdditiveScore(op, env);
   return failed(score) ? failure() : env.set(op.getScore(), std::move(*score));
 }
 

@@ -15,9 +15,10 @@ using namespace mlir::attn::reference;
 
 LogicalResult reference::evaluateAttnOp(Operation *op, Environment &env) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<ScoreOp, ModifyScoreOp, MaskOp, SoftmaxOp, ModifyProbOp, ContextOp, AttentionOp, LseOp,
-            LinearOp, SplitHeadsOp, MergeHeadsOp, LayerNormOp, EmbeddingOp, MapOp, ReduceOp,
-            TransposeOp>([&](auto known) { return evaluate(known, env); })
+      .Case<ScoreOp, AdditiveScoreOp, ModifyScoreOp, MaskOp, SoftmaxOp, ModifyProbOp, ContextOp,
+            AttentionOp, LseOp, LinearOp, SplitHeadsOp, MergeHeadsOp, LayerNormOp, EmbeddingOp,
+            PositionsOp, AppendCacheOp, DropoutOp, MapOp, ReduceOp, TransposeOp>(
+          [&](auto known) { return evaluate(known, env); })
       .Default([](Operation *unknown) { return reportUnknown(unknown); });
 }
 

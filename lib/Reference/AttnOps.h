@@ -16,6 +16,7 @@ namespace mlir::attn::reference {
 
 // Attention.cpp
 LogicalResult evaluate(ScoreOp op, Environment &env);
+LogicalResult evaluate(AdditiveScoreOp op, Environment &env);
 LogicalResult evaluate(ModifyScoreOp op, Environment &env);
 LogicalResult evaluate(MaskOp op, Environment &env);
 LogicalResult evaluate(SoftmaxOp op, Environment &env);
@@ -30,6 +31,11 @@ LogicalResult evaluate(SplitHeadsOp op, Environment &env);
 LogicalResult evaluate(MergeHeadsOp op, Environment &env);
 LogicalResult evaluate(LayerNormOp op, Environment &env);
 LogicalResult evaluate(EmbeddingOp op, Environment &env);
+
+// Sequence.cpp
+LogicalResult evaluate(PositionsOp op, Environment &env);
+LogicalResult evaluate(AppendCacheOp op, Environment &env);
+LogicalResult evaluate(DropoutOp op, Environment &env);
 
 // Shapes.cpp
 LogicalResult evaluate(MapOp op, Environment &env);

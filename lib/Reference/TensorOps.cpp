@@ -212,7 +212,7 @@ LogicalResult reference::evaluateTensorOp(Operation *op, Environment &env) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<tensor::DimOp, tensor::ExtractOp, tensor::CastOp, tensor::ExpandShapeOp,
             tensor::CollapseShapeOp, tensor::ReshapeOp, tensor::FromElementsOp, tensor::EmptyOp,
-            tensor::SplatOp, tensor::GenerateOp, tensor::ExtractSliceOp, tensor::InsertSliceOp, tensor::ConcatOp>(
-          [&](auto known) { return ::evaluate(known, env); })
+            tensor::SplatOp, tensor::GenerateOp, tensor::ExtractSliceOp, tensor::InsertSliceOp,
+            tensor::ConcatOp>([&](auto known) { return ::evaluate(known, env); })
       .Default([](Operation *unknown) { return reportUnknown(unknown); });
 }

@@ -45,7 +45,7 @@ constexpr double kMaxFloat = std::numeric_limits<float>::max();
 /// Weights below 2^kSmallest are 0: products with denormals are slow, and lost anyway.
 constexpr double kSmallest = -80;
 constexpr int64_t kInfBits = 0x7f800000, kMinusInfBits = int32_t(0xff800000);
-/// Stands for the weight of a masked key: no weight is as large.
+/// Stands for the weight of a key that is left out: no weight is as large.
 constexpr double kMasked = -kMaxFloat;
 
 /// The last coordinates of every func: which tile.
@@ -648,8 +648,12 @@ void AttentionLowering::buildExactContext() {
     TileCoords t(v);
     Scalar s = modifiedScore(exactDot(v), v[0], v[1], v[2], t);
     Scalar m = acc(p.i32(maxColumn()), p.i32(0), v[0], t.it, t.h, t.b);
-    Scalar isMasked = bits(s) == p.i32(kMinusInfBits);
-    return blend(isMasked, f32(kMasked), weight(s, m));
+    Scalar isLeftOut = bits(s) == p.i32(kMinusInfBits);
+    // A prob that its region makes zero is zero like a masked one.
+    if (!op.getProbMod().empty())
+      isLeftOut = isLeftOut ||
+                  (bits(modifiedProb(f32(1), v[0], v[1], v[2], t)) & p.i32(0x7fffffff)) == p.i32(0);
+    return blend(isLeftOut, f32(kMasked), weight(s, m));
   });
   StringRef productVars[] = {"x", "ii", "c", "it", "h", "b"};
   exactProduct =

@@ -52,7 +52,10 @@ private:
   LogicalResult convertConcat(tensor::ConcatOp op);
 
   LogicalResult convertAttention(AttentionOp op);
+  LogicalResult requireNone(Location loc, StringRef kind, const Twine &message,
+                            function_ref<LogicalResult(PipelineBuilder &)> lowerCount);
   LogicalResult convertEmbedding(EmbeddingOp op);
+  LogicalResult convertAppendCache(AppendCacheOp op);
   LogicalResult convertLinear(LinearOp op);
 
   /// A pipeline built by `lower`, called on its inputs' buffers and `result`'s; where
@@ -157,12 +160,14 @@ LogicalResult FunctionConverter::convertCompute(Operation &op) {
   };
   return TypeSwitch<Operation *, LogicalResult>(&op)
       .Case<ScoreOp>(lowered(lowerScore))
+      .Case<AdditiveScoreOp>(lowered(lowerAdditiveScore))
       .Case<ModifyScoreOp>(lowered(lowerModifyScore))
       .Case<MaskOp>(lowered(lowerMask))
       .Case<SoftmaxOp>(lowered(lowerSoftmax))
       .Case<ModifyProbOp>(lowered(lowerModifyProb))
       .Case<ContextOp>(lowered(lowerContext))
       .Case([&](EmbeddingOp embedding) { return convertEmbedding(embedding); })
+      .Case([&](AppendCacheOp append) { return convertAppendCache(append); })
       .Case([&](LinearOp linear) { return convertLinear(linear); })
       .Case<LseOp>(lowered(lowerLse))
       .Case<MapOp>(lowered(lowerMap))
@@ -213,6 +218,19 @@ void FunctionConverter::requireSizes(Operation &op) {
         host.requireSame(loc, score.getQuery(), 3, score.getKey(), 3,
                          "expected head_dim of query and key to match");
       })
+      .Case([&](AdditiveScoreOp score) {
+        requireHeads(loc, score.getQuery(), score.getKey());
+        for (auto [tensor, dim] : {std::pair(score.getKey(), 3), {score.getWeight(), 0}})
+          host.requireSame(loc, score.getQuery(), 3, tensor, dim,
+                           "expected the width of query, key and weight to match");
+      })
+      .Case([&](AppendCacheOp append) {
+        for (int64_t dim : {0, 1, 3})
+          host.requireSame(loc, append.getCache(), dim, append.getRows(), dim,
+                           "expected batch, heads and width of cache and rows to match");
+        host.requireSame(loc, append.getCache(), 0, append.getLength(), 0,
+                         "expected a length for each batch of the cache");
+      })
       .Case([&](ContextOp context) {
         requireHeads(loc, context.getProb(), context.getValue());
         host.requireSame(loc, context.getProb(), 3, context.getValue(), 2,
@@ -258,20 +276,38 @@ LogicalResult FunctionConverter::call(Location loc, StringRef kind, Value result
   return success();
 }
 
-/// Ids are checked before a row is read.
-LogicalResult FunctionConverter::convertEmbedding(EmbeddingOp op) {
-  Location loc = op.getLoc();
-  std::string name = (function.getName() + "_wrong_ids_" + Twine(numPipelines++)).str();
+/// Refuses calls where a pipeline counts what must not be, before anything reads it.
+LogicalResult
+FunctionConverter::requireNone(Location loc, StringRef kind, const Twine &message,
+                               function_ref<LogicalResult(PipelineBuilder &)> lowerCount) {
+  std::string name = (function.getName() + "_" + kind + "_" + Twine(numPipelines++)).str();
   OpBuilder builder(function);
   PipelineBuilder p(builder, loc, name);
-  p.getOp()->setAttr("attn.kind", builder.getStringAttr("wrong_ids"));
-  if (failed(lowerWrongIds(p, op)))
+  p.getOp()->setAttr("attn.kind", builder.getStringAttr(kind));
+  if (failed(lowerCount(p)))
     return failure();
-  Value wrong = host.allocate(MemRefType::get({1}, builder.getI32Type()));
-  host.call(loc, share(p), p.getInputTensors(), wrong);
-  host.requireZero(loc, wrong, "expected ids of attn.embedding to be rows of its table");
-  return call(loc, "embedding", op.getResult(),
+  Value count = host.allocate(MemRefType::get({1}, builder.getI32Type()));
+  host.call(loc, share(p), p.getInputTensors(), count);
+  host.requireZero(loc, count, message);
+  return success();
+}
+
+LogicalResult FunctionConverter::convertEmbedding(EmbeddingOp op) {
+  if (failed(requireNone(op.getLoc(), "wrong_ids",
+                         "expected ids of attn.embedding to be rows of its table",
+                         [&](PipelineBuilder &p) { return lowerWrongIds(p, op); })))
+    return failure();
+  return call(op.getLoc(), "embedding", op.getResult(),
               [&](PipelineBuilder &p) { return lowerEmbedding(p, op, cpu); });
+}
+
+LogicalResult FunctionConverter::convertAppendCache(AppendCacheOp op) {
+  if (failed(requireNone(op.getLoc(), "wrong_lengths",
+                         "expected lengths of attn.append_cache to leave room for its rows",
+                         [&](PipelineBuilder &p) { return lowerWrongLengths(p, op); })))
+    return failure();
+  return call(op.getLoc(), "append_cache", op.getResult(),
+              [&](PipelineBuilder &p) { return lowerAppendCache(p, op, cpu); });
 }
 
 /// Six rows fill the registers; a single one is quicker without five in vain. Where weights

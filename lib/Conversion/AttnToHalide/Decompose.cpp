@@ -7,7 +7,7 @@
 
 #include "Decompose.h"
 
-#include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/Dropout.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -120,6 +120,11 @@ void attn::decompose(func::FuncOp function) {
     if (!op.getSchedule())
       decomposeAttention(op);
   });
+  function.walk([](DropoutOp op) {
+    IRRewriter rewriter(op);
+    expandDropout(rewriter, op);
+  });
+  function.walk([](PositionsOp op) { expandPositions(op); });
   function.walk([](tensor::ExtractSliceOp op) { splitSlice(op); });
   function.walk([](LinearOp op) {
     if (cast<RankedTensorType>(op.getInput().getType()).getRank() == 1)

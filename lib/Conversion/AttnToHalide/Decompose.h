@@ -8,6 +8,8 @@
 #ifndef ATTNC_CONVERSION_ATTNTOHALIDE_DECOMPOSE_H
 #define ATTNC_CONVERSION_ATTNTOHALIDE_DECOMPOSE_H
 
+#include "attnc/Dialect/Attn/Attn.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::attn {
@@ -15,6 +17,9 @@ namespace mlir::attn {
 /// Replaces ops that have no pipeline of their own by ones that do: every attn.attention
 /// without a schedule, which no fused kernel serves, and the linear of a single row.
 void decompose(func::FuncOp function);
+
+/// Replaces the op by tables of sines and cosines, and what reads them.
+void expandPositions(PositionsOp op);
 
 } // namespace mlir::attn
 

@@ -11,21 +11,26 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-LogicalResult attn::lowerWrongIds(PipelineBuilder &p, EmbeddingOp op) {
+LogicalResult attn::lowerCount(PipelineBuilder &p, Func tensor,
+                               function_ref<Scalar(Scalar)> condition) {
   static constexpr StringRef names[kMaxRank] = {"rx", "ry", "rz", "rw", "rv", "ru", "rt", "rs"};
   Type i32 = p.b().getI32Type();
+  SmallVector<Reduction> reductions;
+  for (int64_t dim = 0; dim < tensor.getRank(); ++dim)
+    reductions.push_back({names[dim], p.extent(tensor, dim)});
+  Func count = p.func("count", {"x"}, i32, [&](ArrayRef<Scalar>) { return p.i32(0); });
+  p.update(count, {"x"}, reductions, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+    return count(v) + convert(condition(tensor(r)), i32);
+  });
+  p.output(count, RankedTensorType::get({1}, i32));
+  return success();
+}
+
+LogicalResult attn::lowerWrongIds(PipelineBuilder &p, EmbeddingOp op) {
   Func ids = p.input("ids", op.getIds());
   Func table = p.input("table", op.getTable());
-  SmallVector<Reduction> reductions;
-  for (int64_t dim = 0; dim < ids.getRank(); ++dim)
-    reductions.push_back({names[dim], p.extent(ids, dim)});
-  Func wrong = p.func("wrong", {"x"}, i32, [&](ArrayRef<Scalar>) { return p.i32(0); });
-  p.update(wrong, {"x"}, reductions, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-    Scalar id = ids(r), rows = convert(p.extent(table, 1), ids.getElementType());
-    return wrong(v) + convert(id < 0 || id >= rows, i32);
-  });
-  p.output(wrong, RankedTensorType::get({1}, i32));
-  return success();
+  return lowerCount(
+      p, ids, [&](Scalar id) { return id < 0 || id >= convert(p.extent(table, 1), id.getType()); });
 }
 
 /// The clamp never changes an id that was checked; it tells Halide that the row exists.

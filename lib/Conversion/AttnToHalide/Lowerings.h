@@ -21,6 +21,7 @@
 namespace mlir::attn {
 
 LogicalResult lowerScore(PipelineBuilder &p, ScoreOp op, const CpuInfo &cpu);
+LogicalResult lowerAdditiveScore(PipelineBuilder &p, AdditiveScoreOp op, const CpuInfo &cpu);
 LogicalResult lowerModifyScore(PipelineBuilder &p, ModifyScoreOp op, const CpuInfo &cpu);
 LogicalResult lowerMask(PipelineBuilder &p, MaskOp op, const CpuInfo &cpu);
 LogicalResult lowerSoftmax(PipelineBuilder &p, SoftmaxOp op, const CpuInfo &cpu);
@@ -40,8 +41,13 @@ LogicalResult lowerLinear(PipelineBuilder &p, LinearOp op, Value panels, LinearK
                           const CpuInfo &cpu);
 
 LogicalResult lowerEmbedding(PipelineBuilder &p, EmbeddingOp op, const CpuInfo &cpu);
-/// A tensor of one element: the number of ids that are no row of the table.
+LogicalResult lowerAppendCache(PipelineBuilder &p, AppendCacheOp op, const CpuInfo &cpu);
+/// A tensor of one element: for how many elements of `tensor` the condition holds.
+LogicalResult lowerCount(PipelineBuilder &p, Func tensor, function_ref<Scalar(Scalar)> condition);
+/// The same of ids that are no row of the table.
 LogicalResult lowerWrongIds(PipelineBuilder &p, EmbeddingOp op);
+/// The same of lengths behind which the cache has no room for the rows.
+LogicalResult lowerWrongLengths(PipelineBuilder &p, AppendCacheOp op);
 
 LogicalResult lowerMap(PipelineBuilder &p, MapOp op, const CpuInfo &cpu);
 LogicalResult lowerReduce(PipelineBuilder &p, ReduceOp op, const CpuInfo &cpu);

@@ -81,6 +81,7 @@ Scalar operator&(Scalar x, Scalar y);
 Scalar operator|(Scalar x, Scalar y);
 Scalar operator||(Scalar x, Scalar y);
 Scalar exp(Scalar x);
+Scalar tanh(Scalar x);
 /// 2^x for -126 <= x < 128 and NaN; anything where x is less.
 Scalar boundedExp2(Scalar x);
 Scalar round(Scalar x);

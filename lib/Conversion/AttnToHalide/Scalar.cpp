@@ -119,6 +119,7 @@ Scalar convert(Scalar x, Type type) {
 }
 
 Scalar exp(Scalar x) { return unary<math::ExpOp>(x); }
+Scalar tanh(Scalar x) { return unary<math::TanhOp>(x); }
 Scalar boundedExp2(Scalar x) {
   auto exp2 = math::Exp2Op::create(x.b(), x);
   exp2.setFastmath(arith::FastMathFlags::ninf | arith::FastMathFlags::afn);

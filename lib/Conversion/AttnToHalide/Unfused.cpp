@@ -25,9 +25,13 @@ static Scalar kvHead(PipelineBuilder &p, Scalar head, Scalar numQHeads, Scalar n
   return clamp(head / (numQHeads / numKvHeads), p.i32(0), numKvHeads - 1);
 }
 
-LogicalResult attn::lowerScore(PipelineBuilder &p, ScoreOp op, const CpuInfo &cpu) {
-  Type element = tensorType(op.getScore()).getElementType(), acc = accumulatorType(element);
-  Func query = p.input("query", op.getQuery()), key = p.input("key", op.getKey());
+/// Sums over dims of what `term` makes of an element of the query, one of the key and the
+/// dim, times `scale`.
+static LogicalResult lowerPairs(PipelineBuilder &p, Value queryTensor, Value keyTensor,
+                                Value result, double scale, const CpuInfo &cpu,
+                                function_ref<Scalar(Scalar, Scalar, Scalar)> term) {
+  Type element = tensorType(result).getElementType(), acc = accumulatorType(element);
+  Func query = p.input("query", queryTensor), key = p.input("key", keyTensor);
   Scalar qHeads = p.extent(query, 2), kvHeads = p.extent(key, 2);
   // Keys become the innermost dimension once, for whole vectors of scores.
   Func keyT = p.func("key_t", {"k", "d", "head", "batch"}, acc,
@@ -37,12 +41,12 @@ LogicalResult attn::lowerScore(PipelineBuilder &p, ScoreOp op, const CpuInfo &cp
   p.update(sum, {"k", "q", "head", "batch"}, {{"d", p.extent(query, 0)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              Scalar q = convert(query(r[0], v[1], v[2], v[3]), acc);
-             return sum(v) + q * keyT(v[0], r[0], kvHead(p, v[2], qHeads, kvHeads), v[3]);
+             Scalar k = keyT(v[0], r[0], kvHead(p, v[2], qHeads, kvHeads), v[3]);
+             return sum(v) + term(q, k, r[0]);
            });
-  Func score = p.func("score", {"k", "q", "head", "batch"}, element, [&](ArrayRef<Scalar> v) {
-    return convert(sum(v) * op.getScale().convertToDouble(), element);
-  });
-  p.output(score, tensorType(op.getScore()));
+  Func score = p.func("score", {"k", "q", "head", "batch"}, element,
+                      [&](ArrayRef<Scalar> v) { return convert(sum(v) * scale, element); });
+  p.output(score, tensorType(result));
 
   int64_t lanes = lanesFor(cpu, acc);
   OutputLoops out = scheduleOutput(p, score, lanes);
@@ -52,6 +56,19 @@ LogicalResult attn::lowerScore(PipelineBuilder &p, ScoreOp op, const CpuInfo &cp
   p.vectorizeBy(loops[0], lanes);
   p.parallel(loops[2]);
   return success();
+}
+
+LogicalResult attn::lowerScore(PipelineBuilder &p, ScoreOp op, const CpuInfo &cpu) {
+  return lowerPairs(p, op.getQuery(), op.getKey(), op.getScore(), op.getScale().convertToDouble(),
+                    cpu, [](Scalar q, Scalar k, Scalar) { return q * k; });
+}
+
+LogicalResult attn::lowerAdditiveScore(PipelineBuilder &p, AdditiveScoreOp op, const CpuInfo &cpu) {
+  Func weight = p.input("weight", op.getWeight());
+  return lowerPairs(p, op.getQuery(), op.getKey(), op.getScore(), 1, cpu,
+                    [&](Scalar q, Scalar k, Scalar d) {
+                      return convert(weight(d), q.getType()) * strictFloat(tanh(q + k));
+                    });
 }
 
 LogicalResult attn::lowerContext(PipelineBuilder &p, ContextOp op, const CpuInfo &cpu) {

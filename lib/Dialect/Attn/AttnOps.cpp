@@ -99,6 +99,40 @@ LogicalResult ScoreOp::reifyResultShapes(OpBuilder &builder, ReifiedRankedShaped
 }
 
 //===----------------------------------------------------------------------===//
+// AdditiveScoreOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult AdditiveScoreOp::verify() {
+  Value query = getQuery(), key = getKey(), weight = getWeight();
+  // additive_score_c1
+  if (failed(verifyElement(*this, "key", key, "query", query)) ||
+      failed(verifyElement(*this, "weight", weight, "query", query)) ||
+      failed(verifyElement(*this, "score", getScore(), "query", query)))
+    return failure();
+  // additive_score_c2
+  if (failed(verifySize(*this, "key batch", sizeOf(key, 0), "query", sizeOf(query, 0))) ||
+      failed(verifySize(*this, "key width", sizeOf(key, 3), "query", sizeOf(query, 3))) ||
+      failed(verifyRank(*this, "weight", weight, 1)) ||
+      failed(verifySize(*this, "weight width", sizeOf(weight, 0), "query", sizeOf(query, 3))))
+    return failure();
+  // additive_score_c3
+  if (failed(verifyGroups(*this, sizeOf(query, 1), sizeOf(key, 1))))
+    return failure();
+  // additive_score_c4
+  return verifyShape(
+      *this, "score", getScore(), {"batch", "num_q_heads", "q_len", "kv_len"},
+      {eitherSize(query, key, 0), sizeOf(query, 1), sizeOf(query, 2), sizeOf(key, 2)});
+}
+
+LogicalResult AdditiveScoreOp::reifyResultShapes(OpBuilder &builder,
+                                                 ReifiedRankedShapedTypeDims &shapes) {
+  Value query = getQuery(), key = getKey();
+  shapes = {
+      resultSizes(builder, getLoc(), getScore(), {{query, 0}, {query, 1}, {query, 2}, {key, 2}})};
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // ModifyScoreOp, MaskOp, ModifyProbOp
 //===----------------------------------------------------------------------===//
 

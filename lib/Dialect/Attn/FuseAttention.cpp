@@ -16,6 +16,7 @@
 #include "LiftElementwise.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/Dropout.h"
 #include "attnc/Dialect/Attn/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -66,6 +67,10 @@ static void absorbFactors(RewriterBase &rewriter, ScoreOp op) {
 
 /// Brings what is written on whole tensors into the spelling of the dialect.
 static void normalise(RewriterBase &rewriter, func::FuncOp function) {
+  function.walk([&](DropoutOp op) {
+    rewriter.setInsertionPoint(op);
+    expandDropout(rewriter, op);
+  });
   SmallVector<Operation *> ops;
   function.walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
   for (Operation *op : ops)

@@ -715,3 +715,107 @@ func.func @embedding_c2(%t: tensor<5x4xf32>, %i: tensor<2xi64>) {
   %y = attn.embedding %t, %i : tensor<5x4xf32>, tensor<2xi64> -> tensor<2x5xf32>
   return
 }
+
+// -----
+
+func.func @additive_score_c1(%q: tensor<2x4x5x8xf32>, %k: tensor<2x2x7x8xf16>, %w: tensor<8xf32>) {
+  // expected-error@+1 {{expected key}}
+  %s = attn.additive_score %q, %k, %w : tensor<2x4x5x8xf32>, tensor<2x2x7x8xf16>, tensor<8xf32> -> tensor<2x4x5x7xf32>
+  return
+}
+
+// -----
+
+func.func @additive_score_c2(%q: tensor<2x4x5x8xf32>, %k: tensor<2x2x7x8xf32>, %w: tensor<9xf32>) {
+  // expected-error@+1 {{weight width}}
+  %s = attn.additive_score %q, %k, %w : tensor<2x4x5x8xf32>, tensor<2x2x7x8xf32>, tensor<9xf32> -> tensor<2x4x5x7xf32>
+  return
+}
+
+// -----
+
+func.func @additive_score_c3(%q: tensor<2x4x5x8xf32>, %k: tensor<2x3x7x8xf32>, %w: tensor<8xf32>) {
+  // expected-error@+1 {{expected num_q_heads 4 to be a multiple of num_kv_heads, found 3}}
+  %s = attn.additive_score %q, %k, %w : tensor<2x4x5x8xf32>, tensor<2x3x7x8xf32>, tensor<8xf32> -> tensor<2x4x5x7xf32>
+  return
+}
+
+// -----
+
+func.func @additive_score_c4(%q: tensor<2x4x5x8xf32>, %k: tensor<2x2x7x8xf32>, %w: tensor<8xf32>) {
+  // expected-error@+1 {{kv_len}}
+  %s = attn.additive_score %q, %k, %w : tensor<2x4x5x8xf32>, tensor<2x2x7x8xf32>, tensor<8xf32> -> tensor<2x4x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @positions_c1(%x: tensor<8xf32>) {
+  // expected-error@+1 {{expected input of rank 2 or more, found 1}}
+  %y = attn.positions %x kind(sinusoidal) : tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @positions_c1_offset(%x: tensor<5x8xf32>, %n: tensor<5xi32>) {
+  // expected-error@+1 {{expected input of rank 3 or more, found 2}}
+  %y = attn.positions %x kind(sinusoidal) offset(%n : tensor<5xi32>) : tensor<5x8xf32>
+  return
+}
+
+// -----
+
+func.func @positions_c2(%x: tensor<5x7xf32>) {
+  // expected-error@+1 {{expected an even width to rotate, found 7}}
+  %y = attn.positions %x kind(rotary_halves) : tensor<5x7xf32>
+  return
+}
+
+// -----
+
+func.func @positions_c3(%x: tensor<2x5x8xf32>, %n: tensor<3xi32>) {
+  // expected-error@+1 {{offset size}}
+  %y = attn.positions %x kind(sinusoidal) offset(%n : tensor<3xi32>) : tensor<2x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @positions_c4(%x: tensor<5x8xf32>) {
+  // expected-error@+1 {{expected a positive base, found}}
+  %y = attn.positions %x kind(sinusoidal) base(0.0) : tensor<5x8xf32>
+  return
+}
+
+// -----
+
+func.func @append_cache_c1(%c: tensor<2x4x5x8xf32>, %r: tensor<2x4x1x8xf16>, %n: tensor<2xi32>) {
+  // expected-error@+1 {{expected rows}}
+  %y = attn.append_cache %c, %r, %n : tensor<2x4x5x8xf32>, tensor<2x4x1x8xf16>, tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @append_cache_c2(%c: tensor<2x4x5x8xf32>, %r: tensor<2x3x1x8xf32>, %n: tensor<2xi32>) {
+  // expected-error@+1 {{rows heads}}
+  %y = attn.append_cache %c, %r, %n : tensor<2x4x5x8xf32>, tensor<2x3x1x8xf32>, tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @append_cache_c3(%c: tensor<2x4x5x8xf32>, %r: tensor<2x4x1x8xf32>, %n: tensor<3xi32>) {
+  // expected-error@+1 {{length size}}
+  %y = attn.append_cache %c, %r, %n : tensor<2x4x5x8xf32>, tensor<2x4x1x8xf32>, tensor<3xi32>
+  return
+}
+
+// -----
+
+func.func @dropout_c1(%x: tensor<5x8xf32>) {
+  // expected-error@+1 {{expected a rate of at least 0 and below 1, found}}
+  %y = attn.dropout %x rate(1.0) : tensor<5x8xf32>
+  return
+}

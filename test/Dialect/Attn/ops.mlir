@@ -133,3 +133,21 @@ func.func @tensors(%x: tensor<?x?x384xf32>, %b: tensor<384xf32>, %m: tensor<?x1x
   %8 = attn.transpose %5 [1, 2, 0] : tensor<?x?x384xf32> -> tensor<?x384x?xf32>
   return %8 : tensor<?x384x?xf32>
 }
+
+// CHECK-LABEL: func @sequences(
+func.func @sequences(%q: tensor<?x4x?x64xf32>, %k: tensor<?x2x?x64xf32>, %w: tensor<64xf32>, %n: tensor<?xi32>,
+                     %seed: tensor<i64>) -> tensor<?x4x?x?xf32> {
+  // CHECK: attn.positions %arg0 kind(sinusoidal) : tensor<?x4x?x64xf32>
+  %0 = attn.positions %q kind(sinusoidal) base(1.0e4) : tensor<?x4x?x64xf32>
+  // CHECK: attn.positions %{{.*}} kind(rotary_pairs) base(5.000000e+05) offset(%arg3 : tensor<?xi32>) : tensor<?x4x?x64xf32>
+  %1 = attn.positions %0 kind(rotary_pairs) base(5.0e5) offset(%n : tensor<?xi32>) : tensor<?x4x?x64xf32>
+  // CHECK: attn.append_cache %arg1, %arg1, %arg3 : tensor<?x2x?x64xf32>, tensor<?x2x?x64xf32>, tensor<?xi32>
+  %2 = attn.append_cache %k, %k, %n : tensor<?x2x?x64xf32>, tensor<?x2x?x64xf32>, tensor<?xi32>
+  // CHECK: attn.additive_score %{{.*}}, %{{.*}}, %arg2 : tensor<?x4x?x64xf32>, tensor<?x2x?x64xf32>, tensor<64xf32> -> tensor<?x4x?x?xf32>
+  %3 = attn.additive_score %1, %2, %w : tensor<?x4x?x64xf32>, tensor<?x2x?x64xf32>, tensor<64xf32> -> tensor<?x4x?x?xf32>
+  // CHECK: attn.dropout %{{.*}} rate(1.000000e-01) seed(%arg4 : tensor<i64>) : tensor<?x4x?x?xf32>
+  %4 = attn.dropout %3 rate(0.1) seed(%seed : tensor<i64>) : tensor<?x4x?x?xf32>
+  // CHECK: attn.dropout %{{.*}} rate(5.000000e-01) : tensor<?x4x?x?xf32>
+  %5 = attn.dropout %4 rate(0.5) : tensor<?x4x?x?xf32>
+  return %5 : tensor<?x4x?x?xf32>
+}

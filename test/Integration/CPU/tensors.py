@@ -224,6 +224,79 @@ def embedding():
 
 
 @part
+def additive():
+    for q_heads, kv_heads, dynamic in [(1, 1, (0, 2)), (4, 2, ())]:
+        arrays = {"q": floats(2, q_heads, 7, 24), "k": floats(2, kv_heads, 11, 24), "w": floats(24)}
+        types = {n: tensor(a, dynamic if a.ndim == 4 else ()) for n, a in arrays.items()}
+
+        def score(q, k, w):
+            return np.tanh(q[:, :, :, None] + check.repeat_heads(k, q)[:, :, None]) @ w
+
+        result = tensor(score(**arrays), (0, 2, 3) if dynamic else ())
+        body = (f"  %s = attn.additive_score %q, %k, %w : {', '.join(types.values())} -> {result}\n"
+                f"  %out = attn.softmax %s : {result}")
+        yield (f"{q_heads} heads", spec(list(arrays), types, result, body), arrays,
+               lambda q, k, w, score=score: {"out": check.softmax(score(q, k, w))})
+
+
+def angles(count, width, exponents, base, offset=0):
+    """In f64 whatever the type, as the op computes them."""
+    position = np.arange(count) + np.asarray(offset)[..., None]
+    return position[..., None] / base ** (np.asarray(exponents) / width)
+
+
+def plain_positions(kind, x, base=1e4, offset=0):
+    count, width = x.shape[-2:]
+    column = np.arange(width)
+    if kind.startswith("sinusoidal"):
+        a = angles(count, width, column // 2 * 2 if kind == "sinusoidal" else column, base, offset)
+        return x + np.where(column % 2 == 0, np.sin(a), np.cos(a)).astype(x.dtype)
+    halves = kind == "rotary_halves"
+    first, second = (column[: width // 2], column[width // 2 :]) if halves else (column[::2], column[1::2])
+    a = angles(count, width, np.arange(width // 2) * 2, base, offset)
+    if np.ndim(offset):
+        a = a[:, None]
+    sine, cosine = np.sin(a).astype(x.dtype), np.cos(a).astype(x.dtype)
+    y = np.empty_like(x)
+    y[..., first] = x[..., first] * cosine - x[..., second] * sine
+    y[..., second] = x[..., second] * cosine + x[..., first] * sine
+    return y
+
+
+@part
+def positions():
+    for kind in ("sinusoidal", "sinusoidal_by_column", "rotary_halves", "rotary_pairs"):
+        x = floats(2, 3, 21, 16)
+        for dynamic in [(), (0, 2)]:
+            type_ = tensor(x, dynamic)
+            body = f"  %out = attn.positions %x kind({kind}) : {type_}"
+            yield (f"{kind} dynamic={dynamic}", spec(["x"], {"x": type_}, type_, body), {"x": x},
+                   lambda x, kind=kind: {"out": plain_positions(kind, x)})
+    x, offset = floats(2, 3, 5, 16), np.array([0, 1000], np.int32)
+    types = {"x": "tensor<2x3x?x16xf32>", "o": "tensor<2xi32>"}
+    for kind in ("rotary_halves", "rotary_pairs"):
+        body = f"  %out = attn.positions %x kind({kind}) base(5.0e2) offset(%o : tensor<2xi32>) : {types['x']}"
+        yield (f"{kind} from an offset on", spec(["x", "o"], types, types["x"], body),
+               {"x": x, "o": offset}, lambda x, o, kind=kind: {"out": plain_positions(kind, x, 5e2, o)})
+
+
+@part
+def append_cache():
+    for dynamic in [(), (0, 2)]:
+        arrays = {"cache": floats(3, 2, 10, 8), "rows": floats(3, 2, 4, 8), "length": np.array([0, 6, 3])}
+        types = {n: tensor(a, dynamic if a.ndim == 4 else ()) for n, a in arrays.items()}
+        body = f"  %out = attn.append_cache %cache, %rows, %length : {', '.join(types.values())}"
+
+        def appended(cache, rows, length):
+            result = cache.copy()
+            for b, start in enumerate(length):
+                result[b, :, start : start + rows.shape[2]] = rows[b]
+            return {"out": result}
+
+        yield f"dynamic={dynamic}", spec(list(arrays), types, types["cache"], body), arrays, appended
+
+
+@part
 def slices():
     """Offsets, sizes and strides, known and not; dropped dimensions of either side."""
     x, n = floats(6, 5, 9), np.zeros(4, np.float32)

@@ -78,6 +78,12 @@ def Attn_NormMode : I32EnumAttr<"NormMode", "what a row is normalised by", [
   let cppNamespace = "::mlir::attn";
 }
 
+def Attn_PositionKind : I32EnumAttr<"PositionKind", "how positions enter", [
+    I32EnumAttrCase<"sinusoidal", 0>, I32EnumAttrCase<"sinusoidal_by_column", 1>,
+    I32EnumAttrCase<"rotary_halves", 2>, I32EnumAttrCase<"rotary_pairs", 3>]> {
+  let cppNamespace = "::mlir::attn";
+}
+
 class Attn_Attr<string cppName, string attrMnemonic> : AttrDef<Attn_Dialect, cppName> {
   let mnemonic = attrMnemonic;
 }
@@ -173,6 +179,35 @@ def Attn_ScoreOp : Attn_ShapedOp<"score", [Pure]> {
   let assemblyFormat = [{
     $query `,` $key (`scale` `(` $scale^ `)`)? attr-dict
     `:` type($query) `,` type($key) `->` type($score)
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_AdditiveScoreOp : Attn_ShapedOp<"additive_score", [Pure]> {
+  let summary = "Computes weight·tanh(query + key)";
+  let description = [{
+    The `attn.additive_score` operation computes the score of additive attention
+    (Bahdanau et al. 2014, https://arxiv.org/abs/1409.0473)
+
+      score[b, h, i, j] = Σ_d weight[d] · tanh(query[b, h, i, d] + key[b, h / group, j, d])
+
+    with group = num_q_heads / num_kv_heads. query and key are projected already:
+    v·tanh(W [h; e]) has one half of W in the projection of each.
+
+    - (C1) query, key, weight and score have the same element type.
+    - (C2) batch and width of query and key match; weight has rank 1 and that width.
+    - (C3) num_q_heads is a multiple of num_kv_heads.
+    - (C4) the score is `[batch, num_q_heads, q_len, kv_len]`.
+
+    ```mlir
+    %s = attn.additive_score %q, %k, %w : tensor<?x1x?x64xf32>, tensor<?x1x?x64xf32>, tensor<64xf32> -> tensor<?x1x?x?xf32>
+    ```
+  }];
+  let arguments = (ins Attn_Tensor4D:$query, Attn_Tensor4D:$key, Attn_Tensor:$weight);
+  let results = (outs Attn_Tensor4D:$score);
+  let assemblyFormat = [{
+    $query `,` $key `,` $weight attr-dict
+    `:` type($query) `,` type($key) `,` type($weight) `->` type($score)
   }];
   let hasVerifier = 1;
 }
@@ -640,6 +675,100 @@ def Attn_EmbeddingOp : Attn_ShapedOp<"embedding", [Pure]> {
   let results = (outs Attn_Tensor:$result);
   let assemblyFormat = "$table `,` $ids attr-dict `:` type($table) `,` type($ids) `->` type($result)";
   let hasVerifier = 1;
+}
+
+def Attn_PositionsOp : Attn_ShapedOp<"positions", [Pure, AllTypesMatch<["input", "result"]>]> {
+  let summary = "Tells every row where it stands";
+  let description = [{
+    The `attn.positions` operation works on rows `input[…, t, :]` of a width D. With the
+    position p = t, plus `offset[b]` where dimension 0 is b and there is an offset, and
+    the angle a(p, e) = p / base^e:
+
+    | kind | result[…, t, c] |
+    |---|---|
+    | `sinusoidal` | input + sin a(p, 2i/D) for c = 2i, + cos a(p, 2i/D) for c = 2i + 1 (https://arxiv.org/abs/1706.03762) |
+    | `sinusoidal_by_column` | input + sin a(p, c/D) for even c, + cos a(p, c/D) for odd c |
+    | `rotary_halves` | the pair (x, y) of columns (i, i + D/2) becomes (x cos a - y sin a, y cos a + x sin a), a = a(p, 2i/D) (https://arxiv.org/abs/2104.09864) |
+    | `rotary_pairs` | the same for the pair of columns (2i, 2i + 1) |
+
+    Angles are computed in f64. `base` is 10000 when left out.
+
+    - (C1) input has rank 2 or more, and rank 3 or more with an offset.
+    - (C2) D is even for the rotary kinds.
+    - (C3) offset has rank 1 and the size of dimension 0.
+    - (C4) base is positive.
+
+    ```mlir
+    %y = attn.positions %x kind(sinusoidal) : tensor<?x?x384xf32>
+    %q1 = attn.positions %q kind(rotary_halves) base(5.0e5) offset(%past : tensor<?xi32>) : tensor<?x32x?x128xf32>
+    ```
+  }];
+  let arguments = (ins Attn_Tensor:$input, Attn_PositionKind:$kind,
+      DefaultValuedAttr<F64Attr, "10000.0">:$base, Optional<RankedTensorOf<[I32, I64]>>:$offset);
+  let results = (outs Attn_Tensor:$result);
+  let assemblyFormat = [{
+    $input `kind` `(` $kind `)` (`base` `(` $base^ `)`)? (`offset` `(` $offset^ `:` type($offset) `)`)?
+    attr-dict `:` type($input)
+  }];
+  let extraClassDeclaration = [{
+    bool isRotary() { return getKind() >= PositionKind::rotary_halves; }
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_AppendCacheOp : Attn_ShapedOp<"append_cache", [Pure, AllTypesMatch<["cache", "result"]>]> {
+  let summary = "Puts rows behind those that a cache holds";
+  let description = [{
+    The `attn.append_cache` operation gives the cache of keys or values with `rows`
+    behind the first `length[b]` rows of each batch b:
+
+      result[b, h, t, d] = rows[b, h, t - length[b], d]  where 0 <= t - length[b] < rows' length
+      result[b, h, t, d] = cache[b, h, t, d]             elsewhere
+
+    A length that is negative or leaves too little room is an error when the kernel is
+    called.
+
+    - (C1) cache and rows have the same element type.
+    - (C2) batch, heads and width of cache and rows match.
+    - (C3) length has rank 1 and the size of batch.
+
+    ```mlir
+    %c = attn.append_cache %cache, %rows, %length : tensor<?x8x2048x64xf32>, tensor<?x8x?x64xf32>, tensor<?xi32>
+    ```
+  }];
+  let arguments = (ins Attn_Tensor4D:$cache, Attn_Tensor4D:$rows, RankedTensorOf<[I32, I64]>:$length);
+  let results = (outs Attn_Tensor4D:$result);
+  let assemblyFormat = [{
+    $cache `,` $rows `,` $length attr-dict `:` type($cache) `,` type($rows) `,` type($length)
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_DropoutOp : Attn_ShapedOp<"dropout", [Pure, AllTypesMatch<["input", "result"]>]> {
+  let summary = "Drops elements at random, repeatably";
+  let description = [{
+    The `attn.dropout` operation gives its input as it is where there is no seed: that is
+    inference. With a seed, the element with linear index n (in C order) is 0 where
+
+      philox(n, seed) < rate · 2^32
+
+    and input / (1 - rate) elsewhere. philox is the first word of Philox2x32-10 (Salmon et
+    al. 2011, https://doi.org/10.1145/2063384.2063405) for the counter (n mod 2^32,
+    n div 2^32 xor seed div 2^32) and the key seed mod 2^32. Equal seeds drop equal elements.
+
+    - (C1) rate is at least 0 and below 1.
+
+    ```mlir
+    %d = attn.dropout %prob rate(0.1) seed(%seed : tensor<i64>) : tensor<?x8x?x?xf32>
+    ```
+  }];
+  let arguments = (ins Attn_Tensor:$input, F64Attr:$rate, Optional<0DTensorOf<[I64]>>:$seed);
+  let results = (outs Attn_Tensor:$result);
+  let assemblyFormat = [{
+    $input `rate` `(` $rate `)` (`seed` `(` $seed^ `:` type($seed) `)`)? attr-dict `:` type($input)
+  }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Attn_YieldOp : Attn_Op<"yield", [Pure, Terminator, ReturnLike,

@@ -1,0 +1,195 @@
+//===- Positions.cpp - attn.positions as tables and what reads them -------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sines and cosines are computed once for every position and column, of frequencies
+// that are computed once for every column.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Decompose.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+/// Builds what stands for one op.
+class Expansion {
+public:
+  Expansion(PositionsOp op)
+      : op(op), b(op.getLoc(), op), rank(op.getType().getRank()),
+        width(size(op.getInput(), rank - 1)) {}
+
+  Value build();
+
+private:
+  using Element = function_ref<Value(ImplicitLocOpBuilder &, ValueRange)>;
+
+  Value size(Value tensor, int64_t dim) { return b.createOrFold<tensor::DimOp>(tensor, dim); }
+  /// A tensor whose elements are those that `element` builds for their indices.
+  Value generate(Type type, ArrayRef<Value> sizes, Element element);
+  Value buildFrequencies();
+  Value buildTable(Value frequencies);
+  Value readTable(ImplicitLocOpBuilder &b, Value table, ValueRange at, Value column);
+  Value add(ImplicitLocOpBuilder &b, Value table, ValueRange at);
+  Value rotate(ImplicitLocOpBuilder &b, Value table, ValueRange at);
+
+  PositionsOp op;
+  ImplicitLocOpBuilder b;
+  int64_t rank;
+  Value width;
+};
+} // namespace
+
+static Value index(ImplicitLocOpBuilder &b, int64_t value) {
+  return arith::ConstantIndexOp::create(b, value);
+}
+
+/// Remainders and quotients of indices, which are not negative.
+static Value rest(ImplicitLocOpBuilder &b, Value x, Value divisor) {
+  return arith::RemUIOp::create(b, x, divisor);
+}
+static Value half(ImplicitLocOpBuilder &b, Value x) {
+  return arith::DivUIOp::create(b, x, index(b, 2));
+}
+static Value isEven(ImplicitLocOpBuilder &b, Value x) {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest(b, x, index(b, 2)), index(b, 0));
+}
+
+static Value toFloat(ImplicitLocOpBuilder &b, Value integer) {
+  if (integer.getType().isIndex())
+    integer = arith::IndexCastOp::create(b, b.getI64Type(), integer);
+  return arith::SIToFPOp::create(b, b.getF64Type(), integer);
+}
+
+/// `x` in a float type that is as wide or shorter.
+static Value shorten(ImplicitLocOpBuilder &b, Value x, Type type) {
+  return x.getType() == type ? x : arith::TruncFOp::create(b, type, x).getResult();
+}
+static Value widen(ImplicitLocOpBuilder &b, Value x, Type type) {
+  return x.getType() == type ? x : arith::ExtFOp::create(b, type, x).getResult();
+}
+
+/// What is computed with: f64 for f64, f32 for everything else.
+static Type computeType(PositionsOp op) {
+  Type element = op.getType().getElementType();
+  return element.isF64() ? element : Type(Float32Type::get(op.getContext()));
+}
+
+Value Expansion::generate(Type element, ArrayRef<Value> sizes, Element build) {
+  SmallVector<int64_t> shape;
+  SmallVector<Value> dynamic;
+  for (Value size : sizes) {
+    std::optional<int64_t> known = getConstantIntValue(size);
+    shape.push_back(known.value_or(ShapedType::kDynamic));
+    if (!known)
+      dynamic.push_back(size);
+  }
+  return tensor::GenerateOp::create(b, RankedTensorType::get(shape, element), dynamic,
+                                    [&](OpBuilder &builder, Location loc, ValueRange at) {
+                                      ImplicitLocOpBuilder inner(loc, builder);
+                                      tensor::YieldOp::create(inner, build(inner, at));
+                                    });
+}
+
+/// base^-e for each column of a table.
+Value Expansion::buildFrequencies() {
+  return generate(b.getF64Type(), {width}, [&](ImplicitLocOpBuilder &b, ValueRange at) -> Value {
+    Value numerator = at[0];
+    if (op.isRotary())
+      numerator = arith::MulIOp::create(b, rest(b, numerator, half(b, width)), index(b, 2));
+    else if (op.getKind() == PositionKind::sinusoidal)
+      numerator = arith::MulIOp::create(b, half(b, numerator), index(b, 2));
+    Value exponent = arith::DivFOp::create(b, toFloat(b, numerator), toFloat(b, width));
+    double log = -std::log(op.getBase().convertToDouble());
+    Value factor = arith::ConstantOp::create(b, b.getF64FloatAttr(log));
+    return math::ExpOp::create(b, arith::MulFOp::create(b, exponent, factor));
+  });
+}
+
+/// Of shape [batch with an offset, position, column]. Sinusoidal: what is added. Rotary: the
+/// cosines, then the sines.
+Value Expansion::buildTable(Value frequencies) {
+  SmallVector<Value> sizes = {size(op.getInput(), rank - 2), width};
+  if (op.getOffset())
+    sizes.insert(sizes.begin(), size(op.getInput(), 0));
+  return generate(computeType(op), sizes, [&](ImplicitLocOpBuilder &b, ValueRange at) -> Value {
+    Value column = at.back(), position = toFloat(b, at[at.size() - 2]);
+    if (op.getOffset()) {
+      Value offset = tensor::ExtractOp::create(b, op.getOffset(), at.front());
+      position = arith::AddFOp::create(b, position, toFloat(b, offset));
+    }
+    Value frequency = tensor::ExtractOp::create(b, frequencies, column);
+    Value angle = arith::MulFOp::create(b, position, frequency);
+    Value isSine = isEven(b, column);
+    if (op.isRotary())
+      isSine = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, column, half(b, width));
+    Value value = arith::SelectOp::create(b, isSine, math::SinOp::create(b, angle),
+                                          math::CosOp::create(b, angle));
+    return shorten(b, value, computeType(op));
+  });
+}
+
+Value Expansion::readTable(ImplicitLocOpBuilder &b, Value table, ValueRange at, Value column) {
+  SmallVector<Value> place = {at[rank - 2], column};
+  if (op.getOffset())
+    place.insert(place.begin(), at.front());
+  return tensor::ExtractOp::create(b, table, place);
+}
+
+Value Expansion::add(ImplicitLocOpBuilder &b, Value table, ValueRange at) {
+  Value x = tensor::ExtractOp::create(b, op.getInput(), at);
+  return arith::AddFOp::create(b, widen(b, x, computeType(op)), readTable(b, table, at, at.back()));
+}
+
+/// x cos a - y sin a for the first of a pair, y cos a + x sin a for the second.
+Value Expansion::rotate(ImplicitLocOpBuilder &b, Value table, ValueRange at) {
+  Value column = at.back(), halfWidth = half(b, width), isFirst, pair, other;
+  if (op.getKind() == PositionKind::rotary_halves) {
+    isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, column, halfWidth);
+    pair = rest(b, column, halfWidth);
+    other = rest(b, arith::AddIOp::create(b, column, halfWidth), width);
+  } else {
+    isFirst = isEven(b, column);
+    pair = half(b, column);
+    other =
+        arith::SubIOp::create(b, arith::AddIOp::create(b, column, index(b, 1)),
+                              arith::MulIOp::create(b, rest(b, column, index(b, 2)), index(b, 2)));
+  }
+  Type type = computeType(op);
+  auto read = [&](Value c) {
+    SmallVector<Value> place(at);
+    place.back() = c;
+    return widen(b, tensor::ExtractOp::create(b, op.getInput(), place), type);
+  };
+  Value cosine = readTable(b, table, at, pair);
+  Value sine = readTable(b, table, at, arith::AddIOp::create(b, pair, halfWidth));
+  Value turned =
+      arith::SelectOp::create(b, isFirst, arith::NegFOp::create(b, sine).getResult(), sine);
+  return arith::AddFOp::create(b, arith::MulFOp::create(b, read(column), cosine),
+                               arith::MulFOp::create(b, read(other), turned));
+}
+
+Value Expansion::build() {
+  Value table = buildTable(buildFrequencies());
+  SmallVector<Value> sizes;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    sizes.push_back(size(op.getInput(), dim));
+  Type element = op.getType().getElementType();
+  return generate(element, sizes, [&](ImplicitLocOpBuilder &b, ValueRange at) {
+    return shorten(b, op.isRotary() ? rotate(b, table, at) : add(b, table, at), element);
+  });
+}
+
+void attn::expandPositions(PositionsOp op) {
+  op.replaceAllUsesWith(Expansion(op).build());
+  op.erase();
+}
