@@ -25,15 +25,19 @@ ProbRegion::ProbRegion(Region &body) {
       continue;
     dependent.insert(op.result_begin(), op.result_end());
     Value value = getGuarded(op);
-    if (value ? isLinear(value) : keepsLinear(op))
+    if (value ? isLinear(value) : keeps(op, [&](Value v) { return isLinear(v); }))
       linear.insert(op.getResult(0));
-    if (value ? isLinear(value) : keepsGuarded(op))
+    if (value ? isLinear(value) : keeps(op, [&](Value v) { return isGuarded(v); }))
       guarded.insert(op.getResult(0));
   }
 }
 
 bool ProbRegion::isLinear(Value value) const {
   return linear.contains(value) || matchPattern(value, m_AnyZeroFloat());
+}
+
+bool ProbRegion::isGuarded(Value value) const {
+  return guarded.contains(value) || matchPattern(value, m_AnyZeroFloat());
 }
 
 bool ProbRegion::readsProb(Operation &op) const {
@@ -44,16 +48,18 @@ bool ProbRegion::readsProb(Operation &op) const {
   return result.wasInterrupted();
 }
 
-bool ProbRegion::keepsLinear(Operation &op) const {
+/// Sums of what has the property keep it, and products with what does not depend on the
+/// prob.
+bool ProbRegion::keeps(Operation &op, function_ref<bool(Value)> hasProperty) const {
   if (isa<arith::NegFOp, arith::ExtFOp, arith::TruncFOp, arith::AddFOp, arith::SubFOp>(op))
-    return llvm::all_of(op.getOperands(), [&](Value v) { return isLinear(v); });
+    return llvm::all_of(op.getOperands(), hasProperty);
   if (isa<arith::MulFOp>(op) && isFree(op.getOperand(0)))
-    return isLinear(op.getOperand(1));
+    return hasProperty(op.getOperand(1));
   if (isa<arith::MulFOp, arith::DivFOp>(op))
-    return isLinear(op.getOperand(0)) && isFree(op.getOperand(1));
+    return hasProperty(op.getOperand(0)) && isFree(op.getOperand(1));
   if (auto select = dyn_cast<arith::SelectOp>(op))
-    return isFree(select.getCondition()) && isLinear(select.getTrueValue()) &&
-           isLinear(select.getFalseValue());
+    return isFree(select.getCondition()) && hasProperty(select.getTrueValue()) &&
+           hasProperty(select.getFalseValue());
   return false;
 }
 
@@ -73,21 +79,4 @@ Value ProbRegion::getGuarded(Operation &op) const {
     return {};
   Value asked = getAskedForNaN(select.getCondition());
   return asked == select.getFalseValue() ? asked : Value();
-}
-
-/// A product of zero and what does not depend on the prob is zero.
-bool ProbRegion::keepsGuarded(Operation &op) const {
-  auto isGuarded = [&](Value value) {
-    return guarded.contains(value) || matchPattern(value, m_AnyZeroFloat());
-  };
-  if (isa<arith::NegFOp, arith::ExtFOp, arith::TruncFOp, arith::AddFOp, arith::SubFOp>(op))
-    return llvm::all_of(op.getOperands(), isGuarded);
-  if (isa<arith::MulFOp>(op) && isFree(op.getOperand(0)))
-    return isGuarded(op.getOperand(1));
-  if (isa<arith::MulFOp, arith::DivFOp>(op))
-    return isGuarded(op.getOperand(0)) && isFree(op.getOperand(1));
-  if (auto select = dyn_cast<arith::SelectOp>(op))
-    return isFree(select.getCondition()) && isGuarded(select.getTrueValue()) &&
-           isGuarded(select.getFalseValue());
-  return false;
 }

@@ -10,6 +10,7 @@
 
 #include "mlir/IR/Region.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace mlir::attn {
 
@@ -27,12 +28,12 @@ public:
 
 private:
   bool isLinear(Value value) const;
+  bool isGuarded(Value value) const;
   bool isFree(Value value) const { return !dependent.contains(value); }
   bool readsProb(Operation &op) const;
-  bool keepsLinear(Operation &op) const;
+  bool keeps(Operation &op, function_ref<bool(Value)> hasProperty) const;
   /// The value for which `op` puts zero if it is NaN; null where it is no such guard.
   Value getGuarded(Operation &op) const;
-  bool keepsGuarded(Operation &op) const;
 
   Value yielded;
   llvm::DenseSet<Value> dependent, linear, guarded;
