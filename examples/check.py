@@ -1,10 +1,12 @@
-"""Runs the spec of an example through attnc and compares it with its plain.py.
+"""Runs the spec of an example through attnc and compares it with its plain.py,
+or with what its module.py computed in PyTorch, and with attnc's own reference.
 
 usage: check.py FOLDER...
 
 plain.py has `inputs(rng)`, a dict of arrays by argument name, and
 `outputs(**inputs)`, a dict of arrays by result name, which computes in the
-element type it is given. ATTNC_CHECK_TARGET is the target to compile for (host).
+element type it is given. What module.py computed lies in recorded.npz (see
+record.py). ATTNC_CHECK_TARGET is the target to compile for (host).
 """
 
 import importlib.util
@@ -100,7 +102,40 @@ def check(label, spec, inputs, outputs, *options):
     return all([compare(f"{label} {n}", ours[n], plain[n], exact[n]) for n in exact])
 
 
+def verify(spec, function):
+    """Compares one function with attnc's reference at other sizes and values."""
+    command = ["attnc", "verify", spec, f"--function={function}"]
+    result = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    print(f"{function} verify:", (result.stdout.splitlines() or ["no output"])[-1])
+    return result.returncode == 0
+
+
+def check_recorded(folder):
+    """Runs every function of the spec on the inputs that were recorded."""
+    cases = {}
+    with np.load(os.path.join(folder, "recorded.npz")) as recorded:
+        for key in recorded.files:
+            function, part, name = key.split("/")
+            cases.setdefault(function, {}).setdefault(part, {})[name] = recorded[key]
+
+    spec = os.path.join(folder, "spec.mlir")
+
+    def check_function(function, case):
+        ours = run_attnc(spec, case["in"], list(case["f64"]), f"--function={function}")
+        good = [compare(f"{function} {n}", ours[n], case["f32"][n], case["f64"][n])
+                for n in case["f64"]]
+        return all([*good, verify(spec, function)])
+
+    return all([check_function(function, case) for function, case in cases.items()])
+
+
 def check_folder(folder):
+    if os.path.exists(os.path.join(folder, "recorded.npz")):
+        return check_recorded(folder)
+    return check_plain(folder)
+
+
+def check_plain(folder):
     location = importlib.util.spec_from_file_location("plain", os.path.join(folder, "plain.py"))
     plain = importlib.util.module_from_spec(location)
     location.loader.exec_module(plain)

@@ -65,6 +65,15 @@ static FailureOr<int64_t> constantIndex(Value value) {
   return c.getSExtValue();
 }
 
+/// Whether an integer follows from a float within its region.
+static bool comesFromFloat(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || isa<tensor::ExtractOp>(op))
+    return false;
+  return isa<arith::FPToSIOp, arith::FPToUIOp>(op) ||
+         llvm::any_of(op->getOperands(), comesFromFloat);
+}
+
 FailureOr<Scalar> PipelineBuilder::inlineOp(Operation *op, IRMapping &mapping) {
   if (isa<tensor::ExtractOp>(op))
     return inlineExtract(op, mapping);
@@ -89,8 +98,14 @@ FailureOr<Scalar> PipelineBuilder::inlineOp(Operation *op, IRMapping &mapping) {
     operands.push_back(*scalar);
   }
   Type written = op->getResult(0).getType(), type = computeType(written);
-  if (isa<arith::IndexCastOp>(op))
-    return convert(Scalar(builder, operands[0]), type);
+  if (isa<arith::IndexCastOp>(op)) {
+    Scalar index = convert(Scalar(builder, operands[0]), type);
+    // Halide takes what was a float for unbounded, and fails where it is one of several
+    // indices to choose from. No tensor has so many elements.
+    constexpr int64_t kMost = (int64_t(1) << 31) - 2;
+    bool isBounded = !written.isIndex() || !comesFromFloat(op->getOperand(0));
+    return isBounded ? index : clamp(index, i32(-kMost), i32(kMost));
+  }
   if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && type != written)
     return this->constant(type, isa<FloatType>(written)
                                     ? cast<FloatAttr>(constant.getValue()).getValueAsDouble()
