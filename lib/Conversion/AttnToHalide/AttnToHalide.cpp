@@ -41,6 +41,7 @@ public:
   LogicalResult convert();
 
 private:
+  void findEpilogues();
   LogicalResult convertOp(Operation &op);
   /// Constraints of the op's verifier on sizes that only the call tells.
   void requireSizes(Operation &op);
@@ -57,6 +58,8 @@ private:
   LogicalResult convertEmbedding(EmbeddingOp op);
   LogicalResult convertAppendCache(AppendCacheOp op);
   LogicalResult convertLinear(LinearOp op);
+  LogicalResult convertMap(MapOp op);
+  LogicalResult callLinear(LinearOp op, Value result);
 
   /// A pipeline built by `lower`, called on its inputs' buffers and `result`'s; where
   /// there is a condition, only if it holds.
@@ -69,11 +72,22 @@ private:
   func::FuncOp function;
   CpuInfo cpu;
   HostFunction host;
+  /// Found before anything is converted: that adds uses of tensors, for their sizes.
+  llvm::DenseMap<LinearOp, SmallVector<MapOp>> epilogues;
+  llvm::DenseMap<MapOp, LinearOp> linearBefore;
   /// By what they are printed as without their names.
   llvm::StringMap<halide::PipelineOp> pipelines;
   int64_t numPipelines = 0;
 };
 } // namespace
+
+void FunctionConverter::findEpilogues() {
+  function.walk([&](LinearOp op) {
+    epilogues[op] = getEpilogue(op);
+    for (MapOp map : epilogues[op])
+      linearBefore[map] = op;
+  });
+}
 
 LogicalResult FunctionConverter::convert() {
   if (!function.getBody().hasOneBlock())
@@ -81,6 +95,7 @@ LogicalResult FunctionConverter::convert() {
            << function.getBody().getBlocks().size();
   if (failed(host.create()))
     return failure();
+  findEpilogues();
   for (Operation &op : function.getBody().front())
     if (failed(convertOp(op)))
       return failure();
@@ -170,7 +185,7 @@ LogicalResult FunctionConverter::convertCompute(Operation &op) {
       .Case([&](AppendCacheOp append) { return convertAppendCache(append); })
       .Case([&](LinearOp linear) { return convertLinear(linear); })
       .Case<LseOp>(lowered(lowerLse))
-      .Case<MapOp>(lowered(lowerMap))
+      .Case([&](MapOp map) { return convertMap(map); })
       .Case<ReduceOp>(lowered(lowerReduce))
       .Case<TransposeOp>(lowered(lowerTranspose))
       .Case<LayerNormOp>(lowered(lowerLayerNorm))
@@ -323,9 +338,23 @@ static SmallVector<LinearKernel> selectKernels(LinearOp op, bool isPacked) {
   return {rows <= few.maxRows ? few : many};
 }
 
+/// A product with an epilogue is computed where that ends: what the maps read stands before.
+LogicalResult FunctionConverter::convertLinear(LinearOp op) {
+  return epilogues[op].empty() ? callLinear(op, op.getResult()) : success();
+}
+
+LogicalResult FunctionConverter::convertMap(MapOp op) {
+  LinearOp linear = linearBefore.lookup(op);
+  if (!linear)
+    return call(op.getLoc(), "map", op.getResult(),
+                [&](PipelineBuilder &p) { return lowerMap(p, op, cpu); });
+  bool isLast = epilogues[linear].back() == op;
+  return isLast ? callLinear(linear, op.getResult()) : success();
+}
+
 /// Constant weights are packed once for all kernels; a call runs the first that serves its
 /// number of rows.
-LogicalResult FunctionConverter::convertLinear(LinearOp op) {
+LogicalResult FunctionConverter::callLinear(LinearOp op, Value result) {
   OpBuilder before(op);
   Value panels = packPanels(before, op.getWeight(), getPanelColumns(op, cpu));
   SmallVector<LinearKernel> kernels = selectKernels(op, bool(panels));
@@ -333,8 +362,10 @@ LogicalResult FunctionConverter::convertLinear(LinearOp op) {
   for (LinearKernel kernel : kernels) {
     auto isServed = [&] { return host.isWithin(op.getInput(), rowsDim, above, kernel.maxRows); };
     if (failed(call(
-            op.getLoc(), "linear", op.getResult(),
-            [&](PipelineBuilder &p) { return lowerLinear(p, op, panels, kernel, cpu); },
+            op.getLoc(), "linear", result,
+            [&](PipelineBuilder &p) {
+              return lowerLinear(p, op, epilogues[op], panels, kernel, cpu);
+            },
             kernels.size() == 1 ? function_ref<Value()>() : isServed)))
       return failure();
     above = kernel.maxRows;

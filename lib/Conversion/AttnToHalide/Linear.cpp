@@ -4,12 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A matrix product in register tiles of a few rows by a few vectors of output
-// features, over weights packed in panels that such a tile reads in order: while
+// features, with the maps that follow it (bias, activation, residual) applied while a block
+// of it is in cache; over weights packed in panels that such a tile reads in order: while
 // compiling where the weights are constant, else in every call.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Lowerings.h"
+#include "Rows.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -36,8 +38,6 @@ struct Product {
 };
 } // namespace
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 static Tile getTile(LinearOp op, const CpuInfo &cpu, int64_t rows) {
   return Tile(cpu, accumulatorType(tensorType(op.getResult()).getElementType()), rows);
 }
@@ -45,6 +45,52 @@ static Tile getTile(LinearOp op, const CpuInfo &cpu, int64_t rows) {
 int64_t attn::getPanelColumns(LinearOp op, const CpuInfo &cpu) {
   return getTile(op, cpu, 1).columns();
 }
+
+//===----------------------------------------------------------------------===//
+// Epilogue
+//===----------------------------------------------------------------------===//
+
+/// The map that alone reads `value`, element for element.
+static MapOp getOnlyMap(Value value) {
+  if (!value.hasOneUse())
+    return {};
+  auto map = dyn_cast<MapOp>(*value.user_begin());
+  bool isInPlace = map && map.getResult().getType().getShape() == tensorType(value).getShape();
+  return isInPlace ? map : MapOp();
+}
+
+SmallVector<MapOp> attn::getEpilogue(LinearOp op) {
+  SmallVector<MapOp> maps;
+  for (MapOp map = getOnlyMap(op.getResult()); map; map = getOnlyMap(map.getResult()))
+    maps.push_back(map);
+  return maps;
+}
+
+/// What the maps make of `value`, the element of the product at `coords`.
+static FailureOr<Scalar> inlineEpilogue(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue,
+                                        Scalar value, ArrayRef<Scalar> coords) {
+  Value before = op.getResult();
+  for (MapOp map : epilogue) {
+    SmallVector<Scalar> args;
+    for (Value input : map.getInputs()) {
+      std::string name = "operand" + std::to_string(p.getInputTensors().size());
+      args.push_back(input == before ? value
+                                     : readBroadcast(p, p.input(name, input), input, coords));
+    }
+    FailureOr<Scalar> result = p.inlineRegion(map.getBody(), args);
+    if (failed(result))
+      return failure();
+    value = convert(*result, map.getResult().getType().getElementType());
+    if (isa<FloatType>(value.getType()))
+      value = strictFloat(value);
+    before = map.getResult();
+  }
+  return value;
+}
+
+//===----------------------------------------------------------------------===//
+// Algorithm
+//===----------------------------------------------------------------------===//
 
 /// Names of the loops over everything but features: rows, then what stands outside.
 static SmallVector<StringRef> rowNames(int64_t count) {
@@ -75,7 +121,8 @@ static void buildPanels(PipelineBuilder &p, LinearOp op, Value packed, const Til
   });
 }
 
-static Product buildProduct(PipelineBuilder &p, LinearOp op, Value packed, const Tile &tile) {
+static FailureOr<Product> buildProduct(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue,
+                                       Value packed, const Tile &tile) {
   RankedTensorType type = tensorType(op.getResult());
   Type element = type.getElementType(), acc = accumulatorType(element);
   Func input = p.input("input", op.getInput());
@@ -95,14 +142,26 @@ static Product buildProduct(PipelineBuilder &p, LinearOp op, Value packed, const
     return f.sum(v) + convert(input(at), acc) * convert(f.panels(v[0], r[0], v[1]), acc);
   });
   f.block = p.func("block", tiled, acc, [&](ArrayRef<Scalar> v) { return f.sum(v); });
-  f.result = p.func("result", concat<StringRef>({"n"}, outer), element, [&](ArrayRef<Scalar> v) {
+  auto last = epilogue.empty() ? type : tensorType(epilogue.back()->getResult(0));
+  bool isWhole = true;
+  auto body = [&](ArrayRef<Scalar> v) {
     auto at = concat<Scalar>({v[0] % columns, v[0] / columns}, v.drop_front(1));
     Scalar y = f.block(at);
-    return convert(op.getBias() ? y + convert(bias(v[0]), acc) : y, element);
-  });
-  p.output(f.result, type);
+    y = convert(op.getBias() ? y + convert(bias(v[0]), acc) : y, element);
+    FailureOr<Scalar> result = inlineEpilogue(p, op, epilogue, y, v);
+    isWhole = succeeded(result);
+    return isWhole ? *result : p.constant(last.getElementType(), 0);
+  };
+  f.result = p.func("result", concat<StringRef>({"n"}, outer), last.getElementType(), body);
+  p.output(f.result, last);
+  if (!isWhole)
+    return failure();
   return f;
 }
+
+//===----------------------------------------------------------------------===//
+// Schedule
+//===----------------------------------------------------------------------===//
 
 /// Vectors and their unrolled loop along a tile's columns.
 static void scheduleColumns(PipelineBuilder &p, Loop columns, const Tile &tile) {
@@ -165,12 +224,14 @@ static void schedulePanels(PipelineBuilder &p, const Product &f, const Tile &til
   p.parallel(panels[2]);
 }
 
-LogicalResult attn::lowerLinear(PipelineBuilder &p, LinearOp op, Value panels, LinearKernel kernel,
-                                const CpuInfo &cpu) {
+LogicalResult attn::lowerLinear(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue,
+                                Value panels, LinearKernel kernel, const CpuInfo &cpu) {
   Tile tile = getTile(op, cpu, kernel.tileRows);
-  Product product = buildProduct(p, op, panels, tile);
-  scheduleProduct(p, product, tile);
-  if (product.packsInCall)
-    schedulePanels(p, product, tile);
+  FailureOr<Product> product = buildProduct(p, op, epilogue, panels, tile);
+  if (failed(product))
+    return failure();
+  scheduleProduct(p, *product, tile);
+  if (product->packsInCall)
+    schedulePanels(p, *product, tile);
   return success();
 }

@@ -36,9 +36,13 @@ struct LinearKernel {
 };
 /// The features of a panel of packed weights.
 int64_t getPanelColumns(LinearOp op, const CpuInfo &cpu);
-/// `panels` are the weights as `packPanels` gives them; null where they aren't constant.
-LogicalResult lowerLinear(PipelineBuilder &p, LinearOp op, Value panels, LinearKernel kernel,
-                          const CpuInfo &cpu);
+/// The maps that are computed where `op`'s result is, in order: each is the only use of what
+/// comes before it, and changes neither its shape nor its place.
+SmallVector<MapOp> getEpilogue(LinearOp op);
+/// `op` and its epilogue. `panels` are the weights as `packPanels` gives them; null where they
+/// aren't constant.
+LogicalResult lowerLinear(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue, Value panels,
+                          LinearKernel kernel, const CpuInfo &cpu);
 
 LogicalResult lowerEmbedding(PipelineBuilder &p, EmbeddingOp op, const CpuInfo &cpu);
 LogicalResult lowerAppendCache(PipelineBuilder &p, AppendCacheOp op, const CpuInfo &cpu);

@@ -73,6 +73,13 @@ void attn::scheduleSumAlongRow(PipelineBuilder &p, Func sum, const OutputLoops &
   computeAtRow(p, splitIntoLanes(p, p.loops(sum, 0).back(), lanes), at);
 }
 
+Scalar attn::readBroadcast(PipelineBuilder &p, Func in, Value tensor, ArrayRef<Scalar> coords) {
+  SmallVector<Scalar> at;
+  for (auto [dim, size] : llvm::enumerate(llvm::reverse(tensorType(tensor).getShape())))
+    at.push_back(size == 1 ? p.i32(0) : coords[dim]);
+  return in(at);
+}
+
 SmallVector<Scalar> attn::along(ArrayRef<Scalar> rest, int64_t axis, Scalar r) {
   SmallVector<Scalar> coords(rest);
   coords.insert(coords.begin() + axis, r);

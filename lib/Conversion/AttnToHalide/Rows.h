@@ -39,6 +39,9 @@ void scheduleRowSum(PipelineBuilder &p, Func acc, const OutputLoops &at, int64_t
 /// Schedules a sum along dimension 0 of something: as many partial sums as lanes.
 void scheduleSumAlongRow(PipelineBuilder &p, Func sum, const OutputLoops &at, int64_t lanes);
 
+/// An operand of an attn.map at the result's coordinates: a static size of 1 is repeated.
+Scalar readBroadcast(PipelineBuilder &p, Func in, Value tensor, ArrayRef<Scalar> coords);
+
 /// Coordinates with `r` along `axis`, and without what is there.
 SmallVector<Scalar> along(ArrayRef<Scalar> rest, int64_t axis, Scalar r);
 SmallVector<Scalar> without(ArrayRef<Scalar> coords, int64_t axis);

@@ -19,14 +19,6 @@ static constexpr double kInf = std::numeric_limits<double>::infinity();
 // Map
 //===----------------------------------------------------------------------===//
 
-/// An operand of the map at the result's coordinates: a static size of 1 is repeated.
-static Scalar readBroadcast(PipelineBuilder &p, Func in, Value tensor, ArrayRef<Scalar> coords) {
-  SmallVector<Scalar> at;
-  for (auto [dim, size] : llvm::enumerate(llvm::reverse(tensorType(tensor).getShape())))
-    at.push_back(size == 1 ? p.i32(0) : coords[dim]);
-  return in(at);
-}
-
 /// The lanes for the widest of a map's elements.
 static int64_t mapLanes(MapOp op, const CpuInfo &cpu) {
   int64_t lanes = lanesFor(cpu, op.getResult().getType().getElementType());

@@ -49,6 +49,61 @@ func.func @layers(%x: tensor<9x2xf32>) -> tensor<9x2xf32> {
   return %y : tensor<9x2xf32>
 }
 
+// Maps that alone read a product are part of its pipeline, which is called where they end.
+// CHECK-LABEL: halide.pipeline @epilogue_linear_0
+// CHECK: halide.input "bias" [3]
+// CHECK: %[[OPERAND:.*]] = halide.input "operand{{.*}}" [3, ?]
+// CHECK: %result = halide.func "result"
+// CHECK: math.tanh
+// CHECK: halide.at %[[OPERAND]]
+// CHECK: arith.mulf
+// CHECK-LABEL: func.func @epilogue(
+// CHECK-COUNT-1: halide.call
+// CHECK-NOT: halide.call
+func.func @epilogue(%x: tensor<?x2xf32>, %w: tensor<3x2xf32>, %b: tensor<3xf32>,
+                    %y: tensor<?x3xf32>) -> tensor<?x3xf32> {
+  %h = attn.linear %x, %w, %b : tensor<?x2xf32>, tensor<3x2xf32>, tensor<3xf32> -> tensor<?x3xf32>
+  %t = attn.map %h {
+  ^bb0(%a: f32):
+    %r = math.tanh %a : f32
+    attn.yield %r : f32
+  } : tensor<?x3xf32> -> tensor<?x3xf32>
+  %p = attn.map %y, %t {
+  ^bb0(%a: f32, %c: f32):
+    %r = arith.mulf %a, %c : f32
+    attn.yield %r : f32
+  } : tensor<?x3xf32>, tensor<?x3xf32> -> tensor<?x3xf32>
+  return %p : tensor<?x3xf32>
+}
+
+// What something else reads as well, or a map repeats, is computed by itself.
+// CHECK-LABEL: func.func @read_twice(
+// CHECK: halide.call @read_twice_linear_0
+// CHECK: halide.call @read_twice_map_1
+// CHECK-LABEL: func.func @repeated(
+// CHECK: halide.call @repeated_linear_0
+// CHECK: halide.call @repeated_map_1
+func.func @read_twice(%x: tensor<2x2xf32>, %w: tensor<3x2xf32>)
+    -> (tensor<2x3xf32>, tensor<2x3xf32>) {
+  %h = attn.linear %x, %w : tensor<2x2xf32>, tensor<3x2xf32> -> tensor<2x3xf32>
+  %t = attn.map %h {
+  ^bb0(%a: f32):
+    %r = math.tanh %a : f32
+    attn.yield %r : f32
+  } : tensor<2x3xf32> -> tensor<2x3xf32>
+  return %h, %t : tensor<2x3xf32>, tensor<2x3xf32>
+}
+func.func @repeated(%x: tensor<1x2xf32>, %w: tensor<3x2xf32>, %y: tensor<4x3xf32>)
+    -> tensor<4x3xf32> {
+  %h = attn.linear %x, %w : tensor<1x2xf32>, tensor<3x2xf32> -> tensor<1x3xf32>
+  %t = attn.map %h, %y {
+  ^bb0(%a: f32, %c: f32):
+    %r = arith.mulf %a, %c : f32
+    attn.yield %r : f32
+  } : tensor<1x3xf32>, tensor<4x3xf32> -> tensor<4x3xf32>
+  return %t : tensor<4x3xf32>
+}
+
 // Each row of a panel is one k: features side by side. 0x3F80 is 1, 0x42C8 is 100.
 // CHECK: panels: "0x04000000000000000000803F00000040{{[0-9A-F]+}}000070410000C8420000CA42
 // CHECK-SAME: 0000E6420000804100000000

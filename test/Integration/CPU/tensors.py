@@ -213,6 +213,42 @@ def single_row():
 
 
 @part
+def epilogue():
+    """Maps after a linear layer: one after the other, of other operands, and of sizes that only
+    the call tells."""
+    head = ("  %h = attn.linear %x, %w : {x}, {w} -> {h}\n"
+            "  %m = attn.map %h, %b {{\n  ^bb0(%a: f32, %c: f32):\n    %s = arith.addf %a, %c : f32\n"
+            "    %t = math.tanh %s : f32\n    attn.yield %t : f32\n  }} : {h}, {b} -> {h}\n"
+            "  %out = attn.map %y, %m {{\n  ^bb0(%a: f32, %c: f32):\n    %r = arith.subf %a, %c : f32\n"
+            "    attn.yield %r : f32\n  }} : {y}, {h} -> {h}")
+    for dynamic in [(), (0, 1)]:
+        arrays = {"x": floats(2, 13, 7), "w": floats(70, 7), "b": floats(70), "y": floats(2, 13, 70)}
+        types = {n: tensor(a, dynamic if a.ndim == 3 else ()) for n, a in arrays.items()}
+        yield (f"dynamic={dynamic}", spec(list(arrays), types, types["y"], head.format(h=types["y"], **types)),
+               arrays, lambda x, w, b, y: {"out": y - np.tanh(x @ w.T + b)})
+    yield feed_forward()
+
+
+def feed_forward():
+    """Two layers with constant weights: the second one's rows are the first one's."""
+    up, down = (np.round(floats(*shape), 3) for shape in [(9, 5), (5, 9)])
+    rows, wide = "tensor<?x5xf32>", "tensor<?x9xf32>"
+    constants = "".join(f"  %{n} = arith.constant dense<{w.tolist()}> : {tensor(w)}\n"
+                        for n, w in [("up", up), ("down", down)])
+    body = (constants + f"  %h = attn.linear %x, %up : {rows}, {tensor(up)} -> {wide}\n"
+            "  %n = attn.map %h {\n  ^bb0(%a: f32):\n    %r = math.tanh %a : f32\n    attn.yield %r : f32\n"
+            f"  }} : {wide} -> {wide}\n  %d = attn.linear %n, %down : {wide}, {tensor(down)} -> {rows}\n"
+            "  %out = attn.map %d, %x {\n  ^bb0(%a: f32, %b: f32):\n    %r = arith.addf %a, %b : f32\n"
+            f"    attn.yield %r : f32\n  }} : {rows}, {rows} -> {rows}")
+
+    def plain(x):
+        wide_up, wide_down = up.astype(x.dtype), down.astype(x.dtype)
+        return {"out": np.tanh(x @ wide_up.T) @ wide_down.T + x}
+
+    return "constant weights", spec(["x"], {"x": rows}, rows, body), {"x": floats(8, 5)}, plain
+
+
+@part
 def embedding():
     for ids, dynamic in [(np.int64, (0, 1)), (np.int32, ())]:
         arrays = {"t": floats(7, 37), "i": rng.integers(0, 7, (2, 5), ids)}
