@@ -9,6 +9,7 @@
 #include "Files.h"
 #include "Options.h"
 #include "Report.h"
+#include "Selftest.h"
 #include "Spec.h"
 
 #include "attnc/Dialect/Halide/Halide.h"
@@ -112,6 +113,10 @@ static cl::opt<bool> noRuntime("no-runtime", cl::cat(category()), cl::sub(compil
                                         "linked with libattnc_runtime.a, which `attnc runtime` "
                                         "writes, once for all such libraries of a program"));
 
+static cl::opt<bool> withSelftest("with-selftest", cl::cat(category()), cl::sub(compileCommand()),
+                                  cl::desc("Write NAME_selftest.c too: a program that compares the "
+                                           "library, on any machine, with the reference"));
+
 static constexpr llvm::StringLiteral examples = R"(
 SPEC is .mlir text or bytecode at any stage: a graph in the attn dialect, a fused graph, or
 halide pipelines whose schedule you have edited. Files appear when all of them are done.
@@ -123,6 +128,8 @@ Examples:
   attnc compile spec.mlir -o out --target x86-64-linux-avx2-fma --name attend
   attnc compile spec.mlir -o out --target x86-64-linux,x86-64-linux-avx2,x86-64-linux-avx512_skylake
   attnc compile spec.mlir -o out --shared --emit cmake_package,pkg_config
+  attnc compile spec.mlir -o out --with-selftest
+  cc out/NAME_selftest.c out/libNAME.a -lm -lpthread -ldl -o selftest && ./selftest
   attnc compile spec.mlir -o out --no-runtime && attnc runtime -o out
   cc main.c out/libNAME.a out/libattnc_runtime.a -lm -lpthread -ldl
   attnc compile spec.mlir --emit halide -o - > tuned.mlir
@@ -333,7 +340,7 @@ LogicalResult Emission::addPackages(ArrayRef<Kind> wanted) {
 
 static LogicalResult checkKinds(ArrayRef<Kind> wanted, ArrayRef<std::string> targets) {
   bool toStdout = outputDir == "-";
-  if (toStdout && (wanted.size() != 1 || !getInfo(wanted.front()).isText))
+  if (toStdout && (withSelftest || wanted.size() != 1 || !getInfo(wanted.front()).isText))
     return reportUsage("-o -", "expected one kind of text in --emit");
   if (noRuntime && llvm::is_contained(wanted, Kind::shared_library))
     return reportUsage("--no-runtime", "expected a static library, found a shared one");
@@ -355,6 +362,8 @@ static SmallVector<Kind> getWantedKinds() {
     kinds.insert_range(ArrayRef{Kind::static_library, Kind::c_header, Kind::json});
   if (shared)
     kinds.insert(Kind::shared_library);
+  if (withSelftest)
+    kinds.insert(Kind::c_header);
   if (!kinds.contains(Kind::cmake_package) && !kinds.contains(Kind::pkg_config))
     return llvm::to_vector(kinds);
   if (!kinds.contains(Kind::shared_library))
@@ -374,7 +383,14 @@ static LogicalResult runCompile() {
     return failure();
   bool toStdout = outputDir == "-";
   std::unique_ptr<Staging> files = toStdout ? Staging::openTemporary() : Staging::open(outputDir);
-  if (!files || failed(Emission(*spec, *name, *targets, *files, toStdout).emit(wanted)))
+  if (!files)
+    return failure();
+  FailureOr<Graph> graph; // of the spec as it was written
+  if (withSelftest && failed(graph = Graph::copy(*spec)))
+    return failure();
+  if (failed(Emission(*spec, *name, *targets, *files, toStdout).emit(wanted)))
+    return failure();
+  if (succeeded(graph) && failed(addSelftest(*spec, *graph, *name, targets->front(), *files)))
     return failure();
   return toStdout ? files->print() : files->commit();
 }

@@ -1,0 +1,177 @@
+//===- Cases.cpp - sizes, inputs, and what is expected of them ------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Cases.h"
+
+#include "attnc/Dialect/Attn/Attn.h"
+
+#include <cmath>
+#include <random>
+
+using namespace mlir;
+using namespace attnc;
+using mlir::attn::reference::Arithmetic;
+using mlir::attn::reference::Array;
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+SmallVector<Symbol> attnc::getSymbols(const Signature &signature) {
+  llvm::MapVector<StringRef, bool> found;
+  for (const Parameter &input : signature.inputs)
+    for (auto [dim, symbol] : llvm::enumerate(input.symbols))
+      if (!symbol.empty() && ShapedType::isDynamic(input.shape[dim]))
+        found.insert({symbol, true}).first->second &= dim == 0;
+  return llvm::map_to_vector(found, [](auto entry) { return Symbol{entry.first, entry.second}; });
+}
+
+bool attnc::hasDims(func::FuncOp function) {
+  return llvm::any_of(llvm::seq(function.getNumArguments()),
+                      [&](unsigned arg) { return function.getArgAttr(arg, "attn.dims"); });
+}
+
+std::vector<Dims> attnc::chooseDims(ArrayRef<Symbol> symbols, bool named,
+                                    const llvm::StringMap<int64_t> &given) {
+  static constexpr int64_t outer[] = {1, 2, 1};
+  static constexpr int64_t inner[][3] = {{1, 1, 1}, {33, 21, 40}, {130, 197, 150}};
+  std::vector<Dims> all;
+  for (auto [outerSize, innerSizes] : llvm::zip(outer, inner)) {
+    Dims dims;
+    unsigned next = 0;
+    for (const Symbol &symbol : symbols) {
+      auto wanted = given.find(symbol.name);
+      if (wanted != given.end())
+        dims[symbol.name] = wanted->second;
+      else
+        dims[symbol.name] = symbol.isOuter ? outerSize : innerSizes[named ? next++ % 3 : 0];
+    }
+    if (all.empty() ||
+        llvm::any_of(dims, [&](auto dim) { return all.back()[dim.first] != dim.second; }))
+      all.push_back(dims);
+  }
+  return all;
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+/// The tensors that a region of `op` compares the argument with are as long as this.
+static std::optional<int64_t> getKeyCount(Operation *op, const Dims &dims,
+                                          mlir::attn::SizeTracer &tracer) {
+  Value tensor;
+  int64_t dim = 3;
+  if (isa<mlir::attn::MaskOp, mlir::attn::ModifyScoreOp>(op))
+    tensor = op->getOperand(0);
+  if (auto attention = dyn_cast<mlir::attn::AttentionOp>(op)) {
+    tensor = attention.getKey();
+    dim = 2;
+  }
+  std::optional<mlir::attn::Size> size =
+      tensor ? tracer.trace(tensor, dim) : std::optional<mlir::attn::Size>();
+  if (!size)
+    return std::nullopt;
+  StringAttr symbol = tracer.getSymbol(*size);
+  auto known = symbol ? dims.find(symbol.getValue()) : dims.end();
+  return size->isConstant()    ? std::optional(size->constant)
+         : known != dims.end() ? std::optional(known->second)
+                               : std::nullopt;
+}
+
+/// Lengths of keys reach from 0 to all of them. Other integers stay as they are: below
+/// what consumes them.
+static void widenLengths(Tensor &tensor, BlockArgument argument, const Dims &dims,
+                         mlir::attn::SizeTracer &tracer, uint64_t seed) {
+  if (tensor.getShape().size() != 1 || isa<FloatType>(tensor.getElementType()))
+    return;
+  std::mt19937_64 bits(seed);
+  for (Operation *user : argument.getUsers())
+    if (std::optional<int64_t> keys = getKeyCount(user->getParentOp(), dims, tracer)) {
+      for (int64_t index = 0; index < tensor.size(); ++index)
+        tensor.set(index, bits() % (*keys + 1));
+      return;
+    }
+}
+
+InputMaker::InputMaker(Graph &graph, Signature signature, std::vector<InputOption> given,
+                       uint64_t seed)
+    : graph(graph), signature(std::move(signature)), given(std::move(given)), seed(seed),
+      tracer(graph.getFunction()) {
+  isGiven = llvm::map_to_vector(this->signature.inputs, [&](const Parameter &input) {
+    return llvm::any_of(this->given, [&](const InputOption &o) { return o.name == input.name; });
+  });
+}
+
+FailureOr<std::vector<Tensor>> InputMaker::make(const Dims &dims, Sizes &sizes) {
+  std::vector<InputOption> options = given;
+  for (auto [index, input] : llvm::enumerate(signature.inputs)) {
+    if (isGiven[index])
+      continue;
+    InputOption random{input.name, InputOption::Random, "", input.shape, /*hasShape=*/true};
+    for (auto [size, symbol] : llvm::zip(random.shape, input.symbols))
+      if (ShapedType::isDynamic(size))
+        size = dims.lookup(symbol);
+    options.push_back(random);
+  }
+  FailureOr<std::vector<Tensor>> inputs = makeInputs(signature, options, seed, sizes);
+  if (failed(inputs))
+    return failure();
+  for (auto [index, tensor] : llvm::enumerate(*inputs))
+    if (!isGiven[index])
+      widenLengths(tensor, graph.getFunction().getArgument(index), dims, tracer, seed + index);
+  return inputs;
+}
+
+//===----------------------------------------------------------------------===//
+// Expectations
+//===----------------------------------------------------------------------===//
+
+static double getEps(Type type) {
+  auto floatType = dyn_cast<FloatType>(type);
+  return floatType ? std::ldexp(1.0, 1 - int(floatType.getFPMantissaWidth())) : 0;
+}
+
+static double get(const Array &array, int64_t at) {
+  return array.isFloat() ? array.values[at].real : double(array.values[at].integer);
+}
+
+double Expected::getWanted(int64_t at) const { return get(exact, at); }
+
+double Expected::getRough(int64_t at) const {
+  double wanted = get(exact, at), one = get(plain, at), other = get(reversed, at);
+  return std::abs(other - wanted) > std::abs(one - wanted) ? other : one;
+}
+
+double Expected::getAllowed() const {
+  double plainError = 0, largest = 0;
+  for (int64_t at = 0; at < size(); ++at) {
+    double wanted = getWanted(at), rough = getRough(at);
+    if (!std::isfinite(wanted) || !std::isfinite(rough))
+      continue;
+    plainError = std::max(plainError, std::abs(rough - wanted));
+    largest = std::max(largest, std::abs(wanted));
+  }
+  // The plain computation treats f64 as f32.
+  if (exact.elementType.isF64())
+    plainError *= std::ldexp(1.0, 24 - 53);
+  return 2 * plainError + 4 * getEps(exact.elementType) * largest;
+}
+
+FailureOr<std::vector<Expected>> attnc::expectResults(Graph &graph, ArrayRef<Tensor> inputs) {
+  auto exact = graph.evaluate(inputs, Arithmetic::Exact);
+  auto plain = graph.evaluate(inputs, Arithmetic::Plain);
+  auto reversed = graph.evaluate(inputs, Arithmetic::PlainReversed);
+  if (failed(exact) || failed(plain) || failed(reversed))
+    return failure();
+  std::vector<Expected> results;
+  for (auto [one, two, three] : llvm::zip_equal(*exact, *plain, *reversed))
+    results.push_back({std::move(one), std::move(two), std::move(three)});
+  return results;
+}
+
+bool attnc::isSameSpecial(double x, double y) { return std::isnan(x) ? std::isnan(y) : x == y; }

@@ -1,0 +1,85 @@
+//===- Cases.h - sizes, inputs, and what is expected of them ----*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The rule for errors: the kernel may be twice as far from float64 as the plain
+// computation in the same types is (summed from either end, whichever is worse), and
+// 4 eps of the largest result on top.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_TOOLS_ATTNC_CASES_H
+#define ATTNC_TOOLS_ATTNC_CASES_H
+
+#include "Evaluate.h"
+#include "Inputs.h"
+
+#include "attnc/Dialect/Attn/Sizes.h"
+
+#include "llvm/ADT/MapVector.h"
+
+namespace attnc {
+
+/// The size of each symbol.
+using Dims = llvm::MapVector<llvm::StringRef, int64_t>;
+
+/// A symbol, and whether it stands in first places alone, as a batch does.
+struct Symbol {
+  llvm::StringRef name;
+  bool isOuter;
+};
+
+llvm::SmallVector<Symbol> getSymbols(const Signature &signature);
+
+/// Whether a spec, before any pass, names sizes.
+bool hasDims(mlir::func::FuncOp function);
+
+/// Ones; odd sizes; sizes that cross the tiles of kernels. Lengths of other names are other
+/// sizes, unless the spec names none: then only equal ones are sure to fit together.
+std::vector<Dims> chooseDims(llvm::ArrayRef<Symbol> symbols, bool named,
+                             const llvm::StringMap<int64_t> &given);
+
+/// Makes the inputs of a graph for sizes of one's choice.
+class InputMaker {
+public:
+  /// The graph outlives it.
+  InputMaker(Graph &graph, Signature signature, std::vector<InputOption> given, uint64_t seed);
+
+  /// Random where nothing is given; lengths reach from 0 to all there is.
+  mlir::FailureOr<std::vector<Tensor>> make(const Dims &dims, Sizes &sizes);
+
+  const Signature &getSignature() const { return signature; }
+  /// Which inputs are given.
+  llvm::ArrayRef<bool> getGiven() const { return isGiven; }
+
+private:
+  Graph &graph;
+  Signature signature;
+  std::vector<InputOption> given;
+  llvm::SmallVector<bool> isGiven;
+  uint64_t seed;
+  mlir::attn::SizeTracer tracer;
+};
+
+/// One result by the reference.
+struct Expected {
+  mlir::attn::reference::Array exact, plain, reversed;
+
+  int64_t size() const { return exact.size(); }
+  double getWanted(int64_t at) const;
+  /// Of the plain computations the one that is further off.
+  double getRough(int64_t at) const;
+  /// The error that a kernel may have in any element.
+  double getAllowed() const;
+};
+
+/// What the graph's results on these inputs are to be.
+mlir::FailureOr<std::vector<Expected>> expectResults(Graph &graph, llvm::ArrayRef<Tensor> inputs);
+
+/// Whether both are NaN, or the same infinity.
+bool isSameSpecial(double x, double y);
+
+} // namespace attnc
+
+#endif // ATTNC_TOOLS_ATTNC_CASES_H
