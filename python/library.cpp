@@ -70,6 +70,57 @@ private:
   const char *(*lastError)();
 };
 
+/// A type's table of DLPack's C functions, as far as it is used here. PyTorch has one, and
+/// takes a hundred times as long where it is asked in Python.
+struct ExchangeApi {
+  uint32_t major, minor;
+  const ExchangeApi *older;
+  void *allocate, *fromObject, *toObject;
+  /// The tensor is valid as long as the object is. 0, or -1 and an exception.
+  int (*borrow)(void *object, Tensor *tensor);
+};
+
+const ExchangeApi *findExchangeApi(PyTypeObject *type) {
+  PyObject *capsule = PyObject_GetAttrString((PyObject *)type, "__dlpack_c_exchange_api__");
+  void *found = capsule ? PyCapsule_GetPointer(capsule, "dlpack_exchange_api") : nullptr;
+  PyErr_Clear();
+  Py_XDECREF(capsule);
+  auto *api = static_cast<const ExchangeApi *>(found);
+  while (api && api->major != 1)
+    api = api->older;
+  return api && api->borrow ? api : nullptr;
+}
+
+/// The same from memory. The interpreter's lock guards it; types are kept alive.
+const ExchangeApi *getExchangeApi(PyTypeObject *type) {
+  static std::vector<std::pair<PyTypeObject *, const ExchangeApi *>> known;
+  for (auto [each, api] : known)
+    if (each == type)
+      return api;
+  Py_INCREF(type);
+  return known.emplace_back(type, findExchangeApi(type)).second;
+}
+
+/// Whether `found`, which is released, is True; without it there is no exception either.
+bool isTrue(PyObject *found) {
+  PyErr_Clear();
+  Py_XDECREF(found);
+  return found == Py_True;
+}
+
+/// What PyTorch's functions in C don't ask: a derivative would be lost, and of a tensor that is
+/// negated when read the memory alone be taken.
+void checkPlain(nb::handle object) {
+  static PyObject *requiresGrad = PyUnicode_InternFromString("requires_grad");
+  static PyObject *isNeg = PyUnicode_InternFromString("is_neg");
+  if (isTrue(PyObject_GetAttr(object.ptr(), requiresGrad)))
+    throw nb::value_error("expected tensors without gradients, found one with requires_grad: "
+                          "call with .detach(), or by way of torch_op");
+  if (isTrue(PyObject_CallMethodNoArgs(object.ptr(), isNeg)))
+    throw nb::value_error("expected tensors as they lie in memory, found one that is negated "
+                          "when read: call with .resolve_neg()");
+}
+
 /// Tensors that borrow the memory of Python's arrays.
 class Borrowed {
 public:
@@ -80,12 +131,33 @@ public:
     pointers.reserve(count);
   }
 
-  void addInput(nb::handle object) { add<nb::ndarray<nb::ro>>(object, arrays, "an array"); }
-  void addOutput(nb::handle object) { add<nb::ndarray<>>(object, writable, "a writable array"); }
+  void addInput(nb::handle object) {
+    if (!borrow(object))
+      add<nb::ndarray<nb::ro>>(object, arrays, "an array");
+  }
+  void addOutput(nb::handle object) {
+    if (!borrow(object))
+      add<nb::ndarray<>>(object, writable, "a writable array");
+  }
 
   const Tensor *const *data() const { return pointers.data(); }
 
 private:
+  /// The short way, of types that know it.
+  bool borrow(nb::handle object) {
+    const ExchangeApi *api = getExchangeApi(Py_TYPE(object.ptr()));
+    if (!api)
+      return false;
+    checkPlain(object);
+    Tensor tensor;
+    if (api->borrow(object.ptr(), &tensor) != 0) {
+      PyErr_Clear(); // the long way says what it is
+      return false;
+    }
+    pointers.push_back(&tensors.emplace_back(tensor));
+    return true;
+  }
+
   template <typename Array>
   void add(nb::handle object, std::vector<Array> &owners, const char *expected) {
     Array array;

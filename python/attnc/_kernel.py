@@ -37,6 +37,8 @@ class Kernel:
         self._inputs = [tensor["name"] for tensor in self.description["inputs"]]
         self._outputs = self.description["outputs"]
         self._sources = [self._find_sources(output["dims"]) for output in self._outputs]
+        self._elements = [_ELEMENTS[output["dtype"]] for output in self._outputs]
+        self._torch_elements = None  # until the first tensor comes
 
     def _find_sources(self, dims):
         """For each dimension of a result its size, or the (input, axis) that it is
@@ -77,30 +79,30 @@ class Kernel:
 
     def output_shapes(self, inputs):
         """The shapes of the results for inputs of these shapes."""
-        return [tuple(self._size(source, inputs, output) for source in sources)
-                for sources, output in zip(self._sources, self._outputs)]
+        try:
+            return [tuple([source if type(source) is int else inputs[source[0]].shape[source[1]] for source in sources])
+                    for sources in self._sources]
+        except (AttributeError, IndexError, TypeError) as error:
+            raise self._explain(inputs) from error
 
-    def _size(self, source, inputs, output):
-        if type(source) is int:
-            return source
-        if source is None:
-            raise ValueError(f"expected out, for no input tells the shape of {output['name']}")
-        number, axis = source
-        tensor = self.description["inputs"][number]
-        shape = getattr(inputs[number], "shape", None)
-        if shape is None:
-            raise TypeError(f"{tensor['name']}: expected an array that speaks DLPack, found "
-                            f"{type(inputs[number]).__name__}")
-        if len(shape) != len(tensor["dims"]):
-            raise ValueError(f"{tensor['name']}: expected rank {len(tensor['dims'])}, found {len(shape)}")
-        return shape[axis]
+    def _explain(self, inputs):
+        """Why no shapes follow from these inputs."""
+        for sources, output in zip(self._sources, self._outputs):
+            if None in sources:
+                return ValueError(f"expected out, for no input tells the shape of {output['name']}")
+        for array, tensor in zip(inputs, self.description["inputs"]):
+            if not hasattr(array, "shape"):
+                return TypeError(f"{tensor['name']}: expected an array that speaks DLPack, found {type(array).__name__}")
+            if len(array.shape) != len(tensor["dims"]):
+                return ValueError(f"{tensor['name']}: expected {len(tensor['dims'])} dims, found {len(array.shape)}")
+        return ValueError(f"expected {len(self._inputs)} arrays, found {len(inputs)}")
 
     def _allocate(self, inputs):
         """Results of the first input's kind where that is PyTorch's, else of numpy's."""
         like = inputs[0] if inputs else None
         shapes = self.output_shapes(inputs)
-        elements = [_ELEMENTS[output["dtype"]] for output in self._outputs]
-        if hasattr(like, "new_empty"):
-            torch = sys.modules["torch"]
-            return tuple(like.new_empty(s, dtype=getattr(torch, e)) for s, e in zip(shapes, elements))
-        return tuple(np.empty(s, e) for s, e in zip(shapes, elements))
+        if isinstance(like, np.ndarray) or not hasattr(like, "new_empty"):
+            return tuple([np.empty(shape, element) for shape, element in zip(shapes, self._elements)])
+        if self._torch_elements is None:
+            self._torch_elements = [getattr(sys.modules["torch"], element) for element in self._elements]
+        return tuple([like.new_empty(shape, dtype=element) for shape, element in zip(shapes, self._torch_elements)])

@@ -1,6 +1,25 @@
-"""Kernels as ops of PyTorch."""
+"""Modules of PyTorch as kernels, and kernels as its ops."""
 
+import os
+import tempfile
+
+from ._compile import compile
 from ._kernel import _ELEMENTS
+
+
+def from_torch(module, example_inputs, dynamic_shapes=None, target=None, name=None):
+    """The kernel of a module, its weights included, by way of ONNX; PyTorch's exporter needs
+    the packages onnx and onnxscript. `example_inputs` is a tuple; sizes are theirs unless
+    `dynamic_shapes`, as in torch.export, opens them. `name` is the C function's, by default
+    the class's."""
+    import torch
+
+    name = name or type(module).__name__
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, name + ".onnx")
+        torch.onnx.export(module, tuple(example_inputs), path, dynamic_shapes=dynamic_shapes, dynamo=True,
+                          external_data=False, verbose=False)
+        return compile(path, target=target, name=name)
 
 
 def torch_op(name, kernel):
@@ -18,7 +37,7 @@ def torch_op(name, kernel):
 
     def run(*tensors):
         # A compiler may choose other strides than the model had; the kernel reads along the last axis.
-        return kernel(*(t if t.ndim == 0 or t.stride(-1) == 1 else t.contiguous() for t in tensors))
+        return kernel(*[t.detach() if t.ndim == 0 or t.stride(-1) == 1 else t.detach().contiguous() for t in tensors])
 
     def shapes(*tensors):
         empty = tuple(tensors[0].new_empty(shape, dtype=element)
