@@ -3,13 +3,14 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arithmetic between score and softmax may be written on whole tensors. As the
-// region of attn.modify_score it means the same, and everything after knows one
+// Arithmetic between score and softmax may be written on whole tensors, or as a map. As
+// the region of attn.modify_score it means the same, and everything after knows one
 // spelling only.
 //
 //===----------------------------------------------------------------------===//
 
 #include "LiftElementwise.h"
+#include "Bodies.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
 
@@ -59,20 +60,65 @@ static void replaceBy(RewriterBase &rewriter, Operation *op, Value tensor) {
   rewriter.replaceOp(op, modified.getResult());
 }
 
-bool attn::liftElementwise(RewriterBase &rewriter, Operation *op) {
-  if (!OpTrait::hasElementwiseMappableTraits(op) || op->getNumResults() != 1 ||
-      op->getNumRegions() != 0)
-    return false;
+/// The indices at which `tensor` holds its part of the element, broadcast as in numpy.
+static SmallVector<Value> indicesOf(RewriterBase &rewriter, Location loc, Value tensor,
+                                    ValueRange indices) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(tensor.getType()).getShape();
+  SmallVector<Value> own;
+  for (auto [size, index] : llvm::zip_equal(shape, indices.take_back(shape.size())))
+    own.push_back(size == 1 ? arith::ConstantIndexOp::create(rewriter, loc, 0).getResult() : index);
+  return own;
+}
+
+/// A map of which `tensor` is an operand, as a body on the elements of `tensor`.
+template <typename OpTy>
+static void replaceMapBy(RewriterBase &rewriter, MapOp op, Value tensor) {
+  rewriter.setInsertionPoint(op);
+  Location loc = op.getLoc();
+  auto modified = OpTy::create(rewriter, loc, tensor.getType(), tensor);
+  SmallVector<Type> types(5, rewriter.getIndexType());
+  types.front() = cast<RankedTensorType>(tensor.getType()).getElementType();
+  Block *block = rewriter.createBlock(&modified.getBody(), modified.getBody().end(), types,
+                                      SmallVector<Location>(5, loc));
+  ValueRange indices = block->getArguments().drop_front();
+  SmallVector<Value> elements;
+  for (Value input : op.getInputs())
+    elements.push_back(
+        input == tensor ? block->getArgument(0)
+                        : scalarOf(rewriter, loc, input, indicesOf(rewriter, loc, input, indices)));
+  YieldOp::create(rewriter, loc, cloneBody(rewriter, op.getBody(), elements));
+  rewriter.replaceOp(op, modified.getResult());
+}
+
+/// Calls one of two functions with an operand of `op` that is a score or a prob and
+/// has the type of the result. Returns whether there is one.
+static bool liftOperand(Operation *op, function_ref<void(Value)> score,
+                        function_ref<void(Value)> prob) {
   auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  if (!type || type.getRank() != 4)
+    return false;
   for (Value operand : op->getOperands()) {
     // A change of the element type has no place in a region.
-    if (!type || type.getRank() != 4 || operand.getType() != type)
+    if (operand.getType() != type)
       continue;
     Operation *source = operand.getDefiningOp();
     if (isa_and_nonnull<ScoreOp, ModifyScoreOp, MaskOp>(source))
-      return replaceBy<ModifyScoreOp>(rewriter, op, operand), true;
+      return score(operand), true;
     if (isa_and_nonnull<SoftmaxOp, ModifyProbOp>(source))
-      return replaceBy<ModifyProbOp>(rewriter, op, operand), true;
+      return prob(operand), true;
   }
   return false;
+}
+
+bool attn::liftElementwise(RewriterBase &rewriter, Operation *op) {
+  if (auto map = dyn_cast<MapOp>(op))
+    return liftOperand(
+        op, [&](Value score) { replaceMapBy<ModifyScoreOp>(rewriter, map, score); },
+        [&](Value prob) { replaceMapBy<ModifyProbOp>(rewriter, map, prob); });
+  if (!OpTrait::hasElementwiseMappableTraits(op) || op->getNumResults() != 1 ||
+      op->getNumRegions() != 0)
+    return false;
+  return liftOperand(
+      op, [&](Value score) { replaceBy<ModifyScoreOp>(rewriter, op, score); },
+      [&](Value prob) { replaceBy<ModifyProbOp>(rewriter, op, prob); });
 }

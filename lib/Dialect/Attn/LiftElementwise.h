@@ -12,8 +12,8 @@
 
 namespace mlir::attn {
 
-/// Replaces an elementwise `arith` or `math` op on a whole score or prob tensor
-/// by attn.modify_score or attn.modify_prob. Returns whether `op` was one.
+/// Replaces an attn.map, or an elementwise `arith` or `math` op, on a whole score or prob
+/// tensor by attn.modify_score or attn.modify_prob. Returns whether `op` was one.
 bool liftElementwise(RewriterBase &rewriter, Operation *op);
 
 } // namespace mlir::attn

@@ -484,3 +484,63 @@ func.func @zero_for_nan(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x7x8xf32>, %v: te
   %c = attn.context %g, %v : tensor<1x2x5x7xf32>, tensor<1x2x7x8xf32> -> tensor<1x2x5x8xf32>
   return %c : tensor<1x2x5x8xf32>
 }
+
+// Maps between score and context: a bias that broadcasts, a mask, a scale of the prob.
+// CHECK-LABEL: func @maps(
+// CHECK: attn.attention %arg0, %arg1, %arg2 scale(1.250000e-01) score_mod {
+// CHECK-NEXT: ^bb0(%[[S:.*]]: f32, %[[B:.*]]: index, %[[H:.*]]: index, %{{.*}}: index, %[[K:.*]]: index):
+// CHECK: %[[EXTRACTED:.*]] = tensor.extract %arg3[%[[H]], %c0{{.*}}, %[[K]]]
+// CHECK: arith.addf %[[S]], %[[EXTRACTED]]
+// CHECK: } mask {
+// CHECK-NEXT: ^bb0(%[[B:.*]]: index, %{{.*}}: index, %{{.*}}: index, %[[K:.*]]: index):
+// CHECK: tensor.extract %arg4[%[[B]], %c0{{.*}}, %c0{{.*}}, %[[K]]]
+// CHECK: } prob_mod {
+// CHECK: arith.mulf
+func.func @maps(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>,
+                %bias: tensor<8x1x?xf32>, %visible: tensor<?x1x1x?xi1>) -> tensor<?x8x?x64xf32> {
+  %s = attn.score %q, %k scale(0.125) : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
+  %a = attn.map %s, %bias {
+  ^bb0(%x: f32, %y: f32):
+    %sum = arith.addf %x, %y : f32
+    attn.yield %sum : f32
+  } : tensor<?x8x?x?xf32>, tensor<8x1x?xf32> -> tensor<?x8x?x?xf32>
+  %b = attn.map %visible, %a {
+  ^bb0(%m: i1, %x: f32):
+    %inf = arith.constant 0xFF800000 : f32
+    %r = arith.select %m, %x, %inf : f32
+    attn.yield %r : f32
+  } : tensor<?x1x1x?xi1>, tensor<?x8x?x?xf32> -> tensor<?x8x?x?xf32>
+  %p = attn.softmax %b : tensor<?x8x?x?xf32>
+  %d = attn.map %p {
+  ^bb0(%x: f32):
+    %half = arith.constant 0.5 : f32
+    %r = arith.mulf %x, %half : f32
+    attn.yield %r : f32
+  } : tensor<?x8x?x?xf32> -> tensor<?x8x?x?xf32>
+  %c = attn.context %d, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  return %c : tensor<?x8x?x64xf32>
+}
+
+// The scale on query and key as maps, before and after the split of heads.
+// CHECK-LABEL: func @scale_as_map(
+// CHECK: %[[Q:.*]] = attn.split_heads %arg0
+// CHECK: attn.attention %[[Q]], %arg1, %arg2 scale(1.250000e-01) : tensor
+func.func @scale_as_map(%x: tensor<?x?x512xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
+  %a = attn.map %x {
+  ^bb0(%e: f32):
+    %half = arith.constant 0.5 : f32
+    %r = arith.mulf %half, %e : f32
+    attn.yield %r : f32
+  } : tensor<?x?x512xf32> -> tensor<?x?x512xf32>
+  %q = attn.split_heads %a num_heads(8) : tensor<?x?x512xf32> -> tensor<?x8x?x64xf32>
+  %b = attn.map %k {
+  ^bb0(%e: f32):
+    %four = arith.constant 4.0 : f32
+    %r = arith.divf %e, %four : f32
+    attn.yield %r : f32
+  } : tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  %s = attn.score %q, %b : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
+  %p = attn.softmax %s : tensor<?x8x?x?xf32>
+  %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  return %c : tensor<?x8x?x64xf32>
+}
