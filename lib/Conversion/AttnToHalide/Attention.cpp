@@ -47,6 +47,8 @@ constexpr double kSmallest = -80;
 constexpr int64_t kInfBits = 0x7f800000, kMinusInfBits = int32_t(0xff800000);
 /// Stands for the weight of a key that is left out: no weight is as large.
 constexpr double kMasked = -kMaxFloat;
+/// Less than any other weight that is not 0, and no denormal.
+constexpr double kLeastWeight = std::numeric_limits<float>::min();
 
 /// The last coordinates of every func: which tile.
 struct TileCoords {
@@ -653,7 +655,8 @@ void AttentionLowering::buildExactContext() {
     if (!op.getProbMod().empty())
       isLeftOut = isLeftOut ||
                   (bits(modifiedProb(f32(1), v[0], v[1], v[2], t)) & p.i32(0x7fffffff)) == p.i32(0);
-    return blend(isLeftOut, f32(kMasked), weight(s, m));
+    // What is visible weighs something, however little, so that an infinite value counts.
+    return blend(isLeftOut, f32(kMasked), weight(s, m) + kLeastWeight);
   });
   StringRef productVars[] = {"x", "ii", "c", "it", "h", "b"};
   exactProduct =
