@@ -81,11 +81,15 @@ private:
 };
 } // namespace
 
+/// A map of two products belongs to the first; the other one ends before it.
 void FunctionConverter::findEpilogues() {
   function.walk([&](LinearOp op) {
-    epilogues[op] = getEpilogue(op);
-    for (MapOp map : epilogues[op])
-      linearBefore[map] = op;
+    SmallVector<MapOp> &epilogue = epilogues[op];
+    for (MapOp map : getEpilogue(op)) {
+      if (!linearBefore.try_emplace(map, op).second)
+        break;
+      epilogue.push_back(map);
+    }
   });
 }
 

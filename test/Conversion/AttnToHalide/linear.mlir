@@ -104,6 +104,23 @@ func.func @repeated(%x: tensor<1x2xf32>, %w: tensor<3x2xf32>, %y: tensor<4x3xf32
   return %t : tensor<4x3xf32>
 }
 
+// A map of two products is computed with one of them, once the other one is there.
+// CHECK-LABEL: func.func @joined(
+// CHECK: halide.call @joined_linear_0
+// CHECK: halide.call @joined_linear_1
+// CHECK-NOT: halide.call
+func.func @joined(%x: tensor<2x2xf32>, %w: tensor<3x2xf32>, %v: tensor<3x2xf32>)
+    -> tensor<2x3xf32> {
+  %h = attn.linear %x, %w : tensor<2x2xf32>, tensor<3x2xf32> -> tensor<2x3xf32>
+  %g = attn.linear %x, %v : tensor<2x2xf32>, tensor<3x2xf32> -> tensor<2x3xf32>
+  %t = attn.map %h, %g {
+  ^bb0(%a: f32, %c: f32):
+    %r = arith.addf %a, %c : f32
+    attn.yield %r : f32
+  } : tensor<2x3xf32>, tensor<2x3xf32> -> tensor<2x3xf32>
+  return %t : tensor<2x3xf32>
+}
+
 // Each row of a panel is one k: features side by side. 0x3F80 is 1, 0x42C8 is 100.
 // CHECK: panels: "0x04000000000000000000803F00000040{{[0-9A-F]+}}000070410000C8420000CA42
 // CHECK-SAME: 0000E6420000804100000000
