@@ -14,6 +14,8 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include "dlpack.h"
+
 using namespace attnc;
 namespace cl = llvm::cl;
 
@@ -39,8 +41,10 @@ static const Command *const commands[] = {&compile,     &run,     &verify, &expl
 
 static void printVersion(llvm::raw_ostream &os) {
   os << "attnc " ATTNC_VERSION "\n"
-     << "LLVM and MLIR " LLVM_VERSION_STRING "\n"
-     << "Halide " ATTNC_HALIDE_VERSION "\n";
+     << "LLVM, MLIR and lld " LLVM_VERSION_STRING "\n"
+     << "Halide " ATTNC_HALIDE_VERSION "\n"
+     << "DLPack " << DLPACK_MAJOR_VERSION << '.' << DLPACK_MINOR_VERSION << '\n'
+     << "protobuf " ATTNC_PROTOBUF_VERSION "\n";
 }
 
 static const Command *findCommand(llvm::StringRef name) {
