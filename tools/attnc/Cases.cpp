@@ -26,7 +26,7 @@ SmallVector<Symbol> attnc::getSymbols(const Signature &signature) {
   for (const Parameter &input : signature.inputs)
     for (auto [dim, symbol] : llvm::enumerate(input.symbols))
       if (!symbol.empty() && ShapedType::isDynamic(input.shape[dim]))
-        found.insert({symbol, true}).first->second &= dim == 0;
+        found.insert({symbol, true}).first->second &= dim == 0 || symbol == "batch";
   return llvm::map_to_vector(found, [](auto entry) { return Symbol{entry.first, entry.second}; });
 }
 

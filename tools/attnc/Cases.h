@@ -24,7 +24,8 @@ namespace attnc {
 /// The size of each symbol.
 using Dims = llvm::MapVector<llvm::StringRef, int64_t>;
 
-/// A symbol, and whether it stands in first places alone, as a batch does.
+/// A symbol, and whether it stands in first places alone, as a batch does where it is not
+/// named so.
 struct Symbol {
   llvm::StringRef name;
   bool isOuter;
