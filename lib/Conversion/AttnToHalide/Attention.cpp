@@ -47,6 +47,8 @@ constexpr double kSmallest = -80;
 constexpr int64_t kInfBits = 0x7f800000, kMinusInfBits = int32_t(0xff800000);
 /// Stands for the weight of a key that is left out: no weight is as large.
 constexpr double kMasked = -kMaxFloat;
+/// A prob of less than 2^kVanishing is 0 in f32.
+constexpr double kVanishing = -149;
 /// Less than any other weight that is not 0, and no denormal.
 constexpr double kLeastWeight = std::numeric_limits<float>::min();
 
@@ -122,6 +124,7 @@ private:
   Scalar modifiedProb(Scalar weight, Scalar ii, Scalar k, Scalar c, const TileCoords &t);
   Scalar modifiedScore(Scalar dot, Scalar ii, Scalar k, Scalar c, const TileCoords &t,
                        bool useStaged = false);
+  Scalar exponent(Scalar score, Scalar maximum);
   Scalar weight(Scalar score, Scalar maximum);
   int64_t sumColumn() const { return block; }
   int64_t maxColumn() const { return block + 1; }
@@ -513,8 +516,13 @@ static Scalar powerOfTwo(Scalar x) { return pick(!(x < kSmallest), boundedExp2(x
 
 /// The difference to the maximum is taken first, as exact as it can be, however large
 /// both are: the maximum's own weight is 1.
+/// What the power of two is taken of.
+Scalar AttentionLowering::exponent(Scalar score, Scalar maximum) {
+  return strictFloat(strictFloat(score - maximum) * log2Scale);
+}
+
 Scalar AttentionLowering::weight(Scalar score, Scalar maximum) {
-  return powerOfTwo(strictFloat(strictFloat(score - maximum) * log2Scale));
+  return powerOfTwo(exponent(score, maximum));
 }
 
 /// The prob region is linear in the prob, so that it may come before the division by the
@@ -650,7 +658,7 @@ void AttentionLowering::buildExactContext() {
     TileCoords t(v);
     Scalar s = modifiedScore(exactDot(v), v[0], v[1], v[2], t);
     Scalar m = acc(p.i32(maxColumn()), p.i32(0), v[0], t.it, t.h, t.b);
-    Scalar isLeftOut = bits(s) == p.i32(kMinusInfBits);
+    Scalar isLeftOut = bits(s) == p.i32(kMinusInfBits) || exponent(s, m) < f32(kVanishing);
     // A prob that its region makes zero is zero like a masked one.
     if (!op.getProbMod().empty())
       isLeftOut = isLeftOut ||

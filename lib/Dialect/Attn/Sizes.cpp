@@ -29,6 +29,13 @@ std::optional<Size> SizeTracer::traceScratch(Value tensor, int64_t dim) {
       return std::nullopt;
     return Size{ShapedType::kDynamic, argument.getArgNumber(), static_cast<unsigned>(dim)};
   }
+  // All tensors of an elementwise op have one shape.
+  if (OpTrait::hasElementwiseMappableTraits(tensor.getDefiningOp())) {
+    for (Value operand : tensor.getDefiningOp()->getOperands())
+      if (isa<RankedTensorType>(operand.getType()))
+        return traceScratch(operand, dim);
+    return std::nullopt;
+  }
   OpBuilder builder(tensor.getDefiningOp());
   auto sizes =
       reifyShapeOfResult(builder, tensor.getDefiningOp(), cast<OpResult>(tensor).getResultNumber());

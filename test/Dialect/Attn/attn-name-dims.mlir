@@ -40,3 +40,12 @@ func.func @computed(%q: tensor<?x?x?x8xf32>) -> tensor<?x?x?xf32> {
   %m = attn.merge_heads %q : tensor<?x?x?x8xf32> -> tensor<?x?x?xf32>
   return %m : tensor<?x?x?xf32>
 }
+
+// All tensors of an elementwise op have one shape.
+// CHECK-LABEL: func @elementwise
+// CHECK-SAME: -> (tensor<?xf32> {attn.dims = ["len"]})
+func.func @elementwise(%x: tensor<?xf32> {attn.dims = ["len"]}) -> tensor<?xf32> {
+  %a = math.tanh %x : tensor<?xf32>
+  %b = arith.addf %a, %x : tensor<?xf32>
+  return %b : tensor<?xf32>
+}
