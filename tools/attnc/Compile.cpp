@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "About.h"
 #include "Cache.h"
 #include "Files.h"
 #include "Options.h"
@@ -285,6 +286,10 @@ LogicalResult Emission::emitLibrary(ArrayRef<Kind> wanted) {
   options.function = spec.getFunction().getName().str();
   options.cacheDir = *cacheDir;
   options.withRuntime = withRuntime;
+  FailureOr<llvm::json::Object> about = describeSpec(spec, targets.front());
+  if (failed(about))
+    return failure();
+  options.about = std::move(*about);
   FailureOr<mlir::attn::Library> library = attnc::buildLibrary(sources, options);
   return failed(library) ? failure() : writeLibrary(wanted, *library);
 }

@@ -37,6 +37,11 @@ void Polynomial::add(int64_t coefficient, ArrayRef<Factor> factors) {
   terms[symbols] += product;
 }
 
+void Polynomial::add(const Polynomial &other) {
+  for (const auto &[symbols, coefficient] : other.terms)
+    terms[symbols] += coefficient;
+}
+
 std::optional<double> Polynomial::number() const {
   double sum = 0;
   for (const auto &[symbols, coefficient] : terms) {

@@ -27,6 +27,7 @@ public:
     std::string symbol;
   };
   void add(int64_t coefficient, llvm::ArrayRef<Factor> factors);
+  void add(const Polynomial &other);
   bool isZero() const { return terms.empty(); }
   /// Rounded where it is a number: `2.15 G`.
   std::string str() const;

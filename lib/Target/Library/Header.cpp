@@ -223,7 +223,7 @@ static int64_t countConstantBytes(ModuleOp module) {
 }
 
 std::string attn::emitMetadata(const Signature &signature, ArrayRef<Variant> variants,
-                               bool withRuntime) {
+                               const LibraryOptions &options) {
   llvm::json::Array inputs, outputs, pipelines;
   for (const Tensor &tensor : signature.tensors)
     (tensor.isOutput ? outputs : inputs).push_back(describe(tensor));
@@ -233,16 +233,19 @@ std::string attn::emitMetadata(const Signature &signature, ArrayRef<Variant> var
       if (variants.size() > 1)
         pipelines.back().getAsObject()->try_emplace("target", variant.target);
     }
-  llvm::json::Object object{{"abi", abiVersion},
-                            {"attnc", ATTNC_VERSION},
-                            {"llvm", LLVM_VERSION_STRING},
-                            {"name", signature.name},
-                            {"target", joinTargets(variants)},
-                            {"runtime", withRuntime ? StringRef("inside") : getRuntimeName()},
-                            {"inputs", std::move(inputs)},
-                            {"outputs", std::move(outputs)},
-                            {"pipelines", std::move(pipelines)},
-                            {"constant_bytes", countConstantBytes(variants.front().getModule())}};
+  llvm::json::Object object{
+      {"abi", abiVersion},
+      {"attnc", ATTNC_VERSION},
+      {"llvm", LLVM_VERSION_STRING},
+      {"name", signature.name},
+      {"target", joinTargets(variants)},
+      {"runtime", options.withRuntime ? StringRef("inside") : getRuntimeName()},
+      {"inputs", std::move(inputs)},
+      {"outputs", std::move(outputs)},
+      {"pipelines", std::move(pipelines)},
+      {"constant_bytes", countConstantBytes(variants.front().getModule())}};
+  for (const auto &[key, value] : options.about)
+    object.try_emplace(key, value);
   std::string text;
   llvm::raw_string_ostream(text) << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(object)));
   return text;

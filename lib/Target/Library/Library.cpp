@@ -249,6 +249,7 @@ static LogicalResult verifyNames(ArrayRef<Variant> variants, const Signature &si
 static std::string hashBuild(const Build &build) {
   std::vector<std::string> parts{"library", build.signature.name, build.function};
   parts.push_back(build.runtime == Runtime::inside ? "inside" : "outside");
+  parts.push_back(build.metadata);
   for (const Variant &variant : build.variants) {
     parts.push_back(variant.target);
     parts.push_back(hashModule(variant.getModule()));
@@ -274,7 +275,7 @@ FailureOr<Library> attn::buildLibrary(ArrayRef<LibrarySource> sources,
     return emitError(first.getLoc())
            << "expected targets without a GPU for a library without a runtime, found "
            << joinTargets(*variants);
-  std::string metadata = emitMetadata(*signature, *variants, options.withRuntime);
+  std::string metadata = emitMetadata(*signature, *variants, options);
   std::string header = emitHeader(*signature, joinTargets(*variants));
   Build build{std::move(*variants),
               *signature,

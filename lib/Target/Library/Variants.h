@@ -42,7 +42,8 @@ std::optional<GpuInfo> getGpu(ArrayRef<Variant> variants);
 std::string joinTargets(ArrayRef<Variant> variants);
 
 /// NAME.json.
-std::string emitMetadata(const Signature &signature, ArrayRef<Variant> variants, bool withRuntime);
+std::string emitMetadata(const Signature &signature, ArrayRef<Variant> variants,
+                         const LibraryOptions &options);
 
 } // namespace mlir::attn
 

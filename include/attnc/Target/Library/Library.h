@@ -14,6 +14,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/LLVM.h"
+#include "llvm/Support/JSON.h"
 
 #include <map>
 #include <string>
@@ -37,6 +38,8 @@ struct LibraryOptions {
   std::string cacheDir;
   /// Without it the library is linked with the one of buildRuntime.
   bool withRuntime = true;
+  /// What the metadata says beside what the host function tells.
+  llvm::json::Object about;
 };
 
 /// A compiled spec: what every artefact is made of.

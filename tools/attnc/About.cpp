@@ -1,0 +1,58 @@
+//===- About.cpp - what metadata says of a spec ---------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "About.h"
+
+#include "Cost.h"
+
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/SHA256.h"
+
+using namespace mlir;
+using namespace attnc;
+
+/// The raw bytes of a constant, however it is held.
+static StringRef getBytes(Attribute value) {
+  ArrayRef<char> bytes;
+  if (auto dense = dyn_cast<DenseElementsAttr>(value))
+    bytes = dense.getRawData();
+  else if (auto resource = dyn_cast<DenseResourceElementsAttr>(value))
+    if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())
+      bytes = blob->getData();
+  return StringRef(bytes.data(), bytes.size());
+}
+
+/// Constants are hashed as bytes: printing them is slow.
+static std::string hash(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module.print(os, OpPrintingFlags().elideLargeElementsAttrs(0).elideLargeResourceString(0));
+  llvm::SHA256 state;
+  state.update(text);
+  module.walk([&](Operation *op) {
+    for (NamedAttribute attribute : op->getAttrs())
+      state.update(getBytes(attribute.getValue()));
+  });
+  return llvm::toHex(state.final(), /*LowerCase=*/true);
+}
+
+FailureOr<llvm::json::Object> attnc::describeSpec(Spec &spec, StringRef target) {
+  llvm::json::Object about{{"spec_hash", hash(spec.getModule())}};
+  if (spec.getStage() == Stage::Scheduled)
+    return about;
+  OwningOpRef<ModuleOp> fused = spec.getLowered(Stage::Fused, target);
+  if (!fused)
+    return failure();
+  auto function = fused->lookupSymbol<func::FuncOp>(spec.getFunction().getName());
+  CostModel costs(function);
+  Polynomial flops;
+  function.walk([&](Operation *op) { flops.add(costs.get(op).flops); });
+  about["flops"] = flops.json();
+  return about;
+}
