@@ -26,6 +26,7 @@
 
 #include "Lowerings.h"
 #include "MaskBounds.h"
+#include "Rows.h"
 
 #include "attnc/Dialect/Attn/ProbRegion.h"
 
@@ -71,8 +72,10 @@ private:
   void buildStaged(Region &region);
   void buildScores();
   void buildWideKey();
+  /// The element d of a key.
+  using KeyElement = function_ref<Scalar(Scalar k, Scalar c, const TileCoords &t, Scalar d)>;
+  std::pair<Func, Func> sumOverDims(StringRef name, KeyElement keyAt);
   void buildDot();
-  void buildPartialDot();
   void buildWeights();
   void buildContext();
   void buildExactContext();
@@ -94,12 +97,13 @@ private:
   void scheduleQuery();
   void scheduleScores();
   void scheduleScoresByKeys();
-  void schedulePartialDot(Loop at);
+  void scheduleLaneParts(Func f, Loop at, int64_t rows, int64_t keys);
   void scheduleWeights();
   void scheduleChains(Func chains, Func all);
   void scheduleWeightsOf(Func f);
   void scheduleExactContext();
   void scheduleExactWeight(Loop at);
+  void scheduleExactDot(Loop at);
 
   // Parts of expressions.
   Scalar group();
@@ -135,7 +139,7 @@ private:
   void computeInChunk(Func f);
   std::pair<Loop, Loop> splitRows(Func f, Loop loop, int64_t rows);
   void layOutByKeys(Func f);
-  void scheduleRegisterTile(Func f, Loop at, int64_t extent, int64_t otherDim, int64_t otherExtent);
+  Loop scheduleRegisterTile(Func f, Loop at, int64_t extent, int64_t otherDim, int64_t otherExtent);
 
   PipelineBuilder &p;
   AttentionOp op;
@@ -169,9 +173,10 @@ private:
   Func searchLow, searchHigh, edgeOfLane, edge;
   /// Tensors that regions read along the keys, and where they are read.
   SmallVector<std::pair<Value, Func>> staged;
-  Func wideKey, partialDot, dot, score, maxChains, maximum, weights, sumChains, sum, modified;
+  Func wideKey, dot, dotPart, score, maxChains, maximum, weights, sumChains, sum, modified;
   Func paddedValue, product, acc, inverse, context;
-  Func worstOfLane, worst, exactChunks, exactDot, exactWeight, exactProduct, exactContext;
+  Func worstOfLane, worst, exactChunks, exactDot, exactDotPart, exactWeight, exactProduct,
+      exactContext;
   Loop tileLoop, chunkLoop;
 };
 } // namespace
@@ -426,10 +431,7 @@ void AttentionLowering::buildScores() {
   });
   if (isShort && !byKeys)
     buildWideKey();
-  if (byKeys)
-    buildPartialDot();
-  else
-    buildDot();
+  buildDot();
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
   buildStaged(op.getScoreMod());
   buildStaged(op.getMask());
@@ -447,38 +449,56 @@ void AttentionLowering::buildWideKey() {
   });
 }
 
-void AttentionLowering::buildDot() {
-  StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
-  dot = p.func("dot", vars, p.b().getF32Type(), [&](ArrayRef<Scalar>) { return f32(0); });
-  p.update(dot, vars, {{"rd", p.i32(headDim)}},
-           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             TileCoords t(v);
-             Scalar k = Value(wideKey) ? wideKey(r[0], v[1], v[2], t.it, t.h, t.b)
-                                       : key_(r[0], safeKey(v[1], v[2], t), kvHead(t.h), t.b);
-             return dot(v) + queryT(v[0], r[0], t.it, t.h, t.b) * k;
-           });
+/// How many equal parts make no sum longer than 128, for its error grows with the length; 1
+/// where none do.
+static int64_t countParts(int64_t dims) {
+  constexpr int64_t kLongest = 128;
+  int64_t fewest = llvm::divideCeil(std::max<int64_t>(dims, 1), kLongest);
+  for (int64_t parts = fewest; parts <= 2 * fewest; ++parts)
+    if (dims % parts == 0)
+      return parts;
+  return 1;
 }
 
-/// Sums over every lanes-th dim first, which are then added.
-void AttentionLowering::buildPartialDot() {
-  Type f32Type = p.b().getF32Type();
-  StringRef laneVars[] = {"l", "ii", "k", "c", "it", "h", "b"};
-  partialDot = p.func("partial_dot", laneVars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
-  p.update(partialDot, laneVars, {{"rd", p.i32(headDim / lanes)}},
+/// query·key, and the parts that it is the sum of, where it has several: with keys in the
+/// lanes, sums over every lanes-th dim.
+std::pair<Func, Func> AttentionLowering::sumOverDims(StringRef name, KeyElement keyAt) {
+  int64_t parts = byKeys ? lanes : countParts(headDim), dims = headDim / parts;
+  StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
+  auto zero = [&](ArrayRef<Scalar>) { return f32(0); };
+  auto term = [&](ArrayRef<Scalar> v, Scalar d) {
+    TileCoords t(v);
+    return queryT(v[0], d, t.it, t.h, t.b) * keyAt(v[1], v[2], t, d);
+  };
+  Func sum = p.func(name, vars, p.b().getF32Type(), zero), part;
+  if (parts == 1) {
+    p.update(
+        sum, vars, {{"rd", p.i32(dims)}},
+        [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update { return sum(v) + term(v, r[0]); });
+    return {sum, part};
+  }
+  int64_t partDim = byKeys ? 0 : 2;
+  SmallVector<StringRef> partVars = llvm::to_vector(ArrayRef(vars));
+  partVars.insert(partVars.begin() + partDim, "j");
+  part = p.func((name + "_part").str(), partVars, p.b().getF32Type(), zero);
+  p.update(part, partVars, {{"rd", p.i32(dims)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             TileCoords t(v);
-             Scalar d = r[0] * lanes + v[0];
-             return partialDot(v) + queryT(v[1], d, t.it, t.h, t.b) *
-                                        wide(key_(d, safeKey(v[2], v[3], t), kvHead(t.h), t.b));
+             Scalar d = byKeys ? r[0] * parts + v[partDim] : v[partDim] * dims + r[0];
+             return part(v) + term(without(v, partDim), d);
            });
-  ArrayRef<StringRef> vars = ArrayRef(laneVars).drop_front();
-  dot = p.func("dot", vars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
-  p.update(dot, vars, {{"rl", p.i32(lanes)}},
+  p.update(sum, vars, {{"rj", p.i32(parts)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             SmallVector<Scalar> at(v);
-             at.insert(at.begin(), r[0]);
-             return dot(v) + partialDot(at);
+             return sum(v) + part(along(v, partDim, r[0]));
            });
+  return {sum, part};
+}
+
+void AttentionLowering::buildDot() {
+  std::tie(dot, dotPart) =
+      sumOverDims("dot", [&](Scalar k, Scalar c, const TileCoords &t, Scalar d) {
+        return Value(wideKey) ? wideKey(d, k, c, t.it, t.h, t.b)
+                              : wide(key_(d, safeKey(k, c, t), kvHead(t.h), t.b));
+      });
 }
 
 /// A value for each row of a chunk that combines the row's values of `f`, in independent
@@ -647,13 +667,10 @@ void AttentionLowering::buildExactContext() {
     return select(worst(v) >= p.i32(kInfBits), chunks(v), p.i32(0));
   });
 
-  exactDot = p.func("exact_dot", chunkVars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
-  p.update(exactDot, chunkVars, {{"rd", p.i32(headDim)}},
-           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             TileCoords t(v);
-             return exactDot(v) + queryT(v[0], r[0], t.it, t.h, t.b) *
-                                      wide(key_(r[0], safeKey(v[1], v[2], t), kvHead(t.h), t.b));
-           });
+  std::tie(exactDot, exactDotPart) =
+      sumOverDims("exact_dot", [&](Scalar k, Scalar c, const TileCoords &t, Scalar d) {
+        return wide(key_(d, safeKey(k, c, t), kvHead(t.h), t.b));
+      });
   exactWeight = p.func("exact_weight", chunkVars, f32Type, [&](ArrayRef<Scalar> v) {
     TileCoords t(v);
     Scalar s = modifiedScore(exactDot(v), v[0], v[1], v[2], t);
@@ -826,15 +843,17 @@ void AttentionLowering::scheduleQuery() {
 }
 
 /// A tile in registers, computed at `at`: vectors along dimension 0, everything unrolled;
-/// in the update the reduction is outermost.
-void AttentionLowering::scheduleRegisterTile(Func f, Loop at, int64_t extent, int64_t otherDim,
+/// in the update the reduction is outermost, and returned.
+Loop AttentionLowering::scheduleRegisterTile(Func f, Loop at, int64_t extent, int64_t otherDim,
                                              int64_t otherExtent) {
   p.computeAt(f, at);
   p.storeIn(f, MemoryType::register_);
   fixTile(f, /*perChunk=*/true);
   p.boundExtent(f, otherDim, otherExtent);
+  Loop reduction;
   for (std::optional<int64_t> update : {std::optional<int64_t>(), std::optional<int64_t>(0)}) {
     SmallVector<Loop> v = p.loops(f, update);
+    reduction = v.back();
     auto [vectors, lane] = update ? p.split(v[0], lanes) : splitRows(f, v[0], extent);
     if (update) {
       p.vectorize(lane);
@@ -844,6 +863,7 @@ void AttentionLowering::scheduleRegisterTile(Func f, Loop at, int64_t extent, in
     p.unroll(v[otherDim]);
     p.neverPartition(f, update);
   }
+  return reduction;
 }
 
 void AttentionLowering::scheduleContext() {
@@ -916,24 +936,25 @@ void AttentionLowering::scheduleScoresByKeys() {
   p.unroll(row);
   p.unroll(key);
   p.neverPartition(dot, 0);
-  schedulePartialDot(rowGroup);
+  scheduleLaneParts(dotPart, rowGroup, scoreRows, scoreKeys);
 }
 
-void AttentionLowering::schedulePartialDot(Loop at) {
-  p.computeAt(partialDot, at);
-  p.storeIn(partialDot, MemoryType::register_);
-  fixTile(partialDot, /*perChunk=*/true);
-  p.boundExtent(partialDot, 1, scoreRows);
-  p.boundExtent(partialDot, 2, scoreKeys);
-  splitRows(partialDot, p.loops(partialDot)[0], lanes);
-  SmallVector<Loop> v = p.loops(partialDot, 0); // l ii k c it h b rd
+/// Sums over every lanes-th dim, in registers, for `rows` and `keys`.
+void AttentionLowering::scheduleLaneParts(Func f, Loop at, int64_t rows, int64_t keys) {
+  p.computeAt(f, at);
+  p.storeIn(f, MemoryType::register_);
+  fixTile(f, /*perChunk=*/true);
+  p.boundExtent(f, 1, rows);
+  p.boundExtent(f, 2, keys);
+  splitRows(f, p.loops(f)[0], lanes);
+  SmallVector<Loop> v = p.loops(f, 0); // j ii k c it h b rd
   p.reorder({v[0], v[1], v[2], v.back()});
   p.vectorizeBy(v[0], lanes, TailStrategy::automatic);
   for (std::optional<int64_t> update : {std::optional<int64_t>(), std::optional<int64_t>(0)}) {
-    SmallVector<Loop> loops = update ? v : p.loops(partialDot);
+    SmallVector<Loop> loops = update ? v : p.loops(f);
     p.unroll(loops[1]);
     p.unroll(loops[2]);
-    p.neverPartition(partialDot, update);
+    p.neverPartition(f, update);
   }
 }
 
@@ -954,7 +975,11 @@ void AttentionLowering::scheduleScores() {
   p.vectorize(lane);
   p.unroll(vectors);
   p.unroll(key);
-  scheduleRegisterTile(dot, rowGroup, lanes * scoreRows, /*otherDim=*/1, scoreKeys);
+  Loop parts = scheduleRegisterTile(dot, rowGroup, lanes * scoreRows, /*otherDim=*/1, scoreKeys);
+  if (Value(dotPart)) {
+    scheduleRegisterTile(dotPart, parts, lanes * scoreRows, /*otherDim=*/1, scoreKeys);
+    p.boundExtent(dotPart, 2, 1);
+  }
 }
 
 void AttentionLowering::scheduleWeights() {
@@ -969,7 +994,8 @@ void AttentionLowering::scheduleChains(Func chains, Func all) {
   computeInChunk(all);
   if (!byKeys) {
     auto [vectors, lane] = splitRows(all, p.loops(all)[0], rowTile);
-    return scheduleRegisterTile(chains, vectors, lanes, /*otherDim=*/1, numChains);
+    scheduleRegisterTile(chains, vectors, lanes, /*otherDim=*/1, numChains);
+    return;
   }
   p.boundExtent(all, 0, rowTile);
   p.computeAt(chains, p.loops(all)[0]);
@@ -1039,16 +1065,28 @@ void AttentionLowering::scheduleExactWeight(Loop at) {
   if (!byKeys)
     rows = p.vectorizeBy(rows, lanes, TailStrategy::automatic);
 
-  p.computeAt(exactDot, rows);
+  scheduleExactDot(rows);
+}
+
+/// Sums as the scores did: other roundings of large scores would give other weights.
+void AttentionLowering::scheduleExactDot(Loop at) {
+  p.computeAt(exactDot, at);
   p.storeIn(exactDot, MemoryType::register_);
   fixTile(exactDot, /*perChunk=*/true);
   p.neverPartition(exactDot, 0);
+  SmallVector<Loop> v = p.loops(exactDot, 0); // ii k c it h b, then parts or dims
   if (byKeys) {
     p.boundExtent(exactDot, 0, 1);
     p.atomic(exactDot, 0);
-    p.vectorizeBy(p.loops(exactDot, 0).back(), lanes, TailStrategy::automatic);
-    return;
+    p.vectorize(v.back());
+    return scheduleLaneParts(exactDotPart, v[0], /*rows=*/1, /*keys=*/1);
   }
   splitRows(exactDot, p.loops(exactDot)[0], lanes);
-  p.vectorizeBy(p.loops(exactDot, 0)[0], lanes, TailStrategy::automatic);
+  auto [vectors, lane] = p.split(v[0], lanes);
+  p.vectorize(lane);
+  if (!Value(exactDotPart))
+    return;
+  p.reorder({lane, vectors, v.back()});
+  scheduleRegisterTile(exactDotPart, v.back(), lanes, /*otherDim=*/1, /*otherExtent=*/1);
+  p.boundExtent(exactDotPart, 2, 1);
 }
