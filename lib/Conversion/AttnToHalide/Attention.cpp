@@ -449,11 +449,11 @@ void AttentionLowering::buildWideKey() {
   });
 }
 
-/// How many equal parts make no sum longer than 128, for its error grows with the length; 1
-/// where none do.
+/// How many equal parts a long sum is made of, for its error grows with the length; 1 where
+/// it is short or has no such parts.
 static int64_t countParts(int64_t dims) {
-  constexpr int64_t kLongest = 128;
-  int64_t fewest = llvm::divideCeil(std::max<int64_t>(dims, 1), kLongest);
+  constexpr int64_t kShort = 128, kPart = 64;
+  int64_t fewest = dims <= kShort ? 1 : llvm::divideCeil(dims, kPart);
   for (int64_t parts = fewest; parts <= 2 * fewest; ++parts)
     if (dims % parts == 0)
       return parts;

@@ -215,6 +215,8 @@ def inputs(case):
         arrays["mask"][..., : case.q_len // 2, : case.kv_len // 3] = False
         arrays["mask"][0, :, : case.q_len // 3] = False
         arrays["mask"][-1, ..., case.kv_len // 2 :] = False
+        for value, unseen in zip(arrays["value"], ~arrays["mask"].any((1, 2))):
+            value[:, unseen] = np.nan
     return check.as_type(arrays, {"f16": np.float16, "f32": np.float32, "f64": np.float64}[case.element])
 
 
@@ -310,6 +312,9 @@ def searched():
     yield Case(1001, 1001, mask_tensor=True, batch=3, kv_lengths=(1001, 0, 130))
     yield Case(mask_tensor=True, bias=True)
     yield Case(1, 129, heads=4, kv_heads=2, mask_tensor=True)
+    # The second look at values that are not finite has to see the very same scores.
+    yield Case(1, 129, gain=1e10, mask_tensor=True)
+    yield Case(3, 70, gain=1e10, head_dim=192, mask_tensor=True, dynamic=True)
 
 
 def scores():
@@ -319,6 +324,7 @@ def scores():
     yield Case(129, 129, bias=True, softcap=5.0, mask="causal(top_left)", dynamic=True)
     yield Case(bias=True, kv_lengths=(100, 0), head_dim=80)
     yield Case(gain=1e4)
+    yield Case(gain=1e3, head_dim=192, value_dim=16, bias=True)
     yield Case(129, 129, gain=1e4, mask="causal(top_left)", dynamic=True)
 
 
