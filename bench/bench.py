@@ -78,7 +78,7 @@ def time_case(case, peers, options):
         exact, plain = case.reference(arrays, np.float64), case.reference(arrays, np.float32)
         errors = {name: judge(call(), case, exact, plain) for name, call in calls.items()}
         times = alternate(calls, options.seconds)
-    row = {"case": case.name, "flops": flops, "implementations": {}}
+    row = {"case": case.name, "kind": type(case).__name__, "flops": flops, "implementations": {}}
     for name, all_ms in times.items():
         row["implementations"][name] = {
             "min_ms": min(all_ms),

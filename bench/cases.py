@@ -78,6 +78,7 @@ CASES = BASE + [
     Attention(1, 8, 4096, 64, BOTH_SIDES),
     Attention(1, 8, 2048, 64, MASK),
     Module(1, 512, 512, heads=8),
+    Module(1, 512, 512, heads=8, normed=True),
 ]
 
 # Time against length: one head, so that the longest stay affordable.

@@ -2,6 +2,7 @@
 
 import ctypes
 import glob
+import json
 import os
 import subprocess
 
@@ -43,13 +44,29 @@ def _tensor(array):
     return _Tensor(array.ctypes.data, _Device(1, 0), array.ndim, element, shape, strides, 0)
 
 
+def write_weights(weights, path):
+    """A safetensors file: the length of a header, the header, all data."""
+    header, end = {}, 0
+    for name, array in weights.items():
+        header[name] = {"dtype": "F32", "shape": array.shape, "data_offsets": (end, end + array.nbytes)}
+        end += array.nbytes
+    text = json.dumps(header).encode()
+    with open(path, "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for array in weights.values():
+            file.write(array.tobytes())
+
+
 def build(case, arrays, options, folder):
     """Compiles the case; returns the path of a shared library."""
     spec = os.path.join(folder, "spec.mlir")
     with open(spec, "w") as file:
         file.write(case.spec(arrays))
-    subprocess.run([options.attnc, "compile", spec, "-o", folder, "--name", "kernel", "--emit", "shared_library"],
-                   check=True, stdout=subprocess.DEVNULL)
+    command = [options.attnc, "compile", spec, "-o", folder, "--name", "kernel", "--emit", "shared_library"]
+    if weights := {name: array for name, array in arrays.items() if case.is_weight(name)}:
+        command += ["--weights", os.path.join(folder, "weights.safetensors")]
+        write_weights(weights, command[-1])
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     library, = glob.glob(os.path.join(folder, "*.so"))
     return library
 
@@ -59,7 +76,8 @@ def prepare(case, arrays, options, folder):
     library = ctypes.CDLL(build(case, arrays, options, folder))
     library.kernel_last_error.restype = ctypes.c_char_p
     result = np.empty(case.output_shape(), np.float32)
-    arguments = [ctypes.byref(_tensor(array)) for array in (*arrays.values(), result)]
+    inputs = [array for name, array in arrays.items() if not case.is_weight(name)]
+    arguments = [ctypes.byref(_tensor(array)) for array in (*inputs, result)]
 
     def call():
         if library.kernel(*arguments) != 0:

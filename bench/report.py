@@ -43,7 +43,10 @@ def cell(row, name):
 
 
 def geometric_mean(results, name):
-    return statistics.geometric_mean(ratio(row, name) for row in results["rows"] if name in row["implementations"])
+    """Of a peer's ratios over the rows of attention alone, or None if it took part in none."""
+    ratios = [ratio(row, name) for row in results["rows"]
+              if row["kind"] == "Attention" and name in row["implementations"]]
+    return statistics.geometric_mean(ratios) if ratios else None
 
 
 def markdown(results):
@@ -56,8 +59,9 @@ def markdown(results):
         mine = row["implementations"][ours.NAME]
         cells = [row["case"], significant(mine["min_ms"]), f"{mine['gflops']:.0f}"]
         lines.append("| " + " | ".join(cells + [cell(row, name) for name in names]) + " |")
-    means = [f"{geometric_mean(results, name):.2f}" for name in names]
-    lines.append("| " + " | ".join(["**geometric mean**", "", ""] + means) + " |")
+    means = [geometric_mean(results, name) for name in names]
+    cells = [f"{mean:.2f}" if mean else "" for mean in means]
+    lines.append("| " + " | ".join(["**geometric mean of attention**", "", ""] + cells) + " |")
     versions = ", ".join(f"{name} {version}" for name, version in results["peers"].items())
     lines += ["", f"Beside attnc: {versions}. A mean is over the rows that the peer took part in; PyTorch, ONNX Runtime "
               f"and OpenVINO get masks other than causal, and biases, as dense tensors. {WRONG}"]

@@ -108,6 +108,9 @@ class Attention:
             seen += int(np.count_nonzero(visible)) * (pairs // self.q_len * rows.size // visible.size)
         return seen
 
+    def is_weight(self, name):
+        return False
+
     def spec(self, arrays):
         """The text of the case in the attn dialect, all sizes fixed."""
         types = {name: mlir_type(array) for name, array in arrays.items()}
@@ -157,12 +160,15 @@ class Attention:
 
 @dataclasses.dataclass(frozen=True)
 class Module:
-    """A self-attention layer: QKV in one linear, attention, the output's linear."""
+    """A self-attention layer: QKV, attention, the output's linear; where `normed`, residual and
+    LayerNorm after it. All but the hidden rows are weights."""
 
     batch: int
     len: int
     width: int
     heads: int
+    normed: bool = False
+    epsilon = 1e-5
 
     output = "attended"
     variant = Variant("module")
@@ -173,7 +179,8 @@ class Module:
 
     @property
     def name(self):
-        return f"module ({self.batch},{self.len},{self.width} wide), {self.heads} heads"
+        normed = ", residual, LayerNorm" if self.normed else ""
+        return f"module ({self.batch},{self.len},{self.width} wide), {self.heads} heads{normed}"
 
     def inputs(self):
         rng = np.random.default_rng(0)
@@ -183,7 +190,12 @@ class Module:
         for name in ("query", "key", "value", "output"):
             arrays[name + "_weight"] = draw(self.width, self.width) * narrow
             arrays[name + "_bias"] = draw(self.width)
+        if self.normed:
+            arrays |= {"norm_scale": draw(self.width), "norm_bias": draw(self.width)}
         return arrays
+
+    def is_weight(self, name):
+        return name != "hidden"
 
     def output_shape(self):
         return (self.batch, self.len, self.width)
@@ -212,8 +224,16 @@ class Module:
                   f"%context = attn.context %prob, %value : {score}, {head} -> {head}",
                   f"%merged = attn.merge_heads %context : {head} -> {wide}"]
         linear("attended", "merged", "output")
-        lines.append(f"return %attended : {wide}")
-        arguments = ", ".join(f"%{name}: {type}" for name, type in types.items())
+        if self.normed:
+            row = types["norm_scale"]
+            lines += ["%added = attn.map %attended, %hidden {", "^bb0(%x: f32, %y: f32):",
+                      "%z = arith.addf %x, %y : f32", "attn.yield %z : f32",
+                      f"}} : {wide}, {wide} -> {wide}",
+                      f"%normed = attn.layer_norm %added scale(%norm_scale : {row}) bias(%norm_bias : {row})"
+                      f" epsilon({self.epsilon:.1e}) : {wide}"]
+        lines.append(f"return %{'normed' if self.normed else 'attended'} : {wide}")
+        weight = lambda name: f' {{attn.weight = "{name}"}}' if self.is_weight(name) else ""
+        arguments = ", ".join(f"%{name}: {type}{weight(name)}" for name, type in types.items())
         return f"func.func @kernel({arguments}) -> {wide} {{\n" + "\n".join(lines) + "\n}\n"
 
     def sample(self, result):
@@ -226,4 +246,10 @@ class Module:
         query, key, value = (linear(a["hidden"], n).reshape(sizes).swapaxes(1, 2)
                              for n in ("query", "key", "value"))
         context = softmax_context(query @ key.swapaxes(-1, -2) * dtype(self.head_dim**-0.5), value)
-        return linear(context.swapaxes(1, 2).reshape(self.output_shape()), "output")
+        attended = linear(context.swapaxes(1, 2).reshape(self.output_shape()), "output")
+        if not self.normed:
+            return attended
+        added = attended + a["hidden"]
+        centred = added - added.mean(-1, keepdims=True)
+        spread = np.sqrt((centred * centred).mean(-1, keepdims=True) + dtype(self.epsilon))
+        return centred / spread * a["norm_scale"] + a["norm_bias"]

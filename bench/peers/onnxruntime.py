@@ -67,8 +67,13 @@ def prepare_module(case, arrays):
         linear("hidden", name, name)
     nodes.append(attention(case, ["query", "key", "value"], "context"))
     linear("context", "output", "attended")
+    if case.normed:
+        nodes += [helper.make_node("Add", ["attended", "hidden"], ["added"]),
+                  helper.make_node("LayerNormalization", ["added", "norm_scale", "norm_bias"], ["normed"],
+                                   axis=-1, epsilon=case.epsilon)]
     feeds = {"hidden": arrays["hidden"]}
-    run = session(nodes, feeds, ("attended", case.output_shape()), constants).run
+    result = "normed" if case.normed else "attended"
+    run = session(nodes, feeds, (result, case.output_shape()), constants).run
     return lambda: run(None, feeds)[0]
 
 

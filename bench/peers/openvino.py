@@ -44,7 +44,11 @@ def layer(case, hidden, arrays):
 
     context = attention(case, heads("query"), heads("key"), heads("value"), [])
     merged = ops.reshape(ops.transpose(context, [0, 2, 1, 3]), case.output_shape(), False)
-    return linear(merged, "output")
+    attended = linear(merged, "output")
+    if not case.normed:
+        return attended
+    unit = ops.mvn(ops.add(attended, hidden), [-1], True, case.epsilon, "inside_sqrt")
+    return ops.add(ops.multiply(unit, arrays["norm_scale"]), arrays["norm_bias"])
 
 
 def prepare(case, arrays):

@@ -52,6 +52,10 @@ def prepare_module(case, arrays):
         split = wide.view(case.batch, case.len, 3, case.heads, case.head_dim).permute(2, 0, 3, 1, 4)
         context = torch.nn.functional.scaled_dot_product_attention(*split)
         merged = context.transpose(1, 2).reshape(case.output_shape())
-        return torch.nn.functional.linear(merged, tensor["output_weight"], tensor["output_bias"]).numpy()
+        attended = torch.nn.functional.linear(merged, tensor["output_weight"], tensor["output_bias"])
+        if not case.normed:
+            return attended.numpy()
+        return torch.nn.functional.layer_norm(attended + tensor["hidden"], (case.width,), tensor["norm_scale"],
+                                              tensor["norm_bias"], case.epsilon).numpy()
 
     return call
