@@ -52,7 +52,7 @@ func.func @causal(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor
 // CHECK:   %[[FIRST_HEAD:.*]] = arith.muli %[[H]], %c4_i32
 // CHECK:   %[[SHARE:.*]] = halide.mod %[[II]], %c4_i32
 // CHECK:   arith.addi %[[FIRST_HEAD]], %[[SHARE]]
-// CHECK: %[[PARTIAL:.*]] = halide.func "partial_dot"
+// CHECK: %[[PARTIAL:.*]] = halide.func "dot_part"
 // CHECK: halide.store_in %[[PARTIAL]], register
 // CHECK-LABEL: func.func @few(
 // CHECK: halide.call @few_attention_0(%arg0, %arg1, %arg2) :
