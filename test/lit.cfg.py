@@ -7,7 +7,7 @@ import lit.formats
 
 config.name = "attnc"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".mlir", ".test"]
+config.suffixes = [".mlir", ".test", ".textproto"]
 config.excludes = ["Inputs", "CMakeLists.txt"]
 # `lit -D quick=1` leaves out the long numeric tests.
 if lit_config.params.get("quick"):
@@ -47,5 +47,9 @@ config.substitutions.append(("%python-tests", config.python_tests))
 config.substitutions.append(("%python", config.python))
 config.substitutions.append(("%examples", config.examples))
 config.substitutions.append(("%build", os.path.dirname(config.obj_root)))
+# Text on standard input as an ONNX model; before %onnx, which it begins with.
+config.substitutions.append((
+    "%onnx-encode", f"protoc --encode=onnx.ModelProto -I {config.onnx} {config.onnx}/onnx-ml.proto"
+))
 config.substitutions.append(("%onnx", config.onnx))
 config.substitutions.append(("%cc", config.cc))

@@ -10,6 +10,7 @@
 #include "Cache.h"
 #include "Options.h"
 #include "Report.h"
+#include "ResultSizes.h"
 
 #include "attnc/Target/Halide/Export.h"
 
@@ -133,13 +134,28 @@ LogicalResult attnc::checkRunsHere(StringRef target) {
   return success();
 }
 
-FailureOr<std::vector<Tensor>> attnc::makeOutputs(const Signature &signature, const Sizes &sizes) {
+/// The shape of result `index`, as the graph computes it.
+static std::optional<SmallVector<int64_t>> computeShape(func::FuncOp graph, ArrayRef<Tensor> inputs,
+                                                        size_t index) {
+  if (!graph)
+    return std::nullopt;
+  auto arguments = llvm::map_to_vector(inputs, [](const Tensor &t) { return t.getShape(); });
+  auto shapes = getResultShapes(graph, arguments);
+  if (!shapes || llvm::any_of((*shapes)[index], [](int64_t size) { return size < 0; }))
+    return std::nullopt;
+  return (*shapes)[index];
+}
+
+FailureOr<std::vector<Tensor>> attnc::makeOutputs(const Signature &signature, const Sizes &sizes,
+                                                  func::FuncOp graph, ArrayRef<Tensor> inputs) {
   std::vector<Tensor> tensors;
-  for (const Parameter &output : signature.outputs) {
+  for (auto [index, output] : llvm::enumerate(signature.outputs)) {
     auto shape = sizes.getShape(output);
     if (!shape)
-      return reportError(specPath, "expected attn.dims of result " + output.name +
-                                       " to name sizes of the arguments, found " +
+      shape = computeShape(graph, inputs, index);
+    if (!shape)
+      return reportError(specPath, "expected sizes of result " + output.name +
+                                       " to follow from those of the arguments, found " +
                                        describe(output));
     if (!getNumElements(*shape))
       return reportError(specPath, "expected result " + output.name +

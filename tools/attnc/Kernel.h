@@ -17,8 +17,11 @@ namespace attnc {
 /// What is compiled must run here: an error where `target` is another machine.
 llvm::LogicalResult checkRunsHere(llvm::StringRef target);
 
-/// One tensor for each result, its shape from the sizes of the inputs.
-mlir::FailureOr<std::vector<Tensor>> makeOutputs(const Signature &signature, const Sizes &sizes);
+/// One tensor for each result, its shape from the sizes of the inputs: by the symbols of the
+/// signature, else by what `graph` computes. That is null where there is none any more.
+mlir::FailureOr<std::vector<Tensor>> makeOutputs(const Signature &signature, const Sizes &sizes,
+                                                 mlir::func::FuncOp graph,
+                                                 llvm::ArrayRef<Tensor> inputs);
 
 /// A spec, compiled and loaded.
 class Kernel {

@@ -133,7 +133,9 @@ static FailureOr<std::vector<Tensor>> evaluate(Graph &graph, const Signature &si
 static FailureOr<std::vector<Tensor>> compileAndRun(Spec &spec, StringRef target,
                                                     const Signature &signature, const Sizes &sizes,
                                                     ArrayRef<Tensor> inputs) {
-  FailureOr<std::vector<Tensor>> outputs = makeOutputs(signature, sizes);
+  FailureOr<std::vector<Tensor>> outputs = makeOutputs(
+      signature, sizes, spec.getStage() == Stage::Scheduled ? func::FuncOp() : spec.getFunction(),
+      inputs);
   if (failed(outputs))
     return failure();
   if (threads > 0)

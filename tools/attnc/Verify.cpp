@@ -161,7 +161,8 @@ static FailureOr<Case> verifyCase(Graph &graph, InputMaker &maker, Kernel &kerne
     if (!maker.getGiven()[index])
       applyKind(kind, index, tensor);
   FailureOr<std::vector<Expected>> expected = expectResults(graph, *inputs);
-  FailureOr<std::vector<Tensor>> outputs = makeOutputs(signature, sizes);
+  FailureOr<std::vector<Tensor>> outputs =
+      makeOutputs(signature, sizes, graph.getFunction(), *inputs);
   if (failed(expected) || failed(outputs) || failed(kernel.call(*inputs, *outputs)))
     return failure();
   Case result{dims, kind.describe(signature), {}};

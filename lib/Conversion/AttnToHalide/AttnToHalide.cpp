@@ -123,7 +123,10 @@ LogicalResult FunctionConverter::convertOp(Operation &op) {
         host.viewTransposed(transpose);
         return success();
       })
-      .Case([&](tensor::ExpandShapeOp expand) { return host.viewExpanded(expand); })
+      .Case([&](tensor::ExpandShapeOp expand) {
+        host.viewExpanded(expand);
+        return success();
+      })
       .Case([&](tensor::CollapseShapeOp collapse) {
         Value source = collapse.getSrc();
         if (!host.isCompact(source)) {

@@ -173,14 +173,48 @@ SmallVector<Value> HostFunction::viewParts(tensor::ConcatOp op, Value buffer) {
   return parts;
 }
 
-LogicalResult HostFunction::viewExpanded(tensor::ExpandShapeOp op) {
+/// A view with these sizes. memref.expand_shape serves where each group has one open size.
+static Value expandBuffer(ImplicitLocOpBuilder &builder, Value buffer, ArrayRef<OpFoldResult> sizes,
+                          ArrayRef<ReassociationIndices> groups, ArrayRef<int64_t> shape) {
+  bool oneOpen = llvm::all_of(groups, [&](const ReassociationIndices &group) {
+    return llvm::count_if(group, [&](int64_t dim) { return ShapedType::isDynamic(shape[dim]); }) <
+           2;
+  });
+  if (oneOpen)
+    return memref::ExpandShapeOp::create(builder, shape, buffer, groups, sizes);
+  auto source = cast<MemRefType>(buffer.getType());
+  MemRefType type = *memref::ExpandShapeOp::computeExpandedType(source, shape, groups);
+  auto [typeStrides, typeOffset] = type.getStridesAndOffset();
+  auto metadata = memref::ExtractStridedMetadataOp::create(builder, buffer);
+  auto known = [&](int64_t size, Value otherwise) {
+    return ShapedType::isDynamic(size) ? OpFoldResult(otherwise)
+                                       : OpFoldResult(builder.getIndexAttr(size));
+  };
+  auto toValue = [&](OpFoldResult size) {
+    return getValueOrCreateConstantIndexOp(builder, builder.getLoc(), size);
+  };
+  SmallVector<OpFoldResult> strides(shape.size());
+  for (auto [group, stride] : llvm::zip_equal(groups, metadata.getStrides())) {
+    Value running = stride;
+    for (int64_t dim : llvm::reverse(group)) {
+      strides[dim] = known(typeStrides[dim], running);
+      running = arith::MulIOp::create(builder, running, toValue(sizes[dim]));
+    }
+  }
+  return memref::ReinterpretCastOp::create(builder, type, metadata.getBaseBuffer(),
+                                           known(typeOffset, metadata.getOffset()), sizes, strides);
+}
+
+void HostFunction::viewExpanded(tensor::ExpandShapeOp op) {
   SmallVector<OpFoldResult> sizes;
   for (OpFoldResult size : op.getMixedOutputShape())
     sizes.push_back(isa<Attribute>(size) ? size : OpFoldResult(getIndex(size)));
-  setBuffer(op.getResult(), memref::ExpandShapeOp::create(builder, op.getResultType().getShape(),
-                                                          getBuffer(op.getSrc()),
-                                                          op.getReassociationIndices(), sizes));
-  return success();
+  SmallVector<ReassociationIndices> groups = op.getReassociationIndices();
+  for (auto [dim, group] : llvm::enumerate(groups))
+    requireProduct(op.getLoc(), op.getSrc(), dim,
+                   llvm::map_to_vector(group, [&](int64_t part) { return sizes[part]; }));
+  setBuffer(op.getResult(), expandBuffer(builder, getBuffer(op.getSrc()), sizes, groups,
+                                         op.getResultType().getShape()));
 }
 
 LogicalResult HostFunction::viewCollapsed(tensor::CollapseShapeOp op, Value compact) {
@@ -282,6 +316,21 @@ void HostFunction::requireWithin(Location loc, OpFoldResult offset, OpFoldResult
   Value isWithin = arith::AndIOp::create(builder, loc, fits(value(offset), value(whole)),
                                          fits(value(size), rest));
   halide::RequireOp::create(builder, loc, isWithin, builder.getStringAttr(message));
+}
+
+void HostFunction::requireProduct(Location loc, Value tensor, int64_t dim,
+                                  ArrayRef<OpFoldResult> sizes) {
+  if (!cast<RankedTensorType>(tensor.getType()).isDynamicDim(dim))
+    return;
+  Value product = arith::ConstantIndexOp::create(builder, 1);
+  for (OpFoldResult size : sizes)
+    product = arith::MulIOp::create(builder, product,
+                                    getValueOrCreateConstantIndexOp(builder, loc, size));
+  Value same =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, product, getSize(tensor, dim));
+  halide::RequireOp::create(
+      builder, loc, same,
+      builder.getStringAttr("expected sizes of tensor.expand_shape to make up its source's"));
 }
 
 /// Whether the verifier could not compare the two sizes.

@@ -54,9 +54,12 @@ public:
   void viewSlice(tensor::ExtractSliceOp op);
   /// Where in `buffer` each operand of a concatenation has its place.
   SmallVector<Value> viewParts(tensor::ConcatOp op, Value buffer);
-  LogicalResult viewExpanded(tensor::ExpandShapeOp op);
+  /// Refuses calls where the sizes don't make up the source's.
+  void viewExpanded(tensor::ExpandShapeOp op);
   LogicalResult viewCollapsed(tensor::CollapseShapeOp op, Value compact);
 
+  /// Refuses calls where a size is not the product of `sizes`.
+  void requireProduct(Location loc, Value tensor, int64_t dim, ArrayRef<OpFoldResult> sizes);
   /// Refuses calls where two sizes differ that only the call tells.
   void requireSame(Location loc, Value a, int64_t dimOfA, Value b, int64_t dimOfB,
                    const Twine &message);

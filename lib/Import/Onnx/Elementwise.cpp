@@ -90,29 +90,34 @@ FailureOr<SmallVector<OpFoldResult>> imports::broadcast(Node &node, ArrayRef<Ten
 }
 
 /// The first operand that is a score (or prob) on its way: what else there is joins it.
-template <typename... Ops>
-static TensorRef findStage(ArrayRef<TensorRef> operands, Type element,
-                           ArrayRef<OpFoldResult> sizes) {
-  for (const TensorRef &operand : operands)
-    if (operand->value && isa_and_nonnull<Ops...>(operand->value.getDefiningOp()) &&
-        operand->element == element && operand->getRank() == 4 && sameSizes(operand->sizes, sizes))
-      return operand;
-  return nullptr;
+static std::optional<std::pair<TensorRef, View>>
+findStage(ArrayRef<TensorRef> operands, Type element, ArrayRef<OpFoldResult> sizes,
+          function_ref<bool(Operation *)> isStage) {
+  for (const TensorRef &operand : operands) {
+    if (operand->element != element || !sameSizes(operand->sizes, sizes))
+      continue;
+    if (auto view = View::find(operand, isStage))
+      return std::pair(operand, *view);
+  }
+  return std::nullopt;
 }
 
 template <typename Op>
-static TensorRef joinStage(Node &node, const TensorRef &stage, ArrayRef<TensorRef> operands,
-                           ScalarFn scalar) {
-  Value result = makeModify<Op>(
-      node.body, stage->value, [&](Body &at, Value element, ArrayRef<Value> indices) {
+static TensorRef joinStage(Node &node, const TensorRef &shown, const View &view,
+                           ArrayRef<TensorRef> operands, ScalarFn scalar) {
+  const TensorRef &stage = view.stage;
+  Value result =
+      makeModify<Op>(node.body, stage->value, [&](Body &at, Value element, ArrayRef<Value> place) {
+        SmallVector<Value> indices = view.getIndices(at, place);
         // Whatever reads the stage at this place, however deep, reads the element.
-        at.known.push_back({{stage, SmallVector<Value>(indices)}, element});
+        at.known.push_back({{stage, SmallVector<Value>(place)}, element});
+        at.known.push_back({{shown, broadcastIndices(at, shown->sizes, indices)}, element});
         auto scalars = llvm::map_to_vector(operands, [&](const TensorRef &operand) {
           return at.read(operand, broadcastIndices(at, operand->sizes, indices));
         });
         return scalar(at, scalars);
       });
-  return makeComputed(result, stage->sizes);
+  return view.apply(node.body, makeComputed(result, stage->sizes));
 }
 
 FailureOr<TensorRef> imports::applyElementwise(Node &node, ArrayRef<TensorRef> operands,
@@ -120,10 +125,10 @@ FailureOr<TensorRef> imports::applyElementwise(Node &node, ArrayRef<TensorRef> o
   FailureOr<SmallVector<OpFoldResult>> sizes = broadcast(node, operands);
   if (failed(sizes))
     return failure();
-  if (TensorRef stage = findStage<ScoreOp, ModifyScoreOp, MaskOp>(operands, element, *sizes))
-    return joinStage<ModifyScoreOp>(node, stage, operands, std::move(scalar));
-  if (TensorRef stage = findStage<SoftmaxOp, ModifyProbOp>(operands, element, *sizes))
-    return joinStage<ModifyProbOp>(node, stage, operands, std::move(scalar));
+  if (auto stage = findStage(operands, element, *sizes, isScore))
+    return joinStage<ModifyScoreOp>(node, stage->first, stage->second, operands, std::move(scalar));
+  if (auto stage = findStage(operands, element, *sizes, isProb))
+    return joinStage<ModifyProbOp>(node, stage->first, stage->second, operands, std::move(scalar));
   return makeMap(node.body, element, *sizes, operands, std::move(scalar));
 }
 
@@ -206,7 +211,7 @@ static std::optional<double> getFactor(const TensorRef &tensor) {
   return getConstantFloat(tensor->elements->front());
 }
 
-static TensorRef makeScaled(Body &body, const TensorRef &source, double factor) {
+TensorRef imports::makeScaled(Body &body, const TensorRef &source, double factor) {
   TensorRef tensor = makeMap(
       body, source->element, source->sizes, {source}, [factor](Body &at, ArrayRef<Value> x) {
         return at.make<arith::MulFOp>(x[0], floatConstant(at, x[0].getType(), factor));
@@ -223,9 +228,8 @@ static bool importScale(Node &node, bool isDivision) {
     std::swap(tensor, single);
   auto factor = getFactor(single);
   if (!factor || tensor->element != single->element || tensor->getRank() < 3 ||
-      single->getRank() > tensor->getRank() ||
-      findStage<ScoreOp, ModifyScoreOp, MaskOp, SoftmaxOp, ModifyProbOp>({tensor}, tensor->element,
-                                                                         tensor->sizes))
+      single->getRank() > tensor->getRank() || View::find(tensor, isScore) ||
+      View::find(tensor, isProb))
     return false;
   node.setOutput(0, makeScaled(node.body, tensor, isDivision ? 1 / *factor : *factor));
   return true;
@@ -234,7 +238,11 @@ static bool importScale(Node &node, bool isDivision) {
 static LogicalResult importMul(Node &node) {
   if (importScale(node, /*isDivision=*/false))
     return success();
-  return importBinary<arith::MulFOp, arith::MulIOp>(node);
+  if (failed(importBinary<arith::MulFOp, arith::MulIOp>(node)))
+    return failure();
+  TensorRef product = node.scope.lookup(node.proto.output(0));
+  product->isProduct = product->form == Form::Map && isa<FloatType>(product->element);
+  return success();
 }
 
 static LogicalResult importDiv(Node &node) {

@@ -92,12 +92,39 @@ const OpEntry *findOp(StringRef domain, StringRef name);
 LogicalResult importNodes(const Context &model, const ::onnx::GraphProto &graph, Scope &scope,
                           Body &body);
 
+/// Whether the op gives a score before its softmax, or a prob.
+bool isScore(Operation *op);
+bool isProb(Operation *op);
+
+/// A score or prob (its stage) as a graph's other reshapes and transpositions show it.
+struct View {
+  TensorRef stage;
+  /// From the stage outwards.
+  SmallVector<TensorRef> moves;
+
+  static std::optional<View> find(TensorRef tensor, function_ref<bool(Operation *)> isStage);
+  /// Where the stage's element at `indices` is.
+  SmallVector<Value> getIndices(Body &body, ArrayRef<Value> indices) const;
+  /// The same moves of another tensor of the stage's shape.
+  TensorRef apply(Body &body, TensorRef tensor) const;
+  /// Where the stage's last dimension is, if it is still one.
+  std::optional<int64_t> getLastDim(Body &body) const;
+};
+
+/// The product of two tensors as matrices, of rank 2 to 4; a score or context where it
+/// looks like one.
+FailureOr<TensorRef> multiplyMatrices(Node &node, const TensorRef &left, const TensorRef &right);
+/// The sum of products along the last dimension, as a score: null where it is none.
+TensorRef makeDotProduct(Node &node, const TensorRef &product);
+
 /// Sizes of the result of operands that broadcast.
 FailureOr<SmallVector<OpFoldResult>> broadcast(Node &node, ArrayRef<TensorRef> operands);
 /// An element-by-element function of operands: part of the score or prob where one of
 /// them is one, else a formula.
 FailureOr<TensorRef> applyElementwise(Node &node, ArrayRef<TensorRef> operands, Type element,
                                       ScalarFn scalar);
+/// A tensor of floats times a constant.
+TensorRef makeScaled(Body &body, const TensorRef &source, double factor);
 /// A scalar in another type, as ONNX's Cast says.
 Value castScalar(Body &body, Value scalar, Type type);
 Value floatConstant(Body &body, Type type, double value);
@@ -120,6 +147,7 @@ static Op makeModify(Body &body, Value input,
 // The entries, one list a file.
 ArrayRef<OpEntry> getElementwiseOps();
 ArrayRef<OpEntry> getShapeOps();
+LogicalResult importEinsum(Node &node);
 ArrayRef<OpEntry> getMatmulOps();
 ArrayRef<OpEntry> getNormalizationOps();
 ArrayRef<OpEntry> getAttentionOps();

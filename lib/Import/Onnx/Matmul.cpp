@@ -66,13 +66,13 @@ static TensorRef makeLinear(Node &node, const TensorRef &input, const TensorRef 
                       sizes);
 }
 
-static LogicalResult importLinear(Node &node, const TensorRef &input, const TensorRef &matrix) {
+static FailureOr<TensorRef> multiplyByMatrix(Node &node, const TensorRef &input,
+                                             const TensorRef &matrix) {
   if (failed(checkInner(node, input->sizes.back(), matrix->sizes[0])))
     return failure();
   bool isTransposed = matrix->form == Form::Transpose && !matrix->value;
-  return node.setOutput(
-      isTransposed ? makeLinear(node, input, matrix->sources[0], /*isTransposed=*/true, nullptr)
-                   : makeLinear(node, input, matrix, /*isTransposed=*/false, nullptr));
+  return isTransposed ? makeLinear(node, input, matrix->sources[0], /*isTransposed=*/true, nullptr)
+                      : makeLinear(node, input, matrix, /*isTransposed=*/false, nullptr);
 }
 
 static LogicalResult importGemm(Node &node) {
@@ -135,40 +135,65 @@ static TensorRef withoutRepeats(const TensorRef &tensor) {
   return tensor->form == Form::RepeatHeads && !tensor->value ? tensor->sources[0] : tensor;
 }
 
-static LogicalResult importScore(Node &node, const TensorRef &left, const TensorRef &base,
-                                 ArrayRef<int64_t> order, double scale) {
+static TensorRef makeScore(Node &node, const TensorRef &left, const TensorRef &base,
+                           ArrayRef<int64_t> order, double scale) {
   SmallVector<int64_t> queryOrder;
   TensorRef queryBase = peel(left, scale, queryOrder);
   TensorRef query = makeTranspose(queryBase, queryOrder), key = makeTranspose(base, order);
   SmallVector<OpFoldResult> sizes = {query->sizes[0], query->sizes[1], query->sizes[2],
                                      key->sizes[2]};
   key = withoutRepeats(key);
-  return node.setOutput(
-      makeComputed(ScoreOp::create(node.body.b, node.body.loc, getTensorType(query->element, sizes),
-                                   node.materialize(query), node.materialize(key), APFloat(scale)),
-                   sizes));
+  return makeComputed(ScoreOp::create(node.body.b, node.body.loc,
+                                      getTensorType(query->element, sizes), node.materialize(query),
+                                      node.materialize(key), APFloat(scale)),
+                      sizes);
 }
 
-static LogicalResult importBatched(Node &node, const TensorRef &left, const TensorRef &right) {
+/// A column on the right is a query of one row, and what is on the left its keys.
+static TensorRef makeScoreOfColumn(Node &node, const TensorRef &left, const TensorRef &right) {
+  SmallVector<OpFoldResult> row(right->sizes), column(left->sizes);
+  std::swap(row[2], row[3]);
+  column[3] = row[2];
+  double scale = 1;
+  SmallVector<int64_t> order;
+  TensorRef base = peel(left, scale, order);
+  TensorRef score = makeScore(node, makeReshape(node.body, right, row), base, order, scale);
+  return makeReshape(node.body, score, column);
+}
+
+static TensorRef multiplyBatched(Node &node, const TensorRef &left, const TensorRef &right) {
   double scale = 1;
   SmallVector<int64_t> order;
   TensorRef base = peel(right, scale, order);
   SmallVector<int64_t> swapped(order);
   std::swap(swapped[2], swapped[3]);
   if (!isPlain(order) && isPlain(swapped))
-    return importScore(node, left, base, swapped, scale);
+    return makeScore(node, left, base, swapped, scale);
+  if (getStatic(right->sizes[3]) == 1 && !View::find(left, isProb))
+    return makeScoreOfColumn(node, left, right);
   SmallVector<OpFoldResult> sizes = {left->sizes[0], left->sizes[1], left->sizes[2],
                                      right->sizes[3]};
   TensorRef value = withoutRepeats(right);
-  return node.setOutput(makeComputed(
-      ContextOp::create(node.body.b, node.body.loc, getTensorType(left->element, sizes),
-                        node.materialize(left), node.materialize(value)),
-      sizes));
+  return makeComputed(ContextOp::create(node.body.b, node.body.loc,
+                                        getTensorType(left->element, sizes), node.materialize(left),
+                                        node.materialize(value)),
+                      sizes);
 }
 
-/// Sizes of 1 in front, up to rank 4.
+/// Sizes of 1 in front, up to rank 4. What is looked through stays in front.
 static TensorRef raise(Node &node, const TensorRef &tensor) {
-  SmallVector<OpFoldResult> sizes(4 - tensor->getRank(), fixedSize(node.model.context, 1));
+  int64_t missing = 4 - tensor->getRank();
+  if (missing == 0)
+    return tensor;
+  if (tensor->form == Form::Transpose && !tensor->value) {
+    SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, missing));
+    for (int64_t dim : tensor->permutation)
+      order.push_back(missing + dim);
+    return makeTranspose(raise(node, tensor->sources[0]), order);
+  }
+  if (tensor->form == Form::Scale && !tensor->value)
+    return makeScaled(node.body, raise(node, tensor->sources[0]), tensor->factor);
+  SmallVector<OpFoldResult> sizes(missing, fixedSize(node.model.context, 1));
   llvm::append_range(sizes, tensor->sizes);
   return makeReshape(node.body, tensor, sizes);
 }
@@ -194,8 +219,8 @@ static FailureOr<std::pair<TensorRef, TensorRef>> alignBatches(Node &node, Tenso
   return std::pair(left, right);
 }
 
-static LogicalResult importMatMul(Node &node) {
-  TensorRef left = node.input(0), right = node.input(1);
+FailureOr<TensorRef> imports::multiplyMatrices(Node &node, const TensorRef &left,
+                                               const TensorRef &right) {
   if (!isa<FloatType>(left->element) || left->element != right->element)
     return node.error() << "expected floats of one type, found " << left->element << " and "
                         << right->element;
@@ -203,22 +228,65 @@ static LogicalResult importMatMul(Node &node) {
     return node.error() << "expected ranks 2 to 4, found " << left->getRank() << " and "
                         << right->getRank();
   if (right->getRank() == 2)
-    return importLinear(node, left, right);
+    return multiplyByMatrix(node, left, right);
   if (failed(checkInner(node, left->sizes.back(), right->sizes[right->getRank() - 2])))
     return failure();
   int64_t rank = std::max(left->getRank(), right->getRank());
   if (rank == 4 && left->getRank() == 4 && right->getRank() == 4 &&
       right->form == Form::RepeatHeads)
-    return importBatched(node, left, right);
+    return multiplyBatched(node, left, right);
   auto aligned = alignBatches(node, left, right);
-  if (failed(aligned) || failed(importBatched(node, aligned->first, aligned->second)))
+  if (failed(aligned))
     return failure();
-  TensorRef product = node.scope.lookup(node.proto.output(0));
-  return node.setOutput(makeReshape(node.body, product, ArrayRef(product->sizes).take_back(rank)));
+  TensorRef product = multiplyBatched(node, aligned->first, aligned->second);
+  return makeReshape(node.body, product, ArrayRef(product->sizes).take_back(rank));
+}
+
+/// The dimension that one factor [batch, 1, size] or [1, batch, size] does not have.
+static std::optional<int64_t> getKeyDim(const TensorRef &query, const TensorRef &key) {
+  for (int64_t dim : {0, 1})
+    if (getStatic(query->sizes[dim]) == 1 && getStatic(key->sizes[dim]) != 1 &&
+        sameSize(query->sizes[1 - dim], key->sizes[1 - dim]))
+      return dim;
+  return std::nullopt;
+}
+
+TensorRef imports::makeDotProduct(Node &node, const TensorRef &product) {
+  if (!product->isProduct || product->value || product->getRank() != 3 ||
+      product->sources.size() != 2)
+    return nullptr;
+  TensorRef query = product->sources[0], key = product->sources[1];
+  if (query->getRank() != 3 || key->getRank() != 3 || !sameSize(query->sizes[2], key->sizes[2]))
+    return nullptr;
+  auto dim = getKeyDim(query, key);
+  if (!dim) {
+    std::swap(query, key);
+    dim = getKeyDim(query, key);
+  }
+  if (!dim)
+    return nullptr;
+  // [batch, 1, length, size], and the score back where the sum was.
+  SmallVector<int64_t> order = {1 - *dim, *dim, 2};
+  auto raised = [&](const TensorRef &tensor) {
+    TensorRef turned = makeTranspose(tensor, order);
+    SmallVector<OpFoldResult> sizes(turned->sizes);
+    sizes.insert(sizes.begin() + 1, fixedSize(node.model.context, 1));
+    return makeReshape(node.body, turned, sizes);
+  };
+  TensorRef score = makeScore(node, raised(query), raised(key), {0, 1, 2, 3}, 1);
+  SmallVector<OpFoldResult> sizes = {score->sizes[0], score->sizes[3]};
+  TensorRef rows = makeReshape(node.body, score, sizes);
+  return *dim == 0 ? makeTranspose(rows, {1, 0}) : rows;
+}
+
+static LogicalResult importMatMul(Node &node) {
+  FailureOr<TensorRef> product = multiplyMatrices(node, node.input(0), node.input(1));
+  return failed(product) ? failure() : node.setOutput(*product);
 }
 
 ArrayRef<OpEntry> imports::getMatmulOps() {
   static const OpEntry entries[] = {
+      {"", "Einsum", 1, 2, {"equation"}, importEinsum},
       {"", "Gemm", 2, 3, {"alpha", "beta", "transA", "transB"}, importGemm},
       {"", "MatMul", 2, 2, {}, importMatMul},
   };

@@ -21,6 +21,18 @@ static LogicalResult checkFloat(Node &node, const TensorRef &tensor) {
   return success();
 }
 
+static TensorRef makeSoftmax(Body &body, const TensorRef &input, int64_t axis) {
+  auto create = [&](Value score, int64_t dim) {
+    return SoftmaxOp::create(body.b, body.loc, score.getType(), score,
+                             body.b.getI64IntegerAttr(dim));
+  };
+  // The softmax of a score is that of its rows, wherever its elements are moved.
+  auto view = View::find(input, isScore);
+  if (view && view->getLastDim(body) == axis)
+    return view->apply(body, makeComputed(create(view->stage->value, -1), view->stage->sizes));
+  return makeComputed(create(materialize(body, input), axis), input->sizes);
+}
+
 static LogicalResult importSoftmax(Node &node) {
   TensorRef input = node.input(0);
   // Before opset 13 everything from the axis on was one row.
@@ -30,10 +42,7 @@ static LogicalResult importSoftmax(Node &node) {
     return failure();
   if (flattens && *axis != input->getRank() - 1)
     return node.error() << "expected the last axis, found " << *axis;
-  return node.setOutput(
-      makeComputed(SoftmaxOp::create(node.body.b, node.body.loc, input->getType(),
-                                     node.materialize(input), node.body.b.getI64IntegerAttr(*axis)),
-                   input->sizes));
+  return node.setOutput(makeSoftmax(node.body, input, *axis));
 }
 
 //===----------------------------------------------------------------------===//
@@ -101,6 +110,15 @@ static LogicalResult importReduce(Node &node, ReduceKind kind) {
     return failure();
   if (dims->empty())
     return node.setOutput(input);
+  if (kind == ReduceKind::sum && *dims == SmallVector<int64_t>{input->getRank() - 1})
+    if (TensorRef score = makeDotProduct(node, input)) {
+      if (node.getInt("keepdims", 1)) {
+        SmallVector<OpFoldResult> sizes(input->sizes);
+        sizes.back() = fixedSize(node.model.context, 1);
+        score = makeReshape(node.body, score, sizes);
+      }
+      return node.setOutput(score);
+    }
   bool keep = node.getInt("keepdims", 1);
   SmallVector<OpFoldResult> sizes;
   for (auto [dim, size] : llvm::enumerate(input->sizes)) {

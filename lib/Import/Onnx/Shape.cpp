@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Importer.h"
+#include "Sizes.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
 
@@ -160,23 +161,14 @@ static LogicalResult importRange(Node &node) {
 // Shapes
 //===----------------------------------------------------------------------===//
 
-/// The size that makes up for the others, where a shape says -1. Equal factors on
-/// both sides cancel, so that symbols keep their meaning.
+/// The size that makes up for the others, where a shape says -1.
 static OpFoldResult inferSize(Body &body, ArrayRef<OpFoldResult> from, ArrayRef<OpFoldResult> to) {
-  Sizes numerator(from), denominator;
-  for (OpFoldResult size : to) {
-    auto it = llvm::find_if(numerator, [&](OpFoldResult other) { return sameSize(size, other); });
-    if (it != numerator.end())
-      numerator.erase(it);
-    else if (getStatic(size) != 1)
-      denominator.push_back(size);
-  }
-  OpFoldResult above = multiply(body, numerator), below = multiply(body, denominator);
+  OpFoldResult above = multiply(body, from), below = multiply(body, to);
   auto known = getStatic(above), other = getStatic(below);
   if (known && other)
     return fixedSize(body.b.getContext(), *other == 0 ? 0 : *known / *other);
-  if (other == 1)
-    return above;
+  if (auto quotient = Polynomial::of(above).divide(Polynomial::of(below)))
+    return quotient->build(body);
   return body.make<arith::DivUIOp>(toIndex(body, above), toIndex(body, below));
 }
 
@@ -186,6 +178,22 @@ static LogicalResult checkReshape(Node &node, ArrayRef<OpFoldResult> from,
   if (known && other && *known != *other)
     return node.error() << "expected a shape of " << *known << " elements, found one of " << *other;
   return success();
+}
+
+/// Where only the call tells whether there are as many elements: it fails if not.
+static LogicalResult reshapeIfEqual(Node &node, ArrayRef<OpFoldResult> sizes) {
+  Body &body = node.body;
+  TensorRef input = node.input(0);
+  RankedTensorType type = getTensorType(input->element, sizes);
+  if (type.hasStaticShape() || sizes.size() < 2)
+    return node.error() << "expected a shape of as many elements as there are whatever the call, "
+                           "found "
+                        << type;
+  TensorRef flat = makeReshape(body, input, {multiply(body, input->sizes)});
+  ReassociationIndices all = llvm::to_vector<2>(llvm::seq<int64_t>(0, sizes.size()));
+  return node.setOutput(makeComputed(
+      tensor::ExpandShapeOp::create(body.b, body.loc, type, node.materialize(flat), {all}, sizes),
+      sizes));
 }
 
 static LogicalResult importReshape(Node &node) {
@@ -212,6 +220,8 @@ static LogicalResult importReshape(Node &node) {
     sizes[*open] = inferSize(node.body, input->sizes, sizes);
   if (failed(checkReshape(node, input->sizes, sizes)))
     return failure();
+  if (!sameSize(multiply(node.body, input->sizes), multiply(node.body, sizes)))
+    return reshapeIfEqual(node, sizes);
   return node.setOutput(makeReshape(node.body, input, sizes));
 }
 
@@ -306,9 +316,18 @@ struct Part {
   OpFoldResult size;
 };
 
+/// An index as a size is kept.
+static OpFoldResult toFold(Value index) {
+  if (auto known = getConstantInt(index))
+    return fixedSize(index.getContext(), *known);
+  return index;
+}
+
 static TensorRef makePart(Node &node, const TensorRef &input, int64_t dim, Part part) {
   Sizes sizes(input->sizes);
   sizes[dim] = part.size;
+  if (part.step == 1 && !(input->elements && input->getRank() == 1))
+    return makeSlice(node.body, input, dim, toFold(part.start), part.size);
   TensorRef result = makeLazy(input->element, sizes, [=](Body &at, ArrayRef<Value> indices) {
     SmallVector<Value> own(indices);
     own[dim] =
@@ -513,6 +532,19 @@ static LogicalResult gatherElements(Node &node, const TensorRef &data, const Ten
   return node.setOutput(makeElements(node.body, data->element, elements, indices->sizes));
 }
 
+/// A part of length one, of which `sizes` has what the indices' shape makes of it.
+static LogicalResult gatherOne(Node &node, const TensorRef &data, int64_t dim, int64_t index,
+                               ArrayRef<OpFoldResult> sizes) {
+  auto length = getStatic(data->sizes[dim]);
+  if (length && (index < -*length || index >= *length))
+    return node.error() << "expected an index below " << *length << ", found " << index;
+  OpFoldResult offset = fixed(node, index);
+  if (index < 0)
+    offset = (Polynomial::of(data->sizes[dim]) + Polynomial::constant(index)).build(node.body);
+  TensorRef part = makeSlice(node.body, data, dim, offset, fixed(node, 1));
+  return node.setOutput(makeReshape(node.body, part, sizes));
+}
+
 static LogicalResult importGather(Node &node) {
   TensorRef data = node.input(0), indices = node.input(1);
   FailureOr<int64_t> axis = node.getDim(node.getInt("axis", 0), data->getRank());
@@ -528,6 +560,8 @@ static LogicalResult importGather(Node &node) {
   Sizes sizes(ArrayRef(data->sizes).take_front(*axis));
   llvm::append_range(sizes, indices->sizes);
   llvm::append_range(sizes, ArrayRef(data->sizes).drop_front(*axis + 1));
+  if (known && indices->elements->size() == 1 && !data->elements)
+    return gatherOne(node, data, *axis, *getConstantInt(indices->elements->front()), sizes);
   int64_t dim = *axis, count = indices->getRank();
   if (dim == 0 && data->getRank() == 2 && !known && isa<FloatType>(data->element))
     return node.setOutput(makeComputed(

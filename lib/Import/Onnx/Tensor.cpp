@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Tensor.h"
+#include "Sizes.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
 
@@ -26,8 +26,7 @@ std::optional<int64_t> imports::getStatic(OpFoldResult size) {
 }
 
 bool imports::sameSize(OpFoldResult a, OpFoldResult b) {
-  auto known = getStatic(a), other = getStatic(b);
-  return known || other ? known == other : a == b;
+  return a == b || Polynomial::of(a) == Polynomial::of(b);
 }
 
 bool imports::sameSizes(ArrayRef<OpFoldResult> a, ArrayRef<OpFoldResult> b) {
@@ -82,17 +81,10 @@ OpFoldResult imports::toSize(Body &body, Value scalar) {
 }
 
 OpFoldResult imports::multiply(Body &body, ArrayRef<OpFoldResult> sizes) {
-  int64_t known = 1;
-  Value product;
-  for (OpFoldResult size : sizes) {
-    if (auto constant = getStatic(size))
-      known *= *constant;
-    else
-      product = product ? body.make<arith::MulIOp>(product, cast<Value>(size)) : cast<Value>(size);
-  }
-  if (!product)
-    return fixedSize(body.b.getContext(), known);
-  return known == 1 ? product : body.make<arith::MulIOp>(product, body.index(known));
+  Polynomial product = Polynomial::constant(1);
+  for (OpFoldResult size : sizes)
+    product = product * Polynomial::of(size);
+  return product.build(body);
 }
 
 RankedTensorType imports::getTensorType(Type element, ArrayRef<OpFoldResult> sizes) {
@@ -296,48 +288,49 @@ TensorRef imports::makeTranspose(const TensorRef &source, ArrayRef<int64_t> perm
   return tensor;
 }
 
-/// Dimensions other than those of size 1, in order.
-static SmallVector<int64_t> wideDims(ArrayRef<OpFoldResult> sizes) {
-  SmallVector<int64_t> dims;
-  for (auto [dim, size] : llvm::enumerate(sizes))
-    if (getStatic(size) != 1)
-      dims.push_back(dim);
-  return dims;
+/// An index into dimensions of `sizes` taken as one.
+static Value flatten(Body &body, ArrayRef<Value> indices, ArrayRef<OpFoldResult> sizes) {
+  Value flat = indices.front();
+  for (auto [index, size] : llvm::zip(indices.drop_front(), sizes.drop_front()))
+    flat = body.make<arith::AddIOp>(body.make<arith::MulIOp>(flat, toIndex(body, size)), index);
+  return flat;
 }
 
-/// Where only sizes of 1 come and go, an index stays what it is.
-static std::optional<SmallVector<Value>> alignWideDims(Body &body, ArrayRef<OpFoldResult> from,
-                                                       ArrayRef<OpFoldResult> to,
-                                                       ArrayRef<Value> indices) {
-  SmallVector<int64_t> fromDims = wideDims(from), toDims = wideDims(to);
-  if (fromDims.size() != toDims.size())
-    return std::nullopt;
-  SmallVector<Value> own(from.size());
-  for (auto [dim, other] : llvm::zip(fromDims, toDims)) {
-    if (!sameSize(from[dim], to[other]))
-      return std::nullopt;
-    own[dim] = indices[other];
+/// The indices into dimensions of `sizes` that `flat` stands for.
+static SmallVector<Value> unflatten(Body &body, Value flat, ArrayRef<OpFoldResult> sizes) {
+  SmallVector<Value> indices(sizes.size());
+  for (int64_t dim = sizes.size() - 1; dim > 0; --dim) {
+    Value size = toIndex(body, sizes[dim]);
+    indices[dim] = body.make<arith::RemUIOp>(flat, size);
+    flat = body.make<arith::DivUIOp>(flat, size);
   }
+  indices[0] = flat;
+  return indices;
+}
+
+template <typename T>
+static SmallVector<T> pick(ArrayRef<T> all, ArrayRef<int64_t> places) {
+  return llvm::map_to_vector(places, [&](int64_t place) { return all[place]; });
+}
+
+SmallVector<Value> imports::reindex(Body &body, ArrayRef<OpFoldResult> from,
+                                    ArrayRef<OpFoldResult> to, ArrayRef<Value> indices) {
+  auto common = refine(body, from, to);
+  if (!common)
+    return from.empty() ? SmallVector<Value>() : unflatten(body, flatten(body, indices, to), from);
+  SmallVector<Value> fine(common->sizes.size());
+  for (auto [dim, group] : llvm::zip_equal(getWideDims(to), common->to)) {
+    SmallVector<Value> parts =
+        unflatten(body, indices[dim], pick<OpFoldResult>(common->sizes, group));
+    for (auto [place, part] : llvm::zip_equal(group, parts))
+      fine[place] = part;
+  }
+  SmallVector<Value> own(from.size());
+  for (auto [dim, group] : llvm::zip_equal(getWideDims(from), common->from))
+    own[dim] = flatten(body, pick<Value>(fine, group), pick<OpFoldResult>(common->sizes, group));
   for (Value &index : own)
     if (!index)
       index = body.index(0);
-  return own;
-}
-
-/// The indices at the same place in C order.
-static SmallVector<Value> reindex(Body &body, ArrayRef<OpFoldResult> from,
-                                  ArrayRef<OpFoldResult> to, ArrayRef<Value> indices) {
-  if (auto aligned = alignWideDims(body, from, to, indices))
-    return *aligned;
-  Value flat = body.index(0);
-  for (auto [index, size] : llvm::zip(indices, to))
-    flat = body.make<arith::AddIOp>(body.make<arith::MulIOp>(flat, toIndex(body, size)), index);
-  SmallVector<Value> own(from.size());
-  for (int64_t dim = from.size() - 1; dim >= 0; --dim) {
-    Value size = toIndex(body, from[dim]);
-    own[dim] = dim == 0 ? flat : body.make<arith::RemUIOp>(flat, size);
-    flat = body.make<arith::DivUIOp>(flat, size);
-  }
   return own;
 }
 
@@ -396,6 +389,51 @@ TensorRef imports::makeReshape(Body &body, const TensorRef &source, ArrayRef<OpF
   return tensor;
 }
 
+/// The elements of a constant in a part of one dimension.
+static DenseElementsAttr sliceConstant(DenseElementsAttr whole, int64_t dim, int64_t start,
+                                       RankedTensorType type) {
+  if (whole.isSplat())
+    return whole.resizeSplat(type);
+  ArrayRef<int64_t> shape = whole.getType().getShape();
+  ArrayRef<char> from = whole.getRawData();
+  int64_t width = type.getElementTypeBitWidth() / 8, before = 1, after = width;
+  for (int64_t size : shape.take_front(dim))
+    before *= size;
+  for (int64_t size : shape.drop_front(dim + 1))
+    after *= size;
+  std::vector<char> to;
+  for (int64_t outer = 0; outer < before; ++outer) {
+    auto row = from.slice((outer * shape[dim] + start) * after, type.getDimSize(dim) * after);
+    to.insert(to.end(), row.begin(), row.end());
+  }
+  return DenseElementsAttr::getFromRawBuffer(type, to);
+}
+
+TensorRef imports::makeSlice(Body &body, const TensorRef &source, int64_t dim, OpFoldResult offset,
+                             OpFoldResult size) {
+  if (getStatic(offset) == 0 && sameSize(source->sizes[dim], size))
+    return source;
+  SmallVector<OpFoldResult> sizes(source->sizes);
+  sizes[dim] = size;
+  RankedTensorType type = getTensorType(source->element, sizes);
+  DenseElementsAttr constant;
+  if (source->value && matchPattern(source->value, m_Constant(&constant)) &&
+      type.hasStaticShape() && type.getNumElements() > 0 && getStatic(offset) &&
+      !source->element.isInteger(1))
+    return makeConstant(body, sliceConstant(constant, dim, *getStatic(offset), type));
+  TensorRef tensor = make(source->element, sizes);
+  tensor->form = Form::Slice;
+  tensor->sources = {source};
+  tensor->dim = dim;
+  tensor->offset = offset;
+  tensor->at = [=](Body &at, ArrayRef<Value> indices) {
+    SmallVector<Value> own(indices);
+    own[dim] = at.make<arith::AddIOp>(toIndex(at, offset), own[dim]);
+    return at.read(source, own);
+  };
+  return tensor;
+}
+
 TensorRef imports::makeExpand(const TensorRef &source, ArrayRef<OpFoldResult> sizes) {
   if (sameSizes(source->sizes, sizes))
     return source;
@@ -444,47 +482,62 @@ static Value mergeHeads(Body &body, const Tensor &tensor) {
                               timeFirst ? Layout::time_first : Layout::batch_first);
 }
 
-/// Groups of neighbouring dimensions of `wide` that make up each one of `narrow`;
-/// none where they can't be told.
-static std::optional<SmallVector<ReassociationIndices>> getGroups(ArrayRef<OpFoldResult> wide,
-                                                                  ArrayRef<OpFoldResult> narrow) {
-  SmallVector<ReassociationIndices> groups;
-  size_t dim = 0;
-  for (OpFoldResult size : narrow) {
-    ReassociationIndices &group = groups.emplace_back();
-    if (dim < wide.size() && sameSize(wide[dim], size)) {
-      group.push_back(dim++);
-      continue;
-    }
-    auto wanted = getStatic(size);
-    int64_t product = 1;
-    while (wanted && dim < wide.size() && getStatic(wide[dim]) && product != *wanted) {
-      product *= *getStatic(wide[dim]);
-      group.push_back(dim++);
-    }
-    if (!wanted || group.empty() || product != *wanted)
-      return std::nullopt;
+/// All dimensions in groups around those other than 1.
+static SmallVector<ReassociationIndices> groupUnits(ArrayRef<OpFoldResult> sizes) {
+  SmallVector<ReassociationIndices> groups(getWideDims(sizes).size());
+  if (groups.empty())
+    return groups;
+  int64_t group = 0, numWide = 0;
+  for (auto [dim, size] : llvm::enumerate(sizes)) {
+    if (getStatic(size) != 1)
+      group = numWide++;
+    groups[group].push_back(dim);
   }
-  // Sizes of 1 at the end belong to the last group.
-  for (; dim < wide.size() && !groups.empty(); ++dim) {
-    if (getStatic(wide[dim]) != 1)
-      return std::nullopt;
-    groups.back().push_back(dim);
-  }
-  if (dim < wide.size())
-    return std::nullopt;
   return groups;
 }
 
+static Value collapse(Body &body, Value value, ArrayRef<OpFoldResult> sizes,
+                      ArrayRef<ReassociationIndices> groups) {
+  if (groups.size() == size_t(cast<RankedTensorType>(value.getType()).getRank()))
+    return value;
+  auto type = getTensorType(cast<RankedTensorType>(value.getType()).getElementType(), sizes);
+  return tensor::CollapseShapeOp::create(body.b, body.loc, type, value, groups);
+}
+
+static Value expand(Body &body, Value value, ArrayRef<OpFoldResult> sizes,
+                    ArrayRef<ReassociationIndices> groups) {
+  if (groups.size() == sizes.size())
+    return value;
+  auto type = getTensorType(cast<RankedTensorType>(value.getType()).getElementType(), sizes);
+  return tensor::ExpandShapeOp::create(body.b, body.loc, type, value, groups, sizes);
+}
+
+/// Without sizes of 1, taken apart, put together, with sizes of 1.
 static Value reshape(Body &body, const Tensor &tensor) {
   const TensorRef &source = tensor.sources[0];
-  if (auto groups = getGroups(source->sizes, tensor.sizes))
-    return tensor::CollapseShapeOp::create(body.b, body.loc, tensor.getType(),
-                                           materialize(body, source), *groups);
-  if (auto groups = getGroups(tensor.sizes, source->sizes))
-    return tensor::ExpandShapeOp::create(body.b, body.loc, tensor.getType(),
-                                         materialize(body, source), *groups, tensor.sizes);
-  return nullptr;
+  auto common = refine(body, source->sizes, tensor.sizes);
+  if (!common)
+    return nullptr;
+  auto from = pick<OpFoldResult>(source->sizes, getWideDims(source->sizes));
+  auto to = pick<OpFoldResult>(tensor.sizes, getWideDims(tensor.sizes));
+  Value value = collapse(body, materialize(body, source), from, groupUnits(source->sizes));
+  value = expand(body, value, common->sizes, common->from);
+  value = collapse(body, value, to, common->to);
+  return expand(body, value, tensor.sizes, groupUnits(tensor.sizes));
+}
+
+static Value slice(Body &body, const Tensor &tensor) {
+  const TensorRef &source = tensor.sources[0];
+  // What is a formula anyway is best read where it is needed.
+  bool isMoved = source->form == Form::Reshape || source->form == Form::Transpose ||
+                 source->form == Form::Slice;
+  if (!source->value && !isMoved)
+    return nullptr;
+  SmallVector<OpFoldResult> offsets(tensor.getRank(), body.b.getIndexAttr(0)),
+      steps(tensor.getRank(), body.b.getIndexAttr(1));
+  offsets[tensor.dim] = tensor.offset;
+  return tensor::ExtractSliceOp::create(body.b, body.loc, tensor.getType(),
+                                        materialize(body, source), offsets, tensor.sizes, steps);
 }
 
 /// Element by element, as its formula says.
@@ -621,6 +674,8 @@ static Value compute(Body &body, const TensorRef &tensor) {
     if (!value)
       value = reshape(body, *tensor);
   }
+  if (!value && tensor->form == Form::Slice)
+    value = slice(body, *tensor);
   return value ? value : generate(body, tensor);
 }
 

@@ -50,6 +50,7 @@ enum class Form {
   Transpose,   ///< sources[0] with dimensions `permutation`
   Reshape,     ///< sources[0] in another shape
   Expand,      ///< sources[0] broadcast
+  Slice,       ///< sources[0] from `offset` on in dimension `dim`
   RepeatHeads, ///< sources[0] with every head (dimension 1) several times in a row
 };
 
@@ -71,9 +72,13 @@ struct Tensor {
   ScalarFn scalar;
   double factor = 1;
   SmallVector<int64_t> permutation;
+  int64_t dim = 0;
+  OpFoldResult offset;
 
   int64_t getRank() const { return sizes.size(); }
   RankedTensorType getType() const;
+  /// A map that multiplies two floats.
+  bool isProduct = false;
   /// Its number of elements is one, whatever the rank.
   bool isSingle() const;
   bool isConstant() const { return value && value.getDefiningOp<arith::ConstantOp>(); }
@@ -84,6 +89,7 @@ constexpr int64_t kMaxElements = 64;
 
 RankedTensorType getTensorType(Type element, ArrayRef<OpFoldResult> sizes);
 std::optional<int64_t> getStatic(OpFoldResult size);
+/// Whether two sizes are equal whatever the call.
 bool sameSize(OpFoldResult a, OpFoldResult b);
 bool sameSizes(ArrayRef<OpFoldResult> a, ArrayRef<OpFoldResult> b);
 OpFoldResult fixedSize(MLIRContext *context, int64_t size);
@@ -101,6 +107,10 @@ OpFoldResult multiply(Body &body, ArrayRef<OpFoldResult> sizes);
 SmallVector<Value> broadcastIndices(Body &body, ArrayRef<OpFoldResult> sizes,
                                     ArrayRef<Value> indices);
 
+/// The indices into a tensor of shape `from` at the place that `indices` are in one of shape `to`.
+SmallVector<Value> reindex(Body &body, ArrayRef<OpFoldResult> from, ArrayRef<OpFoldResult> to,
+                           ArrayRef<Value> indices);
+
 /// The tensor computed, by `attn` ops where there is one for its form.
 Value materialize(Body &body, const TensorRef &tensor);
 
@@ -115,6 +125,8 @@ TensorRef makeMap(Body &body, Type element, ArrayRef<OpFoldResult> sizes,
                   ArrayRef<TensorRef> sources, ScalarFn scalar);
 TensorRef makeTranspose(const TensorRef &source, ArrayRef<int64_t> permutation);
 TensorRef makeReshape(Body &body, const TensorRef &source, ArrayRef<OpFoldResult> sizes);
+TensorRef makeSlice(Body &body, const TensorRef &source, int64_t dim, OpFoldResult offset,
+                    OpFoldResult size);
 TensorRef makeExpand(const TensorRef &source, ArrayRef<OpFoldResult> sizes);
 
 } // namespace mlir::attn::imports

@@ -1,0 +1,208 @@
+//===- Einsum.cpp - ONNX's Einsum -----------------------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Two operands become a product of matrices: letters of both and of the result are batches,
+// those of both alone are summed over, the others are rows and columns.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Importer.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+using namespace mlir::attn::imports;
+
+namespace {
+struct Equation {
+  SmallVector<std::string> operands;
+  std::string result;
+};
+
+/// Letters of two operands by what happens to them.
+struct Letters {
+  std::string batch, inner, left, right;
+};
+} // namespace
+
+static bool has(StringRef letters, char letter) { return letters.contains(letter); }
+
+/// Without an arrow the result has the letters that appear once, in order.
+static std::string getImplicitResult(ArrayRef<std::string> operands) {
+  std::string all, once;
+  for (StringRef operand : operands)
+    all += operand;
+  for (char letter : all)
+    if (StringRef(all).count(letter) == 1)
+      once += letter;
+  llvm::sort(once);
+  return once;
+}
+
+static FailureOr<Equation> parse(Node &node) {
+  std::string text = node.getString("equation", "").str();
+  llvm::erase(text, ' ');
+  auto [left, right] = StringRef(text).split("->");
+  Equation equation;
+  for (StringRef operand : llvm::split(left, ','))
+    equation.operands.push_back(operand.str());
+  equation.result =
+      StringRef(text).contains("->") ? right.str() : getImplicitResult(equation.operands);
+  if (int(equation.operands.size()) != node.numInputs())
+    return node.error() << "expected an equation of " << node.numInputs() << " operands, found '"
+                        << text << "'";
+  for (int index = 0; index < node.numInputs(); ++index) {
+    StringRef operand = equation.operands[index];
+    bool isWord =
+        llvm::all_of(operand, [&](char c) { return llvm::isAlpha(c) && operand.count(c) == 1; });
+    if (!isWord || int64_t(operand.size()) != node.input(index)->getRank())
+      return node.error() << "expected an equation of letters, one for each dimension, found '"
+                          << text << "'";
+  }
+  return equation;
+}
+
+/// `tensor`, whose dimensions are `letters`, with those of `order`.
+static TensorRef turn(const TensorRef &tensor, StringRef letters, StringRef order) {
+  return makeTranspose(tensor, llvm::map_to_vector(order, [&](char letter) {
+                         return int64_t(letters.find(letter));
+                       }));
+}
+
+/// Sizes by letter, which operands that share one must share.
+static LogicalResult collectSizes(Node &node, const Equation &equation,
+                                  std::map<char, OpFoldResult> &sizes) {
+  for (auto [index, operand] : llvm::enumerate(equation.operands))
+    for (auto [letter, size] : llvm::zip(operand, node.input(index)->sizes)) {
+      auto [known, isNew] = sizes.try_emplace(letter, size);
+      auto a = getStatic(known->second), b = getStatic(size);
+      if (!isNew && a && b && *a != *b)
+        return node.error() << "expected sizes of '" << Twine(letter) << "' to match, found " << *a
+                            << " and " << *b;
+    }
+  for (char letter : equation.result)
+    if (!sizes.count(letter) || StringRef(equation.result).count(letter) != 1)
+      return node.error() << "expected letters of the operands in the result, each once, found '"
+                          << equation.result << "'";
+  return success();
+}
+
+static FailureOr<Letters> classify(Node &node, const Equation &equation) {
+  StringRef left = equation.operands[0], right = equation.operands[1];
+  Letters letters;
+  for (char letter : equation.result)
+    (has(left, letter) ? has(right, letter) ? letters.batch : letters.left : letters.right) +=
+        letter;
+  for (char letter : left)
+    if (!has(equation.result, letter)) {
+      if (!has(right, letter))
+        return node.error() << "a sum over one operand alone is not supported";
+      letters.inner += letter;
+    }
+  for (char letter : right)
+    if (!has(equation.result, letter) && !has(left, letter))
+      return node.error() << "a sum over one operand alone is not supported";
+  return letters;
+}
+
+namespace {
+/// The product of two operands.
+class Product {
+public:
+  Product(Node &node, const Equation &equation, const Letters &letters,
+          const std::map<char, OpFoldResult> &sizes)
+      : node(node), equation(equation), letters(letters), sizes(sizes) {}
+
+  FailureOr<TensorRef> make();
+
+private:
+  SmallVector<OpFoldResult> getSizes(StringRef word) const {
+    return llvm::map_to_vector(word, [&](char letter) { return sizes.at(letter); });
+  }
+  /// Matrices with the letters of `rows` and `columns`, batches in front.
+  TensorRef makeMatrices(int operand, StringRef rows, StringRef columns) const;
+  FailureOr<TensorRef> multiplyElements() const;
+
+  Node &node;
+  const Equation &equation;
+  const Letters &letters;
+  const std::map<char, OpFoldResult> &sizes;
+};
+} // namespace
+
+TensorRef Product::makeMatrices(int operand, StringRef rows, StringRef columns) const {
+  TensorRef turned = turn(node.input(operand), equation.operands[operand],
+                          letters.batch + rows.str() + columns.str());
+  SmallVector<OpFoldResult> shape = getSizes(letters.batch);
+  if (shape.size() > 2)
+    shape = {multiply(node.body, shape)};
+  shape.push_back(multiply(node.body, getSizes(rows)));
+  shape.push_back(multiply(node.body, getSizes(columns)));
+  return makeReshape(node.body, turned, shape);
+}
+
+/// Where nothing is summed over.
+FailureOr<TensorRef> Product::multiplyElements() const {
+  SmallVector<OpFoldResult> shape = getSizes(letters.batch + letters.left);
+  shape.append(letters.right.size(), fixedSize(node.model.context, 1));
+  TensorRef left = makeReshape(
+      node.body, turn(node.input(0), equation.operands[0], letters.batch + letters.left), shape);
+  shape = getSizes(letters.batch);
+  shape.append(letters.left.size(), fixedSize(node.model.context, 1));
+  llvm::append_range(shape, getSizes(letters.right));
+  TensorRef right = makeReshape(
+      node.body, turn(node.input(1), equation.operands[1], letters.batch + letters.right), shape);
+  return applyElementwise(node, {left, right}, left->element,
+                          [](Body &body, ArrayRef<Value> x) -> Value {
+                            if (isa<FloatType>(x[0].getType()))
+                              return body.make<arith::MulFOp>(x[0], x[1]);
+                            return body.make<arith::MulIOp>(x[0], x[1]);
+                          });
+}
+
+FailureOr<TensorRef> Product::make() {
+  FailureOr<TensorRef> product;
+  if (letters.inner.empty()) {
+    product = multiplyElements();
+  } else {
+    // Keys have what is summed over last; values have it first.
+    bool isKey = has(letters.inner, equation.operands[1].back());
+    TensorRef left = makeMatrices(0, letters.left, letters.inner), right;
+    if (isKey) {
+      TensorRef key = makeMatrices(1, letters.right, letters.inner);
+      SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, key->getRank()));
+      std::swap(order[order.size() - 2], order.back());
+      right = makeTranspose(key, order);
+    } else {
+      right = makeMatrices(1, letters.inner, letters.right);
+    }
+    product = multiplyMatrices(node, left, right);
+  }
+  if (failed(product))
+    return failure();
+  std::string order = letters.batch + letters.left + letters.right;
+  return turn(makeReshape(node.body, *product, getSizes(order)), order, equation.result);
+}
+
+LogicalResult imports::importEinsum(Node &node) {
+  FailureOr<Equation> equation = parse(node);
+  std::map<char, OpFoldResult> sizes;
+  if (failed(equation) || failed(collectSizes(node, *equation, sizes)))
+    return failure();
+  if (equation->operands.size() == 1) {
+    if (equation->result.size() != equation->operands[0].size())
+      return node.error() << "a sum over one operand alone is not supported";
+    return node.setOutput(turn(node.input(0), equation->operands[0], equation->result));
+  }
+  if (node.input(0)->element != node.input(1)->element)
+    return node.error() << "expected operands of one type, found " << node.input(0)->element
+                        << " and " << node.input(1)->element;
+  FailureOr<Letters> letters = classify(node, *equation);
+  if (failed(letters))
+    return failure();
+  FailureOr<TensorRef> product = Product(node, *equation, *letters, sizes).make();
+  return failed(product) ? failure() : node.setOutput(*product);
+}

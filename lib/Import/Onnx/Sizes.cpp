@@ -1,0 +1,200 @@
+//===- Sizes.cpp - sizes that are known only when called ------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Sizes.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+using namespace mlir::attn::imports;
+
+//===----------------------------------------------------------------------===//
+// Polynomials
+//===----------------------------------------------------------------------===//
+
+bool Polynomial::Earlier::operator()(Value a, Value b) const {
+  auto argument = dyn_cast<BlockArgument>(a), other = dyn_cast<BlockArgument>(b);
+  if (argument || other)
+    return argument && (!other || argument.getArgNumber() < other.getArgNumber());
+  Operation *op = a.getDefiningOp(), *otherOp = b.getDefiningOp();
+  if (op != otherOp && op->getBlock() == otherOp->getBlock())
+    return op->isBeforeInBlock(otherOp);
+  return a.getAsOpaquePointer() < b.getAsOpaquePointer();
+}
+
+bool Polynomial::EarlierProduct::operator()(ArrayRef<Value> a, ArrayRef<Value> b) const {
+  return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), Earlier());
+}
+
+Polynomial Polynomial::constant(int64_t value) {
+  Polynomial result;
+  if (value != 0)
+    result.terms[{}] = value;
+  return result;
+}
+
+Polynomial Polynomial::of(OpFoldResult size) {
+  if (auto known = getStatic(size))
+    return constant(*known);
+  return ofValue(cast<Value>(size));
+}
+
+Polynomial Polynomial::ofValue(Value value) {
+  if (auto known = getConstantInt(value))
+    return constant(*known);
+  Operation *op = value.getDefiningOp();
+  if (auto cast = dyn_cast_or_null<arith::IndexCastOp>(op))
+    return ofValue(cast.getIn());
+  auto left = [&] { return ofValue(op->getOperand(0)); };
+  auto right = [&] { return ofValue(op->getOperand(1)); };
+  if (isa_and_nonnull<arith::AddIOp>(op))
+    return left() + right();
+  if (isa_and_nonnull<arith::SubIOp>(op))
+    return left() + constant(-1) * right();
+  if (isa_and_nonnull<arith::MulIOp>(op))
+    return left() * right();
+  Polynomial result;
+  result.terms[{value}] = 1;
+  return result;
+}
+
+Polynomial Polynomial::operator+(const Polynomial &other) const {
+  Polynomial sum = *this;
+  for (const auto &[product, factor] : other.terms)
+    if ((sum.terms[product] += factor) == 0)
+      sum.terms.erase(product);
+  return sum;
+}
+
+Polynomial Polynomial::operator*(const Polynomial &other) const {
+  Polynomial result;
+  for (const auto &[product, factor] : terms)
+    for (const auto &[otherProduct, otherFactor] : other.terms) {
+      Product both(product);
+      llvm::append_range(both, otherProduct);
+      llvm::sort(both, Earlier());
+      Polynomial term;
+      term.terms[both] = factor * otherFactor;
+      result = result + term;
+    }
+  return result;
+}
+
+std::optional<Polynomial> Polynomial::divide(const Polynomial &divisor) const {
+  if (divisor.terms.size() != 1)
+    return std::nullopt;
+  const auto &[below, divisorFactor] = *divisor.terms.begin();
+  Polynomial result;
+  for (const auto &[product, factor] : terms) {
+    Product rest(product);
+    for (Value size : below) {
+      auto *it = llvm::find(rest, size);
+      if (it == rest.end())
+        return std::nullopt;
+      rest.erase(it);
+    }
+    if (factor % divisorFactor != 0)
+      return std::nullopt;
+    result.terms[rest] = factor / divisorFactor;
+  }
+  return result;
+}
+
+static Value buildProduct(Body &body, ArrayRef<Value> sizes, int64_t factor) {
+  Value result;
+  for (Value size : sizes) {
+    if (!size.getType().isIndex())
+      size = body.make<arith::IndexCastOp>(body.b.getIndexType(), size);
+    result = result ? body.make<arith::MulIOp>(result, size) : size;
+  }
+  if (!result)
+    return body.index(factor);
+  return factor == 1 ? result : body.make<arith::MulIOp>(result, body.index(factor));
+}
+
+OpFoldResult Polynomial::build(Body &body) const {
+  if (terms.empty())
+    return fixedSize(body.b.getContext(), 0);
+  if (terms.size() == 1 && terms.begin()->first.empty())
+    return fixedSize(body.b.getContext(), terms.begin()->second);
+  Value sum;
+  for (const auto &[product, factor] : terms) {
+    Value term = buildProduct(body, product, factor);
+    sum = sum ? body.make<arith::AddIOp>(sum, term) : term;
+  }
+  return sum;
+}
+
+//===----------------------------------------------------------------------===//
+// Refinements
+//===----------------------------------------------------------------------===//
+
+SmallVector<int64_t> imports::getWideDims(ArrayRef<OpFoldResult> sizes) {
+  SmallVector<int64_t> dims;
+  for (auto [dim, size] : llvm::enumerate(sizes))
+    if (getStatic(size) != 1)
+      dims.push_back(dim);
+  return dims;
+}
+
+namespace {
+/// One side of a refinement, taken apart from its first dimension on.
+struct Side {
+  explicit Side(ArrayRef<OpFoldResult> all) {
+    for (int64_t dim : getWideDims(all))
+      sizes.push_back(Polynomial::of(all[dim]));
+  }
+
+  /// Opens the next dimension where the last one is used up; false at the end.
+  bool open() {
+    if (!(rest == Polynomial::constant(1)))
+      return true;
+    if (groups.size() == sizes.size())
+      return false;
+    rest = sizes[groups.size()];
+    groups.emplace_back();
+    return true;
+  }
+
+  SmallVector<Polynomial> sizes;
+  Polynomial rest = Polynomial::constant(1);
+  SmallVector<ReassociationIndices> groups;
+};
+} // namespace
+
+std::optional<Refinement> imports::refine(Body &body, ArrayRef<OpFoldResult> from,
+                                          ArrayRef<OpFoldResult> to) {
+  auto isEmpty = [](OpFoldResult size) { return getStatic(size) == 0; };
+  if (llvm::any_of(from, isEmpty) || llvm::any_of(to, isEmpty))
+    return std::nullopt;
+  Refinement result;
+  Side left(from), right(to);
+  while (true) {
+    bool hasLeft = left.open(), hasRight = right.open();
+    if (!hasLeft && !hasRight)
+      break;
+    if (!hasLeft || !hasRight)
+      return std::nullopt;
+    Polynomial step = left.rest;
+    auto restOfRight = right.rest.divide(left.rest), restOfLeft = left.rest.divide(right.rest);
+    if (restOfRight) {
+      left.rest = Polynomial::constant(1);
+      right.rest = *restOfRight;
+    } else if (restOfLeft) {
+      step = right.rest;
+      right.rest = Polynomial::constant(1);
+      left.rest = *restOfLeft;
+    } else {
+      return std::nullopt;
+    }
+    left.groups.back().push_back(result.sizes.size());
+    right.groups.back().push_back(result.sizes.size());
+    result.sizes.push_back(step.build(body));
+  }
+  result.from = left.groups;
+  result.to = right.groups;
+  return result;
+}

@@ -1,0 +1,69 @@
+//===- Sizes.h - sizes that are known only when called ----------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Exported graphs compute the same size over and over: batch * heads, and divided by heads
+// again. A size is the sum of products that it comes to, so that equal ones are found.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_LIB_IMPORT_ONNX_SIZES_H
+#define ATTNC_LIB_IMPORT_ONNX_SIZES_H
+
+#include "Tensor.h"
+
+#include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
+
+#include <map>
+
+namespace mlir::attn::imports {
+
+/// A sum of products of unknown sizes, each times a constant.
+class Polynomial {
+public:
+  static Polynomial constant(int64_t value);
+  static Polynomial of(OpFoldResult size);
+
+  bool operator==(const Polynomial &other) const { return terms == other.terms; }
+  Polynomial operator+(const Polynomial &other) const;
+  Polynomial operator*(const Polynomial &other) const;
+  /// None where the division leaves a rest, or might.
+  std::optional<Polynomial> divide(const Polynomial &divisor) const;
+
+  /// The size computed, with no op where it is there already.
+  OpFoldResult build(Body &body) const;
+
+private:
+  /// Of two unknown sizes the one that is there first.
+  struct Earlier {
+    bool operator()(Value a, Value b) const;
+  };
+  struct EarlierProduct {
+    bool operator()(ArrayRef<Value> a, ArrayRef<Value> b) const;
+  };
+  using Product = SmallVector<Value, 4>;
+
+  static Polynomial ofValue(Value value);
+
+  std::map<Product, int64_t, EarlierProduct> terms;
+};
+
+/// What two shapes of the same elements have in common: each of their dimensions is a run of
+/// dimensions of `sizes`. Sizes of 1 are left out on both sides.
+struct Refinement {
+  SmallVector<OpFoldResult> sizes;
+  /// One for each dimension of either side that is not 1.
+  SmallVector<ReassociationIndices> from, to;
+};
+
+/// None where there is none, as between 6x4 and 4x6.
+std::optional<Refinement> refine(Body &body, ArrayRef<OpFoldResult> from,
+                                 ArrayRef<OpFoldResult> to);
+
+/// Dimensions other than those of size 1, in order.
+SmallVector<int64_t> getWideDims(ArrayRef<OpFoldResult> sizes);
+
+} // namespace mlir::attn::imports
+
+#endif // ATTNC_LIB_IMPORT_ONNX_SIZES_H
