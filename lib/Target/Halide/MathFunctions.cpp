@@ -37,6 +37,14 @@ Expr strictLess(Expr a, Expr b) { return strictOp(Bool(), Internal::Call::strict
 Expr strictLessEqual(Expr a, Expr b) { return strictLess(a, b) || strictEqual(a, b); }
 Expr strictEqual(Expr a, Expr b) { return strictOp(Bool(), Internal::Call::strict_eq, a, b); }
 
+/// What `function` makes of `x`, which stands once in it however often that reads it: where
+/// such functions are nested, Halide would else take time exponential in their depth.
+template <typename Function>
+static Expr readOnce(Expr x, Function function) {
+  std::string name = Internal::unique_name('x');
+  return Internal::Let::make(name, x, function(Internal::Variable::make(x.type(), name)));
+}
+
 /// Coefficients from the highest power down.
 static Expr polynomial(Expr x, std::initializer_list<float> coefficients) {
   Expr result;
@@ -91,7 +99,7 @@ Expr exp2F32(Expr x, bool clampLow, bool clampHigh) {
 
 // exp(x) = 2^n · exp(r), r = x - n·ln 2 in two steps (Cody and Waite); the polynomial is
 // Cephes' expf. Results below 2^-125.5 are 0.
-Expr expF32(Expr x) {
+static Expr expOnce(Expr x) {
   x = clampAbove(clampBelow(x, -87.5f), 89.0f);
   Split2 n = roundToExponent(strictMul(x, 1.44269504088896341f));
   Expr r = strictSub(x, strictMul(n.integer, 0.693359375f));
@@ -102,8 +110,10 @@ Expr expF32(Expr x) {
   return (p + p) * n.half;
 }
 
+Expr expF32(Expr x) { return readOnce(x, expOnce); }
+
 // Cephes' tanhf: a polynomial near 0, 1 - 2 / (exp(2|x|) + 1) elsewhere.
-Expr tanhF32(Expr x) {
+static Expr tanhOnce(Expr x) {
   Expr magnitude = abs(x);
   Expr z = x * x;
   Expr p = polynomial(z, {-5.70498872745e-3f, 2.06390887954e-2f, -5.37397155531e-2f,
@@ -112,8 +122,10 @@ Expr tanhF32(Expr x) {
   return blend(strictLess(magnitude, 0.625f), p * z * x + x, copySign(large, x));
 }
 
+Expr tanhF32(Expr x) { return readOnce(x, tanhOnce); }
+
 // Minimax polynomials; beyond 0.93 of -log(1 - erf |x|).
-Expr erfF32(Expr x) {
+static Expr erfOnce(Expr x) {
   Expr t = clampAbove(abs(x), 4.0f);
   Expr s = x * x;
   Expr small = polynomial(s, {-5.96761703e-4f, 4.99119423e-3f, -2.67681349e-2f, 1.12819925e-1f,
@@ -123,6 +135,8 @@ Expr erfF32(Expr x) {
   Expr large = 1.0f - expF32(tail * t - t);
   return blend(strictLess(t, 0.927734375f), small * x + x, copySign(large, x));
 }
+
+Expr erfF32(Expr x) { return readOnce(x, erfOnce); }
 
 Expr copySign(Expr magnitude, Expr sign) {
   Type type = magnitude.type();

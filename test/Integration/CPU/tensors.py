@@ -3,6 +3,7 @@
 usage: tensors.py PART   (a name of PARTS below)
 """
 
+import math
 import os
 import sys
 import tempfile
@@ -53,6 +54,9 @@ def unary(op, array, result, dynamic=()):
 # Parts
 # ---------------------------------------------------------------------------
 
+erf = np.vectorize(math.erf)
+
+
 def activation(name, arith, plain):
     body = (f"  %out = attn.map %x {{\n  ^bb0(%a: f32):\n{arith}\n    attn.yield %r : f32\n"
             "  } : tensor<?x37xf32> -> tensor<?x37xf32>")
@@ -68,6 +72,10 @@ def map():
                      "    %e = math.exp %n : f32\n    %d = arith.addf %e, %one : f32\n"
                      "    %r = arith.divf %a, %d : f32", lambda x: x / (1 + np.exp(-x)))
     yield activation("tanh", "    %r = math.tanh %a : f32", np.tanh)
+    # Nested, such functions must not make each other's compilation longer.
+    yield activation("nested", "    %b = math.tanh %a : f32\n    %c = math.erf %b : f32\n    %d = math.exp %c : f32\n"
+                     "    %e = math.tanh %d : f32\n    %r = math.exp %e : f32",
+                     lambda x: np.exp(np.tanh(np.exp(erf(np.tanh(x)).astype(x.dtype)))))
     # Every way to broadcast: missing dimensions, sizes of 1 inside and innermost.
     arrays = {"x": floats(3, 4, 19), "y": floats(19), "z": floats(4, 1), "w": floats(3, 1, 1)}
     types = {n: tensor(a, dynamic=[d for d in range(a.ndim) if a.shape[d] != 1]) for n, a in arrays.items()}
