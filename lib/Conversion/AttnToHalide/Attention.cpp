@@ -24,7 +24,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Lowerings.h"
+#include "AttentionLowering.h"
 #include "MaskBounds.h"
 #include "Rows.h"
 
@@ -53,132 +53,6 @@ constexpr double kVanishing = -149;
 /// Less than any other weight that is not 0, and no denormal.
 constexpr double kLeastWeight = std::numeric_limits<float>::min();
 
-/// The last coordinates of every func: which tile.
-struct TileCoords {
-  explicit TileCoords(ArrayRef<Scalar> v)
-      : it(v[v.size() - 3]), h(v[v.size() - 2]), b(v[v.size() - 1]) {}
-  Scalar it, h, b;
-};
-
-class AttentionLowering {
-public:
-  AttentionLowering(PipelineBuilder &p, AttentionOp op, Attribute schedule);
-  LogicalResult lower();
-
-private:
-  // Algorithm, in order.
-  void buildBounds();
-  void buildSearch();
-  void buildStaged(Region &region);
-  void buildScores();
-  void buildWideKey();
-  /// The element d of a key.
-  using KeyElement = function_ref<Scalar(Scalar k, Scalar c, const TileCoords &t, Scalar d)>;
-  std::pair<Func, Func> sumOverDims(StringRef name, KeyElement keyAt);
-  void buildDot();
-  void buildWeights();
-  void buildContext();
-  void buildExactContext();
-  void buildOutput();
-
-  void buildPaddedValue();
-  std::pair<Func, Func> combineKeys(StringRef name, Func f, double init,
-                                    Scalar (*combine)(Scalar, Scalar));
-  Update updateColumns(ArrayRef<Scalar> v, ArrayRef<Scalar> r);
-
-  // Schedule, from the outside in.
-  void scheduleOutput();
-  void scheduleTile();
-  void scheduleSearch();
-  void scheduleStaged();
-  void scheduleContext();
-  void schedulePaddedValue();
-  void scheduleWideKey();
-  void scheduleQuery();
-  void scheduleScores();
-  void scheduleScoresByKeys();
-  void scheduleLaneParts(Func f, Loop at, int64_t rows, int64_t keys);
-  void scheduleWeights();
-  void scheduleChains(Func chains, Func all);
-  void scheduleWeightsOf(Func f);
-  void scheduleExactContext();
-  void scheduleExactWeight(Loop at);
-  void scheduleExactDot(Loop at);
-
-  // Parts of expressions.
-  Scalar group();
-  Scalar f32(double c) { return p.constant(p.b().getF32Type(), c); }
-  Scalar wide(Scalar x) { return convert(x, p.b().getF32Type()); }
-  Scalar row(Scalar ii, const TileCoords &t) {
-    return min(t.it * rowsOfHead + (sharedHeads == 1 ? ii : ii / sharedHeads), numRows - 1);
-  }
-  Scalar head(Scalar ii, const TileCoords &t) {
-    return sharedHeads == 1 ? t.h : t.h * sharedHeads + ii % sharedHeads;
-  }
-  Scalar key(Scalar k, Scalar c, const TileCoords &t) {
-    return low(t.it, t.h, t.b) + c * chunk + k;
-  }
-  /// The key's index where it exists, else that of some key that does.
-  Scalar safeKey(Scalar k, Scalar c, const TileCoords &t) {
-    return unsafePromiseClamped(min(key(k, c, t), high(t.it, t.h, t.b) - 1), p.i32(0), numKeys - 1);
-  }
-  Scalar visibleKeys(const TileCoords &t) { return high(t.it, t.h, t.b) - low(t.it, t.h, t.b); }
-  Scalar inlined(Region &region, ArrayRef<Scalar> args, Scalar otherwise,
-                 ArrayRef<std::pair<Value, Scalar>> known = {});
-  Scalar modifiedProb(Scalar weight, Scalar ii, Scalar k, Scalar c, const TileCoords &t);
-  Scalar modifiedScore(Scalar dot, Scalar ii, Scalar k, Scalar c, const TileCoords &t,
-                       bool useStaged = false);
-  Scalar exponent(Scalar score, Scalar maximum);
-  Scalar weight(Scalar score, Scalar maximum);
-  int64_t sumColumn() const { return block; }
-  int64_t maxColumn() const { return block + 1; }
-
-  // Parts of schedules.
-  void fixTile(Func f, bool perChunk);
-  void computeInTile(Func f);
-  void computeInChunk(Func f);
-  std::pair<Loop, Loop> splitRows(Func f, Loop loop, int64_t rows);
-  void layOutByKeys(Func f);
-  Loop scheduleRegisterTile(Func f, Loop at, int64_t extent, int64_t otherDim, int64_t otherExtent);
-
-  PipelineBuilder &p;
-  AttentionOp op;
-  bool failedRegion = false;
-
-  void readSchedule(PrefillAttr s);
-  void readSchedule(DecodeAttr s);
-
-  /// Whether elements are f16 or bf16. They are computed with in f32.
-  bool isShort;
-  /// Whether keys lie in the lanes, and not rows.
-  bool byKeys;
-  int64_t rowTile, rowsOfHead, sharedHeads, chunk, lanes, contextRows, contextVectors;
-  /// Of a register tile of scores: rows (with rows in the lanes, vectors of them) and keys.
-  int64_t scoreRows, scoreKeys;
-  /// Running maxima and sums are kept in this many independent chains.
-  int64_t numChains;
-  int64_t headDim, valueDim, block, numBlocks;
-  double scale;
-  /// Scores that a modification works on are scaled; plain ones are query·key until they
-  /// become weights.
-  bool isScaled;
-  /// Turns differences of scores into powers of two.
-  double log2Scale;
-
-  Func query, key_, value;
-  Scalar numRows, numKeys;
-  Func low, high, chunks, kvHead, queryT;
-  /// Where the mask's comparisons do not bound the keys: the least and the largest key that
-  /// some row of a tile sees, as -key and key + 1.
-  Func searchLow, searchHigh, edgeOfLane, edge;
-  /// Tensors that regions read along the keys, and where they are read.
-  SmallVector<std::pair<Value, Func>> staged;
-  Func wideKey, dot, dotPart, score, maxChains, maximum, weights, sumChains, sum, modified;
-  Func paddedValue, product, acc, inverse, context;
-  Func worstOfLane, worst, exactChunks, exactDot, exactDotPart, exactWeight, exactProduct,
-      exactContext;
-  Loop tileLoop, chunkLoop;
-};
 } // namespace
 
 AttentionLowering::AttentionLowering(PipelineBuilder &p, AttentionOp op, Attribute schedule)
@@ -187,6 +61,8 @@ AttentionLowering::AttentionLowering(PipelineBuilder &p, AttentionOp op, Attribu
       log2Scale(isScaled ? kLog2e : std::max(std::abs(scale) * kLog2e, 1e-30)) {
   if (auto decode = dyn_cast<DecodeAttr>(schedule))
     readSchedule(decode);
+  else if (auto gpu = dyn_cast<GpuAttr>(schedule))
+    readSchedule(gpu);
   else
     readSchedule(cast<PrefillAttr>(schedule));
   headDim = op.getQuery().getType().getDimSize(3);
@@ -205,7 +81,6 @@ AttentionLowering::AttentionLowering(PipelineBuilder &p, AttentionOp op, Attribu
 }
 
 void AttentionLowering::readSchedule(PrefillAttr s) {
-  byKeys = false;
   rowTile = rowsOfHead = s.getRowTile();
   sharedHeads = 1;
   chunk = s.getKeyChunk();
@@ -230,6 +105,23 @@ void AttentionLowering::readSchedule(DecodeAttr s) {
   contextVectors = s.getContextVectors();
 }
 
+/// Each thread has a row tile and a column tile of scores, and of the context. The columns
+/// behind the context's are the sum and the maximum.
+void AttentionLowering::readSchedule(GpuAttr s) {
+  onGpu = true;
+  rowTile = s.getRowTile();
+  sharedHeads = s.getSharedHeads();
+  rowsOfHead = rowTile / sharedHeads;
+  chunk = s.getKeyChunk();
+  keySplits = s.getKeySplits();
+  threadsX = numChains = s.getThreadsX();
+  threadsY = s.getThreadsY();
+  lanes = 2;
+  scoreRows = contextRows = rowTile / threadsY;
+  scoreKeys = chunk / threadsX;
+  contextVectors = s.getContextColumns() / lanes;
+}
+
 LogicalResult AttentionLowering::lower() {
   buildBounds();
   buildScores();
@@ -239,6 +131,10 @@ LogicalResult AttentionLowering::lower() {
   buildOutput();
   if (failedRegion)
     return failure();
+  if (onGpu) {
+    scheduleOnGpu();
+    return success();
+  }
   scheduleOutput();
   scheduleTile();
   scheduleContext();
@@ -281,7 +177,7 @@ void AttentionLowering::buildBounds() {
   bool isComplete = true;
   auto bounds = [&](ArrayRef<Scalar> v) {
     TileCoords t(v);
-    Scalar first = t.it * rowsOfHead, last = min(first + (rowsOfHead - 1), numRows - 1);
+    Scalar first = tile(t) * rowsOfHead, last = min(first + (rowsOfHead - 1), numRows - 1);
     // Bounds that differ between the heads of a tile are not looked for.
     if (sharedHeads != 1 && !op.getMask().empty() && !op.getMask().getArgument(1).use_empty())
       return KeyBounds();
@@ -291,15 +187,26 @@ void AttentionLowering::buildBounds() {
   };
   StringRef vars[] = {"it", "h", "b"};
   Type i32 = p.b().getI32Type();
-  low = p.func("low", vars, i32, [&](ArrayRef<Scalar> v) {
+  auto lowest = [&](ArrayRef<Scalar> v) {
     auto known = bounds(v).low;
     return known ? clamp(*known, p.i32(0), numKeys) : p.i32(0);
-  });
-  high = p.func("high", vars, i32, [&](ArrayRef<Scalar> v) {
+  };
+  auto highest = [&](ArrayRef<Scalar> v) {
     auto known = bounds(v).high;
     return known ? clamp(*known, p.i32(0), numKeys) : numKeys;
+  };
+  // The part of a block is whole chunks.
+  auto part = [&](ArrayRef<Scalar> v) {
+    Scalar chunks = (max(highest(v) - lowest(v), 0) + (chunk - 1)) / chunk;
+    return (chunks + (keySplits - 1)) / keySplits * chunk;
+  };
+  low = p.func("low", vars, i32, [&](ArrayRef<Scalar> v) {
+    return keySplits == 1 ? lowest(v) : lowest(v) + v[0] % keySplits * part(v);
   });
-  if (!isComplete && !byKeys)
+  high = p.func("high", vars, i32, [&](ArrayRef<Scalar> v) {
+    return keySplits == 1 ? highest(v) : min(highest(v), low(v) + part(v));
+  });
+  if (!isComplete && !byKeys && !onGpu)
     buildSearch();
   chunks = p.func("chunks", vars, i32, [&](ArrayRef<Scalar> v) {
     return (max(high(v) - low(v), 0) + (chunk - 1)) / chunk;
@@ -362,7 +269,7 @@ void AttentionLowering::buildSearch() {
 /// tensor is somewhere else in memory for each. They are copied first, a chunk at a time, but
 /// for regions that might select on them.
 void AttentionLowering::buildStaged(Region &region) {
-  if (region.empty() || byKeys || !region.getOps<arith::SelectOp>().empty())
+  if (region.empty() || byKeys || onGpu || !region.getOps<arith::SelectOp>().empty())
     return;
   Value q = *std::prev(region.args_end(), 2), k = region.getArguments().back();
   region.walk([&](tensor::ExtractOp read) {
@@ -429,7 +336,7 @@ void AttentionLowering::buildScores() {
     Scalar x = wide(query(v[1], row(v[0], t), head(v[0], t), t.b));
     return scale < 0 ? -x : x;
   });
-  if (isShort && !byKeys)
+  if ((isShort && !byKeys) || onGpu)
     buildWideKey();
   buildDot();
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
@@ -440,7 +347,7 @@ void AttentionLowering::buildScores() {
   });
 }
 
-/// Keys of short elements, made f32 once for all rows of a tile.
+/// Keys of short elements, made f32 once for all rows of a tile; on a GPU read once for all.
 void AttentionLowering::buildWideKey() {
   StringRef vars[] = {"d", "k", "c", "it", "h", "b"};
   wideKey = p.func("wide_key", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
@@ -463,7 +370,7 @@ static int64_t countParts(int64_t dims) {
 /// query·key, and the parts that it is the sum of, where it has several: with keys in the
 /// lanes, sums over every lanes-th dim.
 std::pair<Func, Func> AttentionLowering::sumOverDims(StringRef name, KeyElement keyAt) {
-  int64_t parts = byKeys ? lanes : countParts(headDim), dims = headDim / parts;
+  int64_t parts = onGpu ? 1 : byKeys ? lanes : countParts(headDim), dims = headDim / parts;
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
   auto zero = [&](ArrayRef<Scalar>) { return f32(0); };
   auto term = [&](ArrayRef<Scalar> v, Scalar d) {
@@ -514,6 +421,8 @@ std::pair<Func, Func> AttentionLowering::combineKeys(StringRef name, Func f, dou
              TileCoords t(v);
              Scalar k = r[0] * numChains;
              Scalar next = f(v[0], k + v[1], v[2], t.it, t.h, t.b);
+             if (onGpu) // what a key adds that is not there changes nothing
+               return combine(chains(v), next);
              return {combine(chains(v), next), {}, v[2] * chunk + k < visibleKeys(t)};
            });
   Func all = p.func(name, {"ii", "c", "it", "h", "b"}, f32Type, [&](ArrayRef<Scalar> v) {
@@ -579,13 +488,18 @@ static Scalar step(Scalar x) {
 void AttentionLowering::buildContext() {
   Type f32Type = p.b().getF32Type();
   StringRef chunkVars[] = {"x", "y", "ii", "c", "it", "h", "b"};
-  if (valueDim != numBlocks * block || (isShort && !byKeys))
+  if (onGpu)
+    buildValueTile();
+  else if (valueDim != numBlocks * block || (isShort && !byKeys))
     buildPaddedValue();
   product = p.func("product", chunkVars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
   p.update(product, chunkVars, {{"rk", p.i32(chunk)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              TileCoords t(v);
              Scalar k = r[0], c = v[3];
+             if (onGpu)
+               return product(v) + modified(v[2], k, c, t.it, t.h, t.b) *
+                                       valueTile(valueColumn(v[0], v[1]), k, c, t.it, t.h, t.b);
              Scalar x = Value(paddedValue)
                             ? paddedValue(v[1] * block + v[0], k, c, t.it, t.h, t.b)
                             : wide(value(v[1] * block + v[0],
@@ -611,6 +525,20 @@ void AttentionLowering::buildContext() {
     if (!op.getProbMod().empty() && ProbRegion(op.getProbMod()).zeroesNaN())
       isSum = isSum && (bits(total) & p.i32(0x7fffffff)) <= p.i32(kInfBits);
     return pick(isSum, strictFloat(f32(1) / total));
+  });
+}
+
+/// Values as the threads of a GPU read them. Those of keys that are not there, and columns
+/// beyond the last, are 0.
+void AttentionLowering::buildValueTile() {
+  StringRef vars[] = {"x", "k", "c", "it", "h", "b"};
+  valueTile = p.func("value_tile", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+    TileCoords t(v);
+    Scalar exists = key(v[1], v[2], t) < high(t.it, t.h, t.b);
+    if (valueDim != numBlocks * block)
+      exists = exists && v[0] < valueDim;
+    Scalar x = value(min(v[0], valueDim - 1), safeKey(v[1], v[2], t), kvHead(t.h), t.b);
+    return pick(exists, wide(x));
   });
 }
 
@@ -652,14 +580,17 @@ void AttentionLowering::buildExactContext() {
   StringRef tileOnly[] = {"it", "h", "b"}, chunkVars[] = {"ii", "k", "c", "it", "h", "b"};
   worstOfLane = p.func("worst_of_lane", {"x", "it", "h", "b"}, i32Type,
                        [&](ArrayRef<Scalar>) { return p.i32(0); });
+  // Lanes are those of a column, on a GPU rows.
+  int64_t columns = onGpu ? block : block / lanes, rows = onGpu ? 1 : rowTile;
   p.update(worstOfLane, {"x", "it", "h", "b"},
-           {{"rx", p.i32(block / lanes)}, {"ry", p.i32(numBlocks)}, {"ri", p.i32(rowTile)}},
+           {{"rx", p.i32(columns)}, {"ry", p.i32(numBlocks)}, {"ri", p.i32(rows)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             Scalar x = acc(r[0] * lanes + v[0], r[1], r[2], v[1], v[2], v[3]);
+             Scalar x = onGpu ? acc(r[0], r[1], v[0], v[1], v[2], v[3])
+                              : acc(r[0] * lanes + v[0], r[1], r[2], v[1], v[2], v[3]);
              return max(worstOfLane(v), bits(x) & p.i32(0x7fffffff));
            });
   worst = p.func("worst", tileOnly, i32Type, [&](ArrayRef<Scalar>) { return p.i32(0); });
-  p.update(worst, tileOnly, {{"rl", p.i32(lanes)}},
+  p.update(worst, tileOnly, {{"rl", p.i32(onGpu ? rowTile : lanes)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              return max(worst(v), worstOfLane(r[0], v[0], v[1], v[2]));
            });
@@ -692,9 +623,10 @@ void AttentionLowering::buildExactContext() {
              Scalar k = r[0], c = v[2], w = exactWeight(v[1], k, c, t.it, t.h, t.b);
              Scalar x = wide(value(min(v[0], valueDim - 1), safeKey(k, c, t), kvHead(t.h), t.b));
              Scalar isMasked = bits(w) == bits(f32(kMasked));
-             return {exactProduct(v) + pick(!isMasked, modifiedProb(w, v[1], k, c, t) * x),
-                     {},
-                     c * chunk + k < visibleKeys(t)};
+             Scalar sum = exactProduct(v) + pick(!isMasked, modifiedProb(w, v[1], k, c, t) * x);
+             if (onGpu)
+               return sum;
+             return {sum, {}, c * chunk + k < visibleKeys(t)};
            });
   StringRef vars[] = {"x", "ii", "it", "h", "b"};
   exactContext = p.func("exact_context", vars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
@@ -707,7 +639,50 @@ void AttentionLowering::buildExactContext() {
            });
 }
 
+/// The weighted sum of a value dim.
+Scalar AttentionLowering::contextSum(Scalar d, Scalar ii, const TileCoords &t) {
+  Scalar isExact = exactChunks(t.it, t.h, t.b) > p.i32(0);
+  return blend(isExact, exactContext(d, ii, t.it, t.h, t.b), accumulated(d, ii, t));
+}
+
+/// x. Halide hands the shared memory of a func on after the last read that it finds in the
+/// text, also where a loop goes back to one: what loops read is read once more behind them. No
+/// sum is negative.
+Scalar AttentionLowering::keepQuery(Scalar x, Scalar ii, const TileCoords &t) {
+  Scalar total = acc(p.i32(sumColumn()), p.i32(0), ii, t.it, t.h, t.b);
+  return blend(total < 0, queryT(ii, p.i32(0), t.it, t.h, t.b), x);
+}
+
+/// What each block leaves of its keys: the context's sum, the weights' sum and the maximum.
+void AttentionLowering::buildPartialOutput() {
+  StringRef vars[] = {"x", "ii", "it", "h", "b"};
+  partial = p.func("partial", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+    TileCoords t(v);
+    auto last = [&](int64_t column) { return acc(p.i32(column), p.i32(0), v[1], t.it, t.h, t.b); };
+    Scalar sum = contextSum(min(v[0], valueDim - 1), v[1], t);
+    Scalar result = blend(v[0] == p.i32(valueDim), last(sumColumn()),
+                          blend(v[0] > valueDim, last(maxColumn()), sum));
+    return keepQuery(result, v[1], t);
+  });
+}
+
+/// Of the parts that blocks left, with all weights to one maximum.
+Scalar AttentionLowering::mergedContext(Scalar d, Scalar ii, Scalar it, Scalar h, Scalar b) {
+  auto part = [&](int64_t s, Scalar x) { return partial(x, ii, it * keySplits + s, h, b); };
+  Scalar top = part(0, p.i32(valueDim + 1)), total = f32(0), sum = f32(0);
+  for (int64_t s = 1; s < keySplits; ++s)
+    top = machineMax(top, part(s, p.i32(valueDim + 1)));
+  for (int64_t s = 0; s < keySplits; ++s) {
+    Scalar w = weight(part(s, p.i32(valueDim + 1)), top);
+    total = total + w * part(s, p.i32(valueDim));
+    sum = sum + w * part(s, d);
+  }
+  return pick(!(total == 0), sum * strictFloat(f32(1) / total));
+}
+
 void AttentionLowering::buildOutput() {
+  if (keySplits != 1)
+    buildPartialOutput();
   Type element = op.getResult().getType().getElementType();
   context = p.func("context", {"d", "i", "h", "b"}, element, [&](ArrayRef<Scalar> v) {
     Scalar it = v[1] / rowsOfHead, ii = v[1] % rowsOfHead, h = v[2], b = v[3];
@@ -715,9 +690,13 @@ void AttentionLowering::buildOutput() {
       ii = ii * sharedHeads + h % sharedHeads;
       h = h / sharedHeads;
     }
-    Scalar fast = acc(v[0] % block, v[0] / block, ii, it, h, b);
-    Scalar isExact = exactChunks(it, h, b) > 0, total = inverse(ii, it, h, b);
-    Scalar sum = blend(isExact, exactContext(v[0], ii, it, h, b), fast);
+    if (keySplits != 1)
+      return convert(mergedContext(v[0], ii, it, h, b), element);
+    Scalar coords[] = {it, h, b};
+    TileCoords t(coords);
+    Scalar sum = contextSum(v[0], ii, t), total = inverse(ii, it, h, b);
+    if (onGpu)
+      sum = keepQuery(sum, ii, t);
     // A row that sees no key is 0.
     return convert(pick(!(bits(total) == p.i32(0)), sum * total), element);
   });

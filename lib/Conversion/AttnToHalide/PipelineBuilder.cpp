@@ -130,6 +130,8 @@ Func PipelineBuilder::rfactor(Loop loop) {
 void PipelineBuilder::vectorize(Loop loop) { halide::VectorizeOp::create(builder, loop); }
 void PipelineBuilder::unroll(Loop loop) { halide::UnrollOp::create(builder, loop); }
 void PipelineBuilder::parallel(Loop loop) { halide::ParallelOp::create(builder, loop); }
+void PipelineBuilder::gpuBlock(Loop loop) { halide::GpuBlockOp::create(builder, loop); }
+void PipelineBuilder::gpuThread(Loop loop) { halide::GpuThreadOp::create(builder, loop); }
 void PipelineBuilder::computeRoot(Func f) { halide::ComputeRootOp::create(builder, f); }
 void PipelineBuilder::computeAt(Func f, Loop loop) {
   halide::ComputeAtOp::create(builder, f, loop);
@@ -145,6 +147,9 @@ void PipelineBuilder::boundStorage(Func f, int64_t dim, int64_t extent) {
 }
 void PipelineBuilder::alignBounds(Func f, int64_t dim, int64_t modulus) {
   halide::AlignBoundsOp::create(builder, f, dim, modulus);
+}
+void PipelineBuilder::alignStorage(Func f, int64_t dim, int64_t modulus) {
+  halide::AlignStorageOp::create(builder, f, dim, modulus);
 }
 void PipelineBuilder::reorderStorage(Func f, ArrayRef<int64_t> order) {
   halide::ReorderStorageOp::create(builder, f, order);

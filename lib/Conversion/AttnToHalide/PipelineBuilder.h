@@ -184,12 +184,15 @@ public:
   void vectorize(Loop loop);
   void unroll(Loop loop);
   void parallel(Loop loop);
+  void gpuBlock(Loop loop);
+  void gpuThread(Loop loop);
   void computeRoot(Func f);
   void computeAt(Func f, Loop loop);
   void storeIn(Func f, halide::MemoryType memory);
   void boundExtent(Func f, int64_t dim, int64_t extent);
   void boundStorage(Func f, int64_t dim, int64_t extent);
   void alignBounds(Func f, int64_t dim, int64_t modulus);
+  void alignStorage(Func f, int64_t dim, int64_t modulus);
   void reorderStorage(Func f, ArrayRef<int64_t> order);
   void atomic(Func f, int64_t update);
   void allowRaceConditions(Func f, int64_t update);

@@ -114,7 +114,38 @@ LogicalResult DecodeAttr::verify(EmitError emitError, int64_t rowTile, int64_t s
   return verifyMultiple(emitError, "key_chunk", keyChunk, "vector_width", vectorWidth);
 }
 
+/// What every GPU takes in a block.
+static constexpr int64_t kMaxThreads = 1024;
+
+LogicalResult GpuAttr::verify(EmitError emitError, int64_t rowTile, int64_t sharedHeads,
+                              int64_t keyChunk, int64_t keySplits, int64_t threadsX,
+                              int64_t threadsY, int64_t contextColumns, int64_t maxQLen) {
+  std::pair<StringRef, int64_t> parameters[] = {{"row_tile", rowTile},
+                                                {"shared_heads", sharedHeads},
+                                                {"key_chunk", keyChunk},
+                                                {"key_splits", keySplits},
+                                                {"threads_x", threadsX},
+                                                {"threads_y", threadsY},
+                                                {"context_columns", contextColumns}};
+  for (auto [name, value] : parameters)
+    if (failed(verifyPositive(emitError, name, value)))
+      return failure();
+  if (threadsX > kMaxThreads || threadsX * threadsY > kMaxThreads)
+    return emitError() << "expected at most " << kMaxThreads << " threads, found " << threadsX
+                       << " * " << threadsY;
+  // A thread's part of a tile has no tail.
+  if (failed(verifyMultiple(emitError, "row_tile", rowTile, "shared_heads", sharedHeads)) ||
+      failed(verifyMultiple(emitError, "row_tile", rowTile, "threads_y", threadsY)) ||
+      failed(verifyMultiple(emitError, "key_chunk", keyChunk, "threads_x", threadsX)))
+    return failure();
+  if (contextColumns % 2 == 0)
+    return success();
+  return emitError() << "expected an even number of context_columns, found " << contextColumns;
+}
+
 int64_t attn::getMaxQLen(Attribute schedule) {
+  if (auto gpu = dyn_cast<GpuAttr>(schedule))
+    return gpu.getMaxQLen();
   if (auto decode = dyn_cast<DecodeAttr>(schedule))
     return decode.getMaxQLen();
   return cast<PrefillAttr>(schedule).getMaxQLen();

@@ -279,12 +279,30 @@ static LogicalResult verifyDecode(AttentionOp op, DecodeAttr schedule) {
   return success();
 }
 
+static LogicalResult verifyGpu(AttentionOp op, GpuAttr schedule) {
+  // attention_c8
+  int64_t heads = sizeOf(op.getQuery(), 1), kvHeads = sizeOf(op.getKey(), 1);
+  bool known = !ShapedType::isDynamic(heads) && !ShapedType::isDynamic(kvHeads) && kvHeads != 0;
+  int64_t group = known ? heads / kvHeads : 1, valueDim = sizeOf(op.getValue(), 3);
+  if (group % schedule.getSharedHeads() != 0)
+    return op.emitOpError("expected shared_heads to divide ")
+           << group << ", found " << schedule.getSharedHeads();
+  int64_t columns = schedule.getThreadsX() * schedule.getContextColumns();
+  if (ShapedType::isDynamic(valueDim) || columns < valueDim)
+    return op.emitOpError("expected threads_x * context_columns to be at least value_dim, found ")
+           << columns;
+  return success();
+}
+
 static LogicalResult verifySchedules(AttentionOp op) {
   if (!op.getSchedule())
     return success();
-  for (Attribute schedule : op.getScheduleAttr())
+  for (Attribute schedule : op.getScheduleAttr()) {
     if (auto decode = dyn_cast<DecodeAttr>(schedule); decode && failed(verifyDecode(op, decode)))
       return failure();
+    if (auto gpu = dyn_cast<GpuAttr>(schedule); gpu && failed(verifyGpu(op, gpu)))
+      return failure();
+  }
   return verifyOrder(op, op.getSchedule()->getValue());
 }
 

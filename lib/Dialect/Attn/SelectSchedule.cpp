@@ -8,6 +8,7 @@
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Target/CpuInfo.h"
+#include "attnc/Target/GpuInfo.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_ATTNSELECTSCHEDULE
@@ -39,7 +40,6 @@ private:
   Attribute prefill(int64_t rowTile, int64_t maxQLen = 0);
   Attribute decode(int64_t rowsOfHead, int64_t maxQLen = 0);
   int64_t bestRowTile(int64_t rows);
-  int64_t sharedHeads();
 
   AttentionOp op;
   int64_t lanes;
@@ -56,6 +56,15 @@ static int64_t largestDivisor(int64_t n, int64_t limit) {
   return divisor;
 }
 
+/// Query heads whose rows one tile holds, so that keys and values are read once for all.
+static int64_t getSharedHeads(AttentionOp op) {
+  int64_t heads = op.getQuery().getType().getDimSize(1),
+          kvHeads = op.getKey().getType().getDimSize(1);
+  if (ShapedType::isDynamic(heads) || ShapedType::isDynamic(kvHeads) || kvHeads == 0)
+    return 1;
+  return largestDivisor(heads / kvHeads, 8);
+}
+
 /// Scores and context take three quarters of the registers each, in turns.
 Attribute Selector::prefill(int64_t rowTile, int64_t maxQLen) {
   int64_t vectors = largestDivisor(rowTile / lanes, 3);
@@ -69,7 +78,7 @@ Attribute Selector::prefill(int64_t rowTile, int64_t maxQLen) {
 
 /// Eight sums at least hide the latency of one.
 Attribute Selector::decode(int64_t rowsOfHead, int64_t maxQLen) {
-  int64_t shared = sharedHeads(), rows = rowsOfHead * shared;
+  int64_t shared = getSharedHeads(op), rows = rowsOfHead * shared;
   int64_t scoreRows = largestDivisor(rows, isWide ? 4 : 2);
   int64_t contextRows = largestDivisor(rows, isWide ? 6 : 4);
   int64_t contextVectors =
@@ -77,15 +86,6 @@ Attribute Selector::decode(int64_t rowsOfHead, int64_t maxQLen) {
   return DecodeAttr::get(op->getContext(), rows, shared, /*key_chunk=*/64, lanes, scoreRows,
                          /*score_keys=*/scoreRows < 3 && isWide ? 8 : 4, contextRows,
                          contextVectors, maxQLen);
-}
-
-/// Query heads whose rows one tile holds, so that keys and values are read once for all.
-int64_t Selector::sharedHeads() {
-  int64_t heads = op.getQuery().getType().getDimSize(1),
-          kvHeads = op.getKey().getType().getDimSize(1);
-  if (ShapedType::isDynamic(heads) || ShapedType::isDynamic(kvHeads) || kvHeads == 0)
-    return 1;
-  return largestDivisor(heads / kvHeads, 8);
 }
 
 /// The tile that wastes least on rows that are not there; a row of a small tile costs more.
@@ -105,7 +105,7 @@ ArrayAttr Selector::select() {
   bool canDecode = headDim % lanes == 0;
   SmallVector<Attribute> schedules;
   if (!ShapedType::isDynamic(rows)) {
-    bool isDecode = canDecode && rows > 0 && rows <= kFewRows && rows * sharedHeads() <= 16;
+    bool isDecode = canDecode && rows > 0 && rows <= kFewRows && rows * getSharedHeads(op) <= 16;
     schedules = {isDecode ? decode(rows) : prefill(bestRowTile(rows))};
   } else {
     if (canDecode)
@@ -115,14 +115,92 @@ ArrayAttr Selector::select() {
   return ArrayAttr::get(op->getContext(), schedules);
 }
 
+//===----------------------------------------------------------------------===//
+// GPU
+//===----------------------------------------------------------------------===//
+
+/// What a fused kernel takes of the GpuInfo::kSharedBytes that there are.
+static constexpr int64_t kSharedBudget = GpuInfo::kSharedBytes;
+
+namespace {
+/// Chooses among the kernels of a GPU for one op.
+class GpuSelector {
+public:
+  explicit GpuSelector(AttentionOp op)
+      : op(op), headDim(op.getQuery().getType().getDimSize(3)),
+        valueDim(op.getValue().getType().getDimSize(3)) {}
+
+  /// Null where no tile fits into shared memory.
+  ArrayAttr select();
+
+private:
+  GpuAttr tile(int64_t rows, int64_t sharedHeads, int64_t threadsX, int64_t keySplits,
+               int64_t maxQLen = 0);
+  int64_t sharedBytes(int64_t rows, int64_t chunk, int64_t threadsX, int64_t columns);
+
+  AttentionOp op;
+  int64_t headDim, valueDim;
+};
+} // namespace
+
+/// The query, the accumulator, keys or values, scores, weights, weights after a change of
+/// the prob, and the chains and results of row maxima and sums.
+int64_t GpuSelector::sharedBytes(int64_t rows, int64_t chunk, int64_t threadsX, int64_t columns) {
+  int64_t padded = llvm::divideCeil(valueDim, columns) * columns;
+  int64_t acc = padded / columns * (columns + 2);
+  int64_t scores = op.getProbMod().empty() ? 2 : 3;
+  int64_t floats = rows * (headDim + acc + scores * chunk + 2 * threadsX + 2) +
+                   chunk * std::max(headDim | 1, padded);
+  return floats * 4;
+}
+
+/// The largest tile of at most so many rows that fits.
+GpuAttr GpuSelector::tile(int64_t rows, int64_t sharedHeads, int64_t threadsX, int64_t keySplits,
+                          int64_t maxQLen) {
+  int64_t columns = 2 * llvm::divideCeil(valueDim, 2 * threadsX);
+  for (int64_t chunk : {64, 32, 16})
+    if (chunk % threadsX == 0 && sharedBytes(rows, chunk, threadsX, columns) <= kSharedBudget)
+      return GpuAttr::get(op->getContext(), rows, sharedHeads, chunk, keySplits, threadsX,
+                          std::min<int64_t>(rows, 8), columns, maxQLen);
+  return {};
+}
+
+/// Few rows leave most of a GPU idle: their keys are split, too.
+ArrayAttr GpuSelector::select() {
+  SmallVector<Attribute> schedules;
+  int64_t rows = op.getQuery().getType().getDimSize(2);
+  int64_t shared = getSharedHeads(op);
+  bool isFew = !ShapedType::isDynamic(rows) && rows > 0 && rows <= 4;
+  if (isFew || ShapedType::isDynamic(rows)) {
+    int64_t rowsOfHead = isFew ? rows : 1;
+    if (GpuAttr decode =
+            tile(rowsOfHead * shared, shared, /*threadsX=*/32, /*keySplits=*/8, isFew ? 0 : 1))
+      schedules.push_back(decode);
+  }
+  for (int64_t tileRows : {32, 16, 8})
+    if (GpuAttr prefill = tile(tileRows, 1, /*threadsX=*/16, /*keySplits=*/1);
+        prefill && !(isFew && !schedules.empty())) {
+      schedules.push_back(prefill);
+      break;
+    }
+  bool isServed = !schedules.empty() && getMaxQLen(schedules.back()) == 0;
+  return isServed ? ArrayAttr::get(op->getContext(), schedules) : ArrayAttr();
+}
+
 namespace {
 struct AttnSelectSchedulePass : attn::impl::AttnSelectScheduleBase<AttnSelectSchedulePass> {
   using Base::Base;
   void runOnOperation() override {
     CpuInfo cpu = CpuInfo::fromTarget(target);
+    bool onGpu = GpuInfo::fromTarget(target).has_value();
     getOperation().walk([&](AttentionOp op) {
-      if (!op.getSchedule() && hasFusedKernel(op))
+      if (op.getSchedule() || !hasFusedKernel(op))
+        return;
+      if (!onGpu)
         op.setScheduleAttr(Selector(op, cpu).select());
+      else if (ArrayAttr schedules = GpuSelector(op).select();
+               schedules && op.getQuery().getType().getElementType().isF32())
+        op.setScheduleAttr(schedules);
     });
   }
 };

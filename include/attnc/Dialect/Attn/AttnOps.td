@@ -135,7 +135,32 @@ def Attn_DecodeAttr : Attn_Attr<"Decode", "decode"> {
   let genVerifyDecl = 1;
 }
 
-def Attn_Schedules : TypedArrayAttrBase<AnyAttrOf<[Attn_PrefillAttr, Attn_DecodeAttr]>,
+def Attn_GpuAttr : Attn_Attr<"Gpu", "gpu"> {
+  let summary = "Holds the schedule parameters of a fused kernel on a GPU";
+  let description = [{
+    A block of `threads_x` × `threads_y` threads computes a tile of `row_tile` rows:
+    `shared_heads` query heads, which read the same head of key and value, times
+    row_tile / shared_heads rows of each. It walks over the visible keys in chunks of
+    `key_chunk`, which it copies to shared memory. Of the scores of a chunk a thread
+    computes row_tile / threads_y rows × key_chunk / threads_x keys, of the context as
+    many rows × `context_columns` value dims. With `key_splits` above 1, so many blocks
+    share the keys of a tile, and a second kernel merges what they leave.
+
+    ```mlir
+    #attn.gpu<row_tile = 32, shared_heads = 1, key_chunk = 32, key_splits = 1,
+              threads_x = 16, threads_y = 8, context_columns = 4>
+    ```
+
+    With `max_q_len`, the kernel serves calls with at most as many query rows.
+  }];
+  let parameters = (ins "int64_t":$row_tile, "int64_t":$shared_heads, "int64_t":$key_chunk,
+      "int64_t":$key_splits, "int64_t":$threads_x, "int64_t":$threads_y,
+      "int64_t":$context_columns, DefaultValuedParameter<"int64_t", "0">:$max_q_len);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Attn_Schedules : TypedArrayAttrBase<AnyAttrOf<[Attn_PrefillAttr, Attn_DecodeAttr, Attn_GpuAttr]>,
     "schedules, one for each kernel">;
 
 //===----------------------------------------------------------------------===//
@@ -388,6 +413,8 @@ def Attn_AttentionOp : Attn_RegionOp<"attention"> {
       the last has none.
     - (C7) the `shared_heads` of a `#attn.decode` divide num_q_heads / num_kv_heads, and
       are 1 where that is not known; its `vector_width` divides head_dim.
+    - (C8) the `shared_heads` of a `#attn.gpu` do the same; the columns of its threads hold a
+      row of the context, whose size is known.
 
     ```mlir
     %c = attn.attention %q, %k, %v scale(0.125) mask {

@@ -1,0 +1,189 @@
+//===- AttentionLowering.h - the fused attention kernel ----------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One algorithm (Attention.cpp) with two schedules: for a CPU (there too) and for a GPU
+// (GpuAttention.cpp).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_CONVERSION_ATTNTOHALIDE_ATTENTIONLOWERING_H
+#define ATTNC_CONVERSION_ATTNTOHALIDE_ATTENTIONLOWERING_H
+
+#include "Lowerings.h"
+
+namespace mlir::attn {
+
+/// The last coordinates of every func: which tile.
+struct TileCoords {
+  explicit TileCoords(ArrayRef<Scalar> v)
+      : it(v[v.size() - 3]), h(v[v.size() - 2]), b(v[v.size() - 1]) {}
+  Scalar it, h, b;
+};
+
+class AttentionLowering {
+public:
+  AttentionLowering(PipelineBuilder &p, AttentionOp op, Attribute schedule);
+  LogicalResult lower();
+
+private:
+  // Algorithm, in order.
+  void buildBounds();
+  void buildValueTile();
+  void buildSearch();
+  void buildStaged(Region &region);
+  void buildScores();
+  void buildWideKey();
+  /// The element d of a key.
+  using KeyElement = function_ref<Scalar(Scalar k, Scalar c, const TileCoords &t, Scalar d)>;
+  std::pair<Func, Func> sumOverDims(StringRef name, KeyElement keyAt);
+  void buildDot();
+  void buildWeights();
+  void buildContext();
+  void buildExactContext();
+  void buildPartialOutput();
+  void buildOutput();
+
+  void buildPaddedValue();
+  std::pair<Func, Func> combineKeys(StringRef name, Func f, double init,
+                                    Scalar (*combine)(Scalar, Scalar));
+  Update updateColumns(ArrayRef<Scalar> v, ArrayRef<Scalar> r);
+
+  // Schedule, from the outside in.
+  void scheduleOutput();
+  void scheduleTile();
+  void scheduleSearch();
+  void scheduleStaged();
+  void scheduleContext();
+  void schedulePaddedValue();
+  void scheduleWideKey();
+  void scheduleQuery();
+  void scheduleScores();
+  void scheduleScoresByKeys();
+  void scheduleLaneParts(Func f, Loop at, int64_t rows, int64_t keys);
+  void scheduleWeights();
+  void scheduleChains(Func chains, Func all);
+  void scheduleWeightsOf(Func f);
+  void scheduleExactContext();
+  void scheduleExactWeight(Loop at);
+  void scheduleExactDot(Loop at);
+
+  // The same for a GPU, in GpuAttention.cpp.
+  void scheduleOnGpu();
+  void scheduleGpuBounds();
+  void scheduleGpuOutput();
+  void scheduleGpuPartialOutput();
+  void scheduleGpuQuery();
+  void scheduleGpuScores();
+  void scheduleGpuWeights();
+  void scheduleGpuContext();
+  void scheduleGpuExactContext();
+  void mapToGrid(Func f);
+  void mapToBlocks(Loop tile, Loop head, Loop batch);
+  void storeInShared(Func f, Loop at, bool perChunk);
+  void stageInShared(Func f, Loop at, int64_t width, int64_t height);
+  void keepInRegisters(Func f, Loop thread, ArrayRef<std::pair<int64_t, int64_t>> extents);
+  void computeForOne(Func f, Loop loop);
+  Loop spread(Func f, int64_t xDim = 0, int64_t yDim = 1);
+  void spreadRows(Func f, std::optional<int64_t> update = {});
+  Loop spreadScores(Func f, bool isUnrolled);
+
+  // Parts of expressions.
+  Scalar group();
+  Scalar f32(double c) { return p.constant(p.b().getF32Type(), c); }
+  Scalar wide(Scalar x) { return convert(x, p.b().getF32Type()); }
+  Scalar row(Scalar ii, const TileCoords &t) {
+    return min(tile(t) * rowsOfHead + (sharedHeads == 1 ? ii : ii / sharedHeads), numRows - 1);
+  }
+  /// The row tile; on a GPU several walk over parts of its keys.
+  Scalar tile(const TileCoords &t) { return keySplits == 1 ? t.it : t.it / keySplits; }
+  Scalar head(Scalar ii, const TileCoords &t) {
+    return sharedHeads == 1 ? t.h : t.h * sharedHeads + ii % sharedHeads;
+  }
+  Scalar key(Scalar k, Scalar c, const TileCoords &t) {
+    return low(t.it, t.h, t.b) + c * chunk + k;
+  }
+  /// The key's index where it exists, else that of some key that does.
+  Scalar safeKey(Scalar k, Scalar c, const TileCoords &t) {
+    return unsafePromiseClamped(min(key(k, c, t), high(t.it, t.h, t.b) - 1), p.i32(0), numKeys - 1);
+  }
+  Scalar visibleKeys(const TileCoords &t) { return high(t.it, t.h, t.b) - low(t.it, t.h, t.b); }
+  Scalar inlined(Region &region, ArrayRef<Scalar> args, Scalar otherwise,
+                 ArrayRef<std::pair<Value, Scalar>> known = {});
+  Scalar modifiedProb(Scalar weight, Scalar ii, Scalar k, Scalar c, const TileCoords &t);
+  Scalar modifiedScore(Scalar dot, Scalar ii, Scalar k, Scalar c, const TileCoords &t,
+                       bool useStaged = false);
+  Scalar exponent(Scalar score, Scalar maximum);
+  Scalar weight(Scalar score, Scalar maximum);
+  /// The value dim of a column of a block. On a GPU threads next to each other have dims next
+  /// to each other.
+  Scalar valueColumn(Scalar x, Scalar y) { return onGpu ? x * numBlocks + y : y * block + x; }
+  /// What `acc` holds for a value dim.
+  Scalar accumulated(Scalar d, Scalar ii, const TileCoords &t) {
+    return onGpu ? acc(d / numBlocks, d % numBlocks, ii, t.it, t.h, t.b)
+                 : acc(d % block, d / block, ii, t.it, t.h, t.b);
+  }
+  Scalar mergedContext(Scalar d, Scalar ii, Scalar it, Scalar h, Scalar b);
+  Scalar contextSum(Scalar d, Scalar ii, const TileCoords &t);
+  Scalar keepQuery(Scalar x, Scalar ii, const TileCoords &t);
+  int64_t sumColumn() const { return block; }
+  int64_t maxColumn() const { return block + 1; }
+
+  // Parts of schedules.
+  void fixTile(Func f, bool perChunk);
+  void computeInTile(Func f);
+  void computeInChunk(Func f);
+  std::pair<Loop, Loop> splitRows(Func f, Loop loop, int64_t rows);
+  void layOutByKeys(Func f);
+  Loop scheduleRegisterTile(Func f, Loop at, int64_t extent, int64_t otherDim, int64_t otherExtent);
+
+  PipelineBuilder &p;
+  AttentionOp op;
+  bool failedRegion = false;
+
+  void readSchedule(PrefillAttr s);
+  void readSchedule(DecodeAttr s);
+  void readSchedule(GpuAttr s);
+
+  /// Whether elements are f16 or bf16. They are computed with in f32.
+  bool isShort;
+  /// Whether keys lie in the lanes, and not rows.
+  bool byKeys = false;
+  bool onGpu = false;
+  /// Of a GPU: a block's threads, and how many blocks share the keys of a row tile.
+  int64_t threadsX = 1, threadsY = 1, keySplits = 1;
+  int64_t rowTile, rowsOfHead, sharedHeads, chunk, lanes, contextRows, contextVectors;
+  /// Of a register tile of scores: rows (with rows in the lanes, vectors of them) and keys.
+  int64_t scoreRows, scoreKeys;
+  /// Running maxima and sums are kept in this many independent chains.
+  int64_t numChains;
+  int64_t headDim, valueDim, block, numBlocks;
+  double scale;
+  /// Scores that a modification works on are scaled; plain ones are query·key until they
+  /// become weights.
+  bool isScaled;
+  /// Turns differences of scores into powers of two.
+  double log2Scale;
+
+  Func query, key_, value;
+  Scalar numRows, numKeys;
+  Func low, high, chunks, kvHead, queryT;
+  /// Where the mask's comparisons do not bound the keys: the least and the largest key that
+  /// some row of a tile sees, as -key and key + 1.
+  Func searchLow, searchHigh, edgeOfLane, edge;
+  /// Tensors that regions read along the keys, and where they are read.
+  SmallVector<std::pair<Value, Func>> staged;
+  Func wideKey, dot, dotPart, score, maxChains, maximum, weights, sumChains, sum, modified;
+  /// Of a GPU: a chunk of values in shared memory, and what each block leaves of a row tile
+  /// whose keys several share.
+  Func valueTile, partial;
+  Func paddedValue, product, acc, inverse, context;
+  Func worstOfLane, worst, exactChunks, exactDot, exactDotPart, exactWeight, exactProduct,
+      exactContext;
+  Loop tileLoop, chunkLoop;
+};
+
+} // namespace mlir::attn
+
+#endif // ATTNC_CONVERSION_ATTNTOHALIDE_ATTENTIONLOWERING_H
