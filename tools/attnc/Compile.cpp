@@ -14,6 +14,7 @@
 #include "Spec.h"
 
 #include "attnc/Dialect/Halide/Halide.h"
+#include "attnc/Target/GpuInfo.h"
 #include "attnc/Target/Halide/Export.h"
 #include "attnc/Target/Library/Library.h"
 
@@ -74,8 +75,8 @@ static const KindInfo kinds[] = {
     {Kind::pkg_config, "pkg_config", "pc", "NAME.pc for pkg-config", false, {}},
     {Kind::c_header, "c_header", "h", "the C declarations, with dlpack.h beside", true, {}},
     {Kind::json, "json", "json", "inputs, outputs, target, schedules and FLOPs", true, {}},
-    {Kind::device_code, "device_code", "device", "each group's code for a GPU", true,
-     Artefact::device_code},
+    {Kind::device_code, "device_code", "ptx", "each group's code for a GPU: PTX, or OpenCL C (.cl)",
+     true, Artefact::device_code},
 };
 
 static const KindInfo &getInfo(Kind kind) {
@@ -102,6 +103,14 @@ struct KindParser : cl::parser<Kind> {
 };
 } // namespace
 
+/// Code for a GPU is called after its language.
+static StringRef getExtension(const KindInfo &info, StringRef target) {
+  auto gpu = mlir::attn::GpuInfo::fromTarget(target);
+  if (info.kind != Kind::device_code || !gpu)
+    return info.extension;
+  return gpu->api == mlir::attn::GpuApi::cuda ? "ptx" : "cl";
+}
+
 static cl::list<Kind, bool, KindParser> emit("emit", cl::CommaSeparated, cl::cat(category()),
                                              cl::sub(compileCommand()),
                                              cl::desc("What to write (default: static_library,"
@@ -117,6 +126,13 @@ static cl::opt<bool> noRuntime("no-runtime", cl::cat(category()), cl::sub(compil
 static cl::opt<bool> withSelftest("with-selftest", cl::cat(category()), cl::sub(compileCommand()),
                                   cl::desc("Write NAME_selftest.c too: a program that compares the "
                                            "library, on any machine, with the reference"));
+
+enum class Fallback { none, cpu };
+static cl::opt<Fallback>
+    fallback("fallback", cl::init(Fallback::none), cl::cat(category()), cl::sub(compileCommand()),
+             cl::desc("What a library for a GPU does where there is none (default: none):"),
+             cl::values(clEnumValN(Fallback::none, "none", "calls return a status"),
+                        clEnumValN(Fallback::cpu, "cpu", "calls run on the CPU")));
 
 static constexpr llvm::StringLiteral examples = R"(
 SPEC is .mlir text or bytecode at any stage: a graph in the attn dialect, a fused graph, or
@@ -267,8 +283,8 @@ LogicalResult Emission::emitGroups(ArrayRef<Kind> wanted, mlir::attn::LibrarySou
                       group.getSymName());
     std::map<Artefact, std::string> paths;
     for (const KindInfo *info : infos)
-      paths[*info->artefact] =
-          files.add(getGroupFile(group, groups.size() == 1, source.target, info->extension));
+      paths[*info->artefact] = files.add(getGroupFile(group, groups.size() == 1, source.target,
+                                                      getExtension(*info, source.target)));
     if (failed(exportPipeline(group, options, paths)))
       return failure();
   }
@@ -360,6 +376,30 @@ static LogicalResult checkKinds(ArrayRef<Kind> wanted, ArrayRef<std::string> tar
   return success();
 }
 
+/// The CPU of a target with a GPU.
+static std::string withoutGpu(StringRef target) {
+  SmallVector<StringRef> words = llvm::to_vector(llvm::split(target, '-'));
+  llvm::erase_if(words, [](StringRef word) {
+    return word == "cuda" || word == "opencl" || word.starts_with("cuda_") ||
+           word.starts_with("cl_");
+  });
+  return llvm::join(words, "-");
+}
+
+static LogicalResult addFallback(std::vector<std::string> &targets) {
+  if (fallback == Fallback::none)
+    return success();
+  auto hasGpu = [](const std::string &target) {
+    return mlir::attn::GpuInfo::fromTarget(target).has_value();
+  };
+  auto gpu = llvm::find_if(targets, hasGpu);
+  if (gpu == targets.end())
+    return reportUsage("--fallback", "expected a target with a GPU, found " + targetName);
+  if (std::string cpu = withoutGpu(*gpu); !llvm::is_contained(targets, cpu))
+    targets.push_back(cpu);
+  return success();
+}
+
 /// What `--emit` and `--shared` ask for. A package is of a library and its header.
 static SmallVector<Kind> getWantedKinds() {
   llvm::SmallSetVector<Kind, 8> kinds(emit.begin(), emit.end());
@@ -383,6 +423,8 @@ static LogicalResult runCompile() {
     return failure();
   FailureOr<std::string> name = getLibraryName(spec->getFunction().getName());
   FailureOr<std::vector<std::string>> targets = getTargets();
+  if (succeeded(targets) && failed(addFallback(*targets)))
+    return failure();
   SmallVector<Kind> wanted = getWantedKinds();
   if (failed(name) || failed(targets) || failed(checkKinds(wanted, *targets)))
     return failure();

@@ -40,6 +40,8 @@ private:
   std::pair<Func, Func> sumOverDims(StringRef name, KeyElement keyAt);
   void buildDot();
   void buildWeights();
+  void buildProduct();
+  void addProductByTwos();
   void buildContext();
   void buildExactContext();
   void buildPartialOutput();
@@ -85,7 +87,7 @@ private:
   void stageInShared(Func f, Loop at, int64_t width, int64_t height);
   void keepInRegisters(Func f, Loop thread, ArrayRef<std::pair<int64_t, int64_t>> extents);
   void computeForOne(Func f, Loop loop);
-  Loop spread(Func f, int64_t xDim = 0, int64_t yDim = 1);
+  Loop spread(Func f, int64_t width, int64_t xDim = 0, int64_t yDim = 1);
   void spreadRows(Func f, std::optional<int64_t> update = {});
   Loop spreadScores(Func f, bool isUnrolled);
 

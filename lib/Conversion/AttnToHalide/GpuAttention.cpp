@@ -63,11 +63,19 @@ void AttentionLowering::storeInShared(Func f, Loop at, bool perChunk) {
   p.neverPartition(f);
 }
 
+/// No tile has a tail: what a loop touches is what it seems to.
+static int64_t largestDivisor(int64_t n, int64_t limit) {
+  int64_t divisor = std::min(n, limit);
+  while (n % divisor != 0)
+    --divisor;
+  return divisor;
+}
+
 /// Spreads two dimensions over the threads: those next to each other have what is next to
 /// each other along `xDim`. Gives the innermost loop of a thread.
-Loop AttentionLowering::spread(Func f, int64_t xDim, int64_t yDim) {
+Loop AttentionLowering::spread(Func f, int64_t width, int64_t xDim, int64_t yDim) {
   SmallVector<Loop> v = p.loops(f);
-  auto [xo, x] = p.split(v[xDim], threadsX, TailStrategy::guard_with_if);
+  auto [xo, x] = p.split(v[xDim], largestDivisor(width, threadsX), TailStrategy::guard_with_if);
   auto [yo, y] = p.split(v[yDim], threadsY, TailStrategy::guard_with_if);
   p.reorder({xo, yo, x, y});
   p.gpuThread(x);
@@ -80,7 +88,7 @@ void AttentionLowering::stageInShared(Func f, Loop at, int64_t width, int64_t he
   storeInShared(f, at, /*perChunk=*/true);
   p.boundExtent(f, 0, width);
   p.boundExtent(f, 1, height);
-  spread(f);
+  spread(f, width);
 }
 
 /// A thread for each row of a tile, the first dimension of `f`.
@@ -155,7 +163,7 @@ void AttentionLowering::scheduleGpuQuery() {
   p.boundExtent(queryT, 0, rowTile);
   p.boundExtent(queryT, 1, headDim);
   p.reorderStorage(queryT, {1, 0, 2, 3, 4});
-  spread(queryT, /*xDim=*/1, /*yDim=*/0);
+  spread(queryT, headDim, /*xDim=*/1, /*yDim=*/0);
 }
 
 /// The accumulator's rows and columns of a thread are the product's.
@@ -272,9 +280,9 @@ void AttentionLowering::scheduleGpuExactContext() {
 
   p.boundExtent(exactContext, 0, valueDim);
   p.boundExtent(exactContext, 1, rowTile);
-  spread(exactContext);
+  spread(exactContext, valueDim);
   SmallVector<Loop> v = p.loops(exactContext, 0); // x ii it h b rc
-  auto [xo, x] = p.split(v[0], threadsX, TailStrategy::guard_with_if);
+  auto [xo, x] = p.split(v[0], largestDivisor(valueDim, threadsX), TailStrategy::guard_with_if);
   auto [yo, y] = p.split(v[1], threadsY, TailStrategy::guard_with_if);
   p.reorder({xo, yo, x, y, v[2], v[5], v[3], v[4]});
   p.gpuThread(x);
@@ -286,7 +294,7 @@ void AttentionLowering::scheduleGpuExactContext() {
   p.boundExtent(exactWeight, 0, rowTile);
   p.boundExtent(exactWeight, 1, chunk);
   p.reorderStorage(exactWeight, {1, 0, 2, 3, 4, 5});
-  computeForOne(exactDot, spread(exactWeight, /*xDim=*/1, /*yDim=*/0));
+  computeForOne(exactDot, spread(exactWeight, chunk, /*xDim=*/1, /*yDim=*/0));
 }
 
 /// A single value, in a register, for one iteration of `loop`.

@@ -119,9 +119,6 @@ ArrayAttr Selector::select() {
 // GPU
 //===----------------------------------------------------------------------===//
 
-/// What a fused kernel takes of the GpuInfo::kSharedBytes that there are.
-static constexpr int64_t kSharedBudget = GpuInfo::kSharedBytes;
-
 namespace {
 /// Chooses among the kernels of a GPU for one op.
 class GpuSelector {
@@ -134,7 +131,7 @@ public:
   ArrayAttr select();
 
 private:
-  GpuAttr tile(int64_t rows, int64_t sharedHeads, int64_t threadsX, int64_t keySplits,
+  GpuAttr tile(ArrayRef<int64_t> rowTiles, int64_t sharedHeads, int64_t threadsX, int64_t keySplits,
                int64_t maxQLen = 0);
   int64_t sharedBytes(int64_t rows, int64_t chunk, int64_t threadsX, int64_t columns);
 
@@ -143,46 +140,47 @@ private:
 };
 } // namespace
 
-/// The query, the accumulator, keys or values, scores, weights, weights after a change of
-/// the prob, and the chains and results of row maxima and sums.
+/// The query, the accumulator, keys or values, scores, weights and what the prob becomes, the
+/// chains of row maxima and sums, and the second pass: more than is taken where some of it
+/// takes turns.
 int64_t GpuSelector::sharedBytes(int64_t rows, int64_t chunk, int64_t threadsX, int64_t columns) {
   int64_t padded = llvm::divideCeil(valueDim, columns) * columns;
   int64_t acc = padded / columns * (columns + 2);
-  int64_t scores = op.getProbMod().empty() ? 2 : 3;
-  int64_t floats = rows * (headDim + acc + scores * chunk + 2 * threadsX + 2) +
-                   chunk * std::max(headDim | 1, padded);
-  return floats * 4;
+  int64_t scores = op.getProbMod().empty() ? 3 : 4;
+  int64_t ofRow = headDim + acc + scores * chunk + 2 * threadsX + valueDim + 4;
+  return 4 * (rows * ofRow + chunk * std::max(headDim | 1, padded));
 }
 
-/// The largest tile of at most so many rows that fits.
-GpuAttr GpuSelector::tile(int64_t rows, int64_t sharedHeads, int64_t threadsX, int64_t keySplits,
-                          int64_t maxQLen) {
+/// The tile that does most between two barriers, of those that fit; null where none does.
+GpuAttr GpuSelector::tile(ArrayRef<int64_t> rowTiles, int64_t sharedHeads, int64_t threadsX,
+                          int64_t keySplits, int64_t maxQLen) {
   int64_t columns = 2 * llvm::divideCeil(valueDim, 2 * threadsX);
-  for (int64_t chunk : {64, 32, 16})
-    if (chunk % threadsX == 0 && sharedBytes(rows, chunk, threadsX, columns) <= kSharedBudget)
-      return GpuAttr::get(op->getContext(), rows, sharedHeads, chunk, keySplits, threadsX,
-                          std::min<int64_t>(rows, 8), columns, maxQLen);
-  return {};
+  int64_t bestRows = 0, bestChunk = 0;
+  for (int64_t rows : rowTiles)
+    for (int64_t chunk : {2 * threadsX, threadsX})
+      if (rows * chunk > bestRows * bestChunk &&
+          sharedBytes(rows, chunk, threadsX, columns) <= GpuInfo::kSharedBytes)
+        std::tie(bestRows, bestChunk) = std::pair(rows, chunk);
+  if (bestRows == 0)
+    return {};
+  return GpuAttr::get(op->getContext(), bestRows, sharedHeads, bestChunk, keySplits, threadsX,
+                      bestRows % 8 == 0 ? 8 : bestRows, columns, maxQLen);
 }
 
 /// Few rows leave most of a GPU idle: their keys are split, too.
 ArrayAttr GpuSelector::select() {
+  constexpr int64_t kFewRows = 4, kKeySplits = 8;
+  int64_t rows = op.getQuery().getType().getDimSize(2), shared = getSharedHeads(op);
+  bool isOpen = ShapedType::isDynamic(rows), isFew = !isOpen && rows > 0 && rows <= kFewRows;
+  GpuAttr prefill = tile({32, 24, 16, 8}, 1, /*threadsX=*/16, /*keySplits=*/1);
+  GpuAttr decode;
+  if (isOpen || isFew)
+    decode = tile({(isFew ? rows : 1) * shared}, shared, /*threadsX=*/32, kKeySplits, isOpen);
   SmallVector<Attribute> schedules;
-  int64_t rows = op.getQuery().getType().getDimSize(2);
-  int64_t shared = getSharedHeads(op);
-  bool isFew = !ShapedType::isDynamic(rows) && rows > 0 && rows <= 4;
-  if (isFew || ShapedType::isDynamic(rows)) {
-    int64_t rowsOfHead = isFew ? rows : 1;
-    if (GpuAttr decode =
-            tile(rowsOfHead * shared, shared, /*threadsX=*/32, /*keySplits=*/8, isFew ? 0 : 1))
-      schedules.push_back(decode);
-  }
-  for (int64_t tileRows : {32, 16, 8})
-    if (GpuAttr prefill = tile(tileRows, 1, /*threadsX=*/16, /*keySplits=*/1);
-        prefill && !(isFew && !schedules.empty())) {
-      schedules.push_back(prefill);
-      break;
-    }
+  if (decode)
+    schedules.push_back(decode);
+  if (prefill && !(isFew && decode))
+    schedules.push_back(prefill);
   bool isServed = !schedules.empty() && getMaxQLen(schedules.back()) == 0;
   return isServed ? ArrayAttr::get(op->getContext(), schedules) : ArrayAttr();
 }

@@ -10,6 +10,7 @@
 
 #include "attnc/Target/Halide/Export.h"
 
+#include "DevicePass.h"
 #include "Diagnostics.h"
 #include "Translator.h"
 
@@ -23,12 +24,36 @@ namespace H = ::Halide;
 // Targets
 //===----------------------------------------------------------------------===//
 
+/// CUDA's capabilities that attnc has schedules for, the least one where none is named: newer
+/// GPUs run its code as well.
+static LogicalResult setCapability(H::Target &target, std::string &error) {
+  constexpr std::pair<int, H::Target::Feature> known[] = {{70, H::Target::CUDACapability70},
+                                                          {75, H::Target::CUDACapability75},
+                                                          {80, H::Target::CUDACapability80},
+                                                          {86, H::Target::CUDACapability86}};
+  int capability = target.get_cuda_capability_lower_bound();
+  constexpr int none = 20;
+  if (!target.has_feature(H::Target::CUDA))
+    return success();
+  if (capability == none)
+    target.set_feature(known[0].second);
+  if (capability == none || llvm::is_contained(llvm::make_first_range(known), capability))
+    return success();
+  error = "expected cuda_capability_70, 75, 80 or 86, found " + std::to_string(capability);
+  return failure();
+}
+
 static FailureOr<H::Target> parseTarget(StringRef text, std::string &error) {
+  size_t capability = text.find("cuda_capability_");
   error = "expected a target as 'host' or 'x86-64-linux-avx2', found '" + text.str() + "'";
+  if (capability != StringRef::npos)
+    error = "expected cuda_capability_70, 75, 80 or 86, found '" + text.str() + "'";
   try {
     if (!H::Target::validate_target_string(text.str()))
       return failure();
     H::Target target = text == "host" ? H::get_host_target() : H::Target(text.str());
+    if (failed(setCapability(target, error)))
+      return failure();
     if (target.os == H::Target::OSUnknown || target.arch == H::Target::ArchUnknown)
       return failure();
     if (target.supported())
@@ -162,9 +187,15 @@ LogicalResult halide::exportPipeline(PipelineOp pipeline, const ExportOptions &o
   Translator translator(pipeline);
   if (failed(translator.translate()))
     return failure();
-  auto compile = [&] {
-    H::Module module = translator.getPipeline().compile_to_module(
-        translator.getArguments(), pipeline.getSymName().str(), *target);
+  auto compile = [&]() -> LogicalResult {
+    H::Pipeline lowered = translator.getPipeline();
+    DevicePass device;
+    if (target->has_gpu_feature())
+      lowered.add_custom_lowering_pass(&device, nullptr);
+    H::Module module =
+        lowered.compile_to_module(translator.getArguments(), pipeline.getSymName().str(), *target);
+    if (!device.getError().empty())
+      return pipeline.emitError(device.getError());
     module.compile(toHalide(files));
     return success();
   };

@@ -214,9 +214,6 @@ static int read_strides(const attnc_tensor *spec, const DLTensor *tensor, int64_
     if (innermost && strides[i] != 1)
       return REFUSE(spec->name, {"expected dim ", &index},
                     {" to have stride 1, found ", &strides[i]});
-    if (strides[i] < 0 && attnc_on_device())
-      return REFUSE(spec->name, {"expected dim ", &index},
-                    {" to have a stride of at least 0 for a GPU, found ", &strides[i]});
     if (strides[i] > INT32_MAX || strides[i] < -INT32_MAX)
       return REFUSE(spec->name, {"expected dim ", &index},
                     {" to have a stride within 31 bits, found ", &strides[i]});
@@ -458,6 +455,20 @@ static int report(const attnc_context *call, int32_t status) {
   return no_memory ? attnc_no_memory : attnc_failed;
 }
 
+/* Devices take no strides below 0. */
+static int check_device_strides(void *const *descriptors) {
+  const attnc_signature *spec = &attnc_the_signature;
+  for (int32_t i = 0; i < spec->count; ++i) {
+    const attnc_tensor *tensor = &spec->tensors[i];
+    const int64_t *strides = (const int64_t *)descriptors[i] + descriptor_sizes + tensor->rank;
+    for (int64_t dim = 0; dim < tensor->rank; ++dim)
+      if (strides[dim] < 0)
+        return REFUSE(tensor->name, {"expected dim ", &dim},
+                      {" to have a stride of at least 0 for a GPU, found ", &strides[dim]});
+  }
+  return 0;
+}
+
 /* Tensors are copied to the device, and results back; the last descriptor is the workspace's. */
 static int32_t run_on_device(const attnc_variant *variant, attnc_context *call, void **descriptors,
                              const range *ranges) {
@@ -548,6 +559,8 @@ int attnc_call(const attnc_options *options, const DLTensor *const *tensors) {
   const attnc_variant *variant = find_variant();
   if (!variant)
     return refuse_machine();
+  if (variant->features & attnc_gpu && (status = check_device_strides(descriptors)))
+    return status;
   int64_t bytes = workspace_bytes(variant, descriptors);
   status = check_workspace(options, bytes, ranges);
   return status ? status : run(variant, options, bytes, descriptors, ranges);

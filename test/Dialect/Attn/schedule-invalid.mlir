@@ -54,3 +54,39 @@ func.func @width_c7(%q: !q, %k: !k) -> !q {
 
 // expected-error@+1 {{expected key_chunk to be a multiple of vector_width 16, found 40}}
 #chunk = #attn.decode<row_tile = 4, shared_heads = 4, key_chunk = 40, vector_width = 16, score_rows = 4, score_keys = 4, context_rows = 4, context_vectors = 4>
+
+// -----
+
+!q = tensor<1x8x?x64xf32>
+!k = tensor<1x2x?x64xf32>
+// (C8)
+func.func @shared_c8(%q: !q, %k: !k) -> !q {
+  // expected-error@+1 {{expected shared_heads to divide 4, found 8}}
+  %c = attn.attention %q, %k, %k schedule([#attn.gpu<row_tile = 8, shared_heads = 8, key_chunk = 32, key_splits = 1, threads_x = 16, threads_y = 8, context_columns = 4>]) : !q, !k, !k -> !q
+  return %c : !q
+}
+
+// -----
+
+!q = tensor<1x8x?x128xf32>
+// (C8)
+func.func @columns_c8(%q: !q) -> !q {
+  // expected-error@+1 {{expected threads_x * context_columns to be at least value_dim, found 64}}
+  %c = attn.attention %q, %q, %q schedule([#attn.gpu<row_tile = 8, shared_heads = 1, key_chunk = 32, key_splits = 1, threads_x = 16, threads_y = 8, context_columns = 4>]) : !q, !q, !q -> !q
+  return %c : !q
+}
+
+// -----
+
+// expected-error@+1 {{expected at most 1024 threads, found 64 * 32}}
+#threads = #attn.gpu<row_tile = 32, shared_heads = 1, key_chunk = 64, key_splits = 1, threads_x = 64, threads_y = 32, context_columns = 4>
+
+// -----
+
+// expected-error@+1 {{expected row_tile to be a multiple of threads_y 8, found 12}}
+#tile = #attn.gpu<row_tile = 12, shared_heads = 1, key_chunk = 64, key_splits = 1, threads_x = 16, threads_y = 8, context_columns = 4>
+
+// -----
+
+// expected-error@+1 {{expected an even number of context_columns, found 5}}
+#columns = #attn.gpu<row_tile = 8, shared_heads = 1, key_chunk = 64, key_splits = 1, threads_x = 16, threads_y = 8, context_columns = 5>

@@ -1,0 +1,26 @@
+// RUN: attn-opt %s --pass-pipeline='builtin.module(func.func(attn-select-schedule{target=host-cuda}))' | FileCheck %s
+
+// One row has several blocks for its keys, more have tiles.
+// CHECK-LABEL: func.func @any_rows
+// CHECK: schedule([#attn.gpu<row_tile = 1, shared_heads = 1, key_chunk = 64, key_splits = 8, threads_x = 32, threads_y = 1, context_columns = 2, max_q_len = 1>,
+// CHECK-SAME: #attn.gpu<row_tile = 24, shared_heads = 1, key_chunk = 32, key_splits = 1, threads_x = 16, threads_y = 8, context_columns = 4>])
+func.func @any_rows(%x: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
+  %c = attn.attention %x, %x, %x : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  return %c : tensor<?x8x?x64xf32>
+}
+
+// Heads that share a head of keys are rows of one tile.
+// CHECK-LABEL: func.func @grouped
+// CHECK: schedule([#attn.gpu<row_tile = 4, shared_heads = 4, key_chunk = 64, key_splits = 8,
+func.func @grouped(%q: tensor<1x32x1x128xf32>, %k: tensor<1x8x?x128xf32>) -> tensor<1x32x1x128xf32> {
+  %c = attn.attention %q, %k, %k : tensor<1x32x1x128xf32>, tensor<1x8x?x128xf32>, tensor<1x8x?x128xf32> -> tensor<1x32x1x128xf32>
+  return %c : tensor<1x32x1x128xf32>
+}
+
+// No tile of it fits into shared memory.
+// CHECK-LABEL: func.func @wide
+// CHECK-NOT: schedule
+func.func @wide(%x: tensor<1x1x?x2048xf32>) -> tensor<1x1x?x2048xf32> {
+  %c = attn.attention %x, %x, %x : tensor<1x1x?x2048xf32>, tensor<1x1x?x2048xf32>, tensor<1x1x?x2048xf32> -> tensor<1x1x?x2048xf32>
+  return %c : tensor<1x1x?x2048xf32>
+}

@@ -1,0 +1,74 @@
+"""Assembles the PTX of fused attention for each GPU and prints what its kernels take.
+
+usage: ptxas.py HEAD_DIM CAPABILITY...
+
+A line for each kernel of the GPU code with the registers, bytes of spills and bytes of
+shared memory; nothing here needs a GPU.
+"""
+
+import glob
+import os
+import re
+import shutil
+import site
+import subprocess
+import sys
+import tempfile
+
+GPUS = [80, 86, 90]
+
+SPEC = """
+!t = tensor<?x8x?xDIMxf32>
+func.func @attention(%query: !t, %key: !t, %value: !t) -> !t {
+  %score = attn.score %query, %key scale(0.125) : !t, !t -> tensor<?x8x?x?xf32>
+  %masked = attn.mask %score causal(top_left) : tensor<?x8x?x?xf32>
+  %prob = attn.softmax %masked : tensor<?x8x?x?xf32>
+  %context = attn.context %prob, %value : tensor<?x8x?x?xf32>, !t -> !t
+  return %context : !t
+}
+"""
+
+
+def find_ptxas():
+    wheels = [os.path.join(folder, "nvidia/cuda_nvcc/bin/ptxas") for folder in site.getsitepackages()]
+    return next(path for path in wheels + [shutil.which("ptxas")] if path and os.path.exists(path))
+
+
+def find_shared_bytes(stmt):
+    """By kernel, from its launch: the name, three extents of blocks, three of threads, bytes."""
+    launch = r'halide_cuda_run\(\w+\[0\], "(\w+)", [^,]+, [^,]+, [^,]+, \d+, \d+, \d+, ([\d ()+*]+),'
+    return {name: eval(size) for name, size in re.findall(launch, stmt)}
+
+
+def describe(ptx, shared, gpu):
+    done = subprocess.run([find_ptxas(), "-v", f"-arch=sm_{gpu}", ptx, "-o", os.devnull],
+                          check=True, capture_output=True, text=True)
+    kernel = r"entry function '(\w+)'.*?(\d+) bytes spill stores, (\d+) bytes spill loads.*?Used (\d+) registers"
+    for name, stores, loads, registers in re.findall(kernel, done.stderr, re.S):
+        stage = re.match(r"_kernel_(\w+?)_s\d", name)[1]
+        yield f"{stage}: registers {registers}, spills {int(stores) + int(loads)}, shared {shared[name]}"
+
+
+def main():
+    head_dim, capabilities = sys.argv[1], sys.argv[2:]
+    with tempfile.TemporaryDirectory() as folder:
+        spec = os.path.join(folder, "spec.mlir")
+        with open(spec, "w") as file:
+            file.write(SPEC.replace("DIM", head_dim))
+        for capability in capabilities:
+            out = os.path.join(folder, capability)
+            subprocess.run(["attnc", "compile", spec, "-o", out, "--emit", "device_code,stmt",
+                            "--target", f"x86-64-linux-cuda-cuda_capability_{capability}"],
+                           check=True, stdout=subprocess.DEVNULL)
+            for ptx in sorted(glob.glob(os.path.join(out, "*.ptx"))):
+                with open(ptx.replace(".ptx", ".stmt"), errors="replace") as file:
+                    shared = find_shared_bytes(file.read())
+                for gpu in GPUS:
+                    if gpu < int(capability):
+                        continue
+                    for line in describe(ptx, shared, gpu):
+                        print(f"head_dim {head_dim} capability {capability} sm_{gpu} {line}")
+
+
+if __name__ == "__main__":
+    main()

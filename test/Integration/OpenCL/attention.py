@@ -1,0 +1,80 @@
+"""Fused attention as OpenCL kernels, run on the CPU and compared with numpy.
+
+usage: attention.py PART   (a name of PARTS below)
+
+Lengths are open, so that one kernel serves all cases of a kind.
+"""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "CPU"))
+os.environ["ATTNC_CHECK_TARGET"] = "host-opencl"
+
+from attention import Case, run  # noqa: E402
+
+LENGTHS = [(7, 5), (49, 129), (129, 49), (300, 300)]
+
+
+def head_dims():
+    for d in (32, 64, 80, 128):
+        for m, n in LENGTHS:
+            yield Case(m, n, head_dim=d, scale=d**-0.5, dynamic=True)
+    yield Case(7, 50, head_dim=17, value_dim=80, dynamic=True)
+    yield Case(7, 50, head_dim=256, dynamic=True)
+
+
+def masks():
+    for mask in ("causal(top_left)", "causal(bottom_right)", "window(3, 5)"):
+        for m, n in LENGTHS:
+            yield Case(m, n, mask=mask, dynamic=True)
+
+
+def padded():
+    """Rows that see nothing, and masked values that are NaN."""
+    for m, n in LENGTHS:
+        yield Case(m, n, batch=4, kv_lengths=(n, 0, (n + 1) // 2, 1), dynamic=True)
+    yield Case(129, 129, batch=3, kv_lengths=(129, 0, 64), mask="causal(top_left)", dynamic=True)
+
+
+def seen():
+    """Masks whose bounds are not known."""
+    for m, n in LENGTHS[:2]:
+        yield Case(m, n, documents=True, dynamic=True)
+        yield Case(m, n, mask_tensor=True, dynamic=True)
+        yield Case(m, n, mask="block(40)", dynamic=True)
+
+
+def scores():
+    for m, n in LENGTHS[:3]:
+        yield Case(m, n, bias=True, dynamic=True)
+        yield Case(m, n, softcap=5.0, gain=10.0, mask="causal(top_left)", dynamic=True)
+    yield Case(gain=1e4, dynamic=True)
+    yield Case(129, 129, scale_on="prob", mask="causal(top_left)", dynamic=True)
+
+
+def groups():
+    for heads, kv_heads in ((4, 2), (4, 1)):
+        for m, n in LENGTHS[1:3]:
+            yield Case(m, n, heads=heads, kv_heads=kv_heads, dynamic=True)
+        yield Case(129, 129, heads=heads, kv_heads=kv_heads, mask="causal(top_left)", dynamic=True)
+
+
+def decode():
+    """A row of few: several blocks share its keys, and a tile the rows of a head of keys."""
+    for heads, kv_heads in ((4, 4), (6, 2), (8, 1)):
+        for n in (1, 64, 131, 300):
+            yield Case(1, n, heads=heads, kv_heads=kv_heads, dynamic=True)
+    yield Case(1, 300, heads=4, kv_heads=2, head_dim=128, dynamic=True)
+    yield Case(3, 131, heads=6, kv_heads=2, mask="causal(bottom_right)", scale=-0.125)
+    yield Case(1, 200, batch=4, heads=4, kv_heads=2, kv_lengths=(200, 0, 64, 1), dynamic=True)
+    yield Case(2, 130, heads=4, kv_heads=2, bias=True, softcap=5.0, gain=10.0, value_dim=80)
+
+
+PARTS = {part.__name__: part for part in (head_dims, masks, padded, seen, scores, groups, decode)}
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2 or sys.argv[1] not in PARTS:
+        sys.exit(__doc__ + "\nparts: " + " ".join(PARTS))
+    sys.exit(not all([run(case) for case in PARTS[sys.argv[1]]()]))
