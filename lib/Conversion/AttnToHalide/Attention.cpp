@@ -548,11 +548,16 @@ void AttentionLowering::buildContext() {
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) { return updateColumns(v, r); });
   inverse = p.func("inverse", {"ii", "it", "h", "b"}, f32Type, [&](ArrayRef<Scalar> v) {
     Scalar total = acc(p.i32(sumColumn()), p.i32(0), v[0], v[1], v[2], v[3]);
-    Scalar isSum = !(total == 0);
-    if (!op.getProbMod().empty() && ProbRegion(op.getProbMod()).zeroesNaN())
-      isSum = isSum && (bits(total) & p.i32(0x7fffffff)) <= p.i32(kInfBits);
-    return pick(isSum, strictFloat(f32(1) / total));
+    return reciprocal(total);
   });
+}
+
+/// 1 / total; 0 where no key is seen, and where NaN among probs counts as 0.
+Scalar AttentionLowering::reciprocal(Scalar total) {
+  Scalar isSum = !(total == 0);
+  if (!op.getProbMod().empty() && ProbRegion(op.getProbMod()).zeroesNaN())
+    isSum = isSum && (bits(total) & p.i32(0x7fffffff)) <= p.i32(kInfBits);
+  return pick(isSum, strictFloat(f32(1) / total));
 }
 
 /// Values as the threads of a GPU read them. Those of keys that are not there, and columns
@@ -704,7 +709,8 @@ Scalar AttentionLowering::mergedContext(Scalar d, Scalar ii, Scalar it, Scalar h
     total = total + w * part(s, p.i32(valueDim));
     sum = sum + w * part(s, d);
   }
-  return pick(!(total == 0), sum * strictFloat(f32(1) / total));
+  Scalar inverse = reciprocal(total);
+  return pick(!(bits(inverse) == p.i32(0)), sum * inverse);
 }
 
 void AttentionLowering::buildOutput() {

@@ -118,6 +118,7 @@ private:
                        bool useStaged = false);
   Scalar exponent(Scalar score, Scalar maximum);
   Scalar weight(Scalar score, Scalar maximum);
+  Scalar reciprocal(Scalar total);
   /// The value dim of a column of a block. On a GPU threads next to each other have dims next
   /// to each other.
   Scalar valueColumn(Scalar x, Scalar y) { return onGpu ? x * numBlocks + y : y * block + x; }
