@@ -3,6 +3,7 @@ Needs the program attnc."""
 
 import os
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -98,23 +99,32 @@ class KernelTest(unittest.TestCase):
         self.assertEqual(repr(self.kernel).split(" key")[0], "<attnc kernel causal(query: f32[batch, 2, len, 16],")
 
     def test_other_threads_run(self):
+        """With so long a switch interval a thread runs during a call only if the call lets it."""
         inputs, moments = random_inputs(length=2000), []
         self.kernel(*inputs)
-        end = threading.Event()
+        interval, end = sys.getswitchinterval(), threading.Event()
 
         def watch():
             while not end.is_set():
                 moments.append(time.monotonic())
                 time.sleep(0.001)
 
+        def seen_in_a_call():
+            start = time.monotonic()
+            self.kernel(*inputs, threads=1)
+            stop = time.monotonic()
+            return any(start < moment < stop for moment in moments)
+
         watcher = threading.Thread(target=watch)
-        watcher.start()
-        start = time.monotonic()
-        self.kernel(*inputs, threads=1)
-        stop = time.monotonic()
-        end.set()
-        watcher.join()
-        self.assertTrue(any(start < moment < stop for moment in moments))
+        sys.setswitchinterval(1000)
+        try:
+            watcher.start()
+            # A busy machine may not get round to the watcher within one call.
+            self.assertTrue(any(seen_in_a_call() for _ in range(500)))
+        finally:
+            sys.setswitchinterval(interval)
+            end.set()
+            watcher.join()
 
     def test_wrong_sizes(self):
         query, key, value = random_inputs()
