@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One algorithm (Attention.cpp) with two schedules: for a CPU (there too) and for a GPU
-// (GpuAttention.cpp).
+// One algorithm (Attention.cpp says how its parts lie in files) with two schedules, for a CPU
+// and for a GPU.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,17 @@
 
 #include "Lowerings.h"
 
+#include <limits>
+
 namespace mlir::attn {
+
+constexpr double kMaxFloat = std::numeric_limits<float>::max();
+constexpr int64_t kInfBits = 0x7f800000, kMinusInfBits = int32_t(0xff800000);
+
+/// c ? x : 0, as bits.
+Scalar pick(Scalar c, Scalar x);
+/// c ? x : y, as bits.
+Scalar blend(Scalar c, Scalar x, Scalar y);
 
 /// The last coordinates of every func: which tile.
 struct TileCoords {
@@ -28,10 +38,11 @@ public:
   LogicalResult lower();
 
 private:
-  // Algorithm, in order.
+  // Algorithm, in order: AttentionBounds.cpp
   void buildBounds();
-  void buildValueTile();
   void buildSearch();
+
+  // AttentionScores.cpp
   void buildStaged(Region &region);
   void buildScores();
   void buildWideKey();
@@ -39,20 +50,23 @@ private:
   using KeyElement = function_ref<Scalar(Scalar k, Scalar c, const TileCoords &t, Scalar d)>;
   std::pair<Func, Func> sumOverDims(StringRef name, KeyElement keyAt);
   void buildDot();
+  std::pair<Func, Func> combineKeys(StringRef name, Func f, double init,
+                                    Scalar (*combine)(Scalar, Scalar));
   void buildWeights();
+
+  // AttentionContext.cpp
   void buildProduct();
+  void buildValueTile();
+  void buildPaddedValue();
   void addProductByTwos();
   void buildContext();
+  Update updateColumns(ArrayRef<Scalar> v, ArrayRef<Scalar> r);
   void buildExactContext();
   void buildPartialOutput();
   void buildOutput();
 
-  void buildPaddedValue();
-  std::pair<Func, Func> combineKeys(StringRef name, Func f, double init,
-                                    Scalar (*combine)(Scalar, Scalar));
-  Update updateColumns(ArrayRef<Scalar> v, ArrayRef<Scalar> r);
-
-  // Schedule, from the outside in.
+  // Schedule for a CPU, from the outside in: CpuAttention.cpp
+  void scheduleOnCpu();
   void scheduleOutput();
   void scheduleTile();
   void scheduleSearch();
@@ -71,7 +85,7 @@ private:
   void scheduleExactWeight(Loop at);
   void scheduleExactDot(Loop at);
 
-  // The same for a GPU, in GpuAttention.cpp.
+  // The same for a GPU: GpuAttention.cpp
   void scheduleOnGpu();
   void scheduleGpuBounds();
   void scheduleGpuOutput();

@@ -1,0 +1,232 @@
+//===- AttentionScores.cpp - scores and their weights ---------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// For a chunk of keys: query·key, what the score region and the mask make of it, the maximum of
+// each row, the weights (powers of two of the differences to it) and their sum.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionLowering.h"
+#include "Rows.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// Weights below 2^kSmallest are 0: products with denormals are slow, and lost anyway.
+static constexpr double kSmallest = -80;
+
+/// Reads of tensors whose last coordinate is the key: rows lie in the lanes, and a row of the
+/// tensor is somewhere else in memory for each. They are copied first, a chunk at a time, but
+/// for regions that might select on them.
+void AttentionLowering::buildStaged(Region &region) {
+  if (region.empty() || byKeys || onGpu || !region.getOps<arith::SelectOp>().empty())
+    return;
+  Value q = *std::prev(region.args_end(), 2), k = region.getArguments().back();
+  region.walk([&](tensor::ExtractOp read) {
+    auto indices = read.getIndices();
+    bool isOfPlaces = llvm::all_of(indices, [](Value index) {
+      return isa<BlockArgument>(index) || matchPattern(index, m_Constant());
+    });
+    if (!isOfPlaces || indices.empty() || indices.back() != k || !llvm::is_contained(indices, q))
+      return;
+    StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
+    Type type = isa<FloatType>(read.getType()) ? accumulatorType(read.getType()) : read.getType();
+    std::string name = "staged" + std::to_string(staged.size());
+    Func copy = p.func(name, vars, type, [&](ArrayRef<Scalar> v) {
+      TileCoords t(v);
+      SmallVector<Scalar> args = {t.b, t.h, row(v[0], t), safeKey(v[1], v[2], t)};
+      if (&region == &op.getScoreMod())
+        args.insert(args.begin(), f32(0));
+      FailureOr<Scalar> element = p.inlineRegionValue(region, read.getResult(), args);
+      failedRegion |= failed(element);
+      return failed(element) ? p.constant(type, 0) : *element;
+    });
+    staged.push_back({read.getResult(), copy});
+  });
+}
+/// The score of a row and key from query·key, -inf where the key is not there or masked. Built from
+/// bits: an infinity that float rules may touch is not safe.
+Scalar AttentionLowering::modifiedScore(Scalar dot, Scalar ii, Scalar k, Scalar c,
+                                        const TileCoords &t, bool useStaged) {
+  Scalar h = head(ii, t), q = row(ii, t), j = safeKey(k, c, t);
+  Scalar visible = key(k, c, t) < high(t.it, t.h, t.b);
+  if (isScaled)
+    dot = strictFloat(dot * std::abs(scale));
+  SmallVector<std::pair<Value, Scalar>> copies;
+  if (useStaged)
+    for (auto [read, copy] : staged)
+      copies.push_back({read, copy(ii, k, c, t.it, t.h, t.b)});
+  Scalar score = inlined(op.getScoreMod(), {dot, t.b, h, q, j}, dot, copies);
+  Scalar seen = inlined(op.getMask(), {t.b, h, q, j}, Scalar(), copies);
+  // A copy is a func: no condition of a select may read it.
+  bool isOfCopies = !copies.empty();
+  if (Value(seen) && !isOfCopies)
+    visible = visible && seen;
+  Scalar b = bits(isScaled ? strictFloat(score) : score);
+  Scalar result = fromBits(select(visible, b, b.constant(kMinusInfBits)), score.getType());
+  Scalar hidden = fromBits(b.constant(kMinusInfBits), score.getType());
+  return Value(seen) && isOfCopies ? blend(seen, result, hidden) : result;
+}
+
+void AttentionLowering::buildScores() {
+  Type f32Type = p.b().getF32Type();
+  queryT = p.func("query_t", {"ii", "d", "it", "h", "b"}, f32Type, [&](ArrayRef<Scalar> v) {
+    TileCoords t(v);
+    Scalar x = wide(query(v[1], row(v[0], t), head(v[0], t), t.b));
+    return scale < 0 ? -x : x;
+  });
+  if ((isShort && !byKeys) || onGpu)
+    buildWideKey();
+  buildDot();
+  StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
+  buildStaged(op.getScoreMod());
+  buildStaged(op.getMask());
+  score = p.func("score", vars, f32Type, [&](ArrayRef<Scalar> v) {
+    return modifiedScore(dot(v), v[0], v[1], v[2], TileCoords(v), /*useStaged=*/true);
+  });
+}
+
+/// Keys of short elements, made f32 once for all rows of a tile; on a GPU read once for all.
+void AttentionLowering::buildWideKey() {
+  StringRef vars[] = {"d", "k", "c", "it", "h", "b"};
+  wideKey = p.func("wide_key", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+    TileCoords t(v);
+    return wide(key_(v[0], safeKey(v[1], v[2], t), kvHead(t.h), t.b));
+  });
+}
+
+/// How many equal parts a long sum is made of, for its error grows with the length; 1 where
+/// it is short or has no such parts.
+static int64_t countParts(int64_t dims) {
+  constexpr int64_t kShort = 128, kPart = 64;
+  int64_t fewest = dims <= kShort ? 1 : llvm::divideCeil(dims, kPart);
+  for (int64_t parts = fewest; parts <= 2 * fewest; ++parts)
+    if (dims % parts == 0)
+      return parts;
+  return 1;
+}
+
+/// query·key, and the parts that it is the sum of, where it has several: with keys in the
+/// lanes, sums over every lanes-th dim.
+std::pair<Func, Func> AttentionLowering::sumOverDims(StringRef name, KeyElement keyAt) {
+  int64_t parts = onGpu ? 1 : byKeys ? lanes : countParts(headDim), dims = headDim / parts;
+  StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
+  auto zero = [&](ArrayRef<Scalar>) { return f32(0); };
+  auto term = [&](ArrayRef<Scalar> v, Scalar d) {
+    TileCoords t(v);
+    return queryT(v[0], d, t.it, t.h, t.b) * keyAt(v[1], v[2], t, d);
+  };
+  Func sum = p.func(name, vars, p.b().getF32Type(), zero), part;
+  if (onGpu && headDim % 4 == 0) {
+    // Four products are added up before their sum is: a quarter as many roundings in a row.
+    p.update(sum, vars, {{"rd", p.i32(dims / 4)}},
+             [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+               auto at = [&](int64_t i) { return term(v, r[0] * 4 + i); };
+               return sum(v) + ((at(0) + at(1)) + (at(2) + at(3)));
+             });
+    return {sum, part};
+  }
+  if (parts == 1) {
+    p.update(
+        sum, vars, {{"rd", p.i32(dims)}},
+        [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update { return sum(v) + term(v, r[0]); });
+    return {sum, part};
+  }
+  int64_t partDim = byKeys ? 0 : 2;
+  SmallVector<StringRef> partVars = llvm::to_vector(ArrayRef(vars));
+  partVars.insert(partVars.begin() + partDim, "j");
+  part = p.func((name + "_part").str(), partVars, p.b().getF32Type(), zero);
+  p.update(part, partVars, {{"rd", p.i32(dims)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             Scalar d = byKeys ? r[0] * parts + v[partDim] : v[partDim] * dims + r[0];
+             return part(v) + term(without(v, partDim), d);
+           });
+  p.update(sum, vars, {{"rj", p.i32(parts)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             return sum(v) + part(along(v, partDim, r[0]));
+           });
+  return {sum, part};
+}
+
+void AttentionLowering::buildDot() {
+  std::tie(dot, dotPart) =
+      sumOverDims("dot", [&](Scalar k, Scalar c, const TileCoords &t, Scalar d) {
+        return Value(wideKey) ? wideKey(d, k, c, t.it, t.h, t.b)
+                              : wide(key_(d, safeKey(k, c, t), kvHead(t.h), t.b));
+      });
+}
+
+/// A value for each row of a chunk that combines the row's values of `f`, in independent
+/// chains.
+std::pair<Func, Func> AttentionLowering::combineKeys(StringRef name, Func f, double init,
+                                                     Scalar (*combine)(Scalar, Scalar)) {
+  StringRef vars[] = {"ii", "u", "c", "it", "h", "b"};
+  Type f32Type = p.b().getF32Type();
+  Func chains =
+      p.func((name + "_chains").str(), vars, f32Type, [&](ArrayRef<Scalar>) { return f32(init); });
+  p.update(chains, vars, {{"rk", p.i32(chunk / numChains)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             TileCoords t(v);
+             Scalar k = r[0] * numChains;
+             Scalar next = f(v[0], k + v[1], v[2], t.it, t.h, t.b);
+             if (onGpu) // what a key adds that is not there changes nothing
+               return combine(chains(v), next);
+             return {combine(chains(v), next), {}, v[2] * chunk + k < visibleKeys(t)};
+           });
+  Func all = p.func(name, {"ii", "c", "it", "h", "b"}, f32Type, [&](ArrayRef<Scalar> v) {
+    auto chain = [&](int64_t u) { return chains(v[0], p.i32(u), v[1], v[2], v[3], v[4]); };
+    SmallVector<Scalar> parts;
+    for (int64_t u = 0; u < numChains; ++u)
+      parts.push_back(chain(u));
+    for (; parts.size() > 1; parts.truncate(llvm::divideCeil(parts.size(), 2)))
+      for (size_t u = 0, half = llvm::divideCeil(parts.size(), 2); half + u < parts.size(); ++u)
+        parts[u] = combine(parts[u], parts[half + u]);
+    return parts.front();
+  });
+  return {chains, all};
+}
+
+static Scalar plus(Scalar x, Scalar y) { return x + y; }
+
+/// 2^x: exactly 0 below 2^kSmallest and for -inf, exact for whole numbers, NaN for NaN.
+static Scalar powerOfTwo(Scalar x) { return pick(!(x < kSmallest), boundedExp2(x)); }
+
+/// What the power of two is taken of. The difference to the maximum is taken first, as exact
+/// as it can be, however large both are: the maximum's own weight is 1.
+Scalar AttentionLowering::exponent(Scalar score, Scalar maximum) {
+  return strictFloat(strictFloat(score - maximum) * log2Scale);
+}
+
+Scalar AttentionLowering::weight(Scalar score, Scalar maximum) {
+  return powerOfTwo(exponent(score, maximum));
+}
+
+/// The prob region is linear in the prob, so that it may come before the division by the
+/// row's sum.
+Scalar AttentionLowering::modifiedProb(Scalar weight, Scalar ii, Scalar k, Scalar c,
+                                       const TileCoords &t) {
+  if (op.getProbMod().empty())
+    return weight;
+  Scalar h = head(ii, t), q = row(ii, t), j = safeKey(k, c, t);
+  return strictFloat(inlined(op.getProbMod(), {weight, t.b, h, q, j}, weight));
+}
+
+void AttentionLowering::buildWeights() {
+  std::tie(maxChains, maximum) = combineKeys("max", score, -kMaxFloat, machineMax);
+  StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
+  weights = p.func("weight", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+    TileCoords t(v);
+    return weight(score(v), maximum(v[0], v[2], t.it, t.h, t.b));
+  });
+  std::tie(sumChains, sum) = combineKeys("sum", weights, 0, plus);
+  modified = weights;
+  if (!op.getProbMod().empty())
+    modified = p.func("modified_weight", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+      return modifiedProb(weights(v), v[0], v[1], v[2], TileCoords(v));
+    });
+}

@@ -1,0 +1,388 @@
+//===- CpuAttention.cpp - the fused attention kernel on a CPU -------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From the outside in: a tile of rows is a task; a chunk of keys at a time, its scores and its
+// part of the context are summed in tiles of registers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionLowering.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+using halide::MemoryType;
+using halide::TailStrategy;
+
+void AttentionLowering::scheduleOnCpu() {
+  scheduleOutput();
+  scheduleTile();
+  scheduleContext();
+  scheduleScores();
+  scheduleWeights();
+  scheduleExactContext();
+}
+
+/// Extents of 1 along the tile, and along the chunk where there is one, so that storage
+/// and loops are of known size.
+void AttentionLowering::fixTile(Func f, bool perChunk) {
+  int64_t rank = f.getRank();
+  for (int64_t dim = rank - (perChunk ? 4 : 3); dim < rank; ++dim)
+    p.boundExtent(f, dim, 1);
+}
+
+void AttentionLowering::computeInTile(Func f) {
+  p.computeAt(f, tileLoop);
+  p.storeIn(f, MemoryType::stack);
+  p.neverPartition(f);
+}
+
+void AttentionLowering::computeInChunk(Func f) {
+  p.computeAt(f, chunkLoop);
+  p.storeIn(f, MemoryType::stack);
+  fixTile(f, /*perChunk=*/true);
+  p.neverPartition(f);
+}
+
+/// Vectors along dimension 0, `rows` elements in all; what to do with the loop over vectors
+/// and the other loops is the caller's.
+std::pair<Loop, Loop> AttentionLowering::splitRows(Func f, Loop loop, int64_t rows) {
+  p.boundExtent(f, 0, rows);
+  auto [vectors, lane] = p.split(loop, lanes);
+  p.vectorize(lane);
+  return {vectors, lane};
+}
+
+void AttentionLowering::scheduleOutput() {
+  SmallVector<Loop> v = p.loops(context);
+  auto [tile, row] = p.split(v[1], rowsOfHead, TailStrategy::guard_with_if);
+  auto [vectors, lane] = p.split(v[0], lanes, TailStrategy::guard_with_if);
+  Loop heads = v[2];
+  if (sharedHeads == 1) {
+    p.reorder({lane, vectors, row, tile, heads, v[3]});
+  } else {
+    auto [outer, shared] = p.split(heads, sharedHeads, TailStrategy::guard_with_if);
+    p.reorder({lane, vectors, shared, row, tile, outer, v[3]});
+    heads = outer;
+  }
+  p.vectorize(lane);
+  p.unroll(vectors);
+  tileLoop = p.fuse(p.fuse(tile, heads), v[3]);
+  p.parallel(tileLoop);
+  p.neverPartition(context);
+}
+
+void AttentionLowering::scheduleTile() {
+  for (Func f : {low, high, chunks}) {
+    computeInTile(f);
+    fixTile(f, /*perChunk=*/false);
+  }
+  computeInTile(kvHead);
+  p.boundExtent(kvHead, 0, 1);
+  if (Value(edge))
+    scheduleSearch();
+  scheduleQuery();
+}
+
+void AttentionLowering::scheduleSearch() {
+  for (Func f : {searchLow, searchHigh, edgeOfLane, edge}) {
+    computeInTile(f);
+    fixTile(f, /*perChunk=*/false);
+  }
+  p.boundExtent(edge, 0, 2);
+  p.neverPartition(edge, 0);
+  p.boundExtent(edgeOfLane, 1, 2);
+  splitRows(edgeOfLane, p.loops(edgeOfLane)[0], lanes);
+  SmallVector<Loop> v = p.loops(edgeOfLane, 0); // x y it h b rk rr
+  p.reorder({v[0], v[1], v[5], v[6]});
+  p.vectorizeBy(v[0], lanes, TailStrategy::automatic);
+  p.unroll(v[1]);
+  for (int64_t update : {0, 1})
+    p.neverPartition(edgeOfLane, update);
+}
+
+void AttentionLowering::scheduleStaged() {
+  for (auto [read, copy] : staged) {
+    computeInChunk(copy);
+    p.boundExtent(copy, 0, rowTile);
+    p.boundStorage(copy, 1, chunk);
+    SmallVector<Loop> v = p.loops(copy);
+    // Unrolled reads of whole words would become gathers, which are slow.
+    if (copy.getElementType().getIntOrFloatBitWidth() >= 32) {
+      p.reorder({v[1], v[0]});
+      continue;
+    }
+    auto [group, key] = p.split(v[1], scoreKeys, TailStrategy::round_up);
+    p.reorder({key, group, v[0]});
+    p.unroll(key);
+  }
+}
+
+void AttentionLowering::scheduleQuery() {
+  computeInTile(queryT);
+  fixTile(queryT, false);
+  p.boundStorage(queryT, 1, headDim);
+  SmallVector<Loop> v = p.loops(queryT);
+  if (byKeys) {
+    p.boundExtent(queryT, 0, rowTile);
+    p.boundExtent(queryT, 1, headDim);
+    p.reorderStorage(queryT, {1, 0, 2, 3, 4});
+    auto [vectors, lane] = p.split(v[1], lanes);
+    p.reorder({lane, vectors, v[0]});
+    p.vectorize(lane);
+    return;
+  }
+  auto [vectors, lane] = splitRows(queryT, v[0], rowTile);
+  p.reorder({v[1], lane, vectors});
+  p.unroll(vectors);
+}
+
+/// A tile in registers, computed at `at`: vectors along dimension 0, everything unrolled;
+/// in the update the reduction is outermost, and returned.
+Loop AttentionLowering::scheduleRegisterTile(Func f, Loop at, int64_t extent, int64_t otherDim,
+                                             int64_t otherExtent) {
+  p.computeAt(f, at);
+  p.storeIn(f, MemoryType::register_);
+  fixTile(f, /*perChunk=*/true);
+  p.boundExtent(f, otherDim, otherExtent);
+  Loop reduction;
+  for (std::optional<int64_t> update : {std::optional<int64_t>(), std::optional<int64_t>(0)}) {
+    SmallVector<Loop> v = p.loops(f, update);
+    reduction = v.back();
+    auto [vectors, lane] = update ? p.split(v[0], lanes) : splitRows(f, v[0], extent);
+    if (update) {
+      p.vectorize(lane);
+      p.reorder({lane, vectors, v[otherDim], v.back()});
+    }
+    p.unroll(vectors);
+    p.unroll(v[otherDim]);
+    p.neverPartition(f, update);
+  }
+  return reduction;
+}
+
+void AttentionLowering::scheduleContext() {
+  computeInTile(acc);
+  fixTile(acc, /*perChunk=*/false);
+  p.boundExtent(acc, 1, numBlocks);
+  p.boundExtent(acc, 2, rowTile);
+  p.unroll(splitRows(acc, p.loops(acc)[0], block + lanes).first);
+
+  p.allowRaceConditions(acc, 0);
+  p.neverPartition(acc, 0);
+  SmallVector<Loop> v = p.loops(acc, 0); // ii it h b rx ry rc
+  auto [group, row] = p.split(v[0], contextRows);
+  auto [columns, lane] = p.split(v[4], lanes);
+  p.reorder({lane, columns, row, group, v[5], v[1], v[6], v[2], v[3]});
+  p.vectorize(lane);
+  p.unroll(columns);
+  p.unroll(row);
+  chunkLoop = v[1];
+
+  scheduleRegisterTile(product, group, block, /*otherDim=*/2, contextRows);
+  p.boundExtent(product, 1, 1);
+  if (Value(paddedValue))
+    schedulePaddedValue();
+  computeInTile(inverse);
+  fixTile(inverse, /*perChunk=*/false);
+  if (byKeys)
+    p.boundExtent(inverse, 0, rowTile);
+  else
+    splitRows(inverse, p.loops(inverse)[0], rowTile);
+}
+
+void AttentionLowering::schedulePaddedValue() {
+  computeInChunk(paddedValue);
+  p.boundStorage(paddedValue, 1, chunk);
+  splitRows(paddedValue, p.loops(paddedValue)[0], numBlocks * block);
+  p.vectorizeBy(p.loops(paddedValue, 0).back(), lanes);
+  p.neverPartition(paddedValue, 0);
+}
+
+void AttentionLowering::scheduleWideKey() {
+  computeInChunk(wideKey);
+  p.boundExtent(wideKey, 0, headDim);
+  p.boundStorage(wideKey, 1, chunk);
+  p.vectorizeBy(p.loops(wideKey)[0], lanes);
+}
+
+/// Keys innermost in memory, and always a whole chunk of them: all extents are constant.
+void AttentionLowering::layOutByKeys(Func f) {
+  computeInChunk(f);
+  p.boundExtent(f, 0, rowTile);
+  p.boundExtent(f, 1, chunk);
+  p.reorderStorage(f, {1, 0, 2, 3, 4, 5});
+}
+
+void AttentionLowering::scheduleScoresByKeys() {
+  for (Func f : {score, dot}) {
+    layOutByKeys(f);
+    SmallVector<Loop> v = p.loops(f);
+    auto [vectors, lane] = p.split(v[1], lanes);
+    p.reorder({lane, vectors, v[0]});
+    p.vectorize(lane);
+  }
+  SmallVector<Loop> v = p.loops(dot, 0); // ii k c it h b rl
+  auto [rowGroup, row] = p.split(v[0], scoreRows);
+  auto [keyGroup, key] = p.split(v[1], scoreKeys);
+  p.reorder({v.back(), row, key, rowGroup, keyGroup});
+  p.atomic(dot, 0);
+  p.vectorize(v.back());
+  p.unroll(row);
+  p.unroll(key);
+  p.neverPartition(dot, 0);
+  scheduleLaneParts(dotPart, rowGroup, scoreRows, scoreKeys);
+}
+
+/// Sums over every lanes-th dim, in registers, for `rows` and `keys`.
+void AttentionLowering::scheduleLaneParts(Func f, Loop at, int64_t rows, int64_t keys) {
+  p.computeAt(f, at);
+  p.storeIn(f, MemoryType::register_);
+  fixTile(f, /*perChunk=*/true);
+  p.boundExtent(f, 1, rows);
+  p.boundExtent(f, 2, keys);
+  splitRows(f, p.loops(f)[0], lanes);
+  SmallVector<Loop> v = p.loops(f, 0); // j ii k c it h b rd
+  p.reorder({v[0], v[1], v[2], v.back()});
+  p.vectorizeBy(v[0], lanes, TailStrategy::automatic);
+  for (std::optional<int64_t> update : {std::optional<int64_t>(), std::optional<int64_t>(0)}) {
+    SmallVector<Loop> loops = update ? v : p.loops(f);
+    p.unroll(loops[1]);
+    p.unroll(loops[2]);
+    p.neverPartition(f, update);
+  }
+}
+
+void AttentionLowering::scheduleScores() {
+  if (byKeys)
+    return scheduleScoresByKeys();
+  scheduleStaged();
+  if (Value(wideKey))
+    scheduleWideKey();
+  computeInChunk(score);
+  p.boundStorage(score, 1, chunk);
+  p.boundExtent(score, 0, rowTile);
+  SmallVector<Loop> v = p.loops(score);
+  auto [keyGroup, key] = p.split(v[1], scoreKeys, TailStrategy::round_up);
+  auto [rowGroup, row] = p.split(v[0], lanes * scoreRows);
+  auto [vectors, lane] = p.split(row, lanes);
+  p.reorder({lane, vectors, key, rowGroup, keyGroup});
+  p.vectorize(lane);
+  p.unroll(vectors);
+  p.unroll(key);
+  Loop parts = scheduleRegisterTile(dot, rowGroup, lanes * scoreRows, /*otherDim=*/1, scoreKeys);
+  if (Value(dotPart)) {
+    scheduleRegisterTile(dotPart, parts, lanes * scoreRows, /*otherDim=*/1, scoreKeys);
+    p.boundExtent(dotPart, 2, 1);
+  }
+}
+
+void AttentionLowering::scheduleWeights() {
+  scheduleChains(maxChains, maximum);
+  scheduleChains(sumChains, sum);
+  scheduleWeightsOf(weights);
+  if (!op.getProbMod().empty())
+    scheduleWeightsOf(modified);
+}
+
+void AttentionLowering::scheduleChains(Func chains, Func all) {
+  computeInChunk(all);
+  if (!byKeys) {
+    auto [vectors, lane] = splitRows(all, p.loops(all)[0], rowTile);
+    scheduleRegisterTile(chains, vectors, lanes, /*otherDim=*/1, numChains);
+    return;
+  }
+  p.boundExtent(all, 0, rowTile);
+  p.computeAt(chains, p.loops(all)[0]);
+  p.storeIn(chains, MemoryType::stack);
+  fixTile(chains, /*perChunk=*/true);
+  p.boundExtent(chains, 0, 1);
+  p.boundExtent(chains, 1, numChains);
+  p.vectorize(p.loops(chains)[1]);
+  SmallVector<Loop> v = p.loops(chains, 0); // ii u c it h b rk
+  p.reorder({v[1], v[0], v.back()});
+  p.vectorizeBy(v[1], lanes, TailStrategy::automatic);
+  p.neverPartition(chains, 0);
+}
+
+void AttentionLowering::scheduleWeightsOf(Func f) {
+  if (byKeys) {
+    layOutByKeys(f);
+    SmallVector<Loop> v = p.loops(f);
+    auto [vectors, lane] = p.split(v[1], lanes);
+    p.reorder({lane, vectors, v[0]});
+    return p.vectorize(lane);
+  }
+  computeInChunk(f);
+  p.boundStorage(f, 1, chunk);
+  p.unroll(splitRows(f, p.loops(f)[0], rowTile).first);
+}
+
+void AttentionLowering::scheduleExactContext() {
+  for (Func f : {worst, exactChunks, worstOfLane, exactContext}) {
+    computeInTile(f);
+    fixTile(f, /*perChunk=*/false);
+  }
+  p.neverPartition(worst, 0);
+  splitRows(worstOfLane, p.loops(worstOfLane)[0], lanes);
+  SmallVector<Loop> w = p.loops(worstOfLane, 0); // x it h b rx ry ri
+  auto [worstVectors, worstLane] = p.split(w[0], lanes);
+  p.vectorize(worstLane);
+  p.reorder({worstLane, worstVectors, w[4], w[5], w[6]});
+
+  p.boundExtent(exactContext, 1, rowTile);
+  splitRows(exactContext, p.loops(exactContext)[0], numBlocks * block);
+  SmallVector<Loop> v = p.loops(exactContext, 0); // x ii it h b rc
+  auto [columns, lane] = p.split(v[0], lanes);
+  p.vectorize(lane);
+  p.reorder({lane, columns, v[1], v[2], v[5], v[3], v[4]});
+  p.neverPartition(exactContext, 0);
+
+  p.computeAt(exactProduct, columns);
+  p.storeIn(exactProduct, MemoryType::register_);
+  fixTile(exactProduct, /*perChunk=*/true);
+  p.boundExtent(exactProduct, 1, 1);
+  splitRows(exactProduct, p.loops(exactProduct)[0], lanes);
+  p.vectorizeBy(p.loops(exactProduct, 0)[0], lanes, TailStrategy::automatic);
+  p.neverPartition(exactProduct, 0);
+
+  scheduleExactWeight(v[2]);
+}
+
+void AttentionLowering::scheduleExactWeight(Loop at) {
+  p.computeAt(exactWeight, at);
+  p.storeIn(exactWeight, MemoryType::stack);
+  fixTile(exactWeight, /*perChunk=*/true);
+  p.boundStorage(exactWeight, 1, chunk);
+  p.neverPartition(exactWeight);
+  p.boundExtent(exactWeight, 0, rowTile);
+  Loop rows = p.loops(exactWeight)[0];
+  if (!byKeys)
+    rows = p.vectorizeBy(rows, lanes, TailStrategy::automatic);
+
+  scheduleExactDot(rows);
+}
+
+/// Sums as the scores did: other roundings of large scores would give other weights.
+void AttentionLowering::scheduleExactDot(Loop at) {
+  p.computeAt(exactDot, at);
+  p.storeIn(exactDot, MemoryType::register_);
+  fixTile(exactDot, /*perChunk=*/true);
+  p.neverPartition(exactDot, 0);
+  SmallVector<Loop> v = p.loops(exactDot, 0); // ii k c it h b, then parts or dims
+  if (byKeys) {
+    p.boundExtent(exactDot, 0, 1);
+    p.atomic(exactDot, 0);
+    p.vectorize(v.back());
+    return scheduleLaneParts(exactDotPart, v[0], /*rows=*/1, /*keys=*/1);
+  }
+  splitRows(exactDot, p.loops(exactDot)[0], lanes);
+  auto [vectors, lane] = p.split(v[0], lanes);
+  p.vectorize(lane);
+  if (!Value(exactDotPart))
+    return;
+  p.reorder({lane, vectors, v.back()});
+  scheduleRegisterTile(exactDotPart, v.back(), lanes, /*otherDim=*/1, /*otherExtent=*/1);
+  p.boundExtent(exactDotPart, 2, 1);
+}
