@@ -8,6 +8,7 @@
 #include "About.h"
 
 #include "Cost.h"
+#include "Formulas.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -42,10 +43,11 @@ static std::string hash(ModuleOp module) {
   return llvm::toHex(state.final(), /*LowerCase=*/true);
 }
 
-FailureOr<llvm::json::Object> attnc::describeSpec(Spec &spec, StringRef target) {
-  llvm::json::Object about{{"spec_hash", hash(spec.getModule())}};
+LogicalResult attnc::describeSpec(Spec &spec, StringRef target,
+                                  mlir::attn::LibraryOptions &options) {
+  options.about["spec_hash"] = hash(spec.getModule());
   if (spec.getStage() == Stage::Scheduled)
-    return about;
+    return success();
   OwningOpRef<ModuleOp> fused = spec.getLowered(Stage::Fused, target);
   if (!fused)
     return failure();
@@ -53,6 +55,8 @@ FailureOr<llvm::json::Object> attnc::describeSpec(Spec &spec, StringRef target) 
   CostModel costs(function);
   Polynomial flops;
   function.walk([&](Operation *op) { flops.add(costs.get(op).flops); });
-  about["flops"] = flops.json();
-  return about;
+  options.about["flops"] = flops.json();
+  options.summary = summarizeFusion(function);
+  options.formulas = writeFormulas(function);
+  return success();
 }

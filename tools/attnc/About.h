@@ -10,14 +10,13 @@
 
 #include "Spec.h"
 
-#include "llvm/Support/JSON.h"
-
 namespace attnc {
 
-/// `spec_hash`, by the graph's text and the bytes of its constants; and of a graph `flops`, of
-/// its matrix products, a number or a formula of sizes. The spec is as it was loaded; `target`
-/// decides nothing but schedules.
-mlir::FailureOr<llvm::json::Object> describeSpec(Spec &spec, llvm::StringRef target);
+/// Fills in what `options` say of a spec: `spec_hash`, by the graph's text and the bytes of its
+/// constants; and of a graph its formulas and `flops`, of its matrix products, a number or a
+/// formula of sizes. The spec is as it was loaded; `target` decides nothing but schedules.
+mlir::LogicalResult describeSpec(Spec &spec, llvm::StringRef target,
+                                 mlir::attn::LibraryOptions &options);
 
 } // namespace attnc
 

@@ -302,10 +302,8 @@ LogicalResult Emission::emitLibrary(ArrayRef<Kind> wanted) {
   options.function = spec.getFunction().getName().str();
   options.cacheDir = *cacheDir;
   options.withRuntime = withRuntime;
-  FailureOr<llvm::json::Object> about = describeSpec(spec, targets.front());
-  if (failed(about))
+  if (failed(describeSpec(spec, targets.front(), options)))
     return failure();
-  options.about = std::move(*about);
   FailureOr<mlir::attn::Library> library = attnc::buildLibrary(sources, options);
   return failed(library) ? failure() : writeLibrary(wanted, *library);
 }

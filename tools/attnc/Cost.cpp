@@ -113,13 +113,17 @@ SmallVector<Polynomial::Factor> CostModel::getSizes(Value tensor) {
   return sizes;
 }
 
+std::string CostModel::describeSize(Value tensor, int64_t dim) {
+  Polynomial::Factor size = getSize(tensor, dim);
+  return size.symbol.empty() ? std::to_string(size.number) : size.symbol;
+}
+
 std::string CostModel::describe(Value tensor) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << getElementTypeOrSelf(tensor.getType()) << '[';
-  llvm::interleaveComma(getSizes(tensor), os, [&](const Polynomial::Factor &size) {
-    size.symbol.empty() ? os << size.number : os << size.symbol;
-  });
+  auto dims = llvm::seq(cast<RankedTensorType>(tensor.getType()).getRank());
+  llvm::interleaveComma(dims, os, [&](int64_t dim) { os << describeSize(tensor, dim); });
   os << ']';
   return text;
 }

@@ -55,6 +55,8 @@ public:
   Cost get(mlir::Operation *op);
   /// `f32[batch, 8, len, 64]`
   std::string describe(mlir::Value tensor);
+  /// A size as a number or a symbol; `?` where it is computed.
+  std::string describeSize(mlir::Value tensor, int64_t dim);
 
 private:
   Polynomial::Factor getSize(mlir::Value tensor, int64_t dim);

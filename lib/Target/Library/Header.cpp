@@ -66,6 +66,44 @@ static void emitTensors(raw_ostream &os, const Signature &signature) {
        << tensor.dtype() << " " << tensor.shape() << "\n";
 }
 
+/// The most lines of formulas in a header; the JSON has them all.
+static constexpr size_t kMaxFormulas = 60;
+
+/// One line of a comment, or several where it is longer than 100 columns.
+static void emitWrapped(raw_ostream &os, std::string text) {
+  for (size_t i = 0; i + 1 < text.size(); ++i) // a weight's name may be anything
+    if (StringRef pair = StringRef(text).substr(i, 2); pair == "*/" || pair == "/*")
+      text[i] = '_';
+  StringRef rest = StringRef(text).ltrim();
+  std::string begin = " *   " + std::string(text.size() - rest.size(), ' ');
+  for (std::string next = begin + "    "; begin.size() + rest.size() > 100; begin = next) {
+    size_t space = rest.take_front(100 - begin.size()).rfind(' ');
+    if (space == StringRef::npos)
+      break;
+    os << begin << rest.take_front(space) << "\n";
+    rest = rest.drop_front(space + 1);
+  }
+  os << begin << rest << "\n";
+}
+
+/// What the function computes, before the list of its tensors.
+static void emitFormulas(raw_ostream &os, const LibraryOptions &options) {
+  if (options.formulas.empty())
+    return;
+  os << "Computes\n *\n";
+  for (const std::string &line : ArrayRef(options.formulas).take_front(kMaxFormulas))
+    emitWrapped(os, line);
+  if (options.formulas.size() > kMaxFormulas)
+    os << " *   ... and " << options.formulas.size() - kMaxFormulas
+       << " lines more, which the JSON has\n";
+  os << " *\n * where @ is the product of matrices";
+  if (options.summary.empty())
+    os << ".\n";
+  else
+    os << ", and q and k are the places of a query and a key.\n * " << options.summary << "\n";
+  os << " *\n * ";
+}
+
 static constexpr StringLiteral headerTop = R"(/* @NAME@.h - made by attnc @VERSION@ for @TARGET@.
  *
  * Every function is safe to call from any number of threads at once. Nothing is
@@ -124,7 +162,6 @@ typedef struct @NAME@_options {
   void *allocator;
 } @NAME@_options;
 
-/* Equal names are equal sizes:
 )";
 
 static constexpr StringLiteral headerBottom = R"(
@@ -141,7 +178,7 @@ const char *@NAME@_last_error(void);
 /* Which of the library's targets this CPU runs, or NULL where it can run none. */
 const char *@NAME@_target(void);
 
-/* This library as JSON: versions, target, inputs, outputs, kernels. */
+/* This library as JSON: versions, target, inputs, outputs, formulas, kernels. */
 const char *@NAME@_describe(void);
 
 #ifdef __cplusplus
@@ -165,9 +202,13 @@ static std::string fill(StringRef text, StringRef name, StringRef target) {
   return result;
 }
 
-std::string attn::emitHeader(const Signature &signature, StringRef target) {
+std::string attn::emitHeader(const Signature &signature, StringRef target,
+                             const LibraryOptions &options) {
   std::string text = fill(headerTop, signature.name, target);
   llvm::raw_string_ostream os(text);
+  os << "/* ";
+  emitFormulas(os, options);
+  os << "Equal names are equal sizes:\n";
   emitTensors(os, signature);
   os << " */\n";
   emitPrototype(os, signature, signature.name, "");
@@ -244,6 +285,10 @@ std::string attn::emitMetadata(const Signature &signature, ArrayRef<Variant> var
       {"outputs", std::move(outputs)},
       {"pipelines", std::move(pipelines)},
       {"constant_bytes", countConstantBytes(variants.front().getModule())}};
+  if (!options.formulas.empty()) {
+    object["summary"] = options.summary;
+    object["graph"] = llvm::json::Array(options.formulas);
+  }
   for (const auto &[key, value] : options.about)
     object.try_emplace(key, value);
   std::string text;

@@ -276,7 +276,7 @@ FailureOr<Library> attn::buildLibrary(ArrayRef<LibrarySource> sources,
            << "expected targets without a GPU for a library without a runtime, found "
            << joinTargets(*variants);
   std::string metadata = emitMetadata(*signature, *variants, options);
-  std::string header = emitHeader(*signature, joinTargets(*variants));
+  std::string header = emitHeader(*signature, joinTargets(*variants), options);
   Build build{std::move(*variants),
               *signature,
               host->getSymName().str(),

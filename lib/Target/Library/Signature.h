@@ -8,6 +8,8 @@
 #ifndef ATTNC_LIB_TARGET_LIBRARY_SIGNATURE_H
 #define ATTNC_LIB_TARGET_LIBRARY_SIGNATURE_H
 
+#include "attnc/Target/Library/Library.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <optional>
@@ -61,7 +63,7 @@ inline StringRef getRuntimeName() { return "attnc_runtime"; }
 bool isIdentifier(StringRef name);
 
 /// NAME.h.
-std::string emitHeader(const Signature &signature, StringRef target);
+std::string emitHeader(const Signature &signature, StringRef target, const LibraryOptions &options);
 
 } // namespace mlir::attn
 

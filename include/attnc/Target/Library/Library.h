@@ -18,6 +18,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 namespace mlir::attn {
 
@@ -38,6 +39,9 @@ struct LibraryOptions {
   std::string cacheDir;
   /// Without it the library is linked with the one of buildRuntime.
   bool withRuntime = true;
+  /// What the function computes: a sentence, and lines of formulas. ASCII.
+  std::string summary;
+  std::vector<std::string> formulas;
   /// What the metadata says beside what the host function tells.
   llvm::json::Object about;
 };
