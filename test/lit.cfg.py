@@ -1,5 +1,6 @@
 """lit configuration: every .mlir and .test file under test/ is a test."""
 
+import glob
 import os
 import shutil
 
@@ -39,6 +40,12 @@ if os.path.isdir(config.python_package):
 for feature, program in (("qemu", "qemu-x86_64"), ("cross-arm", "aarch64-linux-gnu-gcc")):
     if shutil.which(program):
         config.available_features.add(feature)
+
+# A C library for WebAssembly, and an engine for Python.
+wasm_engine = os.path.join(os.path.dirname(config.python), "..", "lib", "python3*", "site-packages", "wasmtime")
+if os.path.isdir("/usr/include/wasm32-wasi") and glob.glob(wasm_engine):
+    config.available_features.add("wasm")
+config.substitutions.append(("%wasm-cc", f"{config.cc} --target=wasm32-wasi --sysroot=/usr -Wno-deprecated"))
 
 # %exits CODE COMMAND...
 config.substitutions.append(

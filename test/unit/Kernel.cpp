@@ -53,7 +53,7 @@ static const std::string &getRuntime(MLIRContext &context) {
   static std::string path;
   if (path.empty()) {
     path = makeFolder() + "/runtime.o";
-    (void)halide::exportRuntime("host", path, UnknownLoc::get(&context));
+    (void)halide::exportRuntime("host", halide::Artefact::object, path, UnknownLoc::get(&context));
   }
   return path;
 }

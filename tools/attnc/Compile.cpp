@@ -364,6 +364,11 @@ static LogicalResult checkKinds(ArrayRef<Kind> wanted, ArrayRef<std::string> tar
   if (noRuntime && llvm::is_contained(wanted, Kind::shared_library))
     return reportUsage("--no-runtime", "expected a static library, found a shared one");
   std::string target = llvm::join(targets, "-");
+  bool isWasm = StringRef(target).starts_with("wasm-");
+  for (Kind kind : {Kind::shared_library, Kind::cmake_package, Kind::pkg_config})
+    if (isWasm && llvm::is_contained(wanted, kind))
+      return reportUsage("--target", "expected a target other than wasm for " + getInfo(kind).name +
+                                         ", found " + targetName);
   bool hasGpu = llvm::any_of(llvm::split(target, '-'), [](StringRef feature) {
     return feature == "cuda" || feature == "opencl" || feature == "metal" || feature == "vulkan" ||
            feature == "webgpu" || feature.starts_with("d3d12");

@@ -51,6 +51,10 @@ static LogicalResult runRuntime() {
     return failure();
   MLIRContext context;
   Location loc = UnknownLoc::get(&context);
+  ScopedDiagnosticHandler handler(&context, [](Diagnostic &diagnostic) {
+    (void)reportError("--target", diagnostic.str());
+    return success();
+  });
   FailureOr<mlir::attn::Library> library = mlir::attn::buildRuntime(*target, *cacheDir, loc);
   if (failed(library) || failed(addFiles(*library, *files, loc)))
     return failure();

@@ -142,6 +142,8 @@ static H::OutputFileType toHalide(Artefact artefact) {
   switch (artefact) {
   case Artefact::object:
     return H::OutputFileType::object;
+  case Artefact::bitcode:
+    return H::OutputFileType::bitcode;
   case Artefact::assembly:
     return H::OutputFileType::assembly;
   case Artefact::llvm_assembly:
@@ -202,7 +204,8 @@ LogicalResult halide::exportPipeline(PipelineOp pipeline, const ExportOptions &o
   return guardHalide(compile, [&](StringRef message) { return locate(pipeline, message); });
 }
 
-LogicalResult halide::exportRuntime(StringRef target, StringRef path, Location loc) {
+LogicalResult halide::exportRuntime(StringRef target, Artefact artefact, StringRef path,
+                                    Location loc) {
   FailureOr<H::Target> parsed = getTarget(target, loc);
   if (failed(parsed))
     return failure();
@@ -211,7 +214,8 @@ LogicalResult halide::exportRuntime(StringRef target, StringRef path, Location l
     *parsed = H::Target(parsed->os, parsed->arch, parsed->bits);
   parsed->set_feature(H::Target::UserContext);
   auto compile = [&] {
-    H::compile_standalone_runtime(path.str(), *parsed);
+    // A module without functions holds the runtime, as one of functions would.
+    H::Module("runtime", *parsed).compile({{toHalide(artefact), path.str()}});
     return success();
   };
   return guardHalide(compile, [&](StringRef) { return loc; });

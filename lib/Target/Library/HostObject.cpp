@@ -23,9 +23,11 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IRReader/IRReader.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
@@ -51,9 +53,32 @@ static constexpr unsigned char noDeviceBitcode[] = {
 #include "attnc_no_device.bc.inc"
 };
 
+/// The same with pointers of 32 bits.
+static constexpr unsigned char supportWasmBitcode[] = {
+#include "attnc_support_wasm.bc.inc"
+};
+static constexpr unsigned char runtimeWasmBitcode[] = {
+#include "attnc_runtime_wasm.bc.inc"
+};
+static constexpr unsigned char noDeviceWasmBitcode[] = {
+#include "attnc_no_device_wasm.bc.inc"
+};
+
 //===----------------------------------------------------------------------===//
 // Targets
 //===----------------------------------------------------------------------===//
+
+static FailureOr<std::string> getWasmTriple(ArrayRef<StringRef> words, Location loc) {
+  if (words[2] != "wasmrt")
+    return emitError(loc) << "expected wasm-32-wasmrt for a library, found "
+                          << llvm::join(words, "-");
+  if (llvm::is_contained(words, "wasm_threads"))
+    return emitError(loc, "expected a wasm target without threads for a library, found "
+                          "wasm_threads");
+  return std::string("wasm32-unknown-unknown");
+}
+
+bool attn::isWasm(StringRef target) { return target.starts_with("wasm-"); }
 
 FailureOr<std::string> attn::getTriple(StringRef target, Location loc) {
   SmallVector<StringRef> words;
@@ -64,10 +89,14 @@ FailureOr<std::string> attn::getTriple(StringRef target, Location loc) {
                        .Case("x86-64", "x86_64")
                        .Case("arm-64", "aarch64")
                        .Case("riscv-64", "riscv64")
+                       .Case("wasm-32", "wasm32")
                        .Default("");
   if (arch.empty())
-    return emitError(loc) << "expected a 64-bit x86, arm or riscv target for a library, found "
+    return emitError(loc) << "expected a 64-bit x86, arm or riscv or a 32-bit wasm target for a "
+                             "library, found "
                           << target;
+  if (arch == "wasm32")
+    return getWasmTriple(words, loc);
   if (words[2] != "linux")
     return emitError(loc) << "expected a linux target for a library, found " << target;
   return (arch + "-unknown-linux-gnu").str();
@@ -95,8 +124,9 @@ static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(StringRef triple, 
   options.FunctionSections = options.DataSections = true;
   StringRef features = parsed.isRISCV64() ? "+m,+a,+f,+d,+c" : "";
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      parsed, parsed.isRISCV64() ? "generic-rv64" : "generic", features, options, llvm::Reloc::PIC_,
-      std::nullopt, llvm::CodeGenOptLevel::Default));
+      parsed, parsed.isRISCV64() ? "generic-rv64" : "generic", features, options,
+      parsed.isWasm() ? llvm::Reloc::Static : llvm::Reloc::PIC_, std::nullopt,
+      llvm::CodeGenOptLevel::Default));
 }
 
 //===----------------------------------------------------------------------===//
@@ -132,7 +162,7 @@ static std::unique_ptr<llvm::Module> load(ArrayRef<unsigned char> bitcode,
   auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bytes, "support"), context);
   if (!module)
     llvm::report_fatal_error(module.takeError());
-  // Compiled for one 64-bit target and fit for all: nothing in it depends on more.
+  // Compiled for one target and fit for all of its word size: nothing in it depends on more.
   for (llvm::Function &function : **module)
     for (StringRef attribute : {"target-cpu", "target-features", "tune-cpu"})
       function.removeFnAttr(attribute);
@@ -319,7 +349,7 @@ static void nameEntryPoints(llvm::Module &host, StringRef function, unsigned var
 }
 
 static void bindAll(llvm::Module &module, const Signature &signature, ArrayRef<Variant> variants,
-                    StringRef metadata, const std::optional<GpuInfo> &gpu) {
+                    StringRef metadata, const std::optional<GpuInfo> &gpu, bool isWhole) {
   Binder binder(module, signature);
   binder.defineSignature(variants);
   binder.defineFeatures();
@@ -330,9 +360,11 @@ static void bindAll(llvm::Module &module, const Signature &signature, ArrayRef<V
   binder.defineDescribe(metadata);
   for (StringRef suffix : {"call", "workspace", "last_error", "target"})
     binder.rename(("attnc_" + suffix).str(), (signature.name + "_" + suffix).str());
-  // What kernels and Halide's runtime call.
-  llvm::StringSet<> global{"halide_error", "halide_print",      "halide_malloc",
-                           "halide_free",  "halide_do_par_for", "halide_load_library"};
+  llvm::StringSet<> global;
+  if (!isWhole) // kernels and Halide's runtime, linked later, call
+    global.insert_range(ArrayRef<StringRef>{"halide_error", "halide_print", "halide_malloc",
+                                            "halide_free", "halide_do_par_for",
+                                            "halide_load_library"});
   for (const std::string &symbol : signature.symbols()) {
     global.insert(symbol);
     module.getNamedValue(symbol)->setVisibility(llvm::GlobalValue::DefaultVisibility);
@@ -388,10 +420,50 @@ static std::unique_ptr<llvm::Module> translateAll(MutableArrayRef<Variant> varia
   return result;
 }
 
+/// The parts of the support code that a library is made of.
+static SmallVector<ArrayRef<unsigned char>> getSupport(const llvm::Triple &triple, bool onDevice,
+                                                       bool withRuntime) {
+  if (triple.isWasm())
+    return {supportWasmBitcode, noDeviceWasmBitcode, runtimeWasmBitcode};
+  SmallVector<ArrayRef<unsigned char>> parts{supportBitcode, onDevice ? ArrayRef(deviceBitcode)
+                                                                      : ArrayRef(noDeviceBitcode)};
+  if (withRuntime)
+    parts.push_back(runtimeBitcode);
+  if (triple.isX86())
+    parts.push_back(cpuBitcode);
+  return parts;
+}
+
+/// Links `part`, of the same target, into `module`.
+static LogicalResult link(llvm::Module &module, std::unique_ptr<llvm::Module> part,
+                          llvm::TargetMachine &machine, Location loc) {
+  setTarget(*part, machine);
+  if (llvm::Linker::linkModules(module, std::move(part)))
+    return emitError(loc, "could not link the parts of the library");
+  return success();
+}
+
+/// Kernels and Halide's runtime, where they are bitcode.
+static LogicalResult linkFiles(llvm::Module &module, ArrayRef<std::string> paths,
+                               llvm::TargetMachine &machine, Location loc) {
+  for (const std::string &path : paths) {
+    llvm::SMDiagnostic error;
+    std::unique_ptr<llvm::Module> part = llvm::parseIRFile(path, error, module.getContext());
+    if (!part)
+      return emitError(loc) << "could not read " << path << ": " << error.getMessage();
+    if (failed(link(module, std::move(part), machine, loc)))
+      return failure();
+  }
+  // Of Halide's runtime, for what no kernel here leaves behind: traces, profiles, caches.
+  if (llvm::GlobalVariable *destructors = module.getNamedGlobal("llvm.global_dtors"))
+    destructors->eraseFromParent();
+  return success();
+}
+
 FailureOr<std::string> attn::compileHost(MutableArrayRef<Variant> variants, StringRef function,
                                          const Signature &signature, StringRef metadata,
                                          StringRef triple, const std::optional<GpuInfo> &gpu,
-                                         bool withRuntime) {
+                                         bool withRuntime, ArrayRef<std::string> bitcode) {
   Location loc = variants.front().getModule().getLoc();
   std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(triple, loc);
   llvm::LLVMContext context;
@@ -399,19 +471,13 @@ FailureOr<std::string> attn::compileHost(MutableArrayRef<Variant> variants, Stri
   if (!machine || !host)
     return failure();
   setTarget(*host, *machine);
-  SmallVector<ArrayRef<unsigned char>> parts{supportBitcode, gpu ? ArrayRef(deviceBitcode)
-                                                                 : ArrayRef(noDeviceBitcode)};
-  if (withRuntime)
-    parts.push_back(runtimeBitcode);
-  if (machine->getTargetTriple().isX86())
-    parts.push_back(cpuBitcode);
-  for (ArrayRef<unsigned char> bitcode : parts) {
-    std::unique_ptr<llvm::Module> support = load(bitcode, context);
-    setTarget(*support, *machine);
-    if (llvm::Linker::linkModules(*host, std::move(support)))
-      return emitError(loc, "could not link the support code");
-  }
-  bindAll(*host, signature, variants, metadata, gpu);
+  for (ArrayRef<unsigned char> part :
+       getSupport(machine->getTargetTriple(), gpu.has_value(), withRuntime))
+    if (failed(link(*host, load(part, context), *machine, loc)))
+      return failure();
+  if (failed(linkFiles(*host, bitcode, *machine, loc)))
+    return failure();
+  bindAll(*host, signature, variants, metadata, gpu, /*isWhole=*/!bitcode.empty());
   optimize(*host, *machine);
   return emitObject(*host, *machine, loc);
 }

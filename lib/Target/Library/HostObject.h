@@ -20,6 +20,10 @@ namespace mlir::attn {
 /// can't emit libraries for it.
 FailureOr<std::string> getTriple(StringRef target, Location loc);
 
+/// Whether `target`, one of Halide's, is WebAssembly: its libraries are linked as LLVM's modules,
+/// for neither lld nor objcopy hide symbols in its objects.
+bool isWasm(StringRef target);
+
 /// What of the runtime is attnc's own, as an object that leaves Halide's undefined.
 FailureOr<std::string> compileRuntimeSupport(StringRef triple, Location loc);
 
@@ -27,10 +31,12 @@ FailureOr<std::string> compileRuntimeSupport(StringRef triple, Location loc);
 /// with the support code and, where there is a `gpu`, what moves tensors there and back, and
 /// `withRuntime` what of the runtime is attnc's own.
 /// The variants' modules are consumed. Gives the bytes of a relocatable object that leaves
-/// pipelines and what the C library has undefined.
+/// pipelines and what the C library has undefined; or, where they and Halide's runtime are in the
+/// files `bitcode`, the C library's functions alone.
 FailureOr<std::string> compileHost(MutableArrayRef<Variant> variants, StringRef function,
                                    const Signature &signature, StringRef metadata, StringRef triple,
-                                   const std::optional<GpuInfo> &gpu, bool withRuntime);
+                                   const std::optional<GpuInfo> &gpu, bool withRuntime,
+                                   ArrayRef<std::string> bitcode = {});
 
 } // namespace mlir::attn
 

@@ -179,6 +179,11 @@ struct Build {
 
 } // namespace
 
+/// What kernels and Halide's runtime are linked from.
+static halide::Artefact getKernelArtefact(StringRef target) {
+  return isWasm(target) ? halide::Artefact::bitcode : halide::Artefact::object;
+}
+
 FailureOr<std::string> Build::compileKernel(halide::PipelineOp pipeline, StringRef target) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -186,14 +191,15 @@ FailureOr<std::string> Build::compileKernel(halide::PipelineOp pipeline, StringR
   return cache.get(hash({"kernel", target, text}), [&](StringRef path) {
     halide::ExportOptions options;
     options.target = target.str();
-    return halide::exportPipeline(pipeline, options, {{halide::Artefact::object, path.str()}});
+    return halide::exportPipeline(pipeline, options, {{getKernelArtefact(target), path.str()}});
   });
 }
 
 /// Halide's part. It asks nothing of the CPU.
 static FailureOr<std::string> compileHalideRuntime(StringRef target, Cache &cache, Location loc) {
-  return cache.get(hash({"runtime", target}),
-                   [&](StringRef path) { return halide::exportRuntime(target, path, loc); });
+  return cache.get(hash({"runtime", target}), [&](StringRef path) {
+    return halide::exportRuntime(target, getKernelArtefact(target), path, loc);
+  });
 }
 
 LogicalResult Build::compileKernels(std::vector<std::string> &objects) {
@@ -211,9 +217,7 @@ LogicalResult Build::compileAndLink(StringRef path) {
   FailureOr<std::string> triple = getTriple(variants.front().target, getLoc());
   if (failed(triple))
     return failure();
-  // The host object's halide_error comes before the runtime's weak one.
-  std::string host = folder.file("host.o");
-  std::vector<std::string> objects{host};
+  std::vector<std::string> objects;
   if (failed(compileKernels(objects)))
     return failure();
   if (runtime == Runtime::inside) {
@@ -223,9 +227,16 @@ LogicalResult Build::compileAndLink(StringRef path) {
       return failure();
     objects.push_back(*object);
   }
-  FailureOr<std::string> bytes = compileHost(variants, function, signature, metadata, *triple,
-                                             getGpu(variants), runtime == Runtime::inside);
-  if (failed(bytes) || failed(writeFile(host, *bytes, getLoc())))
+  bool isWhole = isWasm(variants.front().target);
+  FailureOr<std::string> bytes =
+      compileHost(variants, function, signature, metadata, *triple, getGpu(variants),
+                  runtime == Runtime::inside, isWhole ? objects : std::vector<std::string>());
+  if (failed(bytes) || isWhole)
+    return failed(bytes) ? failure() : writeFile(path, *bytes, getLoc());
+  // The host object's halide_error comes before the runtime's weak one.
+  std::string host = folder.file("host.o");
+  objects.insert(objects.begin(), host);
+  if (failed(writeFile(host, *bytes, getLoc())))
     return failure();
   FailureOr<std::string> linked =
       linkObjects(objects, signature.symbols(), runtime, folder, getLoc());
@@ -271,6 +282,10 @@ FailureOr<Library> attn::buildLibrary(ArrayRef<LibrarySource> sources,
       failed(verifyNames(*variants, *signature)))
     return failure();
 
+  if (!options.withRuntime && isWasm(variants->front().target))
+    return emitError(first.getLoc(), "expected a target other than wasm for a library without a "
+                                     "runtime, found ")
+           << joinTargets(*variants);
   if (!options.withRuntime && getGpu(*variants))
     return emitError(first.getLoc())
            << "expected targets without a GPU for a library without a runtime, found "
@@ -305,6 +320,9 @@ static std::string getMachine(StringRef target) {
 
 static LogicalResult linkRuntime(StringRef target, Cache &cache, const TemporaryFolder &folder,
                                  StringRef path, Location loc) {
+  if (isWasm(target))
+    return emitError(loc, "expected a target other than wasm for a runtime apart, found ")
+           << target;
   FailureOr<std::string> triple = getTriple(target, loc);
   if (failed(triple))
     return failure();

@@ -241,8 +241,11 @@ static int find_range(const attnc_tensor *spec, const DLTensor *tensor, const in
   }
   int64_t size = spec->bits / 8;
   uintptr_t data = (uintptr_t)tensor->data + (uintptr_t)tensor->byte_offset;
-  bytes->begin = data + (uintptr_t)(low * size);
-  bytes->end = data + (uintptr_t)((high + 1) * size);
+  uint64_t before = (uint64_t)(-low * size), after = (uint64_t)((high + 1) * size);
+  if (before > data || after > UINTPTR_MAX - data)
+    return REFUSE(spec->name, {"expected its elements to lie in memory, found some beyond", 0});
+  bytes->begin = data - (uintptr_t)before;
+  bytes->end = data + (uintptr_t)after;
   return 0;
 }
 
@@ -280,6 +283,8 @@ static int check_memory(const attnc_tensor *spec, const DLTensor *tensor, int64_
     return status;
   if (!tensor->data)
     return REFUSE(spec->name, {"expected data, found a null pointer", 0});
+  if (tensor->byte_offset > UINTPTR_MAX - (uintptr_t)tensor->data)
+    return REFUSE(spec->name, {"expected a byte offset within memory, found one beyond", 0});
   int64_t size = spec->bits / 8;
   int64_t past =
       (int64_t)(((uintptr_t)tensor->data + (uintptr_t)tensor->byte_offset) % (uintptr_t)size);
@@ -414,17 +419,28 @@ static int refuse_machine(void) {
  * The run
  *===------------------------------------------------------------------------===*/
 
-/* MLIR's descriptor of a memref, its length given by the rank. */
-enum { descriptor_allocated, descriptor_aligned, descriptor_offset, descriptor_sizes };
+/* MLIR's descriptor of a memref, its length given by the rank: two pointers, allocated and
+ * aligned, before the numbers. */
+enum {
+  descriptor_offset = 2 * sizeof(void *) / sizeof(int64_t),
+  descriptor_sizes = descriptor_offset + 1
+};
 
 static void describe(int64_t *to, void *data, int32_t rank, const int64_t *shape,
                      const int64_t *strides) {
-  to[descriptor_allocated] = to[descriptor_aligned] = (int64_t)(intptr_t)data;
+  void *const pointers[2] = {data, data};
+  __builtin_memcpy(to, pointers, sizeof pointers);
   to[descriptor_offset] = 0;
   for (int32_t i = 0; i < rank; ++i) {
     to[descriptor_sizes + i] = shape[i];
     to[descriptor_sizes + rank + i] = strides[i];
   }
+}
+
+static void *data_of(const int64_t *descriptor) {
+  void *pointers[2];
+  __builtin_memcpy(pointers, descriptor, sizeof pointers);
+  return pointers[1];
 }
 
 /* Kernels ask for an address even where there is nothing to read. */
@@ -474,7 +490,7 @@ static int32_t run_on_device(const attnc_variant *variant, attnc_context *call, 
                              const range *ranges) {
   const attnc_signature *spec = &attnc_the_signature;
   const int64_t *workspace = descriptors[spec->count];
-  uintptr_t begin = (uintptr_t)workspace[descriptor_aligned];
+  uintptr_t begin = (uintptr_t)data_of(workspace);
   int32_t status = 0;
   for (int32_t i = 0; i < spec->count && !status; ++i)
     status = attnc_device_add(call, ranges[i].begin, ranges[i].end, !spec->tensors[i].is_output);
@@ -486,7 +502,7 @@ static int32_t run_on_device(const attnc_variant *variant, attnc_context *call, 
     const attnc_tensor *tensor = &spec->tensors[i];
     const int64_t *descriptor = descriptors[i], *sizes = descriptor + descriptor_sizes;
     if (tensor->is_output)
-      status = attnc_device_fetch(call, (void *)descriptor[descriptor_aligned], tensor->rank, sizes,
+      status = attnc_device_fetch(call, data_of(descriptor), tensor->rank, sizes,
                                   sizes + tensor->rank, tensor->bits);
   }
   attnc_device_close(call);
@@ -527,6 +543,8 @@ static int run(const attnc_variant *variant, const attnc_options *options, int64
   if (options && options->workspace)
     return run_in(variant, options->workspace, bytes, &call, descriptors, ranges);
   char *memory = 0;
+  if ((uint64_t)bytes > SIZE_MAX)
+    return refuse_memory(bytes);
   if (bytes && !(memory = halide_malloc(&call, (size_t)bytes)))
     return refuse_memory(bytes);
   int status = run_in(variant, memory, bytes, &call, descriptors, ranges);

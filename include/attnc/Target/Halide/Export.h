@@ -18,7 +18,7 @@
 namespace mlir::halide {
 
 /// Halide's names of what a pipeline can be compiled to.
-enum class Artefact { object, assembly, llvm_assembly, stmt, stmt_html, device_code };
+enum class Artefact { object, bitcode, assembly, llvm_assembly, stmt, stmt_html, device_code };
 
 struct ExportOptions {
   /// A Halide target; `host` is this machine. The features user_context,
@@ -32,9 +32,9 @@ struct ExportOptions {
 LogicalResult exportPipeline(PipelineOp pipeline, const ExportOptions &options,
                              const std::map<Artefact, std::string> &files);
 
-/// Compiles Halide's runtime to an object file at `path`: for any CPU of the architecture
-/// of `target`, with what its GPU needs.
-LogicalResult exportRuntime(StringRef target, StringRef path, Location loc);
+/// Compiles Halide's runtime to `artefact`, an object or bitcode, at `path`: for any CPU of the
+/// architecture of `target`, with what its GPU needs.
+LogicalResult exportRuntime(StringRef target, Artefact artefact, StringRef path, Location loc);
 
 /// The target in full (`host` resolved), or an error text.
 FailureOr<std::string> resolveTarget(StringRef target, std::string &error);
