@@ -52,10 +52,7 @@ LogicalResult attnc::describeSpec(Spec &spec, StringRef target,
   if (!fused)
     return failure();
   auto function = fused->lookupSymbol<func::FuncOp>(spec.getFunction().getName());
-  CostModel costs(function);
-  Polynomial flops;
-  function.walk([&](Operation *op) { flops.add(costs.get(op).flops); });
-  options.about["flops"] = flops.json();
+  options.about["flops"] = countFlops(function).json();
   options.summary = summarizeFusion(function);
   options.formulas = writeFormulas(function);
   return success();

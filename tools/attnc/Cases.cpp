@@ -62,7 +62,7 @@ std::vector<Dims> attnc::chooseDims(ArrayRef<Symbol> symbols, bool named,
 //===----------------------------------------------------------------------===//
 
 /// The tensors that a region of `op` compares the argument with are as long as this.
-static std::optional<int64_t> getKeyCount(Operation *op, const Dims &dims,
+static std::optional<int64_t> getKeyCount(Operation *op, const Sizes &sizes,
                                           mlir::attn::SizeTracer &tracer) {
   Value tensor;
   int64_t dim = 3;
@@ -76,54 +76,55 @@ static std::optional<int64_t> getKeyCount(Operation *op, const Dims &dims,
       tensor ? tracer.trace(tensor, dim) : std::optional<mlir::attn::Size>();
   if (!size)
     return std::nullopt;
+  if (size->isConstant())
+    return size->constant;
   StringAttr symbol = tracer.getSymbol(*size);
-  auto known = symbol ? dims.find(symbol.getValue()) : dims.end();
-  return size->isConstant()    ? std::optional(size->constant)
-         : known != dims.end() ? std::optional(known->second)
-                               : std::nullopt;
+  return symbol ? sizes.get(symbol) : std::nullopt;
 }
 
-/// Lengths of keys reach from 0 to all of them. Other integers stay as they are: below
-/// what consumes them.
-static void widenLengths(Tensor &tensor, BlockArgument argument, const Dims &dims,
-                         mlir::attn::SizeTracer &tracer, uint64_t seed) {
-  if (tensor.getShape().size() != 1 || isa<FloatType>(tensor.getElementType()))
-    return;
-  std::mt19937_64 bits(seed);
+/// The number of keys that the argument is a length of, if it is one. Other integers are
+/// best left as they are: below what consumes them.
+static std::optional<int64_t> getLongest(BlockArgument argument, const Sizes &sizes,
+                                         mlir::attn::SizeTracer &tracer) {
+  auto type = dyn_cast<RankedTensorType>(argument.getType());
+  if (!type || type.getRank() != 1 || isa<FloatType>(type.getElementType()))
+    return std::nullopt;
   for (Operation *user : argument.getUsers())
-    if (std::optional<int64_t> keys = getKeyCount(user->getParentOp(), dims, tracer)) {
-      for (int64_t index = 0; index < tensor.size(); ++index)
-        tensor.set(index, bits() % (*keys + 1));
-      return;
-    }
+    if (std::optional<int64_t> keys = getKeyCount(user->getParentOp(), sizes, tracer))
+      return keys;
+  return std::nullopt;
 }
 
-InputMaker::InputMaker(Graph &graph, Signature signature, std::vector<InputOption> given,
-                       uint64_t seed)
+static void fillLengths(Tensor &tensor, int64_t longest, InputMaker::Lengths lengths,
+                        uint64_t seed) {
+  std::mt19937_64 bits(seed);
+  for (int64_t index = 0; index < tensor.size(); ++index)
+    tensor.set(index, lengths == InputMaker::FullLengths ? longest : bits() % (longest + 1));
+}
+
+InputMaker::InputMaker(func::FuncOp graph, Signature signature, std::vector<InputOption> given,
+                       uint64_t seed, Lengths lengths)
     : graph(graph), signature(std::move(signature)), given(std::move(given)), seed(seed),
-      tracer(graph.getFunction()) {
+      lengths(lengths) {
+  if (graph)
+    tracer.emplace(graph);
   isGiven = llvm::map_to_vector(this->signature.inputs, [&](const Parameter &input) {
     return llvm::any_of(this->given, [&](const InputOption &o) { return o.name == input.name; });
   });
 }
 
-FailureOr<std::vector<Tensor>> InputMaker::make(const Dims &dims, Sizes &sizes) {
+FailureOr<std::vector<Tensor>> InputMaker::make(Sizes &sizes) {
   std::vector<InputOption> options = given;
-  for (auto [index, input] : llvm::enumerate(signature.inputs)) {
-    if (isGiven[index])
-      continue;
-    InputOption random{input.name, InputOption::Random, "", input.shape, /*hasShape=*/true};
-    for (auto [size, symbol] : llvm::zip(random.shape, input.symbols))
-      if (ShapedType::isDynamic(size))
-        size = dims.lookup(symbol);
-    options.push_back(random);
-  }
+  for (auto [index, input] : llvm::enumerate(signature.inputs))
+    if (!isGiven[index])
+      options.push_back({input.name, InputOption::Random, "", {}});
   FailureOr<std::vector<Tensor>> inputs = makeInputs(signature, options, seed, sizes);
   if (failed(inputs))
     return failure();
   for (auto [index, tensor] : llvm::enumerate(*inputs))
-    if (!isGiven[index])
-      widenLengths(tensor, graph.getFunction().getArgument(index), dims, tracer, seed + index);
+    if (tracer && !isGiven[index])
+      if (auto longest = getLongest(graph.getArgument(index), sizes, *tracer))
+        fillLengths(tensor, *longest, lengths, seed + index);
   return inputs;
 }
 

@@ -41,26 +41,31 @@ bool hasDims(mlir::func::FuncOp function);
 std::vector<Dims> chooseDims(llvm::ArrayRef<Symbol> symbols, bool named,
                              const llvm::StringMap<int64_t> &given);
 
-/// Makes the inputs of a graph for sizes of one's choice.
+/// Makes inputs for sizes of one's choice.
 class InputMaker {
 public:
-  /// The graph outlives it.
-  InputMaker(Graph &graph, Signature signature, std::vector<InputOption> given, uint64_t seed);
+  enum Lengths { RandomLengths, FullLengths };
 
-  /// Random where nothing is given; lengths reach from 0 to all there is.
-  mlir::FailureOr<std::vector<Tensor>> make(const Dims &dims, Sizes &sizes);
+  /// The graph outlives it; null where there is none any more.
+  InputMaker(mlir::func::FuncOp graph, Signature signature, std::vector<InputOption> given,
+             uint64_t seed, Lengths lengths = RandomLengths);
+
+  /// Random where nothing is given; lengths of keys reach from 0 to all there are, or are all
+  /// there are, as far as a graph tells what is one. The inputs given add to the sizes.
+  mlir::FailureOr<std::vector<Tensor>> make(Sizes &sizes);
 
   const Signature &getSignature() const { return signature; }
   /// Which inputs are given.
   llvm::ArrayRef<bool> getGiven() const { return isGiven; }
 
 private:
-  Graph &graph;
+  mlir::func::FuncOp graph;
   Signature signature;
   std::vector<InputOption> given;
   llvm::SmallVector<bool> isGiven;
   uint64_t seed;
-  mlir::attn::SizeTracer tracer;
+  Lengths lengths;
+  std::optional<mlir::attn::SizeTracer> tracer;
 };
 
 /// One result by the reference.

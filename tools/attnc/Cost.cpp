@@ -42,14 +42,24 @@ void Polynomial::add(const Polynomial &other) {
     terms[symbols] += coefficient;
 }
 
-std::optional<double> Polynomial::number() const {
+std::optional<double>
+Polynomial::evaluate(llvm::function_ref<std::optional<int64_t>(StringRef)> getSize) const {
   double sum = 0;
   for (const auto &[symbols, coefficient] : terms) {
-    if (!symbols.empty())
-      return std::nullopt;
-    sum += coefficient;
+    double product = coefficient;
+    for (StringRef symbol : symbols) {
+      std::optional<int64_t> size = getSize(symbol);
+      if (!size)
+        return std::nullopt;
+      product *= *size;
+    }
+    sum += product;
   }
   return sum;
+}
+
+std::optional<double> Polynomial::number() const {
+  return evaluate([](StringRef) { return std::nullopt; });
 }
 
 std::string Polynomial::formula() const {
@@ -149,4 +159,11 @@ Cost CostModel::get(Operation *op) {
     if (auto type = dyn_cast<RankedTensorType>(tensor.getType()))
       cost.bytes.add(getElementSize(type.getElementType()), getSizes(tensor));
   return cost;
+}
+
+Polynomial attnc::countFlops(func::FuncOp function) {
+  CostModel costs(function);
+  Polynomial flops;
+  function.walk([&](Operation *op) { flops.add(costs.get(op).flops); });
+  return flops;
 }

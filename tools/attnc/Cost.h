@@ -29,6 +29,9 @@ public:
   void add(int64_t coefficient, llvm::ArrayRef<Factor> factors);
   void add(const Polynomial &other);
   bool isZero() const { return terms.empty(); }
+  /// Its value for these sizes; none where it has a symbol that `getSize` doesn't know.
+  std::optional<double>
+  evaluate(llvm::function_ref<std::optional<int64_t>(llvm::StringRef)> getSize) const;
   /// Rounded where it is a number: `2.15 G`.
   std::string str() const;
   /// A number, or the formula where it has symbols.
@@ -64,6 +67,9 @@ private:
 
   mlir::attn::SizeTracer tracer;
 };
+
+/// Those of all ops of a graph.
+Polynomial countFlops(mlir::func::FuncOp function);
 
 } // namespace attnc
 

@@ -107,6 +107,15 @@ FailureOr<size_t> attnc::findParameter(ArrayRef<Parameter> parameters, StringRef
 // Sizes
 //===----------------------------------------------------------------------===//
 
+void Sizes::set(StringRef symbol, int64_t size, StringRef source) {
+  sizes[symbol] = {size, source.str()};
+}
+
+std::optional<int64_t> Sizes::get(StringRef symbol) const {
+  auto known = sizes.find(symbol);
+  return known == sizes.end() ? std::nullopt : std::optional(known->second.size);
+}
+
 LogicalResult Sizes::bind(const Parameter &parameter, ArrayRef<int64_t> shape, StringRef option) {
   auto wrong = [&](const Twine &expected) {
     return reportError(option,
@@ -135,10 +144,10 @@ std::optional<SmallVector<int64_t>> Sizes::getShape(const Parameter &parameter) 
   for (auto [size, symbol] : llvm::zip(shape, parameter.symbols)) {
     if (!ShapedType::isDynamic(size))
       continue;
-    auto known = sizes.find(symbol);
-    if (symbol.empty() || known == sizes.end())
+    std::optional<int64_t> known = get(symbol);
+    if (!known)
       return std::nullopt;
-    size = known->second.size;
+    size = *known;
   }
   return shape;
 }

@@ -46,11 +46,14 @@ mlir::FailureOr<size_t> findParameter(llvm::ArrayRef<Parameter> parameters, llvm
 /// The sizes of the symbols, from the shapes of what is given.
 class Sizes {
 public:
+  /// Says a size beforehand; `source` is who says so.
+  void set(llvm::StringRef symbol, int64_t size, llvm::StringRef source);
   /// Fails where the shape contradicts the parameter or an earlier one.
   llvm::LogicalResult bind(const Parameter &parameter, llvm::ArrayRef<int64_t> shape,
                            llvm::StringRef option);
   /// The parameter's shape; an error names the first size that is not known.
   std::optional<llvm::SmallVector<int64_t>> getShape(const Parameter &parameter) const;
+  std::optional<int64_t> get(llvm::StringRef symbol) const;
 
 private:
   struct Size {

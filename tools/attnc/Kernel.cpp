@@ -59,19 +59,40 @@ LogicalResult Kernel::load(StringRef path) {
   if (!library)
     return reportLibrary(path);
   function = reinterpret_cast<decltype(function)>(::dlsym(library, (name + "_call").c_str()));
+  workspace =
+      reinterpret_cast<decltype(workspace)>(::dlsym(library, (name + "_workspace").c_str()));
   lastError =
       reinterpret_cast<decltype(lastError)>(::dlsym(library, (name + "_last_error").c_str()));
-  return function && lastError ? success() : reportLibrary(path);
+  return function && workspace && lastError ? success() : reportLibrary(path);
 }
 
-LogicalResult Kernel::call(ArrayRef<Tensor> inputs, ArrayRef<Tensor> outputs) {
+static SmallVector<DLTensor> getDLTensors(ArrayRef<Tensor> inputs, ArrayRef<Tensor> outputs) {
   SmallVector<DLTensor> tensors;
   for (const Tensor &tensor : llvm::concat<const Tensor>(inputs, outputs))
     tensors.push_back(getDLTensor(tensor));
-  auto pointers = llvm::map_to_vector(tensors, [](const DLTensor &t) { return &t; });
-  if (function(/*options=*/nullptr, pointers.data()) != 0)
+  return tensors;
+}
+
+static SmallVector<const DLTensor *> getPointers(ArrayRef<DLTensor> tensors) {
+  return llvm::map_to_vector(tensors, [](const DLTensor &tensor) { return &tensor; });
+}
+
+LogicalResult Kernel::call(ArrayRef<Tensor> inputs, ArrayRef<Tensor> outputs) {
+  SmallVector<DLTensor> tensors = getDLTensors(inputs, outputs);
+  if (function(/*options=*/nullptr, getPointers(tensors).data()) != 0)
     return reportError(name, lastError());
   return success();
+}
+
+FailureOr<int64_t> Kernel::getWorkspace(ArrayRef<Tensor> inputs, ArrayRef<Tensor> outputs) {
+  SmallVector<DLTensor> tensors = getDLTensors(inputs, outputs);
+  int64_t bytes = workspace(getPointers(tensors).data());
+  return bytes < 0 ? FailureOr<int64_t>(reportError(name, lastError())) : bytes;
+}
+
+void attnc::limitThreads(unsigned threads) {
+  if (threads > 0)
+    ::setenv("HL_NUM_THREADS", std::to_string(threads).c_str(), /*overwrite=*/1);
 }
 
 //===----------------------------------------------------------------------===//

@@ -23,6 +23,9 @@ mlir::FailureOr<std::vector<Tensor>> makeOutputs(const Signature &signature, con
                                                  mlir::func::FuncOp graph,
                                                  llvm::ArrayRef<Tensor> inputs);
 
+/// How many threads compute, all cores where `threads` is 0. To be called before any kernel.
+void limitThreads(unsigned threads);
+
 /// A spec, compiled and loaded.
 class Kernel {
 public:
@@ -32,11 +35,16 @@ public:
   /// Calls it as a C program would: on DLTensors, inputs first. Its message is the error.
   llvm::LogicalResult call(llvm::ArrayRef<Tensor> inputs, llvm::ArrayRef<Tensor> outputs);
 
+  /// The bytes of temporaries that such a call allocates.
+  mlir::FailureOr<int64_t> getWorkspace(llvm::ArrayRef<Tensor> inputs,
+                                        llvm::ArrayRef<Tensor> outputs);
+
 private:
   llvm::LogicalResult load(llvm::StringRef path);
 
   std::string name;
   int (*function)(const void *options, const void *tensors) = nullptr;
+  int64_t (*workspace)(const void *tensors) = nullptr;
   const char *(*lastError)() = nullptr;
 };
 

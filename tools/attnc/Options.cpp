@@ -32,6 +32,11 @@ cl::SubCommand &attnc::runCommand() {
   return command;
 }
 
+cl::SubCommand &attnc::benchCommand() {
+  static cl::SubCommand command("bench", "Compile a spec and time it on this machine");
+  return command;
+}
+
 cl::SubCommand &attnc::verifyCommand() {
   static cl::SubCommand command("verify", "Compare the compiled kernel with the reference");
   return command;
@@ -59,22 +64,23 @@ cl::SubCommand &attnc::cacheCommand() {
 
 cl::opt<std::string> attnc::specPath(cl::Positional, cl::desc("SPEC"), cl::cat(category()),
                                      cl::sub(compileCommand()), cl::sub(runCommand()),
-                                     cl::sub(verifyCommand()), cl::sub(explainCommand()),
-                                     cl::sub(importCommand()));
+                                     cl::sub(benchCommand()), cl::sub(verifyCommand()),
+                                     cl::sub(explainCommand()), cl::sub(importCommand()));
 
 cl::opt<std::string> attnc::functionName("function",
                                          cl::desc("The function to take, where SPEC holds several"),
                                          cl::value_desc("name"), cl::cat(category()),
                                          cl::sub(compileCommand()), cl::sub(runCommand()),
-                                         cl::sub(verifyCommand()), cl::sub(explainCommand()));
+                                         cl::sub(benchCommand()), cl::sub(verifyCommand()),
+                                         cl::sub(explainCommand()));
 
 cl::opt<std::string> attnc::targetName(
     "target", cl::init("host"), cl::value_desc("target"),
     cl::desc("A target in Halide's words, such as x86-64-linux-avx2-fma (default: host, this very "
              "machine; such a library may not run on another); several, with commas between, to "
              "choose from when called"),
-    cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()), cl::sub(verifyCommand()),
-    cl::sub(explainCommand()), cl::sub(runtimeCommand()));
+    cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()), cl::sub(benchCommand()),
+    cl::sub(verifyCommand()), cl::sub(explainCommand()), cl::sub(runtimeCommand()));
 
 cl::opt<std::string> attnc::outputDir("o", cl::init("."), cl::value_desc("folder"),
                                       cl::desc("Where to write (default: the current folder); "
@@ -90,21 +96,29 @@ cl::opt<std::string> attnc::weightsPath(
     "weights", cl::value_desc("file.safetensors"),
     cl::desc("Where arguments with attn.weight are found; they become part of the library. "
              "Without it they are arguments like any other"),
-    cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()),
+    cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()), cl::sub(benchCommand()),
     cl::sub(explainCommand()));
 
 cl::opt<bool> attnc::noCache("no-cache", cl::desc("Compile everything anew and keep nothing"),
                              cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()),
-                             cl::sub(verifyCommand()), cl::sub(runtimeCommand()));
+                             cl::sub(benchCommand()), cl::sub(verifyCommand()),
+                             cl::sub(runtimeCommand()));
 
 cl::list<std::string> attnc::inputTexts("input",
                                         cl::value_desc("NAME=@x.npy|random:2x8|zeros|ones"),
                                         cl::desc("What an argument holds"), cl::cat(category()),
-                                        cl::sub(runCommand()), cl::sub(verifyCommand()));
+                                        cl::sub(runCommand()), cl::sub(benchCommand()),
+                                        cl::sub(verifyCommand()));
 
 cl::opt<uint64_t> attnc::seed("seed", cl::init(0), cl::value_desc("N"),
                               cl::desc("Seed of random inputs (default: 0)"), cl::cat(category()),
-                              cl::sub(runCommand()), cl::sub(verifyCommand()));
+                              cl::sub(runCommand()), cl::sub(benchCommand()),
+                              cl::sub(verifyCommand()));
+
+cl::opt<unsigned> attnc::threads("threads", cl::init(0), cl::value_desc("N"),
+                                 cl::desc("How many threads compute (default: all cores)"),
+                                 cl::cat(category()), cl::sub(runCommand()),
+                                 cl::sub(benchCommand()));
 
 FailureOr<std::vector<std::string>> attnc::getTargets() {
   std::vector<std::string> targets;

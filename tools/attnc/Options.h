@@ -20,6 +20,7 @@ namespace attnc {
 llvm::cl::OptionCategory &category();
 llvm::cl::SubCommand &compileCommand();
 llvm::cl::SubCommand &runCommand();
+llvm::cl::SubCommand &benchCommand();
 llvm::cl::SubCommand &verifyCommand();
 llvm::cl::SubCommand &explainCommand();
 llvm::cl::SubCommand &importCommand();
@@ -35,6 +36,7 @@ extern llvm::cl::opt<bool> noCache;
 extern llvm::cl::opt<std::string> outputDir;
 extern llvm::cl::list<std::string> inputTexts;
 extern llvm::cl::opt<uint64_t> seed;
+extern llvm::cl::opt<unsigned> threads;
 
 /// One command: what `attnc NAME …` does, and what its `--help` adds to the options.
 struct Command {
@@ -43,7 +45,7 @@ struct Command {
   llvm::StringRef examples;
 };
 
-extern const Command compile, run, verify, explain, importModel, runtime, cache;
+extern const Command compile, run, bench, verify, explain, importModel, runtime, cache;
 
 /// The targets in full, as they were named; an unknown one is an error.
 mlir::FailureOr<std::vector<std::string>> getTargets();

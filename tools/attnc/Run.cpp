@@ -22,7 +22,6 @@
 #include "llvm/Support/Format.h"
 
 #include <cmath>
-#include <cstdlib>
 
 using namespace mlir;
 using namespace attnc;
@@ -31,10 +30,6 @@ namespace cl = llvm::cl;
 static cl::list<std::string> outputTexts("output", cl::value_desc("NAME=@y.npy"),
                                          cl::desc("Where a result is written"), cl::cat(category()),
                                          cl::sub(runCommand()));
-static cl::opt<unsigned> threads("threads", cl::init(0), cl::value_desc("N"),
-                                 cl::desc("How many threads compute (default: all cores)"),
-                                 cl::cat(category()), cl::sub(runCommand()));
-
 static cl::opt<bool>
     useReference("reference",
                  cl::desc("Evaluate the graph in float64 with plain loops instead of compiling it"),
@@ -138,8 +133,7 @@ static FailureOr<std::vector<Tensor>> compileAndRun(Spec &spec, StringRef target
       inputs);
   if (failed(outputs))
     return failure();
-  if (threads > 0)
-    ::setenv("HL_NUM_THREADS", std::to_string(threads).c_str(), /*overwrite=*/1);
+  limitThreads(threads);
   std::unique_ptr<Kernel> kernel = Kernel::compile(spec, target);
   if (!kernel || failed(kernel->call(inputs, *outputs)))
     return failure();

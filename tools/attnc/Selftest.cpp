@@ -362,7 +362,9 @@ void Tables::end(size_t tensors) {
 
 static LogicalResult addTest(InputMaker &maker, Graph &graph, const Dims &dims, Tables &tables) {
   Sizes sizes;
-  FailureOr<std::vector<Tensor>> inputs = maker.make(dims, sizes);
+  for (auto [symbol, size] : dims)
+    sizes.set(symbol, size, "the test");
+  FailureOr<std::vector<Tensor>> inputs = maker.make(sizes);
   if (failed(inputs))
     return failure();
   for (auto [number, tensor] : llvm::enumerate(*inputs))
@@ -387,7 +389,7 @@ LogicalResult attnc::addSelftest(Spec &spec, Graph &graph, StringRef name, Strin
     return failure();
   Signature signature = spec.getSignature();
   graph.nameDims(spec.getFunction());
-  InputMaker maker(graph, signature, /*given=*/{}, /*seed=*/0);
+  InputMaker maker(graph.getFunction(), signature, /*given=*/{}, /*seed=*/0);
   std::string text = ("/* What " + name + "_selftest.c expects. */\n").str();
   llvm::raw_string_ostream os(text);
   Tables tables(os);

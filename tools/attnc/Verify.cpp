@@ -154,7 +154,9 @@ static FailureOr<Case> verifyCase(Graph &graph, InputMaker &maker, Kernel &kerne
                                   Kind kind) {
   const Signature &signature = maker.getSignature();
   Sizes sizes;
-  FailureOr<std::vector<Tensor>> inputs = maker.make(dims, sizes);
+  for (auto [symbol, size] : dims)
+    sizes.set(symbol, size, "--dims");
+  FailureOr<std::vector<Tensor>> inputs = maker.make(sizes);
   if (failed(inputs))
     return failure();
   for (auto [index, tensor] : llvm::enumerate(*inputs))
@@ -266,7 +268,7 @@ static LogicalResult runVerify() {
   if (!kernel)
     return failure();
 
-  InputMaker maker(*graph, signature, *given, inputSeed);
+  InputMaker maker(graph->getFunction(), signature, *given, inputSeed);
   std::vector<Case> cases;
   for (const Dims &dims : chooseDims(symbols, named, *givenDims)) {
     // Where there is one of everything, nothing is left beside a NaN.

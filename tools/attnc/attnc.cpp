@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Reads the command line and hands over to the command: Compile.cpp, Run.cpp,
-// Verify.cpp, Explain.cpp, Import.cpp, Runtime.cpp, Cache.cpp.
+// Bench.cpp, Verify.cpp, Explain.cpp, Import.cpp, Runtime.cpp, Cache.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +26,7 @@ static constexpr llvm::StringLiteral examples = R"(
 Examples:
   attnc compile spec.mlir -o out           out/libNAME.a, NAME.h, NAME.json for C programs
   attnc run spec.mlir --input query=@q.npy --output context=@c.npy
+  attnc bench spec.mlir --size len=256     how long a call takes
   attnc verify spec.mlir                   the kernel's error beside the allowed one
   attnc explain spec.mlir                  what fused, what did not, and why
   attnc compile spec.mlir --emit halide -o - > tuned.mlir
@@ -36,8 +37,8 @@ Examples:
 Exit codes: 0 done, 1 an error in the input, 2 a wrong command line, 3 a defect of attnc.
 )";
 
-static const Command *const commands[] = {&compile,     &run,     &verify, &explain,
-                                          &importModel, &runtime, &cache};
+static const Command *const commands[] = {&compile, &run,         &bench,   &verify,
+                                          &explain, &importModel, &runtime, &cache};
 
 static void printVersion(llvm::raw_ostream &os) {
   os << "attnc " ATTNC_VERSION "\n"
