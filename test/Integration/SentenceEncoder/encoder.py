@@ -1,7 +1,8 @@
 """Runs the sentence encoder through attnc and compares it with what PyTorch computes in
 float64 (expected.npz, written by expected.py).
 
-usage: encoder.py SPEC   (.mlir, or .onnx whose weights lie beside it)
+usage: encoder.py SPEC [BATCH...]   (.mlir, or .onnx whose weights lie beside it; batches such
+as 2x33, all where none is named)
 """
 
 import os
@@ -31,6 +32,8 @@ def main():
         result, options = "sentence_embedding", []
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "expected.npz")
     for name, token_ids, attention_mask, expected in cases(path):
+        if sys.argv[2:] and name not in sys.argv[2:]:
+            continue
         inputs = {"token_ids": token_ids, "attention_mask": attention_mask}
         found = check.run_attnc(spec, inputs, [result], *options)[result]
         error = np.abs(found - expected).max()
