@@ -17,6 +17,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/JSON.h"
 
@@ -110,10 +111,10 @@ static constexpr StringLiteral headerTop = R"(/* @NAME@.h - made by attnc @VERSI
  * printed, nothing aborts: what is wrong is a negative status, and its text is
  * @NAME@_last_error(). A call that gives @NAME@_INVALID has written nothing.
  *
- * Tensors are dense memory of the CPU. The innermost dimension has stride 1 (strides
+ * Tensors are dense memory of the CPU@MEMORY@. The innermost dimension has stride 1 (strides
  * NULL: compact), the others any; data is aligned to its element. Outputs are
  * allocated by the caller and share no memory with other tensors.
- */
+@COPIES@ */
 #ifndef @NAME@_H
 #define @NAME@_H
 
@@ -160,7 +161,7 @@ typedef struct @NAME@_options {
   void *(*allocate)(void *allocator, size_t bytes);
   void (*deallocate)(void *allocator, void *memory);
   void *allocator;
-} @NAME@_options;
+@CONTEXT@} @NAME@_options;
 
 )";
 
@@ -180,7 +181,7 @@ const char *@NAME@_target(void);
 
 /* This library as JSON: versions, target, inputs, outputs, formulas, kernels. */
 const char *@NAME@_describe(void);
-
+@RELEASE@
 #ifdef __cplusplus
 }
 #endif
@@ -188,23 +189,49 @@ const char *@NAME@_describe(void);
 #endif /* @NAME@_H */
 )";
 
+/// What only the header of a library for a GPU says, and in which place.
+static StringRef getDevicePart(StringRef place) {
+  return llvm::StringSwitch<StringRef>(place)
+      .Case("MEMORY", " or GPU")
+      .Case("COPIES", R"( *
+ * Memory of the CPU is copied to the GPU and back. That of the GPU, CUDA's pointers or
+ * OpenCL's buffers, is taken as it is; all of a call's is one device's.
+)")
+      .Case("CONTEXT", R"(
+  /* Of a GPU: the CUcontext and CUstream, or the cl_context and cl_command_queue (in order),
+   * to run in; results in memory of the GPU are there when the stream is. NULL: for CUDA
+   * tensors the thread's current context and its default stream, else the library's own;
+   * OpenCL buffers need both. Constants and kernels stay in a context from call to call:
+   * @NAME@_release before it is destroyed. */
+  void *context;
+  void *stream;
+)")
+      .Case("RELEASE", R"(
+/* Frees what the library keeps on the GPU in the context of the options (NULL: its own)
+ * while no call runs there; the next call makes it anew. */
+void @NAME@_release(const @NAME@_options *options);
+)");
+}
+
 /// `text` with what stands between two @ replaced.
-static std::string fill(StringRef text, StringRef name, StringRef target) {
+static std::string fill(StringRef text, const Signature &signature, StringRef target) {
   SmallVector<StringRef> words;
   text.split(words, '@');
   std::string result;
   for (size_t i = 0; i < words.size(); ++i)
-    result += i % 2 == 0             ? words[i].str()
-              : words[i] == "NAME"   ? name.str()
-              : words[i] == "TARGET" ? target.str()
-              : words[i] == "ABI"    ? std::to_string(abiVersion)
-                                     : std::string(ATTNC_VERSION);
+    result += i % 2 == 0              ? words[i].str()
+              : words[i] == "NAME"    ? signature.name
+              : words[i] == "TARGET"  ? target.str()
+              : words[i] == "ABI"     ? std::to_string(abiVersion)
+              : words[i] == "VERSION" ? std::string(ATTNC_VERSION)
+              : signature.onDevice    ? fill(getDevicePart(words[i]), signature, target)
+                                      : std::string();
   return result;
 }
 
 std::string attn::emitHeader(const Signature &signature, StringRef target,
                              const LibraryOptions &options) {
-  std::string text = fill(headerTop, signature.name, target);
+  std::string text = fill(headerTop, signature, target);
   llvm::raw_string_ostream os(text);
   os << "/* ";
   emitFormulas(os, options);
@@ -215,7 +242,7 @@ std::string attn::emitHeader(const Signature &signature, StringRef target,
   os << "\n/* The same with options, which may be NULL. */\n";
   emitPrototype(os, signature, signature.name + "_ex",
                 "const " + signature.name + "_options *options");
-  os << fill(headerBottom, signature.name, target);
+  os << fill(headerBottom, signature, target);
   return text;
 }
 

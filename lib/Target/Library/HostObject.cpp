@@ -11,6 +11,8 @@
 
 #include "HostObject.h"
 
+#include "attnc_support.h"
+
 #include "attnc/Conversion/Passes.h"
 #include "attnc/Dialect/Halide/Passes.h"
 
@@ -48,6 +50,12 @@ static constexpr unsigned char cpuBitcode[] = {
 };
 static constexpr unsigned char deviceBitcode[] = {
 #include "attnc_device.bc.inc"
+};
+static constexpr unsigned char cudaBitcode[] = {
+#include "attnc_cuda.bc.inc"
+};
+static constexpr unsigned char openClBitcode[] = {
+#include "attnc_opencl.bc.inc"
 };
 static constexpr unsigned char noDeviceBitcode[] = {
 #include "attnc_no_device.bc.inc"
@@ -133,14 +141,11 @@ static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(StringRef triple, 
 // The module
 //===----------------------------------------------------------------------===//
 
-/// What the strictest driver of OpenCL asks of the begin of a buffer within another.
-static constexpr int64_t kOpenClAlignment = 512;
-
 static LogicalResult lowerToLLVM(ModuleOp module, bool onDevice) {
   PassManager pm(module.getContext());
   halide::HalidePlanWorkspaceOptions plan;
   if (onDevice)
-    plan.alignment = kOpenClAlignment;
+    plan.alignment = attnc_opencl_alignment;
   pm.addPass(halide::createHalidePlanWorkspace(plan));
   ConvertHalideToLLVMOptions convert;
   convert.onDevice = onDevice;
@@ -185,7 +190,6 @@ public:
 
   void defineSignature(ArrayRef<Variant> variants);
   void defineFeatures();
-  void defineDevice(const GpuInfo &gpu);
   void defineEntry(StringRef name, bool withOptions);
   void defineDescribe(StringRef metadata);
   void rename(StringRef from, const std::string &to);
@@ -284,23 +288,6 @@ void Binder::defineFeatures() {
   builder.CreateRet(number(0, 64));
 }
 
-/// The driver, and whose device functions of Halide's runtime are asked.
-void Binder::defineDevice(const GpuInfo &gpu) {
-  bool isCuda = gpu.api == GpuApi::cuda;
-  rename("attnc_device_interface",
-         isCuda ? "halide_cuda_device_interface" : "halide_opencl_device_interface");
-  auto define = [&](StringRef name, StringRef value) {
-    llvm::GlobalVariable *declared = module.getNamedGlobal(name);
-    declared->setInitializer(text(value));
-    declared->setConstant(true);
-  };
-  auto *alignment = module.getNamedGlobal("attnc_device_alignment");
-  alignment->setInitializer(number(isCuda ? 1 : kOpenClAlignment, 64));
-  define("attnc_driver", isCuda ? "libcuda.so" : "libOpenCL.so");
-  define("attnc_driver_missing", isCuda ? "expected a driver for CUDA, found no libcuda.so.1"
-                                        : "expected a driver for OpenCL, found no libOpenCL.so.1");
-}
-
 /// int NAME([const NAME_options *,] const DLTensor *…, DLTensor *…).
 void Binder::defineEntry(StringRef name, bool withOptions) {
   size_t count = signature.tensors.size();
@@ -349,22 +336,21 @@ static void nameEntryPoints(llvm::Module &host, StringRef function, unsigned var
 }
 
 static void bindAll(llvm::Module &module, const Signature &signature, ArrayRef<Variant> variants,
-                    StringRef metadata, const std::optional<GpuInfo> &gpu, bool isWhole) {
+                    StringRef metadata, bool isWhole) {
   Binder binder(module, signature);
   binder.defineSignature(variants);
   binder.defineFeatures();
-  if (gpu)
-    binder.defineDevice(*gpu);
   binder.defineEntry(signature.name, /*withOptions=*/false);
   binder.defineEntry(signature.name + "_ex", /*withOptions=*/true);
   binder.defineDescribe(metadata);
-  for (StringRef suffix : {"call", "workspace", "last_error", "target"})
+  for (StringRef suffix : {"call", "workspace", "last_error", "target", "release"})
     binder.rename(("attnc_" + suffix).str(), (signature.name + "_" + suffix).str());
   llvm::StringSet<> global;
   if (!isWhole) // kernels and Halide's runtime, linked later, call
     global.insert_range(ArrayRef<StringRef>{"halide_error", "halide_print", "halide_malloc",
                                             "halide_free", "halide_do_par_for",
-                                            "halide_load_library"});
+                                            "halide_load_library", "halide_cuda_acquire_context",
+                                            "halide_cuda_get_stream", "halide_acquire_cl_context"});
   for (const std::string &symbol : signature.symbols()) {
     global.insert(symbol);
     module.getNamedValue(symbol)->setVisibility(llvm::GlobalValue::DefaultVisibility);
@@ -421,12 +407,16 @@ static std::unique_ptr<llvm::Module> translateAll(MutableArrayRef<Variant> varia
 }
 
 /// The parts of the support code that a library is made of.
-static SmallVector<ArrayRef<unsigned char>> getSupport(const llvm::Triple &triple, bool onDevice,
-                                                       bool withRuntime) {
+static SmallVector<ArrayRef<unsigned char>>
+getSupport(const llvm::Triple &triple, const std::optional<GpuInfo> &gpu, bool withRuntime) {
   if (triple.isWasm())
     return {supportWasmBitcode, noDeviceWasmBitcode, runtimeWasmBitcode};
-  SmallVector<ArrayRef<unsigned char>> parts{supportBitcode, onDevice ? ArrayRef(deviceBitcode)
-                                                                      : ArrayRef(noDeviceBitcode)};
+  SmallVector<ArrayRef<unsigned char>> parts{supportBitcode};
+  if (gpu)
+    parts.append({deviceBitcode,
+                  gpu->api == GpuApi::cuda ? ArrayRef(cudaBitcode) : ArrayRef(openClBitcode)});
+  else
+    parts.push_back(noDeviceBitcode);
   if (withRuntime)
     parts.push_back(runtimeBitcode);
   if (triple.isX86())
@@ -471,13 +461,12 @@ FailureOr<std::string> attn::compileHost(MutableArrayRef<Variant> variants, Stri
   if (!machine || !host)
     return failure();
   setTarget(*host, *machine);
-  for (ArrayRef<unsigned char> part :
-       getSupport(machine->getTargetTriple(), gpu.has_value(), withRuntime))
+  for (ArrayRef<unsigned char> part : getSupport(machine->getTargetTriple(), gpu, withRuntime))
     if (failed(link(*host, load(part, context), *machine, loc)))
       return failure();
   if (failed(linkFiles(*host, bitcode, *machine, loc)))
     return failure();
-  bindAll(*host, signature, variants, metadata, gpu, /*isWhole=*/!bitcode.empty());
+  bindAll(*host, signature, variants, metadata, /*isWhole=*/!bitcode.empty());
   optimize(*host, *machine);
   return emitObject(*host, *machine, loc);
 }

@@ -286,7 +286,8 @@ FailureOr<Library> attn::buildLibrary(ArrayRef<LibrarySource> sources,
     return emitError(first.getLoc(), "expected a target other than wasm for a library without a "
                                      "runtime, found ")
            << joinTargets(*variants);
-  if (!options.withRuntime && getGpu(*variants))
+  signature->onDevice = getGpu(*variants).has_value();
+  if (!options.withRuntime && signature->onDevice)
     return emitError(first.getLoc())
            << "expected targets without a GPU for a library without a runtime, found "
            << joinTargets(*variants);

@@ -78,13 +78,16 @@ std::vector<std::string> Signature::parameters() const {
 }
 
 std::vector<std::string> Signature::symbols() const {
-  return {name,
-          name + "_ex",
-          name + "_call",
-          name + "_workspace",
-          name + "_last_error",
-          name + "_target",
-          name + "_describe"};
+  std::vector<std::string> symbols{name,
+                                   name + "_ex",
+                                   name + "_call",
+                                   name + "_workspace",
+                                   name + "_last_error",
+                                   name + "_target",
+                                   name + "_describe"};
+  if (onDevice)
+    symbols.push_back(name + "_release");
+  return symbols;
 }
 
 //===----------------------------------------------------------------------===//

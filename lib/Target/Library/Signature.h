@@ -45,6 +45,8 @@ struct Tensor {
 struct Signature {
   std::string name;
   std::vector<Tensor> tensors;
+  /// Whether kernels run on a GPU, at least in one of the library's variants.
+  bool onDevice = false;
 
   /// `tensors`' names as C parameters: identifiers that are all different.
   std::vector<std::string> parameters() const;

@@ -5,9 +5,10 @@
  *
  * Part of every library for a GPU. The host function computes with addresses of host
  * memory; to each range of it that kernels touch (a tensor, the workspace, a constant)
- * belongs a range on the device, made when a kernel first asks and freed when the call
- * ends. Kernels find what they read there: inputs and constants are copied once, what
- * one kernel leaves to the next stays, and results are copied back at the end.
+ * belongs a range on the device, freed when the call ends. Kernels find what they read
+ * there: inputs are copied once, what one kernel leaves to the next stays, and results are
+ * copied back at the end. Tensors that are on the device already are ranges as they are,
+ * and constants are ranges that outlive the call.
  *
  *===------------------------------------------------------------------------===*/
 
@@ -21,7 +22,6 @@ enum { rtld_lazy = 1 };
  *===------------------------------------------------------------------------===*/
 
 /* Its names, from HalideRuntime.h. */
-typedef struct halide_device_interface_t halide_device_interface_t;
 typedef struct halide_dimension_t {
   int32_t min, extent, stride;
   uint32_t flags;
@@ -52,13 +52,17 @@ int halide_buffer_copy(void *user_context, halide_buffer_t *from,
 int halide_device_crop(void *user_context, const halide_buffer_t *from, halide_buffer_t *to);
 int halide_device_release_crop(void *user_context, halide_buffer_t *buffer);
 
-/* The compiler gives it the name of the target's: halide_cuda_device_interface or another. */
-const halide_device_interface_t *attnc_device_interface(void);
+int halide_device_sync_global(void *user_context, const halide_device_interface_t *interface);
+void halide_device_release(void *user_context, const halide_device_interface_t *interface);
+int halide_device_wrap_native(void *user_context, halide_buffer_t *buffer, uint64_t handle,
+                              const halide_device_interface_t *interface);
+int halide_device_detach_native(void *user_context, halide_buffer_t *buffer);
 
-/* The driver's library, and what to say where there is none; built by the compiler. */
-extern const char *const attnc_driver, *const attnc_driver_missing;
-/* Where within a range a kernel's buffer may begin: at multiples of it. */
-extern const uint64_t attnc_device_alignment;
+typedef struct halide_mutex {
+  uintptr_t state;
+} halide_mutex;
+void halide_mutex_lock(halide_mutex *mutex);
+void halide_mutex_unlock(halide_mutex *mutex);
 
 /* Drivers come without the link that compilers use. */
 void *halide_load_library(const char *name) {
@@ -85,12 +89,14 @@ typedef struct device_range {
   uintptr_t begin, end;
   halide_buffer_t buffer;
   halide_dimension_t dim;
+  void *context;  /* the caller's, or NULL; of constants */
+  int is_callers; /* a tensor that was on the device before */
 } device_range;
 
 /* `bytes` in units that make their number fit. */
 static void describe_bytes(halide_buffer_t *buffer, halide_dimension_t *dim, uintptr_t begin,
                            uint64_t bytes) {
-  int unit = bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : 1;
+  int unit = bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : bytes % 2 == 0 ? 2 : 1;
   *dim = (halide_dimension_t){0, (int32_t)(bytes / (uint64_t)unit), 1, 0};
   *buffer = (halide_buffer_t){
       .host = (uint8_t *)begin, .type = {1, (uint8_t)(8 * unit), 1}, .dimensions = 1, .dim = dim};
@@ -103,48 +109,125 @@ static device_range *find_range(const attnc_context *call, uintptr_t begin, uint
   return 0;
 }
 
-/* A range of its own on the device, with the host's bytes in it where they are `filled`. */
-static int add_range(attnc_context *call, uintptr_t begin, uintptr_t end, int filled) {
-  device_range *range = halide_malloc(call, sizeof *range);
-  if (!range)
-    return halide_out_of_memory;
-  *range = (device_range){.next = call->device, .begin = begin, .end = end};
+static void start_range(device_range *range, uintptr_t begin, uintptr_t end) {
+  *range = (device_range){.begin = begin, .end = end};
   describe_bytes(&range->buffer, &range->dim, begin, end > begin ? end - begin : 1);
-  call->device = range;
-  if (!filled || end <= begin)
+}
+
+/* Memory on the device, with the host's bytes in it where they are `filled`. */
+static int fill_range(attnc_context *call, device_range *range, int filled) {
+  if (!filled || range->end <= range->begin)
     return halide_device_malloc(call, &range->buffer, attnc_device_interface());
   range->buffer.flags = host_dirty;
   return halide_copy_to_device(call, &range->buffer, attnc_device_interface());
 }
 
-int attnc_on_device(void) { return 1; }
+/* A range of the call's, nothing on the device yet. */
+static device_range *add_range(attnc_context *call, uintptr_t begin, uintptr_t end) {
+  device_range *range = halide_malloc(call, sizeof *range);
+  if (!range)
+    return 0;
+  start_range(range, begin, end);
+  range->next = call->device;
+  return call->device = range;
+}
 
-/* A driver that finds no GPU says so when it is first asked for memory. */
-int attnc_device_open(attnc_context *call) {
-  if (!halide_load_library(attnc_driver)) {
-    halide_error(call, attnc_driver_missing);
-    return attnc_no_device;
-  }
+int attnc_device_probe(attnc_context *call) {
   halide_buffer_t probe;
   halide_dimension_t dim;
   describe_bytes(&probe, &dim, 0, 64);
-  if (halide_device_malloc(call, &probe, attnc_device_interface()))
-    return attnc_no_device;
-  halide_device_free(call, &probe);
-  return 0;
+  int status = halide_device_malloc(call, &probe, attnc_device_interface());
+  if (!status)
+    halide_device_free(call, &probe);
+  return status;
 }
 
 int attnc_device_add(attnc_context *call, uintptr_t begin, uintptr_t end, int filled) {
-  return find_range(call, begin, end) ? 0 : add_range(call, begin, end, filled);
+  if (find_range(call, begin, end))
+    return 0;
+  device_range *range = add_range(call, begin, end);
+  return range ? fill_range(call, range, filled) : halide_out_of_memory;
+}
+
+int attnc_device_wrap(attnc_context *call, uintptr_t begin, uintptr_t end, void *handle) {
+  device_range *range = add_range(call, begin, end);
+  if (!range)
+    return halide_out_of_memory;
+  range->is_callers = 1;
+  return halide_device_wrap_native(call, &range->buffer, (uint64_t)(uintptr_t)handle,
+                                   attnc_device_interface());
 }
 
 void attnc_device_close(attnc_context *call) {
   for (device_range *range = call->device, *next; range; range = next) {
     next = range->next;
-    halide_device_free(call, &range->buffer);
+    if (!range->is_callers)
+      halide_device_free(call, &range->buffer);
+    else if (range->buffer.device)
+      halide_device_detach_native(call, &range->buffer);
     halide_free(call, range);
   }
   call->device = 0;
+}
+
+/*===------------------------------------------------------------------------===*
+ * Constants
+ *===------------------------------------------------------------------------===*/
+
+/* They stay on the device between calls: a copy in each context, for all threads. */
+static device_range *constants;
+static halide_mutex constants_lock;
+
+static device_range *find_constant(const void *context, uintptr_t begin, uintptr_t end) {
+  for (device_range *range = constants; range; range = range->next)
+    if (range->context == context && range->begin <= begin && end <= range->end)
+      return range;
+  return 0;
+}
+
+/* Whole before another thread, whose stream may be another, finds it. */
+static int add_constant(attnc_context *call, uintptr_t begin, uintptr_t end,
+                        const device_range **found) {
+  device_range *range = halide_malloc(0, sizeof *range); /* longer than the call */
+  if (!range)
+    return halide_out_of_memory;
+  start_range(range, begin, end);
+  int status = fill_range(call, range, /*filled=*/1);
+  if (!status)
+    status = halide_device_sync_global(call, attnc_device_interface());
+  if (status) {
+    halide_device_free(call, &range->buffer);
+    halide_free(0, range);
+    return status;
+  }
+  range->context = call->gpu_context;
+  range->next = constants;
+  *found = constants = range;
+  return 0;
+}
+
+static int get_constant(attnc_context *call, uintptr_t begin, uintptr_t end,
+                        const device_range **found) {
+  halide_mutex_lock(&constants_lock);
+  *found = find_constant(call->gpu_context, begin, end);
+  int status = *found ? 0 : add_constant(call, begin, end, found);
+  halide_mutex_unlock(&constants_lock);
+  return status;
+}
+
+void attnc_device_release(attnc_context *call) {
+  halide_mutex_lock(&constants_lock);
+  for (device_range **link = &constants, *range; (range = *link);) {
+    if (range->context != call->gpu_context) {
+      link = &range->next;
+      continue;
+    }
+    *link = range->next;
+    halide_device_free(call, &range->buffer);
+    halide_free(0, range);
+  }
+  halide_mutex_unlock(&constants_lock);
+  halide_device_release(call, attnc_device_interface());
 }
 
 /*===------------------------------------------------------------------------===*
@@ -161,23 +244,19 @@ static uint64_t count_bytes(const halide_buffer_t *buffer) {
   return (last + 1) * ((buffer->type.bits + 7u) / 8u);
 }
 
-static uint64_t offset_in_range(const attnc_context *call, const halide_buffer_t *buffer) {
-  uintptr_t begin = (uintptr_t)buffer->host;
-  return begin - find_range(call, begin, begin + count_bytes(buffer))->begin;
-}
-
-/* Points `buffer` to its place on the device; what is in no range yet is a constant. */
-static int bind_buffer(attnc_context *call, halide_buffer_t *buffer) {
+/* Points `buffer` to its place on the device, and tells how far that is behind the begin of
+ * its range. What is in no range of the call is a constant. */
+static int bind_buffer(attnc_context *call, halide_buffer_t *buffer, uint64_t *offset) {
   uintptr_t begin = (uintptr_t)buffer->host, end = begin + count_bytes(buffer);
-  int status = attnc_device_add(call, begin, end, /*filled=*/1);
+  const device_range *range = find_range(call, begin, end);
+  int status = range ? 0 : get_constant(call, begin, end, &range);
   if (status)
     return status;
-  const device_range *range = find_range(call, begin, end);
-  uint64_t offset = offset_in_range(call, buffer);
-  int unit = offset % 8 == 0 ? 8 : offset % 4 == 0 ? 4 : 1;
+  *offset = begin - range->begin;
+  int unit = *offset % 8 == 0 ? 8 : *offset % 4 == 0 ? 4 : *offset % 2 == 0 ? 2 : 1;
   halide_buffer_t whole = range->buffer, part = range->buffer;
   halide_dimension_t whole_dim = {0, INT32_MAX, 1, 0}, part_dim = {0, 1, 1, 0};
-  part_dim.min = (int32_t)(offset / (uint64_t)unit);
+  part_dim.min = (int32_t)(*offset / (uint64_t)unit);
   whole.type.bits = part.type.bits = (uint8_t)(8 * unit);
   whole.dim = &whole_dim;
   part.dim = &part_dim;
@@ -216,8 +295,9 @@ static int copy_apart(attnc_context *call, argument *self) {
 /* The buffer to hand to the kernel in `given`. */
 static int open_argument(attnc_context *call, argument *self, halide_buffer_t **given) {
   *given = &self->buffer;
-  int status = bind_buffer(call, &self->buffer);
-  if (status || offset_in_range(call, &self->buffer) % attnc_device_alignment == 0)
+  uint64_t offset;
+  int status = bind_buffer(call, &self->buffer, &offset);
+  if (status || offset % attnc_device_alignment() == 0)
     return status;
   *given = &self->copy;
   status = copy_apart(call, self);
@@ -261,7 +341,8 @@ int32_t attnc_device_call(void *user_context, int (*pipeline)(void **arguments),
 
 /* Copies what the device holds to where the host looks for it. */
 static int copy_to_host(attnc_context *call, halide_buffer_t *buffer) {
-  int status = bind_buffer(call, buffer);
+  uint64_t offset;
+  int status = bind_buffer(call, buffer, &offset);
   if (!status) {
     buffer->flags = device_dirty;
     status = halide_copy_to_host(call, buffer);

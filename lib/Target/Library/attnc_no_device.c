@@ -7,10 +7,24 @@
 
 #include "attnc_device.h"
 
-int attnc_on_device(void) { return 0; }
+int attnc_device_type(void) { return kDLCPU; }
 
 int attnc_device_open(attnc_context *call) {
   (void)call;
+  return 0;
+}
+
+int attnc_device_context(attnc_context *call, int has_device_tensors) {
+  (void)call, (void)has_device_tensors;
+  return 0;
+}
+
+uintptr_t attnc_device_address(const DLTensor *const *tensors, int32_t which) {
+  return (uintptr_t)tensors[which]->data;
+}
+
+int attnc_device_wrap(attnc_context *call, uintptr_t begin, uintptr_t end, void *handle) {
+  (void)call, (void)begin, (void)end, (void)handle;
   return 0;
 }
 
@@ -26,3 +40,5 @@ int attnc_device_fetch(attnc_context *call, void *data, int32_t rank, const int6
 }
 
 void attnc_device_close(attnc_context *call) { (void)call; }
+
+void attnc_device_release(attnc_context *call) { (void)call; }

@@ -121,9 +121,12 @@ static int refuse_dtype(const attnc_tensor *spec, DLDataType found) {
 static int check_kind(const attnc_tensor *spec, const DLTensor *tensor) {
   if (!tensor)
     return REFUSE(spec->name, {"expected a tensor, found a null pointer", 0});
-  int64_t device = tensor->device.device_type;
-  if (device != kDLCPU)
+  int64_t device = tensor->device.device_type, own = attnc_device_type();
+  if (device != kDLCPU && own == kDLCPU)
     return REFUSE(spec->name, {"expected memory of the CPU, found DLPack device type ", &device});
+  if (device != kDLCPU && device != own)
+    return REFUSE(spec->name, {"expected memory of the CPU or of DLPack device type ", &own},
+                  {", found ", &device});
   DLDataType dtype = tensor->dtype;
   if (dtype.code != spec->code || dtype.bits != spec->bits || dtype.lanes != 1)
     return refuse_dtype(spec, dtype);
@@ -189,6 +192,8 @@ static int check_dims(const DLTensor *const *tensors, int32_t which) {
 /* Where a tensor's elements are: bytes from `begin` up to `end`. */
 typedef struct range {
   uintptr_t begin, end;
+  uintptr_t whole; /* where the memory begins that a tensor on the device lies in */
+  void *handle;    /* the device's name of it, or NULL for memory of the host */
 } range;
 
 static int is_empty(const DLTensor *tensor) {
@@ -310,6 +315,52 @@ static int check_overlap(const range *ranges) {
 }
 
 /*===------------------------------------------------------------------------===*
+ * Tensors on the device
+ *===------------------------------------------------------------------------===*/
+
+enum { most_byte_offset = INT32_MAX };
+
+/* `placed` are the tensors with an address that stands for each one's memory. */
+static int place_tensors(const DLTensor *const *tensors, DLTensor *placed, range *ranges) {
+  for (int32_t i = 0; i < attnc_the_signature.count; ++i) {
+    placed[i] = *tensors[i];
+    ranges[i].handle = 0;
+    ranges[i].whole = 0;
+    if (placed[i].device.device_type == kDLCPU || !placed[i].data)
+      continue;
+    int64_t most = most_byte_offset;
+    if (placed[i].byte_offset > (uint64_t)most)
+      return REFUSE(attnc_the_signature.tensors[i].name,
+                    {"expected a byte_offset of at most ", &most}, {" on a device, found more", 0});
+    ranges[i].handle = placed[i].data;
+    ranges[i].whole = attnc_device_address(tensors, i);
+    placed[i].data = (void *)ranges[i].whole;
+  }
+  return 0;
+}
+
+/* A call has one device, and strides of at least 0 there. */
+static int check_device(const DLTensor *placed, int32_t which, int32_t device_id,
+                        const int64_t *strides) {
+  const attnc_tensor *spec = &attnc_the_signature.tensors[which];
+  for (int64_t dim = 0; dim < spec->rank; ++dim)
+    if (strides[dim] < 0)
+      return REFUSE(spec->name, {"expected dim ", &dim},
+                    {" to have a stride of at least 0 for a GPU, found ", &strides[dim]});
+  int64_t expected = device_id, found = placed[which].device.device_id;
+  if (placed[which].device.device_type != kDLCPU && found != expected)
+    return REFUSE(spec->name, {"expected memory of device ", &expected}, {", found ", &found});
+  return 0;
+}
+
+static const DLTensor *find_device_tensor(const DLTensor *placed) {
+  for (int32_t i = 0; i < attnc_the_signature.count; ++i)
+    if (placed[i].device.device_type != kDLCPU)
+      return &placed[i];
+  return 0;
+}
+
+/*===------------------------------------------------------------------------===*
  * Checks in order: what a later one reads, an earlier one has seen
  *===------------------------------------------------------------------------===*/
 
@@ -328,8 +379,8 @@ static int check_shapes(const DLTensor *const *tensors) {
 static int check_options(const attnc_options *options) {
   if (!options)
     return 0;
-  int64_t size = sizeof(attnc_options), found = (int64_t)options->size;
-  if (options->size < sizeof(attnc_options))
+  int64_t size = offsetof(attnc_options, context), found = (int64_t)options->size;
+  if (found < size)
     return REFUSE("options", {"expected size to be at least ", &size}, {", found ", &found});
   int64_t threads = options->threads;
   if (threads < 0)
@@ -376,7 +427,7 @@ static int outputs_are_empty(const DLTensor *const *tensors) {
 
 static int has_device(void) {
   attnc_context call = {0};
-  return attnc_on_device() && attnc_device_open(&call) == 0;
+  return attnc_device_type() != kDLCPU && attnc_device_open(&call) == 0;
 }
 
 /* The best one for this machine, or NULL. Two threads that ask at once find the same. */
@@ -405,7 +456,7 @@ const char *attnc_target(void) {
 static int refuse_machine(void) {
   const attnc_signature *spec = &attnc_the_signature;
   attnc_context call = {0};
-  if (attnc_on_device() && attnc_device_open(&call)) {
+  if (attnc_device_type() != kDLCPU && attnc_device_open(&call)) {
     text message = start_message("");
     put(&message, call.message);
     return attnc_no_device;
@@ -471,40 +522,66 @@ static int report(const attnc_context *call, int32_t status) {
   return no_memory ? attnc_no_memory : attnc_failed;
 }
 
-/* Devices take no strides below 0. */
-static int check_device_strides(void *const *descriptors) {
+/* Whether the kernels of the variant can reach the tensors. */
+static int check_devices(const attnc_variant *variant, const DLTensor *placed,
+                         void *const *descriptors) {
   const attnc_signature *spec = &attnc_the_signature;
-  for (int32_t i = 0; i < spec->count; ++i) {
-    const attnc_tensor *tensor = &spec->tensors[i];
-    const int64_t *strides = (const int64_t *)descriptors[i] + descriptor_sizes + tensor->rank;
-    for (int64_t dim = 0; dim < tensor->rank; ++dim)
-      if (strides[dim] < 0)
-        return REFUSE(tensor->name, {"expected dim ", &dim},
-                      {" to have a stride of at least 0 for a GPU, found ", &strides[dim]});
+  const DLTensor *first = find_device_tensor(placed);
+  if (!(variant->features & attnc_gpu)) {
+    int64_t type = first ? first->device.device_type : kDLCPU;
+    if (first)
+      return REFUSE(
+          spec->tensors[first - placed].name,
+          {"expected memory of the CPU, as there is no GPU, found DLPack device type ", &type});
+    return 0;
   }
-  return 0;
+  int status = 0;
+  for (int32_t i = 0; i < spec->count && !status; ++i)
+    status =
+        check_device(placed, i, first ? first->device.device_id : 0,
+                     (const int64_t *)descriptors[i] + descriptor_sizes + spec->tensors[i].rank);
+  return status;
 }
 
-/* Tensors are copied to the device, and results back; the last descriptor is the workspace's. */
-static int32_t run_on_device(const attnc_variant *variant, attnc_context *call, void **descriptors,
-                             const range *ranges) {
+/* Gives each tensor and the workspace, which is the last descriptor's, a place on the device. */
+static int open_tensors(attnc_context *call, void *const *descriptors, const range *ranges) {
   const attnc_signature *spec = &attnc_the_signature;
   const int64_t *workspace = descriptors[spec->count];
   uintptr_t begin = (uintptr_t)data_of(workspace);
-  int32_t status = 0;
+  int has_device_tensors = 0;
+  for (int32_t i = 0; i < spec->count; ++i)
+    has_device_tensors |= ranges[i].handle != 0;
+  int32_t status = attnc_device_context(call, has_device_tensors);
   for (int32_t i = 0; i < spec->count && !status; ++i)
-    status = attnc_device_add(call, ranges[i].begin, ranges[i].end, !spec->tensors[i].is_output);
-  if (!status)
-    status = attnc_device_add(call, begin, begin + (uintptr_t)workspace[descriptor_sizes], 0);
-  if (!status)
-    status = variant->host(call, descriptors);
+    if (ranges[i].handle)
+      status = attnc_device_wrap(call, ranges[i].whole, ranges[i].end, ranges[i].handle);
+    else
+      status = attnc_device_add(call, ranges[i].begin, ranges[i].end, !spec->tensors[i].is_output);
+  return status ? status
+                : attnc_device_add(call, begin, begin + (uintptr_t)workspace[descriptor_sizes], 0);
+}
+
+/* Copies results to the host's memory where they are to be there. */
+static int fetch_results(attnc_context *call, void *const *descriptors, const range *ranges) {
+  const attnc_signature *spec = &attnc_the_signature;
+  int32_t status = 0;
   for (int32_t i = 0; i < spec->count && !status; ++i) {
     const attnc_tensor *tensor = &spec->tensors[i];
     const int64_t *descriptor = descriptors[i], *sizes = descriptor + descriptor_sizes;
-    if (tensor->is_output)
+    if (tensor->is_output && !ranges[i].handle)
       status = attnc_device_fetch(call, data_of(descriptor), tensor->rank, sizes,
                                   sizes + tensor->rank, tensor->bits);
   }
+  return status;
+}
+
+static int32_t run_on_device(const attnc_variant *variant, attnc_context *call, void **descriptors,
+                             const range *ranges) {
+  int32_t status = open_tensors(call, descriptors, ranges);
+  if (!status)
+    status = variant->host(call, descriptors);
+  if (!status)
+    status = fetch_results(call, descriptors, ranges);
   attnc_device_close(call);
   return status;
 }
@@ -531,6 +608,9 @@ static void start(attnc_context *call, const attnc_options *options) {
   call->allocate = options->allocate;
   call->deallocate = options->deallocate;
   call->allocator = options->allocator;
+  int has_context = options->size >= sizeof *options;
+  call->gpu_context = has_context ? options->context : 0;
+  call->gpu_stream = has_context ? options->stream : 0;
   call->device = 0;
   call->in_loop = call->claimed = 0;
   call->message[0] = 0;
@@ -561,14 +641,18 @@ int attnc_call(const attnc_options *options, const DLTensor *const *tensors) {
     return status;
 
   range ranges[spec->count];
+  DLTensor placed[spec->count];
   int64_t strides[spec->max_rank + 1];
   int64_t storage[spec->count][descriptor_sizes + 2 * spec->max_rank];
   void *descriptors[spec->count + 1];
+  status = place_tensors(tensors, placed, ranges);
+  if (status)
+    return status;
   for (int32_t i = 0; i < spec->count; ++i) {
-    status = check_memory(&spec->tensors[i], tensors[i], strides, &ranges[i]);
+    status = check_memory(&spec->tensors[i], &placed[i], strides, &ranges[i]);
     if (status)
       return status;
-    describe(storage[i], address_of(tensors[i]), spec->tensors[i].rank, tensors[i]->shape, strides);
+    describe(storage[i], address_of(&placed[i]), spec->tensors[i].rank, placed[i].shape, strides);
     descriptors[i] = storage[i];
   }
   status = check_overlap(ranges);
@@ -577,7 +661,7 @@ int attnc_call(const attnc_options *options, const DLTensor *const *tensors) {
   const attnc_variant *variant = find_variant();
   if (!variant)
     return refuse_machine();
-  if (variant->features & attnc_gpu && (status = check_device_strides(descriptors)))
+  if ((status = check_devices(variant, placed, descriptors)))
     return status;
   int64_t bytes = workspace_bytes(variant, descriptors);
   status = check_workspace(options, bytes, ranges);
@@ -598,4 +682,11 @@ int64_t attnc_workspace(const DLTensor *const *tensors) {
     descriptors[i] = storage[i];
   }
   return workspace_bytes(variant, descriptors);
+}
+
+void attnc_release(const attnc_options *options) {
+  attnc_context call;
+  start(&call, options);
+  if (find_variant() && attnc_device_type() != kDLCPU)
+    attnc_device_release(&call);
 }

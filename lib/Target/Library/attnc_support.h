@@ -90,7 +90,13 @@ typedef struct attnc_options {
   void *(*allocate)(void *allocator, size_t bytes);
   void (*deallocate)(void *allocator, void *memory);
   void *allocator;
+  /* Here ends what libraries for CPUs know. */
+  void *context;
+  void *stream;
 } attnc_options;
+
+/* What the strictest driver of OpenCL asks of the begin of a buffer within another. */
+enum { attnc_opencl_alignment = 512 };
 
 enum { attnc_message_bytes = 512 };
 
@@ -103,7 +109,8 @@ typedef struct attnc_context {
   void *(*allocate)(void *allocator, size_t bytes);
   void (*deallocate)(void *allocator, void *memory);
   void *allocator;
-  struct device_range *device; /* attnc_device.c's */
+  void *gpu_context, *gpu_stream; /* NULL: the library's own */
+  struct device_range *device;    /* attnc_device.c's */
   int in_loop, claimed;
   char message[attnc_message_bytes];
 } attnc_context;
@@ -125,5 +132,6 @@ int attnc_call(const attnc_options *options, const DLTensor *const *tensors);
 int64_t attnc_workspace(const DLTensor *const *tensors);
 const char *attnc_last_error(void);
 const char *attnc_target(void);
+void attnc_release(const attnc_options *options);
 
 #endif
