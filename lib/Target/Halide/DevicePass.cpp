@@ -109,11 +109,15 @@ private:
   void visit(const Load *load) override;
   void visit(const Store *store) override;
   void record(bool isStore, const std::string &memory, const Expr &index);
+  template <typename LetOrLetStmt>
+  void visitLet(const LetOrLetStmt *let);
 
   void narrow(const Expr &condition, std::vector<std::string> &narrowed);
+  void narrowLets(std::vector<std::string> &narrowed);
 
   Scope<Interval> bounds;
-  std::map<std::string, Expr> lets;
+  /// Those around, outermost first.
+  std::vector<std::pair<std::string, Expr>> lets;
   std::set<std::string> shared;
   std::vector<std::string> funcs;
   std::vector<const For *> loops;
@@ -161,8 +165,10 @@ void KernelReader::narrow(const Expr &condition, std::vector<std::string> &narro
     narrow(both->a, narrowed);
     return narrow(both->b, narrowed);
   }
-  if (const Variable *var = condition.as<Variable>(); var && lets.count(var->name))
-    return narrow(lets.at(var->name), narrowed);
+  if (const Variable *var = condition.as<Variable>())
+    for (size_t i = lets.size(); i-- > 0;)
+      if (lets[i].first == var->name)
+        return narrow(lets[i].second, narrowed);
   const LT *less = condition.as<LT>();
   const Variable *var = less ? less->a.as<Variable>() : nullptr;
   if (!var || !bounds.contains(var->name))
@@ -172,10 +178,25 @@ void KernelReader::narrow(const Expr &condition, std::vector<std::string> &narro
   narrowed.push_back(var->name);
 }
 
+/// What was computed from those names before the comparison is narrower, too.
+void KernelReader::narrowLets(std::vector<std::string> &narrowed) {
+  Scope<> changed;
+  for (const std::string &name : narrowed)
+    changed.push(name);
+  for (const auto &[name, value] : lets) {
+    if (changed.contains(name) || !expr_uses_vars(value, changed))
+      continue;
+    bounds.push(name, bounds_of_expr_in_scope(value, bounds));
+    changed.push(name);
+    narrowed.push_back(name);
+  }
+}
+
 void KernelReader::visit(const IfThenElse *op) {
   op->condition.accept(this);
   std::vector<std::string> narrowed;
   narrow(op->condition, narrowed);
+  narrowLets(narrowed);
   op->then_case.accept(this);
   for (const std::string &name : narrowed)
     bounds.pop(name);
@@ -183,19 +204,17 @@ void KernelReader::visit(const IfThenElse *op) {
     op->else_case.accept(this);
 }
 
-void KernelReader::visit(const LetStmt *let) {
+template <typename LetOrLetStmt>
+void KernelReader::visitLet(const LetOrLetStmt *let) {
   let->value.accept(this);
-  lets[let->name] = let->value;
   ScopedBinding<Interval> bind(bounds, let->name, bounds_of_expr_in_scope(let->value, bounds));
+  lets.emplace_back(let->name, let->value);
   let->body.accept(this);
+  lets.pop_back();
 }
 
-void KernelReader::visit(const Let *let) {
-  let->value.accept(this);
-  lets[let->name] = let->value;
-  ScopedBinding<Interval> bind(bounds, let->name, bounds_of_expr_in_scope(let->value, bounds));
-  let->body.accept(this);
-}
+void KernelReader::visit(const LetStmt *let) { visitLet(let); }
+void KernelReader::visit(const Let *let) { visitLet(let); }
 
 void KernelReader::record(bool isStore, const std::string &memory, const Expr &index) {
   if (!shared.count(memory))

@@ -69,6 +69,8 @@ def decode():
     yield Case(3, 131, heads=6, kv_heads=2, mask="causal(bottom_right)", scale=-0.125)
     yield Case(1, 200, batch=4, heads=4, kv_heads=2, kv_lengths=(200, 0, 64, 1), dynamic=True)
     yield Case(2, 130, heads=4, kv_heads=2, bias=True, softcap=5.0, gain=10.0)
+    # Fewer value dims side by side than threads.
+    yield Case(2, 130, heads=4, kv_heads=2, bias=True, softcap=5.0, gain=10.0, value_dim=80)
 
 
 PARTS = {part.__name__: part for part in (head_dims, masks, padded, seen, scores, groups, decode)}
