@@ -1,10 +1,13 @@
 """Times attnc's kernels beside other implementations: one process, one core,
-calls in turns, thread CPU time. Writes bench/results/NAME.json, NAME.md and
-NAME.png, and the table in README.md.
+calls in turns, thread CPU time. Then measures what is no time beside another's:
+compiling, memory, two threads, inputs that need the safe path. Writes
+bench/results/NAME.json, NAME.md and NAME.png, and the table in README.md; a part
+(--quick, --only) is printed alone.
 
 A peer is a file in bench/peers with NAME, VERSION, `takes(case)` and
 `prepare(case, arrays)`, which returns a function that runs the case once; one that
-cannot be imported is left out."""
+cannot be imported is left out. Rows are data in bench/cases.py, the other figures
+functions in bench/facts.py."""
 
 import argparse
 import datetime
@@ -22,6 +25,8 @@ import time
 os.environ.update(HL_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
 import cases
+import encoder
+import facts
 import numpy as np
 import ours
 import report
@@ -29,15 +34,18 @@ import report
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def find_peers(wanted):
+def list_peers():
+    files = sorted(os.listdir(os.path.join(HERE, "peers")))
+    return [name for name, extension in map(os.path.splitext, files) if extension == ".py"]
+
+
+def find_peers(names):
     peers = []
-    for file in sorted(os.listdir(os.path.join(HERE, "peers"))):
-        name, extension = os.path.splitext(file)
-        if extension == ".py" and (not wanted or name in wanted):
-            try:
-                peers.append(importlib.import_module("peers." + name))
-            except ImportError as error:
-                print(f"left out {name}: {error}", file=sys.stderr)
+    for name in names:
+        try:
+            peers.append(importlib.import_module("peers." + name))
+        except ImportError as error:
+            print(f"left out {name}: {error}", file=sys.stderr)
     return peers
 
 
@@ -50,12 +58,12 @@ def judge(result, case, exact, plain):
 
 
 def alternate(calls, seconds):
-    """Milliseconds of each call, the calls taking turns for `seconds`, three turns
+    """Milliseconds of each call, the calls taking turns for `seconds`, two turns
     at least."""
     times = {name: [] for name in calls}
     elsewhere = dict.fromkeys(calls, float("inf"))
     end = time.monotonic() + seconds
-    while time.monotonic() < end or len(next(iter(times.values()))) < 3:
+    while time.monotonic() < end or len(next(iter(times.values()))) < 2:
         for name, call in calls.items():
             process, thread = time.process_time(), time.thread_time()
             call()
@@ -73,12 +81,14 @@ def time_case(case, peers, options):
     arrays = case.inputs()
     flops = case.flops(arrays)
     with tempfile.TemporaryDirectory() as folder:
-        calls = {ours.NAME: ours.prepare(case, arrays, options, folder)}
+        kernel = ours.Kernel(case, arrays, options, folder)
+        calls = {ours.NAME: kernel.bind(arrays)}
         calls |= {peer.NAME: peer.prepare(case, arrays) for peer in peers if peer.takes(case)}
         exact, plain = case.reference(arrays, np.float64), case.reference(arrays, np.float32)
         errors = {name: judge(call(), case, exact, plain) for name, call in calls.items()}
         times = alternate(calls, options.seconds)
-    row = {"case": case.name, "kind": type(case).__name__, "flops": flops, "implementations": {}}
+    row = {"case": case.name, "kind": type(case).__name__, "flops": flops,
+           "compile_seconds": kernel.compile_seconds, "implementations": {}}
     for name, all_ms in times.items():
         row["implementations"][name] = {
             "min_ms": min(all_ms),
@@ -111,26 +121,58 @@ def parse_arguments():
     parser = argparse.ArgumentParser(
         prog="./dev bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--attnc", default="attnc", help=argparse.SUPPRESS)
-    parser.add_argument("--quick", action="store_true", help="the three base rows, without lengths")
-    parser.add_argument("--only", metavar="PATTERN", help="only cases whose name matches this regular expression")
-    parser.add_argument("--long", action="store_true", help="lengths up to 65536 (minutes)")
-    parser.add_argument("--peers", metavar="NAME,…", help="only these files of bench/peers (none: 'none')")
+    parser.add_argument("--quick", action="store_true", help="the three base rows alone")
+    parser.add_argument("--only", metavar="PATTERN", help="only what has a name that matches this regular expression")
+    parser.add_argument("--max-len", type=int, default=65536, metavar="N",
+                        help="the longest of the times against length (default 65536; 16384 saves minutes)")
+    parser.add_argument("--peers", metavar="NAME,…", help="only these files of bench/peers ('none': no peer)")
     parser.add_argument("--seconds", type=float, default=3, help="time for each case (default 3)")
     parser.add_argument("--core", type=int, help="the core to run on (default: the last one allowed)")
+    parser.add_argument("--json", metavar="FILE", help="write what was measured there too, also of a part")
     parser.add_argument("--name", default="cpu-f32", help="stem of the result files (default cpu-f32)")
-    return parser, parser.parse_args()
+    options = parser.parse_args()
+    known = list_peers()
+    options.peers = known if options.peers is None else [] if options.peers == "none" else options.peers.split(",")
+    if unknown := [name for name in options.peers if name not in known]:
+        parser.error(f"expected peers among {', '.join(known)}, found {', '.join(unknown)}")
+    return parser, options
+
+
+def choose(options):
+    """The rows, the lengths and the facts that the command line asks for."""
+    if options.quick:
+        return cases.BASE, [], []
+    if not encoder.is_installed():
+        print(f"left out the sentence encoder: no package {encoder.model.PACKAGE}", file=sys.stderr)
+    models = cases.MODELS if encoder.is_installed() else []
+    lengths = cases.by_length([length for length in cases.LENGTHS if length <= options.max_len])
+    return cases.CASES + models, lengths, facts.FACTS
+
+
+def select(chosen, pattern, name):
+    return [each for each in chosen if re.search(pattern, name(each))]
+
+
+def measure_facts(chosen, rows, options, cores):
+    measured = []
+    for fact in chosen:
+        print(f"measuring {fact[0]} …", file=sys.stderr, flush=True)
+        measured.append(facts.measure(*fact, options, cores))
+    fixed = [row for row in rows if row["kind"] != "Encoder"]  # whose batch and length are open
+    return ([facts.compile_fixed(fixed)] if fixed else []) + measured
 
 
 def main():
     parser, options = parse_arguments()
-    work = cases.BASE if options.quick else cases.CASES
-    lengths = [] if options.quick else cases.by_length(cases.LENGTHS + (cases.LONG if options.long else []))
+    work, lengths, once = choose(options)
     if options.only:
-        work, lengths = ([c for c in cs if re.search(options.only, c.name)] for cs in (work, lengths))
-        if not work + lengths:
-            parser.error(f"no case is named like '{options.only}'")
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0)) if options.core is None else options.core})
-    peers = find_peers(options.peers and options.peers.split(","))
+        work, lengths = (select(chosen, options.only, lambda case: case.name) for chosen in (work, lengths))
+        once = select(once, options.only, lambda fact: fact[0])
+        if not work + lengths + once:
+            parser.error(f"nothing is named like '{options.only}'")
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(cores) if options.core is None else options.core})
+    peers = find_peers(options.peers)
     results = {
         "date": datetime.date.today().isoformat(),
         "machine": machine(),
@@ -138,7 +180,11 @@ def main():
         "rows": time_all("work", work, peers, options),
         "lengths": time_all("length", lengths, [p for p in peers if p.NAME == "PyTorch"], options),
     }
+    results["facts"] = measure_facts(once, results["rows"], options, cores)
     print(report.markdown(results))
+    print(report.facts(results))
+    if options.json:
+        report.write_json(results, options.json)
     if not options.only and not options.quick:  # a part does not replace the whole
         report.write(results, options.name)
     return 0 if report.all_right(results) else 1

@@ -2,7 +2,9 @@
 
 import dataclasses
 
+import encoder
 import numpy as np
+from encoder import Encoder
 from work import Attention, Module, Variant
 
 
@@ -80,10 +82,10 @@ CASES = BASE + [
     Module(1, 512, 512, heads=8),
     Module(1, 512, 512, heads=8, normed=True),
 ]
+MODELS = [Encoder(1, 128), Encoder(8, 128)]
 
 # Time against length: one head, so that the longest stay affordable.
-LENGTHS = [256, 512, 1024, 2048, 4096, 8192, 16384]
-LONG = [32768, 65536]
+LENGTHS = [2**power for power in range(8, 17)]
 
 
 def by_length(lengths):

@@ -57,31 +57,59 @@ def write_weights(weights, path):
             file.write(array.tobytes())
 
 
-def build(case, arrays, options, folder):
-    """Compiles the case; returns the path of a shared library."""
-    spec = os.path.join(folder, "spec.mlir")
-    with open(spec, "w") as file:
+def write_spec(case, arrays, folder):
+    path = os.path.join(folder, "spec.mlir")
+    with open(path, "w") as file:
         file.write(case.spec(arrays))
-    command = [options.attnc, "compile", spec, "-o", folder, "--name", "kernel", "--emit", "shared_library"]
-    if weights := {name: array for name, array in arrays.items() if case.is_weight(name)}:
-        command += ["--weights", os.path.join(folder, "weights.safetensors")]
-        write_weights(weights, command[-1])
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    library, = glob.glob(os.path.join(folder, "*.so"))
-    return library
+    return path
 
 
-def prepare(case, arrays, options, folder):
-    """A function that runs the case once and returns its result."""
-    library = ctypes.CDLL(build(case, arrays, options, folder))
-    library.kernel_last_error.restype = ctypes.c_char_p
-    result = np.empty(case.output_shape(), np.float32)
-    inputs = [array for name, array in arrays.items() if not case.is_weight(name)]
-    arguments = [ctypes.byref(_tensor(array)) for array in (*inputs, result)]
+def compile(spec, options, folder, *arguments):
+    """Compiles anew into `folder`; returns the seconds of CPU that it took."""
+    before = os.times()
+    subprocess.run([options.attnc, "compile", spec, "-o", folder, "--no-cache", *arguments],
+                   check=True, stdout=subprocess.DEVNULL)
+    after = os.times()
+    return sum(after[2:4]) - sum(before[2:4])  # of children: user and system
 
-    def call():
-        if library.kernel(*arguments) != 0:
-            raise RuntimeError(library.kernel_last_error().decode())
-        return result
 
-    return call
+class Options(ctypes.Structure):
+    """NAME_options."""
+
+    _fields_ = [("size", ctypes.c_size_t), ("workspace", ctypes.c_void_p),
+                ("workspace_bytes", ctypes.c_size_t), ("threads", ctypes.c_int),
+                *((name, ctypes.c_void_p) for name in ("parallel", "pool", "allocate", "deallocate", "allocator"))]
+
+
+class Kernel:
+    """A case compiled to a shared library, and loaded."""
+
+    def __init__(self, case, arrays, options, folder):
+        self.case = case
+        arguments = ["--name", "kernel", "--emit", "shared_library"]
+        weights = {name: array for name, array in arrays.items() if case.is_weight(name)}
+        path = getattr(case, "weights", None)  # of a model that has a file already
+        if weights:
+            path = os.path.join(folder, "weights.safetensors")
+            write_weights(weights, path)
+        if path:
+            arguments += ["--weights", path]
+        self.compile_seconds = compile(write_spec(case, arrays, folder), options, folder, *arguments)
+        file, = glob.glob(os.path.join(folder, "*.so"))
+        self.library = ctypes.CDLL(file)
+        self.library.kernel_last_error.restype = ctypes.c_char_p
+
+    def bind(self, arrays, threads=0):
+        """A function that runs the case once on these arrays and returns its result."""
+        result = np.empty(self.case.output_shape(), np.float32)
+        inputs = [array for name, array in arrays.items() if not self.case.is_weight(name)]
+        tensors = [_tensor(array) for array in (*inputs, result)]
+        pointers = (ctypes.c_void_p * len(tensors))(*map(ctypes.addressof, tensors))
+        options = Options(size=ctypes.sizeof(Options), threads=threads)
+
+        def call(_borrowed=(arrays, tensors)):
+            if self.library.kernel_call(ctypes.byref(options), pointers) != 0:
+                raise RuntimeError(self.library.kernel_last_error().decode())
+            return result
+
+        return call

@@ -68,6 +68,16 @@ def markdown(results):
     return "\n".join(lines) + "\n"
 
 
+def facts(results):
+    """What is no time beside another's, as a table."""
+    if not results["facts"]:
+        return ""
+    lines = ["| measured once | found | bound |", "|---|---|---|"]
+    lines += [f"| {fact['fact']} | {fact['text']} | {fact['bound']} |" for fact in results["facts"]]
+    lines += ["", "Times to compile are CPU time. Two threads are timed by the clock, other calls by thread CPU time."]
+    return "\n".join(lines) + "\n"
+
+
 def replace_between(text, name, content):
     """The text with what stands between the markers `name` replaced."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
@@ -87,22 +97,41 @@ def plot(results, path):
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    rows, names = results["rows"], list(results["peers"])
-    figure, (shapes, lengths) = pyplot.subplots(1, 2, figsize=(15, 8), layout="constrained")
-    for number, name in enumerate(names):
-        at = [(i, ratio(row, name)) for i, row in enumerate(rows) if name in row["implementations"]]
-        places, beyond = [i + number * 0.8 / len(names) for i, _ in at], [r - 1 for _, r in at]
-        shapes.barh(places, beyond, left=1, height=0.8 / len(names), label=name, align="edge")
-    shapes.axvline(1, color="black", linewidth=1)
-    shapes.set(xscale="log", xlabel="their time / attnc's", title="Ratio per shape (right of the line: attnc is faster)")
-    shapes.xaxis.set_major_formatter("{x:g}")
-    shapes.grid(axis="x", alpha=0.3)
-    shapes.set_yticks([i + 0.4 for i in range(len(rows))], [row["case"] for row in rows])
-    shapes.invert_yaxis()
-    shapes.legend()
+    height = max(7, 2 + 0.27 * len(results["rows"]))
+    figure, (shapes, lengths) = pyplot.subplots(
+        1, 2, figsize=(14.5, height), layout="constrained", width_ratios=[1.15, 1])
+    plot_ratios(shapes, results)
     plot_lengths(lengths, results["lengths"])
     figure.suptitle(f"{results['machine']}, one core, float32, {results['date']}")
     figure.savefig(path, dpi=90)
+
+
+def plain_axes(axes):
+    """Powers without exponents, and no frame where there is no axis."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.25)
+    axes.set_axisbelow(True)
+
+
+def plot_ratios(axes, results):
+    """A line for each row, from the nearest peer to the furthest, and a mark for each of them."""
+    rows, names = results["rows"], list(results["peers"])
+    for place, row in enumerate(rows):
+        ratios = [ratio(row, name) for name in names if name in row["implementations"]]
+        if ratios:
+            axes.plot([1, max(ratios)], [place, place], color="lightgray", linewidth=1.5, zorder=1)
+    for marker, name in zip("osD^vP*", names):
+        points = [(ratio(row, name), i) for i, row in enumerate(rows) if name in row["implementations"]]
+        axes.scatter(*zip(*points), marker=marker, s=34, label=name, alpha=0.85, zorder=2)
+    axes.axvline(1, color="black", linewidth=1)
+    axes.set(xscale="log", xlabel="their time / attnc's", title="Ratio per shape (right of the line: attnc is faster)")
+    plain_axes(axes)
+    axes.set_xticks([0.5, 1, 2, 5, 10, 20, 50, 100], minor=False)
+    axes.set_xticks([], minor=True)
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.set_yticks(range(len(rows)), [row["case"] for row in rows])
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.legend(loc="lower right")
 
 
 def plot_lengths(axes, rows):
@@ -114,21 +143,29 @@ def plot_lengths(axes, rows):
             lines.setdefault((mask or "full", name), []).append((int(sizes.split(",")[2]), figures["min_ms"]))
     colors = {mask: f"C{number}" for number, mask in enumerate(dict.fromkeys(mask for mask, _ in lines))}
     for (mask, name), points in lines.items():
-        axes.plot(*zip(*points), "o-" if name == ours.NAME else "x--", color=colors[mask], label=f"{mask}, {name}")
-    axes.set(xlabel="length", ylabel="ms", title="Time against length, one head of 64")
+        style = "o-" if name == ours.NAME else "x--"
+        axes.plot(*zip(*points), style, color=colors[mask], markersize=5, label=f"{mask}, {name}")
+    axes.set(xlabel="length", ylabel="milliseconds", title="Time against length, one head of 64")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
-    axes.grid(alpha=0.3)
+    plain_axes(axes)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.yaxis.set_major_formatter("{x:,g}")
+    axes.tick_params(axis="x", rotation=30)
     axes.legend()
+
+
+def write_json(results, path):
+    with open(path, "w") as file:
+        json.dump(results, file, indent=1)
 
 
 def write(results, name):
     folder = os.path.join(HERE, "results")
     os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, name + ".json"), "w") as file:
-        json.dump(results, file, indent=1)
+    write_json(results, os.path.join(folder, name + ".json"))
     with open(os.path.join(folder, name + ".md"), "w") as file:
-        file.write(markdown(results))
+        file.write(markdown(results) + "\n" + facts(results))
     update_readme(results)
     try:
         plot(results, os.path.join(folder, name + ".png"))

@@ -1,10 +1,12 @@
 """ONNX Runtime's MultiHeadAttention, its fastest attention on a CPU, which keeps
 heads side by side: [batch, len, heads · head_dim]."""
 
+import encoder
 import numpy as np
 import onnx
 import onnx.numpy_helper
 import onnxruntime
+from encoder import Encoder
 from onnx import TensorProto, helper
 from work import Module
 
@@ -15,7 +17,7 @@ OPSETS = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
 
 def takes(case):
     """Neither grouped heads nor a softcap, and no dense bias of a GB."""
-    if isinstance(case, Module):
+    if isinstance(case, (Module, Encoder)):
         return True
     return not case.kv_heads and case.variant.additive and case.q_len <= 8192
 
@@ -25,15 +27,18 @@ def merge_heads(array):
     return np.ascontiguousarray(array.swapaxes(1, 2)).reshape(batch, length, heads * head_dim)
 
 
+def load(model):
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    return onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
+
+
 def session(nodes, feeds, result, constants={}):
     value = lambda name, shape: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
     graph = helper.make_graph(
         nodes, "case", [value(name, array.shape) for name, array in feeds.items()], [value(*result)],
         [onnx.numpy_helper.from_array(array, name) for name, array in constants.items()])
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    model = helper.make_model(graph, opset_imports=OPSETS, ir_version=10)
-    return onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
+    return load(helper.make_model(graph, opset_imports=OPSETS, ir_version=10))
 
 
 def attention(case, inputs, result):
@@ -77,6 +82,13 @@ def prepare_module(case, arrays):
     return lambda: run(None, feeds)[0]
 
 
+def prepare_encoder(arrays):
+    run = load(encoder.read_onnx()).run
+    return lambda: run(None, arrays)[0]
+
+
 def prepare(case, arrays):
     """A function that runs the case once and returns its result."""
+    if isinstance(case, Encoder):
+        return prepare_encoder(arrays)
     return (prepare_module if isinstance(case, Module) else prepare_attention)(case, arrays)

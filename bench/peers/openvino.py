@@ -1,8 +1,10 @@
 """OpenVINO's scaled_dot_product_attention and its linear layers."""
 
+import encoder
 import numpy as np
 import openvino
 import openvino.opset13 as ops
+from encoder import Encoder
 from work import Module
 
 NAME = "OpenVINO"
@@ -12,7 +14,7 @@ OPTIONS = {"INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1, "INFERENCE_PRECISION_HI
 
 def takes(case):
     """Neither grouped heads nor a softcap, and no dense mask of a GB."""
-    if isinstance(case, Module):
+    if isinstance(case, (Module, Encoder)):
         return True
     return not case.kv_heads and case.variant.additive and case.q_len <= 8192
 
@@ -51,19 +53,24 @@ def layer(case, hidden, arrays):
     return ops.add(ops.multiply(unit, arrays["norm_scale"]), arrays["norm_bias"])
 
 
-def prepare(case, arrays):
-    """A function that runs the case once and returns its result."""
+def build(case, arrays):
+    """The model and what it is fed."""
+    if isinstance(case, Encoder):
+        return openvino.Core().read_model(encoder.read_onnx().SerializeToString()), list(arrays.values())
     names = ("hidden",) if isinstance(case, Module) else ("query", "key", "value")
     feeds = [arrays[name] for name in names]
-    if isinstance(case, Module):
-        parameters = [parameter(array) for array in feeds]
-        result = layer(case, *parameters, arrays)
-    else:
+    if not isinstance(case, Module):
         feeds += dense(case, arrays)
-        parameters = [parameter(array) for array in feeds]
-        result = attention(case, *parameters[:3], parameters[3:])
-    compiled = openvino.Core().compile_model(openvino.Model([result], parameters, "case"), "CPU", OPTIONS)
-    request = compiled.create_infer_request()
+    parameters = [parameter(array) for array in feeds]
+    result = (layer(case, *parameters, arrays) if isinstance(case, Module)
+              else attention(case, *parameters[:3], parameters[3:]))
+    return openvino.Model([result], parameters, "case"), feeds
+
+
+def prepare(case, arrays):
+    """A function that runs the case once and returns its result."""
+    model, feeds = build(case, arrays)
+    request = openvino.Core().compile_model(model, "CPU", OPTIONS).create_infer_request()
     tensors = [openvino.Tensor(np.ascontiguousarray(array), shared_memory=True) for array in feeds]
     for place, tensor in enumerate(tensors):
         request.set_input_tensor(place, tensor)

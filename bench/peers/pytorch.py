@@ -1,6 +1,8 @@
-"""PyTorch's scaled_dot_product_attention; a module eagerly around it."""
+"""PyTorch's scaled_dot_product_attention; modules eagerly around it."""
 
+import encoder
 import torch
+from encoder import Encoder
 from work import Module
 
 NAME = "PyTorch"
@@ -30,6 +32,8 @@ def prepare(case, arrays):
     """A function that runs the case once and returns its result."""
     if isinstance(case, Module):
         return prepare_module(case, arrays)
+    if isinstance(case, Encoder):
+        return prepare_encoder(arrays)
     query, key, value = (torch.from_numpy(arrays[n]) for n in ("query", "key", "value"))
     options = sdpa_options(case, arrays)
 
@@ -57,5 +61,17 @@ def prepare_module(case, arrays):
             return attended.numpy()
         return torch.nn.functional.layer_norm(attended + tensor["hidden"], (case.width,), tensor["norm_scale"],
                                               tensor["norm_bias"], case.epsilon).numpy()
+
+    return call
+
+
+def prepare_encoder(arrays):
+    from export_onnx import load  # the example's own module
+    encode = load(encoder.weights_path())
+    token_ids, attention_mask = map(torch.from_numpy, arrays.values())
+
+    @torch.inference_mode()
+    def call():
+        return encode(token_ids, attention_mask).numpy()
 
     return call
