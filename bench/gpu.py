@@ -1,0 +1,327 @@
+"""Fused attention on a GPU: right over masks and sizes, and timed beside PyTorch's backends.
+
+Tensors are on the GPU throughout, and both sides compute on PyTorch's stream. Writes raw
+figures to bench/results/gpu-NAME.json, where NAME is the GPU's."""
+
+import argparse
+import ctypes
+import dataclasses
+import datetime
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CAPABILITIES = (70, 75, 80, 86)  # that kernels are made for; each runs on later GPUs, too
+# Cores for float32 of a multiprocessor, by the GPU's capability.
+CORES = {70: 64, 75: 64, 80: 64}
+MASKS = ("", "causal(top_left)", "causal(bottom_right)", "window(31, 0)", "kv_lengths(%lengths : tensor<?xi32>)")
+LENGTHS = ((1, 1), (1, 300), (7, 5), (49, 129), (129, 49), (300, 300), (1024, 1024))
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    batch: int
+    heads: int
+    q_len: int
+    head_dim: int
+    kv_len: int = 0  # q_len when 0
+    kv_heads: int = 0  # heads when 0
+    mask: str = ""
+
+    @property
+    def keys(self):
+        return self.kv_len or self.q_len
+
+    @property
+    def key_heads(self):
+        return self.kv_heads or self.heads
+
+    def label(self):
+        words = [self.mask.split("(%")[0], f"({self.batch},{self.heads},{self.q_len},{self.head_dim})"]
+        words += [f"{self.keys} keys"] if self.keys != self.q_len else []
+        words += [f"{self.key_heads} key heads"] if self.key_heads != self.heads else []
+        return " ".join(filter(None, words))
+
+    def spec(self):
+        """Lengths are open, so that one library serves all of a kind."""
+        query, key, score = (f"tensor<?x{heads}x?x{last}xf32>" for heads, last in (
+            (self.heads, self.head_dim), (self.key_heads, self.head_dim), (self.heads, "?")))
+        inputs = [("query", query), ("key", key), ("value", key)]
+        inputs += [("lengths", "tensor<?xi32>")] if "%lengths" in self.mask else []
+        mask = f"%masked = attn.mask %score {self.mask} : {score}" if self.mask else ""
+        return "\n".join([
+            "func.func @attention(" + ", ".join(f'%{n}: {t} {{attn.name = "{n}"}}' for n, t in inputs),
+            f'  ) -> ({query} {{attn.name = "context"}}) {{',
+            f"  %score = attn.score %query, %key scale({self.head_dim**-0.5!r}) : {query}, {key} -> {score}",
+            "  " + mask,
+            f"  %prob = attn.softmax %{'masked' if mask else 'score'} : {score}",
+            f"  %context = attn.context %prob, %value : {score}, {key} -> {query}",
+            f"  return %context : {query}", "}", ""])
+
+    def flops(self, visible):
+        """Of the scores that are seen, and what they weigh."""
+        return 4 * self.head_dim * self.heads * visible
+
+
+CORRECT = [Case(2, 4, m, d, n, kv_heads, mask) for d in (32, 64, 80, 128) for mask in MASKS
+           for kv_heads in (4, 1) for m, n in LENGTHS]
+TIMED = [
+    Case(4, 16, 2048, 64), Case(4, 16, 4096, 128), Case(4, 16, 2048, 64, mask="causal(top_left)"),
+    Case(4, 16, 4096, 128, mask="causal(top_left)"), Case(1, 16, 16384, 64), Case(8, 32, 1, 128, 8192),
+    Case(8, 32, 1, 128, 8192, 8),
+]
+
+
+# ---------------------------------------------------------------------------
+# Ours
+# ---------------------------------------------------------------------------
+
+
+class Device(ctypes.Structure):
+    _fields_ = [("type", ctypes.c_int32), ("id", ctypes.c_int32)]
+
+
+class Tensor(ctypes.Structure):
+    """DLPack's DLTensor."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p), ("device", Device), ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
+
+
+def as_tensor(array):
+    """A view of PyTorch's tensor, compact and of 32-bit elements."""
+    shape = (ctypes.c_int64 * array.dim())(*array.shape)
+    place = Device(2, array.device.index or 0) if array.is_cuda else Device(1, 0)
+    return Tensor(array.data_ptr(), place, array.dim(), 2 if array.is_floating_point() else 0, 32, 1, shape, None, 0)
+
+
+class Kernels:
+    """Libraries by their specs."""
+
+    def __init__(self, attnc, target, folder):
+        self.attnc, self.target, self.folder, self.made = attnc, target, folder, {}
+
+    def get(self, case):
+        text = case.spec()
+        if text not in self.made:
+            folder = os.path.join(self.folder, str(len(self.made)))
+            os.mkdir(folder)
+            spec = os.path.join(folder, "spec.mlir")
+            with open(spec, "w") as file:
+                file.write(text)
+            subprocess.run([self.attnc, "compile", spec, "-o", folder, "--name", "kernel", "--target", self.target,
+                            "--emit", "shared_library"], check=True, stdout=subprocess.DEVNULL)
+            library, = (name for name in os.listdir(folder) if name.endswith(".so"))
+            self.made[text] = ctypes.CDLL(os.path.join(folder, library))
+            self.made[text].kernel_last_error.restype = ctypes.c_char_p
+        return self.made[text]
+
+    def prepare(self, case, arrays):
+        """A function that computes the case once and gives its result."""
+        library, result = self.get(case), arrays[0].new_empty(arrays[0].shape)
+        tensors = [as_tensor(array) for array in (*arrays, result)]
+        pointers = [ctypes.byref(tensor) for tensor in tensors]
+
+        def call():
+            if library.kernel(*pointers) != 0:
+                raise RuntimeError(library.kernel_last_error().decode())
+            return result
+
+        return call
+
+
+# ---------------------------------------------------------------------------
+# PyTorch
+# ---------------------------------------------------------------------------
+
+
+def make_arrays(torch, case, device):
+    random = torch.Generator(device).manual_seed(0)
+    normal = lambda heads, length: torch.randn(
+        case.batch, heads, length, case.head_dim, generator=random, device=device)
+    arrays = [normal(case.heads, case.q_len), normal(case.key_heads, case.keys), normal(case.key_heads, case.keys)]
+    if "%lengths" in case.mask:
+        lengths = [(case.keys, 0, case.keys // 2)[b % 3] for b in range(case.batch)]
+        arrays.append(torch.tensor(lengths, dtype=torch.int32, device=device))
+    return arrays
+
+
+def visible(torch, case, arrays):
+    """Which keys a row sees, or None where it sees all."""
+    q = torch.arange(case.q_len, device=arrays[0].device)[:, None]
+    k = torch.arange(case.keys, device=arrays[0].device)
+    if case.mask.startswith("kv_lengths"):
+        return (k < arrays[3][:, None, None, None]).expand(-1, 1, case.q_len, -1)
+    return {"": None, "causal(top_left)": k <= q, "causal(bottom_right)": k <= q + case.keys - case.q_len,
+            "window(31, 0)": (k <= q) & (k >= q - 31)}[case.mask]
+
+
+def plain(torch, case, arrays, dtype):
+    """As one would write it; rows that see nothing give 0."""
+    query, key, value = (array.to(dtype) for array in arrays[:3])
+    groups = case.heads // case.key_heads
+    key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
+    score = query @ key.transpose(-1, -2) * case.head_dim**-0.5
+    seen = visible(torch, case, arrays)
+    if seen is not None:
+        score = score.masked_fill(~seen, float("-inf"))
+    return torch.nan_to_num(torch.softmax(score, -1)) @ value
+
+
+def judge(torch, case, arrays, result):
+    """The error against float64 and the allowed one; whole batches at once fit not every GPU."""
+    error = allowed = largest = 0.0
+    for b in range(case.batch):
+        part = [array[b:b + 1] for array in arrays]
+        single = dataclasses.replace(case, batch=1)
+        exact = plain(torch, single, part, torch.float64)
+        difference = (result[b:b + 1].double() - exact).abs().max().item()
+        error = max(error, difference if difference == difference else float("inf"))
+        allowed = max(allowed, (plain(torch, single, part, torch.float32).double() - exact).abs().max().item())
+        largest = max(largest, exact.abs().max().item())
+    allowed = 2 * allowed + 4 * torch.finfo(torch.float32).eps * largest
+    return {"max_error": error, "allowed_error": allowed, "right": error <= allowed}
+
+
+def backends(torch, case, arrays):
+    """PyTorch's ways to compute the case, by name; those it refuses are left out."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    def prepare(backend, dtype):
+        inputs = [array.to(dtype) for array in arrays[:3]]
+
+        def call():
+            with sdpa_kernel(backend):
+                return torch.nn.functional.scaled_dot_product_attention(
+                    *inputs, is_causal=case.mask.startswith("causal"), enable_gqa=case.heads != case.key_heads)
+
+        return call
+
+    calls = {}
+    for name, backend, dtype in (
+            ("math f32", SDPBackend.MATH, torch.float32),
+            ("memory-efficient f32", SDPBackend.EFFICIENT_ATTENTION, torch.float32),
+            ("flash bf16", SDPBackend.FLASH_ATTENTION, torch.bfloat16),
+            ("cuDNN bf16", SDPBackend.CUDNN_ATTENTION, torch.bfloat16)):
+        try:
+            call = prepare(backend, dtype)
+            call()
+            calls[name] = call
+        except RuntimeError as error:
+            print(f"{case.label()}: without {name}: {str(error).splitlines()[0]}", file=sys.stderr)
+    return calls
+
+
+# ---------------------------------------------------------------------------
+# Time
+# ---------------------------------------------------------------------------
+
+
+def alternate(torch, calls, turns):
+    """Milliseconds of each call on the GPU's own clock, the calls taking turns."""
+    times = {name: [] for name in calls}
+    for turn in range(turns + 3):  # the first ones warm up
+        for name, call in calls.items():
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            begin.record()
+            call()
+            end.record()
+            end.synchronize()
+            if turn >= 3:
+                times[name].append(begin.elapsed_time(end))
+    return times
+
+
+def peak_gflops(torch):
+    """What the cores can do in float32 at the highest clock, or None where that is not told."""
+    properties = torch.cuda.get_device_properties(0)
+    cores = CORES.get(10 * properties.major + properties.minor, 128)
+    try:
+        clock = subprocess.run(["nvidia-smi", "--query-gpu=clocks.max.sm", "--format=csv,noheader,nounits", "-i", "0"],
+                               check=True, stdout=subprocess.PIPE, text=True).stdout
+        return 2 * cores * properties.multi_processor_count * int(clock) / 1e3
+    except (OSError, ValueError, subprocess.CalledProcessError):
+        return None
+
+
+def check_all(torch, kernels, device):
+    rows = []
+    for case in CORRECT:
+        arrays = make_arrays(torch, case, device)
+        rows.append({"case": case.label(), **judge(torch, case, arrays, kernels.prepare(case, arrays)())})
+        if not rows[-1]["right"]:
+            print(f"WRONG {rows[-1]}")
+    print(f"{len(rows)} cases, {sum(not row['right'] for row in rows)} wrong")
+    return rows
+
+
+def time_all(torch, kernels, peak, turns):
+    rows = []
+    for case in TIMED:
+        arrays = make_arrays(torch, case, "cuda")
+        ours = kernels.prepare(case, arrays)
+        row = {"case": case.label(), **judge(torch, case, arrays, ours())}
+        row["ms"] = alternate(torch, {"attnc": ours, **backends(torch, case, arrays)}, turns)
+        seen = visible(torch, case, arrays)
+        pairs = case.batch * (case.q_len * case.keys if seen is None else seen.sum().item())
+        best = {name: min(times) for name, times in row["ms"].items()}
+        row["gflops"] = case.flops(pairs) / best["attnc"] / 1e6
+        row["share_of_peak"] = peak and row["gflops"] / peak
+        rows.append(row)
+        share = f", {row['share_of_peak']:.0%} of the float32 peak" if peak else ""
+        print(f"{row['case']}: {best['attnc']:.3f} ms (median {statistics.median(row['ms']['attnc']):.3f}), "
+              f"{row['gflops']:.0f} GFLOP/s{share}" + ("" if row["right"] else "  WRONG"))
+        for name, ms in best.items():
+            if name != "attnc":
+                print(f"  {name}: {ms:.3f} ms, {ms / best['attnc']:.2f} of ours")
+    return rows
+
+
+def find_gpu():
+    """PyTorch, or the end where there is no GPU for it."""
+    try:
+        import torch
+    except ImportError:
+        sys.exit("bench --gpu: expected PyTorch, found none in this Python")
+    if not torch.cuda.is_available():
+        sys.exit("bench --gpu: expected a GPU that CUDA can use, found none: nothing was measured")
+    torch.backends.cuda.matmul.allow_tf32 = False
+    return torch
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./dev bench --gpu", description=__doc__)
+    parser.add_argument("--attnc", required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--turns", type=int, default=30, help="calls of each that are timed (30)")
+    options = parser.parse_args()
+    torch = find_gpu()
+    torch.zeros(1, device="cuda")  # makes the context that is current, and the tensors'
+    properties = torch.cuda.get_device_properties(0)
+    found = 10 * properties.major + properties.minor
+    target = f"host-cuda-cuda_capability_{max((c for c in CAPABILITIES if c <= found), default=CAPABILITIES[0])}"
+    peak = peak_gflops(torch)
+    print(f"{properties.name}, {target}")
+    with tempfile.TemporaryDirectory() as folder:
+        kernels = Kernels(os.path.abspath(options.attnc), target, folder)
+        figures = {
+            "date": datetime.date.today().isoformat(), "gpu": properties.name, "target": target,
+            "torch": torch.__version__, "peak_gflops": peak, "correct": check_all(torch, kernels, "cuda"),
+            "timed": time_all(torch, kernels, peak, options.turns)}
+    name = re.sub(r"[^a-z0-9]+", "-", properties.name.lower()).strip("-")
+    path = os.path.join(HERE, "results", f"gpu-{name}.json")
+    with open(path, "w") as file:
+        json.dump(figures, file, indent=1)
+        file.write("\n")
+    print(f"wrote {os.path.relpath(path)}")
+    return 0 if all(row["right"] for row in figures["correct"] + figures["timed"]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
