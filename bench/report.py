@@ -63,8 +63,8 @@ def markdown(results):
     cells = [f"{mean:.2f}" if mean else "" for mean in means]
     lines.append("| " + " | ".join(["**geometric mean of attention**", "", ""] + cells) + " |")
     versions = ", ".join(f"{name} {version}" for name, version in results["peers"].items())
-    lines += ["", f"Beside attnc: {versions}. A mean is over the rows that the peer took part in; PyTorch, ONNX Runtime "
-              f"and OpenVINO get masks other than causal, and biases, as dense tensors. {WRONG}"]
+    lines += ["", f"Beside attnc: {versions or 'nothing'}. A mean is over the rows that the peer took part in; "
+              f"PyTorch, ONNX Runtime and OpenVINO get masks other than causal, and biases, as dense tensors. {WRONG}"]
     return "\n".join(lines) + "\n"
 
 

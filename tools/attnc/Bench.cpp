@@ -326,12 +326,18 @@ static json::Object toJson(const Row &row) {
   return object;
 }
 
-/// Times of a machine that does other things too are worth a word.
-static void remarkSpread(ArrayRef<Row> rows) {
-  double spread = 0;
-  for (const Row &row : rows)
+/// Times of a machine that does other things too are worth a word. One thread alone tells how
+/// much of the time it had a core.
+static void remarkLoad(ArrayRef<Row> rows, unsigned numThreads) {
+  double spread = 0, away = 0;
+  for (const Row &row : rows) {
     spread = std::max(spread, row.getSpread());
-  if (spread > 0.1)
+    away = std::max(away, 1 - row.cpu / row.median);
+  }
+  if (numThreads == 1 && away > 0.1)
+    reportNote("other work had this core for up to " + Twine(static_cast<int>(100 * away)) +
+               "% of the time: go by cpu ms");
+  else if (spread > 0.1)
     reportNote("medians are up to " + Twine(static_cast<int>(100 * spread)) +
                "% above the shortest times: other work on this machine, or too few --seconds");
 }
@@ -418,7 +424,7 @@ static LogicalResult timeSpec(Spec &spec, StringRef target, const Wanted &wanted
     return failure();
   if (wanted.inJson)
     printJson(spec, target, *rows);
-  remarkSpread(*rows);
+  remarkLoad(*rows, wanted.threads);
   return success();
 }
 
