@@ -122,7 +122,8 @@ def plot_ratios(axes, results):
             axes.plot([1, max(ratios)], [place, place], color="lightgray", linewidth=1.5, zorder=1)
     for marker, name in zip("osD^vP*", names):
         points = [(ratio(row, name), i) for i, row in enumerate(rows) if name in row["implementations"]]
-        axes.scatter(*zip(*points), marker=marker, s=34, label=name, alpha=0.85, zorder=2)
+        if points:
+            axes.scatter(*zip(*points), marker=marker, s=34, label=name, alpha=0.85, zorder=2)
     axes.axvline(1, color="black", linewidth=1)
     axes.set(xscale="log", xlabel="their time / attnc's", title="Ratio per shape (right of the line: attnc is faster)")
     plain_axes(axes)

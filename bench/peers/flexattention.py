@@ -2,6 +2,7 @@
 
 import functools
 import os
+import shutil
 
 import torch
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
@@ -10,6 +11,8 @@ NAME = "FlexAttention"
 VERSION = torch.__version__
 os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 torch.set_num_threads(1)
+if not shutil.which(compiler := os.environ.get("CXX", "g++")):
+    raise ImportError(f"expected a C++ compiler for torch.compile, found no {compiler}")
 
 
 def takes(case):
