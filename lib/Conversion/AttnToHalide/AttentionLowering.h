@@ -43,6 +43,8 @@ private:
   void buildSearch();
 
   // AttentionScores.cpp
+  bool isTransposed(int64_t extent) const;
+  Func buildTransposed(StringRef name, ArrayRef<StringRef> vars, Type type, Body element);
   void buildStaged(Region &region);
   void buildScores();
   void buildWideKey();
@@ -70,6 +72,7 @@ private:
   void scheduleOutput();
   void scheduleTile();
   void scheduleSearch();
+  bool scheduleTransposed(Func f);
   void scheduleStaged();
   void scheduleContext();
   void schedulePaddedValue();
@@ -191,6 +194,12 @@ private:
   Func searchLow, searchHigh, edgeOfLane, edge;
   /// Tensors that regions read along the keys, and where they are read.
   SmallVector<std::pair<Value, Func>> staged;
+  /// Funcs whose rows are turned into the lanes, and the squares that this takes, in order.
+  struct Transposed {
+    Func func;
+    SmallVector<Func> squares;
+  };
+  SmallVector<Transposed> transposed;
   Func wideKey, dot, dotPart, score, maxChains, maximum, weights, sumChains, sum, modified;
   /// Of a GPU: a chunk of values in shared memory, and what each block leaves of a row tile
   /// whose keys several share.

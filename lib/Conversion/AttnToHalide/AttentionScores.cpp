@@ -20,6 +20,56 @@ using namespace mlir::attn;
 /// Weights below 2^kSmallest are 0: products with denormals are slow, and lost anyway.
 static constexpr double kSmallest = -80;
 
+/// Whether `extent` elements of a row are turned around in squares of vectors.
+bool AttentionLowering::isTransposed(int64_t extent) const {
+  return llvm::isPowerOf2_64(lanes) && lanes > 1 && extent % lanes == 0;
+}
+
+/// A func of rows and what lies next to each other in memory, from `element` of the same
+/// coordinates: rows come into the lanes. In squares of lanes × lanes elements, which are all
+/// moved together: interleaving the first half of a square with the second one rotates the bits
+/// of an element's place by one, and after as many times as a lane has bits, row and column have
+/// changed places. A vector is read at once, and no instruction other than two per two vectors
+/// and round is needed; reading columns would be gathers.
+Func AttentionLowering::buildTransposed(StringRef name, ArrayRef<StringRef> vars, Type type,
+                                        Body element) {
+  bool isFloat = isa<FloatType>(type);
+  // Bits are moved: a select of floats is arithmetic.
+  Type moved = isFloat ? p.b().getIntegerType(type.getIntOrFloatBitWidth()) : type;
+  Transposed result;
+  SmallVector<StringRef> squareVars = {"m", "u", "v"};
+  llvm::append_range(squareVars, vars.drop_front(2));
+  auto at = [](Scalar m, Scalar u, Scalar v, ArrayRef<Scalar> rest) {
+    SmallVector<Scalar> coords = {m, u, v};
+    llvm::append_range(coords, rest);
+    return coords;
+  };
+  auto readRows = [&](ArrayRef<Scalar> v) {
+    SmallVector<Scalar> coords = {v[1] * lanes + v[0] / lanes, v[2] * lanes + v[0] % lanes};
+    llvm::append_range(coords, v.drop_front(3));
+    return isFloat ? bits(element(coords)) : element(coords);
+  };
+  Func square = p.func((name + "_rows").str(), squareVars, moved, readRows);
+  result.squares.push_back(square);
+  for (int64_t i = 0; i < int64_t(llvm::Log2_64(lanes)); ++i) {
+    auto interleave = [&](ArrayRef<Scalar> v) {
+      auto half = [&](int64_t start) {
+        return square(at(v[0] / 2 + start, v[1], v[2], v.drop_front(3)));
+      };
+      return select(v[0] % 2 == 0, half(0), half(lanes * lanes / 2));
+    };
+    square = p.func((name + "_round" + Twine(i)).str(), squareVars, moved, interleave);
+    result.squares.push_back(square);
+  }
+  result.func = p.func(name, vars, type, [&](ArrayRef<Scalar> v) {
+    Scalar x = square(
+        at(v[1] % lanes * lanes + v[0] % lanes, v[0] / lanes, v[1] / lanes, v.drop_front(2)));
+    return isFloat ? fromBits(x, type) : x;
+  });
+  transposed.push_back(result);
+  return result.func;
+}
+
 /// Reads of tensors whose last coordinate is the key: rows lie in the lanes, and a row of the
 /// tensor is somewhere else in memory for each. They are copied first, a chunk at a time, but
 /// for regions that might select on them.
@@ -27,26 +77,35 @@ void AttentionLowering::buildStaged(Region &region) {
   if (region.empty() || byKeys || onGpu || !region.getOps<arith::SelectOp>().empty())
     return;
   Value q = *std::prev(region.args_end(), 2), k = region.getArguments().back();
-  region.walk([&](tensor::ExtractOp read) {
-    auto indices = read.getIndices();
+  region.walk([&](tensor::ExtractOp extract) {
+    auto indices = extract.getIndices();
     bool isOfPlaces = llvm::all_of(indices, [](Value index) {
       return isa<BlockArgument>(index) || matchPattern(index, m_Constant());
     });
     if (!isOfPlaces || indices.empty() || indices.back() != k || !llvm::is_contained(indices, q))
       return;
     StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
-    Type type = isa<FloatType>(read.getType()) ? accumulatorType(read.getType()) : read.getType();
+    Type type = extract.getType();
+    if (isa<FloatType>(type))
+      type = accumulatorType(type);
+    else if (type.isInteger(1)) // a byte in memory: vectors of bits are not
+      type = p.b().getI8Type();
     std::string name = "staged" + std::to_string(staged.size());
-    Func copy = p.func(name, vars, type, [&](ArrayRef<Scalar> v) {
+    auto read = [&](ArrayRef<Scalar> v) {
       TileCoords t(v);
-      SmallVector<Scalar> args = {t.b, t.h, row(v[0], t), safeKey(v[1], v[2], t)};
+      // Keys past the last visible one are read like others: what they give is masked.
+      Scalar k =
+          unsafePromiseClamped(min(likely(key(v[1], v[2], t)), numKeys - 1), p.i32(0), numKeys - 1);
+      SmallVector<Scalar> args = {t.b, t.h, row(v[0], t), k};
       if (&region == &op.getScoreMod())
         args.insert(args.begin(), f32(0));
-      FailureOr<Scalar> element = p.inlineRegionValue(region, read.getResult(), args);
+      FailureOr<Scalar> element = p.inlineRegionValue(region, extract.getResult(), args);
       failedRegion |= failed(element);
-      return failed(element) ? p.constant(type, 0) : *element;
-    });
-    staged.push_back({read.getResult(), copy});
+      return failed(element) ? p.constant(type, 0) : convert(*element, type);
+    };
+    Func copy = isTransposed(chunk) ? buildTransposed(name, vars, type, read)
+                                    : p.func(name, vars, type, read);
+    staged.push_back({extract.getResult(), copy});
   });
 }
 /// The score of a row and key from query·key, -inf where the key is not there or masked. Built from
@@ -59,8 +118,10 @@ Scalar AttentionLowering::modifiedScore(Scalar dot, Scalar ii, Scalar k, Scalar 
     dot = strictFloat(dot * std::abs(scale));
   SmallVector<std::pair<Value, Scalar>> copies;
   if (useStaged)
-    for (auto [read, copy] : staged)
-      copies.push_back({read, copy(ii, k, c, t.it, t.h, t.b)});
+    for (auto [read, copy] : staged) {
+      Scalar element = copy(ii, k, c, t.it, t.h, t.b);
+      copies.push_back({read, read.getType().isInteger(1) ? !(element == 0) : element});
+    }
   Scalar score = inlined(op.getScoreMod(), {dot, t.b, h, q, j}, dot, copies);
   Scalar seen = inlined(op.getMask(), {t.b, h, q, j}, Scalar(), copies);
   // A copy is a func: no condition of a select may read it.
@@ -75,11 +136,15 @@ Scalar AttentionLowering::modifiedScore(Scalar dot, Scalar ii, Scalar k, Scalar 
 
 void AttentionLowering::buildScores() {
   Type f32Type = p.b().getF32Type();
-  queryT = p.func("query_t", {"ii", "d", "it", "h", "b"}, f32Type, [&](ArrayRef<Scalar> v) {
+  StringRef queryVars[] = {"ii", "d", "it", "h", "b"};
+  auto signedQuery = [&](ArrayRef<Scalar> v) {
     TileCoords t(v);
     Scalar x = wide(query(v[1], row(v[0], t), head(v[0], t), t.b));
     return scale < 0 ? -x : x;
-  });
+  };
+  queryT = !onGpu && !byKeys && isTransposed(headDim)
+               ? buildTransposed("query_t", queryVars, f32Type, signedQuery)
+               : p.func("query_t", queryVars, f32Type, signedQuery);
   if ((isShort && !byKeys) || onGpu)
     buildWideKey();
   buildDot();

@@ -102,11 +102,43 @@ void AttentionLowering::scheduleSearch() {
     p.neverPartition(edgeOfLane, update);
 }
 
+/// A square at a time, all of it in registers. False where `f` is not made of squares.
+bool AttentionLowering::scheduleTransposed(Func f) {
+  auto *found = llvm::find_if(transposed, [&](Transposed &t) { return Value(t.func) == Value(f); });
+  if (found == transposed.end())
+    return false;
+  SmallVector<Loop> v = p.loops(f);
+  auto [squareOfRow, lane] = p.split(v[0], lanes);
+  auto [squareOfColumn, column] = p.split(v[1], lanes, TailStrategy::round_up);
+  p.reorder({lane, column, squareOfColumn, squareOfRow});
+  p.vectorize(lane);
+  p.unroll(column);
+  for (Func square : found->squares) {
+    p.computeAt(square, squareOfColumn);
+    p.storeIn(square, MemoryType::register_);
+    p.boundExtent(square, 0, lanes * lanes);
+    for (int64_t dim = 1; dim < square.getRank(); ++dim)
+      p.boundExtent(square, dim, 1);
+    p.neverPartition(square);
+    // What is read is a vector, what is interleaved are two.
+    auto [vectors, elements] =
+        p.split(p.loops(square)[0], Value(square) == Value(found->squares[0]) ? lanes : 2 * lanes);
+    p.vectorize(elements);
+    p.unroll(vectors);
+  }
+  return true;
+}
+
 void AttentionLowering::scheduleStaged() {
   for (auto [read, copy] : staged) {
-    computeInChunk(copy);
+    p.computeAt(copy, chunkLoop);
+    p.storeIn(copy, MemoryType::stack);
+    fixTile(copy, /*perChunk=*/true);
     p.boundExtent(copy, 0, rowTile);
     p.boundStorage(copy, 1, chunk);
+    if (scheduleTransposed(copy))
+      continue;
+    p.neverPartition(copy);
     SmallVector<Loop> v = p.loops(copy);
     // Unrolled reads of whole words would become gathers, which are slow.
     if (copy.getElementType().getIntOrFloatBitWidth() >= 32) {
@@ -133,6 +165,9 @@ void AttentionLowering::scheduleQuery() {
     p.vectorize(lane);
     return;
   }
+  p.boundExtent(queryT, 0, rowTile);
+  if (scheduleTransposed(queryT))
+    return;
   auto [vectors, lane] = splitRows(queryT, v[0], rowTile);
   p.reorder({v[1], lane, vectors});
   p.unroll(vectors);

@@ -73,11 +73,19 @@ func.func @odd(%q: tensor<1x1x?x64xf32>, %k: tensor<1x1x?x64xf32>) -> tensor<1x1
 // A tensor that is read along the keys is copied first, so that rows can lie in the lanes.
 // CHECK-LABEL: halide.pipeline @tensor_attention_0
 // CHECK: %[[MASK:.*]] = halide.input "captured{{.*}}" [96, 96]
-// CHECK: %[[COPY:.*]] = halide.func "staged0"
+// A square of 16 × 16 elements is turned in four rounds, all in registers.
+// CHECK: %[[ROWS:.*]] = halide.func "staged0_rows" {{.*}} : i8
 // CHECK:   halide.at %[[MASK]]
+// CHECK: halide.func "staged0_round0"
+// CHECK:   halide.at %[[ROWS]]
+// CHECK: %[[ROUND:.*]] = halide.func "staged0_round3"
+// CHECK-NOT: halide.func "staged0_round4"
+// CHECK: %[[COPY:.*]] = halide.func "staged0"
+// CHECK:   halide.at %[[ROUND]]
 // CHECK: halide.func "score"
 // CHECK:   halide.at %[[COPY]]
 // CHECK: halide.store_in %[[COPY]], stack
+// CHECK: halide.store_in %[[ROWS]], register
 func.func @tensor(%x: tensor<1x1x96x64xf32>, %mask: tensor<96x96xi1>) -> tensor<1x1x96x64xf32> {
   %c = attn.attention %x, %x, %x mask {
   ^bb0(%b: index, %h: index, %i: index, %j: index):
