@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MaskWidth.h"
+
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Target/CpuInfo.h"
@@ -25,6 +27,14 @@ static bool hasFusedKernel(AttentionOp op) {
          !op.getLse();
 }
 
+/// A window in which the keys that only some rows of a tile see are a good part of all: a
+/// smaller tile has fewer of them.
+static std::optional<int64_t> findNarrowWidth(AttentionOp op) {
+  constexpr int64_t kNarrow = 512;
+  std::optional<int64_t> width = findMaskWidth(op.getMask());
+  return width && *width > 0 && *width <= kNarrow ? width : std::nullopt;
+}
+
 namespace {
 /// Chooses among the kernels for one op.
 class Selector {
@@ -32,12 +42,14 @@ public:
   Selector(AttentionOp op, const CpuInfo &cpu)
       : op(op), lanes(cpu.lanes(32)), isWide(cpu.vectorRegisters >= 32),
         headDim(op.getQuery().getType().getDimSize(3)),
-        valueVectors(llvm::divideCeil(op.getValue().getType().getDimSize(3), lanes)) {}
+        valueVectors(llvm::divideCeil(op.getValue().getType().getDimSize(3), lanes)),
+        width(findNarrowWidth(op)) {}
 
   ArrayAttr select();
 
 private:
   Attribute prefill(int64_t rowTile, int64_t maxQLen = 0);
+  int64_t keyChunk(int64_t rowTile);
   Attribute decode(int64_t rowsOfHead, int64_t maxQLen = 0);
   int64_t bestRowTile(int64_t rows);
 
@@ -46,6 +58,8 @@ private:
   /// 32 vector registers, not 16.
   bool isWide;
   int64_t headDim, valueVectors;
+  /// Keys that a row sees at most; nothing where that is all or not known to be few.
+  std::optional<int64_t> width;
 };
 } // namespace
 
@@ -65,6 +79,15 @@ static int64_t getSharedHeads(AttentionOp op) {
   return largestDivisor(heads / kvHeads, 8);
 }
 
+/// Scores and weights are computed of whole chunks: those of a window are as many as fit it.
+int64_t Selector::keyChunk(int64_t rowTile) {
+  constexpr int64_t kUsual = 64, kLargest = 96;
+  if (!width)
+    return kUsual;
+  int64_t keys = *width + rowTile - 1;
+  return llvm::alignTo(llvm::divideCeil(keys, llvm::divideCeil(keys, kLargest)), 16);
+}
+
 /// Scores and context take three quarters of the registers each, in turns.
 Attribute Selector::prefill(int64_t rowTile, int64_t maxQLen) {
   int64_t vectors = largestDivisor(rowTile / lanes, 3);
@@ -72,7 +95,7 @@ Attribute Selector::prefill(int64_t rowTile, int64_t maxQLen) {
       isWide ? (valueVectors <= 6 ? valueVectors : 4) : std::min<int64_t>(valueVectors, 2);
   int64_t contextRows =
       largestDivisor(rowTile, std::min<int64_t>((isWide ? 24 : 12) / contextVectors, 12));
-  return PrefillAttr::get(op->getContext(), rowTile, /*key_chunk=*/64, lanes, vectors,
+  return PrefillAttr::get(op->getContext(), rowTile, keyChunk(rowTile), lanes, vectors,
                           /*score_keys=*/isWide ? 8 : 4, contextRows, contextVectors, maxQLen);
 }
 
@@ -100,17 +123,22 @@ int64_t Selector::bestRowTile(int64_t rows) {
 /// A known q_len has one kernel; for others a call chooses by its own. More rows than a
 /// handful fill the lanes.
 ArrayAttr Selector::select() {
-  constexpr int64_t kFewRows = 4;
+  constexpr int64_t kFewRows = 4, kNarrowTile = 32;
   int64_t rows = op.getQuery().getType().getDimSize(2);
   bool canDecode = headDim % lanes == 0;
   SmallVector<Attribute> schedules;
   if (!ShapedType::isDynamic(rows)) {
     bool isDecode = canDecode && rows > 0 && rows <= kFewRows && rows * getSharedHeads(op) <= 16;
-    schedules = {isDecode ? decode(rows) : prefill(bestRowTile(rows))};
+    int64_t rowTile = bestRowTile(rows);
+    schedules = {isDecode ? decode(rows)
+                          : prefill(width ? std::min(rowTile, kNarrowTile) : rowTile)};
   } else {
     if (canDecode)
       schedules.push_back(decode(1, 1));
-    schedules.append({prefill(16, 16), prefill(32, 128), prefill(48)});
+    schedules.append({prefill(16, 16)});
+    if (!width)
+      schedules.push_back(prefill(32, 128));
+    schedules.push_back(prefill(width ? kNarrowTile : 48));
   }
   return ArrayAttr::get(op->getContext(), schedules);
 }

@@ -1,9 +1,9 @@
 // RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_skylake --convert-attn-to-halide --canonicalize --cse | FileCheck %s
 
 // A window bounds the keys of a row tile on both sides: its first row below, its last above.
-// CHECK-LABEL: halide.pipeline @window_attention_3
+// CHECK-LABEL: halide.pipeline @window_attention_2
 // CHECK: halide.func "low" [%[[IT:.*]], %h, %b]
-// CHECK:   %[[FIRST:.*]] = arith.muli %[[IT]], %c48_i32
+// CHECK:   %[[FIRST:.*]] = arith.muli %[[IT]], %c32_i32
 // CHECK:   arith.subi %[[FIRST]], %c255_i32
 // CHECK: halide.func "high" [
 // CHECK:   arith.minsi

@@ -51,3 +51,36 @@ func.func @odd_head_dim(%x: tensor<1x8x1x17xf32>) -> tensor<1x8x1x17xf32> {
   %c = attn.attention %x, %x, %x : tensor<1x8x1x17xf32>, tensor<1x8x1x17xf32>, tensor<1x8x1x17xf32> -> tensor<1x8x1x17xf32>
   return %c : tensor<1x8x1x17xf32>
 }
+
+// A narrow window has small tiles of rows, and chunks that its keys and those of the tile's other
+// rows fill: 256 + 31 are three times 96. What both bounds are relative to plays no part.
+// CHECK-LABEL: func.func @window
+// WIDE: schedule([#attn.prefill<row_tile = 32, key_chunk = 96, vector_width = 16, score_vectors = 2,
+func.func @window(%x: tensor<1x8x2048x64xf32>, %n: index) -> tensor<1x8x2048x64xf32> {
+  %c = attn.attention %x, %x, %x mask {
+  ^bb0(%b: index, %h: index, %q: index, %k: index):
+    %middle = arith.addi %q, %n : index
+    %c255 = arith.constant 255 : index
+    %first = arith.subi %middle, %c255 : index
+    %1 = arith.cmpi sge, %k, %first : index
+    %2 = arith.cmpi sge, %middle, %k : index
+    %3 = arith.andi %1, %2 : i1
+    attn.yield %3 : i1
+  } : tensor<1x8x2048x64xf32>, tensor<1x8x2048x64xf32>, tensor<1x8x2048x64xf32> -> tensor<1x8x2048x64xf32>
+  return %c : tensor<1x8x2048x64xf32>
+}
+
+// Keys before a row, but from a fixed one on: any number of them.
+// CHECK-LABEL: func.func @growing
+// CHECK: schedule([#attn.prefill<row_tile = 48, key_chunk = 64,
+func.func @growing(%x: tensor<1x8x2048x64xf32>) -> tensor<1x8x2048x64xf32> {
+  %c = attn.attention %x, %x, %x mask {
+  ^bb0(%b: index, %h: index, %q: index, %k: index):
+    %c5 = arith.constant 5 : index
+    %1 = arith.cmpi sge, %k, %c5 : index
+    %2 = arith.cmpi sle, %k, %q : index
+    %3 = arith.andi %1, %2 : i1
+    attn.yield %3 : i1
+  } : tensor<1x8x2048x64xf32>, tensor<1x8x2048x64xf32>, tensor<1x8x2048x64xf32> -> tensor<1x8x2048x64xf32>
+  return %c : tensor<1x8x2048x64xf32>
+}

@@ -1,0 +1,107 @@
+//===- MaskWidth.cpp - how many keys a row can see ------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A window is a conjunction of k >= x - a and k <= x + b. Both bounds are read as sums of what
+// the region doesn't compute by additions; where they differ by a constant alone, that is the
+// width, whatever x is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MaskWidth.h"
+
+#include "attnc/Dialect/Attn/Attn.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+/// Values with their factors, and a constant.
+struct Sum {
+  llvm::SmallMapVector<Value, int64_t, 4> terms;
+  int64_t constant = 0;
+
+  void add(Value value, int64_t factor);
+  /// The constant, where nothing else is left.
+  std::optional<int64_t> getConstant() const {
+    bool isConstant = llvm::all_of(terms, [](auto &term) { return term.second == 0; });
+    return isConstant ? std::optional(constant) : std::nullopt;
+  }
+};
+
+/// The bounds of k in a conjunction, each as bound - k >= 0 or k - bound >= 0.
+struct Bounds {
+  SmallVector<Sum> above, below;
+};
+} // namespace
+
+void Sum::add(Value value, int64_t factor) {
+  APInt number;
+  if (matchPattern(value, m_ConstantInt(&number))) {
+    constant += factor * number.getSExtValue();
+  } else if (auto cast = value.getDefiningOp<arith::IndexCastOp>()) {
+    add(cast.getIn(), factor);
+  } else if (auto sum = value.getDefiningOp<arith::AddIOp>()) {
+    add(sum.getLhs(), factor);
+    add(sum.getRhs(), factor);
+  } else if (auto difference = value.getDefiningOp<arith::SubIOp>()) {
+    add(difference.getLhs(), factor);
+    add(difference.getRhs(), -factor);
+  } else {
+    terms[value] += factor;
+  }
+}
+
+/// Adds `larger` - `smaller` - `least` >= 0 to the bounds of `k`, on the side that it is of.
+static void addBound(Value larger, Value smaller, int64_t least, Value k, Bounds &bounds) {
+  Sum sum;
+  sum.add(larger, 1);
+  sum.add(smaller, -1);
+  sum.constant -= least;
+  if (int64_t factor = sum.terms.lookup(k); factor == -1)
+    bounds.above.push_back(sum);
+  else if (factor == 1)
+    bounds.below.push_back(sum);
+}
+
+static void collectBounds(Value condition, Value k, Bounds &bounds) {
+  using P = arith::CmpIPredicate;
+  if (auto both = condition.getDefiningOp<arith::AndIOp>()) {
+    collectBounds(both.getLhs(), k, bounds);
+    collectBounds(both.getRhs(), k, bounds);
+  }
+  auto compare = condition.getDefiningOp<arith::CmpIOp>();
+  if (!compare)
+    return;
+  Value lhs = compare.getLhs(), rhs = compare.getRhs();
+  P predicate = compare.getPredicate();
+  if (predicate == P::sge || predicate == P::sgt || predicate == P::eq)
+    addBound(lhs, rhs, predicate == P::sgt, k, bounds);
+  if (predicate == P::sle || predicate == P::slt || predicate == P::eq)
+    addBound(rhs, lhs, predicate == P::slt, k, bounds);
+}
+
+std::optional<int64_t> attn::findMaskWidth(Region &mask) {
+  if (mask.empty())
+    return std::nullopt;
+  Bounds bounds;
+  collectBounds(cast<YieldOp>(mask.front().getTerminator()).getValue(), mask.getArguments().back(),
+                bounds);
+  std::optional<int64_t> width;
+  for (const Sum &above : bounds.above)
+    for (const Sum &below : bounds.below) {
+      Sum both = above; // (last - k) + (k - first)
+      both.constant += below.constant;
+      for (auto &[value, factor] : below.terms)
+        both.terms[value] += factor;
+      if (auto distance = both.getConstant())
+        width = std::min(width.value_or(*distance + 1), *distance + 1);
+    }
+  return width;
+}
