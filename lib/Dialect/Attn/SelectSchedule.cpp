@@ -170,13 +170,15 @@ private:
 
 /// The query, the accumulator, keys or values, scores, weights and what the prob becomes, the
 /// chains of row maxima and sums, and the second pass: more than is taken where some of it
-/// takes turns.
+/// takes turns. Values lie in the place of the keys, but for a region of probs: the weights
+/// that it changes have that.
 int64_t GpuSelector::sharedBytes(int64_t rows, int64_t chunk, int64_t threadsX, int64_t columns) {
   int64_t padded = llvm::divideCeil(valueDim, columns) * columns;
   int64_t acc = padded / columns * (columns + 2);
-  int64_t scores = op.getProbMod().empty() ? 3 : 4;
+  bool isModified = !op.getProbMod().empty();
+  int64_t scores = isModified ? 4 : 3, keys = headDim | 1;
   int64_t ofRow = headDim + acc + scores * chunk + 2 * threadsX + valueDim + 4;
-  return 4 * (rows * ofRow + chunk * std::max(headDim | 1, padded));
+  return 4 * (rows * ofRow + chunk * (isModified ? keys + padded : std::max(keys, padded)));
 }
 
 /// The tile that does most between two barriers, of those that fit; null where none does.

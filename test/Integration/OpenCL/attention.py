@@ -51,6 +51,8 @@ def scores():
         yield Case(m, n, softcap=5.0, gain=10.0, mask="causal(top_left)", dynamic=True)
     yield Case(gain=1e4, dynamic=True)
     yield Case(129, 129, scale_on="prob", mask="causal(top_left)", dynamic=True)
+    # Keys and values lie side by side, in a smaller tile.
+    yield Case(40, 16, head_dim=128, value_dim=80, nan_guard=True)
 
 
 def groups():
