@@ -66,14 +66,6 @@ struct Explanation {
 };
 } // namespace
 
-static std::string getPlace(Location loc) {
-  std::string place;
-  llvm::raw_string_ostream os(place);
-  if (auto file = loc->findInstanceOf<FileLineColLoc>())
-    os << file.getFilename().getValue() << ':' << file.getLine() << ':' << file.getColumn();
-  return place;
-}
-
 static std::string print(Attribute attribute) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -119,7 +111,7 @@ static std::vector<std::string> listParts(AttentionOp attention, func::FuncOp fu
 static Group describeGroup(Operation &op, func::FuncOp function, CostModel &costs) {
   Group group{op.getLoc(),
               op.getName().getStringRef().str(),
-              getPlace(op.getLoc()),
+              describePlace(op.getLoc()),
               costs.describe(op.getResult(0)),
               {},
               "",
@@ -162,9 +154,14 @@ static void addPipelines(Spec &spec, std::vector<Group> &groups) {
     auto group =
         llvm::find_if(groups, [&](const Group &group) { return group.loc == call.getLoc(); });
     if (group == groups.end())
-      group = groups.insert(
-          groups.end(),
-          {call.getLoc(), "halide.call", getPlace(call.getLoc()), "", {}, "", std::nullopt, {}});
+      group = groups.insert(groups.end(), {call.getLoc(),
+                                           "halide.call",
+                                           describePlace(call.getLoc()),
+                                           "",
+                                           {},
+                                           "",
+                                           std::nullopt,
+                                           {}});
     if (!llvm::is_contained(group->pipelines, pipeline))
       group->pipelines.push_back(pipeline);
   });
@@ -253,7 +250,7 @@ static LogicalResult fuse(Spec &spec, Explanation &explanation) {
   ScopedDiagnosticHandler handler(&spec.getContext(), [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() != DiagnosticSeverity::Remark)
       return failure();
-    explanation.remarks.push_back({getPlace(diagnostic.getLocation()), diagnostic.str()});
+    explanation.remarks.push_back({describePlace(diagnostic.getLocation()), diagnostic.str()});
     return success();
   });
   return spec.lower(Stage::Fused, explanation.target, /*remarks=*/true);

@@ -25,6 +25,24 @@
 using namespace mlir;
 using namespace attnc;
 
+/// The file, line and column of a spec; of a model, which has no lines, the file and the node.
+static std::pair<std::string, std::string> splitPlace(Location loc) {
+  auto file = loc->findInstanceOf<FileLineColLoc>();
+  if (!file)
+    return {};
+  std::string name = file.getFilename().str();
+  if (file.getLine() != 0)
+    return {name + ":" + std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn()),
+            ""};
+  auto node = loc->findInstanceOf<NameLoc>();
+  return {name, node ? node.getName().str() : ""};
+}
+
+std::string attnc::describePlace(Location loc) {
+  auto [file, node] = splitPlace(loc);
+  return node.empty() ? file : file + ": " + node;
+}
+
 namespace attnc {
 /// Prints diagnostics with their source lines and counts the errors.
 class DiagnosticPrinter : public SourceMgrDiagnosticHandler {
@@ -32,15 +50,46 @@ public:
   DiagnosticPrinter(llvm::SourceMgr &sources, MLIRContext *context)
       : SourceMgrDiagnosticHandler(sources, context), engine(context->getDiagEngine()) {
     // Handlers are asked newest first; failure passes the diagnostic on.
-    counter = engine.registerHandler([](Diagnostic &diagnostic) {
+    counter = engine.registerHandler([this](Diagnostic &diagnostic) {
       if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
         countError();
-      return failure();
+      return printWithoutLine(diagnostic);
     });
   }
   ~DiagnosticPrinter() { engine.eraseHandler(counter); }
 
 private:
+  /// What stands in no line is printed with its place as this tool says it.
+  LogicalResult printWithoutLine(Diagnostic &diagnostic) {
+    auto file = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>();
+    if (!file || file.getLine() != 0)
+      return failure();
+    print(diagnostic);
+    for (Diagnostic &note : diagnostic.getNotes())
+      print(note);
+    return success();
+  }
+
+  void print(Diagnostic &diagnostic) {
+    auto [file, node] = splitPlace(diagnostic.getLocation());
+    std::string text = (node.empty() ? "" : node + ": ") + diagnostic.str();
+    llvm::SMDiagnostic(file, getKind(diagnostic.getSeverity()), text).print(nullptr, llvm::errs());
+  }
+
+  static llvm::SourceMgr::DiagKind getKind(DiagnosticSeverity severity) {
+    switch (severity) {
+    case DiagnosticSeverity::Note:
+      return llvm::SourceMgr::DK_Note;
+    case DiagnosticSeverity::Warning:
+      return llvm::SourceMgr::DK_Warning;
+    case DiagnosticSeverity::Error:
+      return llvm::SourceMgr::DK_Error;
+    case DiagnosticSeverity::Remark:
+      return llvm::SourceMgr::DK_Remark;
+    }
+    llvm_unreachable("not a severity");
+  }
+
   DiagnosticEngine &engine;
   DiagnosticEngine::HandlerID counter;
 };

@@ -42,12 +42,15 @@ struct Signature {
 /// `tensor<2x?xf32>` in a caller's words: `f32[2, q_len]`.
 std::string describe(const Parameter &parameter);
 
-/// A spec with one function of interest. Diagnostics go to stderr as
-/// file:line:column.
+/// Where something stands: `spec.mlir:3:8`, or `model.onnx: node 'a' (Add, opset 17)`. Empty
+/// where that is not known.
+std::string describePlace(mlir::Location loc);
+
+/// A spec with one function of interest. Diagnostics go to stderr with their place.
 class Spec {
 public:
-  /// Reads SPEC, .mlir or .onnx, takes the function that `--function` names, or the only one, and binds the
-  /// arguments that are in `--weights`.
+  /// Reads SPEC, .mlir or .onnx, takes the function that `--function` names, or the only one, and
+  /// binds the arguments that are in `--weights`.
   static std::unique_ptr<Spec> load();
   /// The same of another file.
   static std::unique_ptr<Spec> load(llvm::StringRef path);

@@ -38,6 +38,7 @@ private:
   LogicalResult applyMask();
   void applyFloatMask(const TensorRef &mask);
   LogicalResult applyConditions(const TensorRef &boolMask);
+  std::pair<int64_t, int64_t> getWindow();
   Value visible(Body &at, ArrayRef<Value> indices, const TensorRef &boolMask);
   void keep(QkMode mode);
   LogicalResult finish();
@@ -52,17 +53,6 @@ private:
   Value qk;
 };
 } // namespace
-
-static TensorRef makeHeads(Body &body, const TensorRef &tensor, int64_t heads) {
-  SmallVector<OpFoldResult> split(tensor->sizes);
-  OpFoldResult width = split.pop_back_val();
-  split.push_back(fixedSize(body.b.getContext(), heads));
-  if (auto known = getStatic(width))
-    split.push_back(fixedSize(body.b.getContext(), *known / heads));
-  else
-    split.push_back(body.make<arith::DivUIOp>(toIndex(body, width), body.index(heads)));
-  return makeTranspose(makeReshape(body, tensor, split), {0, 2, 1, 3});
-}
 
 FailureOr<TensorRef> AttentionNode::readHeads(Input input, StringRef count) {
   TensorRef tensor = node.input(input);
@@ -118,6 +108,11 @@ FailureOr<TensorRef> AttentionNode::appendToPast(Input past, Output present,
 LogicalResult AttentionNode::readOperands() {
   if (node.getOpset() < 23)
     return node.error() << "expected opset 23 or later";
+  for (StringRef name : {"left_window_size", "right_window_size"})
+    if (int64_t size = node.getInt(name, -1); size < -1)
+      return node.error() << "expected attribute '" << name << "' of -1 or more, found " << size;
+  if (node.input(NonpadLengths) && (node.input(PastKey) || node.input(PastValue)))
+    return node.error() << "expected either nonpad_kv_seqlen or past_key and past_value";
   if (bool(node.input(PastKey)) != bool(node.input(PastValue)))
     return node.error() << "expected past_key and past_value together";
   FailureOr<TensorRef> q = readHeads(Query, "q_num_heads"), k, v;
@@ -190,22 +185,37 @@ Value AttentionNode::visible(Body &at, ArrayRef<Value> indices, const TensorRef 
       require(within);
     require(isVisible);
   }
-  if (node.getInt("is_causal", 0)) {
-    Value last = getStatic(pastLength) == 0
-                     ? q
-                     : arith::AddIOp::create(at.b, at.loc, q, toIndex(at, pastLength));
-    require(arith::CmpIOp::create(at.b, at.loc, arith::CmpIPredicate::sle, k, last));
-  }
-  if (TensorRef lengths = node.input(NonpadLengths)) {
-    Value length = arith::IndexCastOp::create(at.b, at.loc, at.b.getIndexType(),
-                                              at.read(lengths, {indices[0]}));
+  Value length, position = q;
+  if (TensorRef lengths = node.input(NonpadLengths))
+    length = arith::IndexCastOp::create(at.b, at.loc, at.b.getIndexType(),
+                                        at.read(lengths, {indices[0]}));
+  // What is in a cache of its own ends with the query's keys.
+  if (length)
+    position =
+        at.make<arith::AddIOp>(q, at.make<arith::SubIOp>(length, toIndex(at, scoreSizes[2])));
+  else if (getStatic(pastLength) != 0)
+    position = at.make<arith::AddIOp>(q, toIndex(at, pastLength));
+  auto isAtMost = [&](Value a, Value b) {
+    return at.make<arith::CmpIOp>(arith::CmpIPredicate::sle, a, b);
+  };
+  auto [left, right] = getWindow();
+  if (right >= 0)
+    require(isAtMost(k, right == 0 ? position : at.make<arith::AddIOp>(position, at.index(right))));
+  if (left >= 0)
+    require(isAtMost(at.make<arith::SubIOp>(position, at.index(left)), k));
+  if (length)
     require(arith::CmpIOp::create(at.b, at.loc, arith::CmpIPredicate::slt, k, length));
-  }
   return result;
 }
 
+/// How many keys before and after its own position a query sees; -1 where there is no bound.
+std::pair<int64_t, int64_t> AttentionNode::getWindow() {
+  int64_t right = node.getInt("right_window_size", -1);
+  return {node.getInt("left_window_size", -1), node.getInt("is_causal", 0) ? 0 : right};
+}
+
 LogicalResult AttentionNode::applyConditions(const TensorRef &boolMask) {
-  if (!boolMask && !node.getInt("is_causal", 0) && !node.input(NonpadLengths))
+  if (!boolMask && getWindow() == std::pair<int64_t, int64_t>(-1, -1) && !node.input(NonpadLengths))
     return success();
   auto op = MaskOp::create(body.b, body.loc, current.getType(), current);
   OpBuilder::InsertionGuard guard(body.b);
@@ -252,8 +262,7 @@ LogicalResult AttentionNode::finish() {
   TensorRef context =
       makeComputed(ContextOp::create(body.b, body.loc, type, prob, node.materialize(value)), sizes);
   if (node.input(Query)->getRank() == 3) {
-    SmallVector<OpFoldResult> merged = {sizes[0], sizes[2], multiply(body, {sizes[1], sizes[3]})};
-    context = makeReshape(body, makeTranspose(context, {0, 2, 1, 3}), merged);
+    context = makeMergedHeads(body, context);
   }
   node.setOutput(Context_, context);
   if (node.wantsOutput(Qk)) {
@@ -289,9 +298,16 @@ ArrayRef<OpEntry> imports::getAttentionOps() {
        "Attention",
        3,
        7,
-       {"is_causal", "kv_num_heads", "q_num_heads", "qk_matmul_output_mode", "scale", "softcap",
-        "softmax_precision"},
+       {"is_causal", "kv_num_heads", "left_window_size", "q_num_heads", "qk_matmul_output_mode",
+        "right_window_size", "scale", "softcap", "softmax_precision"},
        importAttention},
+      {"",
+       "RotaryEmbedding",
+       3,
+       4,
+       {"interleaved", "num_heads", "rotary_embedding_dim"},
+       importRotaryEmbedding},
+      {"", "TensorScatter", 2, 3, {"axis", "mode"}, importTensorScatter},
       {"ai.onnx.preview",
        "FlexAttention",
        3,

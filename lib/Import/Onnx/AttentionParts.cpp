@@ -38,6 +38,23 @@ LogicalResult imports::checkAttention(Node &node, const TensorRef &query, const 
   return success();
 }
 
+TensorRef imports::makeHeads(Body &body, const TensorRef &tensor, int64_t heads) {
+  SmallVector<OpFoldResult> split(tensor->sizes);
+  OpFoldResult width = split.pop_back_val();
+  split.push_back(fixedSize(body.b.getContext(), heads));
+  if (auto known = getStatic(width))
+    split.push_back(fixedSize(body.b.getContext(), *known / heads));
+  else
+    split.push_back(body.make<arith::DivUIOp>(toIndex(body, width), body.index(heads)));
+  return makeTranspose(makeReshape(body, tensor, split), {0, 2, 1, 3});
+}
+
+TensorRef imports::makeMergedHeads(Body &body, const TensorRef &tensor) {
+  ArrayRef<OpFoldResult> sizes = tensor->sizes;
+  return makeReshape(body, makeTranspose(tensor, {0, 2, 1, 3}),
+                     {sizes[0], sizes[2], multiply(body, {sizes[1], sizes[3]})});
+}
+
 LogicalResult imports::checkPrecision(Node &node, Type element) {
   const auto *attribute = node.getAttribute("softmax_precision");
   if (!attribute)

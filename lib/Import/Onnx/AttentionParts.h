@@ -21,7 +21,13 @@ LogicalResult checkPrecision(Node &node, Type element);
 FailureOr<Value> makeScore(Node &node, const TensorRef &query, const TensorRef &key,
                            SmallVectorImpl<OpFoldResult> &sizes);
 
+/// [batch, length, heads * size] as [batch, heads, length, size], and back.
+TensorRef makeHeads(Body &body, const TensorRef &tensor, int64_t heads);
+TensorRef makeMergedHeads(Body &body, const TensorRef &tensor);
+
 LogicalResult importFlexAttention(Node &node);
+LogicalResult importRotaryEmbedding(Node &node);
+LogicalResult importTensorScatter(Node &node);
 
 } // namespace mlir::attn::imports
 

@@ -15,6 +15,7 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -31,16 +32,21 @@ static StringRef getDomain(const ::onnx::NodeProto &proto) {
 
 int64_t Node::getOpset() const { return model.opsets.lookup(getDomain(proto)); }
 
-InFlightDiagnostic Node::error() const {
-  InFlightDiagnostic diagnostic = emitError(body.loc) << "node ";
+InFlightDiagnostic Node::error() const { return emitError(body.loc); }
+
+/// What a message calls the node: `node 'x' (Add, opset 17)`.
+static std::string describe(const Context &model, const ::onnx::NodeProto &proto) {
+  StringRef domain = getDomain(proto);
   // A node without a name is known by what it gives.
-  if (!proto.name().empty() || proto.output_size() == 0)
-    diagnostic << "'" << proto.name() << "'";
-  else
-    diagnostic << "of '" << proto.output(0) << "'";
-  diagnostic << " (" << (getDomain(proto).empty() ? "" : getDomain(proto) + ".").str() << getOp()
-             << ", opset " << getOpset() << "): ";
-  return diagnostic;
+  std::string text = !proto.name().empty() || proto.output_size() == 0
+                         ? "node '" + proto.name()
+                         : "node of '" + proto.output(0);
+  text += "' (" + (domain.empty() ? "" : domain + ".").str() + proto.op_type() + ", opset ";
+  return text + std::to_string(model.opsets.lookup(domain)) + ")";
+}
+
+static Location getLocation(const Context &model, const ::onnx::NodeProto &proto) {
+  return NameLoc::get(StringAttr::get(model.context, describe(model, proto)), model.loc);
 }
 
 TensorRef Node::input(int index) const {
@@ -171,7 +177,9 @@ LogicalResult imports::importNodes(const Context &model, const ::onnx::GraphProt
                                    Scope &scope, Body &body) {
   if (failed(importInitializers(model, graph, scope, body)))
     return failure();
+  llvm::SaveAndRestore<Location> around(body.loc);
   for (const ::onnx::NodeProto &proto : graph.node()) {
+    body.loc = getLocation(model, proto);
     Node node(model, proto, scope, body);
     if (failed(importNode(node)))
       return failure();
@@ -198,8 +206,7 @@ namespace {
 class GraphImporter {
 public:
   GraphImporter(const ::onnx::ModelProto &proto, Context model)
-      : proto(proto), model(std::move(model)), builder(this->model.context),
-        loc(FileLineColLoc::get(this->model.context, this->model.path, 0, 0)) {}
+      : proto(proto), model(std::move(model)), builder(this->model.context), loc(this->model.loc) {}
 
   OwningOpRef<ModuleOp> import();
 
@@ -369,6 +376,6 @@ OwningOpRef<ModuleOp> attn::importOnnx(StringRef path, MLIRContext *context) {
   auto model = readModel(path, [&] { return emitError(loc); });
   if (!model)
     return nullptr;
-  return GraphImporter(*model, {context, path.str(), llvm::sys::path::parent_path(path).str(), {}})
+  return GraphImporter(*model, {context, loc, llvm::sys::path::parent_path(path).str(), {}})
       .import();
 }

@@ -24,12 +24,14 @@ using Scope = llvm::StringMap<TensorRef>;
 /// What the parts of a model share.
 struct Context {
   MLIRContext *context;
-  /// The model's path and the folder of its external data.
-  std::string path, folder;
+  /// The model, which has no lines. A node's location is this one with the node's name.
+  Location loc;
+  /// Where external data is.
+  std::string folder;
   llvm::StringMap<int64_t> opsets;
 };
 
-/// One node while it is imported. Errors name it.
+/// One node while it is imported. Errors are at its location, which names it.
 class Node {
 public:
   Node(const Context &model, const ::onnx::NodeProto &proto, Scope &scope, Body &body)

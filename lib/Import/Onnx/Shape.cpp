@@ -500,6 +500,12 @@ static LogicalResult importConcat(Node &node) {
       llvm::append_range(elements, *tensor->elements);
     return node.setOutput(makeElements(node.body, tensors[0]->element, elements, sizes));
   }
+  // What holds nothing adds nothing, and tensor.concat does not take it.
+  TensorRef empty = tensors[0];
+  llvm::erase_if(tensors,
+                 [&](const TensorRef &tensor) { return getStatic(tensor->sizes[*dim]) == 0; });
+  if (tensors.size() <= 1)
+    return node.setOutput(tensors.empty() ? empty : tensors[0]);
   auto values = llvm::map_to_vector(
       tensors, [&](const TensorRef &tensor) { return node.materialize(tensor); });
   Value whole = tensor::ConcatOp::create(node.body.b, node.body.loc,

@@ -571,7 +571,7 @@ static Value makeDense(Body &body, const Tensor &tensor) {
 namespace {
 /// The tensors that a tree of maps reads, and the tree as a function of their elements.
 struct MapTree {
-  explicit MapTree(const TensorRef &root) : root(root) {}
+  MapTree(const TensorRef &root, bool takesFormulas) : root(root), takesFormulas(takesFormulas) {}
 
   /// Whether `attn.map` broadcasts everything that is read.
   bool collect(const TensorRef &whole);
@@ -579,7 +579,11 @@ struct MapTree {
   Value build(Body &at, const TensorRef &whole, ArrayRef<Value> elements);
 
   TensorRef root;
+  /// Whether formulas of indices are computed to be read, too.
+  bool takesFormulas;
   SmallVector<TensorRef> leaves;
+  /// Whether only the call tells that a size that is read is the root's.
+  bool isOpen = false;
 };
 } // namespace
 
@@ -601,17 +605,14 @@ bool MapTree::collect(const TensorRef &whole) {
   if (isScalar(tensor))
     return true;
   if (isNode(tensor))
-    return llvm::all_of(tensor->sources, [&](const TensorRef &s) { return collect(s); });
-  // What is a formula of its indices is best read where it is needed.
-  if (!tensor->value && tensor->form == Form::Other)
-    return false;
+    return llvm::count_if(tensor->sources, [&](const TensorRef &s) { return !collect(s); }) == 0;
   ArrayRef<OpFoldResult> around = ArrayRef(root->sizes).take_back(tensor->getRank());
   for (auto [size, wanted] : llvm::zip(tensor->sizes, around))
-    if (getStatic(size) != 1 && !sameSize(size, wanted))
-      return false;
+    isOpen |= getStatic(size) != 1 && !sameSize(size, wanted);
   if (!llvm::is_contained(leaves, tensor))
     leaves.push_back(tensor);
-  return true;
+  // What is a formula of its indices is best read where it is needed.
+  return takesFormulas || tensor->value || tensor->form != Form::Other;
 }
 
 Value MapTree::build(Body &at, const TensorRef &whole, ArrayRef<Value> elements) {
@@ -627,8 +628,16 @@ Value MapTree::build(Body &at, const TensorRef &whole, ArrayRef<Value> elements)
 
 /// `attn.map` where one says it.
 static Value map(Body &body, const TensorRef &tensor) {
-  MapTree tree(tensor);
-  if (!isNode(tensor) || !tree.collect(tensor) || tree.leaves.empty())
+  if (!isNode(tensor))
+    return nullptr;
+  MapTree tree(tensor, /*takesFormulas=*/false);
+  bool isMap = tree.collect(tensor);
+  // Sizes that must be equal are checked by attn.map when it is called.
+  if (!isMap && tree.isOpen) {
+    tree = MapTree(tensor, /*takesFormulas=*/true);
+    isMap = tree.collect(tensor);
+  }
+  if (!isMap || tree.leaves.empty())
     return nullptr;
   auto inputs = llvm::map_to_vector(tree.leaves,
                                     [&](const TensorRef &leaf) { return materialize(body, leaf); });

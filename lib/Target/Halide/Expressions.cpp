@@ -87,6 +87,15 @@ static bool isPositiveConstant(Expr e) {
   return value && *value > 0;
 }
 
+/// The divisor, and 1 where a processor would trap: at 0, which lanes past the end of a tensor
+/// hold as well, and where the quotient is too large, which then wraps.
+static Expr withoutTrap(Expr a, Expr b) {
+  std::optional<int64_t> value = H::Internal::as_const_int(b);
+  if (value && *value != 0 && *value != -1)
+    return b;
+  return H::select(b == 0 || (b == -1 && a == a.type().min()), H::cast(b.type(), 1), b);
+}
+
 /// Halide's own division rounds down for a positive divisor.
 static Expr floorDivide(Expr a, Expr b) {
   if (isPositiveConstant(b))
@@ -107,6 +116,8 @@ static Expr ceilDivide(Expr a, Expr b) {
 static Expr translateDivision(Operation *op, Expr a, Expr b) {
   if (a.type().is_bool())
     return {};
+  if (isa<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>(op))
+    b = withoutTrap(a, b);
   return llvm::TypeSwitch<Operation *, Expr>(op)
       .Case<arith::DivSIOp>([&](auto) { return H::div_round_to_zero(a, b); })
       .Case<arith::RemSIOp>([&](auto) { return H::mod_round_to_zero(a, b); })
