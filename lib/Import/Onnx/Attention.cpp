@@ -252,8 +252,7 @@ LogicalResult AttentionNode::applyMask() {
 }
 
 LogicalResult AttentionNode::finish() {
-  Value prob =
-      SoftmaxOp::create(body.b, body.loc, current.getType(), current, body.b.getI64IntegerAttr(-1));
+  Value prob = makeProb(node, current);
   current = prob;
   keep(Probs);
   SmallVector<OpFoldResult> sizes = {query->sizes[0], query->sizes[1], query->sizes[2],
@@ -275,7 +274,7 @@ LogicalResult AttentionNode::finish() {
 }
 
 LogicalResult AttentionNode::import() {
-  if (failed(readOperands()) || failed(checkPrecision(node, query->element)))
+  if (failed(readOperands()) || failed(checkPrecision(node)))
     return failure();
   FailureOr<Value> score = makeScore(node, query, key, scoreSizes);
   if (failed(score))

@@ -55,16 +55,38 @@ TensorRef imports::makeMergedHeads(Body &body, const TensorRef &tensor) {
                      {sizes[0], sizes[2], multiply(body, {sizes[1], sizes[3]})});
 }
 
-LogicalResult imports::checkPrecision(Node &node, Type element) {
+LogicalResult imports::checkPrecision(Node &node) {
   const auto *attribute = node.getAttribute("softmax_precision");
-  if (!attribute)
-    return success();
-  Type wanted = getElementType(attribute->i(), node.model.context);
-  // Sums are in f32 or wider whatever the type.
-  if (!wanted || !isa<FloatType>(wanted) || (wanted.isF64() && !element.isF64()))
-    return node.error() << "softmax_precision " << getDataTypeName(attribute->i())
-                        << " is not supported for inputs of " << element;
+  Type wanted = attribute ? getElementType(attribute->i(), node.model.context) : Type();
+  if (attribute && !isa_and_nonnull<FloatType>(wanted))
+    return node.error() << "expected a type of floats as softmax_precision, found "
+                        << getDataTypeName(attribute->i());
   return success();
+}
+
+static Value castTensor(Body &body, Value tensor, Type element) {
+  auto type = cast<RankedTensorType>(tensor.getType()).clone(element);
+  auto op = MapOp::create(body.b, body.loc, type, tensor);
+  OpBuilder::InsertionGuard guard(body.b);
+  Block *block = body.b.createBlock(
+      &op.getBody(), {}, cast<RankedTensorType>(tensor.getType()).getElementType(), body.loc);
+  Body inner{body.b, body.loc};
+  YieldOp::create(body.b, body.loc, castScalar(inner, block->getArgument(0), element));
+  return op.getResult();
+}
+
+Value imports::makeProb(Node &node, Value score) {
+  Body &body = node.body;
+  const auto *attribute = node.getAttribute("softmax_precision");
+  Type own = cast<RankedTensorType>(score.getType()).getElementType();
+  // Sums are in f32 or wider whatever the type; only f64 has to be asked for.
+  bool isWide =
+      attribute && getElementType(attribute->i(), node.model.context).isF64() && !own.isF64();
+  if (isWide)
+    score = castTensor(body, score, body.b.getF64Type());
+  Value prob =
+      SoftmaxOp::create(body.b, body.loc, score.getType(), score, body.b.getI64IntegerAttr(-1));
+  return isWide ? castTensor(body, prob, own) : prob;
 }
 
 FailureOr<Value> imports::makeScore(Node &node, const TensorRef &query, const TensorRef &key,

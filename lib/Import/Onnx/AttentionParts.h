@@ -15,8 +15,10 @@ namespace mlir::attn::imports {
 /// Whether query, key and value, each [batch, heads, length, size], fit together.
 LogicalResult checkAttention(Node &node, const TensorRef &query, const TensorRef &key,
                              const TensorRef &value);
-/// Whether the softmax is as precise as the node asks for with inputs of `element`.
-LogicalResult checkPrecision(Node &node, Type element);
+/// Whether `softmax_precision` is a type of floats.
+LogicalResult checkPrecision(Node &node);
+/// The softmax of a score, in f64 where `softmax_precision` asks for it.
+Value makeProb(Node &node, Value score);
 /// query·keyᵀ times the attribute `scale`, else 1 / sqrt(head size); tells its sizes.
 FailureOr<Value> makeScore(Node &node, const TensorRef &query, const TensorRef &key,
                            SmallVectorImpl<OpFoldResult> &sizes);

@@ -184,6 +184,18 @@ static LogicalResult importVariadic(Node &node) {
   });
 }
 
+static LogicalResult importMean(Node &node) {
+  if (failed(checkFloat(node, node.input(0))) ||
+      failed(importVariadic<arith::AddFOp, arith::AddIOp>(node)))
+    return failure();
+  TensorRef sum = node.scope.lookup(node.proto.output(0));
+  double count = node.numInputs();
+  return node.setOutput(
+      makeMap(node.body, sum->element, sum->sizes, {sum}, [=](Body &at, ArrayRef<Value> x) {
+        return at.make<arith::DivFOp>(x[0], floatConstant(at, x[0].getType(), count));
+      }));
+}
+
 /// A row added to a product with weights is its bias.
 static TensorRef addBias(Node &node, const TensorRef &product, const TensorRef &row) {
   auto linear = product->value ? product->value.getDefiningOp<LinearOp>() : LinearOp();
@@ -489,6 +501,12 @@ static LogicalResult importDropout(Node &node) {
     if (mode->front() != 0)
       return node.error() << "expected training_mode false, found true";
   }
+  if (node.wantsOutput(1)) {
+    Value kept =
+        arith::ConstantOp::create(node.body.b, node.body.loc, node.body.b.getBoolAttr(true));
+    node.setOutput(
+        1, makeExpand(makeElements(node.body, kept.getType(), {kept}, {}), node.input(0)->sizes));
+  }
   return node.setOutput(node.input(0));
 }
 
@@ -506,7 +524,7 @@ ArrayRef<OpEntry> imports::getElementwiseOps() {
       {"", "Clip", 1, 3, {}, importClip},
       {"", "Cos", 1, 1, {}, importMath<math::CosOp>},
       {"", "Div", 2, 2, {}, importDiv},
-      {"", "Dropout", 1, 3, {"seed"}, importDropout},
+      {"", "Dropout", 1, 3, {"ratio", "seed"}, importDropout},
       {"", "Equal", 2, 2, {}, importCompare<FP::OEQ, IP::eq>},
       {"", "Erf", 1, 1, {}, importMath<math::ErfOp>},
       {"", "Exp", 1, 1, {}, importMath<math::ExpOp>},
@@ -520,6 +538,7 @@ ArrayRef<OpEntry> imports::getElementwiseOps() {
       {"", "LessOrEqual", 2, 2, {}, importCompare<FP::OLE, IP::sle>},
       {"", "Log", 1, 1, {}, importMath<math::LogOp>},
       {"", "Max", 1, many, {}, importVariadic<arith::MaximumFOp, arith::MaxSIOp>},
+      {"", "Mean", 1, many, {}, importMean},
       {"", "Min", 1, many, {}, importVariadic<arith::MinimumFOp, arith::MinSIOp>},
       {"", "Mod", 2, 2, {"fmod"}, importMod},
       {"", "Mul", 2, 2, {}, importMul},

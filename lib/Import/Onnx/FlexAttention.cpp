@@ -51,7 +51,7 @@ LogicalResult imports::importFlexAttention(Node &node) {
   for (const TensorRef &tensor : {query, key, value})
     if (tensor->getRank() != 4 || !isa<FloatType>(tensor->element))
       return node.error() << "expected floats of rank 4, found " << tensor->getType();
-  if (failed(checkAttention(node, query, key, value)) || failed(checkPrecision(node, element)))
+  if (failed(checkAttention(node, query, key, value)) || failed(checkPrecision(node)))
     return failure();
   bool isModified = node.getAttribute("score_mod") || node.getAttribute("prob_mod");
   if (isModified && element.getIntOrFloatBitWidth() < 32)
@@ -65,8 +65,7 @@ LogicalResult imports::importFlexAttention(Node &node) {
   if (failed(modified))
     return failure();
   Value last = node.materialize(*modified);
-  Value prob =
-      SoftmaxOp::create(body.b, body.loc, last.getType(), last, body.b.getI64IntegerAttr(-1));
+  Value prob = makeProb(node, last);
   modified = modify(node, "prob_mod", makeComputed(prob, sizes));
   if (failed(modified))
     return failure();

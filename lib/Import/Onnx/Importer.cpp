@@ -123,31 +123,127 @@ FailureOr<int64_t> Node::getDim(int64_t axis, int64_t rank) const {
 //===----------------------------------------------------------------------===//
 
 const OpEntry *imports::findOp(StringRef domain, StringRef name) {
-  for (ArrayRef<OpEntry> entries : {getElementwiseOps(), getShapeOps(), getMatmulOps(),
-                                    getNormalizationOps(), getAttentionOps()})
+  for (ArrayRef<OpEntry> entries :
+       {getActivationOps(), getAttentionOps(), getElementwiseOps(), getMatmulOps(),
+        getNormalizationOps(), getReductionOps(), getShapeOps()})
     for (const OpEntry &entry : entries)
       if (entry.name == name && entry.domain == domain)
         return &entry;
   return nullptr;
 }
 
+static LogicalResult checkInputs(Node &node) {
+  for (const std::string &name : node.proto.input())
+    if (!name.empty() && !node.scope.contains(name))
+      return node.error() << "expected an input that is computed before, found '" << name << "'";
+  return success();
+}
+
 static LogicalResult checkNode(Node &node, const OpEntry &entry) {
   for (const AttributeProto &attribute : node.proto.attribute())
     if (!llvm::is_contained(entry.attributes, attribute.name()))
       return node.error() << "attribute '" << attribute.name() << "' is not supported";
+  if (failed(checkInputs(node)))
+    return failure();
   int count = node.proto.input_size();
   if (count < entry.minInputs || count > entry.maxInputs)
     return node.error() << "expected " << entry.minInputs << " to " << entry.maxInputs
                         << " inputs, found " << count;
-  for (int index = 0; index < count; ++index) {
-    const std::string &name = node.proto.input(index);
-    if (name.empty() ? index < entry.minInputs : !node.scope.contains(name))
-      return node.error() << "expected an input that is computed before, found '" << name << "'";
+  for (int index = 0; index < entry.minInputs; ++index)
+    if (!node.input(index))
+      return node.error() << "expected input " << index << ", found none";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Functions of the model
+//===----------------------------------------------------------------------===//
+
+using NodeProtos = ::google::protobuf::RepeatedPtrField<::onnx::NodeProto>;
+using OpsetProtos = ::google::protobuf::RepeatedPtrField<::onnx::OperatorSetIdProto>;
+
+static LogicalResult importNodes(const Context &model, const NodeProtos &nodes, Scope &scope,
+                                 Body &body);
+
+static void readOpsets(const OpsetProtos &protos, llvm::StringMap<int64_t> &opsets) {
+  for (const auto &import : protos)
+    opsets[import.domain() == "ai.onnx" ? "" : import.domain()] = import.version();
+}
+
+static std::string getFunctionName(StringRef domain, StringRef name) {
+  return (domain + "::" + name).str();
+}
+
+/// The function's nodes as the call's attributes, or the function's own, make them.
+static NodeProtos bindAttributes(const Node &call, const ::onnx::FunctionProto &function) {
+  auto find = [&](StringRef name) -> const AttributeProto * {
+    if (const AttributeProto *attribute = call.getAttribute(name))
+      return attribute;
+    for (const AttributeProto &attribute : function.attribute_proto())
+      if (attribute.name() == name)
+        return &attribute;
+    return nullptr;
+  };
+  NodeProtos nodes = function.node();
+  for (::onnx::NodeProto &node : nodes) {
+    auto attributes = node.attribute();
+    node.clear_attribute();
+    for (AttributeProto &attribute : attributes) {
+      const AttributeProto *bound = &attribute;
+      if (!attribute.ref_attr_name().empty())
+        bound = find(attribute.ref_attr_name());
+      // One that the call leaves out is not there.
+      if (!bound)
+        continue;
+      *node.add_attribute() = *bound;
+      node.mutable_attribute()->rbegin()->set_name(attribute.name());
+    }
+  }
+  return nodes;
+}
+
+/// A call of a function is its nodes in a scope of their own.
+static LogicalResult importCall(Node &call, const ::onnx::FunctionProto &function) {
+  Context inner = call.model;
+  if (++inner.depth > 32)
+    return call.error() << "expected functions that do not call themselves";
+  readOpsets(function.opset_import(), inner.opsets);
+  if (call.numInputs() > function.input_size())
+    return call.error() << "expected at most " << function.input_size() << " inputs, found "
+                        << call.numInputs();
+  Scope scope;
+  for (int index = 0; index < function.input_size(); ++index)
+    scope[function.input(index)] = call.input(index);
+  if (failed(importNodes(inner, bindAttributes(call, function), scope, call.body)))
+    return failure();
+  for (int index = 0; index < function.output_size(); ++index) {
+    TensorRef result = scope.lookup(function.output(index));
+    if (!result && call.wantsOutput(index))
+      return call.error() << "expected the function to compute '" << function.output(index) << "'";
+    call.setOutput(index, result);
   }
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+static LogicalResult checkOutputs(Node &node) {
+  for (const std::string &name : node.proto.output())
+    if (!name.empty() && node.scope.contains(name))
+      return node.error() << "expected outputs of new names, found '" << name << "' again";
+  return success();
+}
+
 static LogicalResult importNode(Node &node) {
+  StringRef domain = getDomain(node.proto);
+  if (failed(checkOutputs(node)))
+    return failure();
+  if (const auto *function = node.model.functions.lookup(getFunctionName(domain, node.getOp())))
+    return failed(checkInputs(node)) ? failure() : importCall(node, *function);
+  if (!node.model.opsets.contains(domain))
+    return node.error() << "expected the model to import the op's domain";
   const OpEntry *entry = findOp(getDomain(node.proto), node.getOp());
   if (!entry)
     return node.error() << "the op is not supported";
@@ -166,10 +262,24 @@ static LogicalResult importInitializers(const Context &model, const ::onnx::Grap
         getElements(tensor, model.folder, model.context, [&] { return emitError(body.loc); });
     if (failed(elements))
       return failure();
-    scope[tensor.name()] = makeConstant(body, *elements);
+    if (!scope.try_emplace(tensor.name(), makeConstant(body, *elements)).second)
+      return emitError(body.loc) << "expected initializers of new names, found '" << tensor.name()
+                                 << "' again";
   }
   if (graph.sparse_initializer_size() > 0)
     return emitError(body.loc) << "sparse initializers are not supported";
+  return success();
+}
+
+static LogicalResult importNodes(const Context &model, const NodeProtos &nodes, Scope &scope,
+                                 Body &body) {
+  llvm::SaveAndRestore<Location> around(body.loc);
+  for (const ::onnx::NodeProto &proto : nodes) {
+    body.loc = getLocation(model, proto);
+    Node node(model, proto, scope, body);
+    if (failed(importNode(node)))
+      return failure();
+  }
   return success();
 }
 
@@ -177,14 +287,7 @@ LogicalResult imports::importNodes(const Context &model, const ::onnx::GraphProt
                                    Scope &scope, Body &body) {
   if (failed(importInitializers(model, graph, scope, body)))
     return failure();
-  llvm::SaveAndRestore<Location> around(body.loc);
-  for (const ::onnx::NodeProto &proto : graph.node()) {
-    body.loc = getLocation(model, proto);
-    Node node(model, proto, scope, body);
-    if (failed(importNode(node)))
-      return failure();
-  }
-  return success();
+  return ::importNodes(model, graph.node(), scope, body);
 }
 
 //===----------------------------------------------------------------------===//
@@ -211,7 +314,7 @@ public:
   OwningOpRef<ModuleOp> import();
 
 private:
-  LogicalResult readOpsets();
+  LogicalResult readModel();
   LogicalResult addArguments();
   FailureOr<RankedTensorType> getType(const ::onnx::ValueInfoProto &info);
   DictionaryAttr getAttributes(const ::onnx::ValueInfoProto &info, bool isArgument);
@@ -231,9 +334,19 @@ private:
 };
 } // namespace
 
-LogicalResult GraphImporter::readOpsets() {
-  for (const auto &import : proto.opset_import())
-    model.opsets[import.domain() == "ai.onnx" ? "" : import.domain()] = import.version();
+/// Before opset 7 operands broadcast in another way. What comes after the last one that is known
+/// may change what an op means.
+LogicalResult GraphImporter::readModel() {
+  constexpr int64_t first = 7, last = 28;
+  ::readOpsets(proto.opset_import(), model.opsets);
+  auto opset = model.opsets.find("");
+  if (opset != model.opsets.end() && (opset->second < first || opset->second > last))
+    return emitError(loc) << "expected an opset from " << first << " to " << last << ", found "
+                          << opset->second;
+  for (const auto &function : proto.functions()) {
+    StringRef domain = function.domain() == "ai.onnx" ? StringRef() : StringRef(function.domain());
+    model.functions[getFunctionName(domain, function.name())] = &function;
+  }
   return success();
 }
 
@@ -304,9 +417,13 @@ LogicalResult GraphImporter::addArguments() {
   SmallVector<Type> types;
   SmallVector<DictionaryAttr> attributes;
   SmallVector<const ::onnx::ValueInfoProto *> inputs;
+  llvm::StringSet<> inputNames;
   for (const auto &input : proto.graph().input()) {
     if (initializers.contains(input.name()))
       continue;
+    if (input.name().empty() || !inputNames.insert(input.name()).second)
+      return emitError(loc) << "expected inputs of different names, found '" << input.name()
+                            << "' again";
     FailureOr<RankedTensorType> type = getType(input);
     if (failed(type))
       return failure();
@@ -357,7 +474,7 @@ LogicalResult GraphImporter::addResults() {
 OwningOpRef<ModuleOp> GraphImporter::import() {
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder, loc);
   builder.setInsertionPointToEnd(module->getBody());
-  if (failed(readOpsets()) || failed(addArguments()))
+  if (failed(readModel()) || failed(addArguments()))
     return nullptr;
   Body body{builder, loc};
   if (failed(importNodes(model, proto.graph(), scope, body)) || failed(addResults()) ||
@@ -376,6 +493,5 @@ OwningOpRef<ModuleOp> attn::importOnnx(StringRef path, MLIRContext *context) {
   auto model = readModel(path, [&] { return emitError(loc); });
   if (!model)
     return nullptr;
-  return GraphImporter(*model, {context, loc, llvm::sys::path::parent_path(path).str(), {}})
-      .import();
+  return GraphImporter(*model, {context, loc, llvm::sys::path::parent_path(path).str()}).import();
 }

@@ -28,7 +28,11 @@ struct Context {
   Location loc;
   /// Where external data is.
   std::string folder;
-  llvm::StringMap<int64_t> opsets;
+  llvm::StringMap<int64_t> opsets = {};
+  /// The model's own functions, by domain and name.
+  llvm::StringMap<const ::onnx::FunctionProto *> functions = {};
+  /// How many of them are being imported, one in the other.
+  int depth = 0;
 };
 
 /// One node while it is imported. Errors are at its location, which names it.
@@ -146,12 +150,19 @@ static Op makeModify(Body &body, Value input,
   return op;
 }
 
+/// `input` combined along the dimensions.
+TensorRef makeReduce(Body &body, const TensorRef &input, ReduceKind kind, ArrayRef<int64_t> dims,
+                     bool keep);
+LogicalResult checkFloat(Node &node, const TensorRef &tensor);
+
 // The entries, one list a file.
+ArrayRef<OpEntry> getActivationOps();
 ArrayRef<OpEntry> getElementwiseOps();
 ArrayRef<OpEntry> getShapeOps();
 LogicalResult importEinsum(Node &node);
 ArrayRef<OpEntry> getMatmulOps();
 ArrayRef<OpEntry> getNormalizationOps();
+ArrayRef<OpEntry> getReductionOps();
 ArrayRef<OpEntry> getAttentionOps();
 
 } // namespace mlir::attn::imports

@@ -80,17 +80,22 @@ static LogicalResult importGemm(Node &node) {
   if (input->getRank() != 2 || matrix->getRank() != 2)
     return node.error() << "expected matrices, found ranks " << input->getRank() << " and "
                         << matrix->getRank();
-  if (node.getFloat("alpha", 1) != 1 || (bias && node.getFloat("beta", 1) != 1))
-    return node.error() << "expected attributes 'alpha' and 'beta' 1";
+  double alpha = node.getFloat("alpha", 1), beta = node.getFloat("beta", 1);
+  if (failed(checkFloat(node, input)))
+    return failure();
   if (node.getInt("transA", 0))
     input = makeTranspose(input, {1, 0});
   bool isTransposed = node.getInt("transB", 0);
   if (failed(checkInner(node, input->sizes[1], matrix->sizes[isTransposed ? 1 : 0])))
     return failure();
   OpFoldResult width = matrix->sizes[isTransposed ? 0 : 1];
-  bool isRow = bias && bias->getRank() == 1 && sameSize(bias->sizes[0], width);
+  if (bias && beta != 1)
+    bias = makeScaled(node.body, bias, beta);
+  bool isRow = bias && alpha == 1 && bias->getRank() == 1 && sameSize(bias->sizes[0], width);
   TensorRef product =
       makeLinear(node, input, matrix, isTransposed, isRow ? node.materialize(bias) : Value());
+  if (alpha != 1)
+    product = makeScaled(node.body, product, alpha);
   if (!bias || isRow)
     return node.setOutput(product);
   FailureOr<TensorRef> sum =
@@ -279,8 +284,30 @@ TensorRef imports::makeDotProduct(Node &node, const TensorRef &product) {
   return *dim == 0 ? makeTranspose(rows, {1, 0}) : rows;
 }
 
+/// A vector is a row on the left and a column on the right, which the result does not show.
+static LogicalResult multiplyVector(Node &node, TensorRef left, TensorRef right) {
+  bool isRow = left->getRank() == 1, isColumn = right->getRank() == 1;
+  OpFoldResult one = fixedSize(node.model.context, 1);
+  if (isRow)
+    left = makeReshape(node.body, left, {one, left->sizes[0]});
+  if (isColumn)
+    right = makeReshape(node.body, right, {right->sizes[0], one});
+  FailureOr<TensorRef> product = multiplyMatrices(node, left, right);
+  if (failed(product))
+    return failure();
+  SmallVector<OpFoldResult> sizes((*product)->sizes);
+  if (isColumn)
+    sizes.pop_back();
+  if (isRow)
+    sizes.erase(sizes.end() - (isColumn ? 1 : 2));
+  return node.setOutput(makeReshape(node.body, *product, sizes));
+}
+
 static LogicalResult importMatMul(Node &node) {
-  FailureOr<TensorRef> product = multiplyMatrices(node, node.input(0), node.input(1));
+  TensorRef left = node.input(0), right = node.input(1);
+  if (left->getRank() == 1 || right->getRank() == 1)
+    return multiplyVector(node, left, right);
+  FailureOr<TensorRef> product = multiplyMatrices(node, left, right);
   return failed(product) ? failure() : node.setOutput(*product);
 }
 

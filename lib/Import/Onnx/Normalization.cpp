@@ -1,4 +1,4 @@
-//===- Normalization.cpp - ONNX's softmax, norms and reductions -----------===//
+//===- Normalization.cpp - ONNX's softmax and norms -----------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,10 +15,18 @@ using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::imports;
 
-static LogicalResult checkFloat(Node &node, const TensorRef &tensor) {
+LogicalResult imports::checkFloat(Node &node, const TensorRef &tensor) {
   if (!isa<FloatType>(tensor->element))
     return node.error() << "expected floats, found " << tensor->element;
   return success();
+}
+
+/// The dimensions from `axis` on as one.
+static TensorRef flattenFrom(Body &body, const TensorRef &tensor, int64_t axis) {
+  ArrayRef<OpFoldResult> sizes = tensor->sizes;
+  SmallVector<OpFoldResult> flat(sizes.take_front(axis));
+  flat.push_back(multiply(body, sizes.drop_front(axis)));
+  return makeReshape(body, tensor, flat);
 }
 
 static TensorRef makeSoftmax(Body &body, const TensorRef &input, int64_t axis) {
@@ -40,8 +48,11 @@ static LogicalResult importSoftmax(Node &node) {
   FailureOr<int64_t> axis = node.getDim(node.getInt("axis", flattens ? 1 : -1), input->getRank());
   if (failed(axis) || failed(checkFloat(node, input)))
     return failure();
-  if (flattens && *axis != input->getRank() - 1)
-    return node.error() << "expected the last axis, found " << *axis;
+  if (flattens && *axis != input->getRank() - 1) {
+    TensorRef rows = flattenFrom(node.body, input, *axis);
+    return node.setOutput(
+        makeReshape(node.body, makeSoftmax(node.body, rows, *axis), input->sizes));
+  }
   return node.setOutput(makeSoftmax(node.body, input, *axis));
 }
 
@@ -49,15 +60,43 @@ static LogicalResult importSoftmax(Node &node) {
 // Norms
 //===----------------------------------------------------------------------===//
 
-/// Scale and bias of a norm along the last dimension.
-static FailureOr<Value> getRow(Node &node, int index, const TensorRef &input) {
+/// Scale and bias of a norm, which have the sizes that it is along.
+static FailureOr<Value> getRow(Node &node, int index, const TensorRef &input, int64_t axis) {
   TensorRef row = node.input(index);
   if (!row)
     return Value();
-  if (row->element != input->element || row->getRank() != 1)
-    return node.error() << "expected scale and bias of rank 1 and type " << input->element
-                        << ", found " << row->getType();
-  return node.materialize(row);
+  ArrayRef<OpFoldResult> sizes = ArrayRef(input->sizes).drop_front(axis);
+  if (row->element != input->element || row->getRank() != int64_t(sizes.size()))
+    return node.error() << "expected scale and bias of rank " << sizes.size() << " and type "
+                        << input->element << ", found " << row->getType();
+  for (auto [wanted, size] : llvm::zip(sizes, row->sizes))
+    if (getStatic(wanted) && getStatic(size) && *getStatic(wanted) != *getStatic(size))
+      return node.error() << "expected scale and bias of the sizes of "
+                          << getTensorType(input->element, sizes) << ", found " << row->getType();
+  return node.materialize(flattenFrom(node.body, row, 0));
+}
+
+/// Mean and 1 / deviation of the rows, which a layer norm may give as well.
+static void importMoments(Node &node, const TensorRef &input, int64_t axis) {
+  if (!node.wantsOutput(1) && !node.wantsOutput(2))
+    return;
+  SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(axis, input->getRank()));
+  TensorRef mean = makeReduce(node.body, input, ReduceKind::mean, dims, /*keep=*/true);
+  TensorRef square = makeMap(node.body, input->element, input->sizes, {input, mean},
+                             [](Body &at, ArrayRef<Value> x) -> Value {
+                               Value rest = at.make<arith::SubFOp>(x[0], x[1]);
+                               return at.make<arith::MulFOp>(rest, rest);
+                             });
+  TensorRef variance = makeReduce(node.body, square, ReduceKind::mean, dims, /*keep=*/true);
+  double epsilon = node.getFloat("epsilon", 1e-5f);
+  node.setOutput(1, mean);
+  node.setOutput(2, makeMap(node.body, input->element, variance->sizes, {variance},
+                            [=](Body &at, ArrayRef<Value> x) -> Value {
+                              Value sum = at.make<arith::AddFOp>(
+                                  x[0], floatConstant(at, x[0].getType(), epsilon));
+                              return at.make<arith::DivFOp>(floatConstant(at, x[0].getType(), 1),
+                                                            at.make<math::SqrtOp>(sum));
+                            }));
 }
 
 static LogicalResult importNorm(Node &node, NormMode mode) {
@@ -65,91 +104,25 @@ static LogicalResult importNorm(Node &node, NormMode mode) {
   FailureOr<int64_t> axis = node.getDim(node.getInt("axis", -1), input->getRank());
   if (failed(axis) || failed(checkFloat(node, input)))
     return failure();
-  if (*axis != input->getRank() - 1)
-    return node.error() << "expected attribute 'axis' to be the last one, found " << *axis;
-  FailureOr<Value> scale = getRow(node, 1, input), bias = getRow(node, 2, input);
+  FailureOr<Value> scale = getRow(node, 1, input, *axis), bias = getRow(node, 2, input, *axis);
   if (failed(scale) || failed(bias))
     return failure();
-  return node.setOutput(makeComputed(
-      LayerNormOp::create(node.body.b, node.body.loc, input->getType(), node.materialize(input),
-                          mode, *scale, *bias, APFloat(node.getFloat("epsilon", 1e-5f))),
-      input->sizes));
+  TensorRef rows = flattenFrom(node.body, input, *axis);
+  Value norm =
+      LayerNormOp::create(node.body.b, node.body.loc, rows->getType(), node.materialize(rows), mode,
+                          *scale, *bias, APFloat(node.getFloat("epsilon", 1e-5f)));
+  if (mode == NormMode::layer)
+    importMoments(node, input, *axis);
+  return node.setOutput(makeReshape(node.body, makeComputed(norm, rows->sizes), input->sizes));
 }
 
 static LogicalResult importLayerNorm(Node &node) { return importNorm(node, NormMode::layer); }
 static LogicalResult importRmsNorm(Node &node) { return importNorm(node, NormMode::rms); }
 
-//===----------------------------------------------------------------------===//
-// Reductions
-//===----------------------------------------------------------------------===//
-
-static FailureOr<SmallVector<int64_t>> getReducedDims(Node &node, int64_t rank) {
-  FailureOr<std::optional<SmallVector<int64_t>>> axes = node.getAxes(1);
-  if (failed(axes))
-    return failure();
-  SmallVector<int64_t> dims;
-  if (!*axes || (*axes)->empty()) {
-    if (!node.getInt("noop_with_empty_axes", 0))
-      llvm::append_range(dims, llvm::seq<int64_t>(0, rank));
-    return dims;
-  }
-  for (int64_t axis : **axes) {
-    FailureOr<int64_t> dim = node.getDim(axis, rank);
-    if (failed(dim))
-      return failure();
-    dims.push_back(*dim);
-  }
-  llvm::sort(dims);
-  return dims;
-}
-
-static LogicalResult importReduce(Node &node, ReduceKind kind) {
-  TensorRef input = node.input(0);
-  FailureOr<SmallVector<int64_t>> dims = getReducedDims(node, input->getRank());
-  if (failed(dims))
-    return failure();
-  if (dims->empty())
-    return node.setOutput(input);
-  if (kind == ReduceKind::sum && *dims == SmallVector<int64_t>{input->getRank() - 1})
-    if (TensorRef score = makeDotProduct(node, input)) {
-      if (node.getInt("keepdims", 1)) {
-        SmallVector<OpFoldResult> sizes(input->sizes);
-        sizes.back() = fixedSize(node.model.context, 1);
-        score = makeReshape(node.body, score, sizes);
-      }
-      return node.setOutput(score);
-    }
-  bool keep = node.getInt("keepdims", 1);
-  SmallVector<OpFoldResult> sizes;
-  for (auto [dim, size] : llvm::enumerate(input->sizes)) {
-    if (!llvm::is_contained(*dims, int64_t(dim)))
-      sizes.push_back(size);
-    else if (keep)
-      sizes.push_back(fixedSize(node.model.context, 1));
-  }
-  return node.setOutput(makeComputed(ReduceOp::create(node.body.b, node.body.loc,
-                                                      getTensorType(input->element, sizes), kind,
-                                                      node.materialize(input), *dims, keep),
-                                     sizes));
-}
-
-template <ReduceKind kind>
-static LogicalResult importReduceAs(Node &node) {
-  return importReduce(node, kind);
-}
-
 ArrayRef<OpEntry> imports::getNormalizationOps() {
-  static const SmallVector<StringRef> reduceAttributes = {"axes", "keepdims",
-                                                          "noop_with_empty_axes"};
   static const OpEntry entries[] = {
       {"", "LayerNormalization", 2, 3, {"axis", "epsilon", "stash_type"}, importLayerNorm},
       {"", "RMSNormalization", 2, 2, {"axis", "epsilon", "stash_type"}, importRmsNorm},
-      {"", "ReduceL2", 1, 2, reduceAttributes, importReduceAs<ReduceKind::l2>},
-      {"", "ReduceMax", 1, 2, reduceAttributes, importReduceAs<ReduceKind::max>},
-      {"", "ReduceMean", 1, 2, reduceAttributes, importReduceAs<ReduceKind::mean>},
-      {"", "ReduceMin", 1, 2, reduceAttributes, importReduceAs<ReduceKind::min>},
-      {"", "ReduceProd", 1, 2, reduceAttributes, importReduceAs<ReduceKind::prod>},
-      {"", "ReduceSum", 1, 2, reduceAttributes, importReduceAs<ReduceKind::sum>},
       {"", "Softmax", 1, 1, {"axis"}, importSoftmax},
   };
   return entries;

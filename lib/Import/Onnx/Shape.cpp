@@ -280,6 +280,9 @@ static LogicalResult importSqueeze(Node &node) {
   for (auto [size, gone] : llvm::zip(input->sizes, isGone))
     if (!gone)
       sizes.push_back(size);
+  // An open size is 1 only if the call says so.
+  if (!sameSize(multiply(node.body, input->sizes), multiply(node.body, sizes)))
+    return reshapeIfEqual(node, sizes);
   return node.setOutput(makeReshape(node.body, input, sizes));
 }
 
@@ -303,6 +306,25 @@ static LogicalResult importExpand(Node &node) {
   TensorRef shape = makeLazy(node.input(0)->element, *wanted, nullptr);
   FailureOr<Sizes> sizes = broadcast(node, {node.input(0), shape});
   return failed(sizes) ? failure() : node.setOutput(makeExpand(node.input(0), *sizes));
+}
+
+static LogicalResult importTile(Node &node) {
+  TensorRef input = node.input(0);
+  FailureOr<Sizes> repeats = getSizes(node, 1);
+  if (failed(repeats))
+    return failure();
+  if (int64_t(repeats->size()) != input->getRank())
+    return node.error() << "expected " << input->getRank() << " repeats, found " << repeats->size();
+  Sizes sizes;
+  for (auto [size, count] : llvm::zip(input->sizes, *repeats))
+    sizes.push_back(multiply(node.body, {size, count}));
+  return node.setOutput(makeLazy(input->element, sizes, [=](Body &at, ArrayRef<Value> indices) {
+    SmallVector<Value> own(indices);
+    for (auto [index, size, whole] : llvm::zip(own, input->sizes, sizes))
+      if (!sameSize(size, whole))
+        index = at.make<arith::RemUIOp>(index, toIndex(at, size));
+    return at.read(input, own);
+  }));
 }
 
 //===----------------------------------------------------------------------===//
@@ -746,6 +768,7 @@ ArrayRef<OpEntry> imports::getShapeOps() {
       {"", "Slice", 3, 5, {}, importSlice},
       {"", "Split", 1, 2, {"axis", "num_outputs"}, importSplit},
       {"", "Squeeze", 1, 2, {"axes"}, importSqueeze},
+      {"", "Tile", 2, 2, {}, importTile},
       {"", "Transpose", 1, 1, {"perm"}, importTranspose},
       {"", "Trilu", 1, 2, {"upper"}, importTrilu},
       {"", "Unsqueeze", 1, 2, {"axes"}, importUnsqueeze},

@@ -1,0 +1,132 @@
+//===- Activations.cpp - ONNX's functions of one float --------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Those with parameters or a form of their own; the plain ones are in Elementwise.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Importer.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+using namespace mlir::attn::imports;
+
+using FloatFn = std::function<Value(Body &, Value)>;
+
+static LogicalResult importFloat(Node &node, FloatFn f, Type result = nullptr) {
+  TensorRef input = node.input(0);
+  if (!isa<FloatType>(input->element))
+    return node.error() << "expected floats, found " << input->element;
+  FailureOr<TensorRef> tensor =
+      applyElementwise(node, {input}, result ? result : input->element,
+                       [f](Body &body, ArrayRef<Value> x) { return f(body, x[0]); });
+  return failed(tensor) ? failure() : node.setOutput(*tensor);
+}
+
+static Value constant(Body &body, Value x, double value) {
+  return floatConstant(body, x.getType(), value);
+}
+
+static Value times(Body &body, Value x, double factor) {
+  return body.make<arith::MulFOp>(x, constant(body, x, factor));
+}
+
+/// `below` where x is negative.
+static Value bendBelow(Body &body, Value x, Value below) {
+  Value isNegative = body.make<arith::CmpFOp>(arith::CmpFPredicate::OLT, x, constant(body, x, 0));
+  return body.make<arith::SelectOp>(isNegative, below, x);
+}
+
+static LogicalResult importLeakyRelu(Node &node) {
+  double alpha = node.getFloat("alpha", 0.01f);
+  return importFloat(
+      node, [=](Body &body, Value x) { return bendBelow(body, x, times(body, x, alpha)); });
+}
+
+static LogicalResult importElu(Node &node) {
+  double alpha = node.getFloat("alpha", 1);
+  return importFloat(node, [=](Body &body, Value x) {
+    return bendBelow(body, x, times(body, body.make<math::ExpM1Op>(x), alpha));
+  });
+}
+
+/// max(0, min(1, alpha x + beta))
+static Value hardSigmoid(Body &body, Value x, double alpha, double beta) {
+  Value line = body.make<arith::AddFOp>(times(body, x, alpha), constant(body, x, beta));
+  Value below = body.make<arith::MinimumFOp>(line, constant(body, x, 1));
+  return body.make<arith::MaximumFOp>(below, constant(body, x, 0));
+}
+
+static LogicalResult importHardSigmoid(Node &node) {
+  double alpha = node.getFloat("alpha", 0.2f), beta = node.getFloat("beta", 0.5);
+  return importFloat(node, [=](Body &body, Value x) { return hardSigmoid(body, x, alpha, beta); });
+}
+
+static LogicalResult importHardSwish(Node &node) {
+  return importFloat(node, [](Body &body, Value x) -> Value {
+    return body.make<arith::MulFOp>(x, hardSigmoid(body, x, 1.0 / 6, 0.5));
+  });
+}
+
+/// log(1 + exp(x)), where exp never overflows.
+static Value softplus(Body &body, Value x) {
+  Value small = body.make<arith::NegFOp>(body.make<math::AbsFOp>(x));
+  Value rest = body.make<math::Log1pOp>(body.make<math::ExpOp>(small));
+  return body.make<arith::AddFOp>(body.make<arith::MaximumFOp>(x, constant(body, x, 0)), rest);
+}
+
+static LogicalResult importSoftplus(Node &node) { return importFloat(node, softplus); }
+
+static LogicalResult importMish(Node &node) {
+  return importFloat(node, [](Body &body, Value x) -> Value {
+    return body.make<arith::MulFOp>(x, body.make<math::TanhOp>(softplus(body, x)));
+  });
+}
+
+static LogicalResult importRound(Node &node) {
+  return importFloat(node, [](Body &body, Value x) { return body.make<math::RoundEvenOp>(x); });
+}
+
+static LogicalResult importSign(Node &node) {
+  return importFloat(node, [](Body &body, Value x) -> Value {
+    Value zero = constant(body, x, 0);
+    Value isPositive = body.make<arith::CmpFOp>(arith::CmpFPredicate::OGT, x, zero);
+    // Zero and NaN are their own signs.
+    Value rest = body.make<arith::SelectOp>(
+        body.make<arith::CmpFOp>(arith::CmpFPredicate::OLT, x, zero), constant(body, x, -1), x);
+    return body.make<arith::SelectOp>(isPositive, constant(body, x, 1), rest);
+  });
+}
+
+static LogicalResult importIsInf(Node &node) {
+  bool negative = node.getInt("detect_negative", 1), positive = node.getInt("detect_positive", 1);
+  auto isInf = [=](Body &body, Value x) {
+    double infinity = std::numeric_limits<double>::infinity();
+    auto equals = [&](double value) -> Value {
+      return body.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, x, constant(body, x, value));
+    };
+    Value none = arith::ConstantOp::create(body.b, body.loc, body.b.getBoolAttr(false));
+    return body.make<arith::OrIOp>(positive ? equals(infinity) : none,
+                                   negative ? equals(-infinity) : none);
+  };
+  return importFloat(node, isInf, node.body.b.getI1Type());
+}
+
+ArrayRef<OpEntry> imports::getActivationOps() {
+  static const OpEntry entries[] = {
+      {"", "Elu", 1, 1, {"alpha"}, importElu},
+      {"", "HardSigmoid", 1, 1, {"alpha", "beta"}, importHardSigmoid},
+      {"", "HardSwish", 1, 1, {}, importHardSwish},
+      {"", "IsInf", 1, 1, {"detect_negative", "detect_positive"}, importIsInf},
+      {"", "LeakyRelu", 1, 1, {"alpha"}, importLeakyRelu},
+      {"", "Mish", 1, 1, {}, importMish},
+      {"", "Round", 1, 1, {}, importRound},
+      {"", "Sign", 1, 1, {}, importSign},
+      {"", "Softplus", 1, 1, {}, importSoftplus},
+  };
+  return entries;
+}

@@ -1,0 +1,266 @@
+//===- Reductions.cpp - ONNX's reductions ---------------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Importer.h"
+
+#include "attnc/Dialect/Attn/Attn.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::attn;
+using namespace mlir::attn::imports;
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+static FailureOr<SmallVector<int64_t>> getReducedDims(Node &node, int64_t rank) {
+  FailureOr<std::optional<SmallVector<int64_t>>> axes = node.getAxes(1);
+  if (failed(axes))
+    return failure();
+  SmallVector<int64_t> dims;
+  if (!*axes || (*axes)->empty()) {
+    if (!node.getInt("noop_with_empty_axes", 0))
+      llvm::append_range(dims, llvm::seq<int64_t>(0, rank));
+    return dims;
+  }
+  for (int64_t axis : **axes) {
+    FailureOr<int64_t> dim = node.getDim(axis, rank);
+    if (failed(dim))
+      return failure();
+    dims.push_back(*dim);
+  }
+  llvm::sort(dims);
+  return dims;
+}
+
+static SmallVector<OpFoldResult> getReducedSizes(Body &body, const TensorRef &input,
+                                                 ArrayRef<int64_t> dims, bool keep) {
+  SmallVector<OpFoldResult> sizes;
+  for (auto [dim, size] : llvm::enumerate(input->sizes)) {
+    if (!llvm::is_contained(dims, int64_t(dim)))
+      sizes.push_back(size);
+    else if (keep)
+      sizes.push_back(fixedSize(body.b.getContext(), 1));
+  }
+  return sizes;
+}
+
+TensorRef imports::makeReduce(Body &body, const TensorRef &input, ReduceKind kind,
+                              ArrayRef<int64_t> dims, bool keep) {
+  SmallVector<OpFoldResult> sizes = getReducedSizes(body, input, dims, keep);
+  return makeComputed(ReduceOp::create(body.b, body.loc, getTensorType(input->element, sizes), kind,
+                                       materialize(body, input), dims, keep),
+                      sizes);
+}
+
+static LogicalResult importReduce(Node &node, ReduceKind kind) {
+  TensorRef input = node.input(0);
+  FailureOr<SmallVector<int64_t>> dims = getReducedDims(node, input->getRank());
+  if (failed(dims))
+    return failure();
+  if (dims->empty())
+    return node.setOutput(input);
+  if (kind == ReduceKind::sum && *dims == SmallVector<int64_t>{input->getRank() - 1})
+    if (TensorRef score = makeDotProduct(node, input)) {
+      if (node.getInt("keepdims", 1)) {
+        SmallVector<OpFoldResult> sizes(input->sizes);
+        sizes.back() = fixedSize(node.model.context, 1);
+        score = makeReshape(node.body, score, sizes);
+      }
+      return node.setOutput(score);
+    }
+  return node.setOutput(makeReduce(node.body, input, kind, *dims, node.getInt("keepdims", 1)));
+}
+
+template <ReduceKind kind>
+static LogicalResult importReduceAs(Node &node) {
+  return importReduce(node, kind);
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions of a function
+//===----------------------------------------------------------------------===//
+
+static TensorRef mapOf(Body &body, ArrayRef<TensorRef> operands, ScalarFn scalar) {
+  return makeMap(body, operands[0]->element, operands[0]->sizes, operands, std::move(scalar));
+}
+
+static TensorRef makeExp(Body &body, const TensorRef &x) {
+  return mapOf(body, {x}, [](Body &at, ArrayRef<Value> v) { return at.make<math::ExpOp>(v[0]); });
+}
+
+static TensorRef makeLog(Body &body, const TensorRef &x) {
+  return mapOf(body, {x}, [](Body &at, ArrayRef<Value> v) { return at.make<math::LogOp>(v[0]); });
+}
+
+template <typename Op>
+static TensorRef combine(Body &body, const TensorRef &x, const TensorRef &y) {
+  return mapOf(body, {x, y}, [](Body &at, ArrayRef<Value> v) { return at.make<Op>(v[0], v[1]); });
+}
+
+/// The largest elements along the dimensions, and 0 where that is infinite, so that it can be
+/// taken from all of them.
+static TensorRef makeShift(Body &body, const TensorRef &input, ArrayRef<int64_t> dims) {
+  TensorRef largest = makeReduce(body, input, ReduceKind::max, dims, /*keep=*/true);
+  return mapOf(body, {largest}, [](Body &at, ArrayRef<Value> v) -> Value {
+    Value zero = floatConstant(at, v[0].getType(), 0);
+    Value infinity = floatConstant(at, v[0].getType(), std::numeric_limits<double>::infinity());
+    Value isFinite =
+        at.make<arith::CmpFOp>(arith::CmpFPredicate::OLT, at.make<math::AbsFOp>(v[0]), infinity);
+    return at.make<arith::SelectOp>(isFinite, v[0], zero);
+  });
+}
+
+/// log Σ exp(x - shift), the dimensions kept.
+static TensorRef makeLogSumExp(Body &body, const TensorRef &shifted, ArrayRef<int64_t> dims) {
+  return makeLog(body,
+                 makeReduce(body, makeExp(body, shifted), ReduceKind::sum, dims, /*keep=*/true));
+}
+
+static LogicalResult importReduceLogSumExp(Node &node) {
+  TensorRef input = node.input(0);
+  FailureOr<SmallVector<int64_t>> dims = getReducedDims(node, input->getRank());
+  if (failed(dims) || failed(checkFloat(node, input)))
+    return failure();
+  TensorRef shift = makeShift(node.body, input, *dims);
+  TensorRef shifted = combine<arith::SubFOp>(node.body, input, shift);
+  TensorRef sum =
+      combine<arith::AddFOp>(node.body, makeLogSumExp(node.body, shifted, *dims), shift);
+  if (node.getInt("keepdims", 1))
+    return node.setOutput(sum);
+  return node.setOutput(makeReshape(node.body, sum,
+                                    getReducedSizes(node.body, input, *dims,
+                                                    /*keep=*/false)));
+}
+
+static LogicalResult importLogSoftmax(Node &node) {
+  TensorRef input = node.input(0);
+  if (node.getOpset() < 13)
+    return node.error() << "expected opset 13 or later";
+  FailureOr<int64_t> axis = node.getDim(node.getInt("axis", -1), input->getRank());
+  if (failed(axis) || failed(checkFloat(node, input)))
+    return failure();
+  TensorRef shifted = combine<arith::SubFOp>(node.body, input, makeShift(node.body, input, *axis));
+  return node.setOutput(
+      combine<arith::SubFOp>(node.body, shifted, makeLogSumExp(node.body, shifted, *axis)));
+}
+
+/// A sum of `scalar` of the elements.
+static LogicalResult importSumOf(Node &node, ScalarFn scalar) {
+  TensorRef input = node.input(0);
+  FailureOr<SmallVector<int64_t>> dims = getReducedDims(node, input->getRank());
+  if (failed(dims) || failed(checkFloat(node, input)))
+    return failure();
+  TensorRef terms = mapOf(node.body, {input}, std::move(scalar));
+  return node.setOutput(
+      makeReduce(node.body, terms, ReduceKind::sum, *dims, node.getInt("keepdims", 1)));
+}
+
+static LogicalResult importReduceL1(Node &node) {
+  return importSumOf(
+      node, [](Body &body, ArrayRef<Value> x) -> Value { return body.make<math::AbsFOp>(x[0]); });
+}
+
+static LogicalResult importReduceSumSquare(Node &node) {
+  return importSumOf(node, [](Body &body, ArrayRef<Value> x) -> Value {
+    return body.make<arith::MulFOp>(x[0], x[0]);
+  });
+}
+
+static LogicalResult importReduceLogSum(Node &node) {
+  if (failed(checkFloat(node, node.input(0))) || failed(importReduce(node, ReduceKind::sum)))
+    return failure();
+  return node.setOutput(makeLog(node.body, node.scope.lookup(node.proto.output(0))));
+}
+
+//===----------------------------------------------------------------------===//
+// Positions along an axis
+//===----------------------------------------------------------------------===//
+
+/// Where the largest (or smallest) element is: the first place, or the last, of those equal to it.
+template <ReduceKind kind>
+static LogicalResult importArg(Node &node) {
+  Body &body = node.body;
+  TensorRef input = node.input(0);
+  FailureOr<int64_t> axis = node.getDim(node.getInt("axis", 0), input->getRank());
+  if (failed(axis))
+    return failure();
+  bool wantsLast = node.getInt("select_last_index", 0), isFloat = isa<FloatType>(input->element);
+  node.materialize(input);
+  TensorRef extreme = makeReduce(body, input, kind, *axis, /*keep=*/true);
+  OpFoldResult length = input->sizes[*axis];
+  Type i64 = body.b.getI64Type();
+  TensorRef places =
+      makeLazy(i64, input->sizes, [=, axis = *axis](Body &at, ArrayRef<Value> indices) -> Value {
+        Value x = at.read(input, indices);
+        Value y = at.read(extreme, broadcastIndices(at, extreme->sizes, indices));
+        Value isHere = isFloat ? at.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, x, y)
+                               : at.make<arith::CmpIOp>(arith::CmpIPredicate::eq, x, y);
+        Value elsewhere =
+            wantsLast ? at.index(0) : at.make<arith::SubIOp>(toIndex(at, length), at.index(1));
+        return at.make<arith::IndexCastOp>(
+            i64, at.make<arith::SelectOp>(isHere, indices[axis], elsewhere));
+      });
+  return node.setOutput(makeReduce(body, places, wantsLast ? ReduceKind::max : ReduceKind::min,
+                                   *axis, node.getInt("keepdims", 1)));
+}
+
+/// Each sum on its own, from a table of which element is in which: positions that a padding
+/// mask is counted to are short.
+static LogicalResult importCumSum(Node &node) {
+  TensorRef input = node.input(0);
+  FailureOr<SmallVector<int64_t>> given = node.getConstants(1, "the axis");
+  if (failed(given) || given->size() != 1)
+    return failed(given) ? failure() : LogicalResult(node.error() << "expected one axis");
+  FailureOr<int64_t> axis = node.getDim(given->front(), input->getRank());
+  if (failed(axis))
+    return failure();
+  bool exclusive = node.getInt("exclusive", 0), reverse = node.getInt("reverse", 0);
+  int64_t dim = *axis;
+  SmallVector<OpFoldResult> sizes(input->sizes);
+  sizes.insert(sizes.begin() + dim, sizes[dim]);
+  Type element = input->element;
+  TensorRef table = makeLazy(element, sizes, [=](Body &at, ArrayRef<Value> indices) -> Value {
+    Value sum = indices[dim], term = indices[dim + 1];
+    if (reverse)
+      std::swap(sum, term);
+    Value isIn = at.make<arith::CmpIOp>(
+        exclusive ? arith::CmpIPredicate::slt : arith::CmpIPredicate::sle, term, sum);
+    SmallVector<Value> own(indices);
+    own.erase(own.begin() + dim);
+    Value zero = arith::ConstantOp::create(at.b, at.loc, at.b.getZeroAttr(element));
+    return at.make<arith::SelectOp>(isIn, at.read(input, own), zero);
+  });
+  return node.setOutput(makeReduce(node.body, table, ReduceKind::sum, dim + 1, /*keep=*/false));
+}
+
+ArrayRef<OpEntry> imports::getReductionOps() {
+  static const SmallVector<StringRef> reduceAttributes = {"axes", "keepdims",
+                                                          "noop_with_empty_axes"};
+  static const SmallVector<StringRef> argAttributes = {"axis", "keepdims", "select_last_index"};
+  static const OpEntry entries[] = {
+      {"", "ArgMax", 1, 1, argAttributes, importArg<ReduceKind::max>},
+      {"", "ArgMin", 1, 1, argAttributes, importArg<ReduceKind::min>},
+      {"", "CumSum", 2, 2, {"exclusive", "reverse"}, importCumSum},
+      {"", "LogSoftmax", 1, 1, {"axis"}, importLogSoftmax},
+      {"", "ReduceL1", 1, 2, reduceAttributes, importReduceL1},
+      {"", "ReduceL2", 1, 2, reduceAttributes, importReduceAs<ReduceKind::l2>},
+      {"", "ReduceLogSum", 1, 2, reduceAttributes, importReduceLogSum},
+      {"", "ReduceLogSumExp", 1, 2, reduceAttributes, importReduceLogSumExp},
+      {"", "ReduceMax", 1, 2, reduceAttributes, importReduceAs<ReduceKind::max>},
+      {"", "ReduceMean", 1, 2, reduceAttributes, importReduceAs<ReduceKind::mean>},
+      {"", "ReduceMin", 1, 2, reduceAttributes, importReduceAs<ReduceKind::min>},
+      {"", "ReduceProd", 1, 2, reduceAttributes, importReduceAs<ReduceKind::prod>},
+      {"", "ReduceSum", 1, 2, reduceAttributes, importReduceAs<ReduceKind::sum>},
+      {"", "ReduceSumSquare", 1, 2, reduceAttributes, importReduceSumSquare},
+  };
+  return entries;
+}
