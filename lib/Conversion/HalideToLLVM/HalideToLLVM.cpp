@@ -392,6 +392,38 @@ static FailureOr<func::FuncOp> findSizeFunction(ModuleOp module, func::FuncOp ho
   return size;
 }
 
+/// Whether a buffer holds elements; null where its type says that it does.
+static Value buildHasElements(OpBuilder &builder, Location loc, Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  if (type.hasStaticShape() && type.getNumElements() > 0)
+    return Value();
+  Value count = arith::ConstantIndexOp::create(builder, loc, 1);
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    count = arith::MulIOp::create(builder, loc, count,
+                                  memref::DimOp::create(builder, loc, buffer, dim));
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, count, zero);
+}
+
+/// A pipeline runs only where it has something to write: its vectors and tiles reach beyond
+/// dimensions of no elements, which Halide refuses.
+static void skipEmptyOutputs(halide::CallOp call) {
+  auto pipeline =
+      SymbolTable::lookupNearestSymbolFrom<halide::PipelineOp>(call, call.getCalleeAttr());
+  size_t outputs = llvm::range_size(pipeline.getBody().getOps<halide::OutputOp>());
+  OpBuilder builder(call);
+  Value any;
+  for (Value output : call.getBuffers().take_back(outputs)) {
+    Value some = buildHasElements(builder, call.getLoc(), output);
+    if (!some)
+      return;
+    any = any ? arith::OrIOp::create(builder, call.getLoc(), any, some).getResult() : some;
+  }
+  if (Value condition = call.getCondition())
+    any = arith::AndIOp::create(builder, call.getLoc(), condition, any);
+  call.getConditionMutable().assign(any);
+}
+
 static void declareDevice(ModuleOp module) {
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
   Type pointer = LLVM::LLVMPointerType::get(module.getContext()), i32 = builder.getI32Type();
@@ -480,6 +512,7 @@ LogicalResult ConvertHalideToLLVMPass::prepare() {
                             .wasInterrupted();
   if (hasRequirement)
     declareErrorHandler(getOperation());
+  getOperation().walk(skipEmptyOutputs);
   if (onDevice)
     declareDevice(getOperation());
   return declarePipelines(getOperation(), onDevice);

@@ -288,7 +288,8 @@ static int check_memory(const attnc_tensor *spec, const DLTensor *tensor, int64_
     return status;
   if (!tensor->data)
     return REFUSE(spec->name, {"expected data, found a null pointer", 0});
-  if (tensor->byte_offset > UINTPTR_MAX - (uintptr_t)tensor->data)
+  if (tensor->byte_offset > INTPTR_MAX ||
+      (uintptr_t)tensor->byte_offset > UINTPTR_MAX - (uintptr_t)tensor->data)
     return REFUSE(spec->name, {"expected a byte offset within memory, found one beyond", 0});
   int64_t size = spec->bits / 8;
   int64_t past =
@@ -495,8 +496,9 @@ static void *data_of(const int64_t *descriptor) {
 }
 
 /* Kernels ask for an address even where there is nothing to read. */
+static _Alignas(workspace_alignment) char nothing[workspace_alignment];
+
 static void *address_of(const DLTensor *tensor) {
-  static _Alignas(64) char nothing[64];
   return is_empty(tensor) ? nothing : (char *)tensor->data + tensor->byte_offset;
 }
 
@@ -620,12 +622,14 @@ static int run(const attnc_variant *variant, const attnc_options *options, int64
                void **descriptors, const range *ranges) {
   attnc_context call;
   start(&call, options);
+  if (bytes == 0)
+    return run_in(variant, nothing, bytes, &call, descriptors, ranges);
   if (options && options->workspace)
     return run_in(variant, options->workspace, bytes, &call, descriptors, ranges);
   char *memory = 0;
   if ((uint64_t)bytes > SIZE_MAX)
     return refuse_memory(bytes);
-  if (bytes && !(memory = halide_malloc(&call, (size_t)bytes)))
+  if (!(memory = halide_malloc(&call, (size_t)bytes)))
     return refuse_memory(bytes);
   int status = run_in(variant, memory, bytes, &call, descriptors, ranges);
   halide_free(&call, memory);

@@ -78,10 +78,12 @@ func.func @refuses(%x: memref<?xf32, strided<[1], offset: ?>>) {
   return
 }
 
-// A conditional call is a block of its own.
+// A conditional call is a block of its own; where the output is empty it isn't reached.
 // CHECK-LABEL: llvm.func internal @chosen
 // CHECK: %[[SOME:.*]] = llvm.icmp "sgt"
-// CHECK: llvm.cond_br %[[SOME]], ^[[CALL:.*]], ^[[AFTER:.*]]
+// CHECK: %[[FILLED:.*]] = llvm.icmp "ne"
+// CHECK: %[[BOTH:.*]] = llvm.and %[[SOME]], %[[FILLED]]
+// CHECK: llvm.cond_br %[[BOTH]], ^[[CALL:.*]], ^[[AFTER:.*]]
 // CHECK: ^[[CALL]]:
 // CHECK: llvm.call @copy
 // CHECK: llvm.cond_br %{{.*}}, ^[[AFTER]], ^[[FAILED:.*]]
