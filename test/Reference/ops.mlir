@@ -21,7 +21,7 @@
 // RUN:   | FileCheck %s --check-prefix=DYNAMIC
 
 // Two query heads share a key head: (1·3 + 2·4) / 2, (1·5 + 2·6) / 2, (0·3 + 2·4) / 2, …
-// SCORE: out0: f32[1, 2, 1, 2]
+// SCORE: s: f32[1, 2, 1, 2]
 // SCORE-NEXT: first 5.5 8.5 4 6
 func.func @score() -> tensor<1x2x1x2xf32> {
   %q = arith.constant dense<[[[[1.0, 2.0]], [[0.0, 2.0]]]]> : tensor<1x2x1x2xf32>
@@ -145,7 +145,7 @@ func.func @layer_norm() -> (tensor<1x2xf32> {attn.name = "layer"}, tensor<2xf32>
   return %y, %r : tensor<1x2xf32>, tensor<2xf32>
 }
 
-// EMBEDDING: out0: f32[2, 1, 2]
+// EMBEDDING: e: f32[2, 1, 2]
 // EMBEDDING-NEXT: first 5 6 1 2
 func.func @embedding() -> tensor<2x1x2xf32> {
   %t = arith.constant dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]> : tensor<3x2xf32>
@@ -202,7 +202,7 @@ func.func @reduce() -> (tensor<2xf32> {attn.name = "sum"}, tensor<2x1xf32> {attn
       : tensor<2xf32>, tensor<2x1xf32>, tensor<2xf32>, tensor<1x2xf32>, tensor<i8>
 }
 
-// TRANSPOSE: out0: i32[3, 1, 2]
+// TRANSPOSE: t: i32[3, 1, 2]
 // TRANSPOSE-NEXT: first 1 4 2 5 3 6
 func.func @transpose() -> tensor<3x1x2xi32> {
   %x = arith.constant dense<[[[1, 2, 3], [4, 5, 6]]]> : tensor<1x2x3xi32>
@@ -210,7 +210,7 @@ func.func @transpose() -> tensor<3x1x2xi32> {
   return %t : tensor<3x1x2xi32>
 }
 
-// SLICES: out0: i32[2, 3]
+// SLICES: c: i32[2, 3]
 // SLICES-NEXT: first 1 3 9 5 7 9
 func.func @slices() -> tensor<2x3xi32> {
   %x = arith.constant dense<[1, 2, 3, 4, 5, 6, 7, 8]> : tensor<8xi32>
@@ -268,7 +268,7 @@ func.func @floats() -> tensor<8xf32> {
   return %c : tensor<8xf32>
 }
 
-// DYNAMIC: out0: f32[6]
+// DYNAMIC: c: f32[6]
 func.func @dynamic(%x: tensor<?x?xf32> {attn.name = "x"}) -> tensor<?xf32> {
   %c = tensor.collapse_shape %x [[0, 1]] : tensor<?x?xf32> into tensor<?xf32>
   return %c : tensor<?xf32>

@@ -1,7 +1,7 @@
 // Functions that others call are put in their places; private ones are no kernels.
 // RUN: attnc run %s --input x=ones | FileCheck %s
 // RUN: attnc run %s --input x=ones --reference | FileCheck %s
-// CHECK: out0: f32[4]  min 8  max 8
+// CHECK: b: f32[4]  min 8  max 8
 // RUN: attn-opt %s --attn-pipeline | FileCheck %s --check-prefix=INLINED
 // INLINED-NOT: call @
 // INLINED: func.func @eightfold(

@@ -9,6 +9,7 @@
 
 #include "Report.h"
 
+#include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Target/Halide/Export.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -141,19 +142,14 @@ FailureOr<std::string> attnc::getTarget() {
   return targets->front();
 }
 
-static bool isIdentifier(StringRef name) {
-  return !name.empty() && !llvm::isDigit(name.front()) &&
-         llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
-}
-
 FailureOr<std::string> attnc::getLibraryName(StringRef function) {
   if (libraryName.getNumOccurrences() == 0) {
-    if (isIdentifier(function))
+    if (mlir::attn::isCIdentifier(function))
       return function.str();
     return reportError("--name", "expected a name: the function's, '" + function +
                                      "', is not a C identifier");
   }
-  if (!isIdentifier(libraryName))
+  if (!mlir::attn::isCIdentifier(libraryName))
     return reportUsage("--name", "expected a C identifier, found '" + libraryName + "'");
   return libraryName.getValue();
 }

@@ -9,12 +9,15 @@
 
 #include "Options.h"
 #include "Report.h"
+#include "SourceNames.h"
 
 #include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Dialect/Halide/Halide.h"
 #include "attnc/Import/Onnx/Import.h"
 #include "attnc/Pipelines/Pipelines.h"
 
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
@@ -133,9 +136,25 @@ LogicalResult Spec::parse() {
   prepareReproducer((*file)->getBuffer());
   if ((*file)->getBuffer().trim().empty())
     return reportError(path, "expected a function, found an empty file");
+  bool hasText = !isBytecode((*file)->getMemBufferRef());
   sources.AddNewSourceBuffer(std::move(*file), llvm::SMLoc());
+  if (hasText)
+    return parseText();
   module = parseSourceFile<ModuleOp>(sources, &context);
   return success(module.get() != nullptr);
+}
+
+LogicalResult Spec::parseText() {
+  AsmParserState state;
+  Block block;
+  if (failed(parseAsmSourceFile(sources, &block, &context, &state)))
+    return failure();
+  module = mlir::detail::constructContainerOpForParserIfNecessary<ModuleOp>(
+      &block, &context, FileLineColLoc::get(&context, path, 0, 0));
+  if (!module)
+    return failure();
+  nameFromSource(*module, state);
+  return success();
 }
 
 LogicalResult Spec::importModel() {

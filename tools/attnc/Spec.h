@@ -74,6 +74,7 @@ public:
 private:
   Spec();
   mlir::LogicalResult parse();
+  mlir::LogicalResult parseText();
   mlir::LogicalResult importModel();
   mlir::LogicalResult selectFunction();
   mlir::LogicalResult checkFunction();

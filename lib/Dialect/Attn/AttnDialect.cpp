@@ -155,14 +155,15 @@ int64_t attn::getMaxQLen(Attribute schedule) {
 // Attributes of arguments and results
 //===----------------------------------------------------------------------===//
 
-/// The header names parameters after `attn.name`, hence C's keywords are out.
-static bool isCIdentifier(StringRef name) {
-  static const llvm::StringSet<> keywords = {
-      "auto",    "break",  "case",     "char",   "const",    "continue", "default",
-      "do",      "double", "else",     "enum",   "extern",   "float",    "for",
-      "goto",    "if",     "inline",   "int",    "long",     "register", "restrict",
-      "return",  "short",  "signed",   "sizeof", "static",   "struct",   "switch",
-      "typedef", "union",  "unsigned", "void",   "volatile", "while"};
+bool attn::isCIdentifier(StringRef name) {
+  static const llvm::StringSet<> keywords{
+      "auto",      "break",  "case",     "char",     "const",     "continue", "default",  "do",
+      "double",    "else",   "enum",     "extern",   "float",     "for",      "goto",     "if",
+      "inline",    "int",    "long",     "register", "restrict",  "return",   "short",    "signed",
+      "sizeof",    "static", "struct",   "switch",   "typedef",   "union",    "unsigned", "void",
+      "volatile",  "while",  "bool",     "class",    "delete",    "explicit", "false",    "friend",
+      "namespace", "new",    "operator", "private",  "protected", "public",   "template", "this",
+      "throw",     "true",   "try",      "typename", "using",     "virtual"};
   if (name.empty() || llvm::isDigit(name.front()) || keywords.contains(name))
     return false;
   return llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });

@@ -9,6 +9,8 @@
 
 #include "dlpack.h"
 
+#include "attnc/Dialect/Attn/Attn.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -44,23 +46,6 @@ std::string Tensor::shape() const {
 // Names
 //===----------------------------------------------------------------------===//
 
-static bool isKeyword(StringRef name) {
-  static const llvm::StringSet<> keywords{
-      "auto",      "break",  "case",     "char",     "const",     "continue", "default",  "do",
-      "double",    "else",   "enum",     "extern",   "float",     "for",      "goto",     "if",
-      "inline",    "int",    "long",     "register", "restrict",  "return",   "short",    "signed",
-      "sizeof",    "static", "struct",   "switch",   "typedef",   "union",    "unsigned", "void",
-      "volatile",  "while",  "bool",     "class",    "delete",    "explicit", "false",    "friend",
-      "namespace", "new",    "operator", "private",  "protected", "public",   "template", "this",
-      "throw",     "true",   "try",      "typename", "using",     "virtual",  "options"};
-  return keywords.contains(name);
-}
-
-bool attn::isIdentifier(StringRef name) {
-  return !name.empty() && !llvm::isDigit(name.front()) && !isKeyword(name) &&
-         llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
-}
-
 std::vector<std::string> Signature::parameters() const {
   llvm::StringSet<> taken;
   std::vector<std::string> names;
@@ -70,7 +55,8 @@ std::vector<std::string> Signature::parameters() const {
       c = llvm::isAlnum(c) ? c : '_';
     if (name.empty() || llvm::isDigit(name.front()))
       name = "_" + name;
-    while (isKeyword(name) || !taken.insert(name).second)
+    // Beside them stands the parameter `options`.
+    while (!isCIdentifier(name) || name == "options" || !taken.insert(name).second)
       name += "_";
     names.push_back(name);
   }
@@ -159,7 +145,7 @@ static FailureOr<Tensor> readTensor(func::FuncOp host, unsigned index, unsigned 
 
 FailureOr<Signature> attn::readSignature(func::FuncOp host, StringRef name) {
   Signature signature{name.str(), {}};
-  if (!isIdentifier(name))
+  if (!isCIdentifier(name))
     return host.emitOpError("expected a name that C can use, found '") << name << "'";
   unsigned inputs = 0, outputs = 0;
   for (unsigned index = 0; index < host.getNumArguments(); ++index) {

@@ -61,9 +61,6 @@ FailureOr<Signature> readSignature(func::FuncOp host, StringRef name);
 /// The name of the library that buildRuntime gives.
 inline StringRef getRuntimeName() { return "attnc_runtime"; }
 
-/// Whether `name` can be a C symbol.
-bool isIdentifier(StringRef name);
-
 /// NAME.h.
 std::string emitHeader(const Signature &signature, StringRef target, const LibraryOptions &options);
 

@@ -29,6 +29,9 @@ namespace mlir::attn {
 /// The most query rows that a schedule of attn.attention serves; 0 is any number.
 int64_t getMaxQLen(Attribute schedule);
 
+/// Whether C and C++ programs can use `name`, which is no keyword of theirs.
+bool isCIdentifier(StringRef name);
+
 } // namespace mlir::attn
 
 #endif // ATTNC_DIALECT_ATTN_ATTN_H

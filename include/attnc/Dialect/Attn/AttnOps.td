@@ -37,6 +37,7 @@ def Attn_Dialect : Dialect {
 
     - `attn.name = "query"`: the name under which a library, a header and
       `attnc run` know it; a C identifier, unlike every other name of the function.
+      Without it they take the name of the spec's text, here `%query`.
     - `attn.dims = ["batch", 8, "q_len", 64]`: equal symbols are equal sizes,
       checked when the kernel is called; an integer repeats a static size.
     - `attn.weight = "layer.0.query.weight"`: bound to this tensor of a
