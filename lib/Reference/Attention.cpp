@@ -77,6 +77,18 @@ static LogicalResult modify(Region &region, Array &array, Environment &env) {
   return success();
 }
 
+/// The same for probs. Where a prob of 0 would become NaN it stays 0: such a key takes no part,
+/// whatever it is multiplied by.
+static LogicalResult modifyProb(Region &region, Array &prob, Environment &env) {
+  std::vector<Scalar> before = prob.values;
+  if (failed(modify(region, prob, env)))
+    return failure();
+  for (auto [old, modified] : llvm::zip_equal(before, prob.values))
+    if (old.real == 0 && std::isnan(modified.real))
+      modified.real = 0;
+  return success();
+}
+
 /// -inf where the region is false.
 static LogicalResult mask(Region &region, Array &score, Environment &env) {
   FailureOr<Body> body = Body::prepare(region, env);
@@ -222,7 +234,7 @@ LogicalResult reference::evaluate(SoftmaxOp op, Environment &env) {
 
 LogicalResult reference::evaluate(ModifyProbOp op, Environment &env) {
   Array prob = env.get(op.getProb());
-  if (failed(modify(op.getBody(), prob, env)))
+  if (failed(modifyProb(op.getBody(), prob, env)))
     return failure();
   return env.set(op.getResult(), std::move(prob));
 }
@@ -240,7 +252,7 @@ LogicalResult reference::evaluate(AttentionOp op, Environment &env) {
       (!op.getMask().empty() && failed(mask(op.getMask(), *score, env))))
     return failure();
   Array prob = computeSoftmax(*score, 3, env);
-  if (!op.getProbMod().empty() && failed(modify(op.getProbMod(), prob, env)))
+  if (!op.getProbMod().empty() && failed(modifyProb(op.getProbMod(), prob, env)))
     return failure();
   FailureOr<Array> context = computeContext(op, prob, env.get(op.getValue()), env);
   if (failed(context) || failed(env.set(op.getResult(), std::move(*context))))

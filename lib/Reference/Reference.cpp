@@ -16,6 +16,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -50,6 +51,9 @@ double reference::roundTo(double value, FloatType type) {
 double Environment::round(double value, Type type) const {
   if (arithmetic == Arithmetic::Exact)
     return value;
+  if (arithmetic == Arithmetic::PlainReversed &&
+      std::abs(value) < std::numeric_limits<float>::min())
+    return std::copysign(0, value);
   if (type.isF64())
     return static_cast<float>(value);
   return roundTo(value, cast<FloatType>(type));

@@ -143,9 +143,16 @@ static double get(const Array &array, int64_t at) {
 
 double Expected::getWanted(int64_t at) const { return get(exact, at); }
 
+/// Infinite where one is special, and the other isn't the same.
+static double getDistance(double x, double y) {
+  if (isSameSpecial(x, y))
+    return 0;
+  return std::isfinite(x - y) ? std::abs(x - y) : INFINITY;
+}
+
 double Expected::getRough(int64_t at) const {
   double wanted = get(exact, at), one = get(plain, at), other = get(reversed, at);
-  return std::abs(other - wanted) > std::abs(one - wanted) ? other : one;
+  return getDistance(other, wanted) > getDistance(one, wanted) ? other : one;
 }
 
 double Expected::getAllowed() const {

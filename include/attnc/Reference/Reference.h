@@ -48,7 +48,8 @@ enum class Arithmetic {
   /// errors measured at f32 scale.
   Plain,
   /// The same, but products are summed from the last to the first: where results hang on
-  /// rounding, as with large scores, one order may be right by chance.
+  /// rounding, as with large scores, one order may be right by chance. What is less than
+  /// f32's smallest normal number is 0: kernels need not keep it.
   PlainReversed,
 };
 

@@ -20,8 +20,8 @@ using namespace mlir::attn;
 namespace {
 /// Stands for the weight of a key that is left out: no weight is as large.
 constexpr double kMasked = -kMaxFloat;
-/// A prob of less than 2^kVanishing is 0 in f32.
-constexpr double kVanishing = -149;
+/// A prob of less than 2^kVanishing, f32's smallest normal number, is 0.
+constexpr double kVanishing = -126;
 /// Less than any other weight that is not 0, and no denormal.
 constexpr double kLeastWeight = std::numeric_limits<float>::min();
 } // namespace
@@ -90,12 +90,16 @@ void AttentionLowering::buildContext() {
   });
 }
 
-/// 1 / total; 0 where no key is seen, and where NaN among probs counts as 0.
+/// 1 / total; 0 where no key is seen, and where NaN among probs counts as 0. A prob region may
+/// make all of a row's NaN zero: 1 keeps what the exact weights made of them.
 Scalar AttentionLowering::reciprocal(Scalar total) {
-  Scalar isSum = !(total == 0);
-  if (!op.getProbMod().empty() && ProbRegion(op.getProbMod()).zeroesNaN())
-    isSum = isSum && (bits(total) & p.i32(0x7fffffff)) <= p.i32(kInfBits);
-  return pick(isSum, strictFloat(f32(1) / total));
+  Scalar inverse = strictFloat(f32(1) / total), isSum = !(total == 0);
+  if (op.getProbMod().empty())
+    return pick(isSum, inverse);
+  Scalar isNumber = (bits(total) & p.i32(0x7fffffff)) <= p.i32(kInfBits);
+  if (ProbRegion(op.getProbMod()).zeroesNaN())
+    return pick(isSum && isNumber, inverse);
+  return pick(isSum, blend(isNumber, inverse, f32(1)));
 }
 
 /// Values as the threads of a GPU read them. Those of keys that are not there, and columns
@@ -150,8 +154,11 @@ void AttentionLowering::buildExactContext() {
   StringRef tileOnly[] = {"it", "h", "b"}, chunkVars[] = {"ii", "k", "c", "it", "h", "b"};
   worstOfLane = p.func("worst_of_lane", {"x", "it", "h", "b"}, i32Type,
                        [&](ArrayRef<Scalar>) { return p.i32(0); });
-  // Lanes are those of a column, on a GPU rows.
+  // Lanes are those of a column, on a GPU rows. With a prob region the sum counts as well: it
+  // may be NaN where the region leaves none in the context.
   int64_t columns = onGpu ? block : block / lanes, rows = onGpu ? 1 : rowTile;
+  if (!op.getProbMod().empty())
+    ++columns;
   p.update(worstOfLane, {"x", "it", "h", "b"},
            {{"rx", p.i32(columns)}, {"ry", p.i32(numBlocks)}, {"ri", p.i32(rows)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
@@ -182,7 +189,13 @@ void AttentionLowering::buildExactContext() {
       isLeftOut = isLeftOut ||
                   (bits(modifiedProb(f32(1), v[0], v[1], v[2], t)) & p.i32(0x7fffffff)) == p.i32(0);
     // What is visible weighs something, however little, so that an infinite value counts.
-    return blend(isLeftOut, f32(kMasked), weight(s, m) + kLeastWeight);
+    Scalar w = weight(s, m) + kLeastWeight;
+    if (!op.getProbMod().empty()) {
+      // Where the row's sum is NaN, so is each prob that is not left out.
+      Scalar total = acc(p.i32(sumColumn()), p.i32(0), v[0], t.it, t.h, t.b);
+      w = w + strictFloat(total - total);
+    }
+    return blend(isLeftOut, f32(kMasked), w);
   });
   StringRef productVars[] = {"x", "ii", "c", "it", "h", "b"};
   exactProduct =

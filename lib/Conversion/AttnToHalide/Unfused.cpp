@@ -114,24 +114,33 @@ lowerPointwise(PipelineBuilder &p, Value input, Value result, const CpuInfo &cpu
 /// A region's arguments after the score: batch, head, q, k.
 static SmallVector<Scalar> regionCoords(ArrayRef<Scalar> v) { return {v[3], v[2], v[1], v[0]}; }
 
-static LogicalResult lowerModify(PipelineBuilder &p, Value input, Value result, Region &body,
-                                 const CpuInfo &cpu) {
-  return lowerPointwise(p, input, result, cpu, [&](Scalar x, ArrayRef<Scalar> v) {
-    SmallVector<Scalar> args = regionCoords(v);
-    args.insert(args.begin(), x);
-    FailureOr<Scalar> value = p.inlineRegion(body, args);
-    if (failed(value))
-      return value;
-    return FailureOr<Scalar>(strictFloat(convert(*value, x.getType())));
-  });
+/// What the region yields for an element `x` and its place.
+static FailureOr<Scalar> inlineModified(PipelineBuilder &p, Region &body, Scalar x,
+                                        ArrayRef<Scalar> v) {
+  SmallVector<Scalar> args = regionCoords(v);
+  args.insert(args.begin(), x);
+  FailureOr<Scalar> value = p.inlineRegion(body, args);
+  if (failed(value))
+    return failure();
+  return strictFloat(convert(*value, x.getType()));
 }
 
 LogicalResult attn::lowerModifyScore(PipelineBuilder &p, ModifyScoreOp op, const CpuInfo &cpu) {
-  return lowerModify(p, op.getScore(), op.getResult(), op.getBody(), cpu);
+  return lowerPointwise(p, op.getScore(), op.getResult(), cpu, [&](Scalar x, ArrayRef<Scalar> v) {
+    return inlineModified(p, op.getBody(), x, v);
+  });
 }
 
 LogicalResult attn::lowerModifyProb(PipelineBuilder &p, ModifyProbOp op, const CpuInfo &cpu) {
-  return lowerModify(p, op.getProb(), op.getResult(), op.getBody(), cpu);
+  return lowerPointwise(p, op.getProb(), op.getResult(), cpu,
+                        [&](Scalar x, ArrayRef<Scalar> v) -> FailureOr<Scalar> {
+                          FailureOr<Scalar> y = inlineModified(p, op.getBody(), x, v);
+                          if (failed(y))
+                            return failure();
+                          // A key that takes no part has none, whatever the factor.
+                          Scalar isLost = x == 0 && !(*y == *y);
+                          return strictFloat(select(isLost, x, *y));
+                        });
 }
 
 LogicalResult attn::lowerMask(PipelineBuilder &p, MaskOp op, const CpuInfo &cpu) {

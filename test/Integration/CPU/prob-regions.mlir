@@ -1,0 +1,76 @@
+// What becomes of NaN, infinities and tiny probs where a region works on the prob.
+
+// RUN: attnc verify %s --function factor --dims batch=2,q_len=5,kv_len=19 | FileCheck %s
+// RUN: attnc verify %s --function factor_of_prob --dims batch=2,q_len=5,kv_len=19 | FileCheck %s
+// RUN: attnc verify %s --function zeroed --dims batch=2,q_len=5,kv_len=19 | FileCheck %s
+// RUN: attnc verify %s --function tiny --dims batch=2,q_len=5,kv_len=19 | FileCheck %s
+// CHECK: cases, all within the allowed error
+
+// An infinite factor at a masked key: its prob stays 0. Fused.
+func.func @factor(%query: tensor<?x2x?x16xf32> {attn.name = "query", attn.dims = ["batch", 2, "q_len", 16]},
+                  %key: tensor<?x2x?x16xf32> {attn.name = "key", attn.dims = ["batch", 2, "kv_len", 16]},
+                  %value: tensor<?x2x?x8xf32> {attn.name = "value", attn.dims = ["batch", 2, "kv_len", 8]},
+                  %factor: tensor<2x?xf32> {attn.name = "factor", attn.dims = [2, "kv_len"]})
+    -> (tensor<?x2x?x8xf32> {attn.name = "context"}) {
+  %score = attn.score %query, %key scale(0.25) : tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32> -> tensor<?x2x?x?xf32>
+  %masked = attn.mask %score causal(top_left) : tensor<?x2x?x?xf32>
+  %prob = attn.softmax %masked : tensor<?x2x?x?xf32>
+  %scaled = attn.modify_prob %prob {
+  ^bb0(%p: f32, %b: index, %h: index, %q: index, %k: index):
+    %f = tensor.extract %factor[%h, %k] : tensor<2x?xf32>
+    %r = arith.mulf %p, %f : f32
+    attn.yield %r : f32
+  } : tensor<?x2x?x?xf32>
+  %context = attn.context %scaled, %value : tensor<?x2x?x?xf32>, tensor<?x2x?x8xf32> -> tensor<?x2x?x8xf32>
+  return %context : tensor<?x2x?x8xf32>
+}
+
+// The same op by op: the prob is a result as well.
+func.func @factor_of_prob(%query: tensor<?x2x?x16xf32> {attn.name = "query", attn.dims = ["batch", 2, "q_len", 16]},
+                          %key: tensor<?x2x?x16xf32> {attn.name = "key", attn.dims = ["batch", 2, "kv_len", 16]},
+                          %value: tensor<?x2x?x8xf32> {attn.name = "value", attn.dims = ["batch", 2, "kv_len", 8]},
+                          %factor: tensor<2x?xf32> {attn.name = "factor", attn.dims = [2, "kv_len"]})
+    -> (tensor<?x2x?x8xf32> {attn.name = "context"}, tensor<?x2x?x?xf32> {attn.name = "prob"}) {
+  %score = attn.score %query, %key scale(0.25) : tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32> -> tensor<?x2x?x?xf32>
+  %masked = attn.mask %score causal(top_left) : tensor<?x2x?x?xf32>
+  %prob = attn.softmax %masked : tensor<?x2x?x?xf32>
+  %scaled = attn.modify_prob %prob {
+  ^bb0(%p: f32, %b: index, %h: index, %q: index, %k: index):
+    %f = tensor.extract %factor[%h, %k] : tensor<2x?xf32>
+    %r = arith.mulf %p, %f : f32
+    attn.yield %r : f32
+  } : tensor<?x2x?x?xf32>
+  %context = attn.context %scaled, %value : tensor<?x2x?x?xf32>, tensor<?x2x?x8xf32> -> tensor<?x2x?x8xf32>
+  return %context, %scaled : tensor<?x2x?x8xf32>, tensor<?x2x?x?xf32>
+}
+
+// Zero instead of every prob of a row, NaN among them, is zero; of some, the others stay NaN.
+func.func @zeroed(%query: tensor<?x2x?x16xf32> {attn.name = "query", attn.dims = ["batch", 2, "q_len", 16]},
+                  %key: tensor<?x2x?x16xf32> {attn.name = "key", attn.dims = ["batch", 2, "kv_len", 16]},
+                  %value: tensor<?x2x?x8xf32> {attn.name = "value", attn.dims = ["batch", 2, "kv_len", 8]})
+    -> (tensor<?x2x?x8xf32> {attn.name = "context"}) {
+  %score = attn.score %query, %key scale(0.25) : tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32> -> tensor<?x2x?x?xf32>
+  %prob = attn.softmax %score : tensor<?x2x?x?xf32>
+  %some = attn.modify_prob %prob {
+  ^bb0(%p: f32, %b: index, %h: index, %q: index, %k: index):
+    %zero = arith.constant 0.0 : f32
+    %kept = arith.cmpi ne, %b, %h : index
+    %odd = arith.cmpi slt, %k, %q : index
+    %both = arith.ori %kept, %odd : i1
+    %r = arith.select %both, %p, %zero : f32
+    attn.yield %r : f32
+  } : tensor<?x2x?x?xf32>
+  %context = attn.context %some, %value : tensor<?x2x?x?xf32>, tensor<?x2x?x8xf32> -> tensor<?x2x?x8xf32>
+  return %context : tensor<?x2x?x8xf32>
+}
+
+// Probs of 1e-60 beside an infinite value, op by op.
+func.func @tiny(%query: tensor<?x2x?x16xf32> {attn.name = "query", attn.dims = ["batch", 2, "q_len", 16]},
+                %key: tensor<?x2x?x16xf32> {attn.name = "key", attn.dims = ["batch", 2, "kv_len", 16]},
+                %value: tensor<?x2x?x8xf32> {attn.name = "value", attn.dims = ["batch", 2, "kv_len", 8]})
+    -> (tensor<?x2x?x8xf32> {attn.name = "context"}, tensor<?x2x?x?xf32> {attn.name = "prob"}) {
+  %score = attn.score %query, %key scale(15.0) : tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32> -> tensor<?x2x?x?xf32>
+  %prob = attn.softmax %score : tensor<?x2x?x?xf32>
+  %context = attn.context %prob, %value : tensor<?x2x?x?xf32>, tensor<?x2x?x8xf32> -> tensor<?x2x?x8xf32>
+  return %context, %prob : tensor<?x2x?x8xf32>, tensor<?x2x?x?xf32>
+}
