@@ -11,6 +11,7 @@
 #include "Spec.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Dialect/Halide/Halide.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -121,6 +122,8 @@ static Group describeGroup(Operation &op, func::FuncOp function, CostModel &cost
     group.parts = listParts(attention, function);
     if (Attribute schedule = attention.getScheduleAttr())
       group.schedule = print(schedule);
+    else if (StringRef reason = mlir::attn::getReasonForNoKernel(attention); !reason.empty())
+      group.parts.push_back(("no fused kernel, but op by op: " + reason).str());
   }
   return group;
 }

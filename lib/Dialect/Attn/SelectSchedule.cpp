@@ -20,11 +20,13 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
-/// What the fused kernel serves: f32 or shorter, static widths, the context alone.
-static bool hasFusedKernel(AttentionOp op) {
+StringRef attn::getReasonForNoKernel(AttentionOp op) {
   auto query = op.getQuery().getType(), value = op.getValue().getType();
-  return !query.getElementType().isF64() && !query.isDynamicDim(3) && !value.isDynamicDim(3) &&
-         !op.getLse();
+  if (query.getElementType().isF64())
+    return "elements are f64";
+  if (query.isDynamicDim(3) || value.isDynamicDim(3))
+    return "head_dim or value_dim is open";
+  return op.getLse() ? "lse is a result" : "";
 }
 
 /// A window in which the keys that only some rows of a tile see are a good part of all: a
@@ -222,7 +224,7 @@ struct AttnSelectSchedulePass : attn::impl::AttnSelectScheduleBase<AttnSelectSch
     CpuInfo cpu = CpuInfo::fromTarget(target);
     bool onGpu = GpuInfo::fromTarget(target).has_value();
     getOperation().walk([&](AttentionOp op) {
-      if (op.getSchedule() || !hasFusedKernel(op))
+      if (op.getSchedule() || !getReasonForNoKernel(op).empty())
         return;
       if (!onGpu)
         op.setScheduleAttr(Selector(op, cpu).select());

@@ -15,6 +15,11 @@ namespace mlir::attn {
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "attnc/Dialect/Attn/Passes.h.inc"
+
+class AttentionOp;
+
+/// Why `op` is computed op by op, and no fused kernel is written for it; empty where one is.
+StringRef getReasonForNoKernel(AttentionOp op);
 } // namespace mlir::attn
 
 #endif // ATTNC_DIALECT_ATTN_PASSES_H
