@@ -183,6 +183,32 @@ static LogicalResult evaluate(tensor::InsertSliceOp op, Environment &env) {
   return env.set(op, std::move(result));
 }
 
+static LogicalResult evaluate(tensor::PadOp op, Environment &env) {
+  const Array &source = env.get(op.getSource());
+  SmallVector<int64_t> low = env.getIntegers(op.getMixedLowPad()),
+                       high = env.getIntegers(op.getMixedHighPad()), shape;
+  for (auto [dim, size, before, after] : llvm::enumerate(source.shape, low, high)) {
+    if (before < 0 || after < 0)
+      return op.emitError("expected no negative padding, found ")
+             << before << " and " << after << " of dimension " << dim;
+    shape.push_back(before + size + after);
+  }
+  FailureOr<Body> padding = Body::prepare(op.getRegion(), env);
+  if (failed(padding))
+    return failure();
+  Array result(source.elementType, shape);
+  forEachIndex(shape, [&](ArrayRef<int64_t> at, int64_t linear) {
+    result.values[linear] = (*padding)(llvm::map_to_vector(at, integer));
+  });
+  forEachIndex(source.shape, [&](ArrayRef<int64_t> at, int64_t linear) {
+    SmallVector<int64_t> to(at);
+    for (auto [coord, before] : llvm::zip_equal(to, low))
+      coord += before;
+    result.values[getLinear(shape, to)] = source.values[linear];
+  });
+  return env.set(op, std::move(result));
+}
+
 static LogicalResult evaluate(tensor::ConcatOp op, Environment &env) {
   auto inputs = llvm::map_to_vector(op.getInputs(), [&](Value v) { return &env.get(v); });
   int64_t axis = op.getDim(), total = 0;
@@ -213,6 +239,6 @@ LogicalResult reference::evaluateTensorOp(Operation *op, Environment &env) {
       .Case<tensor::DimOp, tensor::ExtractOp, tensor::CastOp, tensor::ExpandShapeOp,
             tensor::CollapseShapeOp, tensor::ReshapeOp, tensor::FromElementsOp, tensor::EmptyOp,
             tensor::SplatOp, tensor::GenerateOp, tensor::ExtractSliceOp, tensor::InsertSliceOp,
-            tensor::ConcatOp>([&](auto known) { return ::evaluate(known, env); })
+            tensor::ConcatOp, tensor::PadOp>([&](auto known) { return ::evaluate(known, env); })
       .Default([](Operation *unknown) { return reportUnknown(unknown); });
 }

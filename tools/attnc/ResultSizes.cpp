@@ -85,6 +85,10 @@ std::optional<int64_t> SizeEvaluator::getSize(OpResult tensor, int64_t dim) {
     return evaluate(expand.getMixedOutputShape()[dim]);
   if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
     return getProduct(collapse.getSrc(), collapse.getReassociationIndices()[dim]);
+  if (auto reshape = dyn_cast<tensor::ReshapeOp>(op)) {
+    auto shape = reshape.getShape().getDefiningOp<tensor::FromElementsOp>();
+    return shape ? evaluate(OpFoldResult(shape.getElements()[dim])) : std::nullopt;
+  }
   OpBuilder before(op);
   ReifiedRankedShapedTypeDims sizes;
   if (succeeded(reifyResultShapes(before, op, sizes)))

@@ -56,7 +56,7 @@ static FailureOr<llvm::StringMap<int64_t>> parseDims() {
   for (StringRef text : dimTexts) {
     auto [symbol, number] = text.split('=');
     int64_t size;
-    if (symbol.empty() || number.getAsInteger(10, size) || size < 1)
+    if (symbol.empty() || number.getAsInteger(10, size) || size < 0)
       return reportUsage("--dims", "expected SYMBOL=SIZE, found '" + text + "'");
     dims[symbol] = size;
   }

@@ -16,6 +16,7 @@
 #include "Rows.h"
 
 #include "attnc/Conversion/Passes.h"
+#include "attnc/Dialect/Attn/SameSize.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -47,10 +48,15 @@ private:
   void requireSizes(Operation &op);
   void requireHeads(Location loc, Value query, Value key);
   void requireBroadcast(MapOp op);
+  void requireSameAsScore(Operation &op, ArrayRef<std::pair<Value, int64_t>> places);
+  void requireElementwise(Operation &op);
   LogicalResult convertCompute(Operation &op);
   LogicalResult convertMergeHeads(MergeHeadsOp op);
   LogicalResult convertReturn(func::ReturnOp op);
   LogicalResult convertConcat(tensor::ConcatOp op);
+  LogicalResult convertInsertSlice(tensor::InsertSliceOp op);
+  /// The tensor's buffer, or a copy of it without gaps.
+  FailureOr<Value> getCompact(Value tensor);
 
   LogicalResult convertAttention(AttentionOp op);
   LogicalResult requireNone(Location loc, StringRef kind, const Twine &message,
@@ -128,15 +134,14 @@ LogicalResult FunctionConverter::convertOp(Operation &op) {
         return success();
       })
       .Case([&](tensor::CollapseShapeOp collapse) {
-        Value source = collapse.getSrc();
-        if (!host.isCompact(source)) {
-          Value compact = host.allocate(source);
-          if (failed(copy(op.getLoc(), source, compact)))
-            return failure();
-          return host.viewCollapsed(collapse, compact);
-        }
-        return host.viewCollapsed(collapse, host.getBuffer(source));
+        FailureOr<Value> compact = getCompact(collapse.getSrc());
+        return failed(compact) ? failure() : host.viewCollapsed(collapse, *compact);
       })
+      .Case([&](tensor::EmptyOp empty) {
+        host.getDestination(empty);
+        return success();
+      })
+      .Case([&](tensor::InsertSliceOp insert) { return convertInsertSlice(insert); })
       .Case([&](tensor::ExtractSliceOp slice) {
         // Elements side by side are a view; kernels can't read others.
         if (!slice.hasUnitStride())
@@ -232,6 +237,31 @@ void FunctionConverter::requireBroadcast(MapOp op) {
   }
 }
 
+/// Tensors that were combined with a score element for element, before a region read them, have
+/// its sizes. `places` are tensors that have them too, for each of the region's coordinates.
+void FunctionConverter::requireSameAsScore(Operation &op,
+                                           ArrayRef<std::pair<Value, int64_t>> places) {
+  op.walk([&](tensor::ExtractOp read) {
+    if (!read->hasAttr(kSameSizeName))
+      return;
+    for (auto [dim, index] : llvm::enumerate(read.getIndices()))
+      if (auto coord = dyn_cast<BlockArgument>(index)) {
+        size_t first = coord.getOwner()->getNumArguments() - places.size();
+        auto [tensor, place] = places[coord.getArgNumber() - first];
+        host.requireSame(op.getLoc(), tensor, place, read.getTensor(), dim,
+                         "expected what is combined with a score to have its sizes");
+      }
+  });
+}
+
+void FunctionConverter::requireElementwise(Operation &op) {
+  for (Value operand : llvm::drop_begin(op.getOperands()))
+    for (int64_t dim = 0; dim < tensorType(operand).getRank(); ++dim)
+      host.requireSame(op.getLoc(), op.getOperand(0), dim, operand, dim,
+                       "expected operands of " + op.getName().getStringRef() +
+                           " to have the same sizes");
+}
+
 void FunctionConverter::requireSizes(Operation &op) {
   Location loc = op.getLoc();
   TypeSwitch<Operation *>(&op)
@@ -265,6 +295,11 @@ void FunctionConverter::requireSizes(Operation &op) {
         for (auto [dim, name] : {std::pair(0, "batch"), {1, "num_kv_heads"}, {2, "kv_len"}})
           host.requireSame(loc, key, dim, value, dim,
                            Twine("expected ") + name + " of key and value to match");
+        requireSameAsScore(op, {{query, 0}, {query, 1}, {query, 2}, {key, 2}});
+      })
+      .Case<ModifyScoreOp, MaskOp, ModifyProbOp>([&](auto) {
+        Value score = op.getOperand(0);
+        requireSameAsScore(op, {{score, 0}, {score, 1}, {score, 2}, {score, 3}});
       })
       .Case([&](MapOp map) { requireBroadcast(map); })
       .Case([&](LayerNormOp norm) {
@@ -281,6 +316,10 @@ void FunctionConverter::requireSizes(Operation &op) {
         if (linear.getBias())
           host.requireSame(loc, linear.getBias(), 0, linear.getWeight(), 0,
                            "expected out_features of bias and weight to match");
+      })
+      .Default([&](Operation *) {
+        if (isElementwise(&op))
+          requireElementwise(op);
       });
 }
 
@@ -359,13 +398,20 @@ LogicalResult FunctionConverter::convertMap(MapOp op) {
   return isLast ? callLinear(linear, op.getResult()) : success();
 }
 
+/// Whether an input of attn.linear may have no rows: kernels read the last one.
+static bool mayLackRows(RankedTensorType input) {
+  int64_t dim = input.getRank() - 2;
+  return dim >= 0 && (input.isDynamicDim(dim) || input.getDimSize(dim) == 0);
+}
+
 /// Constant weights are packed once for all kernels; a call runs the first that serves its
 /// number of rows.
 LogicalResult FunctionConverter::callLinear(LinearOp op, Value result) {
   OpBuilder before(op);
   Value panels = packPanels(before, op.getWeight(), getPanelColumns(op, cpu));
   SmallVector<LinearKernel> kernels = selectKernels(op, bool(panels));
-  int64_t rowsDim = cast<RankedTensorType>(op.getInput().getType()).getRank() - 2, above = -1;
+  int64_t rowsDim = cast<RankedTensorType>(op.getInput().getType()).getRank() - 2, above = 0;
+  bool isAlways = kernels.size() == 1 && !mayLackRows(tensorType(op.getInput()));
   for (LinearKernel kernel : kernels) {
     auto isServed = [&] { return host.isWithin(op.getInput(), rowsDim, above, kernel.maxRows); };
     if (failed(call(
@@ -373,7 +419,7 @@ LogicalResult FunctionConverter::callLinear(LinearOp op, Value result) {
             [&](PipelineBuilder &p) {
               return lowerLinear(p, op, epilogues[op], panels, kernel, cpu);
             },
-            kernels.size() == 1 ? function_ref<Value()>() : isServed)))
+            isAlways ? function_ref<Value()>() : isServed)))
       return failure();
     above = kernel.maxRows;
   }
@@ -451,6 +497,24 @@ LogicalResult FunctionConverter::convertConcat(tensor::ConcatOp op) {
     if (failed(copy(op.getLoc(), input, part)))
       return failure();
   return success();
+}
+
+LogicalResult FunctionConverter::convertInsertSlice(tensor::InsertSliceOp op) {
+  if (!op.hasUnitStride())
+    return op.emitOpError("expected strides of 1, found others");
+  Value all = host.getDestination(op.getResult());
+  if (failed(copy(op.getLoc(), op.getDest(), all)))
+    return failure();
+  return copy(op.getLoc(), op.getSource(), host.viewPlace(op, all));
+}
+
+FailureOr<Value> FunctionConverter::getCompact(Value tensor) {
+  if (host.isCompact(tensor))
+    return host.getBuffer(tensor);
+  Value compact = host.allocate(tensor);
+  if (failed(copy(tensor.getLoc(), tensor, compact)))
+    return failure();
+  return compact;
 }
 
 LogicalResult FunctionConverter::convertReturn(func::ReturnOp op) {

@@ -9,8 +9,10 @@
 
 #include "attnc/Dialect/Attn/Dropout.h"
 
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -115,6 +117,96 @@ static void splitSlice(tensor::ExtractSliceOp op) {
     splitStrides(op);
 }
 
+/// A slice that keeps all dimensions of what it goes into.
+static void keepDims(tensor::InsertSliceOp op) {
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  if (dropped.none())
+    return;
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  SmallVector<int64_t> shape(op.getStaticSizes());
+  auto type = RankedTensorType::get(shape, op.getType().getElementType());
+  Value source = tensor::ExpandShapeOp::create(b, type, op.getSource(), groupDropped(dropped),
+                                               op.getMixedSizes());
+  op.replaceAllUsesWith(tensor::InsertSliceOp::create(b, source, op.getDest(), op.getMixedOffsets(),
+                                                      op.getMixedSizes(), op.getMixedStrides())
+                            .getResult());
+  op.erase();
+}
+
+static void decomposeSplat(tensor::SplatOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  op.replaceAllUsesWith(
+      tensor::GenerateOp::create(b, op.getType(), op.getDynamicSizes(),
+                                 [&](OpBuilder &nested, Location loc, ValueRange) {
+                                   tensor::YieldOp::create(nested, loc, op.getInput());
+                                 })
+          .getResult());
+  op.erase();
+}
+
+/// The padding everywhere, and in it the source.
+static void decomposePad(tensor::PadOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, op.getLoc(), op.getSource()),
+                            ones(sizes.size(), b.getIndexAttr(1)), low = op.getMixedLowPad();
+  SmallVector<Value> dynamic;
+  for (auto [dim, size, before, after] : llvm::enumerate(sizes, low, op.getMixedHighPad())) {
+    if (!op.getType().isDynamicDim(dim))
+      continue;
+    auto value = [&](OpFoldResult x) { return getValueOrCreateConstantIndexOp(b, b.getLoc(), x); };
+    Value padded = arith::AddIOp::create(b, value(before), value(size));
+    dynamic.push_back(arith::AddIOp::create(b, padded, value(after)));
+  }
+  auto padding = tensor::GenerateOp::create(b, op.getType(), dynamic);
+  padding.getBody().takeBody(op.getRegion());
+  op.replaceAllUsesWith(
+      tensor::InsertSliceOp::create(b, op.getSource(), padding, low, sizes, ones).getResult());
+  op.erase();
+}
+
+/// The size of a dimension of a result, of the operand that holds its shape.
+static OpFoldResult getShapeElement(ImplicitLocOpBuilder &b, tensor::ReshapeOp op, int64_t dim) {
+  int64_t known = cast<RankedTensorType>(op.getType()).getDimSize(dim);
+  if (!ShapedType::isDynamic(known))
+    return b.getIndexAttr(known);
+  Value size;
+  if (auto elements = op.getShape().getDefiningOp<tensor::FromElementsOp>())
+    size = elements.getElements()[dim];
+  else
+    size = tensor::ExtractOp::create(b, op.getShape(),
+                                     ValueRange(arith::ConstantIndexOp::create(b, dim)));
+  if (!size.getType().isIndex())
+    size = arith::IndexCastOp::create(b, b.getIndexType(), size);
+  // What is negative makes up nothing.
+  return arith::MaxSIOp::create(b, size, arith::ConstantIndexOp::create(b, 0)).getResult();
+}
+
+/// One dimension, and its parts. Sizes must be known of both tensors, or of neither.
+static void decomposeReshape(tensor::ReshapeOp op) {
+  auto source = dyn_cast<RankedTensorType>(op.getSource().getType()),
+       type = dyn_cast<RankedTensorType>(op.getType());
+  if (!source || !type || source.getRank() == 0 || type.getRank() == 0 ||
+      source.hasStaticShape() != type.hasStaticShape())
+    return;
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  auto all = [](RankedTensorType of) {
+    return ReassociationIndices(llvm::to_vector(llvm::seq<int64_t>(of.getRank())));
+  };
+  Value flat = op.getSource();
+  if (source.getRank() > 1)
+    flat = tensor::CollapseShapeOp::create(b, flat, ArrayRef<ReassociationIndices>(all(source)));
+  SmallVector<OpFoldResult> sizes;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    sizes.push_back(getShapeElement(b, op, dim));
+  Operation *shape = op.getShape().getDefiningOp();
+  op.replaceAllUsesWith(
+      tensor::ExpandShapeOp::create(b, type, flat, ArrayRef<ReassociationIndices>(all(type)), sizes)
+          .getResult());
+  op.erase();
+  if (shape && isOpTriviallyDead(shape))
+    shape->erase();
+}
+
 void attn::decompose(func::FuncOp function) {
   function.walk([](AttentionOp op) {
     if (!op.getSchedule())
@@ -126,6 +218,10 @@ void attn::decompose(func::FuncOp function) {
   });
   function.walk([](PositionsOp op) { expandPositions(op); });
   function.walk([](tensor::ExtractSliceOp op) { splitSlice(op); });
+  function.walk([](tensor::ReshapeOp op) { decomposeReshape(op); });
+  function.walk([](tensor::SplatOp op) { decomposeSplat(op); });
+  function.walk([](tensor::PadOp op) { decomposePad(op); });
+  function.walk([](tensor::InsertSliceOp op) { keepDims(op); });
   function.walk([](LinearOp op) {
     if (cast<RankedTensorType>(op.getInput().getType()).getRank() == 1)
       addRow(op);

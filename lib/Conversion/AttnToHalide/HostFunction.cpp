@@ -138,22 +138,42 @@ void HostFunction::viewTransposed(TransposeOp op) {
                                                         AffineMapAttr::get(map)));
 }
 
-void HostFunction::viewSlice(tensor::ExtractSliceOp op) {
+Value HostFunction::viewPart(OffsetSizeAndStrideOpInterface slice, Value buffer,
+                             ArrayRef<OpFoldResult> whole, ArrayRef<int64_t> shape,
+                             const Twine &message) {
   auto known = [&](ArrayRef<OpFoldResult> mixed) {
     return llvm::map_to_vector(mixed, [&](OpFoldResult value) -> OpFoldResult {
       return isa<Attribute>(value) ? value : getIndex(value);
     });
   };
-  SmallVector<OpFoldResult> offsets = known(op.getMixedOffsets()),
-                            sizes = known(op.getMixedSizes()), strides = op.getMixedStrides();
-  for (auto [dim, offset, size] : llvm::enumerate(offsets, sizes))
-    requireWithin(op.getLoc(), offset, size, getMixedSize(op.getSource(), dim),
-                  "expected tensor.extract_slice to stay within its source");
-  Value source = getBuffer(op.getSource());
+  SmallVector<OpFoldResult> offsets = known(slice.getMixedOffsets()),
+                            sizes = known(slice.getMixedSizes()), strides = slice.getMixedStrides();
+  for (auto [offset, size, limit] : llvm::zip_equal(offsets, sizes, whole))
+    requireWithin(slice.getLoc(), offset, size, limit, message);
   auto type = memref::SubViewOp::inferRankReducedResultType(
-      op.getType().getShape(), cast<MemRefType>(source.getType()), offsets, sizes, strides);
-  setBuffer(op.getResult(), memref::SubViewOp::create(builder, cast<MemRefType>(type), source,
-                                                      offsets, sizes, strides));
+      shape, cast<MemRefType>(buffer.getType()), offsets, sizes, strides);
+  return memref::SubViewOp::create(builder, cast<MemRefType>(type), buffer, offsets, sizes,
+                                   strides);
+}
+
+void HostFunction::viewSlice(tensor::ExtractSliceOp op) {
+  SmallVector<OpFoldResult> whole;
+  for (int64_t dim = 0; dim < op.getSourceType().getRank(); ++dim)
+    whole.push_back(getMixedSize(op.getSource(), dim));
+  setBuffer(op.getResult(), viewPart(op, getBuffer(op.getSource()), whole, op.getType().getShape(),
+                                     "expected tensor.extract_slice to stay within its source"));
+}
+
+Value HostFunction::viewPlace(tensor::InsertSliceOp op, Value buffer) {
+  SmallVector<OpFoldResult> whole;
+  for (auto [dim, size] : llvm::enumerate(op.getMixedSizes())) {
+    whole.push_back(getMixedSize(op.getDest(), dim));
+    requireProduct(op.getLoc(), op.getSource(), dim,
+                   isa<Attribute>(size) ? size : OpFoldResult(getIndex(size)),
+                   "expected sizes of tensor.insert_slice to be its source's");
+  }
+  return viewPart(op, buffer, whole, op.getSourceType().getShape(),
+                  "expected tensor.insert_slice to stay within its destination");
 }
 
 SmallVector<Value> HostFunction::viewParts(tensor::ConcatOp op, Value buffer) {
@@ -212,7 +232,8 @@ void HostFunction::viewExpanded(tensor::ExpandShapeOp op) {
   SmallVector<ReassociationIndices> groups = op.getReassociationIndices();
   for (auto [dim, group] : llvm::enumerate(groups))
     requireProduct(op.getLoc(), op.getSrc(), dim,
-                   llvm::map_to_vector(group, [&](int64_t part) { return sizes[part]; }));
+                   llvm::map_to_vector(group, [&](int64_t part) { return sizes[part]; }),
+                   "expected sizes of tensor.expand_shape to make up its source's");
   setBuffer(op.getResult(), expandBuffer(builder, getBuffer(op.getSrc()), sizes, groups,
                                          op.getResultType().getShape()));
 }
@@ -297,6 +318,16 @@ Value HostFunction::getIndex(Value index) {
   Operation *op = index.getDefiningOp();
   if (auto dim = dyn_cast_or_null<tensor::DimOp>(op))
     return getSize(dim.getSource(), *dim.getConstantIndex());
+  if (auto read = dyn_cast_or_null<tensor::ExtractOp>(op)) {
+    Value buffer = getBuffer(read.getTensor());
+    SmallVector<Value> at;
+    for (Value coord : read.getIndices())
+      at.push_back(getIndex(coord));
+    // A caller's buffers are there already.
+    if (!isa<BlockArgument>(buffer))
+      halide::CopyToHostOp::create(builder, buffer);
+    return memref::LoadOp::create(builder, buffer, at);
+  }
   for (Value operand : op->getOperands())
     indices.map(operand, getIndex(operand));
   return builder.clone(*op, indices)->getResult(0);
@@ -319,7 +350,7 @@ void HostFunction::requireWithin(Location loc, OpFoldResult offset, OpFoldResult
 }
 
 void HostFunction::requireProduct(Location loc, Value tensor, int64_t dim,
-                                  ArrayRef<OpFoldResult> sizes) {
+                                  ArrayRef<OpFoldResult> sizes, const Twine &message) {
   if (!cast<RankedTensorType>(tensor.getType()).isDynamicDim(dim))
     return;
   Value product = arith::ConstantIndexOp::create(builder, 1);
@@ -328,9 +359,7 @@ void HostFunction::requireProduct(Location loc, Value tensor, int64_t dim,
                                     getValueOrCreateConstantIndexOp(builder, loc, size));
   Value same =
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, product, getSize(tensor, dim));
-  halide::RequireOp::create(
-      builder, loc, same,
-      builder.getStringAttr("expected sizes of tensor.expand_shape to make up its source's"));
+  halide::RequireOp::create(builder, loc, same, builder.getStringAttr(message));
 }
 
 /// Whether the verifier could not compare the two sizes.

@@ -52,6 +52,9 @@ public:
   void viewTransposed(TransposeOp op);
   /// A slice of unit strides that keeps the last dimension.
   void viewSlice(tensor::ExtractSliceOp op);
+  /// Where in `buffer`, which holds the result, the source has its place. Strides are 1, and no
+  /// dimension is dropped.
+  Value viewPlace(tensor::InsertSliceOp op, Value buffer);
   /// Where in `buffer` each operand of a concatenation has its place.
   SmallVector<Value> viewParts(tensor::ConcatOp op, Value buffer);
   /// Refuses calls where the sizes don't make up the source's.
@@ -59,7 +62,8 @@ public:
   LogicalResult viewCollapsed(tensor::CollapseShapeOp op, Value compact);
 
   /// Refuses calls where a size is not the product of `sizes`.
-  void requireProduct(Location loc, Value tensor, int64_t dim, ArrayRef<OpFoldResult> sizes);
+  void requireProduct(Location loc, Value tensor, int64_t dim, ArrayRef<OpFoldResult> sizes,
+                      const Twine &message);
   /// Refuses calls where two sizes differ that only the call tells.
   void requireSame(Location loc, Value a, int64_t dimOfA, Value b, int64_t dimOfB,
                    const Twine &message);
@@ -77,6 +81,9 @@ public:
 
 private:
   Value addConstant(arith::ConstantOp op);
+  /// The view of `buffer` that a slice stands for; `whole` are the buffer's sizes.
+  Value viewPart(OffsetSizeAndStrideOpInterface slice, Value buffer, ArrayRef<OpFoldResult> whole,
+                 ArrayRef<int64_t> shape, const Twine &message);
   Value getSize(Value tensor, int64_t dim);
   /// A size of a concatenation.
   Value getSum(tensor::ConcatOp op, int64_t dim);

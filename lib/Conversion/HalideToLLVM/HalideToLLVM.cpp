@@ -215,13 +215,31 @@ Value CallPattern::buildDimensions(ConversionPatternRewriter &rewriter, Location
   return dimensions;
 }
 
+/// `data`, or for a tensor without elements `other`: Halide refuses null even where it reads
+/// nothing.
+static Value replaceEmpty(OpBuilder &builder, Location loc, MemRefType type,
+                          MemRefDescriptor descriptor, Value data, Value other) {
+  if (type.hasStaticShape() && type.getNumElements() != 0)
+    return data;
+  Value zero = FieldBuilder(builder, loc).constant(0, 64);
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    Value isEmpty = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq,
+                                         descriptor.size(builder, loc, dim), zero);
+    data = LLVM::SelectOp::create(builder, loc, isEmpty, other, data);
+  }
+  return data;
+}
+
 Value CallPattern::buildBuffer(ConversionPatternRewriter &rewriter, Location loc,
                                LLVM::LLVMFuncOp host, MemRefType type, Value memref) const {
   FieldBuilder structs(rewriter, loc);
   MLIRContext *context = rewriter.getContext();
   MemRefDescriptor descriptor(memref);
   Value dimensions = buildDimensions(rewriter, loc, host, type, descriptor);
+  Value buffer = allocate(rewriter, loc, host, getBufferType(context), 1);
   Value data = descriptor.bufferPtr(rewriter, loc, *getTypeConverter(), type);
+  if (!onDevice)
+    data = replaceEmpty(rewriter, loc, type, descriptor, data, buffer);
   Type element = type.getElementType();
   Value elementType =
       structs.pack(getElementType(context),
@@ -231,7 +249,6 @@ Value CallPattern::buildBuffer(ConversionPatternRewriter &rewriter, Location loc
   Value rank = structs.constant(type.getRank(), 32);
   Value value = structs.pack(getBufferType(context),
                              {zero, null, data, zero, elementType, rank, dimensions, null});
-  Value buffer = allocate(rewriter, loc, host, value.getType(), 1);
   LLVM::StoreOp::create(rewriter, loc, value, buffer);
   return buffer;
 }

@@ -13,6 +13,7 @@
 #include "Bodies.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/SameSize.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -30,7 +31,9 @@ static Value scalarOf(RewriterBase &rewriter, Location loc, Value tensor, ValueR
     return arith::ConstantOp::create(rewriter, loc, splat.getSplatValue<TypedAttr>());
   if (auto op = tensor.getDefiningOp<tensor::SplatOp>())
     return op.getInput();
-  return tensor::ExtractOp::create(rewriter, loc, tensor, indices);
+  auto read = tensor::ExtractOp::create(rewriter, loc, tensor, indices);
+  read->setAttr(kSameSizeName, rewriter.getUnitAttr());
+  return read;
 }
 
 /// Fills a body with `op` on scalars; its element stands for `tensor`.

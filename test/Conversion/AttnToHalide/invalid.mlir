@@ -1,9 +1,18 @@
 // RUN: attn-opt %s --convert-attn-to-halide -split-input-file -verify-diagnostics
 
 func.func @unknown(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{expected an op that convert-attn-to-halide knows, found tensor.empty}}
-  %e = tensor.empty() : tensor<4xf32>
+  %c = arith.constant 1.0 : f32
+  // expected-error @+1 {{expected an op that convert-attn-to-halide knows, found tensor.from_elements}}
+  %e = tensor.from_elements %c, %c, %c, %c : tensor<4xf32>
   return %e : tensor<4xf32>
+}
+
+// -----
+
+func.func @strided_insert(%x: tensor<2xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{expected strides of 1, found others}}
+  %r = tensor.insert_slice %x into %y[0] [2] [2] : tensor<2xf32> into tensor<4xf32>
+  return %r : tensor<4xf32>
 }
 
 // -----

@@ -36,9 +36,12 @@ func.func @host(%x: !any {attn.name = "x"}, %y: !any {attn.name = "y", attn.resu
   // CHECK: %[[ALIGNED:.*]] = llvm.extractvalue %[[X]][1]
   // CHECK: %[[OFFSET:.*]] = llvm.extractvalue %[[X]][2]
   // CHECK: %[[DATA:.*]] = llvm.getelementptr %[[ALIGNED]][%[[OFFSET]]] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  // Null is not an address of no elements for Halide.
+  // CHECK: %[[FIRST:.*]] = llvm.select %{{.*}}, %[[OTHER:.*]], %[[DATA]] : i1, !llvm.ptr
+  // CHECK: %[[USED:.*]] = llvm.select %{{.*}}, %[[OTHER]], %[[FIRST]] : i1, !llvm.ptr
   // CHECK: llvm.mlir.constant(2 : i8)
   // CHECK: llvm.mlir.constant(32 : i8)
-  // CHECK: llvm.insertvalue %[[DATA]], %{{.*}}[2]
+  // CHECK: llvm.insertvalue %[[USED]], %{{.*}}[2]
   // CHECK: llvm.insertvalue %[[DIMS]], %{{.*}}[6]
 
   // CHECK: %[[STATUS:.*]] = llvm.call @copy(%arg0, %{{.*}}, %{{.*}}) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
