@@ -339,6 +339,8 @@ def Attn_ModifyProbOp : Attn_RegionOp<"modify_prob", [AllTypesMatch<["prob", "re
   let description = [{
     The `attn.modify_prob` operation replaces each prob by what its region
     yields for (prob, batch, head, q, k): dropout, a scale after the softmax.
+    A prob of 0 that would become NaN stays 0: a masked key takes no part,
+    whatever its prob is multiplied by.
 
     - (C1) the region takes the prob's element type and four `index` values,
       and yields the element type.
