@@ -9,6 +9,7 @@
 
 #include "attnc/Dialect/Attn/Attn.h"
 
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -36,25 +37,58 @@ bool attnc::hasDims(func::FuncOp function) {
 }
 
 std::vector<Dims> attnc::chooseDims(ArrayRef<Symbol> symbols, bool named,
-                                    const llvm::StringMap<int64_t> &given) {
+                                    const llvm::StringMap<int64_t> &given,
+                                    llvm::function_ref<bool(const Dims &)> affordable) {
   static constexpr int64_t outer[] = {1, 2, 1};
-  static constexpr int64_t inner[][3] = {{1, 1, 1}, {33, 21, 40}, {130, 197, 150}};
+  static constexpr std::array<int64_t, 3> inner[] = {{1, 1, 1}, {33, 21, 40}, {130, 197, 150}};
   std::vector<Dims> all;
-  for (auto [outerSize, innerSizes] : llvm::zip(outer, inner)) {
-    Dims dims;
-    unsigned next = 0;
-    for (const Symbol &symbol : symbols) {
-      auto wanted = given.find(symbol.name);
-      if (wanted != given.end())
-        dims[symbol.name] = wanted->second;
-      else
-        dims[symbol.name] = symbol.isOuter ? outerSize : innerSizes[named ? next++ % 3 : 0];
-    }
+  for (auto sizes : llvm::zip(outer, inner)) {
+    int64_t outerSize = std::get<0>(sizes);
+    std::array<int64_t, 3> innerSizes = std::get<1>(sizes);
+    auto make = [&] {
+      Dims dims;
+      unsigned next = 0;
+      for (const Symbol &symbol : symbols) {
+        auto wanted = given.find(symbol.name);
+        if (wanted != given.end())
+          dims[symbol.name] = wanted->second;
+        else
+          dims[symbol.name] = symbol.isOuter ? outerSize : innerSizes[named ? next++ % 3 : 0];
+      }
+      return dims;
+    };
+    while (!affordable(make()) && llvm::any_of(innerSizes, [](int64_t size) { return size > 2; }))
+      for (int64_t &size : innerSizes)
+        size = std::min(size, size / 2 + 1);
+    Dims dims = make();
     if (all.empty() ||
         llvm::any_of(dims, [&](auto dim) { return all.back()[dim.first] != dim.second; }))
       all.push_back(dims);
   }
   return all;
+}
+
+WorkEstimate::WorkEstimate(func::FuncOp graph) {
+  CostModel costs(graph);
+  graph.walk([&](Operation *op) {
+    Cost each = costs.get(op);
+    cost.flops.add(each.flops);
+    cost.bytes.add(each.bytes);
+  });
+}
+
+/// An element is made, converted and handed on at about the cost of 12 multiplications.
+static constexpr double kWorkPerByte = 3;
+
+double WorkEstimate::get(const Dims &dims) const {
+  int64_t largest = 1;
+  for (auto [symbol, size] : dims)
+    largest = std::max(largest, size);
+  auto getSize = [&](StringRef symbol) -> std::optional<int64_t> {
+    auto known = dims.find(symbol);
+    return known == dims.end() ? largest : known->second; // a computed one
+  };
+  return *cost.flops.evaluate(getSize) / 2 + kWorkPerByte * *cost.bytes.evaluate(getSize);
 }
 
 //===----------------------------------------------------------------------===//
@@ -102,6 +136,15 @@ static void fillLengths(Tensor &tensor, int64_t longest, InputMaker::Lengths len
     tensor.set(index, lengths == InputMaker::FullLengths ? longest : bits() % (longest + 1));
 }
 
+/// A mask without a single 1 would hide all that lies behind it.
+static void avoidZeros(Tensor &tensor, int64_t bound) {
+  auto indices = llvm::seq(tensor.size());
+  if (isa<FloatType>(tensor.getElementType()) || bound < 2 || tensor.size() == 0 ||
+      !llvm::all_of(indices, [&](int64_t index) { return tensor.get(index) == 0; }))
+    return;
+  tensor.set(tensor.size() - 1, 1);
+}
+
 InputMaker::InputMaker(func::FuncOp graph, Signature signature, std::vector<InputOption> given,
                        uint64_t seed, Lengths lengths)
     : graph(graph), signature(std::move(signature)), given(std::move(given)), seed(seed),
@@ -122,9 +165,12 @@ FailureOr<std::vector<Tensor>> InputMaker::make(Sizes &sizes) {
   if (failed(inputs))
     return failure();
   for (auto [index, tensor] : llvm::enumerate(*inputs))
-    if (tracer && !isGiven[index])
-      if (auto longest = getLongest(graph.getArgument(index), sizes, *tracer))
+    if (!isGiven[index]) {
+      if (auto longest =
+              tracer ? getLongest(graph.getArgument(index), sizes, *tracer) : std::nullopt)
         fillLengths(tensor, *longest, lengths, seed + index);
+      avoidZeros(tensor, getIntegerBound(signature, sizes));
+    }
   return inputs;
 }
 
@@ -171,9 +217,10 @@ double Expected::getAllowed() const {
 }
 
 FailureOr<std::vector<Expected>> attnc::expectResults(Graph &graph, ArrayRef<Tensor> inputs) {
-  auto exact = graph.evaluate(inputs, Arithmetic::Exact);
-  auto plain = graph.evaluate(inputs, Arithmetic::Plain);
-  auto reversed = graph.evaluate(inputs, Arithmetic::PlainReversed);
+  std::vector<Array> arrays = makeArrays(inputs);
+  auto exact = graph.evaluate(arrays, Arithmetic::Exact);
+  auto plain = graph.evaluate(arrays, Arithmetic::Plain);
+  auto reversed = graph.evaluate(arrays, Arithmetic::PlainReversed);
   if (failed(exact) || failed(plain) || failed(reversed))
     return failure();
   std::vector<Expected> results;

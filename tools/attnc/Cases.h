@@ -12,6 +12,7 @@
 #ifndef ATTNC_TOOLS_ATTNC_CASES_H
 #define ATTNC_TOOLS_ATTNC_CASES_H
 
+#include "Cost.h"
 #include "Evaluate.h"
 #include "Inputs.h"
 
@@ -36,10 +37,23 @@ llvm::SmallVector<Symbol> getSymbols(const Signature &signature);
 /// Whether a spec, before any pass, names sizes.
 bool hasDims(mlir::func::FuncOp function);
 
-/// Ones; odd sizes; sizes that cross the tiles of kernels. Lengths of other names are other
-/// sizes, unless the spec names none: then only equal ones are sure to fit together.
-std::vector<Dims> chooseDims(llvm::ArrayRef<Symbol> symbols, bool named,
-                             const llvm::StringMap<int64_t> &given);
+/// Ones; odd sizes; sizes that cross the tiles of kernels; smaller ones of each where these
+/// are not `affordable`. Lengths of other names are other sizes, unless the spec names none:
+/// then only equal ones are sure to fit together.
+std::vector<Dims> chooseDims(
+    llvm::ArrayRef<Symbol> symbols, bool named, const llvm::StringMap<int64_t> &given,
+    llvm::function_ref<bool(const Dims &)> affordable = [](const Dims &) { return true; });
+
+/// What a case costs, the inputs and the reference being the most of it.
+class WorkEstimate {
+public:
+  explicit WorkEstimate(mlir::func::FuncOp graph);
+  /// In multiplications.
+  double get(const Dims &dims) const;
+
+private:
+  Cost cost;
+};
 
 /// Makes inputs for sizes of one's choice.
 class InputMaker {

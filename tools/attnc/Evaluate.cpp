@@ -47,9 +47,13 @@ Tensor attnc::makeTensor(const Array &array, Type type) {
   return tensor;
 }
 
-FailureOr<std::vector<Array>> Graph::evaluate(ArrayRef<Tensor> inputs, Arithmetic arithmetic) {
+std::vector<Array> attnc::makeArrays(ArrayRef<Tensor> tensors) {
   std::vector<Array> arrays;
-  for (const Tensor &input : inputs)
-    arrays.push_back(makeArray(input));
-  return mlir::attn::reference::evaluate(function, arrays, arithmetic);
+  for (const Tensor &tensor : tensors)
+    arrays.push_back(makeArray(tensor));
+  return arrays;
+}
+
+FailureOr<std::vector<Array>> Graph::evaluate(ArrayRef<Array> inputs, Arithmetic arithmetic) {
+  return mlir::attn::reference::evaluate(function, inputs, arithmetic);
 }

@@ -23,7 +23,8 @@ public:
 
   /// The results on these inputs.
   mlir::FailureOr<std::vector<mlir::attn::reference::Array>>
-  evaluate(llvm::ArrayRef<Tensor> inputs, mlir::attn::reference::Arithmetic arithmetic);
+  evaluate(llvm::ArrayRef<mlir::attn::reference::Array> inputs,
+           mlir::attn::reference::Arithmetic arithmetic);
 
   mlir::func::FuncOp getFunction() { return function; }
   /// Takes over the names that a pass has given to the sizes of the arguments.
@@ -33,6 +34,8 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::func::FuncOp function;
 };
+
+std::vector<mlir::attn::reference::Array> makeArrays(llvm::ArrayRef<Tensor> tensors);
 
 /// Rounded to `type`.
 Tensor makeTensor(const mlir::attn::reference::Array &array, mlir::Type type);

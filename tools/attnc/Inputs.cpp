@@ -184,9 +184,7 @@ static void fillRandom(Tensor &tensor, Generator generator, int64_t bound) {
                isa<FloatType>(type) ? generator.normal() : std::floor(generator.uniform() * bound));
 }
 
-/// Integers are lengths, positions or ids: below every size of the float inputs they stay
-/// in range wherever they are used.
-static int64_t getIntegerBound(const Signature &signature, const Sizes &sizes) {
+int64_t attnc::getIntegerBound(const Signature &signature, const Sizes &sizes) {
   int64_t bound = 127;
   for (const Parameter &input : signature.inputs) {
     auto shape = sizes.getShape(input);

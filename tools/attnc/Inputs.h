@@ -63,6 +63,10 @@ private:
   llvm::StringMap<Size> sizes;
 };
 
+/// Integers are lengths, positions or ids: below every size of the float inputs they stay
+/// in range wherever they are used.
+int64_t getIntegerBound(const Signature &signature, const Sizes &sizes);
+
 /// One tensor for each input, in order. What is not given is random where its
 /// shape is known.
 mlir::FailureOr<std::vector<Tensor>> makeInputs(const Signature &signature,

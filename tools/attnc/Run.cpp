@@ -116,7 +116,7 @@ static LogicalResult writeOutputs(const Signature &signature, ArrayRef<OutputOpt
 
 static FailureOr<std::vector<Tensor>> evaluate(Graph &graph, const Signature &signature,
                                                ArrayRef<Tensor> inputs) {
-  auto arrays = graph.evaluate(inputs, mlir::attn::reference::Arithmetic::Exact);
+  auto arrays = graph.evaluate(makeArrays(inputs), mlir::attn::reference::Arithmetic::Exact);
   if (failed(arrays))
     return failure();
   std::vector<Tensor> outputs;

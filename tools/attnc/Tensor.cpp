@@ -69,6 +69,11 @@ double Tensor::get(int64_t index) const {
 }
 
 void Tensor::set(int64_t index, double value) {
+  if (elementType.isF32()) {
+    float rounded = value;
+    std::memcpy(data() + index * sizeof(float), &rounded, sizeof(float));
+    return;
+  }
   int64_t size = getElementSize(elementType);
   uint64_t bits = static_cast<int64_t>(value);
   if (auto type = dyn_cast<FloatType>(elementType)) {
