@@ -18,7 +18,8 @@ using namespace mlir;
 using namespace attnc;
 
 int64_t attnc::getElementSize(Type type) {
-  return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+  int64_t bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  return llvm::divideCeil(bits, 8);
 }
 
 std::optional<int64_t> attnc::getNumElements(ArrayRef<int64_t> shape) {

@@ -96,10 +96,13 @@ Scalar AttentionLowering::reciprocal(Scalar total) {
   Scalar inverse = strictFloat(f32(1) / total), isSum = !(total == 0);
   if (op.getProbMod().empty())
     return pick(isSum, inverse);
-  Scalar isNumber = (bits(total) & p.i32(0x7fffffff)) <= p.i32(kInfBits);
   if (ProbRegion(op.getProbMod()).zeroesNaN())
-    return pick(isSum && isNumber, inverse);
-  return pick(isSum, blend(isNumber, inverse, f32(1)));
+    return pick(isSum && isNumber(total), inverse);
+  return pick(isSum, blend(isNumber(total), inverse, f32(1)));
+}
+
+Scalar AttentionLowering::isNumber(Scalar x) {
+  return (bits(x) & p.i32(0x7fffffff)) <= p.i32(kInfBits);
 }
 
 /// Values as the threads of a GPU read them. Those of keys that are not there, and columns
@@ -183,18 +186,20 @@ void AttentionLowering::buildExactContext() {
     TileCoords t(v);
     Scalar s = modifiedScore(exactDot(v), v[0], v[1], v[2], t);
     Scalar m = acc(p.i32(maxColumn()), p.i32(0), v[0], t.it, t.h, t.b);
-    Scalar isLeftOut = bits(s) == p.i32(kMinusInfBits) || exponent(s, m) < f32(kVanishing);
-    // A prob that its region makes zero is zero like a masked one.
-    if (!op.getProbMod().empty())
-      isLeftOut = isLeftOut ||
-                  (bits(modifiedProb(f32(1), v[0], v[1], v[2], t)) & p.i32(0x7fffffff)) == p.i32(0);
+    Scalar isLeftOut = bits(s) == p.i32(kMinusInfBits),
+           isVanishing = exponent(s, m) < f32(kVanishing);
     // What is visible weighs something, however little, so that an infinite value counts.
     Scalar w = weight(s, m) + kLeastWeight;
     if (!op.getProbMod().empty()) {
-      // Where the row's sum is NaN, so is each prob that is not left out.
+      // A prob that its region makes zero is zero like a masked one. Where the row's sum is NaN,
+      // so is each of the others.
       Scalar total = acc(p.i32(sumColumn()), p.i32(0), v[0], t.it, t.h, t.b);
+      isLeftOut = isLeftOut ||
+                  (bits(modifiedProb(f32(1), v[0], v[1], v[2], t)) & p.i32(0x7fffffff)) == p.i32(0);
+      isVanishing = isVanishing && isNumber(total);
       w = w + strictFloat(total - total);
     }
+    isLeftOut = isLeftOut || isVanishing;
     return blend(isLeftOut, f32(kMasked), w);
   });
   StringRef productVars[] = {"x", "ii", "c", "it", "h", "b"};

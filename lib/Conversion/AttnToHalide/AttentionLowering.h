@@ -136,6 +136,8 @@ private:
   Scalar exponent(Scalar score, Scalar maximum);
   Scalar weight(Scalar score, Scalar maximum);
   Scalar reciprocal(Scalar total);
+  /// Whether x is not NaN.
+  Scalar isNumber(Scalar x);
   /// The value dim of a column of a block. On a GPU threads next to each other have dims next
   /// to each other.
   Scalar valueColumn(Scalar x, Scalar y) { return onGpu ? x * numBlocks + y : y * block + x; }

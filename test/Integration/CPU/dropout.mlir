@@ -6,7 +6,7 @@
 // RUN: attnc run %s --function ones --input seed=ones | FileCheck %s --check-prefix=ONES
 // RUN: attnc run %s --function ones --input seed=ones --reference | FileCheck %s --check-prefix=ONES
 // A quarter goes, the rest grows: the mean stays.
-// ONES: out0: f32[100000]  min 0  max 1.333{{.*}}  mean {{0.99|1.00}}
+// ONES: d: f32[100000]  min 0  max 1.333{{.*}}  mean {{0.99|1.00}}
 func.func @fused(%q: tensor<?x2x?x64xf32> {attn.name = "query"}, %k: tensor<?x2x?x64xf32> {attn.name = "key"},
                  %v: tensor<?x2x?x64xf32> {attn.name = "value"}, %seed: tensor<i64> {attn.name = "seed"})
     -> tensor<?x2x?x64xf32> {
