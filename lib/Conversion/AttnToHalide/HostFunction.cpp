@@ -31,6 +31,19 @@ static MemRefType callerType(RankedTensorType type) {
   return MemRefType::get(type.getShape(), type.getElementType(), layout);
 }
 
+/// The argument whose memory result `n` may take: a cache of which nothing is read once rows
+/// are put behind it.
+static std::optional<unsigned> getCache(func::FuncOp source, unsigned n) {
+  auto results = source.getBody().front().getTerminator()->getOperands();
+  auto append = results[n].getDefiningOp<AppendCacheOp>();
+  if (!append || llvm::is_contained(results.take_front(n), results[n]))
+    return std::nullopt;
+  auto cache = dyn_cast<BlockArgument>(append.getCache());
+  if (!cache || !cache.hasOneUse())
+    return std::nullopt;
+  return cache.getArgNumber();
+}
+
 LogicalResult HostFunction::create() {
   SmallVector<Type> types;
   for (Type type : llvm::concat<const Type>(source.getArgumentTypes(), source.getResultTypes())) {
@@ -51,6 +64,8 @@ LogicalResult HostFunction::create() {
   for (unsigned n = 0; n < source.getNumResults(); ++n) {
     host.setArgAttrs(numArgs + n, source.getResultAttrDict(n));
     host.setArgAttr(numArgs + n, "attn.result", builder.getUnitAttr());
+    if (std::optional<unsigned> cache = getCache(source, n))
+      host.setArgAttr(numArgs + n, "attn.in_place", builder.getI64IntegerAttr(*cache));
   }
   return success();
 }

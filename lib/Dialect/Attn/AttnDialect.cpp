@@ -252,6 +252,23 @@ static LogicalResult verifyResult(FunctionOpInterface function, bool isResult,
   return success();
 }
 
+/// A result names the argument before it whose memory it may take.
+static LogicalResult verifyInPlace(FunctionOpInterface function, bool isResult, unsigned index,
+                                   Attribute attribute) {
+  auto number = dyn_cast<IntegerAttr>(attribute);
+  if (isResult || !function.getArgAttr(index, "attn.result") || !number ||
+      !number.getValue().isIntN(32) || number.getValue().getZExtValue() >= index)
+    return function.emitOpError("expected attn.in_place on an argument with attn.result and with "
+                                "the number of an argument before it, found ")
+           << attribute;
+  auto types = function.getArgumentTypes();
+  unsigned other = number.getValue().getZExtValue();
+  if (types[other] != types[index])
+    return function.emitOpError("expected attn.in_place to number an argument of type ")
+           << types[index] << ", found " << types[other];
+  return success();
+}
+
 static LogicalResult verifyAttribute(Operation *op, bool isResult, unsigned index,
                                      NamedAttribute attribute) {
   auto function = dyn_cast<FunctionOpInterface>(op);
@@ -267,7 +284,10 @@ static LogicalResult verifyAttribute(Operation *op, bool isResult, unsigned inde
     return verifyWeight(function, isResult, attribute.getValue());
   if (attribute.getName() == "attn.result")
     return verifyResult(function, isResult, attribute.getValue());
-  return function.emitOpError("expected attn.name, attn.dims, attn.weight or attn.result, found ")
+  if (attribute.getName() == "attn.in_place")
+    return verifyInPlace(function, isResult, index, attribute.getValue());
+  return function.emitOpError(
+             "expected attn.name, attn.dims, attn.weight, attn.result or attn.in_place, found ")
          << attribute.getName();
 }
 

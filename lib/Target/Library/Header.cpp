@@ -64,7 +64,8 @@ static void emitTensors(raw_ostream &os, const Signature &signature) {
     width = std::max(width, name.size());
   for (auto [tensor, name] : llvm::zip(signature.tensors, names))
     os << " *   " << (tensor.isOutput ? "out " : "in  ") << llvm::left_justify(name, width) << "  "
-       << tensor.dtype() << " " << tensor.shape() << "\n";
+       << tensor.dtype() << " " << tensor.shape()
+       << (tensor.inPlaceOf ? ", may be " + names[*tensor.inPlaceOf] + " itself" : "") << "\n";
 }
 
 /// The most lines of formulas in a header; the JSON has them all.
@@ -260,8 +261,11 @@ static llvm::json::Object describe(const Tensor &tensor) {
     else
       dims.push_back(dim.symbol);
   }
-  return llvm::json::Object{
+  llvm::json::Object object{
       {"name", tensor.name}, {"dtype", tensor.dtype()}, {"dims", std::move(dims)}};
+  if (tensor.inPlaceOf)
+    object["in_place"] = *tensor.inPlaceOf;
+  return object;
 }
 
 static llvm::json::Value describe(Attribute attr) {

@@ -267,7 +267,8 @@ void Binder::defineSignature(ArrayRef<Variant> variants) {
     maxRank = std::max(maxRank, tensor.dims.size());
     tensors.push_back(llvm::ConstantStruct::getAnon(
         {text(tensor.name), dims(tensor, index), number(tensor.dims.size(), 32),
-         number(tensor.code, 8), number(tensor.bits, 8), number(tensor.isOutput, 8)}));
+         number(tensor.code, 8), number(tensor.bits, 8), number(tensor.isOutput, 8),
+         number(tensor.inPlaceOf ? int64_t(*tensor.inPlaceOf) : -1, 32)}));
   }
   llvm::Constant *value =
       llvm::ConstantStruct::getAnon({array(tensors), array(choices), number(tensors.size(), 32),

@@ -134,6 +134,8 @@ static FailureOr<Tensor> readTensor(func::FuncOp host, unsigned index, unsigned 
     return refuse("of unit innermost stride and any outer strides");
   Tensor tensor;
   tensor.isOutput = host.getArgAttr(index, "attn.result") != nullptr;
+  if (auto number = host.getArgAttrOfType<IntegerAttr>(index, "attn.in_place"))
+    tensor.inPlaceOf = number.getInt();
   tensor.code = *code;
   unsigned bits = type.getElementType().getIntOrFloatBitWidth();
   tensor.bits = bits < 8 ? 8 : bits;

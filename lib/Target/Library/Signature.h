@@ -34,6 +34,8 @@ struct Tensor {
   unsigned code, bits;
   std::vector<Dim> dims;
   bool isOutput;
+  /// The input whose memory an output may take.
+  std::optional<unsigned> inPlaceOf;
 
   /// f32, i64, bool, …
   std::string dtype() const;

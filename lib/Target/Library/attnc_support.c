@@ -305,16 +305,6 @@ static int check_memory(const attnc_tensor *spec, const DLTensor *tensor, int64_
   return status;
 }
 
-static int check_overlap(const range *ranges) {
-  const attnc_tensor *specs = attnc_the_signature.tensors;
-  for (int32_t i = 0; i < attnc_the_signature.count; ++i)
-    for (int32_t j = 0; specs[i].is_output && j < i; ++j)
-      if (ranges[i].begin < ranges[j].end && ranges[j].begin < ranges[i].end)
-        return REFUSE(specs[i].name, {"expected memory apart from that of ", 0}, {specs[j].name, 0},
-                      {", found an overlap", 0});
-  return 0;
-}
-
 /*===------------------------------------------------------------------------===*
  * Tensors on the device
  *===------------------------------------------------------------------------===*/
@@ -495,6 +485,26 @@ static void *data_of(const int64_t *descriptor) {
   return pointers[1];
 }
 
+/* Whether two tensors of one spec's type have every element in the same place. */
+static int is_same(const int64_t *a, const int64_t *b, int32_t rank) {
+  for (int32_t i = 0; i < descriptor_sizes + 2 * rank; ++i)
+    if (a[i] != b[i])
+      return 0;
+  return 1;
+}
+
+/* No result lies in another tensor's memory, but for a cache that grows in place. */
+static int check_overlap(const range *ranges, void *const *descriptors) {
+  const attnc_tensor *specs = attnc_the_signature.tensors;
+  for (int32_t i = 0; i < attnc_the_signature.count; ++i)
+    for (int32_t j = 0; specs[i].is_output && j < i; ++j)
+      if (ranges[i].begin < ranges[j].end && ranges[j].begin < ranges[i].end &&
+          !(specs[i].in_place == j && is_same(descriptors[i], descriptors[j], specs[i].rank)))
+        return REFUSE(specs[i].name, {"expected memory apart from that of ", 0}, {specs[j].name, 0},
+                      {", found an overlap", 0});
+  return 0;
+}
+
 /* Kernels ask for an address even where there is nothing to read. */
 static _Alignas(workspace_alignment) char nothing[workspace_alignment];
 
@@ -659,7 +669,7 @@ int attnc_call(const attnc_options *options, const DLTensor *const *tensors) {
     describe(storage[i], address_of(&placed[i]), spec->tensors[i].rank, placed[i].shape, strides);
     descriptors[i] = storage[i];
   }
-  status = check_overlap(ranges);
+  status = check_overlap(ranges, descriptors);
   if (status || outputs_are_empty(tensors))
     return status;
   const attnc_variant *variant = find_variant();

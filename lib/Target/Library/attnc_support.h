@@ -39,6 +39,7 @@ typedef struct attnc_tensor {
   int32_t rank;
   uint8_t code, bits; /* DLDataType */
   uint8_t is_output;
+  int32_t in_place; /* the input whose memory an output may take, -1 for none */
 } attnc_tensor;
 
 /* What a CPU has and code may need. Some stand for several that come together. */

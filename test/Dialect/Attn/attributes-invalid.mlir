@@ -65,7 +65,7 @@ func.func private @weight_result() -> (tensor<2xf32> {attn.weight = "w"})
 
 // -----
 
-// expected-error@+1 {{expected attn.name, attn.dims, attn.weight or attn.result, found "attn.nam"}}
+// expected-error@+1 {{expected attn.name, attn.dims, attn.weight, attn.result or attn.in_place, found "attn.nam"}}
 func.func private @unknown(tensor<2xf32> {attn.nam = "w"})
 
 // -----
@@ -99,3 +99,18 @@ func.func private @unknown(tensor<2xf32> {attn.nam = "w"})
 func.func @result(%x: memref<4xf32> {attn.result = 1}) {
   return
 }
+
+// -----
+
+// expected-error@+1 {{expected attn.in_place on an argument with attn.result and with the number of an argument before it, found 1 : i64}}
+func.func private @later(memref<4xf32>, memref<4xf32> {attn.result, attn.in_place = 1 : i64})
+
+// -----
+
+// expected-error@+1 {{expected attn.in_place on an argument with attn.result and with the number of an argument before it, found 0 : i64}}
+func.func private @no_result(memref<4xf32>, memref<4xf32> {attn.in_place = 0 : i64})
+
+// -----
+
+// expected-error@+1 {{expected attn.in_place to number an argument of type 'memref<4xf32>', found 'memref<5xf32>'}}
+func.func private @other_type(memref<5xf32>, memref<4xf32> {attn.result, attn.in_place = 0 : i64})

@@ -43,6 +43,7 @@ def Attn_Dialect : Dialect {
     - `attn.weight = "layer.0.query.weight"`: bound to this tensor of a
       safetensors file at compile time.
     - `attn.result`: an argument of a host function that was a result of its spec.
+    - `attn.in_place = 3`: such an argument may be the same memory as argument 3.
 
     At the edges: a masked key contributes exactly zero, whatever its value
     holds; a row without a visible key gives prob 0, context 0, lse -inf; NaN
@@ -756,7 +757,8 @@ def Attn_AppendCacheOp : Attn_ShapedOp<"append_cache", [Pure, AllTypesMatch<["ca
       result[b, h, t, d] = cache[b, h, t, d]             elsewhere
 
     A length that is negative or leaves too little room is an error when the kernel is
-    called.
+    called. Where cache is an argument that nothing else reads, and result one of the
+    function, a caller may give the same tensor for both.
 
     - (C1) cache and rows have the same element type.
     - (C2) batch, heads and width of cache and rows match.
