@@ -22,7 +22,7 @@ import tempfile
 import time
 
 # Before anything that starts threads is imported.
-os.environ.update(HL_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
 import cases
 import encoder

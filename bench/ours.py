@@ -99,7 +99,7 @@ class Kernel:
         self.library = ctypes.CDLL(file)
         self.library.kernel_last_error.restype = ctypes.c_char_p
 
-    def bind(self, arrays, threads=0):
+    def bind(self, arrays, threads=1):
         """A function that runs the case once on these arrays and returns its result."""
         result = np.empty(self.case.output_shape(), np.float32)
         inputs = [array for name, array in arrays.items() if not self.case.is_weight(name)]

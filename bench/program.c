@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
+#include <string.h>
 
 static float *fill(size_t count, unsigned seed) {
   float *data = malloc(count * sizeof(float));
@@ -15,6 +15,17 @@ static float *fill(size_t count, unsigned seed) {
     data[i] = (float)(seed >> 8) / (1 << 23) - 1;
   }
   return data;
+}
+
+/* Since exec: what getrusage tells includes the program that started this one. */
+static long peak_bytes(void) {
+  long kibibytes = 0;
+  char line[256];
+  FILE *status = fopen("/proc/self/status", "r");
+  while (status && fgets(line, sizeof line, status))
+    if (strncmp(line, "VmHWM:", 6) == 0)
+      kibibytes = atol(line + 6);
+  return kibibytes * 1024;
 }
 
 int main(int argc, char **argv) {
@@ -32,8 +43,6 @@ int main(int argc, char **argv) {
   }
   if (KERNEL(&tensors[0], &tensors[1], &tensors[2], &tensors[3]) != 0)
     return 4;
-  struct rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  printf("%ld %zu\n", usage.ru_maxrss * 1024L, 4 * count * sizeof(float));
+  printf("%ld %zu\n", peak_bytes(), 4 * count * sizeof(float));
   return 0;
 }
