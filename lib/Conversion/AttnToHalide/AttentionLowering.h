@@ -79,6 +79,7 @@ private:
   void scheduleWideKey();
   void scheduleQuery();
   void scheduleScores();
+  void scheduleScoreTile(Func f, Func dots, Func dotParts);
   void scheduleScoresByKeys();
   void scheduleLaneParts(Func f, Loop at, int64_t rows, int64_t keys);
   void scheduleWeights();

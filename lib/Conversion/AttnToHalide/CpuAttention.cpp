@@ -298,7 +298,12 @@ void AttentionLowering::scheduleScores() {
   computeInChunk(score);
   p.boundStorage(score, 1, chunk);
   p.boundExtent(score, 0, rowTile);
-  SmallVector<Loop> v = p.loops(score);
+  scheduleScoreTile(score, dot, dotPart);
+}
+
+/// Rows and keys in tiles, whose dot products are sums in registers.
+void AttentionLowering::scheduleScoreTile(Func f, Func dots, Func dotParts) {
+  SmallVector<Loop> v = p.loops(f);
   auto [keyGroup, key] = p.split(v[1], scoreKeys, TailStrategy::round_up);
   auto [rowGroup, row] = p.split(v[0], lanes * scoreRows);
   auto [vectors, lane] = p.split(row, lanes);
@@ -306,10 +311,10 @@ void AttentionLowering::scheduleScores() {
   p.vectorize(lane);
   p.unroll(vectors);
   p.unroll(key);
-  Loop parts = scheduleRegisterTile(dot, rowGroup, lanes * scoreRows, /*otherDim=*/1, scoreKeys);
-  if (Value(dotPart)) {
-    scheduleRegisterTile(dotPart, parts, lanes * scoreRows, /*otherDim=*/1, scoreKeys);
-    p.boundExtent(dotPart, 2, 1);
+  Loop parts = scheduleRegisterTile(dots, rowGroup, lanes * scoreRows, /*otherDim=*/1, scoreKeys);
+  if (Value(dotParts)) {
+    scheduleRegisterTile(dotParts, parts, lanes * scoreRows, /*otherDim=*/1, scoreKeys);
+    p.boundExtent(dotParts, 2, 1);
   }
 }
 
@@ -369,18 +374,13 @@ void AttentionLowering::scheduleExactContext() {
   p.boundExtent(exactContext, 1, rowTile);
   splitRows(exactContext, p.loops(exactContext)[0], numBlocks * block);
   SmallVector<Loop> v = p.loops(exactContext, 0); // x ii it h b rc
-  auto [columns, lane] = p.split(v[0], lanes);
+  auto [blocks, column] = p.split(v[0], block);
+  auto [vectors, lane] = p.split(column, lanes);
+  auto [rowGroup, row] = p.split(v[1], contextRows);
   p.vectorize(lane);
-  p.reorder({lane, columns, v[1], v[2], v[5], v[3], v[4]});
+  p.reorder({lane, vectors, row, blocks, rowGroup, v[2], v[5], v[3], v[4]});
   p.neverPartition(exactContext, 0);
-
-  p.computeAt(exactProduct, columns);
-  p.storeIn(exactProduct, MemoryType::register_);
-  fixTile(exactProduct, /*perChunk=*/true);
-  p.boundExtent(exactProduct, 1, 1);
-  splitRows(exactProduct, p.loops(exactProduct)[0], lanes);
-  p.vectorizeBy(p.loops(exactProduct, 0)[0], lanes, TailStrategy::automatic);
-  p.neverPartition(exactProduct, 0);
+  scheduleRegisterTile(exactProduct, blocks, block, /*otherDim=*/1, contextRows);
 
   scheduleExactWeight(v[2]);
 }
@@ -392,11 +392,10 @@ void AttentionLowering::scheduleExactWeight(Loop at) {
   p.boundStorage(exactWeight, 1, chunk);
   p.neverPartition(exactWeight);
   p.boundExtent(exactWeight, 0, rowTile);
-  Loop rows = p.loops(exactWeight)[0];
-  if (!byKeys)
-    rows = p.vectorizeBy(rows, lanes, TailStrategy::automatic);
-
-  scheduleExactDot(rows);
+  if (byKeys)
+    scheduleExactDot(p.loops(exactWeight)[0]);
+  else
+    scheduleScoreTile(exactWeight, exactDot, exactDotPart);
 }
 
 /// Sums as the scores did: other roundings of large scores would give other weights.
@@ -405,19 +404,9 @@ void AttentionLowering::scheduleExactDot(Loop at) {
   p.storeIn(exactDot, MemoryType::register_);
   fixTile(exactDot, /*perChunk=*/true);
   p.neverPartition(exactDot, 0);
-  SmallVector<Loop> v = p.loops(exactDot, 0); // ii k c it h b, then parts or dims
-  if (byKeys) {
-    p.boundExtent(exactDot, 0, 1);
-    p.atomic(exactDot, 0);
-    p.vectorize(v.back());
-    return scheduleLaneParts(exactDotPart, v[0], /*rows=*/1, /*keys=*/1);
-  }
-  splitRows(exactDot, p.loops(exactDot)[0], lanes);
-  auto [vectors, lane] = p.split(v[0], lanes);
-  p.vectorize(lane);
-  if (!Value(exactDotPart))
-    return;
-  p.reorder({lane, vectors, v.back()});
-  scheduleRegisterTile(exactDotPart, v.back(), lanes, /*otherDim=*/1, /*otherExtent=*/1);
-  p.boundExtent(exactDotPart, 2, 1);
+  SmallVector<Loop> v = p.loops(exactDot, 0); // ii k c it h b, then parts
+  p.boundExtent(exactDot, 0, 1);
+  p.atomic(exactDot, 0);
+  p.vectorize(v.back());
+  scheduleLaneParts(exactDotPart, v[0], /*rows=*/1, /*keys=*/1);
 }
