@@ -20,9 +20,9 @@ static const attnc_dim dims[3][2] = {
 };
 
 static const attnc_tensor specs[3] = {
-    {"query", dims[0], 2, kDLFloat, 32, 0},
-    {"key", dims[1], 2, kDLFloat, 32, 0},
-    {"context", dims[2], 2, kDLFloat, 32, 1},
+    {"query", dims[0], 2, kDLFloat, 32, 0, -1},
+    {"key", dims[1], 2, kDLFloat, 32, 0, -1},
+    {"context", dims[2], 2, kDLFloat, 32, 1, -1},
 };
 
 enum { aligned = 1, extents = 3, step = 5 };
