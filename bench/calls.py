@@ -13,8 +13,8 @@ import timeit
 os.environ.update(HL_NUM_THREADS="1", OMP_NUM_THREADS="1")
 
 import attnc
+import dlpack
 import numpy as np
-import ours
 
 try:
     import torch
@@ -53,7 +53,7 @@ def time_from_c(library, arrays, folder, number, repeat):
     subprocess.run(compiler, input=LOOP, text=True, check=True)
     shortest = ctypes.CDLL(loop).shortest
     shortest.restype = ctypes.c_double
-    tensors = [ours._tensor(array) for array in arrays]
+    tensors = [dlpack.from_numpy(array) for array in arrays]
     pointers = (ctypes.c_void_p * len(tensors))(*map(ctypes.addressof, tensors))
     spent = shortest(ctypes.CDLL(library).causal_call, pointers, number, repeat)
     if spent < 0:

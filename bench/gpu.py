@@ -15,6 +15,9 @@ import subprocess
 import sys
 import tempfile
 
+import dlpack
+import work
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 CAPABILITIES = (70, 75, 80, 86)  # that kernels are made for; each runs on later GPUs, too
 # Cores for float32 of a multiprocessor, by the GPU's capability.
@@ -24,7 +27,7 @@ LENGTHS = ((1, 1), (1, 300), (7, 5), (49, 129), (129, 49), (300, 300), (1024, 10
 
 
 @dataclasses.dataclass(frozen=True)
-class Case:
+class Case(work.KeySizes):
     batch: int
     heads: int
     q_len: int
@@ -32,14 +35,6 @@ class Case:
     kv_len: int = 0  # q_len when 0
     kv_heads: int = 0  # heads when 0
     mask: str = ""
-
-    @property
-    def keys(self):
-        return self.kv_len or self.q_len
-
-    @property
-    def key_heads(self):
-        return self.kv_heads or self.heads
 
     def label(self):
         words = [self.mask.split("(%")[0], f"({self.batch},{self.heads},{self.q_len},{self.head_dim})"]
@@ -82,26 +77,6 @@ TIMED = [
 # ---------------------------------------------------------------------------
 
 
-class Device(ctypes.Structure):
-    _fields_ = [("type", ctypes.c_int32), ("id", ctypes.c_int32)]
-
-
-class Tensor(ctypes.Structure):
-    """DLPack's DLTensor."""
-
-    _fields_ = [
-        ("data", ctypes.c_void_p), ("device", Device), ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
-
-
-def as_tensor(array):
-    """A view of PyTorch's tensor, compact and of 32-bit elements."""
-    shape = (ctypes.c_int64 * array.dim())(*array.shape)
-    place = Device(2, array.device.index or 0) if array.is_cuda else Device(1, 0)
-    return Tensor(array.data_ptr(), place, array.dim(), 2 if array.is_floating_point() else 0, 32, 1, shape, None, 0)
-
-
 class Kernels:
     """Libraries by their specs."""
 
@@ -126,7 +101,7 @@ class Kernels:
     def prepare(self, case, arrays):
         """A function that computes the case once and gives its result."""
         library, result = self.get(case), arrays[0].new_empty(arrays[0].shape)
-        tensors = [as_tensor(array) for array in (*arrays, result)]
+        tensors = [dlpack.from_torch(array) for array in (*arrays, result)]
         pointers = [ctypes.byref(tensor) for tensor in tensors]
 
         def call():

@@ -6,42 +6,10 @@ import json
 import os
 import subprocess
 
+import dlpack
 import numpy as np
 
 NAME = "attnc"
-
-
-class _Device(ctypes.Structure):
-    _fields_ = [("type", ctypes.c_int32), ("id", ctypes.c_int32)]
-
-
-class _Type(ctypes.Structure):
-    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
-
-
-class _Tensor(ctypes.Structure):
-    """DLPack's DLTensor."""
-
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device", _Device),
-        ("ndim", ctypes.c_int32),
-        ("dtype", _Type),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    ]
-
-
-_CODES = {"i": 0, "f": 2, "b": 6}  # numpy's kinds as DLDataTypeCode
-
-
-def _tensor(array):
-    """An array as a DLTensor, which borrows its memory."""
-    shape = (ctypes.c_int64 * array.ndim)(*array.shape)
-    strides = (ctypes.c_int64 * array.ndim)(*(s // array.itemsize for s in array.strides))
-    element = _Type(_CODES[array.dtype.kind], 8 * array.itemsize, 1)
-    return _Tensor(array.ctypes.data, _Device(1, 0), array.ndim, element, shape, strides, 0)
 
 
 def write_weights(weights, path):
@@ -103,7 +71,7 @@ class Kernel:
         """A function that runs the case once on these arrays and returns its result."""
         result = np.empty(self.case.output_shape(), np.float32)
         inputs = [array for name, array in arrays.items() if not self.case.is_weight(name)]
-        tensors = [_tensor(array) for array in (*inputs, result)]
+        tensors = [dlpack.from_numpy(array) for array in (*inputs, result)]
         pointers = (ctypes.c_void_p * len(tensors))(*map(ctypes.addressof, tensors))
         options = Options(size=ctypes.sizeof(Options), threads=threads)
 

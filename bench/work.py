@@ -40,8 +40,20 @@ class Variant:
     additive: bool = True
 
 
+class KeySizes:
+    """Keys as many as queries, and heads of them as of queries, where a case does not say."""
+
+    @property
+    def keys(self):
+        return self.kv_len or self.q_len
+
+    @property
+    def key_heads(self):
+        return self.kv_heads or self.heads
+
+
 @dataclasses.dataclass(frozen=True)
-class Attention:
+class Attention(KeySizes):
     batch: int
     heads: int
     q_len: int
@@ -51,14 +63,6 @@ class Attention:
     kv_heads: int = 0  # heads when 0
 
     output = "context"
-
-    @property
-    def keys(self):
-        return self.kv_len or self.q_len
-
-    @property
-    def key_heads(self):
-        return self.kv_heads or self.heads
 
     @property
     def name(self):

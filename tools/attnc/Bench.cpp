@@ -220,9 +220,7 @@ static SmallVector<CalledPipeline> getCalled(Spec &spec, ArrayRef<Tensor> inputs
 }
 
 static FailureOr<Row> timeRow(Bench &bench, InputMaker &maker, const Dims &dims) {
-  Sizes sizes;
-  for (auto [symbol, size] : dims)
-    sizes.set(symbol, size, "--size");
+  Sizes sizes = makeSizes(dims, "--size");
   FailureOr<std::vector<Tensor>> inputs = maker.make(sizes);
   if (failed(inputs))
     return failure();

@@ -22,6 +22,13 @@ using mlir::attn::reference::Array;
 // Sizes
 //===----------------------------------------------------------------------===//
 
+Sizes attnc::makeSizes(const Dims &dims, StringRef source) {
+  Sizes sizes;
+  for (auto [symbol, size] : dims)
+    sizes.set(symbol, size, source);
+  return sizes;
+}
+
 SmallVector<Symbol> attnc::getSymbols(const Signature &signature) {
   llvm::MapVector<StringRef, bool> found;
   for (const Parameter &input : signature.inputs)

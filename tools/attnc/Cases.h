@@ -25,6 +25,9 @@ namespace attnc {
 /// The size of each symbol.
 using Dims = llvm::MapVector<llvm::StringRef, int64_t>;
 
+/// The same for inputs to be made; `source` is who says so.
+Sizes makeSizes(const Dims &dims, llvm::StringRef source);
+
 /// A symbol, and whether it stands in first places alone, as a batch does where it is not
 /// named so.
 struct Symbol {

@@ -361,9 +361,7 @@ void Tables::end(size_t tensors) {
 }
 
 static LogicalResult addTest(InputMaker &maker, Graph &graph, const Dims &dims, Tables &tables) {
-  Sizes sizes;
-  for (auto [symbol, size] : dims)
-    sizes.set(symbol, size, "the test");
+  Sizes sizes = makeSizes(dims, "the test");
   FailureOr<std::vector<Tensor>> inputs = maker.make(sizes);
   if (failed(inputs))
     return failure();

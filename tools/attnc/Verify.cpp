@@ -200,9 +200,7 @@ static Comparison compare(const Tensor &ours, const Expected &expected) {
 static FailureOr<Case> verifyCase(Graph &graph, InputMaker &maker, Kernel &kernel, const Dims &dims,
                                   Kind kind) {
   const Signature &signature = maker.getSignature();
-  Sizes sizes;
-  for (auto [symbol, size] : dims)
-    sizes.set(symbol, size, "--dims");
+  Sizes sizes = makeSizes(dims, "--dims");
   FailureOr<std::vector<Tensor>> inputs = maker.make(sizes);
   if (failed(inputs))
     return failure();

@@ -101,9 +101,9 @@ Scalar AttentionLowering::reciprocal(Scalar total) {
   return pick(isSum, blend(isNumber(total), inverse, f32(1)));
 }
 
-Scalar AttentionLowering::isNumber(Scalar x) {
-  return (bits(x) & p.i32(0x7fffffff)) <= p.i32(kInfBits);
-}
+Scalar AttentionLowering::magnitude(Scalar x) { return bits(x) & p.i32(0x7fffffff); }
+
+Scalar AttentionLowering::isNumber(Scalar x) { return magnitude(x) <= p.i32(kInfBits); }
 
 /// Values as the threads of a GPU read them. Those of keys that are not there, and columns
 /// beyond the last, are 0.
@@ -167,7 +167,7 @@ void AttentionLowering::buildExactContext() {
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              Scalar x = onGpu ? acc(r[0], r[1], v[0], v[1], v[2], v[3])
                               : acc(r[0] * lanes + v[0], r[1], r[2], v[1], v[2], v[3]);
-             return max(worstOfLane(v), bits(x) & p.i32(0x7fffffff));
+             return max(worstOfLane(v), magnitude(x));
            });
   worst = p.func("worst", tileOnly, i32Type, [&](ArrayRef<Scalar>) { return p.i32(0); });
   p.update(worst, tileOnly, {{"rl", p.i32(onGpu ? rowTile : lanes)}},
@@ -195,7 +195,7 @@ void AttentionLowering::buildExactContext() {
       // so is each of the others.
       Scalar total = acc(p.i32(sumColumn()), p.i32(0), v[0], t.it, t.h, t.b);
       isLeftOut = isLeftOut ||
-                  (bits(modifiedProb(f32(1), v[0], v[1], v[2], t)) & p.i32(0x7fffffff)) == p.i32(0);
+                  magnitude(modifiedProb(f32(1), v[0], v[1], v[2], t)) == p.i32(0);
       isVanishing = isVanishing && isNumber(total);
       w = w + strictFloat(total - total);
     }

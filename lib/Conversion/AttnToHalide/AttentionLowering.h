@@ -137,6 +137,8 @@ private:
   Scalar exponent(Scalar score, Scalar maximum);
   Scalar weight(Scalar score, Scalar maximum);
   Scalar reciprocal(Scalar total);
+  /// The bits of |x|, which are in its order; those of infinity and NaN come last.
+  Scalar magnitude(Scalar x);
   /// Whether x is not NaN.
   Scalar isNumber(Scalar x);
   /// The value dim of a column of a block. On a GPU threads next to each other have dims next

@@ -265,14 +265,21 @@ static LogicalResult verifyOrder(AttentionOp op, ArrayRef<Attribute> schedules) 
   return success();
 }
 
-static LogicalResult verifyDecode(AttentionOp op, DecodeAttr schedule) {
-  // attention_c7
+/// Heads that are computed together read one head of key and value.
+static LogicalResult verifySharedHeads(AttentionOp op, int64_t sharedHeads) {
   int64_t heads = sizeOf(op.getQuery(), 1), kvHeads = sizeOf(op.getKey(), 1);
   bool known = !ShapedType::isDynamic(heads) && !ShapedType::isDynamic(kvHeads) && kvHeads != 0;
-  int64_t group = known ? heads / kvHeads : 1, headDim = sizeOf(op.getQuery(), 3);
-  if (group % schedule.getSharedHeads() != 0)
-    return op.emitOpError("expected shared_heads to divide ")
-           << group << ", found " << schedule.getSharedHeads();
+  int64_t group = known ? heads / kvHeads : 1;
+  if (group % sharedHeads != 0)
+    return op.emitOpError("expected shared_heads to divide ") << group << ", found " << sharedHeads;
+  return success();
+}
+
+static LogicalResult verifyDecode(AttentionOp op, DecodeAttr schedule) {
+  // attention_c7
+  if (failed(verifySharedHeads(op, schedule.getSharedHeads())))
+    return failure();
+  int64_t headDim = sizeOf(op.getQuery(), 3);
   if (ShapedType::isDynamic(headDim) || headDim % schedule.getVectorWidth() != 0)
     return op.emitOpError("expected vector_width to divide head_dim, found ")
            << schedule.getVectorWidth();
@@ -281,12 +288,9 @@ static LogicalResult verifyDecode(AttentionOp op, DecodeAttr schedule) {
 
 static LogicalResult verifyGpu(AttentionOp op, GpuAttr schedule) {
   // attention_c8
-  int64_t heads = sizeOf(op.getQuery(), 1), kvHeads = sizeOf(op.getKey(), 1);
-  bool known = !ShapedType::isDynamic(heads) && !ShapedType::isDynamic(kvHeads) && kvHeads != 0;
-  int64_t group = known ? heads / kvHeads : 1, valueDim = sizeOf(op.getValue(), 3);
-  if (group % schedule.getSharedHeads() != 0)
-    return op.emitOpError("expected shared_heads to divide ")
-           << group << ", found " << schedule.getSharedHeads();
+  if (failed(verifySharedHeads(op, schedule.getSharedHeads())))
+    return failure();
+  int64_t valueDim = sizeOf(op.getValue(), 3);
   int64_t columns = schedule.getThreadsX() * schedule.getContextColumns();
   if (ShapedType::isDynamic(valueDim) || columns < valueDim)
     return op.emitOpError("expected threads_x * context_columns to be at least value_dim, found ")
