@@ -18,8 +18,6 @@ using namespace mlir;
 using namespace mlir::attn;
 
 namespace {
-/// Stands for the weight of a key that is left out: no weight is as large.
-constexpr double kMasked = -kMaxFloat;
 /// A prob of less than 2^kVanishing, f32's smallest normal number, is 0.
 constexpr double kVanishing = -126;
 /// Less than any other weight that is not 0, and no denormal.
@@ -150,11 +148,52 @@ Update AttentionLowering::updateColumns(ArrayRef<Scalar> v, ArrayRef<Scalar> r) 
   return {result, {x, y, ii, t.it, t.h, t.b}, c < chunks(t.it, t.h, t.b)};
 }
 
+/// The weights once more, to the row's maximum; those of keys that are left out are 0, all
+/// others are more. Values of the former are left out by all bits of `exactKept`: a sum then
+/// takes one instruction more than in the first pass.
+void AttentionLowering::buildExactWeights() {
+  Type f32Type = p.b().getF32Type();
+  StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
+  std::tie(exactDot, exactDotPart) =
+      sumOverDims("exact_dot", [&](Scalar k, Scalar c, const TileCoords &t, Scalar d) {
+        return wide(key_(d, safeKey(k, c, t), kvHead(t.h), t.b));
+      });
+  exactStaged = buildStaged("exact_staged");
+  exactScore = p.func("exact_score", vars, f32Type, [&](ArrayRef<Scalar> v) {
+    return modifiedScore(exactDot(v), v[0], v[1], v[2], TileCoords(v), exactStaged);
+  });
+  exactWeight = p.func("exact_weight", vars, f32Type, [&](ArrayRef<Scalar> v) {
+    TileCoords t(v);
+    Scalar s = exactScore(v), m = acc(p.i32(maxColumn()), p.i32(0), v[0], t.it, t.h, t.b);
+    Scalar isLeftOut = bits(s) == p.i32(kMinusInfBits),
+           isVanishing = exponent(s, m) < f32(kVanishing);
+    // What is visible weighs something, however little, so that an infinite value counts.
+    Scalar w = weight(s, m) + kLeastWeight;
+    if (!op.getProbMod().empty()) {
+      // A prob that its region makes zero is zero like a masked one. Where the row's sum is NaN,
+      // so is each of the others.
+      Scalar total = acc(p.i32(sumColumn()), p.i32(0), v[0], t.it, t.h, t.b);
+      isLeftOut = isLeftOut || magnitude(modifiedProb(f32(1), v[0], v[1], v[2], t)) == p.i32(0);
+      isVanishing = isVanishing && isNumber(total);
+      w = w + strictFloat(total - total);
+    }
+    return pick(!(isLeftOut || isVanishing), w);
+  });
+  auto isKept = [&](ArrayRef<Scalar> v) { return !(bits(exactWeight(v)) == p.i32(0)); };
+  exactKept = p.func("exact_kept", vars, p.b().getI32Type(),
+                     [&](ArrayRef<Scalar> v) { return -convert(isKept(v), p.b().getI32Type()); });
+  exactModified = exactWeight;
+  if (!op.getProbMod().empty())
+    exactModified = p.func("exact_modified", vars, f32Type, [&](ArrayRef<Scalar> v) {
+      return pick(isKept(v), modifiedProb(exactWeight(v), v[0], v[1], v[2], TileCoords(v)));
+    });
+}
+
 /// For a tile whose context is not finite: once more, without the masked keys. The row
 /// maxima and sums are right already.
 void AttentionLowering::buildExactContext() {
   Type f32Type = p.b().getF32Type(), i32Type = p.b().getI32Type();
-  StringRef tileOnly[] = {"it", "h", "b"}, chunkVars[] = {"ii", "k", "c", "it", "h", "b"};
+  StringRef tileOnly[] = {"it", "h", "b"};
   worstOfLane = p.func("worst_of_lane", {"x", "it", "h", "b"}, i32Type,
                        [&](ArrayRef<Scalar>) { return p.i32(0); });
   // Lanes are those of a column, on a GPU rows. With a prob region the sum counts as well: it
@@ -178,40 +217,17 @@ void AttentionLowering::buildExactContext() {
     return select(worst(v) >= p.i32(kInfBits), chunks(v), p.i32(0));
   });
 
-  std::tie(exactDot, exactDotPart) =
-      sumOverDims("exact_dot", [&](Scalar k, Scalar c, const TileCoords &t, Scalar d) {
-        return wide(key_(d, safeKey(k, c, t), kvHead(t.h), t.b));
-      });
-  exactWeight = p.func("exact_weight", chunkVars, f32Type, [&](ArrayRef<Scalar> v) {
-    TileCoords t(v);
-    Scalar s = modifiedScore(exactDot(v), v[0], v[1], v[2], t);
-    Scalar m = acc(p.i32(maxColumn()), p.i32(0), v[0], t.it, t.h, t.b);
-    Scalar isLeftOut = bits(s) == p.i32(kMinusInfBits),
-           isVanishing = exponent(s, m) < f32(kVanishing);
-    // What is visible weighs something, however little, so that an infinite value counts.
-    Scalar w = weight(s, m) + kLeastWeight;
-    if (!op.getProbMod().empty()) {
-      // A prob that its region makes zero is zero like a masked one. Where the row's sum is NaN,
-      // so is each of the others.
-      Scalar total = acc(p.i32(sumColumn()), p.i32(0), v[0], t.it, t.h, t.b);
-      isLeftOut = isLeftOut ||
-                  magnitude(modifiedProb(f32(1), v[0], v[1], v[2], t)) == p.i32(0);
-      isVanishing = isVanishing && isNumber(total);
-      w = w + strictFloat(total - total);
-    }
-    isLeftOut = isLeftOut || isVanishing;
-    return blend(isLeftOut, f32(kMasked), w);
-  });
+  buildExactWeights();
   StringRef productVars[] = {"x", "ii", "c", "it", "h", "b"};
   exactProduct =
       p.func("exact_product", productVars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
   p.update(exactProduct, productVars, {{"rk", p.i32(chunk)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              TileCoords t(v);
-             Scalar k = r[0], c = v[2], w = exactWeight(v[1], k, c, t.it, t.h, t.b);
+             Scalar k = r[0], c = v[2];
              Scalar x = wide(value(min(v[0], valueDim - 1), safeKey(k, c, t), kvHead(t.h), t.b));
-             Scalar isMasked = bits(w) == bits(f32(kMasked));
-             Scalar sum = exactProduct(v) + pick(!isMasked, modifiedProb(w, v[1], k, c, t) * x);
+             Scalar kept = fromBits(bits(x) & exactKept(v[1], k, c, t.it, t.h, t.b), f32Type);
+             Scalar sum = exactProduct(v) + exactModified(v[1], k, c, t.it, t.h, t.b) * kept;
              if (onGpu)
                return sum;
              return {sum, {}, c * chunk + k < visibleKeys(t)};

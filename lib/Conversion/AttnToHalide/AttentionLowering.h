@@ -45,7 +45,10 @@ private:
   // AttentionScores.cpp
   bool isTransposed(int64_t extent) const;
   Func buildTransposed(StringRef name, ArrayRef<StringRef> vars, Type type, Body element);
-  void buildStaged(Region &region);
+  /// Tensors that regions read along the keys, and what they are read from instead.
+  using Copies = SmallVector<std::pair<Value, Func>>;
+  Copies buildStaged(StringRef name);
+  void buildStaged(Region &region, StringRef name, Copies &copies);
   void buildScores();
   void buildWideKey();
   /// The element d of a key.
@@ -63,6 +66,7 @@ private:
   void addProductByTwos();
   void buildContext();
   Update updateColumns(ArrayRef<Scalar> v, ArrayRef<Scalar> r);
+  void buildExactWeights();
   void buildExactContext();
   void buildPartialOutput();
   void buildOutput();
@@ -73,7 +77,7 @@ private:
   void scheduleTile();
   void scheduleSearch();
   bool scheduleTransposed(Func f);
-  void scheduleStaged();
+  void scheduleStaged(const Copies &copies, Loop at);
   void scheduleContext();
   void schedulePaddedValue();
   void scheduleWideKey();
@@ -86,7 +90,7 @@ private:
   void scheduleChains(Func chains, Func all);
   void scheduleWeightsOf(Func f);
   void scheduleExactContext();
-  void scheduleExactWeight(Loop at);
+  void scheduleExactWeights(Loop at);
   void scheduleExactDot(Loop at);
 
   // The same for a GPU: GpuAttention.cpp
@@ -133,7 +137,7 @@ private:
                  ArrayRef<std::pair<Value, Scalar>> known = {});
   Scalar modifiedProb(Scalar weight, Scalar ii, Scalar k, Scalar c, const TileCoords &t);
   Scalar modifiedScore(Scalar dot, Scalar ii, Scalar k, Scalar c, const TileCoords &t,
-                       bool useStaged = false);
+                       const Copies &copies = {});
   Scalar exponent(Scalar score, Scalar maximum);
   Scalar weight(Scalar score, Scalar maximum);
   Scalar reciprocal(Scalar total);
@@ -197,8 +201,8 @@ private:
   /// Where the mask's comparisons do not bound the keys: the least and the largest key that
   /// some row of a tile sees, as -key and key + 1.
   Func searchLow, searchHigh, edgeOfLane, edge;
-  /// Tensors that regions read along the keys, and where they are read.
-  SmallVector<std::pair<Value, Func>> staged;
+  /// A chunk of what regions read along the keys, in each of the two passes.
+  Copies staged, exactStaged;
   /// Funcs whose rows are turned into the lanes, and the squares that this takes, in order.
   struct Transposed {
     Func func;
@@ -210,8 +214,8 @@ private:
   /// whose keys several share.
   Func valueTile, partial;
   Func paddedValue, product, acc, inverse, context;
-  Func worstOfLane, worst, exactChunks, exactDot, exactDotPart, exactWeight, exactProduct,
-      exactContext;
+  Func worstOfLane, worst, exactChunks, exactDot, exactDotPart, exactScore, exactWeight, exactKept,
+      exactModified, exactProduct, exactContext;
   Loop tileLoop, chunkLoop;
 };
 

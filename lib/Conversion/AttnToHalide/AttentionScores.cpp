@@ -73,7 +73,14 @@ Func AttentionLowering::buildTransposed(StringRef name, ArrayRef<StringRef> vars
 /// Reads of tensors whose last coordinate is the key: rows lie in the lanes, and a row of the
 /// tensor is somewhere else in memory for each. They are copied first, a chunk at a time, but
 /// for regions that might select on them.
-void AttentionLowering::buildStaged(Region &region) {
+AttentionLowering::Copies AttentionLowering::buildStaged(StringRef name) {
+  Copies copies;
+  buildStaged(op.getScoreMod(), name, copies);
+  buildStaged(op.getMask(), name, copies);
+  return copies;
+}
+
+void AttentionLowering::buildStaged(Region &region, StringRef prefix, Copies &copies) {
   if (region.empty() || byKeys || onGpu || !region.getOps<arith::SelectOp>().empty())
     return;
   Value q = *std::prev(region.args_end(), 2), k = region.getArguments().back();
@@ -90,7 +97,7 @@ void AttentionLowering::buildStaged(Region &region) {
       type = accumulatorType(type);
     else if (type.isInteger(1)) // a byte in memory: vectors of bits are not
       type = p.b().getI8Type();
-    std::string name = "staged" + std::to_string(staged.size());
+    std::string name = (prefix + Twine(copies.size())).str();
     auto read = [&](ArrayRef<Scalar> v) {
       TileCoords t(v);
       // Keys past the last visible one are read like others: what they give is masked.
@@ -105,25 +112,25 @@ void AttentionLowering::buildStaged(Region &region) {
     };
     Func copy = isTransposed(chunk) ? buildTransposed(name, vars, type, read)
                                     : p.func(name, vars, type, read);
-    staged.push_back({extract.getResult(), copy});
+    copies.push_back({extract.getResult(), copy});
   });
 }
+
 /// The score of a row and key from query·key, -inf where the key is not there or masked. Built from
 /// bits: an infinity that float rules may touch is not safe.
 Scalar AttentionLowering::modifiedScore(Scalar dot, Scalar ii, Scalar k, Scalar c,
-                                        const TileCoords &t, bool useStaged) {
+                                        const TileCoords &t, const Copies &copies) {
   Scalar h = head(ii, t), q = row(ii, t), j = safeKey(k, c, t);
   Scalar visible = key(k, c, t) < high(t.it, t.h, t.b);
   if (isScaled)
     dot = strictFloat(dot * std::abs(scale));
-  SmallVector<std::pair<Value, Scalar>> copies;
-  if (useStaged)
-    for (auto [read, copy] : staged) {
-      Scalar element = copy(ii, k, c, t.it, t.h, t.b);
-      copies.push_back({read, read.getType().isInteger(1) ? !(element == 0) : element});
-    }
-  Scalar score = inlined(op.getScoreMod(), {dot, t.b, h, q, j}, dot, copies);
-  Scalar seen = inlined(op.getMask(), {t.b, h, q, j}, Scalar(), copies);
+  SmallVector<std::pair<Value, Scalar>> known;
+  for (auto [read, copy] : copies) {
+    Scalar element = copy(ii, k, c, t.it, t.h, t.b);
+    known.push_back({read, read.getType().isInteger(1) ? !(element == 0) : element});
+  }
+  Scalar score = inlined(op.getScoreMod(), {dot, t.b, h, q, j}, dot, known);
+  Scalar seen = inlined(op.getMask(), {t.b, h, q, j}, Scalar(), known);
   // A copy is a func: no condition of a select may read it.
   bool isOfCopies = !copies.empty();
   if (Value(seen) && !isOfCopies)
@@ -149,10 +156,9 @@ void AttentionLowering::buildScores() {
     buildWideKey();
   buildDot();
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
-  buildStaged(op.getScoreMod());
-  buildStaged(op.getMask());
+  staged = buildStaged("staged");
   score = p.func("score", vars, f32Type, [&](ArrayRef<Scalar> v) {
-    return modifiedScore(dot(v), v[0], v[1], v[2], TileCoords(v), /*useStaged=*/true);
+    return modifiedScore(dot(v), v[0], v[1], v[2], TileCoords(v), staged);
   });
 }
 

@@ -129,9 +129,9 @@ bool AttentionLowering::scheduleTransposed(Func f) {
   return true;
 }
 
-void AttentionLowering::scheduleStaged() {
-  for (auto [read, copy] : staged) {
-    p.computeAt(copy, chunkLoop);
+void AttentionLowering::scheduleStaged(const Copies &copies, Loop at) {
+  for (auto [read, copy] : copies) {
+    p.computeAt(copy, at);
     p.storeIn(copy, MemoryType::stack);
     fixTile(copy, /*perChunk=*/true);
     p.boundExtent(copy, 0, rowTile);
@@ -292,7 +292,7 @@ void AttentionLowering::scheduleLaneParts(Func f, Loop at, int64_t rows, int64_t
 void AttentionLowering::scheduleScores() {
   if (byKeys)
     return scheduleScoresByKeys();
-  scheduleStaged();
+  scheduleStaged(staged, chunkLoop);
   if (Value(wideKey))
     scheduleWideKey();
   computeInChunk(score);
@@ -382,20 +382,31 @@ void AttentionLowering::scheduleExactContext() {
   p.neverPartition(exactContext, 0);
   scheduleRegisterTile(exactProduct, blocks, block, /*otherDim=*/1, contextRows);
 
-  scheduleExactWeight(v[2]);
+  scheduleStaged(exactStaged, v[2]);
+  scheduleExactWeights(v[2]);
 }
 
-void AttentionLowering::scheduleExactWeight(Loop at) {
-  p.computeAt(exactWeight, at);
-  p.storeIn(exactWeight, MemoryType::stack);
-  fixTile(exactWeight, /*perChunk=*/true);
-  p.boundStorage(exactWeight, 1, chunk);
-  p.neverPartition(exactWeight);
-  p.boundExtent(exactWeight, 0, rowTile);
+/// With keys in the lanes all in one func, else as in the first pass.
+void AttentionLowering::scheduleExactWeights(Loop at) {
+  SmallVector<Func> funcs = {exactWeight};
+  if (!byKeys)
+    funcs.append({exactScore, exactKept});
+  if (!byKeys && !op.getProbMod().empty())
+    funcs.push_back(exactModified);
+  for (Func f : funcs) {
+    p.computeAt(f, at);
+    p.storeIn(f, MemoryType::stack);
+    fixTile(f, /*perChunk=*/true);
+    p.boundStorage(f, 1, chunk);
+    p.neverPartition(f);
+    p.boundExtent(f, 0, rowTile);
+  }
   if (byKeys)
-    scheduleExactDot(p.loops(exactWeight)[0]);
-  else
-    scheduleScoreTile(exactWeight, exactDot, exactDotPart);
+    return scheduleExactDot(p.loops(exactWeight)[0]);
+  scheduleScoreTile(exactScore, exactDot, exactDotPart);
+  for (Func f : funcs)
+    if (Value(f) != Value(exactScore))
+      p.unroll(splitRows(f, p.loops(f)[0], rowTile).first);
 }
 
 /// Sums as the scores did: other roundings of large scores would give other weights.
