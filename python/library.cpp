@@ -47,6 +47,13 @@ public:
     call = find<decltype(call)>(handle, name + "_call");
     lastError = find<decltype(lastError)>(handle, name + "_last_error");
     description = find<const char *(*)()>(handle, name + "_describe")();
+    load = reinterpret_cast<decltype(load)>(dlsym(handle, (name + "_load").c_str()));
+  }
+
+  /// Of a library whose constants lie in a file.
+  void loadWeights(const std::string &path) const {
+    if (load(path.c_str()) != done)
+      throwOSError(lastError());
   }
 
   void run(nb::tuple inputs, nb::tuple outputs, int threads) const;
@@ -59,7 +66,8 @@ private:
     throw nb::python_error();
   }
 
-  template <typename Function> static Function find(void *handle, const std::string &symbol) {
+  template <typename Function>
+  static Function find(void *handle, const std::string &symbol) {
     void *address = dlsym(handle, symbol.c_str());
     if (!address)
       throwOSError(dlerror());
@@ -68,6 +76,7 @@ private:
 
   int (*call)(const Options *, const Tensor *const *);
   const char *(*lastError)();
+  int (*load)(const char *); // null where all constants are within
 };
 
 /// A type's table of DLPack's C functions, as far as it is used here. PyTorch has one, and
@@ -214,6 +223,7 @@ NB_MODULE(library, module) {
   nb::set_leak_warnings(false);
   nb::class_<Library>(module, "Library")
       .def(nb::init<const std::string &, const std::string &>())
+      .def("load_weights", &Library::loadWeights, nb::arg("path"))
       .def("run", &Library::run, nb::arg("inputs"), nb::arg("outputs"), nb::arg("threads"))
       .def_ro("description", &Library::description);
 }

@@ -13,13 +13,15 @@ class CompileError(Exception):
     """A spec that attnc refuses; the text is its diagnostic."""
 
 
-def compile(spec, target=None, name=None):
+def compile(spec, target=None, name=None, weights=None):
     """The kernel of `spec`, a path or the text of one. `target` is one of Halide's names,
-    by default this machine; `name` the C function's, by default the spec's."""
+    by default this machine; `name` the C function's, by default the spec's; `weights` a
+    safetensors file with what the spec's attn.weight names."""
     with tempfile.TemporaryDirectory() as folder:
         command = [_find_tool(), "compile", _spec_path(spec, folder), "-o", folder, "--emit", "shared_library"]
         command += ["--target", target] if target else []
         command += ["--name", name] if name else []
+        command += ["--weights", os.fspath(weights)] if weights else []
         done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         if done.returncode != 0:
             raise CompileError(done.stderr.strip())

@@ -15,14 +15,15 @@ _ELEMENTS |= {f"i{bits}": f"int{bits}" for bits in (8, 16, 32, 64)}
 _ELEMENTS |= {f"u{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)}
 
 
-def load(path, name=None):
+def load(path, name=None, weights=None):
     """The kernel in the shared library at `path`. `name` is its C function's; by
-    default what stands between `lib` and `.so` in the file's name."""
+    default what stands between `lib` and `.so` in the file's name. `weights` is the file
+    of its constants, where it has one; by default that beside the library."""
     path = os.fspath(path)
     stem = re.fullmatch(r"(?:lib)?(.*?)\.so[.\d]*", os.path.basename(path))
     if name is None and not stem:
         raise ValueError(f"expected a name for a library that is not called libNAME.so, found {path}")
-    return Kernel(os.path.abspath(path), name or stem[1])
+    return Kernel(os.path.abspath(path), name or stem[1], weights)
 
 
 class Kernel:
@@ -30,10 +31,15 @@ class Kernel:
     them where there are several results; `threads` is the most that work on the call,
     0 for as many as there are processors."""
 
-    def __init__(self, path, name):
+    def __init__(self, path, name, weights=None):
         self._library = Library(path, name)
         self.name = name
         self.description = json.loads(self._library.description)
+        if "weights" in self.description:
+            beside = os.path.join(os.path.dirname(path), self.description["weights"]["file"])
+            self._library.load_weights(os.fspath(weights or beside))
+        elif weights:
+            raise ValueError(f"expected no file of weights for a library with its constants within, found {weights}")
         self._inputs = [tensor["name"] for tensor in self.description["inputs"]]
         self._outputs = self.description["outputs"]
         self._sources = [self._find_sources(output["dims"]) for output in self._outputs]

@@ -2,6 +2,7 @@
 Needs the program attnc."""
 
 import os
+import struct
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,15 @@ func.func @causal(%query: tensor<?x2x?x16xf32> {attn.name = "query", attn.dims =
   %context = attn.context %prob, %value
       : tensor<?x2x?x?xf32>, tensor<?x2x?x16xf32> -> tensor<?x2x?x16xf32>
   return %context : tensor<?x2x?x16xf32>
+}
+"""
+
+LINEAR = """
+func.func @linear(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["n", 64]},
+                  %weight: tensor<96x64xf32> {attn.weight = "weight"})
+    -> (tensor<?x96xf32> {attn.name = "y", attn.dims = ["n", 96]}) {
+  %y = attn.linear %x, %weight : tensor<?x64xf32>, tensor<96x64xf32> -> tensor<?x96xf32>
+  return %y : tensor<?x96xf32>
 }
 """
 
@@ -190,6 +200,57 @@ class CompileTest(unittest.TestCase):
             subprocess.run([os.environ.get("CC", "cc"), "-shared", "-x", "c", "/dev/null", "-o", empty], check=True)
             with self.assertRaisesRegex(OSError, "empty_call"):
                 attnc.load(empty)
+
+
+class WeightsTest(unittest.TestCase):
+    """Weights within a library, and in a file beside it."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        rng = np.random.default_rng(0)
+        weight = rng.standard_normal((96, 64), dtype=np.float32)
+        self.x = rng.standard_normal((3, 64), dtype=np.float32)
+        self.expected = self.x @ weight.T
+        header = b'{"weight":{"dtype":"F32","shape":[96,64],"data_offsets":[0,24576]}}'
+        self.model = self.write("model.safetensors", struct.pack("<Q", len(header)) + header + weight.tobytes())
+        self.spec = self.write("linear.mlir", LINEAR.encode())
+
+    def write(self, name, content):
+        path = os.path.join(self.folder, name)
+        with open(path, "wb") as file:
+            file.write(content)
+        return path
+
+    def check(self, kernel):
+        np.testing.assert_allclose(kernel(self.x), self.expected, rtol=0, atol=1e-4)
+
+    def compile_beside(self):
+        """The paths of a library and of its file of weights."""
+        command = ["attnc", "compile", self.spec, "--weights", self.model, "--weights-beside", "--emit", "shared_library"]
+        subprocess.run(command + ["-o", self.folder], check=True, stdout=subprocess.DEVNULL)
+        return os.path.join(self.folder, "liblinear.so"), os.path.join(self.folder, "linear.weights.safetensors")
+
+    def test_within(self):
+        kernel = attnc.compile(self.spec, weights=self.model)
+        self.check(kernel)
+        self.assertNotIn("weights", kernel.description)
+
+    def test_beside(self):
+        library, weights = self.compile_beside()
+        self.check(attnc.load(library))
+        with open("/proc/self/maps") as maps:
+            self.assertIn(weights, maps.read())
+
+    def test_elsewhere(self):
+        library, weights = self.compile_beside()
+        os.rename(weights, weights + ".moved")
+        with self.assertRaisesRegex(OSError, "linear.weights.safetensors: could not open"):
+            attnc.load(library)
+        with self.assertRaisesRegex(OSError, "expected the weights of linear, found another file"):
+            attnc.load(library, weights=self.model)
+        self.check(attnc.load(library, weights=weights + ".moved"))
 
 
 @unittest.skipIf(torch is None, "needs PyTorch")

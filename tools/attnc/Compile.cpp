@@ -123,6 +123,11 @@ static cl::opt<bool> noRuntime("no-runtime", cl::cat(category()), cl::sub(compil
                                         "linked with libattnc_runtime.a, which `attnc runtime` "
                                         "writes, once for all such libraries of a program"));
 
+static cl::opt<bool> weightsBeside(
+    "weights-beside", cl::cat(category()), cl::sub(compileCommand()),
+    cl::desc("Keep large constants out of the library, in NAME.weights.safetensors, which "
+             "NAME_load maps into memory; processes share it"));
+
 static cl::opt<bool> withSelftest("with-selftest", cl::cat(category()), cl::sub(compileCommand()),
                                   cl::desc("Write NAME_selftest.c too: a program that compares the "
                                            "library, on any machine, with the reference"));
@@ -145,6 +150,8 @@ Examples:
   attnc compile spec.mlir -o out --target x86-64-linux-avx2-fma --name attend
   attnc compile spec.mlir -o out --target x86-64-linux,x86-64-linux-avx2,x86-64-linux-avx512_skylake
   attnc compile spec.mlir -o out --shared --emit cmake_package,pkg_config
+  attnc compile spec.mlir -o out --weights model.safetensors
+  attnc compile spec.mlir -o out --weights model.safetensors --weights-beside
   attnc compile spec.mlir -o out --with-selftest
   cc out/NAME_selftest.c out/libNAME.a -lm -lpthread -ldl -o selftest && ./selftest
   attnc compile spec.mlir -o out --no-runtime && attnc runtime -o out
@@ -302,6 +309,7 @@ LogicalResult Emission::emitLibrary(ArrayRef<Kind> wanted) {
   options.function = spec.getFunction().getName().str();
   options.cacheDir = *cacheDir;
   options.withRuntime = withRuntime;
+  options.weightsBeside = weightsBeside;
   if (failed(describeSpec(spec, targets.front(), options)))
     return failure();
   FailureOr<mlir::attn::Library> library = attnc::buildLibrary(sources, options);
@@ -323,6 +331,10 @@ LogicalResult Emission::writeLibrary(ArrayRef<Kind> wanted, const mlir::attn::Li
        (!toStdout && failed(files.add("dlpack.h", mlir::attn::getDlpackHeader())))))
     return failure();
   if (wants(Kind::json) && failed(files.add(stem + ".json", library.metadata)))
+    return failure();
+  bool hasCode = wants(Kind::object) || wants(Kind::static_library) || wants(Kind::shared_library);
+  if (hasCode && !library.weights.empty() &&
+      failed(files.add(mlir::attn::getWeightsFileName(name), library.weights)))
     return failure();
   return addPackages(wanted);
 }
@@ -435,12 +447,14 @@ static LogicalResult runCompile() {
   std::unique_ptr<Staging> files = toStdout ? Staging::openTemporary() : Staging::open(outputDir);
   if (!files)
     return failure();
-  FailureOr<Graph> graph; // of the spec as it was written
+  FailureOr<Graph> graph;          // of the spec as it was written
+  bool hasWeights = weightsBeside; // read before linking resets it
   if (withSelftest && failed(graph = Graph::copy(*spec)))
     return failure();
   if (failed(Emission(*spec, *name, *targets, *files, toStdout).emit(wanted)))
     return failure();
-  if (succeeded(graph) && failed(addSelftest(*spec, *graph, *name, targets->front(), *files)))
+  if (succeeded(graph) &&
+      failed(addSelftest(*spec, *graph, *name, targets->front(), hasWeights, *files)))
     return failure();
   return toStdout ? files->print() : files->commit();
 }

@@ -13,6 +13,8 @@
 
 #include "Cases.h"
 
+#include "attnc/Target/Library/Library.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 
@@ -30,7 +32,7 @@ static constexpr llvm::StringLiteral program =
     R"(/* @NAME@_selftest.c - made by attnc: is @NAME@ right on this machine?
  *
  *   cc @NAME@_selftest.c lib@NAME@.a -lm -lpthread -ldl -o @NAME@_selftest
- *   ./@NAME@_selftest
+ *   ./@NAME@_selftest@ARGUMENT@
  *
  * Prints the largest error of each result beside the one that is allowed, for several
  * shapes, and ends with 0 where all are within, else with 1. What is expected was computed
@@ -214,14 +216,32 @@ int @NAME@_selftest(void) {
 }
 
 #ifndef @NAME@_SELFTEST_NO_MAIN
-int main(void) { return @NAME@_selftest(); }
-#endif
+@MAIN@#endif
 )";
 
-static std::string nameProgram(StringRef name) {
+static constexpr llvm::StringLiteral mainAlone = R"(int main(void) { return @NAME@_selftest(); }
+)";
+
+/// Of a library with a file of constants.
+static constexpr llvm::StringLiteral mainWithWeights = R"(int main(int argc, char **argv) {
+  if (@NAME@_load(argc > 1 ? argv[1] : "@FILE@") == 0)
+    return @NAME@_selftest();
+  printf("%s\n", @NAME@_last_error());
+  return 1;
+}
+)";
+
+static std::string replaceAll(StringRef text, StringRef mark, StringRef by) {
   SmallVector<StringRef> parts;
-  program.split(parts, "@NAME@");
-  return llvm::join(parts, name);
+  text.split(parts, mark);
+  return llvm::join(parts, by);
+}
+
+static std::string writeProgram(StringRef name, bool hasWeights) {
+  std::string text = replaceAll(program, "@MAIN@", hasWeights ? mainWithWeights : mainAlone);
+  std::string file = mlir::attn::getWeightsFileName(name);
+  text = replaceAll(text, "@ARGUMENT@", hasWeights ? " " + file : "");
+  return replaceAll(replaceAll(text, "@FILE@", file), "@NAME@", name);
 }
 
 /// make_float of the program.
@@ -381,7 +401,7 @@ static LogicalResult addTest(InputMaker &maker, Graph &graph, const Dims &dims, 
 }
 
 LogicalResult attnc::addSelftest(Spec &spec, Graph &graph, StringRef name, StringRef target,
-                                 Staging &files) {
+                                 bool hasWeights, Staging &files) {
   bool named = hasDims(graph.getFunction());
   if (failed(spec.lower(Stage::Fused, target)))
     return failure();
@@ -397,5 +417,5 @@ LogicalResult attnc::addSelftest(Spec &spec, Graph &graph, StringRef name, Strin
   tables.end(signature.inputs.size() + signature.outputs.size());
   if (failed(files.add((name + "_selftest.inc").str(), text)))
     return failure();
-  return files.add((name + "_selftest.c").str(), nameProgram(name));
+  return files.add((name + "_selftest.c").str(), writeProgram(name, hasWeights));
 }

@@ -14,10 +14,10 @@
 namespace attnc {
 
 /// Adds NAME_selftest.c, a program for whoever embeds the library NAME, and what it expects
-/// of it, NAME_selftest.inc. `graph` is the spec's, copied before any pass; the spec itself
-/// is fused for `target` where it isn't yet.
+/// of it, NAME_selftest.inc; it loads the library's file of weights where it `hasWeights`. `graph`
+/// is the spec's, copied before any pass; the spec itself is fused for `target` where it isn't yet.
 llvm::LogicalResult addSelftest(Spec &spec, Graph &graph, llvm::StringRef name,
-                                llvm::StringRef target, Staging &files);
+                                llvm::StringRef target, bool hasWeights, Staging &files);
 
 } // namespace attnc
 

@@ -48,6 +48,12 @@ static void pack(const Matrix &weight, int64_t panelColumns, MutableArrayRef<cha
   }
 }
 
+/// Tells which weight it was where that has a name.
+static std::string getName(arith::ConstantOp constant) {
+  auto resource = dyn_cast<DenseResourceElementsAttr>(constant.getValue());
+  return resource ? (resource.getRawHandle().getKey() + ".panels").str() : "panels";
+}
+
 Value attn::packPanels(OpBuilder &builder, Value weight, int64_t columns) {
   auto constant = weight.getDefiningOp<arith::ConstantOp>();
   ArrayRef<char> bytes = constant ? getBytes(constant.getValue()) : ArrayRef<char>();
@@ -61,6 +67,6 @@ Value attn::packPanels(OpBuilder &builder, Value weight, int64_t columns) {
                             type.getElementType());
   auto blob = HeapAsmResourceBlob::allocate(packed.getNumElements() * size, size);
   pack(matrix, columns, blob.getMutableData());
-  auto value = DenseResourceElementsAttr::get(packed, "panels", std::move(blob));
+  auto value = DenseResourceElementsAttr::get(packed, getName(constant), std::move(blob));
   return arith::ConstantOp::create(builder, weight.getLoc(), cast<TypedAttr>(value));
 }

@@ -28,12 +28,12 @@ struct AttnBindWeightsPass : mlir::attn::impl::AttnBindWeightsBase<AttnBindWeigh
 
 private:
   /// The constant that argument `index` of `function` stands for.
-  FailureOr<DenseResourceElementsAttr> findWeight(func::FuncOp function, unsigned index);
+  FailureOr<ElementsAttr> findWeight(func::FuncOp function, unsigned index);
   LogicalResult bind(func::FuncOp function);
 
   std::optional<Safetensors> weights;
   /// Several arguments may name one tensor.
-  llvm::StringMap<DenseResourceElementsAttr> bound;
+  llvm::StringMap<ElementsAttr> bound;
 };
 } // namespace
 
@@ -44,8 +44,7 @@ static std::string describeArgument(func::FuncOp function, unsigned index) {
   return std::to_string(index);
 }
 
-FailureOr<DenseResourceElementsAttr> AttnBindWeightsPass::findWeight(func::FuncOp function,
-                                                                     unsigned index) {
+FailureOr<ElementsAttr> AttnBindWeightsPass::findWeight(func::FuncOp function, unsigned index) {
   StringRef name = function.getArgAttrOfType<StringAttr>(index, weightName).getValue();
   Type type = function.getArgumentTypes()[index];
   auto error = [&] {
@@ -59,7 +58,7 @@ FailureOr<DenseResourceElementsAttr> AttnBindWeightsPass::findWeight(func::FuncO
     return error() << " in " << file << ", found no tensor of that name";
   if (entry->type != type)
     return error() << " to be " << type << ", found " << entry->type << " in " << file;
-  DenseResourceElementsAttr &constant = bound[name];
+  ElementsAttr &constant = bound[name];
   if (!constant)
     constant = weights->getAttr(name, *entry);
   return constant;
@@ -72,7 +71,7 @@ LogicalResult AttnBindWeightsPass::bind(func::FuncOp function) {
     unsigned index = argument.getArgNumber();
     if (!function.getArgAttr(index, weightName))
       continue;
-    FailureOr<DenseResourceElementsAttr> weight = findWeight(function, index);
+    FailureOr<ElementsAttr> weight = findWeight(function, index);
     if (failed(weight))
       return failure();
     argument.replaceAllUsesWith(

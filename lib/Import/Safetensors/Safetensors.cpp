@@ -210,7 +210,11 @@ const Safetensors::Entry *Safetensors::find(StringRef name) const {
   return it == entries.end() ? nullptr : &it->second;
 }
 
-DenseResourceElementsAttr Safetensors::getAttr(StringRef name, const Entry &entry) const {
+ElementsAttr Safetensors::getAttr(StringRef name, const Entry &entry) const {
+  // LLVM IR has no constants of bits that are held as bytes.
+  if (entry.type.getElementType().isInteger(1))
+    return DenseElementsAttr::get(
+        entry.type, llvm::map_to_vector(entry.data, [](char byte) { return byte != 0; }));
   // The format promises no alignment of a tensor's data.
   size_t align = getBytes(entry.type.getElementType());
   if (reinterpret_cast<uintptr_t>(entry.data.data()) % align != 0)

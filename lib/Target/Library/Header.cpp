@@ -136,7 +136,8 @@ enum {
   @NAME@_INVALID = -1,   /* a tensor or an option is not as stated below */
   @NAME@_NO_MEMORY = -2, /* no memory for the workspace or for a kernel */
   @NAME@_FAILED = -3,    /* a kernel reported an error */
-  @NAME@_NO_DEVICE = -4  /* no GPU, or no driver of one; of a library for a GPU only */
+  @NAME@_NO_DEVICE = -4, /* no GPU, or no driver of one; of a library for a GPU only */
+  @NAME@_NO_WEIGHTS = -5 /* no file of constants is loaded; of a library with such a file only */
 };
 
 /* Options of one call. Set `size` to sizeof(@NAME@_options), unused fields to 0.
@@ -182,7 +183,7 @@ const char *@NAME@_target(void);
 
 /* This library as JSON: versions, target, inputs, outputs, formulas, kernels. */
 const char *@NAME@_describe(void);
-@RELEASE@
+@RELEASE@@LOAD@
 #ifdef __cplusplus
 }
 #endif
@@ -214,6 +215,18 @@ void @NAME@_release(const @NAME@_options *options);
 )");
 }
 
+/// What only the header of a library with weights beside it says.
+static constexpr StringLiteral weightsPart = R"(
+/* Maps the constants, which are in the file @FILE@, before the first call.
+ * 0, or a negative status where the file is not this library's; where one is mapped already,
+ * nothing is done. Nothing is copied, and processes share the memory: the file must not change
+ * while it is mapped. */
+int @NAME@_load(const char *path);
+
+/* Unmaps it; @NAME@_INVALID while calls run, and then it stays. */
+int @NAME@_unload(void);
+)";
+
 /// `text` with what stands between two @ replaced.
 static std::string fill(StringRef text, const Signature &signature, StringRef target) {
   SmallVector<StringRef> words;
@@ -225,8 +238,10 @@ static std::string fill(StringRef text, const Signature &signature, StringRef ta
               : words[i] == "TARGET"  ? target.str()
               : words[i] == "ABI"     ? std::to_string(abiVersion)
               : words[i] == "VERSION" ? std::string(ATTNC_VERSION)
-              : signature.onDevice    ? fill(getDevicePart(words[i]), signature, target)
-                                      : std::string();
+              : words[i] == "FILE"    ? getWeightsFileName(signature.name)
+              : words[i] == "LOAD" ? fill(signature.weights ? weightsPart : "", signature, target)
+              : signature.onDevice ? fill(getDevicePart(words[i]), signature, target)
+                                   : std::string();
   return result;
 }
 
@@ -316,6 +331,10 @@ std::string attn::emitMetadata(const Signature &signature, ArrayRef<Variant> var
       {"outputs", std::move(outputs)},
       {"pipelines", std::move(pipelines)},
       {"constant_bytes", countConstantBytes(variants.front().getModule())}};
+  if (signature.weights)
+    object["weights"] = llvm::json::Object{{"file", getWeightsFileName(signature.name)},
+                                           {"bytes", int64_t(signature.weights->fileBytes)},
+                                           {"sha256", signature.weights->sha256}};
   if (!options.formulas.empty()) {
     object["summary"] = options.summary;
     object["graph"] = llvm::json::Array(options.formulas);

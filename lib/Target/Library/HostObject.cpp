@@ -45,6 +45,12 @@ static constexpr unsigned char supportBitcode[] = {
 static constexpr unsigned char runtimeBitcode[] = {
 #include "attnc_runtime.bc.inc"
 };
+static constexpr unsigned char weightsBitcode[] = {
+#include "attnc_weights.bc.inc"
+};
+static constexpr unsigned char noWeightsBitcode[] = {
+#include "attnc_no_weights.bc.inc"
+};
 static constexpr unsigned char cpuBitcode[] = {
 #include "attnc_cpu_x86.bc.inc"
 };
@@ -70,6 +76,9 @@ static constexpr unsigned char runtimeWasmBitcode[] = {
 };
 static constexpr unsigned char noDeviceWasmBitcode[] = {
 #include "attnc_no_device_wasm.bc.inc"
+};
+static constexpr unsigned char noWeightsWasmBitcode[] = {
+#include "attnc_no_weights_wasm.bc.inc"
 };
 
 //===----------------------------------------------------------------------===//
@@ -202,6 +211,7 @@ private:
   llvm::Constant *array(ArrayRef<llvm::Constant *> elements);
   llvm::Constant *dims(const Tensor &tensor, unsigned index);
   llvm::Constant *variant(const Variant &variant, unsigned index);
+  llvm::Constant *weights();
 
   llvm::Module &module;
   const Signature &signature;
@@ -256,6 +266,15 @@ llvm::Constant *Binder::variant(const Variant &variant, unsigned index) {
                                         module.getFunction(getEntryName("workspace", index))});
 }
 
+/// const attnc_weights *.
+llvm::Constant *Binder::weights() {
+  if (!signature.weights)
+    return llvm::ConstantPointerNull::get(pointer);
+  return array({llvm::ConstantStruct::getAnon(
+      {text(signature.name), text(signature.weights->sha256),
+       number(signature.weights->dataOffset, 64), number(signature.weights->fileBytes, 64)})});
+}
+
 /// attnc_the_signature, with the layouts of attnc_support.h.
 void Binder::defineSignature(ArrayRef<Variant> variants) {
   std::vector<llvm::Constant *> choices;
@@ -270,9 +289,9 @@ void Binder::defineSignature(ArrayRef<Variant> variants) {
          number(tensor.code, 8), number(tensor.bits, 8), number(tensor.isOutput, 8),
          number(tensor.inPlaceOf ? int64_t(*tensor.inPlaceOf) : -1, 32)}));
   }
-  llvm::Constant *value =
-      llvm::ConstantStruct::getAnon({array(tensors), array(choices), number(tensors.size(), 32),
-                                     number(choices.size(), 32), number(maxRank, 32)});
+  llvm::Constant *value = llvm::ConstantStruct::getAnon(
+      {array(tensors), array(choices), weights(), number(tensors.size(), 32),
+       number(choices.size(), 32), number(maxRank, 32)});
   auto *declared = module.getNamedGlobal("attnc_the_signature");
   auto *defined = new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true,
                                            llvm::GlobalValue::InternalLinkage, value, "signature");
@@ -344,7 +363,8 @@ static void bindAll(llvm::Module &module, const Signature &signature, ArrayRef<V
   binder.defineEntry(signature.name, /*withOptions=*/false);
   binder.defineEntry(signature.name + "_ex", /*withOptions=*/true);
   binder.defineDescribe(metadata);
-  for (StringRef suffix : {"call", "workspace", "last_error", "target", "release"})
+  for (StringRef suffix :
+       {"call", "workspace", "last_error", "target", "release", "load", "unload"})
     binder.rename(("attnc_" + suffix).str(), (signature.name + "_" + suffix).str());
   llvm::StringSet<> global;
   if (!isWhole) // kernels and Halide's runtime, linked later, call
@@ -408,11 +428,13 @@ static std::unique_ptr<llvm::Module> translateAll(MutableArrayRef<Variant> varia
 }
 
 /// The parts of the support code that a library is made of.
-static SmallVector<ArrayRef<unsigned char>>
-getSupport(const llvm::Triple &triple, const std::optional<GpuInfo> &gpu, bool withRuntime) {
+static SmallVector<ArrayRef<unsigned char>> getSupport(const llvm::Triple &triple,
+                                                       const std::optional<GpuInfo> &gpu,
+                                                       bool hasWeights, bool withRuntime) {
   if (triple.isWasm())
-    return {supportWasmBitcode, noDeviceWasmBitcode, runtimeWasmBitcode};
-  SmallVector<ArrayRef<unsigned char>> parts{supportBitcode};
+    return {supportWasmBitcode, noDeviceWasmBitcode, noWeightsWasmBitcode, runtimeWasmBitcode};
+  SmallVector<ArrayRef<unsigned char>> parts{
+      supportBitcode, hasWeights ? ArrayRef(weightsBitcode) : ArrayRef(noWeightsBitcode)};
   if (gpu)
     parts.append({deviceBitcode,
                   gpu->api == GpuApi::cuda ? ArrayRef(cudaBitcode) : ArrayRef(openClBitcode)});
@@ -462,7 +484,8 @@ FailureOr<std::string> attn::compileHost(MutableArrayRef<Variant> variants, Stri
   if (!machine || !host)
     return failure();
   setTarget(*host, *machine);
-  for (ArrayRef<unsigned char> part : getSupport(machine->getTargetTriple(), gpu, withRuntime))
+  for (ArrayRef<unsigned char> part :
+       getSupport(machine->getTargetTriple(), gpu, signature.weights.has_value(), withRuntime))
     if (failed(link(*host, load(part, context), *machine, loc)))
       return failure();
   if (failed(linkFiles(*host, bitcode, *machine, loc)))

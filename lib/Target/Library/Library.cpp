@@ -15,6 +15,7 @@
 #include "Link.h"
 #include "Signature.h"
 #include "Variants.h"
+#include "Weights.h"
 
 #include "attnc/Dialect/Halide/Halide.h"
 #include "attnc/Target/Halide/Export.h"
@@ -291,6 +292,14 @@ FailureOr<Library> attn::buildLibrary(ArrayRef<LibrarySource> sources,
     return emitError(first.getLoc())
            << "expected targets without a GPU for a library without a runtime, found "
            << joinTargets(*variants);
+  WeightsFile weights;
+  if (options.weightsBeside) {
+    FailureOr<WeightsFile> taken = takeWeights(*variants, host->getSymName());
+    if (failed(taken))
+      return failure();
+    weights = std::move(*taken);
+    signature->weights = weights.info;
+  }
   std::string metadata = emitMetadata(*signature, *variants, options);
   std::string header = emitHeader(*signature, joinTargets(*variants), options);
   Build build{std::move(*variants),
@@ -307,7 +316,7 @@ FailureOr<Library> attn::buildLibrary(ArrayRef<LibrarySource> sources,
   FailureOr<std::string> object = readFile(*path, first.getLoc());
   if (failed(object))
     return failure();
-  return Library{signature->name, std::move(*object), header, metadata};
+  return Library{signature->name, std::move(*object), header, std::move(weights.bytes), metadata};
 }
 
 //===----------------------------------------------------------------------===//
@@ -351,5 +360,6 @@ FailureOr<Library> attn::buildRuntime(StringRef target, StringRef cacheDir, Loca
   FailureOr<std::string> object = readFile(*path, loc);
   if (failed(object))
     return failure();
-  return Library{getRuntimeName().str(), std::move(*object), /*header=*/"", /*metadata=*/""};
+  return Library{getRuntimeName().str(), std::move(*object), /*header=*/"", /*weights=*/"",
+                 /*metadata=*/""};
 }

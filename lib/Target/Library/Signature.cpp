@@ -73,6 +73,8 @@ std::vector<std::string> Signature::symbols() const {
                                    name + "_describe"};
   if (onDevice)
     symbols.push_back(name + "_release");
+  if (weights)
+    symbols.insert(symbols.end(), {name + "_load", name + "_unload"});
   return symbols;
 }
 
@@ -146,7 +148,8 @@ static FailureOr<Tensor> readTensor(func::FuncOp host, unsigned index, unsigned 
 }
 
 FailureOr<Signature> attn::readSignature(func::FuncOp host, StringRef name) {
-  Signature signature{name.str(), {}};
+  Signature signature;
+  signature.name = name.str();
   if (!isCIdentifier(name))
     return host.emitOpError("expected a name that C can use, found '") << name << "'";
   unsigned inputs = 0, outputs = 0;

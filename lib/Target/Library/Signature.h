@@ -43,12 +43,21 @@ struct Tensor {
   std::string shape() const;
 };
 
+/// The file beside a library that holds its large constants.
+struct WeightsInfo {
+  /// Of the data, in hexadecimal digits.
+  std::string sha256;
+  uint64_t dataOffset, fileBytes;
+};
+
 /// The C interface: inputs, then outputs.
 struct Signature {
   std::string name;
   std::vector<Tensor> tensors;
   /// Whether kernels run on a GPU, at least in one of the library's variants.
   bool onDevice = false;
+  /// Where not all constants are within the library.
+  std::optional<WeightsInfo> weights;
 
   /// `tensors`' names as C parameters: identifiers that are all different.
   std::vector<std::string> parameters() const;

@@ -10,6 +10,7 @@
  *===------------------------------------------------------------------------===*/
 
 #include "attnc_device.h"
+#include "attnc_text.h"
 
 enum { workspace_alignment = 64 };
 
@@ -19,32 +20,7 @@ enum { workspace_alignment = 64 };
 
 static _Thread_local char last_error[attnc_message_bytes];
 
-/* A text that grows up to a limit and is always terminated. */
-typedef struct text {
-  char *begin;
-  size_t length;
-} text;
-
-static void put(text *to, const char *from) {
-  while (*from && to->length + 1 < attnc_message_bytes)
-    to->begin[to->length++] = *from++;
-  to->begin[to->length] = 0;
-}
-
-static void put_number(text *to, int64_t number) {
-  char digits[24];
-  char *begin = digits + sizeof digits;
-  uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-  *--begin = 0;
-  do
-    *--begin = (char)('0' + rest % 10);
-  while (rest /= 10);
-  if (number < 0)
-    *--begin = '-';
-  put(to, begin);
-}
-
-static text start_message(const char *subject) {
+text attnc_start_message(const char *subject) {
   text message = {last_error, 0};
   put(&message, subject);
   if (*subject)
@@ -52,14 +28,8 @@ static text start_message(const char *subject) {
   return message;
 }
 
-/* "subject: expected …, found …" with a number at each end that has one. */
-typedef struct part {
-  const char *words;
-  const int64_t *number;
-} part;
-
-static int refuse(const char *subject, const part *parts) {
-  text message = start_message(subject);
+int attnc_refuse(const char *subject, const part *parts) {
+  text message = attnc_start_message(subject);
   for (; parts->words; ++parts) {
     put(&message, parts->words);
     if (parts->number)
@@ -67,8 +37,6 @@ static int refuse(const char *subject, const part *parts) {
   }
   return attnc_invalid;
 }
-
-#define REFUSE(subject, ...) refuse(subject, (const part[]){__VA_ARGS__, {0, 0}})
 
 const char *attnc_last_error(void) { return last_error; }
 
@@ -110,7 +78,7 @@ static void put_dtype(text *message, uint8_t code, uint8_t bits, uint16_t lanes)
 }
 
 static int refuse_dtype(const attnc_tensor *spec, DLDataType found) {
-  text message = start_message(spec->name);
+  text message = attnc_start_message(spec->name);
   put(&message, "expected ");
   put_dtype(&message, spec->code, spec->bits, 1);
   put(&message, ", found ");
@@ -151,7 +119,7 @@ static void put_dim(text *message, int32_t index, const attnc_dim *dim) {
 
 static int refuse_extent(const attnc_tensor *spec, int32_t index, const char *expected,
                          const int64_t *number, const char *like, int64_t found) {
-  text message = start_message(spec->name);
+  text message = attnc_start_message(spec->name);
   put(&message, "expected ");
   put_dim(&message, index, &spec->dims[index]);
   put(&message, expected);
@@ -448,7 +416,7 @@ static int refuse_machine(void) {
   const attnc_signature *spec = &attnc_the_signature;
   attnc_context call = {0};
   if (attnc_device_type() != kDLCPU && attnc_device_open(&call)) {
-    text message = start_message("");
+    text message = attnc_start_message("");
     put(&message, call.message);
     return attnc_no_device;
   }
@@ -465,7 +433,8 @@ static int refuse_machine(void) {
  * aligned, before the numbers. */
 enum {
   descriptor_offset = 2 * sizeof(void *) / sizeof(int64_t),
-  descriptor_sizes = descriptor_offset + 1
+  descriptor_sizes = descriptor_offset + 1,
+  vector_descriptor = descriptor_sizes + 2
 };
 
 static void describe(int64_t *to, void *data, int32_t rank, const int64_t *shape,
@@ -522,7 +491,7 @@ static int report(const attnc_context *call, int32_t status) {
   if (status == 0)
     return 0;
   int64_t number = status;
-  text message = start_message("");
+  text message = attnc_start_message("");
   put(&message, call->message);
   if (!message.length) {
     put(&message, "expected a kernel to end with status 0, found ");
@@ -555,10 +524,18 @@ static int check_devices(const attnc_variant *variant, const DLTensor *placed,
   return status;
 }
 
-/* Gives each tensor and the workspace, which is the last descriptor's, a place on the device. */
+/* Descriptors follow those of the tensors: that of the weights where they lie beside the
+ * library, and last the workspace's. */
+enum { more_descriptors = 2 };
+
+static int32_t workspace_index(void) {
+  return attnc_the_signature.count + (attnc_the_signature.weights != 0);
+}
+
+/* Gives each tensor and the workspace a place on the device. */
 static int open_tensors(attnc_context *call, void *const *descriptors, const range *ranges) {
   const attnc_signature *spec = &attnc_the_signature;
-  const int64_t *workspace = descriptors[spec->count];
+  const int64_t *workspace = descriptors[workspace_index()];
   uintptr_t begin = (uintptr_t)data_of(workspace);
   int has_device_tensors = 0;
   for (int32_t i = 0; i < spec->count; ++i)
@@ -598,13 +575,13 @@ static int32_t run_on_device(const attnc_variant *variant, attnc_context *call, 
   return status;
 }
 
-/* `memory` holds `bytes`; the last descriptor is the workspace's. */
+/* `memory` holds `bytes`. */
 static int run_in(const attnc_variant *variant, char *memory, int64_t bytes, attnc_context *call,
                   void **descriptors, const range *ranges) {
   uintptr_t begin = ((uintptr_t)memory + workspace_alignment - 1) & -(uintptr_t)workspace_alignment;
-  int64_t descriptor[5], stride = 1;
+  int64_t descriptor[vector_descriptor], stride = 1;
   describe(descriptor, (void *)begin, 1, &bytes, &stride);
-  descriptors[attnc_the_signature.count] = descriptor;
+  descriptors[workspace_index()] = descriptor;
   return report(call, variant->features & attnc_gpu
                           ? run_on_device(variant, call, descriptors, ranges)
                           : variant->host(call, descriptors));
@@ -646,6 +623,25 @@ static int run(const attnc_variant *variant, const attnc_options *options, int64
   return status;
 }
 
+/* The weights stay mapped for as long as the host function runs. */
+static int run_with_weights(const attnc_variant *variant, const attnc_options *options,
+                            int64_t bytes, void **descriptors, const range *ranges) {
+  const attnc_weights *weights = attnc_the_signature.weights;
+  if (!weights)
+    return run(variant, options, bytes, descriptors, ranges);
+  int64_t descriptor[vector_descriptor], stride = 1;
+  char *data;
+  int status = attnc_weights_begin(&data);
+  if (status)
+    return status;
+  int64_t size = weights->file_bytes - weights->data_offset;
+  describe(descriptor, data, 1, &size, &stride);
+  descriptors[attnc_the_signature.count] = descriptor;
+  status = run(variant, options, bytes, descriptors, ranges);
+  attnc_weights_end();
+  return status;
+}
+
 int attnc_call(const attnc_options *options, const DLTensor *const *tensors) {
   const attnc_signature *spec = &attnc_the_signature;
   int status = check_options(options);
@@ -658,7 +654,7 @@ int attnc_call(const attnc_options *options, const DLTensor *const *tensors) {
   DLTensor placed[spec->count];
   int64_t strides[spec->max_rank + 1];
   int64_t storage[spec->count][descriptor_sizes + 2 * spec->max_rank];
-  void *descriptors[spec->count + 1];
+  void *descriptors[spec->count + more_descriptors];
   status = place_tensors(tensors, placed, ranges);
   if (status)
     return status;
@@ -679,7 +675,7 @@ int attnc_call(const attnc_options *options, const DLTensor *const *tensors) {
     return status;
   int64_t bytes = workspace_bytes(variant, descriptors);
   status = check_workspace(options, bytes, ranges);
-  return status ? status : run(variant, options, bytes, descriptors, ranges);
+  return status ? status : run_with_weights(variant, options, bytes, descriptors, ranges);
 }
 
 int64_t attnc_workspace(const DLTensor *const *tensors) {
@@ -689,12 +685,14 @@ int64_t attnc_workspace(const DLTensor *const *tensors) {
   if (status)
     return status;
   int64_t storage[spec->count][descriptor_sizes + 2 * spec->max_rank];
-  void *descriptors[spec->count + 1];
+  int64_t no_weights[vector_descriptor] = {0};
+  void *descriptors[spec->count + more_descriptors];
   for (int32_t i = 0; i < spec->count; ++i) {
     /* Sizes follow from shapes alone; any strides do. */
     describe(storage[i], 0, spec->tensors[i].rank, tensors[i]->shape, tensors[i]->shape);
     descriptors[i] = storage[i];
   }
+  descriptors[spec->count] = no_weights;
   return workspace_bytes(variant, descriptors);
 }
 

@@ -23,6 +23,7 @@ enum {
   attnc_no_memory = -2, /* no memory for the workspace or for a kernel */
   attnc_failed = -3,    /* a kernel reported an error */
   attnc_no_device = -4, /* no GPU, or no driver of one */
+  attnc_no_weights = -5 /* the file of weights is not loaded, or can't be */
 };
 
 /* One dimension of a tensor. */
@@ -64,7 +65,8 @@ enum {
 };
 
 /* The function as compiled for one target. A descriptor is MLIR's: allocated,
- * aligned, offset, sizes[rank], strides[rank]. */
+ * aligned, offset, sizes[rank], strides[rank]. After those of the tensors comes that of the
+ * weights where there is a file of them, and for `host` the workspace's. */
 typedef struct attnc_variant {
   const char *target;
   uint64_t features; /* without which it can't run */
@@ -72,10 +74,22 @@ typedef struct attnc_variant {
   int64_t (*workspace)(void *const *descriptors);
 } attnc_variant;
 
+/* The file that holds a library's large constants, as Weights.cpp writes it: safetensors,
+ * whose JSON begins with this and the hash of the data. */
+#define attnc_weights_start "{\"__metadata__\":{\"attnc_weights\":\"1\",\"sha256\":\""
+enum { attnc_hash_digits = 64 };
+
+typedef struct attnc_weights {
+  const char *library; /* the name that callers know */
+  const char *sha256;
+  int64_t data_offset, file_bytes;
+} attnc_weights;
+
 /* The spec: inputs first, then outputs; the variants, best first. */
 typedef struct attnc_signature {
   const attnc_tensor *tensors;
   const attnc_variant *variants;
+  const attnc_weights *weights; /* NULL where all constants are within */
   int32_t count, variant_count;
   int32_t max_rank;
 } attnc_signature;
@@ -116,6 +130,11 @@ typedef struct attnc_context {
   char message[attnc_message_bytes];
 } attnc_context;
 
+/* attnc_weights.c, or attnc_no_weights.c where all constants are within. Finds the mapped data,
+ * which stays until the call ends: 0, or attnc_no_weights with the reason told. */
+int attnc_weights_begin(char **data);
+void attnc_weights_end(void);
+
 /* attnc_runtime.c: the message of an error; the first one is kept. */
 void halide_error(void *user_context, const char *message);
 /* Memory of the caller's allocator, aligned for kernels. */
@@ -134,5 +153,7 @@ int64_t attnc_workspace(const DLTensor *const *tensors);
 const char *attnc_last_error(void);
 const char *attnc_target(void);
 void attnc_release(const attnc_options *options);
+int attnc_load(const char *path);
+int attnc_unload(void);
 
 #endif

@@ -31,6 +31,7 @@ func.func @types(%half: tensor<2xf16> {attn.weight = "half"},
                  %long: tensor<2xi64> {attn.weight = "long"},
                  %flags: tensor<2xi1> {attn.weight = "flags"})
     -> (tensor<2xf16>, tensor<2xbf16>, tensor<2xf64>, tensor<2xi64>, tensor<2xi1>) {
+  // CHECK: arith.constant dense<[true, false]> : tensor<2xi1>
   return %half, %brain, %double, %long, %flags
       : tensor<2xf16>, tensor<2xbf16>, tensor<2xf64>, tensor<2xi64>, tensor<2xi1>
 }
@@ -41,4 +42,3 @@ func.func @types(%half: tensor<2xf16> {attn.weight = "half"},
 // CHECK-DAG: half: "0x02000000003C0040"
 // CHECK-DAG: brain: "0x02000000803F0040"
 // CHECK-DAG: long: "0x08000000FFFFFFFFFFFFFFFF0100000000000000"
-// CHECK-DAG: flags: "0x010000000100"

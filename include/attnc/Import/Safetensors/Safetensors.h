@@ -38,7 +38,7 @@ public:
   /// Null where the file has no tensor of that name.
   const Entry *find(StringRef name) const;
   /// A tensor of the file as a constant.
-  DenseResourceElementsAttr getAttr(StringRef name, const Entry &entry) const;
+  ElementsAttr getAttr(StringRef name, const Entry &entry) const;
 
   /// What the file calls `elementType`: F32 for f32. Empty where it has no such type.
   static StringRef getDtype(Type elementType);

@@ -39,6 +39,8 @@ struct LibraryOptions {
   std::string cacheDir;
   /// Without it the library is linked with the one of buildRuntime.
   bool withRuntime = true;
+  /// Large constants are kept in a file that NAME_load maps.
+  bool weightsBeside = false;
   /// What the function computes: a sentence, and lines of formulas. ASCII.
   std::string summary;
   std::vector<std::string> formulas;
@@ -50,10 +52,14 @@ struct LibraryOptions {
 struct Library {
   std::string name;
   /// One relocatable object. It exports NAME, NAME_ex, NAME_call, NAME_workspace,
-  /// NAME_last_error, NAME_target and NAME_describe, and asks for nothing but the C library.
+  /// NAME_last_error, NAME_target and NAME_describe, some more where the options ask for what
+  /// needs them, and asks for nothing but the C library.
   std::string object;
   /// NAME.h, C99, needs dlpack.h only.
   std::string header;
+  /// What is written beside the library as getWeightsFileName; empty where all constants are
+  /// within.
+  std::string weights;
   /// NAME.json: inputs, outputs, shapes, target, pipelines; NAME_describe gives it too.
   std::string metadata;
 };
@@ -77,6 +83,9 @@ LogicalResult writeSharedLibrary(const Library &library, StringRef path, Locatio
 
 /// The name that a shared library has for the dynamic linker: libNAME.so.ABI.
 std::string getSharedFileName(StringRef name);
+
+/// The name of a library's file of weights: NAME.weights.safetensors.
+std::string getWeightsFileName(StringRef name);
 
 /// The text of dlpack.h, to be written beside NAME.h.
 StringRef getDlpackHeader();

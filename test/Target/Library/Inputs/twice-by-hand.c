@@ -7,6 +7,7 @@
 #define attnc_target twice_target
 #include "attnc_cpu_x86.c"
 #include "attnc_no_device.c"
+#include "attnc_no_weights.c"
 #include "attnc_runtime.c"
 #include "attnc_support.c"
 
@@ -94,7 +95,7 @@ static int32_t host(void *user_context, void *const *descriptors) {
 static const attnc_variant variants[2] = {{"better", UINT64_C(1) << 63, 0, 0},
                                           {"any", 0, host, workspace}};
 
-const attnc_signature attnc_the_signature = {specs, variants, 3, 2, 2};
+const attnc_signature attnc_the_signature = {specs, variants, NULL, 3, 2, 2};
 
 int twice(const DLTensor *query, const DLTensor *key, DLTensor *context);
 int twice_ex(const attnc_options *options, const DLTensor *query, const DLTensor *key,
