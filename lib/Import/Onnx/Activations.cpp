@@ -92,6 +92,19 @@ static LogicalResult importRound(Node &node) {
 }
 
 static LogicalResult importSign(Node &node) {
+  TensorRef input = node.input(0);
+  if (!isa<FloatType>(input->element) && !input->element.isInteger(1)) {
+    FailureOr<TensorRef> sign =
+        applyElementwise(node, {input}, input->element, [](Body &body, ArrayRef<Value> x) -> Value {
+          auto integer = [&](int64_t value) {
+            return arith::ConstantOp::create(body.b, body.loc,
+                                             body.b.getIntegerAttr(x[0].getType(), value));
+          };
+          Value capped = body.make<arith::MinSIOp>(x[0], integer(1));
+          return body.make<arith::MaxSIOp>(capped, integer(-1));
+        });
+    return failed(sign) ? failure() : node.setOutput(*sign);
+  }
   return importFloat(node, [](Body &body, Value x) -> Value {
     Value zero = constant(body, x, 0);
     Value isPositive = body.make<arith::CmpFOp>(arith::CmpFPredicate::OGT, x, zero);

@@ -223,16 +223,6 @@ static std::optional<double> getFactor(const TensorRef &tensor) {
   return getConstantFloat(tensor->elements->front());
 }
 
-TensorRef imports::makeScaled(Body &body, const TensorRef &source, double factor) {
-  TensorRef tensor = makeMap(
-      body, source->element, source->sizes, {source}, [factor](Body &at, ArrayRef<Value> x) {
-        return at.make<arith::MulFOp>(x[0], floatConstant(at, x[0].getType(), factor));
-      });
-  tensor->form = Form::Scale;
-  tensor->factor = factor;
-  return tensor;
-}
-
 /// A query or key times a constant will be part of the score's scale.
 static bool importScale(Node &node, bool isDivision) {
   TensorRef tensor = node.input(0), single = node.input(1);

@@ -38,14 +38,17 @@ struct Context {
 /// One node while it is imported. Errors are at its location, which names it.
 class Node {
 public:
-  Node(const Context &model, const ::onnx::NodeProto &proto, Scope &scope, Body &body)
-      : model(model), proto(proto), scope(scope), body(body) {}
+  Node(const Context &model, const ::onnx::NodeProto &proto, Scope &scope, Body &body,
+       bool feedsSoftmax)
+      : model(model), proto(proto), scope(scope), body(body), feedsSoftmax(feedsSoftmax) {}
 
   const Context &model;
   const ::onnx::NodeProto &proto;
   Scope &scope;
   /// The function at this node.
   Body &body;
+  /// Whether a softmax takes what the node gives, changed element by element at most.
+  bool feedsSoftmax;
 
   StringRef getOp() const { return proto.op_type(); }
   int64_t getOpset() const;
@@ -129,8 +132,6 @@ FailureOr<SmallVector<OpFoldResult>> broadcast(Node &node, ArrayRef<TensorRef> o
 /// them is one, else a formula.
 FailureOr<TensorRef> applyElementwise(Node &node, ArrayRef<TensorRef> operands, Type element,
                                       ScalarFn scalar);
-/// A tensor of floats times a constant.
-TensorRef makeScaled(Body &body, const TensorRef &source, double factor);
 /// A scalar in another type, as ONNX's Cast says.
 Value castScalar(Body &body, Value scalar, Type type);
 Value floatConstant(Body &body, Type type, double value);

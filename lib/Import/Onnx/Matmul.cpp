@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Importer.h"
+#include "Sizes.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
 
@@ -172,7 +173,8 @@ static TensorRef multiplyBatched(Node &node, const TensorRef &left, const Tensor
   TensorRef base = peel(right, scale, order);
   SmallVector<int64_t> swapped(order);
   std::swap(swapped[2], swapped[3]);
-  if (!isPlain(order) && isPlain(swapped))
+  bool isTransposedKey = !isPlain(order) && isPlain(swapped);
+  if (isTransposedKey || (node.feedsSoftmax && !View::find(left, isProb)))
     return makeScore(node, left, base, swapped, scale);
   if (getStatic(right->sizes[3]) == 1 && !View::find(left, isProb))
     return makeScoreOfColumn(node, left, right);
@@ -224,6 +226,44 @@ static FailureOr<std::pair<TensorRef, TensorRef>> alignBatches(Node &node, Tenso
   return std::pair(left, right);
 }
 
+/// The two sizes that dimension `dim` of a reshaped tensor is made of, batch and heads.
+static std::optional<std::pair<OpFoldResult, OpFoldResult>> findParts(Body &body, TensorRef tensor,
+                                                                      int64_t dim) {
+  while (tensor->form == Form::Scale || tensor->form == Form::Transpose) {
+    dim = tensor->form == Form::Transpose ? tensor->permutation[dim] : dim;
+    tensor = tensor->sources[0];
+  }
+  if (tensor->form != Form::Reshape || getStatic(tensor->sizes[dim]) == 1)
+    return std::nullopt;
+  auto common = refine(body, tensor->sources[0]->sizes, tensor->sizes);
+  if (!common)
+    return std::nullopt;
+  SmallVector<int64_t> wide = getWideDims(tensor->sizes);
+  const ReassociationIndices &group = common->to[llvm::find(wide, dim) - wide.begin()];
+  if (group.size() != 2)
+    return std::nullopt;
+  return std::pair(common->sizes[group[0]], common->sizes[group[1]]);
+}
+
+/// Matrices whose batch and heads are one dimension, multiplied with them apart: so every stage
+/// of an attention has the same dimensions, and a mask of batches reads no quotient. Null where
+/// no operand shows the two.
+static TensorRef multiplyApart(Node &node, const TensorRef &left, const TensorRef &right) {
+  if (left->getRank() != 3 || right->getRank() != 3 || !sameSize(left->sizes[0], right->sizes[0]))
+    return nullptr;
+  auto parts = findParts(node.body, left, 0);
+  if (!parts)
+    parts = findParts(node.body, right, 0);
+  if (!parts)
+    return nullptr;
+  auto apart = [&](const TensorRef &tensor) {
+    return makeReshape(node.body, tensor,
+                       {parts->first, parts->second, tensor->sizes[1], tensor->sizes[2]});
+  };
+  TensorRef product = multiplyBatched(node, apart(left), apart(right));
+  return makeReshape(node.body, product, {left->sizes[0], left->sizes[1], right->sizes[2]});
+}
+
 FailureOr<TensorRef> imports::multiplyMatrices(Node &node, const TensorRef &left,
                                                const TensorRef &right) {
   if (!isa<FloatType>(left->element) || left->element != right->element)
@@ -240,6 +280,8 @@ FailureOr<TensorRef> imports::multiplyMatrices(Node &node, const TensorRef &left
   if (rank == 4 && left->getRank() == 4 && right->getRank() == 4 &&
       right->form == Form::RepeatHeads)
     return multiplyBatched(node, left, right);
+  if (TensorRef product = multiplyApart(node, left, right))
+    return product;
   auto aligned = alignBatches(node, left, right);
   if (failed(aligned))
     return failure();

@@ -26,6 +26,9 @@ bool Polynomial::Earlier::operator()(Value a, Value b) const {
 }
 
 bool Polynomial::EarlierProduct::operator()(ArrayRef<Value> a, ArrayRef<Value> b) const {
+  // By degree first: an order that multiplying both sides keeps, as a division needs it.
+  if (a.size() != b.size())
+    return a.size() < b.size();
   return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), Earlier());
 }
 
@@ -83,22 +86,33 @@ Polynomial Polynomial::operator*(const Polynomial &other) const {
   return result;
 }
 
-std::optional<Polynomial> Polynomial::divide(const Polynomial &divisor) const {
-  if (divisor.terms.size() != 1)
+std::optional<Polynomial> Polynomial::divideLast(const Polynomial &divisor) const {
+  const auto &[product, factor] = *terms.rbegin();
+  const auto &[below, divisorFactor] = *divisor.terms.rbegin();
+  if (factor == INT64_MIN || factor % divisorFactor != 0)
     return std::nullopt;
-  const auto &[below, divisorFactor] = *divisor.terms.begin();
-  Polynomial result;
-  for (const auto &[product, factor] : terms) {
-    Product rest(product);
-    for (Value size : below) {
-      auto *it = llvm::find(rest, size);
-      if (it == rest.end())
-        return std::nullopt;
-      rest.erase(it);
-    }
-    if (factor % divisorFactor != 0)
+  Product rest(product);
+  for (Value size : below) {
+    auto *it = llvm::find(rest, size);
+    if (it == rest.end())
       return std::nullopt;
-    result.terms[rest] = factor / divisorFactor;
+    rest.erase(it);
+  }
+  Polynomial result;
+  result.terms[rest] = factor / divisorFactor;
+  return result;
+}
+
+std::optional<Polynomial> Polynomial::divide(const Polynomial &divisor) const {
+  if (divisor.terms.empty())
+    return std::nullopt;
+  Polynomial result, rest = *this;
+  while (!rest.terms.empty()) {
+    auto term = rest.divideLast(divisor);
+    if (!term)
+      return std::nullopt;
+    result = result + *term;
+    rest = rest + constant(-1) * *term * divisor;
   }
   return result;
 }

@@ -45,6 +45,8 @@ private:
   using Product = SmallVector<Value, 4>;
 
   static Polynomial ofValue(Value value);
+  /// The last term divided by the divisor's last one.
+  std::optional<Polynomial> divideLast(const Polynomial &divisor) const;
 
   std::map<Product, int64_t, EarlierProduct> terms;
 };

@@ -265,6 +265,17 @@ TensorRef imports::makeMap(Body &body, Type element, ArrayRef<OpFoldResult> size
   return tensor;
 }
 
+TensorRef imports::makeScaled(Body &body, const TensorRef &source, double factor) {
+  TensorRef tensor = makeMap(
+      body, source->element, source->sizes, {source}, [factor](Body &at, ArrayRef<Value> x) {
+        auto constant = at.b.getFloatAttr(x[0].getType(), factor);
+        return at.make<arith::MulFOp>(x[0], arith::ConstantOp::create(at.b, at.loc, constant));
+      });
+  tensor->form = Form::Scale;
+  tensor->factor = factor;
+  return tensor;
+}
+
 TensorRef imports::makeTranspose(const TensorRef &source, ArrayRef<int64_t> permutation) {
   // Two in a row are one.
   if (source->form == Form::Transpose && !source->value) {
@@ -293,16 +304,29 @@ static Value flatten(Body &body, ArrayRef<Value> indices, ArrayRef<OpFoldResult>
   Value flat = indices.front();
   for (auto [index, size] : llvm::zip(indices.drop_front(), sizes.drop_front()))
     flat = body.make<arith::AddIOp>(body.make<arith::MulIOp>(flat, toIndex(body, size)), index);
+  // Beside zeros an index stays itself.
+  if (!llvm::is_contained(indices, flat))
+    body.flattened.try_emplace(flat, indices, sizes);
   return flat;
 }
 
-/// The indices into dimensions of `sizes` that `flat` stands for.
+/// The indices into dimensions of `sizes` that `flat` stands for. Those that it was made from are
+/// taken as they are: a division says less about where they lie.
 static SmallVector<Value> unflatten(Body &body, Value flat, ArrayRef<OpFoldResult> sizes) {
+  if (sizes.size() == 1)
+    return {flat};
+  auto made = body.flattened.find(flat);
+  if (made != body.flattened.end()) {
+    auto [parts, whole] = made->second;
+    if (refine(body, whole, sizes))
+      return reindex(body, sizes, whole, parts);
+  }
   SmallVector<Value> indices(sizes.size());
   for (int64_t dim = sizes.size() - 1; dim > 0; --dim) {
     Value size = toIndex(body, sizes[dim]);
     indices[dim] = body.make<arith::RemUIOp>(flat, size);
-    flat = body.make<arith::DivUIOp>(flat, size);
+    // No index is negative, and signed divisions have bounds that Halide sees.
+    flat = body.make<arith::FloorDivSIOp>(flat, size);
   }
   indices[0] = flat;
   return indices;
@@ -353,28 +377,65 @@ static TensorRef getRepeatedHeads(Body &body, const TensorRef &wide, ArrayRef<Op
   return makeReshape(body, narrow, own);
 }
 
-/// Matrices transposed with all dimensions before them as one, which `sizes` takes apart
-/// again: null where `turned` is something else.
-static TensorRef getTransposedMatrices(const TensorRef &turned, ArrayRef<OpFoldResult> sizes) {
-  if (turned->form != Form::Transpose || turned->value || sizes.size() != 4 ||
-      !llvm::equal(turned->permutation, ArrayRef<int64_t>{0, 2, 1}))
+/// Where each of `groups`, which are runs of dimensions of a refinement, lies in the order that
+/// `order` gives them; none where a group is torn apart there.
+static std::optional<SmallVector<int64_t>> placeGroups(ArrayRef<ReassociationIndices> groups,
+                                                       ArrayRef<int64_t> order) {
+  SmallVector<int64_t> starts;
+  for (const ReassociationIndices &group : groups) {
+    starts.push_back(llvm::find(order, group.front()) - order.begin());
+    for (auto [place, dim] : llvm::enumerate(group))
+      if (order[starts.back() + place] != dim)
+        return std::nullopt;
+  }
+  return starts;
+}
+
+/// A transposed tensor in another shape, transposed after that: so that a transposition of heads
+/// is seen whatever other dimensions are taken apart or together around it. Null where dimensions
+/// become one that did not lie side by side before.
+static TensorRef reshapeTransposed(Body &body, const TensorRef &turned,
+                                   ArrayRef<OpFoldResult> sizes) {
+  auto common = refine(body, turned->sizes, sizes);
+  if (!common)
     return nullptr;
-  const TensorRef &flat = turned->sources[0];
-  if (flat->form != Form::Reshape || flat->value)
+  const TensorRef &source = turned->sources[0];
+  SmallVector<int64_t> wide = getWideDims(turned->sizes), order;
+  for (int64_t dim : getWideDims(source->sizes)) {
+    int64_t place = llvm::find(turned->permutation, dim) - turned->permutation.begin();
+    llvm::append_range(order, common->from[llvm::find(wide, place) - wide.begin()]);
+  }
+  auto starts = placeGroups(common->to, order);
+  if (!starts)
     return nullptr;
-  const TensorRef &whole = flat->sources[0];
-  SmallVector<OpFoldResult> swapped(sizes);
-  std::swap(swapped[2], swapped[3]);
-  return sameSizes(whole->sizes, swapped) ? makeTranspose(whole, {0, 1, 3, 2}) : nullptr;
+  // Sizes of 1 stay where they are, the others are in the source's order.
+  SmallVector<int64_t> permutation = llvm::to_vector(llvm::seq<int64_t>(0, sizes.size()));
+  SmallVector<OpFoldResult> own(sizes);
+  SmallVector<int64_t> target = getWideDims(sizes);
+  for (auto [dim, start] : llvm::zip_equal(target, *starts)) {
+    int64_t before = llvm::count_if(*starts, [start = start](int64_t at) { return at < start; });
+    permutation[dim] = target[before];
+    own[permutation[dim]] = sizes[dim];
+  }
+  return makeTranspose(makeReshape(body, source, own), permutation);
+}
+
+/// What only moves or scales elements, with the reshape done before it.
+static TensorRef reshapeSource(Body &body, const TensorRef &source, ArrayRef<OpFoldResult> sizes) {
+  if (source->value)
+    return nullptr;
+  if (source->form == Form::Reshape)
+    return makeReshape(body, source->sources[0], sizes);
+  if (source->form == Form::Scale && !source->elements)
+    return makeScaled(body, makeReshape(body, source->sources[0], sizes), source->factor);
+  return source->form == Form::Transpose ? reshapeTransposed(body, source, sizes) : nullptr;
 }
 
 TensorRef imports::makeReshape(Body &body, const TensorRef &source, ArrayRef<OpFoldResult> sizes) {
   if (sameSizes(source->sizes, sizes))
     return source;
-  if (TensorRef matrices = getTransposedMatrices(source, sizes))
-    return matrices;
-  if (source->form == Form::Reshape && !source->value)
-    return makeReshape(body, source->sources[0], sizes);
+  if (TensorRef moved = reshapeSource(body, source, sizes))
+    return moved;
   TensorRef tensor = make(source->element, sizes);
   tensor->form = Form::Reshape;
   tensor->sources = {source};

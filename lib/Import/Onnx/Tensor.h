@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseMap.h"
 
 #include <functional>
 #include <memory>
@@ -40,6 +41,8 @@ struct Body {
   }
 
   std::vector<std::pair<std::pair<TensorRef, SmallVector<Value>>, Value>> known = {};
+  /// Indices that were made from those of several dimensions, with the dimensions' sizes.
+  llvm::DenseMap<Value, std::pair<SmallVector<Value>, SmallVector<OpFoldResult>>> flattened{};
 };
 
 /// What the importer looks through to find the attention in a graph.
@@ -123,6 +126,8 @@ TensorRef makeLazy(Type element, ArrayRef<OpFoldResult> sizes,
                    std::function<Value(Body &, ArrayRef<Value>)> at);
 TensorRef makeMap(Body &body, Type element, ArrayRef<OpFoldResult> sizes,
                   ArrayRef<TensorRef> sources, ScalarFn scalar);
+/// A tensor of floats times a constant.
+TensorRef makeScaled(Body &body, const TensorRef &source, double factor);
 TensorRef makeTranspose(const TensorRef &source, ArrayRef<int64_t> permutation);
 TensorRef makeReshape(Body &body, const TensorRef &source, ArrayRef<OpFoldResult> sizes);
 TensorRef makeSlice(Body &body, const TensorRef &source, int64_t dim, OpFoldResult offset,
