@@ -212,12 +212,10 @@ static Expr translateIntegerMinMax(Operation *op, Expr a, Expr b) {
 //===----------------------------------------------------------------------===//
 
 /// f16 and bf16 are computed in f32, as exact as they can be.
-static bool isHalf(Expr e) { return e.type().is_float() && e.type().bits() == 16; }
+static bool isHalf(H::Type type) { return type.is_float() && type.bits() == 16; }
 /// Halide's own conversion promises LLVM that there are no infinities and no NaN, and tests
 /// for them would be folded away: this one is made of bits.
-static Expr widenHalf(Expr e) {
-  if (!isHalf(e))
-    return e;
+static Expr widenOnce(Expr e) {
   H::Type f32 = H::Float(32), u32 = H::UInt(32);
   Expr bits = H::cast(u32, H::reinterpret(H::UInt(16), e));
   if (e.type().is_bfloat())
@@ -230,13 +228,40 @@ static Expr widenHalf(Expr e) {
   return H::reinterpret(f32, H::reinterpret(u32, moved) | special | ((bits & 0x8000) << 16));
 }
 
+static Expr widenHalf(Expr e) { return isHalf(e.type()) ? readOnce(e, widenOnce) : e; }
+
 static bool assumesNoNaN(Operation *op) {
   auto fast = dyn_cast<arith::ArithFastMathInterface>(op);
   return fast && arith::bitEnumContainsAll(fast.getFastMathFlagsAttr().getValue(),
                                            arith::FastMathFlags::nnan);
 }
 
-static Expr isNaN(Expr e) { return !strictEqual(e, e); }
+/// |e| of f32 or f64 as an unsigned integer. NaN and infinities are looked for in the bits: sums
+/// outside of regions promise LLVM that there are none, and `e != e` of what comes from one would
+/// be folded away.
+static Expr magnitude(Expr e) {
+  H::Type bits = H::UInt(e.type().bits());
+  return H::reinterpret(bits, e) & (bits.max() >> 1);
+}
+static Expr magnitudeOfInfinity(H::Type type) {
+  H::Type bits = H::UInt(type.bits());
+  return H::Internal::make_const(bits, type.bits() == 32 ? 0x7f800000 : 0x7ff0000000000000);
+}
+
+static Expr isNaN(Expr e) {
+  e = widenHalf(e);
+  return magnitude(e) > magnitudeOfInfinity(e.type());
+}
+static Expr isInf(Expr e) { return magnitude(e) == magnitudeOfInfinity(e.type()); }
+static Expr isFinite(Expr e) { return magnitude(e) < magnitudeOfInfinity(e.type()); }
+
+/// f32 or f64 as `type`. Halide's own conversions make infinities or zeros of some NaN.
+static Expr narrow(H::Type type, Expr e) {
+  if (!isHalf(type))
+    return H::cast(type, e);
+  Expr quiet = H::reinterpret(type, H::cast(H::UInt(16), type.is_bfloat() ? 0x7fc0 : 0x7e00));
+  return readOnce(e, [&](Expr x) { return blend(isNaN(x), quiet, H::cast(type, x)); });
+}
 
 static Expr compareFast(arith::CmpFPredicate predicate, Expr a, Expr b) {
   using P = arith::CmpFPredicate;
@@ -280,7 +305,7 @@ static Expr compareOrdered(arith::CmpFPredicate predicate, Expr a, Expr b) {
   case P::ONE:
     return strictLess(a, b) || strictLess(b, a);
   case P::ORD:
-    return strictEqual(a, a) && strictEqual(b, b);
+    return !isNaN(a) && !isNaN(b);
   default:
     return H::Internal::make_bool(true);
   }
@@ -420,6 +445,11 @@ static Expr translateMathF32OrF64(Operation *op, ArrayRef<Expr> in) {
       .Case([&](math::AtanhOp) { return callLibm("atanh", in); })
       .Case([&](math::CbrtOp) { return callLibm("cbrt", in); })
       .Case([&](math::PowFOp pow) { return translatePower(pow, in[0], in[1]); })
+      .Case([&](arith::AddFOp) { return in[0] + in[1]; })
+      .Case([&](arith::SubFOp) { return in[0] - in[1]; })
+      .Case([&](arith::MulFOp) { return in[0] * in[1]; })
+      .Case([&](arith::DivFOp) { return in[0] / in[1]; })
+      .Case([&](arith::NegFOp) { return -in[0]; })
       .Case([&](arith::RemFOp) { return callLibm("fmod", in); })
       .Case([&](math::SqrtOp) { return H::sqrt(in[0]); })
       .Case([&](math::RsqrtOp) { return H::Internal::make_one(in[0].type()) / H::sqrt(in[0]); })
@@ -433,8 +463,8 @@ static Expr translateMathF32OrF64(Operation *op, ArrayRef<Expr> in) {
       .Case([&](math::AbsFOp) { return H::abs(in[0]); })
       .Case([&](math::CopySignOp) { return copySign(in[0], in[1]); })
       .Case([&](math::IsNaNOp) { return isNaN(in[0]); })
-      .Case([&](math::IsInfOp) { return H::is_inf(in[0]); })
-      .Case([&](math::IsFiniteOp) { return H::is_finite(in[0]); })
+      .Case([&](math::IsInfOp) { return isInf(in[0]); })
+      .Case([&](math::IsFiniteOp) { return isFinite(in[0]); })
       .Default([](Operation *) { return Expr(); });
 }
 
@@ -445,7 +475,7 @@ static Expr translateMath(Operation *op, ArrayRef<Expr> operands) {
   Expr result = translateMathF32OrF64(op, wide);
   if (!result.defined() || result.type().is_bool())
     return result;
-  return H::cast(operands[0].type(), result);
+  return narrow(operands[0].type(), result);
 }
 
 //===----------------------------------------------------------------------===//
@@ -474,7 +504,7 @@ static Expr translateCast(Operation *op, Expr in, bool isCoordinate) {
     return {};
   bool fromBool = in.type().is_bool();
   return llvm::TypeSwitch<Operation *, Expr>(op)
-      .Case<arith::ExtFOp, arith::TruncFOp>([&](auto) { return H::cast(*type, widenHalf(in)); })
+      .Case<arith::ExtFOp, arith::TruncFOp>([&](auto) { return narrow(*type, widenHalf(in)); })
       .Case<arith::ExtSIOp, arith::SIToFPOp>(
           [&](auto) { return fromBool ? boolToSigned(in, *type) : H::cast(*type, in); })
       .Case<arith::ExtUIOp, arith::UIToFPOp>(
@@ -512,11 +542,6 @@ static Expr translateOne(Operation *op, ArrayRef<Expr> in, bool nowrap) {
         return in[1].type().is_float() ? blend(in[0], in[1], in[2])
                                        : H::select(in[0], in[1], in[2]);
       })
-      .Case([&](arith::AddFOp) { return in[0] + in[1]; })
-      .Case([&](arith::SubFOp) { return in[0] - in[1]; })
-      .Case([&](arith::MulFOp) { return in[0] * in[1]; })
-      .Case([&](arith::DivFOp) { return in[0] / in[1]; })
-      .Case([&](arith::NegFOp) { return -in[0]; })
       .Case<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(
           [&](auto) { return translateFloatMinMax(op, in[0], in[1]); })
       .Case<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp,

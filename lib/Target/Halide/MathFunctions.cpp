@@ -37,10 +37,7 @@ Expr strictLess(Expr a, Expr b) { return strictOp(Bool(), Internal::Call::strict
 Expr strictLessEqual(Expr a, Expr b) { return strictLess(a, b) || strictEqual(a, b); }
 Expr strictEqual(Expr a, Expr b) { return strictOp(Bool(), Internal::Call::strict_eq, a, b); }
 
-/// What `function` makes of `x`, which stands once in it however often that reads it: where
-/// such functions are nested, Halide would else take time exponential in their depth.
-template <typename Function>
-static Expr readOnce(Expr x, Function function) {
+Expr readOnce(Expr x, const std::function<Expr(Expr)> &function) {
   std::string name = Internal::unique_name('x');
   return Internal::Let::make(name, x, function(Internal::Variable::make(x.type(), name)));
 }

@@ -13,12 +13,19 @@
 
 #include "Halide.h"
 
+#include <functional>
+
 namespace mlir::halide {
 
 /// Comparisons that NaN makes false, whatever Halide assumes elsewhere.
 ::Halide::Expr strictLess(::Halide::Expr a, ::Halide::Expr b);
 ::Halide::Expr strictLessEqual(::Halide::Expr a, ::Halide::Expr b);
 ::Halide::Expr strictEqual(::Halide::Expr a, ::Halide::Expr b);
+
+/// What `function` makes of `x`, which stands once in it however often that reads it: where
+/// such functions are nested, Halide would else take time exponential in their depth.
+::Halide::Expr readOnce(::Halide::Expr x,
+                        const std::function<::Halide::Expr(::Halide::Expr)> &function);
 
 /// condition ? yes : no for floats, as arithmetic on their bits.
 ::Halide::Expr blend(::Halide::Expr condition, ::Halide::Expr yes, ::Halide::Expr no);
