@@ -122,11 +122,11 @@ static RowSum sumRow(Environment &env, const Scalar *row, int64_t stride, int64_
   }
   if (empty)
     return result;
-  result.sum = withAccumulator(env, [&](auto sum) {
-    using Float = decltype(sum);
-    for (int64_t i = 0; i < count; ++i)
-      sum += std::exp(Float(row[i * stride].real) - Float(result.max));
-    return sum;
+  result.sum = withAccumulator(env, [&](auto zero) {
+    using Float = decltype(zero);
+    return addUp<Float>(0, count, [&](int64_t i) {
+      return std::exp(Float(row[i * stride].real) - Float(result.max));
+    });
   });
   return result;
 }
@@ -184,12 +184,12 @@ static FailureOr<Array> computeContext(Operation *op, const Array &prob, const A
     int64_t valueHead = at[1] / (prob.shape[1] / value.shape[1]);
     const Scalar *p = prob.values.data() + getLinear(prob.shape, {at[0], at[1], at[2], 0});
     const Scalar *v = value.values.data() + getLinear(value.shape, {at[0], valueHead, 0, at[3]});
-    context.values[linear].real = withAccumulator(env, [&](auto sum) {
-      using Float = decltype(sum);
-      for (int64_t j = 0; j < keys; ++j)
-        if (p[j].real != 0) // even where the value is NaN
-          sum += Float(p[j].real) * Float(v[j * width].real);
-      return sum;
+    context.values[linear].real = withAccumulator(env, [&](auto zero) {
+      using Float = decltype(zero);
+      return addUp<Float>(0, keys, [&](int64_t j) {
+        // A prob of 0 adds nothing, even where the value is NaN.
+        return p[j].real == 0 ? zero : Float(p[j].real) * Float(v[j * width].real);
+      });
     });
   });
   env.round(context);

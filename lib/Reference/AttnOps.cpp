@@ -28,10 +28,10 @@ double reference::dot(Environment &env, const Scalar *x, int64_t xStride, const 
     x += (count - 1) * xStride, xStride = -xStride;
     y += (count - 1) * yStride, yStride = -yStride;
   }
-  return withAccumulator(env, [&](auto sum) {
-    using Float = decltype(sum);
-    for (int64_t i = 0; i < count; ++i)
-      sum += Float(x[i * xStride].real) * Float(y[i * yStride].real);
-    return sum;
+  return withAccumulator(env, [&](auto zero) {
+    using Float = decltype(zero);
+    return addUp<Float>(0, count, [&](int64_t i) {
+      return Float(x[i * xStride].real) * Float(y[i * yStride].real);
+    });
   });
 }

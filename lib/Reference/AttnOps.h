@@ -50,6 +50,21 @@ auto withAccumulator(Environment &env, F sum) {
   return static_cast<double>(sum(float(0)));
 }
 
+/// The sum of term(i) over begin <= i < end as numpy and BLAS add up: a long one is that of two
+/// halves, so that its error hardly grows with the length.
+template <typename Float, typename F>
+Float addUp(int64_t begin, int64_t end, F term) {
+  constexpr int64_t kShort = 128;
+  if (end - begin > kShort) {
+    int64_t middle = begin + (end - begin) / 2;
+    return addUp<Float>(begin, middle, term) + addUp<Float>(middle, end, term);
+  }
+  Float sum = 0;
+  for (int64_t i = begin; i < end; ++i)
+    sum += term(i);
+  return sum;
+}
+
 /// Σ x[i · xStride] · y[i · yStride] over `count` elements.
 double dot(Environment &env, const Scalar *x, int64_t xStride, const Scalar *y, int64_t yStride,
            int64_t count);

@@ -73,17 +73,17 @@ static void normalise(Environment &env, const Scalar *input, Scalar *result, int
   };
   double mean = 0;
   if (mode == NormMode::layer)
-    mean = withAccumulator(env, [&](auto sum) {
-      for (int64_t k = 0; k < width; ++k)
-        sum += input[k].real;
-      return sum / width;
+    mean = withAccumulator(env, [&](auto zero) {
+      using Float = decltype(zero);
+      return addUp<Float>(0, width, [&](int64_t k) { return Float(input[k].real); }) / width;
     });
-  double square = withAccumulator(env, [&](auto sum) {
-    for (int64_t k = 0; k < width; ++k) {
-      decltype(sum) centred = input[k].real - mean;
-      sum += centred * centred;
-    }
-    return sum / width;
+  double square = withAccumulator(env, [&](auto zero) {
+    using Float = decltype(zero);
+    auto squareOf = [&](int64_t k) {
+      Float centred = input[k].real - mean;
+      return centred * centred;
+    };
+    return addUp<Float>(0, width, squareOf) / width;
   });
   double deviation = round(std::sqrt(round(square + epsilon)));
   for (int64_t k = 0; k < width; ++k)

@@ -8,6 +8,7 @@
 #include "AttnOps.h"
 
 #include <cmath>
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -80,6 +81,7 @@ static double start(ReduceKind kind) {
   }
 }
 
+/// For maxima, minima and products.
 template <typename Float>
 static Float combine(ReduceKind kind, Float so, Float x) {
   switch (kind) {
@@ -87,24 +89,28 @@ static Float combine(ReduceKind kind, Float so, Float x) {
     return std::isnan(so) || x <= so ? so : x;
   case ReduceKind::min:
     return std::isnan(so) || x >= so ? so : x;
-  case ReduceKind::prod:
-    return so * x;
-  case ReduceKind::l2:
-    return so + x * x;
   default:
-    return so + x;
+    return so * x;
   }
 }
 
 static double reduceFloats(Environment &env, ReduceKind kind, ArrayRef<Scalar> row) {
-  return withAccumulator(env, [&](auto so) {
-    using Float = decltype(so);
-    so = start(kind);
-    for (Scalar x : row)
-      so = combine(kind, so, Float(x.real));
-    if (kind == ReduceKind::mean)
-      return so / Float(row.size());
-    return kind == ReduceKind::l2 ? std::sqrt(so) : so;
+  return withAccumulator(env, [&](auto zero) {
+    using Float = decltype(zero);
+    auto sum = [&](auto term) {
+      return addUp<Float>(0, row.size(), [&](int64_t i) { return term(Float(row[i].real)); });
+    };
+    switch (kind) {
+    case ReduceKind::sum:
+      return sum([](Float x) { return x; });
+    case ReduceKind::mean:
+      return sum([](Float x) { return x; }) / Float(row.size());
+    case ReduceKind::l2:
+      return std::sqrt(sum([](Float x) { return x * x; }));
+    default:
+      return std::accumulate(row.begin(), row.end(), Float(start(kind)),
+                             [&](Float so, Scalar x) { return combine(kind, so, Float(x.real)); });
+    }
   });
 }
 

@@ -43,9 +43,9 @@ enum class Arithmetic {
   /// Everything in float64, whatever the types say.
   Exact,
   /// The straightforward computation: the result of every op, and of every op in a
-  /// region, is rounded to its type; sums of products run in float32. f64 is treated
-  /// as f32: there is nothing more exact here to compare float64 with, but rounding
-  /// errors measured at f32 scale.
+  /// region, is rounded to its type; sums run in float32, long ones in halves as numpy and
+  /// BLAS libraries have them. f64 is treated as f32: there is nothing more exact here to
+  /// compare float64 with, but rounding errors measured at f32 scale.
   Plain,
   /// The same, but products are summed from the last to the first: where results hang on
   /// rounding, as with large scores, one order may be right by chance. What is less than

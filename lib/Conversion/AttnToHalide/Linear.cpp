@@ -19,6 +19,8 @@ using namespace mlir::attn;
 namespace {
 /// Rows whose accumulators stay in cache beside a panel of weights.
 constexpr int64_t kRowBlock = 516;
+/// Products that are added up in one running sum; to leave the registers more often costs time.
+constexpr int64_t kLongestProducts = 512;
 
 /// The register tile: as many accumulators as registers allow, less what loads need.
 struct Tile {
@@ -34,6 +36,8 @@ struct Tile {
 /// constant.
 struct Product {
   Func panels, sum, block, result;
+  /// What is summed over.
+  Scalar width;
   bool packsInCall;
 };
 } // namespace
@@ -129,13 +133,14 @@ static FailureOr<Product> buildProduct(PipelineBuilder &p, LinearOp op, ArrayRef
   Product f;
   buildPanels(p, op, packed, tile, f);
   Func bias = op.getBias() ? p.input("bias", op.getBias()) : Func();
-  Scalar width = p.extent(input, 0), rows = p.extent(input, 1);
+  Scalar rows = p.extent(input, 1);
+  f.width = p.extent(input, 0);
   SmallVector<StringRef> outer = rowNames(type.getRank() - 1);
   int64_t columns = tile.columns();
 
   auto tiled = concat<StringRef>({"ni", "no"}, outer);
   f.sum = p.func("sum", tiled, acc, [&](ArrayRef<Scalar>) { return p.constant(acc, 0); });
-  p.update(f.sum, tiled, {{"k", width}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+  p.update(f.sum, tiled, {{"k", f.width}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
     SmallVector<Scalar> at(v.drop_front(1));
     at[0] = r[0];
     at[1] = min(v[2], rows - 1); // a tile may reach past the last row
@@ -170,6 +175,41 @@ static void scheduleColumns(PipelineBuilder &p, Loop columns, const Tile &tile) 
   p.unroll(vectors);
 }
 
+/// The tile of `f` at `at`, what is summed outside. Everything but that is unrolled.
+static void scheduleSum(PipelineBuilder &p, Func f, Loop at, ArrayRef<Loop> sum, Loop reduction,
+                        const Tile &tile) {
+  p.computeAt(f, at);
+  p.boundExtent(f, 0, tile.columns());
+  p.boundExtent(f, 2, tile.rows);
+  SmallVector<Loop> init = p.loops(f);
+  scheduleColumns(p, init[0], tile);
+  p.unroll(init[2]);
+  auto [sv, sl] = p.split(sum[0], tile.lanes);
+  p.reorder({sl, sv, sum[2], reduction});
+  p.vectorize(sl);
+  p.unroll(sv);
+  p.unroll(sum[2]);
+}
+
+/// A long sum is one of parts, each of which is in registers.
+static void scheduleSums(PipelineBuilder &p, const Product &f, Loop at, const Tile &tile) {
+  using halide::MemoryType;
+  SmallVector<Loop> loops = p.loops(f.sum, 0);
+  Loop reduction = loops.back();
+  int64_t length = getPartLength(f.width, kLongestProducts);
+  if (length == 0) {
+    p.storeIn(f.sum, MemoryType::register_);
+    return scheduleSum(p, f.sum, at, loops, reduction, tile);
+  }
+  auto [parts, rest] = p.split(reduction, length, halide::TailStrategy::guard_with_if);
+  Func part = p.rfactor(parts);
+  p.storeIn(f.sum, MemoryType::stack);
+  scheduleSum(p, f.sum, at, loops, parts, tile);
+  p.storeIn(part, MemoryType::register_);
+  SmallVector<Loop> partLoops = p.loops(part, 0);
+  scheduleSum(p, part, parts, partLoops, partLoops.back(), tile);
+}
+
 static void scheduleProduct(PipelineBuilder &p, const Product &f, const Tile &tile) {
   using halide::MemoryType;
   using halide::TailStrategy;
@@ -198,19 +238,7 @@ static void scheduleProduct(PipelineBuilder &p, const Product &f, const Tile &ti
   p.unroll(bv);
   p.unroll(row);
 
-  p.computeAt(f.sum, mt);
-  p.storeIn(f.sum, MemoryType::register_);
-  p.boundExtent(f.sum, 0, tile.columns());
-  p.boundExtent(f.sum, 2, tile.rows);
-  SmallVector<Loop> init = p.loops(f.sum);
-  scheduleColumns(p, init[0], tile);
-  p.unroll(init[2]);
-  SmallVector<Loop> sum = p.loops(f.sum, 0);
-  auto [sv, sl] = p.split(sum[0], tile.lanes);
-  p.reorder({sl, sv, sum[2], sum.back()});
-  p.vectorize(sl);
-  p.unroll(sv);
-  p.unroll(sum[2]);
+  scheduleSums(p, f, mt, tile);
 }
 
 static void schedulePanels(PipelineBuilder &p, const Product &f, const Tile &tile) {

@@ -7,6 +7,8 @@
 
 #include "Rows.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -45,32 +47,95 @@ void attn::computeAtRow(PipelineBuilder &p, Func f, const OutputLoops &at) {
     p.computeRoot(f);
 }
 
-void attn::scheduleRowSum(PipelineBuilder &p, Func acc, const OutputLoops &at, int64_t lanes) {
-  computeAtRow(p, acc, at);
+/// Dimension 0 in vectors, the reduction outside.
+static void vectorizeRow(PipelineBuilder &p, Func acc, Loop row, Loop reduction, int64_t lanes) {
   p.vectorizeBy(p.loops(acc)[0], lanes);
-  SmallVector<Loop> loops = p.loops(acc, 0);
-  auto [outer, inner] = p.split(loops[0], lanes, halide::TailStrategy::guard_with_if);
-  p.reorder({inner, outer, loops.back()});
+  auto [outer, inner] = p.split(row, lanes, halide::TailStrategy::guard_with_if);
+  p.reorder({inner, outer, reduction});
   p.vectorize(inner);
+}
+
+void attn::scheduleRowReduction(PipelineBuilder &p, Func acc, const OutputLoops &at,
+                                int64_t lanes) {
+  computeAtRow(p, acc, at);
+  SmallVector<Loop> loops = p.loops(acc, 0);
+  vectorizeRow(p, acc, loops[0], loops.back(), lanes);
+}
+
+int64_t attn::getPartLength(Scalar extent, int64_t longest) {
+  std::optional<int64_t> known = getConstantIntValue(Value(extent));
+  if (!known)
+    return longest;
+  int64_t fewest = llvm::divideCeil(*known, longest);
+  if (fewest <= 1)
+    return 0;
+  // Equal parts have no tail.
+  for (int64_t parts = fewest; parts <= 2 * fewest; ++parts)
+    if (*known % parts == 0)
+      return *known / parts;
+  return longest;
+}
+
+void attn::scheduleRowSum(PipelineBuilder &p, Func sum, Scalar extent, const OutputLoops &at,
+                          int64_t lanes) {
+  int64_t length = getPartLength(extent);
+  if (length == 0)
+    return scheduleRowReduction(p, sum, at, lanes);
+  SmallVector<Loop> loops = p.loops(sum, 0);
+  auto [parts, rest] = p.split(loops.back(), length, halide::TailStrategy::guard_with_if);
+  Func part = p.rfactor(parts);
+  computeAtRow(p, sum, at);
+  vectorizeRow(p, sum, loops[0], parts, lanes);
+  SmallVector<Loop> partLoops = p.loops(part, 0);
+  p.computeAt(part, parts);
+  vectorizeRow(p, part, partLoops[0], partLoops.back(), lanes);
+}
+
+/// Lanes inside, then what is summed, then rows.
+static void vectorizeLanes(PipelineBuilder &p, Func partial, ArrayRef<Loop> loops, int64_t lane) {
+  p.vectorize(p.loops(partial)[lane]);
+  SmallVector<Loop> order = {loops[lane]};
+  llvm::append_range(order, ArrayRef(loops).drop_front(partial.getRank()));
+  for (int64_t dim = 0; dim < partial.getRank(); ++dim)
+    if (dim != lane)
+      order.push_back(loops[dim]);
+  p.reorder(order);
+  p.vectorize(loops[lane]);
 }
 
 Func attn::splitIntoLanes(PipelineBuilder &p, Loop reduction, int64_t lanes) {
   auto [outer, inner] = p.split(reduction, lanes, halide::TailStrategy::guard_with_if);
   Func partial = p.rfactor(inner);
-  int64_t lane = partial.getRank() - 1;
-  p.vectorize(p.loops(partial)[lane]);
-  // Lanes inside, then what is summed, then rows.
-  SmallVector<Loop> loops = p.loops(partial, 0), order = {loops[lane]};
-  llvm::append_range(order, ArrayRef(loops).drop_front(lane + 1));
-  llvm::append_range(order, ArrayRef(loops).take_front(lane));
-  p.reorder(order);
-  p.vectorize(loops[lane]);
+  vectorizeLanes(p, partial, p.loops(partial, 0), partial.getRank() - 1);
   return partial;
 }
 
-void attn::scheduleSumAlongRow(PipelineBuilder &p, Func sum, const OutputLoops &at, int64_t lanes) {
+/// The same in parts that come before it.
+static Func splitIntoLanesAndParts(PipelineBuilder &p, Loop reduction, int64_t length,
+                                   int64_t lanes) {
+  auto guard = halide::TailStrategy::guard_with_if;
+  auto [parts, rest] = p.split(reduction, length, guard);
+  auto [outer, inner] = p.split(rest, lanes, guard);
+  Func partial = p.rfactor(inner);
+  int64_t lane = partial.getRank() - 1;
+  // What remains of the update is (…, parts, outer).
+  SmallVector<Loop> loops = p.loops(partial, 0);
+  outer = loops.pop_back_val();
+  Func part = p.rfactor(loops.back());
+  vectorizeLanes(p, partial, loops, lane);
+  vectorizeLanes(p, part, p.loops(part, 0), lane);
+  p.computeAt(part, loops.back());
+  return partial;
+}
+
+void attn::scheduleSumAlongRow(PipelineBuilder &p, Func sum, Scalar extent, const OutputLoops &at,
+                               int64_t lanes) {
+  Loop reduction = p.loops(sum, 0).back();
+  int64_t length = getPartLength(extent, kLongestSum * lanes);
+  Func partial = length ? splitIntoLanesAndParts(p, reduction, length, lanes)
+                        : splitIntoLanes(p, reduction, lanes);
   computeAtRow(p, sum, at);
-  computeAtRow(p, splitIntoLanes(p, p.loops(sum, 0).back(), lanes), at);
+  computeAtRow(p, partial, at);
 }
 
 Scalar attn::readBroadcast(PipelineBuilder &p, Func in, Value tensor, ArrayRef<Scalar> coords) {

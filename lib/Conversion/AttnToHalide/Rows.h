@@ -24,6 +24,12 @@ SmallVector<StringRef> varNames(int64_t rank);
 RankedTensorType tensorType(Value v);
 int64_t lanesFor(const CpuInfo &cpu, Type elementType);
 
+/// The error of a running sum grows with the number of what is added up: more than so many are
+/// added up in parts.
+constexpr int64_t kLongestSum = 128;
+/// The length of a part of so many elements: `longest` or less; 0 where one sum will do.
+int64_t getPartLength(Scalar extent, int64_t longest = kLongestSum);
+
 /// The loops of a scheduled output that a producer can be computed at.
 struct OutputLoops {
   /// The loop over rows, null for rank 0 and 1.
@@ -35,9 +41,14 @@ OutputLoops scheduleOutput(PipelineBuilder &p, Func f, int64_t lanes);
 /// Computes a func inside a row of the output, or before it where it has no rows.
 void computeAtRow(PipelineBuilder &p, Func f, const OutputLoops &at);
 /// Schedules a row accumulator: the reduction outside, dimension 0 in vectors inside.
-void scheduleRowSum(PipelineBuilder &p, Func acc, const OutputLoops &at, int64_t lanes);
-/// Schedules a sum along dimension 0 of something: as many partial sums as lanes.
-void scheduleSumAlongRow(PipelineBuilder &p, Func sum, const OutputLoops &at, int64_t lanes);
+void scheduleRowReduction(PipelineBuilder &p, Func acc, const OutputLoops &at, int64_t lanes);
+/// The same for a sum over `extent`: in parts where that is long.
+void scheduleRowSum(PipelineBuilder &p, Func sum, Scalar extent, const OutputLoops &at,
+                    int64_t lanes);
+/// Schedules a sum over `extent` along dimension 0 of something: as many partial sums as lanes,
+/// each in parts where it is long.
+void scheduleSumAlongRow(PipelineBuilder &p, Func sum, Scalar extent, const OutputLoops &at,
+                         int64_t lanes);
 
 /// An operand of an attn.map at the result's coordinates: a static size of 1 is repeated.
 Scalar readBroadcast(PipelineBuilder &p, Func in, Value tensor, ArrayRef<Scalar> coords);

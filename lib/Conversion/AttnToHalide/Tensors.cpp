@@ -346,8 +346,8 @@ LogicalResult attn::lowerLayerNorm(PipelineBuilder &p, LayerNormOp op, const Cpu
   int64_t lanes = lanesFor(cpu, acc);
   OutputLoops out = scheduleOutput(p, result, lanes);
   if (centred)
-    scheduleSumAlongRow(p, sum, out, lanes);
-  scheduleSumAlongRow(p, squares, out, lanes);
+    scheduleSumAlongRow(p, sum, extent, out, lanes);
+  scheduleSumAlongRow(p, squares, extent, out, lanes);
   computeAtRow(p, inverse, out);
   return success();
 }

@@ -36,9 +36,10 @@ static LogicalResult lowerPairs(PipelineBuilder &p, Value queryTensor, Value key
   // Keys become the innermost dimension once, for whole vectors of scores.
   Func keyT = p.func("key_t", {"k", "d", "head", "batch"}, acc,
                      [&](ArrayRef<Scalar> v) { return convert(key(v[1], v[0], v[2], v[3]), acc); });
+  Scalar width = p.extent(query, 0);
   Func sum = p.func("sum", {"k", "q", "head", "batch"}, acc,
                     [&](ArrayRef<Scalar>) { return p.constant(acc, 0); });
-  p.update(sum, {"k", "q", "head", "batch"}, {{"d", p.extent(query, 0)}},
+  p.update(sum, {"k", "q", "head", "batch"}, {{"d", width}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              Scalar q = convert(query(r[0], v[1], v[2], v[3]), acc);
              Scalar k = keyT(v[0], r[0], kvHead(p, v[2], qHeads, kvHeads), v[3]);
@@ -50,7 +51,7 @@ static LogicalResult lowerPairs(PipelineBuilder &p, Value queryTensor, Value key
 
   int64_t lanes = lanesFor(cpu, acc);
   OutputLoops out = scheduleOutput(p, score, lanes);
-  scheduleRowSum(p, sum, out, lanes);
+  scheduleRowSum(p, sum, width, out, lanes);
   p.computeRoot(keyT);
   SmallVector<Loop> loops = p.loops(keyT);
   p.vectorizeBy(loops[0], lanes);
@@ -75,21 +76,22 @@ LogicalResult attn::lowerContext(PipelineBuilder &p, ContextOp op, const CpuInfo
   Type element = tensorType(op.getResult()).getElementType(), acc = accumulatorType(element);
   Func prob = p.input("prob", op.getProb()), value = p.input("value", op.getValue());
   Scalar qHeads = p.extent(prob, 2), kvHeads = p.extent(value, 2);
+  Scalar numKeys = p.extent(prob, 0);
   Func sum = p.func("sum", {"d", "q", "head", "batch"}, acc,
                     [&](ArrayRef<Scalar>) { return p.constant(acc, 0); });
-  p.update(sum, {"d", "q", "head", "batch"}, {{"k", p.extent(prob, 0)}},
+  p.update(sum, {"d", "q", "head", "batch"}, {{"k", numKeys}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              Scalar weight = convert(prob(r[0], v[1], v[2], v[3]), acc);
              Scalar x = convert(value(v[0], r[0], kvHead(p, v[2], qHeads, kvHeads), v[3]), acc);
              // Zero times Inf or NaN is not zero: what is masked is not multiplied.
-             return select(weight == 0, sum(v), sum(v) + weight * x);
+             return sum(v) + select(weight == 0, x.constant(0), weight * x);
            });
   Func context = p.func("context", {"d", "q", "head", "batch"}, element,
                         [&](ArrayRef<Scalar> v) { return convert(sum(v), element); });
   p.output(context, tensorType(op.getResult()));
 
   int64_t lanes = lanesFor(cpu, acc);
-  scheduleRowSum(p, sum, scheduleOutput(p, context, lanes), lanes);
+  scheduleRowSum(p, sum, numKeys, scheduleOutput(p, context, lanes), lanes);
   return success();
 }
 
@@ -212,11 +214,12 @@ LogicalResult attn::lowerSoftmax(PipelineBuilder &p, SoftmaxOp op, const CpuInfo
   // Along rows everything happens inside a row; along columns, rows are the vectors.
   int64_t lanes = lanesFor(cpu, acc);
   OutputLoops out = scheduleOutput(p, prob, lanes);
-  for (Func f : {top, sum}) {
-    if (axis > 0)
-      scheduleRowSum(p, f, OutputLoops(), lanes);
-    else
-      computeAtRow(p, f, out);
+  if (axis > 0) {
+    scheduleRowReduction(p, top, OutputLoops(), lanes);
+    scheduleRowSum(p, sum, extent, OutputLoops(), lanes);
+  } else {
+    computeAtRow(p, top, out);
+    scheduleSumAlongRow(p, sum, extent, out, lanes);
   }
   computeAtRow(p, power, axis > 0 ? OutputLoops() : out);
   p.vectorizeBy(p.loops(power)[0], lanes);

@@ -111,10 +111,10 @@ static SmallVector<std::string> toStrings(ArrayAttr names) {
 SmallVector<RemainingLoop> halide::getRemainingLoops(RfactorOp rfactor) {
   Stage stage = getStage(rfactor.getLoop());
   SmallVector<RemainingLoop> loops;
-  for (StringRef name :
-       getUpdates(stage.func)[*stage.update].getRvars().getAsValueRange<StringAttr>())
-    loops.push_back({name.str(), Value()});
   size_t numPure = countPureVars(stage.func, stage.update);
+  SmallVector<std::string> vars = *getStageVars(stage.func, stage.update);
+  for (const std::string &name : llvm::drop_begin(vars, numPure))
+    loops.push_back({name, Value()});
   auto erase = [&](Value loop) {
     llvm::erase_if(loops, [&](RemainingLoop &l) { return l.handle == getFirstHandle(loop); });
   };
@@ -385,8 +385,7 @@ void RfactorOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 
 LogicalResult RfactorOp::verify() {
   Stage stage = getStage(getLoop());
-  if (!isReductionLoop(getLoop()) || stage.specialization ||
-      !stage.func.getDefiningOp<halide::FuncOp>()) // (C1)
+  if (!isReductionLoop(getLoop()) || stage.specialization) // (C1)
     return emitOpError("expected a reduction loop of an update, found '")
            << getLoopName(getLoop()) << "'";
   auto type = cast<FuncType>(stage.func.getType());

@@ -1,0 +1,28 @@
+// Sums so long that one running sum would be further from float64 than what adds up in blocks.
+
+// RUN: attnc verify %s --function linear --dims rows=9 | FileCheck %s
+// RUN: attnc verify %s --function stages --dims q_len=2,kv_len=3000 | FileCheck %s
+// RUN: attnc verify %s --function columns --dims rows=5000,width=21 | FileCheck %s
+// CHECK: cases, all within the allowed error
+
+func.func @linear(%x: tensor<?x4099xf32> {attn.name = "x", attn.dims = ["rows", 4099]},
+                  %weight: tensor<70x4099xf32>) -> tensor<?x70xf32> {
+  %y = attn.linear %x, %weight : tensor<?x4099xf32>, tensor<70x4099xf32> -> tensor<?x70xf32>
+  return %y : tensor<?x70xf32>
+}
+
+// Not fused for the sake of the prob.
+func.func @stages(%query: tensor<1x1x?x1024xf32> {attn.name = "query", attn.dims = [1, 1, "q_len", 1024]},
+                  %key: tensor<1x1x?x1024xf32> {attn.name = "key", attn.dims = [1, 1, "kv_len", 1024]},
+                  %value: tensor<1x1x?x8xf32> {attn.name = "value", attn.dims = [1, 1, "kv_len", 8]})
+    -> (tensor<1x1x?x?xf32>, tensor<1x1x?x?xf32>, tensor<1x1x?x8xf32>) {
+  %score = attn.score %query, %key scale(0.01) : tensor<1x1x?x1024xf32>, tensor<1x1x?x1024xf32> -> tensor<1x1x?x?xf32>
+  %prob = attn.softmax %score : tensor<1x1x?x?xf32>
+  %context = attn.context %prob, %value : tensor<1x1x?x?xf32>, tensor<1x1x?x8xf32> -> tensor<1x1x?x8xf32>
+  return %score, %prob, %context : tensor<1x1x?x?xf32>, tensor<1x1x?x?xf32>, tensor<1x1x?x8xf32>
+}
+
+func.func @columns(%x: tensor<?x?xf32> {attn.name = "x", attn.dims = ["rows", "width"]}) -> tensor<?x?xf32> {
+  %y = attn.softmax %x axis(0) : tensor<?x?xf32>
+  return %y : tensor<?x?xf32>
+}
