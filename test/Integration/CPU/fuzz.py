@@ -1,6 +1,6 @@
 """Holds random graphs to `attnc verify`: one graph a seed, printed where it fails.
 
-    fuzz.py FIRST COUNT [--keep FOLDER]        with attnc in the PATH
+    fuzz.py FIRST COUNT [--keep FOLDER] [--target TARGET]        with attnc in the PATH
 
 A graph is a score (of operands in some layout, projected or not), what changes and hides it, a
 softmax, what changes the prob, a context and what follows it: most ops of the attn dialect, all
@@ -368,11 +368,12 @@ class Graph:
 def build(seed):
     g = Graph(seed)
     batch = g.dim("batch", [1, 2, 2, 3])
-    q = g.dim("q_len", [1, 1, 5, 19, 33, 70, 0])
-    k = q if g.chance(0.3) else g.dim("kv_len", [1, 5, 33, 64, 129, 200, 0])
+    q = g.dim("q_len", [1, 1, 3, 5, 19, 33, 70, 97, 0])
+    k = q if g.chance(0.3) else g.dim("kv_len", [1, 5, 33, 64, 129, 200, 517, 1500, 0])
     key_heads = g.choose([1, 2, 3])
     heads = key_heads * g.choose([1, 1, 2, 4])
-    width, value_width = g.choose([8, 16, 40, 64, 130]), g.choose([8, 24, 64, 70])
+    width = g.choose([8, 16, 20, 40, 64, 80, 130, 192, 256])
+    value_width = g.choose([1, 8, 24, 64, 70, 128, 200, 256])
     query = g.operand("query", batch, heads, q, width)
     key = g.operand("key", batch, key_heads, k, width)
     value = g.operand("value", batch, key_heads, k, value_width)
@@ -401,13 +402,13 @@ def build(seed):
     return g
 
 
-def check(seed, folder):
+def check(seed, folder, options):
     """What went wrong with this seed's graph; None where nothing did."""
     graph = build(seed)
     path = os.path.join(folder, f"{seed}.mlir")
     with open(path, "w") as file:
         file.write(graph.text())
-    command = ["attnc", "verify", path, "--seed", str(seed), "--no-cache"]
+    command = ["attnc", "verify", path, "--seed", str(seed), "--no-cache"] + options
     used = [dim for dim in graph.open if any(f'"{dim}"' in text for text in graph.arguments)]
     if used:
         command += ["--dims", ",".join(f"{dim}={graph.sizes[dim]}" for dim in sorted(used))]
@@ -424,11 +425,12 @@ def main():
     parser.add_argument("first", type=int)
     parser.add_argument("count", type=int)
     parser.add_argument("--keep", help="a folder for the graphs that fail")
+    parser.add_argument("--target", default="host")
     options = parser.parse_args()
     failures = 0
     with tempfile.TemporaryDirectory() as scratch:
         for seed in range(options.first, options.first + options.count):
-            problem = check(seed, options.keep or scratch)
+            problem = check(seed, options.keep or scratch, ["--target", options.target])
             if problem:
                 failures += 1
                 print(f"seed {seed}: {problem}", flush=True)
