@@ -29,10 +29,6 @@ using namespace attnc;
 namespace cl = llvm::cl;
 namespace json = llvm::json;
 
-static cl::list<std::string> sizeTexts("size", cl::value_desc("len=256,512"),
-                                       cl::desc("Sizes of a dimension; of several dimensions, "
-                                                "all combinations are timed"),
-                                       cl::cat(category()), cl::sub(benchCommand()));
 static cl::opt<double> seconds("seconds", cl::init(1), cl::value_desc("S"),
                                cl::desc("How long to time each row (default: 1)"),
                                cl::cat(category()), cl::sub(benchCommand()));
@@ -55,8 +51,8 @@ count. What --input does not give is random; lengths of keys say that there is n
 Compare edits of a schedule by the min of calm runs of --threads 1.
 
 Examples:
-  attnc bench spec.mlir --size batch=1 --size len=256,512,1024
-  attnc bench spec.mlir --size batch=1,8 --size len=128 --threads 1 --seconds 5 --json
+  attnc bench spec.mlir --size batch=1,len=256,512,1024
+  attnc bench spec.mlir --size batch=1,8,len=128 --threads 1 --seconds 5 --json
   attnc bench spec.mlir --input query=@q.npy --input key=@k.npy --input value=@v.npy
   attnc compile spec.mlir --emit halide -o - > tuned.mlir
   attnc bench tuned.mlir --size len=1024 --threads 1      an edited schedule
@@ -66,48 +62,14 @@ Examples:
 // Sizes
 //===----------------------------------------------------------------------===//
 
-/// What `--size` names, in order, each with its sizes.
-using SizeLists = llvm::MapVector<StringRef, SmallVector<int64_t>>;
-
-/// `len=256,512`
-static FailureOr<SmallVector<int64_t>> parseSize(StringRef text) {
-  auto [symbol, numbers] = text.split('=');
-  SmallVector<int64_t> sizes;
-  SmallVector<StringRef> words;
-  numbers.split(words, ',');
-  for (StringRef word : words)
-    if (symbol.empty() || word.getAsInteger(10, sizes.emplace_back()) || sizes.back() < 1)
-      return reportUsage("--size", "expected SYMBOL=SIZE,…, found '" + text + "'");
-  return sizes;
-}
-
-static FailureOr<SizeLists> parseSizes(ArrayRef<std::string> texts) {
-  SizeLists lists;
-  for (StringRef text : texts) {
-    FailureOr<SmallVector<int64_t>> sizes = parseSize(text);
-    if (failed(sizes))
-      return failure();
-    StringRef symbol = text.split('=').first;
-    if (!lists.insert({symbol, *sizes}).second)
-      return reportUsage("--size", "expected '" + symbol + "' once, found it twice");
-  }
-  return lists;
-}
-
 /// Each size is known: by `--size`, or from an input that is given.
-static LogicalResult checkSizes(const SizeLists &lists, const Signature &signature,
-                                ArrayRef<InputOption> given) {
-  llvm::SetVector<StringRef> all, unknown;
+static LogicalResult checkAllKnown(ArrayRef<SizeList> lists, const Signature &signature,
+                                   ArrayRef<InputOption> given) {
+  llvm::SetVector<StringRef> unknown;
   for (const Symbol &symbol : getSymbols(signature))
-    all.insert(symbol.name);
-  for (const auto &list : lists)
-    if (!all.contains(list.first))
-      return reportError("--size", "expected " +
-                                       (all.empty() ? "no sizes, as all are fixed"
-                                                    : "one of " + llvm::join(all, ", ")) +
-                                       ", found '" + list.first + "'");
-  unknown.insert_range(all);
-  unknown.remove_if([&](StringRef symbol) { return lists.contains(symbol); });
+    unknown.insert(symbol.name);
+  for (const SizeList &list : lists)
+    unknown.remove(list.symbol);
   for (const Parameter &input : signature.inputs)
     if (llvm::any_of(given, [&](const InputOption &option) { return option.name == input.name; }))
       unknown.remove_if(
@@ -115,21 +77,6 @@ static LogicalResult checkSizes(const SizeLists &lists, const Signature &signatu
   if (!unknown.empty())
     return reportError("--size", "expected sizes of " + llvm::join(unknown, ", ") + ", found none");
   return success();
-}
-
-/// All combinations; the last named size changes fastest.
-static std::vector<Dims> combine(const SizeLists &lists) {
-  std::vector<Dims> all(1);
-  for (const auto &[symbol, sizes] : lists) {
-    std::vector<Dims> longer;
-    for (const Dims &dims : all)
-      for (int64_t size : sizes) {
-        longer.push_back(dims);
-        longer.back()[symbol] = size;
-      }
-    all = std::move(longer);
-  }
-  return all;
 }
 
 //===----------------------------------------------------------------------===//
@@ -348,7 +295,7 @@ namespace {
 /// The command line, which compiling resets.
 struct Wanted {
   std::vector<InputOption> inputs;
-  SizeLists sizes;
+  std::vector<SizeList> sizes;
   uint64_t seed;
   double seconds;
   unsigned threads;
@@ -399,7 +346,8 @@ static LogicalResult timeSpec(Spec &spec, StringRef target, const Wanted &wanted
   if (failed(spec.lower(Stage::Fused, target)))
     return failure();
   Signature signature = spec.getSignature();
-  if (failed(checkSizes(wanted.sizes, signature, wanted.inputs)))
+  if (failed(checkSizes(wanted.sizes, getSymbols(signature))) ||
+      failed(checkAllKnown(wanted.sizes, signature, wanted.inputs)))
     return failure();
   std::optional<Polynomial> flops;
   if (spec.getStage() == Stage::Fused)
@@ -427,9 +375,8 @@ static LogicalResult timeSpec(Spec &spec, StringRef target, const Wanted &wanted
 }
 
 static LogicalResult runBench() {
-  const std::vector<std::string> texts = sizeTexts; // which the lists refer to
   FailureOr<std::vector<InputOption>> given = parseInputs(inputTexts);
-  FailureOr<SizeLists> lists = parseSizes(texts);
+  FailureOr<std::vector<SizeList>> lists = parseSizes();
   if (failed(given) || failed(lists))
     return failure();
   if (!(seconds >= 0))

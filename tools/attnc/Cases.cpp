@@ -7,7 +7,12 @@
 
 #include "Cases.h"
 
+#include "Options.h"
+#include "Report.h"
+
 #include "attnc/Dialect/Attn/Attn.h"
+
+#include "llvm/ADT/StringExtras.h"
 
 #include <array>
 #include <cmath>
@@ -38,13 +43,63 @@ SmallVector<Symbol> attnc::getSymbols(const Signature &signature) {
   return llvm::map_to_vector(found, [](auto entry) { return Symbol{entry.first, entry.second}; });
 }
 
+/// `len=256,512`; a symbol stands before the first of its sizes.
+static LogicalResult parseSizes(StringRef text, std::vector<SizeList> &lists) {
+  StringRef symbol;
+  for (StringRef word : llvm::split(text, ',')) {
+    if (word.contains('=')) {
+      std::tie(symbol, word) = word.split('=');
+      if (llvm::any_of(lists, [&](const SizeList &list) { return list.symbol == symbol; }))
+        return reportUsage("--size", "expected '" + symbol + "' once, found it twice");
+      lists.push_back({symbol.str(), {}});
+    }
+    int64_t size;
+    if (symbol.empty() || word.getAsInteger(10, size) || size < 0)
+      return reportUsage("--size", "expected SYMBOL=SIZE,…, found '" + text + "'");
+    lists.back().sizes.push_back(size);
+  }
+  return success();
+}
+
+FailureOr<std::vector<SizeList>> attnc::parseSizes() {
+  std::vector<SizeList> lists;
+  for (StringRef text : sizeTexts)
+    if (failed(::parseSizes(text, lists)))
+      return failure();
+  return lists;
+}
+
+LogicalResult attnc::checkSizes(ArrayRef<SizeList> lists, ArrayRef<Symbol> symbols) {
+  auto names = llvm::map_range(symbols, [](const Symbol &symbol) { return symbol.name; });
+  for (const SizeList &list : lists)
+    if (!llvm::is_contained(names, list.symbol))
+      return reportError("--size", "expected " +
+                                       (symbols.empty() ? "no sizes, as all are fixed"
+                                                        : "one of " + llvm::join(names, ", ")) +
+                                       ", found '" + list.symbol + "'");
+  return success();
+}
+
+std::vector<Dims> attnc::combine(ArrayRef<SizeList> lists) {
+  std::vector<Dims> all(1);
+  for (const SizeList &list : lists) {
+    std::vector<Dims> longer;
+    for (const Dims &dims : all)
+      for (int64_t size : list.sizes) {
+        longer.push_back(dims);
+        longer.back()[list.symbol] = size;
+      }
+    all = std::move(longer);
+  }
+  return all;
+}
+
 bool attnc::hasDims(func::FuncOp function) {
   return llvm::any_of(llvm::seq(function.getNumArguments()),
                       [&](unsigned arg) { return function.getArgAttr(arg, "attn.dims"); });
 }
 
-std::vector<Dims> attnc::chooseDims(ArrayRef<Symbol> symbols, bool named,
-                                    const llvm::StringMap<int64_t> &given,
+std::vector<Dims> attnc::chooseDims(ArrayRef<Symbol> symbols, bool named, const Dims &given,
                                     llvm::function_ref<bool(const Dims &)> affordable) {
   static constexpr int64_t outer[] = {1, 2, 1};
   static constexpr std::array<int64_t, 3> inner[] = {{1, 1, 1}, {33, 21, 40}, {130, 197, 150}};

@@ -37,6 +37,21 @@ struct Symbol {
 
 llvm::SmallVector<Symbol> getSymbols(const Signature &signature);
 
+/// What `--size` gives one symbol.
+struct SizeList {
+  std::string symbol;
+  llvm::SmallVector<int64_t> sizes;
+};
+
+/// `--size` in order, copied, since compiling resets the options.
+mlir::FailureOr<std::vector<SizeList>> parseSizes();
+
+/// An error where `--size` names no symbol of the spec.
+llvm::LogicalResult checkSizes(llvm::ArrayRef<SizeList> lists, llvm::ArrayRef<Symbol> symbols);
+
+/// All combinations, which refer to the lists; the last named size changes fastest.
+std::vector<Dims> combine(llvm::ArrayRef<SizeList> lists);
+
 /// Whether a spec, before any pass, names sizes.
 bool hasDims(mlir::func::FuncOp function);
 
@@ -44,7 +59,7 @@ bool hasDims(mlir::func::FuncOp function);
 /// are not `affordable`. Lengths of other names are other sizes, unless the spec names none:
 /// then only equal ones are sure to fit together.
 std::vector<Dims> chooseDims(
-    llvm::ArrayRef<Symbol> symbols, bool named, const llvm::StringMap<int64_t> &given,
+    llvm::ArrayRef<Symbol> symbols, bool named, const Dims &given,
     llvm::function_ref<bool(const Dims &)> affordable = [](const Dims &) { return true; });
 
 /// What a case costs, the inputs and the reference being the most of it.

@@ -111,6 +111,13 @@ cl::list<std::string> attnc::inputTexts("input",
                                         cl::sub(runCommand()), cl::sub(benchCommand()),
                                         cl::sub(verifyCommand()));
 
+cl::list<std::string> attnc::sizeTexts(
+    "size", cl::value_desc("batch=2,len=256,512"),
+    cl::desc(
+        "Sizes of open dimensions, by their symbols; of several, all combinations. bench needs "
+        "them all, verify takes the usual several where none is given"),
+    cl::cat(category()), cl::sub(benchCommand()), cl::sub(verifyCommand()));
+
 cl::opt<uint64_t> attnc::seed("seed", cl::init(0), cl::value_desc("N"),
                               cl::desc("Seed of random inputs (default: 0)"), cl::cat(category()),
                               cl::sub(runCommand()), cl::sub(benchCommand()),

@@ -38,6 +38,9 @@ extern llvm::cl::list<std::string> inputTexts;
 extern llvm::cl::opt<uint64_t> seed;
 extern llvm::cl::opt<unsigned> threads;
 
+/// `--size`; parseSizes reads it.
+extern llvm::cl::list<std::string> sizeTexts;
+
 /// One command: what `attnc NAME …` does, and what its `--help` adds to the options.
 struct Command {
   llvm::cl::SubCommand &options;

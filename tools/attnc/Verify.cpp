@@ -24,9 +24,6 @@ using namespace attnc;
 namespace cl = llvm::cl;
 namespace json = llvm::json;
 
-static cl::list<std::string> dimTexts("dims", cl::CommaSeparated, cl::value_desc("len=33,batch=2"),
-                                      cl::desc("Sizes of dimensions instead of the usual several"),
-                                      cl::cat(category()), cl::sub(verifyCommand()));
 static cl::opt<std::string> kernelPath("kernel", cl::value_desc("file"),
                                        cl::desc("Compile this instead of SPEC: an edited schedule"),
                                        cl::cat(category()), cl::sub(verifyCommand()));
@@ -44,28 +41,12 @@ Large graphs get smaller sizes and fewer cases, and the number of those left out
 
 Examples:
   attnc verify spec.mlir
-  attnc verify spec.mlir --dims batch=1,len=500 --seed 7
-  attnc verify encoder.mlir --dims batch=2,len=100 --all
+  attnc verify spec.mlir --size batch=1,len=500 --seed 7
+  attnc verify encoder.mlir --size batch=2,len=100 --all
   attnc verify spec.mlir --input lengths=@lengths.npy
   attnc compile spec.mlir --emit halide -o - > tuned.mlir
   attnc verify spec.mlir --kernel tuned.mlir            an edited schedule
 )";
-
-//===----------------------------------------------------------------------===//
-// Sizes
-//===----------------------------------------------------------------------===//
-
-static FailureOr<llvm::StringMap<int64_t>> parseDims() {
-  llvm::StringMap<int64_t> dims;
-  for (StringRef text : dimTexts) {
-    auto [symbol, number] = text.split('=');
-    int64_t size;
-    if (symbol.empty() || number.getAsInteger(10, size) || size < 0)
-      return reportUsage("--dims", "expected SYMBOL=SIZE, found '" + text + "'");
-    dims[symbol] = size;
-  }
-  return dims;
-}
 
 //===----------------------------------------------------------------------===//
 // Kinds of inputs
@@ -200,7 +181,7 @@ static Comparison compare(const Tensor &ours, const Expected &expected) {
 static FailureOr<Case> verifyCase(Graph &graph, InputMaker &maker, Kernel &kernel, const Dims &dims,
                                   Kind kind) {
   const Signature &signature = maker.getSignature();
-  Sizes sizes = makeSizes(dims, "--dims");
+  Sizes sizes = makeSizes(dims, "--size");
   FailureOr<std::vector<Tensor>> inputs = maker.make(sizes);
   if (failed(inputs))
     return failure();
@@ -279,23 +260,14 @@ static LogicalResult report(ArrayRef<Case> cases, size_t leftOut, const Signatur
 // The command
 //===----------------------------------------------------------------------===//
 
-static LogicalResult checkDims(const llvm::StringMap<int64_t> &given, ArrayRef<Symbol> symbols) {
-  auto names = llvm::map_range(symbols, [](const Symbol &s) { return s.name; });
-  for (const auto &dim : given)
-    if (!llvm::is_contained(names, dim.getKey()))
-      return reportError("--dims", "expected one of " + llvm::join(names, ", ") + ", found '" +
-                                       dim.getKey() + "'");
-  return success();
-}
-
 static LogicalResult runVerify() {
   // Compiling resets the options.
   const bool inJson = asJson, all = allCases;
   const std::string path = specPath;
   const uint64_t inputSeed = seed;
   FailureOr<std::vector<InputOption>> given = parseInputs(inputTexts);
-  FailureOr<llvm::StringMap<int64_t>> givenDims = parseDims();
-  if (failed(given) || failed(givenDims))
+  FailureOr<std::vector<SizeList>> lists = parseSizes();
+  if (failed(given) || failed(lists))
     return failure();
   std::unique_ptr<Spec> spec = Spec::load();
   FailureOr<std::string> target = spec ? getTarget() : FailureOr<std::string>();
@@ -308,7 +280,7 @@ static LogicalResult runVerify() {
   Signature signature = spec->getSignature();
   graph->nameDims(spec->getFunction());
   SmallVector<Symbol> symbols = getSymbols(signature);
-  if (failed(checkDims(*givenDims, symbols)))
+  if (failed(checkSizes(*lists, symbols)))
     return failure();
   std::unique_ptr<Spec> other = kernelPath.empty() ? nullptr : Spec::load(kernelPath);
   if (!kernelPath.empty() && !other)
@@ -320,8 +292,10 @@ static LogicalResult runVerify() {
   InputMaker maker(graph->getFunction(), signature, *given, inputSeed);
   WorkEstimate work(graph->getFunction());
   auto affordable = [&](const Dims &dims) { return all || work.get(dims) <= kBudgetOfSize; };
-  std::vector<PlannedCase> planned = listCases(chooseDims(symbols, named, *givenDims, affordable),
-                                               getKinds(signature, maker.getGiven()));
+  std::vector<Dims> sizes;
+  for (const Dims &wanted : combine(*lists))
+    llvm::append_range(sizes, chooseDims(symbols, named, wanted, affordable));
+  std::vector<PlannedCase> planned = listCases(sizes, getKinds(signature, maker.getGiven()));
   size_t leftOut = all ? 0 : leaveOut(planned, work);
   std::vector<Case> cases;
   for (const PlannedCase &next : planned) {

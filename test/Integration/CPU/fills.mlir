@@ -2,7 +2,7 @@
 
 // RUN: attnc verify %s --function pad | FileCheck %s
 // RUN: attnc verify %s --function pad_by_place | FileCheck %s
-// RUN: attnc verify %s --function pad_nothing --dims batch=2,len=0 | FileCheck %s
+// RUN: attnc verify %s --function pad_nothing --size batch=2,len=0 | FileCheck %s
 // RUN: attnc verify %s --function splat | FileCheck %s
 // RUN: attnc verify %s --function insert | FileCheck %s
 // RUN: attnc verify %s --function insert_row | FileCheck %s

@@ -411,7 +411,7 @@ def check(seed, folder, options):
     command = ["attnc", "verify", path, "--seed", str(seed), "--no-cache"] + options
     used = [dim for dim in graph.open if any(f'"{dim}"' in text for text in graph.arguments)]
     if used:
-        command += ["--dims", ",".join(f"{dim}={graph.sizes[dim]}" for dim in sorted(used))]
+        command += ["--size", ",".join(f"{dim}={graph.sizes[dim]}" for dim in sorted(used))]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode == 0:
         os.remove(path)

@@ -1,9 +1,9 @@
 // What becomes of NaN, infinities and tiny probs where a region works on the prob.
 
-// RUN: attnc verify %s --function factor --dims batch=2,q_len=5,kv_len=19 | FileCheck %s
-// RUN: attnc verify %s --function factor_of_prob --dims batch=2,q_len=5,kv_len=19 | FileCheck %s
-// RUN: attnc verify %s --function zeroed --dims batch=2,q_len=5,kv_len=19 | FileCheck %s
-// RUN: attnc verify %s --function tiny --dims batch=2,q_len=5,kv_len=19 | FileCheck %s
+// RUN: attnc verify %s --function factor --size batch=2,q_len=5,kv_len=19 | FileCheck %s
+// RUN: attnc verify %s --function factor_of_prob --size batch=2,q_len=5,kv_len=19 | FileCheck %s
+// RUN: attnc verify %s --function zeroed --size batch=2,q_len=5,kv_len=19 | FileCheck %s
+// RUN: attnc verify %s --function tiny --size batch=2,q_len=5,kv_len=19 | FileCheck %s
 // CHECK: cases, all within the allowed error
 
 // An infinite factor at a masked key: its prob stays 0. Fused.
