@@ -1,8 +1,8 @@
 // Sums so long that one running sum would be further from float64 than what adds up in blocks.
 
-// RUN: attnc verify %s --function linear --dims rows=9 | FileCheck %s
-// RUN: attnc verify %s --function stages --dims q_len=2,kv_len=3000 | FileCheck %s
-// RUN: attnc verify %s --function columns --dims rows=5000,width=21 | FileCheck %s
+// RUN: attnc verify %s --function linear --size rows=9 | FileCheck %s
+// RUN: attnc verify %s --function stages --size q_len=2,kv_len=3000 | FileCheck %s
+// RUN: attnc verify %s --function columns --size rows=5000,width=21 | FileCheck %s
 // CHECK: cases, all within the allowed error
 
 func.func @linear(%x: tensor<?x4099xf32> {attn.name = "x", attn.dims = ["rows", 4099]},

@@ -1,8 +1,8 @@
 // NaN among scores where a region gives it another meaning, and as it is stored in f16 and bf16.
 
-// RUN: attnc verify %s --function least --dims q_len=21 | FileCheck %s
-// RUN: attnc verify %s --function finite --dims q_len=21 | FileCheck %s
-// RUN: attnc verify %s --function half --dims q_len=21 --target x86-64-linux-sse41 | FileCheck %s
+// RUN: attnc verify %s --function least --size q_len=21 | FileCheck %s
+// RUN: attnc verify %s --function finite --size q_len=21 | FileCheck %s
+// RUN: attnc verify %s --function half --size q_len=21 --target x86-64-linux-sse41 | FileCheck %s
 // CHECK: cases, all within the allowed error
 
 // The lesser number, of NaN and a number the number.
