@@ -108,7 +108,8 @@ static bool isPositive(Value value) {
          !constant.isZero() && !constant.isNegative();
 }
 
-/// The operands of `op` whose -inf makes the result -inf.
+/// The operands of `op` whose -inf makes the result -inf. Not where the other operand is NaN or
+/// inf; but a masked key takes no part, whatever is added to its score afterwards.
 static SmallVector<OpOperand *> operandsThatHide(Operation *op) {
   OpOperand *first = op->getNumOperands() > 0 ? &op->getOpOperand(0) : nullptr;
   if (isa<arith::AddFOp>(op))
