@@ -36,6 +36,14 @@ static int call(void) {
   return status == 0 && memcmp(y, expected, sizeof y) != 0 ? 1 : status;
 }
 
+static int64_t workspace(void) {
+  int64_t shape_in[] = {rows, 1, in}, shape_out[] = {rows, 5, 96};
+  DLTensor a = {NULL, {kDLCPU, 0}, 3, {kDLFloat, 32, 1}, shape_in, NULL, 0}, b = a;
+  b.shape = shape_out;
+  const DLTensor *tensors[] = {&a, &b};
+  return layers_workspace(tensors);
+}
+
 static int says(const char *words) { return strstr(layers_last_error(), words) != NULL; }
 
 /*===------------------------------------------------------------------------===*
@@ -125,6 +133,7 @@ int main(int argc, char **argv) {
 
   check(call() == layers_NO_WEIGHTS && says("layers_load"), "call before load");
   check(layers_unload() == 0, "unload before load");
+  check(workspace() > 0, "workspace before load");
   check(layers_load(NULL) == layers_NO_WEIGHTS && says("null pointer"), "no path");
   refuses(folder, "none", "could not open: No such file");
   refuses(folder, "folder", "could not read: Is a directory");
