@@ -269,37 +269,41 @@ static std::string hashBuild(const Build &build) {
   return hash(std::vector<StringRef>(parts.begin(), parts.end()));
 }
 
+/// A runtime apart is for CPUs alone, and none is bitcode.
+static LogicalResult verifyWithoutRuntime(ArrayRef<Variant> variants, Location loc) {
+  StringRef expected = isWasm(variants.front().target) ? "a target other than wasm"
+                       : getGpu(variants)              ? "targets without a GPU"
+                                                       : "";
+  if (expected.empty())
+    return success();
+  return emitError(loc) << "expected " << expected << " for a library without a runtime, found "
+                        << joinTargets(variants);
+}
+
 FailureOr<Library> attn::buildLibrary(ArrayRef<LibrarySource> sources,
                                       const LibraryOptions &options) {
   ModuleOp first = sources.front().module;
+  Location loc = first.getLoc();
   FailureOr<func::FuncOp> host = findHost(first, options.function);
   if (failed(host))
     return failure();
   StringRef name = options.name.empty() ? host->getSymName() : StringRef(options.name);
   FailureOr<Signature> signature = readSignature(*host, name);
-  FailureOr<TemporaryFolder> folder = TemporaryFolder::create(first.getLoc());
+  FailureOr<TemporaryFolder> folder = TemporaryFolder::create(loc);
   FailureOr<std::vector<Variant>> variants = makeVariants(sources, host->getSymName());
   if (failed(signature) || failed(folder) || failed(variants) ||
-      failed(verifyNames(*variants, *signature)))
+      (!options.withRuntime && failed(verifyWithoutRuntime(*variants, loc))))
+    return failure();
+  FailureOr<WeightsFile> weights = WeightsFile();
+  if (options.weightsBeside) {
+    if (failed(weights = takeWeights(*variants, host->getSymName())))
+      return failure();
+    signature->weights = weights->info;
+  }
+  signature->onDevice = getGpu(*variants).has_value();
+  if (failed(verifyNames(*variants, *signature)))
     return failure();
 
-  if (!options.withRuntime && isWasm(variants->front().target))
-    return emitError(first.getLoc(), "expected a target other than wasm for a library without a "
-                                     "runtime, found ")
-           << joinTargets(*variants);
-  signature->onDevice = getGpu(*variants).has_value();
-  if (!options.withRuntime && signature->onDevice)
-    return emitError(first.getLoc())
-           << "expected targets without a GPU for a library without a runtime, found "
-           << joinTargets(*variants);
-  WeightsFile weights;
-  if (options.weightsBeside) {
-    FailureOr<WeightsFile> taken = takeWeights(*variants, host->getSymName());
-    if (failed(taken))
-      return failure();
-    weights = std::move(*taken);
-    signature->weights = weights.info;
-  }
   std::string metadata = emitMetadata(*signature, *variants, options);
   std::string header = emitHeader(*signature, joinTargets(*variants), options);
   Build build{std::move(*variants),
@@ -313,10 +317,10 @@ FailureOr<Library> attn::buildLibrary(ArrayRef<LibrarySource> sources,
       build.cache.get(hashBuild(build), [&](StringRef path) { return build.compileAndLink(path); });
   if (failed(path))
     return failure();
-  FailureOr<std::string> object = readFile(*path, first.getLoc());
+  FailureOr<std::string> object = readFile(*path, loc);
   if (failed(object))
     return failure();
-  return Library{signature->name, std::move(*object), header, std::move(weights.bytes), metadata};
+  return Library{signature->name, std::move(*object), header, std::move(weights->bytes), metadata};
 }
 
 //===----------------------------------------------------------------------===//
