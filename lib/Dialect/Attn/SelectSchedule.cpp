@@ -12,6 +12,8 @@
 #include "attnc/Target/CpuInfo.h"
 #include "attnc/Target/GpuInfo.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 namespace mlir::attn {
 #define GEN_PASS_DEF_ATTNSELECTSCHEDULE
 #include "attnc/Dialect/Attn/Passes.h.inc"
@@ -35,6 +37,23 @@ static std::optional<int64_t> findNarrowWidth(AttentionOp op) {
   constexpr int64_t kNarrow = 512;
   std::optional<int64_t> width = findMaskWidth(op.getMask());
   return width && *width > 0 && *width <= kNarrow ? width : std::nullopt;
+}
+
+/// Whether almost all rows see so many keys that these and their values, which every tile of
+/// rows reads anew, come from far away each time.
+static bool hasFarKeys(AttentionOp op) {
+  constexpr int64_t kNearBytes = 12 << 20;
+  auto key = op.getKey().getType(), value = op.getValue().getType();
+  if (key.isDynamicDim(2))
+    return false;
+  int64_t bytes = key.getDimSize(2) * (key.getDimSize(3) + value.getDimSize(3)) *
+                  key.getElementTypeBitWidth() / 8;
+  bool boundsOneSide =
+      op.getMask().empty() ||
+      (!findMaskWidth(op.getMask()) && llvm::all_of(op.getMask().getOps(), [](Operation &each) {
+        return isa<arith::ConstantOp, arith::AddIOp, arith::SubIOp, arith::CmpIOp, YieldOp>(each);
+      }));
+  return bytes > kNearBytes && boundsOneSide;
 }
 
 namespace {
@@ -81,13 +100,17 @@ static int64_t getSharedHeads(AttentionOp op) {
   return largestDivisor(heads / kvHeads, 8);
 }
 
-/// Scores and weights are computed of whole chunks: those of a window are as many as fit it.
+/// Rescaling the context costs as much for few keys as for many, but scores of many leave the
+/// nearest cache. They are computed of whole chunks: behind a mask's last key a smaller one
+/// wastes less, and those of a window are as many as fit it.
 int64_t Selector::keyChunk(int64_t rowTile) {
-  constexpr int64_t kUsual = 64, kLargest = 96;
+  constexpr int64_t kSmall = 64, kMasked = 96, kLarge = 128;
+  if (!width && (!isWide || rowTile > 48))
+    return kSmall;
   if (!width)
-    return kUsual;
+    return op.getMask().empty() ? kLarge : kMasked;
   int64_t keys = *width + rowTile - 1;
-  return llvm::alignTo(llvm::divideCeil(keys, llvm::divideCeil(keys, kLargest)), 16);
+  return llvm::alignTo(llvm::divideCeil(keys, llvm::divideCeil(keys, kMasked)), 16);
 }
 
 /// Scores and context take three quarters of the registers each, in turns.
@@ -125,13 +148,15 @@ int64_t Selector::bestRowTile(int64_t rows) {
 /// A known q_len has one kernel; for others a call chooses by its own. More rows than a
 /// handful fill the lanes.
 ArrayAttr Selector::select() {
-  constexpr int64_t kFewRows = 4, kNarrowTile = 32;
+  constexpr int64_t kFewRows = 4, kNarrowTile = 32, kFarTile = 192;
   int64_t rows = op.getQuery().getType().getDimSize(2);
   bool canDecode = headDim % lanes == 0;
   SmallVector<Attribute> schedules;
   if (!ShapedType::isDynamic(rows)) {
     bool isDecode = canDecode && rows > 0 && rows <= kFewRows && rows * getSharedHeads(op) <= 16;
     int64_t rowTile = bestRowTile(rows);
+    if (isWide && rows >= kFarTile && hasFarKeys(op))
+      rowTile = kFarTile;
     schedules = {isDecode ? decode(rows)
                           : prefill(width ? std::min(rowTile, kNarrowTile) : rowTile)};
   } else {

@@ -3,7 +3,7 @@
 
 // A q_len that is known has one kernel, with the tile that wastes the fewest rows.
 // CHECK-LABEL: func.func @many_rows
-// WIDE: schedule([#attn.prefill<row_tile = 48, key_chunk = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>])
+// WIDE: schedule([#attn.prefill<row_tile = 48, key_chunk = 128, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>])
 // NARROW: schedule([#attn.prefill<row_tile = 48, key_chunk = 64, vector_width = 8, score_vectors = 3, score_keys = 4, context_rows = 6, context_vectors = 2>])
 func.func @many_rows(%x: tensor<1x8x2048x64xf32>) -> tensor<1x8x2048x64xf32> {
   %c = attn.attention %x, %x, %x : tensor<1x8x2048x64xf32>, tensor<1x8x2048x64xf32>, tensor<1x8x2048x64xf32> -> tensor<1x8x2048x64xf32>
@@ -72,7 +72,7 @@ func.func @window(%x: tensor<1x8x2048x64xf32>, %n: index) -> tensor<1x8x2048x64x
 
 // Keys before a row, but from a fixed one on: any number of them.
 // CHECK-LABEL: func.func @growing
-// CHECK: schedule([#attn.prefill<row_tile = 48, key_chunk = 64,
+// CHECK: schedule([#attn.prefill<row_tile = 48, key_chunk = {{64|96}},
 func.func @growing(%x: tensor<1x8x2048x64xf32>) -> tensor<1x8x2048x64xf32> {
   %c = attn.attention %x, %x, %x mask {
   ^bb0(%b: index, %h: index, %q: index, %k: index):
@@ -83,4 +83,28 @@ func.func @growing(%x: tensor<1x8x2048x64xf32>) -> tensor<1x8x2048x64xf32> {
     attn.yield %3 : i1
   } : tensor<1x8x2048x64xf32>, tensor<1x8x2048x64xf32>, tensor<1x8x2048x64xf32> -> tensor<1x8x2048x64xf32>
   return %c : tensor<1x8x2048x64xf32>
+}
+
+// So many keys that each tile fetches them from far away: few large tiles.
+// CHECK-LABEL: func.func @far_keys
+// WIDE: schedule([#attn.prefill<row_tile = 192, key_chunk = 64,
+// NARROW: schedule([#attn.prefill<row_tile = 48, key_chunk = 64,
+func.func @far_keys(%x: tensor<1x1x32768x64xf32>) -> tensor<1x1x32768x64xf32> {
+  %c = attn.attention %x, %x, %x : tensor<1x1x32768x64xf32>, tensor<1x1x32768x64xf32>, tensor<1x1x32768x64xf32> -> tensor<1x1x32768x64xf32>
+  return %c : tensor<1x1x32768x64xf32>
+}
+
+// Of these a tile may see few.
+// CHECK-LABEL: func.func @blocks_of_far_keys
+// WIDE: schedule([#attn.prefill<row_tile = 48, key_chunk = 96,
+func.func @blocks_of_far_keys(%x: tensor<1x1x32768x64xf32>) -> tensor<1x1x32768x64xf32> {
+  %c = attn.attention %x, %x, %x mask {
+  ^bb0(%b: index, %h: index, %q: index, %k: index):
+    %size = arith.constant 512 : index
+    %i = arith.divui %q, %size : index
+    %j = arith.divui %k, %size : index
+    %m = arith.cmpi eq, %i, %j : index
+    attn.yield %m : i1
+  } : tensor<1x1x32768x64xf32>, tensor<1x1x32768x64xf32>, tensor<1x1x32768x64xf32> -> tensor<1x1x32768x64xf32>
+  return %c : tensor<1x1x32768x64xf32>
 }
