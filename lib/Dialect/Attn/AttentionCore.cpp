@@ -12,6 +12,7 @@
 
 #include "attnc/Dialect/Attn/ProbRegion.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -164,12 +165,33 @@ static bool probsAreLinear(AttentionCore &core, Refusal &refusal) {
   return true;
 }
 
+static bool has(Region &region, function_ref<bool(Operation *)> isWanted) {
+  return region
+      .walk([&](Operation *op) {
+        return isWanted(op) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// A prob that one step makes 0 stays 0 whatever the next one multiplies it by, NaN of a tensor
+/// included: regions in one would forget that.
+static bool zerosStay(AttentionCore &core, Refusal &refusal) {
+  bool mayBeZero = false;
+  for (ModifyProbOp step : core.probSteps) {
+    if (mayBeZero && has(step.getBody(), llvm::IsaPred<tensor::ExtractOp>))
+      return refuse(refusal, "a prob region reads a tensor where an earlier one may give 0", step,
+                    "this one");
+    mayBeZero |= has(step.getBody(), llvm::IsaPred<arith::SelectOp, tensor::ExtractOp>);
+  }
+  return true;
+}
+
 std::optional<AttentionCore> attn::matchAttentionCore(SoftmaxOp softmax, Refusal &refusal) {
   AttentionCore core;
   core.softmax = softmax;
   if (matchScore(core, refusal) && isAlongKeys(core, refusal) && scoresStayInside(core, refusal) &&
       matchContext(core, refusal) && isInOneBlock(core, refusal) && sizesAgree(core, refusal) &&
-      probsAreLinear(core, refusal))
+      probsAreLinear(core, refusal) && zerosStay(core, refusal))
     return core;
   return std::nullopt;
 }
