@@ -19,6 +19,7 @@ using namespace mlir::attn::imports;
 namespace {
 struct Equation {
   SmallVector<std::string> operands;
+  SmallVector<TensorRef> tensors;
   std::string result;
 };
 
@@ -30,16 +31,44 @@ struct Letters {
 
 static bool has(StringRef letters, char letter) { return letters.contains(letter); }
 
-/// Without an arrow the result has the letters that appear once, in order.
+/// Without an arrow the result has the letters that appear once, in order, after what `...` is.
 static std::string getImplicitResult(ArrayRef<std::string> operands) {
   std::string all, once;
-  for (StringRef operand : operands)
+  bool isOpen = false;
+  for (StringRef operand : operands) {
     all += operand;
+    isOpen |= operand.contains("...");
+  }
   for (char letter : all)
-    if (StringRef(all).count(letter) == 1)
+    if (letter != '.' && StringRef(all).count(letter) == 1)
       once += letter;
   llvm::sort(once);
-  return once;
+  return (isOpen ? "..." : "") + once;
+}
+
+/// Puts digits for the `count` dimensions that `...` stands for, the last of which is 0 in every
+/// operand.
+static void nameEllipsis(std::string &word, int64_t count) {
+  size_t at = word.find("...");
+  if (at == std::string::npos)
+    return;
+  std::string digits;
+  while (--count >= 0)
+    digits += char('0' + count);
+  word.replace(at, 3, digits);
+}
+
+/// How many dimensions an operand's `...` stands for.
+static int64_t countEllipsis(StringRef operand, int64_t rank) {
+  return operand.contains("...") ? rank - int64_t(operand.size()) + 3 : 0;
+}
+
+/// Whether it holds each letter once, and `...` once at most.
+static bool isWord(StringRef operand) {
+  auto [front, back] = operand.split("...");
+  std::string letters = (front + back).str();
+  return llvm::all_of(letters,
+                      [&](char c) { return llvm::isAlpha(c) && StringRef(letters).count(c) == 1; });
 }
 
 static FailureOr<Equation> parse(Node &node) {
@@ -49,19 +78,24 @@ static FailureOr<Equation> parse(Node &node) {
   Equation equation;
   for (StringRef operand : llvm::split(left, ','))
     equation.operands.push_back(operand.str());
-  equation.result =
-      StringRef(text).contains("->") ? right.str() : getImplicitResult(equation.operands);
+  SmallVector<std::string> written = equation.operands;
+  equation.result = StringRef(text).contains("->") ? right.str() : getImplicitResult(written);
   if (int(equation.operands.size()) != node.numInputs())
     return node.error() << "expected an equation of " << node.numInputs() << " operands, found '"
                         << text << "'";
+  int64_t widest = 0;
   for (int index = 0; index < node.numInputs(); ++index) {
-    StringRef operand = equation.operands[index];
-    bool isWord =
-        llvm::all_of(operand, [&](char c) { return llvm::isAlpha(c) && operand.count(c) == 1; });
-    if (!isWord || int64_t(operand.size()) != node.input(index)->getRank())
+    std::string &operand = equation.operands[index];
+    int64_t rank = node.input(index)->getRank(), open = countEllipsis(operand, rank);
+    nameEllipsis(operand, open);
+    widest = std::max(widest, open);
+    if (!isWord(written[index]) || open < 0 || open > 10 || int64_t(operand.size()) != rank)
       return node.error() << "expected an equation of letters, one for each dimension, found '"
                           << text << "'";
   }
+  if (!isWord(equation.result))
+    return node.error() << "expected each letter once in the result, found '" << text << "'";
+  nameEllipsis(equation.result, widest);
   return equation;
 }
 
@@ -90,22 +124,33 @@ static LogicalResult collectSizes(Node &node, const Equation &equation,
   return success();
 }
 
-static FailureOr<Letters> classify(Node &node, const Equation &equation) {
+static Letters classify(const Equation &equation) {
   StringRef left = equation.operands[0], right = equation.operands[1];
   Letters letters;
   for (char letter : equation.result)
     (has(left, letter) ? has(right, letter) ? letters.batch : letters.left : letters.right) +=
         letter;
   for (char letter : left)
-    if (!has(equation.result, letter)) {
-      if (!has(right, letter))
-        return node.error() << "a sum over one operand alone is not supported";
+    if (!has(equation.result, letter))
       letters.inner += letter;
-    }
-  for (char letter : right)
-    if (!has(equation.result, letter) && !has(left, letter))
-      return node.error() << "a sum over one operand alone is not supported";
   return letters;
+}
+
+/// Sums over the dimensions that one operand alone has.
+static void sumAlone(Node &node, Equation &equation) {
+  std::string all = equation.result;
+  for (const std::string &operand : equation.operands)
+    all += operand;
+  for (auto [word, tensor] : llvm::zip(equation.operands, equation.tensors)) {
+    SmallVector<int64_t> dims;
+    for (auto [dim, letter] : llvm::enumerate(word))
+      if (StringRef(all).count(letter) == 1)
+        dims.push_back(dim);
+    if (dims.empty())
+      continue;
+    tensor = makeReduce(node.body, tensor, ReduceKind::sum, dims, /*keep=*/false);
+    llvm::erase_if(word, [&](char letter) { return StringRef(all).count(letter) == 1; });
+  }
 }
 
 namespace {
@@ -134,7 +179,7 @@ private:
 } // namespace
 
 TensorRef Product::makeMatrices(int operand, StringRef rows, StringRef columns) const {
-  TensorRef turned = turn(node.input(operand), equation.operands[operand],
+  TensorRef turned = turn(equation.tensors[operand], equation.operands[operand],
                           letters.batch + rows.str() + columns.str());
   SmallVector<OpFoldResult> shape = getSizes(letters.batch);
   if (shape.size() > 2)
@@ -149,12 +194,14 @@ FailureOr<TensorRef> Product::multiplyElements() const {
   SmallVector<OpFoldResult> shape = getSizes(letters.batch + letters.left);
   shape.append(letters.right.size(), fixedSize(node.model.context, 1));
   TensorRef left = makeReshape(
-      node.body, turn(node.input(0), equation.operands[0], letters.batch + letters.left), shape);
+      node.body, turn(equation.tensors[0], equation.operands[0], letters.batch + letters.left),
+      shape);
   shape = getSizes(letters.batch);
   shape.append(letters.left.size(), fixedSize(node.model.context, 1));
   llvm::append_range(shape, getSizes(letters.right));
   TensorRef right = makeReshape(
-      node.body, turn(node.input(1), equation.operands[1], letters.batch + letters.right), shape);
+      node.body, turn(equation.tensors[1], equation.operands[1], letters.batch + letters.right),
+      shape);
   return applyElementwise(node, {left, right}, left->element,
                           [](Body &body, ArrayRef<Value> x) -> Value {
                             if (isa<FloatType>(x[0].getType()))
@@ -192,17 +239,16 @@ LogicalResult imports::importEinsum(Node &node) {
   std::map<char, OpFoldResult> sizes;
   if (failed(equation) || failed(collectSizes(node, *equation, sizes)))
     return failure();
-  if (equation->operands.size() == 1) {
-    if (equation->result.size() != equation->operands[0].size())
-      return node.error() << "a sum over one operand alone is not supported";
-    return node.setOutput(turn(node.input(0), equation->operands[0], equation->result));
+  for (int index = 0; index < node.numInputs(); ++index) {
+    equation->tensors.push_back(node.input(index));
+    if (node.input(index)->element != node.input(0)->element)
+      return node.error() << "expected operands of one type, found " << node.input(0)->element
+                          << " and " << node.input(index)->element;
   }
-  if (node.input(0)->element != node.input(1)->element)
-    return node.error() << "expected operands of one type, found " << node.input(0)->element
-                        << " and " << node.input(1)->element;
-  FailureOr<Letters> letters = classify(node, *equation);
-  if (failed(letters))
-    return failure();
-  FailureOr<TensorRef> product = Product(node, *equation, *letters, sizes).make();
+  sumAlone(node, *equation);
+  if (equation->operands.size() == 1)
+    return node.setOutput(turn(equation->tensors[0], equation->operands[0], equation->result));
+  Letters letters = classify(*equation);
+  FailureOr<TensorRef> product = Product(node, *equation, letters, sizes).make();
   return failed(product) ? failure() : node.setOutput(*product);
 }

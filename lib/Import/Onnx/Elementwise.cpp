@@ -274,15 +274,36 @@ static LogicalResult importMod(Node &node) {
   });
 }
 
+/// The constant that an exponent is, whatever its type.
+static std::optional<double> getPower(const TensorRef &exponent) {
+  if (!exponent->elements || exponent->elements->size() != 1)
+    return std::nullopt;
+  auto integer = getConstantInt(exponent->elements->front());
+  return integer ? std::optional<double>(*integer) : getFactor(exponent);
+}
+
+/// An integer times itself, which has no rounding and wraps as a product does.
+static LogicalResult importIntegerPow(Node &node, std::optional<double> power) {
+  TensorRef base = node.input(0);
+  if (!power || *power < 0 || *power > 64 || *power != std::floor(*power))
+    return node.error() << "expected a constant exponent from 0 to 64 for integers, found "
+                        << (power ? std::to_string(*power) : "another");
+  FailureOr<TensorRef> result = applyElementwise(
+      node, {base, node.input(1)}, base->element, [=](Body &body, ArrayRef<Value> x) {
+        Value product = constantLike(body, x[0].getType(), 1);
+        for (int i = 0; i < *power; ++i)
+          product = body.make<arith::MulIOp>(product, x[0]);
+        return product;
+      });
+  return failed(result) ? failure() : node.setOutput(*result);
+}
+
 static LogicalResult importPow(Node &node) {
   TensorRef base = node.input(0), exponent = node.input(1);
   Type element = base->element;
+  std::optional<double> power = getPower(exponent);
   if (!isa<FloatType>(element))
-    return node.error() << "expected floats, found " << element;
-  std::optional<double> power = getFactor(exponent);
-  if (exponent->elements && exponent->elements->size() == 1 && !power)
-    if (auto integer = getConstantInt(exponent->elements->front()))
-      power = *integer;
+    return importIntegerPow(node, power);
   FailureOr<TensorRef> result = applyElementwise(
       node, {base, exponent}, element, [=](Body &body, ArrayRef<Value> x) -> Value {
         if (power == 2)

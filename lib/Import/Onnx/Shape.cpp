@@ -13,6 +13,8 @@
 
 #include "attnc/Dialect/Attn/Attn.h"
 
+#include "llvm/ADT/StringSwitch.h"
+
 using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::imports;
@@ -348,7 +350,9 @@ static OpFoldResult toFold(Value index) {
 static TensorRef makePart(Node &node, const TensorRef &input, int64_t dim, Part part) {
   Sizes sizes(input->sizes);
   sizes[dim] = part.size;
-  if (part.step == 1 && !(input->elements && input->getRank() == 1))
+  auto first = getConstantInt(part.start), count = getStatic(part.size);
+  bool isList = input->elements && first && count;
+  if (part.step == 1 && !isList)
     return makeSlice(node.body, input, dim, toFold(part.start), part.size);
   TensorRef result = makeLazy(input->element, sizes, [=](Body &at, ArrayRef<Value> indices) {
     SmallVector<Value> own(indices);
@@ -356,12 +360,12 @@ static TensorRef makePart(Node &node, const TensorRef &input, int64_t dim, Part 
         at.make<arith::AddIOp>(part.start, at.make<arith::MulIOp>(own[dim], at.index(part.step)));
     return at.read(input, own);
   });
-  auto first = getConstantInt(part.start), count = getStatic(part.size);
-  if (input->elements && input->getRank() == 1 && first && count) {
-    result->elements.emplace();
-    for (int64_t i = 0; i < *count; ++i)
-      result->elements->push_back((*input->elements)[*first + i * part.step]);
-  }
+  if (isList)
+    result->elements = moveElements(*input, sizes, [&](ArrayRef<int64_t> indices) {
+      SmallVector<int64_t> own(indices);
+      own[dim] = *first + own[dim] * part.step;
+      return own;
+    });
   return result;
 }
 
@@ -703,44 +707,130 @@ static OpFoldResult add(Body &body, OpFoldResult a, OpFoldResult b) {
   return body.make<arith::AddIOp>(toIndex(body, a), toIndex(body, b));
 }
 
-static LogicalResult importPad(Node &node) {
+/// Where a place before or after a dimension reads from in the modes that repeat elements.
+using Repeat = Value (*)(Body &, Value place, Value length);
+
+static Value clampPlace(Body &at, Value place, Value length) {
+  Value last = at.make<arith::SubIOp>(length, at.index(1));
+  return at.make<arith::MaxSIOp>(at.make<arith::MinSIOp>(place, last), at.index(0));
+}
+
+/// `place` modulo `length`, not negative.
+static Value wrapPlace(Body &at, Value place, Value length) {
+  Value rest = at.make<arith::RemSIOp>(place, length);
+  return at.make<arith::RemSIOp>(at.make<arith::AddIOp>(rest, length), length);
+}
+
+/// There and back again, the elements at both ends once.
+static Value reflectPlace(Body &at, Value place, Value length) {
+  Value last = at.make<arith::SubIOp>(length, at.index(1));
+  Value period = at.make<arith::MaxSIOp>(at.make<arith::AddIOp>(last, last), at.index(1));
+  Value forth = wrapPlace(at, place, period);
+  return at.make<arith::MinSIOp>(forth, at.make<arith::SubIOp>(period, forth));
+}
+
+static TensorRef makeRepeated(Node &node, ArrayRef<OpFoldResult> sizes,
+                              ArrayRef<std::pair<OpFoldResult, OpFoldResult>> pads, Repeat repeat) {
+  TensorRef input = node.input(0);
+  SmallVector<std::pair<OpFoldResult, OpFoldResult>> around(pads);
+  return makeLazy(input->element, sizes, [=](Body &at, ArrayRef<Value> indices) {
+    SmallVector<Value> own;
+    for (auto [index, size, pad] : llvm::zip(indices, input->sizes, around)) {
+      bool isSame = getStatic(pad.first) == 0 && getStatic(pad.second) == 0;
+      Value place = isSame ? index : at.make<arith::SubIOp>(index, toIndex(at, pad.first));
+      own.push_back(isSame ? index : repeat(at, place, toIndex(at, size)));
+    }
+    return at.read(input, own);
+  });
+}
+
+/// A fill around the input.
+static TensorRef makeFilled(Node &node, ArrayRef<OpFoldResult> sizes,
+                            ArrayRef<std::pair<OpFoldResult, OpFoldResult>> pads) {
   TensorRef input = node.input(0), fill = node.input(2);
-  if (StringRef mode = node.getString("mode", "constant"); mode != "constant")
-    return node.error() << "expected attribute 'mode' constant, found " << mode;
+  SmallVector<std::pair<OpFoldResult, OpFoldResult>> around(pads);
+  return makeLazy(input->element, sizes, [=](Body &at, ArrayRef<Value> indices) -> Value {
+    SmallVector<Value> own;
+    Value inside;
+    auto require = [&](arith::CmpIPredicate predicate, Value x, Value y) {
+      Value condition = at.make<arith::CmpIOp>(predicate, x, y);
+      inside = inside ? at.make<arith::AndIOp>(inside, condition) : condition;
+    };
+    for (auto [index, size, pad] : llvm::zip(indices, input->sizes, around)) {
+      if (getStatic(pad.first) == 0 && getStatic(pad.second) == 0) {
+        own.push_back(index);
+        continue;
+      }
+      Value length = toIndex(at, size);
+      Value place = at.make<arith::SubIOp>(index, toIndex(at, pad.first));
+      require(arith::CmpIPredicate::sge, place, at.index(0));
+      require(arith::CmpIPredicate::slt, place, length);
+      own.push_back(clampPlace(at, place, length));
+    }
+    Value value = at.read(input, own);
+    if (!inside)
+      return value;
+    Value outside =
+        fill ? at.read(fill, ArrayRef<Value>())
+             : Value(arith::ConstantOp::create(at.b, at.loc, at.b.getZeroAttr(input->element)));
+    return at.make<arith::SelectOp>(inside, value, outside);
+  });
+}
+
+static LogicalResult importPad(Node &node) {
+  StringRef mode = node.getString("mode", "constant");
+  Repeat repeat = llvm::StringSwitch<Repeat>(mode)
+                      .Case("edge", clampPlace)
+                      .Case("reflect", reflectPlace)
+                      .Case("wrap", wrapPlace)
+                      .Default(nullptr);
+  if (!repeat && mode != "constant")
+    return node.error() << "expected attribute 'mode' constant, edge, reflect or wrap, found "
+                        << mode;
   auto pads = getPads(node);
   if (failed(pads))
     return failure();
   Sizes sizes;
-  for (auto [size, pad] : llvm::zip(input->sizes, *pads))
+  for (auto [size, pad] : llvm::zip(node.input(0)->sizes, *pads)) {
     sizes.push_back(add(node.body, add(node.body, size, pad.first), pad.second));
-  Type element = input->element;
+    if (auto known = getStatic(sizes.back()); known && *known < 0)
+      return node.error() << "expected sizes that are not negative, found " << *known;
+    if (repeat && getStatic(size) == 0 && getStatic(sizes.back()) != 0)
+      return node.error() << "expected elements to repeat, found a size of 0";
+  }
+  return node.setOutput(repeat ? makeRepeated(node, sizes, *pads, repeat)
+                               : makeFilled(node, sizes, *pads));
+}
+
+//===----------------------------------------------------------------------===//
+// OneHot
+//===----------------------------------------------------------------------===//
+
+static LogicalResult importOneHot(Node &node) {
+  TensorRef indices = node.input(0), depth = node.input(1), values = node.input(2);
+  FailureOr<int64_t> axis = node.getDim(node.getInt("axis", -1), indices->getRank() + 1);
+  if (failed(axis))
+    return failure();
+  if (!depth->elements || depth->elements->size() != 1)
+    return node.error() << "expected a depth that follows from sizes and constants";
+  if (values->getRank() != 1 || getStatic(values->sizes[0]) != 2)
+    return node.error() << "expected two values, found " << values->getType();
+  Value count = castScalar(node.body, depth->elements->front(), node.body.b.getI64Type());
+  OpFoldResult size = toSize(node.body, count);
+  if (auto known = getStatic(size); known && *known < 0)
+    return node.error() << "expected a depth that is not negative, found " << *known;
+  Sizes sizes(indices->sizes);
+  sizes.insert(sizes.begin() + *axis, size);
+  int64_t dim = *axis;
   return node.setOutput(
-      makeLazy(element, sizes, [=, pads = *pads](Body &at, ArrayRef<Value> indices) -> Value {
-        SmallVector<Value> own;
-        Value inside;
-        auto require = [&](arith::CmpIPredicate predicate, Value x, Value y) {
-          Value condition = at.make<arith::CmpIOp>(predicate, x, y);
-          inside = inside ? at.make<arith::AndIOp>(inside, condition) : condition;
-        };
-        for (auto [index, size, pad] : llvm::zip(indices, input->sizes, pads)) {
-          if (getStatic(pad.first) == 0 && getStatic(pad.second) == 0) {
-            own.push_back(index);
-            continue;
-          }
-          Value length = toIndex(at, size), zero = at.index(0);
-          Value place = at.make<arith::SubIOp>(index, toIndex(at, pad.first));
-          require(arith::CmpIPredicate::sge, place, zero);
-          require(arith::CmpIPredicate::slt, place, length);
-          Value last = at.make<arith::SubIOp>(length, at.index(1));
-          own.push_back(at.make<arith::MaxSIOp>(at.make<arith::MinSIOp>(place, last), zero));
-        }
-        Value value = at.read(input, own);
-        if (!inside)
-          return value;
-        Value outside =
-            fill ? at.read(fill, ArrayRef<Value>())
-                 : Value(arith::ConstantOp::create(at.b, at.loc, at.b.getZeroAttr(element)));
-        return at.make<arith::SelectOp>(inside, value, outside);
+      makeLazy(values->element, sizes, [=](Body &at, ArrayRef<Value> place) -> Value {
+        SmallVector<Value> own(place);
+        own.erase(own.begin() + dim);
+        Value position = castScalar(at, at.read(indices, own), at.b.getI64Type());
+        Value isHot = at.make<arith::CmpIOp>(arith::CmpIPredicate::eq, fromEnd(at, position, size),
+                                             place[dim]);
+        return at.make<arith::SelectOp>(isHot, at.read(values, {at.index(1)}),
+                                        at.read(values, {at.index(0)}));
       }));
 }
 
@@ -760,6 +850,7 @@ ArrayRef<OpEntry> imports::getShapeOps() {
       {"", "Gather", 2, 2, {"axis"}, importGather},
       {"", "GatherElements", 2, 2, {"axis"}, importGatherElements},
       {"", "GatherND", 2, 2, {"batch_dims"}, importGatherNd},
+      {"", "OneHot", 3, 3, {"axis"}, importOneHot},
       {"", "Pad", 2, 4, {"mode"}, importPad},
       {"", "Range", 3, 3, {}, importRange},
       {"", "Reshape", 2, 2, {"allowzero"}, importReshape},

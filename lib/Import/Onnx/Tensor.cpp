@@ -198,12 +198,8 @@ TensorRef imports::makeElements(Body &, Type element, ArrayRef<Value> elements,
   return tensor;
 }
 
-/// The elements of a tensor broadcast to `sizes`, one by one; none where they are
-/// not known.
-static std::optional<SmallVector<Value>> broadcastElements(const Tensor &tensor,
-                                                           ArrayRef<OpFoldResult> sizes) {
-  if (!tensor.elements)
-    return std::nullopt;
+/// How many elements there are, if they are known to be few.
+static std::optional<int64_t> countFew(ArrayRef<OpFoldResult> sizes) {
   int64_t count = 1;
   for (OpFoldResult size : sizes) {
     if (!getStatic(size))
@@ -212,19 +208,41 @@ static std::optional<SmallVector<Value>> broadcastElements(const Tensor &tensor,
     if (count > kMaxElements)
       return std::nullopt;
   }
+  return count;
+}
+
+std::optional<SmallVector<Value>>
+imports::moveElements(const Tensor &source, ArrayRef<OpFoldResult> sizes,
+                      function_ref<SmallVector<int64_t>(ArrayRef<int64_t>)> place) {
+  auto count = countFew(sizes);
+  if (!source.elements || !count)
+    return std::nullopt;
   SmallVector<Value> result;
-  for (int64_t flat = 0; flat < count; ++flat) {
-    int64_t rest = flat, own = 0, stride = 1;
-    for (int64_t dim = sizes.size() - 1, mine = tensor.getRank() - 1; mine >= 0; --dim, --mine) {
-      int64_t size = *getStatic(sizes[dim]), mySize = *getStatic(tensor.sizes[mine]);
-      if (mySize != 1)
-        own += rest % size * stride;
-      stride *= mySize;
-      rest /= size;
+  SmallVector<int64_t> indices(sizes.size());
+  for (int64_t flat = 0; flat < *count; ++flat) {
+    int64_t rest = flat, own = 0;
+    for (int64_t dim = sizes.size() - 1; dim >= 0; --dim) {
+      indices[dim] = rest % *getStatic(sizes[dim]);
+      rest /= *getStatic(sizes[dim]);
     }
-    result.push_back((*tensor.elements)[own]);
+    for (auto [index, size] : llvm::zip_equal(place(indices), source.sizes))
+      own = own * *getStatic(size) + index;
+    result.push_back((*source.elements)[own]);
   }
   return result;
+}
+
+/// The elements of a tensor broadcast to `sizes`, one by one; none where they are
+/// not known.
+static std::optional<SmallVector<Value>> broadcastElements(const Tensor &tensor,
+                                                           ArrayRef<OpFoldResult> sizes) {
+  return moveElements(tensor, sizes, [&](ArrayRef<int64_t> indices) {
+    SmallVector<int64_t> own(indices.take_back(tensor.getRank()));
+    for (auto [index, size] : llvm::zip(own, tensor.sizes))
+      if (getStatic(size) == 1)
+        index = 0;
+    return own;
+  });
 }
 
 /// Computes every element at import where all operands are known.
@@ -296,6 +314,12 @@ TensorRef imports::makeTranspose(const TensorRef &source, ArrayRef<int64_t> perm
       own[from] = indices[dim];
     return body.read(source, own);
   };
+  tensor->elements = moveElements(*source, sizes, [&](ArrayRef<int64_t> indices) {
+    SmallVector<int64_t> own(indices);
+    for (auto [dim, from] : llvm::enumerate(permutation))
+      own[from] = indices[dim];
+    return own;
+  });
   return tensor;
 }
 

@@ -117,6 +117,12 @@ SmallVector<Value> reindex(Body &body, ArrayRef<OpFoldResult> from, ArrayRef<OpF
 /// The tensor computed, by `attn` ops where there is one for its form.
 Value materialize(Body &body, const TensorRef &tensor);
 
+/// The known elements of `source` as a tensor of `sizes` reads them, each at the indices that
+/// `place` makes of its own; none where they or the sizes are not known.
+std::optional<SmallVector<Value>>
+moveElements(const Tensor &source, ArrayRef<OpFoldResult> sizes,
+             function_ref<SmallVector<int64_t>(ArrayRef<int64_t>)> place);
+
 // Constructors.
 TensorRef makeComputed(Value value, ArrayRef<OpFoldResult> sizes);
 TensorRef makeConstant(Body &body, DenseElementsAttr elements);

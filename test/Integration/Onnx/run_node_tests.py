@@ -1,10 +1,11 @@
 """Runs the ONNX project's own node tests of attention through `attnc run`.
 
-usage: run_node_tests.py DATA PATTERN...
+usage: run_node_tests.py [--constants] DATA PATTERN...
 
 DATA is the folder `node` of the onnx wheel's test data; a pattern is one of fnmatch's, and
 `!PATTERN` takes tests out again. Every test that was asked for is run and named; the script
-fails if one of them fails or if there is none. Tolerances are the suite's own.
+fails if one of them fails or if there is none. Tolerances are the suite's own. With --constants
+all inputs but the first are initializers, for ops that must know them when compiled.
 """
 
 import concurrent.futures
@@ -85,11 +86,30 @@ def compare(name, ours, expected):
     return None
 
 
-def run_test(attnc, folder):
+def write_field(number, value):
+    size, varint = len(value), b""
+    while size > 127:
+        varint, size = varint + bytes([size & 127 | 128]), size >> 7
+    return bytes([number << 3 | 2]) + varint + bytes([size]) + value
+
+
+def add_initializers(model, files):
+    """The model with tensors as initializers: what follows a message is merged into it."""
+    graph = b"".join(write_field(5, file.read_bytes()) for file in files)
+    return model.read_bytes() + write_field(7, graph)
+
+
+def run_test(attnc, folder, constants):
     """None, or what went wrong."""
     with tempfile.TemporaryDirectory() as scratch:
-        command = [attnc, "run", folder / "model.onnx"]
-        for name, array in read_set(folder / "test_data_set_0", "input"):
+        model, inputs = folder / "model.onnx", read_set(folder / "test_data_set_0", "input")
+        if constants:
+            files = [folder / f"test_data_set_0/input_{i}.pb" for i in range(1, len(inputs))]
+            whole = add_initializers(model, files)
+            model, inputs = pathlib.Path(scratch, "model.onnx"), inputs[:1]
+            model.write_bytes(whole)
+        command = [attnc, "run", model]
+        for name, array in inputs:
             np.save(f"{scratch}/in_{name}.npy", array)
             command += ["--input", f"{name}=@{scratch}/in_{name}.npy"]
         outputs = read_set(folder / "test_data_set_0", "output")
@@ -113,11 +133,13 @@ def select(data, patterns):
 
 
 def main():
-    data, patterns = pathlib.Path(sys.argv[1]), sys.argv[2:]
+    constants = "--constants" in sys.argv
+    data, *patterns = [argument for argument in sys.argv[1:] if argument != "--constants"]
+    data = pathlib.Path(data)
     attnc = os.environ.get("ATTNC", "attnc")
     names = select(data, patterns)
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
-        results = list(pool.map(lambda name: run_test(attnc, data / name), names))
+        results = list(pool.map(lambda name: run_test(attnc, data / name, constants), names))
     for name, wrong in zip(names, results):
         print(f"FAIL {name}: {wrong}" if wrong else f"pass {name}")
     failed = sum(wrong is not None for wrong in results)
