@@ -524,7 +524,7 @@ static LogicalResult importDropout(Node &node) {
 ArrayRef<OpEntry> imports::getElementwiseOps() {
   using FP = arith::CmpFPredicate;
   using IP = arith::CmpIPredicate;
-  constexpr int many = 1 << 16;
+  constexpr int many = OpEntry::many;
   static const OpEntry entries[] = {
       {"", "Abs", 1, 1, {}, importAbs},
       {"", "Add", 2, 2, {}, importAdd},

@@ -149,7 +149,8 @@ static LogicalResult checkNode(Node &node, const OpEntry &entry) {
   if (count < entry.minInputs || count > entry.maxInputs)
     return node.error() << "expected " << entry.minInputs << " to " << entry.maxInputs
                         << " inputs, found " << count;
-  for (int index = 0; index < entry.minInputs; ++index)
+  int needed = entry.maxInputs == OpEntry::many ? count : entry.minInputs;
+  for (int index = 0; index < needed; ++index)
     if (!node.input(index))
       return node.error() << "expected input " << index << ", found none";
   return success();

@@ -87,6 +87,9 @@ using Handler = LogicalResult (*)(Node &);
 
 /// One op that can be imported.
 struct OpEntry {
+  /// So many inputs at most where there is no limit; each of them must be there.
+  static constexpr int many = 1 << 16;
+
   StringRef domain, name;
   int minInputs, maxInputs;
   /// What the handler knows; any other attribute is refused.

@@ -132,8 +132,10 @@ static FailureOr<ExternalData> getExternalData(const TensorProto &tensor, String
     else if (key == "length")
       data.length = number;
   }
-  if (location.empty() || llvm::sys::path::is_absolute(location))
-    return error() << "expected external data in a file relative to the model, found '" << location
+  bool leavesFolder = llvm::is_contained(
+      llvm::make_range(llvm::sys::path::begin(location), llvm::sys::path::end(location)), "..");
+  if (location.empty() || llvm::sys::path::is_absolute(location) || leavesFolder)
+    return error() << "expected external data in a file of the model's folder, found '" << location
                    << "'";
   data.path = folder;
   llvm::sys::path::append(data.path, location);

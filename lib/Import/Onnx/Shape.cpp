@@ -835,7 +835,7 @@ static LogicalResult importOneHot(Node &node) {
 }
 
 ArrayRef<OpEntry> imports::getShapeOps() {
-  constexpr int many = 1 << 16;
+  constexpr int many = OpEntry::many;
   static const OpEntry entries[] = {
       {"", "Concat", 1, many, {"axis"}, importConcat},
       {"",
