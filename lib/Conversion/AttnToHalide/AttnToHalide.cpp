@@ -52,6 +52,7 @@ private:
   void requireElementwise(Operation &op);
   LogicalResult convertCompute(Operation &op);
   LogicalResult convertMergeHeads(MergeHeadsOp op);
+  LogicalResult convertSplitHeads(SplitHeadsOp op);
   LogicalResult convertReturn(func::ReturnOp op);
   LogicalResult convertConcat(tensor::ConcatOp op);
   LogicalResult convertInsertSlice(tensor::InsertSliceOp op);
@@ -117,11 +118,7 @@ LogicalResult FunctionConverter::convertOp(Operation &op) {
   return TypeSwitch<Operation *, LogicalResult>(&op)
       .Case([&](func::ReturnOp ret) { return convertReturn(ret); })
       .Case([&](MergeHeadsOp merge) { return convertMergeHeads(merge); })
-      .Case([&](SplitHeadsOp split) {
-        host.setBuffer(split.getResult(), host.viewAsHeads(host.getBuffer(split.getInput()),
-                                                           split.getNumHeads(), split.getLayout()));
-        return success();
-      })
+      .Case([&](SplitHeadsOp split) { return convertSplitHeads(split); })
       .Case([&](TransposeOp transpose) {
         // Rows that stay whole are a view; kernels can't read others.
         if (!transpose.keepsRows())
@@ -474,13 +471,25 @@ LogicalResult FunctionConverter::copy(Location loc, Value tensor, Value to) {
   return success();
 }
 
+/// A view of the input.
+LogicalResult FunctionConverter::convertSplitHeads(SplitHeadsOp op) {
+  OpFoldResult heads = host.getMixedSize(op.getResult(), 1);
+  host.requireProduct(op.getLoc(), op.getInput(), 2, {heads, host.getMixedSize(op.getResult(), 3)},
+                      "expected num_heads of attn.split_heads to divide the width");
+  host.setBuffer(op.getResult(),
+                 host.viewAsHeads(host.getBuffer(op.getInput()), heads, op.getLayout()));
+  return success();
+}
+
 /// The heads were computed in place when the op that computes them could be given the
 /// merged buffer; else they are copied there.
 LogicalResult FunctionConverter::convertMergeHeads(MergeHeadsOp op) {
   if (host.hasBuffer(op.getResult()))
     return success();
   Value merged = host.getDestination(op.getResult());
-  int64_t heads = op.getInput().getType().getDimSize(1);
+  OpFoldResult heads = host.getMixedSize(op.getInput(), 1);
+  host.requireProduct(op.getLoc(), op.getResult(), 2, {heads, host.getMixedSize(op.getInput(), 3)},
+                      "expected heads of attn.merge_heads to make up the width");
   return copy(op.getLoc(), op.getInput(), host.viewAsHeads(merged, heads, op.getLayout()));
 }
 

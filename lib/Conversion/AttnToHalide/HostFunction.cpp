@@ -100,7 +100,8 @@ Value HostFunction::getDestination(Value tensor) {
   if (!buffer && tensor.hasOneUse())
     if (auto merge = dyn_cast<MergeHeadsOp>(*tensor.user_begin()))
       if (int64_t heads = merge.getInput().getType().getDimSize(1); !ShapedType::isDynamic(heads))
-        buffer = viewAsHeads(getDestination(merge.getResult()), heads, merge.getLayout());
+        buffer = viewAsHeads(getDestination(merge.getResult()), builder.getIndexAttr(heads),
+                             merge.getLayout());
   if (!buffer)
     buffer = allocate(tensor);
   return buffers[tensor] = buffer;
@@ -123,23 +124,63 @@ bool HostFunction::isCompact(Value tensor) {
   return cast<MemRefType>(getBuffer(tensor).getType()).getLayout().isIdentity();
 }
 
-Value HostFunction::viewAsHeads(Value buffer, int64_t heads, Layout layout) {
+/// A view with these sizes. memref.expand_shape serves where each group has one open size.
+static Value expandBuffer(ImplicitLocOpBuilder &builder, Value buffer, ArrayRef<OpFoldResult> sizes,
+                          ArrayRef<ReassociationIndices> groups, ArrayRef<int64_t> shape) {
+  bool oneOpen = llvm::all_of(groups, [&](const ReassociationIndices &group) {
+    return llvm::count_if(group, [&](int64_t dim) { return ShapedType::isDynamic(shape[dim]); }) <
+           2;
+  });
+  if (oneOpen)
+    return memref::ExpandShapeOp::create(builder, shape, buffer, groups, sizes);
+  auto source = cast<MemRefType>(buffer.getType());
+  MemRefType type = *memref::ExpandShapeOp::computeExpandedType(source, shape, groups);
+  auto [typeStrides, typeOffset] = type.getStridesAndOffset();
+  auto metadata = memref::ExtractStridedMetadataOp::create(builder, buffer);
+  auto known = [&](int64_t size, Value otherwise) {
+    return ShapedType::isDynamic(size) ? OpFoldResult(otherwise)
+                                       : OpFoldResult(builder.getIndexAttr(size));
+  };
+  auto toValue = [&](OpFoldResult size) {
+    return getValueOrCreateConstantIndexOp(builder, builder.getLoc(), size);
+  };
+  SmallVector<OpFoldResult> strides(shape.size());
+  for (auto [group, stride] : llvm::zip_equal(groups, metadata.getStrides())) {
+    Value running = stride;
+    for (int64_t dim : llvm::reverse(group)) {
+      strides[dim] = known(typeStrides[dim], running);
+      running = arith::MulIOp::create(builder, running, toValue(sizes[dim]));
+    }
+  }
+  return memref::ReinterpretCastOp::create(builder, type, metadata.getBaseBuffer(),
+                                           known(typeOffset, metadata.getOffset()), sizes, strides);
+}
+
+Value HostFunction::viewAsHeads(Value buffer, OpFoldResult heads, Layout layout) {
   auto type = cast<MemRefType>(buffer.getType());
-  int64_t width = type.getDimSize(2);
-  bool known = !ShapedType::isDynamic(width);
-  OpFoldResult headDim =
-      known
-          ? OpFoldResult(builder.getIndexAttr(width / heads))
-          : OpFoldResult(arith::DivUIOp::create(builder, memref::DimOp::create(builder, buffer, 2),
-                                                arith::ConstantIndexOp::create(builder, heads))
-                             .getResult());
-  SmallVector<int64_t> shape = {type.getDimSize(0), type.getDimSize(1), heads,
-                                known ? width / heads : ShapedType::kDynamic};
-  SmallVector<OpFoldResult> sizes = {memref::getMixedSize(builder, builder.getLoc(), buffer, 0),
-                                     memref::getMixedSize(builder, builder.getLoc(), buffer, 1),
-                                     builder.getIndexAttr(heads), headDim};
-  SmallVector<ReassociationIndices> groups = {{0}, {1}, {2, 3}};
-  Value split = memref::ExpandShapeOp::create(builder, shape, buffer, groups, sizes);
+  SmallVector<OpFoldResult> sizes = memref::getMixedSizes(builder, builder.getLoc(), buffer);
+  SmallVector<int64_t> shape(type.getShape());
+  auto known = getConstantIntValue(heads), width = getConstantIntValue(sizes[2]);
+  if (known && width) {
+    shape[2] = *known;
+    shape.push_back(*width / *known);
+    sizes.push_back(builder.getIndexAttr(shape[3]));
+  } else {
+    shape[2] = ShapedType::kDynamic;
+    buffer = memref::CastOp::create(builder, MemRefType(MemRefType::Builder(type).setShape(shape)),
+                                    buffer);
+    auto toValue = [&](OpFoldResult size) {
+      return getValueOrCreateConstantIndexOp(builder, builder.getLoc(), size);
+    };
+    // There may be no heads at all.
+    Value one = arith::ConstantIndexOp::create(builder, 1);
+    Value divisor = arith::MaxUIOp::create(builder, toValue(heads), one);
+    sizes.push_back(arith::DivUIOp::create(builder, toValue(sizes[2]), divisor).getResult());
+    shape[2] = known.value_or(ShapedType::kDynamic);
+    shape.push_back(ShapedType::kDynamic);
+  }
+  sizes[2] = heads;
+  Value split = expandBuffer(builder, buffer, sizes, {{0}, {1}, {2, 3}}, shape);
   SmallVector<unsigned> order = layout == Layout::batch_first ? SmallVector<unsigned>{0, 2, 1, 3}
                                                               : SmallVector<unsigned>{1, 2, 0, 3};
   auto map = AffineMap::getPermutationMap(order, builder.getContext());
@@ -206,38 +247,6 @@ SmallVector<Value> HostFunction::viewParts(tensor::ConcatOp op, Value buffer) {
     end = arith::AddIOp::create(builder, end, getSize(input, along));
   }
   return parts;
-}
-
-/// A view with these sizes. memref.expand_shape serves where each group has one open size.
-static Value expandBuffer(ImplicitLocOpBuilder &builder, Value buffer, ArrayRef<OpFoldResult> sizes,
-                          ArrayRef<ReassociationIndices> groups, ArrayRef<int64_t> shape) {
-  bool oneOpen = llvm::all_of(groups, [&](const ReassociationIndices &group) {
-    return llvm::count_if(group, [&](int64_t dim) { return ShapedType::isDynamic(shape[dim]); }) <
-           2;
-  });
-  if (oneOpen)
-    return memref::ExpandShapeOp::create(builder, shape, buffer, groups, sizes);
-  auto source = cast<MemRefType>(buffer.getType());
-  MemRefType type = *memref::ExpandShapeOp::computeExpandedType(source, shape, groups);
-  auto [typeStrides, typeOffset] = type.getStridesAndOffset();
-  auto metadata = memref::ExtractStridedMetadataOp::create(builder, buffer);
-  auto known = [&](int64_t size, Value otherwise) {
-    return ShapedType::isDynamic(size) ? OpFoldResult(otherwise)
-                                       : OpFoldResult(builder.getIndexAttr(size));
-  };
-  auto toValue = [&](OpFoldResult size) {
-    return getValueOrCreateConstantIndexOp(builder, builder.getLoc(), size);
-  };
-  SmallVector<OpFoldResult> strides(shape.size());
-  for (auto [group, stride] : llvm::zip_equal(groups, metadata.getStrides())) {
-    Value running = stride;
-    for (int64_t dim : llvm::reverse(group)) {
-      strides[dim] = known(typeStrides[dim], running);
-      running = arith::MulIOp::create(builder, running, toValue(sizes[dim]));
-    }
-  }
-  return memref::ReinterpretCastOp::create(builder, type, metadata.getBaseBuffer(),
-                                           known(typeOffset, metadata.getOffset()), sizes, strides);
 }
 
 void HostFunction::viewExpanded(tensor::ExpandShapeOp op) {
@@ -366,7 +375,8 @@ void HostFunction::requireWithin(Location loc, OpFoldResult offset, OpFoldResult
 
 void HostFunction::requireProduct(Location loc, Value tensor, int64_t dim,
                                   ArrayRef<OpFoldResult> sizes, const Twine &message) {
-  if (!cast<RankedTensorType>(tensor.getType()).isDynamicDim(dim))
+  if (!cast<RankedTensorType>(tensor.getType()).isDynamicDim(dim) &&
+      llvm::all_of(sizes, [](OpFoldResult size) { return isa<Attribute>(size); }))
     return;
   Value product = arith::ConstantIndexOp::create(builder, 1);
   for (OpFoldResult size : sizes)

@@ -48,7 +48,7 @@ public:
   bool isCompact(Value tensor);
 
   /// [batch, heads, len, dim] as a view of what split_heads takes.
-  Value viewAsHeads(Value buffer, int64_t heads, Layout layout);
+  Value viewAsHeads(Value buffer, OpFoldResult heads, Layout layout);
   void viewTransposed(TransposeOp op);
   /// A slice of unit strides that keeps the last dimension.
   void viewSlice(tensor::ExtractSliceOp op);
@@ -61,7 +61,8 @@ public:
   void viewExpanded(tensor::ExpandShapeOp op);
   LogicalResult viewCollapsed(tensor::CollapseShapeOp op, Value compact);
 
-  /// Refuses calls where a size is not the product of `sizes`.
+  OpFoldResult getMixedSize(Value tensor, int64_t dim);
+  /// Refuses calls where a size is not the product of `sizes`, unless all are known.
   void requireProduct(Location loc, Value tensor, int64_t dim, ArrayRef<OpFoldResult> sizes,
                       const Twine &message);
   /// Refuses calls where two sizes differ that only the call tells.
@@ -92,7 +93,6 @@ private:
   /// Refuses calls where [offset, offset + size) leaves [0, whole), unless that is known.
   void requireWithin(Location loc, OpFoldResult offset, OpFoldResult size, OpFoldResult whole,
                      const Twine &message);
-  OpFoldResult getMixedSize(Value tensor, int64_t dim);
   /// An index computed on the source's tensors, computed on buffers.
   Value getIndex(OpFoldResult index);
   Value getIndex(Value index);
