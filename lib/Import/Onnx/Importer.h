@@ -163,6 +163,7 @@ LogicalResult checkFloat(Node &node, const TensorRef &tensor);
 ArrayRef<OpEntry> getActivationOps();
 ArrayRef<OpEntry> getElementwiseOps();
 ArrayRef<OpEntry> getShapeOps();
+LogicalResult importConv(Node &node);
 LogicalResult importEinsum(Node &node);
 ArrayRef<OpEntry> getMatmulOps();
 ArrayRef<OpEntry> getNormalizationOps();

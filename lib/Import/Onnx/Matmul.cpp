@@ -355,6 +355,12 @@ static LogicalResult importMatMul(Node &node) {
 
 ArrayRef<OpEntry> imports::getMatmulOps() {
   static const OpEntry entries[] = {
+      {"",
+       "Conv",
+       2,
+       3,
+       {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"},
+       importConv},
       {"", "Einsum", 1, 2, {"equation"}, importEinsum},
       {"", "Gemm", 2, 3, {"alpha", "beta", "transA", "transB"}, importGemm},
       {"", "MatMul", 2, 2, {}, importMatMul},

@@ -119,8 +119,100 @@ static LogicalResult importNorm(Node &node, NormMode mode) {
 static LogicalResult importLayerNorm(Node &node) { return importNorm(node, NormMode::layer); }
 static LogicalResult importRmsNorm(Node &node) { return importNorm(node, NormMode::rms); }
 
+//===----------------------------------------------------------------------===//
+// Norms of images and sound, whose channels are dimension 1
+//===----------------------------------------------------------------------===//
+
+/// One number for each channel of `input`, of which there is a known count.
+static FailureOr<TensorRef> getPerChannel(Node &node, int index, const TensorRef &input) {
+  TensorRef row = node.input(index);
+  if (row->element != input->element || row->getRank() != 1 ||
+      !sameSize(row->sizes[0], input->sizes[1]))
+    return node.error() << "expected one number for each channel of " << input->getType()
+                        << ", found " << row->getType();
+  SmallVector<OpFoldResult> sizes(input->getRank() - 1, fixedSize(node.model.context, 1));
+  sizes[0] = row->sizes[0];
+  return makeReshape(node.body, row, sizes);
+}
+
+static LogicalResult checkChannels(Node &node) {
+  TensorRef input = node.input(0);
+  if (failed(checkFloat(node, input)))
+    return failure();
+  if (input->getRank() < 2 || !getStatic(input->sizes[1]))
+    return node.error() << "expected a known number of channels, found " << input->getType();
+  return success();
+}
+
+/// A layer norm of each group of channels and all that follows, then a scale and bias for each
+/// channel.
+static LogicalResult normalizeGroups(Node &node, int64_t groups) {
+  TensorRef input = node.input(0);
+  int64_t channels = *getStatic(input->sizes[1]);
+  if (groups < 1 || channels % groups != 0)
+    return node.error() << "expected attribute 'num_groups' to divide " << channels
+                        << " channels, found " << groups;
+  FailureOr<TensorRef> scale = getPerChannel(node, 1, input), bias = getPerChannel(node, 2, input);
+  if (failed(scale) || failed(bias))
+    return failure();
+  SmallVector<OpFoldResult> sizes(input->sizes);
+  sizes[1] = fixedSize(node.model.context, channels / groups);
+  OpFoldResult width = multiply(node.body, ArrayRef(sizes).drop_front());
+  TensorRef rows =
+      makeReshape(node.body, input, {sizes[0], fixedSize(node.model.context, groups), width});
+  Value norm = LayerNormOp::create(node.body.b, node.body.loc, rows->getType(),
+                                   node.materialize(rows), NormMode::layer, Value(), Value(),
+                                   APFloat(node.getFloat("epsilon", 1e-5f)));
+  TensorRef whole = makeReshape(node.body, makeComputed(norm, rows->sizes), input->sizes);
+  FailureOr<TensorRef> result = applyElementwise(
+      node, {whole, *scale, *bias}, input->element, [](Body &at, ArrayRef<Value> x) -> Value {
+        return at.make<arith::AddFOp>(at.make<arith::MulFOp>(x[0], x[1]), x[2]);
+      });
+  return failed(result) ? failure() : node.setOutput(*result);
+}
+
+static LogicalResult importGroupNorm(Node &node) {
+  if (failed(checkChannels(node)))
+    return failure();
+  return normalizeGroups(node, node.getInt("num_groups", 0));
+}
+
+static LogicalResult importInstanceNorm(Node &node) {
+  if (failed(checkChannels(node)))
+    return failure();
+  return normalizeGroups(node, *getStatic(node.input(0)->sizes[1]));
+}
+
+/// With the mean and variance that were found in training.
+static LogicalResult importBatchNorm(Node &node) {
+  if (failed(checkChannels(node)))
+    return failure();
+  if (node.getInt("training_mode", 0) != 0 || node.wantsOutput(1))
+    return node.error() << "expected a norm as it is at inference, found one for training";
+  TensorRef input = node.input(0);
+  SmallVector<TensorRef> operands = {input};
+  for (int index : {1, 2, 3, 4}) {
+    FailureOr<TensorRef> row = getPerChannel(node, index, input);
+    if (failed(row))
+      return failure();
+    operands.push_back(*row);
+  }
+  double epsilon = node.getFloat("epsilon", 1e-5f);
+  FailureOr<TensorRef> result =
+      applyElementwise(node, operands, input->element, [=](Body &at, ArrayRef<Value> x) -> Value {
+        Value variance = at.make<arith::AddFOp>(x[4], floatConstant(at, x[4].getType(), epsilon));
+        Value scale = at.make<arith::DivFOp>(x[1], at.make<math::SqrtOp>(variance));
+        Value rest = at.make<arith::SubFOp>(x[0], x[3]);
+        return at.make<arith::AddFOp>(at.make<arith::MulFOp>(rest, scale), x[2]);
+      });
+  return failed(result) ? failure() : node.setOutput(*result);
+}
+
 ArrayRef<OpEntry> imports::getNormalizationOps() {
   static const OpEntry entries[] = {
+      {"", "BatchNormalization", 5, 5, {"epsilon", "momentum", "training_mode"}, importBatchNorm},
+      {"", "GroupNormalization", 3, 3, {"epsilon", "num_groups", "stash_type"}, importGroupNorm},
+      {"", "InstanceNormalization", 3, 3, {"epsilon"}, importInstanceNorm},
       {"", "LayerNormalization", 2, 3, {"axis", "epsilon", "stash_type"}, importLayerNorm},
       {"", "RMSNormalization", 2, 2, {"axis", "epsilon", "stash_type"}, importRmsNorm},
       {"", "Softmax", 1, 1, {"axis"}, importSoftmax},

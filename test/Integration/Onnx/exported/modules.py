@@ -353,6 +353,40 @@ add("torch_encoder_layer",
     lambda: nn.TransformerEncoderLayer(WIDTH, HEADS, 24, activation="gelu", batch_first=True),
     lambda b, n, m: {"src": randn(b, n, WIDTH)}, {"src": (BATCH, LENGTH, None)})
 
+
+
+class Sound(nn.Module):
+    """Convolutions make the tokens."""
+
+    def __init__(self, channels, groups, width, heads):
+        super().__init__()
+        self.embed = nn.Conv1d(channels, width, 3, stride=2, padding=1)
+        self.places = nn.Conv1d(width, width, 5, padding="same", groups=groups)
+        self.layer = nn.TransformerEncoderLayer(width, heads, 24, batch_first=True)
+
+    def forward(self, sound):
+        tokens = F.gelu(self.embed(sound))
+        return self.layer((tokens + self.places(tokens)).transpose(1, 2))
+
+
+class Image(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.embed = nn.Conv2d(3, width, 4, stride=4)
+        self.first = nn.Parameter(torch.randn(1, 1, width))
+        self.layer = nn.TransformerEncoderLayer(width, heads, 24, batch_first=True)
+
+    def forward(self, image):
+        patches = self.embed(image).flatten(2).transpose(1, 2)
+        first = self.first.expand(image.shape[0], -1, -1)
+        return self.layer(torch.cat((first, patches), 1))[:, 0]
+
+
+add("sound", lambda: Sound(6, 4, WIDTH, HEADS),
+    lambda b, n, m: {"sound": randn(b, 6, 4 * n)}, {"sound": (BATCH, None, LENGTH)})
+add("image", lambda: Image(WIDTH, HEADS),
+    lambda b, n, m: {"image": randn(b, 3, 12, 8)}, {"image": (BATCH, None, None, None)})
+
 # 6. External attention.
 
 
