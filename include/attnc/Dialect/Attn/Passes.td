@@ -23,7 +23,8 @@ def AttnFuseAttention : Pass<"attn-fuse-attention", "::mlir::func::FuncOp"> {
     becomes the region of a modify op, and constant factors of query and key go
     into the score's scale, fused or not. A condition that only hides scores
     becomes the mask; one that something other than a bias or a positive factor
-    follows stays in the score_mod, where it was.
+    follows stays in the score_mod, where it was. What is added behind a mask is
+    taken to be no NaN and no infinity where the mask hides: nothing is read there.
 
     Leaves alone what has no fused form: an intermediate with another use, a
     softmax along another axis, a prob region that is not linear in the prob.
