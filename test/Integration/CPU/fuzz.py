@@ -7,6 +7,7 @@ softmax, what changes the prob, a context and what follows it: most ops of the a
 element types, open and known sizes (0, 1, odd and beyond a kernel's tiles), grouped heads,
 regions of random arithmetic, operands that broadcast, results used twice, and private functions.
 Regions are continuous in their floats: where a comparison turns on rounding, every answer is right.
+No tensor is added behind a mask: fusion takes it to be no NaN where the mask hides.
 """
 
 import argparse
@@ -33,7 +34,7 @@ class Graph:
         self.element = self.choose(["f32"] * 6 + ["f16", "bf16", "f64"])
         self.sizes, self.open = {}, set()
         self.arguments, self.lines, self.results, self.functions = [], [], [], []
-        self.count = 0
+        self.count, self.is_masked = 0, False
 
     # Parts of the text.
 
@@ -114,13 +115,49 @@ class Graph:
 
     def condition(self, lines):
         """A condition on places."""
-        name = "%" + self.fresh("p")
         x, y = self.random.sample(["%b", "%h", "%q", "%k"], 2)
         if self.chance(0.5):
             x, y = "%k", "%q"
-        lines.append(f"{name} = arith.cmpi {self.choose(['sle', 'sge', 'slt', 'ne', 'eq'])}, "
-                     f"{x}, {y} : index")
+        if self.chance(0.4):
+            x, y = self.place(lines, x), self.place(lines, y)
+        name = self.compare(lines, x, y)
+        while self.chance(0.3):
+            other, both = self.condition(lines), "%" + self.fresh("p")
+            op = self.choose(["andi", "andi", "ori", "xori"])
+            lines.append(f"{both} = arith.{op} {name}, {other} : i1")
+            name = both
         return name
+
+    def compare(self, lines, x, y):
+        name, kind = "%" + self.fresh("p"), self.choose(["sle", "sge", "slt", "sgt", "ne", "eq"])
+        lines.append(f"{name} = arith.cmpi {kind}, {x}, {y} : index")
+        return name
+
+    def place(self, lines, index):
+        """A formula of a place, of numbers and of lengths that the call gives."""
+        for _ in range(self.random.randint(1, 2)):
+            constant, name = "%" + self.fresh("n"), "%" + self.fresh("i")
+            lines.append(f"{constant} = arith.constant {self.choose([1, 2, 3, 7, 16, 40])} : index")
+            if self.chance(0.3):
+                constant = self.length(lines)
+            elif self.chance(0.5):
+                op = self.choose(["divsi", "floordivsi", "ceildivsi", "remsi", "muli"])
+                lines.append(f"{name} = arith.{op} {index}, {constant} : index")
+                index, name = name, "%" + self.fresh("i")
+            op = self.choose(["addi", "subi", "maxsi", "minsi"])
+            lines.append(f"{name} = arith.{op} {index}, {constant} : index")
+            index = name
+        return index
+
+    def length(self, lines):
+        """An integer for each batch, or for each row of it."""
+        places = [("%b", "batch")] + ([("%q", "q_len")] if self.chance(0.4) else [])
+        table = self.argument("n", [dim for _, dim in places], "i32")
+        number, index = "%" + self.fresh("n"), "%" + self.fresh("i")
+        lines += [f"{number} = tensor.extract {table.name}[{', '.join(at for at, _ in places)}] : "
+                  f"{self.type_of(table)}",
+                  f"{index} = arith.index_cast {number} : i32 to index"]
+        return index
 
     def distance(self, lines):
         """k - q as a float, scaled."""
@@ -247,8 +284,10 @@ class Graph:
                          f"{self.type(dims)}", dims)
 
     def change_score(self, x):
-        kind = self.choose(["arithmetic", "distance", "table", "bias", "mask", "named", "hidden",
-                            "low", "whole", "softcap"])
+        tensors = [] if self.is_masked else ["table", "bias"]
+        kind = self.choose(["arithmetic", "distance", "mask", "named", "hidden", "low", "whole",
+                            "softcap"] + tensors)
+        self.is_masked |= kind in ("mask", "named", "hidden")
         if kind == "named":
             return self.named_mask(x)
         if kind == "mask":
