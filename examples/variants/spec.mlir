@@ -143,43 +143,19 @@ func.func @t5(
 }
 
 // Attention sink: a learned score for each head takes part in the softmax and has no value,
-// so that a row may look at nothing. It is the score of one more key, put before all
-// others: whatever that key is, its score is replaced; its value is zero.
+// so that a row may look at nothing.
 func.func @sink(
     %query: !heads {attn.name = "query", attn.dims = ["batch", 4, "len", 16]},
     %key: !heads {attn.name = "key", attn.dims = ["batch", 4, "len", 16]},
     %value: !heads {attn.name = "value", attn.dims = ["batch", 4, "len", 16]},
     %sink: tensor<4xf32> {attn.name = "sink"})
     -> (!heads {attn.name = "context"}) {
-  %c0 = arith.constant 0 : index
-  %batch = tensor.dim %query, %c0 : !heads
-  %nothing = tensor.generate %batch {
-  ^bb0(%b: index, %h: index, %i: index, %d: index):
-    %zero = arith.constant 0.0 : f32
-    tensor.yield %zero : f32
-  } : tensor<?x4x1x16xf32>
-  %keys = tensor.concat dim(2) %nothing, %key : (tensor<?x4x1x16xf32>, !heads) -> !heads
-  %values = tensor.concat dim(2) %nothing, %value : (tensor<?x4x1x16xf32>, !heads) -> !heads
-
-  %score = attn.score %query, %keys scale(0.25) : !heads, !heads -> !score
-  %sunk = attn.modify_score %score {
-  ^bb0(%s: f32, %b: index, %head: index, %q: index, %k: index):
-    %first = arith.constant 0 : index
-    %is_sink = arith.cmpi eq, %k, %first : index
-    %of_head = tensor.extract %sink[%head] : tensor<4xf32>
-    %r = arith.select %is_sink, %of_head, %s : f32
-    attn.yield %r : f32
-  } : !score
-  // Causal, and the sink before the first position.
-  %masked = attn.mask %sunk {
-  ^bb0(%b: index, %head: index, %q: index, %k: index):
-    %one = arith.constant 1 : index
-    %last = arith.addi %q, %one : index
-    %visible = arith.cmpi sle, %k, %last : index
-    attn.yield %visible : i1
-  } : !score
-  %prob = attn.softmax %masked : !score
-  %context = attn.context %prob, %values : !score, !heads -> !heads
+  %score = attn.score %query, %key scale(0.25) : !heads, !heads -> !score
+  %masked = attn.mask %score causal(top_left) : !score
+  %of_head = tensor.expand_shape %sink [[0, 1, 2]] output_shape [1, 4, 1]
+      : tensor<4xf32> into tensor<1x4x1xf32>
+  %prob = attn.softmax %masked sink(%of_head : tensor<1x4x1xf32>) : !score
+  %context = attn.context %prob, %value : !score, !heads -> !heads
   return %context : !heads
 }
 

@@ -110,10 +110,12 @@ struct RowSum {
 };
 } // namespace
 
-/// Of `count` scores, `stride` apart. NaN makes the sum NaN.
-static RowSum sumRow(Environment &env, const Scalar *row, int64_t stride, int64_t count) {
+/// Of `count` scores, `stride` apart, and a sink, -inf where there is none. NaN makes the sum NaN.
+static RowSum sumRow(Environment &env, const Scalar *row, int64_t stride, int64_t count,
+                     double sink = -INFINITY) {
   RowSum result;
-  bool empty = true;
+  result.max = std::isnan(sink) ? -INFINITY : sink;
+  bool empty = sink == -INFINITY;
   for (int64_t i = 0; i < count; ++i) {
     double score = row[i * stride].real;
     empty &= score == -INFINITY;
@@ -124,15 +126,16 @@ static RowSum sumRow(Environment &env, const Scalar *row, int64_t stride, int64_
     return result;
   result.sum = withAccumulator(env, [&](auto zero) {
     using Float = decltype(zero);
-    return addUp<Float>(0, count, [&](int64_t i) {
-      return std::exp(Float(row[i * stride].real) - Float(result.max));
-    });
+    auto weigh = [&](double score) { return std::exp(Float(score) - Float(result.max)); };
+    Float sum = addUp<Float>(0, count, [&](int64_t i) { return weigh(row[i * stride].real); });
+    return sink == -INFINITY ? sum : Float(sum + weigh(sink));
   });
   return result;
 }
 
-static void normaliseRow(Environment &env, Scalar *row, int64_t stride, int64_t count) {
-  RowSum total = sumRow(env, row, stride, count);
+static void normaliseRow(Environment &env, Scalar *row, int64_t stride, int64_t count,
+                         double sink) {
+  RowSum total = sumRow(env, row, stride, count, sink);
   for (int64_t i = 0; i < count; ++i) {
     double &element = row[i * stride].real;
     element = total.sum == 0 ? 0 : withAccumulator(env, [&](auto zero) {
@@ -142,13 +145,36 @@ static void normaliseRow(Environment &env, Scalar *row, int64_t stride, int64_t 
   }
 }
 
-static Array computeSoftmax(Array score, int64_t axis, Environment &env) {
+/// What a sink, broadcast, holds for a row of the score.
+static double getSink(const Array &sink, ArrayRef<int64_t> row) {
+  int64_t at[3];
+  for (int dim = 0; dim < 3; ++dim)
+    at[dim] = sink.shape[dim] == 1 ? 0 : row[dim];
+  return sink.values[getLinear(sink.shape, at)].real;
+}
+
+static LogicalResult checkSink(Operation *op, const Array &score, const Array &sink) {
+  for (int dim = 0; dim < 3; ++dim)
+    if (sink.shape[dim] != 1 &&
+        failed(checkSize(op, "size of the sink", score.shape[dim], sink.shape[dim])))
+      return failure();
+  return success();
+}
+
+/// `sink` is null where there is none.
+static FailureOr<Array> computeSoftmax(Operation *op, Array score, int64_t axis, Value sink,
+                                       Environment &env) {
+  const Array *sinks = sink ? &env.get(sink) : nullptr;
+  if (sinks && failed(checkSink(op, score, *sinks)))
+    return failure();
   int64_t count = score.shape[axis], stride = 1;
   for (int64_t size : ArrayRef(score.shape).drop_front(axis + 1))
     stride *= size;
-  for (int64_t at = 0; at < score.size(); ++at)
-    if (at / stride % count == 0)
-      normaliseRow(env, &score.values[at], stride, count);
+  forEachIndex(score.shape, [&](ArrayRef<int64_t> at, int64_t linear) {
+    if (at[axis] == 0)
+      normaliseRow(env, &score.values[linear], stride, count,
+                   sinks ? getSink(*sinks, at) : -INFINITY);
+  });
   env.round(score);
   return score;
 }
@@ -228,8 +254,9 @@ LogicalResult reference::evaluate(MaskOp op, Environment &env) {
 LogicalResult reference::evaluate(SoftmaxOp op, Environment &env) {
   const Array &score = env.get(op.getScore());
   auto axis = static_cast<int64_t>(op.getAxis());
-  return env.set(op.getProb(),
-                 computeSoftmax(score, axis < 0 ? axis + score.getRank() : axis, env));
+  FailureOr<Array> prob =
+      computeSoftmax(op, score, axis < 0 ? axis + score.getRank() : axis, op.getSink(), env);
+  return failed(prob) ? failure() : env.set(op.getProb(), std::move(*prob));
 }
 
 LogicalResult reference::evaluate(ModifyProbOp op, Environment &env) {
@@ -251,10 +278,10 @@ LogicalResult reference::evaluate(AttentionOp op, Environment &env) {
       (!op.getScoreMod().empty() && failed(modify(op.getScoreMod(), *score, env))) ||
       (!op.getMask().empty() && failed(mask(op.getMask(), *score, env))))
     return failure();
-  Array prob = computeSoftmax(*score, 3, env);
-  if (!op.getProbMod().empty() && failed(modifyProb(op.getProbMod(), prob, env)))
+  FailureOr<Array> prob = computeSoftmax(op, *score, 3, op.getSink(), env);
+  if (failed(prob) || (!op.getProbMod().empty() && failed(modifyProb(op.getProbMod(), *prob, env))))
     return failure();
-  FailureOr<Array> context = computeContext(op, prob, env.get(op.getValue()), env);
+  FailureOr<Array> context = computeContext(op, *prob, env.get(op.getValue()), env);
   if (failed(context) || failed(env.set(op.getResult(), std::move(*context))))
     return failure();
   if (Value lse = op.getLse())

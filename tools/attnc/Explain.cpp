@@ -104,6 +104,8 @@ static std::vector<std::string> listParts(AttentionOp attention, func::FuncOp fu
                               {"prob_mod", attention.getProbMod()}})
     if (!region.empty())
       parts.push_back(name.str() + listReads(region, function));
+  if (attention.getSink())
+    parts.push_back("sink");
   if (attention.getLse())
     parts.push_back("lse");
   return parts;

@@ -168,7 +168,8 @@ static const std::vector<std::string> places{"batch", "head", "q", "k"};
 
 /// The part of a fused op that stores nothing stands under it.
 void Writer::write(AttentionOp attention) {
-  add(attention.getResult(), "softmax(score) @ " + nameOf(attention.getValue()));
+  std::string sink = attention.getSink() ? " beside " + nameOf(attention.getSink()) : "";
+  add(attention.getResult(), "softmax(score" + sink + ") @ " + nameOf(attention.getValue()));
   addPart("score = " + scaled(attention.getScale().convertToDouble()) +
           nameOf(attention.getQuery()) + " @ " + nameOf(attention.getKey()) + "^T");
   int64_t heads = attention.getQuery().getType().getDimSize(1);
@@ -216,6 +217,7 @@ std::string Writer::formula(Operation &op) {
       .Case([&](SoftmaxOp softmax) {
         int64_t axis = softmax.getAxis();
         return "softmax(" + name(softmax.getScore()) +
+               (softmax.getSink() ? " beside " + name(softmax.getSink()) : "") +
                (axis == -1 ? "" : ", axis " + std::to_string(axis)) + ")";
       })
       .Case([&](ModifyProbOp modify) {

@@ -70,13 +70,29 @@ void AttentionLowering::addProductByTwos() {
            });
 }
 
+/// What a column holds before the first key: nothing, or a sink, whose own weight is 1 and whose
+/// value is 0. Of several blocks that share a row's keys the first one has it.
+Scalar AttentionLowering::startOf(Scalar x, Scalar ii, const TileCoords &t) {
+  Scalar nothing = select(x == maxColumn(), f32(-kMaxFloat), f32(0));
+  if (!op.getSink())
+    return nothing;
+  Func sink = p.input("sink", op.getSink());
+  SmallVector<Scalar> place = {row(ii, t), head(ii, t), t.b};
+  for (auto [at, size] : llvm::zip(place, llvm::reverse(op.getSink().getType().getShape())))
+    if (size == 1)
+      at = p.i32(0);
+  Scalar score = wide(sink(place));
+  Scalar start =
+      blend(x == maxColumn(), score, pick(x == sumColumn(), blend(isNumber(score), f32(1), score)));
+  return keySplits == 1 ? start : blend(t.it % keySplits == 0, start, nothing);
+}
+
 void AttentionLowering::buildContext() {
   Type f32Type = p.b().getF32Type();
   buildProduct();
   StringRef tileVars[] = {"x", "y", "ii", "it", "h", "b"};
-  acc = p.func("acc", tileVars, f32Type, [&](ArrayRef<Scalar> v) {
-    return select(v[0] == maxColumn(), f32(-kMaxFloat), f32(0));
-  });
+  acc = p.func("acc", tileVars, f32Type,
+               [&](ArrayRef<Scalar> v) { return startOf(v[0], v[2], TileCoords(v)); });
   p.update(acc, {"ii", "it", "h", "b"},
            {{"rx", p.i32(block + lanes)},
             {"ry", p.i32(numBlocks)},
@@ -175,7 +191,7 @@ void AttentionLowering::buildExactWeights() {
       Scalar total = acc(p.i32(sumColumn()), p.i32(0), v[0], t.it, t.h, t.b);
       isLeftOut = isLeftOut || magnitude(modifiedProb(f32(1), v[0], v[1], v[2], t)) == p.i32(0);
       isVanishing = isVanishing && isNumber(total);
-      w = w + strictFloat(total - total);
+      w = blend(isNumber(total), w, total);
     }
     return pick(!(isLeftOut || isVanishing), w);
   });

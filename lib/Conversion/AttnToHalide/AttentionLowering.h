@@ -65,6 +65,7 @@ private:
   void buildPaddedValue();
   void addProductByTwos();
   void buildContext();
+  Scalar startOf(Scalar x, Scalar ii, const TileCoords &t);
   Update updateColumns(ArrayRef<Scalar> v, ArrayRef<Scalar> r);
   void buildExactWeights();
   void buildExactContext();
@@ -189,8 +190,8 @@ private:
   int64_t numChains;
   int64_t headDim, valueDim, block, numBlocks;
   double scale;
-  /// Scores that a modification works on are scaled; plain ones are query·key until they
-  /// become weights.
+  /// Scores that a modification works on, or that a sink is beside, are scaled; plain ones are
+  /// query·key until they become weights.
   bool isScaled;
   /// Turns differences of scores into powers of two.
   double log2Scale;

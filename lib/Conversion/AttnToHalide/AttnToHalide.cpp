@@ -49,6 +49,7 @@ private:
   void requireHeads(Location loc, Value query, Value key);
   void requireBroadcast(MapOp op);
   void requireSameAsScore(Operation &op, ArrayRef<std::pair<Value, int64_t>> places);
+  void requireSink(AttentionOp op);
   void requireElementwise(Operation &op);
   LogicalResult convertCompute(Operation &op);
   LogicalResult convertMergeHeads(MergeHeadsOp op);
@@ -251,6 +252,14 @@ void FunctionConverter::requireSameAsScore(Operation &op,
   });
 }
 
+/// A size that the type of a sink leaves open is not broadcast.
+void FunctionConverter::requireSink(AttentionOp op) {
+  for (int64_t dim = 0; op.getSink() && dim < 3; ++dim)
+    if (tensorType(op.getSink()).getDimSize(dim) != 1)
+      host.requireSame(op.getLoc(), op.getQuery(), dim, op.getSink(), dim,
+                       "expected batch, num_q_heads and q_len of query and sink to match");
+}
+
 void FunctionConverter::requireElementwise(Operation &op) {
   for (Value operand : llvm::drop_begin(op.getOperands()))
     for (int64_t dim = 0; dim < tensorType(operand).getRank(); ++dim)
@@ -293,6 +302,7 @@ void FunctionConverter::requireSizes(Operation &op) {
           host.requireSame(loc, key, dim, value, dim,
                            Twine("expected ") + name + " of key and value to match");
         requireSameAsScore(op, {{query, 0}, {query, 1}, {query, 2}, {key, 2}});
+        requireSink(attention);
       })
       .Case<ModifyScoreOp, MaskOp, ModifyProbOp>([&](auto) {
         Value score = op.getOperand(0);

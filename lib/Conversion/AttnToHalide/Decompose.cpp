@@ -10,6 +10,7 @@
 #include "attnc/Dialect/Attn/Dropout.h"
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -27,6 +28,38 @@ static Value applyRegion(ImplicitLocOpBuilder &b, Value input, Region &region) {
   return op.getResult();
 }
 
+/// A tensor over rows, one for each of their keys.
+static Value addKeys(ImplicitLocOpBuilder &b, Value rows) {
+  auto type = cast<RankedTensorType>(rows.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape.push_back(1);
+  SmallVector<ReassociationIndices> groups = {{0}, {1}, {2, 3}};
+  return tensor::ExpandShapeOp::create(b, RankedTensorType::get(shape, type.getElementType()), rows,
+                                       groups);
+}
+
+/// prob / (1 + exp(sink - lse)): a row that sees no key stays 0, for its lse is -inf.
+static void decomposeSink(SoftmaxOp op) {
+  if (!op.getSink())
+    return;
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  auto type = cast<RankedTensorType>(op.getScore().getType());
+  auto rows = RankedTensorType::get(type.getShape().drop_back(), type.getElementType());
+  Value lse = LseOp::create(b, rows, op.getScore());
+  Value prob = SoftmaxOp::create(b, type, op.getScore(), /*sink=*/Value());
+  auto map = MapOp::create(b, type, ValueRange{prob, addKeys(b, lse), addKeys(b, op.getSink())});
+  Type element = type.getElementType();
+  b.createBlock(&map.getBody(), {}, SmallVector<Type>(3, element),
+                SmallVector<Location>(3, op.getLoc()));
+  Block *block = b.getInsertionBlock();
+  Value one = arith::ConstantOp::create(b, b.getFloatAttr(element, 1));
+  Value distance = arith::SubFOp::create(b, block->getArgument(2), block->getArgument(1));
+  Value sum = arith::AddFOp::create(b, one, math::ExpOp::create(b, distance));
+  YieldOp::create(b, arith::DivFOp::create(b, block->getArgument(0), sum));
+  op.replaceAllUsesWith(map.getResult());
+  op.erase();
+}
+
 static void decomposeAttention(AttentionOp op) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   auto query = op.getQuery().getType(), key = op.getKey().getType();
@@ -38,7 +71,7 @@ static void decomposeAttention(AttentionOp op) {
   score = applyRegion<MaskOp>(b, score, op.getMask());
   if (op.getLse())
     op.getLse().replaceAllUsesWith(LseOp::create(b, op.getLse().getType(), score));
-  Value prob = SoftmaxOp::create(b, score.getType(), score);
+  Value prob = SoftmaxOp::create(b, score.getType(), score, op.getSink());
   prob = applyRegion<ModifyProbOp>(b, prob, op.getProbMod());
   Value context = ContextOp::create(b, op.getResult().getType(), prob, op.getValue());
   op.getResult().replaceAllUsesWith(context);
@@ -212,6 +245,7 @@ void attn::decompose(func::FuncOp function) {
     if (!op.getSchedule())
       decomposeAttention(op);
   });
+  function.walk([](SoftmaxOp op) { decomposeSink(op); });
   function.walk([](DropoutOp op) {
     IRRewriter rewriter(op);
     expandDropout(rewriter, op);

@@ -68,6 +68,18 @@ static void nameBody(Region &body, bool hasElement, StringRef element,
     setName(argument, name);
 }
 
+/// A sink is broadcast to (batch, num_q_heads, q_len), the sizes that `like` begins with.
+static LogicalResult verifySink(Operation *op, Value sink, StringRef where, Value like) {
+  if (failed(verifyElement(op, "sink", sink, where, like)))
+    return failure();
+  StringRef names[] = {"sink batch", "sink num_q_heads", "sink q_len"};
+  for (auto [dim, name] : llvm::enumerate(names))
+    if (sizeOf(sink, dim) != 1 &&
+        failed(verifySize(op, name, sizeOf(sink, dim), where, sizeOf(like, dim))))
+      return failure();
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // ScoreOp
 //===----------------------------------------------------------------------===//
@@ -185,7 +197,14 @@ LogicalResult SoftmaxOp::verify() {
   // softmax_c1
   if (axis < -rank || axis >= rank)
     return emitOpError("expected an axis within rank ") << rank << ", found " << axis;
-  return success();
+  if (!getSink())
+    return success();
+  // softmax_c2
+  if (rank != 4 || (axis != -1 && axis != 3))
+    return emitOpError("expected a score of rank 4 and its last axis beside a sink, found rank ")
+           << rank << " and axis " << axis;
+  // softmax_c3
+  return verifySink(*this, getSink(), "score", getScore());
 }
 
 LogicalResult SoftmaxOp::reifyResultShapes(OpBuilder &builder,
@@ -312,6 +331,9 @@ static LogicalResult verifySchedules(AttentionOp op) {
 
 LogicalResult AttentionOp::verify() {
   if (failed(verifyAttentionOperands(*this)) || failed(verifySchedules(*this)))
+    return failure();
+  // attention_c9
+  if (getSink() && failed(verifySink(*this, getSink(), "query", getQuery())))
     return failure();
   // attention_c4
   int64_t batch = eitherSize(getQuery(), getKey(), 0), heads = sizeOf(getQuery(), 1),

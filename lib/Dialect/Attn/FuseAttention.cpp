@@ -182,10 +182,11 @@ static AttentionOp fuse(RewriterBase &rewriter, AttentionCore &core) {
     replaceSizes(rewriter, core, intermediate);
   rewriter.setInsertionPoint(core.context);
   Location loc = core.context.getLoc();
-  auto fused = AttentionOp::create(rewriter, loc, core.context.getType(), /*lse=*/Type(),
-                                   core.score.getQuery(), core.score.getKey(),
-                                   core.context.getValue(), core.score.getScaleAttr(),
-                                   /*schedule=*/ArrayAttr());
+  auto fused =
+      AttentionOp::create(rewriter, loc, core.context.getType(), /*lse=*/Type(),
+                          core.score.getQuery(), core.score.getKey(), core.context.getValue(),
+                          core.softmax.getSink(), core.score.getScaleAttr(),
+                          /*schedule=*/ArrayAttr());
   Type element = getElementTypeOrSelf(core.context.getType());
   SmallVector<Operation *> probSteps(core.probSteps.begin(), core.probSteps.end());
   compose(rewriter, fused.getScoreMod(), core.scoreSteps, element, loc);
@@ -209,6 +210,8 @@ static void remarkFused(Location softmax, AttentionOp op) {
     remark << ", mask";
   if (!op.getScoreMod().empty())
     remark << ", score modification";
+  if (op.getSink())
+    remark << ", sink";
   if (!op.getProbMod().empty())
     remark << ", prob modification";
 }

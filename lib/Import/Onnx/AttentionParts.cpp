@@ -84,8 +84,8 @@ Value imports::makeProb(Node &node, Value score) {
       attribute && getElementType(attribute->i(), node.model.context).isF64() && !own.isF64();
   if (isWide)
     score = castTensor(body, score, body.b.getF64Type());
-  Value prob =
-      SoftmaxOp::create(body.b, body.loc, score.getType(), score, body.b.getI64IntegerAttr(-1));
+  Value prob = SoftmaxOp::create(body.b, body.loc, score.getType(), score, /*sink=*/Value(),
+                                 body.b.getI64IntegerAttr(-1));
   return isWide ? castTensor(body, prob, own) : prob;
 }
 

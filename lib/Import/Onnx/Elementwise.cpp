@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Importer.h"
+#include "Sizes.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -247,7 +248,17 @@ static LogicalResult importMul(Node &node) {
   return success();
 }
 
+static LogicalResult importSub(Node &node) {
+  if (failed(importBinary<arith::SubFOp, arith::SubIOp>(node)))
+    return failure();
+  markShifted(node.scope.lookup(node.proto.output(0)), node.input(0), node.input(1));
+  return success();
+}
+
 static LogicalResult importDiv(Node &node) {
+  FailureOr<TensorRef> quotient = makeQuotient(node, node.input(0), node.input(1));
+  if (failed(quotient) || *quotient)
+    return failed(quotient) ? failure() : node.setOutput(*quotient);
   if (importScale(node, /*isDivision=*/true))
     return success();
   return importBinary<arith::DivFOp, arith::DivSIOp>(node);
@@ -331,6 +342,16 @@ static LogicalResult importMath(Node &node) {
     return node.error() << "expected floats, found " << node.input(0)->element;
   return importSame(node,
                     [](Body &body, ArrayRef<Value> x) -> Value { return body.make<Op>(x[0]); });
+}
+
+static LogicalResult importExp(Node &node) {
+  TensorRef exponent = node.input(0);
+  if (exponent->step.kind == Step::LogProb)
+    return node.setOutput(makeSoftmax(node.body, exponent->step.of[0], *exponent->step.dim));
+  if (failed(importMath<math::ExpOp>(node)))
+    return failure();
+  markWeight(node.scope.lookup(node.proto.output(0)), exponent);
+  return success();
 }
 
 static Value multiplyBy(Body &body, Value x, double factor) {
@@ -430,6 +451,14 @@ static LogicalResult importClip(Node &node) {
 // Conditions
 //===----------------------------------------------------------------------===//
 
+/// Whether one is negative and the other a size: shapes are compared with -1.
+static bool areDifferent(Value x, Value y) {
+  if (getConstantInt(x))
+    std::swap(x, y);
+  auto known = getConstantInt(y);
+  return known && *known < 0 && Polynomial::of(x).isNonNegative();
+}
+
 template <arith::CmpFPredicate floats, arith::CmpIPredicate integers>
 static LogicalResult importCompare(Node &node) {
   return importSame(
@@ -437,6 +466,8 @@ static LogicalResult importCompare(Node &node) {
       [](Body &body, ArrayRef<Value> x) -> Value {
         if (isa<FloatType>(x[0].getType()))
           return body.make<arith::CmpFOp>(floats, x[0], x[1]);
+        if (integers == arith::CmpIPredicate::eq && areDifferent(x[0], x[1]))
+          return arith::ConstantOp::create(body.b, body.loc, body.b.getBoolAttr(false));
         return body.make<arith::CmpIOp>(integers, x[0], x[1]);
       },
       node.body.b.getI1Type());
@@ -538,7 +569,7 @@ ArrayRef<OpEntry> imports::getElementwiseOps() {
       {"", "Dropout", 1, 3, {"ratio", "seed"}, importDropout},
       {"", "Equal", 2, 2, {}, importCompare<FP::OEQ, IP::eq>},
       {"", "Erf", 1, 1, {}, importMath<math::ErfOp>},
-      {"", "Exp", 1, 1, {}, importMath<math::ExpOp>},
+      {"", "Exp", 1, 1, {}, importExp},
       {"", "Floor", 1, 1, {}, importMath<math::FloorOp>},
       {"", "Gelu", 1, 1, {"approximate"}, importGelu},
       {"", "Greater", 2, 2, {}, importCompare<FP::OGT, IP::sgt>},
@@ -562,7 +593,7 @@ ArrayRef<OpEntry> imports::getElementwiseOps() {
       {"", "Sigmoid", 1, 1, {}, importSigmoid},
       {"", "Sin", 1, 1, {}, importMath<math::SinOp>},
       {"", "Sqrt", 1, 1, {}, importMath<math::SqrtOp>},
-      {"", "Sub", 2, 2, {}, importBinary<arith::SubFOp, arith::SubIOp>},
+      {"", "Sub", 2, 2, {}, importSub},
       {"", "Sum", 1, many, {}, importVariadic<arith::AddFOp, arith::AddIOp>},
       {"", "Swish", 1, 1, {"alpha"}, importSwish},
       {"", "Tanh", 1, 1, {}, importMath<math::TanhOp>},

@@ -129,6 +129,14 @@ FailureOr<TensorRef> multiplyMatrices(Node &node, const TensorRef &left, const T
 /// The sum of products along the last dimension, as a score: null where it is none.
 TensorRef makeDotProduct(Node &node, const TensorRef &product);
 
+/// The softmax along a dimension: of the score's rows where `input` is one, wherever it is moved.
+TensorRef makeSoftmax(Body &body, const TensorRef &input, int64_t axis);
+/// What a difference or an exponential is to a softmax that is written out.
+void markShifted(const TensorRef &difference, const TensorRef &left, const TensorRef &right);
+void markWeight(const TensorRef &exponential, const TensorRef &exponent);
+/// The softmax, or the context, that a division ends; null where it does not.
+FailureOr<TensorRef> makeQuotient(Node &node, const TensorRef &left, const TensorRef &right);
+
 /// Sizes of the result of operands that broadcast.
 FailureOr<SmallVector<OpFoldResult>> broadcast(Node &node, ArrayRef<TensorRef> operands);
 /// An element-by-element function of operands: part of the score or prob where one of

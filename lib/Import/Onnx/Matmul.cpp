@@ -350,7 +350,11 @@ static LogicalResult importMatMul(Node &node) {
   if (left->getRank() == 1 || right->getRank() == 1)
     return multiplyVector(node, left, right);
   FailureOr<TensorRef> product = multiplyMatrices(node, left, right);
-  return failed(product) ? failure() : node.setOutput(*product);
+  if (failed(product))
+    return failure();
+  if (left->step.kind == Step::Weight)
+    (*product)->step = {Step::WeightedSum, {left, right}};
+  return node.setOutput(*product);
 }
 
 ArrayRef<OpEntry> imports::getMatmulOps() {

@@ -29,18 +29,6 @@ static TensorRef flattenFrom(Body &body, const TensorRef &tensor, int64_t axis) 
   return makeReshape(body, tensor, flat);
 }
 
-static TensorRef makeSoftmax(Body &body, const TensorRef &input, int64_t axis) {
-  auto create = [&](Value score, int64_t dim) {
-    return SoftmaxOp::create(body.b, body.loc, score.getType(), score,
-                             body.b.getI64IntegerAttr(dim));
-  };
-  // The softmax of a score is that of its rows, wherever its elements are moved.
-  auto view = View::find(input, isScore);
-  if (view && view->getLastDim(body) == axis)
-    return view->apply(body, makeComputed(create(view->stage->value, -1), view->stage->sizes));
-  return makeComputed(create(materialize(body, input), axis), input->sizes);
-}
-
 static LogicalResult importSoftmax(Node &node) {
   TensorRef input = node.input(0);
   // Before opset 13 everything from the axis on was one row.

@@ -149,8 +149,10 @@ static LogicalResult importLogSoftmax(Node &node) {
   if (failed(axis) || failed(checkFloat(node, input)))
     return failure();
   TensorRef shifted = combine<arith::SubFOp>(node.body, input, makeShift(node.body, input, *axis));
-  return node.setOutput(
-      combine<arith::SubFOp>(node.body, shifted, makeLogSumExp(node.body, shifted, *axis)));
+  TensorRef result =
+      combine<arith::SubFOp>(node.body, shifted, makeLogSumExp(node.body, shifted, *axis));
+  result->step = {Step::LogProb, {input}, *axis};
+  return node.setOutput(result);
 }
 
 /// A sum of `scalar` of the elements.

@@ -379,11 +379,13 @@ static Value resolveBound(Body &body, Value bound, OpFoldResult size, int64_t lo
     return body.index(0);
   if (known && *known >= INT32_MAX)
     return whole;
-  Value at = toIndex(body, toSize(body, bound));
+  Polynomial place = Polynomial::of(toSize(body, bound)), last = Polynomial::of(size);
   if (known && *known < 0)
-    at = body.make<arith::AddIOp>(at, whole);
-  at = body.make<arith::MinSIOp>(at, whole);
-  return body.make<arith::MaxSIOp>(at, body.index(low));
+    place = place + last;
+  Value at = toIndex(body, place.build(body));
+  if (!(last + Polynomial::constant(-1) * place).isNonNegative())
+    at = body.make<arith::MinSIOp>(at, whole);
+  return place.isNonNegative() ? at : body.make<arith::MaxSIOp>(at, body.index(low));
 }
 
 static FailureOr<Part> resolvePart(Node &node, OpFoldResult size, Value start, Value end,
@@ -536,7 +538,11 @@ static LogicalResult importConcat(Node &node) {
       tensors, [&](const TensorRef &tensor) { return node.materialize(tensor); });
   Value whole = tensor::ConcatOp::create(node.body.b, node.body.loc,
                                          getTensorType(tensors[0]->element, sizes), *dim, values);
-  return node.setOutput(makeComputed(whole, sizes));
+  TensorRef result = makeComputed(whole, sizes);
+  result->form = Form::Concat;
+  result->sources.assign(tensors.begin(), tensors.end());
+  result->dim = *dim;
+  return node.setOutput(result);
 }
 
 //===----------------------------------------------------------------------===//

@@ -117,6 +117,14 @@ std::optional<Polynomial> Polynomial::divide(const Polynomial &divisor) const {
   return result;
 }
 
+bool Polynomial::isNonNegative() const {
+  return llvm::all_of(terms, [](const auto &term) {
+    return term.second >= 0 && llvm::all_of(term.first, [](Value size) {
+             return size.getDefiningOp<tensor::DimOp>() != nullptr;
+           });
+  });
+}
+
 static Value buildProduct(Body &body, ArrayRef<Value> sizes, int64_t factor) {
   Value result;
   for (Value size : sizes) {

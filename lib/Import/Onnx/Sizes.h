@@ -31,6 +31,9 @@ public:
   /// None where the division leaves a rest, or might.
   std::optional<Polynomial> divide(const Polynomial &divisor) const;
 
+  /// Whether it is 0 or more whatever the call: a sum of sizes of tensors.
+  bool isNonNegative() const;
+
   /// The size computed, with no op where it is there already.
   OpFoldResult build(Body &body) const;
 

@@ -494,10 +494,26 @@ static DenseElementsAttr sliceConstant(DenseElementsAttr whole, int64_t dim, int
   return DenseElementsAttr::getFromRawBuffer(type, to);
 }
 
+/// The operand of a concatenation that a slice takes out again; null where it is another part.
+static TensorRef findOperand(const TensorRef &whole, int64_t dim, OpFoldResult offset,
+                             OpFoldResult size) {
+  if (whole->form != Form::Concat || whole->dim != dim)
+    return nullptr;
+  Polynomial start = Polynomial::constant(0);
+  for (const TensorRef &part : whole->sources) {
+    if (start == Polynomial::of(offset) && sameSize(part->sizes[dim], size))
+      return part;
+    start = start + Polynomial::of(part->sizes[dim]);
+  }
+  return nullptr;
+}
+
 TensorRef imports::makeSlice(Body &body, const TensorRef &source, int64_t dim, OpFoldResult offset,
                              OpFoldResult size) {
   if (getStatic(offset) == 0 && sameSize(source->sizes[dim], size))
     return source;
+  if (TensorRef operand = findOperand(source, dim, offset, size))
+    return operand;
   SmallVector<OpFoldResult> sizes(source->sizes);
   sizes[dim] = size;
   RankedTensorType type = getTensorType(source->element, sizes);

@@ -55,10 +55,25 @@ enum class Form {
   Expand,      ///< sources[0] broadcast
   Slice,       ///< sources[0] from `offset` on in dimension `dim`
   RepeatHeads, ///< sources[0] with every head (dimension 1) several times in a row
+  Concat,      ///< sources one behind the other in dimension `dim`
 };
 
 /// One scalar from the scalars at the same place of several tensors.
 using ScalarFn = std::function<Value(Body &, ArrayRef<Value>)>;
+
+/// What a tensor is to a softmax that is written out.
+struct Step {
+  enum Kind {
+    None,
+    Shifted,    ///< of[0] less its maximum along `dim`
+    LogProb,    ///< the logarithm of the softmax of of[0] along `dim`
+    Weight,     ///< the exponential of of[0], which is shifted along `dim` if there is one
+    WeightedSum ///< the product of of[0], which is a weight, and of[1]
+  };
+  Kind kind = None;
+  SmallVector<TensorRef> of = {};
+  std::optional<int64_t> dim = {};
+};
 
 struct Tensor {
   Type element;
@@ -77,6 +92,8 @@ struct Tensor {
   SmallVector<int64_t> permutation;
   int64_t dim = 0;
   OpFoldResult offset;
+
+  Step step;
 
   int64_t getRank() const { return sizes.size(); }
   RankedTensorType getType() const;

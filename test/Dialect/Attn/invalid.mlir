@@ -168,6 +168,39 @@ func.func @softmax_c1_negative(%s: tensor<1x2x3x4xf32>) {
 
 // -----
 
+func.func @softmax_c2(%s: tensor<1x2x3x4xf32>, %sink: tensor<1x2x1xf32>) {
+  // expected-error@+1 {{expected a score of rank 4 and its last axis beside a sink, found rank 4 and axis 2}}
+  %p = attn.softmax %s sink(%sink : tensor<1x2x1xf32>) axis(2) : tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_c2_element(%s: tensor<1x2x3x4xf32>, %sink: tensor<1x2x1xf16>) {
+  // expected-error@+1 {{expected sink elements 'f32' to match score, found 'f16'}}
+  %p = attn.softmax %s sink(%sink : tensor<1x2x1xf16>) : tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_c3(%s: tensor<1x2x3x4xf32>, %sink: tensor<1x2x4xf32>) {
+  // expected-error@+1 {{expected sink q_len 3 to match score, found 4}}
+  %p = attn.softmax %s sink(%sink : tensor<1x2x4xf32>) : tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c9(%q: tensor<1x4x3x8xf32>, %k: tensor<1x2x5x8xf32>, %sink: tensor<1x2x1xf32>) {
+  // expected-error@+1 {{expected sink num_q_heads 4 to match query, found 2}}
+  %c = attn.attention %q, %k, %k sink(%sink : tensor<1x2x1xf32>)
+      : tensor<1x4x3x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32> -> tensor<1x4x3x8xf32>
+  return
+}
+
+// -----
+
 func.func @context_c1(%p: tensor<2x4x5x7xf32>, %v: tensor<2x4x7x8xf16>) {
   // expected-error@+1 {{expected value elements 'f32' to match prob, found 'f16'}}
   %c = attn.context %p, %v : tensor<2x4x5x7xf32>, tensor<2x4x7x8xf16> -> tensor<2x4x5x8xf32>

@@ -47,9 +47,12 @@ func.func @unfused(%q: tensor<?x8x?x64xf32> {attn.name = "query", attn.dims = ["
 
 // Grouped heads, f16, everything static; no scale is printed where it is 1.
 // CHECK-LABEL: func @grouped
-func.func @grouped(%q: tensor<2x6x5x16xf16>, %k: tensor<2x2x7x16xf16>, %v: tensor<2x1x7x3xf16>) -> tensor<2x6x5x3xf16> {
+func.func @grouped(%q: tensor<2x6x5x16xf16>, %k: tensor<2x2x7x16xf16>, %v: tensor<2x1x7x3xf16>,
+                   %sink: tensor<1x6x1xf16>) -> tensor<2x6x5x3xf16> {
   // CHECK: attn.score %{{.*}}, %{{.*}} : tensor<2x6x5x16xf16>, tensor<2x2x7x16xf16> -> tensor<2x6x5x7xf16>
   %s = attn.score %q, %k : tensor<2x6x5x16xf16>, tensor<2x2x7x16xf16> -> tensor<2x6x5x7xf16>
+  // CHECK: attn.softmax %{{.*}} sink(%{{.*}} : tensor<1x6x1xf16>) : tensor<2x6x5x7xf16>
+  %beside = attn.softmax %s sink(%sink : tensor<1x6x1xf16>) : tensor<2x6x5x7xf16>
   // CHECK: attn.softmax %{{.*}} axis(2) {test.tag} : tensor<2x6x5x7xf16>
   %p = attn.softmax %s axis(2) {test.tag} : tensor<2x6x5x7xf16>
   // CHECK: attn.context

@@ -24,7 +24,7 @@ FUSED = {
     "bilinear_key": 0, "bilinear_query": 0, "luong_concat_1": 0, "luong_concat_2": 0,
     "luong_dot_1": 0, "luong_general_1": 0, "time_first_cross": 0, "time_first_incremental": 0,
     "time_first_self": 0, "time_first_self_no_bias": 0, "time_first_static": 0,
-    "torch_multihead": 0, "external": 0, "sigmoid": 0, "sink": 0,
+    "torch_multihead": 0, "external": 0, "sigmoid": 0,
 }
 EPS = np.finfo(np.float32).eps
 

@@ -63,6 +63,8 @@ def Attn_Float : AnyTypeOf<[F16, BF16, F32, F64], "f16, bf16, f32 or f64">;
 def Attn_Tensor : RankedTensorOf<[F16, BF16, F32, F64]>;
 def Attn_AnyTensor : RankedTensorOf<[F16, BF16, F32, F64, I1, I8, I16, I32, I64]>;
 def Attn_Tensor4D : TensorRankOf<[F16, BF16, F32, F64], [4]>;
+/// The score of one more key, over (batch, head, q).
+def Attn_Sink : TensorRankOf<[F16, BF16, F32, F64], [3]>;
 
 def Attn_Layout : I32EnumAttr<"Layout", "order of the batch and length dimensions", [
     I32EnumAttrCase<"batch_first", 0>, I32EnumAttrCase<"time_first", 1>]> {
@@ -322,16 +324,26 @@ def Attn_SoftmaxOp : Attn_ShapedOp<"softmax", [Pure, AllTypesMatch<["score", "pr
 
     Where every score of a row is -inf the prob is 0. Any rank.
 
+    A `sink` is the score of one more key of each row, which has no value: it adds
+    exp(sink - max) to the sum and has no prob of its own.
+
     - (C1) axis is within the rank.
+    - (C2) a sink has the score's element type, and the score rank 4 and its last axis.
+    - (C3) each size of a sink is 1 or that of batch, num_q_heads and q_len.
 
     ```mlir
     %p = attn.softmax %s : tensor<?x8x?x?xf32>
     %p1 = attn.softmax %x axis(1) : tensor<4x16xf32>
+    %p2 = attn.softmax %s sink(%of_head : tensor<1x8x1xf32>) : tensor<?x8x?x?xf32>
     ```
   }];
-  let arguments = (ins Attn_Tensor:$score, DefaultValuedAttr<I64Attr, "-1">:$axis);
+  let arguments = (ins Attn_Tensor:$score, Optional<Attn_Sink>:$sink,
+      DefaultValuedAttr<I64Attr, "-1">:$axis);
   let results = (outs Attn_Tensor:$prob);
-  let assemblyFormat = "$score (`axis` `(` $axis^ `)`)? attr-dict `:` type($score)";
+  let assemblyFormat = [{
+    $score (`sink` `(` $sink^ `:` type($sink) `)`)? (`axis` `(` $axis^ `)`)? attr-dict
+    `:` type($score)
+  }];
   let hasVerifier = 1;
 }
 
@@ -397,13 +409,13 @@ def Attn_AttentionOp : Attn_RegionOp<"attention"> {
       score   = scale · query·keyᵀ              as in `attn.score`
       score   = score_mod(score, b, h, i, j)    as in `attn.modify_score`
       score   = -inf where not mask(b, h, i, j) as in `attn.mask`
-      prob    = softmax(score)                  as in `attn.softmax`
+      prob    = softmax(score)                  as in `attn.softmax`, `sink` included
       prob    = prob_mod(prob, b, h, i, j)      as in `attn.modify_prob`
       context = prob·value                      as in `attn.context`
       lse     = log Σ_j exp(score[b, h, i, j])  -inf for a row with no visible key
 
-    Each region may be left out. `lse` is a second, optional result. `schedule`
-    is set by `attn-select-schedule`: one kernel for each element, of which a call
+    Each region may be left out. `lse` is a second, optional result, which counts no
+    sink. `schedule` is set by `attn-select-schedule`: one kernel for each element, of which a call
     runs the first that serves its q_len.
 
     - (C1) query, key, value and context have the same element type.
@@ -419,6 +431,7 @@ def Attn_AttentionOp : Attn_RegionOp<"attention"> {
       are 1 where that is not known; its `vector_width` divides head_dim.
     - (C8) the `shared_heads` of a `#attn.gpu` do the same; the columns of its threads hold a
       row of the context, whose size is known.
+    - (C9) a sink has the query's element type and sizes as in `attn.softmax`.
 
     ```mlir
     %c = attn.attention %q, %k, %v scale(0.125) mask {
@@ -429,14 +442,14 @@ def Attn_AttentionOp : Attn_RegionOp<"attention"> {
     ```
   }];
   let arguments = (ins Attn_Tensor4D:$query, Attn_Tensor4D:$key, Attn_Tensor4D:$value,
-      DefaultValuedAttr<F64Attr, "1.0">:$scale, OptionalAttr<Attn_Schedules>:$schedule);
+      Optional<Attn_Sink>:$sink, DefaultValuedAttr<F64Attr, "1.0">:$scale, OptionalAttr<Attn_Schedules>:$schedule);
   let regions = (region MaxSizedRegion<1>:$score_mod, MaxSizedRegion<1>:$mask,
       MaxSizedRegion<1>:$prob_mod);
   let results = (outs Attn_Tensor4D:$result,
       Optional<TensorRankOf<[F16, BF16, F32, F64], [3]>>:$lse);
   let assemblyFormat = [{
     $query `,` $key `,` $value (`scale` `(` $scale^ `)`)?
-    (`score_mod` $score_mod^)? (`mask` $mask^)? (`prob_mod` $prob_mod^)?
+    (`sink` `(` $sink^ `:` type($sink) `)`)? (`score_mod` $score_mod^)? (`mask` $mask^)? (`prob_mod` $prob_mod^)?
     (`schedule` `(` $schedule^ `)`)? attr-dict
     `:` type($query) `,` type($key) `,` type($value) `->` type($result) (`,` type($lse)^)?
   }];
