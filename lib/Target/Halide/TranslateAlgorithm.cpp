@@ -142,6 +142,20 @@ static H::RDom makeDomain(ArrayRef<std::string> names, ArrayRef<H::Expr> mins,
   return vars.empty() ? H::RDom() : H::RDom(H::Internal::ReductionDomain(vars));
 }
 
+/// A value that reads `var` as well, where neither it nor `coords` reads any of `names`: Halide
+/// forgets the domain of such an update, and the schedule could not name its loops.
+static H::Expr keepDomain(ArrayRef<std::string> names, const H::Expr &var,
+                          const std::vector<H::Expr> &coords, const H::Expr &value) {
+  auto reads = [&](const H::Expr &expr) {
+    return llvm::any_of(
+        names, [&](const std::string &name) { return H::Internal::expr_uses_var(expr, name); });
+  };
+  if (reads(value) || llvm::any_of(coords, reads))
+    return value;
+  return H::Internal::Call::make(value.type(), H::Internal::Call::return_second, {var, value},
+                                 H::Internal::Call::PureIntrinsic);
+}
+
 LogicalResult Translator::translate(UpdateOp op) {
   const void *key = op.getFunc().getAsOpaquePointer();
   H::Func &func = getFunc(op.getFunc());
@@ -171,7 +185,8 @@ LogicalResult Translator::translate(UpdateOp op) {
   if (coords.empty())
     coords.assign(pureVars.begin(), pureVars.end());
   int64_t index = func.num_update_definitions();
-  func(coords) = exprs.at(yield.getValue());
+  H::Expr value = exprs.at(yield.getValue());
+  func(coords) = names.empty() ? value : keepDomain(names, domain[0], coords, value);
   stageVars[{key, index}] = std::move(vars);
   return success();
 }
