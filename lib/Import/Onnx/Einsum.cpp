@@ -157,9 +157,9 @@ namespace {
 /// The product of two operands.
 class Product {
 public:
-  Product(Node &node, const Equation &equation, const Letters &letters,
+  Product(Node &node, const Equation &equation, Letters letters,
           const std::map<char, OpFoldResult> &sizes)
-      : node(node), equation(equation), letters(letters), sizes(sizes) {}
+      : node(node), equation(equation), letters(std::move(letters)), sizes(sizes) {}
 
   FailureOr<TensorRef> make();
 
@@ -170,10 +170,12 @@ private:
   /// Matrices with the letters of `rows` and `columns`, batches in front.
   TensorRef makeMatrices(int operand, StringRef rows, StringRef columns) const;
   FailureOr<TensorRef> multiplyElements() const;
+  FailureOr<TensorRef> multiplyMatrices(bool isKey) const;
+  FailureOr<TensorRef> multiplyGroups(bool isKey) const;
 
   Node &node;
   const Equation &equation;
-  const Letters &letters;
+  Letters letters;
   const std::map<char, OpFoldResult> &sizes;
 };
 } // namespace
@@ -210,6 +212,41 @@ FailureOr<TensorRef> Product::multiplyElements() const {
                           });
 }
 
+static TensorRef swapLast(const TensorRef &matrices) {
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, matrices->getRank()));
+  std::swap(order[order.size() - 2], order.back());
+  return makeTranspose(matrices, order);
+}
+
+FailureOr<TensorRef> Product::multiplyMatrices(bool isKey) const {
+  TensorRef left = makeMatrices(0, letters.left, letters.inner);
+  TensorRef right = isKey ? swapLast(makeMatrices(1, letters.right, letters.inner))
+                          : makeMatrices(1, letters.inner, letters.right);
+  return imports::multiplyMatrices(node, left, right);
+}
+
+/// Of two letters that the left operand alone has, the first counts the heads that share one of
+/// the right operand: as heads they leave positions to be rows.
+FailureOr<TensorRef> Product::multiplyGroups(bool isKey) const {
+  TensorRef left =
+      turn(equation.tensors[0], equation.operands[0], letters.batch + letters.left + letters.inner);
+  TensorRef right = isKey ? makeMatrices(1, letters.right, letters.inner)
+                          : makeMatrices(1, letters.inner, letters.right);
+  OpFoldResult group = sizes.at(letters.left[0]);
+  SmallVector<OpFoldResult> heads = {right->sizes[0],
+                                     multiply(node.body, {right->sizes[1], group})},
+                            rows(heads), wide(right->sizes);
+  rows.push_back(sizes.at(letters.left[1]));
+  rows.push_back(multiply(node.body, getSizes(letters.inner)));
+  wide.insert(wide.begin() + 2, fixedSize(node.model.context, 1));
+  right = makeReshape(node.body, right, wide);
+  wide[2] = group;
+  heads.append(wide.begin() + 3, wide.end());
+  right = makeReshape(node.body, makeExpand(right, wide), heads);
+  return imports::multiplyMatrices(node, makeReshape(node.body, left, rows),
+                                   isKey ? swapLast(right) : right);
+}
+
 FailureOr<TensorRef> Product::make() {
   FailureOr<TensorRef> product;
   if (letters.inner.empty()) {
@@ -217,16 +254,12 @@ FailureOr<TensorRef> Product::make() {
   } else {
     // Keys have what is summed over last; values have it first.
     bool isKey = has(letters.inner, equation.operands[1].back());
-    TensorRef left = makeMatrices(0, letters.left, letters.inner), right;
-    if (isKey) {
-      TensorRef key = makeMatrices(1, letters.right, letters.inner);
-      SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, key->getRank()));
-      std::swap(order[order.size() - 2], order.back());
-      right = makeTranspose(key, order);
-    } else {
-      right = makeMatrices(1, letters.inner, letters.right);
-    }
-    product = multiplyMatrices(node, left, right);
+    bool isGrouped = letters.batch.size() == 2 && letters.left.size() == 2;
+    // The rows of a score stand beside its keys, those of a prob beside what is summed over.
+    StringRef word = isKey ? equation.result : equation.operands[0];
+    if (isGrouped && word.find(letters.left[0]) > word.find(letters.left[1]))
+      std::swap(letters.left[0], letters.left[1]);
+    product = isGrouped ? multiplyGroups(isKey) : multiplyMatrices(isKey);
   }
   if (failed(product))
     return failure();

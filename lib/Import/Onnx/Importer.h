@@ -119,8 +119,8 @@ struct View {
   SmallVector<Value> getIndices(Body &body, ArrayRef<Value> indices) const;
   /// The same moves of another tensor of the stage's shape.
   TensorRef apply(Body &body, TensorRef tensor) const;
-  /// Where the stage's last dimension is, if it is still one.
-  std::optional<int64_t> getLastDim(Body &body) const;
+  /// Where the stage's dimension `dim` is, if it is still one.
+  std::optional<int64_t> follow(Body &body, int64_t dim) const;
 };
 
 /// The product of two tensors as matrices, of rank 2 to 4; a score or context where it

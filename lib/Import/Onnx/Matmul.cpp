@@ -264,19 +264,63 @@ static TensorRef multiplyApart(Node &node, const TensorRef &left, const TensorRe
   return makeReshape(node.body, product, {left->sizes[0], left->sizes[1], right->sizes[2]});
 }
 
+/// More than two dimensions in front, all but the last of them as one. Where the right side lacks
+/// the last one, that counts the heads that share one of the dimension before.
+static FailureOr<TensorRef> multiplyDeep(Node &node, TensorRef left, TensorRef right) {
+  Body &body = node.body;
+  int64_t depth = std::max(left->getRank(), right->getRank()) - 2;
+  auto raiseTo = [&](const TensorRef &tensor) {
+    SmallVector<OpFoldResult> sizes(depth + 2 - tensor->getRank(),
+                                    fixedSize(node.model.context, 1));
+    llvm::append_range(sizes, tensor->sizes);
+    return makeReshape(body, tensor, sizes);
+  };
+  // Scores see their key behind the transposition.
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, depth + 2));
+  if (node.feedsSoftmax)
+    std::swap(order[depth], order[depth + 1]);
+  left = raiseTo(left);
+  right = makeTranspose(raiseTo(right), order);
+  auto inFront = [&](const TensorRef &tensor) {
+    return makeLazy(tensor->element, ArrayRef(tensor->sizes).take_front(depth), nullptr);
+  };
+  FailureOr<SmallVector<OpFoldResult>> front = broadcast(node, {inFront(left), inFront(right)});
+  if (failed(front))
+    return failure();
+  ArrayRef<OpFoldResult> sizes = *front;
+  bool isGrouped = getStatic(right->sizes[depth - 1]) == 1 && getStatic(sizes.back()) != 1;
+  int64_t heads = depth - (isGrouped ? 2 : 1);
+  auto flatten = [&](const TensorRef &tensor) {
+    SmallVector<OpFoldResult> wide(sizes),
+        flat = {multiply(body, sizes.take_front(heads)), multiply(body, sizes.drop_front(heads))};
+    wide.append(tensor->sizes.end() - 2, tensor->sizes.end());
+    flat.append(tensor->sizes.end() - 2, tensor->sizes.end());
+    return makeReshape(body, makeExpand(tensor, wide), flat);
+  };
+  TensorRef matrices = flatten(right);
+  if (node.feedsSoftmax)
+    matrices = makeTranspose(matrices, {0, 1, 3, 2});
+  TensorRef product = multiplyBatched(node, flatten(left), matrices);
+  SmallVector<OpFoldResult> result(sizes);
+  result.append(product->sizes.end() - 2, product->sizes.end());
+  return makeReshape(body, product, result);
+}
+
 FailureOr<TensorRef> imports::multiplyMatrices(Node &node, const TensorRef &left,
                                                const TensorRef &right) {
   if (!isa<FloatType>(left->element) || left->element != right->element)
     return node.error() << "expected floats of one type, found " << left->element << " and "
                         << right->element;
-  if (left->getRank() < 2 || right->getRank() < 2 || left->getRank() > 4 || right->getRank() > 4)
-    return node.error() << "expected ranks 2 to 4, found " << left->getRank() << " and "
+  if (left->getRank() < 2 || right->getRank() < 2)
+    return node.error() << "expected ranks of 2 or more, found " << left->getRank() << " and "
                         << right->getRank();
   if (right->getRank() == 2)
     return multiplyByMatrix(node, left, right);
   if (failed(checkInner(node, left->sizes.back(), right->sizes[right->getRank() - 2])))
     return failure();
   int64_t rank = std::max(left->getRank(), right->getRank());
+  if (rank > 4)
+    return multiplyDeep(node, left, right);
   if (rank == 4 && left->getRank() == 4 && right->getRank() == 4 &&
       right->form == Form::RepeatHeads)
     return multiplyBatched(node, left, right);

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Beside ONNX's own op: exponentials divided by their sum, before or after the product with
-// the values, and a score with one more column that is dropped again, a sink.
+// the values, a score with one more column that is dropped again (a sink), and keys in the rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +12,8 @@
 #include "Sizes.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
+
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -106,7 +108,7 @@ static TensorRef makeSoftmaxBesideSink(Body &body, const TensorRef &input, int64
   for (int place : {0, 1}) {
     auto view = View::find(both->sources[place], isScore);
     const TensorRef &column = both->sources[1 - place];
-    if (!view || view->getLastDim(body) != axis || getStatic(column->sizes[axis]) != 1)
+    if (!view || view->follow(body, 3) != axis || getStatic(column->sizes[axis]) != 1)
       continue;
     Value sink = materialize(body, getRows(body, *view, column));
     Value prob = createSoftmax(body, view->stage->value, sink, -1);
@@ -126,6 +128,43 @@ static TensorRef makeSoftmaxBesideSink(Body &body, const TensorRef &input, int64
   return nullptr;
 }
 
+//===----------------------------------------------------------------------===//
+// Scores with keys in their rows
+//===----------------------------------------------------------------------===//
+
+/// Whether a stage's query has no more heads than its key: then either may be the query.
+static bool hasOneHeadEach(Value stage) {
+  while (!stage.getDefiningOp<ScoreOp>())
+    stage = stage.getDefiningOp()->getOperand(0);
+  auto score = stage.getDefiningOp<ScoreOp>();
+  auto heads = [](Value tensor) { return cast<RankedTensorType>(tensor.getType()).getDimSize(1); };
+  return !ShapedType::isDynamic(heads(score.getKey())) &&
+         heads(score.getQuery()) == heads(score.getKey());
+}
+
+/// A score, and what changes it, with query and key in each other's place.
+static Value swapSides(Body &body, Value stage) {
+  auto type = cast<RankedTensorType>(stage.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  std::swap(shape[2], shape[3]);
+  type = type.clone(shape);
+  if (auto score = stage.getDefiningOp<ScoreOp>())
+    return ScoreOp::create(body.b, body.loc, type, score.getKey(), score.getQuery(),
+                           score.getScaleAttr());
+  Operation *op = stage.getDefiningOp();
+  IRMapping mapping;
+  mapping.map(op->getOperand(0), swapSides(body, op->getOperand(0)));
+  Operation *swapped = body.b.clone(*op, mapping);
+  swapped->getResult(0).setType(type);
+  Block &block = swapped->getRegion(0).front();
+  BlockArgument q = block.getArgument(block.getNumArguments() - 2), k = block.getArguments().back();
+  SmallVector<OpOperand *> uses = llvm::to_vector(llvm::make_pointer_range(q.getUses()));
+  k.replaceAllUsesWith(q);
+  for (OpOperand *use : uses)
+    use->set(k);
+  return swapped->getResult(0);
+}
+
 TensorRef imports::makeSoftmax(Body &body, const TensorRef &input, int64_t axis) {
   if (TensorRef beside = makeSoftmaxBesideSink(body, input, axis))
     return beside;
@@ -134,8 +173,14 @@ TensorRef imports::makeSoftmax(Body &body, const TensorRef &input, int64_t axis)
     return makeSoftmax(body, input->step.of[0], axis);
   // The softmax of a score is that of its rows, wherever its elements are moved.
   auto view = View::find(input, isScore);
-  if (view && view->getLastDim(body) == axis)
+  if (view && view->follow(body, 3) == axis)
     return view->apply(body, makeComputed(createSoftmax(body, view->stage->value, nullptr, -1),
                                           view->stage->sizes));
+  if (view && view->follow(body, 2) == axis && hasOneHeadEach(view->stage->value)) {
+    SmallVector<OpFoldResult> sizes(view->stage->sizes);
+    std::swap(sizes[2], sizes[3]);
+    Value prob = createSoftmax(body, swapSides(body, view->stage->value), nullptr, -1);
+    return view->apply(body, makeTranspose(makeComputed(prob, sizes), {0, 1, 3, 2}));
+  }
   return makeComputed(createSoftmax(body, materialize(body, input), nullptr, axis), input->sizes);
 }

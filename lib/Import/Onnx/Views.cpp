@@ -69,15 +69,15 @@ static std::optional<int64_t> followReshape(Body &body, const Tensor &move, int6
   return to[other - common->to.begin()];
 }
 
-std::optional<int64_t> View::getLastDim(Body &body) const {
-  std::optional<int64_t> dim = stage->getRank() - 1;
+std::optional<int64_t> View::follow(Body &body, int64_t dim) const {
+  std::optional<int64_t> place = dim;
   for (const TensorRef &move : moves) {
     if (move->form == Form::Transpose)
-      dim = llvm::find(move->permutation, *dim) - move->permutation.begin();
+      place = llvm::find(move->permutation, *place) - move->permutation.begin();
     else
-      dim = followReshape(body, *move, *dim);
-    if (!dim)
+      place = followReshape(body, *move, *place);
+    if (!place)
       return std::nullopt;
   }
-  return dim;
+  return place;
 }
