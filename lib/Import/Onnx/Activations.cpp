@@ -10,6 +10,7 @@
 #include "Importer.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -115,7 +116,36 @@ static LogicalResult importSign(Node &node) {
   });
 }
 
+/// Whether a stage is a softmax's prob, of which no more than a 0 took the place.
+static bool isPlainProb(Value stage) {
+  auto modify = stage.getDefiningOp<ModifyProbOp>();
+  if (!modify)
+    return true;
+  auto isKept = [&](Value value) {
+    return value == modify.getBody().getArgument(0) || matchPattern(value, m_AnyZeroFloat());
+  };
+  Value yielded = modify.getBody().front().getTerminator()->getOperand(0);
+  auto select = yielded.getDefiningOp<arith::SelectOp>();
+  bool isPlain =
+      select ? isKept(select.getTrueValue()) && isKept(select.getFalseValue()) : isKept(yielded);
+  return isPlain && isPlainProb(modify.getProb());
+}
+
+/// No prob is infinite: graphs ask that want to replace NaN alone.
+static bool isNeverInfinite(const TensorRef &tensor) {
+  if (tensor->step.kind == Step::Widened)
+    return isNeverInfinite(tensor->step.of[0]);
+  auto view = View::find(tensor, isProb);
+  return view && isPlainProb(view->stage->value);
+}
+
 static LogicalResult importIsInf(Node &node) {
+  if (isNeverInfinite(node.input(0))) {
+    Value none =
+        arith::ConstantOp::create(node.body.b, node.body.loc, node.body.b.getBoolAttr(false));
+    return node.setOutput(
+        makeExpand(makeElements(node.body, none.getType(), {none}, {}), node.input(0)->sizes));
+  }
   bool negative = node.getInt("detect_negative", 1), positive = node.getInt("detect_positive", 1);
   auto isInf = [=](Body &body, Value x) {
     double infinity = std::numeric_limits<double>::infinity();

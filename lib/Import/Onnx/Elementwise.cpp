@@ -519,7 +519,12 @@ static LogicalResult castTo(Node &node, Type type) {
       applyElementwise(node, {input}, type, [type](Body &body, ArrayRef<Value> x) {
         return castScalar(body, x[0], type);
       });
-  return failed(result) ? failure() : node.setOutput(*result);
+  if (failed(result))
+    return failure();
+  if (isa<FloatType>(type) && isa<FloatType>(input->element) &&
+      type.getIntOrFloatBitWidth() > input->element.getIntOrFloatBitWidth())
+    (*result)->step = {Step::Widened, {input}};
+  return node.setOutput(*result);
 }
 
 static LogicalResult importCast(Node &node) {
@@ -552,6 +557,31 @@ static LogicalResult importDropout(Node &node) {
   return node.setOutput(node.input(0));
 }
 
+/// A branch that is chosen at import.
+static LogicalResult importIf(Node &node) {
+  FailureOr<SmallVector<int64_t>> condition = node.getConstants(0, "the condition");
+  if (failed(condition) || condition->size() != 1)
+    return failed(condition) ? failure()
+                             : LogicalResult(node.error() << "expected one condition, found "
+                                                          << condition->size());
+  StringRef name = condition->front() ? "then_branch" : "else_branch";
+  const auto *branch = node.getAttribute(name);
+  if (!branch || branch->g().output_size() < node.proto.output_size())
+    return node.error() << "expected '" << name << "' to have " << node.proto.output_size()
+                        << " outputs";
+  Scope inner = node.scope;
+  if (failed(importNodes(node.model, branch->g(), inner, node.body)))
+    return failure();
+  for (int index = 0; index < node.proto.output_size(); ++index) {
+    TensorRef result = inner.lookup(branch->g().output(index).name());
+    if (!result)
+      return node.error() << "expected '" << name << "' to compute its output '"
+                          << branch->g().output(index).name() << "'";
+    node.setOutput(index, result);
+  }
+  return success();
+}
+
 ArrayRef<OpEntry> imports::getElementwiseOps() {
   using FP = arith::CmpFPredicate;
   using IP = arith::CmpIPredicate;
@@ -575,6 +605,7 @@ ArrayRef<OpEntry> imports::getElementwiseOps() {
       {"", "Greater", 2, 2, {}, importCompare<FP::OGT, IP::sgt>},
       {"", "GreaterOrEqual", 2, 2, {}, importCompare<FP::OGE, IP::sge>},
       {"", "Identity", 1, 1, {}, importIdentity},
+      {"", "If", 1, 1, {"else_branch", "then_branch"}, importIf},
       {"", "IsNaN", 1, 1, {}, importIsNan},
       {"", "Less", 2, 2, {}, importCompare<FP::OLT, IP::slt>},
       {"", "LessOrEqual", 2, 2, {}, importCompare<FP::OLE, IP::sle>},

@@ -215,6 +215,76 @@ static LogicalResult importArg(Node &node) {
                                    *axis, node.getInt("keepdims", 1)));
 }
 
+/// Whether x comes before y among the largest, or the smallest, elements. NaN is the largest.
+static Value isBefore(Body &at, Value x, Value y, bool largest) {
+  if (!isa<FloatType>(x.getType()))
+    return at.make<arith::CmpIOp>(largest ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::slt,
+                                  x, y);
+  Value number = largest ? y : x;
+  return at.make<arith::AndIOp>(
+      at.make<arith::CmpFOp>(largest ? arith::CmpFPredicate::UGT : arith::CmpFPredicate::ULT, x, y),
+      at.make<arith::CmpFOp>(arith::CmpFPredicate::ORD, number, number));
+}
+
+/// For each element how many others of its row come before it, the first of equal ones first.
+static TensorRef makeRanks(Body &body, const TensorRef &input, int64_t dim, bool largest) {
+  SmallVector<OpFoldResult> sizes(input->sizes);
+  sizes.insert(sizes.begin() + dim + 1, sizes[dim]);
+  Type i64 = body.b.getI64Type();
+  TensorRef table = makeLazy(i64, sizes, [=](Body &at, ArrayRef<Value> indices) -> Value {
+    SmallVector<Value> own(indices), other(indices);
+    own.erase(own.begin() + dim + 1);
+    other.erase(other.begin() + dim);
+    Value x = at.read(input, own), y = at.read(input, other);
+    Value isEqual = at.make<arith::AndIOp>(
+        at.make<arith::XOrIOp>(
+            at.make<arith::OrIOp>(isBefore(at, x, y, largest), isBefore(at, y, x, largest)),
+            arith::ConstantOp::create(at.b, at.loc, at.b.getBoolAttr(true))),
+        at.make<arith::CmpIOp>(arith::CmpIPredicate::slt, other[dim], own[dim]));
+    return castScalar(at, at.make<arith::OrIOp>(isBefore(at, y, x, largest), isEqual), i64);
+  });
+  return makeReduce(body, table, ReduceKind::sum, dim + 1, /*keep=*/false);
+}
+
+/// The rank of every element, and of each place the element of that rank: rows that experts are
+/// chosen from are short.
+static LogicalResult importTopK(Node &node) {
+  Body &body = node.body;
+  TensorRef input = node.input(0);
+  FailureOr<int64_t> axis = node.getDim(node.getInt("axis", -1), input->getRank());
+  FailureOr<SmallVector<int64_t>> count = node.getConstants(1, "the number of elements");
+  if (failed(axis) || failed(count))
+    return failure();
+  auto length = getStatic(input->sizes[*axis]);
+  if (count->size() != 1 || count->front() < 0 || (length && count->front() > *length))
+    return node.error() << "expected a number of elements that the axis has";
+  if (input->element.isInteger(1))
+    return node.error() << "expected numbers, found " << input->element;
+  node.materialize(input);
+  int64_t dim = *axis;
+  TensorRef ranks = makeRanks(body, input, dim, node.getInt("largest", 1));
+  SmallVector<OpFoldResult> sizes(input->sizes);
+  sizes.insert(sizes.begin() + dim, fixedSize(node.model.context, count->front()));
+  // One of a row has the place's rank; nothing is added to it.
+  auto choose = [&](Type type, std::function<Value(Body &, ArrayRef<Value>)> what) {
+    TensorRef table = makeLazy(type, sizes, [=](Body &at, ArrayRef<Value> indices) -> Value {
+      SmallVector<Value> own(indices);
+      own.erase(own.begin() + dim);
+      Value place = at.make<arith::IndexCastOp>(at.b.getI64Type(), indices[dim]);
+      Value isHere = at.make<arith::CmpIOp>(arith::CmpIPredicate::eq, at.read(ranks, own), place);
+      Value zero = arith::ConstantOp::create(at.b, at.loc, at.b.getZeroAttr(type));
+      return at.make<arith::SelectOp>(isHere, what(at, own), zero);
+    });
+    return makeReduce(body, table, ReduceKind::sum, dim + 1, /*keep=*/false);
+  };
+  node.setOutput(0, choose(input->element,
+                           [=](Body &at, ArrayRef<Value> own) { return at.read(input, own); }));
+  node.setOutput(1, choose(body.b.getI64Type(), [=](Body &at, ArrayRef<Value> own) -> Value {
+                   return at.make<arith::IndexCastOp>(at.b.getI64Type(), own[dim]);
+                 }));
+  return success();
+}
+
 /// Each sum on its own, from a table of which element is in which: positions that a padding
 /// mask is counted to are short.
 static LogicalResult importCumSum(Node &node) {
@@ -263,6 +333,7 @@ ArrayRef<OpEntry> imports::getReductionOps() {
       {"", "ReduceProd", 1, 2, reduceAttributes, importReduceAs<ReduceKind::prod>},
       {"", "ReduceSum", 1, 2, reduceAttributes, importReduceAs<ReduceKind::sum>},
       {"", "ReduceSumSquare", 1, 2, reduceAttributes, importReduceSumSquare},
+      {"", "TopK", 2, 2, {"axis", "largest", "sorted"}, importTopK},
   };
   return entries;
 }

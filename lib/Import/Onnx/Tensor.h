@@ -66,6 +66,7 @@ struct Step {
   enum Kind {
     None,
     Shifted,    ///< of[0] less its maximum along `dim`
+    Widened,    ///< of[0] in a type that holds all of its values
     LogProb,    ///< the logarithm of the softmax of of[0] along `dim`
     Weight,     ///< the exponential of of[0], which is shifted along `dim` if there is one
     WeightedSum ///< the product of of[0], which is a weight, and of[1]
