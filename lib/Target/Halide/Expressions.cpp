@@ -113,6 +113,20 @@ static Expr ceilDivide(Expr a, Expr b) {
   return H::select(inexact && (a < 0) == (b < 0), quotient + 1, quotient);
 }
 
+/// By a constant in signed numbers: bounds inference finds none for an unsigned quotient that is
+/// an index. A negative dividend stands for `half` and what its other bits are.
+static Expr divideUnsigned(Expr a, Expr b) {
+  if (a.type().bits() != 32 || !isPositiveConstant(b))
+    return toSigned(toUnsigned(a) / toUnsigned(b));
+  int64_t half = int64_t(1) << 31, divisor = *H::Internal::as_const_int(b);
+  auto constant = [&](int64_t value) { return H::cast(a.type(), int32_t(value)); };
+  if (divisor == 1)
+    return a;
+  Expr low = a & constant(half - 1);
+  Expr carry = H::cast(a.type(), low % b >= constant(divisor - half % divisor));
+  return H::select(a >= 0, a / b, low / b + constant(half / divisor) + carry);
+}
+
 static Expr translateDivision(Operation *op, Expr a, Expr b) {
   if (a.type().is_bool())
     return {};
@@ -123,7 +137,7 @@ static Expr translateDivision(Operation *op, Expr a, Expr b) {
       .Case<arith::RemSIOp>([&](auto) { return H::mod_round_to_zero(a, b); })
       .Case<arith::FloorDivSIOp>([&](auto) { return floorDivide(a, b); })
       .Case<arith::CeilDivSIOp>([&](auto) { return ceilDivide(a, b); })
-      .Case<arith::DivUIOp>([&](auto) { return toSigned(toUnsigned(a) / toUnsigned(b)); })
+      .Case<arith::DivUIOp>([&](auto) { return divideUnsigned(a, b); })
       .Case<arith::RemUIOp>([&](auto) { return toSigned(toUnsigned(a) % toUnsigned(b)); })
       .Case<arith::CeilDivUIOp>([&](auto) {
         Expr x = toUnsigned(a), y = toUnsigned(b);
