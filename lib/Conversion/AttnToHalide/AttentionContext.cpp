@@ -71,7 +71,8 @@ void AttentionLowering::addProductByTwos() {
 }
 
 /// What a column holds before the first key: nothing, or a sink, whose own weight is 1 and whose
-/// value is 0. Of several blocks that share a row's keys the first one has it.
+/// value is 0; of one that is no number or infinite nothing is one, also where no key is seen. Of
+/// several blocks that share a row's keys the first one has it.
 Scalar AttentionLowering::startOf(Scalar x, Scalar ii, const TileCoords &t) {
   Scalar nothing = select(x == maxColumn(), f32(-kMaxFloat), f32(0));
   if (!op.getSink())
@@ -82,8 +83,10 @@ Scalar AttentionLowering::startOf(Scalar x, Scalar ii, const TileCoords &t) {
     if (size == 1)
       at = p.i32(0);
   Scalar score = wide(sink(place));
+  Scalar isUsual = magnitude(score) < p.i32(kInfBits) || bits(score) == p.i32(kMinusInfBits);
+  Scalar noNumber = fromBits(p.i32(kNaNBits), p.b().getF32Type());
   Scalar start =
-      blend(x == maxColumn(), score, pick(x == sumColumn(), blend(isNumber(score), f32(1), score)));
+      blend(x == maxColumn(), score, blend(isUsual, pick(x == sumColumn(), f32(1)), noNumber));
   return keySplits == 1 ? start : blend(t.it % keySplits == 0, start, nothing);
 }
 

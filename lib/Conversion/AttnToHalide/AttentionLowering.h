@@ -18,7 +18,7 @@
 namespace mlir::attn {
 
 constexpr double kMaxFloat = std::numeric_limits<float>::max();
-constexpr int64_t kInfBits = 0x7f800000, kMinusInfBits = int32_t(0xff800000);
+constexpr int64_t kInfBits = 0x7f800000, kMinusInfBits = int32_t(0xff800000), kNaNBits = 0x7fc00000;
 
 /// c ? x : 0, as bits.
 Scalar pick(Scalar c, Scalar x);

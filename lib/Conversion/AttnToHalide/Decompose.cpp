@@ -38,24 +38,46 @@ static Value addKeys(ImplicitLocOpBuilder &b, Value rows) {
                                        groups);
 }
 
-/// prob / (1 + exp(sink - lse)): a row that sees no key stays 0, for its lse is -inf.
+/// The prob beside a sink: prob / (1 + exp(sink - lse)). A row that sees no key stays 0, for its
+/// lse is -inf. A sink of -inf counts nothing, and one of inf leaves no number.
+static Value shareWithSink(ImplicitLocOpBuilder &b, Value prob, Value lse, Value sink) {
+  auto constant = [&](const APFloat &value) -> Value {
+    return arith::ConstantOp::create(b, b.getFloatAttr(prob.getType(), value));
+  };
+  const llvm::fltSemantics &semantics = cast<FloatType>(prob.getType()).getFloatSemantics();
+  auto is = [&](bool negative) -> Value {
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sink,
+                                 constant(APFloat::getInf(semantics, negative)));
+  };
+  Value weight = math::ExpOp::create(b, arith::SubFOp::create(b, sink, lse));
+  Value sum = arith::AddFOp::create(b, constant(APFloat::getOne(semantics)), weight);
+  Value share = arith::DivFOp::create(b, prob, sum);
+  share = arith::SelectOp::create(b, is(/*negative=*/false), constant(APFloat::getNaN(semantics)),
+                                  share);
+  return arith::SelectOp::create(b, is(/*negative=*/true), prob, share);
+}
+
 static void decomposeSink(SoftmaxOp op) {
   if (!op.getSink())
     return;
   ImplicitLocOpBuilder b(op.getLoc(), op);
   auto type = cast<RankedTensorType>(op.getScore().getType());
-  auto rows = RankedTensorType::get(type.getShape().drop_back(), type.getElementType());
-  Value lse = LseOp::create(b, rows, op.getScore());
+  Type element = type.getElementType(), wide = element;
+  if (element.getIntOrFloatBitWidth() < 32)
+    wide = b.getF32Type();
+  Value lse =
+      LseOp::create(b, RankedTensorType::get(type.getShape().drop_back(), wide), op.getScore());
   Value prob = SoftmaxOp::create(b, type, op.getScore(), /*sink=*/Value());
   auto map = MapOp::create(b, type, ValueRange{prob, addKeys(b, lse), addKeys(b, op.getSink())});
-  Type element = type.getElementType();
-  b.createBlock(&map.getBody(), {}, SmallVector<Type>(3, element),
+  b.createBlock(&map.getBody(), {}, {element, wide, element},
                 SmallVector<Location>(3, op.getLoc()));
   Block *block = b.getInsertionBlock();
-  Value one = arith::ConstantOp::create(b, b.getFloatAttr(element, 1));
-  Value distance = arith::SubFOp::create(b, block->getArgument(2), block->getArgument(1));
-  Value sum = arith::AddFOp::create(b, one, math::ExpOp::create(b, distance));
-  YieldOp::create(b, arith::DivFOp::create(b, block->getArgument(0), sum));
+  auto widen = [&](Value x) -> Value {
+    return x.getType() == wide ? x : arith::ExtFOp::create(b, wide, x);
+  };
+  Value share = shareWithSink(b, widen(block->getArgument(0)), block->getArgument(1),
+                              widen(block->getArgument(2)));
+  YieldOp::create(b, wide == element ? share : arith::TruncFOp::create(b, element, share));
   op.replaceAllUsesWith(map.getResult());
   op.erase();
 }

@@ -356,6 +356,16 @@ class Graph:
             kind = f"tensor({n.name} : {self.type_of(n)})"
         return self.unary(f"attn.mask {x.name} {kind}", x)
 
+    def softmax(self, x):
+        kind = self.choose(["plain"] * 8 + ["sink", "axis"])
+        if kind == "axis":
+            return self.unary(f"attn.softmax {x.name} axis(2)", x)
+        sink = ""
+        if kind == "sink":
+            tensor = self.argument("sink", [1 if self.chance(0.5) else dim for dim in x.dims[:3]])
+            sink = f" sink({tensor.name} : {self.type_of(tensor)})"
+        return self.unary(f"attn.softmax {x.name}{sink}", x)
+
     def change_prob(self, x):
         kind = self.choose(["factor", "table", "dropout", "zero", "arithmetic"])
         if kind == "dropout":
@@ -428,8 +438,7 @@ def build(seed):
     if g.chance(0.08):
         g.results.append(g.emit(f"attn.lse {x.name} : {g.type_of(x)} -> {g.type(x.dims[:3])}",
                                 x.dims[:3]))
-    axis = " axis(2)" if g.chance(0.05) else ""
-    x = g.unary(f"attn.softmax {x.name}{axis}", x)
+    x = g.softmax(x)
     if g.chance(0.1):
         g.results.append(x)
     for _ in range(g.choose([0, 0, 0, 1, 2])):

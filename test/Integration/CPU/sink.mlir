@@ -21,14 +21,15 @@ func.func @prefill(%query: tensor<?x4x?x32xf32> {attn.dims = ["batch", 4, "q_len
   return %context : tensor<?x4x?x24xf32>
 }
 
-// One for each head, and a prob region.
+// One for each head, a prob region, and rows that see no key.
 func.func @decode(%query: tensor<3x8x1x64xf32>,
                   %key: tensor<3x2x?x64xf32> {attn.dims = [3, 2, "kv_len", 64]},
                   %value: tensor<3x2x?x64xf32> {attn.dims = [3, 2, "kv_len", 64]},
-                  %sink: tensor<1x8x1xf32>) -> tensor<3x8x1x64xf32> {
+                  %sink: tensor<1x8x1xf32>, %lengths: tensor<3xi32>) -> tensor<3x8x1x64xf32> {
   %score = attn.score %query, %key scale(0.125)
       : tensor<3x8x1x64xf32>, tensor<3x2x?x64xf32> -> tensor<3x8x1x?xf32>
-  %prob = attn.softmax %score sink(%sink : tensor<1x8x1xf32>) : tensor<3x8x1x?xf32>
+  %masked = attn.mask %score kv_lengths(%lengths : tensor<3xi32>) : tensor<3x8x1x?xf32>
+  %prob = attn.softmax %masked sink(%sink : tensor<1x8x1xf32>) : tensor<3x8x1x?xf32>
   %half = attn.modify_prob %prob {
   ^bb0(%p: f32, %b: index, %h: index, %q: index, %k: index):
     %factor = arith.constant 0.5 : f32
@@ -51,13 +52,13 @@ func.func @half(%query: tensor<1x2x40x16xf16>, %key: tensor<1x2x50x16xf16>,
 }
 
 // f64 has no fused kernel.
-func.func @wide(%query: tensor<2x2x9x8xf64>, %key: tensor<2x2x11x8xf64>,
-                  %value: tensor<2x2x11x8xf64>, %sink: tensor<1x2x1xf64>) -> tensor<2x2x9x8xf64> {
+func.func @wide(%query: tensor<2x3x9x8xf64>, %key: tensor<2x3x11x8xf64>,
+                  %value: tensor<2x3x11x8xf64>, %sink: tensor<1x3x1xf64>) -> tensor<2x3x9x8xf64> {
   %score = attn.score %query, %key
-      : tensor<2x2x9x8xf64>, tensor<2x2x11x8xf64> -> tensor<2x2x9x11xf64>
-  %masked = attn.mask %score causal(top_left) : tensor<2x2x9x11xf64>
-  %prob = attn.softmax %masked sink(%sink : tensor<1x2x1xf64>) : tensor<2x2x9x11xf64>
+      : tensor<2x3x9x8xf64>, tensor<2x3x11x8xf64> -> tensor<2x3x9x11xf64>
+  %masked = attn.mask %score causal(top_left) : tensor<2x3x9x11xf64>
+  %prob = attn.softmax %masked sink(%sink : tensor<1x3x1xf64>) : tensor<2x3x9x11xf64>
   %context = attn.context %prob, %value
-      : tensor<2x2x9x11xf64>, tensor<2x2x11x8xf64> -> tensor<2x2x9x8xf64>
-  return %context : tensor<2x2x9x8xf64>
+      : tensor<2x3x9x11xf64>, tensor<2x3x11x8xf64> -> tensor<2x3x9x8xf64>
+  return %context : tensor<2x3x9x8xf64>
 }
