@@ -3,7 +3,7 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sines and cosines are computed once for every position and column, of frequencies
+// Sines and cosines are computed once for every position and column, of periods
 // that are computed once for every column.
 //
 //===----------------------------------------------------------------------===//
@@ -14,8 +14,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-
-#include <cmath>
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -36,8 +34,8 @@ private:
   Value size(Value tensor, int64_t dim) { return b.createOrFold<tensor::DimOp>(tensor, dim); }
   /// A tensor whose elements are those that `element` builds for their indices.
   Value generate(Type type, ArrayRef<Value> sizes, Element element);
-  Value buildFrequencies();
-  Value buildTable(Value frequencies);
+  Value buildPeriods();
+  Value buildTable(Value periods);
   Value readTable(ImplicitLocOpBuilder &b, Value table, ValueRange at, Value column);
   Value add(ImplicitLocOpBuilder &b, Value table, ValueRange at);
   Value rotate(ImplicitLocOpBuilder &b, Value table, ValueRange at);
@@ -100,8 +98,8 @@ Value Expansion::generate(Type element, ArrayRef<Value> sizes, Element build) {
                                     });
 }
 
-/// base^-e for each column of a table.
-Value Expansion::buildFrequencies() {
+/// base^e for each column of a table, which positions are divided by.
+Value Expansion::buildPeriods() {
   return generate(b.getF64Type(), {width}, [&](ImplicitLocOpBuilder &b, ValueRange at) -> Value {
     Value numerator = at[0];
     if (op.isRotary())
@@ -109,15 +107,14 @@ Value Expansion::buildFrequencies() {
     else if (op.getKind() == PositionKind::sinusoidal)
       numerator = arith::MulIOp::create(b, half(b, numerator), index(b, 2));
     Value exponent = arith::DivFOp::create(b, toFloat(b, numerator), toFloat(b, width));
-    double log = -std::log(op.getBase().convertToDouble());
-    Value factor = arith::ConstantOp::create(b, b.getF64FloatAttr(log));
-    return math::ExpOp::create(b, arith::MulFOp::create(b, exponent, factor));
+    Value base = arith::ConstantOp::create(b, b.getF64FloatAttr(op.getBase().convertToDouble()));
+    return math::PowFOp::create(b, base, exponent);
   });
 }
 
 /// Of shape [batch with an offset, position, column]. Sinusoidal: what is added. Rotary: the
 /// cosines, then the sines.
-Value Expansion::buildTable(Value frequencies) {
+Value Expansion::buildTable(Value periods) {
   SmallVector<Value> sizes = {size(op.getInput(), rank - 2), width};
   if (op.getOffset())
     sizes.insert(sizes.begin(), size(op.getInput(), 0));
@@ -127,8 +124,8 @@ Value Expansion::buildTable(Value frequencies) {
       Value offset = tensor::ExtractOp::create(b, op.getOffset(), at.front());
       position = arith::AddFOp::create(b, position, toFloat(b, offset));
     }
-    Value frequency = tensor::ExtractOp::create(b, frequencies, column);
-    Value angle = arith::MulFOp::create(b, position, frequency);
+    Value period = tensor::ExtractOp::create(b, periods, column);
+    Value angle = arith::DivFOp::create(b, position, period);
     Value isSine = isEven(b, column);
     if (op.isRotary())
       isSine = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, column, half(b, width));
@@ -179,7 +176,7 @@ Value Expansion::rotate(ImplicitLocOpBuilder &b, Value table, ValueRange at) {
 }
 
 Value Expansion::build() {
-  Value table = buildTable(buildFrequencies());
+  Value table = buildTable(buildPeriods());
   SmallVector<Value> sizes;
   for (int64_t dim = 0; dim < rank; ++dim)
     sizes.push_back(size(op.getInput(), dim));
