@@ -45,12 +45,16 @@ static bool asksForSize(OpOperand &use) {
   return index && *index >= 0 && *index < 4;
 }
 
-/// Whether `next`, which takes `value` as operand 0, is all that reads it.
-/// `what` names the value.
+/// Whether what reads `value`, named `what`, beside `next`, which takes it as operand 0, may have
+/// it computed apart: of many rows that costs less than a context from stored probs. A region of
+/// the core that reads it would need all of it beside the fused op.
 static bool onlyFeeds(Value value, Operation *next, StringRef what, Refusal &refusal) {
+  bool isOneRow = cast<RankedTensorType>(value.getType()).getDimSize(2) == 1;
   for (OpOperand &use : value.getUses()) {
     bool isNext = use.getOwner() == next && use.getOperandNumber() == 0;
-    if (!isNext && !asksForSize(use))
+    bool isInside = isa<ModifyScoreOp, MaskOp, ModifyProbOp>(use.getOwner()->getParentOp());
+    bool isContext = !isNext && isa<ContextOp>(use.getOwner());
+    if (!isNext && !asksForSize(use) && (isOneRow || isInside || isContext))
       return refuse(refusal, Twine(what) + " has another use", use.getOwner(), "used here");
   }
   return true;

@@ -166,14 +166,12 @@ static void compose(RewriterBase &rewriter, Region &body, ArrayRef<Operation *> 
   YieldOp::create(rewriter, loc, value);
 }
 
+/// What others read stays.
 static void eraseCore(RewriterBase &rewriter, AttentionCore &core) {
   rewriter.eraseOp(core.context);
-  for (ModifyProbOp step : llvm::reverse(core.probSteps))
-    rewriter.eraseOp(step);
-  rewriter.eraseOp(core.softmax);
-  for (Operation *step : llvm::reverse(core.scoreSteps))
-    rewriter.eraseOp(step);
-  rewriter.eraseOp(core.score);
+  for (Value intermediate : llvm::reverse(core.intermediates()))
+    if (intermediate.use_empty())
+      rewriter.eraseOp(intermediate.getDefiningOp());
 }
 
 /// Replaces the core by one op.

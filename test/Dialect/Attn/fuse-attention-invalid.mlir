@@ -30,13 +30,13 @@ func.func @fused(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<
 
 // -----
 
-func.func @score_used(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?x?xf32>) {
-  %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
+func.func @score_used(%q: tensor<?x8x1x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>) -> (tensor<?x8x1x64xf32>, tensor<?x8x1x?xf32>) {
+  %s = attn.score %q, %k : tensor<?x8x1x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x1x?xf32>
   // expected-remark@+1 {{not fused: the score has another use}}
-  %p = attn.softmax %s : tensor<?x8x?x?xf32>
-  %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  %p = attn.softmax %s : tensor<?x8x1x?xf32>
+  %c = attn.context %p, %v : tensor<?x8x1x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x1x64xf32>
   // expected-note@+1 {{used here}}
-  return %c, %s : tensor<?x8x?x64xf32>, tensor<?x8x?x?xf32>
+  return %c, %s : tensor<?x8x1x64xf32>, tensor<?x8x1x?xf32>
 }
 
 // -----
@@ -58,13 +58,13 @@ func.func @score_captured(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v
 
 // -----
 
-func.func @prob_used(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?x?xf32>) {
-  %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
+func.func @prob_used(%q: tensor<?x8x1x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>) -> (tensor<?x8x1x64xf32>, tensor<?x8x1x?xf32>) {
+  %s = attn.score %q, %k : tensor<?x8x1x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x1x?xf32>
   // expected-remark@+1 {{not fused: the prob has another use}}
-  %p = attn.softmax %s : tensor<?x8x?x?xf32>
-  %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  %p = attn.softmax %s : tensor<?x8x1x?xf32>
+  %c = attn.context %p, %v : tensor<?x8x1x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x1x64xf32>
   // expected-note@+1 {{used here}}
-  return %c, %p : tensor<?x8x?x64xf32>, tensor<?x8x?x?xf32>
+  return %c, %p : tensor<?x8x1x64xf32>, tensor<?x8x1x?xf32>
 }
 
 // -----

@@ -544,3 +544,17 @@ func.func @scale_as_map(%x: tensor<?x?x512xf32>, %k: tensor<?x8x?x64xf32>, %v: t
   %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
   return %c : tensor<?x8x?x64xf32>
 }
+
+// A prob of many rows that is a result is computed apart.
+// CHECK-LABEL: func @prob_is_result
+func.func @prob_is_result(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x7x8xf32>, %v: tensor<1x2x7x8xf32>)
+    -> (tensor<1x2x5x8xf32>, tensor<1x2x5x7xf32>) {
+  // CHECK: %[[SCORE:.*]] = attn.score
+  %s = attn.score %q, %k : tensor<1x2x5x8xf32>, tensor<1x2x7x8xf32> -> tensor<1x2x5x7xf32>
+  // CHECK: %[[PROB:.*]] = attn.softmax %[[SCORE]]
+  %p = attn.softmax %s : tensor<1x2x5x7xf32>
+  // CHECK: %[[CONTEXT:.*]] = attn.attention
+  %c = attn.context %p, %v : tensor<1x2x5x7xf32>, tensor<1x2x7x8xf32> -> tensor<1x2x5x8xf32>
+  // CHECK: return %[[CONTEXT]], %[[PROB]]
+  return %c, %p : tensor<1x2x5x8xf32>, tensor<1x2x5x7xf32>
+}

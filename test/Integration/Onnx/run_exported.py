@@ -17,14 +17,13 @@ import tempfile
 
 import numpy as np
 
-# How many attentions a case has that can be one kernel, where it isn't one. Others give their
-# prob as a result too, have a softmax over something else, or none, or one key more.
+# How many attentions a case has that can be one kernel, where it isn't one. Others give the
+# prob of a single row as a result too, have a softmax over something else, or none, or one key more.
 FUSED = {
     "differential": 2, "encoder": 2,
     "bilinear_key": 0, "bilinear_query": 0, "luong_concat_1": 0, "luong_concat_2": 0,
-    "luong_dot_1": 0, "luong_general_1": 0, "time_first_cross": 0, "time_first_incremental": 0,
-    "time_first_self": 0, "time_first_self_no_bias": 0, "time_first_static": 0,
-    "torch_multihead": 0, "external": 0, "sigmoid": 0,
+    "luong_dot_1": 0, "luong_general_1": 0, "time_first_incremental": 0,
+    "time_first_static": 0, "external": 0, "sigmoid": 0,
 }
 EPS = np.finfo(np.float32).eps
 
