@@ -25,8 +25,6 @@ config.environment["ATTNC_CACHE"] = os.path.join(config.obj_root, "cache")
 # OpenCL kernels run on the CPU, whatever else the machine has.
 config.environment["HL_OCL_PLATFORM_NAME"] = "Portable Computing Language"
 config.environment["POCL_CACHE_DIR"] = os.path.join(config.obj_root, "pocl")
-# Compiled as it is: optimising would take minutes.
-config.environment["HL_OCL_BUILD_OPTIONS"] = "-cl-opt-disable"
 
 # attn-opt is built alone where libHalide is missing.
 if os.path.exists(os.path.join(config.attnc_tools, "attnc")):

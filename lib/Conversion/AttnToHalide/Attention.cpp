@@ -29,6 +29,8 @@
 
 #include "AttentionLowering.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -48,7 +50,8 @@ AttentionLowering::AttentionLowering(PipelineBuilder &p, AttentionOp op, Attribu
   valueDim = op.getValue().getType().getDimSize(3);
   contextVectors = std::min(contextVectors, llvm::divideCeilSigned(valueDim, lanes));
   block = lanes * contextVectors;
-  numBlocks = llvm::divideCeilSigned(valueDim, block);
+  numBlocks = onGpu ? threadsX : llvm::divideCeilSigned(valueDim, block);
+  vectorDims = std::gcd(block, 4);
 
   // One kernel for all lengths, batches and heads: Halide proves the tile's bounds more
   // easily of sizes it does not know, and nothing is gained from those it does.
@@ -100,6 +103,7 @@ void AttentionLowering::readSchedule(GpuAttr s) {
   scoreKeys = chunk / threadsX;
   contextVectors = s.getContextColumns() / lanes;
 }
+
 LogicalResult AttentionLowering::lower() {
   buildBounds();
   buildScores();

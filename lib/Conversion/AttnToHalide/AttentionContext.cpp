@@ -38,12 +38,13 @@ void AttentionLowering::buildProduct() {
   else if (valueDim != numBlocks * block || (isShort && !byKeys))
     buildPaddedValue();
   product = p.func("product", chunkVars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
-  if (onGpu)
-    return addProductByTwos();
   p.update(product, chunkVars, {{"rk", p.i32(chunk)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              TileCoords t(v);
              Scalar k = r[0], c = v[3];
+             if (onGpu) // weights of keys that are not there are 0, and so are their values
+               return product(v) + modified(v[2], k, c, t.it, t.h, t.b) *
+                                       valueTile(valueColumn(v[0], v[1]), k, c, t.it, t.h, t.b);
              Scalar x = Value(paddedValue)
                             ? paddedValue(v[1] * block + v[0], k, c, t.it, t.h, t.b)
                             : wide(value(v[1] * block + v[0],
@@ -52,21 +53,6 @@ void AttentionLowering::buildProduct() {
              return {product(v) + modified(v[2], k, c, t.it, t.h, t.b) * x,
                      {},
                      c * chunk + k < visibleKeys(t)};
-           });
-}
-
-/// As for the scores: keys in pairs. Weights of those that are not there are 0.
-void AttentionLowering::addProductByTwos() {
-  StringRef vars[] = {"x", "y", "ii", "c", "it", "h", "b"};
-  p.update(product, vars, {{"rk", p.i32(chunk / 2)}},
-           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             TileCoords t(v);
-             auto term = [&](int64_t i) {
-               Scalar k = r[0] * 2 + i, c = v[3];
-               return modified(v[2], k, c, t.it, t.h, t.b) *
-                      valueTile(valueColumn(v[0], v[1]), k, c, t.it, t.h, t.b);
-             };
-             return product(v) + (term(0) + term(1));
            });
 }
 
@@ -101,10 +87,10 @@ void AttentionLowering::buildContext() {
             {"ry", p.i32(numBlocks)},
             {"rc", (numKeys + (chunk - 1)) / chunk}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) { return updateColumns(v, r); });
-  inverse = p.func("inverse", {"ii", "it", "h", "b"}, f32Type, [&](ArrayRef<Scalar> v) {
-    Scalar total = acc(p.i32(sumColumn()), p.i32(0), v[0], v[1], v[2], v[3]);
-    return reciprocal(total);
-  });
+  if (!onGpu)
+    inverse = p.func("inverse", {"ii", "it", "h", "b"}, f32Type, [&](ArrayRef<Scalar> v) {
+      return reciprocal(acc(p.i32(sumColumn()), p.i32(0), v[0], v[1], v[2], v[3]));
+    });
 }
 
 /// 1 / total; 0 where no key is seen, and where NaN among probs counts as 0. A prob region may
@@ -131,7 +117,7 @@ void AttentionLowering::buildValueTile() {
     Scalar exists = key(v[1], v[2], t) < high(t.it, t.h, t.b);
     if (valueDim != numBlocks * block)
       exists = exists && v[0] < valueDim;
-    Scalar x = value(min(v[0], valueDim - 1), safeKey(v[1], v[2], t), kvHead(t.h), t.b);
+    Scalar x = value(safeDim(v[0]), safeKey(v[1], v[2], t), kvHead(t.h), t.b);
     return pick(exists, wide(x));
   });
 }
@@ -167,23 +153,66 @@ Update AttentionLowering::updateColumns(ArrayRef<Scalar> v, ArrayRef<Scalar> r) 
   return {result, {x, y, ii, t.it, t.h, t.b}, c < chunks(t.it, t.h, t.b)};
 }
 
+/// The largest magnitude of a tile's context. With a prob region the sums count as well: one may
+/// be NaN where the region leaves none in the context.
+void AttentionLowering::buildWorst() {
+  Type i32Type = p.b().getI32Type();
+  StringRef tileOnly[] = {"it", "h", "b"};
+  int64_t more = op.getProbMod().empty() ? 0 : 1;
+  if (onGpu) {
+    StringRef vars[] = {"y", "i", "it", "h", "b"};
+    worstOfLane = p.func("worst_of_thread", vars, i32Type, [&](ArrayRef<Scalar> v) {
+      Scalar result = p.i32(0);
+      for (int64_t ii = 0; ii < rowTile; ii += threadsY)
+        for (int64_t x = 0; x < block + more; ++x)
+          result = max(result, magnitude(acc(p.i32(x), v[0], v[1] + ii, v[2], v[3], v[4])));
+      return result;
+    });
+  } else {
+    StringRef vars[] = {"x", "it", "h", "b"};
+    worstOfLane =
+        p.func("worst_of_lane", vars, i32Type, [&](ArrayRef<Scalar>) { return p.i32(0); });
+    p.update(
+        worstOfLane, vars,
+        {{"rx", p.i32(block / lanes + more)}, {"ry", p.i32(numBlocks)}, {"ri", p.i32(rowTile)}},
+        [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+          Scalar x = acc(r[0] * lanes + v[0], r[1], r[2], v[1], v[2], v[3]);
+          return max(worstOfLane(v), magnitude(x));
+        });
+  }
+  worst = p.func("worst", tileOnly, i32Type, [&](ArrayRef<Scalar>) { return p.i32(0); });
+  p.update(worst, tileOnly, {{"rl", p.i32(onGpu ? numBlocks * threadsY : lanes)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             Scalar x = onGpu ? worstOfLane(r[0] % numBlocks, r[0] / numBlocks, v[0], v[1], v[2])
+                              : worstOfLane(r[0], v[0], v[1], v[2]);
+             return max(worst(v), x);
+           });
+}
+
+/// A row's sum or maximum. On a GPU each thread has its own, the one for key k as well.
+Scalar AttentionLowering::rowTotal(int64_t column, Scalar k, Scalar ii, const TileCoords &t) {
+  return acc(p.i32(column), onGpu ? k % threadsX : p.i32(0), ii, t.it, t.h, t.b);
+}
+
 /// The weights once more, to the row's maximum; those of keys that are left out are 0, all
 /// others are more. Values of the former are left out by all bits of `exactKept`: a sum then
 /// takes one instruction more than in the first pass.
 void AttentionLowering::buildExactWeights() {
   Type f32Type = p.b().getF32Type();
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
-  std::tie(exactDot, exactDotPart) =
-      sumOverDims("exact_dot", [&](Scalar k, Scalar c, const TileCoords &t, Scalar d) {
+  std::tie(exactDot, exactDotPart) = sumOverDims(
+      "exact_dot",
+      [&](Scalar k, Scalar c, const TileCoords &t, Scalar d) {
         return wide(key_(d, safeKey(k, c, t), kvHead(t.h), t.b));
-      });
+      },
+      /*isRare=*/true);
   exactStaged = buildStaged("exact_staged");
   exactScore = p.func("exact_score", vars, f32Type, [&](ArrayRef<Scalar> v) {
     return modifiedScore(exactDot(v), v[0], v[1], v[2], TileCoords(v), exactStaged);
   });
   exactWeight = p.func("exact_weight", vars, f32Type, [&](ArrayRef<Scalar> v) {
     TileCoords t(v);
-    Scalar s = exactScore(v), m = acc(p.i32(maxColumn()), p.i32(0), v[0], t.it, t.h, t.b);
+    Scalar s = exactScore(v), m = rowTotal(maxColumn(), v[1], v[0], t);
     Scalar isLeftOut = bits(s) == p.i32(kMinusInfBits),
            isVanishing = exponent(s, m) < f32(kVanishing);
     // What is visible weighs something, however little, so that an infinite value counts.
@@ -191,7 +220,7 @@ void AttentionLowering::buildExactWeights() {
     if (!op.getProbMod().empty()) {
       // A prob that its region makes zero is zero like a masked one. Where the row's sum is NaN,
       // so is each of the others.
-      Scalar total = acc(p.i32(sumColumn()), p.i32(0), v[0], t.it, t.h, t.b);
+      Scalar total = rowTotal(sumColumn(), v[1], v[0], t);
       isLeftOut = isLeftOut || magnitude(modifiedProb(f32(1), v[0], v[1], v[2], t)) == p.i32(0);
       isVanishing = isVanishing && isNumber(total);
       w = blend(isNumber(total), w, total);
@@ -213,99 +242,90 @@ void AttentionLowering::buildExactWeights() {
 void AttentionLowering::buildExactContext() {
   Type f32Type = p.b().getF32Type(), i32Type = p.b().getI32Type();
   StringRef tileOnly[] = {"it", "h", "b"};
-  worstOfLane = p.func("worst_of_lane", {"x", "it", "h", "b"}, i32Type,
-                       [&](ArrayRef<Scalar>) { return p.i32(0); });
-  // Lanes are those of a column, on a GPU rows. With a prob region the sum counts as well: it
-  // may be NaN where the region leaves none in the context.
-  int64_t columns = onGpu ? block : block / lanes, rows = onGpu ? 1 : rowTile;
-  if (!op.getProbMod().empty())
-    ++columns;
-  p.update(worstOfLane, {"x", "it", "h", "b"},
-           {{"rx", p.i32(columns)}, {"ry", p.i32(numBlocks)}, {"ri", p.i32(rows)}},
-           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             Scalar x = onGpu ? acc(r[0], r[1], v[0], v[1], v[2], v[3])
-                              : acc(r[0] * lanes + v[0], r[1], r[2], v[1], v[2], v[3]);
-             return max(worstOfLane(v), magnitude(x));
-           });
-  worst = p.func("worst", tileOnly, i32Type, [&](ArrayRef<Scalar>) { return p.i32(0); });
-  p.update(worst, tileOnly, {{"rl", p.i32(onGpu ? rowTile : lanes)}},
-           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             return max(worst(v), worstOfLane(r[0], v[0], v[1], v[2]));
-           });
+  buildWorst();
   exactChunks = p.func("exact_chunks", tileOnly, i32Type, [&](ArrayRef<Scalar> v) {
     return select(worst(v) >= p.i32(kInfBits), chunks(v), p.i32(0));
   });
 
   buildExactWeights();
-  StringRef productVars[] = {"x", "ii", "c", "it", "h", "b"};
+  // On a GPU they lie as the accumulator does.
+  SmallVector<StringRef> vars = {"x", "ii", "it", "h", "b"};
+  if (onGpu)
+    vars.insert(vars.begin() + 1, "y");
+  SmallVector<StringRef> productVars = llvm::to_vector(vars);
+  productVars.insert(productVars.end() - 3, "c");
   exactProduct =
       p.func("exact_product", productVars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
   p.update(exactProduct, productVars, {{"rk", p.i32(chunk)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              TileCoords t(v);
-             Scalar k = r[0], c = v[2];
-             Scalar x = wide(value(min(v[0], valueDim - 1), safeKey(k, c, t), kvHead(t.h), t.b));
-             Scalar kept = fromBits(bits(x) & exactKept(v[1], k, c, t.it, t.h, t.b), f32Type);
-             Scalar sum = exactProduct(v) + exactModified(v[1], k, c, t.it, t.h, t.b) * kept;
+             Scalar k = r[0], c = v[v.size() - 4], ii = v[v.size() - 5];
+             Scalar d = onGpu ? valueColumn(v[0], v[1]) : v[0];
+             Scalar x = wide(value(onGpu ? safeDim(d) : min(d, valueDim - 1), safeKey(k, c, t),
+                                   kvHead(t.h), t.b));
+             Scalar kept = fromBits(bits(x) & exactKept(ii, k, c, t.it, t.h, t.b), f32Type);
+             Scalar sum = exactProduct(v) + exactModified(ii, k, c, t.it, t.h, t.b) * kept;
              if (onGpu)
                return sum;
              return {sum, {}, c * chunk + k < visibleKeys(t)};
            });
-  StringRef vars[] = {"x", "ii", "it", "h", "b"};
   exactContext = p.func("exact_context", vars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
   p.update(exactContext, vars, {{"rc", (numKeys + (chunk - 1)) / chunk}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              TileCoords t(v);
-             return {exactContext(v) + exactProduct(v[0], v[1], r[0], t.it, t.h, t.b),
-                     {},
-                     r[0] < exactChunks(t.it, t.h, t.b)};
+             SmallVector<Scalar> coords(v);
+             coords.insert(coords.end() - 3, r[0]);
+             return {
+                 exactContext(v) + exactProduct(coords), {}, r[0] < exactChunks(t.it, t.h, t.b)};
            });
 }
 
-/// The weighted sum of a value dim.
-Scalar AttentionLowering::contextSum(Scalar d, Scalar ii, const TileCoords &t) {
+/// The weighted sum of the value dim d, which lies in column x of block y.
+Scalar AttentionLowering::contextSum(Scalar d, Scalar x, Scalar y, Scalar ii, const TileCoords &t) {
   Scalar isExact = exactChunks(t.it, t.h, t.b) > p.i32(0);
-  return blend(isExact, exactContext(d, ii, t.it, t.h, t.b), accumulated(d, ii, t));
+  Scalar exact =
+      onGpu ? exactContext(x, y, ii, t.it, t.h, t.b) : exactContext(d, ii, t.it, t.h, t.b);
+  return blend(isExact, exact, acc(x, y, ii, t.it, t.h, t.b));
 }
 
 /// x. Halide hands the shared memory of a func on after the last read that it finds in the
 /// text, also where a loop goes back to one: what loops read is read once more behind them. No
 /// sum is negative.
-Scalar AttentionLowering::keepQuery(Scalar x, Scalar ii, const TileCoords &t) {
-  Scalar total = acc(p.i32(sumColumn()), p.i32(0), ii, t.it, t.h, t.b);
+Scalar AttentionLowering::keepQuery(Scalar x, Scalar y, Scalar ii, const TileCoords &t) {
+  Scalar total = acc(p.i32(sumColumn()), y, ii, t.it, t.h, t.b);
   return blend(total < 0, queryT(ii, p.i32(0), t.it, t.h, t.b), x);
 }
 
-/// What each block leaves of its keys: the context's sum, the weights' sum and the maximum.
+/// What each block leaves of its keys: the accumulator.
 void AttentionLowering::buildPartialOutput() {
-  StringRef vars[] = {"x", "ii", "it", "h", "b"};
+  StringRef vars[] = {"x", "y", "ii", "it", "h", "b"};
   partial = p.func("partial", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
     TileCoords t(v);
-    auto last = [&](int64_t column) { return acc(p.i32(column), p.i32(0), v[1], t.it, t.h, t.b); };
-    Scalar sum = contextSum(min(v[0], valueDim - 1), v[1], t);
-    Scalar result = blend(v[0] == p.i32(valueDim), last(sumColumn()),
-                          blend(v[0] > valueDim, last(maxColumn()), sum));
-    return keepQuery(result, v[1], t);
+    Scalar sum = contextSum(Scalar(), min(v[0], block - 1), v[1], v[2], t);
+    return keepQuery(blend(v[0] < block, sum, acc(v)), v[1], v[2], t);
   });
 }
 
 /// Of the parts that blocks left, with all weights to one maximum.
 Scalar AttentionLowering::mergedContext(Scalar d, Scalar ii, Scalar it, Scalar h, Scalar b) {
-  auto part = [&](int64_t s, Scalar x) { return partial(x, ii, it * keySplits + s, h, b); };
-  Scalar top = part(0, p.i32(valueDim + 1)), total = f32(0), sum = f32(0);
+  auto part = [&](int64_t s, Scalar x, Scalar y) {
+    return partial(x, y, ii, it * keySplits + s, h, b);
+  };
+  auto last = [&](int64_t s, int64_t column) { return part(s, p.i32(column), p.i32(0)); };
+  Scalar top = last(0, maxColumn()), total = f32(0), sum = f32(0);
   for (int64_t s = 1; s < keySplits; ++s)
-    top = machineMax(top, part(s, p.i32(valueDim + 1)));
+    top = machineMax(top, last(s, maxColumn()));
   for (int64_t s = 0; s < keySplits; ++s) {
-    Scalar w = weight(part(s, p.i32(valueDim + 1)), top);
-    total = total + w * part(s, p.i32(valueDim));
-    sum = sum + w * part(s, d);
+    Scalar w = weight(last(s, maxColumn()), top);
+    total = total + w * last(s, sumColumn());
+    sum = sum + w * part(s, columnOf(d), blockOf(d));
   }
   Scalar inverse = reciprocal(total);
   return pick(!(bits(inverse) == p.i32(0)), sum * inverse);
 }
 
 void AttentionLowering::buildOutput() {
-  if (keySplits != 1)
+  if (hasParts())
     buildPartialOutput();
   Type element = op.getResult().getType().getElementType();
   context = p.func("context", {"d", "i", "h", "b"}, element, [&](ArrayRef<Scalar> v) {
@@ -314,13 +334,17 @@ void AttentionLowering::buildOutput() {
       ii = ii * sharedHeads + h % sharedHeads;
       h = h / sharedHeads;
     }
-    if (keySplits != 1)
+    if (hasParts())
       return convert(mergedContext(v[0], ii, it, h, b), element);
     Scalar coords[] = {it, h, b};
     TileCoords t(coords);
-    Scalar sum = contextSum(v[0], ii, t), total = inverse(ii, it, h, b);
-    if (onGpu)
-      sum = keepQuery(sum, ii, t);
+    Scalar y = blockOf(v[0]), sum = contextSum(v[0], columnOf(v[0]), y, ii, t), total;
+    if (onGpu) {
+      sum = keepQuery(sum, y, ii, t);
+      total = reciprocal(acc(p.i32(sumColumn()), y, ii, it, h, b));
+    } else {
+      total = inverse(ii, it, h, b);
+    }
     // A row that sees no key is 0.
     return convert(pick(!(bits(total) == p.i32(0)), sum * total), element);
   });

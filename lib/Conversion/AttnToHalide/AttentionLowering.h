@@ -53,20 +53,21 @@ private:
   void buildWideKey();
   /// The element d of a key.
   using KeyElement = function_ref<Scalar(Scalar k, Scalar c, const TileCoords &t, Scalar d)>;
-  std::pair<Func, Func> sumOverDims(StringRef name, KeyElement keyAt);
+  std::pair<Func, Func> sumOverDims(StringRef name, KeyElement keyAt, bool isRare = false);
   void buildDot();
   std::pair<Func, Func> combineKeys(StringRef name, Func f, double init,
-                                    Scalar (*combine)(Scalar, Scalar));
+                                    Scalar (*combine)(Scalar, Scalar),
+                                    function_ref<Scalar(Scalar, ArrayRef<Scalar>)> finish);
   void buildWeights();
 
   // AttentionContext.cpp
   void buildProduct();
   void buildValueTile();
   void buildPaddedValue();
-  void addProductByTwos();
   void buildContext();
   Scalar startOf(Scalar x, Scalar ii, const TileCoords &t);
   Update updateColumns(ArrayRef<Scalar> v, ArrayRef<Scalar> r);
+  void buildWorst();
   void buildExactWeights();
   void buildExactContext();
   void buildPartialOutput();
@@ -108,11 +109,15 @@ private:
   void mapToBlocks(Loop tile, Loop head, Loop batch);
   void storeInShared(Func f, Loop at, bool perChunk);
   void stageInShared(Func f, Loop at, int64_t width, int64_t height);
-  void keepInRegisters(Func f, Loop thread, ArrayRef<std::pair<int64_t, int64_t>> extents);
-  void computeForOne(Func f, Loop loop);
   Loop spread(Func f, int64_t width, int64_t xDim = 0, int64_t yDim = 1);
-  void spreadRows(Func f, std::optional<int64_t> update = {});
-  Loop spreadScores(Func f, bool isUnrolled);
+  void spreadRows(Func f);
+  std::pair<Loop, Loop> splitRowsOfThreads(Loop rows);
+  void storeInRegisters(Func f, Loop at, bool perChunk);
+  void boundColumns(Func f, int64_t columns);
+  void spreadColumns(Loop x, Loop y, Loop ii, ArrayRef<Loop> inner = {}, ArrayRef<Loop> outer = {});
+  void spreadScores(Func f, std::optional<int64_t> update = {}, ArrayRef<Loop> inner = {});
+  void keepScores(Func f);
+  void shareOfRows(Func f, int64_t width);
 
   // Parts of expressions.
   Scalar group();
@@ -146,17 +151,25 @@ private:
   Scalar magnitude(Scalar x);
   /// Whether x is not NaN.
   Scalar isNumber(Scalar x);
-  /// The value dim of a column of a block. On a GPU threads next to each other have dims next
-  /// to each other.
-  Scalar valueColumn(Scalar x, Scalar y) { return onGpu ? x * numBlocks + y : y * block + x; }
-  /// What `acc` holds for a value dim.
-  Scalar accumulated(Scalar d, Scalar ii, const TileCoords &t) {
-    return onGpu ? acc(d / numBlocks, d % numBlocks, ii, t.it, t.h, t.b)
-                 : acc(d % block, d / block, ii, t.it, t.h, t.b);
+  /// The value dim of a column of a block, and the other way round. On a GPU a thread's columns
+  /// are vectors of dims, of which threads next to each other have those next to each other.
+  Scalar valueColumn(Scalar x, Scalar y) {
+    return onGpu ? x / vectorDims * (vectorDims * numBlocks) + y * vectorDims + x % vectorDims
+                 : y * block + x;
   }
+  Scalar columnOf(Scalar d) {
+    return onGpu ? d / (vectorDims * numBlocks) * vectorDims + d % vectorDims : d % block;
+  }
+  Scalar blockOf(Scalar d) { return onGpu ? d % (vectorDims * numBlocks) / vectorDims : d / block; }
+  /// The value dim where it exists, else the last one: a thread's columns may be more than there
+  /// are.
+  Scalar safeDim(Scalar d) { return valueDim == numBlocks * block ? d : min(d, valueDim - 1); }
   Scalar mergedContext(Scalar d, Scalar ii, Scalar it, Scalar h, Scalar b);
-  Scalar contextSum(Scalar d, Scalar ii, const TileCoords &t);
-  Scalar keepQuery(Scalar x, Scalar ii, const TileCoords &t);
+  Scalar contextSum(Scalar d, Scalar x, Scalar y, Scalar ii, const TileCoords &t);
+  Scalar rowTotal(int64_t column, Scalar k, Scalar ii, const TileCoords &t);
+  Scalar keepQuery(Scalar x, Scalar y, Scalar ii, const TileCoords &t);
+  /// Whether blocks leave their accumulators to a second kernel.
+  bool hasParts() const { return onGpu && (keySplits != 1 || sharedHeads != 1); }
   int64_t sumColumn() const { return block; }
   int64_t maxColumn() const { return block + 1; }
 
@@ -189,6 +202,8 @@ private:
   /// Running maxima and sums are kept in this many independent chains.
   int64_t numChains;
   int64_t headDim, valueDim, block, numBlocks;
+  /// Value dims next to each other in a thread's columns.
+  int64_t vectorDims = 1;
   double scale;
   /// Scores that a modification works on, or that a sink is beside, are scaled; plain ones are
   /// query·key until they become weights.

@@ -14,6 +14,8 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -184,7 +186,8 @@ static int64_t countParts(int64_t dims) {
 
 /// query·key, and the parts that it is the sum of, where it has several: with keys in the
 /// lanes, sums over every lanes-th dim.
-std::pair<Func, Func> AttentionLowering::sumOverDims(StringRef name, KeyElement keyAt) {
+std::pair<Func, Func> AttentionLowering::sumOverDims(StringRef name, KeyElement keyAt,
+                                                     bool isRare) {
   int64_t parts = onGpu ? 1 : byKeys ? lanes : countParts(headDim), dims = headDim / parts;
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
   auto zero = [&](ArrayRef<Scalar>) { return f32(0); };
@@ -193,19 +196,17 @@ std::pair<Func, Func> AttentionLowering::sumOverDims(StringRef name, KeyElement 
     return queryT(v[0], d, t.it, t.h, t.b) * keyAt(v[1], v[2], t, d);
   };
   Func sum = p.func(name, vars, p.b().getF32Type(), zero), part;
-  if (onGpu && headDim % 4 == 0) {
-    // Four products are added up before their sum is: a quarter as many roundings in a row.
-    p.update(sum, vars, {{"rd", p.i32(dims / 4)}},
-             [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-               auto at = [&](int64_t i) { return term(v, r[0] * 4 + i); };
-               return sum(v) + ((at(0) + at(1)) + (at(2) + at(3)));
-             });
-    return {sum, part};
-  }
   if (parts == 1) {
-    p.update(
-        sum, vars, {{"rd", p.i32(dims)}},
-        [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update { return sum(v) + term(v, r[0]); });
+    // On a GPU a few products are added up before their sum is: fewer roundings in a row.
+    // ptxas unrolls a short loop, and takes all registers that there are to read ahead.
+    int64_t few = onGpu ? std::gcd(dims, isRare ? 4 : 8) : 1;
+    p.update(sum, vars, {{"rd", p.i32(dims / few)}},
+             [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+               Scalar terms = term(v, r[0] * few);
+               for (int64_t i = 1; i < few; ++i)
+                 terms = terms + term(v, r[0] * few + i);
+               return sum(v) + terms;
+             });
     return {sum, part};
   }
   int64_t partDim = byKeys ? 0 : 2;
@@ -234,21 +235,27 @@ void AttentionLowering::buildDot() {
 
 /// A value for each row of a chunk that combines the row's values of `f`, in independent
 /// chains.
-std::pair<Func, Func> AttentionLowering::combineKeys(StringRef name, Func f, double init,
-                                                     Scalar (*combine)(Scalar, Scalar)) {
+std::pair<Func, Func>
+AttentionLowering::combineKeys(StringRef name, Func f, double init,
+                               Scalar (*combine)(Scalar, Scalar),
+                               function_ref<Scalar(Scalar, ArrayRef<Scalar>)> finish) {
   StringRef vars[] = {"ii", "u", "c", "it", "h", "b"};
   Type f32Type = p.b().getF32Type();
-  Func chains =
-      p.func((name + "_chains").str(), vars, f32Type, [&](ArrayRef<Scalar>) { return f32(init); });
-  p.update(chains, vars, {{"rk", p.i32(chunk / numChains)}},
-           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             TileCoords t(v);
-             Scalar k = r[0] * numChains;
-             Scalar next = f(v[0], k + v[1], v[2], t.it, t.h, t.b);
-             if (onGpu) // what a key adds that is not there changes nothing
-               return combine(chains(v), next);
-             return {combine(chains(v), next), {}, v[2] * chunk + k < visibleKeys(t)};
-           });
+  Func chains = p.func((name + "_chains").str(), vars, f32Type, [&](ArrayRef<Scalar> v) {
+    Scalar result = f32(init);
+    // On a GPU a chain is a thread's own keys; one that is not there changes nothing.
+    for (int64_t k = 0; onGpu && k < chunk; k += numChains)
+      result = combine(result, f(v[0], v[1] + k, v[2], v[3], v[4], v[5]));
+    return result;
+  });
+  if (!onGpu)
+    p.update(chains, vars, {{"rk", p.i32(chunk / numChains)}},
+             [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+               TileCoords t(v);
+               Scalar k = r[0] * numChains;
+               Scalar next = f(v[0], k + v[1], v[2], t.it, t.h, t.b);
+               return {combine(chains(v), next), {}, v[2] * chunk + k < visibleKeys(t)};
+             });
   Func all = p.func(name, {"ii", "c", "it", "h", "b"}, f32Type, [&](ArrayRef<Scalar> v) {
     auto chain = [&](int64_t u) { return chains(v[0], p.i32(u), v[1], v[2], v[3], v[4]); };
     SmallVector<Scalar> parts;
@@ -257,7 +264,7 @@ std::pair<Func, Func> AttentionLowering::combineKeys(StringRef name, Func f, dou
     for (; parts.size() > 1; parts.truncate(llvm::divideCeil(parts.size(), 2)))
       for (size_t u = 0, half = llvm::divideCeil(parts.size(), 2); half + u < parts.size(); ++u)
         parts[u] = combine(parts[u], parts[half + u]);
-    return parts.front();
+    return finish(parts.front(), v);
   });
   return {chains, all};
 }
@@ -288,15 +295,23 @@ Scalar AttentionLowering::modifiedProb(Scalar weight, Scalar ii, Scalar k, Scala
 }
 
 void AttentionLowering::buildWeights() {
-  std::tie(maxChains, maximum) = combineKeys("max", score, -kMaxFloat, machineMax);
+  // On a GPU the keys are read once more, for a maximum that there is not: so the weights' memory
+  // is not where they were, and the values' may be.
+  auto keepKeys = [&](Scalar x, ArrayRef<Scalar> v) {
+    return onGpu ? blend(x < -kMaxFloat, wideKey(p.i32(0), p.i32(0), v[1], v[2], v[3], v[4]), x)
+                 : x;
+  };
+  std::tie(maxChains, maximum) = combineKeys("max", score, -kMaxFloat, machineMax, keepKeys);
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
   weights = p.func("weight", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
     TileCoords t(v);
     return weight(score(v), maximum(v[0], v[2], t.it, t.h, t.b));
   });
-  std::tie(sumChains, sum) = combineKeys("sum", weights, 0, plus);
+  std::tie(sumChains, sum) =
+      combineKeys("sum", weights, 0, plus, [](Scalar x, ArrayRef<Scalar>) { return x; });
   modified = weights;
-  if (!op.getProbMod().empty())
+  // The threads of a GPU keep the weights to themselves; these are for all of them.
+  if (onGpu || !op.getProbMod().empty())
     modified = p.func("modified_weight", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
       return modifiedProb(weights(v), v[0], v[1], v[2], TileCoords(v));
     });

@@ -3,10 +3,12 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A block of threads computes a tile of query rows, which lies in shared memory beside the
-// accumulator. For each chunk of keys: keys to shared memory, scores, maxima, weights and
-// sums, values to shared memory, and the online step. Scores and products are summed in
-// registers, each thread for a few rows × a few keys or value dims.
+// A block of threads computes a tile of query rows, which lies in shared memory. For each chunk
+// of keys: keys to shared memory, scores, maxima, weights and sums, values to shared memory, and
+// the online step. Scores, weights and the accumulator stay in registers from one step to the
+// next: thread (tx, ty) has the rows ty, ty + threadsY, …, of those the keys tx, tx + threadsX, …
+// of a chunk, and block tx of the accumulator. What others need of that goes through shared
+// memory.
 //
 // What must stay as it is:
 // - Everything that lives in shared memory from before a loop on and is read in it is read
@@ -28,7 +30,7 @@ static constexpr int64_t kThreadsOfBounds = 32;
 
 void AttentionLowering::scheduleOnGpu() {
   scheduleGpuBounds();
-  if (keySplits != 1)
+  if (hasParts())
     scheduleGpuPartialOutput();
   else
     scheduleGpuOutput();
@@ -92,15 +94,29 @@ void AttentionLowering::stageInShared(Func f, Loop at, int64_t width, int64_t he
 }
 
 /// A thread for each row of a tile, the first dimension of `f`.
-void AttentionLowering::spreadRows(Func f, std::optional<int64_t> update) {
-  SmallVector<Loop> v = p.loops(f, update), order;
-  auto [group, row] = p.split(v[0], threadsX, TailStrategy::guard_with_if);
-  if (update)
-    llvm::append_range(order, ArrayRef(v).drop_front(f.getRank()));
-  order.append({group, row});
-  p.reorder(order);
-  p.gpuThread(row);
-  p.neverPartition(f, update);
+void AttentionLowering::spreadRows(Func f) {
+  SmallVector<Loop> v = p.loops(f);
+  auto [group, x] = p.split(v[0], threadsX, TailStrategy::guard_with_if);
+  auto [more, y] = p.split(group, threadsY, TailStrategy::guard_with_if);
+  p.reorder({more, x, y});
+  p.gpuThread(x);
+  p.gpuThread(y);
+  p.neverPartition(f);
+}
+
+/// Every threadsY-th row is a thread's. Gives its rows and the loop over threads.
+std::pair<Loop, Loop> AttentionLowering::splitRowsOfThreads(Loop rows) {
+  auto [row, y] = p.split(rows, threadsY);
+  p.unroll(row);
+  return {row, y};
+}
+
+/// Holds `f`, of which each thread touches its own elements alone.
+void AttentionLowering::storeInRegisters(Func f, Loop at, bool perChunk) {
+  p.computeAt(f, at);
+  p.storeIn(f, MemoryType::register_);
+  fixTile(f, perChunk);
+  p.neverPartition(f);
 }
 
 //===----------------------------------------------------------------------===//
@@ -124,185 +140,189 @@ void AttentionLowering::mapToBlocks(Loop tile, Loop head, Loop batch) {
 
 void AttentionLowering::scheduleGpuOutput() {
   SmallVector<Loop> v = p.loops(context);
-  auto [tile, row] = p.split(v[1], rowsOfHead, TailStrategy::guard_with_if);
-  auto [xo, x] = p.split(v[0], threadsX, TailStrategy::guard_with_if);
-  Loop heads = v[2];
-  if (sharedHeads == 1) {
-    auto [yo, y] = p.split(row, threadsY, TailStrategy::guard_with_if);
-    p.reorder({xo, yo, x, y, tile, heads, v[3]});
-    p.gpuThread(x);
-    p.gpuThread(y);
-  } else {
-    auto [outer, shared] = p.split(heads, sharedHeads, TailStrategy::guard_with_if);
-    p.reorder({xo, shared, row, x, tile, outer, v[3]});
-    p.gpuThread(x);
-    heads = outer;
-  }
-  mapToBlocks(tile, heads, v[3]);
+  auto [tile, inTile] = p.split(v[1], rowsOfHead, TailStrategy::guard_with_if);
+  auto [row, y] = splitRowsOfThreads(inTile);
+  auto [part, dim] = p.split(v[0], vectorDims * numBlocks, TailStrategy::guard_with_if);
+  auto [x, inVector] = p.split(dim, vectorDims);
+  p.unroll(inVector);
+  p.unroll(part);
+  p.reorder({inVector, part, row, x, y, tile, v[2], v[3]});
+  p.gpuThread(x);
+  p.gpuThread(y);
+  mapToBlocks(tile, v[2], v[3]);
   p.neverPartition(context);
 }
 
 /// The first kernel ends with the parts, the second merges them.
 void AttentionLowering::scheduleGpuPartialOutput() {
   p.computeRoot(partial);
-  p.boundExtent(partial, 0, valueDim + 2);
-  p.boundExtent(partial, 1, rowTile);
+  p.boundExtent(partial, 0, block + lanes);
+  p.boundExtent(partial, 1, numBlocks);
+  p.boundExtent(partial, 2, rowTile);
   SmallVector<Loop> v = p.loops(partial);
-  auto [xo, x] = p.split(v[0], threadsX, TailStrategy::guard_with_if);
-  auto [yo, y] = p.split(v[1], threadsY, TailStrategy::guard_with_if);
-  p.reorder({xo, yo, x, y, v[2], v[3], v[4]});
-  p.gpuThread(x);
+  auto [row, y] = splitRowsOfThreads(v[2]);
+  p.unroll(v[0]);
+  p.reorder({v[0], row, v[1], y, v[3], v[4], v[5]});
+  p.gpuThread(v[1]);
   p.gpuThread(y);
-  mapToBlocks(v[2], v[3], v[4]);
+  mapToBlocks(v[3], v[4], v[5]);
   p.neverPartition(partial);
   mapToGrid(context);
 }
+
+/// An odd number of vectors of four from row to row spreads them over the banks of shared
+/// memory.
+static int64_t distanceOfRows(int64_t dims) { return (llvm::divideCeil(dims, 4) | 1) * 4; }
 
 void AttentionLowering::scheduleGpuQuery() {
   storeInShared(queryT, tileLoop, /*perChunk=*/false);
   p.boundExtent(queryT, 0, rowTile);
   p.boundExtent(queryT, 1, headDim);
   p.reorderStorage(queryT, {1, 0, 2, 3, 4});
+  p.alignStorage(queryT, 1, distanceOfRows(headDim));
   spread(queryT, headDim, /*xDim=*/1, /*yDim=*/0);
 }
 
-/// The accumulator's rows and columns of a thread are the product's.
-void AttentionLowering::scheduleGpuContext() {
-  storeInShared(acc, tileLoop, /*perChunk=*/false);
-  p.boundExtent(acc, 0, block + lanes);
-  p.boundExtent(acc, 1, numBlocks);
-  p.boundExtent(acc, 2, rowTile);
-  p.reorderStorage(acc, {1, 0, 2, 3, 4, 5});
-  SmallVector<Loop> init = p.loops(acc);
-  auto [initGroup, initRow] = p.split(init[2], contextRows);
-  p.reorder({init[0], initRow, init[1], initGroup});
-  p.gpuThread(init[1]);
-  p.gpuThread(initGroup);
+/// Columns × blocks × rows, each thread's own.
+void AttentionLowering::boundColumns(Func f, int64_t columns) {
+  p.boundExtent(f, 0, columns);
+  p.boundExtent(f, 1, numBlocks);
+  p.boundExtent(f, 2, rowTile);
+}
 
+/// A thread's columns and rows are unrolled. `inner` loops are within the threads', `outer`
+/// ones around them.
+void AttentionLowering::spreadColumns(Loop x, Loop y, Loop ii, ArrayRef<Loop> inner,
+                                      ArrayRef<Loop> outer) {
+  auto [row, group] = splitRowsOfThreads(ii);
+  p.unroll(x);
+  SmallVector<Loop> order = {x, row};
+  llvm::append_range(order, inner);
+  order.append({y, group});
+  llvm::append_range(order, outer);
+  p.reorder(order);
+  p.gpuThread(y);
+  p.gpuThread(group);
+}
+
+void AttentionLowering::scheduleGpuContext() {
+  storeInRegisters(acc, tileLoop, /*perChunk=*/false);
+  boundColumns(acc, block + lanes);
+  SmallVector<Loop> init = p.loops(acc);
+  spreadColumns(init[0], init[1], init[2]);
   p.allowRaceConditions(acc, 0);
   p.neverPartition(acc, 0);
   SmallVector<Loop> v = p.loops(acc, 0); // ii it h b rx ry rc
-  auto [group, row] = p.split(v[0], contextRows);
-  p.reorder({v[4], row, v[5], group, v[1], v[6], v[2], v[3]});
-  p.unroll(v[4]);
-  p.unroll(row);
-  p.gpuThread(v[5]);
-  p.gpuThread(group);
+  spreadColumns(v[4], v[5], v[0], {}, {v[1], v[6], v[2], v[3]});
   chunkLoop = v[1];
-  keepInRegisters(product, v[5], {{0, block}, {1, 1}, {2, contextRows}});
+
+  storeInRegisters(product, chunkLoop, /*perChunk=*/true);
+  boundColumns(product, block);
+  SmallVector<Loop> zero = p.loops(product);
+  spreadColumns(zero[0], zero[1], zero[2]);
+  SmallVector<Loop> w = p.loops(product, 0); // x y ii c it h b rk
+  auto [keys, k] = p.split(w.back(), largestDivisor(chunk, 4));
+  p.unroll(k);
+  spreadColumns(w[0], w[1], w[2], {k, keys});
+  p.neverPartition(product, 0);
   stageInShared(valueTile, chunkLoop, numBlocks * block, chunk);
 }
 
-/// A register tile of a thread, in the update of which the reduction is outermost.
-void AttentionLowering::keepInRegisters(Func f, Loop thread,
-                                        ArrayRef<std::pair<int64_t, int64_t>> extents) {
-  p.computeAt(f, thread);
-  p.storeIn(f, MemoryType::register_);
-  fixTile(f, /*perChunk=*/true);
-  for (auto [dim, extent] : extents)
-    p.boundExtent(f, dim, extent);
-  for (std::optional<int64_t> update : {std::optional<int64_t>(), std::optional<int64_t>(0)}) {
-    SmallVector<Loop> v = p.loops(f, update), order;
-    for (auto [dim, extent] : extents)
-      order.push_back(v[dim]);
-    if (update)
-      order.push_back(v.back());
-    p.reorder(order);
-    for (auto [dim, extent] : extents)
-      p.unroll(v[dim]);
-    p.neverPartition(f, update);
-  }
+/// Rows × keys of a chunk, each thread's own, which are unrolled. `inner` loops are within the
+/// threads'.
+void AttentionLowering::spreadScores(Func f, std::optional<int64_t> update, ArrayRef<Loop> inner) {
+  SmallVector<Loop> v = p.loops(f, update);
+  auto [row, y] = splitRowsOfThreads(v[0]);
+  auto [key, x] = p.split(v[1], threadsX);
+  p.unroll(key);
+  SmallVector<Loop> order = {key, row};
+  llvm::append_range(order, inner);
+  order.append({x, y});
+  p.reorder(order);
+  p.gpuThread(x);
+  p.gpuThread(y);
+  p.neverPartition(f, update);
 }
 
-/// Rows × keys of a chunk, keys innermost. Each thread has some of both; those of a register
-/// tile are unrolled.
-Loop AttentionLowering::spreadScores(Func f, bool isUnrolled) {
-  storeInShared(f, chunkLoop, /*perChunk=*/true);
+void AttentionLowering::keepScores(Func f) {
+  storeInRegisters(f, chunkLoop, /*perChunk=*/true);
   p.boundExtent(f, 0, rowTile);
   p.boundExtent(f, 1, chunk);
-  p.reorderStorage(f, {1, 0, 2, 3, 4, 5});
-  SmallVector<Loop> v = p.loops(f);
-  auto [rowGroup, row] = p.split(v[0], scoreRows);
-  auto [keyGroup, key] = p.split(v[1], scoreKeys);
-  p.reorder({key, row, keyGroup, rowGroup});
-  if (isUnrolled) {
-    p.unroll(key);
-    p.unroll(row);
-  }
-  p.gpuThread(keyGroup);
-  p.gpuThread(rowGroup);
-  return keyGroup;
+  spreadScores(f);
 }
 
 void AttentionLowering::scheduleGpuScores() {
-  Loop thread = spreadScores(score, /*isUnrolled=*/true);
-  keepInRegisters(dot, thread, {{0, scoreRows}, {1, scoreKeys}});
+  keepScores(score);
+  keepScores(dot);
+  spreadScores(dot, 0, {p.loops(dot, 0).back()});
   stageInShared(wideKey, chunkLoop, headDim, chunk);
-  // An odd distance between keys spreads them over the banks of shared memory.
-  p.alignStorage(wideKey, 0, headDim | 1);
+  p.alignStorage(wideKey, 0, distanceOfRows(headDim));
+}
+
+/// Rows of what all threads read of a chunk, `width` elements each.
+void AttentionLowering::shareOfRows(Func f, int64_t width) {
+  storeInShared(f, chunkLoop, /*perChunk=*/true);
+  p.boundExtent(f, 0, rowTile);
+  p.boundExtent(f, 1, width);
+  p.reorderStorage(f, {1, 0, 2, 3, 4, 5});
 }
 
 void AttentionLowering::scheduleGpuWeights() {
-  spreadScores(weights, /*isUnrolled=*/false);
-  if (!op.getProbMod().empty())
-    spreadScores(modified, /*isUnrolled=*/false);
+  keepScores(weights);
+  shareOfRows(modified, chunk);
+  p.alignStorage(modified, 1, chunk + 8);
+  spreadScores(modified);
   for (auto [chains, all] : {std::pair(maxChains, maximum), {sumChains, sum}}) {
-    storeInShared(chains, chunkLoop, /*perChunk=*/true);
-    p.boundExtent(chains, 0, rowTile);
-    p.boundExtent(chains, 1, numChains);
-    p.reorderStorage(chains, {1, 0, 2, 3, 4, 5});
-    for (std::optional<int64_t> update : {std::optional<int64_t>(), std::optional<int64_t>(0)}) {
-      SmallVector<Loop> v = p.loops(chains, update), order;
-      auto [group, row] = p.split(v[0], contextRows);
-      if (update)
-        order.push_back(v.back());
-      order.append({row, v[1], group});
-      p.reorder(order);
-      p.gpuThread(v[1]);
-      p.gpuThread(group);
-      p.neverPartition(chains, update);
-    }
+    shareOfRows(chains, numChains);
+    spreadScores(chains);
     storeInShared(all, chunkLoop, /*perChunk=*/true);
     p.boundExtent(all, 0, rowTile);
     spreadRows(all);
   }
 }
 
-/// The second pass is rare: a thread computes a few elements one after the other, and each
-/// weight's dot product from memory.
+/// The second pass is rare, and computes each weight's dot product from memory.
 void AttentionLowering::scheduleGpuExactContext() {
-  for (Func f : {worst, exactChunks, worstOfLane, exactContext})
+  for (Func f : {worstOfLane, worst, exactChunks})
     storeInShared(f, tileLoop, /*perChunk=*/false);
   p.neverPartition(worst, 0);
-  p.boundExtent(worstOfLane, 0, rowTile);
-  spreadRows(worstOfLane);
-  spreadRows(worstOfLane, 0);
+  p.boundExtent(worstOfLane, 0, numBlocks);
+  p.boundExtent(worstOfLane, 1, threadsY);
+  SmallVector<Loop> w = p.loops(worstOfLane);
+  p.gpuThread(w[0]);
+  p.gpuThread(w[1]);
 
-  p.boundExtent(exactContext, 0, valueDim);
-  p.boundExtent(exactContext, 1, rowTile);
-  spread(exactContext, valueDim);
-  SmallVector<Loop> v = p.loops(exactContext, 0); // x ii it h b rc
-  auto [xo, x] = p.split(v[0], largestDivisor(valueDim, threadsX), TailStrategy::guard_with_if);
-  auto [yo, y] = p.split(v[1], threadsY, TailStrategy::guard_with_if);
-  p.reorder({xo, yo, x, y, v[2], v[5], v[3], v[4]});
-  p.gpuThread(x);
-  p.gpuThread(y);
+  storeInRegisters(exactContext, tileLoop, /*perChunk=*/false);
+  boundColumns(exactContext, block);
+  SmallVector<Loop> zero = p.loops(exactContext);
+  spreadColumns(zero[0], zero[1], zero[2]);
+  SmallVector<Loop> v = p.loops(exactContext, 0); // x y ii it h b rc
+  spreadColumns(v[0], v[1], v[2], {}, {v[3], v[6], v[4], v[5]});
   p.neverPartition(exactContext, 0);
-  computeForOne(exactProduct, xo);
 
-  storeInShared(exactWeight, v[2], /*perChunk=*/true);
+  storeInRegisters(exactProduct, v[3], /*perChunk=*/true);
+  boundColumns(exactProduct, block);
+  zero = p.loops(exactProduct);
+  spreadColumns(zero[0], zero[1], zero[2]);
+  SmallVector<Loop> u = p.loops(exactProduct, 0); // x y ii c it h b rk
+  spreadColumns(u[0], u[1], u[2], {u.back()});
+  p.neverPartition(exactProduct, 0);
+
+  storeInShared(exactWeight, v[3], /*perChunk=*/true);
   p.boundExtent(exactWeight, 0, rowTile);
   p.boundExtent(exactWeight, 1, chunk);
   p.reorderStorage(exactWeight, {1, 0, 2, 3, 4, 5});
-  computeForOne(exactDot, spread(exactWeight, chunk, /*xDim=*/1, /*yDim=*/0));
-}
+  SmallVector<Loop> e = p.loops(exactWeight);
+  auto [row, y] = splitRowsOfThreads(e[0]);
+  auto [key, x] = p.split(e[1], threadsX);
+  p.reorder({row, key, x, y});
+  p.gpuThread(x);
+  p.gpuThread(y);
 
-/// A single value, in a register, for one iteration of `loop`.
-void AttentionLowering::computeForOne(Func f, Loop loop) {
-  p.computeAt(f, loop);
-  p.storeIn(f, MemoryType::register_);
-  fixTile(f, /*perChunk=*/true);
-  p.boundExtent(f, 0, 1);
-  p.boundExtent(f, 1, 1);
-  p.neverPartition(f, 0);
+  p.computeAt(exactDot, row);
+  p.storeIn(exactDot, MemoryType::register_);
+  fixTile(exactDot, /*perChunk=*/true);
+  p.boundExtent(exactDot, 0, 1);
+  p.boundExtent(exactDot, 1, 1);
+  p.neverPartition(exactDot, 0);
 }

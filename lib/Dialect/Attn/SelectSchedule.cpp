@@ -14,6 +14,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include <numeric>
+
 namespace mlir::attn {
 #define GEN_PASS_DEF_ATTNSELECTSCHEDULE
 #include "attnc/Dialect/Attn/Passes.h.inc"
@@ -186,8 +188,8 @@ public:
   ArrayAttr select();
 
 private:
-  GpuAttr tile(ArrayRef<int64_t> rowTiles, int64_t sharedHeads, int64_t threadsX, int64_t keySplits,
-               int64_t maxQLen = 0);
+  GpuAttr tile(ArrayRef<int64_t> rowTiles, int64_t sharedHeads, int64_t threadsX, int64_t threadsY,
+               int64_t keySplits, int64_t maxQLen = 0);
   int64_t sharedBytes(int64_t rows, int64_t chunk, int64_t threadsX, int64_t columns);
 
   AttentionOp op;
@@ -195,33 +197,29 @@ private:
 };
 } // namespace
 
-/// The query, the accumulator, keys or values, scores, weights and what the prob becomes, the
-/// chains of row maxima and sums, and the second pass: more than is taken where some of it
-/// takes turns. Values lie in the place of the keys, but for a region of probs: the weights
-/// that it changes have that.
+/// The query; keys, and then values; weights; each thread's part of a row's maximum and sum; and
+/// those. The second pass takes less.
 int64_t GpuSelector::sharedBytes(int64_t rows, int64_t chunk, int64_t threadsX, int64_t columns) {
-  int64_t padded = llvm::divideCeil(valueDim, columns) * columns;
-  int64_t acc = padded / columns * (columns + 2);
-  bool isModified = !op.getProbMod().empty();
-  int64_t scores = isModified ? 4 : 3, keys = headDim | 1;
-  int64_t ofRow = headDim + acc + scores * chunk + 2 * threadsX + valueDim + 4;
-  return 4 * (rows * ofRow + chunk * (isModified ? keys + padded : std::max(keys, padded)));
+  auto spread = [](int64_t dims) -> int64_t { return (llvm::divideCeil(dims, 4) | 1) * 4; };
+  int64_t ofKey = std::max(spread(headDim), threadsX * columns), ofWeights = chunk + 8;
+  return 4 * (rows * (spread(headDim) + ofWeights + threadsX + 3) + chunk * ofKey);
 }
 
-/// The tile that does most between two barriers, of those that fit; null where none does.
+/// The tile that does most between two barriers, of those that fit; null where none does. What a
+/// thread has of it is unrolled: at most as much as there are registers for.
 GpuAttr GpuSelector::tile(ArrayRef<int64_t> rowTiles, int64_t sharedHeads, int64_t threadsX,
-                          int64_t keySplits, int64_t maxQLen) {
+                          int64_t threadsY, int64_t keySplits, int64_t maxQLen) {
   int64_t columns = 2 * llvm::divideCeil(valueDim, 2 * threadsX);
   int64_t bestRows = 0, bestChunk = 0;
   for (int64_t rows : rowTiles)
-    for (int64_t chunk : {2 * threadsX, threadsX})
-      if (rows * chunk > bestRows * bestChunk &&
+    for (int64_t chunk : {4 * threadsX, 2 * threadsX, threadsX})
+      if (chunk <= 64 && rows * chunk > bestRows * bestChunk &&
           sharedBytes(rows, chunk, threadsX, columns) <= GpuInfo::kSharedBytes)
         std::tie(bestRows, bestChunk) = std::pair(rows, chunk);
   if (bestRows == 0)
     return {};
   return GpuAttr::get(op->getContext(), bestRows, sharedHeads, bestChunk, keySplits, threadsX,
-                      bestRows % 8 == 0 ? 8 : bestRows, columns, maxQLen);
+                      std::gcd(bestRows, threadsY), columns, maxQLen);
 }
 
 /// Few rows leave most of a GPU idle: their keys are split, too.
@@ -229,10 +227,11 @@ ArrayAttr GpuSelector::select() {
   constexpr int64_t kFewRows = 4, kKeySplits = 8;
   int64_t rows = op.getQuery().getType().getDimSize(2), shared = getSharedHeads(op);
   bool isOpen = ShapedType::isDynamic(rows), isFew = !isOpen && rows > 0 && rows <= kFewRows;
-  GpuAttr prefill = tile({32, 24, 16, 8}, 1, /*threadsX=*/16, /*keySplits=*/1);
+  GpuAttr prefill = tile({64, 48, 32, 16, 8}, 1, /*threadsX=*/8, /*threadsY=*/16, /*keySplits=*/1);
   GpuAttr decode;
   if (isOpen || isFew)
-    decode = tile({(isFew ? rows : 1) * shared}, shared, /*threadsX=*/32, kKeySplits, isOpen);
+    decode = tile({(isFew ? rows : 1) * shared}, shared, /*threadsX=*/32, /*threadsY=*/8,
+                  kKeySplits, isOpen);
   SmallVector<Attribute> schedules;
   if (decode)
     schedules.push_back(decode);
@@ -247,11 +246,11 @@ struct AttnSelectSchedulePass : attn::impl::AttnSelectScheduleBase<AttnSelectSch
   using Base::Base;
   void runOnOperation() override {
     CpuInfo cpu = CpuInfo::fromTarget(target);
-    bool onGpu = GpuInfo::fromTarget(target).has_value();
+    std::optional<GpuInfo> gpu = GpuInfo::fromTarget(target);
     getOperation().walk([&](AttentionOp op) {
       if (op.getSchedule() || !getReasonForNoKernel(op).empty())
         return;
-      if (!onGpu)
+      if (!gpu)
         op.setScheduleAttr(Selector(op, cpu).select());
       else if (ArrayAttr schedules = GpuSelector(op).select();
                schedules && op.getQuery().getType().getElementType().isF32())

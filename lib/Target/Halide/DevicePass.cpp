@@ -1,4 +1,4 @@
-//===- DevicePass.cpp - what Halide leaves to be seen to on a GPU
+//===- DevicePass.cpp - what Halide leaves to be seen to on a GPU ---------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,6 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "DevicePass.h"
+
+#include "KernelReader.h"
+#include "ThreadBarriers.h"
+#include "ThreadRegisters.h"
+#include "TrimLoops.h"
 
 #include "attnc/Target/GpuInfo.h"
 
@@ -78,178 +83,53 @@ Expr DeviceMath::visit(const Call *call) {
 }
 
 //===----------------------------------------------------------------------===//
-// Shared memory
+// Conditions
 //===----------------------------------------------------------------------===//
 
 namespace {
-
-/// A read or write of shared memory: elements of an allocation, the func that computes, and
-/// the serial loops around, outermost first.
-struct Access {
-  bool isStore;
-  std::string memory, func;
-  Interval elements;
-  std::vector<const For *> loops;
+/// if (c) a; if (c) b is if (c) {a; b}: what they have in common is then computed once.
+class MergeConditions : public IRMutator {
+  using IRMutator::visit;
+  Stmt visit(const Block *block) override;
 };
-
-/// Walks over one kernel.
-class KernelReader : public IRVisitor {
-public:
-  std::vector<Access> accesses;
-  int64_t sharedBytes = 0, threads = 1;
-
-private:
-  using IRVisitor::visit;
-  void visit(const For *loop) override;
-  void visit(const Allocate *allocate) override;
-  void visit(const IfThenElse *op) override;
-  void visit(const ProducerConsumer *op) override;
-  void visit(const LetStmt *let) override;
-  void visit(const Let *let) override;
-  void visit(const Load *load) override;
-  void visit(const Store *store) override;
-  void record(bool isStore, const std::string &memory, const Expr &index);
-  template <typename LetOrLetStmt>
-  void visitLet(const LetOrLetStmt *let);
-
-  void narrow(const Expr &condition, std::vector<std::string> &narrowed);
-  void narrowLets(std::vector<std::string> &narrowed);
-
-  Scope<Interval> bounds;
-  /// Those around, outermost first.
-  std::vector<std::pair<std::string, Expr>> lets;
-  std::set<std::string> shared;
-  std::vector<std::string> funcs;
-  std::vector<const For *> loops;
-};
-
 } // namespace
 
-void KernelReader::visit(const For *loop) {
-  loop->min.accept(this);
-  loop->extent.accept(this);
-  bool isThread = loop->for_type == ForType::GPUThread;
-  if (auto extent = as_const_int(simplify(loop->extent)); extent && isThread)
-    threads *= *extent;
-  Interval min = bounds_of_expr_in_scope(loop->min, bounds);
-  Interval max = bounds_of_expr_in_scope(loop->min + loop->extent - 1, bounds);
-  ScopedBinding<Interval> bind(bounds, loop->name, Interval(min.min, max.max));
-  bool isSerial = loop->for_type == ForType::Serial;
-  if (isSerial)
-    loops.push_back(loop);
-  loop->body.accept(this);
-  if (isSerial)
-    loops.pop_back();
-}
-
-void KernelReader::visit(const Allocate *allocate) {
-  if (allocate->memory_type == MemoryType::GPUShared) {
-    shared.insert(allocate->name);
-    sharedBytes += int64_t(allocate->constant_allocation_size()) * allocate->type.bytes();
-  }
-  IRVisitor::visit(allocate);
-}
-
-void KernelReader::visit(const ProducerConsumer *op) {
-  if (!op->is_producer)
-    return IRVisitor::visit(op);
-  funcs.push_back(op->name);
-  IRVisitor::visit(op);
-  funcs.pop_back();
-}
-
-/// Where fewer threads than there are do something, a thread's number is compared with it.
-/// Gives the names whose bounds are narrower until they are popped.
-void KernelReader::narrow(const Expr &condition, std::vector<std::string> &narrowed) {
-  if (const And *both = condition.as<And>()) {
-    narrow(both->a, narrowed);
-    return narrow(both->b, narrowed);
-  }
-  if (const Variable *var = condition.as<Variable>())
-    for (size_t i = lets.size(); i-- > 0;)
-      if (lets[i].first == var->name)
-        return narrow(lets[i].second, narrowed);
-  const LT *less = condition.as<LT>();
-  const Variable *var = less ? less->a.as<Variable>() : nullptr;
-  if (!var || !bounds.contains(var->name))
-    return;
-  Interval known = bounds.get(var->name);
-  bounds.push(var->name, Interval(known.min, Interval::make_min(known.max, less->b - 1)));
-  narrowed.push_back(var->name);
-}
-
-/// What was computed from those names before the comparison is narrower, too.
-void KernelReader::narrowLets(std::vector<std::string> &narrowed) {
-  Scope<> changed;
-  for (const std::string &name : narrowed)
-    changed.push(name);
-  for (const auto &[name, value] : lets) {
-    if (changed.contains(name) || !expr_uses_vars(value, changed))
-      continue;
-    bounds.push(name, bounds_of_expr_in_scope(value, bounds));
-    changed.push(name);
-    narrowed.push_back(name);
-  }
-}
-
-void KernelReader::visit(const IfThenElse *op) {
-  op->condition.accept(this);
-  std::vector<std::string> narrowed;
-  narrow(op->condition, narrowed);
-  narrowLets(narrowed);
-  op->then_case.accept(this);
-  for (const std::string &name : narrowed)
-    bounds.pop(name);
-  if (op->else_case.defined())
-    op->else_case.accept(this);
-}
-
-template <typename LetOrLetStmt>
-void KernelReader::visitLet(const LetOrLetStmt *let) {
-  let->value.accept(this);
-  ScopedBinding<Interval> bind(bounds, let->name, bounds_of_expr_in_scope(let->value, bounds));
-  lets.emplace_back(let->name, let->value);
-  let->body.accept(this);
-  lets.pop_back();
-}
-
-void KernelReader::visit(const LetStmt *let) { visitLet(let); }
-void KernelReader::visit(const Let *let) { visitLet(let); }
-
-void KernelReader::record(bool isStore, const std::string &memory, const Expr &index) {
-  if (!shared.count(memory))
-    return;
-  Interval elements = bounds_of_expr_in_scope(index, bounds);
-  if (elements.has_lower_bound())
-    elements.min = simplify(elements.min);
-  if (elements.has_upper_bound())
-    elements.max = simplify(elements.max);
-  accesses.push_back({isStore, memory, funcs.empty() ? "" : funcs.back(), elements, loops});
-}
-
-void KernelReader::visit(const Load *load) {
-  IRVisitor::visit(load);
-  record(/*isStore=*/false, load->name, load->index);
-}
-
-void KernelReader::visit(const Store *store) {
-  IRVisitor::visit(store);
-  record(/*isStore=*/true, store->name, store->index);
-}
-
-/// Whether two accesses may touch one element; what is not known may.
-static bool overlap(const Access &a, const Access &b) {
-  if (a.memory != b.memory)
-    return false;
-  auto isBefore = [](const Interval &x, const Interval &y) {
-    return x.has_upper_bound() && y.has_lower_bound() && can_prove(x.max < y.min);
+/// Whether `stmt` leaves `condition` as it was.
+static bool keeps(const Stmt &stmt, const Expr &condition) {
+  struct Finder : IRVisitor {
+    std::set<std::string> loaded, stored;
+    using IRVisitor::visit;
+    void visit(const Load *load) override {
+      loaded.insert(load->name);
+      IRVisitor::visit(load);
+    }
+    void visit(const Store *store) override {
+      stored.insert(store->name);
+      IRVisitor::visit(store);
+    }
   };
-  return !isBefore(a.elements, b.elements) && !isBefore(b.elements, a.elements);
+  Finder ofStmt, ofCondition;
+  stmt.accept(&ofStmt);
+  condition.accept(&ofCondition);
+  return std::none_of(ofCondition.loaded.begin(), ofCondition.loaded.end(),
+                      [&](const std::string &name) { return ofStmt.stored.count(name); });
 }
 
-static bool isIn(const Access &access, const For *loop) {
-  return std::find(access.loops.begin(), access.loops.end(), loop) != access.loops.end();
+Stmt MergeConditions::visit(const Block *block) {
+  Stmt first = mutate(block->first), rest = mutate(block->rest);
+  const Block *more = rest.as<Block>();
+  const IfThenElse *a = first.as<IfThenElse>();
+  const IfThenElse *b = (more ? more->first : rest).as<IfThenElse>();
+  if (!a || !b || a->else_case.defined() || b->else_case.defined() ||
+      !equal(a->condition, b->condition) || !keeps(a->then_case, a->condition))
+    return Block::make(first, rest);
+  Stmt merged = IfThenElse::make(a->condition, Block::make(a->then_case, b->then_case));
+  return more ? Block::make(merged, more->rest) : merged;
 }
+
+//===----------------------------------------------------------------------===//
+// Shared memory
+//===----------------------------------------------------------------------===//
 
 /// The last write that the read at `position` may see, in the order of the text.
 static const Access *findWrite(const std::vector<Access> &accesses, size_t position) {
@@ -293,7 +173,7 @@ static std::string checkKernel(const For *block) {
 }
 
 //===----------------------------------------------------------------------===//
-// Both
+// All
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -320,9 +200,13 @@ private:
 
 Stmt DevicePass::mutate(const Stmt &stmt) {
   DeviceMath math;
-  Stmt result = math.mutate(stmt);
+  ThreadRegisters registers;
+  Stmt result = ThreadBarriers().mutate(TrimLoops().mutate(math.mutate(stmt)));
+  result = registers.mutate(MergeConditions().mutate(result));
   Checker checker;
   result.accept(&checker);
-  error = math.error.empty() ? checker.error : math.error;
+  for (const std::string &found : {math.error, registers.error, checker.error})
+    if (error.empty())
+      error = found;
   return result;
 }

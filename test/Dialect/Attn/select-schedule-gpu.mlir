@@ -3,7 +3,7 @@
 // One row has several blocks for its keys, more have tiles.
 // CHECK-LABEL: func.func @any_rows
 // CHECK: schedule([#attn.gpu<row_tile = 1, shared_heads = 1, key_chunk = 64, key_splits = 8, threads_x = 32, threads_y = 1, context_columns = 2, max_q_len = 1>,
-// CHECK-SAME: #attn.gpu<row_tile = 24, shared_heads = 1, key_chunk = 32, key_splits = 1, threads_x = 16, threads_y = 8, context_columns = 4>])
+// CHECK-SAME: #attn.gpu<row_tile = 64, shared_heads = 1, key_chunk = 32, key_splits = 1, threads_x = 8, threads_y = 16, context_columns = 8>])
 func.func @any_rows(%x: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
   %c = attn.attention %x, %x, %x : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
   return %c : tensor<?x8x?x64xf32>

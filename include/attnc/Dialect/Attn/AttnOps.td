@@ -145,14 +145,14 @@ def Attn_GpuAttr : Attn_Attr<"Gpu", "gpu"> {
     A block of `threads_x` × `threads_y` threads computes a tile of `row_tile` rows:
     `shared_heads` query heads, which read the same head of key and value, times
     row_tile / shared_heads rows of each. It walks over the visible keys in chunks of
-    `key_chunk`, which it copies to shared memory. Of the scores of a chunk a thread
-    computes row_tile / threads_y rows × key_chunk / threads_x keys, of the context as
+    `key_chunk`, which it copies to shared memory. A thread keeps its part of the scores in
+    registers, row_tile / threads_y rows × key_chunk / threads_x keys, and of the context as
     many rows × `context_columns` value dims. With `key_splits` above 1, so many blocks
     share the keys of a tile, and a second kernel merges what they leave.
 
     ```mlir
-    #attn.gpu<row_tile = 32, shared_heads = 1, key_chunk = 32, key_splits = 1,
-              threads_x = 16, threads_y = 8, context_columns = 4>
+    #attn.gpu<row_tile = 64, shared_heads = 1, key_chunk = 32, key_splits = 1,
+              threads_x = 8, threads_y = 16, context_columns = 8>
     ```
 
     With `max_q_len`, the kernel serves calls with at most as many query rows.

@@ -1,0 +1,193 @@
+//===- ThreadRegisters.cpp - registers of a block's threads ---------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ThreadRegisters.h"
+
+#include <map>
+#include <optional>
+#include <set>
+
+using namespace mlir;
+using namespace mlir::halide;
+using namespace ::Halide;
+using namespace ::Halide::Internal;
+
+using Threads = std::vector<std::pair<std::string, int64_t>>;
+
+namespace {
+
+/// Visits the places of one allocation: finds which they are, and then numbers them anew.
+class Places : public IRMutator {
+public:
+  Places(const std::string &memory, const Threads &threads) : memory(memory), threads(threads) {}
+
+  /// The elements that thread 0 touches.
+  std::set<int64_t> ofFirst;
+  /// What each loop over threads adds to them.
+  std::vector<int64_t> steps;
+  /// Whether that is so for all.
+  bool isLinear = true;
+  bool isFound = false;
+
+private:
+  using IRMutator::visit;
+  Stmt visit(const LetStmt *let) override { return visitLet<Stmt>(let); }
+  Expr visit(const Let *let) override { return visitLet<Expr>(let); }
+  Expr visit(const Load *load) override;
+  Stmt visit(const Store *store) override;
+  template <typename Result, typename LetOrLetStmt>
+  Result visitLet(const LetOrLetStmt *let);
+  std::optional<int64_t> find(Expr index);
+  Expr place(const Expr &index);
+
+  const std::string &memory;
+  const Threads &threads;
+  std::vector<std::pair<std::string, Expr>> lets;
+};
+
+} // namespace
+
+template <typename Result, typename LetOrLetStmt>
+Result Places::visitLet(const LetOrLetStmt *let) {
+  Expr value = mutate(let->value);
+  lets.emplace_back(let->name, let->value);
+  Result body = mutate(let->body);
+  lets.pop_back();
+  return LetOrLetStmt::make(let->name, value, body);
+}
+
+Expr Places::visit(const Load *load) {
+  if (load->name != memory)
+    return IRMutator::visit(load);
+  return Load::make(load->type, load->name, place(load->index), load->image, load->param,
+                    mutate(load->predicate), load->alignment);
+}
+
+Stmt Places::visit(const Store *store) {
+  if (store->name != memory)
+    return IRMutator::visit(store);
+  return Store::make(store->name, mutate(store->value), place(store->index), store->param,
+                     mutate(store->predicate), store->alignment);
+}
+
+namespace {
+/// (64·x + y + 16) % 64 is (y + 16) % 64: Halide's simplifier leaves the first as it is.
+class WithoutMultiples : public IRMutator {
+  using IRMutator::visit;
+  static Expr drop(const Expr &sum, const Expr &modulus) {
+    if (const Add *add = sum.as<Add>())
+      return drop(add->a, modulus) + drop(add->b, modulus);
+    const Mul *mul = sum.as<Mul>();
+    return mul && is_const_zero(simplify(mul->b % modulus)) ? make_zero(sum.type()) : sum;
+  }
+  Expr visit(const Mod *mod) override {
+    return is_const(mod->b) ? drop(mutate(mod->a), mod->b) % mod->b : IRMutator::visit(mod);
+  }
+};
+} // namespace
+
+/// The element that thread 0 touches at `index`, where that is linear in the threads' numbers
+/// with the steps of all others.
+std::optional<int64_t> Places::find(Expr index) {
+  for (size_t i = lets.size(); i-- > 0;)
+    index = substitute(lets[i].first, lets[i].second, index);
+  index = WithoutMultiples().mutate(index);
+  std::map<std::string, Expr> zeros;
+  Scope<Interval> numbers;
+  for (const auto &[thread, extent] : threads) {
+    zeros[thread] = 0;
+    numbers.push(thread, Interval(0, int(extent) - 1));
+  }
+  auto first = as_const_int(simplify(substitute(zeros, index)));
+  if (!first)
+    return {};
+  Expr linear = make_const(Int(32), *first);
+  std::vector<int64_t> found;
+  for (const auto &[thread, extent] : threads) {
+    std::map<std::string, Expr> one = zeros;
+    one[thread] = 1;
+    auto second = as_const_int(simplify(substitute(one, index)));
+    found.push_back(second && extent > 1 ? *second - *first : 0);
+    linear += Variable::make(Int(32), thread) * int(found.back());
+  }
+  bool isSame = steps.empty() || steps == found;
+  steps = found;
+  return isSame && is_const_zero(simplify(index - linear, true, numbers)) ? first : std::nullopt;
+}
+
+Expr Places::place(const Expr &index) {
+  std::optional<int64_t> element = find(index);
+  isLinear &= element.has_value();
+  if (!element)
+    return index;
+  if (!isFound)
+    ofFirst.insert(*element);
+  return int(std::distance(ofFirst.begin(), ofFirst.find(*element)));
+}
+
+/// Whether threads have no element in common.
+static bool areApart(const std::set<int64_t> &ofFirst, const std::vector<int64_t> &steps,
+                     const Threads &threads) {
+  std::vector<int64_t> starts = {0};
+  for (size_t i = 0; i < threads.size(); ++i) {
+    std::vector<int64_t> more;
+    for (int64_t start : starts)
+      for (int64_t n = 0; n < threads[i].second; ++n)
+        more.push_back(start + n * steps[i]);
+    starts = std::move(more);
+  }
+  std::set<int64_t> taken;
+  for (int64_t start : starts)
+    for (int64_t element : ofFirst)
+      if (!taken.insert(start + element).second)
+        return false;
+  return true;
+}
+
+/// The loops over threads within `body`, which Halide has fused to one for each dimension.
+static Threads findThreads(const Stmt &body) {
+  struct Finder : IRVisitor {
+    Threads threads;
+    using IRVisitor::visit;
+    void visit(const For *loop) override {
+      if (loop->for_type == ForType::GPUThread)
+        threads.emplace_back(loop->name, as_const_int(simplify(loop->extent)).value_or(0));
+      IRVisitor::visit(loop);
+    }
+  };
+  Finder finder;
+  body.accept(&finder);
+  return finder.threads;
+}
+
+Stmt ThreadRegisters::visit(const For *loop) {
+  bool wasOutside = isOutside;
+  isOutside &= loop->for_type != ForType::GPUThread;
+  Stmt result = IRMutator::visit(loop);
+  isOutside = wasOutside;
+  return result;
+}
+
+Stmt ThreadRegisters::visit(const Allocate *allocate) {
+  Stmt result = IRMutator::visit(allocate);
+  allocate = result.as<Allocate>();
+  if (!isOutside || allocate->memory_type != MemoryType::Register)
+    return result;
+  Threads threads = findThreads(allocate->body);
+  Places places(allocate->name, threads);
+  places.mutate(allocate->body);
+  if (!places.isLinear || !areApart(places.ofFirst, places.steps, threads)) {
+    if (error.empty())
+      error = "expected each thread to keep to its own elements of " + allocate->name +
+              ", which lies in registers, found others";
+    return result;
+  }
+  places.isFound = true;
+  return Allocate::make(allocate->name, allocate->type, allocate->memory_type,
+                        {Expr(int(places.ofFirst.size()))}, allocate->condition,
+                        places.mutate(allocate->body));
+}

@@ -1,0 +1,143 @@
+//===- TrimLoops.cpp - loops of a kernel up to their last trip ------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TrimLoops.h"
+
+#include <algorithm>
+
+using namespace mlir;
+using namespace mlir::halide;
+using namespace ::Halide;
+using namespace ::Halide::Internal;
+
+namespace {
+/// What is compared with the number of a loop's trip, and what the loop defines and writes.
+struct LoopReader : IRVisitor {
+  explicit LoopReader(std::string trip) : trip(std::move(trip)) {}
+
+  std::string trip;
+  std::vector<Expr> bounds;
+  Scope<> defined;
+  std::set<std::string> written;
+
+  using IRVisitor::visit;
+  void visit(const LT *less) override {
+    const Variable *var = less->a.as<Variable>();
+    if (var && var->name == trip)
+      bounds.push_back(less->b);
+    IRVisitor::visit(less);
+  }
+  void visit(const For *loop) override {
+    defined.push(loop->name);
+    IRVisitor::visit(loop);
+  }
+  void visit(const LetStmt *let) override {
+    defined.push(let->name);
+    IRVisitor::visit(let);
+  }
+  void visit(const Let *let) override {
+    defined.push(let->name);
+    IRVisitor::visit(let);
+  }
+  void visit(const Store *store) override {
+    written.insert(store->name);
+    IRVisitor::visit(store);
+  }
+};
+} // namespace
+
+static LoopReader readLoop(const For *loop) {
+  LoopReader reader(loop->name);
+  loop->body.accept(&reader);
+  return reader;
+}
+
+static bool stores(const Stmt &stmt) {
+  LoopReader reader("");
+  stmt.accept(&reader);
+  return !reader.written.empty();
+}
+
+static std::vector<const Load *> findLoads(const Expr &value) {
+  struct Finder : IRVisitor {
+    std::vector<const Load *> loads;
+    using IRVisitor::visit;
+    void visit(const Load *load) override {
+      loads.push_back(load);
+      IRVisitor::visit(load);
+    }
+  };
+  Finder finder;
+  value.accept(&finder);
+  return finder.loads;
+}
+
+/// Whether all threads see the same value of `bound`, before the loop and in each trip.
+bool TrimLoops::isConstantIn(const Expr &bound, const For *loop) const {
+  LoopReader reader = readLoop(loop);
+  if (expr_uses_vars(bound, ofThreads) || expr_uses_vars(bound, reader.defined) ||
+      expr_uses_var(bound, loop->name))
+    return false;
+  std::vector<const Load *> loads = findLoads(bound);
+  return std::all_of(loads.begin(), loads.end(), [&](const Load *load) {
+    if (own.count(load->name))
+      return false;
+    if (!reader.written.count(load->name))
+      return true;
+    Access read = {false, load->name, "", Interval::single_point(load->index), {}};
+    bool isShared = false, isWritten = false;
+    for (const Access &access : accesses) {
+      isShared |= access.memory == load->name;
+      isWritten |= access.isStore && isIn(access, loop) && overlap(access, read);
+    }
+    return isShared && !isWritten; // no other memory is known that well
+  });
+}
+
+Stmt TrimLoops::visit(const For *loop) {
+  if (loop->for_type == ForType::GPUBlock && !inKernel) {
+    KernelReader kernel;
+    loop->accept(&kernel);
+    accesses = kernel.accesses;
+    ScopedValue<bool> within(inKernel, true);
+    return IRMutator::visit(loop);
+  }
+  if (loop->for_type == ForType::GPUThread) {
+    ScopedBinding<> bind(ofThreads, loop->name);
+    return IRMutator::visit(loop);
+  }
+  if (!inKernel || loop->for_type != ForType::Serial)
+    return IRMutator::visit(loop);
+  Stmt body = mutate(loop->body);
+  Expr trip = Variable::make(Int(32), loop->name);
+  for (const Expr &bound : readLoop(loop).bounds) {
+    if (!isConstantIn(bound, loop))
+      continue;
+    Expr isNeeded = trip < bound;
+    if (stores(simplify(substitute(isNeeded, const_false(), body))))
+      continue;
+    return For::make(loop->name, loop->min, min(loop->extent, simplify(bound - loop->min)),
+                     loop->for_type, loop->partition_policy, loop->device_api,
+                     simplify(substitute(isNeeded, const_true(), body)));
+  }
+  return For::make(loop->name, loop->min, loop->extent, loop->for_type, loop->partition_policy,
+                   loop->device_api, body);
+}
+
+Stmt TrimLoops::visit(const LetStmt *let) {
+  bool isOfThreads = expr_uses_vars(let->value, ofThreads);
+  for (const Load *load : findLoads(let->value))
+    isOfThreads |= own.count(load->name) != 0;
+  ScopedBinding<> bind(isOfThreads, ofThreads, let->name);
+  return IRMutator::visit(let);
+}
+
+Stmt TrimLoops::visit(const Allocate *allocate) {
+  if (inKernel && allocate->memory_type != MemoryType::GPUShared)
+    own.insert(allocate->name);
+  return IRMutator::visit(allocate);
+}
