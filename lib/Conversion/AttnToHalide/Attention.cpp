@@ -60,6 +60,7 @@ AttentionLowering::AttentionLowering(PipelineBuilder &p, AttentionOp op, Attribu
   value = p.input("value", op.getValue(), /*knownDims=*/1);
   numRows = p.extent(query, 1);
   numKeys = p.extent(key_, 1);
+  parts = onGpu ? p.i32(keySplits) : clamp(numKeys / leastPart, p.i32(1), p.i32(keySplits));
 }
 
 void AttentionLowering::readSchedule(PrefillAttr s) {
@@ -85,6 +86,8 @@ void AttentionLowering::readSchedule(DecodeAttr s) {
   scoreKeys = s.getScoreKeys();
   contextRows = s.getContextRows();
   contextVectors = s.getContextVectors();
+  keySplits = s.getKeySplits();
+  leastPart = s.getLeastPart();
 }
 
 /// Each thread has a row tile and a column tile of scores, and of the context. The columns

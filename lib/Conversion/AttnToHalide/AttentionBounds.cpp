@@ -45,13 +45,14 @@ void AttentionLowering::buildBounds() {
     auto known = bounds(v).high;
     return known ? clamp(*known, p.i32(0), numKeys) : numKeys;
   };
-  // The part of a block is whole chunks.
+  // A part is whole chunks.
   auto part = [&](ArrayRef<Scalar> v) {
     Scalar chunks = (max(highest(v) - lowest(v), 0) + (chunk - 1)) / chunk;
-    return (chunks + (keySplits - 1)) / keySplits * chunk;
+    Scalar length = (chunks + (parts - 1)) / parts * chunk;
+    return onGpu ? length : max(length, llvm::alignTo(leastPart, chunk));
   };
   low = p.func("low", vars, i32, [&](ArrayRef<Scalar> v) {
-    return keySplits == 1 ? lowest(v) : lowest(v) + v[0] % keySplits * part(v);
+    return keySplits == 1 ? lowest(v) : lowest(v) + v[0] % parts * part(v);
   });
   high = p.func("high", vars, i32, [&](ArrayRef<Scalar> v) {
     return keySplits == 1 ? highest(v) : min(highest(v), low(v) + part(v));

@@ -58,7 +58,7 @@ void AttentionLowering::buildProduct() {
 
 /// What a column holds before the first key: nothing, or a sink, whose own weight is 1 and whose
 /// value is 0; of one that is no number or infinite nothing is one, also where no key is seen. Of
-/// several blocks that share a row's keys the first one has it.
+/// several parts of a row's keys the first one has it.
 Scalar AttentionLowering::startOf(Scalar x, Scalar ii, const TileCoords &t) {
   Scalar nothing = select(x == maxColumn(), f32(-kMaxFloat), f32(0));
   if (!op.getSink())
@@ -73,7 +73,7 @@ Scalar AttentionLowering::startOf(Scalar x, Scalar ii, const TileCoords &t) {
   Scalar noNumber = fromBits(p.i32(kNaNBits), p.b().getF32Type());
   Scalar start =
       blend(x == maxColumn(), score, blend(isUsual, pick(x == sumColumn(), f32(1)), noNumber));
-  return keySplits == 1 ? start : blend(t.it % keySplits == 0, start, nothing);
+  return keySplits == 1 ? start : blend(t.it % parts == p.i32(0), start, nothing);
 }
 
 void AttentionLowering::buildContext() {
@@ -324,9 +324,63 @@ Scalar AttentionLowering::mergedContext(Scalar d, Scalar ii, Scalar it, Scalar h
   return pick(!(bits(inverse) == p.i32(0)), sum * inverse);
 }
 
+/// What is left of each part of the keys: the context's sum, the weights' sum and the maximum.
+void AttentionLowering::buildParts() {
+  StringRef vars[] = {"x", "ii", "it", "h", "b"};
+  partial = p.func("partial", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+    TileCoords t(v);
+    auto last = [&](int64_t column) { return acc(p.i32(column), p.i32(0), v[1], t.it, t.h, t.b); };
+    Scalar d = min(v[0], valueDim - 1), sum = contextSum(d, columnOf(d), blockOf(d), v[1], t);
+    return blend(v[0] == p.i32(valueDim), last(sumColumn()),
+                 blend(v[0] > valueDim, last(maxColumn()), sum));
+  });
+}
+
+/// What a part counts whose maximum is `maximum`: nothing, not even what is infinite or NaN in
+/// it, where its probs vanish, and else more than 0.
+Scalar AttentionLowering::partWeight(Scalar maximum, Scalar top) {
+  Scalar isVanishing = exponent(maximum, top) < f32(kVanishing);
+  return pick(!isVanishing, weight(maximum, top) + kLeastWeight);
+}
+
+/// Sums over the parts, whose number a call decides, with all weights to one maximum. They are
+/// added up in order, whatever thread computed them.
+void AttentionLowering::buildMerged() {
+  Type f32Type = p.b().getF32Type();
+  StringRef vars[] = {"x", "ii", "it", "h", "b"};
+  auto at = [&](Scalar x, const TileCoords &t, Scalar ii, Scalar part) {
+    return partial(x, ii, t.it * parts + part, t.h, t.b);
+  };
+  auto maximumOf = [&](const TileCoords &t, Scalar ii, Scalar part) {
+    return at(p.i32(valueDim + 1), t, ii, part);
+  };
+  top = p.func("top", ArrayRef(vars).drop_front(), f32Type,
+               [&](ArrayRef<Scalar>) { return f32(-kMaxFloat); });
+  p.update(top, ArrayRef(vars).drop_front(), {{"rp", parts}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             return machineMax(top(v), maximumOf(TileCoords(v), v[0], r[0]));
+           });
+  merged = p.func("merged", vars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
+  p.update(merged, vars, {{"rp", parts}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+    TileCoords t(v);
+    Scalar w = partWeight(maximumOf(t, v[1], r[0]), top(v[1], t.it, t.h, t.b));
+    Scalar counts = !(bits(w) == p.i32(0));
+    return merged(v) + pick(counts, w * at(v[0], t, v[1], r[0]));
+  });
+  mergedInverse =
+      p.func("merged_inverse", ArrayRef(vars).drop_front(), f32Type, [&](ArrayRef<Scalar> v) {
+        return reciprocal(merged(p.i32(valueDim), v[0], v[1], v[2], v[3]));
+      });
+}
+
 void AttentionLowering::buildOutput() {
   if (hasParts())
     buildPartialOutput();
+  bool isSplit = keySplits != 1 && !onGpu;
+  if (isSplit) {
+    buildParts();
+    buildMerged();
+  }
   Type element = op.getResult().getType().getElementType();
   context = p.func("context", {"d", "i", "h", "b"}, element, [&](ArrayRef<Scalar> v) {
     Scalar it = v[1] / rowsOfHead, ii = v[1] % rowsOfHead, h = v[2], b = v[3];
@@ -338,11 +392,15 @@ void AttentionLowering::buildOutput() {
       return convert(mergedContext(v[0], ii, it, h, b), element);
     Scalar coords[] = {it, h, b};
     TileCoords t(coords);
-    Scalar y = blockOf(v[0]), sum = contextSum(v[0], columnOf(v[0]), y, ii, t), total;
-    if (onGpu) {
-      sum = keepQuery(sum, y, ii, t);
+    Scalar y = blockOf(v[0]), sum, total;
+    if (isSplit) {
+      sum = merged(v[0], ii, it, h, b);
+      total = mergedInverse(ii, it, h, b);
+    } else if (onGpu) {
+      sum = keepQuery(contextSum(v[0], columnOf(v[0]), y, ii, t), y, ii, t);
       total = reciprocal(acc(p.i32(sumColumn()), y, ii, it, h, b));
     } else {
+      sum = contextSum(v[0], columnOf(v[0]), y, ii, t);
       total = inverse(ii, it, h, b);
     }
     // A row that sees no key is 0.

@@ -71,11 +71,14 @@ private:
   void buildExactWeights();
   void buildExactContext();
   void buildPartialOutput();
+  void buildParts();
+  void buildMerged();
   void buildOutput();
 
   // Schedule for a CPU, from the outside in: CpuAttention.cpp
   void scheduleOnCpu();
   void scheduleOutput();
+  void scheduleParts(Loop merging);
   void scheduleTile();
   void scheduleSearch();
   bool scheduleTransposed(Func f);
@@ -126,8 +129,12 @@ private:
   Scalar row(Scalar ii, const TileCoords &t) {
     return min(tile(t) * rowsOfHead + (sharedHeads == 1 ? ii : ii / sharedHeads), numRows - 1);
   }
-  /// The row tile; on a GPU several walk over parts of its keys.
-  Scalar tile(const TileCoords &t) { return keySplits == 1 ? t.it : t.it / keySplits; }
+  /// The row tile, whose keys may be in parts. Halide does not know the sign of their number.
+  Scalar tile(const TileCoords &t) {
+    if (keySplits == 1)
+      return t.it;
+    return onGpu ? t.it / parts : unsafePromiseClamped(t.it / parts, p.i32(0), numRows - 1);
+  }
   Scalar head(Scalar ii, const TileCoords &t) {
     return sharedHeads == 1 ? t.h : t.h * sharedHeads + ii % sharedHeads;
   }
@@ -165,6 +172,7 @@ private:
   /// are.
   Scalar safeDim(Scalar d) { return valueDim == numBlocks * block ? d : min(d, valueDim - 1); }
   Scalar mergedContext(Scalar d, Scalar ii, Scalar it, Scalar h, Scalar b);
+  Scalar partWeight(Scalar maximum, Scalar top);
   Scalar contextSum(Scalar d, Scalar x, Scalar y, Scalar ii, const TileCoords &t);
   Scalar rowTotal(int64_t column, Scalar k, Scalar ii, const TileCoords &t);
   Scalar keepQuery(Scalar x, Scalar y, Scalar ii, const TileCoords &t);
@@ -194,8 +202,10 @@ private:
   /// Whether keys lie in the lanes, and not rows.
   bool byKeys = false;
   bool onGpu = false;
-  /// Of a GPU: a block's threads, and how many blocks share the keys of a row tile.
-  int64_t threadsX = 1, threadsY = 1, keySplits = 1;
+  /// Of a GPU: a block's threads.
+  int64_t threadsX = 1, threadsY = 1;
+  /// The most parts that the keys of a row tile are in, and on a CPU the fewest keys of one.
+  int64_t keySplits = 1, leastPart = 1;
   int64_t rowTile, rowsOfHead, sharedHeads, chunk, lanes, contextRows, contextVectors;
   /// Of a register tile of scores: rows (with rows in the lanes, vectors of them) and keys.
   int64_t scoreRows, scoreKeys;
@@ -212,7 +222,8 @@ private:
   double log2Scale;
 
   Func query, key_, value;
-  Scalar numRows, numKeys;
+  /// `parts` is how many of them the keys of each row tile are in.
+  Scalar numRows, numKeys, parts;
   Func low, high, chunks, kvHead, queryT;
   /// Where the mask's comparisons do not bound the keys: the least and the largest key that
   /// some row of a tile sees, as -key and key + 1.
@@ -226,9 +237,10 @@ private:
   };
   SmallVector<Transposed> transposed;
   Func wideKey, dot, dotPart, score, maxChains, maximum, weights, sumChains, sum, modified;
-  /// Of a GPU: a chunk of values in shared memory, and what each block leaves of a row tile
-  /// whose keys several share.
-  Func valueTile, partial;
+  /// Of a GPU: a chunk of values in shared memory.
+  Func valueTile;
+  /// What is left of each part of the keys, and on a CPU what the parts of a row become.
+  Func partial, top, merged, mergedInverse;
   Func paddedValue, product, acc, inverse, context;
   Func worstOfLane, worst, exactChunks, exactDot, exactDotPart, exactScore, exactWeight, exactKept,
       exactModified, exactProduct, exactContext;

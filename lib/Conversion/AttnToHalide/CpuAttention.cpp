@@ -68,9 +68,43 @@ void AttentionLowering::scheduleOutput() {
   }
   p.vectorize(lane);
   p.unroll(vectors);
-  tileLoop = p.fuse(p.fuse(tile, heads), v[3]);
-  p.parallel(tileLoop);
   p.neverPartition(context);
+  Loop tiles = p.fuse(p.fuse(tile, heads), v[3]);
+  if (keySplits != 1)
+    return scheduleParts(tiles);
+  tileLoop = tiles;
+  p.parallel(tileLoop);
+}
+
+/// A task for each part of a tile; then all are merged, which is too little work for tasks.
+void AttentionLowering::scheduleParts(Loop merging) {
+  p.computeRoot(partial);
+  p.boundExtent(partial, 1, rowTile);
+  SmallVector<Loop> v = p.loops(partial); // x ii it h b
+  p.vectorizeBy(v[0], lanes);
+  auto [part, one] = p.split(v[2], 1, TailStrategy::round_up);
+  tileLoop = p.fuse(p.fuse(part, v[3]), v[4]);
+  p.parallel(tileLoop);
+  p.neverPartition(partial);
+
+  for (Func f : {top, merged, mergedInverse}) {
+    p.computeAt(f, merging);
+    p.storeIn(f, MemoryType::stack);
+    fixTile(f, /*perChunk=*/false);
+    p.boundExtent(f, f.getRank() - 4, rowTile);
+    p.neverPartition(f);
+  }
+  for (Func f : {top, merged}) {
+    SmallVector<Loop> loops = p.loops(f, 0);
+    Loop part = loops.back();
+    loops.pop_back();
+    loops.insert(loops.begin() + (f.getRank() - 3), part);
+    p.reorder(loops);
+    p.neverPartition(f, 0);
+  }
+  p.boundExtent(merged, 0, valueDim + 1);
+  p.vectorizeBy(p.loops(merged)[0], lanes);
+  p.vectorizeBy(p.loops(merged, 0)[0], lanes);
 }
 
 void AttentionLowering::scheduleTile() {

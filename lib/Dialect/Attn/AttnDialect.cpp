@@ -95,11 +95,12 @@ LogicalResult PrefillAttr::verify(EmitError emitError, int64_t rowTile, int64_t 
 LogicalResult DecodeAttr::verify(EmitError emitError, int64_t rowTile, int64_t sharedHeads,
                                  int64_t keyChunk, int64_t vectorWidth, int64_t scoreRows,
                                  int64_t scoreKeys, int64_t contextRows, int64_t contextVectors,
-                                 int64_t maxQLen) {
+                                 int64_t keySplits, int64_t leastPart, int64_t maxQLen) {
   std::pair<StringRef, int64_t> parameters[] = {
-      {"row_tile", rowTile},         {"shared_heads", sharedHeads},      {"key_chunk", keyChunk},
-      {"vector_width", vectorWidth}, {"score_rows", scoreRows},          {"score_keys", scoreKeys},
-      {"context_rows", contextRows}, {"context_vectors", contextVectors}};
+      {"row_tile", rowTile},         {"shared_heads", sharedHeads},       {"key_chunk", keyChunk},
+      {"vector_width", vectorWidth}, {"score_rows", scoreRows},           {"score_keys", scoreKeys},
+      {"context_rows", contextRows}, {"context_vectors", contextVectors}, {"key_splits", keySplits},
+      {"least_part", leastPart}};
   for (auto [name, value] : parameters)
     if (failed(verifyPositive(emitError, name, value)))
       return failure();

@@ -302,6 +302,10 @@ static LogicalResult verifyDecode(AttentionOp op, DecodeAttr schedule) {
   if (ShapedType::isDynamic(headDim) || headDim % schedule.getVectorWidth() != 0)
     return op.emitOpError("expected vector_width to divide head_dim, found ")
            << schedule.getVectorWidth();
+  // attention_c10
+  if (schedule.getKeySplits() != 1 && !op.getProbMod().empty())
+    return op.emitOpError("expected key_splits 1 beside a prob region, found ")
+           << schedule.getKeySplits();
   return success();
 }
 

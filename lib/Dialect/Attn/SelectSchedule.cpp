@@ -74,6 +74,7 @@ private:
   Attribute prefill(int64_t rowTile, int64_t maxQLen = 0);
   int64_t keyChunk(int64_t rowTile);
   Attribute decode(int64_t rowsOfHead, int64_t maxQLen = 0);
+  int64_t keySplits(int64_t sharedHeads);
   int64_t bestRowTile(int64_t rows);
 
   AttentionOp op;
@@ -135,7 +136,20 @@ Attribute Selector::decode(int64_t rowsOfHead, int64_t maxQLen) {
       largestDivisor(valueVectors, std::min<int64_t>((isWide ? 24 : 12) / contextRows, 8));
   return DecodeAttr::get(op->getContext(), rows, shared, /*key_chunk=*/64, lanes, scoreRows,
                          /*score_keys=*/scoreRows < 3 && isWide ? 8 : 4, contextRows,
-                         contextVectors, maxQLen);
+                         contextVectors, keySplits(shared), /*least_part=*/1024, maxQLen);
+}
+
+/// As many parts of the keys as make tasks for all cores of a large machine. Those of a window
+/// are few, and a prob region may want to see all of a row's probs.
+int64_t Selector::keySplits(int64_t sharedHeads) {
+  constexpr int64_t kTasks = 32;
+  auto query = op.getQuery().getType();
+  if (findMaskWidth(op.getMask()) || !op.getProbMod().empty())
+    return 1;
+  int64_t tasks = query.isDynamicDim(1) ? 1 : query.getDimSize(1) / sharedHeads;
+  if (!query.isDynamicDim(0))
+    tasks *= query.getDimSize(0);
+  return llvm::divideCeil(kTasks, std::clamp<int64_t>(tasks, 1, kTasks));
 }
 
 /// The tile that wastes least on rows that are not there; a row of a small tile costs more.

@@ -47,6 +47,24 @@ func.func @width_c7(%q: !q, %k: !k) -> !q {
 
 // -----
 
+!q = tensor<1x8x1x64xf32>
+// (C10)
+func.func @splits_c10(%q: !q) -> !q {
+  // expected-error@+1 {{expected key_splits 1 beside a prob region, found 2}}
+  %c = attn.attention %q, %q, %q prob_mod {
+  ^bb0(%p: f32, %b: index, %h: index, %i: index, %j: index):
+    attn.yield %p : f32
+  } schedule([#attn.decode<row_tile = 1, shared_heads = 1, key_chunk = 64, vector_width = 16, score_rows = 1, score_keys = 8, context_rows = 1, context_vectors = 4, key_splits = 2>]) : !q, !q, !q -> !q
+  return %c : !q
+}
+
+// -----
+
+// expected-error@+1 {{expected a positive least_part, found 0}}
+#part = #attn.decode<row_tile = 1, shared_heads = 1, key_chunk = 64, vector_width = 16, score_rows = 1, score_keys = 8, context_rows = 1, context_vectors = 4, key_splits = 2, least_part = 0>
+
+// -----
+
 // expected-error@+1 {{expected row_tile to be a multiple of shared_heads 3, found 4}}
 #rows = #attn.decode<row_tile = 4, shared_heads = 3, key_chunk = 64, vector_width = 16, score_rows = 4, score_keys = 4, context_rows = 4, context_vectors = 4>
 

@@ -27,11 +27,25 @@ func.func @five_vectors(%x: tensor<1x8x2048x80xf32>) -> tensor<1x8x2048x80xf32> 
 
 // One row: the four query heads of a head of key and value are the rows of a tile.
 // CHECK-LABEL: func.func @one_row
-// WIDE: schedule([#attn.decode<row_tile = 4, shared_heads = 4, key_chunk = 64, vector_width = 16, score_rows = 4, score_keys = 4, context_rows = 4, context_vectors = 4>])
+// WIDE: schedule([#attn.decode<row_tile = 4, shared_heads = 4, key_chunk = 64, vector_width = 16, score_rows = 4, score_keys = 4, context_rows = 4, context_vectors = 4, key_splits = 4>])
 // NARROW: schedule([#attn.decode<row_tile = 4, shared_heads = 4, key_chunk = 64, vector_width = 8, score_rows = 2,
 func.func @one_row(%q: tensor<1x32x1x128xf32>, %k: tensor<1x8x?x128xf32>) -> tensor<1x32x1x128xf32> {
   %c = attn.attention %q, %k, %k : tensor<1x32x1x128xf32>, tensor<1x8x?x128xf32>, tensor<1x8x?x128xf32> -> tensor<1x32x1x128xf32>
   return %c : tensor<1x32x1x128xf32>
+}
+
+// As many parts of the keys as give every core of a large machine something to do; a prob
+// region has to see all of them.
+// CHECK-LABEL: func.func @one_row_of_one_head
+// CHECK: key_splits = 32>])
+// CHECK: context_vectors = {{[0-9]}}>])
+func.func @one_row_of_one_head(%q: tensor<1x1x1x128xf32>, %k: tensor<1x1x?x128xf32>) -> (tensor<1x1x1x128xf32>, tensor<1x1x1x128xf32>) {
+  %c = attn.attention %q, %k, %k : tensor<1x1x1x128xf32>, tensor<1x1x?x128xf32>, tensor<1x1x?x128xf32> -> tensor<1x1x1x128xf32>
+  %d = attn.attention %q, %k, %k prob_mod {
+  ^bb0(%p: f32, %b: index, %h: index, %i: index, %j: index):
+    attn.yield %p : f32
+  } : tensor<1x1x1x128xf32>, tensor<1x1x?x128xf32>, tensor<1x1x?x128xf32> -> tensor<1x1x1x128xf32>
+  return %c, %d : tensor<1x1x1x128xf32>, tensor<1x1x1x128xf32>
 }
 
 // Any q_len: a call chooses.

@@ -352,6 +352,11 @@ def decode():
     yield Case(1, 200, batch=4, heads=4, kv_heads=2, kv_lengths=(200, 0, 64, 1), dynamic=True)
     yield Case(4, 65, heads=6, kv_heads=2, scale_on="prob", value_dim=17, mask="window(3, 5)")
     yield Case(1, 129, gain=1e4, head_dim=128, dynamic=True)
+    # Keys in parts: the last one shorter, some without keys, of hidden ones, or of no weight.
+    yield Case(1, 2500, heads=4, kv_heads=2, dynamic=True)
+    yield Case(1, 3000, batch=3, heads=2, kv_lengths=(3000, 0, 1100), dynamic=True)
+    yield Case(3, 4100, heads=2, mask="causal(bottom_right)", value_dim=17, gain=30.0)
+    yield Case(2, 3100, heads=2, kv_heads=1, mask_tensor=True, gain=1e10)
 
 
 def variants():

@@ -2,6 +2,7 @@
 
 // RUN: attnc verify %s --function prefill --size batch=2,q_len=70,kv_len=150 | FileCheck %s
 // RUN: attnc verify %s --function decode --size kv_len=300 | FileCheck %s
+// RUN: attnc verify %s --function parts | FileCheck %s
 // RUN: attnc verify %s --function half | FileCheck %s
 // RUN: attnc verify %s --function wide | FileCheck %s
 // CHECK: cases, all within the allowed error
@@ -39,6 +40,17 @@ func.func @decode(%query: tensor<3x8x1x64xf32>,
   %context = attn.context %half, %value
       : tensor<3x8x1x?xf32>, tensor<3x2x?x64xf32> -> tensor<3x8x1x64xf32>
   return %context : tensor<3x8x1x64xf32>
+}
+
+// Keys in several parts, of which one has the sink.
+func.func @parts(%query: tensor<1x2x1x64xf32>, %key: tensor<1x2x2500x64xf32>,
+                 %sink: tensor<1x2x1xf32>) -> tensor<1x2x1x64xf32> {
+  %score = attn.score %query, %key scale(0.125)
+      : tensor<1x2x1x64xf32>, tensor<1x2x2500x64xf32> -> tensor<1x2x1x2500xf32>
+  %prob = attn.softmax %score sink(%sink : tensor<1x2x1xf32>) : tensor<1x2x1x2500xf32>
+  %context = attn.context %prob, %key
+      : tensor<1x2x1x2500xf32>, tensor<1x2x2500x64xf32> -> tensor<1x2x1x64xf32>
+  return %context : tensor<1x2x1x64xf32>
 }
 
 func.func @half(%query: tensor<1x2x40x16xf16>, %key: tensor<1x2x50x16xf16>,

@@ -124,6 +124,10 @@ def Attn_DecodeAttr : Attn_Attr<"Decode", "decode"> {
     dims, `score_rows` rows × `score_keys` keys at a time; keys lie in the lanes for
     the softmax. The context is computed as in `#attn.prefill`.
 
+    With `key_splits` above 1, the keys of a tile are in so many parts at most, of
+    `least_part` keys at least. Parts are computed in parallel and merged in their order;
+    how many there are depends on the sizes alone, so that threads change no bit.
+
     ```mlir
     #attn.decode<row_tile = 4, shared_heads = 4, key_chunk = 64, vector_width = 16, score_rows = 4,
                  score_keys = 4, context_rows = 4, context_vectors = 4, max_q_len = 1>
@@ -134,6 +138,8 @@ def Attn_DecodeAttr : Attn_Attr<"Decode", "decode"> {
   let parameters = (ins "int64_t":$row_tile, "int64_t":$shared_heads, "int64_t":$key_chunk,
       "int64_t":$vector_width, "int64_t":$score_rows, "int64_t":$score_keys,
       "int64_t":$context_rows, "int64_t":$context_vectors,
+      DefaultValuedParameter<"int64_t", "1">:$key_splits,
+      DefaultValuedParameter<"int64_t", "1024">:$least_part,
       DefaultValuedParameter<"int64_t", "0">:$max_q_len);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
@@ -432,6 +438,8 @@ def Attn_AttentionOp : Attn_RegionOp<"attention"> {
     - (C8) the `shared_heads` of a `#attn.gpu` do the same; the columns of its threads hold a
       row of the context, whose size is known.
     - (C9) a sink has the query's element type and sizes as in `attn.softmax`.
+    - (C10) the `key_splits` of a `#attn.decode` are 1 where there is a prob region, which may
+      see NaN that is in one part alone.
 
     ```mlir
     %c = attn.attention %q, %k, %v scale(0.125) mask {
