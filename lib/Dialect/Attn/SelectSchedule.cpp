@@ -64,7 +64,7 @@ class Selector {
 public:
   Selector(AttentionOp op, const CpuInfo &cpu)
       : op(op), lanes(cpu.lanes(32)), isWide(cpu.vectorRegisters >= 32),
-        headDim(op.getQuery().getType().getDimSize(3)),
+        isPlain(!isWide && cpu.vectorBytes == 16), headDim(op.getQuery().getType().getDimSize(3)),
         valueVectors(llvm::divideCeil(op.getValue().getType().getDimSize(3), lanes)),
         width(findNarrowWidth(op)) {}
 
@@ -81,6 +81,8 @@ private:
   int64_t lanes;
   /// 32 vector registers, not 16.
   bool isWide;
+  /// Products and sums take an instruction each, and a register between them.
+  bool isPlain;
   int64_t headDim, valueVectors;
   /// Keys that a row sees at most; nothing where that is all or not known to be few.
   std::optional<int64_t> width;
@@ -105,26 +107,29 @@ static int64_t getSharedHeads(AttentionOp op) {
 
 /// Rescaling the context costs as much for few keys as for many, but scores of many leave the
 /// nearest cache. They are computed of whole chunks: behind a mask's last key a smaller one
-/// wastes less, and those of a window are as many as fit it.
+/// wastes less, and those of a window are as many as fit it. Where vectors are short, so may the
+/// stack be: wasm's holds 64 KB.
 int64_t Selector::keyChunk(int64_t rowTile) {
   constexpr int64_t kSmall = 64, kMasked = 96, kLarge = 128;
-  if (!width && (!isWide || rowTile > 48))
+  if (!width && (isPlain || rowTile > 48))
     return kSmall;
   if (!width)
-    return op.getMask().empty() ? kLarge : kMasked;
+    return op.getMask().empty() && isWide ? kLarge : kMasked;
   int64_t keys = *width + rowTile - 1;
   return llvm::alignTo(llvm::divideCeil(keys, llvm::divideCeil(keys, kMasked)), 16);
 }
 
-/// Scores and context take three quarters of the registers each, in turns.
+/// Scores and context take three quarters of the registers each, in turns; scores half of them
+/// where a product has to be in one before it is added.
 Attribute Selector::prefill(int64_t rowTile, int64_t maxQLen) {
-  int64_t vectors = largestDivisor(rowTile / lanes, 3);
+  int64_t vectors = largestDivisor(rowTile / lanes, isPlain ? 4 : 3);
+  int64_t scoreKeys = isWide ? 8 : isPlain ? 2 : 4;
   int64_t contextVectors =
       isWide ? (valueVectors <= 6 ? valueVectors : 4) : std::min<int64_t>(valueVectors, 2);
   int64_t contextRows =
       largestDivisor(rowTile, std::min<int64_t>((isWide ? 24 : 12) / contextVectors, 12));
-  return PrefillAttr::get(op->getContext(), rowTile, keyChunk(rowTile), lanes, vectors,
-                          /*score_keys=*/isWide ? 8 : 4, contextRows, contextVectors, maxQLen);
+  return PrefillAttr::get(op->getContext(), rowTile, keyChunk(rowTile), lanes, vectors, scoreKeys,
+                          contextRows, contextVectors, maxQLen);
 }
 
 /// Eight sums at least hide the latency of one.

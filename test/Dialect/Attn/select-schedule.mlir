@@ -1,10 +1,12 @@
 // RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_skylake | FileCheck %s --check-prefixes=CHECK,WIDE
 // RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx2 | FileCheck %s --check-prefixes=CHECK,NARROW
+// RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux | FileCheck %s --check-prefixes=PLAIN
 
 // A q_len that is known has one kernel, with the tile that wastes the fewest rows.
 // CHECK-LABEL: func.func @many_rows
 // WIDE: schedule([#attn.prefill<row_tile = 48, key_chunk = 128, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>])
-// NARROW: schedule([#attn.prefill<row_tile = 48, key_chunk = 64, vector_width = 8, score_vectors = 3, score_keys = 4, context_rows = 6, context_vectors = 2>])
+// NARROW: schedule([#attn.prefill<row_tile = 48, key_chunk = 96, vector_width = 8, score_vectors = 3, score_keys = 4, context_rows = 6, context_vectors = 2>])
+// PLAIN: schedule([#attn.prefill<row_tile = 48, key_chunk = 64, vector_width = 4, score_vectors = 4, score_keys = 2, context_rows = 6, context_vectors = 2>])
 func.func @many_rows(%x: tensor<1x8x2048x64xf32>) -> tensor<1x8x2048x64xf32> {
   %c = attn.attention %x, %x, %x : tensor<1x8x2048x64xf32>, tensor<1x8x2048x64xf32>, tensor<1x8x2048x64xf32> -> tensor<1x8x2048x64xf32>
   return %c : tensor<1x8x2048x64xf32>
@@ -102,7 +104,7 @@ func.func @growing(%x: tensor<1x8x2048x64xf32>) -> tensor<1x8x2048x64xf32> {
 // So many keys that each tile fetches them from far away: few large tiles.
 // CHECK-LABEL: func.func @far_keys
 // WIDE: schedule([#attn.prefill<row_tile = 192, key_chunk = 64,
-// NARROW: schedule([#attn.prefill<row_tile = 48, key_chunk = 64,
+// NARROW: schedule([#attn.prefill<row_tile = 48, key_chunk = 96,
 func.func @far_keys(%x: tensor<1x1x32768x64xf32>) -> tensor<1x1x32768x64xf32> {
   %c = attn.attention %x, %x, %x : tensor<1x1x32768x64xf32>, tensor<1x1x32768x64xf32>, tensor<1x1x32768x64xf32> -> tensor<1x1x32768x64xf32>
   return %c : tensor<1x1x32768x64xf32>
