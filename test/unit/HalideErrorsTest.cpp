@@ -109,6 +109,12 @@ TEST(HalideErrors, UnknownTarget) {
               "expected a target as 'host' or 'x86-64-linux-avx2', found 'pdp-11'", "pdp-11");
 }
 
+TEST(HalideErrors, BareAvx512) {
+  expectError(producer + "}\n", 1,
+              "expected AVX-512 of a CPU, as 'avx512_skylake', found 'x86-64-linux-avx512'",
+              "x86-64-linux-avx512");
+}
+
 TEST(HalideErrors, OpWithoutHalideForm) {
   expectError(R"mlir(halide.pipeline @p {
   %g = halide.func "g" [%x] : i64 {

@@ -66,8 +66,9 @@ void attnc::countError() { ++numErrors; }
 // Reproducers
 //===----------------------------------------------------------------------===//
 
-// Rendered before anything can go wrong: a signal handler may not allocate.
-static std::string reproducer, reproducerPath;
+// Rendered before anything can go wrong: a signal handler may not allocate. Never destroyed: the
+// process may crash while it ends.
+static std::string &reproducer = *new std::string, &reproducerPath = *new std::string;
 
 static void put(int file, const char *text, size_t size) {
   while (size > 0) {

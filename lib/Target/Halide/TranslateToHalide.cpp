@@ -43,6 +43,15 @@ static LogicalResult setCapability(H::Target &target, std::string &error) {
   return failure();
 }
 
+/// AVX-512 of no CPU: LLVM fails on the code that Halide makes of it.
+static bool isBareAvx512(const H::Target &target) {
+  return target.has_feature(H::Target::AVX512) &&
+         !target.features_any_of({H::Target::AVX512_KNL, H::Target::AVX512_Skylake,
+                                  H::Target::AVX512_Cannonlake, H::Target::AVX512_SapphireRapids,
+                                  H::Target::AVX512_Zen4, H::Target::AVX512_Zen5,
+                                  H::Target::AVX10_1});
+}
+
 static FailureOr<H::Target> parseTarget(StringRef text, std::string &error) {
   size_t capability = text.find("cuda_capability_");
   error = "expected a target as 'host' or 'x86-64-linux-avx2', found '" + text.str() + "'";
@@ -54,6 +63,10 @@ static FailureOr<H::Target> parseTarget(StringRef text, std::string &error) {
     H::Target target = text == "host" ? H::get_host_target() : H::Target(text.str());
     if (failed(setCapability(target, error)))
       return failure();
+    if (isBareAvx512(target)) {
+      error = "expected AVX-512 of a CPU, as 'avx512_skylake', found '" + text.str() + "'";
+      return failure();
+    }
     if (target.os == H::Target::OSUnknown || target.arch == H::Target::ArchUnknown)
       return failure();
     if (target.supported())
