@@ -39,14 +39,19 @@ private:
   Expr visit(const Let *let) override { return visitLet<Expr>(let); }
   Expr visit(const Load *load) override;
   Stmt visit(const Store *store) override;
+  Stmt visit(const IfThenElse *branch) override;
   template <typename Result, typename LetOrLetStmt>
   Result visitLet(const LetOrLetStmt *let);
+  Expr withLets(Expr expr) const;
+  std::set<std::string> findFirst(const Expr &condition) const;
   std::optional<int64_t> find(Expr index);
   Expr place(const Expr &index);
 
   const std::string &memory;
   const Threads &threads;
   std::vector<std::pair<std::string, Expr>> lets;
+  /// Loops over threads of which the first alone gets here: Halide may have put its number there.
+  std::set<std::string> ofFirstOnly;
 };
 
 } // namespace
@@ -74,6 +79,36 @@ Stmt Places::visit(const Store *store) {
                      mutate(store->predicate), store->alignment);
 }
 
+Expr Places::withLets(Expr expr) const {
+  for (size_t i = lets.size(); i-- > 0;)
+    expr = substitute(lets[i].first, lets[i].second, expr);
+  return expr;
+}
+
+/// The loops over threads of which the condition holds for none but the first.
+std::set<std::string> Places::findFirst(const Expr &condition) const {
+  std::set<std::string> found;
+  Expr whole = withLets(condition);
+  for (const auto &[thread, extent] : threads) {
+    Scope<Interval> others;
+    others.push(thread, Interval(1, int(extent) - 1));
+    if (extent > 1 && is_const_zero(simplify(whole, true, others)))
+      found.insert(thread);
+  }
+  return found;
+}
+
+Stmt Places::visit(const IfThenElse *branch) {
+  Expr condition = mutate(branch->condition);
+  std::set<std::string> before = ofFirstOnly;
+  ofFirstOnly.merge(findFirst(branch->condition));
+  Stmt thenCase = mutate(branch->then_case), elseCase;
+  ofFirstOnly = std::move(before);
+  if (branch->else_case.defined())
+    elseCase = mutate(branch->else_case);
+  return IfThenElse::make(condition, thenCase, elseCase);
+}
+
 namespace {
 /// (64·x + y + 16) % 64 is (y + 16) % 64: Halide's simplifier leaves the first as it is.
 class WithoutMultiples : public IRMutator {
@@ -93,14 +128,14 @@ class WithoutMultiples : public IRMutator {
 /// The element that thread 0 touches at `index`, where that is linear in the threads' numbers
 /// with the steps of all others.
 std::optional<int64_t> Places::find(Expr index) {
-  for (size_t i = lets.size(); i-- > 0;)
-    index = substitute(lets[i].first, lets[i].second, index);
-  index = WithoutMultiples().mutate(index);
+  index = WithoutMultiples().mutate(withLets(index));
   std::map<std::string, Expr> zeros;
   Scope<Interval> numbers;
   for (const auto &[thread, extent] : threads) {
     zeros[thread] = 0;
     numbers.push(thread, Interval(0, int(extent) - 1));
+    if (ofFirstOnly.count(thread))
+      index = substitute(thread, make_zero(Int(32)), index);
   }
   auto first = as_const_int(simplify(substitute(zeros, index)));
   if (!first)
@@ -108,6 +143,10 @@ std::optional<int64_t> Places::find(Expr index) {
   Expr linear = make_const(Int(32), *first);
   std::vector<int64_t> found;
   for (const auto &[thread, extent] : threads) {
+    if (ofFirstOnly.count(thread)) {
+      found.push_back(steps.empty() ? 0 : steps[found.size()]);
+      continue;
+    }
     std::map<std::string, Expr> one = zeros;
     one[thread] = 1;
     auto second = as_const_int(simplify(substitute(one, index)));
