@@ -96,23 +96,10 @@ class MergeConditions : public IRMutator {
 
 /// Whether `stmt` leaves `condition` as it was.
 static bool keeps(const Stmt &stmt, const Expr &condition) {
-  struct Finder : IRVisitor {
-    std::set<std::string> loaded, stored;
-    using IRVisitor::visit;
-    void visit(const Load *load) override {
-      loaded.insert(load->name);
-      IRVisitor::visit(load);
-    }
-    void visit(const Store *store) override {
-      stored.insert(store->name);
-      IRVisitor::visit(store);
-    }
-  };
-  Finder ofStmt, ofCondition;
-  stmt.accept(&ofStmt);
-  condition.accept(&ofCondition);
-  return std::none_of(ofCondition.loaded.begin(), ofCondition.loaded.end(),
-                      [&](const std::string &name) { return ofStmt.stored.count(name); });
+  std::set<std::string> stored = findStored(stmt);
+  std::vector<const Load *> loads = findLoads(condition);
+  return std::none_of(loads.begin(), loads.end(),
+                      [&](const Load *load) { return stored.count(load->name); });
 }
 
 Stmt MergeConditions::visit(const Block *block) {

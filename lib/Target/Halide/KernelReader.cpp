@@ -136,3 +136,31 @@ bool mlir::halide::overlap(const Access &a, const Access &b) {
 bool mlir::halide::isIn(const Access &access, const For *loop) {
   return std::find(access.loops.begin(), access.loops.end(), loop) != access.loops.end();
 }
+
+std::set<std::string> mlir::halide::findStored(const Stmt &stmt) {
+  struct Finder : IRVisitor {
+    std::set<std::string> names;
+    using IRVisitor::visit;
+    void visit(const Store *store) override {
+      names.insert(store->name);
+      IRVisitor::visit(store);
+    }
+  };
+  Finder finder;
+  stmt.accept(&finder);
+  return finder.names;
+}
+
+std::vector<const Load *> mlir::halide::findLoads(const Expr &value) {
+  struct Finder : IRVisitor {
+    std::vector<const Load *> loads;
+    using IRVisitor::visit;
+    void visit(const Load *load) override {
+      loads.push_back(load);
+      IRVisitor::visit(load);
+    }
+  };
+  Finder finder;
+  value.accept(&finder);
+  return finder.loads;
+}

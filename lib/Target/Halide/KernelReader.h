@@ -54,6 +54,12 @@ private:
   std::vector<const ::Halide::Internal::For *> loops;
 };
 
+/// The memory that `stmt` writes.
+std::set<std::string> findStored(const ::Halide::Internal::Stmt &stmt);
+
+/// What `value` reads from memory.
+std::vector<const ::Halide::Internal::Load *> findLoads(const ::Halide::Expr &value);
+
 /// Whether two accesses may touch one element; what is not known may.
 bool overlap(const Access &a, const Access &b);
 

@@ -7,28 +7,16 @@
 
 #include "ThreadBarriers.h"
 
+#include "KernelReader.h"
+
 using namespace mlir;
 using namespace mlir::halide;
 using namespace ::Halide::Internal;
 
-static std::set<std::string> findWritten(const Stmt &kernel) {
-  struct Finder : IRVisitor {
-    std::set<std::string> names;
-    using IRVisitor::visit;
-    void visit(const Store *store) override {
-      names.insert(store->name);
-      IRVisitor::visit(store);
-    }
-  };
-  Finder finder;
-  kernel.accept(&finder);
-  return finder.names;
-}
-
 Stmt ThreadBarriers::visit(const For *loop) {
   if (loop->for_type == ForType::GPUBlock && !std::exchange(inKernel, true)) {
     own.clear();
-    written = findWritten(loop->body);
+    written = findStored(loop->body);
     Stmt result = visit(loop);
     inKernel = false;
     return result;

@@ -15,14 +15,13 @@ using namespace ::Halide;
 using namespace ::Halide::Internal;
 
 namespace {
-/// What is compared with the number of a loop's trip, and what the loop defines and writes.
+/// What is compared with the number of a loop's trip, and what the loop defines.
 struct LoopReader : IRVisitor {
   explicit LoopReader(std::string trip) : trip(std::move(trip)) {}
 
   std::string trip;
   std::vector<Expr> bounds;
   Scope<> defined;
-  std::set<std::string> written;
 
   using IRVisitor::visit;
   void visit(const LT *less) override {
@@ -43,50 +42,20 @@ struct LoopReader : IRVisitor {
     defined.push(let->name);
     IRVisitor::visit(let);
   }
-  void visit(const Store *store) override {
-    written.insert(store->name);
-    IRVisitor::visit(store);
-  }
 };
 } // namespace
 
-static LoopReader readLoop(const For *loop) {
-  LoopReader reader(loop->name);
-  loop->body.accept(&reader);
-  return reader;
-}
-
-static bool stores(const Stmt &stmt) {
-  LoopReader reader("");
-  stmt.accept(&reader);
-  return !reader.written.empty();
-}
-
-static std::vector<const Load *> findLoads(const Expr &value) {
-  struct Finder : IRVisitor {
-    std::vector<const Load *> loads;
-    using IRVisitor::visit;
-    void visit(const Load *load) override {
-      loads.push_back(load);
-      IRVisitor::visit(load);
-    }
-  };
-  Finder finder;
-  value.accept(&finder);
-  return finder.loads;
-}
-
 /// Whether all threads see the same value of `bound`, before the loop and in each trip.
-bool TrimLoops::isConstantIn(const Expr &bound, const For *loop) const {
-  LoopReader reader = readLoop(loop);
-  if (expr_uses_vars(bound, ofThreads) || expr_uses_vars(bound, reader.defined) ||
+bool TrimLoops::isConstantIn(const Expr &bound, const For *loop, const Scope<> &defined,
+                             const std::set<std::string> &written) const {
+  if (expr_uses_vars(bound, ofThreads) || expr_uses_vars(bound, defined) ||
       expr_uses_var(bound, loop->name))
     return false;
   std::vector<const Load *> loads = findLoads(bound);
   return std::all_of(loads.begin(), loads.end(), [&](const Load *load) {
     if (own.count(load->name))
       return false;
-    if (!reader.written.count(load->name))
+    if (!written.count(load->name))
       return true;
     Access read = {false, load->name, "", Interval::single_point(load->index), {}};
     bool isShared = false, isWritten = false;
@@ -114,11 +83,14 @@ Stmt TrimLoops::visit(const For *loop) {
     return IRMutator::visit(loop);
   Stmt body = mutate(loop->body);
   Expr trip = Variable::make(Int(32), loop->name);
-  for (const Expr &bound : readLoop(loop).bounds) {
-    if (!isConstantIn(bound, loop))
+  LoopReader reader(loop->name);
+  loop->body.accept(&reader);
+  std::set<std::string> written = findStored(loop->body);
+  for (const Expr &bound : reader.bounds) {
+    if (!isConstantIn(bound, loop, reader.defined, written))
       continue;
     Expr isNeeded = trip < bound;
-    if (stores(simplify(substitute(isNeeded, const_false(), body))))
+    if (!findStored(simplify(substitute(isNeeded, const_false(), body))).empty())
       continue;
     return For::make(loop->name, loop->min, min(loop->extent, simplify(bound - loop->min)),
                      loop->for_type, loop->partition_policy, loop->device_api,

@@ -24,7 +24,9 @@ private:
   ::Halide::Internal::Stmt visit(const ::Halide::Internal::LetStmt *let) override;
   ::Halide::Internal::Stmt visit(const ::Halide::Internal::Allocate *allocate) override;
 
-  bool isConstantIn(const ::Halide::Expr &bound, const ::Halide::Internal::For *loop) const;
+  bool isConstantIn(const ::Halide::Expr &bound, const ::Halide::Internal::For *loop,
+                    const ::Halide::Internal::Scope<> &defined,
+                    const std::set<std::string> &written) const;
 
   bool inKernel = false;
   /// What may differ from thread to thread: numbers, lets of them, and their own memory.

@@ -421,8 +421,8 @@ def Attn_AttentionOp : Attn_RegionOp<"attention"> {
       lse     = log Σ_j exp(score[b, h, i, j])  -inf for a row with no visible key
 
     Each region may be left out. `lse` is a second, optional result, which counts no
-    sink. `schedule` is set by `attn-select-schedule`: one kernel for each element, of which a call
-    runs the first that serves its q_len.
+    sink. `schedule` is set by `attn-select-schedule`: one kernel for each element, of
+    which a call runs the first that serves its q_len.
 
     - (C1) query, key, value and context have the same element type.
     - (C2) batch of query, key and value, head_dim of query and key, and
@@ -450,14 +450,16 @@ def Attn_AttentionOp : Attn_RegionOp<"attention"> {
     ```
   }];
   let arguments = (ins Attn_Tensor4D:$query, Attn_Tensor4D:$key, Attn_Tensor4D:$value,
-      Optional<Attn_Sink>:$sink, DefaultValuedAttr<F64Attr, "1.0">:$scale, OptionalAttr<Attn_Schedules>:$schedule);
+      Optional<Attn_Sink>:$sink, DefaultValuedAttr<F64Attr, "1.0">:$scale,
+      OptionalAttr<Attn_Schedules>:$schedule);
   let regions = (region MaxSizedRegion<1>:$score_mod, MaxSizedRegion<1>:$mask,
       MaxSizedRegion<1>:$prob_mod);
   let results = (outs Attn_Tensor4D:$result,
       Optional<TensorRankOf<[F16, BF16, F32, F64], [3]>>:$lse);
   let assemblyFormat = [{
     $query `,` $key `,` $value (`scale` `(` $scale^ `)`)?
-    (`sink` `(` $sink^ `:` type($sink) `)`)? (`score_mod` $score_mod^)? (`mask` $mask^)? (`prob_mod` $prob_mod^)?
+    (`sink` `(` $sink^ `:` type($sink) `)`)?
+    (`score_mod` $score_mod^)? (`mask` $mask^)? (`prob_mod` $prob_mod^)?
     (`schedule` `(` $schedule^ `)`)? attr-dict
     `:` type($query) `,` type($key) `,` type($value) `->` type($result) (`,` type($lse)^)?
   }];
