@@ -111,7 +111,8 @@ static std::vector<std::string> listParts(AttentionOp attention, func::FuncOp fu
   return parts;
 }
 
-static Group describeGroup(Operation &op, func::FuncOp function, CostModel &costs) {
+static Group describeGroup(Operation &op, func::FuncOp function, CostModel &costs,
+                           StringRef target) {
   Group group{op.getLoc(),
               op.getName().getStringRef().str(),
               describePlace(op.getLoc()),
@@ -124,7 +125,8 @@ static Group describeGroup(Operation &op, func::FuncOp function, CostModel &cost
     group.parts = listParts(attention, function);
     if (Attribute schedule = attention.getScheduleAttr())
       group.schedule = print(schedule);
-    else if (StringRef reason = mlir::attn::getReasonForNoKernel(attention); !reason.empty())
+    else if (StringRef reason = mlir::attn::getReasonForNoKernel(attention, target);
+             !reason.empty())
       group.parts.push_back(("no fused kernel, but op by op: " + reason).str());
   }
   return group;
@@ -136,12 +138,12 @@ static bool isView(Operation &op) {
          isa<mlir::attn::SplitHeadsOp, mlir::attn::MergeHeadsOp>(op);
 }
 
-static std::vector<Group> describeGraph(func::FuncOp function) {
+static std::vector<Group> describeGraph(func::FuncOp function, StringRef target) {
   CostModel costs(function);
   std::vector<Group> groups;
   for (Operation &op : function.getBody().front().without_terminator())
     if (op.getNumResults() > 0 && isa<RankedTensorType>(op.getResult(0).getType()) && !isView(op))
-      groups.push_back(describeGroup(op, function, costs));
+      groups.push_back(describeGroup(op, function, costs, target));
   return groups;
 }
 
@@ -271,7 +273,7 @@ static LogicalResult runExplain() {
   if (explanation.isGraph) {
     if (failed(fuse(*spec, explanation)))
       return failure();
-    explanation.groups = describeGraph(spec->getFunction());
+    explanation.groups = describeGraph(spec->getFunction(), *target);
   }
   if (failed(spec->lower(Stage::Scheduled, *target)))
     return failure();

@@ -24,15 +24,6 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
-StringRef attn::getReasonForNoKernel(AttentionOp op) {
-  auto query = op.getQuery().getType(), value = op.getValue().getType();
-  if (query.getElementType().isF64())
-    return "elements are f64";
-  if (query.isDynamicDim(3) || value.isDynamicDim(3))
-    return "head_dim or value_dim is open";
-  return op.getLse() ? "lse is a result" : "";
-}
-
 /// A window in which the keys that only some rows of a tile see are a good part of all: a
 /// smaller tile has fewer of them.
 static std::optional<int64_t> findNarrowWidth(AttentionOp op) {
@@ -260,20 +251,35 @@ ArrayAttr GpuSelector::select() {
   return isServed ? ArrayAttr::get(op->getContext(), schedules) : ArrayAttr();
 }
 
+//===----------------------------------------------------------------------===//
+// Any target
+//===----------------------------------------------------------------------===//
+
+StringRef attn::getReasonForNoKernel(AttentionOp op, StringRef target) {
+  auto query = op.getQuery().getType(), value = op.getValue().getType();
+  Type element = query.getElementType();
+  if (element.isF64())
+    return "elements are f64";
+  if (query.isDynamicDim(3) || value.isDynamicDim(3))
+    return "head_dim or value_dim is open";
+  if (op.getLse())
+    return "lse is a result";
+  if (!GpuInfo::fromTarget(target))
+    return "";
+  if (!element.isF32())
+    return "elements are not f32, on a GPU";
+  return GpuSelector(op).select() ? "" : "no tile fits into the 48 KB of a GPU's shared memory";
+}
+
 namespace {
 struct AttnSelectSchedulePass : attn::impl::AttnSelectScheduleBase<AttnSelectSchedulePass> {
   using Base::Base;
   void runOnOperation() override {
     CpuInfo cpu = CpuInfo::fromTarget(target);
-    std::optional<GpuInfo> gpu = GpuInfo::fromTarget(target);
+    bool onGpu = GpuInfo::fromTarget(target).has_value();
     getOperation().walk([&](AttentionOp op) {
-      if (op.getSchedule() || !getReasonForNoKernel(op).empty())
-        return;
-      if (!gpu)
-        op.setScheduleAttr(Selector(op, cpu).select());
-      else if (ArrayAttr schedules = GpuSelector(op).select();
-               schedules && op.getQuery().getType().getElementType().isF32())
-        op.setScheduleAttr(schedules);
+      if (!op.getSchedule() && getReasonForNoKernel(op, target).empty())
+        op.setScheduleAttr(onGpu ? GpuSelector(op).select() : Selector(op, cpu).select());
     });
   }
 };

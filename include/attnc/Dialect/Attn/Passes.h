@@ -18,8 +18,9 @@ namespace mlir::attn {
 
 class AttentionOp;
 
-/// Why `op` is computed op by op, and no fused kernel is written for it; empty where one is.
-StringRef getReasonForNoKernel(AttentionOp op);
+/// Why `op` is computed op by op, and no fused kernel is written for it on the Halide target;
+/// empty where one is.
+StringRef getReasonForNoKernel(AttentionOp op, StringRef target);
 } // namespace mlir::attn
 
 #endif // ATTNC_DIALECT_ATTN_PASSES_H
