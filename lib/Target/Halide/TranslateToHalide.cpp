@@ -12,9 +12,11 @@
 
 #include "DevicePass.h"
 #include "Diagnostics.h"
+#include "Runtime.h"
 #include "Translator.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Error.h"
 
 using namespace mlir;
 using namespace mlir::halide;
@@ -217,6 +219,16 @@ LogicalResult halide::exportPipeline(PipelineOp pipeline, const ExportOptions &o
   return guardHalide(compile, [&](StringRef message) { return locate(pipeline, message); });
 }
 
+static LogicalResult writeObject(StringRef bytes, StringRef path, Location loc) {
+  auto write = [&](raw_ostream &os) {
+    os << bytes;
+    return llvm::Error::success();
+  };
+  if (auto error = llvm::writeToOutput(path, write))
+    return emitError(loc) << "could not write " << path << ": " << llvm::toString(std::move(error));
+  return success();
+}
+
 LogicalResult halide::exportRuntime(StringRef target, Artefact artefact, StringRef path,
                                     Location loc) {
   FailureOr<H::Target> parsed = getTarget(target, loc);
@@ -226,6 +238,9 @@ LogicalResult halide::exportRuntime(StringRef target, Artefact artefact, StringR
   if (!parsed->has_gpu_feature())
     *parsed = H::Target(parsed->os, parsed->arch, parsed->bits);
   parsed->set_feature(H::Target::UserContext);
+  StringRef known = findRuntime(parsed->to_string());
+  if (artefact == Artefact::object && !known.empty())
+    return writeObject(known, path, loc);
   auto compile = [&] {
     // A module without functions holds the runtime, as one of functions would.
     H::Module("runtime", *parsed).compile({{toHalide(artefact), path.str()}});
