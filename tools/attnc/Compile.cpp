@@ -369,6 +369,10 @@ LogicalResult Emission::addPackages(ArrayRef<Kind> wanted) {
 // attnc compile
 //===----------------------------------------------------------------------===//
 
+static bool definesFunction(Kind kind) {
+  return kind == Kind::object || kind == Kind::static_library || kind == Kind::shared_library;
+}
+
 static LogicalResult checkKinds(ArrayRef<Kind> wanted, ArrayRef<std::string> targets) {
   bool toStdout = outputDir == "-";
   if (toStdout && (withSelftest || wanted.size() != 1 || !getInfo(wanted.front()).isText))
@@ -442,6 +446,8 @@ static LogicalResult runCompile() {
     return failure();
   SmallVector<Kind> wanted = getWantedKinds();
   if (failed(name) || failed(targets) || failed(checkKinds(wanted, *targets)))
+    return failure();
+  if (llvm::any_of(wanted, definesFunction) && failed(checkSymbolIsFree(*name)))
     return failure();
   bool toStdout = outputDir == "-";
   std::unique_ptr<Staging> files = toStdout ? Staging::openTemporary() : Staging::open(outputDir);

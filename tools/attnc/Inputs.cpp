@@ -196,9 +196,9 @@ int64_t attnc::getIntegerBound(const Signature &signature, const Sizes &sizes) {
   return std::max<int64_t>(bound, 1);
 }
 
-static LogicalResult reportMissing(const Parameter &input) {
-  return reportError("--input", "expected " + input.name + "=… of " + describe(input) +
-                                    ", found no input of that name");
+static LogicalResult reportMissing(const Parameter &input, bool isNamed) {
+  return reportError("--input", "expected " + input.name + "=… of " + describe(input) + ", found " +
+                                    (isNamed ? "no shape" : "no input of that name"));
 }
 
 /// The tensors that are given; an empty one where a shape has yet to be found.
@@ -243,7 +243,7 @@ FailureOr<std::vector<Tensor>> attnc::makeInputs(const Signature &signature,
     if (!(*given)[index]) {
       auto shape = sizes.getShape(input);
       if (!shape)
-        return reportMissing(input);
+        return reportMissing(input, option);
       (*given)[index].emplace(input.elementType, *shape);
       if (!option)
         reportNote(input.name + " is not given: random " + describe(*shape));

@@ -14,6 +14,8 @@
 
 #include "llvm/ADT/StringExtras.h"
 
+#include <dlfcn.h>
+
 using namespace mlir;
 using namespace attnc;
 namespace cl = llvm::cl;
@@ -159,4 +161,16 @@ FailureOr<std::string> attnc::getLibraryName(StringRef function) {
   if (!mlir::attn::isCIdentifier(libraryName))
     return reportUsage("--name", "expected a C identifier, found '" + libraryName + "'");
   return libraryName.getValue();
+}
+
+LogicalResult attnc::checkSymbolIsFree(StringRef name) {
+  // The library of math is searched with what it depends on: all of the C library.
+  void *library = ::dlopen("libm.so.6", RTLD_LAZY | RTLD_NOLOAD);
+  bool isTaken = name == "main" || (library && ::dlsym(library, name.str().c_str()));
+  if (library)
+    ::dlclose(library);
+  if (isTaken)
+    return reportError("--name",
+                       "expected a name that C programs leave free, found '" + name + "'");
+  return success();
 }

@@ -59,6 +59,10 @@ mlir::FailureOr<std::string> getTarget();
 /// The library's name if `--name` gives one, else the function's; a C identifier.
 mlir::FailureOr<std::string> getLibraryName(llvm::StringRef function);
 
+/// An error where `main` or a function of the C library has this name: a library's function would
+/// take its place for everyone in the program.
+llvm::LogicalResult checkSymbolIsFree(llvm::StringRef name);
+
 } // namespace attnc
 
 #endif // ATTNC_TOOLS_ATTNC_OPTIONS_H

@@ -10,6 +10,7 @@
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBufferRef.h"
 #include "llvm/Support/Process.h"
@@ -21,6 +22,7 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <new>
 #include <unistd.h>
 
 using namespace llvm;
@@ -121,6 +123,16 @@ static std::string commandLine;
 
 void attnc::setCommandLine(int argc, char **argv) {
   commandLine = llvm::join(llvm::make_range(argv, argv + argc), " ");
+}
+
+[[noreturn]] static void reportOutOfMemory() {
+  say("attnc: error: out of memory: expected smaller sizes, or a machine with more\n");
+  ::_exit(InputError);
+}
+
+void attnc::reportWhenOutOfMemory() {
+  std::set_new_handler(reportOutOfMemory);
+  install_bad_alloc_error_handler([](void *, const char *, bool) { reportOutOfMemory(); });
 }
 
 void attnc::prepareReproducer(StringRef spec) {

@@ -42,6 +42,9 @@ void countError();
 /// What went wrong is not the user's doing: the exit code becomes InternalError.
 llvm::LogicalResult reportInternal(const llvm::Twine &message);
 
+/// From here on, running out of memory ends the process with an error: the sizes are the user's.
+void reportWhenOutOfMemory();
+
 /// What a reproducer holds: the command line and the spec as it was read. Also
 /// makes a crash write one.
 void setCommandLine(int argc, char **argv);

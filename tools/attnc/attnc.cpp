@@ -57,6 +57,7 @@ static const Command *findCommand(llvm::StringRef name) {
 
 int main(int argc, char **argv) {
   setCommandLine(argc, argv);
+  reportWhenOutOfMemory();
   const Command *command = argc > 1 ? findCommand(argv[1]) : nullptr;
   cl::HideUnrelatedOptions(category());
   for (const Command *known : commands)

@@ -169,7 +169,8 @@ static void compose(RewriterBase &rewriter, Region &body, ArrayRef<Operation *> 
 /// What others read stays.
 static void eraseCore(RewriterBase &rewriter, AttentionCore &core) {
   rewriter.eraseOp(core.context);
-  for (Value intermediate : llvm::reverse(core.intermediates()))
+  SmallVector<Value> intermediates = core.intermediates();
+  for (Value intermediate : llvm::reverse(intermediates))
     if (intermediate.use_empty())
       rewriter.eraseOp(intermediate.getDefiningOp());
 }

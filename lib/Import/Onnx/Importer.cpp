@@ -146,9 +146,14 @@ static LogicalResult checkNode(Node &node, const OpEntry &entry) {
   if (failed(checkInputs(node)))
     return failure();
   int count = node.proto.input_size();
-  if (count < entry.minInputs || count > entry.maxInputs)
-    return node.error() << "expected " << entry.minInputs << " to " << entry.maxInputs
-                        << " inputs, found " << count;
+  if (count < entry.minInputs || count > entry.maxInputs) {
+    InFlightDiagnostic error = node.error() << "expected " << entry.minInputs;
+    if (entry.maxInputs == OpEntry::many)
+      error << " or more";
+    else if (entry.maxInputs != entry.minInputs)
+      error << " to " << entry.maxInputs;
+    return error << " inputs, found " << count;
+  }
   int needed = entry.maxInputs == OpEntry::many ? count : entry.minInputs;
   for (int index = 0; index < needed; ++index)
     if (!node.input(index))

@@ -30,6 +30,22 @@ func.func @scale_after(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: t
   return %c : tensor<?x8x?x64xf32>
 }
 
+// More steps than are common, one after the other.
+// CHECK-LABEL: func @many_steps(
+// CHECK-COUNT-5: math.tanh
+// CHECK: return
+func.func @many_steps(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
+  %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
+  %a = math.tanh %s : tensor<?x8x?x?xf32>
+  %b = math.tanh %a : tensor<?x8x?x?xf32>
+  %c = math.tanh %b : tensor<?x8x?x?xf32>
+  %d = math.tanh %c : tensor<?x8x?x?xf32>
+  %e = math.tanh %d : tensor<?x8x?x?xf32>
+  %p = attn.softmax %e : tensor<?x8x?x?xf32>
+  %x = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  return %x : tensor<?x8x?x64xf32>
+}
+
 // The scale on the key, of dynamic size.
 // CHECK-LABEL: func @scale_key_dynamic(
 // CHECK: attn.attention %arg0, %arg1, %arg2 scale(5.000000e-01) : tensor

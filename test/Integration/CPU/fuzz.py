@@ -476,6 +476,8 @@ def main():
     parser.add_argument("--target", default="host")
     options = parser.parse_args()
     failures = 0
+    if options.keep:
+        os.makedirs(options.keep, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         for seed in range(options.first, options.first + options.count):
             problem = check(seed, options.keep or scratch, ["--target", options.target])
