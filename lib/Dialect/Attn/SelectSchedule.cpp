@@ -266,8 +266,6 @@ StringRef attn::getReasonForNoKernel(AttentionOp op, StringRef target) {
     return "lse is a result";
   if (!GpuInfo::fromTarget(target))
     return "";
-  if (!element.isF32())
-    return "elements are not f32, on a GPU";
   return GpuSelector(op).select() ? "" : "no tile fits into the 48 KB of a GPU's shared memory";
 }
 

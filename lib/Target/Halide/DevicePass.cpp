@@ -8,6 +8,7 @@
 #include "DevicePass.h"
 
 #include "KernelReader.h"
+#include "ShortFloats.h"
 #include "ThreadBarriers.h"
 #include "ThreadRegisters.h"
 #include "TrimLoops.h"
@@ -188,11 +189,12 @@ private:
 Stmt DevicePass::mutate(const Stmt &stmt) {
   DeviceMath math;
   ThreadRegisters registers;
+  ShortFloats shortFloats;
   Stmt result = ThreadBarriers().mutate(TrimLoops().mutate(math.mutate(stmt)));
-  result = registers.mutate(MergeConditions().mutate(result));
+  result = shortFloats.mutate(registers.mutate(MergeConditions().mutate(result)));
   Checker checker;
   result.accept(&checker);
-  for (const std::string &found : {math.error, registers.error, checker.error})
+  for (const std::string &found : {math.error, registers.error, shortFloats.error, checker.error})
     if (error.empty())
       error = found;
   return result;

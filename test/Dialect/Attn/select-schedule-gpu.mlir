@@ -17,6 +17,14 @@ func.func @grouped(%q: tensor<1x32x1x128xf32>, %k: tensor<1x8x?x128xf32>) -> ten
   return %c : tensor<1x32x1x128xf32>
 }
 
+// Elements of 16 bits are f32 once they are read.
+// CHECK-LABEL: func.func @short_elements
+// CHECK: schedule([#attn.gpu<row_tile = 64, shared_heads = 1, key_chunk = 32,
+func.func @short_elements(%x: tensor<1x8x300x64xbf16>) -> tensor<1x8x300x64xbf16> {
+  %c = attn.attention %x, %x, %x : tensor<1x8x300x64xbf16>, tensor<1x8x300x64xbf16>, tensor<1x8x300x64xbf16> -> tensor<1x8x300x64xbf16>
+  return %c : tensor<1x8x300x64xbf16>
+}
+
 // No tile of it fits into shared memory.
 // CHECK-LABEL: func.func @wide
 // CHECK-NOT: schedule

@@ -1,6 +1,6 @@
 """Assembles the PTX of fused attention for each GPU and prints what its kernels take.
 
-usage: ptxas.py HEAD_DIM CAPABILITY...
+usage: ptxas.py ELEMENT HEAD_DIM CAPABILITY...
 
 A line for each kernel of the GPU code with the registers, bytes of spills and bytes of
 shared memory; nothing here needs a GPU.
@@ -18,12 +18,12 @@ import tempfile
 GPUS = [80, 86, 90]
 
 SPEC = """
-!t = tensor<?x8x?xDIMxf32>
+!t = tensor<?x8x?xHEAD_DIMxELEMENT>
 func.func @attention(%query: !t, %key: !t, %value: !t) -> !t {
-  %score = attn.score %query, %key scale(0.125) : !t, !t -> tensor<?x8x?x?xf32>
-  %masked = attn.mask %score causal(top_left) : tensor<?x8x?x?xf32>
-  %prob = attn.softmax %masked : tensor<?x8x?x?xf32>
-  %context = attn.context %prob, %value : tensor<?x8x?x?xf32>, !t -> !t
+  %score = attn.score %query, %key scale(0.125) : !t, !t -> tensor<?x8x?x?xELEMENT>
+  %masked = attn.mask %score causal(top_left) : tensor<?x8x?x?xELEMENT>
+  %prob = attn.softmax %masked : tensor<?x8x?x?xELEMENT>
+  %context = attn.context %prob, %value : tensor<?x8x?x?xELEMENT>, !t -> !t
   return %context : !t
 }
 """
@@ -50,11 +50,11 @@ def describe(ptx, shared, gpu):
 
 
 def main():
-    head_dim, capabilities = sys.argv[1], sys.argv[2:]
+    element, head_dim, *capabilities = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
         spec = os.path.join(folder, "spec.mlir")
         with open(spec, "w") as file:
-            file.write(SPEC.replace("DIM", head_dim))
+            file.write(SPEC.replace("HEAD_DIM", head_dim).replace("ELEMENT", element))
         for capability in capabilities:
             out = os.path.join(folder, capability)
             subprocess.run(["attnc", "compile", spec, "-o", out, "--emit", "device_code,stmt",
@@ -67,7 +67,7 @@ def main():
                     if gpu < int(capability):
                         continue
                     for line in describe(ptx, shared, gpu):
-                        print(f"head_dim {head_dim} capability {capability} sm_{gpu} {line}")
+                        print(f"{element} head_dim {head_dim} capability {capability} sm_{gpu} {line}")
 
 
 if __name__ == "__main__":

@@ -75,7 +75,14 @@ def decode():
     yield Case(2, 130, heads=4, kv_heads=2, bias=True, softcap=5.0, gain=10.0, value_dim=80)
 
 
-PARTS = {part.__name__: part for part in (head_dims, masks, padded, seen, scores, groups, decode)}
+def elements():
+    """Elements that are made f32 when they are read."""
+    yield Case(129, 129, element="f16", mask="causal(top_left)", heads=4, kv_heads=2, value_dim=17)
+    yield Case(1, 131, element="f16", heads=4, kv_heads=2, kv_lengths=(100, 0))
+
+
+PARTS = {part.__name__: part
+         for part in (head_dims, masks, padded, seen, scores, groups, decode, elements)}
 
 
 if __name__ == "__main__":

@@ -1,0 +1,102 @@
+//===- ShortFloats.cpp - f16 and bf16 in kernels as bits ------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ShortFloats.h"
+
+using namespace mlir;
+using namespace mlir::halide;
+using namespace ::Halide;
+using namespace ::Halide::Internal;
+
+static bool isShort(Type type) { return type.is_float() && type.bits() == 16; }
+
+static Type bitsOf(Type type) { return isShort(type) ? type.with_code(Type::UInt) : type; }
+
+/// Whether `expr` moves the values of its operands and computes nothing of them.
+static bool moves(const Expr &expr) {
+  switch (expr.node_type()) {
+  case IRNodeType::FloatImm:
+  case IRNodeType::Cast:
+  case IRNodeType::Reinterpret:
+  case IRNodeType::Variable:
+  case IRNodeType::Select:
+  case IRNodeType::Load:
+  case IRNodeType::Let:
+    return true;
+  default:
+    return Call::as_intrinsic(expr, {Call::likely, Call::if_then_else});
+  }
+}
+
+/// Operands of an op that compares.
+template <typename Op>
+static bool comparesShort(const Expr &expr) {
+  const Op *op = expr.as<Op>();
+  return op && isShort(op->a.type());
+}
+
+static bool comparesShort(const Expr &expr) {
+  return comparesShort<EQ>(expr) || comparesShort<NE>(expr) || comparesShort<LT>(expr) ||
+         comparesShort<LE>(expr) || comparesShort<GT>(expr) || comparesShort<GE>(expr);
+}
+
+Expr ShortFloats::mutate(const Expr &expr) {
+  if (inKernel && expr.defined() && error.empty() &&
+      ((isShort(expr.type()) && !moves(expr)) || comparesShort(expr)))
+    error = "expected f16 and bf16 to be computed with in f32 on a GPU";
+  return IRMutator::mutate(expr);
+}
+
+Expr ShortFloats::visit(const FloatImm *number) {
+  if (!inKernel || !isShort(number->type))
+    return number;
+  uint16_t bits = number->type.is_bfloat() ? bfloat16_t(number->value).to_bits()
+                                           : float16_t(number->value).to_bits();
+  return make_const(UInt(16), bits);
+}
+
+Expr ShortFloats::visit(const Cast *cast) {
+  if (inKernel && (isShort(cast->type) || isShort(cast->value.type())))
+    return mutate(lower_float16_cast(cast));
+  return IRMutator::visit(cast);
+}
+
+Expr ShortFloats::visit(const Reinterpret *bits) {
+  Type type = inKernel ? bitsOf(bits->type) : bits->type;
+  Expr value = mutate(bits->value);
+  return value.type() == type ? value : reinterpret(type, value);
+}
+
+Expr ShortFloats::visit(const Variable *var) {
+  return inKernel && isShort(var->type) ? Variable::make(bitsOf(var->type), var->name) : var;
+}
+
+Expr ShortFloats::visit(const Load *load) {
+  if (!inKernel)
+    return IRMutator::visit(load);
+  return Load::make(bitsOf(load->type), load->name, mutate(load->index), load->image, load->param,
+                    mutate(load->predicate), load->alignment);
+}
+
+Expr ShortFloats::visit(const Call *call) {
+  if (!inKernel || !isShort(call->type))
+    return IRMutator::visit(call);
+  return Call::make(bitsOf(call->type), call->name, mutate(call->args), call->call_type);
+}
+
+Stmt ShortFloats::visit(const For *loop) {
+  ScopedValue<bool> within(inKernel, inKernel || loop->for_type == ForType::GPUBlock);
+  return IRMutator::visit(loop);
+}
+
+Stmt ShortFloats::visit(const Allocate *allocate) {
+  if (!inKernel || !isShort(allocate->type))
+    return IRMutator::visit(allocate);
+  return Allocate::make(allocate->name, bitsOf(allocate->type), allocate->memory_type,
+                        mutate(allocate->extents), mutate(allocate->condition),
+                        mutate(allocate->body));
+}

@@ -1,0 +1,43 @@
+//===- ShortFloats.h - f16 and bf16 in kernels as bits -----------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_LIB_TARGET_HALIDE_SHORTFLOATS_H
+#define ATTNC_LIB_TARGET_HALIDE_SHORTFLOATS_H
+
+#include "Halide.h"
+
+namespace mlir::halide {
+
+/// Makes every f16 and bf16 of a kernel the 16-bit integer of its bits: those are read, written and
+/// converted to f32 by integer arithmetic, which all devices have. OpenCL has f16 as an extension
+/// and no bf16, and Halide's PTX has no bf16. Nothing is computed in them; where something is,
+/// `error` says so.
+class ShortFloats : public ::Halide::Internal::IRMutator {
+public:
+  std::string error;
+
+  using IRMutator::mutate;
+  /// An expression of a short type becomes one of its bits.
+  ::Halide::Expr mutate(const ::Halide::Expr &expr) override;
+
+private:
+  using IRMutator::visit;
+  ::Halide::Expr visit(const ::Halide::Internal::FloatImm *number) override;
+  ::Halide::Expr visit(const ::Halide::Internal::Cast *cast) override;
+  ::Halide::Expr visit(const ::Halide::Internal::Reinterpret *bits) override;
+  ::Halide::Expr visit(const ::Halide::Internal::Variable *var) override;
+  ::Halide::Expr visit(const ::Halide::Internal::Load *load) override;
+  ::Halide::Expr visit(const ::Halide::Internal::Call *call) override;
+  ::Halide::Internal::Stmt visit(const ::Halide::Internal::For *loop) override;
+  ::Halide::Internal::Stmt visit(const ::Halide::Internal::Allocate *allocate) override;
+
+  bool inKernel = false;
+};
+
+} // namespace mlir::halide
+
+#endif // ATTNC_LIB_TARGET_HALIDE_SHORTFLOATS_H

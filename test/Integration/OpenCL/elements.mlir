@@ -1,0 +1,16 @@
+// f16 and bf16, which are computed with in f32. numpy has no bf16: the reference interpreter
+// stands in.
+
+// RUN: env PYTHONPATH=%examples %python %S/attention.py elements
+// RUN: sed 's/f32/bf16/g' %S/../CPU/sink.mlir > %t.attention.mlir
+// RUN: attnc verify %t.attention.mlir --target host-opencl --function prefill --size batch=2,q_len=70,kv_len=150
+// RUN: attnc verify %t.attention.mlir --target host-opencl --function decode --size kv_len=300
+// RUN: attnc verify %s --target host-opencl
+// RUN: sed 's/bf16/f16/g' %s > %t.mlir && attnc verify %t.mlir --target host-opencl
+
+// What isn't fused.
+func.func @plain(%x: tensor<5x7xbf16>, %w: tensor<9x7xbf16>, %b: tensor<9xbf16>) -> tensor<5x9xbf16> {
+  %y = attn.linear %x, %w, %b : tensor<5x7xbf16>, tensor<9x7xbf16>, tensor<9xbf16> -> tensor<5x9xbf16>
+  %z = attn.softmax %y : tensor<5x9xbf16>
+  return %z : tensor<5x9xbf16>
+}
