@@ -36,14 +36,17 @@ static Array makeArray(const Tensor &tensor) {
     if (array.isFloat())
       array.values[index].real = tensor.get(index);
     else
-      array.values[index].integer = static_cast<int64_t>(tensor.get(index));
+      array.values[index].integer = tensor.getInteger(index);
   return array;
 }
 
 Tensor attnc::makeTensor(const Array &array, Type type) {
   Tensor tensor(type, array.shape);
   for (int64_t index = 0; index < tensor.size(); ++index)
-    tensor.set(index, array.isFloat() ? array.values[index].real : array.values[index].integer);
+    if (array.isFloat())
+      tensor.set(index, array.values[index].real);
+    else
+      tensor.setInteger(index, array.values[index].integer);
   return tensor;
 }
 

@@ -351,7 +351,7 @@ void Tables::addInput(const Parameter &parameter, const Tensor &tensor) {
   std::string integers = "NULL";
   if (!isa<FloatType>(parameter.elementType)) {
     auto values = llvm::map_to_vector(llvm::seq(tensor.size()),
-                                      [&](int64_t at) { return int64_t(tensor.get(at)); });
+                                      [&](int64_t at) { return tensor.getInteger(at); });
     integers = addIntegers(values);
   }
   addVector(parameter, tensor.getShape(), /*isOutput=*/false, integers + ", NULL, 1, 0");

@@ -52,36 +52,46 @@ static T load(const char *data, int64_t index) {
   return value;
 }
 
+template <typename T>
+static void store(char *data, int64_t index, T value) {
+  std::memcpy(data + index * sizeof(T), &value, sizeof(T));
+}
+
 double Tensor::get(int64_t index) const {
-  if (elementType.isF32())
+  auto type = dyn_cast<FloatType>(elementType);
+  if (!type)
+    return getInteger(index);
+  if (type.isF32())
     return load<float>(data(), index);
-  if (elementType.isF64())
+  if (type.isF64())
     return load<double>(data(), index);
-  int64_t size = getElementSize(elementType);
-  uint64_t bits = 0;
-  std::memcpy(&bits, data() + index * size, size);
-  if (auto type = dyn_cast<FloatType>(elementType)) {
-    llvm::APFloat value(type.getFloatSemantics(), llvm::APInt(type.getWidth(), bits));
-    return value.convertToDouble();
-  }
-  if (elementType.isUnsignedInteger() || elementType.isInteger(1))
-    return bits;
-  return llvm::SignExtend64(bits, size * 8);
+  llvm::APInt bits(16, load<uint16_t>(data(), index));
+  return llvm::APFloat(type.getFloatSemantics(), bits).convertToDouble();
 }
 
 void Tensor::set(int64_t index, double value) {
-  if (elementType.isF32()) {
-    float rounded = value;
-    std::memcpy(data() + index * sizeof(float), &rounded, sizeof(float));
-    return;
-  }
+  auto type = dyn_cast<FloatType>(elementType);
+  if (!type)
+    return setInteger(index, static_cast<int64_t>(value));
+  if (type.isF32())
+    return store<float>(data(), index, value);
+  if (type.isF64())
+    return store<double>(data(), index, value);
+  llvm::APFloat rounded(value);
+  bool inexact;
+  rounded.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+  store<uint16_t>(data(), index, rounded.bitcastToAPInt().getZExtValue());
+}
+
+int64_t Tensor::getInteger(int64_t index) const {
   int64_t size = getElementSize(elementType);
-  uint64_t bits = static_cast<int64_t>(value);
-  if (auto type = dyn_cast<FloatType>(elementType)) {
-    llvm::APFloat rounded(value);
-    bool inexact;
-    rounded.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &inexact);
-    bits = rounded.bitcastToAPInt().getZExtValue();
-  }
-  std::memcpy(data() + index * size, &bits, size);
+  uint64_t bits = 0;
+  std::memcpy(&bits, data() + index * size, size);
+  bool isSigned = !elementType.isUnsignedInteger() && !elementType.isInteger(1);
+  return isSigned ? llvm::SignExtend64(bits, size * 8) : bits;
+}
+
+void Tensor::setInteger(int64_t index, int64_t value) {
+  int64_t size = getElementSize(elementType);
+  std::memcpy(data() + index * size, &value, size);
 }

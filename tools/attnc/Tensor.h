@@ -38,6 +38,9 @@ public:
 
   double get(int64_t index) const;
   void set(int64_t index, double value);
+  /// The same for integers, of which a double does not hold all.
+  int64_t getInteger(int64_t index) const;
+  void setInteger(int64_t index, int64_t value);
 
 private:
   struct Free {

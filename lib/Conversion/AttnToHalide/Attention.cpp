@@ -38,7 +38,9 @@ static constexpr double kLog2e = 1.4426950408889634;
 
 AttentionLowering::AttentionLowering(PipelineBuilder &p, AttentionOp op, Attribute schedule)
     : p(p), op(op), isShort(!op.getQuery().getType().getElementType().isF32()),
-      scale(op.getScale().convertToDouble()), isScaled(!op.getScoreMod().empty() || op.getSink()),
+      scale(op.getScale().convertToDouble()),
+      // A scale of zero makes NaN of an infinite product, which the weights alone would forget.
+      isScaled(!op.getScoreMod().empty() || op.getSink() || scale == 0),
       log2Scale(isScaled ? kLog2e : std::max(std::abs(scale) * kLog2e, 1e-30)) {
   if (auto decode = dyn_cast<DecodeAttr>(schedule))
     readSchedule(decode);

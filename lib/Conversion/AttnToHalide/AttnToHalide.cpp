@@ -21,6 +21,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -170,11 +171,25 @@ static LogicalResult verifyRanks(Operation &op) {
   return success();
 }
 
+/// Kernels compute an index in 32 bits.
+static LogicalResult verifyIndices(Operation &op) {
+  auto verify = [&](Operation *inner) {
+    APInt constant;
+    for (Value operand : inner->getOperands())
+      if (inner != &op && operand.getType().isIndex() &&
+          matchPattern(operand, m_ConstantInt(&constant)) && !constant.isSignedIntN(32))
+        return WalkResult(inner->emitError("expected an index of 32 bits, found ")
+                          << constant.getSExtValue());
+    return WalkResult::advance();
+  };
+  return failure(op.walk(verify).wasInterrupted());
+}
+
 LogicalResult FunctionConverter::convertCompute(Operation &op) {
   // Scalars are rebuilt where a region or a size reads them.
   if (llvm::none_of(op.getResultTypes(), llvm::IsaPred<TensorType>))
     return success();
-  if (failed(verifyRanks(op)))
+  if (failed(verifyRanks(op)) || failed(verifyIndices(op)))
     return failure();
   requireSizes(op);
   auto lowered = [&](auto lower) {

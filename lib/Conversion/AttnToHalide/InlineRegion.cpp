@@ -74,6 +74,21 @@ static bool comesFromFloat(Value value) {
          llvm::any_of(op->getOperands(), comesFromFloat);
 }
 
+/// `from`, which stands for `value`, as an index. What 32 bits can't hold becomes the nearest
+/// bound: no tensor is that long, and sums with positions still have room.
+static Scalar toIndex(Scalar from, Value value) {
+  constexpr int64_t kMost = int64_t(1) << 30;
+  bool isWide = from.getType().isInteger(64);
+  if (isWide)
+    from = clamp(from, from.constant(-kMost), from.constant(kMost));
+  Scalar index = convert(from, from.b().getI32Type());
+  // Halide takes what was a float for unbounded, and fails where it is one of several
+  // indices to choose from.
+  if (!isWide && comesFromFloat(value))
+    return clamp(index, index.constant(-kMost), index.constant(kMost));
+  return index;
+}
+
 FailureOr<Scalar> PipelineBuilder::inlineOp(Operation *op, IRMapping &mapping) {
   if (isa<tensor::ExtractOp>(op))
     return inlineExtract(op, mapping);
@@ -99,12 +114,8 @@ FailureOr<Scalar> PipelineBuilder::inlineOp(Operation *op, IRMapping &mapping) {
   }
   Type written = op->getResult(0).getType(), type = computeType(written);
   if (isa<arith::IndexCastOp>(op)) {
-    Scalar index = convert(Scalar(builder, operands[0]), type);
-    // Halide takes what was a float for unbounded, and fails where it is one of several
-    // indices to choose from. No tensor has so many elements.
-    constexpr int64_t kMost = (int64_t(1) << 31) - 2;
-    bool isBounded = !written.isIndex() || !comesFromFloat(op->getOperand(0));
-    return isBounded ? index : clamp(index, i32(-kMost), i32(kMost));
+    Scalar from(builder, operands[0]);
+    return written.isIndex() ? toIndex(from, op->getOperand(0)) : convert(from, type);
   }
   if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && type != written)
     return this->constant(type, isa<FloatType>(written)

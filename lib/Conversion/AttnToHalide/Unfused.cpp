@@ -45,8 +45,10 @@ static LogicalResult lowerPairs(PipelineBuilder &p, Value queryTensor, Value key
              Scalar k = keyT(v[0], r[0], kvHead(p, v[2], qHeads, kvHeads), v[3]);
              return sum(v) + term(q, k, r[0]);
            });
-  Func score = p.func("score", {"k", "q", "head", "batch"}, element,
-                      [&](ArrayRef<Scalar> v) { return convert(sum(v) * scale, element); });
+  Func score = p.func("score", {"k", "q", "head", "batch"}, element, [&](ArrayRef<Scalar> v) {
+    // A scale of zero keeps NaN.
+    return convert(strictFloat(sum(v) * scale), element);
+  });
   p.output(score, tensorType(result));
 
   int64_t lanes = lanesFor(cpu, acc);
@@ -173,7 +175,9 @@ LogicalResult attn::lowerElementwise(PipelineBuilder &p, Operation *op, const Cp
         OperationState state(op->getLoc(), op->getName(), operands, type.getElementType(),
                              op->getAttrs());
         state.propertiesAttr = op->getPropertiesAsAttribute();
-        return Scalar(p.b(), p.b().create(state)->getResult(0));
+        Scalar result(p.b(), p.b().create(state)->getResult(0));
+        // x - x is not always 0, nor x / x always 1.
+        return isa<FloatType>(type.getElementType()) ? strictFloat(result) : result;
       });
   p.output(out, type);
   scheduleOutput(p, out, lanesFor(cpu, type.getElementType()));

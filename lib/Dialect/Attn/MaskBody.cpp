@@ -129,6 +129,8 @@ static ParseResult parseInteger(OpAsmParser &parser, StringRef what, int64_t lea
   if (value < least)
     return parser.emitError(loc, "expected ")
            << what << " of " << least << " or more, found " << value;
+  // Kernels compute an index in 32 bits. No tensor is that long, so this means the same.
+  value = std::min(value, int64_t(1) << 30);
   return success();
 }
 

@@ -378,6 +378,25 @@ static Expr callLibm(StringRef name, ArrayRef<Expr> operands) {
                                  H::Internal::Call::PureExtern);
 }
 
+/// Of zero times a sum, which promises to be no NaN, LLVM makes zero.
+static Expr multiply(Expr a, Expr b) {
+  if (H::Internal::is_const_zero(a))
+    std::swap(a, b);
+  if (!H::Internal::is_const_zero(b))
+    return a * b;
+  Expr sign = std::signbit(*H::Internal::as_const_float(b)) ? -a : a;
+  Expr zero = H::Internal::make_zero(a.type());
+  return blend(isFinite(a), copySign(zero, sign), H::Internal::make_const(a.type(), NAN));
+}
+
+/// Halide refuses to divide by a constant zero.
+static Expr divide(Expr a, Expr b) {
+  if (!H::Internal::is_const_zero(b))
+    return a / b;
+  double infinity = std::copysign(INFINITY, *H::Internal::as_const_float(b));
+  return a * H::Internal::make_const(a.type(), infinity);
+}
+
 /// Halide's round takes ties to even; math.round takes them away from zero.
 static Expr roundAwayFromZero(Expr x) {
   Expr whole = H::trunc(x);
@@ -461,8 +480,8 @@ static Expr translateMathF32OrF64(Operation *op, ArrayRef<Expr> in) {
       .Case([&](math::PowFOp pow) { return translatePower(pow, in[0], in[1]); })
       .Case([&](arith::AddFOp) { return in[0] + in[1]; })
       .Case([&](arith::SubFOp) { return in[0] - in[1]; })
-      .Case([&](arith::MulFOp) { return in[0] * in[1]; })
-      .Case([&](arith::DivFOp) { return in[0] / in[1]; })
+      .Case([&](arith::MulFOp) { return multiply(in[0], in[1]); })
+      .Case([&](arith::DivFOp) { return divide(in[0], in[1]); })
       .Case([&](arith::NegFOp) { return -in[0]; })
       .Case([&](arith::RemFOp) { return callLibm("fmod", in); })
       .Case([&](math::SqrtOp) { return H::sqrt(in[0]); })
