@@ -528,7 +528,7 @@ LogicalResult FunctionConverter::convertConcat(tensor::ConcatOp op) {
   Value all = host.getDestination(op.getResult());
   SmallVector<Value> parts = host.viewParts(op, all);
   for (auto [input, part] : llvm::zip_equal(op.getInputs(), parts))
-    if (failed(copy(op.getLoc(), input, part)))
+    if (part && failed(copy(op.getLoc(), input, part)))
       return failure();
   return success();
 }

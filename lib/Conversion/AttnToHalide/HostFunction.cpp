@@ -240,6 +240,10 @@ SmallVector<Value> HostFunction::viewParts(tensor::ConcatOp op, Value buffer) {
   Value end = arith::ConstantIndexOp::create(builder, 0);
   for (Value input : op.getInputs()) {
     SmallVector<OpFoldResult> sizes;
+    if (llvm::is_contained(cast<RankedTensorType>(input.getType()).getShape(), 0)) {
+      parts.push_back(Value());
+      continue;
+    }
     for (int64_t dim = 0; dim < rank; ++dim)
       sizes.push_back(getMixedSize(input, dim));
     offsets[along] = end;

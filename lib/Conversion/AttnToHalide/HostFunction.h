@@ -55,7 +55,8 @@ public:
   /// Where in `buffer`, which holds the result, the source has its place. Strides are 1, and no
   /// dimension is dropped.
   Value viewPlace(tensor::InsertSliceOp op, Value buffer);
-  /// Where in `buffer` each operand of a concatenation has its place.
+  /// Where in `buffer` each operand of a concatenation has its place; null for one that never has
+  /// elements: a view may not begin at the end.
   SmallVector<Value> viewParts(tensor::ConcatOp op, Value buffer);
   /// Refuses calls where the sizes don't make up the source's.
   void viewExpanded(tensor::ExpandShapeOp op);
