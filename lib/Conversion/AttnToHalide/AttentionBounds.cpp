@@ -33,6 +33,7 @@ void AttentionLowering::buildBounds() {
       return KeyBounds();
     KeyBounds known = buildKeyBounds(p, op.getMask(), {t.b, t.h, first, last});
     isComplete = op.getMask().empty() || known.isComplete;
+    startsAtFirst = keySplits == 1 && isComplete && !known.low;
     return known;
   };
   StringRef vars[] = {"it", "h", "b"};

@@ -207,12 +207,18 @@ void AttentionLowering::buildExactWeights() {
       },
       /*isRare=*/true);
   exactStaged = buildStaged("exact_staged");
+  auto modify = [&](Scalar dot, ArrayRef<Scalar> v) {
+    return modifiedScore(dot, v[0], v[1], v[2], TileCoords(v), exactStaged);
+  };
+  // On a CPU the dots' tile is unrolled: what the regions do is rather written once beside the
+  // weight than for each of the tile's vectors.
   exactScore = p.func("exact_score", vars, f32Type, [&](ArrayRef<Scalar> v) {
-    return modifiedScore(exactDot(v), v[0], v[1], v[2], TileCoords(v), exactStaged);
+    return onGpu ? modify(exactDot(v), v) : exactDot(v);
   });
   exactWeight = p.func("exact_weight", vars, f32Type, [&](ArrayRef<Scalar> v) {
     TileCoords t(v);
-    Scalar s = exactScore(v), m = rowTotal(maxColumn(), v[1], v[0], t);
+    Scalar s = onGpu ? exactScore(v) : modify(exactScore(v), v),
+           m = rowTotal(maxColumn(), v[1], v[0], t);
     Scalar isLeftOut = bits(s) == p.i32(kMinusInfBits),
            isVanishing = exponent(s, m) < f32(kVanishing);
     // What is visible weighs something, however little, so that an infinite value counts.

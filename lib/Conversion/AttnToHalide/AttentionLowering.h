@@ -44,6 +44,7 @@ private:
 
   // AttentionScores.cpp
   bool isTransposed(int64_t extent) const;
+  bool isWholeGroups();
   Func buildTransposed(StringRef name, ArrayRef<StringRef> vars, Type type, Body element);
   /// Tensors that regions read along the keys, and what they are read from instead.
   using Copies = SmallVector<std::pair<Value, Func>>;
@@ -202,6 +203,8 @@ private:
   /// Whether keys lie in the lanes, and not rows.
   bool byKeys = false;
   bool onGpu = false;
+  /// Whether the first key that a tile looks at is always the first one that there is.
+  bool startsAtFirst = false;
   /// Of a GPU: a block's threads.
   int64_t threadsX = 1, threadsY = 1;
   /// The most parts that the keys of a row tile are in, and on a CPU the fewest keys of one.
@@ -230,10 +233,11 @@ private:
   Func searchLow, searchHigh, edgeOfLane, edge;
   /// A chunk of what regions read along the keys, in each of the two passes.
   Copies staged, exactStaged;
-  /// Funcs whose rows are turned into the lanes, and the squares that this takes, in order.
+  /// Funcs whose rows are turned into the lanes, and the squares that this takes, in order: each
+  /// interleaves as many parts of the one before.
   struct Transposed {
     Func func;
-    SmallVector<Func> squares;
+    SmallVector<std::pair<Func, int64_t>> squares;
   };
   SmallVector<Transposed> transposed;
   Func wideKey, dot, dotPart, score, maxChains, maximum, weights, sumChains, sum, modified;

@@ -32,7 +32,8 @@ bool AttentionLowering::isTransposed(int64_t extent) const {
 /// moved together: interleaving the first half of a square with the second one rotates the bits
 /// of an element's place by one, and after as many times as a lane has bits, row and column have
 /// changed places. A vector is read at once, and no instruction other than two per two vectors
-/// and round is needed; reading columns would be gathers.
+/// and round is needed; reading columns would be gathers. Two rounds at a time are one func, which
+/// interleaves four parts: a func costs Halide more than the instructions.
 Func AttentionLowering::buildTransposed(StringRef name, ArrayRef<StringRef> vars, Type type,
                                         Body element) {
   bool isFloat = isa<FloatType>(type);
@@ -52,16 +53,21 @@ Func AttentionLowering::buildTransposed(StringRef name, ArrayRef<StringRef> vars
     return isFloat ? bits(element(coords)) : element(coords);
   };
   Func square = p.func((name + "_rows").str(), squareVars, moved, readRows);
-  result.squares.push_back(square);
-  for (int64_t i = 0; i < int64_t(llvm::Log2_64(lanes)); ++i) {
+  result.squares.push_back({square, 1});
+  for (int64_t left = lanes, i = 0; left > 1; ++i) {
+    int64_t ways = std::min<int64_t>(left, 4);
+    left /= ways;
     auto interleave = [&](ArrayRef<Scalar> v) {
-      auto half = [&](int64_t start) {
-        return square(at(v[0] / 2 + start, v[1], v[2], v.drop_front(3)));
+      auto part = [&](int64_t way) {
+        return square(at(v[0] / ways + way * (lanes * lanes / ways), v[1], v[2], v.drop_front(3)));
       };
-      return select(v[0] % 2 == 0, half(0), half(lanes * lanes / 2));
+      Scalar result = part(ways - 1);
+      for (int64_t way = ways - 2; way >= 0; --way)
+        result = select(v[0] % ways == way, part(way), result);
+      return result;
     };
     square = p.func((name + "_round" + Twine(i)).str(), squareVars, moved, interleave);
-    result.squares.push_back(square);
+    result.squares.push_back({square, ways});
   }
   result.func = p.func(name, vars, type, [&](ArrayRef<Scalar> v) {
     Scalar x = square(
@@ -70,6 +76,14 @@ Func AttentionLowering::buildTransposed(StringRef name, ArrayRef<StringRef> vars
   });
   transposed.push_back(result);
   return result.func;
+}
+
+/// Whether all keys are whole groups of those that are read at once, so that none is read that
+/// does not exist.
+bool AttentionLowering::isWholeGroups() {
+  int64_t size = op.getKey().getType().getDimSize(2);
+  int64_t group = std::lcm(std::lcm(lanes, scoreKeys), numChains);
+  return startsAtFirst && !ShapedType::isDynamic(size) && size % group == 0 && chunk % group == 0;
 }
 
 /// Reads of tensors whose last coordinate is the key: rows lie in the lanes, and a row of the
@@ -103,8 +117,10 @@ void AttentionLowering::buildStaged(Region &region, StringRef prefix, Copies &co
     auto read = [&](ArrayRef<Scalar> v) {
       TileCoords t(v);
       // Keys past the last visible one are read like others: what they give is masked.
-      Scalar k =
-          unsafePromiseClamped(min(likely(key(v[1], v[2], t)), numKeys - 1), p.i32(0), numKeys - 1);
+      Scalar k = key(v[1], v[2], t);
+      if (!isWholeGroups())
+        k = min(likely(k), numKeys - 1);
+      k = unsafePromiseClamped(k, p.i32(0), numKeys - 1);
       SmallVector<Scalar> args = {t.b, t.h, row(v[0], t), k};
       if (&region == &op.getScoreMod())
         args.insert(args.begin(), f32(0));

@@ -147,16 +147,14 @@ bool AttentionLowering::scheduleTransposed(Func f) {
   p.reorder({lane, column, squareOfColumn, squareOfRow});
   p.vectorize(lane);
   p.unroll(column);
-  for (Func square : found->squares) {
+  for (auto [square, parts] : found->squares) {
     p.computeAt(square, squareOfColumn);
     p.storeIn(square, MemoryType::register_);
     p.boundExtent(square, 0, lanes * lanes);
     for (int64_t dim = 1; dim < square.getRank(); ++dim)
       p.boundExtent(square, dim, 1);
     p.neverPartition(square);
-    // What is read is a vector, what is interleaved are two.
-    auto [vectors, elements] =
-        p.split(p.loops(square)[0], Value(square) == Value(found->squares[0]) ? lanes : 2 * lanes);
+    auto [vectors, elements] = p.split(p.loops(square)[0], parts * lanes);
     p.vectorize(elements);
     p.unroll(vectors);
   }

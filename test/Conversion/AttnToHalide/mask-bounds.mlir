@@ -73,20 +73,23 @@ func.func @odd(%q: tensor<1x1x?x64xf32>, %k: tensor<1x1x?x64xf32>) -> tensor<1x1
 // A tensor that is read along the keys is copied first, so that rows can lie in the lanes.
 // CHECK-LABEL: halide.pipeline @tensor_attention_0
 // CHECK: %[[MASK:.*]] = halide.input "captured{{.*}}" [96, 96]
-// A square of 16 × 16 elements is turned in four rounds, all in registers.
+// A square of 16 × 16 elements is turned in four rounds, two of them a func, all in registers.
 // CHECK: %[[ROWS:.*]] = halide.func "staged0_rows" {{.*}} : i8
 // CHECK:   halide.at %[[MASK]]
 // CHECK: halide.func "staged0_round0"
 // CHECK:   halide.at %[[ROWS]]
-// CHECK: %[[ROUND:.*]] = halide.func "staged0_round3"
-// CHECK-NOT: halide.func "staged0_round4"
+// CHECK: %[[ROUND:.*]] = halide.func "staged0_round1"
+// CHECK-NOT: halide.func "staged0_round2"
 // CHECK: %[[COPY:.*]] = halide.func "staged0"
 // CHECK:   halide.at %[[ROUND]]
 // CHECK: halide.func "score"
 // CHECK:   halide.at %[[COPY]]
-// The pass that leaves masked keys out reads a copy as well.
+// The pass that leaves masked keys out reads a copy as well, beside the weight.
 // CHECK: %[[EXACT:.*]] = halide.func "exact_staged0" {{.*}} : i8
-// CHECK: halide.func "exact_score"
+// CHECK: %[[SUM:.*]] = halide.func "exact_score"
+// CHECK-NEXT: halide.at %{{exact_dot.*}}[
+// CHECK: halide.func "exact_weight"
+// CHECK:   halide.at %[[SUM]]
 // CHECK:   halide.at %[[EXACT]]
 // CHECK: halide.store_in %[[COPY]], stack
 // CHECK: halide.store_in %[[ROWS]], register
@@ -97,4 +100,34 @@ func.func @tensor(%x: tensor<1x1x96x64xf32>, %mask: tensor<96x96xi1>) -> tensor<
     attn.yield %m : i1
   } : tensor<1x1x96x64xf32>, tensor<1x1x96x64xf32>, tensor<1x1x96x64xf32> -> tensor<1x1x96x64xf32>
   return %c : tensor<1x1x96x64xf32>
+}
+
+// Where all keys are whole vectors and groups, and the first is always looked at, none of those
+// that are copied has to be looked for.
+// CHECK-LABEL: halide.pipeline @whole_attention_0
+// CHECK: halide.func "staged0_rows"
+// CHECK-NOT: halide.likely
+// CHECK: halide.func "staged0_round0"
+func.func @whole(%x: tensor<1x1x96x64xf32>, %bias: tensor<96x96xf32>) -> tensor<1x1x96x64xf32> {
+  %c = attn.attention %x, %x, %x score_mod {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):
+    %m = tensor.extract %bias[%i, %j] : tensor<96x96xf32>
+    %r = arith.addf %s, %m : f32
+    attn.yield %r : f32
+  } : tensor<1x1x96x64xf32>, tensor<1x1x96x64xf32>, tensor<1x1x96x64xf32> -> tensor<1x1x96x64xf32>
+  return %c : tensor<1x1x96x64xf32>
+}
+
+// CHECK-LABEL: halide.pipeline @ragged_attention_0
+// CHECK: halide.func "staged0_rows"
+// CHECK: halide.likely
+// CHECK: halide.func "staged0_round0"
+func.func @ragged(%x: tensor<1x1x97x64xf32>, %bias: tensor<97x97xf32>) -> tensor<1x1x97x64xf32> {
+  %c = attn.attention %x, %x, %x score_mod {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):
+    %m = tensor.extract %bias[%i, %j] : tensor<97x97xf32>
+    %r = arith.addf %s, %m : f32
+    attn.yield %r : f32
+  } : tensor<1x1x97x64xf32>, tensor<1x1x97x64xf32>, tensor<1x1x97x64xf32> -> tensor<1x1x97x64xf32>
+  return %c : tensor<1x1x97x64xf32>
 }
