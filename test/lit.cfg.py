@@ -35,7 +35,8 @@ if os.path.isdir(config.python_package):
     config.available_features.add("python-package")
 
 # What ./dev installs, and other systems may lack.
-for feature, program in (("qemu", "qemu-x86_64"), ("cross-arm", "aarch64-linux-gnu-gcc")):
+for feature, program in (("qemu", "qemu-x86_64"), ("cross-arm", "aarch64-linux-gnu-gcc"),
+                         ("oclgrind", "oclgrind")):
     if shutil.which(program):
         config.available_features.add(feature)
 

@@ -99,8 +99,12 @@ static void writeReproducer() {
 }
 
 static void handleCrash(int) {
+  constexpr unsigned kSecondsOfTrace = 10;
   say("attnc: error: internal: crashed\n");
   writeReproducer();
+  // A trace takes memory, which for ever waits for a lock that the crash may have left behind.
+  ::signal(SIGALRM, [](int) { ::_exit(InternalError); });
+  ::alarm(kSecondsOfTrace);
   sys::PrintStackTrace(errs());
   ::_exit(InternalError);
 }
@@ -148,6 +152,8 @@ void attnc::prepareReproducer(StringRef spec) {
 
 int attnc::finish(LogicalResult result) {
   outs().flush();
+  if (std::error_code error = outs().error())
+    result = reportError("attnc", "cannot write to standard output: " + error.message());
   if (numUsageErrors > 0)
     return UsageError;
   if (numInternalErrors == 0 && succeeded(result))

@@ -16,6 +16,8 @@
 
 #include "dlpack.h"
 
+#include <unistd.h>
+
 using namespace attnc;
 namespace cl = llvm::cl;
 
@@ -73,5 +75,7 @@ int main(int argc, char **argv) {
     llvm::outs() << examples;
     return UsageError;
   }
-  return finish(command->run());
+  // All is written. What the drivers of GPUs would do behind main's end, in an order that nobody
+  // decides, crashes now and then.
+  ::_exit(finish(command->run()));
 }

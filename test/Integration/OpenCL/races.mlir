@@ -1,0 +1,34 @@
+// No two threads of a block touch the same element of shared memory between two barriers, of
+// which Oclgrind watches each access. Tiles are the smallest that have all steps: two chunks of
+// keys and one that is not full, rows without a thread of their own, and parts that are merged.
+
+// REQUIRES: oclgrind
+// DEFINE: %{run} = env HL_OCL_PLATFORM_NAME=Oclgrind oclgrind --data-races --num-threads 1 attnc run %s --target host-opencl
+// RUN: %{run} --function prefill --input query=random:1x1x8x8 --input key=random:1x1x13x8 > %t.prefill 2>&1
+// RUN: FileCheck %s --implicit-check-not="data race" < %t.prefill
+// RUN: %{run} --function decode --input query=random:1x2x1x8 --input key=random:1x1x21x8 > %t.decode 2>&1
+// RUN: FileCheck %s --implicit-check-not="data race" < %t.decode
+// CHECK: context: f32[{{.*}} finite [[N:[0-9]+]] of [[N]]{{$}}
+
+// A value that isn't finite takes the second pass.
+// RUN: %python -c "import numpy; numpy.save('%t.npy', numpy.full((1, 1, 13, 8), numpy.inf, 'f4'))"
+// RUN: %{run} --function prefill --input query=random:1x1x8x8 --input key=random:1x1x13x8 --input value=@%t.npy > %t.second 2>&1
+// RUN: FileCheck %s --implicit-check-not="data race" --check-prefix=SECOND < %t.second
+// SECOND: context: f32[{{.*}} finite 0 of 64
+
+func.func @prefill(%query: tensor<1x1x8x8xf32>, %key: tensor<1x1x13x8xf32>,
+                   %value: tensor<1x1x13x8xf32>) -> tensor<1x1x8x8xf32> {
+  %context = attn.attention %query, %key, %value scale(0.25)
+      schedule([#attn.gpu<row_tile = 8, shared_heads = 1, key_chunk = 8, key_splits = 1,
+                          threads_x = 4, threads_y = 4, context_columns = 2>])
+      : tensor<1x1x8x8xf32>, tensor<1x1x13x8xf32>, tensor<1x1x13x8xf32> -> tensor<1x1x8x8xf32>
+  return %context : tensor<1x1x8x8xf32>
+}
+
+func.func @decode(%query: tensor<1x2x1x8xf32>, %key: tensor<1x1x21x8xf32>) -> tensor<1x2x1x8xf32> {
+  %context = attn.attention %query, %key, %key scale(0.25)
+      schedule([#attn.gpu<row_tile = 2, shared_heads = 2, key_chunk = 8, key_splits = 2,
+                          threads_x = 4, threads_y = 2, context_columns = 2>])
+      : tensor<1x2x1x8xf32>, tensor<1x1x21x8xf32>, tensor<1x1x21x8xf32> -> tensor<1x2x1x8xf32>
+  return %context : tensor<1x2x1x8xf32>
+}
