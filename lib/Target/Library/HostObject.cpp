@@ -384,7 +384,14 @@ static void bindAll(llvm::Module &module, const Signature &signature, ArrayRef<V
 // Code
 //===----------------------------------------------------------------------===//
 
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+/// The support code was optimized when attnc was built: what is left is to put it, the host
+/// functions and one signature together.
+static constexpr llvm::StringLiteral kJoin =
+    "globaldce,cgscc(inline),globaldce,constmerge,"
+    "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg)";
+
+/// `isWhole` says that kernels and Halide's runtime are in the module as well.
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine, bool isWhole) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graph;
@@ -395,7 +402,12 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, graph, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::Os).run(module, modules);
+  llvm::ModulePassManager passes;
+  if (isWhole)
+    passes = builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::Os);
+  else
+    llvm::cantFail(builder.parsePassPipeline(passes, kJoin));
+  passes.run(module, modules);
 }
 
 static FailureOr<std::string> emitObject(llvm::Module &module, llvm::TargetMachine &machine,
@@ -490,8 +502,9 @@ FailureOr<std::string> attn::compileHost(MutableArrayRef<Variant> variants, Stri
       return failure();
   if (failed(linkFiles(*host, bitcode, *machine, loc)))
     return failure();
-  bindAll(*host, signature, variants, metadata, /*isWhole=*/!bitcode.empty());
-  optimize(*host, *machine);
+  bool isWhole = !bitcode.empty();
+  bindAll(*host, signature, variants, metadata, isWhole);
+  optimize(*host, *machine, isWhole);
   return emitObject(*host, *machine, loc);
 }
 
@@ -502,6 +515,6 @@ FailureOr<std::string> attn::compileRuntimeSupport(StringRef triple, Location lo
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> support = load(runtimeBitcode, context);
   setTarget(*support, *machine);
-  optimize(*support, *machine);
+  optimize(*support, *machine, /*isWhole=*/false);
   return emitObject(*support, *machine, loc);
 }
