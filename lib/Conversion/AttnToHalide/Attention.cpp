@@ -29,6 +29,8 @@
 
 #include "AttentionLowering.h"
 
+#include "attnc/Dialect/Attn/MaskWidth.h"
+
 #include <numeric>
 
 using namespace mlir;
@@ -54,6 +56,9 @@ AttentionLowering::AttentionLowering(PipelineBuilder &p, AttentionOp op, Attribu
   block = lanes * contextVectors;
   numBlocks = onGpu ? threadsX : llvm::divideCeilSigned(valueDim, block);
   vectorDims = std::gcd(block, 4);
+  bool isPrefill = !byKeys && !onGpu;
+  if (auto mostKeys = findMostKeys(op, rowTile); isPrefill && mostKeys)
+    isWhole = *mostKeys <= chunk && !op.getSink() && op.getProbMod().empty();
 
   // One kernel for all lengths, batches and heads: Halide proves the tile's bounds more
   // easily of sizes it does not know, and nothing is gained from those it does.

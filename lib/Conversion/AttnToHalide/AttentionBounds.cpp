@@ -9,7 +9,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionLowering.h"
-#include "MaskBounds.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -23,16 +22,22 @@ Scalar AttentionLowering::group() {
   return p.i32(kvHeads == 0 ? 1 : qHeads / kvHeads);
 }
 
+/// The keys that some of `rows` rows from `first` on see, or that all of them do.
+KeyBounds AttentionLowering::maskBounds(Scalar first, int64_t rows, const TileCoords &t,
+                                        bool ofAllRows) {
+  Scalar last = min(first + (rows - 1), numRows - 1);
+  return buildKeyBounds(p, op.getMask(), {t.b, t.h, first, last}, ofAllRows);
+}
+
 void AttentionLowering::buildBounds() {
   bool isComplete = true;
   auto bounds = [&](ArrayRef<Scalar> v) {
-    TileCoords t(v);
-    Scalar first = tile(t) * rowsOfHead, last = min(first + (rowsOfHead - 1), numRows - 1);
     // Bounds that differ between the heads of a tile are not looked for.
     if (sharedHeads != 1 && !op.getMask().empty() && !op.getMask().getArgument(1).use_empty())
       return KeyBounds();
-    KeyBounds known = buildKeyBounds(p, op.getMask(), {t.b, t.h, first, last});
-    isComplete = op.getMask().empty() || known.isComplete;
+    TileCoords t(v);
+    KeyBounds known = maskBounds(tile(t) * rowsOfHead, rowsOfHead, t, /*ofAllRows=*/false);
+    isComplete = known.isComplete;
     startsAtFirst = keySplits == 1 && isComplete && !known.low;
     return known;
   };
@@ -60,12 +65,50 @@ void AttentionLowering::buildBounds() {
   });
   if (!isComplete && !byKeys && !onGpu)
     buildSearch();
+  // Of alternatives, the keys that all rows see need not be next to each other.
+  if (isComplete && !byKeys && !onGpu && op.getMask().getOps<arith::OrIOp>().empty())
+    buildInnerBounds();
   chunks = p.func("chunks", vars, i32, [&](ArrayRef<Scalar> v) {
     return (max(high(v) - low(v), 0) + (chunk - 1)) / chunk;
   });
   kvHead = p.func("kv_head", {"h"}, i32, [&](ArrayRef<Scalar> v) {
     return unsafePromiseClamped(v[0] * sharedHeads / group(), p.i32(0), p.extent(key_, 2) - 1);
   });
+}
+
+/// The keys that all rows of a tile see, next to which alone is looked key by key; and the keys
+/// that some row of a group of the context's rows sees.
+void AttentionLowering::buildInnerBounds() {
+  Type i32 = p.b().getI32Type();
+  StringRef vars[] = {"g", "it", "h", "b"};
+  ArrayRef<StringRef> tileVars = ArrayRef(vars).drop_front();
+  auto lowest = [&](const TileCoords &t, const KeyBounds &known) {
+    Scalar all = low(t.it, t.h, t.b);
+    return known.low ? max(*known.low, all) : all;
+  };
+  auto highest = [&](const TileCoords &t, const KeyBounds &known) {
+    Scalar all = high(t.it, t.h, t.b);
+    return known.high ? min(*known.high, all) : all;
+  };
+  auto full = [&](const TileCoords &t) {
+    return maskBounds(t.it * rowTile, rowTile, t, /*ofAllRows=*/true);
+  };
+  auto ofGroup = [&](ArrayRef<Scalar> v) {
+    TileCoords t(v);
+    Scalar first = min(t.it * rowTile + v[0] * contextRows, numRows - 1);
+    return maskBounds(first, contextRows, t, /*ofAllRows=*/false);
+  };
+  firstFull = p.func("first_full", tileVars, i32, [&](ArrayRef<Scalar> v) {
+    return lowest(TileCoords(v), full(TileCoords(v)));
+  });
+  endFull = p.func("end_full", tileVars, i32,
+                   [&](ArrayRef<Scalar> v) { return highest(TileCoords(v), full(TileCoords(v))); });
+  if (op.getMask().empty())
+    return;
+  groupLow = p.func("group_low", vars, i32,
+                    [&](ArrayRef<Scalar> v) { return lowest(TileCoords(v), ofGroup(v)); });
+  groupHigh = p.func("group_high", vars, i32,
+                     [&](ArrayRef<Scalar> v) { return highest(TileCoords(v), ofGroup(v)); });
 }
 
 /// Looks at the mask of every row of a tile, for the keys between the bounds so far. That

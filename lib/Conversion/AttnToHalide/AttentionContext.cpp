@@ -50,9 +50,12 @@ void AttentionLowering::buildProduct() {
                             : wide(value(v[1] * block + v[0],
                                          unsafePromiseClamped(key(k, c, t), p.i32(0), numKeys - 1),
                                          kvHead(t.h), t.b));
-             return {product(v) + modified(v[2], k, c, t.it, t.h, t.b) * x,
-                     {},
-                     c * chunk + k < visibleKeys(t)};
+             Scalar sum = product(v) + modified(v[2], k, c, t.it, t.h, t.b) * x;
+             if (!Value(groupHigh))
+               return {sum, {}, c * chunk + k < visibleKeys(t)};
+             Scalar g = v[2] / contextRows, first = groupLow(g, t.it, t.h, t.b),
+                    end = groupHigh(g, t.it, t.h, t.b);
+             return {sum, {}, key(k, c, t) >= first && key(k, c, t) < end};
            });
 }
 
@@ -80,17 +83,26 @@ void AttentionLowering::buildContext() {
   Type f32Type = p.b().getF32Type();
   buildProduct();
   StringRef tileVars[] = {"x", "y", "ii", "it", "h", "b"};
-  acc = p.func("acc", tileVars, f32Type,
+  if (isWhole)
+    acc = p.func("acc", tileVars, f32Type, [&](ArrayRef<Scalar> v) {
+      return product(v[0], v[1], v[2], p.i32(0), v[3], v[4], v[5]);
+    });
+  else
+    buildOnlineContext(tileVars);
+  if (!onGpu)
+    inverse = p.func("inverse", {"ii", "it", "h", "b"}, f32Type, [&](ArrayRef<Scalar> v) {
+      return reciprocal(rowTotal(sumColumn(), p.i32(0), v[0], TileCoords(v)));
+    });
+}
+
+void AttentionLowering::buildOnlineContext(ArrayRef<StringRef> vars) {
+  acc = p.func("acc", vars, p.b().getF32Type(),
                [&](ArrayRef<Scalar> v) { return startOf(v[0], v[2], TileCoords(v)); });
   p.update(acc, {"ii", "it", "h", "b"},
            {{"rx", p.i32(block + lanes)},
             {"ry", p.i32(numBlocks)},
             {"rc", (numKeys + (chunk - 1)) / chunk}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) { return updateColumns(v, r); });
-  if (!onGpu)
-    inverse = p.func("inverse", {"ii", "it", "h", "b"}, f32Type, [&](ArrayRef<Scalar> v) {
-      return reciprocal(acc(p.i32(sumColumn()), p.i32(0), v[0], v[1], v[2], v[3]));
-    });
 }
 
 /// 1 / total; 0 where no key is seen, and where NaN among probs counts as 0. A prob region may
@@ -191,6 +203,8 @@ void AttentionLowering::buildWorst() {
 
 /// A row's sum or maximum. On a GPU each thread has its own, the one for key k as well.
 Scalar AttentionLowering::rowTotal(int64_t column, Scalar k, Scalar ii, const TileCoords &t) {
+  if (isWhole)
+    return (column == sumColumn() ? sum : maximum)(ii, p.i32(0), t.it, t.h, t.b);
   return acc(p.i32(column), onGpu ? k % threadsX : p.i32(0), ii, t.it, t.h, t.b);
 }
 
@@ -208,7 +222,9 @@ void AttentionLowering::buildExactWeights() {
       /*isRare=*/true);
   exactStaged = buildStaged("exact_staged");
   auto modify = [&](Scalar dot, ArrayRef<Scalar> v) {
-    return modifiedScore(dot, v[0], v[1], v[2], TileCoords(v), exactStaged);
+    TileCoords t(v);
+    Scalar s = modifiedScore(dot, v[0], v[1], v[2], t, exactStaged);
+    return visibleScore(s, v[0], v[1], v[2], t, exactStaged);
   };
   // On a CPU the dots' tile is unrolled: what the regions do is rather written once beside the
   // weight than for each of the tile's vectors.

@@ -12,6 +12,7 @@
 #define ATTNC_CONVERSION_ATTNTOHALIDE_ATTENTIONLOWERING_H
 
 #include "Lowerings.h"
+#include "MaskBounds.h"
 
 #include <limits>
 
@@ -39,7 +40,9 @@ public:
 
 private:
   // Algorithm, in order: AttentionBounds.cpp
+  KeyBounds maskBounds(Scalar first, int64_t rows, const TileCoords &t, bool ofAllRows);
   void buildBounds();
+  void buildInnerBounds();
   void buildSearch();
 
   // AttentionScores.cpp
@@ -51,6 +54,7 @@ private:
   Copies buildStaged(StringRef name);
   void buildStaged(Region &region, StringRef name, Copies &copies);
   void buildScores();
+  void hideEdges();
   void buildWideKey();
   /// The element d of a key.
   using KeyElement = function_ref<Scalar(Scalar k, Scalar c, const TileCoords &t, Scalar d)>;
@@ -67,6 +71,7 @@ private:
   void buildPaddedValue();
   void buildContext();
   Scalar startOf(Scalar x, Scalar ii, const TileCoords &t);
+  void buildOnlineContext(ArrayRef<StringRef> vars);
   Update updateColumns(ArrayRef<Scalar> v, ArrayRef<Scalar> r);
   void buildWorst();
   void buildExactWeights();
@@ -85,11 +90,12 @@ private:
   bool scheduleTransposed(Func f);
   void scheduleStaged(const Copies &copies, Loop at);
   void scheduleContext();
+  Loop scheduleOnlineContext();
   void schedulePaddedValue();
   void scheduleWideKey();
   void scheduleQuery();
   void scheduleScores();
-  void scheduleScoreTile(Func f, Func dots, Func dotParts);
+  Loop scheduleScoreTile(Func f, Func dots, Func dotParts);
   void scheduleScoresByKeys();
   void scheduleLaneParts(Func f, Loop at, int64_t rows, int64_t keys);
   void scheduleWeights();
@@ -151,7 +157,11 @@ private:
                  ArrayRef<std::pair<Value, Scalar>> known = {});
   Scalar modifiedProb(Scalar weight, Scalar ii, Scalar k, Scalar c, const TileCoords &t);
   Scalar modifiedScore(Scalar dot, Scalar ii, Scalar k, Scalar c, const TileCoords &t,
-                       const Copies &copies = {});
+                       const Copies &copies);
+  Scalar visibleScore(Scalar score, Scalar ii, Scalar k, Scalar c, const TileCoords &t,
+                      const Copies &copies);
+  SmallVector<std::pair<Value, Scalar>> knownReads(Scalar ii, Scalar k, Scalar c,
+                                                   const TileCoords &t, const Copies &copies);
   Scalar exponent(Scalar score, Scalar maximum);
   Scalar weight(Scalar score, Scalar maximum);
   Scalar reciprocal(Scalar total);
@@ -205,6 +215,8 @@ private:
   bool onGpu = false;
   /// Whether the first key that a tile looks at is always the first one that there is.
   bool startsAtFirst = false;
+  /// Whether one chunk holds all keys that a tile of rows sees: nothing is rescaled then.
+  bool isWhole = false;
   /// Of a GPU: a block's threads.
   int64_t threadsX = 1, threadsY = 1;
   /// The most parts that the keys of a row tile are in, and on a CPU the fewest keys of one.
@@ -215,6 +227,8 @@ private:
   /// Running maxima and sums are kept in this many independent chains.
   int64_t numChains;
   int64_t headDim, valueDim, block, numBlocks;
+  /// Dims that one sum in registers runs over.
+  int64_t dimsOfPart;
   /// Value dims next to each other in a thread's columns.
   int64_t vectorDims = 1;
   double scale;
@@ -231,6 +245,10 @@ private:
   /// Where the mask's comparisons do not bound the keys: the least and the largest key that
   /// some row of a tile sees, as -key and key + 1.
   Func searchLow, searchHigh, edgeOfLane, edge;
+  /// The keys that every row of a tile sees; null where that is not known.
+  Func firstFull, endFull;
+  /// The keys that some row of a group of context rows sees; null where that is not known.
+  Func groupLow, groupHigh;
   /// A chunk of what regions read along the keys, in each of the two passes.
   Copies staged, exactStaged;
   /// Funcs whose rows are turned into the lanes, and the squares that this takes, in order: each

@@ -134,29 +134,43 @@ void AttentionLowering::buildStaged(Region &region, StringRef prefix, Copies &co
   });
 }
 
-/// The score of a row and key from query·key, -inf where the key is not there or masked. Built from
-/// bits: an infinity that float rules may touch is not safe.
+/// The score of a row and key from query·key.
 Scalar AttentionLowering::modifiedScore(Scalar dot, Scalar ii, Scalar k, Scalar c,
                                         const TileCoords &t, const Copies &copies) {
-  Scalar h = head(ii, t), q = row(ii, t), j = safeKey(k, c, t);
-  Scalar visible = key(k, c, t) < high(t.it, t.h, t.b);
   if (isScaled)
     dot = strictFloat(dot * std::abs(scale));
+  Scalar score = inlined(op.getScoreMod(), {dot, t.b, head(ii, t), row(ii, t), safeKey(k, c, t)},
+                         dot, knownReads(ii, k, c, t, copies));
+  return isScaled ? strictFloat(score) : score;
+}
+
+/// `score`, or -inf where the key is not there or masked. Built from bits: an infinity that float
+/// rules may touch is not safe.
+Scalar AttentionLowering::visibleScore(Scalar score, Scalar ii, Scalar k, Scalar c,
+                                       const TileCoords &t, const Copies &copies) {
+  Scalar visible = key(k, c, t) < high(t.it, t.h, t.b);
+  Scalar seen = inlined(op.getMask(), {t.b, head(ii, t), row(ii, t), safeKey(k, c, t)}, Scalar(),
+                        knownReads(ii, k, c, t, copies));
+  // A copy is a func: no condition of a select may read it.
+  bool isOfCopies = !copies.empty();
+  if (Value(seen) && !isOfCopies)
+    visible = visible && seen;
+  Scalar b = bits(score);
+  Scalar result = fromBits(select(visible, b, b.constant(kMinusInfBits)), score.getType());
+  Scalar hidden = fromBits(b.constant(kMinusInfBits), score.getType());
+  return Value(seen) && isOfCopies ? blend(seen, result, hidden) : result;
+}
+
+/// What regions read along the keys, from their copies.
+SmallVector<std::pair<Value, Scalar>> AttentionLowering::knownReads(Scalar ii, Scalar k, Scalar c,
+                                                                    const TileCoords &t,
+                                                                    const Copies &copies) {
   SmallVector<std::pair<Value, Scalar>> known;
   for (auto [read, copy] : copies) {
     Scalar element = copy(ii, k, c, t.it, t.h, t.b);
     known.push_back({read, read.getType().isInteger(1) ? !(element == 0) : element});
   }
-  Scalar score = inlined(op.getScoreMod(), {dot, t.b, h, q, j}, dot, known);
-  Scalar seen = inlined(op.getMask(), {t.b, h, q, j}, Scalar(), known);
-  // A copy is a func: no condition of a select may read it.
-  bool isOfCopies = !copies.empty();
-  if (Value(seen) && !isOfCopies)
-    visible = visible && seen;
-  Scalar b = bits(isScaled ? strictFloat(score) : score);
-  Scalar result = fromBits(select(visible, b, b.constant(kMinusInfBits)), score.getType());
-  Scalar hidden = fromBits(b.constant(kMinusInfBits), score.getType());
-  return Value(seen) && isOfCopies ? blend(seen, result, hidden) : result;
+  return known;
 }
 
 void AttentionLowering::buildScores() {
@@ -176,8 +190,39 @@ void AttentionLowering::buildScores() {
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
   staged = buildStaged("staged");
   score = p.func("score", vars, f32Type, [&](ArrayRef<Scalar> v) {
-    return modifiedScore(dot(v), v[0], v[1], v[2], TileCoords(v), staged);
+    TileCoords t(v);
+    Scalar s = modifiedScore(dot(v), v[0], v[1], v[2], t, staged);
+    return Value(endFull) ? s : visibleScore(s, v[0], v[1], v[2], t, staged);
   });
+  if (Value(endFull))
+    hideEdges();
+}
+
+/// Scores on either side of the keys that all rows see, and behind the last key as far as a step
+/// of the maximum's chains reads.
+void AttentionLowering::hideEdges() {
+  auto within = [&](Scalar key, Scalar c, const TileCoords &t, Scalar end) {
+    return clamp(key - low(t.it, t.h, t.b) - c * chunk, p.i32(0), end);
+  };
+  auto edges = [&](Scalar c, const TileCoords &t) {
+    Scalar end = within(high(t.it, t.h, t.b), c, t, p.i32(chunk));
+    end = (end + (numChains - 1)) / numChains * numChains;
+    Scalar first = within(firstFull(t.it, t.h, t.b), c, t, end);
+    return std::array<Scalar, 3>{first, max(within(endFull(t.it, t.h, t.b), c, t, end), first),
+                                 end};
+  };
+  StringRef vars[] = {"ii", "c", "it", "h", "b"};
+  p.update(score, vars, {{"rk", p.i32(chunk)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             TileCoords t(v);
+             auto [first, last, end] = edges(v[1], t);
+             Scalar k = r[0] + select(r[0] < first, p.i32(0), last - first);
+             k = unsafePromiseClamped(k, p.i32(0), end - 1);
+             Scalar old = score(v[0], k, v[1], t.it, t.h, t.b);
+             return {visibleScore(old, v[0], k, v[1], t, staged),
+                     {v[0], k, v[1], t.it, t.h, t.b},
+                     r[0] < end - (last - first)};
+           });
 }
 
 /// Keys of short elements, made f32 once for all rows of a tile; on a GPU read once for all.
@@ -205,6 +250,7 @@ static int64_t countParts(int64_t dims) {
 std::pair<Func, Func> AttentionLowering::sumOverDims(StringRef name, KeyElement keyAt,
                                                      bool isRare) {
   int64_t parts = onGpu ? 1 : byKeys ? lanes : countParts(headDim), dims = headDim / parts;
+  dimsOfPart = dims;
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
   auto zero = [&](ArrayRef<Scalar>) { return f32(0); };
   auto term = [&](ArrayRef<Scalar> v, Scalar d) {

@@ -108,10 +108,19 @@ void AttentionLowering::scheduleParts(Loop merging) {
 }
 
 void AttentionLowering::scheduleTile() {
-  for (Func f : {low, high, chunks}) {
+  SmallVector<Func> bounds = {low, high, chunks};
+  if (Value(endFull))
+    bounds.append({firstFull, endFull});
+  for (Func f : bounds) {
     computeInTile(f);
     fixTile(f, /*perChunk=*/false);
   }
+  if (Value(groupHigh))
+    for (Func f : {groupLow, groupHigh}) {
+      computeInTile(f);
+      fixTile(f, /*perChunk=*/false);
+      p.boundExtent(f, 0, rowTile / contextRows);
+    }
   computeInTile(kvHead);
   p.boundExtent(kvHead, 0, 1);
   if (Value(edge))
@@ -234,18 +243,19 @@ void AttentionLowering::scheduleContext() {
   fixTile(acc, /*perChunk=*/false);
   p.boundExtent(acc, 1, numBlocks);
   p.boundExtent(acc, 2, rowTile);
-  p.unroll(splitRows(acc, p.loops(acc)[0], block + lanes).first);
-
-  p.allowRaceConditions(acc, 0);
-  p.neverPartition(acc, 0);
-  SmallVector<Loop> v = p.loops(acc, 0); // ii it h b rx ry rc
-  auto [group, row] = p.split(v[0], contextRows);
-  auto [columns, lane] = p.split(v[4], lanes);
-  p.reorder({lane, columns, row, group, v[5], v[1], v[6], v[2], v[3]});
-  p.vectorize(lane);
+  SmallVector<Loop> v = p.loops(acc); // x y ii it h b
+  auto [columns, lane] = splitRows(acc, v[0], isWhole ? block : block + lanes);
   p.unroll(columns);
-  p.unroll(row);
-  chunkLoop = v[1];
+  Loop group;
+  if (isWhole) {
+    auto [rowGroup, row] = p.split(v[2], contextRows);
+    p.reorder({lane, columns, row, v[1], rowGroup});
+    p.unroll(row);
+    group = v[1];
+    chunkLoop = tileLoop;
+  } else {
+    group = scheduleOnlineContext();
+  }
 
   scheduleRegisterTile(product, group, block, /*otherDim=*/2, contextRows);
   p.boundExtent(product, 1, 1);
@@ -257,6 +267,21 @@ void AttentionLowering::scheduleContext() {
     p.boundExtent(inverse, 0, rowTile);
   else
     splitRows(inverse, p.loops(inverse)[0], rowTile);
+}
+
+/// Returns the loop over groups of rows.
+Loop AttentionLowering::scheduleOnlineContext() {
+  p.allowRaceConditions(acc, 0);
+  p.neverPartition(acc, 0);
+  SmallVector<Loop> v = p.loops(acc, 0); // ii it h b rx ry rc
+  auto [group, row] = p.split(v[0], contextRows);
+  auto [columns, lane] = p.split(v[4], lanes);
+  p.reorder({lane, columns, row, group, v[5], v[1], v[6], v[2], v[3]});
+  p.vectorize(lane);
+  p.unroll(columns);
+  p.unroll(row);
+  chunkLoop = v[1];
+  return group;
 }
 
 void AttentionLowering::schedulePaddedValue() {
@@ -330,11 +355,21 @@ void AttentionLowering::scheduleScores() {
   computeInChunk(score);
   p.boundStorage(score, 1, chunk);
   p.boundExtent(score, 0, rowTile);
-  scheduleScoreTile(score, dot, dotPart);
+  Loop dims = scheduleScoreTile(score, dot, dotPart);
+  if (constexpr int64_t kUnrolled = 4; dimsOfPart % kUnrolled == 0)
+    p.unroll(p.split(dims, kUnrolled).second);
+  if (!Value(endFull))
+    return;
+  SmallVector<Loop> v = p.loops(score, 0); // ii c it h b rk
+  auto [vectors, lane] = p.split(v[0], lanes);
+  p.vectorize(lane);
+  p.unroll(vectors);
+  p.reorder({lane, vectors, v.back()});
+  p.neverPartition(score, 0);
 }
 
-/// Rows and keys in tiles, whose dot products are sums in registers.
-void AttentionLowering::scheduleScoreTile(Func f, Func dots, Func dotParts) {
+/// Rows and keys in tiles, whose dot products are sums in registers. Returns the loop over dims.
+Loop AttentionLowering::scheduleScoreTile(Func f, Func dots, Func dotParts) {
   SmallVector<Loop> v = p.loops(f);
   auto [keyGroup, key] = p.split(v[1], scoreKeys, TailStrategy::round_up);
   auto [rowGroup, row] = p.split(v[0], lanes * scoreRows);
@@ -343,11 +378,11 @@ void AttentionLowering::scheduleScoreTile(Func f, Func dots, Func dotParts) {
   p.vectorize(lane);
   p.unroll(vectors);
   p.unroll(key);
-  Loop parts = scheduleRegisterTile(dots, rowGroup, lanes * scoreRows, /*otherDim=*/1, scoreKeys);
-  if (Value(dotParts)) {
-    scheduleRegisterTile(dotParts, parts, lanes * scoreRows, /*otherDim=*/1, scoreKeys);
-    p.boundExtent(dotParts, 2, 1);
-  }
+  Loop dims = scheduleRegisterTile(dots, rowGroup, lanes * scoreRows, /*otherDim=*/1, scoreKeys);
+  if (!Value(dotParts))
+    return dims;
+  p.boundExtent(dotParts, 2, 1);
+  return scheduleRegisterTile(dotParts, dims, lanes * scoreRows, /*otherDim=*/1, scoreKeys);
 }
 
 void AttentionLowering::scheduleWeights() {

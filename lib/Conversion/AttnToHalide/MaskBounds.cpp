@@ -6,7 +6,7 @@
 // A comparison of k with an expression that is linear in q bounds the keys of a whole
 // tile: the bound of the first or of the last row is the widest. "And" intersects, "or"
 // unites; anything else bounds nothing, which is always right, and leaves the bounds
-// incomplete.
+// incomplete. With the other row, the narrowest bound is of the keys that all rows see.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,8 +46,8 @@ namespace {
 /// Walks one mask region.
 class BoundsBuilder {
 public:
-  BoundsBuilder(PipelineBuilder &p, Region &mask, const RowTile &tile)
-      : p(p), mask(mask), tile(tile) {}
+  BoundsBuilder(PipelineBuilder &p, Region &mask, const RowTile &tile, bool ofAllRows)
+      : p(p), mask(mask), tile(tile), ofAllRows(ofAllRows) {}
 
   KeyBounds build(Value condition);
 
@@ -59,6 +59,7 @@ private:
   PipelineBuilder &p;
   Region &mask;
   const RowTile &tile;
+  bool ofAllRows;
 };
 } // namespace
 
@@ -105,7 +106,8 @@ KeyBounds BoundsBuilder::fromComparison(arith::CmpIOp op) {
   }
   // k (predicate) -slope·q - rest
   auto limit = [&](bool highest) -> std::optional<Scalar> {
-    Scalar row = (slope <= 0) == highest ? tile.last : tile.first;
+    bool isLast = (slope <= 0) == (highest != ofAllRows);
+    Scalar row = isLast ? tile.last : tile.first;
     auto l = at(lhs, row), r = at(rhs, row);
     return l && r ? std::optional<Scalar>(*r - *l) : std::nullopt;
   };
@@ -137,15 +139,18 @@ KeyBounds BoundsBuilder::build(Value condition) {
   if (!isa_and_nonnull<arith::AndIOp, arith::OrIOp>(op))
     return {};
   bool both = isa<arith::AndIOp>(op);
+  if (!both && ofAllRows) // two runs of keys need not be one
+    return {};
   KeyBounds x = build(op->getOperand(0)), y = build(op->getOperand(1));
   Scalar (*smaller)(Scalar, Scalar) = &min, (*larger)(Scalar, Scalar) = &max;
   return {merge(x.low, y.low, both, both ? larger : smaller),
           merge(x.high, y.high, both, both ? smaller : larger), x.isComplete && y.isComplete};
 }
 
-KeyBounds attn::buildKeyBounds(PipelineBuilder &p, Region &mask, const RowTile &tile) {
+KeyBounds attn::buildKeyBounds(PipelineBuilder &p, Region &mask, const RowTile &tile,
+                               bool ofAllRows) {
   if (mask.empty())
-    return {};
+    return {std::nullopt, std::nullopt, /*isComplete=*/true};
   Value condition = cast<YieldOp>(mask.front().getTerminator()).getValue();
-  return BoundsBuilder(p, mask, tile).build(condition);
+  return BoundsBuilder(p, mask, tile, ofAllRows).build(condition);
 }

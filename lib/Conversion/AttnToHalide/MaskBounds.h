@@ -27,7 +27,10 @@ struct RowTile {
 
 /// Bounds from the comparisons in `mask`, a region over (batch, head, q, k), that are
 /// linear in q and k. Built where the builder stands; what is not known is left out.
-KeyBounds buildKeyBounds(PipelineBuilder &p, Region &mask, const RowTile &tile);
+/// `ofAllRows`: the keys that every row sees, if they are complete, and not those that some row
+/// does.
+KeyBounds buildKeyBounds(PipelineBuilder &p, Region &mask, const RowTile &tile,
+                         bool ofAllRows = false);
 
 } // namespace mlir::attn
 

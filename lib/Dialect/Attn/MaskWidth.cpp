@@ -9,9 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MaskWidth.h"
-
-#include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/MaskWidth.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -87,7 +85,28 @@ static void collectBounds(Value condition, Value k, Bounds &bounds) {
     addBound(rhs, lhs, predicate == P::slt, k, bounds);
 }
 
-std::optional<int64_t> attn::findMaskWidth(Region &mask) {
+/// Whether a value of the region is the same for all rows and keys.
+static bool isOfHead(Value value, Region &mask) {
+  if (value == mask.getArgument(2) || value == mask.getArgument(3))
+    return false;
+  Operation *op = value.getDefiningOp();
+  return !op || !mask.isAncestor(op->getParentRegion()) ||
+         llvm::all_of(op->getOperands(), [&](Value each) { return isOfHead(each, mask); });
+}
+
+/// How many more keys `rows` rows see than one: as many as the bound moves on from the first of
+/// them to the last. Nothing where it moves otherwise than in proportion.
+static std::optional<int64_t> getShift(const Sum &bound, Region &mask, int64_t rows) {
+  if (rows == 1)
+    return 0;
+  Value q = mask.getArgument(2), k = mask.getArgument(3);
+  for (auto &[value, factor] : bound.terms)
+    if (factor != 0 && value != q && value != k && !isOfHead(value, mask))
+      return std::nullopt;
+  return std::abs(bound.terms.lookup(q)) * (rows - 1);
+}
+
+std::optional<int64_t> attn::findMaskWidth(Region &mask, int64_t rows) {
   if (mask.empty())
     return std::nullopt;
   Bounds bounds;
@@ -100,8 +119,16 @@ std::optional<int64_t> attn::findMaskWidth(Region &mask) {
       both.constant += below.constant;
       for (auto &[value, factor] : below.terms)
         both.terms[value] += factor;
-      if (auto distance = both.getConstant())
-        width = std::min(width.value_or(*distance + 1), *distance + 1);
+      auto distance = both.getConstant(), shift = getShift(above, mask, rows);
+      if (distance && shift)
+        width = std::min(width.value_or(INT64_MAX), *distance + 1 + *shift);
     }
+  return width;
+}
+
+std::optional<int64_t> attn::findMostKeys(AttentionOp op, int64_t rows) {
+  std::optional<int64_t> width = findMaskWidth(op.getMask(), rows);
+  if (auto key = op.getKey().getType(); !key.isDynamicDim(2))
+    width = std::min(width.value_or(INT64_MAX), key.getDimSize(2));
   return width;
 }

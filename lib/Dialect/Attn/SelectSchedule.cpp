@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MaskWidth.h"
+#include "attnc/Dialect/Attn/MaskWidth.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/Passes.h"
@@ -64,6 +64,8 @@ public:
 private:
   Attribute prefill(int64_t rowTile, int64_t maxQLen = 0);
   int64_t keyChunk(int64_t rowTile);
+  /// Whether one chunk has all keys that a tile sees.
+  bool isWhole(int64_t rowTile);
   Attribute decode(int64_t rowsOfHead, int64_t maxQLen = 0);
   int64_t keySplits(int64_t sharedHeads);
   int64_t bestRowTile(int64_t rows);
@@ -96,12 +98,14 @@ static int64_t getSharedHeads(AttentionOp op) {
   return largestDivisor(heads / kvHeads, 8);
 }
 
-/// Rescaling the context costs as much for few keys as for many, but scores of many leave the
-/// nearest cache. They are computed of whole chunks: behind a mask's last key a smaller one
-/// wastes less, and those of a window are as many as fit it. Where vectors are short, so may the
-/// stack be: wasm's holds 64 KB.
+/// Where a tile sees few keys, all are one chunk: nothing is rescaled. Else that costs as much for
+/// few keys as for many, but scores of many leave the nearest cache. They are computed of whole
+/// chunks: behind a mask's last key a smaller one wastes less, and those of a window are as many as
+/// fit it. Where vectors are short, so may the stack be: wasm's holds 64 KB.
 int64_t Selector::keyChunk(int64_t rowTile) {
   constexpr int64_t kSmall = 64, kMasked = 96, kLarge = 128;
+  if (isWhole(rowTile))
+    return llvm::alignTo(std::max<int64_t>(*findMostKeys(op, rowTile), 1), 16);
   if (!width && (isPlain || rowTile > 48))
     return kSmall;
   if (!width)
@@ -110,13 +114,22 @@ int64_t Selector::keyChunk(int64_t rowTile) {
   return llvm::alignTo(llvm::divideCeil(keys, llvm::divideCeil(keys, kMasked)), 16);
 }
 
+bool Selector::isWhole(int64_t rowTile) {
+  constexpr int64_t kWhole = 384;
+  std::optional<int64_t> keys = findMostKeys(op, rowTile);
+  return keys && *keys <= kWhole && !isPlain;
+}
+
 /// Scores and context take three quarters of the registers each, in turns; scores half of them
-/// where a product has to be in one before it is added.
+/// where a product has to be in one before it is added. A chunk of all keys is read from far away
+/// for each group of rows: half as many vectors of more rows.
 Attribute Selector::prefill(int64_t rowTile, int64_t maxQLen) {
   int64_t vectors = largestDivisor(rowTile / lanes, isPlain ? 4 : 3);
   int64_t scoreKeys = isWide ? 8 : isPlain ? 2 : 4;
   int64_t contextVectors =
       isWide ? (valueVectors <= 6 ? valueVectors : 4) : std::min<int64_t>(valueVectors, 2);
+  if (isWide && isWhole(rowTile) && (width || keyChunk(rowTile) > 128))
+    contextVectors = std::min<int64_t>(valueVectors, 2);
   int64_t contextRows =
       largestDivisor(rowTile, std::min<int64_t>((isWide ? 24 : 12) / contextVectors, 12));
   return PrefillAttr::get(op->getContext(), rowTile, keyChunk(rowTile), lanes, vectors, scoreKeys,

@@ -1,6 +1,9 @@
 // RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_skylake --convert-attn-to-halide --canonicalize --cse | FileCheck %s
 
-// A window bounds the keys of a row tile on both sides: its first row below, its last above.
+// A window bounds the keys of a row tile on both sides: its first row below, its last above. The
+// keys that all rows see are bounded by the others: what is next to them is hidden afterwards.
+// Groups of rows leave out the keys that are only other rows'. One chunk has all keys: nothing is
+// rescaled.
 // CHECK-LABEL: halide.pipeline @window_attention_2
 // CHECK: halide.func "low" [%[[IT:.*]], %h, %b]
 // CHECK:   %[[FIRST:.*]] = arith.muli %[[IT]], %c32_i32
@@ -8,6 +11,26 @@
 // CHECK: halide.func "high" [
 // CHECK:   arith.minsi
 // CHECK-NOT: "edge
+// CHECK: halide.func "first_full" [%[[IT1:.*]], %h, %b]
+// CHECK:   %[[START:.*]] = arith.muli %[[IT1]], %c32_i32
+// CHECK:   %[[BEHIND:.*]] = arith.addi %[[START]], %c31_i32
+// CHECK:   %[[LAST:.*]] = arith.minsi %[[BEHIND]]
+// CHECK:   arith.subi %[[LAST]], %c255_i32
+// CHECK: halide.func "end_full"
+// CHECK: %[[GROUP_LOW:.*]] = halide.func "group_low" [%[[G:.*]], %[[IT2:.*]], %h, %b]
+// CHECK:   arith.muli %[[G]], %c8_i32
+// CHECK: %[[GROUP_HIGH:.*]] = halide.func "group_high"
+// CHECK: %[[SCORE:.*]] = halide.func "score"
+// CHECK-NOT: select
+// CHECK: halide.update %[[SCORE]]
+// CHECK:   arith.select {{.*}}, %c-8388608_i32
+// CHECK: %[[PRODUCT:.*]] = halide.func "product"
+// CHECK: halide.update %[[PRODUCT]]
+// CHECK-DAG: halide.at %[[GROUP_LOW]]
+// CHECK-DAG: halide.at %[[GROUP_HIGH]]
+// CHECK: %[[ACC:.*]] = halide.func "acc"
+// CHECK-NEXT: halide.at %[[PRODUCT]]
+// CHECK-NOT: halide.update %[[ACC]]
 // CHECK-LABEL: func.func @window
 func.func @window(%q: tensor<1x1x?x64xf32>, %k: tensor<1x1x?x64xf32>) -> tensor<1x1x?x64xf32> {
   %c = attn.attention %q, %k, %k mask {

@@ -68,10 +68,10 @@ func.func @odd_head_dim(%x: tensor<1x8x1x17xf32>) -> tensor<1x8x1x17xf32> {
   return %c : tensor<1x8x1x17xf32>
 }
 
-// A narrow window has small tiles of rows, and chunks that its keys and those of the tile's other
-// rows fill: 256 + 31 are three times 96. What both bounds are relative to plays no part.
+// A narrow window has small tiles of rows, and one chunk for its keys and those of the tile's other
+// rows, 256 + 31. What both bounds are relative to plays no part if it moves on with the row.
 // CHECK-LABEL: func.func @window
-// WIDE: schedule([#attn.prefill<row_tile = 32, key_chunk = 96, vector_width = 16, score_vectors = 2,
+// CHECK: schedule([#attn.prefill<row_tile = 32, key_chunk = 288,
 func.func @window(%x: tensor<1x8x2048x64xf32>, %n: index) -> tensor<1x8x2048x64xf32> {
   %c = attn.attention %x, %x, %x mask {
   ^bb0(%b: index, %h: index, %q: index, %k: index):
@@ -80,6 +80,39 @@ func.func @window(%x: tensor<1x8x2048x64xf32>, %n: index) -> tensor<1x8x2048x64x
     %first = arith.subi %middle, %c255 : index
     %1 = arith.cmpi sge, %k, %first : index
     %2 = arith.cmpi sge, %middle, %k : index
+    %3 = arith.andi %1, %2 : i1
+    attn.yield %3 : i1
+  } : tensor<1x8x2048x64xf32>, tensor<1x8x2048x64xf32>, tensor<1x8x2048x64xf32> -> tensor<1x8x2048x64xf32>
+  return %c : tensor<1x8x2048x64xf32>
+}
+
+// Rows next to each other may see keys that are far from each other: chunks that 256 + 31 fill.
+// CHECK-LABEL: func.func @window_that_jumps
+// CHECK: schedule([#attn.prefill<row_tile = 32, key_chunk = 96,
+func.func @window_that_jumps(%x: tensor<1x8x2048x64xf32>, %n: index) -> tensor<1x8x2048x64xf32> {
+  %c = attn.attention %x, %x, %x mask {
+  ^bb0(%b: index, %h: index, %q: index, %k: index):
+    %middle = arith.remui %q, %n : index
+    %c255 = arith.constant 255 : index
+    %first = arith.subi %middle, %c255 : index
+    %1 = arith.cmpi sge, %k, %first : index
+    %2 = arith.cmpi sge, %middle, %k : index
+    %3 = arith.andi %1, %2 : i1
+    attn.yield %3 : i1
+  } : tensor<1x8x2048x64xf32>, tensor<1x8x2048x64xf32>, tensor<1x8x2048x64xf32> -> tensor<1x8x2048x64xf32>
+  return %c : tensor<1x8x2048x64xf32>
+}
+
+// The keys of a wide window, 512 + 31, are six chunks.
+// CHECK-LABEL: func.func @wide_window
+// CHECK: schedule([#attn.prefill<row_tile = 32, key_chunk = 96,
+func.func @wide_window(%x: tensor<1x8x2048x64xf32>) -> tensor<1x8x2048x64xf32> {
+  %c = attn.attention %x, %x, %x mask {
+  ^bb0(%b: index, %h: index, %q: index, %k: index):
+    %c511 = arith.constant 511 : index
+    %first = arith.subi %q, %c511 : index
+    %1 = arith.cmpi sge, %k, %first : index
+    %2 = arith.cmpi sle, %k, %q : index
     %3 = arith.andi %1, %2 : i1
     attn.yield %3 : i1
   } : tensor<1x8x2048x64xf32>, tensor<1x8x2048x64xf32>, tensor<1x8x2048x64xf32> -> tensor<1x8x2048x64xf32>
