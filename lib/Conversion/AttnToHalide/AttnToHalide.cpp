@@ -17,6 +17,7 @@
 
 #include "attnc/Conversion/Passes.h"
 #include "attnc/Dialect/Attn/SameSize.h"
+#include "attnc/Target/GpuInfo.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -37,8 +38,8 @@ namespace {
 /// Converts the ops of one function.
 class FunctionConverter {
 public:
-  FunctionConverter(func::FuncOp function, const CpuInfo &cpu)
-      : function(function), cpu(cpu), host(function) {}
+  FunctionConverter(func::FuncOp function, const CpuInfo &cpu, bool onGpu)
+      : function(function), cpu(cpu), onGpu(onGpu), host(function) {}
 
   LogicalResult convert();
 
@@ -80,6 +81,7 @@ private:
 
   func::FuncOp function;
   CpuInfo cpu;
+  bool onGpu;
   HostFunction host;
   /// Found before anything is converted: that adds uses of tensors, for their sizes.
   llvm::DenseMap<LinearOp, SmallVector<MapOp>> epilogues;
@@ -436,10 +438,12 @@ LogicalResult FunctionConverter::callLinear(LinearOp op, Value result) {
   bool isAlways = kernels.size() == 1 && !mayLackRows(tensorType(op.getInput()));
   for (LinearKernel kernel : kernels) {
     auto isServed = [&] { return host.isWithin(op.getInput(), rowsDim, above, kernel.maxRows); };
+    bool isTiled = onGpu && kernel.tileRows > 1 && hasGpuTiles(op);
     if (failed(call(
             op.getLoc(), "linear", result,
             [&](PipelineBuilder &p) {
-              return lowerLinear(p, op, epilogues[op], panels, kernel, cpu);
+              return isTiled ? lowerLinearOnGpu(p, op, epilogues[op], panels)
+                             : lowerLinear(p, op, epilogues[op], panels, kernel, cpu);
             },
             isAlways ? function_ref<Value()>() : isServed)))
       return failure();
@@ -564,12 +568,13 @@ struct ConvertAttnToHalidePass : impl::ConvertAttnToHalideBase<ConvertAttnToHali
   using Base::Base;
   void runOnOperation() override {
     CpuInfo cpu = CpuInfo::fromTarget(target);
+    bool onGpu = GpuInfo::fromTarget(target).has_value();
     SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp function : functions) {
       if (function.isExternal() || isHostFunction(function))
         continue;
       decompose(function);
-      if (failed(FunctionConverter(function, cpu).convert()))
+      if (failed(FunctionConverter(function, cpu, onGpu).convert()))
         return signalPassFailure();
     }
   }

@@ -70,9 +70,8 @@ SmallVector<MapOp> attn::getEpilogue(LinearOp op) {
   return maps;
 }
 
-/// What the maps make of `value`, the element of the product at `coords`.
-static FailureOr<Scalar> inlineEpilogue(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue,
-                                        Scalar value, ArrayRef<Scalar> coords) {
+FailureOr<Scalar> attn::inlineEpilogue(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue,
+                                       Scalar value, ArrayRef<Scalar> coords) {
   Value before = op.getResult();
   for (MapOp map : epilogue) {
     SmallVector<Scalar> args;

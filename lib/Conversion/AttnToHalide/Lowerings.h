@@ -43,6 +43,13 @@ SmallVector<MapOp> getEpilogue(LinearOp op);
 /// aren't constant.
 LogicalResult lowerLinear(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue, Value panels,
                           LinearKernel kernel, const CpuInfo &cpu);
+/// What the maps make of `value`, the element of the product at `coords`.
+FailureOr<Scalar> inlineEpilogue(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue,
+                                 Scalar value, ArrayRef<Scalar> coords);
+/// The same in tiles of a GPU's blocks, for those that `hasGpuTiles`: a grid has three dimensions.
+bool hasGpuTiles(LinearOp op);
+LogicalResult lowerLinearOnGpu(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue,
+                               Value panels);
 
 LogicalResult lowerEmbedding(PipelineBuilder &p, EmbeddingOp op, const CpuInfo &cpu);
 LogicalResult lowerAppendCache(PipelineBuilder &p, AppendCacheOp op, const CpuInfo &cpu);

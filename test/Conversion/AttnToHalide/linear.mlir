@@ -1,4 +1,5 @@
 // RUN: attn-opt %s --convert-attn-to-halide=target=x86-64-linux-avx2-fma | FileCheck %s
+// RUN: attn-opt %s --convert-attn-to-halide=target=x86-64-linux-opencl | FileCheck %s --check-prefix=GPU
 
 // A constant weight is laid out while compiling: panels of 16 features, here one and a half,
 // with zeros behind the last, the same for one row and for many. The weight as it was is not
@@ -11,6 +12,12 @@
 // CHECK-LABEL: halide.pipeline @packed_linear_1
 // CHECK: halide.bound_extent %sum, 2 extent 6 :
 // CHECK-NOT: memref.global
+// Many rows are tiles of a GPU's blocks.
+// GPU-LABEL: halide.pipeline @packed_linear_1
+// GPU: halide.gpu_block
+// GPU: halide.store_in %sum, register
+// GPU: halide.store_in %input_tile, gpu_shared
+// GPU: halide.store_in %weight_tile, gpu_shared
 // CHECK-LABEL: func.func @packed(
 // CHECK: %[[PANELS:.*]] = memref.get_global @packed_constant_0
 // CHECK: halide.call @packed_linear_0(%arg0, %[[PANELS]], %arg1) if(%{{.*}})

@@ -1,6 +1,6 @@
-"""Assembles the PTX of fused attention for each GPU and prints what its kernels take.
+"""Assembles the PTX of fused attention, or of a linear layer, for each GPU and prints what its kernels take.
 
-usage: ptxas.py ELEMENT HEAD_DIM CAPABILITY...
+usage: ptxas.py attention|linear ELEMENT HEAD_DIM CAPABILITY...
 
 A line for each kernel of the GPU code with the registers, bytes of spills and bytes of
 shared memory; nothing here needs a GPU.
@@ -17,7 +17,8 @@ import tempfile
 
 GPUS = [80, 86, 90]
 
-SPEC = """
+SPECS = {
+    "attention": """
 !t = tensor<?x8x?xHEAD_DIMxELEMENT>
 func.func @attention(%query: !t, %key: !t, %value: !t) -> !t {
   %score = attn.score %query, %key scale(0.125) : !t, !t -> tensor<?x8x?x?xELEMENT>
@@ -26,7 +27,16 @@ func.func @attention(%query: !t, %key: !t, %value: !t) -> !t {
   %context = attn.context %prob, %value : tensor<?x8x?x?xELEMENT>, !t -> !t
   return %context : !t
 }
-"""
+""",
+    "linear": """
+func.func @linear(%x: tensor<?xHEAD_DIMxELEMENT>, %weight: tensor<384xHEAD_DIMxELEMENT>,
+                  %bias: tensor<384xELEMENT>) -> tensor<?x384xELEMENT> {
+  %y = attn.linear %x, %weight, %bias
+      : tensor<?xHEAD_DIMxELEMENT>, tensor<384xHEAD_DIMxELEMENT>, tensor<384xELEMENT> -> tensor<?x384xELEMENT>
+  return %y : tensor<?x384xELEMENT>
+}
+""",
+}
 
 
 def find_ptxas():
@@ -50,11 +60,11 @@ def describe(ptx, shared, gpu):
 
 
 def main():
-    element, head_dim, *capabilities = sys.argv[1:]
+    kind, element, head_dim, *capabilities = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
         spec = os.path.join(folder, "spec.mlir")
         with open(spec, "w") as file:
-            file.write(SPEC.replace("HEAD_DIM", head_dim).replace("ELEMENT", element))
+            file.write(SPECS[kind].replace("HEAD_DIM", head_dim).replace("ELEMENT", element))
         for capability in capabilities:
             out = os.path.join(folder, capability)
             subprocess.run(["attnc", "compile", spec, "-o", out, "--emit", "device_code,stmt",
