@@ -167,10 +167,20 @@ TensorRef makeReduce(Body &body, const TensorRef &input, ReduceKind kind, ArrayR
                      bool keep);
 LogicalResult checkFloat(Node &node, const TensorRef &tensor);
 
+using Sizes = SmallVector<OpFoldResult>;
+inline OpFoldResult fixedSize(const Node &node, int64_t size) {
+  return fixedSize(node.model.context, size);
+}
+/// The scalars of an input that says sizes or positions; `what` names them in the error.
+FailureOr<SmallVector<Value>> getList(Node &node, int index, StringRef what);
+
 // The entries, one list a file.
 ArrayRef<OpEntry> getActivationOps();
 ArrayRef<OpEntry> getElementwiseOps();
 ArrayRef<OpEntry> getShapeOps();
+ArrayRef<OpEntry> getPartOps();
+ArrayRef<OpEntry> getGatherOps();
+ArrayRef<OpEntry> getPadOps();
 LogicalResult importConv(Node &node);
 LogicalResult importEinsum(Node &node);
 ArrayRef<OpEntry> getMatmulOps();

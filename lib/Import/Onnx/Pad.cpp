@@ -1,0 +1,178 @@
+//===- Pad.cpp - ONNX ops that fill triangles and borders -----------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Importer.h"
+
+#include "attnc/Dialect/Attn/Attn.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+using namespace mlir::attn::imports;
+
+//===----------------------------------------------------------------------===//
+// Masks and borders
+//===----------------------------------------------------------------------===//
+
+static LogicalResult importTrilu(Node &node) {
+  TensorRef input = node.input(0), offset = node.input(1);
+  if (input->getRank() < 2)
+    return node.error() << "expected a matrix, found rank " << input->getRank();
+  bool upper = node.getInt("upper", 1);
+  int64_t rank = input->getRank();
+  Type element = input->element;
+  return node.setOutput(makeLazy(element, input->sizes, [=](Body &at, ArrayRef<Value> indices) {
+    Value row = indices[rank - 2], column = indices[rank - 1];
+    if (offset)
+      row = at.make<arith::AddIOp>(
+          row,
+          at.make<arith::IndexCastOp>(at.b.getIndexType(), at.read(offset, ArrayRef<Value>())));
+    Value inside = at.make<arith::CmpIOp>(
+        upper ? arith::CmpIPredicate::sge : arith::CmpIPredicate::sle, column, row);
+    Value zero = arith::ConstantOp::create(at.b, at.loc, at.b.getZeroAttr(element));
+    return at.make<arith::SelectOp>(inside, at.read(input, indices), zero);
+  }));
+}
+
+/// How much a constant pad adds before and after each dimension.
+static FailureOr<SmallVector<std::pair<OpFoldResult, OpFoldResult>>> getPads(Node &node) {
+  TensorRef input = node.input(0);
+  int64_t rank = input->getRank();
+  FailureOr<SmallVector<Value>> pads = getList(node, 1, "pads");
+  if (failed(pads))
+    return failure();
+  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  if (node.input(3)) {
+    FailureOr<SmallVector<int64_t>> given = node.getConstants(3, "axes");
+    if (failed(given))
+      return failure();
+    axes = *given;
+  }
+  if (pads->size() != 2 * axes.size())
+    return node.error() << "expected " << 2 * axes.size() << " pads, found " << pads->size();
+  SmallVector<std::pair<OpFoldResult, OpFoldResult>> result(
+      rank, {fixedSize(node, 0), fixedSize(node, 0)});
+  for (auto [index, axis] : llvm::enumerate(axes)) {
+    FailureOr<int64_t> dim = node.getDim(axis, rank);
+    if (failed(dim))
+      return failure();
+    result[*dim] = {toSize(node.body, (*pads)[index]),
+                    toSize(node.body, (*pads)[index + axes.size()])};
+  }
+  return result;
+}
+
+static OpFoldResult add(Body &body, OpFoldResult a, OpFoldResult b) {
+  auto known = getStatic(a), other = getStatic(b);
+  if (known && other)
+    return fixedSize(body.b.getContext(), *known + *other);
+  return body.make<arith::AddIOp>(toIndex(body, a), toIndex(body, b));
+}
+
+/// Where a place before or after a dimension reads from in the modes that repeat elements.
+using Repeat = Value (*)(Body &, Value place, Value length);
+
+static Value clampPlace(Body &at, Value place, Value length) {
+  Value last = at.make<arith::SubIOp>(length, at.index(1));
+  return at.make<arith::MaxSIOp>(at.make<arith::MinSIOp>(place, last), at.index(0));
+}
+
+/// `place` modulo `length`, not negative.
+static Value wrapPlace(Body &at, Value place, Value length) {
+  Value rest = at.make<arith::RemSIOp>(place, length);
+  return at.make<arith::RemSIOp>(at.make<arith::AddIOp>(rest, length), length);
+}
+
+/// There and back again, the elements at both ends once.
+static Value reflectPlace(Body &at, Value place, Value length) {
+  Value last = at.make<arith::SubIOp>(length, at.index(1));
+  Value period = at.make<arith::MaxSIOp>(at.make<arith::AddIOp>(last, last), at.index(1));
+  Value forth = wrapPlace(at, place, period);
+  return at.make<arith::MinSIOp>(forth, at.make<arith::SubIOp>(period, forth));
+}
+
+static TensorRef makeRepeated(Node &node, ArrayRef<OpFoldResult> sizes,
+                              ArrayRef<std::pair<OpFoldResult, OpFoldResult>> pads, Repeat repeat) {
+  TensorRef input = node.input(0);
+  SmallVector<std::pair<OpFoldResult, OpFoldResult>> around(pads);
+  return makeLazy(input->element, sizes, [=](Body &at, ArrayRef<Value> indices) {
+    SmallVector<Value> own;
+    for (auto [index, size, pad] : llvm::zip(indices, input->sizes, around)) {
+      bool isSame = getStatic(pad.first) == 0 && getStatic(pad.second) == 0;
+      Value place = isSame ? index : at.make<arith::SubIOp>(index, toIndex(at, pad.first));
+      own.push_back(isSame ? index : repeat(at, place, toIndex(at, size)));
+    }
+    return at.read(input, own);
+  });
+}
+
+/// A fill around the input.
+static TensorRef makeFilled(Node &node, ArrayRef<OpFoldResult> sizes,
+                            ArrayRef<std::pair<OpFoldResult, OpFoldResult>> pads) {
+  TensorRef input = node.input(0), fill = node.input(2);
+  SmallVector<std::pair<OpFoldResult, OpFoldResult>> around(pads);
+  return makeLazy(input->element, sizes, [=](Body &at, ArrayRef<Value> indices) -> Value {
+    SmallVector<Value> own;
+    Value inside;
+    auto require = [&](arith::CmpIPredicate predicate, Value x, Value y) {
+      Value condition = at.make<arith::CmpIOp>(predicate, x, y);
+      inside = inside ? at.make<arith::AndIOp>(inside, condition) : condition;
+    };
+    for (auto [index, size, pad] : llvm::zip(indices, input->sizes, around)) {
+      if (getStatic(pad.first) == 0 && getStatic(pad.second) == 0) {
+        own.push_back(index);
+        continue;
+      }
+      Value length = toIndex(at, size);
+      Value place = at.make<arith::SubIOp>(index, toIndex(at, pad.first));
+      require(arith::CmpIPredicate::sge, place, at.index(0));
+      require(arith::CmpIPredicate::slt, place, length);
+      own.push_back(clampPlace(at, place, length));
+    }
+    Value value = at.read(input, own);
+    if (!inside)
+      return value;
+    Value outside =
+        fill ? at.read(fill, ArrayRef<Value>())
+             : Value(arith::ConstantOp::create(at.b, at.loc, at.b.getZeroAttr(input->element)));
+    return at.make<arith::SelectOp>(inside, value, outside);
+  });
+}
+
+static LogicalResult importPad(Node &node) {
+  StringRef mode = node.getString("mode", "constant");
+  Repeat repeat = llvm::StringSwitch<Repeat>(mode)
+                      .Case("edge", clampPlace)
+                      .Case("reflect", reflectPlace)
+                      .Case("wrap", wrapPlace)
+                      .Default(nullptr);
+  if (!repeat && mode != "constant")
+    return node.error() << "expected attribute 'mode' constant, edge, reflect or wrap, found "
+                        << mode;
+  auto pads = getPads(node);
+  if (failed(pads))
+    return failure();
+  Sizes sizes;
+  for (auto [size, pad] : llvm::zip(node.input(0)->sizes, *pads)) {
+    sizes.push_back(add(node.body, add(node.body, size, pad.first), pad.second));
+    if (auto known = getStatic(sizes.back()); known && *known < 0)
+      return node.error() << "expected sizes that are not negative, found " << *known;
+    if (repeat && getStatic(size) == 0 && getStatic(sizes.back()) != 0)
+      return node.error() << "expected elements to repeat, found a size of 0";
+  }
+  return node.setOutput(repeat ? makeRepeated(node, sizes, *pads, repeat)
+                               : makeFilled(node, sizes, *pads));
+}
+
+ArrayRef<OpEntry> imports::getPadOps() {
+  static const OpEntry entries[] = {
+      {"", "Pad", 2, 4, {"mode"}, importPad},
+      {"", "Trilu", 1, 2, {"upper"}, importTrilu},
+  };
+  return entries;
+}

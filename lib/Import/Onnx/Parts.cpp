@@ -1,0 +1,237 @@
+//===- Parts.cpp - ONNX ops that take tensors apart and join them ---------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Importer.h"
+#include "Sizes.h"
+
+#include "attnc/Dialect/Attn/Attn.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+using namespace mlir::attn::imports;
+
+/// A part of one dimension: its first index, its step and its size.
+struct Part {
+  Value start;
+  int64_t step = 1;
+  OpFoldResult size;
+};
+
+/// An index as a size is kept.
+static OpFoldResult toFold(Value index) {
+  if (auto known = getConstantInt(index))
+    return fixedSize(index.getContext(), *known);
+  return index;
+}
+
+static TensorRef makePart(Node &node, const TensorRef &input, int64_t dim, Part part) {
+  Sizes sizes(input->sizes);
+  sizes[dim] = part.size;
+  auto first = getConstantInt(part.start), count = getStatic(part.size);
+  bool isList = input->elements && first && count;
+  if (part.step == 1 && !isList)
+    return makeSlice(node.body, input, dim, toFold(part.start), part.size);
+  TensorRef result = makeLazy(input->element, sizes, [=](Body &at, ArrayRef<Value> indices) {
+    SmallVector<Value> own(indices);
+    own[dim] =
+        at.make<arith::AddIOp>(part.start, at.make<arith::MulIOp>(own[dim], at.index(part.step)));
+    return at.read(input, own);
+  });
+  if (isList)
+    result->elements = moveElements(*input, sizes, [&](ArrayRef<int64_t> indices) {
+      SmallVector<int64_t> own(indices);
+      own[dim] = *first + own[dim] * part.step;
+      return own;
+    });
+  return result;
+}
+
+/// A bound of a slice, counted from the end where negative, within the dimension.
+static Value resolveBound(Body &body, Value bound, OpFoldResult size, int64_t low, int64_t high) {
+  auto known = getConstantInt(bound), length = getStatic(size);
+  if (known && length)
+    return body.index(std::clamp(*known < 0 ? *known + *length : *known, low, *length + high));
+  Value whole = toIndex(body, size);
+  if (known && *known == 0)
+    return body.index(0);
+  if (known && *known >= INT32_MAX)
+    return whole;
+  Polynomial place = Polynomial::of(toSize(body, bound)), last = Polynomial::of(size);
+  if (known && *known < 0)
+    place = place + last;
+  Value at = toIndex(body, place.build(body));
+  if (!(last + Polynomial::constant(-1) * place).isNonNegative())
+    at = body.make<arith::MinSIOp>(at, whole);
+  return place.isNonNegative() ? at : body.make<arith::MaxSIOp>(at, body.index(low));
+}
+
+static FailureOr<Part> resolvePart(Node &node, OpFoldResult size, Value start, Value end,
+                                   int64_t step) {
+  Body &body = node.body;
+  Part part;
+  part.step = step;
+  // Backwards, -1 is before the first element.
+  part.start = resolveBound(body, start, size, 0, step < 0 ? -1 : 0);
+  Value last = resolveBound(body, end, size, step < 0 ? -1 : 0, step < 0 ? -1 : 0);
+  auto first = getConstantInt(part.start), limit = getConstantInt(last);
+  if (first && limit) {
+    int64_t count =
+        step > 0 ? (*limit - *first + step - 1) / step : (*first - *limit - step - 1) / -step;
+    part.size = fixedSize(node, std::max<int64_t>(count, 0));
+    return part;
+  }
+  if (step != 1)
+    return node.error() << "expected steps of 1 in a dynamic dimension, found " << step;
+  part.size =
+      first == 0 ? OpFoldResult(last) : OpFoldResult(body.make<arith::SubIOp>(last, part.start));
+  return part;
+}
+
+static LogicalResult importSlice(Node &node) {
+  TensorRef result = node.input(0);
+  FailureOr<SmallVector<Value>> starts = getList(node, 1, "starts"),
+                                ends = getList(node, 2, "ends");
+  if (failed(starts) || failed(ends))
+    return failure();
+  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, starts->size()));
+  SmallVector<int64_t> steps(starts->size(), 1);
+  for (auto [index, list, what] : {std::tuple(3, &axes, "axes"), {4, &steps, "steps"}}) {
+    if (!node.input(index))
+      continue;
+    FailureOr<SmallVector<int64_t>> given = node.getConstants(index, what);
+    if (failed(given))
+      return failure();
+    *list = *given;
+  }
+  if (ends->size() != starts->size() || axes.size() != starts->size() ||
+      steps.size() != starts->size())
+    return node.error() << "expected starts, ends, axes and steps of one length";
+  for (auto [start, end, axis, step] : llvm::zip(*starts, *ends, axes, steps)) {
+    FailureOr<int64_t> dim = node.getDim(axis, result->getRank());
+    if (failed(dim) || step == 0)
+      return failed(dim) ? failure() : LogicalResult(node.error() << "expected a step, found 0");
+    FailureOr<Part> part = resolvePart(node, result->sizes[*dim], start, end, step);
+    if (failed(part))
+      return failure();
+    result = makePart(node, result, *dim, *part);
+  }
+  return node.setOutput(result);
+}
+
+static LogicalResult importSplit(Node &node) {
+  TensorRef input = node.input(0);
+  FailureOr<int64_t> dim = node.getDim(node.getInt("axis", 0), input->getRank());
+  if (failed(dim))
+    return failure();
+  auto whole = getStatic(input->sizes[*dim]);
+  int64_t parts = node.proto.output_size();
+  SmallVector<int64_t> lengths;
+  if (node.input(1)) {
+    FailureOr<SmallVector<int64_t>> given = node.getConstants(1, "the split");
+    if (failed(given))
+      return failure();
+    lengths = *given;
+  } else if (whole) {
+    int64_t length = (*whole + parts - 1) / parts;
+    for (int64_t part = 0; part < parts; ++part)
+      lengths.push_back(std::clamp<int64_t>(*whole - part * length, 0, length));
+  }
+  if (int64_t(lengths.size()) != parts)
+    return node.error() << "expected the sizes of " << parts << " parts, found " << lengths.size();
+  int64_t start = 0;
+  for (auto [index, length] : llvm::enumerate(lengths)) {
+    Part part{node.body.index(start), 1, fixedSize(node, length)};
+    node.setOutput(index, makePart(node, input, *dim, part));
+    start += length;
+  }
+  if (whole && start != *whole)
+    return node.error() << "expected parts of " << *whole << " together, found " << start;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Concat
+//===----------------------------------------------------------------------===//
+
+static FailureOr<OpFoldResult> addSizes(Node &node, ArrayRef<TensorRef> tensors, int64_t dim) {
+  int64_t known = 0;
+  Value sum;
+  for (const TensorRef &tensor : tensors) {
+    if (auto size = getStatic(tensor->sizes[dim]))
+      known += *size;
+    else
+      sum = sum ? node.body.make<arith::AddIOp>(sum, cast<Value>(tensor->sizes[dim]))
+                : cast<Value>(tensor->sizes[dim]);
+  }
+  if (!sum)
+    return fixedSize(node, known);
+  return OpFoldResult(known == 0 ? sum
+                                 : node.body.make<arith::AddIOp>(sum, node.body.index(known)));
+}
+
+static LogicalResult checkConcat(Node &node, ArrayRef<TensorRef> tensors, int64_t axis) {
+  for (const TensorRef &tensor : tensors) {
+    if (tensor->getRank() != tensors[0]->getRank() || tensor->element != tensors[0]->element)
+      return node.error() << "expected operands of one type and rank, found "
+                          << tensors[0]->getType() << " and " << tensor->getType();
+    for (int64_t dim = 0; dim < tensor->getRank(); ++dim) {
+      auto known = getStatic(tensors[0]->sizes[dim]), other = getStatic(tensor->sizes[dim]);
+      if (dim != axis && known && other && *known != *other)
+        return node.error() << "expected sizes " << *known << " in dimension " << dim << ", found "
+                            << *other;
+    }
+  }
+  return success();
+}
+
+static LogicalResult importConcat(Node &node) {
+  SmallVector<TensorRef> tensors;
+  for (int index = 0; index < node.numInputs(); ++index)
+    tensors.push_back(node.input(index));
+  FailureOr<int64_t> dim = node.getDim(node.getInt("axis", 0), tensors[0]->getRank());
+  if (failed(dim) || failed(checkConcat(node, tensors, *dim)))
+    return failure();
+  Sizes sizes(tensors[0]->sizes);
+  FailureOr<OpFoldResult> total = addSizes(node, tensors, *dim);
+  if (failed(total))
+    return failure();
+  sizes[*dim] = *total;
+  bool known = sizes.size() == 1 && llvm::all_of(tensors, [](const TensorRef &tensor) {
+                 return tensor->elements.has_value();
+               });
+  if (known) {
+    SmallVector<Value> elements;
+    for (const TensorRef &tensor : tensors)
+      llvm::append_range(elements, *tensor->elements);
+    return node.setOutput(makeElements(node.body, tensors[0]->element, elements, sizes));
+  }
+  // What holds nothing adds nothing, and tensor.concat does not take it.
+  TensorRef empty = tensors[0];
+  llvm::erase_if(tensors,
+                 [&](const TensorRef &tensor) { return getStatic(tensor->sizes[*dim]) == 0; });
+  if (tensors.size() <= 1)
+    return node.setOutput(tensors.empty() ? empty : tensors[0]);
+  auto values = llvm::map_to_vector(
+      tensors, [&](const TensorRef &tensor) { return node.materialize(tensor); });
+  Value whole = tensor::ConcatOp::create(node.body.b, node.body.loc,
+                                         getTensorType(tensors[0]->element, sizes), *dim, values);
+  TensorRef result = makeComputed(whole, sizes);
+  result->form = Form::Concat;
+  result->sources.assign(tensors.begin(), tensors.end());
+  result->dim = *dim;
+  return node.setOutput(result);
+}
+
+ArrayRef<OpEntry> imports::getPartOps() {
+  constexpr int many = OpEntry::many;
+  static const OpEntry entries[] = {
+      {"", "Concat", 1, many, {"axis"}, importConcat},
+      {"", "Slice", 3, 5, {}, importSlice},
+      {"", "Split", 1, 2, {"axis", "num_outputs"}, importSplit},
+  };
+  return entries;
+}
