@@ -152,11 +152,18 @@ TensorRef makeMap(Body &body, Type element, ArrayRef<OpFoldResult> sizes,
                   ArrayRef<TensorRef> sources, ScalarFn scalar);
 /// A tensor of floats times a constant.
 TensorRef makeScaled(Body &body, const TensorRef &source, double factor);
+/// One whose elements are still to be said.
+TensorRef makeTensor(Type element, ArrayRef<OpFoldResult> sizes);
 TensorRef makeTranspose(const TensorRef &source, ArrayRef<int64_t> permutation);
 TensorRef makeReshape(Body &body, const TensorRef &source, ArrayRef<OpFoldResult> sizes);
 TensorRef makeSlice(Body &body, const TensorRef &source, int64_t dim, OpFoldResult offset,
                     OpFoldResult size);
 TensorRef makeExpand(const TensorRef &source, ArrayRef<OpFoldResult> sizes);
+
+template <typename T>
+SmallVector<T> pick(ArrayRef<T> all, ArrayRef<int64_t> places) {
+  return llvm::map_to_vector(places, [&](int64_t place) { return all[place]; });
+}
 
 } // namespace mlir::attn::imports
 
