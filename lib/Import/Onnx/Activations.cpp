@@ -3,14 +3,14 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Those with parameters or a form of their own; the plain ones are in Elementwise.cpp.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Importer.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -40,6 +40,65 @@ static Value times(Body &body, Value x, double factor) {
 static Value bendBelow(Body &body, Value x, Value below) {
   Value isNegative = body.make<arith::CmpFOp>(arith::CmpFPredicate::OLT, x, constant(body, x, 0));
   return body.make<arith::SelectOp>(isNegative, below, x);
+}
+
+template <typename Op>
+static LogicalResult importMath(Node &node) {
+  return importFloat(node, [](Body &body, Value x) -> Value { return body.make<Op>(x); });
+}
+
+static LogicalResult importExp(Node &node) {
+  TensorRef exponent = node.input(0);
+  if (exponent->step.kind == Step::LogProb)
+    return node.setOutput(makeSoftmax(node.body, exponent->step.of[0], *exponent->step.dim));
+  if (failed(importMath<math::ExpOp>(node)))
+    return failure();
+  markWeight(node.scope.lookup(node.proto.output(0)), exponent);
+  return success();
+}
+
+static LogicalResult importReciprocal(Node &node) {
+  return importFloat(node, [](Body &body, Value x) -> Value {
+    return body.make<arith::DivFOp>(constant(body, x, 1), x);
+  });
+}
+
+static Value sigmoid(Body &body, Value x) {
+  Value one = constant(body, x, 1);
+  Value power = body.make<math::ExpOp>(body.make<arith::NegFOp>(x));
+  return body.make<arith::DivFOp>(one, body.make<arith::AddFOp>(one, power));
+}
+
+/// Half of x, times one plus `bend`.
+static Value geluWith(Body &body, Value x, Value bend) {
+  Value one = constant(body, x, 1);
+  return body.make<arith::MulFOp>(times(body, x, 0.5), body.make<arith::AddFOp>(one, bend));
+}
+
+static Value geluErf(Body &body, Value x) {
+  return geluWith(body, x, body.make<math::ErfOp>(times(body, x, M_SQRT1_2)));
+}
+
+static Value geluTanh(Body &body, Value x) {
+  Value cube = body.make<arith::MulFOp>(x, body.make<arith::MulFOp>(x, x));
+  Value sum = body.make<arith::AddFOp>(x, times(body, cube, 0.044715));
+  return geluWith(body, x, body.make<math::TanhOp>(times(body, sum, std::sqrt(2 / M_PI))));
+}
+
+static LogicalResult importGelu(Node &node) {
+  StringRef form = node.getString("approximate", "none");
+  if (form != "none" && form != "tanh")
+    return node.error() << "expected attribute 'approximate' none or tanh, found " << form;
+  return importFloat(node, form == "tanh" ? geluTanh : geluErf);
+}
+
+static LogicalResult importSigmoid(Node &node) { return importFloat(node, sigmoid); }
+
+static LogicalResult importSwish(Node &node) {
+  double alpha = node.getFloat("alpha", 1);
+  return importFloat(node, [=](Body &body, Value x) -> Value {
+    return body.make<arith::MulFOp>(x, sigmoid(body, times(body, x, alpha)));
+  });
 }
 
 static LogicalResult importLeakyRelu(Node &node) {
@@ -161,15 +220,28 @@ static LogicalResult importIsInf(Node &node) {
 
 ArrayRef<OpEntry> imports::getActivationOps() {
   static const OpEntry entries[] = {
+      {"", "Ceil", 1, 1, {}, importMath<math::CeilOp>},
+      {"", "Cos", 1, 1, {}, importMath<math::CosOp>},
       {"", "Elu", 1, 1, {"alpha"}, importElu},
+      {"", "Erf", 1, 1, {}, importMath<math::ErfOp>},
+      {"", "Exp", 1, 1, {}, importExp},
+      {"", "Floor", 1, 1, {}, importMath<math::FloorOp>},
+      {"", "Gelu", 1, 1, {"approximate"}, importGelu},
       {"", "HardSigmoid", 1, 1, {"alpha", "beta"}, importHardSigmoid},
       {"", "HardSwish", 1, 1, {}, importHardSwish},
       {"", "IsInf", 1, 1, {"detect_negative", "detect_positive"}, importIsInf},
       {"", "LeakyRelu", 1, 1, {"alpha"}, importLeakyRelu},
+      {"", "Log", 1, 1, {}, importMath<math::LogOp>},
       {"", "Mish", 1, 1, {}, importMish},
+      {"", "Reciprocal", 1, 1, {}, importReciprocal},
       {"", "Round", 1, 1, {}, importRound},
+      {"", "Sigmoid", 1, 1, {}, importSigmoid},
       {"", "Sign", 1, 1, {}, importSign},
+      {"", "Sin", 1, 1, {}, importMath<math::SinOp>},
       {"", "Softplus", 1, 1, {}, importSoftplus},
+      {"", "Sqrt", 1, 1, {}, importMath<math::SqrtOp>},
+      {"", "Swish", 1, 1, {"alpha"}, importSwish},
+      {"", "Tanh", 1, 1, {}, importMath<math::TanhOp>},
   };
   return entries;
 }

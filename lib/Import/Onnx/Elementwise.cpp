@@ -326,76 +326,6 @@ static LogicalResult importPow(Node &node) {
   return failed(result) ? failure() : node.setOutput(*result);
 }
 
-//===----------------------------------------------------------------------===//
-// Functions of one float
-//===----------------------------------------------------------------------===//
-
-static LogicalResult importUnary(Node &node, Value (*f)(Body &, Value)) {
-  if (!isa<FloatType>(node.input(0)->element))
-    return node.error() << "expected floats, found " << node.input(0)->element;
-  return importSame(node, [f](Body &body, ArrayRef<Value> x) { return f(body, x[0]); });
-}
-
-template <typename Op>
-static LogicalResult importMath(Node &node) {
-  if (!isa<FloatType>(node.input(0)->element))
-    return node.error() << "expected floats, found " << node.input(0)->element;
-  return importSame(node,
-                    [](Body &body, ArrayRef<Value> x) -> Value { return body.make<Op>(x[0]); });
-}
-
-static LogicalResult importExp(Node &node) {
-  TensorRef exponent = node.input(0);
-  if (exponent->step.kind == Step::LogProb)
-    return node.setOutput(makeSoftmax(node.body, exponent->step.of[0], *exponent->step.dim));
-  if (failed(importMath<math::ExpOp>(node)))
-    return failure();
-  markWeight(node.scope.lookup(node.proto.output(0)), exponent);
-  return success();
-}
-
-static Value multiplyBy(Body &body, Value x, double factor) {
-  return body.make<arith::MulFOp>(x, floatConstant(body, x.getType(), factor));
-}
-
-static Value sigmoid(Body &body, Value x) {
-  Value one = floatConstant(body, x.getType(), 1);
-  Value power = body.make<math::ExpOp>(body.make<arith::NegFOp>(x));
-  return body.make<arith::DivFOp>(one, body.make<arith::AddFOp>(one, power));
-}
-
-/// Half of x, times one plus `bend`.
-static Value geluWith(Body &body, Value x, Value bend) {
-  Value one = floatConstant(body, x.getType(), 1);
-  return body.make<arith::MulFOp>(multiplyBy(body, x, 0.5), body.make<arith::AddFOp>(one, bend));
-}
-
-static Value geluErf(Body &body, Value x) {
-  return geluWith(body, x, body.make<math::ErfOp>(multiplyBy(body, x, M_SQRT1_2)));
-}
-
-static Value geluTanh(Body &body, Value x) {
-  Value cube = body.make<arith::MulFOp>(x, body.make<arith::MulFOp>(x, x));
-  Value sum = body.make<arith::AddFOp>(x, multiplyBy(body, cube, 0.044715));
-  return geluWith(body, x, body.make<math::TanhOp>(multiplyBy(body, sum, std::sqrt(2 / M_PI))));
-}
-
-static LogicalResult importGelu(Node &node) {
-  StringRef form = node.getString("approximate", "none");
-  if (form != "none" && form != "tanh")
-    return node.error() << "expected attribute 'approximate' none or tanh, found " << form;
-  return importUnary(node, form == "tanh" ? geluTanh : geluErf);
-}
-
-static LogicalResult importSigmoid(Node &node) { return importUnary(node, sigmoid); }
-
-static LogicalResult importSwish(Node &node) {
-  double alpha = node.getFloat("alpha", 1);
-  return importSame(node, [=](Body &body, ArrayRef<Value> x) -> Value {
-    return body.make<arith::MulFOp>(x[0], sigmoid(body, multiplyBy(body, x[0], alpha)));
-  });
-}
-
 static LogicalResult importRelu(Node &node) {
   return importSame(node, [](Body &body, ArrayRef<Value> x) {
     return combine<arith::MaximumFOp, arith::MaxSIOp>(
@@ -417,13 +347,6 @@ static LogicalResult importAbs(Node &node) {
       return body.make<math::AbsFOp>(x[0]);
     return body.make<math::AbsIOp>(x[0]);
   });
-}
-
-static LogicalResult importReciprocal(Node &node) {
-  return importUnary(
-      node, +[](Body &body, Value x) -> Value {
-        return body.make<arith::DivFOp>(floatConstant(body, x.getType(), 1), x);
-      });
 }
 
 static LogicalResult importClip(Node &node) {
@@ -592,16 +515,10 @@ ArrayRef<OpEntry> imports::getElementwiseOps() {
       {"", "And", 2, 2, {}, importLogical<arith::AndIOp>},
       {"", "Cast", 1, 1, {"to", "saturate"}, importCast},
       {"", "CastLike", 2, 2, {"saturate"}, importCastLike},
-      {"", "Ceil", 1, 1, {}, importMath<math::CeilOp>},
       {"", "Clip", 1, 3, {}, importClip},
-      {"", "Cos", 1, 1, {}, importMath<math::CosOp>},
       {"", "Div", 2, 2, {}, importDiv},
       {"", "Dropout", 1, 3, {"ratio", "seed"}, importDropout},
       {"", "Equal", 2, 2, {}, importCompare<FP::OEQ, IP::eq>},
-      {"", "Erf", 1, 1, {}, importMath<math::ErfOp>},
-      {"", "Exp", 1, 1, {}, importExp},
-      {"", "Floor", 1, 1, {}, importMath<math::FloorOp>},
-      {"", "Gelu", 1, 1, {"approximate"}, importGelu},
       {"", "Greater", 2, 2, {}, importCompare<FP::OGT, IP::sgt>},
       {"", "GreaterOrEqual", 2, 2, {}, importCompare<FP::OGE, IP::sge>},
       {"", "Identity", 1, 1, {}, importIdentity},
@@ -609,7 +526,6 @@ ArrayRef<OpEntry> imports::getElementwiseOps() {
       {"", "IsNaN", 1, 1, {}, importIsNan},
       {"", "Less", 2, 2, {}, importCompare<FP::OLT, IP::slt>},
       {"", "LessOrEqual", 2, 2, {}, importCompare<FP::OLE, IP::sle>},
-      {"", "Log", 1, 1, {}, importMath<math::LogOp>},
       {"", "Max", 1, many, {}, importVariadic<arith::MaximumFOp, arith::MaxSIOp>},
       {"", "Mean", 1, many, {}, importMean},
       {"", "Min", 1, many, {}, importVariadic<arith::MinimumFOp, arith::MinSIOp>},
@@ -619,15 +535,9 @@ ArrayRef<OpEntry> imports::getElementwiseOps() {
       {"", "Not", 1, 1, {}, importNot},
       {"", "Or", 2, 2, {}, importLogical<arith::OrIOp>},
       {"", "Pow", 2, 2, {}, importPow},
-      {"", "Reciprocal", 1, 1, {}, importReciprocal},
       {"", "Relu", 1, 1, {}, importRelu},
-      {"", "Sigmoid", 1, 1, {}, importSigmoid},
-      {"", "Sin", 1, 1, {}, importMath<math::SinOp>},
-      {"", "Sqrt", 1, 1, {}, importMath<math::SqrtOp>},
       {"", "Sub", 2, 2, {}, importSub},
       {"", "Sum", 1, many, {}, importVariadic<arith::AddFOp, arith::AddIOp>},
-      {"", "Swish", 1, 1, {"alpha"}, importSwish},
-      {"", "Tanh", 1, 1, {}, importMath<math::TanhOp>},
       {"", "Where", 3, 3, {}, importWhere},
       {"", "Xor", 2, 2, {}, importLogical<arith::XOrIOp>},
   };
