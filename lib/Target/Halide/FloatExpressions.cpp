@@ -1,0 +1,312 @@
+//===- FloatExpressions.cpp - float ops as Halide expressions
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// NaN and infinities as MLIR has them, which Halide's own operators assume away.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FloatExpressions.h"
+#include "MathFunctions.h"
+
+#include "attnc/Dialect/Halide/Halide.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::halide;
+namespace H = ::Halide;
+using H::Expr;
+
+/// f16 and bf16 are computed in f32, as exact as they can be.
+static bool isHalf(H::Type type) { return type.is_float() && type.bits() == 16; }
+/// Halide's own conversion promises LLVM that there are no infinities and no NaN, and tests
+/// for them would be folded away: this one is made of bits.
+static Expr widenOnce(Expr e) {
+  H::Type f32 = H::Float(32), u32 = H::UInt(32);
+  Expr bits = H::cast(u32, H::reinterpret(H::UInt(16), e));
+  if (e.type().is_bfloat())
+    return H::reinterpret(f32, bits << 16);
+  // The product moves the exponent, of denormals too; infinities and NaN have the largest.
+  Expr magnitude = (bits & 0x7fff) << 13;
+  Expr moved = H::strict_float(H::reinterpret(f32, magnitude) * H::Expr(0x1p112f));
+  Expr special =
+      H::select(magnitude >= H::cast(u32, 0x0f800000), H::cast(u32, 0x7f800000), H::cast(u32, 0));
+  return H::reinterpret(f32, H::reinterpret(u32, moved) | special | ((bits & 0x8000) << 16));
+}
+
+Expr halide::widenHalf(Expr e) { return isHalf(e.type()) ? readOnce(e, widenOnce) : e; }
+
+static bool assumesNoNaN(Operation *op) {
+  auto fast = dyn_cast<arith::ArithFastMathInterface>(op);
+  return fast && arith::bitEnumContainsAll(fast.getFastMathFlagsAttr().getValue(),
+                                           arith::FastMathFlags::nnan);
+}
+
+/// |e| of f32 or f64 as an unsigned integer. NaN and infinities are looked for in the bits: sums
+/// outside of regions promise LLVM that there are none, and `e != e` of what comes from one would
+/// be folded away.
+static Expr magnitude(Expr e) {
+  H::Type bits = H::UInt(e.type().bits());
+  return H::reinterpret(bits, e) & (bits.max() >> 1);
+}
+static Expr magnitudeOfInfinity(H::Type type) {
+  H::Type bits = H::UInt(type.bits());
+  return H::Internal::make_const(bits, type.bits() == 32 ? 0x7f800000 : 0x7ff0000000000000);
+}
+
+static Expr isNaN(Expr e) {
+  e = widenHalf(e);
+  return magnitude(e) > magnitudeOfInfinity(e.type());
+}
+static Expr isInf(Expr e) { return magnitude(e) == magnitudeOfInfinity(e.type()); }
+static Expr isFinite(Expr e) { return magnitude(e) < magnitudeOfInfinity(e.type()); }
+
+Expr halide::narrow(H::Type type, Expr e) {
+  if (!isHalf(type))
+    return H::cast(type, e);
+  Expr quiet = H::reinterpret(type, H::cast(H::UInt(16), type.is_bfloat() ? 0x7fc0 : 0x7e00));
+  return readOnce(e, [&](Expr x) { return blend(isNaN(x), quiet, H::cast(type, x)); });
+}
+
+static Expr compareFast(arith::CmpFPredicate predicate, Expr a, Expr b) {
+  using P = arith::CmpFPredicate;
+  switch (predicate) {
+  case P::OEQ:
+  case P::UEQ:
+    return a == b;
+  case P::ONE:
+  case P::UNE:
+    return a != b;
+  case P::OLT:
+  case P::ULT:
+    return a < b;
+  case P::OLE:
+  case P::ULE:
+    return a <= b;
+  case P::OGT:
+  case P::UGT:
+    return a > b;
+  case P::OGE:
+  case P::UGE:
+    return a >= b;
+  default:
+    return H::Internal::make_bool(predicate == P::ORD || predicate == P::AlwaysTrue);
+  }
+}
+
+static Expr compareOrdered(arith::CmpFPredicate predicate, Expr a, Expr b) {
+  using P = arith::CmpFPredicate;
+  switch (predicate) {
+  case P::OEQ:
+    return strictEqual(a, b);
+  case P::OLT:
+    return strictLess(a, b);
+  case P::OLE:
+    return strictLessEqual(a, b);
+  case P::OGT:
+    return strictLess(b, a);
+  case P::OGE:
+    return strictLessEqual(b, a);
+  case P::ONE:
+    return strictLess(a, b) || strictLess(b, a);
+  case P::ORD:
+    return !isNaN(a) && !isNaN(b);
+  default:
+    return H::Internal::make_bool(true);
+  }
+}
+
+/// An unordered predicate is the negation of the opposite ordered one.
+static std::optional<arith::CmpFPredicate> oppositeOrdered(arith::CmpFPredicate predicate) {
+  using P = arith::CmpFPredicate;
+  switch (predicate) {
+  case P::UEQ:
+    return P::ONE;
+  case P::UNE:
+    return P::OEQ;
+  case P::ULT:
+    return P::OGE;
+  case P::ULE:
+    return P::OGT;
+  case P::UGT:
+    return P::OLE;
+  case P::UGE:
+    return P::OLT;
+  case P::UNO:
+    return P::ORD;
+  case P::AlwaysFalse:
+    return P::AlwaysTrue;
+  default:
+    return std::nullopt;
+  }
+}
+
+static Expr translateCmpF(arith::CmpFOp op, Expr a, Expr b) {
+  a = widenHalf(a), b = widenHalf(b);
+  if (assumesNoNaN(op))
+    return compareFast(op.getPredicate(), a, b);
+  if (auto opposite = oppositeOrdered(op.getPredicate()))
+    return !compareOrdered(*opposite, a, b);
+  return compareOrdered(op.getPredicate(), a, b);
+}
+
+/// maximumf and minimumf give NaN where one operand is NaN, maxnumf and minnumf the
+/// other operand.
+static Expr translateFloatMinMax(Operation *op, Expr x, Expr y) {
+  bool isMax = isa<arith::MaximumFOp, arith::MaxNumFOp>(op);
+  if (assumesNoNaN(op))
+    return isMax ? H::max(x, y) : H::min(x, y);
+  Expr a = widenHalf(x), b = widenHalf(y);
+  Expr takeSecond = isMax ? strictLess(a, b) : strictLess(b, a);
+  bool propagates = isa<arith::MaximumFOp, arith::MinimumFOp>(op);
+  return blend(takeSecond || isNaN(propagates ? b : a), y, x);
+}
+
+static Expr callLibm(StringRef name, ArrayRef<Expr> operands) {
+  H::Type type = operands.front().type();
+  std::string symbol = name.str() + (type.bits() == 32 ? "f" : "");
+  return H::Internal::Call::make(type, symbol, {operands.begin(), operands.end()},
+                                 H::Internal::Call::PureExtern);
+}
+
+/// Of zero times a sum, which promises to be no NaN, LLVM makes zero.
+static Expr multiply(Expr a, Expr b) {
+  if (H::Internal::is_const_zero(a))
+    std::swap(a, b);
+  if (!H::Internal::is_const_zero(b))
+    return a * b;
+  Expr sign = std::signbit(*H::Internal::as_const_float(b)) ? -a : a;
+  Expr zero = H::Internal::make_zero(a.type());
+  return blend(isFinite(a), copySign(zero, sign), H::Internal::make_const(a.type(), NAN));
+}
+
+/// Halide refuses to divide by a constant zero.
+static Expr divide(Expr a, Expr b) {
+  if (!H::Internal::is_const_zero(b))
+    return a / b;
+  double infinity = std::copysign(INFINITY, *H::Internal::as_const_float(b));
+  return a * H::Internal::make_const(a.type(), infinity);
+}
+
+/// Halide's round takes ties to even; math.round takes them away from zero.
+static Expr roundAwayFromZero(Expr x) {
+  Expr whole = H::trunc(x);
+  Expr up = H::cast(x.type(), H::abs(x - whole) >= H::cast(x.type(), 0.5f));
+  return whole + copySign(up, x);
+}
+
+static Expr integerPower(Expr x, int64_t n) {
+  Expr result = H::Internal::make_one(x.type());
+  for (int64_t i = 0; i < std::abs(n); ++i)
+    result = i == 0 ? x : result * x;
+  return n < 0 ? H::Internal::make_one(x.type()) / result : result;
+}
+
+static std::optional<int64_t> getSmallInteger(Value value) {
+  FloatAttr attr;
+  if (!matchPattern(value, m_Constant(&attr)))
+    return std::nullopt;
+  double number = attr.getValueAsDouble();
+  if (number != std::floor(number) || std::abs(number) > 8)
+    return std::nullopt;
+  return int64_t(number);
+}
+
+static Expr translatePower(math::PowFOp op, Expr x, Expr y) {
+  if (std::optional<int64_t> n = getSmallInteger(op.getRhs()))
+    return integerPower(x, *n);
+  return callLibm("pow", {x, y});
+}
+
+/// Whether a value is a maximum with a constant of at least -126.
+static bool isAboveExp2Range(Value value) {
+  if (auto strict = value.getDefiningOp<StrictFloatOp>())
+    value = strict.getValue();
+  Operation *op = value.getDefiningOp();
+  FloatAttr bound;
+  return isa_and_nonnull<arith::MaximumFOp, arith::MaxNumFOp>(op) &&
+         (matchPattern(op->getOperand(0), m_Constant(&bound)) ||
+          matchPattern(op->getOperand(1), m_Constant(&bound))) &&
+         bound.getValueAsDouble() >= -126.0;
+}
+
+/// `fastmath<ninf>` promises that 2^x is finite, so x below 128; `fastmath<afn>` asks for
+/// nothing below -126.
+static Expr translateExp2(math::Exp2Op op, Expr x) {
+  if (x.type().bits() == 64)
+    return callLibm("exp2", {x});
+  auto has = [&](arith::FastMathFlags flag) {
+    return arith::bitEnumContainsAll(op.getFastmath(), flag);
+  };
+  bool isAbove = has(arith::FastMathFlags::afn) || isAboveExp2Range(op.getOperand());
+  return exp2F32(x, !isAbove, !has(arith::FastMathFlags::ninf));
+}
+
+static Expr translateMathF32OrF64(Operation *op, ArrayRef<Expr> in) {
+  bool isF32 = in[0].type().bits() == 32;
+  return llvm::TypeSwitch<Operation *, Expr>(op)
+      .Case([&](math::Exp2Op exp2) { return translateExp2(exp2, in[0]); })
+      .Case([&](math::ExpOp) { return isF32 ? expF32(in[0]) : callLibm("exp", in); })
+      .Case([&](math::TanhOp) { return isF32 ? tanhF32(in[0]) : callLibm("tanh", in); })
+      .Case([&](math::ErfOp) { return isF32 ? erfF32(in[0]) : callLibm("erf", in); })
+      .Case([&](math::ErfcOp) { return callLibm("erfc", in); })
+      .Case([&](math::ExpM1Op) { return callLibm("expm1", in); })
+      .Case([&](math::LogOp) { return callLibm("log", in); })
+      .Case([&](math::Log2Op) { return callLibm("log2", in); })
+      .Case([&](math::Log10Op) { return callLibm("log10", in); })
+      .Case([&](math::Log1pOp) { return callLibm("log1p", in); })
+      .Case([&](math::SinOp) { return callLibm("sin", in); })
+      .Case([&](math::CosOp) { return callLibm("cos", in); })
+      .Case([&](math::TanOp) { return callLibm("tan", in); })
+      .Case([&](math::SinhOp) { return callLibm("sinh", in); })
+      .Case([&](math::CoshOp) { return callLibm("cosh", in); })
+      .Case([&](math::AsinOp) { return callLibm("asin", in); })
+      .Case([&](math::AcosOp) { return callLibm("acos", in); })
+      .Case([&](math::AtanOp) { return callLibm("atan", in); })
+      .Case([&](math::Atan2Op) { return callLibm("atan2", in); })
+      .Case([&](math::AsinhOp) { return callLibm("asinh", in); })
+      .Case([&](math::AcoshOp) { return callLibm("acosh", in); })
+      .Case([&](math::AtanhOp) { return callLibm("atanh", in); })
+      .Case([&](math::CbrtOp) { return callLibm("cbrt", in); })
+      .Case([&](math::PowFOp pow) { return translatePower(pow, in[0], in[1]); })
+      .Case([&](arith::AddFOp) { return in[0] + in[1]; })
+      .Case([&](arith::SubFOp) { return in[0] - in[1]; })
+      .Case([&](arith::MulFOp) { return multiply(in[0], in[1]); })
+      .Case([&](arith::DivFOp) { return divide(in[0], in[1]); })
+      .Case([&](arith::NegFOp) { return -in[0]; })
+      .Case([&](arith::RemFOp) { return callLibm("fmod", in); })
+      .Case([&](math::SqrtOp) { return H::sqrt(in[0]); })
+      .Case([&](math::RsqrtOp) { return H::Internal::make_one(in[0].type()) / H::sqrt(in[0]); })
+      // Halide has no fma; LLVM contracts this where the target has one.
+      .Case([&](math::FmaOp) { return in[0] * in[1] + in[2]; })
+      .Case([&](math::FloorOp) { return H::floor(in[0]); })
+      .Case([&](math::CeilOp) { return H::ceil(in[0]); })
+      .Case([&](math::TruncOp) { return H::trunc(in[0]); })
+      .Case([&](math::RoundEvenOp) { return H::round(in[0]); })
+      .Case([&](math::RoundOp) { return roundAwayFromZero(in[0]); })
+      .Case([&](math::AbsFOp) { return H::abs(in[0]); })
+      .Case([&](math::CopySignOp) { return copySign(in[0], in[1]); })
+      .Case([&](math::IsNaNOp) { return isNaN(in[0]); })
+      .Case([&](math::IsInfOp) { return isInf(in[0]); })
+      .Case([&](math::IsFiniteOp) { return isFinite(in[0]); })
+      .Default([](Operation *) { return Expr(); });
+}
+
+Expr halide::translateFloat(Operation *op, ArrayRef<Expr> in) {
+  if (in.empty() || !in[0].type().is_float())
+    return {};
+  if (auto compare = dyn_cast<arith::CmpFOp>(op))
+    return translateCmpF(compare, in[0], in[1]);
+  if (isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(op))
+    return translateFloatMinMax(op, in[0], in[1]);
+  SmallVector<Expr> wide = llvm::map_to_vector(in, widenHalf);
+  Expr result = translateMathF32OrF64(op, wide);
+  if (!result.defined() || result.type().is_bool())
+    return result;
+  return narrow(in[0].type(), result);
+}

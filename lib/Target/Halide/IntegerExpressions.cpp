@@ -1,0 +1,204 @@
+//===- IntegerExpressions.cpp - integer ops as Halide expressions
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where Halide and MLIR mean different things by an operator (division, shifts, overflow, i1),
+// MLIR's meaning is built from Halide's.
+//
+//===----------------------------------------------------------------------===//
+
+#include "IntegerExpressions.h"
+
+#include "attnc/Dialect/Halide/Halide.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::halide;
+namespace H = ::Halide;
+using H::Expr;
+
+Expr halide::toUnsigned(Expr e) { return H::cast(e.type().with_code(H::Type::UInt), e); }
+Expr halide::toSigned(Expr e) { return H::cast(e.type().with_code(H::Type::Int), e); }
+
+Expr halide::boolToSigned(Expr e, H::Type type) {
+  return H::select(e, H::cast(type, -1), H::cast(type, 0));
+}
+
+/// Halide takes signed overflow of 32 and 64 bits to be impossible; unsigned wraps.
+static Expr wrapping(bool nowrap, Expr a, Expr b, llvm::function_ref<Expr(Expr, Expr)> op) {
+  return nowrap ? op(a, b) : toSigned(op(toUnsigned(a), toUnsigned(b)));
+}
+
+static Expr translateOverflowing(Operation *op, Expr a, Expr b, bool nowrap) {
+  if (a.type().is_bool())
+    return isa<arith::MulIOp>(op) ? a && b : a != b;
+  auto flags = cast<arith::ArithIntegerOverflowFlagsInterface>(op);
+  nowrap |= flags.hasNoSignedWrap();
+  if (isa<arith::AddIOp>(op))
+    return wrapping(nowrap, a, b, [](Expr x, Expr y) { return x + y; });
+  if (isa<arith::SubIOp>(op))
+    return wrapping(nowrap, a, b, [](Expr x, Expr y) { return x - y; });
+  return wrapping(nowrap, a, b, [](Expr x, Expr y) { return x * y; });
+}
+
+static bool isPositiveConstant(Expr e) {
+  std::optional<int64_t> value = H::Internal::as_const_int(e);
+  return value && *value > 0;
+}
+
+/// The divisor, and 1 where a processor would trap: at 0, which lanes past the end of a tensor
+/// hold as well, and where the quotient is too large, which then wraps.
+static Expr withoutTrap(Expr a, Expr b) {
+  std::optional<int64_t> value = H::Internal::as_const_int(b);
+  if (value && *value != 0 && *value != -1)
+    return b;
+  return H::select(b == 0 || (b == -1 && a == a.type().min()), H::cast(b.type(), 1), b);
+}
+
+/// Halide's own division rounds down for a positive divisor.
+static Expr floorDivide(Expr a, Expr b) {
+  if (isPositiveConstant(b))
+    return a / b;
+  Expr quotient = H::div_round_to_zero(a, b);
+  Expr inexact = H::mod_round_to_zero(a, b) != 0;
+  return H::select(inexact && (a < 0) != (b < 0), quotient - 1, quotient);
+}
+
+static Expr ceilDivide(Expr a, Expr b) {
+  if (isPositiveConstant(b))
+    return -((-a) / b);
+  Expr quotient = H::div_round_to_zero(a, b);
+  Expr inexact = H::mod_round_to_zero(a, b) != 0;
+  return H::select(inexact && (a < 0) == (b < 0), quotient + 1, quotient);
+}
+
+/// By a constant in signed numbers: bounds inference finds none for an unsigned quotient that is
+/// an index. A negative dividend stands for `half` and what its other bits are.
+static Expr divideUnsigned(Expr a, Expr b) {
+  if (a.type().bits() != 32 || !isPositiveConstant(b))
+    return toSigned(toUnsigned(a) / toUnsigned(b));
+  int64_t half = int64_t(1) << 31, divisor = *H::Internal::as_const_int(b);
+  auto constant = [&](int64_t value) { return H::cast(a.type(), int32_t(value)); };
+  if (divisor == 1)
+    return a;
+  Expr low = a & constant(half - 1);
+  Expr carry = H::cast(a.type(), low % b >= constant(divisor - half % divisor));
+  return H::select(a >= 0, a / b, low / b + constant(half / divisor) + carry);
+}
+
+static Expr translateDivision(Operation *op, Expr a, Expr b) {
+  if (a.type().is_bool())
+    return {};
+  if (isa<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>(op))
+    b = withoutTrap(a, b);
+  return llvm::TypeSwitch<Operation *, Expr>(op)
+      .Case<arith::DivSIOp>([&](auto) { return H::div_round_to_zero(a, b); })
+      .Case<arith::RemSIOp>([&](auto) { return H::mod_round_to_zero(a, b); })
+      .Case<arith::FloorDivSIOp>([&](auto) { return floorDivide(a, b); })
+      .Case<arith::CeilDivSIOp>([&](auto) { return ceilDivide(a, b); })
+      .Case<arith::DivUIOp>([&](auto) { return divideUnsigned(a, b); })
+      .Case<arith::RemUIOp>([&](auto) { return toSigned(toUnsigned(a) % toUnsigned(b)); })
+      .Case<arith::CeilDivUIOp>([&](auto) {
+        Expr x = toUnsigned(a), y = toUnsigned(b);
+        return toSigned(x / y + H::cast(x.type(), x % y != 0));
+      })
+      .Default([](Operation *) { return Expr(); });
+}
+
+/// Amounts are unsigned: Halide shifts the other way by a negative one.
+static Expr translateShift(Operation *op, Expr a, Expr b) {
+  if (a.type().is_bool())
+    return {};
+  Expr amount = toUnsigned(b);
+  if (isa<arith::ShRSIOp>(op))
+    return a >> amount;
+  if (isa<arith::ShLIOp>(op))
+    return toSigned(toUnsigned(a) << amount);
+  return toSigned(toUnsigned(a) >> amount);
+}
+
+static Expr translateBitwise(Operation *op, Expr a, Expr b) {
+  bool isBool = a.type().is_bool();
+  if (isa<arith::AndIOp>(op))
+    return isBool ? a && b : a & b;
+  if (isa<arith::OrIOp>(op))
+    return isBool ? a || b : a | b;
+  return isBool ? a != b : a ^ b;
+}
+
+SmallVector<Expr> halide::translateWideProduct(Operation *op, Expr a, Expr b) {
+  int width = a.type().bits();
+  if (width != 8 && width != 16 && width != 32)
+    return {};
+  bool isSigned = isa<arith::MulSIExtendedOp>(op);
+  H::Type wide = isSigned ? H::Int(2 * width) : H::UInt(2 * width);
+  auto widen = [&](Expr e) { return H::cast(wide, isSigned ? e : toUnsigned(e)); };
+  Expr product = widen(a) * widen(b);
+  return {H::cast(a.type(), product),
+          H::cast(a.type(), product >> H::cast(H::UInt(2 * width), width))};
+}
+
+static Expr translateCmpI(arith::CmpIOp op, Expr a, Expr b) {
+  using P = arith::CmpIPredicate;
+  P predicate = op.getPredicate();
+  bool isUnsigned = llvm::is_contained({P::ult, P::ule, P::ugt, P::uge}, predicate);
+  if (a.type().is_bool() && !isUnsigned)
+    a = boolToSigned(a, H::Int(8)), b = boolToSigned(b, H::Int(8));
+  if (isUnsigned)
+    a = toUnsigned(a), b = toUnsigned(b);
+  switch (predicate) {
+  case P::eq:
+    return a == b;
+  case P::ne:
+    return a != b;
+  case P::slt:
+  case P::ult:
+    return a < b;
+  case P::sle:
+  case P::ule:
+    return a <= b;
+  case P::sgt:
+  case P::ugt:
+    return a > b;
+  case P::sge:
+  case P::uge:
+    return a >= b;
+  }
+  return {};
+}
+
+static Expr translateIntegerMinMax(Operation *op, Expr a, Expr b) {
+  if (a.type().is_bool()) // true is -1 when signed
+    return isa<arith::MaxUIOp, arith::MinSIOp>(op) ? a || b : a && b;
+  if (isa<arith::MaxSIOp>(op))
+    return H::max(a, b);
+  if (isa<arith::MinSIOp>(op))
+    return H::min(a, b);
+  if (isa<arith::MaxUIOp>(op))
+    return toSigned(H::max(toUnsigned(a), toUnsigned(b)));
+  return toSigned(H::min(toUnsigned(a), toUnsigned(b)));
+}
+
+Expr halide::translateInteger(Operation *op, ArrayRef<Expr> in, bool nowrap) {
+  return llvm::TypeSwitch<Operation *, Expr>(op)
+      .Case<arith::AddIOp, arith::SubIOp, arith::MulIOp>(
+          [&](auto) { return translateOverflowing(op, in[0], in[1], nowrap); })
+      .Case<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp, arith::CeilDivSIOp,
+            arith::CeilDivUIOp, arith::RemSIOp, arith::RemUIOp>(
+          [&](auto) { return translateDivision(op, in[0], in[1]); })
+      .Case<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(
+          [&](auto) { return translateShift(op, in[0], in[1]); })
+      .Case<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(
+          [&](auto) { return translateBitwise(op, in[0], in[1]); })
+      .Case<arith::MinSIOp, arith::MaxSIOp, arith::MinUIOp, arith::MaxUIOp>(
+          [&](auto) { return translateIntegerMinMax(op, in[0], in[1]); })
+      .Case([&](arith::CmpIOp compare) { return translateCmpI(compare, in[0], in[1]); })
+      .Case([&](math::AbsIOp) { return H::cast(in[0].type(), H::abs(in[0])); })
+      .Case([&](math::CtPopOp) { return H::cast(in[0].type(), H::popcount(in[0])); })
+      .Case([&](ModOp) { return in[0] % in[1]; })
+      .Default([](Operation *) { return Expr(); });
+}

@@ -1,0 +1,30 @@
+//===- IntegerExpressions.h - integer ops as expressions --------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_LIB_TARGET_HALIDE_INTEGEREXPRESSIONS_H
+#define ATTNC_LIB_TARGET_HALIDE_INTEGEREXPRESSIONS_H
+
+#include "Halide.h"
+
+#include "mlir/IR/Operation.h"
+
+namespace mlir::halide {
+
+::Halide::Expr toUnsigned(::Halide::Expr e);
+::Halide::Expr toSigned(::Halide::Expr e);
+/// An i1 as the signed number it is: true is -1.
+::Halide::Expr boolToSigned(::Halide::Expr e, ::Halide::Type type);
+
+/// An op on integers that gives integers; undefined where it is another. `nowrap` promises that
+/// nothing overflows.
+::Halide::Expr translateInteger(Operation *op, ArrayRef<::Halide::Expr> in, bool nowrap);
+/// Both halves of a product, through a type twice as wide.
+SmallVector<::Halide::Expr> translateWideProduct(Operation *op, ::Halide::Expr a, ::Halide::Expr b);
+
+} // namespace mlir::halide
+
+#endif // ATTNC_LIB_TARGET_HALIDE_INTEGEREXPRESSIONS_H
