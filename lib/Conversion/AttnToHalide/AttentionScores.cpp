@@ -238,11 +238,7 @@ void AttentionLowering::buildWideKey() {
 /// it is short or has no such parts.
 static int64_t countParts(int64_t dims) {
   constexpr int64_t kShort = 128, kPart = 64;
-  int64_t fewest = dims <= kShort ? 1 : llvm::divideCeil(dims, kPart);
-  for (int64_t parts = fewest; parts <= 2 * fewest; ++parts)
-    if (dims % parts == 0)
-      return parts;
-  return 1;
+  return dims <= kShort ? 1 : countEqualParts(dims, kPart).value_or(1);
 }
 
 /// query·key, and the parts that it is the sum of, where it has several: with keys in the

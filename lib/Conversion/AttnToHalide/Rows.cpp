@@ -62,18 +62,22 @@ void attn::scheduleRowReduction(PipelineBuilder &p, Func acc, const OutputLoops 
   vectorizeRow(p, acc, loops[0], loops.back(), lanes);
 }
 
+std::optional<int64_t> attn::countEqualParts(int64_t extent, int64_t longest) {
+  int64_t fewest = llvm::divideCeil(extent, longest);
+  for (int64_t parts = fewest; parts <= 2 * fewest; ++parts)
+    if (extent % parts == 0)
+      return parts;
+  return std::nullopt;
+}
+
 int64_t attn::getPartLength(Scalar extent, int64_t longest) {
   std::optional<int64_t> known = getConstantIntValue(Value(extent));
   if (!known)
     return longest;
-  int64_t fewest = llvm::divideCeil(*known, longest);
-  if (fewest <= 1)
+  if (*known <= longest)
     return 0;
-  // Equal parts have no tail.
-  for (int64_t parts = fewest; parts <= 2 * fewest; ++parts)
-    if (*known % parts == 0)
-      return *known / parts;
-  return longest;
+  std::optional<int64_t> parts = countEqualParts(*known, longest);
+  return parts ? *known / *parts : longest;
 }
 
 void attn::scheduleRowSum(PipelineBuilder &p, Func sum, Scalar extent, const OutputLoops &at,

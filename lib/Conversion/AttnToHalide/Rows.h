@@ -27,6 +27,9 @@ int64_t lanesFor(const CpuInfo &cpu, Type elementType);
 /// The error of a running sum grows with the number of what is added up: more than so many are
 /// added up in parts.
 constexpr int64_t kLongestSum = 128;
+/// The fewest equal parts, which leave no tail, of at most `longest` elements each; none where
+/// there are only far more.
+std::optional<int64_t> countEqualParts(int64_t extent, int64_t longest);
 /// The length of a part of so many elements: `longest` or less; 0 where one sum will do.
 int64_t getPartLength(Scalar extent, int64_t longest = kLongestSum);
 
