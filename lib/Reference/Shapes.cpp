@@ -117,7 +117,7 @@ static double reduceFloats(Environment &env, ReduceKind kind, ArrayRef<Scalar> r
 static int64_t reduceIntegers(ReduceKind kind, ArrayRef<Scalar> row, unsigned width) {
   int64_t so = kind == ReduceKind::max   ? llvm::minIntN(width)
                : kind == ReduceKind::min ? llvm::maxIntN(width)
-                                         : start(kind);
+                                         : int64_t(start(kind));
   for (Scalar x : row)
     so = kind == ReduceKind::max    ? std::max(so, x.integer)
          : kind == ReduceKind::min  ? std::min(so, x.integer)

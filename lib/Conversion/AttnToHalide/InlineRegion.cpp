@@ -113,9 +113,17 @@ FailureOr<Scalar> PipelineBuilder::inlineOp(Operation *op, IRMapping &mapping) {
     operands.push_back(*scalar);
   }
   Type written = op->getResult(0).getType(), type = computeType(written);
-  if (isa<arith::IndexCastOp>(op)) {
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
     Scalar from(builder, operands[0]);
-    return written.isIndex() ? toIndex(from, op->getOperand(0)) : convert(from, type);
+    if (!written.isIndex())
+      return convert(from, type);
+    // A narrower type is extended as it is read; an i1 by itself as a number without a sign.
+    Type wide = builder.getI64Type();
+    if (isa<arith::IndexCastUIOp>(op) && from.getType() != wide)
+      from = {builder, arith::ExtUIOp::create(builder, wide, from)};
+    else if (from.getType().isInteger(1))
+      from = {builder, arith::ExtSIOp::create(builder, wide, from)};
+    return toIndex(from, op->getOperand(0));
   }
   if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && type != written)
     return this->constant(type, isa<FloatType>(written)
