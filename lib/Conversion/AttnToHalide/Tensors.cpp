@@ -323,8 +323,10 @@ LogicalResult attn::lowerLayerNorm(PipelineBuilder &p, LayerNormOp op, const Cpu
   bool centred = op.getMode() == NormMode::layer;
   Func wide = p.func("wide", vars, acc, [&](ArrayRef<Scalar> v) { return convert(input(v), acc); });
   Func sum = centred ? reduceAlong(p, "sum", wide, 0, extent, 0, add) : Func();
+  bool isSingle = type.getShape().back() == 1;
   Func difference = p.func("difference", vars, acc, [&](ArrayRef<Scalar> v) {
-    return centred ? wide(v) - perElement(sum(v.drop_front())) : wide(v);
+    Scalar x = centred ? wide(v) - perElement(sum(v.drop_front())) : wide(v);
+    return isSingle ? strictFloat(x) : x; // x - x is not 0 of NaN
   });
   Func square = p.func("square", vars, acc,
                        [&](ArrayRef<Scalar> v) { return difference(v) * difference(v); });

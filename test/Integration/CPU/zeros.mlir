@@ -4,6 +4,7 @@
 // RUN: attnc verify %s --function factor | FileCheck %s
 // RUN: attnc verify %s --function scale | FileCheck %s
 // RUN: attnc verify %s --function unfused | FileCheck %s
+// RUN: attnc verify %s --function single | FileCheck %s
 // CHECK: cases, all within the allowed error
 
 func.func @same(%x: tensor<9xf32>) -> (tensor<9xf32>, tensor<9xf32>) {
@@ -41,4 +42,9 @@ func.func @scale(%query: tensor<1x2x5x16xf32>, %key: tensor<1x2x1x16xf32>) -> te
 func.func @unfused(%query: tensor<1x2x5x16xf32>, %key: tensor<1x2x7x16xf32>) -> tensor<1x2x5x7xf32> {
   %score = attn.score %query, %key scale(0.0) : tensor<1x2x5x16xf32>, tensor<1x2x7x16xf32> -> tensor<1x2x5x7xf32>
   return %score : tensor<1x2x5x7xf32>
+}
+
+func.func @single(%x: tensor<5x1xf32>) -> tensor<5x1xf32> {
+  %y = attn.layer_norm %x epsilon(1.0e-3) : tensor<5x1xf32>
+  return %y : tensor<5x1xf32>
 }
