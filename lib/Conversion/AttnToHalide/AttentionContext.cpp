@@ -37,7 +37,9 @@ void AttentionLowering::buildProduct() {
     buildValueTile();
   else if (valueDim != numBlocks * block || (isShort && !byKeys))
     buildPaddedValue();
-  product = p.func("product", chunkVars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
+  product = p.func("product", chunkVars, f32Type, [&](ArrayRef<Scalar> v) {
+    return isWhole ? fetchAhead(f32(0), nextQuery(v[0], v[1], v[2], TileCoords(v))) : f32(0);
+  });
   p.update(product, chunkVars, {{"rk", p.i32(chunk)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              TileCoords t(v);
@@ -57,6 +59,13 @@ void AttentionLowering::buildProduct() {
                     end = groupHigh(g, t.it, t.h, t.b);
              return {sum, {}, key(k, c, t) >= first && key(k, c, t) < end};
            });
+}
+
+/// An element of the query that the next tile of rows reads: few keys take so little time that
+/// waiting for it would be felt. Each vector of the product is one of the query's, about.
+Scalar AttentionLowering::nextQuery(Scalar x, Scalar y, Scalar ii, const TileCoords &t) {
+  Scalar d = y * block + x, next = min(t.it * rowTile + rowTile + ii, numRows - 1);
+  return query(headDim < numBlocks * block ? min(d, headDim - 1) : d, next, t.h, t.b);
 }
 
 /// What a column holds before the first key: nothing, or a sink, whose own weight is 1 and whose

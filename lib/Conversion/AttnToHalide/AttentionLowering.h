@@ -67,6 +67,7 @@ private:
 
   // AttentionContext.cpp
   void buildProduct();
+  Scalar nextQuery(Scalar x, Scalar y, Scalar ii, const TileCoords &t);
   void buildValueTile();
   void buildPaddedValue();
   void buildContext();

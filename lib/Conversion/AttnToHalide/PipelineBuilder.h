@@ -89,6 +89,8 @@ Scalar log(Scalar x);
 Scalar sqrt(Scalar x);
 Scalar strictFloat(Scalar x);
 Scalar likely(Scalar x);
+/// x; meanwhile the memory of `element`, read from an input, comes near.
+Scalar fetchAhead(Scalar x, Scalar element);
 Scalar unsafePromiseClamped(Scalar x, Scalar low, Scalar high);
 
 class PipelineBuilder;

@@ -129,6 +129,9 @@ Scalar log(Scalar x) { return unary<math::LogOp>(x); }
 Scalar sqrt(Scalar x) { return unary<math::SqrtOp>(x); }
 Scalar round(Scalar x) { return unary<math::RoundEvenOp>(x); }
 Scalar strictFloat(Scalar x) { return unary<halide::StrictFloatOp>(x); }
+Scalar fetchAhead(Scalar x, Scalar element) {
+  return {x.b(), halide::FetchAheadOp::create(x.b(), x, element)};
+}
 Scalar likely(Scalar x) { return unary<halide::LikelyOp>(x); }
 
 Scalar unsafePromiseClamped(Scalar x, Scalar low, Scalar high) {

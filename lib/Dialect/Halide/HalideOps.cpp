@@ -305,6 +305,13 @@ void halide::FuncOp::getAsmBlockArgumentNames(Region &body, OpAsmSetValueNameFn 
   nameVars(body, getVars().getValue(), setName);
 }
 
+LogicalResult FetchAheadOp::verify() { // (C1)
+  auto at = getElement().getDefiningOp<AtOp>();
+  if (!at || !at.getFunc().getDefiningOp<InputOp>())
+    return emitError("expected an element of a halide.input");
+  return success();
+}
+
 LogicalResult halide::FuncOp::verifyRegions() { // (C1)
   FuncType type = getFunc().getType();
   if (int64_t(getVars().size()) != type.getRank())

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Expressions.h"
+#include "FetchAhead.h"
 #include "FloatExpressions.h"
 #include "IntegerExpressions.h"
 #include "MathFunctions.h"
@@ -113,6 +114,7 @@ static Expr translateOne(Operation *op, ArrayRef<Expr> in, bool nowrap) {
           [&](auto) { return translateCast(op, in[0], nowrap); })
       .Case([&](StrictFloatOp) { return H::strict_float(in[0]); })
       .Case([&](LikelyOp) { return H::likely(in[0]); })
+      .Case([&](FetchAheadOp) { return fetchAhead(in[0], in[1]); })
       .Case([&](PromiseClampedOp) { return H::unsafe_promise_clamped(in[0], in[1], in[2]); })
       .Default([&](Operation *) { return translateFloat(op, in); });
 }

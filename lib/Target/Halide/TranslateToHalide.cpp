@@ -12,6 +12,7 @@
 
 #include "DevicePass.h"
 #include "Diagnostics.h"
+#include "FetchAhead.h"
 #include "Runtime.h"
 #include "Translator.h"
 
@@ -207,6 +208,8 @@ LogicalResult halide::exportPipeline(PipelineOp pipeline, const ExportOptions &o
   auto compile = [&]() -> LogicalResult {
     H::Pipeline lowered = translator.getPipeline();
     DevicePass device;
+    FetchAheadPass fetchAhead;
+    lowered.add_custom_lowering_pass(&fetchAhead, nullptr);
     if (target->has_gpu_feature())
       lowered.add_custom_lowering_pass(&device, nullptr);
     H::Module module =

@@ -5,6 +5,7 @@
 // Groups of rows leave out the keys that are only other rows'. One chunk has all keys: nothing is
 // rescaled.
 // CHECK-LABEL: halide.pipeline @window_attention_2
+// CHECK: %[[QUERY:.*]] = halide.input "query"
 // CHECK: halide.func "low" [%[[IT:.*]], %h, %b]
 // CHECK:   %[[FIRST:.*]] = arith.muli %[[IT]], %c32_i32
 // CHECK:   arith.subi %[[FIRST]], %c255_i32
@@ -24,7 +25,10 @@
 // CHECK-NOT: select
 // CHECK: halide.update %[[SCORE]]
 // CHECK:   arith.select {{.*}}, %c-8388608_i32
+// The next tile's query comes near meanwhile.
 // CHECK: %[[PRODUCT:.*]] = halide.func "product"
+// CHECK: %[[NEXT:.*]] = halide.at %[[QUERY]]
+// CHECK: halide.fetch_ahead %{{.*}}, %[[NEXT]]
 // CHECK: halide.update %[[PRODUCT]]
 // CHECK-DAG: halide.at %[[GROUP_LOW]]
 // CHECK-DAG: halide.at %[[GROUP_HIGH]]

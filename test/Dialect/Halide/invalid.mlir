@@ -98,6 +98,18 @@ halide.pipeline @extent_c2 {
 
 // -----
 
+halide.pipeline @fetch_ahead_c1 {
+  %f = halide.func "f" [%x] : i32 { halide.yield %x : i32 }
+  %g = halide.func "g" [%x] : i32 {
+    %v = halide.at %f[%x] : !halide.func<i32, 1>
+    // expected-error @+1 {{expected an element of a halide.input}}
+    %a = halide.fetch_ahead %x, %v : i32, i32
+    halide.yield %a : i32
+  }
+}
+
+// -----
+
 halide.pipeline @func_c1_value {
   %f = halide.func "f" [%x] : f32 {
     // expected-error @+1 {{expected a value of type 'f32', found 'i32'}}

@@ -72,11 +72,15 @@ halide.pipeline @sum {
     %s = halide.strict_float %v : f32
     // CHECK: halide.likely
     %l = halide.likely %s : f32
+    // CHECK: %[[ELEMENT:.*]] = halide.at %[[IN]]
+    %near = halide.at %in[%i, %c0] : !halide.func<f32, 2>
+    // CHECK: halide.fetch_ahead %{{.*}}, %[[ELEMENT]] : f32, f32
+    %a = halide.fetch_ahead %l, %near : f32, f32
     // CHECK: halide.unsafe_promise_clamped
     %k = halide.unsafe_promise_clamped %i, %c0, %n
     // CHECK: halide.mod
     %m = halide.mod %k, %n : i32
-    halide.yield %l : f32
+    halide.yield %a : f32
   }
   halide.output %out [?] : !halide.func<f32, 1>
   // CHECK: %[[X1:.*]], %[[R1:.*]] = halide.loops %[[F]] update 0 : <f32, 1>

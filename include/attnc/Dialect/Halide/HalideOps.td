@@ -360,6 +360,21 @@ def Halide_LikelyOp : Halide_Op<"likely", [Pure, SameOperandsAndResultType]> {
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }
 
+def Halide_FetchAheadOp : Halide_Op<"fetch_ahead", [Pure,
+    AllTypesMatch<["value", "result"]>]> {
+  let summary = "Fetches an element of an input that is needed later";
+  let description = [{
+    The `halide.fetch_ahead` operation is `value`. The memory that `element` lies in is
+    fetched into the nearest cache meanwhile; of a vector of elements, that of the first.
+
+    - (C1) the element is read from an input.
+  }];
+  let arguments = (ins AnyType:$value, AnyType:$element);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$value `,` $element attr-dict `:` type($value) `,` type($element)";
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Schedule
 //===----------------------------------------------------------------------===//
