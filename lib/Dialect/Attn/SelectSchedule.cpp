@@ -282,16 +282,31 @@ StringRef attn::getReasonForNoKernel(AttentionOp op, StringRef target) {
   return GpuSelector(op).select() ? "" : "no tile fits into the 48 KB of a GPU's shared memory";
 }
 
+/// A schedule that a person wrote is for a GPU or for a CPU, as the target is: the other one's
+/// loops would be dropped, and the score stored.
+static LogicalResult verifyTarget(AttentionOp op, bool onGpu) {
+  for (Attribute schedule : op.getScheduleAttr())
+    if (isa<GpuAttr>(schedule) != onGpu)
+      return op.emitOpError("expected a schedule for a ")
+             << (onGpu ? "GPU" : "CPU") << ", as the target is, found " << schedule;
+  return success();
+}
+
 namespace {
 struct AttnSelectSchedulePass : attn::impl::AttnSelectScheduleBase<AttnSelectSchedulePass> {
   using Base::Base;
   void runOnOperation() override {
     CpuInfo cpu = CpuInfo::fromTarget(target);
     bool onGpu = GpuInfo::fromTarget(target).has_value();
+    bool isValid = true;
     getOperation().walk([&](AttentionOp op) {
-      if (!op.getSchedule() && getReasonForNoKernel(op, target).empty())
+      if (op.getSchedule())
+        isValid &= succeeded(verifyTarget(op, onGpu));
+      else if (getReasonForNoKernel(op, target).empty())
         op.setScheduleAttr(onGpu ? GpuSelector(op).select() : Selector(op, cpu).select());
     });
+    if (!isValid)
+      signalPassFailure();
   }
 };
 } // namespace

@@ -42,7 +42,8 @@ def AttnSelectSchedule : Pass<"attn-select-schedule", "::mlir::func::FuncOp"> {
     Sets `schedule` on every `attn.attention` that has none. The register tiles
     follow from the target's vector width and number of vector registers, the
     row tile from q_len where it is static. Ops with a schedule are left alone, so
-    that a person may set it by hand. Runs on fused graphs; what comes out is
+    that a person may set it by hand; one for a GPU where the target is a CPU, or
+    the other way round, is an error. Runs on fused graphs; what comes out is
     input to `convert-attn-to-halide`.
   }];
   let options = [Option<"target", "target", "std::string", "\"host\"",
