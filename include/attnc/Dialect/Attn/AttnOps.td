@@ -48,6 +48,10 @@ def Attn_Dialect : Dialect {
     At the edges: a masked key contributes exactly zero, whatever its value
     holds; a row without a visible key gives prob 0, context 0, lse -inf; NaN
     among visible inputs gives NaN.
+
+    Kernels compute the indices of regions in 32 bits. A constant beyond them is an
+    error; a 64-bit integer that becomes an index counts as 2^30 where it is more,
+    and as -2^30 where it is less.
   }];
   let dependentDialects = ["arith::ArithDialect", "tensor::TensorDialect"];
   let hasRegionArgAttrVerify = 1;
