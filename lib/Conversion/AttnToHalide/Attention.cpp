@@ -77,7 +77,7 @@ void AttentionLowering::readSchedule(PrefillAttr s) {
   lanes = s.getVectorWidth();
   scoreRows = s.getScoreVectors();
   scoreKeys = s.getScoreKeys();
-  numChains = 4;
+  numChains = PrefillAttr::kChains;
   contextRows = s.getContextRows();
   contextVectors = s.getContextVectors();
 }

@@ -89,6 +89,9 @@ LogicalResult PrefillAttr::verify(EmitError emitError, int64_t rowTile, int64_t 
                        << "found " << rowTile << " and " << vectorWidth << " * " << scoreVectors;
   if (failed(verifyMultiple(emitError, "row_tile", rowTile, "context_rows", contextRows)))
     return failure();
+  if (keyChunk % kChains != 0)
+    return emitError() << "expected key_chunk to be a multiple of " << kChains << ", found "
+                       << keyChunk;
   return verifyMultiple(emitError, "key_chunk", keyChunk, "score_keys", scoreKeys);
 }
 

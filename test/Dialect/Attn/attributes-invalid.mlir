@@ -90,6 +90,11 @@ func.func private @unknown(tensor<2xf32> {attn.nam = "w"})
 
 // -----
 
+// expected-error@+1 {{expected key_chunk to be a multiple of 4, found 90}}
+#chains = #attn.prefill<row_tile = 48, key_chunk = 90, vector_width = 16, score_vectors = 3, score_keys = 9, context_rows = 6, context_vectors = 4>
+
+// -----
+
 // expected-error@+1 {{expected key_chunk to be a multiple of score_keys 8, found 60}}
 #keys = #attn.prefill<row_tile = 48, key_chunk = 60, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>
 

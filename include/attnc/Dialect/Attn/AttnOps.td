@@ -100,7 +100,7 @@ def Attn_PrefillAttr : Attn_Attr<"Prefill", "prefill"> {
   let summary = "Holds the schedule parameters of a fused prefill kernel on a CPU";
   let description = [{
     A tile of `row_tile` query rows walks over the visible keys in chunks of
-    `key_chunk`. Scores are computed in register tiles of `score_vectors`
+    `key_chunk`; of one that is certain to hold all of them, no sum is rescaled. Scores are computed in register tiles of `score_vectors`
     vectors of rows × `score_keys` keys, the context in register tiles of
     `context_rows` rows × `context_vectors` vectors of value dims.
 
@@ -117,6 +117,10 @@ def Attn_PrefillAttr : Attn_Attr<"Prefill", "prefill"> {
       DefaultValuedParameter<"int64_t", "0">:$max_q_len);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// A row's maximum and sum over the keys of a chunk are kept in so many independent ones.
+    static constexpr int64_t kChains = 4;
+  }];
 }
 
 def Attn_DecodeAttr : Attn_Attr<"Decode", "decode"> {
