@@ -6,7 +6,8 @@
 // FlashAttention-2's online softmax (Dao 2023, algorithm 1), for one tile of query rows
 // at a time. Rows lie in the vector lanes for scores and softmax, value dims in the
 // lanes for the context. One func, `acc`, holds in its columns the context (in blocks),
-// the row sum l and the row maximum m, and is updated a chunk of keys at a time.
+// the row sum l and the row maximum m, and is updated a chunk of keys at a time. Where one
+// chunk is certain to hold all keys that a tile sees, nothing is rescaled, and it is the context.
 //
 // Names: ii row in the tile, k key in the chunk, c chunk, it row tile, h head, b batch,
 // x column in a context block, y context block.
@@ -58,7 +59,7 @@ AttentionLowering::AttentionLowering(PipelineBuilder &p, AttentionOp op, Attribu
   vectorDims = std::gcd(block, 4);
   bool isPrefill = !byKeys && !onGpu;
   if (auto mostKeys = findMostKeys(op, rowTile); isPrefill && mostKeys)
-    isWhole = *mostKeys <= chunk && !op.getSink() && op.getProbMod().empty();
+    isOneChunk = *mostKeys <= chunk && !op.getSink() && op.getProbMod().empty();
 
   // One kernel for all lengths, batches and heads: Halide proves the tile's bounds more
   // easily of sizes it does not know, and nothing is gained from those it does.

@@ -38,7 +38,7 @@ void AttentionLowering::buildProduct() {
   else if (valueDim != numBlocks * block || (isShort && !byKeys))
     buildPaddedValue();
   product = p.func("product", chunkVars, f32Type, [&](ArrayRef<Scalar> v) {
-    return isWhole ? fetchAhead(f32(0), nextQuery(v[0], v[1], v[2], TileCoords(v))) : f32(0);
+    return isOneChunk ? fetchAhead(f32(0), nextQuery(v[0], v[1], v[2], TileCoords(v))) : f32(0);
   });
   p.update(product, chunkVars, {{"rk", p.i32(chunk)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
@@ -92,7 +92,7 @@ void AttentionLowering::buildContext() {
   Type f32Type = p.b().getF32Type();
   buildProduct();
   StringRef tileVars[] = {"x", "y", "ii", "it", "h", "b"};
-  if (isWhole)
+  if (isOneChunk)
     acc = p.func("acc", tileVars, f32Type, [&](ArrayRef<Scalar> v) {
       return product(v[0], v[1], v[2], p.i32(0), v[3], v[4], v[5]);
     });
@@ -212,7 +212,7 @@ void AttentionLowering::buildWorst() {
 
 /// A row's sum or maximum. On a GPU each thread has its own, the one for key k as well.
 Scalar AttentionLowering::rowTotal(int64_t column, Scalar k, Scalar ii, const TileCoords &t) {
-  if (isWhole)
+  if (isOneChunk)
     return (column == sumColumn() ? sum : maximum)(ii, p.i32(0), t.it, t.h, t.b);
   return acc(p.i32(column), onGpu ? k % threadsX : p.i32(0), ii, t.it, t.h, t.b);
 }

@@ -217,7 +217,7 @@ private:
   /// Whether the first key that a tile looks at is always the first one that there is.
   bool startsAtFirst = false;
   /// Whether one chunk holds all keys that a tile of rows sees: nothing is rescaled then.
-  bool isWhole = false;
+  bool isOneChunk = false;
   /// Of a GPU: a block's threads.
   int64_t threadsX = 1, threadsY = 1;
   /// The most parts that the keys of a row tile are in, and on a CPU the fewest keys of one.

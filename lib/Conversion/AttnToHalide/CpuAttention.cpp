@@ -244,10 +244,10 @@ void AttentionLowering::scheduleContext() {
   p.boundExtent(acc, 1, numBlocks);
   p.boundExtent(acc, 2, rowTile);
   SmallVector<Loop> v = p.loops(acc); // x y ii it h b
-  auto [columns, lane] = splitRows(acc, v[0], isWhole ? block : block + lanes);
+  auto [columns, lane] = splitRows(acc, v[0], isOneChunk ? block : block + lanes);
   p.unroll(columns);
   Loop group;
-  if (isWhole) {
+  if (isOneChunk) {
     auto [rowGroup, row] = p.split(v[2], contextRows);
     p.reorder({lane, columns, row, v[1], rowGroup});
     p.unroll(row);

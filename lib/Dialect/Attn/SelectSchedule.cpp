@@ -65,7 +65,7 @@ private:
   Attribute prefill(int64_t rowTile, int64_t maxQLen = 0);
   int64_t keyChunk(int64_t rowTile);
   /// Whether one chunk has all keys that a tile sees.
-  bool isWhole(int64_t rowTile);
+  bool isOneChunk(int64_t rowTile);
   Attribute decode(int64_t rowsOfHead, int64_t maxQLen = 0);
   int64_t keySplits(int64_t sharedHeads);
   int64_t bestRowTile(int64_t rows);
@@ -104,7 +104,7 @@ static int64_t getSharedHeads(AttentionOp op) {
 /// fit it. Where vectors are short, so may the stack be: wasm's holds 64 KB.
 int64_t Selector::keyChunk(int64_t rowTile) {
   constexpr int64_t kSmall = 64, kMasked = 96, kLarge = 128;
-  if (isWhole(rowTile))
+  if (isOneChunk(rowTile))
     return llvm::alignTo(std::max<int64_t>(*findMostKeys(op, rowTile), 1), 16);
   if (!width && (isPlain || rowTile > 48))
     return kSmall;
@@ -114,21 +114,22 @@ int64_t Selector::keyChunk(int64_t rowTile) {
   return llvm::alignTo(llvm::divideCeil(keys, llvm::divideCeil(keys, kMasked)), 16);
 }
 
-bool Selector::isWhole(int64_t rowTile) {
-  constexpr int64_t kWhole = 384;
+bool Selector::isOneChunk(int64_t rowTile) {
+  constexpr int64_t kMostKeys = 384;
   std::optional<int64_t> keys = findMostKeys(op, rowTile);
-  return keys && *keys <= kWhole && !isPlain;
+  return keys && *keys <= kMostKeys && !isPlain;
 }
 
 /// Scores and context take three quarters of the registers each, in turns; scores half of them
-/// where a product has to be in one before it is added. A chunk of all keys is read from far away
-/// for each group of rows: half as many vectors of more rows.
+/// where a product has to be in one before it is added. The values of a large or masked chunk of
+/// all keys come from far away for each group of rows: fewer groups, of fewer vectors.
 Attribute Selector::prefill(int64_t rowTile, int64_t maxQLen) {
+  constexpr int64_t kNearKeys = 128;
   int64_t vectors = largestDivisor(rowTile / lanes, isPlain ? 4 : 3);
   int64_t scoreKeys = isWide ? 8 : isPlain ? 2 : 4;
   int64_t contextVectors =
       isWide ? (valueVectors <= 6 ? valueVectors : 4) : std::min<int64_t>(valueVectors, 2);
-  if (isWide && isWhole(rowTile) && (width || keyChunk(rowTile) > 128))
+  if (isWide && isOneChunk(rowTile) && (width || keyChunk(rowTile) > kNearKeys))
     contextVectors = std::min<int64_t>(valueVectors, 2);
   int64_t contextRows =
       largestDivisor(rowTile, std::min<int64_t>((isWide ? 24 : 12) / contextVectors, 12));
