@@ -368,9 +368,10 @@ void AttentionLowering::buildParts() {
 }
 
 /// What a part counts whose maximum is `maximum`: nothing, not even what is infinite or NaN in
-/// it, where its probs vanish, and else more than 0.
-Scalar AttentionLowering::partWeight(Scalar maximum, Scalar top) {
-  Scalar isVanishing = exponent(maximum, top) < f32(kVanishing);
+/// it, where its probs vanish, and else more than 0. Of a sum that is NaN some score is, which its
+/// maximum does not tell.
+Scalar AttentionLowering::partWeight(Scalar maximum, Scalar sum, Scalar top) {
+  Scalar isVanishing = exponent(maximum, top) < f32(kVanishing) && isNumber(sum);
   return pick(!isVanishing, weight(maximum, top) + kLeastWeight);
 }
 
@@ -394,7 +395,8 @@ void AttentionLowering::buildMerged() {
   merged = p.func("merged", vars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
   p.update(merged, vars, {{"rp", parts}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
     TileCoords t(v);
-    Scalar w = partWeight(maximumOf(t, v[1], r[0]), top(v[1], t.it, t.h, t.b));
+    Scalar w = partWeight(maximumOf(t, v[1], r[0]), at(p.i32(valueDim), t, v[1], r[0]),
+                          top(v[1], t.it, t.h, t.b));
     Scalar counts = !(bits(w) == p.i32(0));
     return merged(v) + pick(counts, w * at(v[0], t, v[1], r[0]));
   });

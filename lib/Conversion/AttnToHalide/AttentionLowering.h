@@ -184,7 +184,7 @@ private:
   /// are.
   Scalar safeDim(Scalar d) { return valueDim == numBlocks * block ? d : min(d, valueDim - 1); }
   Scalar mergedContext(Scalar d, Scalar ii, Scalar it, Scalar h, Scalar b);
-  Scalar partWeight(Scalar maximum, Scalar top);
+  Scalar partWeight(Scalar maximum, Scalar sum, Scalar top);
   Scalar contextSum(Scalar d, Scalar x, Scalar y, Scalar ii, const TileCoords &t);
   Scalar rowTotal(int64_t column, Scalar k, Scalar ii, const TileCoords &t);
   Scalar keepQuery(Scalar x, Scalar y, Scalar ii, const TileCoords &t);
