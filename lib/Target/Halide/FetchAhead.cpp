@@ -7,6 +7,8 @@
 
 #include "FetchAhead.h"
 
+#include "KernelReader.h"
+
 using namespace ::Halide;
 using namespace ::Halide::Internal;
 
@@ -15,15 +17,6 @@ static constexpr char kMark[] = "fetch_ahead";
 Expr mlir::halide::fetchAhead(const Expr &value, const Expr &element) {
   return Call::make(value.type(), kMark, {value, element}, Call::PureExtern);
 }
-
-namespace {
-struct LoadFinder : IRVisitor {
-  const Load *found = nullptr;
-
-  using IRVisitor::visit;
-  void visit(const Load *load) override { found = load; }
-};
-} // namespace
 
 static Expr getFirstLane(const Expr &index) {
   if (const Ramp *ramp = index.as<Ramp>())
@@ -37,11 +30,10 @@ Expr mlir::halide::FetchAheadPass::visit(const Call *call) {
   if (call->name != kMark)
     return IRMutator::visit(call);
   Expr value = mutate(call->args[0]);
-  LoadFinder finder;
-  call->args[1].accept(&finder);
-  if (!finder.found)
+  std::vector<const Load *> loads = findLoads(call->args[1]);
+  if (loads.empty())
     return value;
-  const Load *load = finder.found;
+  const Load *load = loads.front();
   Expr prefetch = Call::make(
       load->type.element_of(), Call::prefetch,
       {Variable::make(Handle(), load->name), getFirstLane(load->index), 1, 1}, Call::Intrinsic);
