@@ -66,7 +66,7 @@ void AttentionLowering::buildBounds() {
   if (!isComplete && !byKeys && !onGpu)
     buildSearch();
   // Of alternatives, the keys that all rows see need not be next to each other.
-  if (isComplete && !byKeys && !onGpu && op.getMask().getOps<arith::OrIOp>().empty())
+  if (isComplete && !byKeys && !onGpu && isConjunction(op.getMask()))
     buildInnerBounds();
   chunks = p.func("chunks", vars, i32, [&](ArrayRef<Scalar> v) {
     return (max(high(v) - low(v), 0) + (chunk - 1)) / chunk;

@@ -144,15 +144,6 @@ Scalar AttentionLowering::modifiedScore(Scalar dot, Scalar ii, Scalar k, Scalar 
   return isScaled ? strictFloat(score) : score;
 }
 
-/// Whether the mask's conditions are joined by "and" alone. Of others Halide finds no bounds where
-/// a part of them stands twice, and refuses a select.
-static bool isConjunction(Region &mask) {
-  return llvm::none_of(mask.getOps(), [](Operation &each) {
-    return isa<arith::OrIOp, arith::XOrIOp, arith::SelectOp>(each) &&
-           each.getResult(0).getType().isInteger(1);
-  });
-}
-
 /// `score`, or -inf where the key is not there or masked. Built from bits: an infinity that float
 /// rules may touch is not safe.
 Scalar AttentionLowering::visibleScore(Scalar score, Scalar ii, Scalar k, Scalar c,
@@ -160,7 +151,8 @@ Scalar AttentionLowering::visibleScore(Scalar score, Scalar ii, Scalar k, Scalar
   Scalar visible = key(k, c, t) < high(t.it, t.h, t.b);
   Scalar seen = inlined(op.getMask(), {t.b, head(ii, t), row(ii, t), safeKey(k, c, t)}, Scalar(),
                         knownReads(ii, k, c, t, copies));
-  // A copy is a func: no condition of a select may read it.
+  // A copy is a func: no condition of a select may read it. Of alternatives Halide finds no bounds
+  // where a part of them stands twice, and refuses a select.
   bool isBlended = !copies.empty() || !isConjunction(op.getMask());
   if (Value(seen) && !isBlended)
     visible = visible && seen;

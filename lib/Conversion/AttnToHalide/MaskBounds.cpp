@@ -139,12 +139,18 @@ KeyBounds BoundsBuilder::build(Value condition) {
   if (!isa_and_nonnull<arith::AndIOp, arith::OrIOp>(op))
     return {};
   bool both = isa<arith::AndIOp>(op);
-  if (!both && ofAllRows) // two runs of keys need not be one
-    return {};
+  assert((both || !ofAllRows) && "keys that all rows see by alternatives need not be one run");
   KeyBounds x = build(op->getOperand(0)), y = build(op->getOperand(1));
   Scalar (*smaller)(Scalar, Scalar) = &min, (*larger)(Scalar, Scalar) = &max;
   return {merge(x.low, y.low, both, both ? larger : smaller),
           merge(x.high, y.high, both, both ? smaller : larger), x.isComplete && y.isComplete};
+}
+
+bool attn::isConjunction(Region &mask) {
+  return llvm::none_of(mask.getOps(), [](Operation &each) {
+    return isa<arith::OrIOp, arith::XOrIOp, arith::SelectOp>(each) &&
+           each.getResult(0).getType().isInteger(1);
+  });
 }
 
 KeyBounds attn::buildKeyBounds(PipelineBuilder &p, Region &mask, const RowTile &tile,

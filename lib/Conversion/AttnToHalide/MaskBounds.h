@@ -25,10 +25,13 @@ struct RowTile {
   Scalar batch, head, first, last;
 };
 
+/// Whether the conditions of `mask` are joined by "and" alone.
+bool isConjunction(Region &mask);
+
 /// Bounds from the comparisons in `mask`, a region over (batch, head, q, k), that are
 /// linear in q and k. Built where the builder stands; what is not known is left out.
-/// `ofAllRows`: the keys that every row sees, if they are complete, and not those that some row
-/// does.
+/// `ofAllRows`: of a conjunction, the keys that every row sees, if they are complete, and not those
+/// that some row does.
 KeyBounds buildKeyBounds(PipelineBuilder &p, Region &mask, const RowTile &tile,
                          bool ofAllRows = false);
 
