@@ -58,6 +58,7 @@ private:
   void buildWideKey();
   /// The element d of a key.
   using KeyElement = function_ref<Scalar(Scalar k, Scalar c, const TileCoords &t, Scalar d)>;
+  int64_t countSums() const;
   std::pair<Func, Func> sumOverDims(StringRef name, KeyElement keyAt, bool isRare = false);
   void buildDot();
   std::pair<Func, Func> combineKeys(StringRef name, Func f, double init,
@@ -228,8 +229,6 @@ private:
   /// Running maxima and sums are kept in this many independent chains.
   int64_t numChains;
   int64_t headDim, valueDim, block, numBlocks;
-  /// Dims that one sum in registers runs over.
-  int64_t dimsOfPart;
   /// Value dims next to each other in a thread's columns.
   int64_t vectorDims = 1;
   double scale;

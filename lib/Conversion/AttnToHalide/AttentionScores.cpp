@@ -242,12 +242,16 @@ static int64_t countParts(int64_t dims) {
   return dims <= kShort ? 1 : countEqualParts(dims, kPart).value_or(1);
 }
 
+/// How many sums in registers a query·key is the sum of.
+int64_t AttentionLowering::countSums() const {
+  return onGpu ? 1 : byKeys ? lanes : countParts(headDim);
+}
+
 /// query·key, and the parts that it is the sum of, where it has several: with keys in the
 /// lanes, sums over every lanes-th dim.
 std::pair<Func, Func> AttentionLowering::sumOverDims(StringRef name, KeyElement keyAt,
                                                      bool isRare) {
-  int64_t parts = onGpu ? 1 : byKeys ? lanes : countParts(headDim), dims = headDim / parts;
-  dimsOfPart = dims;
+  int64_t parts = countSums(), dims = headDim / parts;
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
   auto zero = [&](ArrayRef<Scalar>) { return f32(0); };
   auto term = [&](ArrayRef<Scalar> v, Scalar d) {

@@ -359,7 +359,7 @@ void AttentionLowering::scheduleScores() {
   // Fewer instructions for the same products. Beside a mask that is evaluated for every key, what
   // it reads of the rows would not be kept over such a loop, but read anew for each few keys.
   bool readsRows = !Value(endFull) && staged.empty();
-  if (constexpr int64_t kUnrolled = 4; dimsOfPart % kUnrolled == 0 && !readsRows)
+  if (constexpr int64_t kUnrolled = 4; headDim / countSums() % kUnrolled == 0 && !readsRows)
     p.unroll(p.split(dims, kUnrolled).second);
   if (!Value(endFull))
     return;
