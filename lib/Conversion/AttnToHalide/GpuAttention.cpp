@@ -196,13 +196,7 @@ void AttentionLowering::spreadColumns(Loop x, Loop y, Loop ii, ArrayRef<Loop> in
                                       ArrayRef<Loop> outer) {
   auto [row, group] = splitRowsOfThreads(ii);
   p.unroll(x);
-  SmallVector<Loop> order = {x, row};
-  llvm::append_range(order, inner);
-  order.append({y, group});
-  llvm::append_range(order, outer);
-  p.reorder(order);
-  p.gpuThread(y);
-  p.gpuThread(group);
+  p.spreadOverThreads({x, row}, inner, {y, group}, outer);
 }
 
 void AttentionLowering::scheduleGpuContext() {
@@ -235,12 +229,7 @@ void AttentionLowering::spreadScores(Func f, std::optional<int64_t> update, Arra
   auto [row, y] = splitRowsOfThreads(v[0]);
   auto [key, x] = p.split(v[1], threadsX);
   p.unroll(key);
-  SmallVector<Loop> order = {key, row};
-  llvm::append_range(order, inner);
-  order.append({x, y});
-  p.reorder(order);
-  p.gpuThread(x);
-  p.gpuThread(y);
+  p.spreadOverThreads({key, row}, inner, {x, y});
   p.neverPartition(f, update);
 }
 

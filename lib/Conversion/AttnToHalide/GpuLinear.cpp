@@ -151,13 +151,7 @@ void GpuLinear::spread(Loop features, Loop rows, ArrayRef<Loop> inner, ArrayRef<
   auto [m, y] = p.split(rows, kThreadsY);
   p.unroll(n);
   p.unroll(m);
-  SmallVector<Loop> order = {n, m};
-  llvm::append_range(order, inner);
-  order.append({x, y});
-  llvm::append_range(order, outer);
-  p.reorder(order);
-  p.gpuThread(x);
-  p.gpuThread(y);
+  p.spreadOverThreads({n, m}, inner, {x, y}, outer);
 }
 
 /// A dimension of the grid each.

@@ -132,6 +132,15 @@ void PipelineBuilder::unroll(Loop loop) { halide::UnrollOp::create(builder, loop
 void PipelineBuilder::parallel(Loop loop) { halide::ParallelOp::create(builder, loop); }
 void PipelineBuilder::gpuBlock(Loop loop) { halide::GpuBlockOp::create(builder, loop); }
 void PipelineBuilder::gpuThread(Loop loop) { halide::GpuThreadOp::create(builder, loop); }
+void PipelineBuilder::spreadOverThreads(ArrayRef<Loop> own, ArrayRef<Loop> inner,
+                                        ArrayRef<Loop> threads, ArrayRef<Loop> outer) {
+  SmallVector<Loop> order = llvm::to_vector(own);
+  for (ArrayRef<Loop> loops : {inner, threads, outer})
+    llvm::append_range(order, loops);
+  reorder(order);
+  for (Loop loop : threads)
+    gpuThread(loop);
+}
 void PipelineBuilder::computeRoot(Func f) { halide::ComputeRootOp::create(builder, f); }
 void PipelineBuilder::computeAt(Func f, Loop loop) {
   halide::ComputeAtOp::create(builder, f, loop);

@@ -188,6 +188,10 @@ public:
   void parallel(Loop loop);
   void gpuBlock(Loop loop);
   void gpuThread(Loop loop);
+  /// Makes threads of `threads`. Within each are the `inner` loops, and within those what it does
+  /// at once, `own`; around them are the `outer` loops.
+  void spreadOverThreads(ArrayRef<Loop> own, ArrayRef<Loop> inner, ArrayRef<Loop> threads,
+                         ArrayRef<Loop> outer = {});
   void computeRoot(Func f);
   void computeAt(Func f, Loop loop);
   void storeIn(Func f, halide::MemoryType memory);
