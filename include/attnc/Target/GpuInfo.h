@@ -26,6 +26,10 @@ struct GpuInfo {
   static constexpr int64_t kSharedBytes = 48 * 1024;
   static constexpr int64_t kMaxThreads = 1024;
 
+  /// Bytes of shared memory for a block, so that a multiprocessor has room for two at least: of
+  /// those with a capability of 7.5 it has 64 KB, of all others 96 KB and more.
+  int64_t getTileBytes() const { return capability == 75 ? 32 * 1024 : kSharedBytes; }
+
   /// Nothing where the target has no GPU that attnc has schedules for.
   static std::optional<GpuInfo> fromTarget(StringRef target);
 };

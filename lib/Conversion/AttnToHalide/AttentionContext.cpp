@@ -44,7 +44,7 @@ void AttentionLowering::buildProduct() {
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              TileCoords t(v);
              Scalar k = r[0], c = v[3];
-             if (onGpu) // weights of keys that are not there are 0, and so are their values
+             if (onGpu) // weights of keys that are not there are 0
                return product(v) + modified(v[2], k, c, t.it, t.h, t.b) *
                                        valueTile(valueColumn(v[0], v[1]), k, c, t.it, t.h, t.b);
              Scalar x = Value(paddedValue)
@@ -68,10 +68,10 @@ Scalar AttentionLowering::nextQuery(Scalar x, Scalar y, Scalar ii, const TileCoo
   return query(headDim < numBlocks * block ? min(d, headDim - 1) : d, next, t.h, t.b);
 }
 
-/// What a column holds before the first key: nothing, or a sink, whose own weight is 1 and whose
-/// value is 0; of one that is no number or infinite nothing is one, also where no key is seen. Of
-/// several parts of a row's keys the first one has it.
-Scalar AttentionLowering::startOf(Scalar x, Scalar ii, const TileCoords &t) {
+/// What column x of block y holds before the first key: nothing, or a sink, whose own weight is 1
+/// and whose value is 0; of one that is no number or infinite nothing is one, also where no key is
+/// seen. Of several parts of a row's keys the first one has it, and of a GPU's threads.
+Scalar AttentionLowering::startOf(Scalar x, Scalar y, Scalar ii, const TileCoords &t) {
   Scalar nothing = select(x == maxColumn(), f32(-kMaxFloat), f32(0));
   if (!op.getSink())
     return nothing;
@@ -83,8 +83,10 @@ Scalar AttentionLowering::startOf(Scalar x, Scalar ii, const TileCoords &t) {
   Scalar score = wide(sink(place));
   Scalar isUsual = magnitude(score) < p.i32(kInfBits) || bits(score) == p.i32(kMinusInfBits);
   Scalar noNumber = fromBits(p.i32(kNaNBits), p.b().getF32Type());
-  Scalar start =
-      blend(x == maxColumn(), score, blend(isUsual, pick(x == sumColumn(), f32(1)), noNumber));
+  Scalar isCounted = x == sumColumn();
+  if (onGpu)
+    isCounted = isCounted && y == p.i32(0);
+  Scalar start = blend(x == maxColumn(), score, blend(isUsual, pick(isCounted, f32(1)), noNumber));
   return keySplits == 1 ? start : blend(t.it % parts == p.i32(0), start, nothing);
 }
 
@@ -98,6 +100,8 @@ void AttentionLowering::buildContext() {
     });
   else
     buildOnlineContext(tileVars);
+  if (onGpu)
+    buildRowSum();
   if (!onGpu)
     inverse = p.func("inverse", {"ii", "it", "h", "b"}, f32Type, [&](ArrayRef<Scalar> v) {
       return reciprocal(rowTotal(sumColumn(), p.i32(0), v[0], TileCoords(v)));
@@ -106,7 +110,7 @@ void AttentionLowering::buildContext() {
 
 void AttentionLowering::buildOnlineContext(ArrayRef<StringRef> vars) {
   acc = p.func("acc", vars, p.b().getF32Type(),
-               [&](ArrayRef<Scalar> v) { return startOf(v[0], v[2], TileCoords(v)); });
+               [&](ArrayRef<Scalar> v) { return startOf(v[0], v[1], v[2], TileCoords(v)); });
   p.update(acc, {"ii", "it", "h", "b"},
            {{"rx", p.i32(block + lanes)},
             {"ry", p.i32(numBlocks)},
@@ -130,16 +134,12 @@ Scalar AttentionLowering::magnitude(Scalar x) { return bits(x) & p.i32(0x7ffffff
 Scalar AttentionLowering::isNumber(Scalar x) { return magnitude(x) <= p.i32(kInfBits); }
 
 /// Values as the threads of a GPU read them. Those of keys that are not there, and columns
-/// beyond the last, are 0.
+/// beyond the last, are of others.
 void AttentionLowering::buildValueTile() {
   StringRef vars[] = {"x", "k", "c", "it", "h", "b"};
   valueTile = p.func("value_tile", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
     TileCoords t(v);
-    Scalar exists = key(v[1], v[2], t) < high(t.it, t.h, t.b);
-    if (valueDim != numBlocks * block)
-      exists = exists && v[0] < valueDim;
-    Scalar x = value(safeDim(v[0]), safeKey(v[1], v[2], t), kvHead(t.h), t.b);
-    return pick(exists, wide(x));
+    return wide(value(safeDim(v[0]), safeKey(v[1], v[2], t), kvHead(t.h), t.b));
   });
 }
 
@@ -158,6 +158,15 @@ void AttentionLowering::buildPaddedValue() {
            });
 }
 
+/// The sums of a GPU's threads, and of those the sum of a row.
+void AttentionLowering::buildRowSum() {
+  StringRef vars[] = {"ii", "u", "it", "h", "b"};
+  sumOfThread = p.func("sum_of_thread", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+    return acc(p.i32(sumColumn()), v[1], v[0], v[2], v[3], v[4]);
+  });
+  sum = combineChains("sum", sumOfThread, plus);
+}
+
 /// The online step: with the new maximum M of a row, both the old columns and the chunk's
 /// are rescaled to M and added; the last column becomes M.
 Update AttentionLowering::updateColumns(ArrayRef<Scalar> v, ArrayRef<Scalar> r) {
@@ -166,8 +175,9 @@ Update AttentionLowering::updateColumns(ArrayRef<Scalar> v, ArrayRef<Scalar> r) 
   Scalar oldMax = acc(p.i32(maxColumn()), y, ii, t.it, t.h, t.b);
   Scalar chunkMax = maximum(ii, c, t.it, t.h, t.b), newMax = machineMax(oldMax, chunkMax);
   Scalar isContext = step(p.i32(block) - x), isSum = step(x - (sumColumn() - 1));
-  Scalar fresh = isContext * product(min(x, block - 1), y, ii, c, t.it, t.h, t.b) +
-                 isSum * sum(ii, c, t.it, t.h, t.b);
+  Scalar fresh = isContext * product(min(x, block - 1), y, ii, c, t.it, t.h, t.b);
+  fresh =
+      fresh + isSum * (onGpu ? sumChains(ii, y, c, t.it, t.h, t.b) : sum(ii, c, t.it, t.h, t.b));
   Scalar old = acc(x, y, ii, t.it, t.h, t.b);
   Scalar scaled = old * weight(oldMax, newMax) + fresh * weight(chunkMax, newMax);
   Scalar result = blend(x == maxColumn(), newMax, scaled);
@@ -210,10 +220,12 @@ void AttentionLowering::buildWorst() {
            });
 }
 
-/// A row's sum or maximum. On a GPU each thread has its own, the one for key k as well.
+/// A row's sum or maximum. On a GPU each thread has its own maximum, the one for key k as well.
 Scalar AttentionLowering::rowTotal(int64_t column, Scalar k, Scalar ii, const TileCoords &t) {
   if (isOneChunk)
     return (column == sumColumn() ? sum : maximum)(ii, p.i32(0), t.it, t.h, t.b);
+  if (onGpu && column == sumColumn())
+    return sum(ii, t.it, t.h, t.b);
   return acc(p.i32(column), onGpu ? k % threadsX : p.i32(0), ii, t.it, t.h, t.b);
 }
 
@@ -223,12 +235,10 @@ Scalar AttentionLowering::rowTotal(int64_t column, Scalar k, Scalar ii, const Ti
 void AttentionLowering::buildExactWeights() {
   Type f32Type = p.b().getF32Type();
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
-  std::tie(exactDot, exactDotPart) = sumOverDims(
-      "exact_dot",
-      [&](Scalar k, Scalar c, const TileCoords &t, Scalar d) {
+  std::tie(exactDot, exactDotPart) =
+      sumOverDims("exact_dot", [&](Scalar k, Scalar c, const TileCoords &t, Scalar d) {
         return wide(key_(d, safeKey(k, c, t), kvHead(t.h), t.b));
-      },
-      /*isRare=*/true);
+      });
   exactStaged = buildStaged("exact_staged");
   auto modify = [&](Scalar dot, ArrayRef<Scalar> v) {
     TileCoords t(v);
@@ -300,7 +310,10 @@ void AttentionLowering::buildExactContext() {
                return sum;
              return {sum, {}, c * chunk + k < visibleKeys(t)};
            });
-  exactContext = p.func("exact_context", vars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
+  // On a GPU it takes the accumulator's place, where that is what counts: registers are few.
+  exactContext = p.func("exact_context", vars, f32Type, [&](ArrayRef<Scalar> v) {
+    return onGpu ? pick(!isExact(TileCoords(v)), acc(v)) : f32(0);
+  });
   p.update(exactContext, vars, {{"rc", (numKeys + (chunk - 1)) / chunk}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              TileCoords t(v);
@@ -313,17 +326,16 @@ void AttentionLowering::buildExactContext() {
 
 /// The weighted sum of the value dim d, which lies in column x of block y.
 Scalar AttentionLowering::contextSum(Scalar d, Scalar x, Scalar y, Scalar ii, const TileCoords &t) {
-  Scalar isExact = exactChunks(t.it, t.h, t.b) > p.i32(0);
-  Scalar exact =
-      onGpu ? exactContext(x, y, ii, t.it, t.h, t.b) : exactContext(d, ii, t.it, t.h, t.b);
-  return blend(isExact, exact, acc(x, y, ii, t.it, t.h, t.b));
+  if (onGpu)
+    return exactContext(x, y, ii, t.it, t.h, t.b);
+  return blend(isExact(t), exactContext(d, ii, t.it, t.h, t.b), acc(x, y, ii, t.it, t.h, t.b));
 }
 
 /// x. Halide hands the shared memory of a func on after the last read that it finds in the
 /// text, also where a loop goes back to one: what loops read is read once more behind them. No
 /// sum is negative.
 Scalar AttentionLowering::keepQuery(Scalar x, Scalar y, Scalar ii, const TileCoords &t) {
-  Scalar total = acc(p.i32(sumColumn()), y, ii, t.it, t.h, t.b);
+  Scalar total = rowTotal(sumColumn(), p.i32(0), ii, t);
   return blend(total < 0, queryT(ii, p.i32(0), t.it, t.h, t.b), x);
 }
 
@@ -332,8 +344,9 @@ void AttentionLowering::buildPartialOutput() {
   StringRef vars[] = {"x", "y", "ii", "it", "h", "b"};
   partial = p.func("partial", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
     TileCoords t(v);
-    Scalar sum = contextSum(Scalar(), min(v[0], block - 1), v[1], v[2], t);
-    return keepQuery(blend(v[0] < block, sum, acc(v)), v[1], v[2], t);
+    Scalar context = contextSum(Scalar(), min(v[0], block - 1), v[1], v[2], t);
+    Scalar last = blend(v[0] == sumColumn(), sum(v[2], t.it, t.h, t.b), acc(v));
+    return keepQuery(blend(v[0] < block, context, last), v[1], v[2], t);
   });
 }
 
@@ -431,7 +444,7 @@ void AttentionLowering::buildOutput() {
       total = mergedInverse(ii, it, h, b);
     } else if (onGpu) {
       sum = keepQuery(contextSum(v[0], columnOf(v[0]), y, ii, t), y, ii, t);
-      total = reciprocal(acc(p.i32(sumColumn()), y, ii, it, h, b));
+      total = reciprocal(rowTotal(sumColumn(), p.i32(0), ii, t));
     } else {
       sum = contextSum(v[0], columnOf(v[0]), y, ii, t);
       total = inverse(ii, it, h, b);

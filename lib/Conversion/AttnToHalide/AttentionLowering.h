@@ -26,6 +26,9 @@ Scalar pick(Scalar c, Scalar x);
 /// c ? x : y, as bits.
 Scalar blend(Scalar c, Scalar x, Scalar y);
 
+/// x + y, as a function.
+Scalar plus(Scalar x, Scalar y);
+
 /// The last coordinates of every func: which tile.
 struct TileCoords {
   explicit TileCoords(ArrayRef<Scalar> v)
@@ -59,11 +62,13 @@ private:
   /// The element d of a key.
   using KeyElement = function_ref<Scalar(Scalar k, Scalar c, const TileCoords &t, Scalar d)>;
   int64_t countSums() const;
-  std::pair<Func, Func> sumOverDims(StringRef name, KeyElement keyAt, bool isRare = false);
+  int64_t countTerms() const;
+  std::pair<Func, Func> sumOverDims(StringRef name, KeyElement keyAt);
   void buildDot();
-  std::pair<Func, Func> combineKeys(StringRef name, Func f, double init,
-                                    Scalar (*combine)(Scalar, Scalar),
-                                    function_ref<Scalar(Scalar, ArrayRef<Scalar>)> finish);
+  using Combine = Scalar (*)(Scalar, Scalar);
+  Func combineKeys(StringRef name, Func f, double init, Combine combine);
+  Func combineChains(StringRef name, Func chains, Combine combine,
+                     function_ref<Scalar(Scalar, ArrayRef<Scalar>)> finish = {});
   void buildWeights();
 
   // AttentionContext.cpp
@@ -72,8 +77,9 @@ private:
   void buildValueTile();
   void buildPaddedValue();
   void buildContext();
-  Scalar startOf(Scalar x, Scalar ii, const TileCoords &t);
+  Scalar startOf(Scalar x, Scalar y, Scalar ii, const TileCoords &t);
   void buildOnlineContext(ArrayRef<StringRef> vars);
+  void buildRowSum();
   Update updateColumns(ArrayRef<Scalar> v, ArrayRef<Scalar> r);
   void buildWorst();
   void buildExactWeights();
@@ -128,8 +134,9 @@ private:
   void boundColumns(Func f, int64_t columns);
   void spreadColumns(Loop x, Loop y, Loop ii, ArrayRef<Loop> inner = {}, ArrayRef<Loop> outer = {});
   void spreadScores(Func f, std::optional<int64_t> update = {}, ArrayRef<Loop> inner = {});
-  void keepScores(Func f);
-  void shareOfRows(Func f, int64_t width);
+  void keepRows(Func f, int64_t width);
+  void shareOfRows(Func f, int64_t width, Loop at);
+  void combineThreads(Func ofThreads, Func all, Loop at);
 
   // Parts of expressions.
   Scalar group();
@@ -169,6 +176,8 @@ private:
   Scalar reciprocal(Scalar total);
   /// The bits of |x|, which are in its order; those of infinity and NaN come last.
   Scalar magnitude(Scalar x);
+  /// Whether a tile's context is computed once more.
+  Scalar isExact(const TileCoords &t) { return exactChunks(t.it, t.h, t.b) > p.i32(0); }
   /// Whether x is not NaN.
   Scalar isNumber(Scalar x);
   /// The value dim of a column of a block, and the other way round. On a GPU a thread's columns
@@ -259,8 +268,8 @@ private:
   };
   SmallVector<Transposed> transposed;
   Func wideKey, dot, dotPart, score, maxChains, maximum, weights, sumChains, sum, modified;
-  /// Of a GPU: a chunk of values in shared memory.
-  Func valueTile;
+  /// Of a GPU: a chunk of values in shared memory, and of a tile what each thread sums up.
+  Func valueTile, sumOfThread;
   /// What is left of each part of the keys, and on a CPU what the parts of a row become.
   Func partial, top, merged, mergedInverse;
   Func paddedValue, product, acc, inverse, context;

@@ -235,22 +235,27 @@ void AttentionLowering::buildWideKey() {
   });
 }
 
-/// How many equal parts a long sum is made of, for its error grows with the length; 1 where
-/// it is short or has no such parts.
-static int64_t countParts(int64_t dims) {
-  constexpr int64_t kShort = 128, kPart = 64;
-  return dims <= kShort ? 1 : countEqualParts(dims, kPart).value_or(1);
+/// Dims that may be added up one by one: the error of a sum grows with its length.
+static constexpr int64_t kShortSum = 128;
+
+/// How many sums in registers a query·key is the sum of; 1 where it is short or has no equal
+/// parts.
+int64_t AttentionLowering::countSums() const {
+  constexpr int64_t kPart = 64;
+  if (byKeys)
+    return lanes;
+  return onGpu || headDim <= kShortSum ? 1 : countEqualParts(headDim, kPart).value_or(1);
 }
 
-/// How many sums in registers a query·key is the sum of.
-int64_t AttentionLowering::countSums() const {
-  return onGpu ? 1 : byKeys ? lanes : countParts(headDim);
+/// How many products are added up before their sum is. A GPU has the time where it waits for
+/// memory, as it does for few rows.
+int64_t AttentionLowering::countTerms() const {
+  return onGpu && (headDim > kShortSum || hasParts()) ? std::gcd(headDim, 8) : 1;
 }
 
 /// query·key, and the parts that it is the sum of, where it has several: with keys in the
 /// lanes, sums over every lanes-th dim.
-std::pair<Func, Func> AttentionLowering::sumOverDims(StringRef name, KeyElement keyAt,
-                                                     bool isRare) {
+std::pair<Func, Func> AttentionLowering::sumOverDims(StringRef name, KeyElement keyAt) {
   int64_t parts = countSums(), dims = headDim / parts;
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
   auto zero = [&](ArrayRef<Scalar>) { return f32(0); };
@@ -260,9 +265,7 @@ std::pair<Func, Func> AttentionLowering::sumOverDims(StringRef name, KeyElement 
   };
   Func sum = p.func(name, vars, p.b().getF32Type(), zero), part;
   if (parts == 1) {
-    // On a GPU a few products are added up before their sum is: fewer roundings in a row.
-    // ptxas unrolls a short loop, and takes all registers that there are to read ahead.
-    int64_t few = onGpu ? std::gcd(dims, isRare ? 4 : 8) : 1;
+    int64_t few = countTerms();
     p.update(sum, vars, {{"rd", p.i32(dims / few)}},
              [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
                Scalar terms = term(v, r[0] * few);
@@ -296,15 +299,10 @@ void AttentionLowering::buildDot() {
       });
 }
 
-/// A value for each row of a chunk that combines the row's values of `f`, in independent
-/// chains.
-std::pair<Func, Func>
-AttentionLowering::combineKeys(StringRef name, Func f, double init,
-                               Scalar (*combine)(Scalar, Scalar),
-                               function_ref<Scalar(Scalar, ArrayRef<Scalar>)> finish) {
+/// What the keys of a chunk make of each row, in independent chains.
+Func AttentionLowering::combineKeys(StringRef name, Func f, double init, Combine combine) {
   StringRef vars[] = {"ii", "u", "c", "it", "h", "b"};
-  Type f32Type = p.b().getF32Type();
-  Func chains = p.func((name + "_chains").str(), vars, f32Type, [&](ArrayRef<Scalar> v) {
+  Func chains = p.func(name, vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
     Scalar result = f32(init);
     // On a GPU a chain is a thread's own keys; one that is not there changes nothing.
     for (int64_t k = 0; onGpu && k < chunk; k += numChains)
@@ -319,20 +317,30 @@ AttentionLowering::combineKeys(StringRef name, Func f, double init,
                Scalar next = f(v[0], k + v[1], v[2], t.it, t.h, t.b);
                return {combine(chains(v), next), {}, v[2] * chunk + k < visibleKeys(t)};
              });
-  Func all = p.func(name, {"ii", "c", "it", "h", "b"}, f32Type, [&](ArrayRef<Scalar> v) {
-    auto chain = [&](int64_t u) { return chains(v[0], p.i32(u), v[1], v[2], v[3], v[4]); };
+  return chains;
+}
+
+/// What the chains of each row make.
+Func AttentionLowering::combineChains(StringRef name, Func chains, Combine combine,
+                                      function_ref<Scalar(Scalar, ArrayRef<Scalar>)> finish) {
+  SmallVector<StringRef> vars = {"ii", "c", "it", "h", "b"};
+  if (chains.getRank() == 5)
+    vars.erase(vars.begin() + 1);
+  return p.func(name, vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
     SmallVector<Scalar> parts;
-    for (int64_t u = 0; u < numChains; ++u)
-      parts.push_back(chain(u));
+    for (int64_t u = 0; u < numChains; ++u) {
+      SmallVector<Scalar> at(v);
+      at.insert(at.begin() + 1, p.i32(u));
+      parts.push_back(chains(at));
+    }
     for (; parts.size() > 1; parts.truncate(llvm::divideCeil(parts.size(), 2)))
       for (size_t u = 0, half = llvm::divideCeil(parts.size(), 2); half + u < parts.size(); ++u)
         parts[u] = combine(parts[u], parts[half + u]);
-    return finish(parts.front(), v);
+    return finish ? finish(parts.front(), v) : parts.front();
   });
-  return {chains, all};
 }
 
-static Scalar plus(Scalar x, Scalar y) { return x + y; }
+Scalar attn::plus(Scalar x, Scalar y) { return x + y; }
 
 /// 2^x: exactly 0 below 2^kSmallest and for -inf, exact for whole numbers, NaN for NaN.
 static Scalar powerOfTwo(Scalar x) { return pick(!(x < kSmallest), boundedExp2(x)); }
@@ -344,7 +352,8 @@ Scalar AttentionLowering::exponent(Scalar score, Scalar maximum) {
 }
 
 Scalar AttentionLowering::weight(Scalar score, Scalar maximum) {
-  return powerOfTwo(exponent(score, maximum));
+  Scalar x = exponent(score, maximum);
+  return onGpu ? deviceExp2(x) : powerOfTwo(x);
 }
 
 /// The prob region is linear in the prob, so that it may come before the division by the
@@ -358,20 +367,22 @@ Scalar AttentionLowering::modifiedProb(Scalar weight, Scalar ii, Scalar k, Scala
 }
 
 void AttentionLowering::buildWeights() {
-  // On a GPU the keys are read once more, for a maximum that there is not: so the weights' memory
-  // is not where they were, and the values' may be.
+  // On a GPU the keys are read once more, for a maximum that there is not: so what is made of the
+  // maximum is not where they were, and the weights or the values may be.
   auto keepKeys = [&](Scalar x, ArrayRef<Scalar> v) {
     return onGpu ? blend(x < -kMaxFloat, wideKey(p.i32(0), p.i32(0), v[1], v[2], v[3], v[4]), x)
                  : x;
   };
-  std::tie(maxChains, maximum) = combineKeys("max", score, -kMaxFloat, machineMax, keepKeys);
+  maxChains = combineKeys("max_chains", score, -kMaxFloat, machineMax);
+  maximum = combineChains("max", maxChains, machineMax, keepKeys);
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
   weights = p.func("weight", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
     TileCoords t(v);
     return weight(score(v), maximum(v[0], v[2], t.it, t.h, t.b));
   });
-  std::tie(sumChains, sum) =
-      combineKeys("sum", weights, 0, plus, [](Scalar x, ArrayRef<Scalar>) { return x; });
+  sumChains = combineKeys("sum_chains", weights, 0, plus);
+  if (!onGpu)
+    sum = combineChains("sum", sumChains, plus);
   modified = weights;
   // The threads of a GPU keep the weights to themselves; these are for all of them.
   if (onGpu || !op.getProbMod().empty())

@@ -80,6 +80,7 @@ Loop AttentionLowering::spread(Func f, int64_t width, int64_t xDim, int64_t yDim
   auto [xo, x] = p.split(v[xDim], largestDivisor(width, threadsX), TailStrategy::guard_with_if);
   auto [yo, y] = p.split(v[yDim], threadsY, TailStrategy::guard_with_if);
   p.reorder({xo, yo, x, y});
+  p.unroll(xo);
   p.gpuThread(x);
   p.gpuThread(y);
   return xo;
@@ -215,7 +216,8 @@ void AttentionLowering::scheduleGpuContext() {
   SmallVector<Loop> zero = p.loops(product);
   spreadColumns(zero[0], zero[1], zero[2]);
   SmallVector<Loop> w = p.loops(product, 0); // x y ii c it h b rk
-  auto [keys, k] = p.split(w.back(), largestDivisor(chunk, 4));
+  // What is read of a step's values lies in registers.
+  auto [keys, k] = p.split(w.back(), largestDivisor(chunk, block <= 8 ? 4 : 2));
   p.unroll(k);
   spreadColumns(w[0], w[1], w[2], {k, keys});
   p.neverPartition(product, 0);
@@ -233,41 +235,55 @@ void AttentionLowering::spreadScores(Func f, std::optional<int64_t> update, Arra
   p.neverPartition(f, update);
 }
 
-void AttentionLowering::keepScores(Func f) {
+void AttentionLowering::keepRows(Func f, int64_t width) {
   storeInRegisters(f, chunkLoop, /*perChunk=*/true);
   p.boundExtent(f, 0, rowTile);
-  p.boundExtent(f, 1, chunk);
+  p.boundExtent(f, 1, width);
   spreadScores(f);
 }
 
 void AttentionLowering::scheduleGpuScores() {
-  keepScores(score);
-  keepScores(dot);
-  spreadScores(dot, 0, {p.loops(dot, 0).back()});
+  keepRows(score, chunk);
+  keepRows(dot, chunk);
+  constexpr int64_t kDimsOfStep = 8;
+  int64_t terms = countTerms();
+  auto [steps, d] =
+      p.split(p.loops(dot, 0).back(), largestDivisor(headDim / terms, kDimsOfStep / terms));
+  p.unroll(d);
+  spreadScores(dot, 0, {d, steps});
   stageInShared(wideKey, chunkLoop, headDim, chunk);
   p.alignStorage(wideKey, 0, distanceOfRows(headDim));
 }
 
-/// Rows of what all threads read of a chunk, `width` elements each.
-void AttentionLowering::shareOfRows(Func f, int64_t width) {
-  storeInShared(f, chunkLoop, /*perChunk=*/true);
+/// Rows of what all threads read of a tile or chunk, `width` elements each.
+void AttentionLowering::shareOfRows(Func f, int64_t width, Loop at) {
+  bool perChunk = at == chunkLoop;
+  storeInShared(f, at, perChunk);
   p.boundExtent(f, 0, rowTile);
   p.boundExtent(f, 1, width);
-  p.reorderStorage(f, {1, 0, 2, 3, 4, 5});
+  SmallVector<int64_t> order = {1, 0, 2, 3, 4, 5};
+  order.resize(perChunk ? 6 : 5);
+  p.reorderStorage(f, order);
 }
 
 void AttentionLowering::scheduleGpuWeights() {
-  keepScores(weights);
-  shareOfRows(modified, chunk);
+  keepRows(weights, chunk);
+  shareOfRows(modified, chunk, chunkLoop);
   p.alignStorage(modified, 1, chunk + 8);
   spreadScores(modified);
-  for (auto [chains, all] : {std::pair(maxChains, maximum), {sumChains, sum}}) {
-    shareOfRows(chains, numChains);
-    spreadScores(chains);
-    storeInShared(all, chunkLoop, /*perChunk=*/true);
-    p.boundExtent(all, 0, rowTile);
-    spreadRows(all);
-  }
+  combineThreads(maxChains, maximum, chunkLoop);
+  keepRows(sumChains, numChains);
+  combineThreads(sumOfThread, sum, tileLoop);
+}
+
+/// What each thread has of a row, and of that what the row has.
+void AttentionLowering::combineThreads(Func ofThreads, Func all, Loop at) {
+  bool perChunk = at == chunkLoop;
+  shareOfRows(ofThreads, numChains, at);
+  spreadScores(ofThreads);
+  storeInShared(all, at, perChunk);
+  p.boundExtent(all, 0, rowTile);
+  spreadRows(all);
 }
 
 /// The second pass is rare, and computes each weight's dot product from memory.

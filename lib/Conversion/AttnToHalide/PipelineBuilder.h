@@ -84,6 +84,8 @@ Scalar exp(Scalar x);
 Scalar tanh(Scalar x);
 /// 2^x for -126 <= x < 128 and NaN; anything where x is less.
 Scalar boundedExp2(Scalar x);
+/// 2^x for x < 128 and NaN, as fast as a GPU has it; 0 where it is no normal number.
+Scalar deviceExp2(Scalar x);
 Scalar round(Scalar x);
 Scalar log(Scalar x);
 Scalar sqrt(Scalar x);

@@ -125,6 +125,11 @@ Scalar boundedExp2(Scalar x) {
   exp2.setFastmath(arith::FastMathFlags::ninf | arith::FastMathFlags::afn);
   return {x.b(), exp2};
 }
+Scalar deviceExp2(Scalar x) {
+  auto exp2 = math::Exp2Op::create(x.b(), x);
+  exp2.setFastmath(arith::FastMathFlags::fast);
+  return {x.b(), exp2};
+}
 Scalar log(Scalar x) { return unary<math::LogOp>(x); }
 Scalar sqrt(Scalar x) { return unary<math::SqrtOp>(x); }
 Scalar round(Scalar x) { return unary<math::RoundEvenOp>(x); }

@@ -204,8 +204,8 @@ namespace {
 /// Chooses among the kernels of a GPU for one op.
 class GpuSelector {
 public:
-  explicit GpuSelector(AttentionOp op)
-      : op(op), headDim(op.getQuery().getType().getDimSize(3)),
+  GpuSelector(AttentionOp op, GpuInfo gpu)
+      : op(op), gpu(gpu), headDim(op.getQuery().getType().getDimSize(3)),
         valueDim(op.getValue().getType().getDimSize(3)) {}
 
   /// Null where no tile fits into shared memory.
@@ -217,28 +217,38 @@ private:
   int64_t sharedBytes(int64_t rows, int64_t chunk, int64_t threadsX, int64_t columns);
 
   AttentionOp op;
+  GpuInfo gpu;
   int64_t headDim, valueDim;
 };
 } // namespace
 
-/// The query; keys, and then values; weights; each thread's part of a row's maximum and sum; and
-/// those. The second pass takes less.
+/// The query, a maximum and a sum of each row, and what comes and goes with a chunk: the keys and
+/// each thread's maxima, and then the weights and the values. Halide puts the weights where of the
+/// two what is nearest to them in size was, and the values where the other was.
 int64_t GpuSelector::sharedBytes(int64_t rows, int64_t chunk, int64_t threadsX, int64_t columns) {
   auto spread = [](int64_t dims) -> int64_t { return (llvm::divideCeil(dims, 4) | 1) * 4; };
-  int64_t ofKey = std::max(spread(headDim), threadsX * columns), ofWeights = chunk + 8;
-  return 4 * (rows * (spread(headDim) + ofWeights + threadsX + 3) + chunk * ofKey);
+  int64_t keys = chunk * spread(headDim), maxima = rows * threadsX, weights = rows * (chunk + 8),
+          values = chunk * threadsX * columns;
+  bool isInKeys = std::abs(keys - weights) < std::abs(weights - maxima);
+  int64_t ofChunk = isInKeys ? std::max(keys, weights) + std::max(maxima, values)
+                             : std::max(maxima, weights) + std::max(keys, values);
+  return 4 * (rows * (spread(headDim) + 2) + ofChunk);
 }
 
 /// The tile that does most between two barriers, of those that fit; null where none does. What a
 /// thread has of it is unrolled: at most as much as there are registers for.
 GpuAttr GpuSelector::tile(ArrayRef<int64_t> rowTiles, int64_t sharedHeads, int64_t threadsX,
                           int64_t threadsY, int64_t keySplits, int64_t maxQLen) {
+  // Of a chunk's context, the context, the sum and the maximum; the others are for operands.
+  constexpr int64_t kRegisters = 170;
   int64_t columns = 2 * llvm::divideCeil(valueDim, 2 * threadsX);
   int64_t bestRows = 0, bestChunk = 0;
   for (int64_t rows : rowTiles)
-    for (int64_t chunk : {4 * threadsX, 2 * threadsX, threadsX})
-      if (chunk <= 64 && rows * chunk > bestRows * bestChunk &&
-          sharedBytes(rows, chunk, threadsX, columns) <= GpuInfo::kSharedBytes)
+    for (int64_t keys : {8, 6, 4, 2, 1})
+      if (int64_t chunk = keys * threadsX, rowsOfThread = rows / std::gcd(rows, threadsY);
+          chunk <= 64 && rows * chunk > bestRows * bestChunk &&
+          (rowsOfThread == 1 || rowsOfThread * (2 * columns + 2) <= kRegisters) &&
+          sharedBytes(rows, chunk, threadsX, columns) <= gpu.getTileBytes())
         std::tie(bestRows, bestChunk) = std::pair(rows, chunk);
   if (bestRows == 0)
     return {};
@@ -251,7 +261,8 @@ ArrayAttr GpuSelector::select() {
   constexpr int64_t kFewRows = 4, kKeySplits = 8;
   int64_t rows = op.getQuery().getType().getDimSize(2), shared = getSharedHeads(op);
   bool isOpen = ShapedType::isDynamic(rows), isFew = !isOpen && rows > 0 && rows <= kFewRows;
-  GpuAttr prefill = tile({64, 48, 32, 16, 8}, 1, /*threadsX=*/8, /*threadsY=*/16, /*keySplits=*/1);
+  GpuAttr prefill =
+      tile({64, 56, 48, 40, 32, 24, 16, 8}, 1, /*threadsX=*/8, /*threadsY=*/8, /*keySplits=*/1);
   GpuAttr decode;
   if (isOpen || isFew)
     decode = tile({(isFew ? rows : 1) * shared}, shared, /*threadsX=*/32, /*threadsY=*/8,
@@ -278,9 +289,10 @@ StringRef attn::getReasonForNoKernel(AttentionOp op, StringRef target) {
     return "head_dim or value_dim is open";
   if (op.getLse())
     return "lse is a result";
-  if (!GpuInfo::fromTarget(target))
+  std::optional<GpuInfo> gpu = GpuInfo::fromTarget(target);
+  if (!gpu || GpuSelector(op, *gpu).select())
     return "";
-  return GpuSelector(op).select() ? "" : "no tile fits into the 48 KB of a GPU's shared memory";
+  return "no tile fits into the 48 KB of a GPU's shared memory";
 }
 
 /// A schedule that a person wrote is for a GPU or for a CPU, as the target is: the other one's
@@ -298,13 +310,13 @@ struct AttnSelectSchedulePass : attn::impl::AttnSelectScheduleBase<AttnSelectSch
   using Base::Base;
   void runOnOperation() override {
     CpuInfo cpu = CpuInfo::fromTarget(target);
-    bool onGpu = GpuInfo::fromTarget(target).has_value();
+    std::optional<GpuInfo> gpu = GpuInfo::fromTarget(target);
     bool isValid = true;
     getOperation().walk([&](AttentionOp op) {
       if (op.getSchedule())
-        isValid &= succeeded(verifyTarget(op, onGpu));
+        isValid &= succeeded(verifyTarget(op, gpu.has_value()));
       else if (getReasonForNoKernel(op, target).empty())
-        op.setScheduleAttr(onGpu ? GpuSelector(op).select() : Selector(op, cpu).select());
+        op.setScheduleAttr(gpu ? GpuSelector(op, *gpu).select() : Selector(op, cpu).select());
     });
     if (!isValid)
       signalPassFailure();

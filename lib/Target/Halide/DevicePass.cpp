@@ -8,6 +8,7 @@
 #include "DevicePass.h"
 
 #include "KernelReader.h"
+#include "MathFunctions.h"
 #include "ShortFloats.h"
 #include "ThreadBarriers.h"
 #include "ThreadRegisters.h"
@@ -39,12 +40,15 @@ private:
   Expr visit(const Call *call) override;
 
   bool inKernel = false;
+  DeviceAPI api = DeviceAPI::None;
 };
 
 } // namespace
 
 Stmt DeviceMath::visit(const For *loop) {
   bool wasInKernel = std::exchange(inKernel, inKernel || loop->for_type == ForType::GPUBlock);
+  if (inKernel && !wasInKernel)
+    api = loop->device_api;
   Stmt result = IRMutator::visit(loop);
   inKernel = wasInKernel;
   return result;
@@ -60,6 +64,14 @@ static Expr composeMath(const std::string &name, const Expr &x) {
   if (name == "exp2")
     return Halide::exp(x * make_const(x.type(), 0.6931471805599453));
   return {};
+}
+
+/// 2^x, 0 where that is no normal number: an instruction of NVIDIA's GPUs, within 2 ulp.
+static Expr exp2OnDevice(const Expr &x, DeviceAPI api) {
+  if (api == DeviceAPI::CUDA)
+    return Call::make(x.type(), "llvm.nvvm.ex2.approx.ftz.f", {x}, Call::PureExtern);
+  return readOnce(
+      x, [](const Expr &once) { return exp2F32(once, /*clampLow=*/true, /*clampHigh=*/false); });
 }
 
 Expr DeviceMath::visit(const Call *call) {
@@ -79,6 +91,8 @@ Expr DeviceMath::visit(const Call *call) {
     return Call::make(call->type, name + (isF32 ? "_f32" : "_f64"), call->args, Call::PureExtern);
   if (unknown.count(name) && error.empty())
     error = "expected a function that GPUs have, found " + name;
+  if (name == "exp2" && isF32)
+    return exp2OnDevice(call->args[0], api);
   Expr composed = call->args.size() == 1 ? composeMath(name, call->args[0]) : Expr();
   return composed.defined() ? composed : result;
 }

@@ -236,9 +236,9 @@ static bool isAboveExp2Range(Value value) {
 }
 
 /// `fastmath<ninf>` promises that 2^x is finite, so x below 128; `fastmath<afn>` asks for
-/// nothing below -126.
+/// nothing below -126. `fastmath<fast>` is for what a GPU itself has.
 static Expr translateExp2(math::Exp2Op op, Expr x) {
-  if (x.type().bits() == 64)
+  if (x.type().bits() == 64 || op.getFastmath() == arith::FastMathFlags::fast)
     return callLibm("exp2", {x});
   auto has = [&](arith::FastMathFlags flag) {
     return arith::bitEnumContainsAll(op.getFastmath(), flag);
