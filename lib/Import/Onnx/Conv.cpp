@@ -7,23 +7,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Importer.h"
-#include "Sizes.h"
+#include "Window.h"
 
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::imports;
-
-namespace {
-/// How a window moves along one dimension.
-struct Window {
-  int64_t size, stride, dilation, before, after;
-
-  int64_t getSpan() const { return (size - 1) * dilation + 1; }
-};
-} // namespace
 
 static LogicalResult checkConv(Node &node) {
   TensorRef input = node.input(0), weight = node.input(1), bias = node.input(2);
@@ -53,79 +43,13 @@ static LogicalResult checkConv(Node &node) {
   return success();
 }
 
-/// Pads so that there is a place for each stride, the odd one behind or in front.
-static LogicalResult padSame(Node &node, OpFoldResult size, bool isUpper, Window &window) {
-  auto known = getStatic(size);
-  if (!known && window.stride != 1)
-    return node.error() << "expected an input of known sizes for attribute 'auto_pad' with strides";
-  int64_t rest = known ? (*known - 1) % window.stride : 0;
-  int64_t missing = std::max<int64_t>(window.getSpan() - 1 - rest, 0);
-  window.before = (missing + !isUpper) / 2;
-  window.after = missing - window.before;
-  return success();
-}
-
-static LogicalResult checkWindow(Node &node, const Window &window) {
-  constexpr int64_t most = 1 << 20;
-  for (int64_t number : {window.size, window.stride, window.dilation})
-    if (number < 1 || number > most)
-      return node.error() << "expected kernels, strides and dilations from 1 to " << most
-                          << ", found " << number;
-  for (int64_t number : {window.before, window.after})
-    if (number < 0 || number > most)
-      return node.error() << "expected pads from 0 to " << most << ", found " << number;
-  return success();
-}
-
-static FailureOr<SmallVector<Window>> getWindows(Node &node) {
-  TensorRef input = node.input(0), weight = node.input(1);
-  size_t count = weight->getRank() - 2;
+static FailureOr<SmallVector<Window>> getKernelWindows(Node &node) {
   SmallVector<int64_t> kernel;
-  for (OpFoldResult size : ArrayRef(weight->sizes).drop_front(2))
+  for (OpFoldResult size : ArrayRef(node.input(1)->sizes).drop_front(2))
     kernel.push_back(*getStatic(size));
-  auto get = [&](StringRef name, int64_t length, int64_t otherwise) {
-    return node.getInts(name).value_or(SmallVector<int64_t>(length, otherwise));
-  };
-  auto strides = get("strides", count, 1), dilations = get("dilations", count, 1),
-       pads = get("pads", 2 * count, 0);
-  if (strides.size() != count || dilations.size() != count || pads.size() != 2 * count)
-    return node.error() << "expected attributes for " << count << " dimensions";
   if (node.getInts("kernel_shape").value_or(kernel) != kernel)
     return node.error() << "expected attribute 'kernel_shape' to be the weight's";
-  StringRef pad = node.getString("auto_pad", "NOTSET");
-  if (!llvm::is_contained({"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"}, pad))
-    return node.error() << "expected attribute 'auto_pad' NOTSET, VALID, SAME_UPPER or "
-                        << "SAME_LOWER, found " << pad;
-  if (pad != "NOTSET" && llvm::any_of(pads, [](int64_t size) { return size != 0; }))
-    return node.error() << "expected no attribute 'pads' beside 'auto_pad' " << pad;
-  SmallVector<Window> windows;
-  for (size_t dim = 0; dim < count; ++dim) {
-    Window window = {kernel[dim], strides[dim], dilations[dim], pads[dim], pads[count + dim]};
-    if (failed(checkWindow(node, window)) ||
-        (pad.starts_with("SAME") &&
-         failed(padSame(node, input->sizes[2 + dim], pad == "SAME_UPPER", window))))
-      return failure();
-    windows.push_back(window);
-  }
-  return windows;
-}
-
-/// How many places a window has.
-static FailureOr<OpFoldResult> countPlaces(Node &node, OpFoldResult size, const Window &window) {
-  Body &body = node.body;
-  int64_t more = window.before + window.after - window.getSpan();
-  auto known = getStatic(size);
-  if (known && *known + more < 0)
-    return node.error() << "expected at least " << -more << " elements for the kernel, found "
-                        << *known;
-  if (known)
-    return fixedSize(node.model.context, (*known + more) / window.stride + 1);
-  Polynomial rest = Polynomial::of(size) + Polynomial::constant(more);
-  if (window.stride == 1)
-    return (rest + Polynomial::constant(1)).build(body);
-  Value steps =
-      body.make<arith::FloorDivSIOp>(toIndex(body, rest.build(body)), body.index(window.stride));
-  return OpFoldResult(body.make<arith::AddIOp>(steps, body.index(1)));
+  return getWindows(node, kernel);
 }
 
 /// What each window sees, 0 outside of the input: [batch, group, places…, channels of the group,
@@ -139,26 +63,9 @@ static TensorRef makePatches(const TensorRef &input, ArrayRef<OpFoldResult> size
     if (int64_t(indices.size()) < 3 + 2 * count)
       indices.insert(indices.begin() + 1, at.index(0));
     Value first = at.make<arith::MulIOp>(indices[1], at.index(channels));
-    SmallVector<Value> own = {indices[0], at.make<arith::AddIOp>(first, indices[2 + count])};
-    Value inside;
-    for (auto [dim, window] : llvm::enumerate(windows)) {
-      Value start = at.make<arith::MulIOp>(indices[2 + dim], at.index(window.stride));
-      Value step = at.make<arith::MulIOp>(indices[3 + count + dim], at.index(window.dilation));
-      Value place = at.make<arith::AddIOp>(start, step);
-      if (window.before > 0)
-        place = at.make<arith::SubIOp>(place, at.index(window.before));
-      if (window.before > 0 || window.after > 0) {
-        Value last = at.make<arith::SubIOp>(toIndex(at, input->sizes[2 + dim]), at.index(1));
-        Value nearest = at.make<arith::MinSIOp>(at.make<arith::MaxSIOp>(place, at.index(0)), last);
-        Value isIn = at.make<arith::CmpIOp>(arith::CmpIPredicate::eq, place, nearest);
-        inside = inside ? at.make<arith::AndIOp>(inside, isIn) : isIn;
-        place = nearest;
-      }
-      own.push_back(place);
-    }
-    Value value = at.read(input, own);
-    return inside ? at.make<arith::SelectOp>(inside, value, floatConstant(at, value.getType(), 0))
-                  : value;
+    Value front[] = {indices[0], at.make<arith::AddIOp>(first, indices[2 + count])};
+    ArrayRef<Value> places = ArrayRef(indices).slice(2, count);
+    return readWindow(at, input, windows, front, places, ArrayRef(indices).take_back(count), 0);
   });
 }
 
@@ -209,24 +116,20 @@ static FailureOr<TensorRef> multiplyPatches(Node &node, ArrayRef<Window> windows
 LogicalResult imports::importConv(Node &node) {
   if (failed(checkConv(node)))
     return failure();
-  FailureOr<SmallVector<Window>> windows = getWindows(node);
+  FailureOr<SmallVector<Window>> windows = getKernelWindows(node);
   if (failed(windows))
     return failure();
   TensorRef input = node.input(0), weight = node.input(1);
-  SmallVector<OpFoldResult> places;
-  for (auto [size, window] : llvm::zip(ArrayRef(input->sizes).drop_front(2), *windows)) {
-    FailureOr<OpFoldResult> count = countPlaces(node, size, window);
-    if (failed(count))
-      return failure();
-    places.push_back(*count);
-  }
-  FailureOr<TensorRef> product = multiplyPatches(node, *windows, places);
+  FailureOr<SmallVector<OpFoldResult>> places = countPlaces(node, *windows);
+  if (failed(places))
+    return failure();
+  FailureOr<TensorRef> product = multiplyPatches(node, *windows, *places);
   if (failed(product))
     return failure();
   // Channels in front of places.
   SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, (*product)->getRank()));
   std::swap(order.end()[-1], order.end()[-2]);
   SmallVector<OpFoldResult> result = {input->sizes[0], weight->sizes[0]};
-  llvm::append_range(result, places);
+  llvm::append_range(result, *places);
   return node.setOutput(makeReshape(node.body, makeTranspose(*product, order), result));
 }

@@ -158,6 +158,14 @@ ArrayRef<OpEntry> imports::getGatherOps() {
       {"", "GatherElements", 2, 2, {"axis"}, importGatherElements},
       {"", "GatherND", 2, 2, {"batch_dims"}, importGatherNd},
       {"", "OneHot", 3, 3, {"axis"}, importOneHot},
+      {"",
+       "Resize",
+       1,
+       4,
+       {"antialias", "axes", "coordinate_transformation_mode", "cubic_coeff_a", "exclude_outside",
+        "extrapolation_value", "keep_aspect_ratio_policy", "mode", "nearest_mode"},
+       importResize},
+      {"", "ScatterND", 3, 3, {"reduction"}, importScatterNd},
   };
   return entries;
 }

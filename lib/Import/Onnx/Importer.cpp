@@ -125,7 +125,8 @@ FailureOr<int64_t> Node::getDim(int64_t axis, int64_t rank) const {
 const OpEntry *imports::findOp(StringRef domain, StringRef name) {
   for (ArrayRef<OpEntry> entries :
        {getActivationOps(), getAttentionOps(), getElementwiseOps(), getGatherOps(), getMatmulOps(),
-        getNormalizationOps(), getPadOps(), getPartOps(), getReductionOps(), getShapeOps()})
+        getNormalizationOps(), getPadOps(), getPartOps(), getPoolOps(), getReductionOps(),
+        getShapeOps()})
     for (const OpEntry &entry : entries)
       if (entry.name == name && entry.domain == domain)
         return &entry;

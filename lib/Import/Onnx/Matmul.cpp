@@ -306,6 +306,15 @@ static FailureOr<TensorRef> multiplyDeep(Node &node, TensorRef left, TensorRef r
   return makeReshape(body, product, result);
 }
 
+/// Whether two matrices make a score or a context, of one batch and one head. What a model knows
+/// is a layer's weight and no key or value.
+static bool isStage(const Node &node, const TensorRef &left, TensorRef right) {
+  while (!right->value && (right->form == Form::Transpose || right->form == Form::Scale))
+    right = right->sources[0];
+  return left->getRank() == 2 && !right->isConstant() &&
+         (node.feedsSoftmax || View::find(left, isProb));
+}
+
 FailureOr<TensorRef> imports::multiplyMatrices(Node &node, const TensorRef &left,
                                                const TensorRef &right) {
   if (!isa<FloatType>(left->element) || left->element != right->element)
@@ -314,7 +323,7 @@ FailureOr<TensorRef> imports::multiplyMatrices(Node &node, const TensorRef &left
   if (left->getRank() < 2 || right->getRank() < 2)
     return node.error() << "expected ranks of 2 or more, found " << left->getRank() << " and "
                         << right->getRank();
-  if (right->getRank() == 2)
+  if (right->getRank() == 2 && !isStage(node, left, right))
     return multiplyByMatrix(node, left, right);
   if (failed(checkInner(node, left->sizes.back(), right->sizes[right->getRank() - 2])))
     return failure();

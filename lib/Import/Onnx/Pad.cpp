@@ -39,6 +39,24 @@ static LogicalResult importTrilu(Node &node) {
   }));
 }
 
+static LogicalResult importEyeLike(Node &node) {
+  TensorRef input = node.input(0);
+  if (input->getRank() != 2)
+    return node.error() << "expected a matrix, found rank " << input->getRank();
+  Type element = input->element;
+  if (node.getAttribute("dtype"))
+    element = getElementType(node.getInt("dtype", 0), node.model.context);
+  if (!element)
+    return node.error() << "element type " << getDataTypeName(node.getInt("dtype", 0))
+                        << " is not supported";
+  int64_t offset = node.getInt("k", 0);
+  return node.setOutput(makeLazy(element, input->sizes, [=](Body &at, ArrayRef<Value> indices) {
+    Value wanted = at.make<arith::AddIOp>(indices[0], at.index(offset));
+    Value isOn = at.make<arith::CmpIOp>(arith::CmpIPredicate::eq, indices[1], wanted);
+    return castScalar(at, isOn, element);
+  }));
+}
+
 /// How much a constant pad adds before and after each dimension.
 static FailureOr<SmallVector<std::pair<OpFoldResult, OpFoldResult>>> getPads(Node &node) {
   TensorRef input = node.input(0);
@@ -171,6 +189,7 @@ static LogicalResult importPad(Node &node) {
 
 ArrayRef<OpEntry> imports::getPadOps() {
   static const OpEntry entries[] = {
+      {"", "EyeLike", 1, 1, {"dtype", "k"}, importEyeLike},
       {"", "Pad", 2, 4, {"mode"}, importPad},
       {"", "Trilu", 1, 2, {"upper"}, importTrilu},
   };

@@ -188,6 +188,30 @@ static LogicalResult checkConcat(Node &node, ArrayRef<TensorRef> tensors, int64_
   return success();
 }
 
+/// Whether integers are put side by side as tuples, which say where something is read or written.
+static bool areTuples(ArrayRef<TensorRef> tensors, int64_t dim) {
+  return tensors[0]->element.isInteger(64) && dim > 0 && dim == tensors[0]->getRank() - 1 &&
+         llvm::all_of(tensors,
+                      [&](const TensorRef &tensor) { return getStatic(tensor->sizes[dim]) == 1; });
+}
+
+/// Tuples stay formulas of their places.
+static TensorRef makeTuples(ArrayRef<TensorRef> tensors, const Sizes &sizes) {
+  SmallVector<TensorRef> parts(tensors);
+  return makeLazy(parts[0]->element, sizes, [parts](Body &at, ArrayRef<Value> indices) {
+    SmallVector<Value> own(indices);
+    own.back() = at.index(0);
+    if (auto component = getConstantInt(indices.back()))
+      return at.read(parts[*component], own);
+    Value selected = at.read(parts.back(), own);
+    for (int64_t i = parts.size() - 2; i >= 0; --i) {
+      Value isHere = at.make<arith::CmpIOp>(arith::CmpIPredicate::eq, indices.back(), at.index(i));
+      selected = at.make<arith::SelectOp>(isHere, at.read(parts[i], own), selected);
+    }
+    return selected;
+  });
+}
+
 static LogicalResult importConcat(Node &node) {
   SmallVector<TensorRef> tensors;
   for (int index = 0; index < node.numInputs(); ++index)
@@ -215,6 +239,8 @@ static LogicalResult importConcat(Node &node) {
                  [&](const TensorRef &tensor) { return getStatic(tensor->sizes[*dim]) == 0; });
   if (tensors.size() <= 1)
     return node.setOutput(tensors.empty() ? empty : tensors[0]);
+  if (areTuples(tensors, *dim))
+    return node.setOutput(makeTuples(tensors, sizes));
   auto values = llvm::map_to_vector(
       tensors, [&](const TensorRef &tensor) { return node.materialize(tensor); });
   Value whole = tensor::ConcatOp::create(node.body.b, node.body.loc,

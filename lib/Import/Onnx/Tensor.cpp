@@ -174,8 +174,29 @@ TensorRef imports::makeConstant(Body &body, DenseElementsAttr elements) {
   return tensor;
 }
 
+/// The step between the integers of a list, if there is one.
+static std::optional<int64_t> getStep(ArrayRef<Value> elements) {
+  if (elements.size() < 2 || !isa<IntegerType>(elements.front().getType()))
+    return std::nullopt;
+  auto numbers = llvm::map_to_vector(elements, getConstantInt);
+  if (llvm::is_contained(numbers, std::nullopt))
+    return std::nullopt;
+  int64_t step = *numbers[1] - *numbers[0];
+  for (size_t i = 2; i < numbers.size(); ++i)
+    if (*numbers[i] - *numbers[i - 1] != step)
+      return std::nullopt;
+  return step;
+}
+
 /// The scalar of a list that `index` tells.
 static Value selectElement(Body &body, ArrayRef<Value> elements, Value index) {
+  // Of positions the formula says more than the list.
+  Type type = elements.front().getType();
+  if (auto step = type.isInteger(1) ? std::nullopt : getStep(elements)) {
+    Value steps = arith::ConstantOp::create(body.b, body.loc, body.b.getIntegerAttr(type, *step));
+    Value count = body.make<arith::IndexCastOp>(type, index);
+    return body.make<arith::AddIOp>(elements.front(), body.make<arith::MulIOp>(count, steps));
+  }
   Value selected = elements.back();
   for (int64_t i = elements.size() - 2; i >= 0; --i) {
     Value here = body.make<arith::CmpIOp>(arith::CmpIPredicate::eq, index, body.index(i));
