@@ -112,6 +112,67 @@ static void normalise(RewriterBase &rewriter, func::FuncOp function) {
 }
 
 //===----------------------------------------------------------------------===//
+// Contexts of one prob
+//===----------------------------------------------------------------------===//
+
+/// Whether the values can be one behind the other in their last dimension.
+static bool joins(ContextOp a, ContextOp b) {
+  auto type = cast<RankedTensorType>(a.getValue().getType()),
+       other = cast<RankedTensorType>(b.getValue().getType());
+  return a->getBlock() == b->getBlock() && !type.isDynamicDim(1) && !type.isDynamicDim(3) &&
+         !other.isDynamicDim(3) && type.getElementType() == other.getElementType() &&
+         type.getShape().drop_back() == other.getShape().drop_back();
+}
+
+/// The contexts of a prob that can be parts of one, in order. Nothing reads one before all are
+/// there.
+static SmallVector<ContextOp> findJoined(Value prob) {
+  SmallVector<ContextOp> contexts;
+  for (OpOperand &use : prob.getUses()) {
+    auto context = dyn_cast<ContextOp>(use.getOwner());
+    if (context && use.getOperandNumber() == 0 && (contexts.empty() || joins(contexts[0], context)))
+      contexts.push_back(context);
+  }
+  llvm::sort(contexts, [](ContextOp a, ContextOp b) { return a->isBeforeInBlock(b); });
+  auto isEarly = [&](Operation *user) {
+    Operation *around = contexts.back()->getBlock()->findAncestorOpInBlock(*user);
+    return !around || !contexts.back()->isBeforeInBlock(around);
+  };
+  if (llvm::any_of(contexts, [&](ContextOp op) { return llvm::any_of(op->getUsers(), isEarly); }))
+    return {};
+  return contexts;
+}
+
+/// One context of all values side by side, and its parts: differential attention has two values
+/// for a prob, and as two attentions it would compute the score twice.
+static void joinContexts(RewriterBase &rewriter, Value prob) {
+  SmallVector<ContextOp> contexts = findJoined(prob);
+  if (contexts.size() < 2)
+    return;
+  rewriter.setInsertionPoint(contexts.back());
+  Location loc = contexts.back().getLoc();
+  SmallVector<Value> values =
+      llvm::map_to_vector(contexts, [](ContextOp op) -> Value { return op.getValue(); });
+  Value value = tensor::ConcatOp::create(rewriter, loc, /*dim=*/3, values);
+  auto type = cast<RankedTensorType>(contexts.back().getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape.back() = cast<RankedTensorType>(value.getType()).getDimSize(3);
+  Value whole = ContextOp::create(rewriter, loc, type.clone(shape), prob, value);
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(rewriter, loc, whole),
+                            offsets(4, rewriter.getIndexAttr(0)),
+                            steps(4, rewriter.getIndexAttr(1));
+  int64_t offset = 0;
+  for (ContextOp context : contexts) {
+    auto part = cast<RankedTensorType>(context.getType());
+    offsets.back() = rewriter.getIndexAttr(offset);
+    sizes.back() = rewriter.getIndexAttr(part.getDimSize(3));
+    offset += part.getDimSize(3);
+    rewriter.replaceOp(
+        context, tensor::ExtractSliceOp::create(rewriter, loc, part, whole, offsets, sizes, steps));
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // Rewriting a core
 //===----------------------------------------------------------------------===//
 
@@ -229,6 +290,13 @@ struct AttnFuseAttentionPass : attn::impl::AttnFuseAttentionBase<AttnFuseAttenti
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     normalise(rewriter, getOperation());
+    SmallVector<Value> probs;
+    getOperation().walk([&](Operation *op) {
+      if (isa<SoftmaxOp, ModifyProbOp>(op))
+        probs.push_back(op->getResult(0));
+    });
+    for (Value prob : probs)
+      joinContexts(rewriter, prob);
     SmallVector<SoftmaxOp> softmaxes;
     getOperation().walk([&](SoftmaxOp op) { softmaxes.push_back(op); });
     for (SoftmaxOp softmax : softmaxes)

@@ -210,12 +210,13 @@ func.func @heads(%q: tensor<1x4x5x8xf32>, %k: tensor<1x2x7x8xf32>, %v: tensor<1x
 
 // -----
 
-func.func @two_contexts(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>) {
+// Values of other heads are in no context together.
+func.func @two_contexts(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x2x?x64xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>) {
   %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
   // expected-remark@+1 {{not fused: the prob has another use}}
   %p = attn.softmax %s : tensor<?x8x?x?xf32>
   // expected-note@+1 {{used here}}
-  %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x2x?x64xf32> -> tensor<?x8x?x64xf32>
   %d = attn.context %p, %k : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
   return %c, %d : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>
 }

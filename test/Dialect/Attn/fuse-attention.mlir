@@ -574,3 +574,19 @@ func.func @prob_is_result(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x7x8xf32>, %v: 
   // CHECK: return %[[CONTEXT]], %[[PROB]]
   return %c, %p : tensor<1x2x5x8xf32>, tensor<1x2x5x7xf32>
 }
+
+// Two values for one prob are one value with the dimensions of both.
+// CHECK-LABEL: func @two_values
+func.func @two_values(%q: tensor<?x4x?x16xf32>, %k: tensor<?x2x?x16xf32>, %v: tensor<?x2x?x16xf32>,
+                      %w: tensor<?x2x?x24xf32>) -> (tensor<?x4x?x24xf32>, tensor<?x4x?x16xf32>) {
+  %s = attn.score %q, %k : tensor<?x4x?x16xf32>, tensor<?x2x?x16xf32> -> tensor<?x4x?x?xf32>
+  %p = attn.softmax %s : tensor<?x4x?x?xf32>
+  // CHECK: %[[BOTH:.*]] = tensor.concat dim(3) %arg2, %arg3 {{.*}} -> tensor<?x2x?x40xf32>
+  // CHECK: %[[CONTEXT:.*]] = attn.attention %arg0, %arg1, %[[BOTH]] {{.*}} -> tensor<?x4x?x40xf32>
+  // CHECK-DAG: %[[FIRST:.*]] = tensor.extract_slice %[[CONTEXT]][0, 0, 0, 0] [%{{.*}}, 4, %{{.*}}, 16]
+  // CHECK-DAG: %[[SECOND:.*]] = tensor.extract_slice %[[CONTEXT]][0, 0, 0, 16] [%{{.*}}, 4, %{{.*}}, 24]
+  %c = attn.context %p, %v : tensor<?x4x?x?xf32>, tensor<?x2x?x16xf32> -> tensor<?x4x?x16xf32>
+  %d = attn.context %p, %w : tensor<?x4x?x?xf32>, tensor<?x2x?x24xf32> -> tensor<?x4x?x24xf32>
+  // CHECK: return %[[SECOND]], %[[FIRST]]
+  return %d, %c : tensor<?x4x?x24xf32>, tensor<?x4x?x16xf32>
+}

@@ -25,6 +25,7 @@ def AttnFuseAttention : Pass<"attn-fuse-attention", "::mlir::func::FuncOp"> {
     becomes the mask; one that something other than a bias or a positive factor
     follows stays in the score_mod, where it was. What is added behind a mask is
     taken to be no NaN and no infinity where the mask hides: nothing is read there.
+    Contexts of one prob become parts of one, whose value is theirs side by side.
 
     Leaves alone what has no fused form: an intermediate with another use, a
     softmax along another axis, a prob region that is not linear in the prob.
