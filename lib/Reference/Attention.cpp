@@ -138,7 +138,7 @@ static void normaliseRow(Environment &env, Scalar *row, int64_t stride, int64_t 
   RowSum total = sumRow(env, row, stride, count, sink);
   for (int64_t i = 0; i < count; ++i) {
     double &element = row[i * stride].real;
-    element = total.sum == 0 ? 0 : withAccumulator(env, [&](auto zero) {
+    element = element == -INFINITY ? 0 : withAccumulator(env, [&](auto zero) {
       using Float = decltype(zero);
       return std::exp(Float(element) - Float(total.max)) / Float(total.sum);
     });

@@ -69,8 +69,9 @@ Scalar AttentionLowering::nextQuery(Scalar x, Scalar y, Scalar ii, const TileCoo
 }
 
 /// What column x of block y holds before the first key: nothing, or a sink, whose own weight is 1
-/// and whose value is 0; of one that is no number or infinite nothing is one, also where no key is
-/// seen. Of several parts of a row's keys the first one has it, and of a GPU's threads.
+/// and whose value is 0. Of several parts of a row's keys the first one has it, and of a GPU's
+/// threads; but one that is no number or infinite makes NaN of each sum, and so of what every part
+/// sees.
 Scalar AttentionLowering::startOf(Scalar x, Scalar y, Scalar ii, const TileCoords &t) {
   Scalar nothing = select(x == maxColumn(), f32(-kMaxFloat), f32(0));
   if (!op.getSink())
@@ -86,8 +87,10 @@ Scalar AttentionLowering::startOf(Scalar x, Scalar y, Scalar ii, const TileCoord
   Scalar isCounted = x == sumColumn();
   if (onGpu)
     isCounted = isCounted && y == p.i32(0);
-  Scalar start = blend(x == maxColumn(), score, blend(isUsual, pick(isCounted, f32(1)), noNumber));
-  return keySplits == 1 ? start : blend(t.it % parts == p.i32(0), start, nothing);
+  Scalar start = blend(x == maxColumn(), score, pick(isCounted, f32(1)));
+  if (keySplits != 1)
+    start = blend(t.it % parts == p.i32(0), start, nothing);
+  return blend(isUsual, start, blend(x == sumColumn(), noNumber, nothing));
 }
 
 void AttentionLowering::buildContext() {
@@ -118,13 +121,17 @@ void AttentionLowering::buildOnlineContext(ArrayRef<StringRef> vars) {
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) { return updateColumns(v, r); });
 }
 
-/// 1 / total; 0 where no key is seen, and where NaN among probs counts as 0. A prob region may
-/// make all of a row's NaN zero: 1 keeps what the exact weights made of them.
+/// Whether a row's sum may be NaN where its context is not: of a sink beside masked keys alone,
+/// and of keys whose probs a region makes zero.
+bool AttentionLowering::isSumApart() { return op.getSink() || !op.getProbMod().empty(); }
+
+/// 1 / total; 0 where no key is seen, and where NaN among probs counts as 0. Where the sum alone
+/// may be NaN, 1 keeps what the exact weights made of it.
 Scalar AttentionLowering::reciprocal(Scalar total) {
   Scalar inverse = strictFloat(f32(1) / total), isSum = !(total == 0);
-  if (op.getProbMod().empty())
+  if (!isSumApart())
     return pick(isSum, inverse);
-  if (ProbRegion(op.getProbMod()).zeroesNaN())
+  if (!op.getProbMod().empty() && ProbRegion(op.getProbMod()).zeroesNaN())
     return pick(isSum && isNumber(total), inverse);
   return pick(isSum, blend(isNumber(total), inverse, f32(1)));
 }
@@ -184,12 +191,11 @@ Update AttentionLowering::updateColumns(ArrayRef<Scalar> v, ArrayRef<Scalar> r) 
   return {result, {x, y, ii, t.it, t.h, t.b}, c < chunks(t.it, t.h, t.b)};
 }
 
-/// The largest magnitude of a tile's context. With a prob region the sums count as well: one may
-/// be NaN where the region leaves none in the context.
+/// The largest magnitude of a tile's context, and of its sums where they may be NaN alone.
 void AttentionLowering::buildWorst() {
   Type i32Type = p.b().getI32Type();
   StringRef tileOnly[] = {"it", "h", "b"};
-  int64_t more = op.getProbMod().empty() ? 0 : 1;
+  int64_t more = isSumApart() ? 1 : 0;
   if (onGpu) {
     StringRef vars[] = {"y", "i", "it", "h", "b"};
     worstOfLane = p.func("worst_of_thread", vars, i32Type, [&](ArrayRef<Scalar> v) {
@@ -258,11 +264,11 @@ void AttentionLowering::buildExactWeights() {
            isVanishing = exponent(s, m) < f32(kVanishing);
     // What is visible weighs something, however little, so that an infinite value counts.
     Scalar w = weight(s, m) + kLeastWeight;
-    if (!op.getProbMod().empty()) {
-      // A prob that its region makes zero is zero like a masked one. Where the row's sum is NaN,
-      // so is each of the others.
-      Scalar total = rowTotal(sumColumn(), v[1], v[0], t);
+    // A prob that its region makes zero is zero like a masked one.
+    if (!op.getProbMod().empty())
       isLeftOut = isLeftOut || magnitude(modifiedProb(f32(1), v[0], v[1], v[2], t)) == p.i32(0);
+    if (isSumApart()) { // where it is NaN, so is each of the others
+      Scalar total = rowTotal(sumColumn(), v[1], v[0], t);
       isVanishing = isVanishing && isNumber(total);
       w = blend(isNumber(total), w, total);
     }

@@ -180,6 +180,7 @@ private:
   Scalar isExact(const TileCoords &t) { return exactChunks(t.it, t.h, t.b) > p.i32(0); }
   /// Whether x is not NaN.
   Scalar isNumber(Scalar x);
+  bool isSumApart();
   /// The value dim of a column of a block, and the other way round. On a GPU a thread's columns
   /// are vectors of dims, of which threads next to each other have those next to each other.
   Scalar valueColumn(Scalar x, Scalar y) {

@@ -38,23 +38,26 @@ static Value addKeys(ImplicitLocOpBuilder &b, Value rows) {
                                        groups);
 }
 
-/// The prob beside a sink: prob / (1 + exp(sink - lse)). A row that sees no key stays 0, for its
-/// lse is -inf. A sink of -inf counts nothing, and one of inf leaves no number.
-static Value shareWithSink(ImplicitLocOpBuilder &b, Value prob, Value lse, Value sink) {
+/// The prob beside a sink: prob / (1 + exp(sink - lse)), and 0 of a score of -inf. A sink of -inf
+/// counts nothing, and one of inf leaves no number.
+static Value shareWithSink(ImplicitLocOpBuilder &b, Value score, Value prob, Value lse,
+                           Value sink) {
   auto constant = [&](const APFloat &value) -> Value {
     return arith::ConstantOp::create(b, b.getFloatAttr(prob.getType(), value));
   };
   const llvm::fltSemantics &semantics = cast<FloatType>(prob.getType()).getFloatSemantics();
-  auto is = [&](bool negative) -> Value {
-    return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sink,
+  auto isInfinite = [&](Value x, bool negative) -> Value {
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x,
                                  constant(APFloat::getInf(semantics, negative)));
   };
   Value weight = math::ExpOp::create(b, arith::SubFOp::create(b, sink, lse));
   Value sum = arith::AddFOp::create(b, constant(APFloat::getOne(semantics)), weight);
   Value share = arith::DivFOp::create(b, prob, sum);
-  share = arith::SelectOp::create(b, is(/*negative=*/false), constant(APFloat::getNaN(semantics)),
-                                  share);
-  return arith::SelectOp::create(b, is(/*negative=*/true), prob, share);
+  share = arith::SelectOp::create(b, isInfinite(sink, /*negative=*/false),
+                                  constant(APFloat::getNaN(semantics)), share);
+  share = arith::SelectOp::create(b, isInfinite(sink, /*negative=*/true), prob, share);
+  return arith::SelectOp::create(b, isInfinite(score, /*negative=*/true),
+                                 constant(APFloat::getZero(semantics)), share);
 }
 
 static void decomposeSink(SoftmaxOp op) {
@@ -68,15 +71,16 @@ static void decomposeSink(SoftmaxOp op) {
   Value lse =
       LseOp::create(b, RankedTensorType::get(type.getShape().drop_back(), wide), op.getScore());
   Value prob = SoftmaxOp::create(b, type, op.getScore(), /*sink=*/Value());
-  auto map = MapOp::create(b, type, ValueRange{prob, addKeys(b, lse), addKeys(b, op.getSink())});
-  b.createBlock(&map.getBody(), {}, {element, wide, element},
-                SmallVector<Location>(3, op.getLoc()));
+  SmallVector<Value> inputs = {op.getScore(), prob, addKeys(b, lse), addKeys(b, op.getSink())};
+  auto map = MapOp::create(b, type, inputs);
+  b.createBlock(&map.getBody(), {}, {element, element, wide, element},
+                SmallVector<Location>(4, op.getLoc()));
   Block *block = b.getInsertionBlock();
   auto widen = [&](Value x) -> Value {
     return x.getType() == wide ? x : arith::ExtFOp::create(b, wide, x);
   };
-  Value share = shareWithSink(b, widen(block->getArgument(0)), block->getArgument(1),
-                              widen(block->getArgument(2)));
+  Value share = shareWithSink(b, widen(block->getArgument(0)), widen(block->getArgument(1)),
+                              block->getArgument(2), widen(block->getArgument(3)));
   YieldOp::create(b, wide == element ? share : arith::TruncFOp::create(b, element, share));
   op.replaceAllUsesWith(map.getResult());
   op.erase();

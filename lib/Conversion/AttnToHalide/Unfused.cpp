@@ -210,8 +210,8 @@ LogicalResult attn::lowerSoftmax(PipelineBuilder &p, SoftmaxOp op, const CpuInfo
   Func sum =
       reduceAlong(p, "sum", power, axis, extent, 0, [](Scalar x, Scalar y) { return x + y; });
   Func prob = p.func("prob", vars, element, [&](ArrayRef<Scalar> v) {
-    Scalar total = sum(without(v, axis));
-    return convert(strictFloat(select(total == 0, total.constant(0), power(v) / total)), element);
+    Scalar x = power(v) / sum(without(v, axis));
+    return convert(strictFloat(select(score(v) == -kInf, x.constant(0), x)), element);
   });
   p.output(prob, type);
 

@@ -3,6 +3,7 @@
 // RUN: attnc verify %s --function factor --size batch=2,q_len=5,kv_len=19 | FileCheck %s
 // RUN: attnc verify %s --function factor_of_prob --size batch=2,q_len=5,kv_len=19 | FileCheck %s
 // RUN: attnc verify %s --function zeroed --size batch=2,q_len=5,kv_len=19 | FileCheck %s
+// RUN: attnc verify %s --function masked_alone --size batch=2,q_len=5,kv_len=19 | FileCheck %s
 // RUN: attnc verify %s --function tiny --size batch=2,q_len=5,kv_len=19 | FileCheck %s
 // RUN: attnc verify %s --function zero_before_factor --size batch=2,q_len=5,kv_len=19 | FileCheck %s
 // CHECK: cases, all within the allowed error
@@ -59,6 +60,25 @@ func.func @zeroed(%query: tensor<?x2x?x16xf32> {attn.name = "query", attn.dims =
     %odd = arith.cmpi slt, %k, %q : index
     %both = arith.ori %kept, %odd : i1
     %r = arith.select %both, %p, %zero : f32
+    attn.yield %r : f32
+  } : tensor<?x2x?x?xf32>
+  %context = attn.context %some, %value : tensor<?x2x?x?xf32>, tensor<?x2x?x8xf32> -> tensor<?x2x?x8xf32>
+  return %context : tensor<?x2x?x8xf32>
+}
+
+// Of a row that sees NaN, the only prob that is left is one of a masked key: 0.
+func.func @masked_alone(%query: tensor<?x2x?x16xf32> {attn.name = "query", attn.dims = ["batch", 2, "q_len", 16]},
+                        %key: tensor<?x2x?x16xf32> {attn.name = "key", attn.dims = ["batch", 2, "kv_len", 16]},
+                        %value: tensor<?x2x?x8xf32> {attn.name = "value", attn.dims = ["batch", 2, "kv_len", 8]})
+    -> (tensor<?x2x?x8xf32> {attn.name = "context"}) {
+  %score = attn.score %query, %key scale(0.25) : tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32> -> tensor<?x2x?x?xf32>
+  %masked = attn.mask %score causal(top_left) : tensor<?x2x?x?xf32>
+  %prob = attn.softmax %masked : tensor<?x2x?x?xf32>
+  %some = attn.modify_prob %prob {
+  ^bb0(%p: f32, %b: index, %h: index, %q: index, %k: index):
+    %zero = arith.constant 0.0 : f32
+    %hidden = arith.cmpi sgt, %k, %q : index
+    %r = arith.select %hidden, %p, %zero : f32
     attn.yield %r : f32
   } : tensor<?x2x?x?xf32>
   %context = attn.context %some, %value : tensor<?x2x?x?xf32>, tensor<?x2x?x8xf32> -> tensor<?x2x?x8xf32>

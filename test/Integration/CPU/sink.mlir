@@ -5,6 +5,13 @@
 // RUN: attnc verify %s --function parts | FileCheck %s
 // RUN: attnc verify %s --function half | FileCheck %s
 // RUN: attnc verify %s --function wide | FileCheck %s
+
+// NaN of a sink is none where no key is seen, or there is none.
+// RUN: attnc verify %s --function prefill --size batch=2,q_len=70,kv_len=150 --input lengths=zeros | FileCheck %s
+// RUN: attnc verify %s --function prefill --size batch=1,q_len=3,kv_len=0 | FileCheck %s
+// RUN: attnc verify %s --function decode --size kv_len=0 | FileCheck %s
+// RUN: attnc verify %s --function parts --input lengths=zeros | FileCheck %s
+// RUN: attnc verify %s --function wide --input lengths=zeros | FileCheck %s
 // CHECK: cases, all within the allowed error
 
 // One for each row, grouped heads, and rows that see no key: their context is 0.
@@ -44,10 +51,11 @@ func.func @decode(%query: tensor<3x8x1x64xf32>,
 
 // Keys in several parts, of which one has the sink.
 func.func @parts(%query: tensor<1x2x1x64xf32>, %key: tensor<1x2x2500x64xf32>,
-                 %sink: tensor<1x2x1xf32>) -> tensor<1x2x1x64xf32> {
+                 %sink: tensor<1x2x1xf32>, %lengths: tensor<1xi32>) -> tensor<1x2x1x64xf32> {
   %score = attn.score %query, %key scale(0.125)
       : tensor<1x2x1x64xf32>, tensor<1x2x2500x64xf32> -> tensor<1x2x1x2500xf32>
-  %prob = attn.softmax %score sink(%sink : tensor<1x2x1xf32>) : tensor<1x2x1x2500xf32>
+  %masked = attn.mask %score kv_lengths(%lengths : tensor<1xi32>) : tensor<1x2x1x2500xf32>
+  %prob = attn.softmax %masked sink(%sink : tensor<1x2x1xf32>) : tensor<1x2x1x2500xf32>
   %context = attn.context %prob, %key
       : tensor<1x2x1x2500xf32>, tensor<1x2x2500x64xf32> -> tensor<1x2x1x64xf32>
   return %context : tensor<1x2x1x64xf32>
@@ -65,10 +73,11 @@ func.func @half(%query: tensor<1x2x40x16xf16>, %key: tensor<1x2x50x16xf16>,
 
 // f64 has no fused kernel.
 func.func @wide(%query: tensor<2x3x9x8xf64>, %key: tensor<2x3x11x8xf64>,
-                  %value: tensor<2x3x11x8xf64>, %sink: tensor<1x3x1xf64>) -> tensor<2x3x9x8xf64> {
+                  %value: tensor<2x3x11x8xf64>, %sink: tensor<1x3x1xf64>,
+                  %lengths: tensor<2xi32>) -> tensor<2x3x9x8xf64> {
   %score = attn.score %query, %key
       : tensor<2x3x9x8xf64>, tensor<2x3x11x8xf64> -> tensor<2x3x9x11xf64>
-  %masked = attn.mask %score causal(top_left) : tensor<2x3x9x11xf64>
+  %masked = attn.mask %score causal(top_left) kv_lengths(%lengths : tensor<2xi32>) : tensor<2x3x9x11xf64>
   %prob = attn.softmax %masked sink(%sink : tensor<1x3x1xf64>) : tensor<2x3x9x11xf64>
   %context = attn.context %prob, %value
       : tensor<2x3x9x11xf64>, tensor<2x3x11x8xf64> -> tensor<2x3x9x8xf64>

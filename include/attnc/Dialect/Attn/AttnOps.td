@@ -336,7 +336,8 @@ def Attn_SoftmaxOp : Attn_ShapedOp<"softmax", [Pure, AllTypesMatch<["score", "pr
 
       prob = exp(score - max) / Σ exp(score - max)
 
-    Where every score of a row is -inf the prob is 0. Any rank.
+    Where a score is -inf, as a masked one is, the prob is 0, whatever the others
+    are. Any rank.
 
     A `sink` is the score of one more key of each row, which has no value: it adds
     exp(sink - max) to the sum and has no prob of its own.
