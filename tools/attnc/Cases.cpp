@@ -99,7 +99,45 @@ bool attnc::hasDims(func::FuncOp function) {
                       [&](unsigned arg) { return function.getArgAttr(arg, "attn.dims"); });
 }
 
-std::vector<Dims> attnc::chooseDims(ArrayRef<Symbol> symbols, bool named, const Dims &given,
+/// The size of a tensor as far as it follows from those of symbols.
+static std::optional<int64_t> getSize(Value tensor, int64_t dim, mlir::attn::SizeTracer &tracer,
+                                      llvm::function_ref<std::optional<int64_t>(StringRef)> get) {
+  std::optional<mlir::attn::Size> size = tracer.trace(tensor, dim);
+  if (!size)
+    return std::nullopt;
+  if (size->isConstant())
+    return size->constant;
+  StringAttr symbol = tracer.getSymbol(*size);
+  return symbol ? get(symbol) : std::nullopt;
+}
+
+/// No more rows than a cache has room for, where `given` leaves the choice.
+static void makeRoom(func::FuncOp graph, Dims &dims, const Dims &given) {
+  mlir::attn::SizeTracer tracer(graph);
+  auto get = [&](StringRef symbol) {
+    auto known = dims.find(symbol);
+    return known == dims.end() ? std::nullopt : std::optional(known->second);
+  };
+  auto getFree = [&](Value tensor) -> int64_t * {
+    std::optional<mlir::attn::Size> size = tracer.trace(tensor, 2);
+    StringAttr symbol = size && !size->isConstant() ? tracer.getSymbol(*size) : StringAttr();
+    auto known = symbol && !given.count(symbol) ? dims.find(symbol) : dims.end();
+    return known == dims.end() ? nullptr : &known->second;
+  };
+  graph.walk([&](mlir::attn::AppendCacheOp op) {
+    auto rows = getSize(op.getRows(), 2, tracer, get),
+         room = getSize(op.getCache(), 2, tracer, get);
+    if (!rows || !room || *rows <= *room)
+      return;
+    if (int64_t *free = getFree(op.getRows()))
+      *free = *room;
+    else if (int64_t *free = getFree(op.getCache()))
+      *free = *rows;
+  });
+}
+
+std::vector<Dims> attnc::chooseDims(func::FuncOp graph, ArrayRef<Symbol> symbols, bool named,
+                                    const Dims &given,
                                     llvm::function_ref<bool(const Dims &)> affordable) {
   static constexpr int64_t outer[] = {1, 2, 1};
   static constexpr std::array<int64_t, 3> inner[] = {{1, 1, 1}, {33, 21, 40}, {130, 197, 150}};
@@ -117,6 +155,7 @@ std::vector<Dims> attnc::chooseDims(ArrayRef<Symbol> symbols, bool named, const 
         else
           dims[symbol.name] = symbol.isOuter ? outerSize : innerSizes[named ? next++ % 3 : 0];
       }
+      makeRoom(graph, dims, given);
       return dims;
     };
     while (!affordable(make()) && llvm::any_of(innerSizes, [](int64_t size) { return size > 2; }))
@@ -157,38 +196,37 @@ double WorkEstimate::get(const Dims &dims) const {
 // Inputs
 //===----------------------------------------------------------------------===//
 
-/// The tensors that a region of `op` compares the argument with are as long as this.
-static std::optional<int64_t> getKeyCount(Operation *op, const Sizes &sizes,
-                                          mlir::attn::SizeTracer &tracer) {
-  Value tensor;
-  int64_t dim = 3;
-  if (isa<mlir::attn::MaskOp, mlir::attn::ModifyScoreOp>(op))
-    tensor = op->getOperand(0);
-  if (auto attention = dyn_cast<mlir::attn::AttentionOp>(op)) {
-    tensor = attention.getKey();
-    dim = 2;
+/// The most that a length may be which `user` reads: as many keys as the region that it is in
+/// compares it with, or what leaves room in a cache.
+static std::optional<int64_t> getLongest(Operation *user, const Sizes &sizes,
+                                         mlir::attn::SizeTracer &tracer) {
+  auto get = [&](Value tensor, int64_t dim) {
+    return getSize(tensor, dim, tracer, [&](StringRef symbol) { return sizes.get(symbol); });
+  };
+  if (auto append = dyn_cast<mlir::attn::AppendCacheOp>(user)) {
+    auto rows = get(append.getRows(), 2), all = get(append.getCache(), 2);
+    return rows && all ? std::optional(std::max<int64_t>(*all - *rows, 0)) : std::nullopt;
   }
-  std::optional<mlir::attn::Size> size =
-      tensor ? tracer.trace(tensor, dim) : std::optional<mlir::attn::Size>();
-  if (!size)
-    return std::nullopt;
-  if (size->isConstant())
-    return size->constant;
-  StringAttr symbol = tracer.getSymbol(*size);
-  return symbol ? sizes.get(symbol) : std::nullopt;
+  Operation *op = user->getParentOp();
+  if (isa<mlir::attn::MaskOp, mlir::attn::ModifyScoreOp>(op))
+    return get(op->getOperand(0), 3);
+  if (auto attention = dyn_cast<mlir::attn::AttentionOp>(op))
+    return get(attention.getKey(), 2);
+  return std::nullopt;
 }
 
-/// The number of keys that the argument is a length of, if it is one. Other integers are
-/// best left as they are: below what consumes them.
+/// The most that the argument may be if it is a length. Other integers are best left as they
+/// are: below what consumes them.
 static std::optional<int64_t> getLongest(BlockArgument argument, const Sizes &sizes,
                                          mlir::attn::SizeTracer &tracer) {
   auto type = dyn_cast<RankedTensorType>(argument.getType());
   if (!type || type.getRank() != 1 || isa<FloatType>(type.getElementType()))
     return std::nullopt;
+  std::optional<int64_t> longest;
   for (Operation *user : argument.getUsers())
-    if (std::optional<int64_t> keys = getKeyCount(user->getParentOp(), sizes, tracer))
-      return keys;
-  return std::nullopt;
+    if (std::optional<int64_t> most = getLongest(user, sizes, tracer))
+      longest = std::min(longest.value_or(*most), *most);
+  return longest;
 }
 
 static void fillLengths(Tensor &tensor, int64_t longest, InputMaker::Lengths lengths,
@@ -228,10 +266,12 @@ FailureOr<std::vector<Tensor>> InputMaker::make(Sizes &sizes) {
     return failure();
   for (auto [index, tensor] : llvm::enumerate(*inputs))
     if (!isGiven[index]) {
-      if (auto longest =
-              tracer ? getLongest(graph.getArgument(index), sizes, *tracer) : std::nullopt)
+      std::optional<int64_t> longest;
+      if (tracer)
+        longest = getLongest(graph.getArgument(index), sizes, *tracer);
+      if (longest)
         fillLengths(tensor, *longest, lengths, seed + index);
-      avoidZeros(tensor, getIntegerBound(signature, sizes));
+      avoidZeros(tensor, longest ? *longest + 1 : getIntegerBound(signature, sizes));
     }
   return inputs;
 }

@@ -57,9 +57,9 @@ bool hasDims(mlir::func::FuncOp function);
 
 /// Ones; odd sizes; sizes that cross the tiles of kernels; smaller ones of each where these
 /// are not `affordable`. Lengths of other names are other sizes, unless the spec names none:
-/// then only equal ones are sure to fit together.
+/// then only equal ones are sure to fit together. Rows fit into the caches of `graph`.
 std::vector<Dims> chooseDims(
-    llvm::ArrayRef<Symbol> symbols, bool named, const Dims &given,
+    mlir::func::FuncOp graph, llvm::ArrayRef<Symbol> symbols, bool named, const Dims &given,
     llvm::function_ref<bool(const Dims &)> affordable = [](const Dims &) { return true; });
 
 /// What a case costs, the inputs and the reference being the most of it.
@@ -82,8 +82,9 @@ public:
   InputMaker(mlir::func::FuncOp graph, Signature signature, std::vector<InputOption> given,
              uint64_t seed, Lengths lengths = RandomLengths);
 
-  /// Random where nothing is given; lengths of keys reach from 0 to all there are, or are all
-  /// there are, as far as a graph tells what is one. The inputs given add to the sizes.
+  /// Random where nothing is given; lengths of keys reach from 0 to all there are, or to what
+  /// leaves room for more, or are as long as that, as far as a graph tells what is one. The
+  /// inputs given add to the sizes.
   mlir::FailureOr<std::vector<Tensor>> make(Sizes &sizes);
 
   const Signature &getSignature() const { return signature; }

@@ -411,7 +411,8 @@ LogicalResult attnc::addSelftest(Spec &spec, Graph &graph, StringRef name, Strin
   std::string text = ("/* What " + name + "_selftest.c expects. */\n").str();
   llvm::raw_string_ostream os(text);
   Tables tables(os);
-  for (const Dims &dims : chooseDims(getSymbols(signature), named, /*given=*/{}))
+  for (const Dims &dims :
+       chooseDims(graph.getFunction(), getSymbols(signature), named, /*given=*/{}))
     if (failed(addTest(maker, graph, dims, tables)))
       return failure();
   tables.end(signature.inputs.size() + signature.outputs.size());

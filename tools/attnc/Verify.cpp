@@ -294,7 +294,7 @@ static LogicalResult runVerify() {
   auto affordable = [&](const Dims &dims) { return all || work.get(dims) <= kBudgetOfSize; };
   std::vector<Dims> sizes;
   for (const Dims &wanted : combine(*lists))
-    llvm::append_range(sizes, chooseDims(symbols, named, wanted, affordable));
+    llvm::append_range(sizes, chooseDims(graph->getFunction(), symbols, named, wanted, affordable));
   std::vector<PlannedCase> planned = listCases(sizes, getKinds(signature, maker.getGiven()));
   size_t leftOut = all ? 0 : leaveOut(planned, work);
   std::vector<Case> cases;
