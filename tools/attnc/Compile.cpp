@@ -344,7 +344,8 @@ LogicalResult Emission::addSharedLibrary(const mlir::attn::Library &library) {
   std::string file = mlir::attn::getSharedFileName(name);
   if (failed(writeSharedLibrary(library, files.add(file), getLoc())))
     return failure();
-  return files.addLink(("lib" + name + ".so").str(), file);
+  files.addLink(("lib" + name + ".so").str(), file);
+  return success();
 }
 
 LogicalResult Emission::addPackages(ArrayRef<Kind> wanted) {

@@ -35,47 +35,43 @@ LogicalResult attnc::writeFile(StringRef path, StringRef text) {
 }
 
 std::unique_ptr<Staging> Staging::open(StringRef folder) {
-  SmallString<128> hidden;
   std::error_code error = fs::create_directories(folder, /*IgnoreExisting=*/true, fs::all_all);
   if (!error) {
-    fs::createUniquePath(join(folder, ".attnc-%%%%%%%%"), hidden, /*MakeAbsolute=*/false);
-    error = fs::create_directory(hidden, /*IgnoreExisting=*/false, fs::owner_all);
+    auto hidden = TemporaryFolder::create(folder);
+    if (hidden)
+      return std::unique_ptr<Staging>(new Staging(folder, std::move(*hidden)));
+    error = hidden.getError();
   }
-  if (!error)
-    return std::unique_ptr<Staging>(new Staging(folder, hidden));
   (void)reportError(folder, "cannot write to the output folder: " + error.message());
   return nullptr;
 }
 
 std::unique_ptr<Staging> Staging::openTemporary() {
-  SmallString<128> hidden;
-  std::error_code error = fs::createUniqueDirectory("attnc", hidden);
-  if (!error)
-    return std::unique_ptr<Staging>(new Staging("", hidden));
-  (void)reportError("attnc", "cannot create a temporary folder: " + error.message());
+  auto hidden = TemporaryFolder::create();
+  if (hidden)
+    return std::unique_ptr<Staging>(new Staging("", std::move(*hidden)));
+  (void)reportError("attnc", "cannot create a temporary folder: " + hidden.getError().message());
   return nullptr;
 }
 
-Staging::~Staging() { fs::remove_directories(hidden); }
-
 std::string Staging::add(StringRef name) {
-  names.push_back(name.str());
-  return join(hidden, name);
+  files.push_back({name.str(), ""});
+  return hidden->file(name);
 }
 
 LogicalResult Staging::add(StringRef name, StringRef text) { return writeFile(add(name), text); }
 
-LogicalResult Staging::addLink(StringRef name, StringRef to) {
-  std::string path = add(name);
-  if (std::error_code error = fs::create_link(to, path))
-    return reportError(path, "cannot link to " + to + ": " + error.message());
-  return success();
-}
+void Staging::addLink(StringRef name, StringRef to) { files.push_back({name.str(), to.str()}); }
 
 LogicalResult Staging::commit() {
-  for (const std::string &name : names) {
-    std::string path = join(folder, name);
-    if (std::error_code error = fs::rename(join(hidden, name), path))
+  for (const File &file : files) {
+    std::string path = join(folder, file.name), from = hidden->file(file.name);
+    std::error_code error;
+    if (!file.linkTo.empty()) // made so late, for a signal removes no links
+      error = fs::create_link(file.linkTo, from);
+    if (!error)
+      error = fs::rename(from, path);
+    if (error)
       return reportError(path, "cannot write: " + error.message());
     llvm::outs() << path << '\n';
   }
@@ -83,11 +79,11 @@ LogicalResult Staging::commit() {
 }
 
 LogicalResult Staging::print() {
-  for (const std::string &name : names) {
-    auto file = llvm::MemoryBuffer::getFile(join(hidden, name));
-    if (!file)
-      return reportError(name, "cannot read: " + file.getError().message());
-    llvm::outs() << (*file)->getBuffer();
+  for (const File &file : files) {
+    auto text = llvm::MemoryBuffer::getFile(hidden->file(file.name));
+    if (!text)
+      return reportError(file.name, "cannot read: " + text.getError().message());
+    llvm::outs() << (*text)->getBuffer();
   }
   return success();
 }

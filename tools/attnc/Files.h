@@ -8,6 +8,8 @@
 #ifndef ATTNC_TOOLS_ATTNC_FILES_H
 #define ATTNC_TOOLS_ATTNC_FILES_H
 
+#include "attnc/Target/Library/TemporaryFolder.h"
+
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -28,23 +30,29 @@ public:
   static std::unique_ptr<Staging> open(llvm::StringRef folder);
   /// A temporary folder; nothing is ever moved.
   static std::unique_ptr<Staging> openTemporary();
-  ~Staging();
 
   /// Where to write the file `name` for now.
   std::string add(llvm::StringRef name);
   llvm::LogicalResult add(llvm::StringRef name, llvm::StringRef text);
   /// A symbolic link to another file of the folder.
-  llvm::LogicalResult addLink(llvm::StringRef name, llvm::StringRef to);
+  void addLink(llvm::StringRef name, llvm::StringRef to);
   /// Moves the files and prints their paths.
   llvm::LogicalResult commit();
   /// Prints the files' text instead.
   llvm::LogicalResult print();
 
 private:
-  Staging(llvm::StringRef folder, llvm::StringRef hidden) : folder(folder), hidden(hidden) {}
+  using TemporaryFolder = mlir::attn::TemporaryFolder;
+  struct File {
+    std::string name, linkTo;
+  };
 
-  std::string folder, hidden;
-  std::vector<std::string> names;
+  Staging(llvm::StringRef folder, std::unique_ptr<TemporaryFolder> hidden)
+      : folder(folder), hidden(std::move(hidden)) {}
+
+  std::string folder;
+  std::unique_ptr<TemporaryFolder> hidden;
+  std::vector<File> files;
 };
 
 } // namespace attnc

@@ -11,6 +11,8 @@
 #include "Options.h"
 #include "Report.h"
 
+#include "attnc/Target/Library/TemporaryFolder.h"
+
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -58,6 +60,7 @@ static const Command *findCommand(llvm::StringRef name) {
 }
 
 int main(int argc, char **argv) {
+  mlir::attn::removeTemporaryFoldersOnSignal();
   setCommandLine(argc, argv);
   reportWhenOutOfMemory();
   const Command *command = argc > 1 ? findCommand(argv[1]) : nullptr;

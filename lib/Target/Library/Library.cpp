@@ -28,6 +28,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SHA256.h"
+#include "llvm/Support/Signals.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -70,8 +71,7 @@ namespace {
 /// Files by content, in the user's folder or, without one, for this build alone.
 class Cache {
 public:
-  Cache(StringRef folder, const TemporaryFolder &temporary)
-      : folder(folder), temporary(temporary) {}
+  Cache(StringRef folder, TemporaryFolder &temporary) : folder(folder), temporary(temporary) {}
 
   /// The path of the file for `key`, made by `make` where there is none. An
   /// unwritable cache is no reason to fail.
@@ -79,7 +79,7 @@ public:
 
 private:
   std::string folder;
-  const TemporaryFolder &temporary;
+  TemporaryFolder &temporary;
 };
 
 } // namespace
@@ -103,10 +103,15 @@ FailureOr<std::string> Cache::get(StringRef key,
   if (llvm::sys::fs::create_directories(folder) ||
       llvm::sys::fs::createUniqueFile(kept + ".%%%%%%", partial))
     return made;
-  if (llvm::sys::fs::copy_file(made, partial) || llvm::sys::fs::rename(partial, kept)) {
+  llvm::sys::RemoveFileOnSignal(partial);
+  std::error_code error = llvm::sys::fs::copy_file(made, partial);
+  if (!error)
+    error = llvm::sys::fs::rename(partial, kept);
+  if (error)
     llvm::sys::fs::remove(partial);
+  llvm::sys::DontRemoveFileOnSignal(partial);
+  if (error)
     return made;
-  }
   return kept.str().str();
 }
 
@@ -169,7 +174,7 @@ struct Build {
   Signature signature;
   std::string function, metadata;
   Runtime runtime;
-  const TemporaryFolder &folder;
+  TemporaryFolder &folder;
   Cache cache;
 
   FailureOr<std::string> compileKernel(halide::PipelineOp pipeline, StringRef target);
@@ -289,9 +294,9 @@ FailureOr<Library> attn::buildLibrary(ArrayRef<LibrarySource> sources,
     return failure();
   StringRef name = options.name.empty() ? host->getSymName() : StringRef(options.name);
   FailureOr<Signature> signature = readSignature(*host, name);
-  FailureOr<TemporaryFolder> folder = TemporaryFolder::create(loc);
+  std::unique_ptr<TemporaryFolder> folder = createTemporaryFolder(loc);
   FailureOr<std::vector<Variant>> variants = makeVariants(sources, host->getSymName());
-  if (failed(signature) || failed(folder) || failed(variants) ||
+  if (failed(signature) || !folder || failed(variants) ||
       (!options.withRuntime && failed(verifyWithoutRuntime(*variants, loc))))
     return failure();
   FailureOr<WeightsFile> weights = WeightsFile();
@@ -332,7 +337,7 @@ static std::string getMachine(StringRef target) {
   return llvm::join(ArrayRef(llvm::to_vector(llvm::split(target, '-'))).take_front(3), "-");
 }
 
-static LogicalResult linkRuntime(StringRef target, Cache &cache, const TemporaryFolder &folder,
+static LogicalResult linkRuntime(StringRef target, Cache &cache, TemporaryFolder &folder,
                                  StringRef path, Location loc) {
   if (isWasm(target))
     return emitError(loc, "expected a target other than wasm for a runtime apart, found ")
@@ -351,8 +356,8 @@ static LogicalResult linkRuntime(StringRef target, Cache &cache, const Temporary
 }
 
 FailureOr<Library> attn::buildRuntime(StringRef target, StringRef cacheDir, Location loc) {
-  FailureOr<TemporaryFolder> folder = TemporaryFolder::create(loc);
-  if (failed(folder))
+  std::unique_ptr<TemporaryFolder> folder = createTemporaryFolder(loc);
+  if (!folder)
     return failure();
   std::string machine = getMachine(target);
   Cache cache(cacheDir, *folder);

@@ -44,22 +44,12 @@ static LogicalResult report(llvm::Error error, Location loc, const Twine &what) 
 // Files
 //===----------------------------------------------------------------------===//
 
-FailureOr<TemporaryFolder> TemporaryFolder::create(Location loc) {
-  SmallString<128> path;
-  if (std::error_code error = llvm::sys::fs::createUniqueDirectory("attnc", path))
-    return emitError(loc) << "could not make a temporary folder: " << error.message();
-  return TemporaryFolder(path);
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  if (!path.empty())
-    llvm::sys::fs::remove_directories(path);
-}
-
-std::string TemporaryFolder::file(StringRef name) const {
-  SmallString<128> result(path);
-  llvm::sys::path::append(result, name);
-  return result.str().str();
+std::unique_ptr<TemporaryFolder> attn::createTemporaryFolder(Location loc) {
+  auto folder = TemporaryFolder::create();
+  if (folder)
+    return std::move(*folder);
+  emitError(loc) << "could not make a temporary folder: " << folder.getError().message();
+  return nullptr;
 }
 
 LogicalResult attn::writeFile(StringRef path, StringRef bytes, Location loc) {
@@ -173,8 +163,7 @@ static llvm::Expected<std::string> localise(StringRef object, ArrayRef<std::stri
 }
 
 FailureOr<std::string> attn::linkObjects(ArrayRef<std::string> paths, ArrayRef<std::string> symbols,
-                                         Runtime runtime, const TemporaryFolder &folder,
-                                         Location loc) {
+                                         Runtime runtime, TemporaryFolder &folder, Location loc) {
   std::string linked = folder.file("linked.o");
   std::vector<std::string> arguments{"-r", "--force-group-allocation", "-o", linked};
   if (runtime != Runtime::alone) // which can't know what will be asked of it
@@ -212,8 +201,8 @@ std::string attn::getSharedFileName(StringRef name) {
 }
 
 LogicalResult attn::writeSharedLibrary(const Library &library, StringRef path, Location loc) {
-  FailureOr<TemporaryFolder> folder = TemporaryFolder::create(loc);
-  if (failed(folder))
+  std::unique_ptr<TemporaryFolder> folder = createTemporaryFolder(loc);
+  if (!folder)
     return failure();
   std::string object = folder->file("library.o"), shared = folder->file("library.so");
   if (failed(writeFile(object, library.object, loc)) ||

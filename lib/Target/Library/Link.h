@@ -8,6 +8,8 @@
 #ifndef ATTNC_LIB_TARGET_LIBRARY_LINK_H
 #define ATTNC_LIB_TARGET_LIBRARY_LINK_H
 
+#include "attnc/Target/Library/TemporaryFolder.h"
+
 #include "mlir/IR/Location.h"
 
 #include <string>
@@ -15,20 +17,8 @@
 
 namespace mlir::attn {
 
-/// A folder that is removed, with what it holds, at the end of the scope.
-class TemporaryFolder {
-public:
-  static FailureOr<TemporaryFolder> create(Location loc);
-  TemporaryFolder(TemporaryFolder &&other) : path(std::move(other.path)) { other.path.clear(); }
-  ~TemporaryFolder();
-
-  /// The path of `name` within.
-  std::string file(StringRef name) const;
-
-private:
-  explicit TemporaryFolder(StringRef path) : path(path) {}
-  std::string path;
-};
+/// Null after an error.
+std::unique_ptr<TemporaryFolder> createTemporaryFolder(Location loc);
 
 /// Where Halide's runtime is, seen from an object: within, in another library, or all there is.
 enum class Runtime { inside, outside, alone };
@@ -37,7 +27,7 @@ enum class Runtime { inside, outside, alone };
 /// don't reach, in which these alone are global, and beside them the symbols of a runtime that
 /// is shared.
 FailureOr<std::string> linkObjects(ArrayRef<std::string> paths, ArrayRef<std::string> symbols,
-                                   Runtime runtime, const TemporaryFolder &folder, Location loc);
+                                   Runtime runtime, TemporaryFolder &folder, Location loc);
 
 /// Writes `bytes` to `path`, all or nothing.
 LogicalResult writeFile(StringRef path, StringRef bytes, Location loc);
