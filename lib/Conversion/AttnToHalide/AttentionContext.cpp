@@ -263,7 +263,8 @@ void AttentionLowering::buildExactWeights() {
     Scalar isLeftOut = bits(s) == p.i32(kMinusInfBits),
            isVanishing = exponent(s, m) < f32(kVanishing);
     // What is visible weighs something, however little, so that an infinite value counts.
-    Scalar w = weight(s, m) + kLeastWeight;
+    Scalar w = weight(s, m);
+    w = blend(w == 0, f32(kLeastWeight), w);
     // A prob that its region makes zero is zero like a masked one.
     if (!op.getProbMod().empty())
       isLeftOut = isLeftOut || magnitude(modifiedProb(f32(1), v[0], v[1], v[2], t)) == p.i32(0);

@@ -19,8 +19,9 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Weights below 2^kSmallest are 0: products with denormals are slow, and lost anyway.
-static constexpr double kSmallest = -80;
+/// Weights below 2^kSmallest are 0: products with denormals are slow, and lost anyway. Beside a
+/// sink all weights may be small, and only what is no normal number is lost.
+static constexpr double kSmallest = -80, kSmallestBesideSink = -126;
 
 /// Whether `extent` elements of a row are turned around in squares of vectors.
 bool AttentionLowering::isTransposed(int64_t extent) const {
@@ -342,18 +343,19 @@ Func AttentionLowering::combineChains(StringRef name, Func chains, Combine combi
 
 Scalar attn::plus(Scalar x, Scalar y) { return x + y; }
 
-/// 2^x: exactly 0 below 2^kSmallest and for -inf, exact for whole numbers, NaN for NaN.
-static Scalar powerOfTwo(Scalar x) { return pick(!(x < kSmallest), boundedExp2(x)); }
-
 /// What the power of two is taken of. The difference to the maximum is taken first, as exact
 /// as it can be, however large both are: the maximum's own weight is 1.
 Scalar AttentionLowering::exponent(Scalar score, Scalar maximum) {
   return strictFloat(strictFloat(score - maximum) * log2Scale);
 }
 
+/// 2^x of an exponent x: exactly 0 for small ones and for -inf, exact for whole numbers, NaN for
+/// NaN.
 Scalar AttentionLowering::weight(Scalar score, Scalar maximum) {
   Scalar x = exponent(score, maximum);
-  return onGpu ? deviceExp2(x) : powerOfTwo(x);
+  if (onGpu)
+    return deviceExp2(x);
+  return pick(!(x < (op.getSink() ? kSmallestBesideSink : kSmallest)), boundedExp2(x));
 }
 
 /// The prob region is linear in the prob, so that it may come before the division by the

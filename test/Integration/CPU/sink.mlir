@@ -6,6 +6,8 @@
 // RUN: attnc verify %s --function half | FileCheck %s
 // RUN: attnc verify %s --function wide | FileCheck %s
 
+// RUN: attnc verify %s --function large | FileCheck %s
+
 // NaN of a sink is none where no key is seen, or there is none.
 // RUN: attnc verify %s --function prefill --size batch=2,q_len=70,kv_len=150 --input lengths=zeros | FileCheck %s
 // RUN: attnc verify %s --function prefill --size batch=1,q_len=3,kv_len=0 | FileCheck %s
@@ -82,4 +84,16 @@ func.func @wide(%query: tensor<2x3x9x8xf64>, %key: tensor<2x3x11x8xf64>,
   %context = attn.context %prob, %value
       : tensor<2x3x9x11xf64>, tensor<2x3x11x8xf64> -> tensor<2x3x9x8xf64>
   return %context : tensor<2x3x9x8xf64>
+}
+
+// Beside a sink so large, all probs are about 1e-34.
+func.func @large(%query: tensor<1x2x9x16xf32>, %key: tensor<1x2x40x16xf32>,
+                 %value: tensor<1x2x40x16xf32>) -> tensor<1x2x9x16xf32> {
+  %sink = arith.constant dense<80.0> : tensor<1x1x1xf32>
+  %score = attn.score %query, %key scale(0.25)
+      : tensor<1x2x9x16xf32>, tensor<1x2x40x16xf32> -> tensor<1x2x9x40xf32>
+  %prob = attn.softmax %score sink(%sink : tensor<1x1x1xf32>) : tensor<1x2x9x40xf32>
+  %context = attn.context %prob, %value
+      : tensor<1x2x9x40xf32>, tensor<1x2x40x16xf32> -> tensor<1x2x9x16xf32>
+  return %context : tensor<1x2x9x16xf32>
 }
