@@ -174,9 +174,10 @@ static TensorRef multiplyBatched(Node &node, const TensorRef &left, const Tensor
   SmallVector<int64_t> swapped(order);
   std::swap(swapped[2], swapped[3]);
   bool isTransposedKey = !isPlain(order) && isPlain(swapped);
-  if (isTransposedKey || (node.feedsSoftmax && !View::find(left, isProb)))
+  bool isContext = View::find(left, isProb).has_value();
+  if (!isContext && (isTransposedKey || node.feedsSoftmax))
     return makeScore(node, left, base, swapped, scale);
-  if (getStatic(right->sizes[3]) == 1 && !View::find(left, isProb))
+  if (!isContext && getStatic(right->sizes[3]) == 1)
     return makeScoreOfColumn(node, left, right);
   SmallVector<OpFoldResult> sizes = {left->sizes[0], left->sizes[1], left->sizes[2],
                                      right->sizes[3]};
