@@ -84,10 +84,13 @@ static FailureOr<Part> resolvePart(Node &node, OpFoldResult size, Value start, V
     part.size = fixedSize(node, std::max<int64_t>(count, 0));
     return part;
   }
-  if (step != 1)
-    return node.error() << "expected steps of 1 in a dynamic dimension, found " << step;
-  part.size =
-      first == 0 ? OpFoldResult(last) : OpFoldResult(body.make<arith::SubIOp>(last, part.start));
+  if (step < 0)
+    return node.error() << "expected steps forward in a dynamic dimension, found " << step;
+  Value length = first == 0 ? last : body.make<arith::SubIOp>(last, part.start);
+  part.size = length;
+  if (step > 1)
+    part.size = body.make<arith::MaxSIOp>(body.make<arith::CeilDivSIOp>(length, body.index(step)),
+                                          body.index(0));
   return part;
 }
 

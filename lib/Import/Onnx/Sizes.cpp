@@ -59,6 +59,9 @@ Polynomial Polynomial::ofValue(Value value) {
     return left() + constant(-1) * right();
   if (isa_and_nonnull<arith::MulIOp>(op))
     return left() * right();
+  if (isa_and_nonnull<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp>(op))
+    if (auto quotient = left().divide(right()))
+      return *quotient;
   Polynomial result;
   result.terms[{value}] = 1;
   return result;
