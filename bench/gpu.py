@@ -1,12 +1,17 @@
 """Fused attention on a GPU: right over masks and sizes, and timed beside PyTorch's backends.
 
 Tensors are on the GPU throughout, and both sides compute on PyTorch's stream. Writes raw
-figures to bench/results/gpu-NAME.json, where NAME is the GPU's."""
+figures to bench/results/gpu-NAME.json, where NAME is the GPU's.
+
+A machine with a GPU need not have attnc: `--compile-to FOLDER` compiles all kernels, and measures
+nothing; with that folder `python3 bench/gpu.py --libraries FOLDER` measures them, for which Python
+needs PyTorch and numpy alone."""
 
 import argparse
 import ctypes
 import dataclasses
 import datetime
+import hashlib
 import json
 import os
 import re
@@ -58,6 +63,9 @@ class Case(work.KeySizes):
             f"  %context = attn.context %prob, %value : {score}, {key} -> {query}",
             f"  return %context : {query}", "}", ""])
 
+    def name(self):
+        return hashlib.sha256(self.spec().encode()).hexdigest()[:16]
+
     def flops(self, visible):
         """Of the scores that are seen, and what they weigh."""
         return 4 * self.head_dim * self.heads * visible
@@ -77,26 +85,36 @@ TIMED = [
 # ---------------------------------------------------------------------------
 
 
-class Kernels:
-    """Libraries by their specs."""
+def make(attnc, target, folder):
+    """A library for each spec, which several cases may share."""
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "target"), "w") as file:
+        file.write(target)
+    specs = {case.name(): case.spec() for case in CORRECT + TIMED}
+    for number, (name, text) in enumerate(specs.items(), start=1):
+        out = os.path.join(folder, name)
+        if sys.stderr.isatty():
+            print(f"\rcompiling {number} of {len(specs)}", end="", file=sys.stderr)
+        os.makedirs(out, exist_ok=True)
+        spec = os.path.join(out, "spec.mlir")
+        with open(spec, "w") as file:
+            file.write(text)
+        subprocess.run([os.path.abspath(attnc), "compile", spec, "-o", out, "--name", "kernel", "--target", target,
+                        "--emit", "shared_library"], check=True, stdout=subprocess.DEVNULL)
 
-    def __init__(self, attnc, target, folder):
-        self.attnc, self.target, self.folder, self.made = attnc, target, folder, {}
+
+class Kernels:
+    """The libraries in a folder."""
+
+    def __init__(self, folder):
+        self.folder, self.loaded = folder, {}
 
     def get(self, case):
-        text = case.spec()
-        if text not in self.made:
-            folder = os.path.join(self.folder, str(len(self.made)))
-            os.mkdir(folder)
-            spec = os.path.join(folder, "spec.mlir")
-            with open(spec, "w") as file:
-                file.write(text)
-            subprocess.run([self.attnc, "compile", spec, "-o", folder, "--name", "kernel", "--target", self.target,
-                            "--emit", "shared_library"], check=True, stdout=subprocess.DEVNULL)
-            library, = (name for name in os.listdir(folder) if name.endswith(".so"))
-            self.made[text] = ctypes.CDLL(os.path.join(folder, library))
-            self.made[text].kernel_last_error.restype = ctypes.c_char_p
-        return self.made[text]
+        name = case.name()
+        if name not in self.loaded:
+            self.loaded[name] = ctypes.CDLL(os.path.join(os.path.abspath(self.folder), name, "libkernel.so"))
+            self.loaded[name].kernel_last_error.restype = ctypes.c_char_p
+        return self.loaded[name]
 
     def prepare(self, case, arrays):
         """A function that computes the case once and gives its result."""
@@ -271,30 +289,53 @@ def find_gpu():
     return torch
 
 
-def main():
-    parser = argparse.ArgumentParser(prog="./dev bench --gpu", description=__doc__)
-    parser.add_argument("--attnc", required=True, help=argparse.SUPPRESS)
-    parser.add_argument("--turns", type=int, default=30, help="calls of each that are timed (30)")
-    options = parser.parse_args()
-    torch = find_gpu()
-    torch.zeros(1, device="cuda")  # makes the context that is current, and the tensors'
-    properties = torch.cuda.get_device_properties(0)
-    found = 10 * properties.major + properties.minor
-    target = f"host-cuda-cuda_capability_{max((c for c in CAPABILITIES if c <= found), default=CAPABILITIES[0])}"
-    peak = peak_gflops(torch)
-    print(f"{properties.name}, {target}")
-    with tempfile.TemporaryDirectory() as folder:
-        kernels = Kernels(os.path.abspath(options.attnc), target, folder)
-        figures = {
-            "date": datetime.date.today().isoformat(), "gpu": properties.name, "target": target,
-            "torch": torch.__version__, "peak_gflops": peak, "correct": check_all(torch, kernels, "cuda"),
-            "timed": time_all(torch, kernels, peak, options.turns)}
-    name = re.sub(r"[^a-z0-9]+", "-", properties.name.lower()).strip("-")
+def find_target(torch):
+    """The newest one that the GPU takes."""
+    major, minor = torch.cuda.get_device_capability(0)
+    found = max((c for c in CAPABILITIES if c <= 10 * major + minor), default=CAPABILITIES[0])
+    return f"host-cuda-cuda_capability_{found}"
+
+
+def measure(torch, folder, turns):
+    """Everything there is to say of the GPU, for JSON."""
+    kernels, peak = Kernels(folder), peak_gflops(torch)
+    with open(os.path.join(folder, "target")) as file:
+        target = file.read()
+    name = torch.cuda.get_device_name(0)
+    print(f"{name}, {target}")
+    return {"date": datetime.date.today().isoformat(), "gpu": name, "target": target, "torch": torch.__version__,
+            "peak_gflops": peak, "correct": check_all(torch, kernels, "cuda"),
+            "timed": time_all(torch, kernels, peak, turns)}
+
+
+def write(figures):
+    name = re.sub(r"[^a-z0-9]+", "-", figures["gpu"].lower()).strip("-")
     path = os.path.join(HERE, "results", f"gpu-{name}.json")
     with open(path, "w") as file:
         json.dump(figures, file, indent=1)
         file.write("\n")
     print(f"wrote {os.path.relpath(path)}")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./dev bench --gpu", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--attnc", help=argparse.SUPPRESS)
+    parser.add_argument("--turns", type=int, default=30, help="calls of each that are timed (30)")
+    parser.add_argument("--compile-to", metavar="FOLDER", help="compile all kernels, and stop")
+    parser.add_argument("--target", default=f"x86-64-linux-cuda-cuda_capability_{CAPABILITIES[-1]}",
+                        help="what --compile-to compiles for (%(default)s)")
+    parser.add_argument("--libraries", metavar="FOLDER", help="take kernels that --compile-to made")
+    options = parser.parse_args()
+    if options.compile_to:
+        return make(options.attnc, options.target, options.compile_to)
+    torch = find_gpu()
+    torch.zeros(1, device="cuda")  # makes the context that is current, and the tensors'
+    with tempfile.TemporaryDirectory() as folder:
+        if not options.libraries:
+            make(options.attnc, find_target(torch), folder)
+        figures = measure(torch, options.libraries or folder, options.turns)
+    write(figures)
     return 0 if all(row["right"] for row in figures["correct"] + figures["timed"]) else 1
 
 
