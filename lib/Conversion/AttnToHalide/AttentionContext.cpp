@@ -13,6 +13,7 @@
 #include "attnc/Dialect/Attn/ProbRegion.h"
 
 #include <limits>
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -241,10 +242,13 @@ Scalar AttentionLowering::rowTotal(int64_t column, Scalar k, Scalar ii, const Ti
 void AttentionLowering::buildExactWeights() {
   Type f32Type = p.b().getF32Type();
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
-  std::tie(exactDot, exactDotPart) =
-      sumOverDims("exact_dot", [&](Scalar k, Scalar c, const TileCoords &t, Scalar d) {
+  // ptxas unrolls a short loop, and takes all registers that there are to read ahead.
+  std::tie(exactDot, exactDotPart) = sumOverDims(
+      "exact_dot",
+      [&](Scalar k, Scalar c, const TileCoords &t, Scalar d) {
         return wide(key_(d, safeKey(k, c, t), kvHead(t.h), t.b));
-      });
+      },
+      onGpu ? std::gcd(headDim, 16) : 1);
   exactStaged = buildStaged("exact_staged");
   auto modify = [&](Scalar dot, ArrayRef<Scalar> v) {
     TileCoords t(v);

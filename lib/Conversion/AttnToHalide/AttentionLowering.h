@@ -63,7 +63,7 @@ private:
   using KeyElement = function_ref<Scalar(Scalar k, Scalar c, const TileCoords &t, Scalar d)>;
   int64_t countSums() const;
   int64_t countTerms() const;
-  std::pair<Func, Func> sumOverDims(StringRef name, KeyElement keyAt);
+  std::pair<Func, Func> sumOverDims(StringRef name, KeyElement keyAt, int64_t few);
   void buildDot();
   using Combine = Scalar (*)(Scalar, Scalar);
   Func combineKeys(StringRef name, Func f, double init, Combine combine);

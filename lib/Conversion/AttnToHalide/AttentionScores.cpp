@@ -255,8 +255,9 @@ int64_t AttentionLowering::countTerms() const {
 }
 
 /// query·key, and the parts that it is the sum of, where it has several: with keys in the
-/// lanes, sums over every lanes-th dim.
-std::pair<Func, Func> AttentionLowering::sumOverDims(StringRef name, KeyElement keyAt) {
+/// lanes, sums over every lanes-th dim. `few` products are added up before their sum is.
+std::pair<Func, Func> AttentionLowering::sumOverDims(StringRef name, KeyElement keyAt,
+                                                     int64_t few) {
   int64_t parts = countSums(), dims = headDim / parts;
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
   auto zero = [&](ArrayRef<Scalar>) { return f32(0); };
@@ -266,7 +267,6 @@ std::pair<Func, Func> AttentionLowering::sumOverDims(StringRef name, KeyElement 
   };
   Func sum = p.func(name, vars, p.b().getF32Type(), zero), part;
   if (parts == 1) {
-    int64_t few = countTerms();
     p.update(sum, vars, {{"rd", p.i32(dims / few)}},
              [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
                Scalar terms = term(v, r[0] * few);
@@ -293,11 +293,13 @@ std::pair<Func, Func> AttentionLowering::sumOverDims(StringRef name, KeyElement 
 }
 
 void AttentionLowering::buildDot() {
-  std::tie(dot, dotPart) =
-      sumOverDims("dot", [&](Scalar k, Scalar c, const TileCoords &t, Scalar d) {
+  std::tie(dot, dotPart) = sumOverDims(
+      "dot",
+      [&](Scalar k, Scalar c, const TileCoords &t, Scalar d) {
         return Value(wideKey) ? wideKey(d, k, c, t.it, t.h, t.b)
                               : wide(key_(d, safeKey(k, c, t), kvHead(t.h), t.b));
-      });
+      },
+      countTerms());
 }
 
 /// What the keys of a chunk make of each row, in independent chains.

@@ -216,8 +216,7 @@ void AttentionLowering::scheduleGpuContext() {
   SmallVector<Loop> zero = p.loops(product);
   spreadColumns(zero[0], zero[1], zero[2]);
   SmallVector<Loop> w = p.loops(product, 0); // x y ii c it h b rk
-  // What is read of a step's values lies in registers.
-  auto [keys, k] = p.split(w.back(), largestDivisor(chunk, block <= 8 ? 4 : 2));
+  auto [keys, k] = p.split(w.back(), largestDivisor(chunk, 4));
   p.unroll(k);
   spreadColumns(w[0], w[1], w[2], {k, keys});
   p.neverPartition(product, 0);

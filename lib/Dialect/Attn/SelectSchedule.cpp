@@ -239,15 +239,16 @@ int64_t GpuSelector::sharedBytes(int64_t rows, int64_t chunk, int64_t threadsX, 
 /// thread has of it is unrolled: at most as much as there are registers for.
 GpuAttr GpuSelector::tile(ArrayRef<int64_t> rowTiles, int64_t sharedHeads, int64_t threadsX,
                           int64_t threadsY, int64_t keySplits, int64_t maxQLen) {
-  // Of a chunk's context, the context, the sum and the maximum; the others are for operands.
-  constexpr int64_t kRegisters = 170;
+  // Of a chunk's context, the context, the sum, the maximum, and the scores; the others are for
+  // operands.
+  constexpr int64_t kRegisters = 190;
   int64_t columns = 2 * llvm::divideCeil(valueDim, 2 * threadsX);
   int64_t bestRows = 0, bestChunk = 0;
   for (int64_t rows : rowTiles)
     for (int64_t keys : {8, 6, 4, 2, 1})
       if (int64_t chunk = keys * threadsX, rowsOfThread = rows / std::gcd(rows, threadsY);
           chunk <= 64 && rows * chunk > bestRows * bestChunk &&
-          (rowsOfThread == 1 || rowsOfThread * (2 * columns + 2) <= kRegisters) &&
+          (rowsOfThread == 1 || rowsOfThread * (2 * columns + 2 + keys) <= kRegisters) &&
           sharedBytes(rows, chunk, threadsX, columns) <= gpu.getTileBytes())
         std::tie(bestRows, bestChunk) = std::pair(rows, chunk);
   if (bestRows == 0)

@@ -11,6 +11,7 @@
 #include "MathFunctions.h"
 #include "ShortFloats.h"
 #include "ThreadBarriers.h"
+#include "ThreadOrder.h"
 #include "ThreadRegisters.h"
 #include "TrimLoops.h"
 
@@ -211,5 +212,5 @@ Stmt DevicePass::mutate(const Stmt &stmt) {
   for (const std::string &found : {math.error, registers.error, shortFloats.error, checker.error})
     if (error.empty())
       error = found;
-  return result;
+  return ThreadOrder().mutate(result);
 }

@@ -15,9 +15,9 @@ namespace mlir::halide {
 /// The last pass over a lowered pipeline before its kernels are compiled. Calls of the C
 /// library in kernels become the device's own functions, loops end with the last trip that does
 /// something (TrimLoops), barriers that order nothing are dropped (ThreadBarriers), what a block
-/// keeps in registers is shared out among its threads (ThreadRegisters), and f16 and bf16 become
-/// integers of their bits (ShortFloats). What no launch could take, or what would compute
-/// something else, is an error:
+/// keeps in registers is shared out among its threads (ThreadRegisters), f16 and bf16 become
+/// integers of their bits (ShortFloats), and warps are of threads that read the same (ThreadOrder).
+/// What no launch could take, or what would compute something else, is an error:
 ///
 /// - more shared memory or threads than every GPU has;
 /// - a function that a GPU does not have;

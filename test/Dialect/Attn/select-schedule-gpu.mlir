@@ -4,7 +4,7 @@
 // One row has several blocks for its keys, more have tiles.
 // CHECK-LABEL: func.func @any_rows
 // CHECK: schedule([#attn.gpu<row_tile = 1, shared_heads = 1, key_chunk = 64, key_splits = 8, threads_x = 32, threads_y = 1, context_columns = 2, max_q_len = 1>,
-// CHECK-SAME: #attn.gpu<row_tile = 64, shared_heads = 1, key_chunk = 48, key_splits = 1, threads_x = 8, threads_y = 8, context_columns = 8>])
+// CHECK-SAME: #attn.gpu<row_tile = 48, shared_heads = 1, key_chunk = 64, key_splits = 1, threads_x = 8, threads_y = 8, context_columns = 8>])
 // 64 KB of shared memory are for two blocks.
 // TURING: max_q_len = 1>, #attn.gpu<row_tile = 48, shared_heads = 1, key_chunk = 32,
 func.func @any_rows(%x: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
@@ -22,7 +22,7 @@ func.func @grouped(%q: tensor<1x32x1x128xf32>, %k: tensor<1x8x?x128xf32>) -> ten
 
 // Elements of 16 bits are f32 once they are read.
 // CHECK-LABEL: func.func @short_elements
-// CHECK: schedule([#attn.gpu<row_tile = 64, shared_heads = 1, key_chunk = 48,
+// CHECK: schedule([#attn.gpu<row_tile = 48, shared_heads = 1, key_chunk = 64,
 func.func @short_elements(%x: tensor<1x8x300x64xbf16>) -> tensor<1x8x300x64xbf16> {
   %c = attn.attention %x, %x, %x : tensor<1x8x300x64xbf16>, tensor<1x8x300x64xbf16>, tensor<1x8x300x64xbf16> -> tensor<1x8x300x64xbf16>
   return %c : tensor<1x8x300x64xbf16>
