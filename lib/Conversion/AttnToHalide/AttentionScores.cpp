@@ -236,22 +236,20 @@ void AttentionLowering::buildWideKey() {
   });
 }
 
-/// Dims that may be added up one by one: the error of a sum grows with its length.
-static constexpr int64_t kShortSum = 128;
-
-/// How many sums in registers a query·key is the sum of; 1 where it is short or has no equal
-/// parts.
+/// How many sums in registers a query·key is the sum of, for the error of one grows with its
+/// length; 1 where it is short or has no equal parts.
 int64_t AttentionLowering::countSums() const {
-  constexpr int64_t kPart = 64;
+  constexpr int64_t kShort = 128, kPart = 64;
   if (byKeys)
     return lanes;
-  return onGpu || headDim <= kShortSum ? 1 : countEqualParts(headDim, kPart).value_or(1);
+  return onGpu || headDim <= kShort ? 1 : countEqualParts(headDim, kPart).value_or(1);
 }
 
-/// How many products are added up before their sum is. A GPU has the time where it waits for
-/// memory, as it does for few rows.
+/// How many products are added up before their sum is, which makes long sums of fewer roundings. A
+/// GPU's thread reads ahead as many dims, for as many registers as its tile of scores leaves.
 int64_t AttentionLowering::countTerms() const {
-  return onGpu && (headDim > kShortSum || hasParts()) ? std::gcd(headDim, 8) : 1;
+  constexpr int64_t kSmallTile = 24;
+  return onGpu ? std::gcd(headDim, scoreRows * scoreKeys <= kSmallTile ? 16 : 8) : 1;
 }
 
 /// query·key, and the parts that it is the sum of, where it has several: with keys in the

@@ -244,12 +244,7 @@ void AttentionLowering::keepRows(Func f, int64_t width) {
 void AttentionLowering::scheduleGpuScores() {
   keepRows(score, chunk);
   keepRows(dot, chunk);
-  constexpr int64_t kDimsOfStep = 8;
-  int64_t terms = countTerms();
-  auto [steps, d] =
-      p.split(p.loops(dot, 0).back(), largestDivisor(headDim / terms, kDimsOfStep / terms));
-  p.unroll(d);
-  spreadScores(dot, 0, {d, steps});
+  spreadScores(dot, 0, {p.loops(dot, 0).back()});
   stageInShared(wideKey, chunkLoop, headDim, chunk);
   p.alignStorage(wideKey, 0, distanceOfRows(headDim));
 }
