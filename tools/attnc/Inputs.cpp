@@ -223,9 +223,9 @@ makeGiven(const Signature &signature, ArrayRef<const InputOption *> options, Siz
   return tensors;
 }
 
-FailureOr<std::vector<Tensor>> attnc::makeInputs(const Signature &signature,
-                                                 ArrayRef<InputOption> options, uint64_t seed,
-                                                 Sizes &sizes) {
+/// The option of each input, null where there is none.
+static FailureOr<std::vector<const InputOption *>> orderOptions(const Signature &signature,
+                                                                ArrayRef<InputOption> options) {
   std::vector<const InputOption *> ordered(signature.inputs.size());
   for (const InputOption &option : options) {
     FailureOr<size_t> index = findParameter(signature.inputs, option.name, "--input");
@@ -233,13 +233,28 @@ FailureOr<std::vector<Tensor>> attnc::makeInputs(const Signature &signature,
       return failure();
     ordered[*index] = &option;
   }
-  auto given = makeGiven(signature, ordered, sizes);
+  return ordered;
+}
+
+LogicalResult attnc::bindInputs(const Signature &signature, ArrayRef<InputOption> options,
+                                Sizes &sizes) {
+  auto ordered = orderOptions(signature, options);
+  return failure(failed(ordered) || failed(makeGiven(signature, *ordered, sizes)));
+}
+
+FailureOr<std::vector<Tensor>> attnc::makeInputs(const Signature &signature,
+                                                 ArrayRef<InputOption> options, uint64_t seed,
+                                                 Sizes &sizes) {
+  auto ordered = orderOptions(signature, options);
+  if (failed(ordered))
+    return failure();
+  auto given = makeGiven(signature, *ordered, sizes);
   if (failed(given))
     return failure();
 
   std::vector<Tensor> tensors;
   for (auto [index, input] : llvm::enumerate(signature.inputs)) {
-    const InputOption *option = ordered[index];
+    const InputOption *option = (*ordered)[index];
     if (!(*given)[index]) {
       auto shape = sizes.getShape(input);
       if (!shape)

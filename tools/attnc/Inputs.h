@@ -67,6 +67,10 @@ private:
 /// in range wherever they are used.
 int64_t getIntegerBound(const Signature &signature, const Sizes &sizes);
 
+/// Adds the sizes of the inputs whose shapes are given.
+llvm::LogicalResult bindInputs(const Signature &signature, llvm::ArrayRef<InputOption> options,
+                               Sizes &sizes);
+
 /// One tensor for each input, in order. What is not given is random where its
 /// shape is known.
 mlir::FailureOr<std::vector<Tensor>> makeInputs(const Signature &signature,

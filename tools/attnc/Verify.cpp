@@ -292,9 +292,16 @@ static LogicalResult runVerify() {
   InputMaker maker(graph->getFunction(), signature, *given, inputSeed);
   WorkEstimate work(graph->getFunction());
   auto affordable = [&](const Dims &dims) { return all || work.get(dims) <= kBudgetOfSize; };
+  Sizes ofInputs;
+  if (failed(bindInputs(signature, *given, ofInputs)))
+    return failure();
   std::vector<Dims> sizes;
-  for (const Dims &wanted : combine(*lists))
+  for (Dims wanted : combine(*lists)) {
+    for (const Symbol &symbol : symbols)
+      if (auto size = ofInputs.get(symbol.name); size && !wanted.count(symbol.name))
+        wanted[symbol.name] = *size;
     llvm::append_range(sizes, chooseDims(graph->getFunction(), symbols, named, wanted, affordable));
+  }
   std::vector<PlannedCase> planned = listCases(sizes, getKinds(signature, maker.getGiven()));
   size_t leftOut = all ? 0 : leaveOut(planned, work);
   std::vector<Case> cases;
