@@ -266,9 +266,10 @@ void AttentionLowering::buildExactWeights() {
            m = rowTotal(maxColumn(), v[1], v[0], t);
     Scalar isLeftOut = bits(s) == p.i32(kMinusInfBits),
            isVanishing = exponent(s, m) < f32(kVanishing);
-    // What is visible weighs something, however little, so that an infinite value counts.
+    // What is visible weighs something, however little, so that an infinite value counts. Beside
+    // a sink all weights may be little.
     Scalar w = weight(s, m);
-    w = blend(w == 0, f32(kLeastWeight), w);
+    w = op.getSink() ? blend(w == 0, f32(kLeastWeight), w) : w + kLeastWeight;
     // A prob that its region makes zero is zero like a masked one.
     if (!op.getProbMod().empty())
       isLeftOut = isLeftOut || magnitude(modifiedProb(f32(1), v[0], v[1], v[2], t)) == p.i32(0);
