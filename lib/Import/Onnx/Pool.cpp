@@ -43,14 +43,17 @@ static FailureOr<SmallVector<Window>> getPoolWindows(Node &node) {
   return windows;
 }
 
-/// What the windows at `places` see, reduced: [batch, channels, places…].
-static TensorRef reduceWindows(Node &node, ArrayRef<Window> all, ArrayRef<OpFoldResult> places,
-                               ReduceKind kind, double outside) {
+/// What the windows see at each of their places, reduced: [batch, channels, places…].
+static FailureOr<TensorRef> reduceWindows(Node &node, ArrayRef<Window> all, ReduceKind kind,
+                                          double outside) {
+  FailureOr<SmallVector<OpFoldResult>> places = countPlaces(node, all);
+  if (failed(places))
+    return failure();
   // An element is read by several windows.
   TensorRef input = makeComputed(node.materialize(node.input(0)), node.input(0)->sizes);
   SmallVector<Window> windows(all);
   SmallVector<OpFoldResult> sizes(ArrayRef(input->sizes).take_front(2)), seen;
-  llvm::append_range(sizes, places);
+  llvm::append_range(sizes, *places);
   SmallVector<OpFoldResult> patches(sizes), rows(sizes);
   for (const Window &window : windows)
     seen.push_back(fixedSize(node, window.size));
@@ -69,11 +72,9 @@ static LogicalResult importMaxPool(Node &node) {
   FailureOr<SmallVector<Window>> windows = getPoolWindows(node);
   if (failed(windows))
     return failure();
-  FailureOr<SmallVector<OpFoldResult>> places = countPlaces(node, *windows);
-  if (failed(places))
-    return failure();
-  return node.setOutput(reduceWindows(node, *windows, *places, ReduceKind::max,
-                                      -std::numeric_limits<double>::infinity()));
+  auto largest =
+      reduceWindows(node, *windows, ReduceKind::max, -std::numeric_limits<double>::infinity());
+  return failed(largest) ? failure() : node.setOutput(*largest);
 }
 
 /// How many steps of the window at `place` are inside of the input, or of its pads as well.
@@ -95,13 +96,13 @@ static LogicalResult importAveragePool(Node &node) {
   FailureOr<SmallVector<Window>> windows = getPoolWindows(node);
   if (failed(windows))
     return failure();
-  FailureOr<SmallVector<OpFoldResult>> places = countPlaces(node, *windows);
-  if (failed(places))
+  bool isInside = llvm::all_of(*windows, [](const Window &window) { return window.staysInside(); });
+  auto reduced = reduceWindows(node, *windows, isInside ? ReduceKind::mean : ReduceKind::sum, 0);
+  if (failed(reduced))
     return failure();
-  if (llvm::all_of(*windows, [](const Window &window) { return window.staysInside(); }))
-    return node.setOutput(reduceWindows(node, *windows, *places, ReduceKind::mean, 0));
-  TensorRef input = node.input(0);
-  TensorRef sum = reduceWindows(node, *windows, *places, ReduceKind::sum, 0);
+  if (isInside)
+    return node.setOutput(*reduced);
+  TensorRef input = node.input(0), sum = *reduced;
   bool pads = node.getInt("count_include_pad", 0);
   TensorRef count = makeLazy(
       input->element, sum->sizes, [=, windows = *windows](Body &at, ArrayRef<Value> indices) {
