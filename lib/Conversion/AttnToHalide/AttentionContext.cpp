@@ -346,7 +346,7 @@ Scalar AttentionLowering::contextSum(Scalar d, Scalar x, Scalar y, Scalar ii, co
 /// x. Halide hands the shared memory of a func on after the last read that it finds in the
 /// text, also where a loop goes back to one: what loops read is read once more behind them. No
 /// sum is negative.
-Scalar AttentionLowering::keepQuery(Scalar x, Scalar y, Scalar ii, const TileCoords &t) {
+Scalar AttentionLowering::keepQuery(Scalar x, Scalar ii, const TileCoords &t) {
   Scalar total = rowTotal(sumColumn(), p.i32(0), ii, t);
   return blend(total < 0, queryT(ii, p.i32(0), t.it, t.h, t.b), x);
 }
@@ -358,7 +358,7 @@ void AttentionLowering::buildPartialOutput() {
     TileCoords t(v);
     Scalar context = contextSum(Scalar(), min(v[0], block - 1), v[1], v[2], t);
     Scalar last = blend(v[0] == sumColumn(), sum(v[2], t.it, t.h, t.b), acc(v));
-    return keepQuery(blend(v[0] < block, context, last), v[1], v[2], t);
+    return keepQuery(blend(v[0] < block, context, last), v[2], t);
   });
 }
 
@@ -455,7 +455,7 @@ void AttentionLowering::buildOutput() {
       sum = merged(v[0], ii, it, h, b);
       total = mergedInverse(ii, it, h, b);
     } else if (onGpu) {
-      sum = keepQuery(contextSum(v[0], columnOf(v[0]), y, ii, t), y, ii, t);
+      sum = keepQuery(contextSum(v[0], columnOf(v[0]), y, ii, t), ii, t);
       total = reciprocal(rowTotal(sumColumn(), p.i32(0), ii, t));
     } else {
       sum = contextSum(v[0], columnOf(v[0]), y, ii, t);

@@ -198,7 +198,7 @@ private:
   Scalar partWeight(Scalar maximum, Scalar sum, Scalar top);
   Scalar contextSum(Scalar d, Scalar x, Scalar y, Scalar ii, const TileCoords &t);
   Scalar rowTotal(int64_t column, Scalar k, Scalar ii, const TileCoords &t);
-  Scalar keepQuery(Scalar x, Scalar y, Scalar ii, const TileCoords &t);
+  Scalar keepQuery(Scalar x, Scalar ii, const TileCoords &t);
   /// Whether blocks leave their accumulators to a second kernel.
   bool hasParts() const { return onGpu && (keySplits != 1 || sharedHeads != 1); }
   int64_t sumColumn() const { return block; }

@@ -204,8 +204,9 @@ namespace {
 /// Chooses among the kernels of a GPU for one op.
 class GpuSelector {
 public:
-  GpuSelector(AttentionOp op, GpuInfo gpu)
-      : op(op), gpu(gpu), headDim(op.getQuery().getType().getDimSize(3)),
+  /// `mostBytes` is what a tile may take of shared memory.
+  GpuSelector(AttentionOp op, int64_t mostBytes)
+      : op(op), mostBytes(mostBytes), headDim(op.getQuery().getType().getDimSize(3)),
         valueDim(op.getValue().getType().getDimSize(3)) {}
 
   /// Null where no tile fits into shared memory.
@@ -217,8 +218,7 @@ private:
   int64_t sharedBytes(int64_t rows, int64_t chunk, int64_t threadsX, int64_t columns);
 
   AttentionOp op;
-  GpuInfo gpu;
-  int64_t headDim, valueDim;
+  int64_t mostBytes, headDim, valueDim;
 };
 } // namespace
 
@@ -249,7 +249,7 @@ GpuAttr GpuSelector::tile(ArrayRef<int64_t> rowTiles, int64_t sharedHeads, int64
       if (int64_t chunk = keys * threadsX, rowsOfThread = rows / std::gcd(rows, threadsY);
           chunk <= 64 && rows * chunk > bestRows * bestChunk &&
           (rowsOfThread == 1 || rowsOfThread * (2 * columns + 2 + keys) <= kRegisters) &&
-          sharedBytes(rows, chunk, threadsX, columns) <= gpu.getTileBytes())
+          sharedBytes(rows, chunk, threadsX, columns) <= mostBytes)
         std::tie(bestRows, bestChunk) = std::pair(rows, chunk);
   if (bestRows == 0)
     return {};
@@ -277,6 +277,12 @@ ArrayAttr GpuSelector::select() {
   return isServed ? ArrayAttr::get(op->getContext(), schedules) : ArrayAttr();
 }
 
+/// Where no tile leaves room for a second block, one may take all that there is.
+static ArrayAttr selectOnGpu(AttentionOp op, GpuInfo gpu) {
+  ArrayAttr schedules = GpuSelector(op, gpu.getTileBytes()).select();
+  return schedules ? schedules : GpuSelector(op, GpuInfo::kSharedBytes).select();
+}
+
 //===----------------------------------------------------------------------===//
 // Any target
 //===----------------------------------------------------------------------===//
@@ -291,7 +297,7 @@ StringRef attn::getReasonForNoKernel(AttentionOp op, StringRef target) {
   if (op.getLse())
     return "lse is a result";
   std::optional<GpuInfo> gpu = GpuInfo::fromTarget(target);
-  if (!gpu || GpuSelector(op, *gpu).select())
+  if (!gpu || selectOnGpu(op, *gpu))
     return "";
   return "no tile fits into the 48 KB of a GPU's shared memory";
 }
@@ -317,7 +323,7 @@ struct AttnSelectSchedulePass : attn::impl::AttnSelectScheduleBase<AttnSelectSch
       if (op.getSchedule())
         isValid &= succeeded(verifyTarget(op, gpu.has_value()));
       else if (getReasonForNoKernel(op, target).empty())
-        op.setScheduleAttr(gpu ? GpuSelector(op, *gpu).select() : Selector(op, cpu).select());
+        op.setScheduleAttr(gpu ? selectOnGpu(op, *gpu) : Selector(op, cpu).select());
     });
     if (!isValid)
       signalPassFailure();

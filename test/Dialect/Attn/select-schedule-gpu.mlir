@@ -28,6 +28,16 @@ func.func @short_elements(%x: tensor<1x8x300x64xbf16>) -> tensor<1x8x300x64xbf16
   return %c : tensor<1x8x300x64xbf16>
 }
 
+// Where no two blocks fit, one does.
+// CHECK-LABEL: func.func @one_block
+// CHECK: schedule([#attn.gpu<row_tile = 8, shared_heads = 1, key_chunk = 8,
+// TURING-LABEL: func.func @one_block
+// TURING: schedule([#attn.gpu<row_tile = 8, shared_heads = 1, key_chunk = 8,
+func.func @one_block(%x: tensor<1x1x300x512xf32>) -> tensor<1x1x300x512xf32> {
+  %c = attn.attention %x, %x, %x : tensor<1x1x300x512xf32>, tensor<1x1x300x512xf32>, tensor<1x1x300x512xf32> -> tensor<1x1x300x512xf32>
+  return %c : tensor<1x1x300x512xf32>
+}
+
 // No tile of it fits into shared memory.
 // CHECK-LABEL: func.func @wide
 // CHECK-NOT: schedule
