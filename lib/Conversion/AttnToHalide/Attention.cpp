@@ -124,11 +124,16 @@ LogicalResult AttentionLowering::lower() {
   buildOutput();
   if (failedRegion)
     return failure();
-  if (onGpu)
-    scheduleOnGpu();
-  else
-    scheduleOnCpu();
+  schedule();
   return success();
+}
+
+/// Extents of 1 along the tile, and along the chunk where there is one, so that storage
+/// and loops are of known size.
+void AttentionLowering::fixTile(Func f, bool perChunk) {
+  int64_t rank = f.getRank();
+  for (int64_t dim = rank - (perChunk ? 4 : 3); dim < rank; ++dim)
+    p.boundExtent(f, dim, 1);
 }
 
 /// What a region yields for `args`; `otherwise` where there is no region.
@@ -152,5 +157,6 @@ Scalar attn::blend(Scalar c, Scalar x, Scalar y) {
 }
 
 LogicalResult attn::lowerAttention(PipelineBuilder &p, AttentionOp op, Attribute schedule) {
-  return AttentionLowering(p, op, schedule).lower();
+  return isa<GpuAttr>(schedule) ? lowerAttentionOnGpu(p, op, schedule)
+                                : lowerAttentionOnCpu(p, op, schedule);
 }

@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One algorithm (Attention.cpp says how its parts lie in files) with two schedules, for a CPU
-// and for a GPU.
+// One algorithm (Attention.cpp says how its parts lie in files), which CpuAttention.cpp and
+// GpuAttention.cpp schedule.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,13 +36,84 @@ struct TileCoords {
   Scalar it, h, b;
 };
 
+/// Builds the algorithm; those that derive from it schedule it.
 class AttentionLowering {
 public:
   AttentionLowering(PipelineBuilder &p, AttentionOp op, Attribute schedule);
+  virtual ~AttentionLowering() = default;
   LogicalResult lower();
 
+protected:
+  /// Schedules all funcs, from the outside in.
+  virtual void schedule() = 0;
+
+  void fixTile(Func f, bool perChunk);
+  int64_t countSums() const;
+  /// Whether blocks leave their accumulators to a second kernel.
+  bool hasParts() const { return onGpu && (keySplits != 1 || sharedHeads != 1); }
+
+  PipelineBuilder &p;
+  AttentionOp op;
+
+  // What the schedule attribute and the shapes say.
+
+  /// Whether keys lie in the lanes, and not rows.
+  bool byKeys = false;
+  bool onGpu = false;
+  /// Whether one chunk holds all keys that a tile of rows sees: nothing is rescaled then.
+  bool isOneChunk = false;
+  /// Of a GPU: a block's threads.
+  int64_t threadsX = 1, threadsY = 1;
+  /// The most parts that the keys of a row tile are in, and on a CPU the fewest keys of one.
+  int64_t keySplits = 1, leastPart = 1;
+  int64_t rowTile, rowsOfHead, sharedHeads, chunk, lanes, contextRows, contextVectors;
+  /// Of a register tile of scores: rows (with rows in the lanes, vectors of them) and keys.
+  int64_t scoreRows, scoreKeys;
+  /// Running maxima and sums are kept in this many independent chains.
+  int64_t numChains;
+  int64_t headDim, valueDim, block, numBlocks;
+  /// Value dims next to each other in a thread's columns.
+  int64_t vectorDims = 1;
+
+  // The funcs; null where a kernel does without.
+
+  Func low, high, chunks, kvHead, queryT;
+  /// Where the mask's comparisons do not bound the keys: the least and the largest key that
+  /// some row of a tile sees, as -key and key + 1.
+  Func searchLow, searchHigh, edgeOfLane, edge;
+  /// The keys that every row of a tile sees; null where that is not known.
+  Func firstFull, endFull;
+  /// The keys that some row of a group of context rows sees; null where that is not known.
+  Func groupLow, groupHigh;
+  /// Tensors that regions read along the keys, and what they are read from instead.
+  using Copies = SmallVector<std::pair<Value, Func>>;
+  /// A chunk of what regions read along the keys, in each of the two passes.
+  Copies staged, exactStaged;
+  /// Funcs whose rows are turned into the lanes, and the squares that this takes, in order: each
+  /// interleaves as many parts of the one before.
+  struct Transposed {
+    Func func;
+    SmallVector<std::pair<Func, int64_t>> squares;
+  };
+  SmallVector<Transposed> transposed;
+  Func wideKey, dot, dotPart, score, maxChains, maximum, weights, sumChains, sum, modified;
+  /// Of a GPU: a chunk of values in shared memory, and of a tile what each thread sums up.
+  Func valueTile, sumOfThread;
+  /// What is left of each part of the keys, and on a CPU what the parts of a row become.
+  Func partial, top, merged, mergedInverse;
+  Func paddedValue, product, acc, inverse, context;
+  Func worstOfLane, worst, exactChunks, exactDot, exactDotPart, exactScore, exactWeight, exactKept,
+      exactModified, exactProduct, exactContext;
+
+  /// What funcs are computed at.
+  Loop tileLoop, chunkLoop;
+
 private:
-  // Algorithm, in order: AttentionBounds.cpp
+  void readSchedule(PrefillAttr s);
+  void readSchedule(DecodeAttr s);
+  void readSchedule(GpuAttr s);
+
+  // Parts of the algorithm, in order: AttentionBounds.cpp
   KeyBounds maskBounds(Scalar first, int64_t rows, const TileCoords &t, bool ofAllRows);
   void buildBounds();
   void buildInnerBounds();
@@ -52,8 +123,6 @@ private:
   bool isTransposed(int64_t extent) const;
   bool isWholeGroups();
   Func buildTransposed(StringRef name, ArrayRef<StringRef> vars, Type type, Body element);
-  /// Tensors that regions read along the keys, and what they are read from instead.
-  using Copies = SmallVector<std::pair<Value, Func>>;
   Copies buildStaged(StringRef name);
   void buildStaged(Region &region, StringRef name, Copies &copies);
   void buildScores();
@@ -61,7 +130,6 @@ private:
   void buildWideKey();
   /// The element d of a key.
   using KeyElement = function_ref<Scalar(Scalar k, Scalar c, const TileCoords &t, Scalar d)>;
-  int64_t countSums() const;
   int64_t countTerms() const;
   std::pair<Func, Func> sumOverDims(StringRef name, KeyElement keyAt, int64_t few);
   void buildDot();
@@ -88,55 +156,6 @@ private:
   void buildParts();
   void buildMerged();
   void buildOutput();
-
-  // Schedule for a CPU, from the outside in: CpuAttention.cpp
-  void scheduleOnCpu();
-  void scheduleOutput();
-  void scheduleParts(Loop merging);
-  void scheduleTile();
-  void scheduleSearch();
-  bool scheduleTransposed(Func f);
-  void scheduleStaged(const Copies &copies, Loop at);
-  void scheduleContext();
-  Loop scheduleOnlineContext();
-  void schedulePaddedValue();
-  void scheduleWideKey();
-  void scheduleQuery();
-  void scheduleScores();
-  Loop scheduleScoreTile(Func f, Func dots, Func dotParts);
-  void scheduleScoresByKeys();
-  void scheduleLaneParts(Func f, Loop at, int64_t rows, int64_t keys);
-  void scheduleWeights();
-  void scheduleChains(Func chains, Func all);
-  void scheduleWeightsOf(Func f);
-  void scheduleExactContext();
-  void scheduleExactWeights(Loop at);
-  void scheduleExactDot(Loop at);
-
-  // The same for a GPU: GpuAttention.cpp
-  void scheduleOnGpu();
-  void scheduleGpuBounds();
-  void scheduleGpuOutput();
-  void scheduleGpuPartialOutput();
-  void scheduleGpuQuery();
-  void scheduleGpuScores();
-  void scheduleGpuWeights();
-  void scheduleGpuContext();
-  void scheduleGpuExactContext();
-  void mapToGrid(Func f);
-  void mapToBlocks(Loop tile, Loop head, Loop batch);
-  void storeInShared(Func f, Loop at, bool perChunk);
-  void stageInShared(Func f, Loop at, int64_t width, int64_t height);
-  Loop spread(Func f, int64_t width, int64_t xDim = 0, int64_t yDim = 1);
-  void spreadRows(Func f);
-  std::pair<Loop, Loop> splitRowsOfThreads(Loop rows);
-  void storeInRegisters(Func f, Loop at, bool perChunk);
-  void boundColumns(Func f, int64_t columns);
-  void spreadColumns(Loop x, Loop y, Loop ii, ArrayRef<Loop> inner = {}, ArrayRef<Loop> outer = {});
-  void spreadScores(Func f, std::optional<int64_t> update = {}, ArrayRef<Loop> inner = {});
-  void keepRows(Func f, int64_t width);
-  void shareOfRows(Func f, int64_t width, Loop at);
-  void combineThreads(Func ofThreads, Func all, Loop at);
 
   // Parts of expressions.
   Scalar group();
@@ -199,85 +218,28 @@ private:
   Scalar contextSum(Scalar d, Scalar x, Scalar y, Scalar ii, const TileCoords &t);
   Scalar rowTotal(int64_t column, Scalar k, Scalar ii, const TileCoords &t);
   Scalar keepQuery(Scalar x, Scalar ii, const TileCoords &t);
-  /// Whether blocks leave their accumulators to a second kernel.
-  bool hasParts() const { return onGpu && (keySplits != 1 || sharedHeads != 1); }
   int64_t sumColumn() const { return block; }
   int64_t maxColumn() const { return block + 1; }
 
-  // Parts of schedules.
-  void fixTile(Func f, bool perChunk);
-  void computeInTile(Func f);
-  void computeInChunk(Func f);
-  std::pair<Loop, Loop> splitRows(Func f, Loop loop, int64_t rows);
-  void layOutByKeys(Func f);
-  Loop scheduleRegisterTile(Func f, Loop at, int64_t extent, int64_t otherDim, int64_t otherExtent);
-
-  PipelineBuilder &p;
-  AttentionOp op;
-  bool failedRegion = false;
-
-  void readSchedule(PrefillAttr s);
-  void readSchedule(DecodeAttr s);
-  void readSchedule(GpuAttr s);
-
   /// Whether elements are f16 or bf16. They are computed with in f32.
   bool isShort;
-  /// Whether keys lie in the lanes, and not rows.
-  bool byKeys = false;
-  bool onGpu = false;
-  /// Whether the first key that a tile looks at is always the first one that there is.
-  bool startsAtFirst = false;
-  /// Whether one chunk holds all keys that a tile of rows sees: nothing is rescaled then.
-  bool isOneChunk = false;
-  /// Of a GPU: a block's threads.
-  int64_t threadsX = 1, threadsY = 1;
-  /// The most parts that the keys of a row tile are in, and on a CPU the fewest keys of one.
-  int64_t keySplits = 1, leastPart = 1;
-  int64_t rowTile, rowsOfHead, sharedHeads, chunk, lanes, contextRows, contextVectors;
-  /// Of a register tile of scores: rows (with rows in the lanes, vectors of them) and keys.
-  int64_t scoreRows, scoreKeys;
-  /// Running maxima and sums are kept in this many independent chains.
-  int64_t numChains;
-  int64_t headDim, valueDim, block, numBlocks;
-  /// Value dims next to each other in a thread's columns.
-  int64_t vectorDims = 1;
   double scale;
   /// Scores that a modification works on, or that a sink is beside, are scaled; plain ones are
   /// query·key until they become weights.
   bool isScaled;
   /// Turns differences of scores into powers of two.
   double log2Scale;
-
+  /// Whether the first key that a tile looks at is always the first one that there is.
+  bool startsAtFirst = false;
   Func query, key_, value;
   /// `parts` is how many of them the keys of each row tile are in.
   Scalar numRows, numKeys, parts;
-  Func low, high, chunks, kvHead, queryT;
-  /// Where the mask's comparisons do not bound the keys: the least and the largest key that
-  /// some row of a tile sees, as -key and key + 1.
-  Func searchLow, searchHigh, edgeOfLane, edge;
-  /// The keys that every row of a tile sees; null where that is not known.
-  Func firstFull, endFull;
-  /// The keys that some row of a group of context rows sees; null where that is not known.
-  Func groupLow, groupHigh;
-  /// A chunk of what regions read along the keys, in each of the two passes.
-  Copies staged, exactStaged;
-  /// Funcs whose rows are turned into the lanes, and the squares that this takes, in order: each
-  /// interleaves as many parts of the one before.
-  struct Transposed {
-    Func func;
-    SmallVector<std::pair<Func, int64_t>> squares;
-  };
-  SmallVector<Transposed> transposed;
-  Func wideKey, dot, dotPart, score, maxChains, maximum, weights, sumChains, sum, modified;
-  /// Of a GPU: a chunk of values in shared memory, and of a tile what each thread sums up.
-  Func valueTile, sumOfThread;
-  /// What is left of each part of the keys, and on a CPU what the parts of a row become.
-  Func partial, top, merged, mergedInverse;
-  Func paddedValue, product, acc, inverse, context;
-  Func worstOfLane, worst, exactChunks, exactDot, exactDotPart, exactScore, exactWeight, exactKept,
-      exactModified, exactProduct, exactContext;
-  Loop tileLoop, chunkLoop;
+  bool failedRegion = false;
 };
+
+/// The fused kernels, each with its own file.
+LogicalResult lowerAttentionOnCpu(PipelineBuilder &p, AttentionOp op, Attribute schedule);
+LogicalResult lowerAttentionOnGpu(PipelineBuilder &p, AttentionOp op, Attribute schedule);
 
 } // namespace mlir::attn
 

@@ -15,7 +15,46 @@ using namespace mlir::attn;
 using halide::MemoryType;
 using halide::TailStrategy;
 
-void AttentionLowering::scheduleOnCpu() {
+namespace {
+class CpuAttention : public AttentionLowering {
+  using AttentionLowering::AttentionLowering;
+
+  void schedule() override;
+  void scheduleOutput();
+  void scheduleParts(Loop merging);
+  void scheduleTile();
+  void scheduleSearch();
+  bool scheduleTransposed(Func f);
+  void scheduleStaged(const Copies &copies, Loop at);
+  void scheduleContext();
+  Loop scheduleOnlineContext();
+  void schedulePaddedValue();
+  void scheduleWideKey();
+  void scheduleQuery();
+  void scheduleScores();
+  Loop scheduleScoreTile(Func f, Func dots, Func dotParts);
+  void scheduleScoresByKeys();
+  void scheduleLaneParts(Func f, Loop at, int64_t rows, int64_t keys);
+  void scheduleWeights();
+  void scheduleChains(Func chains, Func all);
+  void scheduleWeightsOf(Func f);
+  void scheduleExactContext();
+  void scheduleExactWeights(Loop at);
+  void scheduleExactDot(Loop at);
+
+  void computeInTile(Func f);
+  void computeInChunk(Func f);
+  std::pair<Loop, Loop> splitRows(Func f, Loop loop, int64_t rows);
+  void layOutByKeys(Func f);
+  Loop scheduleRegisterTile(Func f, Loop at, int64_t extent, int64_t otherDim, int64_t otherExtent);
+};
+} // namespace
+
+LogicalResult attn::lowerAttentionOnCpu(PipelineBuilder &p, AttentionOp op, Attribute schedule) {
+  return CpuAttention(p, op, schedule).lower();
+}
+
+void CpuAttention::schedule() {
   scheduleOutput();
   scheduleTile();
   scheduleContext();
@@ -24,21 +63,13 @@ void AttentionLowering::scheduleOnCpu() {
   scheduleExactContext();
 }
 
-/// Extents of 1 along the tile, and along the chunk where there is one, so that storage
-/// and loops are of known size.
-void AttentionLowering::fixTile(Func f, bool perChunk) {
-  int64_t rank = f.getRank();
-  for (int64_t dim = rank - (perChunk ? 4 : 3); dim < rank; ++dim)
-    p.boundExtent(f, dim, 1);
-}
-
-void AttentionLowering::computeInTile(Func f) {
+void CpuAttention::computeInTile(Func f) {
   p.computeAt(f, tileLoop);
   p.storeIn(f, MemoryType::stack);
   p.neverPartition(f);
 }
 
-void AttentionLowering::computeInChunk(Func f) {
+void CpuAttention::computeInChunk(Func f) {
   p.computeAt(f, chunkLoop);
   p.storeIn(f, MemoryType::stack);
   fixTile(f, /*perChunk=*/true);
@@ -47,14 +78,14 @@ void AttentionLowering::computeInChunk(Func f) {
 
 /// Vectors along dimension 0, `rows` elements in all; what to do with the loop over vectors
 /// and the other loops is the caller's.
-std::pair<Loop, Loop> AttentionLowering::splitRows(Func f, Loop loop, int64_t rows) {
+std::pair<Loop, Loop> CpuAttention::splitRows(Func f, Loop loop, int64_t rows) {
   p.boundExtent(f, 0, rows);
   auto [vectors, lane] = p.split(loop, lanes);
   p.vectorize(lane);
   return {vectors, lane};
 }
 
-void AttentionLowering::scheduleOutput() {
+void CpuAttention::scheduleOutput() {
   SmallVector<Loop> v = p.loops(context);
   auto [tile, row] = p.split(v[1], rowsOfHead, TailStrategy::guard_with_if);
   auto [vectors, lane] = p.split(v[0], lanes, TailStrategy::guard_with_if);
@@ -77,7 +108,7 @@ void AttentionLowering::scheduleOutput() {
 }
 
 /// A task for each part of a tile; then all are merged, which is too little work for tasks.
-void AttentionLowering::scheduleParts(Loop merging) {
+void CpuAttention::scheduleParts(Loop merging) {
   p.computeRoot(partial);
   p.boundExtent(partial, 1, rowTile);
   SmallVector<Loop> v = p.loops(partial); // x ii it h b
@@ -107,7 +138,7 @@ void AttentionLowering::scheduleParts(Loop merging) {
   p.vectorizeBy(p.loops(merged, 0)[0], lanes);
 }
 
-void AttentionLowering::scheduleTile() {
+void CpuAttention::scheduleTile() {
   SmallVector<Func> bounds = {low, high, chunks};
   if (Value(endFull))
     bounds.append({firstFull, endFull});
@@ -128,7 +159,7 @@ void AttentionLowering::scheduleTile() {
   scheduleQuery();
 }
 
-void AttentionLowering::scheduleSearch() {
+void CpuAttention::scheduleSearch() {
   for (Func f : {searchLow, searchHigh, edgeOfLane, edge}) {
     computeInTile(f);
     fixTile(f, /*perChunk=*/false);
@@ -146,7 +177,7 @@ void AttentionLowering::scheduleSearch() {
 }
 
 /// A square at a time, all of it in registers. False where `f` is not made of squares.
-bool AttentionLowering::scheduleTransposed(Func f) {
+bool CpuAttention::scheduleTransposed(Func f) {
   auto *found = llvm::find_if(transposed, [&](Transposed &t) { return Value(t.func) == Value(f); });
   if (found == transposed.end())
     return false;
@@ -170,7 +201,7 @@ bool AttentionLowering::scheduleTransposed(Func f) {
   return true;
 }
 
-void AttentionLowering::scheduleStaged(const Copies &copies, Loop at) {
+void CpuAttention::scheduleStaged(const Copies &copies, Loop at) {
   for (auto [read, copy] : copies) {
     p.computeAt(copy, at);
     p.storeIn(copy, MemoryType::stack);
@@ -192,7 +223,7 @@ void AttentionLowering::scheduleStaged(const Copies &copies, Loop at) {
   }
 }
 
-void AttentionLowering::scheduleQuery() {
+void CpuAttention::scheduleQuery() {
   computeInTile(queryT);
   fixTile(queryT, false);
   p.boundStorage(queryT, 1, headDim);
@@ -216,8 +247,8 @@ void AttentionLowering::scheduleQuery() {
 
 /// A tile in registers, computed at `at`: vectors along dimension 0, everything unrolled;
 /// in the update the reduction is outermost, and returned.
-Loop AttentionLowering::scheduleRegisterTile(Func f, Loop at, int64_t extent, int64_t otherDim,
-                                             int64_t otherExtent) {
+Loop CpuAttention::scheduleRegisterTile(Func f, Loop at, int64_t extent, int64_t otherDim,
+                                        int64_t otherExtent) {
   p.computeAt(f, at);
   p.storeIn(f, MemoryType::register_);
   fixTile(f, /*perChunk=*/true);
@@ -238,7 +269,7 @@ Loop AttentionLowering::scheduleRegisterTile(Func f, Loop at, int64_t extent, in
   return reduction;
 }
 
-void AttentionLowering::scheduleContext() {
+void CpuAttention::scheduleContext() {
   computeInTile(acc);
   fixTile(acc, /*perChunk=*/false);
   p.boundExtent(acc, 1, numBlocks);
@@ -270,7 +301,7 @@ void AttentionLowering::scheduleContext() {
 }
 
 /// Returns the loop over groups of rows.
-Loop AttentionLowering::scheduleOnlineContext() {
+Loop CpuAttention::scheduleOnlineContext() {
   p.allowRaceConditions(acc, 0);
   p.neverPartition(acc, 0);
   SmallVector<Loop> v = p.loops(acc, 0); // ii it h b rx ry rc
@@ -284,7 +315,7 @@ Loop AttentionLowering::scheduleOnlineContext() {
   return group;
 }
 
-void AttentionLowering::schedulePaddedValue() {
+void CpuAttention::schedulePaddedValue() {
   computeInChunk(paddedValue);
   p.boundStorage(paddedValue, 1, chunk);
   splitRows(paddedValue, p.loops(paddedValue)[0], numBlocks * block);
@@ -292,7 +323,7 @@ void AttentionLowering::schedulePaddedValue() {
   p.neverPartition(paddedValue, 0);
 }
 
-void AttentionLowering::scheduleWideKey() {
+void CpuAttention::scheduleWideKey() {
   computeInChunk(wideKey);
   p.boundExtent(wideKey, 0, headDim);
   p.boundStorage(wideKey, 1, chunk);
@@ -300,14 +331,14 @@ void AttentionLowering::scheduleWideKey() {
 }
 
 /// Keys innermost in memory, and always a whole chunk of them: all extents are constant.
-void AttentionLowering::layOutByKeys(Func f) {
+void CpuAttention::layOutByKeys(Func f) {
   computeInChunk(f);
   p.boundExtent(f, 0, rowTile);
   p.boundExtent(f, 1, chunk);
   p.reorderStorage(f, {1, 0, 2, 3, 4, 5});
 }
 
-void AttentionLowering::scheduleScoresByKeys() {
+void CpuAttention::scheduleScoresByKeys() {
   for (Func f : {score, dot}) {
     layOutByKeys(f);
     SmallVector<Loop> v = p.loops(f);
@@ -328,7 +359,7 @@ void AttentionLowering::scheduleScoresByKeys() {
 }
 
 /// Sums over every lanes-th dim, in registers, for `rows` and `keys`.
-void AttentionLowering::scheduleLaneParts(Func f, Loop at, int64_t rows, int64_t keys) {
+void CpuAttention::scheduleLaneParts(Func f, Loop at, int64_t rows, int64_t keys) {
   p.computeAt(f, at);
   p.storeIn(f, MemoryType::register_);
   fixTile(f, /*perChunk=*/true);
@@ -346,7 +377,7 @@ void AttentionLowering::scheduleLaneParts(Func f, Loop at, int64_t rows, int64_t
   }
 }
 
-void AttentionLowering::scheduleScores() {
+void CpuAttention::scheduleScores() {
   if (byKeys)
     return scheduleScoresByKeys();
   scheduleStaged(staged, chunkLoop);
@@ -372,7 +403,7 @@ void AttentionLowering::scheduleScores() {
 }
 
 /// Rows and keys in tiles, whose dot products are sums in registers. Returns the loop over dims.
-Loop AttentionLowering::scheduleScoreTile(Func f, Func dots, Func dotParts) {
+Loop CpuAttention::scheduleScoreTile(Func f, Func dots, Func dotParts) {
   SmallVector<Loop> v = p.loops(f);
   auto [keyGroup, key] = p.split(v[1], scoreKeys, TailStrategy::round_up);
   auto [rowGroup, row] = p.split(v[0], lanes * scoreRows);
@@ -388,7 +419,7 @@ Loop AttentionLowering::scheduleScoreTile(Func f, Func dots, Func dotParts) {
   return scheduleRegisterTile(dotParts, dims, lanes * scoreRows, /*otherDim=*/1, scoreKeys);
 }
 
-void AttentionLowering::scheduleWeights() {
+void CpuAttention::scheduleWeights() {
   scheduleChains(maxChains, maximum);
   scheduleChains(sumChains, sum);
   scheduleWeightsOf(weights);
@@ -396,7 +427,7 @@ void AttentionLowering::scheduleWeights() {
     scheduleWeightsOf(modified);
 }
 
-void AttentionLowering::scheduleChains(Func chains, Func all) {
+void CpuAttention::scheduleChains(Func chains, Func all) {
   computeInChunk(all);
   if (!byKeys) {
     auto [vectors, lane] = splitRows(all, p.loops(all)[0], rowTile);
@@ -416,7 +447,7 @@ void AttentionLowering::scheduleChains(Func chains, Func all) {
   p.neverPartition(chains, 0);
 }
 
-void AttentionLowering::scheduleWeightsOf(Func f) {
+void CpuAttention::scheduleWeightsOf(Func f) {
   if (byKeys) {
     layOutByKeys(f);
     SmallVector<Loop> v = p.loops(f);
@@ -429,7 +460,7 @@ void AttentionLowering::scheduleWeightsOf(Func f) {
   p.unroll(splitRows(f, p.loops(f)[0], rowTile).first);
 }
 
-void AttentionLowering::scheduleExactContext() {
+void CpuAttention::scheduleExactContext() {
   for (Func f : {worst, exactChunks, worstOfLane, exactContext}) {
     computeInTile(f);
     fixTile(f, /*perChunk=*/false);
@@ -457,7 +488,7 @@ void AttentionLowering::scheduleExactContext() {
 }
 
 /// With keys in the lanes all in one func, else as in the first pass.
-void AttentionLowering::scheduleExactWeights(Loop at) {
+void CpuAttention::scheduleExactWeights(Loop at) {
   SmallVector<Func> funcs = {exactWeight};
   if (!byKeys)
     funcs.append({exactScore, exactKept});
@@ -480,7 +511,7 @@ void AttentionLowering::scheduleExactWeights(Loop at) {
 }
 
 /// Sums as the scores did: other roundings of large scores would give other weights.
-void AttentionLowering::scheduleExactDot(Loop at) {
+void CpuAttention::scheduleExactDot(Loop at) {
   p.computeAt(exactDot, at);
   p.storeIn(exactDot, MemoryType::register_);
   fixTile(exactDot, /*perChunk=*/true);

@@ -28,17 +28,51 @@ using halide::TailStrategy;
 /// Threads of a block that computes bounds.
 static constexpr int64_t kThreadsOfBounds = 32;
 
-void AttentionLowering::scheduleOnGpu() {
-  scheduleGpuBounds();
+namespace {
+class GpuAttention : public AttentionLowering {
+  using AttentionLowering::AttentionLowering;
+
+  void schedule() override;
+  void scheduleBounds();
+  void scheduleOutput();
+  void schedulePartialOutput();
+  void scheduleQuery();
+  void scheduleScores();
+  void scheduleWeights();
+  void scheduleContext();
+  void scheduleExactContext();
+  void mapToGrid(Func f);
+  void mapToBlocks(Loop tile, Loop head, Loop batch);
+  void storeInShared(Func f, Loop at, bool perChunk);
+  void stageInShared(Func f, Loop at, int64_t width, int64_t height);
+  Loop spread(Func f, int64_t width, int64_t xDim = 0, int64_t yDim = 1);
+  void spreadRows(Func f);
+  std::pair<Loop, Loop> splitRowsOfThreads(Loop rows);
+  void storeInRegisters(Func f, Loop at, bool perChunk);
+  void boundColumns(Func f, int64_t columns);
+  void spreadColumns(Loop x, Loop y, Loop ii, ArrayRef<Loop> inner = {}, ArrayRef<Loop> outer = {});
+  void spreadScores(Func f, std::optional<int64_t> update = {}, ArrayRef<Loop> inner = {});
+  void keepRows(Func f, int64_t width);
+  void shareOfRows(Func f, int64_t width, Loop at);
+  void combineThreads(Func ofThreads, Func all, Loop at);
+};
+} // namespace
+
+LogicalResult attn::lowerAttentionOnGpu(PipelineBuilder &p, AttentionOp op, Attribute schedule) {
+  return GpuAttention(p, op, schedule).lower();
+}
+
+void GpuAttention::schedule() {
+  scheduleBounds();
   if (hasParts())
-    scheduleGpuPartialOutput();
+    schedulePartialOutput();
   else
-    scheduleGpuOutput();
-  scheduleGpuQuery();
-  scheduleGpuContext();
-  scheduleGpuScores();
-  scheduleGpuWeights();
-  scheduleGpuExactContext();
+    scheduleOutput();
+  scheduleQuery();
+  scheduleContext();
+  scheduleScores();
+  scheduleWeights();
+  scheduleExactContext();
 }
 
 //===----------------------------------------------------------------------===//
@@ -46,7 +80,7 @@ void AttentionLowering::scheduleOnGpu() {
 //===----------------------------------------------------------------------===//
 
 /// A thread for each value of a func that is computed on its own.
-void AttentionLowering::mapToGrid(Func f) {
+void GpuAttention::mapToGrid(Func f) {
   SmallVector<Loop> v = p.loops(f);
   auto [block, thread] = p.split(v[0], kThreadsOfBounds, TailStrategy::guard_with_if);
   p.reorder({thread, block});
@@ -58,7 +92,7 @@ void AttentionLowering::mapToGrid(Func f) {
 
 /// Computes `f` at `at`, its storage of known size: the last dimensions are a tile's, and a
 /// chunk's where there is one.
-void AttentionLowering::storeInShared(Func f, Loop at, bool perChunk) {
+void GpuAttention::storeInShared(Func f, Loop at, bool perChunk) {
   p.computeAt(f, at);
   p.storeIn(f, MemoryType::gpu_shared);
   fixTile(f, perChunk);
@@ -75,7 +109,7 @@ static int64_t largestDivisor(int64_t n, int64_t limit) {
 
 /// Spreads two dimensions over the threads: those next to each other have what is next to
 /// each other along `xDim`. Gives the innermost loop of a thread.
-Loop AttentionLowering::spread(Func f, int64_t width, int64_t xDim, int64_t yDim) {
+Loop GpuAttention::spread(Func f, int64_t width, int64_t xDim, int64_t yDim) {
   SmallVector<Loop> v = p.loops(f);
   auto [xo, x] = p.split(v[xDim], largestDivisor(width, threadsX), TailStrategy::guard_with_if);
   auto [yo, y] = p.split(v[yDim], threadsY, TailStrategy::guard_with_if);
@@ -87,7 +121,7 @@ Loop AttentionLowering::spread(Func f, int64_t width, int64_t xDim, int64_t yDim
 }
 
 /// A copy of width × height elements.
-void AttentionLowering::stageInShared(Func f, Loop at, int64_t width, int64_t height) {
+void GpuAttention::stageInShared(Func f, Loop at, int64_t width, int64_t height) {
   storeInShared(f, at, /*perChunk=*/true);
   p.boundExtent(f, 0, width);
   p.boundExtent(f, 1, height);
@@ -95,7 +129,7 @@ void AttentionLowering::stageInShared(Func f, Loop at, int64_t width, int64_t he
 }
 
 /// A thread for each row of a tile, the first dimension of `f`.
-void AttentionLowering::spreadRows(Func f) {
+void GpuAttention::spreadRows(Func f) {
   SmallVector<Loop> v = p.loops(f);
   auto [group, x] = p.split(v[0], threadsX, TailStrategy::guard_with_if);
   auto [more, y] = p.split(group, threadsY, TailStrategy::guard_with_if);
@@ -106,14 +140,14 @@ void AttentionLowering::spreadRows(Func f) {
 }
 
 /// Every threadsY-th row is a thread's. Gives its rows and the loop over threads.
-std::pair<Loop, Loop> AttentionLowering::splitRowsOfThreads(Loop rows) {
+std::pair<Loop, Loop> GpuAttention::splitRowsOfThreads(Loop rows) {
   auto [row, y] = p.split(rows, threadsY);
   p.unroll(row);
   return {row, y};
 }
 
 /// Holds `f`, of which each thread touches its own elements alone.
-void AttentionLowering::storeInRegisters(Func f, Loop at, bool perChunk) {
+void GpuAttention::storeInRegisters(Func f, Loop at, bool perChunk) {
   p.computeAt(f, at);
   p.storeIn(f, MemoryType::register_);
   fixTile(f, perChunk);
@@ -124,7 +158,7 @@ void AttentionLowering::storeInRegisters(Func f, Loop at, bool perChunk) {
 // From the outside in
 //===----------------------------------------------------------------------===//
 
-void AttentionLowering::scheduleGpuBounds() {
+void GpuAttention::scheduleBounds() {
   for (Func f : {low, high, chunks}) {
     p.computeRoot(f);
     mapToGrid(f);
@@ -133,13 +167,13 @@ void AttentionLowering::scheduleGpuBounds() {
 
 /// A dimension of the grid each: Halide 21 loses the coordinates of a stage whose fused loop
 /// others are computed in.
-void AttentionLowering::mapToBlocks(Loop tile, Loop head, Loop batch) {
+void GpuAttention::mapToBlocks(Loop tile, Loop head, Loop batch) {
   for (Loop loop : {tile, head, batch})
     p.gpuBlock(loop);
   tileLoop = tile;
 }
 
-void AttentionLowering::scheduleGpuOutput() {
+void GpuAttention::scheduleOutput() {
   SmallVector<Loop> v = p.loops(context);
   auto [tile, inTile] = p.split(v[1], rowsOfHead, TailStrategy::guard_with_if);
   auto [row, y] = splitRowsOfThreads(inTile);
@@ -155,7 +189,7 @@ void AttentionLowering::scheduleGpuOutput() {
 }
 
 /// The first kernel ends with the parts, the second merges them.
-void AttentionLowering::scheduleGpuPartialOutput() {
+void GpuAttention::schedulePartialOutput() {
   p.computeRoot(partial);
   p.boundExtent(partial, 0, block + lanes);
   p.boundExtent(partial, 1, numBlocks);
@@ -175,7 +209,7 @@ void AttentionLowering::scheduleGpuPartialOutput() {
 /// memory.
 static int64_t distanceOfRows(int64_t dims) { return (llvm::divideCeil(dims, 4) | 1) * 4; }
 
-void AttentionLowering::scheduleGpuQuery() {
+void GpuAttention::scheduleQuery() {
   storeInShared(queryT, tileLoop, /*perChunk=*/false);
   p.boundExtent(queryT, 0, rowTile);
   p.boundExtent(queryT, 1, headDim);
@@ -185,7 +219,7 @@ void AttentionLowering::scheduleGpuQuery() {
 }
 
 /// Columns × blocks × rows, each thread's own.
-void AttentionLowering::boundColumns(Func f, int64_t columns) {
+void GpuAttention::boundColumns(Func f, int64_t columns) {
   p.boundExtent(f, 0, columns);
   p.boundExtent(f, 1, numBlocks);
   p.boundExtent(f, 2, rowTile);
@@ -193,14 +227,14 @@ void AttentionLowering::boundColumns(Func f, int64_t columns) {
 
 /// A thread's columns and rows are unrolled. `inner` loops are within the threads', `outer`
 /// ones around them.
-void AttentionLowering::spreadColumns(Loop x, Loop y, Loop ii, ArrayRef<Loop> inner,
-                                      ArrayRef<Loop> outer) {
+void GpuAttention::spreadColumns(Loop x, Loop y, Loop ii, ArrayRef<Loop> inner,
+                                 ArrayRef<Loop> outer) {
   auto [row, group] = splitRowsOfThreads(ii);
   p.unroll(x);
   p.spreadOverThreads({x, row}, inner, {y, group}, outer);
 }
 
-void AttentionLowering::scheduleGpuContext() {
+void GpuAttention::scheduleContext() {
   storeInRegisters(acc, tileLoop, /*perChunk=*/false);
   boundColumns(acc, block + lanes);
   SmallVector<Loop> init = p.loops(acc);
@@ -225,7 +259,7 @@ void AttentionLowering::scheduleGpuContext() {
 
 /// Rows × keys of a chunk, each thread's own, which are unrolled. `inner` loops are within the
 /// threads'.
-void AttentionLowering::spreadScores(Func f, std::optional<int64_t> update, ArrayRef<Loop> inner) {
+void GpuAttention::spreadScores(Func f, std::optional<int64_t> update, ArrayRef<Loop> inner) {
   SmallVector<Loop> v = p.loops(f, update);
   auto [row, y] = splitRowsOfThreads(v[0]);
   auto [key, x] = p.split(v[1], threadsX);
@@ -234,14 +268,14 @@ void AttentionLowering::spreadScores(Func f, std::optional<int64_t> update, Arra
   p.neverPartition(f, update);
 }
 
-void AttentionLowering::keepRows(Func f, int64_t width) {
+void GpuAttention::keepRows(Func f, int64_t width) {
   storeInRegisters(f, chunkLoop, /*perChunk=*/true);
   p.boundExtent(f, 0, rowTile);
   p.boundExtent(f, 1, width);
   spreadScores(f);
 }
 
-void AttentionLowering::scheduleGpuScores() {
+void GpuAttention::scheduleScores() {
   keepRows(score, chunk);
   keepRows(dot, chunk);
   spreadScores(dot, 0, {p.loops(dot, 0).back()});
@@ -250,7 +284,7 @@ void AttentionLowering::scheduleGpuScores() {
 }
 
 /// Rows of what all threads read of a tile or chunk, `width` elements each.
-void AttentionLowering::shareOfRows(Func f, int64_t width, Loop at) {
+void GpuAttention::shareOfRows(Func f, int64_t width, Loop at) {
   bool perChunk = at == chunkLoop;
   storeInShared(f, at, perChunk);
   p.boundExtent(f, 0, rowTile);
@@ -260,7 +294,7 @@ void AttentionLowering::shareOfRows(Func f, int64_t width, Loop at) {
   p.reorderStorage(f, order);
 }
 
-void AttentionLowering::scheduleGpuWeights() {
+void GpuAttention::scheduleWeights() {
   keepRows(weights, chunk);
   shareOfRows(modified, chunk, chunkLoop);
   p.alignStorage(modified, 1, chunk + 8);
@@ -271,7 +305,7 @@ void AttentionLowering::scheduleGpuWeights() {
 }
 
 /// What each thread has of a row, and of that what the row has.
-void AttentionLowering::combineThreads(Func ofThreads, Func all, Loop at) {
+void GpuAttention::combineThreads(Func ofThreads, Func all, Loop at) {
   bool perChunk = at == chunkLoop;
   shareOfRows(ofThreads, numChains, at);
   spreadScores(ofThreads);
@@ -281,7 +315,7 @@ void AttentionLowering::combineThreads(Func ofThreads, Func all, Loop at) {
 }
 
 /// The second pass is rare, and computes each weight's dot product from memory.
-void AttentionLowering::scheduleGpuExactContext() {
+void GpuAttention::scheduleExactContext() {
   for (Func f : {worstOfLane, worst, exactChunks})
     storeInShared(f, tileLoop, /*perChunk=*/false);
   p.neverPartition(worst, 0);
