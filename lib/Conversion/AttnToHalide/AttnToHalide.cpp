@@ -44,6 +44,8 @@ public:
   LogicalResult convert();
 
 private:
+  using Lower = function_ref<LogicalResult(PipelineBuilder &)>;
+
   void findEpilogues();
   LogicalResult convertOp(Operation &op);
   /// Constraints of the op's verifier on sizes that only the call tells.
@@ -63,18 +65,19 @@ private:
   FailureOr<Value> getCompact(Value tensor);
 
   LogicalResult convertAttention(AttentionOp op);
-  LogicalResult requireNone(Location loc, StringRef kind, const Twine &message,
-                            function_ref<LogicalResult(PipelineBuilder &)> lowerCount);
+  LogicalResult requireNone(Location loc, StringRef kind, const Twine &message, Lower lowerCount);
   LogicalResult convertEmbedding(EmbeddingOp op);
   LogicalResult convertAppendCache(AppendCacheOp op);
   LogicalResult convertLinear(LinearOp op);
   LogicalResult convertMap(MapOp op);
   LogicalResult callLinear(LinearOp op, Value result);
 
-  /// A pipeline built by `lower`, called on its inputs' buffers and `result`'s; where
-  /// there is a condition, only if it holds.
-  LogicalResult call(Location loc, StringRef kind, Value result,
-                     function_ref<LogicalResult(PipelineBuilder &)> lower,
+  /// A pipeline built by `lower`, called on its inputs' buffers and `destination`; where there is
+  /// a condition, only if it holds.
+  LogicalResult callOn(Value destination, Location loc, StringRef kind, Lower lower,
+                       function_ref<Value()> condition = {});
+  /// The same on the buffer of `result`.
+  LogicalResult call(Location loc, StringRef kind, Value result, Lower lower,
                      function_ref<Value()> condition = {});
   LogicalResult copy(Location loc, Value tensor, Value to);
   halide::PipelineOp share(PipelineBuilder &p);
@@ -136,7 +139,9 @@ LogicalResult FunctionConverter::convertOp(Operation &op) {
       })
       .Case([&](tensor::CollapseShapeOp collapse) {
         FailureOr<Value> compact = getCompact(collapse.getSrc());
-        return failed(compact) ? failure() : host.viewCollapsed(collapse, *compact);
+        if (succeeded(compact))
+          host.viewCollapsed(collapse, *compact);
+        return LogicalResult(compact);
       })
       .Case([&](tensor::EmptyOp empty) {
         host.getDestination(empty);
@@ -347,32 +352,33 @@ void FunctionConverter::requireSizes(Operation &op) {
       });
 }
 
-LogicalResult FunctionConverter::call(Location loc, StringRef kind, Value result,
-                                      function_ref<LogicalResult(PipelineBuilder &)> lower,
-                                      function_ref<Value()> condition) {
+LogicalResult FunctionConverter::callOn(Value destination, Location loc, StringRef kind,
+                                        Lower lower, function_ref<Value()> condition) {
   std::string name = (function.getName() + "_" + kind + "_" + Twine(numPipelines++)).str();
   OpBuilder builder(function);
   PipelineBuilder p(builder, loc, name);
   p.getOp()->setAttr("attn.kind", builder.getStringAttr(kind));
   if (failed(lower(p)))
     return failure();
-  Value destination = host.getDestination(result);
   host.call(loc, share(p), p.getInputTensors(), destination, condition ? condition() : Value());
   return success();
 }
 
+LogicalResult FunctionConverter::call(Location loc, StringRef kind, Value result, Lower lower,
+                                      function_ref<Value()> condition) {
+  return callOn(host.getDestination(result), loc, kind, lower, condition);
+}
+
+LogicalResult FunctionConverter::copy(Location loc, Value tensor, Value to) {
+  return callOn(to, loc, "copy", [&](PipelineBuilder &p) { return lowerCopy(p, tensor, cpu); });
+}
+
 /// Refuses calls where a pipeline counts what must not be, before anything reads it.
-LogicalResult
-FunctionConverter::requireNone(Location loc, StringRef kind, const Twine &message,
-                               function_ref<LogicalResult(PipelineBuilder &)> lowerCount) {
-  std::string name = (function.getName() + "_" + kind + "_" + Twine(numPipelines++)).str();
-  OpBuilder builder(function);
-  PipelineBuilder p(builder, loc, name);
-  p.getOp()->setAttr("attn.kind", builder.getStringAttr(kind));
-  if (failed(lowerCount(p)))
+LogicalResult FunctionConverter::requireNone(Location loc, StringRef kind, const Twine &message,
+                                             Lower lowerCount) {
+  Value count = host.allocate(MemRefType::get({1}, IntegerType::get(function.getContext(), 32)));
+  if (failed(callOn(count, loc, kind, lowerCount)))
     return failure();
-  Value count = host.allocate(MemRefType::get({1}, builder.getI32Type()));
-  host.call(loc, share(p), p.getInputTensors(), count);
   host.requireZero(loc, count, message);
   return success();
 }
@@ -488,16 +494,6 @@ halide::PipelineOp FunctionConverter::share(PipelineBuilder &p) {
     --numPipelines;
   }
   return known->second;
-}
-
-LogicalResult FunctionConverter::copy(Location loc, Value tensor, Value to) {
-  std::string name = (function.getName() + "_copy_" + Twine(numPipelines++)).str();
-  OpBuilder builder(function);
-  PipelineBuilder p(builder, loc, name);
-  p.getOp()->setAttr("attn.kind", builder.getStringAttr("copy"));
-  lowerCopy(p, tensor, cpu);
-  host.call(loc, share(p), p.getInputTensors(), to);
-  return success();
 }
 
 /// A view of the input.

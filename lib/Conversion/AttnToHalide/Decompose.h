@@ -14,8 +14,8 @@
 
 namespace mlir::attn {
 
-/// Replaces ops that have no pipeline of their own by ones that do: every attn.attention
-/// without a schedule, which no fused kernel serves, and the linear of a single row.
+/// Replaces ops that have no pipeline of their own by ones that do, such as every attn.attention
+/// without a schedule, which no fused kernel serves.
 void decompose(func::FuncOp function);
 
 /// Replaces the op by tables of sines and cosines, and what reads them.

@@ -60,7 +60,7 @@ public:
   SmallVector<Value> viewParts(tensor::ConcatOp op, Value buffer);
   /// Refuses calls where the sizes don't make up the source's.
   void viewExpanded(tensor::ExpandShapeOp op);
-  LogicalResult viewCollapsed(tensor::CollapseShapeOp op, Value compact);
+  void viewCollapsed(tensor::CollapseShapeOp op, Value compact);
 
   OpFoldResult getMixedSize(Value tensor, int64_t dim);
   /// Refuses calls where a size is not the product of `sizes`, unless all are known.

@@ -73,7 +73,7 @@ LogicalResult lowerGenerate(PipelineBuilder &p, tensor::GenerateOp op, const Cpu
 LogicalResult lowerStridedSlice(PipelineBuilder &p, tensor::ExtractSliceOp op, const CpuInfo &cpu);
 
 /// Copies `tensor` as it is.
-void lowerCopy(PipelineBuilder &p, Value tensor, const CpuInfo &cpu);
+LogicalResult lowerCopy(PipelineBuilder &p, Value tensor, const CpuInfo &cpu);
 
 /// The fused kernel that `schedule`, one of the op's, describes.
 LogicalResult lowerAttention(PipelineBuilder &p, AttentionOp op, Attribute schedule);

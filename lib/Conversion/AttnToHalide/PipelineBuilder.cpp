@@ -16,8 +16,6 @@ using namespace mlir::attn;
 
 PipelineBuilder::PipelineBuilder(OpBuilder &outer, Location loc, StringRef name)
     : builder(loc, outer), pipeline(halide::PipelineOp::create(builder, name)) {
-  if (pipeline.getBody().empty())
-    pipeline.getBody().emplaceBlock();
   builder.setInsertionPointToEnd(&pipeline.getBody().front());
 }
 
@@ -109,9 +107,7 @@ Scalar PipelineBuilder::extent(Func input, int64_t dim) {
 //===----------------------------------------------------------------------===//
 
 SmallVector<Loop> PipelineBuilder::loops(Func f, std::optional<int64_t> update) {
-  auto op =
-      update ? halide::LoopsOp::create(builder, f, *update) : halide::LoopsOp::create(builder, f);
-  return llvm::to_vector_of<Loop>(op.getLoops());
+  return llvm::to_vector_of<Loop>(halide::LoopsOp::create(builder, f, update).getLoops());
 }
 
 std::pair<Loop, Loop> PipelineBuilder::split(Loop loop, int64_t factor, halide::TailStrategy tail) {

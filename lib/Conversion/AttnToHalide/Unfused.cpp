@@ -157,9 +157,9 @@ LogicalResult attn::lowerMask(PipelineBuilder &p, MaskOp op, const CpuInfo &cpu)
                         });
 }
 
-void attn::lowerCopy(PipelineBuilder &p, Value tensor, const CpuInfo &cpu) {
-  (void)lowerPointwise(p, tensor, tensor, cpu,
-                       [](Scalar x, ArrayRef<Scalar>) -> FailureOr<Scalar> { return x; });
+LogicalResult attn::lowerCopy(PipelineBuilder &p, Value tensor, const CpuInfo &cpu) {
+  return lowerPointwise(p, tensor, tensor, cpu,
+                        [](Scalar x, ArrayRef<Scalar>) -> FailureOr<Scalar> { return x; });
 }
 
 LogicalResult attn::lowerElementwise(PipelineBuilder &p, Operation *op, const CpuInfo &cpu) {
