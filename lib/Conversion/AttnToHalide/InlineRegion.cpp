@@ -15,7 +15,6 @@
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -57,14 +56,6 @@ FailureOr<Scalar> PipelineBuilder::inlineValue(Value value, IRMapping &mapping) 
   return scalar;
 }
 
-/// The size of a tensor that an input or a block argument stands for.
-static FailureOr<int64_t> constantIndex(Value value) {
-  APInt c;
-  if (!matchPattern(value, m_ConstantInt(&c)))
-    return failure();
-  return c.getSExtValue();
-}
-
 /// Whether an integer follows from a float within its region.
 static bool comesFromFloat(Value value) {
   Operation *op = value.getDefiningOp();
@@ -93,8 +84,8 @@ FailureOr<Scalar> PipelineBuilder::inlineOp(Operation *op, IRMapping &mapping) {
   if (isa<tensor::ExtractOp>(op))
     return inlineExtract(op, mapping);
   if (auto dim = dyn_cast<tensor::DimOp>(op)) {
-    FailureOr<int64_t> index = constantIndex(dim.getIndex());
-    if (failed(index))
+    std::optional<int64_t> index = dim.getConstantIndex();
+    if (!index)
       return dim.emitError("expected a constant dimension in a region");
     auto type = cast<RankedTensorType>(dim.getSource().getType());
     return extent(input("captured" + std::to_string(inputs.size()), dim.getSource()),
