@@ -107,16 +107,16 @@ static void vectorizeLanes(PipelineBuilder &p, Func partial, ArrayRef<Loop> loop
   p.vectorize(loops[lane]);
 }
 
-Func attn::splitIntoLanes(PipelineBuilder &p, Loop reduction, int64_t lanes) {
+std::pair<Func, Loop> attn::splitIntoLanes(PipelineBuilder &p, Loop reduction, int64_t lanes) {
   auto [outer, inner] = p.split(reduction, lanes, halide::TailStrategy::guard_with_if);
   Func partial = p.rfactor(inner);
   vectorizeLanes(p, partial, p.loops(partial, 0), partial.getRank() - 1);
-  return partial;
+  return {partial, inner};
 }
 
 /// The same in parts that come before it.
-static Func splitIntoLanesAndParts(PipelineBuilder &p, Loop reduction, int64_t length,
-                                   int64_t lanes) {
+static std::pair<Func, Loop> splitIntoLanesAndParts(PipelineBuilder &p, Loop reduction,
+                                                    int64_t length, int64_t lanes) {
   auto guard = halide::TailStrategy::guard_with_if;
   auto [parts, rest] = p.split(reduction, length, guard);
   auto [outer, inner] = p.split(rest, lanes, guard);
@@ -129,15 +129,28 @@ static Func splitIntoLanesAndParts(PipelineBuilder &p, Loop reduction, int64_t l
   vectorizeLanes(p, partial, loops, lane);
   vectorizeLanes(p, part, p.loops(part, 0), lane);
   p.computeAt(part, loops.back());
-  return partial;
+  return {partial, inner};
+}
+
+/// An addition waits for the one before it: up to four vectors of sums at once where that leaves
+/// no tail.
+static int64_t countSums(Scalar extent, int64_t lanes) {
+  std::optional<int64_t> known = getConstantIntValue(Value(extent));
+  for (int64_t vectors : {4, 2})
+    if (known && *known % (vectors * lanes) == 0)
+      return vectors * lanes;
+  return lanes;
 }
 
 void attn::scheduleSumAlongRow(PipelineBuilder &p, Func sum, Scalar extent, const OutputLoops &at,
                                int64_t lanes) {
+  lanes = countSums(extent, lanes);
   Loop reduction = p.loops(sum, 0).back();
   int64_t length = getPartLength(extent, kLongestSum * lanes);
-  Func partial = length ? splitIntoLanesAndParts(p, reduction, length, lanes)
-                        : splitIntoLanes(p, reduction, lanes);
+  auto [partial, lane] = length ? splitIntoLanesAndParts(p, reduction, length, lanes)
+                                : splitIntoLanes(p, reduction, lanes);
+  p.atomic(sum, 0);
+  p.vectorize(lane);
   computeAtRow(p, sum, at);
   computeAtRow(p, partial, at);
 }

@@ -65,8 +65,8 @@ Func reduceAlong(PipelineBuilder &p, StringRef name, Func f, int64_t axis, Scala
                  double init, function_ref<Scalar(Scalar, Scalar)> combine);
 
 /// Splits the sum of an update over `reduction` into as many partial sums as lanes, which
-/// come before it; returns these.
-Func splitIntoLanes(PipelineBuilder &p, Loop reduction, int64_t lanes);
+/// come before it; returns these, and the loop that adds them up.
+std::pair<Func, Loop> splitIntoLanes(PipelineBuilder &p, Loop reduction, int64_t lanes);
 
 } // namespace mlir::attn
 

@@ -170,7 +170,7 @@ static void scheduleReduce(PipelineBuilder &p, Func acc, bool alongRows, bool in
   if (alongRows) {
     if (!inLanes)
       return;
-    Func partial = splitIntoLanes(p, loops[numKept], lanes);
+    Func partial = splitIntoLanes(p, loops[numKept], lanes).first;
     if (numKept > 0)
       p.computeAt(partial, loops[0]);
     else
@@ -320,14 +320,21 @@ LogicalResult attn::lowerLayerNorm(PipelineBuilder &p, LayerNormOp op, const Cpu
   auto add = [](Scalar x, Scalar y) { return x + y; };
   auto perElement = [&](Scalar sum) { return sum / convert(extent, acc); };
 
-  bool centred = op.getMode() == NormMode::layer;
   Func wide = p.func("wide", vars, acc, [&](ArrayRef<Scalar> v) { return convert(input(v), acc); });
-  Func sum = centred ? reduceAlong(p, "sum", wide, 0, extent, 0, add) : Func();
-  bool isSingle = type.getShape().back() == 1;
-  Func difference = p.func("difference", vars, acc, [&](ArrayRef<Scalar> v) {
-    Scalar x = centred ? wide(v) - perElement(sum(v.drop_front())) : wide(v);
-    return isSingle ? strictFloat(x) : x; // x - x is not 0 of NaN
-  });
+  // Minus the mean, twice: the first is rounded, and may be large beside what is left. Strict,
+  // as else the two become one again, and as x - x is not 0 of NaN.
+  SmallVector<Func> sums;
+  Func difference = wide;
+  auto subtractMean = [&](StringRef sumName, StringRef name) {
+    Func sum = sums.emplace_back(reduceAlong(p, sumName, difference, 0, extent, 0, add));
+    difference = p.func(name, vars, acc, [&](ArrayRef<Scalar> v) {
+      return strictFloat(difference(v) - perElement(sum(v.drop_front())));
+    });
+  };
+  if (op.getMode() == NormMode::layer) {
+    subtractMean("sum", "centred");
+    subtractMean("rest", "difference");
+  }
   Func square = p.func("square", vars, acc,
                        [&](ArrayRef<Scalar> v) { return difference(v) * difference(v); });
   Func squares = reduceAlong(p, "squares", square, 0, extent, 0, add);
@@ -347,7 +354,7 @@ LogicalResult attn::lowerLayerNorm(PipelineBuilder &p, LayerNormOp op, const Cpu
 
   int64_t lanes = lanesFor(cpu, acc);
   OutputLoops out = scheduleOutput(p, result, lanes);
-  if (centred)
+  for (Func sum : sums)
     scheduleSumAlongRow(p, sum, extent, out, lanes);
   scheduleSumAlongRow(p, squares, extent, out, lanes);
   computeAtRow(p, inverse, out);
