@@ -2,207 +2,29 @@
 
     fuzz.py FIRST COUNT [--keep FOLDER] [--target TARGET]        with attnc in the PATH
 
-A graph is a score (of operands in some layout, projected or not), what changes and hides it, a
-softmax, what changes the prob, a context and what follows it: most ops of the attn dialect, all
-element types, open and known sizes (0, 1, odd and beyond a kernel's tiles), grouped heads,
-regions of random arithmetic, operands that broadcast, results used twice, and private functions.
-Regions are continuous in their floats: where a comparison turns on rounding, every answer is right.
+A graph is one attention or two: a score (of operands in some layout, projected or not, or of a cache
+that grows), what changes and hides it, a softmax, what changes the prob, a context and what follows
+it: most ops of the attn dialect, all element types, open and known sizes (0, 1, odd and beyond a
+kernel's tiles), grouped heads, regions of random arithmetic, operands that broadcast, results used
+twice, and private functions. Every library is then called with other strides, threads and memory
+(calls.py), which may change no bit.
 No tensor is added behind a mask: fusion takes it to be no NaN where the mask hides.
 """
 
 import argparse
-import dataclasses
 import os
-import random
+import shutil
 import subprocess
 import sys
 import tempfile
 
-
-@dataclasses.dataclass(frozen=True)
-class Tensor:
-    name: str
-    dims: tuple
-    element: str
+import calls
+import functions
+import numpy as np
 
 
-class Graph:
-    """A function under construction. A dimension is a number, or the name of one."""
-
-    def __init__(self, seed):
-        self.random = random.Random(seed)
-        self.element = self.choose(["f32"] * 6 + ["f16", "bf16", "f64"])
-        self.sizes, self.open = {}, set()
-        self.arguments, self.lines, self.results, self.functions = [], [], [], []
-        self.count, self.is_masked = 0, False
-
-    # Parts of the text.
-
-    def choose(self, options):
-        return self.random.choice(options)
-
-    def chance(self, probability):
-        return self.random.random() < probability
-
-    def dim(self, name, sizes):
-        """A dimension of one of these sizes, open or not."""
-        self.sizes[name] = self.choose(sizes)
-        if self.chance(0.6):
-            self.open.add(name)
-        return name
-
-    def size(self, dim):
-        return self.sizes.get(dim, dim)
-
-    def type(self, dims, element=None):
-        texts = ["?" if dim in self.open else str(self.size(dim)) for dim in dims]
-        return f"tensor<{'x'.join(texts + [element or self.element])}>"
-
-    def type_of(self, tensor):
-        return self.type(tensor.dims, tensor.element)
-
-    def fresh(self, prefix="v"):
-        self.count += 1
-        return f"{prefix}{self.count}"
-
-    def argument(self, prefix, dims, element=None):
-        tensor = Tensor("%" + self.fresh(prefix), tuple(dims), element or self.element)
-        symbols = [f'"{dim}"' if dim in self.open else str(self.size(dim)) for dim in dims]
-        self.arguments.append(
-            f'{tensor.name}: {self.type_of(tensor)} {{attn.name = "{tensor.name[1:]}", '
-            f"attn.dims = [{', '.join(symbols)}]}}"
-        )
-        return tensor
-
-    def emit(self, op, dims, element=None):
-        """`op` without its result."""
-        tensor = Tensor("%" + self.fresh(), tuple(dims), element or self.element)
-        self.lines.append(f"{tensor.name} = {op}")
-        return tensor
-
-    def unary(self, op, tensor):
-        """An op whose result has its operand's type."""
-        return self.emit(f"{op} : {self.type_of(tensor)}", tensor.dims, tensor.element)
-
-    def text(self):
-        types = [self.type_of(result) for result in self.results]
-        named = [f'{type} {{attn.name = "out{i}"}}' for i, type in enumerate(types)]
-        names = ", ".join(result.name for result in self.results)
-        body = "\n  ".join(self.lines + [f"return {names} : {', '.join(types)}"])
-        arguments = ",\n    ".join(self.arguments)
-        main = f"func.func @fuzz({arguments})\n  -> ({', '.join(named)}) {{\n  {body}\n}}\n"
-        return main + "".join(self.functions)
-
-    # Regions.
-
-    def arithmetic(self, lines, floats, depth=2):
-        """A float made of `floats`, each step of which neither jumps nor grows much."""
-        for _ in range(self.random.randint(1, depth)):
-            x, y, name = self.choose(floats), self.choose(floats), "%" + self.fresh("e")
-            constant = "%" + self.fresh("c")
-            number = self.choose(["0.5", "0.75", "-0.25", "1.5"])
-            lines.append(f"{constant} = arith.constant {number} : {self.element}")
-            op = self.choose([
-                f"arith.addf {x}, {y}", f"arith.subf {x}, {constant}",
-                f"arith.mulf {x}, {constant}", f"arith.divf {x}, {constant}",
-                f"arith.maximumf {x}, {y}",
-                f"arith.minnumf {x}, {constant}", f"math.tanh {x}", f"math.absf {x}",
-                f"arith.negf {x}", f"math.fma {x}, {constant}, {y}",
-            ])
-            lines.append(f"{name} = {op} : {self.element}")
-            floats = floats + [name]
-        return floats[-1]
-
-    def condition(self, lines):
-        """A condition on places."""
-        x, y = self.random.sample(["%b", "%h", "%q", "%k"], 2)
-        if self.chance(0.5):
-            x, y = "%k", "%q"
-        if self.chance(0.4):
-            x, y = self.place(lines, x), self.place(lines, y)
-        name = self.compare(lines, x, y)
-        while self.chance(0.3):
-            other, both = self.condition(lines), "%" + self.fresh("p")
-            op = self.choose(["andi", "andi", "ori", "xori"])
-            lines.append(f"{both} = arith.{op} {name}, {other} : i1")
-            name = both
-        return name
-
-    def compare(self, lines, x, y):
-        name, kind = "%" + self.fresh("p"), self.choose(["sle", "sge", "slt", "sgt", "ne", "eq"])
-        lines.append(f"{name} = arith.cmpi {kind}, {x}, {y} : index")
-        return name
-
-    def place(self, lines, index):
-        """A formula of a place, of numbers and of lengths that the call gives."""
-        for _ in range(self.random.randint(1, 2)):
-            constant, name = "%" + self.fresh("n"), "%" + self.fresh("i")
-            lines.append(f"{constant} = arith.constant {self.choose([1, 2, 3, 7, 16, 40])} : index")
-            if self.chance(0.3):
-                constant = self.length(lines)
-            elif self.chance(0.5):
-                op = self.choose(["divsi", "floordivsi", "ceildivsi", "remsi", "muli"])
-                lines.append(f"{name} = arith.{op} {index}, {constant} : index")
-                index, name = name, "%" + self.fresh("i")
-            op = self.choose(["addi", "subi", "maxsi", "minsi"])
-            lines.append(f"{name} = arith.{op} {index}, {constant} : index")
-            index = name
-        return index
-
-    def length(self, lines):
-        """An integer for each batch, or for each row of it."""
-        places = [("%b", "batch")] + ([("%q", "q_len")] if self.chance(0.4) else [])
-        table = self.argument("n", [dim for _, dim in places], "i32")
-        number, index = "%" + self.fresh("n"), "%" + self.fresh("i")
-        lines += [f"{number} = tensor.extract {table.name}[{', '.join(at for at, _ in places)}] : "
-                  f"{self.type_of(table)}",
-                  f"{index} = arith.index_cast {number} : i32 to index"]
-        return index
-
-    def distance(self, lines):
-        """k - q as a float, scaled."""
-        index, number, real, small, scaled = ("%" + self.fresh("d") for _ in range(5))
-        lines += [f"{index} = arith.subi %k, %q : index",
-                  f"{number} = arith.index_cast {index} : index to i32",
-                  f"{real} = arith.sitofp {number} : i32 to {self.element}",
-                  f"{small} = arith.constant 0.0625 : {self.element}",
-                  f"{scaled} = arith.mulf {real}, {small} : {self.element}"]
-        return scaled
-
-    def table(self, lines, score):
-        """An element of a tensor that the region reads."""
-        places = dict(zip(["%b", "%h", "%q", "%k"], score.dims))
-        read = [place for place in places if self.chance(0.5)] or ["%h"]
-        table = self.argument("table", [places[place] for place in read])
-        name = "%" + self.fresh("t")
-        lines.append(f"{name} = tensor.extract {table.name}[{', '.join(read)}] : "
-                     f"{self.type_of(table)}")
-        return name
-
-    def region(self, op, tensor, build, type=None):
-        lines = []
-        result = build(lines)
-        value = f"%x: {self.element}, " if op != "attn.mask" else ""
-        body = "\n    ".join(lines + [f"attn.yield {result} : {type or self.element}"])
-        return self.unary(f"{op} {tensor.name} {{\n  ^bb0({value}%b: index, %h: index, %q: index, "
-                          f"%k: index):\n    {body}\n  }}", tensor)
-
-    def map(self, inputs, build, dims):
-        lines = []
-        names = ["%" + self.fresh("a") for _ in inputs]
-        result = build(lines, names)
-        arguments = ", ".join(f"{name}: {input.element}" for name, input in zip(names, inputs))
-        body = "\n    ".join(lines + [f"attn.yield {result} : {self.element}"])
-        types = ", ".join(self.type_of(input) for input in inputs)
-        return self.emit(f"attn.map {', '.join(i.name for i in inputs)} {{\n  ^bb0({arguments}):\n"
-                         f"    {body}\n  }} : {types} -> {self.type(dims)}", dims)
-
-    def broadcasting(self, dims):
-        """Dimensions that repeat to `dims`."""
-        kept = [1 if self.chance(0.4) else dim for dim in dims]
-        return kept[self.random.randint(0, len(dims) - 1):]
-
-    # Pieces of a graph.
+class Graph(functions.Function):
+    """Pieces of a graph."""
 
     def linear(self, x, features):
         width = x.dims[-1]
@@ -215,7 +37,7 @@ class Graph:
 
     def change(self, x):
         """Something elementwise, normalising, or a call of a function."""
-        kind = self.choose(["map", "bias", "whole", "layer_norm", "rms", "call", "twice"])
+        kind = self.choose(["map", "bias", "whole", "layer_norm", "rms", "call", "twice", "softmax", "dropout"])
         if kind == "map":
             return self.map([x], self.arithmetic, x.dims)
         if kind == "bias":
@@ -228,12 +50,22 @@ class Graph:
             return self.unary(f"arith.addf {x.name}, {half.name}", x)
         if kind == "call":
             return self.call(x)
+        if kind == "softmax":
+            return self.unary(f"attn.softmax {x.name} axis({self.random.randint(0, len(x.dims) - 1)})", x)
+        if kind == "dropout":
+            return self.dropout(x)
         mode = " mode(rms)" if kind == "rms" else ""
         scale = ""
         if self.chance(0.5):
             tensor = self.argument("gain", [x.dims[-1]])
             scale = f" scale({tensor.name} : {self.type_of(tensor)})"
         return self.unary(f"attn.layer_norm {x.name}{mode}{scale} epsilon(1.0e-3)", x)
+
+    def dropout(self, x):
+        seed = self.argument("seed", (), "i64")
+        self.ranges[seed.name[1:]] = (seed, -2**63, 2**63 - 1)
+        return self.unary(f"attn.dropout {x.name} rate({self.choose([0.0, 0.1, 0.5])}) "
+                          f"seed({seed.name} : {self.type_of(seed)})", x)
 
     def call(self, x):
         """The same function for all of a type."""
@@ -247,9 +79,15 @@ class Graph:
         """A tensor (batch, heads, length, width) from some other layout."""
         dims = (batch, heads, length, width)
         rows = self.size(heads) * self.size(width)
-        layout = self.choose(["heads", "rows", "time", "transposed", "projected", "embedded"])
+        layout = self.choose(["heads", "rows", "time", "transposed", "columns", "projected", "embedded"])
+        if layout == "heads" and self.size(batch) == self.size(heads) == 1 and batch not in self.open:
+            return self.matrix(self.argument(name, (length, width)), dims)
         if layout == "heads":
             return self.argument(name, dims)
+        if layout == "columns":
+            x = self.argument(name, (batch, heads, width, length))
+            return self.emit(f"attn.transpose {x.name} [0, 1, 3, 2] : {self.type_of(x)} -> "
+                             f"{self.type(dims)}", dims)
         if layout == "transposed":
             x = self.argument(name, (batch, length, heads, width))
             return self.emit(f"attn.transpose {x.name} [0, 2, 1, 3] : {self.type_of(x)} -> "
@@ -259,7 +97,7 @@ class Graph:
         if layout == "projected":
             x = self.linear(self.argument(name, outer + (self.choose([8, 33, 300]),)), rows)
         elif layout == "embedded":
-            table, ids = self.argument(name, (50, rows)), self.argument("ids", outer, "i64")
+            table, ids = self.argument(name, (50, rows)), self.integers("ids", outer, 0, 49)
             x = self.emit(f"attn.embedding {table.name}, {ids.name} : {self.type_of(table)}, "
                           f"{self.type_of(ids)} -> {self.type(outer + (rows,))}", outer + (rows,))
         else:
@@ -269,9 +107,35 @@ class Graph:
         return self.emit(f"attn.split_heads {x.name} num_heads({self.size(heads)}){order} : "
                          f"{self.type_of(x)} -> {self.type(dims)}", dims)
 
-    def position(self, x):
+    def matrix(self, x, dims):
+        """The one head of the one batch of an attention of plain matrices."""
+        zero, size = "%" + self.fresh("c"), "%" + self.fresh("n")
+        self.lines += [f"{zero} = arith.constant 0 : index",
+                       f"{size} = tensor.dim {x.name}, {zero} : {self.type_of(x)}"]
+        length = size if x.dims[0] in self.open else self.size(x.dims[0])
+        return self.emit(f"tensor.expand_shape {x.name} [[0, 1, 2], [3]] output_shape [1, 1, {length}, "
+                         f"{x.dims[1]}] : {self.type_of(x)} into {self.type(dims)}", dims)
+
+    def cached(self, name, batch, heads, new, room, width, past):
+        """A cache with new rows behind those that it holds; most are results."""
+        cache = self.argument("cache", (batch, heads, room, width))
+        rows = self.operand(name, batch, heads, new, width)
+        if name == "key" and self.chance(0.3):
+            rows = self.position(rows, past)
+        x = self.emit(f"attn.append_cache {cache.name}, {rows.name}, {past.name} : {self.type_of(cache)}, "
+                      f"{self.type_of(rows)}, {self.type_of(past)}", cache.dims)
+        if self.chance(0.8):
+            self.results.append(x)
+        return x
+
+    def position(self, x, offset=None):
         kind = self.choose(["rotary_halves", "rotary_pairs", "sinusoidal"])
-        return self.unary(f"attn.positions {x.name} kind({kind})", x)
+        if x.dims[-1] % 2:
+            kind = "sinusoidal"
+        if not offset and self.chance(0.4):
+            offset = self.integers("offset", x.dims[:1], -5, 3000)
+        shift = f" offset({offset.name} : {self.type_of(offset)})" if offset else ""
+        return self.unary(f"attn.positions {x.name} kind({kind}){shift}", x)
 
     def score(self, query, key, dims):
         types = f"{self.type_of(query)}, {self.type_of(key)}"
@@ -344,11 +208,11 @@ class Graph:
                             "window(4, 0, bottom_right)", "block(4)", "lengths", "documents",
                             "tensor"])
         if kind == "lengths":
-            n = self.argument("n", [batch], "i32")
+            n = self.integers("n", [batch], -3, self.longest + 5, extremes=True)
             kind = f"kv_lengths({n.name} : {self.type_of(n)})"
         elif kind == "documents":
-            ours = self.argument("d", [batch, q], "i32")
-            theirs = self.argument("d", [batch, k], "i32")
+            element = self.choose(["i32", "i64"])
+            ours, theirs = (self.integers("d", [batch, dim], -1, 3, element=element) for dim in (q, k))
             kind = (f"documents({ours.name}, {theirs.name} : {self.type_of(ours)}, "
                     f"{self.type_of(theirs)})")
         elif kind == "tensor":
@@ -369,7 +233,7 @@ class Graph:
     def change_prob(self, x):
         kind = self.choose(["factor", "table", "dropout", "zero", "arithmetic"])
         if kind == "dropout":
-            return self.unary(f"attn.dropout {x.name} rate(0.1)", x)
+            return self.dropout(x)
 
         def build(lines):
             if kind == "arithmetic":
@@ -413,10 +277,71 @@ class Graph:
                              f"{self.type_of(x)}) -> {self.type(both)}", both)
         return self.change(x)
 
+    def attention(self, query, key, value):
+        """Some results of it are results of the function; at times all of them, which fuses nothing."""
+        dims, results = query.dims[:3] + key.dims[2:3], self.choose([0, 0, 0, 0.1, 0.1, 1])
+        self.longest, self.is_masked = self.size(dims[3]), False
+        x = self.score(query, key, dims)
+        if self.past and self.chance(0.8):
+            x = self.region("attn.mask", x, self.sees_past, "i1")
+            self.is_masked = True
+        for _ in range(self.random.randint(0, 4)):
+            x = self.change_score(x)
+            if self.chance(results):
+                self.results.append(x)
+        if self.chance(max(results, 0.08)):
+            self.results.append(self.emit(f"attn.lse {x.name} : {self.type_of(x)} -> {self.type(dims[:3])}",
+                                          dims[:3]))
+        x = self.softmax(x)
+        if self.chance(results):
+            self.results.append(x)
+        for _ in range(self.choose([0, 0, 0, 1, 2])):
+            x = self.change_prob(x)
+        if self.chance(0.08):
+            other = self.operand("value", *value.dims[:3], self.choose([8, 70]))
+            self.results.append(self.context(x, other))
+        return self.context(x, value)
+
+    def context(self, prob, value):
+        dims = prob.dims[:3] + value.dims[3:]
+        return self.emit(f"attn.context {prob.name}, {value.name} : {self.type_of(prob)}, {self.type_of(value)} -> "
+                         f"{self.type(dims)}", dims)
+
+    def sees_past(self, lines):
+        """Whether a row of those behind a cache's comes not before k."""
+        past, last, name = self.length(lines), "%" + self.fresh("i"), "%" + self.fresh("p")
+        lines += [f"{last} = arith.addi %q, {past} : index",
+                  f"{name} = arith.cmpi sle, %k, {last} : index"]
+        return name
+
+    def continued(self, context, key, value):
+        """A second attention, whose query comes from the context of a first."""
+        batch, heads, q, width = context.dims
+        dims = (batch, q, self.size(heads) * self.size(width))
+        x = self.emit(f"attn.merge_heads {context.name} : {self.type_of(context)} -> {self.type(dims)}", dims)
+        if self.chance(0.4):
+            residual = self.argument("x", dims)
+            x = self.emit(f"arith.addf {x.name}, {residual.name} : {self.type_of(x)}", dims)
+            self.results += [x] if self.chance(0.3) else []
+        x = self.unary(f"attn.layer_norm {x.name} epsilon(1.0e-3)", x)
+        keys = self.choose(["same", "same", "own", "other"])
+        if keys == "own":
+            key, value = (self.heads_of(x, key.dims[1], of.dims[3]) for of in (key, value))
+            self.past = None
+        elif keys == "other":
+            value = self.operand("value", *value.dims[:3], self.choose([8, 64]))
+        return self.attention(self.heads_of(x, heads, key.dims[3]), key, value)
+
+    def heads_of(self, x, heads, width):
+        y = self.linear(x, self.size(heads) * self.size(width))
+        dims = (y.dims[0], heads, y.dims[1], width)
+        return self.emit(f"attn.split_heads {y.name} num_heads({self.size(heads)}) : {self.type_of(y)} -> "
+                         f"{self.type(dims)}", dims)
+
 
 def build(seed):
     g = Graph(seed)
-    batch = g.dim("batch", [1, 2, 2, 3])
+    batch = g.dim("batch", [1, 2, 2, 3] * 5 + [0])
     q = g.dim("q_len", [1, 1, 3, 5, 19, 33, 70, 97, 0])
     k = q if g.chance(0.3) else g.dim("kv_len", [1, 5, 33, 64, 129, 200, 517, 1500, 0])
     key_heads = g.choose([1, 2, 3])
@@ -424,48 +349,66 @@ def build(seed):
     width = g.choose([8, 16, 20, 40, 64, 80, 130, 192, 256])
     value_width = g.choose([1, 8, 24, 64, 70, 128, 200, 256])
     query = g.operand("query", batch, heads, q, width)
-    key = g.operand("key", batch, key_heads, k, width)
-    value = g.operand("value", batch, key_heads, k, value_width)
-    if g.chance(0.2):
-        query, key = g.position(query), g.position(key)
+    if g.size(q) <= g.size(k) and g.chance(0.25):
+        g.past = g.integers("past", [batch], 0, g.size(k) - g.size(q))
+        key = g.cached("key", batch, key_heads, q, k, width, g.past)
+        value = g.cached("value", batch, key_heads, q, k, value_width, g.past)
+        if g.chance(0.3):
+            query = g.position(query, g.past)
+    else:
+        key = g.operand("key", batch, key_heads, k, width)
+        value = g.operand("value", batch, key_heads, k, value_width)
+        if g.chance(0.2):
+            query, key = g.position(query), g.position(key)
     if g.chance(0.2):
         query = g.map([query], g.arithmetic, query.dims)
-    x = g.score(query, key, (batch, heads, q, k))
-    for _ in range(g.random.randint(0, 4)):
-        x = g.change_score(x)
-        if g.chance(0.05):
-            g.results.append(x)
-    if g.chance(0.08):
-        g.results.append(g.emit(f"attn.lse {x.name} : {g.type_of(x)} -> {g.type(x.dims[:3])}",
-                                x.dims[:3]))
-    x = g.softmax(x)
-    if g.chance(0.1):
-        g.results.append(x)
-    for _ in range(g.choose([0, 0, 0, 1, 2])):
-        x = g.change_prob(x)
-    dims = (batch, heads, q, value_width)
-    context = g.emit(f"attn.context {x.name}, {value.name} : {g.type_of(x)}, {g.type_of(value)} -> "
-                     f"{g.type(dims)}", dims)
+    context = g.attention(query, key, value)
+    if g.chance(0.15):
+        context = g.continued(context, key, value)
+    elif g.chance(0.1):
+        g.results.append(context)
+        context = g.attention(g.operand("query", batch, heads, q, width), key, value)
     g.results.append(g.finish(context) if g.chance(0.5) else context)
     return g
 
 
-def check(seed, folder, options):
-    """What went wrong with this seed's graph; None where nothing did."""
-    graph = build(seed)
-    path = os.path.join(folder, f"{seed}.mlir")
+def write_integers(graph, seed, folder):
+    """A file for each argument of integers whose range is known: the options that name them."""
+    random, options = np.random.default_rng(seed), []
+    for name, (tensor, low, high) in graph.ranges.items():
+        shape = [graph.size(dim) for dim in tensor.dims]
+        path = os.path.join(folder, f"{seed}.{name}.npy")
+        np.save(path, random.integers(low, high, shape, f"int{tensor.element[1:]}", endpoint=True))
+        options.append(f"{name}=@{path}")
+    return options
+
+
+def commands(seed, folder, target):
+    """What this seed's graph is held to, one after the other."""
+    graph, path = build(seed), os.path.join(folder, f"{seed}.mlir")
     with open(path, "w") as file:
         file.write(graph.text())
-    command = ["attnc", "verify", path, "--seed", str(seed), "--no-cache"] + options
-    used = [dim for dim in graph.open if any(f'"{dim}"' in text for text in graph.arguments)]
-    if used:
-        command += ["--size", ",".join(f"{dim}={graph.sizes[dim]}" for dim in sorted(used))]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode == 0:
-        os.remove(path)
-        return None
-    wrong = [line.strip() for line in done.stdout.splitlines() if "WRONG" in line]
-    return f"{' '.join(command)}\n  " + "\n  ".join(wrong[:2] + done.stderr.splitlines()[:3])
+    used = [dim for dim in sorted(graph.open) if any(f'"{dim}"' in text for text in graph.arguments)]
+    sizes = [f"{dim}={graph.sizes[dim]}" for dim in used]
+    integers, library = write_integers(graph, seed, folder), os.path.join(folder, f"{seed}")
+    verify = ["attnc", "verify", path, "--seed", str(seed), "--target", target]
+    verify += ["--size", ",".join(sizes)] if sizes else []
+    if seed % 2:  # else it chooses some that fit, and edges of them
+        verify += [word for text in integers for word in ("--input", text)]
+    yield verify
+    yield ["attnc", "compile", path, "--name", "kernel", "--emit", "shared_library,json", "--target", target,
+           "-o", library]
+    yield [sys.executable, calls.__file__, os.path.join(library, "kernel.json"), str(seed), *sizes, *integers]
+
+
+def check(seed, folder, target):
+    """What went wrong with this seed's graph; None where nothing did."""
+    for command in commands(seed, folder, target):
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            wrong = [line.strip() for line in done.stdout.splitlines() if "WRONG" in line]
+            return f"{' '.join(command)}\n  " + "\n  ".join(wrong[:2] + done.stderr.splitlines()[-3:])
+    return None
 
 
 def main():
@@ -476,15 +419,16 @@ def main():
     parser.add_argument("--target", default="host")
     options = parser.parse_args()
     failures = 0
-    if options.keep:
-        os.makedirs(options.keep, exist_ok=True)
-    with tempfile.TemporaryDirectory() as scratch:
-        for seed in range(options.first, options.first + options.count):
-            problem = check(seed, options.keep or scratch, ["--target", options.target])
+    for seed in range(options.first, options.first + options.count):
+        with tempfile.TemporaryDirectory() as scratch:
+            os.environ["ATTNC_CACHE"] = os.path.join(scratch, "cache")
+            problem = check(seed, scratch, options.target)
             if problem:
                 failures += 1
                 print(f"seed {seed}: {problem}", flush=True)
-                if not options.keep:
+                if options.keep:
+                    shutil.copytree(scratch, os.path.join(options.keep, str(seed)), dirs_exist_ok=True)
+                else:
                     print(build(seed).text())
     print(f"{options.count - failures} passed, {failures} failed")
     return 1 if failures else 0

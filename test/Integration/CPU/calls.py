@@ -1,0 +1,186 @@
+"""Calls a library in many ways, none of which may change a bit of its results.
+
+    calls.py LIBRARY.json SEED [SYMBOL=SIZE ...] [INPUT=@FILE.npy ...]
+
+Floats are random, and so are integers that no file gives. Lengths of caches (`past…`) that are
+negative must be refused.
+"""
+
+import ctypes
+import json
+import os
+import sys
+
+import numpy as np
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../bench"))
+import dlpack  # noqa: E402
+
+# bf16 is held as bits.
+TYPES = {"f16": np.float16, "bf16": np.int16, "f32": np.float32, "f64": np.float64, "bool": np.bool_,
+         "i1": np.bool_, "i32": np.int32, "i64": np.int64}
+BF16 = dlpack.Type(4, 16, 1)
+
+
+class Options(ctypes.Structure):
+    """NAME_options."""
+
+    _fields_ = [("size", ctypes.c_size_t), ("workspace", ctypes.c_void_p),
+                ("workspace_bytes", ctypes.c_size_t), ("threads", ctypes.c_int),
+                *((name, ctypes.c_void_p) for name in ("parallel", "pool", "allocate", "deallocate", "allocator"))]
+
+
+class Parameter:
+    """An input or a result: its name, type and shape."""
+
+    def __init__(self, described, sizes):
+        self.name, self.dtype = described["name"], described["dtype"]
+        self.shape = tuple(sizes.get(dim, dim) for dim in described["dims"])
+        self.in_place = described.get("in_place")
+
+    def view(self, array):
+        tensor = dlpack.from_numpy(array)
+        if self.dtype == "bf16":
+            tensor.dtype = BF16
+        return tensor
+
+    def zeros(self):
+        return np.zeros(self.shape, TYPES[self.dtype])
+
+    def random(self, rng):
+        """Values, the same ones along some dimensions."""
+        outer = [1 if size and rng.random() < 0.1 else size for size in self.shape[:-1]]
+        shape = (*outer, *self.shape[-1:])
+        is_integer = self.dtype[0] == "i" or self.dtype == "bool"
+        values = rng.integers(0, 2, shape) if is_integer else rng.standard_normal(shape, np.float32)
+        if self.dtype == "bf16":
+            values = values.view(np.int32) >> 16
+        return np.broadcast_to(values, self.shape).astype(TYPES[self.dtype], "C")
+
+    def equal(self, one, other):
+        """Whether they hold the same, NaN being NaN."""
+        if self.dtype == "bf16":
+            one, other = ((array.astype(np.int32) << 16).view(np.float32) for array in (one, other))
+        return np.array_equal(one, other, equal_nan=self.dtype[0] != "i" and self.dtype != "bool")
+
+
+def scatter(values, rng, can_share):
+    """A tensor of these values, whose rows are whole and which is otherwise laid out at random:
+    padded, its dimensions in any order or backwards, at any address, and what repeats held once.
+    Returns its memory, too."""
+    rank = values.ndim
+    shared = [can_share and 1 < values.shape[dim] and np.array_equal(values, np.roll(values, 1, dim))
+              for dim in range(rank - 1)] + [False] * (rank > 0)
+    held = values[(..., *(slice(1 if is_shared else None) for is_shared in shared))]
+    order = [*rng.permutation(max(rank - 1, 0)), *range(max(rank - 1, 0), rank)]
+    padded = [held.shape[dim] + (0 if shared[dim] else int(rng.integers(0, 3))) for dim in order]
+    start = int(rng.integers(0, 16))
+    memory = np.zeros(start + int(np.prod(padded)) + 16, values.dtype)
+    view = memory[start:start + int(np.prod(padded))].reshape(padded)
+    view = view[(..., *(slice(held.shape[dim]) for dim in order))].transpose(np.argsort(order))
+    for dim in range(rank - 1):
+        if rng.random() < 0.1:
+            view = np.flip(view, dim)
+    view[...] = held
+    return memory, np.broadcast_to(view, values.shape) if can_share else view
+
+
+class Library:
+    def __init__(self, path, sizes):
+        with open(path) as file:
+            described = json.load(file)
+        self.name = described["name"]
+        self.inputs = [Parameter(input, sizes) for input in described["inputs"]]
+        self.outputs = [Parameter(output, sizes) for output in described["outputs"]]
+        library = ctypes.CDLL(os.path.join(os.path.dirname(os.path.abspath(path)), f"lib{self.name}.so"))
+        self.function = getattr(library, self.name + "_call")
+        self.workspace = getattr(library, self.name + "_workspace")
+        self.workspace.restype = ctypes.c_int64
+        self.error = getattr(library, self.name + "_last_error")
+        self.error.restype = ctypes.c_char_p
+
+    def pointers(self, arrays):
+        tensors = [p.view(array) for p, array in zip(self.inputs + self.outputs, arrays)]
+        pointers = (ctypes.c_void_p * len(tensors))(*map(ctypes.addressof, tensors))
+        pointers.tensors = tensors
+        return pointers
+
+    def call(self, inputs, outputs, threads=0, workspace=None):
+        """The status."""
+        options = Options(size=ctypes.sizeof(Options), threads=threads)
+        if workspace is not None:
+            options.workspace, options.workspace_bytes = workspace.ctypes.data, workspace.size
+        return self.function(ctypes.byref(options), self.pointers(inputs + outputs))
+
+    def outputs_of(self, inputs, threads=0):
+        outputs = [parameter.zeros() for parameter in self.outputs]
+        if self.call(inputs, outputs, threads) != 0:
+            sys.exit(self.error().decode())
+        return outputs
+
+
+def compare(library, what, outputs, expected):
+    for parameter, one, other in zip(library.outputs, outputs, expected):
+        if not parameter.equal(one, other):
+            sys.exit(f"WRONG {what}: {parameter.name} differs")
+
+
+def call_strided(library, inputs, rng):
+    views = [scatter(input, rng, True)[1] for input in inputs]
+    pairs = [scatter(parameter.zeros(), rng, False) for parameter in library.outputs]
+    before = [memory.copy() for memory, _ in pairs]
+    if library.call(views, [view for _, view in pairs], threads=2) != 0:
+        sys.exit(f"WRONG strided: {library.error().decode()}")
+    results = [view.copy() for _, view in pairs]
+    for parameter, (memory, view), zeros in zip(library.outputs, pairs, before):
+        view[...] = 0
+        if not np.array_equal(memory, zeros):
+            sys.exit(f"WRONG strided: wrote around {parameter.name}")
+    return results
+
+
+def call_in_place(library, inputs):
+    copies = [input.copy() for input in inputs]
+    outputs = [parameter.zeros() if parameter.in_place is None else copies[parameter.in_place]
+               for parameter in library.outputs]
+    if library.call(copies, outputs) != 0:
+        sys.exit(f"WRONG in place: {library.error().decode()}")
+    return outputs
+
+
+def call_with_workspace(library, inputs):
+    outputs = [parameter.zeros() for parameter in library.outputs]
+    memory = np.full(library.workspace(library.pointers(inputs + outputs)) + 65, 255, np.uint8)
+    if library.call(inputs, outputs, 1, memory[1:-64]) != 0:
+        sys.exit(f"WRONG workspace: {library.error().decode()}")
+    if not (memory[-64:] == 255).all():
+        sys.exit("WRONG workspace: wrote behind it")
+    return outputs
+
+
+def refuse(library, inputs):
+    if all(parameter.in_place is None for parameter in library.outputs):
+        return  # nothing may read the lengths
+    for at, parameter in enumerate(library.inputs):
+        if parameter.name.startswith("past") and inputs[at].size:
+            changed = [*inputs[:at], np.full_like(inputs[at], -1), *inputs[at + 1:]]
+            if library.call(changed, [parameter.zeros() for parameter in library.outputs]) == 0:
+                sys.exit(f"WRONG refusal: {parameter.name} of -1 is taken")
+
+
+def main(path, seed, *options):
+    sizes = {symbol: int(size) for symbol, size in (o.split("=") for o in options if "=@" not in o)}
+    files = dict(option.split("=@") for option in options if "=@" in option)
+    rng = np.random.default_rng(int(seed))
+    library = Library(path, sizes)
+    inputs = [np.load(files[p.name]) if p.name in files else p.random(rng) for p in library.inputs]
+    expected = library.outputs_of(inputs, threads=1)
+    compare(library, "again", library.outputs_of(inputs), expected)
+    compare(library, "strided", call_strided(library, inputs, rng), expected)
+    compare(library, "in place", call_in_place(library, inputs), expected)
+    compare(library, "workspace", call_with_workspace(library, inputs), expected)
+    refuse(library, inputs)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
