@@ -65,7 +65,8 @@ LogicalResult lowerReduce(PipelineBuilder &p, ReduceOp op, const CpuInfo &cpu);
 LogicalResult lowerTranspose(PipelineBuilder &p, TransposeOp op, const CpuInfo &cpu);
 LogicalResult lowerLayerNorm(PipelineBuilder &p, LayerNormOp op, const CpuInfo &cpu);
 
-/// An op of `arith` or `math` on tensors of one shape.
+/// Whether `op` is one of `arith` or `math` on tensors alone, which are of one shape.
+bool isElementwise(Operation *op);
 LogicalResult lowerElementwise(PipelineBuilder &p, Operation *op, const CpuInfo &cpu);
 
 LogicalResult lowerGenerate(PipelineBuilder &p, tensor::GenerateOp op, const CpuInfo &cpu);

@@ -11,6 +11,8 @@
 #include "Lowerings.h"
 #include "Rows.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
+
 #include <limits>
 
 using namespace mlir;
@@ -160,6 +162,12 @@ LogicalResult attn::lowerMask(PipelineBuilder &p, MaskOp op, const CpuInfo &cpu)
 LogicalResult attn::lowerCopy(PipelineBuilder &p, Value tensor, const CpuInfo &cpu) {
   return lowerPointwise(p, tensor, tensor, cpu,
                         [](Scalar x, ArrayRef<Scalar>) -> FailureOr<Scalar> { return x; });
+}
+
+bool attn::isElementwise(Operation *op) {
+  return isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()) &&
+         op->getNumResults() == 1 && isa<RankedTensorType>(op->getResult(0).getType()) &&
+         llvm::all_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>);
 }
 
 LogicalResult attn::lowerElementwise(PipelineBuilder &p, Operation *op, const CpuInfo &cpu) {

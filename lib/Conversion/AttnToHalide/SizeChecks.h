@@ -1,0 +1,20 @@
+//===- SizeChecks.h - sizes that only the call tells ------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_CONVERSION_ATTNTOHALIDE_SIZECHECKS_H
+#define ATTNC_CONVERSION_ATTNTOHALIDE_SIZECHECKS_H
+
+#include "HostFunction.h"
+
+namespace mlir::attn {
+
+/// Refuses calls where sizes contradict the constraints of `op`'s verifier, which saw them open.
+void requireSizes(HostFunction &host, Operation &op);
+
+} // namespace mlir::attn
+
+#endif // ATTNC_CONVERSION_ATTNTOHALIDE_SIZECHECKS_H
