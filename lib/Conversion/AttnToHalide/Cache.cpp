@@ -30,8 +30,6 @@ LogicalResult attn::lowerAppendCache(PipelineBuilder &p, AppendCacheOp op, const
     Scalar row = rows(d, clamp(added, p.i32(0), count - 1), h, b);
     return select(added >= p.i32(0) && added < count, row, cache(v));
   };
-  Func result = p.func("result", varNames(type.getRank()), type.getElementType(), body);
-  p.output(result, type);
-  scheduleOutput(p, result, lanesFor(cpu, type.getElementType()));
+  buildOutput(p, "result", type, lanesFor(cpu, type.getElementType()), body);
   return success();
 }

@@ -13,11 +13,10 @@ using namespace mlir::attn;
 
 LogicalResult attn::lowerCount(PipelineBuilder &p, Func tensor,
                                function_ref<Scalar(Scalar)> condition) {
-  static constexpr StringRef names[kMaxRank] = {"rx", "ry", "rz", "rw", "rv", "ru", "rt", "rs"};
   Type i32 = p.b().getI32Type();
   SmallVector<Reduction> reductions;
-  for (int64_t dim = 0; dim < tensor.getRank(); ++dim)
-    reductions.push_back({names[dim], p.extent(tensor, dim)});
+  for (auto [dim, name] : llvm::enumerate(reductionNames(tensor.getRank())))
+    reductions.push_back({name, p.extent(tensor, dim)});
   Func count = p.func("count", {"x"}, i32, [&](ArrayRef<Scalar>) { return p.i32(0); });
   p.update(count, {"x"}, reductions, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
     return count(v) + convert(condition(tensor(r)), i32);
@@ -42,8 +41,6 @@ LogicalResult attn::lowerEmbedding(PipelineBuilder &p, EmbeddingOp op, const Cpu
     Scalar id = ids(v.drop_front()), last = convert(p.extent(table, 1), id.getType()) - 1;
     return table(v[0], convert(clamp(id, id.constant(0), last), p.b().getI32Type()));
   };
-  Func result = p.func("result", varNames(type.getRank()), type.getElementType(), body);
-  p.output(result, type);
-  scheduleOutput(p, result, lanesFor(cpu, type.getElementType()));
+  buildOutput(p, "result", type, lanesFor(cpu, type.getElementType()), body);
   return success();
 }

@@ -20,6 +20,11 @@ SmallVector<StringRef> attn::varNames(int64_t rank) {
   return llvm::to_vector(ArrayRef(names).take_front(rank));
 }
 
+SmallVector<StringRef> attn::reductionNames(int64_t count) {
+  static constexpr StringRef names[kMaxRank] = {"rx", "ry", "rz", "rw", "rv", "ru", "rt", "rs"};
+  return llvm::to_vector(ArrayRef(names).take_front(count));
+}
+
 RankedTensorType attn::tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
 
 int64_t attn::lanesFor(const CpuInfo &cpu, Type elementType) {
@@ -38,6 +43,13 @@ OutputLoops attn::scheduleOutput(PipelineBuilder &p, Func f, int64_t lanes) {
   for (Loop loop : ArrayRef(loops).drop_front(2))
     p.parallel(loop);
   return {row};
+}
+
+void attn::buildOutput(PipelineBuilder &p, StringRef name, RankedTensorType type, int64_t lanes,
+                       Body body) {
+  Func output = p.func(name, varNames(type.getRank()), type.getElementType(), body);
+  p.output(output, type);
+  scheduleOutput(p, output, lanes);
 }
 
 void attn::computeAtRow(PipelineBuilder &p, Func f, const OutputLoops &at) {

@@ -21,6 +21,8 @@ constexpr int64_t kMaxRank = 8;
 
 /// Names for the dimensions of a tensor of any rank up to `kMaxRank`.
 SmallVector<StringRef> varNames(int64_t rank);
+/// The same for those that are reduced.
+SmallVector<StringRef> reductionNames(int64_t count);
 RankedTensorType tensorType(Value v);
 int64_t lanesFor(const CpuInfo &cpu, Type elementType);
 
@@ -41,6 +43,9 @@ struct OutputLoops {
 
 /// Schedules an output: vectors along dimension 0, parallel over the others.
 OutputLoops scheduleOutput(PipelineBuilder &p, Func f, int64_t lanes);
+/// An output of which `body` gives each element, scheduled.
+void buildOutput(PipelineBuilder &p, StringRef name, RankedTensorType type, int64_t lanes,
+                 Body body);
 /// Computes a func inside a row of the output, or before it where it has no rows.
 void computeAtRow(PipelineBuilder &p, Func f, const OutputLoops &at);
 /// Schedules a row accumulator: the reduction outside, dimension 0 in vectors inside.

@@ -40,9 +40,7 @@ static LogicalResult lowerRegion(PipelineBuilder &p, Region &region, RankedTenso
     Scalar result = convert(*value, type.getElementType());
     return isa<FloatType>(type.getElementType()) ? strictFloat(result) : result;
   };
-  Func result = p.func("result", varNames(type.getRank()), type.getElementType(), body);
-  p.output(result, type);
-  scheduleOutput(p, result, lanes);
+  buildOutput(p, "result", type, lanes, body);
   return failure(failedBody);
 }
 
@@ -85,9 +83,7 @@ LogicalResult attn::lowerTranspose(PipelineBuilder &p, TransposeOp op, const Cpu
       at[last - source] = v[last - dim]; // Halide counts from the innermost dimension
     return input(at);
   };
-  Func result = p.func("result", varNames(type.getRank()), type.getElementType(), body);
-  p.output(result, type);
-  scheduleOutput(p, result, lanesFor(cpu, type.getElementType()));
+  buildOutput(p, "result", type, lanesFor(cpu, type.getElementType()), body);
   return success();
 }
 
@@ -108,9 +104,7 @@ LogicalResult attn::lowerStridedSlice(PipelineBuilder &p, tensor::ExtractSliceOp
       at.push_back(stride == 1 ? coord : coord * stride);
     return input(at);
   };
-  Func result = p.func("result", varNames(type.getRank()), type.getElementType(), body);
-  p.output(result, type);
-  scheduleOutput(p, result, lanesFor(cpu, type.getElementType()));
+  buildOutput(p, "result", type, lanesFor(cpu, type.getElementType()), body);
   return success();
 }
 
@@ -224,9 +218,9 @@ static Type sumType(ReduceKind kind, Type element) {
 }
 
 static Func buildReduce(PipelineBuilder &p, ReduceOp op, const ReduceDims &dims, Func input) {
-  static constexpr StringRef names[kMaxRank] = {"rx", "ry", "rz", "rw", "rv", "ru", "rt", "rs"};
   Type type = sumType(op.getKind(), input.getElementType());
   SmallVector<StringRef> kept = varNames(dims.numKept());
+  SmallVector<StringRef> names = reductionNames(dims.reduced.size() - dims.numKept());
   SmallVector<Reduction> reductions;
   for (auto [dim, isReduced] : llvm::enumerate(dims.reduced))
     if (isReduced)
@@ -260,11 +254,8 @@ LogicalResult attn::lowerReduce(PipelineBuilder &p, ReduceOp op, const CpuInfo &
       x = finish(op.getKind(), x, countElements(p, dims, input, x.getType()));
     return convert(x, element);
   };
-  Func result = p.func("result", varNames(type.getRank()), element, body);
-  p.output(result, type);
-
   int64_t lanes = lanesFor(cpu, acc.getElementType());
-  scheduleOutput(p, result, lanes);
+  buildOutput(p, "result", type, lanes, body);
   scheduleReduce(p, acc, dims.alongRows(), sharesLanes(op.getKind(), element), lanes);
   return success();
 }

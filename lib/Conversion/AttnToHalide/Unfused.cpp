@@ -106,14 +106,12 @@ lowerPointwise(PipelineBuilder &p, Value input, Value result, const CpuInfo &cpu
   RankedTensorType type = tensorType(result);
   Func in = p.input("input", input);
   bool failedBody = false;
-  Func out =
-      p.func("output", varNames(type.getRank()), type.getElementType(), [&](ArrayRef<Scalar> v) {
-        FailureOr<Scalar> value = body(in(v), v);
-        failedBody = failed(value);
-        return failedBody ? in(v) : *value;
-      });
-  p.output(out, type);
-  scheduleOutput(p, out, lanesFor(cpu, type.getElementType()));
+  auto element = [&](ArrayRef<Scalar> v) {
+    FailureOr<Scalar> value = body(in(v), v);
+    failedBody = failed(value);
+    return failedBody ? in(v) : *value;
+  };
+  buildOutput(p, "output", type, lanesFor(cpu, type.getElementType()), element);
   return failure(failedBody);
 }
 
@@ -175,20 +173,18 @@ LogicalResult attn::lowerElementwise(PipelineBuilder &p, Operation *op, const Cp
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
     inputs.push_back(p.input("input" + std::to_string(i), operand));
   RankedTensorType type = tensorType(op->getResult(0));
-  Func out =
-      p.func("output", varNames(type.getRank()), type.getElementType(), [&](ArrayRef<Scalar> v) {
-        SmallVector<Value> operands;
-        for (const Func &in : inputs)
-          operands.push_back(in(v));
-        OperationState state(op->getLoc(), op->getName(), operands, type.getElementType(),
-                             op->getAttrs());
-        state.propertiesAttr = op->getPropertiesAsAttribute();
-        Scalar result(p.b(), p.b().create(state)->getResult(0));
-        // x - x is not always 0, nor x / x always 1.
-        return isa<FloatType>(type.getElementType()) ? strictFloat(result) : result;
-      });
-  p.output(out, type);
-  scheduleOutput(p, out, lanesFor(cpu, type.getElementType()));
+  auto element = [&](ArrayRef<Scalar> v) {
+    SmallVector<Value> operands;
+    for (const Func &in : inputs)
+      operands.push_back(in(v));
+    OperationState state(op->getLoc(), op->getName(), operands, type.getElementType(),
+                         op->getAttrs());
+    state.propertiesAttr = op->getPropertiesAsAttribute();
+    Scalar result(p.b(), p.b().create(state)->getResult(0));
+    // x - x is not always 0, nor x / x always 1.
+    return isa<FloatType>(type.getElementType()) ? strictFloat(result) : result;
+  };
+  buildOutput(p, "output", type, lanesFor(cpu, type.getElementType()), element);
   return success();
 }
 
