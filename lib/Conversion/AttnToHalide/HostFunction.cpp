@@ -124,6 +124,10 @@ bool HostFunction::isCompact(Value tensor) {
   return cast<MemRefType>(getBuffer(tensor).getType()).getLayout().isIdentity();
 }
 
+static Value toValue(ImplicitLocOpBuilder &builder, OpFoldResult size) {
+  return getValueOrCreateConstantIndexOp(builder, builder.getLoc(), size);
+}
+
 /// A view with these sizes. memref.expand_shape serves where each group has one open size.
 static Value expandBuffer(ImplicitLocOpBuilder &builder, Value buffer, ArrayRef<OpFoldResult> sizes,
                           ArrayRef<ReassociationIndices> groups, ArrayRef<int64_t> shape) {
@@ -141,15 +145,12 @@ static Value expandBuffer(ImplicitLocOpBuilder &builder, Value buffer, ArrayRef<
     return ShapedType::isDynamic(size) ? OpFoldResult(otherwise)
                                        : OpFoldResult(builder.getIndexAttr(size));
   };
-  auto toValue = [&](OpFoldResult size) {
-    return getValueOrCreateConstantIndexOp(builder, builder.getLoc(), size);
-  };
   SmallVector<OpFoldResult> strides(shape.size());
   for (auto [group, stride] : llvm::zip_equal(groups, metadata.getStrides())) {
     Value running = stride;
     for (int64_t dim : llvm::reverse(group)) {
       strides[dim] = known(typeStrides[dim], running);
-      running = arith::MulIOp::create(builder, running, toValue(sizes[dim]));
+      running = arith::MulIOp::create(builder, running, toValue(builder, sizes[dim]));
     }
   }
   return memref::ReinterpretCastOp::create(builder, type, metadata.getBaseBuffer(),
@@ -169,13 +170,11 @@ Value HostFunction::viewAsHeads(Value buffer, OpFoldResult heads, Layout layout)
     shape[2] = ShapedType::kDynamic;
     buffer = memref::CastOp::create(builder, MemRefType(MemRefType::Builder(type).setShape(shape)),
                                     buffer);
-    auto toValue = [&](OpFoldResult size) {
-      return getValueOrCreateConstantIndexOp(builder, builder.getLoc(), size);
-    };
     // There may be no heads at all.
     Value one = arith::ConstantIndexOp::create(builder, 1);
-    Value divisor = arith::MaxUIOp::create(builder, toValue(heads), one);
-    sizes.push_back(arith::DivUIOp::create(builder, toValue(sizes[2]), divisor).getResult());
+    Value divisor = arith::MaxUIOp::create(builder, toValue(builder, heads), one);
+    Value width = toValue(builder, sizes[2]);
+    sizes.push_back(arith::DivUIOp::create(builder, width, divisor).getResult());
     shape[2] = known.value_or(ShapedType::kDynamic);
     shape.push_back(ShapedType::kDynamic);
   }
@@ -198,9 +197,7 @@ Value HostFunction::viewPart(OffsetSizeAndStrideOpInterface slice, Value buffer,
                              ArrayRef<OpFoldResult> whole, ArrayRef<int64_t> shape,
                              const Twine &message) {
   auto known = [&](ArrayRef<OpFoldResult> mixed) {
-    return llvm::map_to_vector(mixed, [&](OpFoldResult value) -> OpFoldResult {
-      return isa<Attribute>(value) ? value : getIndex(value);
-    });
+    return llvm::map_to_vector(mixed, [&](OpFoldResult index) { return getMixedIndex(index); });
   };
   SmallVector<OpFoldResult> offsets = known(slice.getMixedOffsets()),
                             sizes = known(slice.getMixedSizes()), strides = slice.getMixedStrides();
@@ -224,8 +221,7 @@ Value HostFunction::viewPlace(tensor::InsertSliceOp op, Value buffer) {
   SmallVector<OpFoldResult> whole;
   for (auto [dim, size] : llvm::enumerate(op.getMixedSizes())) {
     whole.push_back(getMixedSize(op.getDest(), dim));
-    requireProduct(op.getLoc(), op.getSource(), dim,
-                   isa<Attribute>(size) ? size : OpFoldResult(getIndex(size)),
+    requireProduct(op.getLoc(), op.getSource(), dim, getMixedIndex(size),
                    "expected sizes of tensor.insert_slice to be its source's");
   }
   return viewPart(op, buffer, whole, op.getSourceType().getShape(),
@@ -256,7 +252,7 @@ SmallVector<Value> HostFunction::viewParts(tensor::ConcatOp op, Value buffer) {
 void HostFunction::viewExpanded(tensor::ExpandShapeOp op) {
   SmallVector<OpFoldResult> sizes;
   for (OpFoldResult size : op.getMixedOutputShape())
-    sizes.push_back(isa<Attribute>(size) ? size : OpFoldResult(getIndex(size)));
+    sizes.push_back(getMixedIndex(size));
   SmallVector<ReassociationIndices> groups = op.getReassociationIndices();
   for (auto [dim, group] : llvm::enumerate(groups))
     requireProduct(op.getLoc(), op.getSrc(), dim,
@@ -333,11 +329,11 @@ Value HostFunction::getProduct(Value tensor, ArrayRef<int64_t> dims) {
   return product;
 }
 
-Value HostFunction::getIndex(OpFoldResult index) {
-  if (auto value = dyn_cast<Value>(index))
-    return getIndex(value);
-  return arith::ConstantIndexOp::create(builder, *getConstantIntValue(index));
+OpFoldResult HostFunction::getMixedIndex(OpFoldResult index) {
+  return isa<Attribute>(index) ? index : getIndex(cast<Value>(index));
 }
+
+Value HostFunction::getIndex(OpFoldResult index) { return toValue(builder, getMixedIndex(index)); }
 
 Value HostFunction::getIndex(Value index) {
   if (Value known = indices.lookupOrNull(index))
@@ -365,7 +361,7 @@ void HostFunction::requireWithin(Location loc, OpFoldResult offset, OpFoldResult
   bool startsWithin = isConstantIntValue(offset, 0);
   if (startsWithin && isEqualConstantIntOrValue(size, whole))
     return;
-  auto value = [&](OpFoldResult x) { return getValueOrCreateConstantIndexOp(builder, loc, x); };
+  auto value = [&](OpFoldResult x) { return toValue(builder, x); };
   // Unsigned, what is negative is too large as well; neither side can overflow.
   Value rest = arith::SubIOp::create(builder, loc, value(whole), value(offset));
   auto fits = [&](Value x, Value limit) -> Value {
@@ -383,8 +379,7 @@ void HostFunction::requireProduct(Location loc, Value tensor, int64_t dim,
     return;
   Value product = arith::ConstantIndexOp::create(builder, 1);
   for (OpFoldResult size : sizes)
-    product = arith::MulIOp::create(builder, product,
-                                    getValueOrCreateConstantIndexOp(builder, loc, size));
+    product = arith::MulIOp::create(builder, product, toValue(builder, size));
   Value same =
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, product, getSize(tensor, dim));
   halide::RequireOp::create(builder, loc, same, builder.getStringAttr(message));

@@ -95,8 +95,10 @@ private:
   void requireWithin(Location loc, OpFoldResult offset, OpFoldResult size, OpFoldResult whole,
                      const Twine &message);
   /// An index computed on the source's tensors, computed on buffers.
-  Value getIndex(OpFoldResult index);
   Value getIndex(Value index);
+  Value getIndex(OpFoldResult index);
+  /// The same, where it is a constant as such.
+  OpFoldResult getMixedIndex(OpFoldResult index);
 
   func::FuncOp source, host;
   ImplicitLocOpBuilder builder;
