@@ -85,12 +85,6 @@ void PipelineBuilder::output(Func f, RankedTensorType type, int64_t knownDims) {
   halide::OutputOp::create(builder, f, getExtents(type, knownDims));
 }
 
-Scalar PipelineBuilder::constant(Type type, double value) {
-  TypedAttr attr = isa<FloatType>(type) ? TypedAttr(builder.getFloatAttr(type, value))
-                                        : TypedAttr(builder.getIntegerAttr(type, int64_t(value)));
-  return {builder, arith::ConstantOp::create(builder, attr)};
-}
-
 Scalar PipelineBuilder::extent(Func input, int64_t dim) {
   auto op = Value(input).getDefiningOp<halide::InputOp>();
   int64_t known = op.getExtents()[dim];

@@ -31,8 +31,9 @@ public:
   Type getType() const { return value.getType(); }
   ImplicitLocOpBuilder &b() const { return *builder; }
 
+  static Scalar constant(ImplicitLocOpBuilder &builder, Type type, double c);
   /// A constant of this scalar's type.
-  Scalar constant(double c) const;
+  Scalar constant(double c) const { return constant(*builder, getType(), c); }
 
   Scalar operator-() const;
   Scalar operator!() const;
@@ -161,7 +162,7 @@ public:
               function_ref<Update(ArrayRef<Scalar> vars, ArrayRef<Scalar> reductions)> body);
   void output(Func f, RankedTensorType type, int64_t knownDims = kAll);
 
-  Scalar constant(Type type, double value);
+  Scalar constant(Type type, double value) { return Scalar::constant(builder, type, value); }
   Scalar i32(int64_t value) { return constant(builder.getI32Type(), value); }
   /// The extent of an input's dimension, innermost first; a constant where it is static.
   Scalar extent(Func input, int64_t dim);

@@ -32,11 +32,10 @@ static Scalar unary(Scalar x) {
   return {x.b(), OpTy::create(x.b(), x)};
 }
 
-Scalar Scalar::constant(double c) const {
-  Type type = getType();
-  TypedAttr attr = isa<FloatType>(type) ? TypedAttr(builder->getFloatAttr(type, c))
-                                        : TypedAttr(builder->getIntegerAttr(type, int64_t(c)));
-  return {*builder, arith::ConstantOp::create(*builder, attr)};
+Scalar Scalar::constant(ImplicitLocOpBuilder &builder, Type type, double c) {
+  TypedAttr attr = isa<FloatType>(type) ? TypedAttr(builder.getFloatAttr(type, c))
+                                        : TypedAttr(builder.getIntegerAttr(type, int64_t(c)));
+  return {builder, arith::ConstantOp::create(builder, attr)};
 }
 
 Scalar Scalar::operator-() const {
@@ -72,10 +71,10 @@ Scalar operator>=(Scalar x, Scalar y) {
 Scalar operator==(Scalar x, Scalar y) {
   return compare(arith::CmpFPredicate::OEQ, arith::CmpIPredicate::eq, x, y);
 }
-Scalar operator&&(Scalar x, Scalar y) { return {x.b(), arith::AndIOp::create(x.b(), x, y)}; }
+Scalar operator&&(Scalar x, Scalar y) { return x & y; }
+Scalar operator||(Scalar x, Scalar y) { return x | y; }
 
 Scalar operator&(Scalar x, Scalar y) { return {x.b(), arith::AndIOp::create(x.b(), x, y)}; }
-Scalar operator||(Scalar x, Scalar y) { return x | y; }
 Scalar operator|(Scalar x, Scalar y) { return {x.b(), arith::OrIOp::create(x.b(), x, y)}; }
 
 Scalar bits(Scalar x) {
