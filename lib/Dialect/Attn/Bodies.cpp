@@ -22,6 +22,13 @@
 using namespace mlir;
 using namespace mlir::attn;
 
+Block *attn::createBody(OpBuilder &builder, Region &body, Type element, Location loc) {
+  SmallVector<Type> types(4, builder.getIndexType());
+  if (element)
+    types.insert(types.begin(), element);
+  return builder.createBlock(&body, body.end(), types, SmallVector<Location>(types.size(), loc));
+}
+
 Value attn::yieldedValue(Region &body) {
   return cast<YieldOp>(body.front().getTerminator()).getValue();
 }
@@ -71,9 +78,7 @@ static Value invert(OpBuilder &builder, Value condition) {
 static YieldOp getOrCreateMask(RewriterBase &rewriter, AttentionOp op) {
   if (!op.getMask().empty())
     return cast<YieldOp>(op.getMask().front().getTerminator());
-  SmallVector<Type> types(4, rewriter.getIndexType());
-  SmallVector<Location> locs(4, op.getLoc());
-  rewriter.createBlock(&op.getMask(), op.getMask().end(), types, locs);
+  createBody(rewriter, op.getMask(), /*element=*/Type(), op.getLoc());
   Value yes = arith::ConstantOp::create(rewriter, op.getLoc(), rewriter.getBoolAttr(true));
   return YieldOp::create(rewriter, op.getLoc(), yes);
 }

@@ -14,6 +14,10 @@
 
 namespace mlir::attn {
 
+/// Opens a body over (element, batch, head, q, k), or that of a mask, which has no element, over
+/// the last four.
+Block *createBody(OpBuilder &builder, Region &body, Type element, Location loc);
+
 /// The value that a body with one block yields.
 Value yieldedValue(Region &body);
 

@@ -7,6 +7,8 @@
 
 #include "attnc/Dialect/Attn/Dropout.h"
 
+#include "Bodies.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -89,9 +91,7 @@ static Value generate(ImplicitLocOpBuilder &b, DropoutOp op, ValueRange sizes) {
 static Value modifyProb(ImplicitLocOpBuilder &b, DropoutOp op, ValueRange sizes) {
   auto modify = ModifyProbOp::create(b, op.getType(), op.getInput());
   OpBuilder::InsertionGuard guard(b);
-  SmallVector<Type> types(5, b.getIndexType());
-  types.front() = op.getType().getElementType();
-  Block *block = b.createBlock(&modify.getBody(), {}, types, SmallVector<Location>(5, op.getLoc()));
+  Block *block = createBody(b, modify.getBody(), op.getType().getElementType(), op.getLoc());
   Value element = block->getArgument(0);
   YieldOp::create(b, buildElement(b, op, sizes, element, block->getArguments().drop_front()));
   return modify;

@@ -191,13 +191,6 @@ static void replaceSizes(RewriterBase &rewriter, AttentionCore &core, Value inte
   }
 }
 
-/// Opens a body over (element, batch, head, q, k).
-static Block *createBody(RewriterBase &rewriter, Region &body, Type element, Location loc) {
-  SmallVector<Type> types(5, rewriter.getIndexType());
-  types.front() = element;
-  return rewriter.createBlock(&body, body.end(), types, SmallVector<Location>(5, loc));
-}
-
 /// Applies one step to `element`: the value of a modify op, or of a mask as a
 /// select of -inf.
 static Value applyStep(RewriterBase &rewriter, Operation *step, Value element, Block *block) {

@@ -40,10 +40,7 @@ static Value scalarOf(RewriterBase &rewriter, Location loc, Value tensor, ValueR
 static void buildBody(RewriterBase &rewriter, Region &body, Operation *op, Value tensor) {
   OpBuilder::InsertionGuard guard(rewriter);
   Type element = cast<RankedTensorType>(tensor.getType()).getElementType();
-  SmallVector<Type> types(5, rewriter.getIndexType());
-  types.front() = element;
-  SmallVector<Location> locs(5, op->getLoc());
-  Block *block = rewriter.createBlock(&body, body.end(), types, locs);
+  Block *block = createBody(rewriter, body, element, op->getLoc());
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
     operands.push_back(operand == tensor ? block->getArgument(0)
@@ -79,10 +76,8 @@ static void replaceMapBy(RewriterBase &rewriter, MapOp op, Value tensor) {
   rewriter.setInsertionPoint(op);
   Location loc = op.getLoc();
   auto modified = OpTy::create(rewriter, loc, tensor.getType(), tensor);
-  SmallVector<Type> types(5, rewriter.getIndexType());
-  types.front() = cast<RankedTensorType>(tensor.getType()).getElementType();
-  Block *block = rewriter.createBlock(&modified.getBody(), modified.getBody().end(), types,
-                                      SmallVector<Location>(5, loc));
+  Type element = cast<RankedTensorType>(tensor.getType()).getElementType();
+  Block *block = createBody(rewriter, modified.getBody(), element, loc);
   ValueRange indices = block->getArguments().drop_front();
   SmallVector<Value> elements;
   for (Value input : op.getInputs())

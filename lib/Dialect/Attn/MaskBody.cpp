@@ -12,6 +12,8 @@
 
 #include "MaskBody.h"
 
+#include "Bodies.h"
+
 #include "attnc/Dialect/Attn/Attn.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -279,17 +281,14 @@ static ParseResult parseForms(OpAsmParser &parser, SmallVectorImpl<Form> &forms)
 
 /// Fills the region with the conjunction of the forms.
 static void expand(Region &region, ArrayRef<Form> forms, Location loc, Value score) {
-  Block &block = region.emplaceBlock();
   ImplicitLocOpBuilder b(loc, loc.getContext());
-  SmallVector<Type> types(4, b.getIndexType());
-  block.addArguments(types, SmallVector<Location>(4, loc));
-  b.setInsertionPointToStart(&block);
+  Block *block = createBody(b, region, /*element=*/Type(), loc);
   Body body{b,
             score,
-            block.getArgument(0),
-            block.getArgument(1),
-            block.getArgument(2),
-            block.getArgument(3)};
+            block->getArgument(0),
+            block->getArgument(1),
+            block->getArgument(2),
+            block->getArgument(3)};
   Value all = forms.front()(body);
   for (const Form &form : forms.drop_front()) {
     Value next = form(body);
