@@ -10,6 +10,8 @@
 
 #include "AttentionCore.h"
 
+#include "Shapes.h"
+
 #include "attnc/Dialect/Attn/ProbRegion.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -49,7 +51,7 @@ static bool asksForSize(OpOperand &use) {
 /// it computed apart: of many rows that costs less than a context from stored probs. A region of
 /// the core that reads it would need all of it beside the fused op.
 static bool onlyFeeds(Value value, Operation *next, StringRef what, Refusal &refusal) {
-  bool isOneRow = cast<RankedTensorType>(value.getType()).getDimSize(2) == 1;
+  bool isOneRow = sizeOf(value, 2) == 1;
   for (OpOperand &use : value.getUses()) {
     bool isNext = use.getOwner() == next && use.getOperandNumber() == 0;
     bool isInside = isa<ModifyScoreOp, MaskOp, ModifyProbOp>(use.getOwner()->getParentOp());
@@ -135,25 +137,19 @@ static bool isAlongKeys(AttentionCore &core, Refusal &refusal) {
   return refuse(refusal, "its axis " + Twine(axis) + " is not the last one");
 }
 
-static int64_t sizeOf(Value tensor, int64_t dim) {
-  return cast<RankedTensorType>(tensor.getType()).getDimSize(dim);
-}
-
 /// Key and value share their heads in the fused form. Apart they may differ, and
 /// a dynamic size of the score hides any other contradiction as well.
 static bool sizesAgree(AttentionCore &core, Refusal &refusal) {
   Value query = core.score.getQuery(), key = core.score.getKey();
   Value value = core.context.getValue(), context = core.context.getResult();
   auto check = [&](StringRef name, Value a, Value b, int64_t dim) {
-    if (ShapedType::isDynamic(sizeOf(a, dim)) || ShapedType::isDynamic(sizeOf(b, dim)) ||
-        sizeOf(a, dim) == sizeOf(b, dim))
+    if (!bothStatic(sizeOf(a, dim), sizeOf(b, dim)) || sizeOf(a, dim) == sizeOf(b, dim))
       return true;
     return refuse(refusal, "its operands differ in " + name + ", " + Twine(sizeOf(a, dim)) +
                                " and " + Twine(sizeOf(b, dim)));
   };
   int64_t qHeads = sizeOf(query, 1), kvHeads = sizeOf(value, 1);
-  if (!ShapedType::isDynamic(qHeads) && !ShapedType::isDynamic(kvHeads) &&
-      (kvHeads == 0 || qHeads % kvHeads != 0))
+  if (bothStatic(qHeads, kvHeads) && (kvHeads == 0 || qHeads % kvHeads != 0))
     return refuse(refusal, "num_q_heads " + Twine(qHeads) + " is no multiple of num_kv_heads " +
                                Twine(kvHeads));
   return check("batch", query, value, 0) && check("batch", key, value, 0) &&

@@ -192,7 +192,7 @@ LogicalResult ModifyProbOp::reifyResultShapes(OpBuilder &builder,
 //===----------------------------------------------------------------------===//
 
 LogicalResult SoftmaxOp::verify() {
-  int64_t rank = cast<RankedTensorType>(getScore().getType()).getRank();
+  int64_t rank = rankOf(getScore());
   int64_t axis = getAxis();
   // softmax_c1
   if (axis < -rank || axis >= rank)
@@ -287,8 +287,7 @@ static LogicalResult verifyOrder(AttentionOp op, ArrayRef<Attribute> schedules) 
 /// Heads that are computed together read one head of key and value.
 static LogicalResult verifySharedHeads(AttentionOp op, int64_t sharedHeads) {
   int64_t heads = sizeOf(op.getQuery(), 1), kvHeads = sizeOf(op.getKey(), 1);
-  bool known = !ShapedType::isDynamic(heads) && !ShapedType::isDynamic(kvHeads) && kvHeads != 0;
-  int64_t group = known ? heads / kvHeads : 1;
+  int64_t group = bothStatic(heads, kvHeads) && kvHeads != 0 ? heads / kvHeads : 1;
   if (group % sharedHeads != 0)
     return op.emitOpError("expected shared_heads to divide ") << group << ", found " << sharedHeads;
   return success();
@@ -416,7 +415,7 @@ LogicalResult LinearOp::verify() {
       failed(verifyElement(*this, "result", getResult(), "input", input)))
     return failure();
   // linear_c2
-  int64_t rank = cast<RankedTensorType>(input.getType()).getRank();
+  int64_t rank = rankOf(input);
   if (rank == 0)
     return emitOpError("expected input of rank 1 or more, found 0");
   if (failed(verifyRank(*this, "weight", weight, 2)) ||
@@ -429,7 +428,7 @@ LogicalResult LinearOp::verify() {
 }
 
 LogicalResult LinearOp::reifyResultShapes(OpBuilder &builder, ReifiedRankedShapedTypeDims &shapes) {
-  int64_t rank = cast<RankedTensorType>(getInput().getType()).getRank();
+  int64_t rank = rankOf(getInput());
   SmallVector<std::pair<Value, int64_t>> sources;
   for (int64_t dim = 0; dim + 1 < rank; ++dim)
     sources.push_back({getInput(), dim});
