@@ -20,6 +20,8 @@
 
 #include "AttentionLowering.h"
 
+#include "attnc/Dialect/Attn/GpuTile.h"
+
 using namespace mlir;
 using namespace mlir::attn;
 using halide::MemoryType;
@@ -205,16 +207,12 @@ void GpuAttention::schedulePartialOutput() {
   mapToGrid(context);
 }
 
-/// An odd number of vectors of four from row to row spreads them over the banks of shared
-/// memory.
-static int64_t distanceOfRows(int64_t dims) { return (llvm::divideCeil(dims, 4) | 1) * 4; }
-
 void GpuAttention::scheduleQuery() {
   storeInShared(queryT, tileLoop, /*perChunk=*/false);
   p.boundExtent(queryT, 0, rowTile);
   p.boundExtent(queryT, 1, headDim);
   p.reorderStorage(queryT, {1, 0, 2, 3, 4});
-  p.alignStorage(queryT, 1, distanceOfRows(headDim));
+  p.alignStorage(queryT, 1, getRowDistance(headDim));
   spread(queryT, headDim, /*xDim=*/1, /*yDim=*/0);
 }
 
@@ -280,7 +278,7 @@ void GpuAttention::scheduleScores() {
   keepRows(dot, chunk);
   spreadScores(dot, 0, {p.loops(dot, 0).back()});
   stageInShared(wideKey, chunkLoop, headDim, chunk);
-  p.alignStorage(wideKey, 0, distanceOfRows(headDim));
+  p.alignStorage(wideKey, 0, getRowDistance(headDim));
 }
 
 /// Rows of what all threads read of a tile or chunk, `width` elements each.
@@ -297,7 +295,7 @@ void GpuAttention::shareOfRows(Func f, int64_t width, Loop at) {
 void GpuAttention::scheduleWeights() {
   keepRows(weights, chunk);
   shareOfRows(modified, chunk, chunkLoop);
-  p.alignStorage(modified, 1, chunk + 8);
+  p.alignStorage(modified, 1, getWeightDistance(chunk));
   spreadScores(modified);
   combineThreads(maxChains, maximum, chunkLoop);
   keepRows(sumChains, numChains);

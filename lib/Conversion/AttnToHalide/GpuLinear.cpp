@@ -12,6 +12,8 @@
 #include "Lowerings.h"
 #include "Rows.h"
 
+#include "attnc/Dialect/Attn/GpuTile.h"
+
 #include <algorithm>
 
 using namespace mlir;
@@ -24,8 +26,8 @@ constexpr int64_t kThreadsX = 16, kThreadsY = 8, kFeatures = 64, kMostRows = 64;
 /// Products between two barriers, and of these such as are added up before their sum is: fewer
 /// roundings in a row.
 constexpr int64_t kProducts = 16, kFewProducts = 8;
-/// From row to row in shared memory: an odd number of vectors of four spreads rows over its banks.
-constexpr int64_t kDistance = kProducts + 4;
+/// From row to row in shared memory.
+constexpr int64_t kDistance = getRowDistance(kProducts);
 
 class GpuLinear {
 public:

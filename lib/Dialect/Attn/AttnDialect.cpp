@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Target/GpuInfo.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -118,9 +119,6 @@ LogicalResult DecodeAttr::verify(EmitError emitError, int64_t rowTile, int64_t s
   return verifyMultiple(emitError, "key_chunk", keyChunk, "vector_width", vectorWidth);
 }
 
-/// What every GPU takes in a block.
-static constexpr int64_t kMaxThreads = 1024;
-
 LogicalResult GpuAttr::verify(EmitError emitError, int64_t rowTile, int64_t sharedHeads,
                               int64_t keyChunk, int64_t keySplits, int64_t threadsX,
                               int64_t threadsY, int64_t contextColumns, int64_t maxQLen) {
@@ -134,9 +132,10 @@ LogicalResult GpuAttr::verify(EmitError emitError, int64_t rowTile, int64_t shar
   for (auto [name, value] : parameters)
     if (failed(verifyPositive(emitError, name, value)))
       return failure();
-  if (threadsX > kMaxThreads || threadsX * threadsY > kMaxThreads)
-    return emitError() << "expected at most " << kMaxThreads << " threads, found " << threadsX
-                       << " * " << threadsY;
+  constexpr int64_t most = GpuInfo::kMaxThreads;
+  if (threadsX > most || threadsX * threadsY > most)
+    return emitError() << "expected at most " << most << " threads, found " << threadsX << " * "
+                       << threadsY;
   // A thread's part of a tile has no tail.
   if (failed(verifyMultiple(emitError, "row_tile", rowTile, "shared_heads", sharedHeads)) ||
       failed(verifyMultiple(emitError, "row_tile", rowTile, "threads_y", threadsY)) ||

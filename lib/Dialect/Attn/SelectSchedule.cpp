@@ -8,6 +8,7 @@
 #include "attnc/Dialect/Attn/MaskWidth.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/GpuTile.h"
 #include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Target/CpuInfo.h"
 #include "attnc/Target/GpuInfo.h"
@@ -226,13 +227,12 @@ private:
 /// each thread's maxima, and then the weights and the values. Halide puts the weights where of the
 /// two what is nearest to them in size was, and the values where the other was.
 int64_t GpuSelector::sharedBytes(int64_t rows, int64_t chunk, int64_t threadsX, int64_t columns) {
-  auto spread = [](int64_t dims) -> int64_t { return (llvm::divideCeil(dims, 4) | 1) * 4; };
-  int64_t keys = chunk * spread(headDim), maxima = rows * threadsX, weights = rows * (chunk + 8),
-          values = chunk * threadsX * columns;
+  int64_t keys = chunk * getRowDistance(headDim), maxima = rows * threadsX,
+          weights = rows * getWeightDistance(chunk), values = chunk * threadsX * columns;
   bool isInKeys = std::abs(keys - weights) < std::abs(weights - maxima);
   int64_t ofChunk = isInKeys ? std::max(keys, weights) + std::max(maxima, values)
                              : std::max(maxima, weights) + std::max(keys, values);
-  return 4 * (rows * (spread(headDim) + 2) + ofChunk);
+  return 4 * (rows * (getRowDistance(headDim) + 2) + ofChunk);
 }
 
 /// The tile that does most between two barriers, of those that fit; null where none does. What a
@@ -267,7 +267,7 @@ ArrayAttr GpuSelector::select() {
   GpuAttr decode;
   if (isOpen || isFew)
     decode = tile({(isFew ? rows : 1) * shared}, shared, /*threadsX=*/32, /*threadsY=*/8,
-                  kKeySplits, isOpen);
+                  kKeySplits, /*maxQLen=*/isOpen ? 1 : 0);
   SmallVector<Attribute> schedules;
   if (decode)
     schedules.push_back(decode);
