@@ -10,6 +10,8 @@
 
 #include "attnc/Dialect/Halide/Halide.h"
 
+#include "Schedule.h"
+
 #include "mlir/IR/Matchers.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -186,10 +188,6 @@ static LogicalResult verifyUniqueNames(Block &block) {
   return success();
 }
 
-namespace mlir::halide {
-LogicalResult verifyLoopUses(Block &block); // Schedule.cpp
-} // namespace mlir::halide
-
 LogicalResult PipelineOp::verify() {
   if (getBody().getNumArguments() == 0)
     return success();
@@ -206,7 +204,7 @@ LogicalResult PipelineOp::verifyRegions() {
 }
 
 //===----------------------------------------------------------------------===//
-// InputOp, ExtentOp, OutputOp, ExternOp, AtOp
+// InputOp, ExtentOp, OutputOp, ExternOp, AtOp, FetchAheadOp
 //===----------------------------------------------------------------------===//
 
 void InputOp::build(OpBuilder &b, OperationState &state, StringRef name, Type elementType,
@@ -256,6 +254,13 @@ LogicalResult AtOp::verify() {
   return emitOpError("expected ") << rank << " coordinates, found " << getCoords().size();
 }
 
+LogicalResult FetchAheadOp::verify() { // (C1)
+  auto at = getElement().getDefiningOp<AtOp>();
+  if (!at || !at.getFunc().getDefiningOp<InputOp>())
+    return emitError("expected an element of a halide.input");
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // FuncOp
 //===----------------------------------------------------------------------===//
@@ -303,13 +308,6 @@ void halide::FuncOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 
 void halide::FuncOp::getAsmBlockArgumentNames(Region &body, OpAsmSetValueNameFn setName) {
   nameVars(body, getVars().getValue(), setName);
-}
-
-LogicalResult FetchAheadOp::verify() { // (C1)
-  auto at = getElement().getDefiningOp<AtOp>();
-  if (!at || !at.getFunc().getDefiningOp<InputOp>())
-    return emitError("expected an element of a halide.input");
-  return success();
 }
 
 LogicalResult halide::FuncOp::verifyRegions() { // (C1)
@@ -557,7 +555,7 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 //===----------------------------------------------------------------------===//
-// RequireOp
+// CopyToHostOp, RequireOp
 //===----------------------------------------------------------------------===//
 
 LogicalResult CopyToHostOp::verify() {

@@ -8,6 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Schedule.h"
+
 #include "attnc/Dialect/Halide/Halide.h"
 
 using namespace mlir;
@@ -21,10 +23,6 @@ bool Stage::operator==(const Stage &other) const {
   return func == other.func && update == other.update && specialization == other.specialization;
 }
 
-static std::optional<int64_t> toIndex(std::optional<uint64_t> update) {
-  return update ? std::optional<int64_t>(int64_t(*update)) : std::nullopt;
-}
-
 Stage halide::getStage(Value loop) {
   Operation *op = loop.getDefiningOp();
   if (auto split = dyn_cast<SplitOp>(op))
@@ -32,9 +30,9 @@ Stage halide::getStage(Value loop) {
   if (auto fuse = dyn_cast<FuseOp>(op))
     return getStage(fuse.getOuter());
   if (auto special = dyn_cast<SpecializeOp>(op))
-    return {special.getFunc(), toIndex(special.getUpdate()), special};
+    return {special.getFunc(), special.getUpdate(), special};
   auto loops = cast<LoopsOp>(op);
-  return {loops.getFunc(), toIndex(loops.getUpdate())};
+  return {loops.getFunc(), loops.getUpdate()};
 }
 
 SmallVector<UpdateOp> halide::getUpdates(Value func) {
@@ -121,7 +119,7 @@ SmallVector<RemainingLoop> halide::getRemainingLoops(RfactorOp rfactor) {
   auto append = [&](Value loop) { loops.push_back({getLoopName(loop), loop}); };
   for (Operation &op : *rfactor->getBlock()) {
     if (auto handles = dyn_cast<LoopsOp>(op);
-        handles && handles.getFunc() == stage.func && toIndex(handles.getUpdate()) == stage.update)
+        handles && handles.getFunc() == stage.func && handles.getUpdate() == stage.update)
       for (size_t i = numPure; i < handles.getNumResults(); ++i)
         for (RemainingLoop &loop : loops)
           if (!loop.handle && loop.name == getLoopName(handles.getResult(i)))
@@ -186,19 +184,18 @@ static LogicalResult verifyIsFunc(Operation *op, Value func) {
   return success();
 }
 
-static LogicalResult verifyStageExists(Operation *op, Value func, std::optional<uint64_t> update) {
-  if (succeeded(getStageVars(func, toIndex(update))))
+static LogicalResult verifyStageExists(Operation *op, Value func, std::optional<int64_t> update) {
+  if (succeeded(getStageVars(func, update)))
     return success();
   if (update)
-    return op->emitOpError("expected an update of the func, found none of index ")
-           << int64_t(*update);
+    return op->emitOpError("expected an update of the func, found none of index ") << *update;
   return op->emitOpError("expected a func with a definition, found an input or extern");
 }
 
-static LogicalResult verifyHandles(Operation *op, Value func, std::optional<uint64_t> update) {
+static LogicalResult verifyHandles(Operation *op, Value func, std::optional<int64_t> update) {
   if (failed(verifyStageExists(op, func, update)))
     return failure();
-  size_t count = getStageVars(func, toIndex(update))->size();
+  size_t count = getStageVars(func, update)->size();
   if (op->getNumResults() == count)
     return success();
   return op->emitOpError("expected ") << count << " loops, found " << op->getNumResults();
@@ -249,10 +246,6 @@ static LogicalResult verifyDim(Operation *op, Value func, int64_t dim, int64_t s
 //===----------------------------------------------------------------------===//
 // Loops that are gone
 //===----------------------------------------------------------------------===//
-
-namespace mlir::halide {
-LogicalResult verifyLoopUses(Block &block);
-} // namespace mlir::halide
 
 static StringRef getParticiple(Operation *op) {
   if (isa<SplitOp>(op))
@@ -407,7 +400,7 @@ void SpecializeOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 LogicalResult SpecializeOp::verify() {
   if (failed(verifyHandles(*this, getFunc(), getUpdate()))) // (C1)
     return failure();
-  Stage stage{getFunc(), toIndex(getUpdate())};
+  Stage stage{getFunc(), getUpdate()};
   for (Operation &op : *(*this)->getBlock()) {
     if (&op == *this)
       break;

@@ -28,11 +28,9 @@ LogicalResult Translator::translate() {
 
 LogicalResult Translator::translateOp(Operation *op) {
   for (auto step : {&Translator::translateLoopDirective, &Translator::translateFuncDirective,
-                    &Translator::translateStageDirective}) {
-    FailureOr<bool> done = (this->*step)(op);
-    if (failed(done) || *done)
-      return failure(failed(done));
-  }
+                    &Translator::translateStageDirective})
+    if ((this->*step)(op))
+      return success();
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<InputOp, ExtentOp, halide::FuncOp, UpdateOp, ExternOp, OutputOp>(
           [&](auto typed) { return translate(typed); })

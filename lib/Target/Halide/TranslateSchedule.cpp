@@ -13,10 +13,6 @@ using namespace mlir;
 using namespace mlir::halide;
 namespace H = ::Halide;
 
-static std::optional<int64_t> toIndex(std::optional<uint64_t> update) {
-  return update ? std::optional<int64_t>(int64_t(*update)) : std::nullopt;
-}
-
 static H::TailStrategy toHalide(TailStrategy tail) {
   switch (tail) {
   case TailStrategy::automatic:
@@ -101,14 +97,14 @@ void Translator::fuse(FuseOp op) {
   loops.insert({op.getFused().getAsOpaquePointer(), Loop{outer.func, outer.stage, fused}});
 }
 
-FailureOr<bool> Translator::translateLoopDirective(Operation *op) {
+bool Translator::translateLoopDirective(Operation *op) {
   auto onLoop = [&](Value value, auto directive) {
     Loop &loop = getLoop(value);
     directive(loop.stage, loop.var);
   };
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case([&](LoopsOp loops) {
-        auto update = toIndex(loops.getUpdate());
+        std::optional<int64_t> update = loops.getUpdate();
         defineLoops(loops.getLoops(), loops.getFunc(), update, getStage(loops.getFunc(), update));
         return true;
       })
@@ -144,7 +140,7 @@ FailureOr<bool> Translator::translateLoopDirective(Operation *op) {
 // Funcs
 //===----------------------------------------------------------------------===//
 
-FailureOr<bool> Translator::translateFuncDirective(Operation *op) {
+bool Translator::translateFuncDirective(Operation *op) {
   auto var = [&](auto dimOp) { return getFunc(dimOp.getFunc()).args()[dimOp.getDim()]; };
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case([&](ComputeRootOp any) { return getFunc(any.getFunc()).compute_root(), true; })
@@ -219,26 +215,24 @@ void Translator::prefetch(PrefetchOp op) {
     loop.stage.prefetch(image->second.parameter(), loop.var, loop.var, offset);
 }
 
-FailureOr<bool> Translator::translateStageDirective(Operation *op) {
+bool Translator::translateStageDirective(Operation *op) {
   return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case([&](AtomicOp any) {
-        return getStage(any.getFunc(), toIndex(any.getUpdate())).atomic(), true;
-      })
+      .Case([&](AtomicOp any) { return getStage(any.getFunc(), any.getUpdate()).atomic(), true; })
       .Case([&](GpuSingleThreadOp any) {
-        return getStage(any.getFunc(), toIndex(any.getUpdate())).gpu_single_thread(), true;
+        return getStage(any.getFunc(), any.getUpdate()).gpu_single_thread(), true;
       })
       .Case([&](AllowRaceConditionsOp any) {
-        return getStage(any.getFunc(), toIndex(any.getUpdate())).allow_race_conditions(), true;
+        return getStage(any.getFunc(), any.getUpdate()).allow_race_conditions(), true;
       })
       .Case([&](NeverPartitionOp any) {
-        return getStage(any.getFunc(), toIndex(any.getUpdate())).never_partition_all(), true;
+        return getStage(any.getFunc(), any.getUpdate()).never_partition_all(), true;
       })
       .Case([&](ComputeWithOp any) {
         H::LoopLevel level = getLevel(any.getLoop(), getStageIndex(any.getLoop()));
-        return getStage(any.getFunc(), toIndex(any.getUpdate())).compute_with(level), true;
+        return getStage(any.getFunc(), any.getUpdate()).compute_with(level), true;
       })
       .Case([&](SpecializeOp any) {
-        auto update = toIndex(any.getUpdate());
+        std::optional<int64_t> update = any.getUpdate();
         H::Stage special = getStage(any.getFunc(), update).specialize(exprs.at(any.getCondition()));
         return defineLoops(any.getLoops(), any.getFunc(), update, special), true;
       })

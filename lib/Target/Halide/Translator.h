@@ -53,10 +53,10 @@ private:
   LogicalResult translateBody(Region &body);
   void collectCoordinateOps();
 
-  // Schedule; false where the op is no directive.
-  FailureOr<bool> translateLoopDirective(Operation *op);
-  FailureOr<bool> translateFuncDirective(Operation *op);
-  FailureOr<bool> translateStageDirective(Operation *op);
+  // Schedule; false where the op is no such directive.
+  bool translateLoopDirective(Operation *op);
+  bool translateFuncDirective(Operation *op);
+  bool translateStageDirective(Operation *op);
   void defineLoops(ValueRange handles, Value func, std::optional<int64_t> update,
                    ::Halide::Stage stage);
   void split(SplitOp op);
