@@ -106,19 +106,24 @@ private:
 
 } // namespace
 
-/// Ends the block here: on to the ops behind `call`, whose block is returned, or out
-/// with `status`.
+/// Ends the block behind `op`: on to what follows, whose block is returned, where `ok` holds, or
+/// out by what `leave` builds.
+static Block *leaveUnless(ConversionPatternRewriter &rewriter, Operation *op, Value ok,
+                          function_ref<void()> leave) {
+  Block *before = rewriter.getInsertionBlock();
+  Block *after = rewriter.splitBlock(before, std::next(op->getIterator()));
+  Block *left = rewriter.createBlock(before->getParent());
+  leave();
+  rewriter.setInsertionPointToEnd(before);
+  LLVM::CondBrOp::create(rewriter, op->getLoc(), ok, after, left);
+  return after;
+}
+
 static Block *returnUnlessZero(ConversionPatternRewriter &rewriter, Operation *call, Value status) {
   Location loc = call->getLoc();
-  Block *before = rewriter.getInsertionBlock();
-  Block *after = rewriter.splitBlock(before, std::next(call->getIterator()));
-  Block *failed = rewriter.createBlock(before->getParent());
-  LLVM::ReturnOp::create(rewriter, loc, status);
-  rewriter.setInsertionPointToEnd(before);
   Value zero = FieldBuilder(rewriter, loc).constant(0, 32);
   Value ok = LLVM::ICmpOp::create(rewriter, loc, LLVM::ICmpPredicate::eq, status, zero);
-  LLVM::CondBrOp::create(rewriter, loc, ok, after, failed);
-  return after;
+  return leaveUnless(rewriter, call, ok, [&] { LLVM::ReturnOp::create(rewriter, loc, status); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -347,16 +352,12 @@ struct RequirePattern : ConvertOpToLLVMPattern<halide::RequireOp> {
     auto module = op->getParentOfType<ModuleOp>();
     if (!host || !module.lookupSymbol<LLVM::LLVMFuncOp>(errorHandler))
       return rewriter.notifyMatchFailure(op, "expected a converted host function");
-    Block *before = rewriter.getInsertionBlock();
-    Block *after = rewriter.splitBlock(before, std::next(op->getIterator()));
-    rewriter.createBlock(before->getParent());
-    Block *refused = rewriter.getInsertionBlock();
-    Value text = addressOfText(rewriter, loc, module, op.getMessage());
-    LLVM::CallOp::create(rewriter, loc, TypeRange(), errorHandler,
-                         ValueRange{host.getArgument(0), text});
-    LLVM::ReturnOp::create(rewriter, loc, FieldBuilder(rewriter, loc).constant(kInvalidCall, 32));
-    rewriter.setInsertionPointToEnd(before);
-    LLVM::CondBrOp::create(rewriter, loc, adaptor.getCondition(), after, refused);
+    leaveUnless(rewriter, op, adaptor.getCondition(), [&] {
+      Value text = addressOfText(rewriter, loc, module, op.getMessage());
+      LLVM::CallOp::create(rewriter, loc, TypeRange(), errorHandler,
+                           ValueRange{host.getArgument(0), text});
+      LLVM::ReturnOp::create(rewriter, loc, FieldBuilder(rewriter, loc).constant(kInvalidCall, 32));
+    });
     rewriter.eraseOp(op);
     return success();
   }
@@ -453,7 +454,7 @@ static void declareDevice(ModuleOp module) {
 }
 
 /// What is called takes a user context and one halide_buffer_t an operand.
-static LogicalResult declarePipelines(ModuleOp module, bool onDevice) {
+static void declarePipelines(ModuleOp module, bool onDevice) {
   auto pipelines = llvm::to_vector(module.getOps<halide::PipelineOp>());
   auto pointer = LLVM::LLVMPointerType::get(module.getContext());
   auto status = IntegerType::get(module.getContext(), 32);
@@ -470,7 +471,6 @@ static LogicalResult declarePipelines(ModuleOp module, bool onDevice) {
                                LLVM::LLVMFunctionType::get(status, types));
     pipeline.erase();
   }
-  return success();
 }
 
 namespace {
@@ -532,7 +532,8 @@ LogicalResult ConvertHalideToLLVMPass::prepare() {
   getOperation().walk(skipEmptyOutputs);
   if (onDevice)
     declareDevice(getOperation());
-  return declarePipelines(getOperation(), onDevice);
+  declarePipelines(getOperation(), onDevice);
+  return success();
 }
 
 LogicalResult ConvertHalideToLLVMPass::convert() {
