@@ -1,0 +1,91 @@
+//===- SupportCode.cpp - the C part of libraries, as bitcode --------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SupportCode.h"
+
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/Module.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// attnc_*.c as bitcode.
+static constexpr unsigned char supportBitcode[] = {
+#include "attnc_support.bc.inc"
+};
+static constexpr unsigned char runtimeBitcode[] = {
+#include "attnc_runtime.bc.inc"
+};
+static constexpr unsigned char weightsBitcode[] = {
+#include "attnc_weights.bc.inc"
+};
+static constexpr unsigned char noWeightsBitcode[] = {
+#include "attnc_no_weights.bc.inc"
+};
+static constexpr unsigned char cpuBitcode[] = {
+#include "attnc_cpu_x86.bc.inc"
+};
+static constexpr unsigned char deviceBitcode[] = {
+#include "attnc_device.bc.inc"
+};
+static constexpr unsigned char cudaBitcode[] = {
+#include "attnc_cuda.bc.inc"
+};
+static constexpr unsigned char openClBitcode[] = {
+#include "attnc_opencl.bc.inc"
+};
+static constexpr unsigned char noDeviceBitcode[] = {
+#include "attnc_no_device.bc.inc"
+};
+
+/// The same with pointers of 32 bits.
+static constexpr unsigned char supportWasmBitcode[] = {
+#include "attnc_support_wasm.bc.inc"
+};
+static constexpr unsigned char runtimeWasmBitcode[] = {
+#include "attnc_runtime_wasm.bc.inc"
+};
+static constexpr unsigned char noDeviceWasmBitcode[] = {
+#include "attnc_no_device_wasm.bc.inc"
+};
+static constexpr unsigned char noWeightsWasmBitcode[] = {
+#include "attnc_no_weights_wasm.bc.inc"
+};
+
+SmallVector<ArrayRef<unsigned char>> attn::getSupport(const llvm::Triple &triple,
+                                                      const std::optional<GpuInfo> &gpu,
+                                                      bool hasWeights, bool withRuntime) {
+  if (triple.isWasm())
+    return {supportWasmBitcode, noDeviceWasmBitcode, noWeightsWasmBitcode, runtimeWasmBitcode};
+  SmallVector<ArrayRef<unsigned char>> parts{
+      supportBitcode, hasWeights ? ArrayRef(weightsBitcode) : ArrayRef(noWeightsBitcode)};
+  if (gpu)
+    parts.append({deviceBitcode,
+                  gpu->api == GpuApi::cuda ? ArrayRef(cudaBitcode) : ArrayRef(openClBitcode)});
+  else
+    parts.push_back(noDeviceBitcode);
+  if (withRuntime)
+    parts.push_back(runtimeBitcode);
+  if (triple.isX86())
+    parts.push_back(cpuBitcode);
+  return parts;
+}
+
+ArrayRef<unsigned char> attn::getRuntimeSupport() { return runtimeBitcode; }
+
+std::unique_ptr<llvm::Module> attn::loadSupport(ArrayRef<unsigned char> bitcode,
+                                                llvm::LLVMContext &context) {
+  StringRef bytes(reinterpret_cast<const char *>(bitcode.data()), bitcode.size());
+  auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bytes, "support"), context);
+  if (!module)
+    llvm::report_fatal_error(module.takeError());
+  // Compiled for one target and fit for all of its word size: nothing in it depends on more.
+  for (llvm::Function &function : **module)
+    for (StringRef attribute : {"target-cpu", "target-features", "tune-cpu"})
+      function.removeFnAttr(attribute);
+  return std::move(*module);
+}
