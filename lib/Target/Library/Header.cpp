@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Signature.h"
+#include "Template.h"
 #include "Variants.h"
 
 #include "attnc/Dialect/Halide/Halide.h"
@@ -17,7 +18,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/JSON.h"
 
@@ -191,15 +191,12 @@ const char *@NAME@_describe(void);
 #endif /* @NAME@_H */
 )";
 
-/// What only the header of a library for a GPU says, and in which place.
-static StringRef getDevicePart(StringRef place) {
-  return llvm::StringSwitch<StringRef>(place)
-      .Case("MEMORY", " or GPU")
-      .Case("COPIES", R"( *
+/// What only the header of a library for a GPU says.
+static constexpr StringLiteral copiesPart = R"( *
  * Memory of the CPU is copied to the GPU and back. That of the GPU, CUDA's pointers or
  * OpenCL's buffers, is taken as it is; all of a call's is one device's.
-)")
-      .Case("CONTEXT", R"(
+)";
+static constexpr StringLiteral contextPart = R"(
   /* Of a GPU: the CUcontext and CUstream, or the cl_context and cl_command_queue (in order),
    * to run in; results in memory of the GPU are there when the stream is. NULL: for CUDA
    * tensors the thread's current context and its default stream, else the library's own;
@@ -207,13 +204,12 @@ static StringRef getDevicePart(StringRef place) {
    * @NAME@_release before it is destroyed. */
   void *context;
   void *stream;
-)")
-      .Case("RELEASE", R"(
+)";
+static constexpr StringLiteral releasePart = R"(
 /* Frees what the library keeps on the GPU in the context of the options (NULL: its own)
  * while no call runs there; the next call makes it anew. */
 void @NAME@_release(const @NAME@_options *options);
-)");
-}
+)";
 
 /// What only the header of a library with weights beside it says.
 static constexpr StringLiteral weightsPart = R"(
@@ -227,22 +223,18 @@ int @NAME@_load(const char *path);
 int @NAME@_unload(void);
 )";
 
-/// `text` with what stands between two @ replaced.
 static std::string fill(StringRef text, const Signature &signature, StringRef target) {
-  SmallVector<StringRef> words;
-  text.split(words, '@');
-  std::string result;
-  for (size_t i = 0; i < words.size(); ++i)
-    result += i % 2 == 0              ? words[i].str()
-              : words[i] == "NAME"    ? signature.name
-              : words[i] == "TARGET"  ? target.str()
-              : words[i] == "ABI"     ? std::to_string(abiVersion)
-              : words[i] == "VERSION" ? std::string(ATTNC_VERSION)
-              : words[i] == "FILE"    ? getWeightsFileName(signature.name)
-              : words[i] == "LOAD" ? fill(signature.weights ? weightsPart : "", signature, target)
-              : signature.onDevice ? fill(getDevicePart(words[i]), signature, target)
-                                   : std::string();
-  return result;
+  auto onDevice = [&](StringRef part) { return signature.onDevice ? part.str() : std::string(); };
+  return fillTemplate(text, {{"MEMORY", onDevice(" or GPU")},
+                             {"COPIES", onDevice(copiesPart)},
+                             {"CONTEXT", onDevice(contextPart)},
+                             {"RELEASE", onDevice(releasePart)},
+                             {"LOAD", signature.weights ? weightsPart.str() : std::string()},
+                             {"FILE", getWeightsFileName(signature.name)},
+                             {"NAME", signature.name},
+                             {"TARGET", target.str()},
+                             {"ABI", std::to_string(abiVersion)},
+                             {"VERSION", ATTNC_VERSION}});
 }
 
 std::string attn::emitHeader(const Signature &signature, StringRef target,

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Signature.h"
+#include "Template.h"
 
 #include "attnc/Target/Library/Library.h"
 
@@ -58,25 +59,15 @@ static constexpr StringLiteral targetText = R"(if(NOT TARGET @TARGET@)
 endif()
 )";
 
-/// `text` with each @WORD@ replaced.
-static std::string fill(StringRef text, ArrayRef<std::pair<StringRef, std::string>> words) {
-  std::string result = text.str();
-  for (const auto &[word, value] : words) {
-    std::string mark = ("@" + word + "@").str();
-    for (size_t at; (at = result.find(mark)) != std::string::npos;)
-      result.replace(at, mark.size(), value);
-  }
-  return result;
-}
-
 std::map<std::string, std::string> attn::emitCMakePackage(StringRef name,
                                                           const PackageOptions &options) {
   std::string runtime = getRuntimeName().str();
   auto target = [&](StringRef type, StringRef suffix, StringRef file) {
-    return fill(targetText, {{"TARGET", (name + "::" + name + suffix).str()},
-                             {"TYPE", type.str()},
-                             {"NEEDS", options.needsRuntime ? runtime + "::" + runtime + ";" : ""},
-                             {"FILE", file.str()}});
+    return fillTemplate(targetText,
+                        {{"TARGET", (name + "::" + name + suffix).str()},
+                         {"TYPE", type.str()},
+                         {"NEEDS", options.needsRuntime ? runtime + "::" + runtime + ";" : ""},
+                         {"FILE", file.str()}});
   };
   std::string targets;
   if (options.isStatic)
@@ -88,8 +79,8 @@ std::map<std::string, std::string> attn::emitCMakePackage(StringRef name,
   std::string needs = options.needsRuntime ? "find_dependency(" + runtime +
                                                  " CONFIG HINTS \"${CMAKE_CURRENT_LIST_DIR}\")\n"
                                            : "";
-  return {{stem + "-config.cmake", fill(configText, {{"NAME", stem}, {"NEEDS", needs}})},
-          {stem + "-config-version.cmake", fill(versionText, {{"ABI", abi}})},
+  return {{stem + "-config.cmake", fillTemplate(configText, {{"NAME", stem}, {"NEEDS", needs}})},
+          {stem + "-config-version.cmake", fillTemplate(versionText, {{"ABI", abi}})},
           {stem + "-targets.cmake", targets}};
 }
 
@@ -107,13 +98,13 @@ Libs: -L${pcfiledir} -l@NAME@@LIBS@
 std::string attn::emitPkgConfig(StringRef name, const PackageOptions &options) {
   // What a shared library needs, it names itself.
   StringRef needed = "-lm -lpthread -ldl";
-  std::string text =
-      fill(pkgConfigText,
-           {{"NAME", name.str()},
-            {"VERSION", ATTNC_VERSION},
-            {"ABI", std::to_string(abiVersion)},
-            {"NEEDS", options.needsRuntime ? ("Requires: " + getRuntimeName() + "\n").str() : ""},
-            {"LIBS", options.isShared ? "" : (" " + needed).str()}});
+  std::string text = fillTemplate(
+      pkgConfigText,
+      {{"NAME", name.str()},
+       {"VERSION", ATTNC_VERSION},
+       {"ABI", std::to_string(abiVersion)},
+       {"NEEDS", options.needsRuntime ? ("Requires: " + getRuntimeName() + "\n").str() : ""},
+       {"LIBS", options.isShared ? "" : (" " + needed).str()}});
   if (options.isShared)
     text += ("Libs.private: " + needed + "\n").str();
   return text;

@@ -1,0 +1,25 @@
+//===- Template.h - texts with words to fill in -----------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_LIB_TARGET_LIBRARY_TEMPLATE_H
+#define ATTNC_LIB_TARGET_LIBRARY_TEMPLATE_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+
+namespace mlir::attn {
+
+/// `text` with each @WORD@ replaced, one word after the other: what stands for a word may hold
+/// words that come after it.
+std::string fillTemplate(StringRef text, ArrayRef<std::pair<StringRef, std::string>> words);
+
+} // namespace mlir::attn
+
+#endif // ATTNC_LIB_TARGET_LIBRARY_TEMPLATE_H
