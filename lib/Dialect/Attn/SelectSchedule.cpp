@@ -287,24 +287,31 @@ static ArrayAttr selectOnGpu(AttentionOp op, GpuInfo gpu) {
 // Any target
 //===----------------------------------------------------------------------===//
 
-StringRef attn::getReasonForNoKernel(AttentionOp op, StringRef target) {
+/// What of `op` no fused kernel computes, whatever its schedule; empty where one may.
+static StringRef findObstacle(AttentionOp op) {
   auto query = op.getQuery().getType(), value = op.getValue().getType();
   Type element = query.getElementType();
   if (element.isF64())
     return "elements are f64";
   if (query.isDynamicDim(3) || value.isDynamicDim(3))
     return "head_dim or value_dim is open";
-  if (op.getLse())
-    return "lse is a result";
+  return op.getLse() ? "lse is a result" : "";
+}
+
+StringRef attn::getReasonForNoKernel(AttentionOp op, StringRef target) {
+  if (StringRef obstacle = findObstacle(op); !obstacle.empty())
+    return obstacle;
   std::optional<GpuInfo> gpu = GpuInfo::fromTarget(target);
   if (!gpu || selectOnGpu(op, *gpu))
     return "";
   return "no tile fits into the 48 KB of a GPU's shared memory";
 }
 
-/// A schedule that a person wrote is for a GPU or for a CPU, as the target is: the other one's
-/// loops would be dropped, and the score stored.
-static LogicalResult verifyTarget(AttentionOp op, bool onGpu) {
+/// A schedule that a person wrote is for an op that has a fused kernel, and for a GPU or for a CPU,
+/// as the target is: the other one's loops would be dropped, and the score stored.
+static LogicalResult verifySchedule(AttentionOp op, bool onGpu) {
+  if (StringRef obstacle = findObstacle(op); !obstacle.empty())
+    return op.emitOpError("expected no schedule, as ") << obstacle;
   for (Attribute schedule : op.getScheduleAttr())
     if (isa<GpuAttr>(schedule) != onGpu)
       return op.emitOpError("expected a schedule for a ")
@@ -321,7 +328,7 @@ struct AttnSelectSchedulePass : attn::impl::AttnSelectScheduleBase<AttnSelectSch
     bool isValid = true;
     getOperation().walk([&](AttentionOp op) {
       if (op.getSchedule())
-        isValid &= succeeded(verifyTarget(op, gpu.has_value()));
+        isValid &= succeeded(verifySchedule(op, gpu.has_value()));
       else if (getReasonForNoKernel(op, target).empty())
         op.setScheduleAttr(gpu ? selectOnGpu(op, *gpu) : Selector(op, cpu).select());
     });

@@ -44,8 +44,8 @@ def AttnSelectSchedule : Pass<"attn-select-schedule", "::mlir::func::FuncOp"> {
     follow from the target's vector width and number of vector registers, the
     row tile from q_len where it is static. Ops with a schedule are left alone, so
     that a person may set it by hand; one for a GPU where the target is a CPU, or
-    the other way round, is an error. Runs on fused graphs; what comes out is
-    input to `convert-attn-to-halide`.
+    the other way round, is an error, as is one where no fused kernel computes the
+    op. Runs on fused graphs; what comes out is input to `convert-attn-to-halide`.
   }];
   let options = [Option<"target", "target", "std::string", "\"host\"",
       "Halide target the kernels are meant for">];
