@@ -269,6 +269,26 @@ static LogicalResult report(ArrayRef<Case> cases, size_t leftOut, const Signatur
 // The command
 //===----------------------------------------------------------------------===//
 
+/// All combinations of `--size` with the sizes of given inputs; of what neither names, the usual
+/// ones.
+static FailureOr<std::vector<Dims>> chooseSizes(func::FuncOp graph, const Signature &signature,
+                                                bool named, ArrayRef<SizeList> lists,
+                                                ArrayRef<InputOption> given,
+                                                llvm::function_ref<bool(const Dims &)> affordable) {
+  Sizes ofInputs;
+  if (failed(bindInputs(signature, given, ofInputs)))
+    return failure();
+  SmallVector<Symbol> symbols = getSymbols(signature);
+  std::vector<Dims> sizes;
+  for (Dims wanted : combine(lists)) {
+    for (const Symbol &symbol : symbols)
+      if (auto size = ofInputs.get(symbol.name); size && !wanted.count(symbol.name))
+        wanted[symbol.name] = *size;
+    llvm::append_range(sizes, chooseDims(graph, symbols, named, wanted, affordable));
+  }
+  return sizes;
+}
+
 static LogicalResult runVerify() {
   // Compiling resets the options.
   const bool inJson = asJson, all = allCases;
@@ -288,8 +308,7 @@ static LogicalResult runVerify() {
     return failure();
   Signature signature = spec->getSignature();
   graph->nameDims(spec->getFunction());
-  SmallVector<Symbol> symbols = getSymbols(signature);
-  if (failed(checkSizes(*lists, symbols)))
+  if (failed(checkSizes(*lists, getSymbols(signature))))
     return failure();
   std::unique_ptr<Spec> other = kernelPath.empty() ? nullptr : Spec::load(kernelPath);
   if (!kernelPath.empty() && !other)
@@ -301,17 +320,11 @@ static LogicalResult runVerify() {
   InputMaker maker(graph->getFunction(), signature, *given, inputSeed);
   WorkEstimate work(graph->getFunction());
   auto affordable = [&](const Dims &dims) { return all || work.get(dims) <= kBudgetOfSize; };
-  Sizes ofInputs;
-  if (failed(bindInputs(signature, *given, ofInputs)))
+  FailureOr<std::vector<Dims>> sizes =
+      chooseSizes(graph->getFunction(), signature, named, *lists, *given, affordable);
+  if (failed(sizes))
     return failure();
-  std::vector<Dims> sizes;
-  for (Dims wanted : combine(*lists)) {
-    for (const Symbol &symbol : symbols)
-      if (auto size = ofInputs.get(symbol.name); size && !wanted.count(symbol.name))
-        wanted[symbol.name] = *size;
-    llvm::append_range(sizes, chooseDims(graph->getFunction(), symbols, named, wanted, affordable));
-  }
-  std::vector<PlannedCase> planned = listCases(sizes, getKinds(signature, maker.getGiven()));
+  std::vector<PlannedCase> planned = listCases(*sizes, getKinds(signature, maker.getGiven()));
   size_t leftOut = all ? 0 : leaveOut(planned, work);
   std::vector<Case> cases;
   for (const PlannedCase &next : planned) {
