@@ -13,8 +13,9 @@
 // What must stay as it is:
 // - Everything that lives in shared memory from before a loop on and is read in it is read
 //   behind it as well (`keepQuery`): see there. exportPipeline proves it of every kernel.
-// - What decides how many chunks there are is computed by a kernel of its own: a func read in
-//   the condition of a loop, and not an expression that bounds inference would solve.
+// - How many chunks there are is read from shared memory, in the condition of a loop: an
+//   expression there would be solved in a different way in each stage. Which keys a tile sees
+//   each thread computes by itself.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,17 +28,14 @@ using namespace mlir::attn;
 using halide::MemoryType;
 using halide::TailStrategy;
 
-/// Threads of a block that computes bounds.
-static constexpr int64_t kThreadsOfBounds = 32;
-
 namespace {
 class GpuAttention : public AttentionLowering {
   using AttentionLowering::AttentionLowering;
 
   void schedule() override;
-  void scheduleBounds();
   void scheduleOutput();
   void schedulePartialOutput();
+  void scheduleChunks();
   void scheduleQuery();
   void scheduleScores();
   void scheduleWeights();
@@ -65,11 +63,11 @@ LogicalResult attn::lowerAttentionOnGpu(PipelineBuilder &p, AttentionOp op, Attr
 }
 
 void GpuAttention::schedule() {
-  scheduleBounds();
   if (hasParts())
     schedulePartialOutput();
   else
     scheduleOutput();
+  scheduleChunks();
   scheduleQuery();
   scheduleContext();
   scheduleScores();
@@ -83,8 +81,9 @@ void GpuAttention::schedule() {
 
 /// A thread for each value of a func that is computed on its own.
 void GpuAttention::mapToGrid(Func f) {
+  constexpr int64_t kThreads = 32;
   SmallVector<Loop> v = p.loops(f);
-  auto [block, thread] = p.split(v[0], kThreadsOfBounds, TailStrategy::guard_with_if);
+  auto [block, thread] = p.split(v[0], kThreads, TailStrategy::guard_with_if);
   p.reorder({thread, block});
   for (Loop outer : ArrayRef(v).drop_front())
     block = p.fuse(block, outer);
@@ -160,13 +159,6 @@ void GpuAttention::storeInRegisters(Func f, Loop at, bool perChunk) {
 // From the outside in
 //===----------------------------------------------------------------------===//
 
-void GpuAttention::scheduleBounds() {
-  for (Func f : {low, high, chunks}) {
-    p.computeRoot(f);
-    mapToGrid(f);
-  }
-}
-
 /// A dimension of the grid each: Halide 21 loses the coordinates of a stage whose fused loop
 /// others are computed in.
 void GpuAttention::mapToBlocks(Loop tile, Loop head, Loop batch) {
@@ -205,6 +197,12 @@ void GpuAttention::schedulePartialOutput() {
   mapToBlocks(v[3], v[4], v[5]);
   p.neverPartition(partial);
   mapToGrid(context);
+}
+
+/// What lies behind it stays aligned to vectors.
+void GpuAttention::scheduleChunks() {
+  storeInShared(chunks, tileLoop, /*perChunk=*/false);
+  p.alignStorage(chunks, 0, 4);
 }
 
 void GpuAttention::scheduleQuery() {

@@ -223,16 +223,17 @@ private:
 };
 } // namespace
 
-/// The query, a maximum and a sum of each row, and what comes and goes with a chunk: the keys and
-/// each thread's maxima, and then the weights and the values. Halide puts the weights where of the
-/// two what is nearest to them in size was, and the values where the other was.
+/// The number of chunks, the query, a maximum and a sum of each row, and what comes and goes with
+/// a chunk: the keys and each thread's maxima, and then the weights and the values. Halide puts the
+/// weights where of the two what is nearest to them in size was, and the values where the other
+/// was.
 int64_t GpuSelector::sharedBytes(int64_t rows, int64_t chunk, int64_t threadsX, int64_t columns) {
   int64_t keys = chunk * getRowDistance(headDim), maxima = rows * threadsX,
           weights = rows * getWeightDistance(chunk), values = chunk * threadsX * columns;
   bool isInKeys = std::abs(keys - weights) < std::abs(weights - maxima);
   int64_t ofChunk = isInKeys ? std::max(keys, weights) + std::max(maxima, values)
                              : std::max(maxima, weights) + std::max(keys, values);
-  return 4 * (rows * (getRowDistance(headDim) + 2) + ofChunk);
+  return 4 * (4 + rows * (getRowDistance(headDim) + 2) + ofChunk);
 }
 
 /// The tile that does most between two barriers, of those that fit; null where none does. What a

@@ -59,7 +59,22 @@ Expr ShortFloats::visit(const FloatImm *number) {
   return make_const(UInt(16), bits);
 }
 
+/// f16 to f32 and back, to the nearest, as instructions; undefined for other types.
+static Expr convertOnCuda(Type type, const Expr &value) {
+  auto call = [&](const char *name, Type result, const Expr &x) {
+    return Call::make(result, name, {x}, Call::PureExtern);
+  };
+  if (type == Float(32) && value.type() == Float(16))
+    return call("llvm.convert.from.fp16.f32", type, reinterpret(UInt(16), value));
+  if (type == Float(16) && value.type() == Float(32))
+    return reinterpret(type, call("llvm.convert.to.fp16.f32", UInt(16), value));
+  return {};
+}
+
 Expr ShortFloats::visit(const Cast *cast) {
+  if (Expr converted = onCuda ? convertOnCuda(cast->type, cast->value) : Expr();
+      converted.defined())
+    return mutate(converted);
   if (inKernel && (isShort(cast->type) || isShort(cast->value.type())))
     return mutate(lower_float16_cast(cast));
   return IRMutator::visit(cast);
@@ -89,7 +104,9 @@ Expr ShortFloats::visit(const Call *call) {
 }
 
 Stmt ShortFloats::visit(const For *loop) {
-  ScopedValue<bool> within(inKernel, inKernel || loop->for_type == ForType::GPUBlock);
+  bool isKernel = loop->for_type == ForType::GPUBlock;
+  ScopedValue<bool> within(inKernel, inKernel || isKernel);
+  ScopedValue<bool> cuda(onCuda, isKernel ? loop->device_api == DeviceAPI::CUDA : onCuda);
   return IRMutator::visit(loop);
 }
 

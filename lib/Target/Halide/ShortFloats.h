@@ -13,9 +13,9 @@
 namespace mlir::halide {
 
 /// Makes every f16 and bf16 of a kernel the 16-bit integer of its bits: those are read, written and
-/// converted to f32 by integer arithmetic, which all devices have. OpenCL has f16 as an extension
-/// and no bf16, and Halide's PTX has no bf16. Nothing is computed in them; where something is,
-/// `error` says so.
+/// converted to f32 by integer arithmetic, which all devices have, or by CUDA's instructions for
+/// f16. OpenCL has f16 as an extension and no bf16, and Halide's PTX has no bf16. Nothing is
+/// computed in them; where something is, `error` says so.
 class ShortFloats : public ::Halide::Internal::IRMutator {
 public:
   std::string error;
@@ -35,7 +35,7 @@ private:
   ::Halide::Internal::Stmt visit(const ::Halide::Internal::For *loop) override;
   ::Halide::Internal::Stmt visit(const ::Halide::Internal::Allocate *allocate) override;
 
-  bool inKernel = false;
+  bool inKernel = false, onCuda = false;
 };
 
 } // namespace mlir::halide

@@ -1,6 +1,6 @@
-"""Fused attention as OpenCL kernels, run on the CPU and compared with numpy.
+"""Fused attention as kernels of a GPU, run on the CPU and compared with numpy.
 
-usage: attention.py PART   (a name of PARTS below)
+usage: attention.py PART   (a name of PARTS below; for OpenCL unless ATTNC_CHECK_TARGET says else)
 
 Lengths are open, so that one kernel serves all cases of a kind.
 """
@@ -9,7 +9,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "CPU"))
-os.environ["ATTNC_CHECK_TARGET"] = "host-opencl"
+os.environ.setdefault("ATTNC_CHECK_TARGET", "host-opencl")
 
 from attention import Case, run  # noqa: E402
 
@@ -81,8 +81,19 @@ def elements():
     yield Case(1, 131, element="f16", heads=4, kv_heads=2, kv_lengths=(100, 0))
 
 
+def kinds():
+    """Some of each, for the code of another device."""
+    for m, n in ((70, 129), (2, 131)):
+        yield Case(m, n, dynamic=True, mask="causal(bottom_right)", heads=4, kv_heads=2)
+    yield Case(49, 130, dynamic=True, batch=3, kv_lengths=(130, 0, 64), head_dim=128)
+    yield Case(1, 131, batch=2, heads=6, kv_heads=2, kv_lengths=(131, 0), bias=True, softcap=5.0, gain=10.0)
+    yield Case(33, 60, mask_tensor=True, head_dim=80, value_dim=17)
+    yield Case(gain=1e4, mask="window(3, 5)")
+    yield Case(70, 129, element="f16")
+
+
 PARTS = {part.__name__: part
-         for part in (head_dims, masks, padded, seen, scores, groups, decode, elements)}
+         for part in (head_dims, masks, padded, seen, scores, groups, decode, elements, kinds)}
 
 
 if __name__ == "__main__":

@@ -1,0 +1,134 @@
+/* A driver of CUDA, libcuda.so.1, that runs kernels on the CPU. The PTX of a module is made a
+ * shared library by the command PTX_COMPILER (ptx.py) and kept in the folder MODULES. The memory of
+ * the device is the CPU's, of which a kernel may touch what the program allocated. */
+
+#include "launch.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { out_of_memory = 2, invalid_image = 200, not_found = 500, most_allocations = 1 << 16 };
+
+typedef void *handle;
+
+#define NOTHING(name)                                                                              \
+  int name() { return 0; }
+NOTHING(cuInit)
+NOTHING(cuCtxDestroy_v2)
+NOTHING(cuCtxSynchronize)
+NOTHING(cuCtxGetApiVersion)
+NOTHING(cuDeviceGetName)
+NOTHING(cuDeviceTotalMem_v2)
+NOTHING(cuProfilerStop)
+NOTHING(cuStreamSynchronize)
+NOTHING(cuPointerGetAttribute)
+
+/* ---- Devices and contexts ----------------------------------------------------------------- */
+
+static handle contexts[8];
+static int depth, a_context;
+
+int cuDeviceGetCount(int *count) { return *count = 1, 0; }
+int cuDeviceGet(int *device, int which) { return *device = which, 0; }
+int cuDeviceGetAttribute(int *value, int attribute) {
+  enum { capability_major = 75, capability_minor = 76 };
+  *value = attribute == capability_major ? 8 : attribute == capability_minor ? 6 : 1024;
+  return 0;
+}
+int cuCtxGetDevice(int *device) { return *device = 0, 0; }
+int cuCtxPushCurrent_v2(handle context) { return contexts[depth++] = context, 0; }
+int cuCtxPopCurrent_v2(handle *context) { return *context = contexts[--depth], 0; }
+int cuCtxGetCurrent(handle *context) { return *context = depth ? contexts[depth - 1] : NULL, 0; }
+int cuCtxCreate_v2(handle *context) { return cuCtxPushCurrent_v2(*context = &a_context); }
+
+/* ---- Memory ------------------------------------------------------------------------------- */
+
+static struct {
+  uint64_t address, bytes;
+} allocations[most_allocations];
+static int allocation_count;
+
+static int is_allocated(uint64_t address, unsigned bytes) {
+  for (int i = 0; i < allocation_count; ++i) {
+    uint64_t at = allocations[i].address, size = allocations[i].bytes;
+    if (address - at < size && address - at + bytes <= size)
+      return 1;
+  }
+  return 0;
+}
+
+/* Starts as NaN: nothing may depend on what new memory holds. */
+int cuMemAlloc_v2(uint64_t *memory, size_t bytes) {
+  void *made = allocation_count < most_allocations ? malloc(bytes) : NULL;
+  if (!made)
+    return out_of_memory;
+  *memory = (uintptr_t)memset(made, 0xff, bytes);
+  allocations[allocation_count].address = *memory;
+  allocations[allocation_count++].bytes = bytes;
+  return 0;
+}
+
+int cuMemFree_v2(uint64_t memory) {
+  for (int i = 0; i < allocation_count; ++i)
+    if (allocations[i].address == memory) {
+      allocations[i] = allocations[--allocation_count];
+      free((void *)(uintptr_t)memory);
+      return 0;
+    }
+  return not_found;
+}
+
+#define COPY(name)                                                                                 \
+  int name(void *to, const void *from, size_t bytes) { return memcpy(to, from, bytes), 0; }
+COPY(cuMemcpyHtoD_v2)
+COPY(cuMemcpyDtoH_v2)
+COPY(cuMemcpyDtoD_v2)
+COPY(cuMemcpyHtoDAsync_v2)
+COPY(cuMemcpyDtoHAsync_v2)
+COPY(cuMemcpyDtoDAsync_v2)
+int cuMemcpy3D_v2(void) { return not_found; }
+
+/* ---- Modules and launches ----------------------------------------------------------------- */
+
+typedef struct {
+  void (*kernel)(void **);
+  void (*run_grid)(void (*)(void **), const launch *);
+} function;
+
+/* A module that was loaded before is still there, named by a hash (FNV-1a) of its text. */
+int cuModuleLoadData(handle *module, const char *ptx) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const char *c = ptx; *c; ++c)
+    hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
+  char text[4096], library[4096], command[3 * 4096];
+  snprintf(text, sizeof text, MODULES "/%016llx.ptx", (unsigned long long)hash);
+  snprintf(library, sizeof library, MODULES "/%016llx.so", (unsigned long long)hash);
+  snprintf(command, sizeof command, PTX_COMPILER " %s %s", text, library);
+  if (access(library, R_OK) != 0) {
+    FILE *file = fopen(text, "w");
+    if (!file || fputs(ptx, file) < 0 || fclose(file) != 0 || system(command) != 0)
+      return invalid_image;
+  }
+  *module = dlopen(library, RTLD_NOW);
+  return *module ? 0 : invalid_image;
+}
+int cuModuleLoadDataEx(handle *module, const char *ptx) { return cuModuleLoadData(module, ptx); }
+int cuModuleUnload(handle module) { return dlclose(module); }
+
+int cuModuleGetFunction(function **result, handle module, const char *name) {
+  *result = malloc(sizeof **result);
+  *(void **)&(*result)->kernel = dlsym(module, name);
+  *(void **)&(*result)->run_grid = dlsym(module, "run_grid");
+  return (*result)->kernel ? 0 : not_found;
+}
+
+int cuLaunchKernel(function *which, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                   unsigned bz, unsigned shared, handle stream, void **arguments) {
+  (void)stream;
+  launch given = {{gx, gy, gz}, {bx, by, bz}, shared, arguments, is_allocated};
+  which->run_grid(which->kernel, &given);
+  return 0;
+}

@@ -1,0 +1,243 @@
+"""Writes PTX as C that runs it on the CPU (machine.h), and compiles that to a shared library.
+
+usage: ptx.py KERNELS.ptx KERNELS.so
+
+A register is a variable that holds its bits, an instruction a statement. What Halide's kernels
+hold is known here, and anything else is refused by name.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+REGISTERS = {"pred": "int", "b16": "uint16_t", "b32": "uint32_t", "b64": "uint64_t",
+             "f32": "uint32_t", "f64": "uint64_t"}
+FLOATS = ("f16", "f32", "f64")
+INTEGERS = {"s16": "int16_t", "s32": "int32_t", "s64": "int64_t",
+            "u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t",
+            "b8": "uint8_t", "b16": "uint16_t", "b32": "uint32_t", "b64": "uint64_t", "pred": "int"}
+WIDER = {"s16": "s32", "s32": "s64", "u16": "u32", "u32": "u64"}
+
+OPERATORS = {"add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^", "shl": "<<", "shr": ">>"}
+COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
+               "lo": "<", "ls": "<=", "hi": ">", "hs": ">="}
+FUNCTIONS = {"fma": "fma", "max": "fmax", "min": "fmin", "abs": "fabs", "sqrt": "sqrt", "ex2": "exp2",
+             "lg2": "log2", "sin": "sin", "cos": "cos", "tanh": "tanh"}
+
+
+class Unknown(Exception):
+    pass
+
+
+def variable(operand):
+    """The name in C of a register."""
+    return re.sub(r"[%.$]", "_", operand)
+
+
+def read(operand, kind):
+    """The value of an operand as a number of C."""
+    bits = re.fullmatch(r"0([fFdD])([0-9A-Fa-f]+)", operand)
+    if bits:
+        return f"as_f{32 if bits[1] in 'fF' else 64}(0x{bits[2]}u)"
+    index = re.fullmatch(r"%(ctaid|tid)\.([xyz])", operand)
+    if index:
+        return f"{'blockIdx' if index[1] == 'ctaid' else 'threadIdx'}.{index[2]}"
+    return f"as_{kind}({variable(operand)})" if kind in FLOATS else f"({INTEGERS[kind]}){variable(operand)}"
+
+
+def write(operand, kind, value):
+    """A statement that makes a register the bits of a number."""
+    to = variable(operand)
+    return f"{to} = of_{kind}({value});" if kind in FLOATS else f"{to} = ({INTEGERS[kind]})({value});"
+
+
+def compute(name, modifiers, kind, operands):
+    """The value of an instruction on numbers."""
+    args = [read(operand, kind) for operand in operands]
+    if name in ("mul", "mad") and "wide" in modifiers:
+        wide = INTEGERS[WIDER[kind]]
+        product = f"({wide}){args[0]} * ({wide}){args[1]}"
+        return product if name == "mul" else f"{product} + {read(operands[2], WIDER[kind])}"
+    if name in ("mul", "mad") and "hi" in modifiers:
+        return f"(__int128){args[0]} * {args[1]} >> {kind[1:]}"
+    if name == "mad":
+        return f"{args[0]} * {args[1]} + {args[2]}"
+    if name in ("shl", "shr"):
+        shift, width = read(operands[1], "u32"), kind[1:]
+        beyond = f"{args[0]} < 0 ? -1 : 0" if kind[0] == "s" else "0"
+        return f"{shift} < {width} ? {args[0]} {OPERATORS[name]} {shift} : {beyond}"
+    if name in OPERATORS:
+        return f"{args[0]} {OPERATORS[name]} {args[1]}"
+    if name == "neg":
+        return f"-{args[0]}"
+    if name == "not":
+        return f"!{args[0]}" if kind == "pred" else f"~{args[0]}"
+    if name == "div":
+        return f"{args[0]} / {args[1]}" if kind in FLOATS else f"{args[1]} ? {args[0]} / {args[1]} : -1"
+    if name == "rem":
+        return f"{args[1]} ? {args[0]} % {args[1]} : {args[0]}"
+    if name == "copysign":  # the sign of the first
+        return f"copysign{'f' if kind == 'f32' else ''}({args[1]}, {args[0]})"
+    if name == "rcp":
+        return f"1 / {args[0]}"
+    if name in ("min", "max") and kind not in FLOATS:
+        return f"{args[0]} {'<' if name == 'min' else '>'} {args[1]} ? {args[0]} : {args[1]}"
+    if name == "abs" and kind not in FLOATS:
+        return f"{args[0]} < 0 ? -{args[0]} : {args[0]}"
+    if name == "bfe" and kind in ("s32", "u32"):
+        return f"extract_{kind}({args[0]}, {read(operands[1], 'u32')}, {read(operands[2], 'u32')})"
+    if name in FUNCTIONS and kind in ("f32", "f64"):
+        args = [f"flush({arg})" for arg in args] if "ftz" in modifiers else args
+        value = f"{FUNCTIONS[name]}{'f' if kind == 'f32' else ''}({', '.join(args)})"
+        if name in ("min", "max") and "NaN" in modifiers:
+            return f"{args[0]} != {args[0]} || {args[1]} != {args[1]} ? NAN : {value}"
+        return value
+    raise Unknown
+
+
+def compare(modifiers, kind, operands):
+    a, b = (read(operand, kind) for operand in operands)
+    how = modifiers[0]
+    if how in ("num", "nan"):
+        return f"{a} == {a} && {b} == {b}" if how == "num" else f"{a} != {a} || {b} != {b}"
+    if how in COMPARISONS:
+        ordered = f"{a} == {a} && {b} == {b} && " if how == "ne" and kind in FLOATS else ""
+        return f"{ordered}{a} {COMPARISONS[how]} {b}"
+    # True of NaN as well.
+    return f"{a} != {a} || {b} != {b} || {a} {COMPARISONS[how[:-1]]} {b}"
+
+
+def convert(modifiers, kind, operands):
+    """cvt.TO.FROM, of which kind is FROM."""
+    to = modifiers[-1]
+    value = read(operands[1], kind)
+    if to == "bf16":
+        return f"{variable(operands[0])} = to_bf16({value});"
+    roundings = {"rzi": "trunc", "rni": "nearbyint", "rmi": "floor", "rpi": "ceil"}
+    rounding = next((roundings[m] for m in modifiers if m in roundings), None)
+    if kind in FLOATS and rounding:
+        value = f"{rounding}({value})"
+    elif kind in FLOATS and to in INTEGERS:
+        raise Unknown
+    return write(operands[0], to, value)
+
+
+def move(kind, operands):
+    """mov, which also packs and unpacks registers in braces."""
+    to, source = operands
+    if to.startswith("{"):
+        parts = to.strip("{}").split(", ")
+        width = int(kind[1:]) // len(parts)
+        return " ".join(write(part, f"b{width}", f"{read(source, kind)} >> {i * width}")
+                        for i, part in enumerate(parts) if part != "_")
+    if source.startswith("{"):
+        parts = source.strip("{}").split(", ")
+        width = int(kind[1:]) // len(parts)
+        return write(to, kind, " | ".join(f"({INTEGERS[kind]}){read(part, f'b{width}')} << {i * width}"
+                                          for i, part in enumerate(parts)))
+    if re.match(r"0[fFdD]", source):
+        kind = "f" + kind[1:]
+    return write(to, kind, read(source, kind))
+
+
+def access(line, name, modifiers, kind, operands):
+    """ld and st, of one register or several in braces."""
+    space = next((m for m in modifiers if m in ("global", "shared", "local", "param")), None)
+    register, place = operands if name == "ld" else reversed(operands)
+    count = next((int(m[1]) for m in modifiers if re.fullmatch("v[248]", m)), 1)
+    registers = register.strip("{}").split(", ")
+    base, offset = re.fullmatch(r"\[([^+\]]+)(?:\+(-?\d+))?\]", place).groups()
+    size = int(kind[1:]) // 8
+    bits = "b" + kind[1:]
+    if space == "param":
+        parameter = int(base.rsplit("_", 1)[1])
+        return f"memcpy(&{variable(register)}, arguments[{parameter}], {size});"
+    address = f"{read(base, 'b64')} + {offset or 0}"
+    memory = {"global": f"global_memory({line}, {address}, {size * count})",
+              "shared": f"shared_memory({line}, {address}, {size * count}, {int(name == 'st')})",
+              "local": f"(void *)(uintptr_t)({address})"}.get(space)
+    if memory is None:
+        raise Unknown
+    elements = [(r, f"m[{i}]") for i, r in enumerate(registers)]
+    loaded = kind if kind[0] == "s" else bits
+    copies = [write(r, loaded, m) if name == "ld" else f"{m} = {read(r, bits)};" for r, m in elements]
+    return f"{{ {INTEGERS[bits]} *m = {memory}; {' '.join(copies)} }}"
+
+
+def translate(line, opcode, operands):
+    """The C statement of an instruction."""
+    name, *modifiers = opcode.split(".")
+    if name == "bra":
+        return f"goto {operands[0].replace('$', '_')};"
+    if name == "ret":
+        return "return;"
+    if name in ("bar", "barrier"):
+        return f"barrier({line});"
+    kind = modifiers.pop()
+    if name in ("ld", "st"):
+        return access(line, name, modifiers, kind, operands)
+    if name == "mov":
+        return move(kind, operands)
+    if name == "cvt":
+        return convert(modifiers, kind, operands)
+    if name == "cvta":
+        return write(operands[0], kind, read(operands[1], kind))
+    if name == "setp" and len(operands) == 3:
+        return write(operands[0], "pred", compare(modifiers, kind, operands[1:]))
+    if name == "selp":
+        return write(operands[0], kind, f"{read(operands[3], 'pred')} ? {read(operands[1], kind)} : {read(operands[2], kind)}")
+    to = WIDER[kind] if "wide" in modifiers else kind
+    return write(operands[0], to, compute(name, modifiers, kind, operands[1:]))
+
+
+def write_line(number, text, path):
+    """A line of the body of a kernel."""
+    text = text.split("//")[0].strip()
+    registers = re.fullmatch(r"\.reg \.(\w+)\s+%(\w+)<(\d+)>;", text)
+    if registers:
+        names = ", ".join(f"_{registers[2]}{i} = 0" for i in range(int(registers[3])))
+        return f"{REGISTERS[registers[1]]} {names};"
+    depot = re.fullmatch(r"\.local \.align (\d+) \.b8\s+(\w+)\[(\d+)\];", text)
+    if depot:
+        return f"_Alignas({depot[1]}) char {depot[2]}[{depot[3]}];"
+    if re.fullmatch(r"[$\w]+:", text):
+        return text.replace("$", "_") + ";"
+    if text in ("", "{", "}") or text.startswith(".pragma"):
+        return text.replace(".pragma", "//")
+    # What LLVM unpacks of which it needs one half.
+    text = re.sub(r"\{ \.reg \.b16 tmp; (.*) \}", lambda half: half[1].replace("tmp", "_"), text)
+    instruction = re.fullmatch(r"(?:@(!?)%(p\d+)\s+)?([a-z][\w.]*)\s*(.*);", text)
+    operands = re.findall(r"\{[^}]*\}|[^\s,][^,]*", instruction[4]) if instruction else []
+    try:
+        if not instruction:
+            raise Unknown
+        statement = translate(number, instruction[3], [operand.strip() for operand in operands])
+    except (Unknown, KeyError):
+        sys.exit(f"{path}:{number}: expected an instruction that is known here, found {text}")
+    return f"if ({instruction[1]}_{instruction[2]}) {{ {statement} }}" if instruction[2] else statement
+
+
+def write_module(text, path):
+    yield '#include "machine.h"'
+    in_kernel = False
+    for number, line in enumerate(text.splitlines(), 1):
+        kernel = re.match(r"\.visible \.entry (\w+)\(", line)
+        if kernel:
+            yield f"void {kernel[1]}(void **arguments)"
+        in_kernel = in_kernel or line == "{"
+        if in_kernel:
+            yield write_line(number, line, path)
+        in_kernel = in_kernel and line != "}"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    ptx, library = sys.argv[1:]
+    with open(ptx) as file:
+        code = "\n".join(write_module(file.read(), ptx)) + "\n"
+    subprocess.run([os.environ.get("CC", "cc"), "-std=gnu11", "-O1", "-fwrapv", "-ffp-contract=off", "-fno-strict-aliasing",
+                    "-march=native", "-w", "-shared", "-fPIC", f"-I{HERE}", "-x", "c", "-", "-o", library, "-lm"],
+                   input=code, text=True, check=True)
