@@ -275,10 +275,18 @@ std::string Emission::getGroupFile(halide::PipelineOp group, bool single, String
       .str();
 }
 
+/// Whether a target has a GPU, any that Halide knows.
+static bool hasGpu(StringRef target) {
+  return llvm::any_of(llvm::split(target, '-'), [](StringRef feature) {
+    return feature == "cuda" || feature == "opencl" || feature == "metal" || feature == "vulkan" ||
+           feature == "webgpu" || feature.starts_with("d3d12");
+  });
+}
+
 LogicalResult Emission::emitGroups(ArrayRef<Kind> wanted, mlir::attn::LibrarySource source) {
   SmallVector<const KindInfo *> infos;
   for (Kind kind : wanted)
-    if (getInfo(kind).artefact)
+    if (getInfo(kind).artefact && (kind != Kind::device_code || hasGpu(source.target)))
       infos.push_back(&getInfo(kind));
   if (infos.empty())
     return success();
@@ -380,17 +388,12 @@ static LogicalResult checkKinds(ArrayRef<Kind> wanted, ArrayRef<std::string> tar
     return reportUsage("-o -", "expected one kind of text in --emit");
   if (noRuntime && llvm::is_contained(wanted, Kind::shared_library))
     return reportUsage("--no-runtime", "expected a static library, found a shared one");
-  std::string target = llvm::join(targets, "-");
-  bool isWasm = StringRef(target).starts_with("wasm-");
+  bool isWasm = StringRef(targets.front()).starts_with("wasm-");
   for (Kind kind : {Kind::shared_library, Kind::cmake_package, Kind::pkg_config})
     if (isWasm && llvm::is_contained(wanted, kind))
       return reportUsage("--target", "expected a target other than wasm for " + getInfo(kind).name +
                                          ", found " + targetName);
-  bool hasGpu = llvm::any_of(llvm::split(target, '-'), [](StringRef feature) {
-    return feature == "cuda" || feature == "opencl" || feature == "metal" || feature == "vulkan" ||
-           feature == "webgpu" || feature.starts_with("d3d12");
-  });
-  if (llvm::is_contained(wanted, Kind::device_code) && !hasGpu)
+  if (llvm::is_contained(wanted, Kind::device_code) && llvm::none_of(targets, hasGpu))
     return reportError("--emit",
                        "expected a GPU in the target of device_code, found " + targetName);
   return success();
