@@ -198,6 +198,16 @@ static LogicalResult link(llvm::Module &module, std::unique_ptr<llvm::Module> pa
   return success();
 }
 
+/// Halide's flags say something to Halide alone: those of `from`, so that linking does not warn of
+/// parts that differ in them.
+static void takeHalideFlags(llvm::Module &to, const llvm::Module &from) {
+  SmallVector<llvm::Module::ModuleFlagEntry> flags;
+  from.getModuleFlagsMetadata(flags);
+  for (const llvm::Module::ModuleFlagEntry &flag : flags)
+    if (flag.Key->getString().starts_with("halide_"))
+      to.setModuleFlag(flag.Behavior, flag.Key->getString(), flag.Val);
+}
+
 /// Kernels and Halide's runtime, where they are bitcode.
 static LogicalResult linkFiles(llvm::Module &module, ArrayRef<std::string> paths,
                                llvm::TargetMachine &machine, Location loc) {
@@ -206,6 +216,7 @@ static LogicalResult linkFiles(llvm::Module &module, ArrayRef<std::string> paths
     std::unique_ptr<llvm::Module> part = llvm::parseIRFile(path, error, module.getContext());
     if (!part)
       return emitError(loc) << "could not read " << path << ": " << error.getMessage();
+    takeHalideFlags(*part, module);
     if (failed(link(module, std::move(part), machine, loc)))
       return failure();
   }
