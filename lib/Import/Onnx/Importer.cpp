@@ -124,9 +124,9 @@ FailureOr<int64_t> Node::getDim(int64_t axis, int64_t rank) const {
 
 const OpEntry *imports::findOp(StringRef domain, StringRef name) {
   for (ArrayRef<OpEntry> entries :
-       {getActivationOps(), getAttentionOps(), getElementwiseOps(), getGatherOps(), getMatmulOps(),
-        getNormalizationOps(), getPadOps(), getPartOps(), getPoolOps(), getReductionOps(),
-        getShapeOps()})
+       {getActivationOps(), getAttentionOps(), getElementwiseOps(), getFusedOps(), getGatherOps(),
+        getMatmulOps(), getNormalizationOps(), getPadOps(), getPartOps(), getPoolOps(),
+        getReductionOps(), getShapeOps()})
     for (const OpEntry &entry : entries)
       if (entry.name == name && entry.domain == domain)
         return &entry;
@@ -160,6 +160,71 @@ static LogicalResult checkNode(Node &node, const OpEntry &entry) {
     if (!node.input(index))
       return node.error() << "expected input " << index << ", found none";
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Parts of a fused op
+//===----------------------------------------------------------------------===//
+
+PartNode::PartNode(Node &whole, StringRef op, ArrayRef<TensorRef> inputs) : whole(whole) {
+  proto.set_op_type(op.str());
+  proto.add_output("result");
+  for (auto [index, tensor] : llvm::enumerate(inputs)) {
+    std::string name = tensor ? "input" + std::to_string(index) : "";
+    proto.add_input(name);
+    if (tensor)
+      scope[name] = tensor;
+  }
+}
+
+AttributeProto &PartNode::add(StringRef name) {
+  AttributeProto *attribute = proto.add_attribute();
+  attribute->set_name(name.str());
+  return *attribute;
+}
+
+PartNode &PartNode::set(StringRef name, int64_t value) {
+  add(name).set_i(value);
+  return *this;
+}
+
+PartNode &PartNode::set(StringRef name, double value) {
+  add(name).set_f(value);
+  return *this;
+}
+
+PartNode &PartNode::set(StringRef name, StringRef value) {
+  add(name).set_s(value.str());
+  return *this;
+}
+
+PartNode &PartNode::set(StringRef name, ArrayRef<int64_t> values) {
+  AttributeProto &attribute = add(name);
+  for (int64_t value : values)
+    attribute.add_ints(value);
+  return *this;
+}
+
+PartNode &PartNode::take(StringRef theirs, StringRef ours) {
+  if (const AttributeProto *attribute = whole.getAttribute(theirs)) {
+    *proto.add_attribute() = *attribute;
+    proto.mutable_attribute()->rbegin()->set_name(ours.str());
+  }
+  return *this;
+}
+
+FailureOr<TensorRef> PartNode::import() {
+  // What a part means does not hang on the model's opset.
+  constexpr int64_t opset = 23;
+  Context model = whole.model;
+  model.opsets[""] = opset;
+  Node node(model, proto, scope, whole.body, whole.feedsSoftmax);
+  const OpEntry *entry = findOp("", node.getOp());
+  if (!entry)
+    return whole.error() << "the op is not supported with " << node.getOp();
+  if (failed(checkNode(node, *entry)) || failed(entry->import(node)))
+    return failure();
+  return scope.lookup("result");
 }
 
 //===----------------------------------------------------------------------===//

@@ -100,6 +100,30 @@ struct OpEntry {
 /// The op's entry, null for one that is not known.
 const OpEntry *findOp(StringRef domain, StringRef name);
 
+/// One of the nodes of ONNX's own that a fused op stands for.
+class PartNode {
+public:
+  PartNode(Node &whole, StringRef op, ArrayRef<TensorRef> inputs);
+
+  PartNode &set(StringRef name, int64_t value);
+  PartNode &set(StringRef name, double value);
+  PartNode &set(StringRef name, StringRef value);
+  PartNode &set(StringRef name, ArrayRef<int64_t> values);
+  /// The fused op's attribute, if it has it, under a name of the part's.
+  PartNode &take(StringRef theirs, StringRef ours);
+  PartNode &take(StringRef name) { return take(name, name); }
+
+  /// The part's only result. Errors are the fused op's.
+  FailureOr<TensorRef> import();
+
+private:
+  ::onnx::AttributeProto &add(StringRef name);
+
+  Node &whole;
+  Scope scope;
+  ::onnx::NodeProto proto;
+};
+
 /// The nodes of a graph, in order.
 LogicalResult importNodes(const Context &model, const ::onnx::GraphProto &graph, Scope &scope,
                           Body &body);
@@ -177,6 +201,7 @@ FailureOr<SmallVector<Value>> getList(Node &node, int index, StringRef what);
 // The entries, one list a file.
 ArrayRef<OpEntry> getActivationOps();
 ArrayRef<OpEntry> getElementwiseOps();
+ArrayRef<OpEntry> getFusedOps();
 ArrayRef<OpEntry> getShapeOps();
 ArrayRef<OpEntry> getPartOps();
 ArrayRef<OpEntry> getGatherOps();

@@ -203,6 +203,8 @@ ArrayRef<OpEntry> imports::getNormalizationOps() {
       {"", "InstanceNormalization", 3, 3, {"epsilon"}, importInstanceNorm},
       {"", "LayerNormalization", 2, 3, {"axis", "epsilon", "stash_type"}, importLayerNorm},
       {"", "RMSNormalization", 2, 2, {"axis", "epsilon", "stash_type"}, importRmsNorm},
+      // ONNX Runtime's name for it, from before ONNX had it.
+      {"", "SimplifiedLayerNormalization", 2, 2, {"axis", "epsilon", "stash_type"}, importRmsNorm},
       {"", "Softmax", 1, 1, {"axis"}, importSoftmax},
   };
   return entries;
