@@ -34,7 +34,6 @@ private:
   FailureOr<TensorRef> readHeads(Input input, StringRef count);
   FailureOr<TensorRef> appendToPast(Input past, Output present, const TensorRef &tensor);
   void score();
-  void applySoftcap();
   LogicalResult applyMask();
   void applyFloatMask(const TensorRef &mask);
   LogicalResult applyConditions(const TensorRef &boolMask);
@@ -81,27 +80,11 @@ FailureOr<TensorRef> AttentionNode::appendToPast(Input past, Output present,
     node.setOutput(present, tensor);
     return tensor;
   }
-  if (before->getRank() != 4 || before->element != tensor->element)
-    return node.error() << "expected past key and value of rank 4 and type " << tensor->element
-                        << ", found " << before->getType();
-  for (int64_t dim : {0, 1, 3})
-    if (getStatic(before->sizes[dim]) && getStatic(tensor->sizes[dim]) &&
-        !sameSize(before->sizes[dim], tensor->sizes[dim]))
-      return node.error() << "expected dimension " << dim << " of past key and value to be "
-                          << *getStatic(tensor->sizes[dim]) << ", found "
-                          << *getStatic(before->sizes[dim]);
+  FailureOr<TensorRef> result = makeConcat(node, before, tensor);
+  if (failed(result))
+    return failure();
   pastLength = before->sizes[2];
-  SmallVector<OpFoldResult> sizes(tensor->sizes);
-  auto old = getStatic(pastLength), added = getStatic(sizes[2]);
-  if (old && added)
-    sizes[2] = fixedSize(body.b.getContext(), *old + *added);
-  else
-    sizes[2] = body.make<arith::AddIOp>(toIndex(body, pastLength), toIndex(body, sizes[2]));
-  RankedTensorType type = getTensorType(tensor->element, sizes);
-  Value whole = tensor::ConcatOp::create(
-      body.b, body.loc, type, 2, ValueRange{node.materialize(before), node.materialize(tensor)});
-  TensorRef result = makeComputed(whole, sizes);
-  node.setOutput(present, result);
+  node.setOutput(present, *result);
   return result;
 }
 
@@ -132,18 +115,6 @@ LogicalResult AttentionNode::readOperands() {
 void AttentionNode::keep(QkMode mode) {
   if (node.getInt("qk_matmul_output_mode", Scores) == mode)
     qk = current;
-}
-
-void AttentionNode::applySoftcap() {
-  double cap = node.getFloat("softcap", 0);
-  if (cap == 0)
-    return;
-  current = makeModify<ModifyScoreOp>(body, current, [&](Body &at, Value score, ArrayRef<Value>) {
-    Value limit = floatConstant(at, score.getType(), cap);
-    Value part = arith::DivFOp::create(at.b, at.loc, score, limit);
-    return arith::MulFOp::create(at.b, at.loc, math::TanhOp::create(at.b, at.loc, part), limit)
-        .getResult();
-  });
 }
 
 /// What a mask holds at `indices`, and whether it reaches as far as key k: null where
@@ -217,14 +188,9 @@ std::pair<int64_t, int64_t> AttentionNode::getWindow() {
 LogicalResult AttentionNode::applyConditions(const TensorRef &boolMask) {
   if (!boolMask && getWindow() == std::pair<int64_t, int64_t>(-1, -1) && !node.input(NonpadLengths))
     return success();
-  auto op = MaskOp::create(body.b, body.loc, current.getType(), current);
-  OpBuilder::InsertionGuard guard(body.b);
-  Block *block = body.b.createBlock(&op.getBody(), {}, SmallVector<Type>(4, body.b.getIndexType()),
-                                    SmallVector<Location>(4, body.loc));
-  Body inner{body.b, body.loc};
-  SmallVector<Value> indices(block->getArguments());
-  YieldOp::create(body.b, body.loc, visible(inner, indices, boolMask));
-  current = op.getResult();
+  current = makeMask(body, current, [&](Body &at, ArrayRef<Value> indices) {
+    return visible(at, indices, boolMask);
+  });
   return success();
 }
 
@@ -255,11 +221,7 @@ LogicalResult AttentionNode::finish() {
   Value prob = makeProb(node, current);
   current = prob;
   keep(Probs);
-  SmallVector<OpFoldResult> sizes = {query->sizes[0], query->sizes[1], query->sizes[2],
-                                     value->sizes[3]};
-  RankedTensorType type = getTensorType(query->element, sizes);
-  TensorRef context =
-      makeComputed(ContextOp::create(body.b, body.loc, type, prob, node.materialize(value)), sizes);
+  TensorRef context = makeContext(node, query, prob, value);
   if (node.input(Query)->getRank() == 3) {
     context = makeMergedHeads(body, context);
   }
@@ -281,7 +243,7 @@ LogicalResult AttentionNode::import() {
     return failure();
   current = *score;
   keep(Scores);
-  applySoftcap();
+  current = makeSoftcap(body, current, node.getFloat("softcap", 0));
   keep(Capped);
   if (failed(applyMask()))
     return failure();
@@ -313,6 +275,33 @@ ArrayRef<OpEntry> imports::getAttentionOps() {
        3,
        {"prob_mod", "scale", "score_mod", "softmax_precision"},
        importFlexAttention},
+      {"com.microsoft",
+       "Attention",
+       2,
+       6,
+       {"do_rotary", "mask_filter_value", "num_heads", "past_present_share_buffer",
+        "qkv_hidden_sizes", "rotary_embedding_dim", "scale", "unidirectional"},
+       importFusedAttention},
+      {"com.microsoft",
+       "GroupQueryAttention",
+       1,
+       16,
+       {"causal", "do_rotary", "k_quant_type", "kv_cache_bit_width", "kv_num_heads",
+        "local_window_size", "num_heads", "qk_norm_epsilon", "qk_output", "rotary_interleaved",
+        "scale", "sliding_window_cache", "smooth_softmax", "softcap", "v_quant_type"},
+       importGroupQueryAttention},
+      {"com.microsoft",
+       "MultiHeadAttention",
+       1,
+       8,
+       {"mask_filter_value", "num_heads", "scale", "unidirectional"},
+       importMultiHeadAttention},
+      {"com.microsoft",
+       "RotaryEmbedding",
+       4,
+       4,
+       {"interleaved", "is_packed_batching", "num_heads", "rotary_embedding_dim", "scale"},
+       importFusedRotaryEmbedding},
   };
   return entries;
 }

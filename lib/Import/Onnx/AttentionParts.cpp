@@ -7,6 +7,8 @@
 
 #include "AttentionParts.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -75,7 +77,7 @@ static Value castTensor(Body &body, Value tensor, Type element) {
   return op.getResult();
 }
 
-Value imports::makeProb(Node &node, Value score) {
+Value imports::makeProb(Node &node, Value score, Value sink) {
   Body &body = node.body;
   const auto *attribute = node.getAttribute("softmax_precision");
   Type own = cast<RankedTensorType>(score.getType()).getElementType();
@@ -84,7 +86,7 @@ Value imports::makeProb(Node &node, Value score) {
       attribute && getElementType(attribute->i(), node.model.context).isF64() && !own.isF64();
   if (isWide)
     score = castTensor(body, score, body.b.getF64Type());
-  Value prob = SoftmaxOp::create(body.b, body.loc, score.getType(), score, /*sink=*/Value(),
+  Value prob = SoftmaxOp::create(body.b, body.loc, score.getType(), score, sink,
                                  body.b.getI64IntegerAttr(-1));
   return isWide ? castTensor(body, prob, own) : prob;
 }
@@ -96,8 +98,69 @@ FailureOr<Value> imports::makeScore(Node &node, const TensorRef &query, const Te
     return node.error() << "expected attribute 'scale' where the head size is not known";
   sizes.assign({query->sizes[0], query->sizes[1], query->sizes[2], key->sizes[2]});
   RankedTensorType type = getTensorType(query->element, sizes);
-  double scale = node.getFloat("scale", 1 / std::sqrt(double(headDim.value_or(1))));
+  double scale = node.getFloat("scale", 0);
+  // ONNX Runtime's ops may say that they have none by a 0.
+  if (!node.getAttribute("scale") || (scale == 0 && !node.proto.domain().empty()))
+    scale = 1 / std::sqrt(double(headDim.value_or(1)));
   Value score = ScoreOp::create(node.body.b, node.body.loc, type, node.materialize(query),
                                 node.materialize(key), APFloat(scale));
   return score;
+}
+
+Value imports::makeSoftcap(Body &body, Value score, double cap) {
+  if (cap == 0)
+    return score;
+  return makeModify<ModifyScoreOp>(body, score, [&](Body &at, Value element, ArrayRef<Value>) {
+    Value limit = floatConstant(at, element.getType(), cap);
+    Value part = arith::DivFOp::create(at.b, at.loc, element, limit);
+    return arith::MulFOp::create(at.b, at.loc, math::TanhOp::create(at.b, at.loc, part), limit)
+        .getResult();
+  });
+}
+
+Value imports::makeMask(Body &body, Value score,
+                        function_ref<Value(Body &, ArrayRef<Value>)> isVisible) {
+  auto op = MaskOp::create(body.b, body.loc, score.getType(), score);
+  OpBuilder::InsertionGuard guard(body.b);
+  Block *block = body.b.createBlock(&op.getBody(), {}, SmallVector<Type>(4, body.b.getIndexType()),
+                                    SmallVector<Location>(4, body.loc));
+  Body inner{body.b, body.loc};
+  SmallVector<Value> indices(block->getArguments());
+  YieldOp::create(body.b, body.loc, isVisible(inner, indices));
+  return op.getResult();
+}
+
+TensorRef imports::makeContext(Node &node, const TensorRef &query, Value prob,
+                               const TensorRef &value) {
+  SmallVector<OpFoldResult> sizes = {query->sizes[0], query->sizes[1], query->sizes[2],
+                                     value->sizes[3]};
+  return makeComputed(ContextOp::create(node.body.b, node.body.loc,
+                                        getTensorType(query->element, sizes), prob,
+                                        node.materialize(value)),
+                      sizes);
+}
+
+FailureOr<TensorRef> imports::makeConcat(Node &node, const TensorRef &past,
+                                         const TensorRef &tensor) {
+  if (past->getRank() != 4 || past->element != tensor->element)
+    return node.error() << "expected past key and value of rank 4 and type " << tensor->element
+                        << ", found " << past->getType();
+  for (int64_t dim : {0, 1, 3})
+    if (getStatic(past->sizes[dim]) && getStatic(tensor->sizes[dim]) &&
+        !sameSize(past->sizes[dim], tensor->sizes[dim]))
+      return node.error() << "expected dimension " << dim << " of past key and value to be "
+                          << *getStatic(tensor->sizes[dim]) << ", found "
+                          << *getStatic(past->sizes[dim]);
+  SmallVector<OpFoldResult> sizes(tensor->sizes);
+  auto old = getStatic(past->sizes[2]), added = getStatic(sizes[2]);
+  if (old && added)
+    sizes[2] = fixedSize(node.body.b.getContext(), *old + *added);
+  else
+    sizes[2] = node.body.make<arith::AddIOp>(toIndex(node.body, past->sizes[2]),
+                                             toIndex(node.body, sizes[2]));
+  RankedTensorType type = getTensorType(tensor->element, sizes);
+  Value whole =
+      tensor::ConcatOp::create(node.body.b, node.body.loc, type, 2,
+                               ValueRange{node.materialize(past), node.materialize(tensor)});
+  return makeComputed(whole, sizes);
 }

@@ -17,17 +17,31 @@ LogicalResult checkAttention(Node &node, const TensorRef &query, const TensorRef
                              const TensorRef &value);
 /// Whether `softmax_precision` is a type of floats.
 LogicalResult checkPrecision(Node &node);
-/// The softmax of a score, in f64 where `softmax_precision` asks for it.
-Value makeProb(Node &node, Value score);
+/// The softmax of a score, in f64 where `softmax_precision` asks for it. A sink [1, heads, 1]
+/// joins its sum.
+Value makeProb(Node &node, Value score, Value sink = nullptr);
 /// query·keyᵀ times the attribute `scale`, else 1 / sqrt(head size); tells its sizes.
 FailureOr<Value> makeScore(Node &node, const TensorRef &query, const TensorRef &key,
                            SmallVectorImpl<OpFoldResult> &sizes);
+/// cap * tanh(score / cap); no cap is 0.
+Value makeSoftcap(Body &body, Value score, double cap);
+/// The score where `isVisible` holds at (batch, head, q, k).
+Value makeMask(Body &body, Value score, function_ref<Value(Body &, ArrayRef<Value>)> isVisible);
+/// prob·value, [batch, heads, length, size].
+TensorRef makeContext(Node &node, const TensorRef &query, Value prob, const TensorRef &value);
+
+/// Keys or values behind those of the past, [batch, heads, length, size].
+FailureOr<TensorRef> makeConcat(Node &node, const TensorRef &past, const TensorRef &tensor);
 
 /// [batch, length, heads * size] as [batch, heads, length, size], and back.
 TensorRef makeHeads(Body &body, const TensorRef &tensor, int64_t heads);
 TensorRef makeMergedHeads(Body &body, const TensorRef &tensor);
 
 LogicalResult importFlexAttention(Node &node);
+LogicalResult importFusedAttention(Node &node);
+LogicalResult importFusedRotaryEmbedding(Node &node);
+LogicalResult importGroupQueryAttention(Node &node);
+LogicalResult importMultiHeadAttention(Node &node);
 LogicalResult importRotaryEmbedding(Node &node);
 LogicalResult importTensorScatter(Node &node);
 
