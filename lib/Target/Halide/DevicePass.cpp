@@ -17,6 +17,7 @@
 
 #include "attnc/Target/GpuInfo.h"
 
+#include <cstring>
 #include <map>
 
 using namespace mlir;
@@ -25,12 +26,12 @@ using namespace ::Halide;
 using namespace ::Halide::Internal;
 
 //===----------------------------------------------------------------------===//
-// Functions of the C library
+// Functions of the C library, and constants
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// Halide's names of what GPUs have.
+/// Halide's names of what GPUs have, and all bits of constants.
 class DeviceMath : public IRMutator {
 public:
   std::string error;
@@ -39,6 +40,7 @@ private:
   using IRMutator::visit;
   Stmt visit(const For *loop) override;
   Expr visit(const Call *call) override;
+  Expr visit(const FloatImm *constant) override;
 
   bool inKernel = false;
   DeviceAPI api = DeviceAPI::None;
@@ -96,6 +98,15 @@ Expr DeviceMath::visit(const Call *call) {
     return exp2OnDevice(call->args[0], api);
   Expr composed = call->args.size() == 1 ? composeMath(name, call->args[0]) : Expr();
   return composed.defined() ? composed : result;
+}
+
+/// Halide prints every constant of OpenCL's as an f32.
+Expr DeviceMath::visit(const FloatImm *constant) {
+  if (!inKernel || api != DeviceAPI::OpenCL || constant->type.bits() != 64)
+    return constant;
+  uint64_t bits;
+  std::memcpy(&bits, &constant->value, sizeof bits);
+  return Reinterpret::make(constant->type, UIntImm::make(UInt(64), bits));
 }
 
 //===----------------------------------------------------------------------===//
