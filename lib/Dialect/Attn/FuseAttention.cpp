@@ -115,12 +115,14 @@ static void normalise(RewriterBase &rewriter, func::FuncOp function) {
 // Contexts of one prob
 //===----------------------------------------------------------------------===//
 
-/// Whether the values can be one behind the other in their last dimension.
+/// Whether the values can be one behind the other in their last dimension. What has no elements
+/// has no parts either: a slice of it would begin outside.
 static bool joins(ContextOp a, ContextOp b) {
   auto type = cast<RankedTensorType>(a.getValue().getType()),
        other = cast<RankedTensorType>(b.getValue().getType());
-  return a->getBlock() == b->getBlock() && !type.isDynamicDim(1) && !type.isDynamicDim(3) &&
-         !other.isDynamicDim(3) && type.getElementType() == other.getElementType() &&
+  return a->getBlock() == b->getBlock() && !llvm::is_contained(a.getType().getShape(), 0) &&
+         !type.isDynamicDim(1) && !type.isDynamicDim(3) && !other.isDynamicDim(3) &&
+         type.getElementType() == other.getElementType() &&
          type.getShape().drop_back() == other.getShape().drop_back();
 }
 

@@ -2,6 +2,7 @@
 
 // RUN: attnc verify %s --function last | FileCheck %s
 // RUN: attnc verify %s --function all | FileCheck %s
+// RUN: attnc verify %s --function two_contexts | FileCheck %s
 // CHECK: cases, all within the allowed error
 
 func.func @last(%x: tensor<?x4xf32>, %none: tensor<?x0xf32>) -> tensor<?x4xf32> {
@@ -12,4 +13,13 @@ func.func @last(%x: tensor<?x4xf32>, %none: tensor<?x0xf32>) -> tensor<?x4xf32> 
 func.func @all(%x: tensor<?x0xf32>, %y: tensor<?x0xf32>) -> tensor<?x0xf32> {
   %z = tensor.concat dim(0) %x, %y : (tensor<?x0xf32>, tensor<?x0xf32>) -> tensor<?x0xf32>
   return %z : tensor<?x0xf32>
+}
+
+// One context of a prob and its parts, were there any.
+func.func @two_contexts(%score: tensor<?x3x0x20xf32>, %v: tensor<?x3x20x8xf32>, %w: tensor<?x3x20x16xf32>)
+    -> (tensor<?x3x0x8xf32>, tensor<?x3x0x16xf32>) {
+  %p = attn.softmax %score : tensor<?x3x0x20xf32>
+  %a = attn.context %p, %v : tensor<?x3x0x20xf32>, tensor<?x3x20x8xf32> -> tensor<?x3x0x8xf32>
+  %b = attn.context %p, %w : tensor<?x3x0x20xf32>, tensor<?x3x20x16xf32> -> tensor<?x3x0x16xf32>
+  return %a, %b : tensor<?x3x0x8xf32>, tensor<?x3x0x16xf32>
 }
