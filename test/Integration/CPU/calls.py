@@ -64,7 +64,7 @@ class Parameter:
         return np.array_equal(one, other, equal_nan=self.dtype[0] != "i" and self.dtype != "bool")
 
 
-def scatter(values, rng, can_share):
+def scatter(values, rng, can_share, can_flip):
     """A tensor of these values, whose rows are whole and which is otherwise laid out at random:
     padded, its dimensions in any order or backwards, at any address, and what repeats held once.
     Returns its memory, too."""
@@ -79,7 +79,7 @@ def scatter(values, rng, can_share):
     view = memory[start:start + int(np.prod(padded))].reshape(padded)
     view = view[(..., *(slice(held.shape[dim]) for dim in order))].transpose(np.argsort(order))
     for dim in range(rank - 1):
-        if rng.random() < 0.1:
+        if can_flip and rng.random() < 0.1:
             view = np.flip(view, dim)
     view[...] = held
     return memory, np.broadcast_to(view, values.shape) if can_share else view
@@ -89,7 +89,8 @@ class Library:
     def __init__(self, path, sizes):
         with open(path) as file:
             described = json.load(file)
-        self.name = described["name"]
+        self.name, target = described["name"], described["target"]
+        self.on_cpu = not any(api in target for api in ("cuda", "opencl"))  # GPUs take no tensor backwards
         self.inputs = [Parameter(input, sizes) for input in described["inputs"]]
         self.outputs = [Parameter(output, sizes) for output in described["outputs"]]
         library = ctypes.CDLL(os.path.join(os.path.dirname(os.path.abspath(path)), f"lib{self.name}.so"))
@@ -126,8 +127,8 @@ def compare(library, what, outputs, expected):
 
 
 def call_strided(library, inputs, rng):
-    views = [scatter(input, rng, True)[1] for input in inputs]
-    pairs = [scatter(parameter.zeros(), rng, False) for parameter in library.outputs]
+    views = [scatter(input, rng, True, library.on_cpu)[1] for input in inputs]
+    pairs = [scatter(parameter.zeros(), rng, False, library.on_cpu) for parameter in library.outputs]
     before = [memory.copy() for memory, _ in pairs]
     if library.call(views, [view for _, view in pairs], threads=2) != 0:
         sys.exit(f"WRONG strided: {library.error().decode()}")
@@ -159,7 +160,8 @@ def call_with_workspace(library, inputs):
 
 
 def refuse(library, inputs):
-    if all(parameter.in_place is None for parameter in library.outputs):
+    caches = [parameter for parameter in library.outputs if parameter.in_place is not None]
+    if not any(cache.zeros().size for cache in caches):
         return  # nothing may read the lengths
     for at, parameter in enumerate(library.inputs):
         if parameter.name.startswith("past") and inputs[at].size:

@@ -330,7 +330,9 @@ class Graph(functions.Function):
             self.past = None
         elif keys == "other":
             value = self.operand("value", *value.dims[:3], self.choose([8, 64]))
-        return self.attention(self.heads_of(x, heads, key.dims[3]), key, value)
+        query = self.heads_of(x, heads, key.dims[3])
+        # Of large scores, the smallest change of a query would change all.
+        return self.attention(self.unary(f"math.tanh {query.name}", query), key, value)
 
     def heads_of(self, x, heads, width):
         y = self.linear(x, self.size(heads) * self.size(width))
