@@ -259,13 +259,28 @@ LogicalResult FunctionConverter::convertEmbedding(EmbeddingOp op) {
               [&](PipelineBuilder &p) { return lowerEmbedding(p, op, cpu); });
 }
 
+/// Whether a tensor may have no rows: kernels read the last one.
+static bool mayLackRows(RankedTensorType input) {
+  int64_t dim = input.getRank() - 2;
+  return dim >= 0 && (input.isDynamicDim(dim) || input.getDimSize(dim) == 0);
+}
+
 LogicalResult FunctionConverter::convertAppendCache(AppendCacheOp op) {
   if (failed(requireNone(op.getLoc(), "wrong_lengths",
                          "expected lengths of attn.append_cache to leave room for its rows",
                          [&](PipelineBuilder &p) { return lowerWrongLengths(p, op); })))
     return failure();
-  return call(op.getLoc(), "append_cache", op.getResult(),
-              [&](PipelineBuilder &p) { return lowerAppendCache(p, op, cpu); });
+  bool mayBeEmpty = mayLackRows(tensorType(op.getRows()));
+  auto isEmpty = [&] { return host.isEmpty(op.getRows(), 2); };
+  auto isServed = [&] { return host.isWithin(op.getRows(), 2, /*above=*/0, /*limit=*/0); };
+  if (mayBeEmpty && failed(call(
+                        op.getLoc(), "kept_cache", op.getResult(),
+                        [&](PipelineBuilder &p) { return lowerKeptCache(p, op, cpu); }, isEmpty)))
+    return failure();
+  return call(
+      op.getLoc(), "append_cache", op.getResult(),
+      [&](PipelineBuilder &p) { return lowerAppendCache(p, op, cpu); },
+      mayBeEmpty ? function_ref<Value()>(isServed) : function_ref<Value()>());
 }
 
 /// Six rows fill the registers; a single one is quicker without five in vain. Where weights
@@ -293,12 +308,6 @@ LogicalResult FunctionConverter::convertMap(MapOp op) {
                 [&](PipelineBuilder &p) { return lowerMap(p, op, cpu); });
   bool isLast = epilogues[linear].back() == op;
   return isLast ? callLinear(linear, op.getResult()) : success();
-}
-
-/// Whether an input of attn.linear may have no rows: kernels read the last one.
-static bool mayLackRows(RankedTensorType input) {
-  int64_t dim = input.getRank() - 2;
-  return dim >= 0 && (input.isDynamicDim(dim) || input.getDimSize(dim) == 0);
 }
 
 /// Constant weights are packed once for all kernels; a call runs the first that serves its

@@ -19,6 +19,13 @@ LogicalResult attn::lowerWrongLengths(PipelineBuilder &p, AppendCacheOp op) {
   });
 }
 
+LogicalResult attn::lowerKeptCache(PipelineBuilder &p, AppendCacheOp op, const CpuInfo &cpu) {
+  Func cache = p.input("cache", op.getCache());
+  auto body = [&](ArrayRef<Scalar> v) { return cache(v); };
+  buildOutput(p, "result", op.getType(), lanesFor(cpu, op.getType().getElementType()), body);
+  return success();
+}
+
 /// Every element is read where it is written, so that the cache may be its own result.
 LogicalResult attn::lowerAppendCache(PipelineBuilder &p, AppendCacheOp op, const CpuInfo &cpu) {
   RankedTensorType type = op.getType();

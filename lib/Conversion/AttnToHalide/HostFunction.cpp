@@ -427,6 +427,11 @@ void HostFunction::requireZero(Location loc, Value buffer, const Twine &message)
   halide::RequireOp::create(builder, loc, isZero, builder.getStringAttr(message));
 }
 
+Value HostFunction::isEmpty(Value tensor, int64_t dim) {
+  return arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, getSize(tensor, dim),
+                               arith::ConstantIndexOp::create(builder, 0));
+}
+
 Value HostFunction::isWithin(Value tensor, int64_t dim, int64_t above, int64_t limit) {
   Value size = getSize(tensor, dim);
   auto compare = [&](arith::CmpIPredicate predicate, int64_t bound) -> Value {

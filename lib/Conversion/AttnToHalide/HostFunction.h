@@ -74,6 +74,8 @@ public:
                        const Twine &message);
   /// Refuses calls where the one element of `buffer`, computed in the call, is not zero.
   void requireZero(Location loc, Value buffer, const Twine &message);
+  /// Whether a size of `tensor` is 0.
+  Value isEmpty(Value tensor, int64_t dim);
   /// Whether `above` < size <= `limit` for a size of `tensor`; 0 is no limit.
   Value isWithin(Value tensor, int64_t dim, int64_t above, int64_t limit);
   /// Calls `pipeline` on the buffers of the tensors it reads, where there is a condition

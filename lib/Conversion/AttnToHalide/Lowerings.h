@@ -53,6 +53,8 @@ LogicalResult lowerLinearOnGpu(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> 
 
 LogicalResult lowerEmbedding(PipelineBuilder &p, EmbeddingOp op, const CpuInfo &cpu);
 LogicalResult lowerAppendCache(PipelineBuilder &p, AppendCacheOp op, const CpuInfo &cpu);
+/// The same where there are no rows.
+LogicalResult lowerKeptCache(PipelineBuilder &p, AppendCacheOp op, const CpuInfo &cpu);
 /// A tensor of one element: for how many elements of `tensor` the condition holds.
 LogicalResult lowerCount(PipelineBuilder &p, Func tensor, function_ref<Scalar(Scalar)> condition);
 /// The same of ids that are no row of the table.

@@ -3,6 +3,7 @@
 // RUN: attnc verify %s --function last | FileCheck %s
 // RUN: attnc verify %s --function all | FileCheck %s
 // RUN: attnc verify %s --function two_contexts | FileCheck %s
+// RUN: attnc verify %s --function cache --size room=5,new=0 | FileCheck %s
 // CHECK: cases, all within the allowed error
 
 func.func @last(%x: tensor<?x4xf32>, %none: tensor<?x0xf32>) -> tensor<?x4xf32> {
@@ -22,4 +23,13 @@ func.func @two_contexts(%score: tensor<?x3x0x20xf32>, %v: tensor<?x3x20x8xf32>, 
   %a = attn.context %p, %v : tensor<?x3x0x20xf32>, tensor<?x3x20x8xf32> -> tensor<?x3x0x8xf32>
   %b = attn.context %p, %w : tensor<?x3x0x20xf32>, tensor<?x3x20x16xf32> -> tensor<?x3x0x16xf32>
   return %a, %b : tensor<?x3x0x8xf32>, tensor<?x3x0x16xf32>
+}
+
+// No rows leave a cache as it is.
+func.func @cache(%cache: tensor<?x2x?x8xf32> {attn.dims = ["batch", 2, "room", 8]},
+                 %rows: tensor<?x2x?x8xf32> {attn.dims = ["batch", 2, "new", 8]},
+                 %length: tensor<?xi32> {attn.dims = ["batch"]}) -> tensor<?x2x?x8xf32> {
+  %longer = attn.append_cache %cache, %rows, %length
+      : tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>, tensor<?xi32>
+  return %longer : tensor<?x2x?x8xf32>
 }
