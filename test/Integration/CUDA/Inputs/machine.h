@@ -146,6 +146,9 @@ static inline uint16_t to_bf16(float value) {
 /* Subnormal numbers are 0, as where instructions say ftz. */
 static inline float flush(float x) { return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x; }
 
+/* Of additions that tell of it. */
+static uint64_t carry;
+
 /* Bits [at, at + count) of a value; of a signed one with the sign of the last. */
 static inline uint32_t extract_u32(uint32_t value, unsigned at, unsigned count) {
   return (uint32_t)((uint64_t)value >> at & ((1ull << count) - 1));

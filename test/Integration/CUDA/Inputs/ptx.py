@@ -3,7 +3,7 @@
 usage: ptx.py KERNELS.ptx KERNELS.so
 
 A register is a variable that holds its bits, an instruction a statement. What Halide's kernels
-hold is known here, and anything else is refused by name.
+hold is known here; anything else ends the program when it is reached.
 """
 
 import os
@@ -13,7 +13,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 REGISTERS = {"pred": "int", "b16": "uint16_t", "b32": "uint32_t", "b64": "uint64_t",
-             "f32": "uint32_t", "f64": "uint64_t"}
+             "u32": "uint32_t", "f32": "uint32_t", "f64": "uint64_t"}
 FLOATS = ("f16", "f32", "f64")
 INTEGERS = {"s16": "int16_t", "s32": "int32_t", "s64": "int64_t",
             "u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t",
@@ -86,6 +86,10 @@ def compute(name, modifiers, kind, operands):
         return f"{args[0]} {'<' if name == 'min' else '>'} {args[1]} ? {args[0]} : {args[1]}"
     if name == "abs" and kind not in FLOATS:
         return f"{args[0]} < 0 ? -{args[0]} : {args[0]}"
+    if name == "shf" and modifiers == ["l", "wrap"]:
+        return f"((uint64_t){args[1]} << 32 | {args[0]}) << ({args[2]} & 31) >> 32"
+    if name == "clz":
+        return f"{args[0]} ? __builtin_clzll({args[0]}) - {64 - int(kind[1:])} : {kind[1:]}"
     if name == "bfe" and kind in ("s32", "u32"):
         return f"extract_{kind}({args[0]}, {read(operands[1], 'u32')}, {read(operands[2], 'u32')})"
     if name in FUNCTIONS and kind in ("f32", "f64"):
@@ -95,6 +99,18 @@ def compute(name, modifiers, kind, operands):
             return f"{args[0]} != {args[0]} || {args[1]} != {args[1]} ? NAN : {value}"
         return value
     raise Unknown
+
+
+def add_with_carry(name, modifiers, operands):
+    """add, sub and mad of u32 with a carry: in, out or both."""
+    args = [f"(uint64_t){read(operand, 'u32')}" for operand in operands]
+    if name.startswith("mad"):
+        product = f"{args[1]} * {args[2]}"
+        args[1:3] = [f"({product} >> 32)" if "hi" in modifiers else f"(uint32_t)({product})"]
+    sign = "-" if name.startswith("sub") else "+"
+    carry_in = f" {sign} carry" if name.endswith("c") else ""
+    carry_out = "carry = wide >> 32 & 1;" if "cc" in modifiers else ""
+    return f"{{ uint64_t wide = {args[1]} {sign} {args[2]}{carry_in}; {write(operands[0], 'u32', 'wide')} {carry_out} }}"
 
 
 def compare(modifiers, kind, operands):
@@ -142,9 +158,21 @@ def move(kind, operands):
     return write(to, kind, read(source, kind))
 
 
+def parameter(name):
+    """Where a parameter of this function lies, or one of a function that it calls."""
+    own = re.fullmatch(r"\w+_param_(\d+)", name)
+    return f"arguments[{own[1]}]" if own else name if name.startswith("func_retval") else f"&{name}"
+
+
+def call(operands):
+    result, function, arguments = (operand.strip("()") for operand in operands)
+    places = ", ".join(parameter(argument) for argument in arguments.split(", "))
+    return f"{function}((void *[]){{{places}}}, {parameter(result)});"
+
+
 def access(line, name, modifiers, kind, operands):
     """ld and st, of one register or several in braces."""
-    space = next((m for m in modifiers if m in ("global", "shared", "local", "param")), None)
+    space = next((m for m in modifiers if m in ("global", "shared", "local", "const", "param")), None)
     register, place = operands if name == "ld" else reversed(operands)
     count = next((int(m[1]) for m in modifiers if re.fullmatch("v[248]", m)), 1)
     registers = register.strip("{}").split(", ")
@@ -152,14 +180,12 @@ def access(line, name, modifiers, kind, operands):
     size = int(kind[1:]) // 8
     bits = "b" + kind[1:]
     if space == "param":
-        parameter = int(base.rsplit("_", 1)[1])
-        return f"memcpy(&{variable(register)}, arguments[{parameter}], {size});"
+        to, source = (f"&{variable(register)}", parameter(base))[::1 if name == "ld" else -1]
+        return f"memcpy({to}, {source}, {size});"
     address = f"{read(base, 'b64')} + {offset or 0}"
     memory = {"global": f"global_memory({line}, {address}, {size * count})",
-              "shared": f"shared_memory({line}, {address}, {size * count}, {int(name == 'st')})",
-              "local": f"(void *)(uintptr_t)({address})"}.get(space)
-    if memory is None:
-        raise Unknown
+              "shared": f"shared_memory({line}, {address}, {size * count}, {int(name == 'st')})"}
+    memory = memory.get(space, f"(void *)(uintptr_t)({address})")
     elements = [(r, f"m[{i}]") for i, r in enumerate(registers)]
     loaded = kind if kind[0] == "s" else bits
     copies = [write(r, loaded, m) if name == "ld" else f"{m} = {read(r, bits)};" for r, m in elements]
@@ -173,6 +199,8 @@ def translate(line, opcode, operands):
         return f"goto {operands[0].replace('$', '_')};"
     if name == "ret":
         return "return;"
+    if name == "call":
+        return call(operands)
     if name in ("bar", "barrier"):
         return f"barrier({line});"
     kind = modifiers.pop()
@@ -184,6 +212,8 @@ def translate(line, opcode, operands):
         return convert(modifiers, kind, operands)
     if name == "cvta":
         return write(operands[0], kind, read(operands[1], kind))
+    if kind == "u32" and (name in ("addc", "subc", "madc") or "cc" in modifiers):
+        return add_with_carry(name, modifiers, operands)
     if name == "setp" and len(operands) == 3:
         return write(operands[0], "pred", compare(modifiers, kind, operands[1:]))
     if name == "selp":
@@ -192,43 +222,53 @@ def translate(line, opcode, operands):
     return write(operands[0], to, compute(name, modifiers, kind, operands[1:]))
 
 
-def write_line(number, text, path):
+def write_line(number, text):
     """A line of the body of a kernel."""
     text = text.split("//")[0].strip()
-    registers = re.fullmatch(r"\.reg \.(\w+)\s+%(\w+)<(\d+)>;", text)
+    registers = re.fullmatch(r"\.reg \.(\w+)\s+([^<]+)(?:<(\d+)>)?;", text)
     if registers:
-        names = ", ".join(f"_{registers[2]}{i} = 0" for i in range(int(registers[3])))
-        return f"{REGISTERS[registers[1]]} {names};"
+        kind, names, count = registers.groups()
+        names = [f"{names}{number}" for number in range(int(count))] if count else names.split(", ")
+        return f"{REGISTERS[kind]} {', '.join(variable(name) + ' = 0' for name in names)};"
     depot = re.fullmatch(r"\.local \.align (\d+) \.b8\s+(\w+)\[(\d+)\];", text)
     if depot:
         return f"_Alignas({depot[1]}) char {depot[2]}[{depot[3]}];"
+    passed = re.fullmatch(r"\.param \.(\w+)\s+(\w+);", text)
+    if passed:
+        return f"{REGISTERS[passed[1]]} {passed[2]};"
     if re.fullmatch(r"[$\w]+:", text):
         return text.replace("$", "_") + ";"
     if text in ("", "{", "}") or text.startswith(".pragma"):
         return text.replace(".pragma", "//")
     # What LLVM unpacks of which it needs one half.
-    text = re.sub(r"\{ \.reg \.b16 tmp; (.*) \}", lambda half: half[1].replace("tmp", "_"), text)
+    text = re.sub(r"\{ \.reg \.b\d+ tmp; (.*) \}", lambda half: half[1].replace("tmp", "_"), text)
     instruction = re.fullmatch(r"(?:@(!?)%(p\d+)\s+)?([a-z][\w.]*)\s*(.*);", text)
-    operands = re.findall(r"\{[^}]*\}|[^\s,][^,]*", instruction[4]) if instruction else []
+    operands = re.findall(r"\{[^}]*\}|\([^)]*\)|[^\s,][^,]*", instruction[4]) if instruction else []
     try:
         if not instruction:
             raise Unknown
         statement = translate(number, instruction[3], [operand.strip() for operand in operands])
     except (Unknown, KeyError):
-        sys.exit(f"{path}:{number}: expected an instruction that is known here, found {text}")
+        return f'fail({number}, "instruction that ptx.py does not know", 0);'
     return f"if ({instruction[1]}_{instruction[2]}) {{ {statement} }}" if instruction[2] else statement
 
 
-def write_module(text, path):
+def write_module(text):
     yield '#include "machine.h"'
     in_kernel = False
     for number, line in enumerate(text.splitlines(), 1):
+        table = re.match(r"\.const \.align (\d+) \.b8 (\w+)\[(\d+)\] = (\{.*\});", line)
+        if table:
+            yield f"static const _Alignas({table[1]}) uint8_t {table[2]}[{table[3]}] = {table[4]};"
         kernel = re.match(r"\.visible \.entry (\w+)\(", line)
         if kernel:
             yield f"void {kernel[1]}(void **arguments)"
+        function = re.match(r"\.func  \(\.param \.\w+ func_retval0\) (\w+)\(", line)
+        if function:
+            yield f"static void {function[1]}(void **arguments, void *func_retval0)"
         in_kernel = in_kernel or line == "{"
         if in_kernel:
-            yield write_line(number, line, path)
+            yield write_line(number, line)
         in_kernel = in_kernel and line != "}"
 
 
@@ -237,7 +277,7 @@ if __name__ == "__main__":
         sys.exit(__doc__)
     ptx, library = sys.argv[1:]
     with open(ptx) as file:
-        code = "\n".join(write_module(file.read(), ptx)) + "\n"
+        code = "\n".join(write_module(file.read())) + "\n"
     subprocess.run([os.environ.get("CC", "cc"), "-std=gnu11", "-O1", "-fwrapv", "-ffp-contract=off", "-fno-strict-aliasing",
                     "-march=native", "-w", "-shared", "-fPIC", f"-I{HERE}", "-x", "c", "-", "-o", library, "-lm"],
                    input=code, text=True, check=True)
