@@ -103,7 +103,7 @@ LogicalResult reference::evaluate(DropoutOp op, Environment &env) {
     double rate = op.getRate().convertToDouble();
     uint64_t seed = env.get(op.getSeed()).values[0].integer;
     for (auto [index, element] : llvm::enumerate(result.values))
-      element.real *= philox(index, seed) >= uint64_t(rate * 0x1p32) ? 1 / (1 - rate) : 0;
+      element.real = philox(index, seed) < uint64_t(rate * 0x1p32) ? 0 : element.real / (1 - rate);
   }
   env.round(result);
   return env.set(op.getResult(), std::move(result));

@@ -70,8 +70,8 @@ static Value buildElement(ImplicitLocOpBuilder &b, DropoutOp op, ValueRange size
   auto constant = [&](double value) {
     return arith::ConstantOp::create(b, b.getFloatAttr(element.getType(), value)).getResult();
   };
-  Value factor = arith::SelectOp::create(b, stays, constant(1 / (1 - rate)), constant(0));
-  return arith::MulFOp::create(b, element, factor);
+  Value grown = arith::MulFOp::create(b, element, constant(1 / (1 - rate)));
+  return arith::SelectOp::create(b, stays, grown, constant(0));
 }
 
 static Value generate(ImplicitLocOpBuilder &b, DropoutOp op, ValueRange sizes) {

@@ -3,6 +3,10 @@
 // RUN: attnc verify %s --function rows
 // RUN: attnc explain %s --function fused | FileCheck %s
 // CHECK: fused into attn.attention: scale 0.125, prob modification
+// RUN: attnc run %s --function drops_nan --input seed=ones | FileCheck %s --check-prefix=NAN
+// RUN: attnc run %s --function drops_nan --input seed=ones --reference | FileCheck %s --check-prefix=NAN
+// What is dropped is 0, whatever it was.
+// NAN: finite {{[1-9][0-9]*}} of 100
 // RUN: attnc run %s --function ones --input seed=ones | FileCheck %s --check-prefix=ONES
 // RUN: attnc run %s --function ones --input seed=ones --reference | FileCheck %s --check-prefix=ONES
 // A quarter goes, the rest grows: the mean stays.
@@ -25,4 +29,9 @@ func.func @ones(%seed: tensor<i64> {attn.name = "seed"}) -> tensor<100000xf32> {
   %x = arith.constant dense<1.0> : tensor<100000xf32>
   %d = attn.dropout %x rate(0.25) seed(%seed : tensor<i64>) : tensor<100000xf32>
   return %d : tensor<100000xf32>
+}
+func.func @drops_nan(%seed: tensor<i64> {attn.name = "seed"}) -> tensor<100xf32> {
+  %x = arith.constant dense<0x7FC00000> : tensor<100xf32>
+  %d = attn.dropout %x rate(0.25) seed(%seed : tensor<i64>) : tensor<100xf32>
+  return %d : tensor<100xf32>
 }
