@@ -327,7 +327,7 @@ LogicalResult Emission::emitLibrary(ArrayRef<Kind> wanted) {
 LogicalResult Emission::writeLibrary(ArrayRef<Kind> wanted, const mlir::attn::Library &library) {
   auto wants = [&](Kind kind) { return llvm::is_contained(wanted, kind); };
   std::string stem = name.str();
-  if (wants(Kind::object) && failed(files.add(stem + ".o", library.object)))
+  if (wants(Kind::object) && failed(library.object.write(files.add(stem + ".o"), getLoc())))
     return failure();
   if (wants(Kind::static_library) &&
       failed(writeStaticLibrary(library, files.add("lib" + stem + ".a"), getLoc())))
@@ -341,8 +341,9 @@ LogicalResult Emission::writeLibrary(ArrayRef<Kind> wanted, const mlir::attn::Li
   if (wants(Kind::json) && failed(files.add(stem + ".json", library.metadata)))
     return failure();
   bool hasCode = wants(Kind::object) || wants(Kind::static_library) || wants(Kind::shared_library);
-  if (hasCode && !library.weights.empty() &&
-      failed(files.add(mlir::attn::getWeightsFileName(name), library.weights)))
+  std::string weightsFile = mlir::attn::getWeightsFileName(name);
+  if (hasCode && !library.weights.isEmpty() &&
+      failed(library.weights.write(files.add(weightsFile), getLoc())))
     return failure();
   return addPackages(wanted);
 }

@@ -17,7 +17,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/SHA256.h"
 
 #include "dlpack.h"
 
@@ -99,15 +98,10 @@ void attnc::limitThreads(unsigned threads) {
 // Compiling
 //===----------------------------------------------------------------------===//
 
-static std::string getFileName(StringRef object) {
-  auto digest = llvm::SHA256::hash(llvm::arrayRefFromStringRef(object));
-  return "run-" + llvm::toHex(digest, /*LowerCase=*/true) + ".so";
-}
-
 /// The library's shared form: in the cache where there is one, else in `temporary`.
 static FailureOr<std::string> link(const mlir::attn::Library &library, StringRef cacheDir,
                                    Staging &temporary, Location loc) {
-  std::string name = getFileName(library.object);
+  std::string name = "run-" + library.object.sha256() + ".so";
   SmallString<128> path(cacheDir);
   if (cacheDir.empty())
     path = temporary.add(name);

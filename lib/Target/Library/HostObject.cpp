@@ -12,6 +12,7 @@
 
 #include "BindSignature.h"
 #include "SupportCode.h"
+#include "Weights.h"
 
 #include "attnc_support.h"
 
@@ -160,6 +161,15 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine, bool is
   passes.run(module, modules);
 }
 
+/// Zeros take no room in an object where they may be written to. Optimized code knows nothing of
+/// them.
+static void reserveConstants(llvm::Module &module) {
+  llvm::GlobalVariable *constants = module.getNamedGlobal(kConstantsName);
+  constants->setConstant(false);
+  constants->setInitializer(llvm::Constant::getNullValue(constants->getValueType()));
+  constants->setLinkage(llvm::GlobalValue::InternalLinkage);
+}
+
 static FailureOr<std::string> emitObject(llvm::Module &module, llvm::TargetMachine &machine,
                                          Location loc) {
   SmallString<0> bytes;
@@ -229,7 +239,8 @@ static LogicalResult linkFiles(llvm::Module &module, ArrayRef<std::string> paths
 FailureOr<std::string> attn::compileHost(MutableArrayRef<Variant> variants, StringRef function,
                                          const Signature &signature, StringRef metadata,
                                          StringRef triple, const std::optional<GpuInfo> &gpu,
-                                         bool withRuntime, ArrayRef<std::string> bitcode) {
+                                         bool withRuntime, uint64_t constantBytes,
+                                         ArrayRef<std::string> bitcode) {
   Location loc = variants.front().getModule().getLoc();
   std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(triple, loc);
   llvm::LLVMContext context;
@@ -246,6 +257,8 @@ FailureOr<std::string> attn::compileHost(MutableArrayRef<Variant> variants, Stri
   bool isWhole = !bitcode.empty();
   bindSignature(*host, signature, variants, metadata, isWhole);
   optimize(*host, *machine, isWhole);
+  if (constantBytes > 0)
+    reserveConstants(*host);
   return emitObject(*host, *machine, loc);
 }
 

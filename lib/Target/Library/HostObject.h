@@ -29,14 +29,15 @@ FailureOr<std::string> compileRuntimeSupport(StringRef triple, Location loc);
 
 /// Compiles the host function `function` of each variant and its constants, together
 /// with the support code and, where there is a `gpu`, what moves tensors there and back, and
-/// `withRuntime` what of the runtime is attnc's own.
+/// `withRuntime` what of the runtime is attnc's own. kConstantsName gets a section of
+/// `constantBytes` that take no room in the object.
 /// The variants' modules are consumed. Gives the bytes of a relocatable object that leaves
 /// pipelines and what the C library has undefined; or, where they and Halide's runtime are in the
 /// files `bitcode`, the C library's functions alone.
 FailureOr<std::string> compileHost(MutableArrayRef<Variant> variants, StringRef function,
                                    const Signature &signature, StringRef metadata, StringRef triple,
                                    const std::optional<GpuInfo> &gpu, bool withRuntime,
-                                   ArrayRef<std::string> bitcode = {});
+                                   uint64_t constantBytes, ArrayRef<std::string> bitcode = {});
 
 } // namespace mlir::attn
 

@@ -174,6 +174,7 @@ struct Build {
   Signature signature;
   std::string function, metadata;
   Runtime runtime;
+  uint64_t constantBytes;
   TemporaryFolder &folder;
   Cache cache;
 
@@ -234,9 +235,9 @@ LogicalResult Build::compileAndLink(StringRef path) {
     objects.push_back(*object);
   }
   bool isWhole = isWasm(variants.front().target);
-  FailureOr<std::string> bytes =
-      compileHost(variants, function, signature, metadata, *triple, getGpu(variants),
-                  runtime == Runtime::inside, isWhole ? objects : std::vector<std::string>());
+  FailureOr<std::string> bytes = compileHost(
+      variants, function, signature, metadata, *triple, getGpu(variants),
+      runtime == Runtime::inside, constantBytes, isWhole ? objects : std::vector<std::string>());
   if (failed(bytes) || isWhole)
     return failed(bytes) ? failure() : writeFile(path, *bytes, getLoc());
   // The host object's halide_error comes before the runtime's weak one.
@@ -300,10 +301,13 @@ FailureOr<Library> attn::buildLibrary(ArrayRef<LibrarySource> sources,
       (!options.withRuntime && failed(verifyWithoutRuntime(*variants, loc))))
     return failure();
   FailureOr<WeightsFile> weights = WeightsFile();
+  Constants constants;
   if (options.weightsBeside) {
     if (failed(weights = takeWeights(*variants, host->getSymName())))
       return failure();
     signature->weights = weights->info;
+  } else if (!isWasm(variants->front().target)) {
+    constants = takeConstants(*variants, host->getSymName());
   }
   signature->onDevice = getGpu(*variants).has_value();
   if (failed(verifyNames(*variants, *signature)))
@@ -316,6 +320,7 @@ FailureOr<Library> attn::buildLibrary(ArrayRef<LibrarySource> sources,
               host->getSymName().str(),
               metadata,
               options.withRuntime ? Runtime::inside : Runtime::outside,
+              constants.bytes,
               *folder,
               Cache(options.cacheDir, *folder)};
   FailureOr<std::string> path =
@@ -325,7 +330,11 @@ FailureOr<Library> attn::buildLibrary(ArrayRef<LibrarySource> sources,
   FailureOr<std::string> object = readFile(*path, loc);
   if (failed(object))
     return failure();
-  return Library{signature->name, std::move(*object), header, std::move(weights->bytes), metadata};
+  FailureOr<FileContent> content = fillConstants(std::move(*object), constants, loc);
+  if (failed(content))
+    return failure();
+  return Library{signature->name, std::move(*content), header, std::move(weights->content),
+                 metadata};
 }
 
 //===----------------------------------------------------------------------===//
@@ -369,6 +378,6 @@ FailureOr<Library> attn::buildRuntime(StringRef target, StringRef cacheDir, Loca
   FailureOr<std::string> object = readFile(*path, loc);
   if (failed(object))
     return failure();
-  return Library{getRuntimeName().str(), std::move(*object), /*header=*/"", /*weights=*/"",
-                 /*metadata=*/""};
+  return Library{getRuntimeName().str(), FileContent{std::move(*object)}, /*header=*/"",
+                 /*weights=*/{}, /*metadata=*/""};
 }

@@ -19,12 +19,15 @@
 #include "lld/Common/Driver.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ObjCopy/ConfigManager.h"
 #include "llvm/ObjCopy/ObjCopy.h"
 #include "llvm/Object/ArchiveWriter.h"
+#include "llvm/Object/ELF.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/SHA256.h"
 #include "llvm/Support/StringSaver.h"
 
 #include <mutex>
@@ -52,12 +55,26 @@ std::unique_ptr<TemporaryFolder> attn::createTemporaryFolder(Location loc) {
   return nullptr;
 }
 
-LogicalResult attn::writeFile(StringRef path, StringRef bytes, Location loc) {
+std::string FileContent::sha256() const {
+  llvm::SHA256 state;
+  state.update(start);
+  for (StringRef part : parts)
+    state.update(part);
+  return llvm::toHex(state.final(), /*LowerCase=*/true);
+}
+
+LogicalResult FileContent::write(StringRef path, Location loc) const {
   auto write = [&](raw_ostream &os) {
-    os << bytes;
+    os << start;
+    for (StringRef part : parts)
+      os << part;
     return llvm::Error::success();
   };
   return report(llvm::writeToOutput(path, write), loc, "could not write " + path);
+}
+
+LogicalResult attn::writeFile(StringRef path, StringRef bytes, Location loc) {
+  return FileContent{/*start=*/"", {bytes}}.write(path, loc);
 }
 
 FailureOr<std::string> attn::readFile(StringRef path, Location loc) {
@@ -137,6 +154,11 @@ static llvm::Error shareRuntime(llvm::objcopy::CommonConfig &config,
   return llvm::Error::success();
 }
 
+/// What the code generator calls the section of kConstantsName, which has no bytes yet, and what
+/// a linker knows as read-only data.
+static constexpr StringLiteral kEmptySection = ".bss.attnc_constants";
+static constexpr StringLiteral kConstantsSection = ".rodata.attnc_constants";
+
 /// Makes all but `symbols` local and drops what only a debugger would ask for.
 static llvm::Expected<std::string> localise(StringRef object, ArrayRef<std::string> symbols,
                                             Runtime runtime) {
@@ -149,6 +171,9 @@ static llvm::Expected<std::string> localise(StringRef object, ArrayRef<std::stri
   if (auto error = addName(config.Common.ToRemove, ".comment"))
     return error;
   config.Common.StripUnneeded = true;
+  config.Common.SectionsToRename[kEmptySection] = {kEmptySection, kConstantsSection,
+                                                   llvm::objcopy::SectionFlag::SecAlloc |
+                                                       llvm::objcopy::SectionFlag::SecReadonly};
   auto binary = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(object, "object"));
   if (!binary)
     return binary.takeError();
@@ -183,17 +208,85 @@ FailureOr<std::string> attn::linkObjects(ArrayRef<std::string> paths, ArrayRef<s
 }
 
 //===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+/// The header of the constants' section within `object`, to be written to; null without one.
+static llvm::Expected<llvm::ELF::Elf64_Shdr *> findConstants(std::string &object) {
+  auto file = llvm::object::ELF64LEFile::create(object);
+  if (!file)
+    return file.takeError();
+  auto sections = file->sections();
+  if (!sections)
+    return sections.takeError();
+  for (const auto &section : *sections) {
+    auto name = file->getSectionName(section);
+    if (!name)
+      return name.takeError();
+    size_t offset = reinterpret_cast<const char *>(&section) - object.data();
+    if (*name == kConstantsSection)
+      return reinterpret_cast<llvm::ELF::Elf64_Shdr *>(object.data() + offset);
+  }
+  return nullptr;
+}
+
+FailureOr<FileContent> attn::fillConstants(std::string object, const Constants &constants,
+                                           Location loc) {
+  if (constants.parts.empty())
+    return FileContent{std::move(object)};
+  // Sections may lie anywhere in an object: this one comes behind all else.
+  object.resize(llvm::alignTo(object.size(), kConstantsAlignment));
+  auto section = findConstants(object);
+  if (!section)
+    return report(section.takeError(), loc, "could not read the object");
+  if (!*section || (*section)->sh_size != constants.bytes)
+    return emitError(loc, "expected the object to have room for its constants");
+  (*section)->sh_type = llvm::ELF::SHT_PROGBITS;
+  (*section)->sh_offset = object.size();
+  return FileContent{std::move(object), constants.parts, constants.owner};
+}
+
+//===----------------------------------------------------------------------===//
 // Libraries
 //===----------------------------------------------------------------------===//
+
+/// A folder beside `path`, from where a file gets there by its name alone.
+static std::unique_ptr<TemporaryFolder> createFolderBeside(StringRef path, Location loc) {
+  StringRef parent = llvm::sys::path::parent_path(path);
+  auto folder = TemporaryFolder::create(parent.empty() ? "." : parent);
+  if (folder)
+    return std::move(*folder);
+  emitError(loc) << "could not make a folder beside " << path << ": "
+                 << folder.getError().message();
+  return nullptr;
+}
+
+/// Makes room for the constants of `object` behind `archive`, which ends with the object's start.
+static void growLastMember(std::string &archive, const FileContent &object) {
+  using Header = llvm::object::UnixArMemHdrType;
+  auto *header = reinterpret_cast<Header *>(archive.data() + archive.size() - object.start.size() -
+                                            sizeof(Header));
+  size_t bytes = object.start.size();
+  for (StringRef part : object.parts)
+    bytes += part.size();
+  std::string text = std::to_string(bytes);
+  text.resize(sizeof(header->Size), ' ');
+  llvm::copy(text, header->Size);
+}
 
 LogicalResult attn::writeStaticLibrary(const Library &library, StringRef path, Location loc) {
   std::string member = library.name + ".o";
   std::vector<llvm::NewArchiveMember> members;
-  members.emplace_back(llvm::MemoryBufferRef(library.object, member));
-  return report(llvm::writeArchive(path, members, llvm::SymtabWritingMode::NormalSymtab,
-                                   llvm::object::Archive::K_GNU, /*Deterministic=*/true,
-                                   /*Thin=*/false),
-                loc, "could not write " + path);
+  members.emplace_back(llvm::MemoryBufferRef(library.object.start, member));
+  auto archive = llvm::writeArchiveToBuffer(members, llvm::SymtabWritingMode::NormalSymtab,
+                                            llvm::object::Archive::K_GNU, /*Deterministic=*/true,
+                                            /*Thin=*/false);
+  if (!archive)
+    return report(archive.takeError(), loc, "could not write " + path);
+  FileContent content{(*archive)->getBuffer().str(), library.object.parts, library.object.owner};
+  if (!content.parts.empty())
+    growLastMember(content.start, library.object);
+  return content.write(path, loc);
 }
 
 std::string attn::getSharedFileName(StringRef name) {
@@ -201,17 +294,15 @@ std::string attn::getSharedFileName(StringRef name) {
 }
 
 LogicalResult attn::writeSharedLibrary(const Library &library, StringRef path, Location loc) {
-  std::unique_ptr<TemporaryFolder> folder = createTemporaryFolder(loc);
+  std::unique_ptr<TemporaryFolder> folder = createFolderBeside(path, loc);
   if (!folder)
     return failure();
   std::string object = folder->file("library.o"), shared = folder->file("library.so");
-  if (failed(writeFile(object, library.object, loc)) ||
+  if (failed(library.object.write(object, loc)) ||
       failed(runLinker({"-shared", "--gc-sections", "--hash-style=gnu", "-z", "now", "-soname",
                         getSharedFileName(library.name), "-o", shared, object},
                        loc)))
     return failure();
-  FailureOr<std::string> bytes = readFile(shared, loc);
-  if (failed(bytes))
-    return failure();
-  return writeFile(path, *bytes, loc);
+  return report(llvm::errorCodeToError(llvm::sys::fs::rename(shared, path)), loc,
+                "could not write " + path);
 }

@@ -8,6 +8,8 @@
 #ifndef ATTNC_LIB_TARGET_LIBRARY_LINK_H
 #define ATTNC_LIB_TARGET_LIBRARY_LINK_H
 
+#include "Weights.h"
+
 #include "attnc/Target/Library/TemporaryFolder.h"
 
 #include "mlir/IR/Location.h"
@@ -28,6 +30,9 @@ enum class Runtime { inside, outside, alone };
 /// is shared.
 FailureOr<std::string> linkObjects(ArrayRef<std::string> paths, ArrayRef<std::string> symbols,
                                    Runtime runtime, TemporaryFolder &folder, Location loc);
+
+/// Puts constants into a relocatable object of linkObjects, in which kConstantsName took no room.
+FailureOr<FileContent> fillConstants(std::string object, const Constants &constants, Location loc);
 
 /// Writes `bytes` to `path`, all or nothing.
 LogicalResult writeFile(StringRef path, StringRef bytes, Location loc);

@@ -1,7 +1,11 @@
-//===- Weights.cpp - constants in a file beside the library
+//===- Weights.cpp - large constants, apart from the code
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// They take most of a library's room, and are the same for all of its targets. What compiles the
+// code sees an offset in their place; they go into the object, or into a file beside it, from
+// where the modules hold them.
 //
 // The file is https://huggingface.co/docs/safetensors, so that others can look into it. Its data
 // lie as kernels read them: the library maps the file and copies nothing. The format has no room
@@ -35,12 +39,12 @@ using namespace mlir::attn;
 
 /// Constants below it, scalars and the like, stay in the code.
 static constexpr size_t kLeastBytes = 256;
-/// Of the data in the file, and of each tensor whose size is a multiple of it.
-static constexpr size_t kAlignment = 64;
+/// Of the data, and of each tensor within a library; in a file, of each whose size is a multiple.
+static constexpr size_t kAlignment = kConstantsAlignment;
 
 namespace {
 
-/// One tensor of the file, and the constants that it stands for.
+/// One tensor, and the constants that it stands for.
 struct Entry {
   std::string name;
   MemRefType type;
@@ -50,18 +54,22 @@ struct Entry {
   size_t number;
 };
 
-/// The tensors of one file.
+/// The tensors of one library.
 class Collection {
 public:
-  void add(memref::GlobalOp global);
+  void addAll(ArrayRef<Variant> variants);
   bool isEmpty() const { return entries.empty(); }
-  /// Settles where each tensor lies.
-  void place();
+  /// Settles where each tensor lies: with nothing between them, or each aligned.
+  void placeInFile();
+  void placeAligned();
   WeightsFile write();
-  /// Makes views of what `host` reads of the file.
-  void replace(func::FuncOp host);
+  Constants list();
+  /// Makes views of `data` of what `host` reads.
+  void replace(func::FuncOp host, Value data);
 
 private:
+  void add(memref::GlobalOp global);
+  void setOffset(const Entry &entry, size_t offset);
   StringRef getBytes(memref::GlobalOp global);
   std::string makeName(memref::GlobalOp global);
   std::string emitTensors() const;
@@ -71,7 +79,7 @@ private:
   DenseMap<Operation *, size_t> offsets;
   llvm::StringSet<> names;
   /// Of constants that are held in another form than kernels read.
-  std::deque<std::string> written;
+  std::shared_ptr<std::deque<std::string>> written = std::make_shared<std::deque<std::string>>();
 };
 
 } // namespace
@@ -93,7 +101,7 @@ StringRef Collection::getBytes(memref::GlobalOp global) {
   }
   auto dense = cast<DenseElementsAttr>(value);
   if (dense.getElementType().isInteger(1)) {
-    std::string &bytes = written.emplace_back();
+    std::string &bytes = written->emplace_back();
     for (bool each : dense.getValues<bool>())
       bytes.push_back(each);
     return bytes;
@@ -101,7 +109,7 @@ StringRef Collection::getBytes(memref::GlobalOp global) {
   ArrayRef<char> data = dense.getRawData();
   if (!dense.isSplat())
     return StringRef(data.data(), data.size());
-  std::string &bytes = written.emplace_back();
+  std::string &bytes = written->emplace_back();
   bytes.reserve(data.size() * dense.getNumElements());
   for (int64_t i = 0; i < dense.getNumElements(); ++i)
     bytes.append(data.begin(), data.end());
@@ -132,18 +140,36 @@ void Collection::add(memref::GlobalOp global) {
   entries[number->second].globals.push_back(global);
 }
 
+void Collection::addAll(ArrayRef<Variant> variants) {
+  for (const Variant &variant : variants)
+    for (auto global : variant.getModule().getOps<memref::GlobalOp>())
+      add(global);
+}
+
+void Collection::setOffset(const Entry &entry, size_t offset) {
+  for (memref::GlobalOp global : entry.globals)
+    offsets[global] = offset;
+}
+
 /// Whole multiples of the alignment first, then those of its half, and so on: each begins at a
 /// multiple of its element's size at least.
-void Collection::place() {
+void Collection::placeInFile() {
   auto rank = [](const Entry &entry) { return std::gcd(entry.bytes.size(), kAlignment); };
   llvm::sort(entries, [&](const Entry &a, const Entry &b) {
     return std::pair(rank(b), a.number) < std::pair(rank(a), b.number);
   });
   size_t offset = 0;
   for (const Entry &entry : entries) {
-    for (memref::GlobalOp global : entry.globals)
-      offsets[global] = offset;
+    setOffset(entry, offset);
     offset += entry.bytes.size();
+  }
+}
+
+void Collection::placeAligned() {
+  size_t offset = 0;
+  for (const Entry &entry : entries) {
+    setOffset(entry, offset);
+    offset += llvm::alignTo(entry.bytes.size(), kAlignment);
   }
 }
 
@@ -181,38 +207,71 @@ WeightsFile Collection::write() {
   file.info.sha256 = hash;
   file.info.dataOffset = sizeof(uint64_t) + json.size();
   file.info.fileBytes = file.info.dataOffset + dataBytes;
-  file.bytes.reserve(file.info.fileBytes);
-  file.bytes.resize(sizeof(uint64_t));
-  llvm::support::endian::write64le(file.bytes.data(), json.size());
-  file.bytes += json;
+  file.content.start.resize(sizeof(uint64_t));
+  llvm::support::endian::write64le(file.content.start.data(), json.size());
+  file.content.start += json;
   for (const Entry &entry : entries)
-    file.bytes += entry.bytes;
+    file.content.parts.push_back(entry.bytes);
+  file.content.owner = written;
   return file;
+}
+
+//===----------------------------------------------------------------------===//
+// Within the library
+//===----------------------------------------------------------------------===//
+
+Constants Collection::list() {
+  static const char zeros[kAlignment] = {};
+  Constants constants;
+  for (const Entry &entry : entries) {
+    uint64_t whole = llvm::alignTo(entry.bytes.size(), kAlignment);
+    constants.parts.push_back(entry.bytes);
+    constants.parts.push_back(StringRef(zeros, whole - entry.bytes.size()));
+    constants.bytes += whole;
+  }
+  constants.owner = written;
+  return constants;
 }
 
 //===----------------------------------------------------------------------===//
 // The host function
 //===----------------------------------------------------------------------===//
 
-void Collection::replace(func::FuncOp host) {
+void Collection::replace(func::FuncOp host, Value data) {
   auto module = host->getParentOfType<ModuleOp>();
-  auto type = MemRefType::get(ShapedType::kDynamic, IntegerType::get(host.getContext(), 8));
-  unsigned position = host.getNumArguments();
-  (void)host.insertArgument(position, type, {}, host.getLoc());
   host.walk([&](memref::GetGlobalOp get) {
     auto found = offsets.find(module.lookupSymbol(get.getName()));
     if (found == offsets.end())
       return;
     OpBuilder builder(get);
     Value offset = arith::ConstantIndexOp::create(builder, get.getLoc(), found->second);
-    auto view = memref::ViewOp::create(builder, get.getLoc(), get.getType(),
-                                       host.getArgument(position), offset, ValueRange());
+    auto view =
+        memref::ViewOp::create(builder, get.getLoc(), get.getType(), data, offset, ValueRange());
     get.replaceAllUsesWith(view.getResult());
     get.erase();
   });
   for (auto global : llvm::make_early_inc_range(module.getOps<memref::GlobalOp>()))
-    if (offsets.contains(global))
+    if (offsets.erase(global)) // another op may come to lie there
       global.erase();
+}
+
+/// The file's data as the last argument of `host`.
+static Value addArgument(func::FuncOp host) {
+  auto type = MemRefType::get(ShapedType::kDynamic, IntegerType::get(host.getContext(), 8));
+  unsigned position = host.getNumArguments();
+  (void)host.insertArgument(position, type, {}, host.getLoc());
+  return host.getArgument(position);
+}
+
+/// The data as a global that another part of the library defines.
+static Value addGlobal(func::FuncOp host, uint64_t bytes) {
+  OpBuilder builder(host);
+  auto type = MemRefType::get(bytes, builder.getI8Type());
+  memref::GlobalOp::create(builder, host.getLoc(), kConstantsName, /*sym_visibility=*/StringAttr(),
+                           type, /*initial_value=*/Attribute(), /*constant=*/true,
+                           builder.getI64IntegerAttr(kAlignment));
+  builder.setInsertionPointToStart(&host.getBody().front());
+  return memref::GetGlobalOp::create(builder, host.getLoc(), type, kConstantsName);
 }
 
 static LogicalResult verifyCanMap(ArrayRef<Variant> variants) {
@@ -229,15 +288,29 @@ FailureOr<WeightsFile> attn::takeWeights(MutableArrayRef<Variant> variants, Stri
   if (failed(verifyCanMap(variants)))
     return failure();
   Collection collection;
-  for (const Variant &variant : variants)
-    for (auto global : variant.getModule().getOps<memref::GlobalOp>())
-      collection.add(global);
+  collection.addAll(variants);
   if (collection.isEmpty())
     return emitError(variants.front().getModule().getLoc())
            << "expected constants of " << kLeastBytes
            << " bytes or more to keep beside the library, found none";
-  collection.place();
-  for (const Variant &variant : variants)
-    collection.replace(variant.getModule().lookupSymbol<func::FuncOp>(function));
+  collection.placeInFile();
+  for (const Variant &variant : variants) {
+    auto host = variant.getModule().lookupSymbol<func::FuncOp>(function);
+    collection.replace(host, addArgument(host));
+  }
   return collection.write();
+}
+
+Constants attn::takeConstants(MutableArrayRef<Variant> variants, StringRef function) {
+  Collection collection;
+  collection.addAll(variants);
+  if (collection.isEmpty())
+    return {};
+  collection.placeAligned();
+  Constants constants = collection.list();
+  for (const Variant &variant : variants) {
+    auto host = variant.getModule().lookupSymbol<func::FuncOp>(function);
+    collection.replace(host, addGlobal(host, constants.bytes));
+  }
+  return constants;
 }

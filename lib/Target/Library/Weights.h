@@ -1,4 +1,4 @@
-//===- Weights.h - constants in a file beside the library -------*- C++ -*-===//
+//===- Weights.h - large constants, apart from the code ---------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,14 +15,31 @@ namespace mlir::attn {
 /// A file in the format safetensors, and what the library must know of it.
 struct WeightsFile {
   WeightsInfo info;
-  std::string bytes;
+  FileContent content;
 };
+
+/// Constants that a library has within, to be put into its object.
+struct Constants {
+  uint64_t bytes = 0;
+  /// As a FileContent has them.
+  std::vector<StringRef> parts = {};
+  std::shared_ptr<const void> owner = {};
+};
+
+/// The global that stands for the data of Constants, and its alignment.
+inline constexpr StringLiteral kConstantsName = "attnc_constants";
+inline constexpr uint64_t kConstantsAlignment = 64;
 
 /// Moves the large constants of all variants to a file, in the layouts that kernels read and each
 /// content once. The host function `function` of each variant gets the file's data as its last
 /// argument, and takes views of it. A variant that can't map files, or no large constant, is a
 /// diagnostic.
 FailureOr<WeightsFile> takeWeights(MutableArrayRef<Variant> variants, StringRef function);
+
+/// Moves them out of the modules all the same, for a library that has them within: no compiler
+/// and no linker need look at them. Host functions take views of the global kConstantsName, which
+/// is only declared.
+Constants takeConstants(MutableArrayRef<Variant> variants, StringRef function);
 
 } // namespace mlir::attn
 

@@ -17,6 +17,7 @@
 #include "llvm/Support/JSON.h"
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -48,18 +49,34 @@ struct LibraryOptions {
   llvm::json::Object about;
 };
 
+/// What a file holds. Constants are not copied into it: they are written from where the modules
+/// that it was made of hold them, whose context has to be there.
+struct FileContent {
+  std::string start;
+  /// What follows, one behind the other.
+  std::vector<StringRef> parts = {};
+  /// The bytes of parts that lie nowhere else.
+  std::shared_ptr<const void> owner = {};
+
+  bool isEmpty() const { return start.empty() && parts.empty(); }
+  /// Hexadecimal digits.
+  std::string sha256() const;
+  /// All or nothing; errors are diagnostics at `loc`.
+  LogicalResult write(StringRef path, Location loc) const;
+};
+
 /// A compiled spec: what every artefact is made of.
 struct Library {
   std::string name;
   /// One relocatable object. It exports NAME, NAME_ex, NAME_call, NAME_workspace,
   /// NAME_last_error, NAME_target and NAME_describe, some more where the options ask for what
   /// needs them, and asks for nothing but the C library.
-  std::string object;
+  FileContent object;
   /// NAME.h, C99, needs dlpack.h only.
   std::string header;
   /// What is written beside the library as getWeightsFileName; empty where all constants are
   /// within.
-  std::string weights;
+  FileContent weights;
   /// NAME.json: inputs, outputs, shapes, target, pipelines; NAME_describe gives it too.
   std::string metadata;
 };
