@@ -164,7 +164,7 @@ LogicalResult Spec::importModel() {
   // A reproducer holds the graph; a model's weights would not fit into it.
   std::string text;
   llvm::raw_string_ostream os(text);
-  module->print(os, OpPrintingFlags().elideLargeElementsAttrs());
+  module->print(os, OpPrintingFlags().elideLargeElementsAttrs().elideLargeResourceString());
   prepareReproducer(text);
   return success();
 }

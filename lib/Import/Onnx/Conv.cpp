@@ -9,6 +9,7 @@
 
 #include "Window.h"
 
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -69,11 +70,18 @@ static TensorRef makePatches(const TensorRef &input, ArrayRef<OpFoldResult> size
   });
 }
 
+static ElementsAttr reshapeConstant(ElementsAttr constant, RankedTensorType type) {
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(constant))
+    return DenseResourceElementsAttr::get(type, resource.getRawHandle());
+  return cast<DenseElementsAttr>(constant).reshape(type);
+}
+
 /// `tensor` in another shape, still a constant if it is one.
 static TensorRef reshapeWeight(Node &node, const TensorRef &tensor, ArrayRef<OpFoldResult> sizes) {
-  DenseElementsAttr constant;
+  ElementsAttr constant;
+  RankedTensorType type = getTensorType(tensor->element, sizes);
   if (tensor->value && matchPattern(tensor->value, m_Constant(&constant)))
-    return makeConstant(node.body, constant.reshape(getTensorType(tensor->element, sizes)));
+    return makeConstant(node.body, reshapeConstant(constant, type));
   return makeReshape(node.body, tensor, sizes);
 }
 

@@ -11,6 +11,7 @@
 #include "attnc/Import/Onnx/Import.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/StringSet.h"
@@ -331,7 +332,7 @@ static LogicalResult importInitializers(const Context &model, const ::onnx::Grap
                                         Scope &scope, Body &body) {
   for (const ::onnx::TensorProto &tensor : graph.initializer()) {
     auto elements =
-        getElements(tensor, model.folder, model.context, [&] { return emitError(body.loc); });
+        getElements(tensor, model.file, model.context, [&] { return emitError(body.loc); });
     if (failed(elements))
       return failure();
     if (!scope.try_emplace(tensor.name(), makeConstant(body, *elements)).second)
@@ -566,6 +567,18 @@ LogicalResult GraphImporter::addResults() {
   return success();
 }
 
+using Resource = DialectResourceBlobManager::BlobEntry;
+
+/// What holds the bytes of the constants of `module`.
+static llvm::SmallPtrSet<Resource *, 32> findResources(ModuleOp module) {
+  llvm::SmallPtrSet<Resource *, 32> resources;
+  module.walk([&](arith::ConstantOp constant) {
+    if (auto resource = dyn_cast<DenseResourceElementsAttr>(constant.getValue()))
+      resources.insert(resource.getRawHandle().getResource());
+  });
+  return resources;
+}
+
 OwningOpRef<ModuleOp> GraphImporter::import() {
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder, loc);
   builder.setInsertionPointToEnd(module->getBody());
@@ -575,9 +588,14 @@ OwningOpRef<ModuleOp> GraphImporter::import() {
   if (failed(importNodes(model, proto.graph(), scope, body)) || failed(addResults()) ||
       failed(verify(*module)))
     return nullptr;
-  // What only shape arithmetic read is not needed any more.
+  // What only shape arithmetic read is not needed any more, nor what a weight was made from.
+  auto made = findResources(*module);
   IRRewriter rewriter(model.context);
   (void)runRegionDCE(rewriter, function->getRegions());
+  auto used = findResources(*module);
+  for (Resource *resource : made)
+    if (!used.contains(resource))
+      resource->setBlob({});
   return module;
 }
 
@@ -588,5 +606,5 @@ OwningOpRef<ModuleOp> attn::importOnnx(StringRef path, MLIRContext *context) {
   auto model = readModel(path, [&] { return emitError(loc); });
   if (!model)
     return nullptr;
-  return GraphImporter(*model, {context, loc, llvm::sys::path::parent_path(path).str()}).import();
+  return GraphImporter(model->proto, {context, loc, *model}).import();
 }

@@ -26,8 +26,7 @@ struct Context {
   MLIRContext *context;
   /// The model, which has no lines. A node's location is this one with the node's name.
   Location loc;
-  /// Where external data is.
-  std::string folder;
+  const Model &file;
   llvm::StringMap<int64_t> opsets = {};
   /// The model's own functions, by domain and name.
   llvm::StringMap<const ::onnx::FunctionProto *> functions = {};

@@ -29,19 +29,20 @@ static LogicalResult checkInner(Node &node, OpFoldResult left, OpFoldResult righ
 //===----------------------------------------------------------------------===//
 
 /// The transpose of a constant matrix, computed here.
-static DenseElementsAttr transposeConstant(DenseElementsAttr matrix) {
-  int64_t rows = matrix.getType().getDimSize(0), columns = matrix.getType().getDimSize(1);
-  auto type = RankedTensorType::get({columns, rows}, matrix.getElementType());
+static ElementsAttr transposeConstant(ElementsAttr matrix) {
+  auto shape = matrix.getShapedType();
+  int64_t rows = shape.getDimSize(0), columns = shape.getDimSize(1);
+  auto type = RankedTensorType::get({columns, rows}, shape.getElementType());
   if (matrix.isSplat())
-    return matrix.reshape(type);
-  ArrayRef<char> from = matrix.getRawData();
+    return cast<DenseElementsAttr>(matrix).reshape(type);
+  ArrayRef<char> from = getBytes(matrix);
   int64_t width = from.size() / (rows * columns);
-  std::vector<char> to(from.size());
-  for (int64_t row = 0; row < rows; ++row)
-    for (int64_t column = 0; column < columns; ++column)
-      std::copy_n(from.data() + (row * columns + column) * width, width,
-                  to.data() + (column * rows + row) * width);
-  return DenseElementsAttr::getFromRawBuffer(type, to);
+  return makeBytes(matrix, type, [&](MutableArrayRef<char> to) {
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t column = 0; column < columns; ++column)
+        std::copy_n(from.data() + (row * columns + column) * width, width,
+                    to.data() + (column * rows + row) * width);
+  });
 }
 
 /// A matrix as attn.linear wants it, [out_features, in_features].
@@ -50,8 +51,8 @@ static Value getWeight(Node &node, const TensorRef &matrix, bool isTransposed) {
     return node.materialize(matrix);
   if (matrix->isConstant()) {
     auto constant = matrix->value.getDefiningOp<arith::ConstantOp>();
-    auto elements = cast<DenseElementsAttr>(constant.getValue());
-    return arith::ConstantOp::create(node.body.b, node.body.loc, transposeConstant(elements));
+    ElementsAttr transposed = transposeConstant(cast<ElementsAttr>(constant.getValue()));
+    return arith::ConstantOp::create(node.body.b, node.body.loc, cast<TypedAttr>(transposed));
   }
   return node.materialize(makeTranspose(matrix, {1, 0}));
 }

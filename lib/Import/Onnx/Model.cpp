@@ -11,28 +11,134 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
-#include "llvm/ADT/ScopeExit.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/wire_format_lite.h>
 
 using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::imports;
 using ::onnx::TensorProto;
 
-std::unique_ptr<::onnx::ModelProto> imports::readModel(StringRef path, Report error) {
+/// Smaller ones cost more as resources than they save.
+static constexpr int64_t kLeastWeightBytes = 1 << 16;
+
+//===----------------------------------------------------------------------===//
+// Messages
+//===----------------------------------------------------------------------===//
+
+/// Gives each value of the field `number`, of bytes or messages, to `take` and the message
+/// without it to `rest`. False where it is no message.
+static bool splitMessage(StringRef message, int number, llvm::function_ref<bool(StringRef)> take,
+                         std::string &rest) {
+  using Wire = ::google::protobuf::internal::WireFormatLite;
+  const uint32_t wanted = Wire::MakeTag(number, Wire::WIRETYPE_LENGTH_DELIMITED);
+  ::google::protobuf::io::CodedInputStream input(reinterpret_cast<const uint8_t *>(message.data()),
+                                                 message.size());
+  for (int begin = 0; begin < int(message.size()); begin = input.CurrentPosition()) {
+    uint32_t tag = input.ReadTag();
+    if (tag == 0 || !Wire::SkipField(&input, tag))
+      return false;
+    StringRef field = message.slice(begin, input.CurrentPosition());
+    if (tag != wanted) {
+      rest += field;
+      continue;
+    }
+    ::google::protobuf::io::CodedInputStream head(reinterpret_cast<const uint8_t *>(field.data()),
+                                                  field.size());
+    uint32_t size = 0;
+    if (head.ReadTag() == 0 || !head.ReadVarint32(&size) || !take(field.take_back(size)))
+      return false;
+  }
+  return true;
+}
+
+static void appendField(std::string &message, int number, StringRef value) {
+  using Wire = ::google::protobuf::internal::WireFormatLite;
+  ::google::protobuf::io::StringOutputStream stream(&message);
+  ::google::protobuf::io::CodedOutputStream output(&stream);
+  output.WriteTag(Wire::MakeTag(number, Wire::WIRETYPE_LENGTH_DELIMITED));
+  output.WriteVarint32(value.size());
+  output.WriteRaw(value.data(), value.size());
+}
+
+namespace {
+/// Reads a model without the raw data of large initializers.
+class ModelReader {
+public:
+  ModelReader(StringRef path, StringRef bytes) : path(path), bytes(bytes) {}
+  bool read(Model &model);
+
+private:
+  bool splitGraph(StringRef graph);
+  bool splitInitializer(StringRef tensor, std::string &graph);
+
+  StringRef path, bytes;
+  std::string rest;
+  /// For each initializer.
+  std::vector<StringRef> rawData;
+};
+} // namespace
+
+/// Of several values the last one counts. Small ones remain.
+bool ModelReader::splitInitializer(StringRef tensor, std::string &graph) {
+  constexpr int field = TensorProto::kRawDataFieldNumber;
+  std::string without;
+  StringRef &data = rawData.emplace_back();
+  auto take = [&](StringRef value) {
+    data = value;
+    return true;
+  };
+  if (!splitMessage(tensor, field, take, without))
+    return false;
+  if (data.size() < kLeastWeightBytes) {
+    data = {};
+    without = tensor.str();
+  }
+  appendField(graph, ::onnx::GraphProto::kInitializerFieldNumber, without);
+  return true;
+}
+
+bool ModelReader::splitGraph(StringRef graph) {
+  std::string without;
+  auto take = [&](StringRef tensor) { return splitInitializer(tensor, without); };
+  if (!splitMessage(graph, ::onnx::GraphProto::kInitializerFieldNumber, take, without))
+    return false;
+  appendField(rest, ::onnx::ModelProto::kGraphFieldNumber, without);
+  return true;
+}
+
+bool ModelReader::read(Model &model) {
+  auto take = [&](StringRef graph) { return splitGraph(graph); };
+  if (!splitMessage(bytes, ::onnx::ModelProto::kGraphFieldNumber, take, rest) ||
+      !model.proto.ParseFromString(rest))
+    return false;
+  const auto &initializers = model.proto.graph().initializer();
+  for (auto [tensor, data] : llvm::zip(initializers, rawData))
+    if (!data.empty())
+      model.rawData[&tensor] = {path, uint64_t(data.data() - bytes.data()), data.size()};
+  return true;
+}
+
+std::unique_ptr<Model> imports::readModel(StringRef path, Report error) {
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!file) {
     error() << "cannot read: " << file.getError().message();
     return nullptr;
   }
-  auto model = std::make_unique<::onnx::ModelProto>();
+  auto model = std::make_unique<Model>();
+  model->folder = llvm::sys::path::parent_path(path).str();
   StringRef bytes = (*file)->getBuffer();
   // An empty file would parse as a model without anything.
-  if (bytes.empty() || bytes.size() > INT32_MAX ||
-      !model->ParseFromArray(bytes.data(), bytes.size()) || !model->has_graph()) {
+  if (bytes.empty() || bytes.size() > INT32_MAX || !ModelReader(path, bytes).read(*model) ||
+      !model->proto.has_graph()) {
     error() << "expected an ONNX model, found a broken or truncated file";
     return nullptr;
   }
@@ -108,16 +214,9 @@ static std::string packTyped(const TensorProto &tensor) {
   }
 }
 
-/// Where external data lies: a file and a part of it.
-struct ExternalData {
-  SmallString<128> path;
-  uint64_t offset = 0;
-  std::optional<uint64_t> length;
-};
-
-static FailureOr<ExternalData> getExternalData(const TensorProto &tensor, StringRef folder,
-                                               Report error) {
-  ExternalData data;
+static FailureOr<FilePart> getExternalData(const TensorProto &tensor, StringRef folder,
+                                           Report error) {
+  FilePart data;
   StringRef location;
   for (const auto &entry : tensor.external_data()) {
     StringRef key = entry.key(), value = entry.value();
@@ -142,39 +241,68 @@ static FailureOr<ExternalData> getExternalData(const TensorProto &tensor, String
   return data;
 }
 
-static FailureOr<std::string> readExternal(const TensorProto &tensor, StringRef folder,
-                                           uint64_t size, Report error) {
-  FailureOr<ExternalData> data = getExternalData(tensor, folder, error);
-  if (failed(data))
-    return failure();
-  if (data->length && *data->length != size)
-    return error() << "expected " << size << " bytes of external data, found " << *data->length;
+/// Bytes of a file: mapped where they are many, and unmapped with what is given.
+static FailureOr<std::unique_ptr<llvm::MemoryBuffer>> mapPart(const FilePart &part, uint64_t size,
+                                                              Report error) {
+  if (part.length && *part.length != size)
+    return error() << "expected " << size << " bytes of data, found " << *part.length;
   uint64_t available = 0;
-  if (std::error_code code = llvm::sys::fs::file_size(data->path, available))
-    return error() << "cannot read external data " << data->path << ": " << code.message();
-  if (data->offset > available || size > available - data->offset)
-    return error() << "expected external data of " << size << " bytes at offset " << data->offset
-                   << " in " << data->path << ", found a file of " << available;
-  auto slice = llvm::MemoryBuffer::getFileSlice(data->path, size, data->offset);
+  if (std::error_code code = llvm::sys::fs::file_size(part.path, available))
+    return error() << "cannot read external data " << part.path << ": " << code.message();
+  if (part.offset > available || size > available - part.offset)
+    return error() << "expected data of " << size << " bytes at offset " << part.offset << " in "
+                   << part.path << ", found a file of " << available;
+  auto slice = llvm::MemoryBuffer::getFileSlice(part.path, size, part.offset);
   if (!slice)
-    return error() << "cannot read external data " << data->path << ": "
+    return error() << "cannot read external data " << part.path << ": "
                    << slice.getError().message();
-  return (*slice)->getBuffer().str();
+  return std::move(*slice);
 }
 
-/// The bytes of `count` elements, wherever the tensor keeps them.
-static FailureOr<std::string> getBytes(const TensorProto &tensor, uint64_t size, StringRef folder,
-                                       Report error) {
-  if (tensor.data_location() == TensorProto::EXTERNAL)
-    return readExternal(tensor, folder, size, error);
+/// The bytes of a tensor, wherever it keeps them.
+static FailureOr<std::unique_ptr<llvm::MemoryBuffer>>
+readData(const TensorProto &tensor, uint64_t size, const Model &model, Report error) {
+  if (tensor.data_location() == TensorProto::EXTERNAL) {
+    FailureOr<FilePart> part = getExternalData(tensor, model.folder, error);
+    if (failed(part))
+      return failure();
+    return mapPart(*part, size, error);
+  }
+  if (auto part = model.rawData.find(&tensor); part != model.rawData.end())
+    return mapPart(part->second, size, error);
   std::string bytes = tensor.has_raw_data() ? tensor.raw_data() : packTyped(tensor);
   if (bytes.size() != size)
     return error() << "expected " << size << " bytes of data, found " << bytes.size();
-  return bytes;
+  return llvm::MemoryBuffer::getMemBufferCopy(bytes);
 }
 
-FailureOr<DenseElementsAttr> imports::getElements(const TensorProto &tensor, StringRef folder,
-                                                  MLIRContext *context, Report error) {
+/// What C and a comment in it may hold of a name.
+static std::string toPlain(StringRef name) {
+  std::string text = name.str();
+  for (char &c : text)
+    if (!llvm::isAlnum(c) && c != '_' && c != '.')
+      c = '_';
+  return text;
+}
+
+static bool isSplat(ArrayRef<char> bytes, size_t width) {
+  return bytes.size() >= width && bytes.drop_front(width) == bytes.drop_back(width);
+}
+
+/// A resource of bytes that stay where they are.
+static ElementsAttr makeWeight(RankedTensorType type, StringRef name,
+                               std::unique_ptr<llvm::MemoryBuffer> data) {
+  ArrayRef<char> bytes(data->getBufferStart(), data->getBufferSize());
+  // A model's file aligns nothing.
+  size_t width = type.getElementTypeBitWidth() / 8;
+  size_t align = reinterpret_cast<uintptr_t>(bytes.data()) % width == 0 ? width : 1;
+  auto keep = [data = std::move(data)](void *, size_t, size_t) {};
+  return DenseResourceElementsAttr::get(
+      type, toPlain(name), AsmResourceBlob(bytes, align, std::move(keep), /*dataIsMutable=*/false));
+}
+
+FailureOr<ElementsAttr> imports::getElements(const TensorProto &tensor, const Model &model,
+                                             MLIRContext *context, Report error) {
   auto fail = [&] { return error() << "tensor '" << tensor.name() << "': "; };
   Type element = getElementType(tensor.data_type(), context);
   if (!element)
@@ -187,12 +315,44 @@ FailureOr<DenseElementsAttr> imports::getElements(const TensorProto &tensor, Str
       return fail() << "expected sizes that fit into memory, found " << size;
   }
   int64_t width = std::max(element.getIntOrFloatBitWidth() / 8, 1u);
-  FailureOr<std::string> bytes = getBytes(tensor, count * width, folder, fail);
-  if (failed(bytes))
+  auto data = readData(tensor, count * width, model, fail);
+  if (failed(data))
     return failure();
   auto type = RankedTensorType::get(shape, element);
+  ArrayRef<char> bytes((*data)->getBufferStart(), (*data)->getBufferSize());
+  if (isWeight(type) && !isSplat(bytes, width))
+    return makeWeight(type, tensor.name(), std::move(*data));
   if (!element.isInteger(1))
-    return DenseElementsAttr::getFromRawBuffer(type, *bytes);
-  return DenseElementsAttr::get(type,
-                                llvm::map_to_vector(*bytes, [](char byte) { return byte != 0; }));
+    return ElementsAttr(DenseElementsAttr::getFromRawBuffer(type, bytes));
+  return ElementsAttr(DenseElementsAttr::get(
+      type, llvm::map_to_vector(bytes, [](char byte) { return byte != 0; })));
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+bool imports::isWeight(RankedTensorType type) {
+  return isa<FloatType>(type.getElementType()) &&
+         type.getNumElements() * type.getElementTypeBitWidth() / 8 >= kLeastWeightBytes;
+}
+
+ArrayRef<char> imports::getBytes(ElementsAttr elements) {
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(elements))
+    return resource.getRawHandle().getBlob()->getData();
+  return cast<DenseElementsAttr>(elements).getRawData();
+}
+
+ElementsAttr imports::makeBytes(ElementsAttr from, RankedTensorType type,
+                                function_ref<void(MutableArrayRef<char>)> fill) {
+  size_t width = type.getElementTypeBitWidth() / 8, size = type.getNumElements() * width;
+  auto resource = dyn_cast<DenseResourceElementsAttr>(from);
+  if (!resource || !isWeight(type)) {
+    std::vector<char> bytes(size);
+    fill(bytes);
+    return DenseElementsAttr::getFromRawBuffer(type, bytes);
+  }
+  auto blob = HeapAsmResourceBlob::allocate(size, width);
+  fill(blob.getMutableData());
+  return DenseResourceElementsAttr::get(type, resource.getRawHandle().getKey(), std::move(blob));
 }

@@ -12,6 +12,8 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallString.h"
 
 #include <memory>
 
@@ -19,8 +21,23 @@ namespace mlir::attn::imports {
 
 using Report = function_ref<InFlightDiagnostic()>;
 
+/// A part of a file.
+struct FilePart {
+  SmallString<128> path;
+  uint64_t offset = 0;
+  std::optional<uint64_t> length;
+};
+
+/// A model as its file says it, but for the bytes of large initializers, which stay there.
+struct Model {
+  ::onnx::ModelProto proto;
+  llvm::DenseMap<const ::onnx::TensorProto *, FilePart> rawData;
+  /// Where external data is.
+  std::string folder;
+};
+
 /// The model in a file; null after a diagnostic.
-std::unique_ptr<::onnx::ModelProto> readModel(StringRef path, Report error);
+std::unique_ptr<Model> readModel(StringRef path, Report error);
 
 /// The MLIR type of an ONNX element type; null where there is none.
 Type getElementType(int32_t dataType, MLIRContext *context);
@@ -28,9 +45,20 @@ Type getElementType(int32_t dataType, MLIRContext *context);
 /// ONNX's name of an element type: `FLOAT16`.
 std::string getDataTypeName(int32_t dataType);
 
-/// The tensor's elements. External data is sought in `folder`.
-FailureOr<DenseElementsAttr> getElements(const ::onnx::TensorProto &tensor, StringRef folder,
-                                         MLIRContext *context, Report error);
+/// The elements of a tensor of `model`.
+FailureOr<ElementsAttr> getElements(const ::onnx::TensorProto &tensor, const Model &model,
+                                    MLIRContext *context, Report error);
+
+/// Whether a constant is a resource, which takes no memory once nothing reads it: one of many
+/// floats. What the importer looks into are the others.
+bool isWeight(RankedTensorType type);
+
+/// The bytes of a constant, row-major: one element's where all are equal.
+ArrayRef<char> getBytes(ElementsAttr elements);
+
+/// What `from` becomes as a constant of `type`, whose bytes `fill` writes.
+ElementsAttr makeBytes(ElementsAttr from, RankedTensorType type,
+                       function_ref<void(MutableArrayRef<char>)> fill);
 
 } // namespace mlir::attn::imports
 

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Model.h"
 #include "Sizes.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
@@ -196,23 +197,24 @@ TensorRef imports::makeReshape(Body &body, const TensorRef &source, ArrayRef<OpF
 }
 
 /// The elements of a constant in a part of one dimension.
-static DenseElementsAttr sliceConstant(DenseElementsAttr whole, int64_t dim, int64_t start,
-                                       RankedTensorType type) {
+static ElementsAttr sliceConstant(ElementsAttr whole, int64_t dim, int64_t start,
+                                  RankedTensorType type) {
   if (whole.isSplat())
-    return whole.resizeSplat(type);
-  ArrayRef<int64_t> shape = whole.getType().getShape();
-  ArrayRef<char> from = whole.getRawData();
+    return cast<DenseElementsAttr>(whole).resizeSplat(type);
+  ArrayRef<int64_t> shape = whole.getShapedType().getShape();
+  ArrayRef<char> from = getBytes(whole);
   int64_t width = type.getElementTypeBitWidth() / 8, before = 1, after = width;
   for (int64_t size : shape.take_front(dim))
     before *= size;
   for (int64_t size : shape.drop_front(dim + 1))
     after *= size;
-  std::vector<char> to;
-  for (int64_t outer = 0; outer < before; ++outer) {
-    auto row = from.slice((outer * shape[dim] + start) * after, type.getDimSize(dim) * after);
-    to.insert(to.end(), row.begin(), row.end());
-  }
-  return DenseElementsAttr::getFromRawBuffer(type, to);
+  return makeBytes(whole, type, [&](MutableArrayRef<char> to) {
+    char *next = to.data();
+    for (int64_t outer = 0; outer < before; ++outer) {
+      auto row = from.slice((outer * shape[dim] + start) * after, type.getDimSize(dim) * after);
+      next = llvm::copy(row, next);
+    }
+  });
 }
 
 /// The operand of a concatenation that a slice takes out again; null where it is another part.
@@ -238,7 +240,7 @@ TensorRef imports::makeSlice(Body &body, const TensorRef &source, int64_t dim, O
   SmallVector<OpFoldResult> sizes(source->sizes);
   sizes[dim] = size;
   RankedTensorType type = getTensorType(source->element, sizes);
-  DenseElementsAttr constant;
+  ElementsAttr constant;
   if (source->value && matchPattern(source->value, m_Constant(&constant)) &&
       type.hasStaticShape() && type.getNumElements() > 0 && getStatic(offset) &&
       !source->element.isInteger(1))

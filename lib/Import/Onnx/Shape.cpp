@@ -30,8 +30,8 @@ FailureOr<SmallVector<Value>> imports::getList(Node &node, int index, StringRef 
 
 static LogicalResult importConstant(Node &node) {
   if (const auto *value = node.getAttribute("value")) {
-    auto elements = getElements(value->t(), node.model.folder, node.model.context,
-                                [&] { return node.error(); });
+    auto elements =
+        getElements(value->t(), node.model.file, node.model.context, [&] { return node.error(); });
     return failed(elements) ? failure() : node.setOutput(makeConstant(node.body, *elements));
   }
   auto list = [&](Type type, auto values) {
@@ -93,13 +93,13 @@ static LogicalResult importConstantOfShape(Node &node) {
     return failure();
   TypedAttr value = node.body.b.getF32FloatAttr(0);
   if (const auto *attribute = node.getAttribute("value")) {
-    auto elements = getElements(attribute->t(), node.model.folder, node.model.context,
+    auto elements = getElements(attribute->t(), node.model.file, node.model.context,
                                 [&] { return node.error(); });
     if (failed(elements))
       return failure();
     if (elements->getNumElements() != 1)
       return node.error() << "expected one value, found " << elements->getNumElements();
-    value = *elements->value_begin<TypedAttr>();
+    value = *cast<DenseElementsAttr>(*elements).value_begin<TypedAttr>();
   }
   Value scalar = arith::ConstantOp::create(node.body.b, node.body.loc, value);
   return node.setOutput(makeExpand(makeElements(node.body, value.getType(), {scalar}, {}), *sizes));

@@ -161,15 +161,16 @@ TensorRef imports::makeLazy(Type element, ArrayRef<OpFoldResult> sizes,
   return tensor;
 }
 
-TensorRef imports::makeConstant(Body &body, DenseElementsAttr elements) {
+TensorRef imports::makeConstant(Body &body, ElementsAttr elements) {
   SmallVector<OpFoldResult> sizes;
-  for (int64_t size : elements.getType().getShape())
+  for (int64_t size : elements.getShapedType().getShape())
     sizes.push_back(fixedSize(body.b.getContext(), size));
-  TensorRef tensor = makeComputed(arith::ConstantOp::create(body.b, body.loc, elements), sizes);
+  auto constant = arith::ConstantOp::create(body.b, body.loc, cast<TypedAttr>(elements));
+  TensorRef tensor = makeComputed(constant, sizes);
   if (elements.getNumElements() > kMaxElements)
     return tensor;
   tensor->elements.emplace();
-  for (TypedAttr element : elements.getValues<TypedAttr>())
+  for (TypedAttr element : cast<DenseElementsAttr>(elements).getValues<TypedAttr>())
     tensor->elements->push_back(arith::ConstantOp::create(body.b, body.loc, element));
   return tensor;
 }

@@ -143,7 +143,7 @@ moveElements(const Tensor &source, ArrayRef<OpFoldResult> sizes,
 
 // Constructors.
 TensorRef makeComputed(Value value, ArrayRef<OpFoldResult> sizes);
-TensorRef makeConstant(Body &body, DenseElementsAttr elements);
+TensorRef makeConstant(Body &body, ElementsAttr elements);
 TensorRef makeElements(Body &body, Type element, ArrayRef<Value> elements,
                        ArrayRef<OpFoldResult> sizes);
 TensorRef makeLazy(Type element, ArrayRef<OpFoldResult> sizes,
