@@ -34,7 +34,9 @@ static LogicalResult runImport() {
   if (!spec || failed(spec->simplify()))
     return failure();
   std::string text;
-  llvm::raw_string_ostream(text) << spec->getModule() << '\n';
+  llvm::raw_string_ostream os(text);
+  spec->getModule()->print(os); // unlike <<, with the constants' data
+  os << '\n';
   if (outputPath != "-")
     return writeFile(outputPath, text);
   llvm::outs() << text;
