@@ -17,6 +17,7 @@
 #include "SizeChecks.h"
 
 #include "attnc/Conversion/Passes.h"
+#include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Target/GpuInfo.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -336,6 +337,8 @@ LogicalResult FunctionConverter::callLinear(LinearOp op, Value result) {
 
 /// One kernel for each schedule; a call runs the first that serves its q_len.
 LogicalResult FunctionConverter::convertAttention(AttentionOp op) {
+  if (StringRef obstacle = findObstacle(op); !obstacle.empty())
+    return op.emitOpError("expected no schedule, as ") << obstacle;
   int64_t above = -1;
   for (Attribute schedule : op.getScheduleAttr()) {
     int64_t limit = getMaxQLen(schedule);

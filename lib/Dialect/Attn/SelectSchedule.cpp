@@ -288,8 +288,7 @@ static ArrayAttr selectOnGpu(AttentionOp op, GpuInfo gpu) {
 // Any target
 //===----------------------------------------------------------------------===//
 
-/// What of `op` no fused kernel computes, whatever its schedule; empty where one may.
-static StringRef findObstacle(AttentionOp op) {
+StringRef attn::findObstacle(AttentionOp op) {
   auto query = op.getQuery().getType(), value = op.getValue().getType();
   Type element = query.getElementType();
   if (element.isF64())
@@ -308,11 +307,9 @@ StringRef attn::getReasonForNoKernel(AttentionOp op, StringRef target) {
   return "no tile fits into the 48 KB of a GPU's shared memory";
 }
 
-/// A schedule that a person wrote is for an op that has a fused kernel, and for a GPU or for a CPU,
-/// as the target is: the other one's loops would be dropped, and the score stored.
+/// A schedule that a person wrote is for a GPU or for a CPU, as the target is: the other one's
+/// loops would be dropped, and the score stored.
 static LogicalResult verifySchedule(AttentionOp op, bool onGpu) {
-  if (StringRef obstacle = findObstacle(op); !obstacle.empty())
-    return op.emitOpError("expected no schedule, as ") << obstacle;
   for (Attribute schedule : op.getScheduleAttr())
     if (isa<GpuAttr>(schedule) != onGpu)
       return op.emitOpError("expected a schedule for a ")

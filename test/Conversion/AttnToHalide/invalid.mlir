@@ -43,3 +43,21 @@ func.func @wide_index(%s: tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32> {
   } : tensor<1x1x4x4xf32>
   return %m : tensor<1x1x4x4xf32>
 }
+
+// -----
+
+!t = tensor<1x8x9x64xf64>
+func.func @scheduled_f64(%x: !t) -> !t {
+  // expected-error @+1 {{expected no schedule, as elements are f64}}
+  %c = attn.attention %x, %x, %x schedule([#attn.prefill<row_tile = 48, key_chunk = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>]) : !t, !t, !t -> !t
+  return %c : !t
+}
+
+// -----
+
+!t = tensor<1x8x9x64xf32>
+func.func @scheduled_lse(%x: !t) -> tensor<1x8x9xf32> {
+  // expected-error @+1 {{expected no schedule, as lse is a result}}
+  %c, %lse = attn.attention %x, %x, %x schedule([#attn.prefill<row_tile = 48, key_chunk = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>]) : !t, !t, !t -> !t, tensor<1x8x9xf32>
+  return %lse : tensor<1x8x9xf32>
+}

@@ -13,16 +13,3 @@ func.func @for_gpu(%x: !t) -> !t {
   %c = attn.attention %x, %x, %x schedule([#attn.gpu<row_tile = 8, shared_heads = 1, key_chunk = 8, key_splits = 1, threads_x = 8, threads_y = 4, context_columns = 8>]) : !t, !t, !t -> !t
   return %c : !t
 }
-
-!d = tensor<1x8x9x64xf64>
-// CPU: [[@LINE+2]]:8: error: 'attn.attention' op expected no schedule, as elements are f64
-func.func @f64(%x: !d) -> !d {
-  %c = attn.attention %x, %x, %x schedule([#attn.prefill<row_tile = 48, key_chunk = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>]) : !d, !d, !d -> !d
-  return %c : !d
-}
-
-// CPU: [[@LINE+2]]:14: error: 'attn.attention' op expected no schedule, as lse is a result
-func.func @lse(%x: !t) -> tensor<1x8x9xf32> {
-  %c, %lse = attn.attention %x, %x, %x schedule([#attn.prefill<row_tile = 48, key_chunk = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>]) : !t, !t, !t -> !t, tensor<1x8x9xf32>
-  return %lse : tensor<1x8x9xf32>
-}

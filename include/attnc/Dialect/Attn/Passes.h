@@ -18,6 +18,9 @@ namespace mlir::attn {
 
 class AttentionOp;
 
+/// What of `op` no fused kernel computes, whatever its schedule; empty where one may.
+StringRef findObstacle(AttentionOp op);
+
 /// Why `op` is computed op by op, and no fused kernel is written for it on the Halide target;
 /// empty where one is.
 StringRef getReasonForNoKernel(AttentionOp op, StringRef target);
