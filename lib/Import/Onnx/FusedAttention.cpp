@@ -3,66 +3,43 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention, MultiHeadAttention, GroupQueryAttention and RotaryEmbedding of the domain
-// com.microsoft. What hides padding adds a finite number to the score there, so that a row of
-// padding alone is not empty; it does here, too.
+// Attention, MultiHeadAttention and RotaryEmbedding of the domain com.microsoft. What hides padding
+// adds a finite number to the score there, so that a row of padding alone is not empty; it does
+// here, too.
 //
 //===----------------------------------------------------------------------===//
 
-#include "AttentionParts.h"
+#include "FusedAttention.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::imports;
+using namespace mlir::attn::imports::fused;
 
-namespace {
-using PlaceFn = std::function<Value(Body &, ArrayRef<Value>)>;
-
-/// One attention, each operand [batch, heads, length, size].
-struct Heads {
-  TensorRef query, key, value;
-};
-
-/// What becomes of a score; what is null does not.
-struct Changes {
-  double softcap = 0;
-  /// Floats of a shape that broadcasts to the score's.
-  TensorRef bias;
-  /// Where it holds, at (batch, head, q, k), the score stays what it is; elsewhere it gets
-  /// `filter` more.
-  PlaceFn isKept;
-  double filter = 0;
-  /// Which keys a query sees.
-  PlaceFn isVisible;
-  /// [heads]
-  TensorRef sink;
-};
-} // namespace
-
-/// Refuses an attribute that asks for what there is no op for.
-static LogicalResult expectInt(Node &node, StringRef name, int64_t wanted = 0) {
+LogicalResult imports::fused::expectInt(Node &node, StringRef name, int64_t wanted) {
   if (int64_t found = node.getInt(name, wanted); found != wanted)
     return node.error() << "expected attribute '" << name << "' of " << wanted << ", found "
                         << found;
   return success();
 }
 
-static LogicalResult expectNone(Node &node, int index, StringRef name) {
+LogicalResult imports::fused::expectNone(Node &node, int index, StringRef name) {
   if (node.input(index))
     return node.error() << "expected no " << name;
   return success();
 }
 
-static FailureOr<int64_t> getHeads(Node &node, StringRef name) {
+FailureOr<int64_t> imports::fused::getHeads(Node &node, StringRef name) {
   int64_t heads = node.getInt(name, 0);
   if (heads <= 0)
     return node.error() << "expected attribute '" << name << "' of 1 or more, found " << heads;
   return heads;
 }
 
-static LogicalResult checkRank(Node &node, const TensorRef &tensor, int64_t rank, StringRef what) {
+LogicalResult imports::fused::checkRank(Node &node, const TensorRef &tensor, int64_t rank,
+                                        StringRef what) {
   if (!tensor)
     return node.error() << "expected " << what << ", found none";
   if (tensor->getRank() != rank)
@@ -71,15 +48,15 @@ static LogicalResult checkRank(Node &node, const TensorRef &tensor, int64_t rank
   return success();
 }
 
-/// `count` columns from `offset` on of [batch, length, columns], as heads.
-static TensorRef takeHeads(Node &node, const TensorRef &rows, int64_t offset, int64_t count,
-                           int64_t heads) {
+TensorRef imports::fused::takeHeads(Node &node, const TensorRef &rows, int64_t offset,
+                                    int64_t count, int64_t heads) {
   TensorRef part = makeSlice(node.body, rows, 2, fixedSize(node, offset), fixedSize(node, count));
   return makeHeads(node.body, part, heads);
 }
 
-static LogicalResult checkSizes(Node &node, const TensorRef &tensor, ArrayRef<OpFoldResult> sizes,
-                                StringRef what, bool broadcasts = false) {
+LogicalResult imports::fused::checkSizes(Node &node, const TensorRef &tensor,
+                                         ArrayRef<OpFoldResult> sizes, StringRef what,
+                                         bool broadcasts) {
   if (failed(checkRank(node, tensor, sizes.size(), what)))
     return failure();
   for (auto [dim, size] : llvm::enumerate(sizes)) {
@@ -95,11 +72,11 @@ static LogicalResult checkSizes(Node &node, const TensorRef &tensor, ArrayRef<Op
 // Masks
 //===----------------------------------------------------------------------===//
 
-static Value readIndex(Body &at, const TensorRef &tensor, ArrayRef<Value> place) {
+Value imports::fused::readIndex(Body &at, const TensorRef &tensor, ArrayRef<Value> place) {
   return at.make<arith::IndexCastOp>(at.b.getIndexType(), at.read(tensor, place));
 }
 
-static Value compare(Body &at, arith::CmpIPredicate predicate, Value a, Value b) {
+Value imports::fused::compare(Body &at, arith::CmpIPredicate predicate, Value a, Value b) {
   return at.make<arith::CmpIOp>(predicate, a, b);
 }
 
@@ -182,9 +159,8 @@ static Value changeScore(Node &node, Value score, const Changes &changes) {
   return changes.isVisible ? makeMask(node.body, score, changes.isVisible) : score;
 }
 
-/// Sets the first output, [batch, length, heads * size], and the changed score where it is one.
-static LogicalResult makeAttention(Node &node, const Heads &heads, const Changes &changes,
-                                   int scoreOutput = -1) {
+LogicalResult imports::fused::makeAttention(Node &node, const Heads &heads, const Changes &changes,
+                                            int scoreOutput) {
   SmallVector<OpFoldResult> sizes;
   if (failed(checkAttention(node, heads.query, heads.key, heads.value)))
     return failure();
@@ -347,9 +323,8 @@ static SmallVector<TensorRef> unpackHeads(Node &node, const TensorRef &packed) {
   return heads;
 }
 
-/// Rows [batch, length, width] with their part of the bias, as heads.
-static FailureOr<TensorRef> splitHeads(Node &node, TensorRef rows, int64_t heads,
-                                       const TensorRef &bias, int64_t &offset) {
+FailureOr<TensorRef> imports::fused::splitHeads(Node &node, TensorRef rows, int64_t heads,
+                                                const TensorRef &bias, int64_t &offset) {
   auto width = getStatic(rows->sizes[2]);
   if (!width || *width % heads != 0)
     return node.error() << "expected attribute 'num_heads' to divide a known width, found " << heads
@@ -464,303 +439,3 @@ LogicalResult imports::importFusedRotaryEmbedding(Node &node) {
   FailureOr<TensorRef> turned = part.set("num_heads", heads).import();
   return failed(turned) ? failure() : node.setOutput(*turned);
 }
-
-//===----------------------------------------------------------------------===//
-// com.microsoft.GroupQueryAttention
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// One node, taken apart in order.
-class GroupQuery {
-public:
-  explicit GroupQuery(Node &node) : node(node), body(node.body) {}
-  LogicalResult import();
-
-private:
-  enum Input {
-    Query,
-    Key,
-    Value_,
-    PastKey,
-    PastValue,
-    Lengths,
-    TotalLength,
-    Cos,
-    Sin,
-    Positions,
-    Bias,
-    Sink,
-    KeyScale,
-    ValueScale,
-    QueryNorm,
-    KeyNorm
-  };
-
-  LogicalResult checkAttributes();
-  LogicalResult readHeads();
-  LogicalResult readLengths();
-  LogicalResult normalize();
-  LogicalResult rotate();
-  void findPastLength();
-  FailureOr<TensorRef> getPositions();
-  FailureOr<TensorRef> append(Input input, const TensorRef &rows);
-  TensorRef appendRows(const TensorRef &cache, const TensorRef &rows);
-  TensorRef getSink();
-  PlaceFn getVisible();
-
-  Node &node;
-  Body &body;
-  Heads heads;
-  /// How many keys each batch has, less one: [batch].
-  TensorRef last;
-  /// The most keys of any batch.
-  OpFoldResult total;
-  std::function<Value(Body &, Value)> pastLength;
-};
-} // namespace
-
-LogicalResult GroupQuery::checkAttributes() {
-  for (StringRef name : {"kv_cache_bit_width", "qk_output", "sliding_window_cache"})
-    if (failed(expectInt(node, name)))
-      return failure();
-  for (StringRef name : {"k_quant_type", "v_quant_type"})
-    if (StringRef kind = node.getString(name, "NONE"); kind != "NONE")
-      return node.error() << "expected attribute '" << name << "' NONE, found " << kind;
-  if (failed(expectNone(node, KeyScale, "k_scale")) ||
-      failed(expectNone(node, ValueScale, "v_scale")))
-    return failure();
-  if (!node.getInt("causal", 1))
-    return expectInt(node, "local_window_size", -1);
-  return success();
-}
-
-LogicalResult GroupQuery::readHeads() {
-  FailureOr<int64_t> count = getHeads(node, "num_heads"), groups = getHeads(node, "kv_num_heads");
-  if (failed(count) || failed(groups))
-    return failure();
-  TensorRef query = node.input(Query), key = node.input(Key), value = node.input(Value_);
-  if (failed(checkRank(node, query, 3, "query")))
-    return failure();
-  if (!key && !value) {
-    auto width = getStatic(query->sizes[2]);
-    int64_t all = *count + 2 * *groups;
-    if (!width || *width % all != 0)
-      return node.error() << "expected a packed query for " << *count << " and twice " << *groups
-                          << " heads, found " << query->getType();
-    int64_t size = *width / all, wide = *count * size, narrow = *groups * size;
-    heads = {takeHeads(node, query, 0, wide, *count), takeHeads(node, query, wide, narrow, *groups),
-             takeHeads(node, query, wide + narrow, narrow, *groups)};
-    return success();
-  }
-  if (failed(checkRank(node, key, 3, "key")) || failed(checkRank(node, value, 3, "value")))
-    return failure();
-  int64_t none = 0;
-  FailureOr<TensorRef> q = splitHeads(node, query, *count, nullptr, none),
-                       k = splitHeads(node, key, *groups, nullptr, none),
-                       v = splitHeads(node, value, *groups, nullptr, none);
-  if (failed(q) || failed(k) || failed(v))
-    return failure();
-  heads = {*q, *k, *v};
-  return success();
-}
-
-LogicalResult GroupQuery::readLengths() {
-  last = node.input(Lengths);
-  if (!last || !isa<IntegerType>(last->element))
-    return node.error() << "expected seqlens_k as integers";
-  OpFoldResult batch = heads.query->sizes[0];
-  if (last->getRank() == 2 && getStatic(last->sizes[1]) == 1)
-    last = makeReshape(body, last, {last->sizes[0]});
-  if (failed(checkSizes(node, last, {batch}, "seqlens_k")))
-    return failure();
-  if (!node.input(TotalLength))
-    return node.error() << "expected total_sequence_length, found none";
-  FailureOr<SmallVector<Value>> list = getList(node, TotalLength, "a total_sequence_length");
-  if (failed(list))
-    return failure();
-  if (list->size() != 1)
-    return node.error() << "expected one total_sequence_length, found " << list->size();
-  total = toSize(body, list->front());
-  return success();
-}
-
-/// How many keys a batch had before: none at the first prompt, whose shorter rows end in padding.
-void GroupQuery::findPastLength() {
-  if (!node.input(PastKey)) {
-    pastLength = [](Body &at, Value) { return at.index(0); };
-    return;
-  }
-  pastLength = [last = last, rows = heads.query->sizes[2]](Body &at, Value batch) -> Value {
-    Value count = at.make<arith::AddIOp>(readIndex(at, last, {batch}), at.index(1));
-    Value before = at.make<arith::SubIOp>(count, toIndex(at, rows));
-    return at.make<arith::MaxSIOp>(before, at.index(0));
-  };
-}
-
-/// The place of each query. Of those that the model tells, a first prompt takes the first alone.
-FailureOr<TensorRef> GroupQuery::getPositions() {
-  TensorRef given = node.input(Positions);
-  OpFoldResult batch = heads.query->sizes[0], rows = heads.query->sizes[2];
-  Type type = body.b.getI64Type();
-  if (!given)
-    return makeLazy(type, {batch, rows},
-                    [past = pastLength, type](Body &at, ArrayRef<Value> place) -> Value {
-                      Value sum = at.make<arith::AddIOp>(past(at, place[0]), place[1]);
-                      return at.make<arith::IndexCastOp>(type, sum);
-                    });
-  if (!given->element.isInteger(64) ||
-      failed(checkSizes(node, given, {batch, rows}, "position_ids")))
-    return node.error() << "expected position_ids of type i64, found " << given->element;
-  return makeLazy(
-      type, {batch, rows}, [given, rows, total = total](Body &at, ArrayRef<Value> place) -> Value {
-        Value isFirst =
-            compare(at, arith::CmpIPredicate::eq, toIndex(at, rows), toIndex(at, total));
-        Value zero = at.index(0), start = at.read(given, {zero, zero});
-        Value counted =
-            at.make<arith::AddIOp>(start, at.make<arith::IndexCastOp>(start.getType(), place[1]));
-        return at.make<arith::SelectOp>(isFirst, counted, at.read(given, place));
-      });
-}
-
-/// Query and key with a norm of each head, where the model has one.
-LogicalResult GroupQuery::normalize() {
-  auto apply = [&](TensorRef &tensor, Input scale) {
-    if (!node.input(scale))
-      return success();
-    FailureOr<TensorRef> norm = PartNode(node, "RMSNormalization", {tensor, node.input(scale)})
-                                    .set("epsilon", node.getFloat("qk_norm_epsilon", 1e-6f))
-                                    .import();
-    if (succeeded(norm))
-      tensor = *norm;
-    return LogicalResult(norm);
-  };
-  if (failed(apply(heads.query, QueryNorm)))
-    return failure();
-  return apply(heads.key, KeyNorm);
-}
-
-LogicalResult GroupQuery::rotate() {
-  if (!node.getInt("do_rotary", 0))
-    return success();
-  TensorRef cos = node.input(Cos), sin = node.input(Sin);
-  if (failed(checkRank(node, cos, 2, "cos_cache")) || failed(checkRank(node, sin, 2, "sin_cache")))
-    return failure();
-  auto half = getStatic(cos->sizes[1]);
-  if (!half)
-    return node.error() << "expected a known number of angles, found " << cos->getType();
-  FailureOr<TensorRef> positions = getPositions();
-  if (failed(positions))
-    return failure();
-  for (TensorRef *tensor : {&heads.query, &heads.key}) {
-    FailureOr<TensorRef> turned = PartNode(node, "RotaryEmbedding", {*tensor, cos, sin, *positions})
-                                      .take("rotary_interleaved", "interleaved")
-                                      .set("rotary_embedding_dim", 2 * *half)
-                                      .import();
-    if (failed(turned))
-      return failure();
-    *tensor = *turned;
-  }
-  return success();
-}
-
-/// A cache with the rows behind what each batch holds of it.
-FailureOr<TensorRef> GroupQuery::append(Input input, const TensorRef &rows) {
-  TensorRef past = node.input(input);
-  if (!past)
-    return rows;
-  SmallVector<OpFoldResult> sizes(rows->sizes);
-  OpFoldResult room = past->sizes[2];
-  sizes[2] = room;
-  if (past->element != rows->element || failed(checkSizes(node, past, sizes, "a cache")))
-    return node.error() << "expected a cache of type " << rows->element << ", found "
-                        << past->element;
-  auto known = getStatic(room), wanted = getStatic(total);
-  if (sameSize(room, total) || (known && wanted && *known >= *wanted))
-    return appendRows(past, rows);
-  // A cache without room for all grows.
-  if (known && wanted)
-    sizes[2] = total;
-  else
-    sizes[2] = body.make<arith::MaxSIOp>(toIndex(body, room), toIndex(body, total));
-  FailureOr<TensorRef> both = makeConcat(node, past, rows);
-  if (failed(both))
-    return failure();
-  // The rows stand behind all of the cache here, and behind what the batch holds of it there.
-  auto build = [both = *both, room, rows, before = pastLength](Body &at,
-                                                               ArrayRef<Value> place) -> Value {
-    Value start = before(at, place[0]), length = toIndex(at, rows->sizes[2]);
-    Value own = at.make<arith::SubIOp>(place[2], start);
-    Value isNew = at.make<arith::AndIOp>(compare(at, arith::CmpIPredicate::sge, own, at.index(0)),
-                                         compare(at, arith::CmpIPredicate::slt, own, length));
-    Value end = at.make<arith::SubIOp>(toIndex(at, both->sizes[2]), at.index(1));
-    Value found =
-        at.make<arith::SelectOp>(isNew, at.make<arith::AddIOp>(own, toIndex(at, room)), place[2]);
-    SmallVector<Value> from(place);
-    from[2] = at.make<arith::MaxSIOp>(at.make<arith::MinSIOp>(found, end), at.index(0));
-    return at.read(both, from);
-  };
-  return makeLazy(rows->element, sizes, build);
-}
-
-TensorRef GroupQuery::appendRows(const TensorRef &cache, const TensorRef &rows) {
-  Type type = body.b.getI64Type();
-  TensorRef lengths =
-      makeLazy(type, {cache->sizes[0]},
-               [before = pastLength, type](Body &at, ArrayRef<Value> place) -> Value {
-                 return at.make<arith::IndexCastOp>(type, before(at, place[0]));
-               });
-  return makeComputed(AppendCacheOp::create(body.b, body.loc, cache->getType(),
-                                            node.materialize(cache), node.materialize(rows),
-                                            node.materialize(lengths)),
-                      cache->sizes);
-}
-
-/// A number for each head that joins the softmax's sum; null for none.
-TensorRef GroupQuery::getSink() {
-  if (node.input(Sink) || !node.getInt("smooth_softmax", 0))
-    return node.input(Sink);
-  Value zero = floatConstant(body, heads.query->element, 0);
-  return makeExpand(makeElements(body, zero.getType(), {zero}, {}), {heads.query->sizes[1]});
-}
-
-PlaceFn GroupQuery::getVisible() {
-  bool isCausal = node.getInt("causal", 1);
-  int64_t window = node.getInt("local_window_size", -1);
-  return [=, last = last, past = pastLength](Body &at, ArrayRef<Value> place) -> Value {
-    Value q = place[2], k = place[3];
-    if (!isCausal)
-      return compare(at, arith::CmpIPredicate::sle, k, readIndex(at, last, {place[0]}));
-    Value own = at.make<arith::AddIOp>(q, past(at, place[0]));
-    Value isBefore = compare(at, arith::CmpIPredicate::sle, k, own);
-    if (window <= 0)
-      return isBefore;
-    // The query's own key is one of the window.
-    Value first = at.make<arith::SubIOp>(own, at.index(window - 1));
-    return at.make<arith::AndIOp>(isBefore, compare(at, arith::CmpIPredicate::sle, first, k));
-  };
-}
-
-LogicalResult GroupQuery::import() {
-  if (bool(node.input(PastKey)) != bool(node.input(PastValue)))
-    return node.error() << "expected past_key and past_value together";
-  if (failed(checkAttributes()) || failed(readHeads()) || failed(readLengths()))
-    return failure();
-  findPastLength();
-  if (failed(normalize()) || failed(rotate()))
-    return failure();
-  FailureOr<TensorRef> key = append(PastKey, heads.key), value = append(PastValue, heads.value);
-  if (failed(key) || failed(value))
-    return failure();
-  heads.key = *key;
-  heads.value = *value;
-  node.setOutput(1, heads.key);
-  node.setOutput(2, heads.value);
-  Changes changes;
-  changes.softcap = node.getFloat("softcap", 0);
-  changes.bias = node.input(Bias);
-  changes.isVisible = getVisible();
-  changes.sink = getSink();
-  return makeAttention(node, heads, changes);
-}
-
-LogicalResult imports::importGroupQueryAttention(Node &node) { return GroupQuery(node).import(); }
