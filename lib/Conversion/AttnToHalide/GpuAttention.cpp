@@ -202,7 +202,7 @@ void GpuAttention::schedulePartialOutput() {
 /// What lies behind it stays aligned to vectors.
 void GpuAttention::scheduleChunks() {
   storeInShared(chunks, tileLoop, /*perChunk=*/false);
-  p.alignStorage(chunks, 0, 4);
+  p.alignStorage(chunks, 0, kChunkCountElements);
 }
 
 void GpuAttention::scheduleQuery() {

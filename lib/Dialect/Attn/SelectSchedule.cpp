@@ -233,7 +233,7 @@ int64_t GpuSelector::sharedBytes(int64_t rows, int64_t chunk, int64_t threadsX, 
   bool isInKeys = std::abs(keys - weights) < std::abs(weights - maxima);
   int64_t ofChunk = isInKeys ? std::max(keys, weights) + std::max(maxima, values)
                              : std::max(maxima, weights) + std::max(keys, values);
-  return 4 * (4 + rows * (getRowDistance(headDim) + 2) + ofChunk);
+  return sizeof(float) * (kChunkCountElements + rows * (getRowDistance(headDim) + 2) + ofChunk);
 }
 
 /// The tile that does most between two barriers, of those that fit; null where none does. What a

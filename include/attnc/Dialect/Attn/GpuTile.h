@@ -21,6 +21,9 @@ constexpr int64_t getRowDistance(int64_t length) { return ((length + 3) / 4 | 1)
 /// The same of a chunk's weights.
 constexpr int64_t getWeightDistance(int64_t chunk) { return chunk + 8; }
 
+/// Elements that the number of chunks takes: what lies behind it is aligned to vectors of four.
+constexpr int64_t kChunkCountElements = 4;
+
 } // namespace mlir::attn
 
 #endif // ATTNC_DIALECT_ATTN_GPUTILE_H
