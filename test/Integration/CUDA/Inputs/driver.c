@@ -2,6 +2,7 @@
  * shared library by the command PTX_COMPILER (ptx.py) and kept in the folder MODULES. The memory of
  * the device is the CPU's, of which a kernel may touch what the program allocated. */
 
+#include "devices.h"
 #include "launch.h"
 
 #include <dlfcn.h>
@@ -11,38 +12,6 @@
 #include <unistd.h>
 
 enum { out_of_memory = 2, invalid_image = 200, not_found = 500, most_allocations = 1 << 16 };
-
-typedef void *handle;
-
-#define NOTHING(name)                                                                              \
-  int name() { return 0; }
-NOTHING(cuInit)
-NOTHING(cuCtxDestroy_v2)
-NOTHING(cuCtxSynchronize)
-NOTHING(cuCtxGetApiVersion)
-NOTHING(cuDeviceGetName)
-NOTHING(cuDeviceTotalMem_v2)
-NOTHING(cuProfilerStop)
-NOTHING(cuStreamSynchronize)
-NOTHING(cuPointerGetAttribute)
-
-/* ---- Devices and contexts ----------------------------------------------------------------- */
-
-static handle contexts[8];
-static int depth, a_context;
-
-int cuDeviceGetCount(int *count) { return *count = 1, 0; }
-int cuDeviceGet(int *device, int which) { return *device = which, 0; }
-int cuDeviceGetAttribute(int *value, int attribute) {
-  enum { capability_major = 75, capability_minor = 76 };
-  *value = attribute == capability_major ? 8 : attribute == capability_minor ? 6 : 1024;
-  return 0;
-}
-int cuCtxGetDevice(int *device) { return *device = 0, 0; }
-int cuCtxPushCurrent_v2(handle context) { return contexts[depth++] = context, 0; }
-int cuCtxPopCurrent_v2(handle *context) { return *context = contexts[--depth], 0; }
-int cuCtxGetCurrent(handle *context) { return *context = depth ? contexts[depth - 1] : NULL, 0; }
-int cuCtxCreate_v2(handle *context) { return cuCtxPushCurrent_v2(*context = &a_context); }
 
 /* ---- Memory ------------------------------------------------------------------------------- */
 
