@@ -10,24 +10,14 @@
 #include "Cost.h"
 #include "Formulas.h"
 
+#include "attnc/Dialect/Attn/ConstantBytes.h"
+
 #include "mlir/IR/AsmState.h"
-#include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SHA256.h"
 
 using namespace mlir;
 using namespace attnc;
-
-/// The raw bytes of a constant, however it is held.
-static StringRef getBytes(Attribute value) {
-  ArrayRef<char> bytes;
-  if (auto dense = dyn_cast<DenseElementsAttr>(value))
-    bytes = dense.getRawData();
-  else if (auto resource = dyn_cast<DenseResourceElementsAttr>(value))
-    if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())
-      bytes = blob->getData();
-  return StringRef(bytes.data(), bytes.size());
-}
 
 /// Constants are hashed as bytes: printing them is slow.
 static std::string hash(ModuleOp module) {
@@ -38,7 +28,7 @@ static std::string hash(ModuleOp module) {
   state.update(text);
   module.walk([&](Operation *op) {
     for (NamedAttribute attribute : op->getAttrs())
-      state.update(getBytes(attribute.getValue()));
+      state.update(llvm::toStringRef(attn::getConstantBytes(attribute.getValue())));
   });
   return llvm::toHex(state.final(), /*LowerCase=*/true);
 }

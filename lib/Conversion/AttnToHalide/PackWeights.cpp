@@ -7,22 +7,12 @@
 
 #include "PackWeights.h"
 
+#include "attnc/Dialect/Attn/ConstantBytes.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/DialectResourceBlobManager.h"
 
 using namespace mlir;
 using namespace mlir::attn;
-
-/// The bytes of a constant, row-major: one element's where all are equal. Empty where they
-/// are not at hand.
-static ArrayRef<char> getBytes(Attribute value) {
-  if (auto dense = dyn_cast<DenseElementsAttr>(value))
-    return dense.getRawData();
-  if (auto resource = dyn_cast<DenseResourceElementsAttr>(value))
-    if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())
-      return blob->getData();
-  return {};
-}
 
 namespace {
 /// A matrix of elements of `size` bytes.
@@ -56,7 +46,7 @@ static std::string getName(arith::ConstantOp constant) {
 
 Value attn::packPanels(OpBuilder &builder, Value weight, int64_t columns) {
   auto constant = weight.getDefiningOp<arith::ConstantOp>();
-  ArrayRef<char> bytes = constant ? getBytes(constant.getValue()) : ArrayRef<char>();
+  ArrayRef<char> bytes = constant ? getConstantBytes(constant.getValue()) : ArrayRef<char>();
   if (bytes.empty())
     return {};
   auto type = cast<RankedTensorType>(weight.getType());

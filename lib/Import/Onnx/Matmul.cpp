@@ -12,6 +12,7 @@
 #include "Sizes.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/ConstantBytes.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -35,7 +36,7 @@ static ElementsAttr transposeConstant(ElementsAttr matrix) {
   auto type = RankedTensorType::get({columns, rows}, shape.getElementType());
   if (matrix.isSplat())
     return cast<DenseElementsAttr>(matrix).reshape(type);
-  ArrayRef<char> from = getBytes(matrix);
+  ArrayRef<char> from = getConstantBytes(matrix);
   int64_t width = from.size() / (rows * columns);
   return makeBytes(matrix, type, [&](MutableArrayRef<char> to) {
     for (int64_t row = 0; row < rows; ++row)

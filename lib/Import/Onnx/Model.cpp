@@ -337,12 +337,6 @@ bool imports::isWeight(RankedTensorType type) {
          type.getNumElements() * type.getElementTypeBitWidth() / 8 >= kLeastWeightBytes;
 }
 
-ArrayRef<char> imports::getBytes(ElementsAttr elements) {
-  if (auto resource = dyn_cast<DenseResourceElementsAttr>(elements))
-    return resource.getRawHandle().getBlob()->getData();
-  return cast<DenseElementsAttr>(elements).getRawData();
-}
-
 ElementsAttr imports::makeBytes(ElementsAttr from, RankedTensorType type,
                                 function_ref<void(MutableArrayRef<char>)> fill) {
   size_t width = type.getElementTypeBitWidth() / 8, size = type.getNumElements() * width;

@@ -53,9 +53,6 @@ FailureOr<ElementsAttr> getElements(const ::onnx::TensorProto &tensor, const Mod
 /// floats. What the importer looks into are the others.
 bool isWeight(RankedTensorType type);
 
-/// The bytes of a constant, row-major: one element's where all are equal.
-ArrayRef<char> getBytes(ElementsAttr elements);
-
 /// What `from` becomes as a constant of `type`, whose bytes `fill` writes.
 ElementsAttr makeBytes(ElementsAttr from, RankedTensorType type,
                        function_ref<void(MutableArrayRef<char>)> fill);

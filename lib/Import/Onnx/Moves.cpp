@@ -12,6 +12,7 @@
 #include "Sizes.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/ConstantBytes.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -202,7 +203,7 @@ static ElementsAttr sliceConstant(ElementsAttr whole, int64_t dim, int64_t start
   if (whole.isSplat())
     return cast<DenseElementsAttr>(whole).resizeSplat(type);
   ArrayRef<int64_t> shape = whole.getShapedType().getShape();
-  ArrayRef<char> from = getBytes(whole);
+  ArrayRef<char> from = getConstantBytes(whole);
   int64_t width = type.getElementTypeBitWidth() / 8, before = 1, after = width;
   for (int64_t size : shape.take_front(dim))
     before *= size;

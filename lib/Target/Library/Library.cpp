@@ -17,12 +17,12 @@
 #include "Variants.h"
 #include "Weights.h"
 
+#include "attnc/Dialect/Attn/ConstantBytes.h"
 #include "attnc/Dialect/Halide/Halide.h"
 #include "attnc/Target/Halide/Export.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/AsmState.h"
-#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -140,17 +140,6 @@ static FailureOr<func::FuncOp> findHost(ModuleOp module, StringRef name) {
   return error;
 }
 
-/// The raw bytes of a constant, however it is held.
-static StringRef getBytes(Attribute value) {
-  ArrayRef<char> bytes;
-  if (auto dense = dyn_cast_or_null<DenseElementsAttr>(value))
-    bytes = dense.getRawData();
-  else if (auto resource = dyn_cast_or_null<DenseResourceElementsAttr>(value))
-    if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())
-      bytes = blob->getData();
-  return StringRef(bytes.data(), bytes.size());
-}
-
 /// The hash of a module. Constants are hashed as bytes: printing them is slow.
 static std::string hashModule(ModuleOp module) {
   std::string text;
@@ -158,7 +147,7 @@ static std::string hashModule(ModuleOp module) {
   module.print(os, OpPrintingFlags().elideLargeElementsAttrs(0).elideLargeResourceString(0));
   std::vector<StringRef> parts{text};
   for (auto global : module.getOps<memref::GlobalOp>())
-    parts.push_back(getBytes(global.getInitialValueAttr()));
+    parts.push_back(llvm::toStringRef(getConstantBytes(global.getInitialValueAttr())));
   return hash(parts);
 }
 

@@ -19,6 +19,7 @@
 
 #include "attnc_support.h"
 
+#include "attnc/Dialect/Attn/ConstantBytes.h"
 #include "attnc/Import/Safetensors/Safetensors.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -95,20 +96,16 @@ std::string attn::getWeightsFileName(StringRef name) {
 /// As in memory: a bool is a byte, and what is the same all over is there in full.
 StringRef Collection::getBytes(memref::GlobalOp global) {
   Attribute value = global.getInitialValueAttr();
-  if (auto resource = dyn_cast<DenseResourceElementsAttr>(value)) {
-    ArrayRef<char> data = resource.getRawHandle().getBlob()->getData();
-    return StringRef(data.data(), data.size());
-  }
-  auto dense = cast<DenseElementsAttr>(value);
-  if (dense.getElementType().isInteger(1)) {
+  StringRef data = llvm::toStringRef(getConstantBytes(value));
+  auto dense = dyn_cast<DenseElementsAttr>(value);
+  if (dense && dense.getElementType().isInteger(1)) {
     std::string &bytes = written->emplace_back();
     for (bool each : dense.getValues<bool>())
       bytes.push_back(each);
     return bytes;
   }
-  ArrayRef<char> data = dense.getRawData();
-  if (!dense.isSplat())
-    return StringRef(data.data(), data.size());
+  if (!dense || !dense.isSplat())
+    return data;
   std::string &bytes = written->emplace_back();
   bytes.reserve(data.size() * dense.getNumElements());
   for (int64_t i = 0; i < dense.getNumElements(); ++i)

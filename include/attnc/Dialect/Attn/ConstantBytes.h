@@ -1,0 +1,29 @@
+//===- ConstantBytes.h - what a constant holds in memory --------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_DIALECT_ATTN_CONSTANTBYTES_H
+#define ATTNC_DIALECT_ATTN_CONSTANTBYTES_H
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+
+namespace mlir::attn {
+
+/// The bytes of a constant, row-major: one element's where all are equal. Empty where `value` is
+/// null, is no constant, or is a resource whose bytes are not at hand.
+inline ArrayRef<char> getConstantBytes(Attribute value) {
+  if (auto dense = dyn_cast_or_null<DenseElementsAttr>(value))
+    return dense.getRawData();
+  if (auto resource = dyn_cast_or_null<DenseResourceElementsAttr>(value))
+    if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())
+      return blob->getData();
+  return {};
+}
+
+} // namespace mlir::attn
+
+#endif // ATTNC_DIALECT_ATTN_CONSTANTBYTES_H
