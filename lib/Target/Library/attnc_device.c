@@ -359,13 +359,15 @@ int32_t attnc_device_to_host(void *user_context, void *begin, int64_t bytes) {
   return copy_to_host(user_context, &buffer);
 }
 
-/* Halide lists the innermost dimension first. */
+/* Halide lists the innermost dimension first. A dim of size 1, whose stride may be any, would keep
+ * it from copying what lies together at once. */
 int attnc_device_fetch(attnc_context *call, void *data, int32_t rank, const int64_t *shape,
                        const int64_t *strides, uint8_t bits) {
   halide_dimension_t dims[rank + 1];
-  for (int32_t i = 0; i < rank; ++i)
-    dims[i] =
-        (halide_dimension_t){0, (int32_t)shape[rank - 1 - i], (int32_t)strides[rank - 1 - i], 0};
-  halide_buffer_t buffer = {.host = data, .type = {1, bits, 1}, .dimensions = rank, .dim = dims};
+  int32_t count = 0;
+  for (int32_t i = rank - 1; i >= 0; --i)
+    if (shape[i] != 1)
+      dims[count++] = (halide_dimension_t){0, (int32_t)shape[i], (int32_t)strides[i], 0};
+  halide_buffer_t buffer = {.host = data, .type = {1, bits, 1}, .dimensions = count, .dim = dims};
   return count_bytes(&buffer) ? copy_to_host(call, &buffer) : 0;
 }

@@ -50,8 +50,15 @@ int cuMemFree_v2(uint64_t memory) {
   return not_found;
 }
 
+/* Told where TRACE_COPIES is set. */
+static int copy(const char *name, void *to, const void *from, size_t bytes) {
+  if (getenv("TRACE_COPIES"))
+    fprintf(stderr, "%s: %zu bytes\n", name, bytes);
+  return memcpy(to, from, bytes), 0;
+}
+
 #define COPY(name)                                                                                 \
-  int name(void *to, const void *from, size_t bytes) { return memcpy(to, from, bytes), 0; }
+  int name(void *to, const void *from, size_t bytes) { return copy(#name, to, from, bytes); }
 COPY(cuMemcpyHtoD_v2)
 COPY(cuMemcpyDtoH_v2)
 COPY(cuMemcpyDtoD_v2)
