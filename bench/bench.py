@@ -109,12 +109,15 @@ def time_all(title, chosen, peers, options):
 
 
 def machine():
-    """The processor, and its widest vectors."""
+    """The processor, which of its maker's it is, and its widest vectors."""
     with open("/proc/cpuinfo") as file:
         lines = dict(re.split(r"\s*:\s*", line, maxsplit=1) for line in file if ":" in line)
     flags = lines.get("flags", "").split()
     vectors = next((name for flag, name in (("avx512f", "AVX-512"), ("avx2", "AVX2")) if flag in flags), "")
-    return ", ".join(filter(None, [lines.get("model name", platform.machine()).strip(), vectors]))
+    name = lines.get("model name", platform.machine()).strip()
+    if "cpu family" in lines:
+        name += f" (family {lines['cpu family'].strip()} model {lines['model'].strip()})"
+    return ", ".join(filter(None, [name, vectors]))
 
 
 def parse_arguments():
@@ -129,7 +132,8 @@ def parse_arguments():
     parser.add_argument("--seconds", type=float, default=3, help="time for each case (default 3)")
     parser.add_argument("--core", type=int, help="the core to run on (default: the last one allowed)")
     parser.add_argument("--json", metavar="FILE", help="write what was measured there too, also of a part")
-    parser.add_argument("--name", default="cpu-f32", help="stem of the result files (default cpu-f32)")
+    parser.add_argument("--name", default=report.IN_README, metavar="STEM",
+                        help="stem of the result files (default %(default)s, which README.md shows)")
     options = parser.parse_args()
     known = list_peers()
     options.peers = known if options.peers is None else [] if options.peers == "none" else options.peers.split(",")
