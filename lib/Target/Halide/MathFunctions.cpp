@@ -94,6 +94,11 @@ Expr exp2F32(Expr x, bool clampLow, bool clampHigh) {
   return p * n.half;
 }
 
+static Expr exp2WithinRange(Expr x) {
+  return readOnce(
+      x, [](const Expr &once) { return exp2F32(once, /*clampLow=*/false, /*clampHigh=*/false); });
+}
+
 // exp(x) = 2^n · exp(r), r = x - n·ln 2 in two steps (Cody and Waite); the polynomial is
 // Cephes' expf. Results below 2^-125.5 are 0.
 static Expr expOnce(Expr x) {
@@ -109,27 +114,29 @@ static Expr expOnce(Expr x) {
 
 Expr expF32(Expr x) { return readOnce(x, expOnce); }
 
-// Cephes' tanhf: a polynomial near 0, 1 - 2 / (exp(2|x|) + 1) elsewhere.
+// Cephes' tanhf: a polynomial near 0, 1 - 2 / (exp(2|x|) + 1) elsewhere, where an error of the
+// power counts less the larger it is.
 static Expr tanhOnce(Expr x) {
   Expr magnitude = abs(x);
   Expr z = x * x;
   Expr p = polynomial(z, {-5.70498872745e-3f, 2.06390887954e-2f, -5.37397155531e-2f,
                           1.33314422036e-1f, -3.33332819422e-1f});
-  Expr large = 1.0f - 2.0f / (expF32(clampAbove(magnitude, 10.0f) * 2.0f) + 1.0f);
+  Expr power = exp2WithinRange(clampAbove(magnitude, 10.0f) * 2.88539008177792681f);
+  Expr large = 1.0f - 2.0f / (power + 1.0f);
   return blend(strictLess(magnitude, 0.625f), p * z * x + x, copySign(large, x));
 }
 
 Expr tanhF32(Expr x) { return readOnce(x, tanhOnce); }
 
-// Minimax polynomials; beyond 0.93 of -log(1 - erf |x|).
+// Minimax polynomials; beyond 0.93 of log2(1 - erf |x|) / |x|.
 static Expr erfOnce(Expr x) {
   Expr t = clampAbove(abs(x), 4.0f);
   Expr s = x * x;
   Expr small = polynomial(s, {-5.96761703e-4f, 4.99119423e-3f, -2.67681349e-2f, 1.12819925e-1f,
                               -3.76125336e-1f, 1.28379166e-1f});
-  Expr tail = polynomial(t, {-1.72853470e-5f, 3.83197126e-4f, -3.88396438e-3f, 2.42546219e-2f,
-                             -1.06777877e-1f, -6.34846687e-1f, -1.28717512e-1f});
-  Expr large = 1.0f - expF32(tail * t - t);
+  Expr tail = polynomial(t, {-2.49374844e-05f, 5.52836593e-04f, -5.60337615e-03f, 3.49920227e-02f,
+                             -1.54047914e-01f, -9.15890167e-01f, -1.62839516e+00f});
+  Expr large = 1.0f - exp2WithinRange(tail * t);
   return blend(strictLess(t, 0.927734375f), small * x + x, copySign(large, x));
 }
 
