@@ -65,10 +65,12 @@ static bool comesFromFloat(Value value) {
          llvm::any_of(op->getOperands(), comesFromFloat);
 }
 
-/// `from`, which stands for `value`, as an index. What 32 bits can't hold becomes the nearest
-/// bound: no tensor is that long, and sums with positions still have room.
+/// What is larger becomes this as an index: no tensor is that long, and sums with positions still
+/// have room in 32 bits.
+static constexpr int64_t kMost = int64_t(1) << 30;
+
+/// `from`, which stands for `value`, as an index.
 static Scalar toIndex(Scalar from, Value value) {
-  constexpr int64_t kMost = int64_t(1) << 30;
   bool isWide = from.getType().isInteger(64);
   if (isWide)
     from = clamp(from, from.constant(-kMost), from.constant(kMost));
@@ -117,9 +119,10 @@ FailureOr<Scalar> PipelineBuilder::inlineOp(Operation *op, IRMapping &mapping) {
     return toIndex(from, op->getOperand(0));
   }
   if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && type != written)
-    return this->constant(type, isa<FloatType>(written)
-                                    ? cast<FloatAttr>(constant.getValue()).getValueAsDouble()
-                                    : cast<IntegerAttr>(constant.getValue()).getInt());
+    return this->constant(
+        type, isa<FloatType>(written)
+                  ? cast<FloatAttr>(constant.getValue()).getValueAsDouble()
+                  : std::clamp(cast<IntegerAttr>(constant.getValue()).getInt(), -kMost, kMost));
   // These are about the type as it is written.
   if (isa<arith::TruncFOp, arith::ExtFOp, arith::BitcastOp>(op)) {
     Scalar x = convert(Scalar(builder, operands[0]), op->getOperand(0).getType());

@@ -14,6 +14,7 @@
 
 #include "attnc/Dialect/Attn/Attn.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -33,13 +34,46 @@ static std::optional<int64_t> coefficient(Value value, Value arg) {
     return 0;
   if (llvm::is_contained(parts, std::nullopt))
     return std::nullopt;
-  if (isa<arith::IndexCastOp>(op))
+  Type type = op->getResult(0).getType();
+  if (isa<arith::IndexCastOp>(op) && (type.isIndex() || type.getIntOrFloatBitWidth() >= 32))
     return parts[0];
   if (isa<arith::AddIOp>(op))
     return *parts[0] + *parts[1];
   if (isa<arith::SubIOp>(op))
     return *parts[0] - *parts[1];
   return std::nullopt;
+}
+
+/// Whether a sum of positions and this constant, or of such constants, may wrap around. Those of
+/// index are cut off where they are inlined.
+static bool mayWrap(Value value) {
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return !value.getType().isIndex() &&
+           !constant.isSignedIntN(value.getType().isInteger(64) ? 62 : 31);
+  Operation *op = value.getDefiningOp();
+  return isa_and_nonnull<arith::IndexCastOp, arith::AddIOp, arith::SubIOp>(op) &&
+         llvm::any_of(op->getOperands(), mayWrap);
+}
+
+/// Whether 32 bits hold sums of the value and a position: it is not just anything that a tensor
+/// holds, unless that was cut off as it became an index.
+static bool isSmall(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || isa<arith::ConstantOp, tensor::DimOp>(op))
+    return true;
+  if (isa<arith::IndexCastOp>(op) && op->getOperand(0).getType().isInteger(64))
+    return true;
+  return isa<arith::IndexCastOp, arith::AddIOp, arith::SubIOp>(op) &&
+         llvm::all_of(op->getOperands(), isSmall);
+}
+
+/// r - l in 32 bits, cut off far from all positions.
+static Scalar getDistance(Scalar l, Scalar r) {
+  Type i32 = l.b().getI32Type(), i64 = l.b().getI64Type();
+  auto cut = [](Scalar x, int64_t most) { return clamp(x, x.constant(-most), x.constant(most)); };
+  auto widen = [&](Scalar x) { return cut(convert(x, i64), int64_t(1) << 62); };
+  return convert(cut(widen(r) - widen(l), int64_t(1) << 30), i32);
 }
 
 namespace {
@@ -54,7 +88,7 @@ public:
 private:
   KeyBounds fromComparison(arith::CmpIOp op);
   /// `value` for key 0 of row `q`.
-  std::optional<Scalar> at(Value value, Scalar q);
+  FailureOr<Scalar> at(Value value, Scalar q);
 
   PipelineBuilder &p;
   Region &mask;
@@ -63,12 +97,8 @@ private:
 };
 } // namespace
 
-std::optional<Scalar> BoundsBuilder::at(Value value, Scalar q) {
-  FailureOr<Scalar> scalar =
-      p.inlineRegionValue(mask, value, {tile.batch, tile.head, q, q.constant(0)});
-  if (failed(scalar))
-    return std::nullopt;
-  return convert(*scalar, p.b().getI32Type());
+FailureOr<Scalar> BoundsBuilder::at(Value value, Scalar q) {
+  return p.inlineRegionValue(mask, value, {tile.batch, tile.head, q, q.constant(0)});
 }
 
 /// The predicate that holds of (b, a) when the given one holds of (a, b).
@@ -95,8 +125,9 @@ KeyBounds BoundsBuilder::fromComparison(arith::CmpIOp op) {
   Value q = mask.getArgument(2), k = mask.getArgument(3), lhs = op.getLhs(), rhs = op.getRhs();
   auto lk = coefficient(lhs, k), rk = coefficient(rhs, k);
   auto lq = coefficient(lhs, q), rq = coefficient(rhs, q);
-  if (!lk || !rk || !lq || !rq || std::abs(*lk - *rk) != 1)
+  if (!lk || !rk || !lq || !rq || std::abs(*lk - *rk) != 1 || mayWrap(lhs) || mayWrap(rhs))
     return {};
+  bool isWide = lhs.getType().isInteger(64) || !isSmall(lhs) || !isSmall(rhs);
   P predicate = op.getPredicate();
   int64_t slope = *lq - *rq;
   if (*lk - *rk == -1) { // turn k around to the left
@@ -109,7 +140,9 @@ KeyBounds BoundsBuilder::fromComparison(arith::CmpIOp op) {
     bool isLast = (slope <= 0) == (highest != ofAllRows);
     Scalar row = isLast ? tile.last : tile.first;
     auto l = at(lhs, row), r = at(rhs, row);
-    return l && r ? std::optional<Scalar>(*r - *l) : std::nullopt;
+    if (failed(l) || failed(r))
+      return std::nullopt;
+    return isWide ? getDistance(*l, *r) : *r - *l;
   };
   KeyBounds bounds;
   if (predicate == P::sle || predicate == P::slt || predicate == P::eq)

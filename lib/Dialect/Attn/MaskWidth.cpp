@@ -39,11 +39,15 @@ struct Bounds {
 };
 } // namespace
 
+/// Looks into sums that do not wrap around: a constant of 31 bits and a position fit into any type
+/// of 32 bits or more.
 void Sum::add(Value value, int64_t factor) {
   APInt number;
-  if (matchPattern(value, m_ConstantInt(&number))) {
+  auto isNarrow = [](Type type) { return type.isInteger() && type.getIntOrFloatBitWidth() < 32; };
+  if (matchPattern(value, m_ConstantInt(&number)) && number.isSignedIntN(31)) {
     constant += factor * number.getSExtValue();
-  } else if (auto cast = value.getDefiningOp<arith::IndexCastOp>()) {
+  } else if (auto cast = value.getDefiningOp<arith::IndexCastOp>();
+             cast && !isNarrow(cast.getType())) {
     add(cast.getIn(), factor);
   } else if (auto sum = value.getDefiningOp<arith::AddIOp>()) {
     add(sum.getLhs(), factor);

@@ -2,6 +2,8 @@
 
 // RUN: attnc verify %s --function lengths --size len=21 | FileCheck %s
 // RUN: attnc verify %s --function form --size len=21 | FileCheck %s
+// RUN: attnc verify %s --function sums --size len=70 | FileCheck %s
+// RUN: attnc verify %s --function bytes --size len=200 | FileCheck %s
 // CHECK: cases, all within the allowed error
 
 func.func @lengths(%query: tensor<3x1x?x16xf32> {attn.name = "query", attn.dims = [3, 1, "len", 16]},
@@ -20,5 +22,67 @@ func.func @form(%query: tensor<1x1x?x16xf32> {attn.name = "query", attn.dims = [
   %mask = attn.mask %score window(9223372036854775807, 3, bottom_right) block(4294967296) : tensor<1x1x?x8xf32>
   %prob = attn.softmax %mask : tensor<1x1x?x8xf32>
   %context = attn.context %prob, %key : tensor<1x1x?x8xf32>, tensor<1x1x8x16xf32> -> tensor<1x1x?x16xf32>
+  return %context : tensor<1x1x?x16xf32>
+}
+
+// A comparison is always true whose constant is far behind all keys, in any type that holds it. Those
+// that may be false are of the same numbers on both sides.
+func.func @sums(%query: tensor<1x1x?x16xf32> {attn.name = "query", attn.dims = [1, 1, "len", 16]},
+                %key: tensor<1x1x?x16xf32> {attn.name = "key", attn.dims = [1, 1, "len", 16]}) -> tensor<1x1x?x16xf32> {
+  %n = arith.constant dense<[2147483647]> : tensor<1xi32>
+  %score = attn.score %query, %key : tensor<1x1x?x16xf32>, tensor<1x1x?x16xf32> -> tensor<1x1x?x?xf32>
+  %mask = attn.mask %score {
+  ^bb0(%b: index, %h: index, %q: index, %k: index):
+    %wide = arith.constant 4611686018427387904 : i64
+    %less = arith.constant 1152921504606846976 : i64
+    %most = arith.constant 2147483647 : i32
+    %far = arith.constant 2147483647 : index
+    %q64 = arith.index_cast %q : index to i64
+    %k64 = arith.index_cast %k : index to i64
+    %k32 = arith.index_cast %k : index to i32
+    %read = tensor.extract %n[%b] : tensor<1xi32>
+
+    %first = arith.subi %q64, %wide : i64
+    %last = arith.addi %q64, %wide : i64
+    %0 = arith.cmpi sge, %k64, %first : i64
+    %1 = arith.cmpi sle, %k64, %last : i64
+    %2 = arith.cmpi sle, %k32, %most : i32
+    %3 = arith.cmpi sle, %k32, %read : i32
+    %behind = arith.addi %q, %far : index
+    %4 = arith.cmpi sle, %k, %behind : index
+    %5 = arith.cmpi sle, %k, %far : index
+    %shifted_k = arith.addi %k64, %less : i64
+    %shifted_q = arith.addi %q64, %less : i64
+    %6 = arith.cmpi sle, %shifted_k, %shifted_q : i64
+
+    %7 = arith.andi %0, %1 : i1
+    %8 = arith.andi %2, %3 : i1
+    %9 = arith.andi %4, %5 : i1
+    %10 = arith.andi %7, %8 : i1
+    %11 = arith.andi %9, %6 : i1
+    %12 = arith.andi %10, %11 : i1
+    attn.yield %12 : i1
+  } : tensor<1x1x?x?xf32>
+  %prob = attn.softmax %mask : tensor<1x1x?x?xf32>
+  %context = attn.context %prob, %key : tensor<1x1x?x?xf32>, tensor<1x1x?x16xf32> -> tensor<1x1x?x16xf32>
+  return %context : tensor<1x1x?x16xf32>
+}
+
+// In 8 bits, the key 128 is -128.
+func.func @bytes(%query: tensor<1x1x?x16xf32> {attn.name = "query", attn.dims = [1, 1, "len", 16]},
+                 %key: tensor<1x1x?x16xf32> {attn.name = "key", attn.dims = [1, 1, "len", 16]}) -> tensor<1x1x?x16xf32> {
+  %score = attn.score %query, %key : tensor<1x1x?x16xf32>, tensor<1x1x?x16xf32> -> tensor<1x1x?x?xf32>
+  %mask = attn.mask %score {
+  ^bb0(%b: index, %h: index, %q: index, %k: index):
+    %limit = arith.constant 100 : i8
+    %first = arith.constant -100 : i8
+    %byte = arith.index_cast %k : index to i8
+    %below = arith.cmpi slt, %byte, %limit : i8
+    %above = arith.cmpi sge, %byte, %first : i8
+    %seen = arith.andi %below, %above : i1
+    attn.yield %seen : i1
+  } : tensor<1x1x?x?xf32>
+  %prob = attn.softmax %mask : tensor<1x1x?x?xf32>
+  %context = attn.context %prob, %key : tensor<1x1x?x?xf32>, tensor<1x1x?x16xf32> -> tensor<1x1x?x16xf32>
   return %context : tensor<1x1x?x16xf32>
 }

@@ -50,8 +50,8 @@ def Attn_Dialect : Dialect {
     among visible inputs gives NaN.
 
     Kernels compute the indices of regions in 32 bits. A constant beyond them is an
-    error; a 64-bit integer that becomes an index counts as 2^30 where it is more,
-    and as -2^30 where it is less.
+    error. One within them, or a 64-bit integer that becomes an index, counts as 2^30
+    where it is more, and as -2^30 where it is less.
   }];
   let dependentDialects = ["arith::ArithDialect", "tensor::TensorDialect"];
   let hasRegionArgAttrVerify = 1;
