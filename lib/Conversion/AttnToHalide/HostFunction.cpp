@@ -341,19 +341,57 @@ Value HostFunction::getIndex(Value index) {
   Operation *op = index.getDefiningOp();
   if (auto dim = dyn_cast_or_null<tensor::DimOp>(op))
     return getSize(dim.getSource(), *dim.getConstantIndex());
-  if (auto read = dyn_cast_or_null<tensor::ExtractOp>(op)) {
-    Value buffer = getBuffer(read.getTensor());
-    SmallVector<Value> at;
-    for (Value coord : read.getIndices())
-      at.push_back(getIndex(coord));
-    // A caller's buffers are there already.
-    if (!isa<BlockArgument>(buffer))
-      halide::CopyToHostOp::create(builder, buffer);
-    return memref::LoadOp::create(builder, buffer, at);
-  }
+  if (auto read = dyn_cast_or_null<tensor::ExtractOp>(op))
+    return getElement(read);
   for (Value operand : op->getOperands())
     indices.map(operand, getIndex(operand));
-  return builder.clone(*op, indices)->getResult(0);
+  Value divisor = isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
+                      arith::FloorDivSIOp, arith::CeilDivSIOp, arith::CeilDivUIOp>(op)
+                      ? requireDivisor(op)
+                      : Value();
+  Operation *copy = builder.clone(*op, indices);
+  if (divisor)
+    copy->setOperand(1, divisor);
+  return copy->getResult(cast<OpResult>(index).getResultNumber());
+}
+
+Value HostFunction::getElement(tensor::ExtractOp read) {
+  Value buffer = getBuffer(read.getTensor());
+  SmallVector<Value> at;
+  for (auto [dim, coord] : llvm::enumerate(read.getIndices())) {
+    at.push_back(getIndex(coord));
+    requireWithin(read.getLoc(), at.back(), builder.getIndexAttr(1),
+                  getMixedSize(read.getTensor(), dim),
+                  "expected tensor.extract to stay within its tensor");
+  }
+  // A caller's buffers are there already.
+  if (!isa<BlockArgument>(buffer))
+    halide::CopyToHostOp::create(builder, buffer);
+  return memref::LoadOp::create(builder, buffer, at);
+}
+
+Value HostFunction::requireDivisor(Operation *division) {
+  Value dividend = indices.lookup(division->getOperand(0)),
+        divisor = indices.lookup(division->getOperand(1));
+  if (auto known = getConstantIntValue(divisor); known && *known != 0 && *known != -1)
+    return divisor;
+  auto constant = [&](const APInt &value) -> Value {
+    return arith::ConstantOp::create(builder, builder.getIntegerAttr(divisor.getType(), value));
+  };
+  auto differs = [&](Value x, const APInt &from) -> Value {
+    return arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, x, constant(from));
+  };
+  unsigned width = divisor.getType().isIndex() ? 64 : divisor.getType().getIntOrFloatBitWidth();
+  Value isFit = differs(divisor, APInt::getZero(width));
+  if (!isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp>(division)) {
+    Value fits = arith::OrIOp::create(builder, differs(divisor, APInt::getAllOnes(width)),
+                                      differs(dividend, APInt::getSignedMinValue(width)));
+    isFit = arith::AndIOp::create(builder, isFit, fits);
+  }
+  halide::RequireOp::create(builder, division->getLoc(), isFit,
+                            "expected a size's divisor other than 0, and a quotient that fits");
+  // What tells the workspace computes sizes before anything is required.
+  return arith::SelectOp::create(builder, isFit, divisor, constant(APInt(width, 1)));
 }
 
 void HostFunction::requireWithin(Location loc, OpFoldResult offset, OpFoldResult size,

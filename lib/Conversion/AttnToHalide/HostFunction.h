@@ -101,6 +101,11 @@ private:
   Value getIndex(OpFoldResult index);
   /// The same, where it is a constant as such.
   OpFoldResult getMixedIndex(OpFoldResult index);
+  /// An element that the call reads; refuses it where there is none.
+  Value getElement(tensor::ExtractOp read);
+  /// The divisor of an integer division, whose operands are there; refuses calls in which a
+  /// processor would trap.
+  Value requireDivisor(Operation *division);
 
   func::FuncOp source, host;
   ImplicitLocOpBuilder builder;
