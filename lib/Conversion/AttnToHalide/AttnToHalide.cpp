@@ -18,6 +18,7 @@
 
 #include "attnc/Conversion/Passes.h"
 #include "attnc/Dialect/Attn/Passes.h"
+#include "attnc/Dialect/Attn/Sizes.h"
 #include "attnc/Target/GpuInfo.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -448,6 +449,8 @@ struct ConvertAttnToHalidePass : impl::ConvertAttnToHalideBase<ConvertAttnToHali
     for (func::FuncOp function : functions) {
       if (function.isExternal() || isHostFunction(function))
         continue;
+      if (failed(verifyDims(function)))
+        return signalPassFailure();
       decompose(function);
       if (failed(FunctionConverter(function, cpu, onGpu).convert()))
         return signalPassFailure();

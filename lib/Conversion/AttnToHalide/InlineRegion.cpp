@@ -86,12 +86,9 @@ FailureOr<Scalar> PipelineBuilder::inlineOp(Operation *op, IRMapping &mapping) {
   if (isa<tensor::ExtractOp>(op))
     return inlineExtract(op, mapping);
   if (auto dim = dyn_cast<tensor::DimOp>(op)) {
-    std::optional<int64_t> index = dim.getConstantIndex();
-    if (!index)
-      return dim.emitError("expected a constant dimension in a region");
     auto type = cast<RankedTensorType>(dim.getSource().getType());
     return extent(input("captured" + std::to_string(inputs.size()), dim.getSource()),
-                  type.getRank() - 1 - *index);
+                  type.getRank() - 1 - *dim.getConstantIndex());
   }
   if (op->getNumResults() != 1 || op->getNumRegions() != 0 || !isMemoryEffectFree(op) ||
       !isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()))

@@ -40,8 +40,7 @@ static bool refuse(Refusal &refusal, const Twine &reason, Operation *op = nullpt
 // The chain
 //===----------------------------------------------------------------------===//
 
-/// A question for a size, which the operands of the score can answer.
-static bool asksForSize(OpOperand &use) {
+bool attn::asksForSize(OpOperand &use) {
   auto dim = dyn_cast<tensor::DimOp>(use.getOwner());
   std::optional<int64_t> index = dim ? dim.getConstantIndex() : std::nullopt;
   return index && *index >= 0 && *index < 4;

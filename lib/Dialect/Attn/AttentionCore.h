@@ -36,6 +36,9 @@ struct Refusal {
   StringRef role;
 };
 
+/// Whether it is the question for a size of a score or prob, which query and key can answer.
+bool asksForSize(OpOperand &use);
+
 /// The core around a softmax, or why there is none.
 std::optional<AttentionCore> matchAttentionCore(SoftmaxOp softmax, Refusal &refusal);
 

@@ -182,10 +182,10 @@ static void joinContexts(RewriterBase &rewriter, Value prob) {
 static void replaceSizes(RewriterBase &rewriter, AttentionCore &core, Value intermediate) {
   Value query = core.score.getQuery(), key = core.score.getKey();
   std::pair<Value, int64_t> sources[] = {{query, 0}, {query, 1}, {query, 2}, {key, 2}};
-  for (Operation *user : llvm::make_early_inc_range(intermediate.getUsers())) {
-    auto dim = dyn_cast<tensor::DimOp>(user);
-    if (!dim)
+  for (OpOperand &use : llvm::make_early_inc_range(intermediate.getUses())) {
+    if (!asksForSize(use))
       continue;
+    auto dim = cast<tensor::DimOp>(use.getOwner());
     auto [source, sourceDim] = sources[*dim.getConstantIndex()];
     rewriter.setInsertionPoint(dim);
     OpFoldResult size = tensor::getMixedSize(rewriter, dim.getLoc(), source, sourceDim);

@@ -126,7 +126,7 @@ struct AttnNameDimsPass : mlir::attn::impl::AttnNameDimsBase<AttnNameDimsPass> {
       return;
     DimNamer namer(getOperation());
     namer.nameArguments();
-    if (failed(namer.nameResults()))
+    if (failed(verifyDims(getOperation())) || failed(namer.nameResults()))
       signalPassFailure();
   }
 };

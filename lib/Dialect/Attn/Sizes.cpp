@@ -13,6 +13,19 @@
 using namespace mlir;
 using namespace mlir::attn;
 
+LogicalResult attn::verifyDims(func::FuncOp function) {
+  WalkResult result = function.walk([](tensor::DimOp op) {
+    auto type = dyn_cast<RankedTensorType>(op.getSource().getType());
+    std::optional<int64_t> dim = op.getConstantIndex();
+    if (type && dim && *dim >= 0 && *dim < type.getRank())
+      return WalkResult::advance();
+    InFlightDiagnostic error = op.emitOpError("expected a constant dimension of ")
+                               << op.getSource().getType() << ", found ";
+    return WalkResult(dim ? error << *dim : error << "a computed one");
+  });
+  return failure(result.wasInterrupted());
+}
+
 SizeTracer::SizeTracer(func::FuncOp function)
     : function(function), scratch(cast<func::FuncOp>(function->clone(mapping))) {}
 

@@ -61,3 +61,18 @@ func.func @scheduled_lse(%x: !t) -> tensor<1x8x9xf32> {
   %c, %lse = attn.attention %x, %x, %x schedule([#attn.prefill<row_tile = 48, key_chunk = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>]) : !t, !t, !t -> !t, tensor<1x8x9xf32>
   return %lse : tensor<1x8x9xf32>
 }
+
+// -----
+
+func.func @computed_dim(%x: tensor<?x2xf32>, %which: tensor<index>) -> tensor<?x2xf32> {
+  %y = attn.map %x {
+  ^bb0(%a: f32):
+    %dim = tensor.extract %which[] : tensor<index>
+    // expected-error @+1 {{expected a constant dimension of 'tensor<?x2xf32>', found a computed one}}
+    %n = tensor.dim %x, %dim : tensor<?x2xf32>
+    %i = arith.index_cast %n : index to i32
+    %f = arith.sitofp %i : i32 to f32
+    attn.yield %f : f32
+  } : tensor<?x2xf32> -> tensor<?x2xf32>
+  return %y : tensor<?x2xf32>
+}

@@ -148,6 +148,19 @@ func.func @sizes(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<
   return %c, %n : tensor<?x8x?x64xf32>, index
 }
 
+// What no operand answers stays: which size is asked for is computed.
+// CHECK-LABEL: func @computed_dim(
+// CHECK: %[[S:.*]] = attn.score
+// CHECK: attn.attention
+// CHECK: tensor.dim %[[S]], %arg3
+func.func @computed_dim(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>, %which: index) -> (tensor<?x8x?x64xf32>, index) {
+  %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
+  %p = attn.softmax %s : tensor<?x8x?x?xf32>
+  %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  %n = tensor.dim %s, %which : tensor<?x8x?x?xf32>
+  return %c, %n : tensor<?x8x?x64xf32>, index
+}
+
 // CHECK-LABEL: func @mask_as_select(
 // CHECK: attn.attention %arg0, %arg1, %arg2 mask {
 // CHECK-NEXT: ^bb0(%{{.*}}: index, %{{.*}}: index, %[[I:.*]]: index, %[[J:.*]]: index):
