@@ -15,6 +15,8 @@
 #include "Report.h"
 #include "Spec.h"
 
+#include "attnc/Dialect/Attn/Attributes.h"
+
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
@@ -243,7 +245,7 @@ static void print(const Row &row, unsigned width) {
 static json::Object toJson(const CalledPipeline &call) {
   halide::PipelineOp pipeline = call.pipeline;
   json::Object object{{"name", pipeline.getSymName()}, {"chosen", call.isChosen}};
-  for (StringRef name : {"attn.kind", "attn.schedule"})
+  for (StringRef name : {mlir::attn::kKindAttr, mlir::attn::kScheduleAttr})
     if (Attribute attribute = pipeline->getAttr(name)) {
       auto text = dyn_cast<StringAttr>(attribute);
       std::string printed;

@@ -11,6 +11,7 @@
 #include "Report.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/Attributes.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -95,8 +96,9 @@ std::vector<Dims> attnc::combine(ArrayRef<SizeList> lists) {
 }
 
 bool attnc::hasDims(func::FuncOp function) {
-  return llvm::any_of(llvm::seq(function.getNumArguments()),
-                      [&](unsigned arg) { return function.getArgAttr(arg, "attn.dims"); });
+  return llvm::any_of(llvm::seq(function.getNumArguments()), [&](unsigned arg) {
+    return function.getArgAttr(arg, mlir::attn::kDimsAttr);
+  });
 }
 
 /// The size of a tensor as far as it follows from those of symbols.

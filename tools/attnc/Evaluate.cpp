@@ -10,6 +10,8 @@
 #include "Options.h"
 #include "Report.h"
 
+#include "attnc/Dialect/Attn/Attributes.h"
+
 using namespace mlir;
 using namespace attnc;
 using namespace mlir::attn::reference;
@@ -26,8 +28,8 @@ FailureOr<Graph> Graph::copy(Spec &spec) {
 
 void Graph::nameDims(func::FuncOp named) {
   for (unsigned arg = 0; arg < function.getNumArguments(); ++arg)
-    if (Attribute dims = named.getArgAttr(arg, "attn.dims"))
-      function.setArgAttr(arg, "attn.dims", dims);
+    if (Attribute dims = named.getArgAttr(arg, mlir::attn::kDimsAttr))
+      function.setArgAttr(arg, mlir::attn::kDimsAttr, dims);
 }
 
 static Array makeArray(const Tensor &tensor) {

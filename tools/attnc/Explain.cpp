@@ -11,6 +11,7 @@
 #include "Spec.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/Attributes.h"
 #include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Dialect/Halide/Halide.h"
 
@@ -86,7 +87,8 @@ static std::string listReads(Region &region, func::FuncOp function) {
       auto argument = dyn_cast<BlockArgument>(operand);
       if (!argument || argument.getOwner()->getParentOp() != function)
         continue;
-      auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "attn.name");
+      auto name =
+          function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), mlir::attn::kNameAttr);
       names.insert(name ? name.getValue() : StringRef("an argument"));
     }
   });

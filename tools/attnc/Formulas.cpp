@@ -13,6 +13,7 @@
 #include "Scalars.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/Attributes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -69,7 +70,7 @@ void Writer::nameResults() {
   auto results = graph.getBody().front().getTerminator()->getOperands();
   for (auto [index, value] : llvm::enumerate(results))
     if (value.getDefiningOp() && !names.contains(value)) {
-      auto name = graph.getResultAttrOfType<StringAttr>(index, "attn.name");
+      auto name = graph.getResultAttrOfType<StringAttr>(index, kNameAttr);
       names[value] = name ? name.str() : "out" + std::to_string(index);
       ++uses[names[value]];
     }
@@ -110,7 +111,7 @@ static std::string nameConstant(Attribute constant) {
 
 std::string Writer::nameNew(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto name = graph.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "attn.name");
+    auto name = graph.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr);
     return name ? name.str() : "arg" + std::to_string(argument.getArgNumber());
   }
   Attribute constant;

@@ -8,14 +8,13 @@
 #include "SourceNames.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/Attributes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace attnc;
-
-static constexpr StringLiteral nameAttribute = "attn.name";
 
 /// The name of `%name` or `%name:2`.
 static StringRef getText(SMRange range) {
@@ -44,10 +43,10 @@ static StringRef getSourceName(Value value, const AsmParserState &source) {
 static void nameFromSource(func::FuncOp function, const AsmParserState &source) {
   llvm::StringSet<> taken;
   for (unsigned index = 0; index < function.getNumArguments(); ++index)
-    if (auto name = function.getArgAttrOfType<StringAttr>(index, nameAttribute))
+    if (auto name = function.getArgAttrOfType<StringAttr>(index, mlir::attn::kNameAttr))
       taken.insert(name);
   for (unsigned index = 0; index < function.getNumResults(); ++index)
-    if (auto name = function.getResultAttrOfType<StringAttr>(index, nameAttribute))
+    if (auto name = function.getResultAttrOfType<StringAttr>(index, mlir::attn::kNameAttr))
       taken.insert(name);
   // The name that `value` may still have.
   auto getName = [&](Value value) {
@@ -57,13 +56,13 @@ static void nameFromSource(func::FuncOp function, const AsmParserState &source) 
     return usable ? StringAttr::get(function.getContext(), name) : StringAttr();
   };
   for (BlockArgument argument : function.getArguments())
-    if (!function.getArgAttr(argument.getArgNumber(), nameAttribute))
+    if (!function.getArgAttr(argument.getArgNumber(), mlir::attn::kNameAttr))
       if (StringAttr name = getName(argument))
-        function.setArgAttr(argument.getArgNumber(), nameAttribute, name);
+        function.setArgAttr(argument.getArgNumber(), mlir::attn::kNameAttr, name);
   for (auto [index, value] : llvm::enumerate(function.front().getTerminator()->getOperands()))
-    if (!function.getResultAttr(index, nameAttribute))
+    if (!function.getResultAttr(index, mlir::attn::kNameAttr))
       if (StringAttr name = getName(value))
-        function.setResultAttr(index, nameAttribute, name);
+        function.setResultAttr(index, mlir::attn::kNameAttr, name);
 }
 
 void attnc::nameFromSource(ModuleOp module, const AsmParserState &source) {

@@ -11,6 +11,7 @@
 #include "Report.h"
 #include "SourceNames.h"
 
+#include "attnc/Dialect/Attn/Attributes.h"
 #include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Dialect/Halide/Halide.h"
 #include "attnc/Import/Onnx/Import.h"
@@ -245,7 +246,8 @@ LogicalResult Spec::bindWeights() {
   if (stage == Stage::Scheduled)
     return reportError("--weights", "expected a graph to bind weights in, found halide pipelines");
   auto arguments = llvm::seq(func.getNumArguments());
-  if (llvm::none_of(arguments, [&](unsigned n) { return func.getArgAttr(n, "attn.weight"); }))
+  if (llvm::none_of(arguments,
+                    [&](unsigned n) { return func.getArgAttr(n, mlir::attn::kWeightAttr); }))
     return reportError("--weights",
                        "expected an argument with attn.weight, found none in @" + func.getName());
   PassManager passes(&context);
@@ -315,9 +317,9 @@ static Parameter getParameter(Type type, DictionaryAttr attributes, const Twine 
   parameter.elementType = shaped.getElementType();
   parameter.shape.assign(shaped.getShape().begin(), shaped.getShape().end());
   parameter.symbols.resize(shaped.getRank());
-  auto name = attributes ? attributes.getAs<StringAttr>("attn.name") : StringAttr();
+  auto name = attributes ? attributes.getAs<StringAttr>(mlir::attn::kNameAttr) : StringAttr();
   parameter.name = name ? name.str() : defaultName.str();
-  if (auto dims = attributes ? attributes.getAs<ArrayAttr>("attn.dims") : ArrayAttr())
+  if (auto dims = attributes ? attributes.getAs<ArrayAttr>(mlir::attn::kDimsAttr) : ArrayAttr())
     for (auto [symbol, dim] : llvm::zip(parameter.symbols, dims))
       if (auto text = dyn_cast<StringAttr>(dim))
         symbol = text.str();
@@ -337,7 +339,7 @@ Signature Spec::getSignature() {
   };
   // A host function's results are arguments.
   for (unsigned arg = 0; arg < func.getNumArguments(); ++arg)
-    if (func.getArgAttr(arg, "attn.result"))
+    if (func.getArgAttr(arg, mlir::attn::kResultAttr))
       addOutput(func.getArgumentTypes()[arg], func.getArgAttrDict(arg));
     else
       addInput(func.getArgumentTypes()[arg], func.getArgAttrDict(arg));

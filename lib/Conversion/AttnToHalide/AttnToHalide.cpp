@@ -17,6 +17,7 @@
 #include "SizeChecks.h"
 
 #include "attnc/Conversion/Passes.h"
+#include "attnc/Dialect/Attn/Attributes.h"
 #include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Dialect/Attn/Sizes.h"
 #include "attnc/Target/GpuInfo.h"
@@ -226,7 +227,7 @@ LogicalResult FunctionConverter::callOn(Value destination, Location loc, StringR
   std::string name = (function.getName() + "_" + kind + "_" + Twine(numPipelines++)).str();
   OpBuilder builder(function);
   PipelineBuilder p(builder, loc, name);
-  p.getOp()->setAttr("attn.kind", builder.getStringAttr(kind));
+  p.getOp()->setAttr(kKindAttr, builder.getStringAttr(kind));
   if (failed(lower(p)))
     return failure();
   host.call(loc, share(p), p.getInputTensors(), destination, condition ? condition() : Value());
@@ -348,7 +349,7 @@ LogicalResult FunctionConverter::convertAttention(AttentionOp op) {
     if (failed(call(
             op.getLoc(), "attention", op.getResult(),
             [&](PipelineBuilder &p) {
-              p.getOp()->setAttr("attn.schedule", schedule);
+              p.getOp()->setAttr(kScheduleAttr, schedule);
               return lowerAttention(p, op, schedule);
             },
             isOnly ? function_ref<Value()>() : isServed)))

@@ -7,6 +7,8 @@
 
 #include "HostFunction.h"
 
+#include "attnc/Dialect/Attn/Attributes.h"
+
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -63,9 +65,9 @@ LogicalResult HostFunction::create() {
   }
   for (unsigned n = 0; n < source.getNumResults(); ++n) {
     host.setArgAttrs(numArgs + n, source.getResultAttrDict(n));
-    host.setArgAttr(numArgs + n, "attn.result", builder.getUnitAttr());
+    host.setArgAttr(numArgs + n, kResultAttr, builder.getUnitAttr());
     if (std::optional<unsigned> cache = getCache(source, n))
-      host.setArgAttr(numArgs + n, "attn.in_place", builder.getI64IntegerAttr(*cache));
+      host.setArgAttr(numArgs + n, kInPlaceAttr, builder.getI64IntegerAttr(*cache));
   }
   return success();
 }

@@ -10,7 +10,7 @@
 #include "Lowerings.h"
 #include "Rows.h"
 
-#include "attnc/Dialect/Attn/SameSize.h"
+#include "attnc/Dialect/Attn/Attributes.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -46,7 +46,7 @@ static void requireBroadcast(HostFunction &host, MapOp op) {
 static void requireSameAsScore(HostFunction &host, Operation &op,
                                ArrayRef<std::pair<Value, int64_t>> places) {
   op.walk([&](tensor::ExtractOp read) {
-    if (!read->hasAttr(kSameSizeName))
+    if (!read->hasAttr(kSameSizeAttr))
       return;
     for (auto [dim, index] : llvm::enumerate(read.getIndices()))
       if (auto coord = dyn_cast<BlockArgument>(index)) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/Attributes.h"
 #include "attnc/Target/GpuInfo.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -174,8 +175,8 @@ bool attn::isCIdentifier(StringRef name) {
 
 /// The name of argument or result `index`, null where it has none.
 static Attribute nameOf(FunctionOpInterface function, bool isResult, unsigned index) {
-  return isResult ? function.getResultAttr(index, "attn.name")
-                  : function.getArgAttr(index, "attn.name");
+  return isResult ? function.getResultAttr(index, kNameAttr)
+                  : function.getArgAttr(index, kNameAttr);
 }
 
 /// Whether an argument before this one, or result before it, has the same name.
@@ -259,7 +260,7 @@ static LogicalResult verifyResult(FunctionOpInterface function, bool isResult,
 static LogicalResult verifyInPlace(FunctionOpInterface function, bool isResult, unsigned index,
                                    Attribute attribute) {
   auto number = dyn_cast<IntegerAttr>(attribute);
-  if (isResult || !function.getArgAttr(index, "attn.result") || !number ||
+  if (isResult || !function.getArgAttr(index, kResultAttr) || !number ||
       !number.getValue().isIntN(32) || number.getValue().getZExtValue() >= index)
     return function.emitOpError("expected attn.in_place on an argument with attn.result and with "
                                 "the number of an argument before it, found ")
@@ -277,17 +278,17 @@ static LogicalResult verifyAttribute(Operation *op, bool isResult, unsigned inde
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
     return op->emitOpError("expected ") << attribute.getName() << " on a function only";
-  if (attribute.getName() == "attn.name")
+  if (attribute.getName() == kNameAttr)
     return verifyName(function, isResult, index, attribute.getValue());
-  if (attribute.getName() == "attn.dims")
+  if (attribute.getName() == kDimsAttr)
     return verifyDims(
         function, isResult ? function.getResultTypes()[index] : function.getArgumentTypes()[index],
         attribute.getValue());
-  if (attribute.getName() == "attn.weight")
+  if (attribute.getName() == kWeightAttr)
     return verifyWeight(function, isResult, attribute.getValue());
-  if (attribute.getName() == "attn.result")
+  if (attribute.getName() == kResultAttr)
     return verifyResult(function, isResult, attribute.getValue());
-  if (attribute.getName() == "attn.in_place")
+  if (attribute.getName() == kInPlaceAttr)
     return verifyInPlace(function, isResult, index, attribute.getValue());
   return function.emitOpError(
              "expected attn.name, attn.dims, attn.weight, attn.result or attn.in_place, found ")

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/Attributes.h"
 #include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Import/Safetensors/Safetensors.h"
 
@@ -18,8 +19,6 @@ namespace mlir::attn {
 
 using namespace mlir;
 using namespace mlir::attn;
-
-static constexpr StringLiteral weightName = "attn.weight";
 
 namespace {
 struct AttnBindWeightsPass : mlir::attn::impl::AttnBindWeightsBase<AttnBindWeightsPass> {
@@ -39,13 +38,13 @@ private:
 
 /// `'query_weight'`, or its number where the argument has no name.
 static std::string describeArgument(func::FuncOp function, unsigned index) {
-  if (auto name = function.getArgAttrOfType<StringAttr>(index, "attn.name"))
+  if (auto name = function.getArgAttrOfType<StringAttr>(index, kNameAttr))
     return ("'" + name.getValue() + "'").str();
   return std::to_string(index);
 }
 
 FailureOr<ElementsAttr> AttnBindWeightsPass::findWeight(func::FuncOp function, unsigned index) {
-  StringRef name = function.getArgAttrOfType<StringAttr>(index, weightName).getValue();
+  StringRef name = function.getArgAttrOfType<StringAttr>(index, kWeightAttr).getValue();
   Type type = function.getArgumentTypes()[index];
   auto error = [&] {
     InFlightDiagnostic diagnostic = emitError(function.getArgument(index).getLoc());
@@ -69,7 +68,7 @@ LogicalResult AttnBindWeightsPass::bind(func::FuncOp function) {
   llvm::BitVector isBound(function.getNumArguments());
   for (BlockArgument argument : function.getArguments()) {
     unsigned index = argument.getArgNumber();
-    if (!function.getArgAttr(index, weightName))
+    if (!function.getArgAttr(index, kWeightAttr))
       continue;
     FailureOr<ElementsAttr> weight = findWeight(function, index);
     if (failed(weight))

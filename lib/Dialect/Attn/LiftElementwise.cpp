@@ -13,7 +13,7 @@
 #include "Bodies.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
-#include "attnc/Dialect/Attn/SameSize.h"
+#include "attnc/Dialect/Attn/Attributes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -32,7 +32,7 @@ static Value scalarOf(RewriterBase &rewriter, Location loc, Value tensor, ValueR
   if (auto op = tensor.getDefiningOp<tensor::SplatOp>())
     return op.getInput();
   auto read = tensor::ExtractOp::create(rewriter, loc, tensor, indices);
-  read->setAttr(kSameSizeName, rewriter.getUnitAttr());
+  read->setAttr(kSameSizeAttr, rewriter.getUnitAttr());
   return read;
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/Attributes.h"
 #include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Dialect/Attn/Sizes.h"
 
@@ -20,8 +21,6 @@ namespace mlir::attn {
 
 using namespace mlir;
 using namespace mlir::attn;
-
-static constexpr StringLiteral dimsName = "attn.dims";
 
 namespace {
 class DimNamer {
@@ -45,7 +44,7 @@ private:
 
 void DimNamer::nameArguments() {
   for (unsigned index = 0; index < function.getNumArguments(); ++index)
-    if (auto dims = function.getArgAttrOfType<ArrayAttr>(index, dimsName))
+    if (auto dims = function.getArgAttrOfType<ArrayAttr>(index, kDimsAttr))
       for (auto symbol : dims.getAsRange<Attribute>())
         if (auto text = dyn_cast<StringAttr>(symbol))
           symbols.insert(text);
@@ -55,18 +54,18 @@ void DimNamer::nameArguments() {
 
 void DimNamer::nameArgument(unsigned index) {
   auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[index]);
-  if (!type || type.hasStaticShape() || function.getArgAttr(index, dimsName))
+  if (!type || type.hasStaticShape() || function.getArgAttr(index, kDimsAttr))
     return;
   SmallVector<Attribute> dims;
   for (auto [dim, size] : llvm::enumerate(type.getShape()))
     dims.push_back(ShapedType::isDynamic(size) ? Attribute(makeSymbol(index, dim))
                                                : builder.getI64IntegerAttr(size));
-  function.setArgAttr(index, dimsName, builder.getArrayAttr(dims));
+  function.setArgAttr(index, kDimsAttr, builder.getArrayAttr(dims));
 }
 
 /// `query_dim2`, or longer where that is taken.
 StringAttr DimNamer::makeSymbol(unsigned index, unsigned dim) {
-  auto name = function.getArgAttrOfType<StringAttr>(index, "attn.name");
+  auto name = function.getArgAttrOfType<StringAttr>(index, kNameAttr);
   std::string symbol = name ? name.str() : "arg" + std::to_string(index);
   symbol += "_dim" + std::to_string(dim);
   while (!symbols.insert(symbol).second)
@@ -96,10 +95,10 @@ LogicalResult DimNamer::nameResult(unsigned index, Value value, SizeTracer &trac
     else
       traced.push_back(symbol);
   }
-  if (auto given = function.getResultAttrOfType<ArrayAttr>(index, dimsName))
+  if (auto given = function.getResultAttrOfType<ArrayAttr>(index, kDimsAttr))
     return checkResult(index, given.getValue(), traced);
   if (!type.hasStaticShape() && llvm::all_of(traced, [](Attribute dim) { return bool(dim); }))
-    function.setResultAttr(index, dimsName, builder.getArrayAttr(traced));
+    function.setResultAttr(index, kDimsAttr, builder.getArrayAttr(traced));
   return success();
 }
 

@@ -7,6 +7,8 @@
 
 #include "attnc/Dialect/Attn/Sizes.h"
 
+#include "attnc/Dialect/Attn/Attributes.h"
+
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 
@@ -62,7 +64,7 @@ std::optional<Size> SizeTracer::traceScratch(Value tensor, int64_t dim) {
 }
 
 StringAttr SizeTracer::getSymbol(const Size &size) {
-  auto dims = function.getArgAttrOfType<ArrayAttr>(size.argument, "attn.dims");
+  auto dims = function.getArgAttrOfType<ArrayAttr>(size.argument, kDimsAttr);
   if (size.isConstant() || !dims || size.dim >= dims.size())
     return {};
   return dyn_cast<StringAttr>(dims[size.dim]);

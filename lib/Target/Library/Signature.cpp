@@ -10,6 +10,7 @@
 #include "dlpack.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/Attributes.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -135,14 +136,14 @@ static FailureOr<Tensor> readTensor(func::FuncOp host, unsigned index, unsigned 
   if (!takesAnyStrides(type))
     return refuse("of unit innermost stride and any outer strides");
   Tensor tensor;
-  tensor.isOutput = host.getArgAttr(index, "attn.result") != nullptr;
-  if (auto number = host.getArgAttrOfType<IntegerAttr>(index, "attn.in_place"))
+  tensor.isOutput = host.getArgAttr(index, kResultAttr) != nullptr;
+  if (auto number = host.getArgAttrOfType<IntegerAttr>(index, kInPlaceAttr))
     tensor.inPlaceOf = number.getInt();
   tensor.code = *code;
   unsigned bits = type.getElementType().getIntOrFloatBitWidth();
   tensor.bits = bits < 8 ? 8 : bits;
-  tensor.dims = readDims(type, host.getArgAttrOfType<ArrayAttr>(index, "attn.dims"));
-  auto name = host.getArgAttrOfType<StringAttr>(index, "attn.name");
+  tensor.dims = readDims(type, host.getArgAttrOfType<ArrayAttr>(index, kDimsAttr));
+  auto name = host.getArgAttrOfType<StringAttr>(index, kNameAttr);
   tensor.name = name ? name.str() : ((tensor.isOutput ? "out" : "arg") + Twine(nth)).str();
   return tensor;
 }
@@ -154,7 +155,7 @@ FailureOr<Signature> attn::readSignature(func::FuncOp host, StringRef name) {
     return host.emitOpError("expected a name that C can use, found '") << name << "'";
   unsigned inputs = 0, outputs = 0;
   for (unsigned index = 0; index < host.getNumArguments(); ++index) {
-    bool isOutput = host.getArgAttr(index, "attn.result") != nullptr;
+    bool isOutput = host.getArgAttr(index, kResultAttr) != nullptr;
     FailureOr<Tensor> tensor = readTensor(host, index, isOutput ? outputs : inputs);
     if (failed(tensor))
       return failure();
