@@ -14,7 +14,7 @@
 #include "Spec.h"
 
 #include "attnc/Dialect/Halide/Halide.h"
-#include "attnc/Target/GpuInfo.h"
+#include "attnc/Machine/GpuInfo.h"
 #include "attnc/Target/Halide/Export.h"
 #include "attnc/Target/Library/Library.h"
 

@@ -20,7 +20,7 @@
 #include "attnc/Dialect/Attn/Attributes.h"
 #include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Dialect/Attn/Sizes.h"
-#include "attnc/Target/GpuInfo.h"
+#include "attnc/Machine/GpuInfo.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -14,7 +14,7 @@
 #include "PipelineBuilder.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
-#include "attnc/Target/CpuInfo.h"
+#include "attnc/Machine/CpuInfo.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 

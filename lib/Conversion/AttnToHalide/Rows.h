@@ -12,7 +12,7 @@
 
 #include "PipelineBuilder.h"
 
-#include "attnc/Target/CpuInfo.h"
+#include "attnc/Machine/CpuInfo.h"
 
 namespace mlir::attn {
 

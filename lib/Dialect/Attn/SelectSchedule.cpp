@@ -10,8 +10,8 @@
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/GpuTile.h"
 #include "attnc/Dialect/Attn/Passes.h"
-#include "attnc/Target/CpuInfo.h"
-#include "attnc/Target/GpuInfo.h"
+#include "attnc/Machine/CpuInfo.h"
+#include "attnc/Machine/GpuInfo.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -15,7 +15,7 @@
 #include "ThreadRegisters.h"
 #include "TrimLoops.h"
 
-#include "attnc/Target/GpuInfo.h"
+#include "attnc/Machine/GpuInfo.h"
 
 #include <cstring>
 #include <map>

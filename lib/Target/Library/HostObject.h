@@ -10,7 +10,7 @@
 
 #include "Variants.h"
 
-#include "attnc/Target/GpuInfo.h"
+#include "attnc/Machine/GpuInfo.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

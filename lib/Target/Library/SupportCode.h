@@ -8,7 +8,7 @@
 #ifndef ATTNC_LIB_TARGET_LIBRARY_SUPPORTCODE_H
 #define ATTNC_LIB_TARGET_LIBRARY_SUPPORTCODE_H
 
-#include "attnc/Target/GpuInfo.h"
+#include "attnc/Machine/GpuInfo.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"

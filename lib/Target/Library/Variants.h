@@ -10,7 +10,7 @@
 
 #include "Signature.h"
 
-#include "attnc/Target/GpuInfo.h"
+#include "attnc/Machine/GpuInfo.h"
 #include "attnc/Target/Library/Library.h"
 
 #include "mlir/IR/OwningOpRef.h"

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "attnc/Target/GpuInfo.h"
+#include "attnc/Machine/GpuInfo.h"
 
 #include "llvm/ADT/StringExtras.h"
 

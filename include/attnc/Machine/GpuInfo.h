@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTNC_TARGET_GPUINFO_H
-#define ATTNC_TARGET_GPUINFO_H
+#ifndef ATTNC_MACHINE_GPUINFO_H
+#define ATTNC_MACHINE_GPUINFO_H
 
 #include "mlir/Support/LLVM.h"
 
@@ -36,4 +36,4 @@ struct GpuInfo {
 
 } // namespace mlir::attn
 
-#endif // ATTNC_TARGET_GPUINFO_H
+#endif // ATTNC_MACHINE_GPUINFO_H

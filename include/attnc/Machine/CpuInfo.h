@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTNC_TARGET_CPUINFO_H
-#define ATTNC_TARGET_CPUINFO_H
+#ifndef ATTNC_MACHINE_CPUINFO_H
+#define ATTNC_MACHINE_CPUINFO_H
 
 #include "mlir/Support/LLVM.h"
 
@@ -28,4 +28,4 @@ struct CpuInfo {
 
 } // namespace mlir::attn
 
-#endif // ATTNC_TARGET_CPUINFO_H
+#endif // ATTNC_MACHINE_CPUINFO_H
