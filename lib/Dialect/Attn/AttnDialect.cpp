@@ -134,7 +134,7 @@ LogicalResult GpuAttr::verify(EmitError emitError, int64_t rowTile, int64_t shar
     if (failed(verifyPositive(emitError, name, value)))
       return failure();
   constexpr int64_t most = GpuInfo::kMaxThreads;
-  if (threadsX > most || threadsX * threadsY > most)
+  if (threadsX > most || threadsY > most || threadsX * threadsY > most)
     return emitError() << "expected at most " << most << " threads, found " << threadsX << " * "
                        << threadsY;
   // A thread's part of a tile has no tail.

@@ -96,6 +96,11 @@ func.func @columns_c8(%q: !q) -> !q {
 
 // -----
 
+// expected-error@+1 {{expected at most 1024 threads, found 16 * 1152921504606846976}}
+#many_threads = #attn.gpu<row_tile = 1152921504606846976, shared_heads = 1, key_chunk = 64, key_splits = 1, threads_x = 16, threads_y = 1152921504606846976, context_columns = 4>
+
+// -----
+
 // expected-error@+1 {{expected at most 1024 threads, found 64 * 32}}
 #threads = #attn.gpu<row_tile = 32, shared_heads = 1, key_chunk = 64, key_splits = 1, threads_x = 64, threads_y = 32, context_columns = 4>
 
