@@ -15,6 +15,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/InliningUtils.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -159,15 +160,26 @@ int64_t attn::getMaxQLen(Attribute schedule) {
 // Attributes of arguments and results
 //===----------------------------------------------------------------------===//
 
+/// C's and C++'s keywords.
+static constexpr StringLiteral kKeywords =
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t "
+    "char32_t char8_t class co_await co_return co_yield compl concept const const_cast "
+    "consteval constexpr constinit continue decltype default delete do double dynamic_cast "
+    "else enum explicit export extern false float for friend goto if inline int long mutable "
+    "namespace new noexcept not not_eq nullptr operator or or_eq private protected public "
+    "register reinterpret_cast requires restrict return short signed sizeof static "
+    "static_assert static_cast struct switch template this thread_local throw true try "
+    "typedef typeid typename typeof typeof_unqual union unsigned using virtual void volatile "
+    "wchar_t while xor xor_eq _Alignas _Alignof _Atomic _Bool _Complex _Generic _Imaginary "
+    "_Noreturn _Static_assert _Thread_local";
+
 bool attn::isCIdentifier(StringRef name) {
-  static const llvm::StringSet<> keywords{
-      "auto",      "break",  "case",     "char",     "const",     "continue", "default",  "do",
-      "double",    "else",   "enum",     "extern",   "float",     "for",      "goto",     "if",
-      "inline",    "int",    "long",     "register", "restrict",  "return",   "short",    "signed",
-      "sizeof",    "static", "struct",   "switch",   "typedef",   "union",    "unsigned", "void",
-      "volatile",  "while",  "bool",     "class",    "delete",    "explicit", "false",    "friend",
-      "namespace", "new",    "operator", "private",  "protected", "public",   "template", "this",
-      "throw",     "true",   "try",      "typename", "using",     "virtual"};
+  static const llvm::StringSet<> keywords = [] {
+    llvm::StringSet<> words;
+    for (StringRef word : llvm::split(kKeywords, ' '))
+      words.insert(word);
+    return words;
+  }();
   if (name.empty() || llvm::isDigit(name.front()) || keywords.contains(name))
     return false;
   return llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });

@@ -56,8 +56,9 @@ std::vector<std::string> Signature::parameters() const {
       c = llvm::isAlnum(c) ? c : '_';
     if (name.empty() || llvm::isDigit(name.front()))
       name = "_" + name;
-    // Beside them stands the parameter `options`.
-    while (!isCIdentifier(name) || name == "options" || !taken.insert(name).second)
+    // Beside them stand the parameter `options` and their type.
+    while (!isCIdentifier(name) || name == "options" || name == "DLTensor" ||
+           !taken.insert(name).second)
       name += "_";
     names.push_back(name);
   }
