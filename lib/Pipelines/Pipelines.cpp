@@ -60,11 +60,6 @@ void attn::buildAttnPipeline(OpPassManager &pm, const AttnPipelineOptions &optio
   buildSchedulePipeline(pm, options);
 }
 
-void attn::buildHostPipeline(OpPassManager &pm) {
-  pm.addPass(halide::createHalidePlanWorkspace());
-  pm.addPass(createConvertHalideToLLVM());
-}
-
 void attn::registerAllDialects(DialectRegistry &registry) {
   registry
       .insert<AttnDialect, halide::HalideDialect, arith::ArithDialect, func::FuncDialect,

@@ -35,9 +35,6 @@ void buildSchedulePipeline(OpPassManager &pm, const AttnPipelineOptions &options
 /// Both: from an attn graph to scheduled halide pipelines and a host function.
 void buildAttnPipeline(OpPassManager &pm, const AttnPipelineOptions &options);
 
-/// From host functions to the LLVM dialect.
-void buildHostPipeline(OpPassManager &pm);
-
 /// Every dialect a spec may use at any stage.
 void registerAllDialects(DialectRegistry &registry);
 
