@@ -31,6 +31,7 @@ namespace cl = llvm::cl;
 //===----------------------------------------------------------------------===//
 
 namespace {
+/// In the order in which they are made: of the graph, of each group, of the library.
 enum class Kind {
   attn,
   fused,
@@ -39,14 +40,14 @@ enum class Kind {
   stmt_html,
   llvm_assembly,
   assembly,
+  device_code,
   object,
   static_library,
   shared_library,
   cmake_package,
   pkg_config,
   c_header,
-  json,
-  device_code
+  json
 };
 
 struct KindInfo {
@@ -78,6 +79,11 @@ static const KindInfo kinds[] = {
     {Kind::device_code, "device_code", "ptx", "each group's code for a GPU: PTX, or OpenCL C (.cl)",
      true, Artefact::device_code},
 };
+
+/// Whether the function is in it.
+static bool definesFunction(Kind kind) {
+  return kind == Kind::object || kind == Kind::static_library || kind == Kind::shared_library;
+}
 
 static const KindInfo &getInfo(Kind kind) {
   return *llvm::find_if(kinds, [&](const KindInfo &info) { return info.kind == kind; });
@@ -307,7 +313,7 @@ LogicalResult Emission::emitGroups(ArrayRef<Kind> wanted, mlir::attn::LibrarySou
 }
 
 LogicalResult Emission::emitLibrary(ArrayRef<Kind> wanted) {
-  if (llvm::none_of(wanted, [](Kind k) { return k >= Kind::object && k <= Kind::json; }))
+  if (llvm::none_of(wanted, [](Kind kind) { return kind >= Kind::object; }))
     return success();
   FailureOr<std::string> cacheDir = openCache();
   if (failed(cacheDir))
@@ -340,9 +346,8 @@ LogicalResult Emission::writeLibrary(ArrayRef<Kind> wanted, const mlir::attn::Li
     return failure();
   if (wants(Kind::json) && failed(files.add(stem + ".json", library.metadata)))
     return failure();
-  bool hasCode = wants(Kind::object) || wants(Kind::static_library) || wants(Kind::shared_library);
   std::string weightsFile = mlir::attn::getWeightsFileName(name);
-  if (hasCode && !library.weights.isEmpty() &&
+  if (llvm::any_of(wanted, definesFunction) && !library.weights.isEmpty() &&
       failed(library.weights.write(files.add(weightsFile), getLoc())))
     return failure();
   return addPackages(wanted);
@@ -370,7 +375,7 @@ LogicalResult Emission::addPackages(ArrayRef<Kind> wanted) {
   if (wants(Kind::pkg_config) &&
       failed(files.add((name + ".pc").str(), mlir::attn::emitPkgConfig(name, options))))
     return failure();
-  if (!options.isStatic && !options.isShared && !wants(Kind::object))
+  if (llvm::none_of(wanted, definesFunction))
     return success();
   return files.add((name + "-licenses.txt").str(), mlir::attn::getLicenses());
 }
@@ -378,10 +383,6 @@ LogicalResult Emission::addPackages(ArrayRef<Kind> wanted) {
 //===----------------------------------------------------------------------===//
 // attnc compile
 //===----------------------------------------------------------------------===//
-
-static bool definesFunction(Kind kind) {
-  return kind == Kind::object || kind == Kind::static_library || kind == Kind::shared_library;
-}
 
 static LogicalResult checkKinds(ArrayRef<Kind> wanted, ArrayRef<std::string> targets) {
   bool toStdout = outputDir == "-";
