@@ -51,10 +51,10 @@ static bool hasFarKeys(AttentionOp op) {
 }
 
 namespace {
-/// Chooses among the kernels for one op.
-class Selector {
+/// Chooses among the kernels of a CPU for one op.
+class CpuSelector {
 public:
-  Selector(AttentionOp op, const CpuInfo &cpu)
+  CpuSelector(AttentionOp op, const CpuInfo &cpu)
       : op(op), lanes(cpu.lanes(32)), isWide(cpu.vectorRegisters >= 32),
         isPlain(!isWide && cpu.vectorBytes == 16), headDim(op.getQuery().getType().getDimSize(3)),
         valueVectors(llvm::divideCeil(op.getValue().getType().getDimSize(3), lanes)),
@@ -103,7 +103,7 @@ static int64_t getSharedHeads(AttentionOp op) {
 /// few keys as for many, but scores of many leave the nearest cache. They are computed of whole
 /// chunks: behind a mask's last key a smaller one wastes less, and those of a window are as many as
 /// fit it. Where vectors are short, so may the stack be: wasm's holds 64 KB.
-int64_t Selector::keyChunk(int64_t rowTile) {
+int64_t CpuSelector::keyChunk(int64_t rowTile) {
   constexpr int64_t kSmall = 64, kMasked = 96, kLarge = 128;
   if (isOneChunk(rowTile))
     return llvm::alignTo(std::max<int64_t>(*findMostKeys(op, rowTile), 1), 16);
@@ -115,7 +115,7 @@ int64_t Selector::keyChunk(int64_t rowTile) {
   return llvm::alignTo(llvm::divideCeil(keys, llvm::divideCeil(keys, kMasked)), 16);
 }
 
-bool Selector::isOneChunk(int64_t rowTile) {
+bool CpuSelector::isOneChunk(int64_t rowTile) {
   constexpr int64_t kMostKeys = 384;
   std::optional<int64_t> keys = findMostKeys(op, rowTile);
   return keys && *keys <= kMostKeys && !isPlain;
@@ -124,7 +124,7 @@ bool Selector::isOneChunk(int64_t rowTile) {
 /// Scores and context take three quarters of the registers each, in turns; scores half of them
 /// where a product has to be in one before it is added. The values of a large or masked chunk of
 /// all keys come from far away for each group of rows: fewer groups, of fewer vectors.
-Attribute Selector::prefill(int64_t rowTile, int64_t maxQLen) {
+Attribute CpuSelector::prefill(int64_t rowTile, int64_t maxQLen) {
   constexpr int64_t kNearKeys = 128;
   int64_t vectors = largestDivisor(rowTile / lanes, isPlain ? 4 : 3);
   int64_t scoreKeys = isWide ? 8 : isPlain ? 2 : 4;
@@ -139,7 +139,7 @@ Attribute Selector::prefill(int64_t rowTile, int64_t maxQLen) {
 }
 
 /// Eight sums at least hide the latency of one.
-Attribute Selector::decode(int64_t rowsOfHead, int64_t maxQLen) {
+Attribute CpuSelector::decode(int64_t rowsOfHead, int64_t maxQLen) {
   int64_t shared = getSharedHeads(op), rows = rowsOfHead * shared;
   int64_t scoreRows = largestDivisor(rows, isWide ? 4 : 2);
   int64_t contextRows = largestDivisor(rows, isWide ? 6 : 4);
@@ -152,7 +152,7 @@ Attribute Selector::decode(int64_t rowsOfHead, int64_t maxQLen) {
 
 /// As many parts of the keys as make tasks for all cores of a large machine. Those of a window
 /// are few, and a prob region may want to see all of a row's probs.
-int64_t Selector::keySplits(int64_t sharedHeads) {
+int64_t CpuSelector::keySplits(int64_t sharedHeads) {
   constexpr int64_t kTasks = 32;
   auto query = op.getQuery().getType();
   if (findMaskWidth(op.getMask()) || !op.getProbMod().empty())
@@ -164,7 +164,7 @@ int64_t Selector::keySplits(int64_t sharedHeads) {
 }
 
 /// The tile that wastes least on rows that are not there; a row of a small tile costs more.
-int64_t Selector::bestRowTile(int64_t rows) {
+int64_t CpuSelector::bestRowTile(int64_t rows) {
   std::pair<int64_t, double> costOfRow[] = {{48, 1.0}, {32, 1.05}, {16, 1.3}};
   auto cost = [&](std::pair<int64_t, double> tile) {
     return llvm::divideCeil(rows, tile.first) * tile.first * tile.second;
@@ -174,7 +174,7 @@ int64_t Selector::bestRowTile(int64_t rows) {
 
 /// A known q_len has one kernel; for others a call chooses by its own. More rows than a
 /// handful fill the lanes.
-ArrayAttr Selector::select() {
+ArrayAttr CpuSelector::select() {
   constexpr int64_t kFewRows = 4, kNarrowTile = 32, kFarTile = 192;
   int64_t rows = op.getQuery().getType().getDimSize(2);
   bool canDecode = headDim % lanes == 0;
@@ -328,7 +328,7 @@ struct AttnSelectSchedulePass : attn::impl::AttnSelectScheduleBase<AttnSelectSch
       if (op.getSchedule())
         isValid &= succeeded(verifySchedule(op, gpu.has_value()));
       else if (getReasonForNoKernel(op, target).empty())
-        op.setScheduleAttr(gpu ? selectOnGpu(op, *gpu) : Selector(op, cpu).select());
+        op.setScheduleAttr(gpu ? selectOnGpu(op, *gpu) : CpuSelector(op, cpu).select());
     });
     if (!isValid)
       signalPassFailure();
