@@ -57,8 +57,7 @@ AttentionLowering::AttentionLowering(PipelineBuilder &p, AttentionOp op, Attribu
   block = lanes * contextVectors;
   numBlocks = onGpu ? threadsX : llvm::divideCeilSigned(valueDim, block);
   vectorDims = std::gcd(block, 4);
-  bool isPrefill = !byKeys && !onGpu;
-  if (auto mostKeys = findMostKeys(op, rowTile); isPrefill && mostKeys)
+  if (auto mostKeys = findMostKeys(op, rowTile); hasRowsInLanes() && mostKeys)
     isOneChunk = *mostKeys <= chunk && !op.getSink() && op.getProbMod().empty();
 
   // One kernel for all lengths, batches and heads: Halide proves the tile's bounds more

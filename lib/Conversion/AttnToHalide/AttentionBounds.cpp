@@ -63,10 +63,10 @@ void AttentionLowering::buildBounds() {
   high = p.func("high", vars, i32, [&](ArrayRef<Scalar> v) {
     return keySplits == 1 ? highest(v) : min(highest(v), low(v) + part(v));
   });
-  if (!isComplete && !byKeys && !onGpu)
+  if (!isComplete && hasRowsInLanes())
     buildSearch();
   // Of alternatives, the keys that all rows see need not be next to each other.
-  if (isComplete && !byKeys && !onGpu && isConjunction(op.getMask()))
+  if (isComplete && hasRowsInLanes() && isConjunction(op.getMask()))
     buildInnerBounds();
   chunks = p.func("chunks", vars, i32, [&](ArrayRef<Scalar> v) {
     return (max(high(v) - low(v), 0) + (chunk - 1)) / chunk;

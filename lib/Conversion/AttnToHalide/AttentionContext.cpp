@@ -363,7 +363,8 @@ void AttentionLowering::buildPartialOutput() {
 }
 
 /// Of the parts that blocks left, with all weights to one maximum.
-Scalar AttentionLowering::mergedContext(Scalar d, Scalar ii, Scalar it, Scalar h, Scalar b) {
+AttentionLowering::Quotient AttentionLowering::mergeParts(Scalar d, Scalar ii, Scalar it, Scalar h,
+                                                          Scalar b) {
   auto part = [&](int64_t s, Scalar x, Scalar y) {
     return partial(x, y, ii, it * keySplits + s, h, b);
   };
@@ -376,8 +377,7 @@ Scalar AttentionLowering::mergedContext(Scalar d, Scalar ii, Scalar it, Scalar h
     total = total + w * last(s, sumColumn());
     sum = sum + w * part(s, columnOf(d), blockOf(d));
   }
-  Scalar inverse = reciprocal(total);
-  return pick(!(bits(inverse) == p.i32(0)), sum * inverse);
+  return {sum, reciprocal(total)};
 }
 
 /// What is left of each part of the keys: the context's sum, the weights' sum and the maximum.
@@ -431,6 +431,18 @@ void AttentionLowering::buildMerged() {
       });
 }
 
+/// Of a tile whose keys are in one part.
+AttentionLowering::Quotient AttentionLowering::divideSum(Scalar d, Scalar ii, Scalar it, Scalar h,
+                                                         Scalar b) {
+  Scalar coords[] = {it, h, b};
+  TileCoords t(coords);
+  Scalar y = blockOf(d), sum = contextSum(d, columnOf(d), y, ii, t);
+  if (!onGpu)
+    return {sum, inverse(ii, it, h, b)};
+  sum = keepQuery(sum, ii, t);
+  return {sum, reciprocal(rowTotal(sumColumn(), p.i32(0), ii, t))};
+}
+
 void AttentionLowering::buildOutput() {
   if (hasParts())
     buildPartialOutput();
@@ -446,23 +458,11 @@ void AttentionLowering::buildOutput() {
       ii = ii * sharedHeads + h % sharedHeads;
       h = h / sharedHeads;
     }
-    if (hasParts())
-      return convert(mergedContext(v[0], ii, it, h, b), element);
-    Scalar coords[] = {it, h, b};
-    TileCoords t(coords);
-    Scalar y = blockOf(v[0]), sum, total;
-    if (isSplit) {
-      sum = merged(v[0], ii, it, h, b);
-      total = mergedInverse(ii, it, h, b);
-    } else if (onGpu) {
-      sum = keepQuery(contextSum(v[0], columnOf(v[0]), y, ii, t), ii, t);
-      total = reciprocal(rowTotal(sumColumn(), p.i32(0), ii, t));
-    } else {
-      sum = contextSum(v[0], columnOf(v[0]), y, ii, t);
-      total = inverse(ii, it, h, b);
-    }
+    Quotient q = hasParts() ? mergeParts(v[0], ii, it, h, b)
+                 : isSplit  ? Quotient{merged(v[0], ii, it, h, b), mergedInverse(ii, it, h, b)}
+                            : divideSum(v[0], ii, it, h, b);
     // A row that sees no key is 0.
-    return convert(pick(!(bits(total) == p.i32(0)), sum * total), element);
+    return convert(pick(!(bits(q.inverse) == p.i32(0)), q.sum * q.inverse), element);
   });
   p.output(context, op.getResult().getType(), /*knownDims=*/1);
 }

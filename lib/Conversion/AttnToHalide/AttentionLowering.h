@@ -26,9 +26,6 @@ Scalar pick(Scalar c, Scalar x);
 /// c ? x : y, as bits.
 Scalar blend(Scalar c, Scalar x, Scalar y);
 
-/// x + y, as a function.
-Scalar plus(Scalar x, Scalar y);
-
 /// The last coordinates of every func: which tile.
 struct TileCoords {
   explicit TileCoords(ArrayRef<Scalar> v)
@@ -49,6 +46,7 @@ protected:
 
   void fixTile(Func f, bool perChunk);
   int64_t countSums() const;
+  bool hasRowsInLanes() const { return !byKeys && !onGpu; }
   /// Whether blocks leave their accumulators to a second kernel.
   bool hasParts() const { return onGpu && (keySplits != 1 || sharedHeads != 1); }
 
@@ -57,7 +55,7 @@ protected:
 
   // What the schedule attribute and the shapes say.
 
-  /// Whether keys lie in the lanes, and not rows.
+  /// Whether keys lie in a CPU's lanes, as in a decode kernel, and not rows. A GPU has no lanes.
   bool byKeys = false;
   bool onGpu = false;
   /// Whether one chunk holds all keys that a tile of rows sees: nothing is rescaled then.
@@ -66,12 +64,17 @@ protected:
   int64_t threadsX = 1, threadsY = 1;
   /// The most parts that the keys of a row tile are in, and on a CPU the fewest keys of one.
   int64_t keySplits = 1, leastPart = 1;
-  int64_t rowTile, rowsOfHead, sharedHeads, chunk, lanes, contextRows, contextVectors;
+  /// Rows of a tile: `rowsOfHead` of each of `sharedHeads` query heads. Keys of a chunk.
+  int64_t rowTile, rowsOfHead, sharedHeads, chunk;
+  /// Of a register tile of the context: rows, and vectors of value dims.
+  int64_t lanes, contextRows, contextVectors;
   /// Of a register tile of scores: rows (with rows in the lanes, vectors of them) and keys.
   int64_t scoreRows, scoreKeys;
   /// Running maxima and sums are kept in this many independent chains.
   int64_t numChains;
-  int64_t headDim, valueDim, block, numBlocks;
+  int64_t headDim, valueDim;
+  /// The context's columns lie in so many blocks of `block` each.
+  int64_t block, numBlocks;
   /// Value dims next to each other in a thread's columns.
   int64_t vectorDims = 1;
 
@@ -213,7 +216,12 @@ private:
   /// The value dim where it exists, else the last one: a thread's columns may be more than there
   /// are.
   Scalar safeDim(Scalar d) { return valueDim == numBlocks * block ? d : min(d, valueDim - 1); }
-  Scalar mergedContext(Scalar d, Scalar ii, Scalar it, Scalar h, Scalar b);
+  /// A weighted sum of values, and 1 / the sum of weights; that is 0 where no key is seen.
+  struct Quotient {
+    Scalar sum, inverse;
+  };
+  Quotient mergeParts(Scalar d, Scalar ii, Scalar it, Scalar h, Scalar b);
+  Quotient divideSum(Scalar d, Scalar ii, Scalar it, Scalar h, Scalar b);
   Scalar partWeight(Scalar maximum, Scalar sum, Scalar top);
   Scalar contextSum(Scalar d, Scalar x, Scalar y, Scalar ii, const TileCoords &t);
   Scalar rowTotal(int64_t column, Scalar k, Scalar ii, const TileCoords &t);

@@ -98,7 +98,7 @@ AttentionLowering::Copies AttentionLowering::buildStaged(StringRef name) {
 }
 
 void AttentionLowering::buildStaged(Region &region, StringRef prefix, Copies &copies) {
-  if (region.empty() || byKeys || onGpu || !region.getOps<arith::SelectOp>().empty())
+  if (region.empty() || !hasRowsInLanes() || !region.getOps<arith::SelectOp>().empty())
     return;
   Value q = *std::prev(region.args_end(), 2), k = region.getArguments().back();
   region.walk([&](tensor::ExtractOp extract) {
@@ -183,7 +183,7 @@ void AttentionLowering::buildScores() {
     Scalar x = wide(query(v[1], row(v[0], t), head(v[0], t), t.b));
     return scale < 0 ? -x : x;
   };
-  queryT = !onGpu && !byKeys && isTransposed(headDim)
+  queryT = hasRowsInLanes() && isTransposed(headDim)
                ? buildTransposed("query_t", queryVars, f32Type, signedQuery)
                : p.func("query_t", queryVars, f32Type, signedQuery);
   if ((isShort && !byKeys) || onGpu)
@@ -340,8 +340,6 @@ Func AttentionLowering::combineChains(StringRef name, Func chains, Combine combi
     return finish ? finish(parts.front(), v) : parts.front();
   });
 }
-
-Scalar attn::plus(Scalar x, Scalar y) { return x + y; }
 
 /// What the power of two is taken of. The difference to the maximum is taken first, as exact
 /// as it can be, however large both are: the maximum's own weight is 1.

@@ -56,6 +56,9 @@ Scalar operator>=(Scalar x, Scalar y);
 Scalar operator==(Scalar x, Scalar y);
 Scalar operator&&(Scalar x, Scalar y);
 
+/// The sum, as a function.
+inline Scalar plus(Scalar x, Scalar y) { return x + y; }
+
 inline Scalar operator+(Scalar x, double y) { return x + x.constant(y); }
 inline Scalar operator-(Scalar x, double y) { return x - x.constant(y); }
 inline Scalar operator*(Scalar x, double y) { return x * x.constant(y); }

@@ -278,7 +278,7 @@ LogicalResult attn::lowerLse(PipelineBuilder &p, LseOp op, const CpuInfo &cpu) {
   Func power = p.func("power", vars, acc, [&](ArrayRef<Scalar> v) {
     return strictFloat(exp(score(v) - top(v.drop_front())));
   });
-  Func sum = reduceAlong(p, "sum", power, 0, extent, 0, [](Scalar x, Scalar y) { return x + y; });
+  Func sum = reduceAlong(p, "sum", power, 0, extent, 0, plus);
   // Where the maximum is infinite the differences are NaN, and it is the result.
   Func lse =
       p.func("lse", ArrayRef(vars).drop_back(), type.getElementType(), [&](ArrayRef<Scalar> v) {
@@ -308,7 +308,6 @@ LogicalResult attn::lowerLayerNorm(PipelineBuilder &p, LayerNormOp op, const Cpu
   Scalar extent = p.extent(input, 0);
   SmallVector<StringRef> vars = varNames(type.getRank());
   ArrayRef<StringRef> rows = ArrayRef(vars).drop_back();
-  auto add = [](Scalar x, Scalar y) { return x + y; };
   auto perElement = [&](Scalar sum) { return sum / convert(extent, acc); };
 
   Func wide = p.func("wide", vars, acc, [&](ArrayRef<Scalar> v) { return convert(input(v), acc); });
@@ -317,7 +316,7 @@ LogicalResult attn::lowerLayerNorm(PipelineBuilder &p, LayerNormOp op, const Cpu
   SmallVector<Func> sums;
   Func difference = wide;
   auto subtractMean = [&](StringRef sumName, StringRef name) {
-    Func sum = sums.emplace_back(reduceAlong(p, sumName, difference, 0, extent, 0, add));
+    Func sum = sums.emplace_back(reduceAlong(p, sumName, difference, 0, extent, 0, plus));
     difference = p.func(name, vars, acc, [&](ArrayRef<Scalar> v) {
       return strictFloat(difference(v) - perElement(sum(v.drop_front())));
     });
@@ -328,7 +327,7 @@ LogicalResult attn::lowerLayerNorm(PipelineBuilder &p, LayerNormOp op, const Cpu
   }
   Func square = p.func("square", vars, acc,
                        [&](ArrayRef<Scalar> v) { return difference(v) * difference(v); });
-  Func squares = reduceAlong(p, "squares", square, 0, extent, 0, add);
+  Func squares = reduceAlong(p, "squares", square, 0, extent, 0, plus);
   Func inverse = p.func("inverse", rows, acc, [&](ArrayRef<Scalar> v) {
     Scalar spread = sqrt(perElement(squares(v)) + op.getEpsilon().convertToDouble());
     return strictFloat(spread.constant(1) / spread);

@@ -211,8 +211,7 @@ LogicalResult attn::lowerSoftmax(PipelineBuilder &p, SoftmaxOp op, const CpuInfo
     Scalar s = score(v);
     return strictFloat(select(s == -kInf, s.constant(0), exp(s - top(without(v, axis)))));
   });
-  Func sum =
-      reduceAlong(p, "sum", power, axis, extent, 0, [](Scalar x, Scalar y) { return x + y; });
+  Func sum = reduceAlong(p, "sum", power, axis, extent, 0, plus);
   Func prob = p.func("prob", vars, element, [&](ArrayRef<Scalar> v) {
     Scalar x = power(v) / sum(without(v, axis));
     return convert(strictFloat(select(score(v) == -kInf, x.constant(0), x)), element);
