@@ -48,20 +48,21 @@ static LogicalResult importSoftmax(Node &node) {
 // Norms
 //===----------------------------------------------------------------------===//
 
-/// Scale and bias of a norm, which have the sizes that it is along.
+/// Scale and bias of a norm, which broadcast to the sizes that it is along.
 static FailureOr<Value> getRow(Node &node, int index, const TensorRef &input, int64_t axis) {
   TensorRef row = node.input(index);
   if (!row)
     return Value();
   ArrayRef<OpFoldResult> sizes = ArrayRef(input->sizes).drop_front(axis);
-  if (row->element != input->element || row->getRank() != int64_t(sizes.size()))
-    return node.error() << "expected scale and bias of rank " << sizes.size() << " and type "
-                        << input->element << ", found " << row->getType();
-  for (auto [wanted, size] : llvm::zip(sizes, row->sizes))
-    if (getStatic(wanted) && getStatic(size) && *getStatic(wanted) != *getStatic(size))
+  if (row->element != input->element || row->getRank() > int64_t(sizes.size()))
+    return node.error() << "expected scale and bias of rank " << sizes.size()
+                        << " or less and type " << input->element << ", found " << row->getType();
+  for (auto [wanted, size] : llvm::zip(llvm::reverse(sizes), llvm::reverse(row->sizes)))
+    if (getStatic(wanted) && getStatic(size) && *getStatic(wanted) != *getStatic(size) &&
+        *getStatic(size) != 1)
       return node.error() << "expected scale and bias of the sizes of "
                           << getTensorType(input->element, sizes) << ", found " << row->getType();
-  return node.materialize(flattenFrom(node.body, row, 0));
+  return node.materialize(flattenFrom(node.body, makeExpand(row, sizes), 0));
 }
 
 /// Mean and 1 / deviation of the rows, which a layer norm may give as well.
