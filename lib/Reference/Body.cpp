@@ -51,6 +51,9 @@ LogicalResult Body::addExtract(Operation *op) {
   Value tensor = extract.getTensor();
   auto read = [op, tensor, env = env](const Scalar *operands) {
     const Array &array = env->get(tensor);
+    // Nothing is there to be used.
+    if (array.values.empty())
+      return Scalar{};
     int64_t linear = 0;
     for (auto [dim, size] : llvm::enumerate(array.shape)) {
       int64_t index = operands[dim].integer;

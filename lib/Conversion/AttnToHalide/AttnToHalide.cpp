@@ -64,6 +64,7 @@ private:
   LogicalResult requireNone(Location loc, StringRef kind, const Twine &message, Lower lowerCount);
   LogicalResult convertEmbedding(EmbeddingOp op);
   LogicalResult convertAppendCache(AppendCacheOp op);
+  LogicalResult convertGenerate(tensor::GenerateOp op);
   LogicalResult convertLinear(LinearOp op);
   LogicalResult convertMap(MapOp op);
   LogicalResult callLinear(LinearOp op, Value result);
@@ -210,7 +211,7 @@ LogicalResult FunctionConverter::convertCompute(Operation &op) {
       .Case<ReduceOp>(lowered(lowerReduce))
       .Case<TransposeOp>(lowered(lowerTranspose))
       .Case<LayerNormOp>(lowered(lowerLayerNorm))
-      .Case<tensor::GenerateOp>(lowered(lowerGenerate))
+      .Case([&](tensor::GenerateOp generate) { return convertGenerate(generate); })
       .Case<tensor::ExtractSliceOp>(lowered(lowerStridedSlice))
       .Case([&](AttentionOp attention) { return convertAttention(attention); })
       .Default([&](Operation *) -> LogicalResult {
@@ -284,6 +285,64 @@ LogicalResult FunctionConverter::convertAppendCache(AppendCacheOp op) {
       op.getLoc(), "append_cache", op.getResult(),
       [&](PipelineBuilder &p) { return lowerAppendCache(p, op, cpu); },
       mayBeEmpty ? function_ref<Value()>(isServed) : function_ref<Value()>());
+}
+
+namespace {
+struct OpenDim {
+  Value tensor;
+  int64_t dim;
+  bool operator==(const OpenDim &other) const { return tensor == other.tensor && dim == other.dim; }
+};
+} // namespace
+
+/// The dimension of a caller's tensor that the region reads at places of its own choice and that
+/// may have no elements, as a cache has none at first; none where there are several.
+static std::optional<OpenDim> findOpenDim(tensor::GenerateOp op) {
+  std::optional<OpenDim> found;
+  for (auto extract : op.getBody().getOps<tensor::ExtractOp>()) {
+    auto argument = dyn_cast<BlockArgument>(extract.getTensor());
+    for (auto [dim, index] : llvm::enumerate(extract.getIndices())) {
+      if (!argument || !extract.getTensor().getType().isDynamicDim(dim) ||
+          isa<BlockArgument>(index))
+        continue;
+      OpenDim open{argument, int64_t(dim)};
+      if (found && !(*found == open))
+        return std::nullopt;
+      found = open;
+    }
+  }
+  return found;
+}
+
+/// The same where nothing is read of `tensor`, which has no elements.
+static tensor::GenerateOp cloneWithout(tensor::GenerateOp op, Value tensor) {
+  tensor::GenerateOp clone = op.clone();
+  for (auto extract : llvm::make_early_inc_range(clone.getBody().getOps<tensor::ExtractOp>())) {
+    if (extract.getTensor() != tensor)
+      continue;
+    OpBuilder builder(extract);
+    Value zero = arith::ConstantOp::create(builder, extract.getLoc(),
+                                           builder.getZeroAttr(extract.getType()));
+    extract.replaceAllUsesWith(zero);
+    extract.erase();
+  }
+  return clone;
+}
+
+LogicalResult FunctionConverter::convertGenerate(tensor::GenerateOp op) {
+  auto callFor = [&](tensor::GenerateOp generate, function_ref<Value()> condition) {
+    return call(
+        op.getLoc(), "generate", op.getResult(),
+        [&](PipelineBuilder &p) { return lowerGenerate(p, generate, cpu); }, condition);
+  };
+  std::optional<OpenDim> open = findOpenDim(op);
+  if (!open)
+    return callFor(op, {});
+  OwningOpRef<tensor::GenerateOp> without = cloneWithout(op, open->tensor);
+  if (failed(callFor(*without, [&] { return host.isEmpty(open->tensor, open->dim); })))
+    return failure();
+  return callFor(op,
+                 [&] { return host.isWithin(open->tensor, open->dim, /*above=*/0, /*limit=*/0); });
 }
 
 /// Six rows fill the registers; a single one is quicker without five in vain. Where weights

@@ -4,6 +4,8 @@
 // RUN: attnc verify %s --function all | FileCheck %s
 // RUN: attnc verify %s --function two_contexts | FileCheck %s
 // RUN: attnc verify %s --function cache --size room=5,new=0 | FileCheck %s
+// RUN: attnc verify %s --function grown --size rows=0 | FileCheck %s
+// RUN: attnc verify %s --function grown --size rows=5 | FileCheck %s
 // CHECK: cases, all within the allowed error
 
 func.func @last(%x: tensor<?x4xf32>, %none: tensor<?x0xf32>) -> tensor<?x4xf32> {
@@ -32,4 +34,25 @@ func.func @cache(%cache: tensor<?x2x?x8xf32> {attn.dims = ["batch", 2, "room", 8
   %longer = attn.append_cache %cache, %rows, %length
       : tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>, tensor<?xi32>
   return %longer : tensor<?x2x?x8xf32>
+}
+
+// Three rows of zeros behind what there is.
+func.func @grown(%x: tensor<?x8xf32> {attn.dims = ["rows", 8]}) -> tensor<?x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %rows = tensor.dim %x, %c0 : tensor<?x8xf32>
+  %size = arith.addi %rows, %c3 : index
+  %y = tensor.generate %size {
+  ^bb0(%i: index, %j: index):
+    %end = arith.subi %rows, %c1 : index
+    %low = arith.minsi %i, %end : index
+    %place = arith.maxsi %low, %c0 : index
+    %old = tensor.extract %x[%place, %j] : tensor<?x8xf32>
+    %is_old = arith.cmpi slt, %i, %rows : index
+    %element = arith.select %is_old, %old, %zero : f32
+    tensor.yield %element : f32
+  } : tensor<?x8xf32>
+  return %y : tensor<?x8xf32>
 }
