@@ -60,6 +60,8 @@ private:
   TensorRef last;
   /// The most keys of any batch.
   OpFoldResult total;
+  /// The length of the caches that they become.
+  OpFoldResult grown;
   std::function<Value(Body &, Value)> pastLength;
 };
 } // namespace
@@ -208,7 +210,7 @@ LogicalResult GroupQuery::rotate() {
   return success();
 }
 
-/// A cache with the rows behind what each batch holds of it.
+/// A cache with the rows behind what each batch holds of it, then zeros where it grows.
 FailureOr<TensorRef> GroupQuery::append(Input input, const TensorRef &rows) {
   TensorRef past = node.input(input);
   if (!past)
@@ -223,26 +225,29 @@ FailureOr<TensorRef> GroupQuery::append(Input input, const TensorRef &rows) {
   if (sameSize(room, total) || (known && wanted && *known >= *wanted))
     return appendRows(past, rows);
   // A cache without room for all grows.
-  if (known && wanted)
-    sizes[2] = total;
-  else
-    sizes[2] = body.make<arith::MaxSIOp>(toIndex(body, room), toIndex(body, total));
-  FailureOr<TensorRef> both = makeConcat(node, past, rows);
-  if (failed(both))
-    return failure();
-  // The rows stand behind all of the cache here, and behind what the batch holds of it there.
-  auto build = [both = *both, room, rows, before = pastLength](Body &at,
-                                                               ArrayRef<Value> place) -> Value {
-    Value start = before(at, place[0]), length = toIndex(at, rows->sizes[2]);
-    Value own = at.make<arith::SubIOp>(place[2], start);
-    Value isNew = at.make<arith::AndIOp>(compare(at, arith::CmpIPredicate::sge, own, at.index(0)),
-                                         compare(at, arith::CmpIPredicate::slt, own, length));
-    Value end = at.make<arith::SubIOp>(toIndex(at, both->sizes[2]), at.index(1));
-    Value found =
-        at.make<arith::SelectOp>(isNew, at.make<arith::AddIOp>(own, toIndex(at, room)), place[2]);
-    SmallVector<Value> from(place);
-    from[2] = at.make<arith::MaxSIOp>(at.make<arith::MinSIOp>(found, end), at.index(0));
-    return at.read(both, from);
+  if (!grown)
+    grown = known && wanted ? total
+                            : body.make<arith::MaxSIOp>(toIndex(body, room), toIndex(body, total));
+  sizes[2] = grown;
+  node.materialize(rows);
+  auto build = [past, rows, total = total, before = pastLength](Body &at,
+                                                                ArrayRef<Value> place) -> Value {
+    auto isLess = [&](Value a, Value b) { return compare(at, arith::CmpIPredicate::slt, a, b); };
+    auto clamp = [&](Value index, Value size) -> Value {
+      Value end = at.make<arith::SubIOp>(size, at.index(1));
+      return at.make<arith::MaxSIOp>(at.make<arith::MinSIOp>(index, end), at.index(0));
+    };
+    Value room = toIndex(at, past->sizes[2]), length = toIndex(at, rows->sizes[2]);
+    Value start = before(at, place[0]), own = at.make<arith::SubIOp>(place[2], start);
+    // What a cache with room holds behind the rows stays there.
+    Value end = at.make<arith::SelectOp>(isLess(room, toIndex(at, total)), start, room);
+    SmallVector<Value> inPast(place), inRows(place);
+    inPast[2] = clamp(place[2], room);
+    inRows[2] = clamp(own, length);
+    Value old = at.make<arith::SelectOp>(isLess(place[2], end), at.read(past, inPast),
+                                         floatConstant(at, rows->element, 0));
+    Value row = at.make<arith::SelectOp>(isLess(own, length), at.read(rows, inRows), old);
+    return at.make<arith::SelectOp>(isLess(own, at.index(0)), old, row);
   };
   return makeLazy(rows->element, sizes, build);
 }

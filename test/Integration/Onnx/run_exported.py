@@ -2,9 +2,9 @@
 
 usage: run_exported.py FOLDER [PATTERN]
 
-FOLDER is what export.py wrote. A model is right if its error is at most twice that of
-PyTorch in float32, plus 4 eps of the largest result; with open dimensions it is called at two
-sizes. Each attention that can be one kernel must be.
+FOLDER is what export.py or optimize.py wrote. A model is right if its error is at most twice that
+of PyTorch in float32, plus 4 eps of the largest result; with open dimensions it is called at all
+sizes there are. Each attention that can be one kernel must be.
 """
 
 import concurrent.futures
@@ -20,7 +20,7 @@ import numpy as np
 # How many attentions a case has that can be one kernel, where it isn't one. Others give the
 # prob of a single row as a result too, have a softmax over something else, or none, or one key more.
 FUSED = {
-    "differential": 2, "encoder": 2,
+    "cross": 2, "differential": 2, "encoder": 2,
     "bilinear_key": 0, "bilinear_query": 0, "luong_concat_1": 0, "luong_concat_2": 0,
     "luong_dot_1": 0, "luong_general_1": 0, "time_first_incremental": 0,
     "time_first_static": 0, "external": 0, "sigmoid": 0,
@@ -75,7 +75,8 @@ def check(model):
     case = model.name.split(".")[0]
     data = np.load(model.parent / f"{case}.npz")
     try:
-        for index in ("0", "1") if ".dynamic." in model.name else ("0",):
+        calls = sorted({key.split(".")[0] for key in data})
+        for index in calls if ".dynamic." in model.name else calls[:1]:
             parts = {kind: {k.split(".")[2]: data[k] for k in data if k.startswith(f"{index}.{kind}.")}
                      for kind in ("in", "out")}
             compare(data, index, call(model, parts["in"], parts["out"]))
