@@ -19,8 +19,6 @@ using namespace mlir::attn;
 namespace {
 /// Rows whose accumulators stay in cache beside a panel of weights.
 constexpr int64_t kRowBlock = 516;
-/// Products that are added up in one running sum; to leave the registers more often costs time.
-constexpr int64_t kLongestProducts = 512;
 
 /// The register tile: as many accumulators as registers allow, less what loads need.
 struct Tile {
@@ -195,7 +193,7 @@ static void scheduleSums(PipelineBuilder &p, const Product &f, Loop at, const Ti
   using halide::MemoryType;
   SmallVector<Loop> loops = p.loops(f.sum, 0);
   Loop reduction = loops.back();
-  int64_t length = getPartLength(f.width, kLongestProducts);
+  int64_t length = getPartLength(f.width);
   if (length == 0) {
     p.storeIn(f.sum, MemoryType::register_);
     return scheduleSum(p, f.sum, at, loops, reduction, tile);

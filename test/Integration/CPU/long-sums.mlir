@@ -1,6 +1,7 @@
 // Sums so long that one running sum would be further from float64 than what adds up in blocks.
 
 // RUN: attnc verify %s --function linear --size rows=9 | FileCheck %s
+// RUN: attnc verify %s --function sharp --size rows=500 --seed 3 | FileCheck %s
 // RUN: attnc verify %s --function stages --size q_len=2,kv_len=3000 | FileCheck %s
 // RUN: attnc verify %s --function columns --size rows=5000,width=21 | FileCheck %s
 // CHECK: cases, all within the allowed error
@@ -9,6 +10,14 @@ func.func @linear(%x: tensor<?x4099xf32> {attn.name = "x", attn.dims = ["rows", 
                   %weight: tensor<70x4099xf32>) -> tensor<?x70xf32> {
   %y = attn.linear %x, %weight : tensor<?x4099xf32>, tensor<70x4099xf32> -> tensor<?x70xf32>
   return %y : tensor<?x70xf32>
+}
+
+// Where scores are large, their error is far more than a few eps of the prob.
+func.func @sharp(%x: tensor<?x512xf32> {attn.name = "x", attn.dims = ["rows", 512]},
+                 %weight: tensor<40x512xf32>) -> tensor<?x40xf32> {
+  %score = attn.linear %x, %weight : tensor<?x512xf32>, tensor<40x512xf32> -> tensor<?x40xf32>
+  %prob = attn.softmax %score : tensor<?x40xf32>
+  return %prob : tensor<?x40xf32>
 }
 
 // Not fused for the sake of the prob.
