@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionLowering.h"
+#include "Rows.h"
 
 #include "attnc/Dialect/Attn/ProbRegion.h"
 
@@ -31,6 +32,30 @@ static Scalar step(Scalar x) {
   return convert(clamp(x, x.constant(0), x.constant(1)), x.b().getF32Type());
 }
 
+/// How many sums over a chunk's keys a value dim's is the sum of.
+int64_t AttentionLowering::countParts() const {
+  return onGpu ? 1 : countEqualParts(chunk, kLongestSum).value_or(1);
+}
+
+/// `sum` at `at` and the product of key k of the chunk, tile and column that `v` says.
+Update AttentionLowering::addKey(Func sum, ArrayRef<Scalar> at, ArrayRef<Scalar> v, Scalar k) {
+  TileCoords t(v);
+  Scalar x = v[0], y = v[1], ii = v[2], c = v[3], w = modified(ii, k, c, t.it, t.h, t.b);
+  if (onGpu) // weights of keys that are not there are 0
+    return sum(at) + w * valueTile(valueColumn(x, y), k, c, t.it, t.h, t.b);
+  Scalar element =
+      Value(paddedValue)
+          ? paddedValue(y * block + x, k, c, t.it, t.h, t.b)
+          : wide(value(y * block + x, unsafePromiseClamped(key(k, c, t), p.i32(0), numKeys - 1),
+                       kvHead(t.h), t.b));
+  Scalar next = sum(at) + w * element;
+  if (!Value(groupHigh))
+    return {next, {}, c * chunk + k < visibleKeys(t)};
+  Scalar g = ii / contextRows, first = groupLow(g, t.it, t.h, t.b),
+         end = groupHigh(g, t.it, t.h, t.b);
+  return {next, {}, key(k, c, t) >= first && key(k, c, t) < end};
+}
+
 void AttentionLowering::buildProduct() {
   Type f32Type = p.b().getF32Type();
   StringRef chunkVars[] = {"x", "y", "ii", "c", "it", "h", "b"};
@@ -41,24 +66,23 @@ void AttentionLowering::buildProduct() {
   product = p.func("product", chunkVars, f32Type, [&](ArrayRef<Scalar> v) {
     return isOneChunk ? fetchAhead(f32(0), nextQuery(v[0], v[1], v[2], TileCoords(v))) : f32(0);
   });
-  p.update(product, chunkVars, {{"rk", p.i32(chunk)}},
+  int64_t parts = countParts(), keys = chunk / parts;
+  if (parts == 1) {
+    p.update(product, chunkVars, {{"rk", p.i32(chunk)}},
+             [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) { return addKey(product, v, v, r[0]); });
+    return;
+  }
+  StringRef partVars[] = {"x", "y", "ii", "j", "c", "it", "h", "b"};
+  productPart = p.func("product_part", partVars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
+  p.update(productPart, partVars, {{"rk", p.i32(keys)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) {
+             return addKey(productPart, v, without(v, 3), v[3] * keys + r[0]);
+           });
+  p.update(product, chunkVars, {{"rj", p.i32(parts)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             TileCoords t(v);
-             Scalar k = r[0], c = v[3];
-             if (onGpu) // weights of keys that are not there are 0
-               return product(v) + modified(v[2], k, c, t.it, t.h, t.b) *
-                                       valueTile(valueColumn(v[0], v[1]), k, c, t.it, t.h, t.b);
-             Scalar x = Value(paddedValue)
-                            ? paddedValue(v[1] * block + v[0], k, c, t.it, t.h, t.b)
-                            : wide(value(v[1] * block + v[0],
-                                         unsafePromiseClamped(key(k, c, t), p.i32(0), numKeys - 1),
-                                         kvHead(t.h), t.b));
-             Scalar sum = product(v) + modified(v[2], k, c, t.it, t.h, t.b) * x;
-             if (!Value(groupHigh))
-               return {sum, {}, c * chunk + k < visibleKeys(t)};
-             Scalar g = v[2] / contextRows, first = groupLow(g, t.it, t.h, t.b),
-                    end = groupHigh(g, t.it, t.h, t.b);
-             return {sum, {}, key(k, c, t) >= first && key(k, c, t) < end};
+             return {product(v) + productPart(along(v, 3, r[0])),
+                     {},
+                     v[3] * chunk + r[0] * keys < visibleKeys(TileCoords(v))};
            });
 }
 
@@ -307,12 +331,16 @@ void AttentionLowering::buildExactContext() {
     vars.insert(vars.begin() + 1, "y");
   SmallVector<StringRef> productVars = llvm::to_vector(vars);
   productVars.insert(productVars.end() - 3, "c");
+  int64_t parts = countParts(), keys = chunk / parts;
+  if (parts > 1)
+    productVars.insert(productVars.end() - 4, "j");
   exactProduct =
       p.func("exact_product", productVars, f32Type, [&](ArrayRef<Scalar>) { return f32(0); });
-  p.update(exactProduct, productVars, {{"rk", p.i32(chunk)}},
+  p.update(exactProduct, productVars, {{"rk", p.i32(keys)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              TileCoords t(v);
-             Scalar k = r[0], c = v[v.size() - 4], ii = v[v.size() - 5];
+             Scalar k = parts > 1 ? v[2] * keys + r[0] : r[0], c = v[v.size() - 4],
+                    ii = v[onGpu ? 2 : 1];
              Scalar d = onGpu ? valueColumn(v[0], v[1]) : v[0];
              Scalar x = wide(value(onGpu ? safeDim(d) : min(d, valueDim - 1), safeKey(k, c, t),
                                    kvHead(t.h), t.b));
@@ -326,14 +354,16 @@ void AttentionLowering::buildExactContext() {
   exactContext = p.func("exact_context", vars, f32Type, [&](ArrayRef<Scalar> v) {
     return onGpu ? pick(!isExact(TileCoords(v)), acc(v)) : f32(0);
   });
-  p.update(exactContext, vars, {{"rc", (numKeys + (chunk - 1)) / chunk}},
-           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             TileCoords t(v);
-             SmallVector<Scalar> coords(v);
-             coords.insert(coords.end() - 3, r[0]);
-             return {
-                 exactContext(v) + exactProduct(coords), {}, r[0] < exactChunks(t.it, t.h, t.b)};
-           });
+  SmallVector<Reduction> reductions = {{"rc", (numKeys + (chunk - 1)) / chunk}};
+  if (parts > 1)
+    reductions.push_back({"rj", p.i32(parts)});
+  p.update(exactContext, vars, reductions, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+    TileCoords t(v);
+    SmallVector<Scalar> coords(v);
+    for (Scalar x : r) // j c it h b
+      coords.insert(coords.begin() + vars.size() - 3, x);
+    return {exactContext(v) + exactProduct(coords), {}, r[0] < exactChunks(t.it, t.h, t.b)};
+  });
 }
 
 /// The weighted sum of the value dim d, which lies in column x of block y.

@@ -47,6 +47,7 @@ protected:
   void fixTile(Func f, bool perChunk);
   int64_t countSums() const;
   bool hasRowsInLanes() const { return !byKeys && !onGpu; }
+  int64_t countParts() const;
   /// Whether blocks leave their accumulators to a second kernel.
   bool hasParts() const { return onGpu && (keySplits != 1 || sharedHeads != 1); }
 
@@ -104,7 +105,8 @@ protected:
   Func valueTile, sumOfThread;
   /// What is left of each part of the keys, and on a CPU what the parts of a row become.
   Func partial, top, merged, mergedInverse;
-  Func paddedValue, product, acc, inverse, context;
+  /// A long sum over a chunk's keys is one of parts.
+  Func paddedValue, product, productPart, acc, inverse, context;
   Func worstOfLane, worst, exactChunks, exactDot, exactDotPart, exactScore, exactWeight, exactKept,
       exactModified, exactProduct, exactContext;
 
@@ -143,6 +145,7 @@ private:
   void buildWeights();
 
   // AttentionContext.cpp
+  Update addKey(Func sum, ArrayRef<Scalar> at, ArrayRef<Scalar> v, Scalar k);
   void buildProduct();
   Scalar nextQuery(Scalar x, Scalar y, Scalar ii, const TileCoords &t);
   void buildValueTile();

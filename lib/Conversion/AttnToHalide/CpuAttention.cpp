@@ -288,8 +288,14 @@ void CpuAttention::scheduleContext() {
     group = scheduleOnlineContext();
   }
 
-  scheduleRegisterTile(product, group, block, /*otherDim=*/2, contextRows);
+  Loop parts = scheduleRegisterTile(product, group, block, /*otherDim=*/2, contextRows);
   p.boundExtent(product, 1, 1);
+  if (Value(productPart)) {
+    p.storeIn(product, MemoryType::stack);
+    scheduleRegisterTile(productPart, parts, block, /*otherDim=*/2, contextRows);
+    p.boundExtent(productPart, 1, 1);
+    p.boundExtent(productPart, 3, 1);
+  }
   if (Value(paddedValue))
     schedulePaddedValue();
   computeInTile(inverse);
@@ -474,14 +480,19 @@ void CpuAttention::scheduleExactContext() {
 
   p.boundExtent(exactContext, 1, rowTile);
   splitRows(exactContext, p.loops(exactContext)[0], numBlocks * block);
-  SmallVector<Loop> v = p.loops(exactContext, 0); // x ii it h b rc
+  SmallVector<Loop> v = p.loops(exactContext, 0); // x ii it h b rc, then parts
   auto [blocks, column] = p.split(v[0], block);
   auto [vectors, lane] = p.split(column, lanes);
   auto [rowGroup, row] = p.split(v[1], contextRows);
   p.vectorize(lane);
-  p.reorder({lane, vectors, row, blocks, rowGroup, v[2], v[5], v[3], v[4]});
+  SmallVector<Loop> order = {lane, vectors, row, blocks, rowGroup};
+  llvm::append_range(order, ArrayRef(v).drop_front(6));
+  order.append({v[2], v[5], v[3], v[4]});
+  p.reorder(order);
   p.neverPartition(exactContext, 0);
   scheduleRegisterTile(exactProduct, blocks, block, /*otherDim=*/1, contextRows);
+  if (countParts() > 1)
+    p.boundExtent(exactProduct, 2, 1);
 
   scheduleStaged(exactStaged, v[2]);
   scheduleExactWeights(v[2]);
