@@ -108,10 +108,29 @@ class Function:
                 f"arith.maximumf {x}, {y}",
                 f"arith.minnumf {x}, {constant}", f"math.tanh {x}", f"math.absf {x}",
                 f"arith.negf {x}", f"math.fma {x}, {constant}, {y}",
+                f"math.erf {x}", "exp", "root", "relu",
             ])
+            if " " not in op:
+                op = self.composed(lines, op, x)
             lines.append(f"{name} = {op} : {self.element}")
             floats = floats + [name]
         return floats[-1]
+
+    def composed(self, lines, kind, x):
+        """An op on what ops before it make of x."""
+        part, constant = "%" + self.fresh("e"), "%" + self.fresh("c")
+        if kind == "relu":
+            lines += [f"{constant} = arith.constant 0.0 : {self.element}",
+                      f"{part} = arith.cmpf ogt, {x}, {constant} : {self.element}"]
+            return f"arith.select {part}, {x}, {constant}"
+        lines.append(f"{part} = math.absf {x} : {self.element}")
+        other = "%" + self.fresh("e")
+        if kind == "exp":
+            lines.append(f"{other} = arith.negf {part} : {self.element}")
+            return f"math.exp {other}"
+        lines += [f"{constant} = arith.constant 1.0 : {self.element}",
+                  f"{other} = arith.addf {part}, {constant} : {self.element}"]
+        return f"math.{self.choose(['sqrt', 'log'])} {other}"
 
     def condition(self, lines):
         """A condition on places."""
@@ -180,6 +199,20 @@ class Function:
         name = "%" + self.fresh("t")
         lines.append(f"{name} = tensor.extract {table.name}[{', '.join(read)}] : "
                      f"{self.type_of(table)}")
+        return name
+
+    def relative(self, lines, score):
+        """An element of a tensor of heads and of distances, the last of which stand for all beyond."""
+        reach = self.choose([1, 4, 30])
+        table = self.argument("table", [score.dims[1], 2 * reach + 1])
+        far, zero, last, distance, shifted, above, index, name = ("%" + self.fresh("i") for _ in range(8))
+        lines += [f"{far} = arith.constant {reach} : index", f"{zero} = arith.constant 0 : index",
+                  f"{last} = arith.constant {2 * reach} : index",
+                  f"{distance} = arith.subi %k, %q : index",
+                  f"{shifted} = arith.addi {distance}, {far} : index",
+                  f"{above} = arith.maxsi {shifted}, {zero} : index",
+                  f"{index} = arith.minsi {above}, {last} : index",
+                  f"{name} = tensor.extract {table.name}[%h, {index}] : {self.type_of(table)}"]
         return name
 
     def region(self, op, tensor, build, type=None):

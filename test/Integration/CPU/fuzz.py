@@ -55,13 +55,16 @@ class Graph(functions.Function):
         if kind == "dropout":
             return self.dropout(x)
         mode = " mode(rms)" if kind == "rms" else ""
-        scale = ""
-        if self.chance(0.5):
-            tensor = self.argument("gain", [x.dims[-1]])
-            scale = f" scale({tensor.name} : {self.type_of(tensor)})"
-        return self.unary(f"attn.layer_norm {x.name}{mode}{scale} epsilon(1.0e-3)", x)
+        rows = ""
+        for name in ("scale", "bias"):
+            if self.chance(0.5):
+                tensor = self.argument(name, [x.dims[-1]])
+                rows += f" {name}({tensor.name} : {self.type_of(tensor)})"
+        return self.unary(f"attn.layer_norm {x.name}{mode}{rows} epsilon(1.0e-3)", x)
 
     def dropout(self, x):
+        if self.chance(0.1):
+            return self.unary(f"attn.dropout {x.name} rate(0.5)", x)
         seed = self.argument("seed", (), "i64")
         self.ranges[seed.name[1:]] = (seed, -2**63, 2**63 - 1)
         return self.unary(f"attn.dropout {x.name} rate({self.choose([0.0, 0.1, 0.5])}) "
@@ -79,7 +82,8 @@ class Graph(functions.Function):
         """A tensor (batch, heads, length, width) from some other layout."""
         dims = (batch, heads, length, width)
         rows = self.size(heads) * self.size(width)
-        layout = self.choose(["heads", "rows", "time", "transposed", "columns", "projected", "embedded"])
+        layout = self.choose(["heads", "rows", "time", "transposed", "columns", "projected", "embedded",
+                              "sliced", "joined"])
         if layout == "heads" and self.size(batch) == self.size(heads) == 1 and batch not in self.open:
             return self.matrix(self.argument(name, (length, width)), dims)
         if layout == "heads":
@@ -92,6 +96,12 @@ class Graph(functions.Function):
             x = self.argument(name, (batch, length, heads, width))
             return self.emit(f"attn.transpose {x.name} [0, 2, 1, 3] : {self.type_of(x)} -> "
                              f"{self.type(dims)}", dims)
+        if layout == "sliced" and all(dim in self.open or self.size(dim) for dim in dims):
+            return self.slice(name, dims)  # of no elements the tensor dialect takes none
+        if layout == "joined" and width % 2 == 0:
+            half = dims[:3] + (width // 2,)
+            parts = [self.argument(name, half), self.argument(name, half)]
+            return self.concat(3, parts, dims)
         order = " layout(time_first)" if layout == "time" else ""
         outer = (length, batch) if order else (batch, length)
         if layout == "projected":
@@ -107,12 +117,30 @@ class Graph(functions.Function):
         return self.emit(f"attn.split_heads {x.name} num_heads({self.size(heads)}){order} : "
                          f"{self.type_of(x)} -> {self.type(dims)}", dims)
 
+    def slice(self, name, dims):
+        """Some of the columns of a wider tensor, or every second one."""
+        stride, first = self.choose([1, 1, 2]), self.random.randint(0, 3)
+        x = self.argument(name, dims[:3] + (first + stride * dims[3],))
+        sizes = [self.length_of(x, at) for at in range(3)] + [str(dims[3])]
+        return self.emit(f"tensor.extract_slice {x.name}[0, 0, 0, {first}] [{', '.join(sizes)}] "
+                         f"[1, 1, 1, {stride}] : {self.type_of(x)} to {self.type(dims)}", dims)
+
+    def length_of(self, x, at):
+        """The size of a dimension, as ops take it."""
+        if x.dims[at] not in self.open:
+            return str(self.size(x.dims[at]))
+        index, size = "%" + self.fresh("c"), "%" + self.fresh("n")
+        self.lines += [f"{index} = arith.constant {at} : index",
+                       f"{size} = tensor.dim {x.name}, {index} : {self.type_of(x)}"]
+        return size
+
+    def concat(self, dim, parts, dims):
+        return self.emit(f"tensor.concat dim({dim}) {', '.join(x.name for x in parts)} : "
+                         f"({', '.join(map(self.type_of, parts))}) -> {self.type(dims)}", dims)
+
     def matrix(self, x, dims):
         """The one head of the one batch of an attention of plain matrices."""
-        zero, size = "%" + self.fresh("c"), "%" + self.fresh("n")
-        self.lines += [f"{zero} = arith.constant 0 : index",
-                       f"{size} = tensor.dim {x.name}, {zero} : {self.type_of(x)}"]
-        length = size if x.dims[0] in self.open else self.size(x.dims[0])
+        length = self.length_of(x, 0)
         return self.emit(f"tensor.expand_shape {x.name} [[0, 1, 2], [3]] output_shape [1, 1, {length}, "
                          f"{x.dims[1]}] : {self.type_of(x)} into {self.type(dims)}", dims)
 
@@ -129,13 +157,13 @@ class Graph(functions.Function):
         return x
 
     def position(self, x, offset=None):
-        kind = self.choose(["rotary_halves", "rotary_pairs", "sinusoidal"])
-        if x.dims[-1] % 2:
-            kind = "sinusoidal"
+        kinds = ["sinusoidal", "sinusoidal_by_column"]
+        kind = self.choose(kinds + (["rotary_halves", "rotary_pairs"] * 2 if x.dims[-1] % 2 == 0 else []))
+        base = self.choose(["", "", " base(500.0)"])
         if not offset and self.chance(0.4):
             offset = self.integers("offset", x.dims[:1], -5, 3000)
         shift = f" offset({offset.name} : {self.type_of(offset)})" if offset else ""
-        return self.unary(f"attn.positions {x.name} kind({kind}){shift}", x)
+        return self.unary(f"attn.positions {x.name} kind({kind}){base}{shift}", x)
 
     def score(self, query, key, dims):
         types = f"{self.type_of(query)}, {self.type_of(key)}"
@@ -148,7 +176,7 @@ class Graph(functions.Function):
                          f"{self.type(dims)}", dims)
 
     def change_score(self, x):
-        tensors = [] if self.is_masked else ["table", "bias"]
+        tensors = [] if self.is_masked else ["table", "relative", "bias"]
         kind = self.choose(["arithmetic", "distance", "mask", "named", "hidden", "low", "whole",
                             "softcap"] + tensors)
         self.is_masked |= kind in ("mask", "named", "hidden")
@@ -184,6 +212,8 @@ class Graph(functions.Function):
                 floats.append(self.distance(lines))
             if kind == "table":
                 floats.append(self.table(lines, x))
+            if kind == "relative":
+                floats.append(self.relative(lines, x))
             return self.arithmetic(lines, floats, 4)
         return self.region("attn.modify_score", x, build)
 
@@ -203,13 +233,20 @@ class Graph(functions.Function):
         return result
 
     def named_mask(self, x):
+        forms = [self.mask_form(x) for _ in range(self.choose([1, 1, 1, 2]))]
+        return self.unary(f"attn.mask {x.name} {' '.join(forms)}", x)
+
+    def mask_form(self, x):
         batch, _, q, k = x.dims
         kind = self.choose(["causal(top_left)", "causal(bottom_right)", "window(3, 2)",
-                            "window(4, 0, bottom_right)", "block(4)", "lengths", "documents",
+                            "window(4, 0, bottom_right)", "block(4)", "lengths", "prefix", "documents",
                             "tensor"])
-        if kind == "lengths":
+        if kind in ("lengths", "prefix"):
             n = self.integers("n", [batch], -3, self.longest + 5, extremes=True)
-            kind = f"kv_lengths({n.name} : {self.type_of(n)})"
+            kind = f"{'kv_lengths' if kind == 'lengths' else kind}({n.name} : {self.type_of(n)})"
+        elif kind == "documents" and q == k:
+            ids = self.integers("d", [batch, q], -1, 3)
+            kind = f"documents({ids.name} : {self.type_of(ids)})"
         elif kind == "documents":
             element = self.choose(["i32", "i64"])
             ours, theirs = (self.integers("d", [batch, dim], -1, 3, element=element) for dim in (q, k))
@@ -218,7 +255,7 @@ class Graph(functions.Function):
         elif kind == "tensor":
             n = self.argument("n", [1 if self.chance(0.5) else dim for dim in x.dims], "i1")
             kind = f"tensor({n.name} : {self.type_of(n)})"
-        return self.unary(f"attn.mask {x.name} {kind}", x)
+        return kind
 
     def softmax(self, x):
         kind = self.choose(["plain"] * 8 + ["sink", "axis"])
@@ -261,21 +298,23 @@ class Graph(functions.Function):
             x = self.linear(x, self.choose([5, 64, 100]))
             return self.change(x) if self.chance(0.5) else x
         if kind == "reduce":
-            axis = self.random.randint(0, 2)
-            kept = dims[:axis] + dims[axis + 1:]
-            which = self.choose(["sum", "mean", "max", "l2"])
-            return self.emit(f"attn.reduce {which} {x.name} axes [{axis}] : {self.type_of(x)} -> "
-                             f"{self.type(kept)}", kept)
+            return self.reduce(x)
         if kind == "transpose":
             order = self.random.sample(range(3), 3)
             to = [dims[i] for i in order]
             return self.emit(f"attn.transpose {x.name} {order} : {self.type_of(x)} -> "
                              f"{self.type(to)}", to)
         if kind == "concat":
-            both = dims[:2] + (2 * rows,)
-            return self.emit(f"tensor.concat dim(2) {x.name}, {x.name} : ({self.type_of(x)}, "
-                             f"{self.type_of(x)}) -> {self.type(both)}", both)
+            return self.concat(2, [x, x], dims[:2] + (2 * rows,))
         return self.change(x)
+
+    def reduce(self, x):
+        axes = sorted(self.random.sample(range(len(x.dims)), self.choose([1, 1, 2])))
+        keeps = self.chance(0.3)
+        dims = [1 if at in axes else dim for at, dim in enumerate(x.dims) if keeps or at not in axes]
+        which = self.choose(["sum", "mean", "max", "min", "prod", "l2"])
+        return self.emit(f"attn.reduce {which} {x.name} axes {axes}{' keep_dims' if keeps else ''} : "
+                         f"{self.type_of(x)} -> {self.type(dims)}", tuple(dims))
 
     def attention(self, query, key, value):
         """Some results of it are results of the function; at times all of them, which fuses nothing."""
@@ -290,8 +329,9 @@ class Graph(functions.Function):
             if self.chance(results):
                 self.results.append(x)
         if self.chance(max(results, 0.08)):
-            self.results.append(self.emit(f"attn.lse {x.name} : {self.type_of(x)} -> {self.type(dims[:3])}",
-                                          dims[:3]))
+            element = self.choose([self.element, self.element, "f32"])
+            self.results.append(self.emit(f"attn.lse {x.name} : {self.type_of(x)} -> "
+                                          f"{self.type(dims[:3], element)}", dims[:3], element))
         x = self.softmax(x)
         if self.chance(results):
             self.results.append(x)
