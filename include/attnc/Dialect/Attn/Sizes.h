@@ -25,8 +25,8 @@ struct Size {
   bool isConstant() const { return !ShapedType::isDynamic(constant); }
 };
 
-/// An error at a `tensor.dim` whose dimension is no constant, or none of its tensor's. What asks for
-/// sizes takes them to be right.
+/// An error at a `tensor.dim` whose dimension is no constant, or none of its tensor's. What asks
+/// for sizes takes them to be right.
 LogicalResult verifyDims(func::FuncOp function);
 
 /// Traces sizes of tensors back to the arguments of a function on tensors.
