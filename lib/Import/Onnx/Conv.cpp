@@ -76,8 +76,8 @@ static ElementsAttr reshapeConstant(ElementsAttr constant, RankedTensorType type
   return cast<DenseElementsAttr>(constant).reshape(type);
 }
 
-/// `tensor` in another shape, still a constant if it is one.
-static TensorRef reshapeWeight(Node &node, const TensorRef &tensor, ArrayRef<OpFoldResult> sizes) {
+TensorRef imports::reshapeWeight(Node &node, const TensorRef &tensor,
+                                 ArrayRef<OpFoldResult> sizes) {
   ElementsAttr constant;
   RankedTensorType type = getTensorType(tensor->element, sizes);
   if (tensor->value && matchPattern(tensor->value, m_Constant(&constant)))

@@ -207,6 +207,7 @@ ArrayRef<OpEntry> getGatherOps();
 ArrayRef<OpEntry> getPadOps();
 ArrayRef<OpEntry> getPoolOps();
 LogicalResult importConv(Node &node);
+LogicalResult importConvTranspose(Node &node);
 LogicalResult importResize(Node &node);
 LogicalResult importScatterNd(Node &node);
 LogicalResult importEinsum(Node &node);

@@ -36,6 +36,9 @@ FailureOr<SmallVector<OpFoldResult>> countPlaces(Node &node, ArrayRef<Window> wi
 Value readWindow(Body &at, const TensorRef &input, ArrayRef<Window> windows, ArrayRef<Value> front,
                  ArrayRef<Value> places, ArrayRef<Value> steps, double outside);
 
+/// `tensor` in another shape, still a constant if it is one.
+TensorRef reshapeWeight(Node &node, const TensorRef &tensor, ArrayRef<OpFoldResult> sizes);
+
 } // namespace mlir::attn::imports
 
 #endif // ATTNC_LIB_IMPORT_ONNX_WINDOW_H
