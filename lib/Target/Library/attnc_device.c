@@ -252,7 +252,7 @@ static int bind_buffer(attnc_context *call, halide_buffer_t *buffer, uint64_t *o
   int status = range ? 0 : get_constant(call, begin, end, &range);
   if (status)
     return status;
-  *offset = begin - range->begin;
+  *offset = end > begin ? begin - range->begin : 0; /* an empty one may lie at the range's end */
   int unit = *offset % 8 == 0 ? 8 : *offset % 4 == 0 ? 4 : *offset % 2 == 0 ? 2 : 1;
   halide_buffer_t whole = range->buffer, part = range->buffer;
   halide_dimension_t whole_dim = {0, INT32_MAX, 1, 0}, part_dim = {0, 1, 1, 0};
