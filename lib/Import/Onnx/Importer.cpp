@@ -8,6 +8,7 @@
 #include "Importer.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/Attributes.h"
 #include "attnc/Import/Onnx/Import.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -476,7 +477,7 @@ FailureOr<RankedTensorType> GraphImporter::getType(const ::onnx::ValueInfoProto 
 /// missing or differ from those of the inputs.
 DictionaryAttr GraphImporter::getAttributes(const ::onnx::ValueInfoProto &info, bool isArgument) {
   NamedAttrList attributes;
-  attributes.set("attn.name", builder.getStringAttr(uniqueName(info.name())));
+  attributes.set(kNameAttr, builder.getStringAttr(uniqueName(info.name())));
   SmallVector<Attribute> dims;
   bool symbolic = false, complete = true;
   for (const auto &dim : info.type().tensor_type().shape().dim()) {
@@ -488,7 +489,7 @@ DictionaryAttr GraphImporter::getAttributes(const ::onnx::ValueInfoProto &info, 
       dims.push_back(builder.getStringAttr(toIdentifier(dim.dim_param(), "dim")));
   }
   if (isArgument && symbolic && complete)
-    attributes.set("attn.dims", builder.getArrayAttr(dims));
+    attributes.set(kDimsAttr, builder.getArrayAttr(dims));
   return attributes.getDictionary(model.context);
 }
 
