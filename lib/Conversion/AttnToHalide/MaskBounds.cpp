@@ -72,7 +72,7 @@ static bool isSmall(Value value) {
 static Scalar getDistance(Scalar l, Scalar r) {
   Type i32 = l.b().getI32Type(), i64 = l.b().getI64Type();
   auto cut = [](Scalar x, int64_t most) { return clamp(x, x.constant(-most), x.constant(most)); };
-  auto widen = [&](Scalar x) { return cut(convert(x, i64), int64_t(1) << 62); };
+  auto widen = [&](Scalar x) { return cut(convert(x, i64), int64_t(1) << 61); };
   return convert(cut(widen(r) - widen(l), int64_t(1) << 30), i32);
 }
 

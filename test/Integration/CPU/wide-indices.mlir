@@ -4,6 +4,8 @@
 // RUN: attnc verify %s --function form --size len=21 | FileCheck %s
 // RUN: attnc verify %s --function sums --size len=70 | FileCheck %s
 // RUN: attnc verify %s --function bytes --size len=200 | FileCheck %s
+// RUN: %python -c "import numpy; numpy.save('%t.npy', numpy.array([-2**63, 2**63 - 1]))"
+// RUN: attnc verify %s --function apart --size len=70 --input n=@%t.npy | FileCheck %s
 // CHECK: cases, all within the allowed error
 
 func.func @lengths(%query: tensor<3x1x?x16xf32> {attn.name = "query", attn.dims = [3, 1, "len", 16]},
@@ -81,6 +83,27 @@ func.func @bytes(%query: tensor<1x1x?x16xf32> {attn.name = "query", attn.dims = 
     %above = arith.cmpi sge, %byte, %first : i8
     %seen = arith.andi %below, %above : i1
     attn.yield %seen : i1
+  } : tensor<1x1x?x?xf32>
+  %prob = attn.softmax %mask : tensor<1x1x?x?xf32>
+  %context = attn.context %prob, %key : tensor<1x1x?x?xf32>, tensor<1x1x?x16xf32> -> tensor<1x1x?x16xf32>
+  return %context : tensor<1x1x?x16xf32>
+}
+
+// What is compared lies as far apart as 64 bits let it.
+func.func @apart(%query: tensor<1x1x?x16xf32> {attn.name = "query", attn.dims = [1, 1, "len", 16]},
+                 %key: tensor<1x1x?x16xf32> {attn.name = "key", attn.dims = [1, 1, "len", 16]},
+                 %n: tensor<2xi64> {attn.name = "n"}) -> tensor<1x1x?x16xf32> {
+  %score = attn.score %query, %key : tensor<1x1x?x16xf32>, tensor<1x1x?x16xf32> -> tensor<1x1x?x?xf32>
+  %mask = attn.mask %score {
+  ^bb0(%b: index, %h: index, %q: index, %k: index):
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %low = tensor.extract %n[%c0] : tensor<2xi64>
+    %high = tensor.extract %n[%c1] : tensor<2xi64>
+    %k64 = arith.index_cast %k : index to i64
+    %sum = arith.addi %low, %k64 : i64
+    %0 = arith.cmpi sle, %sum, %high : i64
+    attn.yield %0 : i1
   } : tensor<1x1x?x?xf32>
   %prob = attn.softmax %mask : tensor<1x1x?x?xf32>
   %context = attn.context %prob, %key : tensor<1x1x?x?xf32>, tensor<1x1x?x16xf32> -> tensor<1x1x?x16xf32>
