@@ -69,6 +69,8 @@ static Expr isFinite(Expr e) { return magnitude(e) < magnitudeOfInfinity(e.type(
 Expr halide::narrow(H::Type type, Expr e) {
   if (!isHalf(type))
     return H::cast(type, e);
+  if (e.type().bits() == 64) // no x86 has an instruction, and a call needs the compiler's library
+    e = H::cast(H::Float(32), e);
   Expr quiet = H::reinterpret(type, H::cast(H::UInt(16), type.is_bfloat() ? 0x7fc0 : 0x7e00));
   return readOnce(e, [&](Expr x) { return blend(isNaN(x), quiet, H::cast(type, x)); });
 }
