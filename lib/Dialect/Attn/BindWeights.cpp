@@ -55,6 +55,8 @@ FailureOr<ElementsAttr> AttnBindWeightsPass::findWeight(func::FuncOp function, u
   const Safetensors::Entry *entry = weights->find(name);
   if (!entry)
     return error() << " in " << file << ", found no tensor of that name";
+  if (!entry->type)
+    return error() << " to be " << type << ", found elements " << entry->dtype << " in " << file;
   if (entry->type != type)
     return error() << " to be " << type << ", found " << entry->type << " in " << file;
   ElementsAttr &constant = bound[name];

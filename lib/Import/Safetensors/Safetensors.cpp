@@ -3,7 +3,9 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Nothing in the file is trusted: lengths, offsets and sizes may be anything.
+// Nothing in the file is trusted: lengths, offsets and sizes may be anything. What the reference
+// implementation (https://github.com/huggingface/safetensors) refuses is refused here, and a name
+// that is there twice, as its format asks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,15 +14,15 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/Endian.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
+
+#include <nlohmann/json.hpp>
 
 using namespace mlir;
 using namespace mlir::attn;
-
-namespace json = llvm::json;
 
 //===----------------------------------------------------------------------===//
 // Types
@@ -29,6 +31,8 @@ namespace json = llvm::json;
 namespace {
 struct Dtype {
   StringLiteral name;
+  int64_t bits;
+  /// Null for elements that no spec has: a file may hold them beside others.
   Type (*getType)(MLIRContext *);
 };
 } // namespace
@@ -44,46 +48,68 @@ static Type getFloat(MLIRContext *context) {
 
 /// A bool is a byte, in the file as in a tensor of i1.
 static constexpr Dtype dtypes[] = {
-    {"F64", getFloat<Float64Type>},
-    {"F32", getFloat<Float32Type>},
-    {"F16", getFloat<Float16Type>},
-    {"BF16", getFloat<BFloat16Type>},
-    {"I64", getInteger<64>},
-    {"I32", getInteger<32>},
-    {"I16", getInteger<16>},
-    {"I8", getInteger<8>},
-    {"U64", getInteger<64, IntegerType::Unsigned>},
-    {"U32", getInteger<32, IntegerType::Unsigned>},
-    {"U16", getInteger<16, IntegerType::Unsigned>},
-    {"U8", getInteger<8, IntegerType::Unsigned>},
-    {"BOOL", getInteger<1>},
+    {"F64", 64, getFloat<Float64Type>},
+    {"F32", 32, getFloat<Float32Type>},
+    {"F16", 16, getFloat<Float16Type>},
+    {"BF16", 16, getFloat<BFloat16Type>},
+    {"I64", 64, getInteger<64>},
+    {"I32", 32, getInteger<32>},
+    {"I16", 16, getInteger<16>},
+    {"I8", 8, getInteger<8>},
+    {"U64", 64, getInteger<64, IntegerType::Unsigned>},
+    {"U32", 32, getInteger<32, IntegerType::Unsigned>},
+    {"U16", 16, getInteger<16, IntegerType::Unsigned>},
+    {"U8", 8, getInteger<8, IntegerType::Unsigned>},
+    {"BOOL", 8, getInteger<1>},
+    {"C64", 64, nullptr},
+    {"F8_E4M3", 8, nullptr},
+    {"F8_E4M3FNUZ", 8, nullptr},
+    {"F8_E5M2", 8, nullptr},
+    {"F8_E5M2FNUZ", 8, nullptr},
+    {"F8_E8M0", 8, nullptr},
+    {"F6_E2M3", 6, nullptr},
+    {"F6_E3M2", 6, nullptr},
+    {"F4", 4, nullptr},
 };
 
 StringRef Safetensors::getDtype(Type elementType) {
   for (const Dtype &dtype : dtypes)
-    if (dtype.getType(elementType.getContext()) == elementType)
+    if (dtype.getType && dtype.getType(elementType.getContext()) == elementType)
       return dtype.name;
   return {};
 }
 
-static int64_t getBytes(Type elementType) {
-  return llvm::divideCeil(elementType.getIntOrFloatBitWidth(), 8);
-}
-
-/// The bytes of a tensor; none where they don't fit into 64 bits.
-static std::optional<int64_t> getBytes(RankedTensorType type) {
-  std::optional<int64_t> bytes = getBytes(type.getElementType());
-  for (int64_t size : type.getShape())
-    bytes = bytes ? llvm::checkedMul(*bytes, size) : std::nullopt;
-  return bytes;
+/// The bytes of a tensor; none where they don't fit into 64 bits, or are no whole ones.
+static std::optional<int64_t> getBytes(const Dtype &dtype, ArrayRef<int64_t> shape) {
+  std::optional<int64_t> count = 1;
+  for (int64_t size : shape)
+    count = count ? llvm::checkedMul(*count, size) : std::nullopt;
+  auto bits = count ? llvm::checkedMul(*count, dtype.bits) : std::nullopt;
+  return bits && *bits % 8 == 0 ? std::optional(*bits / 8) : std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
 // The header
 //===----------------------------------------------------------------------===//
 
+/// As much as the reference implementation reads: longer headers and deeper values come from no
+/// writer, and would only take memory and stack.
+static constexpr uint64_t kMostHeaderBytes = 100'000'000;
+static constexpr int kMostDepth = 127;
+
+static constexpr StringLiteral kMetadata = "__metadata__";
+
 namespace {
-/// Reads the entries of one file.
+enum class Kind { Other, WholeNumber, Text, Object, List };
+
+/// What the header says of a tensor. Fields that it doesn't have are left empty.
+struct Description {
+  std::string name;
+  std::optional<std::string> dtype;
+  std::optional<SmallVector<int64_t>> shape, offsets;
+};
+
+/// Reads the JSON of one file's header, value by value: nothing is kept of what isn't asked for.
 class HeaderReader {
 public:
   HeaderReader(StringRef path, Location loc, StringRef bytes)
@@ -91,17 +117,49 @@ public:
 
   LogicalResult read(llvm::StringMap<Safetensors::Entry> &entries);
 
+  // What nlohmann::json::sax_parse calls. False ends the parse.
+  bool null() { return add(Kind::Other); }
+  bool boolean(bool) { return add(Kind::Other); }
+  bool number_integer(int64_t) { return add(Kind::Other); }
+  bool number_unsigned(uint64_t number) { return add(Kind::WholeNumber, number); }
+  bool number_float(double, const std::string &) { return add(Kind::Other); }
+  bool string(std::string &text) { return add(Kind::Text, 0, text); }
+  bool binary(std::vector<uint8_t> &) { return add(Kind::Other); }
+  bool start_object(size_t) { return add(Kind::Object) && enter(); }
+  bool end_object() { return leave(); }
+  bool start_array(size_t) { return add(Kind::List) && enter(); }
+  bool end_array() { return leave(); }
+  bool key(std::string &name);
+  bool parse_error(size_t position, const std::string &, const nlohmann::detail::exception &);
+
 private:
   InFlightDiagnostic error() { return emitError(loc) << path << ": "; }
   FailureOr<StringRef> findHeader();
-  LogicalResult readEntry(StringRef name, const json::Value &value, Safetensors::Entry &entry);
-  FailureOr<RankedTensorType> readType(StringRef name, const json::Object &fields);
-  FailureOr<SmallVector<int64_t>> readNumbers(StringRef name, const json::Object &fields,
-                                              StringRef field);
+
+  bool add(Kind kind, uint64_t number = 0, StringRef text = {});
+  bool addToHeader(Kind kind);
+  bool addToTensor(Kind kind, StringRef text);
+  bool addToList(Kind kind, uint64_t number);
+  bool enter();
+  bool leave();
+  InFlightDiagnostic refuseField();
+  std::optional<SmallVector<int64_t>> *getList();
+
+  FailureOr<Safetensors::Entry> readEntry(const Description &tensor);
+  FailureOr<const Dtype *> findDtype(const Description &tensor);
+  LogicalResult verifyCoverage();
 
   StringRef path;
   Location loc;
   StringRef bytes, data;
+
+  /// Objects and lists that the value to come is in, and the keys that lead to it.
+  int depth = 0;
+  std::string field;
+  llvm::StringSet<> names, fields;
+  /// The last one is being read, unless the reader is in the metadata.
+  std::vector<Description> tensors;
+  bool isInMetadata = false;
 };
 } // namespace
 
@@ -111,6 +169,9 @@ FailureOr<StringRef> HeaderReader::findHeader() {
     return error() << "expected a safetensors file, which begins with " << prefix
                    << " bytes of header length, found " << bytes.size() << " bytes";
   uint64_t length = llvm::support::endian::read64le(bytes.data());
+  if (length > kMostHeaderBytes)
+    return error() << "expected a safetensors header of at most " << kMostHeaderBytes
+                   << " bytes, found " << length;
   if (length > bytes.size() - prefix)
     return error() << "expected a safetensors header of " << length << " bytes, found "
                    << bytes.size() - prefix << " bytes in the file";
@@ -118,75 +179,183 @@ FailureOr<StringRef> HeaderReader::findHeader() {
   return bytes.substr(prefix, length);
 }
 
-FailureOr<SmallVector<int64_t>>
-HeaderReader::readNumbers(StringRef name, const json::Object &fields, StringRef field) {
-  SmallVector<int64_t> numbers;
-  const json::Array *array = fields.getArray(field);
-  for (const json::Value &value : array ? *array : json::Array()) {
-    std::optional<int64_t> number = value.getAsInteger();
-    if (!number || *number < 0)
-      array = nullptr;
-    numbers.push_back(number.value_or(0));
+//===----------------------------------------------------------------------===//
+// Values, in the order of the text
+//===----------------------------------------------------------------------===//
+
+bool HeaderReader::parse_error(size_t position, const std::string &,
+                               const nlohmann::detail::exception &) {
+  error() << "expected a JSON object as header, found an error in byte " << position;
+  return false;
+}
+
+bool HeaderReader::enter() {
+  if (++depth <= kMostDepth)
+    return true;
+  error() << "expected at most " << kMostDepth << " objects and lists within each other in the "
+          << "header, found more";
+  return false;
+}
+
+bool HeaderReader::leave() {
+  --depth;
+  return true;
+}
+
+bool HeaderReader::key(std::string &name) {
+  if (depth == 1) {
+    fields.clear();
+    isInMetadata = name == kMetadata;
+    if (!isInMetadata)
+      tensors.push_back({name, {}, {}, {}});
   }
-  if (!array)
-    return error() << "expected " << field << " of tensor '" << name
-                   << "' to be a list of whole numbers";
-  return numbers;
+  if (depth == 2)
+    field = name;
+  if (depth > 2 || (depth == 1 ? names : fields).insert(name).second)
+    return true;
+  InFlightDiagnostic diagnostic = error()
+                                  << "expected each name once, found '" << name << "' twice";
+  if (depth == 2)
+    diagnostic << " in '" << (isInMetadata ? StringRef(kMetadata) : StringRef(tensors.back().name))
+               << "'";
+  return false;
 }
 
-FailureOr<RankedTensorType> HeaderReader::readType(StringRef name, const json::Object &fields) {
-  FailureOr<SmallVector<int64_t>> shape = readNumbers(name, fields, "shape");
-  if (failed(shape))
-    return failure();
-  std::optional<StringRef> found = fields.getString("dtype");
+bool HeaderReader::add(Kind kind, uint64_t number, StringRef text) {
+  if (depth < 2)
+    return addToHeader(kind);
+  if (isInMetadata) {
+    if (kind == Kind::Text)
+      return true;
+    error() << "expected strings in " << kMetadata << ", found another value for '" << field << "'";
+    return false;
+  }
+  if (depth == 2)
+    return addToTensor(kind, text);
+  return depth > 3 || !getList() || addToList(kind, number);
+}
+
+bool HeaderReader::addToHeader(Kind kind) {
+  if (kind == Kind::Object)
+    return true;
+  if (depth == 0)
+    error() << "expected a JSON object as header, found another value";
+  else if (isInMetadata)
+    error() << "expected an object of strings as " << kMetadata << ", found another value";
+  else
+    error() << "expected an object for tensor '" << tensors.back().name << "' in the header";
+  return false;
+}
+
+/// The list of the tensor that the reader is in; null for a field that says nothing to us.
+std::optional<SmallVector<int64_t>> *HeaderReader::getList() {
+  if (field == "shape")
+    return &tensors.back().shape;
+  return field == "data_offsets" ? &tensors.back().offsets : nullptr;
+}
+
+InFlightDiagnostic HeaderReader::refuseField() {
+  return error() << "expected " << field << " of tensor '" << tensors.back().name << "' to be ";
+}
+
+bool HeaderReader::addToTensor(Kind kind, StringRef text) {
+  if (field == "dtype") {
+    tensors.back().dtype = text.str();
+    if (kind != Kind::Text)
+      refuseField() << "a string";
+    return kind == Kind::Text;
+  }
+  if (auto *list = getList()) {
+    list->emplace();
+    if (kind != Kind::List)
+      refuseField() << "a list of whole numbers";
+    return kind == Kind::List;
+  }
+  return true;
+}
+
+bool HeaderReader::addToList(Kind kind, uint64_t number) {
+  if (kind != Kind::WholeNumber || number > uint64_t(INT64_MAX)) {
+    refuseField() << "a list of whole numbers";
+    return false;
+  }
+  (*getList())->push_back(number);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+FailureOr<const Dtype *> HeaderReader::findDtype(const Description &tensor) {
   for (const Dtype &dtype : dtypes)
-    if (found == dtype.name)
-      return RankedTensorType::get(*shape, dtype.getType(loc.getContext()));
+    if (tensor.dtype == dtype.name)
+      return &dtype;
   auto names = llvm::map_range(dtypes, [](const Dtype &dtype) { return dtype.name; });
-  return error() << "expected dtype of tensor '" << name << "' to be one of "
-                 << llvm::join(names, ", ") << ", found " << found.value_or("none");
+  return error() << "expected dtype of tensor '" << tensor.name << "' to be one of "
+                 << llvm::join(names, ", ") << ", found " << *tensor.dtype;
 }
 
-LogicalResult HeaderReader::readEntry(StringRef name, const json::Value &value,
-                                      Safetensors::Entry &entry) {
-  const json::Object *fields = value.getAsObject();
-  if (!fields)
-    return error() << "expected an object for tensor '" << name << "' in the header";
-  FailureOr<RankedTensorType> type = readType(name, *fields);
-  if (failed(type))
+static std::string describe(const Dtype &dtype, ArrayRef<int64_t> shape) {
+  std::string text = (dtype.name + "[").str();
+  llvm::raw_string_ostream os(text);
+  llvm::interleaveComma(shape, os);
+  return text + "]";
+}
+
+FailureOr<Safetensors::Entry> HeaderReader::readEntry(const Description &tensor) {
+  const char *missing = !tensor.dtype     ? "dtype"
+                        : !tensor.shape   ? "shape"
+                        : !tensor.offsets ? "data_offsets"
+                                          : nullptr;
+  if (missing)
+    return error() << "expected " << missing << " of tensor '" << tensor.name << "', found none";
+  FailureOr<const Dtype *> dtype = findDtype(tensor);
+  if (failed(dtype))
     return failure();
-  FailureOr<SmallVector<int64_t>> offsets = readNumbers(name, *fields, "data_offsets");
-  if (failed(offsets))
-    return failure();
-  if (offsets->size() != 2 || (*offsets)[0] > (*offsets)[1])
-    return error() << "expected data_offsets of tensor '" << name << "' to be a begin and an end";
-  int64_t begin = (*offsets)[0], end = (*offsets)[1];
+  if (tensor.offsets->size() != 2 || tensor.offsets->front() > tensor.offsets->back())
+    return error() << "expected data_offsets of tensor '" << tensor.name
+                   << "' to be a begin and an end";
+  int64_t begin = tensor.offsets->front(), end = tensor.offsets->back();
   if (static_cast<uint64_t>(end) > data.size())
-    return error() << "expected " << end << " bytes of data for tensor '" << name << "', found "
-                   << data.size() << " in the file";
-  std::optional<int64_t> size = getBytes(*type);
-  if (size != end - begin)
-    return error() << "expected data_offsets of tensor '" << name << "' to hold " << *type
-                   << ", found " << end - begin << " bytes";
-  entry = {*type, ArrayRef(data.data() + begin, end - begin)};
-  return success();
+    return error() << "expected " << end << " bytes of data for tensor '" << tensor.name
+                   << "', found " << data.size() << " in the file";
+  if (getBytes(**dtype, *tensor.shape) != end - begin)
+    return error() << "expected data_offsets of tensor '" << tensor.name << "' to hold "
+                   << describe(**dtype, *tensor.shape) << ", found " << end - begin << " bytes";
+  Safetensors::Entry entry{(*dtype)->name, {}, ArrayRef(data.data() + begin, end - begin)};
+  if ((*dtype)->getType)
+    entry.type = RankedTensorType::get(*tensor.shape, (*dtype)->getType(loc.getContext()));
+  return entry;
+}
+
+/// Each byte is of one tensor: none is of two, and nothing hides between them or behind.
+LogicalResult HeaderReader::verifyCoverage() {
+  llvm::sort(tensors, [](auto &a, auto &b) { return *a.offsets < *b.offsets; });
+  int64_t next = 0;
+  for (const Description &tensor : tensors) {
+    if (tensor.offsets->front() != next)
+      return error() << "expected data of tensor '" << tensor.name << "' to begin at byte " << next
+                     << ", where the tensor before it ends, found " << tensor.offsets->front();
+    next = tensor.offsets->back();
+  }
+  if (static_cast<uint64_t>(next) == data.size())
+    return success();
+  return error() << "expected " << next << " bytes of data, as many as the tensors take, found "
+                 << data.size() << " in the file";
 }
 
 LogicalResult HeaderReader::read(llvm::StringMap<Safetensors::Entry> &entries) {
   FailureOr<StringRef> text = findHeader();
-  if (failed(text))
+  if (failed(text) || !nlohmann::json::sax_parse(text->begin(), text->end(), this))
     return failure();
-  llvm::Expected<json::Value> header = json::parse(*text);
-  if (!header)
-    return error() << "expected a JSON object as header, found: "
-                   << llvm::toString(header.takeError());
-  const json::Object *tensors = header->getAsObject();
-  if (!tensors)
-    return error() << "expected a JSON object as header, found another value";
-  for (const auto &[name, value] : *tensors)
-    if (StringRef(name) != "__metadata__" && failed(readEntry(name, value, entries[name])))
+  for (const Description &tensor : tensors) {
+    FailureOr<Safetensors::Entry> entry = readEntry(tensor);
+    if (failed(entry))
       return failure();
-  return success();
+    entries[tensor.name] = *entry;
+  }
+  return verifyCoverage();
 }
 
 //===----------------------------------------------------------------------===//
@@ -216,7 +385,7 @@ ElementsAttr Safetensors::getAttr(StringRef name, const Entry &entry) const {
     return DenseElementsAttr::get(
         entry.type, llvm::map_to_vector(entry.data, [](char byte) { return byte != 0; }));
   // The format promises no alignment of a tensor's data.
-  size_t align = getBytes(entry.type.getElementType());
+  size_t align = llvm::divideCeil(entry.type.getElementType().getIntOrFloatBitWidth(), 8);
   if (reinterpret_cast<uintptr_t>(entry.data.data()) % align != 0)
     return DenseResourceElementsAttr::get(
         entry.type, name, HeapAsmResourceBlob::allocateAndCopyWithAlign(entry.data, align));
