@@ -20,7 +20,7 @@ import numpy as np
 
 def softmax(score):
     """Along the last axis; 0 in rows where every score is -inf."""
-    top = np.max(score, axis=-1, keepdims=True)
+    top = np.max(score, axis=-1, keepdims=True, initial=-np.inf)
     weight = np.exp(score - np.where(np.isneginf(top), 0, top))
     total = np.sum(weight, axis=-1, keepdims=True)
     return np.divide(weight, total, out=np.zeros_like(weight), where=total != 0)

@@ -48,12 +48,14 @@ Update AttentionLowering::addKey(Func sum, ArrayRef<Scalar> at, ArrayRef<Scalar>
           ? paddedValue(y * block + x, k, c, t.it, t.h, t.b)
           : wide(value(y * block + x, unsafePromiseClamped(key(k, c, t), p.i32(0), numKeys - 1),
                        kvHead(t.h), t.b));
-  Scalar next = sum(at) + w * element;
+  Scalar next = sum(at) + w * element, isVisible = c * chunk + k < visibleKeys(t);
   if (!Value(groupHigh))
-    return {next, {}, c * chunk + k < visibleKeys(t)};
+    return {next, {}, isVisible};
+  // A group's keys are visible ones, but bounds inference does not look into its funcs: without
+  // `isVisible`, scores and weights would be computed for the whole chunk.
   Scalar g = ii / contextRows, first = groupLow(g, t.it, t.h, t.b),
          end = groupHigh(g, t.it, t.h, t.b);
-  return {next, {}, key(k, c, t) >= first && key(k, c, t) < end};
+  return {next, {}, isVisible && key(k, c, t) >= first && key(k, c, t) < end};
 }
 
 void AttentionLowering::buildProduct() {

@@ -182,9 +182,10 @@ private:
   Scalar key(Scalar k, Scalar c, const TileCoords &t) {
     return low(t.it, t.h, t.b) + c * chunk + k;
   }
-  /// The key's index where it exists, else that of some key that does.
+  /// The index of the key, clamped to those that are visible: to key 0 where none is.
   Scalar safeKey(Scalar k, Scalar c, const TileCoords &t) {
-    return unsafePromiseClamped(min(key(k, c, t), high(t.it, t.h, t.b) - 1), p.i32(0), numKeys - 1);
+    Scalar last = max(high(t.it, t.h, t.b) - 1, 0);
+    return unsafePromiseClamped(min(key(k, c, t), last), p.i32(0), numKeys - 1);
   }
   Scalar visibleKeys(const TileCoords &t) { return high(t.it, t.h, t.b) - low(t.it, t.h, t.b); }
   Scalar inlined(Region &region, ArrayRef<Scalar> args, Scalar otherwise,

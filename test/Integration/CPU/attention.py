@@ -179,11 +179,13 @@ def spec(case):
 
 def visible_in_numpy(case):
     q, k = np.ogrid[: case.q_len, : case.kv_len]
+    d = k - (q + case.kv_len - case.q_len)
     return {
         "": np.ones((case.q_len, case.kv_len), bool),
         "causal(top_left)": k <= q,
-        "causal(bottom_right)": k <= q + case.kv_len - case.q_len,
+        "causal(bottom_right)": d <= 0,
         "window(3, 5)": (k - q >= -3) & (k - q <= 5),
+        "window(20, 0, bottom_right)": (d >= -20) & (d <= 0),
         "block(40)": q // 40 == k // 40,
     }[case.mask]
 
