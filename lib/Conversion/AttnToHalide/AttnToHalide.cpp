@@ -168,25 +168,11 @@ static LogicalResult verifyRanks(Operation &op) {
   return success();
 }
 
-/// Kernels compute an index in 32 bits.
-static LogicalResult verifyIndices(Operation &op) {
-  auto verify = [&](Operation *inner) {
-    APInt constant;
-    for (Value operand : inner->getOperands())
-      if (inner != &op && operand.getType().isIndex() &&
-          matchPattern(operand, m_ConstantInt(&constant)) && !constant.isSignedIntN(32))
-        return WalkResult(inner->emitError("expected an index of 32 bits, found ")
-                          << constant.getSExtValue());
-    return WalkResult::advance();
-  };
-  return failure(op.walk(verify).wasInterrupted());
-}
-
 LogicalResult FunctionConverter::convertCompute(Operation &op) {
   // Scalars are rebuilt where a region or a size reads them.
   if (llvm::none_of(op.getResultTypes(), llvm::IsaPred<TensorType>))
     return success();
-  if (failed(verifyRanks(op)) || failed(verifyIndices(op)))
+  if (failed(verifyRanks(op)))
     return failure();
   requireSizes(host, op);
   auto lowered = [&](auto lower) {

@@ -3,15 +3,16 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A region's ops are rebuilt inside a halide body: index becomes i32, f16 and bf16
-// become f32, which rounds less, a tensor read becomes a read of an input, and scalars
-// from outside are rebuilt from what defines them.
+// A region's ops are rebuilt inside a halide body: index becomes i32, or i64 where comparisons
+// take it, f16 and bf16 become f32, which rounds less, a tensor read becomes a read of an input,
+// and scalars from outside are rebuilt from what defines them.
 //
 //===----------------------------------------------------------------------===//
 
 #include "PipelineBuilder.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/IndexRange.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -35,6 +36,10 @@ FailureOr<Scalar> PipelineBuilder::inlineRegion(Region &region, ArrayRef<Scalar>
 FailureOr<Scalar> PipelineBuilder::inlineRegionValue(Region &region, Value value,
                                                      ArrayRef<Scalar> args,
                                                      ArrayRef<std::pair<Value, Scalar>> known) {
+  auto [entry, isNew] = wideIndicesOf.try_emplace(&region);
+  if (isNew)
+    entry->second = findWideIndices(region);
+  wideIndices = entry->second;
   IRMapping mapping;
   for (auto [from, to] : llvm::zip_equal(region.getArguments(), args))
     mapping.map(from, Value(convert(to, computeType(from.getType()))));
@@ -65,21 +70,43 @@ static bool comesFromFloat(Value value) {
          llvm::any_of(op->getOperands(), comesFromFloat);
 }
 
-/// What is larger becomes this as an index: no tensor is that long, and sums with positions still
-/// have room in 32 bits.
-static constexpr int64_t kMost = int64_t(1) << 30;
-
-/// `from`, which stands for `value`, as an index.
-static Scalar toIndex(Scalar from, Value value) {
+/// `cast` of `from` to an index of 32 bits.
+static Scalar toIndex(Scalar from, Operation *cast) {
+  auto cut = [](Scalar x) { return clamp(x, x.constant(-kMostIndex), x.constant(kMostIndex)); };
   bool isWide = from.getType().isInteger(64);
-  if (isWide)
-    from = clamp(from, from.constant(-kMost), from.constant(kMost));
-  Scalar index = convert(from, from.b().getI32Type());
+  Scalar index = convert(isWide ? cut(from) : from, from.b().getI32Type());
   // Halide takes what was a float for unbounded, and fails where it is one of several
   // indices to choose from.
-  if (!isWide && comesFromFloat(value))
-    return clamp(index, index.constant(-kMost), index.constant(kMost));
-  return index;
+  return !isWide && (isCutOff(cast) || comesFromFloat(cast->getOperand(0))) ? cut(index) : index;
+}
+
+/// A cast between an integer and an index. A narrower integer is extended as it is read; an i1 by
+/// itself as a number without a sign.
+static Scalar castIndex(Scalar from, Operation *cast, Type type, bool isWide) {
+  Type i64 = from.b().getI64Type();
+  if (!cast->getResult(0).getType().isIndex())
+    return convert(from, type);
+  if (isa<arith::IndexCastUIOp>(cast) && from.getType() != i64)
+    from = {from.b(), arith::ExtUIOp::create(from.b(), i64, from)};
+  else if (from.getType().isInteger(1))
+    from = {from.b(), arith::ExtSIOp::create(from.b(), i64, from)};
+  return isWide ? convert(from, i64) : toIndex(from, cast);
+}
+
+/// Makes all indices among the operands 64 bits wide, where one is or `op` asks for it. Returns
+/// whether they are.
+bool PipelineBuilder::widenIndices(Operation *op, SmallVectorImpl<Value> &operands) {
+  Type i64 = builder.getI64Type();
+  auto indices = llvm::make_filter_range(llvm::zip(op->getOperands(), operands), [](auto pair) {
+    return std::get<0>(pair).getType().isIndex();
+  });
+  bool isWide = wideIndices.contains(op);
+  for (auto [written, scalar] : indices)
+    isWide |= scalar.getType() == i64;
+  if (isWide)
+    for (auto [written, scalar] : indices)
+      scalar = convert(Scalar(builder, scalar), i64);
+  return isWide;
 }
 
 FailureOr<Scalar> PipelineBuilder::inlineOp(Operation *op, IRMapping &mapping) {
@@ -102,24 +129,19 @@ FailureOr<Scalar> PipelineBuilder::inlineOp(Operation *op, IRMapping &mapping) {
       return failure();
     operands.push_back(*scalar);
   }
-  Type written = op->getResult(0).getType(), type = computeType(written);
-  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
-    Scalar from(builder, operands[0]);
-    if (!written.isIndex())
-      return convert(from, type);
-    // A narrower type is extended as it is read; an i1 by itself as a number without a sign.
-    Type wide = builder.getI64Type();
-    if (isa<arith::IndexCastUIOp>(op) && from.getType() != wide)
-      from = {builder, arith::ExtUIOp::create(builder, wide, from)};
-    else if (from.getType().isInteger(1))
-      from = {builder, arith::ExtSIOp::create(builder, wide, from)};
-    return toIndex(from, op->getOperand(0));
+  bool isWide = widenIndices(op, operands);
+  Type written = op->getResult(0).getType();
+  Type type = isWide && written.isIndex() ? builder.getI64Type() : computeType(written);
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
+    return castIndex(Scalar(builder, operands[0]), op, type, isWide);
+  if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && type != written) {
+    if (isa<FloatType>(written))
+      return this->constant(type, cast<FloatAttr>(constant.getValue()).getValueAsDouble());
+    int64_t number = cast<IntegerAttr>(constant.getValue()).getInt();
+    auto attr =
+        builder.getIntegerAttr(type, isWide ? number : std::clamp(number, -kMostIndex, kMostIndex));
+    return Scalar(builder, arith::ConstantOp::create(builder, attr));
   }
-  if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && type != written)
-    return this->constant(
-        type, isa<FloatType>(written)
-                  ? cast<FloatAttr>(constant.getValue()).getValueAsDouble()
-                  : std::clamp(cast<IntegerAttr>(constant.getValue()).getInt(), -kMost, kMost));
   // These are about the type as it is written.
   if (isa<arith::TruncFOp, arith::ExtFOp, arith::BitcastOp>(op)) {
     Scalar x = convert(Scalar(builder, operands[0]), op->getOperand(0).getType());
@@ -141,9 +163,11 @@ FailureOr<Scalar> PipelineBuilder::inlineExtract(Operation *op, IRMapping &mappi
     FailureOr<Scalar> coord = inlineValue(index, mapping);
     if (failed(coord))
       return failure();
-    Scalar c = convert(*coord, builder.getI32Type());
+    // What is wider is clamped before it is cut off.
+    Scalar c = coord->getType().isInteger(64) ? *coord : convert(*coord, builder.getI32Type());
     if (!isa<BlockArgument>(index))
-      c = clamp(c, i32(0), extent(in, dim) - 1);
+      c = clamp(c, c.constant(0), convert(extent(in, dim) - 1, c.getType()));
+    c = convert(c, builder.getI32Type());
     coords.push_back(c);
   }
   return convert(in(coords), computeType(extract.getType()));

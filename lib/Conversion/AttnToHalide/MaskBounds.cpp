@@ -13,15 +13,58 @@
 #include "MaskBounds.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/IndexRange.h"
 
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 
+/// r - l in 32 bits, cut off far from all positions.
+static Scalar getDistance(Scalar l, Scalar r) {
+  Type i32 = l.b().getI32Type(), i64 = l.b().getI64Type();
+  auto cut = [](Scalar x, int64_t most) { return clamp(x, x.constant(-most), x.constant(most)); };
+  auto widen = [&](Scalar x) { return cut(convert(x, i64), int64_t(1) << 61); };
+  return convert(cut(widen(r) - widen(l), int64_t(1) << 30), i32);
+}
+
+namespace {
+/// Walks one mask region.
+class BoundsBuilder {
+public:
+  BoundsBuilder(PipelineBuilder &p, Region &mask, const RowTile &tile, bool ofAllRows)
+      : p(p), mask(mask), tile(tile), ofAllRows(ofAllRows) {}
+
+  KeyBounds build(Value condition);
+
+private:
+  KeyBounds fromComparison(arith::CmpIOp op);
+  std::optional<int64_t> coefficient(Value value, Value arg);
+  std::optional<int64_t> computeCoefficient(Value value, Value arg);
+  std::optional<Scalar> areSmall(ArrayRef<Value> values);
+  void widenUnless(std::optional<Scalar> areSmall, KeyBounds &bounds);
+  /// `value` for key 0 of row `q`.
+  FailureOr<Scalar> at(Value value, Scalar q);
+
+  PipelineBuilder &p;
+  Region &mask;
+  const RowTile &tile;
+  bool ofAllRows;
+  IndexRanges ranges, smallRanges = IndexRanges(/*assumeSmall=*/true);
+  llvm::DenseMap<std::pair<Value, Value>, std::optional<int64_t>> coefficients;
+};
+} // namespace
+
 /// The factor of `arg` in a sum, if the value is linear in it.
-static std::optional<int64_t> coefficient(Value value, Value arg) {
+std::optional<int64_t> BoundsBuilder::coefficient(Value value, Value arg) {
+  if (auto known = coefficients.find({value, arg}); known != coefficients.end())
+    return known->second;
+  auto result = computeCoefficient(value, arg);
+  coefficients[{value, arg}] = result;
+  return result;
+}
+
+std::optional<int64_t> BoundsBuilder::computeCoefficient(Value value, Value arg) {
   if (value == arg)
     return 1;
   Operation *op = value.getDefiningOp();
@@ -44,58 +87,35 @@ static std::optional<int64_t> coefficient(Value value, Value arg) {
   return std::nullopt;
 }
 
-/// Whether a sum of positions and this constant, or of such constants, may wrap around. Those of
-/// index are cut off where they are inlined.
-static bool mayWrap(Value value) {
-  APInt constant;
-  if (matchPattern(value, m_ConstantInt(&constant)))
-    return !value.getType().isIndex() &&
-           !constant.isSignedIntN(value.getType().isInteger(64) ? 62 : 31);
+/// Numbers from tensors that are added up in 32 or 64 bits, where large ones wrap around.
+static void collectSummed(Value value, bool isSummed, IndexRanges &ranges,
+                          SetVector<Value> &summed) {
   Operation *op = value.getDefiningOp();
-  return isa_and_nonnull<arith::IndexCastOp, arith::AddIOp, arith::SubIOp>(op) &&
-         llvm::any_of(op->getOperands(), mayWrap);
+  if (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op)) {
+    for (Value operand : op->getOperands())
+      collectSummed(operand, !value.getType().isIndex(), ranges, summed);
+    return;
+  }
+  if (auto cast = dyn_cast_or_null<arith::IndexCastOp>(op))
+    collectSummed(cast.getIn(), /*isSummed=*/false, ranges, summed);
+  bool isConstant = op && op->hasTrait<OpTrait::ConstantLike>();
+  if (isSummed && !isConstant &&
+      !IntegerRange::getSmall(value.getType()).contains(ranges.get(value)))
+    summed.insert(value);
 }
 
-/// Whether 32 bits hold sums of the value and a position: it is not just anything that a tensor
-/// holds, unless that was cut off as it became an index.
-static bool isSmall(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op || isa<arith::ConstantOp, tensor::DimOp>(op))
-    return true;
-  if (isa<arith::IndexCastOp>(op) && op->getOperand(0).getType().isInteger(64))
-    return true;
-  return isa<arith::IndexCastOp, arith::AddIOp, arith::SubIOp>(op) &&
-         llvm::all_of(op->getOperands(), isSmall);
+/// Whether a call's numbers are small enough for their sums; nothing where a region fails.
+std::optional<Scalar> BoundsBuilder::areSmall(ArrayRef<Value> values) {
+  Scalar all = p.constant(p.b().getI1Type(), 1);
+  for (Value value : values) {
+    auto x = at(value, tile.first);
+    if (failed(x))
+      return std::nullopt;
+    IntegerRange small = IntegerRange::getSmall(value.getType());
+    all = all && *x >= x->constant(small.low) && *x <= x->constant(small.high);
+  }
+  return all;
 }
-
-/// r - l in 32 bits, cut off far from all positions.
-static Scalar getDistance(Scalar l, Scalar r) {
-  Type i32 = l.b().getI32Type(), i64 = l.b().getI64Type();
-  auto cut = [](Scalar x, int64_t most) { return clamp(x, x.constant(-most), x.constant(most)); };
-  auto widen = [&](Scalar x) { return cut(convert(x, i64), int64_t(1) << 61); };
-  return convert(cut(widen(r) - widen(l), int64_t(1) << 30), i32);
-}
-
-namespace {
-/// Walks one mask region.
-class BoundsBuilder {
-public:
-  BoundsBuilder(PipelineBuilder &p, Region &mask, const RowTile &tile, bool ofAllRows)
-      : p(p), mask(mask), tile(tile), ofAllRows(ofAllRows) {}
-
-  KeyBounds build(Value condition);
-
-private:
-  KeyBounds fromComparison(arith::CmpIOp op);
-  /// `value` for key 0 of row `q`.
-  FailureOr<Scalar> at(Value value, Scalar q);
-
-  PipelineBuilder &p;
-  Region &mask;
-  const RowTile &tile;
-  bool ofAllRows;
-};
-} // namespace
 
 FailureOr<Scalar> BoundsBuilder::at(Value value, Scalar q) {
   return p.inlineRegionValue(mask, value, {tile.batch, tile.head, q, q.constant(0)});
@@ -118,6 +138,20 @@ static arith::CmpIPredicate swapped(arith::CmpIPredicate predicate) {
   }
 }
 
+/// Where sums may wrap around, a comparison bounds nothing: some row may see any key, and none is
+/// certain to be seen by all.
+void BoundsBuilder::widenUnless(std::optional<Scalar> areSmall, KeyBounds &bounds) {
+  if (!areSmall) {
+    bounds = {};
+    return;
+  }
+  int64_t lowest = ofAllRows ? kMostIndex : 0, highest = ofAllRows ? 0 : kMostIndex;
+  if (bounds.low)
+    bounds.low = select(*areSmall, *bounds.low, p.i32(lowest));
+  if (bounds.high)
+    bounds.high = select(*areSmall, *bounds.high, p.i32(highest));
+}
+
 /// For lhs - rhs = ±k + c·q + rest, the comparison bounds k on one side or, when it is an
 /// equation, on both.
 KeyBounds BoundsBuilder::fromComparison(arith::CmpIOp op) {
@@ -125,9 +159,13 @@ KeyBounds BoundsBuilder::fromComparison(arith::CmpIOp op) {
   Value q = mask.getArgument(2), k = mask.getArgument(3), lhs = op.getLhs(), rhs = op.getRhs();
   auto lk = coefficient(lhs, k), rk = coefficient(rhs, k);
   auto lq = coefficient(lhs, q), rq = coefficient(rhs, q);
-  if (!lk || !rk || !lq || !rq || std::abs(*lk - *rk) != 1 || mayWrap(lhs) || mayWrap(rhs))
+  if (!lk || !rk || !lq || !rq || std::abs(*lk - *rk) != 1 || smallRanges.mayWrap(lhs) ||
+      smallRanges.mayWrap(rhs))
     return {};
-  bool isWide = lhs.getType().isInteger(64) || !isSmall(lhs) || !isSmall(rhs);
+  SetVector<Value> summed;
+  for (Value side : {lhs, rhs})
+    collectSummed(side, /*isSummed=*/false, ranges, summed);
+  bool fits = IntegerRange::differenceFits(ranges.get(lhs), ranges.get(rhs), 32);
   P predicate = op.getPredicate();
   int64_t slope = *lq - *rq;
   if (*lk - *rk == -1) { // turn k around to the left
@@ -142,6 +180,7 @@ KeyBounds BoundsBuilder::fromComparison(arith::CmpIOp op) {
     auto l = at(lhs, row), r = at(rhs, row);
     if (failed(l) || failed(r))
       return std::nullopt;
+    bool isWide = !fits || l->getType().isInteger(64) || r->getType().isInteger(64);
     return isWide ? getDistance(*l, *r) : *r - *l;
   };
   KeyBounds bounds;
@@ -152,6 +191,8 @@ KeyBounds BoundsBuilder::fromComparison(arith::CmpIOp op) {
     if ((bounds.low = limit(false)) && predicate == P::sgt)
       bounds.low = *bounds.low + 1;
   bounds.isComplete = bounds.low || bounds.high;
+  if (!summed.empty())
+    widenUnless(areSmall(summed.getArrayRef()), bounds);
   return bounds;
 }
 

@@ -171,7 +171,8 @@ public:
   Scalar extent(Func input, int64_t dim);
 
   /// The value that `region` of an attn op yields for `args`, computed where the
-  /// builder stands. Index arithmetic becomes i32, tensors read become inputs.
+  /// builder stands. Index arithmetic becomes i32 (i64 where 32 bits do not hold what is compared),
+  /// tensors read become inputs.
   /// `known` are values inside the region that are computed already.
   FailureOr<Scalar> inlineRegion(Region &region, ArrayRef<Scalar> args,
                                  ArrayRef<std::pair<Value, Scalar>> known = {});
@@ -219,11 +220,15 @@ private:
   FailureOr<Scalar> inlineValue(Value value, IRMapping &mapping);
   FailureOr<Scalar> inlineOp(Operation *op, IRMapping &mapping);
   FailureOr<Scalar> inlineExtract(Operation *op, IRMapping &mapping);
+  bool widenIndices(Operation *op, SmallVectorImpl<Value> &operands);
 
   ImplicitLocOpBuilder builder;
   halide::PipelineOp pipeline;
   SmallVector<Value> inputTensors;
   SmallVector<Func> inputs;
+  /// Index arithmetic of 64 bits, of all regions so far and of the one being inlined.
+  llvm::DenseMap<Region *, llvm::DenseSet<Operation *>> wideIndicesOf;
+  llvm::DenseSet<Operation *> wideIndices;
 };
 
 } // namespace mlir::attn

@@ -11,6 +11,8 @@
 
 #include "attnc/Dialect/Attn/MaskWidth.h"
 
+#include "attnc/Dialect/Attn/IndexRange.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 
@@ -25,7 +27,7 @@ struct Sum {
   llvm::SmallMapVector<Value, int64_t, 4> terms;
   int64_t constant = 0;
 
-  void add(Value value, int64_t factor);
+  void add(Value value, int64_t factor, IndexRanges &ranges);
   /// The constant, where nothing else is left.
   std::optional<int64_t> getConstant() const {
     bool isConstant = llvm::all_of(terms, [](auto &term) { return term.second == 0; });
@@ -36,35 +38,31 @@ struct Sum {
 /// The bounds of k in a conjunction, each as bound - k >= 0 or k - bound >= 0.
 struct Bounds {
   SmallVector<Sum> above, below;
+  IndexRanges ranges;
 };
 } // namespace
 
-/// Looks into sums that do not wrap around: a constant of 31 bits and a position fit into any type
-/// of 32 bits or more.
-void Sum::add(Value value, int64_t factor) {
+/// Looks into sums that do not wrap around.
+void Sum::add(Value value, int64_t factor, IndexRanges &ranges) {
   APInt number;
+  Operation *op = value.getDefiningOp();
   auto isNarrow = [](Type type) { return type.isInteger() && type.getIntOrFloatBitWidth() < 32; };
   if (matchPattern(value, m_ConstantInt(&number)) && number.isSignedIntN(31)) {
     constant += factor * number.getSExtValue();
-  } else if (auto cast = value.getDefiningOp<arith::IndexCastOp>();
-             cast && !isNarrow(cast.getType())) {
-    add(cast.getIn(), factor);
-  } else if (auto sum = value.getDefiningOp<arith::AddIOp>()) {
-    add(sum.getLhs(), factor);
-    add(sum.getRhs(), factor);
-  } else if (auto difference = value.getDefiningOp<arith::SubIOp>()) {
-    add(difference.getLhs(), factor);
-    add(difference.getRhs(), -factor);
-  } else {
+  } else if (!isLinearStep(op) || isNarrow(value.getType()) || ranges.mayWrap(value)) {
     terms[value] += factor;
+  } else {
+    add(op->getOperand(0), factor, ranges);
+    if (op->getNumOperands() == 2)
+      add(op->getOperand(1), isa<arith::SubIOp>(op) ? -factor : factor, ranges);
   }
 }
 
 /// Adds `larger` - `smaller` - `least` >= 0 to the bounds of `k`, on the side that it is of.
 static void addBound(Value larger, Value smaller, int64_t least, Value k, Bounds &bounds) {
   Sum sum;
-  sum.add(larger, 1);
-  sum.add(smaller, -1);
+  sum.add(larger, 1, bounds.ranges);
+  sum.add(smaller, -1, bounds.ranges);
   sum.constant -= least;
   if (int64_t factor = sum.terms.lookup(k); factor == -1)
     bounds.above.push_back(sum);

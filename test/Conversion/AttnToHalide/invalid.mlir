@@ -32,20 +32,6 @@ func.func @rank(%x: tensor<1x1x1x1x1x1x1x1x2xf32>) -> tensor<1x1x1x1x1x1x1x1x2xf
 
 // -----
 
-func.func @wide_index(%s: tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32> {
-  %m = attn.mask %s {
-  ^bb0(%batch: index, %head: index, %q: index, %k: index):
-    %c = arith.constant 4294967296 : index
-    // expected-error @+1 {{expected an index of 32 bits, found 4294967296}}
-    %p = arith.muli %q, %c : index
-    %r = arith.cmpi sle, %k, %p : index
-    attn.yield %r : i1
-  } : tensor<1x1x4x4xf32>
-  return %m : tensor<1x1x4x4xf32>
-}
-
-// -----
-
 !t = tensor<1x8x9x64xf64>
 func.func @scheduled_f64(%x: !t) -> !t {
   // expected-error @+1 {{expected no schedule, as elements are f64}}

@@ -6,6 +6,12 @@
 // RUN: attnc verify %s --function bytes --size len=200 | FileCheck %s
 // RUN: %python -c "import numpy; numpy.save('%t.npy', numpy.array([-2**63, 2**63 - 1]))"
 // RUN: attnc verify %s --function apart --size len=70 --input n=@%t.npy | FileCheck %s
+// RUN: attnc verify %s --function together --size len=70 | FileCheck %s
+// RUN: %python -c "import numpy; numpy.save('%t.npy', numpy.array([2**40, 2**40 + 5]))"
+// RUN: attnc verify %s --function shifted --size len=70 --input n=@%t.npy | FileCheck %s
+// RUN: %python -c "import numpy; numpy.save('%t.npy', numpy.array([2**31 - 1, 2**31 - 9], 'i4'))"
+// RUN: attnc verify %s --function wrapped --size len=70 --input n=@%t.npy | FileCheck %s
+// RUN: attnc verify %s --function product --size len=70 | FileCheck %s
 // CHECK: cases, all within the allowed error
 
 func.func @lengths(%query: tensor<3x1x?x16xf32> {attn.name = "query", attn.dims = [3, 1, "len", 16]},
@@ -104,6 +110,98 @@ func.func @apart(%query: tensor<1x1x?x16xf32> {attn.name = "query", attn.dims = 
     %sum = arith.addi %low, %k64 : i64
     %0 = arith.cmpi sle, %sum, %high : i64
     attn.yield %0 : i1
+  } : tensor<1x1x?x?xf32>
+  %prob = attn.softmax %mask : tensor<1x1x?x?xf32>
+  %context = attn.context %prob, %key : tensor<1x1x?x?xf32>, tensor<1x1x?x16xf32> -> tensor<1x1x?x16xf32>
+  return %context : tensor<1x1x?x16xf32>
+}
+
+// Each side fits 32 bits, but not their difference.
+func.func @together(%query: tensor<1x1x?x16xf32> {attn.name = "query", attn.dims = [1, 1, "len", 16]},
+               %key: tensor<1x1x?x16xf32> {attn.name = "key", attn.dims = [1, 1, "len", 16]}) -> tensor<1x1x?x16xf32> {
+  %score = attn.score %query, %key : tensor<1x1x?x16xf32>, tensor<1x1x?x16xf32> -> tensor<1x1x?x?xf32>
+  %mask = attn.mask %score {
+  ^bb0(%b: index, %h: index, %q: index, %k: index):
+    %c = arith.constant 1073741824 : index
+    %first = arith.subi %k, %c : index
+    %last = arith.addi %q, %c : index
+    %0 = arith.cmpi sle, %first, %last : index
+    %c32 = arith.constant 1073741824 : i32
+    %k32 = arith.index_cast %k : index to i32
+    %q32 = arith.index_cast %q : index to i32
+    %first32 = arith.subi %k32, %c32 : i32
+    %last32 = arith.addi %q32, %c32 : i32
+    %1 = arith.cmpi sle, %first32, %last32 : i32
+    %2 = arith.andi %0, %1 : i1
+    attn.yield %2 : i1
+  } : tensor<1x1x?x?xf32>
+  %prob = attn.softmax %mask : tensor<1x1x?x?xf32>
+  %context = attn.context %prob, %key : tensor<1x1x?x?xf32>, tensor<1x1x?x16xf32> -> tensor<1x1x?x16xf32>
+  return %context : tensor<1x1x?x16xf32>
+}
+
+// Numbers of 2^40 on both sides: no limit, and a distance of 5.
+func.func @shifted(%query: tensor<1x1x?x16xf32> {attn.name = "query", attn.dims = [1, 1, "len", 16]},
+               %key: tensor<1x1x?x16xf32> {attn.name = "key", attn.dims = [1, 1, "len", 16]},
+               %n: tensor<2xi64> {attn.name = "n"}) -> tensor<1x1x?x16xf32> {
+  %score = attn.score %query, %key : tensor<1x1x?x16xf32>, tensor<1x1x?x16xf32> -> tensor<1x1x?x?xf32>
+  %mask = attn.mask %score {
+  ^bb0(%b: index, %h: index, %q: index, %k: index):
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %a64 = tensor.extract %n[%c0] : tensor<2xi64>
+    %b64 = tensor.extract %n[%c1] : tensor<2xi64>
+    %a = arith.index_cast %a64 : i64 to index
+    %b1 = arith.index_cast %b64 : i64 to index
+    %below = arith.subi %k, %a : index
+    %above = arith.addi %q, %b1 : index
+    %0 = arith.cmpi sle, %below, %above : index
+    %ka = arith.addi %k, %a : index
+    %qb = arith.addi %q, %b1 : index
+    %1 = arith.cmpi sle, %ka, %qb : index
+    %2 = arith.andi %0, %1 : i1
+    attn.yield %2 : i1
+  } : tensor<1x1x?x?xf32>
+  %prob = attn.softmax %mask : tensor<1x1x?x?xf32>
+  %context = attn.context %prob, %key : tensor<1x1x?x?xf32>, tensor<1x1x?x16xf32> -> tensor<1x1x?x16xf32>
+  return %context : tensor<1x1x?x16xf32>
+}
+
+// Sums that wrap around in their own type see other keys than the numbers would.
+func.func @wrapped(%query: tensor<1x1x?x16xf32> {attn.name = "query", attn.dims = [1, 1, "len", 16]},
+               %key: tensor<1x1x?x16xf32> {attn.name = "key", attn.dims = [1, 1, "len", 16]},
+               %n: tensor<2xi32> {attn.name = "n"}) -> tensor<1x1x?x16xf32> {
+  %score = attn.score %query, %key : tensor<1x1x?x16xf32>, tensor<1x1x?x16xf32> -> tensor<1x1x?x?xf32>
+  %mask = attn.mask %score {
+  ^bb0(%b: index, %h: index, %q: index, %k: index):
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n0 = tensor.extract %n[%c0] : tensor<2xi32>
+    %n1 = tensor.extract %n[%c1] : tensor<2xi32>
+    %k32 = arith.index_cast %k : index to i32
+    %q32 = arith.index_cast %q : index to i32
+    %behind = arith.addi %k32, %n0 : i32
+    %0 = arith.cmpi sle, %behind, %q32 : i32
+    %limit = arith.addi %q32, %n1 : i32
+    %1 = arith.cmpi sle, %k32, %limit : i32
+    %2 = arith.ori %0, %1 : i1
+    %3 = arith.andi %0, %2 : i1
+    attn.yield %3 : i1
+  } : tensor<1x1x?x?xf32>
+  %prob = attn.softmax %mask : tensor<1x1x?x?xf32>
+  %context = attn.context %prob, %key : tensor<1x1x?x?xf32>, tensor<1x1x?x16xf32> -> tensor<1x1x?x16xf32>
+  return %context : tensor<1x1x?x16xf32>
+}
+
+func.func @product(%query: tensor<1x1x?x16xf32> {attn.name = "query", attn.dims = [1, 1, "len", 16]},
+               %key: tensor<1x1x?x16xf32> {attn.name = "key", attn.dims = [1, 1, "len", 16]}) -> tensor<1x1x?x16xf32> {
+  %score = attn.score %query, %key : tensor<1x1x?x16xf32>, tensor<1x1x?x16xf32> -> tensor<1x1x?x?xf32>
+  %mask = attn.mask %score {
+  ^bb0(%b: index, %h: index, %q: index, %k: index):
+    %c = arith.constant 4294967296 : index
+    %p = arith.muli %q, %c : index
+    %r = arith.cmpi sle, %k, %p : index
+    attn.yield %r : i1
   } : tensor<1x1x?x?xf32>
   %prob = attn.softmax %mask : tensor<1x1x?x?xf32>
   %context = attn.context %prob, %key : tensor<1x1x?x?xf32>, tensor<1x1x?x16xf32> -> tensor<1x1x?x16xf32>
