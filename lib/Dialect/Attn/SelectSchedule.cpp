@@ -10,6 +10,7 @@
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/GpuTile.h"
 #include "attnc/Dialect/Attn/Passes.h"
+#include "attnc/Dialect/Attn/ProbRegion.h"
 #include "attnc/Machine/CpuInfo.h"
 #include "attnc/Machine/GpuInfo.h"
 
@@ -295,6 +296,9 @@ StringRef attn::findObstacle(AttentionOp op) {
     return "elements are f64";
   if (query.isDynamicDim(3) || value.isDynamicDim(3))
     return "head_dim or value_dim is open";
+  // Probs are changed before their row is normalised.
+  if (!op.getProbMod().empty() && !ProbRegion(op.getProbMod()).isLinear())
+    return "the prob region is not linear in the prob";
   return op.getLse() ? "lse is a result" : "";
 }
 

@@ -50,6 +50,19 @@ func.func @scheduled_lse(%x: !t) -> tensor<1x8x9xf32> {
 
 // -----
 
+!t = tensor<1x8x9x64xf32>
+func.func @scheduled_bent_prob(%x: !t) -> !t {
+  // expected-error @+1 {{expected no schedule, as the prob region is not linear in the prob}}
+  %c = attn.attention %x, %x, %x prob_mod {
+  ^bb0(%p: f32, %b: index, %h: index, %q: index, %k: index):
+    %r = arith.mulf %p, %p : f32
+    attn.yield %r : f32
+  } schedule([#attn.prefill<row_tile = 48, key_chunk = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>]) : !t, !t, !t -> !t
+  return %c : !t
+}
+
+// -----
+
 func.func @computed_dim(%x: tensor<?x2xf32>, %which: tensor<index>) -> tensor<?x2xf32> {
   %y = attn.map %x {
   ^bb0(%a: f32):
