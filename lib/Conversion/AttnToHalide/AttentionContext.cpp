@@ -296,14 +296,16 @@ void AttentionLowering::buildExactWeights() {
     // a sink all weights may be little.
     Scalar w = weight(s, m);
     w = op.getSink() ? blend(w == 0, f32(kLeastWeight), w) : w + kLeastWeight;
-    // A prob that its region makes zero is zero like a masked one.
-    if (!op.getProbMod().empty())
-      isLeftOut = isLeftOut || magnitude(modifiedProb(f32(1), v[0], v[1], v[2], t)) == p.i32(0);
+    Scalar prob = f32(1);
     if (isSumApart()) { // where it is NaN, so is each of the others
       Scalar total = rowTotal(sumColumn(), v[1], v[0], t);
       isVanishing = isVanishing && isNumber(total);
       w = blend(isNumber(total), w, total);
+      prob = blend(isNumber(total), prob, total);
     }
+    // A prob that its region makes zero is zero like a masked one. NaN times zero is NaN.
+    if (!op.getProbMod().empty())
+      isLeftOut = isLeftOut || magnitude(modifiedProb(prob, v[0], v[1], v[2], t)) == p.i32(0);
     return pick(!(isLeftOut || isVanishing), w);
   });
   auto isKept = [&](ArrayRef<Scalar> v) { return !(bits(exactWeight(v)) == p.i32(0)); };

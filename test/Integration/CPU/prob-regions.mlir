@@ -6,6 +6,8 @@
 // RUN: attnc verify %s --function masked_alone --size batch=2,q_len=5,kv_len=19 | FileCheck %s
 // RUN: attnc verify %s --function tiny --size batch=2,q_len=5,kv_len=19 | FileCheck %s
 // RUN: attnc verify %s --function zero_before_factor --size batch=2,q_len=5,kv_len=19 | FileCheck %s
+// RUN: attnc verify %s --function zero_factor --size batch=2,q_len=5,kv_len=19 | FileCheck %s
+// RUN: attnc verify %s --function bent --size batch=2,q_len=5,kv_len=19 | FileCheck %s
 // CHECK: cases, all within the allowed error
 
 // An infinite factor at a masked key: its prob stays 0. Fused.
@@ -118,5 +120,37 @@ func.func @zero_before_factor(%query: tensor<?x2x?x16xf32> {attn.name = "query",
     attn.yield %r : f32
   } : tensor<?x2x?x?xf32>
   %context = attn.context %scaled, %value : tensor<?x2x?x?xf32>, tensor<?x2x?x8xf32> -> tensor<?x2x?x8xf32>
+  return %context : tensor<?x2x?x8xf32>
+}
+
+// NaN times zero is NaN: of a row whose probs are all NaN, those with a factor of 0, too.
+func.func @zero_factor(%query: tensor<?x2x?x16xf32> {attn.name = "query", attn.dims = ["batch", 2, "q_len", 16]},
+                       %key: tensor<?x2x?x16xf32> {attn.name = "key", attn.dims = ["batch", 2, "kv_len", 16]},
+                       %value: tensor<?x2x?x8xf32> {attn.name = "value", attn.dims = ["batch", 2, "kv_len", 8]})
+    -> (tensor<?x2x?x8xf32> {attn.name = "context"}) {
+  %score = attn.score %query, %key scale(0.25) : tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32> -> tensor<?x2x?x?xf32>
+  %prob = attn.softmax %score : tensor<?x2x?x?xf32>
+  %few = attn.modify_prob %prob {
+  ^bb0(%p: f32, %b: index, %h: index, %q: index, %k: index):
+    %none = arith.constant 99 : index
+    %is = arith.cmpi sgt, %k, %none : index
+    %factor = arith.uitofp %is : i1 to f32
+    %r = arith.mulf %p, %factor : f32
+    attn.yield %r : f32
+  } : tensor<?x2x?x?xf32>
+  %context = attn.context %few, %value : tensor<?x2x?x?xf32>, tensor<?x2x?x8xf32> -> tensor<?x2x?x8xf32>
+  return %context : tensor<?x2x?x8xf32>
+}
+
+// No fused kernel: the region is to see the prob itself, of a row that is normalised.
+func.func @bent(%query: tensor<?x2x?x16xf32> {attn.name = "query", attn.dims = ["batch", 2, "q_len", 16]},
+                %key: tensor<?x2x?x16xf32> {attn.name = "key", attn.dims = ["batch", 2, "kv_len", 16]},
+                %value: tensor<?x2x?x8xf32> {attn.name = "value", attn.dims = ["batch", 2, "kv_len", 8]})
+    -> (tensor<?x2x?x8xf32> {attn.name = "context"}) {
+  %context = attn.attention %query, %key, %value scale(0.25) prob_mod {
+  ^bb0(%p: f32, %b: index, %h: index, %q: index, %k: index):
+    %r = math.erf %p : f32
+    attn.yield %r : f32
+  } : tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32>, tensor<?x2x?x8xf32> -> tensor<?x2x?x8xf32>
   return %context : tensor<?x2x?x8xf32>
 }
