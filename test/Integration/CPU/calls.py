@@ -1,13 +1,9 @@
-"""Calls a library in many ways, none of which may change a bit of its results.
-
-    calls.py LIBRARY.json SEED [SYMBOL=SIZE ...] [INPUT=@FILE.npy ...]
-
-Floats are random, and so are integers that no file gives. Lengths of caches (`past…`) that are
-negative must be refused.
-"""
+"""Libraries as Python calls them: from memory that is guarded, or laid out in other ways, none of which
+may change a bit of their results."""
 
 import ctypes
 import json
+import mmap
 import os
 import sys
 
@@ -18,8 +14,28 @@ import dlpack  # noqa: E402
 
 # bf16 is held as bits.
 TYPES = {"f16": np.float16, "bf16": np.int16, "f32": np.float32, "f64": np.float64, "bool": np.bool_,
-         "i1": np.bool_, "i32": np.int32, "i64": np.int64}
+         "i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64}
 BF16 = dlpack.Type(4, 16, 1)
+PAGE = mmap.PAGESIZE
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+
+
+def guard(array, at_end):
+    """A copy whose last byte, or whose first, lies beside a page that is not accessible; the other
+    end lies less than a page from one. It is never freed: a child process ends soon."""
+    inside = -(-array.nbytes // PAGE) * PAGE
+    start = libc.mmap(None, inside + 2 * PAGE, mmap.PROT_READ | mmap.PROT_WRITE,
+                      mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+    first = start + PAGE
+    for page in (start, first + inside):
+        assert libc.mprotect(page, PAGE, 0) == 0
+    place = first + (inside - array.nbytes if at_end else 0)
+    copy = np.ndarray(array.shape, array.dtype, (ctypes.c_char * array.nbytes).from_address(place))
+    copy[...] = array
+    return copy
 
 
 class Options(ctypes.Structure):
@@ -46,16 +62,6 @@ class Parameter:
 
     def zeros(self):
         return np.zeros(self.shape, TYPES[self.dtype])
-
-    def random(self, rng):
-        """Values, the same ones along some dimensions."""
-        outer = [1 if size and rng.random() < 0.1 else size for size in self.shape[:-1]]
-        shape = (*outer, *self.shape[-1:])
-        is_integer = self.dtype[0] == "i" or self.dtype == "bool"
-        values = rng.integers(0, 2, shape) if is_integer else rng.standard_normal(shape, np.float32)
-        if self.dtype == "bf16":
-            values = values.view(np.int32) >> 16
-        return np.broadcast_to(values, self.shape).astype(TYPES[self.dtype], "C")
 
     def equal(self, one, other):
         """Whether they hold the same, NaN being NaN."""
@@ -170,19 +176,11 @@ def refuse(library, inputs):
                 sys.exit(f"WRONG refusal: {parameter.name} of -1 is taken")
 
 
-def main(path, seed, *options):
-    sizes = {symbol: int(size) for symbol, size in (o.split("=") for o in options if "=@" not in o)}
-    files = dict(option.split("=@") for option in options if "=@" in option)
-    rng = np.random.default_rng(int(seed))
-    library = Library(path, sizes)
-    inputs = [np.load(files[p.name]) if p.name in files else p.random(rng) for p in library.inputs]
-    expected = library.outputs_of(inputs, threads=1)
-    compare(library, "again", library.outputs_of(inputs), expected)
+def vary(library, inputs, expected, rng):
+    """Ends the process where a call of another kind gives other bits. Lengths of caches (`past…`)
+    that are negative must be refused."""
+    compare(library, "again", library.outputs_of(inputs, threads=1), expected)
     compare(library, "strided", call_strided(library, inputs, rng), expected)
     compare(library, "in place", call_in_place(library, inputs), expected)
     compare(library, "workspace", call_with_workspace(library, inputs), expected)
     refuse(library, inputs)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -7,9 +7,7 @@ windows off the end, no keys or no rows at all. An access outside a tensor ends 
 that makes the call, and is reported with the case.
 """
 
-import ctypes
 import dataclasses
-import mmap
 import os
 import subprocess
 import sys
@@ -21,28 +19,7 @@ import attention
 import calls
 import check
 from attention import Case
-
-PAGE = mmap.PAGESIZE
-libc = ctypes.CDLL(None)
-libc.mmap.restype = ctypes.c_void_p
-libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
-libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-
-
-def guard(array, at_end):
-    """A copy whose last byte, or whose first, lies beside a page that is not accessible; the other
-    end lies less than a page from one. It is never freed: a child process ends soon."""
-    inside = -(-array.nbytes // PAGE) * PAGE
-    start = libc.mmap(None, inside + 2 * PAGE, mmap.PROT_READ | mmap.PROT_WRITE,
-                      mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
-    first = start + PAGE
-    for page in (start, first + inside):
-        assert libc.mprotect(page, PAGE, 0) == 0
-    place = first + (inside - array.nbytes if at_end else 0)
-    copy = np.ndarray(array.shape, array.dtype, (ctypes.c_char * array.nbytes).from_address(place))
-    copy[...] = array
-    return copy
-
+from calls import guard
 
 # ---------------------------------------------------------------------------
 # What is called
