@@ -43,6 +43,9 @@ def _spec_path(spec, folder):
     if not isinstance(spec, str) or "\n" not in spec:
         return os.fspath(spec)
     path = os.path.join(folder, "spec.mlir")
-    with open(path, "w") as file:
-        file.write(spec)
+    try:
+        with open(path, "w") as file:
+            file.write(spec)
+    except OSError as error:  # which names no file where a disk is full
+        raise OSError(error.errno, error.strerror, path) from None
     return path

@@ -5,14 +5,50 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "attnc/Files/WholeFile.h"
 #include "attnc/Pipelines/Pipelines.h"
 
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <csignal>
+
+using namespace mlir;
+
+static LogicalResult report(const llvm::Twine &message) {
+  llvm::errs() << "attn-opt: error: " << message << '\n';
+  return failure();
+}
+
+/// Standard output gets what was printed before an error as well, a file all or nothing.
+static LogicalResult run(StringRef input, StringRef output, DialectRegistry &registry,
+                         const MlirOptMainConfig &config) {
+  std::string message, text;
+  auto file = openInputFile(input, &message);
+  if (!file)
+    return report(message);
+  llvm::raw_string_ostream os(text);
+  LogicalResult result = MlirOptMain(os, std::move(file), registry, config);
+  if (failed(result) && output != "-")
+    return failure();
+  if (auto error = attn::writeWholeFile(output, [&](raw_ostream &file) { file << text; }))
+    return report("cannot write " + (output == "-" ? "to standard output" : output) + ": " +
+                  error.message());
+  return result;
+}
 
 int main(int argc, char **argv) {
-  mlir::DialectRegistry registry;
-  mlir::attn::registerAllDialects(registry);
-  mlir::attn::registerAllPasses();
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "attnc optimizer driver\n", registry));
+  llvm::InitLLVM init(argc, argv);
+  ::signal(SIGXFSZ, SIG_IGN); // an error of writing, which is reported
+  DialectRegistry registry;
+  attn::registerAllDialects(registry);
+  attn::registerAllPasses();
+  auto [input, output] =
+      registerAndParseCLIOptions(argc, argv, "attnc optimizer driver\n", registry);
+  auto config = MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldShowDialects() || config.shouldListPasses())
+    return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
+  return asMainReturnCode(run(input, output, registry, config));
 }

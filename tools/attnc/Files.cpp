@@ -9,6 +9,8 @@
 
 #include "Report.h"
 
+#include "attnc/Files/WholeFile.h"
+
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -25,12 +27,9 @@ static std::string join(StringRef folder, StringRef name) {
 }
 
 LogicalResult attnc::writeFile(StringRef path, StringRef text) {
-  auto error = llvm::writeToOutput(path, [&](llvm::raw_ostream &os) {
-    os << text;
-    return llvm::Error::success();
-  });
-  if (error)
-    return reportError(path, "cannot write: " + toString(std::move(error)));
+  auto write = [&](llvm::raw_ostream &os) { os << text; };
+  if (std::error_code error = mlir::attn::writeWholeFile(path, write))
+    return reportError(mlir::attn::getFinalPath(path), "cannot write: " + error.message());
   return success();
 }
 

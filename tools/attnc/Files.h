@@ -8,7 +8,7 @@
 #ifndef ATTNC_TOOLS_ATTNC_FILES_H
 #define ATTNC_TOOLS_ATTNC_FILES_H
 
-#include "attnc/Target/Library/TemporaryFolder.h"
+#include "attnc/Files/TemporaryFolder.h"
 
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/StringRef.h"

@@ -11,7 +11,7 @@
 #include "Options.h"
 #include "Report.h"
 
-#include "attnc/Target/Library/TemporaryFolder.h"
+#include "attnc/Files/TemporaryFolder.h"
 
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/raw_ostream.h"

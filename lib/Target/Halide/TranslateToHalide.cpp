@@ -13,11 +13,13 @@
 #include "DevicePass.h"
 #include "Diagnostics.h"
 #include "FetchAhead.h"
+#include "MemoryFiles.h"
 #include "Runtime.h"
 #include "Translator.h"
 
+#include "attnc/Files/WholeFile.h"
+
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Error.h"
 
 using namespace mlir;
 using namespace mlir::halide;
@@ -174,12 +176,14 @@ static H::OutputFileType toHalide(Artefact artefact) {
   llvm_unreachable("unknown artefact");
 }
 
-static std::map<H::OutputFileType, std::string>
-toHalide(const std::map<Artefact, std::string> &files) {
-  std::map<H::OutputFileType, std::string> result;
+static LogicalResult writeFiles(const H::Module &module,
+                                const std::map<Artefact, std::string> &files, Location loc) {
+  MemoryFiles memory;
+  std::map<H::OutputFileType, std::string> paths;
   for (const auto &[artefact, path] : files)
-    result[toHalide(artefact)] = path;
-  return result;
+    paths[toHalide(artefact)] = memory.add(path);
+  module.compile(paths);
+  return memory.commit(loc);
 }
 
 /// Devices without doubles run kernels that need none.
@@ -216,19 +220,14 @@ LogicalResult halide::exportPipeline(PipelineOp pipeline, const ExportOptions &o
         lowered.compile_to_module(translator.getArguments(), pipeline.getSymName().str(), *target);
     if (!device.getError().empty())
       return pipeline.emitError(device.getError());
-    module.compile(toHalide(files));
-    return success();
+    return writeFiles(module, files, pipeline.getLoc());
   };
   return guardHalide(compile, [&](StringRef message) { return locate(pipeline, message); });
 }
 
 static LogicalResult writeObject(StringRef bytes, StringRef path, Location loc) {
-  auto write = [&](raw_ostream &os) {
-    os << bytes;
-    return llvm::Error::success();
-  };
-  if (auto error = llvm::writeToOutput(path, write))
-    return emitError(loc) << "could not write " << path << ": " << llvm::toString(std::move(error));
+  if (auto error = mlir::attn::writeWholeFile(path, [&](raw_ostream &os) { os << bytes; }))
+    return emitError(loc) << "could not write " << path << ": " << error.message();
   return success();
 }
 
@@ -246,8 +245,7 @@ LogicalResult halide::exportRuntime(StringRef target, Artefact artefact, StringR
     return writeObject(known, path, loc);
   auto compile = [&] {
     // A module without functions holds the runtime, as one of functions would.
-    H::Module("runtime", *parsed).compile({{toHalide(artefact), path.str()}});
-    return success();
+    return writeFiles(H::Module("runtime", *parsed), {{artefact, path.str()}}, loc);
   };
   return guardHalide(compile, [&](StringRef) { return loc; });
 }

@@ -14,6 +14,7 @@
 
 #include "Signature.h"
 
+#include "attnc/Files/WholeFile.h"
 #include "attnc/Target/Library/Library.h"
 
 #include "lld/Common/Driver.h"
@@ -68,9 +69,9 @@ LogicalResult FileContent::write(StringRef path, Location loc) const {
     os << start;
     for (StringRef part : parts)
       os << part;
-    return llvm::Error::success();
   };
-  return report(llvm::writeToOutput(path, write), loc, "could not write " + path);
+  return report(llvm::errorCodeToError(writeWholeFile(path, write)), loc,
+                "could not write " + getFinalPath(path));
 }
 
 LogicalResult attn::writeFile(StringRef path, StringRef bytes, Location loc) {

@@ -10,7 +10,7 @@
 
 #include "Weights.h"
 
-#include "attnc/Target/Library/TemporaryFolder.h"
+#include "attnc/Files/TemporaryFolder.h"
 
 #include "mlir/IR/Location.h"
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTNC_TARGET_LIBRARY_TEMPORARYFOLDER_H
-#define ATTNC_TARGET_LIBRARY_TEMPORARYFOLDER_H
+#ifndef ATTNC_FILES_TEMPORARYFOLDER_H
+#define ATTNC_FILES_TEMPORARYFOLDER_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/ErrorOr.h"
@@ -23,7 +23,7 @@ class TemporaryFolder {
 public:
   /// Where the system has such folders.
   static llvm::ErrorOr<std::unique_ptr<TemporaryFolder>> create();
-  /// Hidden in another one.
+  /// Hidden in another one. Those that killed programs have left there are removed.
   static llvm::ErrorOr<std::unique_ptr<TemporaryFolder>> create(llvm::StringRef parent);
   TemporaryFolder(const TemporaryFolder &) = delete;
   ~TemporaryFolder();
@@ -32,16 +32,26 @@ public:
   std::string file(llvm::StringRef name);
 
 private:
-  explicit TemporaryFolder(llvm::StringRef path);
+  TemporaryFolder(llvm::StringRef path, int lock);
 
   std::string path;
+  /// Held as long as the folder is in use; -1 where the file system knows no locks.
+  int lock;
   std::vector<std::string> files;
 };
 
+/// Removes the hidden folders in `parent` that no running program holds.
+void removeLeftFolders(llvm::StringRef parent);
+
+/// The path that a file in a hidden folder is on its way to, for messages.
+std::string getFinalPath(llvm::StringRef path);
+
 /// Called before anything else handles signals: what is raised then, or handed on by LLVM's
-/// handler, removes the folders that there are, and ends the program as it would have.
+/// handler, removes the folders that there are, and ends the program as it would have. That
+/// holds for a closed pipe as well. Writing beyond a limit of size is no signal any more, but an
+/// error like a full disk.
 void removeTemporaryFoldersOnSignal();
 
 } // namespace mlir::attn
 
-#endif // ATTNC_TARGET_LIBRARY_TEMPORARYFOLDER_H
+#endif // ATTNC_FILES_TEMPORARYFOLDER_H

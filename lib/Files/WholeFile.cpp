@@ -1,0 +1,86 @@
+//===- WholeFile.cpp - files that appear whole or not at all --------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// LLVM's writeToOutput keeps what a full disk has cut off, and its streams end the program
+// where nobody has asked them for their error.
+//
+//===----------------------------------------------------------------------===//
+
+#include "attnc/Files/WholeFile.h"
+
+#include "llvm/Support/Error.h"
+#include "llvm/Support/FileSystem.h"
+
+#include <cerrno>
+#include <unistd.h>
+
+using namespace mlir::attn;
+using llvm::StringRef;
+using Writer = llvm::function_ref<void(llvm::raw_ostream &)>;
+namespace fs = llvm::sys::fs;
+
+/// What went wrong up to here, once the last byte is out.
+static std::error_code finish(llvm::raw_fd_ostream &os) {
+  os.flush();
+  std::error_code error = os.error();
+  os.clear_error();
+  return error;
+}
+
+static std::error_code sync(int file) {
+  if (::fsync(file) == 0 || errno == EINVAL || errno == ENOTSUP)
+    return {};
+  return llvm::errnoAsErrorCode();
+}
+
+std::error_code mlir::attn::syncFolder(StringRef path) {
+  int folder = -1;
+  if (auto error = fs::openFileForRead(path, folder))
+    return error;
+  std::error_code error = sync(folder);
+  ::close(folder);
+  return error;
+}
+
+static std::error_code writeInPlace(StringRef path, Writer write) {
+  std::error_code error;
+  llvm::raw_fd_ostream os(path, error, fs::CD_OpenExisting);
+  if (error)
+    return error;
+  write(os);
+  return finish(os);
+}
+
+static std::error_code writeBeside(StringRef path, Writer write, unsigned mode, bool durable) {
+  auto file = fs::TempFile::create(path + ".part-%%%%%%%%", mode);
+  if (!file)
+    return llvm::errorToErrorCode(file.takeError());
+  llvm::raw_fd_ostream os(file->FD, /*shouldClose=*/false);
+  write(os);
+  std::error_code error = finish(os);
+  if (!error && durable)
+    error = sync(file->FD);
+  if (!error)
+    error = llvm::errorToErrorCode(file->keep(path));
+  else
+    llvm::consumeError(file->discard());
+  return error;
+}
+
+static bool isSpecial(StringRef path) {
+  fs::file_status status;
+  return path == "-" || (!fs::status(path, status) && fs::exists(status) &&
+                         status.type() != fs::file_type::regular_file &&
+                         status.type() != fs::file_type::directory_file);
+}
+
+std::error_code mlir::attn::writeWholeFile(StringRef path, Writer write) {
+  return isSpecial(path) ? writeInPlace(path, write)
+                         : writeBeside(path, write, fs::all_read | fs::all_write, false);
+}
+
+std::error_code mlir::attn::writeDurableFile(StringRef path, Writer write) {
+  return writeBeside(path, write, fs::owner_read | fs::owner_write, true);
+}
