@@ -14,11 +14,9 @@
 
 namespace attnc {
 
-/// ATTNC_CACHE, else attnc in the user's cache folder; empty where there is none.
-std::string getCacheDir();
-
-/// The folder, created and marked as ours, or empty with `--no-cache`. A folder that
-/// holds other files is refused: `attnc cache --clear` deletes what it holds.
+/// The folder, created and marked as ours, or empty with `--no-cache`, or where the user has no
+/// folder for caches. Refused are relative paths, folders that others could write to, and those
+/// that hold other files: `attnc cache --clear` deletes what they hold.
 mlir::FailureOr<std::string> openCache();
 
 } // namespace attnc

@@ -15,8 +15,6 @@
 #include "attnc/Target/Halide/Export.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 
 #include "dlpack.h"
 
@@ -24,6 +22,7 @@
 
 using namespace mlir;
 using namespace attnc;
+using mlir::attn::TemporaryFolder;
 
 static DLDataType getDLDataType(Type type) {
   DLDataType dtype;
@@ -98,26 +97,21 @@ void attnc::limitThreads(unsigned threads) {
 // Compiling
 //===----------------------------------------------------------------------===//
 
-/// The library's shared form: in the cache where there is one, else in `temporary`.
-static FailureOr<std::string> link(const mlir::attn::Library &library, StringRef cacheDir,
-                                   Staging &temporary, Location loc) {
-  std::string name = "run-" + library.object.sha256() + ".so";
-  SmallString<128> path(cacheDir);
-  if (cacheDir.empty())
-    path = temporary.add(name);
-  else
-    llvm::sys::path::append(path, name);
-  if (!llvm::sys::fs::exists(path) && failed(writeSharedLibrary(library, path, loc)))
-    return failure();
-  return path.str().str();
+/// A folder that programs may be loaded from: where there is a cache, they can be.
+static std::unique_ptr<TemporaryFolder> createFolder(StringRef cacheDir) {
+  auto folder = cacheDir.empty() ? TemporaryFolder::create() : TemporaryFolder::create(cacheDir);
+  if (!folder)
+    folder = TemporaryFolder::create();
+  if (folder)
+    return std::move(*folder);
+  (void)reportError("attnc", "cannot create a temporary folder: " + folder.getError().message());
+  return nullptr;
 }
 
 std::unique_ptr<Kernel> Kernel::compile(Spec &spec, StringRef target) {
   FailureOr<std::string> cacheDir = openCache();
   FailureOr<std::string> name = getLibraryName(spec.getFunction().getName());
-  std::unique_ptr<Staging> temporary = Staging::openTemporary();
-  if (failed(cacheDir) || failed(name) || !temporary ||
-      failed(spec.lower(Stage::Scheduled, target)))
+  if (failed(cacheDir) || failed(name) || failed(spec.lower(Stage::Scheduled, target)))
     return nullptr;
   mlir::attn::LibraryOptions options;
   options.name = *name;
@@ -127,10 +121,14 @@ std::unique_ptr<Kernel> Kernel::compile(Spec &spec, StringRef target) {
       attnc::buildLibrary({{target.str(), spec.getModule()}}, options);
   if (failed(library))
     return nullptr;
-  FailureOr<std::string> path = link(*library, *cacheDir, *temporary, spec.getFunction().getLoc());
+  std::unique_ptr<TemporaryFolder> folder = createFolder(*cacheDir);
+  if (!folder)
+    return nullptr;
+  std::string path = folder->file(*name + ".so");
   auto kernel = std::make_unique<Kernel>();
   kernel->name = *name;
-  if (failed(path) || failed(kernel->load(*path)))
+  if (failed(writeSharedLibrary(*library, path, spec.getFunction().getLoc())) ||
+      failed(kernel->load(path)))
     return nullptr;
   return kernel;
 }

@@ -23,6 +23,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <new>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace llvm;
@@ -88,7 +89,7 @@ static void say(const char *text) { put(STDERR_FILENO, text, std::strlen(text));
 static void writeReproducer() {
   if (reproducerPath.empty())
     return;
-  int file = ::open(reproducerPath.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0644);
+  int file = ::open(reproducerPath.c_str(), O_WRONLY | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
   if (file < 0)
     return;
   put(file, reproducer.data(), reproducer.size());

@@ -9,6 +9,7 @@
 #include "Files.h"
 #include "Options.h"
 #include "Report.h"
+#include "Spec.h"
 
 #include "attnc/Target/Library/Library.h"
 
@@ -52,7 +53,10 @@ static LogicalResult runRuntime() {
   MLIRContext context;
   Location loc = UnknownLoc::get(&context);
   ScopedDiagnosticHandler handler(&context, [](Diagnostic &diagnostic) {
-    (void)reportError("--target", diagnostic.str());
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      (void)reportError("--target", diagnostic.str());
+    else
+      reportNote(describePlace(diagnostic.getLocation()) + ": " + diagnostic.str());
     return success();
   });
   FailureOr<mlir::attn::Library> library = mlir::attn::buildRuntime(*target, *cacheDir, loc);

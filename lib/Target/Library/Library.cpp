@@ -19,16 +19,16 @@
 
 #include "attnc/Dialect/Attn/ConstantBytes.h"
 #include "attnc/Dialect/Halide/Halide.h"
+#include "attnc/Files/WholeFile.h"
 #include "attnc/Target/Halide/Export.h"
+#include "attnc/Target/Library/Cache.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/SHA256.h"
-#include "llvm/Support/Signals.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -37,82 +37,57 @@ using namespace mlir::attn;
 // The cache
 //===----------------------------------------------------------------------===//
 
-/// What tells one build of attnc from another. Kernels of an older one must
-/// not be taken for this one's, whatever the version says.
-static const std::string &getToolIdentity() {
-  static const std::string identity = [] {
-    static int here;
-    std::string path = llvm::sys::fs::getMainExecutable("", &here);
-    llvm::sys::fs::file_status status;
-    std::string text = ATTNC_VERSION;
-    if (!llvm::sys::fs::status(path, status))
-      text += ":" + std::to_string(status.getSize()) + ":" +
-              std::to_string(status.getLastModificationTime().time_since_epoch().count());
-    return text;
-  }();
-  return identity;
-}
-
-/// The hash of `parts`, which may hold any bytes.
-static std::string hash(ArrayRef<StringRef> parts) {
-  llvm::SHA256 state;
-  auto add = [&](StringRef part) {
-    state.update(std::to_string(part.size()) + ":");
-    state.update(part);
-  };
-  add(getToolIdentity());
-  for (StringRef part : parts)
-    add(part);
-  return llvm::toHex(state.final(), /*LowerCase=*/true).substr(0, 40);
-}
-
 namespace {
 
 /// Files by content, in the user's folder or, without one, for this build alone.
 class Cache {
 public:
-  Cache(StringRef folder, TemporaryFolder &temporary) : folder(folder), temporary(temporary) {}
+  Cache(StringRef folder, TemporaryFolder &temporary, MLIRContext *context)
+      : folder(folder), temporary(temporary), context(context) {}
 
-  /// The path of the file for `key`, made by `make` where there is none. An
+  /// The path of the file for `key`, made by `make` where there is none, or a damaged one. An
   /// unwritable cache is no reason to fail.
   FailureOr<std::string> get(StringRef key, llvm::function_ref<LogicalResult(StringRef)> make);
 
 private:
+  bool restore(StringRef key, StringRef path);
+  void keep(StringRef key, StringRef path);
+
   std::string folder;
   TemporaryFolder &temporary;
+  MLIRContext *context;
 };
 
 } // namespace
 
 FailureOr<std::string> Cache::get(StringRef key,
                                   llvm::function_ref<LogicalResult(StringRef)> make) {
-  std::string made = temporary.file((key + ".o").str());
-  if (folder.empty()) {
-    if (!llvm::sys::fs::exists(made) && failed(make(made)))
-      return failure();
-    return made;
-  }
-  SmallString<128> kept(folder);
-  llvm::sys::path::append(kept, key + ".o");
-  if (llvm::sys::fs::exists(kept))
-    return kept.str().str();
-  if (failed(make(made)))
+  // What is linked is the copy that was checked.
+  std::string path = temporary.file((key + ".o").str());
+  if (llvm::sys::fs::exists(path) || restore(key, path))
+    return path;
+  if (failed(make(path)))
     return failure();
-  // Copied beside its place, then renamed into it: readers see all or nothing.
-  SmallString<128> partial;
-  if (llvm::sys::fs::create_directories(folder) ||
-      llvm::sys::fs::createUniqueFile(kept + ".%%%%%%", partial))
-    return made;
-  llvm::sys::RemoveFileOnSignal(partial);
-  std::error_code error = llvm::sys::fs::copy_file(made, partial);
-  if (!error)
-    error = llvm::sys::fs::rename(partial, kept);
-  if (error)
-    llvm::sys::fs::remove(partial);
-  llvm::sys::DontRemoveFileOnSignal(partial);
-  if (error)
-    return made;
-  return kept.str().str();
+  keep(key, path);
+  return path;
+}
+
+bool Cache::restore(StringRef key, StringRef path) {
+  std::string entry = getCacheEntryPath(folder, key);
+  if (folder.empty() || !llvm::sys::fs::exists(entry))
+    return false;
+  llvm::Expected<std::string> bytes = readCacheEntry(entry);
+  if (bytes)
+    return !writeWholeFile(path, [&](raw_ostream &os) { os << *bytes; });
+  emitRemark(FileLineColLoc::get(context, entry, 0, 0))
+      << "damaged, and made anew: " << llvm::toString(bytes.takeError());
+  return false;
+}
+
+void Cache::keep(StringRef key, StringRef path) {
+  auto file = llvm::MemoryBuffer::getFile(path, false, /*RequiresNullTerminator=*/false);
+  if (!folder.empty() && file)
+    (void)writeCacheEntry(folder, key, (*file)->getBuffer());
 }
 
 //===----------------------------------------------------------------------===//
@@ -148,7 +123,7 @@ static std::string hashModule(ModuleOp module) {
   std::vector<StringRef> parts{text};
   for (auto global : module.getOps<memref::GlobalOp>())
     parts.push_back(llvm::toStringRef(getConstantBytes(global.getInitialValueAttr())));
-  return hash(parts);
+  return getCacheKey(parts);
 }
 
 //===----------------------------------------------------------------------===//
@@ -184,7 +159,7 @@ FailureOr<std::string> Build::compileKernel(halide::PipelineOp pipeline, StringR
   std::string text;
   llvm::raw_string_ostream os(text);
   pipeline->print(os, OpPrintingFlags().useLocalScope());
-  return cache.get(hash({"kernel", target, text}), [&](StringRef path) {
+  return cache.get(getCacheKey({"kernel", target, text}), [&](StringRef path) {
     halide::ExportOptions options;
     options.target = target.str();
     return halide::exportPipeline(pipeline, options, {{getKernelArtefact(target), path.str()}});
@@ -193,7 +168,7 @@ FailureOr<std::string> Build::compileKernel(halide::PipelineOp pipeline, StringR
 
 /// Halide's part. It asks nothing of the CPU.
 static FailureOr<std::string> compileHalideRuntime(StringRef target, Cache &cache, Location loc) {
-  return cache.get(hash({"runtime", target}), [&](StringRef path) {
+  return cache.get(getCacheKey({"runtime", target}), [&](StringRef path) {
     return halide::exportRuntime(target, getKernelArtefact(target), path, loc);
   });
 }
@@ -261,7 +236,7 @@ static std::string hashBuild(const Build &build) {
     parts.push_back(variant.target);
     parts.push_back(hashModule(variant.getModule()));
   }
-  return hash(std::vector<StringRef>(parts.begin(), parts.end()));
+  return getCacheKey(std::vector<StringRef>(parts.begin(), parts.end()));
 }
 
 /// A runtime apart is for CPUs alone, and none is bitcode.
@@ -311,7 +286,7 @@ FailureOr<Library> attn::buildLibrary(ArrayRef<LibrarySource> sources,
               options.withRuntime ? Runtime::inside : Runtime::outside,
               constants.bytes,
               *folder,
-              Cache(options.cacheDir, *folder)};
+              Cache(options.cacheDir, *folder, loc.getContext())};
   FailureOr<std::string> path =
       build.cache.get(hashBuild(build), [&](StringRef path) { return build.compileAndLink(path); });
   if (failed(path))
@@ -358,10 +333,10 @@ FailureOr<Library> attn::buildRuntime(StringRef target, StringRef cacheDir, Loca
   if (!folder)
     return failure();
   std::string machine = getMachine(target);
-  Cache cache(cacheDir, *folder);
-  FailureOr<std::string> path = cache.get(hash({"shared runtime", machine}), [&](StringRef path) {
-    return linkRuntime(machine, cache, *folder, path, loc);
-  });
+  Cache cache(cacheDir, *folder, loc.getContext());
+  FailureOr<std::string> path =
+      cache.get(getCacheKey({"shared runtime", machine}),
+                [&](StringRef path) { return linkRuntime(machine, cache, *folder, path, loc); });
   if (failed(path))
     return failure();
   FailureOr<std::string> object = readFile(*path, loc);
