@@ -46,6 +46,7 @@ enum class Kind {
   shared_library,
   cmake_package,
   pkg_config,
+  sbom,
   c_header,
   json
 };
@@ -74,6 +75,7 @@ static const KindInfo kinds[] = {
     {Kind::shared_library, "shared_library", "so", "the same as libNAME.so", false, {}},
     {Kind::cmake_package, "cmake_package", "cmake", "files for CMake's find_package", false, {}},
     {Kind::pkg_config, "pkg_config", "pc", "NAME.pc for pkg-config", false, {}},
+    {Kind::sbom, "sbom", "cdx.json", "what is inside the library, in CycloneDX", true, {}},
     {Kind::c_header, "c_header", "h", "the C declarations, with dlpack.h beside", true, {}},
     {Kind::json, "json", "json", "inputs, outputs, target, schedules and FLOPs", true, {}},
     {Kind::device_code, "device_code", "ptx", "each group's code for a GPU: PTX, or OpenCL C (.cl)",
@@ -156,6 +158,7 @@ Examples:
   attnc compile spec.mlir -o out --target x86-64-linux-avx2-fma --name attend
   attnc compile spec.mlir -o out --target x86-64-linux,x86-64-linux-avx2,x86-64-linux-avx512_skylake
   attnc compile spec.mlir -o out --shared --emit cmake_package,pkg_config
+  attnc compile spec.mlir -o out --emit static_library,c_header,sbom
   attnc compile spec.mlir -o out --weights model.safetensors
   attnc compile spec.mlir -o out --weights model.safetensors --weights-beside
   attnc compile spec.mlir -o out --with-selftest
@@ -345,6 +348,8 @@ LogicalResult Emission::writeLibrary(ArrayRef<Kind> wanted, const mlir::attn::Li
        (!toStdout && failed(files.add("dlpack.h", mlir::attn::getDlpackHeader())))))
     return failure();
   if (wants(Kind::json) && failed(files.add(stem + ".json", library.metadata)))
+    return failure();
+  if (wants(Kind::sbom) && failed(files.add(stem + ".cdx.json", emitSbom(library, withRuntime))))
     return failure();
   std::string weightsFile = mlir::attn::getWeightsFileName(name);
   if (llvm::any_of(wanted, definesFunction) && !library.weights.isEmpty() &&

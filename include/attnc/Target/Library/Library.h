@@ -110,6 +110,9 @@ StringRef getDlpackHeader();
 /// The licences of what is inside every library.
 std::string getLicenses();
 
+/// NAME.cdx.json: the same for machines, as a bill of materials in CycloneDX.
+std::string emitSbom(const Library &library, bool withRuntime);
+
 /// What a package is of.
 struct PackageOptions {
   bool isStatic = true, isShared = false;
