@@ -55,17 +55,15 @@ private:
 
 FailureOr<TensorRef> AttentionNode::readHeads(Input input, StringRef count) {
   TensorRef tensor = node.input(input);
-  if (!isa<FloatType>(tensor->element))
-    return node.error() << "expected floats as query, key and value, found " << tensor->element;
   if (tensor->getRank() == 4)
     return tensor;
   if (tensor->getRank() != 3)
     return node.error() << "expected query, key and value of rank 3 or 4, found "
                         << tensor->getRank();
   int64_t heads = node.getInt(count, 0);
-  if (heads <= 0)
-    return node.error() << "expected attribute '" << count << "' beside inputs of rank 3, found "
-                        << heads;
+  if (heads <= 0 || heads > kMostHeads)
+    return node.error() << "expected attribute '" << count << "' from 1 to " << kMostHeads
+                        << " beside inputs of rank 3, found " << heads;
   auto width = getStatic(tensor->sizes[2]);
   if (width && *width % heads != 0)
     return node.error() << "expected '" << count << "' to divide the width " << *width << ", found "
@@ -89,11 +87,11 @@ FailureOr<TensorRef> AttentionNode::appendToPast(Input past, Output present,
 }
 
 LogicalResult AttentionNode::readOperands() {
-  if (node.getOpset() < 23)
-    return node.error() << "expected opset 23 or later";
   for (StringRef name : {"left_window_size", "right_window_size"})
     if (int64_t size = node.getInt(name, -1); size < -1)
       return node.error() << "expected attribute '" << name << "' of -1 or more, found " << size;
+  if (TensorRef lengths = node.input(NonpadLengths); lengths && lengths->getRank() != 1)
+    return node.error() << "expected nonpad_kv_seqlen of rank 1, found " << lengths->getRank();
   if (node.input(NonpadLengths) && (node.input(PastKey) || node.input(PastValue)))
     return node.error() << "expected either nonpad_kv_seqlen or past_key and past_value";
   if (bool(node.input(PastKey)) != bool(node.input(PastValue)))
@@ -257,50 +255,83 @@ ArrayRef<OpEntry> imports::getAttentionOps() {
   static const OpEntry entries[] = {
       {"",
        "Attention",
-       3,
-       7,
-       {"is_causal", "kv_num_heads", "left_window_size", "q_num_heads", "qk_matmul_output_mode",
-        "right_window_size", "scale", "softcap", "softmax_precision"},
-       importAttention},
+       "fffx?f?f?i?",
+       "xx?x?x?",
+       {{"is_causal", Int},
+        {"kv_num_heads", Int},
+        {"left_window_size", Int},
+        {"q_num_heads", Int},
+        {"qk_matmul_output_mode", Int},
+        {"right_window_size", Int},
+        {"scale", Float},
+        {"softcap", Float},
+        {"softmax_precision", Int}},
+       importAttention,
+       23},
       {"",
        "RotaryEmbedding",
-       3,
-       4,
-       {"interleaved", "num_heads", "rotary_embedding_dim"},
+       "fffi?",
+       "x",
+       {{"interleaved", Int}, {"num_heads", Int}, {"rotary_embedding_dim", Int}},
        importRotaryEmbedding},
-      {"", "TensorScatter", 2, 3, {"axis", "mode"}, importTensorScatter},
+      {"", "TensorScatter", "ffi?", "x", {{"axis", Int}, {"mode", String}}, importTensorScatter},
       {"ai.onnx.preview",
        "FlexAttention",
-       3,
-       3,
-       {"prob_mod", "scale", "score_mod", "softmax_precision"},
+       "fff",
+       "x",
+       {{"prob_mod", Graph}, {"scale", Float}, {"score_mod", Graph}, {"softmax_precision", Int}},
        importFlexAttention},
       {"com.microsoft",
        "Attention",
-       2,
-       6,
-       {"do_rotary", "mask_filter_value", "num_heads", "past_present_share_buffer",
-        "qkv_hidden_sizes", "rotary_embedding_dim", "scale", "unidirectional"},
+       "fff?i?f?f?",
+       "xx?",
+       {{"do_rotary", Int},
+        {"mask_filter_value", Float},
+        {"num_heads", Int},
+        {"past_present_share_buffer", Int},
+        {"qkv_hidden_sizes", Ints},
+        {"rotary_embedding_dim", Int},
+        {"scale", Float},
+        {"unidirectional", Int}},
        importFusedAttention},
       {"com.microsoft",
        "GroupQueryAttention",
-       1,
-       16,
-       {"causal", "do_rotary", "k_quant_type", "kv_cache_bit_width", "kv_num_heads",
-        "local_window_size", "num_heads", "qk_norm_epsilon", "qk_output", "rotary_interleaved",
-        "scale", "sliding_window_cache", "smooth_softmax", "softcap", "v_quant_type"},
+       "ff?f?f?f?iif?f?i?f?f?f?f?f?f?",
+       "xx?x?x?",
+       {{"causal", Int},
+        {"do_rotary", Int},
+        {"k_quant_type", String},
+        {"kv_cache_bit_width", Int},
+        {"kv_num_heads", Int},
+        {"local_window_size", Int},
+        {"num_heads", Int},
+        {"qk_norm_epsilon", Float},
+        {"qk_output", Int},
+        {"rotary_interleaved", Int},
+        {"scale", Float},
+        {"sliding_window_cache", Int},
+        {"smooth_softmax", Int},
+        {"softcap", Float},
+        {"v_quant_type", String}},
        importGroupQueryAttention},
       {"com.microsoft",
        "MultiHeadAttention",
-       1,
-       8,
-       {"mask_filter_value", "num_heads", "scale", "unidirectional"},
+       "ff?f?f?i?f?f?f?",
+       "xx?x?x?",
+       {{"mask_filter_value", Float},
+        {"num_heads", Int},
+        {"scale", Float},
+        {"unidirectional", Int}},
        importMultiHeadAttention},
       {"com.microsoft",
        "RotaryEmbedding",
-       4,
-       4,
-       {"interleaved", "is_packed_batching", "num_heads", "rotary_embedding_dim", "scale"},
+       "fiff",
+       "x",
+       {{"interleaved", Int},
+        {"is_packed_batching", Int},
+        {"num_heads", Int},
+        {"rotary_embedding_dim", Int},
+        {"scale", Float}},
        importFusedRotaryEmbedding},
   };
   return entries;

@@ -58,12 +58,10 @@ TensorRef imports::makeMergedHeads(Body &body, const TensorRef &tensor) {
 }
 
 LogicalResult imports::checkPrecision(Node &node) {
-  const auto *attribute = node.getAttribute("softmax_precision");
-  Type wanted = attribute ? getElementType(attribute->i(), node.model.context) : Type();
-  if (attribute && !isa_and_nonnull<FloatType>(wanted))
-    return node.error() << "expected a type of floats as softmax_precision, found "
-                        << getDataTypeName(attribute->i());
-  return success();
+  FailureOr<Type> wanted = node.getType("softmax_precision");
+  if (succeeded(wanted) && *wanted && !isa<FloatType>(*wanted))
+    return node.error() << "expected a type of floats as softmax_precision, found " << *wanted;
+  return wanted;
 }
 
 static Value castTensor(Body &body, Value tensor, Type element) {

@@ -12,6 +12,9 @@
 
 namespace mlir::attn::imports {
 
+/// The most heads of an attention.
+constexpr int64_t kMostHeads = 1 << 20;
+
 /// Whether query, key and value, each [batch, heads, length, size], fit together.
 LogicalResult checkAttention(Node &node, const TensorRef &query, const TensorRef &key,
                              const TensorRef &value);

@@ -18,8 +18,6 @@ using namespace mlir::attn::imports;
 
 static LogicalResult checkConv(Node &node) {
   TensorRef input = node.input(0), weight = node.input(1), bias = node.input(2);
-  if (failed(checkFloat(node, input)))
-    return failure();
   if (input->element != weight->element || (bias && bias->element != input->element))
     return node.error() << "expected operands of one type, found " << input->element << " and "
                         << (input->element != weight->element ? weight : bias)->element;
@@ -29,7 +27,7 @@ static LogicalResult checkConv(Node &node) {
   if (!weight->getType().hasStaticShape())
     return node.error() << "expected a weight of known sizes, found " << weight->getType();
   int64_t group = node.getInt("group", 1), outputs = *getStatic(weight->sizes[0]);
-  if (group < 1 || outputs % group != 0)
+  if (group < 1 || group > std::max<int64_t>(outputs, 1) || outputs % group != 0)
     return node.error() << "expected attribute 'group' to divide " << outputs << " channels, found "
                         << group;
   if (group > 1 && input->getRank() == 5)

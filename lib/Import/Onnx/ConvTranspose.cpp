@@ -16,15 +16,13 @@ using namespace mlir::attn::imports;
 
 static LogicalResult checkOperands(Node &node) {
   TensorRef input = node.input(0), weight = node.input(1), bias = node.input(2);
-  if (failed(checkFloat(node, input)))
-    return failure();
   if (input->getRank() < 3 || input->getRank() > 5 || weight->getRank() != input->getRank() ||
       weight->element != input->element || !weight->getType().hasStaticShape())
     return node.error() << "expected an input and a weight of known sizes, of one type and one "
                         << "rank from 3 to 5, found " << input->getType() << " and "
                         << weight->getType();
   int64_t group = node.getInt("group", 1), channels = *getStatic(weight->sizes[0]);
-  if (group < 1 || channels % group != 0)
+  if (group < 1 || group > std::max<int64_t>(channels, 1) || channels % group != 0)
     return node.error() << "expected attribute 'group' to divide " << channels
                         << " channels, found " << group;
   if (!sameSize(input->sizes[1], weight->sizes[0]))
@@ -35,6 +33,19 @@ static LogicalResult checkOperands(Node &node) {
                getStatic(bias->sizes[0]) != outputs))
     return node.error() << "expected a bias of " << outputs << " elements, found "
                         << bias->getType();
+  return success();
+}
+
+/// How many places give to one element: each is a term of its sum.
+static LogicalResult checkOverlap(Node &node, ArrayRef<Window> windows) {
+  constexpr int64_t most = 4096;
+  int64_t count = 1;
+  for (const Window &window : windows) {
+    count *= llvm::divideCeil(window.size, window.stride);
+    if (count > most)
+      return node.error() << "expected at most " << most
+                          << " places that give to one element, found more";
+  }
   return success();
 }
 
@@ -49,6 +60,8 @@ static FailureOr<SmallVector<Window>> getSpread(Node &node) {
     for (const Window &window : *windows)
       if (window.dilation != 1)
         return node.error() << "expected dilations of 1, found " << window.dilation;
+  if (failed(windows) || failed(checkOverlap(node, *windows)))
+    return failure();
   return windows;
 }
 
@@ -82,6 +95,9 @@ static FailureOr<Sizes> getSpreadSizes(Node &node, ArrayRef<Window> windows) {
                         << " dimensions";
   Sizes sizes;
   for (auto [dim, window] : llvm::enumerate(windows)) {
+    if (more[dim] < 0 || more[dim] > kMostSteps)
+      return node.error() << "expected attribute 'output_padding' from 0 to " << kMostSteps
+                          << ", found " << more[dim];
     OpFoldResult size = node.input(0)->sizes[2 + dim];
     int64_t rest = window.size - window.stride + more[dim] - window.before - window.after;
     auto known = getStatic(size);
@@ -110,7 +126,7 @@ static Value addUp(Body &at, ArrayRef<Window> windows, ArrayRef<OpFoldResult> si
   Value last = at.make<arith::DivUIOp>(shifted, stride),
         first = at.make<arith::RemUIOp>(shifted, stride);
   Value sum;
-  for (int64_t tap = 0; tap * window.stride < window.size; ++tap) {
+  for (int64_t tap = 0; tap * window.stride < window.size && !Budget::isSpent(at.b); ++tap) {
     Value own = at.make<arith::SubIOp>(last, at.index(tap));
     Value k = at.make<arith::AddIOp>(first, at.index(tap * window.stride));
     Value inside = isInside;

@@ -80,6 +80,8 @@ static FailureOr<Equation> parse(Node &node) {
     equation.operands.push_back(operand.str());
   SmallVector<std::string> written = equation.operands;
   equation.result = StringRef(text).contains("->") ? right.str() : getImplicitResult(written);
+  if (node.numInputs() > 2)
+    return node.error() << "expected one or two operands, found " << node.numInputs();
   if (int(equation.operands.size()) != node.numInputs())
     return node.error() << "expected an equation of " << node.numInputs() << " operands, found '"
                         << text << "'";

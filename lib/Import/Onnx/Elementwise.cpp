@@ -111,8 +111,8 @@ static TensorRef joinStage(Node &node, const TensorRef &shown, const View &view,
       makeModify<Op>(node.body, stage->value, [&](Body &at, Value element, ArrayRef<Value> place) {
         SmallVector<Value> indices = view.getIndices(at, place);
         // Whatever reads the stage at this place, however deep, reads the element.
-        at.known.push_back({{stage, SmallVector<Value>(place)}, element});
-        at.known.push_back({{shown, broadcastIndices(at, shown->sizes, indices)}, element});
+        at.remember(stage, place, element);
+        at.remember(shown, broadcastIndices(at, shown->sizes, indices), element);
         auto scalars = llvm::map_to_vector(operands, [&](const TensorRef &operand) {
           return at.read(operand, broadcastIndices(at, operand->sizes, indices));
         });
@@ -451,11 +451,11 @@ static LogicalResult castTo(Node &node, Type type) {
 }
 
 static LogicalResult importCast(Node &node) {
-  int64_t to = node.getInt("to", 0);
-  Type type = getElementType(to, node.model.context);
-  if (!type)
-    return node.error() << "element type " << getDataTypeName(to) << " is not supported";
-  return castTo(node, type);
+  FailureOr<Type> type = node.getType("to");
+  if (failed(type) || !*type)
+    return failed(type) ? failure()
+                        : LogicalResult(node.error() << "expected attribute 'to', found none");
+  return castTo(node, *type);
 }
 
 static LogicalResult importCastLike(Node &node) { return castTo(node, node.input(1)->element); }
@@ -468,7 +468,7 @@ static LogicalResult importDropout(Node &node) {
     FailureOr<SmallVector<int64_t>> mode = node.getConstants(2, "training_mode");
     if (failed(mode))
       return failure();
-    if (mode->front() != 0)
+    if (llvm::any_of(*mode, [](int64_t value) { return value != 0; }))
       return node.error() << "expected training_mode false, found true";
   }
   if (node.wantsOutput(1)) {
@@ -493,6 +493,8 @@ static LogicalResult importIf(Node &node) {
     return node.error() << "expected '" << name << "' to have " << node.proto.output_size()
                         << " outputs";
   Scope inner = node.scope;
+  // A branch without nodes costs a copy of the scope, too.
+  node.model.budget->addNodes(1 + inner.size() / 16);
   if (failed(importNodes(node.model, branch->g(), inner, node.body)))
     return failure();
   for (int index = 0; index < node.proto.output_size(); ++index) {
@@ -508,38 +510,37 @@ static LogicalResult importIf(Node &node) {
 ArrayRef<OpEntry> imports::getElementwiseOps() {
   using FP = arith::CmpFPredicate;
   using IP = arith::CmpIPredicate;
-  constexpr int many = OpEntry::many;
   static const OpEntry entries[] = {
-      {"", "Abs", 1, 1, {}, importAbs},
-      {"", "Add", 2, 2, {}, importAdd},
-      {"", "And", 2, 2, {}, importLogical<arith::AndIOp>},
-      {"", "Cast", 1, 1, {"to", "saturate"}, importCast},
-      {"", "CastLike", 2, 2, {"saturate"}, importCastLike},
-      {"", "Clip", 1, 3, {}, importClip},
-      {"", "Div", 2, 2, {}, importDiv},
-      {"", "Dropout", 1, 3, {"ratio", "seed"}, importDropout},
-      {"", "Equal", 2, 2, {}, importCompare<FP::OEQ, IP::eq>},
-      {"", "Greater", 2, 2, {}, importCompare<FP::OGT, IP::sgt>},
-      {"", "GreaterOrEqual", 2, 2, {}, importCompare<FP::OGE, IP::sge>},
-      {"", "Identity", 1, 1, {}, importIdentity},
-      {"", "If", 1, 1, {"else_branch", "then_branch"}, importIf},
-      {"", "IsNaN", 1, 1, {}, importIsNan},
-      {"", "Less", 2, 2, {}, importCompare<FP::OLT, IP::slt>},
-      {"", "LessOrEqual", 2, 2, {}, importCompare<FP::OLE, IP::sle>},
-      {"", "Max", 1, many, {}, importVariadic<arith::MaximumFOp, arith::MaxSIOp>},
-      {"", "Mean", 1, many, {}, importMean},
-      {"", "Min", 1, many, {}, importVariadic<arith::MinimumFOp, arith::MinSIOp>},
-      {"", "Mod", 2, 2, {"fmod"}, importMod},
-      {"", "Mul", 2, 2, {}, importMul},
-      {"", "Neg", 1, 1, {}, importNeg},
-      {"", "Not", 1, 1, {}, importNot},
-      {"", "Or", 2, 2, {}, importLogical<arith::OrIOp>},
-      {"", "Pow", 2, 2, {}, importPow},
-      {"", "Relu", 1, 1, {}, importRelu},
-      {"", "Sub", 2, 2, {}, importSub},
-      {"", "Sum", 1, many, {}, importVariadic<arith::AddFOp, arith::AddIOp>},
-      {"", "Where", 3, 3, {}, importWhere},
-      {"", "Xor", 2, 2, {}, importLogical<arith::XOrIOp>},
+      {"", "Abs", "n", "x", {}, importAbs},
+      {"", "Add", "nn", "x", {}, importAdd},
+      {"", "And", "bb", "x", {}, importLogical<arith::AndIOp>},
+      {"", "Cast", "x", "x", {{"to", Int}, {"saturate", Int}}, importCast},
+      {"", "CastLike", "xx", "x", {{"saturate", Int}}, importCastLike},
+      {"", "Clip", "nn?n?", "x", {}, importClip},
+      {"", "Div", "nn", "x", {}, importDiv},
+      {"", "Dropout", "xf?b?", "xx?", {{"ratio", Float}, {"seed", Int}}, importDropout},
+      {"", "Equal", "xx", "x", {}, importCompare<FP::OEQ, IP::eq>},
+      {"", "Greater", "nn", "x", {}, importCompare<FP::OGT, IP::sgt>},
+      {"", "GreaterOrEqual", "nn", "x", {}, importCompare<FP::OGE, IP::sge>},
+      {"", "Identity", "x", "x", {}, importIdentity},
+      {"", "If", "b", "x*", {{"else_branch", Graph}, {"then_branch", Graph}}, importIf},
+      {"", "IsNaN", "f", "x", {}, importIsNan},
+      {"", "Less", "nn", "x", {}, importCompare<FP::OLT, IP::slt>},
+      {"", "LessOrEqual", "nn", "x", {}, importCompare<FP::OLE, IP::sle>},
+      {"", "Max", "n*", "x", {}, importVariadic<arith::MaximumFOp, arith::MaxSIOp>},
+      {"", "Mean", "f*", "x", {}, importMean},
+      {"", "Min", "n*", "x", {}, importVariadic<arith::MinimumFOp, arith::MinSIOp>},
+      {"", "Mod", "nn", "x", {{"fmod", Int}}, importMod},
+      {"", "Mul", "nn", "x", {}, importMul},
+      {"", "Neg", "n", "x", {}, importNeg},
+      {"", "Not", "b", "x", {}, importNot},
+      {"", "Or", "bb", "x", {}, importLogical<arith::OrIOp>},
+      {"", "Pow", "nn", "x", {}, importPow},
+      {"", "Relu", "n", "x", {}, importRelu},
+      {"", "Sub", "nn", "x", {}, importSub},
+      {"", "Sum", "n*", "x", {}, importVariadic<arith::AddFOp, arith::AddIOp>},
+      {"", "Where", "bxx", "x", {}, importWhere},
+      {"", "Xor", "bb", "x", {}, importLogical<arith::XOrIOp>},
   };
   return entries;
 }

@@ -59,16 +59,18 @@ static LogicalResult importBiasSplitGelu(Node &node) {
   if (failed(sum))
     return failure();
   int64_t last = (*sum)->getRank() - 1;
+  if (last < 0)
+    return node.error() << "expected columns, found " << (*sum)->getType();
   auto width = getStatic((*sum)->sizes[last]);
   if (!width || *width % 2 != 0)
     return node.error() << "expected an even width that is known, found " << (*sum)->getType();
   auto getHalf = [&](int64_t offset) {
     return makeSlice(node.body, *sum, last, fixedSize(node, offset), fixedSize(node, *width / 2));
   };
-  FailureOr<TensorRef> gate = makeGelu(node, getHalf(*width / 2), "none");
-  if (failed(gate))
+  FailureOr<TensorRef> left = getHalf(0), gate = makeGelu(node, getHalf(*width / 2), "none");
+  if (failed(left) || failed(gate))
     return failure();
-  return setOutput(node, 0, PartNode(node, "Mul", {getHalf(0), *gate}).import());
+  return setOutput(node, 0, PartNode(node, "Mul", {*left, *gate}).import());
 }
 
 static LogicalResult importBiasAdd(Node &node) {
@@ -254,9 +256,6 @@ static FailureOr<TensorRef> addEmbeddings(Node &node, const TensorRef &ids) {
 }
 
 static LogicalResult importEmbedNorm(Node &node) {
-  for (int index : {2, 3, 5, 6})
-    if (!node.input(index))
-      return node.error() << "expected input " << index << ", found none";
   TensorRef ids = node.input(0);
   if (ids->getRank() != 2)
     return node.error() << "expected input_ids of rank 2, found " << ids->getRank();
@@ -271,36 +270,72 @@ static LogicalResult importEmbedNorm(Node &node) {
 ArrayRef<OpEntry> imports::getFusedOps() {
   static constexpr const char *ms = "com.microsoft";
   static const OpEntry entries[] = {
-      {ms, "BiasAdd", 3, 3, {}, importBiasAdd},
-      {ms, "BiasGelu", 2, 2, {}, importGelu</*isFast=*/false>},
-      {ms, "BiasSplitGelu", 2, 2, {}, importBiasSplitGelu},
-      {ms, "EmbedLayerNormalization", 1, 9, {"epsilon", "mask_index_type"}, importEmbedNorm},
-      {ms, "FastGelu", 1, 2, {}, importGelu</*isFast=*/true>},
+      {ms, "BiasAdd", "fff", "x", {}, importBiasAdd},
+      {ms, "BiasGelu", "ff", "x", {}, importGelu</*isFast=*/false>},
+      {ms, "BiasSplitGelu", "ff", "x", {}, importBiasSplitGelu},
+      {ms,
+       "EmbedLayerNormalization",
+       "ii?fff?ffi?i?",
+       "xx?x?",
+       {{"epsilon", Float}, {"mask_index_type", Int}},
+       importEmbedNorm},
+      {ms, "FastGelu", "ff?", "x", {}, importGelu</*isFast=*/true>},
       {ms,
        "FusedConv",
-       2,
-       4,
-       {"activation", "activation_params", "auto_pad", "dilations", "group", "kernel_shape", "pads",
-        "strides"},
+       "fff?f?",
+       "x",
+       {{"activation", String},
+        {"activation_params", Floats},
+        {"auto_pad", String},
+        {"dilations", Ints},
+        {"group", Int},
+        {"kernel_shape", Ints},
+        {"pads", Ints},
+        {"strides", Ints}},
        importFusedConv},
       {ms,
        "FusedGemm",
-       2,
-       3,
-       {"activation", "activation_alpha", "activation_beta", "activation_gamma", "alpha", "beta",
-        "transA", "transB"},
+       "fff?",
+       "x",
+       {{"activation", String},
+        {"activation_alpha", Float},
+        {"activation_beta", Float},
+        {"activation_gamma", Float},
+        {"alpha", Float},
+        {"beta", Float},
+        {"transA", Int},
+        {"transB", Int}},
        importFusedGemm},
       {ms,
        "FusedMatMul",
-       2,
-       2,
-       {"alpha", "transA", "transB", "transBatchA", "transBatchB"},
+       "ff",
+       "x",
+       {{"alpha", Float},
+        {"transA", Int},
+        {"transB", Int},
+        {"transBatchA", Int},
+        {"transBatchB", Int}},
        importFusedMatMul},
-      {ms, "Gelu", 1, 1, {}, importGelu</*isFast=*/false>},
-      {ms, "QuickGelu", 1, 1, {"alpha"}, importQuickGelu},
-      {ms, "SkipLayerNormalization", 3, 5, {"epsilon"}, importSkipLayerNorm},
-      {ms, "SkipSimplifiedLayerNormalization", 3, 4, {"epsilon"}, importSkipRmsNorm},
-      {ms, "TransposeMatMul", 2, 2, {"alpha", "transA", "transB"}, importFusedMatMul},
+      {ms, "Gelu", "f", "x", {}, importGelu</*isFast=*/false>},
+      {ms, "QuickGelu", "f", "x", {{"alpha", Float}}, importQuickGelu},
+      {ms,
+       "SkipLayerNormalization",
+       "ffff?f?",
+       "xx?x?x?",
+       {{"epsilon", Float}},
+       importSkipLayerNorm},
+      {ms,
+       "SkipSimplifiedLayerNormalization",
+       "ffff?",
+       "xx?x?x?",
+       {{"epsilon", Float}},
+       importSkipRmsNorm},
+      {ms,
+       "TransposeMatMul",
+       "ff",
+       "x",
+       {{"alpha", Float}, {"transA", Int}, {"transB", Int}},
+       importFusedMatMul},
   };
   return entries;
 }

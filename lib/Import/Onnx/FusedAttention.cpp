@@ -33,8 +33,9 @@ LogicalResult imports::fused::expectNone(Node &node, int index, StringRef name) 
 
 FailureOr<int64_t> imports::fused::getHeads(Node &node, StringRef name) {
   int64_t heads = node.getInt(name, 0);
-  if (heads <= 0)
-    return node.error() << "expected attribute '" << name << "' of 1 or more, found " << heads;
+  if (heads <= 0 || heads > kMostHeads)
+    return node.error() << "expected attribute '" << name << "' from 1 to " << kMostHeads
+                        << ", found " << heads;
   return heads;
 }
 
@@ -48,10 +49,22 @@ LogicalResult imports::fused::checkRank(Node &node, const TensorRef &tensor, int
   return success();
 }
 
-TensorRef imports::fused::takeHeads(Node &node, const TensorRef &rows, int64_t offset,
-                                    int64_t count, int64_t heads) {
-  TensorRef part = makeSlice(node.body, rows, 2, fixedSize(node, offset), fixedSize(node, count));
-  return makeHeads(node.body, part, heads);
+FailureOr<TensorRef> imports::fused::takeHeads(Node &node, const TensorRef &rows, int64_t offset,
+                                               int64_t count, int64_t heads) {
+  FailureOr<TensorRef> part =
+      makeSlice(node.body, rows, 2, fixedSize(node, offset), fixedSize(node, count));
+  return failed(part) ? part : makeHeads(node.body, *part, heads);
+}
+
+FailureOr<Heads> imports::fused::takeAll(Node &node, const TensorRef &rows, int64_t queryHeads,
+                                         int64_t keyHeads, ArrayRef<int64_t> widths) {
+  int64_t key = widths[0], value = key + widths[1];
+  FailureOr<TensorRef> q = takeHeads(node, rows, 0, widths[0], queryHeads),
+                       k = takeHeads(node, rows, key, widths[1], keyHeads),
+                       v = takeHeads(node, rows, value, widths[2], keyHeads);
+  if (failed(q) || failed(k) || failed(v))
+    return failure();
+  return Heads{*q, *k, *v};
 }
 
 LogicalResult imports::fused::checkSizes(Node &node, const TensorRef &tensor,
@@ -255,15 +268,16 @@ static FailureOr<Heads> projectHeads(Node &node, int64_t heads) {
   if (failed(widths))
     return failure();
   ArrayRef<int64_t> w = *widths;
-  return Heads{takeHeads(node, *product, 0, w[0], heads),
-               takeHeads(node, *product, w[0], w[1], heads),
-               takeHeads(node, *product, w[0] + w[1], w[2], heads)};
+  return takeAll(node, *product, heads, heads, w);
 }
 
 /// One half of [2, batch, heads, length, size]: its keys, or its values.
-static TensorRef takeHalf(Node &node, const TensorRef &past, int64_t index) {
-  TensorRef half = makeSlice(node.body, past, 0, fixedSize(node, index), fixedSize(node, 1));
-  return makeReshape(node.body, half, ArrayRef(past->sizes).drop_front());
+static FailureOr<TensorRef> takeHalf(Node &node, const TensorRef &past, int64_t index) {
+  FailureOr<TensorRef> half =
+      makeSlice(node.body, past, 0, fixedSize(node, index), fixedSize(node, 1));
+  if (failed(half))
+    return failure();
+  return makeReshape(node.body, *half, ArrayRef(past->sizes).drop_front());
 }
 
 /// Keys and values as one result.
@@ -298,8 +312,11 @@ LogicalResult imports::importFusedAttention(Node &node) {
       return failure();
     if (getStatic(past->sizes[0]) != 2)
       return node.error() << "expected past to hold keys and values, found " << past->getType();
-    pastKey = takeHalf(node, past, 0);
-    pastValue = takeHalf(node, past, 1);
+    FailureOr<TensorRef> keys = takeHalf(node, past, 0), values = takeHalf(node, past, 1);
+    if (failed(keys) || failed(values))
+      return failure();
+    pastKey = *keys;
+    pastValue = *values;
   }
   FailureOr<OpFoldResult> length = appendPast(node, pastKey, pastValue, *heads);
   if (failed(length) || failed(setPresent(node, *heads)))
@@ -312,13 +329,16 @@ LogicalResult imports::importFusedAttention(Node &node) {
 //===----------------------------------------------------------------------===//
 
 /// [batch, length, heads, parts, size] as `parts` tensors of heads.
-static SmallVector<TensorRef> unpackHeads(Node &node, const TensorRef &packed) {
+static FailureOr<SmallVector<TensorRef>> unpackHeads(Node &node, const TensorRef &packed) {
   SmallVector<TensorRef> heads;
   ArrayRef<OpFoldResult> sizes = packed->sizes;
   for (int64_t part = 0; part < *getStatic(sizes[3]); ++part) {
-    TensorRef slice = makeSlice(node.body, packed, 3, fixedSize(node, part), fixedSize(node, 1));
+    FailureOr<TensorRef> slice =
+        makeSlice(node.body, packed, 3, fixedSize(node, part), fixedSize(node, 1));
+    if (failed(slice))
+      return failure();
     heads.push_back(makeTranspose(
-        makeReshape(node.body, slice, {sizes[0], sizes[1], sizes[2], sizes[4]}), {0, 2, 1, 3}));
+        makeReshape(node.body, *slice, {sizes[0], sizes[1], sizes[2], sizes[4]}), {0, 2, 1, 3}));
   }
   return heads;
 }
@@ -333,9 +353,11 @@ FailureOr<TensorRef> imports::fused::splitHeads(Node &node, TensorRef rows, int6
     auto known = getStatic(bias->sizes[0]);
     if (!known || *known < offset + *width)
       return node.error() << "expected a bias for query, key and value, found " << bias->getType();
-    TensorRef part =
+    FailureOr<TensorRef> part =
         makeSlice(node.body, bias, 0, fixedSize(node, offset), fixedSize(node, *width));
-    FailureOr<TensorRef> sum = PartNode(node, "Add", {rows, part}).import();
+    if (failed(part))
+      return failure();
+    FailureOr<TensorRef> sum = PartNode(node, "Add", {rows, *part}).import();
     if (failed(sum))
       return failure();
     rows = *sum;
@@ -354,15 +376,17 @@ static FailureOr<Heads> readPacked(Node &node) {
     return failure();
   if (getStatic(packed->sizes[3]) != parts)
     return node.error() << "expected " << parts << " packed tensors, found " << packed->getType();
-  SmallVector<TensorRef> heads = unpackHeads(node, packed);
+  FailureOr<SmallVector<TensorRef>> heads = unpackHeads(node, packed);
+  if (failed(heads))
+    return failure();
   if (!key)
-    return Heads{heads[0], heads[1], heads[2]};
+    return Heads{(*heads)[0], (*heads)[1], (*heads)[2]};
   FailureOr<int64_t> count = getHeads(node, "num_heads");
   int64_t offset = 0;
   if (failed(count) || failed(checkRank(node, query, 3, "query")))
     return failure();
   FailureOr<TensorRef> split = splitHeads(node, query, *count, nullptr, offset);
-  return failed(split) ? FailureOr<Heads>() : Heads{*split, heads[0], heads[1]};
+  return failed(split) ? FailureOr<Heads>() : Heads{*split, (*heads)[0], (*heads)[1]};
 }
 
 static FailureOr<Heads> readHeads(Node &node) {

@@ -41,8 +41,11 @@ FailureOr<int64_t> getHeads(Node &node, StringRef name);
 LogicalResult checkRank(Node &node, const TensorRef &tensor, int64_t rank, StringRef what);
 
 /// `count` columns from `offset` on of [batch, length, columns], as heads.
-TensorRef takeHeads(Node &node, const TensorRef &rows, int64_t offset, int64_t count,
-                    int64_t heads);
+FailureOr<TensorRef> takeHeads(Node &node, const TensorRef &rows, int64_t offset, int64_t count,
+                               int64_t heads);
+/// Query, key and value of these widths, one behind the other in the columns of `rows`.
+FailureOr<Heads> takeAll(Node &node, const TensorRef &rows, int64_t queryHeads, int64_t keyHeads,
+                         ArrayRef<int64_t> widths);
 LogicalResult checkSizes(Node &node, const TensorRef &tensor, ArrayRef<OpFoldResult> sizes,
                          StringRef what, bool broadcasts = false);
 Value readIndex(Body &at, const TensorRef &tensor, ArrayRef<Value> place);

@@ -44,8 +44,8 @@ static LogicalResult gatherOne(Node &node, const TensorRef &data, int64_t dim, i
   OpFoldResult offset = fixedSize(node, index);
   if (index < 0)
     offset = (Polynomial::of(data->sizes[dim]) + Polynomial::constant(index)).build(node.body);
-  TensorRef part = makeSlice(node.body, data, dim, offset, fixedSize(node, 1));
-  return node.setOutput(makeReshape(node.body, part, sizes));
+  FailureOr<TensorRef> part = makeSlice(node.body, data, dim, offset, fixedSize(node, 1));
+  return failed(part) ? failure() : node.setOutput(makeReshape(node.body, *part, sizes));
 }
 
 static LogicalResult importGather(Node &node) {
@@ -53,8 +53,6 @@ static LogicalResult importGather(Node &node) {
   FailureOr<int64_t> axis = node.getDim(node.getInt("axis", 0), data->getRank());
   if (failed(axis))
     return failure();
-  if (!isa<IntegerType>(indices->element))
-    return node.error() << "expected integers as indices, found " << indices->element;
   bool known = indices->elements && llvm::all_of(*indices->elements, [](Value index) {
                  return getConstantInt(index).has_value();
                });
@@ -154,18 +152,26 @@ static LogicalResult importOneHot(Node &node) {
 
 ArrayRef<OpEntry> imports::getGatherOps() {
   static const OpEntry entries[] = {
-      {"", "Gather", 2, 2, {"axis"}, importGather},
-      {"", "GatherElements", 2, 2, {"axis"}, importGatherElements},
-      {"", "GatherND", 2, 2, {"batch_dims"}, importGatherNd},
-      {"", "OneHot", 3, 3, {"axis"}, importOneHot},
+      {"", "Gather", "xi", "x", {{"axis", Int}}, importGather},
+      {"", "GatherElements", "xi", "x", {{"axis", Int}}, importGatherElements},
+      {"", "GatherND", "xi", "x", {{"batch_dims", Int}}, importGatherNd},
+      {"", "OneHot", "nnx", "x", {{"axis", Int}}, importOneHot},
       {"",
        "Resize",
-       1,
-       4,
-       {"antialias", "axes", "coordinate_transformation_mode", "cubic_coeff_a", "exclude_outside",
-        "extrapolation_value", "keep_aspect_ratio_policy", "mode", "nearest_mode"},
-       importResize},
-      {"", "ScatterND", 3, 3, {"reduction"}, importScatterNd},
+       "xf?f?i?",
+       "x",
+       {{"antialias", Int},
+        {"axes", Ints},
+        {"coordinate_transformation_mode", String},
+        {"cubic_coeff_a", Float},
+        {"exclude_outside", Int},
+        {"extrapolation_value", Float},
+        {"keep_aspect_ratio_policy", String},
+        {"mode", String},
+        {"nearest_mode", String}},
+       importResize,
+       11},
+      {"", "ScatterND", "xix", "x", {{"reduction", String}}, importScatterNd},
   };
   return entries;
 }

@@ -95,9 +95,10 @@ LogicalResult GroupQuery::readHeads() {
       return node.error() << "expected a packed query for " << *count << " and twice " << *groups
                           << " heads, found " << query->getType();
     int64_t size = *width / all, wide = *count * size, narrow = *groups * size;
-    heads = {takeHeads(node, query, 0, wide, *count), takeHeads(node, query, wide, narrow, *groups),
-             takeHeads(node, query, wide + narrow, narrow, *groups)};
-    return success();
+    FailureOr<Heads> taken = takeAll(node, query, *count, *groups, {wide, narrow, narrow});
+    if (succeeded(taken))
+      heads = *taken;
+    return taken;
   }
   if (failed(checkRank(node, key, 3, "key")) || failed(checkRank(node, value, 3, "value")))
     return failure();

@@ -91,6 +91,18 @@ std::optional<SmallVector<int64_t>> Node::getInts(StringRef name) const {
   return SmallVector<int64_t>(attribute->ints().begin(), attribute->ints().end());
 }
 
+FailureOr<Type> Node::getType(StringRef name) const {
+  const AttributeProto *attribute = getAttribute(name);
+  if (!attribute)
+    return Type();
+  bool fits = attribute->i() == int32_t(attribute->i());
+  Type type = fits ? getElementType(attribute->i(), model.context) : Type();
+  if (!type)
+    return error() << "expected attribute '" << name << "' to be a supported element type, found "
+                   << (fits ? getDataTypeName(attribute->i()) : std::to_string(attribute->i()));
+  return type;
+}
+
 FailureOr<SmallVector<int64_t>> Node::getConstants(int index, StringRef what) const {
   TensorRef tensor = input(index);
   SmallVector<int64_t> constants;
@@ -135,35 +147,6 @@ const OpEntry *imports::findOp(StringRef domain, StringRef name) {
   return nullptr;
 }
 
-static LogicalResult checkInputs(Node &node) {
-  for (const std::string &name : node.proto.input())
-    if (!name.empty() && !node.scope.contains(name))
-      return node.error() << "expected an input that is computed before, found '" << name << "'";
-  return success();
-}
-
-static LogicalResult checkNode(Node &node, const OpEntry &entry) {
-  for (const AttributeProto &attribute : node.proto.attribute())
-    if (!llvm::is_contained(entry.attributes, attribute.name()))
-      return node.error() << "attribute '" << attribute.name() << "' is not supported";
-  if (failed(checkInputs(node)))
-    return failure();
-  int count = node.proto.input_size();
-  if (count < entry.minInputs || count > entry.maxInputs) {
-    InFlightDiagnostic error = node.error() << "expected " << entry.minInputs;
-    if (entry.maxInputs == OpEntry::many)
-      error << " or more";
-    else if (entry.maxInputs != entry.minInputs)
-      error << " to " << entry.maxInputs;
-    return error << " inputs, found " << count;
-  }
-  int needed = entry.maxInputs == OpEntry::many ? count : entry.minInputs;
-  for (int index = 0; index < needed; ++index)
-    if (!node.input(index))
-      return node.error() << "expected input " << index << ", found none";
-  return success();
-}
-
 //===----------------------------------------------------------------------===//
 // Parts of a fused op
 //===----------------------------------------------------------------------===//
@@ -179,29 +162,30 @@ PartNode::PartNode(Node &whole, StringRef op, ArrayRef<TensorRef> inputs) : whol
   }
 }
 
-AttributeProto &PartNode::add(StringRef name) {
+AttributeProto &PartNode::add(StringRef name, AttributeProto::AttributeType type) {
   AttributeProto *attribute = proto.add_attribute();
   attribute->set_name(name.str());
+  attribute->set_type(type);
   return *attribute;
 }
 
 PartNode &PartNode::set(StringRef name, int64_t value) {
-  add(name).set_i(value);
+  add(name, Int).set_i(value);
   return *this;
 }
 
 PartNode &PartNode::set(StringRef name, double value) {
-  add(name).set_f(value);
+  add(name, Float).set_f(value);
   return *this;
 }
 
 PartNode &PartNode::set(StringRef name, StringRef value) {
-  add(name).set_s(value.str());
+  add(name, String).set_s(value.str());
   return *this;
 }
 
 PartNode &PartNode::set(StringRef name, ArrayRef<int64_t> values) {
-  AttributeProto &attribute = add(name);
+  AttributeProto &attribute = add(name, Ints);
   for (int64_t value : values)
     attribute.add_ints(value);
   return *this;
@@ -224,7 +208,7 @@ FailureOr<TensorRef> PartNode::import() {
   const OpEntry *entry = findOp("", node.getOp());
   if (!entry)
     return whole.error() << "the op is not supported with " << node.getOp();
-  if (failed(checkNode(node, *entry)) || failed(entry->import(node)))
+  if (failed(importChecked(node, *entry)))
     return failure();
   return scope.lookup("result");
 }
@@ -281,6 +265,8 @@ static LogicalResult importCall(Node &call, const ::onnx::FunctionProto &functio
   Context inner = call.model;
   if (++inner.depth > 32)
     return call.error() << "expected functions that do not call themselves";
+  // A copy costs as its bytes do.
+  inner.budget->addNodes(function.ByteSizeLong() / 1024);
   readOpsets(function.opset_import(), inner.opsets);
   if (call.numInputs() > function.input_size())
     return call.error() << "expected at most " << function.input_size() << " inputs, found "
@@ -303,25 +289,22 @@ static LogicalResult importCall(Node &call, const ::onnx::FunctionProto &functio
 // Graphs
 //===----------------------------------------------------------------------===//
 
-static LogicalResult checkOutputs(Node &node) {
-  for (const std::string &name : node.proto.output())
-    if (!name.empty() && node.scope.contains(name))
-      return node.error() << "expected outputs of new names, found '" << name << "' again";
-  return success();
-}
-
 static LogicalResult importNode(Node &node) {
   StringRef domain = getDomain(node.proto);
-  if (failed(checkOutputs(node)))
+  node.model.budget->addNodes(1);
+  if (node.model.budget->hasTooManyNodes())
+    return node.error() << "expected a model of at most " << Budget::kMostNodes
+                        << " nodes, those of functions counted at each call, found more";
+  if (failed(checkNames(node)))
     return failure();
   if (const auto *function = node.model.functions.lookup(getFunctionName(domain, node.getOp())))
-    return failed(checkInputs(node)) ? failure() : importCall(node, *function);
+    return importCall(node, *function);
   if (!node.model.opsets.contains(domain))
     return node.error() << "expected the model to import the op's domain";
   const OpEntry *entry = findOp(getDomain(node.proto), node.getOp());
   if (!entry)
     return node.error() << "the op is not supported";
-  if (failed(checkNode(node, *entry)) || failed(entry->import(node)))
+  if (failed(importChecked(node, *entry)))
     return failure();
   for (int index = 0; index < node.proto.output_size(); ++index)
     if (node.wantsOutput(index) && !node.scope.contains(node.proto.output(index)))
@@ -406,7 +389,10 @@ namespace {
 class GraphImporter {
 public:
   GraphImporter(const ::onnx::ModelProto &proto, Context model)
-      : proto(proto), model(std::move(model)), builder(this->model.context), loc(this->model.loc) {}
+      : proto(proto), model(std::move(model)), builder(this->model.context, &budget),
+        loc(this->model.loc) {
+    this->model.budget = &budget;
+  }
 
   OwningOpRef<ModuleOp> import();
 
@@ -420,6 +406,7 @@ private:
   LogicalResult addResults();
 
   const ::onnx::ModelProto &proto;
+  Budget budget;
   Context model;
   OpBuilder builder;
   Location loc;
@@ -470,6 +457,9 @@ FailureOr<RankedTensorType> GraphImporter::getType(const ::onnx::ValueInfoProto 
       return error() << "expected sizes that are not negative, found " << dim.dim_value();
     shape.push_back(dim.has_dim_value() ? dim.dim_value() : ShapedType::kDynamic);
   }
+  if (!isAddressable(shape))
+    return error() << "expected a tensor " << kAddressable << ", found "
+                   << RankedTensorType::get(shape, element);
   return RankedTensorType::get(shape, element);
 }
 
@@ -561,6 +551,9 @@ LogicalResult GraphImporter::addResults() {
   }
   if (values.empty())
     return emitError(loc) << "expected at least one output, found none";
+  if (budget.hasTooManyOps())
+    return emitError(loc) << "expected a model that becomes at most " << Budget::kMostOps
+                          << " operations, found more";
   func::ReturnOp::create(builder, loc, values);
   auto types = llvm::map_to_vector(values, [](Value value) { return value.getType(); });
   function.setType(builder.getFunctionType(function.getArgumentTypes(), types));

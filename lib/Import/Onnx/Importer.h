@@ -8,6 +8,7 @@
 #ifndef ATTNC_LIB_IMPORT_ONNX_IMPORTER_H
 #define ATTNC_LIB_IMPORT_ONNX_IMPORTER_H
 
+#include "Budget.h"
 #include "Model.h"
 #include "Tensor.h"
 
@@ -32,6 +33,8 @@ struct Context {
   llvm::StringMap<const ::onnx::FunctionProto *> functions = {};
   /// How many of them are being imported, one in the other.
   int depth = 0;
+  /// What the import may still cost.
+  Budget *budget = nullptr;
 };
 
 /// One node while it is imported. Errors are at its location, which names it.
@@ -69,6 +72,8 @@ public:
   int64_t getInt(StringRef name, int64_t otherwise) const;
   double getFloat(StringRef name, double otherwise) const;
   StringRef getString(StringRef name, StringRef otherwise) const;
+  /// The element type that an attribute tells; none where there is no such attribute.
+  FailureOr<Type> getType(StringRef name) const;
   /// None where there is no such attribute.
   std::optional<SmallVector<int64_t>> getInts(StringRef name) const;
 
@@ -84,20 +89,41 @@ public:
 
 using Handler = LogicalResult (*)(Node &);
 
-/// One op that can be imported.
-struct OpEntry {
-  /// So many inputs at most where there is no limit; each of them must be there.
-  static constexpr int many = 1 << 16;
+/// The types of attributes.
+constexpr auto Int = ::onnx::AttributeProto::INT, Float = ::onnx::AttributeProto::FLOAT,
+               String = ::onnx::AttributeProto::STRING, Dense = ::onnx::AttributeProto::TENSOR,
+               Graph = ::onnx::AttributeProto::GRAPH, Ints = ::onnx::AttributeProto::INTS,
+               Floats = ::onnx::AttributeProto::FLOATS;
 
+struct AttributeEntry {
+  StringRef name;
+  ::onnx::AttributeProto::AttributeType type;
+};
+
+/// One op that can be imported, and all that a handler may take for granted of its node.
+struct OpEntry {
   StringRef domain, name;
-  int minInputs, maxInputs;
-  /// What the handler knows; any other attribute is refused.
-  SmallVector<StringRef> attributes;
+  /// The element type of each input: `f` floats, `i` integers, `n` either, `b` i1, `x` any. One
+  /// with `?` behind it may be left out; behind the last, `*` stands for any number more, each of
+  /// which must be there.
+  StringRef inputs;
+  /// `x` for each output, with the same marks.
+  StringRef outputs;
+  /// Any other attribute is refused.
+  SmallVector<AttributeEntry> attributes;
   Handler import;
+  /// The first opset where the op is what the handler imports.
+  int64_t since = 1;
 };
 
 /// The op's entry, null for one that is not known.
 const OpEntry *findOp(StringRef domain, StringRef name);
+
+/// Imports a node as its entry says: what the entry tells of inputs, outputs and attributes is
+/// checked before, sizes and cost of the results behind.
+LogicalResult importChecked(Node &node, const OpEntry &entry);
+/// Every name that the node reads must be known, and every name that it gives must be new.
+LogicalResult checkNames(Node &node);
 
 /// One of the nodes of ONNX's own that a fused op stands for.
 class PartNode {
@@ -116,7 +142,7 @@ public:
   FailureOr<TensorRef> import();
 
 private:
-  ::onnx::AttributeProto &add(StringRef name);
+  ::onnx::AttributeProto &add(StringRef name, ::onnx::AttributeProto::AttributeType type);
 
   Node &whole;
   Scope scope;

@@ -130,7 +130,8 @@ static Value makeDense(Body &body, const Tensor &tensor) {
       return nullptr;
     attributes.push_back(attribute);
   }
-  if (!tensor.getType().hasStaticShape())
+  RankedTensorType type = tensor.getType();
+  if (!type.hasStaticShape() || type.getNumElements() != int64_t(attributes.size()))
     return nullptr;
   return arith::ConstantOp::create(body.b, body.loc,
                                    DenseElementsAttr::get(tensor.getType(), attributes));
@@ -143,10 +144,15 @@ struct MapTree {
 
   /// Whether `attn.map` broadcasts everything that is read.
   bool collect(const TensorRef &whole);
+  bool collectLeaf(const TensorRef &tensor);
   /// The tree's scalar where `elements` are those of the leaves.
   Value build(Body &at, const TensorRef &whole, ArrayRef<Value> elements);
 
   TensorRef root;
+  /// What of the tree has been collected, and the scalars that are built: an operand may stand in
+  /// it any number of times.
+  llvm::DenseMap<Tensor *, bool> collected;
+  llvm::DenseMap<Tensor *, Value> built;
   /// Whether formulas of indices are computed to be read, too.
   bool takesFormulas;
   SmallVector<TensorRef> leaves;
@@ -172,13 +178,20 @@ bool MapTree::collect(const TensorRef &whole) {
   const TensorRef &tensor = skipExpand(whole);
   if (isScalar(tensor))
     return true;
-  if (isNode(tensor))
-    return llvm::count_if(tensor->sources, [&](const TensorRef &s) { return !collect(s); }) == 0;
+  if (auto before = collected.find(tensor.get()); before != collected.end())
+    return before->second;
+  bool isRead = isNode(tensor)
+                    ? llvm::count_if(tensor->sources,
+                                     [&](const TensorRef &source) { return !collect(source); }) == 0
+                    : collectLeaf(tensor);
+  return collected[tensor.get()] = isRead;
+}
+
+bool MapTree::collectLeaf(const TensorRef &tensor) {
   ArrayRef<OpFoldResult> around = ArrayRef(root->sizes).take_back(tensor->getRank());
   for (auto [size, wanted] : llvm::zip(tensor->sizes, around))
     isOpen |= getStatic(size) != 1 && !sameSize(size, wanted);
-  if (!llvm::is_contained(leaves, tensor))
-    leaves.push_back(tensor);
+  leaves.push_back(tensor);
   // What is a formula of its indices is best read where it is needed.
   return takesFormulas || tensor->value || tensor->form != Form::Other;
 }
@@ -189,9 +202,11 @@ Value MapTree::build(Body &at, const TensorRef &whole, ArrayRef<Value> elements)
     return tensor->elements->front();
   if (!isNode(tensor))
     return elements[llvm::find(leaves, tensor) - leaves.begin()];
+  if (Value before = built.lookup(tensor.get()))
+    return before;
   auto scalars = llvm::map_to_vector(
       tensor->sources, [&](const TensorRef &source) { return build(at, source, elements); });
-  return tensor->scalar(at, scalars);
+  return built[tensor.get()] = tensor->scalar(at, scalars);
 }
 
 /// `attn.map` where one says it.
@@ -257,7 +272,15 @@ static Value compute(Body &body, const TensorRef &tensor) {
 }
 
 Value imports::materialize(Body &body, const TensorRef &tensor) {
-  if (!tensor->value)
-    tensor->value = compute(body, tensor);
+  if (tensor->value)
+    return tensor->value;
+  tensor->value = compute(body, tensor);
+  // Nobody looks behind the value of a formula.
+  tensor->at = nullptr;
+  if (tensor->form == Form::Map) {
+    tensor->form = Form::Other;
+    tensor->sources.clear();
+    tensor->scalar = nullptr;
+  }
   return tensor->value;
 }

@@ -12,7 +12,6 @@
 #include "Sizes.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
-#include "attnc/Dialect/Attn/ConstantBytes.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -29,19 +28,21 @@ static LogicalResult checkInner(Node &node, OpFoldResult left, OpFoldResult righ
 // Linear layers
 //===----------------------------------------------------------------------===//
 
-/// The transpose of a constant matrix, computed here.
+/// The transpose of a constant matrix, computed here; null where its bytes are not at hand.
 static ElementsAttr transposeConstant(ElementsAttr matrix) {
   auto shape = matrix.getShapedType();
   int64_t rows = shape.getDimSize(0), columns = shape.getDimSize(1);
   auto type = RankedTensorType::get({columns, rows}, shape.getElementType());
   if (matrix.isSplat())
     return cast<DenseElementsAttr>(matrix).reshape(type);
-  ArrayRef<char> from = getConstantBytes(matrix);
-  int64_t width = from.size() / (rows * columns);
+  std::optional<ArrayRef<char>> from = getBytes(matrix);
+  if (!from)
+    return nullptr;
+  int64_t width = type.getElementTypeBitWidth() / 8;
   return makeBytes(matrix, type, [&](MutableArrayRef<char> to) {
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t column = 0; column < columns; ++column)
-        std::copy_n(from.data() + (row * columns + column) * width, width,
+        std::copy_n(from->data() + (row * columns + column) * width, width,
                     to.data() + (column * rows + row) * width);
   });
 }
@@ -52,8 +53,8 @@ static Value getWeight(Node &node, const TensorRef &matrix, bool isTransposed) {
     return node.materialize(matrix);
   if (matrix->isConstant()) {
     auto constant = matrix->value.getDefiningOp<arith::ConstantOp>();
-    ElementsAttr transposed = transposeConstant(cast<ElementsAttr>(constant.getValue()));
-    return arith::ConstantOp::create(node.body.b, node.body.loc, cast<TypedAttr>(transposed));
+    if (ElementsAttr transposed = transposeConstant(cast<ElementsAttr>(constant.getValue())))
+      return arith::ConstantOp::create(node.body.b, node.body.loc, cast<TypedAttr>(transposed));
   }
   return node.materialize(makeTranspose(matrix, {1, 0}));
 }
@@ -83,9 +84,10 @@ static LogicalResult importGemm(Node &node) {
   if (input->getRank() != 2 || matrix->getRank() != 2)
     return node.error() << "expected matrices, found ranks " << input->getRank() << " and "
                         << matrix->getRank();
+  if (matrix->element != input->element || (bias && bias->element != input->element))
+    return node.error() << "expected operands of one type, found " << input->element << " and "
+                        << (matrix->element != input->element ? matrix : bias)->element;
   double alpha = node.getFloat("alpha", 1), beta = node.getFloat("beta", 1);
-  if (failed(checkFloat(node, input)))
-    return failure();
   if (node.getInt("transA", 0))
     input = makeTranspose(input, {1, 0});
   bool isTransposed = node.getInt("transB", 0);
@@ -417,19 +419,34 @@ ArrayRef<OpEntry> imports::getMatmulOps() {
   static const OpEntry entries[] = {
       {"",
        "Conv",
-       2,
-       3,
-       {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"},
+       "fff?",
+       "x",
+       {{"auto_pad", String},
+        {"dilations", Ints},
+        {"group", Int},
+        {"kernel_shape", Ints},
+        {"pads", Ints},
+        {"strides", Ints}},
        importConv},
       {"",
        "ConvTranspose",
-       2,
-       3,
-       {"dilations", "group", "kernel_shape", "output_padding", "pads", "strides"},
+       "fff?",
+       "x",
+       {{"dilations", Ints},
+        {"group", Int},
+        {"kernel_shape", Ints},
+        {"output_padding", Ints},
+        {"pads", Ints},
+        {"strides", Ints}},
        importConvTranspose},
-      {"", "Einsum", 1, 2, {"equation"}, importEinsum},
-      {"", "Gemm", 2, 3, {"alpha", "beta", "transA", "transB"}, importGemm},
-      {"", "MatMul", 2, 2, {}, importMatMul},
+      {"", "Einsum", "n*", "x", {{"equation", String}}, importEinsum},
+      {"",
+       "Gemm",
+       "fff?",
+       "x",
+       {{"alpha", Float}, {"beta", Float}, {"transA", Int}, {"transB", Int}},
+       importGemm},
+      {"", "MatMul", "ff", "x", {}, importMatMul},
   };
   return entries;
 }

@@ -9,6 +9,8 @@
 
 #include "Model.h"
 
+#include "attnc/Dialect/Attn/ConstantBytes.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -134,7 +136,7 @@ std::unique_ptr<Model> imports::readModel(StringRef path, Report error) {
     return nullptr;
   }
   auto model = std::make_unique<Model>();
-  model->folder = llvm::sys::path::parent_path(path).str();
+  model->path = path.str();
   StringRef bytes = (*file)->getBuffer();
   // An empty file would parse as a model without anything.
   if (bytes.empty() || bytes.size() > INT32_MAX || !ModelReader(path, bytes).read(*model) ||
@@ -148,6 +150,20 @@ std::unique_ptr<Model> imports::readModel(StringRef path, Report error) {
 //===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//
+
+bool imports::isAddressable(ArrayRef<int64_t> shape) {
+  constexpr size_t mostDims = 32;
+  constexpr int64_t mostElements = int64_t(1) << 40;
+  int64_t count = 1;
+  for (int64_t size : shape) {
+    if (ShapedType::isDynamic(size) || size == 0)
+      continue;
+    if (size < 0 || size > mostElements / count)
+      return false;
+    count *= size;
+  }
+  return shape.size() <= mostDims;
+}
 
 Type imports::getElementType(int32_t dataType, MLIRContext *context) {
   Builder b(context);
@@ -214,7 +230,22 @@ static std::string packTyped(const TensorProto &tensor) {
   }
 }
 
-static FailureOr<FilePart> getExternalData(const TensorProto &tensor, StringRef folder,
+/// Whether a file lies in the model's folder once links are followed: that of the model's name, or
+/// that of the file which the name links to. One that is not there is for others to report.
+static bool isBeside(StringRef path, StringRef model) {
+  SmallString<128> file, folder, target;
+  if (llvm::sys::fs::real_path(path, file) || llvm::sys::fs::real_path(model, target))
+    return true;
+  StringRef named = llvm::sys::path::parent_path(model);
+  if (llvm::sys::fs::real_path(named.empty() ? "." : named, folder))
+    return false;
+  auto isIn = [&](StringRef parent) {
+    return parent == "/" || file.starts_with((parent + "/").str());
+  };
+  return isIn(folder) || isIn(llvm::sys::path::parent_path(target));
+}
+
+static FailureOr<FilePart> getExternalData(const TensorProto &tensor, StringRef model,
                                            Report error) {
   FilePart data;
   StringRef location;
@@ -233,11 +264,12 @@ static FailureOr<FilePart> getExternalData(const TensorProto &tensor, StringRef 
   }
   bool leavesFolder = llvm::is_contained(
       llvm::make_range(llvm::sys::path::begin(location), llvm::sys::path::end(location)), "..");
-  if (location.empty() || llvm::sys::path::is_absolute(location) || leavesFolder)
+  data.path = llvm::sys::path::parent_path(model);
+  llvm::sys::path::append(data.path, location);
+  if (location.empty() || llvm::sys::path::is_absolute(location) || leavesFolder ||
+      !isBeside(data.path, model))
     return error() << "expected external data in a file of the model's folder, found '" << location
                    << "'";
-  data.path = folder;
-  llvm::sys::path::append(data.path, location);
   return data;
 }
 
@@ -246,9 +278,13 @@ static FailureOr<std::unique_ptr<llvm::MemoryBuffer>> mapPart(const FilePart &pa
                                                               Report error) {
   if (part.length && *part.length != size)
     return error() << "expected " << size << " bytes of data, found " << *part.length;
-  uint64_t available = 0;
-  if (std::error_code code = llvm::sys::fs::file_size(part.path, available))
+  llvm::sys::fs::file_status status;
+  if (std::error_code code = llvm::sys::fs::status(part.path, status))
     return error() << "cannot read external data " << part.path << ": " << code.message();
+  // A pipe would be waited for.
+  if (!llvm::sys::fs::is_regular_file(status))
+    return error() << "expected external data in a file, found " << part.path;
+  uint64_t available = status.getSize();
   if (part.offset > available || size > available - part.offset)
     return error() << "expected data of " << size << " bytes at offset " << part.offset << " in "
                    << part.path << ", found a file of " << available;
@@ -263,7 +299,7 @@ static FailureOr<std::unique_ptr<llvm::MemoryBuffer>> mapPart(const FilePart &pa
 static FailureOr<std::unique_ptr<llvm::MemoryBuffer>>
 readData(const TensorProto &tensor, uint64_t size, const Model &model, Report error) {
   if (tensor.data_location() == TensorProto::EXTERNAL) {
-    FailureOr<FilePart> part = getExternalData(tensor, model.folder, error);
+    FailureOr<FilePart> part = getExternalData(tensor, model.path, error);
     if (failed(part))
       return failure();
     return mapPart(*part, size, error);
@@ -285,8 +321,11 @@ static std::string toPlain(StringRef name) {
   return text;
 }
 
+/// Of a large one it is not asked: all of the file would be read.
 static bool isSplat(ArrayRef<char> bytes, size_t width) {
-  return bytes.size() >= width && bytes.drop_front(width) == bytes.drop_back(width);
+  constexpr size_t most = 1 << 28;
+  return bytes.size() <= most && bytes.size() >= width &&
+         bytes.drop_front(width) == bytes.drop_back(width);
 }
 
 /// A resource of bytes that stay where they are.
@@ -307,18 +346,17 @@ FailureOr<ElementsAttr> imports::getElements(const TensorProto &tensor, const Mo
   Type element = getElementType(tensor.data_type(), context);
   if (!element)
     return fail() << "element type " << getDataTypeName(tensor.data_type()) << " is not supported";
-  SmallVector<int64_t> shape;
-  int64_t count = 1;
-  for (int64_t size : tensor.dims()) {
-    shape.push_back(size);
-    if (size < 0 || llvm::MulOverflow(count, size, count) || count > (int64_t(1) << 40))
-      return fail() << "expected sizes that fit into memory, found " << size;
-  }
+  SmallVector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
+  bool isStatic = llvm::all_of(shape, [](int64_t size) { return size >= 0; });
+  if (!isStatic || !isAddressable(shape))
+    return fail() << "expected a tensor " << kAddressable << ", found sizes "
+                  << llvm::join(llvm::map_range(shape, [](int64_t n) { return std::to_string(n); }),
+                                "x");
+  auto type = RankedTensorType::get(shape, element);
   int64_t width = std::max(element.getIntOrFloatBitWidth() / 8, 1u);
-  auto data = readData(tensor, count * width, model, fail);
+  auto data = readData(tensor, type.getNumElements() * width, model, fail);
   if (failed(data))
     return failure();
-  auto type = RankedTensorType::get(shape, element);
   ArrayRef<char> bytes((*data)->getBufferStart(), (*data)->getBufferSize());
   if (isWeight(type) && !isSplat(bytes, width))
     return makeWeight(type, tensor.name(), std::move(*data));
@@ -331,6 +369,15 @@ FailureOr<ElementsAttr> imports::getElements(const TensorProto &tensor, const Mo
 //===----------------------------------------------------------------------===//
 // Weights
 //===----------------------------------------------------------------------===//
+
+std::optional<ArrayRef<char>> imports::getBytes(ElementsAttr constant) {
+  auto type = cast<RankedTensorType>(constant.getShapedType());
+  int64_t bits = type.getElementTypeBitWidth();
+  ArrayRef<char> bytes = getConstantBytes(constant);
+  if (bits % 8 != 0 || int64_t(bytes.size()) != type.getNumElements() * (bits / 8))
+    return std::nullopt;
+  return bytes;
+}
 
 bool imports::isWeight(RankedTensorType type) {
   return isa<FloatType>(type.getElementType()) &&

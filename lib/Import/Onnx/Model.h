@@ -32,12 +32,16 @@ struct FilePart {
 struct Model {
   ::onnx::ModelProto proto;
   llvm::DenseMap<const ::onnx::TensorProto *, FilePart> rawData;
-  /// Where external data is.
-  std::string folder;
+  std::string path;
 };
 
 /// The model in a file; null after a diagnostic.
 std::unique_ptr<Model> readModel(StringRef path, Report error);
+
+/// Whether the sizes of a tensor that are known can be computed with: so many that no product of
+/// them, of their bytes and of a stride or two overflows.
+bool isAddressable(ArrayRef<int64_t> shape);
+constexpr llvm::StringLiteral kAddressable = "of rank 32 or less and at most 2^40 elements";
 
 /// The MLIR type of an ONNX element type; null where there is none.
 Type getElementType(int32_t dataType, MLIRContext *context);
@@ -48,6 +52,10 @@ std::string getDataTypeName(int32_t dataType);
 /// The elements of a tensor of `model`.
 FailureOr<ElementsAttr> getElements(const ::onnx::TensorProto &tensor, const Model &model,
                                     MLIRContext *context, Report error);
+
+/// The bytes of all elements of a constant, in order; none where they are not at hand, are all
+/// one, or do not fill bytes.
+std::optional<ArrayRef<char>> getBytes(ElementsAttr constant);
 
 /// Whether a constant is a resource, which takes no memory once nothing reads it: one of many
 /// floats. What the importer looks into are the others.

@@ -12,7 +12,6 @@
 #include "Sizes.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
-#include "attnc/Dialect/Attn/ConstantBytes.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -197,13 +196,16 @@ TensorRef imports::makeReshape(Body &body, const TensorRef &source, ArrayRef<OpF
   return tensor;
 }
 
-/// The elements of a constant in a part of one dimension.
+/// The elements of a constant in a part of one dimension, which lies within it; null where the
+/// constant's bytes are not at hand.
 static ElementsAttr sliceConstant(ElementsAttr whole, int64_t dim, int64_t start,
                                   RankedTensorType type) {
   if (whole.isSplat())
     return cast<DenseElementsAttr>(whole).resizeSplat(type);
   ArrayRef<int64_t> shape = whole.getShapedType().getShape();
-  ArrayRef<char> from = getConstantBytes(whole);
+  std::optional<ArrayRef<char>> from = getBytes(whole);
+  if (!from)
+    return nullptr;
   int64_t width = type.getElementTypeBitWidth() / 8, before = 1, after = width;
   for (int64_t size : shape.take_front(dim))
     before *= size;
@@ -212,7 +214,7 @@ static ElementsAttr sliceConstant(ElementsAttr whole, int64_t dim, int64_t start
   return makeBytes(whole, type, [&](MutableArrayRef<char> to) {
     char *next = to.data();
     for (int64_t outer = 0; outer < before; ++outer) {
-      auto row = from.slice((outer * shape[dim] + start) * after, type.getDimSize(dim) * after);
+      auto row = from->slice((outer * shape[dim] + start) * after, type.getDimSize(dim) * after);
       next = llvm::copy(row, next);
     }
   });
@@ -232,8 +234,27 @@ static TensorRef findOperand(const TensorRef &whole, int64_t dim, OpFoldResult o
   return nullptr;
 }
 
-TensorRef imports::makeSlice(Body &body, const TensorRef &source, int64_t dim, OpFoldResult offset,
-                             OpFoldResult size) {
+/// Whether a part lies within its dimension, as far as that is known.
+static bool isWithin(OpFoldResult whole, OpFoldResult offset, OpFoldResult size) {
+  auto length = getStatic(whole), start = getStatic(offset), count = getStatic(size);
+  if ((start && *start < 0) || (count && *count < 0))
+    return false;
+  if (!length)
+    return true;
+  return start.value_or(0) <= *length && count.value_or(0) <= *length - start.value_or(0);
+}
+
+static std::string describe(OpFoldResult number) {
+  auto known = getStatic(number);
+  return known ? std::to_string(*known) : "?";
+}
+
+FailureOr<TensorRef> imports::makeSlice(Body &body, const TensorRef &source, int64_t dim,
+                                        OpFoldResult offset, OpFoldResult size) {
+  if (!isWithin(source->sizes[dim], offset, size))
+    return emitError(body.loc) << "expected a part within dimension " << dim << " of "
+                               << source->getType() << ", found " << describe(size) << " from "
+                               << describe(offset) << " on";
   if (getStatic(offset) == 0 && sameSize(source->sizes[dim], size))
     return source;
   if (TensorRef operand = findOperand(source, dim, offset, size))
@@ -245,7 +266,8 @@ TensorRef imports::makeSlice(Body &body, const TensorRef &source, int64_t dim, O
   if (source->value && matchPattern(source->value, m_Constant(&constant)) &&
       type.hasStaticShape() && type.getNumElements() > 0 && getStatic(offset) &&
       !source->element.isInteger(1))
-    return makeConstant(body, sliceConstant(constant, dim, *getStatic(offset), type));
+    if (ElementsAttr part = sliceConstant(constant, dim, *getStatic(offset), type))
+      return makeConstant(body, part);
   TensorRef tensor = makeTensor(source->element, sizes);
   tensor->form = Form::Slice;
   tensor->sources = {source};

@@ -138,7 +138,7 @@ static LogicalResult checkChannels(Node &node) {
 static LogicalResult normalizeGroups(Node &node, int64_t groups) {
   TensorRef input = node.input(0);
   int64_t channels = *getStatic(input->sizes[1]);
-  if (groups < 1 || channels % groups != 0)
+  if (groups < 1 || groups > std::max<int64_t>(channels, 1) || channels % groups != 0)
     return node.error() << "expected attribute 'num_groups' to divide " << channels
                         << " channels, found " << groups;
   FailureOr<TensorRef> scale = getPerChannel(node, 1, input), bias = getPerChannel(node, 2, input);
@@ -199,14 +199,39 @@ static LogicalResult importBatchNorm(Node &node) {
 
 ArrayRef<OpEntry> imports::getNormalizationOps() {
   static const OpEntry entries[] = {
-      {"", "BatchNormalization", 5, 5, {"epsilon", "momentum", "training_mode"}, importBatchNorm},
-      {"", "GroupNormalization", 3, 3, {"epsilon", "num_groups", "stash_type"}, importGroupNorm},
-      {"", "InstanceNormalization", 3, 3, {"epsilon"}, importInstanceNorm},
-      {"", "LayerNormalization", 2, 3, {"axis", "epsilon", "stash_type"}, importLayerNorm},
-      {"", "RMSNormalization", 2, 2, {"axis", "epsilon", "stash_type"}, importRmsNorm},
+      {"",
+       "BatchNormalization",
+       "fffff",
+       "xx?x?x?x?",
+       {{"epsilon", Float}, {"momentum", Float}, {"training_mode", Int}},
+       importBatchNorm},
+      {"",
+       "GroupNormalization",
+       "fff",
+       "x",
+       {{"epsilon", Float}, {"num_groups", Int}, {"stash_type", Int}},
+       importGroupNorm},
+      {"", "InstanceNormalization", "fff", "x", {{"epsilon", Float}}, importInstanceNorm},
+      {"",
+       "LayerNormalization",
+       "fff?",
+       "xx?x?",
+       {{"axis", Int}, {"epsilon", Float}, {"stash_type", Int}},
+       importLayerNorm},
+      {"",
+       "RMSNormalization",
+       "ff",
+       "x",
+       {{"axis", Int}, {"epsilon", Float}, {"stash_type", Int}},
+       importRmsNorm},
       // ONNX Runtime's name for it, from before ONNX had it.
-      {"", "SimplifiedLayerNormalization", 2, 2, {"axis", "epsilon", "stash_type"}, importRmsNorm},
-      {"", "Softmax", 1, 1, {"axis"}, importSoftmax},
+      {"",
+       "SimplifiedLayerNormalization",
+       "ff",
+       "x",
+       {{"axis", Int}, {"epsilon", Float}, {"stash_type", Int}},
+       importRmsNorm},
+      {"", "Softmax", "f", "x", {{"axis", Int}}, importSoftmax},
   };
   return entries;
 }

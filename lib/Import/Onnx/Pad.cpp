@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Importer.h"
+#include "Sizes.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
 
@@ -23,6 +24,8 @@ static LogicalResult importTrilu(Node &node) {
   TensorRef input = node.input(0), offset = node.input(1);
   if (input->getRank() < 2)
     return node.error() << "expected a matrix, found rank " << input->getRank();
+  if (offset && !offset->isSingle())
+    return node.error() << "expected one diagonal, found " << offset->getType();
   bool upper = node.getInt("upper", 1);
   int64_t rank = input->getRank();
   Type element = input->element;
@@ -30,8 +33,7 @@ static LogicalResult importTrilu(Node &node) {
     Value row = indices[rank - 2], column = indices[rank - 1];
     if (offset)
       row = at.make<arith::AddIOp>(
-          row,
-          at.make<arith::IndexCastOp>(at.b.getIndexType(), at.read(offset, ArrayRef<Value>())));
+          row, at.make<arith::IndexCastOp>(at.b.getIndexType(), at.readSingle(offset)));
     Value inside = at.make<arith::CmpIOp>(
         upper ? arith::CmpIPredicate::sge : arith::CmpIPredicate::sle, column, row);
     Value zero = arith::ConstantOp::create(at.b, at.loc, at.b.getZeroAttr(element));
@@ -43,12 +45,10 @@ static LogicalResult importEyeLike(Node &node) {
   TensorRef input = node.input(0);
   if (input->getRank() != 2)
     return node.error() << "expected a matrix, found rank " << input->getRank();
-  Type element = input->element;
-  if (node.getAttribute("dtype"))
-    element = getElementType(node.getInt("dtype", 0), node.model.context);
-  if (!element)
-    return node.error() << "element type " << getDataTypeName(node.getInt("dtype", 0))
-                        << " is not supported";
+  FailureOr<Type> type = node.getType("dtype");
+  if (failed(type))
+    return failure();
+  Type element = *type ? *type : input->element;
   int64_t offset = node.getInt("k", 0);
   return node.setOutput(makeLazy(element, input->sizes, [=](Body &at, ArrayRef<Value> indices) {
     Value wanted = at.make<arith::AddIOp>(indices[0], at.index(offset));
@@ -86,9 +86,8 @@ static FailureOr<SmallVector<std::pair<OpFoldResult, OpFoldResult>>> getPads(Nod
 }
 
 static OpFoldResult add(Body &body, OpFoldResult a, OpFoldResult b) {
-  auto known = getStatic(a), other = getStatic(b);
-  if (known && other)
-    return fixedSize(body.b.getContext(), *known + *other);
+  if (getStatic(a) && getStatic(b))
+    return (Polynomial::of(a) + Polynomial::of(b)).build(body);
   return body.make<arith::AddIOp>(toIndex(body, a), toIndex(body, b));
 }
 
@@ -156,7 +155,7 @@ static TensorRef makeFilled(Node &node, ArrayRef<OpFoldResult> sizes,
     if (!inside)
       return value;
     Value outside =
-        fill ? at.read(fill, ArrayRef<Value>())
+        fill ? at.readSingle(fill)
              : Value(arith::ConstantOp::create(at.b, at.loc, at.b.getZeroAttr(input->element)));
     return at.make<arith::SelectOp>(inside, value, outside);
   });
@@ -172,6 +171,10 @@ static LogicalResult importPad(Node &node) {
   if (!repeat && mode != "constant")
     return node.error() << "expected attribute 'mode' constant, edge, reflect or wrap, found "
                         << mode;
+  if (TensorRef fill = node.input(2);
+      fill && (!fill->isSingle() || fill->element != node.input(0)->element))
+    return node.error() << "expected one " << node.input(0)->element << " to fill with, found "
+                        << fill->getType();
   auto pads = getPads(node);
   if (failed(pads))
     return failure();
@@ -189,9 +192,9 @@ static LogicalResult importPad(Node &node) {
 
 ArrayRef<OpEntry> imports::getPadOps() {
   static const OpEntry entries[] = {
-      {"", "EyeLike", 1, 1, {"dtype", "k"}, importEyeLike},
-      {"", "Pad", 2, 4, {"mode"}, importPad},
-      {"", "Trilu", 1, 2, {"upper"}, importTrilu},
+      {"", "EyeLike", "x", "x", {{"dtype", Int}, {"k", Int}}, importEyeLike},
+      {"", "Pad", "xix?i?", "x", {{"mode", String}}, importPad},
+      {"", "Trilu", "xi?", "x", {{"upper", Int}}, importTrilu},
   };
   return entries;
 }

@@ -10,6 +10,8 @@
 
 #include "attnc/Dialect/Attn/Attn.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::imports;
@@ -28,7 +30,7 @@ static OpFoldResult toFold(Value index) {
   return index;
 }
 
-static TensorRef makePart(Node &node, const TensorRef &input, int64_t dim, Part part) {
+static FailureOr<TensorRef> makePart(Node &node, const TensorRef &input, int64_t dim, Part part) {
   Sizes sizes(input->sizes);
   sizes[dim] = part.size;
   auto first = getConstantInt(part.start), count = getStatic(part.size);
@@ -54,7 +56,8 @@ static TensorRef makePart(Node &node, const TensorRef &input, int64_t dim, Part 
 static Value resolveBound(Body &body, Value bound, OpFoldResult size, int64_t low, int64_t high) {
   auto known = getConstantInt(bound), length = getStatic(size);
   if (known && length)
-    return body.index(std::clamp(*known < 0 ? *known + *length : *known, low, *length + high));
+    return body.index(
+        std::clamp(*known < 0 ? *known + *length : *known, low, std::max(low, *length + high)));
   Value whole = toIndex(body, size);
   if (known && *known == 0)
     return body.index(0);
@@ -117,12 +120,30 @@ static LogicalResult importSlice(Node &node) {
     FailureOr<int64_t> dim = node.getDim(axis, result->getRank());
     if (failed(dim) || step == 0)
       return failed(dim) ? failure() : LogicalResult(node.error() << "expected a step, found 0");
-    FailureOr<Part> part = resolvePart(node, result->sizes[*dim], start, end, step);
+    // Steps beyond any tensor's size are one.
+    constexpr int64_t far = int64_t(1) << 41;
+    FailureOr<Part> part =
+        resolvePart(node, result->sizes[*dim], start, end, std::clamp(step, -far, far));
     if (failed(part))
       return failure();
-    result = makePart(node, result, *dim, *part);
+    FailureOr<TensorRef> taken = makePart(node, result, *dim, *part);
+    if (failed(taken))
+      return failure();
+    result = *taken;
   }
   return node.setOutput(result);
+}
+
+/// Parts are not negative and add up to the whole, where that is known.
+static LogicalResult checkLengths(Node &node, ArrayRef<int64_t> lengths,
+                                  std::optional<int64_t> whole) {
+  int64_t sum = 0;
+  for (int64_t length : lengths)
+    if (length < 0 || llvm::AddOverflow(sum, length, sum))
+      return node.error() << "expected parts that are not negative, found " << length;
+  if (whole && sum != *whole)
+    return node.error() << "expected parts of " << *whole << " together, found " << sum;
+  return success();
 }
 
 static LogicalResult importSplit(Node &node) {
@@ -145,14 +166,17 @@ static LogicalResult importSplit(Node &node) {
   }
   if (int64_t(lengths.size()) != parts)
     return node.error() << "expected the sizes of " << parts << " parts, found " << lengths.size();
+  if (failed(checkLengths(node, lengths, whole)))
+    return failure();
   int64_t start = 0;
   for (auto [index, length] : llvm::enumerate(lengths)) {
-    Part part{node.body.index(start), 1, fixedSize(node, length)};
-    node.setOutput(index, makePart(node, input, *dim, part));
+    FailureOr<TensorRef> part =
+        makePart(node, input, *dim, {node.body.index(start), 1, fixedSize(node, length)});
+    if (failed(part))
+      return failure();
+    node.setOutput(index, *part);
     start += length;
   }
-  if (whole && start != *whole)
-    return node.error() << "expected parts of " << *whole << " together, found " << start;
   return success();
 }
 
@@ -227,9 +251,10 @@ static LogicalResult importConcat(Node &node) {
   if (failed(total))
     return failure();
   sizes[*dim] = *total;
-  bool known = sizes.size() == 1 && llvm::all_of(tensors, [](const TensorRef &tensor) {
-                 return tensor->elements.has_value();
-               });
+  auto length = getStatic(sizes[*dim]);
+  bool known =
+      sizes.size() == 1 && length && *length <= kMaxElements &&
+      llvm::all_of(tensors, [](const TensorRef &tensor) { return tensor->elements.has_value(); });
   if (known) {
     SmallVector<Value> elements;
     for (const TensorRef &tensor : tensors)
@@ -256,11 +281,10 @@ static LogicalResult importConcat(Node &node) {
 }
 
 ArrayRef<OpEntry> imports::getPartOps() {
-  constexpr int many = OpEntry::many;
   static const OpEntry entries[] = {
-      {"", "Concat", 1, many, {"axis"}, importConcat},
-      {"", "Slice", 3, 5, {}, importSlice},
-      {"", "Split", 1, 2, {"axis", "num_outputs"}, importSplit},
+      {"", "Concat", "x*", "x", {{"axis", Int}}, importConcat},
+      {"", "Slice", "xiii?i?", "x", {}, importSlice},
+      {"", "Split", "xi?", "x*", {{"axis", Int}, {"num_outputs", Int}}, importSplit},
   };
   return entries;
 }

@@ -17,8 +17,6 @@ using namespace mlir::attn;
 using namespace mlir::attn::imports;
 
 static LogicalResult checkPool(Node &node) {
-  if (failed(checkFloat(node, node.input(0))))
-    return failure();
   int64_t rank = node.input(0)->getRank();
   if (rank < 3 || rank > 5)
     return node.error() << "expected an input of rank 3 to 5, found " << rank;
@@ -131,19 +129,30 @@ ArrayRef<OpEntry> imports::getPoolOps() {
   static const OpEntry entries[] = {
       {"",
        "AveragePool",
-       1,
-       1,
-       {"auto_pad", "ceil_mode", "count_include_pad", "dilations", "kernel_shape", "pads",
-        "strides"},
+       "f",
+       "x",
+       {{"auto_pad", String},
+        {"ceil_mode", Int},
+        {"count_include_pad", Int},
+        {"dilations", Ints},
+        {"kernel_shape", Ints},
+        {"pads", Ints},
+        {"strides", Ints}},
        importAveragePool},
-      {"", "GlobalAveragePool", 1, 1, {}, importGlobalPool<ReduceKind::mean>},
-      {"", "GlobalMaxPool", 1, 1, {}, importGlobalPool<ReduceKind::max>},
+      {"", "GlobalAveragePool", "f", "x", {}, importGlobalPool<ReduceKind::mean>},
+      {"", "GlobalMaxPool", "f", "x", {}, importGlobalPool<ReduceKind::max>},
       // The order of elements matters to indices alone, which are not supported.
       {"",
        "MaxPool",
-       1,
-       1,
-       {"auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "storage_order", "strides"},
+       "f",
+       "xx?",
+       {{"auto_pad", String},
+        {"ceil_mode", Int},
+        {"dilations", Ints},
+        {"kernel_shape", Ints},
+        {"pads", Ints},
+        {"storage_order", Int},
+        {"strides", Ints}},
        importMaxPool},
   };
   return entries;

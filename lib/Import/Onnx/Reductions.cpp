@@ -143,8 +143,6 @@ static LogicalResult importReduceLogSumExp(Node &node) {
 
 static LogicalResult importLogSoftmax(Node &node) {
   TensorRef input = node.input(0);
-  if (node.getOpset() < 13)
-    return node.error() << "expected opset 13 or later";
   FailureOr<int64_t> axis = node.getDim(node.getInt("axis", -1), input->getRank());
   if (failed(axis) || failed(checkFloat(node, input)))
     return failure();
@@ -315,25 +313,26 @@ static LogicalResult importCumSum(Node &node) {
 }
 
 ArrayRef<OpEntry> imports::getReductionOps() {
-  static const SmallVector<StringRef> reduceAttributes = {"axes", "keepdims",
-                                                          "noop_with_empty_axes"};
-  static const SmallVector<StringRef> argAttributes = {"axis", "keepdims", "select_last_index"};
+  static const SmallVector<AttributeEntry> reduceAttributes = {
+      {"axes", Ints}, {"keepdims", Int}, {"noop_with_empty_axes", Int}};
+  static const SmallVector<AttributeEntry> argAttributes = {
+      {"axis", Int}, {"keepdims", Int}, {"select_last_index", Int}};
   static const OpEntry entries[] = {
-      {"", "ArgMax", 1, 1, argAttributes, importArg<ReduceKind::max>},
-      {"", "ArgMin", 1, 1, argAttributes, importArg<ReduceKind::min>},
-      {"", "CumSum", 2, 2, {"exclusive", "reverse"}, importCumSum},
-      {"", "LogSoftmax", 1, 1, {"axis"}, importLogSoftmax},
-      {"", "ReduceL1", 1, 2, reduceAttributes, importReduceL1},
-      {"", "ReduceL2", 1, 2, reduceAttributes, importReduceAs<ReduceKind::l2>},
-      {"", "ReduceLogSum", 1, 2, reduceAttributes, importReduceLogSum},
-      {"", "ReduceLogSumExp", 1, 2, reduceAttributes, importReduceLogSumExp},
-      {"", "ReduceMax", 1, 2, reduceAttributes, importReduceAs<ReduceKind::max>},
-      {"", "ReduceMean", 1, 2, reduceAttributes, importReduceAs<ReduceKind::mean>},
-      {"", "ReduceMin", 1, 2, reduceAttributes, importReduceAs<ReduceKind::min>},
-      {"", "ReduceProd", 1, 2, reduceAttributes, importReduceAs<ReduceKind::prod>},
-      {"", "ReduceSum", 1, 2, reduceAttributes, importReduceAs<ReduceKind::sum>},
-      {"", "ReduceSumSquare", 1, 2, reduceAttributes, importReduceSumSquare},
-      {"", "TopK", 2, 2, {"axis", "largest", "sorted"}, importTopK},
+      {"", "ArgMax", "n", "x", argAttributes, importArg<ReduceKind::max>},
+      {"", "ArgMin", "n", "x", argAttributes, importArg<ReduceKind::min>},
+      {"", "CumSum", "ni", "x", {{"exclusive", Int}, {"reverse", Int}}, importCumSum},
+      {"", "LogSoftmax", "f", "x", {{"axis", Int}}, importLogSoftmax, 13},
+      {"", "ReduceL1", "fi?", "x", reduceAttributes, importReduceL1},
+      {"", "ReduceL2", "fi?", "x", reduceAttributes, importReduceAs<ReduceKind::l2>},
+      {"", "ReduceLogSum", "fi?", "x", reduceAttributes, importReduceLogSum},
+      {"", "ReduceLogSumExp", "fi?", "x", reduceAttributes, importReduceLogSumExp},
+      {"", "ReduceMax", "xi?", "x", reduceAttributes, importReduceAs<ReduceKind::max>},
+      {"", "ReduceMean", "ni?", "x", reduceAttributes, importReduceAs<ReduceKind::mean>},
+      {"", "ReduceMin", "xi?", "x", reduceAttributes, importReduceAs<ReduceKind::min>},
+      {"", "ReduceProd", "ni?", "x", reduceAttributes, importReduceAs<ReduceKind::prod>},
+      {"", "ReduceSum", "ni?", "x", reduceAttributes, importReduceAs<ReduceKind::sum>},
+      {"", "ReduceSumSquare", "fi?", "x", reduceAttributes, importReduceSumSquare},
+      {"", "TopK", "ni", "x?x?", {{"axis", Int}, {"largest", Int}, {"sorted", Int}}, importTopK},
   };
   return entries;
 }

@@ -285,8 +285,6 @@ static FailureOr<SmallVector<Axis>> getResizedAxes(Node &node) {
 }
 
 LogicalResult imports::importResize(Node &node) {
-  if (node.getOpset() < 11)
-    return node.error() << "expected opset 11 or one behind";
   FailureOr<Resize> resize = getResize(node);
   if (failed(resize))
     return failure();

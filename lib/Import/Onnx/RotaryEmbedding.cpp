@@ -71,20 +71,20 @@ static Value rotate(Body &at, const TensorRef &x, const TensorRef &cos, const Te
 
 static FailureOr<TensorRef> readHeads(Node &node) {
   TensorRef x = node.input(X);
-  if (!isa<FloatType>(x->element) || (x->getRank() != 3 && x->getRank() != 4))
-    return node.error() << "expected floats of rank 3 or 4, found " << x->getType();
+  if (x->getRank() != 3 && x->getRank() != 4)
+    return node.error() << "expected an input of rank 3 or 4, found " << x->getType();
   if (x->getRank() == 4)
     return x;
   int64_t heads = node.getInt("num_heads", 0);
   auto width = getStatic(x->sizes[2]);
-  if (heads <= 0 || (width && *width % heads != 0))
+  if (heads <= 0 || heads > kMostHeads || (width && *width % heads != 0))
     return node.error() << "expected attribute 'num_heads' that divides the width, found " << heads;
   return makeHeads(node.body, x, heads);
 }
 
 /// The first `width` columns turned, and those behind as they are.
-static TensorRef makeRotation(Node &node, const TensorRef &x, const TensorRef &cos,
-                              const TensorRef &sin, int64_t width) {
+static FailureOr<TensorRef> makeRotation(Node &node, const TensorRef &x, const TensorRef &cos,
+                                         const TensorRef &sin, int64_t width) {
   bool interleaved = node.getInt("interleaved", 0);
   SmallVector<OpFoldResult> sizes(x->sizes);
   OpFoldResult whole = sizes[3];
@@ -97,11 +97,13 @@ static TensorRef makeRotation(Node &node, const TensorRef &x, const TensorRef &c
   if (getStatic(whole) == width)
     return turned;
   OpFoldResult offset = fixedSize(node.model.context, width);
-  TensorRef rest =
+  FailureOr<TensorRef> rest =
       makeSlice(node.body, x, 3, offset, fixedSize(node.model.context, *getStatic(whole) - width));
+  if (failed(rest))
+    return failure();
   Value both =
       tensor::ConcatOp::create(node.body.b, node.body.loc, x->getType(), 3,
-                               ValueRange{node.materialize(turned), node.materialize(rest)});
+                               ValueRange{node.materialize(turned), node.materialize(*rest)});
   return makeComputed(both, x->sizes);
 }
 
@@ -122,7 +124,9 @@ LogicalResult imports::importRotaryEmbedding(Node &node) {
   FailureOr<TensorRef> cos = getAngles(node, Cos, wanted), sin = getAngles(node, Sin, wanted);
   if (failed(cos) || failed(sin))
     return failure();
-  TensorRef turned = makeRotation(node, *x, *cos, *sin, width);
-  return node.setOutput(node.input(X)->getRank() == 3 ? makeMergedHeads(node.body, turned)
-                                                      : turned);
+  FailureOr<TensorRef> turned = makeRotation(node, *x, *cos, *sin, width);
+  if (failed(turned))
+    return failure();
+  return node.setOutput(node.input(X)->getRank() == 3 ? makeMergedHeads(node.body, *turned)
+                                                      : *turned);
 }

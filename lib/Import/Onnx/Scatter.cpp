@@ -181,7 +181,7 @@ static std::optional<SmallVector<Run>> findRuns(Node &node) {
   Block places;
   places.addArguments(SmallVector<Type>(rank, body.b.getIndexType()),
                       SmallVector<Location>(rank, body.loc));
-  OpBuilder builder(body.b.getContext());
+  OpBuilder builder(body.b.getContext(), body.b.getListener());
   builder.setInsertionPointToEnd(&places);
   Body inner{builder, body.loc};
   SmallVector<Value> at(places.getArguments());

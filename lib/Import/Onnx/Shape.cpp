@@ -19,7 +19,7 @@ using namespace mlir::attn::imports;
 
 FailureOr<SmallVector<Value>> imports::getList(Node &node, int index, StringRef what) {
   TensorRef tensor = node.input(index);
-  if (!tensor->elements || !isa<IntegerType>(tensor->element))
+  if (!tensor || !tensor->elements || !isa<IntegerType>(tensor->element))
     return node.error() << "expected " << what << " that follows from sizes and constants";
   return *tensor->elements;
 }
@@ -207,6 +207,8 @@ static LogicalResult importReshape(Node &node) {
         return node.error() << "expected at most one size of -1, found two";
       open = dim;
       sizes.push_back(fixedSize(node, 1));
+    } else if (known && *known < 0) {
+      return node.error() << "expected sizes of -1 or more, found " << *known;
     } else {
       sizes.push_back(toSize(node.body, scalar));
     }
@@ -326,21 +328,25 @@ ArrayRef<OpEntry> imports::getShapeOps() {
   static const OpEntry entries[] = {
       {"",
        "Constant",
-       0,
-       0,
-       {"value", "value_float", "value_floats", "value_int", "value_ints"},
+       "",
+       "x",
+       {{"value", Dense},
+        {"value_float", Float},
+        {"value_floats", Floats},
+        {"value_int", Int},
+        {"value_ints", Ints}},
        importConstant},
-      {"", "ConstantOfShape", 1, 1, {"value"}, importConstantOfShape},
-      {"", "Expand", 2, 2, {}, importExpand},
-      {"", "Flatten", 1, 1, {"axis"}, importFlatten},
-      {"", "Range", 3, 3, {}, importRange},
-      {"", "Reshape", 2, 2, {"allowzero"}, importReshape},
-      {"", "Shape", 1, 1, {"end", "start"}, importShape},
-      {"", "Size", 1, 1, {}, importSize},
-      {"", "Squeeze", 1, 2, {"axes"}, importSqueeze},
-      {"", "Tile", 2, 2, {}, importTile},
-      {"", "Transpose", 1, 1, {"perm"}, importTranspose},
-      {"", "Unsqueeze", 1, 2, {"axes"}, importUnsqueeze},
+      {"", "ConstantOfShape", "i", "x", {{"value", Dense}}, importConstantOfShape},
+      {"", "Expand", "xi", "x", {}, importExpand},
+      {"", "Flatten", "x", "x", {{"axis", Int}}, importFlatten},
+      {"", "Range", "nnn", "x", {}, importRange},
+      {"", "Reshape", "xi", "x", {{"allowzero", Int}}, importReshape},
+      {"", "Shape", "x", "x", {{"end", Int}, {"start", Int}}, importShape},
+      {"", "Size", "x", "x", {}, importSize},
+      {"", "Squeeze", "xi?", "x", {{"axes", Ints}}, importSqueeze},
+      {"", "Tile", "xi", "x", {}, importTile},
+      {"", "Transpose", "x", "x", {{"perm", Ints}}, importTranspose},
+      {"", "Unsqueeze", "xi?", "x", {{"axes", Ints}}, importUnsqueeze},
   };
   return entries;
 }

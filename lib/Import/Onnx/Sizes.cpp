@@ -7,6 +7,8 @@
 
 #include "Sizes.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::imports;
@@ -42,36 +44,88 @@ Polynomial Polynomial::constant(int64_t value) {
 Polynomial Polynomial::of(OpFoldResult size) {
   if (auto known = getStatic(size))
     return constant(*known);
-  return ofValue(cast<Value>(size));
+  Known known;
+  return ofValue(cast<Value>(size), known, /*depth=*/0);
 }
 
-Polynomial Polynomial::ofValue(Value value) {
-  if (auto known = getConstantInt(value))
-    return constant(*known);
-  Operation *op = value.getDefiningOp();
-  if (auto cast = dyn_cast_or_null<arith::IndexCastOp>(op))
-    return ofValue(cast.getIn());
-  auto left = [&] { return ofValue(op->getOperand(0)); };
-  auto right = [&] { return ofValue(op->getOperand(1)); };
-  if (isa_and_nonnull<arith::AddIOp>(op))
-    return left() + right();
-  if (isa_and_nonnull<arith::SubIOp>(op))
-    return left() + constant(-1) * right();
-  if (isa_and_nonnull<arith::MulIOp>(op))
-    return left() * right();
-  if (isa_and_nonnull<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp>(op))
-    if (auto quotient = left().divide(right()))
-      return *quotient;
+Polynomial Polynomial::unknown(Value value) {
   Polynomial result;
   result.terms[{value}] = 1;
   return result;
 }
 
+bool Polynomial::isLarge() const {
+  constexpr size_t mostTerms = 32, mostFactors = 16;
+  constexpr int64_t most = int64_t(1) << 40;
+  return terms.size() > mostTerms || llvm::any_of(terms, [](const auto &term) {
+           return term.first.size() > mostFactors || term.second > most || term.second < -most;
+         });
+}
+
+/// What the op computes; without terms where it is to be taken as it is.
+Polynomial Polynomial::ofOp(Operation *op, Known &known, int depth) {
+  auto operand = [&](int index) { return ofValue(op->getOperand(index), known, depth + 1); };
+  if (isa<arith::IndexCastOp>(op))
+    return operand(0);
+  if (isa<arith::AddIOp>(op))
+    return operand(0) + operand(1);
+  if (isa<arith::SubIOp>(op))
+    return operand(0) + constant(-1) * operand(1);
+  if (isa<arith::MulIOp>(op))
+    return operand(0) * operand(1);
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp>(op))
+    if (auto quotient = operand(0).divide(operand(1)))
+      return *quotient;
+  return unknown(op->getResult(0));
+}
+
+Polynomial Polynomial::ofValue(Value value, Known &known, int depth) {
+  constexpr int mostDepth = 64;
+  if (auto number = getConstantInt(value))
+    return constant(*number);
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getNumResults() != 1 || depth > mostDepth)
+    return unknown(value);
+  // A size that is read twice is worked out once.
+  if (auto before = known.find(value); before != known.end())
+    return before->second;
+  Polynomial result = ofOp(op, known, depth);
+  if (result.isLarge())
+    result = unknown(value);
+  known[value] = result;
+  return result;
+}
+
+Polynomial Polynomial::multiply(Body &body, ArrayRef<OpFoldResult> sizes) {
+  Polynomial product = constant(1);
+  for (OpFoldResult size : sizes) {
+    product = product * of(size);
+    if (product.isLarge())
+      if (auto value = dyn_cast<Value>(product.build(body)))
+        product = unknown(value);
+  }
+  return product;
+}
+
+/// The sum, or the greatest number where it does not fit.
+static int64_t addSaturated(int64_t a, int64_t b) {
+  int64_t sum;
+  return llvm::AddOverflow(a, b, sum) ? (a < 0 ? INT64_MIN : INT64_MAX) : sum;
+}
+
+static int64_t multiplySaturated(int64_t a, int64_t b) {
+  int64_t product;
+  return llvm::MulOverflow(a, b, product) ? ((a < 0) != (b < 0) ? INT64_MIN : INT64_MAX) : product;
+}
+
 Polynomial Polynomial::operator+(const Polynomial &other) const {
   Polynomial sum = *this;
-  for (const auto &[product, factor] : other.terms)
-    if ((sum.terms[product] += factor) == 0)
+  for (const auto &[product, factor] : other.terms) {
+    int64_t &own = sum.terms[product];
+    own = addSaturated(own, factor);
+    if (own == 0)
       sum.terms.erase(product);
+  }
   return sum;
 }
 
@@ -83,7 +137,7 @@ Polynomial Polynomial::operator*(const Polynomial &other) const {
       llvm::append_range(both, otherProduct);
       llvm::sort(both, Earlier());
       Polynomial term;
-      term.terms[both] = factor * otherFactor;
+      term.terms[both] = multiplySaturated(factor, otherFactor);
       result = result + term;
     }
   return result;
@@ -109,8 +163,12 @@ std::optional<Polynomial> Polynomial::divideLast(const Polynomial &divisor) cons
 std::optional<Polynomial> Polynomial::divide(const Polynomial &divisor) const {
   if (divisor.terms.empty())
     return std::nullopt;
+  // More steps than terms are no division of sizes.
+  constexpr int mostSteps = 64;
   Polynomial result, rest = *this;
-  while (!rest.terms.empty()) {
+  for (int step = 0; !rest.terms.empty(); ++step) {
+    if (step == mostSteps)
+      return std::nullopt;
     auto term = rest.divideLast(divisor);
     if (!term)
       return std::nullopt;

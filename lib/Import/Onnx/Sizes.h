@@ -24,6 +24,8 @@ class Polynomial {
 public:
   static Polynomial constant(int64_t value);
   static Polynomial of(OpFoldResult size);
+  /// The product of sizes. One that has too many terms is a value, which `body` computes.
+  static Polynomial multiply(Body &body, ArrayRef<OpFoldResult> sizes);
 
   bool operator==(const Polynomial &other) const { return terms == other.terms; }
   Polynomial operator+(const Polynomial &other) const;
@@ -47,7 +49,12 @@ private:
   };
   using Product = SmallVector<Value, 4>;
 
-  static Polynomial ofValue(Value value);
+  using Known = llvm::DenseMap<Value, Polynomial>;
+  static Polynomial ofValue(Value value, Known &known, int depth);
+  static Polynomial ofOp(Operation *op, Known &known, int depth);
+  static Polynomial unknown(Value value);
+  /// Whether more would be gained by a value of its own.
+  bool isLarge() const;
   /// The last term divided by the divisor's last one.
   std::optional<Polynomial> divideLast(const Polynomial &divisor) const;
 

@@ -120,7 +120,11 @@ static TensorRef makeSoftmaxBesideSink(Body &body, const TensorRef &input, int64
     result->sources = {view->apply(body, makeComputed(prob, view->stage->sizes)), nullptr};
     OpFoldResult start =
         place == 0 ? both->sources[0]->sizes[axis] : fixedSize(body.b.getContext(), 0);
-    result->sources[1] = makeSlice(body, whole, axis, start, fixedSize(body.b.getContext(), 1));
+    FailureOr<TensorRef> rest =
+        makeSlice(body, whole, axis, start, fixedSize(body.b.getContext(), 1));
+    if (failed(rest))
+      return nullptr;
+    result->sources[1] = *rest;
     if (place == 1)
       std::swap(result->sources[0], result->sources[1]);
     return result;

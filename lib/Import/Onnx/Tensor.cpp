@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Budget.h"
 #include "Sizes.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
@@ -81,10 +82,7 @@ OpFoldResult imports::toSize(Body &body, Value scalar) {
 }
 
 OpFoldResult imports::multiply(Body &body, ArrayRef<OpFoldResult> sizes) {
-  Polynomial product = Polynomial::constant(1);
-  for (OpFoldResult size : sizes)
-    product = product * Polynomial::of(size);
-  return product.build(body);
+  return Polynomial::multiply(body, sizes).build(body);
 }
 
 RankedTensorType imports::getTensorType(Type element, ArrayRef<OpFoldResult> sizes) {
@@ -120,7 +118,15 @@ static bool samePlace(ArrayRef<Value> a, ArrayRef<Value> b) {
   });
 }
 
+void Body::remember(const TensorRef &tensor, ArrayRef<Value> indices, Value scalar) {
+  Known &entry = known[tensor.get()];
+  entry.tensor = tensor;
+  entry.places.push_back({SmallVector<Value>(indices), scalar});
+}
+
 Value Body::read(const TensorRef &tensor, ArrayRef<Value> indices) {
+  if (Budget::isSpent(b))
+    return arith::ConstantOp::create(b, loc, b.getZeroAttr(tensor->element));
   if (tensor->elements && tensor->elements->size() == 1)
     return tensor->elements->front();
   if (tensor->value) {
@@ -128,13 +134,18 @@ Value Body::read(const TensorRef &tensor, ArrayRef<Value> indices) {
     if (matchPattern(tensor->value, m_Constant(&splat)))
       return arith::ConstantOp::create(b, loc, splat.getSplatValue<TypedAttr>());
   }
-  for (auto &[place, scalar] : known)
-    if (place.first == tensor && samePlace(place.second, indices))
-      return scalar;
+  if (auto entry = known.find(tensor.get()); entry != known.end())
+    for (auto &[place, scalar] : entry->second.places)
+      if (samePlace(place, indices))
+        return scalar;
   Value scalar = tensor->value ? tensor::ExtractOp::create(b, loc, tensor->value, indices)
                                : tensor->at(*this, indices);
-  known.push_back({{tensor, SmallVector<Value>(indices)}, scalar});
+  remember(tensor, indices, scalar);
   return scalar;
+}
+
+Value Body::readSingle(const TensorRef &tensor) {
+  return read(tensor, SmallVector<Value>(tensor->getRank(), index(0)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -182,17 +193,20 @@ static std::optional<int64_t> getStep(ArrayRef<Value> elements) {
   auto numbers = llvm::map_to_vector(elements, getConstantInt);
   if (llvm::is_contained(numbers, std::nullopt))
     return std::nullopt;
-  int64_t step = *numbers[1] - *numbers[0];
+  // The formula wraps around as well.
+  auto stepTo = [&](size_t i) { return uint64_t(*numbers[i]) - uint64_t(*numbers[i - 1]); };
   for (size_t i = 2; i < numbers.size(); ++i)
-    if (*numbers[i] - *numbers[i - 1] != step)
+    if (stepTo(i) != stepTo(1))
       return std::nullopt;
-  return step;
+  return int64_t(stepTo(1));
 }
 
 /// The scalar of a list that `index` tells.
-static Value selectElement(Body &body, ArrayRef<Value> elements, Value index) {
+static Value selectElement(Body &body, Type type, ArrayRef<Value> elements, Value index) {
+  // Nothing is read of a tensor without elements.
+  if (elements.empty())
+    return arith::ConstantOp::create(body.b, body.loc, body.b.getZeroAttr(type));
   // Of positions the formula says more than the list.
-  Type type = elements.front().getType();
   if (auto step = type.isInteger(1) ? std::nullopt : getStep(elements)) {
     Value steps = arith::ConstantOp::create(body.b, body.loc, body.b.getIntegerAttr(type, *step));
     Value count = body.make<arith::IndexCastOp>(type, index);
@@ -210,12 +224,12 @@ TensorRef imports::makeElements(Body &, Type element, ArrayRef<Value> elements,
                                 ArrayRef<OpFoldResult> sizes) {
   TensorRef tensor = makeTensor(element, sizes);
   tensor->elements.emplace(elements);
-  tensor->at = [kept = SmallVector<Value>(elements),
+  tensor->at = [element, kept = SmallVector<Value>(elements),
                 dims = SmallVector<OpFoldResult>(sizes)](Body &body, ArrayRef<Value> indices) {
     Value flat = body.index(0);
     for (auto [index, size] : llvm::zip(indices, dims))
       flat = body.make<arith::AddIOp>(body.make<arith::MulIOp>(flat, toIndex(body, size)), index);
-    return selectElement(body, kept, flat);
+    return selectElement(body, element, kept, flat);
   };
   return tensor;
 }
@@ -225,6 +239,8 @@ static std::optional<int64_t> countFew(ArrayRef<OpFoldResult> sizes) {
   int64_t count = 1;
   for (OpFoldResult size : sizes) {
     if (!getStatic(size))
+      return std::nullopt;
+    if (*getStatic(size) < 0 || *getStatic(size) > kMaxElements)
       return std::nullopt;
     count *= *getStatic(size);
     if (count > kMaxElements)
@@ -249,6 +265,8 @@ imports::moveElements(const Tensor &source, ArrayRef<OpFoldResult> sizes,
     }
     for (auto [index, size] : llvm::zip_equal(place(indices), source.sizes))
       own = own * *getStatic(size) + index;
+    if (own < 0 || own >= int64_t(source.elements->size()))
+      return std::nullopt;
     result.push_back((*source.elements)[own]);
   }
   return result;

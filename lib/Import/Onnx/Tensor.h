@@ -31,8 +31,11 @@ struct Body {
   OpBuilder &b;
   Location loc;
 
-  /// The element at `indices`. Reading twice at the same place gives one value.
+  /// The element at `indices`. Reading twice at the same place gives one value. Zero once the
+  /// import may cost no more.
   Value read(const TensorRef &tensor, ArrayRef<Value> indices);
+  /// The element of a tensor that has one, whatever its rank.
+  Value readSingle(const TensorRef &tensor);
   Value index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
   /// The same scalar, folded where it can be.
   template <typename Op, typename... Args>
@@ -40,7 +43,13 @@ struct Body {
     return b.createOrFold<Op>(loc, std::forward<Args>(args)...);
   }
 
-  std::vector<std::pair<std::pair<TensorRef, SmallVector<Value>>, Value>> known = {};
+  /// What is known of a tensor's elements: the scalar at each place.
+  struct Known {
+    TensorRef tensor; ///< Lives as long as its address is looked up.
+    std::vector<std::pair<SmallVector<Value>, Value>> places;
+  };
+  void remember(const TensorRef &tensor, ArrayRef<Value> indices, Value scalar);
+  llvm::DenseMap<Tensor *, Known> known{};
   /// Indices that were made from those of several dimensions, with the dimensions' sizes.
   llvm::DenseMap<Value, std::pair<SmallVector<Value>, SmallVector<OpFoldResult>>> flattened{};
 };
@@ -95,6 +104,9 @@ struct Tensor {
   OpFoldResult offset;
 
   Step step;
+
+  /// How many tensors in a row were read to make it.
+  int64_t depth = 0;
 
   int64_t getRank() const { return sizes.size(); }
   RankedTensorType getType() const;
@@ -156,8 +168,9 @@ TensorRef makeScaled(Body &body, const TensorRef &source, double factor);
 TensorRef makeTensor(Type element, ArrayRef<OpFoldResult> sizes);
 TensorRef makeTranspose(const TensorRef &source, ArrayRef<int64_t> permutation);
 TensorRef makeReshape(Body &body, const TensorRef &source, ArrayRef<OpFoldResult> sizes);
-TensorRef makeSlice(Body &body, const TensorRef &source, int64_t dim, OpFoldResult offset,
-                    OpFoldResult size);
+/// Fails with a diagnostic where offset and size are known and leave the source.
+FailureOr<TensorRef> makeSlice(Body &body, const TensorRef &source, int64_t dim,
+                               OpFoldResult offset, OpFoldResult size);
 TensorRef makeExpand(const TensorRef &source, ArrayRef<OpFoldResult> sizes);
 
 template <typename T>

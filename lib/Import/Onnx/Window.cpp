@@ -25,14 +25,13 @@ static LogicalResult padSame(Node &node, OpFoldResult size, bool isUpper, Window
 }
 
 static LogicalResult checkWindow(Node &node, const Window &window) {
-  constexpr int64_t most = 1 << 20;
   for (int64_t number : {window.size, window.stride, window.dilation})
-    if (number < 1 || number > most)
-      return node.error() << "expected kernels, strides and dilations from 1 to " << most
+    if (number < 1 || number > kMostSteps)
+      return node.error() << "expected kernels, strides and dilations from 1 to " << kMostSteps
                           << ", found " << number;
   for (int64_t number : {window.before, window.after})
-    if (number < 0 || number > most)
-      return node.error() << "expected pads from 0 to " << most << ", found " << number;
+    if (number < 0 || number > kMostSteps)
+      return node.error() << "expected pads from 0 to " << kMostSteps << ", found " << number;
   return success();
 }
 

@@ -15,6 +15,9 @@
 
 namespace mlir::attn::imports {
 
+/// The largest kernels, strides, dilations and pads.
+constexpr int64_t kMostSteps = 1 << 20;
+
 /// How a window moves along one dimension.
 struct Window {
   int64_t size, stride, dilation, before, after;

@@ -1,0 +1,223 @@
+//===- Signature.cpp - what each op may have ------------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A model is a stranger's: whatever a handler takes for granted of its node is said in the op's
+// entry and checked here, before the handler runs. Behind it the results are checked, so that the
+// nodes that follow can take sizes for granted.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Importer.h"
+
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+using namespace mlir::attn::imports;
+using ::onnx::AttributeProto;
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+LogicalResult imports::checkNames(Node &node) {
+  for (const std::string &name : node.proto.input())
+    if (!name.empty() && !node.scope.contains(name))
+      return node.error() << "expected an input that is computed before, found '" << name << "'";
+  llvm::StringSet<> outputs;
+  for (const std::string &name : node.proto.output())
+    if (!name.empty() && (node.scope.contains(name) || !outputs.insert(name).second))
+      return node.error() << "expected outputs of new names, found '" << name << "' again";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs and outputs
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// One input or output of an entry.
+struct Slot {
+  char type;
+  bool isOptional = false, isVariadic = false;
+};
+} // namespace
+
+static SmallVector<Slot> parseSlots(StringRef text) {
+  SmallVector<Slot> slots;
+  for (char c : text) {
+    if (c == '?')
+      slots.back().isOptional = true;
+    else if (c == '*')
+      slots.back().isVariadic = true;
+    else
+      slots.push_back({c});
+  }
+  return slots;
+}
+
+static LogicalResult checkCount(Node &node, ArrayRef<Slot> slots, int64_t count, StringRef what) {
+  int64_t most = slots.size();
+  int64_t least = llvm::count_if(slots, [](const Slot &slot) { return !slot.isOptional; });
+  bool isOpen = most > 0 && slots.back().isVariadic;
+  if (count >= least && (count <= most || isOpen))
+    return success();
+  InFlightDiagnostic error = node.error() << "expected " << least;
+  if (isOpen)
+    error << " or more";
+  else if (most != least)
+    error << " to " << most;
+  return error << ' ' << what << (most == 1 && !isOpen ? "" : "s") << ", found " << count;
+}
+
+static const Slot &getSlot(ArrayRef<Slot> slots, size_t index) {
+  return slots[std::min(index, slots.size() - 1)];
+}
+
+static bool isOfType(Type element, char type) {
+  bool isFloat = isa<FloatType>(element), isBool = element.isInteger(1);
+  switch (type) {
+  case 'f':
+    return isFloat;
+  case 'i':
+    return !isFloat && !isBool;
+  case 'n':
+    return !isBool;
+  case 'b':
+    return isBool;
+  default:
+    return true;
+  }
+}
+
+static StringRef describeType(char type) {
+  return type == 'f' ? "floats" : type == 'i' ? "integers" : type == 'b' ? "i1" : "numbers";
+}
+
+static LogicalResult checkInputs(Node &node, const OpEntry &entry) {
+  SmallVector<Slot> slots = parseSlots(entry.inputs);
+  if (failed(checkCount(node, slots, node.numInputs(), "input")))
+    return failure();
+  for (int index = 0; index < node.numInputs(); ++index) {
+    const Slot &slot = getSlot(slots, index);
+    TensorRef tensor = node.input(index);
+    if (!tensor && !slot.isOptional)
+      return node.error() << "expected input " << index << ", found none";
+    if (tensor && !isOfType(tensor->element, slot.type))
+      return node.error() << "expected " << describeType(slot.type) << " as input " << index
+                          << ", found " << tensor->element;
+  }
+  return success();
+}
+
+static LogicalResult checkOutputs(Node &node, const OpEntry &entry) {
+  SmallVector<Slot> slots = parseSlots(entry.outputs);
+  if (failed(checkCount(node, slots, node.proto.output_size(), "output")))
+    return failure();
+  // Of any number of outputs the first alone must have a name.
+  for (auto [index, slot] : llvm::enumerate(slots))
+    if (!slot.isOptional && !node.wantsOutput(index))
+      return node.error() << "expected a name for output " << index << ", found none";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+static bool hasValue(const AttributeProto &attribute, AttributeProto::AttributeType type) {
+  switch (type) {
+  case Int:
+    return attribute.has_i();
+  case Float:
+    return attribute.has_f();
+  case String:
+    return attribute.has_s();
+  case Dense:
+    return attribute.has_t();
+  case Graph:
+    return attribute.has_g();
+  default:
+    return true; // An empty list leaves no trace.
+  }
+}
+
+static LogicalResult checkAttribute(Node &node, const OpEntry &entry,
+                                    const AttributeProto &attribute) {
+  const auto *known = llvm::find_if(
+      entry.attributes, [&](const AttributeEntry &own) { return own.name == attribute.name(); });
+  if (known == entry.attributes.end())
+    return node.error() << "attribute '" << attribute.name() << "' is not supported";
+  auto found = attribute.type();
+  // Files of old do not say the type.
+  if (found == AttributeProto::UNDEFINED && hasValue(attribute, known->type))
+    found = known->type;
+  if (found != known->type)
+    return node.error() << "expected attribute '" << attribute.name() << "' of type "
+                        << AttributeProto::AttributeType_Name(known->type) << ", found "
+                        << AttributeProto::AttributeType_Name(found);
+  return success();
+}
+
+static LogicalResult checkAttributes(Node &node, const OpEntry &entry) {
+  llvm::StringSet<> names;
+  for (const AttributeProto &attribute : node.proto.attribute()) {
+    if (failed(checkAttribute(node, entry, attribute)))
+      return failure();
+    if (!names.insert(attribute.name()).second)
+      return node.error() << "expected attribute '" << attribute.name() << "' once, found it again";
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+/// How many tensors in a row are kept for `tensor`: none once it is nothing but its value.
+static int64_t getDepth(const TensorRef &tensor) {
+  bool isPlain = tensor->value && tensor->sources.empty() && !tensor->at && tensor->step.of.empty();
+  return isPlain ? 0 : tensor->depth;
+}
+
+/// Bounds the recursion of all that follows a tensor back to what it is made from.
+static void limitDepth(Node &node, TensorRef &tensor) {
+  int64_t depth = 0;
+  for (int index = 0; index < node.numInputs(); ++index)
+    if (TensorRef input = node.input(index); input && input != tensor)
+      depth = std::max(depth, getDepth(input));
+  tensor->depth = std::max(tensor->depth, depth + 1);
+  if (getDepth(tensor) <= Budget::kMostDepth)
+    return;
+  if (tensor->elements)
+    tensor = makeElements(node.body, tensor->element, *tensor->elements, tensor->sizes);
+  else
+    tensor = makeComputed(node.materialize(tensor), tensor->sizes);
+}
+
+static LogicalResult checkResults(Node &node) {
+  for (const std::string &name : node.proto.output()) {
+    auto found = node.scope.find(name);
+    if (name.empty() || found == node.scope.end())
+      continue;
+    RankedTensorType type = found->second->getType();
+    if (!isAddressable(type.getShape()))
+      return node.error() << "expected a result " << kAddressable << ", found " << type;
+    limitDepth(node, found->second);
+  }
+  if (node.model.budget->hasTooManyOps())
+    return node.error() << "expected a model that becomes at most " << Budget::kMostOps
+                        << " operations, found more here";
+  return success();
+}
+
+LogicalResult imports::importChecked(Node &node, const OpEntry &entry) {
+  if (node.getOpset() < entry.since)
+    return node.error() << "expected opset " << entry.since << " or later";
+  if (failed(checkAttributes(node, entry)) || failed(checkInputs(node, entry)) ||
+      failed(checkOutputs(node, entry)) || failed(entry.import(node)))
+    return failure();
+  return checkResults(node);
+}
