@@ -12,6 +12,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/LEB128.h"
 #include "llvm/Support/MemoryBufferRef.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Signals.h"
@@ -140,15 +141,31 @@ void attnc::reportWhenOutOfMemory() {
   install_bad_alloc_error_handler([](void *, const char *, bool) { reportOutOfMemory(); });
 }
 
-void attnc::prepareReproducer(StringRef spec) {
-  // A comment would spoil bytecode.
-  reproducer = isBytecode(llvm::MemoryBufferRef(spec, ""))
-                   ? spec.str()
-                   : ("// attnc reproducer for: " + commandLine + "\n" + spec).str();
+static std::string getHeading() { return "attnc reproducer for: " + commandLine; }
+
+static void keep(std::string text, const Twine &extension) {
+  reproducer = std::move(text);
   SmallString<128> unique;
-  sys::fs::createUniquePath("attnc-reproducer-%%%%%%%%.mlir", unique, /*MakeAbsolute=*/true);
+  sys::fs::createUniquePath("attnc-reproducer-%%%%%%%%." + extension, unique,
+                            /*MakeAbsolute=*/true);
   reproducerPath = unique.str().str();
   handleCrashes();
+}
+
+void attnc::prepareReproducer(StringRef spec) {
+  // A comment would spoil bytecode.
+  bool hasText = !isBytecode(llvm::MemoryBufferRef(spec, ""));
+  keep(((hasText ? "// " + getHeading() + "\n" : "") + spec).str(), "mlir");
+}
+
+void attnc::prepareModelReproducer(StringRef model) {
+  // A field that follows a message takes the place of that in the message: 6 is the doc_string.
+  std::string text = model.str(), heading = getHeading();
+  raw_string_ostream os(text);
+  os << char(6 << 3 | 2);
+  encodeULEB128(heading.size(), os);
+  os << heading;
+  keep(std::move(text), "onnx");
 }
 
 int attnc::finish(LogicalResult result) {

@@ -49,6 +49,8 @@ void reportWhenOutOfMemory();
 /// makes a crash write one.
 void setCommandLine(int argc, char **argv);
 void prepareReproducer(llvm::StringRef spec);
+/// The same while a model is being imported. The command line is its doc_string.
+void prepareModelReproducer(llvm::StringRef model);
 
 /// The exit code of a command that ended with `result`. Writes the reproducer
 /// where the failure is ours.

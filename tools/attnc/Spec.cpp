@@ -24,6 +24,7 @@
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
@@ -158,7 +159,18 @@ LogicalResult Spec::parseText() {
   return success();
 }
 
+/// What a crash while importing leaves. A model's weights would not fit into it.
+static void prepareForImport(StringRef path) {
+  constexpr uint64_t mostBytes = 1 << 26;
+  uint64_t size = 0;
+  if (llvm::sys::fs::file_size(path, size) || size > mostBytes)
+    return prepareReproducer("// The model is too large to be here.\n");
+  if (auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false))
+    prepareModelReproducer((*file)->getBuffer());
+}
+
 LogicalResult Spec::importModel() {
+  prepareForImport(path);
   module = mlir::attn::importOnnx(path, &context);
   if (!module)
     return failure();
