@@ -11,6 +11,7 @@
 #include "HostObject.h"
 
 #include "BindSignature.h"
+#include "Sanitize.h"
 #include "SupportCode.h"
 #include "Weights.h"
 
@@ -257,6 +258,7 @@ FailureOr<std::string> attn::compileHost(MutableArrayRef<Variant> variants, Stri
   bool isWhole = !bitcode.empty();
   bindSignature(*host, signature, variants, metadata, isWhole);
   optimize(*host, *machine, isWhole);
+  sanitize(*host, variants.front().target);
   if (constantBytes > 0)
     reserveConstants(*host);
   return emitObject(*host, *machine, loc);

@@ -1,0 +1,53 @@
+//===- Sanitize.cpp - what sanitizers ask of a library's own code ---------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Sanitize.h"
+
+#include "llvm/IR/Module.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Transforms/Instrumentation/AddressSanitizer.h"
+#include "llvm/Transforms/Instrumentation/SanitizerCoverage.h"
+
+using namespace mlir;
+
+/// What `clang -fsanitize=fuzzer` asks for.
+static llvm::SanitizerCoverageOptions getCoverageOptions() {
+  llvm::SanitizerCoverageOptions options;
+  options.CoverageType = llvm::SanitizerCoverageOptions::SCK_Edge;
+  options.IndirectCalls = options.TraceCmp = true;
+  options.Inline8bitCounters = options.PCTable = true;
+  return options;
+}
+
+static void addAddressSanitizer(llvm::Module &module, llvm::ModulePassManager &passes) {
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      function.addFnAttr(llvm::Attribute::SanitizeAddress);
+  // Registered one by one: the other way asks for a common symbol, which can't be made local.
+  passes.addPass(
+      llvm::AddressSanitizerPass(llvm::AddressSanitizerOptions(), /*UseGlobalGC=*/false));
+}
+
+void attn::sanitize(llvm::Module &module, StringRef target) {
+  auto words = llvm::to_vector(llvm::split(target, '-'));
+  llvm::ModulePassManager passes;
+  if (llvm::is_contained(words, "sanitizer_coverage"))
+    passes.addPass(llvm::SanitizerCoveragePass(getCoverageOptions()));
+  if (llvm::is_contained(words, "asan"))
+    addAddressSanitizer(module, passes);
+  llvm::PassBuilder builder;
+  llvm::FunctionAnalysisManager functions;
+  llvm::ModuleAnalysisManager modules;
+  llvm::LoopAnalysisManager loops;
+  llvm::CGSCCAnalysisManager graph;
+  builder.registerModuleAnalyses(modules);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.registerCGSCCAnalyses(graph);
+  builder.crossRegisterProxies(loops, functions, graph, modules);
+  passes.run(module, modules);
+}
