@@ -64,8 +64,10 @@ std::optional<Size> SizeTracer::traceScratch(Value tensor, int64_t dim) {
 }
 
 StringAttr SizeTracer::getSymbol(const Size &size) {
+  if (size.isConstant())
+    return {};
   auto dims = function.getArgAttrOfType<ArrayAttr>(size.argument, kDimsAttr);
-  if (size.isConstant() || !dims || size.dim >= dims.size())
+  if (!dims || size.dim >= dims.size())
     return {};
   return dyn_cast<StringAttr>(dims[size.dim]);
 }
