@@ -130,9 +130,8 @@ static std::optional<SmallVector<int64_t>> placeGroups(ArrayRef<ReassociationInd
   SmallVector<int64_t> starts;
   for (const ReassociationIndices &group : groups) {
     starts.push_back(llvm::find(order, group.front()) - order.begin());
-    for (auto [place, dim] : llvm::enumerate(group))
-      if (order[starts.back() + place] != dim)
-        return std::nullopt;
+    if (order.slice(starts.back()).take_front(group.size()) != ArrayRef<int64_t>(group))
+      return std::nullopt;
   }
   return starts;
 }
