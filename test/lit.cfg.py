@@ -9,7 +9,7 @@ import lit.formats
 config.name = "attnc"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test", ".textproto"]
-config.excludes = ["Inputs", "CMakeLists.txt"]
+config.excludes = ["Inputs", "CMakeLists.txt", "fuzz"]
 # `lit -D quick=1` leaves out the long numeric tests.
 if lit_config.params.get("quick"):
     config.excludes.append("Integration")
