@@ -101,8 +101,9 @@ static LogicalResult verifyExtents(Operation *op, ArrayRef<int64_t> extents, Fun
   if (int64_t(extents.size()) != type.getRank())
     return op->emitOpError("expected ") << type.getRank() << " extents, found " << extents.size();
   for (int64_t extent : extents)
-    if (!ShapedType::isDynamic(extent) && extent < 0)
-      return op->emitOpError("expected extents of at least 0, found ") << extent;
+    if (!ShapedType::isDynamic(extent) && (extent < 0 || extent > kMostSize))
+      return op->emitOpError("expected extents of at least 0 and at most ")
+             << kMostSize << ", found " << extent;
   return success();
 }
 
@@ -138,13 +139,15 @@ static void buildBody(OpBuilder &b, OperationState &state, size_t count, BodyBui
   fill(b, state.location, block->getArguments());
 }
 
+bool halide::isElementType(Type type) {
+  auto hasWidth = [&](unsigned width) { return type.isSignlessInteger(width); };
+  return isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(type) ||
+         llvm::any_of(ArrayRef<unsigned>{1, 8, 16, 32, 64}, hasWidth);
+}
+
 LogicalResult FuncType::verify(function_ref<InFlightDiagnostic()> emitError, Type elementType,
                                int64_t rank) {
-  bool isFloat = isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(elementType);
-  bool isInteger = llvm::any_of(ArrayRef<unsigned>{1, 8, 16, 32, 64}, [&](unsigned width) {
-    return elementType.isSignlessInteger(width);
-  });
-  if (!isFloat && !isInteger)
+  if (!isElementType(elementType))
     return emitError() << "expected i1, i8 to i64 or a float of 16 to 64 bits, found "
                        << elementType;
   if (rank < 0)
@@ -200,7 +203,7 @@ LogicalResult PipelineOp::verifyRegions() {
     return emitOpError("expected at least one halide.output");
   if (failed(verifyUniqueNames(block))) // (C2)
     return failure();
-  return verifyLoopUses(block); // (C3)
+  return failure(failed(verifyLoopUses(block)) || failed(verifyCopies(block))); // (C3), (C4)
 }
 
 //===----------------------------------------------------------------------===//

@@ -12,6 +12,10 @@
 
 #include "attnc/Dialect/Halide/Halide.h"
 
+#include "mlir/IR/Matchers.h"
+
+#include <map>
+
 using namespace mlir;
 using namespace mlir::halide;
 
@@ -23,12 +27,31 @@ bool Stage::operator==(const Stage &other) const {
   return func == other.func && update == other.update && specialization == other.specialization;
 }
 
+LogicalResult halide::verifyHandleOperands(Operation *op) {
+  for (Value operand : op->getOperands()) {
+    bool isLoop = isa<LoopType>(operand.getType());
+    if (!isLoop && !isa<FuncType>(operand.getType()))
+      continue;
+    Operation *definition = operand.getDefiningOp();
+    if (isLoop ? !isa_and_nonnull<LoopsOp, SplitOp, FuseOp, SpecializeOp>(definition)
+               : !isa_and_nonnull<InputOp, halide::FuncOp, ExternOp, RfactorOp>(definition))
+      return op->emitOpError("expected ")
+             << (isLoop ? "a loop of halide.loops, split, fuse or specialize"
+                        : "a func of halide.input, func, extern or rfactor")
+             << ", found a value of "
+             << (definition ? definition->getName().getStringRef() : "a block");
+    Operation *user = definition->getBlock()->findAncestorOpInBlock(*op);
+    if (!user || !definition->isBeforeInBlock(user))
+      return op->emitOpError("expected ")
+             << definition->getName() << ", whose result it takes, to stand before it";
+  }
+  return success();
+}
+
 Stage halide::getStage(Value loop) {
   Operation *op = loop.getDefiningOp();
-  if (auto split = dyn_cast<SplitOp>(op))
-    return getStage(split.getLoop());
-  if (auto fuse = dyn_cast<FuseOp>(op))
-    return getStage(fuse.getOuter());
+  for (; isa<SplitOp, FuseOp>(op); op = loop.getDefiningOp())
+    loop = isa<SplitOp>(op) ? cast<SplitOp>(op).getLoop() : cast<FuseOp>(op).getOuter();
   if (auto special = dyn_cast<SpecializeOp>(op))
     return {special.getFunc(), special.getUpdate(), special};
   auto loops = cast<LoopsOp>(op);
@@ -38,10 +61,20 @@ Stage halide::getStage(Value loop) {
 SmallVector<UpdateOp> halide::getUpdates(Value func) {
   SmallVector<UpdateOp> updates;
   for (Operation *user : func.getUsers())
-    if (auto update = dyn_cast<UpdateOp>(user))
+    if (auto update = dyn_cast<UpdateOp>(user);
+        update && update->getBlock() == func.getParentBlock())
       updates.push_back(update);
   llvm::sort(updates, [](UpdateOp a, UpdateOp b) { return a->isBeforeInBlock(b); });
   return updates;
+}
+
+/// Of an op that may stand behind what asks, and so be unverified yet: null or of other attributes.
+static SmallVector<std::string> toStrings(ArrayAttr names) {
+  SmallVector<std::string> strings;
+  if (names)
+    for (Attribute name : names)
+      strings.push_back(isa<StringAttr>(name) ? cast<StringAttr>(name).str() : "");
+  return strings;
 }
 
 /// How many of a stage's variables are pure; its reduction variables stand
@@ -49,7 +82,7 @@ SmallVector<UpdateOp> halide::getUpdates(Value func) {
 static int64_t countPureVars(Value func, std::optional<int64_t> update) {
   SmallVector<UpdateOp> updates = getUpdates(func);
   if (update && *update < int64_t(updates.size()))
-    return updates[*update].getVars().size();
+    return toStrings(updates[*update].getVarsAttr()).size();
   return cast<FuncType>(func.getType()).getRank();
 }
 
@@ -63,17 +96,22 @@ bool halide::isReductionLoop(Value loop) {
   return cast<OpResult>(loop).getResultNumber() >= countPureVars(stage.func, stage.update);
 }
 
-std::string halide::getLoopName(Value loop) {
+/// `depth` ends the names of loops that were split and fused without end.
+static std::string nameLoop(Value loop, int depth) {
   Operation *op = loop.getDefiningOp();
+  if (depth == 0)
+    return "loop";
   if (auto split = dyn_cast<SplitOp>(op))
-    return getLoopName(split.getLoop()) + (loop == split.getOuter() ? "o" : "i");
+    return nameLoop(split.getLoop(), depth - 1) + (loop == split.getOuter() ? "o" : "i");
   if (auto fuse = dyn_cast<FuseOp>(op))
-    return getLoopName(fuse.getInner()) + "_" + getLoopName(fuse.getOuter());
+    return nameLoop(fuse.getInner(), depth - 1) + "_" + nameLoop(fuse.getOuter(), depth - 1);
   Stage stage = getStage(loop);
   auto vars = getStageVars(stage.func, stage.update);
   size_t index = cast<OpResult>(loop).getResultNumber();
   return succeeded(vars) && index < vars->size() ? (*vars)[index] : "loop";
 }
+
+std::string halide::getLoopName(Value loop) { return nameLoop(loop, /*depth=*/12); }
 
 std::string halide::getFuncName(Value func) {
   Operation *op = func.getDefiningOp();
@@ -98,13 +136,6 @@ static Value getFirstHandle(Value loop) {
 //===----------------------------------------------------------------------===//
 // Variables of a stage
 //===----------------------------------------------------------------------===//
-
-static SmallVector<std::string> toStrings(ArrayAttr names) {
-  SmallVector<std::string> strings;
-  for (auto name : names.getAsValueRange<StringAttr>())
-    strings.push_back(name.str());
-  return strings;
-}
 
 SmallVector<RemainingLoop> halide::getRemainingLoops(RfactorOp rfactor) {
   Stage stage = getStage(rfactor.getLoop());
@@ -169,8 +200,8 @@ FailureOr<SmallVector<std::string>> halide::getStageVars(Value func,
   SmallVector<UpdateOp> updates = getUpdates(func);
   if (*update < 0 || *update >= int64_t(updates.size()))
     return failure();
-  SmallVector<std::string> vars = toStrings(updates[*update].getVars());
-  llvm::append_range(vars, toStrings(updates[*update].getRvars()));
+  SmallVector<std::string> vars = toStrings(updates[*update].getVarsAttr());
+  llvm::append_range(vars, toStrings(updates[*update].getRvarsAttr()));
   return vars;
 }
 
@@ -234,12 +265,19 @@ static LogicalResult verifyAt(Operation *op, Value func, Value loop) {
   return success();
 }
 
+static LogicalResult verifyCount(Operation *op, StringRef what, int64_t found) {
+  if (found > 0 && found <= kMostSize)
+    return success();
+  return op->emitOpError("expected a positive ")
+         << what << " of at most " << kMostSize << ", found " << found;
+}
+
 static LogicalResult verifyDim(Operation *op, Value func, int64_t dim, int64_t size) {
   int64_t rank = cast<FuncType>(func.getType()).getRank();
   if (dim < 0 || dim >= rank) // (C1)
     return op->emitOpError("expected a dimension below ") << rank << ", found " << dim;
-  if (size <= 0)
-    return op->emitOpError("expected a positive size, found ") << size;
+  if (failed(verifyCount(op, "size", size)))
+    return failure();
   return verifyIsFunc(op, func); // (C2)
 }
 
@@ -283,6 +321,59 @@ LogicalResult halide::verifyLoopUses(Block &block) {
 }
 
 //===----------------------------------------------------------------------===//
+// Loops that become code
+//===----------------------------------------------------------------------===//
+
+static std::optional<int64_t> getExtent(Value func, int64_t dim) {
+  for (Operation *user : func.getUsers()) {
+    if (auto bound = dyn_cast<BoundExtentOp>(user); bound && int64_t(bound.getDim()) == dim)
+      return bound.getSize();
+    if (auto output = dyn_cast<OutputOp>(user);
+        output && output.getFunc() == func && !ShapedType::isDynamic(output.getExtents()[dim]))
+      return output.getExtents()[dim];
+  }
+  return std::nullopt;
+}
+
+/// How often a loop runs, where the IR alone can tell.
+static std::optional<int64_t> getExtent(Value loop) {
+  if (auto split = loop.getDefiningOp<SplitOp>())
+    return loop == split.getInner() ? std::optional<int64_t>(split.getFactor()) : std::nullopt;
+  auto loops = loop.getDefiningOp<LoopsOp>();
+  if (!loops || !loops.getFunc().getDefiningOp<halide::FuncOp>())
+    return std::nullopt;
+  int64_t number = cast<OpResult>(loop).getResultNumber();
+  if (!loops.getUpdate())
+    return getExtent(loops.getFunc(), number);
+  UpdateOp update = getUpdates(loops.getFunc())[*loops.getUpdate()];
+  int64_t numPure = update.getVars().size();
+  if (number < numPure)
+    return getExtent(loops.getFunc(), update.getPureDims()[number]);
+  APInt extent;
+  if (!matchPattern(update.getExtents()[number - numPure], m_ConstantInt(&extent)))
+    return std::nullopt;
+  return extent.getSExtValue();
+}
+
+LogicalResult halide::verifyCopies(Block &block) {
+  constexpr int64_t most = 1 << 16;
+  std::map<std::tuple<void *, int64_t, Operation *>, int64_t> copies;
+  for (Operation &op : block) {
+    if (!isa<VectorizeOp, UnrollOp>(op))
+      continue;
+    Stage stage = getStage(op.getOperand(0));
+    int64_t &known =
+        copies[{stage.func.getAsOpaquePointer(), stage.update.value_or(-1), stage.specialization}];
+    int64_t extent = getExtent(op.getOperand(0)).value_or(1);
+    known = std::max<int64_t>(known, 1) * std::clamp<int64_t>(extent, 1, most + 1);
+    if (known > most)
+      return op.emitOpError("expected at most ")
+             << most << " copies of a stage's value in vectors and unrolled loops, found more";
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Directives
 //===----------------------------------------------------------------------===//
 
@@ -309,11 +400,7 @@ void SplitOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   nameLoops((*this)->getResults(), setName);
 }
 
-LogicalResult SplitOp::verify() {
-  if (int64_t(getFactor()) > 0) // (C1)
-    return success();
-  return emitOpError("expected a positive factor, found ") << int64_t(getFactor());
-}
+LogicalResult SplitOp::verify() { return verifyCount(*this, "factor", getFactor()); } // (C1)
 
 void FuseOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   nameLoops((*this)->getResults(), setName);
@@ -414,8 +501,4 @@ LogicalResult SpecializeOp::verify() {
   return success();
 }
 
-LogicalResult PrefetchOp::verify() {
-  if (int64_t(getOffset()) > 0) // (C1)
-    return success();
-  return emitOpError("expected a positive offset, found ") << int64_t(getOffset());
-}
+LogicalResult PrefetchOp::verify() { return verifyCount(*this, "offset", getOffset()); } // (C1)

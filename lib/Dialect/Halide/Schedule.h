@@ -15,6 +15,9 @@ namespace mlir::halide {
 /// What was split, fused or moved is not used again.
 LogicalResult verifyLoopUses(Block &block);
 
+/// Vectors and unrolled loops don't make more code of one stage than a compiler can bear.
+LogicalResult verifyCopies(Block &block);
+
 } // namespace mlir::halide
 
 #endif // ATTNC_LIB_DIALECT_HALIDE_SCHEDULE_H

@@ -274,7 +274,7 @@ halide.pipeline @loops_c1_update {
 halide.pipeline @split_c1 {
   %f = halide.func "f" [%x] : i32 { halide.yield %x : i32 }
   %x = halide.loops %f : !halide.func<i32, 1>
-  // expected-error @+1 {{expected a positive factor, found 0}}
+  // expected-error @+1 {{expected a positive factor of at most 2147483647, found 0}}
   %xo, %xi = halide.split %x by 0
 }
 
@@ -366,7 +366,7 @@ halide.pipeline @bound_extent_c1_dim {
 
 halide.pipeline @align_storage_c1_size {
   %f = halide.func "f" [%x] : i32 { halide.yield %x : i32 }
-  // expected-error @+1 {{expected a positive size, found 0}}
+  // expected-error @+1 {{expected a positive size of at most 2147483647, found 0}}
   halide.align_storage %f, 0 to 0 : !halide.func<i32, 1>
 }
 
@@ -451,7 +451,7 @@ halide.pipeline @prefetch_c1 {
   %in = halide.input "in" [8] : !halide.func<i32, 1>
   %f = halide.func "f" [%x] : i32 { halide.yield %x : i32 }
   %x = halide.loops %f : !halide.func<i32, 1>
-  // expected-error @+1 {{expected a positive offset, found 0}}
+  // expected-error @+1 {{expected a positive offset of at most 2147483647, found 0}}
   halide.prefetch %in, %x offset 0 : !halide.func<i32, 1>
 }
 

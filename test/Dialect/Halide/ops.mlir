@@ -1,6 +1,6 @@
 // Every op in text and in bytecode.
 // RUN: attn-opt %s | attn-opt | FileCheck %s
-// RUN: attn-opt %s --emit-bytecode | attn-opt | FileCheck %s
+// RUN: attn-opt %s --emit-bytecode | attn-opt --allow-bytecode | FileCheck %s
 
 // CHECK-LABEL: halide.pipeline @blur
 halide.pipeline @blur {

@@ -48,7 +48,27 @@ struct Stage {
   bool operator==(const Stage &other) const;
 };
 
+/// The largest extent or factor that Halide, which counts in 32 bits, can hold.
+inline constexpr int64_t kMostSize = std::numeric_limits<int32_t>::max();
+
+/// Whether Halide has elements of this type: `i1`, `i8` to `i64`, and floats of 16 to 64 bits.
+bool isElementType(Type type);
+
+/// Checks that funcs and loops among the operands come from an op of the pipeline that stands
+/// before `op`. The functions below take that for granted.
+LogicalResult verifyHandleOperands(Operation *op);
+
 } // namespace mlir::halide
+
+namespace mlir::OpTrait {
+
+/// Funcs and loops are handles, not values: an `arith.select` of them means nothing.
+template <typename ConcreteOp>
+struct TakesHandles : TraitBase<ConcreteOp, TakesHandles> {
+  static LogicalResult verifyTrait(Operation *op) { return halide::verifyHandleOperands(op); }
+};
+
+} // namespace mlir::OpTrait
 
 #define GET_OP_CLASSES
 #include "attnc/Dialect/Halide/HalideOps.h.inc"

@@ -28,8 +28,9 @@ def Halide_Dialect : Dialect {
     A `halide.pipeline` holds an algorithm (inputs, funcs, updates, outputs) and
     its schedule (directives on loop handles). Dimensions are listed innermost
     first, as in Halide. Bodies are `arith` and `math` on scalars; coordinates
-    are `i32`. Loop handles are SSA values: a loop that was split or fused is
-    gone, and using it is an error.
+    are `i32`. Funcs and loops are handles: each is the result of the op of this dialect that
+    defines it, which stands before its uses. A loop that was split or fused is
+    gone, and using it is an error. Extents, factors and sizes fit into 32 bits.
 
     Floats follow Halide's rules: they may be reassociated and contracted, and
     NaN and infinities may be assumed away, except in comparisons, `is_nan`-like
@@ -81,8 +82,11 @@ def Halide_MemoryTypeAttr : EnumAttr<Halide_Dialect, Halide_MemoryType, "memory"
   let assemblyFormat = "$value";
 }
 
+/// Its operands that are funcs or loops are what an op before it in the pipeline defines.
+def Halide_TakesHandles : NativeOpTrait<"TakesHandles">;
+
 class Halide_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Halide_Dialect, mnemonic, traits>;
+    : Op<Halide_Dialect, mnemonic, !listconcat(traits, [Halide_TakesHandles])>;
 
 /// Ops whose results print under the names they carry.
 def Halide_NamesResults : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>;
@@ -102,6 +106,8 @@ def Halide_PipelineOp : Halide_Op<"pipeline", [Symbol, IsolatedFromAbove,
     - (C1) it has at least one output.
     - (C2) names of inputs and funcs are unique.
     - (C3) a loop that was split or fused is not used again.
+    - (C4) the loops of a stage that are vectorized or unrolled, as far as their extents are known,
+      run over at most 65536 points.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name);
   let regions = (region SizedRegion<1>:$body);
@@ -123,7 +129,7 @@ def Halide_InputOp : Halide_AlgorithmOp<"input", [Halide_NamesResults]> {
     dimension, `?` where it is known only when called. The innermost dimension
     has stride 1, the others any; minima are 0.
 
-    - (C1) as many extents as dimensions.
+    - (C1) as many extents as dimensions, each at most 2^31 - 1.
 
     ```mlir
     %q = halide.input "query" [64, ?, 8, ?] : !halide.func<f32, 4>
@@ -280,7 +286,7 @@ def Halide_OutputOp : Halide_AlgorithmOp<"output"> {
     each dimension, `?` where it is known only when called; the layout is as for
     `halide.input`. The func keeps its compute_root level.
 
-    - (C1) as many extents as dimensions.
+    - (C1) as many extents as dimensions, each at most 2^31 - 1.
     - (C2) the operand is a func, not an input.
 
     ```mlir
@@ -413,7 +419,7 @@ def Halide_SplitOp : Halide_Directive<"split", [Halide_NamesResults]> {
     %xo, %xi = halide.split %x by 32 tail guard_with_if
     ```
 
-    - (C1) the factor is positive.
+    - (C1) the factor is positive and at most 2^31 - 1.
   }];
   let arguments = (ins Halide_Loop:$loop, I64Attr:$factor,
       DefaultValuedAttr<Halide_TailStrategyAttr, "TailStrategy::automatic">:$tail);
@@ -502,7 +508,7 @@ def Halide_StoreInOp : Halide_Directive<"store_in"> {
 class Halide_DimDirective<string mnemonic, string text, string word> : Halide_Directive<mnemonic> {
   let summary = text;
   let description = [{
-    - (C1) the dimension is within the func's rank; the size is positive.
+    - (C1) the dimension is within the func's rank; the size is positive and at most 2^31 - 1.
     - (C2) the operand is a func, not an input.
   }];
   let arguments = (ins Halide_Func:$func, I64Attr:$dim, I64Attr:$size);
@@ -593,7 +599,7 @@ def Halide_PrefetchOp : Halide_Directive<"prefetch"> {
     The `halide.prefetch` operation fetches what of `func`, a func or an input,
     the stage of `loop` reads `offset` iterations later.
 
-    - (C1) the offset is positive.
+    - (C1) the offset is positive and at most 2^31 - 1.
   }];
   let arguments = (ins Halide_Func:$func, Halide_Loop:$loop, I64Attr:$offset);
   let assemblyFormat = "$func `,` $loop `offset` $offset attr-dict `:` type($func)";
