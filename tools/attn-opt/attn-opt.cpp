@@ -7,9 +7,11 @@
 
 #include "attnc/Files/WholeFile.h"
 #include "attnc/Pipelines/Pipelines.h"
+#include "attnc/Pipelines/SpecText.h"
 
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -17,9 +19,21 @@
 
 using namespace mlir;
 
-static LogicalResult report(const llvm::Twine &message) {
-  llvm::errs() << "attn-opt: error: " << message << '\n';
+static llvm::cl::opt<bool> allowBytecode("allow-bytecode", llvm::cl::desc(attn::kAllowBytecode));
+
+static LogicalResult report(const llvm::Twine &message, StringRef place = "attn-opt") {
+  llvm::errs() << place << ": error: " << message << '\n';
   return failure();
+}
+
+static LogicalResult check(llvm::MemoryBufferRef spec) {
+  std::optional<attn::SpecRefusal> refusal = attn::checkSpecText(spec, allowBytecode);
+  if (!refusal)
+    return success();
+  std::string place = spec.getBufferIdentifier().str();
+  if (refusal->line != 0)
+    place += ":" + std::to_string(refusal->line) + ":" + std::to_string(refusal->column);
+  return report(refusal->message, place);
 }
 
 /// Standard output gets what was printed before an error as well, a file all or nothing.
@@ -29,6 +43,8 @@ static LogicalResult run(StringRef input, StringRef output, DialectRegistry &reg
   auto file = openInputFile(input, &message);
   if (!file)
     return report(message);
+  if (failed(check(*file)))
+    return failure();
   llvm::raw_string_ostream os(text);
   LogicalResult result = MlirOptMain(os, std::move(file), registry, config);
   if (failed(result) && output != "-")

@@ -10,6 +10,7 @@
 #include "Report.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Pipelines/SpecText.h"
 #include "attnc/Target/Halide/Export.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -69,6 +70,11 @@ cl::opt<std::string> attnc::specPath(cl::Positional, cl::desc("SPEC"), cl::cat(c
                                      cl::sub(compileCommand()), cl::sub(runCommand()),
                                      cl::sub(benchCommand()), cl::sub(verifyCommand()),
                                      cl::sub(explainCommand()), cl::sub(importCommand()));
+
+cl::opt<bool> attnc::allowBytecode("allow-bytecode", cl::desc(mlir::attn::kAllowBytecode),
+                                   cl::cat(category()), cl::sub(compileCommand()),
+                                   cl::sub(runCommand()), cl::sub(benchCommand()),
+                                   cl::sub(verifyCommand()), cl::sub(explainCommand()));
 
 cl::opt<std::string> attnc::functionName("function",
                                          cl::desc("The function to take, where SPEC holds several"),

@@ -28,6 +28,7 @@ llvm::cl::SubCommand &runtimeCommand();
 llvm::cl::SubCommand &cacheCommand();
 
 extern llvm::cl::opt<std::string> specPath;
+extern llvm::cl::opt<bool> allowBytecode;
 extern llvm::cl::opt<std::string> functionName;
 extern llvm::cl::opt<std::string> targetName;
 extern llvm::cl::opt<std::string> libraryName;

@@ -16,6 +16,7 @@
 #include "attnc/Dialect/Halide/Halide.h"
 #include "attnc/Import/Onnx/Import.h"
 #include "attnc/Pipelines/Pipelines.h"
+#include "attnc/Pipelines/SpecText.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Bytecode/BytecodeReader.h"
@@ -138,12 +139,24 @@ LogicalResult Spec::parse() {
   prepareReproducer((*file)->getBuffer());
   if ((*file)->getBuffer().trim().empty())
     return reportError(path, "expected a function, found an empty file");
+  if (failed(checkText((*file)->getMemBufferRef())))
+    return failure();
   bool hasText = !isBytecode((*file)->getMemBufferRef());
   sources.AddNewSourceBuffer(std::move(*file), llvm::SMLoc());
   if (hasText)
     return parseText();
   module = parseSourceFile<ModuleOp>(sources, &context);
   return success(module.get() != nullptr);
+}
+
+LogicalResult Spec::checkText(llvm::MemoryBufferRef spec) {
+  auto refusal = mlir::attn::checkSpecText(spec, allowBytecode);
+  if (!refusal)
+    return success();
+  if (refusal->line == 0)
+    return reportError(path, refusal->message);
+  return reportError(path + ":" + Twine(refusal->line) + ":" + Twine(refusal->column),
+                     refusal->message);
 }
 
 LogicalResult Spec::parseText() {

@@ -74,6 +74,7 @@ public:
 private:
   Spec();
   mlir::LogicalResult parse();
+  mlir::LogicalResult checkText(llvm::MemoryBufferRef spec);
   mlir::LogicalResult parseText();
   mlir::LogicalResult importModel();
   mlir::LogicalResult selectFunction();

@@ -1,7 +1,7 @@
 // RUN: attn-opt %s | FileCheck %s
 // RUN: attn-opt %s | attn-opt | FileCheck %s
 // RUN: attn-opt %s --mlir-print-op-generic | attn-opt | FileCheck %s
-// RUN: attn-opt %s -emit-bytecode | attn-opt | FileCheck %s
+// RUN: attn-opt %s -emit-bytecode | attn-opt --allow-bytecode | FileCheck %s
 
 // CHECK-LABEL: func @unfused
 // CHECK-SAME: %[[Q:.*]]: tensor<?x8x?x64xf32> {attn.dims = ["batch", 8, "q_len", 64], attn.name = "query"}

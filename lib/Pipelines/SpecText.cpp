@@ -1,0 +1,269 @@
+//===- SpecText.cpp - what is checked before MLIR reads a spec ------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One pass over the text, which knows brackets, strings, comments, lists of dimensions and the
+// names of types and attributes (`!pair = tuple<f32, f32>`). By such names a short text can stand
+// for a deep or a long one: a name counts with the depth and the length of what it stands for.
+//
+//===----------------------------------------------------------------------===//
+
+#include "attnc/Pipelines/SpecText.h"
+
+#include "mlir/Bytecode/BytecodeReader.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/Twine.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+using llvm::StringRef;
+using llvm::Twine;
+
+/// Brackets within each other. Nothing that people or our passes write comes near.
+static constexpr int64_t kMostDepth = 256;
+/// Names and brackets that one type or attribute stands for.
+static constexpr int64_t kMostLength = 1 << 20;
+/// Kernels count elements of a dimension in 32 bits, and bytes of a tensor in 64.
+static constexpr int64_t kMostSize = INT32_MAX, kMostElements = INT64_MAX / 16;
+/// Characters of an affine map or set, whose sums are parsed by recursion.
+static constexpr size_t kMostAffine = 1 << 12;
+
+namespace {
+class TextChecker {
+public:
+  explicit TextChecker(StringRef text, size_t at = 0) : text(text), at(at) {}
+
+  std::optional<SpecRefusal> check();
+
+private:
+  /// How deep something is nested, and how much it stands for.
+  struct Extent {
+    int64_t depth = 0, length = 1;
+  };
+
+  char peek(size_t ahead = 0) const { return at + ahead < text.size() ? text[at + ahead] : 0; }
+  void refuse(const Twine &message);
+  void skipString();
+  void skipWord();
+  void open();
+  void close();
+  bool startDefinition();
+  void endDefinition();
+  void useName();
+  void readWord();
+  void readDimensions();
+  void step();
+
+  StringRef text;
+  size_t at = 0;
+  std::optional<SpecRefusal> refusal;
+  llvm::SmallVector<char> brackets;
+  /// By `!name` and `#name`; that which is being defined at the moment.
+  llvm::StringMap<Extent> named;
+  StringRef defined;
+  bool hasValue = false;
+  Extent current;
+  /// Brackets around a tensor.from_elements: it makes a list of as many values as the type within
+  /// one more claims.
+  std::optional<size_t> fromElements;
+  std::optional<size_t> affineStart;
+  size_t affineDepth = 0;
+};
+} // namespace
+
+void TextChecker::refuse(const Twine &message) {
+  if (refusal)
+    return;
+  StringRef before = text.take_front(at);
+  size_t lineStart = before.rfind('\n') + 1; // npos + 1 is 0
+  refusal =
+      SpecRefusal{unsigned(before.count('\n') + 1), unsigned(at - lineStart + 1), message.str()};
+}
+
+//===----------------------------------------------------------------------===//
+// Tokens
+//===----------------------------------------------------------------------===//
+
+void TextChecker::skipString() {
+  size_t start = ++at;
+  for (; at < text.size() && text[at] != '"' && text[at] != '\n'; ++at)
+    at += text[at] == '\\';
+  if (text.slice(start, at) == "tensor.from_elements")
+    fromElements = brackets.size();
+  hasValue = true;
+  ++at;
+}
+
+static bool isWordPart(char c) { return llvm::isAlnum(c) || c == '_' || c == '.' || c == '$'; }
+
+void TextChecker::skipWord() {
+  while (isWordPart(peek()))
+    ++at;
+}
+
+//===----------------------------------------------------------------------===//
+// Depth
+//===----------------------------------------------------------------------===//
+
+void TextChecker::open() {
+  brackets.push_back(peek());
+  current.depth = std::max<int64_t>(current.depth, brackets.size());
+  ++current.length;
+  if (brackets.size() > kMostDepth)
+    refuse("expected at most " + Twine(kMostDepth) + " brackets within each other, found more");
+}
+
+/// Brackets that don't match are the parser's to refuse.
+void TextChecker::close() {
+  char opening = peek() == ')' ? '(' : peek() == ']' ? '[' : peek() == '}' ? '{' : '<';
+  auto last = std::find(brackets.rbegin(), brackets.rend(), opening);
+  if (last != brackets.rend())
+    brackets.resize(brackets.rend() - last - 1);
+  if (affineStart && brackets.size() <= affineDepth)
+    affineStart.reset();
+}
+
+/// `!name =`, outside of all brackets.
+bool TextChecker::startDefinition() {
+  size_t end = at + 1;
+  while (end < text.size() && isWordPart(text[end]))
+    ++end;
+  size_t equals = text.find_first_not_of(" \t\r\n", end);
+  if (equals == StringRef::npos || text[equals] != '=')
+    return false;
+  endDefinition();
+  defined = text.slice(at, end);
+  at = equals + 1;
+  return true;
+}
+
+void TextChecker::endDefinition() {
+  if (!defined.empty())
+    named[defined] = current;
+  defined = {};
+  hasValue = false;
+  current = Extent();
+}
+
+void TextChecker::useName() {
+  size_t start = at++;
+  skipWord();
+  hasValue = true;
+  auto known = named.find(text.slice(start, at));
+  if (known == named.end())
+    return;
+  current.depth = std::max<int64_t>(current.depth, brackets.size() + known->second.depth);
+  current.length += known->second.length;
+  if (current.depth > kMostDepth || (!defined.empty() && current.length > kMostLength))
+    refuse("expected what " + text.slice(start, at) + " stands for to be nested at most " +
+           Twine(kMostDepth) + " deep and to have at most " + Twine(kMostLength) +
+           " parts, found more");
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+/// `4x?x8xf32`, from the first size on.
+void TextChecker::readDimensions() {
+  size_t start = at;
+  int64_t elements = 1;
+  bool isResult = fromElements && brackets.size() == *fromElements + 1;
+  while (llvm::isDigit(peek()) || peek() == '?') {
+    size_t begin = at++;
+    while (llvm::isDigit(peek()) && text[begin] != '?')
+      ++at;
+    StringRef size = text.slice(begin, at);
+    if (peek() != 'x') // a rank, a width or the like
+      return;
+    ++at;
+    int64_t number = 1;
+    if (size != "?" && (size.getAsInteger(10, number) || number > kMostSize))
+      return at = begin,
+             refuse("expected a size of at most " + Twine(kMostSize) + ", found " + size);
+    if (number != 0 && elements > kMostElements / number)
+      return at = start,
+             refuse("expected a type of at most " + Twine(kMostElements) + " elements, found more");
+    elements *= number;
+  }
+  if (isResult && elements > int64_t(text.size()))
+    at = start, refuse("expected as many operands as the result has elements, found fewer than " +
+                       Twine(elements));
+  if (isResult && at != start)
+    fromElements.reset();
+}
+
+void TextChecker::readWord() {
+  size_t start = at;
+  skipWord();
+  StringRef word = text.slice(start, at);
+  hasValue = true;
+  if (word == "tensor.from_elements")
+    fromElements = brackets.size();
+  if (word == "affine_map" || word == "affine_set") {
+    affineStart = start;
+    affineDepth = brackets.size();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The whole
+//===----------------------------------------------------------------------===//
+
+void TextChecker::step() {
+  char c = peek();
+  if (affineStart && at - *affineStart > kMostAffine)
+    return refuse("expected an affine map of at most " + Twine(kMostAffine) +
+                  " characters, found more");
+  if (c == '\n' && hasValue && brackets.empty())
+    endDefinition();
+  if (c == '/' && peek(1) == '/') {
+    if (text.substr(at).starts_with("// -----")) // the next of several specs in one file
+      *this = TextChecker(text, at);
+    at = std::min(text.find('\n', at), text.size());
+  } else if (c == '"') {
+    skipString();
+  } else if (c == '-' && peek(1) == '>') {
+    at += 2;
+  } else if ((c == '<' || c == '>') && peek(1) == '=') {
+    at += 2;
+  } else if (c == '(' || c == '[' || c == '{' || c == '<') {
+    open();
+    ++at;
+    if (c == '<')
+      readDimensions();
+  } else if (c == ')' || c == ']' || c == '}' || c == '>') {
+    close();
+    ++at;
+  } else if (c == '!' || c == '#') {
+    if (!brackets.empty() || !startDefinition())
+      useName();
+  } else if (c == '%' || c == '@' || c == '^') {
+    ++at;
+    if (peek() != '"')
+      skipWord();
+  } else if (isWordPart(c)) {
+    readWord();
+  } else {
+    ++at;
+  }
+}
+
+std::optional<SpecRefusal> TextChecker::check() {
+  while (at < text.size() && !refusal)
+    step();
+  return refusal;
+}
+
+std::optional<SpecRefusal> attn::checkSpecText(llvm::MemoryBufferRef spec, bool allowBytecode) {
+  if (!isBytecode(spec))
+    return TextChecker(spec.getBuffer()).check();
+  if (allowBytecode)
+    return std::nullopt;
+  return SpecRefusal{0, 0,
+                     "expected a spec as text, found MLIR bytecode, which only "
+                     "--allow-bytecode lets in"};
+}
