@@ -61,13 +61,19 @@ FailureOr<Scalar> PipelineBuilder::inlineValue(Value value, IRMapping &mapping) 
   return scalar;
 }
 
-/// Whether an integer follows from a float within its region.
-static bool comesFromFloat(Value value) {
+/// Whether an integer follows from a float within its region. What was `seen` before does not, or
+/// is known to.
+static bool comesFromFloat(Value value, llvm::SmallDenseSet<Value> &seen) {
   Operation *op = value.getDefiningOp();
-  if (!op || isa<tensor::ExtractOp>(op))
+  if (!op || isa<tensor::ExtractOp>(op) || !seen.insert(value).second)
     return false;
   return isa<arith::FPToSIOp, arith::FPToUIOp>(op) ||
-         llvm::any_of(op->getOperands(), comesFromFloat);
+         llvm::any_of(op->getOperands(), [&](Value each) { return comesFromFloat(each, seen); });
+}
+
+static bool comesFromFloat(Value value) {
+  llvm::SmallDenseSet<Value> seen;
+  return comesFromFloat(value, seen);
 }
 
 /// `cast` of `from` to an index of 32 bits.

@@ -16,6 +16,7 @@
 #include "attnc/Dialect/Attn/IndexRange.h"
 
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/CheckedArithmetic.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -38,6 +39,7 @@ public:
   KeyBounds build(Value condition);
 
 private:
+  KeyBounds combine(Operation *op);
   KeyBounds fromComparison(arith::CmpIOp op);
   std::optional<int64_t> coefficient(Value value, Value arg);
   std::optional<int64_t> computeCoefficient(Value value, Value arg);
@@ -52,6 +54,7 @@ private:
   bool ofAllRows;
   IndexRanges ranges, smallRanges = IndexRanges(/*assumeSmall=*/true);
   llvm::DenseMap<std::pair<Value, Value>, std::optional<int64_t>> coefficients;
+  llvm::DenseMap<Value, KeyBounds> known;
 };
 } // namespace
 
@@ -81,23 +84,25 @@ std::optional<int64_t> BoundsBuilder::computeCoefficient(Value value, Value arg)
   if (isa<arith::IndexCastOp>(op) && (type.isIndex() || type.getIntOrFloatBitWidth() >= 32))
     return parts[0];
   if (isa<arith::AddIOp>(op))
-    return *parts[0] + *parts[1];
+    return llvm::checkedAdd(*parts[0], *parts[1]);
   if (isa<arith::SubIOp>(op))
-    return *parts[0] - *parts[1];
+    return llvm::checkedSub(*parts[0], *parts[1]);
   return std::nullopt;
 }
 
 /// Numbers from tensors that are added up in 32 or 64 bits, where large ones wrap around.
-static void collectSummed(Value value, bool isSummed, IndexRanges &ranges,
-                          SetVector<Value> &summed) {
+static void collectSummed(Value value, bool isSummed, IndexRanges &ranges, SetVector<Value> &summed,
+                          llvm::SmallDenseSet<std::pair<Value, unsigned>> &seen) {
+  if (!seen.insert({value, isSummed}).second)
+    return;
   Operation *op = value.getDefiningOp();
   if (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op)) {
     for (Value operand : op->getOperands())
-      collectSummed(operand, !value.getType().isIndex(), ranges, summed);
+      collectSummed(operand, !value.getType().isIndex(), ranges, summed, seen);
     return;
   }
   if (auto cast = dyn_cast_or_null<arith::IndexCastOp>(op))
-    collectSummed(cast.getIn(), /*isSummed=*/false, ranges, summed);
+    collectSummed(cast.getIn(), /*isSummed=*/false, ranges, summed, seen);
   bool isConstant = op && op->hasTrait<OpTrait::ConstantLike>();
   if (isSummed && !isConstant &&
       !IntegerRange::getSmall(value.getType()).contains(ranges.get(value)))
@@ -163,8 +168,9 @@ KeyBounds BoundsBuilder::fromComparison(arith::CmpIOp op) {
       smallRanges.mayWrap(rhs))
     return {};
   SetVector<Value> summed;
+  llvm::SmallDenseSet<std::pair<Value, unsigned>> seen;
   for (Value side : {lhs, rhs})
-    collectSummed(side, /*isSummed=*/false, ranges, summed);
+    collectSummed(side, /*isSummed=*/false, ranges, summed, seen);
   bool fits = IntegerRange::differenceFits(ranges.get(lhs), ranges.get(rhs), 32);
   P predicate = op.getPredicate();
   int64_t slope = *lq - *rq;
@@ -208,10 +214,16 @@ static std::optional<Scalar> merge(std::optional<Scalar> x, std::optional<Scalar
 
 KeyBounds BoundsBuilder::build(Value condition) {
   Operation *op = condition.getDefiningOp();
-  if (auto compare = dyn_cast_or_null<arith::CmpIOp>(op))
-    return fromComparison(compare);
-  if (!isa_and_nonnull<arith::AndIOp, arith::OrIOp>(op))
+  if (!isa_and_nonnull<arith::CmpIOp, arith::AndIOp, arith::OrIOp>(op))
     return {};
+  if (auto found = known.find(condition); found != known.end())
+    return found->second;
+  KeyBounds bounds = isa<arith::CmpIOp>(op) ? fromComparison(cast<arith::CmpIOp>(op)) : combine(op);
+  return known[condition] = bounds;
+}
+
+/// Of "and" and "or".
+KeyBounds BoundsBuilder::combine(Operation *op) {
   bool both = isa<arith::AndIOp>(op);
   assert((both || !ofAllRows) && "keys that all rows see by alternatives need not be one run");
   KeyBounds x = build(op->getOperand(0)), y = build(op->getOperand(1));
