@@ -46,12 +46,23 @@ static std::optional<unsigned> getCache(func::FuncOp source, unsigned n) {
   return cache.getArgNumber();
 }
 
+/// Whether a caller's buffer can hold such elements; of integers, with or without a sign.
+static bool isStored(Type element) {
+  if (auto integer = dyn_cast<IntegerType>(element))
+    element = IntegerType::get(element.getContext(), integer.getWidth());
+  return halide::isElementType(element);
+}
+
 LogicalResult HostFunction::create() {
   SmallVector<Type> types;
   for (Type type : llvm::concat<const Type>(source.getArgumentTypes(), source.getResultTypes())) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor)
       return source.emitError("expected ranked tensors as arguments and results, found ") << type;
+    if (!isStored(tensor.getElementType()))
+      return source.emitError("expected i1, i8 to i64 or a float of 16 to 64 bits as elements of "
+                              "arguments and results, found ")
+             << tensor.getElementType();
     types.push_back(callerType(tensor));
   }
   builder.setInsertionPointAfter(source);
@@ -101,7 +112,7 @@ Value HostFunction::getDestination(Value tensor) {
     buffer = getResultBuffer(llvm::find(results, tensor) - results.begin());
   if (!buffer && tensor.hasOneUse())
     if (auto merge = dyn_cast<MergeHeadsOp>(*tensor.user_begin()))
-      if (int64_t heads = merge.getInput().getType().getDimSize(1); !ShapedType::isDynamic(heads))
+      if (int64_t heads = merge.getInput().getType().getDimSize(1); heads > 0)
         buffer = viewAsHeads(getDestination(merge.getResult()), builder.getIndexAttr(heads),
                              merge.getLayout());
   if (!buffer)
