@@ -437,6 +437,10 @@ LogicalResult FunctionConverter::convertSplitHeads(SplitHeadsOp op) {
 LogicalResult FunctionConverter::convertMergeHeads(MergeHeadsOp op) {
   if (host.hasBuffer(op.getResult()))
     return success();
+  if (op.getInput().getType().getDimSize(1) == 0) { // then there is nothing to copy
+    (void)host.getDestination(op.getResult());
+    return success();
+  }
   Value merged = host.getDestination(op.getResult());
   OpFoldResult heads = host.getMixedSize(op.getInput(), 1);
   host.requireProduct(op.getLoc(), op.getResult(), 2, {heads, host.getMixedSize(op.getInput(), 3)},
