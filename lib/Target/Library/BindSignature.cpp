@@ -189,7 +189,7 @@ void attn::bindSignature(llvm::Module &module, const Signature &signature,
   binder.defineEntry(signature.name + "_ex", /*withOptions=*/true);
   binder.defineDescribe(metadata);
   for (StringRef suffix :
-       {"call", "workspace", "last_error", "target", "release", "load", "unload"})
+       {"call", "workspace", "last_error", "target", "release", "load", "load_unchecked", "unload"})
     binder.rename(("attnc_" + suffix).str(), (signature.name + "_" + suffix).str());
   llvm::StringSet<> global;
   if (!isWhole) // kernels and Halide's runtime, linked later, call

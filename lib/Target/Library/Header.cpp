@@ -214,10 +214,14 @@ void @NAME@_release(const @NAME@_options *options);
 /// What only the header of a library with weights beside it says.
 static constexpr StringLiteral weightsPart = R"(
 /* Maps the constants, which are in the file @FILE@, before the first call.
- * 0, or a negative status where the file is not this library's; where one is mapped already,
- * nothing is done. Nothing is copied, and processes share the memory: the file must not change
- * while it is mapped. */
+ * 0, or a negative status where the file is not this library's, whose SHA-256 it checks; where
+ * one is mapped already, nothing is done. Nothing is copied, and processes share the memory: the
+ * file must not change while it is mapped, and a call ends the process (SIGBUS) where it was cut
+ * short. */
 int @NAME@_load(const char *path);
+
+/* The same of a file that you vouch for: reads its head alone, not all of it. */
+int @NAME@_load_unchecked(const char *path);
 
 /* Unmaps it; @NAME@_INVALID while calls run, and then it stays. */
 int @NAME@_unload(void);

@@ -76,7 +76,7 @@ std::vector<std::string> Signature::symbols() const {
   if (onDevice)
     symbols.push_back(name + "_release");
   if (weights)
-    symbols.insert(symbols.end(), {name + "_load", name + "_unload"});
+    symbols.insert(symbols.end(), {name + "_load", name + "_load_unchecked", name + "_unload"});
   return symbols;
 }
 

@@ -154,6 +154,7 @@ const char *attnc_last_error(void);
 const char *attnc_target(void);
 void attnc_release(const attnc_options *options);
 int attnc_load(const char *path);
+int attnc_load_unchecked(const char *path);
 int attnc_unload(void);
 
 #endif

@@ -4,11 +4,12 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Part of every library that keeps its large constants in a file. The file is mapped, not
- * read: what no kernel asks for takes no memory, and processes share the rest. Only its
- * head is compared, since a look at all of it would read all of it.
+ * read, and processes share its memory. Its data is hashed before anything computes with it,
+ * unless the caller vouches for the file: then what no kernel asks for is never read.
  *
  *===------------------------------------------------------------------------===*/
 
+#include "attnc_sha256.h"
 #include "attnc_text.h"
 
 /* The C library's of Linux, declared here so that any target's headers will do. */
@@ -47,9 +48,9 @@ static int refuse_system(const char *path, const char *what) {
   return attnc_no_weights;
 }
 
-static int refuse_hash(const char *path, const head *found) {
+static int refuse_hash(const char *path, const char *found) {
   char digits[attnc_hash_digits + 1] = {0};
-  __builtin_memcpy(digits, found->sha256, attnc_hash_digits);
+  __builtin_memcpy(digits, found, attnc_hash_digits);
   REFUSE(path, {"expected weights of sha256 ", 0}, {attnc_the_signature.weights->sha256, 0},
          {", found ", 0}, {digits, 0});
   return attnc_no_weights;
@@ -67,7 +68,7 @@ static int check_file(const char *path, int file) {
     return attnc_no_weights;
   }
   if (!is_equal(found.sha256, weights->sha256, attnc_hash_digits))
-    return refuse_hash(path, &found);
+    return refuse_hash(path, found.sha256);
   int64_t bytes = lseek(file, 0, seek_end);
   if (bytes != weights->file_bytes ||
       found.json_bytes + sizeof(uint64_t) != (uint64_t)weights->data_offset) {
@@ -77,7 +78,16 @@ static int check_file(const char *path, int file) {
   return 0;
 }
 
-static int map_file(const char *path, char **mapped) {
+/* The head says which hash its data has; this is the data. */
+static int check_data(const char *path, const char *mapped) {
+  const attnc_weights *weights = attnc_the_signature.weights;
+  char digits[attnc_hash_digits + 1];
+  attnc_sha256(mapped + weights->data_offset, (size_t)(weights->file_bytes - weights->data_offset),
+               digits);
+  return is_equal(digits, weights->sha256, attnc_hash_digits) ? 0 : refuse_hash(path, digits);
+}
+
+static int map_file(const char *path, int checks_data, char **mapped) {
   if (!path) {
     REFUSE("", {"expected the path of a file of weights, found a null pointer", 0});
     return attnc_no_weights;
@@ -91,6 +101,8 @@ static int map_file(const char *path, char **mapped) {
     *mapped = mmap(0, bytes, prot_read, map_shared, file, 0);
     if ((intptr_t)*mapped == -1)
       status = refuse_system(path, "could not map");
+    else if (checks_data && (status = check_data(path, *mapped)))
+      munmap(*mapped, bytes);
   }
   close(file);
   return status;
@@ -117,15 +129,18 @@ static int exchange(int64_t from, int64_t to) {
   return __atomic_compare_exchange_n(&state, &from, to, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-int attnc_load(const char *path) {
+static int load(const char *path, int checks_data) {
   do
     if (settle() != absent)
       return 0;
   while (!exchange(absent, changing));
-  int status = map_file(path, &begin);
+  int status = map_file(path, checks_data, &begin);
   __atomic_store_n(&state, status ? absent : present, __ATOMIC_RELEASE);
   return status;
 }
+
+int attnc_load(const char *path) { return load(path, 1); }
+int attnc_load_unchecked(const char *path) { return load(path, 0); }
 
 int attnc_unload(void) {
   do {

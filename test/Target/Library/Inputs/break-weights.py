@@ -33,6 +33,7 @@ def write(name, content):
 write("empty", b"")
 write("other", whole.replace(b'"1"', b'"2"', 1))
 write("hash", whole.replace(metadata["sha256"].encode(), b"0" * 64, 1))
+write("data", whole[:-1] + bytes([whole[-1] ^ 1]))
 write("short", whole[:-1])
 write("long", whole + b"\0")
 os.mkfifo(os.path.join(folder, "pipe"))

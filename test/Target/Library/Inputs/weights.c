@@ -141,8 +141,14 @@ int main(int argc, char **argv) {
   refuses(folder, "other", "expected the weights of layers, found another file");
   refuses(folder, "pipe", "could not read");
   refuses(folder, "hash", "expected weights of sha256 ");
+  refuses(folder, "data", "expected weights of sha256 ");
   refuses(folder, "short", "bytes, found ");
   refuses(folder, "long", "bytes, found ");
+
+  char changed[512];
+  snprintf(changed, sizeof changed, "%s/data", folder);
+  check(layers_load_unchecked(changed) == 0 && layers_unload() == 0, "load without a look");
+  check(layers_load_unchecked(file) == 0 && call() == 0 && layers_unload() == 0, "load unchecked");
 
   check(layers_load(file) == 0 && count_maps(file) == 1, "load");
   check(call() == 0, "call");
