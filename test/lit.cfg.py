@@ -22,6 +22,10 @@ config.environment["PATH"] = os.pathsep.join(
 # Each test run compiles afresh unless a test asks for a cache of its own.
 config.environment["ATTNC_CACHE"] = os.path.join(config.obj_root, "cache")
 
+# What `host` stands for: `./dev test --cpu` sets it.
+if "ATTNC_HOST_TARGET" in os.environ:
+    config.environment["ATTNC_HOST_TARGET"] = os.environ["ATTNC_HOST_TARGET"]
+
 # OpenCL kernels run on the CPU, whatever else the machine has.
 config.environment["HL_OCL_PLATFORM_NAME"] = "Portable Computing Language"
 config.environment["POCL_CACHE_DIR"] = os.path.join(config.obj_root, "pocl")

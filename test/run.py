@@ -10,6 +10,10 @@ import sys
 import tempfile
 
 PASSED = {"PASS", "XFAIL", "FLAKYPASS"}
+# What `host` stands for, as on such a CPU.
+CPUS = {"sse41": "x86-64-linux-sse41",
+        "avx2": "x86-64-linux-avx-avx2-f16c-fma-sse41",
+        "avx512": "x86-64-linux-avx-avx2-avx512-avx512_skylake-f16c-fma-sse41"}
 
 
 def run_lit(options, scratch):
@@ -48,7 +52,10 @@ def main():
     parser.add_argument("--lit", required=True)
     parser.add_argument("--build", required=True)
     parser.add_argument("--quick", action="store_true", help="leave out the long numeric tests")
+    parser.add_argument("--cpu", choices=CPUS, help="compile for `host` as on such a CPU")
     options = parser.parse_args()
+    if options.cpu:
+        os.environ["ATTNC_HOST_TARGET"] = CPUS[options.cpu]
     with tempfile.TemporaryDirectory() as scratch:
         tally = run_lit(options, scratch) + run_unit_tests(options, scratch)
     print(f"{tally[True]} passed, {tally[False]} failed")

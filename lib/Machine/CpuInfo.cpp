@@ -7,6 +7,8 @@
 
 #include "attnc/Machine/CpuInfo.h"
 
+#include "attnc/Machine/HostTarget.h"
+
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
 
@@ -26,7 +28,9 @@ static CpuInfo hostInfo() {
 #endif
 }
 
-CpuInfo CpuInfo::fromTarget(StringRef target) {
+CpuInfo CpuInfo::fromTarget(StringRef given) {
+  std::string resolved = resolveHost(given);
+  StringRef target = resolved;
   if (target == "host" || target.starts_with("host-"))
     return hostInfo();
   if (target.contains("avx512") || target.contains("avx10"))

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "attnc/Machine/HostTarget.h"
 #include "attnc/Target/Halide/Export.h"
 
 #include "DevicePass.h"
@@ -57,7 +58,9 @@ static bool isBareAvx512(const H::Target &target) {
                                   H::Target::AVX10_1});
 }
 
-static FailureOr<H::Target> parseTarget(StringRef text, std::string &error) {
+static FailureOr<H::Target> parseTarget(StringRef given, std::string &error) {
+  std::string resolved = attn::resolveHost(given);
+  StringRef text = resolved;
   size_t capability = text.find("cuda_capability_");
   error = "expected a target as 'host' or 'x86-64-linux-avx2', found '" + text.str() + "'";
   if (capability != StringRef::npos)
