@@ -32,7 +32,7 @@ class CpuAttention : public AttentionLowering {
   void scheduleWideKey();
   void scheduleQuery();
   void scheduleScores();
-  Loop scheduleScoreTile(Func f, Func dots, Func dotParts);
+  void scheduleScoreTile(Func f, Func dots, Func dotParts);
   void scheduleScoresByKeys();
   void scheduleLaneParts(Func f, Loop at, int64_t rows, int64_t keys);
   void scheduleWeights();
@@ -392,12 +392,7 @@ void CpuAttention::scheduleScores() {
   computeInChunk(score);
   p.boundStorage(score, 1, chunk);
   p.boundExtent(score, 0, rowTile);
-  Loop dims = scheduleScoreTile(score, dot, dotPart);
-  // Fewer instructions for the same products. Beside a mask that is evaluated for every key, what
-  // it reads of the rows would not be kept over such a loop, but read anew for each few keys.
-  bool readsRows = !Value(endFull) && staged.empty();
-  if (constexpr int64_t kUnrolled = 4; headDim / countSums() % kUnrolled == 0 && !readsRows)
-    p.unroll(p.split(dims, kUnrolled).second);
+  scheduleScoreTile(score, dot, dotPart);
   if (!Value(endFull))
     return;
   SmallVector<Loop> v = p.loops(score, 0); // ii c it h b rk
@@ -408,8 +403,9 @@ void CpuAttention::scheduleScores() {
   p.neverPartition(score, 0);
 }
 
-/// Rows and keys in tiles, whose dot products are sums in registers. Returns the loop over dims.
-Loop CpuAttention::scheduleScoreTile(Func f, Func dots, Func dotParts) {
+/// Rows and keys in tiles, whose dot products are sums in registers. Both passes sum alike: where
+/// their scores differ in rounding, weights of the second do not fit the sum of the first.
+void CpuAttention::scheduleScoreTile(Func f, Func dots, Func dotParts) {
   SmallVector<Loop> v = p.loops(f);
   auto [keyGroup, key] = p.split(v[1], scoreKeys, TailStrategy::round_up);
   auto [rowGroup, row] = p.split(v[0], lanes * scoreRows);
@@ -419,10 +415,15 @@ Loop CpuAttention::scheduleScoreTile(Func f, Func dots, Func dotParts) {
   p.unroll(vectors);
   p.unroll(key);
   Loop dims = scheduleRegisterTile(dots, rowGroup, lanes * scoreRows, /*otherDim=*/1, scoreKeys);
-  if (!Value(dotParts))
-    return dims;
-  p.boundExtent(dotParts, 2, 1);
-  return scheduleRegisterTile(dotParts, dims, lanes * scoreRows, /*otherDim=*/1, scoreKeys);
+  if (Value(dotParts)) {
+    p.boundExtent(dotParts, 2, 1);
+    dims = scheduleRegisterTile(dotParts, dims, lanes * scoreRows, /*otherDim=*/1, scoreKeys);
+  }
+  // Fewer instructions for the same products. Beside a mask that is evaluated for every key, what
+  // it reads of the rows would not be kept over such a loop, but read anew for each few keys.
+  bool readsRows = !Value(endFull) && staged.empty();
+  if (constexpr int64_t kUnrolled = 4; headDim / countSums() % kUnrolled == 0 && !readsRows)
+    p.unroll(p.split(dims, kUnrolled).second);
 }
 
 void CpuAttention::scheduleWeights() {
