@@ -42,7 +42,13 @@ LogicalResult Body::addOp(Operation *op) {
   FailureOr<ScalarFunction> function = getScalarFunction(op);
   if (failed(function))
     return failure();
-  addStep(op, *function, op->getOperands());
+  auto blurred = [op, function = *function, env = env](const Scalar *operands) {
+    Scalar result = function(operands);
+    if (isa<FloatType>(op->getResult(0).getType()))
+      result.real = env->blur(result.real, op);
+    return result;
+  };
+  addStep(op, blurred, op->getOperands());
   return success();
 }
 

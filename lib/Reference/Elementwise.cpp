@@ -368,6 +368,8 @@ LogicalResult reference::evaluateElementwise(Operation *op, Environment &env) {
     for (auto [scalar, operand] : llvm::zip(scalars, operands))
       scalar = operand->values[operand->getRank() > 0 ? at : 0];
     result.values[at] = (*function)(scalars.data());
+    if (result.isFloat())
+      result.values[at].real = env.blur(result.values[at].real, op);
   }
   return env.set(op->getResult(0), std::move(result));
 }

@@ -30,6 +30,8 @@ public:
   /// Static sizes or offsets as they are, dynamic ones from their operands.
   SmallVector<int64_t> getIntegers(ArrayRef<OpFoldResult> mixed) const;
 
+  /// A result of `op`, which the arithmetic may know to be less exact than its type.
+  double blur(double value, Operation *op) const;
   double round(double value, Type type) const;
   void round(Array &array) const;
 

@@ -12,7 +12,9 @@
 #include "attnc/Dialect/Attn/Attn.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <cmath>
@@ -46,6 +48,32 @@ double reference::roundTo(double value, FloatType type) {
   if (std::ilogb(rounded) > llvm::APFloat::semanticsMaxExponent(semantics))
     return std::copysign(INFINITY, value);
   return rounded;
+}
+
+/// Functions that libraries compute to a few units in the last place.
+static bool isInexact(Operation *op) {
+  return isa_and_nonnull<math::MathDialect>(op->getDialect()) && op->getNumResults() == 1 &&
+         isa<FloatType>(getElementTypeOrSelf(op->getResult(0))) &&
+         !isa<math::AbsFOp, math::CeilOp, math::CopySignOp, math::FloorOp, math::FmaOp,
+              math::RoundEvenOp, math::RoundOp, math::SqrtOp, math::TruncOp>(op);
+}
+
+bool reference::hasUnstableSteps(func::FuncOp function) {
+  bool isRounded = false, isBlurred = false;
+  function.walk([&](Operation *op) {
+    isBlurred |= isInexact(op);
+    isRounded |= isa<arith::FPToSIOp, arith::FPToUIOp, arith::CmpFOp, arith::RemFOp, math::CeilOp,
+                     math::FloorOp, math::RoundEvenOp, math::RoundOp, math::TruncOp>(op);
+  });
+  return isRounded && isBlurred;
+}
+
+double Environment::blur(double value, Operation *op) const {
+  bool isAbove = arithmetic == Arithmetic::PlainAbove;
+  if ((!isAbove && arithmetic != Arithmetic::PlainBelow) || !isInexact(op))
+    return value;
+  double step = std::abs(value) * 2 * std::numeric_limits<float>::epsilon();
+  return isAbove ? value + step : value - step;
 }
 
 double Environment::round(double value, Type type) const {

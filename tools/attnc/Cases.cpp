@@ -301,8 +301,11 @@ static double getDistance(double x, double y) {
 }
 
 double Expected::getRough(int64_t at) const {
-  double wanted = get(exact, at), one = get(plain, at), other = get(reversed, at);
-  return getDistance(other, wanted) > getDistance(one, wanted) ? other : one;
+  double wanted = get(exact, at), rough = get(plain.front(), at);
+  for (const Array &other : ArrayRef(plain).drop_front())
+    if (getDistance(get(other, at), wanted) > getDistance(rough, wanted))
+      rough = get(other, at);
+  return rough;
 }
 
 double Expected::getAllowed() const {
@@ -325,13 +328,19 @@ FailureOr<std::vector<Expected>> attnc::expectResults(Graph &graph, ArrayRef<Ten
   auto exact = graph.evaluate(arrays, Arithmetic::Exact);
   if (failed(exact)) // as the others would, with the same words
     return failure();
-  auto plain = graph.evaluate(arrays, Arithmetic::Plain);
-  auto reversed = graph.evaluate(arrays, Arithmetic::PlainReversed);
-  if (failed(plain) || failed(reversed))
-    return failure();
-  std::vector<Expected> results;
-  for (auto [one, two, three] : llvm::zip_equal(*exact, *plain, *reversed))
-    results.push_back({std::move(one), std::move(two), std::move(three)});
+  std::vector<Expected> results(exact->size());
+  for (auto [result, array] : llvm::zip_equal(results, *exact))
+    result.exact = std::move(array);
+  SmallVector<Arithmetic> plain = {Arithmetic::Plain, Arithmetic::PlainReversed};
+  if (mlir::attn::reference::hasUnstableSteps(graph.getFunction()))
+    plain.append({Arithmetic::PlainAbove, Arithmetic::PlainBelow});
+  for (Arithmetic arithmetic : plain) {
+    auto computed = graph.evaluate(arrays, arithmetic);
+    if (failed(computed))
+      return failure();
+    for (auto [result, array] : llvm::zip_equal(results, *computed))
+      result.plain.push_back(std::move(array));
+  }
   return results;
 }
 

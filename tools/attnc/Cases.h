@@ -103,7 +103,9 @@ private:
 
 /// One result by the reference.
 struct Expected {
-  mlir::attn::reference::Array exact, plain, reversed;
+  mlir::attn::reference::Array exact;
+  /// By the plain computations.
+  std::vector<mlir::attn::reference::Array> plain;
 
   int64_t size() const { return exact.size(); }
   double getWanted(int64_t at) const;

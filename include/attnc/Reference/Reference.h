@@ -51,7 +51,14 @@ enum class Arithmetic {
   /// rounding, as with large scores, one order may be right by chance. What is less than
   /// f32's smallest normal number is 0: kernels need not keep it.
   PlainReversed,
+  /// Plain, where the results of exp, log and the like are 2 ulp above or below: libraries differ
+  /// by as much, and what rounds them to integers or compares them may take the other side.
+  PlainAbove,
+  PlainBelow,
 };
+
+/// Whether `function` rounds or compares floats that follow from exp, log and the like.
+bool hasUnstableSteps(func::FuncOp function);
 
 /// The nearest value of a float type, ties to even.
 double roundTo(double value, FloatType type);

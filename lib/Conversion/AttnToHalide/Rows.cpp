@@ -93,8 +93,8 @@ int64_t attn::getPartLength(Scalar extent, int64_t longest) {
 }
 
 void attn::scheduleRowSum(PipelineBuilder &p, Func sum, Scalar extent, const OutputLoops &at,
-                          int64_t lanes) {
-  int64_t length = getPartLength(extent);
+                          int64_t lanes, int64_t longest) {
+  int64_t length = getPartLength(extent, longest);
   if (length == 0)
     return scheduleRowReduction(p, sum, at, lanes);
   SmallVector<Loop> loops = p.loops(sum, 0);

@@ -52,7 +52,7 @@ void computeAtRow(PipelineBuilder &p, Func f, const OutputLoops &at);
 void scheduleRowReduction(PipelineBuilder &p, Func acc, const OutputLoops &at, int64_t lanes);
 /// The same for a sum over `extent`: in parts where that is long.
 void scheduleRowSum(PipelineBuilder &p, Func sum, Scalar extent, const OutputLoops &at,
-                    int64_t lanes);
+                    int64_t lanes, int64_t longest = kLongestSum);
 /// Schedules a sum over `extent` along dimension 0 of something: as many partial sums as lanes,
 /// each in parts where it is long.
 void scheduleSumAlongRow(PipelineBuilder &p, Func sum, Scalar extent, const OutputLoops &at,
