@@ -237,9 +237,25 @@ LogicalResult reference::evaluate(AdditiveScoreOp op, Environment &env) {
   return failed(score) ? failure() : env.set(op.getScore(), std::move(*score));
 }
 
+/// Hides once more what `masks` have hidden and `score` has as NaN, where it was -inf `before`.
+static LogicalResult keepHidden(ArrayRef<MaskOp> masks, const Array &before, Array &score,
+                                Environment &env) {
+  for (MaskOp op : masks) {
+    Array visible(score.elementType, score.shape);
+    if (failed(mask(op.getBody(), visible, env)))
+      return failure();
+    for (int64_t at = 0; at < score.size(); ++at)
+      if (visible.values[at].real == -INFINITY && before.values[at].real == -INFINITY &&
+          std::isnan(score.values[at].real))
+        score.values[at].real = -INFINITY;
+  }
+  return success();
+}
+
 LogicalResult reference::evaluate(ModifyScoreOp op, Environment &env) {
-  Array score = env.get(op.getScore());
-  if (failed(modify(op.getBody(), score, env)))
+  Array before = env.get(op.getScore()), score = before;
+  if (failed(modify(op.getBody(), score, env)) ||
+      failed(keepHidden(findMasksBehind(op.getScore()), before, score, env)))
     return failure();
   return env.set(op.getResult(), std::move(score));
 }

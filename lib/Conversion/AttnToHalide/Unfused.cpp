@@ -20,6 +20,8 @@ using namespace mlir::attn;
 
 namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
+/// An error of a score is a factor of its prob: sums of scores are shorter than others.
+constexpr int64_t kLongestScoreSum = 32;
 } // namespace
 
 /// The head of key and value that a query head reads.
@@ -55,7 +57,7 @@ static LogicalResult lowerPairs(PipelineBuilder &p, Value queryTensor, Value key
 
   int64_t lanes = lanesFor(cpu, acc);
   OutputLoops out = scheduleOutput(p, score, lanes);
-  scheduleRowSum(p, sum, width, out, lanes);
+  scheduleRowSum(p, sum, width, out, lanes, kLongestScoreSum);
   p.computeRoot(keyT);
   SmallVector<Loop> loops = p.loops(keyT);
   p.vectorizeBy(loops[0], lanes);
@@ -129,10 +131,26 @@ static FailureOr<Scalar> inlineModified(PipelineBuilder &p, Region &body, Scalar
   return strictFloat(convert(*value, x.getType()));
 }
 
+/// `y`, made of the score `x`; -inf where it is NaN and a mask has hidden `x`.
+static FailureOr<Scalar> keepHidden(PipelineBuilder &p, ArrayRef<MaskOp> masks, Scalar x, Scalar y,
+                                    ArrayRef<Scalar> v) {
+  for (MaskOp mask : masks) {
+    FailureOr<Scalar> visible = p.inlineRegion(mask.getBody(), regionCoords(v));
+    if (failed(visible))
+      return failure();
+    Scalar isHidden = x == -kInf && !(y == y) && !*visible;
+    y = strictFloat(select(isHidden, y.constant(-kInf), y));
+  }
+  return y;
+}
+
 LogicalResult attn::lowerModifyScore(PipelineBuilder &p, ModifyScoreOp op, const CpuInfo &cpu) {
-  return lowerPointwise(p, op.getScore(), op.getResult(), cpu, [&](Scalar x, ArrayRef<Scalar> v) {
-    return inlineModified(p, op.getBody(), x, v);
-  });
+  SmallVector<MaskOp> masks = findMasksBehind(op.getScore());
+  return lowerPointwise(p, op.getScore(), op.getResult(), cpu,
+                        [&](Scalar x, ArrayRef<Scalar> v) -> FailureOr<Scalar> {
+                          FailureOr<Scalar> y = inlineModified(p, op.getBody(), x, v);
+                          return failed(y) ? y : keepHidden(p, masks, x, *y, v);
+                        });
 }
 
 LogicalResult attn::lowerModifyProb(PipelineBuilder &p, ModifyProbOp op, const CpuInfo &cpu) {

@@ -22,6 +22,18 @@
 using namespace mlir;
 using namespace mlir::attn;
 
+SmallVector<MaskOp> attn::findMasksBehind(Value score) {
+  SmallVector<MaskOp> masks;
+  while (Operation *op = score.getDefiningOp()) {
+    if (auto mask = dyn_cast<MaskOp>(op))
+      masks.push_back(mask);
+    else if (!isa<ModifyScoreOp>(op))
+      break;
+    score = op->getOperand(0);
+  }
+  return masks;
+}
+
 //===----------------------------------------------------------------------===//
 // What the verifiers share
 //===----------------------------------------------------------------------===//

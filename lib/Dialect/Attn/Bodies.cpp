@@ -130,6 +130,20 @@ static SmallVector<OpOperand *> operandsThatHide(Operation *op) {
   return {};
 }
 
+bool attn::keepsHidden(Region &body) {
+  SmallVector<Value> values = {yieldedValue(body)};
+  while (!values.empty()) {
+    Value value = values.pop_back_val();
+    if (value == body.getArgument(0))
+      return true;
+    Operation *op = value.getDefiningOp();
+    if (op && value.hasOneUse())
+      for (OpOperand *operand : operandsThatHide(op))
+        values.push_back(operand->get());
+  }
+  return false;
+}
+
 /// Hands the condition of a select with -inf at `use` over to the mask.
 static bool hoistSelect(RewriterBase &rewriter, AttentionOp op, OpOperand &use,
                         arith::SelectOp select) {

@@ -30,6 +30,10 @@ Value cloneBody(OpBuilder &builder, Region &body, ValueRange arguments);
 /// or where the product would overflow or vanish.
 std::optional<double> scaledBy(const APFloat &scale, Operation *multiply, Value value);
 
+/// Whether `body` makes -inf of -inf, of NaN and +inf beside it aside: it adds something, or multiplies
+/// by what is positive.
+bool keepsHidden(Region &body);
+
 /// Brings the regions of a fused attention into the form that analyses expect:
 /// conditions that only choose between a score and -inf stand in `mask`, a
 /// constant factor on the plain score in `scale`, and a region that changes

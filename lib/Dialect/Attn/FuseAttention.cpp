@@ -13,6 +13,7 @@
 
 #include "AttentionCore.h"
 #include "Bodies.h"
+#include "ComposeSteps.h"
 #include "LiftElementwise.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
@@ -22,6 +23,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -193,42 +195,41 @@ static void replaceSizes(RewriterBase &rewriter, AttentionCore &core, Value inte
   }
 }
 
-/// Applies one step to `element`: the value of a modify op, or of a mask as a
-/// select of -inf.
-static Value applyStep(RewriterBase &rewriter, Operation *step, Value element, Block *block) {
-  SmallVector<Value> arguments(block->getArguments());
-  arguments.front() = element;
-  auto mask = dyn_cast<MaskOp>(step);
-  if (!mask)
-    return cloneBody(rewriter, step->getRegion(0), arguments);
-  Location loc = step->getLoc();
-  Value condition = cloneBody(rewriter, mask.getBody(), ArrayRef(arguments).drop_front());
-  auto type = cast<FloatType>(element.getType());
-  auto infinity = APFloat::getInf(type.getFloatSemantics(), /*Negative=*/true);
-  Value hidden = arith::ConstantOp::create(rewriter, loc, rewriter.getFloatAttr(type, infinity));
-  return arith::SelectOp::create(rewriter, loc, condition, element, hidden);
-}
-
-/// Composes the steps, in order, into one body.
-static void compose(RewriterBase &rewriter, Region &body, ArrayRef<Operation *> steps, Type element,
-                    Location loc) {
-  if (steps.empty())
-    return;
-  OpBuilder::InsertionGuard guard(rewriter);
-  Block *block = createBody(rewriter, body, element, loc);
-  Value value = block->getArgument(0);
-  for (Operation *step : steps)
-    value = applyStep(rewriter, step, value, block);
-  YieldOp::create(rewriter, loc, value);
-}
-
-/// What others read stays.
-static void eraseCore(RewriterBase &rewriter, AttentionCore &core) {
-  rewriter.eraseOp(core.context);
-  SmallVector<Value> intermediates = core.intermediates();
+/// Erases, last first, what nothing reads.
+static void eraseUnread(RewriterBase &rewriter, ArrayRef<Value> intermediates) {
   for (Value intermediate : llvm::reverse(intermediates))
     if (intermediate.use_empty())
       rewriter.eraseOp(intermediate.getDefiningOp());
+}
+
+/// Prob and score that others still read, computed as the fused op computes them: without this,
+/// results of one call might disagree on a key that a bias hides where another one is NaN.
+static void recomputeStages(RewriterBase &rewriter, AttentionCore &core, AttentionOp fused) {
+  Value last = core.softmax.getScore();
+  bool isRead = llvm::any_of(last.getUses(), [&](OpOperand &use) {
+    return use.getOwner() != core.softmax.getOperation() && !asksForSize(use);
+  });
+  if (core.softmax.getProb().use_empty() && !isRead)
+    return;
+  rewriter.setInsertionPointAfter(core.softmax);
+  Location loc = core.softmax.getLoc();
+  Type type = last.getType();
+  Value score =
+      ScoreOp::create(rewriter, loc, type, fused.getQuery(), fused.getKey(), fused.getScaleAttr());
+  auto addStep = [&](auto create, Region &body) {
+    if (body.empty())
+      return;
+    auto step = create();
+    IRMapping mapping;
+    body.cloneInto(&step.getBody(), mapping);
+    score = step.getResult();
+  };
+  addStep([&] { return ModifyScoreOp::create(rewriter, loc, type, score); }, fused.getScoreMod());
+  addStep([&] { return MaskOp::create(rewriter, loc, type, score); }, fused.getMask());
+  auto softmax = cast<SoftmaxOp>(rewriter.clone(*core.softmax));
+  softmax.getScoreMutable().assign(score);
+  rewriter.replaceAllUsesWith(core.softmax.getProb(), softmax.getProb());
+  rewriter.replaceAllUsesExcept(last, score, core.softmax);
 }
 
 /// Replaces the core by one op.
@@ -244,11 +245,18 @@ static AttentionOp fuse(RewriterBase &rewriter, AttentionCore &core) {
                           /*schedule=*/ArrayAttr());
   Type element = getElementTypeOrSelf(core.context.getType());
   SmallVector<Operation *> probSteps(core.probSteps.begin(), core.probSteps.end());
-  compose(rewriter, fused.getScoreMod(), core.scoreSteps, element, loc);
-  compose(rewriter, fused.getProbMod(), probSteps, element, loc);
+  composeSteps(rewriter, fused.getScoreMod(), core.scoreSteps, element, loc);
+  composeSteps(rewriter, fused.getProbMod(), probSteps, element, loc);
   rewriter.replaceAllUsesWith(core.context.getResult(), fused.getResult());
-  eraseCore(rewriter, core);
+  rewriter.eraseOp(core.context);
   simplifyAttention(rewriter, fused);
+  eraseUnread(rewriter, llvm::map_to_vector(core.probSteps, [](ModifyProbOp step) -> Value {
+                return step.getResult();
+              }));
+  core.probSteps.clear();
+  if (!fused.getMask().empty() && !core.scoreSteps.empty())
+    recomputeStages(rewriter, core, fused);
+  eraseUnread(rewriter, core.intermediates());
   return fused;
 }
 

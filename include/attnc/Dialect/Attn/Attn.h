@@ -29,6 +29,10 @@ namespace mlir::attn {
 /// The most query rows that a schedule of attn.attention serves; 0 is any number.
 int64_t getMaxQLen(Attribute schedule);
 
+/// The masks that `score` comes from, through masks and modify_scores alone. The keys that they hide
+/// stay hidden.
+SmallVector<MaskOp> findMasksBehind(Value score);
+
 /// Whether C and C++ programs can use `name`, which is no keyword of theirs.
 bool isCIdentifier(StringRef name);
 

@@ -263,6 +263,10 @@ def Attn_ModifyScoreOp : Attn_RegionOp<"modify_score", [AllTypesMatch<["score", 
     `math` op on scalars and may read tensors from outside with
     `tensor.extract`: a bias, ALiBi slopes, a softcap, document ids.
 
+    A key that an `attn.mask` has hidden stays hidden: where the score comes from one,
+    through `attn.modify_score` and `attn.mask` alone, a region that makes NaN of its
+    -inf (it adds NaN or +inf) leaves -inf.
+
     - (C1) the region takes the score's element type and four `index` values,
       and yields the element type.
 
@@ -337,7 +341,7 @@ def Attn_SoftmaxOp : Attn_ShapedOp<"softmax", [Pure, AllTypesMatch<["score", "pr
       prob = exp(score - max) / Σ exp(score - max)
 
     Where a score is -inf, as a masked one is, the prob is 0, whatever the others
-    are. Any rank.
+    are. A prob below the smallest normal number of f32, 2^-126, may be 0, too. Any rank.
 
     A `sink` is the score of one more key of each row, which has no value: it adds
     exp(sink - max) to the sum and has no prob of its own.

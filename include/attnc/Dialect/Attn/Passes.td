@@ -23,8 +23,9 @@ def AttnFuseAttention : Pass<"attn-fuse-attention", "::mlir::func::FuncOp"> {
     becomes the region of a modify op, and constant factors of query and key go
     into the score's scale, fused or not. A condition that only hides scores
     becomes the mask; one that something other than a bias or a positive factor
-    follows stays in the score_mod, where it was. What is added behind a mask is
-    taken to be no NaN and no infinity where the mask hides: nothing is read there.
+    follows stays in the score_mod, where it was. What is added behind a condition
+    that selects or adds -inf is taken to be no NaN and no +inf where that hides:
+    nothing is read there, neither for the context nor for prob and lse beside it.
     Contexts of one prob become parts of one, whose value is theirs side by side.
 
     Leaves alone what has no fused form: an intermediate with another use, a
