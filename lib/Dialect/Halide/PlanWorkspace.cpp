@@ -74,6 +74,9 @@ private:
   SmallVector<Slot> slots;
   /// The bytes of all slots, in the host function.
   Value total;
+  /// Sums and products that a size function must not let wrap: where memory holds the result,
+  /// the host function's don't.
+  DenseSet<Operation *> sums;
 };
 
 } // namespace
@@ -83,8 +86,12 @@ static Size sizeOf(memref::AllocOp alloc) {
   Type element = type.getElementType();
   int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
   Size size{llvm::divideCeilSigned(bits, 8), llvm::to_vector(alloc.getDynamicSizes())};
+  // With room for rounding up; no machine has that much.
+  constexpr int64_t kMost = int64_t(1) << 62;
   for (int64_t extent : type.getShape())
-    size.bytes *= ShapedType::isDynamic(extent) ? 1 : extent;
+    if (!ShapedType::isDynamic(extent) &&
+        (llvm::MulOverflow(size.bytes, extent, size.bytes) || size.bytes > kMost))
+      size.bytes = kMost;
   llvm::sort(size.factors,
              [](Value a, Value b) { return a.getAsOpaquePointer() < b.getAsOpaquePointer(); });
   return size;
@@ -147,13 +154,17 @@ Value Planner::emitBytes(OpBuilder &builder, Location loc, const Size &size) {
   if (size.factors.empty())
     return arith::ConstantIndexOp::create(builder, loc, llvm::alignTo(size.bytes, alignment));
   Value bytes = arith::ConstantIndexOp::create(builder, loc, size.bytes);
+  auto add = [&](Value sum) {
+    sums.insert(sum.getDefiningOp());
+    return sum;
+  };
   for (Value factor : size.factors)
-    bytes = arith::MulIOp::create(builder, loc, bytes, factor);
+    bytes = add(arith::MulIOp::create(builder, loc, bytes, factor));
   if (size.bytes % alignment == 0)
     return bytes;
   Value slack = arith::ConstantIndexOp::create(builder, loc, alignment - 1);
   Value mask = arith::ConstantIndexOp::create(builder, loc, -alignment);
-  Value raised = arith::AddIOp::create(builder, loc, bytes, slack);
+  Value raised = add(arith::AddIOp::create(builder, loc, bytes, slack));
   return arith::AndIOp::create(builder, loc, raised, mask);
 }
 
@@ -169,13 +180,34 @@ void Planner::placeViews() {
       builder.setInsertionPoint(alloc);
       auto view = memref::ViewOp::create(builder, alloc.getLoc(), alloc.getType(), workspace,
                                          offset, alloc.getDynamicSizes());
-      if (index == 0)
+      if (index == 0) {
         total = arith::AddIOp::create(builder, alloc.getLoc(), total,
                                       emitBytes(builder, alloc.getLoc(), slot.size));
+        sums.insert(total.getDefiningOp());
+      }
       alloc.replaceAllUsesWith(view.getResult());
       alloc.erase();
     }
   }
+}
+
+/// The sum or product of what `op` adds up or multiplies; the largest signed number where that is
+/// more.
+static Value emitSaturated(OpBuilder &builder, Operation *op, Value a, Value b) {
+  Location loc = op->getLoc();
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value most = arith::ConstantIndexOp::create(builder, loc, std::numeric_limits<int64_t>::max());
+  auto choose = [&](arith::CmpIPredicate predicate, Value x, Value result) {
+    Value isMore = arith::CmpIOp::create(builder, loc, predicate, x, zero);
+    return arith::SelectOp::create(builder, loc, isMore, most, result).getResult();
+  };
+  if (isa<arith::AddIOp>(op)) { // of two that are below 2^63
+    Value sum = arith::AddIOp::create(builder, loc, a, b);
+    return choose(arith::CmpIPredicate::slt, sum, sum);
+  }
+  auto product = arith::MulUIExtendedOp::create(builder, loc, a, b);
+  Value low = choose(arith::CmpIPredicate::slt, product.getLow(), product.getLow());
+  return choose(arith::CmpIPredicate::ne, product.getHigh(), low);
 }
 
 /// Copies what `total` is computed from.
@@ -200,7 +232,11 @@ LogicalResult Planner::emitSizeFunction() {
     if (!isMemoryEffectFree(op) || llvm::is_contained(op->getOperands(), workspace))
       return op->emitOpError(
           "expected sizes of temporaries to follow from the arguments' shapes alone");
-    builder.clone(*op, mapping);
+    if (sums.contains(op))
+      mapping.map(op->getResult(0), emitSaturated(builder, op, mapping.lookup(op->getOperand(0)),
+                                                  mapping.lookup(op->getOperand(1))));
+    else
+      builder.clone(*op, mapping);
   }
   func::ReturnOp::create(builder, host.getLoc(), mapping.lookup(total));
   return success();

@@ -484,6 +484,8 @@ static void *address_of(const DLTensor *tensor) {
 /* Bytes to hand in so that an aligned workspace fits at any address. */
 static int64_t workspace_bytes(const attnc_variant *variant, void *const *descriptors) {
   int64_t bytes = variant->workspace(descriptors);
+  if (bytes > INT64_MAX - workspace_alignment)
+    return INT64_MAX;
   return bytes > 0 ? bytes + workspace_alignment - 1 : bytes;
 }
 

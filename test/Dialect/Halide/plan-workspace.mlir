@@ -43,10 +43,18 @@ func.func @turns(%x: !row, %y: !row) {
 }
 // CHECK: func.func private @turns_workspace(%[[X:.*]]: memref<?x64xf32>, %{{.*}}: memref<?x64xf32>) -> index
 // CHECK: %[[N:.*]] = memref.dim %[[X]]
-// CHECK: %[[ONE:.*]] = arith.muli %{{.*}}, %[[N]]
-// CHECK: %[[FIRST:.*]] = arith.addi %{{.*}}, %[[ONE]]
-// CHECK: %[[TWO:.*]] = arith.muli %{{.*}}, %[[N]]
-// CHECK: %[[BOTH:.*]] = arith.addi %[[FIRST]], %[[TWO]]
+// A product of more than 2^64 is the largest number, as is a sum of more than that.
+// CHECK: %[[LOW:.*]], %[[HIGH:.*]] = arith.mului_extended %{{.*}}, %[[N]]
+// CHECK: %[[NEGATIVE:.*]] = arith.cmpi slt, %[[LOW]], %{{.*}}
+// CHECK: %[[SIGNED:.*]] = arith.select %[[NEGATIVE]], %c9223372036854775807{{.*}}, %[[LOW]]
+// CHECK: %[[WRAPS:.*]] = arith.cmpi ne, %[[HIGH]], %{{.*}}
+// CHECK: %[[ONE:.*]] = arith.select %[[WRAPS]], %c9223372036854775807{{.*}}, %[[SIGNED]]
+// CHECK: %[[SUM:.*]] = arith.addi %{{.*}}, %[[ONE]]
+// CHECK: %[[OVER:.*]] = arith.cmpi slt, %[[SUM]], %{{.*}}
+// CHECK: %[[FIRST:.*]] = arith.select %[[OVER]], %c9223372036854775807{{.*}}, %[[SUM]]
+// CHECK: mului_extended
+// CHECK: %[[LAST:.*]] = arith.addi %[[FIRST]], %{{.*}}
+// CHECK: %[[BOTH:.*]] = arith.select %{{.*}}, %c9223372036854775807{{.*}}, %[[LAST]]
 // CHECK: return %[[BOTH]]
 
 // A view keeps its temporary in use.
