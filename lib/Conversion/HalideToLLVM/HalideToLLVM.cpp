@@ -130,6 +130,13 @@ static Block *returnUnlessZero(ConversionPatternRewriter &rewriter, Operation *c
 // halide.call
 //===----------------------------------------------------------------------===//
 
+/// Ends the lives that began in `block`.
+static void endLifetimes(OpBuilder &builder, Location loc, Block *block) {
+  for (auto start : llvm::to_vector(block->getOps<LLVM::LifetimeStartOp>()))
+    if (llvm::none_of(start.getPtr().getUsers(), llvm::IsaPred<LLVM::LifetimeEndOp>))
+      LLVM::LifetimeEndOp::create(builder, loc, start.getPtr());
+}
+
 namespace {
 struct CallPattern : ConvertOpToLLVMPattern<halide::CallOp> {
   CallPattern(const LLVMTypeConverter &converter, bool onDevice)
@@ -158,6 +165,7 @@ struct CallPattern : ConvertOpToLLVMPattern<halide::CallOp> {
                                         call.getCallee(), arguments)
                        .getResult();
     Block *called = call->getBlock();
+    endLifetimes(rewriter, call.getLoc(), called);
     Block *after = returnUnlessZero(rewriter, call, status);
     if (Value condition = adaptor.getCondition()) {
       rewriter.setInsertionPointToEnd(before);
@@ -187,14 +195,18 @@ static constexpr StringLiteral deviceCall = "attnc_device_call",
 /// Halide's second entry point of a pipeline, on an array of arguments.
 static std::string getPackedName(StringRef pipeline) { return (pipeline + "_argv").str(); }
 
-/// A slot in the host function's frame, made once however often it is reached.
+/// A slot in the host function's frame, made once however often it is reached. Its life begins
+/// here: calls whose slots are dead take turns in the frame.
 static Value allocate(OpBuilder &builder, Location loc, LLVM::LLVMFuncOp host, Type type,
                       int64_t count) {
-  OpBuilder::InsertionGuard guard(builder);
+  OpBuilder::InsertPoint here = builder.saveInsertionPoint();
   builder.setInsertionPointToStart(&host.getBody().front());
   Value size = FieldBuilder(builder, loc).constant(count, 64);
-  return LLVM::AllocaOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext()),
-                                type, size);
+  Value slot = LLVM::AllocaOp::create(builder, loc,
+                                      LLVM::LLVMPointerType::get(builder.getContext()), type, size);
+  builder.restoreInsertionPoint(here);
+  LLVM::LifetimeStartOp::create(builder, loc, slot);
+  return slot;
 }
 
 /// Halide lists the innermost dimension first, a memref last.

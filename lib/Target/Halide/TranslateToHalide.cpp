@@ -11,6 +11,7 @@
 #include "attnc/Machine/HostTarget.h"
 #include "attnc/Target/Halide/Export.h"
 
+#include "BoundStack.h"
 #include "DevicePass.h"
 #include "Diagnostics.h"
 #include "FetchAhead.h"
@@ -216,9 +217,11 @@ LogicalResult halide::exportPipeline(PipelineOp pipeline, const ExportOptions &o
     H::Pipeline lowered = translator.getPipeline();
     DevicePass device;
     FetchAheadPass fetchAhead;
+    BoundStackPass boundStack;
     lowered.add_custom_lowering_pass(&fetchAhead, nullptr);
     if (target->has_gpu_feature())
       lowered.add_custom_lowering_pass(&device, nullptr);
+    lowered.add_custom_lowering_pass(&boundStack, nullptr);
     H::Module module =
         lowered.compile_to_module(translator.getArguments(), pipeline.getSymName().str(), *target);
     if (!device.getError().empty())

@@ -13,6 +13,7 @@
 #include "Variants.h"
 
 #include "attnc/Dialect/Halide/Halide.h"
+#include "attnc/Target/Halide/Export.h"
 #include "attnc/Target/Library/Library.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -131,6 +132,10 @@ extern "C" {
 /* The version of this interface. */
 #define @NAME@_ABI @ABI@
 
+/* The most bytes of its stack that each thread gives to a call, the calling one among them@DRIVER@.
+ * Larger temporaries are in the workspace, or come from `allocate`. */
+#define @NAME@_STACK_BYTES @STACK@
+
 /* What a call returns beside 0. */
 enum {
   @NAME@_INVALID = -1,   /* a tensor or an option is not as stated below */
@@ -172,7 +177,7 @@ static constexpr StringLiteral headerBottom = R"(
 int @NAME@_call(const @NAME@_options *options, const DLTensor *const *tensors);
 
 /* The bytes of workspace that a call on tensors of these shapes needs, or a negative
- * status. Data and strides are not looked at. */
+ * status; INT64_MAX where it is that or more. Data and strides are not looked at. */
 int64_t @NAME@_workspace(const DLTensor *const *tensors);
 
 /* What was wrong with the last call of this thread that failed. */
@@ -227,6 +232,17 @@ int @NAME@_load_unchecked(const char *path);
 int @NAME@_unload(void);
 )";
 
+/// The kernels' temporaries twice, as a thread that waits may take over another call's task, their
+/// other frames, and what the checks of a call keep of each tensor.
+static uint64_t getStackBytes(const Signature &signature) {
+  constexpr uint64_t kFrames = 24 * 1024, kOfTensor = 256, kOfDim = 48;
+  uint64_t maxRank = 0;
+  for (const Tensor &tensor : signature.tensors)
+    maxRank = std::max<uint64_t>(maxRank, tensor.dims.size());
+  uint64_t ofTensors = signature.tensors.size() * (kOfTensor + maxRank * kOfDim);
+  return llvm::alignTo(2 * halide::kMostStackBytes + kFrames + ofTensors, 4096);
+}
+
 static std::string fill(StringRef text, const Signature &signature, StringRef target) {
   auto onDevice = [&](StringRef part) { return signature.onDevice ? part.str() : std::string(); };
   return fillTemplate(text, {{"MEMORY", onDevice(" or GPU")},
@@ -234,6 +250,8 @@ static std::string fill(StringRef text, const Signature &signature, StringRef ta
                              {"CONTEXT", onDevice(contextPart)},
                              {"RELEASE", onDevice(releasePart)},
                              {"LOAD", signature.weights ? weightsPart.str() : std::string()},
+                             {"DRIVER", onDevice(",\n * beside what a GPU's driver takes")},
+                             {"STACK", std::to_string(getStackBytes(signature))},
                              {"FILE", getWeightsFileName(signature.name)},
                              {"NAME", signature.name},
                              {"TARGET", target.str()},

@@ -44,15 +44,8 @@ void halide_print(void *user_context, const char *message) {
 /* Of whole vectors, as kernels may read the rest of their last one. */
 enum { alignment = 128 };
 
-/* What stands right before the memory that is handed out. */
-typedef struct header {
-  void *memory;   /* as `allocate` gave it */
-  uintptr_t mark; /* tells our memory from other */
-} header;
-
-static uintptr_t mark_of(const void *given) {
-  return (uintptr_t)given ^ (uintptr_t)UINT64_C(0xa77c9e3779b97f4a);
-}
+/* What stands right before the memory that is handed out: as `allocate` gave it. */
+typedef void *header;
 
 void *halide_malloc(void *user_context, size_t bytes) {
   const attnc_context *call = user_context;
@@ -64,23 +57,18 @@ void *halide_malloc(void *user_context, size_t bytes) {
     return 0;
   char *given = memory + sizeof(header);
   given += -(uintptr_t)given % alignment;
-  header head = {memory, mark_of(given)};
-  ((header *)given)[-1] = head;
+  ((header *)given)[-1] = memory;
   return given;
 }
 
-/* Where there is no memory for a large temporary of constant size, Halide's code takes it
- * from the stack, and frees it all the same. */
 void halide_free(void *user_context, void *given) {
   const attnc_context *call = user_context;
-  if (!given || ((header *)given)[-1].mark != mark_of(given))
+  if (!given)
     return;
-  header *head = (header *)given - 1;
-  head->mark = 0;
   if (call && call->deallocate)
-    call->deallocate(call->allocator, head->memory);
+    call->deallocate(call->allocator, ((header *)given)[-1]);
   else
-    free(head->memory);
+    free(((header *)given)[-1]);
 }
 
 /*===------------------------------------------------------------------------===*
@@ -132,13 +120,29 @@ static void share(loop *self, int workers) {
   take_turns(self, 0);
 }
 
+/* A thread that waits for a loop takes over tasks of others' calls meanwhile, whose loops it would
+ * wait for in turn: with each its stack would grow. */
+static int run_within_depth(loop *self) {
+  enum { most_loops = 2 };
+  static _Thread_local int loops;
+  if (loops == most_loops) {
+    take_turns(self, 0);
+    return self->status;
+  }
+  ++loops;
+  int status =
+      halide_default_do_par_for(self->call, self->task, self->min, self->size, self->closure);
+  --loops;
+  return status;
+}
+
 /* A loop within a loop stays on its thread where their number is the caller's to say:
  * kernels run one after the other, so that a call has one outermost loop at a time. */
 int halide_do_par_for(void *user_context, halide_task *task, int min, int size, uint8_t *closure) {
   attnc_context *call = user_context;
-  if (!call->threads && !call->parallel)
-    return halide_default_do_par_for(user_context, task, min, size, closure);
   loop self = {call, task, closure, min, size, 0, 0};
+  if (!call->threads && !call->parallel)
+    return run_within_depth(&self);
   int workers = call->threads && call->threads < size ? call->threads : size;
   if (workers > 1 && !__atomic_exchange_n(&call->in_loop, 1, __ATOMIC_ACQ_REL)) {
     share(&self, workers);

@@ -3,7 +3,7 @@ without making them wrong:
 
 - an allocation in registers of a size that is not constant: it lies in memory;
 - a chunk loop that is not cut to the visible chunks;
-- an allocation on the heap, once for each tile.
+- an allocation on the heap in a serial loop, once for each tile, of what every tile needs.
 """
 
 import glob
@@ -28,9 +28,18 @@ def complaints(stmt):
     """What is wrong with the text of a lowered pipeline, a line each."""
     # Parts of the keys are merged when all tasks are done.
     stmt = re.sub(r"allocate partial\[.*", "", stmt)
-    for name, kind, size, memory in re.findall(r"allocate (\S+)\[(\w+) \* ([^\]]+)\](?: in (\w+))?", stmt):
-        if memory not in ("Stack", "Register"):
-            yield f"expected {name} on the stack or in registers, found {memory or 'the heap'}"
+    pattern = r"^( *)(?:(parallel)|(for) |allocate (\S+)\[(\w+) \* ([^\]]+)\](?: in (\w+))?( if)?)"
+    loops = []  # the serial ones around, by their indents
+    for indent, parallel, serial, name, kind, size, memory, condition in re.findall(pattern, stmt, re.M):
+        loops = [loop for loop in loops if loop < len(indent)]
+        if parallel:
+            loops = []
+        if serial:
+            loops.append(len(indent))
+        if not name:
+            continue
+        if memory not in ("Stack", "Register") and loops and not condition:
+            yield f"expected {name} outside of loops, on the stack or in registers, found {memory or 'the heap'}"
         if memory == "Register" and not size.isdigit():
             yield f"expected a constant size of {name}, found {kind} * {size}"
     for loop, func in (("acc.s1.rc", "chunks"), ("exact_context.s1.rc", "exact_chunks")):

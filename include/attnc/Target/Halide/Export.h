@@ -26,6 +26,9 @@ struct ExportOptions {
   std::string target = "host";
 };
 
+/// The most bytes of stack that the temporaries of a pipeline take; larger ones are allocated.
+constexpr int64_t kMostStackBytes = 32 * 1024;
+
 /// Compiles `pipeline` to each file of `files`. The function's C symbol is the
 /// pipeline's name, its arguments a user context, then one halide_buffer_t for each
 /// input and output. What Halide refuses is a diagnostic at the op that caused it.

@@ -1,0 +1,228 @@
+//===- BoundStack.cpp - temporaries that a thread's stack need not hold ----===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BoundStack.h"
+
+#include "KernelReader.h"
+
+#include "attnc/Target/Halide/Export.h"
+
+#include <algorithm>
+#include <tuple>
+
+using mlir::halide::BoundStackPass;
+using mlir::halide::findLoads;
+using mlir::halide::kMostStackBytes;
+using namespace ::Halide;
+using namespace ::Halide::Internal;
+
+//===----------------------------------------------------------------------===//
+// The choice
+//===----------------------------------------------------------------------===//
+
+/// The bytes of a constant size, with what may be read beyond it; 0 of any other.
+static int64_t getConstantBytes(const Allocate *allocate) {
+  int64_t elements = allocate->constant_allocation_size();
+  return elements > 0 ? (elements + allocate->padding) * allocate->type.bytes() : 0;
+}
+
+/// Halide's own bound of one temporary.
+static constexpr int64_t kMostBytesEach = 16 * 1024;
+
+namespace {
+
+/// The temporaries of a kernel that Halide would put on the stack.
+struct StackReader : IRVisitor {
+  struct Temporary {
+    std::string name;
+    int64_t bytes; // 0: known when called, or too many for the stack
+    bool isRegister, isConditional;
+    size_t number;
+  };
+  std::vector<Temporary> temporaries;
+  std::map<std::string, unsigned> counts;
+
+  using IRVisitor::visit;
+  void visit(const For *loop) override {
+    if (loop->for_type != ForType::GPUBlock) // a device's stack is another matter
+      IRVisitor::visit(loop);
+  }
+  void visit(const Allocate *allocate) override;
+};
+
+} // namespace
+
+void StackReader::visit(const Allocate *allocate) {
+  IRVisitor::visit(allocate);
+  ++counts[allocate->name];
+  int64_t bytes = getConstantBytes(allocate);
+  bool isRegister = allocate->memory_type == MemoryType::Register;
+  bool fits = bytes > 0 && bytes <= kMostBytesEach;
+  bool isStack = allocate->memory_type == MemoryType::Stack;
+  if (isRegister || isStack || (allocate->memory_type == MemoryType::Auto && fits))
+    if (!allocate->new_expr.defined())
+      temporaries.push_back({allocate->name, fits || isRegister ? bytes : 0, isRegister,
+                             !is_const_one(allocate->condition), temporaries.size()});
+}
+
+/// The names of those that leave the stack: of unknown size, then the largest ones, and first
+/// those that are rarely needed.
+static std::set<std::string> chooseMoved(const StackReader &reader) {
+  std::vector<StackReader::Temporary> sorted = reader.temporaries;
+  auto rank = [](const StackReader::Temporary &each) {
+    return std::tuple(!each.isRegister, each.bytes, each.isConditional, each.number);
+  };
+  std::sort(sorted.begin(), sorted.end(),
+            [&](const auto &a, const auto &b) { return rank(a) < rank(b); });
+  std::set<std::string> moved;
+  int64_t total = 0;
+  for (const StackReader::Temporary &temporary : sorted) {
+    bool stays = temporary.bytes > 0 && total + temporary.bytes <= kMostStackBytes;
+    if (stays || temporary.isRegister)
+      total += temporary.bytes;
+    else
+      moved.insert(temporary.name);
+  }
+  return moved;
+}
+
+//===----------------------------------------------------------------------===//
+// The move
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Puts temporaries on the heap, around the outermost serial loop of their task that their sizes
+/// don't depend on.
+class HeapMover : public IRMutator {
+public:
+  HeapMover(const std::set<std::string> &moved, const std::map<std::string, unsigned> &counts)
+      : moved(moved), counts(counts) {}
+
+  Stmt move(const Stmt &kernel) { return place(mutate(kernel), 0); }
+
+private:
+  using IRMutator::visit;
+  Stmt visit(const Allocate *allocate) override;
+  Stmt visit(const Free *op) override;
+  Stmt visit(const LetStmt *let) override;
+  Stmt visit(const For *loop) override;
+  Stmt visit(const IfThenElse *op) override;
+
+  template <typename Holds>
+  Stmt place(Stmt body, size_t from, Holds holds);
+  Stmt place(Stmt body, size_t from) {
+    return place(std::move(body), from, [](const Stmt &) { return true; });
+  }
+
+  const std::set<std::string> &moved;
+  const std::map<std::string, unsigned> &counts;
+  /// What waits for its place, the innermost first; their bodies are still empty.
+  std::vector<Stmt> waiting;
+  std::set<std::string> hoisted;
+  bool isInLoop = false;
+};
+
+} // namespace
+
+static Stmt putOnHeap(const Allocate *allocate, std::vector<Expr> extents, Stmt body) {
+  return Allocate::make(allocate->name, allocate->type, MemoryType::Heap, extents,
+                        allocate->condition, std::move(body), Expr(), "", allocate->padding);
+}
+
+/// Whether all that `value` is computed from are variables.
+static bool isOfVariables(const Expr &value) { return is_pure(value) && findLoads(value).empty(); }
+
+static bool usesVariable(const Stmt &allocation, const std::string &name) {
+  const Allocate *allocate = allocation.as<Allocate>();
+  return std::any_of(allocate->extents.begin(), allocate->extents.end(),
+                     [&](const Expr &extent) { return expr_uses_var(extent, name); });
+}
+
+/// Wraps into `body` those from `from` on that `holds` says yes to.
+template <typename Holds>
+Stmt HeapMover::place(Stmt body, size_t from, Holds holds) {
+  std::vector<Stmt> rest(waiting.begin(), waiting.begin() + from);
+  for (size_t i = from; i < waiting.size(); ++i) {
+    const Allocate *allocate = waiting[i].as<Allocate>();
+    if (holds(waiting[i]))
+      body = putOnHeap(allocate, allocate->extents, body);
+    else
+      rest.push_back(waiting[i]);
+  }
+  waiting = std::move(rest);
+  return body;
+}
+
+Stmt HeapMover::visit(const Allocate *allocate) {
+  if (!moved.count(allocate->name))
+    return IRMutator::visit(allocate);
+  bool canHoist = counts.at(allocate->name) == 1 && is_const_one(allocate->condition) &&
+                  std::all_of(allocate->extents.begin(), allocate->extents.end(), isOfVariables);
+  if (canHoist)
+    hoisted.insert(allocate->name);
+  Stmt body = mutate(allocate->body);
+  if (!canHoist)
+    return putOnHeap(allocate, allocate->extents, body);
+  waiting.push_back(putOnHeap(allocate, allocate->extents, Evaluate::make(0)));
+  return body;
+}
+
+/// What is hoisted lives on.
+Stmt HeapMover::visit(const Free *op) {
+  return hoisted.count(op->name) ? Evaluate::make(0) : Stmt(op);
+}
+
+Stmt HeapMover::visit(const LetStmt *let) {
+  size_t before = waiting.size();
+  Expr value = mutate(let->value);
+  Stmt body = mutate(let->body);
+  auto uses = [&](const Stmt &allocation) { return usesVariable(allocation, let->name); };
+  if (!isOfVariables(value))
+    return LetStmt::make(let->name, value, place(body, before, uses));
+  for (size_t i = before; i < waiting.size(); ++i) {
+    const Allocate *allocate = waiting[i].as<Allocate>();
+    std::vector<Expr> extents;
+    for (const Expr &extent : allocate->extents)
+      extents.push_back(substitute(let->name, value, extent));
+    waiting[i] = putOnHeap(allocate, extents, allocate->body);
+  }
+  return LetStmt::make(let->name, value, body);
+}
+
+Stmt HeapMover::visit(const For *loop) {
+  if (loop->for_type == ForType::GPUBlock)
+    return loop;
+  size_t before = waiting.size();
+  bool isTask = loop->is_parallel();
+  bool wasInLoop = std::exchange(isInLoop, !isTask);
+  Stmt body = place(mutate(loop->body), before, [&](const Stmt &allocation) {
+    return isTask || usesVariable(allocation, loop->name);
+  });
+  isInLoop = wasInLoop;
+  return For::make(loop->name, loop->min, loop->extent, loop->for_type, loop->partition_policy,
+                   loop->device_api, body);
+}
+
+/// A task that does without a temporary does not allocate it.
+Stmt HeapMover::visit(const IfThenElse *op) {
+  if (isInLoop)
+    return IRMutator::visit(op);
+  auto visitBranch = [&](const Stmt &branch) {
+    size_t before = waiting.size();
+    return branch.defined() ? place(mutate(branch), before) : Stmt();
+  };
+  Stmt then = visitBranch(op->then_case);
+  return IfThenElse::make(op->condition, then, visitBranch(op->else_case));
+}
+
+Stmt BoundStackPass::mutate(const Stmt &kernel) {
+  StackReader reader;
+  kernel.accept(&reader);
+  std::set<std::string> moved = chooseMoved(reader);
+  return moved.empty() ? kernel : HeapMover(moved, reader.counts).move(kernel);
+}
