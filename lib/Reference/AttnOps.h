@@ -50,7 +50,7 @@ auto withAccumulator(Environment &env, F sum) {
   return static_cast<double>(sum(float(0)));
 }
 
-/// The sum of term(i) over begin <= i < end as numpy adds up: eight sums next to each other, and a
+/// The sum of term(i) over begin <= i < end as numpy and BLAS add up: two sums side by side, and a
 /// long one is that of two halves, so that its error hardly grows with the length.
 template <typename Float, typename F>
 Float addUp(int64_t begin, int64_t end, F term) {
@@ -59,10 +59,10 @@ Float addUp(int64_t begin, int64_t end, F term) {
     int64_t middle = begin + (end - begin) / 2;
     return addUp<Float>(begin, middle, term) + addUp<Float>(middle, end, term);
   }
-  Float sums[8] = {};
+  Float sums[2] = {};
   for (int64_t i = begin; i < end; ++i)
-    sums[(i - begin) % 8] += term(i);
-  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+    sums[(i - begin) % 2] += term(i);
+  return sums[0] + sums[1];
 }
 
 /// Σ x[i · xStride] · y[i · yStride] over `count` elements.

@@ -211,7 +211,7 @@ static void recomputeStages(RewriterBase &rewriter, AttentionCore &core, Attenti
   });
   if (core.softmax.getProb().use_empty() && !isRead)
     return;
-  rewriter.setInsertionPointAfter(core.softmax);
+  rewriter.setInsertionPointAfterValue(last);
   Location loc = core.softmax.getLoc();
   Type type = last.getType();
   Value score =
@@ -226,6 +226,7 @@ static void recomputeStages(RewriterBase &rewriter, AttentionCore &core, Attenti
   };
   addStep([&] { return ModifyScoreOp::create(rewriter, loc, type, score); }, fused.getScoreMod());
   addStep([&] { return MaskOp::create(rewriter, loc, type, score); }, fused.getMask());
+  rewriter.setInsertionPoint(core.softmax);
   auto softmax = cast<SoftmaxOp>(rewriter.clone(*core.softmax));
   softmax.getScoreMutable().assign(score);
   rewriter.replaceAllUsesWith(core.softmax.getProb(), softmax.getProb());
@@ -254,7 +255,7 @@ static AttentionOp fuse(RewriterBase &rewriter, AttentionCore &core) {
                 return step.getResult();
               }));
   core.probSteps.clear();
-  if (!fused.getMask().empty() && !core.scoreSteps.empty())
+  if (!fused.getMask().empty() && llvm::any_of(core.scoreSteps, llvm::IsaPred<ModifyScoreOp>))
     recomputeStages(rewriter, core, fused);
   eraseUnread(rewriter, core.intermediates());
   return fused;

@@ -37,8 +37,8 @@ func.func @mask(%query: !query {attn.name = "query", attn.dims = [1, 1, "q_len",
     %r = arith.addf %x, %e : f32
     attn.yield %r : f32
   } : !score
-  %prob = attn.softmax %sum : !score
   %lse = attn.lse %sum : !score -> tensor<1x1x?xf32>
+  %prob = attn.softmax %sum : !score
   %context = attn.context %prob, %key : !score, !key -> !query
   return %context, %prob, %lse : !query, !score, tensor<1x1x?xf32>
 }

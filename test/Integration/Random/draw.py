@@ -26,10 +26,12 @@ class Draw(Operands):
         if kind == "named":
             return self.named_mask(x)
         if kind == "bias":
-            other = self.argument("bias", self.broadcasting(x.dims), finite=self.is_masked)
+            self.is_opaque = self.is_masked
+            other = self.argument("bias", self.broadcasting(x.dims), finite=self.is_opaque)
             pair = [x, other] if self.chance(0.5) else [other, x]
             return self.map(pair, lambda a, b: self.float_op("arith.addf", a, b), x.dims)
         if kind == "whole":
+            self.is_opaque = self.is_masked
             twice = self.chance(0.5)
             return self.same("arith.addf", [x, x]) if twice else self.same("math.tanh", [x])
         return self.modified(x, lambda places, score: self.score_mod(kind, places, score))
@@ -40,13 +42,13 @@ class Draw(Operands):
             cap = constant(5.0, type)
             return f("arith.mulf", f("math.tanh", f("arith.divf", score, cap)), cap)
         if kind in ("hidden", "low"):
-            self.is_masked = True
+            self.is_opaque = True
             return self.hide(kind, score, self.condition(places))
         floats = [score]
         if kind == "distance":
             floats.append(self.distance(places, type))
         if kind == "table":
-            table = self.table(places, type, finite=self.is_masked)
+            table = self.table(places, type, finite=self.is_opaque)
             if self.chance(0.5):
                 return f("arith.addf", score, table)
             floats.append(table)
@@ -145,7 +147,8 @@ class Draw(Operands):
 
     def begin(self, dims, query, key):
         self.dims_of, self.sized = dict(zip("bhqk", dims)), [(query, 2), (key, 2)]
-        self.longest, self.is_masked = self.graph.most(dims[3]), False
+        # What hides keys other than as a mask may not have NaN or +inf added to it.
+        self.longest, self.is_masked, self.is_opaque = self.graph.most(dims[3]), False, False
 
     def attention(self, query, key, value):
         """Some results of it are results of the function; at times all of them, which fuses nothing."""

@@ -22,6 +22,7 @@ class Evaluation(AttentionOps, LayerOps):
     def __init__(self, graph, sizes, arithmetic):
         self.graph, self.sizes, self.a = graph, sizes, arithmetic
         self.values = {}
+        self.hidden = {}  # by what masks, with modify_scores alone between them and a score
 
     def run(self, values, ops, results):
         self.values = values

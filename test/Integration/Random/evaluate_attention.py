@@ -18,18 +18,20 @@ class AttentionOps:
         return self.a.product(bent, weight[:, None])[..., 0]
 
     def modify_score(self, op, x):
-        return self.over(op.regions[0], x.shape, x)
+        y = self.over(op.regions[0], x.shape, x)
+        hidden = self.hidden.get(op.operands[0], False)
+        self.hidden[op.results[0]] = hidden
+        return np.where(hidden & (x == -np.inf) & np.isnan(y), -np.inf, y)
 
     def modify_prob(self, op, x):
         y = self.over(op.regions[0], x.shape, x)
         return np.where((x == 0) & np.isnan(y), 0, y)
 
     def mask(self, op, x, *tensors):
-        if op.regions:
-            return np.where(self.over(op.regions[0], x.shape), x, -np.inf)
-        visible = np.ones(x.shape, bool)
-        for form, numbers, reads in op.attributes["forms"]:
-            visible &= self.form(form, numbers, [self.values[t] for t in reads], x.shape)
+        visible = self.over(op.regions[0], x.shape) if op.regions else np.ones(x.shape, bool)
+        for form, numbers, reads in () if op.regions else op.attributes["forms"]:
+            visible = visible & self.form(form, numbers, [self.values[t] for t in reads], x.shape)
+        self.hidden[op.results[0]] = self.hidden.get(op.operands[0], False) | ~visible
         return np.where(visible, x, -np.inf)
 
     def form(self, form, numbers, reads, shape):
