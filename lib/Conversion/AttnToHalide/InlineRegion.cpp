@@ -13,6 +13,7 @@
 
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/IndexRange.h"
+#include "attnc/Dialect/Attn/RegionChain.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -37,6 +38,9 @@ FailureOr<Scalar> PipelineBuilder::inlineRegionValue(Region &region, Value value
                                                      ArrayRef<Scalar> args,
                                                      ArrayRef<std::pair<Value, Scalar>> known) {
   auto [entry, isNew] = wideIndicesOf.try_emplace(&region);
+  // Regions of attn ops are verified; those of tensor.generate are not.
+  if (isNew && failed(verifyChains(region)))
+    return failure();
   if (isNew)
     entry->second = findWideIndices(region);
   wideIndices = entry->second;

@@ -13,6 +13,7 @@
 #include "Shapes.h"
 
 #include "attnc/Dialect/Attn/ProbRegion.h"
+#include "attnc/Dialect/Attn/RegionChain.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -185,12 +186,31 @@ static bool zerosStay(AttentionCore &core, Refusal &refusal) {
   return true;
 }
 
+/// Whether one region may hold what all of `steps` compute.
+static bool fitOneRegion(ArrayRef<Operation *> steps, Refusal &refusal) {
+  // What keeps hidden keys hidden between one step and the next.
+  int64_t added = 4 + 2 * llvm::count_if(steps, llvm::IsaPred<MaskOp>);
+  int64_t length = 0;
+  for (Operation *step : steps)
+    if ((length += getLongestChain(step->getRegion(0)) + added) > kLongestChain)
+      return refuse(refusal,
+                    "its regions depend on more than " + Twine(kLongestChain) +
+                        " ops in a row together",
+                    step, "with this one");
+  return true;
+}
+
+static bool fitRegions(AttentionCore &core, Refusal &refusal) {
+  SmallVector<Operation *> probSteps(core.probSteps.begin(), core.probSteps.end());
+  return fitOneRegion(core.scoreSteps, refusal) && fitOneRegion(probSteps, refusal);
+}
+
 std::optional<AttentionCore> attn::matchAttentionCore(SoftmaxOp softmax, Refusal &refusal) {
   AttentionCore core;
   core.softmax = softmax;
   if (matchScore(core, refusal) && isAlongKeys(core, refusal) && scoresStayInside(core, refusal) &&
       matchContext(core, refusal) && isInOneBlock(core, refusal) && sizesAgree(core, refusal) &&
-      probsAreLinear(core, refusal) && zerosStay(core, refusal))
+      probsAreLinear(core, refusal) && zerosStay(core, refusal) && fitRegions(core, refusal))
     return core;
   return std::nullopt;
 }

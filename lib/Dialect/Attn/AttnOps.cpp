@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/RegionChain.h"
 
 #include "MaskBody.h"
 #include "Shapes.h"
@@ -66,7 +67,7 @@ static LogicalResult verifyBody(Operation *op, StringRef what, Region &body, Typ
   if (yield.getValue().getType() != yielded)
     return yield.emitOpError("expected a value of ")
            << yielded << ", found " << yield.getValue().getType();
-  return success();
+  return verifyChains(body);
 }
 
 static void nameBody(Region &body, bool hasElement, StringRef element,

@@ -11,6 +11,8 @@
 
 #include "Bodies.h"
 
+#include "attnc/Dialect/Attn/RegionChain.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
@@ -144,13 +146,21 @@ bool attn::keepsHidden(Region &body) {
   return false;
 }
 
+/// Whether the mask may hold any part of the score_mod beside its own. A select adds five ops at
+/// most.
+static bool fitsMask(AttentionOp op) {
+  constexpr int64_t kAdded = 5;
+  return getLongestChain(op.getMask()) + getLongestChain(op.getScoreMod()) + kAdded <=
+         kLongestChain;
+}
+
 /// Hands the condition of a select with -inf at `use` over to the mask.
 static bool hoistSelect(RewriterBase &rewriter, AttentionOp op, OpOperand &use,
                         arith::SelectOp select) {
   bool hidesElse = matchPattern(select.getFalseValue(), m_NegInfFloat());
   bool hidesThen = matchPattern(select.getTrueValue(), m_NegInfFloat());
   SetVector<Operation *> slice;
-  if (!(hidesElse || hidesThen) || !select.getCondition().getType().isInteger(1) ||
+  if (!(hidesElse || hidesThen) || !select.getCondition().getType().isInteger(1) || !fitsMask(op) ||
       !collectSlice(select.getCondition(), op.getScoreMod().front(), slice))
     return false;
   addToMask(rewriter, op, select.getCondition(), /*negated=*/!hidesElse, slice);

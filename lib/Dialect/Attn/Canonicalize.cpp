@@ -7,6 +7,8 @@
 
 #include "Bodies.h"
 
+#include "attnc/Dialect/Attn/RegionChain.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -46,6 +48,8 @@ struct MergeMasks : OpRewritePattern<MaskOp> {
     auto inner = op.getScore().getDefiningOp<MaskOp>();
     if (!inner || !isOnlyMaskedBy(inner, op))
       return rewriter.notifyMatchFailure(op, "not the only mask of a mask");
+    if (std::max(getLongestChain(inner.getBody()), getLongestChain(op.getBody())) >= kLongestChain)
+      return rewriter.notifyMatchFailure(op, "no room for another op in a row");
     // The sizes are those of the score that was masked.
     rewriter.replaceAllUsesExcept(inner.getResult(), inner.getScore(), op);
     rewriter.setInsertionPointToStart(&op.getBody().front());

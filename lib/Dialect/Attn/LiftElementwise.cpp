@@ -14,6 +14,7 @@
 
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/Attributes.h"
+#include "attnc/Dialect/Attn/RegionChain.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -52,12 +53,19 @@ static void buildBody(RewriterBase &rewriter, Region &body, Operation *op, Value
   YieldOp::create(rewriter, op->getLoc(), scalar->getResult(0));
 }
 
+/// Puts `modified` in the place of `op`, unless its region has become too long.
+static bool replaceIfShort(RewriterBase &rewriter, Operation *op, Operation *modified) {
+  bool isShort = getLongestChain(modified->getRegion(0)) <= kLongestChain;
+  isShort ? rewriter.replaceOp(op, modified) : rewriter.eraseOp(modified);
+  return isShort;
+}
+
 template <typename OpTy>
-static void replaceBy(RewriterBase &rewriter, Operation *op, Value tensor) {
+static bool replaceBy(RewriterBase &rewriter, Operation *op, Value tensor) {
   rewriter.setInsertionPoint(op);
   auto modified = OpTy::create(rewriter, op->getLoc(), tensor.getType(), tensor);
   buildBody(rewriter, modified.getBody(), op, tensor);
-  rewriter.replaceOp(op, modified.getResult());
+  return replaceIfShort(rewriter, op, modified);
 }
 
 /// The indices at which `tensor` holds its part of the element, broadcast as in numpy.
@@ -72,7 +80,7 @@ static SmallVector<Value> indicesOf(RewriterBase &rewriter, Location loc, Value 
 
 /// A map of which `tensor` is an operand, as a body on the elements of `tensor`.
 template <typename OpTy>
-static void replaceMapBy(RewriterBase &rewriter, MapOp op, Value tensor) {
+static bool replaceMapBy(RewriterBase &rewriter, MapOp op, Value tensor) {
   rewriter.setInsertionPoint(op);
   Location loc = op.getLoc();
   auto modified = OpTy::create(rewriter, loc, tensor.getType(), tensor);
@@ -85,13 +93,13 @@ static void replaceMapBy(RewriterBase &rewriter, MapOp op, Value tensor) {
         input == tensor ? block->getArgument(0)
                         : scalarOf(rewriter, loc, input, indicesOf(rewriter, loc, input, indices)));
   YieldOp::create(rewriter, loc, cloneBody(rewriter, op.getBody(), elements));
-  rewriter.replaceOp(op, modified.getResult());
+  return replaceIfShort(rewriter, op, modified);
 }
 
 /// Calls one of two functions with an operand of `op` that is a score or a prob and
-/// has the type of the result. Returns whether there is one.
-static bool liftOperand(Operation *op, function_ref<void(Value)> score,
-                        function_ref<void(Value)> prob) {
+/// has the type of the result. Returns whether one of them took it.
+static bool liftOperand(Operation *op, function_ref<bool(Value)> score,
+                        function_ref<bool(Value)> prob) {
   auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
   if (!type || type.getRank() != 4)
     return false;
@@ -101,9 +109,9 @@ static bool liftOperand(Operation *op, function_ref<void(Value)> score,
       continue;
     Operation *source = operand.getDefiningOp();
     if (isa_and_nonnull<ScoreOp, ModifyScoreOp, MaskOp>(source))
-      return score(operand), true;
+      return score(operand);
     if (isa_and_nonnull<SoftmaxOp, ModifyProbOp>(source))
-      return prob(operand), true;
+      return prob(operand);
   }
   return false;
 }
@@ -111,12 +119,12 @@ static bool liftOperand(Operation *op, function_ref<void(Value)> score,
 bool attn::liftElementwise(RewriterBase &rewriter, Operation *op) {
   if (auto map = dyn_cast<MapOp>(op))
     return liftOperand(
-        op, [&](Value score) { replaceMapBy<ModifyScoreOp>(rewriter, map, score); },
-        [&](Value prob) { replaceMapBy<ModifyProbOp>(rewriter, map, prob); });
+        op, [&](Value score) { return replaceMapBy<ModifyScoreOp>(rewriter, map, score); },
+        [&](Value prob) { return replaceMapBy<ModifyProbOp>(rewriter, map, prob); });
   if (!OpTrait::hasElementwiseMappableTraits(op) || op->getNumResults() != 1 ||
       op->getNumRegions() != 0)
     return false;
   return liftOperand(
-      op, [&](Value score) { replaceBy<ModifyScoreOp>(rewriter, op, score); },
-      [&](Value prob) { replaceBy<ModifyProbOp>(rewriter, op, prob); });
+      op, [&](Value score) { return replaceBy<ModifyScoreOp>(rewriter, op, score); },
+      [&](Value prob) { return replaceBy<ModifyProbOp>(rewriter, op, prob); });
 }

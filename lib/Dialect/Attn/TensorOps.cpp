@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/RegionChain.h"
 
 #include "Shapes.h"
 
@@ -87,7 +88,7 @@ LogicalResult MapOp::verifyRegions() {
   Type found = yield.getValue().getType(), expected = getElementTypeOrSelf(getResult());
   if (found != expected)
     return yield.emitOpError("expected a value of ") << expected << ", found " << found;
-  return success();
+  return verifyChains(getBody());
 }
 
 /// The size of a result's dimension: a static one wins, then that of an operand that
