@@ -21,6 +21,23 @@
 
 namespace mlir::attn {
 
+/// A number that is known when a kernel is built. Integers keep all of their bits.
+class Number {
+public:
+  template <typename T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
+  Number(T value) : real(value) {
+    if constexpr (std::is_integral_v<T>)
+      integer = value;
+  }
+
+  /// An attribute of `type`, float or integer; an integer type takes integers alone.
+  TypedAttr getAttr(Builder &builder, Type type) const;
+
+private:
+  std::optional<int64_t> integer;
+  double real;
+};
+
 /// A scalar under construction; operators build arith ops where the builder stands.
 class Scalar {
 public:
@@ -31,9 +48,9 @@ public:
   Type getType() const { return value.getType(); }
   ImplicitLocOpBuilder &b() const { return *builder; }
 
-  static Scalar constant(ImplicitLocOpBuilder &builder, Type type, double c);
+  static Scalar constant(ImplicitLocOpBuilder &builder, Type type, Number c);
   /// A constant of this scalar's type.
-  Scalar constant(double c) const { return constant(*builder, getType(), c); }
+  Scalar constant(Number c) const { return constant(*builder, getType(), c); }
 
   Scalar operator-() const;
   Scalar operator!() const;
@@ -59,19 +76,19 @@ Scalar operator&&(Scalar x, Scalar y);
 /// The sum, as a function.
 inline Scalar plus(Scalar x, Scalar y) { return x + y; }
 
-inline Scalar operator+(Scalar x, double y) { return x + x.constant(y); }
-inline Scalar operator-(Scalar x, double y) { return x - x.constant(y); }
-inline Scalar operator*(Scalar x, double y) { return x * x.constant(y); }
-inline Scalar operator/(Scalar x, double y) { return x / x.constant(y); }
-inline Scalar operator%(Scalar x, double y) { return x % x.constant(y); }
-inline Scalar operator<(Scalar x, double y) { return x < x.constant(y); }
-inline Scalar operator>(Scalar x, double y) { return x > x.constant(y); }
-inline Scalar operator==(Scalar x, double y) { return x == x.constant(y); }
+inline Scalar operator+(Scalar x, Number y) { return x + x.constant(y); }
+inline Scalar operator-(Scalar x, Number y) { return x - x.constant(y); }
+inline Scalar operator*(Scalar x, Number y) { return x * x.constant(y); }
+inline Scalar operator/(Scalar x, Number y) { return x / x.constant(y); }
+inline Scalar operator%(Scalar x, Number y) { return x % x.constant(y); }
+inline Scalar operator<(Scalar x, Number y) { return x < x.constant(y); }
+inline Scalar operator>(Scalar x, Number y) { return x > x.constant(y); }
+inline Scalar operator==(Scalar x, Number y) { return x == x.constant(y); }
 
 Scalar min(Scalar x, Scalar y);
 Scalar max(Scalar x, Scalar y);
-inline Scalar min(Scalar x, double y) { return min(x, x.constant(y)); }
-inline Scalar max(Scalar x, double y) { return max(x, x.constant(y)); }
+inline Scalar min(Scalar x, Number y) { return min(x, x.constant(y)); }
+inline Scalar max(Scalar x, Number y) { return max(x, x.constant(y)); }
 /// The maximum of floats that costs one instruction: of NaN and a number, either one.
 Scalar machineMax(Scalar x, Scalar y);
 Scalar clamp(Scalar x, Scalar low, Scalar high);
@@ -165,7 +182,7 @@ public:
               function_ref<Update(ArrayRef<Scalar> vars, ArrayRef<Scalar> reductions)> body);
   void output(Func f, RankedTensorType type, int64_t knownDims = kAll);
 
-  Scalar constant(Type type, double value) { return Scalar::constant(builder, type, value); }
+  Scalar constant(Type type, Number value) { return Scalar::constant(builder, type, value); }
   Scalar i32(int64_t value) { return constant(builder.getI32Type(), value); }
   /// The extent of an input's dimension, innermost first; a constant where it is static.
   Scalar extent(Func input, int64_t dim);

@@ -187,7 +187,7 @@ SmallVector<Scalar> attn::without(ArrayRef<Scalar> coords, int64_t axis) {
 }
 
 Func attn::reduceAlong(PipelineBuilder &p, StringRef name, Func f, int64_t axis, Scalar extent,
-                       double init, function_ref<Scalar(Scalar, Scalar)> combine) {
+                       Number init, function_ref<Scalar(Scalar, Scalar)> combine) {
   SmallVector<StringRef> names = varNames(f.getRank());
   names.erase(names.begin() + axis);
   Func result = p.func(name, names, f.getElementType(),

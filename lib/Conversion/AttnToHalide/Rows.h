@@ -67,7 +67,7 @@ SmallVector<Scalar> without(ArrayRef<Scalar> coords, int64_t axis);
 
 /// A func over every dimension but `axis` that combines the elements along it.
 Func reduceAlong(PipelineBuilder &p, StringRef name, Func f, int64_t axis, Scalar extent,
-                 double init, function_ref<Scalar(Scalar, Scalar)> combine);
+                 Number init, function_ref<Scalar(Scalar, Scalar)> combine);
 
 /// Splits the sum of an update over `reduction` into as many partial sums as lanes, which
 /// come before it; returns these, and the loop that adds them up.

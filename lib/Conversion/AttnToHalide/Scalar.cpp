@@ -32,10 +32,15 @@ static Scalar unary(Scalar x) {
   return {x.b(), OpTy::create(x.b(), x)};
 }
 
-Scalar Scalar::constant(ImplicitLocOpBuilder &builder, Type type, double c) {
-  TypedAttr attr = isa<FloatType>(type) ? TypedAttr(builder.getFloatAttr(type, c))
-                                        : TypedAttr(builder.getIntegerAttr(type, int64_t(c)));
-  return {builder, arith::ConstantOp::create(builder, attr)};
+TypedAttr Number::getAttr(Builder &builder, Type type) const {
+  if (isa<FloatType>(type))
+    return builder.getFloatAttr(type, real);
+  assert(integer && "expected an integer for an integer type");
+  return builder.getIntegerAttr(type, *integer);
+}
+
+Scalar Scalar::constant(ImplicitLocOpBuilder &builder, Type type, Number c) {
+  return {builder, arith::ConstantOp::create(builder, c.getAttr(builder, type))};
 }
 
 Scalar Scalar::operator-() const {
