@@ -45,10 +45,19 @@ static void replaceFolder(const char *old, const char *path) {
   }
 }
 
-static void removeFolders(int signal) {
+static void removeEmptyFolders() {
   for (std::atomic<const char *> &folder : folders)
     if (const char *path = folder)
       ::rmdir(path);
+}
+
+void mlir::attn::removeTemporaryFolders() {
+  llvm::sys::RunInterruptHandlers(); // removes the files
+  removeEmptyFolders();
+}
+
+static void removeFolders(int signal) {
+  removeEmptyFolders();
   ::signal(signal, SIG_DFL);
   ::raise(signal);
 }

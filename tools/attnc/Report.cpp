@@ -7,6 +7,8 @@
 
 #include "Report.h"
 
+#include "attnc/Files/TemporaryFolder.h"
+
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
@@ -100,10 +102,14 @@ static void writeReproducer() {
   say("\n");
 }
 
+static std::atomic<bool> hasCrashed;
+
 static void handleCrash(int) {
   constexpr unsigned kSecondsOfTrace = 10;
+  hasCrashed = true;
   say("attnc: error: internal: crashed\n");
   writeReproducer();
+  mlir::attn::removeTemporaryFolders();
   // A trace takes memory, which for ever waits for a lock that the crash may have left behind.
   ::signal(SIGALRM, [](int) { ::_exit(InternalError); });
   ::alarm(kSecondsOfTrace);
@@ -132,7 +138,10 @@ void attnc::setCommandLine(int argc, char **argv) {
 }
 
 [[noreturn]] static void reportOutOfMemory() {
+  if (hasCrashed) // there is no memory for the trace
+    ::_exit(InternalError);
   say("attnc: error: out of memory: expected smaller sizes, or a machine with more\n");
+  mlir::attn::removeTemporaryFolders();
   ::_exit(InputError);
 }
 

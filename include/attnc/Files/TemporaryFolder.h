@@ -52,6 +52,10 @@ std::string getFinalPath(llvm::StringRef path);
 /// error like a full disk.
 void removeTemporaryFoldersOnSignal();
 
+/// Removes the folders that there are, before a program ends in the middle of its work. Handlers of
+/// signals may call it.
+void removeTemporaryFolders();
+
 } // namespace mlir::attn
 
 #endif // ATTNC_FILES_TEMPORARYFOLDER_H

@@ -1,7 +1,8 @@
 """Runs a command in an empty folder over and over, while one of its calls after the other fails.
 
 A run that fails says why and leaves nothing half-written: each file that there is has the bytes of
-a run that succeeded. A run that is done has left all of them.
+a run that succeeded. A run that is done has left all of them. One that is out of memory says so
+once.
 """
 
 import argparse
@@ -12,9 +13,13 @@ import sys
 
 
 def contents(folder):
+    """Of all files, but for reproducers; a hidden folder counts as one."""
     files = {}
-    for parent, _, names in os.walk(folder):
+    for parent, folders, names in os.walk(folder):
+        files.update((name, None) for name in folders if name.startswith("."))
         for name in names:
+            if name.startswith("attnc-reproducer-"):
+                continue
             path = os.path.join(parent, name)
             with open(path, "rb") as file:
                 files[os.path.relpath(path, folder)] = file.read()
@@ -43,6 +48,8 @@ def check(options, at, expected):
         problem = "exit code 0, but the files differ"
     elif code != 0 and "error:" not in output:
         problem = "no message"
+    elif options.kind == "malloc" and output.count("error:") > 1:
+        problem = "more than one message"
     for name, content in files.items():
         if expected.get(name) != content:
             problem = f"a half-written file {name}"
@@ -51,9 +58,8 @@ def check(options, at, expected):
     return fired
 
 
-def places(step):
+def places(at, step):
     """1, 2, 3, …, or further and further apart."""
-    at = 1
     while True:
         yield at
         at = max(at + 1, int(at * step))
@@ -63,6 +69,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--preload", required=True)
     parser.add_argument("--kind", choices=["write", "malloc"], required=True)
+    parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--step", type=float, default=1)
     parser.add_argument("--codes", type=int, nargs="+", default=[0, 1])
     parser.add_argument("--folder", required=True)
@@ -72,7 +79,7 @@ def main():
     if code != 0 or not expected:
         sys.exit(f"expected the command to succeed and to write files, found exit code {code}\n{output}")
     count = 0
-    for at in places(options.step):
+    for at in places(options.first, options.step):
         if not check(options, at, expected):
             break
         count += 1
