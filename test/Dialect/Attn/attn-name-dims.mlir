@@ -49,3 +49,10 @@ func.func @elementwise(%x: tensor<?xf32> {attn.dims = ["len"]}) -> tensor<?xf32>
   %b = arith.addf %a, %x : tensor<?xf32>
   return %b : tensor<?xf32>
 }
+
+// A size that is known has no symbol, least of all that of an argument.
+// CHECK-LABEL: func @constant() -> tensor<3xf32> {
+func.func @constant() -> tensor<3xf32> {
+  %ones = arith.constant dense<1.0> : tensor<3xf32>
+  return %ones : tensor<3xf32>
+}
