@@ -331,7 +331,8 @@ FailureOr<std::vector<Expected>> attnc::expectResults(Graph &graph, ArrayRef<Ten
   std::vector<Expected> results(exact->size());
   for (auto [result, array] : llvm::zip_equal(results, *exact))
     result.exact = std::move(array);
-  SmallVector<Arithmetic> plain = {Arithmetic::Plain, Arithmetic::PlainReversed};
+  SmallVector<Arithmetic> plain = {Arithmetic::Plain, Arithmetic::PlainReversed,
+                                   Arithmetic::PlainHalves};
   if (mlir::attn::reference::hasUnstableSteps(graph.getFunction()))
     plain.append({Arithmetic::PlainAbove, Arithmetic::PlainBelow});
   for (Arithmetic arithmetic : plain) {

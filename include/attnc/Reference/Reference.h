@@ -51,6 +51,8 @@ enum class Arithmetic {
   /// rounding, as with large scores, one order may be right by chance. What is less than
   /// f32's smallest normal number is 0: kernels need not keep it.
   PlainReversed,
+  /// The same, but the products of each half are summed apart.
+  PlainHalves,
   /// Plain, where the results of exp, log and the like are 2 ulp above or below: libraries differ
   /// by as much, and what rounds them to integers or compares them may take the other side.
   PlainAbove,
