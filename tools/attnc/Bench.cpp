@@ -16,6 +16,7 @@
 #include "Spec.h"
 
 #include "attnc/Dialect/Attn/Attributes.h"
+#include "attnc/Target/Library/Escape.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -234,23 +235,25 @@ static void print(const Row &row, unsigned width) {
   std::string gflops = "-";
   if (row.flops && *row.flops > 0)
     gflops = llvm::formatv("{0:F1}", row.getGflops());
-  llvm::outs() << llvm::left_justify(describe(row.dims), width)
-               << llvm::format(" %10.4g %10.4g %10.4g %9s %7.4g %7.3g %10.4g  ", 1e3 * row.min,
-                               1e3 * row.median, 1e3 * row.cpu, gflops.c_str(), row.bytes / 1e6,
-                               row.bytes / row.min / 1e9, row.workspace / 1e6)
-               << describe(row.called) << '\n';
+  TerminalStream(llvm::outs()) << llvm::left_justify(describe(row.dims), width)
+                               << llvm::format(" %10.4g %10.4g %10.4g %9s %7.4g %7.3g %10.4g  ",
+                                               1e3 * row.min, 1e3 * row.median, 1e3 * row.cpu,
+                                               gflops.c_str(), row.bytes / 1e6,
+                                               row.bytes / row.min / 1e9, row.workspace / 1e6)
+                               << describe(row.called) << '\n';
   llvm::outs().flush();
 }
 
 static json::Object toJson(const CalledPipeline &call) {
   halide::PipelineOp pipeline = call.pipeline;
-  json::Object object{{"name", pipeline.getSymName()}, {"chosen", call.isChosen}};
+  json::Object object{{"name", mlir::attn::escapeJson(pipeline.getSymName())},
+                      {"chosen", call.isChosen}};
   for (StringRef name : {mlir::attn::kKindAttr, mlir::attn::kScheduleAttr})
     if (Attribute attribute = pipeline->getAttr(name)) {
       auto text = dyn_cast<StringAttr>(attribute);
       std::string printed;
       llvm::raw_string_ostream(printed) << attribute;
-      object[name] = text ? text.str() : printed;
+      object[name] = mlir::attn::escapeJson(text ? text.str() : printed);
     }
   return object;
 }
@@ -258,7 +261,7 @@ static json::Object toJson(const CalledPipeline &call) {
 static json::Object toJson(const Row &row) {
   json::Object sizes;
   for (auto [symbol, size] : row.dims)
-    sizes[symbol] = size;
+    sizes[mlir::attn::escapeJson(symbol)] = size;
   json::Array kernels;
   for (const CalledPipeline &call : row.called)
     kernels.push_back(toJson(call));

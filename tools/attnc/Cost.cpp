@@ -11,6 +11,8 @@
 
 #include "attnc/Dialect/Attn/Attn.h"
 
+#include "attnc/Target/Library/Escape.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/Format.h"
@@ -101,7 +103,7 @@ std::string Polynomial::str() const {
 llvm::json::Value Polynomial::json() const {
   if (std::optional<double> value = number())
     return static_cast<int64_t>(*value);
-  return formula();
+  return mlir::attn::escapeJson(formula());
 }
 
 //===----------------------------------------------------------------------===//

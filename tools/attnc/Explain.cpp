@@ -14,6 +14,7 @@
 #include "attnc/Dialect/Attn/Attributes.h"
 #include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Dialect/Halide/Halide.h"
+#include "attnc/Target/Library/Escape.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -22,6 +23,7 @@
 using namespace mlir;
 using namespace attnc;
 using mlir::attn::AttentionOp;
+using mlir::attn::escapeJson;
 namespace cl = llvm::cl;
 namespace json = llvm::json;
 
@@ -196,7 +198,7 @@ static std::string countDirectives(halide::PipelineOp pipeline) {
 //===----------------------------------------------------------------------===//
 
 static void printWords(const Explanation &explanation) {
-  llvm::raw_ostream &os = llvm::outs();
+  TerminalStream os(llvm::outs());
   os << explanation.function << " for " << explanation.target << '\n';
   if (explanation.isGraph)
     os << "\nfusion:\n";
@@ -226,13 +228,13 @@ static void printWords(const Explanation &explanation) {
 static json::Object toJson(const Group &group) {
   json::Array pipelines;
   for (halide::PipelineOp pipeline : group.pipelines)
-    pipelines.push_back(
-        json::Object{{"name", pipeline.getSymName()}, {"directives", countDirectives(pipeline)}});
+    pipelines.push_back(json::Object{{"name", escapeJson(pipeline.getSymName())},
+                                     {"directives", countDirectives(pipeline)}});
   json::Object object{{"op", group.op},
-                      {"place", group.place},
-                      {"result", group.result},
-                      {"parts", json::Array(group.parts)},
-                      {"schedule", group.schedule},
+                      {"place", escapeJson(group.place)},
+                      {"result", escapeJson(group.result)},
+                      {"parts", json::Array(llvm::map_range(group.parts, escapeJson))},
+                      {"schedule", escapeJson(group.schedule)},
                       {"pipelines", std::move(pipelines)}};
   if (group.cost) {
     object["flops"] = group.cost->flops.json();
@@ -244,10 +246,11 @@ static json::Object toJson(const Group &group) {
 static void printJson(const Explanation &explanation) {
   json::Array remarks, groups;
   for (const Remark &remark : explanation.remarks)
-    remarks.push_back(json::Object{{"place", remark.place}, {"text", remark.text}});
+    remarks.push_back(
+        json::Object{{"place", escapeJson(remark.place)}, {"text", escapeJson(remark.text)}});
   for (const Group &group : explanation.groups)
     groups.push_back(toJson(group));
-  json::Value value = json::Object{{"function", explanation.function},
+  json::Value value = json::Object{{"function", escapeJson(explanation.function)},
                                    {"target", explanation.target},
                                    {"fusion", std::move(remarks)},
                                    {"groups", std::move(groups)}};

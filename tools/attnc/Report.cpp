@@ -8,6 +8,7 @@
 #include "Report.h"
 
 #include "attnc/Files/TemporaryFolder.h"
+#include "attnc/Target/Library/Escape.h"
 
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "llvm/ADT/SmallString.h"
@@ -33,11 +34,33 @@ using namespace llvm;
 using mlir::isBytecode;
 using namespace attnc;
 
+raw_ostream &TerminalStream::changeColor(Colors color, bool bold, bool background) {
+  os.changeColor(color, bold, background);
+  return *this;
+}
+
+raw_ostream &TerminalStream::resetColor() {
+  os.resetColor();
+  return *this;
+}
+
+/// Its lines are ours.
+void TerminalStream::write_impl(const char *text, size_t size) {
+  SmallVector<StringRef> lines;
+  StringRef(text, size).split(lines, '\n');
+  interleave(lines, os, [&](StringRef line) { os << mlir::attn::escapeText(line); }, "\n");
+}
+
+raw_ostream &attnc::errorStream() {
+  static TerminalStream stream(errs());
+  return stream;
+}
+
 static std::atomic<int> numErrors, numUsageErrors, numInternalErrors;
 
 static LogicalResult report(const Twine &place, const Twine &message, std::atomic<int> &count) {
-  WithColor(errs(), raw_ostream::SAVEDCOLOR, /*Bold=*/true) << place << ": ";
-  WithColor::error() << message << '\n';
+  WithColor(errorStream(), raw_ostream::SAVEDCOLOR, /*Bold=*/true) << place << ": ";
+  WithColor::error(errorStream()) << message << '\n';
   ++count;
   return failure();
 }
@@ -55,7 +78,7 @@ LogicalResult attnc::reportInternal(const Twine &message) {
 }
 
 void attnc::reportNote(const Twine &message) {
-  WithColor::note(errs(), "attnc") << message << '\n';
+  WithColor::note(errorStream(), "attnc") << message << '\n';
 }
 
 static void replaceLine(const Twine &text) {
@@ -63,7 +86,7 @@ static void replaceLine(const Twine &text) {
     errs() << "\r\033[K" << text;
 }
 
-Progress::Progress(const Twine &text) { replaceLine(text); }
+Progress::Progress(const Twine &text) { replaceLine(mlir::attn::escapeText(text.str())); }
 Progress::~Progress() { replaceLine(""); }
 
 void attnc::countError() { ++numErrors; }
@@ -134,7 +157,8 @@ static void handleCrashes() {
 static std::string commandLine;
 
 void attnc::setCommandLine(int argc, char **argv) {
-  commandLine = llvm::join(llvm::make_range(argv, argv + argc), " ");
+  // In one line: the next one is the spec's.
+  commandLine = mlir::attn::escapeText(llvm::join(llvm::make_range(argv, argv + argc), " "));
 }
 
 [[noreturn]] static void reportOutOfMemory() {

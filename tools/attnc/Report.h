@@ -13,6 +13,7 @@
 
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <string>
 
@@ -28,6 +29,26 @@ llvm::LogicalResult reportUsage(const llvm::Twine &place, const llvm::Twine &mes
 
 /// `attnc: note: MESSAGE` on stderr.
 void reportNote(const llvm::Twine &message);
+
+/// Words for people, as `os` shows them: no terminal obeys what a stranger wrote into them.
+class TerminalStream : public llvm::raw_ostream {
+public:
+  explicit TerminalStream(llvm::raw_ostream &os) : raw_ostream(/*unbuffered=*/true), os(os) {}
+
+  bool is_displayed() const override { return os.is_displayed(); }
+  bool has_colors() const override { return os.has_colors(); }
+  raw_ostream &changeColor(Colors color, bool bold, bool background) override;
+  raw_ostream &resetColor() override;
+
+private:
+  void write_impl(const char *text, size_t size) override;
+  uint64_t current_pos() const override { return os.tell(); }
+
+  llvm::raw_ostream &os;
+};
+
+/// stderr, for people.
+llvm::raw_ostream &errorStream();
 
 /// A line on stderr while something lasts, where stderr is a terminal.
 class Progress {

@@ -13,6 +13,7 @@
 
 #include "Cases.h"
 
+#include "attnc/Target/Library/Escape.h"
 #include "attnc/Target/Library/Library.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -329,6 +330,11 @@ std::string Tables::addDoubles(const Expected &expected, int64_t step) {
   return name;
 }
 
+/// What the program prints, as the inside of a literal that any compiler has room for.
+static std::string quote(StringRef text) {
+  return mlir::attn::escapeLiteral(mlir::attn::escapeText(text, /*most=*/1000));
+}
+
 static std::string getDtype(Type type) {
   StringRef code = type.isInteger(1)          ? "kDLBool"
                    : type.isBF16()            ? "kDLBfloat"
@@ -342,8 +348,9 @@ void Tables::addVector(const Parameter &parameter, ArrayRef<int64_t> shape, bool
                        const std::string &rest) {
   std::string text;
   llvm::raw_string_ostream line(text);
-  line << "{\"" << parameter.name << "\", " << isOutput << ", " << getDtype(parameter.elementType)
-       << ", " << shape.size() << ", " << addIntegers(shape) << ", " << rest << "}";
+  line << "{\"" << quote(parameter.name) << "\", " << isOutput << ", "
+       << getDtype(parameter.elementType) << ", " << shape.size() << ", " << addIntegers(shape)
+       << ", " << rest << "}";
   vectors.push_back(text);
 }
 
@@ -371,8 +378,8 @@ void Tables::endTest(const Dims &dims) {
   vectors.clear();
   auto sizes =
       llvm::map_range(dims, [](auto dim) { return (dim.first + "=" + Twine(dim.second)).str(); });
-  tests.push_back("{\"" + (dims.empty() ? "static shapes" : llvm::join(sizes, " ")) + "\", " +
-                  name + "}");
+  tests.push_back("{\"" + (dims.empty() ? "static shapes" : quote(llvm::join(sizes, " "))) +
+                  "\", " + name + "}");
 }
 
 void Tables::end(size_t tensors) {

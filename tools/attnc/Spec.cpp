@@ -54,7 +54,8 @@ namespace attnc {
 class DiagnosticPrinter : public SourceMgrDiagnosticHandler {
 public:
   DiagnosticPrinter(llvm::SourceMgr &sources, MLIRContext *context)
-      : SourceMgrDiagnosticHandler(sources, context), engine(context->getDiagEngine()) {
+      : SourceMgrDiagnosticHandler(sources, context, errorStream()),
+        engine(context->getDiagEngine()) {
     // Handlers are asked newest first; failure passes the diagnostic on.
     counter = engine.registerHandler([this](Diagnostic &diagnostic) {
       if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
@@ -79,7 +80,7 @@ private:
   void print(Diagnostic &diagnostic) {
     auto [file, node] = splitPlace(diagnostic.getLocation());
     std::string text = (node.empty() ? "" : node + ": ") + diagnostic.str();
-    llvm::SMDiagnostic(file, getKind(diagnostic.getSeverity()), text).print(nullptr, llvm::errs());
+    llvm::SMDiagnostic(file, getKind(diagnostic.getSeverity()), text).print(nullptr, errorStream());
   }
 
   static llvm::SourceMgr::DiagKind getKind(DiagnosticSeverity severity) {

@@ -13,6 +13,8 @@
 #include "Report.h"
 #include "Spec.h"
 
+#include "attnc/Target/Library/Escape.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -213,7 +215,7 @@ static FailureOr<Case> verifyCase(Graph &graph, InputMaker &maker, Kernel &kerne
 //===----------------------------------------------------------------------===//
 
 static void print(const Case &tested, const Signature &signature) {
-  llvm::raw_ostream &os = llvm::outs();
+  TerminalStream os(llvm::outs());
   for (auto [symbol, size] : tested.dims)
     os << symbol << '=' << size << ' ';
   os << tested.inputs << '\n';
@@ -229,7 +231,7 @@ static void print(const Case &tested, const Signature &signature) {
 static json::Value toJson(const Case &tested, const Signature &signature) {
   json::Object dims;
   for (auto [symbol, size] : tested.dims)
-    dims[symbol] = size;
+    dims[mlir::attn::escapeJson(symbol)] = size;
   json::Array results;
   for (auto [result, output] : llvm::zip(tested.results, signature.outputs))
     results.push_back(json::Object{{"name", output.name},

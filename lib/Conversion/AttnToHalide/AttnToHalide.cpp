@@ -211,7 +211,13 @@ LogicalResult FunctionConverter::convertCompute(Operation &op) {
 
 LogicalResult FunctionConverter::callOn(Value destination, Location loc, StringRef kind,
                                         Lower lower, function_ref<Value()> condition) {
-  std::string name = (function.getName() + "_" + kind + "_" + Twine(numPipelines++)).str();
+  std::string stem = (function.getName() + "_").str(); // keywords are no longer ones
+  if (!isCIdentifier(stem))
+    stem = "function_";
+  std::string name;
+  do
+    name = (stem + kind + "_" + Twine(numPipelines++)).str();
+  while (SymbolTable::lookupSymbolIn(function->getParentOp(), name));
   OpBuilder builder(function);
   PipelineBuilder p(builder, loc, name);
   p.getOp()->setAttr(kKindAttr, builder.getStringAttr(kind));

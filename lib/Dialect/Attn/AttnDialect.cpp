@@ -160,7 +160,7 @@ int64_t attn::getMaxQLen(Attribute schedule) {
 // Attributes of arguments and results
 //===----------------------------------------------------------------------===//
 
-/// C's and C++'s keywords.
+/// C's and C++'s keywords, and macros that a header can't do without.
 static constexpr StringLiteral kKeywords =
     "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t "
     "char32_t char8_t class co_await co_return co_yield compl concept const const_cast "
@@ -171,7 +171,7 @@ static constexpr StringLiteral kKeywords =
     "static_assert static_cast struct switch template this thread_local throw true try "
     "typedef typeid typename typeof typeof_unqual union unsigned using virtual void volatile "
     "wchar_t while xor xor_eq _Alignas _Alignof _Atomic _Bool _Complex _Generic _Imaginary "
-    "_Noreturn _Static_assert _Thread_local";
+    "_Noreturn _Static_assert _Thread_local NULL linux offsetof unix";
 
 bool attn::isCIdentifier(StringRef name) {
   static const llvm::StringSet<> keywords = [] {

@@ -14,6 +14,7 @@
 
 #include "mlir/IR/Matchers.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -191,7 +192,15 @@ static LogicalResult verifyUniqueNames(Block &block) {
   return success();
 }
 
+/// The name is a C function's, and a part of files' names.
+static bool isSymbol(StringRef name) {
+  return !name.empty() && !llvm::isDigit(name.front()) &&
+         llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
 LogicalResult PipelineOp::verify() {
+  if (!isSymbol(getSymName())) // (C5)
+    return emitOpError("expected a name of letters, digits and _, found ") << getSymNameAttr();
   if (getBody().getNumArguments() == 0)
     return success();
   return emitOpError("expected a body without arguments, found ") << getBody().getNumArguments();

@@ -7,6 +7,8 @@
 
 #include "BindSignature.h"
 
+#include "attnc/Target/Library/Escape.h"
+
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
@@ -32,6 +34,8 @@ public:
 
 private:
   llvm::Constant *text(StringRef value);
+  /// A name within a message, which has room for three of them.
+  llvm::Constant *message(StringRef name) { return text(escapeText(name, /*most=*/100)); }
   llvm::Constant *number(int64_t value, unsigned bits) {
     return llvm::ConstantInt::get(builder.getIntNTy(bits), value, /*IsSigned=*/true);
   }
@@ -75,7 +79,7 @@ llvm::Constant *Binder::dims(const Tensor &tensor, unsigned index) {
         like = seen->second;
     }
     llvm::Constant *symbol =
-        dim.symbol.empty() ? llvm::ConstantPointerNull::get(pointer) : text(dim.symbol);
+        dim.symbol.empty() ? llvm::ConstantPointerNull::get(pointer) : message(dim.symbol);
     result.push_back(llvm::ConstantStruct::getAnon(
         {number(dim.extent, 64), symbol, number(like.first, 32), number(like.second, 32)}));
   }
@@ -112,7 +116,7 @@ void Binder::defineSignature(ArrayRef<Variant> variants) {
   for (auto [index, tensor] : llvm::enumerate(signature.tensors)) {
     maxRank = std::max(maxRank, tensor.dims.size());
     tensors.push_back(llvm::ConstantStruct::getAnon(
-        {text(tensor.name), dims(tensor, index), number(tensor.dims.size(), 32),
+        {message(tensor.name), dims(tensor, index), number(tensor.dims.size(), 32),
          number(tensor.code, 8), number(tensor.bits, 8), number(tensor.isOutput, 8),
          number(tensor.inPlaceOf ? int64_t(*tensor.inPlaceOf) : -1, 32)}));
   }

@@ -14,6 +14,7 @@
 
 #include "attnc/Dialect/Halide/Halide.h"
 #include "attnc/Target/Halide/Export.h"
+#include "attnc/Target/Library/Escape.h"
 #include "attnc/Target/Library/Library.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -65,7 +66,7 @@ static void emitTensors(raw_ostream &os, const Signature &signature) {
     width = std::max(width, name.size());
   for (auto [tensor, name] : llvm::zip(signature.tensors, names))
     os << " *   " << (tensor.isOutput ? "out " : "in  ") << llvm::left_justify(name, width) << "  "
-       << tensor.dtype() << " " << tensor.shape()
+       << tensor.dtype() << " " << escapeComment(tensor.shape())
        << (tensor.inPlaceOf ? ", may be " + names[*tensor.inPlaceOf] + " itself" : "") << "\n";
 }
 
@@ -73,10 +74,8 @@ static void emitTensors(raw_ostream &os, const Signature &signature) {
 static constexpr size_t kMaxFormulas = 60;
 
 /// One line of a comment, or several where it is longer than 100 columns.
-static void emitWrapped(raw_ostream &os, std::string text) {
-  for (size_t i = 0; i + 1 < text.size(); ++i) // a weight's name may be anything
-    if (StringRef pair = StringRef(text).substr(i, 2); pair == "*/" || pair == "/*")
-      text[i] = '_';
+static void emitWrapped(raw_ostream &os, StringRef formula) {
+  std::string text = escapeComment(formula);
   StringRef rest = StringRef(text).ltrim();
   std::string begin = " *   " + std::string(text.size() - rest.size(), ' ');
   for (std::string next = begin + "    "; begin.size() + rest.size() > 100; begin = next) {
@@ -103,7 +102,8 @@ static void emitFormulas(raw_ostream &os, const LibraryOptions &options) {
   if (options.summary.empty())
     os << ".\n";
   else
-    os << ", and q and k are the places of a query and a key.\n * " << options.summary << "\n";
+    os << ", and q and k are the places of a query and a key.\n * "
+       << escapeComment(options.summary) << "\n";
   os << " *\n * ";
 }
 
@@ -288,7 +288,7 @@ static llvm::json::Object describe(const Tensor &tensor) {
     else if (dim.symbol.empty())
       dims.push_back(nullptr);
     else
-      dims.push_back(dim.symbol);
+      dims.push_back(escapeJson(dim.symbol));
   }
   llvm::json::Object object{
       {"name", tensor.name}, {"dtype", tensor.dtype()}, {"dims", std::move(dims)}};
@@ -299,19 +299,19 @@ static llvm::json::Object describe(const Tensor &tensor) {
 
 static llvm::json::Value describe(Attribute attr) {
   if (auto text = dyn_cast<StringAttr>(attr))
-    return llvm::json::Value(text.getValue());
+    return llvm::json::Value(escapeJson(text));
   if (auto number = dyn_cast<IntegerAttr>(attr); number && !number.getType().isInteger(1))
     return llvm::json::Value(number.getInt());
   std::string text;
   llvm::raw_string_ostream(text) << attr;
-  return std::move(text);
+  return escapeJson(text);
 }
 
 /// A pipeline's name and what earlier passes noted on it.
 static llvm::json::Object describe(halide::PipelineOp pipeline) {
-  llvm::json::Object object{{"name", pipeline.getSymName()}};
+  llvm::json::Object object{{"name", escapeJson(pipeline.getSymName())}};
   for (NamedAttribute attr : pipeline->getDiscardableAttrs())
-    object[attr.getName().strref()] = describe(attr.getValue());
+    object[escapeJson(attr.getName())] = describe(attr.getValue());
   return object;
 }
 
@@ -351,7 +351,7 @@ std::string attn::emitMetadata(const Signature &signature, ArrayRef<Variant> var
                                            {"sha256", signature.weights->sha256}};
   if (!options.formulas.empty()) {
     object["summary"] = options.summary;
-    object["graph"] = llvm::json::Array(options.formulas);
+    object["graph"] = llvm::json::Array(llvm::map_range(options.formulas, &escapeJson));
   }
   for (const auto &[key, value] : options.about)
     object.try_emplace(key, value);

@@ -21,6 +21,7 @@
 
 #include "attnc/Dialect/Attn/ConstantBytes.h"
 #include "attnc/Import/Safetensors/Safetensors.h"
+#include "attnc/Target/Library/Escape.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -118,9 +119,9 @@ std::string Collection::makeName(memref::GlobalOp global) {
   StringRef stem = global.getSymName();
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(global.getInitialValueAttr()))
     stem = resource.getRawHandle().getKey();
-  std::string name = stem.str();
-  for (unsigned n = 1; !names.insert(name).second; ++n)
-    name = (stem + "." + Twine(n)).str();
+  std::string json = escapeJson(stem), name = json;
+  for (unsigned n = 1; name == "__metadata__" || !names.insert(name).second; ++n)
+    name = json + "." + std::to_string(n);
   return name;
 }
 

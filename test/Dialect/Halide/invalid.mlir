@@ -504,3 +504,11 @@ func.func @copy_to_host_c1(%m: memref<4x?xi32, strided<[?, 1]>>) {
   halide.copy_to_host %m : memref<4x?xi32, strided<[?, 1]>>
   return
 }
+
+// -----
+
+// expected-error @+1 {{expected a name of letters, digits and _, found "../f"}}
+halide.pipeline @"../f" {
+  %f = halide.func "f" [%x] : i32 { halide.yield %x : i32 }
+  halide.output %f [64] : !halide.func<i32, 1>
+}

@@ -108,6 +108,7 @@ def Halide_PipelineOp : Halide_Op<"pipeline", [Symbol, IsolatedFromAbove,
     - (C3) a loop that was split or fused is not used again.
     - (C4) the loops of a stage that are vectorized or unrolled, as far as their extents are known,
       run over at most 65536 points.
+    - (C5) its name is of letters, digits and `_`, and begins with none of the digits.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name);
   let regions = (region SizedRegion<1>:$body);
