@@ -23,7 +23,7 @@ LogicalResult reference::evaluateAttnOp(Operation *op, Environment &env) {
 }
 
 double reference::dot(Environment &env, const Scalar *x, int64_t xStride, const Scalar *y,
-                      int64_t yStride, int64_t count) {
+                      int64_t yStride, int64_t count, int64_t numSums) {
   if (env.getArithmetic() == Arithmetic::PlainReversed) {
     x += (count - 1) * xStride, xStride = -xStride;
     y += (count - 1) * yStride, yStride = -yStride;
@@ -33,8 +33,9 @@ double reference::dot(Environment &env, const Scalar *x, int64_t xStride, const 
   auto place = [&](int64_t i) { return inHalves ? i / 2 + i % 2 * (count / 2) : i; };
   return withAccumulator(env, [&](auto zero) {
     using Float = decltype(zero);
-    return addUp<Float>(0, count, [&](int64_t i) {
+    auto product = [&](int64_t i) {
       return Float(x[place(i) * xStride].real) * Float(y[place(i) * yStride].real);
-    });
+    };
+    return addUp<Float>(0, count, product, numSums);
   });
 }

@@ -50,24 +50,25 @@ auto withAccumulator(Environment &env, F sum) {
   return static_cast<double>(sum(float(0)));
 }
 
-/// The sum of term(i) over begin <= i < end as numpy and BLAS add up: two sums side by side, and a
-/// long one is that of two halves, so that its error hardly grows with the length.
+/// The sum of term(i) over begin <= i < end as numpy and BLAS add up: `numSums` sums side by side,
+/// one or two, and a long one is that of two halves, so that its error hardly grows with the
+/// length.
 template <typename Float, typename F>
-Float addUp(int64_t begin, int64_t end, F term) {
+Float addUp(int64_t begin, int64_t end, F term, int64_t numSums = 2) {
   constexpr int64_t kShort = 128;
   if (end - begin > kShort) {
     int64_t middle = begin + (end - begin) / 2;
-    return addUp<Float>(begin, middle, term) + addUp<Float>(middle, end, term);
+    return addUp<Float>(begin, middle, term, numSums) + addUp<Float>(middle, end, term, numSums);
   }
   Float sums[2] = {};
   for (int64_t i = begin; i < end; ++i)
-    sums[(i - begin) % 2] += term(i);
+    sums[(i - begin) % numSums] += term(i);
   return sums[0] + sums[1];
 }
 
 /// Σ x[i · xStride] · y[i · yStride] over `count` elements.
 double dot(Environment &env, const Scalar *x, int64_t xStride, const Scalar *y, int64_t yStride,
-           int64_t count);
+           int64_t count, int64_t numSums = 2);
 
 } // namespace mlir::attn::reference
 

@@ -26,7 +26,9 @@ LogicalResult reference::evaluate(LinearOp op, Environment &env) {
   for (int64_t at = 0; at < result.size(); ++at) {
     const Scalar *row = input.values.data() + at / features * width;
     const Scalar *column = weight.values.data() + at % features * width;
-    double product = env.round(dot(env, row, 1, column, 1, width), result.elementType);
+    // A matrix product of BLAS: one sum for each element.
+    double sum = dot(env, row, 1, column, 1, width, /*numSums=*/1);
+    double product = env.round(sum, result.elementType);
     result.values[at].real = bias ? product + bias->values[at % features].real : product;
   }
   return env.set(op.getResult(), std::move(result));
