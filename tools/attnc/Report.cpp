@@ -129,7 +129,8 @@ static std::atomic<bool> hasCrashed;
 
 static void handleCrash(int) {
   constexpr unsigned kSecondsOfTrace = 10;
-  hasCrashed = true;
+  if (hasCrashed.exchange(true)) // by the trace
+    ::_exit(InternalError);
   say("attnc: error: internal: crashed\n");
   writeReproducer();
   mlir::attn::removeTemporaryFolders();
@@ -149,7 +150,7 @@ static void handleCrashes() {
   ::sigaltstack(&alternative, nullptr);
   struct sigaction action = {};
   action.sa_handler = handleCrash;
-  action.sa_flags = SA_ONSTACK | SA_RESETHAND;
+  action.sa_flags = SA_ONSTACK | SA_NODEFER;
   for (int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL})
     ::sigaction(signal, &action, nullptr);
 }

@@ -8,24 +8,27 @@ import pathlib
 import signal
 import subprocess
 import sys
+import time
 
 folder, model = map(pathlib.Path, sys.argv[1:])
 
 
-def handles_crashes(pid):
-    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("SigCgt:"):
-            return bool(int(line.split()[1], 16) >> (signal.SIGSEGV - 1) & 1)
-    return False
+def crash_after(delay):
+    """The exit code and what is printed."""
+    process = subprocess.Popen(["attnc", "import", model], env={**os.environ, "TMPDIR": str(folder)},
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    time.sleep(delay)
+    process.send_signal(signal.SIGSEGV)
+    _, text = process.communicate()
+    return process.returncode, text
 
 
-process = subprocess.Popen(["attnc", "import", model], env={**os.environ, "TMPDIR": str(folder)},
-                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-while process.poll() is None and not handles_crashes(process.pid):
-    pass
-process.send_signal(signal.SIGSEGV)
-_, text = process.communicate()
-print("exit code", process.returncode)
+# Too early a signal ends it before it has begun to import.
+for attempt in range(16):
+    code, text = crash_after(0.02 * 1.4**attempt)
+    if code != -signal.SIGSEGV:
+        break
+print("exit code", code)
 print("\n".join(line for line in text.splitlines() if line.startswith("attnc: ")))
 [found] = folder.glob("attnc-reproducer-*")
 print(found.suffix, found.read_bytes().startswith(model.read_bytes()))

@@ -49,9 +49,8 @@ def Attn_Dialect : Dialect {
     holds; a row without a visible key gives prob 0, context 0, lse -inf; NaN
     among visible inputs gives NaN.
 
-    Kernels compute the indices of regions in 32 bits. A constant beyond them is an
-    error. One within them, or a 64-bit integer that becomes an index, counts as 2^30
-    where it is more, and as -2^30 where it is less.
+    Kernels compute the indices of regions in 32 bits, and in 64 where a comparison or
+    an integer would differ. At most 4096 ops of a region depend on each other in a row.
   }];
   let dependentDialects = ["arith::ArithDialect", "tensor::TensorDialect"];
   let hasRegionArgAttrVerify = 1;
