@@ -54,7 +54,7 @@ def allowed_error(plain, exact):
     finite = np.isfinite(exact)
     if not finite.any():
         return 0.0
-    error = np.abs(plain[finite].astype(exact.dtype) - exact[finite]).max()
+    error = np.abs(plain[finite].astype(np.longdouble) - exact[finite]).max()
     return 2 * error + 4 * np.finfo(plain.dtype).eps * np.abs(exact[finite]).max()
 
 
@@ -65,8 +65,8 @@ def compare(name, ours, plain, exact):
         print(f"{name}: expected {plain.dtype}{exact.shape}, found {ours.dtype}{ours.shape}")
         return False
     finite = np.isfinite(exact)
-    same_places = np.array_equal(ours[~finite].astype(exact.dtype), exact[~finite], equal_nan=True)
-    difference = np.abs(ours[finite].astype(exact.dtype) - exact[finite])
+    same_places = np.array_equal(ours[~finite].astype(np.longdouble), exact[~finite], equal_nan=True)
+    difference = np.abs(ours[finite].astype(np.longdouble) - exact[finite])
     error, allowed = difference.max(initial=0.0), allowed_error(plain, exact)
     good = same_places and error <= allowed  # false for NaN
     print(f"{name}: error {error:.2e}, allowed {allowed:.2e}" + ("" if good else "  WRONG"))
