@@ -182,9 +182,12 @@ private:
   Scalar key(Scalar k, Scalar c, const TileCoords &t) {
     return low(t.it, t.h, t.b) + c * chunk + k;
   }
-  /// The index of the key, clamped to those that are visible: to key 0 where none is.
+  /// The index of the key, clamped to those that are visible: to key 0 where none is, which only
+  /// a kernel of one chunk looks at; chunks of others have some.
   Scalar safeKey(Scalar k, Scalar c, const TileCoords &t) {
-    Scalar last = max(high(t.it, t.h, t.b) - 1, 0);
+    Scalar last = high(t.it, t.h, t.b) - 1;
+    if (isOneChunk)
+      last = max(last, 0);
     return unsafePromiseClamped(min(key(k, c, t), last), p.i32(0), numKeys - 1);
   }
   Scalar visibleKeys(const TileCoords &t) { return high(t.it, t.h, t.b) - low(t.it, t.h, t.b); }
