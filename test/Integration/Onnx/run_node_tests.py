@@ -17,19 +17,10 @@ import sys
 import tempfile
 
 import numpy as np
+from onnx_wire import read_varint
 
 RTOL, ATOL = 1e-3, 1e-7
 DTYPES = {1: "f4", 3: "i1", 5: "i2", 6: "i4", 7: "i8", 9: "?", 10: "f2", 11: "f8"}
-
-
-def read_varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 127) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 128:
-            return value, at
 
 
 def read_fields(data):
