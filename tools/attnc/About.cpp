@@ -7,9 +7,9 @@
 
 #include "About.h"
 
-#include "Cost.h"
 #include "Formulas.h"
 
+#include "attnc/Cost/Cost.h"
 #include "attnc/Dialect/Attn/ConstantBytes.h"
 
 #include "mlir/IR/AsmState.h"

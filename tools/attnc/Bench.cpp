@@ -8,15 +8,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "Cases.h"
-#include "Cost.h"
 #include "Dispatch.h"
 #include "Kernel.h"
 #include "Options.h"
-#include "Report.h"
 #include "Spec.h"
 
+#include "attnc/Cost/Cost.h"
+#include "attnc/Diagnostics/Report.h"
+#include "attnc/Diagnostics/Terminal.h"
 #include "attnc/Dialect/Attn/Attributes.h"
-#include "attnc/Target/Library/Escape.h"
+#include "attnc/Text/Escape.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"

@@ -8,8 +8,8 @@
 #include "Cache.h"
 
 #include "Options.h"
-#include "Report.h"
 
+#include "attnc/Diagnostics/Report.h"
 #include "attnc/Files/OwnFolder.h"
 #include "attnc/Files/TemporaryFolder.h"
 #include "attnc/Files/WholeFile.h"

@@ -8,8 +8,8 @@
 #include "Cases.h"
 
 #include "Options.h"
-#include "Report.h"
 
+#include "attnc/Diagnostics/Report.h"
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/Attributes.h"
 

@@ -12,10 +12,10 @@
 #ifndef ATTNC_TOOLS_ATTNC_CASES_H
 #define ATTNC_TOOLS_ATTNC_CASES_H
 
-#include "Cost.h"
 #include "Evaluate.h"
 #include "Inputs.h"
 
+#include "attnc/Cost/Cost.h"
 #include "attnc/Dialect/Attn/Sizes.h"
 
 #include "llvm/ADT/MapVector.h"

@@ -9,10 +9,11 @@
 #include "Cache.h"
 #include "Files.h"
 #include "Options.h"
-#include "Report.h"
 #include "Selftest.h"
 #include "Spec.h"
 
+#include "attnc/Diagnostics/Report.h"
+#include "attnc/Diagnostics/Terminal.h"
 #include "attnc/Dialect/Halide/Halide.h"
 #include "attnc/Machine/GpuInfo.h"
 #include "attnc/Target/Halide/Export.h"

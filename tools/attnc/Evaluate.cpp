@@ -8,8 +8,8 @@
 #include "Evaluate.h"
 
 #include "Options.h"
-#include "Report.h"
 
+#include "attnc/Diagnostics/Report.h"
 #include "attnc/Dialect/Attn/Attributes.h"
 
 using namespace mlir;

@@ -5,16 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Cost.h"
 #include "Options.h"
-#include "Report.h"
 #include "Spec.h"
 
+#include "attnc/Cost/Cost.h"
+#include "attnc/Diagnostics/Report.h"
+#include "attnc/Diagnostics/Terminal.h"
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/Attributes.h"
 #include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Dialect/Halide/Halide.h"
-#include "attnc/Target/Library/Escape.h"
+#include "attnc/Text/Escape.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"

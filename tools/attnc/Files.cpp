@@ -7,8 +7,7 @@
 
 #include "Files.h"
 
-#include "Report.h"
-
+#include "attnc/Diagnostics/Report.h"
 #include "attnc/Files/WholeFile.h"
 
 #include "llvm/Support/FileSystem.h"

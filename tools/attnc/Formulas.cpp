@@ -9,9 +9,9 @@
 
 #include "Formulas.h"
 
-#include "Cost.h"
 #include "Scalars.h"
 
+#include "attnc/Cost/Cost.h"
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/Attributes.h"
 

@@ -7,8 +7,9 @@
 
 #include "Files.h"
 #include "Options.h"
-#include "Report.h"
 #include "Spec.h"
+
+#include "attnc/Diagnostics/Report.h"
 
 using namespace mlir;
 using namespace attnc;

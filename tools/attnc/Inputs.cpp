@@ -8,7 +8,8 @@
 #include "Inputs.h"
 
 #include "Npy.h"
-#include "Report.h"
+
+#include "attnc/Diagnostics/Report.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"

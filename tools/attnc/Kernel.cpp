@@ -9,9 +9,9 @@
 
 #include "Cache.h"
 #include "Options.h"
-#include "Report.h"
 #include "ResultSizes.h"
 
+#include "attnc/Diagnostics/Report.h"
 #include "attnc/Target/Halide/Export.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -26,7 +26,7 @@ using mlir::attn::TemporaryFolder;
 
 static DLDataType getDLDataType(Type type) {
   DLDataType dtype;
-  dtype.bits = getElementSize(type) * 8;
+  dtype.bits = mlir::attn::getElementBytes(type) * 8;
   dtype.lanes = 1;
   dtype.code = type.isInteger(1)          ? kDLBool
                : type.isBF16()            ? kDLBfloat

@@ -7,7 +7,7 @@
 
 #include "Npy.h"
 
-#include "Report.h"
+#include "attnc/Diagnostics/Report.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
@@ -143,7 +143,7 @@ FailureOr<Header> Reader::readHeader(StringRef file) {
 
 /// Copies data whose first dimension is innermost.
 static void copyFortran(StringRef data, Tensor &tensor) {
-  int64_t size = getElementSize(tensor.getElementType());
+  int64_t size = mlir::attn::getElementBytes(tensor.getElementType());
   ArrayRef<int64_t> shape = tensor.getShape();
   for (int64_t to = 0; to < tensor.size(); ++to) {
     int64_t rest = to, from = 0;
@@ -171,7 +171,7 @@ FailureOr<Tensor> attnc::readNpy(StringRef path, StringRef name, Type elementTyp
     llvm::raw_string_ostream(words) << elementType;
     return reader.error("expected " + words + ", found " + describeDtype(header->dtype));
   }
-  int64_t numBytes = *getNumElements(header->shape) * getElementSize(elementType);
+  int64_t numBytes = *getNumElements(header->shape) * mlir::attn::getElementBytes(elementType);
   if (numBytes != static_cast<int64_t>(header->data.size()))
     return reader.error("expected " + Twine(numBytes) + " bytes of data for " +
                         describe(header->shape) + ", found " + Twine(header->data.size()));

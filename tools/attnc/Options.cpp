@@ -7,8 +7,7 @@
 
 #include "Options.h"
 
-#include "Report.h"
-
+#include "attnc/Diagnostics/Report.h"
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Pipelines/SpecText.h"
 #include "attnc/Target/Halide/Export.h"

@@ -15,8 +15,9 @@
 #include "Kernel.h"
 #include "Npy.h"
 #include "Options.h"
-#include "Report.h"
 #include "Spec.h"
+
+#include "attnc/Diagnostics/Report.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"

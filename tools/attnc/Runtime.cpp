@@ -8,9 +8,9 @@
 #include "Cache.h"
 #include "Files.h"
 #include "Options.h"
-#include "Report.h"
 #include "Spec.h"
 
+#include "attnc/Diagnostics/Report.h"
 #include "attnc/Target/Library/Library.h"
 
 #include "mlir/IR/MLIRContext.h"

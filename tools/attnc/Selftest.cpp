@@ -13,8 +13,8 @@
 
 #include "Cases.h"
 
-#include "attnc/Target/Library/Escape.h"
 #include "attnc/Target/Library/Library.h"
+#include "attnc/Text/Escape.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
@@ -341,7 +341,7 @@ static std::string getDtype(Type type) {
                    : isa<FloatType>(type)     ? "kDLFloat"
                    : type.isUnsignedInteger() ? "kDLUInt"
                                               : "kDLInt";
-  return ("{" + code + ", " + Twine(8 * getElementSize(type)) + ", 1}").str();
+  return ("{" + code + ", " + Twine(8 * mlir::attn::getElementBytes(type)) + ", 1}").str();
 }
 
 void Tables::addVector(const Parameter &parameter, ArrayRef<int64_t> shape, bool isOutput,

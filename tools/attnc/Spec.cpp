@@ -8,9 +8,11 @@
 #include "Spec.h"
 
 #include "Options.h"
-#include "Report.h"
 #include "SourceNames.h"
 
+#include "attnc/Diagnostics/Report.h"
+#include "attnc/Diagnostics/Reproducer.h"
+#include "attnc/Diagnostics/Terminal.h"
 #include "attnc/Dialect/Attn/Attributes.h"
 #include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Dialect/Halide/Halide.h"

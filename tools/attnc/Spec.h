@@ -8,6 +8,8 @@
 #ifndef ATTNC_TOOLS_ATTNC_SPEC_H
 #define ATTNC_TOOLS_ATTNC_SPEC_H
 
+#include "attnc/Target/Library/Library.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -17,8 +19,6 @@
 
 #include <memory>
 #include <string>
-
-#include "attnc/Target/Library/Library.h"
 
 namespace attnc {
 

@@ -17,11 +17,6 @@
 using namespace mlir;
 using namespace attnc;
 
-int64_t attnc::getElementSize(Type type) {
-  int64_t bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-  return llvm::divideCeil(bits, 8);
-}
-
 std::optional<int64_t> attnc::getNumElements(ArrayRef<int64_t> shape) {
   int64_t count = 1;
   for (int64_t size : shape)
@@ -84,7 +79,7 @@ void Tensor::set(int64_t index, double value) {
 }
 
 int64_t Tensor::getInteger(int64_t index) const {
-  int64_t size = getElementSize(elementType);
+  int64_t size = mlir::attn::getElementBytes(elementType);
   uint64_t bits = 0;
   std::memcpy(&bits, data() + index * size, size);
   bool isSigned = !elementType.isUnsignedInteger() && !elementType.isInteger(1);
@@ -92,6 +87,6 @@ int64_t Tensor::getInteger(int64_t index) const {
 }
 
 void Tensor::setInteger(int64_t index, int64_t value) {
-  int64_t size = getElementSize(elementType);
+  int64_t size = mlir::attn::getElementBytes(elementType);
   std::memcpy(data() + index * size, &value, size);
 }

@@ -8,15 +8,14 @@
 #ifndef ATTNC_TOOLS_ATTNC_TENSOR_H
 #define ATTNC_TOOLS_ATTNC_TENSOR_H
 
+#include "attnc/Dialect/Attn/ConstantBytes.h"
+
 #include "mlir/IR/BuiltinTypes.h"
 
 #include <memory>
 #include <optional>
 
 namespace attnc {
-
-/// Bytes of one element in memory: an i1 takes one.
-int64_t getElementSize(mlir::Type type);
 
 /// The number of elements; none where it is beyond what memory can hold.
 std::optional<int64_t> getNumElements(llvm::ArrayRef<int64_t> shape);
@@ -33,7 +32,7 @@ public:
   mlir::Type getElementType() const { return elementType; }
   llvm::ArrayRef<int64_t> getShape() const { return shape; }
   int64_t size() const { return numElements; }
-  int64_t numBytes() const { return numElements * getElementSize(elementType); }
+  int64_t numBytes() const { return numElements * mlir::attn::getElementBytes(elementType); }
   char *data() const { return bytes.get(); }
 
   double get(int64_t index) const;

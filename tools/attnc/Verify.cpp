@@ -10,10 +10,11 @@
 #include "Cases.h"
 #include "Kernel.h"
 #include "Options.h"
-#include "Report.h"
 #include "Spec.h"
 
-#include "attnc/Target/Library/Escape.h"
+#include "attnc/Diagnostics/Report.h"
+#include "attnc/Diagnostics/Terminal.h"
+#include "attnc/Text/Escape.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"

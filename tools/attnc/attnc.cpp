@@ -9,8 +9,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
-#include "Report.h"
 
+#include "attnc/Diagnostics/Report.h"
+#include "attnc/Diagnostics/Reproducer.h"
 #include "attnc/Files/TemporaryFolder.h"
 
 #include "llvm/Config/llvm-config.h"

@@ -7,7 +7,7 @@
 
 #include "BindSignature.h"
 
-#include "attnc/Target/Library/Escape.h"
+#include "attnc/Text/Escape.h"
 
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/IRBuilder.h"

@@ -14,7 +14,7 @@
 
 #include "attnc/Dialect/Halide/Halide.h"
 #include "attnc/Target/Halide/Export.h"
-#include "attnc/Target/Library/Escape.h"
+#include "attnc/Text/Escape.h"
 #include "attnc/Target/Library/Library.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

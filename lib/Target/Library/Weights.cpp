@@ -21,7 +21,7 @@
 
 #include "attnc/Dialect/Attn/ConstantBytes.h"
 #include "attnc/Import/Safetensors/Safetensors.h"
-#include "attnc/Target/Library/Escape.h"
+#include "attnc/Text/Escape.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

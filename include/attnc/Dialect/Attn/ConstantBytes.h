@@ -13,6 +13,12 @@
 
 namespace mlir::attn {
 
+/// Bytes of one element in memory: 8 of an index, 1 of an i1.
+inline int64_t getElementBytes(Type type) {
+  unsigned bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  return (bits + 7) / 8;
+}
+
 /// The bytes of a constant, row-major: one element's where all are equal. Empty where `value` is
 /// null, is no constant, or is a resource whose bytes are not at hand.
 inline ArrayRef<char> getConstantBytes(Attribute value) {

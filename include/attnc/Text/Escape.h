@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTNC_TARGET_LIBRARY_ESCAPE_H
-#define ATTNC_TARGET_LIBRARY_ESCAPE_H
+#ifndef ATTNC_TEXT_ESCAPE_H
+#define ATTNC_TEXT_ESCAPE_H
 
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/StringRef.h"
@@ -33,4 +33,4 @@ std::string escapeJson(StringRef text);
 
 } // namespace mlir::attn
 
-#endif // ATTNC_TARGET_LIBRARY_ESCAPE_H
+#endif // ATTNC_TEXT_ESCAPE_H

@@ -1,14 +1,15 @@
-//===- Report.cpp - errors, exit codes and reproducers --------------------===//
+//===- Reproducer.cpp - what a crash leaves -------------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Report.h"
+#include "attnc/Diagnostics/Reproducer.h"
 
+#include "attnc/Diagnostics/Report.h"
 #include "attnc/Files/TemporaryFolder.h"
-#include "attnc/Target/Library/Escape.h"
+#include "attnc/Text/Escape.h"
 
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "llvm/ADT/SmallString.h"
@@ -17,9 +18,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/LEB128.h"
 #include "llvm/Support/MemoryBufferRef.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/Signals.h"
-#include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <atomic>
@@ -33,67 +32,6 @@
 using namespace llvm;
 using mlir::isBytecode;
 using namespace attnc;
-
-raw_ostream &TerminalStream::changeColor(Colors color, bool bold, bool background) {
-  os.changeColor(color, bold, background);
-  return *this;
-}
-
-raw_ostream &TerminalStream::resetColor() {
-  os.resetColor();
-  return *this;
-}
-
-/// Its lines are ours.
-void TerminalStream::write_impl(const char *text, size_t size) {
-  SmallVector<StringRef> lines;
-  StringRef(text, size).split(lines, '\n');
-  interleave(lines, os, [&](StringRef line) { os << mlir::attn::escapeText(line); }, "\n");
-}
-
-raw_ostream &attnc::errorStream() {
-  static TerminalStream stream(errs());
-  return stream;
-}
-
-static std::atomic<int> numErrors, numUsageErrors, numInternalErrors;
-
-static LogicalResult report(const Twine &place, const Twine &message, std::atomic<int> &count) {
-  WithColor(errorStream(), raw_ostream::SAVEDCOLOR, /*Bold=*/true) << place << ": ";
-  WithColor::error(errorStream()) << message << '\n';
-  ++count;
-  return failure();
-}
-
-LogicalResult attnc::reportError(const Twine &place, const Twine &message) {
-  return report(place, message, numErrors);
-}
-
-LogicalResult attnc::reportUsage(const Twine &place, const Twine &message) {
-  return report(place, message, numUsageErrors);
-}
-
-LogicalResult attnc::reportInternal(const Twine &message) {
-  return report("attnc", "internal: " + message, numInternalErrors);
-}
-
-void attnc::reportNote(const Twine &message) {
-  WithColor::note(errorStream(), "attnc") << message << '\n';
-}
-
-static void replaceLine(const Twine &text) {
-  if (sys::Process::StandardErrIsDisplayed())
-    errs() << "\r\033[K" << text;
-}
-
-Progress::Progress(const Twine &text) { replaceLine(mlir::attn::escapeText(text.str())); }
-Progress::~Progress() { replaceLine(""); }
-
-void attnc::countError() { ++numErrors; }
-
-//===----------------------------------------------------------------------===//
-// Reproducers
-//===----------------------------------------------------------------------===//
 
 // Rendered before anything can go wrong: a signal handler may not allocate. Never destroyed: the
 // process may crash while it ends.
@@ -112,7 +50,7 @@ static void put(int file, const char *text, size_t size) {
 static void say(const char *text) { put(STDERR_FILENO, text, std::strlen(text)); }
 
 /// Only calls what a signal handler may.
-static void writeReproducer() {
+void attnc::writeReproducer() {
   if (reproducerPath.empty())
     return;
   int file = ::open(reproducerPath.c_str(), O_WRONLY | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
@@ -200,20 +138,4 @@ void attnc::prepareModelReproducer(StringRef model) {
   encodeULEB128(heading.size(), os);
   os << heading;
   keep(std::move(text), "onnx");
-}
-
-int attnc::finish(LogicalResult result) {
-  outs().flush();
-  if (std::error_code error = outs().error())
-    result = reportError("attnc", "cannot write to standard output: " + error.message());
-  if (numUsageErrors > 0)
-    return UsageError;
-  if (numInternalErrors == 0 && succeeded(result))
-    return Done;
-  if (numInternalErrors == 0 && numErrors > 0)
-    return InputError;
-  if (numInternalErrors == 0)
-    (void)reportInternal("failed without a diagnostic");
-  writeReproducer();
-  return InternalError;
 }

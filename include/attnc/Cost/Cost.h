@@ -1,0 +1,47 @@
+//===- Cost.h - FLOPs and bytes of ops --------------------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_COST_COST_H
+#define ATTNC_COST_COST_H
+
+#include "attnc/Cost/Polynomial.h"
+#include "attnc/Dialect/Attn/Sizes.h"
+
+namespace attnc {
+
+/// The cost of one op.
+struct Cost {
+  /// Multiplications and additions of its matrix products, masked scores included.
+  Polynomial flops;
+  /// Bytes moved if operands are read once and results written once.
+  Polynomial bytes;
+};
+
+/// Computes costs of the ops of a function on tensors, in the symbols that `attn.dims` gives the
+/// sizes of its arguments. A size that is computed is the symbol `?`.
+class CostModel {
+public:
+  explicit CostModel(mlir::func::FuncOp function) : tracer(function) {}
+  Cost get(mlir::Operation *op);
+  /// `f32[batch, 8, len, 64]`
+  std::string describe(mlir::Value tensor);
+  /// A number, a symbol, or `?`.
+  std::string describeSize(mlir::Value tensor, int64_t dim);
+
+private:
+  Polynomial::Factor getSize(mlir::Value tensor, int64_t dim);
+  llvm::SmallVector<Polynomial::Factor> getSizes(mlir::Value tensor);
+
+  mlir::attn::SizeTracer tracer;
+};
+
+/// The FLOPs of all ops of a graph.
+Polynomial countFlops(mlir::func::FuncOp function);
+
+} // namespace attnc
+
+#endif // ATTNC_COST_COST_H

@@ -1,0 +1,52 @@
+//===- Polynomial.h - sums of products of sizes -----------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_COST_POLYNOMIAL_H
+#define ATTNC_COST_POLYNOMIAL_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/JSON.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attnc {
+
+/// A sum of products of sizes: `512·batch·q_len·kv_len`. Coefficients are doubles, so that none
+/// overflows.
+class Polynomial {
+public:
+  /// A number or a symbol.
+  struct Factor {
+    int64_t number = 1;
+    std::string symbol;
+  };
+  void add(int64_t coefficient, llvm::ArrayRef<Factor> factors);
+  void add(const Polynomial &other);
+  bool isZero() const { return terms.empty(); }
+  /// Its value for these sizes; none where it has a symbol that `getSize` doesn't know.
+  std::optional<double>
+  evaluate(llvm::function_ref<std::optional<int64_t>(llvm::StringRef)> getSize) const;
+  /// A number is rounded: `2.15 G`.
+  std::string str() const;
+  /// A number, or the formula where it has symbols.
+  llvm::json::Value json() const;
+
+private:
+  std::string formula() const;
+  std::optional<double> number() const;
+
+  std::map<std::vector<std::string>, double> terms;
+};
+
+} // namespace attnc
+
+#endif // ATTNC_COST_POLYNOMIAL_H

@@ -1,0 +1,51 @@
+//===- Report.h - errors and exit codes -------------------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Functions return success or failure; the kinds of the errors that they report decide the exit
+// code. Errors at a location of a spec are MLIR's diagnostics; these are for the rest: files,
+// options, calls. Each function prints one line on stderr and may be called from any thread.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_DIAGNOSTICS_REPORT_H
+#define ATTNC_DIAGNOSTICS_REPORT_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/Twine.h"
+
+namespace attnc {
+
+enum ExitCode {
+  Done = 0,
+  /// The spec, a file or a size is wrong.
+  InputError = 1,
+  /// The command line is wrong.
+  UsageError = 2,
+  /// A defect of attnc.
+  InternalError = 3
+};
+
+/// `PLACE: error: MESSAGE`. The place is a file, `--option` or the like. Always failure.
+llvm::LogicalResult reportError(const llvm::Twine &place, const llvm::Twine &message);
+
+/// The same for a command line that contradicts itself.
+llvm::LogicalResult reportUsage(const llvm::Twine &place, const llvm::Twine &message);
+
+/// The same for a defect of attnc.
+llvm::LogicalResult reportInternal(const llvm::Twine &message);
+
+/// `attnc: note: MESSAGE`.
+void reportNote(const llvm::Twine &message);
+
+/// Counts an error that someone else has printed.
+void countError();
+
+/// The exit code of a command that ended with `result`, after all that was reported. Flushes
+/// stdout; writes the reproducer after a defect of attnc.
+int finish(llvm::LogicalResult result);
+
+} // namespace attnc
+
+#endif // ATTNC_DIAGNOSTICS_REPORT_H

@@ -1,0 +1,78 @@
+//===- Cost.cpp - FLOPs and bytes of ops ----------------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attnc/Cost/Cost.h"
+
+#include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/ConstantBytes.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+using namespace attnc;
+
+Polynomial::Factor CostModel::getSize(Value tensor, int64_t dim) {
+  std::optional<Size> size = tracer.trace(tensor, dim);
+  if (size && size->isConstant())
+    return {size->constant, ""};
+  StringAttr symbol = size ? tracer.getSymbol(*size) : StringAttr();
+  return {1, symbol ? symbol.str() : "?"};
+}
+
+SmallVector<Polynomial::Factor> CostModel::getSizes(Value tensor) {
+  SmallVector<Polynomial::Factor> sizes;
+  for (int64_t dim = 0; dim < cast<RankedTensorType>(tensor.getType()).getRank(); ++dim)
+    sizes.push_back(getSize(tensor, dim));
+  return sizes;
+}
+
+std::string CostModel::describeSize(Value tensor, int64_t dim) {
+  Polynomial::Factor size = getSize(tensor, dim);
+  return size.symbol.empty() ? std::to_string(size.number) : size.symbol;
+}
+
+std::string CostModel::describe(Value tensor) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << getElementTypeOrSelf(tensor.getType()) << '[';
+  auto dims = llvm::seq(cast<RankedTensorType>(tensor.getType()).getRank());
+  llvm::interleaveComma(dims, os, [&](int64_t dim) { os << describeSize(tensor, dim); });
+  os << ']';
+  return text;
+}
+
+Cost CostModel::get(Operation *op) {
+  Cost cost;
+  auto addProduct = [&](Value result, Value reducedIn, int64_t reducedDim) {
+    SmallVector<Polynomial::Factor> sizes = getSizes(result);
+    sizes.push_back(getSize(reducedIn, reducedDim));
+    cost.flops.add(2, sizes);
+  };
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](ScoreOp score) { addProduct(score.getScore(), score.getQuery(), 3); })
+      .Case([&](ContextOp context) { addProduct(context.getResult(), context.getProb(), 3); })
+      .Case([&](LinearOp linear) { addProduct(linear.getResult(), linear.getWeight(), 1); })
+      .Case([&](AttentionOp attention) {
+        addProduct(attention.getResult(), attention.getKey(), 2);
+        SmallVector<Polynomial::Factor> sizes = getSizes(attention.getQuery());
+        sizes.push_back(getSize(attention.getKey(), 2));
+        cost.flops.add(2, sizes);
+      });
+  for (Value tensor : llvm::concat<Value>(op->getOperands(), op->getResults()))
+    if (auto type = dyn_cast<RankedTensorType>(tensor.getType()))
+      cost.bytes.add(getElementBytes(type.getElementType()), getSizes(tensor));
+  return cost;
+}
+
+Polynomial attnc::countFlops(func::FuncOp function) {
+  CostModel costs(function);
+  Polynomial flops;
+  function.walk([&](Operation *op) { flops.add(costs.get(op).flops); });
+  return flops;
+}

@@ -1,0 +1,96 @@
+//===- Polynomial.cpp - sums of products of sizes -------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attnc/Cost/Polynomial.h"
+
+#include "attnc/Text/Escape.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+
+using namespace mlir;
+using namespace attnc;
+
+void Polynomial::add(int64_t coefficient, ArrayRef<Factor> factors) {
+  double product = coefficient;
+  std::vector<std::string> symbols;
+  for (const Factor &factor : factors) {
+    product *= factor.number;
+    if (!factor.symbol.empty())
+      symbols.push_back(factor.symbol);
+  }
+  llvm::sort(symbols);
+  terms[symbols] += product;
+}
+
+void Polynomial::add(const Polynomial &other) {
+  for (const auto &[symbols, coefficient] : other.terms)
+    terms[symbols] += coefficient;
+}
+
+std::optional<double>
+Polynomial::evaluate(llvm::function_ref<std::optional<int64_t>(StringRef)> getSize) const {
+  double sum = 0;
+  for (const auto &[symbols, coefficient] : terms) {
+    double product = coefficient;
+    for (StringRef symbol : symbols) {
+      std::optional<int64_t> size = getSize(symbol);
+      if (!size)
+        return std::nullopt;
+      product *= *size;
+    }
+    sum += product;
+  }
+  return sum;
+}
+
+std::optional<double> Polynomial::number() const {
+  return evaluate([](StringRef) { return std::nullopt; });
+}
+
+std::string Polynomial::formula() const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::interleave(
+      terms, os,
+      [&](const auto &term) {
+        os << llvm::format("%.0f", term.second);
+        // Symbols are sorted: equal ones stand together.
+        for (size_t at = 0, next; at < term.first.size(); at = next) {
+          for (next = at + 1; next < term.first.size() && term.first[next] == term.first[at];)
+            ++next;
+          os << "·" << term.first[at];
+          if (next - at > 1)
+            os << '^' << next - at;
+        }
+      },
+      " + ");
+  return text;
+}
+
+std::string Polynomial::str() const {
+  std::optional<double> value = number();
+  if (!value)
+    return formula();
+  unsigned scale = 0;
+  double scaled = *value;
+  for (; scaled >= 1000 && scale < 5; scaled /= 1000)
+    ++scale;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << llvm::format("%.4g", scaled);
+  if (scale > 0)
+    os << ' ' << " kMGTP"[scale];
+  return text;
+}
+
+llvm::json::Value Polynomial::json() const {
+  if (std::optional<double> value = number())
+    return static_cast<int64_t>(*value);
+  return mlir::attn::escapeJson(formula());
+}
