@@ -59,17 +59,16 @@ static bool isBareAvx512(const H::Target &target) {
                                   H::Target::AVX10_1});
 }
 
-static FailureOr<H::Target> parseTarget(StringRef given, std::string &error) {
-  std::string resolved = attn::resolveHost(given);
-  StringRef text = resolved;
+static FailureOr<H::Target> parseTarget(StringRef text, std::string &error) {
+  std::string resolved = attn::resolveHost(text);
   size_t capability = text.find("cuda_capability_");
   error = "expected a target as 'host' or 'x86-64-linux-avx2', found '" + text.str() + "'";
   if (capability != StringRef::npos)
     error = "expected cuda_capability_70, 75, 80 or 86, found '" + text.str() + "'";
   try {
-    if (!H::Target::validate_target_string(text.str()))
+    if (!H::Target::validate_target_string(resolved))
       return failure();
-    H::Target target = text == "host" ? H::get_host_target() : H::Target(text.str());
+    H::Target target = resolved == "host" ? H::get_host_target() : H::Target(resolved);
     if (failed(setCapability(target, error)))
       return failure();
     if (isBareAvx512(target)) {
