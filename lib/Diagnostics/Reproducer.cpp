@@ -117,10 +117,10 @@ static std::string getHeading() { return "attnc reproducer for: " + commandLine;
 
 static void keep(std::string text, const Twine &extension) {
   reproducer = std::move(text);
-  SmallString<128> unique;
-  sys::fs::createUniquePath("attnc-reproducer-%%%%%%%%." + extension, unique,
-                            /*MakeAbsolute=*/true);
-  reproducerPath = unique.str().str();
+  SmallString<128> path;
+  ("attnc-reproducer-" + mlir::attn::makeRandomDigits() + "." + extension).toVector(path);
+  sys::fs::make_absolute(path);
+  reproducerPath = path.str().str();
   handleCrashes();
 }
 

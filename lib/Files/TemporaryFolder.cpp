@@ -148,16 +148,21 @@ std::string mlir::attn::getFinalPath(llvm::StringRef path) {
 // Folders
 //===----------------------------------------------------------------------===//
 
-static llvm::ErrorOr<std::pair<std::string, int>> createFolder(const llvm::Twine &prefix) {
+std::string mlir::attn::makeRandomDigits() {
+  llvm::SmallString<kRandomDigits> digits;
+  fs::createUniquePath(std::string(kRandomDigits, '%'), digits, /*MakeAbsolute=*/false);
+  return digits.str().str();
+}
+
+static llvm::ErrorOr<std::pair<std::string, int>> createFolder(llvm::StringRef prefix) {
   constexpr int kTrials = 16;
   std::error_code error;
   for (int trial = 0; trial < kTrials; ++trial) {
-    llvm::SmallString<128> path;
-    fs::createUniquePath(prefix + std::string(kRandomDigits, '%'), path, /*MakeAbsolute=*/false);
+    std::string path = prefix.str() + makeRandomDigits();
     int lock = -1;
     error = createLocked(path, lock);
     if (!error)
-      return std::pair{path.str().str(), lock};
+      return std::pair{path, lock};
     if (error != std::errc::file_exists)
       break;
   }
@@ -206,4 +211,9 @@ std::string TemporaryFolder::file(llvm::StringRef name) {
     files.push_back(file);
   }
   return file;
+}
+
+std::string TemporaryFolder::fileByDescriptor(llvm::StringRef name) {
+  std::string path = file(name);
+  return lock < 0 ? path : ("/proc/self/fd/" + llvm::Twine(lock) + "/" + name).str();
 }

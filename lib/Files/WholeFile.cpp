@@ -10,8 +10,11 @@
 
 #include "attnc/Files/WholeFile.h"
 
+#include "attnc/Files/TemporaryFolder.h"
+
 #include "llvm/Support/Error.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Signals.h"
 
 #include <cerrno>
 #include <unistd.h>
@@ -53,19 +56,40 @@ static std::error_code writeInPlace(StringRef path, Writer write) {
   return finish(os);
 }
 
-static std::error_code writeBeside(StringRef path, Writer write, unsigned mode, bool durable) {
-  auto file = fs::TempFile::create(path + ".part-%%%%%%%%", mode);
-  if (!file)
-    return llvm::errorToErrorCode(file.takeError());
-  llvm::raw_fd_ostream os(file->FD, /*shouldClose=*/false);
-  write(os);
-  std::error_code error = finish(os);
-  if (!error && durable)
-    error = sync(file->FD);
+/// Creates and opens `part`, a file beside `path` that a signal removes.
+static std::error_code createBeside(StringRef path, unsigned mode, std::string &part, int &file) {
+  constexpr int kTrials = 16;
+  std::error_code error;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    part = (path + ".part-" + makeRandomDigits()).str();
+    error = fs::openFileForWrite(part, file, fs::CD_CreateNew, fs::OF_None, mode);
+    if (error != std::errc::file_exists)
+      break;
+  }
   if (!error)
-    error = llvm::errorToErrorCode(file->keep(path));
-  else
-    llvm::consumeError(file->discard());
+    llvm::sys::RemoveFileOnSignal(part);
+  return error;
+}
+
+static std::error_code writeAll(int file, Writer write, bool durable) {
+  llvm::raw_fd_ostream os(file, /*shouldClose=*/true);
+  write(os);
+  if (std::error_code error = finish(os))
+    return error;
+  return durable ? sync(file) : std::error_code();
+}
+
+static std::error_code writeBeside(StringRef path, Writer write, unsigned mode, bool durable) {
+  std::string part;
+  int file = -1;
+  if (auto error = createBeside(path, mode, part, file))
+    return error;
+  std::error_code error = writeAll(file, write, durable);
+  if (!error)
+    error = fs::rename(part, path);
+  if (error)
+    fs::remove(part);
+  llvm::sys::DontRemoveFileOnSignal(part);
   return error;
 }
 

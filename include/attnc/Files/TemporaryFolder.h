@@ -30,6 +30,9 @@ public:
 
   /// The path of the file `name` within.
   std::string file(llvm::StringRef name);
+  /// The same file by a path without the folder's own, for what LLVM writes: it replaces each '%'
+  /// of a path by a random digit.
+  std::string fileByDescriptor(llvm::StringRef name);
 
 private:
   TemporaryFolder(llvm::StringRef path, int lock);
@@ -39,6 +42,9 @@ private:
   int lock;
   std::vector<std::string> files;
 };
+
+/// Eight random hexadecimal digits for a name.
+std::string makeRandomDigits();
 
 /// Removes the hidden folders in `parent` that no running program holds.
 void removeLeftFolders(llvm::StringRef parent);

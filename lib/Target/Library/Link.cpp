@@ -191,7 +191,8 @@ static llvm::Expected<std::string> localise(StringRef object, ArrayRef<std::stri
 FailureOr<std::string> attn::linkObjects(ArrayRef<std::string> paths, ArrayRef<std::string> symbols,
                                          Runtime runtime, TemporaryFolder &folder, Location loc) {
   std::string linked = folder.file("linked.o");
-  std::vector<std::string> arguments{"-r", "--force-group-allocation", "-o", linked};
+  std::vector<std::string> arguments{"-r", "--force-group-allocation", "-o",
+                                     folder.fileByDescriptor("linked.o")};
   if (runtime != Runtime::alone) // which can't know what will be asked of it
     arguments.push_back("--gc-sections");
   for (const std::string &symbol : symbols)
@@ -301,7 +302,8 @@ LogicalResult attn::writeSharedLibrary(const Library &library, StringRef path, L
   std::string object = folder->file("library.o"), shared = folder->file("library.so");
   if (failed(library.object.write(object, loc)) ||
       failed(runLinker({"-shared", "--gc-sections", "--hash-style=gnu", "-z", "now", "-soname",
-                        getSharedFileName(library.name), "-o", shared, object},
+                        getSharedFileName(library.name), "-o",
+                        folder->fileByDescriptor("library.so"), object},
                        loc)))
     return failure();
   return report(llvm::errorCodeToError(llvm::sys::fs::rename(shared, path)), loc,
