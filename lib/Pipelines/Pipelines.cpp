@@ -12,6 +12,8 @@
 #include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Dialect/Halide/Halide.h"
 #include "attnc/Dialect/Halide/Passes.h"
+#include "attnc/Dialect/Host/Host.h"
+#include "attnc/Dialect/Host/Passes.h"
 #include "attnc/Machine/GpuInfo.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -61,15 +63,16 @@ void attn::buildAttnPipeline(OpPassManager &pm, const AttnPipelineOptions &optio
 }
 
 void attn::registerAllDialects(DialectRegistry &registry) {
-  registry
-      .insert<AttnDialect, halide::HalideDialect, arith::ArithDialect, func::FuncDialect,
-              LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, tensor::TensorDialect>();
+  registry.insert<AttnDialect, halide::HalideDialect, host::HostDialect, arith::ArithDialect,
+                  func::FuncDialect, LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
+                  tensor::TensorDialect>();
   func::registerInlinerExtension(registry);
 }
 
 void attn::registerAllPasses() {
   registerAttnPasses();
   halide::registerHalidePasses();
+  host::registerHostPasses();
   registerAttncConversionPasses();
   registerTransformsPasses();
   memref::registerResolveRankedShapeTypeResultDimsPass();

@@ -11,7 +11,7 @@
 #include "Fuzz.h"
 
 #include "attnc/Conversion/Passes.h"
-#include "attnc/Dialect/Halide/Passes.h"
+#include "attnc/Dialect/Host/Passes.h"
 #include "attnc/Pipelines/Pipelines.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -61,10 +61,10 @@ static void lower(Session &session, ModuleOp module, StringRef target) {
     return;
   bool onDevice = target.contains("opencl");
   run(session, module, "converting to LLVM", [&](PassManager &passes) {
-    passes.addPass(halide::createHalidePlanWorkspace());
-    ConvertHalideToLLVMOptions convert;
+    passes.addPass(host::createHostPlanWorkspace());
+    ConvertHostToLLVMOptions convert;
     convert.onDevice = onDevice;
-    passes.addPass(createConvertHalideToLLVM(convert));
+    passes.addPass(createConvertHostToLLVM(convert));
   });
 }
 

@@ -43,7 +43,7 @@ static std::string describe(Diagnostic &diagnostic) {
 
 static LogicalResult compile(halide::PipelineOp pipeline, const std::string &target,
                              const std::string &folder) {
-  return halide::exportPipeline(pipeline, {target},
+  return halide::exportPipeline(pipeline, target,
                                 {{halide::Artefact::object, folder + "/kernel.o"},
                                  {halide::Artefact::stmt, folder + "/kernel.stmt"}});
 }

@@ -99,7 +99,7 @@ struct Row {
   size_t samples;
   int64_t bytes, workspace;
   std::optional<double> flops;
-  SmallVector<CalledPipeline> called;
+  SmallVector<CalledKernel> called;
 
   double getGflops() const { return *flops / min / 1e9; }
   /// How far the usual call is from the best one.
@@ -162,12 +162,12 @@ struct Bench {
 };
 } // namespace
 
-static SmallVector<CalledPipeline> getCalled(Spec &spec, ArrayRef<Tensor> inputs,
-                                             ArrayRef<Tensor> outputs) {
+static SmallVector<CalledKernel> getCalled(Spec &spec, ArrayRef<Tensor> inputs,
+                                           ArrayRef<Tensor> outputs) {
   SmallVector<ArrayRef<int64_t>> shapes;
   for (const Tensor &tensor : llvm::concat<const Tensor>(inputs, outputs))
     shapes.push_back(tensor.getShape());
-  return getCalledPipelines(spec.getFunction(), shapes);
+  return getCalledKernels(spec.getFunction(), shapes);
 }
 
 static FailureOr<Row> timeRow(Bench &bench, InputMaker &maker, const Dims &dims) {
@@ -215,11 +215,11 @@ static std::string describe(const Dims &dims) {
 }
 
 /// The kernels that the sizes chose; how many there are where they chose none of several.
-static std::string describe(ArrayRef<CalledPipeline> called) {
+static std::string describe(ArrayRef<CalledKernel> called) {
   SmallVector<StringRef> names;
-  for (CalledPipeline call : called)
+  for (CalledKernel call : called)
     if (call.isChosen || called.size() == 1)
-      names.push_back(call.pipeline.getSymName());
+      names.push_back(call.kernel.getName());
   if (names.empty())
     return std::to_string(called.size()) + " kernels";
   std::string more = names.size() > 1 ? " and " + std::to_string(names.size() - 1) + " more" : "";
@@ -245,12 +245,12 @@ static void print(const Row &row, unsigned width) {
   llvm::outs().flush();
 }
 
-static json::Object toJson(const CalledPipeline &call) {
-  halide::PipelineOp pipeline = call.pipeline;
-  json::Object object{{"name", mlir::attn::escapeJson(pipeline.getSymName())},
+static json::Object toJson(const CalledKernel &call) {
+  mlir::attn::KernelOpInterface kernel = call.kernel;
+  json::Object object{{"name", mlir::attn::escapeJson(kernel.getName())},
                       {"chosen", call.isChosen}};
   for (StringRef name : {mlir::attn::kKindAttr, mlir::attn::kScheduleAttr})
-    if (Attribute attribute = pipeline->getAttr(name)) {
+    if (Attribute attribute = kernel->getAttr(name)) {
       auto text = dyn_cast<StringAttr>(attribute);
       std::string printed;
       llvm::raw_string_ostream(printed) << attribute;
@@ -264,7 +264,7 @@ static json::Object toJson(const Row &row) {
   for (auto [symbol, size] : row.dims)
     sizes[mlir::attn::escapeJson(symbol)] = size;
   json::Array kernels;
-  for (const CalledPipeline &call : row.called)
+  for (const CalledKernel &call : row.called)
     kernels.push_back(toJson(call));
   json::Object object{{"sizes", std::move(sizes)},        {"min_ms", 1e3 * row.min},
                       {"median_ms", 1e3 * row.median},    {"cpu_ms", 1e3 * row.cpu},

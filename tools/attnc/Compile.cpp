@@ -14,9 +14,8 @@
 
 #include "attnc/Diagnostics/Report.h"
 #include "attnc/Diagnostics/Terminal.h"
-#include "attnc/Dialect/Halide/Halide.h"
+#include "attnc/Interfaces/KernelOpInterface.h"
 #include "attnc/Machine/GpuInfo.h"
-#include "attnc/Target/Halide/Export.h"
 #include "attnc/Target/Library/Library.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -24,7 +23,8 @@
 
 using namespace mlir;
 using namespace attnc;
-using halide::Artefact;
+using mlir::attn::Artefact;
+using mlir::attn::KernelOpInterface;
 namespace cl = llvm::cl;
 
 //===----------------------------------------------------------------------===//
@@ -56,7 +56,7 @@ struct KindInfo {
   Kind kind;
   StringRef name, extension, text;
   bool isText;
-  /// What Target/Halide makes of each group.
+  /// What each group is compiled to.
   std::optional<Artefact> artefact;
 };
 } // namespace
@@ -194,7 +194,7 @@ private:
   Location getLoc() { return spec.getFunction().getLoc(); }
   LogicalResult checkStage(Kind kind, Stage stage);
   std::string getStem(StringRef target);
-  std::string getGroupFile(halide::PipelineOp group, bool single, StringRef target,
+  std::string getGroupFile(KernelOpInterface group, bool single, StringRef target,
                            StringRef extension);
 
   Spec &spec;
@@ -276,9 +276,9 @@ LogicalResult Emission::schedule() {
 }
 
 /// Groups are named FUNCTION_OP_N; the function's name is in NAME already.
-std::string Emission::getGroupFile(halide::PipelineOp group, bool single, StringRef target,
+std::string Emission::getGroupFile(KernelOpInterface group, bool single, StringRef target,
                                    StringRef extension) {
-  StringRef label = group.getSymName();
+  StringRef label = group.getName();
   label.consume_front((spec.getFunction().getName() + "_").str());
   return (name + (single ? "" : "." + label) + (targets.size() == 1 ? "" : "." + target) + "." +
           extension)
@@ -300,17 +300,14 @@ LogicalResult Emission::emitGroups(ArrayRef<Kind> wanted, mlir::attn::LibrarySou
       infos.push_back(&getInfo(kind));
   if (infos.empty())
     return success();
-  auto groups = llvm::to_vector(source.module.getOps<halide::PipelineOp>());
-  halide::ExportOptions options;
-  options.target = source.target;
+  auto groups = llvm::to_vector(source.module.getOps<KernelOpInterface>());
   for (auto [index, group] : llvm::enumerate(groups)) {
-    Progress progress("[" + Twine(index + 1) + "/" + Twine(groups.size()) + "] " +
-                      group.getSymName());
-    std::map<Artefact, std::string> paths;
+    Progress progress("[" + Twine(index + 1) + "/" + Twine(groups.size()) + "] " + group.getName());
+    mlir::attn::ArtefactPaths paths;
     for (const KindInfo *info : infos)
       paths[*info->artefact] = files.add(getGroupFile(group, groups.size() == 1, source.target,
                                                       getExtension(*info, source.target)));
-    if (failed(exportPipeline(group, options, paths)))
+    if (failed(group.compile(source.target, paths)))
       return failure();
   }
   return success();

@@ -10,6 +10,8 @@
 
 #include "Dispatch.h"
 
+#include "attnc/Dialect/Host/Host.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
@@ -33,18 +35,18 @@ static void bindSizes(func::FuncOp function, ArrayRef<ArrayRef<int64_t>> argumen
   });
 }
 
-SmallVector<CalledPipeline> attnc::getCalledPipelines(func::FuncOp function,
-                                                      ArrayRef<ArrayRef<int64_t>> arguments) {
+SmallVector<CalledKernel> attnc::getCalledKernels(func::FuncOp function,
+                                                  ArrayRef<ArrayRef<int64_t>> arguments) {
   auto module = function->getParentOfType<ModuleOp>();
   OwningOpRef<func::FuncOp> copy(cast<func::FuncOp>(function->clone()));
   bindSizes(*copy, arguments);
   // What does not converge stays unknown.
   (void)applyPatternsGreedily(*copy, RewritePatternSet(function.getContext()));
-  SmallVector<CalledPipeline> called;
-  copy->walk([&](halide::CallOp call) {
+  SmallVector<CalledKernel> called;
+  copy->walk([&](host::CallOp call) {
     Value condition = call.getCondition();
     if (!condition || matchPattern(condition, m_One()))
-      called.push_back({module.lookupSymbol<halide::PipelineOp>(call.getCallee()),
+      called.push_back({module.lookupSymbol<mlir::attn::KernelOpInterface>(call.getCallee()),
                         /*isChosen=*/condition != nullptr});
   });
   return called;

@@ -8,23 +8,23 @@
 #ifndef ATTNC_TOOLS_ATTNC_DISPATCH_H
 #define ATTNC_TOOLS_ATTNC_DISPATCH_H
 
-#include "attnc/Dialect/Halide/Halide.h"
+#include "attnc/Interfaces/KernelOpInterface.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace attnc {
 
-/// One pipeline that a call runs.
-struct CalledPipeline {
-  mlir::halide::PipelineOp pipeline;
+/// One kernel that a call runs.
+struct CalledKernel {
+  mlir::attn::KernelOpInterface kernel;
   /// Whether sizes chose it: other sizes run another, or none.
   bool isChosen;
 };
 
-/// What a scheduled function calls on arguments of these shapes, in order. Pipelines that
+/// What a scheduled function calls on arguments of these shapes, in order. Kernels that
 /// depend on more than the shapes are left out.
-llvm::SmallVector<CalledPipeline>
-getCalledPipelines(mlir::func::FuncOp function, llvm::ArrayRef<llvm::ArrayRef<int64_t>> arguments);
+llvm::SmallVector<CalledKernel> getCalledKernels(mlir::func::FuncOp function,
+                                                 llvm::ArrayRef<llvm::ArrayRef<int64_t>> arguments);
 
 } // namespace attnc
 

@@ -14,10 +14,9 @@
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/Attributes.h"
 #include "attnc/Dialect/Attn/Passes.h"
-#include "attnc/Dialect/Halide/Halide.h"
+#include "attnc/Dialect/Host/Host.h"
 #include "attnc/Text/Escape.h"
 
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 
@@ -25,6 +24,7 @@ using namespace mlir;
 using namespace attnc;
 using mlir::attn::AttentionOp;
 using mlir::attn::escapeJson;
+using mlir::attn::KernelOpInterface;
 namespace cl = llvm::cl;
 namespace json = llvm::json;
 
@@ -50,7 +50,7 @@ struct Remark {
   std::string place, text;
 };
 
-/// One op of the fused graph and the pipelines that compute it.
+/// One op of the fused graph and the kernels that compute it.
 struct Group {
   Location loc;
   std::string op, place, result;
@@ -59,7 +59,7 @@ struct Group {
   /// Typed parameters; empty where the schedule is in the pipeline alone.
   std::string schedule;
   std::optional<Cost> cost;
-  std::vector<halide::PipelineOp> pipelines;
+  std::vector<KernelOpInterface> kernels;
 };
 
 struct Explanation {
@@ -153,45 +153,25 @@ static std::vector<Group> describeGraph(func::FuncOp function, StringRef target)
 }
 
 //===----------------------------------------------------------------------===//
-// Pipelines
+// Kernels
 //===----------------------------------------------------------------------===//
 
-/// Gives each group its pipelines: the calls that stand at its op's location. Calls
+/// Gives each group its kernels: the calls that stand at its op's location. Calls
 /// of no op's location are groups of their own.
-static void addPipelines(Spec &spec, std::vector<Group> &groups) {
-  spec.getFunction().walk([&](halide::CallOp call) {
-    auto pipeline = spec.getModule().lookupSymbol<halide::PipelineOp>(call.getCallee());
-    if (!pipeline)
+static void addKernels(Spec &spec, std::vector<Group> &groups) {
+  spec.getFunction().walk([&](host::CallOp call) {
+    KernelOpInterface kernel = call.getKernel();
+    if (!kernel)
       return;
     auto group =
         llvm::find_if(groups, [&](const Group &group) { return group.loc == call.getLoc(); });
     if (group == groups.end())
-      group = groups.insert(groups.end(), {call.getLoc(),
-                                           "halide.call",
-                                           describePlace(call.getLoc()),
-                                           "",
-                                           {},
-                                           "",
-                                           std::nullopt,
-                                           {}});
-    if (!llvm::is_contained(group->pipelines, pipeline))
-      group->pipelines.push_back(pipeline);
+      group = groups.insert(
+          groups.end(),
+          {call.getLoc(), "host.call", describePlace(call.getLoc()), "", {}, "", std::nullopt, {}});
+    if (!llvm::is_contained(group->kernels, kernel))
+      group->kernels.push_back(kernel);
   });
-}
-
-/// The directives of a pipeline by how often they stand in it: "4 vectorize, 1 parallel".
-static std::string countDirectives(halide::PipelineOp pipeline) {
-  llvm::MapVector<StringRef, unsigned> counts;
-  for (Operation &op : pipeline.getBody().front())
-    if (isa<halide::SplitOp, halide::FuseOp, halide::VectorizeOp, halide::UnrollOp,
-            halide::ParallelOp, halide::ComputeAtOp, halide::ComputeRootOp, halide::GpuBlockOp,
-            halide::GpuThreadOp>(op))
-      ++counts[op.getName().stripDialect()];
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  llvm::interleaveComma(counts, os,
-                        [&](const auto &count) { os << count.second << ' ' << count.first; });
-  return text.empty() ? "no directives" : text;
 }
 
 //===----------------------------------------------------------------------===//
@@ -217,8 +197,8 @@ static void printWords(const Explanation &explanation) {
       os << "    with " << llvm::join(group.parts, "; ") << '\n';
     if (!group.schedule.empty())
       os << "    schedule " << group.schedule << '\n';
-    for (halide::PipelineOp pipeline : group.pipelines)
-      os << "    pipeline " << pipeline.getSymName() << ": " << countDirectives(pipeline) << '\n';
+    for (KernelOpInterface kernel : group.kernels)
+      os << "    pipeline " << kernel.getName() << ": " << kernel.describeSchedule() << '\n';
     if (group.cost && !group.cost->flops.isZero())
       os << "    FLOPs " << group.cost->flops.str() << '\n';
     if (group.cost)
@@ -228,9 +208,9 @@ static void printWords(const Explanation &explanation) {
 
 static json::Object toJson(const Group &group) {
   json::Array pipelines;
-  for (halide::PipelineOp pipeline : group.pipelines)
-    pipelines.push_back(json::Object{{"name", escapeJson(pipeline.getSymName())},
-                                     {"directives", countDirectives(pipeline)}});
+  for (KernelOpInterface kernel : group.kernels)
+    pipelines.push_back(json::Object{{"name", escapeJson(kernel.getName())},
+                                     {"directives", escapeJson(kernel.describeSchedule())}});
   json::Object object{{"op", group.op},
                       {"place", escapeJson(group.place)},
                       {"result", escapeJson(group.result)},
@@ -283,7 +263,7 @@ static LogicalResult runExplain() {
   }
   if (failed(spec->lower(Stage::Scheduled, *target)))
     return failure();
-  addPipelines(*spec, explanation.groups);
+  addKernels(*spec, explanation.groups);
   asJson ? printJson(explanation) : printWords(explanation);
   return success();
 }

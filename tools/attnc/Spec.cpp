@@ -15,10 +15,11 @@
 #include "attnc/Diagnostics/Terminal.h"
 #include "attnc/Dialect/Attn/Attributes.h"
 #include "attnc/Dialect/Attn/Passes.h"
-#include "attnc/Dialect/Halide/Halide.h"
+#include "attnc/Dialect/Host/Host.h"
 #include "attnc/Import/Onnx/Import.h"
 #include "attnc/Pipelines/Pipelines.h"
 #include "attnc/Pipelines/SpecText.h"
+#include "attnc/Target/Halide/Export.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Bytecode/BytecodeReader.h"
@@ -107,6 +108,7 @@ private:
 static DialectRegistry getRegistry() {
   DialectRegistry registry;
   mlir::attn::registerAllDialects(registry);
+  halide::registerKernelTarget(registry);
   return registry;
 }
 
@@ -249,8 +251,7 @@ LogicalResult Spec::selectFunction() {
 
 LogicalResult Spec::checkFunction() {
   func::FuncOp func = getFunction();
-  bool onBuffers = func.getNumResults() == 0 && func.getNumArguments() > 0 &&
-                   llvm::all_of(func.getArgumentTypes(), llvm::IsaPred<MemRefType>);
+  bool onBuffers = mlir::host::isHostFunction(func);
   stage = onBuffers ? Stage::Scheduled : Stage::Graph;
   if (onBuffers)
     return success();
@@ -395,7 +396,7 @@ FailureOr<mlir::attn::Library> attnc::buildLibrary(ArrayRef<mlir::attn::LibraryS
                                                    const mlir::attn::LibraryOptions &options) {
   size_t count = 0;
   for (mlir::attn::LibrarySource source : sources)
-    count += llvm::range_size(source.module.getOps<halide::PipelineOp>());
+    count += llvm::range_size(source.module.getOps<mlir::attn::KernelOpInterface>());
   Progress progress("compiling " + options.name + ": " + Twine(count) +
                     (count == 1 ? " group" : " groups"));
   return mlir::attn::buildLibrary(sources, options);

@@ -17,7 +17,7 @@ def ConvertAttnToHalide : Pass<"convert-attn-to-halide", "::mlir::ModuleOp"> {
     `FUNCTION_OP_N`; equal pipelines are shared. The function becomes its own host
     function on memrefs: arguments keep their attributes, results become further
     arguments (with their attributes and `attn.result`), temporaries are
-    `memref.alloc`, and `halide.call` runs the pipelines in order. Reshapes,
+    `memref.alloc`, and `host.call` runs the pipelines in order. Reshapes,
     split_heads and merge_heads become views where they can.
 
     Takes functions of one block on attn ops, `tensor` reshapes and constants.
@@ -25,22 +25,22 @@ def ConvertAttnToHalide : Pass<"convert-attn-to-halide", "::mlir::ModuleOp"> {
   }];
   let options = [Option<"target", "target", "std::string", "\"host\"",
       "Halide target that unfused ops are scheduled for">];
-  let dependentDialects = ["::mlir::halide::HalideDialect", "::mlir::memref::MemRefDialect",
+  let dependentDialects = ["::mlir::halide::HalideDialect", "::mlir::host::HostDialect", "::mlir::memref::MemRefDialect",
       "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::func::FuncDialect"];
 }
 
-def ConvertHalideToLLVM : Pass<"convert-halide-to-llvm", "::mlir::ModuleOp"> {
+def ConvertHostToLLVM : Pass<"convert-host-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Convert host functions to the LLVM dialect";
   let description = [{
-    Takes host functions after `halide-plan-workspace`. A user context becomes their
-    first argument and an i32 status their result. A `halide.call` builds Halide's
+    Takes host functions after `host-plan-workspace`. A user context becomes their
+    first argument and an i32 status their result. A `host.call` builds Halide's
     buffers from the memref descriptors and returns the status when it is not 0.
-    Pipelines, which are exported before, are replaced by declarations of what they
-    compile to: `i32 @pipeline(ptr user_context, ptr buffer, …)`.
+    Kernels, which are compiled before, are replaced by declarations of the functions they
+    compile to: `i32 @kernel(ptr user_context, ptr buffer, …)`.
 
-    With `on-device`, a pipeline is called by its name with `_argv` behind it through
-    `attnc_device_call(user_context, pipeline, buffers, count)`, which finds the buffers'
-    places on the device, and `halide.copy_to_host` becomes a call of
+    With `on-device`, a kernel is called by its name with `_argv` behind it through
+    `attnc_device_call(user_context, kernel, buffers, count)`, which finds the buffers'
+    places on the device, and `host.copy_to_host` becomes a call of
     `attnc_device_to_host(user_context, begin, bytes)`.
 
     Host functions become internal; beside each `@f` come the packed entry points
@@ -50,7 +50,7 @@ def ConvertHalideToLLVM : Pass<"convert-halide-to-llvm", "::mlir::ModuleOp"> {
     second reads all but the last.
   }];
   let options = [Option<"onDevice", "on-device", "bool", "false",
-      "run pipelines on tensors of a GPU, through attnc_device_call">];
+      "run kernels on tensors of a GPU, through attnc_device_call">];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::affine::AffineDialect",
       "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }

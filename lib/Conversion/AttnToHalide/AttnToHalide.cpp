@@ -69,9 +69,9 @@ private:
   LogicalResult convertMap(MapOp op);
   LogicalResult callLinear(LinearOp op, Value result);
 
-  /// A pipeline built by `lower`, called on its inputs' buffers and `destination`; where there is
-  /// a condition, only if it holds.
-  LogicalResult callOn(Value destination, Location loc, StringRef kind, Lower lower,
+  /// A pipeline built by `lower`, called on the buffers of its inputs, then those of its outputs;
+  /// where there is a condition, only if it holds.
+  LogicalResult callOn(ArrayRef<Value> destinations, Location loc, StringRef kind, Lower lower,
                        function_ref<Value()> condition = {});
   /// The same on the buffer of `result`.
   LogicalResult call(Location loc, StringRef kind, Value result, Lower lower,
@@ -209,7 +209,7 @@ LogicalResult FunctionConverter::convertCompute(Operation &op) {
       });
 }
 
-LogicalResult FunctionConverter::callOn(Value destination, Location loc, StringRef kind,
+LogicalResult FunctionConverter::callOn(ArrayRef<Value> destinations, Location loc, StringRef kind,
                                         Lower lower, function_ref<Value()> condition) {
   std::string stem = (function.getName() + "_").str(); // keywords are no longer ones
   if (!isCIdentifier(stem))
@@ -223,7 +223,7 @@ LogicalResult FunctionConverter::callOn(Value destination, Location loc, StringR
   p.getOp()->setAttr(kKindAttr, builder.getStringAttr(kind));
   if (failed(lower(p)))
     return failure();
-  host.call(loc, share(p), p.getInputTensors(), destination, condition ? condition() : Value());
+  host.call(loc, share(p), p.getInputTensors(), destinations, condition ? condition() : Value());
   return success();
 }
 
@@ -503,7 +503,7 @@ struct ConvertAttnToHalidePass : impl::ConvertAttnToHalideBase<ConvertAttnToHali
     bool onGpu = GpuInfo::fromTarget(target).has_value();
     SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp function : functions) {
-      if (function.isExternal() || isHostFunction(function))
+      if (function.isExternal() || host::isHostFunction(function))
         continue;
       if (failed(verifyDims(function)))
         return signalPassFailure();

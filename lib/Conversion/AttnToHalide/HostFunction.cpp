@@ -1,4 +1,4 @@
-//===- HostFunction.cpp - the function that calls the pipelines -----------===//
+//===- HostFunction.cpp - the function that calls the kernels -------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,11 +15,6 @@
 
 using namespace mlir;
 using namespace mlir::attn;
-
-bool attn::isHostFunction(func::FuncOp function) {
-  return function.getNumResults() == 0 &&
-         llvm::all_of(function.getArgumentTypes(), llvm::IsaPred<BaseMemRefType>);
-}
 
 HostFunction::HostFunction(func::FuncOp source)
     : source(source), builder(source.getLoc(), source.getContext()) {}
@@ -379,7 +374,7 @@ Value HostFunction::getElement(tensor::ExtractOp read) {
   }
   // A caller's buffers are there already.
   if (!isa<BlockArgument>(buffer))
-    halide::CopyToHostOp::create(builder, buffer);
+    host::CopyToHostOp::create(builder, buffer);
   return memref::LoadOp::create(builder, buffer, at);
 }
 
@@ -401,8 +396,8 @@ Value HostFunction::requireDivisor(Operation *division) {
                                       differs(dividend, APInt::getSignedMinValue(width)));
     isFit = arith::AndIOp::create(builder, isFit, fits);
   }
-  halide::RequireOp::create(builder, division->getLoc(), isFit,
-                            "expected a size's divisor other than 0, and a quotient that fits");
+  host::RequireOp::create(builder, division->getLoc(), isFit,
+                          "expected a size's divisor other than 0, and a quotient that fits");
   // What tells the workspace computes sizes before anything is required.
   return arith::SelectOp::create(builder, isFit, divisor, constant(APInt(width, 1)));
 }
@@ -420,7 +415,7 @@ void HostFunction::requireWithin(Location loc, OpFoldResult offset, OpFoldResult
   };
   Value isWithin = arith::AndIOp::create(builder, loc, fits(value(offset), value(whole)),
                                          fits(value(size), rest));
-  halide::RequireOp::create(builder, loc, isWithin, builder.getStringAttr(message));
+  host::RequireOp::create(builder, loc, isWithin, builder.getStringAttr(message));
 }
 
 void HostFunction::requireProduct(Location loc, Value tensor, int64_t dim,
@@ -433,7 +428,7 @@ void HostFunction::requireProduct(Location loc, Value tensor, int64_t dim,
     product = arith::MulIOp::create(builder, product, toValue(builder, size));
   Value same =
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, product, getSize(tensor, dim));
-  halide::RequireOp::create(builder, loc, same, builder.getStringAttr(message));
+  host::RequireOp::create(builder, loc, same, builder.getStringAttr(message));
 }
 
 /// Whether the verifier could not compare the two sizes.
@@ -448,7 +443,7 @@ void HostFunction::requireSame(Location loc, Value a, int64_t dimOfA, Value b, i
     return;
   Value same = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, getSize(a, dimOfA),
                                      getSize(b, dimOfB));
-  halide::RequireOp::create(builder, loc, same, builder.getStringAttr(message));
+  host::RequireOp::create(builder, loc, same, builder.getStringAttr(message));
 }
 
 void HostFunction::requireMultiple(Location loc, Value a, int64_t dimOfA, Value b, int64_t dimOfB,
@@ -466,16 +461,16 @@ void HostFunction::requireMultiple(Location loc, Value a, int64_t dimOfA, Value 
   Value isMultiple =
       arith::AndIOp::create(builder, loc, compare(arith::CmpIPredicate::eq, rest, zero),
                             compare(arith::CmpIPredicate::ne, divisor, zero));
-  halide::RequireOp::create(builder, loc, isMultiple, builder.getStringAttr(message));
+  host::RequireOp::create(builder, loc, isMultiple, builder.getStringAttr(message));
 }
 
 void HostFunction::requireZero(Location loc, Value buffer, const Twine &message) {
-  halide::CopyToHostOp::create(builder, loc, buffer);
+  host::CopyToHostOp::create(builder, loc, buffer);
   Value first = arith::ConstantIndexOp::create(builder, 0);
   Value found = memref::LoadOp::create(builder, loc, buffer, first);
   Value zero = arith::ConstantIntOp::create(builder, found.getType(), 0);
   Value isZero = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, found, zero);
-  halide::RequireOp::create(builder, loc, isZero, builder.getStringAttr(message));
+  host::RequireOp::create(builder, loc, isZero, builder.getStringAttr(message));
 }
 
 Value HostFunction::isEmpty(Value tensor, int64_t dim) {
@@ -496,10 +491,10 @@ Value HostFunction::isWithin(Value tensor, int64_t dim, int64_t above, int64_t l
   return arith::AndIOp::create(builder, isAbove, isBelow);
 }
 
-void HostFunction::call(Location loc, halide::PipelineOp pipeline, ArrayRef<Value> inputs,
-                        Value destination, Value condition) {
+void HostFunction::call(Location loc, KernelOpInterface kernel, ArrayRef<Value> inputs,
+                        ArrayRef<Value> destinations, Value condition) {
   SmallVector<Value> operands =
       llvm::map_to_vector(inputs, [&](Value tensor) { return getBuffer(tensor); });
-  operands.push_back(destination);
-  halide::CallOp::create(builder, loc, pipeline.getSymName(), operands, condition);
+  llvm::append_range(operands, destinations);
+  host::CallOp::create(builder, loc, kernel.getName(), operands, condition);
 }

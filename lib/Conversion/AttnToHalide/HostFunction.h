@@ -1,4 +1,4 @@
-//===- HostFunction.h - the function that calls the pipelines ---*- C++ -*-===//
+//===- HostFunction.h - the function that calls the kernels -----*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,15 +11,13 @@
 #include "PipelineBuilder.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Host/Host.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mlir::attn {
-
-/// Whether a function is on buffers already: what this folder makes.
-bool isHostFunction(func::FuncOp function);
 
 /// Builds the host function of a function on tensors: which buffer holds which tensor,
 /// and the calls in order.
@@ -78,10 +76,10 @@ public:
   Value isEmpty(Value tensor, int64_t dim);
   /// Whether `above` < size <= `limit` for a size of `tensor`; 0 is no limit.
   Value isWithin(Value tensor, int64_t dim, int64_t above, int64_t limit);
-  /// Calls `pipeline` on the buffers of the tensors it reads, where there is a condition
-  /// only if it holds.
-  void call(Location loc, halide::PipelineOp pipeline, ArrayRef<Value> inputs, Value destination,
-            Value condition = {});
+  /// Calls `kernel` on the buffers of the tensors it reads, and those of its results, where there
+  /// is a condition only if it holds.
+  void call(Location loc, KernelOpInterface kernel, ArrayRef<Value> inputs,
+            ArrayRef<Value> destinations, Value condition = {});
 
 private:
   Value addConstant(arith::ConstantOp op);

@@ -12,8 +12,6 @@
 
 #include "Schedule.h"
 
-#include "mlir/IR/Matchers.h"
-
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -213,6 +211,22 @@ LogicalResult PipelineOp::verifyRegions() {
   if (failed(verifyUniqueNames(block))) // (C2)
     return failure();
   return failure(failed(verifyLoopUses(block)) || failed(verifyCopies(block))); // (C3), (C4)
+}
+
+/// A memref's dimensions run the other way than a func's.
+static attn::KernelParameter makeParameter(Value func, ArrayRef<int64_t> extents,
+                                           attn::Access access) {
+  SmallVector<int64_t> shape(llvm::reverse(extents));
+  return {MemRefType::get(shape, cast<FuncType>(func.getType()).getElementType()), access};
+}
+
+SmallVector<attn::KernelParameter> PipelineOp::getParameters() {
+  SmallVector<attn::KernelParameter> parameters;
+  for (auto input : getBody().getOps<InputOp>())
+    parameters.push_back(makeParameter(input.getFunc(), input.getExtents(), attn::Access::read));
+  for (auto output : getBody().getOps<OutputOp>())
+    parameters.push_back(makeParameter(output.getFunc(), output.getExtents(), attn::Access::write));
+  return parameters;
 }
 
 //===----------------------------------------------------------------------===//
@@ -505,84 +519,6 @@ LogicalResult UpdateOp::verifyRegions() {
       failed(verifyCoordinates(*this)) || failed(verifyRecursiveReads(*this))) // (C2)
     return failure();
   return verifyNotReadBefore(*this); // (C3)
-}
-
-//===----------------------------------------------------------------------===//
-// CallOp
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// What a call must pass: an input's or an output's element type and extents.
-struct Parameter {
-  Type elementType;
-  ArrayRef<int64_t> extents;
-};
-} // namespace
-
-static SmallVector<Parameter> getParameters(PipelineOp pipeline) {
-  SmallVector<Parameter> params;
-  for (auto input : pipeline.getBody().getOps<InputOp>())
-    params.push_back({input.getFunc().getType().getElementType(), input.getExtents()});
-  for (auto output : pipeline.getBody().getOps<OutputOp>())
-    params.push_back({output.getFunc().getType().getElementType(), output.getExtents()});
-  return params;
-}
-
-/// A memref's dimensions run the other way than a func's.
-static bool matches(MemRefType type, const Parameter &param) {
-  if (type.getElementType() != param.elementType || type.getRank() != int64_t(param.extents.size()))
-    return false;
-  auto compatible = [](auto pair) {
-    auto [size, extent] = pair;
-    return ShapedType::isDynamic(size) || ShapedType::isDynamic(extent) || size == extent;
-  };
-  return llvm::all_of(llvm::zip(llvm::reverse(type.getShape()), param.extents), compatible);
-}
-
-static std::string describe(const Parameter &param) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  for (int64_t extent : llvm::reverse(param.extents)) {
-    ShapedType::isDynamic(extent) ? os << '?' : os << extent;
-    os << 'x';
-  }
-  os << param.elementType;
-  return text;
-}
-
-LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  auto pipeline = symbols.lookupNearestSymbolFrom<PipelineOp>(*this, getCalleeAttr());
-  if (!pipeline) // (C1)
-    return emitOpError("expected a halide.pipeline, found none named ") << getCallee();
-  SmallVector<Parameter> params = getParameters(pipeline);
-  if (params.size() != getBuffers().size()) // (C2)
-    return emitOpError("expected ") << params.size() << " buffers, found " << getBuffers().size();
-  for (auto [i, param, buffer] : llvm::enumerate(params, getBuffers())) {
-    auto type = dyn_cast<MemRefType>(buffer.getType());
-    if (!type || !matches(type, param))
-      return emitOpError("expected buffer ")
-             << i << " to be memref<" << describe(param) << ">, found " << buffer.getType();
-  }
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// CopyToHostOp, RequireOp
-//===----------------------------------------------------------------------===//
-
-LogicalResult CopyToHostOp::verify() {
-  auto type = cast<BaseMemRefType>(getBuffer().getType());
-  auto ranked = dyn_cast<MemRefType>(type);
-  if (ranked && ranked.getLayout().isIdentity()) // (C1)
-    return success();
-  return emitOpError("expected a buffer whose layout is the identity, found ") << type;
-}
-
-LogicalResult RequireOp::canonicalize(RequireOp op, PatternRewriter &rewriter) {
-  if (!matchPattern(op.getCondition(), m_One()))
-    return failure();
-  rewriter.eraseOp(op);
-  return success();
 }
 
 #define GET_OP_CLASSES

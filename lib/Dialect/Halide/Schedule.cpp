@@ -13,6 +13,8 @@
 #include "attnc/Dialect/Halide/Halide.h"
 
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <map>
 
@@ -376,6 +378,20 @@ LogicalResult halide::verifyCopies(Block &block) {
 //===----------------------------------------------------------------------===//
 // Directives
 //===----------------------------------------------------------------------===//
+
+/// The directives by how often they stand in the pipeline: "4 vectorize, 1 parallel".
+std::string PipelineOp::describeSchedule() {
+  llvm::MapVector<StringRef, unsigned> counts;
+  for (Operation &op : getBody().front())
+    if (isa<SplitOp, FuseOp, VectorizeOp, UnrollOp, ParallelOp, ComputeAtOp, ComputeRootOp,
+            GpuBlockOp, GpuThreadOp>(op))
+      ++counts[op.getName().stripDialect()];
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::interleaveComma(counts, os,
+                        [&](const auto &count) { os << count.second << ' ' << count.first; });
+  return text.empty() ? "no directives" : text;
+}
 
 static SmallVector<Type> getLoopTypes(Value func, std::optional<int64_t> update) {
   auto vars = getStageVars(func, update);

@@ -179,8 +179,8 @@ static H::OutputFileType toHalide(Artefact artefact) {
   llvm_unreachable("unknown artefact");
 }
 
-static LogicalResult writeFiles(const H::Module &module,
-                                const std::map<Artefact, std::string> &files, Location loc) {
+static LogicalResult writeFiles(const H::Module &module, const attn::ArtefactPaths &files,
+                                Location loc) {
   MemoryFiles memory;
   std::map<H::OutputFileType, std::string> paths;
   for (const auto &[artefact, path] : files)
@@ -201,11 +201,12 @@ static bool usesDoubles(PipelineOp pipeline) {
   return walked.wasInterrupted();
 }
 
-LogicalResult halide::exportPipeline(PipelineOp pipeline, const ExportOptions &options,
-                                     const std::map<Artefact, std::string> &files) {
-  FailureOr<H::Target> target = getTarget(options.target, pipeline.getLoc());
+LogicalResult halide::exportPipeline(PipelineOp pipeline, StringRef targetName,
+                                     const attn::ArtefactPaths &files) {
+  FailureOr<H::Target> target = getTarget(targetName, pipeline.getLoc());
   if (failed(target))
     return failure();
+  // No runtime, and no calls that only ask for bounds.
   target->set_features({H::Target::UserContext, H::Target::NoRuntime, H::Target::NoBoundsQuery});
   if (target->has_feature(H::Target::OpenCL) && usesDoubles(pipeline))
     target->set_feature(H::Target::CLDoubles);
@@ -228,6 +229,21 @@ LogicalResult halide::exportPipeline(PipelineOp pipeline, const ExportOptions &o
     return writeFiles(module, files, pipeline.getLoc());
   };
   return guardHalide(compile, [&](StringRef message) { return locate(pipeline, message); });
+}
+
+namespace {
+struct PipelineTarget : attn::KernelTargetOpInterface::ExternalModel<PipelineTarget, PipelineOp> {
+  LogicalResult compileKernel(Operation *op, StringRef target,
+                              const attn::ArtefactPaths &files) const {
+    return exportPipeline(cast<PipelineOp>(op), target, files);
+  }
+};
+} // namespace
+
+void halide::registerKernelTarget(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, HalideDialect *) {
+    PipelineOp::attachInterface<PipelineTarget>(*context);
+  });
 }
 
 static LogicalResult writeObject(StringRef bytes, StringRef path, Location loc) {

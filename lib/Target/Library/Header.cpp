@@ -12,7 +12,6 @@
 #include "Template.h"
 #include "Variants.h"
 
-#include "attnc/Dialect/Halide/Halide.h"
 #include "attnc/Target/Halide/Export.h"
 #include "attnc/Text/Escape.h"
 #include "attnc/Target/Library/Library.h"
@@ -307,10 +306,10 @@ static llvm::json::Value describe(Attribute attr) {
   return escapeJson(text);
 }
 
-/// A pipeline's name and what earlier passes noted on it.
-static llvm::json::Object describe(halide::PipelineOp pipeline) {
-  llvm::json::Object object{{"name", escapeJson(pipeline.getSymName())}};
-  for (NamedAttribute attr : pipeline->getDiscardableAttrs())
+/// A kernel's name and what earlier passes noted on it.
+static llvm::json::Object describe(KernelOpInterface kernel) {
+  llvm::json::Object object{{"name", escapeJson(kernel.getName())}};
+  for (NamedAttribute attr : kernel->getDiscardableAttrs())
     object[escapeJson(attr.getName())] = describe(attr.getValue());
   return object;
 }
@@ -329,8 +328,8 @@ std::string attn::emitMetadata(const Signature &signature, ArrayRef<Variant> var
   for (const Tensor &tensor : signature.tensors)
     (tensor.isOutput ? outputs : inputs).push_back(describe(tensor));
   for (const Variant &variant : variants)
-    for (auto pipeline : variant.getModule().getOps<halide::PipelineOp>()) {
-      pipelines.push_back(describe(pipeline));
+    for (auto kernel : variant.getModule().getOps<KernelOpInterface>()) {
+      pipelines.push_back(describe(kernel));
       if (variants.size() > 1)
         pipelines.back().getAsObject()->try_emplace("target", variant.target);
     }

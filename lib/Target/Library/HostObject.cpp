@@ -18,7 +18,7 @@
 #include "attnc_support.h"
 
 #include "attnc/Conversion/Passes.h"
-#include "attnc/Dialect/Halide/Passes.h"
+#include "attnc/Dialect/Host/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -109,13 +109,13 @@ static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(StringRef triple, 
 
 static LogicalResult lowerToLLVM(ModuleOp module, bool onDevice) {
   PassManager pm(module.getContext());
-  halide::HalidePlanWorkspaceOptions plan;
+  host::HostPlanWorkspaceOptions plan;
   if (onDevice)
     plan.alignment = attnc_opencl_alignment;
-  pm.addPass(halide::createHalidePlanWorkspace(plan));
-  ConvertHalideToLLVMOptions convert;
+  pm.addPass(host::createHostPlanWorkspace(plan));
+  ConvertHostToLLVMOptions convert;
   convert.onDevice = onDevice;
-  pm.addPass(createConvertHalideToLLVM(convert));
+  pm.addPass(createConvertHostToLLVM(convert));
   return pm.run(module);
 }
 

@@ -18,7 +18,7 @@
 #include "Weights.h"
 
 #include "attnc/Dialect/Attn/ConstantBytes.h"
-#include "attnc/Dialect/Halide/Halide.h"
+#include "attnc/Dialect/Host/Host.h"
 #include "attnc/Files/WholeFile.h"
 #include "attnc/Target/Halide/Export.h"
 #include "attnc/Target/Library/Cache.h"
@@ -103,7 +103,7 @@ static FailureOr<func::FuncOp> findHost(ModuleOp module, StringRef name) {
   }
   SmallVector<func::FuncOp> hosts;
   for (auto function : module.getOps<func::FuncOp>())
-    if (!function.isExternal() && function.isPublic())
+    if (host::isHostFunction(function) && function.isPublic())
       hosts.push_back(function);
   if (hosts.size() == 1)
     return hosts.front();
@@ -142,7 +142,7 @@ struct Build {
   TemporaryFolder &folder;
   Cache cache;
 
-  FailureOr<std::string> compileKernel(halide::PipelineOp pipeline, StringRef target);
+  FailureOr<std::string> compileKernel(KernelOpInterface kernel, StringRef target);
   LogicalResult compileKernels(std::vector<std::string> &objects);
   LogicalResult compileAndLink(StringRef path);
   Location getLoc() { return variants.front().getModule().getLoc(); }
@@ -151,18 +151,16 @@ struct Build {
 } // namespace
 
 /// What kernels and Halide's runtime are linked from.
-static halide::Artefact getKernelArtefact(StringRef target) {
-  return isWasm(target) ? halide::Artefact::bitcode : halide::Artefact::object;
+static Artefact getKernelArtefact(StringRef target) {
+  return isWasm(target) ? Artefact::bitcode : Artefact::object;
 }
 
-FailureOr<std::string> Build::compileKernel(halide::PipelineOp pipeline, StringRef target) {
+FailureOr<std::string> Build::compileKernel(KernelOpInterface kernel, StringRef target) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  pipeline->print(os, OpPrintingFlags().useLocalScope());
+  kernel->print(os, OpPrintingFlags().useLocalScope());
   return cache.get(getCacheKey({"kernel", target, text}), [&](StringRef path) {
-    halide::ExportOptions options;
-    options.target = target.str();
-    return halide::exportPipeline(pipeline, options, {{getKernelArtefact(target), path.str()}});
+    return kernel.compile(target, {{getKernelArtefact(target), path.str()}});
   });
 }
 
@@ -175,8 +173,8 @@ static FailureOr<std::string> compileHalideRuntime(StringRef target, Cache &cach
 
 LogicalResult Build::compileKernels(std::vector<std::string> &objects) {
   for (const Variant &variant : variants)
-    for (auto pipeline : variant.getModule().getOps<halide::PipelineOp>()) {
-      FailureOr<std::string> object = compileKernel(pipeline, variant.target);
+    for (auto kernel : variant.getModule().getOps<KernelOpInterface>()) {
+      FailureOr<std::string> object = compileKernel(kernel, variant.target);
       if (failed(object))
         return failure();
       objects.push_back(*object);
@@ -220,10 +218,10 @@ LogicalResult Build::compileAndLink(StringRef path) {
 static LogicalResult verifyNames(ArrayRef<Variant> variants, const Signature &signature) {
   std::vector<std::string> symbols = signature.symbols();
   for (const Variant &variant : variants)
-    for (auto pipeline : variant.getModule().getOps<halide::PipelineOp>())
-      if (llvm::is_contained(symbols, pipeline.getSymName()))
-        return pipeline.emitOpError("expected a name that the library ")
-               << signature.name << " does not export, found " << pipeline.getSymName();
+    for (auto kernel : variant.getModule().getOps<KernelOpInterface>())
+      if (llvm::is_contained(symbols, kernel.getName()))
+        return kernel.emitOpError("expected a name that the library ")
+               << signature.name << " does not export, found " << kernel.getName();
   return success();
 }
 

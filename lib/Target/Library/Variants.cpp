@@ -11,7 +11,7 @@
 
 #include "attnc_support.h"
 
-#include "attnc/Dialect/Halide/Halide.h"
+#include "attnc/Dialect/Host/Host.h"
 #include "attnc/Target/Halide/Export.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -69,14 +69,14 @@ static uint64_t getTargetFeatures(StringRef target) {
 // The module
 //===----------------------------------------------------------------------===//
 
-/// A module of `host`, its pipelines and its constants.
+/// A module of `host`, its kernels and its constants.
 static OwningOpRef<ModuleOp> isolate(func::FuncOp host) {
   llvm::SmallPtrSet<Operation *, 8> used{host};
   auto use = [&](Operation *user, FlatSymbolRefAttr symbol) {
     if (Operation *op = SymbolTable::lookupNearestSymbolFrom(user, symbol))
       used.insert(op);
   };
-  host.walk([&](halide::CallOp call) { use(call, call.getCalleeAttr()); });
+  host.walk([&](host::CallOp call) { use(call, call.getCalleeAttr()); });
   host.walk([&](memref::GetGlobalOp get) { use(get, get.getNameAttr()); });
   auto module = host->getParentOfType<ModuleOp>();
   OwningOpRef<ModuleOp> copy = ModuleOp::create(module.getLoc());
@@ -87,15 +87,15 @@ static OwningOpRef<ModuleOp> isolate(func::FuncOp host) {
   return copy;
 }
 
-/// Pipelines become symbols of one object: they take their target's name with theirs.
+/// Kernels become symbols of one object: they take their target's name with theirs.
 static LogicalResult nameAfterTarget(Variant &variant) {
   std::string suffix = "_" + variant.target;
   llvm::replace(suffix, '-', '_');
-  for (auto pipeline : variant.getModule().getOps<halide::PipelineOp>()) {
-    auto name = StringAttr::get(pipeline.getContext(), pipeline.getSymName() + suffix);
-    if (failed(SymbolTable::replaceAllSymbolUses(pipeline, name, variant.getModule())))
-      return pipeline.emitOpError("expected its uses to be known");
-    pipeline.setSymNameAttr(name);
+  for (auto kernel : variant.getModule().getOps<KernelOpInterface>()) {
+    auto name = StringAttr::get(kernel.getContext(), kernel.getName() + suffix);
+    if (failed(SymbolTable::replaceAllSymbolUses(kernel, name, variant.getModule())))
+      return kernel.emitOpError("expected its uses to be known");
+    kernel.setName(name);
   }
   return success();
 }

@@ -23,7 +23,7 @@ struct Variant {
   std::string target;
   /// What a CPU must have: attnc_support.h's bits.
   uint64_t features;
-  /// The host function, its pipelines and its constants, and nothing else.
+  /// The host function, its kernels and its constants, and nothing else.
   OwningOpRef<ModuleOp> module;
 
   ModuleOp getModule() const { return module.get(); }

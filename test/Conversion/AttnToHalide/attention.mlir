@@ -30,11 +30,11 @@
 // CHECK: %[[NOT_NONE:.*]] = arith.cmpi sgt, %[[Q_LEN]], %c-1
 // CHECK: %[[ONE:.*]] = arith.cmpi sle, %[[Q_LEN]], %c1
 // CHECK: %[[IS_ONE:.*]] = arith.andi %[[NOT_NONE]], %[[ONE]]
-// CHECK: halide.call @causal_attention_0(%arg0, %arg1, %arg2, %arg3) if(%[[IS_ONE]])
-// CHECK: halide.call @causal_attention_1(%arg0, %arg1, %arg2, %arg3) if
-// CHECK: halide.call @causal_attention_2(%arg0, %arg1, %arg2, %arg3) if
+// CHECK: host.call @causal_attention_0(%arg0, %arg1, %arg2, %arg3) if(%[[IS_ONE]])
+// CHECK: host.call @causal_attention_1(%arg0, %arg1, %arg2, %arg3) if
+// CHECK: host.call @causal_attention_2(%arg0, %arg1, %arg2, %arg3) if
 // CHECK: %[[IS_MORE:.*]] = arith.cmpi sgt, %[[Q_LEN]], %c128
-// CHECK: halide.call @causal_attention_3(%arg0, %arg1, %arg2, %arg3) if(%[[IS_MORE]])
+// CHECK: host.call @causal_attention_3(%arg0, %arg1, %arg2, %arg3) if(%[[IS_MORE]])
 // CHECK-NEXT: return
 func.func @causal(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>)
     -> (tensor<?x8x?x64xf32> {attn.name = "context"}) {
@@ -55,7 +55,7 @@ func.func @causal(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor
 // CHECK: %[[PARTIAL:.*]] = halide.func "dot_part"
 // CHECK: halide.store_in %[[PARTIAL]], register
 // CHECK-LABEL: func.func @few(
-// CHECK: halide.call @few_attention_0(%arg0, %arg1, %arg2) :
+// CHECK: host.call @few_attention_0(%arg0, %arg1, %arg2) :
 func.func @few(%q: tensor<1x8x1x64xf32>, %k: tensor<1x2x?x64xf32>) -> tensor<1x8x1x64xf32> {
   %c = attn.attention %q, %k, %k : tensor<1x8x1x64xf32>, tensor<1x2x?x64xf32>, tensor<1x2x?x64xf32> -> tensor<1x8x1x64xf32>
   return %c : tensor<1x8x1x64xf32>
@@ -66,7 +66,7 @@ func.func @few(%q: tensor<1x8x1x64xf32>, %k: tensor<1x2x?x64xf32>) -> tensor<1x8
 // CHECK: %[[KEY:.*]] = halide.func "wide_key"
 // CHECK: halide.store_in %[[KEY]], stack
 // CHECK-LABEL: func.func @half(
-// CHECK: halide.call @half_attention_0
+// CHECK: host.call @half_attention_0
 func.func @half(%q: tensor<1x2x5x8xf16>, %k: tensor<1x2x7x8xf16>, %v: tensor<1x2x7x8xf16>)
     -> tensor<1x2x5x8xf16> {
   %c = attn.attention %q, %k, %v : tensor<1x2x5x8xf16>, tensor<1x2x7x8xf16>, tensor<1x2x7x8xf16> -> tensor<1x2x5x8xf16>
@@ -75,9 +75,9 @@ func.func @half(%q: tensor<1x2x5x8xf16>, %k: tensor<1x2x7x8xf16>, %v: tensor<1x2
 
 // What the fused kernel does not serve, here f64, becomes the ops it stands for.
 // CHECK-LABEL: func.func @double(
-// CHECK: halide.call @double_score_0
-// CHECK: halide.call @double_softmax_1
-// CHECK: halide.call @double_context_2
+// CHECK: host.call @double_score_0
+// CHECK: host.call @double_softmax_1
+// CHECK: host.call @double_context_2
 func.func @double(%q: tensor<1x2x5x8xf64>, %k: tensor<1x2x7x8xf64>, %v: tensor<1x2x7x8xf64>)
     -> tensor<1x2x5x8xf64> {
   %c = attn.attention %q, %k, %v : tensor<1x2x5x8xf64>, tensor<1x2x7x8xf64>, tensor<1x2x7x8xf64> -> tensor<1x2x5x8xf64>

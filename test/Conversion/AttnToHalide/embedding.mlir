@@ -5,10 +5,10 @@
 // CHECK-LABEL: halide.pipeline @lookup_embedding_1
 // CHECK-LABEL: func.func @lookup(
 // CHECK: %[[WRONG:.*]] = memref.alloc() : memref<1xi32>
-// CHECK: halide.call @lookup_wrong_ids_0(%{{.*}}, %{{.*}}, %[[WRONG]])
+// CHECK: host.call @lookup_wrong_ids_0(%{{.*}}, %{{.*}}, %[[WRONG]])
 // CHECK: memref.load %[[WRONG]]
-// CHECK: halide.require %{{.*}}, "expected ids of attn.embedding to be rows of its table"
-// CHECK: halide.call @lookup_embedding_1
+// CHECK: host.require %{{.*}}, "expected ids of attn.embedding to be rows of its table"
+// CHECK: host.call @lookup_embedding_1
 func.func @lookup(%table: tensor<100x32xf32>, %ids: tensor<?xi64>) -> tensor<?x32xf32> {
   %row = attn.embedding %table, %ids : tensor<100x32xf32>, tensor<?xi64> -> tensor<?x32xf32>
   return %row : tensor<?x32xf32>

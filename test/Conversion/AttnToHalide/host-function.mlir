@@ -9,10 +9,10 @@
 // CHECK: %[[EXPANDED:.*]] = memref.expand_shape %[[X]] {{\[}}[0], [1], [2, 3]]
 // CHECK: %[[HEADS:.*]] = memref.transpose %[[EXPANDED]] (d0, d1, d2, d3) -> (d0, d2, d1, d3)
 // CHECK: %[[SCORE:.*]] = memref.alloc
-// CHECK: halide.call @heads_score_0(%[[HEADS]], %[[SCORE]])
+// CHECK: host.call @heads_score_0(%[[HEADS]], %[[SCORE]])
 // CHECK: %[[MERGED:.*]] = memref.expand_shape %[[OUT]]
 // CHECK: %[[CONTEXT:.*]] = memref.transpose %[[MERGED]]
-// CHECK: halide.call @heads_context_2(%{{.*}}, %{{.*}}, %[[CONTEXT]])
+// CHECK: host.call @heads_context_2(%{{.*}}, %{{.*}}, %[[CONTEXT]])
 // CHECK-NEXT: return
 func.func @heads(%x: tensor<?x?x96xf32>, %v: tensor<?x?x96xf32>) -> tensor<?x?x96xf32> {
   %q = attn.split_heads %x num_heads(3) : tensor<?x?x96xf32> -> tensor<?x3x?x32xf32>
@@ -26,9 +26,9 @@ func.func @heads(%x: tensor<?x?x96xf32>, %v: tensor<?x?x96xf32>) -> tensor<?x?x9
 
 // An argument returned, and a tensor returned twice, are copied; equal pipelines are one.
 // CHECK-LABEL: func.func @twice(
-// CHECK: halide.call @twice_softmax_0(%arg0, %arg1)
-// CHECK: halide.call @twice_copy_1(%arg1, %arg2)
-// CHECK: halide.call @twice_copy_1(%arg0, %arg3)
+// CHECK: host.call @twice_softmax_0(%arg0, %arg1)
+// CHECK: host.call @twice_copy_1(%arg1, %arg2)
+// CHECK: host.call @twice_copy_1(%arg0, %arg3)
 func.func @twice(%x: tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>) {
   %p = attn.softmax %x : tensor<3x5xf32>
   return %p, %p, %x : tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>
@@ -37,7 +37,7 @@ func.func @twice(%x: tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>, tens
 // CHECK-LABEL: memref.global "private" constant @bias_constant_0 : memref<4xf32> = dense<
 // CHECK-LABEL: func.func @bias(
 // CHECK: %[[BIAS:.*]] = memref.get_global @bias_constant_0
-// CHECK: halide.call @bias_linear_0(%arg0, %arg1, %[[BIAS]], %arg2)
+// CHECK: host.call @bias_linear_0(%arg0, %arg1, %[[BIAS]], %arg2)
 func.func @bias(%x: tensor<?x8xf32>, %w: tensor<4x8xf32>) -> tensor<?x4xf32> {
   %b = arith.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
   %y = attn.linear %x, %w, %b : tensor<?x8xf32>, tensor<4x8xf32>, tensor<4xf32> -> tensor<?x4xf32>

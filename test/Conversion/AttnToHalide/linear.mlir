@@ -20,8 +20,8 @@
 // GPU: halide.store_in %weight_tile, gpu_shared
 // CHECK-LABEL: func.func @packed(
 // CHECK: %[[PANELS:.*]] = memref.get_global @packed_constant_0
-// CHECK: halide.call @packed_linear_0(%arg0, %[[PANELS]], %arg1) if(%{{.*}})
-// CHECK: halide.call @packed_linear_1(%arg0, %[[PANELS]], %arg1) if(%{{.*}})
+// CHECK: host.call @packed_linear_0(%arg0, %[[PANELS]], %arg1) if(%{{.*}})
+// CHECK: host.call @packed_linear_1(%arg0, %[[PANELS]], %arg1) if(%{{.*}})
 func.func @packed(%x: tensor<?x2xf32>) -> tensor<?x17xf32> {
   %w = arith.constant dense<[[ 0.0, 100.0], [ 1.0, 101.0], [ 2.0, 102.0], [ 3.0, 103.0],
                              [ 4.0, 104.0], [ 5.0, 105.0], [ 6.0, 106.0], [ 7.0, 107.0],
@@ -46,8 +46,8 @@ func.func @unpacked(%x: tensor<?x2xf32>, %w: tensor<17x2xf32>) -> tensor<?x17xf3
 // CHECK-LABEL: halide.pipeline @layers_linear_0
 // CHECK-NOT: halide.pipeline
 // CHECK-LABEL: func.func @layers(
-// CHECK: halide.call @layers_linear_0(%arg0, %[[FIRST:.*]], %[[HIDDEN:.*]]) :
-// CHECK: halide.call @layers_linear_0(%[[HIDDEN]], %[[SECOND:.*]], %arg1) :
+// CHECK: host.call @layers_linear_0(%arg0, %[[FIRST:.*]], %[[HIDDEN:.*]]) :
+// CHECK: host.call @layers_linear_0(%[[HIDDEN]], %[[SECOND:.*]], %arg1) :
 func.func @layers(%x: tensor<9x2xf32>) -> tensor<9x2xf32> {
   %w0 = arith.constant dense<1.0> : tensor<2x2xf32>
   %w1 = arith.constant dense<2.0> : tensor<2x2xf32>
@@ -65,8 +65,8 @@ func.func @layers(%x: tensor<9x2xf32>) -> tensor<9x2xf32> {
 // CHECK: halide.at %[[OPERAND]]
 // CHECK: arith.mulf
 // CHECK-LABEL: func.func @epilogue(
-// CHECK-COUNT-1: halide.call
-// CHECK-NOT: halide.call
+// CHECK-COUNT-1: host.call
+// CHECK-NOT: host.call
 func.func @epilogue(%x: tensor<?x2xf32>, %w: tensor<3x2xf32>, %b: tensor<3xf32>,
                     %y: tensor<?x3xf32>) -> tensor<?x3xf32> {
   %h = attn.linear %x, %w, %b : tensor<?x2xf32>, tensor<3x2xf32>, tensor<3xf32> -> tensor<?x3xf32>
@@ -85,11 +85,11 @@ func.func @epilogue(%x: tensor<?x2xf32>, %w: tensor<3x2xf32>, %b: tensor<3xf32>,
 
 // What something else reads as well, or a map repeats, is computed by itself.
 // CHECK-LABEL: func.func @read_twice(
-// CHECK: halide.call @read_twice_linear_0
-// CHECK: halide.call @read_twice_map_1
+// CHECK: host.call @read_twice_linear_0
+// CHECK: host.call @read_twice_map_1
 // CHECK-LABEL: func.func @repeated(
-// CHECK: halide.call @repeated_linear_0
-// CHECK: halide.call @repeated_map_1
+// CHECK: host.call @repeated_linear_0
+// CHECK: host.call @repeated_map_1
 func.func @read_twice(%x: tensor<2x2xf32>, %w: tensor<3x2xf32>)
     -> (tensor<2x3xf32>, tensor<2x3xf32>) {
   %h = attn.linear %x, %w : tensor<2x2xf32>, tensor<3x2xf32> -> tensor<2x3xf32>
@@ -113,9 +113,9 @@ func.func @repeated(%x: tensor<1x2xf32>, %w: tensor<3x2xf32>, %y: tensor<4x3xf32
 
 // A map of two products is computed with one of them, once the other one is there.
 // CHECK-LABEL: func.func @joined(
-// CHECK: halide.call @joined_linear_0
-// CHECK: halide.call @joined_linear_1
-// CHECK-NOT: halide.call
+// CHECK: host.call @joined_linear_0
+// CHECK: host.call @joined_linear_1
+// CHECK-NOT: host.call
 func.func @joined(%x: tensor<2x2xf32>, %w: tensor<3x2xf32>, %v: tensor<3x2xf32>)
     -> tensor<2x3xf32> {
   %h = attn.linear %x, %w : tensor<2x2xf32>, tensor<3x2xf32> -> tensor<2x3xf32>

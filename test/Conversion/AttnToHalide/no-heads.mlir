@@ -2,7 +2,7 @@
 // RUN: attn-opt %s --attn-pipeline | FileCheck %s
 
 // CHECK-LABEL: func.func @merge
-// CHECK-NOT: halide.call
+// CHECK-NOT: host.call
 // CHECK: return
 func.func @merge(%a: tensor<2x0x3x8xf32>) -> tensor<2x3x0xf32> {
   %r = attn.merge_heads %a : tensor<2x0x3x8xf32> -> tensor<2x3x0xf32>

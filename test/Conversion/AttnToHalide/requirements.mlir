@@ -2,10 +2,10 @@
 
 // Sizes that only the call tells are checked by the host function, before any pipeline.
 // CHECK-LABEL: func.func @open(
-// CHECK: halide.require %{{.*}}, "expected batch to match between query side and key side"
-// CHECK: halide.require %{{.*}}, "expected num_q_heads to be a multiple of num_kv_heads"
-// CHECK: halide.require %{{.*}}, "expected head_dim of query and key to match"
-// CHECK: halide.call
+// CHECK: host.require %{{.*}}, "expected batch to match between query side and key side"
+// CHECK: host.require %{{.*}}, "expected num_q_heads to be a multiple of num_kv_heads"
+// CHECK: host.require %{{.*}}, "expected head_dim of query and key to match"
+// CHECK: host.call
 func.func @open(%q: tensor<?x?x?x?xf32>, %k: tensor<?x?x?x?xf32>) -> tensor<?x?x?x?xf32> {
   %s = attn.score %q, %k : tensor<?x?x?x?xf32>, tensor<?x?x?x?xf32> -> tensor<?x?x?x?xf32>
   return %s : tensor<?x?x?x?xf32>
@@ -13,7 +13,7 @@ func.func @open(%q: tensor<?x?x?x?xf32>, %k: tensor<?x?x?x?xf32>) -> tensor<?x?x
 
 // Nothing is left to check where the sizes are those of one tensor, or known.
 // CHECK-LABEL: func.func @closed(
-// CHECK-NOT: halide.require
+// CHECK-NOT: host.require
 func.func @closed(%x: tensor<?x2x?x8xf32>) -> tensor<?x2x?x8xf32> {
   %s = attn.score %x, %x : tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32> -> tensor<?x2x?x?xf32>
   %p = attn.softmax %s : tensor<?x2x?x?xf32>

@@ -12,8 +12,8 @@
 // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0 : i32
 // CHECK-DAG: halide.at %[[C]][%[[ZERO]], %[[Y]]]
 // CHECK-LABEL: func.func @map(
-// CHECK: halide.require %{{.*}}, "expected operands of attn.map to have the same sizes"
-// CHECK: halide.call @map_map_0(%arg0, %arg1, %arg2, %arg3)
+// CHECK: host.require %{{.*}}, "expected operands of attn.map to have the same sizes"
+// CHECK: host.call @map_map_0(%arg0, %arg1, %arg2, %arg3)
 func.func @map(%x: tensor<?x37xf32>, %b: tensor<37xf32>, %m: tensor<?x1xi1>) -> tensor<?x37xf32> {
   %r = attn.map %x, %b, %m {
   ^bb0(%a: f32, %c: f32, %take: i1):
@@ -26,7 +26,7 @@ func.func @map(%x: tensor<?x37xf32>, %b: tensor<37xf32>, %m: tensor<?x1xi1>) -> 
 // Rows that stay whole are a view; others are copied.
 // CHECK-LABEL: func.func @transpose(
 // CHECK: %[[VIEW:.*]] = memref.transpose %arg0 (d0, d1, d2) -> (d1, d0, d2)
-// CHECK: halide.call @transpose_transpose_0(%[[VIEW]], %arg1)
+// CHECK: host.call @transpose_transpose_0(%[[VIEW]], %arg1)
 func.func @transpose(%x: tensor<3x?x37xf32>) -> tensor<37x?x3xf32> {
   %t = attn.transpose %x [1, 0, 2] : tensor<3x?x37xf32> -> tensor<?x3x37xf32>
   %u = attn.transpose %t [2, 0, 1] : tensor<?x3x37xf32> -> tensor<37x?x3xf32>
@@ -44,9 +44,9 @@ func.func @reduce(%x: tensor<?x37xf32>) -> tensor<?xf32> {
 
 // Without a fused kernel both results of an attention are computed.
 // CHECK-LABEL: func.func @lse(
-// CHECK: halide.call @lse_score_0(%arg0, %arg1, %[[SCORE:.*]])
-// CHECK: halide.call @lse_lse_1(%[[SCORE]], %arg4)
-// CHECK: halide.call @lse_context_3(%{{.*}}, %arg2, %arg3)
+// CHECK: host.call @lse_score_0(%arg0, %arg1, %[[SCORE:.*]])
+// CHECK: host.call @lse_lse_1(%[[SCORE]], %arg4)
+// CHECK: host.call @lse_context_3(%{{.*}}, %arg2, %arg3)
 func.func @lse(%q: tensor<1x2x3x4xf32>, %k: tensor<1x2x5x4xf32>, %v: tensor<1x2x5x4xf32>) -> (tensor<1x2x3x4xf32>, tensor<1x2x3xf32>) {
   %c, %l = attn.attention %q, %k, %v : tensor<1x2x3x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32> -> tensor<1x2x3x4xf32>, tensor<1x2x3xf32>
   return %c, %l : tensor<1x2x3x4xf32>, tensor<1x2x3xf32>
@@ -55,7 +55,7 @@ func.func @lse(%q: tensor<1x2x3x4xf32>, %k: tensor<1x2x5x4xf32>, %v: tensor<1x2x
 // A single row is a product with one row.
 // CHECK-LABEL: func.func @row(
 // CHECK: %[[ROW:.*]] = memref.expand_shape %arg0 {{\[\[}}0, 1]] output_shape [1, 8]
-// CHECK: halide.call @row_linear_0(%[[ROW]], %arg1, %{{.*}})
+// CHECK: host.call @row_linear_0(%[[ROW]], %arg1, %{{.*}})
 func.func @row(%x: tensor<8xf32>, %w: tensor<4x8xf32>) -> tensor<4xf32> {
   %y = attn.linear %x, %w : tensor<8xf32>, tensor<4x8xf32> -> tensor<4xf32>
   return %y : tensor<4xf32>

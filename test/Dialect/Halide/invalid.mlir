@@ -457,52 +457,11 @@ halide.pipeline @prefetch_c1 {
 
 // -----
 
-func.func @call_c1(%m: memref<8xf32>) {
-  // expected-error @+1 {{expected a halide.pipeline, found none named nothing}}
-  halide.call @nothing(%m) : memref<8xf32>
-  return
-}
-
-// -----
-
-halide.pipeline @pipeline {
-  %f = halide.func "f" [%x, %y] : i32 { halide.yield %x : i32 }
-  halide.output %f [64, ?] : !halide.func<i32, 2>
-}
-func.func @call_c2_count() {
-  // expected-error @+1 {{expected 1 buffers, found 0}}
-  "halide.call"() <{callee = @pipeline}> : () -> ()
-  return
-}
-
-// -----
-
-// The memref's last dimension is the func's first.
-halide.pipeline @pipeline {
-  %f = halide.func "f" [%x, %y] : i32 { halide.yield %x : i32 }
-  halide.output %f [64, ?] : !halide.func<i32, 2>
-}
-func.func @call_c2_extent(%m: memref<64x32xi32>) {
-  // expected-error @+1 {{expected buffer 0 to be memref<?x64xi32>, found 'memref<64x32xi32>'}}
-  halide.call @pipeline(%m) : memref<64x32xi32>
-  return
-}
-
-// -----
-
 halide.pipeline @gpu_single_thread_c1 {
   %f = halide.func "f" [%x] : i32 { halide.yield %x : i32 }
   halide.output %f [64] : !halide.func<i32, 1>
   // expected-error @+1 {{expected an update of the func, found none of index 0}}
   halide.gpu_single_thread %f update 0 : !halide.func<i32, 1>
-}
-
-// -----
-
-func.func @copy_to_host_c1(%m: memref<4x?xi32, strided<[?, 1]>>) {
-  // expected-error @+1 {{expected a buffer whose layout is the identity, found 'memref<4x?xi32, strided<[?, 1]>>'}}
-  halide.copy_to_host %m : memref<4x?xi32, strided<[?, 1]>>
-  return
 }
 
 // -----

@@ -141,12 +141,3 @@ halide.pipeline @names {
   }
   halide.output %f [8] : !halide.func<i32, 1>
 }
-
-// CHECK-LABEL: func.func @host
-func.func @host(%in: memref<?x64xf32>, %out: memref<?x64xf32>) {
-  // CHECK: halide.call @blur(%{{.*}}, %{{.*}}) : memref<?x64xf32>, memref<?x64xf32>
-  halide.call @blur(%in, %out) : memref<?x64xf32>, memref<?x64xf32>
-  // CHECK: halide.copy_to_host %{{.*}} : memref<?x64xf32>
-  halide.copy_to_host %out : memref<?x64xf32>
-  return
-}

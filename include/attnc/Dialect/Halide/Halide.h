@@ -8,6 +8,8 @@
 #ifndef ATTNC_DIALECT_HALIDE_HALIDE_H
 #define ATTNC_DIALECT_HALIDE_HALIDE_H
 
+#include "attnc/Interfaces/KernelOpInterface.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -11,6 +11,8 @@
 #ifndef ATTNC_DIALECT_HALIDE_HALIDEOPS_TD
 #define ATTNC_DIALECT_HALIDE_HALIDEOPS_TD
 
+include "attnc/Interfaces/KernelOpInterface.td"
+
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/EnumAttr.td"
@@ -95,8 +97,8 @@ def Halide_NamesResults : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmRe
 // Algorithm
 //===----------------------------------------------------------------------===//
 
-def Halide_PipelineOp : Halide_Op<"pipeline", [Symbol, IsolatedFromAbove,
-    NoTerminator, SingleBlock]> {
+def Halide_PipelineOp : Halide_Op<"pipeline", [IsolatedFromAbove, NoTerminator, SingleBlock,
+    DeclareOpInterfaceMethods<KernelOpInterface>]> {
   let summary = "Holds one Halide function: an algorithm and its schedule";
   let description = [{
     The `halide.pipeline` operation compiles to one function whose arguments are
@@ -605,68 +607,6 @@ def Halide_PrefetchOp : Halide_Directive<"prefetch"> {
   let arguments = (ins Halide_Func:$func, Halide_Loop:$loop, I64Attr:$offset);
   let assemblyFormat = "$func `,` $loop `offset` $offset attr-dict `:` type($func)";
   let hasVerifier = 1;
-}
-
-//===----------------------------------------------------------------------===//
-// Host side
-//===----------------------------------------------------------------------===//
-
-def Halide_CallOp : Halide_Op<"call", [AttrSizedOperandSegments,
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "Calls a pipeline on buffers";
-  let description = [{
-    The `halide.call` operation runs a pipeline: operands are the buffers of its
-    inputs, in order, then of its outputs. The host function that holds it returns at once
-    with the pipeline's status when that is not 0. A memref's last dimension is the
-    func's first; its stride is 1. With a condition, nothing happens unless it holds.
-
-    - (C1) the callee is a pipeline.
-    - (C2) one memref for each input and output, of the same element type,
-      rank and static extents.
-
-    ```mlir
-    halide.call @score(%q, %k, %s) : memref<?x8x?x64xf32>, memref<?x8x?x64xf32>, memref<?x8x?x?xf32>
-    halide.call @few(%x, %y) if(%is_few) : memref<?xf32>, memref<?xf32>
-    ```
-  }];
-  let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<AnyMemRef>:$buffers,
-      Optional<I1>:$condition);
-  let assemblyFormat = [{
-    $callee `(` $buffers `)` (`if` `(` $condition^ `)`)? attr-dict `:` type($buffers)
-  }];
-}
-
-def Halide_CopyToHostOp : Halide_Op<"copy_to_host"> {
-  let summary = "Lets the host function read what pipelines wrote";
-  let description = [{
-    The `halide.copy_to_host` operation stands before the host function's own reads of a
-    buffer. Where pipelines run on a GPU it copies the buffer, whose elements lie side by
-    side, to the host; else it does nothing.
-
-    - (C1) the buffer's layout is the identity.
-
-    ```mlir
-    halide.copy_to_host %count : memref<1xi32>
-    ```
-  }];
-  let arguments = (ins AnyMemRef:$buffer);
-  let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
-  let hasVerifier = 1;
-}
-
-def Halide_RequireOp : Halide_Op<"require"> {
-  let summary = "Refuses the call unless a condition holds";
-  let description = [{
-    The `halide.require` operation ends the host function that holds it with the status of
-    a wrong call and the message when the condition is false.
-
-    ```mlir
-    halide.require %same, "expected as many keys as values"
-    ```
-  }];
-  let arguments = (ins I1:$condition, StrAttr:$message);
-  let assemblyFormat = "$condition `,` $message attr-dict";
-  let hasCanonicalizeMethod = 1;
 }
 
 #endif // ATTNC_DIALECT_HALIDE_HALIDEOPS_TD

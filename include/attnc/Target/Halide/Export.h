@@ -12,28 +12,24 @@
 
 #include "attnc/Dialect/Halide/Halide.h"
 
-#include <map>
 #include <string>
 
 namespace mlir::halide {
 
-/// Halide's names of what a pipeline can be compiled to.
-enum class Artefact { object, bitcode, assembly, llvm_assembly, stmt, stmt_html, device_code };
+using attn::Artefact;
 
-struct ExportOptions {
-  /// A Halide target; `host` is this machine. The features user_context,
-  /// no_runtime and no_bounds_query are added.
-  std::string target = "host";
-};
+/// Makes pipelines kernels that `KernelOpInterface::compile` compiles.
+void registerKernelTarget(DialectRegistry &registry);
 
 /// The most bytes of stack that the temporaries of a pipeline take; larger ones are allocated.
 constexpr int64_t kMostStackBytes = 32 * 1024;
 
-/// Compiles `pipeline` to each file of `files`. The function's C symbol is the
-/// pipeline's name, its arguments a user context, then one halide_buffer_t for each
-/// input and output. What Halide refuses is a diagnostic at the op that caused it.
-LogicalResult exportPipeline(PipelineOp pipeline, const ExportOptions &options,
-                             const std::map<Artefact, std::string> &files);
+/// Compiles `pipeline` for a Halide target, `host` being this machine, to each file of `files`.
+/// The function's C symbol is the pipeline's name, its arguments a user context, then one
+/// halide_buffer_t for each input and output. What Halide refuses is a diagnostic at the op that
+/// caused it.
+LogicalResult exportPipeline(PipelineOp pipeline, StringRef target,
+                             const attn::ArtefactPaths &files);
 
 /// Compiles Halide's runtime to `artefact`, an object or bitcode, at `path`: for any CPU of the
 /// architecture of `target`, with what its GPU needs.

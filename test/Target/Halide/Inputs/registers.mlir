@@ -45,7 +45,7 @@ module {
   }
   func.func @registers(%in: memref<32xf32> {attn.name = "in"},
                        %out: memref<32xf32> {attn.name = "out", attn.result}) {
-    halide.call @registers_kernel(%in, %out) : memref<32xf32>, memref<32xf32>
+    host.call @registers_kernel(%in, %out) : memref<32xf32>, memref<32xf32>
     return
   }
 }

@@ -65,7 +65,7 @@ module {
   }
   func.func @staged(%in: memref<32xf32> {attn.name = "in"},
                     %out: memref<32xf32> {attn.name = "out", attn.result}) {
-    halide.call @staged_kernel(%in, %out) : memref<32xf32>, memref<32xf32>
+    host.call @staged_kernel(%in, %out) : memref<32xf32>, memref<32xf32>
     return
   }
 }

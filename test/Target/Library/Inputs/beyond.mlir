@@ -14,6 +14,6 @@ halide.pipeline @read_beyond {
 
 func.func @beyond(%query: !any {attn.name = "query", attn.dims = ["n", 64]},
                   %context: !any {attn.name = "context", attn.dims = ["n", 64], attn.result}) {
-  halide.call @read_beyond(%query, %context) : !any, !any
+  host.call @read_beyond(%query, %context) : !any, !any
   return
 }

@@ -40,8 +40,8 @@ func.func @twice(%query: !any {attn.name = "query", attn.dims = ["n", 64]},
   %c0 = arith.constant 0 : index
   %n = memref.dim %query, %c0 : !any
   %doubled = memref.alloc(%n) : memref<?x64xf32>
-  halide.call @double(%query, %doubled) : !any, memref<?x64xf32>
+  host.call @double(%query, %doubled) : !any, memref<?x64xf32>
   %ones = memref.get_global @ones : memref<64xf32>
-  halide.call @add(%doubled, %ones, %context) : memref<?x64xf32>, memref<64xf32>, !any
+  host.call @add(%doubled, %ones, %context) : memref<?x64xf32>, memref<64xf32>, !any
   return
 }

@@ -1,4 +1,4 @@
-// RUN: attn-opt %s --halide-plan-workspace | FileCheck %s
+// RUN: attn-opt %s --host-plan-workspace | FileCheck %s
 
 !row = memref<?x64xf32>
 
@@ -24,21 +24,21 @@ func.func @turns(%x: !row, %y: !row) {
   // CHECK: %[[C256:.*]] = arith.constant 256 : index
   // CHECK: %[[BYTES:.*]] = arith.muli %[[C256]], %[[N]]
   // CHECK: %[[AT:.*]] = arith.addi %{{.*}}, %[[BYTES]]
-  // CHECK: halide.call @copy(%[[X]], %[[A]])
+  // CHECK: host.call @copy(%[[X]], %[[A]])
   %a = memref.alloc(%n) : !row
-  halide.call @copy(%x, %a) : !row, !row
+  host.call @copy(%x, %a) : !row, !row
   // CHECK: %[[B:.*]] = memref.view %[[W]][%[[AT]]][%[[N]]]
-  // CHECK: halide.call @copy(%[[A]], %[[B]])
+  // CHECK: host.call @copy(%[[A]], %[[B]])
   %b = memref.alloc(%n) : !row
-  halide.call @copy(%a, %b) : !row, !row
+  host.call @copy(%a, %b) : !row, !row
   // CHECK: %[[C:.*]] = memref.view %[[W]][%[[ZERO]]{{.*}}][%[[N]]]
-  // CHECK: halide.call @copy(%[[B]], %[[C]])
+  // CHECK: host.call @copy(%[[B]], %[[C]])
   %c = memref.alloc(%n) : !row
-  halide.call @copy(%b, %c) : !row, !row
+  host.call @copy(%b, %c) : !row, !row
   // CHECK-NOT: memref.dealloc
   memref.dealloc %a : !row
-  // CHECK: halide.call @copy(%[[C]], %[[Y]])
-  halide.call @copy(%c, %y) : !row, !row
+  // CHECK: host.call @copy(%[[C]], %[[Y]])
+  host.call @copy(%c, %y) : !row, !row
   return
 }
 // CHECK: func.func private @turns_workspace(%[[X:.*]]: memref<?x64xf32>, %{{.*}}: memref<?x64xf32>) -> index
@@ -66,12 +66,12 @@ func.func @views(%x: !row, %y: !row) {
   %a = memref.alloc(%n) : !row
   %v = memref.expand_shape %a [[0], [1, 2]] output_shape [%n, 8, 8] : !row into memref<?x8x8xf32>
   %u = memref.collapse_shape %v [[0], [1, 2]] : memref<?x8x8xf32> into !row
-  halide.call @copy(%x, %u) : !row, !row
+  host.call @copy(%x, %u) : !row, !row
   // CHECK: %[[AT:.*]] = arith.addi %[[ZERO]]
   // CHECK: memref.view %arg2[%[[AT]]]
   %b = memref.alloc(%n) : !row
-  halide.call @copy(%x, %b) : !row, !row
-  halide.call @copy(%u, %y) : !row, !row
+  host.call @copy(%x, %b) : !row, !row
+  host.call @copy(%u, %y) : !row, !row
   return
 }
 
@@ -102,9 +102,9 @@ func.func @extents(%x: !row, %y: !row) {
 // CHECK: memref.view %arg1[%[[ZERO]]]
 func.func @static(%x: memref<2x64xf32>) {
   %a = memref.alloc() : memref<2x64xf32>
-  halide.call @copy(%x, %a) : memref<2x64xf32>, memref<2x64xf32>
+  host.call @copy(%x, %a) : memref<2x64xf32>, memref<2x64xf32>
   %b = memref.alloc() : memref<4x64xf32>
-  halide.call @copy(%x, %b) : memref<2x64xf32>, memref<4x64xf32>
+  host.call @copy(%x, %b) : memref<2x64xf32>, memref<4x64xf32>
   return
 }
 
@@ -114,6 +114,6 @@ func.func @static(%x: memref<2x64xf32>) {
 // CHECK: %[[C0:.*]] = arith.constant 0
 // CHECK: return %[[C0]]
 func.func @nothing(%x: !row, %y: !row) {
-  halide.call @copy(%x, %y) : !row, !row
+  host.call @copy(%x, %y) : !row, !row
   return
 }

@@ -1,4 +1,4 @@
-// RUN: attn-opt %s --halide-plan-workspace --convert-halide-to-llvm | FileCheck %s
+// RUN: attn-opt %s --host-plan-workspace --convert-host-to-llvm | FileCheck %s
 
 !any = memref<?x64xf32, strided<[?, 1], offset: ?>>
 
@@ -51,7 +51,7 @@ func.func @host(%x: !any {attn.name = "x"}, %y: !any {attn.name = "y", attn.resu
   // CHECK: llvm.return %{{.*}} : i32
   // CHECK: ^[[FAILED]]:
   // CHECK: llvm.return %[[STATUS]]
-  halide.call @copy(%x, %y) : !any, !any
+  host.call @copy(%x, %y) : !any, !any
   return
 }
 
@@ -77,7 +77,7 @@ func.func @refuses(%x: memref<?xf32, strided<[1], offset: ?>>) {
   %c4 = arith.constant 4 : index
   %size = memref.dim %x, %c0 : memref<?xf32, strided<[1], offset: ?>>
   %four = arith.cmpi eq, %size, %c4 : index
-  halide.require %four, "expected 4 elements"
+  host.require %four, "expected 4 elements"
   return
 }
 
@@ -96,6 +96,6 @@ func.func @chosen(%x: !any, %y: !any {attn.result}) {
   %c0 = arith.constant 0 : index
   %size = memref.dim %x, %c0 : !any
   %some = arith.cmpi sgt, %size, %c0 : index
-  halide.call @copy(%x, %y) if(%some) : !any, !any
+  host.call @copy(%x, %y) if(%some) : !any, !any
   return
 }

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "attnc/Dialect/Halide/Halide.h"
-#include "attnc/Dialect/Halide/Passes.h"
+#include "attnc/Dialect/Host/Host.h"
+#include "attnc/Dialect/Host/Passes.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,10 +21,10 @@
 #include "mlir/Transforms/CSE.h"
 #include "llvm/Support/MathExtras.h"
 
-namespace mlir::halide {
-#define GEN_PASS_DEF_HALIDEPLANWORKSPACE
-#include "attnc/Dialect/Halide/Passes.h.inc"
-} // namespace mlir::halide
+namespace mlir::host {
+#define GEN_PASS_DEF_HOSTPLANWORKSPACE
+#include "attnc/Dialect/Host/Passes.h.inc"
+} // namespace mlir::host
 
 using namespace mlir;
 
@@ -282,14 +282,13 @@ static void foldDimsOfTemporaries(func::FuncOp host) {
 }
 
 namespace {
-struct HalidePlanWorkspacePass
-    : mlir::halide::impl::HalidePlanWorkspaceBase<HalidePlanWorkspacePass> {
+struct HostPlanWorkspacePass : mlir::host::impl::HostPlanWorkspaceBase<HostPlanWorkspacePass> {
   using Base::Base;
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     for (auto host : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
-      if (host.isExternal() || host.getNumResults() != 0)
+      if (!host::isHostFunction(host))
         continue;
       foldDimsOfTemporaries(host);
       // Equal sizes become one value, so that slots can be shared.

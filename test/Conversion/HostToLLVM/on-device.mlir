@@ -1,5 +1,5 @@
-// RUN: attn-opt %s --halide-plan-workspace --convert-halide-to-llvm=on-device | FileCheck %s
-// RUN: attn-opt %s --halide-plan-workspace --convert-halide-to-llvm | FileCheck %s --check-prefix=CPU
+// RUN: attn-opt %s --host-plan-workspace --convert-host-to-llvm=on-device | FileCheck %s
+// RUN: attn-opt %s --host-plan-workspace --convert-host-to-llvm | FileCheck %s --check-prefix=CPU
 
 // CHECK-DAG: llvm.func @attnc_device_call(!llvm.ptr, !llvm.ptr, !llvm.ptr, i32) -> i32
 // CHECK-DAG: llvm.func @attnc_device_to_host(!llvm.ptr, !llvm.ptr, i64) -> i32
@@ -25,10 +25,10 @@ func.func @host(%x: memref<?xi32>) {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0 : i32
   %count = memref.alloc() : memref<1xi32>
-  halide.call @count(%x, %count) : memref<?xi32>, memref<1xi32>
-  halide.copy_to_host %count : memref<1xi32>
+  host.call @count(%x, %count) : memref<?xi32>, memref<1xi32>
+  host.copy_to_host %count : memref<1xi32>
   %found = memref.load %count[%c0] : memref<1xi32>
   %none = arith.cmpi eq, %found, %zero : i32
-  halide.require %none, "expected none"
+  host.require %none, "expected none"
   return
 }

@@ -1,4 +1,4 @@
-// RUN: attn-opt %s --halide-plan-workspace --split-input-file --verify-diagnostics
+// RUN: attn-opt %s --host-plan-workspace --split-input-file --verify-diagnostics
 
 func.func @layout(%x: memref<4xf32>) {
   %c0 = arith.constant 0 : index

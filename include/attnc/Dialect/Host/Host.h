@@ -1,0 +1,35 @@
+//===- Host.h - the host dialect --------------------------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_DIALECT_HOST_HOST_H
+#define ATTNC_DIALECT_HOST_HOST_H
+
+#include "attnc/Interfaces/KernelOpInterface.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/SymbolTable.h"
+
+#include "attnc/Dialect/Host/HostDialect.h.inc"
+#define GET_OP_CLASSES
+#include "attnc/Dialect/Host/HostOps.h.inc"
+
+namespace mlir::host {
+
+/// Whether a function is on buffers: it has a body, at least one argument, memrefs alone as
+/// arguments, and no results.
+bool isHostFunction(func::FuncOp function);
+
+} // namespace mlir::host
+
+#endif // ATTNC_DIALECT_HOST_HOST_H

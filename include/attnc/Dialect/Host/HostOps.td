@@ -1,0 +1,94 @@
+//===- HostOps.td - the host dialect ----------------------------*- tablegen -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The ops of the function that calls kernels. The dialect knows kernels by the
+// KernelOpInterface alone.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_DIALECT_HOST_HOSTOPS_TD
+#define ATTNC_DIALECT_HOST_HOSTOPS_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+def Host_Dialect : Dialect {
+  let name = "host";
+  let cppNamespace = "::mlir::host";
+  let summary = "Functions that call kernels";
+  let description = [{
+    A host function is a `func.func` with a body, without results, whose arguments are
+    `memref`s: a caller's tensors. It checks the call (`host.require`), takes temporaries
+    (`memref.alloc`), views of buffers (`memref`), and calls kernels in order (`host.call`). Sizes are
+    computed by `memref.dim` and `arith`.
+
+    `host-plan-workspace` places its temporaries, and `convert-host-to-llvm` lowers it.
+  }];
+}
+
+class Host_Op<string mnemonic, list<Trait> traits = []> : Op<Host_Dialect, mnemonic, traits>;
+
+def Host_CallOp : Host_Op<"call", [AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Calls a kernel on buffers";
+  let description = [{
+    The `host.call` operation runs a kernel on one buffer for each of its parameters, in order; the
+    kernel says which it reads and which it writes. The host function returns at once
+    with the kernel's status when that is not 0. With a condition, nothing happens unless it
+    holds.
+
+    - (C1) the callee is a kernel: an op with the `KernelOpInterface`.
+    - (C2) one memref for each parameter, of its element type, rank and static sizes.
+
+    ```mlir
+    host.call @score(%q, %k, %s) : memref<?x8x?x64xf32>, memref<?x8x?x64xf32>, memref<?x8x?x?xf32>
+    host.call @few(%x, %y) if(%is_few) : memref<?xf32>, memref<?xf32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<AnyMemRef>:$buffers,
+      Optional<I1>:$condition);
+  let assemblyFormat = [{
+    $callee `(` $buffers `)` (`if` `(` $condition^ `)`)? attr-dict `:` type($buffers)
+  }];
+  let extraClassDeclaration = [{
+    /// The kernel, or null where the module has none of that name.
+    ::mlir::attn::KernelOpInterface getKernel();
+  }];
+}
+
+def Host_CopyToHostOp : Host_Op<"copy_to_host"> {
+  let summary = "Lets the host function read what kernels wrote";
+  let description = [{
+    The `host.copy_to_host` operation stands before the host function's own reads of a
+    buffer. Where kernels run on a GPU it copies the buffer, whose elements lie side by
+    side, to the host; else it does nothing.
+
+    - (C1) the buffer's layout is the identity.
+
+    ```mlir
+    host.copy_to_host %count : memref<1xi32>
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$buffer);
+  let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Host_RequireOp : Host_Op<"require"> {
+  let summary = "Refuses the call unless a condition holds";
+  let description = [{
+    The `host.require` operation ends the host function with the status of
+    a wrong call and the message when the condition is false.
+
+    ```mlir
+    host.require %same, "expected as many keys as values"
+    ```
+  }];
+  let arguments = (ins I1:$condition, StrAttr:$message);
+  let assemblyFormat = "$condition `,` $message attr-dict";
+  let hasCanonicalizeMethod = 1;
+}
+
+#endif // ATTNC_DIALECT_HOST_HOSTOPS_TD

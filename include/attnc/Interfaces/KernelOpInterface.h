@@ -1,0 +1,40 @@
+//===- KernelOpInterface.h - ops that compile to a kernel -------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_INTERFACES_KERNELOPINTERFACE_H
+#define ATTNC_INTERFACES_KERNELOPINTERFACE_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/SymbolTable.h"
+
+#include <map>
+#include <string>
+
+namespace mlir::attn {
+
+enum class Access { read, write, read_write };
+
+/// A buffer that a kernel takes.
+struct KernelParameter {
+  /// Element type and sizes; a call's buffer may have another layout.
+  MemRefType type;
+  Access access;
+
+  bool isRead() const { return access != Access::write; }
+  bool isWritten() const { return access != Access::read; }
+};
+
+/// The formats that kernels compile to, by Halide's names. Each kind of kernel has some of them.
+enum class Artefact { object, bitcode, assembly, llvm_assembly, stmt, stmt_html, device_code };
+using ArtefactPaths = std::map<Artefact, std::string>;
+
+} // namespace mlir::attn
+
+#include "attnc/Interfaces/KernelOpInterface.h.inc"
+
+#endif // ATTNC_INTERFACES_KERNELOPINTERFACE_H

@@ -1,0 +1,53 @@
+//===- KernelOpInterface.td - ops that compile to a kernel ------*- tablegen -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_INTERFACES_KERNELOPINTERFACE_TD
+#define ATTNC_INTERFACES_KERNELOPINTERFACE_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+def KernelOpInterface : OpInterface<"KernelOpInterface", [Symbol]> {
+  let cppNamespace = "::mlir::attn";
+  let description = [{
+    A kernel: an op of a module that a `host.call` runs on buffers. Its symbol is a C
+    identifier. It compiles to a function
+    `int32_t SYMBOL(void *user_context, halide_buffer_t *, …)` of one buffer a parameter, which
+    returns 0 or one of Halide's error codes; where kernels run on a GPU also to
+    `int32_t SYMBOL_argv(void **)`.
+
+    The dialect that an op belongs to implements this interface, the library that compiles it
+    the `KernelTargetOpInterface`.
+  }];
+  let methods = [
+    InterfaceMethod<"Lists the buffers that a call passes, in order.",
+      "::llvm::SmallVector<::mlir::attn::KernelParameter>", "getParameters">,
+    InterfaceMethod<"Describes the schedule in a few words, for people.",
+      "::std::string", "describeSchedule">
+  ];
+  let extraClassDeclaration = [{
+    /// Compiles to each file of `files` for a target as Halide names them. Errors, one of them
+    /// that nothing compiles such ops, are diagnostics at the op that caused them.
+    ::llvm::LogicalResult compile(::llvm::StringRef target,
+                                  const ::mlir::attn::ArtefactPaths &files);
+  }];
+}
+
+def KernelTargetOpInterface : OpInterface<"KernelTargetOpInterface"> {
+  let cppNamespace = "::mlir::attn";
+  let description = [{
+    What compiles a kind of kernels. It is attached as an external model by the library that
+    links the compiler in question, so that dialects don't.
+  }];
+  let methods = [
+    InterfaceMethod<"Compiles the kernel to each file of `files`.",
+      "::llvm::LogicalResult", "compileKernel",
+      (ins "::llvm::StringRef":$target, "const ::mlir::attn::ArtefactPaths &":$files)>
+  ];
+}
+
+#endif // ATTNC_INTERFACES_KERNELOPINTERFACE_TD

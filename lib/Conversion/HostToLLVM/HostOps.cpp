@@ -1,0 +1,264 @@
+//===- HostOps.cpp - ops of the host dialect to the LLVM dialect
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "HostOps.h"
+
+#include "HalideBuffer.h"
+
+#include "attnc/Dialect/Host/Host.h"
+
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
+
+using namespace mlir;
+using namespace mlir::host;
+
+/// Ends the block behind `op`: on to what follows, whose block is returned, where `ok` holds, or
+/// out by what `leave` builds.
+static Block *leaveUnless(RewriterBase &rewriter, Operation *op, Value ok,
+                          function_ref<void()> leave) {
+  Block *before = rewriter.getInsertionBlock();
+  Block *after = rewriter.splitBlock(before, std::next(op->getIterator()));
+  Block *left = rewriter.createBlock(before->getParent());
+  leave();
+  rewriter.setInsertionPointToEnd(before);
+  LLVM::CondBrOp::create(rewriter, op->getLoc(), ok, after, left);
+  return after;
+}
+
+static Block *returnUnlessZero(RewriterBase &rewriter, Operation *call, Value status) {
+  Location loc = call->getLoc();
+  Value zero = FieldBuilder(rewriter, loc).constant(0, 32);
+  Value ok = LLVM::ICmpOp::create(rewriter, loc, LLVM::ICmpPredicate::eq, status, zero);
+  return leaveUnless(rewriter, call, ok, [&] { LLVM::ReturnOp::create(rewriter, loc, status); });
+}
+
+//===----------------------------------------------------------------------===//
+// host.call
+//===----------------------------------------------------------------------===//
+
+/// The support code's, for kernels on a GPU.
+static constexpr StringLiteral deviceCall = "attnc_device_call",
+                               deviceToHost = "attnc_device_to_host";
+
+/// The second entry point of a kernel, on an array of arguments.
+static std::string getPackedName(StringRef kernel) { return (kernel + "_argv").str(); }
+
+/// Ends the lives that began in `block`.
+static void endLifetimes(OpBuilder &builder, Location loc, Block *block) {
+  for (auto start : llvm::to_vector(block->getOps<LLVM::LifetimeStartOp>()))
+    if (llvm::none_of(start.getPtr().getUsers(), llvm::IsaPred<LLVM::LifetimeEndOp>))
+      LLVM::LifetimeEndOp::create(builder, loc, start.getPtr());
+}
+
+namespace {
+struct CallPattern : ConvertOpToLLVMPattern<host::CallOp> {
+  CallPattern(const LLVMTypeConverter &converter, bool onDevice)
+      : ConvertOpToLLVMPattern(converter), onDevice(onDevice) {}
+
+  LogicalResult matchAndRewrite(host::CallOp call, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    auto host = call->getParentOfType<LLVM::LLVMFuncOp>();
+    if (!host)
+      return rewriter.notifyMatchFailure(call, "expected a converted host function");
+    Block *before = rewriter.getInsertionBlock();
+    if (call.getCondition()) {
+      rewriter.splitBlock(before, call->getIterator());
+      rewriter.setInsertionPoint(call);
+    }
+    SmallVector<Value> arguments{host.getArgument(0)};
+    for (auto [buffer, descriptor] : llvm::zip(call.getBuffers(), adaptor.getBuffers())) {
+      auto type = cast<MemRefType>(buffer.getType());
+      if (!hasTypeCode(type.getElementType()))
+        return rewriter.notifyMatchFailure(call, "expected elements that Halide has");
+      arguments.push_back(buildBuffer(rewriter, call.getLoc(), host, *getTypeConverter(), type,
+                                      descriptor, onDevice));
+    }
+    Value status =
+        onDevice ? callOnDevice(rewriter, call.getLoc(), host, call.getCallee(), arguments)
+                 : LLVM::CallOp::create(rewriter, call.getLoc(), TypeRange(rewriter.getI32Type()),
+                                        call.getCallee(), arguments)
+                       .getResult();
+    Block *called = call->getBlock();
+    endLifetimes(rewriter, call.getLoc(), called);
+    Block *after = returnUnlessZero(rewriter, call, status);
+    if (Value condition = adaptor.getCondition()) {
+      rewriter.setInsertionPointToEnd(before);
+      LLVM::CondBrOp::create(rewriter, call.getLoc(), condition, called, after);
+    }
+    rewriter.eraseOp(call);
+    return success();
+  }
+
+private:
+  Value callOnDevice(OpBuilder &builder, Location loc, LLVM::LLVMFuncOp host, StringRef kernel,
+                     ValueRange arguments) const;
+
+  bool onDevice;
+};
+
+} // namespace
+
+/// `arguments` are the user context and the buffers.
+Value CallPattern::callOnDevice(OpBuilder &builder, Location loc, LLVM::LLVMFuncOp host,
+                                StringRef kernel, ValueRange arguments) const {
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  ValueRange buffers = arguments.drop_front();
+  Value array = allocate(builder, loc, host, pointer, buffers.size());
+  for (auto [index, buffer] : llvm::enumerate(buffers)) {
+    Value place = LLVM::GEPOp::create(builder, loc, pointer, pointer, array,
+                                      ArrayRef<LLVM::GEPArg>{int32_t(index)});
+    LLVM::StoreOp::create(builder, loc, buffer, place);
+  }
+  Value function = LLVM::AddressOfOp::create(builder, loc, pointer, getPackedName(kernel));
+  Value count = FieldBuilder(builder, loc).constant(buffers.size(), 32);
+  return LLVM::CallOp::create(builder, loc, TypeRange(builder.getI32Type()), deviceCall,
+                              ValueRange{arguments.front(), function, array, count})
+      .getResult();
+}
+
+//===----------------------------------------------------------------------===//
+// host.copy_to_host
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct CopyToHostPattern : ConvertOpToLLVMPattern<host::CopyToHostOp> {
+  CopyToHostPattern(const LLVMTypeConverter &converter, bool onDevice)
+      : ConvertOpToLLVMPattern(converter), onDevice(onDevice) {}
+
+  LogicalResult matchAndRewrite(host::CopyToHostOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    if (onDevice && failed(copy(op, adaptor, rewriter)))
+      return failure();
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  LogicalResult copy(host::CopyToHostOp op, OpAdaptor adaptor,
+                     ConversionPatternRewriter &rewriter) const;
+
+  bool onDevice;
+};
+} // namespace
+
+LogicalResult CopyToHostPattern::copy(host::CopyToHostOp op, OpAdaptor adaptor,
+                                      ConversionPatternRewriter &rewriter) const {
+  Location loc = op.getLoc();
+  auto host = op->getParentOfType<LLVM::LLVMFuncOp>();
+  if (!host)
+    return rewriter.notifyMatchFailure(op, "expected a converted host function");
+  auto type = cast<MemRefType>(op.getBuffer().getType());
+  MemRefDescriptor descriptor(adaptor.getBuffer());
+  Value begin = descriptor.bufferPtr(rewriter, loc, *getTypeConverter(), type);
+  int64_t elementBytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  Value bytes = FieldBuilder(rewriter, loc).constant(elementBytes, 64);
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    bytes = LLVM::MulOp::create(rewriter, loc, bytes, descriptor.size(rewriter, loc, dim));
+  auto status = LLVM::CallOp::create(rewriter, loc, TypeRange(rewriter.getI32Type()), deviceToHost,
+                                     ValueRange{host.getArgument(0), begin, bytes});
+  returnUnlessZero(rewriter, op, status.getResult());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// host.require
+//===----------------------------------------------------------------------===//
+
+/// The status of a call that the caller got wrong.
+static constexpr int64_t kInvalidCall = -1;
+
+/// The address of a text in the module.
+static Value addressOfText(OpBuilder &builder, Location loc, ModuleOp module, StringRef text) {
+  std::string terminated = text.str() + '\0';
+  auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), terminated.size());
+  OpBuilder atTop = OpBuilder::atBlockBegin(module.getBody());
+  SymbolTable symbols(module);
+  auto global =
+      LLVM::GlobalOp::create(atTop, loc, type, /*isConstant=*/true, LLVM::Linkage::Private,
+                             "require_message", builder.getStringAttr(terminated));
+  symbols.insert(global);
+  return LLVM::AddressOfOp::create(builder, loc, global);
+}
+
+namespace {
+/// Tells Halide's error handler and returns.
+struct RequirePattern : ConvertOpToLLVMPattern<host::RequireOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult matchAndRewrite(host::RequireOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto host = op->getParentOfType<LLVM::LLVMFuncOp>();
+    auto module = op->getParentOfType<ModuleOp>();
+    if (!host || !module.lookupSymbol<LLVM::LLVMFuncOp>(errorHandler))
+      return rewriter.notifyMatchFailure(op, "expected a converted host function");
+    leaveUnless(rewriter, op, adaptor.getCondition(), [&] {
+      Value text = addressOfText(rewriter, loc, module, op.getMessage());
+      LLVM::CallOp::create(rewriter, loc, TypeRange(), errorHandler,
+                           ValueRange{host.getArgument(0), text});
+      LLVM::ReturnOp::create(rewriter, loc, FieldBuilder(rewriter, loc).constant(kInvalidCall, 32));
+    });
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+  static constexpr StringLiteral errorHandler = "halide_error";
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// What host functions call
+//===----------------------------------------------------------------------===//
+
+static void declareErrorHandler(ModuleOp module) {
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  auto pointer = LLVM::LLVMPointerType::get(module.getContext());
+  auto type =
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(module.getContext()), {pointer, pointer});
+  LLVM::LLVMFuncOp::create(builder, module.getLoc(), RequirePattern::errorHandler, type);
+}
+
+static void declareDevice(ModuleOp module) {
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  Type pointer = LLVM::LLVMPointerType::get(module.getContext()), i32 = builder.getI32Type();
+  auto declare = [&](StringRef name, ArrayRef<Type> arguments) {
+    LLVM::LLVMFuncOp::create(builder, module.getLoc(), name,
+                             LLVM::LLVMFunctionType::get(i32, arguments));
+  };
+  declare(deviceCall, {pointer, pointer, pointer, i32});
+  declare(deviceToHost, {pointer, pointer, builder.getI64Type()});
+}
+
+/// Takes the place of a kernel, which was compiled before: a function of a user context and one
+/// halide_buffer_t a parameter.
+static void declareKernel(attn::KernelOpInterface kernel, bool onDevice) {
+  OpBuilder builder(kernel);
+  auto pointer = LLVM::LLVMPointerType::get(kernel.getContext());
+  SmallVector<Type> types(onDevice ? 1 : 1 + kernel.getParameters().size(), pointer);
+  std::string name = onDevice ? getPackedName(kernel.getName()) : kernel.getName().str();
+  LLVM::LLVMFuncOp::create(builder, kernel.getLoc(), name,
+                           LLVM::LLVMFunctionType::get(builder.getI32Type(), types));
+  kernel.erase();
+}
+
+void host::declareCallees(ModuleOp module, bool onDevice) {
+  bool hasRequirement =
+      module.walk([](RequireOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  if (hasRequirement)
+    declareErrorHandler(module);
+  if (onDevice)
+    declareDevice(module);
+  for (auto kernel : llvm::make_early_inc_range(module.getOps<attn::KernelOpInterface>()))
+    declareKernel(kernel, onDevice);
+}
+
+void host::populateHostToLLVMPatterns(const LLVMTypeConverter &converter,
+                                      RewritePatternSet &patterns, bool onDevice) {
+  patterns.add<RequirePattern>(converter);
+  patterns.add<CallPattern, CopyToHostPattern>(converter, onDevice);
+}

@@ -1,0 +1,28 @@
+//===- HostOps.h - ops of the host dialect to the LLVM dialect --*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_LIB_CONVERSION_HOSTTOLLVM_HOSTOPS_H
+#define ATTNC_LIB_CONVERSION_HOSTTOLLVM_HOSTOPS_H
+
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace mlir::host {
+
+/// Declares the functions that the patterns below call, and those that kernels compile to. Kernels
+/// are erased.
+void declareCallees(ModuleOp module, bool onDevice);
+
+/// One pattern for each op of the dialect. Host functions are LLVM functions by then, whose first
+/// argument is the user context and whose result is a status.
+void populateHostToLLVMPatterns(const LLVMTypeConverter &converter, RewritePatternSet &patterns,
+                                bool onDevice);
+
+} // namespace mlir::host
+
+#endif // ATTNC_LIB_CONVERSION_HOSTTOLLVM_HOSTOPS_H

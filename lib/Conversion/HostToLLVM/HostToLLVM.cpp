@@ -1,0 +1,225 @@
+//===- HostToLLVM.cpp - host functions to the LLVM dialect
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A host function takes a user context and returns a status. Beside the host dialect's ops
+// (HostOps.cpp) it is upstream's memref, arith and func, converted by upstream's patterns.
+//
+//===----------------------------------------------------------------------===//
+
+#include "HostOps.h"
+
+#include "attnc/Conversion/Passes.h"
+#include "attnc/Dialect/Host/Host.h"
+
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace mlir {
+#define GEN_PASS_DEF_CONVERTHOSTTOLLVM
+#include "attnc/Conversion/Passes.h.inc"
+} // namespace mlir
+
+using namespace mlir;
+
+//===----------------------------------------------------------------------===//
+// Host functions
+//===----------------------------------------------------------------------===//
+
+/// The user context comes first, the status is returned. Attributes are the
+/// spec's, not the LLVM dialect's.
+static LogicalResult addContextAndStatus(func::FuncOp host) {
+  auto pointer = LLVM::LLVMPointerType::get(host.getContext());
+  host.removeArgAttrsAttr();
+  auto discardable = llvm::to_vector(host->getDiscardableAttrs());
+  for (NamedAttribute attr : discardable)
+    host->removeDiscardableAttr(attr.getName());
+  auto status = IntegerType::get(host.getContext(), 32);
+  if (failed(host.insertArgument(0, pointer, {}, host.getLoc())) ||
+      failed(host.insertResult(0, status, {})))
+    return failure();
+  auto back = cast<func::ReturnOp>(host.getBody().front().getTerminator());
+  OpBuilder builder(back);
+  Value zero = arith::ConstantIntOp::create(builder, back.getLoc(), 0, 32);
+  back.getOperandsMutable().assign(zero);
+  return success();
+}
+
+/// The function `size` of `host`, whose arguments it takes but for the last.
+static FailureOr<func::FuncOp> findSizeFunction(ModuleOp module, func::FuncOp host) {
+  auto size = module.lookupSymbol<func::FuncOp>((host.getSymName() + "_workspace").str());
+  for (auto alloc : host.getBody().getOps<memref::AllocOp>())
+    return alloc.emitOpError("expected temporaries in a workspace; run host-plan-workspace first");
+  if (!size || !host.getBody().hasOneBlock() ||
+      size.getNumArguments() + 1 != host.getNumArguments())
+    return host.emitOpError("expected @")
+           << host.getSymName() << "_workspace beside it; run host-plan-workspace first";
+  return size;
+}
+
+/// Whether a buffer holds elements; null where its type says that it does.
+static Value buildHasElements(OpBuilder &builder, Location loc, Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  if (type.hasStaticShape() && type.getNumElements() > 0)
+    return Value();
+  Value count = arith::ConstantIndexOp::create(builder, loc, 1);
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    count = arith::MulIOp::create(builder, loc, count,
+                                  memref::DimOp::create(builder, loc, buffer, dim));
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, count, zero);
+}
+
+/// A kernel runs only where it has something to write: its vectors and tiles reach beyond
+/// dimensions of no elements, which Halide refuses.
+static void skipEmptyOutputs(host::CallOp call) {
+  OpBuilder builder(call);
+  Value any;
+  for (auto [parameter, buffer] :
+       llvm::zip_equal(call.getKernel().getParameters(), call.getBuffers())) {
+    if (!parameter.isWritten())
+      continue;
+    Value some = buildHasElements(builder, call.getLoc(), buffer);
+    if (!some)
+      return;
+    any = any ? arith::OrIOp::create(builder, call.getLoc(), any, some).getResult() : some;
+  }
+  if (Value condition = call.getCondition())
+    any = arith::AndIOp::create(builder, call.getLoc(), condition, any);
+  call.getConditionMutable().assign(any);
+}
+
+namespace {
+
+/// A function on memrefs and its entry point on pointers to descriptors.
+struct Entry {
+  std::string function;
+  SmallVector<MemRefType> memrefs;
+  bool hasContext;
+};
+
+struct ConvertHostToLLVMPass : impl::ConvertHostToLLVMBase<ConvertHostToLLVMPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    if (failed(prepare()) || failed(convert()))
+      return signalPassFailure();
+    LLVMTypeConverter converter(&getContext());
+    for (const Entry &entry : entries)
+      emitEntry(converter, entry);
+  }
+
+private:
+  LogicalResult prepare();
+  LogicalResult convert();
+  void emitEntry(const LLVMTypeConverter &converter, const Entry &entry);
+
+  SmallVector<Entry> entries;
+};
+
+} // namespace
+
+static SmallVector<MemRefType> getMemRefs(func::FuncOp function) {
+  return llvm::map_to_vector(function.getArgumentTypes(),
+                             [](Type type) { return dyn_cast<MemRefType>(type); });
+}
+
+/// Other functions are nobody's: the one that tells a workspace belongs to its host function.
+static LogicalResult verifyOthers(ModuleOp module, const llvm::DenseSet<func::FuncOp> &known) {
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.isExternal() && !known.contains(function))
+      return function.emitOpError(
+                 "expected a host function, on memrefs alone and without results, found ")
+             << function.getFunctionType();
+  return success();
+}
+
+LogicalResult ConvertHostToLLVMPass::prepare() {
+  entries.clear();
+  llvm::DenseSet<func::FuncOp> known;
+  for (auto host : getOperation().getOps<func::FuncOp>()) {
+    if (!host::isHostFunction(host))
+      continue;
+    FailureOr<func::FuncOp> size = findSizeFunction(getOperation(), host);
+    if (failed(size))
+      return failure();
+    known.insert_range(ArrayRef{host, *size});
+    for (func::FuncOp function : {host, *size})
+      entries.push_back({function.getSymName().str(), getMemRefs(function), function == host});
+    size->removeArgAttrsAttr();
+    if (failed(addContextAndStatus(host)))
+      return failure();
+  }
+  if (failed(verifyOthers(getOperation(), known)))
+    return failure();
+  getOperation().walk(skipEmptyOutputs);
+  host::declareCallees(getOperation(), onDevice);
+  return success();
+}
+
+LogicalResult ConvertHostToLLVMPass::convert() {
+  RewritePatternSet views(&getContext());
+  memref::populateExpandStridedMetadataPatterns(views);
+  memref::populateResolveExtractStridedMetadataPatterns(views);
+  arith::populateArithExpandOpsPatterns(views);
+  if (failed(applyPatternsGreedily(getOperation(), std::move(views))))
+    return failure();
+
+  LLVMTypeConverter converter(&getContext());
+  RewritePatternSet patterns(&getContext());
+  arith::populateArithToLLVMConversionPatterns(converter, patterns);
+  cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+  populateAffineToStdConversionPatterns(patterns);
+  populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
+  populateFuncToLLVMConversionPatterns(converter, patterns);
+  host::populateHostToLLVMPatterns(converter, patterns, onDevice);
+  LLVMConversionTarget target(getContext());
+  target.addLegalOp<ModuleOp>();
+  return applyFullConversion(getOperation(), target, std::move(patterns));
+}
+
+/// Loads the descriptors and calls the function on what they unpack to.
+void ConvertHostToLLVMPass::emitEntry(const LLVMTypeConverter &converter, const Entry &entry) {
+  auto callee = getOperation().lookupSymbol<LLVM::LLVMFuncOp>(entry.function);
+  Location loc = callee.getLoc();
+  OpBuilder builder(&getContext());
+  builder.setInsertionPointAfter(callee);
+  callee.setLinkage(LLVM::Linkage::Internal);
+  auto pointer = LLVM::LLVMPointerType::get(&getContext());
+  SmallVector<Type> types(entry.hasContext ? 2 : 1, pointer);
+  auto function = LLVM::LLVMFuncOp::create(
+      builder, loc, entry.function + "_host",
+      LLVM::LLVMFunctionType::get(callee.getFunctionType().getReturnType(), types));
+  Block *body = function.addEntryBlock(builder);
+  builder.setInsertionPointToStart(body);
+
+  SmallVector<Value> arguments;
+  if (entry.hasContext)
+    arguments.push_back(body->getArgument(0));
+  Value descriptors = body->getArguments().back();
+  for (auto [position, type] : llvm::enumerate(entry.memrefs)) {
+    Value place = LLVM::GEPOp::create(builder, loc, pointer, pointer, descriptors,
+                                      ArrayRef<LLVM::GEPArg>{int32_t(position)});
+    Value address = LLVM::LoadOp::create(builder, loc, pointer, place);
+    Value descriptor =
+        LLVM::LoadOp::create(builder, loc, converter.convertType(MemRefType(type)), address);
+    MemRefDescriptor::unpack(builder, loc, descriptor, type, arguments);
+  }
+  auto call = LLVM::CallOp::create(builder, loc, callee, arguments);
+  LLVM::ReturnOp::create(builder, loc, call.getResult());
+}

@@ -1,0 +1,83 @@
+//===- HostDialect.cpp - the host dialect
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attnc/Dialect/Host/Host.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::host;
+
+#include "attnc/Dialect/Host/HostDialect.cpp.inc"
+
+void HostDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "attnc/Dialect/Host/HostOps.cpp.inc"
+      >();
+}
+
+bool host::isHostFunction(func::FuncOp function) {
+  return !function.isExternal() && function.getNumResults() == 0 &&
+         function.getNumArguments() > 0 &&
+         llvm::all_of(function.getArgumentTypes(), llvm::IsaPred<MemRefType>);
+}
+
+//===----------------------------------------------------------------------===//
+// CallOp
+//===----------------------------------------------------------------------===//
+
+static bool matches(MemRefType buffer, MemRefType parameter) {
+  return buffer.getElementType() == parameter.getElementType() &&
+         succeeded(verifyCompatibleShape(buffer, parameter));
+}
+
+attn::KernelOpInterface CallOp::getKernel() {
+  return dyn_cast_or_null<attn::KernelOpInterface>(
+      SymbolTable::lookupNearestSymbolFrom(*this, getCalleeAttr()));
+}
+
+LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto kernel = dyn_cast_or_null<attn::KernelOpInterface>(
+      symbols.lookupNearestSymbolFrom(*this, getCalleeAttr()));
+  if (!kernel) // (C1)
+    return emitOpError("expected a kernel, found none named ") << getCallee();
+  SmallVector<attn::KernelParameter> parameters = kernel.getParameters();
+  if (parameters.size() != getBuffers().size()) // (C2)
+    return emitOpError("expected ")
+           << parameters.size() << " buffers, found " << getBuffers().size();
+  for (auto [i, parameter, buffer] : llvm::enumerate(parameters, getBuffers())) {
+    auto type = dyn_cast<MemRefType>(buffer.getType());
+    if (!type || !matches(type, parameter.type))
+      return emitOpError("expected buffer ")
+             << i << " to be " << parameter.type << ", found " << buffer.getType();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// CopyToHostOp, RequireOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult CopyToHostOp::verify() {
+  auto type = cast<BaseMemRefType>(getBuffer().getType());
+  auto ranked = dyn_cast<MemRefType>(type);
+  if (ranked && ranked.getLayout().isIdentity()) // (C1)
+    return success();
+  return emitOpError("expected a buffer whose layout is the identity, found ") << type;
+}
+
+LogicalResult RequireOp::canonicalize(RequireOp op, PatternRewriter &rewriter) {
+  if (!matchPattern(op.getCondition(), m_One()))
+    return failure();
+  rewriter.eraseOp(op);
+  return success();
+}
+
+#define GET_OP_CLASSES
+#include "attnc/Dialect/Host/HostOps.cpp.inc"

@@ -1,0 +1,36 @@
+// RUN: attn-opt %s | attn-opt | FileCheck %s
+// RUN: attn-opt %s --mlir-print-op-generic | attn-opt | FileCheck %s
+// RUN: attn-opt %s --canonicalize | FileCheck %s --check-prefix=CANONICAL
+
+halide.pipeline @shift {
+  %in = halide.input "in" [64, ?] : !halide.func<f32, 2>
+  %f = halide.func "shift" [%x, %y] : f32 {
+    %v = halide.at %in[%x, %y] : !halide.func<f32, 2>
+    halide.yield %v : f32
+  }
+  halide.output %f [64, ?] : !halide.func<f32, 2>
+}
+
+// CHECK-LABEL: func.func @host
+// CHECK-SAME: (%[[IN:.*]]: memref<?x64xf32>, %[[OUT:.*]]: memref<?x64xf32>)
+// CANONICAL-LABEL: func.func @host
+func.func @host(%in: memref<?x64xf32>, %out: memref<?x64xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %in, %c0 : memref<?x64xf32>
+  // CHECK: %[[SOME:.*]] = arith.cmpi
+  %some = arith.cmpi sgt, %n, %c0 : index
+  // CHECK: host.require %[[SOME]], "expected rows"
+  // CANONICAL: host.require
+  host.require %some, "expected rows"
+  // CHECK: host.call @shift(%[[IN]], %[[OUT]]) : memref<?x64xf32>, memref<?x64xf32>
+  host.call @shift(%in, %out) : memref<?x64xf32>, memref<?x64xf32>
+  // CHECK: host.call @shift(%[[IN]], %[[OUT]]) if(%[[SOME]]) : memref<?x64xf32>, memref<?x64xf32>
+  host.call @shift(%in, %out) if(%some) : memref<?x64xf32>, memref<?x64xf32>
+  // CHECK: host.copy_to_host %[[OUT]] : memref<?x64xf32>
+  host.copy_to_host %out : memref<?x64xf32>
+  // What always holds is not asked for.
+  // CANONICAL-NOT: host.require
+  %true = arith.constant true
+  host.require %true, "expected nothing"
+  return
+}
