@@ -13,18 +13,21 @@
 #include "attnc/Diagnostics/Terminal.h"
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/Attributes.h"
+#include "attnc/Dialect/Attn/MaskAnalysis.h"
 #include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Dialect/Host/Host.h"
 #include "attnc/Text/Escape.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace attnc;
 using mlir::attn::AttentionOp;
 using mlir::attn::escapeJson;
 using mlir::attn::KernelOpInterface;
+using mlir::attn::MaskAnalysis;
 namespace cl = llvm::cl;
 namespace json = llvm::json;
 
@@ -98,6 +101,21 @@ static std::string listReads(Region &region, func::FuncOp function) {
   return names.empty() ? "" : " reads " + llvm::join(names, ", ");
 }
 
+/// The sides on which the mask's comparisons bound a row's keys.
+static std::string describeBounds(Region &region) {
+  MaskAnalysis mask(region);
+  const auto &condition = mask.getCondition();
+  bool below = condition.hasLowestKey(), above = condition.hasHighestKey();
+  if (!below && !above)
+    return "keys not bounded by the mask";
+  std::string text = below && above ? "keys bounded below and above"
+                     : below        ? "keys bounded below"
+                                    : "keys bounded above";
+  if (std::optional<int64_t> width = mask.getWidth())
+    text += llvm::formatv(", at most {0} for a row", *width);
+  return mask.isComplete() ? text : text + " by a part of the mask";
+}
+
 static std::vector<std::string> listParts(AttentionOp attention, func::FuncOp function) {
   std::vector<std::string> parts;
   std::string scale;
@@ -109,6 +127,8 @@ static std::vector<std::string> listParts(AttentionOp attention, func::FuncOp fu
                               {"prob_mod", attention.getProbMod()}})
     if (!region.empty())
       parts.push_back(name.str() + listReads(region, function));
+  if (!attention.getMask().empty())
+    parts.push_back(describeBounds(attention.getMask()));
   if (attention.getSink())
     parts.push_back("sink");
   if (attention.getLse())

@@ -30,8 +30,6 @@
 
 #include "AttentionLowering.h"
 
-#include "attnc/Dialect/Attn/MaskWidth.h"
-
 #include <numeric>
 
 using namespace mlir;
@@ -40,7 +38,7 @@ using namespace mlir::attn;
 static constexpr double kLog2e = 1.4426950408889634;
 
 AttentionLowering::AttentionLowering(PipelineBuilder &p, AttentionOp op, Attribute schedule)
-    : p(p), op(op), isShort(!op.getQuery().getType().getElementType().isF32()),
+    : p(p), op(op), mask(op.getMask()), isShort(!op.getQuery().getType().getElementType().isF32()),
       scale(op.getScale().convertToDouble()),
       // A scale of zero makes NaN of an infinite product, which the weights alone would forget.
       isScaled(!op.getScoreMod().empty() || op.getSink() || scale == 0),
@@ -57,7 +55,7 @@ AttentionLowering::AttentionLowering(PipelineBuilder &p, AttentionOp op, Attribu
   block = lanes * contextVectors;
   numBlocks = onGpu ? threadsX : llvm::divideCeilSigned(valueDim, block);
   vectorDims = std::gcd(block, 4);
-  if (auto mostKeys = findMostKeys(op, rowTile); hasRowsInLanes() && mostKeys)
+  if (auto mostKeys = getMostKeys(op, mask, rowTile); hasRowsInLanes() && mostKeys)
     isOneChunk = *mostKeys <= chunk && !op.getSink() && op.getProbMod().empty();
 
   // One kernel for all lengths, batches and heads: Halide proves the tile's bounds more

@@ -22,24 +22,27 @@ Scalar AttentionLowering::group() {
   return p.i32(kvHeads == 0 ? 1 : qHeads / kvHeads);
 }
 
+/// What bounds the keys of all rows of a tile: nothing that differs between its heads.
+const MaskCondition &AttentionLowering::getBounded() const {
+  static const MaskCondition opaque;
+  return sharedHeads != 1 && mask.dependsOnHead() ? opaque : mask.getCondition();
+}
+
 /// The keys that some of `rows` rows from `first` on see, or that all of them do.
 KeyBounds AttentionLowering::maskBounds(Scalar first, int64_t rows, const TileCoords &t,
-                                        bool ofAllRows) {
+                                        SeenBy seenBy) {
+  if (!mask.hasMask())
+    return {};
   Scalar last = min(first + (rows - 1), numRows - 1);
-  return buildKeyBounds(p, op.getMask(), {t.b, t.h, first, last}, ofAllRows);
+  return emitKeyBounds(p, op.getMask(), getBounded(), {t.b, t.h, first, last}, seenBy);
 }
 
 void AttentionLowering::buildBounds() {
-  bool isComplete = true;
+  bool isComplete = !mask.hasMask() || getBounded().isComplete();
+  startsAtFirst = keySplits == 1 && isComplete && !getBounded().hasLowestKey();
   auto bounds = [&](ArrayRef<Scalar> v) {
-    // Bounds that differ between the heads of a tile are not looked for.
-    if (sharedHeads != 1 && !op.getMask().empty() && !op.getMask().getArgument(1).use_empty())
-      return KeyBounds();
     TileCoords t(v);
-    KeyBounds known = maskBounds(tile(t) * rowsOfHead, rowsOfHead, t, /*ofAllRows=*/false);
-    isComplete = known.isComplete;
-    startsAtFirst = keySplits == 1 && isComplete && !known.low;
-    return known;
+    return maskBounds(tile(t) * rowsOfHead, rowsOfHead, t, SeenBy::anyRow);
   };
   StringRef vars[] = {"it", "h", "b"};
   Type i32 = p.b().getI32Type();
@@ -66,7 +69,7 @@ void AttentionLowering::buildBounds() {
   if (!isComplete && hasRowsInLanes())
     buildSearch();
   // Of alternatives, the keys that all rows see need not be next to each other.
-  if (isComplete && hasRowsInLanes() && isConjunction(op.getMask()))
+  if (isComplete && hasRowsInLanes() && mask.isConjunction())
     buildInnerBounds();
   chunks = p.func("chunks", vars, i32, [&](ArrayRef<Scalar> v) {
     return (max(high(v) - low(v), 0) + (chunk - 1)) / chunk;
@@ -91,12 +94,12 @@ void AttentionLowering::buildInnerBounds() {
     return known.high ? min(*known.high, all) : all;
   };
   auto full = [&](const TileCoords &t) {
-    return maskBounds(t.it * rowTile, rowTile, t, /*ofAllRows=*/true);
+    return maskBounds(t.it * rowTile, rowTile, t, SeenBy::allRows);
   };
   auto ofGroup = [&](ArrayRef<Scalar> v) {
     TileCoords t(v);
     Scalar first = min(t.it * rowTile + v[0] * contextRows, numRows - 1);
-    return maskBounds(first, contextRows, t, /*ofAllRows=*/false);
+    return maskBounds(first, contextRows, t, SeenBy::anyRow);
   };
   firstFull = p.func("first_full", tileVars, i32, [&](ArrayRef<Scalar> v) {
     return lowest(TileCoords(v), full(TileCoords(v)));

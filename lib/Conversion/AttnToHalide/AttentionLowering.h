@@ -53,6 +53,7 @@ protected:
 
   PipelineBuilder &p;
   AttentionOp op;
+  MaskAnalysis mask;
 
   // What the schedule attribute and the shapes say.
 
@@ -119,7 +120,8 @@ private:
   void readSchedule(GpuAttr s);
 
   // Parts of the algorithm, in order: AttentionBounds.cpp
-  KeyBounds maskBounds(Scalar first, int64_t rows, const TileCoords &t, bool ofAllRows);
+  const MaskCondition &getBounded() const;
+  KeyBounds maskBounds(Scalar first, int64_t rows, const TileCoords &t, SeenBy seenBy);
   void buildBounds();
   void buildInnerBounds();
   void buildSearch();

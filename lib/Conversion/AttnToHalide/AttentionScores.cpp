@@ -154,7 +154,7 @@ Scalar AttentionLowering::visibleScore(Scalar score, Scalar ii, Scalar k, Scalar
                         knownReads(ii, k, c, t, copies));
   // A copy is a func: no condition of a select may read it. Of alternatives Halide finds no bounds
   // where a part of them stands twice, and refuses a select.
-  bool isBlended = !copies.empty() || !isConjunction(op.getMask());
+  bool isBlended = !copies.empty() || !mask.isConjunction();
   if (Value(seen) && !isBlended)
     visible = visible && seen;
   Scalar b = bits(score);

@@ -1,4 +1,4 @@
-//===- MaskBounds.h - which keys a tile of rows may see ---------*- C++ -*-===//
+//===- MaskBounds.h - compute which keys a tile of rows sees ----*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,14 +10,13 @@
 
 #include "PipelineBuilder.h"
 
+#include "attnc/Dialect/Attn/MaskAnalysis.h"
+
 namespace mlir::attn {
 
-/// Keys [low, high) outside of which a mask is false for every row of a tile; a side
-/// that is not there is not known. `isComplete` says that a closer look at the mask finds
-/// no tighter ones, but for the tile's rows that differ.
+/// Keys [low, high); a side that is not there is not bounded.
 struct KeyBounds {
   std::optional<Scalar> low, high;
-  bool isComplete = false;
 };
 
 /// A tile of query rows [first, last] of one head of one batch.
@@ -25,15 +24,13 @@ struct RowTile {
   Scalar batch, head, first, last;
 };
 
-/// Whether the conditions of `mask` are joined by "and" alone.
-bool isConjunction(Region &mask);
+/// Which rows of a tile see the keys that bounds are of.
+enum class SeenBy { anyRow, allRows };
 
-/// Bounds from the comparisons in `mask`, a region over (batch, head, q, k), that are
-/// linear in q and k. Built where the builder stands; what is not known is left out.
-/// `ofAllRows`: of a conjunction, the keys that every row sees, if they are complete, and not those
-/// that some row does.
-KeyBounds buildKeyBounds(PipelineBuilder &p, Region &mask, const RowTile &tile,
-                         bool ofAllRows = false);
+/// Computes the bounds that `condition`, of `mask`, sets to the keys of a tile, where the builder
+/// stands. For `SeenBy::allRows`, conditions are joined by "and" alone and complete.
+KeyBounds emitKeyBounds(PipelineBuilder &p, Region &mask, const MaskCondition &condition,
+                        const RowTile &tile, SeenBy seenBy);
 
 } // namespace mlir::attn
 

@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "attnc/Dialect/Attn/MaskWidth.h"
-
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/GpuTile.h"
+#include "attnc/Dialect/Attn/MaskAnalysis.h"
 #include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Dialect/Attn/ProbRegion.h"
 #include "attnc/Machine/CpuInfo.h"
@@ -28,15 +27,15 @@ using namespace mlir::attn;
 
 /// A window in which the keys that only some rows of a tile see are a good part of all: a
 /// smaller tile has fewer of them.
-static std::optional<int64_t> findNarrowWidth(AttentionOp op) {
+static std::optional<int64_t> findNarrowWidth(MaskAnalysis &mask) {
   constexpr int64_t kNarrow = 512;
-  std::optional<int64_t> width = findMaskWidth(op.getMask());
+  std::optional<int64_t> width = mask.getWidth();
   return width && *width > 0 && *width <= kNarrow ? width : std::nullopt;
 }
 
 /// Whether almost all rows see so many keys that these and their values, which every tile of
 /// rows reads anew, come from far away each time.
-static bool hasFarKeys(AttentionOp op) {
+static bool hasFarKeys(AttentionOp op, MaskAnalysis &mask) {
   constexpr int64_t kNearBytes = 12 << 20;
   auto key = op.getKey().getType(), value = op.getValue().getType();
   if (key.isDynamicDim(2))
@@ -45,7 +44,7 @@ static bool hasFarKeys(AttentionOp op) {
                   key.getElementTypeBitWidth() / 8;
   bool boundsOneSide =
       op.getMask().empty() ||
-      (!findMaskWidth(op.getMask()) && llvm::all_of(op.getMask().getOps(), [](Operation &each) {
+      (!mask.getWidth() && llvm::all_of(op.getMask().getOps(), [](Operation &each) {
         return isa<arith::ConstantOp, arith::AddIOp, arith::SubIOp, arith::CmpIOp, YieldOp>(each);
       }));
   return bytes > kNearBytes && boundsOneSide;
@@ -56,10 +55,10 @@ namespace {
 class CpuSelector {
 public:
   CpuSelector(AttentionOp op, const CpuInfo &cpu)
-      : op(op), lanes(cpu.lanes(32)), isWide(cpu.vectorRegisters >= 32),
+      : op(op), mask(op.getMask()), lanes(cpu.lanes(32)), isWide(cpu.vectorRegisters >= 32),
         isPlain(!isWide && cpu.vectorBytes == 16), headDim(op.getQuery().getType().getDimSize(3)),
         valueVectors(llvm::divideCeil(op.getValue().getType().getDimSize(3), lanes)),
-        width(findNarrowWidth(op)) {}
+        width(findNarrowWidth(mask)) {}
 
   ArrayAttr select();
 
@@ -73,6 +72,7 @@ private:
   int64_t bestRowTile(int64_t rows);
 
   AttentionOp op;
+  MaskAnalysis mask;
   int64_t lanes;
   /// 32 vector registers, not 16.
   bool isWide;
@@ -107,7 +107,7 @@ static int64_t getSharedHeads(AttentionOp op) {
 int64_t CpuSelector::keyChunk(int64_t rowTile) {
   constexpr int64_t kSmall = 64, kMasked = 96, kLarge = 128;
   if (isOneChunk(rowTile))
-    return llvm::alignTo(std::max<int64_t>(*findMostKeys(op, rowTile), 1), 16);
+    return llvm::alignTo(std::max<int64_t>(*getMostKeys(op, mask, rowTile), 1), 16);
   if (!width && (isPlain || rowTile > 48))
     return kSmall;
   if (!width)
@@ -118,7 +118,7 @@ int64_t CpuSelector::keyChunk(int64_t rowTile) {
 
 bool CpuSelector::isOneChunk(int64_t rowTile) {
   constexpr int64_t kMostKeys = 384;
-  std::optional<int64_t> keys = findMostKeys(op, rowTile);
+  std::optional<int64_t> keys = getMostKeys(op, mask, rowTile);
   return keys && *keys <= kMostKeys && !isPlain;
 }
 
@@ -156,7 +156,7 @@ Attribute CpuSelector::decode(int64_t rowsOfHead, int64_t maxQLen) {
 int64_t CpuSelector::keySplits(int64_t sharedHeads) {
   constexpr int64_t kTasks = 32;
   auto query = op.getQuery().getType();
-  if (findMaskWidth(op.getMask()) || !op.getProbMod().empty())
+  if (mask.getWidth() || !op.getProbMod().empty())
     return 1;
   int64_t tasks = query.isDynamicDim(1) ? 1 : query.getDimSize(1) / sharedHeads;
   if (!query.isDynamicDim(0))
@@ -183,7 +183,7 @@ ArrayAttr CpuSelector::select() {
   if (!ShapedType::isDynamic(rows)) {
     bool isDecode = canDecode && rows > 0 && rows <= kFewRows && rows * getSharedHeads(op) <= 16;
     int64_t rowTile = bestRowTile(rows);
-    if (isWide && rows >= kFarTile && hasFarKeys(op))
+    if (isWide && rows >= kFarTile && hasFarKeys(op, mask))
       rowTile = kFarTile;
     schedules = {isDecode ? decode(rows)
                           : prefill(width ? std::min(rowTile, kNarrowTile) : rowTile)};
