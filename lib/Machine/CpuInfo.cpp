@@ -7,7 +7,7 @@
 
 #include "attnc/Machine/CpuInfo.h"
 
-#include "attnc/Machine/HostTarget.h"
+#include "attnc/Machine/Target.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
@@ -29,15 +29,17 @@ static CpuInfo hostInfo() {
 }
 
 CpuInfo CpuInfo::fromTarget(StringRef given) {
-  std::string resolved = resolveHost(given);
-  StringRef target = resolved;
-  if (target == "host" || target.starts_with("host-"))
+  Target target(given);
+  if (target.isHost())
     return hostInfo();
-  if (target.contains("avx512") || target.contains("avx10"))
+  auto isWide = [](StringRef feature) {
+    return feature.starts_with("avx512") || feature.starts_with("avx10");
+  };
+  if (llvm::any_of(target.getFeatures(), isWide))
     return {64, 32};
-  if (target.contains("avx2"))
+  if (target.has("avx2"))
     return {32, 16};
-  if (target.starts_with("arm-64"))
+  if (target.getArch() == "arm-64")
     return {16, 32};
   return {};
 }

@@ -7,7 +7,7 @@
 
 #include "attnc/Machine/GpuInfo.h"
 
-#include "llvm/ADT/StringExtras.h"
+#include "attnc/Machine/Target.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -15,10 +15,11 @@ using namespace mlir::attn;
 /// What Halide takes without a word on the capability.
 static constexpr int64_t kLeastCapability = 20;
 
-std::optional<GpuInfo> GpuInfo::fromTarget(StringRef target) {
+std::optional<GpuInfo> GpuInfo::fromTarget(StringRef given) {
   std::optional<GpuInfo> gpu;
   int64_t capability = kLeastCapability;
-  for (StringRef word : llvm::split(target, '-')) {
+  Target target(given);
+  for (StringRef word : target.getFeatures()) {
     if (word == "cuda")
       gpu = GpuInfo{GpuApi::cuda, 0};
     if (word == "opencl")

@@ -7,6 +7,7 @@
 
 #include "attnc/Pipelines/Pipelines.h"
 
+#include "attnc/Conversion/AttnToHalide.h"
 #include "attnc/Conversion/Passes.h"
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/Passes.h"
@@ -67,6 +68,7 @@ void attn::registerAllDialects(DialectRegistry &registry) {
                   func::FuncDialect, LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
                   tensor::TensorDialect>();
   func::registerInlinerExtension(registry);
+  registerHalideKernelBuilders(registry);
 }
 
 void attn::registerAllPasses() {

@@ -16,6 +16,7 @@
 #include "attnc/Diagnostics/Terminal.h"
 #include "attnc/Interfaces/KernelOpInterface.h"
 #include "attnc/Machine/GpuInfo.h"
+#include "attnc/Machine/Target.h"
 #include "attnc/Target/Library/Library.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -285,13 +286,7 @@ std::string Emission::getGroupFile(KernelOpInterface group, bool single, StringR
       .str();
 }
 
-/// Whether a target has a GPU, any that Halide knows.
-static bool hasGpu(StringRef target) {
-  return llvm::any_of(llvm::split(target, '-'), [](StringRef feature) {
-    return feature == "cuda" || feature == "opencl" || feature == "metal" || feature == "vulkan" ||
-           feature == "webgpu" || feature.starts_with("d3d12");
-  });
-}
+static bool hasGpu(StringRef target) { return mlir::attn::Target(target).hasGpu(); }
 
 LogicalResult Emission::emitGroups(ArrayRef<Kind> wanted, mlir::attn::LibrarySource source) {
   SmallVector<const KindInfo *> infos;
@@ -393,7 +388,7 @@ static LogicalResult checkKinds(ArrayRef<Kind> wanted, ArrayRef<std::string> tar
     return reportUsage("-o -", "expected one kind of text in --emit");
   if (noRuntime && llvm::is_contained(wanted, Kind::shared_library))
     return reportUsage("--no-runtime", "expected a static library, found a shared one");
-  bool isWasm = StringRef(targets.front()).starts_with("wasm-");
+  bool isWasm = mlir::attn::Target(targets.front()).isWasm();
   for (Kind kind : {Kind::shared_library, Kind::cmake_package, Kind::pkg_config})
     if (isWasm && llvm::is_contained(wanted, kind))
       return reportUsage("--target", "expected a target other than wasm for " + getInfo(kind).name +
@@ -402,16 +397,6 @@ static LogicalResult checkKinds(ArrayRef<Kind> wanted, ArrayRef<std::string> tar
     return reportError("--emit",
                        "expected a GPU in the target of device_code, found " + targetName);
   return success();
-}
-
-/// The CPU of a target with a GPU.
-static std::string withoutGpu(StringRef target) {
-  SmallVector<StringRef> words = llvm::to_vector(llvm::split(target, '-'));
-  llvm::erase_if(words, [](StringRef word) {
-    return word == "cuda" || word == "opencl" || word.starts_with("cuda_") ||
-           word.starts_with("cl_");
-  });
-  return llvm::join(words, "-");
 }
 
 static LogicalResult addFallback(std::vector<std::string> &targets) {
@@ -423,7 +408,7 @@ static LogicalResult addFallback(std::vector<std::string> &targets) {
   auto gpu = llvm::find_if(targets, hasGpu);
   if (gpu == targets.end())
     return reportUsage("--fallback", "expected a target with a GPU, found " + targetName);
-  if (std::string cpu = withoutGpu(*gpu); !llvm::is_contained(targets, cpu))
+  if (std::string cpu = mlir::attn::Target(*gpu).withoutGpu(); !llvm::is_contained(targets, cpu))
     targets.push_back(cpu);
   return success();
 }

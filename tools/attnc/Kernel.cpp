@@ -12,6 +12,7 @@
 #include "ResultSizes.h"
 
 #include "attnc/Diagnostics/Report.h"
+#include "attnc/Machine/Target.h"
 #include "attnc/Target/Halide/Export.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -136,14 +137,12 @@ std::unique_ptr<Kernel> Kernel::compile(Spec &spec, StringRef target) {
 LogicalResult attnc::checkRunsHere(StringRef target) {
   std::string error;
   FailureOr<std::string> host = halide::resolveTarget("host", error);
-  auto getMachine = [](StringRef name) {
-    SmallVector<StringRef> parts;
-    name.split(parts, '-');
-    return llvm::join(ArrayRef(parts).take_front(3), "-");
-  };
-  if (succeeded(host) && getMachine(*host) != getMachine(target))
-    return reportError("--target", "expected a target of this machine, " + getMachine(*host) +
-                                       ", found " + target);
+  if (failed(host))
+    return success();
+  std::string machine = mlir::attn::Target(*host).getMachine();
+  if (machine != mlir::attn::Target(target).getMachine())
+    return reportError("--target",
+                       "expected a target of this machine, " + machine + ", found " + target);
   return success();
 }
 

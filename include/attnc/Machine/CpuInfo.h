@@ -19,7 +19,8 @@ struct CpuInfo {
   /// Number of architectural vector registers.
   int64_t vectorRegisters = 16;
 
-  /// Reads a Halide target such as `x86-64-linux-avx2-fma`; `host` as `resolveHost` says. What it doesn't know counts as 128-bit vectors.
+  /// Reads a Halide target such as `x86-64-linux-avx2-fma`. What it doesn't know counts as 128-bit
+  /// vectors.
   static CpuInfo fromTarget(StringRef target);
 
   int64_t lanes(int64_t elementBits) const { return vectorBytes * 8 / elementBits; }

@@ -152,8 +152,3 @@ Scalar attn::blend(Scalar c, Scalar x, Scalar y) {
   Scalar b = bits(x), ones = -convert(c, b.getType());
   return fromBits((b & ones) | (bits(y) & (ones.constant(-1) - ones)), x.getType());
 }
-
-LogicalResult attn::lowerAttention(PipelineBuilder &p, AttentionOp op, Attribute schedule) {
-  return isa<GpuAttr>(schedule) ? lowerAttentionOnGpu(p, op, schedule)
-                                : lowerAttentionOnCpu(p, op, schedule);
-}

@@ -48,6 +48,7 @@ public:
 
 private:
   using Lower = function_ref<LogicalResult(PipelineBuilder &)>;
+  using Build = function_ref<FailureOr<BuiltKernel>(OpBuilder &, StringRef name)>;
 
   void findEpilogues();
   LogicalResult convertOp(Operation &op);
@@ -73,11 +74,14 @@ private:
   /// where there is a condition, only if it holds.
   LogicalResult callOn(ArrayRef<Value> destinations, Location loc, StringRef kind, Lower lower,
                        function_ref<Value()> condition = {});
+  /// The same of any kernel.
+  LogicalResult callKernel(ArrayRef<Value> destinations, Location loc, StringRef kind, Build build,
+                           function_ref<Value()> condition);
   /// The same on the buffer of `result`.
   LogicalResult call(Location loc, StringRef kind, Value result, Lower lower,
                      function_ref<Value()> condition = {});
   LogicalResult copy(Location loc, Value tensor, Value to);
-  halide::PipelineOp share(PipelineBuilder &p);
+  KernelOpInterface share(KernelOpInterface kernel);
 
   func::FuncOp function;
   CpuInfo cpu;
@@ -87,8 +91,8 @@ private:
   llvm::DenseMap<LinearOp, SmallVector<MapOp>> epilogues;
   llvm::DenseMap<MapOp, LinearOp> linearBefore;
   /// By what they are printed as without their names.
-  llvm::StringMap<halide::PipelineOp> pipelines;
-  int64_t numPipelines = 0;
+  llvm::StringMap<KernelOpInterface> kernels;
+  int64_t numKernels = 0;
 };
 } // namespace
 
@@ -209,22 +213,35 @@ LogicalResult FunctionConverter::convertCompute(Operation &op) {
       });
 }
 
-LogicalResult FunctionConverter::callOn(ArrayRef<Value> destinations, Location loc, StringRef kind,
-                                        Lower lower, function_ref<Value()> condition) {
+LogicalResult FunctionConverter::callKernel(ArrayRef<Value> destinations, Location loc,
+                                            StringRef kind, Build build,
+                                            function_ref<Value()> condition) {
   std::string stem = (function.getName() + "_").str(); // keywords are no longer ones
   if (!isCIdentifier(stem))
     stem = "function_";
   std::string name;
   do
-    name = (stem + kind + "_" + Twine(numPipelines++)).str();
+    name = (stem + kind + "_" + Twine(numKernels++)).str();
   while (SymbolTable::lookupSymbolIn(function->getParentOp(), name));
   OpBuilder builder(function);
-  PipelineBuilder p(builder, loc, name);
-  p.getOp()->setAttr(kKindAttr, builder.getStringAttr(kind));
-  if (failed(lower(p)))
+  FailureOr<BuiltKernel> built = build(builder, name);
+  if (failed(built))
     return failure();
-  host.call(loc, share(p), p.getInputTensors(), destinations, condition ? condition() : Value());
+  built->kernel->setAttr(kKindAttr, builder.getStringAttr(kind));
+  host.call(loc, share(built->kernel), built->inputs, destinations,
+            condition ? condition() : Value());
   return success();
+}
+
+LogicalResult FunctionConverter::callOn(ArrayRef<Value> destinations, Location loc, StringRef kind,
+                                        Lower lower, function_ref<Value()> condition) {
+  auto build = [&](OpBuilder &builder, StringRef name) -> FailureOr<BuiltKernel> {
+    PipelineBuilder p(builder, loc, name);
+    if (failed(lower(p)))
+      return failure();
+    return p.getKernel();
+  };
+  return callKernel(destinations, loc, kind, build, condition);
 }
 
 LogicalResult FunctionConverter::call(Location loc, StringRef kind, Value result, Lower lower,
@@ -388,42 +405,54 @@ LogicalResult FunctionConverter::callLinear(LinearOp op, Value result) {
   return success();
 }
 
+/// The kernel that the schedule describes, by whom builds such ones.
+static FailureOr<BuiltKernel> buildKernel(OpBuilder &builder, StringRef name, AttentionOp op,
+                                          Attribute schedule) {
+  auto kernelBuilder = dyn_cast<KernelBuilderAttrInterface>(schedule);
+  if (!kernelBuilder)
+    return op.emitOpError("expected a schedule that this build of attnc has kernels for, found ")
+           << schedule;
+  FailureOr<BuiltKernel> built = kernelBuilder.buildKernel(builder, name, op);
+  if (succeeded(built))
+    built->kernel->setAttr(kScheduleAttr, schedule);
+  return built;
+}
+
 /// One kernel for each schedule; a call runs the first that serves its q_len.
 LogicalResult FunctionConverter::convertAttention(AttentionOp op) {
   if (StringRef obstacle = findObstacle(op); !obstacle.empty())
     return op.emitOpError("expected no schedule, as ") << obstacle;
+  SmallVector<Value> destinations = llvm::map_to_vector(
+      op->getResults(), [&](Value result) { return host.getDestination(result); });
   int64_t above = -1;
-  for (Attribute schedule : op.getScheduleAttr()) {
-    int64_t limit = getMaxQLen(schedule);
+  for (auto schedule : op.getScheduleAttr().getAsRange<ScheduleAttrInterface>()) {
+    int64_t limit = schedule.getMaxQLen();
     auto isServed = [&] { return host.isWithin(op.getQuery(), 2, above, limit); };
+    auto build = [&](OpBuilder &builder, StringRef name) {
+      return buildKernel(builder, name, op, schedule);
+    };
     bool isOnly = op.getSchedule()->size() == 1;
-    if (failed(call(
-            op.getLoc(), "attention", op.getResult(),
-            [&](PipelineBuilder &p) {
-              p.getOp()->setAttr(kScheduleAttr, schedule);
-              return lowerAttention(p, op, schedule);
-            },
-            isOnly ? function_ref<Value()>() : isServed)))
+    if (failed(callKernel(destinations, op.getLoc(), "attention", build,
+                          isOnly ? function_ref<Value()>() : isServed)))
       return failure();
     above = limit;
   }
   return success();
 }
 
-/// An equal pipeline built before takes the place of this one: layers of one shape are
+/// An equal kernel built before takes the place of this one: layers of one shape are
 /// compiled once.
-halide::PipelineOp FunctionConverter::share(PipelineBuilder &p) {
-  halide::PipelineOp pipeline = p.getOp();
-  StringAttr name = pipeline.getSymNameAttr();
+KernelOpInterface FunctionConverter::share(KernelOpInterface kernel) {
+  StringAttr name = kernel.getNameAttr();
   std::string text;
   llvm::raw_string_ostream os(text);
-  pipeline.setSymName("");
-  pipeline->print(os, OpPrintingFlags().useLocalScope());
-  pipeline.setSymNameAttr(name);
-  auto [known, isNew] = pipelines.try_emplace(text, pipeline);
+  kernel.setName(StringAttr::get(name.getContext(), ""));
+  kernel->print(os, OpPrintingFlags().useLocalScope());
+  kernel.setName(name);
+  auto [known, isNew] = kernels.try_emplace(text, kernel);
   if (!isNew) {
-    pipeline.erase();
-    --numPipelines;
+    kernel->erase();
+    --numKernels;
   }
   return known->second;
 }

@@ -11,6 +11,7 @@
 #ifndef ATTNC_CONVERSION_ATTNTOHALIDE_PIPELINEBUILDER_H
 #define ATTNC_CONVERSION_ATTNTOHALIDE_PIPELINEBUILDER_H
 
+#include "attnc/Dialect/Attn/ScheduleAttrInterface.h"
 #include "attnc/Dialect/Halide/Halide.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -177,6 +178,7 @@ public:
   Func input(StringRef name, Value tensor, int64_t knownDims = kAll);
   /// The tensors behind the inputs, in order.
   ArrayRef<Value> getInputTensors() const { return inputTensors; }
+  BuiltKernel getKernel() const { return {pipeline, inputTensors}; }
   Func func(StringRef name, ArrayRef<StringRef> vars, Type elementType, Body body);
   void update(Func f, ArrayRef<StringRef> vars, ArrayRef<Reduction> reductions,
               function_ref<Update(ArrayRef<Scalar> vars, ArrayRef<Scalar> reductions)> body);

@@ -7,7 +7,6 @@
 
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/Attributes.h"
-#include "attnc/Machine/GpuInfo.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -47,113 +46,6 @@ void AttnDialect::initialize() {
 #define GET_OP_LIST
 #include "attnc/Dialect/Attn/AttnOps.cpp.inc"
       >();
-}
-
-//===----------------------------------------------------------------------===//
-// PrefillAttr and DecodeAttr
-//===----------------------------------------------------------------------===//
-
-using EmitError = function_ref<InFlightDiagnostic()>;
-
-static LogicalResult verifyPositive(EmitError emitError, StringRef name, int64_t found) {
-  if (found > 0)
-    return success();
-  return emitError() << "expected a positive " << name << ", found " << found;
-}
-
-static LogicalResult verifyMultiple(EmitError emitError, StringRef name, int64_t found,
-                                    StringRef unitName, int64_t unit) {
-  if (found % unit == 0)
-    return success();
-  return emitError() << "expected " << name << " to be a multiple of " << unitName << " " << unit
-                     << ", found " << found;
-}
-
-LogicalResult PrefillAttr::verify(EmitError emitError, int64_t rowTile, int64_t keyChunk,
-                                  int64_t vectorWidth, int64_t scoreVectors, int64_t scoreKeys,
-                                  int64_t contextRows, int64_t contextVectors, int64_t maxQLen) {
-  std::pair<StringRef, int64_t> parameters[] = {{"row_tile", rowTile},
-                                                {"key_chunk", keyChunk},
-                                                {"vector_width", vectorWidth},
-                                                {"score_vectors", scoreVectors},
-                                                {"score_keys", scoreKeys},
-                                                {"context_rows", contextRows},
-                                                {"context_vectors", contextVectors}};
-  for (auto [name, value] : parameters)
-    if (failed(verifyPositive(emitError, name, value)))
-      return failure();
-  // Register tiles have no tail inside of a row tile or a key chunk. A division
-  // keeps the product of hostile parameters from overflowing.
-  if (failed(verifyMultiple(emitError, "row_tile", rowTile, "vector_width", vectorWidth)))
-    return failure();
-  if (rowTile / vectorWidth % scoreVectors != 0)
-    return emitError() << "expected row_tile to be a multiple of vector_width "
-                          "* score_vectors, "
-                       << "found " << rowTile << " and " << vectorWidth << " * " << scoreVectors;
-  if (failed(verifyMultiple(emitError, "row_tile", rowTile, "context_rows", contextRows)))
-    return failure();
-  if (keyChunk % kChains != 0)
-    return emitError() << "expected key_chunk to be a multiple of " << kChains << ", found "
-                       << keyChunk;
-  return verifyMultiple(emitError, "key_chunk", keyChunk, "score_keys", scoreKeys);
-}
-
-LogicalResult DecodeAttr::verify(EmitError emitError, int64_t rowTile, int64_t sharedHeads,
-                                 int64_t keyChunk, int64_t vectorWidth, int64_t scoreRows,
-                                 int64_t scoreKeys, int64_t contextRows, int64_t contextVectors,
-                                 int64_t keySplits, int64_t leastPart, int64_t maxQLen) {
-  std::pair<StringRef, int64_t> parameters[] = {
-      {"row_tile", rowTile},         {"shared_heads", sharedHeads},       {"key_chunk", keyChunk},
-      {"vector_width", vectorWidth}, {"score_rows", scoreRows},           {"score_keys", scoreKeys},
-      {"context_rows", contextRows}, {"context_vectors", contextVectors}, {"key_splits", keySplits},
-      {"least_part", leastPart}};
-  for (auto [name, value] : parameters)
-    if (failed(verifyPositive(emitError, name, value)))
-      return failure();
-  // Register tiles have no tail inside of a row tile or a key chunk.
-  std::pair<StringRef, int64_t> ofRows[] = {
-      {"shared_heads", sharedHeads}, {"score_rows", scoreRows}, {"context_rows", contextRows}};
-  for (auto [name, value] : ofRows)
-    if (failed(verifyMultiple(emitError, "row_tile", rowTile, name, value)))
-      return failure();
-  if (failed(verifyMultiple(emitError, "key_chunk", keyChunk, "score_keys", scoreKeys)))
-    return failure();
-  return verifyMultiple(emitError, "key_chunk", keyChunk, "vector_width", vectorWidth);
-}
-
-LogicalResult GpuAttr::verify(EmitError emitError, int64_t rowTile, int64_t sharedHeads,
-                              int64_t keyChunk, int64_t keySplits, int64_t threadsX,
-                              int64_t threadsY, int64_t contextColumns, int64_t maxQLen) {
-  std::pair<StringRef, int64_t> parameters[] = {{"row_tile", rowTile},
-                                                {"shared_heads", sharedHeads},
-                                                {"key_chunk", keyChunk},
-                                                {"key_splits", keySplits},
-                                                {"threads_x", threadsX},
-                                                {"threads_y", threadsY},
-                                                {"context_columns", contextColumns}};
-  for (auto [name, value] : parameters)
-    if (failed(verifyPositive(emitError, name, value)))
-      return failure();
-  constexpr int64_t most = GpuInfo::kMaxThreads;
-  if (threadsX > most || threadsY > most || threadsX * threadsY > most)
-    return emitError() << "expected at most " << most << " threads, found " << threadsX << " * "
-                       << threadsY;
-  // A thread's part of a tile has no tail.
-  if (failed(verifyMultiple(emitError, "row_tile", rowTile, "shared_heads", sharedHeads)) ||
-      failed(verifyMultiple(emitError, "row_tile", rowTile, "threads_y", threadsY)) ||
-      failed(verifyMultiple(emitError, "key_chunk", keyChunk, "threads_x", threadsX)))
-    return failure();
-  if (contextColumns % 2 == 0)
-    return success();
-  return emitError() << "expected an even number of context_columns, found " << contextColumns;
-}
-
-int64_t attn::getMaxQLen(Attribute schedule) {
-  if (auto gpu = dyn_cast<GpuAttr>(schedule))
-    return gpu.getMaxQLen();
-  if (auto decode = dyn_cast<DecodeAttr>(schedule))
-    return decode.getMaxQLen();
-  return cast<PrefillAttr>(schedule).getMaxQLen();
 }
 
 //===----------------------------------------------------------------------===//

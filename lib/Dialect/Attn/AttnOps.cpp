@@ -284,12 +284,13 @@ static LogicalResult verifyAttentionOperands(AttentionOp op) {
 /// A call finds exactly one kernel.
 static LogicalResult verifyOrder(AttentionOp op, ArrayRef<Attribute> schedules) {
   // attention_c6
-  int64_t last = schedules.empty() ? -1 : getMaxQLen(schedules.back());
+  int64_t last =
+      schedules.empty() ? -1 : cast<ScheduleAttrInterface>(schedules.back()).getMaxQLen();
   if (last != 0)
     return op.emitOpError("expected a last schedule without max_q_len");
   int64_t before = 0;
   for (Attribute schedule : schedules.drop_back()) {
-    int64_t limit = getMaxQLen(schedule);
+    int64_t limit = cast<ScheduleAttrInterface>(schedule).getMaxQLen();
     if (limit <= before)
       return op.emitOpError("expected a max_q_len above ") << before << ", found " << limit;
     before = limit;
@@ -297,51 +298,12 @@ static LogicalResult verifyOrder(AttentionOp op, ArrayRef<Attribute> schedules) 
   return success();
 }
 
-/// Heads that are computed together read one head of key and value.
-static LogicalResult verifySharedHeads(AttentionOp op, int64_t sharedHeads) {
-  int64_t heads = sizeOf(op.getQuery(), 1), kvHeads = sizeOf(op.getKey(), 1);
-  int64_t group = bothStatic(heads, kvHeads) && kvHeads != 0 ? heads / kvHeads : 1;
-  if (group % sharedHeads != 0)
-    return op.emitOpError("expected shared_heads to divide ") << group << ", found " << sharedHeads;
-  return success();
-}
-
-static LogicalResult verifyDecode(AttentionOp op, DecodeAttr schedule) {
-  // attention_c7
-  if (failed(verifySharedHeads(op, schedule.getSharedHeads())))
-    return failure();
-  int64_t headDim = sizeOf(op.getQuery(), 3);
-  if (ShapedType::isDynamic(headDim) || headDim % schedule.getVectorWidth() != 0)
-    return op.emitOpError("expected vector_width to divide head_dim, found ")
-           << schedule.getVectorWidth();
-  // attention_c10
-  if (schedule.getKeySplits() != 1 && !op.getProbMod().empty())
-    return op.emitOpError("expected key_splits 1 beside a prob region, found ")
-           << schedule.getKeySplits();
-  return success();
-}
-
-static LogicalResult verifyGpu(AttentionOp op, GpuAttr schedule) {
-  // attention_c8
-  if (failed(verifySharedHeads(op, schedule.getSharedHeads())))
-    return failure();
-  int64_t valueDim = sizeOf(op.getValue(), 3);
-  int64_t columns = schedule.getThreadsX() * schedule.getContextColumns();
-  if (ShapedType::isDynamic(valueDim) || columns < valueDim)
-    return op.emitOpError("expected threads_x * context_columns to be at least value_dim, found ")
-           << columns;
-  return success();
-}
-
 static LogicalResult verifySchedules(AttentionOp op) {
   if (!op.getSchedule())
     return success();
-  for (Attribute schedule : op.getScheduleAttr()) {
-    if (auto decode = dyn_cast<DecodeAttr>(schedule); decode && failed(verifyDecode(op, decode)))
+  for (auto schedule : op.getScheduleAttr().getAsRange<ScheduleAttrInterface>())
+    if (failed(schedule.verifySchedule(op)))
       return failure();
-    if (auto gpu = dyn_cast<GpuAttr>(schedule); gpu && failed(verifyGpu(op, gpu)))
-      return failure();
-  }
   return verifyOrder(op, op.getSchedule()->getValue());
 }
 

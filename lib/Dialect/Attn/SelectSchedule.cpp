@@ -275,7 +275,8 @@ ArrayAttr GpuSelector::select() {
     schedules.push_back(decode);
   if (prefill && !(isFew && decode))
     schedules.push_back(prefill);
-  bool isServed = !schedules.empty() && getMaxQLen(schedules.back()) == 0;
+  bool isServed =
+      !schedules.empty() && cast<ScheduleAttrInterface>(schedules.back()).getMaxQLen() == 0;
   return isServed ? ArrayAttr::get(op->getContext(), schedules) : ArrayAttr();
 }
 
@@ -313,11 +314,12 @@ StringRef attn::getReasonForNoKernel(AttentionOp op, StringRef target) {
 
 /// A schedule that a person wrote is for a GPU or for a CPU, as the target is: the other one's
 /// loops would be dropped, and the score stored.
-static LogicalResult verifySchedule(AttentionOp op, bool onGpu) {
-  for (Attribute schedule : op.getScheduleAttr())
-    if (isa<GpuAttr>(schedule) != onGpu)
+static LogicalResult verifyTargetKind(AttentionOp op, TargetKind kind) {
+  for (auto schedule : op.getScheduleAttr().getAsRange<ScheduleAttrInterface>())
+    if (schedule.getTargetKind() != kind)
       return op.emitOpError("expected a schedule for a ")
-             << (onGpu ? "GPU" : "CPU") << ", as the target is, found " << schedule;
+             << (kind == TargetKind::gpu ? "GPU" : "CPU") << ", as the target is, found "
+             << schedule;
   return success();
 }
 
@@ -330,7 +332,7 @@ struct AttnSelectSchedulePass : attn::impl::AttnSelectScheduleBase<AttnSelectSch
     bool isValid = true;
     getOperation().walk([&](AttentionOp op) {
       if (op.getSchedule())
-        isValid &= succeeded(verifySchedule(op, gpu.has_value()));
+        isValid &= succeeded(verifyTargetKind(op, gpu ? TargetKind::gpu : TargetKind::cpu));
       else if (getReasonForNoKernel(op, target).empty())
         op.setScheduleAttr(gpu ? selectOnGpu(op, *gpu) : CpuSelector(op, cpu).select());
     });

@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "attnc/Machine/HostTarget.h"
+#include "attnc/Machine/Target.h"
 #include "attnc/Target/Halide/Export.h"
 
 #include "BoundStack.h"
@@ -60,7 +60,7 @@ static bool isBareAvx512(const H::Target &target) {
 }
 
 static FailureOr<H::Target> parseTarget(StringRef text, std::string &error) {
-  std::string resolved = attn::resolveHost(text);
+  std::string resolved = attn::Target(text).str();
   size_t capability = text.find("cuda_capability_");
   error = "expected a target as 'host' or 'x86-64-linux-avx2', found '" + text.str() + "'";
   if (capability != StringRef::npos)

@@ -19,6 +19,7 @@
 
 #include "attnc/Conversion/Passes.h"
 #include "attnc/Dialect/Host/Passes.h"
+#include "attnc/Machine/Target.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -42,24 +43,18 @@ using namespace mlir::attn;
 // Targets
 //===----------------------------------------------------------------------===//
 
-static FailureOr<std::string> getWasmTriple(ArrayRef<StringRef> words, Location loc) {
-  if (words[2] != "wasmrt")
-    return emitError(loc) << "expected wasm-32-wasmrt for a library, found "
-                          << llvm::join(words, "-");
-  if (llvm::is_contained(words, "wasm_threads"))
+static FailureOr<std::string> getWasmTriple(const Target &target, Location loc) {
+  if (target.getOS() != "wasmrt")
+    return emitError(loc) << "expected wasm-32-wasmrt for a library, found " << target.str();
+  if (target.has("wasm_threads"))
     return emitError(loc, "expected a wasm target without threads for a library, found "
                           "wasm_threads");
   return std::string("wasm32-unknown-unknown");
 }
 
-bool attn::isWasm(StringRef target) { return target.starts_with("wasm-"); }
-
-FailureOr<std::string> attn::getTriple(StringRef target, Location loc) {
-  SmallVector<StringRef> words;
-  target.split(words, '-');
-  if (words.size() < 3)
-    return emitError(loc) << "expected a target as in x86-64-linux, found " << target;
-  StringRef arch = llvm::StringSwitch<StringRef>((words[0] + "-" + words[1]).str())
+FailureOr<std::string> attn::getTriple(StringRef given, Location loc) {
+  Target target(given);
+  StringRef arch = llvm::StringSwitch<StringRef>(target.getArch())
                        .Case("x86-64", "x86_64")
                        .Case("arm-64", "aarch64")
                        .Case("riscv-64", "riscv64")
@@ -68,11 +63,11 @@ FailureOr<std::string> attn::getTriple(StringRef target, Location loc) {
   if (arch.empty())
     return emitError(loc) << "expected a 64-bit x86, arm or riscv or a 32-bit wasm target for a "
                              "library, found "
-                          << target;
+                          << given;
   if (arch == "wasm32")
-    return getWasmTriple(words, loc);
-  if (words[2] != "linux")
-    return emitError(loc) << "expected a linux target for a library, found " << target;
+    return getWasmTriple(target, loc);
+  if (target.getOS() != "linux")
+    return emitError(loc) << "expected a linux target for a library, found " << given;
   return (arch + "-unknown-linux-gnu").str();
 }
 

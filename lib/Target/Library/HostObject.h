@@ -20,10 +20,6 @@ namespace mlir::attn {
 /// can't emit libraries for it.
 FailureOr<std::string> getTriple(StringRef target, Location loc);
 
-/// Whether `target`, one of Halide's, is WebAssembly: its libraries are linked as LLVM's modules,
-/// for neither lld nor objcopy hide symbols in its objects.
-bool isWasm(StringRef target);
-
 /// What of the runtime is attnc's own, as an object that leaves Halide's undefined.
 FailureOr<std::string> compileRuntimeSupport(StringRef triple, Location loc);
 

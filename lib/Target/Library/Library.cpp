@@ -20,6 +20,7 @@
 #include "attnc/Dialect/Attn/ConstantBytes.h"
 #include "attnc/Dialect/Host/Host.h"
 #include "attnc/Files/WholeFile.h"
+#include "attnc/Machine/Target.h"
 #include "attnc/Target/Halide/Export.h"
 #include "attnc/Target/Library/Cache.h"
 
@@ -152,7 +153,7 @@ struct Build {
 
 /// What kernels and Halide's runtime are linked from.
 static Artefact getKernelArtefact(StringRef target) {
-  return isWasm(target) ? Artefact::bitcode : Artefact::object;
+  return Target(target).isWasm() ? Artefact::bitcode : Artefact::object;
 }
 
 FailureOr<std::string> Build::compileKernel(KernelOpInterface kernel, StringRef target) {
@@ -196,7 +197,8 @@ LogicalResult Build::compileAndLink(StringRef path) {
       return failure();
     objects.push_back(*object);
   }
-  bool isWhole = isWasm(variants.front().target);
+  // WebAssembly is linked as LLVM's modules: neither lld nor objcopy hide symbols in its objects.
+  bool isWhole = Target(variants.front().target).isWasm();
   FailureOr<std::string> bytes = compileHost(
       variants, function, signature, metadata, *triple, getGpu(variants),
       runtime == Runtime::inside, constantBytes, isWhole ? objects : std::vector<std::string>());
@@ -239,9 +241,9 @@ static std::string hashBuild(const Build &build) {
 
 /// A runtime apart is for CPUs alone, and none is bitcode.
 static LogicalResult verifyWithoutRuntime(ArrayRef<Variant> variants, Location loc) {
-  StringRef expected = isWasm(variants.front().target) ? "a target other than wasm"
-                       : getGpu(variants)              ? "targets without a GPU"
-                                                       : "";
+  StringRef expected = Target(variants.front().target).isWasm() ? "a target other than wasm"
+                       : getGpu(variants)                       ? "targets without a GPU"
+                                                                : "";
   if (expected.empty())
     return success();
   return emitError(loc) << "expected " << expected << " for a library without a runtime, found "
@@ -268,7 +270,7 @@ FailureOr<Library> attn::buildLibrary(ArrayRef<LibrarySource> sources,
     if (failed(weights = takeWeights(*variants, host->getSymName())))
       return failure();
     signature->weights = weights->info;
-  } else if (!isWasm(variants->front().target)) {
+  } else if (!Target(variants->front().target).isWasm()) {
     constants = takeConstants(*variants, host->getSymName());
   }
   signature->onDevice = getGpu(*variants).has_value();
@@ -303,14 +305,9 @@ FailureOr<Library> attn::buildLibrary(ArrayRef<LibrarySource> sources,
 // The runtime alone
 //===----------------------------------------------------------------------===//
 
-/// The machine of a target, without what one CPU has and another lacks.
-static std::string getMachine(StringRef target) {
-  return llvm::join(ArrayRef(llvm::to_vector(llvm::split(target, '-'))).take_front(3), "-");
-}
-
 static LogicalResult linkRuntime(StringRef target, Cache &cache, TemporaryFolder &folder,
                                  StringRef path, Location loc) {
-  if (isWasm(target))
+  if (Target(target).isWasm())
     return emitError(loc, "expected a target other than wasm for a runtime apart, found ")
            << target;
   FailureOr<std::string> triple = getTriple(target, loc);
@@ -330,7 +327,8 @@ FailureOr<Library> attn::buildRuntime(StringRef target, StringRef cacheDir, Loca
   std::unique_ptr<TemporaryFolder> folder = createTemporaryFolder(loc);
   if (!folder)
     return failure();
-  std::string machine = getMachine(target);
+  // Without what one CPU has and another lacks.
+  std::string machine = Target(target).getMachine();
   Cache cache(cacheDir, *folder, loc.getContext());
   FailureOr<std::string> path =
       cache.get(getCacheKey({"shared runtime", machine}),

@@ -7,6 +7,8 @@
 
 #include "Sanitize.h"
 
+#include "attnc/Machine/Target.h"
+
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Transforms/Instrumentation/AddressSanitizer.h"
@@ -33,11 +35,11 @@ static void addAddressSanitizer(llvm::Module &module, llvm::ModulePassManager &p
 }
 
 void attn::sanitize(llvm::Module &module, StringRef target) {
-  auto words = llvm::to_vector(llvm::split(target, '-'));
+  Target parsed(target);
   llvm::ModulePassManager passes;
-  if (llvm::is_contained(words, "sanitizer_coverage"))
+  if (parsed.has("sanitizer_coverage"))
     passes.addPass(llvm::SanitizerCoveragePass(getCoverageOptions()));
-  if (llvm::is_contained(words, "asan"))
+  if (parsed.has("asan"))
     addAddressSanitizer(module, passes);
   llvm::PassBuilder builder;
   llvm::FunctionAnalysisManager functions;

@@ -12,6 +12,7 @@
 #include "attnc_support.h"
 
 #include "attnc/Dialect/Host/Host.h"
+#include "attnc/Machine/Target.h"
 #include "attnc/Target/Halide/Export.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -60,7 +61,8 @@ static uint64_t getFeatures(StringRef word) {
 
 static uint64_t getTargetFeatures(StringRef target) {
   uint64_t features = GpuInfo::fromTarget(target) ? attnc_gpu : 0;
-  for (StringRef word : llvm::split(target, '-'))
+  Target parsed(target);
+  for (StringRef word : parsed.getFeatures())
     features |= getFeatures(word);
   return features;
 }
@@ -116,7 +118,7 @@ static FailureOr<Variant> makeVariant(LibrarySource source, StringRef function) 
 static LogicalResult verifyTogether(ArrayRef<Variant> variants, Location loc) {
   llvm::StringSet<> seen;
   for (const Variant &variant : variants) {
-    if (variants.size() > 1 && !StringRef(variant.target).starts_with("x86-64-linux"))
+    if (variants.size() > 1 && Target(variant.target).getMachine() != "x86-64-linux")
       return emitError(loc) << "expected targets of x86-64-linux to choose from, found "
                             << variant.target;
     if (!seen.insert(variant.target).second)

@@ -21,6 +21,7 @@
 
 #include "attnc/Dialect/Attn/ConstantBytes.h"
 #include "attnc/Import/Safetensors/Safetensors.h"
+#include "attnc/Machine/Target.h"
 #include "attnc/Text/Escape.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -274,7 +275,7 @@ static Value addGlobal(func::FuncOp host, uint64_t bytes) {
 
 static LogicalResult verifyCanMap(ArrayRef<Variant> variants) {
   for (const Variant &variant : variants)
-    if (isWasm(variant.target) || variant.isOnDevice())
+    if (Target(variant.target).isWasm() || variant.isOnDevice())
       return emitError(variant.getModule().getLoc(), "expected a target without a GPU and other "
                                                      "than wasm for weights beside the library, "
                                                      "found ")

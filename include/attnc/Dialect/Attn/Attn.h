@@ -8,6 +8,8 @@
 #ifndef ATTNC_DIALECT_ATTN_ATTN_H
 #define ATTNC_DIALECT_ATTN_ATTN_H
 
+#include "attnc/Dialect/Attn/ScheduleAttrInterface.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
@@ -26,11 +28,8 @@
 
 namespace mlir::attn {
 
-/// The most query rows that a schedule of attn.attention serves; 0 is any number.
-int64_t getMaxQLen(Attribute schedule);
-
-/// The masks that `score` comes from, through masks and modify_scores alone. The keys that they hide
-/// stay hidden.
+/// The masks that `score` comes from, through masks and modify_scores alone. The keys that they
+/// hide stay hidden.
 SmallVector<MaskOp> findMasksBehind(Value score);
 
 /// Whether C and C++ programs can use `name`, which is no keyword of theirs.

@@ -12,6 +12,8 @@
 #ifndef ATTNC_DIALECT_ATTN_ATTNOPS_TD
 #define ATTNC_DIALECT_ATTN_ATTNOPS_TD
 
+include "attnc/Dialect/Attn/ScheduleAttrInterface.td"
+
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpAsmInterface.td"
@@ -91,11 +93,12 @@ def Attn_PositionKind : I32EnumAttr<"PositionKind", "how positions enter", [
   let cppNamespace = "::mlir::attn";
 }
 
-class Attn_Attr<string cppName, string attrMnemonic> : AttrDef<Attn_Dialect, cppName> {
+class Attn_Attr<string cppName, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<Attn_Dialect, cppName, traits> {
   let mnemonic = attrMnemonic;
 }
 
-def Attn_PrefillAttr : Attn_Attr<"Prefill", "prefill"> {
+def Attn_PrefillAttr : Attn_Attr<"Prefill", "prefill", [ScheduleAttrInterface]> {
   let summary = "Holds the schedule parameters of a fused prefill kernel on a CPU";
   let description = [{
     A tile of `row_tile` query rows walks over the visible keys in chunks of
@@ -122,7 +125,8 @@ def Attn_PrefillAttr : Attn_Attr<"Prefill", "prefill"> {
   }];
 }
 
-def Attn_DecodeAttr : Attn_Attr<"Decode", "decode"> {
+def Attn_DecodeAttr : Attn_Attr<"Decode", "decode",
+    [DeclareAttrInterfaceMethods<ScheduleAttrInterface, ["verifySchedule"]>]> {
   let summary = "Holds the schedule parameters of a fused kernel for few query rows on a CPU";
   let description = [{
     A tile is `row_tile` rows: `shared_heads` query heads, which read the same head
@@ -152,7 +156,8 @@ def Attn_DecodeAttr : Attn_Attr<"Decode", "decode"> {
   let genVerifyDecl = 1;
 }
 
-def Attn_GpuAttr : Attn_Attr<"Gpu", "gpu"> {
+def Attn_GpuAttr : Attn_Attr<"Gpu", "gpu",
+    [DeclareAttrInterfaceMethods<ScheduleAttrInterface, ["getTargetKind", "verifySchedule"]>]> {
   let summary = "Holds the schedule parameters of a fused kernel on a GPU";
   let description = [{
     A block of `threads_x` × `threads_y` threads computes a tile of `row_tile` rows:
@@ -177,8 +182,7 @@ def Attn_GpuAttr : Attn_Attr<"Gpu", "gpu"> {
   let genVerifyDecl = 1;
 }
 
-def Attn_Schedules : TypedArrayAttrBase<AnyAttrOf<[Attn_PrefillAttr, Attn_DecodeAttr, Attn_GpuAttr]>,
-    "schedules, one for each kernel">;
+def Attn_Schedules : TypedArrayAttrBase<ScheduleAttrInterface, "schedules, one for each kernel">;
 
 //===----------------------------------------------------------------------===//
 // Ops

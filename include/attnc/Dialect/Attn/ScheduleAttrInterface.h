@@ -1,0 +1,31 @@
+//===- ScheduleAttrInterface.h - schedules of an op -------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_DIALECT_ATTN_SCHEDULEATTRINTERFACE_H
+#define ATTNC_DIALECT_ATTN_SCHEDULEATTRINTERFACE_H
+
+#include "attnc/Interfaces/KernelOpInterface.h"
+
+#include "mlir/IR/Attributes.h"
+#include "mlir/IR/Builders.h"
+
+namespace mlir::attn {
+
+enum class TargetKind { cpu, gpu };
+
+/// A kernel, and the tensors that it reads: its first parameters, in order. Behind them are the
+/// op's results.
+struct BuiltKernel {
+  KernelOpInterface kernel;
+  SmallVector<Value> inputs;
+};
+
+} // namespace mlir::attn
+
+#include "attnc/Dialect/Attn/ScheduleAttrInterface.h.inc"
+
+#endif // ATTNC_DIALECT_ATTN_SCHEDULEATTRINTERFACE_H

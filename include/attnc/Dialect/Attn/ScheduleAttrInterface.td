@@ -1,0 +1,43 @@
+//===- ScheduleAttrInterface.td - schedules of an op ------------*- tablegen -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_DIALECT_ATTN_SCHEDULEATTRINTERFACE_TD
+#define ATTNC_DIALECT_ATTN_SCHEDULEATTRINTERFACE_TD
+
+include "mlir/IR/OpBase.td"
+
+def ScheduleAttrInterface : AttrInterface<"ScheduleAttrInterface"> {
+  let cppNamespace = "::mlir::attn";
+  let description = [{
+    The schedule of one kernel of an op. The dialect that an attribute belongs to implements this
+    interface, the conversion that builds its kernel the `KernelBuilderAttrInterface`.
+  }];
+  let methods = [
+    InterfaceMethod<"Returns the largest q_len that the kernel serves; 0 is no limit.",
+      "int64_t", "getMaxQLen", (ins), [{}], [{ return 0; }]>,
+    InterfaceMethod<"Returns the kind of target that the kernel runs on.",
+      "::mlir::attn::TargetKind", "getTargetKind", (ins), [{}],
+      [{ return ::mlir::attn::TargetKind::cpu; }]>,
+    InterfaceMethod<"Checks the parameters against `op`; errors are diagnostics at the op.",
+      "::llvm::LogicalResult", "verifySchedule", (ins "::mlir::Operation *":$op), [{}],
+      [{ return ::mlir::success(); }]>
+  ];
+}
+
+def KernelBuilderAttrInterface : AttrInterface<"KernelBuilderAttrInterface"> {
+  let cppNamespace = "::mlir::attn";
+  let description = [{
+    Builds the kernel that a schedule describes. A conversion attaches it as an external model.
+  }];
+  let methods = [
+    InterfaceMethod<"Builds the kernel of `op`, called `name`, at the builder's insertion point.",
+      "::llvm::FailureOr<::mlir::attn::BuiltKernel>", "buildKernel",
+      (ins "::mlir::OpBuilder &":$builder, "::llvm::StringRef":$name, "::mlir::Operation *":$op)>
+  ];
+}
+
+#endif // ATTNC_DIALECT_ATTN_SCHEDULEATTRINTERFACE_TD

@@ -1,0 +1,55 @@
+//===- Target.h - the words of a target -------------------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_MACHINE_TARGET_H
+#define ATTNC_MACHINE_TARGET_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+#include <vector>
+
+namespace mlir::attn {
+
+/// A target as Halide names them, ARCH-BITS-OS[-FEATURE…] or host[-FEATURE…], taken apart. Words
+/// are not judged here: Target/Halide's `resolveTarget` refuses targets that don't exist.
+class Target {
+public:
+  /// In place of `host` is what the environment variable ATTNC_HOST_TARGET names: a Halide target
+  /// without a GPU, such as x86-64-linux-avx2-fma. Without the variable `host` stays, and means
+  /// the machine that this runs on.
+  explicit Target(llvm::StringRef text);
+
+  const std::string &str() const { return text; }
+  bool isHost() const { return words.front() == "host"; }
+  /// ARCH-BITS, as in x86-64; `host` where the target is the host.
+  std::string getArch() const;
+  /// ARCH-BITS-OS, as in x86-64-linux; `host` where the target is the host.
+  std::string getMachine() const;
+  /// Empty where the target is the host, or has no word for it.
+  llvm::StringRef getOS() const { return getWord(isHost() ? words.size() : 2); }
+  bool isWasm() const { return words.front() == "wasm"; }
+
+  llvm::ArrayRef<std::string> getFeatures() const;
+  bool has(llvm::StringRef feature) const;
+  /// Whether there is a GPU, any that Halide knows.
+  bool hasGpu() const;
+  /// The same without the words on CUDA and OpenCL.
+  std::string withoutGpu() const;
+
+private:
+  llvm::StringRef getWord(size_t index) const;
+  std::string join(size_t count) const;
+
+  std::string text;
+  std::vector<std::string> words;
+};
+
+} // namespace mlir::attn
+
+#endif // ATTNC_MACHINE_TARGET_H
