@@ -81,6 +81,23 @@ private:
 
 } // namespace
 
+/// Sorts values of a host function by where they are defined: arguments first.
+static void sortByPlace(SmallVectorImpl<Value> &values) {
+  auto isBefore = [](Value a, Value b) {
+    Operation *opOfA = a.getDefiningOp(), *opOfB = b.getDefiningOp();
+    if (opOfA && opOfB && opOfA != opOfB)
+      return opOfA->isBeforeInBlock(opOfB);
+    if (!opOfA != !opOfB)
+      return !opOfA;
+    auto number = [](Value value) {
+      auto result = dyn_cast<OpResult>(value);
+      return result ? result.getResultNumber() : cast<BlockArgument>(value).getArgNumber();
+    };
+    return number(a) < number(b);
+  };
+  llvm::sort(values, isBefore);
+}
+
 static Size sizeOf(memref::AllocOp alloc) {
   MemRefType type = alloc.getType();
   Type element = type.getElementType();
@@ -92,8 +109,7 @@ static Size sizeOf(memref::AllocOp alloc) {
     if (!ShapedType::isDynamic(extent) &&
         (llvm::MulOverflow(size.bytes, extent, size.bytes) || size.bytes > kMost))
       size.bytes = kMost;
-  llvm::sort(size.factors,
-             [](Value a, Value b) { return a.getAsOpaquePointer() < b.getAsOpaquePointer(); });
+  sortByPlace(size.factors);
   return size;
 }
 

@@ -117,3 +117,38 @@ func.func @nothing(%x: !row, %y: !row) {
   host.call @copy(%x, %y) : !row, !row
   return
 }
+
+// Factors are multiplied in the order of their definitions, whatever the order of the sizes.
+// CHECK-LABEL: func.func @order
+// CHECK: %[[N:.*]] = memref.dim %arg0
+// CHECK: %[[M:.*]] = memref.dim %arg1
+// CHECK: %[[K:.*]] = memref.dim %arg2
+// CHECK: memref.view
+// CHECK: %[[ONE:.*]] = arith.muli %{{.*}}, %[[N]]
+// CHECK: %[[TWO:.*]] = arith.muli %[[ONE]], %[[M]]
+// CHECK: arith.muli %[[TWO]], %[[K]]
+func.func @order(%x: memref<?xf32>, %y: memref<?xf32>, %z: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %e = arith.constant 0.0 : f32
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  %m = memref.dim %y, %c0 : memref<?xf32>
+  %k = memref.dim %z, %c0 : memref<?xf32>
+  %a = memref.alloc(%k, %n, %m) : memref<?x?x?x64xf32>
+  memref.store %e, %a[%c0, %c0, %c0, %c0] : memref<?x?x?x64xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @order_again
+// CHECK: %[[M:.*]] = memref.dim %arg1
+// CHECK: %[[N:.*]] = memref.dim %arg0
+// CHECK: %[[ONE:.*]] = arith.muli %{{.*}}, %[[M]]
+// CHECK: arith.muli %[[ONE]], %[[N]]
+func.func @order_again(%x: memref<?xf32>, %y: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %e = arith.constant 0.0 : f32
+  %m = memref.dim %y, %c0 : memref<?xf32>
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  %a = memref.alloc(%n, %m) : memref<?x?x64xf32>
+  memref.store %e, %a[%c0, %c0, %c0] : memref<?x?x64xf32>
+  return
+}
