@@ -40,8 +40,9 @@ def ConvertHostToLLVM : Pass<"convert-host-to-llvm", "::mlir::ModuleOp"> {
 
     With `on-device`, a kernel is called by its name with `_argv` behind it through
     `attnc_device_call(user_context, kernel, buffers, count)`, which finds the buffers'
-    places on the device, and `host.copy_to_host` becomes a call of
-    `attnc_device_to_host(user_context, begin, bytes)`.
+    places on the device, and `host.load` copies its element by
+    `attnc_device_read(user_context, to, from, bytes)`. There `memref.load` and `memref.store` are
+    errors: buffers may have no memory on the host.
 
     Host functions become internal; beside each `@f` come the packed entry points
     `@f_host(ptr user_context, ptr descriptors) -> i32` and

@@ -372,10 +372,8 @@ Value HostFunction::getElement(tensor::ExtractOp read) {
                   getMixedSize(read.getTensor(), dim),
                   "expected tensor.extract to stay within its tensor");
   }
-  // A caller's buffers are there already.
-  if (!isa<BlockArgument>(buffer))
-    host::CopyToHostOp::create(builder, buffer);
-  return memref::LoadOp::create(builder, buffer, at);
+  return host::LoadOp::create(builder, cast<MemRefType>(buffer.getType()).getElementType(), buffer,
+                              at);
 }
 
 Value HostFunction::requireDivisor(Operation *division) {
@@ -465,9 +463,9 @@ void HostFunction::requireMultiple(Location loc, Value a, int64_t dimOfA, Value 
 }
 
 void HostFunction::requireZero(Location loc, Value buffer, const Twine &message) {
-  host::CopyToHostOp::create(builder, loc, buffer);
   Value first = arith::ConstantIndexOp::create(builder, 0);
-  Value found = memref::LoadOp::create(builder, loc, buffer, first);
+  Type element = cast<MemRefType>(buffer.getType()).getElementType();
+  Value found = host::LoadOp::create(builder, loc, element, buffer, first);
   Value zero = arith::ConstantIntOp::create(builder, found.getType(), 0);
   Value isZero = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, found, zero);
   host::RequireOp::create(builder, loc, isZero, builder.getStringAttr(message));

@@ -42,8 +42,7 @@ static Block *returnUnlessZero(RewriterBase &rewriter, Operation *call, Value st
 //===----------------------------------------------------------------------===//
 
 /// The support code's, for kernels on a GPU.
-static constexpr StringLiteral deviceCall = "attnc_device_call",
-                               deviceToHost = "attnc_device_to_host";
+static constexpr StringLiteral deviceCall = "attnc_device_call", deviceRead = "attnc_device_read";
 
 /// The second entry point of a kernel, on an array of arguments.
 static std::string getPackedName(StringRef kernel) { return (kernel + "_argv").str(); }
@@ -122,55 +121,59 @@ Value CallPattern::callOnDevice(OpBuilder &builder, Location loc, LLVM::LLVMFunc
 }
 
 //===----------------------------------------------------------------------===//
-// host.copy_to_host
+// host.load
 //===----------------------------------------------------------------------===//
 
 namespace {
-struct CopyToHostPattern : ConvertOpToLLVMPattern<host::CopyToHostOp> {
-  CopyToHostPattern(const LLVMTypeConverter &converter, bool onDevice)
+struct LoadPattern : ConvertOpToLLVMPattern<host::LoadOp> {
+  LoadPattern(const LLVMTypeConverter &converter, bool onDevice)
       : ConvertOpToLLVMPattern(converter), onDevice(onDevice) {}
 
-  LogicalResult matchAndRewrite(host::CopyToHostOp op, OpAdaptor adaptor,
+  LogicalResult matchAndRewrite(host::LoadOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    if (onDevice && failed(copy(op, adaptor, rewriter)))
-      return failure();
-    rewriter.eraseOp(op);
+    auto host = op->getParentOfType<LLVM::LLVMFuncOp>();
+    if (!host)
+      return rewriter.notifyMatchFailure(op, "expected a converted host function");
+    auto type = cast<MemRefType>(op.getBuffer().getType());
+    Value place = getStridedElementPtr(rewriter, op.getLoc(), type, adaptor.getBuffer(),
+                                       adaptor.getIndices());
+    if (onDevice)
+      place = copyFromDevice(rewriter, op, host, place);
+    Type element = getTypeConverter()->convertType(type.getElementType());
+    rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, element, place);
     return success();
   }
 
 private:
-  LogicalResult copy(host::CopyToHostOp op, OpAdaptor adaptor,
-                     ConversionPatternRewriter &rewriter) const;
+  Value copyFromDevice(ConversionPatternRewriter &rewriter, host::LoadOp op, LLVM::LLVMFuncOp host,
+                       Value place) const;
 
   bool onDevice;
 };
 } // namespace
 
-LogicalResult CopyToHostPattern::copy(host::CopyToHostOp op, OpAdaptor adaptor,
-                                      ConversionPatternRewriter &rewriter) const {
+/// A slot of the frame that holds the element at `place`; what follows is in a block of its own,
+/// where the rewriter stands.
+Value LoadPattern::copyFromDevice(ConversionPatternRewriter &rewriter, host::LoadOp op,
+                                  LLVM::LLVMFuncOp host, Value place) const {
   Location loc = op.getLoc();
-  auto host = op->getParentOfType<LLVM::LLVMFuncOp>();
-  if (!host)
-    return rewriter.notifyMatchFailure(op, "expected a converted host function");
-  auto type = cast<MemRefType>(op.getBuffer().getType());
-  MemRefDescriptor descriptor(adaptor.getBuffer());
-  Value begin = descriptor.bufferPtr(rewriter, loc, *getTypeConverter(), type);
-  int64_t elementBytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-  Value bytes = FieldBuilder(rewriter, loc).constant(elementBytes, 64);
-  for (int64_t dim = 0; dim < type.getRank(); ++dim)
-    bytes = LLVM::MulOp::create(rewriter, loc, bytes, descriptor.size(rewriter, loc, dim));
-  auto status = LLVM::CallOp::create(rewriter, loc, TypeRange(rewriter.getI32Type()), deviceToHost,
-                                     ValueRange{host.getArgument(0), begin, bytes});
-  returnUnlessZero(rewriter, op, status.getResult());
-  return success();
+  Type element = getTypeConverter()->convertType(op.getValue().getType());
+  int64_t bytes = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  Value slot = allocate(rewriter, loc, host, element, 1);
+  auto status = LLVM::CallOp::create(rewriter, loc, TypeRange(rewriter.getI32Type()), deviceRead,
+                                     ValueRange{host.getArgument(0), slot, place,
+                                                FieldBuilder(rewriter, loc).constant(bytes, 64)});
+  Block *after = returnUnlessZero(rewriter, op, status.getResult());
+  rewriter.setInsertionPointToStart(after);
+  return slot;
 }
 
 //===----------------------------------------------------------------------===//
 // host.require
 //===----------------------------------------------------------------------===//
 
-/// The status of a call that the caller got wrong.
-static constexpr int64_t kInvalidCall = -1;
+/// The status of a call that the caller got wrong: attnc_support.h's attnc_refused.
+static constexpr int64_t kRefused = 1;
 
 /// The address of a text in the module.
 static Value addressOfText(OpBuilder &builder, Location loc, ModuleOp module, StringRef text) {
@@ -201,7 +204,7 @@ struct RequirePattern : ConvertOpToLLVMPattern<host::RequireOp> {
       Value text = addressOfText(rewriter, loc, module, op.getMessage());
       LLVM::CallOp::create(rewriter, loc, TypeRange(), errorHandler,
                            ValueRange{host.getArgument(0), text});
-      LLVM::ReturnOp::create(rewriter, loc, FieldBuilder(rewriter, loc).constant(kInvalidCall, 32));
+      LLVM::ReturnOp::create(rewriter, loc, FieldBuilder(rewriter, loc).constant(kRefused, 32));
     });
     rewriter.eraseOp(op);
     return success();
@@ -231,7 +234,7 @@ static void declareDevice(ModuleOp module) {
                              LLVM::LLVMFunctionType::get(i32, arguments));
   };
   declare(deviceCall, {pointer, pointer, pointer, i32});
-  declare(deviceToHost, {pointer, pointer, builder.getI64Type()});
+  declare(deviceRead, {pointer, pointer, pointer, builder.getI64Type()});
 }
 
 /// Takes the place of a kernel, which was compiled before: a function of a user context and one
@@ -260,5 +263,5 @@ void host::declareCallees(ModuleOp module, bool onDevice) {
 void host::populateHostToLLVMPatterns(const LLVMTypeConverter &converter,
                                       RewritePatternSet &patterns, bool onDevice) {
   patterns.add<RequirePattern>(converter);
-  patterns.add<CallPattern, CopyToHostPattern>(converter, onDevice);
+  patterns.add<CallPattern, LoadPattern>(converter, onDevice);
 }

@@ -149,6 +149,17 @@ static LogicalResult verifyOthers(ModuleOp module, const llvm::DenseSet<func::Fu
   return success();
 }
 
+/// A caller's tensor on a GPU, and what kernels wrote there, is no memory of the host.
+static LogicalResult verifyReads(func::FuncOp host) {
+  WalkResult walk = host.walk([](Operation *op) {
+    if (!isa<memref::LoadOp, memref::StoreOp>(op))
+      return WalkResult::advance();
+    op->emitOpError("expected host.load alone to touch elements of buffers on a GPU");
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 LogicalResult ConvertHostToLLVMPass::prepare() {
   entries.clear();
   llvm::DenseSet<func::FuncOp> known;
@@ -162,7 +173,7 @@ LogicalResult ConvertHostToLLVMPass::prepare() {
     for (func::FuncOp function : {host, *size})
       entries.push_back({function.getSymName().str(), getMemRefs(function), function == host});
     size->removeArgAttrsAttr();
-    if (failed(addContextAndStatus(host)))
+    if ((onDevice && failed(verifyReads(host))) || failed(addContextAndStatus(host)))
       return failure();
   }
   if (failed(verifyOthers(getOperation(), known)))

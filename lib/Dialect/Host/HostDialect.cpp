@@ -37,6 +37,20 @@ static bool matches(MemRefType buffer, MemRefType parameter) {
          succeeded(verifyCompatibleShape(buffer, parameter));
 }
 
+/// Kernels take addresses of the default memory space, and elements side by side.
+static LogicalResult verifyLayout(CallOp op, size_t index, MemRefType buffer) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (buffer.getMemorySpace() || failed(buffer.getStridesAndOffset(strides, offset)))
+    return op.emitOpError("expected buffer ")
+           << index << " to be strided and in the default memory space, found " << buffer;
+  if (strides.empty() || ShapedType::isDynamic(strides.back()) || strides.back() == 1 ||
+      buffer.getShape().back() == 1)
+    return success();
+  return op.emitOpError("expected buffer ")
+         << index << " to have stride 1 in its last dimension, found " << buffer;
+}
+
 attn::KernelOpInterface CallOp::getKernel() {
   return dyn_cast_or_null<attn::KernelOpInterface>(
       SymbolTable::lookupNearestSymbolFrom(*this, getCalleeAttr()));
@@ -56,20 +70,21 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
     if (!type || !matches(type, parameter.type))
       return emitOpError("expected buffer ")
              << i << " to be " << parameter.type << ", found " << buffer.getType();
+    if (failed(verifyLayout(*this, i, type))) // (C3)
+      return failure();
   }
   return success();
 }
 
 //===----------------------------------------------------------------------===//
-// CopyToHostOp, RequireOp
+// LoadOp, RequireOp
 //===----------------------------------------------------------------------===//
 
-LogicalResult CopyToHostOp::verify() {
-  auto type = cast<BaseMemRefType>(getBuffer().getType());
-  auto ranked = dyn_cast<MemRefType>(type);
-  if (ranked && ranked.getLayout().isIdentity()) // (C1)
+LogicalResult LoadOp::verify() { // (C1)
+  int64_t rank = cast<MemRefType>(getBuffer().getType()).getRank();
+  if (int64_t(getIndices().size()) == rank)
     return success();
-  return emitOpError("expected a buffer whose layout is the identity, found ") << type;
+  return emitOpError("expected ") << rank << " indices, found " << getIndices().size();
 }
 
 LogicalResult RequireOp::canonicalize(RequireOp op, PatternRewriter &rewriter) {

@@ -51,7 +51,7 @@ int attnc_device_context(attnc_context *call, int has_device_tensors) {
     return 0;
   halide_error(call,
                "expected a CUDA context in the options or current in this thread, found none");
-  return attnc_invalid;
+  return attnc_refused;
 }
 
 /* In place of Halide's. */

@@ -339,11 +339,12 @@ int32_t attnc_device_call(void *user_context, int (*pipeline)(void **arguments),
   return status;
 }
 
-/* Copies what the device holds to where the host looks for it. */
-static int copy_to_host(attnc_context *call, halide_buffer_t *buffer) {
+/* Copies what the device holds to the host's memory at `to`. */
+static int copy_to_host(attnc_context *call, halide_buffer_t *buffer, void *to) {
   uint64_t offset;
   int status = bind_buffer(call, buffer, &offset);
   if (!status) {
+    buffer->host = to;
     buffer->flags = device_dirty;
     status = halide_copy_to_host(call, buffer);
   }
@@ -352,11 +353,12 @@ static int copy_to_host(attnc_context *call, halide_buffer_t *buffer) {
   return status;
 }
 
-int32_t attnc_device_to_host(void *user_context, void *begin, int64_t bytes) {
+/* For the host function: `from` may be no address of the host. */
+int32_t attnc_device_read(void *user_context, void *to, const void *from, int64_t bytes) {
   halide_dimension_t dim;
   halide_buffer_t buffer;
-  describe_bytes(&buffer, &dim, (uintptr_t)begin, (uint64_t)bytes);
-  return copy_to_host(user_context, &buffer);
+  describe_bytes(&buffer, &dim, (uintptr_t)from, (uint64_t)bytes);
+  return copy_to_host(user_context, &buffer, to);
 }
 
 /* Halide lists the innermost dimension first. A dim of size 1, whose stride may be any, would keep
@@ -369,5 +371,5 @@ int attnc_device_fetch(attnc_context *call, void *data, int32_t rank, const int6
     if (shape[i] != 1)
       dims[count++] = (halide_dimension_t){0, (int32_t)shape[i], (int32_t)strides[i], 0};
   halide_buffer_t buffer = {.host = data, .type = {1, bits, 1}, .dimensions = count, .dim = dims};
-  return count_bytes(&buffer) ? copy_to_host(call, &buffer) : 0;
+  return count_bytes(&buffer) ? copy_to_host(call, &buffer, data) : 0;
 }

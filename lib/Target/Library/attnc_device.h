@@ -22,7 +22,7 @@ int attnc_device_type(void);
 /* Finds the device: 0, or attnc_no_device with the reason told. */
 int attnc_device_open(attnc_context *call);
 
-/* Settles in which context and stream the call runs: 0, or attnc_invalid with the reason. */
+/* Settles in which context and stream the call runs: 0, or attnc_refused with the reason. */
 int attnc_device_context(attnc_context *call, int has_device_tensors);
 
 /* What stands for the address of the first byte of a tensor on the device. */

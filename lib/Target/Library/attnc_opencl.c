@@ -53,7 +53,7 @@ int attnc_device_context(attnc_context *call, int has_device_tensors) {
     return 0;
   halide_error(call, "expected the context and the stream of OpenCL buffers in the options, found "
                      "none");
-  return attnc_invalid;
+  return attnc_refused;
 }
 
 /* In place of Halide's. One at a time: halide_release_cl_context lets the next one in. */

@@ -499,7 +499,7 @@ static int report(const attnc_context *call, int32_t status) {
     put(&message, "expected a kernel to end with status 0, found ");
     put_number(&message, number);
   }
-  if (status == attnc_invalid) /* a host.require */
+  if (status == attnc_refused)
     return attnc_invalid;
   int no_memory = status == halide_out_of_memory || status == halide_no_device_memory;
   return no_memory ? attnc_no_memory : attnc_failed;

@@ -26,6 +26,10 @@ enum {
   attnc_no_weights = -5 /* the file of weights is not loaded, or can't be */
 };
 
+/* What the host function and the device return beside Halide's errors, which are negative: the call
+ * is not what the spec says, and nothing was written. */
+enum { attnc_refused = 1 };
+
 /* One dimension of a tensor. */
 typedef struct attnc_dim {
   int64_t extent;                /* -1 where the call says it */

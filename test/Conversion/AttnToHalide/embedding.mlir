@@ -6,7 +6,7 @@
 // CHECK-LABEL: func.func @lookup(
 // CHECK: %[[WRONG:.*]] = memref.alloc() : memref<1xi32>
 // CHECK: host.call @lookup_wrong_ids_0(%{{.*}}, %{{.*}}, %[[WRONG]])
-// CHECK: memref.load %[[WRONG]]
+// CHECK: host.load %[[WRONG]]
 // CHECK: host.require %{{.*}}, "expected ids of attn.embedding to be rows of its table"
 // CHECK: host.call @lookup_embedding_1
 func.func @lookup(%table: tensor<100x32xf32>, %ids: tensor<?xi64>) -> tensor<?x32xf32> {

@@ -65,12 +65,13 @@ func.func @host(%x: !any {attn.name = "x"}, %y: !any {attn.name = "y", attn.resu
 // CHECK-LABEL: llvm.func @host_workspace_host
 // CHECK-SAME: (%{{.*}}: !llvm.ptr) -> i64
 
-// A requirement that fails tells Halide's error handler and ends the call.
+// A requirement that fails tells Halide's error handler and ends the call with a status that no
+// kernel has.
 // CHECK-LABEL: llvm.func internal @refuses(
 // CHECK: llvm.cond_br %{{.*}}, ^[[GO:.*]], ^[[STOP:.*]]
 // CHECK: ^[[STOP]]:
 // CHECK: llvm.call @halide_error(%arg0, %{{.*}})
-// CHECK: %[[STATUS:.*]] = llvm.mlir.constant(-1 : i32)
+// CHECK: %[[STATUS:.*]] = llvm.mlir.constant(1 : i32)
 // CHECK: llvm.return %[[STATUS]]
 func.func @refuses(%x: memref<?xf32, strided<[1], offset: ?>>) {
   %c0 = arith.constant 0 : index

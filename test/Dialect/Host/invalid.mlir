@@ -33,8 +33,44 @@ func.func @call_c2_extent(%m: memref<64x32xi32>) {
 
 // -----
 
-func.func @copy_to_host_c1(%m: memref<4x?xi32, strided<[?, 1]>>) {
-  // expected-error @+1 {{expected a buffer whose layout is the identity, found 'memref<4x?xi32, strided<[?, 1]>>'}}
-  host.copy_to_host %m : memref<4x?xi32, strided<[?, 1]>>
+func.func @load_c1(%m: memref<4x?xi32>, %i: index) {
+  // expected-error @+1 {{expected 2 indices, found 1}}
+  %e = host.load %m[%i] : memref<4x?xi32>
+  return
+}
+
+// -----
+
+halide.pipeline @pipeline {
+  %f = halide.func "f" [%x] : i32 { halide.yield %x : i32 }
+  halide.output %f [?] : !halide.func<i32, 1>
+}
+func.func @call_c3_space(%m: memref<?xi32, 3>) {
+  // expected-error @+1 {{expected buffer 0 to be strided and in the default memory space, found 'memref<?xi32, 3>'}}
+  host.call @pipeline(%m) : memref<?xi32, 3>
+  return
+}
+
+// -----
+
+halide.pipeline @pipeline {
+  %f = halide.func "f" [%x] : i32 { halide.yield %x : i32 }
+  halide.output %f [?] : !halide.func<i32, 1>
+}
+func.func @call_c3_layout(%m: memref<?xi32, affine_map<(d0) -> (d0 mod 4)>>) {
+  // expected-error @+1 {{expected buffer 0 to be strided and in the default memory space}}
+  host.call @pipeline(%m) : memref<?xi32, affine_map<(d0) -> (d0 mod 4)>>
+  return
+}
+
+// -----
+
+halide.pipeline @pipeline {
+  %f = halide.func "f" [%x] : i32 { halide.yield %x : i32 }
+  halide.output %f [?] : !halide.func<i32, 1>
+}
+func.func @call_c3_stride(%m: memref<?xi32, strided<[2]>>) {
+  // expected-error @+1 {{expected buffer 0 to have stride 1 in its last dimension, found 'memref<?xi32, strided<[2]>>'}}
+  host.call @pipeline(%m) : memref<?xi32, strided<[2]>>
   return
 }

@@ -26,8 +26,10 @@ func.func @host(%in: memref<?x64xf32>, %out: memref<?x64xf32>) {
   host.call @shift(%in, %out) : memref<?x64xf32>, memref<?x64xf32>
   // CHECK: host.call @shift(%[[IN]], %[[OUT]]) if(%[[SOME]]) : memref<?x64xf32>, memref<?x64xf32>
   host.call @shift(%in, %out) if(%some) : memref<?x64xf32>, memref<?x64xf32>
-  // CHECK: host.copy_to_host %[[OUT]] : memref<?x64xf32>
-  host.copy_to_host %out : memref<?x64xf32>
+  // CHECK: host.load %[[OUT]][%{{.*}}, %{{.*}}] : memref<?x64xf32>
+  // What nobody uses is not read.
+  // CANONICAL-NOT: host.load
+  %element = host.load %out[%c0, %c0] : memref<?x64xf32>
   // What always holds is not asked for.
   // CANONICAL-NOT: host.require
   %true = arith.constant true

@@ -33,9 +33,9 @@ using attn::KernelTargetOpInterface;
 namespace attnc::test {
 
 /// y = factor · x, and sum += x: one parameter of each access.
-class ScaleOp : public Op<ScaleOp, OpTrait::ZeroRegions, OpTrait::ZeroResults,
-                          OpTrait::ZeroSuccessors, OpTrait::ZeroOperands, SymbolOpInterface::Trait,
-                          KernelOpInterface::Trait> {
+class ScaleOp
+    : public Op<ScaleOp, OpTrait::ZeroRegions, OpTrait::ZeroResults, OpTrait::ZeroSuccessors,
+                OpTrait::ZeroOperands, SymbolOpInterface::Trait, KernelOpInterface::Trait> {
 public:
   using Op::Op;
   static StringRef getOperationName() { return "unit.scale"; }
@@ -48,7 +48,8 @@ public:
   SmallVector<attn::KernelParameter> getParameters() {
     auto f32 = Float32Type::get(getContext());
     auto open = MemRefType::get({ShapedType::kDynamic}, f32);
-    return {{open, Access::read}, {MemRefType::get({1}, f32), Access::read_write},
+    return {{open, Access::read},
+            {MemRefType::get({1}, f32), Access::read_write},
             {open, Access::write}};
   }
   std::string describeSchedule() { return "one loop"; }
@@ -98,10 +99,9 @@ struct CompileC : KernelTargetOpInterface::ExternalModel<CompileC, ScaleOp> {
     auto scale = cast<ScaleOp>(op);
     for (const auto &[artefact, path] : files) {
       std::ofstream(path + ".c") << source;
-      std::string command = std::string(ATTNC_CC) + " -O1 -fPIC -c -DNAME=" +
-                            scale.getName().str() +
-                            " -DFACTOR=" + std::to_string(scale.getFactor()) + " " + path +
-                            ".c -o " + path;
+      std::string command =
+          std::string(ATTNC_CC) + " -O1 -fPIC -c -DNAME=" + scale.getName().str() +
+          " -DFACTOR=" + std::to_string(scale.getFactor()) + " " + path + ".c -o " + path;
       if (artefact != attn::Artefact::object || std::system(command.c_str()) != 0)
         return op->emitOpError("expected to be compiled to an object");
     }

@@ -13,6 +13,7 @@
 
 include "mlir/IR/OpBase.td"
 include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Host_Dialect : Dialect {
   let name = "host";
@@ -22,7 +23,7 @@ def Host_Dialect : Dialect {
     A host function is a `func.func` with a body, without results, whose arguments are
     `memref`s: a caller's tensors. It checks the call (`host.require`), takes temporaries
     (`memref.alloc`), views of buffers (`memref`), and calls kernels in order (`host.call`). Sizes are
-    computed by `memref.dim` and `arith`.
+    computed by `memref.dim` and `arith`, from elements of buffers by `host.load`.
 
     `host-plan-workspace` places its temporaries, and `convert-host-to-llvm` lowers it.
   }];
@@ -41,6 +42,7 @@ def Host_CallOp : Host_Op<"call", [AttrSizedOperandSegments,
 
     - (C1) the callee is a kernel: an op with the `KernelOpInterface`.
     - (C2) one memref for each parameter, of its element type, rank and static sizes.
+    - (C3) memrefs are strided, the last dimension by 1, and in the default memory space.
 
     ```mlir
     host.call @score(%q, %k, %s) : memref<?x8x?x64xf32>, memref<?x8x?x64xf32>, memref<?x8x?x?xf32>
@@ -58,21 +60,24 @@ def Host_CallOp : Host_Op<"call", [AttrSizedOperandSegments,
   }];
 }
 
-def Host_CopyToHostOp : Host_Op<"copy_to_host"> {
-  let summary = "Lets the host function read what kernels wrote";
+def Host_LoadOp : Host_Op<"load", [TypesMatchWith<"the result is the element type",
+    "buffer", "value", "::llvm::cast<::mlir::MemRefType>($_self).getElementType()">]> {
+  let summary = "Reads an element of a buffer on the host";
   let description = [{
-    The `host.copy_to_host` operation stands before the host function's own reads of a
-    buffer. Where kernels run on a GPU it copies the buffer, whose elements lie side by
-    side, to the host; else it does nothing.
+    The `host.load` operation reads one element for the host function itself. Unlike `memref.load`
+    it reads tensors and temporaries that lie on a GPU, too: the element is copied from there. The
+    indices lie within the buffer.
 
-    - (C1) the buffer's layout is the identity.
+    - (C1) one index a dimension.
 
     ```mlir
-    host.copy_to_host %count : memref<1xi32>
+    %found = host.load %count[%c0] : memref<1xi32>
     ```
   }];
-  let arguments = (ins AnyMemRef:$buffer);
-  let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
+  let arguments = (ins Arg<MemRefOf<[AnyInteger, Index, AnyFloat]>, "", [MemRead]>:$buffer,
+      Variadic<Index>:$indices);
+  let results = (outs AnyType:$value);
+  let assemblyFormat = "$buffer `[` $indices `]` attr-dict `:` type($buffer)";
   let hasVerifier = 1;
 }
 
