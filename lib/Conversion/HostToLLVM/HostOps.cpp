@@ -140,7 +140,10 @@ struct LoadPattern : ConvertOpToLLVMPattern<host::LoadOp> {
     if (onDevice)
       place = copyFromDevice(rewriter, op, host, place);
     Type element = getTypeConverter()->convertType(type.getElementType());
-    rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, element, place);
+    Value value = LLVM::LoadOp::create(rewriter, op.getLoc(), element, place);
+    if (onDevice)
+      LLVM::LifetimeEndOp::create(rewriter, op.getLoc(), place);
+    rewriter.replaceOp(op, value);
     return success();
   }
 

@@ -149,6 +149,14 @@ static LogicalResult verifyOthers(ModuleOp module, const llvm::DenseSet<func::Fu
   return success();
 }
 
+/// Descriptors know strides, and no other layouts.
+static LogicalResult verifyLayouts(func::FuncOp host) {
+  for (Type type : host.getArgumentTypes())
+    if (!cast<MemRefType>(type).isStrided())
+      return host.emitOpError("expected strided memrefs as arguments, found ") << type;
+  return success();
+}
+
 /// A caller's tensor on a GPU, and what kernels wrote there, is no memory of the host.
 static LogicalResult verifyReads(func::FuncOp host) {
   WalkResult walk = host.walk([](Operation *op) {
@@ -173,7 +181,7 @@ LogicalResult ConvertHostToLLVMPass::prepare() {
     for (func::FuncOp function : {host, *size})
       entries.push_back({function.getSymName().str(), getMemRefs(function), function == host});
     size->removeArgAttrsAttr();
-    if ((onDevice && failed(verifyReads(host))) || failed(addContextAndStatus(host)))
+    if (failed(verifyLayouts(host)) || (onDevice && failed(verifyReads(host))) || failed(addContextAndStatus(host)))
       return failure();
   }
   if (failed(verifyOthers(getOperation(), known)))

@@ -136,6 +136,8 @@ LogicalResult Planner::collect() {
   for (auto alloc : block.getOps<memref::AllocOp>()) {
     if (!alloc.getType().getLayout().isIdentity())
       return alloc.emitOpError("expected a temporary without layout, found ") << alloc.getType();
+    if (Type element = alloc.getType().getElementType(); !element.isIntOrIndexOrFloat())
+      return alloc.emitOpError("expected a temporary of integers or floats, found ") << element;
     unsigned position = positions.lookup(alloc);
     temporaries.push_back(
         std::make_unique<Temporary>(Temporary{alloc, sizeOf(alloc), position, position}));

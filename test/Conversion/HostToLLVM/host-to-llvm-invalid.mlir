@@ -34,3 +34,14 @@ func.func @result(%x: memref<4xf32>) -> index {
   %c0 = arith.constant 0 : index
   return %c0 : index
 }
+
+// -----
+
+// expected-error@+1 {{expected strided memrefs as arguments, found 'memref<?xf32, affine_map<(d0) -> (d0 mod 4)>>'}}
+func.func @layout(%x: memref<?xf32, affine_map<(d0) -> (d0 mod 4)>>, %workspace: memref<?xi8>) {
+  return
+}
+func.func private @layout_workspace(%x: memref<?xf32, affine_map<(d0) -> (d0 mod 4)>>) -> index {
+  %c0 = arith.constant 0 : index
+  return %c0 : index
+}

@@ -36,6 +36,7 @@ func.func @host(%x: memref<?xi32>) {
 
 // A caller's tensor may be on the device, too.
 // CHECK-LABEL: llvm.func internal @callers(%arg0: !llvm.ptr
+// CHECK: llvm.getelementptr
 // CHECK: %[[PLACE:.*]] = llvm.getelementptr
 // CHECK: llvm.call @attnc_device_read(%arg0, %[[SLOT:.*]], %[[PLACE]],
 // CHECK: llvm.load %[[SLOT]] : !llvm.ptr -> i64

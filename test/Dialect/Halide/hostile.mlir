@@ -164,3 +164,74 @@ halide.pipeline @unroll_a_sum {
   // expected-error @+1 {{expected at most 65536 copies of a stage's value in vectors and unrolled loops, found more}}
   halide.unroll %r
 }
+
+// -----
+
+halide.pipeline @prefetch_beyond_32_bits {
+  %f = halide.func "f" [%x] : i32 { halide.yield %x : i32 }
+  halide.output %f [?] : !halide.func<i32, 1>
+  %x = halide.loops %f : !halide.func<i32, 1>
+  // expected-error @+1 {{expected a positive offset of at most 2147483647, found 4294967297}}
+  halide.prefetch %f, %x offset 4294967297 : !halide.func<i32, 1>
+}
+
+// -----
+
+halide.pipeline @bounds_of_a_negative_size {
+  %f = halide.func "f" [%x] : i32 { halide.yield %x : i32 }
+  halide.output %f [?] : !halide.func<i32, 1>
+  // expected-error @+1 {{expected a positive size of at most 2147483647, found -4294967295}}
+  halide.align_bounds %f, 0 to -4294967295 : !halide.func<i32, 1>
+}
+
+// -----
+
+halide.pipeline @dimension_beyond_32_bits {
+  %f = halide.func "f" [%x] : i32 { halide.yield %x : i32 }
+  halide.output %f [?] : !halide.func<i32, 1>
+  // expected-error @+1 {{expected a dimension below 1, found 4294967296}}
+  halide.align_storage %f, 4294967296 to 8 : !halide.func<i32, 1>
+}
+
+// -----
+
+halide.pipeline @order_beyond_32_bits {
+  %f = halide.func "f" [%x] : i32 { halide.yield %x : i32 }
+  halide.output %f [?] : !halide.func<i32, 1>
+  // expected-error @+1 {{expected each of the dimensions below 1 once}}
+  halide.reorder_storage %f [4294967296] : !halide.func<i32, 1>
+}
+
+// -----
+
+halide.pipeline @update_beyond_32_bits {
+  %f = halide.func "f" [%x] : i32 { halide.yield %x : i32 }
+  halide.output %f [?] : !halide.func<i32, 1>
+  // expected-error @+1 {{expected an update of the func, found none of index 4294967296}}
+  halide.atomic %f update 4294967296 : !halide.func<i32, 1>
+}
+
+// -----
+
+halide.pipeline @extent_of_a_dimension_beyond_32_bits {
+  %in = halide.input "in" [8] : !halide.func<i32, 1>
+  // expected-error @+1 {{expected a dimension below 1, found 4294967296}}
+  %e = halide.extent %in, 4294967296 : !halide.func<i32, 1>
+}
+
+// -----
+
+halide.pipeline @rfactor_of_a_negative_update {
+  %c0 = arith.constant 0 : i32
+  %n = arith.constant 8 : i32
+  %f = halide.func "f" [%x] : i32 { halide.yield %x : i32 }
+  halide.update %f[%x] over [%r min %c0 extent %n] : !halide.func<i32, 1> {
+    halide.yield %r : i32
+  }
+  halide.output %f [?] : !halide.func<i32, 1>
+  // expected-error @+1 {{expected an update of the func, found none of index -1}}
+  %x, %r = halide.loops %f update -1 : !halide.func<i32, 1>
+  %p = halide.rfactor %r : !halide.func<i32, 2>
+  %a, %b, %c = halide.loops %p update 0 : !halide.func<i32, 2>
+  halide.unroll %c
+}

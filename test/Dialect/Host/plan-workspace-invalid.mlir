@@ -28,3 +28,14 @@ func.func @blocks(%x: memref<4xf32>) {
 ^next:
   return
 }
+
+// -----
+
+func.func @elements(%x: memref<4xcomplex<f32>>) {
+  %c0 = arith.constant 0 : index
+  // expected-error@+1 {{expected a temporary of integers or floats, found 'complex<f32>'}}
+  %a = memref.alloc() : memref<4xcomplex<f32>>
+  %e = memref.load %x[%c0] : memref<4xcomplex<f32>>
+  memref.store %e, %a[%c0] : memref<4xcomplex<f32>>
+  return
+}

@@ -29,7 +29,8 @@ def Host_Dialect : Dialect {
   }];
 }
 
-class Host_Op<string mnemonic, list<Trait> traits = []> : Op<Host_Dialect, mnemonic, traits>;
+class Host_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Host_Dialect, mnemonic, !listconcat(traits, [HasParent<"::mlir::func::FuncOp">])>;
 
 def Host_CallOp : Host_Op<"call", [AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
