@@ -18,7 +18,7 @@ def KernelOpInterface : OpInterface<"KernelOpInterface", [Symbol]> {
     identifier. It compiles to a function
     `int32_t SYMBOL(void *user_context, halide_buffer_t *, …)` of one buffer a parameter, which
     returns 0 or one of Halide's error codes; where kernels run on a GPU also to
-    `int32_t SYMBOL_argv(void **)`.
+    `int32_t SYMBOL_argv(void **)`. Its temporaries take at most `kMostStackBytes` of the stack.
 
     The dialect that an op belongs to implements this interface, the library that compiles it
     the `KernelTargetOpInterface`.

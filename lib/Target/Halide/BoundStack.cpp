@@ -16,7 +16,7 @@
 
 using mlir::halide::BoundStackPass;
 using mlir::halide::findLoads;
-using mlir::halide::kMostStackBytes;
+using mlir::attn::kMostStackBytes;
 using namespace ::Halide;
 using namespace ::Halide::Internal;
 

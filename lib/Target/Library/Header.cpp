@@ -12,7 +12,7 @@
 #include "Template.h"
 #include "Variants.h"
 
-#include "attnc/Target/Halide/Export.h"
+#include "attnc/Interfaces/KernelOpInterface.h"
 #include "attnc/Text/Escape.h"
 #include "attnc/Target/Library/Library.h"
 
@@ -239,7 +239,7 @@ static uint64_t getStackBytes(const Signature &signature) {
   for (const Tensor &tensor : signature.tensors)
     maxRank = std::max<uint64_t>(maxRank, tensor.dims.size());
   uint64_t ofTensors = signature.tensors.size() * (kOfTensor + maxRank * kOfDim);
-  return llvm::alignTo(2 * halide::kMostStackBytes + kFrames + ofTensors, 4096);
+  return llvm::alignTo(2 * kMostStackBytes + kFrames + ofTensors, 4096);
 }
 
 static std::string fill(StringRef text, const Signature &signature, StringRef target) {

@@ -98,8 +98,8 @@ void Cache::keep(StringRef key, StringRef path) {
 static FailureOr<func::FuncOp> findHost(ModuleOp module, StringRef name) {
   if (!name.empty()) {
     auto host = module.lookupSymbol<func::FuncOp>(name);
-    if (!host || host.isExternal())
-      return emitError(module.getLoc()) << "expected a function @" << name << ", found none";
+    if (!host || !host::isHostFunction(host))
+      return emitError(module.getLoc()) << "expected a host function @" << name << ", found none";
     return host;
   }
   SmallVector<func::FuncOp> hosts;
@@ -108,7 +108,7 @@ static FailureOr<func::FuncOp> findHost(ModuleOp module, StringRef name) {
       hosts.push_back(function);
   if (hosts.size() == 1)
     return hosts.front();
-  auto error = emitError(module.getLoc(), "expected one function, or the name of one, found ");
+  auto error = emitError(module.getLoc(), "expected one host function, or the name of one, found ");
   if (hosts.empty())
     return error << "none";
   llvm::interleaveComma(hosts, error,

@@ -109,8 +109,8 @@ static FailureOr<Variant> makeVariant(LibrarySource source, StringRef function) 
   if (failed(target))
     return emitError(loc) << error;
   auto host = source.module.lookupSymbol<func::FuncOp>(function);
-  if (!host || host.isExternal())
-    return emitError(loc) << "expected a function @" << function << ", found none";
+  if (!host || !host::isHostFunction(host))
+    return emitError(loc) << "expected a host function @" << function << ", found none";
   return Variant{*target, getTargetFeatures(*target), isolate(host)};
 }
 

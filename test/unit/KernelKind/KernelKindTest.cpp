@@ -147,15 +147,37 @@ DLTensor tensor(float *data, int64_t *shape) {
 }
 
 TEST_F(KernelKind, LowersLikeAnyOther) {
-  OwningOpRef<ModuleOp> module = parse(spec);
+  for (bool onDevice : {false, true}) {
+    OwningOpRef<ModuleOp> module = parse(spec);
+    ASSERT_TRUE(module) << errors;
+    PassManager passes(&context);
+    passes.addPass(host::createHostPlanWorkspace());
+    passes.addPass(createConvertHostToLLVM({onDevice}));
+    ASSERT_TRUE(succeeded(passes.run(*module))) << errors;
+    auto declared = module->lookupSymbol<LLVM::LLVMFuncOp>(onDevice ? "triple_argv" : "triple");
+    ASSERT_TRUE(declared);
+    // A user context before the buffers, or an array of all of them.
+    EXPECT_EQ(declared.getNumArguments(), onDevice ? 1u : 4u);
+  }
+}
+
+TEST_F(KernelKind, ChecksBuffers) {
+  EXPECT_FALSE(parse(R"mlir(
+"unit.scale"() {sym_name = "triple", factor = 3} : () -> ()
+func.func @f(%x: memref<?xf32>, %sum: memref<2xf32>) {
+  host.call @triple(%x, %sum, %x) : memref<?xf32>, memref<2xf32>, memref<?xf32>
+  return
+}
+)mlir"));
+  EXPECT_NE(errors.find("expected buffer 1 to be 'memref<1xf32>'"), std::string::npos) << errors;
+}
+
+TEST_F(KernelKind, NeedsAHostFunction) {
+  OwningOpRef<ModuleOp> module = parse("func.func @f(%x: i32) { return }");
   ASSERT_TRUE(module) << errors;
-  PassManager passes(&context);
-  passes.addPass(host::createHostPlanWorkspace());
-  passes.addPass(createConvertHostToLLVM());
-  ASSERT_TRUE(succeeded(passes.run(*module))) << errors;
-  auto declared = module->lookupSymbol<LLVM::LLVMFuncOp>("triple");
-  ASSERT_TRUE(declared);
-  EXPECT_EQ(declared.getNumArguments(), 4u); // a user context before the buffers
+  attn::LibrarySource sources[] = {{"host", *module}};
+  EXPECT_TRUE(failed(attn::buildLibrary(sources, {})));
+  EXPECT_NE(errors.find("expected one host function"), std::string::npos) << errors;
 }
 
 TEST_F(KernelKind, BecomesPartOfALibrary) {

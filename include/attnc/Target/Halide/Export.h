@@ -21,9 +21,6 @@ using attn::Artefact;
 /// Makes pipelines kernels that `KernelOpInterface::compile` compiles.
 void registerKernelTarget(DialectRegistry &registry);
 
-/// The most bytes of stack that the temporaries of a pipeline take; larger ones are allocated.
-constexpr int64_t kMostStackBytes = 32 * 1024;
-
 /// Compiles `pipeline` for a Halide target, `host` being this machine, to each file of `files`.
 /// The function's C symbol is the pipeline's name, its arguments a user context, then one
 /// halide_buffer_t for each input and output. What Halide refuses is a diagnostic at the op that
