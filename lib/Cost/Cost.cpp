@@ -58,6 +58,10 @@ Cost CostModel::get(Operation *op) {
       .Case([&](ScoreOp score) { addProduct(score.getScore(), score.getQuery(), 3); })
       .Case([&](ContextOp context) { addProduct(context.getResult(), context.getProb(), 3); })
       .Case([&](LinearOp linear) { addProduct(linear.getResult(), linear.getWeight(), 1); })
+      .Case([&](MatmulOp matmul) {
+        int64_t last = cast<RankedTensorType>(matmul.getLeft().getType()).getRank() - 1;
+        addProduct(matmul.getResult(), matmul.getLeft(), last);
+      })
       .Case([&](AttentionOp attention) {
         addProduct(attention.getResult(), attention.getKey(), 2);
         SmallVector<Polynomial::Factor> sizes = getSizes(attention.getQuery());

@@ -30,13 +30,14 @@
 
 using namespace mlir;
 
-void attn::buildInlinePipeline(OpPassManager &pm) {
+void attn::buildGraphPipeline(OpPassManager &pm) {
   pm.addPass(createInlinerPass({}, [](OpPassManager &) {}));
   pm.addPass(createSymbolDCEPass());
+  pm.addNestedPass<func::FuncOp>(createAttnRaise());
 }
 
 void attn::buildFusionPipeline(OpPassManager &pm, const AttnPipelineOptions &options) {
-  buildInlinePipeline(pm);
+  buildGraphPipeline(pm);
   pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(createAttnNameDims());
   AttnFuseAttentionOptions fuse;

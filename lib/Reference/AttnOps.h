@@ -32,6 +32,9 @@ LogicalResult evaluate(MergeHeadsOp op, Environment &env);
 LogicalResult evaluate(LayerNormOp op, Environment &env);
 LogicalResult evaluate(EmbeddingOp op, Environment &env);
 
+// Matmul.cpp
+LogicalResult evaluate(MatmulOp op, Environment &env);
+
 // Sequence.cpp
 LogicalResult evaluate(PositionsOp op, Environment &env);
 LogicalResult evaluate(AppendCacheOp op, Environment &env);

@@ -245,7 +245,7 @@ LogicalResult Spec::selectFunction() {
     if (other != wanted)
       other.setPrivate();
   PassManager passes(&context);
-  mlir::attn::buildInlinePipeline(passes);
+  mlir::attn::buildGraphPipeline(passes);
   return success(succeeded(run(passes, *module)) && succeeded(checkCalls(wanted)));
 }
 

@@ -23,8 +23,9 @@ struct AttnPipelineOptions : PassPipelineOptions<AttnPipelineOptions> {
                        llvm::cl::init(false)};
 };
 
-/// Puts the bodies of called functions in place of the calls; private functions go.
-void buildInlinePipeline(OpPassManager &pm);
+/// Puts the bodies of called functions in place of the calls, of which private functions go, and
+/// makes products of matrices what they are to attention.
+void buildGraphPipeline(OpPassManager &pm);
 
 /// From an attn graph to a fused one with schedules chosen.
 void buildFusionPipeline(OpPassManager &pm, const AttnPipelineOptions &options);

@@ -197,6 +197,7 @@ LogicalResult FunctionConverter::convertCompute(Operation &op) {
       .Case([&](AppendCacheOp append) { return convertAppendCache(append); })
       .Case([&](LinearOp linear) { return convertLinear(linear); })
       .Case<LseOp>(lowered(lowerLse))
+      .Case<MatmulOp>(lowered(lowerMatmul))
       .Case([&](MapOp map) { return convertMap(map); })
       .Case<ReduceOp>(lowered(lowerReduce))
       .Case<TransposeOp>(lowered(lowerTranspose))

@@ -51,6 +51,8 @@ bool hasGpuTiles(LinearOp op);
 LogicalResult lowerLinearOnGpu(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue,
                                Value panels);
 
+LogicalResult lowerMatmul(PipelineBuilder &p, MatmulOp op, const CpuInfo &cpu);
+
 LogicalResult lowerEmbedding(PipelineBuilder &p, EmbeddingOp op, const CpuInfo &cpu);
 LogicalResult lowerAppendCache(PipelineBuilder &p, AppendCacheOp op, const CpuInfo &cpu);
 /// The same where there are no rows.

@@ -24,17 +24,19 @@ static void requireHeads(HostFunction &host, Location loc, Value query, Value ke
                        "expected num_q_heads to be a multiple of num_kv_heads");
 }
 
-/// Sizes that the types leave open are not repeated: they are equal.
-static void requireBroadcast(HostFunction &host, MapOp op) {
-  int64_t rank = op.getResult().getType().getRank();
-  SmallVector<std::pair<Value, int64_t>> known(rank);
-  for (Value input : op.getInputs()) {
-    auto type = cast<RankedTensorType>(input.getType());
-    for (auto [dim, size] : llvm::enumerate(type.getShape())) {
-      auto &[tensor, tensorDim] = known[rank - type.getRank() + dim];
+/// Sizes that the types leave open are not repeated: they are equal. The last `numOwn` dimensions
+/// are each tensor's own.
+static void requireBroadcast(HostFunction &host, Location loc, ValueRange tensors, int64_t numOwn,
+                             const Twine &message) {
+  // Counted from the last dimension that broadcasts.
+  SmallVector<std::pair<Value, int64_t>> known;
+  for (Value input : tensors) {
+    ArrayRef<int64_t> sizes = tensorType(input).getShape().drop_back(numOwn);
+    known.resize(std::max(known.size(), sizes.size()));
+    for (auto [dim, size] : llvm::enumerate(sizes)) {
+      auto &[tensor, tensorDim] = known[sizes.size() - 1 - dim];
       if (tensor && size != 1)
-        host.requireSame(op.getLoc(), tensor, tensorDim, input, dim,
-                         "expected operands of attn.map to have the same sizes");
+        host.requireSame(loc, tensor, tensorDim, input, dim, message);
       else if (size != 1)
         tensor = input, tensorDim = dim;
     }
@@ -114,7 +116,18 @@ void attn::requireSizes(HostFunction &host, Operation &op) {
         Value score = op.getOperand(0);
         requireSameAsScore(host, op, {{score, 0}, {score, 1}, {score, 2}, {score, 3}});
       })
-      .Case([&](MapOp map) { requireBroadcast(host, map); })
+      .Case([&](MapOp map) {
+        requireBroadcast(host, loc, map.getInputs(), /*numOwn=*/0,
+                         "expected operands of attn.map to have the same sizes");
+      })
+      .Case([&](MatmulOp matmul) {
+        Value left = matmul.getLeft(), right = matmul.getRight();
+        host.requireSame(loc, left, tensorType(left).getRank() - 1, right,
+                         tensorType(right).getRank() - 2,
+                         "expected left's columns and right's rows of attn.matmul to match");
+        requireBroadcast(host, loc, {left, right}, /*numOwn=*/2,
+                         "expected sizes in front of attn.matmul's matrices to match");
+      })
       .Case([&](LayerNormOp norm) {
         int64_t last = norm.getInput().getType().getRank() - 1;
         for (Value parameter : {norm.getScale(), norm.getBias()})

@@ -76,6 +76,23 @@ LogicalResult attn::verifyResultShape(Operation *op, Value result, ArrayRef<int6
   return success();
 }
 
+std::optional<int64_t> attn::broadcastInto(SmallVectorImpl<int64_t> &sizes,
+                                           ArrayRef<int64_t> input) {
+  if (input.size() > sizes.size())
+    sizes.insert(sizes.begin(), input.size() - sizes.size(), 1);
+  int64_t leading = sizes.size() - input.size();
+  for (auto [dim, size] : llvm::enumerate(input)) {
+    int64_t &known = sizes[leading + dim];
+    if (size == 1 || size == known)
+      continue;
+    if (known != 1 && bothStatic(known, size))
+      return leading + dim;
+    if (known == 1 || ShapedType::isDynamic(known))
+      known = size;
+  }
+  return std::nullopt;
+}
+
 //===----------------------------------------------------------------------===//
 // What the size functions share
 //===----------------------------------------------------------------------===//

@@ -32,6 +32,9 @@ LogicalResult verifyShape(Operation *op, StringRef what, Value result, ArrayRef<
                           ArrayRef<int64_t> expected);
 /// The same for a result of any rank.
 LogicalResult verifyResultShape(Operation *op, Value result, ArrayRef<int64_t> expected);
+/// Puts the sizes of `input`, aligned at the last, into `sizes` as numpy broadcasts; the dimension
+/// of `sizes` that contradicts it, if one does.
+std::optional<int64_t> broadcastInto(SmallVectorImpl<int64_t> &sizes, ArrayRef<int64_t> input);
 
 /// The size of a result's dimension, that of `source`; a static one of the result wins:
 /// it may know more than the operand.

@@ -42,29 +42,11 @@ LogicalResult LseOp::reifyResultShapes(OpBuilder &builder, ReifiedRankedShapedTy
 // MapOp
 //===----------------------------------------------------------------------===//
 
-/// Puts the sizes of `input`, aligned at the last, into `sizes`; the dimension of
-/// `sizes` that contradicts it, if one does.
-static std::optional<int64_t> broadcast(SmallVectorImpl<int64_t> &sizes, ArrayRef<int64_t> input) {
-  if (input.size() > sizes.size())
-    sizes.insert(sizes.begin(), input.size() - sizes.size(), 1);
-  int64_t leading = sizes.size() - input.size();
-  for (auto [dim, size] : llvm::enumerate(input)) {
-    int64_t &known = sizes[leading + dim];
-    if (size == 1 || size == known)
-      continue;
-    if (known != 1 && bothStatic(known, size))
-      return leading + dim;
-    if (known == 1 || ShapedType::isDynamic(known))
-      known = size;
-  }
-  return std::nullopt;
-}
-
 LogicalResult MapOp::verify() {
   SmallVector<int64_t> sizes;
   // map_c2
   for (auto [n, input] : llvm::enumerate(getInputs()))
-    if (std::optional<int64_t> dim = broadcast(sizes, shapeOf(input)))
+    if (std::optional<int64_t> dim = broadcastInto(sizes, shapeOf(input)))
       return emitOpError("expected operand ")
              << n << " to broadcast with size " << sizes[*dim] << " of dimension " << *dim
              << ", found " << input.getType();

@@ -370,6 +370,71 @@ func.func @attention_c5_prob_mod(%q: tensor<2x4x5x8xf32>, %k: tensor<2x2x7x8xf32
 
 // -----
 
+func.func @matmul_c1(%a: tensor<2x3xf32>, %b: tensor<3x4xf16>) {
+  // expected-error@+1 {{expected right elements 'f32' to match left, found 'f16'}}
+  %c = attn.matmul %a, %b : tensor<2x3xf32>, tensor<3x4xf16> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c1_result(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) {
+  // expected-error@+1 {{expected result elements 'f32' to match left, found 'f64'}}
+  %c = attn.matmul %a, %b : tensor<2x3xf32>, tensor<3x4xf32> -> tensor<2x4xf64>
+  return
+}
+
+// -----
+
+func.func @matmul_c2(%a: tensor<3xf32>, %b: tensor<3x4xf32>) {
+  // expected-error@+1 {{expected left of rank 2 or more, found 1}}
+  %c = attn.matmul %a, %b : tensor<3xf32>, tensor<3x4xf32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c2_right(%a: tensor<2x3xf32>, %b: tensor<3xf32>) {
+  // expected-error@+1 {{expected right of rank 2 or more, found 1}}
+  %c = attn.matmul %a, %b : tensor<2x3xf32>, tensor<3xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c3(%a: tensor<5x2x3xf32>, %b: tensor<2x4xf32>) {
+  // expected-error@+1 {{expected right rows 3 to match left's columns, found 2}}
+  %c = attn.matmul %a, %b : tensor<5x2x3xf32>, tensor<2x4xf32> -> tensor<5x2x4xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c4(%a: tensor<5x2x3xf32>, %b: tensor<6x5x3x4xf32>, %d: tensor<2x3x4xf32>) {
+  %c = attn.matmul %a, %b : tensor<5x2x3xf32>, tensor<6x5x3x4xf32> -> tensor<6x5x2x4xf32>
+  // expected-error@+1 {{expected sizes in front to broadcast with 'tensor<5x2x3xf32>', found 'tensor<2x3x4xf32>'}}
+  %e = attn.matmul %a, %d : tensor<5x2x3xf32>, tensor<2x3x4xf32> -> tensor<5x2x4xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c5(%a: tensor<1x2x3xf32>, %b: tensor<5x3x4xf32>) {
+  // expected-error@+1 {{expected result dimension 0 of 5, found 1}}
+  %c = attn.matmul %a, %b : tensor<1x2x3xf32>, tensor<5x3x4xf32> -> tensor<1x2x4xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c5_rank(%a: tensor<2x3xf32>, %b: tensor<5x3x4xf32>) {
+  // expected-error@+1 {{expected a result of rank 3, found 2}}
+  %c = attn.matmul %a, %b : tensor<2x3xf32>, tensor<5x3x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
 func.func @linear_c1(%x: tensor<2x8xf32>, %w: tensor<3x8xf16>) {
   // expected-error@+1 {{expected weight elements 'f32' to match input, found 'f16'}}
   %y = attn.linear %x, %w : tensor<2x8xf32>, tensor<3x8xf16> -> tensor<2x3xf32>

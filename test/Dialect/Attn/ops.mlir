@@ -89,6 +89,15 @@ func.func @fused(%q: tensor<?x4x?x64xbf16>, %k: tensor<?x2x?x64xbf16>, %v: tenso
   return %d, %lse : tensor<?x4x?x80xbf16>, tensor<?x4x?xf32>
 }
 
+// CHECK-LABEL: func @products
+func.func @products(%q: tensor<?x8x?x64xf32>, %kt: tensor<8x64x?xf32>, %x: tensor<?x384xbf16>, %w: tensor<384x1152xbf16>) {
+  // CHECK: attn.matmul %{{.*}}, %{{.*}} : tensor<?x8x?x64xf32>, tensor<8x64x?xf32> -> tensor<?x8x?x?xf32>
+  %s = attn.matmul %q, %kt : tensor<?x8x?x64xf32>, tensor<8x64x?xf32> -> tensor<?x8x?x?xf32>
+  // CHECK: attn.matmul %{{.*}}, %{{.*}} : tensor<?x384xbf16>, tensor<384x1152xbf16> -> tensor<?x1152xbf16>
+  %y = attn.matmul %x, %w : tensor<?x384xbf16>, tensor<384x1152xbf16> -> tensor<?x1152xbf16>
+  return
+}
+
 // CHECK-LABEL: func @around
 func.func @around(%x: tensor<?x?x384xf64>, %w: tensor<384x384xf64> {attn.weight = "layer.0.weight"}, %b: tensor<384xf64>) -> tensor<?x?x384xf64> {
   // CHECK: attn.linear %{{.*}}, %{{.*}}, %{{.*}} : tensor<?x?x384xf64>, tensor<384x384xf64>, tensor<384xf64> -> tensor<?x?x384xf64>

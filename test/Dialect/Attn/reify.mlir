@@ -86,3 +86,23 @@ func.func @tensors(%x: tensor<?x?x?xf32>, %y: tensor<?x1x?xf32>, %t: tensor<?x?x
   %5 = tensor.dim %e, %c1 : tensor<?x?xf32>
   return %0, %1, %2, %3, %4, %5 : index, index, index, index, index, index
 }
+
+// CHECK-LABEL: func @products
+// CHECK-SAME: %[[A:[^ ]*]]: tensor<?x1x?x?xf32>, %[[B:[^ ]*]]: tensor<?x?x?xf32>
+// CHECK: %[[A0:.*]] = tensor.dim %[[A]], %c0
+// CHECK: %[[B0:.*]] = tensor.dim %[[B]], %c0
+// CHECK: %[[A2:.*]] = tensor.dim %[[A]], %c2
+// CHECK: %[[B2:.*]] = tensor.dim %[[B]], %c2
+// CHECK: return %[[A0]], %[[B0]], %[[A2]], %[[B2]]
+func.func @products(%a: tensor<?x1x?x?xf32>, %b: tensor<?x?x?xf32>) -> (index, index, index, index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c = attn.matmul %a, %b : tensor<?x1x?x?xf32>, tensor<?x?x?xf32> -> tensor<?x?x?x?xf32>
+  %0 = tensor.dim %c, %c0 : tensor<?x?x?x?xf32>
+  %1 = tensor.dim %c, %c1 : tensor<?x?x?x?xf32>
+  %2 = tensor.dim %c, %c2 : tensor<?x?x?x?xf32>
+  %3 = tensor.dim %c, %c3 : tensor<?x?x?x?xf32>
+  return %0, %1, %2, %3 : index, index, index, index
+}

@@ -221,6 +221,23 @@ def single_row():
 
 
 @part
+def matmul():
+    """Products of neither attention nor a layer: what is in front broadcasts, and may be nothing;
+    rows, columns and what is summed over may have no elements."""
+    shapes = [((2, 3, 5, 8), (2, 3, 8, 17)), ((5, 8), (2, 3, 8, 17)), ((2, 1, 5, 130), (1, 3, 130, 1)),
+              ((4, 1, 3, 2, 7), (5, 1, 7, 33)), ((2, 5, 0), (2, 0, 3)), ((2, 0, 4), (2, 4, 3))]
+    for left, right in shapes:
+        arrays = {"a": floats(*left), "b": floats(*right)}
+        product = np.matmul(arrays["a"], arrays["b"])
+        for dynamic in [(), (0,)] if left[0] == right[0] and len(left) == len(right) else [()]:
+            types = {n: tensor(a, dynamic) for n, a in arrays.items()}
+            result = tensor(product, dynamic)
+            body = f"  %out = attn.matmul %a, %b : {types['a']}, {types['b']} -> {result}"
+            yield (f"{left} {right} dynamic={dynamic}", spec(list(arrays), types, result, body), arrays,
+                   lambda a, b: {"out": np.matmul(a, b)})
+
+
+@part
 def epilogue():
     """Maps after a linear layer: one after the other, of other operands, and of sizes that only
     the call tells."""

@@ -512,6 +512,39 @@ def Attn_LinearOp : Attn_ShapedOp<"linear", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Attn_MatmulOp : Attn_ShapedOp<"matmul", [Pure]> {
+  let summary = "Multiplies matrices";
+  let description = [{
+    The `attn.matmul` operation multiplies the matrices that the last two dimensions of
+    its operands hold,
+
+      result[…, i, j] = Σ_k left[…, i, k] · right[…, k, j]
+
+    and knows nothing of attention: `attn-raise` finds scores, contexts and linear layers
+    among products. Dimensions in front broadcast as in numpy: they are aligned at the
+    last of them, missing ones and static sizes of 1 are repeated. A dynamic size is never
+    repeated: it must be the result's when the kernel is called. NaN and Inf take part
+    also where they are multiplied by zero.
+
+    - (C1) left, right and result have the same element type.
+    - (C2) left and right have rank 2 or more.
+    - (C3) left's columns match right's rows.
+    - (C4) aligned sizes in front are equal or 1.
+    - (C5) the result has the broadcast sizes in front, then left's rows and right's columns.
+
+    ```mlir
+    %s = attn.matmul %q, %kt : tensor<?x8x?x64xf32>, tensor<?x8x64x?xf32> -> tensor<?x8x?x?xf32>
+    %y = attn.matmul %x, %w : tensor<?x?x384xf32>, tensor<384x1152xf32> -> tensor<?x?x1152xf32>
+    ```
+  }];
+  let arguments = (ins Attn_Tensor:$left, Attn_Tensor:$right);
+  let results = (outs Attn_Tensor:$result);
+  let assemblyFormat = [{
+    $left `,` $right attr-dict `:` type($left) `,` type($right) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def Attn_SplitHeadsOp : Attn_ShapedOp<"split_heads", [Pure]> {
   let summary = "Views a projected tensor as heads";
   let description = [{

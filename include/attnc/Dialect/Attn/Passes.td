@@ -10,6 +10,34 @@
 
 include "mlir/Pass/PassBase.td"
 
+def AttnRaise : Pass<"attn-raise", "::mlir::func::FuncOp"> {
+  let summary = "Find attention and linear layers among products of matrices";
+  let description = [{
+    Replaces what graphs write with `attn.matmul` by the ops that say what it is:
+
+    | written | becomes |
+    |---|---|
+    | exp(x - max x) / sum, before or after the product with the values | `attn.softmax` |
+    | a product that a softmax takes | `attn.score` |
+    | `attn.map` and `arith` between the two, however reshaped | `attn.modify_score` |
+    | the product of a softmax's result | `attn.context` |
+    | `attn.map` and `arith` between the two | `attn.modify_prob` |
+    | a product with a matrix, and a row added to it | `attn.linear` |
+    | a transposed reshape, a reshaped transpose | `attn.split_heads`, `attn.merge_heads` |
+
+    Dimensions in front of the matrices may be any number: the last one counts heads, the
+    others batches; where the right side lacks the last one, its heads are shared. Sizes
+    of one batch and head are added. A softmax along the rows of a product makes its right side
+    the query. Masks and biases that reshapes, transposes and cheap maps made are read
+    where these read them, so that analyses see `k <= q` and no table of it.
+
+    A prob of exactly zero contributes exactly zero to a context, whatever the value holds,
+    as it does not to a product. A product with a constant, or an argument with `attn.weight`,
+    is a layer and no score. What is not found stays as it is.
+  }];
+  let dependentDialects = ["::mlir::attn::AttnDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def AttnFuseAttention : Pass<"attn-fuse-attention", "::mlir::func::FuncOp"> {
   let summary = "Fuse score, mask, softmax and context into attn.attention";
   let description = [{

@@ -1,0 +1,220 @@
+//===- Elements.cpp - scalars of tensors inside a region ------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Elements.h"
+
+#include "attnc/Dialect/Attn/Attributes.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+bool attn::isElementwiseOnTensors(Operation *op) {
+  if (isa_and_nonnull<MapOp>(op))
+    return true;
+  return op && OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1 &&
+         op->getNumRegions() == 0 && isa<RankedTensorType>(op->getResult(0).getType());
+}
+
+bool attn::isMove(Operation *op) {
+  return isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp, TransposeOp>(op);
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+/// Constants are made anew at every use; two that are equal are the same place.
+static bool isSamePlace(ArrayRef<Value> a, ArrayRef<Value> b) {
+  return llvm::all_of_zip(
+      a, b, [](Value x, Value y) { return x == y || isEqualConstantIntOrValue(x, y); });
+}
+
+Value Elements::toIndex(OpFoldResult size) {
+  if (auto value = dyn_cast<Value>(size))
+    return value;
+  return index(*getConstantIntValue(size));
+}
+
+Value Elements::flatten(ArrayRef<Value> indices, ArrayRef<OpFoldResult> sizes) {
+  Value flat = indices.front();
+  for (auto [next, size] : llvm::zip_equal(indices.drop_front(), sizes.drop_front())) {
+    if (getConstantIntValue(size) == 1)
+      continue;
+    if (getConstantIntValue(flat) == 0) {
+      flat = next;
+      continue;
+    }
+    Value rows = b.createOrFold<arith::MulIOp>(loc, flat, toIndex(size));
+    flat = b.createOrFold<arith::AddIOp>(loc, rows, next);
+  }
+  if (!llvm::is_contained(indices, flat))
+    flattened.try_emplace(flat, Place(indices), SmallVector<OpFoldResult>(sizes));
+  return flat;
+}
+
+/// Whether indices into dimensions of `a` are those into `b`: how large the first is doesn't
+/// matter.
+static bool haveSameIndices(ArrayRef<OpFoldResult> a, ArrayRef<OpFoldResult> b) {
+  return a.size() == b.size() &&
+         llvm::all_of_zip(a.drop_front(), b.drop_front(), isEqualConstantIntOrValue);
+}
+
+SmallVector<Value> Elements::unflatten(Value flat, ArrayRef<OpFoldResult> sizes) {
+  auto made = flattened.find(flat);
+  if (made != flattened.end() && haveSameIndices(made->second.second, sizes))
+    return made->second.first;
+  SmallVector<Value> indices(sizes.size());
+  // Sizes of 1 have index 0, and the first of the others what is left of the quotients.
+  SmallVector<int64_t> wide;
+  for (auto [dim, size] : llvm::enumerate(sizes)) {
+    if (getConstantIntValue(size) == 1)
+      indices[dim] = index(0);
+    else
+      wide.push_back(dim);
+  }
+  for (int64_t dim : llvm::reverse(ArrayRef(wide).drop_front(wide.empty() ? 0 : 1))) {
+    Value size = toIndex(sizes[dim]);
+    indices[dim] = b.createOrFold<arith::RemUIOp>(loc, flat, size);
+    // No index is negative, and signed divisions have bounds that Halide sees.
+    flat = b.createOrFold<arith::FloorDivSIOp>(loc, flat, size);
+  }
+  if (!wide.empty())
+    indices[wide.front()] = flat;
+  return indices;
+}
+
+SmallVector<Value> Elements::split(ArrayRef<ReassociationIndices> groups,
+                                   ArrayRef<OpFoldResult> sizes, ArrayRef<Value> indices) {
+  SmallVector<Value> all;
+  if (groups.empty()) // a scalar has sizes of 1 alone
+    all.assign(sizes.size(), sizes.empty() ? Value() : index(0));
+  for (auto [group, flat] : llvm::zip_equal(groups, indices))
+    llvm::append_range(all, unflatten(flat, sizes.slice(group.front(), group.size())));
+  return all;
+}
+
+SmallVector<Value> Elements::join(ArrayRef<ReassociationIndices> groups,
+                                  ArrayRef<OpFoldResult> sizes, ArrayRef<Value> indices) {
+  SmallVector<Value> all;
+  for (const ReassociationIndices &group : groups)
+    all.push_back(flatten(indices.slice(group.front(), group.size()),
+                          sizes.slice(group.front(), group.size())));
+  return all;
+}
+
+SmallVector<Value> Elements::getSource(Operation *move, ArrayRef<Value> indices) {
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(move))
+    return join(expand.getReassociationIndices(), expand.getMixedOutputShape(), indices);
+  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(move))
+    return split(collapse.getReassociationIndices(),
+                 tensor::getMixedSizes(b, loc, collapse.getSrc()), indices);
+  Place own(indices);
+  for (auto [index, from] : llvm::zip(indices, cast<TransposeOp>(move).getPermutation()))
+    own[from] = index;
+  return own;
+}
+
+SmallVector<Value> Elements::getResult(Operation *move, ArrayRef<Value> indices) {
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(move))
+    return split(expand.getReassociationIndices(), expand.getMixedOutputShape(), indices);
+  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(move))
+    return join(collapse.getReassociationIndices(),
+                tensor::getMixedSizes(b, loc, collapse.getSrc()), indices);
+  return llvm::map_to_vector(cast<TransposeOp>(move).getPermutation(),
+                             [&](int64_t dim) { return indices[dim]; });
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+void Elements::remember(Value tensor, ArrayRef<Value> indices, Value scalar) {
+  known[tensor].push_back({Place(indices), scalar});
+}
+
+Value Elements::lookup(Value tensor, ArrayRef<Value> indices) {
+  for (auto &[place, scalar] : known.lookup(tensor))
+    if (isSamePlace(place, indices))
+      return scalar;
+  return nullptr;
+}
+
+/// Whether a map costs no more than reading its result: integers, booleans, sums and products.
+static bool isCheap(MapOp op) {
+  constexpr int64_t most = 16;
+  int64_t count = 0;
+  return llvm::all_of(op.getBody().front(), [&](Operation &scalar) {
+    return ++count <= most && scalar.getNumRegions() == 0 &&
+           isa<arith::ArithDialect, AttnDialect>(scalar.getDialect());
+  });
+}
+
+Value Elements::readThrough(Value tensor, ArrayRef<Value> indices, bool isWhole) {
+  Operation *op = tensor.getDefiningOp();
+  if (isMove(op) && budget-- > 0)
+    return read(op->getOperand(0), getSource(op, indices), isWhole);
+  if (auto splat = dyn_cast_or_null<tensor::SplatOp>(op))
+    return splat.getInput();
+  auto map = dyn_cast_or_null<MapOp>(op);
+  if (map && isCheap(map) && (budget -= map.getBody().front().getOperations().size()) >= 0)
+    return compute(op, indices);
+  return nullptr;
+}
+
+Value Elements::read(Value tensor, ArrayRef<Value> indices, bool isWhole) {
+  if (!isa<RankedTensorType>(tensor.getType()))
+    return tensor;
+  SplatElementsAttr splat;
+  if (matchPattern(tensor, m_Constant(&splat)))
+    return arith::ConstantOp::create(b, loc, splat.getSplatValue<TypedAttr>());
+  if (Value scalar = lookup(tensor, indices))
+    return scalar;
+  Value scalar = readThrough(tensor, indices, isWhole);
+  if (!scalar) {
+    scalar = tensor::ExtractOp::create(b, loc, tensor, indices);
+    if (isWhole)
+      scalar.getDefiningOp()->setAttr(kSameSizeAttr, b.getUnitAttr());
+  }
+  remember(tensor, indices, scalar);
+  return scalar;
+}
+
+//===----------------------------------------------------------------------===//
+// Elementwise ops
+//===----------------------------------------------------------------------===//
+
+Value Elements::computeMap(MapOp op, ArrayRef<Value> indices) {
+  IRMapping mapping;
+  for (auto [input, argument] : llvm::zip_equal(op.getInputs(), op.getBody().getArguments())) {
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(input.getType()).getShape();
+    Place own(indices.take_back(shape.size()));
+    for (auto [size, place] : llvm::zip_equal(shape, own))
+      place = size == 1 ? index(0) : place;
+    mapping.map(argument, read(input, own, /*isWhole=*/true));
+  }
+  for (Operation &scalar : op.getBody().front().without_terminator())
+    b.clone(scalar, mapping);
+  return mapping.lookupOrDefault(op.getBody().front().getTerminator()->getOperand(0));
+}
+
+Value Elements::compute(Operation *op, ArrayRef<Value> indices) {
+  if (auto map = dyn_cast<MapOp>(op))
+    return computeMap(map, indices);
+  auto operands = llvm::map_to_vector(
+      op->getOperands(), [&](Value operand) { return read(operand, indices, /*isWhole=*/true); });
+  OperationState state(op->getLoc(), op->getName(), operands,
+                       getElementTypeOrSelf(op->getResult(0)), op->getAttrs());
+  state.propertiesAttr = op->getPropertiesAsAttribute();
+  return b.create(state)->getResult(0);
+}

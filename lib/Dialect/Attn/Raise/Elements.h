@@ -1,0 +1,70 @@
+//===- Elements.h - scalars of tensors inside a region ----------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_LIB_DIALECT_ATTN_RAISE_ELEMENTS_H
+#define ATTNC_LIB_DIALECT_ATTN_RAISE_ELEMENTS_H
+
+#include "attnc/Dialect/Attn/Attn.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace mlir::attn {
+
+/// Whether `op` computes each element of its result from elements of its operands: an
+/// `attn.map`, or an `arith` or `math` op on tensors.
+bool isElementwiseOnTensors(Operation *op);
+
+/// Whether `op` gives the elements of its operand in another shape or order.
+bool isMove(Operation *op);
+
+/// Builds scalars of tensors at the insertion point of a builder, which is in a region.
+class Elements {
+public:
+  Elements(OpBuilder &b, Location loc) : b(b), loc(loc) {}
+
+  /// The element of `tensor` at `indices`. Reading twice at one place gives one value; what
+  /// reshapes, transposes and cheap maps made is read where they read it. `isWhole` tensors have
+  /// the sizes of what the region is over, which is checked when the kernel is called.
+  Value read(Value tensor, ArrayRef<Value> indices, bool isWhole = false);
+  /// What an elementwise op gives at `indices` of its result.
+  Value compute(Operation *op, ArrayRef<Value> indices);
+  void remember(Value tensor, ArrayRef<Value> indices, Value scalar);
+  /// The indices into the operand of a move at the place `indices` of its result, and the other
+  /// way round.
+  SmallVector<Value> getSource(Operation *move, ArrayRef<Value> indices);
+  SmallVector<Value> getResult(Operation *move, ArrayRef<Value> indices);
+
+private:
+  using Place = SmallVector<Value>;
+
+  Value index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
+  Value toIndex(OpFoldResult size);
+  Value lookup(Value tensor, ArrayRef<Value> indices);
+  Value readThrough(Value tensor, ArrayRef<Value> indices, bool isWhole);
+  Value computeMap(MapOp op, ArrayRef<Value> indices);
+  Value flatten(ArrayRef<Value> indices, ArrayRef<OpFoldResult> sizes);
+  SmallVector<Value> unflatten(Value flat, ArrayRef<OpFoldResult> sizes);
+  SmallVector<Value> split(ArrayRef<ReassociationIndices> groups, ArrayRef<OpFoldResult> sizes,
+                           ArrayRef<Value> indices);
+  SmallVector<Value> join(ArrayRef<ReassociationIndices> groups, ArrayRef<OpFoldResult> sizes,
+                          ArrayRef<Value> indices);
+
+  OpBuilder &b;
+  Location loc;
+  llvm::DenseMap<Value, SmallVector<std::pair<Place, Value>>> known;
+  /// Indices made from those of several dimensions, with the dimensions' sizes.
+  llvm::DenseMap<Value, std::pair<Place, SmallVector<OpFoldResult>>> flattened;
+  /// How many ops may still be put into the region in place of reading what they gave.
+  int64_t budget = 256;
+};
+
+} // namespace mlir::attn
+
+#endif // ATTNC_LIB_DIALECT_ATTN_RAISE_ELEMENTS_H

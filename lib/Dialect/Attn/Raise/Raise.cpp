@@ -1,0 +1,51 @@
+//===- Raise.cpp - find attention among products --------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One step for each thing that is found. Softmaxes come first, as they tell which products
+// are scores and contexts; what is then left of the products are linear layers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Stage.h"
+
+#include "attnc/Dialect/Attn/Passes.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_ATTNRAISE
+#include "attnc/Dialect/Attn/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// Erases, last first, what nothing reads any longer.
+static void eraseDead(RewriterBase &rewriter, func::FuncOp function) {
+  for (Block &block : function.getBody())
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (isOpTriviallyDead(&op))
+        rewriter.eraseOp(&op);
+}
+
+namespace {
+struct AttnRaisePass : attn::impl::AttnRaiseBase<AttnRaisePass> {
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    if (function.walk([](MatmulOp) { return WalkResult::interrupt(); }).wasInterrupted()) {
+      IRRewriter rewriter(&getContext());
+      raiseSoftmaxes(rewriter, function);
+      raiseScores(rewriter, function);
+      raiseContexts(rewriter, function);
+      // What became a score or context is no layer.
+      eraseDead(rewriter, function);
+      raiseLinears(rewriter, function);
+      if (failed(raiseHeads(function)))
+        signalPassFailure();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,96 @@
+//===- RaiseContext.cpp - products of probs are contexts ------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From each softmax along keys on through elementwise ops, reshapes and transposes to products
+// whose left side is the prob. What changes its elements becomes `attn.modify_prob`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Shapes.h"
+#include "Batches.h"
+#include "Stage.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// A softmax of scores: over four dimensions, along the last of them.
+static bool isProb(Operation *op) {
+  if (isa<ModifyProbOp>(op))
+    return true;
+  auto softmax = dyn_cast<SoftmaxOp>(op);
+  int64_t axis = softmax ? int64_t(softmax.getAxis()) : 0;
+  return softmax && rankOf(softmax.getProb()) == 4 && (axis == -1 || axis == 3);
+}
+
+/// Whether the stage is shown as matrices of the same rows and columns, in the order of its batches
+/// and heads.
+static bool keepsMatrices(const Stage &prob, MatmulOp op) {
+  int64_t rank = rankOf(op.getLeft());
+  return llvm::none_of(prob.moves, llvm::IsaPred<TransposeOp>) && prob.follow(2) == rank - 2 &&
+         prob.follow(3) == rank - 1;
+}
+
+/// Whether the prob's batch and heads are those that the product would have.
+static bool haveSameFront(const Stage &prob, MatmulOp op, const Batches &batches) {
+  auto type = cast<RankedTensorType>(prob.value.getType());
+  if (type.getShape().take_front(2) != batches.getStageType().getShape().take_front(2))
+    return false;
+  int64_t rank = rankOf(op.getLeft());
+  if (rank == 4)
+    return prob.moves.empty();
+  if (rank < 4)
+    return true;
+  auto expand = prob.moves.size() == 1 ? dyn_cast<tensor::ExpandShapeOp>(prob.moves[0])
+                                       : tensor::ExpandShapeOp();
+  return expand && expand.getReassociationIndices() == batches.getGroups();
+}
+
+static bool mayBeContext(MatmulOp op) {
+  return rankOf(op.getLeft()) == rankOf(op.getResult()) &&
+         (rankOf(op.getRight()) > 2 || rankOf(op.getLeft()) == 2);
+}
+
+static void makeContext(RewriterBase &rewriter, const Stage &prob, MatmulOp op) {
+  if (!mayBeContext(op) || !keepsMatrices(prob, op))
+    return;
+  rewriter.setInsertionPoint(op);
+  Location loc = op.getLoc();
+  std::optional<std::pair<OpFoldResult, OpFoldResult>> parts;
+  if (rankOf(op.getLeft()) == 3)
+    parts = std::pair(tensor::getMixedSize(rewriter, loc, prob.value, 0),
+                      tensor::getMixedSize(rewriter, loc, prob.value, 1));
+  Batches batches(rewriter, op, parts);
+  if (!haveSameFront(prob, op, batches))
+    return;
+  Value value = batches.raise(op.getRight(), Batches::Keys);
+  Stage context{ContextOp::create(rewriter, loc, batches.getStageType(), prob.value, value)};
+  batches.addMoves(context);
+  rewriter.replaceAllUsesWith(op.getResult(), context.show(rewriter));
+}
+
+static void raiseContext(RewriterBase &rewriter, MatmulOp matmul, const Chains &chains) {
+  std::optional<StagePath> path = findPath(matmul.getLeft(), isProb, chains);
+  if (!path || path->root->getBlock() != matmul->getBlock())
+    return;
+  Stage prob{path->root->getResult(0)};
+  for (Operation *step : path->steps) {
+    if (isMove(step))
+      prob.push(step);
+    else if (!joinStage<ModifyProbOp>(rewriter, prob, step,
+                                      chains.getBefore(step)->getOperandNumber()))
+      return;
+  }
+  makeContext(rewriter, prob, matmul);
+}
+
+void attn::raiseContexts(RewriterBase &rewriter, func::FuncOp function) {
+  for (Block &block : function.getBody()) {
+    Chains chains(block, isProb);
+    for (MatmulOp matmul : llvm::to_vector(block.getOps<MatmulOp>()))
+      raiseContext(rewriter, matmul, chains);
+  }
+}

@@ -1,0 +1,164 @@
+//===- RaiseHeads.cpp - transposed reshapes are heads ---------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Dimensions are taken apart before they are transposed and put together behind, so that a
+// transpose of heads is seen whatever else happens around it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Shapes.h"
+#include "Stage.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+static bool isIdentity(ArrayRef<int64_t> permutation) {
+  return llvm::equal(permutation, llvm::seq<int64_t>(0, permutation.size()));
+}
+
+namespace {
+
+/// Two transposes in a row are one, or none.
+struct ComposeTransposes : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &rewriter) const override {
+    Value source = op.getInput();
+    SmallVector<int64_t> order(op.getPermutation());
+    if (auto before = source.getDefiningOp<TransposeOp>()) {
+      source = before.getInput();
+      for (int64_t &dim : order)
+        dim = before.getPermutation()[dim];
+    } else if (!isIdentity(order)) {
+      return rewriter.notifyMatchFailure(op, "the only transpose");
+    }
+    if (isIdentity(order) && source.getType() == op.getType())
+      rewriter.replaceOp(op, source);
+    else if (source == op.getInput())
+      return rewriter.notifyMatchFailure(op, "a cast of sizes");
+    else
+      rewriter.replaceOpWithNewOp<TransposeOp>(op, op.getType(), source, order);
+    return success();
+  }
+};
+
+/// A dimension is taken apart before it is transposed.
+struct ExpandBeforeTranspose : OpRewritePattern<tensor::ExpandShapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::ExpandShapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto transpose = op.getSrc().getDefiningOp<TransposeOp>();
+    if (!transpose)
+      return rewriter.notifyMatchFailure(op, "not behind a transpose");
+    auto groups = op.getReassociationIndices();
+    SmallVector<OpFoldResult> sizes = op.getMixedOutputShape(), before;
+    SmallVector<ReassociationIndices> groupsBefore;
+    SmallVector<int64_t> order(sizes.size());
+    for (int64_t dim = 0; dim < int64_t(groups.size()); ++dim) {
+      auto place = llvm::find(transpose.getPermutation(), dim) - transpose.getPermutation().begin();
+      groupsBefore.emplace_back();
+      for (int64_t part : groups[place]) {
+        order[part] = before.size();
+        groupsBefore.back().push_back(before.size());
+        before.push_back(sizes[part]);
+      }
+    }
+    auto type = RankedTensorType::get(decomposeMixedValues(before).first,
+                                      op.getResultType().getElementType());
+    Value apart = tensor::ExpandShapeOp::create(rewriter, op.getLoc(), type, transpose.getInput(),
+                                                groupsBefore, before);
+    rewriter.replaceOpWithNewOp<TransposeOp>(op, op.getType(), apart, order);
+    return success();
+  }
+};
+
+/// What is put together and taken apart into the same sizes is as it was: of each group all but
+/// one are known to be equal, and so is that one.
+struct ExpandOfCollapse : OpRewritePattern<tensor::ExpandShapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::ExpandShapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto collapse = op.getSrc().getDefiningOp<tensor::CollapseShapeOp>();
+    if (!collapse || collapse.getReassociationIndices() != op.getReassociationIndices() ||
+        collapse.getSrcType() != op.getResultType())
+      return rewriter.notifyMatchFailure(op, "other sizes");
+    ArrayRef<int64_t> shape = op.getResultType().getShape();
+    SmallVector<OpFoldResult> wanted = op.getMixedOutputShape();
+    auto isOpen = [&](int64_t dim) {
+      return ShapedType::isDynamic(shape[dim]) && !isSizeOf(wanted[dim], collapse.getSrc(), dim);
+    };
+    for (const ReassociationIndices &group : op.getReassociationIndices())
+      if (llvm::count_if(group, isOpen) > 1)
+        return rewriter.notifyMatchFailure(op, "several sizes that only the call tells");
+    rewriter.replaceOp(op, collapse.getSrc());
+    return success();
+  }
+
+private:
+  static bool isSizeOf(OpFoldResult size, Value tensor, int64_t dim) {
+    auto value = dyn_cast<Value>(size);
+    auto of = value ? value.getDefiningOp<tensor::DimOp>() : tensor::DimOp();
+    return of && of.getSource() == tensor && of.getConstantIndex() == dim;
+  }
+};
+
+/// Whether heads of a layer's rows are split off, or merged, by a transpose in that order.
+static std::optional<Layout> getLayout(ArrayRef<int64_t> permutation, bool isSplit) {
+  if (llvm::equal(permutation, ArrayRef<int64_t>{0, 2, 1, 3}))
+    return Layout::batch_first;
+  if (llvm::equal(permutation,
+                  isSplit ? ArrayRef<int64_t>{1, 2, 0, 3} : ArrayRef<int64_t>{2, 0, 1, 3}))
+    return Layout::time_first;
+  return std::nullopt;
+}
+
+static bool areHeadGroups(ArrayRef<ReassociationIndices> groups) {
+  return groups.size() == 3 && groups[0].size() == 1 && groups[1].size() == 1 &&
+         groups[2].size() == 2;
+}
+
+struct RaiseSplitHeads : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &rewriter) const override {
+    auto expand = op.getInput().getDefiningOp<tensor::ExpandShapeOp>();
+    std::optional<Layout> layout = getLayout(op.getPermutation(), /*isSplit=*/true);
+    if (!expand || !layout || !areHeadGroups(expand.getReassociationIndices()) ||
+        expand.getResultType().isDynamicDim(2) || expand.getResultType().getDimSize(2) < 1 ||
+        !isa<FloatType>(getElementTypeOrSelf(op.getInput())))
+      return rewriter.notifyMatchFailure(op, "not heads of rows");
+    rewriter.replaceOpWithNewOp<SplitHeadsOp>(op, op.getType(), expand.getSrc(),
+                                              expand.getResultType().getDimSize(2), *layout);
+    return success();
+  }
+};
+
+struct RaiseMergeHeads : OpRewritePattern<tensor::CollapseShapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::CollapseShapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto transpose = op.getSrc().getDefiningOp<TransposeOp>();
+    if (!transpose || !areHeadGroups(op.getReassociationIndices()) ||
+        !isa<FloatType>(getElementTypeOrSelf(op.getSrc())))
+      return rewriter.notifyMatchFailure(op, "not heads side by side");
+    std::optional<Layout> layout = getLayout(transpose.getPermutation(), /*isSplit=*/false);
+    if (!layout)
+      return rewriter.notifyMatchFailure(op, "heads in another order");
+    rewriter.replaceOpWithNewOp<MergeHeadsOp>(op, op.getType(), transpose.getInput(), *layout);
+    return success();
+  }
+};
+
+} // namespace
+
+LogicalResult attn::raiseHeads(func::FuncOp function) {
+  RewritePatternSet patterns(function.getContext());
+  patterns.add<ComposeTransposes, ExpandBeforeTranspose, ExpandOfCollapse, RaiseSplitHeads,
+               RaiseMergeHeads>(function.getContext());
+  return applyPatternsGreedily(function, std::move(patterns));
+}

@@ -1,0 +1,118 @@
+//===- RaiseScore.cpp - products that softmaxes take are scores -----------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From each softmax back through elementwise ops, reshapes and transposes to a product. The
+// product becomes `attn.score`, what changes its elements `attn.modify_score`, and the softmax one
+// along the keys.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Shapes.h"
+#include "Batches.h"
+#include "Stage.h"
+
+#include "attnc/Dialect/Attn/Attributes.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// Where a score comes from: an earlier step of it, or a product.
+static bool isScore(Operation *op) { return isa<ScoreOp, ModifyScoreOp, MaskOp, MatmulOp>(op); }
+
+/// A matrix that the model knows belongs to a layer: it holds no keys.
+static bool isWeight(Value tensor) {
+  while (Operation *op = tensor.getDefiningOp()) {
+    if (op->hasTrait<OpTrait::ConstantLike>())
+      return true;
+    if (!isMove(op))
+      return false;
+    tensor = op->getOperand(0);
+  }
+  auto argument = cast<BlockArgument>(tensor);
+  auto function = dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  return function && function.getArgAttr(argument.getArgNumber(), kWeightAttr);
+}
+
+static bool mayBeScore(MatmulOp op) {
+  bool isShared = rankOf(op.getRight()) == 2;
+  return !(isShared && (rankOf(op.getLeft()) > 2 || isWeight(op.getRight())));
+}
+
+/// The product as a score; with its sides swapped where the softmax is along its rows.
+static Stage makeScore(RewriterBase &rewriter, MatmulOp op, bool isSwapped) {
+  rewriter.setInsertionPoint(op);
+  Location loc = op.getLoc();
+  Batches batches(rewriter, op);
+  Value query = batches.raise(op.getLeft(), isSwapped ? Batches::Keys : Batches::Queries);
+  Value key = swapLast(rewriter, loc,
+                       batches.raise(op.getRight(), isSwapped ? Batches::Queries : Batches::Keys));
+  if (isSwapped)
+    std::swap(query, key);
+  RankedTensorType type = batches.getStageType();
+  SmallVector<int64_t> shape(type.getShape());
+  if (isSwapped)
+    std::swap(shape[2], shape[3]);
+  auto score =
+      ScoreOp::create(rewriter, loc, type.clone(shape), query, key, rewriter.getF64FloatAttr(1));
+  Stage stage{score.getScore()};
+  if (isSwapped)
+    stage.push(swapLast(rewriter, loc, stage.value).getDefiningOp());
+  batches.addMoves(stage);
+  rewriter.replaceAllUsesWith(op.getResult(), stage.show(rewriter));
+  return stage;
+}
+
+/// The dimension of the root's result along which the softmax is, counted from the last.
+static std::optional<int64_t> findAxis(SoftmaxOp softmax, const StagePath &path) {
+  int64_t rank = rankOf(softmax.getScore()), axis = softmax.getAxis();
+  Stage shown{path.root->getResult(0)};
+  llvm::copy_if(path.steps, std::back_inserter(shown.moves), isMove);
+  for (int64_t back : {0, 1})
+    if (shown.follow(rankOf(shown.value) - 1 - back) == (axis < 0 ? axis + rank : axis))
+      return back;
+  return std::nullopt;
+}
+
+/// The softmax of the stage, along the keys, shown in the place of `softmax`.
+static void moveSoftmax(RewriterBase &rewriter, SoftmaxOp softmax, Stage stage) {
+  if (stage.moves.empty() || softmax.getSink())
+    return;
+  rewriter.setInsertionPoint(softmax);
+  auto moved = SoftmaxOp::create(rewriter, softmax.getLoc(), stage.value.getType(), stage.value,
+                                 /*sink=*/Value(), rewriter.getI64IntegerAttr(-1));
+  stage.value = moved.getProb();
+  rewriter.replaceAllUsesWith(softmax.getProb(), stage.show(rewriter));
+}
+
+static void raiseScore(RewriterBase &rewriter, SoftmaxOp softmax, const Chains &chains) {
+  std::optional<StagePath> path = findPath(softmax.getScore(), isScore, chains);
+  std::optional<int64_t> axis = path ? findAxis(softmax, *path) : std::nullopt;
+  if (!axis || path->root->getBlock() != softmax->getBlock())
+    return;
+  auto matmul = dyn_cast<MatmulOp>(path->root);
+  bool isSwapped = *axis == 1;
+  if (matmul ? !mayBeScore(matmul) || (isSwapped && !hasOwnHeads(matmul)) : isSwapped)
+    return;
+  Stage stage = matmul ? makeScore(rewriter, matmul, isSwapped) : Stage{path->root->getResult(0)};
+  for (Operation *step : path->steps) {
+    if (isMove(step))
+      stage.push(step);
+    else if (!joinStage<ModifyScoreOp>(rewriter, stage, step,
+                                       chains.getBefore(step)->getOperandNumber()))
+      return;
+  }
+  moveSoftmax(rewriter, softmax, stage);
+}
+
+void attn::raiseScores(RewriterBase &rewriter, func::FuncOp function) {
+  for (Block &block : function.getBody()) {
+    Chains chains(block, isScore);
+    for (SoftmaxOp softmax : llvm::to_vector(block.getOps<SoftmaxOp>()))
+      raiseScore(rewriter, softmax, chains);
+  }
+}

@@ -1,0 +1,161 @@
+//===- Stage.cpp - stages of an attention and what moves them -------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Graphs reshape a score to mask it, take its heads and batch as one for a product, and so
+// on. Between score and context it stays in its own shape here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Stage.h"
+#include "../Bodies.h"
+
+#include "attnc/Dialect/Attn/RegionChain.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+void Stage::push(Operation *move) {
+  auto last = moves.empty() ? TransposeOp() : dyn_cast<TransposeOp>(moves.back());
+  auto next = dyn_cast<TransposeOp>(move);
+  auto isUndone = [&](auto pair) {
+    return last.getPermutation()[pair.value()] == int64_t(pair.index());
+  };
+  if (last && next && llvm::all_of(llvm::enumerate(next.getPermutation()), isUndone))
+    moves.pop_back();
+  else
+    moves.push_back(move);
+}
+
+SmallVector<Value> Stage::getIndices(Elements &elements, ArrayRef<Value> indices) const {
+  SmallVector<Value> own(indices);
+  for (Operation *move : moves)
+    own = elements.getResult(move, own);
+  return own;
+}
+
+Value Stage::show(RewriterBase &rewriter) const {
+  Value shown = value;
+  for (Operation *move : moves) {
+    IRMapping mapping;
+    mapping.map(move->getOperand(0), shown);
+    shown = rewriter.clone(*move, mapping)->getResult(0);
+  }
+  return shown;
+}
+
+/// The group that holds `dim`, and none other than sizes of 1 beside it.
+static std::optional<int64_t> findGroup(ArrayRef<ReassociationIndices> groups, int64_t dim,
+                                        ArrayRef<int64_t> shape) {
+  for (auto [place, group] : llvm::enumerate(groups))
+    if (llvm::is_contained(group, dim) &&
+        llvm::all_of(group, [&](int64_t other) { return other == dim || shape[other] == 1; }))
+      return place;
+  return std::nullopt;
+}
+
+/// The dimension that group `place` is, sizes of 1 aside.
+static std::optional<int64_t> findOnly(const ReassociationIndices &group, ArrayRef<int64_t> shape) {
+  int64_t wide = llvm::count_if(group, [&](int64_t dim) { return shape[dim] != 1; });
+  if (wide > 1)
+    return std::nullopt;
+  auto *only = llvm::find_if(group, [&](int64_t dim) { return shape[dim] != 1; });
+  return only == group.end() ? group.back() : *only;
+}
+
+std::optional<int64_t> Stage::follow(int64_t dim) const {
+  std::optional<int64_t> place = dim;
+  for (Operation *move : moves) {
+    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(move))
+      place = findOnly(expand.getReassociationIndices()[*place], expand.getResultType().getShape());
+    else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(move))
+      place =
+          findGroup(collapse.getReassociationIndices(), *place, collapse.getSrcType().getShape());
+    else
+      place = llvm::find(cast<TransposeOp>(move).getPermutation(), *place) -
+              cast<TransposeOp>(move).getPermutation().begin();
+    if (!place)
+      return std::nullopt;
+  }
+  return place;
+}
+
+//===----------------------------------------------------------------------===//
+// Chains
+//===----------------------------------------------------------------------===//
+
+Chains::Chains(Block &block, function_ref<bool(Operation *)> isRoot) {
+  llvm::DenseSet<Value> reached;
+  for (Operation &op : block) {
+    if (isRoot(&op)) {
+      reached.insert(op.getResult(0));
+      continue;
+    }
+    if (!isMove(&op) && !isElementwiseOnTensors(&op))
+      continue;
+    for (OpOperand &operand : op.getOpOperands()) {
+      bool keepsType = isMove(&op) || operand.get().getType() == op.getResult(0).getType();
+      if (!keepsType || !reached.contains(operand.get()))
+        continue;
+      reached.insert(op.getResult(0));
+      operands[&op] = operand.getOperandNumber();
+      break;
+    }
+  }
+}
+
+OpOperand *Chains::getBefore(Operation *op) const {
+  if (isMove(op))
+    return &op->getOpOperand(0);
+  auto found = operands.find(op);
+  return found == operands.end() ? nullptr : &op->getOpOperand(found->second);
+}
+
+std::optional<StagePath> attn::findPath(Value value, function_ref<bool(Operation *)> isRoot,
+                                        const Chains &chains) {
+  StagePath path{value.getDefiningOp(), {}};
+  while (path.root && !isRoot(path.root)) {
+    OpOperand *before = chains.getBefore(path.root);
+    if (!before)
+      return std::nullopt;
+    path.steps.push_back(path.root);
+    path.root = before->get().getDefiningOp();
+  }
+  if (!path.root)
+    return std::nullopt;
+  std::reverse(path.steps.begin(), path.steps.end());
+  return path;
+}
+
+template <typename OpTy>
+bool attn::joinStage(RewriterBase &rewriter, Stage &stage, Operation *op, unsigned shown) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(op);
+  Location loc = op->getLoc();
+  auto modified = OpTy::create(rewriter, loc, stage.value.getType(), stage.value);
+  Type element = getElementTypeOrSelf(stage.value);
+  Block *block = createBody(rewriter, modified.getBody(), element, loc);
+  Elements elements(rewriter, loc);
+  SmallVector<Value> place(block->getArguments().drop_front());
+  SmallVector<Value> indices = stage.getIndices(elements, place);
+  // Whatever reads the stage at this place, however deep, reads the element.
+  elements.remember(stage.value, place, block->getArgument(0));
+  elements.remember(op->getOperand(shown), indices, block->getArgument(0));
+  YieldOp::create(rewriter, loc, elements.compute(op, indices));
+  if (getLongestChain(modified.getBody()) > kLongestChain) {
+    rewriter.eraseOp(modified);
+    return false;
+  }
+  rewriter.setInsertionPointAfter(modified);
+  stage.value = modified.getResult();
+  rewriter.replaceAllUsesWith(op->getResult(0), stage.show(rewriter));
+  return true;
+}
+
+template bool attn::joinStage<ModifyScoreOp>(RewriterBase &, Stage &, Operation *, unsigned);
+template bool attn::joinStage<ModifyProbOp>(RewriterBase &, Stage &, Operation *, unsigned);

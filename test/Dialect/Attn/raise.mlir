@@ -1,0 +1,254 @@
+// RUN: attn-opt %s --attn-raise --canonicalize --split-input-file | FileCheck %s
+// RUN: attn-opt %s --attn-raise --canonicalize --attn-fuse-attention --split-input-file | FileCheck %s --check-prefix=FUSED
+
+// Scale, bias and softmax between two products of four dimensions.
+// CHECK-LABEL: @plain
+// CHECK:         %[[SCORE:.*]] = attn.score %arg0, %arg1 : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
+// CHECK:         %[[MODIFIED:.*]] = attn.modify_score %[[SCORE]]
+// CHECK:           tensor.extract %arg3[%head, %q, %k] {attn.same_size}
+// CHECK:           arith.mulf %score
+// CHECK:         %[[PROB:.*]] = attn.softmax %[[MODIFIED]]
+// CHECK:         attn.context %[[PROB]], %arg2
+// FUSED-LABEL: @plain
+// FUSED:         attn.attention %arg0, %arg1, %arg2 scale(1.250000e-01) score_mod
+func.func @plain(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>, %bias: tensor<8x?x?xf32>) -> tensor<?x8x?x64xf32> {
+  %kt = attn.transpose %k [0, 1, 3, 2] : tensor<?x8x?x64xf32> -> tensor<?x8x64x?xf32>
+  %s = attn.matmul %q, %kt : tensor<?x8x?x64xf32>, tensor<?x8x64x?xf32> -> tensor<?x8x?x?xf32>
+  %b = attn.map %s, %bias {
+  ^bb0(%x: f32, %y: f32):
+    %scale = arith.constant 0.125 : f32
+    %scaled = arith.mulf %x, %scale : f32
+    %r = arith.addf %scaled, %y : f32
+    attn.yield %r : f32
+  } : tensor<?x8x?x?xf32>, tensor<8x?x?xf32> -> tensor<?x8x?x?xf32>
+  %p = attn.softmax %b : tensor<?x8x?x?xf32>
+  %c = attn.matmul %p, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  return %c : tensor<?x8x?x64xf32>
+}
+
+// -----
+
+// A softmax written out, over scores that an additive mask of a map hides.
+// CHECK-LABEL: @written_out
+// CHECK-NOT:     attn.reduce
+// CHECK-NOT:     math.exp
+// CHECK:         %[[SCORE:.*]] = attn.score %arg0, %arg1
+// CHECK:         %[[MODIFIED:.*]] = attn.modify_score %[[SCORE]]
+// CHECK:           tensor.extract %arg3[%batch, %k]
+// CHECK:           arith.uitofp
+// CHECK:         attn.softmax %[[MODIFIED]]
+// CHECK:         attn.context
+// FUSED-LABEL: @written_out
+// FUSED:         attn.attention
+func.func @written_out(%q: tensor<2x4x5x8xf32>, %k: tensor<2x4x7x8xf32>, %v: tensor<2x4x7x3xf32>, %seen: tensor<2x7xi1>) -> tensor<2x4x5x3xf32> {
+  %kt = attn.transpose %k [0, 1, 3, 2] : tensor<2x4x7x8xf32> -> tensor<2x4x8x7xf32>
+  %s = attn.matmul %q, %kt : tensor<2x4x5x8xf32>, tensor<2x4x8x7xf32> -> tensor<2x4x5x7xf32>
+  %wide = tensor.expand_shape %seen [[0, 1, 2], [3]] output_shape [2, 1, 1, 7] : tensor<2x7xi1> into tensor<2x1x1x7xi1>
+  %mask = attn.map %wide {
+  ^bb0(%x: i1):
+    %low = arith.constant -1.0e9 : f32
+    %one = arith.constant 1.0 : f32
+    %seen1 = arith.uitofp %x : i1 to f32
+    %hidden = arith.subf %one, %seen1 : f32
+    %r = arith.mulf %hidden, %low : f32
+    attn.yield %r : f32
+  } : tensor<2x1x1x7xi1> -> tensor<2x1x1x7xf32>
+  %m = attn.map %s, %mask {
+  ^bb0(%x: f32, %y: f32):
+    %r = arith.addf %x, %y : f32
+    attn.yield %r : f32
+  } : tensor<2x4x5x7xf32>, tensor<2x1x1x7xf32> -> tensor<2x4x5x7xf32>
+  %most = attn.reduce max %m axes [-1] keep_dims : tensor<2x4x5x7xf32> -> tensor<2x4x5x1xf32>
+  %e = attn.map %m, %most {
+  ^bb0(%x: f32, %y: f32):
+    %d = arith.subf %x, %y : f32
+    %r = math.exp %d : f32
+    attn.yield %r : f32
+  } : tensor<2x4x5x7xf32>, tensor<2x4x5x1xf32> -> tensor<2x4x5x7xf32>
+  %sum = attn.reduce sum %e axes [-1] keep_dims : tensor<2x4x5x7xf32> -> tensor<2x4x5x1xf32>
+  %p = attn.map %e, %sum {
+  ^bb0(%x: f32, %y: f32):
+    %r = arith.divf %x, %y : f32
+    attn.yield %r : f32
+  } : tensor<2x4x5x7xf32>, tensor<2x4x5x1xf32> -> tensor<2x4x5x7xf32>
+  %c = attn.matmul %p, %v : tensor<2x4x5x7xf32>, tensor<2x4x7x3xf32> -> tensor<2x4x5x3xf32>
+  return %c : tensor<2x4x5x3xf32>
+}
+
+// -----
+
+// Divided after the product, and nothing taken off before.
+// CHECK-LABEL: @divided_after
+// CHECK:         %[[SCORE:.*]] = attn.score %arg0, %arg1
+// CHECK-NEXT:    %[[PROB:.*]] = attn.softmax %[[SCORE]]
+// CHECK-NEXT:    attn.context %[[PROB]], %arg2
+// CHECK-NEXT:    return
+func.func @divided_after(%q: tensor<2x4x5x8xf32>, %k: tensor<2x4x7x8xf32>, %v: tensor<2x4x7x3xf32>) -> tensor<2x4x5x3xf32> {
+  %kt = attn.transpose %k [0, 1, 3, 2] : tensor<2x4x7x8xf32> -> tensor<2x4x8x7xf32>
+  %s = attn.matmul %q, %kt : tensor<2x4x5x8xf32>, tensor<2x4x8x7xf32> -> tensor<2x4x5x7xf32>
+  %e = math.exp %s : tensor<2x4x5x7xf32>
+  %sum = attn.reduce sum %e axes [3] : tensor<2x4x5x7xf32> -> tensor<2x4x5xf32>
+  %kept = tensor.expand_shape %sum [[0], [1], [2, 3]] output_shape [2, 4, 5, 1] : tensor<2x4x5xf32> into tensor<2x4x5x1xf32>
+  %w = attn.matmul %e, %v : tensor<2x4x5x7xf32>, tensor<2x4x7x3xf32> -> tensor<2x4x5x3xf32>
+  %c = attn.map %w, %kept {
+  ^bb0(%x: f32, %y: f32):
+    %r = arith.divf %x, %y : f32
+    attn.yield %r : f32
+  } : tensor<2x4x5x3xf32>, tensor<2x4x5x1xf32> -> tensor<2x4x5x3xf32>
+  return %c : tensor<2x4x5x3xf32>
+}
+
+// -----
+
+// What was taken off along another dimension than the sum matters: no softmax.
+// CHECK-LABEL: @shifted_across
+// CHECK:         attn.reduce max
+// CHECK-NOT:     attn.softmax
+// CHECK:         return
+func.func @shifted_across(%x: tensor<4x5xf32>, %w: tensor<5x4xf32>) -> tensor<4x4xf32> {
+  %s = attn.matmul %x, %w : tensor<4x5xf32>, tensor<5x4xf32> -> tensor<4x4xf32>
+  %most = attn.reduce max %s axes [0] keep_dims : tensor<4x4xf32> -> tensor<1x4xf32>
+  %e = attn.map %s, %most {
+  ^bb0(%a: f32, %b: f32):
+    %d = arith.subf %a, %b : f32
+    %r = math.exp %d : f32
+    attn.yield %r : f32
+  } : tensor<4x4xf32>, tensor<1x4xf32> -> tensor<4x4xf32>
+  %sum = attn.reduce sum %e axes [1] keep_dims : tensor<4x4xf32> -> tensor<4x1xf32>
+  %p = attn.map %e, %sum {
+  ^bb0(%a: f32, %b: f32):
+    %r = arith.divf %a, %b : f32
+    attn.yield %r : f32
+  } : tensor<4x4xf32>, tensor<4x1xf32> -> tensor<4x4xf32>
+  return %p : tensor<4x4xf32>
+}
+
+// -----
+
+// A module: heads split off projections, batch and heads one dimension for the products, a
+// mask over both apart, and heads merged. The layers' weights are transposed here.
+// CHECK-LABEL: @module
+// CHECK-DAG:     %[[WEIGHT:.*]] = arith.constant dense<{{\[\[}}0.000000e+00, 4.000000e+00
+// CHECK-DAG:     %[[BIAS:.*]] = arith.constant dense<5.000000e-01> : tensor<4xf32>
+// CHECK:         %[[LAYER:.*]] = attn.linear %arg0, %[[WEIGHT]], %[[BIAS]]
+// CHECK:         %[[HEADS:.*]] = attn.split_heads %[[LAYER]] num_heads(2) : tensor<?x?x4xf32> -> tensor<?x2x?x2xf32>
+// CHECK:         %[[SCORE:.*]] = attn.score %[[HEADS]], %[[HEADS]]
+// CHECK:         attn.modify_score %[[SCORE]]
+// CHECK-NOT:       arith.remui
+// CHECK:           tensor.extract %arg1[%batch, %k]
+// CHECK:         attn.softmax
+// CHECK:         %[[CONTEXT:.*]] = attn.context
+// CHECK:         attn.merge_heads %[[CONTEXT]] : tensor<?x2x?x2xf32> -> tensor<?x?x4xf32>
+// FUSED-LABEL: @module
+// FUSED:         attn.attention
+func.func @module(%x: tensor<?x?x4xf32>, %bias: tensor<?x?xf32>) -> tensor<?x?x4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %batch = tensor.dim %x, %c0 : tensor<?x?x4xf32>
+  %len = tensor.dim %x, %c1 : tensor<?x?x4xf32>
+  %w = arith.constant dense<[[0.0, 1.0, 2.0, 3.0], [4.0, 5.0, 6.0, 7.0], [8.0, 9.0, 10.0, 11.0], [12.0, 13.0, 14.0, 15.0]]> : tensor<4x4xf32>
+  %row = arith.constant dense<0.5> : tensor<4xf32>
+  %product = attn.matmul %x, %w : tensor<?x?x4xf32>, tensor<4x4xf32> -> tensor<?x?x4xf32>
+  %y = attn.map %product, %row {
+  ^bb0(%a: f32, %b: f32):
+    %r = arith.addf %a, %b : f32
+    attn.yield %r : f32
+  } : tensor<?x?x4xf32>, tensor<4xf32> -> tensor<?x?x4xf32>
+  %apart = tensor.expand_shape %y [[0], [1], [2, 3]] output_shape [%batch, %len, 2, 2] : tensor<?x?x4xf32> into tensor<?x?x2x2xf32>
+  %h = attn.transpose %apart [0, 2, 1, 3] : tensor<?x?x2x2xf32> -> tensor<?x2x?x2xf32>
+  %flat = tensor.collapse_shape %h [[0, 1], [2], [3]] : tensor<?x2x?x2xf32> into tensor<?x?x2xf32>
+  %kt = attn.transpose %flat [0, 2, 1] : tensor<?x?x2xf32> -> tensor<?x2x?xf32>
+  %s = attn.matmul %flat, %kt : tensor<?x?x2xf32>, tensor<?x2x?xf32> -> tensor<?x?x?xf32>
+  %s4 = tensor.expand_shape %s [[0, 1], [2], [3]] output_shape [%batch, 2, %len, %len] : tensor<?x?x?xf32> into tensor<?x2x?x?xf32>
+  %bias4 = tensor.expand_shape %bias [[0, 1, 2], [3]] output_shape [%batch, 1, 1, %len] : tensor<?x?xf32> into tensor<?x1x1x?xf32>
+  %m = attn.map %s4, %bias4 {
+  ^bb0(%a: f32, %b: f32):
+    %r = arith.addf %a, %b : f32
+    attn.yield %r : f32
+  } : tensor<?x2x?x?xf32>, tensor<?x1x1x?xf32> -> tensor<?x2x?x?xf32>
+  %s3 = tensor.collapse_shape %m [[0, 1], [2], [3]] : tensor<?x2x?x?xf32> into tensor<?x?x?xf32>
+  %p = attn.softmax %s3 : tensor<?x?x?xf32>
+  %c = attn.matmul %p, %flat : tensor<?x?x?xf32>, tensor<?x?x2xf32> -> tensor<?x?x2xf32>
+  %c4 = tensor.expand_shape %c [[0, 1], [2], [3]] output_shape [%batch, 2, %len, 2] : tensor<?x?x2xf32> into tensor<?x2x?x2xf32>
+  %back = attn.transpose %c4 [0, 2, 1, 3] : tensor<?x2x?x2xf32> -> tensor<?x?x2x2xf32>
+  %out = tensor.collapse_shape %back [[0], [1], [2, 3]] : tensor<?x?x2x2xf32> into tensor<?x?x4xf32>
+  return %out : tensor<?x?x4xf32>
+}
+
+// -----
+
+// One batch and one head, the probs scaled on their way.
+// CHECK-LABEL: @matrices
+// CHECK:         attn.score %{{.*}}, %{{.*}} : tensor<1x1x5x8xf32>, tensor<1x1x7x8xf32> -> tensor<1x1x5x7xf32>
+// CHECK:         attn.softmax
+// CHECK:         attn.modify_prob
+// CHECK:         attn.context
+// FUSED-LABEL: @matrices
+// FUSED:         attn.attention
+func.func @matrices(%q: tensor<5x8xf32>, %k: tensor<7x8xf32>, %v: tensor<7x3xf32>) -> tensor<5x3xf32> {
+  %kt = attn.transpose %k [1, 0] : tensor<7x8xf32> -> tensor<8x7xf32>
+  %s = attn.matmul %q, %kt : tensor<5x8xf32>, tensor<8x7xf32> -> tensor<5x7xf32>
+  %p = attn.softmax %s : tensor<5x7xf32>
+  %half = arith.constant dense<0.5> : tensor<5x7xf32>
+  %d = arith.mulf %p, %half : tensor<5x7xf32>
+  %c = attn.matmul %d, %v : tensor<5x7xf32>, tensor<7x3xf32> -> tensor<5x3xf32>
+  return %c : tensor<5x3xf32>
+}
+
+// -----
+
+// Groups of query heads share a head of key and value, as a dimension of their own.
+// CHECK-LABEL: @groups
+// CHECK:         attn.score %{{.*}}, %{{.*}} : tensor<2x6x5x8xf32>, tensor<2x2x7x8xf32> -> tensor<2x6x5x7xf32>
+// CHECK:         attn.context %{{.*}}, %{{.*}} : tensor<2x6x5x7xf32>, tensor<2x2x7x8xf32> -> tensor<2x6x5x8xf32>
+// FUSED-LABEL: @groups
+// FUSED:         attn.attention
+func.func @groups(%q: tensor<2x2x3x5x8xf32>, %k: tensor<2x2x1x7x8xf32>) -> tensor<2x2x3x5x8xf32> {
+  %kt = attn.transpose %k [0, 1, 2, 4, 3] : tensor<2x2x1x7x8xf32> -> tensor<2x2x1x8x7xf32>
+  %s = attn.matmul %q, %kt : tensor<2x2x3x5x8xf32>, tensor<2x2x1x8x7xf32> -> tensor<2x2x3x5x7xf32>
+  %p = attn.softmax %s : tensor<2x2x3x5x7xf32>
+  %c = attn.matmul %p, %k : tensor<2x2x3x5x7xf32>, tensor<2x2x1x7x8xf32> -> tensor<2x2x3x5x8xf32>
+  return %c : tensor<2x2x3x5x8xf32>
+}
+
+// -----
+
+// Keys in the rows: the right side is the query.
+// CHECK-LABEL: @keys_in_rows
+// CHECK:         %[[SCORE:.*]] = attn.score %arg0, %arg1 : tensor<2x4x5x8xf32>, tensor<2x4x7x8xf32> -> tensor<2x4x5x7xf32>
+// CHECK-NEXT:    %[[PROB:.*]] = attn.softmax %[[SCORE]]
+// CHECK-NEXT:    attn.context %[[PROB]], %arg1
+func.func @keys_in_rows(%q: tensor<2x4x5x8xf32>, %k: tensor<2x4x7x8xf32>) -> tensor<2x4x5x8xf32> {
+  %qt = attn.transpose %q [0, 1, 3, 2] : tensor<2x4x5x8xf32> -> tensor<2x4x8x5xf32>
+  %s = attn.matmul %k, %qt : tensor<2x4x7x8xf32>, tensor<2x4x8x5xf32> -> tensor<2x4x7x5xf32>
+  %p = attn.softmax %s axis(2) : tensor<2x4x7x5xf32>
+  %pt = attn.transpose %p [0, 1, 3, 2] : tensor<2x4x7x5xf32> -> tensor<2x4x5x7xf32>
+  %c = attn.matmul %pt, %k : tensor<2x4x5x7xf32>, tensor<2x4x7x8xf32> -> tensor<2x4x5x8xf32>
+  return %c : tensor<2x4x5x8xf32>
+}
+
+// -----
+
+// Classes of a layer are no keys, whether its weight is a constant or bound later.
+// CHECK-LABEL: @classes
+// CHECK-COUNT-2: attn.linear
+// CHECK-NOT:     attn.score
+func.func @classes(%x: tensor<5x2xf32>, %w: tensor<2x3xf32> {attn.weight = "w"}) -> (tensor<5x3xf32>, tensor<5x3xf32>) {
+  %s = attn.matmul %x, %w : tensor<5x2xf32>, tensor<2x3xf32> -> tensor<5x3xf32>
+  %p = attn.softmax %s : tensor<5x3xf32>
+  %c = arith.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
+  %t = attn.matmul %x, %c : tensor<5x2xf32>, tensor<2x3xf32> -> tensor<5x3xf32>
+  %u = attn.softmax %t : tensor<5x3xf32>
+  return %p, %u : tensor<5x3xf32>, tensor<5x3xf32>
+}
+
+// -----
+
+// A product of neither stays one.
+// CHECK-LABEL: @product
+// CHECK:         attn.matmul
+func.func @product(%a: tensor<2x4x5x8xf32>, %b: tensor<4x8x3xf32>) -> tensor<2x4x5x3xf32> {
+  %c = attn.matmul %a, %b : tensor<2x4x5x8xf32>, tensor<4x8x3xf32> -> tensor<2x4x5x3xf32>
+  return %c : tensor<2x4x5x3xf32>
+}
