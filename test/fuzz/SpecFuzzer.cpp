@@ -74,7 +74,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   auto module = parseSourceString<ModuleOp>(text, ParserConfig(session.getContext()), "spec.mlir");
   require(module || session.hasErrors(), "parsing failed without a diagnostic");
   if (!module || !findFunction(*module) ||
-      !run(session, *module, "inlining", mlir::attn::buildInlinePipeline))
+      !run(session, *module, "inlining", mlir::attn::buildGraphPipeline))
     return 0;
   func::FuncOp function = findFunction(*module);
   if (!function || !isGraph(function))

@@ -15,6 +15,7 @@
 #include "Bodies.h"
 #include "ComposeSteps.h"
 #include "LiftElementwise.h"
+#include "ScoreFactors.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/Dropout.h"
@@ -34,67 +35,6 @@ namespace mlir::attn {
 
 using namespace mlir;
 using namespace mlir::attn;
-
-//===----------------------------------------------------------------------===//
-// Scales on query and key
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// A tensor without the constant factor that a score's scale takes over.
-struct Unscaled {
-  Value tensor;
-  double scale;
-};
-} // namespace
-
-/// `value` as `multiply`, of which `element` is an operand, multiplies it.
-static std::optional<Unscaled> unscale(const APFloat &scale, Operation *multiply, Value element,
-                                       Value tensor) {
-  if (!llvm::is_contained(multiply->getOperands(), element))
-    return std::nullopt;
-  std::optional<double> product = scaledBy(scale, multiply, element);
-  return product ? std::optional<Unscaled>({tensor, *product}) : std::nullopt;
-}
-
-/// Takes a constant factor off a tensor: off a product of whole tensors, or a map.
-static std::optional<Unscaled> unscale(const APFloat &scale, Value value) {
-  Operation *op = value.getDefiningOp();
-  if (auto map = dyn_cast_or_null<MapOp>(op)) {
-    Operation *multiply = yieldedValue(map.getBody()).getDefiningOp();
-    Value input = map.getInputs().front();
-    if (map.getInputs().size() != 1 || input.getType() != value.getType() || !multiply)
-      return std::nullopt;
-    return unscale(scale, multiply, map.getBody().getArgument(0), input);
-  }
-  if (op && op->getNumOperands() == 2)
-    for (Value factored : op->getOperands())
-      if (std::optional<Unscaled> unscaled = unscale(scale, op, factored, factored))
-        return unscaled;
-  return std::nullopt;
-}
-
-/// Takes one constant factor of an operand over into the scale. Heads may have
-/// been split in between.
-static bool absorbFactor(RewriterBase &rewriter, ScoreOp op, OpOperand &operand) {
-  auto split = operand.get().getDefiningOp<SplitHeadsOp>();
-  bool throughSplit = split && split->hasOneUse();
-  OpOperand &place = throughSplit ? split.getInputMutable() : operand;
-  std::optional<Unscaled> unscaled = unscale(op.getScale(), place.get());
-  if (!unscaled)
-    return false;
-  Operation *multiply = place.get().getDefiningOp();
-  rewriter.modifyOpInPlace(place.getOwner(), [&] { place.set(unscaled->tensor); });
-  rewriter.modifyOpInPlace(op, [&] { op.setScaleAttr(rewriter.getF64FloatAttr(unscaled->scale)); });
-  if (isOpTriviallyDead(multiply))
-    rewriter.eraseOp(multiply);
-  return true;
-}
-
-static void absorbFactors(RewriterBase &rewriter, ScoreOp op) {
-  for (OpOperand &operand : op->getOpOperands())
-    while (absorbFactor(rewriter, op, operand)) {
-    }
-}
 
 /// Brings what is written on whole tensors into the spelling of the dialect.
 static void normalise(RewriterBase &rewriter, func::FuncOp function) {

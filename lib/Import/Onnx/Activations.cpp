@@ -47,16 +47,6 @@ static LogicalResult importMath(Node &node) {
   return importFloat(node, [](Body &body, Value x) -> Value { return body.make<Op>(x); });
 }
 
-static LogicalResult importExp(Node &node) {
-  TensorRef exponent = node.input(0);
-  if (exponent->step.kind == Step::LogProb)
-    return node.setOutput(makeSoftmax(node.body, exponent->step.of[0], *exponent->step.dim));
-  if (failed(importMath<math::ExpOp>(node)))
-    return failure();
-  markWeight(node.scope.lookup(node.proto.output(0)), exponent);
-  return success();
-}
-
 static LogicalResult importReciprocal(Node &node) {
   return importFloat(node, [](Body &body, Value x) -> Value {
     return body.make<arith::DivFOp>(constant(body, x, 1), x);
@@ -175,36 +165,7 @@ static LogicalResult importSign(Node &node) {
   });
 }
 
-/// Whether a stage is a softmax's prob, of which no more than a 0 took the place.
-static bool isPlainProb(Value stage) {
-  auto modify = stage.getDefiningOp<ModifyProbOp>();
-  if (!modify)
-    return true;
-  auto isKept = [&](Value value) {
-    return value == modify.getBody().getArgument(0) || matchPattern(value, m_AnyZeroFloat());
-  };
-  Value yielded = modify.getBody().front().getTerminator()->getOperand(0);
-  auto select = yielded.getDefiningOp<arith::SelectOp>();
-  bool isPlain =
-      select ? isKept(select.getTrueValue()) && isKept(select.getFalseValue()) : isKept(yielded);
-  return isPlain && isPlainProb(modify.getProb());
-}
-
-/// No prob is infinite: graphs ask that want to replace NaN alone.
-static bool isNeverInfinite(const TensorRef &tensor) {
-  if (tensor->step.kind == Step::Widened)
-    return isNeverInfinite(tensor->step.of[0]);
-  auto view = View::find(tensor, isProb);
-  return view && isPlainProb(view->stage->value);
-}
-
 static LogicalResult importIsInf(Node &node) {
-  if (isNeverInfinite(node.input(0))) {
-    Value none =
-        arith::ConstantOp::create(node.body.b, node.body.loc, node.body.b.getBoolAttr(false));
-    return node.setOutput(
-        makeExpand(makeElements(node.body, none.getType(), {none}, {}), node.input(0)->sizes));
-  }
   bool negative = node.getInt("detect_negative", 1), positive = node.getInt("detect_positive", 1);
   auto isInf = [=](Body &body, Value x) {
     double infinity = std::numeric_limits<double>::infinity();
@@ -224,7 +185,7 @@ ArrayRef<OpEntry> imports::getActivationOps() {
       {"", "Cos", "f", "x", {}, importMath<math::CosOp>},
       {"", "Elu", "f", "x", {{"alpha", Float}}, importElu},
       {"", "Erf", "f", "x", {}, importMath<math::ErfOp>},
-      {"", "Exp", "f", "x", {}, importExp},
+      {"", "Exp", "f", "x", {}, importMath<math::ExpOp>},
       {"", "Floor", "f", "x", {}, importMath<math::FloorOp>},
       {"", "Gelu", "f", "x", {{"approximate", String}}, importGelu},
       {"", "HardSigmoid", "f", "x", {{"alpha", Float}, {"beta", Float}}, importHardSigmoid},

@@ -234,17 +234,10 @@ FailureOr<TensorRef> Product::multiplyGroups(bool isKey) const {
       turn(equation.tensors[0], equation.operands[0], letters.batch + letters.left + letters.inner);
   TensorRef right = isKey ? makeMatrices(1, letters.right, letters.inner)
                           : makeMatrices(1, letters.inner, letters.right);
-  OpFoldResult group = sizes.at(letters.left[0]);
-  SmallVector<OpFoldResult> heads = {right->sizes[0],
-                                     multiply(node.body, {right->sizes[1], group})},
-                            rows(heads), wide(right->sizes);
-  rows.push_back(sizes.at(letters.left[1]));
+  SmallVector<OpFoldResult> rows = getSizes(letters.batch + letters.left), wide(right->sizes);
   rows.push_back(multiply(node.body, getSizes(letters.inner)));
   wide.insert(wide.begin() + 2, fixedSize(node.model.context, 1));
   right = makeReshape(node.body, right, wide);
-  wide[2] = group;
-  heads.append(wide.begin() + 3, wide.end());
-  right = makeReshape(node.body, makeExpand(right, wide), heads);
   return imports::multiplyMatrices(node, makeReshape(node.body, left, rows),
                                    isKey ? swapLast(right) : right);
 }

@@ -90,46 +90,11 @@ FailureOr<SmallVector<OpFoldResult>> imports::broadcast(Node &node, ArrayRef<Ten
   return result;
 }
 
-/// The first operand that is a score (or prob) on its way: what else there is joins it.
-static std::optional<std::pair<TensorRef, View>>
-findStage(ArrayRef<TensorRef> operands, Type element, ArrayRef<OpFoldResult> sizes,
-          function_ref<bool(Operation *)> isStage) {
-  for (const TensorRef &operand : operands) {
-    if (operand->element != element || !sameSizes(operand->sizes, sizes))
-      continue;
-    if (auto view = View::find(operand, isStage))
-      return std::pair(operand, *view);
-  }
-  return std::nullopt;
-}
-
-template <typename Op>
-static TensorRef joinStage(Node &node, const TensorRef &shown, const View &view,
-                           ArrayRef<TensorRef> operands, ScalarFn scalar) {
-  const TensorRef &stage = view.stage;
-  Value result =
-      makeModify<Op>(node.body, stage->value, [&](Body &at, Value element, ArrayRef<Value> place) {
-        SmallVector<Value> indices = view.getIndices(at, place);
-        // Whatever reads the stage at this place, however deep, reads the element.
-        at.remember(stage, place, element);
-        at.remember(shown, broadcastIndices(at, shown->sizes, indices), element);
-        auto scalars = llvm::map_to_vector(operands, [&](const TensorRef &operand) {
-          return at.read(operand, broadcastIndices(at, operand->sizes, indices));
-        });
-        return scalar(at, scalars);
-      });
-  return view.apply(node.body, makeComputed(result, stage->sizes));
-}
-
 FailureOr<TensorRef> imports::applyElementwise(Node &node, ArrayRef<TensorRef> operands,
                                                Type element, ScalarFn scalar) {
   FailureOr<SmallVector<OpFoldResult>> sizes = broadcast(node, operands);
   if (failed(sizes))
     return failure();
-  if (auto stage = findStage(operands, element, *sizes, isScore))
-    return joinStage<ModifyScoreOp>(node, stage->first, stage->second, operands, std::move(scalar));
-  if (auto stage = findStage(operands, element, *sizes, isProb))
-    return joinStage<ModifyProbOp>(node, stage->first, stage->second, operands, std::move(scalar));
   return makeMap(node.body, element, *sizes, operands, std::move(scalar));
 }
 
@@ -197,71 +162,11 @@ static LogicalResult importMean(Node &node) {
       }));
 }
 
-/// A row added to a product with weights is its bias.
-static TensorRef addBias(Node &node, const TensorRef &product, const TensorRef &row) {
-  auto linear = product->value ? product->value.getDefiningOp<LinearOp>() : LinearOp();
-  if (!linear || linear.getBias() || row->getRank() != 1 || row->element != product->element ||
-      !sameSize(row->sizes[0], product->sizes.back()))
-    return nullptr;
-  Body &body = node.body;
-  return makeComputed(LinearOp::create(body.b, body.loc, linear.getType(), linear.getInput(),
-                                       linear.getWeight(), node.materialize(row)),
-                      product->sizes);
-}
-
-static LogicalResult importAdd(Node &node) {
-  TensorRef left = node.input(0), right = node.input(1);
-  TensorRef biased = addBias(node, left, right);
-  if (!biased)
-    biased = addBias(node, right, left);
-  return biased ? node.setOutput(biased) : importBinary<arith::AddFOp, arith::AddIOp>(node);
-}
-
 /// The constant that a tensor of one element holds.
 static std::optional<double> getFactor(const TensorRef &tensor) {
   if (!tensor->elements || tensor->elements->size() != 1)
     return std::nullopt;
   return getConstantFloat(tensor->elements->front());
-}
-
-/// A query or key times a constant will be part of the score's scale.
-static bool importScale(Node &node, bool isDivision) {
-  TensorRef tensor = node.input(0), single = node.input(1);
-  if (!isDivision && getFactor(tensor))
-    std::swap(tensor, single);
-  auto factor = getFactor(single);
-  if (!factor || tensor->element != single->element || tensor->getRank() < 3 ||
-      single->getRank() > tensor->getRank() || View::find(tensor, isScore) ||
-      View::find(tensor, isProb))
-    return false;
-  node.setOutput(0, makeScaled(node.body, tensor, isDivision ? 1 / *factor : *factor));
-  return true;
-}
-
-static LogicalResult importMul(Node &node) {
-  if (importScale(node, /*isDivision=*/false))
-    return success();
-  if (failed(importBinary<arith::MulFOp, arith::MulIOp>(node)))
-    return failure();
-  TensorRef product = node.scope.lookup(node.proto.output(0));
-  product->isProduct = product->form == Form::Map && isa<FloatType>(product->element);
-  return success();
-}
-
-static LogicalResult importSub(Node &node) {
-  if (failed(importBinary<arith::SubFOp, arith::SubIOp>(node)))
-    return failure();
-  markShifted(node.scope.lookup(node.proto.output(0)), node.input(0), node.input(1));
-  return success();
-}
-
-static LogicalResult importDiv(Node &node) {
-  FailureOr<TensorRef> quotient = makeQuotient(node, node.input(0), node.input(1));
-  if (failed(quotient) || *quotient)
-    return failed(quotient) ? failure() : node.setOutput(*quotient);
-  if (importScale(node, /*isDivision=*/true))
-    return success();
-  return importBinary<arith::DivFOp, arith::DivSIOp>(node);
 }
 
 static Value floorMod(Body &body, Value x, Value y) {
@@ -444,9 +349,6 @@ static LogicalResult castTo(Node &node, Type type) {
       });
   if (failed(result))
     return failure();
-  if (isa<FloatType>(type) && isa<FloatType>(input->element) &&
-      type.getIntOrFloatBitWidth() > input->element.getIntOrFloatBitWidth())
-    (*result)->step = {Step::Widened, {input}};
   return node.setOutput(*result);
 }
 
@@ -512,12 +414,12 @@ ArrayRef<OpEntry> imports::getElementwiseOps() {
   using IP = arith::CmpIPredicate;
   static const OpEntry entries[] = {
       {"", "Abs", "n", "x", {}, importAbs},
-      {"", "Add", "nn", "x", {}, importAdd},
+      {"", "Add", "nn", "x", {}, importBinary<arith::AddFOp, arith::AddIOp>},
       {"", "And", "bb", "x", {}, importLogical<arith::AndIOp>},
       {"", "Cast", "x", "x", {{"to", Int}, {"saturate", Int}}, importCast},
       {"", "CastLike", "xx", "x", {{"saturate", Int}}, importCastLike},
       {"", "Clip", "nn?n?", "x", {}, importClip},
-      {"", "Div", "nn", "x", {}, importDiv},
+      {"", "Div", "nn", "x", {}, importBinary<arith::DivFOp, arith::DivSIOp>},
       {"", "Dropout", "xf?b?", "xx?", {{"ratio", Float}, {"seed", Int}}, importDropout},
       {"", "Equal", "xx", "x", {}, importCompare<FP::OEQ, IP::eq>},
       {"", "Greater", "nn", "x", {}, importCompare<FP::OGT, IP::sgt>},
@@ -531,13 +433,13 @@ ArrayRef<OpEntry> imports::getElementwiseOps() {
       {"", "Mean", "f*", "x", {}, importMean},
       {"", "Min", "n*", "x", {}, importVariadic<arith::MinimumFOp, arith::MinSIOp>},
       {"", "Mod", "nn", "x", {{"fmod", Int}}, importMod},
-      {"", "Mul", "nn", "x", {}, importMul},
+      {"", "Mul", "nn", "x", {}, importBinary<arith::MulFOp, arith::MulIOp>},
       {"", "Neg", "n", "x", {}, importNeg},
       {"", "Not", "b", "x", {}, importNot},
       {"", "Or", "bb", "x", {}, importLogical<arith::OrIOp>},
       {"", "Pow", "nn", "x", {}, importPow},
       {"", "Relu", "n", "x", {}, importRelu},
-      {"", "Sub", "nn", "x", {}, importSub},
+      {"", "Sub", "nn", "x", {}, importBinary<arith::SubFOp, arith::SubIOp>},
       {"", "Sum", "n*", "x", {}, importVariadic<arith::AddFOp, arith::AddIOp>},
       {"", "Where", "bxx", "x", {}, importWhere},
       {"", "Xor", "bb", "x", {}, importLogical<arith::XOrIOp>},

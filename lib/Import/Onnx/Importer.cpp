@@ -204,7 +204,7 @@ FailureOr<TensorRef> PartNode::import() {
   constexpr int64_t opset = 23;
   Context model = whole.model;
   model.opsets[""] = opset;
-  Node node(model, proto, scope, whole.body, whole.feedsSoftmax);
+  Node node(model, proto, scope, whole.body);
   const OpEntry *entry = findOp("", node.getOp());
   if (!entry)
     return whole.error() << "the op is not supported with " << node.getOp();
@@ -328,35 +328,12 @@ static LogicalResult importInitializers(const Context &model, const ::onnx::Grap
   return success();
 }
 
-/// Whether the op changes each element by itself, or moves it.
-static bool keepsElements(StringRef op) {
-  static const llvm::StringSet<> names = {
-      "Add", "Cast", "CastLike", "Clip",    "Div", "Expand", "Identity",  "Max",       "Min",
-      "Mul", "Neg",  "Reshape",  "Squeeze", "Sub", "Tanh",   "Transpose", "Unsqueeze", "Where"};
-  return names.contains(op);
-}
-
-/// The names of what softmaxes take, back to the ops that compute it. A product among them is a
-/// score, however its key lies in memory.
-static llvm::StringSet<> findScores(const NodeProtos &nodes) {
-  llvm::StringSet<> scores;
-  for (const ::onnx::NodeProto &node : llvm::reverse(nodes)) {
-    bool reaches =
-        llvm::any_of(node.output(), [&](const std::string &name) { return scores.contains(name); });
-    if (node.op_type() == "Softmax" || (reaches && keepsElements(node.op_type())))
-      scores.insert_range(node.input());
-  }
-  return scores;
-}
-
 static LogicalResult importNodes(const Context &model, const NodeProtos &nodes, Scope &scope,
                                  Body &body) {
   llvm::SaveAndRestore<Location> around(body.loc);
-  llvm::StringSet<> scores = findScores(nodes);
   for (const ::onnx::NodeProto &proto : nodes) {
     body.loc = getLocation(model, proto);
-    bool feedsSoftmax = proto.output_size() > 0 && scores.contains(proto.output(0));
-    Node node(model, proto, scope, body, feedsSoftmax);
+    Node node(model, proto, scope, body);
     if (failed(importNode(node)))
       return failure();
   }

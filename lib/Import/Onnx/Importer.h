@@ -40,17 +40,14 @@ struct Context {
 /// One node while it is imported. Errors are at its location, which names it.
 class Node {
 public:
-  Node(const Context &model, const ::onnx::NodeProto &proto, Scope &scope, Body &body,
-       bool feedsSoftmax)
-      : model(model), proto(proto), scope(scope), body(body), feedsSoftmax(feedsSoftmax) {}
+  Node(const Context &model, const ::onnx::NodeProto &proto, Scope &scope, Body &body)
+      : model(model), proto(proto), scope(scope), body(body) {}
 
   const Context &model;
   const ::onnx::NodeProto &proto;
   Scope &scope;
   /// The function at this node.
   Body &body;
-  /// Whether a softmax takes what the node gives, changed element by element at most.
-  bool feedsSoftmax;
 
   StringRef getOp() const { return proto.op_type(); }
   int64_t getOpset() const;
@@ -153,43 +150,12 @@ private:
 LogicalResult importNodes(const Context &model, const ::onnx::GraphProto &graph, Scope &scope,
                           Body &body);
 
-/// Whether the op gives a score before its softmax, or a prob.
-bool isScore(Operation *op);
-bool isProb(Operation *op);
-
-/// A score or prob (its stage) as a graph's other reshapes and transpositions show it.
-struct View {
-  TensorRef stage;
-  /// From the stage outwards.
-  SmallVector<TensorRef> moves;
-
-  static std::optional<View> find(TensorRef tensor, function_ref<bool(Operation *)> isStage);
-  /// Where the stage's element at `indices` is.
-  SmallVector<Value> getIndices(Body &body, ArrayRef<Value> indices) const;
-  /// The same moves of another tensor of the stage's shape.
-  TensorRef apply(Body &body, TensorRef tensor) const;
-  /// Where the stage's dimension `dim` is, if it is still one.
-  std::optional<int64_t> follow(Body &body, int64_t dim) const;
-};
-
-/// The product of two tensors as matrices, of rank 2 to 4; a score or context where it
-/// looks like one.
+/// The product of two tensors as matrices; what is in front of them broadcasts.
 FailureOr<TensorRef> multiplyMatrices(Node &node, const TensorRef &left, const TensorRef &right);
-/// The sum of products along the last dimension, as a score: null where it is none.
-TensorRef makeDotProduct(Node &node, const TensorRef &product);
-
-/// The softmax along a dimension: of the score's rows where `input` is one, wherever it is moved.
-TensorRef makeSoftmax(Body &body, const TensorRef &input, int64_t axis);
-/// What a difference or an exponential is to a softmax that is written out.
-void markShifted(const TensorRef &difference, const TensorRef &left, const TensorRef &right);
-void markWeight(const TensorRef &exponential, const TensorRef &exponent);
-/// The softmax, or the context, that a division ends; null where it does not.
-FailureOr<TensorRef> makeQuotient(Node &node, const TensorRef &left, const TensorRef &right);
 
 /// Sizes of the result of operands that broadcast.
 FailureOr<SmallVector<OpFoldResult>> broadcast(Node &node, ArrayRef<TensorRef> operands);
-/// An element-by-element function of operands: part of the score or prob where one of
-/// them is one, else a formula.
+/// An element-by-element function of operands, which broadcast.
 FailureOr<TensorRef> applyElementwise(Node &node, ArrayRef<TensorRef> operands, Type element,
                                       ScalarFn scalar);
 /// A scalar in another type, as ONNX's Cast says.

@@ -94,12 +94,15 @@ static Value reshape(Body &body, const Tensor &tensor) {
   return expand(body, value, tensor.sizes, groupUnits(tensor.sizes));
 }
 
+static bool isMove(const TensorRef &tensor) {
+  return tensor->form == Form::Reshape || tensor->form == Form::Transpose ||
+         tensor->form == Form::Slice;
+}
+
 static Value slice(Body &body, const Tensor &tensor) {
   const TensorRef &source = tensor.sources[0];
   // What is a formula anyway is best read where it is needed.
-  bool isMoved = source->form == Form::Reshape || source->form == Form::Transpose ||
-                 source->form == Form::Slice;
-  if (!source->value && !isMoved)
+  if (!source->value && !isMove(source))
     return nullptr;
   SmallVector<OpFoldResult> offsets(tensor.getRank(), body.b.getIndexAttr(0)),
       steps(tensor.getRank(), body.b.getIndexAttr(1));
@@ -161,9 +164,7 @@ struct MapTree {
 };
 } // namespace
 
-static bool isNode(const TensorRef &tensor) {
-  return (tensor->form == Form::Map || tensor->form == Form::Scale) && !tensor->value;
-}
+static bool isNode(const TensorRef &tensor) { return tensor->form == Form::Map && !tensor->value; }
 
 /// What is broadcast anyway need not be before.
 static const TensorRef &skipExpand(const TensorRef &tensor) {
@@ -253,8 +254,27 @@ static Value transpose(Body &body, const Tensor &tensor) {
                              materialize(body, tensor.sources[0]), tensor.permutation);
 }
 
+/// Whether a tensor is what an op computed, moved or changed element by element.
+static bool followsFromOp(const TensorRef &tensor, int depth = 0) {
+  constexpr int mostDepth = 6;
+  if (tensor->value)
+    return tensor->value.getDefiningOp() && !tensor->isConstant();
+  return depth < mostDepth && (isMove(tensor) || tensor->form == Form::Map) &&
+         llvm::any_of(
+             tensor->sources,
+             [&](const TensorRef &source) { return followsFromOp(source, depth + 1); });
+}
+
+/// What is repeated of computed tensors is computed once, and read as it is then.
+static void computeRepeated(Body &body, const TensorRef &source) {
+  if (followsFromOp(source))
+    materialize(body, source);
+}
+
 static Value compute(Body &body, const TensorRef &tensor) {
   Value value;
+  if (tensor->form == Form::Expand)
+    computeRepeated(body, tensor->sources[0]);
   if (tensor->elements)
     value = makeDense(body, *tensor);
   if (!value && tensor->form == Form::Transpose)

@@ -104,25 +104,6 @@ SmallVector<Value> imports::reindex(Body &body, ArrayRef<OpFoldResult> from,
   return own;
 }
 
-/// Whether `wide` is keys or values with each head `sizes[1] / source heads` times in
-/// a row: what is left of grouped heads written as Unsqueeze, Expand, Reshape.
-static TensorRef getRepeatedHeads(Body &body, const TensorRef &wide, ArrayRef<OpFoldResult> sizes) {
-  if (wide->form != Form::Expand || wide->getRank() != 5 || sizes.size() != 4)
-    return nullptr;
-  TensorRef narrow = wide->sources[0];
-  if (narrow->getRank() != 5 || getStatic(narrow->sizes[2]) != 1)
-    return nullptr;
-  for (int64_t dim : {0, 1, 3, 4})
-    if (!sameSize(narrow->sizes[dim], wide->sizes[dim]))
-      return nullptr;
-  for (auto [dim, from] : {std::pair(0, 0), {2, 3}, {3, 4}})
-    if (!sameSize(sizes[dim], wide->sizes[from]))
-      return nullptr;
-  SmallVector<OpFoldResult> own(narrow->sizes);
-  own.erase(own.begin() + 2);
-  return makeReshape(body, narrow, own);
-}
-
 /// Where each of `groups`, which are runs of dimensions of a refinement, lies in the order that
 /// `order` gives them; none where a group is torn apart there.
 static std::optional<SmallVector<int64_t>> placeGroups(ArrayRef<ReassociationIndices> groups,
@@ -171,8 +152,6 @@ static TensorRef reshapeSource(Body &body, const TensorRef &source, ArrayRef<OpF
     return nullptr;
   if (source->form == Form::Reshape)
     return makeReshape(body, source->sources[0], sizes);
-  if (source->form == Form::Scale && !source->elements)
-    return makeScaled(body, makeReshape(body, source->sources[0], sizes), source->factor);
   return source->form == Form::Transpose ? reshapeTransposed(body, source, sizes) : nullptr;
 }
 
@@ -188,10 +167,6 @@ TensorRef imports::makeReshape(Body &body, const TensorRef &source, ArrayRef<OpF
   tensor->at = [source, to = tensor->sizes](Body &at, ArrayRef<Value> indices) {
     return at.read(source, reindex(at, source->sizes, to, indices));
   };
-  if (TensorRef heads = getRepeatedHeads(body, source, sizes)) {
-    tensor->form = Form::RepeatHeads;
-    tensor->sources = {heads};
-  }
   return tensor;
 }
 

@@ -29,6 +29,14 @@ static TensorRef flattenFrom(Body &body, const TensorRef &tensor, int64_t axis) 
   return makeReshape(body, tensor, flat);
 }
 
+static TensorRef makeSoftmax(Node &node, const TensorRef &input, int64_t axis) {
+  Value scores = node.materialize(input);
+  int64_t given = axis == input->getRank() - 1 ? -1 : axis;
+  return makeComputed(SoftmaxOp::create(node.body.b, node.body.loc, scores.getType(), scores,
+                                        /*sink=*/Value(), node.body.b.getI64IntegerAttr(given)),
+                      input->sizes);
+}
+
 static LogicalResult importSoftmax(Node &node) {
   TensorRef input = node.input(0);
   // Before opset 13 everything from the axis on was one row.
@@ -38,10 +46,9 @@ static LogicalResult importSoftmax(Node &node) {
     return failure();
   if (flattens && *axis != input->getRank() - 1) {
     TensorRef rows = flattenFrom(node.body, input, *axis);
-    return node.setOutput(
-        makeReshape(node.body, makeSoftmax(node.body, rows, *axis), input->sizes));
+    return node.setOutput(makeReshape(node.body, makeSoftmax(node, rows, *axis), input->sizes));
   }
-  return node.setOutput(makeSoftmax(node.body, input, *axis));
+  return node.setOutput(makeSoftmax(node, input, *axis));
 }
 
 //===----------------------------------------------------------------------===//

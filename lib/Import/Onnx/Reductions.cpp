@@ -68,15 +68,6 @@ static LogicalResult importReduce(Node &node, ReduceKind kind) {
     return failure();
   if (dims->empty())
     return node.setOutput(input);
-  if (kind == ReduceKind::sum && *dims == SmallVector<int64_t>{input->getRank() - 1})
-    if (TensorRef score = makeDotProduct(node, input)) {
-      if (node.getInt("keepdims", 1)) {
-        SmallVector<OpFoldResult> sizes(input->sizes);
-        sizes.back() = fixedSize(node.model.context, 1);
-        score = makeReshape(node.body, score, sizes);
-      }
-      return node.setOutput(score);
-    }
   return node.setOutput(makeReduce(node.body, input, kind, *dims, node.getInt("keepdims", 1)));
 }
 
@@ -149,7 +140,6 @@ static LogicalResult importLogSoftmax(Node &node) {
   TensorRef shifted = combine<arith::SubFOp>(node.body, input, makeShift(node.body, input, *axis));
   TensorRef result =
       combine<arith::SubFOp>(node.body, shifted, makeLogSumExp(node.body, shifted, *axis));
-  result->step = {Step::LogProb, {input}, *axis};
   return node.setOutput(result);
 }
 

@@ -178,7 +178,7 @@ static LogicalResult checkAttributes(Node &node, const OpEntry &entry) {
 
 /// How many tensors in a row are kept for `tensor`: none once it is nothing but its value.
 static int64_t getDepth(const TensorRef &tensor) {
-  bool isPlain = tensor->value && tensor->sources.empty() && !tensor->at && tensor->step.of.empty();
+  bool isPlain = tensor->value && tensor->sources.empty() && !tensor->at;
   return isPlain ? 0 : tensor->depth;
 }
 

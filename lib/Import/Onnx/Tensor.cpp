@@ -324,14 +324,11 @@ TensorRef imports::makeMap(Body &body, Type element, ArrayRef<OpFoldResult> size
 }
 
 TensorRef imports::makeScaled(Body &body, const TensorRef &source, double factor) {
-  TensorRef tensor = makeMap(
+  return makeMap(
       body, source->element, source->sizes, {source}, [factor](Body &at, ArrayRef<Value> x) {
         auto constant = at.b.getFloatAttr(x[0].getType(), factor);
         return at.make<arith::MulFOp>(x[0], arith::ConstantOp::create(at.b, at.loc, constant));
       });
-  tensor->form = Form::Scale;
-  tensor->factor = factor;
-  return tensor;
 }
 
 TensorRef imports::makeExpand(const TensorRef &source, ArrayRef<OpFoldResult> sizes) {

@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An ONNX graph spells masks, scales and shapes as many small tensors. They are
-// kept as formulas here and become part of a region where an attention op reads
-// them, so that the compiler sees `k <= q` and not a table of it. A tensor is only
-// computed for its own sake where an op needs all of it.
+// kept as formulas here, so that the compiler sees `k <= q` and not a table of it. A
+// tensor is only computed for its own sake where an op needs all of it. What is
+// attention in a graph, attn-raise finds out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,36 +54,19 @@ struct Body {
   llvm::DenseMap<Value, std::pair<SmallVector<Value>, SmallVector<OpFoldResult>>> flattened{};
 };
 
-/// What the importer looks through to find the attention in a graph.
+/// How a tensor was made of others.
 enum class Form {
   Other,
-  Map,         ///< `scalar` of the sources, which broadcast
-  Scale,       ///< sources[0] times the constant `factor`
-  Transpose,   ///< sources[0] with dimensions `permutation`
-  Reshape,     ///< sources[0] in another shape
-  Expand,      ///< sources[0] broadcast
-  Slice,       ///< sources[0] from `offset` on in dimension `dim`
-  RepeatHeads, ///< sources[0] with every head (dimension 1) several times in a row
-  Concat,      ///< sources one behind the other in dimension `dim`
+  Map,       ///< `scalar` of the sources, which broadcast
+  Transpose, ///< sources[0] with dimensions `permutation`
+  Reshape,   ///< sources[0] in another shape
+  Expand,    ///< sources[0] broadcast
+  Slice,     ///< sources[0] from `offset` on in dimension `dim`
+  Concat,    ///< sources one behind the other in dimension `dim`
 };
 
 /// One scalar from the scalars at the same place of several tensors.
 using ScalarFn = std::function<Value(Body &, ArrayRef<Value>)>;
-
-/// What a tensor is to a softmax that is written out.
-struct Step {
-  enum Kind {
-    None,
-    Shifted,    ///< of[0] less its maximum along `dim`
-    Widened,    ///< of[0] in a type that holds all of its values
-    LogProb,    ///< the logarithm of the softmax of of[0] along `dim`
-    Weight,     ///< the exponential of of[0], which is shifted along `dim` if there is one
-    WeightedSum ///< the product of of[0], which is a weight, and of[1]
-  };
-  Kind kind = None;
-  SmallVector<TensorRef> of = {};
-  std::optional<int64_t> dim = {};
-};
 
 struct Tensor {
   Type element;
@@ -98,20 +81,15 @@ struct Tensor {
   Form form = Form::Other;
   SmallVector<TensorRef> sources;
   ScalarFn scalar;
-  double factor = 1;
   SmallVector<int64_t> permutation;
   int64_t dim = 0;
   OpFoldResult offset;
-
-  Step step;
 
   /// How many tensors in a row were read to make it.
   int64_t depth = 0;
 
   int64_t getRank() const { return sizes.size(); }
   RankedTensorType getType() const;
-  /// A map that multiplies two floats.
-  bool isProduct = false;
   /// Its number of elements is one, whatever the rank.
   bool isSingle() const;
   bool isConstant() const { return value && value.getDefiningOp<arith::ConstantOp>(); }

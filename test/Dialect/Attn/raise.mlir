@@ -252,3 +252,165 @@ func.func @product(%a: tensor<2x4x5x8xf32>, %b: tensor<4x8x3xf32>) -> tensor<2x4
   %c = attn.matmul %a, %b : tensor<2x4x5x8xf32>, tensor<4x8x3xf32> -> tensor<2x4x5x3xf32>
   return %c : tensor<2x4x5x3xf32>
 }
+
+// -----
+
+// A column beside the scores, taken off by its maximum, whose probs nobody takes: a sink.
+// CHECK-LABEL: @sink
+// CHECK:         %[[SCORE:.*]] = attn.score %arg0, %arg1
+// CHECK:         %[[SINK:.*]] = tensor.collapse_shape %arg2 {{\[\[}}0], [1], [2, 3]] : tensor<1x2x1x1xf32> into tensor<1x2x1xf32>
+// CHECK:         %[[PROB:.*]] = attn.softmax %[[SCORE]] sink(%[[SINK]] : tensor<1x2x1xf32>)
+// CHECK-NEXT:    attn.context %[[PROB]], %arg1
+// FUSED-LABEL: @sink
+// FUSED:         attn.attention
+func.func @sink(%q: tensor<1x2x3x8xf32>, %k: tensor<1x2x5x8xf32>, %sink: tensor<1x2x1x1xf32>) -> tensor<1x2x3x8xf32> {
+  %c0 = arith.constant 0 : index
+  %kt = attn.transpose %k [0, 1, 3, 2] : tensor<1x2x5x8xf32> -> tensor<1x2x8x5xf32>
+  %s = attn.matmul %q, %kt : tensor<1x2x3x8xf32>, tensor<1x2x8x5xf32> -> tensor<1x2x3x5xf32>
+  %column = tensor.generate {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %x = tensor.extract %sink[%c0, %h, %c0, %c0] : tensor<1x2x1x1xf32>
+    tensor.yield %x : f32
+  } : tensor<1x2x3x1xf32>
+  %both = tensor.concat dim(3) %s, %column : (tensor<1x2x3x5xf32>, tensor<1x2x3x1xf32>) -> tensor<1x2x3x6xf32>
+  %most = attn.reduce max %both axes [3] keep_dims : tensor<1x2x3x6xf32> -> tensor<1x2x3x1xf32>
+  %shifted = attn.map %both, %most {
+  ^bb0(%x: f32, %y: f32):
+    %d = arith.subf %x, %y : f32
+    attn.yield %d : f32
+  } : tensor<1x2x3x6xf32>, tensor<1x2x3x1xf32> -> tensor<1x2x3x6xf32>
+  %p = attn.softmax %shifted : tensor<1x2x3x6xf32>
+  %own = tensor.extract_slice %p[0, 0, 0, 0] [1, 2, 3, 5] [1, 1, 1, 1] : tensor<1x2x3x6xf32> to tensor<1x2x3x5xf32>
+  %c = attn.matmul %own, %k : tensor<1x2x3x5xf32>, tensor<1x2x5x8xf32> -> tensor<1x2x3x8xf32>
+  return %c : tensor<1x2x3x8xf32>
+}
+
+// -----
+
+// Heads of keys repeated for the query's: the score and the context share them.
+// CHECK-LABEL: @repeated_heads
+// CHECK:         attn.score %arg0, %arg1 : tensor<?x6x?x8xf32>, tensor<?x2x?x8xf32> -> tensor<?x6x?x?xf32>
+// CHECK:         attn.context %{{.*}}, %arg1
+// FUSED-LABEL: @repeated_heads
+// FUSED:         attn.attention
+func.func @repeated_heads(%q: tensor<?x6x?x8xf32>, %k: tensor<?x2x?x8xf32>) -> tensor<?x6x?x8xf32> {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %batch = tensor.dim %k, %c0 : tensor<?x2x?x8xf32>
+  %len = tensor.dim %k, %c2 : tensor<?x2x?x8xf32>
+  %wide = tensor.generate %batch, %len {
+  ^bb0(%b: index, %h: index, %g: index, %j: index, %d: index):
+    %x = tensor.extract %k[%b, %h, %j, %d] : tensor<?x2x?x8xf32>
+    tensor.yield %x : f32
+  } : tensor<?x2x3x?x8xf32>
+  %r = tensor.collapse_shape %wide [[0], [1, 2], [3], [4]] : tensor<?x2x3x?x8xf32> into tensor<?x6x?x8xf32>
+  %kt = attn.transpose %r [0, 1, 3, 2] : tensor<?x6x?x8xf32> -> tensor<?x6x8x?xf32>
+  %s = attn.matmul %q, %kt : tensor<?x6x?x8xf32>, tensor<?x6x8x?xf32> -> tensor<?x6x?x?xf32>
+  %p = attn.softmax %s : tensor<?x6x?x?xf32>
+  %c = attn.matmul %p, %r : tensor<?x6x?x?xf32>, tensor<?x6x?x8xf32> -> tensor<?x6x?x8xf32>
+  return %c : tensor<?x6x?x8xf32>
+}
+
+// -----
+
+// Heads that are not read whole are others.
+// CHECK-LABEL: @other_heads
+// CHECK:         attn.score %arg0, %{{.*}} : tensor<?x6x?x8xf32>, tensor<?x6x?x8xf32> -> tensor<?x6x?x?xf32>
+func.func @other_heads(%q: tensor<?x6x?x8xf32>, %k: tensor<?x2x?x8xf32>, %len: tensor<1xi64>) -> tensor<?x6x?x?xf32> {
+  %c0 = arith.constant 0 : index
+  %batch = tensor.dim %k, %c0 : tensor<?x2x?x8xf32>
+  %own = tensor.extract %len[%c0] : tensor<1xi64>
+  %size = arith.index_cast %own : i64 to index
+  %wide = tensor.generate %batch, %size {
+  ^bb0(%b: index, %h: index, %g: index, %j: index, %d: index):
+    %x = tensor.extract %k[%b, %h, %j, %d] : tensor<?x2x?x8xf32>
+    tensor.yield %x : f32
+  } : tensor<?x2x3x?x8xf32>
+  %r = tensor.collapse_shape %wide [[0], [1, 2], [3], [4]] : tensor<?x2x3x?x8xf32> into tensor<?x6x?x8xf32>
+  %kt = attn.transpose %r [0, 1, 3, 2] : tensor<?x6x?x8xf32> -> tensor<?x6x8x?xf32>
+  %s = attn.matmul %q, %kt : tensor<?x6x?x8xf32>, tensor<?x6x8x?xf32> -> tensor<?x6x?x?xf32>
+  %p = attn.softmax %s : tensor<?x6x?x?xf32>
+  return %p : tensor<?x6x?x?xf32>
+}
+
+// -----
+
+// A causal mask as a formula of places, and scores that a formula reads at its own.
+// CHECK-LABEL: @formulas
+// CHECK-NOT:     tensor.generate
+// CHECK:         attn.modify_score
+// CHECK:           arith.cmpi sle, %k, %q
+// CHECK:         attn.modify_score
+// CHECK:         attn.softmax
+// FUSED-LABEL: @formulas
+// FUSED:         attn.attention {{.*}} score_mod
+// FUSED:         mask
+func.func @formulas(%q: tensor<?x4x?x8xf32>, %k: tensor<?x4x?x8xf32>) -> tensor<?x4x?x8xf32> {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %low = arith.constant 0xFF800000 : f32
+  %batch = tensor.dim %q, %c0 : tensor<?x4x?x8xf32>
+  %q_len = tensor.dim %q, %c2 : tensor<?x4x?x8xf32>
+  %kv_len = tensor.dim %k, %c2 : tensor<?x4x?x8xf32>
+  %seen = tensor.generate %q_len, %kv_len {
+  ^bb0(%i: index, %j: index):
+    %x = arith.cmpi sle, %j, %i : index
+    tensor.yield %x : i1
+  } : tensor<?x?xi1>
+  %kt = attn.transpose %k [0, 1, 3, 2] : tensor<?x4x?x8xf32> -> tensor<?x4x8x?xf32>
+  %s = attn.matmul %q, %kt : tensor<?x4x?x8xf32>, tensor<?x4x8x?xf32> -> tensor<?x4x?x?xf32>
+  %m = attn.map %seen, %s {
+  ^bb0(%x: i1, %y: f32):
+    %r = arith.select %x, %y, %low : f32
+    attn.yield %r : f32
+  } : tensor<?x?xi1>, tensor<?x4x?x?xf32> -> tensor<?x4x?x?xf32>
+  %t = tensor.generate %batch, %q_len, %kv_len {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %x = tensor.extract %m[%b, %h, %i, %j] : tensor<?x4x?x?xf32>
+    %d = arith.subi %j, %i : index
+    %n = arith.index_cast %d : index to i32
+    %f = arith.sitofp %n : i32 to f32
+    %r = arith.addf %x, %f : f32
+    tensor.yield %r : f32
+  } : tensor<?x4x?x?xf32>
+  %p = attn.softmax %t : tensor<?x4x?x?xf32>
+  %c = attn.matmul %p, %k : tensor<?x4x?x?xf32>, tensor<?x4x?x8xf32> -> tensor<?x4x?x8xf32>
+  return %c : tensor<?x4x?x8xf32>
+}
+
+// -----
+
+// The exponential of a softmax's logarithm.
+// CHECK-LABEL: @log_softmax
+// CHECK:         %[[PROB:.*]] = attn.softmax %{{.*}} : tensor<4x5xf32>
+// CHECK-NEXT:    return %[[PROB]]
+func.func @log_softmax(%a: tensor<4x3xf32>, %b: tensor<3x5xf32>) -> tensor<4x5xf32> {
+  %zero = arith.constant 0.0 : f32
+  %inf = arith.constant 0x7F800000 : f32
+  %w = attn.transpose %b [1, 0] : tensor<3x5xf32> -> tensor<5x3xf32>
+  %x = attn.linear %a, %w : tensor<4x3xf32>, tensor<5x3xf32> -> tensor<4x5xf32>
+  %product = attn.matmul %a, %b : tensor<4x3xf32>, tensor<3x5xf32> -> tensor<4x5xf32>
+  %most = attn.reduce max %x axes [1] keep_dims : tensor<4x5xf32> -> tensor<4x1xf32>
+  %e = attn.map %x, %most {
+  ^bb0(%y: f32, %m: f32):
+    %abs = math.absf %m : f32
+    %finite = arith.cmpf olt, %abs, %inf : f32
+    %shift = arith.select %finite, %m, %zero : f32
+    %d = arith.subf %y, %shift : f32
+    %r = math.exp %d : f32
+    attn.yield %r : f32
+  } : tensor<4x5xf32>, tensor<4x1xf32> -> tensor<4x5xf32>
+  %sum = attn.reduce sum %e axes [1] keep_dims : tensor<4x5xf32> -> tensor<4x1xf32>
+  %p = attn.map %x, %most, %sum {
+  ^bb0(%y: f32, %m: f32, %n: f32):
+    %abs = math.absf %m : f32
+    %finite = arith.cmpf olt, %abs, %inf : f32
+    %shift = arith.select %finite, %m, %zero : f32
+    %d = arith.subf %y, %shift : f32
+    %l = math.log %n : f32
+    %f = arith.subf %d, %l : f32
+    %r = math.exp %f : f32
+    attn.yield %r : f32
+  } : tensor<4x5xf32>, tensor<4x1xf32>, tensor<4x1xf32> -> tensor<4x5xf32>
+  return %p : tensor<4x5xf32>
+}

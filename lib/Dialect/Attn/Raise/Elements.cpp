@@ -6,13 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Elements.h"
+#include "SizeTerms.h"
 
 #include "attnc/Dialect/Attn/Attributes.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -22,6 +22,9 @@ using namespace mlir::attn;
 bool attn::isElementwiseOnTensors(Operation *op) {
   if (isa_and_nonnull<MapOp>(op))
     return true;
+  if (auto generate = dyn_cast_or_null<tensor::GenerateOp>(op))
+    return llvm::all_of(generate.getBody().front(),
+                        [](Operation &scalar) { return scalar.getNumRegions() == 0; });
   return op && OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1 &&
          op->getNumRegions() == 0 && isa<RankedTensorType>(op->getResult(0).getType());
 }
@@ -150,14 +153,34 @@ Value Elements::lookup(Value tensor, ArrayRef<Value> indices) {
   return nullptr;
 }
 
-/// Whether a map costs no more than reading its result: integers, booleans, sums and products.
-static bool isCheap(MapOp op) {
-  constexpr int64_t most = 16;
+/// Whether scalars cost no more than reading them: integers, booleans, sums and products.
+static bool isCheap(Block &body) {
+  constexpr int64_t most = 32;
   int64_t count = 0;
-  return llvm::all_of(op.getBody().front(), [&](Operation &scalar) {
+  return llvm::all_of(body, [&](Operation &scalar) {
     return ++count <= most && scalar.getNumRegions() == 0 &&
-           isa<arith::ArithDialect, AttnDialect>(scalar.getDialect());
+           isa<arith::ArithDialect, AttnDialect, tensor::TensorDialect>(scalar.getDialect());
   });
+}
+
+void Elements::setStage(Value tensor, ArrayRef<Value> place) {
+  stage = tensor;
+  stagePlace.assign(place.begin(), place.end());
+}
+
+/// Whether every place of the region is one of the generated tensor.
+bool Elements::isWithin(tensor::GenerateOp op, ArrayRef<Value> indices) {
+  OpBuilder outside(op);
+  for (auto [dim, index] : llvm::enumerate(indices)) {
+    if (op.getType().getDimSize(dim) == 1)
+      continue;
+    auto *coordinate = llvm::find(stagePlace, index);
+    if (coordinate == stagePlace.end() ||
+        !(SizeTerms::of(outside, op.getResult(), dim) ==
+          SizeTerms::of(outside, stage, coordinate - stagePlace.begin())))
+      return false;
+  }
+  return true;
 }
 
 Value Elements::readThrough(Value tensor, ArrayRef<Value> indices, bool isWhole) {
@@ -166,10 +189,14 @@ Value Elements::readThrough(Value tensor, ArrayRef<Value> indices, bool isWhole)
     return read(op->getOperand(0), getSource(op, indices), isWhole);
   if (auto splat = dyn_cast_or_null<tensor::SplatOp>(op))
     return splat.getInput();
-  auto map = dyn_cast_or_null<MapOp>(op);
-  if (map && isCheap(map) && (budget -= map.getBody().front().getOperations().size()) >= 0)
-    return compute(op, indices);
-  return nullptr;
+  auto generate = dyn_cast_or_null<tensor::GenerateOp>(op);
+  if (!generate && !isa_and_nonnull<MapOp>(op))
+    return nullptr;
+  Block &body = op->getRegion(0).front();
+  if (!isCheap(body) || (budget -= body.getOperations().size()) < 0 ||
+      (generate && !isWithin(generate, indices)))
+    return nullptr;
+  return compute(op, indices);
 }
 
 Value Elements::read(Value tensor, ArrayRef<Value> indices, bool isWhole) {
@@ -203,14 +230,30 @@ Value Elements::computeMap(MapOp op, ArrayRef<Value> indices) {
       place = size == 1 ? index(0) : place;
     mapping.map(argument, read(input, own, /*isWhole=*/true));
   }
-  for (Operation &scalar : op.getBody().front().without_terminator())
-    b.clone(scalar, mapping);
-  return mapping.lookupOrDefault(op.getBody().front().getTerminator()->getOperand(0));
+  return computeBody(op.getBody().front(), mapping);
+}
+
+Value Elements::computeBody(Block &body, IRMapping &mapping) {
+  auto isKnown = [&](Value operand) { return mapping.lookupOrDefault(operand); };
+  for (Operation &scalar : body.without_terminator()) {
+    if (auto extract = dyn_cast<tensor::ExtractOp>(scalar))
+      mapping.map(extract.getResult(),
+                  read(extract.getTensor(), llvm::map_to_vector(extract.getIndices(), isKnown),
+                       extract->hasAttr(kSameSizeAttr)));
+    else
+      b.clone(scalar, mapping);
+  }
+  return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
 }
 
 Value Elements::compute(Operation *op, ArrayRef<Value> indices) {
   if (auto map = dyn_cast<MapOp>(op))
     return computeMap(map, indices);
+  if (auto generate = dyn_cast<tensor::GenerateOp>(op)) {
+    IRMapping mapping;
+    mapping.map(generate.getBody().getArguments(), indices);
+    return computeBody(generate.getBody().front(), mapping);
+  }
   auto operands = llvm::map_to_vector(
       op->getOperands(), [&](Value operand) { return read(operand, indices, /*isWhole=*/true); });
   OperationState state(op->getLoc(), op->getName(), operands,

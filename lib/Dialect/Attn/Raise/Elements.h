@@ -11,14 +11,16 @@
 #include "attnc/Dialect/Attn/Attn.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace mlir::attn {
 
-/// Whether `op` computes each element of its result from elements of its operands: an
-/// `attn.map`, or an `arith` or `math` op on tensors.
+/// Whether `op` computes each element of its result by itself: an `attn.map`, a `tensor.generate`,
+/// or an `arith` or `math` op on tensors.
 bool isElementwiseOnTensors(Operation *op);
 
 /// Whether `op` gives the elements of its operand in another shape or order.
@@ -36,6 +38,8 @@ public:
   /// What an elementwise op gives at `indices` of its result.
   Value compute(Operation *op, ArrayRef<Value> indices);
   void remember(Value tensor, ArrayRef<Value> indices, Value scalar);
+  /// The region is over `place` in a tensor of the sizes of `tensor`.
+  void setStage(Value tensor, ArrayRef<Value> place);
   /// The indices into the operand of a move at the place `indices` of its result, and the other
   /// way round.
   SmallVector<Value> getSource(Operation *move, ArrayRef<Value> indices);
@@ -49,6 +53,8 @@ private:
   Value lookup(Value tensor, ArrayRef<Value> indices);
   Value readThrough(Value tensor, ArrayRef<Value> indices, bool isWhole);
   Value computeMap(MapOp op, ArrayRef<Value> indices);
+  Value computeBody(Block &body, IRMapping &mapping);
+  bool isWithin(tensor::GenerateOp op, ArrayRef<Value> indices);
   Value flatten(ArrayRef<Value> indices, ArrayRef<OpFoldResult> sizes);
   SmallVector<Value> unflatten(Value flat, ArrayRef<OpFoldResult> sizes);
   SmallVector<Value> split(ArrayRef<ReassociationIndices> groups, ArrayRef<OpFoldResult> sizes,
@@ -58,6 +64,8 @@ private:
 
   OpBuilder &b;
   Location loc;
+  Value stage;
+  Place stagePlace;
   llvm::DenseMap<Value, SmallVector<std::pair<Place, Value>>> known;
   /// Indices made from those of several dimensions, with the dimensions' sizes.
   llvm::DenseMap<Value, std::pair<Place, SmallVector<OpFoldResult>>> flattened;

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../ScoreFactors.h"
 #include "Stage.h"
 
 #include "attnc/Dialect/Attn/Passes.h"
@@ -35,16 +36,20 @@ namespace {
 struct AttnRaisePass : attn::impl::AttnRaiseBase<AttnRaisePass> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
+    IRRewriter rewriter(&getContext());
+    raiseSoftmaxes(rewriter, function);
     if (function.walk([](MatmulOp) { return WalkResult::interrupt(); }).wasInterrupted()) {
-      IRRewriter rewriter(&getContext());
-      raiseSoftmaxes(rewriter, function);
+      raiseSinks(rewriter, function);
       raiseScores(rewriter, function);
       raiseContexts(rewriter, function);
       // What became a score or context is no layer.
       eraseDead(rewriter, function);
       raiseLinears(rewriter, function);
       if (failed(raiseHeads(function)))
-        signalPassFailure();
+        return signalPassFailure();
+      shareHeads(rewriter, function);
+      function.walk([&](ScoreOp op) { absorbFactors(rewriter, op); });
+      eraseDead(rewriter, function);
     }
   }
 };

@@ -80,9 +80,11 @@ static void raiseContext(RewriterBase &rewriter, MatmulOp matmul, const Chains &
   for (Operation *step : path->steps) {
     if (isMove(step))
       prob.push(step);
-    else if (!joinStage<ModifyProbOp>(rewriter, prob, step,
-                                      chains.getBefore(step)->getOperandNumber()))
+    else if (!joinStage<ModifyProbOp>(rewriter, prob, step, chains.getBefore(step)))
       return;
+    else if (auto modify = prob.value.getDefiningOp<ModifyProbOp>();
+             isa<SoftmaxOp>(modify.getProb().getDefiningOp()))
+      dropProbGuards(rewriter, modify);
   }
   makeContext(rewriter, prob, matmul);
 }

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Bodies.h"
 #include "../Shapes.h"
 #include "Stage.h"
 
@@ -86,7 +87,8 @@ struct ExpandOfCollapse : OpRewritePattern<tensor::ExpandShapeOp> {
                                 PatternRewriter &rewriter) const override {
     auto collapse = op.getSrc().getDefiningOp<tensor::CollapseShapeOp>();
     if (!collapse || collapse.getReassociationIndices() != op.getReassociationIndices() ||
-        collapse.getSrcType() != op.getResultType())
+        collapse.getSrcType() != op.getResultType() ||
+        llvm::is_contained(op.getResultType().getShape(), 0))
       return rewriter.notifyMatchFailure(op, "other sizes");
     ArrayRef<int64_t> shape = op.getResultType().getShape();
     SmallVector<OpFoldResult> wanted = op.getMixedOutputShape();
@@ -154,11 +156,30 @@ struct RaiseMergeHeads : OpRewritePattern<tensor::CollapseShapeOp> {
   }
 };
 
+/// A factor between two transposes goes behind the second, so that they meet.
+struct TransposeBeforeScale : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &rewriter) const override {
+    auto map = op.getInput().getDefiningOp<MapOp>();
+    if (!map || map.getInputs().size() != 1 || !map->hasOneUse() ||
+        map.getInputs()[0].getType() != map.getType() ||
+        !map.getInputs()[0].getDefiningOp<TransposeOp>() ||
+        !isa_and_nonnull<arith::MulFOp, arith::DivFOp>(yieldedValue(map.getBody()).getDefiningOp()))
+      return rewriter.notifyMatchFailure(op, "no factor between transposes");
+    Value turned = TransposeOp::create(rewriter, op.getLoc(), op.getType(), map.getInputs()[0],
+                                       op.getPermutation());
+    auto scaled = MapOp::create(rewriter, map.getLoc(), op.getType(), turned);
+    rewriter.cloneRegionBefore(map.getBody(), scaled.getBody(), scaled.getBody().end());
+    rewriter.replaceOp(op, scaled);
+    return success();
+  }
+};
+
 } // namespace
 
 LogicalResult attn::raiseHeads(func::FuncOp function) {
   RewritePatternSet patterns(function.getContext());
-  patterns.add<ComposeTransposes, ExpandBeforeTranspose, ExpandOfCollapse, RaiseSplitHeads,
-               RaiseMergeHeads>(function.getContext());
+  patterns.add<ComposeTransposes, TransposeBeforeScale, ExpandBeforeTranspose, ExpandOfCollapse,
+               RaiseSplitHeads, RaiseMergeHeads>(function.getContext());
   return applyPatternsGreedily(function, std::move(patterns));
 }

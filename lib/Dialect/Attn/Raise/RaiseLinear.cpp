@@ -60,25 +60,49 @@ static Value getWeight(RewriterBase &rewriter, Location loc, Value matrix) {
   return swapLast(rewriter, loc, matrix);
 }
 
-/// Whether a map adds its two operands, and no more.
-static bool addsOperands(MapOp map) {
-  auto add = yieldedValue(map.getBody()).getDefiningOp<arith::AddFOp>();
-  if (!add || map.getInputs().size() != 2)
-    return false;
-  Value first = map.getBody().getArgument(0), second = map.getBody().getArgument(1);
-  return (add.getLhs() == first && add.getRhs() == second) ||
-         (add.getLhs() == second && add.getRhs() == first);
+namespace {
+/// A row that a map adds to a product before all else.
+struct BiasAdd {
+  arith::AddFOp add;
+  unsigned product, row;
+};
+} // namespace
+
+static std::optional<BiasAdd> findBias(LinearOp linear, MapOp map) {
+  auto isProduct = [&](Value input) { return input == linear.getResult(); };
+  if (!map || map.getType() != linear.getType() || llvm::count_if(map.getInputs(), isProduct) != 1)
+    return std::nullopt;
+  unsigned product = llvm::find_if(map.getInputs(), isProduct) - map.getInputs().begin();
+  BlockArgument element = map.getBody().getArgument(product);
+  auto add = element.hasOneUse() ? dyn_cast<arith::AddFOp>(*element.user_begin()) : arith::AddFOp();
+  if (!add)
+    return std::nullopt;
+  auto other = dyn_cast<BlockArgument>(add.getLhs() == element ? add.getRhs() : add.getLhs());
+  if (!other || other.getOwner() != &map.getBody().front())
+    return std::nullopt;
+  Value row = map.getInputs()[other.getArgNumber()];
+  if (rankOf(row) != 1 || ShapedType::isDynamic(sizeOf(row, 0)) ||
+      sizeOf(row, 0) != sizeOf(linear.getWeight(), 0))
+    return std::nullopt;
+  return BiasAdd{add, product, other.getArgNumber()};
 }
 
-/// The row that `map` adds to a product, which nothing else reads.
-static Value findBias(LinearOp product, MapOp map) {
-  if (!map || !addsOperands(map) || map.getType() != product.getType())
-    return nullptr;
-  Value row = map.getInputs()[map.getInputs()[0] == product.getResult() ? 1 : 0];
-  bool isRow = rankOf(row) == 1 && !ShapedType::isDynamic(sizeOf(row, 0)) &&
-               sizeOf(row, 0) == sizeOf(product.getWeight(), 0) &&
-               getElementTypeOrSelf(row) == getElementTypeOrSelf(product.getResult());
-  return isRow ? row : Value();
+/// The layer with the row as its bias; the map goes where it did no more than to add it.
+static void takeBias(RewriterBase &rewriter, LinearOp linear, MapOp map, BiasAdd bias) {
+  rewriter.setInsertionPoint(map);
+  Value biased = LinearOp::create(rewriter, linear.getLoc(), linear.getType(), linear.getInput(),
+                                  linear.getWeight(), map.getInputs()[bias.row]);
+  if (yieldedValue(map.getBody()) == bias.add.getResult()) {
+    rewriter.replaceOp(map, biased);
+  } else {
+    rewriter.replaceOp(bias.add, map.getBody().getArgument(bias.product));
+    map.getInputsMutable().slice(bias.product, 1).assign(biased);
+    if (map.getBody().getArgument(bias.row).use_empty()) {
+      map.getBody().eraseArgument(bias.row);
+      map.getInputsMutable().erase(bias.row);
+    }
+  }
+  rewriter.eraseOp(linear);
 }
 
 static void raiseLinear(RewriterBase &rewriter, MatmulOp op) {
@@ -92,11 +116,8 @@ static void raiseLinear(RewriterBase &rewriter, MatmulOp op) {
   if (!linear->hasOneUse())
     return;
   auto map = dyn_cast<MapOp>(*linear->user_begin());
-  if (Value bias = findBias(linear, map)) {
-    rewriter.setInsertionPoint(map);
-    rewriter.replaceOpWithNewOp<LinearOp>(map, map.getType(), linear.getInput(), weight, bias);
-    rewriter.eraseOp(linear);
-  }
+  if (std::optional<BiasAdd> bias = findBias(linear, map))
+    takeBias(rewriter, linear, map, *bias);
 }
 
 void attn::raiseLinears(RewriterBase &rewriter, func::FuncOp function) {

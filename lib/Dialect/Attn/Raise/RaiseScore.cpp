@@ -21,8 +21,9 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Where a score comes from: an earlier step of it, or a product.
-static bool isScore(Operation *op) { return isa<ScoreOp, ModifyScoreOp, MaskOp, MatmulOp>(op); }
+bool attn::isScoreSource(Operation *op) {
+  return isa<ScoreOp, ModifyScoreOp, MaskOp, MatmulOp>(op);
+}
 
 /// A matrix that the model knows belongs to a layer: it holds no keys.
 static bool isWeight(Value tensor) {
@@ -90,7 +91,7 @@ static void moveSoftmax(RewriterBase &rewriter, SoftmaxOp softmax, Stage stage) 
 }
 
 static void raiseScore(RewriterBase &rewriter, SoftmaxOp softmax, const Chains &chains) {
-  std::optional<StagePath> path = findPath(softmax.getScore(), isScore, chains);
+  std::optional<StagePath> path = findPath(softmax.getScore(), isScoreSource, chains);
   std::optional<int64_t> axis = path ? findAxis(softmax, *path) : std::nullopt;
   if (!axis || path->root->getBlock() != softmax->getBlock())
     return;
@@ -102,8 +103,7 @@ static void raiseScore(RewriterBase &rewriter, SoftmaxOp softmax, const Chains &
   for (Operation *step : path->steps) {
     if (isMove(step))
       stage.push(step);
-    else if (!joinStage<ModifyScoreOp>(rewriter, stage, step,
-                                       chains.getBefore(step)->getOperandNumber()))
+    else if (!joinStage<ModifyScoreOp>(rewriter, stage, step, chains.getBefore(step)))
       return;
   }
   moveSoftmax(rewriter, softmax, stage);
@@ -111,7 +111,7 @@ static void raiseScore(RewriterBase &rewriter, SoftmaxOp softmax, const Chains &
 
 void attn::raiseScores(RewriterBase &rewriter, func::FuncOp function) {
   for (Block &block : function.getBody()) {
-    Chains chains(block, isScore);
+    Chains chains(block, isScoreSource);
     for (SoftmaxOp softmax : llvm::to_vector(block.getOps<SoftmaxOp>()))
       raiseScore(rewriter, softmax, chains);
   }

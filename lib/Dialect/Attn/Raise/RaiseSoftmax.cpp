@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -118,6 +119,69 @@ static Value raiseQuotient(RewriterBase &rewriter, Operation *op) {
   return MatmulOp::create(rewriter, op->getLoc(), product.getType(), prob, product.getRight());
 }
 
+//===----------------------------------------------------------------------===//
+// Other spellings
+//===----------------------------------------------------------------------===//
+
+/// What is taken off scores before their exponentials are summed: their maximum, or 0 where that is
+/// infinite.
+static Value getShift(Element shift) {
+  if (shift.isTensor())
+    return shift.value;
+  auto select = shift.value.getDefiningOp<arith::SelectOp>();
+  Element most = select ? shift.getOperand(1) : Element{};
+  return select && most.isTensor() && matchPattern(select.getFalseValue(), m_AnyZeroFloat())
+             ? most.value
+             : Value();
+}
+
+/// The scores of a difference, and their maximum, which is taken off.
+static std::optional<Numerators> matchShifted(Element difference, Value like) {
+  if (!isa_and_nonnull<arith::SubFOp>(difference.resolve()))
+    return std::nullopt;
+  Element score = difference.getOperand(0);
+  Value most = score.isTensor() ? getShift(difference.getOperand(1)) : Value();
+  if (!most || score.value.getType() != like.getType())
+    return std::nullopt;
+  auto dim = getReducedDim(most, score.value, ReduceKind::max);
+  return dim ? std::optional(Numerators{score.value, dim}) : std::nullopt;
+}
+
+/// The exponential of a logarithm of a softmax: exp(x - max - log Σ exp(x - max)).
+static Value raiseExponential(RewriterBase &rewriter, Operation *op) {
+  Value result = op->getResult(0);
+  Element power{result};
+  if (!isa_and_nonnull<math::ExpOp>(power.resolve()))
+    return nullptr;
+  Element logProb = power.getOperand(0);
+  if (!isa_and_nonnull<arith::SubFOp>(logProb.resolve()))
+    return nullptr;
+  std::optional<Numerators> shifted = matchShifted(logProb.getOperand(0), result);
+  Element logSum = logProb.getOperand(1);
+  if (!shifted || !isa_and_nonnull<math::LogOp>(logSum.resolve()))
+    return nullptr;
+  Element sum = logSum.getOperand(0);
+  auto reduce = sum.isTensor() ? sum.value.getDefiningOp<ReduceOp>() : ReduceOp();
+  Element summed{reduce ? reduce.getInput() : Value()};
+  if (!reduce ||
+      getReducedDim(sum.value, reduce.getInput(), ReduceKind::sum) != shifted->shiftedAlong ||
+      !isa_and_nonnull<math::ExpOp>(summed.resolve()))
+    return nullptr;
+  std::optional<Numerators> other = matchShifted(summed.getOperand(0), result);
+  if (!other || other->scores != shifted->scores || other->shiftedAlong != shifted->shiftedAlong)
+    return nullptr;
+  rewriter.setInsertionPoint(op);
+  return createSoftmax(rewriter, op->getLoc(), shifted->scores, *shifted->shiftedAlong);
+}
+
+/// Taking a row's maximum off the scores of a softmax changes nothing.
+static void dropShift(RewriterBase &rewriter, SoftmaxOp op) {
+  std::optional<Numerators> shifted = matchShifted(Element{op.getScore()}, op.getScore());
+  int64_t rank = rankOf(op.getScore()), axis = op.getAxis();
+  if (shifted && shifted->shiftedAlong == (axis < 0 ? axis + rank : axis) && !op.getSink())
+    rewriter.modifyOpInPlace(op, [&] { op.getScoreMutable().assign(shifted->scores); });
+}
+
 void attn::raiseSoftmaxes(RewriterBase &rewriter, func::FuncOp function) {
   SmallVector<Operation *> quotients;
   for (Block &block : function.getBody())
@@ -127,4 +191,7 @@ void attn::raiseSoftmaxes(RewriterBase &rewriter, func::FuncOp function) {
   for (Operation *op : quotients)
     if (Value raised = raiseQuotient(rewriter, op))
       rewriter.replaceAllUsesWith(op->getResult(0), raised);
+    else if (Value softmax = raiseExponential(rewriter, op))
+      rewriter.replaceAllUsesWith(op->getResult(0), softmax);
+  function.walk([&](SoftmaxOp op) { dropShift(rewriter, op); });
 }

@@ -10,6 +10,7 @@
 
 #include "Stage.h"
 #include "../Bodies.h"
+#include "SizeTerms.h"
 
 #include "attnc/Dialect/Attn/RegionChain.h"
 
@@ -89,6 +90,33 @@ std::optional<int64_t> Stage::follow(int64_t dim) const {
 // Chains
 //===----------------------------------------------------------------------===//
 
+/// Whether a generated tensor has the sizes of one that its region reads at its own place.
+static bool readsElement(tensor::ExtractOp read, tensor::GenerateOp op) {
+  if (read.getTensor().getType() != op.getType() ||
+      !llvm::equal(read.getIndices(), op.getBody().getArguments()))
+    return false;
+  OpBuilder builder(op);
+  for (int64_t dim = 0; dim < op.getType().getRank(); ++dim)
+    if (!(SizeTerms::of(builder, read.getTensor(), dim) ==
+          SizeTerms::of(builder, op.getResult(), dim)))
+      return false;
+  return true;
+}
+
+/// Where an op reads the elements of tensors that it changes.
+static SmallVector<OpOperand *> getReads(Operation *op) {
+  SmallVector<OpOperand *> reads;
+  if (auto generate = dyn_cast<tensor::GenerateOp>(op)) {
+    for (auto read : generate.getBody().getOps<tensor::ExtractOp>())
+      reads.push_back(&read.getTensorMutable());
+    return reads;
+  }
+  for (OpOperand &operand : op->getOpOperands())
+    if (isMove(op) || operand.get().getType() == op->getResult(0).getType())
+      reads.push_back(&operand);
+  return reads;
+}
+
 Chains::Chains(Block &block, function_ref<bool(Operation *)> isRoot) {
   llvm::DenseSet<Value> reached;
   for (Operation &op : block) {
@@ -98,22 +126,20 @@ Chains::Chains(Block &block, function_ref<bool(Operation *)> isRoot) {
     }
     if (!isMove(&op) && !isElementwiseOnTensors(&op))
       continue;
-    for (OpOperand &operand : op.getOpOperands()) {
-      bool keepsType = isMove(&op) || operand.get().getType() == op.getResult(0).getType();
-      if (!keepsType || !reached.contains(operand.get()))
+    auto generate = dyn_cast<tensor::GenerateOp>(op);
+    for (OpOperand *read : getReads(&op)) {
+      if (!reached.contains(read->get()) ||
+          (generate && !readsElement(cast<tensor::ExtractOp>(read->getOwner()), generate)))
         continue;
       reached.insert(op.getResult(0));
-      operands[&op] = operand.getOperandNumber();
+      reads[&op] = read;
       break;
     }
   }
 }
 
 OpOperand *Chains::getBefore(Operation *op) const {
-  if (isMove(op))
-    return &op->getOpOperand(0);
-  auto found = operands.find(op);
-  return found == operands.end() ? nullptr : &op->getOpOperand(found->second);
+  return isMove(op) ? &op->getOpOperand(0) : reads.lookup(op);
 }
 
 std::optional<StagePath> attn::findPath(Value value, function_ref<bool(Operation *)> isRoot,
@@ -133,7 +159,7 @@ std::optional<StagePath> attn::findPath(Value value, function_ref<bool(Operation
 }
 
 template <typename OpTy>
-bool attn::joinStage(RewriterBase &rewriter, Stage &stage, Operation *op, unsigned shown) {
+bool attn::joinStage(RewriterBase &rewriter, Stage &stage, Operation *op, OpOperand *shown) {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
   Location loc = op->getLoc();
@@ -145,7 +171,8 @@ bool attn::joinStage(RewriterBase &rewriter, Stage &stage, Operation *op, unsign
   SmallVector<Value> indices = stage.getIndices(elements, place);
   // Whatever reads the stage at this place, however deep, reads the element.
   elements.remember(stage.value, place, block->getArgument(0));
-  elements.remember(op->getOperand(shown), indices, block->getArgument(0));
+  elements.remember(shown->get(), indices, block->getArgument(0));
+  elements.setStage(stage.value, place);
   YieldOp::create(rewriter, loc, elements.compute(op, indices));
   if (getLongestChain(modified.getBody()) > kLongestChain) {
     rewriter.eraseOp(modified);
@@ -157,5 +184,5 @@ bool attn::joinStage(RewriterBase &rewriter, Stage &stage, Operation *op, unsign
   return true;
 }
 
-template bool attn::joinStage<ModifyScoreOp>(RewriterBase &, Stage &, Operation *, unsigned);
-template bool attn::joinStage<ModifyProbOp>(RewriterBase &, Stage &, Operation *, unsigned);
+template bool attn::joinStage<ModifyScoreOp>(RewriterBase &, Stage &, Operation *, OpOperand *);
+template bool attn::joinStage<ModifyProbOp>(RewriterBase &, Stage &, Operation *, OpOperand *);

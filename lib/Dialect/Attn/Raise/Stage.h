@@ -32,17 +32,17 @@ struct Stage {
   std::optional<int64_t> follow(int64_t dim) const;
 };
 
-/// The operand that an elementwise op changes one by one: of its result's type, and first of those
+/// The tensor that an elementwise op changes one by one: of its result's type, and first of those
 /// that lead back to `isRoot` through moves and other such ops.
 class Chains {
 public:
   Chains(Block &block, function_ref<bool(Operation *)> isRoot);
 
-  /// The op before `op`, and null where that is no part of a chain.
+  /// Where `op` reads what is before it; null where that is no part of a chain.
   OpOperand *getBefore(Operation *op) const;
 
 private:
-  llvm::DenseMap<Operation *, unsigned> operands;
+  llvm::DenseMap<Operation *, OpOperand *> reads;
 };
 
 /// What leads from a stage to a value: the op that gives the stage, and those behind it in order.
@@ -53,17 +53,27 @@ struct StagePath {
 std::optional<StagePath> findPath(Value value, function_ref<bool(Operation *)> isRoot,
                                   const Chains &chains);
 
-/// Makes `op`, which changes the elements of operand `shown` of it, the region of an `OpTy` on the
-/// stage, and shows the result in its place. False where the region would be too long.
+/// Makes `op`, which changes the elements of the stage that `shown` reads, the region of an `OpTy`
+/// on it, and shows the result in its place. False where the region would be too long.
 template <typename OpTy>
-bool joinStage(RewriterBase &rewriter, Stage &stage, Operation *op, unsigned shown);
+bool joinStage(RewriterBase &rewriter, Stage &stage, Operation *op, OpOperand *shown);
 
+/// Whether a score comes from `op`: an earlier step of it, or a product.
+bool isScoreSource(Operation *op);
+
+/// Makes a column beside scores the sink of their softmax.
+void raiseSinks(RewriterBase &rewriter, func::FuncOp function);
 /// Makes the products that softmaxes take scores, and all in between their regions.
 void raiseScores(RewriterBase &rewriter, func::FuncOp function);
+/// No prob is infinite: what a step of one does where it is goes. Graphs ask that want to replace
+/// NaN alone.
+void dropProbGuards(RewriterBase &rewriter, ModifyProbOp op);
 /// Makes the products of probs contexts.
 void raiseContexts(RewriterBase &rewriter, func::FuncOp function);
 /// Makes exponentials divided by their sum softmaxes.
 void raiseSoftmaxes(RewriterBase &rewriter, func::FuncOp function);
+/// Lets scores and contexts share heads that are repeated for them.
+void shareHeads(RewriterBase &rewriter, func::FuncOp function);
 /// Makes the products with a matrix that are left linear layers.
 void raiseLinears(RewriterBase &rewriter, func::FuncOp function);
 /// Makes transposed reshapes split or merged heads, and brings reshapes and transposes into an

@@ -1,0 +1,103 @@
+//===- SizeTerms.cpp - sizes that are equal whatever the call -------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SizeTerms.h"
+
+#include "attnc/Dialect/Attn/Attributes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// Sizes that are found in more steps than this are taken for unknown ones.
+static constexpr int kMostSteps = 64;
+
+/// Equal symbols are equal sizes, which the call checks.
+void SizeTerms::addArgument(BlockArgument argument, int64_t dim) {
+  auto function = dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  auto dims = function ? function.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(), kDimsAttr)
+                       : ArrayAttr();
+  auto symbol = dims && dim < int64_t(dims.size()) ? dyn_cast<StringAttr>(dims[dim]) : StringAttr();
+  terms.push_back(symbol ? Term{nullptr, 0, symbol} : Term{argument, dim, nullptr});
+}
+
+/// The dimension that a collapsed one was, beside sizes of 1; none where there were several.
+static std::optional<int64_t> findOnly(tensor::CollapseShapeOp op, int64_t dim) {
+  std::optional<int64_t> only;
+  for (int64_t part : op.getReassociationIndices()[dim]) {
+    if (op.getSrcType().getDimSize(part) == 1)
+      continue;
+    if (only)
+      return std::nullopt;
+    only = part;
+  }
+  return only;
+}
+
+void SizeTerms::addDim(OpBuilder &builder, Value tensor, int64_t dim) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  if (dim < 0 || dim >= type.getRank())
+    return terms.push_back({tensor, dim, nullptr});
+  if (!type.isDynamicDim(dim)) {
+    constant += type.getDimSize(dim);
+    return;
+  }
+  if (auto argument = dyn_cast<BlockArgument>(tensor))
+    return addArgument(argument, dim);
+  Operation *op = tensor.getDefiningOp();
+  if (++steps > kMostSteps)
+    return terms.push_back({tensor, dim, nullptr});
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+    return add(builder, expand.getMixedOutputShape()[dim]);
+  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
+    if (std::optional<int64_t> only = findOnly(collapse, dim))
+      return addDim(builder, collapse.getSrc(), *only);
+  if (auto concat = dyn_cast<tensor::ConcatOp>(op); concat && int64_t(concat.getDim()) == dim) {
+    for (Value input : concat.getInputs())
+      addDim(builder, input, dim);
+    return;
+  }
+  ReifiedRankedShapedTypeDims shapes;
+  auto reified = dyn_cast<ReifyRankedShapedTypeOpInterface>(op);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfter(op);
+  if (!reified || failed(reified.reifyResultShapes(builder, shapes)))
+    return terms.push_back({tensor, dim, nullptr});
+  add(builder, shapes[cast<OpResult>(tensor).getResultNumber()][dim]);
+}
+
+void SizeTerms::add(OpBuilder &builder, OpFoldResult size) {
+  if (std::optional<int64_t> known = getConstantIntValue(size)) {
+    constant += *known;
+    return;
+  }
+  auto value = cast<Value>(size);
+  if (auto sum = value.getDefiningOp<arith::AddIOp>(); sum && ++steps <= kMostSteps) {
+    add(builder, sum.getLhs());
+    return add(builder, sum.getRhs());
+  }
+  auto dim = value.getDefiningOp<tensor::DimOp>();
+  if (dim && dim.getConstantIndex() && isa<RankedTensorType>(dim.getSource().getType()) &&
+      ++steps <= kMostSteps)
+    return addDim(builder, dim.getSource(), *dim.getConstantIndex());
+  terms.push_back({value, -1, nullptr});
+}
+
+SizeTerms SizeTerms::of(OpBuilder &builder, Value tensor, int64_t dim) {
+  SizeTerms size;
+  size.addDim(builder, tensor, dim);
+  return size;
+}
+
+bool SizeTerms::operator==(const SizeTerms &other) const {
+  return constant == other.constant && terms.size() == other.terms.size() &&
+         std::is_permutation(terms.begin(), terms.end(), other.terms.begin());
+}

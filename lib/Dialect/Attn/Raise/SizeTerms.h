@@ -1,0 +1,46 @@
+//===- SizeTerms.h - sizes that are equal whatever the call -----*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_LIB_DIALECT_ATTN_RAISE_SIZETERMS_H
+#define ATTNC_LIB_DIALECT_ATTN_RAISE_SIZETERMS_H
+
+#include "mlir/IR/Builders.h"
+
+namespace mlir::attn {
+
+/// A size as a sum: a constant and sizes of tensors that nothing tells more about.
+class SizeTerms {
+public:
+  /// Ops that tell sizes are built for it at `builder`, and are dead behind.
+  static SizeTerms of(OpBuilder &builder, Value tensor, int64_t dim);
+
+  bool operator==(const SizeTerms &other) const;
+
+private:
+  /// The size of a tensor's dimension; an index with the dimension -1; or, with a null value, what
+  /// `attn.dims` names.
+  struct Term {
+    Value value;
+    int64_t dim;
+    StringAttr symbol;
+    bool operator==(const Term &other) const {
+      return value == other.value && dim == other.dim && symbol == other.symbol;
+    }
+  };
+
+  void add(OpBuilder &builder, OpFoldResult size);
+  void addDim(OpBuilder &builder, Value tensor, int64_t dim);
+  void addArgument(BlockArgument argument, int64_t dim);
+
+  int64_t constant = 0;
+  SmallVector<Term> terms;
+  int steps = 0;
+};
+
+} // namespace mlir::attn
+
+#endif // ATTNC_LIB_DIALECT_ATTN_RAISE_SIZETERMS_H
