@@ -16,8 +16,8 @@ using namespace mlir::attn::reference;
 LogicalResult reference::evaluateAttnOp(Operation *op, Environment &env) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<ScoreOp, AdditiveScoreOp, ModifyScoreOp, MaskOp, SoftmaxOp, ModifyProbOp, ContextOp,
-            AttentionOp, LseOp, LinearOp, MatmulOp, SplitHeadsOp, MergeHeadsOp, LayerNormOp, EmbeddingOp,
-            PositionsOp, AppendCacheOp, DropoutOp, MapOp, ReduceOp, TransposeOp>(
+            AttentionOp, LseOp, LinearOp, MatmulOp, SplitHeadsOp, MergeHeadsOp, LayerNormOp,
+            EmbeddingOp, PositionsOp, AppendCacheOp, DropoutOp, MapOp, ReduceOp, TransposeOp>(
           [&](auto known) { return evaluate(known, env); })
       .Default([](Operation *unknown) { return reportUnknown(unknown); });
 }

@@ -231,9 +231,8 @@ std::string Writer::formula(Operation &op) {
         return withAffine(name(linear.getInput()) + " @ " + name(linear.getWeight()) + "^T", "",
                           name(linear.getBias()));
       })
-      .Case([&](MatmulOp matmul) {
-        return name(matmul.getLeft()) + " @ " + name(matmul.getRight());
-      })
+      .Case(
+          [&](MatmulOp matmul) { return name(matmul.getLeft()) + " @ " + name(matmul.getRight()); })
       .Case([&](SplitHeadsOp split) {
         return name(split.getInput()) + " as " + std::to_string(split.getNumHeads()) + " heads";
       })
