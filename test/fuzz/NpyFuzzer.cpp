@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fuzz.h"
-#include "Npy.h"
+#include "attnc/Execution/Npy.h"
 
 #include "mlir/IR/Builders.h"
 

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What attnc does before libHalide: text is parsed and verified, calls are put in place, the
-// graph is fused, scheduled and converted. The steps are those of tools/attnc/Spec.cpp.
+// graph is fused, scheduled and converted. The steps are those of lib/Spec/Spec.cpp.
 //
 //===----------------------------------------------------------------------===//
 

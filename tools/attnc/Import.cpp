@@ -5,11 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Files.h"
 #include "Options.h"
-#include "Spec.h"
-
-#include "attnc/Diagnostics/Report.h"
 
 using namespace mlir;
 using namespace attnc;
@@ -29,19 +25,7 @@ Examples:
 )";
 
 static LogicalResult runImport() {
-  if (!StringRef(specPath).ends_with(".onnx"))
-    return reportUsage("attnc import", "expected a file .onnx, found '" + specPath + "'");
-  std::unique_ptr<Spec> spec = Spec::load();
-  if (!spec || failed(spec->simplify()))
-    return failure();
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  spec->getModule()->print(os); // unlike <<, with the constants' data
-  os << '\n';
-  if (outputPath != "-")
-    return writeFile(outputPath, text);
-  llvm::outs() << text;
-  return success();
+  return importModel(ImportInvocation{getSpecSource(), outputPath});
 }
 
-const Command attnc::importModel = {importCommand(), runImport, examples};
+const Command commands::importModel = {importCommand(), runImport, examples};

@@ -7,14 +7,7 @@
 
 #include "Options.h"
 
-#include "attnc/Diagnostics/Report.h"
-#include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Pipelines/SpecText.h"
-#include "attnc/Target/Halide/Export.h"
-
-#include "llvm/ADT/StringExtras.h"
-
-#include <dlfcn.h>
 
 using namespace mlir;
 using namespace attnc;
@@ -135,47 +128,4 @@ cl::opt<unsigned> attnc::threads("threads", cl::init(0), cl::value_desc("N"),
                                  cl::cat(category()), cl::sub(runCommand()),
                                  cl::sub(benchCommand()));
 
-FailureOr<std::vector<std::string>> attnc::getTargets() {
-  std::vector<std::string> targets;
-  for (StringRef word : llvm::split(StringRef(targetName), ',')) {
-    std::string error;
-    FailureOr<std::string> target = halide::resolveTarget(word, error);
-    if (failed(target))
-      return reportError("--target", error);
-    targets.push_back(*target);
-  }
-  return targets;
-}
-
-FailureOr<std::string> attnc::getTarget() {
-  FailureOr<std::vector<std::string>> targets = getTargets();
-  if (failed(targets))
-    return failure();
-  if (targets->size() > 1)
-    return reportError("--target", "expected one target, found '" + targetName + "'");
-  return targets->front();
-}
-
-FailureOr<std::string> attnc::getLibraryName(StringRef function) {
-  if (libraryName.getNumOccurrences() == 0) {
-    if (mlir::attn::isCIdentifier(function))
-      return function.str();
-    return reportError("--name", "expected a name: the function's, '" + function +
-                                     "', is not a C identifier");
-  }
-  if (!mlir::attn::isCIdentifier(libraryName))
-    return reportUsage("--name", "expected a C identifier, found '" + libraryName + "'");
-  return libraryName.getValue();
-}
-
-LogicalResult attnc::checkSymbolIsFree(StringRef name) {
-  // The library of math is searched with what it depends on: all of the C library.
-  void *library = ::dlopen("libm.so.6", RTLD_LAZY | RTLD_NOLOAD);
-  bool isTaken = name == "main" || (library && ::dlsym(library, name.str().c_str()));
-  if (library)
-    ::dlclose(library);
-  if (isTaken)
-    return reportError("--name",
-                       "expected a name that C programs leave free, found '" + name + "'");
-  return success();
-}
+SpecSource attnc::getSpecSource() { return {specPath, functionName, weightsPath, allowBytecode}; }

@@ -8,6 +8,8 @@
 #ifndef ATTNC_TOOLS_ATTNC_OPTIONS_H
 #define ATTNC_TOOLS_ATTNC_OPTIONS_H
 
+#include "attnc/Driver/Driver.h"
+
 #include "mlir/Support/LLVM.h"
 #include "llvm/Support/CommandLine.h"
 
@@ -39,7 +41,6 @@ extern llvm::cl::list<std::string> inputTexts;
 extern llvm::cl::opt<uint64_t> seed;
 extern llvm::cl::opt<unsigned> threads;
 
-/// `--size`; parseSizes reads it.
 extern llvm::cl::list<std::string> sizeTexts;
 
 /// One command: what `attnc NAME …` does, and what its `--help` adds to the options.
@@ -49,20 +50,18 @@ struct Command {
   llvm::StringRef examples;
 };
 
+namespace commands {
 extern const Command compile, run, bench, verify, explain, importModel, runtime, cache;
+} // namespace commands
 
-/// The targets in full, as they were named; an unknown one is an error.
-mlir::FailureOr<std::vector<std::string>> getTargets();
+/// The spec of the command line.
+SpecSource getSpecSource();
 
-/// The target in full, of which the command takes one.
-mlir::FailureOr<std::string> getTarget();
-
-/// The library's name if `--name` gives one, else the function's; a C identifier.
-mlir::FailureOr<std::string> getLibraryName(llvm::StringRef function);
-
-/// An error where `main` or a function of the C library has this name: a library's function would
-/// take its place for everyone in the program.
-llvm::LogicalResult checkSymbolIsFree(llvm::StringRef name);
+// Options of several words. What does not read as `NAME=SOURCE` or `SYMBOL=SIZE,…`, or names
+// something twice, is a wrong command line.
+mlir::FailureOr<std::vector<InputSource>> parseInputs();
+mlir::FailureOr<std::vector<OutputFile>> parseOutputs(llvm::ArrayRef<std::string> texts);
+mlir::FailureOr<std::vector<SizeList>> parseSizes();
 
 } // namespace attnc
 

@@ -3,26 +3,9 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What runs is what ships: the object that `attnc compile` archives, linked to a
-// shared library and called through its C function. `--reference` evaluates the
-// graph instead.
-//
 //===----------------------------------------------------------------------===//
 
-#include "Evaluate.h"
-#include "Files.h"
-#include "Inputs.h"
-#include "Kernel.h"
-#include "Npy.h"
 #include "Options.h"
-#include "Spec.h"
-
-#include "attnc/Diagnostics/Report.h"
-
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Format.h"
-
-#include <cmath>
 
 using namespace mlir;
 using namespace attnc;
@@ -52,123 +35,22 @@ Examples:
   attnc run spec.mlir --reference --f64 --input query=@q.npy --output context=@exact.npy
 )";
 
-//===----------------------------------------------------------------------===//
-// Results
-//===----------------------------------------------------------------------===//
-
-/// `context: f32[2, 8, 49, 64]  min -3.1  max 2.9  mean 0.002  finite 50176 of 50176  first …`
-static void printSummary(StringRef name, const Tensor &tensor) {
-  double least = INFINITY, most = -INFINITY, sum = 0;
-  int64_t finite = 0;
-  for (int64_t index = 0; index < tensor.size(); ++index) {
-    double value = tensor.get(index);
-    if (!std::isfinite(value))
-      continue;
-    least = std::min(least, value);
-    most = std::max(most, value);
-    sum += value;
-    ++finite;
-  }
-  llvm::raw_ostream &os = llvm::outs();
-  os << name << ": " << tensor.getElementType() << '[';
-  llvm::interleaveComma(tensor.getShape(), os);
-  os << ']';
-  if (finite > 0)
-    os << llvm::format("  min %.6g  max %.6g  mean %.6g", least, most, sum / finite);
-  os << "  finite " << finite << " of " << tensor.size() << "\n  first";
-  for (int64_t index = 0; index < std::min<int64_t>(tensor.size(), 8); ++index)
-    os << llvm::format(" %.6g", tensor.get(index));
-  os << '\n';
-}
-
-/// The type that a result is shown and written in.
-static Type getOutputType(const Parameter &output) {
-  bool widened = keepF64 && isa<FloatType>(output.elementType);
-  return widened ? Float64Type::get(output.elementType.getContext()) : output.elementType;
-}
-
-static LogicalResult checkOutputs(const Signature &signature, ArrayRef<OutputOption> options) {
-  for (const OutputOption &option : options) {
-    FailureOr<size_t> index = findParameter(signature.outputs, option.name, "--output");
-    if (failed(index))
-      return failure();
-    if (Type type = getOutputType(signature.outputs[*index]); !hasDtype(type)) {
-      std::string found;
-      llvm::raw_string_ostream(found) << type;
-      return reportError("--output",
-                         option.name + ": expected a type that .npy has, found " + found);
-    }
-  }
-  return success();
-}
-
-static LogicalResult writeOutputs(const Signature &signature, ArrayRef<OutputOption> options,
-                                  ArrayRef<Tensor> outputs) {
-  for (const OutputOption &option : options) {
-    size_t index = *findParameter(signature.outputs, option.name, "--output");
-    if (failed(writeFile(option.path, writeNpy(outputs[index]))))
-      return failure();
-  }
-  if (options.empty())
-    for (auto [parameter, tensor] : llvm::zip(signature.outputs, outputs))
-      printSummary(parameter.name, tensor);
-  return success();
-}
-
-static FailureOr<std::vector<Tensor>> evaluate(Graph &graph, const Signature &signature,
-                                               ArrayRef<Tensor> inputs) {
-  auto arrays = graph.evaluate(makeArrays(inputs), mlir::attn::reference::Arithmetic::Exact);
-  if (failed(arrays))
-    return failure();
-  std::vector<Tensor> outputs;
-  for (auto [output, array] : llvm::zip_equal(signature.outputs, *arrays))
-    outputs.push_back(makeTensor(array, getOutputType(output)));
-  return outputs;
-}
-
-static FailureOr<std::vector<Tensor>> compileAndRun(Spec &spec, StringRef target,
-                                                    const Signature &signature, const Sizes &sizes,
-                                                    ArrayRef<Tensor> inputs) {
-  FailureOr<std::vector<Tensor>> outputs = makeOutputs(
-      signature, sizes, spec.getStage() == Stage::Scheduled ? func::FuncOp() : spec.getFunction(),
-      inputs);
-  if (failed(outputs))
-    return failure();
-  limitThreads(threads);
-  std::unique_ptr<Kernel> kernel = Kernel::compile(spec, target);
-  if (!kernel || failed(kernel->call(inputs, *outputs)))
-    return failure();
-  return outputs;
-}
-
 static LogicalResult runRun() {
-  if (keepF64 && !useReference)
-    return reportUsage("--f64",
-                       "expected --reference with it: kernels compute in the spec's types");
-  FailureOr<std::vector<InputOption>> inputOptions = parseInputs(inputTexts);
-  FailureOr<std::vector<OutputOption>> outputOptions = parseOutputs(outputTexts);
-  if (failed(inputOptions) || failed(outputOptions))
+  FailureOr<std::vector<InputSource>> inputs = parseInputs();
+  FailureOr<std::vector<OutputFile>> outputs = parseOutputs(outputTexts);
+  if (failed(inputs) || failed(outputs))
     return failure();
-  std::unique_ptr<Spec> spec = Spec::load();
-  FailureOr<std::string> target = spec ? getTarget() : FailureOr<std::string>();
-  if (failed(target) || failed(checkRunsHere(*target)))
-    return failure();
-  FailureOr<Graph> graph = useReference ? Graph::copy(*spec) : FailureOr<Graph>();
-  if ((useReference && failed(graph)) || failed(spec->lower(Stage::Fused, *target)))
-    return failure();
-  Signature signature = spec->getSignature();
-  if (failed(checkOutputs(signature, *outputOptions)))
-    return failure();
-  Sizes sizes;
-  FailureOr<std::vector<Tensor>> inputs = makeInputs(signature, *inputOptions, seed, sizes);
-  if (failed(inputs))
-    return failure();
-  FailureOr<std::vector<Tensor>> outputs =
-      useReference ? evaluate(*graph, signature, *inputs)
-                   : compileAndRun(*spec, *target, signature, sizes, *inputs);
-  if (failed(outputs))
-    return failure();
-  return writeOutputs(signature, *outputOptions, *outputs);
+  RunInvocation invocation;
+  invocation.spec = getSpecSource();
+  invocation.target = targetName;
+  invocation.useCache = !noCache;
+  invocation.inputs = std::move(*inputs);
+  invocation.outputs = std::move(*outputs);
+  invocation.seed = seed;
+  invocation.threads = threads;
+  invocation.useReference = useReference;
+  invocation.keepF64 = keepF64;
+  return run(invocation);
 }
 
-const Command attnc::run = {runCommand(), runRun, examples};
+const Command commands::run = {runCommand(), runRun, examples};

@@ -42,8 +42,9 @@ Examples:
 Exit codes: 0 done, 1 an error in the input, 2 a wrong command line, 3 a defect of attnc.
 )";
 
-static const Command *const commands[] = {&compile, &run,         &bench,   &verify,
-                                          &explain, &importModel, &runtime, &cache};
+static const Command *const all[] = {&commands::compile, &commands::run,     &commands::bench,
+                                     &commands::verify,  &commands::explain, &commands::importModel,
+                                     &commands::runtime, &commands::cache};
 
 static void printVersion(llvm::raw_ostream &os) {
   os << "attnc " ATTNC_VERSION "\n"
@@ -54,7 +55,7 @@ static void printVersion(llvm::raw_ostream &os) {
 }
 
 static const Command *findCommand(llvm::StringRef name) {
-  for (const Command *command : commands)
+  for (const Command *command : all)
     if (command->options.getName() == name)
       return command;
   return nullptr;
@@ -66,7 +67,7 @@ int main(int argc, char **argv) {
   reportWhenOutOfMemory();
   const Command *command = argc > 1 ? findCommand(argv[1]) : nullptr;
   cl::HideUnrelatedOptions(category());
-  for (const Command *known : commands)
+  for (const Command *known : all)
     cl::HideUnrelatedOptions(category(), known->options);
   cl::SetVersionPrinter(printVersion);
   // Help ends with the examples of the command that is asked about.

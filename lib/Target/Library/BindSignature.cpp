@@ -40,7 +40,7 @@ private:
     return llvm::ConstantInt::get(builder.getIntNTy(bits), value, /*IsSigned=*/true);
   }
   llvm::Constant *array(ArrayRef<llvm::Constant *> elements);
-  llvm::Constant *dims(const Tensor &tensor, unsigned index);
+  llvm::Constant *dims(const CParameter &tensor, unsigned index);
   llvm::Constant *variant(const Variant &variant, unsigned index);
   llvm::Constant *weights();
 
@@ -69,7 +69,7 @@ llvm::Constant *Binder::array(ArrayRef<llvm::Constant *> elements) {
 }
 
 /// attnc_dim[rank].
-llvm::Constant *Binder::dims(const Tensor &tensor, unsigned index) {
+llvm::Constant *Binder::dims(const CParameter &tensor, unsigned index) {
   std::vector<llvm::Constant *> result;
   for (auto [position, dim] : llvm::enumerate(tensor.dims)) {
     std::pair<int, int> like{-1, -1};
@@ -117,7 +117,7 @@ void Binder::defineSignature(ArrayRef<Variant> variants) {
     maxRank = std::max(maxRank, tensor.dims.size());
     tensors.push_back(llvm::ConstantStruct::getAnon(
         {message(tensor.name), dims(tensor, index), number(tensor.dims.size(), 32),
-         number(tensor.code, 8), number(tensor.bits, 8), number(tensor.isOutput, 8),
+         number(tensor.dtype.code, 8), number(tensor.dtype.bits, 8), number(tensor.isOutput, 8),
          number(tensor.inPlaceOf ? int64_t(*tensor.inPlaceOf) : -1, 32)}));
   }
   llvm::Constant *value = llvm::ConstantStruct::getAnon(

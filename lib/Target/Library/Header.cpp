@@ -13,8 +13,8 @@
 #include "Variants.h"
 
 #include "attnc/Interfaces/KernelOpInterface.h"
-#include "attnc/Text/Escape.h"
 #include "attnc/Target/Library/Library.h"
+#include "attnc/Text/Escape.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/SymbolTable.h"
@@ -65,7 +65,7 @@ static void emitTensors(raw_ostream &os, const Signature &signature) {
     width = std::max(width, name.size());
   for (auto [tensor, name] : llvm::zip(signature.tensors, names))
     os << " *   " << (tensor.isOutput ? "out " : "in  ") << llvm::left_justify(name, width) << "  "
-       << tensor.dtype() << " " << escapeComment(tensor.shape())
+       << getDtypeName(tensor.dtype) << " " << escapeComment(tensor.shape())
        << (tensor.inPlaceOf ? ", may be " + names[*tensor.inPlaceOf] + " itself" : "") << "\n";
 }
 
@@ -236,7 +236,7 @@ int @NAME@_unload(void);
 static uint64_t getStackBytes(const Signature &signature) {
   constexpr uint64_t kFrames = 24 * 1024, kOfTensor = 256, kOfDim = 48;
   uint64_t maxRank = 0;
-  for (const Tensor &tensor : signature.tensors)
+  for (const CParameter &tensor : signature.tensors)
     maxRank = std::max<uint64_t>(maxRank, tensor.dims.size());
   uint64_t ofTensors = signature.tensors.size() * (kOfTensor + maxRank * kOfDim);
   return llvm::alignTo(2 * kMostStackBytes + kFrames + ofTensors, 4096);
@@ -279,7 +279,7 @@ std::string attn::emitHeader(const Signature &signature, StringRef target,
 // The metadata
 //===----------------------------------------------------------------------===//
 
-static llvm::json::Object describe(const Tensor &tensor) {
+static llvm::json::Object describe(const CParameter &tensor) {
   llvm::json::Array dims;
   for (const Dim &dim : tensor.dims) {
     if (dim.extent >= 0)
@@ -290,7 +290,7 @@ static llvm::json::Object describe(const Tensor &tensor) {
       dims.push_back(escapeJson(dim.symbol));
   }
   llvm::json::Object object{
-      {"name", tensor.name}, {"dtype", tensor.dtype()}, {"dims", std::move(dims)}};
+      {"name", tensor.name}, {"dtype", getDtypeName(tensor.dtype)}, {"dims", std::move(dims)}};
   if (tensor.inPlaceOf)
     object["in_place"] = *tensor.inPlaceOf;
   return object;
@@ -325,7 +325,7 @@ static int64_t countConstantBytes(ModuleOp module) {
 std::string attn::emitMetadata(const Signature &signature, ArrayRef<Variant> variants,
                                const LibraryOptions &options) {
   llvm::json::Array inputs, outputs, pipelines;
-  for (const Tensor &tensor : signature.tensors)
+  for (const CParameter &tensor : signature.tensors)
     (tensor.isOutput ? outputs : inputs).push_back(describe(tensor));
   for (const Variant &variant : variants)
     for (auto kernel : variant.getModule().getOps<KernelOpInterface>()) {

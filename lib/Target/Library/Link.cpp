@@ -26,6 +26,7 @@
 #include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Object/ELF.h"
 #include "llvm/Object/ObjectFile.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SHA256.h"
@@ -37,6 +38,7 @@ LLD_HAS_DRIVER(elf)
 
 using namespace mlir;
 using namespace mlir::attn;
+namespace cl = llvm::cl;
 
 static LogicalResult report(llvm::Error error, Location loc, const Twine &what) {
   if (!error)
@@ -89,6 +91,39 @@ FailureOr<std::string> attn::readFile(StringRef path, Location loc) {
 // lld
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// Hides the options of LLVM's command line library from lld, which resets all that it finds: those
+/// of the program, and LLVM's own, which others may have set.
+class HiddenOptions {
+public:
+  HiddenOptions() {
+    for (cl::SubCommand *command : cl::getRegisteredSubcommands())
+      swap(*command, hidden[command]);
+  }
+  ~HiddenOptions() {
+    for (auto &[command, options] : hidden)
+      swap(*command, options);
+  }
+
+private:
+  struct Options {
+    decltype(cl::SubCommand::PositionalOpts) positional;
+    decltype(cl::SubCommand::SinkOpts) sinks;
+    decltype(cl::SubCommand::OptionsMap) named;
+    cl::Option *consumeAfter = nullptr;
+  };
+
+  static void swap(cl::SubCommand &command, Options &options) {
+    std::swap(command.PositionalOpts, options.positional);
+    std::swap(command.SinkOpts, options.sinks);
+    std::swap(command.OptionsMap, options.named);
+    std::swap(command.ConsumeAfterOpt, options.consumeAfter);
+  }
+
+  std::map<cl::SubCommand *, Options> hidden;
+};
+} // namespace
+
 /// lld has global state: one link at a time, none after one that crashed.
 static LogicalResult runLinker(ArrayRef<std::string> arguments, Location loc) {
   static std::mutex mutex;
@@ -101,6 +136,7 @@ static LogicalResult runLinker(ArrayRef<std::string> arguments, Location loc) {
     words.push_back(argument.c_str());
   std::string output;
   llvm::raw_string_ostream os(output);
+  HiddenOptions hidden;
   lld::Result result = lld::lldMain(words, os, os, {{lld::Gnu, &lld::elf::link}});
   usable = result.canRunAgain;
   if (result.retCode != 0)

@@ -7,8 +7,6 @@
 
 #include "Signature.h"
 
-#include "dlpack.h"
-
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/Attributes.h"
 
@@ -19,22 +17,7 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-std::string Tensor::dtype() const {
-  switch (code) {
-  case kDLBool:
-    return "bool";
-  case kDLInt:
-    return "i" + std::to_string(bits);
-  case kDLUInt:
-    return "u" + std::to_string(bits);
-  case kDLBfloat:
-    return "bf" + std::to_string(bits);
-  default:
-    return "f" + std::to_string(bits);
-  }
-}
-
-std::string Tensor::shape() const {
+std::string CParameter::shape() const {
   std::vector<std::string> words;
   for (const Dim &dim : dims)
     words.push_back(dim.extent >= 0      ? std::to_string(dim.extent)
@@ -50,7 +33,7 @@ std::string Tensor::shape() const {
 std::vector<std::string> Signature::parameters() const {
   llvm::StringSet<> taken;
   std::vector<std::string> names;
-  for (const Tensor &tensor : tensors) {
+  for (const CParameter &tensor : tensors) {
     std::string name = tensor.name;
     for (char &c : name)
       c = llvm::isAlnum(c) ? c : '_';
@@ -84,21 +67,6 @@ std::vector<std::string> Signature::symbols() const {
 // From the function
 //===----------------------------------------------------------------------===//
 
-/// DLPack's code for an element type.
-static std::optional<unsigned> getCode(Type element) {
-  if (element.isInteger(1))
-    return kDLBool;
-  if (element.isUnsignedInteger())
-    return kDLUInt;
-  if (element.isInteger())
-    return kDLInt;
-  if (element.isBF16())
-    return kDLBfloat;
-  if (isa<Float16Type, Float32Type, Float64Type>(element))
-    return kDLFloat;
-  return std::nullopt;
-}
-
 /// Callers pass any outer strides, so the function must take them.
 static bool takesAnyStrides(MemRefType type) {
   SmallVector<int64_t> strides;
@@ -123,7 +91,7 @@ static std::vector<Dim> readDims(MemRefType type, ArrayAttr dims) {
   return result;
 }
 
-static FailureOr<Tensor> readTensor(func::FuncOp host, unsigned index, unsigned nth) {
+static FailureOr<CParameter> readTensor(func::FuncOp host, unsigned index, unsigned nth) {
   auto type = dyn_cast<MemRefType>(host.getArgument(index).getType());
   auto refuse = [&](const Twine &what) -> LogicalResult {
     return host.emitOpError("expected argument ")
@@ -131,18 +99,16 @@ static FailureOr<Tensor> readTensor(func::FuncOp host, unsigned index, unsigned 
   };
   if (!type)
     return refuse("a memref");
-  std::optional<unsigned> code = getCode(type.getElementType());
-  if (!code)
+  std::optional<DLDataType> dtype = getDLDataType(type.getElementType());
+  if (!dtype)
     return refuse("of a type that DLPack has");
   if (!takesAnyStrides(type))
     return refuse("of unit innermost stride and any outer strides");
-  Tensor tensor;
+  CParameter tensor;
   tensor.isOutput = host.getArgAttr(index, kResultAttr) != nullptr;
   if (auto number = host.getArgAttrOfType<IntegerAttr>(index, kInPlaceAttr))
     tensor.inPlaceOf = number.getInt();
-  tensor.code = *code;
-  unsigned bits = type.getElementType().getIntOrFloatBitWidth();
-  tensor.bits = bits < 8 ? 8 : bits;
+  tensor.dtype = *dtype;
   tensor.dims = readDims(type, host.getArgAttrOfType<ArrayAttr>(index, kDimsAttr));
   auto name = host.getArgAttrOfType<StringAttr>(index, kNameAttr);
   tensor.name = name ? name.str() : ((tensor.isOutput ? "out" : "arg") + Twine(nth)).str();
@@ -157,7 +123,7 @@ FailureOr<Signature> attn::readSignature(func::FuncOp host, StringRef name) {
   unsigned inputs = 0, outputs = 0;
   for (unsigned index = 0; index < host.getNumArguments(); ++index) {
     bool isOutput = host.getArgAttr(index, kResultAttr) != nullptr;
-    FailureOr<Tensor> tensor = readTensor(host, index, isOutput ? outputs : inputs);
+    FailureOr<CParameter> tensor = readTensor(host, index, isOutput ? outputs : inputs);
     if (failed(tensor))
       return failure();
     ++(isOutput ? outputs : inputs);

@@ -8,6 +8,7 @@
 #ifndef ATTNC_LIB_TARGET_LIBRARY_SIGNATURE_H
 #define ATTNC_LIB_TARGET_LIBRARY_SIGNATURE_H
 
+#include "attnc/Target/Library/DLPack.h"
 #include "attnc/Target/Library/Library.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -28,17 +29,14 @@ struct Dim {
 };
 
 /// One tensor of the C interface.
-struct Tensor {
+struct CParameter {
   std::string name;
-  /// DLDataType's code and bits.
-  unsigned code, bits;
+  DLDataType dtype;
   std::vector<Dim> dims;
   bool isOutput;
   /// The input whose memory an output may take.
   std::optional<unsigned> inPlaceOf;
 
-  /// f32, i64, bool, …
-  std::string dtype() const;
   /// Its shape as the header prints it, as in `[batch, 8, ?, 64]`.
   std::string shape() const;
 };
@@ -53,7 +51,7 @@ struct WeightsInfo {
 /// The C interface: inputs, then outputs.
 struct Signature {
   std::string name;
-  std::vector<Tensor> tensors;
+  std::vector<CParameter> tensors;
   /// Whether kernels run on a GPU, at least in one of the library's variants.
   bool onDevice = false;
   /// Where not all constants are within the library.

@@ -84,9 +84,6 @@ struct Library {
 /// Compiles the host function and the pipelines of each source, which are one spec
 /// scheduled for each of several targets. A call runs the best that its CPU can run; the
 /// order of `sources` is no matter. Errors are diagnostics at the op that caused them.
-///
-/// Linking resets the options of LLVM's command line library to their defaults:
-/// a tool reads its own before.
 FailureOr<Library> buildLibrary(ArrayRef<LibrarySource> sources, const LibraryOptions &options);
 
 /// The runtime that libraries without one of their own share, for the architecture and the

@@ -1,0 +1,31 @@
+//===- CalledKernels.h - which kernels a call runs --------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_EXECUTION_CALLEDKERNELS_H
+#define ATTNC_EXECUTION_CALLEDKERNELS_H
+
+#include "attnc/Interfaces/KernelOpInterface.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace attnc {
+
+/// One kernel that a call runs.
+struct CalledKernel {
+  mlir::attn::KernelOpInterface kernel;
+  /// Whether sizes chose it: other sizes run another, or none.
+  bool isChosen;
+};
+
+/// What a scheduled function calls on arguments of these shapes, in order. Kernels that
+/// depend on more than the shapes are left out.
+llvm::SmallVector<CalledKernel> getCalledKernels(mlir::func::FuncOp function,
+                                                 llvm::ArrayRef<llvm::ArrayRef<int64_t>> arguments);
+
+} // namespace attnc
+
+#endif // ATTNC_EXECUTION_CALLEDKERNELS_H

@@ -1,0 +1,45 @@
+//===- InputMaker.h - inputs for given sizes ---------------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_EXECUTION_INPUTMAKER_H
+#define ATTNC_EXECUTION_INPUTMAKER_H
+
+#include "attnc/Execution/Inputs.h"
+
+namespace attnc {
+
+/// Makes inputs for sizes of one's choice, with lengths of keys that make sense.
+class InputMaker {
+public:
+  enum Lengths { RandomLengths, FullLengths };
+
+  /// `graph` outlives it; null for a scheduled spec, which can't tell a length from other
+  /// integers.
+  InputMaker(mlir::func::FuncOp graph, Signature signature, std::vector<InputSource> given,
+             uint64_t seed, Lengths lengths = RandomLengths);
+
+  /// What is not given is random; lengths of keys are from 0 to the number of keys, or to what
+  /// leaves room in a cache, or all that long. Sizes of given inputs are added to `sizes`.
+  mlir::FailureOr<std::vector<Tensor>> make(Sizes &sizes);
+
+  const Signature &getSignature() const { return signature; }
+  /// For each input, whether it is given.
+  llvm::ArrayRef<bool> getGiven() const { return isGiven; }
+
+private:
+  mlir::func::FuncOp graph;
+  Signature signature;
+  std::vector<InputSource> given;
+  llvm::SmallVector<bool> isGiven;
+  uint64_t seed;
+  Lengths lengths;
+  std::optional<mlir::attn::SizeTracer> tracer;
+};
+
+} // namespace attnc
+
+#endif // ATTNC_EXECUTION_INPUTMAKER_H

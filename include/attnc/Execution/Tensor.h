@@ -1,0 +1,56 @@
+//===- Tensor.h - a dense array in memory -----------------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_EXECUTION_TENSOR_H
+#define ATTNC_EXECUTION_TENSOR_H
+
+#include "attnc/Dialect/Attn/ConstantBytes.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+
+#include <memory>
+#include <optional>
+
+namespace attnc {
+
+/// The number of elements; none where it is beyond what memory can hold.
+std::optional<int64_t> getNumElements(llvm::ArrayRef<int64_t> shape);
+
+/// `2x128x64`
+std::string describe(llvm::ArrayRef<int64_t> shape);
+
+/// A dense array in C order, aligned to 64 bytes.
+class Tensor {
+public:
+  /// All zero. The shape was checked with getNumElements.
+  Tensor(mlir::Type elementType, llvm::ArrayRef<int64_t> shape);
+
+  mlir::Type getElementType() const { return elementType; }
+  llvm::ArrayRef<int64_t> getShape() const { return shape; }
+  int64_t size() const { return numElements; }
+  int64_t numBytes() const { return numElements * mlir::attn::getElementBytes(elementType); }
+  char *data() const { return bytes.get(); }
+
+  double get(int64_t index) const;
+  void set(int64_t index, double value);
+  /// The same for integers, of which a double does not hold all.
+  int64_t getInteger(int64_t index) const;
+  void setInteger(int64_t index, int64_t value);
+
+private:
+  struct Free {
+    void operator()(char *bytes) const { std::free(bytes); }
+  };
+  mlir::Type elementType;
+  llvm::SmallVector<int64_t> shape;
+  int64_t numElements;
+  std::unique_ptr<char, Free> bytes;
+};
+
+} // namespace attnc
+
+#endif // ATTNC_EXECUTION_TENSOR_H

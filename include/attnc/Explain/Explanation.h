@@ -1,0 +1,54 @@
+//===- Explanation.h - what fused, and into which kernels --------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_EXPLAIN_EXPLANATION_H
+#define ATTNC_EXPLAIN_EXPLANATION_H
+
+#include "attnc/Cost/Cost.h"
+#include "attnc/Interfaces/KernelOpInterface.h"
+#include "attnc/Spec/Spec.h"
+
+namespace attnc {
+
+/// A remark of a pass: what fused, or why not.
+struct Remark {
+  std::string place, text;
+};
+
+/// One op of the fused graph and the kernels that compute it.
+struct Group {
+  mlir::Location loc;
+  /// The op's name, its place in the spec, the type of its first result.
+  std::string op, place, result;
+  /// "scale 0.125", "mask reads kv_len"
+  std::vector<std::string> parts;
+  /// Typed parameters; empty where the kernel alone has it.
+  std::string schedule;
+  /// None for calls that belong to no op of the graph.
+  std::optional<Cost> cost;
+  std::vector<mlir::attn::KernelOpInterface> kernels;
+};
+
+struct Explanation {
+  std::string function, target;
+  /// Whether the spec was a graph or fused; else there is nothing to say but its kernels.
+  bool isGraph;
+  std::vector<Remark> remarks;
+  std::vector<Group> groups;
+};
+
+/// Lowers the spec for `target`, a Halide target in full, and says what became of its ops.
+mlir::FailureOr<Explanation> explain(Spec &spec, llvm::StringRef target);
+
+/// Prints it in words, for people.
+void printText(const Explanation &explanation, llvm::raw_ostream &os);
+
+llvm::json::Value toJson(const Explanation &explanation);
+
+} // namespace attnc
+
+#endif // ATTNC_EXPLAIN_EXPLANATION_H

@@ -1,0 +1,41 @@
+//===- Signature.h - arguments and results of a spec ------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_SPEC_SIGNATURE_H
+#define ATTNC_SPEC_SIGNATURE_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <string>
+
+namespace attnc {
+
+/// An argument or result as the caller of the library sees it.
+struct Parameter {
+  /// `attn.name`, else arg0, arg1, … and out0, out1, ….
+  std::string name;
+  mlir::Type elementType;
+  /// ShapedType::kDynamic where the size is known only when called.
+  llvm::SmallVector<int64_t> shape;
+  /// The symbol of each dimension in `attn.dims`; empty where there is none.
+  llvm::SmallVector<std::string> symbols;
+};
+
+struct Signature {
+  llvm::SmallVector<Parameter> inputs, outputs;
+};
+
+/// The signature of a graph, or of a host function, whose results are arguments with
+/// `attn.result`. All arguments and results are shaped.
+Signature readSignature(mlir::func::FuncOp function);
+
+/// `tensor<2x?xf32>` in a caller's words: `f32[2, q_len]`.
+std::string describe(const Parameter &parameter);
+
+} // namespace attnc
+
+#endif // ATTNC_SPEC_SIGNATURE_H

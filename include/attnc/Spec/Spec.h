@@ -1,0 +1,88 @@
+//===- Spec.h - the module a command works on -------------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_SPEC_SPEC_H
+#define ATTNC_SPEC_SPEC_H
+
+#include "attnc/Spec/Signature.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/SourceMgr.h"
+
+#include <memory>
+#include <string>
+
+namespace attnc {
+
+/// Where a spec is read from.
+struct SpecSource {
+  /// A file .mlir, as text or bytecode, or .onnx; `-` is stdin.
+  std::string path;
+  /// The function of interest; empty where there is one public function.
+  std::string function;
+  /// A file .safetensors that arguments with `attn.weight` are bound from; empty: they stay
+  /// arguments.
+  std::string weights;
+  /// Whether bytecode is read, which can do more to its reader than text.
+  bool allowBytecode = false;
+};
+
+/// How far a spec has been lowered. A file may hold any of them.
+enum class Stage { Graph, Fused, Scheduled };
+
+/// A spec with one function of interest. All errors are diagnostics on stderr with their place.
+class Spec {
+public:
+  /// Null after an error.
+  static std::unique_ptr<Spec> load(const SpecSource &source);
+  ~Spec();
+
+  llvm::StringRef getPath() const { return source.path; }
+  mlir::ModuleOp getModule() { return *module; }
+  mlir::func::FuncOp getFunction();
+  mlir::MLIRContext &getContext() { return context; }
+  Stage getStage() const { return stage; }
+
+  /// Simplifies the graph without changing its stage.
+  mlir::LogicalResult simplify();
+  /// Runs the pipelines up to `to` for `target`, a Halide target in full; nothing happens where
+  /// the spec is that far. `remarks`: what fuses and what does not is remarked at its op.
+  mlir::LogicalResult lower(Stage to, llvm::StringRef target, bool remarks = false);
+  /// A copy, lowered as far; null after an error.
+  mlir::OwningOpRef<mlir::ModuleOp> getLowered(Stage to, llvm::StringRef target);
+
+  /// Every size has its symbol in a fused or scheduled spec.
+  Signature getSignature() { return readSignature(getFunction()); }
+
+private:
+  explicit Spec(SpecSource source);
+  mlir::LogicalResult parse();
+  mlir::LogicalResult checkText(llvm::MemoryBufferRef spec);
+  mlir::LogicalResult parseText();
+  mlir::LogicalResult importModel();
+  mlir::LogicalResult selectFunction();
+  mlir::LogicalResult checkFunction();
+  mlir::LogicalResult bindWeights();
+  mlir::LogicalResult lower(mlir::ModuleOp copy, Stage to, llvm::StringRef target, bool remarks);
+  mlir::LogicalResult run(mlir::PassManager &passes, mlir::ModuleOp copy);
+
+  SpecSource source;
+  mlir::MLIRContext context;
+  llvm::SourceMgr sources;
+  std::unique_ptr<class DiagnosticPrinter> printer;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// The name of the function of interest.
+  std::string function;
+  Stage stage = Stage::Graph;
+};
+
+} // namespace attnc
+
+#endif // ATTNC_SPEC_SPEC_H

@@ -1,0 +1,68 @@
+//===- Verification.h - kernels beside the reference -------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_VERIFICATION_VERIFICATION_H
+#define ATTNC_VERIFICATION_VERIFICATION_H
+
+#include "attnc/Execution/InputMaker.h"
+#include "attnc/Execution/Kernel.h"
+#include "attnc/Verification/Cases.h"
+#include "attnc/Verification/Comparison.h"
+
+namespace attnc {
+
+struct VerifyOptions {
+  std::vector<InputSource> given;
+  /// All combinations are taken; symbols that none names get the usual sizes.
+  std::vector<SizeList> sizes;
+  uint64_t seed = 0;
+  /// Whether every case runs, however long a large graph takes.
+  bool allCases = false;
+};
+
+/// One case that was run.
+struct Case {
+  Dims dims;
+  /// The kind of inputs, in words.
+  std::string inputs;
+  /// One for each result.
+  llvm::SmallVector<Comparison> results;
+
+  bool isGood() const;
+};
+
+/// Compares a kernel with the reference.
+class Verification {
+public:
+  /// `named`: whether the spec itself names sizes (hasDims). Graph and kernel outlive it.
+  Verification(Graph &graph, const Signature &signature, bool named, Kernel &kernel,
+               VerifyOptions options);
+
+  /// Runs all cases, giving each to `seen` when it is done. An error is a call that failed, not a
+  /// wrong result.
+  mlir::FailureOr<std::vector<Case>> run(llvm::function_ref<void(const Case &)> seen);
+
+  /// How many cases of a large graph were left out.
+  size_t getLeftOut() const { return leftOut; }
+
+private:
+  mlir::FailureOr<std::vector<Dims>> chooseSizes();
+  mlir::FailureOr<Case> verify(const PlannedCase &planned);
+
+  Graph &graph;
+  const Signature &signature;
+  bool named;
+  Kernel &kernel;
+  VerifyOptions options;
+  InputMaker maker;
+  WorkEstimate work;
+  size_t leftOut = 0;
+};
+
+} // namespace attnc
+
+#endif // ATTNC_VERIFICATION_VERIFICATION_H

@@ -1,0 +1,171 @@
+//===- Bench.cpp - attnc bench --------------------------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Times what `attnc run` calls, for several sizes in turn. A row is one choice of sizes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BenchReport.h"
+#include "CacheFolder.h"
+#include "Targets.h"
+#include "Timing.h"
+
+#include "attnc/Cost/Cost.h"
+#include "attnc/Diagnostics/Report.h"
+#include "attnc/Driver/Driver.h"
+#include "attnc/Execution/Graph.h"
+#include "attnc/Execution/InputMaker.h"
+#include "attnc/Execution/Kernel.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace attnc;
+
+/// Each size is known: by `--size`, or from an input that is given.
+static LogicalResult checkAllKnown(ArrayRef<SizeList> lists, const Signature &signature,
+                                   ArrayRef<InputSource> given) {
+  llvm::SetVector<StringRef> unknown;
+  for (const Symbol &symbol : getSymbols(signature))
+    unknown.insert(symbol.name);
+  for (const SizeList &list : lists)
+    unknown.remove(list.symbol);
+  for (const Parameter &input : signature.inputs)
+    if (llvm::any_of(given, [&](const InputSource &option) { return option.name == input.name; }))
+      unknown.remove_if(
+          [&](StringRef symbol) { return llvm::is_contained(input.symbols, symbol); });
+  if (!unknown.empty())
+    return reportError("--size", "expected sizes of " + llvm::join(unknown, ", ") + ", found none");
+  return success();
+}
+
+namespace {
+/// All that rows have in common.
+struct Bench {
+  Spec &spec;
+  Kernel &kernel;
+  /// Null, and no FLOPs, of a spec that is scheduled already.
+  func::FuncOp graph;
+  std::optional<Polynomial> flops;
+  double seconds;
+};
+} // namespace
+
+static SmallVector<CalledKernel> getCalled(Spec &spec, ArrayRef<Tensor> inputs,
+                                           ArrayRef<Tensor> outputs) {
+  SmallVector<ArrayRef<int64_t>> shapes;
+  for (const Tensor &tensor : llvm::concat<const Tensor>(inputs, outputs))
+    shapes.push_back(tensor.getShape());
+  return getCalledKernels(spec.getFunction(), shapes);
+}
+
+static FailureOr<Row> timeRow(Bench &bench, InputMaker &maker, const Dims &dims) {
+  Sizes sizes = makeSizes(dims, "--size");
+  FailureOr<std::vector<Tensor>> inputs = maker.make(sizes);
+  if (failed(inputs))
+    return failure();
+  FailureOr<std::vector<Tensor>> outputs =
+      makeOutputs(maker.getSignature(), sizes, bench.graph, *inputs, bench.spec.getPath());
+  if (failed(outputs))
+    return failure();
+  FailureOr<Times> times =
+      sample([&] { return bench.kernel.call(*inputs, *outputs); }, bench.seconds);
+  FailureOr<int64_t> workspace = bench.kernel.getWorkspace(*inputs, *outputs);
+  if (failed(times) || failed(workspace))
+    return failure();
+  int64_t bytes = 0;
+  for (const Tensor &tensor : llvm::concat<const Tensor>(*inputs, *outputs))
+    bytes += tensor.numBytes();
+  std::optional<double> flops;
+  if (bench.flops)
+    flops = bench.flops->evaluate([&](StringRef symbol) { return sizes.get(symbol); });
+  return Row{dims,
+             *llvm::min_element(times->wall),
+             getMedian(times->wall),
+             getMedian(times->cpu),
+             times->wall.size(),
+             bytes,
+             *workspace,
+             flops,
+             getCalled(bench.spec, *inputs, *outputs)};
+}
+
+static FailureOr<std::vector<Row>> timeRows(Bench &bench, InputMaker &maker, ArrayRef<Dims> all,
+                                            bool isPrinted) {
+  unsigned width = 8;
+  for (const Dims &dims : all)
+    width = std::max<unsigned>(width, describe(dims).size());
+  if (isPrinted)
+    printHeader(width);
+  std::vector<Row> rows;
+  for (const Dims &dims : all) {
+    FailureOr<Row> row = timeRow(bench, maker, dims);
+    if (failed(row))
+      return failure();
+    if (isPrinted)
+      print(*row, width);
+    rows.push_back(std::move(*row));
+  }
+  return rows;
+}
+
+/// Where a graph is gone, nothing tells a length from another integer.
+static void remarkIntegers(const InputMaker &maker) {
+  for (auto [input, isGiven] : llvm::zip(maker.getSignature().inputs, maker.getGiven()))
+    if (!isGiven && input.elementType.isInteger() && !input.elementType.isInteger(1))
+      reportNote(input.name + " is not given: small random integers, as a scheduled spec does not "
+                              "say what they mean");
+}
+
+static LogicalResult timeSpec(Spec &spec, StringRef target, const BenchInvocation &invocation) {
+  std::optional<Graph> graph;
+  if (spec.getStage() == Stage::Graph)
+    graph = *Graph::copy(spec);
+  if (failed(spec.lower(Stage::Fused, target)))
+    return failure();
+  Signature signature = spec.getSignature();
+  if (failed(checkSizes(invocation.sizes, getSymbols(signature))) ||
+      failed(checkAllKnown(invocation.sizes, signature, invocation.inputs)))
+    return failure();
+  std::optional<Polynomial> flops;
+  if (spec.getStage() == Stage::Fused)
+    flops = countFlops(spec.getFunction());
+  if (graph)
+    graph->nameDims(spec.getFunction());
+
+  limitThreads(invocation.threads);
+  FailureOr<std::string> cacheDir = openCache(invocation.useCache);
+  std::unique_ptr<Kernel> kernel =
+      failed(cacheDir) ? nullptr : Kernel::compile(spec, target, *cacheDir);
+  if (!kernel)
+    return failure();
+  func::FuncOp function = graph ? graph->getFunction() : func::FuncOp();
+  InputMaker maker(function, signature, invocation.inputs, invocation.seed,
+                   InputMaker::FullLengths);
+  if (!function)
+    remarkIntegers(maker);
+  Bench bench{spec, *kernel, function, flops, invocation.seconds};
+  FailureOr<std::vector<Row>> rows =
+      timeRows(bench, maker, combine(invocation.sizes), /*isPrinted=*/!invocation.asJson);
+  if (failed(rows))
+    return failure();
+  if (invocation.asJson)
+    printJson(spec, target, *rows);
+  remarkLoad(*rows, invocation.threads);
+  return success();
+}
+
+LogicalResult attnc::bench(const BenchInvocation &invocation) {
+  if (!(invocation.seconds >= 0))
+    return reportUsage("--seconds",
+                       llvm::formatv("expected 0 or more, found {0}", invocation.seconds));
+  std::unique_ptr<Spec> spec = Spec::load(invocation.spec);
+  FailureOr<std::string> target =
+      spec ? resolveTarget(invocation.target) : FailureOr<std::string>();
+  if (failed(target) || failed(checkRunsHere(*target)))
+    return failure();
+  return timeSpec(*spec, *target, invocation);
+}

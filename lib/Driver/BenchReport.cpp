@@ -1,0 +1,117 @@
+//===- BenchReport.cpp - rows of times ------------------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BenchReport.h"
+
+#include "attnc/Diagnostics/Report.h"
+#include "attnc/Diagnostics/Terminal.h"
+#include "attnc/Dialect/Attn/Attributes.h"
+#include "attnc/Text/Escape.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+
+using namespace mlir;
+using namespace attnc;
+namespace json = llvm::json;
+
+std::string attnc::describe(const Dims &dims) {
+  if (dims.empty())
+    return "fixed";
+  return llvm::join(
+      llvm::map_range(dims,
+                      [](auto dim) { return dim.first.str() + '=' + std::to_string(dim.second); }),
+      " ");
+}
+
+/// The kernels that the sizes chose; how many there are where they chose none of several.
+static std::string describeCalled(ArrayRef<CalledKernel> called) {
+  SmallVector<StringRef> names;
+  for (CalledKernel call : called)
+    if (call.isChosen || called.size() == 1)
+      names.push_back(call.kernel.getName());
+  if (names.empty())
+    return std::to_string(called.size()) + " kernels";
+  std::string more = names.size() > 1 ? " and " + std::to_string(names.size() - 1) + " more" : "";
+  return names.front().str() + more;
+}
+
+void attnc::printHeader(unsigned width) {
+  llvm::outs()
+      << llvm::left_justify("sizes", width)
+      << "     min ms  median ms     cpu ms   GFLOP/s      MB    GB/s  workspace  kernel\n";
+}
+
+void attnc::print(const Row &row, unsigned width) {
+  std::string gflops = "-";
+  if (row.flops && *row.flops > 0)
+    gflops = llvm::formatv("{0:F1}", row.getGflops());
+  TerminalStream(llvm::outs()) << llvm::left_justify(describe(row.dims), width)
+                               << llvm::format(" %10.4g %10.4g %10.4g %9s %7.4g %7.3g %10.4g  ",
+                                               1e3 * row.min, 1e3 * row.median, 1e3 * row.cpu,
+                                               gflops.c_str(), row.bytes / 1e6,
+                                               row.bytes / row.min / 1e9, row.workspace / 1e6)
+                               << describeCalled(row.called) << '\n';
+  llvm::outs().flush();
+}
+
+static json::Object toJson(const CalledKernel &call) {
+  mlir::attn::KernelOpInterface kernel = call.kernel;
+  json::Object object{{"name", mlir::attn::escapeJson(kernel.getName())},
+                      {"chosen", call.isChosen}};
+  for (StringRef name : {mlir::attn::kKindAttr, mlir::attn::kScheduleAttr})
+    if (Attribute attribute = kernel->getAttr(name)) {
+      auto text = dyn_cast<StringAttr>(attribute);
+      std::string printed;
+      llvm::raw_string_ostream(printed) << attribute;
+      object[name] = mlir::attn::escapeJson(text ? text.str() : printed);
+    }
+  return object;
+}
+
+static json::Object toJson(const Row &row) {
+  json::Object sizes;
+  for (auto [symbol, size] : row.dims)
+    sizes[mlir::attn::escapeJson(symbol)] = size;
+  json::Array kernels;
+  for (const CalledKernel &call : row.called)
+    kernels.push_back(toJson(call));
+  json::Object object{{"sizes", std::move(sizes)},        {"min_ms", 1e3 * row.min},
+                      {"median_ms", 1e3 * row.median},    {"cpu_ms", 1e3 * row.cpu},
+                      {"samples", row.samples},           {"bytes", row.bytes},
+                      {"workspace_bytes", row.workspace}, {"kernels", std::move(kernels)}};
+  if (row.flops && *row.flops > 0) {
+    object["flops"] = *row.flops;
+    object["gflops"] = row.getGflops();
+  }
+  return object;
+}
+
+/// Times of a machine that does other things too are worth a word. One thread alone tells how
+/// much of the time it had a core.
+void attnc::remarkLoad(ArrayRef<Row> rows, unsigned numThreads) {
+  double spread = 0, away = 0;
+  for (const Row &row : rows) {
+    spread = std::max(spread, row.getSpread());
+    away = std::max(away, 1 - row.cpu / row.median);
+  }
+  if (numThreads == 1 && away > 0.1)
+    reportNote("other work had this core for up to " + Twine(static_cast<int>(100 * away)) +
+               "% of the time: go by cpu ms");
+  else if (spread > 0.1)
+    reportNote("medians are up to " + Twine(static_cast<int>(100 * spread)) +
+               "% above the shortest times: other work on this machine, or too few --seconds");
+}
+
+void attnc::printJson(Spec &spec, StringRef target, ArrayRef<Row> rows) {
+  json::Array array;
+  for (const Row &row : rows)
+    array.push_back(toJson(row));
+  json::Value value = json::Object{
+      {"function", spec.getFunction().getName()}, {"target", target}, {"rows", std::move(array)}};
+  llvm::outs() << llvm::formatv("{0:2}\n", value);
+}

@@ -1,0 +1,52 @@
+//===- CompileLibrary.cpp - a library of a spec ---------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attnc/Execution/CompileLibrary.h"
+
+#include "attnc/Diagnostics/Report.h"
+#include "attnc/Diagnostics/Terminal.h"
+#include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Interfaces/KernelOpInterface.h"
+
+#include <dlfcn.h>
+
+using namespace mlir;
+using namespace attnc;
+
+FailureOr<std::string> attnc::getLibraryName(std::optional<StringRef> given, StringRef function) {
+  if (!given) {
+    if (mlir::attn::isCIdentifier(function))
+      return function.str();
+    return reportError("--name", "expected a name: the function's, '" + function +
+                                     "', is not a C identifier");
+  }
+  if (!mlir::attn::isCIdentifier(*given))
+    return reportUsage("--name", "expected a C identifier, found '" + *given + "'");
+  return given->str();
+}
+
+LogicalResult attnc::checkSymbolIsFree(StringRef name) {
+  // The library of math is searched with what it depends on: all of the C library.
+  void *library = ::dlopen("libm.so.6", RTLD_LAZY | RTLD_NOLOAD);
+  bool isTaken = name == "main" || (library && ::dlsym(library, name.str().c_str()));
+  if (library)
+    ::dlclose(library);
+  if (isTaken)
+    return reportError("--name",
+                       "expected a name that C programs leave free, found '" + name + "'");
+  return success();
+}
+
+FailureOr<mlir::attn::Library> attnc::compileLibrary(ArrayRef<mlir::attn::LibrarySource> sources,
+                                                     const mlir::attn::LibraryOptions &options) {
+  size_t count = 0;
+  for (mlir::attn::LibrarySource source : sources)
+    count += llvm::range_size(source.module.getOps<mlir::attn::KernelOpInterface>());
+  Progress progress("compiling " + options.name + ": " + Twine(count) +
+                    (count == 1 ? " group" : " groups"));
+  return mlir::attn::buildLibrary(sources, options);
+}

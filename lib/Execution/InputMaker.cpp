@@ -1,0 +1,95 @@
+//===- InputMaker.cpp - inputs for sizes of one's choice ------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attnc/Execution/InputMaker.h"
+
+#include "attnc/Dialect/Attn/Attn.h"
+
+#include <random>
+
+using namespace mlir;
+using namespace attnc;
+
+/// The most that a length may be which `user` reads: as many keys as the region that it is in
+/// compares it with, or what leaves room in a cache.
+static std::optional<int64_t> getLongest(Operation *user, const Sizes &sizes,
+                                         mlir::attn::SizeTracer &tracer) {
+  auto get = [&](Value tensor, int64_t dim) {
+    return traceSize(tensor, dim, tracer, [&](StringRef symbol) { return sizes.get(symbol); });
+  };
+  if (auto append = dyn_cast<mlir::attn::AppendCacheOp>(user)) {
+    auto rows = get(append.getRows(), 2), all = get(append.getCache(), 2);
+    return rows && all ? std::optional(std::max<int64_t>(*all - *rows, 0)) : std::nullopt;
+  }
+  Operation *op = user->getParentOp();
+  if (isa<mlir::attn::MaskOp, mlir::attn::ModifyScoreOp>(op))
+    return get(op->getOperand(0), 3);
+  if (auto attention = dyn_cast<mlir::attn::AttentionOp>(op))
+    return get(attention.getKey(), 2);
+  return std::nullopt;
+}
+
+/// The most that the argument may be if it is a length. Other integers are best left as they
+/// are: below what consumes them.
+static std::optional<int64_t> getLongest(BlockArgument argument, const Sizes &sizes,
+                                         mlir::attn::SizeTracer &tracer) {
+  auto type = dyn_cast<RankedTensorType>(argument.getType());
+  if (!type || type.getRank() != 1 || isa<FloatType>(type.getElementType()))
+    return std::nullopt;
+  std::optional<int64_t> longest;
+  for (Operation *user : argument.getUsers())
+    if (std::optional<int64_t> most = getLongest(user, sizes, tracer))
+      longest = std::min(longest.value_or(*most), *most);
+  return longest;
+}
+
+static void fillLengths(Tensor &tensor, int64_t longest, InputMaker::Lengths lengths,
+                        uint64_t seed) {
+  std::mt19937_64 bits(seed);
+  for (int64_t index = 0; index < tensor.size(); ++index)
+    tensor.set(index, lengths == InputMaker::FullLengths ? longest : bits() % (longest + 1));
+}
+
+/// A mask without a single 1 would hide all that lies behind it.
+static void avoidZeros(Tensor &tensor, int64_t bound) {
+  auto indices = llvm::seq(tensor.size());
+  if (isa<FloatType>(tensor.getElementType()) || bound < 2 || tensor.size() == 0 ||
+      !llvm::all_of(indices, [&](int64_t index) { return tensor.get(index) == 0; }))
+    return;
+  tensor.set(tensor.size() - 1, 1);
+}
+
+InputMaker::InputMaker(func::FuncOp graph, Signature signature, std::vector<InputSource> given,
+                       uint64_t seed, Lengths lengths)
+    : graph(graph), signature(std::move(signature)), given(std::move(given)), seed(seed),
+      lengths(lengths) {
+  if (graph)
+    tracer.emplace(graph);
+  isGiven = llvm::map_to_vector(this->signature.inputs, [&](const Parameter &input) {
+    return llvm::any_of(this->given, [&](const InputSource &o) { return o.name == input.name; });
+  });
+}
+
+FailureOr<std::vector<Tensor>> InputMaker::make(Sizes &sizes) {
+  std::vector<InputSource> options = given;
+  for (auto [index, input] : llvm::enumerate(signature.inputs))
+    if (!isGiven[index])
+      options.push_back({input.name, InputSource::Random, "", {}});
+  FailureOr<std::vector<Tensor>> inputs = makeInputs(signature, options, seed, sizes);
+  if (failed(inputs))
+    return failure();
+  for (auto [index, tensor] : llvm::enumerate(*inputs))
+    if (!isGiven[index]) {
+      std::optional<int64_t> longest;
+      if (tracer)
+        longest = getLongest(graph.getArgument(index), sizes, *tracer);
+      if (longest)
+        fillLengths(tensor, *longest, lengths, seed + index);
+      avoidZeros(tensor, longest ? *longest + 1 : getIntegerBound(signature, sizes));
+    }
+  return inputs;
+}

@@ -1,0 +1,147 @@
+//===- Inputs.cpp - tensors to run a kernel on ----------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attnc/Execution/Inputs.h"
+
+#include "attnc/Diagnostics/Report.h"
+#include "attnc/Execution/Npy.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <cmath>
+#include <random>
+
+using namespace mlir;
+using namespace attnc;
+
+FailureOr<size_t> attnc::findParameter(ArrayRef<Parameter> parameters, StringRef name,
+                                       StringRef option) {
+  for (auto [index, parameter] : llvm::enumerate(parameters))
+    if (parameter.name == name)
+      return index;
+  auto names = llvm::map_range(parameters, [](const Parameter &p) { return p.name; });
+  return reportError(option,
+                     "expected one of " + llvm::join(names, ", ") + ", found '" + name + "'");
+}
+
+namespace {
+/// Repeatable on every machine: std's distributions are not.
+class Generator {
+public:
+  Generator(uint64_t seed, uint64_t stream) : bits(seed * 0x9E3779B97F4A7C15 + stream) {}
+
+  double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
+  /// Box and Muller's transform.
+  double normal() {
+    double radius = std::sqrt(-2 * std::log(1 - uniform()));
+    return radius * std::cos(6.283185307179586 * uniform());
+  }
+
+private:
+  std::mt19937_64 bits;
+};
+} // namespace
+
+/// Floats are normal, integers below `bound`, bools evenly true.
+static void fillRandom(Tensor &tensor, Generator generator, int64_t bound) {
+  Type type = tensor.getElementType();
+  if (type.isInteger(1))
+    bound = 2;
+  for (int64_t index = 0; index < tensor.size(); ++index)
+    tensor.set(index,
+               isa<FloatType>(type) ? generator.normal() : std::floor(generator.uniform() * bound));
+}
+
+int64_t attnc::getIntegerBound(const Signature &signature, const Sizes &sizes) {
+  int64_t bound = 127;
+  for (const Parameter &input : signature.inputs) {
+    auto shape = sizes.getShape(input);
+    if (!shape || !isa<FloatType>(input.elementType))
+      continue;
+    for (int64_t size : *shape)
+      bound = std::min(bound, size);
+  }
+  return std::max<int64_t>(bound, 1);
+}
+
+static LogicalResult reportMissing(const Parameter &input, bool isNamed) {
+  return reportError("--input", "expected " + input.name + "=… of " + describe(input) + ", found " +
+                                    (isNamed ? "no shape" : "no input of that name"));
+}
+
+/// The tensors that are given; an empty one where a shape has yet to be found.
+static FailureOr<std::vector<std::optional<Tensor>>>
+makeGiven(const Signature &signature, ArrayRef<const InputSource *> options, Sizes &sizes) {
+  std::vector<std::optional<Tensor>> tensors(signature.inputs.size());
+  for (auto [index, option] : llvm::enumerate(options)) {
+    const Parameter &input = signature.inputs[index];
+    if (!option || (option->kind != InputSource::File && !option->hasShape))
+      continue;
+    if (option->kind == InputSource::File) {
+      FailureOr<Tensor> read = readNpy(option->path, input.name, input.elementType);
+      if (failed(read))
+        return failure();
+      tensors[index].emplace(std::move(*read));
+    } else {
+      tensors[index].emplace(input.elementType, option->shape);
+    }
+    if (failed(sizes.bind(input, tensors[index]->getShape(), "--input")))
+      return failure();
+  }
+  return tensors;
+}
+
+/// The option of each input, null where there is none.
+static FailureOr<std::vector<const InputSource *>> orderOptions(const Signature &signature,
+                                                                ArrayRef<InputSource> options) {
+  std::vector<const InputSource *> ordered(signature.inputs.size());
+  for (const InputSource &option : options) {
+    FailureOr<size_t> index = findParameter(signature.inputs, option.name, "--input");
+    if (failed(index))
+      return failure();
+    ordered[*index] = &option;
+  }
+  return ordered;
+}
+
+LogicalResult attnc::bindInputs(const Signature &signature, ArrayRef<InputSource> options,
+                                Sizes &sizes) {
+  auto ordered = orderOptions(signature, options);
+  return failure(failed(ordered) || failed(makeGiven(signature, *ordered, sizes)));
+}
+
+FailureOr<std::vector<Tensor>> attnc::makeInputs(const Signature &signature,
+                                                 ArrayRef<InputSource> options, uint64_t seed,
+                                                 Sizes &sizes) {
+  auto ordered = orderOptions(signature, options);
+  if (failed(ordered))
+    return failure();
+  auto given = makeGiven(signature, *ordered, sizes);
+  if (failed(given))
+    return failure();
+
+  std::vector<Tensor> tensors;
+  for (auto [index, input] : llvm::enumerate(signature.inputs)) {
+    const InputSource *option = (*ordered)[index];
+    if (!(*given)[index]) {
+      auto shape = sizes.getShape(input);
+      if (!shape)
+        return reportMissing(input, option);
+      (*given)[index].emplace(input.elementType, *shape);
+      if (!option)
+        reportNote(input.name + " is not given: random " + describe(*shape));
+    }
+    Tensor &tensor = tensors.emplace_back(std::move(*(*given)[index]));
+    InputSource::Kind kind = option ? option->kind : InputSource::Random;
+    if (kind == InputSource::Random)
+      fillRandom(tensor, Generator(seed, index), getIntegerBound(signature, sizes));
+    if (kind == InputSource::Ones)
+      for (int64_t element = 0; element < tensor.size(); ++element)
+        tensor.set(element, 1);
+  }
+  return tensors;
+}

@@ -1,0 +1,166 @@
+//===- Kernel.cpp - a compiled library, loaded ----------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attnc/Execution/Kernel.h"
+
+#include "attnc/Diagnostics/Report.h"
+#include "attnc/Execution/CompileLibrary.h"
+#include "attnc/Execution/ResultSizes.h"
+#include "attnc/Files/TemporaryFolder.h"
+#include "attnc/Machine/Target.h"
+#include "attnc/Target/Halide/Export.h"
+#include "attnc/Target/Library/DLPack.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include "dlpack.h"
+
+#include <dlfcn.h>
+
+using namespace mlir;
+using namespace attnc;
+using mlir::attn::TemporaryFolder;
+
+/// Borrows the tensor's memory and shape; strides are left out, as C order allows.
+static DLTensor getDLTensor(const Tensor &tensor) {
+  DLTensor result = {};
+  result.data = tensor.data();
+  result.device = {kDLCPU, 0};
+  result.ndim = tensor.getShape().size();
+  result.dtype = *mlir::attn::getDLDataType(tensor.getElementType());
+  result.shape = const_cast<int64_t *>(tensor.getShape().data());
+  return result;
+}
+
+static LogicalResult reportLibrary(StringRef path) {
+  return reportInternal("cannot load " + path + ": " + ::dlerror());
+}
+
+// The library stays loaded: its threads may still be asleep in it.
+LogicalResult Kernel::load(StringRef path) {
+  void *library = ::dlopen(path.str().c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    return reportLibrary(path);
+  function = reinterpret_cast<decltype(function)>(::dlsym(library, (name + "_call").c_str()));
+  workspace =
+      reinterpret_cast<decltype(workspace)>(::dlsym(library, (name + "_workspace").c_str()));
+  lastError =
+      reinterpret_cast<decltype(lastError)>(::dlsym(library, (name + "_last_error").c_str()));
+  return function && workspace && lastError ? success() : reportLibrary(path);
+}
+
+static SmallVector<DLTensor> getDLTensors(ArrayRef<Tensor> inputs, ArrayRef<Tensor> outputs) {
+  SmallVector<DLTensor> tensors;
+  for (const Tensor &tensor : llvm::concat<const Tensor>(inputs, outputs))
+    tensors.push_back(getDLTensor(tensor));
+  return tensors;
+}
+
+static SmallVector<const DLTensor *> getPointers(ArrayRef<DLTensor> tensors) {
+  return llvm::map_to_vector(tensors, [](const DLTensor &tensor) { return &tensor; });
+}
+
+LogicalResult Kernel::call(ArrayRef<Tensor> inputs, ArrayRef<Tensor> outputs) {
+  SmallVector<DLTensor> tensors = getDLTensors(inputs, outputs);
+  if (function(/*options=*/nullptr, getPointers(tensors).data()) != 0)
+    return reportError(name, lastError());
+  return success();
+}
+
+FailureOr<int64_t> Kernel::getWorkspace(ArrayRef<Tensor> inputs, ArrayRef<Tensor> outputs) {
+  SmallVector<DLTensor> tensors = getDLTensors(inputs, outputs);
+  int64_t bytes = workspace(getPointers(tensors).data());
+  return bytes < 0 ? FailureOr<int64_t>(reportError(name, lastError())) : bytes;
+}
+
+void attnc::limitThreads(unsigned threads) {
+  if (threads > 0)
+    ::setenv("HL_NUM_THREADS", std::to_string(threads).c_str(), /*overwrite=*/1);
+}
+
+//===----------------------------------------------------------------------===//
+// Compiling
+//===----------------------------------------------------------------------===//
+
+/// A folder that programs may be loaded from: where there is a cache, they can be.
+static std::unique_ptr<TemporaryFolder> createFolder(StringRef cacheDir) {
+  auto folder = cacheDir.empty() ? TemporaryFolder::create() : TemporaryFolder::create(cacheDir);
+  if (!folder)
+    folder = TemporaryFolder::create();
+  if (folder)
+    return std::move(*folder);
+  (void)reportError("attnc", "cannot create a temporary folder: " + folder.getError().message());
+  return nullptr;
+}
+
+std::unique_ptr<Kernel> Kernel::compile(Spec &spec, StringRef target, StringRef cacheDir) {
+  FailureOr<std::string> name = getLibraryName(std::nullopt, spec.getFunction().getName());
+  if (failed(name) || failed(spec.lower(Stage::Scheduled, target)))
+    return nullptr;
+  mlir::attn::LibraryOptions options;
+  options.name = *name;
+  options.function = spec.getFunction().getName().str();
+  options.cacheDir = cacheDir.str();
+  FailureOr<mlir::attn::Library> library =
+      compileLibrary({{target.str(), spec.getModule()}}, options);
+  if (failed(library))
+    return nullptr;
+  std::unique_ptr<TemporaryFolder> folder = createFolder(cacheDir);
+  if (!folder)
+    return nullptr;
+  std::string path = folder->file(*name + ".so");
+  auto kernel = std::make_unique<Kernel>();
+  kernel->name = *name;
+  if (failed(writeSharedLibrary(*library, path, spec.getFunction().getLoc())) ||
+      failed(kernel->load(path)))
+    return nullptr;
+  return kernel;
+}
+
+LogicalResult attnc::checkRunsHere(StringRef target) {
+  std::string error;
+  FailureOr<std::string> host = halide::resolveTarget("host", error);
+  if (failed(host))
+    return success();
+  std::string machine = mlir::attn::Target(*host).getMachine();
+  if (machine != mlir::attn::Target(target).getMachine())
+    return reportError("--target",
+                       "expected a target of this machine, " + machine + ", found " + target);
+  return success();
+}
+
+/// The shape of result `index`, as the graph computes it.
+static std::optional<SmallVector<int64_t>> computeShape(func::FuncOp graph, ArrayRef<Tensor> inputs,
+                                                        size_t index) {
+  if (!graph)
+    return std::nullopt;
+  auto arguments = llvm::map_to_vector(inputs, [](const Tensor &t) { return t.getShape(); });
+  auto shapes = getResultShapes(graph, arguments);
+  if (!shapes || llvm::any_of((*shapes)[index], [](int64_t size) { return size < 0; }))
+    return std::nullopt;
+  return (*shapes)[index];
+}
+
+FailureOr<std::vector<Tensor>> attnc::makeOutputs(const Signature &signature, const Sizes &sizes,
+                                                  func::FuncOp graph, ArrayRef<Tensor> inputs,
+                                                  StringRef place) {
+  std::vector<Tensor> tensors;
+  for (auto [index, output] : llvm::enumerate(signature.outputs)) {
+    auto shape = sizes.getShape(output);
+    if (!shape)
+      shape = computeShape(graph, inputs, index);
+    if (!shape)
+      return reportError(place, "expected sizes of result " + output.name +
+                                    " to follow from those of the arguments, found " +
+                                    describe(output));
+    if (!getNumElements(*shape))
+      return reportError(place, "expected result " + output.name + " to fit into memory, found " +
+                                    describe(*shape));
+    tensors.emplace_back(output.elementType, *shape);
+  }
+  return tensors;
+}

@@ -1,0 +1,23 @@
+//===- SourceNames.h - names that a spec's text gives -----------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_LIB_SPEC_SOURCENAMES_H
+#define ATTNC_LIB_SPEC_SOURCENAMES_H
+
+#include "mlir/AsmParser/AsmParserState.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace attnc {
+
+/// Gives arguments and results of tensors that have no `attn.name` the name that the text has
+/// for them: `%query` is "query", and the result of `return %context` is "context". Numbers,
+/// C's keywords and names that are taken give none.
+void nameFromSource(mlir::ModuleOp module, const mlir::AsmParserState &source);
+
+} // namespace attnc
+
+#endif // ATTNC_LIB_SPEC_SOURCENAMES_H

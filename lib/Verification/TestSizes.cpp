@@ -1,0 +1,97 @@
+//===- TestSizes.cpp - sizes to verify kernels at -------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attnc/Verification/TestSizes.h"
+
+#include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/Sizes.h"
+
+#include <array>
+
+using namespace mlir;
+using namespace attnc;
+
+/// No more rows than a cache has room for, where `given` leaves the choice.
+static void makeRoom(func::FuncOp graph, Dims &dims, const Dims &given) {
+  mlir::attn::SizeTracer tracer(graph);
+  auto get = [&](StringRef symbol) {
+    auto known = dims.find(symbol);
+    return known == dims.end() ? std::nullopt : std::optional(known->second);
+  };
+  auto getFree = [&](Value tensor) -> int64_t * {
+    std::optional<mlir::attn::Size> size = tracer.trace(tensor, 2);
+    StringAttr symbol = size && !size->isConstant() ? tracer.getSymbol(*size) : StringAttr();
+    auto known = symbol && !given.count(symbol) ? dims.find(symbol) : dims.end();
+    return known == dims.end() ? nullptr : &known->second;
+  };
+  graph.walk([&](mlir::attn::AppendCacheOp op) {
+    auto rows = traceSize(op.getRows(), 2, tracer, get),
+         room = traceSize(op.getCache(), 2, tracer, get);
+    if (!rows || !room || *rows <= *room)
+      return;
+    if (int64_t *free = getFree(op.getRows()))
+      *free = *room;
+    else if (int64_t *free = getFree(op.getCache()))
+      *free = *rows;
+  });
+}
+
+std::vector<Dims> attnc::chooseDims(func::FuncOp graph, ArrayRef<Symbol> symbols, bool named,
+                                    const Dims &given,
+                                    llvm::function_ref<bool(const Dims &)> affordable) {
+  static constexpr int64_t outer[] = {1, 2, 1};
+  static constexpr std::array<int64_t, 3> inner[] = {{1, 1, 1}, {33, 21, 40}, {130, 197, 150}};
+  std::vector<Dims> all;
+  for (auto sizes : llvm::zip(outer, inner)) {
+    int64_t outerSize = std::get<0>(sizes);
+    std::array<int64_t, 3> innerSizes = std::get<1>(sizes);
+    auto make = [&] {
+      Dims dims;
+      unsigned next = 0;
+      for (const Symbol &symbol : symbols) {
+        auto wanted = given.find(symbol.name);
+        if (wanted != given.end())
+          dims[symbol.name] = wanted->second;
+        else
+          dims[symbol.name] = symbol.isOuter ? outerSize : innerSizes[named ? next++ % 3 : 0];
+      }
+      makeRoom(graph, dims, given);
+      return dims;
+    };
+    while (!affordable(make()) && llvm::any_of(innerSizes, [](int64_t size) { return size > 2; }))
+      for (int64_t &size : innerSizes)
+        size = std::min(size, size / 2 + 1);
+    Dims dims = make();
+    if (all.empty() ||
+        llvm::any_of(dims, [&](auto dim) { return all.back()[dim.first] != dim.second; }))
+      all.push_back(dims);
+  }
+  return all;
+}
+
+WorkEstimate::WorkEstimate(func::FuncOp graph) {
+  CostModel costs(graph);
+  graph.walk([&](Operation *op) {
+    Cost each = costs.get(op);
+    cost.flops.add(each.flops);
+    cost.bytes.add(each.bytes);
+  });
+}
+
+/// An element is made, converted and handed on at about the cost of 12 multiplications.
+static constexpr double kWorkPerByte = 3;
+
+double WorkEstimate::get(const Dims &dims) const {
+  int64_t largest = 1;
+  for (auto [symbol, size] : dims)
+    largest = std::max(largest, size);
+  auto getSize = [&](StringRef symbol) -> std::optional<int64_t> {
+    auto known = dims.find(symbol);
+    return known == dims.end() ? largest : known->second; // a computed one
+  };
+  return *cost.flops.evaluate(getSize) / 2 + kWorkPerByte * *cost.bytes.evaluate(getSize);
+}

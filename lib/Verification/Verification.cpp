@@ -1,0 +1,77 @@
+//===- Verification.cpp - kernels beside the reference --------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attnc/Verification/Verification.h"
+
+using namespace mlir;
+using namespace attnc;
+
+bool Case::isGood() const {
+  return llvm::all_of(results, [](const Comparison &result) { return result.isGood(); });
+}
+
+Verification::Verification(Graph &graph, const Signature &signature, bool named, Kernel &kernel,
+                           VerifyOptions options)
+    : graph(graph), signature(signature), named(named), kernel(kernel), options(std::move(options)),
+      maker(graph.getFunction(), signature, this->options.given, this->options.seed),
+      work(graph.getFunction()) {}
+
+/// All combinations of the sizes given with those of given inputs; of what neither names, the
+/// usual ones.
+FailureOr<std::vector<Dims>> Verification::chooseSizes() {
+  Sizes ofInputs;
+  if (failed(bindInputs(signature, options.given, ofInputs)))
+    return failure();
+  auto affordable = [&](const Dims &dims) { return options.allCases || isAffordable(work, dims); };
+  SmallVector<Symbol> symbols = getSymbols(signature);
+  std::vector<Dims> sizes;
+  for (Dims wanted : combine(options.sizes)) {
+    for (const Symbol &symbol : symbols)
+      if (auto size = ofInputs.get(symbol.name); size && !wanted.count(symbol.name))
+        wanted[symbol.name] = *size;
+    llvm::append_range(sizes, chooseDims(graph.getFunction(), symbols, named, wanted, affordable));
+  }
+  return sizes;
+}
+
+FailureOr<Case> Verification::verify(const PlannedCase &planned) {
+  Sizes sizes = makeSizes(planned.dims, "--size");
+  FailureOr<std::vector<Tensor>> inputs = maker.make(sizes);
+  if (failed(inputs))
+    return failure();
+  for (auto [index, tensor] : llvm::enumerate(*inputs))
+    if (!maker.getGiven()[index])
+      planned.kind.apply(index, tensor);
+  FailureOr<std::vector<Expected>> expected = expectResults(graph, *inputs);
+  FailureOr<std::vector<Tensor>> outputs =
+      makeOutputs(signature, sizes, graph.getFunction(), *inputs, graph.getPath());
+  if (failed(expected) || failed(outputs) || failed(kernel.call(*inputs, *outputs)))
+    return failure();
+  Case result{planned.dims, planned.kind.describe(signature), {}};
+  for (auto [ours, wanted] : llvm::zip_equal(*outputs, *expected))
+    result.results.push_back(compare(ours, wanted));
+  return result;
+}
+
+FailureOr<std::vector<Case>> Verification::run(llvm::function_ref<void(const Case &)> seen) {
+  FailureOr<std::vector<Dims>> sizes = chooseSizes();
+  if (failed(sizes))
+    return failure();
+  std::vector<PlannedCase> planned = listCases(*sizes, getInputKinds(signature, maker.getGiven()));
+  leftOut = options.allCases ? 0 : leaveOut(planned, work);
+  std::vector<Case> cases;
+  for (const PlannedCase &next : planned) {
+    if (!next.runs)
+      continue;
+    FailureOr<Case> tested = verify(next);
+    if (failed(tested))
+      return failure();
+    seen(*tested);
+    cases.push_back(std::move(*tested));
+  }
+  return cases;
+}
