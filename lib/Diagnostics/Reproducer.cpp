@@ -18,6 +18,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/LEB128.h"
 #include "llvm/Support/MemoryBufferRef.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -118,8 +119,8 @@ static std::string getHeading() { return "attnc reproducer for: " + commandLine;
 static void keep(std::string text, const Twine &extension) {
   reproducer = std::move(text);
   SmallString<128> path;
-  ("attnc-reproducer-" + mlir::attn::makeRandomDigits() + "." + extension).toVector(path);
-  sys::fs::make_absolute(path);
+  sys::path::system_temp_directory(/*ErasedOnReboot=*/true, path);
+  sys::path::append(path, "attnc-reproducer-" + mlir::attn::makeRandomDigits() + "." + extension);
   reproducerPath = path.str().str();
   handleCrashes();
 }
