@@ -1,0 +1,168 @@
+/*===- attnc_run.h - the host function, on the CPU or a GPU ---------------===
+ *
+ * Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * All that is called here has been checked.
+ *
+ *===------------------------------------------------------------------------===*/
+
+#ifndef ATTNC_RUN_H
+#define ATTNC_RUN_H
+
+#include "attnc_check_options.h"
+#include "attnc_descriptor.h"
+#include "attnc_device.h"
+
+enum { workspace_alignment = 64 };
+
+/* Kernels ask for an address even where there is nothing to read. */
+static _Alignas(workspace_alignment) char nothing[workspace_alignment];
+
+static void *address_of(const DLTensor *tensor) {
+  return is_empty(tensor) ? nothing : (char *)tensor->data + tensor->byte_offset;
+}
+
+/* Bytes to hand in so that an aligned workspace fits at any address. */
+static int64_t workspace_bytes(const attnc_variant *variant, void *const *descriptors) {
+  int64_t bytes = variant->workspace(descriptors);
+  if (bytes > INT64_MAX - workspace_alignment)
+    return INT64_MAX;
+  return bytes > 0 ? bytes + workspace_alignment - 1 : bytes;
+}
+
+static int report(const attnc_context *call, int32_t status) {
+  if (status == 0)
+    return 0;
+  int64_t number = status;
+  text message = attnc_start_message("");
+  put(&message, call->message);
+  if (!message.length) {
+    put(&message, "expected a kernel to end with status 0, found ");
+    put_number(&message, number);
+  }
+  if (status == attnc_refused)
+    return attnc_invalid;
+  int no_memory = status == halide_out_of_memory || status == halide_no_device_memory;
+  return no_memory ? attnc_no_memory : attnc_failed;
+}
+
+/* Descriptors follow those of the tensors: that of the weights where they lie beside the
+ * library, and last the workspace's. */
+enum { more_descriptors = 2 };
+
+static int32_t workspace_index(void) {
+  return attnc_the_signature.count + (attnc_the_signature.weights != 0);
+}
+
+/* Gives each tensor and the workspace a place on the device. */
+static int open_tensors(attnc_context *call, void *const *descriptors, const range *ranges) {
+  const attnc_signature *spec = &attnc_the_signature;
+  const int64_t *workspace = descriptors[workspace_index()];
+  uintptr_t begin = (uintptr_t)data_of(workspace);
+  int has_device_tensors = 0;
+  for (int32_t i = 0; i < spec->count; ++i)
+    has_device_tensors |= ranges[i].handle != 0;
+  int32_t status = attnc_device_context(call, has_device_tensors);
+  for (int32_t i = 0; i < spec->count && !status; ++i)
+    if (ranges[i].handle)
+      status = attnc_device_wrap(call, ranges[i].whole, ranges[i].end, ranges[i].handle);
+    else
+      status = attnc_device_add(call, ranges[i].begin, ranges[i].end, !spec->tensors[i].is_output);
+  return status ? status
+                : attnc_device_add(call, begin, begin + (uintptr_t)workspace[descriptor_sizes], 0);
+}
+
+/* Copies results to the host's memory where they are to be there. */
+static int fetch_results(attnc_context *call, void *const *descriptors, const range *ranges) {
+  const attnc_signature *spec = &attnc_the_signature;
+  int32_t status = 0;
+  for (int32_t i = 0; i < spec->count && !status; ++i) {
+    const attnc_tensor *tensor = &spec->tensors[i];
+    const int64_t *descriptor = descriptors[i], *sizes = descriptor + descriptor_sizes;
+    if (tensor->is_output && !ranges[i].handle)
+      status = attnc_device_fetch(call, data_of(descriptor), tensor->rank, sizes,
+                                  sizes + tensor->rank, tensor->bits);
+  }
+  return status;
+}
+
+static int32_t run_on_device(const attnc_variant *variant, attnc_context *call, void **descriptors,
+                             const range *ranges) {
+  int32_t status = open_tensors(call, descriptors, ranges);
+  if (!status)
+    status = variant->host(call, descriptors);
+  if (!status)
+    status = fetch_results(call, descriptors, ranges);
+  attnc_device_close(call);
+  return status;
+}
+
+/* `memory` holds `bytes`. */
+static int run_in(const attnc_variant *variant, char *memory, int64_t bytes, attnc_context *call,
+                  void **descriptors, const range *ranges) {
+  uintptr_t begin = ((uintptr_t)memory + workspace_alignment - 1) & -(uintptr_t)workspace_alignment;
+  int64_t descriptor[vector_descriptor], stride = 1;
+  describe(descriptor, (void *)begin, 1, &bytes, &stride);
+  descriptors[workspace_index()] = descriptor;
+  return report(call, variant->features & attnc_gpu
+                          ? run_on_device(variant, call, descriptors, ranges)
+                          : variant->host(call, descriptors));
+}
+
+static void start(attnc_context *call, const attnc_options *options) {
+  static const attnc_options none;
+  if (!options)
+    options = &none;
+  call->threads = options->threads;
+  call->parallel = options->parallel;
+  call->pool = options->pool;
+  call->allocate = options->allocate;
+  call->deallocate = options->deallocate;
+  call->allocator = options->allocator;
+  int has_context = options->size >= sizeof *options;
+  call->gpu_context = has_context ? options->context : 0;
+  call->gpu_stream = has_context ? options->stream : 0;
+  call->device = 0;
+  call->in_loop = call->claimed = 0;
+  call->message[0] = 0;
+}
+
+static int run(const attnc_variant *variant, const attnc_options *options, int64_t bytes,
+               void **descriptors, const range *ranges) {
+  attnc_context call;
+  start(&call, options);
+  if (bytes == 0)
+    return run_in(variant, nothing, bytes, &call, descriptors, ranges);
+  if (options && options->workspace)
+    return run_in(variant, options->workspace, bytes, &call, descriptors, ranges);
+  char *memory = 0;
+  if ((uint64_t)bytes > SIZE_MAX)
+    return refuse_memory(bytes);
+  if (!(memory = halide_malloc(&call, (size_t)bytes)))
+    return refuse_memory(bytes);
+  int status = run_in(variant, memory, bytes, &call, descriptors, ranges);
+  halide_free(&call, memory);
+  return status;
+}
+
+/* The weights stay mapped for as long as the host function runs. */
+static int run_with_weights(const attnc_variant *variant, const attnc_options *options,
+                            int64_t bytes, void **descriptors, const range *ranges) {
+  const attnc_weights *weights = attnc_the_signature.weights;
+  if (!weights)
+    return run(variant, options, bytes, descriptors, ranges);
+  int64_t descriptor[vector_descriptor], stride = 1;
+  char *data;
+  int status = attnc_weights_begin(&data);
+  if (status)
+    return status;
+  int64_t size = weights->file_bytes - weights->data_offset;
+  describe(descriptor, data, 1, &size, &stride);
+  descriptors[attnc_the_signature.count] = descriptor;
+  status = run(variant, options, bytes, descriptors, ranges);
+  attnc_weights_end();
+  return status;
+}
+
+#endif
