@@ -114,7 +114,16 @@ static bool isView(Operation &op) {
          isa<mlir::attn::SplitHeadsOp, mlir::attn::MergeHeadsOp>(op);
 }
 
+/// Gives each op a location of its own, as nodes of a model become several ops of one: lowering
+/// passes locations on to all that it makes of an op, kernels' calls included.
+static void separateLocations(func::FuncOp function) {
+  Builder builder(function.getContext());
+  for (auto [index, op] : llvm::enumerate(function.getBody().front()))
+    op.setLoc(FusedLoc::get(builder.getContext(), {op.getLoc()}, builder.getIndexAttr(index)));
+}
+
 static std::vector<Group> describeGraph(func::FuncOp function, StringRef target) {
+  separateLocations(function);
   CostModel costs(function);
   std::vector<Group> groups;
   for (Operation &op : function.getBody().front().without_terminator())
@@ -127,8 +136,8 @@ static std::vector<Group> describeGraph(func::FuncOp function, StringRef target)
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// Gives each group its kernels: the calls that stand at its op's location. Calls
-/// of no op's location are groups of their own.
+/// Gives each group its kernels, those that calls of its op's location call. Calls of no op's
+/// location are groups of their own.
 static void addKernels(Spec &spec, std::vector<Group> &groups) {
   spec.getFunction().walk([&](host::CallOp call) {
     KernelOpInterface kernel = call.getKernel();
