@@ -49,6 +49,7 @@ void attn::buildFusionPipeline(OpPassManager &pm, const AttnPipelineOptions &opt
 }
 
 void attn::buildSchedulePipeline(OpPassManager &pm, const AttnPipelineOptions &options) {
+  pm.addNestedPass<func::FuncOp>(createAttnDecompose());
   ConvertAttnToHalideOptions convert;
   convert.target = options.target;
   pm.addPass(createConvertAttnToHalide(convert));

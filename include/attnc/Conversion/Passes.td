@@ -20,8 +20,8 @@ def ConvertAttnToHalide : Pass<"convert-attn-to-halide", "::mlir::ModuleOp"> {
     `memref.alloc`, and `host.call` runs the pipelines in order. Reshapes,
     split_heads and merge_heads become views where they can.
 
-    Takes functions of one block on attn ops, `tensor` reshapes and constants.
-    An op it can't convert is an error at that op.
+    Takes functions of one block on attn ops, `tensor` reshapes and constants, after
+    `attn-decompose`. An op it can't convert is an error at that op.
   }];
   let options = [Option<"target", "target", "std::string", "\"host\"",
       "Halide target that unfused ops are scheduled for">];

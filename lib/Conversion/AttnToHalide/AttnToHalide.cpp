@@ -9,7 +9,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Decompose.h"
 #include "HostFunction.h"
 #include "Lowerings.h"
 #include "PackWeights.h"
@@ -18,6 +17,7 @@
 
 #include "attnc/Conversion/Passes.h"
 #include "attnc/Dialect/Attn/Attributes.h"
+#include "attnc/Dialect/Attn/Decompose.h"
 #include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Dialect/Attn/Sizes.h"
 #include "attnc/Machine/GpuInfo.h"
@@ -123,6 +123,8 @@ LogicalResult FunctionConverter::convert() {
 }
 
 LogicalResult FunctionConverter::convertOp(Operation &op) {
+  if (!isDecomposed(&op))
+    return op.emitOpError("expected ops that have kernels: run attn-decompose first");
   return TypeSwitch<Operation *, LogicalResult>(&op)
       .Case([&](func::ReturnOp ret) { return convertReturn(ret); })
       .Case([&](MergeHeadsOp merge) { return convertMergeHeads(merge); })
@@ -537,7 +539,6 @@ struct ConvertAttnToHalidePass : impl::ConvertAttnToHalideBase<ConvertAttnToHali
         continue;
       if (failed(verifyDims(function)))
         return signalPassFailure();
-      decompose(function);
       if (failed(FunctionConverter(function, cpu, onGpu).convert()))
         return signalPassFailure();
     }

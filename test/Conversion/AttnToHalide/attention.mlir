@@ -1,4 +1,4 @@
-// RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_skylake --convert-attn-to-halide --canonicalize --cse | FileCheck %s
+// RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_skylake --attn-decompose --convert-attn-to-halide --canonicalize --cse | FileCheck %s
 
 // A fused core becomes one pipeline: the scores, their maximum, weights and sums a chunk at a
 // time, and one func that holds context, sum and maximum.

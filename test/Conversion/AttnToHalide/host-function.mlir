@@ -1,4 +1,4 @@
-// RUN: attn-opt %s --convert-attn-to-halide | FileCheck %s
+// RUN: attn-opt %s --attn-decompose --convert-attn-to-halide | FileCheck %s
 
 // Heads are a view of the projected tensor, and the op that feeds merge_heads writes the
 // merged buffer in place: nothing is copied. A tensor read twice is one input.

@@ -1,4 +1,4 @@
-// RUN: attn-opt %s --convert-attn-to-halide -split-input-file -verify-diagnostics
+// RUN: attn-opt %s --attn-decompose --convert-attn-to-halide -split-input-file -verify-diagnostics
 
 func.func @unknown(%x: tensor<4xf32>) -> tensor<4xf32> {
   %c = arith.constant 1.0 : f32

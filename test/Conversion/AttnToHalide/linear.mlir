@@ -1,5 +1,5 @@
-// RUN: attn-opt %s --convert-attn-to-halide=target=x86-64-linux-avx2-fma | FileCheck %s
-// RUN: attn-opt %s --convert-attn-to-halide=target=x86-64-linux-opencl | FileCheck %s --check-prefix=GPU
+// RUN: attn-opt %s --attn-decompose --convert-attn-to-halide=target=x86-64-linux-avx2-fma | FileCheck %s
+// RUN: attn-opt %s --attn-decompose --convert-attn-to-halide=target=x86-64-linux-opencl | FileCheck %s --check-prefix=GPU
 
 // A constant weight is laid out while compiling: panels of 16 features, here one and a half,
 // with zeros behind the last, the same for one row and for many. The weight as it was is not

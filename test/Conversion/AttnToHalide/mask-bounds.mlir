@@ -1,4 +1,4 @@
-// RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_skylake --convert-attn-to-halide --canonicalize --cse | FileCheck %s
+// RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_skylake --attn-decompose --convert-attn-to-halide --canonicalize --cse | FileCheck %s
 
 // A window bounds the keys of a row tile on both sides: its first row below, its last above. The
 // keys that all rows see are bounded by the others: what is next to them is hidden afterwards.

@@ -1,4 +1,4 @@
-// RUN: attn-opt %s --convert-attn-to-halide | FileCheck %s
+// RUN: attn-opt %s --attn-decompose --convert-attn-to-halide | FileCheck %s
 
 // A static size of 1 is read at 0, a missing dimension not at all; a dynamic size is
 // checked at the call.

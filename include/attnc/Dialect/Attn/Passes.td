@@ -112,4 +112,21 @@ def AttnBindWeights : Pass<"attn-bind-weights", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def AttnDecompose : Pass<"attn-decompose", "::mlir::func::FuncOp"> {
+  let summary = "Replace ops that have no kernel of their own by ops that do";
+  let description = [{
+    Every `attn.attention` without a schedule, which no fused kernel serves, becomes
+    `attn.score`, `attn.modify_score`, `attn.mask`, `attn.softmax`, `attn.modify_prob`
+    and `attn.context`, each a kernel; a softmax beside a sink becomes a plain one and
+    an `attn.map`; `attn.dropout` the region that computes it; `attn.positions` tables of
+    sines and cosines and the ops that read them. Of the tensor dialect, padding, splats,
+    reshapes, and slices with strides or fewer dimensions become simpler ops.
+
+    Takes functions on tensors, after `attn-select-schedule`; what comes out is input to
+    `convert-attn-to-halide`.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 #endif // ATTNC_DIALECT_ATTN_PASSES_TD

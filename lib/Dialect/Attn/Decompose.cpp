@@ -1,19 +1,30 @@
-//===- Decompose.cpp - ops in terms of others ----------------===//
+//===- Decompose.cpp - ops in terms of others -----------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Decompose.h"
+#include "ExpandPositions.h"
 
+#include "attnc/Dialect/Attn/Decompose.h"
 #include "attnc/Dialect/Attn/Dropout.h"
+#include "attnc/Dialect/Attn/Passes.h"
+#include "attnc/Dialect/Attn/Sizes.h"
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_ATTNDECOMPOSE
+#include "attnc/Dialect/Attn/Passes.h.inc"
+} // namespace mlir::attn
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -60,10 +71,12 @@ static Value shareWithSink(ImplicitLocOpBuilder &b, Value score, Value prob, Val
                                  constant(APFloat::getZero(semantics)), share);
 }
 
-static void decomposeSink(SoftmaxOp op) {
-  if (!op.getSink())
-    return;
-  ImplicitLocOpBuilder b(op.getLoc(), op);
+static bool hasKernel(SoftmaxOp op) { return !op.getSink(); }
+
+static LogicalResult decomposeSink(SoftmaxOp op, PatternRewriter &rewriter) {
+  if (hasKernel(op))
+    return failure();
+  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
   auto type = cast<RankedTensorType>(op.getScore().getType());
   Type element = type.getElementType(), wide = element;
   if (element.getIntOrFloatBitWidth() < 32)
@@ -82,12 +95,16 @@ static void decomposeSink(SoftmaxOp op) {
   Value share = shareWithSink(b, widen(block->getArgument(0)), widen(block->getArgument(1)),
                               block->getArgument(2), widen(block->getArgument(3)));
   YieldOp::create(b, wide == element ? share : arith::TruncFOp::create(b, element, share));
-  op.replaceAllUsesWith(map.getResult());
-  op.erase();
+  rewriter.replaceOp(op, map);
+  return success();
 }
 
-static void decomposeAttention(AttentionOp op) {
-  ImplicitLocOpBuilder b(op.getLoc(), op);
+static bool hasKernel(AttentionOp op) { return op.getSchedule().has_value(); }
+
+static LogicalResult decomposeAttention(AttentionOp op, PatternRewriter &rewriter) {
+  if (hasKernel(op))
+    return failure();
+  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
   auto query = op.getQuery().getType(), key = op.getKey().getType();
   auto scoreType = RankedTensorType::get(
       {query.getDimSize(0), query.getDimSize(1), query.getDimSize(2), key.getDimSize(2)},
@@ -96,17 +113,24 @@ static void decomposeAttention(AttentionOp op) {
   score = applyRegion<ModifyScoreOp>(b, score, op.getScoreMod());
   score = applyRegion<MaskOp>(b, score, op.getMask());
   if (op.getLse())
-    op.getLse().replaceAllUsesWith(LseOp::create(b, op.getLse().getType(), score));
+    rewriter.replaceAllUsesWith(op.getLse(), LseOp::create(b, op.getLse().getType(), score));
   Value prob = SoftmaxOp::create(b, score.getType(), score, op.getSink());
   prob = applyRegion<ModifyProbOp>(b, prob, op.getProbMod());
   Value context = ContextOp::create(b, op.getResult().getType(), prob, op.getValue());
-  op.getResult().replaceAllUsesWith(context);
-  op.erase();
+  rewriter.replaceAllUsesWith(op.getResult(), context);
+  rewriter.eraseOp(op);
+  return success();
+}
+
+static bool hasKernel(LinearOp op) {
+  return cast<RankedTensorType>(op.getInput().getType()).getRank() != 1;
 }
 
 /// A single row as a product with one row.
-static void addRow(LinearOp op) {
-  ImplicitLocOpBuilder b(op.getLoc(), op);
+static LogicalResult addRow(LinearOp op, PatternRewriter &rewriter) {
+  if (hasKernel(op))
+    return failure();
+  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
   auto withRow = [](Value tensor) {
     auto type = cast<RankedTensorType>(tensor.getType());
     return RankedTensorType::get({1, type.getDimSize(0)}, type.getElementType());
@@ -114,9 +138,8 @@ static void addRow(LinearOp op) {
   ReassociationIndices both = {0, 1};
   Value input = tensor::ExpandShapeOp::create(b, withRow(op.getInput()), op.getInput(), {both});
   Value result = LinearOp::create(b, withRow(op.getResult()), input, op.getWeight(), op.getBias());
-  op.replaceAllUsesWith(
-      tensor::CollapseShapeOp::create(b, op.getType(), result, {both}).getResult());
-  op.erase();
+  rewriter.replaceOp(op, tensor::CollapseShapeOp::create(b, op.getType(), result, {both}));
+  return success();
 }
 
 /// The groups of dimensions that become one where some are dropped.
@@ -134,8 +157,9 @@ static SmallVector<ReassociationIndices> groupDropped(const llvm::SmallBitVector
 }
 
 /// A slice with strides as one of unit strides and one from offset 0 on.
-static void splitStrides(tensor::ExtractSliceOp op) {
-  ImplicitLocOpBuilder b(op.getLoc(), op);
+static void splitStrides(tensor::ExtractSliceOp op, PatternRewriter &rewriter) {
+  rewriter.setInsertionPoint(op);
+  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
   SmallVector<OpFoldResult> spans, zeros(op.getSourceType().getRank(), b.getIndexAttr(0)),
       ones(zeros.size(), b.getIndexAttr(1));
   for (auto [size, stride] : llvm::zip_equal(op.getMixedSizes(), op.getStaticStrides())) {
@@ -152,60 +176,72 @@ static void splitStrides(tensor::ExtractSliceOp op) {
   auto span = tensor::ExtractSliceOp::create(b, op.getSource(), op.getMixedOffsets(), spans, ones);
   auto strided =
       tensor::ExtractSliceOp::create(b, span, zeros, op.getMixedSizes(), op.getMixedStrides());
-  op.replaceAllUsesWith(strided.getResult());
-  op.erase();
+  rewriter.replaceOp(op, strided);
 }
 
-/// Where the last dimension is dropped, or any of a slice with strides, that is done at last.
-static void splitSlice(tensor::ExtractSliceOp op) {
+static bool hasDynamicStrides(tensor::ExtractSliceOp op) {
+  return llvm::any_of(op.getStaticStrides(), ShapedType::isDynamic);
+}
+
+/// A slice of unit strides is a view if it keeps its last dimension; one of other strides is read
+/// from offset 0 on. Strides that are operands are an error of the conversion.
+static bool hasKernel(tensor::ExtractSliceOp op) {
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  if (op.hasUnitStride())
+    return dropped.empty() || !dropped.test(dropped.size() - 1);
+  return dropped.none() &&
+         (hasDynamicStrides(op) || llvm::all_of(op.getMixedOffsets(), isZeroInteger));
+}
+
+/// Dimensions are dropped, and strides taken, at last.
+static LogicalResult splitSlice(tensor::ExtractSliceOp op, PatternRewriter &rewriter) {
   bool isUnit = op.hasUnitStride();
   llvm::SmallBitVector dropped = op.getDroppedDims();
-  if (isUnit && (dropped.empty() || !dropped.test(dropped.size() - 1)))
-    return;
+  if (isUnit ? hasKernel(op) : dropped.none() && hasDynamicStrides(op))
+    return failure();
   if (dropped.any()) {
-    ImplicitLocOpBuilder b(op.getLoc(), op);
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto whole = tensor::ExtractSliceOp::create(b, op.getSource(), op.getMixedOffsets(),
                                                 op.getMixedSizes(), op.getMixedStrides());
     auto groups = groupDropped(dropped);
-    op.replaceAllUsesWith(
-        tensor::CollapseShapeOp::create(b, op.getType(), whole, groups).getResult());
-    op.erase();
+    rewriter.replaceOp(op, tensor::CollapseShapeOp::create(b, op.getType(), whole, groups));
     op = whole;
   }
-  if (!isUnit && llvm::none_of(op.getStaticStrides(), ShapedType::isDynamic))
-    splitStrides(op);
+  if (!isUnit && !hasDynamicStrides(op))
+    splitStrides(op, rewriter);
+  return success();
 }
 
+static bool hasKernel(tensor::InsertSliceOp op) { return op.getDroppedDims().none(); }
+
 /// A slice that keeps all dimensions of what it goes into.
-static void keepDims(tensor::InsertSliceOp op) {
+static LogicalResult keepDims(tensor::InsertSliceOp op, PatternRewriter &rewriter) {
   llvm::SmallBitVector dropped = op.getDroppedDims();
-  if (dropped.none())
-    return;
-  ImplicitLocOpBuilder b(op.getLoc(), op);
+  if (hasKernel(op))
+    return failure();
+  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
   SmallVector<int64_t> shape(op.getStaticSizes());
   auto type = RankedTensorType::get(shape, op.getType().getElementType());
   Value source = tensor::ExpandShapeOp::create(b, type, op.getSource(), groupDropped(dropped),
                                                op.getMixedSizes());
-  op.replaceAllUsesWith(tensor::InsertSliceOp::create(b, source, op.getDest(), op.getMixedOffsets(),
-                                                      op.getMixedSizes(), op.getMixedStrides())
-                            .getResult());
-  op.erase();
+  rewriter.replaceOp(op,
+                     tensor::InsertSliceOp::create(b, source, op.getDest(), op.getMixedOffsets(),
+                                                   op.getMixedSizes(), op.getMixedStrides()));
+  return success();
 }
 
-static void decomposeSplat(tensor::SplatOp op) {
-  ImplicitLocOpBuilder b(op.getLoc(), op);
-  op.replaceAllUsesWith(
-      tensor::GenerateOp::create(b, op.getType(), op.getDynamicSizes(),
-                                 [&](OpBuilder &nested, Location loc, ValueRange) {
-                                   tensor::YieldOp::create(nested, loc, op.getInput());
-                                 })
-          .getResult());
-  op.erase();
+static LogicalResult decomposeSplat(tensor::SplatOp op, PatternRewriter &rewriter) {
+  Value element = op.getInput();
+  rewriter.replaceOpWithNewOp<tensor::GenerateOp>(op, op.getType(), op.getDynamicSizes(),
+                                                  [&](OpBuilder &nested, Location loc, ValueRange) {
+                                                    tensor::YieldOp::create(nested, loc, element);
+                                                  });
+  return success();
 }
 
 /// The padding everywhere, and in it the source.
-static void decomposePad(tensor::PadOp op) {
-  ImplicitLocOpBuilder b(op.getLoc(), op);
+static LogicalResult decomposePad(tensor::PadOp op, PatternRewriter &rewriter) {
+  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, op.getLoc(), op.getSource()),
                             ones(sizes.size(), b.getIndexAttr(1)), low = op.getMixedLowPad();
   SmallVector<Value> dynamic;
@@ -218,9 +254,9 @@ static void decomposePad(tensor::PadOp op) {
   }
   auto padding = tensor::GenerateOp::create(b, op.getType(), dynamic);
   padding.getBody().takeBody(op.getRegion());
-  op.replaceAllUsesWith(
-      tensor::InsertSliceOp::create(b, op.getSource(), padding, low, sizes, ones).getResult());
-  op.erase();
+  rewriter.replaceOp(op,
+                     tensor::InsertSliceOp::create(b, op.getSource(), padding, low, sizes, ones));
+  return success();
 }
 
 /// The size of a dimension of a result, of the operand that holds its shape.
@@ -241,13 +277,13 @@ static OpFoldResult getShapeElement(ImplicitLocOpBuilder &b, tensor::ReshapeOp o
 }
 
 /// One dimension, and its parts. Sizes must be known of both tensors, or of neither.
-static void decomposeReshape(tensor::ReshapeOp op) {
+static LogicalResult decomposeReshape(tensor::ReshapeOp op, PatternRewriter &rewriter) {
   auto source = dyn_cast<RankedTensorType>(op.getSource().getType()),
        type = dyn_cast<RankedTensorType>(op.getType());
   if (!source || !type || source.getRank() == 0 || type.getRank() == 0 ||
       source.hasStaticShape() != type.hasStaticShape())
-    return;
-  ImplicitLocOpBuilder b(op.getLoc(), op);
+    return failure();
+  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
   auto all = [](RankedTensorType of) {
     return ReassociationIndices(llvm::to_vector(llvm::seq<int64_t>(of.getRank())));
   };
@@ -258,32 +294,55 @@ static void decomposeReshape(tensor::ReshapeOp op) {
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
     sizes.push_back(getShapeElement(b, op, dim));
   Operation *shape = op.getShape().getDefiningOp();
-  op.replaceAllUsesWith(
-      tensor::ExpandShapeOp::create(b, type, flat, ArrayRef<ReassociationIndices>(all(type)), sizes)
-          .getResult());
-  op.erase();
+  rewriter.replaceOp(op, tensor::ExpandShapeOp::create(
+                             b, type, flat, ArrayRef<ReassociationIndices>(all(type)), sizes));
   if (shape && isOpTriviallyDead(shape))
-    shape->erase();
+    rewriter.eraseOp(shape);
+  return success();
 }
 
-void attn::decompose(func::FuncOp function) {
-  function.walk([](AttentionOp op) {
-    if (!op.getSchedule())
-      decomposeAttention(op);
-  });
-  function.walk([](SoftmaxOp op) { decomposeSink(op); });
-  function.walk([](DropoutOp op) {
-    IRRewriter rewriter(op);
-    expandDropout(rewriter, op);
-  });
-  function.walk([](PositionsOp op) { expandPositions(op); });
-  function.walk([](tensor::ExtractSliceOp op) { splitSlice(op); });
-  function.walk([](tensor::ReshapeOp op) { decomposeReshape(op); });
-  function.walk([](tensor::SplatOp op) { decomposeSplat(op); });
-  function.walk([](tensor::PadOp op) { decomposePad(op); });
-  function.walk([](tensor::InsertSliceOp op) { keepDims(op); });
-  function.walk([](LinearOp op) {
-    if (cast<RankedTensorType>(op.getInput().getType()).getRank() == 1)
-      addRow(op);
-  });
+static LogicalResult decomposeDropout(DropoutOp op, PatternRewriter &rewriter) {
+  expandDropout(rewriter, op);
+  return success();
 }
+
+static LogicalResult decomposePositions(PositionsOp op, PatternRewriter &rewriter) {
+  expandPositions(op, rewriter);
+  return success();
+}
+
+bool attn::isDecomposed(Operation *op) {
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<AttentionOp, LinearOp, SoftmaxOp, tensor::ExtractSliceOp, tensor::InsertSliceOp>(
+          [](auto op) { return hasKernel(op); })
+      .Default([](Operation *) { return true; });
+}
+
+namespace {
+struct AttnDecomposePass : mlir::attn::impl::AttnDecomposeBase<AttnDecomposePass> {
+  using Base::Base;
+
+  /// Rewrites each op once; those that a rewrite makes are left to later steps.
+  template <typename... Patterns>
+  void apply(Patterns... rewrites) {
+    RewritePatternSet patterns(&getContext());
+    (patterns.add(rewrites), ...);
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
+  }
+
+  void runOnOperation() override {
+    if (failed(verifyDims(getOperation())))
+      return signalPassFailure();
+    apply(decomposeAttention); // before the ops that it consists of
+    apply(decomposeSink);
+    apply(decomposeDropout);
+    apply(decomposePositions);
+    apply(splitSlice);
+    apply(decomposeReshape);
+    apply(decomposeSplat);
+    apply(decomposePad); // before the insertion that it becomes
+    apply(keepDims);
+    apply(addRow);
+  }
+};
+} // namespace

@@ -1,4 +1,4 @@
-//===- Positions.cpp - attn.positions as tables and what reads them -------===//
+//===- ExpandPositions.cpp - attn.positions as tables and what reads them -===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Decompose.h"
+#include "ExpandPositions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -22,8 +22,8 @@ namespace {
 /// Builds what stands for one op.
 class Expansion {
 public:
-  Expansion(PositionsOp op)
-      : op(op), b(op.getLoc(), op), rank(op.getType().getRank()),
+  Expansion(PositionsOp op, RewriterBase &rewriter)
+      : op(op), b(op.getLoc(), rewriter), rank(op.getType().getRank()),
         width(size(op.getInput(), rank - 1)) {}
 
   Value build();
@@ -186,7 +186,6 @@ Value Expansion::build() {
   });
 }
 
-void attn::expandPositions(PositionsOp op) {
-  op.replaceAllUsesWith(Expansion(op).build());
-  op.erase();
+void attn::expandPositions(PositionsOp op, RewriterBase &rewriter) {
+  rewriter.replaceOp(op, Expansion(op, rewriter).build());
 }

@@ -1,0 +1,44 @@
+// RUN: attn-opt %s --attn-decompose | FileCheck %s
+
+// An attention that no fused kernel serves is computed stage by stage.
+// CHECK-LABEL: @attention
+// CHECK-NOT: attn.attention
+// CHECK: %[[SCORE:.*]] = attn.score %arg0, %arg1 scale(5.000000e-01)
+// CHECK: %[[MASKED:.*]] = attn.mask %[[SCORE]]
+// CHECK: %[[PROB:.*]] = attn.softmax %[[MASKED]]
+// CHECK: %[[CONTEXT:.*]] = attn.context %[[PROB]], %arg2
+// CHECK: return %[[CONTEXT]]
+func.func @attention(%q: tensor<1x2x3x8xf32>, %k: tensor<1x2x5x8xf32>, %v: tensor<1x2x5x8xf32>) -> tensor<1x2x3x8xf32> {
+  %c = attn.attention %q, %k, %v scale(0.5) mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %in = arith.cmpi sle, %j, %i : index
+    attn.yield %in : i1
+  } : tensor<1x2x3x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32> -> tensor<1x2x3x8xf32>
+  return %c : tensor<1x2x3x8xf32>
+}
+
+// Strides are taken from offset 0 on, of a slice without any.
+// CHECK-LABEL: @strided
+// CHECK: %[[SPAN:.*]] = tensor.extract_slice %arg0[1, 0] [7, 4] [1, 1]
+// CHECK: tensor.extract_slice %[[SPAN]][0, 0] [4, 4] [2, 1]
+func.func @strided(%x: tensor<8x4xf32>) -> tensor<4x4xf32> {
+  %s = tensor.extract_slice %x[1, 0] [4, 4] [2, 1] : tensor<8x4xf32> to tensor<4x4xf32>
+  return %s : tensor<4x4xf32>
+}
+
+// A row alone is a matrix of one row.
+// CHECK-LABEL: @row
+// CHECK: tensor.expand_shape %arg0
+// CHECK: attn.linear {{.*}} tensor<1x8xf32>
+// CHECK: tensor.collapse_shape
+func.func @row(%x: tensor<8xf32>, %w: tensor<4x8xf32>) -> tensor<4xf32> {
+  %y = attn.linear %x, %w : tensor<8xf32>, tensor<4x8xf32> -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// CHECK-LABEL: @splat
+// CHECK: tensor.generate
+func.func @splat(%x: f32) -> tensor<4xf32> {
+  %y = tensor.splat %x : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
