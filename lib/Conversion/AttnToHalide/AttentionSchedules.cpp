@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AttentionLowering.h"
+#include "Lowerings.h"
 
 #include "attnc/Conversion/AttnToHalide.h"
 
@@ -14,13 +14,14 @@ using namespace mlir::attn;
 
 namespace {
 /// A kernel that is a halide.pipeline.
-template <typename ScheduleAttr, LogicalResult (*lower)(PipelineBuilder &, AttentionOp, Attribute)>
+template <typename ScheduleAttr,
+          LogicalResult (*lower)(PipelineBuilder &, AttentionOp, ScheduleAttr)>
 struct PipelineOf
     : KernelBuilderAttrInterface::ExternalModel<PipelineOf<ScheduleAttr, lower>, ScheduleAttr> {
   FailureOr<BuiltKernel> buildKernel(Attribute schedule, OpBuilder &builder, StringRef name,
                                      Operation *op) const {
     PipelineBuilder p(builder, op->getLoc(), name);
-    if (failed(lower(p, cast<AttentionOp>(op), schedule)))
+    if (failed(lower(p, cast<AttentionOp>(op), cast<ScheduleAttr>(schedule))))
       return failure();
     return p.getKernel();
   }
@@ -29,8 +30,8 @@ struct PipelineOf
 
 void attn::registerHalideKernelBuilders(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, AttnDialect *) {
-    PrefillAttr::attachInterface<PipelineOf<PrefillAttr, lowerAttentionOnCpu>>(*context);
-    DecodeAttr::attachInterface<PipelineOf<DecodeAttr, lowerAttentionOnCpu>>(*context);
-    GpuAttr::attachInterface<PipelineOf<GpuAttr, lowerAttentionOnGpu>>(*context);
+    PrefillAttr::attachInterface<PipelineOf<PrefillAttr, lowerPrefillAttention>>(*context);
+    DecodeAttr::attachInterface<PipelineOf<DecodeAttr, lowerDecodeAttention>>(*context);
+    GpuAttr::attachInterface<PipelineOf<GpuAttr, lowerGpuAttention>>(*context);
   });
 }

@@ -1,357 +1,280 @@
-//===- GpuAttention.cpp - the fused attention kernel on a GPU -------------===//
+//===- GpuAttention.cpp - fused attention on a GPU ------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A block of threads computes a tile of query rows, which lies in shared memory. For each chunk
-// of keys: keys to shared memory, scores, maxima, weights and sums, values to shared memory, and
-// the online step. Scores, weights and the accumulator stay in registers from one step to the
+// of keys: keys to shared memory, scores, maxima, numerators and sums, values to shared memory, and
+// the online step. Scores, numerators and the accumulator stay in registers from one step to the
 // next: thread (tx, ty) has the rows ty, ty + threadsY, …, of those the keys tx, tx + threadsX, …
 // of a chunk, and block tx of the accumulator. What others need of that goes through shared
 // memory.
 //
-// What must stay as it is:
-// - Everything that lives in shared memory from before a loop on and is read in it is read
-//   behind it as well (`keepQuery`): see there. exportPipeline proves it of every kernel.
-// - How many chunks there are is read from shared memory, in the condition of a loop: an
-//   expression there would be solved in a different way in each stage. Which keys a tile sees
-//   each thread computes by itself.
-//
 //===----------------------------------------------------------------------===//
 
-#include "AttentionLowering.h"
+#include "GpuAttention.h"
 
-#include "attnc/Dialect/Attn/GpuTile.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::attn;
-using halide::MemoryType;
-using halide::TailStrategy;
 
-namespace {
-class GpuAttention : public AttentionLowering {
-  using AttentionLowering::AttentionLowering;
+/// The columns that a thread has beside the context's: the sum and the maximum.
+static constexpr int64_t kOtherColumns = 2;
 
-  void schedule() override;
-  void scheduleOutput();
-  void schedulePartialOutput();
-  void scheduleChunks();
-  void scheduleQuery();
-  void scheduleScores();
-  void scheduleWeights();
-  void scheduleContext();
-  void scheduleExactContext();
-  void mapToGrid(Func f);
-  void mapToBlocks(Loop tile, Loop head, Loop batch);
-  void storeInShared(Func f, Loop at, bool perChunk);
-  void stageInShared(Func f, Loop at, int64_t width, int64_t height);
-  Loop spread(Func f, int64_t width, int64_t xDim = 0, int64_t yDim = 1);
-  void spreadRows(Func f);
-  std::pair<Loop, Loop> splitRowsOfThreads(Loop rows);
-  void storeInRegisters(Func f, Loop at, bool perChunk);
-  void boundColumns(Func f, int64_t columns);
-  void spreadColumns(Loop x, Loop y, Loop ii, ArrayRef<Loop> inner = {}, ArrayRef<Loop> outer = {});
-  void spreadScores(Func f, std::optional<int64_t> update = {}, ArrayRef<Loop> inner = {});
-  void keepRows(Func f, int64_t width);
-  void shareOfRows(Func f, int64_t width, Loop at);
-  void combineThreads(Func ofThreads, Func all, Loop at);
-};
-} // namespace
+ThreadColumns::ThreadColumns(int64_t valueDim, int64_t block, int64_t threads)
+    : ContextColumns(valueDim, block, threads), vectorDims(std::gcd(block, 4)) {}
 
-LogicalResult attn::lowerAttentionOnGpu(PipelineBuilder &p, AttentionOp op, Attribute schedule) {
-  return GpuAttention(p, op, schedule).lower();
+/// No more columns than value dims need, in pairs.
+static int64_t getBlock(GpuAttr s, int64_t valueDim) {
+  return 2 * std::min(s.getContextColumns() / 2, llvm::divideCeilSigned(valueDim, 2));
 }
 
-void GpuAttention::schedule() {
+GpuAttention::GpuAttention(PipelineBuilder &p, AttentionOp op, GpuAttr s)
+    : p(p), s(s), threadsX(s.getThreadsX()), threadsY(s.getThreadsY()), in(p, op),
+      tile(in, s.getRowTile(), s.getSharedHeads(), s.getKeyChunk(),
+           KeySplits::fixed(p, s.getKeySplits())),
+      columns(in.valueDim, getBlock(s, in.valueDim), threadsX),
+      width(columns.block + kOtherColumns), mask(op.getMask()), tileMask(tile, mask), regions(in),
+      numerators(in, gpuExp2), row(*this) {}
+
+LogicalResult attn::lowerGpuAttention(PipelineBuilder &p, AttentionOp op, GpuAttr s) {
+  return GpuAttention(p, op, s).lower();
+}
+
+LogicalResult GpuAttention::lower() {
+  range = buildKeyRange(tileMask);
+  chunks = buildChunks(tile, range);
+  reader.emplace(tile, range, buildKvHead(tile), /*mayBeEmpty=*/false);
+  steps.emplace(*reader, regions, tileMask);
+  buildScores();
+  buildSoftmax();
+  buildProduct();
+  buildAccumulator();
+  buildSecondPass();
+  buildOutput();
+  if (regions.hasFailed())
+    return failure();
+  schedule();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Scores and softmax
+//===----------------------------------------------------------------------===//
+
+/// A thread reads ahead as many dims as there are terms, for as many registers as its tile of
+/// scores leaves.
+void GpuAttention::buildScores() {
+  constexpr int64_t kSmallTile = 24;
+  query = buildQuery(tile);
+  wideKey = buildWideKey(*reader);
+  int64_t scores = tile.rows / threadsY * (tile.chunk / threadsX);
+  DotForm form;
+  form.terms = std::gcd(in.headDim, scores <= kSmallTile ? 16 : 8);
+  auto keyAt = [&](Scalar k, Scalar c, const TileCoords &t, Scalar d) {
+    return wideKey(d, k, c, t.it, t.h, t.b);
+  };
+  dot = buildDotProduct(tile, query, keyAt, form, "dot");
+  score = attn::buildScores(tile, *steps, dot.sum, /*staged=*/{}, /*keys=*/{}, range, threadsX);
+}
+
+/// What a thread's own keys make of each row; one that is not there changes nothing.
+Func GpuAttention::combineOwnKeys(StringRef name, Func f, double init, Combine combine) {
+  StringRef vars[] = {"ii", "u", "c", "it", "h", "b"};
+  return p.func(name, vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+    Scalar result = in.f32(init);
+    for (int64_t k = 0; k < tile.chunk; k += threadsX)
+      result = combine(result, f(v[0], v[1] + k, v[2], v[3], v[4], v[5]));
+    return result;
+  });
+}
+
+/// The keys are read once more, for a maximum that there is not: so what is made of the maximum is
+/// not where they were, and the numerators or the values may be. The threads keep the numerators to
+/// themselves; modified ones are for all of them.
+void GpuAttention::buildSoftmax() {
+  auto keepKeys = [&](Scalar x, ArrayRef<Scalar> v) {
+    return blend(x < -kMaxFloat, wideKey(p.i32(0), p.i32(0), v[1], v[2], v[3], v[4]), x);
+  };
+  softmax.maxChains = combineOwnKeys("max_chains", score, -kMaxFloat, machineMax);
+  softmax.maximum = combineChains(p, "max", softmax.maxChains, machineMax, threadsX, keepKeys);
+  softmax.numerators = buildNumerators(numerators, score, softmax.maximum);
+  softmax.sumChains = combineOwnKeys("sum_chains", softmax.numerators, 0, plus);
+  softmax.modified = buildModified(tile, *steps, softmax.numerators);
+}
+
+Scalar GpuAttention::ThreadState::sum(Scalar ii, const TileCoords &t) const {
+  return kernel.sum(ii, t.it, t.h, t.b);
+}
+
+Scalar GpuAttention::ThreadState::maximum(Scalar k, Scalar ii, const TileCoords &t) const {
+  return kernel.acc(kernel.p.i32(kernel.columns.maxColumn()), k % kernel.threadsX, ii, t.it, t.h,
+                    t.b);
+}
+
+//===----------------------------------------------------------------------===//
+// Context
+//===----------------------------------------------------------------------===//
+
+/// Values of keys that are not there, and columns beyond the last, are of others: numerators of
+/// such keys are 0.
+void GpuAttention::buildProduct() {
+  Type f32Type = p.b().getF32Type();
+  StringRef valueVars[] = {"x", "k", "c", "it", "h", "b"};
+  valueTile = p.func("value_tile", valueVars, f32Type, [&](ArrayRef<Scalar> v) {
+    return reader->value(columns.safeDim(v[0]), v[1], v[2], TileCoords(v));
+  });
+  StringRef vars[] = {"x", "y", "ii", "c", "it", "h", "b"};
+  product = p.func("product", vars, f32Type, [&](ArrayRef<Scalar>) { return in.f32(0); });
+  p.update(product, vars, {{"rk", p.i32(tile.chunk)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             TileCoords t(v);
+             Scalar c = v[3], w = softmax.modified(v[2], r[0], c, t.it, t.h, t.b);
+             return product(v) + w * valueTile(columns.dim(v[0], v[1]), r[0], c, t.it, t.h, t.b);
+           });
+}
+
+/// Of the threads the first one has the sink.
+void GpuAttention::buildAccumulator() {
+  OnlineStep step{product, softmax.maximum, chunks,
+                  [&](Scalar y, Scalar ii, Scalar c, const TileCoords &t) {
+                    return softmax.sumChains(ii, y, c, t.it, t.h, t.b);
+                  }};
+  auto start = [&](ArrayRef<Scalar> v) {
+    auto isCounted = [&](Scalar isSum) { return isSum && v[1] == p.i32(0); };
+    return startRow(tile, columns, v[0], v[2], TileCoords(v), isCounted);
+  };
+  acc = buildOnlineAccumulator(tile, numerators, columns, width, start, step);
+  StringRef vars[] = {"ii", "u", "it", "h", "b"};
+  sumOfThread = p.func("sum_of_thread", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+    return acc(p.i32(columns.sumColumn()), v[1], v[0], v[2], v[3], v[4]);
+  });
+  sum = combineChains(p, "sum", sumOfThread, plus, threadsX);
+}
+
+//===----------------------------------------------------------------------===//
+// Second pass
+//===----------------------------------------------------------------------===//
+
+/// The largest magnitude of a tile's context, and of its sums where they may be NaN alone.
+void GpuAttention::buildWorst() {
+  Type i32Type = p.b().getI32Type();
+  int64_t looked = columns.block + (numerators.isSumApart() ? 1 : 0);
+  StringRef vars[] = {"y", "i", "it", "h", "b"};
+  second.worstOfLane = p.func("worst_of_thread", vars, i32Type, [&](ArrayRef<Scalar> v) {
+    Scalar result = p.i32(0);
+    for (int64_t ii = 0; ii < tile.rows; ii += threadsY)
+      for (int64_t x = 0; x < looked; ++x)
+        result = max(result, magnitude(acc(p.i32(x), v[0], v[1] + ii, v[2], v[3], v[4])));
+    return result;
+  });
+  StringRef tileVars[] = {"it", "h", "b"};
+  Func worst = second.worst =
+      p.func("worst", tileVars, i32Type, [&](ArrayRef<Scalar>) { return p.i32(0); });
+  p.update(worst, tileVars, {{"rl", p.i32(columns.numBlocks * threadsY)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             Scalar x = second.worstOfLane(r[0] % columns.numBlocks, r[0] / columns.numBlocks, v[0],
+                                           v[1], v[2]);
+             return max(worst(v), x);
+           });
+}
+
+/// Sums lie as the accumulator does, and take its place where they count: registers are few. ptxas
+/// unrolls a short loop, and takes all registers that there are to read ahead.
+void GpuAttention::buildSecondPass() {
+  Type f32Type = p.b().getF32Type();
+  buildWorst();
+  second.chunks = buildSecondChunks(tile, second.worst, chunks);
+  DotForm form;
+  form.terms = std::gcd(in.headDim, 16);
+  auto keyAt = [&](Scalar k, Scalar c, const TileCoords &t, Scalar d) {
+    return reader->key(d, k, c, t);
+  };
+  second.dot = buildDotProduct(tile, query, keyAt, form, "exact_dot");
+  StringRef scoreVars[] = {"ii", "k", "c", "it", "h", "b"};
+  second.score = p.func("exact_score", scoreVars, f32Type, [&](ArrayRef<Scalar> v) {
+    TileCoords t(v);
+    Scalar s = steps->modify(second.dot.sum(v), v[0], v[1], v[2], t, /*staged=*/{});
+    return steps->hide(s, v[0], v[1], v[2], t, /*staged=*/{});
+  });
+  buildSecondNumerators(second, tile, *steps, numerators, row,
+                        [&](ArrayRef<Scalar> v) { return second.score(v); });
+  StringRef productVars[] = {"x", "y", "ii", "c", "it", "h", "b"};
+  Func products = second.product =
+      p.func("exact_product", productVars, f32Type, [&](ArrayRef<Scalar>) { return in.f32(0); });
+  p.update(products, productVars, {{"rk", p.i32(tile.chunk)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             TileCoords t(v);
+             Scalar k = r[0], c = v[3], ii = v[2];
+             Scalar x = reader->value(columns.safeDim(columns.dim(v[0], v[1])), k, c, t);
+             Scalar kept = keepValue(second, x, ii, k, c, t);
+             return products(v) + second.modified(ii, k, c, t.it, t.h, t.b) * kept;
+           });
+  StringRef vars[] = {"x", "y", "ii", "it", "h", "b"};
+  Func sums = second.context = p.func("exact_context", vars, f32Type, [&](ArrayRef<Scalar> v) {
+    return pick(!second.isNeeded(TileCoords(v)), acc(v));
+  });
+  p.update(sums, vars, {{"rc", tile.maxChunks()}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             TileCoords t(v);
+             return {sums(v) + products(v[0], v[1], v[2], r[0], t.it, t.h, t.b),
+                     {},
+                     r[0] < second.chunks(t.it, t.h, t.b)};
+           });
+}
+
+//===----------------------------------------------------------------------===//
+// Output
+//===----------------------------------------------------------------------===//
+
+/// x. Halide frees shared memory after the last textual use and ignores loop back edges: what
+/// loops read is read once more behind them. No sum is negative.
+Scalar GpuAttention::keepQuery(Scalar x, Scalar ii, const TileCoords &t) {
+  return blend(row.sum(ii, t) < 0, query(ii, p.i32(0), t.it, t.h, t.b), x);
+}
+
+/// What each block leaves of its keys: the accumulator.
+void GpuAttention::buildPartial() {
+  StringRef vars[] = {"x", "y", "ii", "it", "h", "b"};
+  partial = p.func("partial", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+    TileCoords t(v);
+    Scalar x = min(v[0], columns.block - 1);
+    Scalar sums = second.context(x, v[1], v[2], t.it, t.h, t.b);
+    Scalar last = blend(v[0] == columns.sumColumn(), row.sum(v[2], t), acc(v));
+    return keepQuery(blend(v[0] < columns.block, sums, last), v[2], t);
+  });
+}
+
+/// Of the parts that blocks left, with all numerators to one maximum.
+Quotient GpuAttention::mergeParts(Scalar d, Scalar ii, const TileCoords &t) {
+  int64_t splits = tile.splits.most;
+  auto part = [&](int64_t s, Scalar x, Scalar y) {
+    return partial(x, y, ii, t.it * splits + s, t.h, t.b);
+  };
+  auto last = [&](int64_t s, int64_t column) { return part(s, p.i32(column), p.i32(0)); };
+  Scalar top = last(0, columns.maxColumn()), total = in.f32(0), sum = in.f32(0);
+  for (int64_t s = 1; s < splits; ++s)
+    top = machineMax(top, last(s, columns.maxColumn()));
+  for (int64_t s = 0; s < splits; ++s) {
+    Scalar w = numerators.get(last(s, columns.maxColumn()), top);
+    total = total + w * last(s, columns.sumColumn());
+    sum = sum + w * part(s, columns.column(d), columns.blockOf(d));
+  }
+  return {sum, numerators.reciprocal(total)};
+}
+
+/// Of a tile whose keys are in one part.
+Quotient GpuAttention::divideSum(Scalar d, Scalar ii, const TileCoords &t) {
+  Scalar y = columns.blockOf(d), x = columns.column(d);
+  Scalar sum = keepQuery(second.context(x, y, ii, t.it, t.h, t.b), ii, t);
+  return {sum, numerators.reciprocal(row.sum(ii, t))};
+}
+
+void GpuAttention::buildOutput() {
   if (hasParts())
-    schedulePartialOutput();
-  else
-    scheduleOutput();
-  scheduleChunks();
-  scheduleQuery();
-  scheduleContext();
-  scheduleScores();
-  scheduleWeights();
-  scheduleExactContext();
-}
-
-//===----------------------------------------------------------------------===//
-// Parts
-//===----------------------------------------------------------------------===//
-
-/// A thread for each value of a func that is computed on its own.
-void GpuAttention::mapToGrid(Func f) {
-  constexpr int64_t kThreads = 32;
-  SmallVector<Loop> v = p.loops(f);
-  auto [block, thread] = p.split(v[0], kThreads, TailStrategy::guard_with_if);
-  p.reorder({thread, block});
-  for (Loop outer : ArrayRef(v).drop_front())
-    block = p.fuse(block, outer);
-  p.gpuBlock(block);
-  p.gpuThread(thread);
-}
-
-/// Computes `f` at `at`, its storage of known size: the last dimensions are a tile's, and a
-/// chunk's where there is one.
-void GpuAttention::storeInShared(Func f, Loop at, bool perChunk) {
-  p.computeAt(f, at);
-  p.storeIn(f, MemoryType::gpu_shared);
-  fixTile(f, perChunk);
-  p.neverPartition(f);
-}
-
-/// No tile has a tail: what a loop touches is what it seems to.
-static int64_t largestDivisor(int64_t n, int64_t limit) {
-  int64_t divisor = std::min(n, limit);
-  while (n % divisor != 0)
-    --divisor;
-  return divisor;
-}
-
-/// Spreads two dimensions over the threads: those next to each other have what is next to
-/// each other along `xDim`. Gives the innermost loop of a thread.
-Loop GpuAttention::spread(Func f, int64_t width, int64_t xDim, int64_t yDim) {
-  SmallVector<Loop> v = p.loops(f);
-  auto [xo, x] = p.split(v[xDim], largestDivisor(width, threadsX), TailStrategy::guard_with_if);
-  auto [yo, y] = p.split(v[yDim], threadsY, TailStrategy::guard_with_if);
-  p.reorder({xo, yo, x, y});
-  p.unroll(xo);
-  p.gpuThread(x);
-  p.gpuThread(y);
-  return xo;
-}
-
-/// A copy of width × height elements.
-void GpuAttention::stageInShared(Func f, Loop at, int64_t width, int64_t height) {
-  storeInShared(f, at, /*perChunk=*/true);
-  p.boundExtent(f, 0, width);
-  p.boundExtent(f, 1, height);
-  spread(f, width);
-}
-
-/// A thread for each row of a tile, the first dimension of `f`.
-void GpuAttention::spreadRows(Func f) {
-  SmallVector<Loop> v = p.loops(f);
-  auto [group, x] = p.split(v[0], threadsX, TailStrategy::guard_with_if);
-  auto [more, y] = p.split(group, threadsY, TailStrategy::guard_with_if);
-  p.reorder({more, x, y});
-  p.gpuThread(x);
-  p.gpuThread(y);
-  p.neverPartition(f);
-}
-
-/// Every threadsY-th row is a thread's. Gives its rows and the loop over threads.
-std::pair<Loop, Loop> GpuAttention::splitRowsOfThreads(Loop rows) {
-  auto [row, y] = p.split(rows, threadsY);
-  p.unroll(row);
-  return {row, y};
-}
-
-/// Holds `f`, of which each thread touches its own elements alone.
-void GpuAttention::storeInRegisters(Func f, Loop at, bool perChunk) {
-  p.computeAt(f, at);
-  p.storeIn(f, MemoryType::register_);
-  fixTile(f, perChunk);
-  p.neverPartition(f);
-}
-
-//===----------------------------------------------------------------------===//
-// From the outside in
-//===----------------------------------------------------------------------===//
-
-/// A dimension of the grid each: Halide 21 loses the coordinates of a stage whose fused loop
-/// others are computed in.
-void GpuAttention::mapToBlocks(Loop tile, Loop head, Loop batch) {
-  for (Loop loop : {tile, head, batch})
-    p.gpuBlock(loop);
-  tileLoop = tile;
-}
-
-void GpuAttention::scheduleOutput() {
-  SmallVector<Loop> v = p.loops(context);
-  auto [tile, inTile] = p.split(v[1], rowsOfHead, TailStrategy::guard_with_if);
-  auto [row, y] = splitRowsOfThreads(inTile);
-  auto [part, dim] = p.split(v[0], vectorDims * numBlocks, TailStrategy::guard_with_if);
-  auto [x, inVector] = p.split(dim, vectorDims);
-  p.unroll(inVector);
-  p.unroll(part);
-  p.reorder({inVector, part, row, x, y, tile, v[2], v[3]});
-  p.gpuThread(x);
-  p.gpuThread(y);
-  mapToBlocks(tile, v[2], v[3]);
-  p.neverPartition(context);
-}
-
-/// The first kernel ends with the parts, the second merges them.
-void GpuAttention::schedulePartialOutput() {
-  p.computeRoot(partial);
-  p.boundExtent(partial, 0, block + lanes);
-  p.boundExtent(partial, 1, numBlocks);
-  p.boundExtent(partial, 2, rowTile);
-  SmallVector<Loop> v = p.loops(partial);
-  auto [row, y] = splitRowsOfThreads(v[2]);
-  p.unroll(v[0]);
-  p.reorder({v[0], row, v[1], y, v[3], v[4], v[5]});
-  p.gpuThread(v[1]);
-  p.gpuThread(y);
-  mapToBlocks(v[3], v[4], v[5]);
-  p.neverPartition(partial);
-  mapToGrid(context);
-}
-
-/// What lies behind it stays aligned to vectors.
-void GpuAttention::scheduleChunks() {
-  storeInShared(chunks, tileLoop, /*perChunk=*/false);
-  p.alignStorage(chunks, 0, kChunkCountElements);
-}
-
-void GpuAttention::scheduleQuery() {
-  storeInShared(queryT, tileLoop, /*perChunk=*/false);
-  p.boundExtent(queryT, 0, rowTile);
-  p.boundExtent(queryT, 1, headDim);
-  p.reorderStorage(queryT, {1, 0, 2, 3, 4});
-  p.alignStorage(queryT, 1, getRowDistance(headDim));
-  spread(queryT, headDim, /*xDim=*/1, /*yDim=*/0);
-}
-
-/// Columns × blocks × rows, each thread's own.
-void GpuAttention::boundColumns(Func f, int64_t columns) {
-  p.boundExtent(f, 0, columns);
-  p.boundExtent(f, 1, numBlocks);
-  p.boundExtent(f, 2, rowTile);
-}
-
-/// A thread's columns and rows are unrolled. `inner` loops are within the threads', `outer`
-/// ones around them.
-void GpuAttention::spreadColumns(Loop x, Loop y, Loop ii, ArrayRef<Loop> inner,
-                                 ArrayRef<Loop> outer) {
-  auto [row, group] = splitRowsOfThreads(ii);
-  p.unroll(x);
-  p.spreadOverThreads({x, row}, inner, {y, group}, outer);
-}
-
-void GpuAttention::scheduleContext() {
-  storeInRegisters(acc, tileLoop, /*perChunk=*/false);
-  boundColumns(acc, block + lanes);
-  SmallVector<Loop> init = p.loops(acc);
-  spreadColumns(init[0], init[1], init[2]);
-  p.allowRaceConditions(acc, 0);
-  p.neverPartition(acc, 0);
-  SmallVector<Loop> v = p.loops(acc, 0); // ii it h b rx ry rc
-  spreadColumns(v[4], v[5], v[0], {}, {v[1], v[6], v[2], v[3]});
-  chunkLoop = v[1];
-
-  storeInRegisters(product, chunkLoop, /*perChunk=*/true);
-  boundColumns(product, block);
-  SmallVector<Loop> zero = p.loops(product);
-  spreadColumns(zero[0], zero[1], zero[2]);
-  SmallVector<Loop> w = p.loops(product, 0); // x y ii c it h b rk
-  auto [keys, k] = p.split(w.back(), largestDivisor(chunk, 4));
-  p.unroll(k);
-  spreadColumns(w[0], w[1], w[2], {k, keys});
-  p.neverPartition(product, 0);
-  stageInShared(valueTile, chunkLoop, numBlocks * block, chunk);
-}
-
-/// Rows × keys of a chunk, each thread's own, which are unrolled. `inner` loops are within the
-/// threads'.
-void GpuAttention::spreadScores(Func f, std::optional<int64_t> update, ArrayRef<Loop> inner) {
-  SmallVector<Loop> v = p.loops(f, update);
-  auto [row, y] = splitRowsOfThreads(v[0]);
-  auto [key, x] = p.split(v[1], threadsX);
-  p.unroll(key);
-  p.spreadOverThreads({key, row}, inner, {x, y});
-  p.neverPartition(f, update);
-}
-
-void GpuAttention::keepRows(Func f, int64_t width) {
-  storeInRegisters(f, chunkLoop, /*perChunk=*/true);
-  p.boundExtent(f, 0, rowTile);
-  p.boundExtent(f, 1, width);
-  spreadScores(f);
-}
-
-void GpuAttention::scheduleScores() {
-  keepRows(score, chunk);
-  keepRows(dot, chunk);
-  spreadScores(dot, 0, {p.loops(dot, 0).back()});
-  stageInShared(wideKey, chunkLoop, headDim, chunk);
-  p.alignStorage(wideKey, 0, getRowDistance(headDim));
-}
-
-/// Rows of what all threads read of a tile or chunk, `width` elements each.
-void GpuAttention::shareOfRows(Func f, int64_t width, Loop at) {
-  bool perChunk = at == chunkLoop;
-  storeInShared(f, at, perChunk);
-  p.boundExtent(f, 0, rowTile);
-  p.boundExtent(f, 1, width);
-  SmallVector<int64_t> order = {1, 0, 2, 3, 4, 5};
-  order.resize(perChunk ? 6 : 5);
-  p.reorderStorage(f, order);
-}
-
-void GpuAttention::scheduleWeights() {
-  keepRows(weights, chunk);
-  shareOfRows(modified, chunk, chunkLoop);
-  p.alignStorage(modified, 1, getWeightDistance(chunk));
-  spreadScores(modified);
-  combineThreads(maxChains, maximum, chunkLoop);
-  keepRows(sumChains, numChains);
-  combineThreads(sumOfThread, sum, tileLoop);
-}
-
-/// What each thread has of a row, and of that what the row has.
-void GpuAttention::combineThreads(Func ofThreads, Func all, Loop at) {
-  bool perChunk = at == chunkLoop;
-  shareOfRows(ofThreads, numChains, at);
-  spreadScores(ofThreads);
-  storeInShared(all, at, perChunk);
-  p.boundExtent(all, 0, rowTile);
-  spreadRows(all);
-}
-
-/// The second pass is rare, and computes each weight's dot product from memory.
-void GpuAttention::scheduleExactContext() {
-  for (Func f : {worstOfLane, worst, exactChunks})
-    storeInShared(f, tileLoop, /*perChunk=*/false);
-  p.neverPartition(worst, 0);
-  p.boundExtent(worstOfLane, 0, numBlocks);
-  p.boundExtent(worstOfLane, 1, threadsY);
-  SmallVector<Loop> w = p.loops(worstOfLane);
-  p.gpuThread(w[0]);
-  p.gpuThread(w[1]);
-
-  storeInRegisters(exactContext, tileLoop, /*perChunk=*/false);
-  boundColumns(exactContext, block);
-  SmallVector<Loop> zero = p.loops(exactContext);
-  spreadColumns(zero[0], zero[1], zero[2]);
-  SmallVector<Loop> v = p.loops(exactContext, 0); // x y ii it h b rc
-  spreadColumns(v[0], v[1], v[2], {}, {v[3], v[6], v[4], v[5]});
-  p.neverPartition(exactContext, 0);
-
-  storeInRegisters(exactProduct, v[3], /*perChunk=*/true);
-  boundColumns(exactProduct, block);
-  zero = p.loops(exactProduct);
-  spreadColumns(zero[0], zero[1], zero[2]);
-  SmallVector<Loop> u = p.loops(exactProduct, 0); // x y ii c it h b rk
-  spreadColumns(u[0], u[1], u[2], {u.back()});
-  p.neverPartition(exactProduct, 0);
-
-  storeInShared(exactWeight, v[3], /*perChunk=*/true);
-  p.boundExtent(exactWeight, 0, rowTile);
-  p.boundExtent(exactWeight, 1, chunk);
-  p.reorderStorage(exactWeight, {1, 0, 2, 3, 4, 5});
-  SmallVector<Loop> e = p.loops(exactWeight);
-  auto [row, y] = splitRowsOfThreads(e[0]);
-  auto [key, x] = p.split(e[1], threadsX);
-  p.reorder({row, key, x, y});
-  p.gpuThread(x);
-  p.gpuThread(y);
-
-  p.computeAt(exactDot, row);
-  p.storeIn(exactDot, MemoryType::register_);
-  fixTile(exactDot, /*perChunk=*/true);
-  p.boundExtent(exactDot, 0, 1);
-  p.boundExtent(exactDot, 1, 1);
-  p.neverPartition(exactDot, 0);
+    buildPartial();
+  context = buildContext(tile, [&](Scalar d, Scalar ii, const TileCoords &t) {
+    return hasParts() ? mergeParts(d, ii, t) : divideSum(d, ii, t);
+  });
 }

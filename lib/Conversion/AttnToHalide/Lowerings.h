@@ -80,6 +80,11 @@ LogicalResult lowerStridedSlice(PipelineBuilder &p, tensor::ExtractSliceOp op, c
 /// Copies `tensor` as it is.
 LogicalResult lowerCopy(PipelineBuilder &p, Value tensor, const CpuInfo &cpu);
 
+/// The fused kernel that `schedule`, one of the op's, describes.
+LogicalResult lowerPrefillAttention(PipelineBuilder &p, AttentionOp op, PrefillAttr schedule);
+LogicalResult lowerDecodeAttention(PipelineBuilder &p, AttentionOp op, DecodeAttr schedule);
+LogicalResult lowerGpuAttention(PipelineBuilder &p, AttentionOp op, GpuAttr schedule);
+
 /// The type sums are kept in: f64 for f64, f32 for everything else.
 inline Type accumulatorType(Type elementType) {
   return elementType.isF64() ? elementType : Type(Float32Type::get(elementType.getContext()));

@@ -104,6 +104,45 @@ SmallVector<Loop> PipelineBuilder::loops(Func f, std::optional<int64_t> update) 
   return llvm::to_vector_of<Loop>(halide::LoopsOp::create(builder, f, update).getLoops());
 }
 
+static void appendNames(ArrayAttr vars, SmallVectorImpl<StringRef> &names) {
+  llvm::append_range(names, vars.getAsValueRange<StringAttr>());
+}
+
+static SmallVector<StringRef> getVars(Func f) {
+  SmallVector<StringRef> names;
+  appendNames(Value(f).getDefiningOp<halide::FuncOp>().getVars(), names);
+  return names;
+}
+
+/// The updates of a func, in order. Users are listed last one first.
+static SmallVector<halide::UpdateOp> getUpdates(Func f) {
+  SmallVector<halide::UpdateOp> updates;
+  for (Operation *user : Value(f).getUsers())
+    if (auto update = dyn_cast<halide::UpdateOp>(user); update && update.getFunc() == Value(f))
+      updates.push_back(update);
+  llvm::sort(updates, [](halide::UpdateOp x, halide::UpdateOp y) { return x->isBeforeInBlock(y); });
+  return updates;
+}
+
+StageLoops PipelineBuilder::stage(Func f, std::optional<int64_t> update) {
+  SmallVector<StringRef> names;
+  if (update) {
+    halide::UpdateOp op = getUpdates(f)[*update];
+    appendNames(op.getVars(), names);
+    appendNames(op.getRvars(), names);
+  } else {
+    names = getVars(f);
+  }
+  return {names, loops(f, update)};
+}
+
+int64_t PipelineBuilder::dim(Func f, StringRef name) {
+  SmallVector<StringRef> names = getVars(f);
+  auto *found = llvm::find(names, name);
+  assert(found != names.end() && "the func has no such variable");
+  return found - names.begin();
+}
+
 std::pair<Loop, Loop> PipelineBuilder::split(Loop loop, int64_t factor, halide::TailStrategy tail) {
   auto op = halide::SplitOp::create(builder, loop, factor, tail);
   return {op.getOuter(), op.getInner()};

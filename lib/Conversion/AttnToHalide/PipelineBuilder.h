@@ -160,6 +160,23 @@ struct Update {
 /// A loop of a stage; directives return what they leave.
 using Loop = Value;
 
+/// The loops of a stage, asked for by the names of their variables.
+class StageLoops {
+public:
+  StageLoops(SmallVector<StringRef> names, SmallVector<Loop> loops)
+      : names(std::move(names)), loops(std::move(loops)) {}
+
+  Loop operator[](StringRef name) const {
+    auto *found = llvm::find(names, name);
+    assert(found != names.end() && "the stage has no such variable");
+    return loops[found - names.begin()];
+  }
+
+private:
+  SmallVector<StringRef> names;
+  SmallVector<Loop> loops;
+};
+
 /// Builds one halide.pipeline, algorithm first, then schedule.
 class PipelineBuilder {
 public:
@@ -203,6 +220,10 @@ public:
 
   /// The loops of a stage: the pure definition, or the update of that number.
   SmallVector<Loop> loops(Func f, std::optional<int64_t> update = {});
+  /// The same by their names.
+  StageLoops stage(Func f, std::optional<int64_t> update = {});
+  /// The dimension of a func whose variable is called `name`.
+  int64_t dim(Func f, StringRef name);
   std::pair<Loop, Loop> split(Loop loop, int64_t factor,
                               halide::TailStrategy tail = halide::TailStrategy::automatic);
   Loop fuse(Loop inner, Loop outer);

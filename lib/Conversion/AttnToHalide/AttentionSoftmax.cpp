@@ -1,0 +1,202 @@
+//===- AttentionSoftmax.cpp - the softmax of fused attention --------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Nothing inside the chunk loops selects on a func's value: Halide would then run the loop over all
+// chunks, visible or not. Bit masks give the same instructions.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionSoftmax.h"
+
+#include "attnc/Dialect/Attn/ProbRegion.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+//===----------------------------------------------------------------------===//
+// Numerators
+//===----------------------------------------------------------------------===//
+
+static constexpr double kLog2e = 1.4426950408889634;
+
+Numerators::Numerators(const AttentionInputs &in, Exp2 exp2)
+    : in(in), exp2(exp2),
+      log2Scale(in.isScaled ? kLog2e : std::max(std::abs(in.scale) * kLog2e, 1e-30)) {}
+
+Scalar Numerators::exponent(Scalar score, Scalar maximum) const {
+  return strictFloat(strictFloat(score - maximum) * log2Scale);
+}
+
+Scalar Numerators::get(Scalar score, Scalar maximum) const {
+  return exp2(exponent(score, maximum), bool(in.op.getSink()));
+}
+
+/// Beside a sink all numerators may be small, and only what is no normal number is lost.
+Scalar attn::cpuExp2(Scalar x, bool besideSink) {
+  constexpr double kSmallest = -80, kSmallestBesideSink = -126;
+  return pick(!(x < (besideSink ? kSmallestBesideSink : kSmallest)), boundedExp2(x));
+}
+
+Scalar attn::gpuExp2(Scalar x, bool) { return deviceExp2(x); }
+
+bool Numerators::isSumApart() const { return in.op.getSink() || !in.op.getProbMod().empty(); }
+
+Scalar Numerators::reciprocal(Scalar total) const {
+  Scalar inverse = strictFloat(in.f32(1) / total), isSum = !(total == 0);
+  if (!isSumApart())
+    return pick(isSum, inverse);
+  Region &probMod = in.op.getProbMod();
+  if (!probMod.empty() && ProbRegion(probMod).zeroesNaN())
+    return pick(isSum && isNumber(total), inverse);
+  return pick(isSum, blend(isNumber(total), inverse, in.f32(1)));
+}
+
+//===----------------------------------------------------------------------===//
+// A chunk
+//===----------------------------------------------------------------------===//
+
+Func attn::combineKeys(const KvReader &reader, StringRef name, Func f, double init, Combine combine,
+                       int64_t numChains) {
+  const AttentionTile &tile = reader.tile;
+  PipelineBuilder &p = tile.p;
+  StringRef vars[] = {"ii", "u", "c", "it", "h", "b"};
+  Func chains =
+      p.func(name, vars, p.b().getF32Type(), [&](ArrayRef<Scalar>) { return tile.in.f32(init); });
+  p.update(chains, vars, {{"rk", p.i32(tile.chunk / numChains)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             TileCoords t(v);
+             Scalar k = r[0] * numChains;
+             Scalar next = f(v[0], k + v[1], v[2], t.it, t.h, t.b);
+             return {combine(chains(v), next), {}, reader.isVisible(k, v[2], t)};
+           });
+  return chains;
+}
+
+Func attn::combineChains(PipelineBuilder &p, StringRef name, Func chains, Combine combine,
+                         int64_t numChains, function_ref<Scalar(Scalar, ArrayRef<Scalar>)> finish) {
+  SmallVector<StringRef> vars = {"ii", "c", "it", "h", "b"};
+  if (chains.getRank() == 5)
+    vars.erase(vars.begin() + 1);
+  return p.func(name, vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+    SmallVector<Scalar> parts;
+    for (int64_t u = 0; u < numChains; ++u) {
+      SmallVector<Scalar> at(v);
+      at.insert(at.begin() + 1, p.i32(u));
+      parts.push_back(chains(at));
+    }
+    for (; parts.size() > 1; parts.truncate(llvm::divideCeil(parts.size(), 2)))
+      for (size_t u = 0, half = llvm::divideCeil(parts.size(), 2); half + u < parts.size(); ++u)
+        parts[u] = combine(parts[u], parts[half + u]);
+    return finish ? finish(parts.front(), v) : parts.front();
+  });
+}
+
+static constexpr StringRef kScoreVars[] = {"ii", "k", "c", "it", "h", "b"};
+
+Func attn::buildNumerators(const Numerators &numerators, Func score, Func maximum) {
+  PipelineBuilder &p = numerators.in.p;
+  return p.func("weight", kScoreVars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+    TileCoords t(v);
+    return numerators.get(score(v), maximum(v[0], v[2], t.it, t.h, t.b));
+  });
+}
+
+Func attn::buildModified(const AttentionTile &tile, const ScoreSteps &steps, Func numerators) {
+  return tile.p.func("modified_weight", kScoreVars, tile.p.b().getF32Type(),
+                     [&](ArrayRef<Scalar> v) {
+                       return steps.modifyProb(numerators(v), v[0], v[1], v[2], TileCoords(v));
+                     });
+}
+
+ChunkSoftmax attn::buildChunkSoftmax(const KvReader &reader, const ScoreSteps &steps,
+                                     const Numerators &numerators, Func score, int64_t numChains) {
+  PipelineBuilder &p = reader.tile.p;
+  ChunkSoftmax s;
+  s.maxChains = combineKeys(reader, "max_chains", score, -kMaxFloat, machineMax, numChains);
+  s.maximum = combineChains(p, "max", s.maxChains, machineMax, numChains);
+  s.numerators = buildNumerators(numerators, score, s.maximum);
+  s.sumChains = combineKeys(reader, "sum_chains", s.numerators, 0, plus, numChains);
+  s.sum = combineChains(p, "sum", s.sumChains, plus, numChains);
+  s.modified = reader.tile.in.op.getProbMod().empty()
+                   ? s.numerators
+                   : buildModified(reader.tile, steps, s.numerators);
+  return s;
+}
+
+//===----------------------------------------------------------------------===//
+// A row
+//===----------------------------------------------------------------------===//
+
+Scalar OneChunkState::sum(Scalar ii, const TileCoords &t) const {
+  return softmax.sum(ii, p.i32(0), t.it, t.h, t.b);
+}
+
+Scalar OneChunkState::maximum(Scalar, Scalar ii, const TileCoords &t) const {
+  return softmax.maximum(ii, p.i32(0), t.it, t.h, t.b);
+}
+
+Scalar OnlineState::sum(Scalar ii, const TileCoords &t) const {
+  return acc(p.i32(columns.sumColumn()), p.i32(0), ii, t.it, t.h, t.b);
+}
+
+Scalar OnlineState::maximum(Scalar, Scalar ii, const TileCoords &t) const {
+  return acc(p.i32(columns.maxColumn()), p.i32(0), ii, t.it, t.h, t.b);
+}
+
+/// Of several parts of a row's keys the first one has the sink; but one that is no number or
+/// infinite makes NaN of each sum, and so of what every part sees.
+Scalar attn::startRow(const AttentionTile &tile, const ContextColumns &columns, Scalar x, Scalar ii,
+                      const TileCoords &t, function_ref<Scalar(Scalar isSum)> isCounted) {
+  const AttentionInputs &in = tile.in;
+  PipelineBuilder &p = tile.p;
+  Scalar nothing = select(x == columns.maxColumn(), in.f32(-kMaxFloat), in.f32(0));
+  if (!in.op.getSink())
+    return nothing;
+  Func sink = p.input("sink", in.op.getSink());
+  SmallVector<Scalar> place = {tile.row(ii, t), tile.head(ii, t), t.b};
+  for (auto [at, size] : llvm::zip(place, llvm::reverse(in.op.getSink().getType().getShape())))
+    if (size == 1)
+      at = p.i32(0);
+  Scalar score = wide(sink(place));
+  Scalar isUsual = magnitude(score) < p.i32(kInfBits) || bits(score) == p.i32(kMinusInfBits);
+  Scalar noNumber = fromBits(p.i32(kNaNBits), p.b().getF32Type());
+  Scalar counts = isCounted(x == columns.sumColumn());
+  Scalar start = blend(x == columns.maxColumn(), score, pick(counts, in.f32(1)));
+  if (tile.splits.isSplit())
+    start = blend(t.it % tile.splits.count == p.i32(0), start, nothing);
+  return blend(isUsual, start, blend(x == columns.sumColumn(), noNumber, nothing));
+}
+
+/// 1 where x > 0, else 0, for integer x: as arithmetic, which Halide does not take for
+/// a condition of the chunk loop.
+static Scalar step(Scalar x) {
+  return convert(clamp(x, x.constant(0), x.constant(1)), x.b().getF32Type());
+}
+
+Func attn::buildOnlineAccumulator(const AttentionTile &tile, const Numerators &numerators,
+                                  const ContextColumns &columns, int64_t width, Body start,
+                                  const OnlineStep &online) {
+  PipelineBuilder &p = tile.p;
+  StringRef vars[] = {"x", "y", "ii", "it", "h", "b"};
+  Func acc = p.func("acc", vars, p.b().getF32Type(), start);
+  auto update = [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+    TileCoords t(v);
+    Scalar ii = v[0], x = r[0], y = r[1], c = r[2];
+    Scalar oldMax = acc(p.i32(columns.maxColumn()), y, ii, t.it, t.h, t.b);
+    Scalar chunkMax = online.maximum(ii, c, t.it, t.h, t.b), newMax = machineMax(oldMax, chunkMax);
+    Scalar isContext = step(p.i32(columns.block) - x), isSum = step(x - (columns.sumColumn() - 1));
+    Scalar fresh = isContext * online.product(min(x, columns.block - 1), y, ii, c, t.it, t.h, t.b);
+    fresh = fresh + isSum * online.sum(y, ii, c, t);
+    Scalar old = acc(x, y, ii, t.it, t.h, t.b);
+    Scalar scaled = old * numerators.get(oldMax, newMax) + fresh * numerators.get(chunkMax, newMax);
+    return {blend(x == columns.maxColumn(), newMax, scaled),
+            {x, y, ii, t.it, t.h, t.b},
+            c < online.chunks(t.it, t.h, t.b)};
+  };
+  p.update(acc, ArrayRef(vars).drop_front(2),
+           {{"rx", p.i32(width)}, {"ry", p.i32(columns.numBlocks)}, {"rc", tile.maxChunks()}},
+           update);
+  return acc;
+}

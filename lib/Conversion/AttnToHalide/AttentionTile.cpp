@@ -1,0 +1,116 @@
+//===- AttentionTile.cpp - rows, heads and keys of a tile -----------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionTile.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+//===----------------------------------------------------------------------===//
+// Bits
+//===----------------------------------------------------------------------===//
+
+Scalar attn::pick(Scalar c, Scalar x) {
+  Scalar b = bits(x);
+  return fromBits(b & -convert(c, b.getType()), x.getType());
+}
+
+Scalar attn::blend(Scalar c, Scalar x, Scalar y) {
+  Scalar b = bits(x), ones = -convert(c, b.getType());
+  return fromBits((b & ones) | (bits(y) & (ones.constant(-1) - ones)), x.getType());
+}
+
+Scalar attn::magnitude(Scalar x) {
+  Scalar b = bits(x);
+  return b & b.constant(0x7fffffff);
+}
+
+Scalar attn::isNumber(Scalar x) {
+  Scalar m = magnitude(x);
+  return m <= m.constant(kInfBits);
+}
+
+Scalar attn::wide(Scalar x) { return convert(x, x.b().getF32Type()); }
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+/// One kernel serves all lengths, batches and heads: Halide proves the tile's bounds more easily of
+/// sizes it does not know, and nothing is gained from those it does.
+AttentionInputs::AttentionInputs(PipelineBuilder &p, AttentionOp op)
+    : p(p), op(op), headDim(op.getQuery().getType().getDimSize(3)),
+      valueDim(op.getValue().getType().getDimSize(3)),
+      isHalfPrecision(!op.getQuery().getType().getElementType().isF32()),
+      scale(op.getScale().convertToDouble()),
+      // A scale of zero makes NaN of an infinite product, which the numerators alone would forget.
+      isScaled(!op.getScoreMod().empty() || op.getSink() || scale == 0),
+      query(p.input("query", op.getQuery(), /*knownDims=*/1)),
+      key(p.input("key", op.getKey(), /*knownDims=*/1)),
+      value(p.input("value", op.getValue(), /*knownDims=*/1)), numRows(p.extent(query, 1)),
+      numKeys(p.extent(key, 1)) {}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+KeySplits KeySplits::none(PipelineBuilder &p) { return fixed(p, 1); }
+
+KeySplits KeySplits::fixed(PipelineBuilder &p, int64_t count) {
+  return {count, /*leastKeys=*/0, p.i32(count)};
+}
+
+KeySplits KeySplits::byLength(const AttentionInputs &in, int64_t most, int64_t leastKeys) {
+  return {most, leastKeys, clamp(in.numKeys / leastKeys, in.p.i32(1), in.p.i32(most))};
+}
+
+AttentionTile::AttentionTile(const AttentionInputs &in, int64_t rows, int64_t packedHeads,
+                             int64_t chunk, KeySplits splits)
+    : in(in), p(in.p), rows(rows), packedHeads(packedHeads), rowsOfHead(rows / packedHeads),
+      chunk(chunk), splits(splits) {}
+
+/// Halide does not know the sign of a number of parts that a call decides.
+Scalar AttentionTile::rowTile(const TileCoords &t) const {
+  if (!splits.isSplit())
+    return t.it;
+  Scalar tile = t.it / splits.count;
+  return splits.leastKeys ? unsafePromiseClamped(tile, p.i32(0), in.numRows - 1) : tile;
+}
+
+Scalar AttentionTile::row(Scalar ii, const TileCoords &t) const {
+  return min(rowTile(t) * rowsOfHead + (packedHeads == 1 ? ii : ii / packedHeads), in.numRows - 1);
+}
+
+Scalar AttentionTile::head(Scalar ii, const TileCoords &t) const {
+  return packedHeads == 1 ? t.h : t.h * packedHeads + ii % packedHeads;
+}
+
+void AttentionTile::fix(Func f, bool perChunk) const {
+  int64_t rank = f.getRank();
+  for (int64_t dim = rank - (perChunk ? 4 : 3); dim < rank; ++dim)
+    p.boundExtent(f, dim, 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
+
+Scalar AttentionRegions::inlined(Region &region, ArrayRef<Scalar> args, Scalar otherwise,
+                                 Known known) {
+  if (region.empty())
+    return otherwise;
+  FailureOr<Scalar> result = in.p.inlineRegion(region, args, known);
+  failedAny |= failed(result);
+  return failed(result) ? otherwise : *result;
+}
+
+Scalar AttentionRegions::inlinedValue(Region &region, Value value, ArrayRef<Scalar> args,
+                                      Type type) {
+  FailureOr<Scalar> element = in.p.inlineRegionValue(region, value, args);
+  failedAny |= failed(element);
+  return failed(element) ? in.p.constant(type, 0) : convert(*element, type);
+}

@@ -1,0 +1,209 @@
+//===- CpuSchedule.cpp - schedules that CPUs' kernels share ---------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CpuSchedule.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+using halide::MemoryType;
+using halide::TailStrategy;
+
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
+void CpuSchedule::computeInTile(Func f) {
+  p.computeAt(f, tileLoop);
+  p.storeIn(f, MemoryType::stack);
+  p.neverPartition(f);
+}
+
+void CpuSchedule::computeInChunk(Func f) {
+  p.computeAt(f, chunkLoop);
+  p.storeIn(f, MemoryType::stack);
+  tile.fix(f, /*perChunk=*/true);
+  p.neverPartition(f);
+}
+
+std::pair<Loop, Loop> CpuSchedule::splitRows(Func f, Loop loop, int64_t rows) {
+  p.boundExtent(f, 0, rows);
+  auto [vectors, lane] = p.split(loop, lanes);
+  p.vectorize(lane);
+  return {vectors, lane};
+}
+
+Loop CpuSchedule::scheduleRegisterTile(Func f, Loop at, const RegisterTile &registers) {
+  p.computeAt(f, at);
+  p.storeIn(f, MemoryType::register_);
+  tile.fix(f, /*perChunk=*/true);
+  p.boundExtent(f, p.dim(f, registers.other), registers.otherExtent);
+
+  StageLoops zero = p.stage(f);
+  Loop zeroVectors = splitRows(f, zero[registers.first], registers.extent).first;
+  p.unroll(zeroVectors);
+  p.unroll(zero[registers.other]);
+  p.neverPartition(f);
+
+  StageLoops sum = p.stage(f, 0);
+  Loop reduction = sum[registers.reduction];
+  auto [vectors, lane] = p.split(sum[registers.first], lanes);
+  p.vectorize(lane);
+  p.reorder({lane, vectors, sum[registers.other], reduction});
+  p.unroll(vectors);
+  p.unroll(sum[registers.other]);
+  p.neverPartition(f, 0);
+  return reduction;
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+Loop CpuSchedule::scheduleOutput(Func context) {
+  StageLoops v = p.stage(context);
+  auto [tiles, row] = p.split(v["i"], tile.rowsOfHead, TailStrategy::guard_with_if);
+  auto [vectors, lane] = p.split(v["d"], lanes, TailStrategy::guard_with_if);
+  Loop heads = v["h"];
+  if (tile.packedHeads == 1) {
+    p.reorder({lane, vectors, row, tiles, heads, v["b"]});
+  } else {
+    auto [outer, packed] = p.split(heads, tile.packedHeads, TailStrategy::guard_with_if);
+    p.reorder({lane, vectors, packed, row, tiles, outer, v["b"]});
+    heads = outer;
+  }
+  p.vectorize(lane);
+  p.unroll(vectors);
+  p.neverPartition(context);
+  return p.fuse(p.fuse(tiles, heads), v["b"]);
+}
+
+void CpuSchedule::scheduleRange(const KeyRange &range, Func chunks, const FullKeys &full) {
+  SmallVector<Func> bounds = {range.low, range.high, chunks};
+  if (full.areKnown())
+    bounds.append({full.first, full.end});
+  for (Func f : bounds) {
+    computeInTile(f);
+    tile.fix(f, /*perChunk=*/false);
+  }
+  if (Value(full.groupHigh))
+    for (Func f : {full.groupLow, full.groupHigh}) {
+      computeInTile(f);
+      tile.fix(f, /*perChunk=*/false);
+      p.boundExtent(f, 0, tile.rows / contextRows);
+    }
+}
+
+void CpuSchedule::scheduleKvHead(Func kvHead) {
+  computeInTile(kvHead);
+  p.boundExtent(kvHead, 0, 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Context
+//===----------------------------------------------------------------------===//
+
+void CpuSchedule::scheduleAccumulator(Func acc, const ChunkContext &context, bool isOneChunk) {
+  computeInTile(acc);
+  tile.fix(acc, /*perChunk=*/false);
+  p.boundExtent(acc, 1, columns.numBlocks);
+  p.boundExtent(acc, 2, tile.rows);
+  StageLoops v = p.stage(acc);
+  auto [vectors, lane] = splitRows(acc, v["x"], isOneChunk ? columns.block : columns.block + lanes);
+  p.unroll(vectors);
+  Loop group;
+  if (isOneChunk) {
+    auto [rowGroup, row] = p.split(v["ii"], contextRows);
+    p.reorder({lane, vectors, row, v["y"], rowGroup});
+    p.unroll(row);
+    group = v["y"];
+    chunkLoop = tileLoop;
+  } else {
+    group = scheduleOnlineUpdate(acc);
+  }
+  bool hasParts = bool(Value(context.productPart));
+  Loop parts = scheduleRegisterTile(
+      context.product, group, {"x", columns.block, "ii", contextRows, hasParts ? "rj" : "rk"});
+  p.boundExtent(context.product, 1, 1);
+  if (hasParts) {
+    p.storeIn(context.product, MemoryType::stack);
+    scheduleRegisterTile(context.productPart, parts, {"x", columns.block, "ii", contextRows, "rk"});
+    p.boundExtent(context.productPart, 1, 1);
+    p.boundExtent(context.productPart, 3, 1);
+  }
+  if (Value(context.paddedValue))
+    schedulePaddedValue(context.paddedValue);
+}
+
+/// Returns the loop over groups of rows.
+Loop CpuSchedule::scheduleOnlineUpdate(Func acc) {
+  p.allowRaceConditions(acc, 0);
+  p.neverPartition(acc, 0);
+  StageLoops v = p.stage(acc, 0);
+  auto [group, row] = p.split(v["ii"], contextRows);
+  auto [vectors, lane] = p.split(v["rx"], lanes);
+  p.reorder({lane, vectors, row, group, v["ry"], v["it"], v["rc"], v["h"], v["b"]});
+  p.vectorize(lane);
+  p.unroll(vectors);
+  p.unroll(row);
+  chunkLoop = v["it"];
+  return group;
+}
+
+void CpuSchedule::schedulePaddedValue(Func padded) {
+  computeInChunk(padded);
+  p.boundStorage(padded, 1, tile.chunk);
+  splitRows(padded, p.stage(padded)["x"], columns.numBlocks * columns.block);
+  p.vectorizeBy(p.stage(padded, 0)["rv"], lanes);
+  p.neverPartition(padded, 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Second pass
+//===----------------------------------------------------------------------===//
+
+Loop CpuSchedule::scheduleSecondContext(const SecondPass &pass) {
+  for (Func f : {pass.worst, pass.chunks, pass.worstOfLane, pass.context}) {
+    computeInTile(f);
+    tile.fix(f, /*perChunk=*/false);
+  }
+  p.neverPartition(pass.worst, 0);
+  splitRows(pass.worstOfLane, p.stage(pass.worstOfLane)["x"], lanes);
+  StageLoops w = p.stage(pass.worstOfLane, 0);
+  auto [worstVectors, worstLane] = p.split(w["x"], lanes);
+  p.vectorize(worstLane);
+  p.reorder({worstLane, worstVectors, w["rx"], w["ry"], w["ri"]});
+
+  p.boundExtent(pass.context, 1, tile.rows);
+  splitRows(pass.context, p.stage(pass.context)["x"], columns.numBlocks * columns.block);
+  StageLoops v = p.stage(pass.context, 0);
+  auto [blocks, column] = p.split(v["x"], columns.block);
+  auto [vectors, lane] = p.split(column, lanes);
+  auto [rowGroup, row] = p.split(v["ii"], contextRows);
+  p.vectorize(lane);
+  bool hasParts = countKeySums(tile) > 1;
+  SmallVector<Loop> order = {lane, vectors, row, blocks, rowGroup};
+  if (hasParts)
+    order.push_back(v["rj"]);
+  order.append({v["it"], v["rc"], v["h"], v["b"]});
+  p.reorder(order);
+  p.neverPartition(pass.context, 0);
+  scheduleRegisterTile(pass.product, blocks, {"x", columns.block, "ii", contextRows, "rk"});
+  if (hasParts)
+    p.boundExtent(pass.product, 2, 1);
+  return v["it"];
+}
+
+void CpuSchedule::computeInSecondChunk(ArrayRef<Func> funcs, Loop at) {
+  for (Func f : funcs) {
+    p.computeAt(f, at);
+    p.storeIn(f, MemoryType::stack);
+    tile.fix(f, /*perChunk=*/true);
+    p.boundStorage(f, 1, tile.chunk);
+    p.neverPartition(f);
+    p.boundExtent(f, 0, tile.rows);
+  }
+}

@@ -1,0 +1,354 @@
+//===- DecodeAttention.cpp - fused attention of few rows on a CPU ---------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// With few rows, lanes hold keys, dot products are sums over lanes of dims, and the query heads
+// that share a head of key and value are rows of one tile: all that is read of memory is read once.
+// Keys may be in parts, each of which is a task; the parts of a row are merged then.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CpuSchedule.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+using halide::MemoryType;
+using halide::TailStrategy;
+
+namespace {
+class DecodeAttention {
+public:
+  DecodeAttention(PipelineBuilder &p, AttentionOp op, DecodeAttr s);
+  LogicalResult lower();
+
+private:
+  void buildScores();
+  void buildAccumulator();
+  void buildOutput();
+  void buildParts();
+  void buildMerged();
+  Scalar weighPart(Scalar maximum, Scalar sum, Scalar top);
+  DotForm getDotForm() const { return {lanes, /*isInterleaved=*/true}; }
+
+  void schedule();
+  void scheduleParts(Loop merging);
+  void scheduleQuery();
+  void scheduleScores();
+  void scheduleLaneParts(Func f, Loop at, int64_t rows, int64_t keys);
+  void layOutByKeys(Func f);
+  void scheduleByKeys(Func f);
+  void scheduleChains(Func chains, Func all);
+  void scheduleSecondPass();
+
+  PipelineBuilder &p;
+  DecodeAttr s;
+  int64_t lanes;
+  AttentionInputs in;
+  AttentionTile tile;
+  BlockedColumns columns;
+  MaskAnalysis mask;
+  TileMask tileMask;
+  AttentionRegions regions;
+  Numerators numerators;
+
+  KeyRange range;
+  Func chunks;
+  std::optional<KvReader> reader;
+  std::optional<ScoreSteps> steps;
+  Func query;
+  DotProduct dot;
+  Func score;
+  ChunkSoftmax softmax;
+  ChunkContext chunkContext;
+  Func acc, inverse;
+  std::unique_ptr<RowState> row;
+  SecondPass second;
+  /// What is left of each part of the keys, the maximum of the parts of a row, and their sums. Null
+  /// where keys are in one part.
+  Func partial, top, merged, mergedInverse;
+  Func context;
+
+  CpuSchedule cpu;
+};
+} // namespace
+
+static BlockedColumns getColumns(int64_t valueDim, int64_t lanes, int64_t vectors) {
+  int64_t block = lanes * std::min(vectors, llvm::divideCeilSigned(valueDim, lanes));
+  return {valueDim, block, llvm::divideCeilSigned(valueDim, block)};
+}
+
+DecodeAttention::DecodeAttention(PipelineBuilder &p, AttentionOp op, DecodeAttr s)
+    : p(p), s(s), lanes(s.getVectorWidth()), in(p, op),
+      tile(in, s.getRowTile(), s.getSharedHeads(), s.getKeyChunk(),
+           KeySplits::byLength(in, s.getKeySplits(), s.getLeastPart())),
+      columns(getColumns(in.valueDim, lanes, s.getContextVectors())), mask(op.getMask()),
+      tileMask(tile, mask), regions(in), numerators(in, cpuExp2),
+      cpu(tile, columns, lanes, s.getContextRows()) {}
+
+LogicalResult attn::lowerDecodeAttention(PipelineBuilder &p, AttentionOp op, DecodeAttr s) {
+  return DecodeAttention(p, op, s).lower();
+}
+
+LogicalResult DecodeAttention::lower() {
+  range = buildKeyRange(tileMask);
+  chunks = buildChunks(tile, range);
+  reader.emplace(tile, range, buildKvHead(tile), /*mayBeEmpty=*/false);
+  steps.emplace(*reader, regions, tileMask);
+  buildScores();
+  buildAccumulator();
+  buildOutput();
+  if (regions.hasFailed())
+    return failure();
+  schedule();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Algorithm
+//===----------------------------------------------------------------------===//
+
+void DecodeAttention::buildScores() {
+  query = buildQuery(tile);
+  auto keyAt = [&](Scalar k, Scalar c, const TileCoords &t, Scalar d) {
+    return reader->key(d, k, c, t);
+  };
+  dot = buildDotProduct(tile, query, keyAt, getDotForm(), "dot");
+  score = attn::buildScores(tile, *steps, dot.sum, /*staged=*/{}, /*keys=*/{}, range, lanes);
+  softmax = buildChunkSoftmax(*reader, *steps, numerators, score, lanes);
+}
+
+void DecodeAttention::buildAccumulator() {
+  chunkContext = buildChunkContext(*reader, columns, softmax.modified, !columns.isWhole(),
+                                   /*keys=*/{}, s.getContextRows(),
+                                   [&](ArrayRef<Scalar>) { return in.f32(0); });
+  OnlineStep step{chunkContext.product, softmax.maximum, chunks,
+                  [&](Scalar, Scalar ii, Scalar c, const TileCoords &t) {
+                    return softmax.sum(ii, c, t.it, t.h, t.b);
+                  }};
+  auto start = [&](ArrayRef<Scalar> v) {
+    return startRow(tile, columns, v[0], v[2], TileCoords(v), [](Scalar isSum) { return isSum; });
+  };
+  acc = buildOnlineAccumulator(tile, numerators, columns, columns.block + lanes, start, step);
+  row = std::make_unique<OnlineState>(p, acc, columns);
+}
+
+void DecodeAttention::buildOutput() {
+  inverse = p.func("inverse", {"ii", "it", "h", "b"}, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+    return numerators.reciprocal(row->sum(v[0], TileCoords(v)));
+  });
+  second = buildSecondPass(*reader, columns, *steps, numerators, *row,
+                           {query, acc, chunks, getDotForm(), lanes}, [] { return StagedReads(); });
+  if (tile.splits.isSplit()) {
+    buildParts();
+    buildMerged();
+  }
+  context = buildContext(tile, [&](Scalar d, Scalar ii, const TileCoords &t) -> Quotient {
+    if (tile.splits.isSplit())
+      return {merged(d, ii, t.it, t.h, t.b), mergedInverse(ii, t.it, t.h, t.b)};
+    Scalar sum = getContextSum(second, columns, acc, d, ii, t);
+    return {sum, inverse(ii, t.it, t.h, t.b)};
+  });
+}
+
+/// What is left of each part of the keys: the context's sum, the numerators' sum and the maximum.
+void DecodeAttention::buildParts() {
+  StringRef vars[] = {"x", "ii", "it", "h", "b"};
+  partial = p.func("partial", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+    TileCoords t(v);
+    Scalar d = min(v[0], in.valueDim - 1), sum = getContextSum(second, columns, acc, d, v[1], t);
+    return blend(v[0] == p.i32(in.valueDim), row->sum(v[1], t),
+                 blend(v[0] > in.valueDim, row->maximum(p.i32(0), v[1], t), sum));
+  });
+}
+
+/// Weight of a part of the keys in the merge; zero if its probs vanish, even those that are
+/// infinite or NaN, and else more than 0. Where a sum is NaN some score is, which the maximum does
+/// not tell.
+Scalar DecodeAttention::weighPart(Scalar maximum, Scalar sum, Scalar top) {
+  Scalar isVanishing = numerators.exponent(maximum, top) < in.f32(kVanishing) && isNumber(sum);
+  return pick(!isVanishing, numerators.get(maximum, top) + kLeastNumerator);
+}
+
+/// Sums over the parts, whose number a call decides, with all numerators to one maximum. They are
+/// added up in order, whatever thread computed them.
+void DecodeAttention::buildMerged() {
+  Type f32Type = p.b().getF32Type();
+  StringRef vars[] = {"x", "ii", "it", "h", "b"};
+  ArrayRef<StringRef> rowVars = ArrayRef(vars).drop_front();
+  Scalar parts = tile.splits.count;
+  auto at = [&](Scalar x, const TileCoords &t, Scalar ii, Scalar part) {
+    return partial(x, ii, t.it * parts + part, t.h, t.b);
+  };
+  auto maximumOf = [&](const TileCoords &t, Scalar ii, Scalar part) {
+    return at(p.i32(in.valueDim + 1), t, ii, part);
+  };
+  top = p.func("top", rowVars, f32Type, [&](ArrayRef<Scalar>) { return in.f32(-kMaxFloat); });
+  p.update(top, rowVars, {{"rp", parts}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+    return machineMax(top(v), maximumOf(TileCoords(v), v[0], r[0]));
+  });
+  merged = p.func("merged", vars, f32Type, [&](ArrayRef<Scalar>) { return in.f32(0); });
+  p.update(merged, vars, {{"rp", parts}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+    TileCoords t(v);
+    Scalar w = weighPart(maximumOf(t, v[1], r[0]), at(p.i32(in.valueDim), t, v[1], r[0]),
+                         top(v[1], t.it, t.h, t.b));
+    Scalar counts = !(bits(w) == p.i32(0));
+    return merged(v) + pick(counts, w * at(v[0], t, v[1], r[0]));
+  });
+  mergedInverse = p.func("merged_inverse", rowVars, f32Type, [&](ArrayRef<Scalar> v) {
+    return numerators.reciprocal(merged(p.i32(in.valueDim), v[0], v[1], v[2], v[3]));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Schedule
+//===----------------------------------------------------------------------===//
+
+void DecodeAttention::schedule() {
+  Loop tiles = cpu.scheduleOutput(context);
+  if (tile.splits.isSplit()) {
+    scheduleParts(tiles);
+  } else {
+    cpu.tileLoop = tiles;
+    p.parallel(cpu.tileLoop);
+  }
+  cpu.scheduleRange(range, chunks, /*full=*/{});
+  cpu.scheduleKvHead(reader->kvHead);
+  scheduleQuery();
+  cpu.scheduleAccumulator(acc, chunkContext, /*isOneChunk=*/false);
+  cpu.computeInTile(inverse);
+  tile.fix(inverse, /*perChunk=*/false);
+  p.boundExtent(inverse, 0, tile.rows);
+  scheduleScores();
+  scheduleChains(softmax.maxChains, softmax.maximum);
+  scheduleChains(softmax.sumChains, softmax.sum);
+  scheduleByKeys(softmax.numerators);
+  if (!in.op.getProbMod().empty())
+    scheduleByKeys(softmax.modified);
+  scheduleSecondPass();
+}
+
+/// A task for each part of a tile; then all are merged, which is too little work for tasks.
+void DecodeAttention::scheduleParts(Loop merging) {
+  p.computeRoot(partial);
+  p.boundExtent(partial, 1, tile.rows);
+  StageLoops v = p.stage(partial);
+  p.vectorizeBy(v["x"], lanes);
+  auto [part, one] = p.split(v["it"], 1, TailStrategy::round_up);
+  cpu.tileLoop = p.fuse(p.fuse(part, v["h"]), v["b"]);
+  p.parallel(cpu.tileLoop);
+  p.neverPartition(partial);
+
+  for (Func f : {top, merged, mergedInverse}) {
+    p.computeAt(f, merging);
+    p.storeIn(f, MemoryType::stack);
+    tile.fix(f, /*perChunk=*/false);
+    p.boundExtent(f, p.dim(f, "ii"), tile.rows);
+    p.neverPartition(f);
+  }
+  StageLoops ofTop = p.stage(top, 0);
+  p.reorder({ofTop["ii"], ofTop["rp"], ofTop["it"], ofTop["h"], ofTop["b"]});
+  p.neverPartition(top, 0);
+  StageLoops sums = p.stage(merged, 0);
+  p.reorder({sums["x"], sums["ii"], sums["rp"], sums["it"], sums["h"], sums["b"]});
+  p.neverPartition(merged, 0);
+  p.boundExtent(merged, 0, in.valueDim + 1);
+  p.vectorizeBy(p.stage(merged)["x"], lanes);
+  p.vectorizeBy(p.stage(merged, 0)["x"], lanes);
+}
+
+void DecodeAttention::scheduleQuery() {
+  cpu.computeInTile(query);
+  tile.fix(query, /*perChunk=*/false);
+  p.boundStorage(query, 1, in.headDim);
+  StageLoops v = p.stage(query);
+  p.boundExtent(query, 0, tile.rows);
+  p.boundExtent(query, 1, in.headDim);
+  p.reorderStorage(query, {1, 0, 2, 3, 4});
+  auto [vectors, lane] = p.split(v["d"], lanes);
+  p.reorder({lane, vectors, v["ii"]});
+  p.vectorize(lane);
+}
+
+/// Keys innermost in memory, and always a whole chunk of them: all extents are constant.
+void DecodeAttention::layOutByKeys(Func f) {
+  cpu.computeInChunk(f);
+  p.boundExtent(f, 0, tile.rows);
+  p.boundExtent(f, 1, tile.chunk);
+  p.reorderStorage(f, {1, 0, 2, 3, 4, 5});
+}
+
+void DecodeAttention::scheduleByKeys(Func f) {
+  layOutByKeys(f);
+  StageLoops v = p.stage(f);
+  auto [vectors, lane] = p.split(v["k"], lanes);
+  p.reorder({lane, vectors, v["ii"]});
+  p.vectorize(lane);
+}
+
+void DecodeAttention::scheduleScores() {
+  scheduleByKeys(score);
+  scheduleByKeys(dot.sum);
+  StageLoops v = p.stage(dot.sum, 0);
+  auto [rowGroup, row] = p.split(v["ii"], s.getScoreRows());
+  auto [keyGroup, key] = p.split(v["k"], s.getScoreKeys());
+  p.reorder({v["rj"], row, key, rowGroup, keyGroup});
+  p.atomic(dot.sum, 0);
+  p.vectorize(v["rj"]);
+  p.unroll(row);
+  p.unroll(key);
+  p.neverPartition(dot.sum, 0);
+  scheduleLaneParts(dot.part, rowGroup, s.getScoreRows(), s.getScoreKeys());
+}
+
+/// Sums over every lanes-th dim, in registers, for `rows` and `keys`.
+void DecodeAttention::scheduleLaneParts(Func f, Loop at, int64_t rows, int64_t keys) {
+  p.computeAt(f, at);
+  p.storeIn(f, MemoryType::register_);
+  tile.fix(f, /*perChunk=*/true);
+  p.boundExtent(f, 1, rows);
+  p.boundExtent(f, 2, keys);
+  cpu.splitRows(f, p.stage(f)["j"], lanes);
+  StageLoops sum = p.stage(f, 0);
+  p.reorder({sum["j"], sum["ii"], sum["k"], sum["rd"]});
+  p.vectorizeBy(sum["j"], lanes, TailStrategy::automatic);
+  StageLoops zero = p.stage(f);
+  p.unroll(zero["ii"]);
+  p.unroll(zero["k"]);
+  p.neverPartition(f);
+  p.unroll(sum["ii"]);
+  p.unroll(sum["k"]);
+  p.neverPartition(f, 0);
+}
+
+void DecodeAttention::scheduleChains(Func chains, Func all) {
+  cpu.computeInChunk(all);
+  p.boundExtent(all, 0, tile.rows);
+  p.computeAt(chains, p.stage(all)["ii"]);
+  p.storeIn(chains, MemoryType::stack);
+  tile.fix(chains, /*perChunk=*/true);
+  p.boundExtent(chains, 0, 1);
+  p.boundExtent(chains, 1, lanes);
+  p.vectorize(p.stage(chains)["u"]);
+  StageLoops v = p.stage(chains, 0);
+  p.reorder({v["u"], v["ii"], v["rk"]});
+  p.vectorizeBy(v["u"], lanes, TailStrategy::automatic);
+  p.neverPartition(chains, 0);
+}
+
+/// All scores of the second pass are in one func. They sum as those of the first did: other
+/// roundings of large scores would give other numerators.
+void DecodeAttention::scheduleSecondPass() {
+  Loop at = cpu.scheduleSecondContext(second);
+  cpu.computeInSecondChunk({second.numerators}, at);
+  Func dots = second.dot.sum;
+  p.computeAt(dots, p.stage(second.numerators)["ii"]);
+  p.storeIn(dots, MemoryType::register_);
+  tile.fix(dots, /*perChunk=*/true);
+  p.neverPartition(dots, 0);
+  StageLoops v = p.stage(dots, 0);
+  p.boundExtent(dots, 0, 1);
+  p.atomic(dots, 0);
+  p.vectorize(v["rj"]);
+  scheduleLaneParts(second.dot.part, v["ii"], /*rows=*/1, /*keys=*/1);
+}

@@ -1,0 +1,131 @@
+//===- GpuAttention.h - fused attention on a GPU ----------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_CONVERSION_ATTNTOHALIDE_GPUATTENTION_H
+#define ATTNC_CONVERSION_ATTNTOHALIDE_GPUATTENTION_H
+
+#include "AttentionContext.h"
+
+namespace mlir::attn {
+
+/// A thread's columns are vectors of dims, of which threads next to each other have those next to
+/// each other; a block is a thread's.
+class ThreadColumns : public ContextColumns {
+public:
+  /// Dims next to each other in a thread's columns.
+  const int64_t vectorDims;
+
+  ThreadColumns(int64_t valueDim, int64_t block, int64_t threads);
+  Scalar dim(Scalar x, Scalar y) const override {
+    return x / vectorDims * (vectorDims * numBlocks) + y * vectorDims + x % vectorDims;
+  }
+  Scalar column(Scalar d) const override {
+    return d / (vectorDims * numBlocks) * vectorDims + d % vectorDims;
+  }
+  Scalar blockOf(Scalar d) const override { return d % (vectorDims * numBlocks) / vectorDims; }
+  /// The value dim where it exists, else the last one: a thread's columns may be more than there
+  /// are.
+  Scalar safeDim(Scalar d) const { return isWhole() ? d : min(d, valueDim - 1); }
+};
+
+/// The kernel of one schedule: GpuAttention.cpp has its algorithm, GpuSchedule.cpp its schedule.
+class GpuAttention {
+public:
+  GpuAttention(PipelineBuilder &p, AttentionOp op, GpuAttr s);
+  LogicalResult lower();
+
+private:
+  /// Each thread has its own maximum of a row, the one for key k as well; sums are shared.
+  class ThreadState : public RowState {
+  public:
+    explicit ThreadState(const GpuAttention &kernel) : kernel(kernel) {}
+    Scalar sum(Scalar ii, const TileCoords &t) const override;
+    Scalar maximum(Scalar k, Scalar ii, const TileCoords &t) const override;
+
+  private:
+    const GpuAttention &kernel;
+  };
+
+  // GpuAttention.cpp
+  void buildScores();
+  Func combineOwnKeys(StringRef name, Func f, double init, Combine combine);
+  void buildSoftmax();
+  void buildProduct();
+  void buildAccumulator();
+  void buildWorst();
+  void buildSecondPass();
+  Scalar keepQuery(Scalar x, Scalar ii, const TileCoords &t);
+  void buildPartial();
+  Quotient mergeParts(Scalar d, Scalar ii, const TileCoords &t);
+  Quotient divideSum(Scalar d, Scalar ii, const TileCoords &t);
+  void buildOutput();
+  /// Whether blocks leave their accumulators to a second kernel.
+  bool hasParts() const { return tile.splits.isSplit() || tile.packedHeads != 1; }
+
+  // GpuSchedule.cpp
+  void schedule();
+  void scheduleOutput();
+  void schedulePartial();
+  void scheduleChunks();
+  void scheduleQuery();
+  void scheduleScores();
+  void scheduleSoftmax();
+  void scheduleContext();
+  void scheduleSecondPass();
+  void mapToGrid(Func f);
+  void mapToBlocks(Loop tile, Loop head, Loop batch);
+  void storeInShared(Func f, Loop at, bool perChunk);
+  void stageInShared(Func f, Loop at, int64_t width, int64_t height);
+  Loop spread(Func f, int64_t width, StringRef x, StringRef y);
+  void spreadRows(Func f);
+  std::pair<Loop, Loop> splitRowsOfThreads(Loop rows);
+  void storeInRegisters(Func f, Loop at, bool perChunk);
+  void boundColumns(Func f, int64_t columns);
+  void spreadColumns(Loop x, Loop y, Loop ii, ArrayRef<Loop> inner = {}, ArrayRef<Loop> outer = {});
+  void spreadScores(Func f, StringRef key, std::optional<int64_t> update = {},
+                    StringRef inner = "");
+  void keepRows(Func f, StringRef key, int64_t width);
+  void shareOfRows(Func f, int64_t width, Loop at);
+  void combineThreads(Func ofThreads, Func all, Loop at);
+
+  PipelineBuilder &p;
+  GpuAttr s;
+  /// A block's threads.
+  int64_t threadsX, threadsY;
+  AttentionInputs in;
+  AttentionTile tile;
+  ThreadColumns columns;
+  /// Columns of the accumulator: the context's, the sum and the maximum.
+  int64_t width;
+  MaskAnalysis mask;
+  TileMask tileMask;
+  AttentionRegions regions;
+  Numerators numerators;
+  ThreadState row;
+
+  KeyRange range;
+  Func chunks;
+  std::optional<KvReader> reader;
+  std::optional<ScoreSteps> steps;
+  Func query, wideKey;
+  DotProduct dot;
+  Func score;
+  ChunkSoftmax softmax;
+  /// A chunk of values in shared memory, and of a tile what each thread sums up.
+  Func valueTile, product, acc, sumOfThread, sum;
+  SecondPass second;
+  /// What each block leaves of its keys; null where it computes the context.
+  Func partial;
+  Func context;
+
+  /// What funcs are computed at.
+  Loop tileLoop, chunkLoop;
+};
+
+} // namespace mlir::attn
+
+#endif // ATTNC_CONVERSION_ATTNTOHALIDE_GPUATTENTION_H

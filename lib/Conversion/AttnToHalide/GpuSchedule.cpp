@@ -1,0 +1,324 @@
+//===- GpuSchedule.cpp - the schedule of fused attention on a GPU ---------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What must stay as it is:
+// - Everything that lives in shared memory from before a loop on and is read in it is read
+//   behind it as well (`keepQuery`): see there. exportPipeline proves it of every kernel.
+// - How many chunks there are is read from shared memory, in the condition of a loop: an
+//   expression there would be solved in a different way in each stage. Which keys a tile sees
+//   each thread computes by itself.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GpuAttention.h"
+
+#include "attnc/Dialect/Attn/GpuTile.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+using halide::MemoryType;
+using halide::TailStrategy;
+
+void GpuAttention::schedule() {
+  if (hasParts())
+    schedulePartial();
+  else
+    scheduleOutput();
+  scheduleChunks();
+  scheduleQuery();
+  scheduleContext();
+  scheduleScores();
+  scheduleSoftmax();
+  scheduleSecondPass();
+}
+
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
+/// A thread for each value of a func that is computed on its own.
+void GpuAttention::mapToGrid(Func f) {
+  constexpr int64_t kThreads = 32;
+  SmallVector<Loop> v = p.loops(f);
+  auto [block, thread] = p.split(v[0], kThreads, TailStrategy::guard_with_if);
+  p.reorder({thread, block});
+  for (Loop outer : ArrayRef(v).drop_front())
+    block = p.fuse(block, outer);
+  p.gpuBlock(block);
+  p.gpuThread(thread);
+}
+
+/// Computes `f` at `at`, its storage of known size: the last dimensions are a tile's, and a
+/// chunk's where there is one.
+void GpuAttention::storeInShared(Func f, Loop at, bool perChunk) {
+  p.computeAt(f, at);
+  p.storeIn(f, MemoryType::gpu_shared);
+  tile.fix(f, perChunk);
+  p.neverPartition(f);
+}
+
+/// No tile has a tail: what a loop touches is what it seems to.
+static int64_t largestDivisor(int64_t n, int64_t limit) {
+  int64_t divisor = std::min(n, limit);
+  while (n % divisor != 0)
+    --divisor;
+  return divisor;
+}
+
+/// Spreads two dimensions over the threads: those next to each other have elements next to each
+/// other along `x`, which `width` is the extent of. Gives the innermost loop of a thread.
+Loop GpuAttention::spread(Func f, int64_t width, StringRef xName, StringRef yName) {
+  StageLoops v = p.stage(f);
+  auto [xo, x] = p.split(v[xName], largestDivisor(width, threadsX), TailStrategy::guard_with_if);
+  auto [yo, y] = p.split(v[yName], threadsY, TailStrategy::guard_with_if);
+  p.reorder({xo, yo, x, y});
+  p.unroll(xo);
+  p.gpuThread(x);
+  p.gpuThread(y);
+  return xo;
+}
+
+/// A copy of width × height elements, the first two dimensions.
+void GpuAttention::stageInShared(Func f, Loop at, int64_t width, int64_t height) {
+  storeInShared(f, at, /*perChunk=*/true);
+  p.boundExtent(f, 0, width);
+  p.boundExtent(f, 1, height);
+}
+
+/// A thread for each row of a tile.
+void GpuAttention::spreadRows(Func f) {
+  StageLoops v = p.stage(f);
+  auto [group, x] = p.split(v["ii"], threadsX, TailStrategy::guard_with_if);
+  auto [more, y] = p.split(group, threadsY, TailStrategy::guard_with_if);
+  p.reorder({more, x, y});
+  p.gpuThread(x);
+  p.gpuThread(y);
+  p.neverPartition(f);
+}
+
+/// Every threadsY-th row is a thread's. Gives its rows and the loop over threads.
+std::pair<Loop, Loop> GpuAttention::splitRowsOfThreads(Loop rows) {
+  auto [row, y] = p.split(rows, threadsY);
+  p.unroll(row);
+  return {row, y};
+}
+
+/// Holds `f`, of which each thread touches its own elements alone.
+void GpuAttention::storeInRegisters(Func f, Loop at, bool perChunk) {
+  p.computeAt(f, at);
+  p.storeIn(f, MemoryType::register_);
+  tile.fix(f, perChunk);
+  p.neverPartition(f);
+}
+
+//===----------------------------------------------------------------------===//
+// From the outside in
+//===----------------------------------------------------------------------===//
+
+/// A dimension of the grid each: Halide 21 loses the coordinates of a stage whose fused loop
+/// others are computed in.
+void GpuAttention::mapToBlocks(Loop tile, Loop head, Loop batch) {
+  for (Loop loop : {tile, head, batch})
+    p.gpuBlock(loop);
+  tileLoop = tile;
+}
+
+void GpuAttention::scheduleOutput() {
+  StageLoops v = p.stage(context);
+  auto [tiles, inTile] = p.split(v["i"], tile.rowsOfHead, TailStrategy::guard_with_if);
+  auto [row, y] = splitRowsOfThreads(inTile);
+  auto [part, dim] =
+      p.split(v["d"], columns.vectorDims * columns.numBlocks, TailStrategy::guard_with_if);
+  auto [x, inVector] = p.split(dim, columns.vectorDims);
+  p.unroll(inVector);
+  p.unroll(part);
+  p.reorder({inVector, part, row, x, y, tiles, v["h"], v["b"]});
+  p.gpuThread(x);
+  p.gpuThread(y);
+  mapToBlocks(tiles, v["h"], v["b"]);
+  p.neverPartition(context);
+}
+
+/// The first kernel ends with the parts, the second merges them.
+void GpuAttention::schedulePartial() {
+  p.computeRoot(partial);
+  p.boundExtent(partial, 0, width);
+  p.boundExtent(partial, 1, columns.numBlocks);
+  p.boundExtent(partial, 2, tile.rows);
+  StageLoops v = p.stage(partial);
+  auto [row, y] = splitRowsOfThreads(v["ii"]);
+  p.unroll(v["x"]);
+  p.reorder({v["x"], row, v["y"], y, v["it"], v["h"], v["b"]});
+  p.gpuThread(v["y"]);
+  p.gpuThread(y);
+  mapToBlocks(v["it"], v["h"], v["b"]);
+  p.neverPartition(partial);
+  mapToGrid(context);
+}
+
+/// What lies behind it stays aligned to vectors.
+void GpuAttention::scheduleChunks() {
+  storeInShared(chunks, tileLoop, /*perChunk=*/false);
+  p.alignStorage(chunks, 0, kChunkCountElements);
+}
+
+void GpuAttention::scheduleQuery() {
+  storeInShared(query, tileLoop, /*perChunk=*/false);
+  p.boundExtent(query, 0, tile.rows);
+  p.boundExtent(query, 1, in.headDim);
+  p.reorderStorage(query, {1, 0, 2, 3, 4});
+  p.alignStorage(query, 1, getRowDistance(in.headDim));
+  spread(query, in.headDim, "d", "ii");
+}
+
+/// Columns × blocks × rows, each thread's own.
+void GpuAttention::boundColumns(Func f, int64_t extent) {
+  p.boundExtent(f, 0, extent);
+  p.boundExtent(f, 1, columns.numBlocks);
+  p.boundExtent(f, 2, tile.rows);
+}
+
+/// A thread's columns and rows are unrolled. `inner` loops are within the threads', `outer`
+/// ones around them.
+void GpuAttention::spreadColumns(Loop x, Loop y, Loop ii, ArrayRef<Loop> inner,
+                                 ArrayRef<Loop> outer) {
+  auto [row, group] = splitRowsOfThreads(ii);
+  p.unroll(x);
+  p.spreadOverThreads({x, row}, inner, {y, group}, outer);
+}
+
+void GpuAttention::scheduleContext() {
+  storeInRegisters(acc, tileLoop, /*perChunk=*/false);
+  boundColumns(acc, width);
+  StageLoops init = p.stage(acc);
+  spreadColumns(init["x"], init["y"], init["ii"]);
+  p.allowRaceConditions(acc, 0);
+  p.neverPartition(acc, 0);
+  StageLoops v = p.stage(acc, 0);
+  spreadColumns(v["rx"], v["ry"], v["ii"], {}, {v["it"], v["rc"], v["h"], v["b"]});
+  chunkLoop = v["it"];
+
+  storeInRegisters(product, chunkLoop, /*perChunk=*/true);
+  boundColumns(product, columns.block);
+  StageLoops zero = p.stage(product);
+  spreadColumns(zero["x"], zero["y"], zero["ii"]);
+  StageLoops w = p.stage(product, 0);
+  auto [keys, k] = p.split(w["rk"], largestDivisor(tile.chunk, 4));
+  p.unroll(k);
+  spreadColumns(w["x"], w["y"], w["ii"], {k, keys});
+  p.neverPartition(product, 0);
+  stageInShared(valueTile, chunkLoop, columns.numBlocks * columns.block, tile.chunk);
+  spread(valueTile, columns.numBlocks * columns.block, "x", "k");
+}
+
+/// Rows × `key`s of a chunk, each thread's own, which are unrolled. The loop `inner` is within the
+/// threads'.
+void GpuAttention::spreadScores(Func f, StringRef keyName, std::optional<int64_t> update,
+                                StringRef inner) {
+  StageLoops v = p.stage(f, update);
+  auto [row, y] = splitRowsOfThreads(v["ii"]);
+  auto [key, x] = p.split(v[keyName], threadsX);
+  p.unroll(key);
+  if (inner.empty())
+    p.spreadOverThreads({key, row}, {}, {x, y});
+  else
+    p.spreadOverThreads({key, row}, {v[inner]}, {x, y});
+  p.neverPartition(f, update);
+}
+
+void GpuAttention::keepRows(Func f, StringRef key, int64_t extent) {
+  storeInRegisters(f, chunkLoop, /*perChunk=*/true);
+  p.boundExtent(f, 0, tile.rows);
+  p.boundExtent(f, 1, extent);
+  spreadScores(f, key);
+}
+
+void GpuAttention::scheduleScores() {
+  keepRows(score, "k", tile.chunk);
+  keepRows(dot.sum, "k", tile.chunk);
+  spreadScores(dot.sum, "k", 0, "rd");
+  stageInShared(wideKey, chunkLoop, in.headDim, tile.chunk);
+  spread(wideKey, in.headDim, "d", "k");
+  p.alignStorage(wideKey, 0, getRowDistance(in.headDim));
+}
+
+/// Rows of what all threads read of a tile or chunk, `width` elements each.
+void GpuAttention::shareOfRows(Func f, int64_t width, Loop at) {
+  bool perChunk = at == chunkLoop;
+  storeInShared(f, at, perChunk);
+  p.boundExtent(f, 0, tile.rows);
+  p.boundExtent(f, 1, width);
+  SmallVector<int64_t> order = {1, 0, 2, 3, 4, 5};
+  order.resize(perChunk ? 6 : 5);
+  p.reorderStorage(f, order);
+}
+
+void GpuAttention::scheduleSoftmax() {
+  keepRows(softmax.numerators, "k", tile.chunk);
+  shareOfRows(softmax.modified, tile.chunk, chunkLoop);
+  p.alignStorage(softmax.modified, 1, getWeightDistance(tile.chunk));
+  spreadScores(softmax.modified, "k");
+  combineThreads(softmax.maxChains, softmax.maximum, chunkLoop);
+  keepRows(softmax.sumChains, "u", threadsX);
+  combineThreads(sumOfThread, sum, tileLoop);
+}
+
+/// What each thread has of a row, and of that what the row has.
+void GpuAttention::combineThreads(Func ofThreads, Func all, Loop at) {
+  bool perChunk = at == chunkLoop;
+  shareOfRows(ofThreads, threadsX, at);
+  spreadScores(ofThreads, "u");
+  storeInShared(all, at, perChunk);
+  p.boundExtent(all, 0, tile.rows);
+  spreadRows(all);
+}
+
+/// The second pass is rare, and computes each numerator's dot product from memory.
+void GpuAttention::scheduleSecondPass() {
+  for (Func f : {second.worstOfLane, second.worst, second.chunks})
+    storeInShared(f, tileLoop, /*perChunk=*/false);
+  p.neverPartition(second.worst, 0);
+  p.boundExtent(second.worstOfLane, 0, columns.numBlocks);
+  p.boundExtent(second.worstOfLane, 1, threadsY);
+  StageLoops w = p.stage(second.worstOfLane);
+  p.gpuThread(w["y"]);
+  p.gpuThread(w["i"]);
+
+  storeInRegisters(second.context, tileLoop, /*perChunk=*/false);
+  boundColumns(second.context, columns.block);
+  StageLoops zero = p.stage(second.context);
+  spreadColumns(zero["x"], zero["y"], zero["ii"]);
+  StageLoops v = p.stage(second.context, 0);
+  spreadColumns(v["x"], v["y"], v["ii"], {}, {v["it"], v["rc"], v["h"], v["b"]});
+  p.neverPartition(second.context, 0);
+
+  storeInRegisters(second.product, v["it"], /*perChunk=*/true);
+  boundColumns(second.product, columns.block);
+  StageLoops none = p.stage(second.product);
+  spreadColumns(none["x"], none["y"], none["ii"]);
+  StageLoops u = p.stage(second.product, 0);
+  spreadColumns(u["x"], u["y"], u["ii"], {u["rk"]});
+  p.neverPartition(second.product, 0);
+
+  Func ofKeys = second.numerators;
+  storeInShared(ofKeys, v["it"], /*perChunk=*/true);
+  p.boundExtent(ofKeys, 0, tile.rows);
+  p.boundExtent(ofKeys, 1, tile.chunk);
+  p.reorderStorage(ofKeys, {1, 0, 2, 3, 4, 5});
+  StageLoops e = p.stage(ofKeys);
+  auto [row, y] = splitRowsOfThreads(e["ii"]);
+  auto [key, x] = p.split(e["k"], threadsX);
+  p.reorder({row, key, x, y});
+  p.gpuThread(x);
+  p.gpuThread(y);
+
+  Func dots = second.dot.sum;
+  p.computeAt(dots, row);
+  p.storeIn(dots, MemoryType::register_);
+  tile.fix(dots, /*perChunk=*/true);
+  p.boundExtent(dots, 0, 1);
+  p.boundExtent(dots, 1, 1);
+  p.neverPartition(dots, 0);
+}

@@ -1,0 +1,398 @@
+//===- PrefillAttention.cpp - fused attention of many rows on a CPU -------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rows lie in the vector lanes for scores and softmax, value dims in the lanes for the context. One
+// func, `acc`, holds in its columns the context (in blocks), the row's sum and its maximum, and is
+// updated a chunk of keys at a time. Where one chunk is certain to hold all keys that a tile sees,
+// nothing is rescaled, and it is the context.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CpuSchedule.h"
+
+#include "Rows.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::attn;
+using halide::MemoryType;
+using halide::TailStrategy;
+
+namespace {
+class PrefillAttention {
+public:
+  PrefillAttention(PipelineBuilder &p, AttentionOp op, PrefillAttr s);
+  LogicalResult lower();
+
+private:
+  void buildKeys();
+  void buildScores();
+  void buildAccumulator();
+  void buildOutput();
+  bool readsWholeGroups() const;
+  DotForm getDotForm() const;
+  StagedReads stage(StringRef name);
+  Scalar startProduct(ArrayRef<Scalar> v);
+
+  void schedule();
+  void scheduleSearch();
+  void scheduleQuery();
+  bool scheduleTransposed(const TransposedFunc &f);
+  void scheduleStaged(const StagedReads &staged, Loop at);
+  void scheduleInverse();
+  void scheduleScores();
+  void scheduleScoreTile(Func f, const DotProduct &dots);
+  void scheduleChains(Func chains, Func all);
+  void scheduleNumerators(Func f);
+  void scheduleSecondPass();
+
+  PipelineBuilder &p;
+  PrefillAttr s;
+  int64_t lanes;
+  AttentionInputs in;
+  AttentionTile tile;
+  BlockedColumns columns;
+  MaskAnalysis mask;
+  TileMask tileMask;
+  AttentionRegions regions;
+  Numerators numerators;
+  /// Whether one chunk holds all keys that a tile of rows sees.
+  bool isOneChunk;
+
+  std::optional<KeySearch> search;
+  KeyRange range;
+  FullKeys full;
+  Func chunks;
+  std::optional<KvReader> reader;
+  std::optional<ScoreSteps> steps;
+  TransposedFunc query;
+  Func wideKey;
+  DotProduct dot;
+  StagedReads staged;
+  Func score;
+  ChunkSoftmax softmax;
+  ChunkContext chunkContext;
+  Func acc, inverse;
+  std::unique_ptr<RowState> row;
+  SecondPass second;
+  Func context;
+
+  CpuSchedule cpu;
+};
+} // namespace
+
+static BlockedColumns getColumns(int64_t valueDim, int64_t lanes, int64_t vectors) {
+  int64_t block = lanes * std::min(vectors, llvm::divideCeilSigned(valueDim, lanes));
+  return {valueDim, block, llvm::divideCeilSigned(valueDim, block)};
+}
+
+PrefillAttention::PrefillAttention(PipelineBuilder &p, AttentionOp op, PrefillAttr s)
+    : p(p), s(s), lanes(s.getVectorWidth()), in(p, op),
+      tile(in, s.getRowTile(), /*packedHeads=*/1, s.getKeyChunk(), KeySplits::none(p)),
+      columns(getColumns(in.valueDim, lanes, s.getContextVectors())), mask(op.getMask()),
+      tileMask(tile, mask), regions(in), numerators(in, cpuExp2),
+      cpu(tile, columns, lanes, s.getContextRows()) {
+  std::optional<int64_t> mostKeys = getMostKeys(op, mask, tile.rows);
+  isOneChunk = mostKeys && *mostKeys <= tile.chunk && !op.getSink() && op.getProbMod().empty();
+}
+
+LogicalResult attn::lowerPrefillAttention(PipelineBuilder &p, AttentionOp op, PrefillAttr s) {
+  return PrefillAttention(p, op, s).lower();
+}
+
+LogicalResult PrefillAttention::lower() {
+  buildKeys();
+  buildScores();
+  buildAccumulator();
+  buildOutput();
+  if (regions.hasFailed())
+    return failure();
+  schedule();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Algorithm
+//===----------------------------------------------------------------------===//
+
+void PrefillAttention::buildKeys() {
+  range = buildKeyRange(tileMask);
+  if (!tileMask.isComplete()) {
+    search = buildKeySearch(tile, regions, range, lanes);
+    range = search->found;
+  }
+  if (tileMask.hasFullKeys())
+    full = buildFullKeys(tileMask, range, s.getContextRows());
+  chunks = buildChunks(tile, range);
+  reader.emplace(tile, range, buildKvHead(tile), /*mayBeEmpty=*/isOneChunk);
+  steps.emplace(*reader, regions, tileMask);
+}
+
+/// Whether all keys are whole groups of those that are read at once, so that none is read that
+/// does not exist.
+bool PrefillAttention::readsWholeGroups() const {
+  int64_t size = in.op.getKey().getType().getDimSize(2);
+  int64_t group = std::lcm(std::lcm(lanes, s.getScoreKeys()), PrefillAttr::kChains);
+  return tileMask.startsAtFirst() && !ShapedType::isDynamic(size) && size % group == 0 &&
+         tile.chunk % group == 0;
+}
+
+StagedReads PrefillAttention::stage(StringRef name) {
+  return buildStagedReads(*reader, regions, lanes, readsWholeGroups(), name);
+}
+
+/// Long products are several sums, where they are equal parts.
+DotForm PrefillAttention::getDotForm() const {
+  constexpr int64_t kShort = 128, kPart = 64;
+  DotForm form;
+  if (in.headDim > kShort)
+    form.sums = countEqualParts(in.headDim, kPart).value_or(1);
+  return form;
+}
+
+void PrefillAttention::buildScores() {
+  query = buildTransposedQuery(tile, lanes);
+  if (in.isHalfPrecision)
+    wideKey = buildWideKey(*reader);
+  auto keyAt = [&](Scalar k, Scalar c, const TileCoords &t, Scalar d) {
+    return Value(wideKey) ? wideKey(d, k, c, t.it, t.h, t.b) : reader->key(d, k, c, t);
+  };
+  dot = buildDotProduct(tile, query.func, keyAt, getDotForm(), "dot");
+  staged = stage("staged");
+  score = attn::buildScores(tile, *steps, dot.sum, staged, full, range, PrefillAttr::kChains);
+  softmax = buildChunkSoftmax(*reader, *steps, numerators, score, PrefillAttr::kChains);
+}
+
+/// 0; of one chunk, meanwhile an element of the query that the next tile of rows reads comes near:
+/// few keys take so little time that waiting for it would be felt. Each vector of the product is
+/// one of the query's, about.
+Scalar PrefillAttention::startProduct(ArrayRef<Scalar> v) {
+  if (!isOneChunk)
+    return in.f32(0);
+  TileCoords t(v);
+  Scalar zero = in.f32(0), d = columns.dim(v[0], v[1]),
+         next = min(t.it * tile.rows + tile.rows + v[2], in.numRows - 1);
+  if (in.headDim < columns.numBlocks * columns.block)
+    d = min(d, in.headDim - 1);
+  return fetchAhead(zero, in.query(d, next, t.h, t.b));
+}
+
+void PrefillAttention::buildAccumulator() {
+  chunkContext = buildChunkContext(
+      *reader, columns, softmax.modified, !columns.isWhole() || in.isHalfPrecision, full,
+      s.getContextRows(), [&](ArrayRef<Scalar> v) { return startProduct(v); });
+  if (isOneChunk) {
+    StringRef vars[] = {"x", "y", "ii", "it", "h", "b"};
+    acc = p.func("acc", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+      return chunkContext.product(v[0], v[1], v[2], p.i32(0), v[3], v[4], v[5]);
+    });
+    row = std::make_unique<OneChunkState>(p, softmax);
+    return;
+  }
+  OnlineStep step{chunkContext.product, softmax.maximum, chunks,
+                  [&](Scalar, Scalar ii, Scalar c, const TileCoords &t) {
+                    return softmax.sum(ii, c, t.it, t.h, t.b);
+                  }};
+  auto start = [&](ArrayRef<Scalar> v) {
+    return startRow(tile, columns, v[0], v[2], TileCoords(v), [](Scalar isSum) { return isSum; });
+  };
+  acc = buildOnlineAccumulator(tile, numerators, columns, columns.block + lanes, start, step);
+  row = std::make_unique<OnlineState>(p, acc, columns);
+}
+
+void PrefillAttention::buildOutput() {
+  inverse = p.func("inverse", {"ii", "it", "h", "b"}, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+    return numerators.reciprocal(row->sum(v[0], TileCoords(v)));
+  });
+  second = buildSecondPass(*reader, columns, *steps, numerators, *row,
+                           {query.func, acc, chunks, getDotForm(), lanes},
+                           [&] { return stage("exact_staged"); });
+  context = buildContext(tile, [&](Scalar d, Scalar ii, const TileCoords &t) -> Quotient {
+    Scalar sum = getContextSum(second, columns, acc, d, ii, t);
+    return {sum, inverse(ii, t.it, t.h, t.b)};
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Schedule
+//===----------------------------------------------------------------------===//
+
+void PrefillAttention::schedule() {
+  cpu.tileLoop = cpu.scheduleOutput(context);
+  p.parallel(cpu.tileLoop);
+  cpu.scheduleRange(range, chunks, full);
+  cpu.scheduleKvHead(reader->kvHead);
+  if (search)
+    scheduleSearch();
+  scheduleQuery();
+  cpu.scheduleAccumulator(acc, chunkContext, isOneChunk);
+  scheduleInverse();
+  scheduleScores();
+  scheduleChains(softmax.maxChains, softmax.maximum);
+  scheduleChains(softmax.sumChains, softmax.sum);
+  scheduleNumerators(softmax.numerators);
+  if (!in.op.getProbMod().empty())
+    scheduleNumerators(softmax.modified);
+  scheduleSecondPass();
+}
+
+void PrefillAttention::scheduleSearch() {
+  for (Func f : {search->before.low, search->before.high, search->edgeOfLane, search->edge}) {
+    cpu.computeInTile(f);
+    tile.fix(f, /*perChunk=*/false);
+  }
+  p.boundExtent(search->edge, 0, 2);
+  p.neverPartition(search->edge, 0);
+  p.boundExtent(search->edgeOfLane, 1, 2);
+  cpu.splitRows(search->edgeOfLane, p.stage(search->edgeOfLane)["x"], lanes);
+  StageLoops v = p.stage(search->edgeOfLane, 0);
+  p.reorder({v["x"], v["y"], v["rk"], v["rr"]});
+  p.vectorizeBy(v["x"], lanes, TailStrategy::automatic);
+  p.unroll(v["y"]);
+  for (int64_t update : {0, 1})
+    p.neverPartition(search->edgeOfLane, update);
+}
+
+/// A square at a time, all of it in registers. False where `f` is not made of squares.
+bool PrefillAttention::scheduleTransposed(const TransposedFunc &f) {
+  if (f.squares.empty())
+    return false;
+  SmallVector<Loop> v = p.loops(f.func);
+  auto [squareOfRow, lane] = p.split(v[0], lanes);
+  auto [squareOfColumn, column] = p.split(v[1], lanes, TailStrategy::round_up);
+  p.reorder({lane, column, squareOfColumn, squareOfRow});
+  p.vectorize(lane);
+  p.unroll(column);
+  for (auto [square, parts] : f.squares) {
+    p.computeAt(square, squareOfColumn);
+    p.storeIn(square, MemoryType::register_);
+    p.boundExtent(square, 0, lanes * lanes);
+    for (int64_t dim = 1; dim < square.getRank(); ++dim)
+      p.boundExtent(square, dim, 1);
+    p.neverPartition(square);
+    auto [vectors, elements] = p.split(p.stage(square)["m"], parts * lanes);
+    p.vectorize(elements);
+    p.unroll(vectors);
+  }
+  return true;
+}
+
+void PrefillAttention::scheduleStaged(const StagedReads &staged, Loop at) {
+  for (const auto &[read, copy] : staged) {
+    p.computeAt(copy.func, at);
+    p.storeIn(copy.func, MemoryType::stack);
+    tile.fix(copy.func, /*perChunk=*/true);
+    p.boundExtent(copy.func, 0, tile.rows);
+    p.boundStorage(copy.func, 1, tile.chunk);
+    if (scheduleTransposed(copy))
+      continue;
+    p.neverPartition(copy.func);
+    StageLoops v = p.stage(copy.func);
+    // Unrolled reads of whole words would become gathers, which are slow.
+    if (copy.func.getElementType().getIntOrFloatBitWidth() >= 32) {
+      p.reorder({v["k"], v["ii"]});
+      continue;
+    }
+    auto [group, key] = p.split(v["k"], s.getScoreKeys(), TailStrategy::round_up);
+    p.reorder({key, group, v["ii"]});
+    p.unroll(key);
+  }
+}
+
+void PrefillAttention::scheduleQuery() {
+  cpu.computeInTile(query.func);
+  tile.fix(query.func, /*perChunk=*/false);
+  p.boundStorage(query.func, 1, in.headDim);
+  StageLoops v = p.stage(query.func);
+  p.boundExtent(query.func, 0, tile.rows);
+  if (scheduleTransposed(query))
+    return;
+  auto [vectors, lane] = cpu.splitRows(query.func, v["ii"], tile.rows);
+  p.reorder({v["d"], lane, vectors});
+  p.unroll(vectors);
+}
+
+void PrefillAttention::scheduleInverse() {
+  cpu.computeInTile(inverse);
+  tile.fix(inverse, /*perChunk=*/false);
+  cpu.splitRows(inverse, p.stage(inverse)["ii"], tile.rows);
+}
+
+void PrefillAttention::scheduleScores() {
+  scheduleStaged(staged, cpu.chunkLoop);
+  if (Value(wideKey)) {
+    cpu.computeInChunk(wideKey);
+    p.boundExtent(wideKey, 0, in.headDim);
+    p.boundStorage(wideKey, 1, tile.chunk);
+    p.vectorizeBy(p.stage(wideKey)["d"], lanes);
+  }
+  cpu.computeInChunk(score);
+  p.boundStorage(score, 1, tile.chunk);
+  p.boundExtent(score, 0, tile.rows);
+  scheduleScoreTile(score, dot);
+  if (!full.areKnown())
+    return;
+  StageLoops v = p.stage(score, 0);
+  auto [vectors, lane] = p.split(v["ii"], lanes);
+  p.vectorize(lane);
+  p.unroll(vectors);
+  p.reorder({lane, vectors, v["rk"]});
+  p.neverPartition(score, 0);
+}
+
+/// Rows and keys in tiles, whose dot products are sums in registers. Both passes sum alike: where
+/// their scores differ in rounding, numerators of the second do not fit the sum of the first.
+void PrefillAttention::scheduleScoreTile(Func f, const DotProduct &dots) {
+  int64_t rows = lanes * s.getScoreVectors(), keys = s.getScoreKeys();
+  StageLoops v = p.stage(f);
+  auto [keyGroup, key] = p.split(v["k"], keys, TailStrategy::round_up);
+  auto [rowGroup, row] = p.split(v["ii"], rows);
+  auto [vectors, lane] = p.split(row, lanes);
+  p.reorder({lane, vectors, key, rowGroup, keyGroup});
+  p.vectorize(lane);
+  p.unroll(vectors);
+  p.unroll(key);
+  bool hasParts = bool(Value(dots.part));
+  Loop dims =
+      cpu.scheduleRegisterTile(dots.sum, rowGroup, {"ii", rows, "k", keys, hasParts ? "rj" : "rd"});
+  if (hasParts) {
+    p.boundExtent(dots.part, 2, 1);
+    dims = cpu.scheduleRegisterTile(dots.part, dims, {"ii", rows, "k", keys, "rd"});
+  }
+  // Fewer instructions for the same products. Beside a mask that is evaluated for every key, what
+  // it reads of the rows would not be kept over such a loop, but read anew for each few keys.
+  bool readsRows = !full.areKnown() && staged.empty();
+  if (constexpr int64_t kUnrolled = 4;
+      in.headDim / getDotForm().sums % kUnrolled == 0 && !readsRows)
+    p.unroll(p.split(dims, kUnrolled).second);
+}
+
+void PrefillAttention::scheduleChains(Func chains, Func all) {
+  cpu.computeInChunk(all);
+  auto [vectors, lane] = cpu.splitRows(all, p.stage(all)["ii"], tile.rows);
+  cpu.scheduleRegisterTile(chains, vectors, {"ii", lanes, "u", PrefillAttr::kChains, "rk"});
+}
+
+void PrefillAttention::scheduleNumerators(Func f) {
+  cpu.computeInChunk(f);
+  p.boundStorage(f, 1, tile.chunk);
+  p.unroll(cpu.splitRows(f, p.stage(f)["ii"], tile.rows).first);
+}
+
+void PrefillAttention::scheduleSecondPass() {
+  Loop at = cpu.scheduleSecondContext(second);
+  scheduleStaged(second.staged, at);
+  SmallVector<Func> ofRows = {second.numerators, second.kept}, all = {second.numerators};
+  all.append({second.score, second.kept});
+  if (!in.op.getProbMod().empty()) {
+    ofRows.push_back(second.modified);
+    all.push_back(second.modified);
+  }
+  cpu.computeInSecondChunk(all, at);
+  scheduleScoreTile(second.score, second.dot);
+  for (Func f : ofRows)
+    p.unroll(cpu.splitRows(f, p.stage(f)["ii"], tile.rows).first);
+}

@@ -1,0 +1,178 @@
+//===- SecondPass.cpp - contexts that are not finite ----------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A numerator is exactly 0 where the key is masked and NaN where the score is. Zero times Inf or
+// NaN is NaN: a tile whose context is not finite is computed once more with masked keys left out.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionContext.h"
+#include "Rows.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+static constexpr StringRef kTileVars[] = {"it", "h", "b"};
+static constexpr StringRef kScoreVars[] = {"ii", "k", "c", "it", "h", "b"};
+
+Func attn::buildSecondChunks(const AttentionTile &tile, Func worst, Func chunks) {
+  PipelineBuilder &p = tile.p;
+  return p.func("exact_chunks", kTileVars, p.b().getI32Type(), [&](ArrayRef<Scalar> v) {
+    return select(worst(v) >= p.i32(kInfBits), chunks(v), p.i32(0));
+  });
+}
+
+/// The numerator of score `s`, 0 where it is left out.
+static Scalar getSecondNumerator(const AttentionTile &tile, const ScoreSteps &steps,
+                                 const Numerators &numerators, const RowState &row, Scalar s,
+                                 ArrayRef<Scalar> v) {
+  PipelineBuilder &p = tile.p;
+  const AttentionInputs &in = tile.in;
+  TileCoords t(v);
+  Scalar m = row.maximum(v[1], v[0], t);
+  Scalar isLeftOut = bits(s) == p.i32(kMinusInfBits),
+         isVanishing = numerators.exponent(s, m) < in.f32(kVanishing);
+  // A visible key has a numerator, however little, so that an infinite value counts. Beside a sink
+  // all numerators may be little.
+  Scalar w = numerators.get(s, m);
+  w = in.op.getSink() ? blend(w == 0, in.f32(kLeastNumerator), w) : w + kLeastNumerator;
+  Scalar prob = in.f32(1);
+  if (numerators.isSumApart()) { // where it is NaN, so is each of the others
+    Scalar total = row.sum(v[0], t);
+    isVanishing = isVanishing && isNumber(total);
+    w = blend(isNumber(total), w, total);
+    prob = blend(isNumber(total), prob, total);
+  }
+  // A prob that its region makes zero is zero like a masked one. NaN times zero is NaN.
+  if (!in.op.getProbMod().empty())
+    isLeftOut = isLeftOut || magnitude(steps.modifyProb(prob, v[0], v[1], v[2], t)) == p.i32(0);
+  return pick(!(isLeftOut || isVanishing), w);
+}
+
+void attn::buildSecondNumerators(SecondPass &pass, const AttentionTile &tile,
+                                 const ScoreSteps &steps, const Numerators &numerators,
+                                 const RowState &row, Body scoreAt) {
+  PipelineBuilder &p = tile.p;
+  Type f32Type = p.b().getF32Type();
+  Func all = pass.numerators = p.func("exact_weight", kScoreVars, f32Type, [&](ArrayRef<Scalar> v) {
+    return getSecondNumerator(tile, steps, numerators, row, scoreAt(v), v);
+  });
+  auto isKept = [&](ArrayRef<Scalar> v) { return !(bits(all(v)) == p.i32(0)); };
+  pass.kept = p.func("exact_kept", kScoreVars, p.b().getI32Type(),
+                     [&](ArrayRef<Scalar> v) { return -convert(isKept(v), p.b().getI32Type()); });
+  pass.modified = all;
+  if (!tile.in.op.getProbMod().empty())
+    pass.modified = p.func("exact_modified", kScoreVars, f32Type, [&](ArrayRef<Scalar> v) {
+      return pick(isKept(v), steps.modifyProb(all(v), v[0], v[1], v[2], TileCoords(v)));
+    });
+}
+
+Scalar attn::keepValue(const SecondPass &pass, Scalar value, Scalar ii, Scalar k, Scalar c,
+                       const TileCoords &t) {
+  return fromBits(bits(value) & pass.kept(ii, k, c, t.it, t.h, t.b), value.getType());
+}
+
+//===----------------------------------------------------------------------===//
+// In a CPU's lanes
+//===----------------------------------------------------------------------===//
+
+/// The largest magnitude of a tile's context, and of its sums where they may be NaN alone.
+static void buildWorst(SecondPass &pass, const AttentionTile &tile, const ContextColumns &columns,
+                       Func acc, int64_t lanes, bool isSumApart) {
+  PipelineBuilder &p = tile.p;
+  Type i32Type = p.b().getI32Type();
+  StringRef vars[] = {"x", "it", "h", "b"};
+  auto zero = [&](ArrayRef<Scalar>) { return p.i32(0); };
+  Func ofLane = pass.worstOfLane = p.func("worst_of_lane", vars, i32Type, zero);
+  p.update(ofLane, vars,
+           {{"rx", p.i32(columns.block / lanes + (isSumApart ? 1 : 0))},
+            {"ry", p.i32(columns.numBlocks)},
+            {"ri", p.i32(tile.rows)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             Scalar x = acc(r[0] * lanes + v[0], r[1], r[2], v[1], v[2], v[3]);
+             return max(ofLane(v), magnitude(x));
+           });
+  Func worst = pass.worst = p.func("worst", kTileVars, i32Type, zero);
+  p.update(worst, kTileVars, {{"rl", p.i32(lanes)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             Scalar x = ofLane(r[0], v[0], v[1], v[2]);
+             return max(worst(v), x);
+           });
+}
+
+/// Sums of products over a chunk's keys.
+static Func buildProduct(const SecondPass &pass, const KvReader &reader) {
+  const AttentionTile &tile = reader.tile;
+  PipelineBuilder &p = tile.p;
+  int64_t sums = countKeySums(tile), keys = tile.chunk / sums;
+  SmallVector<StringRef> vars = {"x", "ii", "c", "it", "h", "b"};
+  if (sums > 1)
+    vars.insert(vars.begin() + 2, "j");
+  Func product = p.func("exact_product", vars, p.b().getF32Type(),
+                        [&](ArrayRef<Scalar>) { return tile.in.f32(0); });
+  p.update(product, vars, {{"rk", p.i32(keys)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             TileCoords t(v);
+             Scalar k = sums > 1 ? v[2] * keys + r[0] : r[0], c = v[v.size() - 4], ii = v[1];
+             Scalar x = reader.value(min(v[0], tile.in.valueDim - 1), k, c, t);
+             Scalar kept = keepValue(pass, x, ii, k, c, t);
+             return {product(v) + pass.modified(ii, k, c, t.it, t.h, t.b) * kept,
+                     {},
+                     reader.isVisible(k, c, t)};
+           });
+  return product;
+}
+
+static Func buildSecondContext(const SecondPass &pass, const AttentionTile &tile) {
+  PipelineBuilder &p = tile.p;
+  StringRef vars[] = {"x", "ii", "it", "h", "b"};
+  Func context = p.func("exact_context", vars, p.b().getF32Type(),
+                        [&](ArrayRef<Scalar>) { return tile.in.f32(0); });
+  SmallVector<Reduction> reductions = {{"rc", tile.maxChunks()}};
+  if (int64_t sums = countKeySums(tile); sums > 1)
+    reductions.push_back({"rj", p.i32(sums)});
+  p.update(context, vars, reductions, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+    TileCoords t(v);
+    SmallVector<Scalar> coords(v);
+    for (Scalar x : r) // j c it h b
+      coords.insert(coords.begin() + std::size(vars) - 3, x);
+    return {context(v) + pass.product(coords), {}, r[0] < pass.chunks(t.it, t.h, t.b)};
+  });
+  return context;
+}
+
+/// The dots' tile is unrolled: what the regions do is rather written once beside the numerator than
+/// for each of the tile's vectors.
+SecondPass attn::buildSecondPass(const KvReader &reader, const ContextColumns &columns,
+                                 const ScoreSteps &steps, const Numerators &numerators,
+                                 const RowState &row, const FirstPass &first,
+                                 function_ref<StagedReads()> stage) {
+  const AttentionTile &tile = reader.tile;
+  SecondPass pass;
+  buildWorst(pass, tile, columns, first.acc, first.lanes, numerators.isSumApart());
+  pass.chunks = buildSecondChunks(tile, pass.worst, first.chunks);
+  pass.dot = buildDotProduct(
+      tile, first.query,
+      [&](Scalar k, Scalar c, const TileCoords &t, Scalar d) { return reader.key(d, k, c, t); },
+      first.dotForm, "exact_dot");
+  pass.staged = stage();
+  pass.score = tile.p.func("exact_score", kScoreVars, tile.p.b().getF32Type(),
+                           [&](ArrayRef<Scalar> v) { return pass.dot.sum(v); });
+  buildSecondNumerators(pass, tile, steps, numerators, row, [&](ArrayRef<Scalar> v) {
+    TileCoords t(v);
+    Scalar s = steps.modify(pass.score(v), v[0], v[1], v[2], t, pass.staged);
+    return steps.hide(s, v[0], v[1], v[2], t, pass.staged);
+  });
+  pass.product = buildProduct(pass, reader);
+  pass.context = buildSecondContext(pass, tile);
+  return pass;
+}
+
+Scalar attn::getContextSum(const SecondPass &pass, const ContextColumns &columns, Func acc,
+                           Scalar d, Scalar ii, const TileCoords &t) {
+  Scalar y = columns.blockOf(d), x = columns.column(d);
+  return blend(pass.isNeeded(t), pass.context(d, ii, t.it, t.h, t.b),
+               acc(x, y, ii, t.it, t.h, t.b));
+}
