@@ -12,6 +12,7 @@
 #include "attnc/Dialect/Attn/RegionChain.h"
 
 #include "MaskBody.h"
+#include "ResultTypes.h"
 #include "Shapes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

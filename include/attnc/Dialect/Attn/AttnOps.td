@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention graphs as people write them: score, mask, softmax, context, and what
-// stands around them. Constraints are labelled (C1), (C2)… in an op's
+// Attention graphs as people write them: score, mask, softmax, context, and the
+// layers around them. Constraints are labelled (C1), (C2)… in an op's
 // description; its verifier and `test/Dialect/Attn/invalid.mlir` use the labels.
 //
 //===----------------------------------------------------------------------===//
@@ -51,6 +51,8 @@ def Attn_Dialect : Dialect {
     holds; a row without a visible key gives prob 0, context 0, lse -inf; NaN
     among visible inputs gives NaN.
 
+    `-> type` may be left out of a spec where the result's type follows from the operands' types.
+
     Kernels compute the indices of regions in 32 bits, and in 64 where a comparison or
     an integer would differ. At most 4096 ops of a region depend on each other in a row.
   }];
@@ -76,18 +78,18 @@ def Attn_Layout : I32EnumAttr<"Layout", "order of the batch and length dimension
   let cppNamespace = "::mlir::attn";
 }
 
-def Attn_ReduceKind : I32EnumAttr<"ReduceKind", "how elements are combined", [
+def Attn_ReduceKind : I32EnumAttr<"ReduceKind", "reduction", [
     I32EnumAttrCase<"sum", 0>, I32EnumAttrCase<"mean", 1>, I32EnumAttrCase<"max", 2>,
     I32EnumAttrCase<"min", 3>, I32EnumAttrCase<"prod", 4>, I32EnumAttrCase<"l2", 5>]> {
   let cppNamespace = "::mlir::attn";
 }
 
-def Attn_NormMode : I32EnumAttr<"NormMode", "what a row is normalised by", [
+def Attn_NormMode : I32EnumAttr<"NormMode", "row normalisation", [
     I32EnumAttrCase<"layer", 0>, I32EnumAttrCase<"rms", 1>]> {
   let cppNamespace = "::mlir::attn";
 }
 
-def Attn_PositionKind : I32EnumAttr<"PositionKind", "how positions enter", [
+def Attn_PositionKind : I32EnumAttr<"PositionKind", "position embedding", [
     I32EnumAttrCase<"sinusoidal", 0>, I32EnumAttrCase<"sinusoidal_by_column", 1>,
     I32EnumAttrCase<"rotary_halves", 2>, I32EnumAttrCase<"rotary_pairs", 3>]> {
   let cppNamespace = "::mlir::attn";
@@ -196,7 +198,7 @@ class Attn_ShapedOp<string mnemonic, list<Trait> traits = []>
     : Attn_Op<mnemonic, !listconcat(traits,
         [DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>])>;
 
-/// Ops with a region over (…, batch, head, q, k) that reads what is outside.
+/// Ops with a region over (…, batch, head, q, k) that may capture tensors.
 class Attn_RegionOp<string mnemonic, list<Trait> traits = []>
     : Attn_ShapedOp<mnemonic, !listconcat(traits, [Pure,
         DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>])>;
@@ -216,7 +218,7 @@ def Attn_ScoreOp : Attn_ShapedOp<"score", [Pure]> {
     - (C4) the score is `[batch, num_q_heads, q_len, kv_len]`.
 
     ```mlir
-    %s = attn.score %q, %k scale(0.125) : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
+    %s = attn.score %q, %k scale(0.125) : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>
     ```
   }];
   let arguments = (ins Attn_Tensor4D:$query, Attn_Tensor4D:$key,
@@ -224,7 +226,8 @@ def Attn_ScoreOp : Attn_ShapedOp<"score", [Pure]> {
   let results = (outs Attn_Tensor4D:$score);
   let assemblyFormat = [{
     $query `,` $key (`scale` `(` $scale^ `)`)? attr-dict
-    `:` type($query) `,` type($key) `->` type($score)
+    `:` type($query) `,` type($key)
+    custom<ScoreType>(type($score), ref(type($query)), ref(type($key)))
   }];
   let hasVerifier = 1;
 }
@@ -253,7 +256,8 @@ def Attn_AdditiveScoreOp : Attn_ShapedOp<"additive_score", [Pure]> {
   let results = (outs Attn_Tensor4D:$score);
   let assemblyFormat = [{
     $query `,` $key `,` $weight attr-dict
-    `:` type($query) `,` type($key) `,` type($weight) `->` type($score)
+    `:` type($query) `,` type($key) `,` type($weight)
+    custom<ScoreType>(type($score), ref(type($query)), ref(type($key)))
   }];
   let hasVerifier = 1;
 }
@@ -291,7 +295,7 @@ def Attn_ModifyScoreOp : Attn_RegionOp<"modify_score", [AllTypesMatch<["score", 
 }
 
 def Attn_MaskOp : Attn_RegionOp<"mask", [AllTypesMatch<["score", "result"]>]> {
-  let summary = "Sets every score that takes no part to -inf";
+  let summary = "Masks scores with -inf";
   let description = [{
     The `attn.mask` operation keeps a score where its region yields true for
     (batch, head, q, k) and replaces it by -inf elsewhere.
@@ -336,7 +340,7 @@ def Attn_MaskOp : Attn_RegionOp<"mask", [AllTypesMatch<["score", "result"]>]> {
 }
 
 def Attn_SoftmaxOp : Attn_ShapedOp<"softmax", [Pure, AllTypesMatch<["score", "prob"]>]> {
-  let summary = "Normalises along one axis";
+  let summary = "Computes softmax along one axis";
   let description = [{
     The `attn.softmax` operation computes, along `axis` (the last one when left
     out; negative counts from the end),
@@ -412,13 +416,14 @@ def Attn_ContextOp : Attn_ShapedOp<"context", [Pure]> {
     - (C4) the context is `[batch, num_q_heads, q_len, value_dim]`.
 
     ```mlir
-    %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+    %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32>
     ```
   }];
   let arguments = (ins Attn_Tensor4D:$prob, Attn_Tensor4D:$value);
   let results = (outs Attn_Tensor4D:$result);
   let assemblyFormat = [{
-    $prob `,` $value attr-dict `:` type($prob) `,` type($value) `->` type($result)
+    $prob `,` $value attr-dict `:` type($prob) `,` type($value)
+    custom<ContextType>(type($result), ref(type($prob)), ref(type($value)))
   }];
   let hasVerifier = 1;
 }
@@ -436,9 +441,9 @@ def Attn_AttentionOp : Attn_RegionOp<"attention"> {
       context = prob·value                      as in `attn.context`
       lse     = log Σ_j exp(score[b, h, i, j])  -inf for a row with no visible key
 
-    Each region may be left out. `lse` is a second, optional result, which counts no
-    sink. `schedule` is set by `attn-select-schedule`: one kernel for each element, of
-    which a call runs the first that serves its q_len.
+    Each region may be left out. `lse` is a second, optional result, without the
+    sink. `schedule` is set by `attn-select-schedule`: one kernel per element; a call
+    runs the first whose `max_q_len` admits its q_len.
 
     - (C1) query, key, value and context have the same element type.
     - (C2) batch of query, key and value, head_dim of query and key, and
@@ -507,7 +512,8 @@ def Attn_LinearOp : Attn_ShapedOp<"linear", [Pure]> {
   let results = (outs Attn_Tensor:$result);
   let assemblyFormat = [{
     $input `,` $weight (`,` $bias^)? attr-dict
-    `:` type($input) `,` type($weight) (`,` type($bias)^)? `->` type($result)
+    `:` type($input) `,` type($weight) (`,` type($bias)^)?
+    custom<LinearType>(type($result), ref(type($input)), ref(type($weight)))
   }];
   let hasVerifier = 1;
 }
@@ -540,13 +546,14 @@ def Attn_MatmulOp : Attn_ShapedOp<"matmul", [Pure]> {
   let arguments = (ins Attn_Tensor:$left, Attn_Tensor:$right);
   let results = (outs Attn_Tensor:$result);
   let assemblyFormat = [{
-    $left `,` $right attr-dict `:` type($left) `,` type($right) `->` type($result)
+    $left `,` $right attr-dict `:` type($left) `,` type($right)
+    custom<ProductType>(type($result), ref(type($left)), ref(type($right)))
   }];
   let hasVerifier = 1;
 }
 
 def Attn_SplitHeadsOp : Attn_ShapedOp<"split_heads", [Pure]> {
-  let summary = "Views a projected tensor as heads";
+  let summary = "Splits the feature dimension into heads";
   let description = [{
     The `attn.split_heads` operation turns `[batch, len, num_heads · head_dim]`
     (`batch_first`, the default) or `[len, batch, num_heads · head_dim]`
@@ -565,14 +572,15 @@ def Attn_SplitHeadsOp : Attn_ShapedOp<"split_heads", [Pure]> {
   let results = (outs Attn_Tensor4D:$result);
   let assemblyFormat = [{
     $input `num_heads` `(` $num_heads `)` (`layout` `(` $layout^ `)`)? attr-dict
-    `:` type($input) `->` type($result)
+    `:` type($input)
+    custom<HeadsType>(type($result), ref(type($input)), ref($num_heads), ref($layout))
   }];
   let hasVerifier = 1;
   let hasFolder = 1;
 }
 
 def Attn_MergeHeadsOp : Attn_ShapedOp<"merge_heads", [Pure]> {
-  let summary = "Puts heads side by side";
+  let summary = "Concatenates heads along the feature dimension";
   let description = [{
     The `attn.merge_heads` operation is the inverse of `attn.split_heads`:
     `[batch, num_heads, len, head_dim]` becomes `[batch, len, num_heads ·
@@ -590,7 +598,8 @@ def Attn_MergeHeadsOp : Attn_ShapedOp<"merge_heads", [Pure]> {
       DefaultValuedAttr<Attn_Layout, "Layout::batch_first">:$layout);
   let results = (outs TensorRankOf<[F16, BF16, F32, F64], [3]>:$result);
   let assemblyFormat = [{
-    $input (`layout` `(` $layout^ `)`)? attr-dict `:` type($input) `->` type($result)
+    $input (`layout` `(` $layout^ `)`)? attr-dict `:` type($input)
+    custom<MergedType>(type($result), ref(type($input)), ref($layout))
   }];
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -615,7 +624,9 @@ def Attn_LseOp : Attn_ShapedOp<"lse", [Pure]> {
   }];
   let arguments = (ins Attn_Tensor:$score);
   let results = (outs Attn_Tensor:$result);
-  let assemblyFormat = "$score attr-dict `:` type($score) `->` type($result)";
+  let assemblyFormat = [{
+    $score attr-dict `:` type($score) custom<LseType>(type($result), ref(type($score)))
+  }];
   let hasVerifier = 1;
 }
 
@@ -649,16 +660,18 @@ def Attn_MapOp : Attn_ShapedOp<"map", [Pure]> {
   let arguments = (ins Variadic<Attn_AnyTensor>:$inputs);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Attn_AnyTensor:$result);
-  let assemblyFormat = "$inputs $body attr-dict `:` type($inputs) `->` type($result)";
+  let assemblyFormat = [{
+    $inputs $body attr-dict `:` type($inputs)
+    custom<MapType>(type($result), ref(type($inputs)), ref($body))
+  }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
 }
 
 def Attn_ReduceOp : Attn_ShapedOp<"reduce", [Pure]> {
-  let summary = "Combines the elements along some axes";
+  let summary = "Reduces along axes";
   let description = [{
-    The `attn.reduce` operation combines all elements that differ in `axes` only
-    (negative ones count from the end):
+    The `attn.reduce` operation reduces over `axes` (negative ones count from the end):
 
     | kind | result | of no elements |
     |---|---|---|
@@ -685,8 +698,9 @@ def Attn_ReduceOp : Attn_ShapedOp<"reduce", [Pure]> {
       UnitAttr:$keep_dims);
   let results = (outs Attn_AnyTensor:$result);
   let assemblyFormat = [{
-    $kind $input `axes` $axes (`keep_dims` $keep_dims^)? attr-dict
-    `:` type($input) `->` type($result)
+    $kind $input `axes` custom<ReducedAxes>($axes, $keep_dims) attr-dict
+    `:` type($input)
+    custom<ReducedType>(type($result), ref(type($input)), ref($axes), ref($keep_dims))
   }];
   let extraClassDeclaration = [{
     /// For each dimension of the input whether it is one of the axes.
@@ -711,7 +725,10 @@ def Attn_TransposeOp : Attn_ShapedOp<"transpose", [Pure]> {
   }];
   let arguments = (ins Attn_AnyTensor:$input, DenseI64ArrayAttr:$permutation);
   let results = (outs Attn_AnyTensor:$result);
-  let assemblyFormat = "$input $permutation attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = [{
+    $input $permutation attr-dict `:` type($input)
+    custom<TransposedType>(type($result), ref(type($input)), ref($permutation))
+  }];
   let extraClassDeclaration = [{
     /// Whether the last dimension stays last.
     bool keepsRows();
@@ -721,7 +738,7 @@ def Attn_TransposeOp : Attn_ShapedOp<"transpose", [Pure]> {
 
 def Attn_LayerNormOp : Attn_ShapedOp<"layer_norm",
     [Pure, AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>]> {
-  let summary = "Normalises every row";
+  let summary = "Applies LayerNorm or RMSNorm";
   let description = [{
     The `attn.layer_norm` operation normalises along the last dimension. `layer`,
     the default:
@@ -758,7 +775,7 @@ def Attn_LayerNormOp : Attn_ShapedOp<"layer_norm",
 }
 
 def Attn_EmbeddingOp : Attn_ShapedOp<"embedding", [Pure]> {
-  let summary = "Reads rows of a table";
+  let summary = "Looks up embedding rows by id";
   let description = [{
     The `attn.embedding` operation reads a row of `table` for every id:
 
@@ -776,12 +793,15 @@ def Attn_EmbeddingOp : Attn_ShapedOp<"embedding", [Pure]> {
   }];
   let arguments = (ins Attn_Tensor:$table, RankedTensorOf<[I32, I64]>:$ids);
   let results = (outs Attn_Tensor:$result);
-  let assemblyFormat = "$table `,` $ids attr-dict `:` type($table) `,` type($ids) `->` type($result)";
+  let assemblyFormat = [{
+    $table `,` $ids attr-dict `:` type($table) `,` type($ids)
+    custom<RowsType>(type($result), ref(type($table)), ref(type($ids)))
+  }];
   let hasVerifier = 1;
 }
 
 def Attn_PositionsOp : Attn_ShapedOp<"positions", [Pure, AllTypesMatch<["input", "result"]>]> {
-  let summary = "Tells every row where it stands";
+  let summary = "Applies sinusoidal or rotary position embeddings";
   let description = [{
     The `attn.positions` operation works on rows `input[…, t, :]` of a width D. With the
     position p = t, plus `offset[b]` where dimension 0 is b and there is an offset, and
@@ -820,17 +840,17 @@ def Attn_PositionsOp : Attn_ShapedOp<"positions", [Pure, AllTypesMatch<["input",
 }
 
 def Attn_AppendCacheOp : Attn_ShapedOp<"append_cache", [Pure, AllTypesMatch<["cache", "result"]>]> {
-  let summary = "Puts rows behind those that a cache holds";
+  let summary = "Appends rows to a KV cache";
   let description = [{
-    The `attn.append_cache` operation gives the cache of keys or values with `rows`
-    behind the first `length[b]` rows of each batch b:
+    The `attn.append_cache` operation writes `rows` into a cache of keys or values, after the
+    first `length[b]` rows of each batch b:
 
       result[b, h, t, d] = rows[b, h, t - length[b], d]  where 0 <= t - length[b] < rows' length
       result[b, h, t, d] = cache[b, h, t, d]             elsewhere
 
     A length that is negative or leaves too little room is an error when the kernel is
-    called. Where cache is an argument that nothing else reads, and result one of the
-    function, a caller may give the same tensor for both.
+    called. Where cache is an argument without other readers and result is a result of the
+    function, a caller may pass the same tensor for both: rows are appended in place.
 
     - (C1) cache and rows have the same element type.
     - (C2) batch, heads and width of cache and rows match.
@@ -849,7 +869,7 @@ def Attn_AppendCacheOp : Attn_ShapedOp<"append_cache", [Pure, AllTypesMatch<["ca
 }
 
 def Attn_DropoutOp : Attn_ShapedOp<"dropout", [Pure, AllTypesMatch<["input", "result"]>]> {
-  let summary = "Drops elements at random, repeatably";
+  let summary = "Applies dropout with a counter-based generator";
   let description = [{
     The `attn.dropout` operation gives its input as it is where there is no seed: that is
     inference. With a seed, the element with linear index n (in C order) is 0 where
