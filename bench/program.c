@@ -37,7 +37,8 @@ int main(int argc, char **argv) {
     count *= (size_t)(shape[dim] = atoll(argv[dim + 1]));
   DLTensor tensors[4];
   for (int i = 0; i < 4; ++i) {
-    tensors[i] = (DLTensor){.ndim = 4, .device = {kDLCPU, 0}, .dtype = {kDLFloat, 32, 1}, .shape = shape};
+    tensors[i] =
+        (DLTensor){.ndim = 4, .device = {kDLCPU, 0}, .dtype = {kDLFloat, 32, 1}, .shape = shape};
     if (!(tensors[i].data = fill(count, i)))
       return 3;
   }

@@ -89,8 +89,8 @@ static Sentences read_sentences(const char *path) {
 
 /* A row-major tensor of two dimensions; no strides means contiguous. */
 static DLTensor tensor(void *data, int64_t *shape, uint8_t code, uint8_t bits) {
-  return (DLTensor){.data = data, .device = {kDLCPU, 0}, .ndim = 2, .dtype = {code, bits, 1},
-                    .shape = shape};
+  return (DLTensor){
+      .data = data, .device = {kDLCPU, 0}, .ndim = 2, .dtype = {code, bits, 1}, .shape = shape};
 }
 
 static double milliseconds(void) {
@@ -147,8 +147,10 @@ int main(int argc, char **argv) {
       times[i] = milliseconds() - start;
   }
   FILE *file = fopen(argv[2], "wb");
-  if (!file || fwrite(embeddings, sizeof *embeddings, (size_t)(s.batch * width), file) !=
-                   (size_t)(s.batch * width) || fclose(file) != 0)
+  if (!file ||
+      fwrite(embeddings, sizeof *embeddings, (size_t)(s.batch * width), file) !=
+          (size_t)(s.batch * width) ||
+      fclose(file) != 0)
     fail(argv[2], "cannot write");
 
   print_similarities(embeddings, s.batch);

@@ -58,18 +58,18 @@ AttentionInputs::AttentionInputs(PipelineBuilder &p, AttentionOp op)
 // Tiles
 //===----------------------------------------------------------------------===//
 
-KeySplits KeySplits::none(PipelineBuilder &p) { return fixed(p, 1); }
+KvSplits KvSplits::none(PipelineBuilder &p) { return fixed(p, 1); }
 
-KeySplits KeySplits::fixed(PipelineBuilder &p, int64_t count) {
+KvSplits KvSplits::fixed(PipelineBuilder &p, int64_t count) {
   return {count, /*leastKeys=*/0, p.i32(count)};
 }
 
-KeySplits KeySplits::byLength(const AttentionInputs &in, int64_t most, int64_t leastKeys) {
+KvSplits KvSplits::byLength(const AttentionInputs &in, int64_t most, int64_t leastKeys) {
   return {most, leastKeys, clamp(in.numKeys / leastKeys, in.p.i32(1), in.p.i32(most))};
 }
 
 AttentionTile::AttentionTile(const AttentionInputs &in, int64_t rows, int64_t packedHeads,
-                             int64_t chunk, KeySplits splits)
+                             int64_t chunk, KvSplits splits)
     : in(in), p(in.p), rows(rows), packedHeads(packedHeads), rowsOfHead(rows / packedHeads),
       chunk(chunk), splits(splits) {}
 

@@ -59,12 +59,12 @@ struct AttentionInputs {
 };
 
 /// The parts that the keys of each row tile are split into; `it` counts the parts of all tiles.
-struct KeySplits {
-  static KeySplits none(PipelineBuilder &p);
+struct KvSplits {
+  static KvSplits none(PipelineBuilder &p);
   /// Always `count` parts.
-  static KeySplits fixed(PipelineBuilder &p, int64_t count);
+  static KvSplits fixed(PipelineBuilder &p, int64_t count);
   /// As many parts of `leastKeys` keys as a call's keys make, `most` at most.
-  static KeySplits byLength(const AttentionInputs &in, int64_t most, int64_t leastKeys);
+  static KvSplits byLength(const AttentionInputs &in, int64_t most, int64_t leastKeys);
 
   bool isSplit() const { return most != 1; }
 
@@ -77,7 +77,7 @@ class AttentionTile {
 public:
   /// A tile has `rows` rows, of `packedHeads` query heads the same number each.
   AttentionTile(const AttentionInputs &in, int64_t rows, int64_t packedHeads, int64_t chunk,
-                KeySplits splits);
+                KvSplits splits);
 
   /// The row tile whose keys, or a part of them, `t` is.
   Scalar rowTile(const TileCoords &t) const;
@@ -93,7 +93,7 @@ public:
   const AttentionInputs &in;
   PipelineBuilder &p;
   int64_t rows, packedHeads, rowsOfHead, chunk;
-  KeySplits splits;
+  KvSplits splits;
 };
 
 /// Writes the regions of an op into bodies of funcs.

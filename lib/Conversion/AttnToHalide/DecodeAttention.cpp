@@ -80,8 +80,8 @@ static BlockedColumns getColumns(int64_t valueDim, int64_t lanes, int64_t vector
 
 DecodeAttention::DecodeAttention(PipelineBuilder &p, AttentionOp op, DecodeAttr s)
     : p(p), s(s), lanes(s.getVectorWidth()), in(p, op),
-      tile(in, s.getRowTile(), s.getSharedHeads(), s.getKeyChunk(),
-           KeySplits::byLength(in, s.getKeySplits(), s.getLeastPart())),
+      tile(in, s.getQBlock(), s.getPackedHeads(), s.getKvBlock(),
+           KvSplits::byLength(in, s.getKvSplits(), s.getMinSplitKeys())),
       columns(getColumns(in.valueDim, lanes, s.getContextVectors())), mask(op.getMask()),
       tileMask(tile, mask), regions(in), numerators(in, cpuExp2),
       cpu(tile, columns, lanes, s.getContextRows()) {}

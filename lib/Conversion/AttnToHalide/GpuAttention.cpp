@@ -32,8 +32,8 @@ static int64_t getBlock(GpuAttr s, int64_t valueDim) {
 
 GpuAttention::GpuAttention(PipelineBuilder &p, AttentionOp op, GpuAttr s)
     : p(p), s(s), threadsX(s.getThreadsX()), threadsY(s.getThreadsY()), in(p, op),
-      tile(in, s.getRowTile(), s.getSharedHeads(), s.getKeyChunk(),
-           KeySplits::fixed(p, s.getKeySplits())),
+      tile(in, s.getQBlock(), s.getPackedHeads(), s.getKvBlock(),
+           KvSplits::fixed(p, s.getKvSplits())),
       columns(in.valueDim, getBlock(s, in.valueDim), threadsX),
       width(columns.block + kOtherColumns), mask(op.getMask()), tileMask(tile, mask), regions(in),
       numerators(in, gpuExp2), row(*this) {}

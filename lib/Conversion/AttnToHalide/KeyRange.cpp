@@ -39,7 +39,7 @@ Scalar KeyRange::count(const TileCoords &t) const { return highAt(t) - lowAt(t);
 KeyRange attn::buildKeyRange(const TileMask &mask) {
   const AttentionTile &tile = mask.tile;
   PipelineBuilder &p = tile.p;
-  const KeySplits &splits = tile.splits;
+  const KvSplits &splits = tile.splits;
   Scalar numKeys = tile.in.numKeys;
   StringRef vars[] = {"it", "h", "b"};
   Type i32 = p.b().getI32Type();

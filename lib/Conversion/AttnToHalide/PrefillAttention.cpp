@@ -91,7 +91,7 @@ static BlockedColumns getColumns(int64_t valueDim, int64_t lanes, int64_t vector
 
 PrefillAttention::PrefillAttention(PipelineBuilder &p, AttentionOp op, PrefillAttr s)
     : p(p), s(s), lanes(s.getVectorWidth()), in(p, op),
-      tile(in, s.getRowTile(), /*packedHeads=*/1, s.getKeyChunk(), KeySplits::none(p)),
+      tile(in, s.getQBlock(), /*packedHeads=*/1, s.getKvBlock(), KvSplits::none(p)),
       columns(getColumns(in.valueDim, lanes, s.getContextVectors())), mask(op.getMask()),
       tileMask(tile, mask), regions(in), numerators(in, cpuExp2),
       cpu(tile, columns, lanes, s.getContextRows()) {
@@ -135,7 +135,7 @@ void PrefillAttention::buildKeys() {
 /// does not exist.
 bool PrefillAttention::readsWholeGroups() const {
   int64_t size = in.op.getKey().getType().getDimSize(2);
-  int64_t group = std::lcm(std::lcm(lanes, s.getScoreKeys()), PrefillAttr::kChains);
+  int64_t group = std::lcm(std::lcm(lanes, s.getScoreKeys()), PrefillAttr::kAccumulators);
   return tileMask.startsAtFirst() && !ShapedType::isDynamic(size) && size % group == 0 &&
          tile.chunk % group == 0;
 }
@@ -162,8 +162,8 @@ void PrefillAttention::buildScores() {
   };
   dot = buildDotProduct(tile, query.func, keyAt, getDotForm(), "dot");
   staged = stage("staged");
-  score = attn::buildScores(tile, *steps, dot.sum, staged, full, range, PrefillAttr::kChains);
-  softmax = buildChunkSoftmax(*reader, *steps, numerators, score, PrefillAttr::kChains);
+  score = attn::buildScores(tile, *steps, dot.sum, staged, full, range, PrefillAttr::kAccumulators);
+  softmax = buildChunkSoftmax(*reader, *steps, numerators, score, PrefillAttr::kAccumulators);
 }
 
 /// 0; of one chunk, meanwhile an element of the query that the next tile of rows reads comes near:
@@ -373,7 +373,7 @@ void PrefillAttention::scheduleScoreTile(Func f, const DotProduct &dots) {
 void PrefillAttention::scheduleChains(Func chains, Func all) {
   cpu.computeInChunk(all);
   auto [vectors, lane] = cpu.splitRows(all, p.stage(all)["ii"], tile.rows);
-  cpu.scheduleRegisterTile(chains, vectors, {"ii", lanes, "u", PrefillAttr::kChains, "rk"});
+  cpu.scheduleRegisterTile(chains, vectors, {"ii", lanes, "u", PrefillAttr::kAccumulators, "rk"});
 }
 
 void PrefillAttention::scheduleNumerators(Func f) {

@@ -181,7 +181,8 @@ LogicalResult ConvertHostToLLVMPass::prepare() {
     for (func::FuncOp function : {host, *size})
       entries.push_back({function.getSymName().str(), getMemRefs(function), function == host});
     size->removeArgAttrsAttr();
-    if (failed(verifyLayouts(host)) || (onDevice && failed(verifyReads(host))) || failed(addContextAndStatus(host)))
+    if (failed(verifyLayouts(host)) || (onDevice && failed(verifyReads(host))) ||
+        failed(addContextAndStatus(host)))
       return failure();
   }
   if (failed(verifyOthers(getOperation(), known)))

@@ -30,8 +30,8 @@ Value cloneBody(OpBuilder &builder, Region &body, ValueRange arguments);
 /// or where the product would overflow or vanish.
 std::optional<double> scaledBy(const APFloat &scale, Operation *multiply, Value value);
 
-/// Whether `body` makes -inf of -inf, of NaN and +inf beside it aside: it adds something, or multiplies
-/// by what is positive.
+/// Whether `body` makes -inf of -inf, of NaN and +inf beside it aside: it adds something, or
+/// multiplies by what is positive.
 bool keepsHidden(Region &body);
 
 /// Brings the regions of a fused attention into the form that analyses expect:

@@ -35,11 +35,11 @@ static LogicalResult verifyMultiple(EmitError emitError, StringRef name, int64_t
                      << ", found " << found;
 }
 
-LogicalResult PrefillAttr::verify(EmitError emitError, int64_t rowTile, int64_t keyChunk,
+LogicalResult PrefillAttr::verify(EmitError emitError, int64_t qBlock, int64_t kvBlock,
                                   int64_t vectorWidth, int64_t scoreVectors, int64_t scoreKeys,
                                   int64_t contextRows, int64_t contextVectors, int64_t maxQLen) {
-  std::pair<StringRef, int64_t> parameters[] = {{"row_tile", rowTile},
-                                                {"key_chunk", keyChunk},
+  std::pair<StringRef, int64_t> parameters[] = {{"q_block", qBlock},
+                                                {"kv_block", kvBlock},
                                                 {"vector_width", vectorWidth},
                                                 {"score_vectors", scoreVectors},
                                                 {"score_keys", scoreKeys},
@@ -50,50 +50,51 @@ LogicalResult PrefillAttr::verify(EmitError emitError, int64_t rowTile, int64_t 
       return failure();
   // Register tiles have no tail inside of a row tile or a key chunk. A division
   // keeps the product of hostile parameters from overflowing.
-  if (failed(verifyMultiple(emitError, "row_tile", rowTile, "vector_width", vectorWidth)))
+  if (failed(verifyMultiple(emitError, "q_block", qBlock, "vector_width", vectorWidth)))
     return failure();
-  if (rowTile / vectorWidth % scoreVectors != 0)
-    return emitError() << "expected row_tile to be a multiple of vector_width "
+  if (qBlock / vectorWidth % scoreVectors != 0)
+    return emitError() << "expected q_block to be a multiple of vector_width "
                           "* score_vectors, "
-                       << "found " << rowTile << " and " << vectorWidth << " * " << scoreVectors;
-  if (failed(verifyMultiple(emitError, "row_tile", rowTile, "context_rows", contextRows)))
+                       << "found " << qBlock << " and " << vectorWidth << " * " << scoreVectors;
+  if (failed(verifyMultiple(emitError, "q_block", qBlock, "context_rows", contextRows)))
     return failure();
-  if (keyChunk % kChains != 0)
-    return emitError() << "expected key_chunk to be a multiple of " << kChains << ", found "
-                       << keyChunk;
-  return verifyMultiple(emitError, "key_chunk", keyChunk, "score_keys", scoreKeys);
+  if (kvBlock % kAccumulators != 0)
+    return emitError() << "expected kv_block to be a multiple of " << kAccumulators << ", found "
+                       << kvBlock;
+  return verifyMultiple(emitError, "kv_block", kvBlock, "score_keys", scoreKeys);
 }
 
-LogicalResult DecodeAttr::verify(EmitError emitError, int64_t rowTile, int64_t sharedHeads,
-                                 int64_t keyChunk, int64_t vectorWidth, int64_t scoreRows,
+LogicalResult DecodeAttr::verify(EmitError emitError, int64_t qBlock, int64_t packedHeads,
+                                 int64_t kvBlock, int64_t vectorWidth, int64_t scoreRows,
                                  int64_t scoreKeys, int64_t contextRows, int64_t contextVectors,
-                                 int64_t keySplits, int64_t leastPart, int64_t maxQLen) {
+                                 int64_t kvSplits, int64_t minSplitKeys, int64_t maxQLen) {
   std::pair<StringRef, int64_t> parameters[] = {
-      {"row_tile", rowTile},         {"shared_heads", sharedHeads},       {"key_chunk", keyChunk},
-      {"vector_width", vectorWidth}, {"score_rows", scoreRows},           {"score_keys", scoreKeys},
-      {"context_rows", contextRows}, {"context_vectors", contextVectors}, {"key_splits", keySplits},
-      {"least_part", leastPart}};
+      {"q_block", qBlock},           {"packed_heads", packedHeads},
+      {"kv_block", kvBlock},         {"vector_width", vectorWidth},
+      {"score_rows", scoreRows},     {"score_keys", scoreKeys},
+      {"context_rows", contextRows}, {"context_vectors", contextVectors},
+      {"kv_splits", kvSplits},       {"min_split_keys", minSplitKeys}};
   for (auto [name, value] : parameters)
     if (failed(verifyPositive(emitError, name, value)))
       return failure();
   // Register tiles have no tail inside of a row tile or a key chunk.
   std::pair<StringRef, int64_t> ofRows[] = {
-      {"shared_heads", sharedHeads}, {"score_rows", scoreRows}, {"context_rows", contextRows}};
+      {"packed_heads", packedHeads}, {"score_rows", scoreRows}, {"context_rows", contextRows}};
   for (auto [name, value] : ofRows)
-    if (failed(verifyMultiple(emitError, "row_tile", rowTile, name, value)))
+    if (failed(verifyMultiple(emitError, "q_block", qBlock, name, value)))
       return failure();
-  if (failed(verifyMultiple(emitError, "key_chunk", keyChunk, "score_keys", scoreKeys)))
+  if (failed(verifyMultiple(emitError, "kv_block", kvBlock, "score_keys", scoreKeys)))
     return failure();
-  return verifyMultiple(emitError, "key_chunk", keyChunk, "vector_width", vectorWidth);
+  return verifyMultiple(emitError, "kv_block", kvBlock, "vector_width", vectorWidth);
 }
 
-LogicalResult GpuAttr::verify(EmitError emitError, int64_t rowTile, int64_t sharedHeads,
-                              int64_t keyChunk, int64_t keySplits, int64_t threadsX,
-                              int64_t threadsY, int64_t contextColumns, int64_t maxQLen) {
-  std::pair<StringRef, int64_t> parameters[] = {{"row_tile", rowTile},
-                                                {"shared_heads", sharedHeads},
-                                                {"key_chunk", keyChunk},
-                                                {"key_splits", keySplits},
+LogicalResult GpuAttr::verify(EmitError emitError, int64_t qBlock, int64_t packedHeads,
+                              int64_t kvBlock, int64_t kvSplits, int64_t threadsX, int64_t threadsY,
+                              int64_t contextColumns, int64_t maxQLen) {
+  std::pair<StringRef, int64_t> parameters[] = {{"q_block", qBlock},
+                                                {"packed_heads", packedHeads},
+                                                {"kv_block", kvBlock},
+                                                {"kv_splits", kvSplits},
                                                 {"threads_x", threadsX},
                                                 {"threads_y", threadsY},
                                                 {"context_columns", contextColumns}};
@@ -105,9 +106,9 @@ LogicalResult GpuAttr::verify(EmitError emitError, int64_t rowTile, int64_t shar
     return emitError() << "expected at most " << most << " threads, found " << threadsX << " * "
                        << threadsY;
   // A thread's part of a tile has no tail.
-  if (failed(verifyMultiple(emitError, "row_tile", rowTile, "shared_heads", sharedHeads)) ||
-      failed(verifyMultiple(emitError, "row_tile", rowTile, "threads_y", threadsY)) ||
-      failed(verifyMultiple(emitError, "key_chunk", keyChunk, "threads_x", threadsX)))
+  if (failed(verifyMultiple(emitError, "q_block", qBlock, "packed_heads", packedHeads)) ||
+      failed(verifyMultiple(emitError, "q_block", qBlock, "threads_y", threadsY)) ||
+      failed(verifyMultiple(emitError, "kv_block", kvBlock, "threads_x", threadsX)))
     return failure();
   if (contextColumns % 2 == 0)
     return success();
@@ -119,32 +120,32 @@ LogicalResult GpuAttr::verify(EmitError emitError, int64_t rowTile, int64_t shar
 //===----------------------------------------------------------------------===//
 
 /// Heads that are computed together read one head of key and value.
-static LogicalResult verifySharedHeads(AttentionOp op, int64_t sharedHeads) {
+static LogicalResult verifySharedHeads(AttentionOp op, int64_t packedHeads) {
   int64_t heads = sizeOf(op.getQuery(), 1), kvHeads = sizeOf(op.getKey(), 1);
   int64_t group = bothStatic(heads, kvHeads) && kvHeads != 0 ? heads / kvHeads : 1;
-  if (group % sharedHeads != 0)
-    return op.emitOpError("expected shared_heads to divide ") << group << ", found " << sharedHeads;
+  if (group % packedHeads != 0)
+    return op.emitOpError("expected packed_heads to divide ") << group << ", found " << packedHeads;
   return success();
 }
 
 LogicalResult DecodeAttr::verifySchedule(Operation *scheduled) const {
   auto op = cast<AttentionOp>(scheduled);
   // attention_c7
-  if (failed(verifySharedHeads(op, getSharedHeads())))
+  if (failed(verifySharedHeads(op, getPackedHeads())))
     return failure();
   int64_t headDim = sizeOf(op.getQuery(), 3);
   if (ShapedType::isDynamic(headDim) || headDim % getVectorWidth() != 0)
     return op.emitOpError("expected vector_width to divide head_dim, found ") << getVectorWidth();
   // attention_c10
-  if (getKeySplits() != 1 && !op.getProbMod().empty())
-    return op.emitOpError("expected key_splits 1 beside a prob region, found ") << getKeySplits();
+  if (getKvSplits() != 1 && !op.getProbMod().empty())
+    return op.emitOpError("expected kv_splits 1 beside a prob region, found ") << getKvSplits();
   return success();
 }
 
 LogicalResult GpuAttr::verifySchedule(Operation *scheduled) const {
   auto op = cast<AttentionOp>(scheduled);
   // attention_c8
-  if (failed(verifySharedHeads(op, getSharedHeads())))
+  if (failed(verifySharedHeads(op, getPackedHeads())))
     return failure();
   int64_t valueDim = sizeOf(op.getValue(), 3);
   int64_t columns = getThreadsX() * getContextColumns();

@@ -63,12 +63,12 @@ public:
   ArrayAttr select();
 
 private:
-  Attribute prefill(int64_t rowTile, int64_t maxQLen = 0);
-  int64_t keyChunk(int64_t rowTile);
+  Attribute prefill(int64_t qBlock, int64_t maxQLen = 0);
+  int64_t kvBlock(int64_t qBlock);
   /// Whether one chunk has all keys that a tile sees.
-  bool isOneChunk(int64_t rowTile);
+  bool isOneChunk(int64_t qBlock);
   Attribute decode(int64_t rowsOfHead, int64_t maxQLen = 0);
-  int64_t keySplits(int64_t sharedHeads);
+  int64_t kvSplits(int64_t packedHeads);
   int64_t bestRowTile(int64_t rows);
 
   AttentionOp op;
@@ -92,7 +92,7 @@ static int64_t largestDivisor(int64_t n, int64_t limit) {
 }
 
 /// Query heads whose rows one tile holds, so that keys and values are read once for all.
-static int64_t getSharedHeads(AttentionOp op) {
+static int64_t getPackedHeads(AttentionOp op) {
   int64_t heads = op.getQuery().getType().getDimSize(1),
           kvHeads = op.getKey().getType().getDimSize(1);
   if (ShapedType::isDynamic(heads) || ShapedType::isDynamic(kvHeads) || kvHeads == 0)
@@ -104,61 +104,61 @@ static int64_t getSharedHeads(AttentionOp op) {
 /// few keys as for many, but scores of many leave the nearest cache. They are computed of whole
 /// chunks: behind a mask's last key a smaller one wastes less, and those of a window are as many as
 /// fit it. Where vectors are short, so may the stack be: wasm's holds 64 KB.
-int64_t CpuSelector::keyChunk(int64_t rowTile) {
+int64_t CpuSelector::kvBlock(int64_t qBlock) {
   constexpr int64_t kSmall = 64, kMasked = 96, kLarge = 128;
-  if (isOneChunk(rowTile))
-    return llvm::alignTo(std::max<int64_t>(*getMostKeys(op, mask, rowTile), 1), 16);
-  if (!width && (isPlain || rowTile > 48))
+  if (isOneChunk(qBlock))
+    return llvm::alignTo(std::max<int64_t>(*getMostKeys(op, mask, qBlock), 1), 16);
+  if (!width && (isPlain || qBlock > 48))
     return kSmall;
   if (!width)
     return op.getMask().empty() && isWide ? kLarge : kMasked;
-  int64_t keys = *width + rowTile - 1;
+  int64_t keys = *width + qBlock - 1;
   return llvm::alignTo(llvm::divideCeil(keys, llvm::divideCeil(keys, kMasked)), 16);
 }
 
-bool CpuSelector::isOneChunk(int64_t rowTile) {
+bool CpuSelector::isOneChunk(int64_t qBlock) {
   constexpr int64_t kMostKeys = 384;
-  std::optional<int64_t> keys = getMostKeys(op, mask, rowTile);
+  std::optional<int64_t> keys = getMostKeys(op, mask, qBlock);
   return keys && *keys <= kMostKeys && !isPlain;
 }
 
 /// Scores and context take three quarters of the registers each, in turns; scores half of them
 /// where a product has to be in one before it is added. The values of a large or masked chunk of
 /// all keys come from far away for each group of rows: fewer groups, of fewer vectors.
-Attribute CpuSelector::prefill(int64_t rowTile, int64_t maxQLen) {
+Attribute CpuSelector::prefill(int64_t qBlock, int64_t maxQLen) {
   constexpr int64_t kNearKeys = 128;
-  int64_t vectors = largestDivisor(rowTile / lanes, isPlain ? 4 : 3);
+  int64_t vectors = largestDivisor(qBlock / lanes, isPlain ? 4 : 3);
   int64_t scoreKeys = isWide ? 8 : isPlain ? 2 : 4;
   int64_t contextVectors =
       isWide ? (valueVectors <= 6 ? valueVectors : 4) : std::min<int64_t>(valueVectors, 2);
-  if (isWide && isOneChunk(rowTile) && (width || keyChunk(rowTile) > kNearKeys))
+  if (isWide && isOneChunk(qBlock) && (width || kvBlock(qBlock) > kNearKeys))
     contextVectors = std::min<int64_t>(valueVectors, 2);
   int64_t contextRows =
-      largestDivisor(rowTile, std::min<int64_t>((isWide ? 24 : 12) / contextVectors, 12));
-  return PrefillAttr::get(op->getContext(), rowTile, keyChunk(rowTile), lanes, vectors, scoreKeys,
+      largestDivisor(qBlock, std::min<int64_t>((isWide ? 24 : 12) / contextVectors, 12));
+  return PrefillAttr::get(op->getContext(), qBlock, kvBlock(qBlock), lanes, vectors, scoreKeys,
                           contextRows, contextVectors, maxQLen);
 }
 
 /// Eight sums at least hide the latency of one.
 Attribute CpuSelector::decode(int64_t rowsOfHead, int64_t maxQLen) {
-  int64_t shared = getSharedHeads(op), rows = rowsOfHead * shared;
+  int64_t shared = getPackedHeads(op), rows = rowsOfHead * shared;
   int64_t scoreRows = largestDivisor(rows, isWide ? 4 : 2);
   int64_t contextRows = largestDivisor(rows, isWide ? 6 : 4);
   int64_t contextVectors =
       largestDivisor(valueVectors, std::min<int64_t>((isWide ? 24 : 12) / contextRows, 8));
-  return DecodeAttr::get(op->getContext(), rows, shared, /*key_chunk=*/64, lanes, scoreRows,
+  return DecodeAttr::get(op->getContext(), rows, shared, /*kv_block=*/64, lanes, scoreRows,
                          /*score_keys=*/scoreRows < 3 && isWide ? 8 : 4, contextRows,
-                         contextVectors, keySplits(shared), /*least_part=*/1024, maxQLen);
+                         contextVectors, kvSplits(shared), /*min_split_keys=*/1024, maxQLen);
 }
 
 /// As many parts of the keys as make tasks for all cores of a large machine. Those of a window
 /// are few, and a prob region may want to see all of a row's probs.
-int64_t CpuSelector::keySplits(int64_t sharedHeads) {
+int64_t CpuSelector::kvSplits(int64_t packedHeads) {
   constexpr int64_t kTasks = 32;
   auto query = op.getQuery().getType();
   if (mask.getWidth() || !op.getProbMod().empty())
     return 1;
-  int64_t tasks = query.isDynamicDim(1) ? 1 : query.getDimSize(1) / sharedHeads;
+  int64_t tasks = query.isDynamicDim(1) ? 1 : query.getDimSize(1) / packedHeads;
   if (!query.isDynamicDim(0))
     tasks *= query.getDimSize(0);
   return llvm::divideCeil(kTasks, std::clamp<int64_t>(tasks, 1, kTasks));
@@ -181,12 +181,11 @@ ArrayAttr CpuSelector::select() {
   bool canDecode = headDim % lanes == 0;
   SmallVector<Attribute> schedules;
   if (!ShapedType::isDynamic(rows)) {
-    bool isDecode = canDecode && rows > 0 && rows <= kFewRows && rows * getSharedHeads(op) <= 16;
-    int64_t rowTile = bestRowTile(rows);
+    bool isDecode = canDecode && rows > 0 && rows <= kFewRows && rows * getPackedHeads(op) <= 16;
+    int64_t qBlock = bestRowTile(rows);
     if (isWide && rows >= kFarTile && hasFarKeys(op, mask))
-      rowTile = kFarTile;
-    schedules = {isDecode ? decode(rows)
-                          : prefill(width ? std::min(rowTile, kNarrowTile) : rowTile)};
+      qBlock = kFarTile;
+    schedules = {isDecode ? decode(rows) : prefill(width ? std::min(qBlock, kNarrowTile) : qBlock)};
   } else {
     if (canDecode)
       schedules.push_back(decode(1, 1));
@@ -215,8 +214,8 @@ public:
   ArrayAttr select();
 
 private:
-  GpuAttr tile(ArrayRef<int64_t> rowTiles, int64_t sharedHeads, int64_t threadsX, int64_t threadsY,
-               int64_t keySplits, int64_t maxQLen = 0);
+  GpuAttr tile(ArrayRef<int64_t> rowTiles, int64_t packedHeads, int64_t threadsX, int64_t threadsY,
+               int64_t kvSplits, int64_t maxQLen = 0);
   int64_t sharedBytes(int64_t rows, int64_t chunk, int64_t threadsX, int64_t columns);
 
   AttentionOp op;
@@ -239,8 +238,8 @@ int64_t GpuSelector::sharedBytes(int64_t rows, int64_t chunk, int64_t threadsX, 
 
 /// The tile that does most between two barriers, of those that fit; null where none does. What a
 /// thread has of it is unrolled: at most as much as there are registers for.
-GpuAttr GpuSelector::tile(ArrayRef<int64_t> rowTiles, int64_t sharedHeads, int64_t threadsX,
-                          int64_t threadsY, int64_t keySplits, int64_t maxQLen) {
+GpuAttr GpuSelector::tile(ArrayRef<int64_t> rowTiles, int64_t packedHeads, int64_t threadsX,
+                          int64_t threadsY, int64_t kvSplits, int64_t maxQLen) {
   // Of a chunk's context, the context, the sum, the maximum, and the scores; the others are for
   // operands.
   constexpr int64_t kRegisters = 190;
@@ -255,21 +254,21 @@ GpuAttr GpuSelector::tile(ArrayRef<int64_t> rowTiles, int64_t sharedHeads, int64
         std::tie(bestRows, bestChunk) = std::pair(rows, chunk);
   if (bestRows == 0)
     return {};
-  return GpuAttr::get(op->getContext(), bestRows, sharedHeads, bestChunk, keySplits, threadsX,
+  return GpuAttr::get(op->getContext(), bestRows, packedHeads, bestChunk, kvSplits, threadsX,
                       std::gcd(bestRows, threadsY), columns, maxQLen);
 }
 
 /// Few rows leave most of a GPU idle: their keys are split, too.
 ArrayAttr GpuSelector::select() {
-  constexpr int64_t kFewRows = 4, kKeySplits = 8;
-  int64_t rows = op.getQuery().getType().getDimSize(2), shared = getSharedHeads(op);
+  constexpr int64_t kFewRows = 4, kKvSplits = 8;
+  int64_t rows = op.getQuery().getType().getDimSize(2), shared = getPackedHeads(op);
   bool isOpen = ShapedType::isDynamic(rows), isFew = !isOpen && rows > 0 && rows <= kFewRows;
   GpuAttr prefill =
-      tile({64, 56, 48, 40, 32, 24, 16, 8}, 1, /*threadsX=*/8, /*threadsY=*/8, /*keySplits=*/1);
+      tile({64, 56, 48, 40, 32, 24, 16, 8}, 1, /*threadsX=*/8, /*threadsY=*/8, /*kvSplits=*/1);
   GpuAttr decode;
   if (isOpen || isFew)
-    decode = tile({(isFew ? rows : 1) * shared}, shared, /*threadsX=*/32, /*threadsY=*/8,
-                  kKeySplits, /*maxQLen=*/isOpen ? 1 : 0);
+    decode = tile({(isFew ? rows : 1) * shared}, shared, /*threadsX=*/32, /*threadsY=*/8, kKvSplits,
+                  /*maxQLen=*/isOpen ? 1 : 0);
   SmallVector<Attribute> schedules;
   if (decode)
     schedules.push_back(decode);

@@ -14,9 +14,9 @@
 #include <algorithm>
 #include <tuple>
 
+using mlir::attn::kMostStackBytes;
 using mlir::halide::BoundStackPass;
 using mlir::halide::findLoads;
-using mlir::attn::kMostStackBytes;
 using namespace ::Halide;
 using namespace ::Halide::Internal;
 

@@ -3,7 +3,7 @@
 // A fused core becomes one pipeline: the scores, their maximum, weights and sums a chunk at a
 // time, and one func that holds context, sum and maximum.
 
-// CHECK-LABEL: halide.pipeline @causal_attention_3 attributes {attn.kind = "attention", attn.schedule = #attn.prefill<row_tile = 48
+// CHECK-LABEL: halide.pipeline @causal_attention_3 attributes {attn.kind = "attention", attn.schedule = #attn.prefill<q_block = 48
 // CHECK: %[[QUERY:.*]] = halide.input "query" [64, ?, ?, ?]
 // CHECK: %[[ROWS:.*]] = halide.extent %[[QUERY]], 1
 // The last row of a tile bounds its keys: k <= q.
@@ -47,7 +47,7 @@ func.func @causal(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor
 }
 
 // With few rows, the query heads that share a head of key and value are rows of one tile.
-// CHECK-LABEL: halide.pipeline @few_attention_0 attributes {{.*}}#attn.decode<row_tile = 4, shared_heads = 4
+// CHECK-LABEL: halide.pipeline @few_attention_0 attributes {{.*}}#attn.decode<q_block = 4, packed_heads = 4
 // CHECK: halide.func "query_t" [%[[II:[a-z0-9]*]], %{{[a-z0-9]*}}, %{{[a-z0-9]*}}, %[[H:[a-z0-9]*]],
 // CHECK:   %[[FIRST_HEAD:.*]] = arith.muli %[[H]], %c4_i32
 // CHECK:   %[[SHARE:.*]] = halide.mod %[[II]], %c4_i32

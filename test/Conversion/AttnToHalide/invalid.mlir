@@ -35,7 +35,7 @@ func.func @rank(%x: tensor<1x1x1x1x1x1x1x1x2xf32>) -> tensor<1x1x1x1x1x1x1x1x2xf
 !t = tensor<1x8x9x64xf64>
 func.func @scheduled_f64(%x: !t) -> !t {
   // expected-error @+1 {{expected no schedule, as elements are f64}}
-  %c = attn.attention %x, %x, %x schedule([#attn.prefill<row_tile = 48, key_chunk = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>]) : !t, !t, !t -> !t
+  %c = attn.attention %x, %x, %x schedule([#attn.prefill<q_block = 48, kv_block = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>]) : !t, !t, !t -> !t
   return %c : !t
 }
 
@@ -44,7 +44,7 @@ func.func @scheduled_f64(%x: !t) -> !t {
 !t = tensor<1x8x9x64xf32>
 func.func @scheduled_lse(%x: !t) -> tensor<1x8x9xf32> {
   // expected-error @+1 {{expected no schedule, as lse is a result}}
-  %c, %lse = attn.attention %x, %x, %x schedule([#attn.prefill<row_tile = 48, key_chunk = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>]) : !t, !t, !t -> !t, tensor<1x8x9xf32>
+  %c, %lse = attn.attention %x, %x, %x schedule([#attn.prefill<q_block = 48, kv_block = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>]) : !t, !t, !t -> !t, tensor<1x8x9xf32>
   return %lse : tensor<1x8x9xf32>
 }
 
@@ -57,7 +57,7 @@ func.func @scheduled_bent_prob(%x: !t) -> !t {
   ^bb0(%p: f32, %b: index, %h: index, %q: index, %k: index):
     %r = arith.mulf %p, %p : f32
     attn.yield %r : f32
-  } schedule([#attn.prefill<row_tile = 48, key_chunk = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>]) : !t, !t, !t -> !t
+  } schedule([#attn.prefill<q_block = 48, kv_block = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>]) : !t, !t, !t -> !t
   return %c : !t
 }
 

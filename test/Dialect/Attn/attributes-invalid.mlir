@@ -71,32 +71,32 @@ func.func private @unknown(tensor<2xf32> {attn.nam = "w"})
 // -----
 
 // expected-error@+1 {{expected a positive score_keys, found 0}}
-#zero = #attn.prefill<row_tile = 48, key_chunk = 64, vector_width = 16, score_vectors = 3, score_keys = 0, context_rows = 6, context_vectors = 4>
+#zero = #attn.prefill<q_block = 48, kv_block = 64, vector_width = 16, score_vectors = 3, score_keys = 0, context_rows = 6, context_vectors = 4>
 
 // -----
 
-// expected-error@+1 {{expected row_tile to be a multiple of vector_width 16, found 50}}
-#rows = #attn.prefill<row_tile = 50, key_chunk = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 5, context_vectors = 4>
+// expected-error@+1 {{expected q_block to be a multiple of vector_width 16, found 50}}
+#rows = #attn.prefill<q_block = 50, kv_block = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 5, context_vectors = 4>
 
 // -----
 
-// expected-error@+1 {{expected row_tile to be a multiple of vector_width * score_vectors, found 48 and 16 * 2}}
-#vectors = #attn.prefill<row_tile = 48, key_chunk = 64, vector_width = 16, score_vectors = 2, score_keys = 8, context_rows = 6, context_vectors = 4>
+// expected-error@+1 {{expected q_block to be a multiple of vector_width * score_vectors, found 48 and 16 * 2}}
+#vectors = #attn.prefill<q_block = 48, kv_block = 64, vector_width = 16, score_vectors = 2, score_keys = 8, context_rows = 6, context_vectors = 4>
 
 // -----
 
-// expected-error@+1 {{expected row_tile to be a multiple of context_rows 5, found 48}}
-#context = #attn.prefill<row_tile = 48, key_chunk = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 5, context_vectors = 4>
+// expected-error@+1 {{expected q_block to be a multiple of context_rows 5, found 48}}
+#context = #attn.prefill<q_block = 48, kv_block = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 5, context_vectors = 4>
 
 // -----
 
-// expected-error@+1 {{expected key_chunk to be a multiple of 4, found 90}}
-#chains = #attn.prefill<row_tile = 48, key_chunk = 90, vector_width = 16, score_vectors = 3, score_keys = 9, context_rows = 6, context_vectors = 4>
+// expected-error@+1 {{expected kv_block to be a multiple of 4, found 90}}
+#chains = #attn.prefill<q_block = 48, kv_block = 90, vector_width = 16, score_vectors = 3, score_keys = 9, context_rows = 6, context_vectors = 4>
 
 // -----
 
-// expected-error@+1 {{expected key_chunk to be a multiple of score_keys 8, found 60}}
-#keys = #attn.prefill<row_tile = 48, key_chunk = 60, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>
+// expected-error@+1 {{expected kv_block to be a multiple of score_keys 8, found 60}}
+#keys = #attn.prefill<q_block = 48, kv_block = 60, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>
 
 // -----
 

@@ -68,7 +68,7 @@ func.func @fused(%q: tensor<?x4x?x64xbf16>, %k: tensor<?x2x?x64xbf16>, %v: tenso
   // CHECK-NEXT: ^bb0(%batch: index, %head: index, %q: index, %k: index):
   // CHECK: } prob_mod {
   // CHECK-NEXT: ^bb0(%prob: bf16, %batch: index, %head: index, %q: index, %k: index):
-  // CHECK: } schedule([#attn.prefill<row_tile = 48, key_chunk = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>])
+  // CHECK: } schedule([#attn.prefill<q_block = 48, kv_block = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>])
   // CHECK-SAME: : tensor<?x4x?x64xbf16>, tensor<?x2x?x64xbf16>, tensor<?x2x?x80xbf16> -> tensor<?x4x?x80xbf16>, tensor<?x4x?xf32>
   %c, %lse = attn.attention %q, %k, %v scale(0.5) score_mod {
   ^bb0(%score: bf16, %batch: index, %head: index, %qi: index, %ki: index):
@@ -82,7 +82,7 @@ func.func @fused(%q: tensor<?x4x?x64xbf16>, %k: tensor<?x2x?x64xbf16>, %v: tenso
   ^bb0(%prob: bf16, %batch: index, %head: index, %qi: index, %ki: index):
     %r = arith.negf %prob : bf16
     attn.yield %r : bf16
-  } schedule([#attn.prefill<row_tile = 48, key_chunk = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>])
+  } schedule([#attn.prefill<q_block = 48, kv_block = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>])
     : tensor<?x4x?x64xbf16>, tensor<?x2x?x64xbf16>, tensor<?x2x?x80xbf16> -> tensor<?x4x?x80xbf16>, tensor<?x4x?xf32>
   // CHECK: attn.attention %{{.*}}, %{{.*}}, %{{.*}} : tensor<?x4x?x64xbf16>, {{.*}} -> tensor<?x4x?x80xbf16>
   %d = attn.attention %q, %k, %v : tensor<?x4x?x64xbf16>, tensor<?x2x?x64xbf16>, tensor<?x2x?x80xbf16> -> tensor<?x4x?x80xbf16>

@@ -3,10 +3,10 @@
 
 // One row has several blocks for its keys, more have tiles.
 // CHECK-LABEL: func.func @any_rows
-// CHECK: schedule([#attn.gpu<row_tile = 1, shared_heads = 1, key_chunk = 64, key_splits = 8, threads_x = 32, threads_y = 1, context_columns = 2, max_q_len = 1>,
-// CHECK-SAME: #attn.gpu<row_tile = 48, shared_heads = 1, key_chunk = 64, key_splits = 1, threads_x = 8, threads_y = 8, context_columns = 8>])
+// CHECK: schedule([#attn.gpu<q_block = 1, packed_heads = 1, kv_block = 64, kv_splits = 8, threads_x = 32, threads_y = 1, context_columns = 2, max_q_len = 1>,
+// CHECK-SAME: #attn.gpu<q_block = 48, packed_heads = 1, kv_block = 64, kv_splits = 1, threads_x = 8, threads_y = 8, context_columns = 8>])
 // 64 KB of shared memory are for two blocks.
-// TURING: max_q_len = 1>, #attn.gpu<row_tile = 48, shared_heads = 1, key_chunk = 32,
+// TURING: max_q_len = 1>, #attn.gpu<q_block = 48, packed_heads = 1, kv_block = 32,
 func.func @any_rows(%x: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
   %c = attn.attention %x, %x, %x : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
   return %c : tensor<?x8x?x64xf32>
@@ -14,7 +14,7 @@ func.func @any_rows(%x: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
 
 // Heads that share a head of keys are rows of one tile.
 // CHECK-LABEL: func.func @grouped
-// CHECK: schedule([#attn.gpu<row_tile = 4, shared_heads = 4, key_chunk = 64, key_splits = 8,
+// CHECK: schedule([#attn.gpu<q_block = 4, packed_heads = 4, kv_block = 64, kv_splits = 8,
 func.func @grouped(%q: tensor<1x32x1x128xf32>, %k: tensor<1x8x?x128xf32>) -> tensor<1x32x1x128xf32> {
   %c = attn.attention %q, %k, %k : tensor<1x32x1x128xf32>, tensor<1x8x?x128xf32>, tensor<1x8x?x128xf32> -> tensor<1x32x1x128xf32>
   return %c : tensor<1x32x1x128xf32>
@@ -22,7 +22,7 @@ func.func @grouped(%q: tensor<1x32x1x128xf32>, %k: tensor<1x8x?x128xf32>) -> ten
 
 // Elements of 16 bits are f32 once they are read.
 // CHECK-LABEL: func.func @short_elements
-// CHECK: schedule([#attn.gpu<row_tile = 48, shared_heads = 1, key_chunk = 64,
+// CHECK: schedule([#attn.gpu<q_block = 48, packed_heads = 1, kv_block = 64,
 func.func @short_elements(%x: tensor<1x8x300x64xbf16>) -> tensor<1x8x300x64xbf16> {
   %c = attn.attention %x, %x, %x : tensor<1x8x300x64xbf16>, tensor<1x8x300x64xbf16>, tensor<1x8x300x64xbf16> -> tensor<1x8x300x64xbf16>
   return %c : tensor<1x8x300x64xbf16>
@@ -30,9 +30,9 @@ func.func @short_elements(%x: tensor<1x8x300x64xbf16>) -> tensor<1x8x300x64xbf16
 
 // Where no two blocks fit, one does.
 // CHECK-LABEL: func.func @one_block
-// CHECK: schedule([#attn.gpu<row_tile = 8, shared_heads = 1, key_chunk = 8,
+// CHECK: schedule([#attn.gpu<q_block = 8, packed_heads = 1, kv_block = 8,
 // TURING-LABEL: func.func @one_block
-// TURING: schedule([#attn.gpu<row_tile = 8, shared_heads = 1, key_chunk = 8,
+// TURING: schedule([#attn.gpu<q_block = 8, packed_heads = 1, kv_block = 8,
 func.func @one_block(%x: tensor<1x1x300x512xf32>) -> tensor<1x1x300x512xf32> {
   %c = attn.attention %x, %x, %x : tensor<1x1x300x512xf32>, tensor<1x1x300x512xf32>, tensor<1x1x300x512xf32> -> tensor<1x1x300x512xf32>
   return %c : tensor<1x1x300x512xf32>

@@ -4,12 +4,12 @@
 !t = tensor<1x8x9x64xf32>
 // GPU: [[@LINE+2]]:8: error: 'attn.attention' op expected a schedule for a GPU, as the target is, found #attn.prefill<
 func.func @for_cpu(%x: !t) -> !t {
-  %c = attn.attention %x, %x, %x schedule([#attn.prefill<row_tile = 48, key_chunk = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>]) : !t, !t, !t -> !t
+  %c = attn.attention %x, %x, %x schedule([#attn.prefill<q_block = 48, kv_block = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>]) : !t, !t, !t -> !t
   return %c : !t
 }
 
 // CPU: [[@LINE+2]]:8: error: 'attn.attention' op expected a schedule for a CPU, as the target is, found #attn.gpu<
 func.func @for_gpu(%x: !t) -> !t {
-  %c = attn.attention %x, %x, %x schedule([#attn.gpu<row_tile = 8, shared_heads = 1, key_chunk = 8, key_splits = 1, threads_x = 8, threads_y = 4, context_columns = 8>]) : !t, !t, !t -> !t
+  %c = attn.attention %x, %x, %x schedule([#attn.gpu<q_block = 8, packed_heads = 1, kv_block = 8, kv_splits = 1, threads_x = 8, threads_y = 4, context_columns = 8>]) : !t, !t, !t -> !t
   return %c : !t
 }

@@ -4,16 +4,16 @@
 
 // A q_len that is known has one kernel, with the tile that wastes the fewest rows.
 // CHECK-LABEL: func.func @many_rows
-// WIDE: schedule([#attn.prefill<row_tile = 48, key_chunk = 128, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>])
-// NARROW: schedule([#attn.prefill<row_tile = 48, key_chunk = 96, vector_width = 8, score_vectors = 3, score_keys = 4, context_rows = 6, context_vectors = 2>])
-// PLAIN: schedule([#attn.prefill<row_tile = 48, key_chunk = 64, vector_width = 4, score_vectors = 4, score_keys = 2, context_rows = 6, context_vectors = 2>])
+// WIDE: schedule([#attn.prefill<q_block = 48, kv_block = 128, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>])
+// NARROW: schedule([#attn.prefill<q_block = 48, kv_block = 96, vector_width = 8, score_vectors = 3, score_keys = 4, context_rows = 6, context_vectors = 2>])
+// PLAIN: schedule([#attn.prefill<q_block = 48, kv_block = 64, vector_width = 4, score_vectors = 4, score_keys = 2, context_rows = 6, context_vectors = 2>])
 func.func @many_rows(%x: tensor<1x8x2048x64xf32>) -> tensor<1x8x2048x64xf32> {
   %c = attn.attention %x, %x, %x : tensor<1x8x2048x64xf32>, tensor<1x8x2048x64xf32>, tensor<1x8x2048x64xf32> -> tensor<1x8x2048x64xf32>
   return %c : tensor<1x8x2048x64xf32>
 }
 
 // CHECK-LABEL: func.func @some_rows
-// CHECK: schedule([#attn.prefill<row_tile = 32,
+// CHECK: schedule([#attn.prefill<q_block = 32,
 func.func @some_rows(%x: tensor<1x8x49x64xf32>) -> tensor<1x8x49x64xf32> {
   %c = attn.attention %x, %x, %x : tensor<1x8x49x64xf32>, tensor<1x8x49x64xf32>, tensor<1x8x49x64xf32> -> tensor<1x8x49x64xf32>
   return %c : tensor<1x8x49x64xf32>
@@ -29,8 +29,8 @@ func.func @five_vectors(%x: tensor<1x8x2048x80xf32>) -> tensor<1x8x2048x80xf32> 
 
 // One row: the four query heads of a head of key and value are the rows of a tile.
 // CHECK-LABEL: func.func @one_row
-// WIDE: schedule([#attn.decode<row_tile = 4, shared_heads = 4, key_chunk = 64, vector_width = 16, score_rows = 4, score_keys = 4, context_rows = 4, context_vectors = 4, key_splits = 4>])
-// NARROW: schedule([#attn.decode<row_tile = 4, shared_heads = 4, key_chunk = 64, vector_width = 8, score_rows = 2,
+// WIDE: schedule([#attn.decode<q_block = 4, packed_heads = 4, kv_block = 64, vector_width = 16, score_rows = 4, score_keys = 4, context_rows = 4, context_vectors = 4, kv_splits = 4>])
+// NARROW: schedule([#attn.decode<q_block = 4, packed_heads = 4, kv_block = 64, vector_width = 8, score_rows = 2,
 func.func @one_row(%q: tensor<1x32x1x128xf32>, %k: tensor<1x8x?x128xf32>) -> tensor<1x32x1x128xf32> {
   %c = attn.attention %q, %k, %k : tensor<1x32x1x128xf32>, tensor<1x8x?x128xf32>, tensor<1x8x?x128xf32> -> tensor<1x32x1x128xf32>
   return %c : tensor<1x32x1x128xf32>
@@ -39,7 +39,7 @@ func.func @one_row(%q: tensor<1x32x1x128xf32>, %k: tensor<1x8x?x128xf32>) -> ten
 // As many parts of the keys as give every core of a large machine something to do; a prob
 // region has to see all of them.
 // CHECK-LABEL: func.func @one_row_of_one_head
-// CHECK: key_splits = 32>])
+// CHECK: kv_splits = 32>])
 // CHECK: context_vectors = {{[0-9]}}>])
 func.func @one_row_of_one_head(%q: tensor<1x1x1x128xf32>, %k: tensor<1x1x?x128xf32>) -> (tensor<1x1x1x128xf32>, tensor<1x1x1x128xf32>) {
   %c = attn.attention %q, %k, %k : tensor<1x1x1x128xf32>, tensor<1x1x?x128xf32>, tensor<1x1x?x128xf32> -> tensor<1x1x1x128xf32>
@@ -52,9 +52,9 @@ func.func @one_row_of_one_head(%q: tensor<1x1x1x128xf32>, %k: tensor<1x1x?x128xf
 
 // Any q_len: a call chooses.
 // CHECK-LABEL: func.func @any_rows
-// CHECK: schedule([#attn.decode<row_tile = 1, shared_heads = 1, {{.*}} max_q_len = 1>,
-// CHECK-SAME: #attn.prefill<row_tile = 16, {{.*}} max_q_len = 16>, #attn.prefill<row_tile = 32, {{.*}} max_q_len = 128>,
-// CHECK-SAME: #attn.prefill<row_tile = 48, {{[^>]*}} context_vectors = {{[0-9]}}>])
+// CHECK: schedule([#attn.decode<q_block = 1, packed_heads = 1, {{.*}} max_q_len = 1>,
+// CHECK-SAME: #attn.prefill<q_block = 16, {{.*}} max_q_len = 16>, #attn.prefill<q_block = 32, {{.*}} max_q_len = 128>,
+// CHECK-SAME: #attn.prefill<q_block = 48, {{[^>]*}} context_vectors = {{[0-9]}}>])
 func.func @any_rows(%x: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
   %c = attn.attention %x, %x, %x : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
   return %c : tensor<?x8x?x64xf32>
@@ -62,7 +62,7 @@ func.func @any_rows(%x: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
 
 // A head_dim that fills no whole vectors has no decode kernel.
 // CHECK-LABEL: func.func @odd_head_dim
-// CHECK: schedule([#attn.prefill<row_tile = 16,
+// CHECK: schedule([#attn.prefill<q_block = 16,
 func.func @odd_head_dim(%x: tensor<1x8x1x17xf32>) -> tensor<1x8x1x17xf32> {
   %c = attn.attention %x, %x, %x : tensor<1x8x1x17xf32>, tensor<1x8x1x17xf32>, tensor<1x8x1x17xf32> -> tensor<1x8x1x17xf32>
   return %c : tensor<1x8x1x17xf32>
@@ -71,7 +71,7 @@ func.func @odd_head_dim(%x: tensor<1x8x1x17xf32>) -> tensor<1x8x1x17xf32> {
 // A narrow window has small tiles of rows, and one chunk for its keys and those of the tile's other
 // rows, 256 + 31. What both bounds are relative to plays no part if it moves on with the row.
 // CHECK-LABEL: func.func @window
-// CHECK: schedule([#attn.prefill<row_tile = 32, key_chunk = 288,
+// CHECK: schedule([#attn.prefill<q_block = 32, kv_block = 288,
 func.func @window(%x: tensor<1x8x2048x64xf32>, %n: index) -> tensor<1x8x2048x64xf32> {
   %c = attn.attention %x, %x, %x mask {
   ^bb0(%b: index, %h: index, %q: index, %k: index):
@@ -88,7 +88,7 @@ func.func @window(%x: tensor<1x8x2048x64xf32>, %n: index) -> tensor<1x8x2048x64x
 
 // Rows next to each other may see keys that are far from each other: chunks that 256 + 31 fill.
 // CHECK-LABEL: func.func @window_that_jumps
-// CHECK: schedule([#attn.prefill<row_tile = 32, key_chunk = 96,
+// CHECK: schedule([#attn.prefill<q_block = 32, kv_block = 96,
 func.func @window_that_jumps(%x: tensor<1x8x2048x64xf32>, %n: index) -> tensor<1x8x2048x64xf32> {
   %c = attn.attention %x, %x, %x mask {
   ^bb0(%b: index, %h: index, %q: index, %k: index):
@@ -105,7 +105,7 @@ func.func @window_that_jumps(%x: tensor<1x8x2048x64xf32>, %n: index) -> tensor<1
 
 // The keys of a wide window, 512 + 31, are six chunks.
 // CHECK-LABEL: func.func @wide_window
-// CHECK: schedule([#attn.prefill<row_tile = 32, key_chunk = 96,
+// CHECK: schedule([#attn.prefill<q_block = 32, kv_block = 96,
 func.func @wide_window(%x: tensor<1x8x2048x64xf32>) -> tensor<1x8x2048x64xf32> {
   %c = attn.attention %x, %x, %x mask {
   ^bb0(%b: index, %h: index, %q: index, %k: index):
@@ -121,7 +121,7 @@ func.func @wide_window(%x: tensor<1x8x2048x64xf32>) -> tensor<1x8x2048x64xf32> {
 
 // Keys before a row, but from a fixed one on: any number of them.
 // CHECK-LABEL: func.func @growing
-// CHECK: schedule([#attn.prefill<row_tile = 48, key_chunk = {{64|96}},
+// CHECK: schedule([#attn.prefill<q_block = 48, kv_block = {{64|96}},
 func.func @growing(%x: tensor<1x8x2048x64xf32>) -> tensor<1x8x2048x64xf32> {
   %c = attn.attention %x, %x, %x mask {
   ^bb0(%b: index, %h: index, %q: index, %k: index):
@@ -136,8 +136,8 @@ func.func @growing(%x: tensor<1x8x2048x64xf32>) -> tensor<1x8x2048x64xf32> {
 
 // So many keys that each tile fetches them from far away: few large tiles.
 // CHECK-LABEL: func.func @far_keys
-// WIDE: schedule([#attn.prefill<row_tile = 192, key_chunk = 64,
-// NARROW: schedule([#attn.prefill<row_tile = 48, key_chunk = 96,
+// WIDE: schedule([#attn.prefill<q_block = 192, kv_block = 64,
+// NARROW: schedule([#attn.prefill<q_block = 48, kv_block = 96,
 func.func @far_keys(%x: tensor<1x1x32768x64xf32>) -> tensor<1x1x32768x64xf32> {
   %c = attn.attention %x, %x, %x : tensor<1x1x32768x64xf32>, tensor<1x1x32768x64xf32>, tensor<1x1x32768x64xf32> -> tensor<1x1x32768x64xf32>
   return %c : tensor<1x1x32768x64xf32>
@@ -145,7 +145,7 @@ func.func @far_keys(%x: tensor<1x1x32768x64xf32>) -> tensor<1x1x32768x64xf32> {
 
 // Of these a tile may see few.
 // CHECK-LABEL: func.func @blocks_of_far_keys
-// WIDE: schedule([#attn.prefill<row_tile = 48, key_chunk = 96,
+// WIDE: schedule([#attn.prefill<q_block = 48, kv_block = 96,
 func.func @blocks_of_far_keys(%x: tensor<1x1x32768x64xf32>) -> tensor<1x1x32768x64xf32> {
   %c = attn.attention %x, %x, %x mask {
   ^bb0(%b: index, %h: index, %q: index, %k: index):

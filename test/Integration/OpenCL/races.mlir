@@ -19,7 +19,7 @@
 func.func @prefill(%query: tensor<1x1x8x8xf32>, %key: tensor<1x1x13x8xf32>,
                    %value: tensor<1x1x13x8xf32>) -> tensor<1x1x8x8xf32> {
   %context = attn.attention %query, %key, %value scale(0.25)
-      schedule([#attn.gpu<row_tile = 8, shared_heads = 1, key_chunk = 8, key_splits = 1,
+      schedule([#attn.gpu<q_block = 8, packed_heads = 1, kv_block = 8, kv_splits = 1,
                           threads_x = 4, threads_y = 4, context_columns = 2>])
       : tensor<1x1x8x8xf32>, tensor<1x1x13x8xf32>, tensor<1x1x13x8xf32> -> tensor<1x1x8x8xf32>
   return %context : tensor<1x1x8x8xf32>
@@ -27,7 +27,7 @@ func.func @prefill(%query: tensor<1x1x8x8xf32>, %key: tensor<1x1x13x8xf32>,
 
 func.func @decode(%query: tensor<1x2x1x8xf32>, %key: tensor<1x1x21x8xf32>) -> tensor<1x2x1x8xf32> {
   %context = attn.attention %query, %key, %key scale(0.25)
-      schedule([#attn.gpu<row_tile = 2, shared_heads = 2, key_chunk = 8, key_splits = 2,
+      schedule([#attn.gpu<q_block = 2, packed_heads = 2, kv_block = 8, kv_splits = 2,
                           threads_x = 4, threads_y = 2, context_columns = 2>])
       : tensor<1x2x1x8xf32>, tensor<1x1x21x8xf32>, tensor<1x1x21x8xf32> -> tensor<1x2x1x8xf32>
   return %context : tensor<1x2x1x8xf32>

@@ -1,6 +1,4 @@
 // A library that says that it was loaded.
 #include <unistd.h>
 
-__attribute__((constructor)) static void load(void) {
-  (void)!write(STDOUT_FILENO, "planted\n", 8);
-}
+__attribute__((constructor)) static void load(void) { (void)!write(STDOUT_FILENO, "planted\n", 8); }

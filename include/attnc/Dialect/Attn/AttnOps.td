@@ -103,27 +103,27 @@ class Attn_Attr<string cppName, string attrMnemonic, list<Trait> traits = []>
 def Attn_PrefillAttr : Attn_Attr<"Prefill", "prefill", [ScheduleAttrInterface]> {
   let summary = "Holds the schedule parameters of a fused prefill kernel on a CPU";
   let description = [{
-    A tile of `row_tile` query rows walks over the visible keys in chunks of
-    `key_chunk`; of one that is certain to hold all of them, no sum is rescaled. Scores are computed in register tiles of `score_vectors`
-    vectors of rows × `score_keys` keys, the context in register tiles of
-    `context_rows` rows × `context_vectors` vectors of value dims.
+    A tile of `q_block` query rows iterates over the visible keys in chunks of `kv_block`. If
+    one chunk covers all visible keys, online rescaling is skipped. Scores are computed in
+    register tiles of `score_vectors` vectors of rows × `score_keys` keys, the context in
+    register tiles of `context_rows` rows × `context_vectors` vectors of value dims.
 
     ```mlir
-    #attn.prefill<row_tile = 48, key_chunk = 64, vector_width = 16, score_vectors = 3,
+    #attn.prefill<q_block = 48, kv_block = 64, vector_width = 16, score_vectors = 3,
                   score_keys = 8, context_rows = 6, context_vectors = 4>
     ```
 
     With `max_q_len`, the kernel serves calls with at most as many query rows.
   }];
-  let parameters = (ins "int64_t":$row_tile, "int64_t":$key_chunk,
+  let parameters = (ins "int64_t":$q_block, "int64_t":$kv_block,
       "int64_t":$vector_width, "int64_t":$score_vectors, "int64_t":$score_keys,
       "int64_t":$context_rows, "int64_t":$context_vectors,
       DefaultValuedParameter<"int64_t", "0">:$max_q_len);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// A row's maximum and sum over the keys of a chunk are kept in so many independent ones.
-    static constexpr int64_t kChains = 4;
+    /// Number of independent accumulators of a row's maximum and sum over a chunk.
+    static constexpr int64_t kAccumulators = 4;
   }];
 }
 
@@ -131,28 +131,28 @@ def Attn_DecodeAttr : Attn_Attr<"Decode", "decode",
     [DeclareAttrInterfaceMethods<ScheduleAttrInterface, ["verifySchedule"]>]> {
   let summary = "Holds the schedule parameters of a fused kernel for few query rows on a CPU";
   let description = [{
-    A tile is `row_tile` rows: `shared_heads` query heads, which read the same head
-    of key and value, times row_tile / shared_heads rows of each. It walks over the
-    visible keys in chunks of `key_chunk`. Dot products are summed over vectors of
-    dims, `score_rows` rows × `score_keys` keys at a time; keys lie in the lanes for
-    the softmax. The context is computed as in `#attn.prefill`.
+    A tile of `q_block` rows packs `packed_heads` query heads that share a key/value head,
+    q_block / packed_heads rows of each. It iterates over the visible keys in chunks of
+    `kv_block`. Dot products are computed in vectors of dims, `score_rows` rows × `score_keys`
+    keys at a time; the softmax has keys in the lanes. The context is computed as in
+    `#attn.prefill`.
 
-    With `key_splits` above 1, the keys of a tile are in so many parts at most, of
-    `least_part` keys at least. Parts are computed in parallel and merged in their order;
-    how many there are depends on the sizes alone, so that threads change no bit.
+    `kv_splits` is the largest number of KV splits of a tile, `min_split_keys` the least number of
+    keys in one. Splits are computed in parallel and merged in order; their number depends on
+    the sizes alone, so results do not depend on the number of threads.
 
     ```mlir
-    #attn.decode<row_tile = 4, shared_heads = 4, key_chunk = 64, vector_width = 16, score_rows = 4,
+    #attn.decode<q_block = 4, packed_heads = 4, kv_block = 64, vector_width = 16, score_rows = 4,
                  score_keys = 4, context_rows = 4, context_vectors = 4, max_q_len = 1>
     ```
 
     With `max_q_len`, the kernel serves calls with at most as many query rows.
   }];
-  let parameters = (ins "int64_t":$row_tile, "int64_t":$shared_heads, "int64_t":$key_chunk,
+  let parameters = (ins "int64_t":$q_block, "int64_t":$packed_heads, "int64_t":$kv_block,
       "int64_t":$vector_width, "int64_t":$score_rows, "int64_t":$score_keys,
       "int64_t":$context_rows, "int64_t":$context_vectors,
-      DefaultValuedParameter<"int64_t", "1">:$key_splits,
-      DefaultValuedParameter<"int64_t", "1024">:$least_part,
+      DefaultValuedParameter<"int64_t", "1">:$kv_splits,
+      DefaultValuedParameter<"int64_t", "1024">:$min_split_keys,
       DefaultValuedParameter<"int64_t", "0">:$max_q_len);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
@@ -162,23 +162,22 @@ def Attn_GpuAttr : Attn_Attr<"Gpu", "gpu",
     [DeclareAttrInterfaceMethods<ScheduleAttrInterface, ["getTargetKind", "verifySchedule"]>]> {
   let summary = "Holds the schedule parameters of a fused kernel on a GPU";
   let description = [{
-    A block of `threads_x` × `threads_y` threads computes a tile of `row_tile` rows:
-    `shared_heads` query heads, which read the same head of key and value, times
-    row_tile / shared_heads rows of each. It walks over the visible keys in chunks of
-    `key_chunk`, which it copies to shared memory. A thread keeps its part of the scores in
-    registers, row_tile / threads_y rows × key_chunk / threads_x keys, and of the context as
-    many rows × `context_columns` value dims. With `key_splits` above 1, so many blocks
-    share the keys of a tile, and a second kernel merges what they leave.
+    A block of `threads_x` × `threads_y` threads computes a tile of `q_block` rows, which packs
+    `packed_heads` query heads that share a key/value head, q_block / packed_heads rows of each.
+    It iterates over the visible keys in chunks of `kv_block`, staged in shared memory. Each
+    thread holds q_block / threads_y rows × kv_block / threads_x keys of the scores and as many
+    rows × `context_columns` value dims of the context in registers. `kv_splits` is the number
+    of KV splits: blocks that share the keys of a tile, merged by a second kernel.
 
     ```mlir
-    #attn.gpu<row_tile = 64, shared_heads = 1, key_chunk = 32, key_splits = 1,
+    #attn.gpu<q_block = 64, packed_heads = 1, kv_block = 32, kv_splits = 1,
               threads_x = 8, threads_y = 16, context_columns = 8>
     ```
 
     With `max_q_len`, the kernel serves calls with at most as many query rows.
   }];
-  let parameters = (ins "int64_t":$row_tile, "int64_t":$shared_heads, "int64_t":$key_chunk,
-      "int64_t":$key_splits, "int64_t":$threads_x, "int64_t":$threads_y,
+  let parameters = (ins "int64_t":$q_block, "int64_t":$packed_heads, "int64_t":$kv_block,
+      "int64_t":$kv_splits, "int64_t":$threads_x, "int64_t":$threads_y,
       "int64_t":$context_columns, DefaultValuedParameter<"int64_t", "0">:$max_q_len);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
@@ -454,12 +453,12 @@ def Attn_AttentionOp : Attn_RegionOp<"attention"> {
     - (C5) each region takes and yields what its own op's region does.
     - (C6) each schedule but the last has a larger `max_q_len` than the one before,
       the last has none.
-    - (C7) the `shared_heads` of a `#attn.decode` divide num_q_heads / num_kv_heads, and
+    - (C7) the `packed_heads` of a `#attn.decode` divide num_q_heads / num_kv_heads, and
       are 1 where that is not known; its `vector_width` divides head_dim.
-    - (C8) the `shared_heads` of a `#attn.gpu` do the same; the columns of its threads hold a
+    - (C8) the `packed_heads` of a `#attn.gpu` do the same; the columns of its threads hold a
       row of the context, whose size is known.
     - (C9) a sink has the query's element type and sizes as in `attn.softmax`.
-    - (C10) the `key_splits` of a `#attn.decode` are 1 where there is a prob region, which may
+    - (C10) the `kv_splits` of a `#attn.decode` are 1 where there is a prob region, which may
       see NaN that is in one part alone.
 
     ```mlir

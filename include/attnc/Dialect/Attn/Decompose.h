@@ -14,8 +14,8 @@ class Operation;
 
 namespace mlir::attn {
 
-/// False for an op in a form that kernels compute once `attn-decompose` has rewritten it, such as an
-/// attn.attention without a schedule.
+/// False for an op in a form that kernels compute once `attn-decompose` has rewritten it, such as
+/// an attn.attention without a schedule.
 bool isDecomposed(Operation *op);
 
 } // namespace mlir::attn

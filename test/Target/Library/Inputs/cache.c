@@ -29,7 +29,8 @@ static DLTensor tensor(void *data, int rank, DLDataType type, int64_t *shape, in
 static int run(float *from, float *to, int64_t *to_strides, float *context) {
   DLTensor q = tensor(query, 4, f32, query_shape, NULL), r = tensor(rows, 4, f32, rows_shape, NULL);
   DLTensor n = tensor(length, 1, i32, batch_shape, NULL);
-  DLTensor c = tensor(from, 4, f32, cache_shape, NULL), o = tensor(to, 4, f32, cache_shape, to_strides);
+  DLTensor c = tensor(from, 4, f32, cache_shape, NULL),
+           o = tensor(to, 4, f32, cache_shape, to_strides);
   DLTensor out = tensor(context, 4, f32, query_shape, NULL);
   return step(&q, &r, &n, &c, &out, &o);
 }

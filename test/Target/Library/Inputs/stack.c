@@ -77,8 +77,8 @@ static int checked_call(const x_options *none, const DLTensor *const *tensors) {
 #undef x_call
 
 int main(void) {
-  char *memory = mmap(NULL, page + stack_bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char *memory =
+      mmap(NULL, page + stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED || mprotect(memory, page, PROT_NONE))
     return 2;
   stack = memory + page;
