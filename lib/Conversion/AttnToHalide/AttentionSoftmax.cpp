@@ -129,6 +129,11 @@ ChunkSoftmax attn::buildChunkSoftmax(const KvReader &reader, const ScoreSteps &s
 // A row
 //===----------------------------------------------------------------------===//
 
+BlockedColumns BlockedColumns::ofVectors(int64_t valueDim, int64_t lanes, int64_t vectors) {
+  int64_t block = lanes * std::min(vectors, llvm::divideCeilSigned(valueDim, lanes));
+  return {valueDim, block, llvm::divideCeilSigned(valueDim, block)};
+}
+
 Scalar OneChunkState::sum(Scalar ii, const TileCoords &t) const {
   return softmax.sum(ii, p.i32(0), t.it, t.h, t.b);
 }
@@ -199,4 +204,23 @@ Func attn::buildOnlineAccumulator(const AttentionTile &tile, const Numerators &n
            {{"rx", p.i32(width)}, {"ry", p.i32(columns.numBlocks)}, {"rc", tile.maxChunks()}},
            update);
   return acc;
+}
+
+Func attn::buildRowAccumulator(const AttentionTile &tile, const ContextColumns &columns,
+                               const Numerators &numerators, Func product,
+                               const ChunkSoftmax &softmax, Func chunks, int64_t lanes) {
+  OnlineStep step{product, softmax.maximum, chunks,
+                  [&](Scalar, Scalar ii, Scalar c, const TileCoords &t) {
+                    return softmax.sum(ii, c, t.it, t.h, t.b);
+                  }};
+  auto start = [&](ArrayRef<Scalar> v) {
+    return startRow(tile, columns, v[0], v[2], TileCoords(v), [](Scalar isSum) { return isSum; });
+  };
+  return buildOnlineAccumulator(tile, numerators, columns, columns.block + lanes, start, step);
+}
+
+Func attn::buildInverse(PipelineBuilder &p, const Numerators &numerators, const RowState &row) {
+  return p.func("inverse", {"ii", "it", "h", "b"}, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+    return numerators.reciprocal(row.sum(v[0], TileCoords(v)));
+  });
 }

@@ -102,6 +102,8 @@ public:
 class BlockedColumns : public ContextColumns {
 public:
   using ContextColumns::ContextColumns;
+  /// Blocks of at most `vectors` vectors of `lanes` value dims.
+  static BlockedColumns ofVectors(int64_t valueDim, int64_t lanes, int64_t vectors);
   Scalar dim(Scalar x, Scalar y) const override { return y * block + x; }
   Scalar column(Scalar d) const override { return d % block; }
   Scalar blockOf(Scalar d) const override { return d / block; }
@@ -161,6 +163,13 @@ struct OnlineStep {
 Func buildOnlineAccumulator(const AttentionTile &tile, const Numerators &numerators,
                             const ContextColumns &columns, int64_t width, Body start,
                             const OnlineStep &step);
+/// The same in a CPU's lanes, from the chunk's products with the values and from its softmax.
+Func buildRowAccumulator(const AttentionTile &tile, const ContextColumns &columns,
+                         const Numerators &numerators, Func product, const ChunkSoftmax &softmax,
+                         Func chunks, int64_t lanes);
+
+/// The reciprocal of each row's sum of numerators.
+Func buildInverse(PipelineBuilder &p, const Numerators &numerators, const RowState &row);
 
 } // namespace mlir::attn
 

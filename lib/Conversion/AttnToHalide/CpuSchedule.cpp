@@ -40,7 +40,7 @@ Loop CpuSchedule::scheduleRegisterTile(Func f, Loop at, const RegisterTile &regi
   p.computeAt(f, at);
   p.storeIn(f, MemoryType::register_);
   tile.fix(f, /*perChunk=*/true);
-  p.boundExtent(f, p.dim(f, registers.other), registers.otherExtent);
+  p.boundExtent(f, registers.other, registers.otherExtent);
 
   StageLoops zero = p.stage(f);
   Loop zeroVectors = splitRows(f, zero[registers.first], registers.extent).first;
@@ -93,13 +93,13 @@ void CpuSchedule::scheduleRange(const KeyRange &range, Func chunks, const FullKe
     for (Func f : {full.groupLow, full.groupHigh}) {
       computeInTile(f);
       tile.fix(f, /*perChunk=*/false);
-      p.boundExtent(f, 0, tile.rows / contextRows);
+      p.boundExtent(f, "g", tile.rows / contextRows);
     }
 }
 
 void CpuSchedule::scheduleKvHead(Func kvHead) {
   computeInTile(kvHead);
-  p.boundExtent(kvHead, 0, 1);
+  p.boundExtent(kvHead, "h", 1);
 }
 
 //===----------------------------------------------------------------------===//
@@ -109,8 +109,8 @@ void CpuSchedule::scheduleKvHead(Func kvHead) {
 void CpuSchedule::scheduleAccumulator(Func acc, const ChunkContext &context, bool isOneChunk) {
   computeInTile(acc);
   tile.fix(acc, /*perChunk=*/false);
-  p.boundExtent(acc, 1, columns.numBlocks);
-  p.boundExtent(acc, 2, tile.rows);
+  p.boundExtent(acc, "y", columns.numBlocks);
+  p.boundExtent(acc, "ii", tile.rows);
   StageLoops v = p.stage(acc);
   auto [vectors, lane] = splitRows(acc, v["x"], isOneChunk ? columns.block : columns.block + lanes);
   p.unroll(vectors);
@@ -127,12 +127,12 @@ void CpuSchedule::scheduleAccumulator(Func acc, const ChunkContext &context, boo
   bool hasParts = bool(Value(context.productPart));
   Loop parts = scheduleRegisterTile(
       context.product, group, {"x", columns.block, "ii", contextRows, hasParts ? "rj" : "rk"});
-  p.boundExtent(context.product, 1, 1);
+  p.boundExtent(context.product, "y", 1);
   if (hasParts) {
     p.storeIn(context.product, MemoryType::stack);
     scheduleRegisterTile(context.productPart, parts, {"x", columns.block, "ii", contextRows, "rk"});
-    p.boundExtent(context.productPart, 1, 1);
-    p.boundExtent(context.productPart, 3, 1);
+    p.boundExtent(context.productPart, "y", 1);
+    p.boundExtent(context.productPart, "j", 1);
   }
   if (Value(context.paddedValue))
     schedulePaddedValue(context.paddedValue);
@@ -155,7 +155,7 @@ Loop CpuSchedule::scheduleOnlineUpdate(Func acc) {
 
 void CpuSchedule::schedulePaddedValue(Func padded) {
   computeInChunk(padded);
-  p.boundStorage(padded, 1, tile.chunk);
+  p.boundStorage(padded, "k", tile.chunk);
   splitRows(padded, p.stage(padded)["x"], columns.numBlocks * columns.block);
   p.vectorizeBy(p.stage(padded, 0)["rv"], lanes);
   p.neverPartition(padded, 0);
@@ -177,7 +177,7 @@ Loop CpuSchedule::scheduleSecondContext(const SecondPass &pass) {
   p.vectorize(worstLane);
   p.reorder({worstLane, worstVectors, w["rx"], w["ry"], w["ri"]});
 
-  p.boundExtent(pass.context, 1, tile.rows);
+  p.boundExtent(pass.context, "ii", tile.rows);
   splitRows(pass.context, p.stage(pass.context)["x"], columns.numBlocks * columns.block);
   StageLoops v = p.stage(pass.context, 0);
   auto [blocks, column] = p.split(v["x"], columns.block);
@@ -193,7 +193,7 @@ Loop CpuSchedule::scheduleSecondContext(const SecondPass &pass) {
   p.neverPartition(pass.context, 0);
   scheduleRegisterTile(pass.product, blocks, {"x", columns.block, "ii", contextRows, "rk"});
   if (hasParts)
-    p.boundExtent(pass.product, 2, 1);
+    p.boundExtent(pass.product, "j", 1);
   return v["it"];
 }
 
@@ -202,8 +202,8 @@ void CpuSchedule::computeInSecondChunk(ArrayRef<Func> funcs, Loop at) {
     p.computeAt(f, at);
     p.storeIn(f, MemoryType::stack);
     tile.fix(f, /*perChunk=*/true);
-    p.boundStorage(f, 1, tile.chunk);
+    p.boundStorage(f, "k", tile.chunk);
     p.neverPartition(f);
-    p.boundExtent(f, 0, tile.rows);
+    p.boundExtent(f, "ii", tile.rows);
   }
 }

@@ -73,17 +73,12 @@ private:
 };
 } // namespace
 
-static BlockedColumns getColumns(int64_t valueDim, int64_t lanes, int64_t vectors) {
-  int64_t block = lanes * std::min(vectors, llvm::divideCeilSigned(valueDim, lanes));
-  return {valueDim, block, llvm::divideCeilSigned(valueDim, block)};
-}
-
 DecodeAttention::DecodeAttention(PipelineBuilder &p, AttentionOp op, DecodeAttr s)
     : p(p), s(s), lanes(s.getVectorWidth()), in(p, op),
       tile(in, s.getQBlock(), s.getPackedHeads(), s.getKvBlock(),
            KvSplits::byLength(in, s.getKvSplits(), s.getMinSplitKeys())),
-      columns(getColumns(in.valueDim, lanes, s.getContextVectors())), mask(op.getMask()),
-      tileMask(tile, mask), regions(in), numerators(in, cpuExp2),
+      columns(BlockedColumns::ofVectors(in.valueDim, lanes, s.getContextVectors())),
+      mask(op.getMask()), tileMask(tile, mask), regions(in), numerators(in, cpuExp2),
       cpu(tile, columns, lanes, s.getContextRows()) {}
 
 LogicalResult attn::lowerDecodeAttention(PipelineBuilder &p, AttentionOp op, DecodeAttr s) {
@@ -122,21 +117,13 @@ void DecodeAttention::buildAccumulator() {
   chunkContext = buildChunkContext(*reader, columns, softmax.modified, !columns.isWhole(),
                                    /*keys=*/{}, s.getContextRows(),
                                    [&](ArrayRef<Scalar>) { return in.f32(0); });
-  OnlineStep step{chunkContext.product, softmax.maximum, chunks,
-                  [&](Scalar, Scalar ii, Scalar c, const TileCoords &t) {
-                    return softmax.sum(ii, c, t.it, t.h, t.b);
-                  }};
-  auto start = [&](ArrayRef<Scalar> v) {
-    return startRow(tile, columns, v[0], v[2], TileCoords(v), [](Scalar isSum) { return isSum; });
-  };
-  acc = buildOnlineAccumulator(tile, numerators, columns, columns.block + lanes, start, step);
+  acc =
+      buildRowAccumulator(tile, columns, numerators, chunkContext.product, softmax, chunks, lanes);
   row = std::make_unique<OnlineState>(p, acc, columns);
 }
 
 void DecodeAttention::buildOutput() {
-  inverse = p.func("inverse", {"ii", "it", "h", "b"}, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
-    return numerators.reciprocal(row->sum(v[0], TileCoords(v)));
-  });
+  inverse = buildInverse(p, numerators, *row);
   second = buildSecondPass(*reader, columns, *steps, numerators, *row,
                            {query, acc, chunks, getDotForm(), lanes}, [] { return StagedReads(); });
   if (tile.splits.isSplit()) {
@@ -218,7 +205,7 @@ void DecodeAttention::schedule() {
   cpu.scheduleAccumulator(acc, chunkContext, /*isOneChunk=*/false);
   cpu.computeInTile(inverse);
   tile.fix(inverse, /*perChunk=*/false);
-  p.boundExtent(inverse, 0, tile.rows);
+  p.boundExtent(inverse, "ii", tile.rows);
   scheduleScores();
   scheduleChains(softmax.maxChains, softmax.maximum);
   scheduleChains(softmax.sumChains, softmax.sum);
@@ -231,7 +218,7 @@ void DecodeAttention::schedule() {
 /// A task for each part of a tile; then all are merged, which is too little work for tasks.
 void DecodeAttention::scheduleParts(Loop merging) {
   p.computeRoot(partial);
-  p.boundExtent(partial, 1, tile.rows);
+  p.boundExtent(partial, "ii", tile.rows);
   StageLoops v = p.stage(partial);
   p.vectorizeBy(v["x"], lanes);
   auto [part, one] = p.split(v["it"], 1, TailStrategy::round_up);
@@ -243,7 +230,7 @@ void DecodeAttention::scheduleParts(Loop merging) {
     p.computeAt(f, merging);
     p.storeIn(f, MemoryType::stack);
     tile.fix(f, /*perChunk=*/false);
-    p.boundExtent(f, p.dim(f, "ii"), tile.rows);
+    p.boundExtent(f, "ii", tile.rows);
     p.neverPartition(f);
   }
   StageLoops ofTop = p.stage(top, 0);
@@ -252,7 +239,7 @@ void DecodeAttention::scheduleParts(Loop merging) {
   StageLoops sums = p.stage(merged, 0);
   p.reorder({sums["x"], sums["ii"], sums["rp"], sums["it"], sums["h"], sums["b"]});
   p.neverPartition(merged, 0);
-  p.boundExtent(merged, 0, in.valueDim + 1);
+  p.boundExtent(merged, "x", in.valueDim + 1);
   p.vectorizeBy(p.stage(merged)["x"], lanes);
   p.vectorizeBy(p.stage(merged, 0)["x"], lanes);
 }
@@ -260,10 +247,10 @@ void DecodeAttention::scheduleParts(Loop merging) {
 void DecodeAttention::scheduleQuery() {
   cpu.computeInTile(query);
   tile.fix(query, /*perChunk=*/false);
-  p.boundStorage(query, 1, in.headDim);
+  p.boundStorage(query, "d", in.headDim);
   StageLoops v = p.stage(query);
-  p.boundExtent(query, 0, tile.rows);
-  p.boundExtent(query, 1, in.headDim);
+  p.boundExtent(query, "ii", tile.rows);
+  p.boundExtent(query, "d", in.headDim);
   p.reorderStorage(query, {1, 0, 2, 3, 4});
   auto [vectors, lane] = p.split(v["d"], lanes);
   p.reorder({lane, vectors, v["ii"]});
@@ -273,8 +260,8 @@ void DecodeAttention::scheduleQuery() {
 /// Keys innermost in memory, and always a whole chunk of them: all extents are constant.
 void DecodeAttention::layOutByKeys(Func f) {
   cpu.computeInChunk(f);
-  p.boundExtent(f, 0, tile.rows);
-  p.boundExtent(f, 1, tile.chunk);
+  p.boundExtent(f, "ii", tile.rows);
+  p.boundExtent(f, "k", tile.chunk);
   p.reorderStorage(f, {1, 0, 2, 3, 4, 5});
 }
 
@@ -306,8 +293,8 @@ void DecodeAttention::scheduleLaneParts(Func f, Loop at, int64_t rows, int64_t k
   p.computeAt(f, at);
   p.storeIn(f, MemoryType::register_);
   tile.fix(f, /*perChunk=*/true);
-  p.boundExtent(f, 1, rows);
-  p.boundExtent(f, 2, keys);
+  p.boundExtent(f, "ii", rows);
+  p.boundExtent(f, "k", keys);
   cpu.splitRows(f, p.stage(f)["j"], lanes);
   StageLoops sum = p.stage(f, 0);
   p.reorder({sum["j"], sum["ii"], sum["k"], sum["rd"]});
@@ -323,12 +310,12 @@ void DecodeAttention::scheduleLaneParts(Func f, Loop at, int64_t rows, int64_t k
 
 void DecodeAttention::scheduleChains(Func chains, Func all) {
   cpu.computeInChunk(all);
-  p.boundExtent(all, 0, tile.rows);
+  p.boundExtent(all, "ii", tile.rows);
   p.computeAt(chains, p.stage(all)["ii"]);
   p.storeIn(chains, MemoryType::stack);
   tile.fix(chains, /*perChunk=*/true);
-  p.boundExtent(chains, 0, 1);
-  p.boundExtent(chains, 1, lanes);
+  p.boundExtent(chains, "ii", 1);
+  p.boundExtent(chains, "u", lanes);
   p.vectorize(p.stage(chains)["u"]);
   StageLoops v = p.stage(chains, 0);
   p.reorder({v["u"], v["ii"], v["rk"]});
@@ -347,7 +334,7 @@ void DecodeAttention::scheduleSecondPass() {
   tile.fix(dots, /*perChunk=*/true);
   p.neverPartition(dots, 0);
   StageLoops v = p.stage(dots, 0);
-  p.boundExtent(dots, 0, 1);
+  p.boundExtent(dots, "ii", 1);
   p.atomic(dots, 0);
   p.vectorize(v["rj"]);
   scheduleLaneParts(second.dot.part, v["ii"], /*rows=*/1, /*keys=*/1);

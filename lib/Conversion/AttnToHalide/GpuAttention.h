@@ -76,10 +76,10 @@ private:
   void scheduleSoftmax();
   void scheduleContext();
   void scheduleSecondPass();
-  void mapToGrid(Func f);
+  void mapToGrid(Func f, StringRef inner, ArrayRef<StringRef> outer);
   void mapToBlocks(Loop tile, Loop head, Loop batch);
   void storeInShared(Func f, Loop at, bool perChunk);
-  void stageInShared(Func f, Loop at, int64_t width, int64_t height);
+  void stageInShared(Func f, StringRef x, int64_t width);
   Loop spread(Func f, int64_t width, StringRef x, StringRef y);
   void spreadRows(Func f);
   std::pair<Loop, Loop> splitRowsOfThreads(Loop rows);
@@ -89,7 +89,7 @@ private:
   void spreadScores(Func f, StringRef key, std::optional<int64_t> update = {},
                     StringRef inner = "");
   void keepRows(Func f, StringRef key, int64_t width);
-  void shareOfRows(Func f, int64_t width, Loop at);
+  void shareOfRows(Func f, StringRef x, int64_t width, Loop at);
   void combineThreads(Func ofThreads, Func all, Loop at);
 
   PipelineBuilder &p;

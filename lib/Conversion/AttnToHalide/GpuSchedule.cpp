@@ -38,14 +38,14 @@ void GpuAttention::schedule() {
 // Parts
 //===----------------------------------------------------------------------===//
 
-/// A thread for each value of a func that is computed on its own.
-void GpuAttention::mapToGrid(Func f) {
+/// A thread for each value of a func that is computed on its own, along `inner` first.
+void GpuAttention::mapToGrid(Func f, StringRef inner, ArrayRef<StringRef> outer) {
   constexpr int64_t kThreads = 32;
-  SmallVector<Loop> v = p.loops(f);
-  auto [block, thread] = p.split(v[0], kThreads, TailStrategy::guard_with_if);
+  StageLoops v = p.stage(f);
+  auto [block, thread] = p.split(v[inner], kThreads, TailStrategy::guard_with_if);
   p.reorder({thread, block});
-  for (Loop outer : ArrayRef(v).drop_front())
-    block = p.fuse(block, outer);
+  for (StringRef name : outer)
+    block = p.fuse(block, v[name]);
   p.gpuBlock(block);
   p.gpuThread(thread);
 }
@@ -80,11 +80,12 @@ Loop GpuAttention::spread(Func f, int64_t width, StringRef xName, StringRef yNam
   return xo;
 }
 
-/// A copy of width × height elements, the first two dimensions.
-void GpuAttention::stageInShared(Func f, Loop at, int64_t width, int64_t height) {
-  storeInShared(f, at, /*perChunk=*/true);
-  p.boundExtent(f, 0, width);
-  p.boundExtent(f, 1, height);
+/// A copy of a chunk's keys or values, `width` elements each along `x`.
+void GpuAttention::stageInShared(Func f, StringRef x, int64_t width) {
+  storeInShared(f, chunkLoop, /*perChunk=*/true);
+  p.boundExtent(f, x, width);
+  p.boundExtent(f, "k", tile.chunk);
+  spread(f, width, x, "k");
 }
 
 /// A thread for each row of a tile.
@@ -144,9 +145,9 @@ void GpuAttention::scheduleOutput() {
 /// The first kernel ends with the parts, the second merges them.
 void GpuAttention::schedulePartial() {
   p.computeRoot(partial);
-  p.boundExtent(partial, 0, width);
-  p.boundExtent(partial, 1, columns.numBlocks);
-  p.boundExtent(partial, 2, tile.rows);
+  p.boundExtent(partial, "x", width);
+  p.boundExtent(partial, "y", columns.numBlocks);
+  p.boundExtent(partial, "ii", tile.rows);
   StageLoops v = p.stage(partial);
   auto [row, y] = splitRowsOfThreads(v["ii"]);
   p.unroll(v["x"]);
@@ -155,29 +156,29 @@ void GpuAttention::schedulePartial() {
   p.gpuThread(y);
   mapToBlocks(v["it"], v["h"], v["b"]);
   p.neverPartition(partial);
-  mapToGrid(context);
+  mapToGrid(context, "d", {"i", "h", "b"});
 }
 
 /// What lies behind it stays aligned to vectors.
 void GpuAttention::scheduleChunks() {
   storeInShared(chunks, tileLoop, /*perChunk=*/false);
-  p.alignStorage(chunks, 0, kChunkCountElements);
+  p.alignStorage(chunks, "it", kChunkCountElements);
 }
 
 void GpuAttention::scheduleQuery() {
   storeInShared(query, tileLoop, /*perChunk=*/false);
-  p.boundExtent(query, 0, tile.rows);
-  p.boundExtent(query, 1, in.headDim);
+  p.boundExtent(query, "ii", tile.rows);
+  p.boundExtent(query, "d", in.headDim);
   p.reorderStorage(query, {1, 0, 2, 3, 4});
-  p.alignStorage(query, 1, getRowDistance(in.headDim));
+  p.alignStorage(query, "d", getRowDistance(in.headDim));
   spread(query, in.headDim, "d", "ii");
 }
 
 /// Columns × blocks × rows, each thread's own.
 void GpuAttention::boundColumns(Func f, int64_t extent) {
-  p.boundExtent(f, 0, extent);
-  p.boundExtent(f, 1, columns.numBlocks);
-  p.boundExtent(f, 2, tile.rows);
+  p.boundExtent(f, "x", extent);
+  p.boundExtent(f, "y", columns.numBlocks);
+  p.boundExtent(f, "ii", tile.rows);
 }
 
 /// A thread's columns and rows are unrolled. `inner` loops are within the threads', `outer`
@@ -209,8 +210,7 @@ void GpuAttention::scheduleContext() {
   p.unroll(k);
   spreadColumns(w["x"], w["y"], w["ii"], {k, keys});
   p.neverPartition(product, 0);
-  stageInShared(valueTile, chunkLoop, columns.numBlocks * columns.block, tile.chunk);
-  spread(valueTile, columns.numBlocks * columns.block, "x", "k");
+  stageInShared(valueTile, "x", columns.numBlocks * columns.block);
 }
 
 /// Rows × `key`s of a chunk, each thread's own, which are unrolled. The loop `inner` is within the
@@ -230,8 +230,8 @@ void GpuAttention::spreadScores(Func f, StringRef keyName, std::optional<int64_t
 
 void GpuAttention::keepRows(Func f, StringRef key, int64_t extent) {
   storeInRegisters(f, chunkLoop, /*perChunk=*/true);
-  p.boundExtent(f, 0, tile.rows);
-  p.boundExtent(f, 1, extent);
+  p.boundExtent(f, "ii", tile.rows);
+  p.boundExtent(f, key, extent);
   spreadScores(f, key);
 }
 
@@ -239,17 +239,16 @@ void GpuAttention::scheduleScores() {
   keepRows(score, "k", tile.chunk);
   keepRows(dot.sum, "k", tile.chunk);
   spreadScores(dot.sum, "k", 0, "rd");
-  stageInShared(wideKey, chunkLoop, in.headDim, tile.chunk);
-  spread(wideKey, in.headDim, "d", "k");
-  p.alignStorage(wideKey, 0, getRowDistance(in.headDim));
+  stageInShared(wideKey, "d", in.headDim);
+  p.alignStorage(wideKey, "d", getRowDistance(in.headDim));
 }
 
-/// Rows of what all threads read of a tile or chunk, `width` elements each.
-void GpuAttention::shareOfRows(Func f, int64_t width, Loop at) {
+/// Rows of what all threads read of a tile or chunk, `width` elements each along `x`.
+void GpuAttention::shareOfRows(Func f, StringRef x, int64_t width, Loop at) {
   bool perChunk = at == chunkLoop;
   storeInShared(f, at, perChunk);
-  p.boundExtent(f, 0, tile.rows);
-  p.boundExtent(f, 1, width);
+  p.boundExtent(f, "ii", tile.rows);
+  p.boundExtent(f, x, width);
   SmallVector<int64_t> order = {1, 0, 2, 3, 4, 5};
   order.resize(perChunk ? 6 : 5);
   p.reorderStorage(f, order);
@@ -257,8 +256,8 @@ void GpuAttention::shareOfRows(Func f, int64_t width, Loop at) {
 
 void GpuAttention::scheduleSoftmax() {
   keepRows(softmax.numerators, "k", tile.chunk);
-  shareOfRows(softmax.modified, tile.chunk, chunkLoop);
-  p.alignStorage(softmax.modified, 1, getWeightDistance(tile.chunk));
+  shareOfRows(softmax.modified, "k", tile.chunk, chunkLoop);
+  p.alignStorage(softmax.modified, "k", getWeightDistance(tile.chunk));
   spreadScores(softmax.modified, "k");
   combineThreads(softmax.maxChains, softmax.maximum, chunkLoop);
   keepRows(softmax.sumChains, "u", threadsX);
@@ -268,10 +267,10 @@ void GpuAttention::scheduleSoftmax() {
 /// What each thread has of a row, and of that what the row has.
 void GpuAttention::combineThreads(Func ofThreads, Func all, Loop at) {
   bool perChunk = at == chunkLoop;
-  shareOfRows(ofThreads, threadsX, at);
+  shareOfRows(ofThreads, "u", threadsX, at);
   spreadScores(ofThreads, "u");
   storeInShared(all, at, perChunk);
-  p.boundExtent(all, 0, tile.rows);
+  p.boundExtent(all, "ii", tile.rows);
   spreadRows(all);
 }
 
@@ -280,8 +279,8 @@ void GpuAttention::scheduleSecondPass() {
   for (Func f : {second.worstOfLane, second.worst, second.chunks})
     storeInShared(f, tileLoop, /*perChunk=*/false);
   p.neverPartition(second.worst, 0);
-  p.boundExtent(second.worstOfLane, 0, columns.numBlocks);
-  p.boundExtent(second.worstOfLane, 1, threadsY);
+  p.boundExtent(second.worstOfLane, "y", columns.numBlocks);
+  p.boundExtent(second.worstOfLane, "i", threadsY);
   StageLoops w = p.stage(second.worstOfLane);
   p.gpuThread(w["y"]);
   p.gpuThread(w["i"]);
@@ -304,8 +303,8 @@ void GpuAttention::scheduleSecondPass() {
 
   Func ofKeys = second.numerators;
   storeInShared(ofKeys, v["it"], /*perChunk=*/true);
-  p.boundExtent(ofKeys, 0, tile.rows);
-  p.boundExtent(ofKeys, 1, tile.chunk);
+  p.boundExtent(ofKeys, "ii", tile.rows);
+  p.boundExtent(ofKeys, "k", tile.chunk);
   p.reorderStorage(ofKeys, {1, 0, 2, 3, 4, 5});
   StageLoops e = p.stage(ofKeys);
   auto [row, y] = splitRowsOfThreads(e["ii"]);
@@ -318,7 +317,7 @@ void GpuAttention::scheduleSecondPass() {
   p.computeAt(dots, row);
   p.storeIn(dots, MemoryType::register_);
   tile.fix(dots, /*perChunk=*/true);
-  p.boundExtent(dots, 0, 1);
-  p.boundExtent(dots, 1, 1);
+  p.boundExtent(dots, "ii", 1);
+  p.boundExtent(dots, "k", 1);
   p.neverPartition(dots, 0);
 }

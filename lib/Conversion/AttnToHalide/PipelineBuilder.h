@@ -243,9 +243,14 @@ public:
   void computeAt(Func f, Loop loop);
   void storeIn(Func f, halide::MemoryType memory);
   void boundExtent(Func f, int64_t dim, int64_t extent);
+  void boundExtent(Func f, StringRef var, int64_t extent) { boundExtent(f, dim(f, var), extent); }
   void boundStorage(Func f, int64_t dim, int64_t extent);
+  void boundStorage(Func f, StringRef var, int64_t extent) { boundStorage(f, dim(f, var), extent); }
   void alignBounds(Func f, int64_t dim, int64_t modulus);
   void alignStorage(Func f, int64_t dim, int64_t modulus);
+  void alignStorage(Func f, StringRef var, int64_t modulus) {
+    alignStorage(f, dim(f, var), modulus);
+  }
   void reorderStorage(Func f, ArrayRef<int64_t> order);
   void atomic(Func f, int64_t update);
   void allowRaceConditions(Func f, int64_t update);

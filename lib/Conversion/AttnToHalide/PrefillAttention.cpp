@@ -40,7 +40,7 @@ private:
   void schedule();
   void scheduleSearch();
   void scheduleQuery();
-  bool scheduleTransposed(const TransposedFunc &f);
+  bool scheduleTransposed(const TransposedFunc &f, StringRef column);
   void scheduleStaged(const StagedReads &staged, Loop at);
   void scheduleInverse();
   void scheduleScores();
@@ -84,16 +84,11 @@ private:
 };
 } // namespace
 
-static BlockedColumns getColumns(int64_t valueDim, int64_t lanes, int64_t vectors) {
-  int64_t block = lanes * std::min(vectors, llvm::divideCeilSigned(valueDim, lanes));
-  return {valueDim, block, llvm::divideCeilSigned(valueDim, block)};
-}
-
 PrefillAttention::PrefillAttention(PipelineBuilder &p, AttentionOp op, PrefillAttr s)
     : p(p), s(s), lanes(s.getVectorWidth()), in(p, op),
       tile(in, s.getQBlock(), /*packedHeads=*/1, s.getKvBlock(), KvSplits::none(p)),
-      columns(getColumns(in.valueDim, lanes, s.getContextVectors())), mask(op.getMask()),
-      tileMask(tile, mask), regions(in), numerators(in, cpuExp2),
+      columns(BlockedColumns::ofVectors(in.valueDim, lanes, s.getContextVectors())),
+      mask(op.getMask()), tileMask(tile, mask), regions(in), numerators(in, cpuExp2),
       cpu(tile, columns, lanes, s.getContextRows()) {
   std::optional<int64_t> mostKeys = getMostKeys(op, mask, tile.rows);
   isOneChunk = mostKeys && *mostKeys <= tile.chunk && !op.getSink() && op.getProbMod().empty();
@@ -192,21 +187,13 @@ void PrefillAttention::buildAccumulator() {
     row = std::make_unique<OneChunkState>(p, softmax);
     return;
   }
-  OnlineStep step{chunkContext.product, softmax.maximum, chunks,
-                  [&](Scalar, Scalar ii, Scalar c, const TileCoords &t) {
-                    return softmax.sum(ii, c, t.it, t.h, t.b);
-                  }};
-  auto start = [&](ArrayRef<Scalar> v) {
-    return startRow(tile, columns, v[0], v[2], TileCoords(v), [](Scalar isSum) { return isSum; });
-  };
-  acc = buildOnlineAccumulator(tile, numerators, columns, columns.block + lanes, start, step);
+  acc =
+      buildRowAccumulator(tile, columns, numerators, chunkContext.product, softmax, chunks, lanes);
   row = std::make_unique<OnlineState>(p, acc, columns);
 }
 
 void PrefillAttention::buildOutput() {
-  inverse = p.func("inverse", {"ii", "it", "h", "b"}, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
-    return numerators.reciprocal(row->sum(v[0], TileCoords(v)));
-  });
+  inverse = buildInverse(p, numerators, *row);
   second = buildSecondPass(*reader, columns, *steps, numerators, *row,
                            {query.func, acc, chunks, getDotForm(), lanes},
                            [&] { return stage("exact_staged"); });
@@ -244,9 +231,9 @@ void PrefillAttention::scheduleSearch() {
     cpu.computeInTile(f);
     tile.fix(f, /*perChunk=*/false);
   }
-  p.boundExtent(search->edge, 0, 2);
+  p.boundExtent(search->edge, "y", 2);
   p.neverPartition(search->edge, 0);
-  p.boundExtent(search->edgeOfLane, 1, 2);
+  p.boundExtent(search->edgeOfLane, "y", 2);
   cpu.splitRows(search->edgeOfLane, p.stage(search->edgeOfLane)["x"], lanes);
   StageLoops v = p.stage(search->edgeOfLane, 0);
   p.reorder({v["x"], v["y"], v["rk"], v["rr"]});
@@ -257,19 +244,19 @@ void PrefillAttention::scheduleSearch() {
 }
 
 /// A square at a time, all of it in registers. False where `f` is not made of squares.
-bool PrefillAttention::scheduleTransposed(const TransposedFunc &f) {
+bool PrefillAttention::scheduleTransposed(const TransposedFunc &f, StringRef columnName) {
   if (f.squares.empty())
     return false;
-  SmallVector<Loop> v = p.loops(f.func);
-  auto [squareOfRow, lane] = p.split(v[0], lanes);
-  auto [squareOfColumn, column] = p.split(v[1], lanes, TailStrategy::round_up);
+  StageLoops v = p.stage(f.func);
+  auto [squareOfRow, lane] = p.split(v["ii"], lanes);
+  auto [squareOfColumn, column] = p.split(v[columnName], lanes, TailStrategy::round_up);
   p.reorder({lane, column, squareOfColumn, squareOfRow});
   p.vectorize(lane);
   p.unroll(column);
   for (auto [square, parts] : f.squares) {
     p.computeAt(square, squareOfColumn);
     p.storeIn(square, MemoryType::register_);
-    p.boundExtent(square, 0, lanes * lanes);
+    p.boundExtent(square, "m", lanes * lanes);
     for (int64_t dim = 1; dim < square.getRank(); ++dim)
       p.boundExtent(square, dim, 1);
     p.neverPartition(square);
@@ -285,9 +272,9 @@ void PrefillAttention::scheduleStaged(const StagedReads &staged, Loop at) {
     p.computeAt(copy.func, at);
     p.storeIn(copy.func, MemoryType::stack);
     tile.fix(copy.func, /*perChunk=*/true);
-    p.boundExtent(copy.func, 0, tile.rows);
-    p.boundStorage(copy.func, 1, tile.chunk);
-    if (scheduleTransposed(copy))
+    p.boundExtent(copy.func, "ii", tile.rows);
+    p.boundStorage(copy.func, "k", tile.chunk);
+    if (scheduleTransposed(copy, "k"))
       continue;
     p.neverPartition(copy.func);
     StageLoops v = p.stage(copy.func);
@@ -305,10 +292,10 @@ void PrefillAttention::scheduleStaged(const StagedReads &staged, Loop at) {
 void PrefillAttention::scheduleQuery() {
   cpu.computeInTile(query.func);
   tile.fix(query.func, /*perChunk=*/false);
-  p.boundStorage(query.func, 1, in.headDim);
+  p.boundStorage(query.func, "d", in.headDim);
   StageLoops v = p.stage(query.func);
-  p.boundExtent(query.func, 0, tile.rows);
-  if (scheduleTransposed(query))
+  p.boundExtent(query.func, "ii", tile.rows);
+  if (scheduleTransposed(query, "d"))
     return;
   auto [vectors, lane] = cpu.splitRows(query.func, v["ii"], tile.rows);
   p.reorder({v["d"], lane, vectors});
@@ -325,13 +312,13 @@ void PrefillAttention::scheduleScores() {
   scheduleStaged(staged, cpu.chunkLoop);
   if (Value(wideKey)) {
     cpu.computeInChunk(wideKey);
-    p.boundExtent(wideKey, 0, in.headDim);
-    p.boundStorage(wideKey, 1, tile.chunk);
+    p.boundExtent(wideKey, "d", in.headDim);
+    p.boundStorage(wideKey, "k", tile.chunk);
     p.vectorizeBy(p.stage(wideKey)["d"], lanes);
   }
   cpu.computeInChunk(score);
-  p.boundStorage(score, 1, tile.chunk);
-  p.boundExtent(score, 0, tile.rows);
+  p.boundStorage(score, "k", tile.chunk);
+  p.boundExtent(score, "ii", tile.rows);
   scheduleScoreTile(score, dot);
   if (!full.areKnown())
     return;
@@ -359,7 +346,7 @@ void PrefillAttention::scheduleScoreTile(Func f, const DotProduct &dots) {
   Loop dims =
       cpu.scheduleRegisterTile(dots.sum, rowGroup, {"ii", rows, "k", keys, hasParts ? "rj" : "rd"});
   if (hasParts) {
-    p.boundExtent(dots.part, 2, 1);
+    p.boundExtent(dots.part, "j", 1);
     dims = cpu.scheduleRegisterTile(dots.part, dims, {"ii", rows, "k", keys, "rd"});
   }
   // Fewer instructions for the same products. Beside a mask that is evaluated for every key, what
@@ -378,7 +365,7 @@ void PrefillAttention::scheduleChains(Func chains, Func all) {
 
 void PrefillAttention::scheduleNumerators(Func f) {
   cpu.computeInChunk(f);
-  p.boundStorage(f, 1, tile.chunk);
+  p.boundStorage(f, "k", tile.chunk);
   p.unroll(cpu.splitRows(f, p.stage(f)["ii"], tile.rows).first);
 }
 
