@@ -36,9 +36,9 @@ static LogicalResult checkOperands(Node &node) {
   return success();
 }
 
-/// How many places give to one element: each is a term of its sum.
+/// How many places give to one element: each is a term of its sum, which is written out.
 static LogicalResult checkOverlap(Node &node, ArrayRef<Window> windows) {
-  constexpr int64_t most = 4096;
+  constexpr int64_t most = 128;
   int64_t count = 1;
   for (const Window &window : windows) {
     count *= llvm::divideCeil(window.size, window.stride);

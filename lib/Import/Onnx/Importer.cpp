@@ -550,6 +550,19 @@ static llvm::SmallPtrSet<Resource *, 32> findResources(ModuleOp module) {
   return resources;
 }
 
+/// What a node becomes may have larger sizes on the way than its result.
+static LogicalResult checkSizes(ModuleOp module) {
+  WalkResult walk = module.walk([](Operation *op) -> WalkResult {
+    for (Type type : op->getResultTypes())
+      if (auto tensor = dyn_cast<RankedTensorType>(type);
+          tensor && !isAddressable(tensor.getShape()))
+        return emitError(op->getLoc())
+               << "expected tensors " << kAddressable << ", found " << tensor;
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 OwningOpRef<ModuleOp> GraphImporter::import() {
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder, loc);
   builder.setInsertionPointToEnd(module->getBody());
@@ -567,6 +580,8 @@ OwningOpRef<ModuleOp> GraphImporter::import() {
   for (Resource *resource : made)
     if (!used.contains(resource))
       resource->setBlob({});
+  if (failed(checkSizes(*module)))
+    return nullptr;
   return module;
 }
 

@@ -153,12 +153,12 @@ std::unique_ptr<Model> imports::readModel(StringRef path, Report error) {
 
 bool imports::isAddressable(ArrayRef<int64_t> shape) {
   constexpr size_t mostDims = 32;
-  constexpr int64_t mostElements = int64_t(1) << 40;
+  constexpr int64_t mostSize = INT32_MAX, mostElements = int64_t(1) << 40;
   int64_t count = 1;
   for (int64_t size : shape) {
     if (ShapedType::isDynamic(size) || size == 0)
       continue;
-    if (size < 0 || size > mostElements / count)
+    if (size < 0 || size > mostSize || size > mostElements / count)
       return false;
     count *= size;
   }

@@ -41,7 +41,8 @@ std::unique_ptr<Model> readModel(StringRef path, Report error);
 /// Whether the sizes of a tensor that are known can be computed with: so many that no product of
 /// them, of their bytes and of a stride or two overflows.
 bool isAddressable(ArrayRef<int64_t> shape);
-constexpr llvm::StringLiteral kAddressable = "of rank 32 or less and at most 2^40 elements";
+constexpr llvm::StringLiteral kAddressable =
+    "of rank 32 or less, sizes below 2^31 and at most 2^40 elements";
 
 /// The MLIR type of an ONNX element type; null where there is none.
 Type getElementType(int32_t dataType, MLIRContext *context);

@@ -414,3 +414,17 @@ func.func @log_softmax(%a: tensor<4x3xf32>, %b: tensor<3x5xf32>) -> tensor<4x5xf
   } : tensor<4x5xf32>, tensor<4x1xf32>, tensor<4x1xf32> -> tensor<4x5xf32>
   return %p : tensor<4x5xf32>
 }
+
+// -----
+
+// Heads that are known on one side alone can't be taken apart on the other.
+// CHECK-LABEL: @half_known
+// CHECK:         attn.matmul
+// CHECK:         attn.softmax
+// FUSED-LABEL: @half_known
+// FUSED:         attn.matmul
+func.func @half_known(%q: tensor<4x5x8xf32>, %k: tensor<?x8x7xf32>) -> tensor<4x5x7xf32> {
+  %s = attn.matmul %q, %k : tensor<4x5x8xf32>, tensor<?x8x7xf32> -> tensor<4x5x7xf32>
+  %p = attn.softmax %s : tensor<4x5x7xf32>
+  return %p : tensor<4x5x7xf32>
+}

@@ -40,6 +40,12 @@ bool attn::hasOwnHeads(MatmulOp op) {
          llvm::all_of_zip(left, right, [](int64_t a, int64_t b) { return (a == 1) == (b == 1); });
 }
 
+bool attn::haveKnownFront(MatmulOp op) {
+  ArrayRef<int64_t> left = getFront(op.getLeft()), right = getFront(op.getRight());
+  return left.size() != 1 || right.size() != 1 || left[0] == 1 || right[0] == 1 ||
+         ShapedType::isDynamic(left[0]) == ShapedType::isDynamic(right[0]);
+}
+
 //===----------------------------------------------------------------------===//
 // What is in front
 //===----------------------------------------------------------------------===//

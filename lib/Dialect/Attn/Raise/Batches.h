@@ -18,6 +18,10 @@ Value swapLast(OpBuilder &builder, Location loc, Value tensor);
 /// Whether no side of the product has heads that several of the other side share.
 bool hasOwnHeads(MatmulOp op);
 
+/// Whether one dimension in front of both sides is known on both or on neither: no reshape takes
+/// apart one that only the call tells into heads that are known.
+bool haveKnownFront(MatmulOp op);
+
 /// The dimensions in front of a product's matrices, as batch and heads.
 class Batches {
 public:

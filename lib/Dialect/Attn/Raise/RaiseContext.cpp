@@ -51,7 +51,7 @@ static bool haveSameFront(const Stage &prob, MatmulOp op, const Batches &batches
 
 static bool mayBeContext(MatmulOp op) {
   return rankOf(op.getLeft()) == rankOf(op.getResult()) &&
-         (rankOf(op.getRight()) > 2 || rankOf(op.getLeft()) == 2);
+         (rankOf(op.getRight()) > 2 || rankOf(op.getLeft()) == 2) && haveKnownFront(op);
 }
 
 static void makeContext(RewriterBase &rewriter, const Stage &prob, MatmulOp op) {

@@ -41,7 +41,7 @@ static bool isWeight(Value tensor) {
 
 static bool mayBeScore(MatmulOp op) {
   bool isShared = rankOf(op.getRight()) == 2;
-  return !(isShared && (rankOf(op.getLeft()) > 2 || isWeight(op.getRight())));
+  return !(isShared && (rankOf(op.getLeft()) > 2 || isWeight(op.getRight()))) && haveKnownFront(op);
 }
 
 /// The product as a score; with its sides swapped where the softmax is along its rows.
