@@ -41,17 +41,11 @@ Examples:
 )";
 
 static LogicalResult runBench() {
-  FailureOr<std::vector<InputSource>> inputs = parseInputs();
-  FailureOr<std::vector<SizeList>> sizes = parseSizes();
-  if (failed(inputs) || failed(sizes))
-    return failure();
   BenchInvocation invocation;
-  invocation.spec = getSpecSource();
-  invocation.target = targetName;
-  invocation.useCache = !noCache;
-  invocation.inputs = std::move(*inputs);
+  FailureOr<std::vector<SizeList>> sizes = parseSizes();
+  if (failed(readCallOptions(invocation)) || failed(sizes))
+    return failure();
   invocation.sizes = std::move(*sizes);
-  invocation.seed = seed;
   invocation.threads = threads;
   invocation.seconds = seconds;
   invocation.asJson = asJson;

@@ -129,3 +129,15 @@ cl::opt<unsigned> attnc::threads("threads", cl::init(0), cl::value_desc("N"),
                                  cl::sub(benchCommand()));
 
 SpecSource attnc::getSpecSource() { return {specPath, functionName, weightsPath, allowBytecode}; }
+
+LogicalResult attnc::readCallOptions(CallInvocation &invocation) {
+  FailureOr<std::vector<InputSource>> inputs = parseInputs();
+  if (failed(inputs))
+    return failure();
+  invocation.spec = getSpecSource();
+  invocation.target = targetName;
+  invocation.useCache = !noCache;
+  invocation.inputs = std::move(*inputs);
+  invocation.seed = seed;
+  return success();
+}

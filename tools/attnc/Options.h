@@ -57,6 +57,9 @@ extern const Command compile, run, bench, verify, explain, importModel, runtime,
 /// The spec of the command line.
 SpecSource getSpecSource();
 
+/// Reads the options that run, bench and verify share.
+llvm::LogicalResult readCallOptions(CallInvocation &invocation);
+
 // Options of several words. What does not read as `NAME=SOURCE` or `SYMBOL=SIZE,…`, or names
 // something twice, is a wrong command line.
 mlir::FailureOr<std::vector<InputSource>> parseInputs();

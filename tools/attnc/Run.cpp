@@ -36,17 +36,11 @@ Examples:
 )";
 
 static LogicalResult runRun() {
-  FailureOr<std::vector<InputSource>> inputs = parseInputs();
-  FailureOr<std::vector<OutputFile>> outputs = parseOutputs(outputTexts);
-  if (failed(inputs) || failed(outputs))
-    return failure();
   RunInvocation invocation;
-  invocation.spec = getSpecSource();
-  invocation.target = targetName;
-  invocation.useCache = !noCache;
-  invocation.inputs = std::move(*inputs);
+  FailureOr<std::vector<OutputFile>> outputs = parseOutputs(outputTexts);
+  if (failed(readCallOptions(invocation)) || failed(outputs))
+    return failure();
   invocation.outputs = std::move(*outputs);
-  invocation.seed = seed;
   invocation.threads = threads;
   invocation.useReference = useReference;
   invocation.keepF64 = keepF64;

@@ -36,18 +36,12 @@ Examples:
 )";
 
 static LogicalResult runVerify() {
-  FailureOr<std::vector<InputSource>> inputs = parseInputs();
-  FailureOr<std::vector<SizeList>> sizes = parseSizes();
-  if (failed(inputs) || failed(sizes))
-    return failure();
   VerifyInvocation invocation;
-  invocation.spec = getSpecSource();
+  FailureOr<std::vector<SizeList>> sizes = parseSizes();
+  if (failed(readCallOptions(invocation)) || failed(sizes))
+    return failure();
   invocation.kernelPath = kernelPath;
-  invocation.target = targetName;
-  invocation.useCache = !noCache;
-  invocation.inputs = std::move(*inputs);
   invocation.sizes = std::move(*sizes);
-  invocation.seed = seed;
   invocation.allCases = allCases;
   invocation.asJson = asJson;
   return verify(invocation);

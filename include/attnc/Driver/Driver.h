@@ -49,15 +49,20 @@ struct OutputFile {
   std::string name, path;
 };
 
-/// The command line of `attnc run`.
-struct RunInvocation {
+/// What the command lines of run, bench and verify share.
+struct CallInvocation {
   SpecSource spec;
   std::string target = "host";
   bool useCache = true;
   std::vector<InputSource> inputs;
+  /// Of random inputs.
+  uint64_t seed = 0;
+};
+
+/// The command line of `attnc run`.
+struct RunInvocation : CallInvocation {
   /// Empty: a summary of each result is printed.
   std::vector<OutputFile> outputs;
-  uint64_t seed = 0;
   /// 0: as many as there are cores.
   unsigned threads = 0;
   /// Evaluates the graph in float64 instead of compiling it.
@@ -69,14 +74,9 @@ struct RunInvocation {
 llvm::LogicalResult run(const RunInvocation &invocation);
 
 /// The command line of `attnc bench`.
-struct BenchInvocation {
-  SpecSource spec;
-  std::string target = "host";
-  bool useCache = true;
-  std::vector<InputSource> inputs;
+struct BenchInvocation : CallInvocation {
   /// Of all symbols that no given input decides.
   std::vector<SizeList> sizes;
-  uint64_t seed = 0;
   unsigned threads = 0;
   /// How long each row is timed.
   double seconds = 1;
@@ -87,15 +87,10 @@ struct BenchInvocation {
 llvm::LogicalResult bench(const BenchInvocation &invocation);
 
 /// The command line of `attnc verify`.
-struct VerifyInvocation {
-  SpecSource spec;
+struct VerifyInvocation : CallInvocation {
   /// A spec to compile instead, such as an edited schedule; may be empty.
   std::string kernelPath;
-  std::string target = "host";
-  bool useCache = true;
-  std::vector<InputSource> inputs;
   std::vector<SizeList> sizes;
-  uint64_t seed = 0;
   bool allCases = false;
   bool asJson = false;
 };
