@@ -10,6 +10,7 @@
 #include "FloatExpressions.h"
 #include "IntegerExpressions.h"
 #include "MathFunctions.h"
+#include "StrictFloat.h"
 
 #include "attnc/Dialect/Halide/Halide.h"
 
@@ -112,7 +113,7 @@ static Expr translateOne(Operation *op, ArrayRef<Expr> in, bool nowrap) {
       .Case<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp,
             arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp, arith::FPToUIOp, arith::BitcastOp>(
           [&](auto) { return translateCast(op, in[0], nowrap); })
-      .Case([&](StrictFloatOp) { return H::strict_float(in[0]); })
+      .Case([&](StrictFloatOp) { return strictFloat(in[0]); })
       .Case([&](LikelyOp) { return H::likely(in[0]); })
       .Case([&](FetchAheadOp) { return fetchAhead(in[0], in[1]); })
       .Case([&](PromiseClampedOp) { return H::unsafe_promise_clamped(in[0], in[1], in[2]); })

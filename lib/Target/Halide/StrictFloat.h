@@ -1,0 +1,21 @@
+//===- StrictFloat.h - float ops that stay as written -----------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_LIB_TARGET_HALIDE_STRICTFLOAT_H
+#define ATTNC_LIB_TARGET_HALIDE_STRICTFLOAT_H
+
+#include "Halide.h"
+
+namespace mlir::halide {
+
+/// Halide's strict_float, in time linear in the expression: Halide's own visits a shared
+/// subexpression once for each path to it, and copies it.
+::Halide::Expr strictFloat(const ::Halide::Expr &e);
+
+} // namespace mlir::halide
+
+#endif // ATTNC_LIB_TARGET_HALIDE_STRICTFLOAT_H
