@@ -1,5 +1,5 @@
 """The sentence encoder of examples/sentence_encoder as a case: a pretrained model, from token
-ids to embeddings. The package that holds its weights is asked for in ./dev."""
+ids to embeddings. ./dev pins the package with its parameters."""
 
 import dataclasses
 import functools
@@ -27,7 +27,7 @@ def weights_path():
 
 def read_onnx():
     """The graph that PyTorch exports, with the weights that it refers to."""
-    import onnx  # of peers, which not all have it
+    import onnx  # installed with some peers only
     proto = onnx.load(ONNX, load_external_data=False)
     onnx.load_external_data_for_model(proto, os.path.dirname(weights_path()))
     return proto
@@ -61,7 +61,7 @@ class Encoder:
         return False
 
     def spec(self, arrays):
-        """The example's own, batch and length open."""
+        """The example's own spec, with dynamic batch and length."""
         with open(os.path.join(FOLDER, "spec.mlir")) as file:
             return file.read()
 

@@ -1,5 +1,5 @@
-"""What is measured once, and is no time beside another's: each function takes a `Place` to
-work in and returns its figures and a sentence. Add a function to FACTS to add a row."""
+"""Measurements without a peer, made once: each function takes a `Place` to work in and
+returns its figures and a sentence. Add a function to FACTS to add a row."""
 
 import dataclasses
 import os
@@ -19,7 +19,7 @@ EXAMPLES = os.path.join(HERE, "..", "examples")
 
 @dataclasses.dataclass
 class Place:
-    """The command line, the cores that there are, and an empty folder."""
+    """The command line, the available cores, and an empty folder."""
 
     options: object
     cores: set
@@ -45,7 +45,7 @@ def shortest(calls, seconds, clock=time.thread_time):
 
 
 def compile_open(place):
-    """Open batch and lengths: a library holds a kernel for each range of lengths."""
+    """Dynamic batch and lengths: a library holds a kernel for each range of lengths."""
     seconds = {}
     for name in ("causal", "window", "alibi", "softcap", "grouped", "padded"):
         spec = os.path.join(EXAMPLES, name, "spec.mlir")
@@ -64,7 +64,7 @@ def build_program(place, spec, name, *arguments):
 
 
 def peak_memory(place):
-    """Of a C program that calls the kernel once."""
+    """Peak memory of a C program that calls the kernel once."""
     case = Attention(1, 1, 65536, 64)
     spec = ours.write_spec(case, case.inputs(), place.folder)
     _, program = build_program(place, spec, "kernel", "--name", "kernel")
@@ -88,7 +88,7 @@ def start(place):
 
 
 def scaling(place):
-    """Prefill by the clock, for both cores may do other things: the shortest of many."""
+    """Wall time of prefill, the shortest of many, since other work may use both cores."""
     if len(place.cores) < 2:
         return {}, "not measured: one core"
     kernel, arrays = place.kernel(Attention(1, 8, 2048, 64))
@@ -109,8 +109,8 @@ def large_scores(place):
 
 
 def hide_keys(place, hidden):
-    """A kernel with a mask tensor, inputs of which rows see all keys, and the mask that hides
-    some from every row."""
+    """A kernel with a mask tensor, inputs whose mask shows all keys, and a mask that hides
+    some keys from every row."""
     seen = Variant("", "tensor(%mask : $mask)", lambda a, b, h, q, k: a["mask"][q, k],
                    inputs={"mask": lambda case, rng: np.ones((case.q_len, case.keys), bool)})
     kernel, arrays = place.kernel(Attention(1, 8, 2048, 64, seen))
@@ -125,7 +125,7 @@ def first_keys_masked(place):
 
 
 def masked_nan(place):
-    """NaN where the mask hides it: no row may be computed without looking."""
+    """NaN in masked values, so that every row needs the safe path."""
     hidden = slice(5, None, 64)
     kernel, arrays, mask = hide_keys(place, hidden)
     value = arrays["value"].copy()
@@ -148,7 +148,7 @@ def window_per_row(place):
     return {"us_per_row": rows}, " · ".join(f"{spent:.3f}" for spent in rows.values()) + " µs"
 
 
-# What is measured, the bound that it is held to, and how.
+# Name, bound, and function.
 FACTS = [
     ("attnc compile, open sizes", "10 s", compile_open),
     ("peak memory at (1,1,65536,64)", "64 MB beside inputs and outputs", peak_memory),
@@ -162,7 +162,7 @@ FACTS = [
 
 
 def compile_fixed(rows):
-    """From what the rows of fixed sizes took to compile."""
+    """From the compile times of the rows of fixed sizes."""
     seconds = {row["case"]: row["compile_seconds"] for row in rows}
     slowest = max(seconds, key=seconds.get)
     text = f"{seconds[slowest]:.1f} s at most ({slowest}), {statistics.median(seconds.values()):.1f} s usually"

@@ -33,7 +33,7 @@ def write_spec(case, arrays, folder):
 
 
 def compile(spec, options, folder, *arguments):
-    """Compiles anew into `folder`; returns the seconds of CPU that it took."""
+    """Compiles without a cache into `folder`; returns CPU seconds."""
     before = os.times()
     subprocess.run([options.attnc, "compile", spec, "-o", folder, "--no-cache", *arguments],
                    check=True, stdout=subprocess.DEVNULL)

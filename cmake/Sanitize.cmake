@@ -1,6 +1,6 @@
-# Our own code with ASan, UBSan, libstdc++'s and our own assertions, and what libFuzzer asks for.
-# libMLIR, libLLVM and libHalide stay as they are: no check may need both sides. Vptr would look
-# for the type information of their hidden classes.
+# Our own code with ASan, UBSan, assertions of libstdc++ and our own, and libFuzzer's coverage.
+# libMLIR, libLLVM and libHalide stay as they are: no check may need both sides. Vptr checks would
+# need type information of their hidden classes.
 add_compile_options(-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize=vptr
   -fno-sanitize-recover=undefined -fno-omit-frame-pointer -gline-tables-only)
 add_link_options(-fsanitize=address,undefined)

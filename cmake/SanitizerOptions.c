@@ -1,4 +1,4 @@
-/*===- SanitizerOptions.c - what a sanitized program is run with ----------------===
+/*===- SanitizerOptions.c - options of sanitized programs -----------------------===
  *
  * Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

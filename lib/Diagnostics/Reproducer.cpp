@@ -1,4 +1,4 @@
-//===- Reproducer.cpp - what a crash leaves -------------------------------===//
+//===- Reproducer.cpp - crash reproducers ---------------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -34,8 +34,8 @@ using namespace llvm;
 using mlir::isBytecode;
 using namespace attnc;
 
-// Rendered before anything can go wrong: a signal handler may not allocate. Never destroyed: the
-// process may crash while it ends.
+// Rendered in advance, since a signal handler may not allocate. Never destroyed: the process may
+// crash while it ends.
 static std::string &reproducer = *new std::string, &reproducerPath = *new std::string;
 
 static void put(int file, const char *text, size_t size) {
@@ -50,7 +50,7 @@ static void put(int file, const char *text, size_t size) {
 
 static void say(const char *text) { put(STDERR_FILENO, text, std::strlen(text)); }
 
-/// Only calls what a signal handler may.
+/// Calls only async-signal-safe functions.
 void attnc::writeReproducer() {
   if (reproducerPath.empty())
     return;
@@ -68,12 +68,12 @@ static std::atomic<bool> hasCrashed;
 
 static void handleCrash(int) {
   constexpr unsigned kSecondsOfTrace = 10;
-  if (hasCrashed.exchange(true)) // by the trace
+  if (hasCrashed.exchange(true)) // while printing the trace
     ::_exit(InternalError);
   say("attnc: error: internal: crashed\n");
   writeReproducer();
   mlir::attn::removeTemporaryFolders();
-  // A trace takes memory, which for ever waits for a lock that the crash may have left behind.
+  // The trace allocates, and may wait forever for a lock that the crash left held.
   ::signal(SIGALRM, [](int) { ::_exit(InternalError); });
   ::alarm(kSecondsOfTrace);
   sys::PrintStackTrace(errs());
@@ -81,7 +81,7 @@ static void handleCrash(int) {
 }
 
 static void handleCrashes() {
-  // A stack of its own, so that an overflow of the main one is reported as well.
+  // A separate stack, so that a stack overflow is reported as well.
   static char stack[1 << 16];
   stack_t alternative = {};
   alternative.ss_sp = stack;
@@ -97,7 +97,7 @@ static void handleCrashes() {
 static std::string commandLine;
 
 void attnc::setCommandLine(int argc, char **argv) {
-  // In one line: the next one is the spec's.
+  // On one line: the spec starts on the next.
   commandLine = mlir::attn::escapeText(llvm::join(llvm::make_range(argv, argv + argc), " "));
 }
 
@@ -132,7 +132,7 @@ void attnc::prepareReproducer(StringRef spec) {
 }
 
 void attnc::prepareModelReproducer(StringRef model) {
-  // A field that follows a message takes the place of that in the message: 6 is the doc_string.
+  // A repeated field overrides the first one: 6 is the doc_string.
   std::string text = model.str(), heading = getHeading();
   raw_string_ostream os(text);
   os << char(6 << 3 | 2);

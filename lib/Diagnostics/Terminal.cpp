@@ -26,7 +26,7 @@ raw_ostream &TerminalStream::resetColor() {
   return *this;
 }
 
-/// Its lines are ours.
+/// Line ends in `text` are attnc's own and pass.
 void TerminalStream::write_impl(const char *text, size_t size) {
   SmallVector<StringRef> lines;
   StringRef(text, size).split(lines, '\n');

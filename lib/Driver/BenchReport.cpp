@@ -1,4 +1,4 @@
-//===- BenchReport.cpp - rows of times ------------------------------------===//
+//===- BenchReport.cpp - tables of times ----------------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,7 +28,7 @@ std::string attnc::describe(const Dims &dims) {
       " ");
 }
 
-/// The kernels that the sizes chose; how many there are where they chose none of several.
+/// The kernels selected by size; if sizes selected none of several, their number.
 static std::string describeCalled(ArrayRef<CalledKernel> called) {
   SmallVector<StringRef> names;
   for (CalledKernel call : called)
@@ -91,8 +91,8 @@ static json::Object toJson(const Row &row) {
   return object;
 }
 
-/// Times of a machine that does other things too are worth a word. One thread alone tells how
-/// much of the time it had a core.
+/// Notes that other work disturbed the times. The CPU time of a single thread tells its share of a
+/// core.
 void attnc::remarkLoad(ArrayRef<Row> rows, unsigned numThreads) {
   double spread = 0, away = 0;
   for (const Row &row : rows) {

@@ -1,4 +1,4 @@
-//===- BenchReport.h - rows of times -----------------------------*- C++ -*-===//
+//===- BenchReport.h - tables of times ---------------------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,23 +19,23 @@ namespace attnc {
 /// The times of a kernel for one choice of sizes.
 struct Row {
   Dims dims;
-  /// Seconds of one call: by the clock, and of all threads together (median).
+  /// Seconds of one call: wall time, and CPU time of all threads (median).
   double min, median, cpu;
   size_t samples;
-  /// Of inputs and results; of temporaries.
+  /// Bytes of inputs and results; of temporaries.
   int64_t bytes, workspace;
   std::optional<double> flops;
   llvm::SmallVector<CalledKernel> called;
 
   double getGflops() const { return *flops / min / 1e9; }
-  /// How far the usual call is from the best one.
+  /// Relative distance of the median from the minimum.
   double getSpread() const { return median / min - 1; }
 };
 
 /// `batch=1 len=256`
 std::string describe(const Dims &dims);
 
-/// The table's head and one line; `width` is that of the sizes.
+/// Prints the table's head or a line; `width` is that of the column of sizes.
 void printHeader(unsigned width);
 void print(const Row &row, unsigned width);
 

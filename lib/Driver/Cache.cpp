@@ -59,7 +59,7 @@ static uint64_t getSize(ArrayRef<Entry> entries) {
   return size;
 }
 
-/// Deletes what is damaged, and files that are no entries, as older versions have left them.
+/// Deletes damaged entries, and files that are not entries, such as those of older versions.
 static LogicalResult removeDamaged(SmallVector<Entry> &entries) {
   SmallVector<Entry> good;
   for (const Entry &entry : entries) {

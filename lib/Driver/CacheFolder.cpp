@@ -49,7 +49,7 @@ static std::string getTagPath(StringRef dir) {
   return tag.str().str();
 }
 
-/// What is in the folder becomes part of libraries, and runs.
+/// Files of the folder become part of libraries, and run.
 static LogicalResult checkIsOwn(StringRef dir) {
   std::optional<std::string> intruder = mlir::attn::findIntruder(dir);
   if (!intruder)
@@ -77,7 +77,7 @@ FailureOr<std::string> attnc::openCache(bool isUsed) {
     return dir;
   if (std::error_code error = fs::create_directories(*dir, /*IgnoreExisting=*/true, fs::owner_all))
     return reportError(*dir, "cannot create the cache folder: " + error.message());
-  if (failed(checkIsOwn(*dir))) // nobody was faster
+  if (failed(checkIsOwn(*dir))) // nobody else created it meanwhile
     return failure();
   if (!isEmptyFolder(*dir))
     return reportError(*dir, "expected a cache folder of attnc or an empty one, found other files");

@@ -18,15 +18,15 @@ namespace attnc {
 /// Marks a folder as a cache, also for backup tools (bford.info/cachedir).
 constexpr llvm::StringLiteral kCacheTag = "CACHEDIR.TAG";
 
-/// ATTNC_CACHE, else attnc in the user's cache folder; empty where there is none.
+/// ATTNC_CACHE, else attnc in the user's cache folder; empty if the user has none.
 mlir::FailureOr<std::string> getCacheDir();
 
-/// The folder, created and marked as ours; empty unless `isUsed`, or where the user has no folder
-/// for caches. Refused are relative paths, folders that others could write to, and those that
-/// hold other files: `attnc cache --clear` deletes what they hold.
+/// The folder, created and marked as ours; empty unless `isUsed`, or if the user has no folder for
+/// caches. Relative paths, folders that others could write to, and folders with other files are
+/// refused: `attnc cache --clear` deletes files.
 mlir::FailureOr<std::string> openCache(bool isUsed = true);
 
-/// An error where the folder is there and not ours.
+/// Fails if the folder exists and is not ours.
 llvm::LogicalResult checkIsCache(llvm::StringRef dir);
 
 } // namespace attnc

@@ -56,7 +56,7 @@ static LogicalResult addFallback(const CompileInvocation &invocation,
   return success();
 }
 
-/// The kinds, and those that they need: a package is of a library and its header.
+/// The wanted kinds, and the kinds that they need: a package needs a library and its header.
 static SmallVector<Kind> getWantedKinds(const CompileInvocation &invocation) {
   llvm::SmallSetVector<Kind, 8> kinds(invocation.kinds.begin(), invocation.kinds.end());
   if (kinds.empty())
@@ -73,7 +73,7 @@ static SmallVector<Kind> getWantedKinds(const CompileInvocation &invocation) {
   return llvm::to_vector(kinds);
 }
 
-/// `graph` is the spec's as it was written.
+/// `graph` is the spec's, before any pass.
 static LogicalResult addSelftest(Spec &spec, Graph &graph, const EmissionOptions &options,
                                  Staging &files) {
   auto texts =

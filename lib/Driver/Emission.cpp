@@ -58,7 +58,7 @@ LogicalResult Emission::emitGraph() {
   return files.add((name + "." + getInfo(Kind::attn).extension).str(), print(spec.getModule()));
 }
 
-/// What follows the target is there once a target.
+/// The stem of kinds made once per target.
 std::string Emission::getStem(StringRef target) {
   return (name + (targets.size() == 1 ? "" : "." + target)).str();
 }
@@ -85,7 +85,7 @@ LogicalResult Emission::schedule() {
   return success();
 }
 
-/// Groups are named FUNCTION_OP_N; the function's name is in NAME already.
+/// Groups are named FUNCTION_OP_N; NAME already has the function's name.
 std::string Emission::getGroupFile(KernelOpInterface group, bool single, StringRef target,
                                    StringRef extension) {
   StringRef label = group.getName();
@@ -158,7 +158,7 @@ LogicalResult Emission::writeLibrary(ArrayRef<Kind> wanted, const mlir::attn::Li
   return addPackages(wanted);
 }
 
-/// Programs are linked with libNAME.so and run with the file of that version.
+/// Programs link libNAME.so, and load the versioned file at run time.
 LogicalResult Emission::addSharedLibrary(const mlir::attn::Library &library) {
   std::string file = mlir::attn::getSharedFileName(name);
   if (failed(writeSharedLibrary(library, files.add(file), getLoc())))

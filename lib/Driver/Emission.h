@@ -19,7 +19,7 @@ namespace attnc {
 struct EmissionOptions {
   /// The C function and the stem of every file.
   std::string name;
-  /// In full.
+  /// Halide targets in full.
   llvm::ArrayRef<std::string> targets;
   /// Empty without a cache.
   std::string cacheDir;
@@ -60,7 +60,7 @@ private:
   std::vector<mlir::attn::LibrarySource> sources;
 };
 
-/// Whether a target has a GPU, any that Halide knows.
+/// Whether a target has a GPU API, of any that Halide knows.
 bool hasGpu(llvm::StringRef target);
 
 } // namespace attnc

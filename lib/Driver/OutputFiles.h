@@ -19,19 +19,19 @@
 
 namespace attnc {
 
-/// Writes `text` to a file beside `path` and moves it there.
+/// Writes `text` to a file beside `path` and renames it.
 llvm::LogicalResult writeFile(llvm::StringRef path, llvm::StringRef text);
 
-/// Files of one folder that appear together: they are written to a hidden folder
-/// inside it and moved up when all are there. What was not moved is deleted.
+/// Files of one folder that appear together: they are written to a hidden folder inside it, and
+/// moved up when all are complete. The rest are deleted.
 class Staging {
 public:
-  /// Creates `folder` where it is missing; null after an error.
+  /// Creates `folder` if needed; null after an error.
   static std::unique_ptr<Staging> open(llvm::StringRef folder);
-  /// A temporary folder; nothing is ever moved.
+  /// A temporary folder, whose files are never moved.
   static std::unique_ptr<Staging> openTemporary();
 
-  /// Where to write the file `name` for now.
+  /// The temporary path of file `name`.
   std::string add(llvm::StringRef name);
   llvm::LogicalResult add(llvm::StringRef name, llvm::StringRef text);
   /// A symbolic link to another file of the folder.

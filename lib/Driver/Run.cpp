@@ -3,9 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What runs is what ships: the object that `attnc compile` archives, linked to a
-// shared library and called through its C function. `--reference` evaluates the
-// graph instead.
+// Runs the object that `attnc compile` archives, linked to a shared library and called through its
+// C function. `--reference` evaluates the graph instead.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +51,7 @@ static void printSummary(StringRef name, const Tensor &tensor) {
   os << '\n';
 }
 
-/// The type that a result is shown and written in.
+/// The type in which a result is shown and written.
 static Type getOutputType(const Parameter &output, bool keepF64) {
   bool widened = keepF64 && isa<FloatType>(output.elementType);
   return widened ? Float64Type::get(output.elementType.getContext()) : output.elementType;

@@ -1,4 +1,4 @@
-//===- Targets.cpp - targets of a command line ----------------------------===//
+//===- Targets.cpp - targets on the command line --------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

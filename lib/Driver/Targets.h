@@ -1,4 +1,4 @@
-//===- Targets.h - targets of a command line ---------------------*- C++ -*-===//
+//===- Targets.h - targets on the command line -------------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,10 +15,10 @@
 
 namespace attnc {
 
-/// The targets of a list with commas, in full; an unknown one is an error at `--target`.
+/// The targets of a comma-separated list, in full; an unknown one is an error at `--target`.
 mlir::FailureOr<std::vector<std::string>> resolveTargets(llvm::StringRef list);
 
-/// The same of one target; an error where there are more.
+/// The same for one target; fails if there are more.
 mlir::FailureOr<std::string> resolveTarget(llvm::StringRef target);
 
 } // namespace attnc

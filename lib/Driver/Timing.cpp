@@ -19,7 +19,7 @@ static double getWallTime() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Of all threads of the process.
+/// CPU time of all threads of the process.
 static double getCpuTime() {
   timespec time;
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);

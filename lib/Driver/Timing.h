@@ -15,14 +15,14 @@
 
 namespace attnc {
 
-/// Seconds of one call, an entry a sample.
+/// Seconds of one call, one entry per sample.
 struct Times {
-  /// By the clock, and of all threads of the process together.
+  /// Wall time, and CPU time of all threads of the process.
   std::vector<double> wall, cpu;
 };
 
-/// Calls `call` until `duration`, in seconds, is over, three samples at least, after one call
-/// that does not count. A sample is as many calls as make reading the clocks cost next to nothing.
+/// Calls `call` once for warm-up, then for `duration` seconds and at least three samples. A sample
+/// has enough calls to make the clocks' cost negligible.
 mlir::FailureOr<Times> sample(llvm::function_ref<llvm::LogicalResult()> call, double duration);
 
 double getMedian(std::vector<double> values);

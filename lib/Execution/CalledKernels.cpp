@@ -1,10 +1,9 @@
-//===- CalledKernels.cpp - which kernels a call runs ----------------------===//
+//===- CalledKernels.cpp - kernels run by a call --------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The host function itself is asked: with its arguments' sizes as constants, the
-// conditions of its calls fold to constants.
+// With the sizes of arguments as constants, the host function's call conditions fold to constants.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +20,7 @@
 using namespace mlir;
 using namespace attnc;
 
-/// Makes a constant of each size of an argument.
+/// Replaces each size of an argument by a constant.
 static void bindSizes(func::FuncOp function, ArrayRef<ArrayRef<int64_t>> arguments) {
   function.walk([&](memref::DimOp dim) {
     auto argument = dyn_cast<BlockArgument>(dim.getSource());
@@ -40,7 +39,7 @@ SmallVector<CalledKernel> attnc::getCalledKernels(func::FuncOp function,
   auto module = function->getParentOfType<ModuleOp>();
   OwningOpRef<func::FuncOp> copy(cast<func::FuncOp>(function->clone()));
   bindSizes(*copy, arguments);
-  // What does not converge stays unknown.
+  // Conditions that do not converge stay unknown.
   (void)applyPatternsGreedily(*copy, RewritePatternSet(function.getContext()));
   SmallVector<CalledKernel> called;
   copy->walk([&](host::CallOp call) {

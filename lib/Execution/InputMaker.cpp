@@ -1,4 +1,4 @@
-//===- InputMaker.cpp - inputs for sizes of one's choice ------------------===//
+//===- InputMaker.cpp - inputs for given sizes ----------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,8 +14,8 @@
 using namespace mlir;
 using namespace attnc;
 
-/// The most that a length may be which `user` reads: as many keys as the region that it is in
-/// compares it with, or what leaves room in a cache.
+/// The largest valid key length for `user`, which reads a length: the number of keys of the mask or
+/// score around it, or the room left in a cache.
 static std::optional<int64_t> getLongest(Operation *user, const Sizes &sizes,
                                          mlir::attn::SizeTracer &tracer) {
   auto get = [&](Value tensor, int64_t dim) {
@@ -33,8 +33,8 @@ static std::optional<int64_t> getLongest(Operation *user, const Sizes &sizes,
   return std::nullopt;
 }
 
-/// The most that the argument may be if it is a length. Other integers are best left as they
-/// are: below what consumes them.
+/// The largest valid value of the argument if it is a length. Other integers keep their values,
+/// which are below the sizes that they index.
 static std::optional<int64_t> getLongest(BlockArgument argument, const Sizes &sizes,
                                          mlir::attn::SizeTracer &tracer) {
   auto type = dyn_cast<RankedTensorType>(argument.getType());
@@ -54,7 +54,7 @@ static void fillLengths(Tensor &tensor, int64_t longest, InputMaker::Lengths len
     tensor.set(index, lengths == InputMaker::FullLengths ? longest : bits() % (longest + 1));
 }
 
-/// A mask without a single 1 would hide all that lies behind it.
+/// A mask of zeros alone would hide errors behind it.
 static void avoidZeros(Tensor &tensor, int64_t bound) {
   auto indices = llvm::seq(tensor.size());
   if (isa<FloatType>(tensor.getElementType()) || bound < 2 || tensor.size() == 0 ||

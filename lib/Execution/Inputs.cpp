@@ -1,4 +1,4 @@
-//===- Inputs.cpp - tensors to run a kernel on ----------------------------===//
+//===- Inputs.cpp - input tensors for a kernel ----------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,7 +29,7 @@ FailureOr<size_t> attnc::findParameter(ArrayRef<Parameter> parameters, StringRef
 }
 
 namespace {
-/// Repeatable on every machine: std's distributions are not.
+/// The same on every machine, unlike std's distributions.
 class Generator {
 public:
   Generator(uint64_t seed, uint64_t stream) : bits(seed * 0x9E3779B97F4A7C15 + stream) {}
@@ -73,7 +73,7 @@ static LogicalResult reportMissing(const Parameter &input, bool isNamed) {
                                     (isNamed ? "no shape" : "no input of that name"));
 }
 
-/// The tensors that are given; an empty one where a shape has yet to be found.
+/// The given tensors; empty ones if the shape is still unknown.
 static FailureOr<std::vector<std::optional<Tensor>>>
 makeGiven(const Signature &signature, ArrayRef<const InputSource *> options, Sizes &sizes) {
   std::vector<std::optional<Tensor>> tensors(signature.inputs.size());
@@ -95,7 +95,7 @@ makeGiven(const Signature &signature, ArrayRef<const InputSource *> options, Siz
   return tensors;
 }
 
-/// The option of each input, null where there is none.
+/// The option of each input; null if it has none.
 static FailureOr<std::vector<const InputSource *>> orderOptions(const Signature &signature,
                                                                 ArrayRef<InputSource> options) {
   std::vector<const InputSource *> ordered(signature.inputs.size());

@@ -25,7 +25,7 @@ using namespace mlir;
 using namespace attnc;
 using mlir::attn::TemporaryFolder;
 
-/// Borrows the tensor's memory and shape; strides are left out, as C order allows.
+/// Borrows the tensor's memory and shape; C order needs no strides.
 static DLTensor getDLTensor(const Tensor &tensor) {
   DLTensor result = {};
   result.data = tensor.data();
@@ -86,7 +86,7 @@ void attnc::limitThreads(unsigned threads) {
 // Compiling
 //===----------------------------------------------------------------------===//
 
-/// A folder that programs may be loaded from: where there is a cache, they can be.
+/// A folder that programs may be loaded from, as from the cache folder if there is one.
 static std::unique_ptr<TemporaryFolder> createFolder(StringRef cacheDir) {
   auto folder = cacheDir.empty() ? TemporaryFolder::create() : TemporaryFolder::create(cacheDir);
   if (!folder)
@@ -133,7 +133,7 @@ LogicalResult attnc::checkRunsHere(StringRef target) {
   return success();
 }
 
-/// The shape of result `index`, as the graph computes it.
+/// The shape of result `index`, by evaluating the graph.
 static std::optional<SmallVector<int64_t>> computeShape(func::FuncOp graph, ArrayRef<Tensor> inputs,
                                                         size_t index) {
   if (!graph)

@@ -21,7 +21,7 @@ using namespace attnc;
 
 static constexpr StringLiteral magic("\x93NUMPY");
 
-/// numpy's kind and size of an element type: `f4`, `i8`, `b1`; empty where there is none.
+/// numpy's kind and size of an element type: `f4`, `i8`, `b1`; empty if numpy has none.
 static std::string getDtype(Type type) {
   if (type.isInteger(1))
     return "b1";
@@ -33,7 +33,7 @@ static std::string getDtype(Type type) {
 
 bool attnc::hasDtype(Type type) { return !getDtype(type).empty(); }
 
-/// A dtype in the words of a spec: `f4` is f32.
+/// A dtype as a spec's type: `f4` is f32.
 static std::string describeDtype(StringRef dtype) {
   unsigned size;
   if (dtype == "b1")

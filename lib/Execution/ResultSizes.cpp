@@ -1,4 +1,4 @@
-//===- ResultSizes.cpp - sizes of results that are computed ---------------===//
+//===- ResultSizes.cpp - computed sizes of results ------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace attnc;
 
 namespace {
-/// Computes sizes by folding what computes them, on constants.
+/// Computes sizes by folding the ops that compute them on constants.
 class SizeEvaluator {
 public:
   explicit SizeEvaluator(ArrayRef<ArrayRef<int64_t>> arguments) : arguments(arguments) {}
@@ -111,7 +111,7 @@ std::optional<int64_t> SizeEvaluator::getSize(Value tensor, int64_t dim) {
 
 std::optional<SmallVector<SmallVector<int64_t>>>
 attnc::getResultShapes(func::FuncOp graph, ArrayRef<ArrayRef<int64_t>> arguments) {
-  // Sizes of what is in between become ops, which the graph itself need not have.
+  // Sizes of intermediate tensors become ops of a copy, since the graph need not have them.
   OwningOpRef<func::FuncOp> copy(cast<func::FuncOp>(graph->clone()));
   SizeEvaluator evaluator(arguments);
   SmallVector<SmallVector<int64_t>> shapes;

@@ -1,4 +1,4 @@
-//===- OwnFolder.cpp - folders that nobody else writes to -----------------===//
+//===- OwnFolder.cpp - folders only the user can write --------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,7 @@ using llvm::StringRef;
 namespace path = llvm::sys::path;
 using Reason = std::optional<std::string>;
 
-/// Whether the group is the user's own, as on systems that give each user one.
+/// Whether the group has the user as its only member, as on systems with a group per user.
 static bool isPrivateGroup(gid_t id) {
   const struct passwd *user = ::getpwuid(::geteuid());
   const struct group *group = ::getgrgid(id);
@@ -69,7 +69,7 @@ private:
   Reason check(const struct stat &status);
 
   std::string at = "/";
-  /// The names that are left, last first.
+  /// The remaining names, last first.
   std::vector<std::string> rest;
   int links = 0;
 };
@@ -95,7 +95,7 @@ Reason Walk::step() {
   std::string next = at + (at == "/" ? "" : "/") + name;
   struct stat status;
   if (::lstat(next.c_str(), &status) != 0) {
-    rest.clear(); // what is not there yet, we make
+    rest.clear(); // missing folders will be ours
     return std::nullopt;
   }
   if (S_ISLNK(status.st_mode))
@@ -104,8 +104,7 @@ Reason Walk::step() {
   return check(status);
 }
 
-/// Root works in containers, in folders that belong to a user outside: those above its own
-/// may be anybody's.
+/// As root in a container, parent folders may belong to a user outside: their owner is not checked.
 static bool isTrustedParent(const struct stat &status) {
   return ::geteuid() == 0 || !isOwnedByOther(status);
 }

@@ -3,9 +3,9 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where a signal ends the program, LLVM's handler removes files, and ours, to which it hands
-// the signal on, the folders that are empty then. Neither may look into a folder: a handler
-// calls no function that allocates.
+// On a fatal signal, LLVM's handler removes the files and passes the signal on to ours, which
+// removes the then empty folders. Neither may list a folder: a handler can't call functions that
+// allocate.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,7 @@ namespace fs = llvm::sys::fs;
 // Signals
 //===----------------------------------------------------------------------===//
 
-/// The folders that there are. What finds no room is not removed by a signal.
+/// The temporary folders. Those beyond the array's size are not removed by a signal.
 static std::atomic<const char *> folders[16];
 
 static void replaceFolder(const char *old, const char *path) {
@@ -66,7 +66,7 @@ void mlir::attn::removeTemporaryFoldersOnSignal() {
   for (int signal : {SIGHUP, SIGINT, SIGTERM})
     if (::signal(signal, removeFolders) == SIG_IGN)
       ::signal(signal, SIG_IGN);
-  // This sets up LLVM's handlers, which takes the place of what was there before.
+  // Installs LLVM's handlers, which replace earlier ones.
   bool endsByPipe = ::signal(SIGPIPE, SIG_DFL) != SIG_IGN;
   llvm::sys::SetOneShotPipeSignalFunction(endsByPipe ? +[] { removeFolders(SIGPIPE); } : nullptr);
   if (!endsByPipe)
@@ -78,7 +78,7 @@ void mlir::attn::removeTemporaryFoldersOnSignal() {
 // Locks
 //===----------------------------------------------------------------------===//
 
-// A folder is locked as long as the program lives that made it, whatever ends it.
+// A folder is locked while the program that made it lives, however that ends.
 
 static constexpr llvm::StringLiteral kPrefix = ".attnc-";
 static constexpr size_t kRandomDigits = 8;
@@ -88,7 +88,7 @@ static bool isHiddenName(llvm::StringRef name) {
          llvm::all_of(name, llvm::isHexDigit);
 }
 
-/// Opens a folder of the user's own, and no link to one; -1 without it.
+/// Opens a folder of the user's own that is not a link; -1 otherwise.
 static int openFolder(llvm::StringRef path) {
   int folder = ::open(path.str().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   struct stat status;
@@ -120,7 +120,7 @@ void mlir::attn::removeLeftFolders(llvm::StringRef parent) {
   }
 }
 
-/// Creates `path` and locks it before another program takes it for a left one.
+/// Creates `path` and locks it before another program takes it for an abandoned one.
 static std::error_code createLocked(llvm::StringRef path, int &lock) {
   if (std::error_code error = fs::create_directory(path, false, fs::owner_all))
     return error;

@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// LLVM's writeToOutput keeps what a full disk has cut off, and its streams end the program
-// where nobody has asked them for their error.
+// LLVM's writeToOutput keeps a file cut off by a full disk, and its streams end the program if
+// their error is not read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ using llvm::StringRef;
 using Writer = llvm::function_ref<void(llvm::raw_ostream &)>;
 namespace fs = llvm::sys::fs;
 
-/// What went wrong up to here, once the last byte is out.
+/// The stream's error after writing the last byte.
 static std::error_code finish(llvm::raw_fd_ostream &os) {
   os.flush();
   std::error_code error = os.error();
@@ -56,7 +56,7 @@ static std::error_code writeInPlace(StringRef path, Writer write) {
   return finish(os);
 }
 
-/// Creates and opens `part`, a file beside `path` that a signal removes.
+/// Creates and opens `part`, a file beside `path` that is removed by a signal.
 static std::error_code createBeside(StringRef path, unsigned mode, std::string &part, int &file) {
   constexpr int kTrials = 16;
   std::error_code error;

@@ -1,4 +1,4 @@
-//===- CpuInfo.cpp - what a schedule needs to know of a CPU ---------------===//
+//===- CpuInfo.cpp - register file of a CPU -------------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- GpuInfo.cpp - what a schedule needs to know of a GPU ---------------===//
+//===- GpuInfo.cpp - limits of a GPU --------------------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// What Halide takes without a word on the capability.
+/// Halide's default capability.
 static constexpr int64_t kLeastCapability = 20;
 
 std::optional<GpuInfo> GpuInfo::fromTarget(StringRef given) {

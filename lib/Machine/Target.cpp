@@ -1,4 +1,4 @@
-//===- Target.cpp - the words of a target ---------------------------------===//
+//===- Target.cpp - parse Halide targets ----------------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

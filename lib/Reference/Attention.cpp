@@ -65,7 +65,7 @@ static FailureOr<Array> computeAdditiveScore(AdditiveScoreOp op, Environment &en
   return score;
 }
 
-/// Replaces each element by what the region gives for it and its place.
+/// Replaces each element by the region's result for it and its index.
 static LogicalResult modify(Region &region, Array &array, Environment &env) {
   FailureOr<Body> body = Body::prepare(region, env);
   if (failed(body))
@@ -77,8 +77,8 @@ static LogicalResult modify(Region &region, Array &array, Environment &env) {
   return success();
 }
 
-/// The same for probs. Where a prob of 0 would become NaN it stays 0: such a key takes no part,
-/// whatever it is multiplied by.
+/// The same for probs. A prob of 0 that would become NaN stays 0: a masked key contributes nothing,
+/// whatever its prob is multiplied by.
 static LogicalResult modifyProb(Region &region, Array &prob, Environment &env) {
   std::vector<Scalar> before = prob.values;
   if (failed(modify(region, prob, env)))
@@ -89,7 +89,7 @@ static LogicalResult modifyProb(Region &region, Array &prob, Environment &env) {
   return success();
 }
 
-/// -inf where the region is false.
+/// Sets scores to -inf if the region is false.
 static LogicalResult mask(Region &region, Array &score, Environment &env) {
   FailureOr<Body> body = Body::prepare(region, env);
   if (failed(body))
@@ -102,15 +102,15 @@ static LogicalResult mask(Region &region, Array &score, Environment &env) {
 }
 
 namespace {
-/// What softmax and lse need to know of a row.
+/// The row statistics for softmax and lse.
 struct RowSum {
   double max = -INFINITY;
-  /// Σ exp(score - max); 0 where every score is -inf.
+  /// Σ exp(score - max); 0 if every score is -inf.
   double sum = 0;
 };
 } // namespace
 
-/// Of `count` scores, `stride` apart, and a sink, -inf where there is none. NaN makes the sum NaN.
+/// For `count` scores, `stride` apart, and a sink (-inf: none). NaN makes the sum NaN.
 static RowSum sumRow(Environment &env, const Scalar *row, int64_t stride, int64_t count,
                      double sink = -INFINITY) {
   RowSum result;
@@ -145,7 +145,7 @@ static void normaliseRow(Environment &env, Scalar *row, int64_t stride, int64_t 
   }
 }
 
-/// What a sink, broadcast, holds for a row of the score.
+/// The value of a broadcast sink for a row of the score.
 static double getSink(const Array &sink, ArrayRef<int64_t> row) {
   int64_t at[3];
   for (int dim = 0; dim < 3; ++dim)
@@ -161,7 +161,7 @@ static LogicalResult checkSink(Operation *op, const Array &score, const Array &s
   return success();
 }
 
-/// `sink` is null where there is none.
+/// `sink` is null if there is none.
 static FailureOr<Array> computeSoftmax(Operation *op, Array score, int64_t axis, Value sink,
                                        Environment &env) {
   const Array *sinks = sink ? &env.get(sink) : nullptr;
@@ -185,7 +185,7 @@ static Array computeLse(const Array &score, Type elementType, Environment &env) 
   int64_t count = score.shape.back();
   for (int64_t row = 0; row < lse.size(); ++row) {
     RowSum total = sumRow(env, score.values.data() + row * count, 1, count);
-    // exp(inf - inf) is NaN, but the sum of what holds inf is inf.
+    // exp(inf - inf) is NaN, but the lse of a row with inf is inf.
     bool infinite =
         total.max == INFINITY &&
         !std::any_of(score.values.begin() + row * count, score.values.begin() + (row + 1) * count,
@@ -237,7 +237,7 @@ LogicalResult reference::evaluate(AdditiveScoreOp op, Environment &env) {
   return failed(score) ? failure() : env.set(op.getScore(), std::move(*score));
 }
 
-/// Hides once more what `masks` have hidden and `score` has as NaN, where it was -inf `before`.
+/// Restores -inf for scores hidden by `masks` that were -inf `before` and became NaN.
 static LogicalResult keepHidden(ArrayRef<MaskOp> masks, const Array &before, Array &score,
                                 Environment &env) {
   for (MaskOp op : masks) {

@@ -1,4 +1,4 @@
-//===- AttnOps.cpp - what each attn op computes ---------------------------===//
+//===- AttnOps.cpp - evaluate attn ops ------------------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,7 +28,7 @@ double reference::dot(Environment &env, const Scalar *x, int64_t xStride, const 
     x += (count - 1) * xStride, xStride = -xStride;
     y += (count - 1) * yStride, yStride = -yStride;
   }
-  // The sums of every second product: take those from the two halves.
+  // The two interleaved sums take the first and the second half.
   bool inHalves = env.getArithmetic() == Arithmetic::PlainHalves && count % 2 == 0;
   auto place = [&](int64_t i) { return inHalves ? i / 2 + i % 2 * (count / 2) : i; };
   return withAccumulator(env, [&](auto zero) {

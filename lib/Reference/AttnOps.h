@@ -1,4 +1,4 @@
-//===- AttnOps.h - what each attn op computes -------------------*- C++ -*-===//
+//===- AttnOps.h - evaluate attn ops ----------------------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -45,7 +45,7 @@ LogicalResult evaluate(MapOp op, Environment &env);
 LogicalResult evaluate(ReduceOp op, Environment &env);
 LogicalResult evaluate(TransposeOp op, Environment &env);
 
-/// Calls `sum` with a zero of the type that the arithmetic sums in.
+/// Calls `sum` with a zero of the accumulator's type.
 template <typename F>
 auto withAccumulator(Environment &env, F sum) {
   if (env.getArithmetic() == Arithmetic::Exact)
@@ -53,9 +53,8 @@ auto withAccumulator(Environment &env, F sum) {
   return static_cast<double>(sum(float(0)));
 }
 
-/// The sum of term(i) over begin <= i < end as numpy and BLAS add up: `numSums` sums side by side,
-/// one or two, and a long one is that of two halves, so that its error hardly grows with the
-/// length.
+/// Sums term(i) over begin <= i < end like numpy and BLAS: `numSums` interleaved partial sums, one
+/// or two, with pairwise summation of long ranges, so that the error hardly grows with the length.
 template <typename Float, typename F>
 Float addUp(int64_t begin, int64_t end, F term, int64_t numSums = 2) {
   constexpr int64_t kShort = 128;

@@ -57,7 +57,7 @@ LogicalResult Body::addExtract(Operation *op) {
   Value tensor = extract.getTensor();
   auto read = [op, tensor, env = env](const Scalar *operands) {
     const Array &array = env->get(tensor);
-    // Nothing is there to be used.
+    // Results of empty tensors are never used.
     if (array.values.empty())
       return Scalar{};
     int64_t linear = 0;
@@ -100,7 +100,7 @@ unsigned Body::addSlot(Value value) {
 
 void Body::addConstant(Value value, Scalar scalar) { slots[addSlot(value)] = scalar; }
 
-/// What is not of the region is a scalar from outside.
+/// A value from outside the region is a scalar.
 unsigned Body::getSlot(Value value) {
   auto known = slotOf.find(value);
   if (known != slotOf.end())

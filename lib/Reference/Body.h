@@ -12,8 +12,8 @@
 
 namespace mlir::attn::reference {
 
-/// A region of one block, prepared for many calls. It reads tensors of the
-/// environment, which must not be set meanwhile.
+/// A region of one block, prepared for many calls. It reads tensors of the environment, which must
+/// not change meanwhile.
 class Body {
 public:
   static FailureOr<Body> prepare(Region &region, Environment &env);

@@ -25,7 +25,7 @@ using namespace mlir::attn::reference;
 
 static unsigned getWidth(Type type) { return type.isIndex() ? 64 : type.getIntOrFloatBitWidth(); }
 
-/// The value of the low bits, in the form Scalar has.
+/// The low bits, sign-extended as in Scalar.
 static int64_t wrap(int64_t value, unsigned width) {
   return width == 1 ? value & 1 : llvm::SignExtend64(value, width);
 }
@@ -34,7 +34,7 @@ static uint64_t asUnsigned(int64_t value, unsigned width) {
   return value & llvm::maskTrailingOnes<uint64_t>(width);
 }
 
-/// A function of two integers that wraps; those of unsigned ones see them so.
+/// A wrapping function of two integers; unsigned ops get unsigned arguments.
 template <typename F>
 static ScalarFunction onIntegers(Operation *op, F f) {
   unsigned width = getWidth(getElementTypeOrSelf(op->getResult(0)));
@@ -50,7 +50,7 @@ static ScalarFunction onUnsigned(Operation *op, F f) {
   };
 }
 
-/// Division by zero has no meaning in arith; 0 here, rather than a trap.
+/// Division by zero is undefined in arith: 0 here, rather than a trap.
 template <typename T, typename F>
 static auto dividing(F f) {
   return [=](T x, T y) -> T { return y == 0 ? 0 : f(x, y); };
@@ -192,7 +192,7 @@ static ScalarFunction getComparison(arith::CmpFOp op) {
   };
 }
 
-/// NaN where an operand is; -0 is below 0.
+/// NaN if an operand is; -0 is less than 0.
 static double maximum(double x, double y) {
   if (std::isnan(x) || std::isnan(y))
     return x + y;
@@ -357,7 +357,7 @@ LogicalResult reference::evaluateElementwise(Operation *op, Environment &env) {
   if (failed(function))
     return failure();
   auto operands = llvm::map_to_vector(op->getOperands(), [&](Value v) { return &env.get(v); });
-  // The condition of a select may be a scalar beside tensors.
+  // A select may have a scalar condition with tensors.
   const Array *largest = operands.back();
   for (const Array *operand : operands)
     if (operand->getRank() > 0 && operand->shape != largest->shape)
@@ -374,7 +374,7 @@ LogicalResult reference::evaluateElementwise(Operation *op, Environment &env) {
   return env.set(op->getResult(0), std::move(result));
 }
 
-/// The elements of a constant, also where they lie beside the text.
+/// The elements of a constant, inline or in a resource.
 static DenseElementsAttr getElements(Attribute attribute) {
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(attribute))
     if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())

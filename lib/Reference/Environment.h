@@ -22,7 +22,7 @@ public:
 
   /// Valid until the next `set`.
   const Array &get(Value value) const { return values.find(value)->second; }
-  /// Rounds as the arithmetic asks. Fails where the type says another shape.
+  /// Rounds as the arithmetic requires. Fails if the type has another shape.
   LogicalResult set(Value value, Array array);
 
   /// A scalar's value, such as an operand that is a size.
@@ -30,13 +30,12 @@ public:
   /// Static sizes or offsets as they are, dynamic ones from their operands.
   SmallVector<int64_t> getIntegers(ArrayRef<OpFoldResult> mixed) const;
 
-  /// A result of `op`, which the arithmetic may know to be less exact than its type.
+  /// A result of `op`, moved by 2 ulp if the arithmetic asks for that.
   double blur(double value, Operation *op) const;
   double round(double value, Type type) const;
   void round(Array &array) const;
 
-  /// For what happens in the midst of a loop: the error is printed once and
-  /// `evaluate` fails in the end.
+  /// Errors inside a loop: printed once, and `evaluate` fails in the end.
   void reportOnce(Operation *op, const Twine &message);
   bool hasFailed() const { return hasError; }
 
@@ -49,11 +48,11 @@ private:
 /// A function of scalars.
 using ScalarFunction = std::function<Scalar(const Scalar *operands)>;
 
-/// What an elementwise arith or math op does to scalars; an error where it is not known.
-/// The result is not rounded.
+/// The scalar function of an elementwise arith or math op; an error for unknown ops. The result is
+/// not rounded.
 FailureOr<ScalarFunction> getScalarFunction(Operation *op);
 
-/// `expected WHAT to be 4, found 5` at the op, where they differ.
+/// Reports `expected WHAT to be 4, found 5` at the op if they differ.
 LogicalResult checkSize(Operation *op, const Twine &what, int64_t expected, int64_t found);
 
 /// Calls `visit(index, linear)` for every element of a shape, in C order.
@@ -70,7 +69,7 @@ void forEachIndex(ArrayRef<int64_t> shape, F visit) {
   }
 }
 
-/// Where an element stands.
+/// The linear position of an element.
 int64_t getLinear(ArrayRef<int64_t> shape, ArrayRef<int64_t> index);
 
 /// Evaluates an op of the attn, tensor, arith or math dialect.

@@ -1,4 +1,4 @@
-//===- Layers.cpp - what stands around attention --------------------------===//
+//===- Layers.cpp - layers around attention -------------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -34,7 +34,7 @@ LogicalResult reference::evaluate(LinearOp op, Environment &env) {
   return env.set(op.getResult(), std::move(result));
 }
 
-/// Where `[batch, head, len, dim]` stands in the merged form.
+/// The linear position of `[batch, head, len, dim]` in the merged form.
 static int64_t getMerged(ArrayRef<int64_t> heads, ArrayRef<int64_t> at, Layout layout) {
   int64_t row = layout == Layout::batch_first ? at[0] * heads[2] + at[2] : at[2] * heads[0] + at[0];
   return (row * heads[1] + at[1]) * heads[3] + at[3];

@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::reference;
 
-/// The sizes in front that operands broadcast to. Which sizes of 1 are repeated the types say.
+/// Broadcasts an operand's batch sizes into `front`. The types say which sizes of 1 are repeated.
 static LogicalResult broadcastFront(MatmulOp op, Value operand, const Array &array,
                                     SmallVectorImpl<int64_t> &front) {
   ArrayRef<int64_t> known = cast<RankedTensorType>(operand.getType()).getShape();
@@ -28,7 +28,7 @@ static LogicalResult broadcastFront(MatmulOp op, Value operand, const Array &arr
   return success();
 }
 
-/// The first element of the matrix that the result's matrix at `front` is made of.
+/// The operand's matrix for the result's matrix at `front`.
 static const Scalar *getMatrix(const Array &array, ArrayRef<int64_t> front) {
   int64_t linear = 0;
   ArrayRef<int64_t> sizes = ArrayRef(array.shape).drop_back(2);

@@ -17,7 +17,7 @@ using namespace mlir::attn::reference;
 // Positions
 //===----------------------------------------------------------------------===//
 
-/// The pair that column `c` of a width belongs to: its number, and the other column.
+/// The pair of column `c` in a width: its number, and the other column.
 static std::pair<int64_t, int64_t> getPair(PositionKind kind, int64_t c, int64_t width) {
   if (kind == PositionKind::rotary_halves)
     return {c % (width / 2), (c + width / 2) % width};

@@ -18,7 +18,7 @@ using namespace mlir::attn::reference;
 // map
 //===----------------------------------------------------------------------===//
 
-/// The shape that operands broadcast to. Which sizes of 1 are repeated the types say.
+/// The broadcast shape of the operands. The types say which sizes of 1 are repeated.
 static FailureOr<SmallVector<int64_t>> broadcast(MapOp op, Environment &env) {
   SmallVector<int64_t> shape(cast<RankedTensorType>(op.getResult().getType()).getRank(),
                              ShapedType::kDynamic);
@@ -40,7 +40,7 @@ static FailureOr<SmallVector<int64_t>> broadcast(MapOp op, Environment &env) {
   return shape;
 }
 
-/// Where an operand is read for an element of the result.
+/// The linear position in an operand for an element of the result.
 static int64_t getBroadcast(const Array &input, ArrayRef<int64_t> at) {
   int64_t linear = 0;
   for (auto [size, index] : llvm::zip(input.shape, at.take_back(input.getRank())))

@@ -116,7 +116,7 @@ static LogicalResult evaluate(tensor::GenerateOp op, Environment &env) {
 }
 
 namespace {
-/// Which elements of a tensor a slice stands for.
+/// The elements of a tensor selected by a slice.
 struct Slice {
   SmallVector<int64_t> offsets, sizes, strides;
 
@@ -146,7 +146,7 @@ struct Slice {
 };
 } // namespace
 
-/// `sizes` without the dimensions that the result's type leaves out.
+/// `sizes` without the dimensions that the result's type drops.
 static SmallVector<int64_t> dropDims(ArrayRef<int64_t> sizes, const llvm::SmallBitVector &dropped) {
   SmallVector<int64_t> shape;
   for (auto [dim, size] : llvm::enumerate(sizes))

@@ -17,7 +17,7 @@
 using namespace mlir;
 using namespace attnc;
 
-/// The file, line and column of a spec; of a model, which has no lines, the file and the node.
+/// The file, line and column of a spec; for a model, which has no lines, the file and the node.
 static std::pair<std::string, std::string> splitPlace(Location loc) {
   auto file = loc->findInstanceOf<FileLineColLoc>();
   if (!file)
@@ -48,7 +48,7 @@ DiagnosticPrinter::DiagnosticPrinter(llvm::SourceMgr &sources, MLIRContext *cont
 
 DiagnosticPrinter::~DiagnosticPrinter() { engine.eraseHandler(counter); }
 
-/// Nodes of a model stand in no line: they are printed with the place as describePlace says it.
+/// Model nodes have no line: prints them with the place by describePlace.
 LogicalResult DiagnosticPrinter::printWithoutLine(Diagnostic &diagnostic) {
   auto file = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>();
   if (!file || file.getLine() != 0)

@@ -1,4 +1,4 @@
-//===- SourceNames.cpp - names that a spec's text gives -------------------===//
+//===- SourceNames.cpp - names from a spec's text -------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,7 +23,7 @@ static StringRef getText(SMRange range) {
   return text.take_until([](char c) { return c == ':'; });
 }
 
-/// What the text calls `value`, empty where that can't be told.
+/// The SSA name of `value` in the text; empty if unknown.
 static StringRef getSourceName(Value value, const AsmParserState &source) {
   auto result = dyn_cast<OpResult>(value);
   if (!result) {
@@ -48,7 +48,7 @@ static void nameFromSource(func::FuncOp function, const AsmParserState &source) 
   for (unsigned index = 0; index < function.getNumResults(); ++index)
     if (auto name = function.getResultAttrOfType<StringAttr>(index, mlir::attn::kNameAttr))
       taken.insert(name);
-  // The name that `value` may still have.
+  // The name for `value`, if it is free.
   auto getName = [&](Value value) {
     StringRef name = getSourceName(value, source);
     bool usable = isa<TensorType>(value.getType()) && mlir::attn::isCIdentifier(name) &&

@@ -1,4 +1,4 @@
-//===- SourceNames.h - names that a spec's text gives -----------*- C++ -*-===//
+//===- SourceNames.h - names from a spec's text -----------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,9 +13,8 @@
 
 namespace attnc {
 
-/// Gives arguments and results of tensors that have no `attn.name` the name that the text has
-/// for them: `%query` is "query", and the result of `return %context` is "context". Numbers,
-/// C's keywords and names that are taken give none.
+/// Names arguments and results without `attn.name` by the text: `%query` is "query", and the result
+/// of `return %context` is "context". Numbers, C's keywords and names in use are skipped.
 void nameFromSource(mlir::ModuleOp module, const mlir::AsmParserState &source);
 
 } // namespace attnc

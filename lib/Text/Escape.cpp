@@ -1,4 +1,4 @@
-//===- Escape.cpp - strangers' text in what we write ----------------------===//
+//===- Escape.cpp - escape untrusted text ---------------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// The bytes of the printable character that `text` begins with; 0 of any other.
+/// The bytes of a printable character at the start of `text`; 0 if there is none.
 static size_t countPrintable(StringRef text) {
   const auto *from = text.bytes_begin();
   llvm::UTF32 character;
@@ -40,7 +40,7 @@ std::string attn::escapeText(StringRef text, size_t most) {
   return result;
 }
 
-/// What begins and ends comments is taken apart, and trigraphs.
+/// Breaks up comment delimiters and trigraphs.
 std::string attn::escapeComment(StringRef text) {
   std::string result;
   for (char c : escapeText(text)) {

@@ -1,4 +1,4 @@
-"""From a spec to a kernel, by way of the program attnc."""
+"""Compiles a spec to a kernel by running the program attnc."""
 
 import glob
 import os
@@ -26,7 +26,7 @@ def compile(spec, target=None, name=None, weights=None):
         if done.returncode != 0:
             raise CompileError(done.stderr.strip())
         library, = glob.glob(os.path.join(folder, "*.so"))
-        return load(library)  # which stays loaded when its file is gone
+        return load(library)  # stays loaded after its file is deleted
 
 
 def _find_tool():
@@ -39,13 +39,13 @@ def _find_tool():
 
 
 def _spec_path(spec, folder):
-    """A text becomes a file; it is told from a path by its line breaks."""
+    """Writes a text to a file. A text has line breaks, a path has none."""
     if not isinstance(spec, str) or "\n" not in spec:
         return os.fspath(spec)
     path = os.path.join(folder, "spec.mlir")
     try:
         with open(path, "w") as file:
             file.write(spec)
-    except OSError as error:  # which names no file where a disk is full
+    except OSError as error:  # on a full disk it names no file
         raise OSError(error.errno, error.strerror, path) from None
     return path

@@ -1,4 +1,4 @@
-"""Modules of PyTorch as kernels, and kernels as its ops."""
+"""PyTorch modules as kernels, and kernels as PyTorch ops."""
 
 import os
 import tempfile
@@ -23,9 +23,8 @@ def from_torch(module, example_inputs, dynamic_shapes=None, target=None, name=No
 
 
 def torch_op(name, kernel):
-    """Registers `kernel` as the custom op `name`, as in "mine::causal", which
-    torch.compile and torch.export take as it is. Inputs by place, in the kernel's
-    order."""
+    """Registers `kernel` as the custom op `name`, as in "mine::causal", for
+    torch.compile and torch.export. Inputs are positional, in the kernel's order."""
     import torch
 
     inputs = kernel.description["inputs"]

@@ -1,4 +1,4 @@
-//===- attn-opt.cpp - runs passes on specs and prints what comes out
+//===- attn-opt.cpp - run passes on specs ---------------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -36,7 +36,7 @@ static LogicalResult check(llvm::MemoryBufferRef spec) {
   return report(refusal->message, place);
 }
 
-/// Standard output gets what was printed before an error as well, a file all or nothing.
+/// Standard output also gets text printed before an error, a file all or nothing.
 static LogicalResult run(StringRef input, StringRef output, DialectRegistry &registry,
                          const MlirOptMainConfig &config) {
   std::string message, text;
@@ -57,7 +57,7 @@ static LogicalResult run(StringRef input, StringRef output, DialectRegistry &reg
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  ::signal(SIGXFSZ, SIG_IGN); // an error of writing, which is reported
+  ::signal(SIGXFSZ, SIG_IGN); // then writing fails, which is reported
   DialectRegistry registry;
   attn::registerAllDialects(registry);
   attn::registerAllPasses();

@@ -1,4 +1,4 @@
-//===- Options.h - options that several commands take -----------*- C++ -*-===//
+//===- Options.h - options of several commands ------------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -43,7 +43,7 @@ extern llvm::cl::opt<unsigned> threads;
 
 extern llvm::cl::list<std::string> sizeTexts;
 
-/// One command: what `attnc NAME …` does, and what its `--help` adds to the options.
+/// One command: the function of `attnc NAME …`, and the text that its `--help` adds to the options.
 struct Command {
   llvm::cl::SubCommand &options;
   llvm::LogicalResult (*run)();
@@ -60,8 +60,7 @@ SpecSource getSpecSource();
 /// Reads the options that run, bench and verify share.
 llvm::LogicalResult readCallOptions(CallInvocation &invocation);
 
-// Options of several words. What does not read as `NAME=SOURCE` or `SYMBOL=SIZE,…`, or names
-// something twice, is a wrong command line.
+// Parse `NAME=SOURCE` or `SYMBOL=SIZE,…`. Other text, or the same name twice, is a usage error.
 mlir::FailureOr<std::vector<InputSource>> parseInputs();
 mlir::FailureOr<std::vector<OutputFile>> parseOutputs(llvm::ArrayRef<std::string> texts);
 mlir::FailureOr<std::vector<SizeList>> parseSizes();

@@ -21,8 +21,8 @@ struct Cost {
   Polynomial bytes;
 };
 
-/// Computes costs of the ops of a function on tensors, in the symbols that `attn.dims` gives the
-/// sizes of its arguments. A size that is computed is the symbol `?`.
+/// Computes the cost of each op of a function on tensors, in the symbols of its arguments'
+/// `attn.dims`. A computed size is the symbol `?`.
 class CostModel {
 public:
   explicit CostModel(mlir::func::FuncOp function) : tracer(function) {}

@@ -32,12 +32,12 @@ public:
   void add(int64_t coefficient, llvm::ArrayRef<Factor> factors);
   void add(const Polynomial &other);
   bool isZero() const { return terms.empty(); }
-  /// Its value for these sizes; none where it has a symbol that `getSize` doesn't know.
+  /// Evaluates it for these sizes; none if `getSize` doesn't know a symbol.
   std::optional<double>
   evaluate(llvm::function_ref<std::optional<int64_t>(llvm::StringRef)> getSize) const;
-  /// A number is rounded: `2.15 G`.
+  /// Formats it; a plain number is rounded: `2.15 G`.
   std::string str() const;
-  /// A number, or the formula where it has symbols.
+  /// A number, or the formula if it has symbols.
   llvm::json::Value json() const;
 
 private:

@@ -3,9 +3,9 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions return success or failure; the kinds of the errors that they report decide the exit
-// code. Errors at a location of a spec are MLIR's diagnostics; these are for the rest: files,
-// options, calls. Each function prints one line on stderr and may be called from any thread.
+// Functions return success or failure; the kinds of errors reported decide the exit code. Errors at
+// a location in a spec are MLIR diagnostics; these functions report the rest: files, options,
+// calls. Each prints one line on stderr and may be called from any thread.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,11 +39,11 @@ llvm::LogicalResult reportInternal(const llvm::Twine &message);
 /// `attnc: note: MESSAGE`.
 void reportNote(const llvm::Twine &message);
 
-/// Counts an error that someone else has printed.
+/// Counts an error that was printed elsewhere.
 void countError();
 
-/// The exit code of a command that ended with `result`, after all that was reported. Flushes
-/// stdout; writes the reproducer after a defect of attnc.
+/// The exit code of a command that returned `result`, given the errors reported. Flushes stdout;
+/// writes the reproducer after a defect of attnc.
 int finish(llvm::LogicalResult result);
 
 } // namespace attnc

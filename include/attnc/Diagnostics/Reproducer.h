@@ -1,10 +1,10 @@
-//===- Reproducer.h - what a crash leaves -----------------------*- C++ -*-===//
+//===- Reproducer.h - crash reproducers -------------------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A reproducer is a file of the command line and the spec as it was read. It is rendered before
-// anything can go wrong, as a signal handler may not allocate.
+// A reproducer is a file with the command line and the spec as read. It is rendered in advance,
+// since a signal handler may not allocate.
 //
 //===----------------------------------------------------------------------===//
 

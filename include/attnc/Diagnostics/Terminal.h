@@ -13,8 +13,8 @@
 
 namespace attnc {
 
-/// Escapes control characters on their way to `os`: no terminal obeys the names that a spec or a
-/// model brings. Colours pass.
+/// Escapes control characters written to `os`, so that names in a spec or model can't control the
+/// terminal. Colours pass.
 class TerminalStream : public llvm::raw_ostream {
 public:
   explicit TerminalStream(llvm::raw_ostream &os) : raw_ostream(/*unbuffered=*/true), os(os) {}

@@ -1,4 +1,4 @@
-//===- Artefact.h - kinds of files that compiling writes ---------*- C++ -*-===//
+//===- Artefact.h - kinds of compiled files ----------------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 
 namespace attnc {
 
-/// In the order in which they are made: of the graph, of each group, of the library.
+/// In the order they are made: per graph, per group, per library.
 enum class Kind {
   attn,
   fused,
@@ -34,11 +34,11 @@ enum class Kind {
 
 struct KindInfo {
   Kind kind;
-  /// The name is the one for `--emit`, the text its help.
+  /// The name in `--emit`, and its help.
   llvm::StringRef name, extension, text;
   /// Whether the file is text.
   bool isText;
-  /// What each group is compiled to, of kinds once a group.
+  /// The artefact each group is compiled to; none for kinds made once.
   std::optional<mlir::attn::Artefact> artefact;
 };
 
@@ -50,7 +50,7 @@ const KindInfo &getInfo(Kind kind);
 /// The extension for a target: code for a GPU is named after its language.
 llvm::StringRef getExtension(const KindInfo &info, llvm::StringRef target);
 
-/// Whether the function is in files of this kind.
+/// Whether files of this kind define the compiled function.
 bool definesFunction(Kind kind);
 
 } // namespace attnc

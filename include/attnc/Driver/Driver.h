@@ -1,10 +1,10 @@
-//===- Driver.h - what the commands of attnc do ------------------*- C++ -*-===//
+//===- Driver.h - the commands of attnc --------------------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each command of the tool is a struct, its command line, and a function. All errors are printed
-// to stderr, with their place; `finish` of Diagnostics/Report.h has the exit code.
+// Each command of the tool is a struct of its options and a function. Errors are printed to stderr
+// with their place; `finish` of Diagnostics/Report.h gives the exit code.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,24 +20,24 @@ namespace attnc {
 /// The command line of `attnc compile`.
 struct CompileInvocation {
   SpecSource spec;
-  /// Halide targets with commas between, `host` among them; a call chooses the best.
+  /// Comma-separated Halide targets, `host` allowed; a call runs the best one its CPU supports.
   std::string targets = "host";
-  /// The C function and the stem of every file; none: the function's name.
+  /// Name of the C function and stem of every file; default: the function's name.
   std::optional<std::string> name;
-  /// A folder, or `-` for one kind of text on stdout.
+  /// Output folder; `-` prints one text kind to stdout.
   std::string outputDir = ".";
-  /// Empty: a static library, its header and its metadata.
+  /// Default: a static library, its header and its metadata.
   llvm::SmallVector<Kind> kinds;
   bool useCache = true;
   /// Adds a shared library to `kinds`.
   bool isShared = false;
-  /// Without Halide's runtime the static library needs the one of writeRuntime.
+  /// If false, the static library needs the shared runtime of writeRuntime.
   bool withRuntime = true;
   /// Keeps large constants in a file beside the library.
   bool weightsBeside = false;
   /// Adds NAME_selftest.c, a program that compares the library with the reference.
   bool withSelftest = false;
-  /// Whether a library for a GPU runs on the CPU where there is no GPU.
+  /// Whether a library for a GPU runs on the CPU if there is no GPU.
   bool fallsBackToCpu = false;
 };
 
@@ -49,13 +49,13 @@ struct OutputFile {
   std::string name, path;
 };
 
-/// What the command lines of run, bench and verify share.
+/// Options common to run, bench and verify.
 struct CallInvocation {
   SpecSource spec;
   std::string target = "host";
   bool useCache = true;
   std::vector<InputSource> inputs;
-  /// Of random inputs.
+  /// Seed of random inputs.
   uint64_t seed = 0;
 };
 
@@ -63,7 +63,7 @@ struct CallInvocation {
 struct RunInvocation : CallInvocation {
   /// Empty: a summary of each result is printed.
   std::vector<OutputFile> outputs;
-  /// 0: as many as there are cores.
+  /// 0: one per core.
   unsigned threads = 0;
   /// Evaluates the graph in float64 instead of compiling it.
   bool useReference = false;
@@ -75,7 +75,7 @@ llvm::LogicalResult run(const RunInvocation &invocation);
 
 /// The command line of `attnc bench`.
 struct BenchInvocation : CallInvocation {
-  /// Of all symbols that no given input decides.
+  /// Sizes of symbols that no given input fixes.
   std::vector<SizeList> sizes;
   unsigned threads = 0;
   /// How long each row is timed.
@@ -95,7 +95,7 @@ struct VerifyInvocation : CallInvocation {
   bool asJson = false;
 };
 
-/// Prints the error of each result beside the allowed one; failure where one is beyond.
+/// Prints each result's error and the allowed error; fails if one exceeds it.
 llvm::LogicalResult verify(const VerifyInvocation &invocation);
 
 /// The command line of `attnc explain`.
@@ -124,7 +124,7 @@ struct RuntimeInvocation {
   bool useCache = true;
 };
 
-/// Writes the runtime that libraries without one share.
+/// Writes the runtime shared by libraries compiled without one.
 llvm::LogicalResult writeRuntime(const RuntimeInvocation &invocation);
 
 /// The command line of `attnc cache`.
@@ -135,7 +135,7 @@ struct CacheInvocation {
   bool dirOnly = false;
   /// Deletes entries that are damaged.
   bool verify = false;
-  /// Deletes the oldest entries until the rest has at most so many bytes.
+  /// Deletes the oldest entries until at most this many bytes are left.
   std::optional<uint64_t> maxBytes;
 };
 

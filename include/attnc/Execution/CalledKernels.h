@@ -1,4 +1,4 @@
-//===- CalledKernels.h - which kernels a call runs --------------*- C++ -*-===//
+//===- CalledKernels.h - kernels run by a call ------------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,12 +17,12 @@ namespace attnc {
 /// One kernel that a call runs.
 struct CalledKernel {
   mlir::attn::KernelOpInterface kernel;
-  /// Whether sizes chose it: other sizes run another, or none.
+  /// Whether the sizes selected it; other sizes run another kernel, or none.
   bool isChosen;
 };
 
-/// What a scheduled function calls on arguments of these shapes, in order. Kernels that
-/// depend on more than the shapes are left out.
+/// The kernels a scheduled function calls on arguments of these shapes, in order. Calls whose
+/// condition depends on more than shapes are left out.
 llvm::SmallVector<CalledKernel> getCalledKernels(mlir::func::FuncOp function,
                                                  llvm::ArrayRef<llvm::ArrayRef<int64_t>> arguments);
 

@@ -1,4 +1,4 @@
-//===- CompileLibrary.h - a library of a spec --------------------*- C++ -*-===//
+//===- CompileLibrary.h - compile a spec to a library ------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,16 +12,16 @@
 
 namespace attnc {
 
-/// The name of a spec's library: `given`, a C identifier, or the function's where that is empty.
-/// Errors are at `--name`.
+/// The name of a spec's library: `given`, a C identifier, else the function's name. Errors are at
+/// `--name`.
 mlir::FailureOr<std::string> getLibraryName(std::optional<llvm::StringRef> given,
                                             llvm::StringRef function);
 
-/// An error where `main` or a function of the C library has this name: a library's function would
-/// take its place for everyone in the program.
+/// Fails if `name` is `main` or a function of the C library, which the library's function would
+/// replace in the whole program.
 llvm::LogicalResult checkSymbolIsFree(llvm::StringRef name);
 
-/// Compiles one spec, scheduled for each target, and shows on a terminal that it lasts.
+/// Compiles one spec, scheduled for each target, with progress on a terminal.
 mlir::FailureOr<mlir::attn::Library>
 compileLibrary(llvm::ArrayRef<mlir::attn::LibrarySource> sources,
                const mlir::attn::LibraryOptions &options);

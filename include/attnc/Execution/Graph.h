@@ -1,4 +1,4 @@
-//===- Graph.h - a spec by the reference -------------------------*- C++ -*-===//
+//===- Graph.h - a spec's graph for the reference ----------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ namespace attnc {
 /// A copy of a spec's graph as it was read, before any pass, for the reference.
 class Graph {
 public:
-  /// An error where the spec holds no graph any more.
+  /// Fails if the spec is scheduled, so that it no longer holds a graph.
   static mlir::FailureOr<Graph> copy(Spec &spec);
 
   /// The results on these inputs.
@@ -27,7 +27,7 @@ public:
 
   llvm::StringRef getPath() const { return path; }
   mlir::func::FuncOp getFunction() { return function; }
-  /// Takes over the symbols that a pass has given to sizes of `named`'s arguments.
+  /// Copies the symbols that a pass gave to sizes of `named`'s arguments.
   void nameDims(mlir::func::FuncOp named);
 
 private:
@@ -38,7 +38,7 @@ private:
 
 std::vector<mlir::attn::reference::Array> makeArrays(llvm::ArrayRef<Tensor> tensors);
 
-/// Rounded to `type`.
+/// Rounds the elements to `type`.
 Tensor makeTensor(const mlir::attn::reference::Array &array, mlir::Type type);
 
 } // namespace attnc

@@ -12,18 +12,18 @@
 
 namespace attnc {
 
-/// Makes inputs for sizes of one's choice, with lengths of keys that make sense.
+/// Makes inputs for chosen sizes, with valid key lengths.
 class InputMaker {
 public:
   enum Lengths { RandomLengths, FullLengths };
 
-  /// `graph` outlives it; null for a scheduled spec, which can't tell a length from other
+  /// `graph` outlives this; null for a scheduled spec, where key lengths can't be told from other
   /// integers.
   InputMaker(mlir::func::FuncOp graph, Signature signature, std::vector<InputSource> given,
              uint64_t seed, Lengths lengths = RandomLengths);
 
-  /// What is not given is random; lengths of keys are from 0 to the number of keys, or to what
-  /// leaves room in a cache, or all that long. Sizes of given inputs are added to `sizes`.
+  /// Inputs not given are random. Key lengths are random from 0 to the number of keys (or to the
+  /// room left in a cache), or all that maximum. Sizes of given inputs are added to `sizes`.
   mlir::FailureOr<std::vector<Tensor>> make(Sizes &sizes);
 
   const Signature &getSignature() const { return signature; }

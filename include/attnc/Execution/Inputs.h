@@ -16,7 +16,7 @@
 
 namespace attnc {
 
-/// What the input of that name holds.
+/// The source of an input's values.
 struct InputSource {
   enum Kind { File, Random, Zeros, Ones };
   std::string name;
@@ -24,16 +24,16 @@ struct InputSource {
   /// A file .npy.
   std::string path;
   llvm::SmallVector<int64_t> shape;
-  /// Whether `shape` is given; else it follows from the spec.
+  /// If false, the shape follows from the spec.
   bool hasShape = false;
 };
 
-/// The parameter of that name, or an error at `option` that lists the names there are.
+/// Index of the parameter of that name, or an error at `option` that lists the valid names.
 mlir::FailureOr<size_t> findParameter(llvm::ArrayRef<Parameter> parameters, llvm::StringRef name,
                                       llvm::StringRef option);
 
-/// Random integers are below it: below every size of the float inputs, so that lengths,
-/// positions and ids stay in range wherever they are used. At least 1.
+/// Exclusive bound of random integers: at most the smallest size of the float inputs, so that
+/// lengths, positions and ids are in range for every use. At least 1.
 int64_t getIntegerBound(const Signature &signature, const Sizes &sizes);
 
 /// Adds the sizes of the inputs whose shapes are given.
@@ -42,7 +42,7 @@ llvm::LogicalResult bindInputs(const Signature &signature, llvm::ArrayRef<InputS
 
 /// One tensor for each input, in order; their sizes are added to `sizes`. An input that is not
 /// given is random, if its shape is known: floats are normal, integers small, bools evenly true.
-/// `seed` alone decides, on every machine the same. Errors are at `--input`.
+/// Values depend on `seed` alone, not on the machine. Errors are at `--input`.
 mlir::FailureOr<std::vector<Tensor>> makeInputs(const Signature &signature,
                                                 llvm::ArrayRef<InputSource> given, uint64_t seed,
                                                 Sizes &sizes);

@@ -14,22 +14,22 @@
 
 namespace attnc {
 
-/// An error at `--target` where `target`, in full, is another machine.
+/// Fails at `--target` if `target`, in full, is not this machine.
 llvm::LogicalResult checkRunsHere(llvm::StringRef target);
 
-/// One tensor for each result, of zeros. Shapes follow from `sizes`, else from what `graph`
-/// computes on the inputs; it is null where there is none any more. Errors are at `place`.
+/// One zero tensor per result. Shapes follow from `sizes`, else from evaluating `graph` (null for a
+/// scheduled spec) on the inputs. Errors are at `place`.
 mlir::FailureOr<std::vector<Tensor>> makeOutputs(const Signature &signature, const Sizes &sizes,
                                                  mlir::func::FuncOp graph,
                                                  llvm::ArrayRef<Tensor> inputs,
                                                  llvm::StringRef place);
 
-/// Limits the threads of all kernels of this process, to be called before the first one runs;
-/// 0: as many as there are cores.
+/// Limits the threads of all kernels in this process; call it before the first kernel runs. 0: one
+/// per core.
 void limitThreads(unsigned threads);
 
-/// A spec, compiled and loaded: the very object that `attnc compile` would archive, linked to a
-/// shared library.
+/// A spec, compiled and loaded: the same object that `attnc compile` archives, linked to a shared
+/// library.
 class Kernel {
 public:
   /// Lowers the spec to its last stage. `target` in full; kernels are cached in `cacheDir`
@@ -37,10 +37,10 @@ public:
   static std::unique_ptr<Kernel> compile(Spec &spec, llvm::StringRef target,
                                          llvm::StringRef cacheDir);
 
-  /// Calls it as a C program would, on DLTensors. An error is the library's message, at its name.
+  /// Calls it as a C program would, on DLTensors. Errors are the library's message, at its name.
   llvm::LogicalResult call(llvm::ArrayRef<Tensor> inputs, llvm::ArrayRef<Tensor> outputs);
 
-  /// The bytes of temporaries that such a call allocates.
+  /// Bytes of temporaries that the call allocates.
   mlir::FailureOr<int64_t> getWorkspace(llvm::ArrayRef<Tensor> inputs,
                                         llvm::ArrayRef<Tensor> outputs);
 

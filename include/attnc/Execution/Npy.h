@@ -23,7 +23,7 @@ mlir::FailureOr<Tensor> readNpy(llvm::StringRef path, llvm::StringRef name, mlir
 /// The array as a file of version 1; the element type has a dtype.
 std::string writeNpy(const Tensor &tensor);
 
-/// Whether numpy has a dtype for it: there is none for bf16.
+/// Whether numpy has a dtype for this type: it has none for bf16.
 bool hasDtype(mlir::Type elementType);
 
 } // namespace attnc

@@ -1,4 +1,4 @@
-//===- ResultSizes.h - sizes of results that are computed -------*- C++ -*-===//
+//===- ResultSizes.h - computed sizes of results ----------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,9 +14,9 @@
 
 namespace attnc {
 
-/// The shapes of a graph's results where its arguments have the given ones: sizes may be
-/// sums and products of others, such as a cache's length and that of what is appended.
-/// None where one depends on more than sizes.
+/// The shapes of a graph's results for these shapes of its arguments. Sizes may be sums and
+/// products, such as a cache's length plus the appended rows. None if a shape depends on more than
+/// sizes.
 std::optional<llvm::SmallVector<llvm::SmallVector<int64_t>>>
 getResultShapes(mlir::func::FuncOp graph, llvm::ArrayRef<llvm::ArrayRef<int64_t>> arguments);
 

@@ -21,11 +21,11 @@ class Sizes {
 public:
   /// Sets a size beforehand; `source` is named in errors, as in `--size`.
   void set(llvm::StringRef symbol, int64_t size, llvm::StringRef source);
-  /// Adds the sizes of an input's shape; `option` is the place of errors. Fails where the shape
-  /// contradicts the parameter or an earlier one.
+  /// Adds the sizes of an input's shape; errors are at `option`. Fails if the shape contradicts the
+  /// parameter or an earlier size.
   llvm::LogicalResult bind(const Parameter &parameter, llvm::ArrayRef<int64_t> shape,
                            llvm::StringRef option);
-  /// The parameter's shape; none where one of its sizes is unknown.
+  /// The parameter's shape; none if a size is unknown.
   std::optional<llvm::SmallVector<int64_t>> getShape(const Parameter &parameter) const;
   std::optional<int64_t> get(llvm::StringRef symbol) const;
 
@@ -37,15 +37,15 @@ private:
   llvm::StringMap<Size> sizes;
 };
 
-/// A size for each of some symbols, in order.
+/// A size for each symbol, in order.
 using Dims = llvm::MapVector<llvm::StringRef, int64_t>;
 
-/// The same as Sizes; `source` is named in errors.
+/// Converts to Sizes; `source` is named in errors.
 Sizes makeSizes(const Dims &dims, llvm::StringRef source);
 
 struct Symbol {
   llvm::StringRef name;
-  /// Whether it is the size of first dimensions alone, as a batch is that has another name.
+  /// Whether it only sizes first dimensions, like a batch under another name.
   bool isOuter;
 };
 
@@ -58,7 +58,7 @@ struct SizeList {
   llvm::SmallVector<int64_t> sizes;
 };
 
-/// An error at `--size` where a list names none of the symbols.
+/// Fails at `--size` if a list is for an unknown symbol.
 llvm::LogicalResult checkSizes(llvm::ArrayRef<SizeList> lists, llvm::ArrayRef<Symbol> symbols);
 
 /// All combinations, which refer to the lists; the size of the last symbol changes fastest.

@@ -17,7 +17,7 @@
 
 namespace attnc {
 
-/// The number of elements; none where it is beyond what memory can hold.
+/// Number of elements; none if memory can't hold them.
 std::optional<int64_t> getNumElements(llvm::ArrayRef<int64_t> shape);
 
 /// `2x128x64`
@@ -37,7 +37,7 @@ public:
 
   double get(int64_t index) const;
   void set(int64_t index, double value);
-  /// The same for integers, of which a double does not hold all.
+  /// The same for integers, which a double can't always represent.
   int64_t getInteger(int64_t index) const;
   void setInteger(int64_t index, int64_t value);
 

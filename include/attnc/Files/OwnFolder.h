@@ -1,4 +1,4 @@
-//===- OwnFolder.h - folders that nobody else writes to ---------*- C++ -*-===//
+//===- OwnFolder.h - folders only the user can write ------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,13 +16,12 @@
 
 namespace mlir::attn {
 
-/// Whether others than the user and root can change a file, or who can.
+/// Names who besides the user and root can change a file; none if nobody.
 std::optional<std::string> findOtherWriter(const struct stat &status);
 
-/// Why others could replace what lies in the folder `path`, an absolute one, with what to do
-/// about it; nothing where they can't. Looks at each folder and link that leads there, as far
-/// as they exist. A parent may be open to others where its sticky bit keeps them from what they
-/// do not own, as in /tmp.
+/// Explains why others could replace files in the absolute folder `path`, and how to mend it; none
+/// if they can't. Checks every existing folder and link on the path. A parent may be writable by
+/// others if its sticky bit protects files of other owners, as in /tmp.
 std::optional<std::string> findIntruder(llvm::StringRef path);
 
 } // namespace mlir::attn

@@ -17,28 +17,28 @@
 
 namespace mlir::attn {
 
-/// A folder that nobody else may enter. It is removed, with the files in it, at the end of the
-/// scope and where a signal ends a program that asked for that.
+/// A private folder, removed with its files at the end of the scope, and on a fatal signal if the
+/// program asked for that (removeTemporaryFoldersOnSignal).
 class TemporaryFolder {
 public:
-  /// Where the system has such folders.
+  /// In the system's temporary folder.
   static llvm::ErrorOr<std::unique_ptr<TemporaryFolder>> create();
-  /// Hidden in another one. Those that killed programs have left there are removed.
+  /// Hidden in `parent`. Removes folders left there by killed programs.
   static llvm::ErrorOr<std::unique_ptr<TemporaryFolder>> create(llvm::StringRef parent);
   TemporaryFolder(const TemporaryFolder &) = delete;
   ~TemporaryFolder();
 
   /// The path of the file `name` within.
   std::string file(llvm::StringRef name);
-  /// The same file by a path without the folder's own, for what LLVM writes: it replaces each '%'
-  /// of a path by a random digit.
+  /// The same file through the folder's descriptor, for LLVM's writers, which replace each '%' in a
+  /// path by a random digit.
   std::string fileByDescriptor(llvm::StringRef name);
 
 private:
   TemporaryFolder(llvm::StringRef path, int lock);
 
   std::string path;
-  /// Held as long as the folder is in use; -1 where the file system knows no locks.
+  /// Held while the folder is in use; -1 if the file system has no locks.
   int lock;
   std::vector<std::string> files;
 };
@@ -46,20 +46,18 @@ private:
 /// Eight random hexadecimal digits for a name.
 std::string makeRandomDigits();
 
-/// Removes the hidden folders in `parent` that no running program holds.
+/// Removes the hidden folders in `parent` that no running program has locked.
 void removeLeftFolders(llvm::StringRef parent);
 
-/// The path that a file in a hidden folder is on its way to, for messages.
+/// The final path of a file in a hidden folder, for messages.
 std::string getFinalPath(llvm::StringRef path);
 
-/// Called before anything else handles signals: what is raised then, or handed on by LLVM's
-/// handler, removes the folders that there are, and ends the program as it would have. That
-/// holds for a closed pipe as well. Writing beyond a limit of size is no signal any more, but an
-/// error like a full disk.
+/// Makes fatal signals, a closed pipe included, remove all temporary folders and then end the
+/// program as before. Call it before anything else handles signals; LLVM's handlers pass theirs on.
+/// Exceeding the file size limit becomes an error like a full disk instead of a signal.
 void removeTemporaryFoldersOnSignal();
 
-/// Removes the folders that there are, before a program ends in the middle of its work. Handlers of
-/// signals may call it.
+/// Removes all temporary folders, before an early exit. Signal handlers may call it.
 void removeTemporaryFolders();
 
 } // namespace mlir::attn

@@ -16,17 +16,17 @@
 
 namespace mlir::attn {
 
-/// Writes to a file beside `path` and moves it there; `-` is standard output. Where a disk is
-/// full, nothing of it stays. Devices and pipes are written to as they are.
+/// Writes a file beside `path` and renames it to `path`; `-` is standard output. On a full disk no
+/// partial file remains. Devices and pipes are written directly.
 std::error_code writeWholeFile(llvm::StringRef path,
                                llvm::function_ref<void(llvm::raw_ostream &)> write);
 
-/// The same for the user alone, with its bytes on disk before it has its name: a crash of the
-/// machine leaves no part of it.
+/// The same, readable by the user alone and synced before the rename: a crash of the machine leaves
+/// no partial file.
 std::error_code writeDurableFile(llvm::StringRef path,
                                  llvm::function_ref<void(llvm::raw_ostream &)> write);
 
-/// Puts the names of a folder's files on disk.
+/// Syncs a folder's entries to disk.
 std::error_code syncFolder(llvm::StringRef path);
 
 } // namespace mlir::attn

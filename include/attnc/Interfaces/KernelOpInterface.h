@@ -29,10 +29,10 @@ struct KernelParameter {
   bool isWritten() const { return access != Access::read; }
 };
 
-/// The most bytes of stack that the temporaries of a kernel take; larger ones are allocated.
+/// Most bytes of stack for a kernel's temporaries; the rest are on the heap.
 constexpr int64_t kMostStackBytes = 32 * 1024;
 
-/// The formats that kernels compile to, by Halide's names. Each kind of kernel has some of them.
+/// Formats that kernels compile to, by Halide's names. Each kind of kernel supports some.
 enum class Artefact { object, bitcode, assembly, llvm_assembly, stmt, stmt_html, device_code };
 using ArtefactPaths = std::map<Artefact, std::string>;
 

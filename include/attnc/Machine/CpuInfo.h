@@ -1,4 +1,4 @@
-//===- CpuInfo.h - what a schedule needs to know of a CPU --------*- C++ -*-===//
+//===- CpuInfo.h - register file of a CPU ------------------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ struct CpuInfo {
   /// Number of architectural vector registers.
   int64_t vectorRegisters = 16;
 
-  /// Reads a Halide target such as `x86-64-linux-avx2-fma`. What it doesn't know counts as 128-bit
+  /// Parses a Halide target such as `x86-64-linux-avx2-fma`. Unknown features default to 128-bit
   /// vectors.
   static CpuInfo fromTarget(StringRef target);
 

@@ -1,4 +1,4 @@
-//===- GpuInfo.h - what a schedule needs to know of a GPU --------*- C++ -*-===//
+//===- GpuInfo.h - limits of a GPU -------------------------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,18 +19,18 @@ enum class GpuApi { cuda, opencl };
 /// The GPU of a Halide target such as `host-opencl` or `host-cuda-cuda_capability_80`.
 struct GpuInfo {
   GpuApi api = GpuApi::opencl;
-  /// Of CUDA: 10 · major + minor; 0 for OpenCL.
+  /// CUDA's compute capability as 10 · major + minor; 0 for OpenCL.
   int64_t capability = 0;
 
-  /// Bytes of shared memory that every kernel may take, whatever the device.
+  /// Bytes of shared memory that a block can have on every device.
   static constexpr int64_t kSharedBytes = 48 * 1024;
   static constexpr int64_t kMaxThreads = 1024;
 
-  /// Bytes of shared memory for a block, so that a multiprocessor has room for two at least: of
-  /// those with a capability of 7.5 it has 64 KB, of all others 96 KB and more.
+  /// Bytes of shared memory per block such that two blocks fit a multiprocessor, which has 64 KB at
+  /// capability 7.5 and at least 96 KB otherwise.
   int64_t getTileBytes() const { return capability == 75 ? 32 * 1024 : kSharedBytes; }
 
-  /// Nothing where the target has no GPU that attnc has schedules for.
+  /// None if the target has no GPU that attnc schedules for.
   static std::optional<GpuInfo> fromTarget(StringRef target);
 };
 

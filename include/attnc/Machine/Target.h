@@ -1,4 +1,4 @@
-//===- Target.h - the words of a target -------------------------*- C++ -*-===//
+//===- Target.h - parse Halide targets --------------------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,30 +16,29 @@
 
 namespace mlir::attn {
 
-/// A target as Halide names them, ARCH-BITS-OS[-FEATURE…] or host[-FEATURE…], taken apart. Words
-/// are not judged here: Target/Halide's `resolveTarget` refuses targets that don't exist.
+/// A parsed Halide target, ARCH-BITS-OS[-FEATURE…] or host[-FEATURE…]. Words are not validated
+/// here: Target/Halide's `resolveTarget` refuses unknown targets.
 class Target {
 public:
-  /// In place of `host` is what the environment variable ATTNC_HOST_TARGET names: a Halide target
-  /// without a GPU, such as x86-64-linux-avx2-fma. Without the variable `host` stays, and means
-  /// the machine that this runs on.
+  /// Replaces `host` by the environment variable ATTNC_HOST_TARGET, a Halide target without a GPU,
+  /// such as x86-64-linux-avx2-fma. Without the variable, `host` stays and means this machine.
   explicit Target(llvm::StringRef text);
 
   const std::string &str() const { return text; }
   bool isHost() const { return words.front() == "host"; }
-  /// ARCH-BITS, as in x86-64; `host` where the target is the host.
+  /// ARCH-BITS, as in x86-64; `host` for the host.
   std::string getArch() const;
-  /// ARCH-BITS-OS, as in x86-64-linux; `host` where the target is the host.
+  /// ARCH-BITS-OS, as in x86-64-linux; `host` for the host.
   std::string getMachine() const;
-  /// Empty where the target is the host, or has no word for it.
+  /// Empty for the host or if the target names no OS.
   llvm::StringRef getOS() const { return getWord(isHost() ? words.size() : 2); }
   bool isWasm() const { return words.front() == "wasm"; }
 
   llvm::ArrayRef<std::string> getFeatures() const;
   bool has(llvm::StringRef feature) const;
-  /// Whether there is a GPU, any that Halide knows.
+  /// Whether the target has a GPU API, of any that Halide knows.
   bool hasGpu() const;
-  /// The same without the words on CUDA and OpenCL.
+  /// The same without CUDA and OpenCL features.
   std::string withoutGpu() const;
 
 private:

@@ -23,8 +23,8 @@ struct AttnPipelineOptions : PassPipelineOptions<AttnPipelineOptions> {
                        llvm::cl::init(false)};
 };
 
-/// Puts the bodies of called functions in place of the calls, of which private functions go, and
-/// makes products of matrices what they are to attention.
+/// Inlines calls, drops private functions that are then unused, and raises matmuls to attention
+/// ops.
 void buildGraphPipeline(OpPassManager &pm);
 
 /// From an attn graph to a fused one with schedules chosen.

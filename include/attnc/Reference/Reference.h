@@ -1,10 +1,10 @@
-//===- Reference.h - what a graph means, in plain loops ---------*- C++ -*-===//
+//===- Reference.h - float64 reference in plain loops -----------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Evaluates functions of attn ops, each op as its description says it: float64,
-// no fusion, no Halide. Compiled kernels are held against it.
+// Evaluates functions of attn ops, each op as its description defines it: float64, no fusion, no
+// Halide. Compiled kernels are compared with it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,19 +42,18 @@ struct Array {
 enum class Arithmetic {
   /// Everything in float64, whatever the types say.
   Exact,
-  /// The straightforward computation: the result of every op, and of every op in a
-  /// region, is rounded to its type; sums run in float32, long ones in halves as numpy and
-  /// BLAS libraries have them. f64 is treated as f32: there is nothing more exact here to
-  /// compare float64 with, but rounding errors measured at f32 scale.
+  /// The straightforward computation: the result of every op, and of every op in a region, is
+  /// rounded to its type; sums run in float32, long ones pairwise as in numpy and BLAS. f64 is
+  /// treated as f32: nothing here is more exact than float64 to compare it with, but rounding
+  /// errors can be measured at f32 scale.
   Plain,
-  /// The same, but products are summed from the last to the first: where results hang on
-  /// rounding, as with large scores, one order may be right by chance. What is less than
-  /// f32's smallest normal number is 0: kernels need not keep it.
+  /// The same with products summed in reverse order: if results depend on rounding, as with large
+  /// scores, one order may be right by chance. Denormals of f32 are 0: kernels need not keep them.
   PlainReversed,
-  /// The same, but the products of each half are summed apart.
+  /// The same with the products of each half summed separately.
   PlainHalves,
-  /// Plain, where the results of exp, log and the like are 2 ulp above or below: libraries differ
-  /// by as much, and what rounds them to integers or compares them may take the other side.
+  /// Plain with results of exp, log and similar functions 2 ulp above or below, as libraries differ
+  /// by that much: a rounding to integer or a comparison after them may go either way.
   PlainAbove,
   PlainBelow,
 };
@@ -65,9 +64,8 @@ bool hasUnstableSteps(func::FuncOp function);
 /// The nearest value of a float type, ties to even.
 double roundTo(double value, FloatType type);
 
-/// The results of `function` on `inputs`, one for every argument. Errors are
-/// diagnostics: an op that is not known here, sizes that contradict, indices outside
-/// of a tensor.
+/// The results of `function` on `inputs`, one for every argument. Errors are diagnostics: an
+/// unsupported op, contradicting sizes, an index out of bounds.
 FailureOr<std::vector<Array>> evaluate(func::FuncOp function, ArrayRef<Array> inputs,
                                        Arithmetic arithmetic = Arithmetic::Exact);
 

@@ -14,8 +14,8 @@
 
 namespace attnc {
 
-/// A location for people: `spec.mlir:3:8`, or `model.onnx: node 'a' (Add, opset 17)`. Empty
-/// where it is unknown.
+/// A location for messages: `spec.mlir:3:8`, or `model.onnx: node 'a' (Add, opset 17)`. Empty if
+/// unknown.
 std::string describePlace(mlir::Location loc);
 
 } // namespace attnc

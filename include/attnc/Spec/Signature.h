@@ -19,9 +19,9 @@ struct Parameter {
   /// `attn.name`, else arg0, arg1, … and out0, out1, ….
   std::string name;
   mlir::Type elementType;
-  /// ShapedType::kDynamic where the size is known only when called.
+  /// ShapedType::kDynamic if the size is known only when called.
   llvm::SmallVector<int64_t> shape;
-  /// The symbol of each dimension in `attn.dims`; empty where there is none.
+  /// The symbol of each dimension in `attn.dims`; empty without one.
   llvm::SmallVector<std::string> symbols;
 };
 

@@ -25,12 +25,12 @@ namespace attnc {
 struct SpecSource {
   /// A file .mlir, as text or bytecode, or .onnx; `-` is stdin.
   std::string path;
-  /// The function of interest; empty where there is one public function.
+  /// The function of interest; may be empty if there is one public function.
   std::string function;
   /// A file .safetensors that arguments with `attn.weight` are bound from; empty: they stay
   /// arguments.
   std::string weights;
-  /// Whether bytecode is read, which can do more to its reader than text.
+  /// Accepts bytecode, which is checked less than text.
   bool allowBytecode = false;
 };
 
@@ -52,13 +52,13 @@ public:
 
   /// Simplifies the graph without changing its stage.
   mlir::LogicalResult simplify();
-  /// Runs the pipelines up to `to` for `target`, a Halide target in full; nothing happens where
-  /// the spec is that far. `remarks`: what fuses and what does not is remarked at its op.
+  /// Runs the pipelines up to `to` for `target`, a Halide target in full; a spec already at that
+  /// stage stays as it is. `remarks`: remarks at each op whether it fused.
   mlir::LogicalResult lower(Stage to, llvm::StringRef target, bool remarks = false);
-  /// A copy, lowered as far; null after an error.
+  /// A copy lowered to `to`; null after an error.
   mlir::OwningOpRef<mlir::ModuleOp> getLowered(Stage to, llvm::StringRef target);
 
-  /// Every size has its symbol in a fused or scheduled spec.
+  /// In a fused or scheduled spec every size has a symbol.
   Signature getSignature() { return readSignature(getFunction()); }
 
 private:

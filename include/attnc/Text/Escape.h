@@ -1,10 +1,10 @@
-//===- Escape.h - strangers' text in what we write ---------------*- C++ -*-===//
+//===- Escape.h - escape untrusted text --------------------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names, symbols and keys come from specs and models of anybody's and may hold any bytes. All
-// that is written from them goes through one of these, so that it stays text wherever it stands.
+// Names, symbols and keys come from untrusted specs and models and may hold any bytes. They are
+// only written through these functions, so that they stay text in any format.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +18,8 @@
 
 namespace mlir::attn {
 
-/// For people: controls, marks that reorder text, and bytes that are no UTF-8 are \xNN, so that
-/// no terminal obeys them. One line. What is longer than `most` bytes is cut.
+/// For messages: control characters, marks that reorder text, and invalid UTF-8 become \xNN, so
+/// that they can't control a terminal. One line, cut after `most` bytes.
 std::string escapeText(StringRef text, size_t most = StringRef::npos);
 
 /// The inside of a C comment, one line.
@@ -28,7 +28,7 @@ std::string escapeComment(StringRef text);
 /// The inside of a C string literal, byte by byte, in ASCII.
 std::string escapeLiteral(StringRef text);
 
-/// What llvm::json takes: bytes that are no UTF-8 are replaced.
+/// For llvm::json: replaces invalid UTF-8.
 std::string escapeJson(StringRef text);
 
 } // namespace mlir::attn

@@ -1,4 +1,4 @@
-//===- Comparison.h - a kernel's results beside the expected ones *- C++ -*-===//
+//===- Comparison.h - compare results with the reference -------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@ namespace attnc {
 struct Comparison {
   /// The largest error of an element, and the largest one allowed.
   double error = 0, allowed = 0;
-  /// NaN or infinities where there should be none, or none where there should be.
+  /// Number of NaN or infinities that are unexpected or missing.
   int64_t misplaced = 0;
 
   bool isGood() const { return misplaced == 0 && error <= allowed; }

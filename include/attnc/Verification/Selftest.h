@@ -1,4 +1,4 @@
-//===- Selftest.h - a test that travels with a library -----------*- C++ -*-===//
+//===- Selftest.h - a library's self-test in C -------------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,10 +14,10 @@
 
 namespace attnc {
 
-/// The texts of NAME_selftest.c, a program that compares the library NAME with the reference on
-/// any machine, and of NAME_selftest.inc, the results that it expects, by their file names.
-/// The program loads the library's file of weights if it `hasWeights`. `graph` is the spec's,
-/// copied before any pass; the spec itself is fused for `target` if it isn't yet.
+/// The texts, by file name, of NAME_selftest.c, a program that compares the library NAME with the
+/// reference on any machine, and of NAME_selftest.inc, its expected results. With `hasWeights` the
+/// program loads the library's weights file. `graph` is the spec's, copied before any pass; the
+/// spec itself is fused for `target` if it isn't yet.
 mlir::FailureOr<std::map<std::string, std::string>> emitSelftest(Spec &spec, Graph &graph,
                                                                  llvm::StringRef name,
                                                                  llvm::StringRef target,

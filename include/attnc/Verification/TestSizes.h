@@ -13,14 +13,14 @@
 
 namespace attnc {
 
-/// Ones; odd sizes; sizes that cross the tiles of kernels; smaller ones of each where these are
-/// not `affordable`. Each symbol gets other sizes, unless the spec is not `named`: then only equal
-/// ones are sure to fit together. Rows that are appended fit into their caches in `graph`.
+/// Chooses ones, odd sizes, and sizes that cross kernel tiles, each smaller if not `affordable`.
+/// Symbols get different sizes if the spec is `named`; otherwise equal ones, since only those are
+/// sure to match. Appended rows fit into their caches in `graph`.
 std::vector<Dims> chooseDims(
     mlir::func::FuncOp graph, llvm::ArrayRef<Symbol> symbols, bool named, const Dims &given,
     llvm::function_ref<bool(const Dims &)> affordable = [](const Dims &) { return true; });
 
-/// Estimates what a case costs: mostly its inputs and the reference.
+/// Estimates the cost of a case, mostly of its inputs and the reference.
 class WorkEstimate {
 public:
   explicit WorkEstimate(mlir::func::FuncOp graph);

@@ -1,4 +1,4 @@
-//===- Verification.h - kernels beside the reference -------------*- C++ -*-===//
+//===- Verification.h - compare kernels with the reference -------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ namespace attnc {
 
 struct VerifyOptions {
   std::vector<InputSource> given;
-  /// All combinations are taken; symbols that none names get the usual sizes.
+  /// All combinations run; symbols not listed get the usual sizes.
   std::vector<SizeList> sizes;
   uint64_t seed = 0;
   /// Whether every case runs, however long a large graph takes.
@@ -42,11 +42,11 @@ public:
   Verification(Graph &graph, const Signature &signature, bool named, Kernel &kernel,
                VerifyOptions options);
 
-  /// Runs all cases, giving each to `seen` when it is done. An error is a call that failed, not a
-  /// wrong result.
+  /// Runs all cases, passing each to `seen` when done. Fails if a call fails; a wrong result is no
+  /// failure.
   mlir::FailureOr<std::vector<Case>> run(llvm::function_ref<void(const Case &)> seen);
 
-  /// How many cases of a large graph were left out.
+  /// Number of cases of a large graph that were left out.
   size_t getLeftOut() const { return leftOut; }
 
 private:

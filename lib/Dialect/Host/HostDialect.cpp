@@ -37,7 +37,7 @@ static bool matches(MemRefType buffer, MemRefType parameter) {
          succeeded(verifyCompatibleShape(buffer, parameter));
 }
 
-/// Kernels take addresses of the default memory space, and elements side by side.
+/// Kernels take buffers in the default memory space with unit innermost stride.
 static LogicalResult verifyLayout(CallOp op, size_t index, MemRefType buffer) {
   SmallVector<int64_t> strides;
   int64_t offset;

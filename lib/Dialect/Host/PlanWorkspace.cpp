@@ -3,9 +3,9 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A host function is one block, so a temporary lives from the first op that
-// touches it to the last one, counted in that block. Sizes may be unknown until
-// the call; two of them are compared through the SSA values they are made of.
+// A host function is one block, so a temporary lives from its first to its last use, counted in
+// that block. Sizes may be unknown until the call; they are compared by the SSA values that they
+// are products of.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,14 +36,14 @@ struct Size {
   SmallVector<Value> factors;
 };
 
-/// A temporary and the ops of the block, by their position, that touch it.
+/// A temporary, and the positions of its first and last use in the block.
 struct Temporary {
   memref::AllocOp alloc;
   Size size;
   unsigned first, last;
 };
 
-/// A range of the workspace, and the temporaries that take turns in it.
+/// A range of the workspace, and the temporaries that share it.
 struct Slot {
   Size size;
   SmallVector<Temporary *> occupants;
@@ -74,8 +74,8 @@ private:
   SmallVector<Slot> slots;
   /// The bytes of all slots, in the host function.
   Value total;
-  /// Sums and products that a size function must not let wrap: where memory holds the result,
-  /// the host function's don't.
+  /// Sums and products that saturate in the size function. In the host function they can't wrap,
+  /// since the workspace has been allocated.
   DenseSet<Operation *> sums;
 };
 
@@ -103,7 +103,7 @@ static Size sizeOf(memref::AllocOp alloc) {
   Type element = type.getElementType();
   int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
   Size size{llvm::divideCeilSigned(bits, 8), llvm::to_vector(alloc.getDynamicSizes())};
-  // With room for rounding up; no machine has that much.
+  // No machine has that much; leaves room for rounding up.
   constexpr int64_t kMost = int64_t(1) << 62;
   for (int64_t extent : type.getShape())
     if (!ShapedType::isDynamic(extent) &&
@@ -153,8 +153,8 @@ static bool isFree(const Slot &slot, const Temporary &temporary) {
   });
 }
 
-/// First fit, in the order of the allocs. A slot takes a temporary that differs
-/// in its constant factor alone, since then the larger of two sizes is known.
+/// First fit, in the order of the allocs. A slot takes a temporary if their sizes differ only in
+/// the constant factor: only then the larger one is known.
 void Planner::assignSlots() {
   for (auto &temporary : temporaries) {
     auto *slot = llvm::find_if(slots, [&](const Slot &slot) {
@@ -186,8 +186,7 @@ Value Planner::emitBytes(OpBuilder &builder, Location loc, const Size &size) {
   return arith::AndIOp::create(builder, loc, raised, mask);
 }
 
-/// Slots follow each other in the order of their first allocs, where their
-/// sizes are known.
+/// Slots are placed in the order of their first allocs, at which their sizes are known.
 void Planner::placeViews() {
   OpBuilder builder(&block, block.begin());
   total = arith::ConstantIndexOp::create(builder, host.getLoc(), 0);
@@ -209,8 +208,7 @@ void Planner::placeViews() {
   }
 }
 
-/// The sum or product of what `op` adds up or multiplies; the largest signed number where that is
-/// more.
+/// The sum or product of `a` and `b`, as `op` computes it, saturated at the largest signed number.
 static Value emitSaturated(OpBuilder &builder, Operation *op, Value a, Value b) {
   Location loc = op->getLoc();
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
@@ -219,7 +217,7 @@ static Value emitSaturated(OpBuilder &builder, Operation *op, Value a, Value b) 
     Value isMore = arith::CmpIOp::create(builder, loc, predicate, x, zero);
     return arith::SelectOp::create(builder, loc, isMore, most, result).getResult();
   };
-  if (isa<arith::AddIOp>(op)) { // of two that are below 2^63
+  if (isa<arith::AddIOp>(op)) { // both are below 2^63
     Value sum = arith::AddIOp::create(builder, loc, a, b);
     return choose(arith::CmpIPredicate::slt, sum, sum);
   }
@@ -228,7 +226,7 @@ static Value emitSaturated(OpBuilder &builder, Operation *op, Value a, Value b) 
   return choose(arith::CmpIPredicate::ne, product.getHigh(), low);
 }
 
-/// Copies what `total` is computed from.
+/// Copies the computation of `total`.
 LogicalResult Planner::emitSizeFunction() {
   OpBuilder builder(host->getContext());
   builder.setInsertionPointAfter(host);
@@ -278,8 +276,8 @@ LogicalResult Planner::run() {
   return emitSizeFunction();
 }
 
-/// The extent of a temporary is the value it was allocated with; what is
-/// computed from it must not keep the alloc alive.
+/// The extent of a temporary is the value it was allocated with: computations with that extent must
+/// not keep the alloc alive.
 static void foldDimsOfTemporaries(func::FuncOp host) {
   host.walk([](memref::DimOp dim) {
     auto alloc = dim.getSource().getDefiningOp<memref::AllocOp>();

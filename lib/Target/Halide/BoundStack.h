@@ -1,12 +1,12 @@
-//===- BoundStack.h - temporaries that a thread's stack need not hold ------===//
+//===- BoundStack.h - bound the stack of a kernel's temporaries ------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Halide puts each temporary of up to 16 KB on the stack, however many there are, and takes
-// stack of eight times the size where it wants a larger one that the allocator has no memory
-// for. Here a kernel's temporaries share one bound; what is beyond it is the allocator's, once
-// for each task, and an error where there is no memory.
+// Halide puts every temporary of up to 16 KB on the stack, without a bound on their sum, and takes
+// stack of eight times the size if the allocator has no memory for a larger one. Here a kernel's
+// temporaries share one bound; the rest come from the allocator, once per task, and running out of
+// memory is an error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +17,8 @@
 
 namespace mlir::halide {
 
-/// Moves temporaries from the stack to the heap until those left take kMostStackBytes of
-/// Export.h, and the moved ones out of the serial loops that they don't depend on.
+/// Moves temporaries from the stack to the heap until the rest take at most kMostStackBytes of
+/// Export.h, and hoists them out of the serial loops that they don't depend on.
 class BoundStackPass : public ::Halide::Internal::IRMutator {
 public:
   using IRMutator::mutate;

@@ -1,4 +1,4 @@
-//===- DevicePass.h - what Halide leaves to be seen to on a GPU --*- C++ -*-===//
+//===- DevicePass.h - GPU fix-ups after Halide's lowering --------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,25 +12,24 @@
 
 namespace mlir::halide {
 
-/// The last pass over a lowered pipeline before its kernels are compiled. Calls of the C
-/// library in kernels become the device's own functions, loops end with the last trip that does
-/// something (TrimLoops), barriers that order nothing are dropped (ThreadBarriers), what a block
-/// keeps in registers is shared out among its threads (ThreadRegisters), f16 and bf16 become
-/// integers of their bits (ShortFloats), and warps are of threads that read the same (ThreadOrder).
-/// What no launch could take, or what would compute something else, is an error:
+/// The last pass over a lowered pipeline before its kernels are compiled. Calls of the C library in
+/// kernels become the device's own functions, loops end after their last useful iteration
+/// (TrimLoops), redundant barriers are dropped (ThreadBarriers), a block's register arrays are
+/// split among its threads (ThreadRegisters), f16 and bf16 become integers of their bits
+/// (ShortFloats), and threads of a warp are arranged to share reads (ThreadOrder). Errors, since a
+/// launch would fail or compute something else:
 ///
 /// - more shared memory or threads than every GPU has;
-/// - a function that a GPU does not have;
-/// - a func that is computed on the CPU, which looks for tensors elsewhere;
-/// - shared memory that is written before a loop and read in it, while another func takes
-///   it over later in the loop: Halide 21 hands memory on after the last read in the text,
-///   which a loop may go back to.
+/// - a math function that a GPU does not have;
+/// - a func computed on the CPU, where tensors are in other memory;
+/// - shared memory written before a loop and read in it, but reused by another func later in the
+///   loop: Halide 21 frees shared memory after the last textual use and ignores loop back edges.
 class DevicePass : public ::Halide::Internal::IRMutator {
 public:
   using IRMutator::mutate;
   ::Halide::Internal::Stmt mutate(const ::Halide::Internal::Stmt &stmt) override;
 
-  /// Empty where all is well, else the first error.
+  /// The first error; empty without one.
   const std::string &getError() const { return error; }
 
 private:

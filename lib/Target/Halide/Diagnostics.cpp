@@ -16,12 +16,12 @@
 using namespace mlir;
 
 namespace {
-/// What Halide warned of on this thread since the guard was entered.
+/// Halide's warnings on this thread since the guard was entered.
 thread_local std::vector<std::string> warnings;
 
-/// Halide has one reporter a process; it prints nothing and throws errors on.
+/// Halide has one reporter per process; it prints nothing and throws errors on.
 struct Reporter : ::Halide::CompileTimeErrorReporter {
-  /// f16 and bf16 are converted, and computed with in f32: nothing is slow there.
+  /// f16 and bf16 are converted, and computed with in f32, so emulation costs nothing.
   void warning(const char *message) override {
     StringRef text(message);
     if (!text.contains("float16 type operation is emulated") &&
@@ -38,7 +38,7 @@ static void installReporter() {
   std::call_once(once, [] { ::Halide::set_custom_compile_time_error_reporter(&reporter); });
 }
 
-/// Without Halide's own "Error:" in front and line ends behind.
+/// Strips Halide's "Error:" prefix and trailing line ends.
 static std::string tidy(StringRef message) {
   for (StringRef prefix : {"User error", "Internal error", "Error:", "Warning:"})
     if (message.consume_front(prefix))

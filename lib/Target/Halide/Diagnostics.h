@@ -12,9 +12,9 @@
 
 namespace mlir::halide {
 
-/// Runs `body`, which calls into Halide. What Halide throws is an error at the op
-/// that `locate` gives for the message; so is a warning that the pipeline is
-/// guaranteed to fail. Other warnings of Halide are warnings there.
+/// Runs `body`, which calls into Halide. Halide's exceptions, and its warning that the pipeline is
+/// guaranteed to fail, become errors at the op that `locate` finds for the message; its other
+/// warnings become warnings there.
 LogicalResult guardHalide(llvm::function_ref<LogicalResult()> body,
                           llvm::function_ref<Location(StringRef message)> locate);
 

@@ -1,10 +1,10 @@
-//===- EmbedRuntime.cpp - Halide's runtime, while attnc is built
+//===- EmbedRuntime.cpp - compile Halide's runtime at build time ----------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Writes the runtime of a CPU as an object: attnc carries it, for compiling it takes as long
-// as a small kernel.
+// Writes the runtime of a CPU as an object that attnc embeds: compiling it takes as long as a small
+// kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ int main(int count, char **arguments) {
     std::fprintf(stderr, "usage: %s TARGET OBJECT\n", arguments[0]);
     return 2;
   }
-  // A module without functions holds the runtime, as one of functions would.
+  // The module of the runtime has no functions.
   Halide::Module("runtime", Halide::Target(arguments[1]))
       .compile({{Halide::OutputFileType::object, arguments[2]}});
   return 0;

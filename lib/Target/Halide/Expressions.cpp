@@ -60,8 +60,8 @@ static Expr translateConstant(arith::ConstantOp op) {
 // Casts
 //===----------------------------------------------------------------------===//
 
-/// Halide's simplifier drops the middle of int8(int32(float)), as if both meant the same.
-/// Two xors, which LLVM removes, keep it from seeing through.
+/// Halide's simplifier wrongly drops the middle of int8(int32(float)). Two xors, which LLVM
+/// removes, hide the inner cast from it.
 static Expr truncateFloat(H::Type type, Expr in) {
   Expr one = H::Internal::make_one(type);
   return (H::cast(type, in) ^ one) ^ one;
@@ -97,7 +97,7 @@ static Expr translateCast(Operation *op, Expr in, bool isCoordinate) {
 }
 
 //===----------------------------------------------------------------------===//
-// All of them
+// All scalar ops
 //===----------------------------------------------------------------------===//
 
 static Expr translateOne(Operation *op, ArrayRef<Expr> in, bool nowrap) {

@@ -3,7 +3,7 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Private to Target/Halide: no other code sees a Halide type.
+// Private to Target/Halide: no other code sees Halide types.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,9 +21,9 @@ namespace mlir::halide {
 /// Halide's type for a scalar type; signless integers are signed, i1 is bool.
 std::optional<::Halide::Type> getHalideType(Type type);
 
-/// The results of an `arith`, `math` or expression op of the dialect on `operands`;
-/// none where Halide has no form of the op. `nowrap` promises that integer
-/// arithmetic does not overflow, which lets Halide reason about bounds.
+/// The results of an `arith`, `math` or expression op of the dialect on `operands`; none if Halide
+/// can't express the op. `nowrap` promises that integer arithmetic does not overflow, which lets
+/// Halide reason about bounds.
 SmallVector<::Halide::Expr> translateScalarOp(Operation *op, ArrayRef<::Halide::Expr> operands,
                                               bool nowrap);
 

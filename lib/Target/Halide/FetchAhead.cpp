@@ -1,4 +1,4 @@
-//===- FetchAhead.cpp - elements of inputs that are needed later ----------===//
+//===- FetchAhead.cpp - prefetches of input elements ----------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,10 +1,10 @@
-//===- FetchAhead.h - elements of inputs that are needed later --*- C++ -*-===//
+//===- FetchAhead.h - prefetches of input elements --------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Halide's own prefetches are of what a loop reads some trips later, all of it at once. These are
-// part of an expression, wherever in the pipeline that stands, and of any element.
+// Halide's own prefetches cover all that a loop reads some iterations later. These are part of an
+// expression anywhere in the pipeline, and of any one element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,10 +15,10 @@
 
 namespace mlir::halide {
 
-/// `value`, with a mark that `element` is fetched.
+/// `value`, marked to prefetch `element`.
 ::Halide::Expr fetchAhead(const ::Halide::Expr &value, const ::Halide::Expr &element);
 
-/// Makes prefetches of the marks, when elements have become loads from memory.
+/// Turns the marks into prefetches, once elements have become loads from memory.
 class FetchAheadPass : public ::Halide::Internal::IRMutator {
 public:
   using IRMutator::visit;

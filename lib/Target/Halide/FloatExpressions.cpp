@@ -3,7 +3,7 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// NaN and infinities as MLIR has them, which Halide's own operators assume away.
+// NaN and infinities by MLIR's rules; Halide's own operators assume them away.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,10 +22,10 @@ using namespace mlir::halide;
 namespace H = ::Halide;
 using H::Expr;
 
-/// f16 and bf16 are computed in f32, as exact as they can be.
+/// f16 and bf16 are computed in f32 for accuracy.
 static bool isHalf(H::Type type) { return type.is_float() && type.bits() == 16; }
-/// Halide's own conversion promises LLVM that there are no infinities and no NaN, and tests
-/// for them would be folded away: this one is made of bits.
+/// Halide's own conversion promises LLVM that there are no infinities or NaN, so tests for them
+/// would be folded away: this one is built from bits.
 static Expr widenOnce(Expr e) {
   H::Type f32 = H::Float(32), u32 = H::UInt(32);
   Expr bits = H::cast(u32, H::reinterpret(H::UInt(16), e));
@@ -47,9 +47,9 @@ static bool assumesNoNaN(Operation *op) {
                                            arith::FastMathFlags::nnan);
 }
 
-/// |e| of f32 or f64 as an unsigned integer. NaN and infinities are looked for in the bits: sums
-/// outside of regions promise LLVM that there are none, and `e != e` of what comes from one would
-/// be folded away.
+/// |e| of f32 or f64 as an unsigned integer. NaN and infinities are tested in the bits: sums
+/// outside of regions promise LLVM that there are none, so `e != e` of such a sum would be folded
+/// away.
 static Expr magnitude(Expr e) {
   H::Type bits = H::UInt(e.type().bits());
   return H::reinterpret(bits, e) & (bits.max() >> 1);
@@ -157,8 +157,7 @@ static Expr translateCmpF(arith::CmpFOp op, Expr a, Expr b) {
   return compareOrdered(op.getPredicate(), a, b);
 }
 
-/// maximumf and minimumf give NaN where one operand is NaN, maxnumf and minnumf the
-/// other operand.
+/// maximumf and minimumf give NaN if one operand is NaN; maxnumf and minnumf the other operand.
 static Expr translateFloatMinMax(Operation *op, Expr x, Expr y) {
   bool isMax = isa<arith::MaximumFOp, arith::MaxNumFOp>(op);
   if (assumesNoNaN(op))
@@ -176,7 +175,7 @@ static Expr callLibm(StringRef name, ArrayRef<Expr> operands) {
                                  H::Internal::Call::PureExtern);
 }
 
-/// Of zero times a sum, which promises to be no NaN, LLVM makes zero.
+/// LLVM folds zero times a sum to zero, since sums promise to be no NaN.
 static Expr multiply(Expr a, Expr b) {
   if (H::Internal::is_const_zero(a))
     std::swap(a, b);
@@ -225,7 +224,7 @@ static Expr translatePower(math::PowFOp op, Expr x, Expr y) {
   return callLibm("pow", {x, y});
 }
 
-/// Whether a value is a maximum with a constant of at least -126.
+/// Whether `value` is a maximum with a constant of at least -126.
 static bool isAboveExp2Range(Value value) {
   if (auto strict = value.getDefiningOp<StrictFloatOp>())
     value = strict.getValue();
@@ -237,8 +236,8 @@ static bool isAboveExp2Range(Value value) {
          bound.getValueAsDouble() >= -126.0;
 }
 
-/// `fastmath<ninf>` promises that 2^x is finite, so x below 128; `fastmath<afn>` asks for
-/// nothing below -126. `fastmath<fast>` is for what a GPU itself has.
+/// `fastmath<ninf>` promises that 2^x is finite, so x below 128; with `fastmath<afn>` the result is
+/// unspecified for x below -126. `fastmath<fast>` selects a GPU's own instruction.
 static Expr translateExp2(math::Exp2Op op, Expr x) {
   if (x.type().bits() == 64 || op.getFastmath() == arith::FastMathFlags::fast)
     return callLibm("exp2", {x});

@@ -14,12 +14,12 @@
 
 namespace mlir::halide {
 
-/// f16 and bf16 as f32, which they are computed in; others as they are.
+/// Widens f16 and bf16 to f32 for computing; leaves other types alone.
 ::Halide::Expr widenHalf(::Halide::Expr e);
-/// f32 or f64 as `type`. Halide's own conversions make infinities or zeros of some NaN.
+/// Narrows f32 or f64 to `type`. Halide's own conversions turn some NaN into infinities or zeros.
 ::Halide::Expr narrow(::Halide::Type type, ::Halide::Expr e);
 
-/// An op on floats; undefined where it is another.
+/// Translates an op on floats; undefined for other ops.
 ::Halide::Expr translateFloat(Operation *op, ArrayRef<::Halide::Expr> in);
 
 } // namespace mlir::halide

@@ -28,7 +28,7 @@ Expr halide::boolToSigned(Expr e, H::Type type) {
   return H::select(e, H::cast(type, -1), H::cast(type, 0));
 }
 
-/// Halide takes signed overflow of 32 and 64 bits to be impossible; unsigned wraps.
+/// Halide assumes that signed ints of 32 and 64 bits don't overflow; unsigned ones wrap.
 static Expr wrapping(bool nowrap, Expr a, Expr b, llvm::function_ref<Expr(Expr, Expr)> op) {
   return nowrap ? op(a, b) : toSigned(op(toUnsigned(a), toUnsigned(b)));
 }
@@ -50,8 +50,8 @@ static bool isPositiveConstant(Expr e) {
   return value && *value > 0;
 }
 
-/// The divisor, and 1 where a processor would trap: at 0, which lanes past the end of a tensor
-/// hold as well, and where the quotient is too large, which then wraps.
+/// The divisor, but 1 where a CPU would trap: if it is 0, as in lanes past the end of a tensor, and
+/// if the quotient overflows, which then wraps.
 static Expr withoutTrap(Expr a, Expr b) {
   std::optional<int64_t> value = H::Internal::as_const_int(b);
   if (value && *value != 0 && *value != -1)
@@ -76,8 +76,8 @@ static Expr ceilDivide(Expr a, Expr b) {
   return H::select(inexact && (a < 0) == (b < 0), quotient + 1, quotient);
 }
 
-/// By a constant in signed numbers: bounds inference finds none for an unsigned quotient that is
-/// an index. A negative dividend stands for `half` and what its other bits are.
+/// Divides unsigned by a constant in signed arithmetic: bounds inference finds no bounds for an
+/// unsigned quotient used as an index. A negative dividend is `half` plus its other bits.
 static Expr divideUnsigned(Expr a, Expr b) {
   if (a.type().bits() != 32 || !isPositiveConstant(b))
     return toSigned(toUnsigned(a) / toUnsigned(b));
@@ -109,7 +109,7 @@ static Expr translateDivision(Operation *op, Expr a, Expr b) {
       .Default([](Operation *) { return Expr(); });
 }
 
-/// Amounts are unsigned: Halide shifts the other way by a negative one.
+/// Shift amounts are unsigned, but Halide shifts the other way by a negative amount.
 static Expr translateShift(Operation *op, Expr a, Expr b) {
   if (a.type().is_bool())
     return {};

@@ -16,13 +16,13 @@ namespace mlir::halide {
 
 ::Halide::Expr toUnsigned(::Halide::Expr e);
 ::Halide::Expr toSigned(::Halide::Expr e);
-/// An i1 as the signed number it is: true is -1.
+/// Converts an i1 to the signed number that it is: true is -1.
 ::Halide::Expr boolToSigned(::Halide::Expr e, ::Halide::Type type);
 
-/// An op on integers that gives integers; undefined where it is another. `nowrap` promises that
+/// Translates an op from integers to integers; undefined for other ops. `nowrap` promises that
 /// nothing overflows.
 ::Halide::Expr translateInteger(Operation *op, ArrayRef<::Halide::Expr> in, bool nowrap);
-/// Both halves of a product, through a type twice as wide.
+/// Both halves of a product, computed in a type twice as wide.
 SmallVector<::Halide::Expr> translateWideProduct(Operation *op, ::Halide::Expr a, ::Halide::Expr b);
 
 } // namespace mlir::halide

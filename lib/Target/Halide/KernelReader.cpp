@@ -45,8 +45,8 @@ void KernelReader::visit(const ProducerConsumer *op) {
   funcs.pop_back();
 }
 
-/// Where fewer threads than there are do something, a thread's number is compared with it.
-/// Gives the names whose bounds are narrower until they are popped.
+/// Narrows the bounds of variables that `condition` compares, such as the thread number in code for
+/// fewer threads. Appends their names to `narrowed`; the caller pops them.
 void KernelReader::narrow(const Expr &condition, std::vector<std::string> &narrowed) {
   if (const And *both = condition.as<And>()) {
     narrow(both->a, narrowed);
@@ -65,7 +65,7 @@ void KernelReader::narrow(const Expr &condition, std::vector<std::string> &narro
   narrowed.push_back(var->name);
 }
 
-/// What was computed from those names before the comparison is narrower, too.
+/// Narrows the bounds of lets computed from those names as well.
 void KernelReader::narrowLets(std::vector<std::string> &narrowed) {
   Scope<> changed;
   for (const std::string &name : narrowed)

@@ -14,8 +14,8 @@
 
 namespace mlir::halide {
 
-/// A read or write of shared memory: elements of an allocation, the func that computes, and
-/// the serial loops around, outermost first.
+/// A read or write of shared memory: elements of an allocation, the func being computed, and the
+/// enclosing serial loops, outermost first.
 struct Access {
   bool isStore;
   std::string memory, func;
@@ -23,7 +23,7 @@ struct Access {
   std::vector<const ::Halide::Internal::For *> loops;
 };
 
-/// Walks over one kernel.
+/// Collects the shared memory and accesses of one kernel.
 class KernelReader : public ::Halide::Internal::IRVisitor {
 public:
   std::vector<Access> accesses;
@@ -47,20 +47,20 @@ private:
   void narrowLets(std::vector<std::string> &narrowed);
 
   ::Halide::Internal::Scope<::Halide::Internal::Interval> bounds;
-  /// Those around, outermost first.
+  /// Enclosing lets, outermost first.
   std::vector<std::pair<std::string, ::Halide::Expr>> lets;
   std::set<std::string> shared;
   std::vector<std::string> funcs;
   std::vector<const ::Halide::Internal::For *> loops;
 };
 
-/// The memory that `stmt` writes.
+/// The allocations that `stmt` writes.
 std::set<std::string> findStored(const ::Halide::Internal::Stmt &stmt);
 
-/// What `value` reads from memory.
+/// The loads in `value`.
 std::vector<const ::Halide::Internal::Load *> findLoads(const ::Halide::Expr &value);
 
-/// Whether two accesses may touch one element; what is not known may.
+/// Whether two accesses may touch the same element; unknown ones may.
 bool overlap(const Access &a, const Access &b);
 
 /// Whether an access is part of `loop`.

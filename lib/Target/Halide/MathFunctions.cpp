@@ -15,8 +15,8 @@ using namespace Halide;
 
 namespace mlir::halide {
 
-/// One strict operation. (Halide's strict_float would make its whole operand tree
-/// strict and so cost the operands their fused multiply-adds.)
+/// One strict operation. (Halide's strict_float would make its whole operand tree strict, which
+/// costs the operands their fused multiply-adds.)
 static Expr strictOp(Type type, Internal::Call::IntrinsicOp op, Expr a, Expr b) {
   return Internal::Call::make(type, op, {std::move(a), std::move(b)},
                               Internal::Call::PureIntrinsic);
@@ -50,8 +50,8 @@ static Expr polynomial(Expr x, std::initializer_list<float> coefficients) {
   return result;
 }
 
-// A select whose condition reads a func keeps Halide from skipping the loops that compute
-// the func where nothing needs it; LLVM makes the same instructions of this.
+// A select whose condition reads a func keeps Halide from skipping the loops that compute an unused
+// func; LLVM makes the same instructions of this.
 Expr blend(Expr condition, Expr yes, Expr no) {
   Type bits = UInt(yes.type().bits());
   Expr mask = reinterpret(bits, -cast(bits.with_code(Type::Int), condition));
@@ -69,8 +69,8 @@ struct Split2 {
 };
 } // namespace
 
-/// Adding 1.5·2^23 rounds to an integer that then stands in the low bits of the
-/// sum; with 126 on top of it those bits are the exponent field of 2^(n - 1).
+/// Adding 1.5·2^23 rounds to an integer in the low bits of the sum; with another 126 added those
+/// bits are the exponent field of 2^(n - 1).
 static Split2 roundToExponent(Expr x) {
   const float magic = 12582912.0f + 126.0f;
   Expr shifted = strictAdd(x, magic);
@@ -78,9 +78,9 @@ static Split2 roundToExponent(Expr x) {
   return {strictSub(shifted, magic), half};
 }
 
-// The polynomial is minimax with 2^0 exact, so integers have exact powers; its error is
-// about 2 ulp. The scale is 2^(n - 1), the polynomial twice as large: so 2^128 - 1ulp is still
-// finite. It multiplies, rather than adds to the exponent's bits, for the sake of NaN.
+// The polynomial is minimax with 2^0 exact, so integers have exact powers; its error is about 2
+// ulp. The scale is 2^(n - 1) and the polynomial twice as large, so that 2^128 - 1ulp is still
+// finite. It multiplies, rather than adds to the exponent's bits, to propagate NaN.
 Expr exp2F32(Expr x, bool clampLow, bool clampHigh) {
   if (clampLow)
     x = clampBelow(x, -126.0f);
@@ -114,8 +114,8 @@ static Expr expOnce(Expr x) {
 
 Expr expF32(Expr x) { return readOnce(x, expOnce); }
 
-// Cephes' tanhf: a polynomial near 0, 1 - 2 / (exp(2|x|) + 1) elsewhere, where an error of the
-// power counts less the larger it is.
+// Cephes' tanhf: a polynomial near 0, 1 - 2 / (exp(2|x|) + 1) elsewhere, where the error of exp
+// matters less the larger it is.
 static Expr tanhOnce(Expr x) {
   Expr magnitude = abs(x);
   Expr z = x * x;
@@ -128,7 +128,7 @@ static Expr tanhOnce(Expr x) {
 
 Expr tanhF32(Expr x) { return readOnce(x, tanhOnce); }
 
-// Minimax polynomials; beyond 0.93 of log2(1 - erf |x|) / |x|.
+// Minimax polynomials; beyond 0.93 one for log2(1 - erf |x|) / |x|.
 static Expr erfOnce(Expr x) {
   Expr t = clampAbove(abs(x), 4.0f);
   Expr s = x * x;

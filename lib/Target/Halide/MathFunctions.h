@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions that Halide turns into one libm call a lane, or evaluates less
-// exactly than f32 deserves, as arithmetic that vectorises.
+// Arithmetic that vectorises for functions that Halide turns into one libm call per lane, or
+// evaluates less accurately than f32 allows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,13 +17,13 @@
 
 namespace mlir::halide {
 
-/// Comparisons that NaN makes false, whatever Halide assumes elsewhere.
+/// Comparisons that are false for NaN, whatever Halide assumes elsewhere.
 ::Halide::Expr strictLess(::Halide::Expr a, ::Halide::Expr b);
 ::Halide::Expr strictLessEqual(::Halide::Expr a, ::Halide::Expr b);
 ::Halide::Expr strictEqual(::Halide::Expr a, ::Halide::Expr b);
 
-/// What `function` makes of `x`, which stands once in it however often that reads it: where
-/// such functions are nested, Halide would else take time exponential in their depth.
+/// `function` of `x`, with `x` in the expression once however often `function` reads it: otherwise
+/// Halide takes time exponential in the depth of nested functions.
 ::Halide::Expr readOnce(::Halide::Expr x,
                         const std::function<::Halide::Expr(::Halide::Expr)> &function);
 

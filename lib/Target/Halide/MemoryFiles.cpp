@@ -1,4 +1,4 @@
-//===- MemoryFiles.cpp - what Halide writes, before it is a file ----------===//
+//===- MemoryFiles.cpp - Halide's output files, in memory first -----------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -35,7 +35,7 @@ MemoryFiles::~MemoryFiles() {
 std::string MemoryFiles::add(StringRef path) {
   int memory = ::memfd_create("attnc", MFD_CLOEXEC);
   if (memory < 0)
-    return path.str(); // a kernel that knows none
+    return path.str(); // a kernel without memory files
   files.push_back({path.str(), memory});
   return "/proc/self/fd/" + std::to_string(memory);
 }

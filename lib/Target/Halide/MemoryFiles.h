@@ -1,10 +1,10 @@
-//===- MemoryFiles.h - what Halide writes, before it is a file --*- C++ -*-===//
+//===- MemoryFiles.h - Halide's output files, in memory first ---*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where a disk is full, Halide ends the program, or says nothing and leaves half a file. So it
-// writes to memory, and what is there then goes where it was meant to.
+// On a full disk Halide ends the program, or says nothing and leaves half a file. So it writes to
+// memory files, which are then copied to their paths.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,7 @@ private:
     int memory;
   };
   std::vector<File> files;
-  /// The user's limit of file sizes, which holds for memory as well but is not meant for it.
+  /// The user's limit of file sizes, which applies to memory files too but is not meant for them.
   struct rlimit limit;
 };
 

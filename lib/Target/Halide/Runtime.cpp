@@ -1,4 +1,4 @@
-//===- Runtime.cpp - Halide's runtime, as attnc carries it ----------------===//
+//===- Runtime.cpp - Halide's runtime embedded in attnc -------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,7 +11,7 @@
 
 using namespace mlir;
 
-/// What EmbedRuntime.cpp wrote.
+/// The output of EmbedRuntime.cpp.
 static constexpr unsigned char x86Runtime[] = {
 #include "runtime-x86-64-linux.o.inc"
 };

@@ -1,4 +1,4 @@
-//===- Runtime.h - Halide's runtime, as attnc carries it --------*- C++ -*-===//
+//===- Runtime.h - Halide's runtime embedded in attnc -----------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,7 @@
 
 namespace mlir::halide {
 
-/// The object that holds the runtime of `target`, a Halide target in full; empty where it was not
-/// compiled with attnc.
+/// The object with the runtime of `target`, a Halide target in full; empty if none is embedded.
 llvm::StringRef findRuntime(llvm::StringRef target);
 
 } // namespace mlir::halide

@@ -12,16 +12,16 @@
 
 namespace mlir::halide {
 
-/// Makes every f16 and bf16 of a kernel the 16-bit integer of its bits: those are read, written and
-/// converted to f32 by integer arithmetic, which all devices have, or by CUDA's instructions for
-/// f16. OpenCL has f16 as an extension and no bf16, and Halide's PTX has no bf16. Nothing is
-/// computed in them; where something is, `error` says so.
+/// Turns every f16 and bf16 of a kernel into the 16-bit integer of its bits: these are read,
+/// written and converted to f32 by integer arithmetic, which all devices have, or by CUDA's
+/// instructions for f16. OpenCL has f16 as an extension and no bf16, and Halide's PTX has no bf16.
+/// Computing in f16 or bf16 is reported in `error`.
 class ShortFloats : public ::Halide::Internal::IRMutator {
 public:
   std::string error;
 
   using IRMutator::mutate;
-  /// An expression of a short type becomes one of its bits.
+  /// An expression of a 16-bit type becomes one of its bits.
   ::Halide::Expr mutate(const ::Halide::Expr &expr) override;
 
 private:

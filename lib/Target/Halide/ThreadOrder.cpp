@@ -1,4 +1,4 @@
-//===- ThreadOrder.cpp - which threads are a warp's -----------------------===//
+//===- ThreadOrder.cpp - assign threads to warp lanes ---------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,8 +23,8 @@ Stmt ThreadOrder::visit(const For *outer) {
   if (!width || !height || *width % 4 != 0 || *height % 2 != 0)
     return outer;
 
-  // The inner loop's number has the lowest bits of a lane's; its second bit and the lowest one of
-  // the outer loop's take each other's place.
+  // The inner loop's number has the lowest bits of the lane's; swap its second bit with the lowest
+  // bit of the outer loop's number.
   Expr low = Variable::make(Int(32), inner->name), high = Variable::make(Int(32), outer->name);
   Expr swap = high % 2 - low / 2 % 2, x = low + swap * 2, y = high - swap;
   std::string xName = unique_name("thread_x"), yName = unique_name("thread_y");

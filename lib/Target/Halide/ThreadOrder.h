@@ -1,4 +1,4 @@
-//===- ThreadOrder.h - which threads are a warp's ---------------*- C++ -*-===//
+//===- ThreadOrder.h - assign threads to warp lanes -------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,10 +12,10 @@
 
 namespace mlir::halide {
 
-/// Numbers the threads of a block anew, so that four lanes next to each other are two by two
-/// threads. A warp that reads 16 bytes a thread from shared memory takes half the time where the
-/// lanes n and n ^ 1, or n and n ^ 2, read the same for all n; of a tile's rows and columns each
-/// thread reads some of both, which are the same along the other of the two dimensions.
+/// Renumbers the threads of a block, so that four neighbouring lanes form a 2×2 square of threads.
+/// A warp that reads 16 bytes per thread from shared memory takes half the time if lanes n and n ^
+/// 1, or n and n ^ 2, read the same address for all n. Each thread of a tile reads part of its rows
+/// and of its columns, which are the same for all threads along the other dimension.
 class ThreadOrder : public ::Halide::Internal::IRMutator {
 private:
   using IRMutator::visit;

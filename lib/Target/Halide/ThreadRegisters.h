@@ -1,4 +1,4 @@
-//===- ThreadRegisters.h - registers of a block's threads --------*- C++ -*-===//
+//===- ThreadRegisters.h - split register arrays among threads ---*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,14 +12,14 @@
 
 namespace mlir::halide {
 
-/// A func that lies in registers and is computed outside of the loops over threads keeps what it
-/// holds from one such loop to the next. Halide gives each thread an array for all of it; this
-/// pass leaves each thread the elements that it touches, at constant places, so that they are
-/// registers indeed. An element that two threads touch, or one at a place that is not constant
-/// for a thread, is an error: a thread would not see what the other one wrote.
+/// A func in registers that is computed outside of the loops over threads keeps its elements from
+/// one such loop to the next. Halide gives each thread an array of all elements; this pass leaves
+/// each thread the elements that it accesses, at constant indices, so that LLVM keeps them in
+/// registers. An element accessed by two threads, or at an index that is not constant for a thread,
+/// is an error: a thread would not see another one's writes.
 class ThreadRegisters : public ::Halide::Internal::IRMutator {
 public:
-  /// Empty where all is well, else the first error.
+  /// The first error; empty without one.
   std::string error;
 
 private:
@@ -27,7 +27,7 @@ private:
   ::Halide::Internal::Stmt visit(const ::Halide::Internal::For *loop) override;
   ::Halide::Internal::Stmt visit(const ::Halide::Internal::Allocate *allocate) override;
 
-  /// Of the loops over threads.
+  /// Outside of the loops over threads.
   bool isOutside = true;
 };
 

@@ -68,8 +68,8 @@ void Translator::defineLoops(ValueRange handles, Value func, std::optional<int64
     loops.insert({handle.getAsOpaquePointer(), Loop{getFunc(func), stage, var}});
 }
 
-/// Names follow the structure of the stage alone, so that two stages split alike can
-/// be computed with each other.
+/// Names follow the structure of the stage alone, so that stages with the same splits can be
+/// computed with each other.
 H::VarOrRVar Translator::makeLoopVar(Value loop) {
   halide::Stage stage = halide::getStage(loop);
   StageKey key{stage.func.getAsOpaquePointer(), stage.update.value_or(-1)};

@@ -16,8 +16,8 @@
 
 namespace mlir::halide {
 
-/// Translates a pipeline op by op, in order. Halide keeps what is said of its
-/// funcs in themselves; this class only remembers which value is which.
+/// Translates a pipeline op by op, in order. Halide's funcs keep their own definitions and
+/// schedules; this class only maps values to them.
 class Translator {
 public:
   explicit Translator(PipelineOp pipeline) : pipeline(pipeline) {}
@@ -29,7 +29,7 @@ public:
   const std::vector<::Halide::Argument> &getArguments() const { return arguments; }
 
 private:
-  /// A loop of a stage, by the name Halide knows it under.
+  /// A loop of a stage, by its name in Halide.
   struct Loop {
     ::Halide::Func func;
     ::Halide::Stage stage;
@@ -53,7 +53,7 @@ private:
   LogicalResult translateBody(Region &body);
   void collectCoordinateOps();
 
-  // Schedule; false where the op is no such directive.
+  // Schedule; false if the op is another kind of directive.
   bool translateLoopDirective(Operation *op);
   bool translateFuncDirective(Operation *op);
   bool translateStageDirective(Operation *op);
@@ -67,7 +67,7 @@ private:
   ::Halide::LoopLevel getLevel(Value loop, int stageIndex = -1);
   ::Halide::VarOrRVar makeLoopVar(Value loop);
 
-  /// `name` as Halide takes it, with a number behind it where it is taken.
+  /// `name` for Halide, with a number appended if it is taken.
   static std::string getFreshName(std::set<std::string> &taken, StringRef name);
 
   ::Halide::Func &getFunc(Value value) { return funcs.at(value.getAsOpaquePointer()); }

@@ -1,4 +1,4 @@
-//===- BindSignature.cpp - ties the support code to one spec --------------===//
+//===- BindSignature.cpp - binds the support code to one spec -------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ using namespace mlir::attn;
 
 namespace {
 
-/// Ties the support code to one spec.
+/// Binds the support code to one spec.
 class Binder {
 public:
   Binder(llvm::Module &module, const Signature &signature)
@@ -34,7 +34,7 @@ public:
 
 private:
   llvm::Constant *text(StringRef value);
-  /// A name within a message, which has room for three of them.
+  /// A name within a message, cut so that three of them fit.
   llvm::Constant *message(StringRef name) { return text(escapeText(name, /*most=*/100)); }
   llvm::Constant *number(int64_t value, unsigned bits) {
     return llvm::ConstantInt::get(builder.getIntNTy(bits), value, /*IsSigned=*/true);
@@ -48,7 +48,7 @@ private:
   const Signature &signature;
   llvm::IRBuilder<> builder;
   llvm::PointerType *pointer;
-  /// Where each symbol was seen first.
+  /// The first tensor and dimension of each symbol.
   llvm::StringMap<std::pair<unsigned, unsigned>> symbols;
 };
 
@@ -58,7 +58,7 @@ llvm::Constant *Binder::text(StringRef value) {
   return builder.CreateGlobalString(value, "text", 0, &module);
 }
 
-/// A constant array of its own, or null when it is empty.
+/// A private constant array, or null if it is empty.
 llvm::Constant *Binder::array(ArrayRef<llvm::Constant *> elements) {
   if (elements.empty())
     return llvm::ConstantPointerNull::get(pointer);
@@ -130,7 +130,7 @@ void Binder::defineSignature(ArrayRef<Variant> variants) {
   declared->eraseFromParent();
 }
 
-/// Where a CPU's features decide nothing.
+/// For a target on which no features are tested.
 void Binder::defineFeatures() {
   llvm::Function *function = module.getFunction("attnc_cpu_features");
   if (!function->isDeclaration())

@@ -1,4 +1,4 @@
-//===- BindSignature.h - ties the support code to one spec ------*- C++ -*-===//
+//===- BindSignature.h - binds the support code to one spec -----*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,15 +16,14 @@ class Module;
 
 namespace mlir::attn {
 
-/// Gives the packed entry points of `function`, as compiled for the variant of this number, the
-/// names that bindSignature looks for; all else is the variant's own, and constants that several
-/// have become one.
+/// Renames the packed entry points of `function` in variant number `variant` to the names that
+/// bindSignature looks for, makes its other symbols local, and lets equal constants be merged.
 void nameEntryPoints(llvm::Module &host, StringRef function, unsigned variant);
 
 /// Makes a library of `module`, which holds the support code and the host functions of all
-/// variants: adds the signature as constants and the public functions, whose number of parameters
-/// is the spec's, and hides the rest. `isWhole` says that kernels and Halide's runtime, which call
-/// some of it, are in the module as well.
+/// variants: adds the signature as constants and the public functions, with one parameter per
+/// tensor, and hides the rest. `isWhole`: kernels and Halide's runtime, which call some of it, are
+/// in the module as well.
 void bindSignature(llvm::Module &module, const Signature &signature, ArrayRef<Variant> variants,
                    StringRef metadata, bool isWhole);
 

@@ -3,7 +3,7 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The host function, the support code (SupportCode.cpp) and what ties them to one spec
+// The host function, the support code (SupportCode.cpp) and their binding to one spec
 // (BindSignature.cpp) become one LLVM module.
 //
 //===----------------------------------------------------------------------===//
@@ -71,7 +71,7 @@ FailureOr<std::string> attn::getTriple(StringRef given, Location loc) {
   return (arch + "-unknown-linux-gnu").str();
 }
 
-/// The host function only checks and calls: any CPU of the architecture will do.
+/// The host function only checks and calls: baseline code of the architecture will do.
 static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(StringRef triple, Location loc) {
   static bool initialized = [] {
     llvm::InitializeAllTargetInfos();
@@ -131,13 +131,13 @@ static void setTarget(llvm::Module &module, llvm::TargetMachine &machine) {
 // Code
 //===----------------------------------------------------------------------===//
 
-/// The support code was optimized when attnc was built: what is left is to put it, the host
-/// functions and one signature together.
+/// The support code was optimized when attnc was built: only joining it with the host functions and
+/// one signature is left.
 static constexpr llvm::StringLiteral kJoin =
     "globaldce,cgscc(inline),globaldce,constmerge,"
     "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg)";
 
-/// `isWhole` says that kernels and Halide's runtime are in the module as well.
+/// `isWhole`: kernels and Halide's runtime are in the module as well.
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine, bool isWhole) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -157,8 +157,8 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine, bool is
   passes.run(module, modules);
 }
 
-/// Zeros take no room in an object where they may be written to. Optimized code knows nothing of
-/// them.
+/// Makes the constants a zero-initialised, writable global, which takes no room in an object. Run
+/// it after optimization, which would use the zeros.
 static void reserveConstants(llvm::Module &module) {
   llvm::GlobalVariable *constants = module.getNamedGlobal(kConstantsName);
   constants->setConstant(false);
@@ -204,8 +204,8 @@ static LogicalResult link(llvm::Module &module, std::unique_ptr<llvm::Module> pa
   return success();
 }
 
-/// Halide's flags say something to Halide alone: those of `from`, so that linking does not warn of
-/// parts that differ in them.
+/// Copies Halide's module flags from `from`, so that linking parts with different ones doesn't
+/// warn. Only Halide reads them.
 static void takeHalideFlags(llvm::Module &to, const llvm::Module &from) {
   SmallVector<llvm::Module::ModuleFlagEntry> flags;
   from.getModuleFlagsMetadata(flags);
@@ -214,7 +214,7 @@ static void takeHalideFlags(llvm::Module &to, const llvm::Module &from) {
       to.setModuleFlag(flag.Behavior, flag.Key->getString(), flag.Val);
 }
 
-/// Kernels and Halide's runtime, where they are bitcode.
+/// Links kernels and Halide's runtime, if they are bitcode.
 static LogicalResult linkFiles(llvm::Module &module, ArrayRef<std::string> paths,
                                llvm::TargetMachine &machine, Location loc) {
   for (const std::string &path : paths) {
@@ -226,7 +226,7 @@ static LogicalResult linkFiles(llvm::Module &module, ArrayRef<std::string> paths
     if (failed(link(module, std::move(part), machine, loc)))
       return failure();
   }
-  // Of Halide's runtime, for what no kernel here leaves behind: traces, profiles, caches.
+  // Of Halide's runtime, for traces, profiles and caches, which no kernel here uses.
   if (llvm::GlobalVariable *destructors = module.getNamedGlobal("llvm.global_dtors"))
     destructors->eraseFromParent();
   return success();

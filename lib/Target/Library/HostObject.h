@@ -20,16 +20,15 @@ namespace mlir::attn {
 /// can't emit libraries for it.
 FailureOr<std::string> getTriple(StringRef target, Location loc);
 
-/// What of the runtime is attnc's own, as an object that leaves Halide's undefined.
+/// attnc's own part of the runtime, as an object with references to Halide's part.
 FailureOr<std::string> compileRuntimeSupport(StringRef triple, Location loc);
 
-/// Compiles the host function `function` of each variant and its constants, together
-/// with the support code and, where there is a `gpu`, what moves tensors there and back, and
-/// `withRuntime` what of the runtime is attnc's own. kConstantsName gets a section of
-/// `constantBytes` that take no room in the object.
-/// The variants' modules are consumed. Gives the bytes of a relocatable object that leaves
-/// pipelines and what the C library has undefined; or, where they and Halide's runtime are in the
-/// files `bitcode`, the C library's functions alone.
+/// Compiles the host function `function` of each variant and its constants, together with the
+/// support code, with the code that moves tensors to and from a `gpu`, and with `withRuntime`
+/// attnc's own part of the runtime. kConstantsName gets a section of `constantBytes` that take no
+/// room in the object. The variants' modules are consumed. Returns the bytes of a relocatable
+/// object that references pipelines and the C library; or, if pipelines and Halide's runtime are in
+/// the files `bitcode`, the C library alone.
 FailureOr<std::string> compileHost(MutableArrayRef<Variant> variants, StringRef function,
                                    const Signature &signature, StringRef metadata, StringRef triple,
                                    const std::optional<GpuInfo> &gpu, bool withRuntime,

@@ -3,10 +3,9 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// lld and objcopy as libraries. Two things make libraries that live beside each
-// other and beside a host's own Halide: every symbol but the public ones is made
-// local, and section groups, which linkers would merge across libraries by
-// their names, are dissolved.
+// lld and objcopy as libraries. So that libraries can coexist with each other and with a host's own
+// Halide, every symbol but the public ones is made local, and section groups, which linkers would
+// merge across libraries by name, are dissolved.
 //
 //===----------------------------------------------------------------------===//
 
@@ -92,8 +91,8 @@ FailureOr<std::string> attn::readFile(StringRef path, Location loc) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Hides the options of LLVM's command line library from lld, which resets all that it finds: those
-/// of the program, and LLVM's own, which others may have set.
+/// Hides LLVM's command line options from lld, which resets all that it finds: the program's, and
+/// LLVM's own, which others may have set.
 class HiddenOptions {
 public:
   HiddenOptions() {
@@ -154,8 +153,8 @@ static llvm::Error addName(llvm::objcopy::NameMatcher &matcher, StringRef name) 
       NameOrPattern::create(name, MatchStyle::Literal, [](llvm::Error e) { return e; }));
 }
 
-/// The runtime's symbols of an object: those that it defines where it is the runtime, and
-/// those that it asks for where that lies outside.
+/// The runtime's symbols in an object: its definitions if it is the runtime, its references if the
+/// runtime is outside.
 static llvm::Expected<std::vector<std::string>>
 findRuntimeSymbols(const llvm::object::ObjectFile &object, Runtime runtime) {
   using llvm::object::SymbolRef;
@@ -174,8 +173,8 @@ findRuntimeSymbols(const llvm::object::ObjectFile &object, Runtime runtime) {
   return names;
 }
 
-/// Libraries that share a runtime know it by names of this interface's version, apart from
-/// those of a host's own Halide.
+/// Renames the symbols of a shared runtime with this interface's version, apart from those of a
+/// host's own Halide.
 static llvm::Error shareRuntime(llvm::objcopy::CommonConfig &config,
                                 const llvm::object::ObjectFile &object, Runtime runtime,
                                 llvm::StringSaver &strings) {
@@ -191,12 +190,12 @@ static llvm::Error shareRuntime(llvm::objcopy::CommonConfig &config,
   return llvm::Error::success();
 }
 
-/// What the code generator calls the section of kConstantsName, which has no bytes yet, and what
-/// a linker knows as read-only data.
+/// The code generator's name for the section of kConstantsName, which has no bytes yet, and the
+/// linker's name for read-only data.
 static constexpr StringLiteral kEmptySection = ".bss.attnc_constants";
 static constexpr StringLiteral kConstantsSection = ".rodata.attnc_constants";
 
-/// Makes all but `symbols` local and drops what only a debugger would ask for.
+/// Makes all symbols but `symbols` local, and strips debug-only content.
 static llvm::Expected<std::string> localise(StringRef object, ArrayRef<std::string> symbols,
                                             Runtime runtime) {
   llvm::objcopy::ConfigManager config;
@@ -229,7 +228,7 @@ FailureOr<std::string> attn::linkObjects(ArrayRef<std::string> paths, ArrayRef<s
   std::string linked = folder.file("linked.o");
   std::vector<std::string> arguments{"-r", "--force-group-allocation", "-o",
                                      folder.fileByDescriptor("linked.o")};
-  if (runtime != Runtime::alone) // which can't know what will be asked of it
+  if (runtime != Runtime::alone) // a runtime can't know which functions will be called
     arguments.push_back("--gc-sections");
   for (const std::string &symbol : symbols)
     arguments.push_back("--undefined=" + symbol);
@@ -249,7 +248,7 @@ FailureOr<std::string> attn::linkObjects(ArrayRef<std::string> paths, ArrayRef<s
 // Constants
 //===----------------------------------------------------------------------===//
 
-/// The header of the constants' section within `object`, to be written to; null without one.
+/// The header of the constants' section in `object`, writable; null without one.
 static llvm::Expected<llvm::ELF::Elf64_Shdr *> findConstants(std::string &object) {
   auto file = llvm::object::ELF64LEFile::create(object);
   if (!file)
@@ -272,7 +271,7 @@ FailureOr<FileContent> attn::fillConstants(std::string object, const Constants &
                                            Location loc) {
   if (constants.parts.empty())
     return FileContent{std::move(object)};
-  // Sections may lie anywhere in an object: this one comes behind all else.
+  // Sections may be anywhere in an object: append this one.
   object.resize(llvm::alignTo(object.size(), kConstantsAlignment));
   auto section = findConstants(object);
   if (!section)
@@ -288,7 +287,7 @@ FailureOr<FileContent> attn::fillConstants(std::string object, const Constants &
 // Libraries
 //===----------------------------------------------------------------------===//
 
-/// A folder beside `path`, from where a file gets there by its name alone.
+/// A folder beside `path`, from which a rename moves a file to `path`.
 static std::unique_ptr<TemporaryFolder> createFolderBeside(StringRef path, Location loc) {
   StringRef parent = llvm::sys::path::parent_path(path);
   auto folder = TemporaryFolder::create(parent.empty() ? "." : parent);
@@ -299,7 +298,7 @@ static std::unique_ptr<TemporaryFolder> createFolderBeside(StringRef path, Locat
   return nullptr;
 }
 
-/// Makes room for the constants of `object` behind `archive`, which ends with the object's start.
+/// Makes room for the constants of `object` after `archive`, which ends with the object's start.
 static void growLastMember(std::string &archive, const FileContent &object) {
   using Header = llvm::object::UnixArMemHdrType;
   auto *header = reinterpret_cast<Header *>(archive.data() + archive.size() - object.start.size() -

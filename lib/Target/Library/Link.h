@@ -22,16 +22,15 @@ namespace mlir::attn {
 /// Null after an error.
 std::unique_ptr<TemporaryFolder> createTemporaryFolder(Location loc);
 
-/// Where Halide's runtime is, seen from an object: within, in another library, or all there is.
+/// Where an object's Halide runtime is: inside it, in another library, or the object is only that.
 enum class Runtime { inside, outside, alone };
 
-/// Links the object files `paths` into one relocatable object, without what `symbols`
-/// don't reach, in which these alone are global, and beside them the symbols of a runtime that
-/// is shared.
+/// Links the object files `paths` into one relocatable object without code unreachable from
+/// `symbols`. Only these stay global, and the symbols of a shared runtime.
 FailureOr<std::string> linkObjects(ArrayRef<std::string> paths, ArrayRef<std::string> symbols,
                                    Runtime runtime, TemporaryFolder &folder, Location loc);
 
-/// Puts constants into a relocatable object of linkObjects, in which kConstantsName took no room.
+/// Fills constants into a relocatable object of linkObjects, where kConstantsName took no room.
 FailureOr<FileContent> fillConstants(std::string object, const Constants &constants, Location loc);
 
 /// Writes `bytes` to `path`, all or nothing.

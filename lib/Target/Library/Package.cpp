@@ -1,9 +1,9 @@
-//===- Package.cpp - what build systems and lawyers ask for
+//===- Package.cpp - files for build systems, and licences ----------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Files that lie beside the library and find it there, wherever the folder is moved.
+// Files that find the library in their own folder, wherever that is moved.
 //
 //===----------------------------------------------------------------------===//
 
@@ -75,7 +75,7 @@ std::map<std::string, std::string> attn::emitCMakePackage(StringRef name,
   if (options.isShared)
     targets += target("SHARED", options.isStatic ? "_shared" : "", getSharedFileName(name));
   std::string stem = name.str(), abi = std::to_string(abiVersion);
-  // In the same folder as a rule, which a search need not know.
+  // Usually in the same folder, which find_package need not search.
   std::string needs = options.needsRuntime ? "find_dependency(" + runtime +
                                                  " CONFIG HINTS \"${CMAKE_CURRENT_LIST_DIR}\")\n"
                                            : "";
@@ -96,7 +96,7 @@ Libs: -L${pcfiledir} -l@NAME@@LIBS@
 )";
 
 std::string attn::emitPkgConfig(StringRef name, const PackageOptions &options) {
-  // What a shared library needs, it names itself.
+  // A shared library names its own dependencies.
   StringRef needed = "-lm -lpthread -ldl";
   std::string text = fillTemplate(
       pkgConfigText,

@@ -1,4 +1,4 @@
-//===- Sanitize.cpp - what sanitizers ask of a library's own code ---------===//
+//===- Sanitize.cpp - sanitizers for a library's own code -----------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@
 
 using namespace mlir;
 
-/// What `clang -fsanitize=fuzzer` asks for.
+/// The coverage of `clang -fsanitize=fuzzer`.
 static llvm::SanitizerCoverageOptions getCoverageOptions() {
   llvm::SanitizerCoverageOptions options;
   options.CoverageType = llvm::SanitizerCoverageOptions::SCK_Edge;
@@ -29,7 +29,7 @@ static void addAddressSanitizer(llvm::Module &module, llvm::ModulePassManager &p
   for (llvm::Function &function : module)
     if (!function.isDeclaration())
       function.addFnAttr(llvm::Attribute::SanitizeAddress);
-  // Registered one by one: the other way asks for a common symbol, which can't be made local.
+  // Registered one by one: the alternative needs a common symbol, which can't be made local.
   passes.addPass(
       llvm::AddressSanitizerPass(llvm::AddressSanitizerOptions(), /*UseGlobalGC=*/false));
 }

@@ -1,4 +1,4 @@
-//===- Sanitize.h - what sanitizers ask of a library's own code -*- C++ -*-===//
+//===- Sanitize.h - sanitizers for a library's own code ---------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,10 +1,10 @@
-//===- Sbom.cpp - what is inside a library, for machines ------------------===//
+//===- Sbom.cpp - a library's bill of materials ---------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A bill of materials in CycloneDX 1.6 (ECMA-424). It says no time and no serial number: the
-// same input gives the same bytes.
+// A bill of materials in CycloneDX 1.6 (ECMA-424), without time and serial number: the same input
+// gives the same bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ static json::Object withLicense(json::Object component, StringRef expression) {
   return component;
 }
 
-/// What made the library, and is not in it.
+/// The tools that made the library, which are not in it.
 static json::Array listTools() {
   return json::Array{
       withLicense(makeComponent("application", "attnc", ATTNC_VERSION, "", "the compiler"),
@@ -76,7 +76,7 @@ static json::Array listParts(const Library &library, bool withRuntime) {
   return parts;
 }
 
-/// The library itself, with what its metadata says of where it comes from.
+/// The library itself, and its origin by its metadata.
 static json::Object describeLibrary(const Library &library) {
   json::Array properties;
   auto metadata = json::parse(library.metadata);

@@ -1,4 +1,4 @@
-//===- Signature.h - what a library takes and gives -------------*- C++ -*-===//
+//===- Signature.h - a library's C interface --------------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -34,7 +34,7 @@ struct CParameter {
   DLDataType dtype;
   std::vector<Dim> dims;
   bool isOutput;
-  /// The input whose memory an output may take.
+  /// The input whose memory an output may reuse.
   std::optional<unsigned> inPlaceOf;
 
   /// Its shape as the header prints it, as in `[batch, 8, ?, 64]`.
@@ -54,20 +54,20 @@ struct Signature {
   std::vector<CParameter> tensors;
   /// Whether kernels run on a GPU, at least in one of the library's variants.
   bool onDevice = false;
-  /// Where not all constants are within the library.
+  /// Set if large constants are in a file.
   std::optional<WeightsInfo> weights;
 
-  /// `tensors`' names as C parameters: identifiers that are all different.
+  /// The names of `tensors` as C parameters: distinct identifiers.
   std::vector<std::string> parameters() const;
   /// The symbols an emitted library exports.
   std::vector<std::string> symbols() const;
 };
 
-/// Reads the arguments of a host function before its workspace is planned. What
-/// the C interface can't express is a diagnostic at the function.
+/// Reads the arguments of a host function before its workspace is planned. Anything the C interface
+/// can't express is a diagnostic at the function.
 FailureOr<Signature> readSignature(func::FuncOp host, StringRef name);
 
-/// The name of the library that buildRuntime gives.
+/// The name of buildRuntime's library.
 inline StringRef getRuntimeName() { return "attnc_runtime"; }
 
 /// NAME.h.

@@ -83,7 +83,7 @@ std::unique_ptr<llvm::Module> attn::loadSupport(ArrayRef<unsigned char> bitcode,
   auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bytes, "support"), context);
   if (!module)
     llvm::report_fatal_error(module.takeError());
-  // Compiled for one target and fit for all of its word size: nothing in it depends on more.
+  // Compiled for one target but valid for all of its word size: nothing in it depends on more.
   for (llvm::Function &function : **module)
     for (StringRef attribute : {"target-cpu", "target-features", "tune-cpu"})
       function.removeFnAttr(attribute);

@@ -23,15 +23,15 @@ class Module;
 
 namespace mlir::attn {
 
-/// The parts of attnc_*.c that a library is made of.
+/// The modules of attnc_*.c for a library.
 SmallVector<ArrayRef<unsigned char>> getSupport(const llvm::Triple &triple,
                                                 const std::optional<GpuInfo> &gpu, bool hasWeights,
                                                 bool withRuntime);
 
-/// The part that is attnc's own of a runtime.
+/// attnc's own part of the runtime.
 ArrayRef<unsigned char> getRuntimeSupport();
 
-/// One of these parts as a module, for any target of its word size.
+/// One of these modules, for any target of its word size.
 std::unique_ptr<llvm::Module> loadSupport(ArrayRef<unsigned char> bitcode,
                                           llvm::LLVMContext &context);
 

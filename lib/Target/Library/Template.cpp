@@ -1,4 +1,4 @@
-//===- Template.cpp - texts with words to fill in -------------------------===//
+//===- Template.cpp - text templates --------------------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

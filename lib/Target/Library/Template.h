@@ -1,4 +1,4 @@
-//===- Template.h - texts with words to fill in -----------------*- C++ -*-===//
+//===- Template.h - text templates ------------------------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,8 +16,7 @@
 
 namespace mlir::attn {
 
-/// `text` with each @WORD@ replaced, one word after the other: what stands for a word may hold
-/// words that come after it.
+/// `text` with each @WORD@ replaced, in order: a replacement may hold later words.
 std::string fillTemplate(StringRef text, ArrayRef<std::pair<StringRef, std::string>> words);
 
 } // namespace mlir::attn

@@ -3,7 +3,7 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What each target asks of a CPU, and the order in which a library tries them.
+// The CPU features that each target needs, and the order in which a library tries targets.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ using namespace mlir::attn;
 // Features
 //===----------------------------------------------------------------------===//
 
-// Each of Halide's words stands for a CPU, of which LLVM may use all: `avx2` is a Haswell.
+// Each of Halide's feature names implies a CPU, all of which LLVM may use: `avx2` is a Haswell.
 static constexpr uint64_t sse41 = attnc_sse41;
 static constexpr uint64_t avx = sse41 | attnc_sse42 | attnc_avx;
 static constexpr uint64_t avx2 = avx | attnc_f16c | attnc_fma | attnc_avx2 | attnc_bits;
@@ -40,7 +40,7 @@ static constexpr uint64_t zen4 = cannonlake | attnc_avx512_bf16;
 static constexpr uint64_t zen5 = zen4 | attnc_avxvnni | attnc_avx512_intersect;
 static constexpr uint64_t sapphirerapids = zen4 | attnc_avxvnni | attnc_avx512_fp16 | attnc_amx;
 
-/// What a word of a target asks for; nothing where it is not about x86's features.
+/// The features that a word of a target implies; none if it is not an x86 feature.
 static uint64_t getFeatures(StringRef word) {
   return llvm::StringSwitch<uint64_t>(word)
       .Case("sse41", sse41)
@@ -89,7 +89,7 @@ static OwningOpRef<ModuleOp> isolate(func::FuncOp host) {
   return copy;
 }
 
-/// Kernels become symbols of one object: they take their target's name with theirs.
+/// Kernels become symbols of one object: append the target's name.
 static LogicalResult nameAfterTarget(Variant &variant) {
   std::string suffix = "_" + variant.target;
   llvm::replace(suffix, '-', '_');
@@ -114,7 +114,7 @@ static FailureOr<Variant> makeVariant(LibrarySource source, StringRef function) 
   return Variant{*target, getTargetFeatures(*target), isolate(host)};
 }
 
-/// Several live in one library where a CPU's features decide: on x86.
+/// Several variants need x86, where they are chosen by CPU features.
 static LogicalResult verifyTogether(ArrayRef<Variant> variants, Location loc) {
   llvm::StringSet<> seen;
   for (const Variant &variant : variants) {

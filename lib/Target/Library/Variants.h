@@ -21,24 +21,24 @@ namespace mlir::attn {
 struct Variant {
   /// A Halide target in full.
   std::string target;
-  /// What a CPU must have: attnc_support.h's bits.
+  /// CPU features it needs: attnc_support.h's bits.
   uint64_t features;
-  /// The host function, its kernels and its constants, and nothing else.
+  /// The host function, its kernels and its constants, nothing else.
   OwningOpRef<ModuleOp> module;
 
   ModuleOp getModule() const { return module.get(); }
   bool isOnDevice() const { return GpuInfo::fromTarget(target).has_value(); }
 };
 
-/// One variant for each of `sources`, best first: one that asks for more of the CPU comes
-/// before one that asks for less, and one for a GPU before all others. `function` of each module is
-/// its host function. Targets that can't be in one library are a diagnostic.
+/// One variant for each of `sources`, best first: variants that need more CPU features come first,
+/// and one for a GPU before all others. `function` is the host function in each module. Targets
+/// that can't be in one library are a diagnostic.
 FailureOr<std::vector<Variant>> makeVariants(ArrayRef<LibrarySource> sources, StringRef function);
 
-/// The GPU that the best variant is for, if it is for one.
+/// The GPU of the best variant, if it has one.
 std::optional<GpuInfo> getGpu(ArrayRef<Variant> variants);
 
-/// The variants' targets, with commas between.
+/// The variants' targets, comma-separated.
 std::string joinTargets(ArrayRef<Variant> variants);
 
 /// NAME.json.

@@ -1,14 +1,14 @@
-//===- Weights.cpp - large constants, apart from the code
+//===- Weights.cpp - large constants outside the code ---------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// They take most of a library's room, and are the same for all of its targets. What compiles the
-// code sees an offset in their place; they go into the object, or into a file beside it, from
-// where the modules hold them.
+// They take most of a library's room, and are the same for all of its targets. The compiler sees an
+// offset in their place; they are copied from the modules into the object, or into a file beside
+// it.
 //
-// The file is https://huggingface.co/docs/safetensors, so that others can look into it. Its data
-// lie as kernels read them: the library maps the file and copies nothing. The format has no room
+// The file is https://huggingface.co/docs/safetensors, so that other tools can read it. Its data is
+// laid out for kernels: the library maps the file and copies nothing. The format has no gaps
 // between tensors; those that would misalign the next one come last.
 //
 //===----------------------------------------------------------------------===//
@@ -40,20 +40,21 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Constants below it, scalars and the like, stay in the code.
+/// Smaller constants, such as scalars, stay in the code.
 static constexpr size_t kLeastBytes = 256;
-/// Of the data, and of each tensor within a library; in a file, of each whose size is a multiple.
+/// Alignment of the data, and of each tensor inside a library; in a file, of tensors whose size is
+/// a multiple of it.
 static constexpr size_t kAlignment = kConstantsAlignment;
 
 namespace {
 
-/// One tensor, and the constants that it stands for.
+/// One tensor, and the constants that share it.
 struct Entry {
   std::string name;
   MemRefType type;
   StringRef bytes;
   SmallVector<memref::GlobalOp> globals;
-  /// In the order in which they were found.
+  /// Order of discovery.
   size_t number;
 };
 
@@ -62,12 +63,12 @@ class Collection {
 public:
   void addAll(ArrayRef<Variant> variants);
   bool isEmpty() const { return entries.empty(); }
-  /// Settles where each tensor lies: with nothing between them, or each aligned.
+  /// Assigns each tensor's offset: without gaps, or each aligned.
   void placeInFile();
   void placeAligned();
   WeightsFile write();
   Constants list();
-  /// Makes views of `data` of what `host` reads.
+  /// Replaces the constants that `host` reads by views of `data`.
   void replace(func::FuncOp host, Value data);
 
 private:
@@ -81,7 +82,7 @@ private:
   DenseMap<llvm::CachedHashStringRef, size_t> numbers;
   DenseMap<Operation *, size_t> offsets;
   llvm::StringSet<> names;
-  /// Of constants that are held in another form than kernels read.
+  /// Bytes of constants whose attribute isn't in the layout of kernels.
   std::shared_ptr<std::deque<std::string>> written = std::make_shared<std::deque<std::string>>();
 };
 
@@ -95,7 +96,7 @@ std::string attn::getWeightsFileName(StringRef name) {
 // Tensors
 //===----------------------------------------------------------------------===//
 
-/// As in memory: a bool is a byte, and what is the same all over is there in full.
+/// The bytes in memory: a bool is a byte, and a splat is expanded.
 StringRef Collection::getBytes(memref::GlobalOp global) {
   Attribute value = global.getInitialValueAttr();
   StringRef data = llvm::toStringRef(getConstantBytes(value));
@@ -115,7 +116,7 @@ StringRef Collection::getBytes(memref::GlobalOp global) {
   return bytes;
 }
 
-/// As the spec calls it where that is known.
+/// The spec's name if known.
 std::string Collection::makeName(memref::GlobalOp global) {
   StringRef stem = global.getSymName();
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(global.getInitialValueAttr()))
@@ -150,8 +151,8 @@ void Collection::setOffset(const Entry &entry, size_t offset) {
     offsets[global] = offset;
 }
 
-/// Whole multiples of the alignment first, then those of its half, and so on: each begins at a
-/// multiple of its element's size at least.
+/// Multiples of the alignment first, then multiples of half of it, and so on: each tensor is at
+/// least aligned to its element's size.
 void Collection::placeInFile() {
   auto rank = [](const Entry &entry) { return std::gcd(entry.bytes.size(), kAlignment); };
   llvm::sort(entries, [&](const Entry &a, const Entry &b) {
@@ -216,7 +217,7 @@ WeightsFile Collection::write() {
 }
 
 //===----------------------------------------------------------------------===//
-// Within the library
+// Inside the library
 //===----------------------------------------------------------------------===//
 
 Constants Collection::list() {
@@ -250,7 +251,7 @@ void Collection::replace(func::FuncOp host, Value data) {
     get.erase();
   });
   for (auto global : llvm::make_early_inc_range(module.getOps<memref::GlobalOp>()))
-    if (offsets.erase(global)) // another op may come to lie there
+    if (offsets.erase(global)) // its address may be reused by another op
       global.erase();
 }
 
@@ -262,7 +263,7 @@ static Value addArgument(func::FuncOp host) {
   return host.getArgument(position);
 }
 
-/// The data as a global that another part of the library defines.
+/// The data as a global that another module of the library defines.
 static Value addGlobal(func::FuncOp host, uint64_t bytes) {
   OpBuilder builder(host);
   auto type = MemRefType::get(bytes, builder.getI8Type());

@@ -14,7 +14,7 @@
 
 enum { most_byte_offset = INT32_MAX };
 
-/* `placed` are the tensors with an address that stands for each one's memory. */
+/* `placed` are the tensors with a virtual address for device memory. */
 static int place_tensors(const DLTensor *const *tensors, DLTensor *placed, range *ranges) {
   for (int32_t i = 0; i < attnc_the_signature.count; ++i) {
     placed[i] = *tensors[i];
@@ -33,7 +33,7 @@ static int place_tensors(const DLTensor *const *tensors, DLTensor *placed, range
   return 0;
 }
 
-/* A call has one device, and strides of at least 0 there. */
+/* All device tensors of a call are on one device, with non-negative strides. */
 static int check_device(const DLTensor *placed, int32_t which, int32_t device_id,
                         const int64_t *strides) {
   const attnc_tensor *spec = &attnc_the_signature.tensors[which];
@@ -54,7 +54,7 @@ static const DLTensor *find_device_tensor(const DLTensor *placed) {
   return 0;
 }
 
-/* Whether the kernels of the variant can reach the tensors. */
+/* Checks that the kernels of the variant can reach the tensors. */
 static int check_devices(const attnc_variant *variant, const DLTensor *placed,
                          void *const *descriptors) {
   const attnc_signature *spec = &attnc_the_signature;

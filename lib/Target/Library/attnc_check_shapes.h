@@ -3,7 +3,7 @@
  * Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The first check of a call: what later ones read is there.
+ * The first check of a call: later ones rely on ranks and pointers.
  *
  *===------------------------------------------------------------------------===*/
 
@@ -103,7 +103,7 @@ static int refuse_extent(const attnc_tensor *spec, int32_t index, const char *ex
   return attnc_invalid;
 }
 
-/* `tensors` are known to have their ranks. */
+/* The tensors' ranks are already checked. */
 static int check_dims(const DLTensor *const *tensors, int32_t which) {
   const attnc_tensor *specs = attnc_the_signature.tensors, *spec = &specs[which];
   for (int32_t i = 0; i < spec->rank; ++i) {

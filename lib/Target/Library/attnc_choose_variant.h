@@ -1,4 +1,4 @@
-/*===- attnc_choose_variant.h - the best of the variants that this machine runs -===
+/*===- attnc_choose_variant.h - the best variant for this machine ---------------===
  *
  * Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ static int has_device(void) {
   return attnc_device_type() != kDLCPU && attnc_device_open(&call) == 0;
 }
 
-/* The best one for this machine, or NULL. Two threads that ask at once find the same. */
+/* The best variant for this machine, or NULL. Concurrent threads find the same one. */
 static const attnc_variant *find_variant(void) {
   static const attnc_variant *kept;
   const attnc_variant *variant = __atomic_load_n(&kept, __ATOMIC_ACQUIRE);
@@ -33,7 +33,7 @@ static const attnc_variant *find_variant(void) {
   return 0;
 }
 
-/* The last one asks for the least. */
+/* The last variant needs the least. */
 static int refuse_machine(void) {
   const attnc_signature *spec = &attnc_the_signature;
   attnc_context call = {0};

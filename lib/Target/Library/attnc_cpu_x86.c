@@ -1,9 +1,9 @@
-/*===- attnc_cpu_x86.c - what this x86 CPU and its system can run ---------------===
+/*===- attnc_cpu_x86.c - features of this x86 CPU and its system ----------------===
  *
  * Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Intel's manual, volume 2, CPUID; volume 1, 13.3, on what the system has enabled.
+ * Intel's manual, volume 2, CPUID; volume 1, 13.3, on features enabled by the system.
  *
  *===------------------------------------------------------------------------===*/
 
@@ -11,7 +11,7 @@
 
 #include <cpuid.h>
 
-/* Registers that the system saves; none where there is no xgetbv. */
+/* Registers that the system saves; none without xgetbv. */
 static uint64_t saved_state(unsigned leaf1_ecx) {
   unsigned low = 0, high = 0;
   if (leaf1_ecx & bit_OSXSAVE)
@@ -19,7 +19,7 @@ static uint64_t saved_state(unsigned leaf1_ecx) {
   return (uint64_t)high << 32 | low;
 }
 
-/* `feature` where all `bits` are set. */
+/* `feature` if all `bits` are set. */
 static uint64_t when(unsigned found, unsigned bits, uint64_t feature) {
   return (found & bits) == bits ? feature : 0;
 }

@@ -1,10 +1,10 @@
-/*===- attnc_cuda.c - what is CUDA's own of a device --------------------------- ===
+/*===- attnc_cuda.c - CUDA's part of a device -----------------------------------===
  *
  * Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * A call runs in the caller's context and stream where it names them, else in the context
- * that is current, which is the one of tensors on the device, else in one of the library's.
+ * A call runs in the caller's context and stream if given, else in the current context, which is
+ * the one of tensors on the device, else in the library's own.
  *
  *===------------------------------------------------------------------------===*/
 
@@ -23,7 +23,7 @@ const halide_device_interface_t *attnc_device_interface(void) {
 
 uint64_t attnc_device_alignment(void) { return 1; }
 
-/* No two memories of a machine have an address in common. */
+/* CUDA addresses are unique across host and devices. */
 uintptr_t attnc_device_address(const DLTensor *const *tensors, int32_t which) {
   return (uintptr_t)tensors[which]->data;
 }
@@ -54,7 +54,7 @@ int attnc_device_context(attnc_context *call, int has_device_tensors) {
   return attnc_refused;
 }
 
-/* In place of Halide's. */
+/* Replaces Halide's. */
 int halide_cuda_acquire_context(void *user_context, void **context, _Bool create) {
   attnc_context *call = user_context;
   if (!call || !call->gpu_context)

@@ -1,4 +1,4 @@
-/*===- attnc_no_device.c - kernels run where tensors are ------------------------===
+/*===- attnc_no_device.c - kernels on the CPU -----------------------------------===
  *
  * Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

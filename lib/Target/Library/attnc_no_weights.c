@@ -1,4 +1,4 @@
-/*===- attnc_no_weights.c - all constants are within ------------------------------===
+/*===- attnc_no_weights.c - all constants inside the library ----------------------===
  *
  * Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,17 +1,17 @@
-/*===- attnc_opencl.c - what is OpenCL's own of a device ----------------------- ===
+/*===- attnc_opencl.c - OpenCL's part of a device -------------------------------===
  *
  * Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * A call runs in the caller's context and queue where it names them, else in the library's.
- * A buffer of OpenCL has no address: one that no host has stands for it.
+ * A call runs in the caller's context and queue if given, else in the library's own. An OpenCL
+ * buffer has no address: it gets a virtual one that no host memory has.
  *
  *===------------------------------------------------------------------------===*/
 
 #include "attnc_device.h"
 
-/* Of Halide's runtime, which keeps a context and a queue of its own and uses no other:
- * halide_acquire_cl_context is to be replaced as a whole. */
+/* Part of Halide's runtime, which supports only its own context and queue:
+ * halide_acquire_cl_context has to be replaced as a whole. */
 const halide_device_interface_t *halide_opencl_device_interface(void);
 extern void *halide_context __asm__("_ZN6Halide7Runtime8Internal6OpenCL7contextE");
 extern void *halide_queue __asm__("_ZN6Halide7Runtime8Internal6OpenCL13command_queueE");
@@ -28,7 +28,7 @@ const halide_device_interface_t *attnc_device_interface(void) {
 
 uint64_t attnc_device_alignment(void) { return attnc_opencl_alignment; }
 
-/* Above all that a process can have; one for all tensors of a buffer. */
+/* Above all addresses of a process; the same for all tensors in one buffer. */
 uintptr_t attnc_device_address(const DLTensor *const *tensors, int32_t which) {
   int32_t first = 0;
   while (tensors[first]->device.device_type == kDLCPU ||
@@ -42,7 +42,7 @@ int attnc_device_open(attnc_context *call) {
     halide_error(call, "expected a driver for OpenCL, found no libOpenCL.so.1");
     return attnc_no_device;
   }
-  /* A driver that finds no GPU says so when it is first asked for memory. */
+  /* A driver without a GPU fails at the first allocation. */
   return attnc_device_probe(call) ? attnc_no_device : 0;
 }
 
@@ -56,7 +56,7 @@ int attnc_device_context(attnc_context *call, int has_device_tensors) {
   return attnc_refused;
 }
 
-/* In place of Halide's. One at a time: halide_release_cl_context lets the next one in. */
+/* Replaces Halide's. One at a time: halide_release_cl_context lets the next one in. */
 int halide_acquire_cl_context(void *user_context, void **context, void **queue, _Bool create) {
   attnc_context *call = user_context;
   while (__atomic_test_and_set(&halide_lock, __ATOMIC_ACQUIRE))

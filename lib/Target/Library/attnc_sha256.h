@@ -1,9 +1,9 @@
-/*===- attnc_sha256.h - the SHA-256 of a file of weights -----------------------------===
+/*===- attnc_sha256.h - the SHA-256 of a weights file --------------------------------===
  *
  * Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * FIPS 180-4. A library needs nothing beside itself, so no other's is called.
+ * FIPS 180-4. A library depends on nothing else, so it has its own.
  *
  *===------------------------------------------------------------------------===*/
 
@@ -54,7 +54,7 @@ static void sha256_block(uint32_t state[8], const unsigned char *block) {
     state[i] += s[i];
 }
 
-/* In hexadecimal, as weights name it; `digits` has room for 64 and a zero. */
+/* In hexadecimal, as in weights files; `digits` has room for 64 and a zero. */
 static void attnc_sha256(const char *data, size_t bytes, char *digits) {
   uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                        0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};

@@ -1,4 +1,4 @@
-/*===- attnc_support.h - what an emitted library is made around ---------------===
+/*===- attnc_support.h - interface of the support code ------------------------===
  *
  * Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,22 +17,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What every call may return beside 0. */
+/* Statuses of every call other than 0. */
 enum {
-  attnc_invalid = -1,   /* a tensor or an option is not what the spec says */
+  attnc_invalid = -1,   /* a tensor or an option contradicts the spec */
   attnc_no_memory = -2, /* no memory for the workspace or for a kernel */
   attnc_failed = -3,    /* a kernel reported an error */
-  attnc_no_device = -4, /* no GPU, or no driver of one */
-  attnc_no_weights = -5 /* the file of weights is not loaded, or can't be */
+  attnc_no_device = -4, /* no GPU, or no GPU driver */
+  attnc_no_weights = -5 /* the weights file is not loaded, or can't be */
 };
 
-/* What the host function and the device return beside Halide's errors, which are negative: the call
- * is not what the spec says, and nothing was written. */
+/* Status of the host function and the device, besides Halide's errors, which are negative: the call
+ * is invalid, and nothing was written. */
 enum { attnc_refused = 1 };
 
 /* One dimension of a tensor. */
 typedef struct attnc_dim {
-  int64_t extent;                /* -1 where the call says it */
+  int64_t extent;                /* -1 if dynamic */
   const char *symbol;            /* its name in the spec, or NULL */
   int32_t like_tensor, like_dim; /* an earlier dimension it equals; -1 for none */
 } attnc_dim;
@@ -44,10 +44,10 @@ typedef struct attnc_tensor {
   int32_t rank;
   uint8_t code, bits; /* DLDataType */
   uint8_t is_output;
-  int32_t in_place; /* the input whose memory an output may take, -1 for none */
+  int32_t in_place; /* the input whose memory an output may reuse, -1 for none */
 } attnc_tensor;
 
-/* What a CPU has and code may need. Some stand for several that come together. */
+/* CPU features that code may need. Some stand for several that come together. */
 enum {
   attnc_sse41 = 1 << 0,
   attnc_sse42 = 1 << 1,
@@ -68,18 +68,18 @@ enum {
   attnc_gpu = 1 << 16  /* not the CPU's: a device, and its driver */
 };
 
-/* The function as compiled for one target. A descriptor is MLIR's: allocated,
- * aligned, offset, sizes[rank], strides[rank]. After those of the tensors comes that of the
- * weights where there is a file of them, and for `host` the workspace's. */
+/* The function as compiled for one target. A descriptor is MLIR's: allocated, aligned, offset,
+ * sizes[rank], strides[rank]. The tensors' descriptors are followed by the weights file's, if there
+ * is one, and for `host` by the workspace's. */
 typedef struct attnc_variant {
   const char *target;
-  uint64_t features; /* without which it can't run */
+  uint64_t features; /* needed to run */
   int32_t (*host)(void *user_context, void *const *descriptors);
   int64_t (*workspace)(void *const *descriptors);
 } attnc_variant;
 
-/* The file that holds a library's large constants, as Weights.cpp writes it: safetensors,
- * whose JSON begins with this and the hash of the data. */
+/* The file with a library's large constants, written by Weights.cpp: safetensors whose JSON begins
+ * with this and the hash of the data. */
 #define attnc_weights_start "{\"__metadata__\":{\"attnc_weights\":\"1\",\"sha256\":\""
 enum { attnc_hash_digits = 64 };
 
@@ -93,7 +93,7 @@ typedef struct attnc_weights {
 typedef struct attnc_signature {
   const attnc_tensor *tensors;
   const attnc_variant *variants;
-  const attnc_weights *weights; /* NULL where all constants are within */
+  const attnc_weights *weights; /* NULL if all constants are inside */
   int32_t count, variant_count;
   int32_t max_rank;
 } attnc_signature;
@@ -109,18 +109,18 @@ typedef struct attnc_options {
   void *(*allocate)(void *allocator, size_t bytes);
   void (*deallocate)(void *allocator, void *memory);
   void *allocator;
-  /* Here ends what libraries for CPUs know. */
+  /* Libraries for CPUs end here. */
   void *context;
   void *stream;
 } attnc_options;
 
-/* What the strictest driver of OpenCL asks of the begin of a buffer within another. */
+/* The strictest OpenCL driver's alignment of a buffer within another. */
 enum { attnc_opencl_alignment = 512 };
 
 enum { attnc_message_bytes = 512 };
 
-/* One call, which kernels hand back as Halide's user context from any of their
- * threads: the options that they need, and the first error. */
+/* One call, passed to kernels as Halide's user context and used by any of their threads: the
+ * options that they need, and the first error. */
 typedef struct attnc_context {
   int threads;
   void (*parallel)(void *pool, void (*task)(void *state, int index), void *state, int count);
@@ -134,8 +134,8 @@ typedef struct attnc_context {
   char message[attnc_message_bytes];
 } attnc_context;
 
-/* attnc_weights.c, or attnc_no_weights.c where all constants are within. Finds the mapped data,
- * which stays until the call ends: 0, or attnc_no_weights with the reason told. */
+/* attnc_weights.c, or attnc_no_weights.c if all constants are inside. Returns the mapped data,
+ * which stays until the call ends: 0, or attnc_no_weights with an error message. */
 int attnc_weights_begin(char **data);
 void attnc_weights_end(void);
 
@@ -148,7 +148,7 @@ void halide_free(void *user_context, void *memory);
 /* Built by the compiler. */
 extern const attnc_signature attnc_the_signature;
 
-/* attnc_cpu_ARCH.c, or none where there is nothing to tell apart. */
+/* attnc_cpu_ARCH.c, or none if no features are tested. */
 uint64_t attnc_cpu_features(void);
 
 /* Public. */

@@ -35,10 +35,10 @@ static inline void put_number(text *to, int64_t number) {
   put(to, begin);
 }
 
-/* attnc_support.c: begins the thread's message, "subject: " where there is one. */
+/* attnc_support.c: begins the thread's message, with "subject: " if given. */
 text attnc_start_message(const char *subject);
 
-/* "subject: expected …, found …" with a number at each end that has one. Gives attnc_invalid. */
+/* "subject: expected …, found …", each part with an optional number. Returns attnc_invalid. */
 typedef struct part {
   const char *words;
   const int64_t *number;

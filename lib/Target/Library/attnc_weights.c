@@ -3,16 +3,16 @@
  * Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Part of every library that keeps its large constants in a file. The file is mapped, not
- * read, and processes share its memory. Its data is hashed before anything computes with it,
- * unless the caller vouches for the file: then what no kernel asks for is never read.
+ * Part of every library that keeps its large constants in a file. The file is mapped, not read, and
+ * processes share its memory. Its data is hashed before use, unless the caller trusts the file:
+ * then pages that no kernel reads are never loaded.
  *
  *===------------------------------------------------------------------------===*/
 
 #include "attnc_sha256.h"
 #include "attnc_text.h"
 
-/* The C library's of Linux, declared here so that any target's headers will do. */
+/* Linux' C library, declared here to need no headers of the target. */
 int open(const char *path, int flags, ...);
 int close(int file);
 int64_t pread(int file, void *to, size_t bytes, int64_t offset);
@@ -28,7 +28,7 @@ enum { o_nonblock = 04000, o_cloexec = 02000000, prot_read = 1, map_shared = 1, 
  * The file
  *===------------------------------------------------------------------------===*/
 
-/* What it begins with: the bytes of JSON, then the JSON as far as every library's is alike. */
+/* The file's start: the length of the JSON, then the JSON's start common to all libraries. */
 enum { start_bytes = sizeof attnc_weights_start - 1 };
 typedef struct head {
   uint64_t json_bytes;
@@ -78,7 +78,7 @@ static int check_file(const char *path, int file) {
   return 0;
 }
 
-/* The head says which hash its data has; this is the data. */
+/* Checks the data against the hash in the head. */
 static int check_data(const char *path, const char *mapped) {
   const attnc_weights *weights = attnc_the_signature.weights;
   char digits[attnc_hash_digits + 1];
@@ -109,11 +109,11 @@ static int map_file(const char *path, int checks_data, char **mapped) {
 }
 
 /*===------------------------------------------------------------------------===*
- * Who uses it
+ * Users of the file
  *===------------------------------------------------------------------------===*/
 
-/* One number says whether the file is mapped and how many calls run, so that neither
- * changes while a thread acts on the other. */
+/* One number says whether the file is mapped and how many calls run, so that neither changes while
+ * a thread relies on it. */
 enum { changing = -1, absent = 0, present = 1 /* and 1 more for each call that runs */ };
 static int64_t state;
 static char *begin; /* of the mapped file; written while `changing` */

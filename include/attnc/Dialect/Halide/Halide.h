@@ -41,8 +41,8 @@ struct ReductionVar {
   Value min, extent;
 };
 
-/// What a loop belongs to: a pure definition, or an update where `update` is
-/// set; its special version where `specialization` is set.
+/// The stage of a loop: a pure definition, or an update if `update` is set; its specialized version
+/// if `specialization` is set.
 struct Stage {
   Value func;
   std::optional<int64_t> update;
@@ -50,14 +50,14 @@ struct Stage {
   bool operator==(const Stage &other) const;
 };
 
-/// The largest extent or factor that Halide, which counts in 32 bits, can hold.
+/// Largest extent or factor: Halide counts in 32 bits.
 inline constexpr int64_t kMostSize = std::numeric_limits<int32_t>::max();
 
-/// Whether Halide has elements of this type: `i1`, `i8` to `i64`, and floats of 16 to 64 bits.
+/// Whether Halide supports this element type: `i1`, `i8` to `i64`, and floats of 16 to 64 bits.
 bool isElementType(Type type);
 
-/// Checks that funcs and loops among the operands come from an op of the pipeline that stands
-/// before `op`. The functions below take that for granted.
+/// Checks that func and loop operands are defined by an op of the pipeline before `op`. The
+/// functions below assume that.
 LogicalResult verifyHandleOperands(Operation *op);
 
 } // namespace mlir::halide
@@ -93,12 +93,11 @@ std::string getFuncName(Value func);
 /// The updates of a func, in order.
 SmallVector<UpdateOp> getUpdates(Value func);
 
-/// The variables of a stage, one for each handle that `halide.loops` gives, or
-/// failure where there is no such stage.
+/// The variables of a stage, one per `halide.loops` handle; failure if the stage doesn't exist.
 FailureOr<SmallVector<std::string>> getStageVars(Value func, std::optional<int64_t> update);
 
-/// A reduction loop that an rfactor moves into the intermediate's update.
-/// `handle` is null where nobody asked for one.
+/// A reduction loop that an rfactor moves into the intermediate's update. `handle` is null if the
+/// IR has no handle on it.
 struct RemainingLoop {
   std::string name;
   Value handle;

@@ -27,7 +27,7 @@
 
 namespace mlir::host {
 
-/// Whether a function is on buffers: it has a body, at least one argument, memrefs alone as
+/// Whether a function is a host function: it has a body, at least one argument, only memrefs as
 /// arguments, and no results.
 bool isHostFunction(func::FuncOp function);
 

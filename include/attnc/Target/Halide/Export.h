@@ -18,18 +18,18 @@ namespace mlir::halide {
 
 using attn::Artefact;
 
-/// Makes pipelines kernels that `KernelOpInterface::compile` compiles.
+/// Makes pipelines kernels that `KernelOpInterface::compile` can compile.
 void registerKernelTarget(DialectRegistry &registry);
 
-/// Compiles `pipeline` for a Halide target, `host` being this machine, to each file of `files`.
-/// The function's C symbol is the pipeline's name, its arguments a user context, then one
-/// halide_buffer_t for each input and output. What Halide refuses is a diagnostic at the op that
-/// caused it.
+/// Compiles `pipeline` for a Halide target (`host`: this machine) to each file of `files`. The
+/// function's C symbol is the pipeline's name, its arguments a user context, then one
+/// halide_buffer_t for each input and output. Errors of Halide are diagnostics at the op that
+/// caused them.
 LogicalResult exportPipeline(PipelineOp pipeline, StringRef target,
                              const attn::ArtefactPaths &files);
 
-/// Compiles Halide's runtime to `artefact`, an object or bitcode, at `path`: for any CPU of the
-/// architecture of `target`, with what its GPU needs.
+/// Compiles Halide's runtime to `artefact`, an object or bitcode, at `path`: for any CPU of
+/// `target`'s architecture, with support for its GPU.
 LogicalResult exportRuntime(StringRef target, Artefact artefact, StringRef path, Location loc);
 
 /// The target in full (`host` resolved), or an error text.

@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An entry is a file KEY.kernel: a line with the length and the hash of what follows. What
-// is not as it was written, or not by the user, is as good as none.
+// An entry is a file KEY.kernel: a line with the length and the hash of the bytes that follow.
+// Entries that are damaged or that others could have written are ignored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,8 @@
 
 namespace mlir::attn {
 
-/// The key of what is compiled from `parts`, which may hold any bytes, by this build of attnc
-/// and the libraries of Halide, LLVM and MLIR that it runs with.
+/// Hashes `parts`, which may hold any bytes, together with this build of attnc and its libraries of
+/// Halide, LLVM and MLIR.
 std::string getCacheKey(llvm::ArrayRef<llvm::StringRef> parts);
 
 std::string getCacheEntryPath(llvm::StringRef folder, llvm::StringRef key);
@@ -28,10 +28,10 @@ std::string getCacheEntryPath(llvm::StringRef folder, llvm::StringRef key);
 /// Whether a file of the folder is an entry.
 bool isCacheEntry(llvm::StringRef path);
 
-/// The bytes of the entry at `path`. The error says what is wrong with it.
+/// The bytes of the entry at `path`, or an error that says why it is invalid.
 llvm::Expected<std::string> readCacheEntry(llvm::StringRef path);
 
-/// Keeps `bytes`: readers see all of them or nothing, also after a crash of the machine.
+/// Stores `bytes` atomically, even if the machine crashes.
 std::error_code writeCacheEntry(llvm::StringRef folder, llvm::StringRef key, llvm::StringRef bytes);
 
 } // namespace mlir::attn

@@ -16,8 +16,8 @@
 
 namespace mlir::attn {
 
-/// The type of elements in DLPack, in one lane; none where DLPack has none. An i1 is a bool of 8
-/// bits.
+/// The DLPack type of an element, in one lane; none if DLPack has no such type. An i1 is a bool of
+/// 8 bits.
 std::optional<DLDataType> getDLDataType(Type element);
 
 /// `f32`, `bf16`, `i64`, `u8`, `bool`

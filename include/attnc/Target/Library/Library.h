@@ -3,9 +3,9 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The last step: kernels from Target/Halide, the host function through LLVM and
-// the small C support code become one relocatable object. A static library, a
-// shared one and a run at once are made of that object and nothing else.
+// The last step: kernels from Target/Halide, the host function through LLVM and the small C support
+// code become one relocatable object. Static and shared libraries and immediate runs are all made
+// from it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,79 +23,79 @@
 
 namespace mlir::attn {
 
-/// What to compile for one target.
+/// The input for one target.
 struct LibrarySource {
   /// A Halide target.
   std::string target;
-  /// At the scheduled halide stage; left as it is.
+  /// At the scheduled halide stage; not modified.
   ModuleOp module;
 };
 
 struct LibraryOptions {
   /// The C symbol, and the stem of every file; the function's name when empty.
   std::string name;
-  /// Which function of the module; may be empty when there is only one.
+  /// The function to compile; may be empty if there is only one.
   std::string function;
-  /// Folder of compiled groups, by content; no caching when empty.
+  /// Folder of compiled groups, by content hash; no caching if empty.
   std::string cacheDir;
-  /// Without it the library is linked with the one of buildRuntime.
+  /// If false, the library needs the runtime of buildRuntime.
   bool withRuntime = true;
   /// Large constants are kept in a file that NAME_load maps.
   bool weightsBeside = false;
-  /// What the function computes: a sentence, and lines of formulas. ASCII.
+  /// Describes the function: a sentence, and lines of formulas. ASCII.
   std::string summary;
   std::vector<std::string> formulas;
-  /// What the metadata says beside what the host function tells.
+  /// Metadata fields beyond those read from the host function.
   llvm::json::Object about;
 };
 
-/// What a file holds. Constants are not copied into it: they are written from where the modules
-/// that it was made of hold them, whose context has to be there.
+/// The bytes of a file. Constants are not copied: they are written from the modules that hold them,
+/// whose context must outlive this.
 struct FileContent {
   std::string start;
-  /// What follows, one behind the other.
+  /// Written after `start`, in order.
   std::vector<StringRef> parts = {};
-  /// The bytes of parts that lie nowhere else.
+  /// Owns parts that nothing else stores.
   std::shared_ptr<const void> owner = {};
 
   bool isEmpty() const { return start.empty() && parts.empty(); }
-  /// Hexadecimal digits.
+  /// SHA-256 in hexadecimal digits.
   std::string sha256() const;
-  /// All or nothing; errors are diagnostics at `loc`.
+  /// Writes all or nothing; errors are diagnostics at `loc`.
   LogicalResult write(StringRef path, Location loc) const;
 };
 
-/// A compiled spec: what every artefact is made of.
+/// A compiled spec, the source of every artefact.
 struct Library {
   std::string name;
-  /// One relocatable object. It exports NAME, NAME_ex, NAME_call, NAME_workspace,
-  /// NAME_last_error, NAME_target and NAME_describe, some more where the options ask for what
-  /// needs them, and asks for nothing but the C library.
+  /// One relocatable object. It exports NAME, NAME_ex, NAME_call, NAME_workspace, NAME_last_error,
+  /// NAME_target and NAME_describe, and the functions that some options need; it imports only the C
+  /// library.
   FileContent object;
   /// NAME.h, C99, needs dlpack.h only.
   std::string header;
-  /// What is written beside the library as getWeightsFileName; empty where all constants are
-  /// within.
+  /// The weights file to write beside the library (getWeightsFileName); empty if all constants are
+  /// inside.
   FileContent weights;
-  /// NAME.json: inputs, outputs, shapes, target, pipelines; NAME_describe gives it too.
+  /// NAME.json: inputs, outputs, shapes, target, pipelines; NAME_describe returns it too.
   std::string metadata;
 };
 
-/// Compiles the host function and the pipelines of each source, which are one spec
-/// scheduled for each of several targets. A call runs the best that its CPU can run; the
-/// order of `sources` is no matter. Errors are diagnostics at the op that caused them.
+/// Compiles the host function and the pipelines of each source: one spec, scheduled for several
+/// targets. A call runs the best variant for its CPU; the order of `sources` doesn't matter. Errors
+/// are diagnostics at the op that caused them.
 FailureOr<Library> buildLibrary(ArrayRef<LibrarySource> sources, const LibraryOptions &options);
 
-/// The runtime that libraries without one of their own share, for the architecture and the
-/// system of `target`. It has an object and a name, and no header.
+/// The runtime shared by libraries compiled without one, for the architecture and OS of `target`.
+/// It has an object and a name, and no header.
 FailureOr<Library> buildRuntime(StringRef target, StringRef cacheDir, Location loc);
 
-/// Writes a library; errors are diagnostics at `loc`. Nothing is left half-written. A
-/// shared library links nothing: what it takes from the C library, whoever loads it has.
+/// Writes a library; errors are diagnostics at `loc`. Nothing is left half-written. A shared
+/// library links nothing: the program that loads it provides the C library.
 LogicalResult writeStaticLibrary(const Library &library, StringRef path, Location loc);
 LogicalResult writeSharedLibrary(const Library &library, StringRef path, Location loc);
 
-/// The name that a shared library has for the dynamic linker: libNAME.so.ABI.
+/// The soname of a shared library: libNAME.so.ABI.
 std::string getSharedFileName(StringRef name);
 
 /// The name of a library's file of weights: NAME.weights.safetensors.
@@ -104,21 +104,21 @@ std::string getWeightsFileName(StringRef name);
 /// The text of dlpack.h, to be written beside NAME.h.
 StringRef getDlpackHeader();
 
-/// The licences of what is inside every library.
+/// The licences of the code inside every library.
 std::string getLicenses();
 
-/// NAME.cdx.json: the same for machines, as a bill of materials in CycloneDX.
+/// NAME.cdx.json: the licences as a CycloneDX bill of materials.
 std::string emitSbom(const Library &library, bool withRuntime);
 
-/// What a package is of.
+/// The contents of a package.
 struct PackageOptions {
   bool isStatic = true, isShared = false;
-  /// Whether the library needs the one of buildRuntime.
+  /// Whether the library needs the runtime of buildRuntime.
   bool needsRuntime = false;
 };
 
-/// The files, by name, with which CMake's find_package(NAME) finds libraries in the same
-/// folder: the target NAME::NAME, and NAME::NAME_shared where there are both.
+/// The files, by name, for CMake's find_package(NAME) of libraries in the same folder: the target
+/// NAME::NAME, and NAME::NAME_shared if there are both.
 std::map<std::string, std::string> emitCMakePackage(StringRef name, const PackageOptions &options);
 
 /// NAME.pc for the same.
