@@ -11,7 +11,6 @@
 #include "attnc/Dialect/Attn/ConstantBytes.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -49,25 +48,11 @@ std::string CostModel::describe(Value tensor) {
 
 Cost CostModel::get(Operation *op) {
   Cost cost;
-  auto addProduct = [&](Value result, Value reducedIn, int64_t reducedDim) {
-    SmallVector<Polynomial::Factor> sizes = getSizes(result);
-    sizes.push_back(getSize(reducedIn, reducedDim));
-    cost.flops.add(2, sizes);
-  };
-  llvm::TypeSwitch<Operation *>(op)
-      .Case([&](ScoreOp score) { addProduct(score.getScore(), score.getQuery(), 3); })
-      .Case([&](ContextOp context) { addProduct(context.getResult(), context.getProb(), 3); })
-      .Case([&](LinearOp linear) { addProduct(linear.getResult(), linear.getWeight(), 1); })
-      .Case([&](MatmulOp matmul) {
-        int64_t last = cast<RankedTensorType>(matmul.getLeft().getType()).getRank() - 1;
-        addProduct(matmul.getResult(), matmul.getLeft(), last);
-      })
-      .Case([&](AttentionOp attention) {
-        addProduct(attention.getResult(), attention.getKey(), 2);
-        SmallVector<Polynomial::Factor> sizes = getSizes(attention.getQuery());
-        sizes.push_back(getSize(attention.getKey(), 2));
-        cost.flops.add(2, sizes);
-      });
+  if (auto attnOp = dyn_cast<AttnOpInterface>(op))
+    for (const SizeProduct &product : attnOp.getFlops())
+      cost.flops.add(product.factor, llvm::map_to_vector(product.sizes, [&](const TensorDim &size) {
+                       return getSize(size.tensor.value, size.dim);
+                     }));
   for (Value tensor : llvm::concat<Value>(op->getOperands(), op->getResults()))
     if (auto type = dyn_cast<RankedTensorType>(tensor.getType()))
       cost.bytes.add(getElementBytes(type.getElementType()), getSizes(tensor));

@@ -21,7 +21,6 @@
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/Format.h"
 
 using namespace mlir;
@@ -30,7 +29,7 @@ using namespace attnc;
 
 namespace {
 
-class Writer {
+class Writer : public FormulaWriter {
 public:
   explicit Writer(func::FuncOp graph)
       : graph(graph), costs(graph),
@@ -39,15 +38,22 @@ public:
 
   std::vector<std::string> write();
 
+  std::string nameOf(Value value) final;
+  std::string write(Region &body, ArrayRef<std::string> arguments) final {
+    return scalars.write(body, arguments);
+  }
+  std::vector<std::string> writeConjuncts(Region &mask, ArrayRef<std::string> arguments) final {
+    return scalars.writeConjuncts(mask, arguments);
+  }
+  void add(Value result, StringRef role, const std::string &formula) final;
+  void addPart(const std::string &formula) final { lines.push_back("  " + formula); }
+
 private:
   void nameResults();
-  std::string nameOf(Value value);
-  std::string nameNew(Value value);
+  /// A result of attn ops is called `role`.
+  std::string nameNew(Value value, StringRef role = "");
   std::string sizeOf(Value tensor, int64_t dim);
-  void add(Value result, const std::string &formula);
-  void addPart(const std::string &formula);
   void write(Operation &op);
-  void write(AttentionOp attention);
   std::string formula(Operation &op);
   std::string list(ValueRange values);
 
@@ -76,21 +82,13 @@ void Writer::nameResults() {
     }
 }
 
-/// What an op's result is called where the spec has no name for it.
+/// What the result of an op of other dialects is called where the spec has no name for it.
 static StringRef getRole(Operation *op) {
-  return llvm::TypeSwitch<Operation *, StringRef>(op)
-      .Case<AttentionOp, ContextOp>([](auto) { return "context"; })
-      .Case<ScoreOp, AdditiveScoreOp, ModifyScoreOp, MaskOp>([](auto) { return "score"; })
-      .Case<SoftmaxOp, ModifyProbOp>([](auto) { return "prob"; })
-      .Case([](LayerNormOp) { return "normed"; })
-      .Case([](EmbeddingOp) { return "embedded"; })
-      .Case([](MapOp) { return "mapped"; })
-      .Case([](SplitHeadsOp) { return "heads"; })
-      .Case([](MergeHeadsOp) { return "merged"; })
-      .Case([](AppendCacheOp) { return "cache"; })
-      .Case<tensor::ExtractSliceOp>([](auto) { return "slice"; })
-      .Case<tensor::ExpandShapeOp, tensor::CollapseShapeOp>([](auto) { return "view"; })
-      .Default([](Operation *op) { return op->getName().stripDialect(); });
+  if (isa<tensor::ExtractSliceOp>(op))
+    return "slice";
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+    return "view";
+  return op->getName().stripDialect();
 }
 
 static std::string nameConstant(Attribute constant) {
@@ -109,7 +107,7 @@ static std::string nameConstant(Attribute constant) {
   return text;
 }
 
-std::string Writer::nameNew(Value value) {
+std::string Writer::nameNew(Value value, StringRef role) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto name = graph.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr);
     return name ? name.str() : "arg" + std::to_string(argument.getArgNumber());
@@ -117,7 +115,8 @@ std::string Writer::nameNew(Value value) {
   Attribute constant;
   if (matchPattern(value, m_Constant(&constant)))
     return nameConstant(constant);
-  StringRef role = getRole(value.getDefiningOp());
+  if (role.empty())
+    role = getRole(value.getDefiningOp());
   int use = ++uses[role];
   return use == 1 ? role.str() : role.str() + std::to_string(use);
 }
@@ -142,145 +141,18 @@ std::string Writer::list(ValueRange values) {
 // Lines
 //===----------------------------------------------------------------------===//
 
-void Writer::add(Value result, const std::string &formula) {
-  lines.push_back(nameOf(result) + " = " + formula);
+void Writer::add(Value result, StringRef role, const std::string &formula) {
+  if (!names.contains(result))
+    names[result] = nameNew(result, role);
+  lines.push_back(names[result] + " = " + formula);
 }
 
-void Writer::addPart(const std::string &formula) { lines.push_back("  " + formula); }
-
-static std::string print(double number) {
-  std::string text;
-  llvm::raw_string_ostream(text) << llvm::format("%g", number);
-  return text;
-}
-
-static std::string print(ArrayRef<int64_t> numbers) {
-  auto text = [](int64_t number) { return std::to_string(number); };
-  return llvm::join(llvm::map_range(numbers, text), ", ");
-}
-
-static std::string scaled(double scale) { return scale == 1 ? "" : print(scale) + " * "; }
-
-/// The names of a region's arguments.
-static std::vector<std::string> placesAfter(StringRef first) {
-  return {first.str(), "batch", "head", "q", "k"};
-}
-static const std::vector<std::string> places{"batch", "head", "q", "k"};
-
-/// The part of a fused op that stores nothing stands under it.
-void Writer::write(AttentionOp attention) {
-  std::string sink = attention.getSink() ? " beside " + nameOf(attention.getSink()) : "";
-  add(attention.getResult(), "softmax(score" + sink + ") @ " + nameOf(attention.getValue()));
-  addPart("score = " + scaled(attention.getScale().convertToDouble()) +
-          nameOf(attention.getQuery()) + " @ " + nameOf(attention.getKey()) + "^T");
-  int64_t heads = attention.getQuery().getType().getDimSize(1);
-  int64_t shared = attention.getKey().getType().getDimSize(1);
-  if (!ShapedType::isDynamic(heads) && !ShapedType::isDynamic(shared) && heads != shared)
-    addPart("each head of " + nameOf(attention.getKey()) + " and " + nameOf(attention.getValue()) +
-            " serves " + std::to_string(heads / shared) + " of " + nameOf(attention.getQuery()));
-  if (!attention.getScoreMod().empty())
-    addPart("score = " + scalars.write(attention.getScoreMod(), placesAfter("score")));
-  if (!attention.getMask().empty())
-    for (auto [index, condition] :
-         llvm::enumerate(scalars.writeConjuncts(attention.getMask(), places)))
-      addPart((index ? "  and " : "of the keys with ") + condition);
-  if (!attention.getProbMod().empty())
-    addPart("prob = " + scalars.write(attention.getProbMod(), placesAfter("prob")));
-  if (attention.getLse())
-    add(attention.getLse(), "log(sum(exp(score))) of each row");
-}
-
-/// `x, scaled by s, plus b`.
-static std::string withAffine(std::string text, StringRef scale, StringRef bias) {
-  if (!scale.empty())
-    text += (" * " + scale).str();
-  return bias.empty() ? text : text + (" + " + bias).str();
-}
-
+/// The formula of an op of other dialects.
 std::string Writer::formula(Operation &op) {
-  auto name = [&](Value value) { return value ? nameOf(value) : std::string(); };
-  return llvm::TypeSwitch<Operation *, std::string>(&op)
-      .Case([&](ScoreOp score) {
-        return scaled(score.getScale().convertToDouble()) + name(score.getQuery()) + " @ " +
-               name(score.getKey()) + "^T";
-      })
-      .Case([&](AdditiveScoreOp score) {
-        return "sum(" + name(score.getWeight()) + " * tanh(" + name(score.getQuery()) + "[q] + " +
-               name(score.getKey()) + "[k]))";
-      })
-      .Case([&](ModifyScoreOp modify) {
-        return scalars.write(modify.getBody(), placesAfter(name(modify.getScore())));
-      })
-      .Case([&](MaskOp mask) {
-        return name(mask.getScore()) + " of the keys with " +
-               llvm::join(scalars.writeConjuncts(mask.getBody(), places), " and ") + ", else -inf";
-      })
-      .Case([&](SoftmaxOp softmax) {
-        int64_t axis = softmax.getAxis();
-        return "softmax(" + name(softmax.getScore()) +
-               (softmax.getSink() ? " beside " + name(softmax.getSink()) : "") +
-               (axis == -1 ? "" : ", axis " + std::to_string(axis)) + ")";
-      })
-      .Case([&](ModifyProbOp modify) {
-        return scalars.write(modify.getBody(), placesAfter(name(modify.getProb())));
-      })
-      .Case([&](ContextOp context) {
-        return name(context.getProb()) + " @ " + name(context.getValue());
-      })
-      .Case([&](LinearOp linear) {
-        return withAffine(name(linear.getInput()) + " @ " + name(linear.getWeight()) + "^T", "",
-                          name(linear.getBias()));
-      })
-      .Case(
-          [&](MatmulOp matmul) { return name(matmul.getLeft()) + " @ " + name(matmul.getRight()); })
-      .Case([&](SplitHeadsOp split) {
-        return name(split.getInput()) + " as " + std::to_string(split.getNumHeads()) + " heads";
-      })
-      .Case([&](MergeHeadsOp merge) { return name(merge.getInput()) + ", heads side by side"; })
-      .Case([&](LseOp lse) { return "log(sum(exp(" + name(lse.getScore()) + "))) of each row"; })
-      .Case([&](MapOp map) {
-        std::vector<std::string> inputs;
-        for (Value input : map.getInputs())
-          inputs.push_back(name(input));
-        return scalars.write(map.getBody(), inputs);
-      })
-      .Case([&](ReduceOp reduce) {
-        return stringifyReduceKind(reduce.getKind()).str() + "(" + name(reduce.getInput()) +
-               ", axes " + print(reduce.getAxes()) + ")";
-      })
-      .Case([&](TransposeOp transpose) {
-        return name(transpose.getInput()) + " with dims " + print(transpose.getPermutation());
-      })
-      .Case([&](LayerNormOp norm) {
-        return withAffine(stringifyNormMode(norm.getMode()).str() + "_norm(" +
-                              name(norm.getInput()) + ", epsilon " +
-                              print(norm.getEpsilon().convertToDouble()) + ")",
-                          name(norm.getScale()), name(norm.getBias()));
-      })
-      .Case([&](EmbeddingOp embedding) {
-        return name(embedding.getTable()) + "[" + name(embedding.getIds()) + "]";
-      })
-      .Case([&](PositionsOp positions) {
-        return name(positions.getInput()) + " with positions (" +
-               stringifyPositionKind(positions.getKind()).str() + ")" +
-               (positions.getOffset() ? " from " + name(positions.getOffset()) : "");
-      })
-      .Case([&](AppendCacheOp append) {
-        return name(append.getCache()) + ", from row " + name(append.getLength()) + "[batch] on " +
-               name(append.getRows());
-      })
-      .Case([&](DropoutOp dropout) {
-        return name(dropout.getInput()) + ", of which " +
-               print(dropout.getRate().convertToDouble()) + " is dropped" +
-               (dropout.getSeed() ? " by " + name(dropout.getSeed()) : "");
-      })
-      .Case<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::ExtractSliceOp>([&](auto view) {
-        return (isa<tensor::ExtractSliceOp>(op) ? "a part of " : "") + name(view->getOperand(0)) +
-               " as " + costs.describe(view.getResult());
-      })
-      .Default([&](Operation *other) {
-        return other->getName().stripDialect().str() + "(" + list(other->getOperands()) + ")";
-      });
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::ExtractSliceOp>(op))
+    return (isa<tensor::ExtractSliceOp>(op) ? "a part of " : "") + nameOf(op.getOperand(0)) +
+           " as " + costs.describe(op.getResult(0));
+  return op.getName().stripDialect().str() + "(" + list(op.getOperands()) + ")";
 }
 
 /// Constants, scalars and sizes stand where they are used.
@@ -290,12 +162,10 @@ static bool hasLine(Operation &op) {
 }
 
 void Writer::write(Operation &op) {
-  if (auto attention = dyn_cast<AttentionOp>(op))
-    return write(attention);
-  if (!hasLine(op))
-    return;
-  std::string text = formula(op); // which names operands first
-  add(op.getResult(0), text);
+  if (auto attnOp = dyn_cast<AttnOpInterface>(op))
+    attnOp.writeFormula(*this);
+  else if (hasLine(op))
+    add(op.getResult(0), getRole(&op), formula(op));
 }
 
 std::vector<std::string> Writer::write() {

@@ -7,7 +7,7 @@
 // CHECK: attn.matmul {{.*}} -> f32[batch, 4, 5, 3]
 // CHECK: FLOPs 960·batch
 // HEADER: c = a @ b
-// ERROR: error: expected sizes in front of attn.matmul's matrices to match
+// ERROR: error: expected dim[1] of left and right of attn.matmul to match
 
 func.func @products(%a: tensor<?x4x5x8xf32> {attn.name = "a", attn.dims = ["batch", 4, 5, 8]},
                     %b: tensor<?x8x3xf32> {attn.name = "b", attn.dims = ["heads", 8, 3]})

@@ -255,13 +255,14 @@ static bool foldScale(RewriterBase &rewriter, AttentionOp op) {
 // What has become useless
 //===----------------------------------------------------------------------===//
 
-static bool eraseDead(RewriterBase &rewriter, Region &body) {
+bool attn::eraseDead(RewriterBase &rewriter, Region &body) {
   bool changed = false;
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body.front())))
-    if (isOpTriviallyDead(&op)) {
-      rewriter.eraseOp(&op);
-      changed = true;
-    }
+  for (Block &block : body)
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (isOpTriviallyDead(&op)) {
+        rewriter.eraseOp(&op);
+        changed = true;
+      }
   return changed;
 }
 

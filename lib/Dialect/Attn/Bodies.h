@@ -30,6 +30,9 @@ Value cloneBody(OpBuilder &builder, Region &body, ValueRange arguments);
 /// or where the product would overflow or vanish.
 std::optional<double> scaledBy(const APFloat &scale, Operation *multiply, Value value);
 
+/// Erases, last first, the ops of a region that nothing reads. Returns whether there were any.
+bool eraseDead(RewriterBase &rewriter, Region &body);
+
 /// Whether `body` makes -inf of -inf, of NaN and +inf beside it aside: it adds something, or
 /// multiplies by what is positive.
 bool keepsHidden(Region &body);

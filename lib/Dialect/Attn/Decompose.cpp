@@ -19,7 +19,6 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_ATTNDECOMPOSE
@@ -71,10 +70,8 @@ static Value shareWithSink(ImplicitLocOpBuilder &b, Value score, Value prob, Val
                                  constant(APFloat::getZero(semantics)), share);
 }
 
-static bool hasKernel(SoftmaxOp op) { return !op.getSink(); }
-
 static LogicalResult decomposeSink(SoftmaxOp op, PatternRewriter &rewriter) {
-  if (hasKernel(op))
+  if (op.isDecomposed())
     return failure();
   ImplicitLocOpBuilder b(op.getLoc(), rewriter);
   auto type = cast<RankedTensorType>(op.getScore().getType());
@@ -99,10 +96,8 @@ static LogicalResult decomposeSink(SoftmaxOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-static bool hasKernel(AttentionOp op) { return op.getSchedule().has_value(); }
-
 static LogicalResult decomposeAttention(AttentionOp op, PatternRewriter &rewriter) {
-  if (hasKernel(op))
+  if (op.isDecomposed())
     return failure();
   ImplicitLocOpBuilder b(op.getLoc(), rewriter);
   auto query = op.getQuery().getType(), key = op.getKey().getType();
@@ -122,13 +117,9 @@ static LogicalResult decomposeAttention(AttentionOp op, PatternRewriter &rewrite
   return success();
 }
 
-static bool hasKernel(LinearOp op) {
-  return cast<RankedTensorType>(op.getInput().getType()).getRank() != 1;
-}
-
 /// A single row as a product with one row.
 static LogicalResult addRow(LinearOp op, PatternRewriter &rewriter) {
-  if (hasKernel(op))
+  if (op.isDecomposed())
     return failure();
   ImplicitLocOpBuilder b(op.getLoc(), rewriter);
   auto withRow = [](Value tensor) {
@@ -312,10 +303,12 @@ static LogicalResult decomposePositions(PositionsOp op, PatternRewriter &rewrite
 }
 
 bool attn::isDecomposed(Operation *op) {
-  return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case<AttentionOp, LinearOp, SoftmaxOp, tensor::ExtractSliceOp, tensor::InsertSliceOp>(
-          [](auto op) { return hasKernel(op); })
-      .Default([](Operation *) { return true; });
+  if (auto attnOp = dyn_cast<AttnOpInterface>(op))
+    return attnOp.isDecomposed();
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    return hasKernel(slice);
+  auto insert = dyn_cast<tensor::InsertSliceOp>(op);
+  return !insert || hasKernel(insert);
 }
 
 namespace {

@@ -17,44 +17,38 @@
 
 namespace mlir::attn {
 
-ParseResult parseScoreType(OpAsmParser &parser, Type &score, Type query, Type key);
-ParseResult parseContextType(OpAsmParser &parser, Type &context, Type prob, Type value);
-ParseResult parseLinearType(OpAsmParser &parser, Type &result, Type input, Type weight);
-ParseResult parseHeadsType(OpAsmParser &parser, Type &heads, Type input, IntegerAttr numHeads,
-                           LayoutAttr layout);
-ParseResult parseMergedType(OpAsmParser &parser, Type &merged, Type heads, LayoutAttr layout);
-ParseResult parseLseType(OpAsmParser &parser, Type &lse, Type score);
-ParseResult parseProductType(OpAsmParser &parser, Type &product, Type left, Type right);
+/// `-> type`, or the type that `infer` gives.
+ParseResult parseOrInfer(OpAsmParser &parser, Type &result, llvm::function_ref<Type()> infer);
+
+/// The type of an op's one result, which has the elements of its first operand, `first`. Operands
+/// have not been verified yet: sizes follow from those of the right ranks only, and the verifier
+/// says what else is wrong with them.
+template <typename OpTy, typename... Sources>
+ParseResult parseResultType(OpAsmParser &parser, Type &result, OpTy, Type first,
+                            const Sources &...others) {
+  return parseOrInfer(parser, result, [&]() -> Type {
+    FailureOr<ResultSizes> sizes = OpTy::inferSizes(first, others...);
+    if (failed(sizes))
+      return {};
+    return RankedTensorType::get(getStaticSizes(*sizes),
+                                 cast<RankedTensorType>(first).getElementType());
+  });
+}
+
+template <typename OpTy, typename... Sources>
+void printResultType(OpAsmPrinter &printer, Operation *, Type result, OpTy, const Sources &...) {
+  printer << "-> " << result;
+}
+
+/// The elements of a map are those that its region yields.
 ParseResult parseMapType(OpAsmParser &parser, Type &result, ArrayRef<Type> inputs, Region &body);
+void printMapType(OpAsmPrinter &printer, Operation *op, Type result, TypeRange inputs,
+                  Region &body);
+
 // `[-1] keep_dims`: the result's type depends on both.
-ParseResult parseReducedAxes(OpAsmParser &parser, DenseI64ArrayAttr &axes, UnitAttr &keepDims);
-void printReducedAxes(OpAsmPrinter &printer, Operation *op, DenseI64ArrayAttr axes,
-                      UnitAttr keepDims);
-ParseResult parseReducedType(OpAsmParser &parser, Type &result, Type input, DenseI64ArrayAttr axes,
-                             UnitAttr keepDims);
-ParseResult parseTransposedType(OpAsmParser &parser, Type &result, Type input,
-                                DenseI64ArrayAttr permutation);
-ParseResult parseRowsType(OpAsmParser &parser, Type &rows, Type table, Type ids);
-
-void printResultType(OpAsmPrinter &printer, Type type);
-
-#define ATTNC_PRINT_RESULT_TYPE(NAME)                                                              \
-  template <typename... Sources>                                                                   \
-  void print##NAME##Type(OpAsmPrinter &printer, Operation *, Type type, const Sources &...) {      \
-    printResultType(printer, type);                                                                \
-  }
-ATTNC_PRINT_RESULT_TYPE(Score)
-ATTNC_PRINT_RESULT_TYPE(Context)
-ATTNC_PRINT_RESULT_TYPE(Linear)
-ATTNC_PRINT_RESULT_TYPE(Heads)
-ATTNC_PRINT_RESULT_TYPE(Merged)
-ATTNC_PRINT_RESULT_TYPE(Lse)
-ATTNC_PRINT_RESULT_TYPE(Product)
-ATTNC_PRINT_RESULT_TYPE(Map)
-ATTNC_PRINT_RESULT_TYPE(Reduced)
-ATTNC_PRINT_RESULT_TYPE(Transposed)
-ATTNC_PRINT_RESULT_TYPE(Rows)
-#undef ATTNC_PRINT_RESULT_TYPE
+ParseResult parseReduceAxes(OpAsmParser &parser, DenseI64ArrayAttr &axes, UnitAttr &keepDims);
+void printReduceAxes(OpAsmPrinter &printer, Operation *op, DenseI64ArrayAttr axes,
+                     UnitAttr keepDims);
 
 } // namespace mlir::attn
 

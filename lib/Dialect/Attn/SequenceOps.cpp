@@ -1,4 +1,4 @@
-//===- SequenceOps.cpp - verifiers of positions, caches and dropout -------===//
+//===- SequenceOps.cpp - positions, caches and dropout ------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,6 +7,7 @@
 
 #include "attnc/Dialect/Attn/Attn.h"
 
+#include "Formulas.h"
 #include "Shapes.h"
 
 using namespace mlir;
@@ -26,9 +27,8 @@ LogicalResult PositionsOp::verify() {
   if (isRotary() && !ShapedType::isDynamic(width) && width % 2 != 0)
     return emitOpError("expected an even width to rotate, found ") << width;
   // positions_c3
-  if (getOffset() && (failed(verifyRank(*this, "offset", getOffset(), 1)) ||
-                      failed(verifySize(*this, "offset size", sizeOf(getOffset(), 0), "input",
-                                        sizeOf(getInput(), 0)))))
+  if (getOffset() &&
+      (failed(verifyRank(*this, "offset", getOffset(), 1)) || failed(verifySizes(*this))))
     return failure();
   // positions_c4
   if (!(getBase().convertToDouble() > 0))
@@ -36,9 +36,16 @@ LogicalResult PositionsOp::verify() {
   return success();
 }
 
-LogicalResult PositionsOp::reifyResultShapes(OpBuilder &builder,
-                                             ReifiedRankedShapedTypeDims &shapes) {
-  return reifyLike(builder, *this, getInput(), shapes);
+SizeConstraints PositionsOp::getSizeConstraints() {
+  if (!getOffset())
+    return {};
+  return {{"size", {{"input", getInput(), 0}, {"offset", getOffset(), 0}}}};
+}
+
+void PositionsOp::writeFormula(FormulaWriter &w) {
+  w.add(getResult(), "positions",
+        w.nameOf(getInput()) + " with positions (" + stringifyPositionKind(getKind()).str() + ")" +
+            formatOptional(w, " from ", getOffset()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -46,23 +53,24 @@ LogicalResult PositionsOp::reifyResultShapes(OpBuilder &builder,
 //===----------------------------------------------------------------------===//
 
 LogicalResult AppendCacheOp::verify() {
-  Value cache = getCache(), rows = getRows(), length = getLength();
   // append_cache_c1
-  if (failed(verifyElement(*this, "rows", rows, "cache", cache)))
+  if (failed(verifyElement(*this, "rows", getRows(), "cache", getCache())))
     return failure();
-  // append_cache_c2
-  for (auto [dim, name] : {std::pair(0, "rows batch"), {1, "rows heads"}, {3, "rows width"}})
-    if (failed(verifySize(*this, name, sizeOf(rows, dim), "cache", sizeOf(cache, dim))))
-      return failure();
-  // append_cache_c3
-  return failure(
-      failed(verifyRank(*this, "length", length, 1)) ||
-      failed(verifySize(*this, "length size", sizeOf(length, 0), "cache", sizeOf(cache, 0))));
+  // append_cache_c2, append_cache_c3
+  return failure(failed(verifyRank(*this, "length", getLength(), 1)) || failed(verifySizes(*this)));
 }
 
-LogicalResult AppendCacheOp::reifyResultShapes(OpBuilder &builder,
-                                               ReifiedRankedShapedTypeDims &shapes) {
-  return reifyLike(builder, *this, getCache(), shapes);
+SizeConstraints AppendCacheOp::getSizeConstraints() {
+  Value cache = getCache(), rows = getRows();
+  return {{"batch", {{"cache", cache, 0}, {"rows", rows, 0}, {"length", getLength(), 0}}},
+          {"heads", {{"cache", cache, 1}, {"rows", rows, 1}}},
+          {"width", {{"cache", cache, 3}, {"rows", rows, 3}}}};
+}
+
+void AppendCacheOp::writeFormula(FormulaWriter &w) {
+  w.add(getResult(), "cache",
+        w.nameOf(getCache()) + ", from row " + w.nameOf(getLength()) + "[batch] on " +
+            w.nameOf(getRows()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -81,7 +89,8 @@ OpFoldResult DropoutOp::fold(FoldAdaptor) {
   return !getSeed() || getRate().isZero() ? getInput() : Value();
 }
 
-LogicalResult DropoutOp::reifyResultShapes(OpBuilder &builder,
-                                           ReifiedRankedShapedTypeDims &shapes) {
-  return reifyLike(builder, *this, getInput(), shapes);
+void DropoutOp::writeFormula(FormulaWriter &w) {
+  w.add(getResult(), "dropout",
+        w.nameOf(getInput()) + ", of which " + formatNumber(getRate().convertToDouble()) +
+            " is dropped" + formatOptional(w, " by ", getSeed()));
 }

@@ -1,4 +1,4 @@
-//===- TensorOps.cpp - verifiers and sizes of what stands around attention ===//
+//===- TensorOps.cpp - maps, reductions, transposes, products -----------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,49 +8,24 @@
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/RegionChain.h"
 
+#include "Formulas.h"
 #include "Shapes.h"
 
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 
-static ArrayRef<int64_t> shapeOf(Value tensor) {
-  return cast<RankedTensorType>(tensor.getType()).getShape();
-}
-
-//===----------------------------------------------------------------------===//
-// LseOp
-//===----------------------------------------------------------------------===//
-
-LogicalResult LseOp::verify() {
-  // lse_c1
-  if (rankOf(getScore()) == 0)
-    return emitOpError("expected score of rank 1 or more, found 0");
-  return verifyResultShape(*this, getResult(), shapeOf(getScore()).drop_back()); // lse_c2
-}
-
-LogicalResult LseOp::reifyResultShapes(OpBuilder &builder, ReifiedRankedShapedTypeDims &shapes) {
-  shapes = {tensor::getMixedSizes(builder, getLoc(), getScore())};
-  shapes.front().pop_back();
-  return success();
-}
-
 //===----------------------------------------------------------------------===//
 // MapOp
 //===----------------------------------------------------------------------===//
 
 LogicalResult MapOp::verify() {
-  SmallVector<int64_t> sizes;
   // map_c2
-  for (auto [n, input] : llvm::enumerate(getInputs()))
-    if (std::optional<int64_t> dim = broadcastInto(sizes, shapeOf(input)))
-      return emitOpError("expected operand ")
-             << n << " to broadcast with size " << sizes[*dim] << " of dimension " << *dim
-             << ", found " << input.getType();
-  return verifyResultShape(*this, getResult(), sizes); // map_c3
+  if (failed(verifySizes(*this)))
+    return failure();
+  return verifyResult(*this); // map_c3
 }
 
 LogicalResult MapOp::verifyRegions() {
@@ -73,38 +48,38 @@ LogicalResult MapOp::verifyRegions() {
   return verifyChains(getBody());
 }
 
-/// The size of a result's dimension: a static one wins, then that of an operand that
-/// is not repeated there.
-static OpFoldResult mapSize(OpBuilder &builder, MapOp op, int64_t dim) {
-  int64_t known = sizeOf(op.getResult(), dim), rank = rankOf(op.getResult());
-  if (!ShapedType::isDynamic(known))
-    return builder.getIndexAttr(known);
-  for (Value input : op.getInputs()) {
-    int64_t inputDim = dim - (rank - rankOf(input));
-    if (inputDim >= 0 && sizeOf(input, inputDim) != 1)
-      return tensor::getMixedSize(builder, op.getLoc(), input, inputDim);
-  }
-  return builder.getIndexAttr(1);
+SizeConstraints MapOp::getSizeConstraints() {
+  SizeConstraints constraints;
+  SmallVector<std::string> names;
+  for (size_t n = 0; n < getInputs().size(); ++n)
+    names.push_back("operand " + std::to_string(n));
+  addBroadcast(constraints, getInputs(), names);
+  return constraints;
 }
 
-LogicalResult MapOp::reifyResultShapes(OpBuilder &builder, ReifiedRankedShapedTypeDims &shapes) {
-  shapes.emplace_back();
-  for (int64_t dim = 0; dim < rankOf(getResult()); ++dim)
-    shapes.front().push_back(mapSize(builder, *this, dim));
-  return success();
+ResultSizes MapOp::getResultSizes(unsigned) {
+  return broadcastSizes(SmallVector<SizedTensor>(getInputs().begin(), getInputs().end()));
+}
+
+void MapOp::writeFormula(FormulaWriter &w) {
+  std::vector<std::string> inputs;
+  for (Value input : getInputs())
+    inputs.push_back(w.nameOf(input));
+  w.add(getResult(), "mapped", w.write(getBody(), inputs));
 }
 
 //===----------------------------------------------------------------------===//
 // ReduceOp
 //===----------------------------------------------------------------------===//
 
-SmallVector<bool> ReduceOp::getReducedDims() {
-  int64_t rank = rankOf(getInput());
+static SmallVector<bool> findReduced(int64_t rank, ArrayRef<int64_t> axes) {
   SmallVector<bool> reduced(rank, false);
-  for (int64_t axis : getAxes())
+  for (int64_t axis : axes)
     reduced[axis < 0 ? axis + rank : axis] = true;
   return reduced;
 }
+
+SmallVector<bool> ReduceOp::getReducedDims() { return findReduced(rankOf(getInput()), getAxes()); }
 
 static LogicalResult verifyReduceElement(ReduceOp op) {
   // reduce_c1
@@ -134,22 +109,32 @@ static LogicalResult verifyReduceAxes(ReduceOp op) {
 LogicalResult ReduceOp::verify() {
   if (failed(verifyReduceElement(*this)) || failed(verifyReduceAxes(*this)))
     return failure();
-  SmallVector<int64_t> sizes;
-  for (auto [size, reduced] : llvm::zip_equal(shapeOf(getInput()), getReducedDims()))
-    if (!reduced || getKeepDims())
-      sizes.push_back(reduced ? 1 : size);
-  return verifyResultShape(*this, getResult(), sizes); // reduce_c3
+  return verifyResult(*this); // reduce_c3
 }
 
-LogicalResult ReduceOp::reifyResultShapes(OpBuilder &builder, ReifiedRankedShapedTypeDims &shapes) {
-  shapes.emplace_back();
-  for (auto [dim, reduced] : llvm::enumerate(getReducedDims())) {
-    if (reduced && getKeepDims())
-      shapes.front().push_back(builder.getIndexAttr(1));
+FailureOr<ResultSizes> ReduceOp::inferSizes(SizedTensor input, ArrayRef<int64_t> axes,
+                                            UnitAttr keepDims) {
+  int64_t rank = input.type ? input.type.getRank() : 0;
+  auto isWithin = [&](int64_t axis) { return -rank <= axis && axis < rank; };
+  if (!input.type || !llvm::all_of(axes, isWithin))
+    return failure();
+  ResultSizes sizes;
+  for (auto [dim, reduced] : llvm::enumerate(findReduced(rank, axes)))
     if (!reduced)
-      shapes.front().push_back(tensor::getMixedSize(builder, getLoc(), getInput(), dim));
-  }
-  return success();
+      sizes.push_back(TensorDim{input, int64_t(dim)});
+    else if (keepDims)
+      sizes.push_back(1);
+  return sizes;
+}
+
+ResultSizes ReduceOp::getResultSizes(unsigned) {
+  return *inferSizes(getInput(), getAxes(), getKeepDimsAttr());
+}
+
+void ReduceOp::writeFormula(FormulaWriter &w) {
+  w.add(getResult(), "reduce",
+        stringifyReduceKind(getKind()).str() + "(" + w.nameOf(getInput()) + ", axes " +
+            formatNumbers(getAxes()) + ")");
 }
 
 //===----------------------------------------------------------------------===//
@@ -171,75 +156,71 @@ LogicalResult TransposeOp::verify() {
   if (static_cast<int64_t>(order.size()) != rank || !isPermutationVector(order))
     return emitOpError("expected a permutation of ")
            << rank << " dimensions, found [" << order << "]";
-  // transpose_c3
-  return verifyResultShape(*this, getResult(), applyPermutation(shapeOf(getInput()), order));
+  return verifyResult(*this); // transpose_c3
 }
 
-LogicalResult TransposeOp::reifyResultShapes(OpBuilder &builder,
-                                             ReifiedRankedShapedTypeDims &shapes) {
-  SmallVector<std::pair<Value, int64_t>> sources;
-  for (int64_t dim : getPermutation())
-    sources.push_back({getInput(), dim});
-  shapes = {resultSizes(builder, getLoc(), getResult(), sources)};
-  return success();
+FailureOr<ResultSizes> TransposeOp::inferSizes(SizedTensor input, ArrayRef<int64_t> permutation) {
+  ResultSizes sizes;
+  for (int64_t dim : permutation) {
+    if (!input.type || dim < 0 || dim >= input.type.getRank())
+      return failure();
+    sizes.push_back(TensorDim{input, dim});
+  }
+  return sizes;
 }
 
-//===----------------------------------------------------------------------===//
-// LayerNormOp
-//===----------------------------------------------------------------------===//
-
-/// `parameter`: the scale or the bias, null where it was left out.
-static LogicalResult verifyNormParameter(LayerNormOp op, StringRef what, Value parameter) {
-  if (!parameter)
-    return success();
-  // layer_norm_c2
-  if (failed(verifyElement(op, what, parameter, "input", op.getInput())))
-    return failure();
-  // layer_norm_c3
-  if (failed(verifyRank(op, what, parameter, 1)))
-    return failure();
-  return verifySize(op, what.str() + " elements", sizeOf(parameter, 0), "input's width",
-                    shapeOf(op.getInput()).back());
+ResultSizes TransposeOp::getResultSizes(unsigned) {
+  return *inferSizes(getInput(), getPermutation());
 }
 
-LogicalResult LayerNormOp::verify() {
-  // layer_norm_c1
-  if (rankOf(getInput()) == 0)
-    return emitOpError("expected input of rank 1 or more, found 0");
-  if (failed(verifyNormParameter(*this, "scale", getScale())) ||
-      failed(verifyNormParameter(*this, "bias", getBias())))
-    return failure();
-  // layer_norm_c4
-  if (!(getEpsilon().convertToDouble() >= 0))
-    return emitOpError("expected an epsilon of 0 or more, found ") << getEpsilonAttr();
-  return success();
-}
-
-LogicalResult LayerNormOp::reifyResultShapes(OpBuilder &builder,
-                                             ReifiedRankedShapedTypeDims &shapes) {
-  return reifyLike(builder, *this, getInput(), shapes);
+void TransposeOp::writeFormula(FormulaWriter &w) {
+  w.add(getResult(), "transpose",
+        w.nameOf(getInput()) + " with dims " + formatNumbers(getPermutation()));
 }
 
 //===----------------------------------------------------------------------===//
-// EmbeddingOp
+// MatmulOp
 //===----------------------------------------------------------------------===//
 
-LogicalResult EmbeddingOp::verify() {
-  // embedding_c1
-  if (failed(verifyRank(*this, "table", getTable(), 2)) ||
-      failed(verifyElement(*this, "result", getResult(), "table", getTable())))
+LogicalResult MatmulOp::verify() {
+  Value left = getLeft(), right = getRight();
+  // matmul_c1
+  if (failed(verifyElement(*this, "right", right, "left", left)) ||
+      failed(verifyElement(*this, "result", getResult(), "left", left)))
     return failure();
-  SmallVector<int64_t> sizes(shapeOf(getIds()));
-  sizes.push_back(sizeOf(getTable(), 1));
-  return verifyResultShape(*this, getResult(), sizes); // embedding_c2
+  // matmul_c2
+  for (auto [operand, name] : {std::pair(left, "left"), {right, "right"}})
+    if (rankOf(operand) < 2)
+      return emitOpError("expected ") << name << " of rank 2 or more, found " << rankOf(operand);
+  // matmul_c3, matmul_c4
+  if (failed(verifySizes(*this)))
+    return failure();
+  return verifyResult(*this); // matmul_c5
 }
 
-LogicalResult EmbeddingOp::reifyResultShapes(OpBuilder &builder,
-                                             ReifiedRankedShapedTypeDims &shapes) {
-  SmallVector<std::pair<Value, int64_t>> sources;
-  for (int64_t dim = 0; dim < rankOf(getIds()); ++dim)
-    sources.push_back({getIds(), dim});
-  sources.push_back({getTable(), 1});
-  shapes = {resultSizes(builder, getLoc(), getResult(), sources)};
-  return success();
+SizeConstraints MatmulOp::getSizeConstraints() {
+  Value left = getLeft(), right = getRight();
+  SizeConstraints constraints = {
+      {"inner size", {{"left", left, rankOf(left) - 1}, {"right", right, rankOf(right) - 2}}}};
+  addBroadcast(constraints, {left, right}, {"left", "right"}, /*numOwn=*/2);
+  return constraints;
+}
+
+FailureOr<ResultSizes> MatmulOp::inferSizes(SizedTensor left, SizedTensor right) {
+  if (!left.hasRankAtLeast(2) || !right.hasRankAtLeast(2))
+    return failure();
+  ResultSizes sizes = broadcastSizes({left, right}, /*numOwn=*/2);
+  sizes.push_back(TensorDim{left, left.type.getRank() - 2});
+  sizes.push_back(TensorDim{right, right.type.getRank() - 1});
+  return sizes;
+}
+
+ResultSizes MatmulOp::getResultSizes(unsigned) { return *inferSizes(getLeft(), getRight()); }
+
+SmallVector<SizeProduct> MatmulOp::getFlops() {
+  return {flopsOfProduct(getResult(), {getLeft(), rankOf(getLeft()) - 1})};
+}
+
+void MatmulOp::writeFormula(FormulaWriter &w) {
+  w.add(getResult(), "matmul", w.nameOf(getLeft()) + " @ " + w.nameOf(getRight()));
 }

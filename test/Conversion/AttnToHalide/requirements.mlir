@@ -2,9 +2,9 @@
 
 // Sizes that only the call tells are checked by the host function, before any pipeline.
 // CHECK-LABEL: func.func @open(
-// CHECK: host.require %{{.*}}, "expected batch to match between query side and key side"
-// CHECK: host.require %{{.*}}, "expected num_q_heads to be a multiple of num_kv_heads"
-// CHECK: host.require %{{.*}}, "expected head_dim of query and key to match"
+// CHECK: host.require %{{.*}}, "expected batch of query and key of attn.score to match"
+// CHECK: host.require %{{.*}}, "expected num_q_heads of attn.score to be a multiple of num_kv_heads"
+// CHECK: host.require %{{.*}}, "expected head_dim of query and key of attn.score to match"
 // CHECK: host.call
 func.func @open(%q: tensor<?x?x?x?xf32>, %k: tensor<?x?x?x?xf32>) -> tensor<?x?x?x?xf32> {
   %s = attn.score %q, %k : tensor<?x?x?x?xf32>, tensor<?x?x?x?xf32> -> tensor<?x?x?x?xf32>

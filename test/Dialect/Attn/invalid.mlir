@@ -107,6 +107,33 @@ func.func @modify_score_c1_yield(%s: tensor<1x2x3x4xf32>) {
 
 // -----
 
+func.func @modify_score_same_size(%s: tensor<2x4x3x5xf32>, %b: tensor<3x6xf32>, %at: index) {
+  // expected-error@+1 {{expected operand kv_len 5 to match score, found 6}}
+  %m = attn.modify_score %s {
+  ^bb0(%score: f32, %batch: index, %head: index, %q: index, %k: index):
+    %elsewhere = tensor.extract %b[%at, %at] {attn.same_size} : tensor<3x6xf32>
+    %x = tensor.extract %b[%q, %k] {attn.same_size} : tensor<3x6xf32>
+    %sum = arith.addf %x, %elsewhere : f32
+    attn.yield %sum : f32
+  } : tensor<2x4x3x5xf32>
+  return
+}
+
+// -----
+
+func.func @attention_same_size(%q: tensor<2x4x3x8xf32>, %k: tensor<2x4x5x8xf32>, %b: tensor<4xf32>) {
+  // expected-error@+1 {{expected operand q_len 3 to match query, found 4}}
+  %c = attn.attention %q, %k, %k score_mod {
+  ^bb0(%score: f32, %batch: index, %head: index, %i: index, %j: index):
+    %x = tensor.extract %b[%i] {attn.same_size} : tensor<4xf32>
+    %sum = arith.addf %score, %x : f32
+    attn.yield %sum : f32
+  } : tensor<2x4x3x8xf32>, tensor<2x4x5x8xf32>, tensor<2x4x5x8xf32> -> tensor<2x4x3x8xf32>
+  return
+}
+
+// -----
+
 func.func @mask_c1(%s: tensor<1x2x3x4xf32>) {
   // expected-error@+1 {{expected the region to take ('index', 'index', 'index', 'index'), found ('index', 'index')}}
   %r = attn.mask %s {
@@ -403,7 +430,7 @@ func.func @matmul_c2_right(%a: tensor<2x3xf32>, %b: tensor<3xf32>) {
 // -----
 
 func.func @matmul_c3(%a: tensor<5x2x3xf32>, %b: tensor<2x4xf32>) {
-  // expected-error@+1 {{expected right rows 3 to match left's columns, found 2}}
+  // expected-error@+1 {{expected right inner size 3 to match left, found 2}}
   %c = attn.matmul %a, %b : tensor<5x2x3xf32>, tensor<2x4xf32> -> tensor<5x2x4xf32>
   return
 }
@@ -412,7 +439,7 @@ func.func @matmul_c3(%a: tensor<5x2x3xf32>, %b: tensor<2x4xf32>) {
 
 func.func @matmul_c4(%a: tensor<5x2x3xf32>, %b: tensor<6x5x3x4xf32>, %d: tensor<2x3x4xf32>) {
   %c = attn.matmul %a, %b : tensor<5x2x3xf32>, tensor<6x5x3x4xf32> -> tensor<6x5x2x4xf32>
-  // expected-error@+1 {{expected sizes in front to broadcast with 'tensor<5x2x3xf32>', found 'tensor<2x3x4xf32>'}}
+  // expected-error@+1 {{expected right dim[0] 5 to match left, found 2}}
   %e = attn.matmul %a, %d : tensor<5x2x3xf32>, tensor<2x3x4xf32> -> tensor<5x2x4xf32>
   return
 }
@@ -468,7 +495,7 @@ func.func @linear_c2(%x: tensor<2x8xf32>, %w: tensor<1x3x8xf32>) {
 // -----
 
 func.func @linear_c2_in_features(%x: tensor<2x8xf32>, %w: tensor<8x3xf32>) {
-  // expected-error@+1 {{expected weight in_features 8 to match input's last dimension, found 3}}
+  // expected-error@+1 {{expected weight in_features 8 to match input, found 3}}
   %y = attn.linear %x, %w : tensor<2x8xf32>, tensor<8x3xf32> -> tensor<2x3xf32>
   return
 }
@@ -492,7 +519,7 @@ func.func @linear_c3(%x: tensor<2x8xf32>, %w: tensor<3x8xf32>, %b: tensor<1x3xf3
 // -----
 
 func.func @linear_c3_elements(%x: tensor<2x8xf32>, %w: tensor<3x8xf32>, %b: tensor<8xf32>) {
-  // expected-error@+1 {{expected bias elements 3 to match weight out_features, found 8}}
+  // expected-error@+1 {{expected bias out_features 3 to match weight, found 8}}
   %y = attn.linear %x, %w, %b : tensor<2x8xf32>, tensor<3x8xf32>, tensor<8xf32> -> tensor<2x3xf32>
   return
 }
@@ -508,7 +535,7 @@ func.func @linear_c4_rank(%x: tensor<2x8xf32>, %w: tensor<3x8xf32>) {
 // -----
 
 func.func @linear_c4_rows(%x: tensor<2x8xf32>, %w: tensor<3x8xf32>) {
-  // expected-error@+1 {{expected result dimension 0 2 to match input, found 1}}
+  // expected-error@+1 {{expected result dimension 0 of 2, found 1}}
   %y = attn.linear %x, %w : tensor<2x8xf32>, tensor<3x8xf32> -> tensor<1x3xf32>
   return
 }
@@ -516,7 +543,7 @@ func.func @linear_c4_rows(%x: tensor<2x8xf32>, %w: tensor<3x8xf32>) {
 // -----
 
 func.func @linear_c4_width(%x: tensor<2x8xf32>, %w: tensor<3x8xf32>) {
-  // expected-error@+1 {{expected result width 3 to match weight out_features, found 4}}
+  // expected-error@+1 {{expected result dimension 1 of 3, found 4}}
   %y = attn.linear %x, %w : tensor<2x8xf32>, tensor<3x8xf32> -> tensor<2x4xf32>
   return
 }
@@ -656,7 +683,7 @@ func.func @map_c1_yield(%x: tensor<2xf32>) {
 // -----
 
 func.func @map_c2(%x: tensor<2x3xf32>, %y: tensor<2xf32>) {
-  // expected-error@+1 {{expected operand 1 to broadcast with size 3 of dimension 1, found 'tensor<2xf32>'}}
+  // expected-error@+1 {{expected operand 1 dim[1] 3 to match operand 0, found 2}}
   %z = attn.map %x, %y {
   ^bb0(%a: f32, %b: f32):
     attn.yield %a : f32
@@ -785,7 +812,7 @@ func.func @layer_norm_c2(%x: tensor<2x3xf32>, %s: tensor<3xf16>) {
 // -----
 
 func.func @layer_norm_c3(%x: tensor<2x3xf32>, %s: tensor<2xf32>) {
-  // expected-error@+1 {{expected bias elements 3 to match input's width, found 2}}
+  // expected-error@+1 {{expected bias width 3 to match input, found 2}}
   %y = attn.layer_norm %x bias(%s : tensor<2xf32>) epsilon(0.0) : tensor<2x3xf32>
   return
 }
@@ -905,7 +932,7 @@ func.func @append_cache_c2(%c: tensor<2x4x5x8xf32>, %r: tensor<2x3x1x8xf32>, %n:
 // -----
 
 func.func @append_cache_c3(%c: tensor<2x4x5x8xf32>, %r: tensor<2x4x1x8xf32>, %n: tensor<3xi32>) {
-  // expected-error@+1 {{length size}}
+  // expected-error@+1 {{expected length batch 2 to match cache, found}}
   %y = attn.append_cache %c, %r, %n : tensor<2x4x5x8xf32>, tensor<2x4x1x8xf32>, tensor<3xi32>
   return
 }

@@ -43,7 +43,7 @@ func.func @indivisible(%input: tensor<2x3x4xf32>) {
 // -----
 
 func.func @no_broadcast(%a: tensor<3xf32>, %b: tensor<4xf32>) {
-  // expected-error@+1 {{expected '->' and a result type, for none follows from these operands}}
+  // expected-error@+1 {{expected operand 1 dim[0] 3 to match operand 0, found 4}}
   %sum = attn.map %a, %b {
   ^bb0(%left: f32, %right: f32):
     attn.yield %left : f32

@@ -6,7 +6,7 @@
 // RUN: attnc run %s --function table --input query=ones:1x2x3x8 --input key=ones:1x2x5x8 \
 // RUN:   --input bias=ones:2x7x8
 
-// CHECK: error: expected what is combined with a score to have its sizes
+// CHECK: error: expected {{q_len|kv_len}} of {{score|query|key}} and operand of attn.{{.*}} to match
 func.func @fused(%query: tensor<?x2x?x8xf32> {attn.name = "query"}, %key: tensor<?x2x?x8xf32> {attn.name = "key"},
                  %bias: tensor<2x?x?xf32> {attn.name = "bias"}) -> tensor<?x2x?x8xf32> {
   %score = attn.score %query, %key : tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32> -> tensor<?x2x?x?xf32>

@@ -8,6 +8,7 @@
 #ifndef ATTNC_DIALECT_ATTN_ATTN_H
 #define ATTNC_DIALECT_ATTN_ATTN_H
 
+#include "attnc/Dialect/Attn/AttnOpInterface.h"
 #include "attnc/Dialect/Attn/ScheduleAttrInterface.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"

@@ -12,6 +12,7 @@
 #ifndef ATTNC_DIALECT_ATTN_ATTNOPS_TD
 #define ATTNC_DIALECT_ATTN_ATTNOPS_TD
 
+include "attnc/Dialect/Attn/AttnOpInterface.td"
 include "attnc/Dialect/Attn/ScheduleAttrInterface.td"
 
 include "mlir/IR/AttrTypeBase.td"
@@ -192,17 +193,26 @@ def Attn_Schedules : TypedArrayAttrBase<ScheduleAttrInterface, "schedules, one f
 class Attn_Op<string mnemonic, list<Trait> traits = []>
     : Op<Attn_Dialect, mnemonic, traits>;
 
-/// Ops whose result sizes are functions of their operands' sizes.
-class Attn_ShapedOp<string mnemonic, list<Trait> traits = []>
-    : Attn_Op<mnemonic, !listconcat(traits,
-        [DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>])>;
+/// Ops of graphs. `methods` are those of AttnOpInterface that have a default and that the op
+/// implements itself.
+class Attn_GraphOp<string mnemonic, list<string> methods, list<Trait> traits = []>
+    : Attn_Op<mnemonic, !listconcat(traits, [DeclareOpInterfaceMethods<AttnOpInterface, methods>,
+        DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>])> {
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult
+    $cppClass::reifyResultShapes(::mlir::OpBuilder &builder,
+                                 ::mlir::ReifiedRankedShapedTypeDims &shapes) {
+      return ::mlir::attn::reifyResultSizes(builder, *this, shapes);
+    }
+  }];
+}
 
 /// Ops with a region over (…, batch, head, q, k) that may capture tensors.
-class Attn_RegionOp<string mnemonic, list<Trait> traits = []>
-    : Attn_ShapedOp<mnemonic, !listconcat(traits, [Pure,
-        DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>])>;
+class Attn_RegionOp<string mnemonic, list<string> methods, list<Trait> traits = []>
+    : Attn_GraphOp<mnemonic, !listconcat(["getSizeConstraints"], methods), !listconcat(traits,
+        [Pure, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>])>;
 
-def Attn_ScoreOp : Attn_ShapedOp<"score", [Pure]> {
+def Attn_ScoreOp : Attn_GraphOp<"score", ["getSizeConstraints", "getResultSizes", "getFlops"], [Pure]> {
   let summary = "Computes scaled query·keyᵀ";
   let description = [{
     The `attn.score` operation computes
@@ -226,12 +236,15 @@ def Attn_ScoreOp : Attn_ShapedOp<"score", [Pure]> {
   let assemblyFormat = [{
     $query `,` $key (`scale` `(` $scale^ `)`)? attr-dict
     `:` type($query) `,` type($key)
-    custom<ScoreType>(type($score), ref(type($query)), ref(type($key)))
+    custom<ResultType>(type($score), "ScoreOp()", ref(type($query)), ref(type($key)))
+  }];
+  let extraClassDeclaration = [{
+    static ::llvm::FailureOr<ResultSizes> inferSizes(SizedTensor query, SizedTensor key);
   }];
   let hasVerifier = 1;
 }
 
-def Attn_AdditiveScoreOp : Attn_ShapedOp<"additive_score", [Pure]> {
+def Attn_AdditiveScoreOp : Attn_GraphOp<"additive_score", ["getSizeConstraints", "getResultSizes"], [Pure]> {
   let summary = "Computes weight·tanh(query + key)";
   let description = [{
     The `attn.additive_score` operation computes the score of additive attention
@@ -256,12 +269,12 @@ def Attn_AdditiveScoreOp : Attn_ShapedOp<"additive_score", [Pure]> {
   let assemblyFormat = [{
     $query `,` $key `,` $weight attr-dict
     `:` type($query) `,` type($key) `,` type($weight)
-    custom<ScoreType>(type($score), ref(type($query)), ref(type($key)))
+    custom<ResultType>(type($score), "ScoreOp()", ref(type($query)), ref(type($key)))
   }];
   let hasVerifier = 1;
 }
 
-def Attn_ModifyScoreOp : Attn_RegionOp<"modify_score", [AllTypesMatch<["score", "result"]>]> {
+def Attn_ModifyScoreOp : Attn_RegionOp<"modify_score", [], [AllTypesMatch<["score", "result"]>]> {
   let summary = "Applies a region to every score";
   let description = [{
     The `attn.modify_score` operation replaces each score by what its region
@@ -293,7 +306,7 @@ def Attn_ModifyScoreOp : Attn_RegionOp<"modify_score", [AllTypesMatch<["score", 
   let hasCanonicalizer = 1;
 }
 
-def Attn_MaskOp : Attn_RegionOp<"mask", [AllTypesMatch<["score", "result"]>]> {
+def Attn_MaskOp : Attn_RegionOp<"mask", [], [AllTypesMatch<["score", "result"]>]> {
   let summary = "Masks scores with -inf";
   let description = [{
     The `attn.mask` operation keeps a score where its region yields true for
@@ -338,7 +351,7 @@ def Attn_MaskOp : Attn_RegionOp<"mask", [AllTypesMatch<["score", "result"]>]> {
   let hasCanonicalizer = 1;
 }
 
-def Attn_SoftmaxOp : Attn_ShapedOp<"softmax", [Pure, AllTypesMatch<["score", "prob"]>]> {
+def Attn_SoftmaxOp : Attn_GraphOp<"softmax", ["getSizeConstraints", "isDecomposed"], [Pure, AllTypesMatch<["score", "prob"]>]> {
   let summary = "Computes softmax along one axis";
   let description = [{
     The `attn.softmax` operation computes, along `axis` (the last one when left
@@ -372,7 +385,7 @@ def Attn_SoftmaxOp : Attn_ShapedOp<"softmax", [Pure, AllTypesMatch<["score", "pr
   let hasVerifier = 1;
 }
 
-def Attn_ModifyProbOp : Attn_RegionOp<"modify_prob", [AllTypesMatch<["prob", "result"]>]> {
+def Attn_ModifyProbOp : Attn_RegionOp<"modify_prob", [], [AllTypesMatch<["prob", "result"]>]> {
   let summary = "Applies a region to every prob";
   let description = [{
     The `attn.modify_prob` operation replaces each prob by what its region
@@ -400,7 +413,7 @@ def Attn_ModifyProbOp : Attn_RegionOp<"modify_prob", [AllTypesMatch<["prob", "re
   let hasCanonicalizer = 1;
 }
 
-def Attn_ContextOp : Attn_ShapedOp<"context", [Pure]> {
+def Attn_ContextOp : Attn_GraphOp<"context", ["getSizeConstraints", "getResultSizes", "getFlops"], [Pure]> {
   let summary = "Computes prob·value";
   let description = [{
     The `attn.context` operation computes
@@ -422,12 +435,15 @@ def Attn_ContextOp : Attn_ShapedOp<"context", [Pure]> {
   let results = (outs Attn_Tensor4D:$result);
   let assemblyFormat = [{
     $prob `,` $value attr-dict `:` type($prob) `,` type($value)
-    custom<ContextType>(type($result), ref(type($prob)), ref(type($value)))
+    custom<ResultType>(type($result), "ContextOp()", ref(type($prob)), ref(type($value)))
+  }];
+  let extraClassDeclaration = [{
+    static ::llvm::FailureOr<ResultSizes> inferSizes(SizedTensor prob, SizedTensor value);
   }];
   let hasVerifier = 1;
 }
 
-def Attn_AttentionOp : Attn_RegionOp<"attention"> {
+def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops", "isDecomposed"]> {
   let summary = "Computes score, mask, softmax and context in one pass";
   let description = [{
     The `attn.attention` operation is the fused form:
@@ -488,7 +504,7 @@ def Attn_AttentionOp : Attn_RegionOp<"attention"> {
   let hasCanonicalizer = 1;
 }
 
-def Attn_LinearOp : Attn_ShapedOp<"linear", [Pure]> {
+def Attn_LinearOp : Attn_GraphOp<"linear", ["getSizeConstraints", "getResultSizes", "getFlops", "isDecomposed"], [Pure]> {
   let summary = "Computes x·weightᵀ + bias";
   let description = [{
     The `attn.linear` operation computes, over the last dimension of `input`,
@@ -512,12 +528,15 @@ def Attn_LinearOp : Attn_ShapedOp<"linear", [Pure]> {
   let assemblyFormat = [{
     $input `,` $weight (`,` $bias^)? attr-dict
     `:` type($input) `,` type($weight) (`,` type($bias)^)?
-    custom<LinearType>(type($result), ref(type($input)), ref(type($weight)))
+    custom<ResultType>(type($result), "LinearOp()", ref(type($input)), ref(type($weight)))
+  }];
+  let extraClassDeclaration = [{
+    static ::llvm::FailureOr<ResultSizes> inferSizes(SizedTensor input, SizedTensor weight);
   }];
   let hasVerifier = 1;
 }
 
-def Attn_MatmulOp : Attn_ShapedOp<"matmul", [Pure]> {
+def Attn_MatmulOp : Attn_GraphOp<"matmul", ["getSizeConstraints", "getResultSizes", "getFlops"], [Pure]> {
   let summary = "Multiplies matrices";
   let description = [{
     The `attn.matmul` operation multiplies the matrices that the last two dimensions of
@@ -546,12 +565,15 @@ def Attn_MatmulOp : Attn_ShapedOp<"matmul", [Pure]> {
   let results = (outs Attn_Tensor:$result);
   let assemblyFormat = [{
     $left `,` $right attr-dict `:` type($left) `,` type($right)
-    custom<ProductType>(type($result), ref(type($left)), ref(type($right)))
+    custom<ResultType>(type($result), "MatmulOp()", ref(type($left)), ref(type($right)))
+  }];
+  let extraClassDeclaration = [{
+    static ::llvm::FailureOr<ResultSizes> inferSizes(SizedTensor left, SizedTensor right);
   }];
   let hasVerifier = 1;
 }
 
-def Attn_SplitHeadsOp : Attn_ShapedOp<"split_heads", [Pure]> {
+def Attn_SplitHeadsOp : Attn_GraphOp<"split_heads", ["getResultSizes"], [Pure]> {
   let summary = "Splits the feature dimension into heads";
   let description = [{
     The `attn.split_heads` operation turns `[batch, len, num_heads · head_dim]`
@@ -572,13 +594,17 @@ def Attn_SplitHeadsOp : Attn_ShapedOp<"split_heads", [Pure]> {
   let assemblyFormat = [{
     $input `num_heads` `(` $num_heads `)` (`layout` `(` $layout^ `)`)? attr-dict
     `:` type($input)
-    custom<HeadsType>(type($result), ref(type($input)), ref($num_heads), ref($layout))
+    custom<ResultType>(type($result), "SplitHeadsOp()", ref(type($input)), ref($num_heads), ref($layout))
+  }];
+  let extraClassDeclaration = [{
+    static ::llvm::FailureOr<ResultSizes> inferSizes(SizedTensor input, IntegerAttr numHeads,
+                                             LayoutAttr layout);
   }];
   let hasVerifier = 1;
   let hasFolder = 1;
 }
 
-def Attn_MergeHeadsOp : Attn_ShapedOp<"merge_heads", [Pure]> {
+def Attn_MergeHeadsOp : Attn_GraphOp<"merge_heads", ["getResultSizes"], [Pure]> {
   let summary = "Concatenates heads along the feature dimension";
   let description = [{
     The `attn.merge_heads` operation is the inverse of `attn.split_heads`:
@@ -598,13 +624,16 @@ def Attn_MergeHeadsOp : Attn_ShapedOp<"merge_heads", [Pure]> {
   let results = (outs TensorRankOf<[F16, BF16, F32, F64], [3]>:$result);
   let assemblyFormat = [{
     $input (`layout` `(` $layout^ `)`)? attr-dict `:` type($input)
-    custom<MergedType>(type($result), ref(type($input)), ref($layout))
+    custom<ResultType>(type($result), "MergeHeadsOp()", ref(type($input)), ref($layout))
+  }];
+  let extraClassDeclaration = [{
+    static ::llvm::FailureOr<ResultSizes> inferSizes(SizedTensor heads, LayoutAttr layout);
   }];
   let hasVerifier = 1;
   let hasFolder = 1;
 }
 
-def Attn_LseOp : Attn_ShapedOp<"lse", [Pure]> {
+def Attn_LseOp : Attn_GraphOp<"lse", ["getResultSizes"], [Pure]> {
   let summary = "Computes the log-sum-exp of every row";
   let description = [{
     The `attn.lse` operation computes, over the last dimension of `score`,
@@ -624,12 +653,15 @@ def Attn_LseOp : Attn_ShapedOp<"lse", [Pure]> {
   let arguments = (ins Attn_Tensor:$score);
   let results = (outs Attn_Tensor:$result);
   let assemblyFormat = [{
-    $score attr-dict `:` type($score) custom<LseType>(type($result), ref(type($score)))
+    $score attr-dict `:` type($score) custom<ResultType>(type($result), "LseOp()", ref(type($score)))
+  }];
+  let extraClassDeclaration = [{
+    static ::llvm::FailureOr<ResultSizes> inferSizes(SizedTensor score);
   }];
   let hasVerifier = 1;
 }
 
-def Attn_MapOp : Attn_ShapedOp<"map", [Pure]> {
+def Attn_MapOp : Attn_GraphOp<"map", ["getSizeConstraints", "getResultSizes"], [Pure]> {
   let summary = "Applies a region to every element";
   let description = [{
     The `attn.map` operation computes each element of its result by a region
@@ -667,7 +699,7 @@ def Attn_MapOp : Attn_ShapedOp<"map", [Pure]> {
   let hasRegionVerifier = 1;
 }
 
-def Attn_ReduceOp : Attn_ShapedOp<"reduce", [Pure]> {
+def Attn_ReduceOp : Attn_GraphOp<"reduce", ["getResultSizes"], [Pure]> {
   let summary = "Reduces along axes";
   let description = [{
     The `attn.reduce` operation reduces over `axes` (negative ones count from the end):
@@ -697,18 +729,20 @@ def Attn_ReduceOp : Attn_ShapedOp<"reduce", [Pure]> {
       UnitAttr:$keep_dims);
   let results = (outs Attn_AnyTensor:$result);
   let assemblyFormat = [{
-    $kind $input `axes` custom<ReducedAxes>($axes, $keep_dims) attr-dict
+    $kind $input `axes` custom<ReduceAxes>($axes, $keep_dims) attr-dict
     `:` type($input)
-    custom<ReducedType>(type($result), ref(type($input)), ref($axes), ref($keep_dims))
+    custom<ResultType>(type($result), "ReduceOp()", ref(type($input)), ref($axes), ref($keep_dims))
   }];
   let extraClassDeclaration = [{
+    static ::llvm::FailureOr<ResultSizes> inferSizes(SizedTensor input, ArrayRef<int64_t> axes,
+                                             UnitAttr keepDims);
     /// For each dimension of the input whether it is one of the axes.
     SmallVector<bool> getReducedDims();
   }];
   let hasVerifier = 1;
 }
 
-def Attn_TransposeOp : Attn_ShapedOp<"transpose", [Pure]> {
+def Attn_TransposeOp : Attn_GraphOp<"transpose", ["getResultSizes"], [Pure]> {
   let summary = "Permutes dimensions";
   let description = [{
     The `attn.transpose` operation gives a tensor whose dimension i is the
@@ -726,16 +760,18 @@ def Attn_TransposeOp : Attn_ShapedOp<"transpose", [Pure]> {
   let results = (outs Attn_AnyTensor:$result);
   let assemblyFormat = [{
     $input $permutation attr-dict `:` type($input)
-    custom<TransposedType>(type($result), ref(type($input)), ref($permutation))
+    custom<ResultType>(type($result), "TransposeOp()", ref(type($input)), ref($permutation))
   }];
   let extraClassDeclaration = [{
+    static ::llvm::FailureOr<ResultSizes> inferSizes(SizedTensor input,
+                                             ArrayRef<int64_t> permutation);
     /// Whether the last dimension stays last.
     bool keepsRows();
   }];
   let hasVerifier = 1;
 }
 
-def Attn_LayerNormOp : Attn_ShapedOp<"layer_norm",
+def Attn_LayerNormOp : Attn_GraphOp<"layer_norm", ["getSizeConstraints"],
     [Pure, AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>]> {
   let summary = "Applies LayerNorm or RMSNorm";
   let description = [{
@@ -773,7 +809,7 @@ def Attn_LayerNormOp : Attn_ShapedOp<"layer_norm",
   let hasVerifier = 1;
 }
 
-def Attn_EmbeddingOp : Attn_ShapedOp<"embedding", [Pure]> {
+def Attn_EmbeddingOp : Attn_GraphOp<"embedding", ["getResultSizes"], [Pure]> {
   let summary = "Looks up embedding rows by id";
   let description = [{
     The `attn.embedding` operation reads a row of `table` for every id:
@@ -794,12 +830,15 @@ def Attn_EmbeddingOp : Attn_ShapedOp<"embedding", [Pure]> {
   let results = (outs Attn_Tensor:$result);
   let assemblyFormat = [{
     $table `,` $ids attr-dict `:` type($table) `,` type($ids)
-    custom<RowsType>(type($result), ref(type($table)), ref(type($ids)))
+    custom<ResultType>(type($result), "EmbeddingOp()", ref(type($table)), ref(type($ids)))
+  }];
+  let extraClassDeclaration = [{
+    static ::llvm::FailureOr<ResultSizes> inferSizes(SizedTensor table, SizedTensor ids);
   }];
   let hasVerifier = 1;
 }
 
-def Attn_PositionsOp : Attn_ShapedOp<"positions", [Pure, AllTypesMatch<["input", "result"]>]> {
+def Attn_PositionsOp : Attn_GraphOp<"positions", ["getSizeConstraints"], [Pure, AllTypesMatch<["input", "result"]>]> {
   let summary = "Applies sinusoidal or rotary position embeddings";
   let description = [{
     The `attn.positions` operation works on rows `input[…, t, :]` of a width D. With the
@@ -838,7 +877,7 @@ def Attn_PositionsOp : Attn_ShapedOp<"positions", [Pure, AllTypesMatch<["input",
   let hasVerifier = 1;
 }
 
-def Attn_AppendCacheOp : Attn_ShapedOp<"append_cache", [Pure, AllTypesMatch<["cache", "result"]>]> {
+def Attn_AppendCacheOp : Attn_GraphOp<"append_cache", ["getSizeConstraints"], [Pure, AllTypesMatch<["cache", "result"]>]> {
   let summary = "Appends rows to a KV cache";
   let description = [{
     The `attn.append_cache` operation writes `rows` into a cache of keys or values, after the
@@ -867,7 +906,7 @@ def Attn_AppendCacheOp : Attn_ShapedOp<"append_cache", [Pure, AllTypesMatch<["ca
   let hasVerifier = 1;
 }
 
-def Attn_DropoutOp : Attn_ShapedOp<"dropout", [Pure, AllTypesMatch<["input", "result"]>]> {
+def Attn_DropoutOp : Attn_GraphOp<"dropout", [], [Pure, AllTypesMatch<["input", "result"]>]> {
   let summary = "Applies dropout with a counter-based generator";
   let description = [{
     The `attn.dropout` operation gives its input as it is where there is no seed: that is

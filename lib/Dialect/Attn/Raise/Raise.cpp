@@ -8,13 +8,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Bodies.h"
 #include "../ScoreFactors.h"
 #include "Stage.h"
 
 #include "attnc/Dialect/Attn/Passes.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_ATTNRAISE
@@ -23,14 +23,6 @@ namespace mlir::attn {
 
 using namespace mlir;
 using namespace mlir::attn;
-
-/// Erases, last first, what nothing reads any longer.
-static void eraseDead(RewriterBase &rewriter, func::FuncOp function) {
-  for (Block &block : function.getBody())
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-      if (isOpTriviallyDead(&op))
-        rewriter.eraseOp(&op);
-}
 
 namespace {
 struct AttnRaisePass : attn::impl::AttnRaiseBase<AttnRaisePass> {
@@ -43,13 +35,13 @@ struct AttnRaisePass : attn::impl::AttnRaiseBase<AttnRaisePass> {
       raiseScores(rewriter, function);
       raiseContexts(rewriter, function);
       // What became a score or context is no layer.
-      eraseDead(rewriter, function);
+      eraseDead(rewriter, function.getBody());
       raiseLinears(rewriter, function);
       if (failed(raiseHeads(function)))
         return signalPassFailure();
       shareHeads(rewriter, function);
       function.walk([&](ScoreOp op) { absorbFactors(rewriter, op); });
-      eraseDead(rewriter, function);
+      eraseDead(rewriter, function.getBody());
     }
   }
 };

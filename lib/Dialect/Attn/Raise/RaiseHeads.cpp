@@ -13,16 +13,13 @@
 #include "Stage.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 using namespace mlir::attn;
-
-static bool isIdentity(ArrayRef<int64_t> permutation) {
-  return llvm::equal(permutation, llvm::seq<int64_t>(0, permutation.size()));
-}
 
 namespace {
 
@@ -36,10 +33,10 @@ struct ComposeTransposes : OpRewritePattern<TransposeOp> {
       source = before.getInput();
       for (int64_t &dim : order)
         dim = before.getPermutation()[dim];
-    } else if (!isIdentity(order)) {
+    } else if (!isIdentityPermutation(order)) {
       return rewriter.notifyMatchFailure(op, "the only transpose");
     }
-    if (isIdentity(order) && source.getType() == op.getType())
+    if (isIdentityPermutation(order) && source.getType() == op.getType())
       rewriter.replaceOp(op, source);
     else if (source == op.getInput())
       return rewriter.notifyMatchFailure(op, "a cast of sizes");

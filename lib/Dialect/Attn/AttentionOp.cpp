@@ -1,0 +1,154 @@
+//===- AttentionOp.cpp - the fused op -----------------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attnc/Dialect/Attn/Attn.h"
+
+#include "Formulas.h"
+#include "RegionBody.h"
+#include "Shapes.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+//===----------------------------------------------------------------------===//
+// Verifier
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyElements(AttentionOp op) {
+  Value query = op.getQuery();
+  // attention_c1
+  if (failed(verifyElement(op, "key", op.getKey(), "query", query)) ||
+      failed(verifyElement(op, "value", op.getValue(), "query", query)) ||
+      failed(verifyElement(op, "context", op.getResult(), "query", query)))
+    return failure();
+  // attention_c9
+  return op.getSink() ? verifyElement(op, "sink", op.getSink(), "query", query) : success();
+}
+
+/// A call finds exactly one kernel.
+static LogicalResult verifyOrder(AttentionOp op, ArrayRef<Attribute> schedules) {
+  // attention_c6
+  int64_t last =
+      schedules.empty() ? -1 : cast<ScheduleAttrInterface>(schedules.back()).getMaxQLen();
+  if (last != 0)
+    return op.emitOpError("expected a last schedule without max_q_len");
+  int64_t before = 0;
+  for (Attribute schedule : schedules.drop_back()) {
+    int64_t limit = cast<ScheduleAttrInterface>(schedule).getMaxQLen();
+    if (limit <= before)
+      return op.emitOpError("expected a max_q_len above ") << before << ", found " << limit;
+    before = limit;
+  }
+  return success();
+}
+
+static LogicalResult verifySchedules(AttentionOp op) {
+  if (!op.getSchedule())
+    return success();
+  for (auto schedule : op.getScheduleAttr().getAsRange<ScheduleAttrInterface>())
+    if (failed(schedule.verifySchedule(op)))
+      return failure();
+  return verifyOrder(op, op.getSchedule()->getValue());
+}
+
+LogicalResult AttentionOp::verify() {
+  // attention_c2, attention_c3, attention_c9
+  if (failed(verifyElements(*this)) || failed(verifySizes(*this)) || failed(verifySchedules(*this)))
+    return failure();
+  // attention_c4
+  if (failed(verifyResult(*this, getResult(), "context",
+                          {"batch", "num_q_heads", "q_len", "value_dim"})))
+    return failure();
+  return getLse() ? verifyResult(*this, getLse(), "lse", {"batch", "num_q_heads", "q_len"})
+                  : success();
+}
+
+LogicalResult AttentionOp::verifyRegions() {
+  Type element = getElementTypeOrSelf(getQuery()), i1 = IntegerType::get(getContext(), 1);
+  // attention_c5
+  if (!getScoreMod().empty() &&
+      failed(verifyBody(*this, "score_mod", getScoreMod(), element, element)))
+    return failure();
+  if (!getMask().empty() && failed(verifyBody(*this, "mask", getMask(), Type(), i1)))
+    return failure();
+  if (!getProbMod().empty() &&
+      failed(verifyBody(*this, "prob_mod", getProbMod(), element, element)))
+    return failure();
+  return success();
+}
+
+void AttentionOp::getAsmBlockArgumentNames(Region &body, OpAsmSetValueNameFn setName) {
+  bool isMask = &body == &getMask();
+  nameBody(body, isMask ? "" : &body == &getProbMod() ? "prob" : "score", setName);
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+SizeConstraints AttentionOp::getSizeConstraints() {
+  Value query = getQuery(), key = getKey(), value = getValue();
+  SizeConstraints constraints = {
+      {"batch", {{"query", query, 0}, {"key", key, 0}, {"value", value, 0}}},
+      multipleOf({"num_q_heads", query, 1}, {{"num_kv_heads", key, 1}, {"num_kv_heads", value, 1}}),
+      {"head_dim", {{"query", query, 3}, {"key", key, 3}}},
+      {"num_kv_heads", {{"key", key, 1}, {"value", value, 1}}},
+      {"kv_len", {{"key", key, 2}, {"value", value, 2}}}};
+  addReads(constraints, *this,
+           {{"query", query, 0}, {"query", query, 1}, {"query", query, 2}, {"key", key, 2}});
+  addSink(constraints, getSink(), "query", query);
+  return constraints;
+}
+
+ResultSizes AttentionOp::getResultSizes(unsigned result) {
+  Value query = getQuery();
+  ResultSizes sizes = {ResultSize::anyOf({{query, 0}, {getKey(), 0}}), TensorDim{query, 1},
+                       TensorDim{query, 2}};
+  if (result == 0)
+    sizes.push_back(TensorDim{getValue(), 3});
+  return sizes;
+}
+
+SmallVector<SizeProduct> AttentionOp::getFlops() {
+  TensorDim kvLen = {getKey(), 2};
+  return {flopsOfProduct(getResult(), kvLen), flopsOfProduct(getQuery(), kvLen)};
+}
+
+bool AttentionOp::isDecomposed() { return getSchedule().has_value(); }
+
+//===----------------------------------------------------------------------===//
+// Formula
+//===----------------------------------------------------------------------===//
+
+/// Which heads share keys and values, where the types know it.
+static void writeSharing(AttentionOp op, FormulaWriter &w) {
+  int64_t heads = op.getQuery().getType().getDimSize(1);
+  int64_t kvHeads = op.getKey().getType().getDimSize(1);
+  if (bothStatic(heads, kvHeads) && heads != kvHeads)
+    w.addPart("each head of " + w.nameOf(op.getKey()) + " and " + w.nameOf(op.getValue()) +
+              " serves " + std::to_string(heads / kvHeads) + " of " + w.nameOf(op.getQuery()));
+}
+
+/// The part of a fused op that stores nothing stands under it.
+void AttentionOp::writeFormula(FormulaWriter &w) {
+  w.add(getResult(), "context",
+        "softmax(score" + formatOptional(w, " beside ", getSink()) + ") @ " + w.nameOf(getValue()));
+  w.addPart("score = " + formatScale(getScale()) + w.nameOf(getQuery()) + " @ " +
+            w.nameOf(getKey()) + "^T");
+  writeSharing(*this, w);
+  if (!getScoreMod().empty())
+    w.addPart("score = " + w.write(getScoreMod(), getBodyNames("score")));
+  if (!getMask().empty())
+    for (auto [index, condition] : llvm::enumerate(w.writeConjuncts(getMask(), getMaskNames())))
+      w.addPart((index ? "  and " : "of the keys with ") + condition);
+  if (!getProbMod().empty())
+    w.addPart("prob = " + w.write(getProbMod(), getBodyNames("prob")));
+  if (getLse())
+    w.add(getLse(), "lse", "log(sum(exp(score))) of each row");
+}
