@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AttnOps.h"
+#include "Body.h"
+#include "Sums.h"
 
 #include <cmath>
 
@@ -17,19 +18,7 @@ using namespace mlir::attn::reference;
 // On arrays
 //===----------------------------------------------------------------------===//
 
-static LogicalResult checkHeads(Operation *op, int64_t queryHeads, int64_t keyHeads) {
-  if (keyHeads == 0 ? queryHeads == 0 : queryHeads % keyHeads == 0)
-    return success();
-  return op->emitError("expected num_q_heads to be a multiple of num_kv_heads ")
-         << keyHeads << ", found " << queryHeads;
-}
-
-static FailureOr<Array> computeScore(Operation *op, const Array &query, const Array &key,
-                                     double scale, Environment &env) {
-  if (failed(checkSize(op, "batch of the key", query.shape[0], key.shape[0])) ||
-      failed(checkSize(op, "head_dim of the key", query.shape[3], key.shape[3])) ||
-      failed(checkHeads(op, query.shape[1], key.shape[1])))
-    return failure();
+static Array computeScore(const Array &query, const Array &key, double scale, Environment &env) {
   Array score(query.elementType, {query.shape[0], query.shape[1], query.shape[2], key.shape[2]});
   int64_t width = query.shape[3];
   forEachIndex(score.shape, [&](ArrayRef<int64_t> at, int64_t linear) {
@@ -43,15 +32,10 @@ static FailureOr<Array> computeScore(Operation *op, const Array &query, const Ar
   return score;
 }
 
-static FailureOr<Array> computeAdditiveScore(AdditiveScoreOp op, Environment &env) {
+static Array computeAdditiveScore(AdditiveScoreOp op, Environment &env) {
   const Array &query = env.get(op.getQuery()), &key = env.get(op.getKey());
   const Array &weight = env.get(op.getWeight());
   int64_t width = query.shape[3];
-  if (failed(checkSize(op, "batch of the key", query.shape[0], key.shape[0])) ||
-      failed(checkSize(op, "width of the key", width, key.shape[3])) ||
-      failed(checkSize(op, "width of the weight", width, weight.shape[0])) ||
-      failed(checkHeads(op, query.shape[1], key.shape[1])))
-    return failure();
   Array score(query.elementType, {query.shape[0], query.shape[1], query.shape[2], key.shape[2]});
   SmallVector<Scalar> terms(width);
   forEachIndex(score.shape, [&](ArrayRef<int64_t> at, int64_t linear) {
@@ -153,20 +137,9 @@ static double getSink(const Array &sink, ArrayRef<int64_t> row) {
   return sink.values[getLinear(sink.shape, at)].real;
 }
 
-static LogicalResult checkSink(Operation *op, const Array &score, const Array &sink) {
-  for (int dim = 0; dim < 3; ++dim)
-    if (sink.shape[dim] != 1 &&
-        failed(checkSize(op, "size of the sink", score.shape[dim], sink.shape[dim])))
-      return failure();
-  return success();
-}
-
 /// `sink` is null if there is none.
-static FailureOr<Array> computeSoftmax(Operation *op, Array score, int64_t axis, Value sink,
-                                       Environment &env) {
+static Array computeSoftmax(Array score, int64_t axis, Value sink, Environment &env) {
   const Array *sinks = sink ? &env.get(sink) : nullptr;
-  if (sinks && failed(checkSink(op, score, *sinks)))
-    return failure();
   int64_t count = score.shape[axis], stride = 1;
   for (int64_t size : ArrayRef(score.shape).drop_front(axis + 1))
     stride *= size;
@@ -198,12 +171,7 @@ static Array computeLse(const Array &score, Type elementType, Environment &env) 
   return lse;
 }
 
-static FailureOr<Array> computeContext(Operation *op, const Array &prob, const Array &value,
-                                       Environment &env) {
-  if (failed(checkSize(op, "batch of the value", prob.shape[0], value.shape[0])) ||
-      failed(checkSize(op, "kv_len of the value", prob.shape[3], value.shape[2])) ||
-      failed(checkHeads(op, prob.shape[1], value.shape[1])))
-    return failure();
+static Array computeContext(const Array &prob, const Array &value, Environment &env) {
   int64_t keys = prob.shape[3], width = value.shape[3];
   Array context(prob.elementType, {prob.shape[0], prob.shape[1], prob.shape[2], width});
   forEachIndex(context.shape, [&](ArrayRef<int64_t> at, int64_t linear) {
@@ -226,15 +194,13 @@ static FailureOr<Array> computeContext(Operation *op, const Array &prob, const A
 // Ops
 //===----------------------------------------------------------------------===//
 
-LogicalResult reference::evaluate(ScoreOp op, Environment &env) {
-  FailureOr<Array> score = computeScore(op, env.get(op.getQuery()), env.get(op.getKey()),
-                                        op.getScale().convertToDouble(), env);
-  return failed(score) ? failure() : env.set(op.getScore(), std::move(*score));
+static LogicalResult evaluate(ScoreOp op, Environment &env) {
+  return env.set(op, computeScore(env.get(op.getQuery()), env.get(op.getKey()),
+                                  op.getScale().convertToDouble(), env));
 }
 
-LogicalResult reference::evaluate(AdditiveScoreOp op, Environment &env) {
-  FailureOr<Array> score = computeAdditiveScore(op, env);
-  return failed(score) ? failure() : env.set(op.getScore(), std::move(*score));
+static LogicalResult evaluate(AdditiveScoreOp op, Environment &env) {
+  return env.set(op, computeAdditiveScore(op, env));
 }
 
 /// Restores -inf for scores hidden by `masks` that were -inf `before` and became NaN.
@@ -252,7 +218,7 @@ static LogicalResult keepHidden(ArrayRef<MaskOp> masks, const Array &before, Arr
   return success();
 }
 
-LogicalResult reference::evaluate(ModifyScoreOp op, Environment &env) {
+static LogicalResult evaluate(ModifyScoreOp op, Environment &env) {
   Array before = env.get(op.getScore()), score = before;
   if (failed(modify(op.getBody(), score, env)) ||
       failed(keepHidden(findMasksBehind(op.getScore()), before, score, env)))
@@ -260,52 +226,61 @@ LogicalResult reference::evaluate(ModifyScoreOp op, Environment &env) {
   return env.set(op.getResult(), std::move(score));
 }
 
-LogicalResult reference::evaluate(MaskOp op, Environment &env) {
+static LogicalResult evaluate(MaskOp op, Environment &env) {
   Array score = env.get(op.getScore());
   if (failed(mask(op.getBody(), score, env)))
     return failure();
   return env.set(op.getResult(), std::move(score));
 }
 
-LogicalResult reference::evaluate(SoftmaxOp op, Environment &env) {
+static LogicalResult evaluate(SoftmaxOp op, Environment &env) {
   const Array &score = env.get(op.getScore());
   auto axis = static_cast<int64_t>(op.getAxis());
-  FailureOr<Array> prob =
-      computeSoftmax(op, score, axis < 0 ? axis + score.getRank() : axis, op.getSink(), env);
-  return failed(prob) ? failure() : env.set(op.getProb(), std::move(*prob));
+  if (axis < 0)
+    axis += score.getRank();
+  return env.set(op, computeSoftmax(score, axis, op.getSink(), env));
 }
 
-LogicalResult reference::evaluate(ModifyProbOp op, Environment &env) {
+static LogicalResult evaluate(ModifyProbOp op, Environment &env) {
   Array prob = env.get(op.getProb());
   if (failed(modifyProb(op.getBody(), prob, env)))
     return failure();
   return env.set(op.getResult(), std::move(prob));
 }
 
-LogicalResult reference::evaluate(ContextOp op, Environment &env) {
-  FailureOr<Array> context = computeContext(op, env.get(op.getProb()), env.get(op.getValue()), env);
-  return failed(context) ? failure() : env.set(op.getResult(), std::move(*context));
+static LogicalResult evaluate(ContextOp op, Environment &env) {
+  return env.set(op, computeContext(env.get(op.getProb()), env.get(op.getValue()), env));
 }
 
-LogicalResult reference::evaluate(AttentionOp op, Environment &env) {
-  FailureOr<Array> score = computeScore(op, env.get(op.getQuery()), env.get(op.getKey()),
-                                        op.getScale().convertToDouble(), env);
-  if (failed(score) ||
-      (!op.getScoreMod().empty() && failed(modify(op.getScoreMod(), *score, env))) ||
-      (!op.getMask().empty() && failed(mask(op.getMask(), *score, env))))
+static LogicalResult evaluate(AttentionOp op, Environment &env) {
+  Array score = computeScore(env.get(op.getQuery()), env.get(op.getKey()),
+                             op.getScale().convertToDouble(), env);
+  if ((!op.getScoreMod().empty() && failed(modify(op.getScoreMod(), score, env))) ||
+      (!op.getMask().empty() && failed(mask(op.getMask(), score, env))))
     return failure();
-  FailureOr<Array> prob = computeSoftmax(op, *score, 3, op.getSink(), env);
-  if (failed(prob) || (!op.getProbMod().empty() && failed(modifyProb(op.getProbMod(), *prob, env))))
+  Array prob = computeSoftmax(score, 3, op.getSink(), env);
+  if (!op.getProbMod().empty() && failed(modifyProb(op.getProbMod(), prob, env)))
     return failure();
-  FailureOr<Array> context = computeContext(op, *prob, env.get(op.getValue()), env);
-  if (failed(context) || failed(env.set(op.getResult(), std::move(*context))))
+  if (failed(env.set(op.getResult(), computeContext(prob, env.get(op.getValue()), env))))
     return failure();
   if (Value lse = op.getLse())
-    return env.set(lse, computeLse(*score, getElementTypeOrSelf(lse), env));
+    return env.set(lse, computeLse(score, getElementTypeOrSelf(lse), env));
   return success();
 }
 
-LogicalResult reference::evaluate(LseOp op, Environment &env) {
+static LogicalResult evaluate(LseOp op, Environment &env) {
   const Array &score = env.get(op.getScore());
   return env.set(op.getResult(), computeLse(score, getElementTypeOrSelf(op.getResult()), env));
+}
+
+void reference::addAttention(Evaluators &evaluators) {
+  evaluators.add<ScoreOp>(::evaluate);
+  evaluators.add<AdditiveScoreOp>(::evaluate);
+  evaluators.add<ModifyScoreOp>(::evaluate);
+  evaluators.add<MaskOp>(::evaluate);
+  evaluators.add<SoftmaxOp>(::evaluate);
+  evaluators.add<ModifyProbOp>(::evaluate);
+  evaluators.add<ContextOp>(::evaluate);
+  evaluators.add<AttentionOp>(::evaluate);
+  evaluators.add<LseOp>(::evaluate);
 }

@@ -33,10 +33,10 @@ LogicalResult Body::addOp(Operation *op) {
     return addExtract(op);
   if (isa<tensor::DimOp>(op))
     return addDim(op);
-  if (isa<arith::ConstantOp>(op)) {
-    if (failed(evaluateConstant(op, *env)))
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    if (failed(evaluateConstant(constant, *env)))
       return failure();
-    addConstant(op->getResult(0), env->get(op->getResult(0)).values[0]);
+    addConstant(constant, env->get(constant).values[0]);
     return success();
   }
   FailureOr<ScalarFunction> function = getScalarFunction(op);

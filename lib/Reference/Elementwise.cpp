@@ -394,11 +394,11 @@ static Array getArray(DenseElementsAttr elements) {
   return array;
 }
 
-LogicalResult reference::evaluateConstant(Operation *op, Environment &env) {
-  Attribute value = cast<arith::ConstantOp>(op).getValue();
+LogicalResult reference::evaluateConstant(arith::ConstantOp op, Environment &env) {
+  Attribute value = op.getValue();
   if (DenseElementsAttr elements = getElements(value))
-    return env.set(op->getResult(0), getArray(elements));
-  Array scalar(op->getResult(0).getType(), {});
+    return env.set(op, getArray(elements));
+  Array scalar(op.getType(), {});
   if (auto number = dyn_cast<FloatAttr>(value))
     scalar.values[0] = real(number.getValueAsDouble());
   else if (auto number = dyn_cast<IntegerAttr>(value))
@@ -406,5 +406,5 @@ LogicalResult reference::evaluateConstant(Operation *op, Environment &env) {
         integer(wrap(number.getValue().getZExtValue(), number.getValue().getBitWidth()));
   else
     return reportUnknown(op);
-  return env.set(op->getResult(0), std::move(scalar));
+  return env.set(op, std::move(scalar));
 }

@@ -8,7 +8,11 @@
 #ifndef ATTNC_LIB_REFERENCE_ENVIRONMENT_H
 #define ATTNC_LIB_REFERENCE_ENVIRONMENT_H
 
+#include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/OpTable.h"
 #include "attnc/Reference/Reference.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include <functional>
 
@@ -29,6 +33,10 @@ public:
   int64_t getInteger(Value scalar) const { return get(scalar).values[0].integer; }
   /// Static sizes or offsets as they are, dynamic ones from their operands.
   SmallVector<int64_t> getIntegers(ArrayRef<OpFoldResult> mixed) const;
+
+  int64_t getSize(const TensorDim &size) const { return get(size.tensor.value).shape[size.dim]; }
+  /// The sizes of an op's first result.
+  SmallVector<int64_t> getResultShape(AttnOpInterface op) const;
 
   /// A result of `op`, moved by 2 ulp if the arithmetic asks for that.
   double blur(double value, Operation *op) const;
@@ -72,11 +80,18 @@ void forEachIndex(ArrayRef<int64_t> shape, F visit) {
 /// The linear position of an element.
 int64_t getLinear(ArrayRef<int64_t> shape, ArrayRef<int64_t> index);
 
-/// Evaluates an op of the attn, tensor, arith or math dialect.
-LogicalResult evaluateAttnOp(Operation *op, Environment &env);
-LogicalResult evaluateTensorOp(Operation *op, Environment &env);
+/// How ops are evaluated whose operands have the right sizes: each file adds its own.
+using Evaluators = OpTable<Environment &>;
+void addAttention(Evaluators &evaluators);
+void addLayers(Evaluators &evaluators);
+void addMatmul(Evaluators &evaluators);
+void addSequence(Evaluators &evaluators);
+void addShapes(Evaluators &evaluators);
+void addTensorOps(Evaluators &evaluators);
+
+LogicalResult evaluateConstant(arith::ConstantOp op, Environment &env);
+/// Evaluates every other op: one of arith or math.
 LogicalResult evaluateElementwise(Operation *op, Environment &env);
-LogicalResult evaluateConstant(Operation *op, Environment &env);
 
 LogicalResult reportUnknown(Operation *op);
 

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AttnOps.h"
+#include "Body.h"
+#include "Sums.h"
 
 #include <cmath>
 
@@ -13,16 +14,11 @@ using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::reference;
 
-LogicalResult reference::evaluate(LinearOp op, Environment &env) {
+static LogicalResult evaluate(LinearOp op, Environment &env) {
   const Array &input = env.get(op.getInput()), &weight = env.get(op.getWeight());
   const Array *bias = op.getBias() ? &env.get(op.getBias()) : nullptr;
   int64_t width = input.shape.back(), features = weight.shape[0];
-  if (failed(checkSize(op, "in_features of the weight", width, weight.shape[1])) ||
-      (bias && failed(checkSize(op, "out_features of the bias", features, bias->shape[0]))))
-    return failure();
-  SmallVector<int64_t> shape = input.shape;
-  shape.back() = features;
-  Array result(input.elementType, shape);
+  Array result(input.elementType, env.getResultShape(op));
   for (int64_t at = 0; at < result.size(); ++at) {
     const Scalar *row = input.values.data() + at / features * width;
     const Scalar *column = weight.values.data() + at % features * width;
@@ -40,27 +36,22 @@ static int64_t getMerged(ArrayRef<int64_t> heads, ArrayRef<int64_t> at, Layout l
   return (row * heads[1] + at[1]) * heads[3] + at[3];
 }
 
-LogicalResult reference::evaluate(SplitHeadsOp op, Environment &env) {
+static LogicalResult evaluate(SplitHeadsOp op, Environment &env) {
   const Array &input = env.get(op.getInput());
-  int64_t numHeads = op.getNumHeads(), batch = input.shape[0], len = input.shape[1];
-  if (op.getLayout() == Layout::time_first)
-    std::swap(batch, len);
+  int64_t numHeads = op.getNumHeads();
   if (input.shape[2] % numHeads != 0)
     return op.emitError("expected a width that ")
            << numHeads << " heads divide, found " << input.shape[2];
-  Array result(input.elementType, {batch, numHeads, len, input.shape[2] / numHeads});
+  Array result(input.elementType, env.getResultShape(op));
   forEachIndex(result.shape, [&](ArrayRef<int64_t> at, int64_t linear) {
     result.values[linear] = input.values[getMerged(result.shape, at, op.getLayout())];
   });
   return env.set(op.getResult(), std::move(result));
 }
 
-LogicalResult reference::evaluate(MergeHeadsOp op, Environment &env) {
+static LogicalResult evaluate(MergeHeadsOp op, Environment &env) {
   const Array &input = env.get(op.getInput());
-  int64_t first = input.shape[0], second = input.shape[2];
-  if (op.getLayout() == Layout::time_first)
-    std::swap(first, second);
-  Array result(input.elementType, {first, second, input.shape[1] * input.shape[3]});
+  Array result(input.elementType, env.getResultShape(op));
   forEachIndex(input.shape, [&](ArrayRef<int64_t> at, int64_t linear) {
     result.values[getMerged(input.shape, at, op.getLayout())] = input.values[linear];
   });
@@ -92,37 +83,31 @@ static void normalise(Environment &env, const Scalar *input, Scalar *result, int
     result[k].real = round(round(input[k].real - mean) / deviation);
 }
 
-LogicalResult reference::evaluate(LayerNormOp op, Environment &env) {
+static LogicalResult evaluate(LayerNormOp op, Environment &env) {
   const Array &input = env.get(op.getInput());
   int64_t width = input.shape.back();
   Array result(input.elementType, input.shape);
   for (int64_t row = 0; row + width <= input.size() && width > 0; row += width)
     normalise(env, &input.values[row], &result.values[row], width, op.getMode(),
               op.getEpsilon().convertToDouble());
-  auto apply = [&](Value operand, StringRef name, auto combine) -> LogicalResult {
+  auto apply = [&](Value operand, auto combine) {
     if (!operand)
-      return success();
+      return;
     const Array &row = env.get(operand);
-    if (failed(checkSize(op, "width of the " + name, width, row.shape[0])))
-      return failure();
     for (int64_t at = 0; at < result.size(); ++at)
       combine(result.values[at].real, row.values[at % width].real);
     env.round(result);
-    return success();
   };
   env.round(result);
-  if (failed(apply(op.getScale(), "scale", [](double &x, double scale) { x *= scale; })) ||
-      failed(apply(op.getBias(), "bias", [](double &x, double bias) { x += bias; })))
-    return failure();
+  apply(op.getScale(), [](double &x, double scale) { x *= scale; });
+  apply(op.getBias(), [](double &x, double bias) { x += bias; });
   return env.set(op.getResult(), std::move(result));
 }
 
-LogicalResult reference::evaluate(EmbeddingOp op, Environment &env) {
+static LogicalResult evaluate(EmbeddingOp op, Environment &env) {
   const Array &table = env.get(op.getTable()), &ids = env.get(op.getIds());
   int64_t width = table.shape[1];
-  SmallVector<int64_t> shape = ids.shape;
-  shape.push_back(width);
-  Array result(table.elementType, shape);
+  Array result(table.elementType, env.getResultShape(op));
   for (auto [at, id] : llvm::enumerate(ids.values)) {
     if (id.integer < 0 || id.integer >= table.shape[0])
       return op.emitError("expected ids below ") << table.shape[0] << ", found " << id.integer;
@@ -130,4 +115,12 @@ LogicalResult reference::evaluate(EmbeddingOp op, Environment &env) {
                 result.values.begin() + at * width);
   }
   return env.set(op.getResult(), std::move(result));
+}
+
+void reference::addLayers(Evaluators &evaluators) {
+  evaluators.add<LinearOp>(::evaluate);
+  evaluators.add<SplitHeadsOp>(::evaluate);
+  evaluators.add<MergeHeadsOp>(::evaluate);
+  evaluators.add<LayerNormOp>(::evaluate);
+  evaluators.add<EmbeddingOp>(::evaluate);
 }

@@ -5,28 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AttnOps.h"
+#include "Sums.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::reference;
-
-/// Broadcasts an operand's batch sizes into `front`. The types say which sizes of 1 are repeated.
-static LogicalResult broadcastFront(MatmulOp op, Value operand, const Array &array,
-                                    SmallVectorImpl<int64_t> &front) {
-  ArrayRef<int64_t> known = cast<RankedTensorType>(operand.getType()).getShape();
-  size_t rank = known.size() - 2;
-  for (size_t dim = 0; dim < rank; ++dim) {
-    int64_t &wanted = front[front.size() - rank + dim];
-    if (known[dim] == 1)
-      continue;
-    if (!ShapedType::isDynamic(wanted) && wanted != array.shape[dim])
-      return op.emitError("expected sizes in front to be equal, found ")
-             << wanted << " and " << array.shape[dim];
-    wanted = array.shape[dim];
-  }
-  return success();
-}
 
 /// The operand's matrix for the result's matrix at `front`.
 static const Scalar *getMatrix(const Array &array, ArrayRef<int64_t> front) {
@@ -38,19 +21,11 @@ static const Scalar *getMatrix(const Array &array, ArrayRef<int64_t> front) {
   return array.values.data() + linear * array.shape[rank - 2] * array.shape[rank - 1];
 }
 
-LogicalResult reference::evaluate(MatmulOp op, Environment &env) {
+static LogicalResult evaluate(MatmulOp op, Environment &env) {
   const Array &left = env.get(op.getLeft()), &right = env.get(op.getRight());
-  int64_t rows = left.shape[left.getRank() - 2], width = left.shape.back(),
-          columns = right.shape.back();
-  SmallVector<int64_t> shape(std::max(left.getRank(), right.getRank()) - 2, ShapedType::kDynamic);
-  if (failed(checkSize(op, "rows of the right side", width, right.shape[right.getRank() - 2])) ||
-      failed(broadcastFront(op, op.getLeft(), left, shape)) ||
-      failed(broadcastFront(op, op.getRight(), right, shape)))
-    return failure();
-  llvm::replace(shape, int64_t(ShapedType::kDynamic), int64_t(1));
-  llvm::append_range(shape, ArrayRef<int64_t>{rows, columns});
-  Array result(left.elementType, shape);
-  forEachIndex(shape, [&](ArrayRef<int64_t> at, int64_t linear) {
+  int64_t width = left.shape.back(), columns = right.shape.back();
+  Array result(left.elementType, env.getResultShape(op));
+  forEachIndex(result.shape, [&](ArrayRef<int64_t> at, int64_t linear) {
     ArrayRef<int64_t> front = at.drop_back(2), place = at.take_back(2);
     // A matrix product of BLAS: one sum for each element.
     result.values[linear].real =
@@ -59,3 +34,5 @@ LogicalResult reference::evaluate(MatmulOp op, Environment &env) {
   });
   return env.set(op.getResult(), std::move(result));
 }
+
+void reference::addMatmul(Evaluators &evaluators) { evaluators.add<MatmulOp>(::evaluate); }

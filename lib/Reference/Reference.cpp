@@ -9,11 +9,8 @@
 
 #include "Environment.h"
 
-#include "attnc/Dialect/Attn/Attn.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -120,6 +117,10 @@ SmallVector<int64_t> Environment::getIntegers(ArrayRef<OpFoldResult> mixed) cons
   });
 }
 
+SmallVector<int64_t> Environment::getResultShape(AttnOpInterface op) const {
+  return evaluateSizes(op.getResultSizes(0), [&](TensorDim size) { return getSize(size); });
+}
+
 void Environment::reportOnce(Operation *op, const Twine &message) {
   if (!hasError)
     op->emitError(message);
@@ -148,14 +149,27 @@ LogicalResult reference::reportUnknown(Operation *op) {
   return op->emitError("expected an op that the reference evaluates, found ") << op->getName();
 }
 
+static Evaluators collectEvaluators() {
+  Evaluators evaluators;
+  evaluators.add(evaluateConstant);
+  for (auto add : {addAttention, addLayers, addMatmul, addSequence, addShapes, addTensorOps})
+    add(evaluators);
+  return evaluators;
+}
+
+static LogicalResult checkSizes(AttnOpInterface op, Environment &env) {
+  std::string contradiction =
+      findContradiction(op.getSizeConstraints(), [&](TensorDim size) { return env.getSize(size); });
+  return contradiction.empty() ? success() : op->emitError(contradiction);
+}
+
 static LogicalResult evaluateOp(Operation *op, Environment &env) {
-  if (isa<AttnDialect>(op->getDialect()))
-    return evaluateAttnOp(op, env);
-  if (isa<tensor::TensorDialect>(op->getDialect()))
-    return evaluateTensorOp(op, env);
-  if (isa<arith::ConstantOp>(op))
-    return evaluateConstant(op, env);
-  return evaluateElementwise(op, env);
+  static const Evaluators evaluators = collectEvaluators();
+  auto attnOp = dyn_cast<AttnOpInterface>(op);
+  if (attnOp && failed(checkSizes(attnOp, env)))
+    return failure();
+  const Evaluators::Function *evaluate = evaluators.find(op);
+  return evaluate ? (*evaluate)(op, env) : evaluateElementwise(op, env);
 }
 
 FailureOr<std::vector<Array>> reference::evaluate(func::FuncOp function, ArrayRef<Array> inputs,

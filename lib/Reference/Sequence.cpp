@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AttnOps.h"
+#include "Body.h"
 
 #include <cmath>
 
@@ -37,11 +37,9 @@ static double encode(PositionsOp op, int64_t c, int64_t width, double position) 
   return c % 2 == 0 ? std::sin(angle) : std::cos(angle);
 }
 
-LogicalResult reference::evaluate(PositionsOp op, Environment &env) {
+static LogicalResult evaluate(PositionsOp op, Environment &env) {
   const Array &input = env.get(op.getInput());
   const Array *offset = op.getOffset() ? &env.get(op.getOffset()) : nullptr;
-  if (offset && failed(checkSize(op, "size of the offset", input.shape[0], offset->shape[0])))
-    return failure();
   int64_t width = input.shape.back(), rank = input.shape.size();
   if (op.isRotary() && width % 2 != 0)
     return op.emitError("expected an even width to rotate, found ") << width;
@@ -61,15 +59,9 @@ LogicalResult reference::evaluate(PositionsOp op, Environment &env) {
 // Cache
 //===----------------------------------------------------------------------===//
 
-LogicalResult reference::evaluate(AppendCacheOp op, Environment &env) {
+static LogicalResult evaluate(AppendCacheOp op, Environment &env) {
   const Array &rows = env.get(op.getRows()), &length = env.get(op.getLength());
   Array result = env.get(op.getCache());
-  for (int64_t dim : {0, 1, 3})
-    if (failed(checkSize(op, "dimension " + Twine(dim) + " of the rows", result.shape[dim],
-                         rows.shape[dim])))
-      return failure();
-  if (failed(checkSize(op, "size of the length", result.shape[0], length.shape[0])))
-    return failure();
   for (const Scalar &l : length.values)
     if (l.integer < 0 || l.integer > result.shape[2] - rows.shape[2])
       return op.emitError("expected lengths that leave room for ")
@@ -97,7 +89,7 @@ static uint32_t philox(uint64_t index, uint64_t seed) {
   return first;
 }
 
-LogicalResult reference::evaluate(DropoutOp op, Environment &env) {
+static LogicalResult evaluate(DropoutOp op, Environment &env) {
   Array result = env.get(op.getInput());
   if (op.getSeed()) {
     double rate = op.getRate().convertToDouble();
@@ -107,4 +99,10 @@ LogicalResult reference::evaluate(DropoutOp op, Environment &env) {
   }
   env.round(result);
   return env.set(op.getResult(), std::move(result));
+}
+
+void reference::addSequence(Evaluators &evaluators) {
+  evaluators.add<PositionsOp>(::evaluate);
+  evaluators.add<AppendCacheOp>(::evaluate);
+  evaluators.add<DropoutOp>(::evaluate);
 }

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AttnOps.h"
+#include "Body.h"
+#include "Sums.h"
 
 #include <cmath>
 #include <numeric>
@@ -18,28 +19,6 @@ using namespace mlir::attn::reference;
 // map
 //===----------------------------------------------------------------------===//
 
-/// The broadcast shape of the operands. The types say which sizes of 1 are repeated.
-static FailureOr<SmallVector<int64_t>> broadcast(MapOp op, Environment &env) {
-  SmallVector<int64_t> shape(cast<RankedTensorType>(op.getResult().getType()).getRank(),
-                             ShapedType::kDynamic);
-  for (Value input : op.getInputs()) {
-    ArrayRef<int64_t> sizes = env.get(input).shape;
-    ArrayRef<int64_t> known = cast<RankedTensorType>(input.getType()).getShape();
-    int64_t missing = shape.size() - sizes.size();
-    for (auto [dim, size] : llvm::enumerate(sizes)) {
-      if (known[dim] == 1)
-        continue;
-      int64_t &wanted = shape[missing + dim];
-      if (!ShapedType::isDynamic(wanted) && wanted != size)
-        return op.emitError("expected aligned sizes to be equal, found ")
-               << wanted << " and " << size;
-      wanted = size;
-    }
-  }
-  llvm::replace(shape, int64_t(ShapedType::kDynamic), int64_t(1));
-  return shape;
-}
-
 /// The linear position in an operand for an element of the result.
 static int64_t getBroadcast(const Array &input, ArrayRef<int64_t> at) {
   int64_t linear = 0;
@@ -48,15 +27,14 @@ static int64_t getBroadcast(const Array &input, ArrayRef<int64_t> at) {
   return linear;
 }
 
-LogicalResult reference::evaluate(MapOp op, Environment &env) {
-  FailureOr<SmallVector<int64_t>> shape = broadcast(op, env);
+static LogicalResult evaluate(MapOp op, Environment &env) {
   FailureOr<Body> body = Body::prepare(op.getBody(), env);
-  if (failed(shape) || failed(body))
+  if (failed(body))
     return failure();
   auto inputs = llvm::map_to_vector(op.getInputs(), [&](Value v) { return &env.get(v); });
-  Array result(getElementTypeOrSelf(op.getResult()), *shape);
+  Array result(getElementTypeOrSelf(op.getResult()), env.getResultShape(op));
   SmallVector<Scalar> arguments(inputs.size());
-  forEachIndex(*shape, [&](ArrayRef<int64_t> at, int64_t linear) {
+  forEachIndex(result.shape, [&](ArrayRef<int64_t> at, int64_t linear) {
     for (auto [argument, input] : llvm::zip(arguments, inputs))
       argument = input->values[getBroadcast(*input, at)];
     result.values[linear] = (*body)(arguments);
@@ -126,17 +104,14 @@ static int64_t reduceIntegers(ReduceKind kind, ArrayRef<Scalar> row, unsigned wi
   return so;
 }
 
-LogicalResult reference::evaluate(ReduceOp op, Environment &env) {
+static LogicalResult evaluate(ReduceOp op, Environment &env) {
   const Array &input = env.get(op.getInput());
   SmallVector<bool> reduced = op.getReducedDims();
-  SmallVector<int64_t> shape, kept = input.shape;
-  for (auto [dim, size] : llvm::enumerate(input.shape)) {
-    if (reduced[dim])
-      kept[dim] = 1;
-    if (!reduced[dim] || op.getKeepDims())
-      shape.push_back(kept[dim]);
-  }
-  Array result(input.elementType, shape);
+  SmallVector<int64_t> kept = input.shape;
+  for (auto [size, isReduced] : llvm::zip_equal(kept, reduced))
+    if (isReduced)
+      size = 1;
+  Array result(input.elementType, env.getResultShape(op));
   std::vector<std::vector<Scalar>> rows(result.size());
   forEachIndex(input.shape, [&](ArrayRef<int64_t> at, int64_t linear) {
     int64_t row = 0;
@@ -157,17 +132,20 @@ LogicalResult reference::evaluate(ReduceOp op, Environment &env) {
 // transpose
 //===----------------------------------------------------------------------===//
 
-LogicalResult reference::evaluate(TransposeOp op, Environment &env) {
+static LogicalResult evaluate(TransposeOp op, Environment &env) {
   const Array &input = env.get(op.getInput());
-  SmallVector<int64_t> shape;
-  for (int64_t dim : op.getPermutation())
-    shape.push_back(input.shape[dim]);
-  Array result(input.elementType, shape);
-  SmallVector<int64_t> from(shape.size());
-  forEachIndex(shape, [&](ArrayRef<int64_t> at, int64_t linear) {
+  Array result(input.elementType, env.getResultShape(op));
+  SmallVector<int64_t> from(result.shape.size());
+  forEachIndex(result.shape, [&](ArrayRef<int64_t> at, int64_t linear) {
     for (auto [index, dim] : llvm::zip(at, op.getPermutation()))
       from[dim] = index;
     result.values[linear] = input.values[getLinear(input.shape, from)];
   });
   return env.set(op.getResult(), std::move(result));
+}
+
+void reference::addShapes(Evaluators &evaluators) {
+  evaluators.add<MapOp>(::evaluate);
+  evaluators.add<ReduceOp>(::evaluate);
+  evaluators.add<TransposeOp>(::evaluate);
 }

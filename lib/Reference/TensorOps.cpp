@@ -8,7 +8,6 @@
 #include "Body.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -234,11 +233,19 @@ static LogicalResult evaluate(tensor::ConcatOp op, Environment &env) {
   return env.set(op, std::move(result));
 }
 
-LogicalResult reference::evaluateTensorOp(Operation *op, Environment &env) {
-  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<tensor::DimOp, tensor::ExtractOp, tensor::CastOp, tensor::ExpandShapeOp,
-            tensor::CollapseShapeOp, tensor::ReshapeOp, tensor::FromElementsOp, tensor::EmptyOp,
-            tensor::SplatOp, tensor::GenerateOp, tensor::ExtractSliceOp, tensor::InsertSliceOp,
-            tensor::ConcatOp, tensor::PadOp>([&](auto known) { return ::evaluate(known, env); })
-      .Default([](Operation *unknown) { return reportUnknown(unknown); });
+void reference::addTensorOps(Evaluators &evaluators) {
+  evaluators.add<tensor::DimOp>(::evaluate);
+  evaluators.add<tensor::ExtractOp>(::evaluate);
+  evaluators.add<tensor::CastOp>(::evaluate);
+  evaluators.add<tensor::ExpandShapeOp>(::evaluate);
+  evaluators.add<tensor::CollapseShapeOp>(::evaluate);
+  evaluators.add<tensor::ReshapeOp>(::evaluate);
+  evaluators.add<tensor::FromElementsOp>(::evaluate);
+  evaluators.add<tensor::EmptyOp>(::evaluate);
+  evaluators.add<tensor::SplatOp>(::evaluate);
+  evaluators.add<tensor::GenerateOp>(::evaluate);
+  evaluators.add<tensor::ExtractSliceOp>(::evaluate);
+  evaluators.add<tensor::InsertSliceOp>(::evaluate);
+  evaluators.add<tensor::PadOp>(::evaluate);
+  evaluators.add<tensor::ConcatOp>(::evaluate);
 }

@@ -34,7 +34,7 @@ func.func @outside() -> tensor<1x1x1x3xf32> {
 
 func.func @sizes(%a: tensor<?x1x?x4xf32> {attn.name = "a"},
                  %b: tensor<?x1x?x4xf32> {attn.name = "b"}) -> tensor<?x1x?x?xf32> {
-  // SIZES: [[#@LINE+1]]:8: error: expected batch of the key to be 2, found 1
+  // SIZES: [[#@LINE+1]]:8: error: expected key batch 2 to match query, found 1
   %s = attn.score %a, %b : tensor<?x1x?x4xf32>, tensor<?x1x?x4xf32> -> tensor<?x1x?x?xf32>
   return %s : tensor<?x1x?x?xf32>
 }

@@ -1,26 +1,15 @@
-//===- AttnOps.cpp - evaluate attn ops ------------------------------------===//
+//===- Sums.cpp - pairwise and interleaved sums ---------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "AttnOps.h"
-
-#include "llvm/ADT/TypeSwitch.h"
+#include "Sums.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::reference;
-
-LogicalResult reference::evaluateAttnOp(Operation *op, Environment &env) {
-  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<ScoreOp, AdditiveScoreOp, ModifyScoreOp, MaskOp, SoftmaxOp, ModifyProbOp, ContextOp,
-            AttentionOp, LseOp, LinearOp, MatmulOp, SplitHeadsOp, MergeHeadsOp, LayerNormOp,
-            EmbeddingOp, PositionsOp, AppendCacheOp, DropoutOp, MapOp, ReduceOp, TransposeOp>(
-          [&](auto known) { return evaluate(known, env); })
-      .Default([](Operation *unknown) { return reportUnknown(unknown); });
-}
 
 double reference::dot(Environment &env, const Scalar *x, int64_t xStride, const Scalar *y,
                       int64_t yStride, int64_t count, int64_t numSums) {
