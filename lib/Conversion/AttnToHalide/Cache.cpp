@@ -5,13 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Lowerings.h"
+#include "FunctionConverter.h"
 #include "Rows.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 
-LogicalResult attn::lowerWrongLengths(PipelineBuilder &p, AppendCacheOp op) {
+/// Counts lengths behind which the cache has no room for the rows.
+static LogicalResult lowerWrongLengths(PipelineBuilder &p, AppendCacheOp op) {
   Func length = p.input("length", op.getLength());
   Func cache = p.input("cache", op.getCache()), rows = p.input("rows", op.getRows());
   return lowerCount(p, length, [&](Scalar l) {
@@ -19,7 +20,8 @@ LogicalResult attn::lowerWrongLengths(PipelineBuilder &p, AppendCacheOp op) {
   });
 }
 
-LogicalResult attn::lowerKeptCache(PipelineBuilder &p, AppendCacheOp op, const CpuInfo &cpu) {
+/// The result where there are no rows.
+static LogicalResult lowerKeptCache(PipelineBuilder &p, AppendCacheOp op, const CpuInfo &cpu) {
   Func cache = p.input("cache", op.getCache());
   auto body = [&](ArrayRef<Scalar> v) { return cache(v); };
   buildOutput(p, "result", op.getType(), lanesFor(cpu, op.getType().getElementType()), body);
@@ -27,7 +29,7 @@ LogicalResult attn::lowerKeptCache(PipelineBuilder &p, AppendCacheOp op, const C
 }
 
 /// Every element is read where it is written, so that the cache may be its own result.
-LogicalResult attn::lowerAppendCache(PipelineBuilder &p, AppendCacheOp op, const CpuInfo &cpu) {
+static LogicalResult lowerAppendCache(PipelineBuilder &p, AppendCacheOp op, const CpuInfo &cpu) {
   RankedTensorType type = op.getType();
   Func length = p.input("length", op.getLength());
   Func cache = p.input("cache", op.getCache()), rows = p.input("rows", op.getRows());
@@ -40,3 +42,26 @@ LogicalResult attn::lowerAppendCache(PipelineBuilder &p, AppendCacheOp op, const
   buildOutput(p, "result", type, lanesFor(cpu, type.getElementType()), body);
   return success();
 }
+
+static LogicalResult convertAppendCache(AppendCacheOp op, FunctionConverter &converter) {
+  HostFunction &host = converter.getHost();
+  if (failed(
+          converter.requireNone(op.getLoc(), "wrong_lengths",
+                                "expected lengths of attn.append_cache to leave room for its rows",
+                                [&](PipelineBuilder &p) { return lowerWrongLengths(p, op); })))
+    return failure();
+  bool mayBeEmpty = mayLackRows(tensorType(op.getRows()));
+  auto isEmpty = [&] { return host.isEmpty(op.getRows(), 2); };
+  auto isServed = [&] { return host.isWithin(op.getRows(), 2, /*above=*/0, /*limit=*/0); };
+  if (mayBeEmpty &&
+      failed(converter.call(
+          op.getLoc(), "kept_cache", op.getResult(),
+          [&](PipelineBuilder &p) { return lowerKeptCache(p, op, converter.getCpu()); }, isEmpty)))
+    return failure();
+  return converter.call(
+      op.getLoc(), "append_cache", op.getResult(),
+      [&](PipelineBuilder &p) { return lowerAppendCache(p, op, converter.getCpu()); },
+      mayBeEmpty ? function_ref<Value()>(isServed) : function_ref<Value()>());
+}
+
+void attn::addCacheLowerings(Lowerings &lowerings) { lowerings.addComputed(convertAppendCache); }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Lowerings.h"
+#include "FunctionConverter.h"
 #include "Rows.h"
 
 using namespace mlir;
@@ -25,7 +25,8 @@ LogicalResult attn::lowerCount(PipelineBuilder &p, Func tensor,
   return success();
 }
 
-LogicalResult attn::lowerWrongIds(PipelineBuilder &p, EmbeddingOp op) {
+/// Counts ids that are no row of the table.
+static LogicalResult lowerWrongIds(PipelineBuilder &p, EmbeddingOp op) {
   Func ids = p.input("ids", op.getIds());
   Func table = p.input("table", op.getTable());
   return lowerCount(
@@ -33,7 +34,7 @@ LogicalResult attn::lowerWrongIds(PipelineBuilder &p, EmbeddingOp op) {
 }
 
 /// The clamp never changes an id that was checked; it tells Halide that the row exists.
-LogicalResult attn::lowerEmbedding(PipelineBuilder &p, EmbeddingOp op, const CpuInfo &cpu) {
+static LogicalResult lowerEmbedding(PipelineBuilder &p, EmbeddingOp op, const CpuInfo &cpu) {
   RankedTensorType type = op.getResult().getType();
   Func ids = p.input("ids", op.getIds());
   Func table = p.input("table", op.getTable());
@@ -44,3 +45,15 @@ LogicalResult attn::lowerEmbedding(PipelineBuilder &p, EmbeddingOp op, const Cpu
   buildOutput(p, "result", type, lanesFor(cpu, type.getElementType()), body);
   return success();
 }
+
+static LogicalResult convertEmbedding(EmbeddingOp op, FunctionConverter &converter) {
+  if (failed(converter.requireNone(op.getLoc(), "wrong_ids",
+                                   "expected ids of attn.embedding to be rows of its table",
+                                   [&](PipelineBuilder &p) { return lowerWrongIds(p, op); })))
+    return failure();
+  return converter.call(op.getLoc(), "embedding", op.getResult(), [&](PipelineBuilder &p) {
+    return lowerEmbedding(p, op, converter.getCpu());
+  });
+}
+
+void attn::addEmbeddingLowerings(Lowerings &lowerings) { lowerings.addComputed(convertEmbedding); }

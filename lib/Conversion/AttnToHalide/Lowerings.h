@@ -3,7 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each function builds the algorithm and schedule of one op into an empty pipeline.
+// Each `lower` function builds the algorithm and schedule of one op into an empty pipeline. Here
+// stand those that other files call.
 // Coordinates are innermost first: a score is read (k, q, head, batch).
 //
 //===----------------------------------------------------------------------===//
@@ -20,14 +21,22 @@
 
 namespace mlir::attn {
 
-LogicalResult lowerScore(PipelineBuilder &p, ScoreOp op, const CpuInfo &cpu);
-LogicalResult lowerAdditiveScore(PipelineBuilder &p, AdditiveScoreOp op, const CpuInfo &cpu);
-LogicalResult lowerModifyScore(PipelineBuilder &p, ModifyScoreOp op, const CpuInfo &cpu);
-LogicalResult lowerMask(PipelineBuilder &p, MaskOp op, const CpuInfo &cpu);
-LogicalResult lowerSoftmax(PipelineBuilder &p, SoftmaxOp op, const CpuInfo &cpu);
-LogicalResult lowerModifyProb(PipelineBuilder &p, ModifyProbOp op, const CpuInfo &cpu);
-LogicalResult lowerContext(PipelineBuilder &p, ContextOp op, const CpuInfo &cpu);
-LogicalResult lowerLse(PipelineBuilder &p, LseOp op, const CpuInfo &cpu);
+class Lowerings;
+
+/// Each adds the lowerings of the ops of one file.
+void addAttentionLowerings(Lowerings &lowerings);
+void addCacheLowerings(Lowerings &lowerings);
+void addEmbeddingLowerings(Lowerings &lowerings);
+void addGenerateLowerings(Lowerings &lowerings);
+void addLinearLowerings(Lowerings &lowerings);
+void addMatmulLowerings(Lowerings &lowerings);
+void addRowLowerings(Lowerings &lowerings);
+void addScoreLowerings(Lowerings &lowerings);
+void addViewLowerings(Lowerings &lowerings);
+constexpr void (*kAddLowerings[])(Lowerings &) = {
+    addAttentionLowerings, addCacheLowerings,  addEmbeddingLowerings,
+    addGenerateLowerings,  addLinearLowerings, addMatmulLowerings,
+    addRowLowerings,       addScoreLowerings,  addViewLowerings};
 
 /// A kernel of attn.linear: the rows of its register tile, and the most rows of an input
 /// that it is for; 0 is no limit.
@@ -51,23 +60,11 @@ bool hasGpuTiles(LinearOp op);
 LogicalResult lowerLinearOnGpu(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue,
                                Value panels);
 
-LogicalResult lowerMatmul(PipelineBuilder &p, MatmulOp op, const CpuInfo &cpu);
-
-LogicalResult lowerEmbedding(PipelineBuilder &p, EmbeddingOp op, const CpuInfo &cpu);
-LogicalResult lowerAppendCache(PipelineBuilder &p, AppendCacheOp op, const CpuInfo &cpu);
-/// The same where there are no rows.
-LogicalResult lowerKeptCache(PipelineBuilder &p, AppendCacheOp op, const CpuInfo &cpu);
 /// A tensor of one element: for how many elements of `tensor` the condition holds.
 LogicalResult lowerCount(PipelineBuilder &p, Func tensor, function_ref<Scalar(Scalar)> condition);
-/// The same of ids that are no row of the table.
-LogicalResult lowerWrongIds(PipelineBuilder &p, EmbeddingOp op);
-/// The same of lengths behind which the cache has no room for the rows.
-LogicalResult lowerWrongLengths(PipelineBuilder &p, AppendCacheOp op);
 
 LogicalResult lowerMap(PipelineBuilder &p, MapOp op, const CpuInfo &cpu);
-LogicalResult lowerReduce(PipelineBuilder &p, ReduceOp op, const CpuInfo &cpu);
 LogicalResult lowerTranspose(PipelineBuilder &p, TransposeOp op, const CpuInfo &cpu);
-LogicalResult lowerLayerNorm(PipelineBuilder &p, LayerNormOp op, const CpuInfo &cpu);
 
 /// Whether `op` is one of `arith` or `math` on tensors alone, which are of one shape.
 bool isElementwise(Operation *op);

@@ -8,13 +8,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Lowerings.h"
+#include "FunctionConverter.h"
 #include "Rows.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 
-LogicalResult attn::lowerMatmul(PipelineBuilder &p, MatmulOp op, const CpuInfo &cpu) {
+static LogicalResult lowerMatmul(PipelineBuilder &p, MatmulOp op, const CpuInfo &cpu) {
   RankedTensorType type = tensorType(op.getResult());
   Type element = type.getElementType(), acc = accumulatorType(element);
   Func left = p.input("left", op.getLeft()), right = p.input("right", op.getRight());
@@ -35,3 +35,5 @@ LogicalResult attn::lowerMatmul(PipelineBuilder &p, MatmulOp op, const CpuInfo &
   scheduleRowSum(p, sum, width, scheduleOutput(p, result, lanes), lanes);
   return success();
 }
+
+void attn::addMatmulLowerings(Lowerings &lowerings) { lowerings.addPipeline(lowerMatmul); }

@@ -27,6 +27,11 @@ SmallVector<StringRef> attn::reductionNames(int64_t count) {
 
 RankedTensorType attn::tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
 
+bool attn::mayLackRows(RankedTensorType tensor) {
+  int64_t dim = tensor.getRank() - 2;
+  return dim >= 0 && (tensor.isDynamicDim(dim) || tensor.getDimSize(dim) == 0);
+}
+
 int64_t attn::lanesFor(const CpuInfo &cpu, Type elementType) {
   return cpu.lanes(std::max(elementType.getIntOrFloatBitWidth(), 8u));
 }

@@ -25,6 +25,8 @@ SmallVector<StringRef> varNames(int64_t rank);
 SmallVector<StringRef> reductionNames(int64_t count);
 RankedTensorType tensorType(Value v);
 int64_t lanesFor(const CpuInfo &cpu, Type elementType);
+/// Whether a tensor may have no rows: kernels read the last one.
+bool mayLackRows(RankedTensorType tensor);
 
 /// The error of a running sum grows with the number of what is added up: more than so many are
 /// added up in parts.

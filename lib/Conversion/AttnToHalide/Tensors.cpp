@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Lowerings.h"
+#include "FunctionConverter.h"
 #include "Rows.h"
 
 #include <limits>
@@ -242,7 +242,7 @@ static Scalar countElements(PipelineBuilder &p, const ReduceDims &dims, Func inp
   return count;
 }
 
-LogicalResult attn::lowerReduce(PipelineBuilder &p, ReduceOp op, const CpuInfo &cpu) {
+static LogicalResult lowerReduce(PipelineBuilder &p, ReduceOp op, const CpuInfo &cpu) {
   RankedTensorType type = op.getResult().getType();
   Type element = type.getElementType();
   ReduceDims dims(op);
@@ -264,7 +264,7 @@ LogicalResult attn::lowerReduce(PipelineBuilder &p, ReduceOp op, const CpuInfo &
 // Lse
 //===----------------------------------------------------------------------===//
 
-LogicalResult attn::lowerLse(PipelineBuilder &p, LseOp op, const CpuInfo &cpu) {
+static LogicalResult lowerLse(PipelineBuilder &p, LseOp op, const CpuInfo &cpu) {
   RankedTensorType type = op.getResult().getType();
   Type acc = accumulatorType(tensorType(op.getScore()).getElementType());
   Func input = p.input("score", op.getScore());
@@ -299,7 +299,7 @@ LogicalResult attn::lowerLse(PipelineBuilder &p, LseOp op, const CpuInfo &cpu) {
 // LayerNorm
 //===----------------------------------------------------------------------===//
 
-LogicalResult attn::lowerLayerNorm(PipelineBuilder &p, LayerNormOp op, const CpuInfo &cpu) {
+static LogicalResult lowerLayerNorm(PipelineBuilder &p, LayerNormOp op, const CpuInfo &cpu) {
   RankedTensorType type = op.getResult().getType();
   Type element = type.getElementType(), acc = accumulatorType(element);
   Func input = p.input("input", op.getInput());
@@ -349,4 +349,10 @@ LogicalResult attn::lowerLayerNorm(PipelineBuilder &p, LayerNormOp op, const Cpu
   scheduleSumAlongRow(p, squares, extent, out, lanes);
   computeAtRow(p, inverse, out);
   return success();
+}
+
+void attn::addRowLowerings(Lowerings &lowerings) {
+  lowerings.addPipeline(lowerReduce);
+  lowerings.addPipeline(lowerLse);
+  lowerings.addPipeline(lowerLayerNorm);
 }

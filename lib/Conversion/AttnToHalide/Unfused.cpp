@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Lowerings.h"
+#include "FunctionConverter.h"
 #include "Rows.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -65,12 +65,13 @@ static LogicalResult lowerPairs(PipelineBuilder &p, Value queryTensor, Value key
   return success();
 }
 
-LogicalResult attn::lowerScore(PipelineBuilder &p, ScoreOp op, const CpuInfo &cpu) {
+static LogicalResult lowerScore(PipelineBuilder &p, ScoreOp op, const CpuInfo &cpu) {
   return lowerPairs(p, op.getQuery(), op.getKey(), op.getScore(), op.getScale().convertToDouble(),
                     cpu, [](Scalar q, Scalar k, Scalar) { return q * k; });
 }
 
-LogicalResult attn::lowerAdditiveScore(PipelineBuilder &p, AdditiveScoreOp op, const CpuInfo &cpu) {
+static LogicalResult lowerAdditiveScore(PipelineBuilder &p, AdditiveScoreOp op,
+                                        const CpuInfo &cpu) {
   Func weight = p.input("weight", op.getWeight());
   return lowerPairs(p, op.getQuery(), op.getKey(), op.getScore(), 1, cpu,
                     [&](Scalar q, Scalar k, Scalar d) {
@@ -78,7 +79,7 @@ LogicalResult attn::lowerAdditiveScore(PipelineBuilder &p, AdditiveScoreOp op, c
                     });
 }
 
-LogicalResult attn::lowerContext(PipelineBuilder &p, ContextOp op, const CpuInfo &cpu) {
+static LogicalResult lowerContext(PipelineBuilder &p, ContextOp op, const CpuInfo &cpu) {
   Type element = tensorType(op.getResult()).getElementType(), acc = accumulatorType(element);
   Func prob = p.input("prob", op.getProb()), value = p.input("value", op.getValue());
   Scalar qHeads = p.extent(prob, 2), kvHeads = p.extent(value, 2);
@@ -144,7 +145,7 @@ static FailureOr<Scalar> keepHidden(PipelineBuilder &p, ArrayRef<MaskOp> masks, 
   return y;
 }
 
-LogicalResult attn::lowerModifyScore(PipelineBuilder &p, ModifyScoreOp op, const CpuInfo &cpu) {
+static LogicalResult lowerModifyScore(PipelineBuilder &p, ModifyScoreOp op, const CpuInfo &cpu) {
   SmallVector<MaskOp> masks = findMasksBehind(op.getScore());
   return lowerPointwise(p, op.getScore(), op.getResult(), cpu,
                         [&](Scalar x, ArrayRef<Scalar> v) -> FailureOr<Scalar> {
@@ -153,7 +154,7 @@ LogicalResult attn::lowerModifyScore(PipelineBuilder &p, ModifyScoreOp op, const
                         });
 }
 
-LogicalResult attn::lowerModifyProb(PipelineBuilder &p, ModifyProbOp op, const CpuInfo &cpu) {
+static LogicalResult lowerModifyProb(PipelineBuilder &p, ModifyProbOp op, const CpuInfo &cpu) {
   return lowerPointwise(p, op.getProb(), op.getResult(), cpu,
                         [&](Scalar x, ArrayRef<Scalar> v) -> FailureOr<Scalar> {
                           FailureOr<Scalar> y = inlineModified(p, op.getBody(), x, v);
@@ -165,7 +166,7 @@ LogicalResult attn::lowerModifyProb(PipelineBuilder &p, ModifyProbOp op, const C
                         });
 }
 
-LogicalResult attn::lowerMask(PipelineBuilder &p, MaskOp op, const CpuInfo &cpu) {
+static LogicalResult lowerMask(PipelineBuilder &p, MaskOp op, const CpuInfo &cpu) {
   return lowerPointwise(p, op.getScore(), op.getResult(), cpu,
                         [&](Scalar x, ArrayRef<Scalar> v) -> FailureOr<Scalar> {
                           auto visible = p.inlineRegion(op.getBody(), regionCoords(v));
@@ -210,7 +211,7 @@ LogicalResult attn::lowerElementwise(PipelineBuilder &p, Operation *op, const Cp
 // Softmax
 //===----------------------------------------------------------------------===//
 
-LogicalResult attn::lowerSoftmax(PipelineBuilder &p, SoftmaxOp op, const CpuInfo &cpu) {
+static LogicalResult lowerSoftmax(PipelineBuilder &p, SoftmaxOp op, const CpuInfo &cpu) {
   RankedTensorType type = tensorType(op.getProb());
   Type element = type.getElementType(), acc = accumulatorType(element);
   int64_t rank = type.getRank(), given = op.getAxis();
@@ -249,4 +250,14 @@ LogicalResult attn::lowerSoftmax(PipelineBuilder &p, SoftmaxOp op, const CpuInfo
   computeAtRow(p, power, axis > 0 ? OutputLoops() : out);
   p.vectorizeBy(p.loops(power)[0], lanes);
   return success();
+}
+
+void attn::addScoreLowerings(Lowerings &lowerings) {
+  lowerings.addPipeline(lowerScore);
+  lowerings.addPipeline(lowerAdditiveScore);
+  lowerings.addPipeline(lowerModifyScore);
+  lowerings.addPipeline(lowerMask);
+  lowerings.addPipeline(lowerSoftmax);
+  lowerings.addPipeline(lowerModifyProb);
+  lowerings.addPipeline(lowerContext);
 }

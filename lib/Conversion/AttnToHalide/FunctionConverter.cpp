@@ -1,0 +1,156 @@
+//===- FunctionConverter.cpp - ops of a function to calls of kernels ----===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FunctionConverter.h"
+
+#include "Rows.h"
+#include "SizeChecks.h"
+
+#include "attnc/Dialect/Attn/Attributes.h"
+#include "attnc/Dialect/Attn/Decompose.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+LogicalResult FunctionConverter::convert(const Lowerings &lowerings) {
+  if (!function.getBody().hasOneBlock())
+    return function.emitError("expected a function of one block, found ")
+           << function.getBody().getBlocks().size();
+  if (failed(host.create()))
+    return failure();
+  for (Operation &op : function.getBody().front())
+    if (failed(convertOp(op, lowerings)))
+      return failure();
+  host.finish();
+  return success();
+}
+
+LogicalResult FunctionConverter::convertOp(Operation &op, const Lowerings &lowerings) {
+  if (!isDecomposed(&op))
+    return op.emitOpError("expected ops that have kernels: run attn-decompose first");
+  if (auto ret = dyn_cast<func::ReturnOp>(op))
+    return convertReturn(ret);
+  if (auto *lower = lowerings.find(&op))
+    return (*lower)(&op, *this);
+  // Scalars are rebuilt where a region or a size reads them.
+  if (llvm::none_of(op.getResultTypes(), llvm::IsaPred<TensorType>))
+    return success();
+  if (!isElementwise(&op))
+    return op.emitError("expected an op that convert-attn-to-halide knows, found ") << op.getName();
+  return convertToPipeline(&op, [&](PipelineBuilder &p) { return lowerElementwise(p, &op, cpu); });
+}
+
+LogicalResult FunctionConverter::convertReturn(func::ReturnOp op) {
+  for (auto [n, tensor] : llvm::enumerate(op.getOperands()))
+    if (host.getBuffer(tensor) != host.getResultBuffer(n) &&
+        failed(copy(op.getLoc(), tensor, host.getResultBuffer(n))))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// What lowerings ask for
+//===----------------------------------------------------------------------===//
+
+/// Pipelines name the dimensions of their tensors.
+static LogicalResult verifyRanks(Operation &op) {
+  SmallVector<Type> types(op.getOperandTypes());
+  llvm::append_range(types, op.getResultTypes());
+  for (Type type : types)
+    if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getRank() > kMaxRank)
+      return op.emitOpError("expected tensors of rank ")
+             << kMaxRank << " or less, found " << tensor.getRank();
+  return success();
+}
+
+LogicalResult FunctionConverter::checkComputed(Operation *op) {
+  if (failed(verifyRanks(*op)))
+    return failure();
+  requireSizes(host, *op);
+  return success();
+}
+
+LogicalResult FunctionConverter::convertToPipeline(Operation *op, Lower lower) {
+  if (failed(checkComputed(op)))
+    return failure();
+  return call(op->getLoc(), op->getName().stripDialect(), op->getResult(0), lower);
+}
+
+LogicalResult FunctionConverter::callKernel(ArrayRef<Value> destinations, Location loc,
+                                            StringRef kind, Build build,
+                                            function_ref<Value()> condition) {
+  std::string stem = (function.getName() + "_").str(); // keywords are no longer ones
+  if (!isCIdentifier(stem))
+    stem = "function_";
+  std::string name;
+  do
+    name = (stem + kind + "_" + Twine(numKernels++)).str();
+  while (SymbolTable::lookupSymbolIn(function->getParentOp(), name));
+  OpBuilder builder(function);
+  FailureOr<BuiltKernel> built = build(builder, name);
+  if (failed(built))
+    return failure();
+  built->kernel->setAttr(kKindAttr, builder.getStringAttr(kind));
+  host.call(loc, share(built->kernel), built->inputs, destinations,
+            condition ? condition() : Value());
+  return success();
+}
+
+LogicalResult FunctionConverter::callOn(ArrayRef<Value> destinations, Location loc, StringRef kind,
+                                        Lower lower, function_ref<Value()> condition) {
+  auto build = [&](OpBuilder &builder, StringRef name) -> FailureOr<BuiltKernel> {
+    PipelineBuilder p(builder, loc, name);
+    if (failed(lower(p)))
+      return failure();
+    return p.getKernel();
+  };
+  return callKernel(destinations, loc, kind, build, condition);
+}
+
+LogicalResult FunctionConverter::call(Location loc, StringRef kind, Value result, Lower lower,
+                                      function_ref<Value()> condition) {
+  return callOn(host.getDestination(result), loc, kind, lower, condition);
+}
+
+LogicalResult FunctionConverter::copy(Location loc, Value tensor, Value to) {
+  return callOn(to, loc, "copy", [&](PipelineBuilder &p) { return lowerCopy(p, tensor, cpu); });
+}
+
+LogicalResult FunctionConverter::requireNone(Location loc, StringRef kind, const Twine &message,
+                                             Lower lowerCount) {
+  Value count = host.allocate(MemRefType::get({1}, IntegerType::get(function.getContext(), 32)));
+  if (failed(callOn(count, loc, kind, lowerCount)))
+    return failure();
+  host.requireZero(loc, count, message);
+  return success();
+}
+
+FailureOr<Value> FunctionConverter::getCompact(Value tensor) {
+  if (host.isCompact(tensor))
+    return host.getBuffer(tensor);
+  Value compact = host.allocate(tensor);
+  if (failed(copy(tensor.getLoc(), tensor, compact)))
+    return failure();
+  return compact;
+}
+
+/// An equal kernel built before takes the place of this one: layers of one shape are
+/// compiled once.
+KernelOpInterface FunctionConverter::share(KernelOpInterface kernel) {
+  StringAttr name = kernel.getNameAttr();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  kernel.setName(StringAttr::get(name.getContext(), ""));
+  kernel->print(os, OpPrintingFlags().useLocalScope());
+  kernel.setName(name);
+  auto [known, isNew] = kernels.try_emplace(text, kernel);
+  if (!isNew) {
+    kernel->erase();
+    --numKernels;
+  }
+  return known->second;
+}
