@@ -1,4 +1,4 @@
-//===- AttnToHalide.cpp - attn graphs to pipelines and a host function --===//
+//===- AttnToHalide.cpp - attn graphs to pipelines and a host function ----===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

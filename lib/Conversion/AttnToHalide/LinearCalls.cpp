@@ -1,4 +1,4 @@
-//===- LinearCalls.cpp - which kernels of attn.linear a call runs -------===//
+//===- LinearCalls.cpp - which kernels of attn.linear a call runs ---------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

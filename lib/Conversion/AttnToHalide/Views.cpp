@@ -1,4 +1,4 @@
-//===- Views.cpp - ops that move elements, or view them otherwise -------===//
+//===- Views.cpp - ops that move elements, or view them otherwise ---------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

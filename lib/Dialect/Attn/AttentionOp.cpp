@@ -1,4 +1,4 @@
-//===- AttentionOp.cpp - the fused op -----------------------------------===//
+//===- AttentionOp.cpp - the fused op -------------------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- AttnOps.cpp - the classes of the attn ops ------------------------===//
+//===- AttnOps.cpp - the classes of the attn ops --------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- LayerOps.cpp - linear layers, heads, norms, embeddings -----------===//
+//===- LayerOps.cpp - linear layers, heads, norms, embeddings -------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- ScoreOps.cpp - scores, what changes them, softmax, context -------===//
+//===- ScoreOps.cpp - scores, what changes them, softmax, context ---------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

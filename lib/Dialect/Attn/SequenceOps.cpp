@@ -1,4 +1,4 @@
-//===- SequenceOps.cpp - positions, caches and dropout ------------------===//
+//===- SequenceOps.cpp - positions, caches and dropout --------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

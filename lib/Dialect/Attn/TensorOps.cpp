@@ -1,4 +1,4 @@
-//===- TensorOps.cpp - maps, reductions, transposes, products -----------===//
+//===- TensorOps.cpp - maps, reductions, transposes, products -------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
