@@ -1,4 +1,4 @@
-//===- FunctionConverter.h - ops of a function to calls of kernels -*- C++ -*-===//
+//===- FunctionConverter.h - ops of a function to calls ---------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

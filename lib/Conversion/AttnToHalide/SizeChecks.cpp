@@ -21,7 +21,7 @@ static void requireElementwise(HostFunction &host, Operation &op) {
                            " to have the same sizes");
 }
 
-/// Equal sizes are compared each with the one before, which tensors that are one leave out.
+/// Compares equal sizes pair by pair: none of one tensor with itself, as key and value may be one.
 static void require(HostFunction &host, Operation &op, const SizeConstraint &constraint) {
   const SizeConstraint::Member *first = constraint.members.begin();
   for (const SizeConstraint::Member &other : llvm::drop_begin(constraint.members)) {
