@@ -18,15 +18,19 @@ def compile(spec, target=None, name=None, weights=None):
     by default this machine; `name` the C function's, by default the spec's; `weights` a
     safetensors file with what the spec's attn.weight names."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [_find_tool(), "compile", _spec_path(spec, folder), "-o", folder, "--emit", "shared_library"]
-        command += ["--target", target] if target else []
-        command += ["--name", name] if name else []
-        command += ["--weights", os.fspath(weights)] if weights else []
-        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        if done.returncode != 0:
-            raise CompileError(done.stderr.strip())
+        options = ["--target", target] if target else []
+        options += ["--name", name] if name else []
+        options += ["--weights", os.fspath(weights)] if weights else []
+        run_tool("compile", _spec_path(spec, folder), "-o", folder, "--emit", "shared_library", *options)
         library, = glob.glob(os.path.join(folder, "*.so"))
         return load(library)  # stays loaded after its file is deleted
+
+
+def run_tool(*arguments):
+    """Runs the program attnc; its diagnostic becomes a CompileError."""
+    done = subprocess.run([_find_tool(), *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        raise CompileError(done.stderr.strip())
 
 
 def _find_tool():

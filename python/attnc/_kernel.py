@@ -7,12 +7,8 @@ import sys
 
 import numpy as np
 
+from ._elements import NAMES
 from .library import Library
-
-# What numpy and PyTorch call the element types of NAME_describe().
-_ELEMENTS = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i1": "bool", "bool": "bool"}
-_ELEMENTS |= {f"i{bits}": f"int{bits}" for bits in (8, 16, 32, 64)}
-_ELEMENTS |= {f"u{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)}
 
 
 def load(path, name=None, weights=None):
@@ -43,7 +39,7 @@ class Kernel:
         self._inputs = [tensor["name"] for tensor in self.description["inputs"]]
         self._outputs = self.description["outputs"]
         self._sources = [self._find_sources(output["dims"]) for output in self._outputs]
-        self._elements = [_ELEMENTS[output["dtype"]] for output in self._outputs]
+        self._elements = [NAMES[output["dtype"]] for output in self._outputs]
         self._torch_elements = None  # until the first tensor comes
 
     def _find_sources(self, dims):

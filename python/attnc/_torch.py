@@ -4,7 +4,7 @@ import os
 import tempfile
 
 from ._compile import compile
-from ._kernel import _ELEMENTS
+from ._elements import NAMES
 
 
 def from_torch(module, example_inputs, dynamic_shapes=None, target=None, name=None):
@@ -29,7 +29,7 @@ def torch_op(name, kernel):
 
     inputs = kernel.description["inputs"]
     outputs = kernel.description["outputs"]
-    elements = [getattr(torch, _ELEMENTS[output["dtype"]]) for output in outputs]
+    elements = [getattr(torch, NAMES[output["dtype"]]) for output in outputs]
     tensors = ", ".join(["Tensor"] * len(outputs))
     schema = "({}) -> {}".format(", ".join(f"Tensor {tensor['name']}" for tensor in inputs),
                                  tensors if len(outputs) == 1 else f"({tensors})")

@@ -1,0 +1,57 @@
+"""From a lambda to the value that it returns."""
+
+import inspect
+
+from ._captured import Array, rebind
+from ._values import _FLOATS, _REAL, POSITIONS, SCORE, lift, resolve
+
+_PARAMETERS = {"score": "s, b, h, q, k", "mask": "b, h, q, k"}
+
+
+def trace(name, function):
+    """What `function` returns for the score and the positions; arrays that it reads stand in for
+    themselves."""
+    if not callable(function):
+        raise TypeError(f"{name}: expected a function of ({_PARAMETERS[name]}), found {type(function).__name__}")
+    if not hasattr(function, "__code__") and hasattr(type(function).__call__, "__code__"):
+        function = function.__call__  # a method of an object, which may hold arrays
+    arguments = POSITIONS if name == "mask" else (SCORE, *POSITIONS)
+    _check_arity(name, function, arguments)
+    try:
+        result = rebind(function, name)(*arguments)
+    except IndexError as error:
+        raise _explain(error) from error
+    return _check_result(name, function, result)
+
+
+def _explain(error):
+    """numpy doesn't ask what a traced value has to say as an index."""
+    if not str(error).startswith("only integers, slices"):
+        return error
+    trace = error.__traceback__
+    while trace.tb_next:
+        trace = trace.tb_next
+    return TypeError(f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}: expected an array that the function can be "
+                     "seen to read, found another one with a traced index: give it by attnc.array(x)")
+
+
+def _check_arity(name, function, arguments):
+    try:
+        inspect.signature(function).bind(*arguments)
+    except TypeError:
+        raise TypeError(f"{name}: expected a function of ({_PARAMETERS[name]}), found one of "
+                        f"{inspect.signature(function)}{_place(function)}") from None
+
+
+def _check_result(name, function, result):
+    value = None if isinstance(result, Array) and result.ndim else lift(result)
+    kind = "a float" if name == "score" else "a bool, as comparisons are,"
+    if value is None or value.type not in ((*_FLOATS, _REAL) if name == "score" else ("bool",)):
+        found = type(result).__name__ if value is None else value.type
+        raise TypeError(f"{name}: expected {kind} from the function{_place(function)}, found {found}")
+    return resolve(value)
+
+
+def _place(function):
+    code = getattr(function, "__code__", None)
+    return f" at {code.co_filename}:{code.co_firstlineno}" if code else ""
