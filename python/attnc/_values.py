@@ -50,7 +50,7 @@ def lift(x):
         return x
     if isinstance(x, Operators):
         return x.element()
-    if isinstance(x, np.generic):
+    if isinstance(x, np.generic) or isinstance(x, np.ndarray) and x.ndim == 0:  # as numpy hands over scalars to compare
         x = x.item()
     if isinstance(x, bool):
         return Value("constant", "bool", data=x, bounds=(int(x), int(x)))

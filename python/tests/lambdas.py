@@ -98,7 +98,7 @@ SCORES = {
     "hidden by infinity": lambda s, b, h, q, k: np.where((q >= k) | (k < 3), s, -infinity),
     "by a bool": lambda s, b, h, q, k: s + (q > k) * 0.5 - present[b, k] * 2 + is_global[k],
     "permuted": lambda s, b, h, q, k: s + table[h, permutation[k]] * np.sqrt(permutation[permutation[k]] + 1),
-    "constants": lambda s, b, h, q, k: np.maximum(np.minimum(s, 1), -1) - 1e-3 + np.float32(0.5) * 3,
+    "constants": lambda s, b, h, q, k: np.maximum(np.minimum(s, 1), -1) - 1e-3 + (np.int64(5) < k) * np.float32(0.5),
 }
 
 MASKS = {
