@@ -73,8 +73,8 @@ class LambdasTest(unittest.TestCase):
             return first
 
         with self.subTest(scores=scores, masks=masks):
-            score, mask = scores and score, masks and mask
-            check(attnc.attention(*inputs, score=score or None, mask=mask or None), expect(*inputs, score, mask)[0])
+            score, mask = score if scores else None, mask if masks else None
+            check(attnc.attention(*inputs, score=score, mask=mask), expect(*inputs, score, mask)[0])
 
     def test_together(self):
         count = 9
