@@ -25,13 +25,6 @@ using mlir::attn::AttentionOp;
 using mlir::attn::KernelOpInterface;
 using mlir::attn::MaskAnalysis;
 
-static std::string print(Attribute attribute) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  attribute.print(os);
-  return text;
-}
-
 //===----------------------------------------------------------------------===//
 // Groups of the fused graph
 //===----------------------------------------------------------------------===//
@@ -94,15 +87,12 @@ static Group describeGroup(Operation &op, func::FuncOp function, CostModel &cost
               describePlace(op.getLoc()),
               costs.describe(op.getResult(0)),
               {},
-              "",
               costs.get(&op),
               {}};
   if (auto attention = dyn_cast<AttentionOp>(op)) {
     group.parts = listParts(attention, function);
-    if (Attribute schedule = attention.getScheduleAttr())
-      group.schedule = print(schedule);
-    else if (StringRef reason = mlir::attn::getReasonForNoKernel(attention, target);
-             !reason.empty())
+    StringRef reason = mlir::attn::getReasonForNoKernel(attention, target);
+    if (!attention.getScheduleAttr() && !reason.empty())
       group.parts.push_back(("no fused kernel, but op by op: " + reason).str());
   }
   return group;
@@ -148,7 +138,7 @@ static void addKernels(Spec &spec, std::vector<Group> &groups) {
     if (group == groups.end())
       group = groups.insert(
           groups.end(),
-          {call.getLoc(), "host.call", describePlace(call.getLoc()), "", {}, "", std::nullopt, {}});
+          {call.getLoc(), "host.call", describePlace(call.getLoc()), "", {}, std::nullopt, {}});
     if (!llvm::is_contained(group->kernels, kernel))
       group->kernels.push_back(kernel);
   });

@@ -6,16 +6,35 @@
 //===----------------------------------------------------------------------===//
 
 #include "attnc/Diagnostics/Terminal.h"
+#include "attnc/Dialect/Attn/Attributes.h"
+#include "attnc/Dialect/Attn/ScheduleAttrInterface.h"
 #include "attnc/Explain/Explanation.h"
 #include "attnc/Text/Escape.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace attnc;
 using mlir::attn::escapeJson;
 using mlir::attn::KernelOpInterface;
+using mlir::attn::ScheduleAttrInterface;
 namespace json = llvm::json;
+
+/// Null for a kernel that has its directives alone.
+static ScheduleAttrInterface getSchedule(KernelOpInterface kernel) {
+  return kernel->getAttrOfType<ScheduleAttrInterface>(mlir::attn::kScheduleAttr);
+}
+
+static void printKernel(KernelOpInterface kernel, raw_ostream &os) {
+  os << "    kernel " << kernel.getName();
+  if (ScheduleAttrInterface schedule = getSchedule(kernel)) {
+    if (int64_t most = schedule.getMaxQLen())
+      os << " for q_len <= " << most;
+    os << ": " << schedule;
+  }
+  os << "\n      " << kernel.describeSchedule() << '\n';
+}
 
 void attnc::printText(const Explanation &explanation, raw_ostream &to) {
   TerminalStream os(to);
@@ -34,10 +53,8 @@ void attnc::printText(const Explanation &explanation, raw_ostream &to) {
     os << '\n';
     if (!group.parts.empty())
       os << "    with " << llvm::join(group.parts, "; ") << '\n';
-    if (!group.schedule.empty())
-      os << "    schedule " << group.schedule << '\n';
     for (KernelOpInterface kernel : group.kernels)
-      os << "    pipeline " << kernel.getName() << ": " << kernel.describeSchedule() << '\n';
+      printKernel(kernel, os);
     if (group.cost && !group.cost->flops.isZero())
       os << "    FLOPs " << group.cost->flops.str() << '\n';
     if (group.cost)
@@ -45,17 +62,25 @@ void attnc::printText(const Explanation &explanation, raw_ostream &to) {
   }
 }
 
+static json::Object describeKernel(KernelOpInterface kernel) {
+  json::Object object{{"name", escapeJson(kernel.getName())},
+                      {"directives", escapeJson(kernel.describeSchedule())}};
+  if (ScheduleAttrInterface schedule = getSchedule(kernel)) {
+    object["schedule"] = llvm::formatv("{0}", schedule).str();
+    object["max_q_len"] = schedule.getMaxQLen();
+  }
+  return object;
+}
+
 static json::Object describeGroup(const Group &group) {
-  json::Array pipelines;
+  json::Array kernels;
   for (KernelOpInterface kernel : group.kernels)
-    pipelines.push_back(json::Object{{"name", escapeJson(kernel.getName())},
-                                     {"directives", escapeJson(kernel.describeSchedule())}});
+    kernels.push_back(describeKernel(kernel));
   json::Object object{{"op", group.op},
                       {"place", escapeJson(group.place)},
                       {"result", escapeJson(group.result)},
                       {"parts", json::Array(llvm::map_range(group.parts, escapeJson))},
-                      {"schedule", escapeJson(group.schedule)},
-                      {"pipelines", std::move(pipelines)}};
+                      {"kernels", std::move(kernels)}};
   if (group.cost) {
     object["flops"] = group.cost->flops.json();
     object["bytes"] = group.cost->bytes.json();

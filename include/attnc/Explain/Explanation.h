@@ -26,8 +26,6 @@ struct Group {
   std::string op, place, result;
   /// "scale 0.125", "mask reads kv_len"
   std::vector<std::string> parts;
-  /// Typed parameters; empty where the kernel alone has it.
-  std::string schedule;
   /// None for calls that belong to no op of the graph.
   std::optional<Cost> cost;
   std::vector<mlir::attn::KernelOpInterface> kernels;
