@@ -1,6 +1,6 @@
 """Times attnc's kernels beside other implementations: one process, one core,
-calls in turns, thread CPU time. Then measures what is no time beside another's:
-compiling, memory, two threads, inputs that need the safe path. Writes
+calls in turns, thread CPU time. Then measures without peers: compiling, memory,
+two threads, inputs that need the safe path. Writes
 bench/results/NAME.json, NAME.md and NAME.png, and the table in README.md; a part
 (--quick, --only) is printed alone.
 
@@ -70,7 +70,7 @@ def alternate(calls, seconds):
             thread, process = time.thread_time() - thread, time.process_time() - process
             times[name].append(1e3 * thread)
             elsewhere[name] = min(elsewhere[name], process - thread)
-    for name, unseen in elsewhere.items():  # what other threads do is not in the times
+    for name, unseen in elsewhere.items():  # the times lack the work of other threads
         if 1e3 * unseen > 0.01 + 0.05 * min(times[name]):
             raise RuntimeError(f"expected {name} to work on one thread, found {1e3 * unseen:.2f} ms on others")
     return times
@@ -109,7 +109,7 @@ def time_all(title, chosen, peers, options):
 
 
 def machine():
-    """The processor, which of its maker's it is, and its widest vectors."""
+    """The processor with family and model, and its widest vectors."""
     with open("/proc/cpuinfo") as file:
         lines = dict(re.split(r"\s*:\s*", line, maxsplit=1) for line in file if ":" in line)
     flags = lines.get("flags", "").split()
@@ -124,14 +124,14 @@ def parse_arguments():
     parser = argparse.ArgumentParser(
         prog="./dev bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--attnc", default="attnc", help=argparse.SUPPRESS)
-    parser.add_argument("--quick", action="store_true", help="the three base rows alone")
-    parser.add_argument("--only", metavar="PATTERN", help="only what has a name that matches this regular expression")
+    parser.add_argument("--quick", action="store_true", help="only the three base rows")
+    parser.add_argument("--only", metavar="PATTERN", help="only rows with a name that matches this regular expression")
     parser.add_argument("--max-len", type=int, default=65536, metavar="N",
-                        help="the longest of the times against length (default 65536; 16384 saves minutes)")
+                        help="largest length in the plot of time against length (default 65536; 16384 saves minutes)")
     parser.add_argument("--peers", metavar="NAME,…", help="only these files of bench/peers ('none': no peer)")
     parser.add_argument("--seconds", type=float, default=3, help="time for each case (default 3)")
     parser.add_argument("--core", type=int, help="the core to run on (default: the last one allowed)")
-    parser.add_argument("--json", metavar="FILE", help="write what was measured there too, also of a part")
+    parser.add_argument("--json", metavar="FILE", help="also write the measurements to FILE, even of a part")
     parser.add_argument("--name", default=report.IN_README, metavar="STEM",
                         help="stem of the result files (default %(default)s, which README.md shows)")
     options = parser.parse_args()
@@ -162,7 +162,7 @@ def measure_facts(chosen, rows, options, cores):
     for fact in chosen:
         print(f"measuring {fact[0]} …", file=sys.stderr, flush=True)
         measured.append(facts.measure(*fact, options, cores))
-    fixed = [row for row in rows if row["kind"] != "Encoder"]  # whose batch and length are open
+    fixed = [row for row in rows if row["kind"] != "Encoder"]  # its batch and length are dynamic
     return ([facts.compile_fixed(fixed)] if fixed else []) + measured
 
 

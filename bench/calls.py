@@ -1,6 +1,6 @@
-"""What a call from Python costs beside its kernel: microseconds of calls on inputs so small
-that the kernel is next to nothing, less those of the same call from a loop in C. Each is the
-shortest of many short runs, on one core and one thread. Needs the Python package."""
+"""The overhead of a call from Python: microseconds of calls on small inputs with a negligible
+kernel, less those of the same call from a loop in C. Each is the shortest of many short runs,
+on one core and one thread. Needs the Python package."""
 
 import argparse
 import ctypes
@@ -66,7 +66,7 @@ def time_from_python(call, number, repeat):
 
 
 def list_calls(kernel, arrays):
-    """(what, call) of each way to call the kernel."""
+    """(label, call) for each way to call the kernel."""
     out = kernel(*arrays)
     yield "numpy, with out", lambda: kernel(*arrays, out=out)
     yield "numpy", lambda: kernel(*arrays)
@@ -103,10 +103,10 @@ def main():
         kernel = attnc.load(library)
         alone = time_from_c(library, [*arrays, np.empty_like(arrays[0])], folder, *runs)
         print(f"{'kernel, called from C':<32} {alone:6.2f} µs")
-        for what, call in list_calls(kernel, arrays):
+        for label, call in list_calls(kernel, arrays):
             call()
             spent = time_from_python(call, *runs)
-            print(f"{what:<32} {spent:6.2f} µs, {spent - alone:6.2f} beside the kernel")
+            print(f"{label:<32} {spent:6.2f} µs, {spent - alone:6.2f} beside the kernel")
 
 
 if __name__ == "__main__":

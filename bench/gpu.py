@@ -24,8 +24,8 @@ import dlpack
 import work
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CAPABILITIES = (70, 75, 80, 86)  # that kernels are made for; each runs on later GPUs, too
-# Cores for float32 of a multiprocessor, by the GPU's capability.
+CAPABILITIES = (70, 75, 80, 86)  # of compiled kernels; each runs on later GPUs, too
+# float32 cores per multiprocessor, by compute capability.
 CORES = {70: 64, 75: 64, 80: 64}
 MASKS = ("", "causal(top_left)", "causal(bottom_right)", "window(31, 0)", "kv_lengths(%lengths : tensor<?xi32>)")
 LENGTHS = ((1, 1), (1, 300), (7, 5), (49, 129), (129, 49), (300, 300), (1024, 1024))
@@ -48,7 +48,7 @@ class Case(work.KeySizes):
         return " ".join(filter(None, words))
 
     def spec(self):
-        """Lengths are open, so that one library serves all of a kind."""
+        """Lengths are dynamic, so that one library serves all cases of a kind."""
         query, key, score = (f"tensor<?x{heads}x?x{last}xf32>" for heads, last in (
             (self.heads, self.head_dim), (self.key_heads, self.head_dim), (self.heads, "?")))
         inputs = [("query", query), ("key", key), ("value", key)]
@@ -67,7 +67,7 @@ class Case(work.KeySizes):
         return hashlib.sha256(self.spec().encode()).hexdigest()[:16]
 
     def flops(self, visible):
-        """Of the scores that are seen, and what they weigh."""
+        """FLOPs of both products, over the visible scores."""
         return 4 * self.head_dim * self.heads * visible
 
 
@@ -147,7 +147,7 @@ def make_arrays(torch, case, device):
 
 
 def visible(torch, case, arrays):
-    """Which keys a row sees, or None where it sees all."""
+    """The visible keys of each row, or None without a mask."""
     q = torch.arange(case.q_len, device=arrays[0].device)[:, None]
     k = torch.arange(case.keys, device=arrays[0].device)
     if case.mask.startswith("kv_lengths"):
@@ -157,7 +157,7 @@ def visible(torch, case, arrays):
 
 
 def plain(torch, case, arrays, dtype):
-    """As one would write it; rows that see nothing give 0."""
+    """The straightforward computation; fully masked rows give 0."""
     query, key, value = (array.to(dtype) for array in arrays[:3])
     groups = case.heads // case.key_heads
     key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
@@ -169,7 +169,7 @@ def plain(torch, case, arrays, dtype):
 
 
 def judge(torch, case, arrays, result):
-    """The error against float64 and the allowed one; whole batches at once fit not every GPU."""
+    """The error against float64 and the allowed one, by batch: not every GPU has room for all at once."""
     error = allowed = largest = 0.0
     for b in range(case.batch):
         part = [array[b:b + 1] for array in arrays]
@@ -184,7 +184,7 @@ def judge(torch, case, arrays, result):
 
 
 def backends(torch, case, arrays):
-    """PyTorch's ways to compute the case, by name; those it refuses are left out."""
+    """PyTorch's backends for the case, by name; those that refuse it are left out."""
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
     def prepare(backend, dtype):
@@ -233,7 +233,7 @@ def alternate(torch, calls, turns):
 
 
 def peak_gflops(torch):
-    """What the cores can do in float32 at the highest clock, or None where that is not told."""
+    """Peak float32 GFLOP/s at the highest clock, or None if unknown."""
     properties = torch.cuda.get_device_properties(0)
     cores = CORES.get(10 * properties.major + properties.minor, 128)
     try:
@@ -278,7 +278,7 @@ def time_all(torch, kernels, peak, turns):
 
 
 def find_gpu():
-    """PyTorch, or the end where there is no GPU for it."""
+    """Imports PyTorch; exits if it has no GPU."""
     try:
         import torch
     except ImportError:
@@ -290,14 +290,14 @@ def find_gpu():
 
 
 def find_target(torch):
-    """The newest one that the GPU takes."""
+    """The newest target for this GPU."""
     major, minor = torch.cuda.get_device_capability(0)
     found = max((c for c in CAPABILITIES if c <= 10 * major + minor), default=CAPABILITIES[0])
     return f"host-cuda-cuda_capability_{found}"
 
 
 def measure(torch, folder, turns):
-    """Everything there is to say of the GPU, for JSON."""
+    """All measurements of the GPU, for JSON."""
     kernels, peak = Kernels(folder), peak_gflops(torch)
     with open(os.path.join(folder, "target")) as file:
         target = file.read()
@@ -321,11 +321,11 @@ def main():
     parser = argparse.ArgumentParser(prog="./dev bench --gpu", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--attnc", help=argparse.SUPPRESS)
-    parser.add_argument("--turns", type=int, default=30, help="calls of each that are timed (30)")
+    parser.add_argument("--turns", type=int, default=30, help="timed calls of each implementation (30)")
     parser.add_argument("--compile-to", metavar="FOLDER", help="compile all kernels, and stop")
     parser.add_argument("--target", default=f"x86-64-linux-cuda-cuda_capability_{CAPABILITIES[-1]}",
-                        help="what --compile-to compiles for (%(default)s)")
-    parser.add_argument("--libraries", metavar="FOLDER", help="take kernels that --compile-to made")
+                        help="target of --compile-to (%(default)s)")
+    parser.add_argument("--libraries", metavar="FOLDER", help="use kernels made by --compile-to")
     options = parser.parse_args()
     if options.compile_to:
         return make(options.attnc, options.target, options.compile_to)

@@ -1,5 +1,5 @@
-"""What becomes of the measurements: JSON, a Markdown table, a plot, and the table
-in the README. Ratios say how many times faster attnc is."""
+"""Reports of the measurements: JSON, a Markdown table, a plot, and the table in the
+README. Ratios say how many times faster attnc is."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def significant(milliseconds):
 
 
 def cell(row, name):
-    """A peer's ratio of the shortest times, that of the medians in brackets."""
+    """A peer's ratio of minimum times, with the ratio of medians in brackets."""
     if name not in row["implementations"]:
         return ""
     dagger = "" if row["implementations"][name]["right"] else "†"
@@ -44,7 +44,7 @@ def cell(row, name):
 
 
 def geometric_mean(results, name):
-    """Of a peer's ratios over the rows of attention alone, or None if it took part in none."""
+    """The mean of a peer's ratios over attention rows, or None if it ran none of them."""
     ratios = [ratio(row, name) for row in results["rows"]
               if row["kind"] == "Attention" and name in row["implementations"]]
     return statistics.geometric_mean(ratios) if ratios else None
@@ -54,7 +54,7 @@ def markdown(results):
     names = list(results["peers"])
     head = ["work", "ms", "GFLOP/s"] + [f"{name} / attnc" for name in names]
     lines = [f"{results['date']}, {results['machine']}, one core, float32; sizes are (batch, heads, len, head_dim). "
-             "A column gives the other's shortest time over ours, in brackets the same of the medians.", "",
+             "A column gives the ratio of the other's shortest time to ours, with the ratio of medians in brackets.", "",
              "| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
     for row in results["rows"]:
         mine = row["implementations"][ours.NAME]
@@ -70,7 +70,7 @@ def markdown(results):
 
 
 def facts(results):
-    """What is no time beside another's, as a table."""
+    """Measurements without a peer, as a table."""
     if not results["facts"]:
         return ""
     lines = ["| measured once | found | bound |", "|---|---|---|"]
@@ -80,7 +80,7 @@ def facts(results):
 
 
 def replace_between(text, name, content):
-    """The text with what stands between the markers `name` replaced."""
+    """The text with the content between the markers `name` replaced."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     return re.sub(f"(?s)(?<={re.escape(begin)}\n).*(?={re.escape(end)})", lambda _: content, text)
 

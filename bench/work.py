@@ -1,5 +1,5 @@
-"""What a case is: its spec in the attn dialect, its inputs, and the same work in
-numpy, in any element type. Shapes are (batch, heads, len, head_dim)."""
+"""Cases: spec in the attn dialect, inputs, and the same computation in numpy, in any
+element type. Shapes are (batch, heads, len, head_dim)."""
 
 import dataclasses
 import string
@@ -16,15 +16,14 @@ def mlir_type(array):
 
 
 def softmax_context(score, value):
-    weight = np.exp(score - score.max(-1, keepdims=True))
-    return weight @ value / weight.sum(-1, keepdims=True)
+    numerator = np.exp(score - score.max(-1, keepdims=True))
+    return numerator @ value / numerator.sum(-1, keepdims=True)
 
 
 @dataclasses.dataclass(frozen=True)
 class Variant:
-    """A change of the score, a mask, or both, twice: as MLIR, and as functions that
-    numpy and PyTorch can call alike. In the texts `$name` is the type of input
-    `name`."""
+    """A score modification, a mask, or both, as MLIR and as functions for numpy and
+    PyTorch alike. In the texts `$name` is the type of input `name`."""
 
     name: str
     # The text of attn.mask, and (inputs, batch, head, query, key) -> visible.
@@ -41,7 +40,7 @@ class Variant:
 
 
 class KeySizes:
-    """Keys as many as queries, and heads of them as of queries, where a case does not say."""
+    """By default as many keys as queries, and as many key heads as query heads."""
 
     @property
     def keys(self):
@@ -87,7 +86,7 @@ class Attention(KeySizes):
         return np.ogrid[: self.batch, : self.heads, : self.q_len, : self.keys]
 
     def flops(self, arrays):
-        """Of both products, over the visible pairs."""
+        """FLOPs of both products, over the visible pairs."""
         return 4 * self.head_dim * self._visible_pairs(arrays)
 
     def dense_mask(self, arrays):
@@ -95,7 +94,7 @@ class Attention(KeySizes):
         return self.variant.visible(arrays, *self.places())
 
     def dense_bias(self, arrays):
-        """What the variant adds to the score, -inf under its mask."""
+        """The variant's bias on the score, -inf where it is masked."""
         if self.variant.visible:
             return np.where(self.dense_mask(arrays), np.float32(0), np.float32(-np.inf))
         bias = self.variant.score(np, np.float32(0), arrays, *self.places())
@@ -139,7 +138,7 @@ class Attention(KeySizes):
         return f"func.func @kernel({arguments}) -> {context} {{\n" + "\n".join(lines) + "\n}\n"
 
     def samples(self):
-        """(batch, head, rows) that are compared: up to 256 rows of two heads."""
+        """The compared (batch, head, rows): up to 256 rows of two heads."""
         rows = np.unique(np.linspace(0, self.q_len - 1, min(self.q_len, 256)).astype(int))
         return [(0, 0, rows), (self.batch - 1, self.heads - 1, rows)]
 
@@ -164,8 +163,8 @@ class Attention(KeySizes):
 
 @dataclasses.dataclass(frozen=True)
 class Module:
-    """A self-attention layer: QKV, attention, the output's linear; where `normed`, residual and
-    LayerNorm after it. All but the hidden rows are weights."""
+    """A self-attention layer: QKV, attention, output projection; if `normed`, residual and
+    LayerNorm after it. All inputs but the hidden rows are parameters."""
 
     batch: int
     len: int

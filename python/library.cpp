@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Opens a shared library that attnc made, and hands it the memory of Python's
-// arrays by way of DLPack. Names and shapes are the business of __init__.py.
+// Opens a shared library made by attnc, and passes it the memory of Python's arrays by way of
+// DLPack. __init__.py handles names and shapes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ struct Options {
   void *allocator;
 };
 
-/// An open library. It stays loaded for good: its threads may still run.
+/// An open library, never unloaded: its threads may still run.
 class Library {
 public:
   Library(const std::string &path, const std::string &name) {
@@ -50,7 +50,7 @@ public:
     load = reinterpret_cast<decltype(load)>(dlsym(handle, (name + "_load").c_str()));
   }
 
-  /// Of a library whose constants lie in a file.
+  /// For a library with its constants in a file.
   void loadWeights(const std::string &path) const {
     if (load(path.c_str()) != done)
       throwOSError(lastError());
@@ -76,16 +76,16 @@ private:
 
   int (*call)(const Options *, const Tensor *const *);
   const char *(*lastError)();
-  int (*load)(const char *); // null where all constants are within
+  int (*load)(const char *); // null if all constants are inside
 };
 
-/// A type's table of DLPack's C functions, as far as it is used here. PyTorch has one, and
-/// takes a hundred times as long where it is asked in Python.
+/// A type's table of DLPack's C functions, as far as used here. PyTorch has one, and is a hundred
+/// times slower through Python.
 struct ExchangeApi {
   uint32_t major, minor;
   const ExchangeApi *older;
   void *allocate, *fromObject, *toObject;
-  /// The tensor is valid as long as the object is. 0, or -1 and an exception.
+  /// The tensor is valid as long as the object. Returns 0, or -1 with an exception.
   int (*borrow)(void *object, Tensor *tensor);
 };
 
@@ -100,7 +100,7 @@ const ExchangeApi *findExchangeApi(PyTypeObject *type) {
   return api && api->borrow ? api : nullptr;
 }
 
-/// The same from memory. The interpreter's lock guards it; types are kept alive.
+/// A cached findExchangeApi. The GIL guards it; types are kept alive.
 const ExchangeApi *getExchangeApi(PyTypeObject *type) {
   static std::vector<std::pair<PyTypeObject *, const ExchangeApi *>> known;
   for (auto [each, api] : known)
@@ -110,15 +110,15 @@ const ExchangeApi *getExchangeApi(PyTypeObject *type) {
   return known.emplace_back(type, findExchangeApi(type)).second;
 }
 
-/// Whether `found`, which is released, is True; without it there is no exception either.
+/// Releases `found`, and returns whether it is True; clears the exception if it is null.
 bool isTrue(PyObject *found) {
   PyErr_Clear();
   Py_XDECREF(found);
   return found == Py_True;
 }
 
-/// What PyTorch's functions in C don't ask: a derivative would be lost, and of a tensor that is
-/// negated when read the memory alone be taken.
+/// Checks that PyTorch's C functions omit: a derivative would be lost, and a lazily negated tensor
+/// would be read without the negation.
 void checkPlain(nb::handle object) {
   static PyObject *requiresGrad = PyUnicode_InternFromString("requires_grad");
   static PyObject *isNeg = PyUnicode_InternFromString("is_neg");
@@ -126,8 +126,8 @@ void checkPlain(nb::handle object) {
     throw nb::value_error("expected tensors without gradients, found one with requires_grad: "
                           "call with .detach(), or by way of torch_op");
   if (isTrue(PyObject_CallMethodNoArgs(object.ptr(), isNeg)))
-    throw nb::value_error("expected tensors as they lie in memory, found one that is negated "
-                          "when read: call with .resolve_neg()");
+    throw nb::value_error("expected materialized tensors, found one with a lazy negation: "
+                          "call with .resolve_neg()");
 }
 
 /// Tensors that borrow the memory of Python's arrays.
@@ -152,7 +152,7 @@ public:
   const Tensor *const *data() const { return pointers.data(); }
 
 private:
-  /// The short way, of types that know it.
+  /// The fast path, for types with an exchange table.
   bool borrow(nb::handle object) {
     const ExchangeApi *api = getExchangeApi(Py_TYPE(object.ptr()));
     if (!api)
@@ -160,7 +160,7 @@ private:
     checkPlain(object);
     Tensor tensor;
     if (api->borrow(object.ptr(), &tensor) != 0) {
-      PyErr_Clear(); // the long way says what it is
+      PyErr_Clear(); // the slow path reports it
       return false;
     }
     pointers.push_back(&tensors.emplace_back(tensor));
@@ -194,8 +194,8 @@ private:
 
 } // namespace
 
-/// Calls the kernel without the interpreter's lock. The text of an error is the thread's,
-/// so it is read on the same thread.
+/// Calls the kernel without the GIL. The error text is thread-local, so it is read on the same
+/// thread.
 void Library::run(nb::tuple inputs, nb::tuple outputs, int threads) const {
   Borrowed tensors(inputs.size() + outputs.size());
   for (nb::handle input : inputs)
@@ -219,7 +219,7 @@ void Library::run(nb::tuple inputs, nb::tuple outputs, int threads) const {
 }
 
 NB_MODULE(library, module) {
-  // A kernel that an op of PyTorch holds lives until the process ends; nanobind would complain.
+  // Kernels held by a PyTorch op live until the process ends; nanobind would warn.
   nb::set_leak_warnings(false);
   nb::class_<Library>(module, "Library")
       .def(nb::init<const std::string &, const std::string &>())

@@ -1,4 +1,4 @@
-//===- Artefact.cpp - kinds of files that compiling writes ----------------===//
+//===- Artefact.cpp - kinds of compiled files -----------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,15 +22,15 @@ static constexpr KindInfo kinds[] = {
     {Kind::stmt, "stmt", "stmt", "each group's loops, lowered", true, Artefact::stmt},
     {Kind::stmt_html, "stmt_html", "stmt.html", "the same with links and colours", true,
      Artefact::stmt_html},
-    {Kind::llvm_assembly, "llvm_assembly", "ll", "each group in LLVM's words", true,
+    {Kind::llvm_assembly, "llvm_assembly", "ll", "each group as LLVM IR", true,
      Artefact::llvm_assembly},
     {Kind::assembly, "assembly", "s", "each group's assembly", true, Artefact::assembly},
-    {Kind::object, "object", "o", "all in one relocatable object", false, {}},
+    {Kind::object, "object", "o", "everything in one relocatable object", false, {}},
     {Kind::static_library, "static_library", "a", "that object as libNAME.a", false, {}},
     {Kind::shared_library, "shared_library", "so", "the same as libNAME.so", false, {}},
     {Kind::cmake_package, "cmake_package", "cmake", "files for CMake's find_package", false, {}},
     {Kind::pkg_config, "pkg_config", "pc", "NAME.pc for pkg-config", false, {}},
-    {Kind::sbom, "sbom", "cdx.json", "what is inside the library, in CycloneDX", true, {}},
+    {Kind::sbom, "sbom", "cdx.json", "the library's bill of materials, in CycloneDX", true, {}},
     {Kind::c_header, "c_header", "h", "the C declarations, with dlpack.h beside", true, {}},
     {Kind::json, "json", "json", "inputs, outputs, target, schedules and FLOPs", true, {}},
     {Kind::device_code, "device_code", "ptx", "each group's code for a GPU: PTX, or OpenCL C (.cl)",

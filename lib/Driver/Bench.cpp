@@ -3,7 +3,7 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Times what `attnc run` calls, for several sizes in turn. A row is one choice of sizes.
+// Times the kernel of `attnc run` for several sizes. A row is one choice of sizes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@
 using namespace mlir;
 using namespace attnc;
 
-/// Each size is known: by `--size`, or from an input that is given.
+/// Fails unless `--size` or a given input fixes each size.
 static LogicalResult checkAllKnown(ArrayRef<SizeList> lists, const Signature &signature,
                                    ArrayRef<InputSource> given) {
   llvm::SetVector<StringRef> unknown;
@@ -43,11 +43,11 @@ static LogicalResult checkAllKnown(ArrayRef<SizeList> lists, const Signature &si
 }
 
 namespace {
-/// All that rows have in common.
+/// State common to all rows.
 struct Bench {
   Spec &spec;
   Kernel &kernel;
-  /// Null, and no FLOPs, of a spec that is scheduled already.
+  /// Null, and no FLOPs, for a scheduled spec.
   func::FuncOp graph;
   std::optional<Polynomial> flops;
   double seconds;
@@ -112,12 +112,12 @@ static FailureOr<std::vector<Row>> timeRows(Bench &bench, InputMaker &maker, Arr
   return rows;
 }
 
-/// Where a graph is gone, nothing tells a length from another integer.
+/// In a scheduled spec, lengths can't be told from other integers.
 static void remarkIntegers(const InputMaker &maker) {
   for (auto [input, isGiven] : llvm::zip(maker.getSignature().inputs, maker.getGiven()))
     if (!isGiven && input.elementType.isInteger() && !input.elementType.isInteger(1))
-      reportNote(input.name + " is not given: small random integers, as a scheduled spec does not "
-                              "say what they mean");
+      reportNote(input.name + " is not given: small random integers, since a scheduled spec "
+                              "does not say what they mean");
 }
 
 static LogicalResult timeSpec(Spec &spec, StringRef target, const BenchInvocation &invocation) {

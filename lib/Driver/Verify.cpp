@@ -67,12 +67,12 @@ static LogicalResult report(ArrayRef<Case> cases, size_t leftOut, const Signatur
   if (!inJson && leftOut > 0)
     llvm::outs() << leftOut << " more left out of a large graph: --all runs them\n";
   if (wrong > 0)
-    return reportError(path, "expected errors within those allowed, found " + Twine(wrong) +
+    return reportError(path, "expected errors within the allowed ones, found " + Twine(wrong) +
                                  " of " + Twine(cases.size()) + " cases beyond");
   return success();
 }
 
-/// The kernel of the spec, or of the one at `kernelPath`. Null after an error.
+/// Compiles the spec, or the one at `kernelPath`. Null after an error.
 static std::unique_ptr<Kernel> compileKernel(Spec &spec, const VerifyInvocation &invocation,
                                              StringRef target) {
   std::unique_ptr<Spec> other;

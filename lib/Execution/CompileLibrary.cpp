@@ -1,4 +1,4 @@
-//===- CompileLibrary.cpp - a library of a spec ---------------------------===//
+//===- CompileLibrary.cpp - compile a spec to a library -------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,14 +30,13 @@ FailureOr<std::string> attnc::getLibraryName(std::optional<StringRef> given, Str
 }
 
 LogicalResult attnc::checkSymbolIsFree(StringRef name) {
-  // The library of math is searched with what it depends on: all of the C library.
+  // Looks in the math library and its dependencies, which is all of the C library.
   void *library = ::dlopen("libm.so.6", RTLD_LAZY | RTLD_NOLOAD);
   bool isTaken = name == "main" || (library && ::dlsym(library, name.str().c_str()));
   if (library)
     ::dlclose(library);
   if (isTaken)
-    return reportError("--name",
-                       "expected a name that C programs leave free, found '" + name + "'");
+    return reportError("--name", "expected a name other than C's own, found '" + name + "'");
   return success();
 }
 

@@ -1,11 +1,12 @@
-//===- SpecText.cpp - what is checked before MLIR reads a spec ------------===//
+//===- SpecText.cpp - checks before MLIR parses a spec --------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One pass over the text, which knows brackets, strings, comments, lists of dimensions and the
-// names of types and attributes (`!pair = tuple<f32, f32>`). By such names a short text can stand
-// for a deep or a long one: a name counts with the depth and the length of what it stands for.
+// One pass over the text, which recognises brackets, strings, comments, lists of dimensions and the
+// names of types and attributes (`!pair = tuple<f32, f32>`). Through such names a short text can
+// expand to a deep or a long one: each use of a name counts with the depth and length of its
+// definition.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,9 +23,9 @@ using namespace mlir::attn;
 using llvm::StringRef;
 using llvm::Twine;
 
-/// Brackets within each other. Nothing that people or our passes write comes near.
+/// Nesting of brackets. Specs by people or our passes come nowhere near.
 static constexpr int64_t kMostDepth = 256;
-/// Names and brackets that one type or attribute stands for.
+/// Names and brackets in the expansion of one type or attribute.
 static constexpr int64_t kMostLength = 1 << 20;
 /// Kernels count elements of a dimension in 32 bits, and bytes of a tensor in 64.
 static constexpr int64_t kMostSize = INT32_MAX, kMostElements = INT64_MAX / 16;
@@ -39,7 +40,7 @@ public:
   std::optional<SpecRefusal> check();
 
 private:
-  /// How deep something is nested, and how much it stands for.
+  /// Nesting depth and length of an expansion.
   struct Extent {
     int64_t depth = 0, length = 1;
   };
@@ -61,13 +62,13 @@ private:
   size_t at = 0;
   std::optional<SpecRefusal> refusal;
   llvm::SmallVector<char> brackets;
-  /// By `!name` and `#name`; that which is being defined at the moment.
+  /// Definitions by `!name` and `#name`; the name being defined.
   llvm::StringMap<Extent> named;
   StringRef defined;
   bool hasValue = false;
   Extent current;
-  /// Brackets around a tensor.from_elements: it makes a list of as many values as the type within
-  /// one more claims.
+  /// Number of brackets around a tensor.from_elements, whose type is within one more: the parser
+  /// allocates a list of as many values as that type has elements.
   std::optional<size_t> fromElements;
   std::optional<size_t> affineStart;
   size_t affineDepth = 0;
@@ -113,10 +114,10 @@ void TextChecker::open() {
   current.depth = std::max<int64_t>(current.depth, brackets.size());
   ++current.length;
   if (brackets.size() > kMostDepth)
-    refuse("expected at most " + Twine(kMostDepth) + " brackets within each other, found more");
+    refuse("expected at most " + Twine(kMostDepth) + " nested brackets, found more");
 }
 
-/// Brackets that don't match are the parser's to refuse.
+/// Unmatched brackets are the parser's errors.
 void TextChecker::close() {
   char opening = peek() == ')' ? '(' : peek() == ']' ? '[' : peek() == '}' ? '{' : '<';
   auto last = std::find(brackets.rbegin(), brackets.rend(), opening);
@@ -126,7 +127,7 @@ void TextChecker::close() {
     affineStart.reset();
 }
 
-/// `!name =`, outside of all brackets.
+/// `!name =`, outside all brackets.
 bool TextChecker::startDefinition() {
   size_t end = at + 1;
   while (end < text.size() && isWordPart(text[end]))
@@ -158,9 +159,8 @@ void TextChecker::useName() {
   current.depth = std::max<int64_t>(current.depth, brackets.size() + known->second.depth);
   current.length += known->second.length;
   if (current.depth > kMostDepth || (!defined.empty() && current.length > kMostLength))
-    refuse("expected what " + text.slice(start, at) + " stands for to be nested at most " +
-           Twine(kMostDepth) + " deep and to have at most " + Twine(kMostLength) +
-           " parts, found more");
+    refuse("expected " + text.slice(start, at) + " to expand to at most " + Twine(kMostDepth) +
+           " nested brackets and " + Twine(kMostLength) + " names and brackets, found more");
 }
 
 //===----------------------------------------------------------------------===//
@@ -190,8 +190,8 @@ void TextChecker::readDimensions() {
     elements *= number;
   }
   if (isResult && elements > int64_t(text.size()))
-    at = start, refuse("expected as many operands as the result has elements, found fewer than " +
-                       Twine(elements));
+    at = start,
+    refuse("expected " + Twine(elements) + " operands, one per element of the result, found fewer");
   if (isResult && at != start)
     fromElements.reset();
 }
@@ -221,7 +221,7 @@ void TextChecker::step() {
   if (c == '\n' && hasValue && brackets.empty())
     endDefinition();
   if (c == '/' && peek(1) == '/') {
-    if (text.substr(at).starts_with("// -----")) // the next of several specs in one file
+    if (text.substr(at).starts_with("// -----")) // start of the next spec in the file
       *this = TextChecker(text, at);
     at = std::min(text.find('\n', at), text.size());
   } else if (c == '"') {

@@ -102,7 +102,7 @@ LogicalResult Spec::parseText() {
   return success();
 }
 
-/// What a crash while importing leaves. A model's weights would not fit into it.
+/// Prepares the reproducer for a crash while importing. A model's weights would not fit into it.
 static void prepareForImport(StringRef path) {
   constexpr uint64_t mostBytes = 1 << 26;
   uint64_t size = 0;
@@ -125,7 +125,7 @@ LogicalResult Spec::importModel() {
   return success();
 }
 
-/// Functions that are not only called by others, in order.
+/// Public functions with a body, in order.
 static SmallVector<func::FuncOp> getCandidates(ModuleOp module) {
   SmallVector<func::FuncOp> functions;
   for (auto function : module.getOps<func::FuncOp>())
@@ -139,10 +139,10 @@ static std::string listNames(ArrayRef<func::FuncOp> functions) {
   return llvm::join(names, ", ");
 }
 
-/// Calls that are left can't be put in place.
+/// The inliner leaves recursive calls and calls of declarations.
 static LogicalResult checkCalls(func::FuncOp function) {
   WalkResult result = function.walk([](func::CallOp call) {
-    call.emitError("expected a call of a function with a body that does not call itself, found @")
+    call.emitError("expected a call of a non-recursive function with a body, found @")
         << call.getCallee();
     return WalkResult::interrupt();
   });
@@ -165,7 +165,7 @@ LogicalResult Spec::selectFunction() {
     wanted = *it;
   }
   function = wanted.getName().str();
-  // What it doesn't call would only be compiled in vain.
+  // Private functions that it doesn't call are dropped.
   for (func::FuncOp other : functions)
     if (other != wanted)
       other.setPrivate();
@@ -216,13 +216,13 @@ func::FuncOp Spec::getFunction() { return module->lookupSymbol<func::FuncOp>(fun
 //===----------------------------------------------------------------------===//
 
 LogicalResult Spec::run(PassManager &passes, ModuleOp copy) {
-  // What a pass leaves is checked here and not in between, to tell what a user got wrong
-  // from what a pass did.
+  // The module is verified after all passes and not in between, so that errors in the input are
+  // told from defects of a pass.
   passes.enableVerifier(false);
   if (failed(passes.run(copy)))
     return failure();
   if (failed(mlir::verify(copy)))
-    return reportInternal("a pass left what doesn't verify");
+    return reportInternal("a pass left invalid IR");
   return success();
 }
 

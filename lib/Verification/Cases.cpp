@@ -1,4 +1,4 @@
-//===- Cases.cpp - the cases to verify a kernel with ----------------------===//
+//===- Cases.cpp - cases for verifying a kernel ---------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -32,7 +32,7 @@ SmallVector<InputKind> attnc::getInputKinds(const Signature &signature, ArrayRef
 
 void InputKind::apply(size_t index, Tensor &tensor) const {
   bool isFloat = isa<FloatType>(tensor.getElementType());
-  // Products of two are about 1e4. Weights, of rank 2 and below, would add to that.
+  // Products of two are about 1e4. Parameters, of rank 2 and below, would add to that.
   if (kind == Large && isFloat && tensor.getShape().size() > 2)
     for (int64_t at = 0; at < tensor.size(); ++at)
       tensor.set(at, 100 * tensor.get(at));
@@ -50,15 +50,15 @@ void InputKind::apply(size_t index, Tensor &tensor) const {
 // The plan
 //===----------------------------------------------------------------------===//
 
-/// What all cases may take, in multiplications: some seconds.
+/// Budget of all cases in multiplications: some seconds.
 static constexpr double kBudget = 4e9;
-/// What one size may take, so that other sizes and kinds of inputs have their share.
+/// Budget of one size, beside other sizes and kinds of inputs.
 static constexpr double kBudgetOfSize = kBudget / 8;
 
 std::vector<PlannedCase> attnc::listCases(ArrayRef<Dims> sizes, ArrayRef<InputKind> kinds) {
   std::vector<PlannedCase> cases;
   for (const Dims &dims : sizes) {
-    // Where there is one of everything, nothing is left beside a NaN.
+    // If all sizes are 1, there are no elements besides the NaN.
     bool single = !dims.empty() && llvm::all_of(dims, [](auto dim) { return dim.second == 1; });
     for (InputKind kind : kinds)
       if (!single || kind.kind != InputKind::Special)
@@ -71,7 +71,7 @@ bool attnc::isAffordable(const WorkEstimate &work, const Dims &dims) {
   return work.get(dims) <= kBudgetOfSize;
 }
 
-size_t attnc::leaveOut(std::vector<PlannedCase> &cases, const WorkEstimate &work) {
+size_t attnc::dropCases(std::vector<PlannedCase> &cases, const WorkEstimate &work) {
   double spent = 0;
   for (auto kind : {InputKind::Normal, InputKind::Large, InputKind::Empty, InputKind::Special})
     for (PlannedCase &planned : cases) {

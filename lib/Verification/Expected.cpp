@@ -1,4 +1,4 @@
-//===- Expected.cpp - results by the reference ----------------------------===//
+//===- Expected.cpp - reference results and allowed errors ----------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,28 +25,28 @@ static double get(const Array &array, int64_t at) {
 
 double Expected::getWanted(int64_t at) const { return get(exact, at); }
 
-/// Infinite where one is special, and the other isn't the same.
+/// Infinite if one is special and the other differs.
 static double getDistance(double x, double y) {
   if (isSameSpecial(x, y))
     return 0;
   return std::isfinite(x - y) ? std::abs(x - y) : INFINITY;
 }
 
-double Expected::getRough(int64_t at) const {
-  double wanted = get(exact, at), rough = get(plain.front(), at);
+double Expected::getWorstPlain(int64_t at) const {
+  double wanted = get(exact, at), worst = get(plain.front(), at);
   for (const Array &other : ArrayRef(plain).drop_front())
-    if (getDistance(get(other, at), wanted) > getDistance(rough, wanted))
-      rough = get(other, at);
-  return rough;
+    if (getDistance(get(other, at), wanted) > getDistance(worst, wanted))
+      worst = get(other, at);
+  return worst;
 }
 
 double Expected::getAllowed() const {
   double plainError = 0, largest = 0;
   for (int64_t at = 0; at < size(); ++at) {
-    double wanted = getWanted(at), rough = getRough(at);
-    if (!std::isfinite(wanted) || !std::isfinite(rough))
+    double wanted = getWanted(at), worst = getWorstPlain(at);
+    if (!std::isfinite(wanted) || !std::isfinite(worst))
       continue;
-    plainError = std::max(plainError, std::abs(rough - wanted));
+    plainError = std::max(plainError, std::abs(worst - wanted));
     largest = std::max(largest, std::abs(wanted));
   }
   // The plain computation treats f64 as f32.
@@ -58,7 +58,7 @@ double Expected::getAllowed() const {
 FailureOr<std::vector<Expected>> attnc::expectResults(Graph &graph, ArrayRef<Tensor> inputs) {
   std::vector<Array> arrays = makeArrays(inputs);
   auto exact = graph.evaluate(arrays, Arithmetic::Exact);
-  if (failed(exact)) // as the others would, with the same words
+  if (failed(exact)) // the others would fail with the same error
     return failure();
   std::vector<Expected> results(exact->size());
   for (auto [result, array] : llvm::zip_equal(results, *exact))

@@ -1,11 +1,11 @@
-//===- Selftest.cpp - a test that travels with a library ------------------===//
+//===- Selftest.cpp - a library's self-test in C --------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The program is the same for every spec. Beside it lie shapes, what the reference
-// makes of inputs of these shapes, and the errors that are allowed. Floats are computed
-// there as they are here, so that results alone take space.
+// The program is the same for every spec. Its .inc file holds shapes, the reference's results on
+// inputs of these shapes, and the allowed errors. The program computes float inputs by the formula
+// here, so that only results take space.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,7 @@ static constexpr char program[] = {
 static constexpr llvm::StringLiteral mainAlone = R"(int main(void) { return @NAME@_selftest(); }
 )";
 
-/// Of a library with a file of constants.
+/// main of a library with a weights file.
 static constexpr llvm::StringLiteral mainWithWeights = R"(int main(int argc, char **argv) {
   if (@NAME@_load(argc > 1 ? argv[1] : "@FILE@") == 0)
     return @NAME@_selftest();
@@ -61,7 +61,7 @@ static std::string writeProgram(StringRef name, bool hasWeights) {
   return replaceAll(replaceAll(text, "@FILE@", file), "@NAME@", name);
 }
 
-/// make_float of the program.
+/// make_float of selftest.c.in.
 static double makeFloat(int64_t index, unsigned tensor) {
   uint64_t bits = uint64_t(index + 1) * 0x9E3779B97F4A7C15;
   bits += uint64_t(tensor + 1) * 0xBF58476D1CE4E5B9;
@@ -70,13 +70,13 @@ static double makeFloat(int64_t index, unsigned tensor) {
 }
 
 //===----------------------------------------------------------------------===//
-// What it expects
+// The expected results
 //===----------------------------------------------------------------------===//
 
-/// How many elements of a result are looked at.
+/// Most elements of a result that are compared.
 static constexpr int64_t mostElements = 4096;
 
-/// Elements apart that fall on every row and every column in turn.
+/// A step between compared elements that visits every row and every column in turn.
 static int64_t getStep(int64_t size) {
   int64_t step = llvm::divideCeil(std::max<int64_t>(size, 1), mostElements);
   while (std::gcd(step, size) != 1 && step > 1)
@@ -108,7 +108,7 @@ private:
 };
 } // namespace
 
-/// Lines of several values; C has no empty array.
+/// Writes lines of several values; C has no empty array.
 template <typename Range, typename Print>
 static void writeArray(raw_ostream &os, StringRef type, StringRef name, Range values, Print print) {
   os << "static const " << type << ' ' << name << "[] = {";
@@ -132,12 +132,12 @@ std::string Tables::addDoubles(const Expected &expected, int64_t step) {
   SmallVector<int64_t> places;
   for (int64_t at = 0; at < expected.size(); at += step)
     places.push_back(at);
-  // More digits than the error of any type but f64 can tell.
+  // More digits than the error of any type but f64 resolves.
   const char *digits = expected.exact.elementType.isF64() ? "%.17g" : "%.11g";
   writeArray(os, "double", name, places, [&](int64_t at) {
     double wanted = expected.getWanted(at);
-    if (std::isnan(wanted) || std::isfinite(wanted) != std::isfinite(expected.getRough(at)))
-      os << "NAN"; // or the types decide whether it overflows
+    if (std::isnan(wanted) || std::isfinite(wanted) != std::isfinite(expected.getWorstPlain(at)))
+      os << "NAN"; // or the rounding decides whether it overflows
     else if (std::isinf(wanted))
       os << (wanted < 0 ? "-HUGE_VAL" : "HUGE_VAL");
     else
@@ -146,7 +146,7 @@ std::string Tables::addDoubles(const Expected &expected, int64_t step) {
   return name;
 }
 
-/// What the program prints, as the inside of a literal that any compiler has room for.
+/// Printed text as the inside of a literal, short enough for any compiler.
 static std::string quote(StringRef text) {
   return mlir::attn::escapeLiteral(mlir::attn::escapeText(text, /*most=*/1000));
 }
@@ -228,7 +228,7 @@ attnc::emitSelftest(Spec &spec, Graph &graph, StringRef name, StringRef target, 
   Signature signature = spec.getSignature();
   graph.nameDims(spec.getFunction());
   InputMaker maker(graph.getFunction(), signature, /*given=*/{}, /*seed=*/0);
-  std::string text = ("/* What " + name + "_selftest.c expects. */\n").str();
+  std::string text = ("/* Expected results of " + name + "_selftest.c. */\n").str();
   llvm::raw_string_ostream os(text);
   Tables tables(os);
   for (const Dims &dims :

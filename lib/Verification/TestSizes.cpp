@@ -15,8 +15,8 @@
 using namespace mlir;
 using namespace attnc;
 
-/// No more rows than a cache has room for, where `given` leaves the choice.
-static void makeRoom(func::FuncOp graph, Dims &dims, const Dims &given) {
+/// Bounds appended rows by their cache's room, unless `given` fixes both sizes.
+static void fitAppendedRows(func::FuncOp graph, Dims &dims, const Dims &given) {
   mlir::attn::SizeTracer tracer(graph);
   auto get = [&](StringRef symbol) {
     auto known = dims.find(symbol);
@@ -59,7 +59,7 @@ std::vector<Dims> attnc::chooseDims(func::FuncOp graph, ArrayRef<Symbol> symbols
         else
           dims[symbol.name] = symbol.isOuter ? outerSize : innerSizes[named ? next++ % 3 : 0];
       }
-      makeRoom(graph, dims, given);
+      fitAppendedRows(graph, dims, given);
       return dims;
     };
     while (!affordable(make()) && llvm::any_of(innerSizes, [](int64_t size) { return size > 2; }))
@@ -82,7 +82,7 @@ WorkEstimate::WorkEstimate(func::FuncOp graph) {
   });
 }
 
-/// An element is made, converted and handed on at about the cost of 12 multiplications.
+/// Making, converting and passing on an element costs about 12 multiplications.
 static constexpr double kWorkPerByte = 3;
 
 double WorkEstimate::get(const Dims &dims) const {
@@ -91,7 +91,7 @@ double WorkEstimate::get(const Dims &dims) const {
     largest = std::max(largest, size);
   auto getSize = [&](StringRef symbol) -> std::optional<int64_t> {
     auto known = dims.find(symbol);
-    return known == dims.end() ? largest : known->second; // a computed one
+    return known == dims.end() ? largest : known->second; // a computed size
   };
   return *cost.flops.evaluate(getSize) / 2 + kWorkPerByte * *cost.bytes.evaluate(getSize);
 }

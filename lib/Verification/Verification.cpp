@@ -1,4 +1,4 @@
-//===- Verification.cpp - kernels beside the reference --------------------===//
+//===- Verification.cpp - compare kernels with the reference --------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,8 +20,7 @@ Verification::Verification(Graph &graph, const Signature &signature, bool named,
       maker(graph.getFunction(), signature, this->options.given, this->options.seed),
       work(graph.getFunction()) {}
 
-/// All combinations of the sizes given with those of given inputs; of what neither names, the
-/// usual ones.
+/// All combinations of `--size` with the sizes of given inputs; the usual sizes for other symbols.
 FailureOr<std::vector<Dims>> Verification::chooseSizes() {
   Sizes ofInputs;
   if (failed(bindInputs(signature, options.given, ofInputs)))
@@ -62,7 +61,7 @@ FailureOr<std::vector<Case>> Verification::run(llvm::function_ref<void(const Cas
   if (failed(sizes))
     return failure();
   std::vector<PlannedCase> planned = listCases(*sizes, getInputKinds(signature, maker.getGiven()));
-  leftOut = options.allCases ? 0 : leaveOut(planned, work);
+  leftOut = options.allCases ? 0 : dropCases(planned, work);
   std::vector<Case> cases;
   for (const PlannedCase &next : planned) {
     if (!next.runs)

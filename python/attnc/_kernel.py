@@ -72,7 +72,7 @@ class Kernel:
         return outputs[0] if len(outputs) == 1 else outputs
 
     def _order(self, inputs, named):
-        """Inputs by place, then those by name."""
+        """Positional inputs, then named ones."""
         missing = self._inputs[len(inputs):]
         unknown = set(named) - set(missing)
         if unknown:
@@ -88,10 +88,10 @@ class Kernel:
             raise self._explain(inputs) from error
 
     def _explain(self, inputs):
-        """Why no shapes follow from these inputs."""
+        """The error if no shapes follow from these inputs."""
         for sources, output in zip(self._sources, self._outputs):
             if None in sources:
-                return ValueError(f"expected out, for no input tells the shape of {output['name']}")
+                return ValueError(f"expected out, since no input has the shape of {output['name']}")
         for array, tensor in zip(inputs, self.description["inputs"]):
             if not hasattr(array, "shape"):
                 return TypeError(f"{tensor['name']}: expected an array that speaks DLPack, found {type(array).__name__}")
@@ -100,7 +100,7 @@ class Kernel:
         return ValueError(f"expected {len(self._inputs)} arrays, found {len(inputs)}")
 
     def _allocate(self, inputs):
-        """Results of the first input's kind where that is PyTorch's, else of numpy's."""
+        """PyTorch tensors if the first input is one, else numpy arrays."""
         like = inputs[0] if inputs else None
         shapes = self.output_shapes(inputs)
         if isinstance(like, np.ndarray) or not hasattr(like, "new_empty"):

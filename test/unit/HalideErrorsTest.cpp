@@ -106,12 +106,12 @@ TEST(HalideErrors, LoopsOfAnExtern) {
 
 TEST(HalideErrors, UnknownTarget) {
   expectError(producer + "}\n", 1,
-              "expected a target as 'host' or 'x86-64-linux-avx2', found 'pdp-11'", "pdp-11");
+              "expected a target such as 'host' or 'x86-64-linux-avx2', found 'pdp-11'", "pdp-11");
 }
 
 TEST(HalideErrors, BareAvx512) {
   expectError(producer + "}\n", 1,
-              "expected AVX-512 of a CPU, as 'avx512_skylake', found 'x86-64-linux-avx512'",
+              "expected AVX-512 of a CPU, such as 'avx512_skylake', found 'x86-64-linux-avx512'",
               "x86-64-linux-avx512");
 }
 

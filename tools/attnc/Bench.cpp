@@ -18,19 +18,19 @@ static cl::opt<bool> asJson("json", cl::desc("Print JSON instead of a table"), c
                             cl::sub(benchCommand()));
 
 static constexpr llvm::StringLiteral examples = R"(
-Calls the compiled kernel again and again on the same inputs, after one call that does not
-count. What --input does not give is random; lengths of keys say that there is no padding.
+Calls the compiled kernel repeatedly on the same inputs, after one warm-up call. Inputs not
+given by --input are random; key lengths are full, without padding.
 
-  min, median  milliseconds of one call, by the clock
-  cpu          CPU milliseconds of one call, all threads together (median): what the call
-               costs on a machine that others use too
+  min, median  wall milliseconds of one call
+  cpu          CPU milliseconds of one call, all threads together (median): its cost on a
+               shared machine
   GFLOP/s      of the matrix products, at min. They are counted as "flops" in NAME.json:
-               whole, also where a mask hides some of the score
+               in full, masked scores included
   MB           of inputs and results; GB/s is that, at min
   workspace    MB of temporaries that the call allocates
-  kernel       which of the kernels for different sizes ran; all are in --json
+  kernel       the kernel selected by size; all are in --json
 
-Compare edits of a schedule by the min of calm runs of --threads 1.
+Compare edits of a schedule by the min of runs with --threads 1 on an idle machine.
 
 Examples:
   attnc bench spec.mlir --size batch=1,len=256,512,1024

@@ -16,22 +16,22 @@ static cl::opt<bool> clear("clear", cl::desc("Delete every entry"), cl::cat(cate
 static cl::opt<bool> dirOnly("dir", cl::desc("Print the folder and nothing else"),
                              cl::cat(category()), cl::sub(cacheCommand()));
 static cl::opt<unsigned> maxSize("max-size", cl::value_desc("MB"), cl::cat(category()),
-                                 cl::desc("Delete the oldest entries until the rest fits"),
+                                 cl::desc("Delete the oldest entries down to this size"),
                                  cl::sub(cacheCommand()));
 
 static cl::opt<bool> verifyEntries("verify", cl::cat(category()), cl::sub(cacheCommand()),
-                                   cl::desc("Check every entry and delete those that are damaged"));
+                                   cl::desc("Check every entry and delete damaged ones"));
 
 static constexpr llvm::StringLiteral examples = R"(
-Compiled kernels are kept by content, so that compiling a spec again takes no time. The
+Compiled kernels are cached by content hash, so that compiling a spec again takes no time. The
 folder is $ATTNC_CACHE, an absolute path, else $XDG_CACHE_HOME/attnc, else ~/.cache/attnc.
-Nobody but you may be able to write to it: what it holds is run. Each entry is checked
-when it is read, and made anew where it is damaged.
+Nobody but you may be able to write to it: its files are run. Each entry is checked
+when it is read, and compiled again if it is damaged.
 
 Examples:
   attnc cache                    the folder, its entries and their size
   attnc cache --max-size 500     delete the oldest entries beyond 500 MB
-  attnc cache --verify           check every entry, delete those that are damaged
+  attnc cache --verify           check every entry, delete damaged ones
   attnc cache --clear            delete every entry
   ATTNC_CACHE=/tmp/c attnc compile spec.mlir -o out
 )";

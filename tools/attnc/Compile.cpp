@@ -14,7 +14,7 @@ using namespace attnc;
 namespace cl = llvm::cl;
 
 namespace {
-/// Says which kinds there are where one is wrong.
+/// Lists the valid kinds in the error for a wrong one.
 struct KindParser : cl::parser<Kind> {
   using parser::parser;
   void initialize() {
@@ -35,15 +35,16 @@ struct KindParser : cl::parser<Kind> {
 
 static cl::list<Kind, bool, KindParser> emit("emit", cl::CommaSeparated, cl::cat(category()),
                                              cl::sub(compileCommand()),
-                                             cl::desc("What to write (default: static_library,"
+                                             cl::desc("Artefacts to write (default: static_library,"
                                                       "c_header,json):"));
 static cl::opt<bool> shared("shared", cl::cat(category()), cl::sub(compileCommand()),
                             cl::desc("Write a shared library too"));
 
-static cl::opt<bool> noRuntime("no-runtime", cl::cat(category()), cl::sub(compileCommand()),
-                               cl::desc("Leave Halide's runtime out of the static library: it is "
-                                        "linked with libattnc_runtime.a, which `attnc runtime` "
-                                        "writes, once for all such libraries of a program"));
+static cl::opt<bool>
+    noRuntime("no-runtime", cl::cat(category()), cl::sub(compileCommand()),
+              cl::desc("Leave Halide's runtime out of the static library: link "
+                       "libattnc_runtime.a (see `attnc runtime`) once for all such "
+                       "libraries of a program"));
 
 static cl::opt<bool> weightsBeside(
     "weights-beside", cl::cat(category()), cl::sub(compileCommand()),
@@ -57,14 +58,14 @@ static cl::opt<bool> withSelftest("with-selftest", cl::cat(category()), cl::sub(
 enum class Fallback { none, cpu };
 static cl::opt<Fallback>
     fallback("fallback", cl::init(Fallback::none), cl::cat(category()), cl::sub(compileCommand()),
-             cl::desc("What a library for a GPU does where there is none (default: none):"),
+             cl::desc("Fallback of a GPU library without a GPU (default: none):"),
              cl::values(clEnumValN(Fallback::none, "none", "calls return a status"),
                         clEnumValN(Fallback::cpu, "cpu", "calls run on the CPU")));
 
 static constexpr llvm::StringLiteral examples = R"(
 SPEC is .mlir text or bytecode at any stage: a graph in the attn dialect, a fused graph, or
-halide pipelines whose schedule you have edited. Files appear when all of them are done.
-Kinds that exist once a group are named NAME.GROUP.EXT where there are several groups.
+halide pipelines with an edited schedule. Files appear only when all of them are done.
+Kinds made once per group are named NAME.GROUP.EXT if there are several groups.
 
 Examples:
   attnc compile spec.mlir -o out             out/libNAME.a, NAME.h, NAME.json and dlpack.h

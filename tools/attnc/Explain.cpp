@@ -11,12 +11,12 @@ using namespace mlir;
 using namespace attnc;
 namespace cl = llvm::cl;
 
-static cl::opt<bool> asJson("json", cl::desc("Print JSON instead of words"), cl::cat(category()),
+static cl::opt<bool> asJson("json", cl::desc("Print JSON instead of text"), cl::cat(category()),
                             cl::sub(explainCommand()));
 
 static constexpr llvm::StringLiteral examples = R"(
-A group is what becomes one kernel. FLOPs are those of its matrix products, bytes those of
-its operands and results, each moved once; sizes known only when called stand as symbols.
+A group becomes one kernel. FLOPs are those of its matrix products, bytes those of its operands
+and results, each moved once; dynamic sizes are symbols.
 
 Examples:
   attnc explain spec.mlir

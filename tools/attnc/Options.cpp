@@ -1,4 +1,4 @@
-//===- Options.cpp - options that several commands take -------------------===//
+//===- Options.cpp - options of several commands --------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -39,7 +39,7 @@ cl::SubCommand &attnc::verifyCommand() {
 }
 
 cl::SubCommand &attnc::explainCommand() {
-  static cl::SubCommand command("explain", "Say what fused, what did not and why");
+  static cl::SubCommand command("explain", "Explain which ops fused, and why others did not");
   return command;
 }
 
@@ -49,7 +49,8 @@ cl::SubCommand &attnc::importCommand() {
 }
 
 cl::SubCommand &attnc::runtimeCommand() {
-  static cl::SubCommand command("runtime", "Write the runtime that libraries without one share");
+  static cl::SubCommand command("runtime",
+                                "Write the runtime shared by libraries compiled without one");
   return command;
 }
 
@@ -69,7 +70,7 @@ cl::opt<bool> attnc::allowBytecode("allow-bytecode", cl::desc(mlir::attn::kAllow
                                    cl::sub(verifyCommand()), cl::sub(explainCommand()));
 
 cl::opt<std::string> attnc::functionName("function",
-                                         cl::desc("The function to take, where SPEC holds several"),
+                                         cl::desc("The function to use, if SPEC has several"),
                                          cl::value_desc("name"), cl::cat(category()),
                                          cl::sub(compileCommand()), cl::sub(runCommand()),
                                          cl::sub(benchCommand()), cl::sub(verifyCommand()),
@@ -77,9 +78,9 @@ cl::opt<std::string> attnc::functionName("function",
 
 cl::opt<std::string> attnc::targetName(
     "target", cl::init("host"), cl::value_desc("target"),
-    cl::desc("A target in Halide's words, such as x86-64-linux-avx2-fma (default: host, this very "
-             "machine; such a library may not run on another); several, with commas between, to "
-             "choose from when called"),
+    cl::desc("Halide target, such as x86-64-linux-avx2-fma (default: host, this machine; the "
+             "library may not run on another). Several, comma-separated: a call runs the best one "
+             "for its CPU"),
     cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()), cl::sub(benchCommand()),
     cl::sub(verifyCommand()), cl::sub(explainCommand()), cl::sub(runtimeCommand()));
 
@@ -95,27 +96,27 @@ cl::opt<std::string> attnc::libraryName(
 
 cl::opt<std::string> attnc::weightsPath(
     "weights", cl::value_desc("file.safetensors"),
-    cl::desc("Where arguments with attn.weight are found; they become part of the library. "
-             "Without it they are arguments like any other"),
+    cl::desc("Values of arguments with attn.weight, which become part of the library (default: "
+             "they stay arguments)"),
     cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()), cl::sub(benchCommand()),
     cl::sub(explainCommand()));
 
-cl::opt<bool> attnc::noCache("no-cache", cl::desc("Compile everything anew and keep nothing"),
+cl::opt<bool> attnc::noCache("no-cache", cl::desc("Neither read nor write the cache"),
                              cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()),
                              cl::sub(benchCommand()), cl::sub(verifyCommand()),
                              cl::sub(runtimeCommand()));
 
 cl::list<std::string> attnc::inputTexts("input",
                                         cl::value_desc("NAME=@x.npy|random:2x8|zeros|ones"),
-                                        cl::desc("What an argument holds"), cl::cat(category()),
+                                        cl::desc("Value of an argument"), cl::cat(category()),
                                         cl::sub(runCommand()), cl::sub(benchCommand()),
                                         cl::sub(verifyCommand()));
 
 cl::list<std::string> attnc::sizeTexts(
     "size", cl::value_desc("batch=2,len=256,512"),
     cl::desc(
-        "Sizes of open dimensions, by their symbols; of several, all combinations. bench needs "
-        "them all, verify takes the usual several where none is given"),
+        "Sizes of dynamic dimensions by symbol; lists run in all combinations. bench needs every "
+        "symbol, verify has defaults"),
     cl::cat(category()), cl::sub(benchCommand()), cl::sub(verifyCommand()));
 
 cl::opt<uint64_t> attnc::seed("seed", cl::init(0), cl::value_desc("N"),
@@ -124,7 +125,7 @@ cl::opt<uint64_t> attnc::seed("seed", cl::init(0), cl::value_desc("N"),
                               cl::sub(verifyCommand()));
 
 cl::opt<unsigned> attnc::threads("threads", cl::init(0), cl::value_desc("N"),
-                                 cl::desc("How many threads compute (default: all cores)"),
+                                 cl::desc("Number of threads (default: one per core)"),
                                  cl::cat(category()), cl::sub(runCommand()),
                                  cl::sub(benchCommand()));
 

@@ -12,7 +12,7 @@ using namespace attnc;
 namespace cl = llvm::cl;
 
 static cl::list<std::string> outputTexts("output", cl::value_desc("NAME=@y.npy"),
-                                         cl::desc("Where a result is written"), cl::cat(category()),
+                                         cl::desc("File of a result"), cl::cat(category()),
                                          cl::sub(runCommand()));
 static cl::opt<bool>
     useReference("reference",
@@ -22,10 +22,10 @@ static cl::opt<bool> keepF64("f64", cl::desc("With --reference: leave float resu
                              cl::cat(category()), cl::sub(runCommand()));
 
 static constexpr llvm::StringLiteral examples = R"(
-Inputs are .npy files, or random, zeros or ones of a shape. Names are those that SPEC gives
-its arguments and results (attn.name), else arg0, arg1, … and out0, out1, …. Random floats
-are normal, integers small and not negative. What is not given is random where its shape is
-known. Without --output each result's shape, dtype and a summary are printed.
+Inputs are .npy files, or random, zeros or ones of a shape. Arguments and results are named by
+attn.name in SPEC, else arg0, arg1, … and out0, out1, …. Random floats are normal, integers
+small and not negative. Inputs not given are random if their shape is known. Without --output
+each result's shape, dtype and a summary are printed.
 
 Examples:
   attnc run spec.mlir --input query=@q.npy --input key=@k.npy --input value=@v.npy \

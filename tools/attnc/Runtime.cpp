@@ -13,9 +13,9 @@ namespace cl = llvm::cl;
 
 static constexpr llvm::StringLiteral examples = R"(
 A library of `attnc compile` holds Halide's runtime, 100 KB and more. A program with many of
-them links it once: compile each with --no-runtime, and add this library. It fits any of the
-same version of attnc's interface and the same machine, whatever their CPU features are; with
-another version the program doesn't link.
+them links it once: compile each with --no-runtime, and add this library. It works with all
+libraries of the same version of attnc's interface and the same architecture and system,
+whatever their CPU features; with another version the program doesn't link.
 
 Examples:
   attnc runtime -o out               out/libattnc_runtime.a, its CMake package and .pc

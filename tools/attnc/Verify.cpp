@@ -14,17 +14,17 @@ namespace cl = llvm::cl;
 static cl::opt<std::string> kernelPath("kernel", cl::value_desc("file"),
                                        cl::desc("Compile this instead of SPEC: an edited schedule"),
                                        cl::cat(category()), cl::sub(verifyCommand()));
-static cl::opt<bool> allCases("all", cl::desc("Every case, however long a large graph takes"),
+static cl::opt<bool> allCases("all", cl::desc("Run every case, even of a large graph"),
                               cl::cat(category()), cl::sub(verifyCommand()));
-static cl::opt<bool> asJson("json", cl::desc("Print JSON instead of words"), cl::cat(category()),
+static cl::opt<bool> asJson("json", cl::desc("Print JSON instead of text"), cl::cat(category()),
                             cl::sub(verifyCommand()));
 
 static constexpr llvm::StringLiteral examples = R"(
-Runs the compiled kernel beside the reference (float64, plain loops) for several sizes, on
+Compares the compiled kernel with the reference (float64, plain loops) for several sizes, on
 normal inputs, on large ones, on empty lengths and false masks, and with NaN and infinities
-in each input. Allowed is twice the error that a plain computation in the spec's own types
-makes, and 4 eps of the largest result. NaN and infinities must stand where they belong.
-Large graphs get smaller sizes and fewer cases, and the number of those left out is said.
+in each input. The allowed error is twice that of a plain computation in the spec's own types,
+plus 4 eps of the largest result. NaN and infinities must be at the same places.
+Large graphs get smaller sizes and fewer cases; the number of cases left out is printed.
 
 Examples:
   attnc verify spec.mlir

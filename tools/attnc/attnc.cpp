@@ -3,7 +3,7 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads the command line and hands over to the command: Compile.cpp, Run.cpp,
+// Reads the command line and calls the command: Compile.cpp, Run.cpp,
 // Bench.cpp, Verify.cpp, Explain.cpp, Import.cpp, Runtime.cpp, Cache.cpp.
 //
 //===----------------------------------------------------------------------===//
@@ -33,7 +33,7 @@ Examples:
   attnc run spec.mlir --input query=@q.npy --output context=@c.npy
   attnc bench spec.mlir --size len=256     how long a call takes
   attnc verify spec.mlir                   the kernel's error beside the allowed one
-  attnc explain spec.mlir                  what fused, what did not, and why
+  attnc explain spec.mlir                  which ops fused, and why others did not
   attnc compile spec.mlir --emit halide -o - > tuned.mlir
                                            the schedule as text: edit it, compile tuned.mlir
   attnc import model.onnx -o spec.mlir     an ONNX model as a spec; the others take it as it is
@@ -70,17 +70,17 @@ int main(int argc, char **argv) {
   for (const Command *known : all)
     cl::HideUnrelatedOptions(category(), known->options);
   cl::SetVersionPrinter(printVersion);
-  // Help ends with the examples of the command that is asked about.
+  // The help ends with the examples of its command.
   cl::extrahelp help(command ? command->examples : llvm::StringRef(examples));
   if (!cl::ParseCommandLineOptions(argc, argv, overview, &llvm::errs(), /*VFS=*/nullptr,
                                    /*EnvVar=*/nullptr, /*LongOptionsUseDoubleDash=*/true))
     return UsageError;
   if (!command) {
-    cl::PrintHelpMessage(); // knows no extra help once the command line is parsed
+    cl::PrintHelpMessage(); // lacks the extra help once the command line is parsed
     llvm::outs() << examples;
     return UsageError;
   }
-  // All is written. What the drivers of GPUs would do behind main's end, in an order that nobody
-  // decides, crashes now and then.
+  // All output is written. The exit handlers of GPU drivers, which run in no defined order,
+  // sometimes crash.
   ::_exit(finish(command->run()));
 }

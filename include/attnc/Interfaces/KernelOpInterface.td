@@ -20,8 +20,8 @@ def KernelOpInterface : OpInterface<"KernelOpInterface", [Symbol]> {
     returns 0 or one of Halide's error codes; where kernels run on a GPU also to
     `int32_t SYMBOL_argv(void **)`. Its temporaries take at most `kMostStackBytes` of the stack.
 
-    The dialect that an op belongs to implements this interface, the library that compiles it
-    the `KernelTargetOpInterface`.
+    The op's dialect implements this interface, the library that compiles it the
+    `KernelTargetOpInterface`.
   }];
   let methods = [
     InterfaceMethod<"Lists the buffers that a call passes, in order.",
@@ -30,8 +30,8 @@ def KernelOpInterface : OpInterface<"KernelOpInterface", [Symbol]> {
       "::std::string", "describeSchedule">
   ];
   let extraClassDeclaration = [{
-    /// Compiles to each file of `files` for a target as Halide names them. Errors, one of them
-    /// that nothing compiles such ops, are diagnostics at the op that caused them.
+    /// Compiles to each file of `files` for a Halide target. Errors, including a missing
+    /// `KernelTargetOpInterface`, are diagnostics at the op that caused them.
     ::llvm::LogicalResult compile(::llvm::StringRef target,
                                   const ::mlir::attn::ArtefactPaths &files);
   }];
@@ -40,8 +40,8 @@ def KernelOpInterface : OpInterface<"KernelOpInterface", [Symbol]> {
 def KernelTargetOpInterface : OpInterface<"KernelTargetOpInterface"> {
   let cppNamespace = "::mlir::attn";
   let description = [{
-    What compiles a kind of kernels. It is attached as an external model by the library that
-    links the compiler in question, so that dialects don't.
+    Compiles one kind of kernel. The library that links the kernel's compiler attaches it as an
+    external model, so that dialects need not link that compiler.
   }];
   let methods = [
     InterfaceMethod<"Compiles the kernel to each file of `files`.",

@@ -1,10 +1,10 @@
-//===- SpecText.h - what is checked before MLIR reads a spec ----*- C++ -*-===//
+//===- SpecText.h - checks before MLIR parses a spec ------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MLIR's parser trusts its input: it recurses as deep as a text is nested, and makes a list of as
-// many elements as a type claims. Its bytecode reader trusts more than that.
+// MLIR's parser trusts its input: it recurses on nesting, and allocates a list as long as a type's
+// element count claims. Its bytecode reader trusts more.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,17 +18,17 @@
 
 namespace mlir::attn {
 
-/// What the option that lets a tool read bytecode says of itself.
+/// Help of the option that allows bytecode.
 inline constexpr char kAllowBytecode[] =
-    "Read MLIR bytecode: only from people you trust, for its reader checks less than that of text";
+    "Read MLIR bytecode, for trusted files only: its reader checks less than the text parser";
 
-/// Why a spec is not read, and where it says so: lines and columns count from 1, 0 for the whole.
+/// Why a spec is refused, and where: lines and columns count from 1; 0 is the whole spec.
 struct SpecRefusal {
   unsigned line, column;
   std::string message;
 };
 
-/// Looks through the text of a spec for what MLIR's parser would not survive.
+/// Checks the text of a spec for input that MLIR's parser would not survive.
 std::optional<SpecRefusal> checkSpecText(llvm::MemoryBufferRef spec, bool allowBytecode);
 
 } // namespace mlir::attn

@@ -1,4 +1,4 @@
-//===- Expected.h - results by the reference, and allowed errors -*- C++ -*-===//
+//===- Expected.h - reference results and allowed errors ---------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,9 +24,9 @@ struct Expected {
 
   int64_t size() const { return exact.size(); }
   double getWanted(int64_t at) const;
-  /// The plain result that is furthest from the exact one.
-  double getRough(int64_t at) const;
-  /// The largest error that a kernel may have in any element.
+  /// The plain result furthest from the exact one.
+  double getWorstPlain(int64_t at) const;
+  /// The largest error allowed in any element.
   double getAllowed() const;
 };
 

@@ -85,7 +85,7 @@ static void printExtents(OpAsmPrinter &p, Operation *, DenseI64ArrayAttr extents
   p << ']';
 }
 
-/// As many loop handles as the op has results.
+/// One loop type for each result of the op.
 static ParseResult parseLoopTypes(OpAsmParser &parser, SmallVectorImpl<Type> &types) {
   types.assign(parser.getNumResults(), LoopType::get(parser.getContext()));
   return success();
@@ -183,14 +183,14 @@ static LogicalResult verifyUniqueNames(Block &block) {
     auto [it, isNew] = seen.try_emplace(name, &op);
     if (isNew)
       continue;
-    InFlightDiagnostic diag = op.emitOpError("expected a name of its own, found ") << name;
-    diag.attachNote(it->second->getLoc()) << "also the name of this";
+    InFlightDiagnostic diag = op.emitOpError("expected a unique name, found ") << name;
+    diag.attachNote(it->second->getLoc()) << "also named here";
     return diag;
   }
   return success();
 }
 
-/// The name is a C function's, and a part of files' names.
+/// The name is a C identifier, and part of file names.
 static bool isSymbol(StringRef name) {
   return !name.empty() && !llvm::isDigit(name.front()) &&
          llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
@@ -213,7 +213,7 @@ LogicalResult PipelineOp::verifyRegions() {
   return failure(failed(verifyLoopUses(block)) || failed(verifyCopies(block))); // (C3), (C4)
 }
 
-/// A memref's dimensions run the other way than a func's.
+/// A memref lists dimensions outermost first, a func innermost first.
 static attn::KernelParameter makeParameter(Value func, ArrayRef<int64_t> extents,
                                            attn::Access access) {
   SmallVector<int64_t> shape(llvm::reverse(extents));
@@ -373,7 +373,7 @@ void UpdateOp::build(OpBuilder &b, OperationState &state, Value func, ArrayRef<S
   buildBody(b, state, vars.size() + rvars.size(), body);
 }
 
-/// ` over [%r min %lo extent %n, …]`, left out where there is no domain.
+/// ` over [%r min %lo extent %n, …]`, empty without a domain.
 static ParseResult parseDomain(OpAsmParser &parser, SmallVectorImpl<OpAsmParser::Argument> &args,
                                ArrayAttr &rvars,
                                SmallVectorImpl<OpAsmParser::UnresolvedOperand> &mins,

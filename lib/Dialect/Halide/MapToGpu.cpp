@@ -3,9 +3,9 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An algorithm means the same whatever its schedule: the one for a CPU is dropped and a
-// plain one put in its place, a thread for each element of every func that is stored.
-// That is right for any pipeline, and as quick as memory where each element is read once.
+// Replaces a CPU schedule by a plain GPU schedule: one thread for each element of every stored
+// func. This is correct for any pipeline, since schedules don't change the algorithm, and limited
+// by memory bandwidth if each element is read once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,8 @@ namespace mlir::halide {
 using namespace mlir;
 using namespace mlir::halide;
 
-/// Threads of a block along the two innermost dimensions: reads of neighbours go together.
-static constexpr int64_t kThreadsX = 32, kThreadsY = 8, kThreadsOfRow = 128;
+/// Threads of a block along the two innermost dimensions: neighbours' reads coalesce.
+static constexpr int64_t kThreadsX = 32, kThreadsY = 8, kThreads1D = 128;
 
 static bool isDirective(Operation &op) {
   return isa<LoopsOp, SplitOp, FuseOp, ReorderOp, VectorizeOp, UnrollOp, ParallelOp, GpuBlockOp,
@@ -36,7 +36,7 @@ static bool hasGpuSchedule(PipelineOp pipeline) {
                       [](Operation &op) { return isa<GpuBlockOp, GpuSingleThreadOp>(op); });
 }
 
-/// Funcs that no reader can compute for itself again, or whose author did not want it.
+/// Outputs, funcs with updates (which can't be inlined), and funcs at compute_root.
 static bool isStored(halide::FuncOp func) {
   return llvm::any_of(func.getFunc().getUsers(), llvm::IsaPred<OutputOp, UpdateOp, ComputeRootOp>);
 }
@@ -54,8 +54,7 @@ static void dropSchedule(Block &body) {
     op->erase();
 }
 
-/// Blocks of threads over the pure loops of a stage, and within a thread everything that
-/// reductions visit.
+/// Maps the pure loops of a stage to blocks of threads; reduction loops run inside a thread.
 static void scheduleStage(OpBuilder &b, Location loc, Value func, std::optional<int64_t> update) {
   SmallVector<Value> pure, serial;
   auto loops = LoopsOp::create(b, loc, func, update);
@@ -66,7 +65,7 @@ static void scheduleStage(OpBuilder &b, Location loc, Value func, std::optional<
     return;
   }
   SmallVector<Value> order(serial), blocks, threads;
-  SmallVector<int64_t> sizes = pure.size() == 1 ? SmallVector<int64_t>{kThreadsOfRow}
+  SmallVector<int64_t> sizes = pure.size() == 1 ? SmallVector<int64_t>{kThreads1D}
                                                 : SmallVector<int64_t>{kThreadsX, kThreadsY};
   for (auto [loop, size] : llvm::zip(pure, sizes)) {
     auto split = SplitOp::create(b, loc, loop, size, TailStrategy::guard_with_if);
@@ -77,7 +76,7 @@ static void scheduleStage(OpBuilder &b, Location loc, Value func, std::optional<
   llvm::append_range(order, threads);
   llvm::append_range(order, blocks);
   ReorderOp::create(b, loc, order);
-  // The first dimension of a grid is the one that may be long.
+  // Only the first dimension of a grid may be long.
   Value block = blocks.front();
   for (Value outer : ArrayRef(blocks).drop_front())
     block = FuseOp::create(b, loc, block, outer);

@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What Halide would refuse when it lowers a schedule is refused here where the
-// IR alone can tell, at the directive that is wrong.
+// Errors that Halide would report only when it lowers a schedule are reported here at the wrong
+// directive, as far as the IR alone shows them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +45,7 @@ LogicalResult halide::verifyHandleOperands(Operation *op) {
     Operation *user = definition->getBlock()->findAncestorOpInBlock(*op);
     if (!user || !definition->isBeforeInBlock(user))
       return op->emitOpError("expected ")
-             << definition->getName() << ", whose result it takes, to stand before it";
+             << definition->getName() << " before the use of its result";
   }
   return success();
 }
@@ -70,7 +70,8 @@ SmallVector<UpdateOp> halide::getUpdates(Value func) {
   return updates;
 }
 
-/// Of an op that may stand behind what asks, and so be unverified yet: null or of other attributes.
+/// `names` may be of an op after the one being verified, so unverified: null or of other
+/// attributes.
 static SmallVector<std::string> toStrings(ArrayAttr names) {
   SmallVector<std::string> strings;
   if (names)
@@ -79,8 +80,7 @@ static SmallVector<std::string> toStrings(ArrayAttr names) {
   return strings;
 }
 
-/// How many of a stage's variables are pure; its reduction variables stand
-/// behind.
+/// Number of a stage's pure variables; its reduction variables follow them.
 static int64_t countPureVars(Value func, std::optional<int64_t> update) {
   SmallVector<UpdateOp> updates = getUpdates(func);
   if (update && *update < int64_t(updates.size()))
@@ -98,7 +98,7 @@ bool halide::isReductionLoop(Value loop) {
   return cast<OpResult>(loop).getResultNumber() >= countPureVars(stage.func, stage.update);
 }
 
-/// `depth` ends the names of loops that were split and fused without end.
+/// `depth` bounds the names of loops that are split or fused many times.
 static std::string nameLoop(Value loop, int depth) {
   Operation *op = loop.getDefiningOp();
   if (depth == 0)
@@ -176,7 +176,7 @@ SmallVector<RemainingLoop> halide::getRemainingLoops(RfactorOp rfactor) {
   return loops;
 }
 
-/// The intermediate of an rfactor has one update, over what remains.
+/// The intermediate of an rfactor has one update, over the remaining reduction loops.
 static FailureOr<SmallVector<std::string>> getIntermediateVars(RfactorOp rfactor,
                                                                std::optional<int64_t> update) {
   Stage stage = getStage(rfactor.getLoop());
@@ -260,7 +260,7 @@ static LogicalResult verifyAt(Operation *op, Value func, Value loop) {
            << getLoopName(loop) << "', the func's own";
   for (Operation *user : func.getUsers())
     if (auto output = dyn_cast<OutputOp>(user)) { // (C3)
-      InFlightDiagnostic diag = op->emitOpError("expected a func that is no output");
+      InFlightDiagnostic diag = op->emitOpError("expected a func that is not an output");
       diag.attachNote(output.getLoc()) << "an output here";
       return diag;
     }
@@ -284,7 +284,7 @@ static LogicalResult verifyDim(Operation *op, Value func, int64_t dim, int64_t s
 }
 
 //===----------------------------------------------------------------------===//
-// Loops that are gone
+// Invalidated loops
 //===----------------------------------------------------------------------===//
 
 static StringRef getParticiple(Operation *op) {
@@ -293,37 +293,37 @@ static StringRef getParticiple(Operation *op) {
   return isa<FuseOp>(op) ? "fused" : "moved by rfactor";
 }
 
-static LogicalResult verifyStillThere(Operation &op, Value loop,
-                                      const DenseMap<Value, Operation *> &gone) {
-  Operation *consumer = gone.lookup(getFirstHandle(loop));
+static LogicalResult verifyIsValid(Operation &op, Value loop,
+                                   const DenseMap<Value, Operation *> &consumers) {
+  Operation *consumer = consumers.lookup(getFirstHandle(loop));
   if (!consumer)
     return success();
-  InFlightDiagnostic diag = op.emitOpError("expected a loop that is still there, found '")
+  InFlightDiagnostic diag = op.emitOpError("expected a valid loop handle, found '")
                             << getLoopName(loop) << "', already " << getParticiple(consumer);
   diag.attachNote(consumer->getLoc()) << getParticiple(consumer) << " here";
   return diag;
 }
 
-/// PipelineOp (C3): what was split, fused or moved is not used again.
+/// PipelineOp (C3): loops that were split, fused or moved are not used again.
 LogicalResult halide::verifyLoopUses(Block &block) {
-  DenseMap<Value, Operation *> gone;
+  DenseMap<Value, Operation *> consumers;
   for (Operation &op : block) {
     for (Value operand : op.getOperands())
-      if (isa<LoopType>(operand.getType()) && failed(verifyStillThere(op, operand, gone)))
+      if (isa<LoopType>(operand.getType()) && failed(verifyIsValid(op, operand, consumers)))
         return failure();
     if (isa<SplitOp, FuseOp>(op))
       for (Value loop : op.getOperands())
-        gone[getFirstHandle(loop)] = &op;
+        consumers[getFirstHandle(loop)] = &op;
     if (auto rfactor = dyn_cast<RfactorOp>(op))
       for (const RemainingLoop &loop : getRemainingLoops(rfactor))
         if (loop.handle)
-          gone[getFirstHandle(loop.handle)] = &op;
+          consumers[getFirstHandle(loop.handle)] = &op;
   }
   return success();
 }
 
 //===----------------------------------------------------------------------===//
-// Loops that become code
+// Vectorized and unrolled loops
 //===----------------------------------------------------------------------===//
 
 static std::optional<int64_t> getExtent(Value func, int64_t dim) {
@@ -337,7 +337,7 @@ static std::optional<int64_t> getExtent(Value func, int64_t dim) {
   return std::nullopt;
 }
 
-/// How often a loop runs, where the IR alone can tell.
+/// The trip count of a loop, if the IR alone determines it.
 static std::optional<int64_t> getExtent(Value loop) {
   if (auto split = loop.getDefiningOp<SplitOp>())
     return loop == split.getInner() ? std::optional<int64_t>(split.getFactor()) : std::nullopt;
@@ -379,7 +379,7 @@ LogicalResult halide::verifyCopies(Block &block) {
 // Directives
 //===----------------------------------------------------------------------===//
 
-/// The directives by how often they stand in the pipeline: "4 vectorize, 1 parallel".
+/// Counts the directives of the pipeline: "4 vectorize, 1 parallel".
 std::string PipelineOp::describeSchedule() {
   llvm::MapVector<StringRef, unsigned> counts;
   for (Operation &op : getBody().front())
@@ -509,7 +509,7 @@ LogicalResult SpecializeOp::verify() {
       break;
     if (isa<SplitOp, FuseOp>(op) && getStage(op.getOperand(0)) == stage) { // (C2)
       InFlightDiagnostic diag =
-          emitOpError("expected a stage whose loops are neither split nor fused before");
+          emitOpError("expected a stage with loops neither split nor fused before");
       diag.attachNote(op.getLoc()) << getParticiple(&op) << " here";
       return diag;
     }

@@ -1,4 +1,4 @@
-//===- BoundStack.cpp - temporaries that a thread's stack need not hold ----===//
+//===- BoundStack.cpp - bound the stack of a kernel's temporaries ----------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,16 +21,16 @@ using namespace ::Halide;
 using namespace ::Halide::Internal;
 
 //===----------------------------------------------------------------------===//
-// The choice
+// Choose temporaries to move
 //===----------------------------------------------------------------------===//
 
-/// The bytes of a constant size, with what may be read beyond it; 0 of any other.
+/// Bytes of an allocation of constant size, with the padding read beyond it; 0 for other sizes.
 static int64_t getConstantBytes(const Allocate *allocate) {
   int64_t elements = allocate->constant_allocation_size();
   return elements > 0 ? (elements + allocate->padding) * allocate->type.bytes() : 0;
 }
 
-/// Halide's own bound of one temporary.
+/// Halide's own bound for one temporary.
 static constexpr int64_t kMostBytesEach = 16 * 1024;
 
 namespace {
@@ -39,7 +39,7 @@ namespace {
 struct StackReader : IRVisitor {
   struct Temporary {
     std::string name;
-    int64_t bytes; // 0: known when called, or too many for the stack
+    int64_t bytes; // 0: unknown until called, or too many for the stack
     bool isRegister, isConditional;
     size_t number;
   };
@@ -48,7 +48,7 @@ struct StackReader : IRVisitor {
 
   using IRVisitor::visit;
   void visit(const For *loop) override {
-    if (loop->for_type != ForType::GPUBlock) // a device's stack is another matter
+    if (loop->for_type != ForType::GPUBlock) // not on the CPU's stack
       IRVisitor::visit(loop);
   }
   void visit(const Allocate *allocate) override;
@@ -69,8 +69,8 @@ void StackReader::visit(const Allocate *allocate) {
                              !is_const_one(allocate->condition), temporaries.size()});
 }
 
-/// The names of those that leave the stack: of unknown size, then the largest ones, and first
-/// those that are rarely needed.
+/// The temporaries to move to the heap: those of unknown size, then the largest; among equals those
+/// needed under a condition.
 static std::set<std::string> chooseMoved(const StackReader &reader) {
   std::vector<StackReader::Temporary> sorted = reader.temporaries;
   auto rank = [](const StackReader::Temporary &each) {
@@ -91,12 +91,12 @@ static std::set<std::string> chooseMoved(const StackReader &reader) {
 }
 
 //===----------------------------------------------------------------------===//
-// The move
+// Move them to the heap
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// Puts temporaries on the heap, around the outermost serial loop of their task that their sizes
+/// Moves temporaries to the heap, outside the outermost serial loop of their task that their sizes
 /// don't depend on.
 class HeapMover : public IRMutator {
 public:
@@ -121,8 +121,8 @@ private:
 
   const std::set<std::string> &moved;
   const std::map<std::string, unsigned> &counts;
-  /// What waits for its place, the innermost first; their bodies are still empty.
-  std::vector<Stmt> waiting;
+  /// Hoisted allocations not placed yet, innermost first, with empty bodies.
+  std::vector<Stmt> pending;
   std::set<std::string> hoisted;
   bool isInLoop = false;
 };
@@ -134,8 +134,10 @@ static Stmt putOnHeap(const Allocate *allocate, std::vector<Expr> extents, Stmt 
                         allocate->condition, std::move(body), Expr(), "", allocate->padding);
 }
 
-/// Whether all that `value` is computed from are variables.
-static bool isOfVariables(const Expr &value) { return is_pure(value) && findLoads(value).empty(); }
+/// Whether `value` is computed from variables alone.
+static bool usesOnlyVariables(const Expr &value) {
+  return is_pure(value) && findLoads(value).empty();
+}
 
 static bool usesVariable(const Stmt &allocation, const std::string &name) {
   const Allocate *allocate = allocation.as<Allocate>();
@@ -143,53 +145,54 @@ static bool usesVariable(const Stmt &allocation, const std::string &name) {
                      [&](const Expr &extent) { return expr_uses_var(extent, name); });
 }
 
-/// Wraps into `body` those from `from` on that `holds` says yes to.
+/// Wraps `body` into the pending allocations from number `from` on for which `holds` is true.
 template <typename Holds>
 Stmt HeapMover::place(Stmt body, size_t from, Holds holds) {
-  std::vector<Stmt> rest(waiting.begin(), waiting.begin() + from);
-  for (size_t i = from; i < waiting.size(); ++i) {
-    const Allocate *allocate = waiting[i].as<Allocate>();
-    if (holds(waiting[i]))
+  std::vector<Stmt> rest(pending.begin(), pending.begin() + from);
+  for (size_t i = from; i < pending.size(); ++i) {
+    const Allocate *allocate = pending[i].as<Allocate>();
+    if (holds(pending[i]))
       body = putOnHeap(allocate, allocate->extents, body);
     else
-      rest.push_back(waiting[i]);
+      rest.push_back(pending[i]);
   }
-  waiting = std::move(rest);
+  pending = std::move(rest);
   return body;
 }
 
 Stmt HeapMover::visit(const Allocate *allocate) {
   if (!moved.count(allocate->name))
     return IRMutator::visit(allocate);
-  bool canHoist = counts.at(allocate->name) == 1 && is_const_one(allocate->condition) &&
-                  std::all_of(allocate->extents.begin(), allocate->extents.end(), isOfVariables);
+  bool canHoist =
+      counts.at(allocate->name) == 1 && is_const_one(allocate->condition) &&
+      std::all_of(allocate->extents.begin(), allocate->extents.end(), usesOnlyVariables);
   if (canHoist)
     hoisted.insert(allocate->name);
   Stmt body = mutate(allocate->body);
   if (!canHoist)
     return putOnHeap(allocate, allocate->extents, body);
-  waiting.push_back(putOnHeap(allocate, allocate->extents, Evaluate::make(0)));
+  pending.push_back(putOnHeap(allocate, allocate->extents, Evaluate::make(0)));
   return body;
 }
 
-/// What is hoisted lives on.
+/// Hoisted allocations stay alive.
 Stmt HeapMover::visit(const Free *op) {
   return hoisted.count(op->name) ? Evaluate::make(0) : Stmt(op);
 }
 
 Stmt HeapMover::visit(const LetStmt *let) {
-  size_t before = waiting.size();
+  size_t before = pending.size();
   Expr value = mutate(let->value);
   Stmt body = mutate(let->body);
   auto uses = [&](const Stmt &allocation) { return usesVariable(allocation, let->name); };
-  if (!isOfVariables(value))
+  if (!usesOnlyVariables(value))
     return LetStmt::make(let->name, value, place(body, before, uses));
-  for (size_t i = before; i < waiting.size(); ++i) {
-    const Allocate *allocate = waiting[i].as<Allocate>();
+  for (size_t i = before; i < pending.size(); ++i) {
+    const Allocate *allocate = pending[i].as<Allocate>();
     std::vector<Expr> extents;
     for (const Expr &extent : allocate->extents)
       extents.push_back(substitute(let->name, value, extent));
-    waiting[i] = putOnHeap(allocate, extents, allocate->body);
+    pending[i] = putOnHeap(allocate, extents, allocate->body);
   }
   return LetStmt::make(let->name, value, body);
 }
@@ -197,7 +200,7 @@ Stmt HeapMover::visit(const LetStmt *let) {
 Stmt HeapMover::visit(const For *loop) {
   if (loop->for_type == ForType::GPUBlock)
     return loop;
-  size_t before = waiting.size();
+  size_t before = pending.size();
   bool isTask = loop->is_parallel();
   bool wasInLoop = std::exchange(isInLoop, !isTask);
   Stmt body = place(mutate(loop->body), before, [&](const Stmt &allocation) {
@@ -208,12 +211,12 @@ Stmt HeapMover::visit(const For *loop) {
                    loop->device_api, body);
 }
 
-/// A task that does without a temporary does not allocate it.
+/// A branch that a task doesn't take does not allocate its temporaries.
 Stmt HeapMover::visit(const IfThenElse *op) {
   if (isInLoop)
     return IRMutator::visit(op);
   auto visitBranch = [&](const Stmt &branch) {
-    size_t before = waiting.size();
+    size_t before = pending.size();
     return branch.defined() ? place(mutate(branch), before) : Stmt();
   };
   Stmt then = visitBranch(op->then_case);

@@ -1,4 +1,4 @@
-//===- DevicePass.cpp - what Halide leaves to be seen to on a GPU ---------===//
+//===- DevicePass.cpp - GPU fix-ups after Halide's lowering ---------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -31,7 +31,7 @@ using namespace ::Halide::Internal;
 
 namespace {
 
-/// Halide's names of what GPUs have, and all bits of constants.
+/// Maps math functions to those of GPUs, and keeps all bits of constants.
 class DeviceMath : public IRMutator {
 public:
   std::string error;
@@ -57,7 +57,7 @@ Stmt DeviceMath::visit(const For *loop) {
   return result;
 }
 
-/// log2 and its like, from what there is.
+/// Composes log2 and similar functions from supported ones.
 static Expr composeMath(const std::string &name, const Expr &x) {
   auto scaled = [&](double factor) { return Halide::log(x) * make_const(x.type(), factor); };
   if (name == "log2")
@@ -69,7 +69,7 @@ static Expr composeMath(const std::string &name, const Expr &x) {
   return {};
 }
 
-/// 2^x, 0 where that is no normal number: an instruction of NVIDIA's GPUs, within 2 ulp.
+/// 2^x, 0 if the result is denormal: an instruction of NVIDIA's GPUs, within 2 ulp.
 static Expr exp2OnDevice(const Expr &x, DeviceAPI api) {
   if (api == DeviceAPI::CUDA)
     return Call::make(x.type(), "llvm.nvvm.ex2.approx.ftz.f", {x}, Call::PureExtern);
@@ -93,14 +93,14 @@ Expr DeviceMath::visit(const Call *call) {
   if (known.count(name))
     return Call::make(call->type, name + (isF32 ? "_f32" : "_f64"), call->args, Call::PureExtern);
   if (unknown.count(name) && error.empty())
-    error = "expected a function that GPUs have, found " + name;
+    error = "expected a math function of GPUs, found " + name;
   if (name == "exp2" && isF32)
     return exp2OnDevice(call->args[0], api);
   Expr composed = call->args.size() == 1 ? composeMath(name, call->args[0]) : Expr();
   return composed.defined() ? composed : result;
 }
 
-/// Halide prints every constant of OpenCL's as an f32.
+/// Halide prints every OpenCL constant as f32.
 Expr DeviceMath::visit(const FloatImm *constant) {
   if (!inKernel || api != DeviceAPI::OpenCL || constant->type.bits() != 64)
     return constant;
@@ -114,14 +114,14 @@ Expr DeviceMath::visit(const FloatImm *constant) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// if (c) a; if (c) b is if (c) {a; b}: what they have in common is then computed once.
+/// Rewrites if (c) a; if (c) b to if (c) {a; b}, so that common subexpressions are computed once.
 class MergeConditions : public IRMutator {
   using IRMutator::visit;
   Stmt visit(const Block *block) override;
 };
 } // namespace
 
-/// Whether `stmt` leaves `condition` as it was.
+/// Whether `stmt` doesn't change `condition`.
 static bool keeps(const Stmt &stmt, const Expr &condition) {
   std::set<std::string> stored = findStored(stmt);
   std::vector<const Load *> loads = findLoads(condition);
@@ -145,7 +145,7 @@ Stmt MergeConditions::visit(const Block *block) {
 // Shared memory
 //===----------------------------------------------------------------------===//
 
-/// The last write that the read at `position` may see, in the order of the text.
+/// The last write before `position`, in program order, that the read there may see.
 static const Access *findWrite(const std::vector<Access> &accesses, size_t position) {
   for (size_t i = position; i-- > 0;)
     if (accesses[i].isStore && overlap(accesses[i], accesses[position]))
@@ -153,8 +153,8 @@ static const Access *findWrite(const std::vector<Access> &accesses, size_t posit
   return nullptr;
 }
 
-/// A loop comes back to each read in it. Where that sees what was written before the loop, no
-/// other func may write there in the loop.
+/// A loop repeats its reads. If a read sees a write from before the loop, no other func may write
+/// to the same elements in the loop.
 static std::string checkLoops(const std::vector<Access> &accesses) {
   for (size_t i = 0; i < accesses.size(); ++i) {
     const Access &read = accesses[i];
@@ -166,8 +166,8 @@ static std::string checkLoops(const std::vector<Access> &accesses) {
         continue;
       for (const Access &other : accesses)
         if (other.isStore && isIn(other, loop) && other.func != write->func && overlap(other, read))
-          return "expected shared memory of " + write->func + " to stay as it is in loop " +
-                 loop->name + " over it, found " + other.func + " in its place";
+          return "expected shared memory of " + write->func + " to stay alive in loop " +
+                 loop->name + ", found " + other.func + " in its place";
     }
   }
   return "";
@@ -187,11 +187,11 @@ static std::string checkKernel(const For *block) {
 }
 
 //===----------------------------------------------------------------------===//
-// All
+// The pass
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Checks the outermost loop of each kernel, and that there is nothing outside.
+/// Checks the outermost loop of each kernel, and that no code is outside of kernels.
 class Checker : public IRVisitor {
 public:
   std::string error;

@@ -12,12 +12,12 @@ using namespace mlir::halide;
 using namespace ::Halide;
 using namespace ::Halide::Internal;
 
-static bool isShort(Type type) { return type.is_float() && type.bits() == 16; }
+static bool isHalfPrecision(Type type) { return type.is_float() && type.bits() == 16; }
 
-static Type bitsOf(Type type) { return isShort(type) ? type.with_code(Type::UInt) : type; }
+static Type bitsOf(Type type) { return isHalfPrecision(type) ? type.with_code(Type::UInt) : type; }
 
-/// Whether `expr` moves the values of its operands and computes nothing of them.
-static bool moves(const Expr &expr) {
+/// Whether `expr` only moves its operands' values, without computing.
+static bool isDataMovement(const Expr &expr) {
   switch (expr.node_type()) {
   case IRNodeType::FloatImm:
   case IRNodeType::Cast:
@@ -32,27 +32,28 @@ static bool moves(const Expr &expr) {
   }
 }
 
-/// Operands of an op that compares.
+/// Whether `expr` compares f16 or bf16.
 template <typename Op>
-static bool comparesShort(const Expr &expr) {
+static bool comparesHalfPrecision(const Expr &expr) {
   const Op *op = expr.as<Op>();
-  return op && isShort(op->a.type());
+  return op && isHalfPrecision(op->a.type());
 }
 
-static bool comparesShort(const Expr &expr) {
-  return comparesShort<EQ>(expr) || comparesShort<NE>(expr) || comparesShort<LT>(expr) ||
-         comparesShort<LE>(expr) || comparesShort<GT>(expr) || comparesShort<GE>(expr);
+static bool comparesHalfPrecision(const Expr &expr) {
+  return comparesHalfPrecision<EQ>(expr) || comparesHalfPrecision<NE>(expr) ||
+         comparesHalfPrecision<LT>(expr) || comparesHalfPrecision<LE>(expr) ||
+         comparesHalfPrecision<GT>(expr) || comparesHalfPrecision<GE>(expr);
 }
 
 Expr ShortFloats::mutate(const Expr &expr) {
   if (inKernel && expr.defined() && error.empty() &&
-      ((isShort(expr.type()) && !moves(expr)) || comparesShort(expr)))
-    error = "expected f16 and bf16 to be computed with in f32 on a GPU";
+      ((isHalfPrecision(expr.type()) && !isDataMovement(expr)) || comparesHalfPrecision(expr)))
+    error = "expected f16 and bf16 arithmetic in f32 on a GPU";
   return IRMutator::mutate(expr);
 }
 
 Expr ShortFloats::visit(const FloatImm *number) {
-  if (!inKernel || !isShort(number->type))
+  if (!inKernel || !isHalfPrecision(number->type))
     return number;
   uint16_t bits = number->type.is_bfloat() ? bfloat16_t(number->value).to_bits()
                                            : float16_t(number->value).to_bits();
@@ -75,7 +76,7 @@ Expr ShortFloats::visit(const Cast *cast) {
   if (Expr converted = onCuda ? convertOnCuda(cast->type, cast->value) : Expr();
       converted.defined())
     return mutate(converted);
-  if (inKernel && (isShort(cast->type) || isShort(cast->value.type())))
+  if (inKernel && (isHalfPrecision(cast->type) || isHalfPrecision(cast->value.type())))
     return mutate(lower_float16_cast(cast));
   return IRMutator::visit(cast);
 }
@@ -87,7 +88,8 @@ Expr ShortFloats::visit(const Reinterpret *bits) {
 }
 
 Expr ShortFloats::visit(const Variable *var) {
-  return inKernel && isShort(var->type) ? Variable::make(bitsOf(var->type), var->name) : var;
+  return inKernel && isHalfPrecision(var->type) ? Variable::make(bitsOf(var->type), var->name)
+                                                : var;
 }
 
 Expr ShortFloats::visit(const Load *load) {
@@ -98,7 +100,7 @@ Expr ShortFloats::visit(const Load *load) {
 }
 
 Expr ShortFloats::visit(const Call *call) {
-  if (!inKernel || !isShort(call->type))
+  if (!inKernel || !isHalfPrecision(call->type))
     return IRMutator::visit(call);
   return Call::make(bitsOf(call->type), call->name, mutate(call->args), call->call_type);
 }
@@ -111,7 +113,7 @@ Stmt ShortFloats::visit(const For *loop) {
 }
 
 Stmt ShortFloats::visit(const Allocate *allocate) {
-  if (!inKernel || !isShort(allocate->type))
+  if (!inKernel || !isHalfPrecision(allocate->type))
     return IRMutator::visit(allocate);
   return Allocate::make(allocate->name, bitsOf(allocate->type), allocate->memory_type,
                         mutate(allocate->extents), mutate(allocate->condition),

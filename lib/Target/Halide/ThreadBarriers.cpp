@@ -1,4 +1,4 @@
-//===- ThreadBarriers.cpp - barriers that order nothing -------------------===//
+//===- ThreadBarriers.cpp - drop redundant barriers -----------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,13 +15,13 @@ using namespace ::Halide::Internal;
 
 Stmt ThreadBarriers::visit(const For *loop) {
   if (loop->for_type == ForType::GPUBlock && !std::exchange(inKernel, true)) {
-    own.clear();
+    privateMemory.clear();
     written = findStored(loop->body);
     Stmt result = visit(loop);
     inKernel = false;
     return result;
   }
-  // The loop comes back to its begin from its end.
+  // The back edge joins the loop's end with its begin.
   lastBarrier.reset();
   Stmt result = IRMutator::visit(loop);
   lastBarrier.reset();
@@ -42,7 +42,7 @@ Stmt ThreadBarriers::visit(const IfThenElse *branch) {
 
 Stmt ThreadBarriers::visit(const Allocate *allocate) {
   if (allocate->memory_type != ::Halide::MemoryType::GPUShared)
-    own.insert(allocate->name);
+    privateMemory.insert(allocate->name);
   return IRMutator::visit(allocate);
 }
 
@@ -60,14 +60,14 @@ Stmt ThreadBarriers::visit(const Evaluate *evaluate) {
 
 Stmt ThreadBarriers::visit(const Store *store) {
   Stmt result = IRMutator::visit(store);
-  if (!own.count(store->name))
+  if (!privateMemory.count(store->name))
     lastBarrier.reset();
   return result;
 }
 
 ::Halide::Expr ThreadBarriers::visit(const Load *load) {
   ::Halide::Expr result = IRMutator::visit(load);
-  if (!own.count(load->name) && written.count(load->name))
+  if (!privateMemory.count(load->name) && written.count(load->name))
     lastBarrier.reset();
   return result;
 }

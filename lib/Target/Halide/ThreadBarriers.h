@@ -1,4 +1,4 @@
-//===- ThreadBarriers.h - barriers that order nothing ------------*- C++ -*-===//
+//===- ThreadBarriers.h - drop redundant barriers ----------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,11 +15,10 @@
 
 namespace mlir::halide {
 
-/// Halide puts a barrier behind each stage of a kernel. Where a thread touches nothing between two
-/// of them but its own registers, and what nobody writes, the second one orders nothing that the
-/// first has not, and is dropped unless it makes more visible. Each of the others is a fence for
-/// shared memory as well: Halide leaves that out where a stage only reads what the next one writes
-/// to, but OpenCL orders reads by fences, too.
+/// Halide puts a barrier after each stage of a kernel. If a thread accesses only its own registers
+/// and read-only memory between two barriers, the second one is redundant and dropped, unless it
+/// makes more memory visible. Each remaining barrier also fences shared memory: Halide omits that
+/// if a stage only reads memory that the next one writes, but OpenCL orders reads by fences, too.
 class ThreadBarriers : public ::Halide::Internal::IRMutator {
 private:
   using IRMutator::visit;
@@ -31,10 +30,10 @@ private:
   ::Halide::Expr visit(const ::Halide::Internal::Load *load) override;
 
   bool inKernel = false;
-  /// What threads of the kernel have for themselves, and what is written in it.
-  std::set<std::string> own, written;
-  /// The memory that the last barrier made visible; nothing where a thread has touched what is
-  /// not its own since.
+  /// Memory private to each thread, and memory written in the kernel.
+  std::set<std::string> privateMemory, written;
+  /// The memory that the last barrier made visible; none if a thread has accessed memory other than
+  /// its own since.
   std::optional<int64_t> lastBarrier;
 };
 

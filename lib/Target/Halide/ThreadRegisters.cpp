@@ -1,4 +1,4 @@
-//===- ThreadRegisters.cpp - registers of a block's threads ---------------===//
+//===- ThreadRegisters.cpp - split register arrays among threads ----------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,18 +20,19 @@ using Threads = std::vector<std::pair<std::string, int64_t>>;
 
 namespace {
 
-/// Visits the places of one allocation: finds which they are, and then numbers them anew.
-class Places : public IRMutator {
+/// Collects the elements of one allocation that threads access, then renumbers them.
+class ThreadElements : public IRMutator {
 public:
-  Places(const std::string &memory, const Threads &threads) : memory(memory), threads(threads) {}
+  ThreadElements(const std::string &memory, const Threads &threads)
+      : memory(memory), threads(threads) {}
 
-  /// The elements that thread 0 touches.
-  std::set<int64_t> ofFirst;
-  /// What each loop over threads adds to them.
+  /// The elements that thread 0 accesses.
+  std::set<int64_t> thread0Elements;
+  /// The stride of each loop over threads.
   std::vector<int64_t> steps;
-  /// Whether that is so for all.
+  /// Whether all accesses are linear with these strides.
   bool isLinear = true;
-  bool isFound = false;
+  bool isRenumbering = false;
 
 private:
   using IRMutator::visit;
@@ -43,21 +44,22 @@ private:
   template <typename Result, typename LetOrLetStmt>
   Result visitLet(const LetOrLetStmt *let);
   Expr withLets(Expr expr) const;
-  std::set<std::string> findFirst(const Expr &condition) const;
+  std::set<std::string> findThread0Only(const Expr &condition) const;
   std::optional<int64_t> find(Expr index);
-  Expr place(const Expr &index);
+  Expr renumber(const Expr &index);
 
   const std::string &memory;
   const Threads &threads;
   std::vector<std::pair<std::string, Expr>> lets;
-  /// Loops over threads of which the first alone gets here: Halide may have put its number there.
-  std::set<std::string> ofFirstOnly;
+  /// Loops over threads whose thread 0 alone runs this code: Halide may have substituted 0 for
+  /// their number.
+  std::set<std::string> thread0Only;
 };
 
 } // namespace
 
 template <typename Result, typename LetOrLetStmt>
-Result Places::visitLet(const LetOrLetStmt *let) {
+Result ThreadElements::visitLet(const LetOrLetStmt *let) {
   Expr value = mutate(let->value);
   lets.emplace_back(let->name, let->value);
   Result body = mutate(let->body);
@@ -65,28 +67,28 @@ Result Places::visitLet(const LetOrLetStmt *let) {
   return LetOrLetStmt::make(let->name, value, body);
 }
 
-Expr Places::visit(const Load *load) {
+Expr ThreadElements::visit(const Load *load) {
   if (load->name != memory)
     return IRMutator::visit(load);
-  return Load::make(load->type, load->name, place(load->index), load->image, load->param,
+  return Load::make(load->type, load->name, renumber(load->index), load->image, load->param,
                     mutate(load->predicate), load->alignment);
 }
 
-Stmt Places::visit(const Store *store) {
+Stmt ThreadElements::visit(const Store *store) {
   if (store->name != memory)
     return IRMutator::visit(store);
-  return Store::make(store->name, mutate(store->value), place(store->index), store->param,
+  return Store::make(store->name, mutate(store->value), renumber(store->index), store->param,
                      mutate(store->predicate), store->alignment);
 }
 
-Expr Places::withLets(Expr expr) const {
+Expr ThreadElements::withLets(Expr expr) const {
   for (size_t i = lets.size(); i-- > 0;)
     expr = substitute(lets[i].first, lets[i].second, expr);
   return expr;
 }
 
-/// The loops over threads of which the condition holds for none but the first.
-std::set<std::string> Places::findFirst(const Expr &condition) const {
+/// The loops over threads for which `condition` holds for thread 0 alone.
+std::set<std::string> ThreadElements::findThread0Only(const Expr &condition) const {
   std::set<std::string> found;
   Expr whole = withLets(condition);
   for (const auto &[thread, extent] : threads) {
@@ -98,19 +100,19 @@ std::set<std::string> Places::findFirst(const Expr &condition) const {
   return found;
 }
 
-Stmt Places::visit(const IfThenElse *branch) {
+Stmt ThreadElements::visit(const IfThenElse *branch) {
   Expr condition = mutate(branch->condition);
-  std::set<std::string> before = ofFirstOnly;
-  ofFirstOnly.merge(findFirst(branch->condition));
+  std::set<std::string> before = thread0Only;
+  thread0Only.merge(findThread0Only(branch->condition));
   Stmt thenCase = mutate(branch->then_case), elseCase;
-  ofFirstOnly = std::move(before);
+  thread0Only = std::move(before);
   if (branch->else_case.defined())
     elseCase = mutate(branch->else_case);
   return IfThenElse::make(condition, thenCase, elseCase);
 }
 
 namespace {
-/// (64·x + y + 16) % 64 is (y + 16) % 64: Halide's simplifier leaves the first as it is.
+/// Simplifies (64·x + y + 16) % 64 to (y + 16) % 64, which Halide's simplifier doesn't.
 class WithoutMultiples : public IRMutator {
   using IRMutator::visit;
   static Expr drop(const Expr &sum, const Expr &modulus) {
@@ -125,16 +127,16 @@ class WithoutMultiples : public IRMutator {
 };
 } // namespace
 
-/// The element that thread 0 touches at `index`, where that is linear in the threads' numbers
-/// with the steps of all others.
-std::optional<int64_t> Places::find(Expr index) {
+/// The element that thread 0 accesses at `index`, if `index` is linear in the thread numbers with
+/// the same strides as all others.
+std::optional<int64_t> ThreadElements::find(Expr index) {
   index = WithoutMultiples().mutate(withLets(index));
   std::map<std::string, Expr> zeros;
   Scope<Interval> numbers;
   for (const auto &[thread, extent] : threads) {
     zeros[thread] = 0;
     numbers.push(thread, Interval(0, int(extent) - 1));
-    if (ofFirstOnly.count(thread))
+    if (thread0Only.count(thread))
       index = substitute(thread, make_zero(Int(32)), index);
   }
   auto first = as_const_int(simplify(substitute(zeros, index)));
@@ -143,7 +145,7 @@ std::optional<int64_t> Places::find(Expr index) {
   Expr linear = make_const(Int(32), *first);
   std::vector<int64_t> found;
   for (const auto &[thread, extent] : threads) {
-    if (ofFirstOnly.count(thread)) {
+    if (thread0Only.count(thread)) {
       found.push_back(steps.empty() ? 0 : steps[found.size()]);
       continue;
     }
@@ -158,19 +160,19 @@ std::optional<int64_t> Places::find(Expr index) {
   return isSame && is_const_zero(simplify(index - linear, true, numbers)) ? first : std::nullopt;
 }
 
-Expr Places::place(const Expr &index) {
+Expr ThreadElements::renumber(const Expr &index) {
   std::optional<int64_t> element = find(index);
   isLinear &= element.has_value();
   if (!element)
     return index;
-  if (!isFound)
-    ofFirst.insert(*element);
-  return int(std::distance(ofFirst.begin(), ofFirst.find(*element)));
+  if (!isRenumbering)
+    thread0Elements.insert(*element);
+  return int(std::distance(thread0Elements.begin(), thread0Elements.find(*element)));
 }
 
-/// Whether threads have no element in common.
-static bool areApart(const std::set<int64_t> &ofFirst, const std::vector<int64_t> &steps,
-                     const Threads &threads) {
+/// Whether threads access disjoint elements.
+static bool areDisjoint(const std::set<int64_t> &thread0Elements, const std::vector<int64_t> &steps,
+                        const Threads &threads) {
   std::vector<int64_t> starts = {0};
   for (size_t i = 0; i < threads.size(); ++i) {
     std::vector<int64_t> more;
@@ -181,13 +183,13 @@ static bool areApart(const std::set<int64_t> &ofFirst, const std::vector<int64_t
   }
   std::set<int64_t> taken;
   for (int64_t start : starts)
-    for (int64_t element : ofFirst)
+    for (int64_t element : thread0Elements)
       if (!taken.insert(start + element).second)
         return false;
   return true;
 }
 
-/// The loops over threads within `body`, which Halide has fused to one for each dimension.
+/// The loops over threads within `body`; Halide has fused them to one per dimension.
 static Threads findThreads(const Stmt &body) {
   struct Finder : IRVisitor {
     Threads threads;
@@ -217,16 +219,16 @@ Stmt ThreadRegisters::visit(const Allocate *allocate) {
   if (!isOutside || allocate->memory_type != MemoryType::Register)
     return result;
   Threads threads = findThreads(allocate->body);
-  Places places(allocate->name, threads);
-  places.mutate(allocate->body);
-  if (!places.isLinear || !areApart(places.ofFirst, places.steps, threads)) {
+  ThreadElements elements(allocate->name, threads);
+  elements.mutate(allocate->body);
+  if (!elements.isLinear || !areDisjoint(elements.thread0Elements, elements.steps, threads)) {
     if (error.empty())
-      error = "expected each thread to keep to its own elements of " + allocate->name +
-              ", which lies in registers, found others";
+      error = "expected each thread to access only its own elements of " + allocate->name +
+              " in registers, found others";
     return result;
   }
-  places.isFound = true;
+  elements.isRenumbering = true;
   return Allocate::make(allocate->name, allocate->type, allocate->memory_type,
-                        {Expr(int(places.ofFirst.size()))}, allocate->condition,
-                        places.mutate(allocate->body));
+                        {Expr(int(elements.thread0Elements.size()))}, allocate->condition,
+                        elements.mutate(allocate->body));
 }

@@ -112,7 +112,7 @@ LogicalResult Translator::translateBody(Region &body) {
   return success();
 }
 
-// Made of an Internal::Function since Func's own constructor renames.
+// Built from an Internal::Function, since Func's own constructor renames.
 LogicalResult Translator::translate(halide::FuncOp op) {
   const void *key = op.getFunc().getAsOpaquePointer();
   H::Func func{H::Internal::Function(getFreshName(funcNames, op.getName()))};
@@ -140,8 +140,8 @@ static H::RDom makeDomain(ArrayRef<std::string> names, ArrayRef<H::Expr> mins,
   return vars.empty() ? H::RDom() : H::RDom(H::Internal::ReductionDomain(vars));
 }
 
-/// A value that reads `var` as well, where neither it nor `coords` reads any of `names`: Halide
-/// forgets the domain of such an update, and the schedule could not name its loops.
+/// `value`, rewritten to read `var` if neither it nor `coords` reads any of `names`: otherwise
+/// Halide forgets the update's domain, and the schedule could not name its loops.
 static H::Expr keepDomain(ArrayRef<std::string> names, const H::Expr &var,
                           const std::vector<H::Expr> &coords, const H::Expr &value) {
   auto reads = [&](const H::Expr &expr) {
@@ -226,7 +226,7 @@ LogicalResult Translator::translateScalar(Operation *op) {
     return translateAt(at);
   for (Type type : op->getResultTypes())
     if (!getHalideType(type))
-      return op->emitError("expected types that Halide has, found ") << type;
+      return op->emitError("expected types of Halide, found ") << type;
   std::vector<H::Expr> operands = getExprs(op->getOperands());
   bool isCoordinate = coordinateOps.contains(op);
   SmallVector<H::Expr> results = translateScalarOp(op, operands, isCoordinate);
@@ -238,8 +238,8 @@ LogicalResult Translator::translateScalar(Operation *op) {
   return success();
 }
 
-/// Ops through which a coordinate stays linear enough for bounds inference. Others,
-/// such as the shifts of a hash, end the search: what feeds them may wrap.
+/// Ops through which a coordinate stays linear enough for bounds inference. Others, such as the
+/// shifts of a hash, end the search: their operands may wrap.
 static bool passesCoordinates(Operation *op) {
   if (isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op))
     return op->getResult(0).getType().isInteger(1);
@@ -249,7 +249,7 @@ static bool passesCoordinates(Operation *op) {
              ModOp, PromiseClampedOp, LikelyOp>(op);
 }
 
-/// What an op takes as coordinates, extents or conditions on them.
+/// Operands used as coordinates, as extents, or in conditions on them.
 static SmallVector<Value> getCoordinateOperands(Operation *op) {
   return llvm::TypeSwitch<Operation *, SmallVector<Value>>(op)
       .Case([](AtOp at) { return SmallVector<Value>(at.getCoords()); })

@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What include/attnc/Target/Halide/Export.h promises: the pipeline becomes Halide
-// objects (Translator), those are lowered and compiled.
+// Implements include/attnc/Target/Halide/Export.h: the pipeline becomes Halide objects
+// (Translator), which are lowered and compiled.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,8 +31,8 @@ namespace H = ::Halide;
 // Targets
 //===----------------------------------------------------------------------===//
 
-/// CUDA's capabilities that attnc has schedules for, the least one where none is named: newer
-/// GPUs run its code as well.
+/// The CUDA capabilities that attnc has schedules for; the least by default, since newer GPUs run
+/// its code as well.
 static LogicalResult setCapability(H::Target &target, std::string &error) {
   constexpr std::pair<int, H::Target::Feature> known[] = {{70, H::Target::CUDACapability70},
                                                           {75, H::Target::CUDACapability75},
@@ -50,7 +50,7 @@ static LogicalResult setCapability(H::Target &target, std::string &error) {
   return failure();
 }
 
-/// AVX-512 of no CPU: LLVM fails on the code that Halide makes of it.
+/// AVX-512 without a CPU's name: LLVM fails on the code that Halide makes of it.
 static bool isBareAvx512(const H::Target &target) {
   return target.has_feature(H::Target::AVX512) &&
          !target.features_any_of({H::Target::AVX512_KNL, H::Target::AVX512_Skylake,
@@ -62,7 +62,7 @@ static bool isBareAvx512(const H::Target &target) {
 static FailureOr<H::Target> parseTarget(StringRef text, std::string &error) {
   std::string resolved = attn::Target(text).str();
   size_t capability = text.find("cuda_capability_");
-  error = "expected a target as 'host' or 'x86-64-linux-avx2', found '" + text.str() + "'";
+  error = "expected a target such as 'host' or 'x86-64-linux-avx2', found '" + text.str() + "'";
   if (capability != StringRef::npos)
     error = "expected cuda_capability_70, 75, 80 or 86, found '" + text.str() + "'";
   try {
@@ -72,7 +72,7 @@ static FailureOr<H::Target> parseTarget(StringRef text, std::string &error) {
     if (failed(setCapability(target, error)))
       return failure();
     if (isBareAvx512(target)) {
-      error = "expected AVX-512 of a CPU, as 'avx512_skylake', found '" + text.str() + "'";
+      error = "expected AVX-512 of a CPU, such as 'avx512_skylake', found '" + text.str() + "'";
       return failure();
     }
     if (target.os == H::Target::OSUnknown || target.arch == H::Target::ArchUnknown)
@@ -107,10 +107,10 @@ static FailureOr<H::Target> getTarget(StringRef text, Location loc) {
 }
 
 //===----------------------------------------------------------------------===//
-// Whom an error of lowering is about
+// Maps lowering errors back to ops
 //===----------------------------------------------------------------------===//
 
-/// Where `name` stands in `message` as a word of its own.
+/// The position of `name` as a whole word in `message`.
 static size_t findWord(StringRef message, StringRef name) {
   auto isPart = [](char c) { return llvm::isAlnum(c) || c == '_'; };
   for (size_t at = message.find(name); at != StringRef::npos; at = message.find(name, at + 1)) {
@@ -128,7 +128,7 @@ static StringRef getName(Operation &op) {
   return op.getAttrOfType<StringAttr>("name").getValue();
 }
 
-/// The directive that places a func, for errors about its place.
+/// The directive that places a func, for errors about placement.
 static Operation *getPlacement(Operation *definition) {
   for (Operation *user : definition->getUsers())
     if (isa<ComputeAtOp, StoreAtOp, ComputeRootOp, StoreRootOp>(user) &&
@@ -137,7 +137,7 @@ static Operation *getPlacement(Operation *definition) {
   return definition;
 }
 
-/// Halide's messages name funcs: the first one named is the one it is about.
+/// Halide's messages name funcs: the first one named is at fault.
 static Location locate(PipelineOp pipeline, StringRef message) {
   Operation *best = pipeline;
   size_t bestPlace = StringRef::npos;
@@ -189,7 +189,7 @@ static LogicalResult writeFiles(const H::Module &module, const attn::ArtefactPat
   return memory.commit(loc);
 }
 
-/// Devices without doubles run kernels that need none.
+/// Whether the pipeline computes in f64, which some devices lack.
 static bool usesDoubles(PipelineOp pipeline) {
   auto walked = pipeline.walk([](Operation *op) {
     bool uses = llvm::any_of(op->getResultTypes(), [](Type type) {
@@ -206,7 +206,7 @@ LogicalResult halide::exportPipeline(PipelineOp pipeline, StringRef targetName,
   FailureOr<H::Target> target = getTarget(targetName, pipeline.getLoc());
   if (failed(target))
     return failure();
-  // No runtime, and no calls that only ask for bounds.
+  // No runtime, and no bounds queries.
   target->set_features({H::Target::UserContext, H::Target::NoRuntime, H::Target::NoBoundsQuery});
   if (target->has_feature(H::Target::OpenCL) && usesDoubles(pipeline))
     target->set_feature(H::Target::CLDoubles);
@@ -257,7 +257,7 @@ LogicalResult halide::exportRuntime(StringRef target, Artefact artefact, StringR
   FailureOr<H::Target> parsed = getTarget(target, loc);
   if (failed(parsed))
     return failure();
-  // What decides whether a CPU can run the kernels must run on any.
+  // The runtime tests CPU features, so it must itself run on any CPU.
   if (!parsed->has_gpu_feature())
     *parsed = H::Target(parsed->os, parsed->arch, parsed->bits);
   parsed->set_feature(H::Target::UserContext);
@@ -265,7 +265,7 @@ LogicalResult halide::exportRuntime(StringRef target, Artefact artefact, StringR
   if (artefact == Artefact::object && !known.empty())
     return writeObject(known, path, loc);
   auto compile = [&] {
-    // A module without functions holds the runtime, as one of functions would.
+    // The module of the runtime has no functions.
     return writeFiles(H::Module("runtime", *parsed), {{artefact, path.str()}}, loc);
   };
   return guardHalide(compile, [&](StringRef) { return loc; });

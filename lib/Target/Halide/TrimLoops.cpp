@@ -1,4 +1,4 @@
-//===- TrimLoops.cpp - loops of a kernel up to their last trip ------------===//
+//===- TrimLoops.cpp - end kernel loops early -----------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,8 @@ using namespace ::Halide;
 using namespace ::Halide::Internal;
 
 namespace {
-/// What is compared with the number of a loop's trip, and what the loop defines.
+/// Collects the upper bounds that a loop variable is compared with, and the variables defined in
+/// the loop.
 struct LoopReader : IRVisitor {
   explicit LoopReader(std::string trip) : trip(std::move(trip)) {}
 
@@ -45,15 +46,15 @@ struct LoopReader : IRVisitor {
 };
 } // namespace
 
-/// Whether all threads see the same value of `bound`, before the loop and in each trip.
+/// Whether all threads see the same value of `bound`, before the loop and in each iteration.
 bool TrimLoops::isConstantIn(const Expr &bound, const For *loop, const Scope<> &defined,
                              const std::set<std::string> &written) const {
-  if (expr_uses_vars(bound, ofThreads) || expr_uses_vars(bound, defined) ||
+  if (expr_uses_vars(bound, threadVarying) || expr_uses_vars(bound, defined) ||
       expr_uses_var(bound, loop->name))
     return false;
   std::vector<const Load *> loads = findLoads(bound);
   return std::all_of(loads.begin(), loads.end(), [&](const Load *load) {
-    if (own.count(load->name))
+    if (privateMemory.count(load->name))
       return false;
     if (!written.count(load->name))
       return true;
@@ -63,7 +64,7 @@ bool TrimLoops::isConstantIn(const Expr &bound, const For *loop, const Scope<> &
       isShared |= access.memory == load->name;
       isWritten |= access.isStore && isIn(access, loop) && overlap(access, read);
     }
-    return isShared && !isWritten; // no other memory is known that well
+    return isShared && !isWritten; // accesses of other memory are not recorded
   });
 }
 
@@ -76,7 +77,7 @@ Stmt TrimLoops::visit(const For *loop) {
     return IRMutator::visit(loop);
   }
   if (loop->for_type == ForType::GPUThread) {
-    ScopedBinding<> bind(ofThreads, loop->name);
+    ScopedBinding<> bind(threadVarying, loop->name);
     return IRMutator::visit(loop);
   }
   if (!inKernel || loop->for_type != ForType::Serial)
@@ -101,15 +102,15 @@ Stmt TrimLoops::visit(const For *loop) {
 }
 
 Stmt TrimLoops::visit(const LetStmt *let) {
-  bool isOfThreads = expr_uses_vars(let->value, ofThreads);
+  bool isThreadVarying = expr_uses_vars(let->value, threadVarying);
   for (const Load *load : findLoads(let->value))
-    isOfThreads |= own.count(load->name) != 0;
-  ScopedBinding<> bind(isOfThreads, ofThreads, let->name);
+    isThreadVarying |= privateMemory.count(load->name) != 0;
+  ScopedBinding<> bind(isThreadVarying, threadVarying, let->name);
   return IRMutator::visit(let);
 }
 
 Stmt TrimLoops::visit(const Allocate *allocate) {
   if (inKernel && allocate->memory_type != MemoryType::GPUShared)
-    own.insert(allocate->name);
+    privateMemory.insert(allocate->name);
   return IRMutator::visit(allocate);
 }

@@ -1,4 +1,4 @@
-//===- TrimLoops.h - loops of a kernel up to their last trip ----*- C++ -*-===//
+//===- TrimLoops.h - end kernel loops early ---------------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,9 +14,9 @@
 
 namespace mlir::halide {
 
-/// A loop of a kernel whose every stage asks whether i < n, for an n that all threads of a block
-/// agree upon and that the loop leaves as it is, ends at n and asks no more: what comes behind
-/// would wait at the barriers for nothing, and no barrier lies in a condition.
+/// If every stage in a kernel's loop is guarded by i < n, and n is the same for all threads of a
+/// block and constant in the loop, the loop ends at n and the guards go: later iterations would
+/// only wait at barriers, and no barrier may be in a condition.
 class TrimLoops : public ::Halide::Internal::IRMutator {
 private:
   using IRMutator::visit;
@@ -29,10 +29,11 @@ private:
                     const std::set<std::string> &written) const;
 
   bool inKernel = false;
-  /// What may differ from thread to thread: numbers, lets of them, and their own memory.
-  ::Halide::Internal::Scope<> ofThreads;
-  std::set<std::string> own;
-  /// Of shared memory, in the kernel.
+  /// Values that may differ between threads: thread numbers, lets that use them, and private
+  /// memory.
+  ::Halide::Internal::Scope<> threadVarying;
+  std::set<std::string> privateMemory;
+  /// Accesses of shared memory in the kernel.
   std::vector<Access> accesses;
 };
 

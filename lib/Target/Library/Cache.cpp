@@ -70,13 +70,13 @@ static StringRef findBuildId(const dl_phdr_info &object) {
   return {};
 }
 
-/// The bytes of a file stand for it where its linker gave it no build ID.
+/// Hashes the whole file if its linker gave it no build ID.
 static std::string hashFile(StringRef path) {
   auto file = llvm::MemoryBuffer::getFile(path, false, /*RequiresNullTerminator=*/false);
   return file ? hash((*file)->getBuffer()) : file.getError().message();
 }
 
-/// Adds to `identity` what tells one build of an object from another, if code is made by it.
+/// Adds the build of an object to `identity`, if it generates code.
 static int addIdentity(dl_phdr_info *object, size_t, void *identity) {
   StringRef path = object->dlpi_name, name = path::filename(path);
   bool isProgram = path.empty();
@@ -89,7 +89,7 @@ static int addIdentity(dl_phdr_info *object, size_t, void *identity) {
   return 0;
 }
 
-/// Kernels of another build must not be taken for this one's, whatever the version says.
+/// Kernels of another build must not be reused, whatever its version says.
 static const std::string &getToolIdentity() {
   static const std::string identity = [] {
     std::string text = ATTNC_VERSION;
@@ -118,7 +118,7 @@ std::string mlir::attn::getCacheKey(ArrayRef<StringRef> parts) {
 static constexpr llvm::StringLiteral kMagic = "attnc kernel 1 ";
 static constexpr llvm::StringLiteral kExtension = ".kernel";
 
-/// `attnc kernel 1 LENGTH HASH`, the key being hashed as well: an entry has one name.
+/// `attnc kernel 1 LENGTH HASH`; the hash covers the key, so that an entry has one name.
 static std::string makeHeader(StringRef key, StringRef bytes) {
   return (kMagic + llvm::Twine(bytes.size()) + " " + hash({key, bytes}) + "\n").str();
 }
@@ -138,7 +138,7 @@ static llvm::Error makeError(const Values &...values) {
   return llvm::createStringError(text);
 }
 
-/// Reads a file that nobody else can have written; no link, and nothing that one waits for.
+/// Reads a file that nobody else can have written; not a link, nor a pipe that blocks.
 static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readOwnFile(StringRef path) {
   int file = ::open(path.str().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   auto close = llvm::scope_exit([&] { ::close(file); });
@@ -171,12 +171,12 @@ llvm::Expected<std::string> mlir::attn::readCacheEntry(StringRef path) {
   if (length != bytes.size())
     return makeError("expected ", length, " bytes, found ", bytes.size());
   if (makeHeader(path::stem(path), bytes) != (header + "\n").str())
-    return makeError("expected bytes of the hash that the entry names, found others");
+    return makeError("expected bytes that match the entry's hash, found others");
   return bytes.str();
 }
 
 std::error_code mlir::attn::writeCacheEntry(StringRef folder, StringRef key, StringRef bytes) {
-  // By way of a folder that is cleaned up where the program is killed.
+  // Written in a hidden folder, which is cleaned up if the program is killed.
   auto hidden = TemporaryFolder::create(folder);
   if (!hidden)
     return hidden.getError();

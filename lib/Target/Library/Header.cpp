@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an embedder reads. Both are made from the signature, so that they can't
-// say other than the checks in the library do.
+// The text for embedders. Both files are made from the signature, so that they can't contradict the
+// library's checks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -72,7 +72,7 @@ static void emitTensors(raw_ostream &os, const Signature &signature) {
 /// The most lines of formulas in a header; the JSON has them all.
 static constexpr size_t kMaxFormulas = 60;
 
-/// One line of a comment, or several where it is longer than 100 columns.
+/// One comment line, or several if it is longer than 100 columns.
 static void emitWrapped(raw_ostream &os, StringRef formula) {
   std::string text = escapeComment(formula);
   StringRef rest = StringRef(text).ltrim();
@@ -87,7 +87,7 @@ static void emitWrapped(raw_ostream &os, StringRef formula) {
   os << begin << rest << "\n";
 }
 
-/// What the function computes, before the list of its tensors.
+/// The formulas, before the list of tensors.
 static void emitFormulas(raw_ostream &os, const LibraryOptions &options) {
   if (options.formulas.empty())
     return;
@@ -95,22 +95,21 @@ static void emitFormulas(raw_ostream &os, const LibraryOptions &options) {
   for (const std::string &line : ArrayRef(options.formulas).take_front(kMaxFormulas))
     emitWrapped(os, line);
   if (options.formulas.size() > kMaxFormulas)
-    os << " *   ... and " << options.formulas.size() - kMaxFormulas
-       << " lines more, which the JSON has\n";
-  os << " *\n * where @ is the product of matrices";
+    os << " *   ... and " << options.formulas.size() - kMaxFormulas << " more lines in the JSON\n";
+  os << " *\n * where @ is the matrix product";
   if (options.summary.empty())
     os << ".\n";
   else
-    os << ", and q and k are the places of a query and a key.\n * "
+    os << ", and q and k are the positions of a query and a key.\n * "
        << escapeComment(options.summary) << "\n";
   os << " *\n * ";
 }
 
 static constexpr StringLiteral headerTop = R"(/* @NAME@.h - made by attnc @VERSION@ for @TARGET@.
  *
- * Every function is safe to call from any number of threads at once. Nothing is
- * printed, nothing aborts: what is wrong is a negative status, and its text is
- * @NAME@_last_error(). A call that gives @NAME@_INVALID has written nothing.
+ * All functions are thread-safe. They neither print nor abort: an error is a negative
+ * status, with its text in @NAME@_last_error(). A call that returns @NAME@_INVALID has
+ * written nothing.
  *
  * Tensors are dense memory of the CPU@MEMORY@. The innermost dimension has stride 1 (strides
  * NULL: compact), the others any; data is aligned to its element. Outputs are
@@ -131,21 +130,21 @@ extern "C" {
 /* The version of this interface. */
 #define @NAME@_ABI @ABI@
 
-/* The most bytes of its stack that each thread gives to a call, the calling one among them@DRIVER@.
+/* Most bytes of stack that a call uses on each of its threads, the calling one included@DRIVER@.
  * Larger temporaries are in the workspace, or come from `allocate`. */
 #define @NAME@_STACK_BYTES @STACK@
 
-/* What a call returns beside 0. */
+/* Statuses of a call other than 0. */
 enum {
   @NAME@_INVALID = -1,   /* a tensor or an option is not as stated below */
   @NAME@_NO_MEMORY = -2, /* no memory for the workspace or for a kernel */
   @NAME@_FAILED = -3,    /* a kernel reported an error */
-  @NAME@_NO_DEVICE = -4, /* no GPU, or no driver of one; of a library for a GPU only */
-  @NAME@_NO_WEIGHTS = -5 /* no file of constants is loaded; of a library with such a file only */
+  @NAME@_NO_DEVICE = -4, /* no GPU, or no GPU driver (libraries for a GPU only) */
+  @NAME@_NO_WEIGHTS = -5 /* no weights file is loaded (libraries with one only) */
 };
 
 /* Options of one call. Set `size` to sizeof(@NAME@_options), unused fields to 0.
- * Results are the same bits for any number of threads, whoever's they are. */
+ * Results are bit-identical for any number of threads and any pool. */
 typedef struct @NAME@_options {
   size_t size;
 
@@ -153,13 +152,13 @@ typedef struct @NAME@_options {
   void *workspace;
   size_t workspace_bytes;
 
-  /* The most threads that work on this call at once, the calling one among them. 0: as
-   * many as there are processors, or as `parallel` brings. */
+  /* Most threads for this call at once, the calling one included. 0: one per processor, or
+   * as many as `parallel` brings. */
   int threads;
 
-  /* Runs task(state, 0) to task(state, count - 1), at once or in any order, and returns
-   * when those it ran have ended; what it did not run, the call does itself. NULL: threads
-   * of the library's own, started when first needed. */
+  /* Runs task(state, 0) to task(state, count - 1), concurrently or in any order, and returns
+   * when the tasks that it ran have ended; the call runs the others itself. NULL: the
+   * library's own threads, started when first needed. */
   void (*parallel)(void *pool, void (*task)(void *state, int index), void *state, int count);
   void *pool;
 
@@ -175,14 +174,14 @@ static constexpr StringLiteral headerBottom = R"(
 /* The same on an array of tensors, in the order above. */
 int @NAME@_call(const @NAME@_options *options, const DLTensor *const *tensors);
 
-/* The bytes of workspace that a call on tensors of these shapes needs, or a negative
- * status; INT64_MAX where it is that or more. Data and strides are not looked at. */
+/* Bytes of workspace for a call on tensors of these shapes, at most INT64_MAX, or a negative
+ * status. Data and strides are ignored. */
 int64_t @NAME@_workspace(const DLTensor *const *tensors);
 
-/* What was wrong with the last call of this thread that failed. */
+/* The error text of this thread's last failed call. */
 const char *@NAME@_last_error(void);
 
-/* Which of the library's targets this CPU runs, or NULL where it can run none. */
+/* The library's target that runs on this CPU, or NULL if none does. */
 const char *@NAME@_target(void);
 
 /* This library as JSON: versions, target, inputs, outputs, formulas, kernels. */
@@ -195,44 +194,43 @@ const char *@NAME@_describe(void);
 #endif /* @NAME@_H */
 )";
 
-/// What only the header of a library for a GPU says.
+/// Only in the header of a library for a GPU.
 static constexpr StringLiteral copiesPart = R"( *
- * Memory of the CPU is copied to the GPU and back. That of the GPU, CUDA's pointers or
- * OpenCL's buffers, is taken as it is; all of a call's is one device's.
+ * CPU memory is copied to the GPU and back. GPU memory (CUDA pointers, OpenCL buffers) is used
+ * in place; all GPU tensors of a call are on one device.
 )";
 static constexpr StringLiteral contextPart = R"(
-  /* Of a GPU: the CUcontext and CUstream, or the cl_context and cl_command_queue (in order),
-   * to run in; results in memory of the GPU are there when the stream is. NULL: for CUDA
-   * tensors the thread's current context and its default stream, else the library's own;
-   * OpenCL buffers need both. Constants and kernels stay in a context from call to call:
-   * @NAME@_release before it is destroyed. */
+  /* GPU: the CUcontext and CUstream, or the cl_context and in-order cl_command_queue, to run in;
+   * results in GPU memory are complete when the stream is. NULL: for CUDA tensors the thread's
+   * current context and its default stream, else the library's own; OpenCL buffers need both.
+   * Constants and kernels stay in a context between calls: call @NAME@_release before
+   * destroying it. */
   void *context;
   void *stream;
 )";
 static constexpr StringLiteral releasePart = R"(
-/* Frees what the library keeps on the GPU in the context of the options (NULL: its own)
- * while no call runs there; the next call makes it anew. */
+/* Frees the constants and kernels kept in the options' GPU context (NULL: the library's own).
+ * No call may run there meanwhile; the next one creates them again. */
 void @NAME@_release(const @NAME@_options *options);
 )";
 
-/// What only the header of a library with weights beside it says.
+/// Only in the header of a library with weights beside it.
 static constexpr StringLiteral weightsPart = R"(
-/* Maps the constants, which are in the file @FILE@, before the first call.
- * 0, or a negative status where the file is not this library's, whose SHA-256 it checks; where
- * one is mapped already, nothing is done. Nothing is copied, and processes share the memory: the
- * file must not change while it is mapped, and a call ends the process (SIGBUS) where it was cut
- * short. */
+/* Maps the constants from the file @FILE@, before the first call. Returns 0, or
+ * a negative status if the file's SHA-256 is not this library's; does nothing if a file is
+ * mapped already. Nothing is copied, and processes share the memory: the file must not change
+ * while it is mapped; if it is truncated, a call ends the process (SIGBUS). */
 int @NAME@_load(const char *path);
 
-/* The same of a file that you vouch for: reads its head alone, not all of it. */
+/* The same for a trusted file: checks only its head. */
 int @NAME@_load_unchecked(const char *path);
 
-/* Unmaps it; @NAME@_INVALID while calls run, and then it stays. */
+/* Unmaps the file; while calls run, returns @NAME@_INVALID and keeps it mapped. */
 int @NAME@_unload(void);
 )";
 
-/// The kernels' temporaries twice, as a thread that waits may take over another call's task, their
-/// other frames, and what the checks of a call keep of each tensor.
+/// Twice the kernels' temporaries, since a waiting thread may run another call's task, plus their
+/// other frames, and the state that the checks of a call keep for each tensor.
 static uint64_t getStackBytes(const Signature &signature) {
   constexpr uint64_t kFrames = 24 * 1024, kOfTensor = 256, kOfDim = 48;
   uint64_t maxRank = 0;
@@ -249,7 +247,7 @@ static std::string fill(StringRef text, const Signature &signature, StringRef ta
                              {"CONTEXT", onDevice(contextPart)},
                              {"RELEASE", onDevice(releasePart)},
                              {"LOAD", signature.weights ? weightsPart.str() : std::string()},
-                             {"DRIVER", onDevice(",\n * beside what a GPU's driver takes")},
+                             {"DRIVER", onDevice(",\n * without the GPU driver's share")},
                              {"STACK", std::to_string(getStackBytes(signature))},
                              {"FILE", getWeightsFileName(signature.name)},
                              {"NAME", signature.name},
@@ -306,7 +304,7 @@ static llvm::json::Value describe(Attribute attr) {
   return escapeJson(text);
 }
 
-/// A kernel's name and what earlier passes noted on it.
+/// A kernel's name, and the attributes that earlier passes put on it.
 static llvm::json::Object describe(KernelOpInterface kernel) {
   llvm::json::Object object{{"name", escapeJson(kernel.getName())}};
   for (NamedAttribute attr : kernel->getDiscardableAttrs())

@@ -3,9 +3,9 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is compiled is kept by content: the object of the whole, so that compiling
-// an unchanged spec costs no more than hashing it, and beneath it one object for
-// each kernel and one runtime for each target, which other specs share.
+// Results are cached by content hash: the object of the whole library, so that compiling an
+// unchanged spec costs no more than hashing it, and below that one object for each kernel and one
+// runtime for each target, which other specs share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,14 +40,14 @@ using namespace mlir::attn;
 
 namespace {
 
-/// Files by content, in the user's folder or, without one, for this build alone.
+/// Files by content hash, in the user's folder, or for this build alone without one.
 class Cache {
 public:
   Cache(StringRef folder, TemporaryFolder &temporary, MLIRContext *context)
       : folder(folder), temporary(temporary), context(context) {}
 
-  /// The path of the file for `key`, made by `make` where there is none, or a damaged one. An
-  /// unwritable cache is no reason to fail.
+  /// The path of the file for `key`; `make` makes it if it is missing or damaged. An unwritable
+  /// cache is no reason to fail.
   FailureOr<std::string> get(StringRef key, llvm::function_ref<LogicalResult(StringRef)> make);
 
 private:
@@ -63,7 +63,7 @@ private:
 
 FailureOr<std::string> Cache::get(StringRef key,
                                   llvm::function_ref<LogicalResult(StringRef)> make) {
-  // What is linked is the copy that was checked.
+  // Link the copy that was checked.
   std::string path = temporary.file((key + ".o").str());
   if (llvm::sys::fs::exists(path) || restore(key, path))
     return path;
@@ -92,7 +92,7 @@ void Cache::keep(StringRef key, StringRef path) {
 }
 
 //===----------------------------------------------------------------------===//
-// What belongs to the function
+// The function's own
 //===----------------------------------------------------------------------===//
 
 static FailureOr<func::FuncOp> findHost(ModuleOp module, StringRef name) {
@@ -151,7 +151,7 @@ struct Build {
 
 } // namespace
 
-/// What kernels and Halide's runtime are linked from.
+/// The format in which kernels and Halide's runtime are linked.
 static Artefact getKernelArtefact(StringRef target) {
   return Target(target).isWasm() ? Artefact::bitcode : Artefact::object;
 }
@@ -165,7 +165,7 @@ FailureOr<std::string> Build::compileKernel(KernelOpInterface kernel, StringRef 
   });
 }
 
-/// Halide's part. It asks nothing of the CPU.
+/// Halide's part of the runtime, for any CPU of the architecture.
 static FailureOr<std::string> compileHalideRuntime(StringRef target, Cache &cache, Location loc) {
   return cache.get(getCacheKey({"runtime", target}), [&](StringRef path) {
     return halide::exportRuntime(target, getKernelArtefact(target), path, loc);
@@ -191,7 +191,7 @@ LogicalResult Build::compileAndLink(StringRef path) {
   if (failed(compileKernels(objects)))
     return failure();
   if (runtime == Runtime::inside) {
-    // One for all variants: the best one has the GPU if any has.
+    // One runtime for all variants: the best one has the GPU if any has.
     FailureOr<std::string> object = compileHalideRuntime(variants.front().target, cache, getLoc());
     if (failed(object))
       return failure();
@@ -227,7 +227,7 @@ static LogicalResult verifyNames(ArrayRef<Variant> variants, const Signature &si
   return success();
 }
 
-/// The hash of all that decides what the object is.
+/// Hashes all inputs of the object.
 static std::string hashBuild(const Build &build) {
   std::vector<std::string> parts{"library", build.signature.name, build.function};
   parts.push_back(build.runtime == Runtime::inside ? "inside" : "outside");
@@ -239,7 +239,7 @@ static std::string hashBuild(const Build &build) {
   return getCacheKey(std::vector<StringRef>(parts.begin(), parts.end()));
 }
 
-/// A runtime apart is for CPUs alone, and none is bitcode.
+/// A separate runtime is for CPUs only, and not as bitcode.
 static LogicalResult verifyWithoutRuntime(ArrayRef<Variant> variants, Location loc) {
   StringRef expected = Target(variants.front().target).isWasm() ? "a target other than wasm"
                        : getGpu(variants)                       ? "targets without a GPU"
@@ -308,7 +308,7 @@ FailureOr<Library> attn::buildLibrary(ArrayRef<LibrarySource> sources,
 static LogicalResult linkRuntime(StringRef target, Cache &cache, TemporaryFolder &folder,
                                  StringRef path, Location loc) {
   if (Target(target).isWasm())
-    return emitError(loc, "expected a target other than wasm for a runtime apart, found ")
+    return emitError(loc, "expected a target other than wasm for a separate runtime, found ")
            << target;
   FailureOr<std::string> triple = getTriple(target, loc);
   if (failed(triple))
@@ -327,7 +327,7 @@ FailureOr<Library> attn::buildRuntime(StringRef target, StringRef cacheDir, Loca
   std::unique_ptr<TemporaryFolder> folder = createTemporaryFolder(loc);
   if (!folder)
     return failure();
-  // Without what one CPU has and another lacks.
+  // Without CPU-specific features.
   std::string machine = Target(target).getMachine();
   Cache cache(cacheDir, *folder, loc.getContext());
   FailureOr<std::string> path =

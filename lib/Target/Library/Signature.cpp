@@ -39,7 +39,7 @@ std::vector<std::string> Signature::parameters() const {
       c = llvm::isAlnum(c) ? c : '_';
     if (name.empty() || llvm::isDigit(name.front()))
       name = "_" + name;
-    // Beside them stand the parameter `options` and their type.
+    // Names besides tensors' in the same scope: the parameter `options`, and the tensor type.
     while (!isCIdentifier(name) || name == "options" || name == "DLTensor" ||
            !taken.insert(name).second)
       name += "_";
@@ -101,7 +101,7 @@ static FailureOr<CParameter> readTensor(func::FuncOp host, unsigned index, unsig
     return refuse("a memref");
   std::optional<DLDataType> dtype = getDLDataType(type.getElementType());
   if (!dtype)
-    return refuse("of a type that DLPack has");
+    return refuse("of a DLPack type");
   if (!takesAnyStrides(type))
     return refuse("of unit innermost stride and any outer strides");
   CParameter tensor;
@@ -119,7 +119,7 @@ FailureOr<Signature> attn::readSignature(func::FuncOp host, StringRef name) {
   Signature signature;
   signature.name = name.str();
   if (!isCIdentifier(name))
-    return host.emitOpError("expected a name that C can use, found '") << name << "'";
+    return host.emitOpError("expected a C identifier, found '") << name << "'";
   unsigned inputs = 0, outputs = 0;
   for (unsigned index = 0; index < host.getNumArguments(); ++index) {
     bool isOutput = host.getArgAttr(index, kResultAttr) != nullptr;

@@ -1,9 +1,9 @@
-/*===- attnc_check_memory.h - strides, and where the elements are ---------===
+/*===- attnc_check_memory.h - strides and memory of tensors ---------------===
  *
  * Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Of tensors whose shapes are checked: each element lies in memory, and those of results apart.
+ * For tensors whose shapes are checked: elements are in memory, and those of results distinct.
  *
  *===------------------------------------------------------------------------===*/
 
@@ -12,11 +12,11 @@
 
 #include "attnc_text.h"
 
-/* Where a tensor's elements are: bytes from `begin` up to `end`. */
+/* The memory of a tensor's elements: bytes from `begin` up to `end`. */
 typedef struct range {
   uintptr_t begin, end;
-  uintptr_t whole; /* where the memory begins that a tensor on the device lies in */
-  void *handle;    /* the device's name of it, or NULL for memory of the host */
+  uintptr_t whole; /* the begin of the device memory that holds the tensor */
+  void *handle;    /* the device's handle of it, or NULL for host memory */
 } range;
 
 static int is_empty(const DLTensor *tensor) {
@@ -26,8 +26,8 @@ static int is_empty(const DLTensor *tensor) {
   return 0;
 }
 
-/* The stride of each dim. One that is never taken is 1 for the innermost dim and
- * 0 for others; those of an empty tensor are never taken. */
+/* The stride of each dim. An unused stride is 1 for the innermost dim and 0 for others; all strides
+ * of an empty tensor are unused. */
 static int read_strides(const attnc_tensor *spec, const DLTensor *tensor, int64_t *strides) {
   int64_t compact = 1;
   int empty = is_empty(tensor);
@@ -63,15 +63,14 @@ static int find_range(const attnc_tensor *spec, const DLTensor *tensor, const in
     int64_t reach = (tensor->shape[i] - 1) * strides[i];
     *(reach < 0 ? &low : &high) += reach;
     if (high - low >= INT32_MAX)
-      return REFUSE(
-          spec->name,
-          {"expected its elements to lie within 2147483647 of each other, found more", 0});
+      return REFUSE(spec->name,
+                    {"expected elements within 2147483647 of each other, found more", 0});
   }
   int64_t size = spec->bits / 8;
   uintptr_t data = (uintptr_t)tensor->data + (uintptr_t)tensor->byte_offset;
   uint64_t before = (uint64_t)(-low * size), after = (uint64_t)((high + 1) * size);
   if (before > data || after > UINTPTR_MAX - data)
-    return REFUSE(spec->name, {"expected its elements to lie in memory, found some beyond", 0});
+    return REFUSE(spec->name, {"expected elements within the address space, found some beyond", 0});
   bytes->begin = data - (uintptr_t)before;
   bytes->end = data + (uintptr_t)after;
   return 0;
@@ -91,7 +90,7 @@ static int32_t next_dim(const DLTensor *tensor, const int64_t *strides, uint64_t
   return next;
 }
 
-/* Whether a dim, in the order of strides, fails to step over all that lies within. */
+/* Whether a dim, in the order of strides, doesn't step over all inner ones. */
 static int shares_elements(const DLTensor *tensor, const int64_t *strides) {
   uint64_t taken = 0;
   int64_t covered = 0;
@@ -122,9 +121,7 @@ static int check_memory(const attnc_tensor *spec, const DLTensor *tensor, int64_
                   {" bytes, found an address ", &past}, {" past that", 0});
   status = find_range(spec, tensor, strides, bytes);
   if (!status && spec->is_output && shares_elements(tensor, strides))
-    return REFUSE(spec->name, {"expected every element in a place of its own, found strides that "
-                               "share one",
-                               0});
+    return REFUSE(spec->name, {"expected elements that do not overlap, found strides that do", 0});
   return status;
 }
 

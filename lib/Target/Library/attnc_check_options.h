@@ -31,7 +31,7 @@ static int refuse_memory(int64_t bytes) {
   return attnc_no_memory;
 }
 
-/* A caller's workspace holds `bytes` and no part of a tensor. */
+/* Checks that a caller's workspace holds `bytes` and overlaps no tensor. */
 static int check_workspace(const attnc_options *options, int64_t bytes, const range *ranges) {
   if (bytes < 0)
     return refuse_memory(bytes);
@@ -43,7 +43,7 @@ static int check_workspace(const attnc_options *options, int64_t bytes, const ra
   uintptr_t begin = (uintptr_t)options->workspace, end = begin + (uintptr_t)bytes;
   for (int32_t i = 0; i < attnc_the_signature.count; ++i)
     if (begin < ranges[i].end && ranges[i].begin < end)
-      return REFUSE("options", {"expected a workspace apart from ", 0},
+      return REFUSE("options", {"expected a workspace separate from ", 0},
                     {attnc_the_signature.tensors[i].name, 0}, {", found an overlap", 0});
   return 0;
 }

@@ -3,12 +3,11 @@
  * Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Part of every library for a GPU. The host function computes with addresses of host
- * memory; to each range of it that kernels touch (a tensor, the workspace, a constant)
- * belongs a range on the device, freed when the call ends. Kernels find what they read
- * there: inputs are copied once, what one kernel leaves to the next stays, and results are
- * copied back at the end. Tensors that are on the device already are ranges as they are,
- * and constants are ranges that outlive the call.
+ * Part of every library for a GPU. The host function computes with host addresses. Each range of
+ * host memory that kernels access (a tensor, the workspace, a constant) has a copy on the device,
+ * freed when the call ends. Inputs are copied there once, intermediate results stay there, and
+ * results are copied back at the end. Tensors already on the device are used in place, and
+ * constants stay there after the call.
  *
  *===------------------------------------------------------------------------===*/
 
@@ -21,7 +20,7 @@ enum { rtld_lazy = 1 };
  * Halide's runtime
  *===------------------------------------------------------------------------===*/
 
-/* Its names, from HalideRuntime.h. */
+/* Declarations from HalideRuntime.h. */
 typedef struct halide_dimension_t {
   int32_t min, extent, stride;
   uint32_t flags;
@@ -64,7 +63,7 @@ typedef struct halide_mutex {
 void halide_mutex_lock(halide_mutex *mutex);
 void halide_mutex_unlock(halide_mutex *mutex);
 
-/* Drivers come without the link that compilers use. */
+/* Drivers come without the unversioned link that compilers use. */
 void *halide_load_library(const char *name) {
   void *library = dlopen(name, rtld_lazy);
   char versioned[64];
@@ -83,17 +82,17 @@ void *halide_load_library(const char *name) {
  * Ranges
  *===------------------------------------------------------------------------===*/
 
-/* Bytes from `begin` up to `end` of the host's memory, and their place on the device. */
+/* Bytes from `begin` up to `end` of host memory, and their copy on the device. */
 typedef struct device_range {
   struct device_range *next;
   uintptr_t begin, end;
   halide_buffer_t buffer;
   halide_dimension_t dim;
-  void *context;  /* the caller's, or NULL; of constants */
-  int is_callers; /* a tensor that was on the device before */
+  void *context;  /* of constants: the caller's, or NULL */
+  int is_callers; /* a caller's tensor on the device */
 } device_range;
 
-/* `bytes` in units that make their number fit. */
+/* `bytes` in units such that their number fits into 32 bits. */
 static void describe_bytes(halide_buffer_t *buffer, halide_dimension_t *dim, uintptr_t begin,
                            uint64_t bytes) {
   int unit = bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : bytes % 2 == 0 ? 2 : 1;
@@ -114,7 +113,7 @@ static void start_range(device_range *range, uintptr_t begin, uintptr_t end) {
   describe_bytes(&range->buffer, &range->dim, begin, end > begin ? end - begin : 1);
 }
 
-/* Memory on the device, with the host's bytes in it where they are `filled`. */
+/* Allocates device memory; copies the host's bytes to it if `filled`. */
 static int fill_range(attnc_context *call, device_range *range, int filled) {
   if (!filled || range->end <= range->begin)
     return halide_device_malloc(call, &range->buffer, attnc_device_interface());
@@ -122,7 +121,7 @@ static int fill_range(attnc_context *call, device_range *range, int filled) {
   return halide_copy_to_device(call, &range->buffer, attnc_device_interface());
 }
 
-/* A range of the call's, nothing on the device yet. */
+/* Adds a range to the call, without device memory yet. */
 static device_range *add_range(attnc_context *call, uintptr_t begin, uintptr_t end) {
   device_range *range = halide_malloc(call, sizeof *range);
   if (!range)
@@ -185,7 +184,7 @@ static device_range *find_constant(const void *context, uintptr_t begin, uintptr
   return 0;
 }
 
-/* Whole before another thread, whose stream may be another, finds it. */
+/* Complete before a thread on another stream can find it. */
 static int add_constant(attnc_context *call, uintptr_t begin, uintptr_t end,
                         const device_range **found) {
   device_range *range = halide_malloc(0, sizeof *range); /* longer than the call */
@@ -244,8 +243,8 @@ static uint64_t count_bytes(const halide_buffer_t *buffer) {
   return (last + 1) * ((buffer->type.bits + 7u) / 8u);
 }
 
-/* Points `buffer` to its place on the device, and tells how far that is behind the begin of
- * its range. What is in no range of the call is a constant. */
+/* Points `buffer` to its device memory, and returns the offset from the begin of its range. A
+ * buffer in no range of the call is a constant. */
 static int bind_buffer(attnc_context *call, halide_buffer_t *buffer, uint64_t *offset) {
   uintptr_t begin = (uintptr_t)buffer->host, end = begin + count_bytes(buffer);
   const device_range *range = find_range(call, begin, end);
@@ -268,15 +267,15 @@ static int bind_buffer(attnc_context *call, halide_buffer_t *buffer, uint64_t *o
   return status;
 }
 
-/* A buffer of a kernel. One that begins where kernels can't is copied to a place of its own,
- * and back when the kernel wrote it. */
+/* A buffer of a kernel. A misaligned one is copied to an allocation of its own, and back if the
+ * kernel wrote it. */
 enum { max_rank = 8 };
 typedef struct argument {
   halide_buffer_t buffer, copy;
   halide_dimension_t dims[max_rank];
 } argument;
 
-static int copy_apart(attnc_context *call, argument *self) {
+static int copy_aligned(attnc_context *call, argument *self) {
   int32_t stride = 1;
   self->copy = self->buffer;
   self->copy.device = 0;
@@ -292,7 +291,7 @@ static int copy_apart(attnc_context *call, argument *self) {
                 : halide_buffer_copy(call, &self->buffer, attnc_device_interface(), &self->copy);
 }
 
-/* The buffer to hand to the kernel in `given`. */
+/* Passes the kernel's buffer in `given`. */
 static int open_argument(attnc_context *call, argument *self, halide_buffer_t **given) {
   *given = &self->buffer;
   uint64_t offset;
@@ -300,7 +299,7 @@ static int open_argument(attnc_context *call, argument *self, halide_buffer_t **
   if (status || offset % attnc_device_alignment() == 0)
     return status;
   *given = &self->copy;
-  status = copy_apart(call, self);
+  status = copy_aligned(call, self);
   self->copy.flags = 0;
   return status;
 }
@@ -339,7 +338,7 @@ int32_t attnc_device_call(void *user_context, int (*pipeline)(void **arguments),
   return status;
 }
 
-/* Copies what the device holds to the host's memory at `to`. */
+/* Copies a buffer from the device to host memory at `to`. */
 static int copy_to_host(attnc_context *call, halide_buffer_t *buffer, void *to) {
   uint64_t offset;
   int status = bind_buffer(call, buffer, &offset);
@@ -353,7 +352,7 @@ static int copy_to_host(attnc_context *call, halide_buffer_t *buffer, void *to) 
   return status;
 }
 
-/* For the host function: `from` may be no address of the host. */
+/* For the host function: `from` may be a virtual address. */
 int32_t attnc_device_read(void *user_context, void *to, const void *from, int64_t bytes) {
   halide_dimension_t dim;
   halide_buffer_t buffer;
@@ -361,8 +360,8 @@ int32_t attnc_device_read(void *user_context, void *to, const void *from, int64_
   return copy_to_host(user_context, &buffer, to);
 }
 
-/* Halide lists the innermost dimension first. A dim of size 1, whose stride may be any, would keep
- * it from copying what lies together at once. */
+/* Halide lists the innermost dimension first. A dim of size 1, which may have any stride, would
+ * keep it from copying contiguous data at once. */
 int attnc_device_fetch(attnc_context *call, void *data, int32_t rank, const int64_t *shape,
                        const int64_t *strides, uint8_t bits) {
   halide_dimension_t dims[rank + 1];

@@ -3,7 +3,7 @@
  * Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * All that is called here has been checked.
+ * All arguments have been checked.
  *
  *===------------------------------------------------------------------------===*/
 
@@ -16,14 +16,14 @@
 
 enum { workspace_alignment = 64 };
 
-/* Kernels ask for an address even where there is nothing to read. */
+/* Kernels need an address even if there is nothing to read. */
 static _Alignas(workspace_alignment) char nothing[workspace_alignment];
 
 static void *address_of(const DLTensor *tensor) {
   return is_empty(tensor) ? nothing : (char *)tensor->data + tensor->byte_offset;
 }
 
-/* Bytes to hand in so that an aligned workspace fits at any address. */
+/* Bytes to allocate so that an aligned workspace fits at any address. */
 static int64_t workspace_bytes(const attnc_variant *variant, void *const *descriptors) {
   int64_t bytes = variant->workspace(descriptors);
   if (bytes > INT64_MAX - workspace_alignment)
@@ -47,15 +47,15 @@ static int report(const attnc_context *call, int32_t status) {
   return no_memory ? attnc_no_memory : attnc_failed;
 }
 
-/* Descriptors follow those of the tensors: that of the weights where they lie beside the
- * library, and last the workspace's. */
-enum { more_descriptors = 2 };
+/* Descriptors after the tensors': the weights' if they are beside the library, and last the
+ * workspace's. */
+enum { extra_descriptors = 2 };
 
 static int32_t workspace_index(void) {
   return attnc_the_signature.count + (attnc_the_signature.weights != 0);
 }
 
-/* Gives each tensor and the workspace a place on the device. */
+/* Adds device ranges for each tensor and the workspace. */
 static int open_tensors(attnc_context *call, void *const *descriptors, const range *ranges) {
   const attnc_signature *spec = &attnc_the_signature;
   const int64_t *workspace = descriptors[workspace_index()];
@@ -73,7 +73,7 @@ static int open_tensors(attnc_context *call, void *const *descriptors, const ran
                 : attnc_device_add(call, begin, begin + (uintptr_t)workspace[descriptor_sizes], 0);
 }
 
-/* Copies results to the host's memory where they are to be there. */
+/* Copies results back to host memory, if they belong there. */
 static int fetch_results(attnc_context *call, void *const *descriptors, const range *ranges) {
   const attnc_signature *spec = &attnc_the_signature;
   int32_t status = 0;

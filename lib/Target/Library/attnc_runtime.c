@@ -1,17 +1,16 @@
-/*===- attnc_runtime.c - what kernels ask of their caller -----------------------===
+/*===- attnc_runtime.c - callbacks of kernels -----------------------------------===
  *
  * Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Kernels call these by Halide's names, which come before the weak ones of
- * Halide's runtime. The user context is the call, so that errors, memory and threads
- * are each call's own.
+ * Kernels call these by Halide's names, which override the weak definitions in Halide's runtime.
+ * The user context is the call, so that each call has its own errors, memory and threads.
  *
  *===------------------------------------------------------------------------===*/
 
 #include "attnc_support.h"
 
-/* The C library's, declared here so that any target's headers will do. */
+/* The C library's, declared here to need no headers of the target. */
 void *malloc(size_t bytes);
 void free(void *memory);
 
@@ -41,10 +40,10 @@ void halide_print(void *user_context, const char *message) {
  * Memory
  *===------------------------------------------------------------------------===*/
 
-/* Of whole vectors, as kernels may read the rest of their last one. */
+/* A whole vector, since kernels may read past the end within their last one. */
 enum { alignment = 128 };
 
-/* What stands right before the memory that is handed out: as `allocate` gave it. */
+/* Stored right before the memory returned: the pointer from `allocate`. */
 typedef void *header;
 
 void *halide_malloc(void *user_context, size_t bytes) {
@@ -80,8 +79,8 @@ typedef int halide_task(void *user_context, int index, uint8_t *closure);
 int halide_default_do_par_for(void *user_context, halide_task *task, int min, int size,
                               uint8_t *closure);
 
-/* A parallel loop. Whoever works on it takes the next index, so that it ends
- * whatever number of threads come, and in whatever order. */
+/* A parallel loop. Each worker takes the next index, so that the loop ends with any number of
+ * threads, in any order. */
 typedef struct loop {
   attnc_context *call;
   halide_task *task;
@@ -90,8 +89,8 @@ typedef struct loop {
   int64_t next;
 } loop;
 
-/* After an error the other indices are left out. */
-static void take_turns(void *state, int worker) {
+/* After an error the remaining indices are skipped. */
+static void run_indices(void *state, int worker) {
   loop *self = state;
   int64_t index;
   (void)worker;
@@ -104,29 +103,29 @@ static void take_turns(void *state, int worker) {
   }
 }
 
-static int take_turns_in_pool(void *user_context, int worker, uint8_t *state) {
+static int run_indices_in_pool(void *user_context, int worker, uint8_t *state) {
   (void)user_context;
-  take_turns(state, worker);
+  run_indices(state, worker);
   return 0;
 }
 
-/* On `workers` threads, this one among them; what a pool doesn't do is done here. */
-static void share(loop *self, int workers) {
+/* On `workers` threads, this one included; iterations that a pool doesn't run are run here. */
+static void run_parallel(loop *self, int workers) {
   attnc_context *call = self->call;
   if (call->parallel)
-    call->parallel(call->pool, take_turns, self, workers);
+    call->parallel(call->pool, run_indices, self, workers);
   else
-    halide_default_do_par_for(call, take_turns_in_pool, 0, workers, (uint8_t *)self);
-  take_turns(self, 0);
+    halide_default_do_par_for(call, run_indices_in_pool, 0, workers, (uint8_t *)self);
+  run_indices(self, 0);
 }
 
-/* A thread that waits for a loop takes over tasks of others' calls meanwhile, whose loops it would
- * wait for in turn: with each its stack would grow. */
+/* A thread that waits for a loop takes tasks of other calls meanwhile, and would wait for their
+ * loops in turn: its stack would grow with each. */
 static int run_within_depth(loop *self) {
   enum { most_loops = 2 };
   static _Thread_local int loops;
   if (loops == most_loops) {
-    take_turns(self, 0);
+    run_indices(self, 0);
     return self->status;
   }
   ++loops;
@@ -136,8 +135,8 @@ static int run_within_depth(loop *self) {
   return status;
 }
 
-/* A loop within a loop stays on its thread where their number is the caller's to say:
- * kernels run one after the other, so that a call has one outermost loop at a time. */
+/* If the caller limits the threads, a nested loop stays on its thread: kernels run one after the
+ * other, so that a call has one outermost loop at a time. */
 int halide_do_par_for(void *user_context, halide_task *task, int min, int size, uint8_t *closure) {
   attnc_context *call = user_context;
   loop self = {call, task, closure, min, size, 0, 0};
@@ -145,10 +144,10 @@ int halide_do_par_for(void *user_context, halide_task *task, int min, int size, 
     return run_within_depth(&self);
   int workers = call->threads && call->threads < size ? call->threads : size;
   if (workers > 1 && !__atomic_exchange_n(&call->in_loop, 1, __ATOMIC_ACQ_REL)) {
-    share(&self, workers);
+    run_parallel(&self, workers);
     __atomic_store_n(&call->in_loop, 0, __ATOMIC_RELEASE);
   } else {
-    take_turns(&self, 0);
+    run_indices(&self, 0);
   }
   return __atomic_load_n(&self.status, __ATOMIC_RELAXED);
 }

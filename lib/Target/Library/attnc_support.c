@@ -3,10 +3,9 @@
  * Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Part of every emitted library. Nothing a caller passes is trusted: what is
- * wrong is a status and a message, before any tensor is touched. No output, no
- * abort and no state but the message, which is the thread's own. Headers hold the
- * steps of a call as static functions, so that a library is small.
+ * Part of every emitted library. A caller's arguments are not trusted: errors are a status and a
+ * message, before any tensor is touched. No output, no abort and no state but the message, which is
+ * thread-local. Headers hold the steps of a call as static functions, so that a library is small.
  *
  *===------------------------------------------------------------------------===*/
 
@@ -72,7 +71,7 @@ int attnc_call(const attnc_options *options, const DLTensor *const *tensors) {
   DLTensor placed[spec->count];
   int64_t strides[spec->max_rank + 1];
   int64_t storage[spec->count][descriptor_sizes + 2 * spec->max_rank];
-  void *descriptors[spec->count + more_descriptors];
+  void *descriptors[spec->count + extra_descriptors];
   status = place_tensors(tensors, placed, ranges);
   if (status)
     return status;
@@ -104,9 +103,9 @@ int64_t attnc_workspace(const DLTensor *const *tensors) {
     return status;
   int64_t storage[spec->count][descriptor_sizes + 2 * spec->max_rank];
   int64_t no_weights[vector_descriptor] = {0};
-  void *descriptors[spec->count + more_descriptors];
+  void *descriptors[spec->count + extra_descriptors];
   for (int32_t i = 0; i < spec->count; ++i) {
-    /* Sizes follow from shapes alone; any strides do. */
+    /* Sizes follow from shapes alone; strides don't matter. */
     describe(storage[i], 0, spec->tensors[i].rank, tensors[i]->shape, tensors[i]->shape);
     descriptors[i] = storage[i];
   }

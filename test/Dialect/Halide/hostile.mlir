@@ -62,7 +62,7 @@ halide.pipeline @loop_of_a_call {
 halide.pipeline @split_of_itself {
   %f = halide.func "f" [%x] : i32 { halide.yield %x : i32 }
   halide.output %f [?] : !halide.func<i32, 1>
-  // expected-error @+1 {{expected halide.split, whose result it takes, to stand before it}}
+  // expected-error @+1 {{expected halide.split before the use of its result}}
   %o, %i = halide.split %i by 8
 }
 
@@ -72,7 +72,7 @@ halide.pipeline @fuse_in_a_circle {
   %f = halide.func "f" [%x, %y] : i32 { halide.yield %x : i32 }
   halide.output %f [?, ?] : !halide.func<i32, 2>
   %x, %y = halide.loops %f : !halide.func<i32, 2>
-  // expected-error @+1 {{expected halide.fuse, whose result it takes, to stand before it}}
+  // expected-error @+1 {{expected halide.fuse before the use of its result}}
   %a = halide.fuse %x, %b
   %b = halide.fuse %y, %a
 }
@@ -81,7 +81,7 @@ halide.pipeline @fuse_in_a_circle {
 
 halide.pipeline @func_that_reads_itself {
   %f = halide.func "f" [%x] : i32 {
-    // expected-error @+1 {{expected halide.func, whose result it takes, to stand before it}}
+    // expected-error @+1 {{expected halide.func before the use of its result}}
     %v = halide.at %f[%x] : !halide.func<i32, 1>
     halide.yield %v : i32
   }

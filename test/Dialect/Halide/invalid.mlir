@@ -18,9 +18,9 @@ halide.pipeline @pipeline_c1 {
 // -----
 
 halide.pipeline @pipeline_c2 {
-  // expected-note @+1 {{also the name of this}}
+  // expected-note @+1 {{also named here}}
   %in = halide.input "f" [8] : !halide.func<f32, 1>
-  // expected-error @+1 {{expected a name of its own, found "f"}}
+  // expected-error @+1 {{expected a unique name, found "f"}}
   %f = halide.func "f" [%x] : f32 {
     %v = halide.at %in[%x] : !halide.func<f32, 1>
     halide.yield %v : f32
@@ -36,7 +36,7 @@ halide.pipeline @pipeline_c3_split {
   %x = halide.loops %f : !halide.func<i32, 1>
   // expected-note @+1 {{split here}}
   %xo, %xi = halide.split %x by 8
-  // expected-error @+1 {{expected a loop that is still there, found 'x', already split}}
+  // expected-error @+1 {{expected a valid loop handle, found 'x', already split}}
   halide.vectorize %x
 }
 
@@ -50,7 +50,7 @@ halide.pipeline @pipeline_c3_fuse {
   // expected-note @+1 {{fused here}}
   %xy = halide.fuse %x, %y
   %x1, %y1 = halide.loops %f : !halide.func<i32, 2>
-  // expected-error @+1 {{expected a loop that is still there, found 'y', already fused}}
+  // expected-error @+1 {{expected a valid loop handle, found 'y', already fused}}
   halide.parallel %y1
 }
 
@@ -69,7 +69,7 @@ halide.pipeline @pipeline_c3_rfactor {
   %r, %s = halide.loops %f update 0 : !halide.func<i32, 0>
   // expected-note @+1 {{moved by rfactor here}}
   %p = halide.rfactor %r : !halide.func<i32, 1>
-  // expected-error @+1 {{expected a loop that is still there, found 's', already moved by rfactor}}
+  // expected-error @+1 {{expected a valid loop handle, found 's', already moved by rfactor}}
   halide.unroll %s
 }
 
@@ -333,7 +333,7 @@ halide.pipeline @store_at_c3 {
   %y = halide.loops %g : !halide.func<i32, 1>
   // expected-note @+1 {{an output here}}
   halide.output %f [8] : !halide.func<i32, 1>
-  // expected-error @+1 {{expected a func that is no output}}
+  // expected-error @+1 {{expected a func that is not an output}}
   halide.store_at %f, %y : !halide.func<i32, 1>
 }
 
@@ -441,7 +441,7 @@ halide.pipeline @specialize_c2 {
   %x = halide.loops %f : !halide.func<i32, 1>
   // expected-note @+1 {{split here}}
   %xo, %xi = halide.split %x by 8
-  // expected-error @+1 {{expected a stage whose loops are neither split nor fused before}}
+  // expected-error @+1 {{expected a stage with loops neither split nor fused before}}
   %s = halide.specialize %f when %true : !halide.func<i32, 1>
 }
 

@@ -1,6 +1,6 @@
 // RUN: %exits 1 attnc compile %s 2>&1 | FileCheck %s
 
-// CHECK: recursion.mlir:[[@LINE+6]]:8: error: expected a call of a function with a body that does not call itself, found @loop
+// CHECK: recursion.mlir:[[@LINE+6]]:8: error: expected a call of a non-recursive function with a body, found @loop
 func.func private @loop(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = call @loop(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>

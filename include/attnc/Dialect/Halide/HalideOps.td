@@ -30,9 +30,9 @@ def Halide_Dialect : Dialect {
     A `halide.pipeline` holds an algorithm (inputs, funcs, updates, outputs) and
     its schedule (directives on loop handles). Dimensions are listed innermost
     first, as in Halide. Bodies are `arith` and `math` on scalars; coordinates
-    are `i32`. Funcs and loops are handles: each is the result of the op of this dialect that
-    defines it, which stands before its uses. A loop that was split or fused is
-    gone, and using it is an error. Extents, factors and sizes fit into 32 bits.
+    are `i32`. Funcs and loops are handles: results of the op that defines them, which precedes
+    their uses. Splitting or fusing a loop invalidates its handle, and using it afterwards is an
+    error. Extents, factors and sizes fit into 32 bits.
 
     Floats follow Halide's rules: they may be reassociated and contracted, and
     NaN and infinities may be assumed away, except in comparisons, `is_nan`-like
@@ -69,7 +69,7 @@ class Halide_Enum<string enumName, string text, list<I32EnumAttrCase> cases>
   let cppNamespace = "::mlir::halide";
   let genSpecializedAttr = 0;
 }
-def Halide_TailStrategy : Halide_Enum<"TailStrategy", "what a split does with a tail", [
+def Halide_TailStrategy : Halide_Enum<"TailStrategy", "how a split handles its tail", [
     I32EnumAttrCase<"automatic", 0, "auto">, I32EnumAttrCase<"round_up", 1>,
     I32EnumAttrCase<"guard_with_if", 2>, I32EnumAttrCase<"predicate", 3>,
     I32EnumAttrCase<"shift_inwards", 4>]>;
@@ -84,13 +84,13 @@ def Halide_MemoryTypeAttr : EnumAttr<Halide_Dialect, Halide_MemoryType, "memory"
   let assemblyFormat = "$value";
 }
 
-/// Its operands that are funcs or loops are what an op before it in the pipeline defines.
+/// Func and loop operands are defined by an op before this one in the pipeline.
 def Halide_TakesHandles : NativeOpTrait<"TakesHandles">;
 
 class Halide_Op<string mnemonic, list<Trait> traits = []>
     : Op<Halide_Dialect, mnemonic, !listconcat(traits, [Halide_TakesHandles])>;
 
-/// Ops whose results print under the names they carry.
+/// Ops whose results print under the names of their funcs and loops.
 def Halide_NamesResults : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>;
 
 //===----------------------------------------------------------------------===//
@@ -108,9 +108,9 @@ def Halide_PipelineOp : Halide_Op<"pipeline", [IsolatedFromAbove, NoTerminator, 
     - (C1) it has at least one output.
     - (C2) names of inputs and funcs are unique.
     - (C3) a loop that was split or fused is not used again.
-    - (C4) the loops of a stage that are vectorized or unrolled, as far as their extents are known,
-      run over at most 65536 points.
-    - (C5) its name is of letters, digits and `_`, and begins with none of the digits.
+    - (C4) a stage's vectorized and unrolled loops, as far as their extents are known, cover at
+      most 65536 points.
+    - (C5) its name consists of letters, digits and `_`, and doesn't begin with a digit.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name);
   let regions = (region SizedRegion<1>:$body);
@@ -129,10 +129,10 @@ def Halide_InputOp : Halide_AlgorithmOp<"input", [Halide_NamesResults]> {
   let summary = "Declares an input buffer";
   let description = [{
     The `halide.input` operation declares a buffer with the extent of each
-    dimension, `?` where it is known only when called. The innermost dimension
+    dimension, `?` if it is known only when called. The innermost dimension
     has stride 1, the others any; minima are 0.
 
-    - (C1) as many extents as dimensions, each at most 2^31 - 1.
+    - (C1) one extent per dimension, each at most 2^31 - 1.
 
     ```mlir
     %q = halide.input "query" [64, ?, 8, ?] : !halide.func<f32, 4>
@@ -171,10 +171,10 @@ def Halide_FuncOp : Halide_BodyOp<"func", [SingleBlockImplicitTerminator<"YieldO
   let summary = "Defines a func by a pure definition";
   let description = [{
     The `halide.func` operation gives a value for every coordinate. Its
-    variables are named as written; the names live on in Halide. A string
-    behind a variable (`%x_0 "x"`) is its name where the two differ.
+    variables keep their names in Halide. A string after a variable
+    (`%x_0 "x"`) is its name if the printer had to rename it.
 
-    - (C1) the body takes one i32 a dimension and yields the element type
+    - (C1) the body takes one i32 per dimension and yields the element type
       without coordinates.
 
     ```mlir
@@ -202,15 +202,15 @@ def Halide_UpdateOp : Halide_BodyOp<"update", [AttrSizedOperandSegments,
     The `halide.update` operation is Halide's update definition. Its body takes
     the pure variables used, then one variable for each dimension of the
     reduction domain (its minima and extents are scalars of the pipeline). It yields the
-    value, with `at` the coordinates written to (left out, they are the pure
-    variables, which then are one a dimension) and with `where` the condition
+    value, with `at` the coordinates written to (default: the pure variables,
+    which then are one per dimension) and with `where` the condition
     under which the point of the domain takes part.
 
-    - (C1) as many minima and extents as reduction variables.
-    - (C2) the body yields the func's element type and one coordinate a
+    - (C1) one minimum and one extent per reduction variable.
+    - (C2) the body yields the func's element type and one coordinate per
       dimension; a pure variable stands in its own place, in these
       coordinates and in every read of the func itself.
-    - (C3) the operand is a `halide.func` that no other definition has read.
+    - (C3) the operand is a `halide.func` not yet read by another definition.
 
     ```mlir
     halide.update %sum[%x] over [%r min %c0 extent %n] : !halide.func<f32, 1> {
@@ -231,7 +231,7 @@ def Halide_UpdateOp : Halide_BodyOp<"update", [AttrSizedOperandSegments,
     OpBuilder<(ins "::mlir::Value":$func, "::llvm::ArrayRef<::llvm::StringRef>":$vars,
         "::llvm::ArrayRef<ReductionVar>":$rvars, "BodyBuilder":$body)>];
   let extraClassDeclaration = [{
-    /// The dimension each pure variable of the body stands for.
+    /// The dimension of each pure variable of the body.
     SmallVector<int64_t> getPureDims();
     YieldOp getYield();
   }];
@@ -267,7 +267,7 @@ def Halide_ExternOp : Halide_AlgorithmOp<"extern", [Halide_NamesResults]> {
     no loops; with neither compute_root nor compute_at it is called for every
     value a consumer reads.
 
-    - (C1) one variable a dimension.
+    - (C1) one variable per dimension.
 
     ```mlir
     %e = halide.extern "tile" @amx_tile(%a, %b) ["x", "y"] : (!halide.func<bf16, 2>, !halide.func<bf16, 2>) -> !halide.func<f32, 2>
@@ -286,10 +286,10 @@ def Halide_OutputOp : Halide_AlgorithmOp<"output"> {
   let summary = "Makes a func an output of the pipeline";
   let description = [{
     The `halide.output` operation names a func as an output with the extent of
-    each dimension, `?` where it is known only when called; the layout is as for
+    each dimension, `?` if it is known only when called; the layout is as for
     `halide.input`. The func keeps its compute_root level.
 
-    - (C1) as many extents as dimensions, each at most 2^31 - 1.
+    - (C1) one extent per dimension, each at most 2^31 - 1.
     - (C2) the operand is a func, not an input.
 
     ```mlir
@@ -302,14 +302,14 @@ def Halide_OutputOp : Halide_AlgorithmOp<"output"> {
 }
 
 //===----------------------------------------------------------------------===//
-// Expressions Halide has and arith and math lack
+// Halide expressions that arith and math lack
 //===----------------------------------------------------------------------===//
 
 def Halide_AtOp : Halide_Op<"at", [Pure, TypesMatchWith<"the result is the element type",
     "func", "value", "::llvm::cast<FuncType>($_self).getElementType()">]> {
   let summary = "Reads a func or input at coordinates";
   let description = [{
-    - (C1) one coordinate a dimension; the result is the element type.
+    - (C1) one coordinate per dimension; the result is the element type.
 
     ```mlir
     %v = halide.at %in[%x, %y] : !halide.func<f32, 2>
@@ -325,7 +325,7 @@ def Halide_AtOp : Halide_Op<"at", [Pure, TypesMatchWith<"the result is the eleme
 }
 
 def Halide_ModOp : Halide_Op<"mod", [Pure, SameOperandsAndResultType]> {
-  let summary = "Computes the remainder that is never negative";
+  let summary = "Computes the non-negative remainder";
   let description = [{
     The `halide.mod` operation is Halide's `%`: never negative, 0 where the divisor is 0.
     With `arith.floordivsi` by a positive constant it takes coordinates apart in
@@ -351,7 +351,7 @@ def Halide_PromiseClampedOp : Halide_Op<"unsafe_promise_clamped", [Pure]> {
   let summary = "Promises that a coordinate lies within bounds";
   let description = [{
     The `halide.unsafe_promise_clamped` operation is Halide's: bounds inference
-    takes `value` to be within [min, max]; nothing checks it.
+    assumes `value` within [min, max], unchecked.
   }];
   let arguments = (ins I32:$value, I32:$min, I32:$max);
   let results = (outs I32:$result);
@@ -362,7 +362,7 @@ def Halide_LikelyOp : Halide_Op<"likely", [Pure, SameOperandsAndResultType]> {
   let summary = "Marks a condition as the common case";
   let description = [{
     The `halide.likely` operation is Halide's likely: loops are partitioned so
-    that the steady state has it true.
+    that the condition is true in the steady state.
   }];
   let arguments = (ins AnyType:$value);
   let results = (outs AnyType:$result);
@@ -371,10 +371,10 @@ def Halide_LikelyOp : Halide_Op<"likely", [Pure, SameOperandsAndResultType]> {
 
 def Halide_FetchAheadOp : Halide_Op<"fetch_ahead", [Pure,
     AllTypesMatch<["value", "result"]>]> {
-  let summary = "Fetches an element of an input that is needed later";
+  let summary = "Prefetches an element of an input";
   let description = [{
-    The `halide.fetch_ahead` operation is `value`. The memory that `element` lies in is
-    fetched into the nearest cache meanwhile; of a vector of elements, that of the first.
+    The `halide.fetch_ahead` operation returns `value`, and prefetches the cache line of
+    `element`; of a vector of elements, that of the first.
 
     - (C1) the element is read from an input.
   }];
@@ -489,10 +489,10 @@ def Halide_StoreAtOp : Halide_AtDirective<"store_at", "Stores a func inside a lo
 def Halide_ComputeWithOp : Halide_Directive<"compute_with"> {
   let summary = "Runs a stage inside the loops of another";
   let description = [{
-    The loops from the outermost down to `loop` are shared; those of both
-    stages have the same names and extents.
+    The loops from the outermost down to `loop` are shared; they have the same
+    names and extents in both stages.
 
-    - (C1) the stage exists and is another func's than the loop.
+    - (C1) the stage exists, and `loop` belongs to another func.
   }];
   let arguments = (ins Halide_Func:$func, OptionalAttr<I64Attr>:$update, Halide_Loop:$loop);
   let assemblyFormat = "$func (`update` $update^)? `,` $loop attr-dict `:` type($func)";
@@ -520,7 +520,7 @@ class Halide_DimDirective<string mnemonic, string text, string word> : Halide_Di
 }
 def Halide_BoundExtentOp : Halide_DimDirective<"bound_extent", "States how much of a dimension is computed", "extent">;
 def Halide_BoundStorageOp : Halide_DimDirective<"bound_storage", "States how much of a dimension is stored at once", "extent">;
-def Halide_AlignBoundsOp : Halide_DimDirective<"align_bounds", "Rounds what is computed of a dimension to multiples", "to">;
+def Halide_AlignBoundsOp : Halide_DimDirective<"align_bounds", "Rounds a dimension's bounds to multiples", "to">;
 def Halide_AlignStorageOp : Halide_DimDirective<"align_storage", "Rounds a dimension's storage to multiples", "to">;
 
 def Halide_ReorderStorageOp : Halide_Directive<"reorder_storage"> {
@@ -543,22 +543,22 @@ class Halide_StageDirective<string mnemonic, string text> : Halide_Directive<mne
   let assemblyFormat = "$func (`update` $update^)? attr-dict `:` type($func)";
   let hasVerifier = 1;
 }
-def Halide_AtomicOp : Halide_StageDirective<"atomic", "Lets reduction loops run in parallel or in vectors">;
+def Halide_AtomicOp : Halide_StageDirective<"atomic", "Lets reduction loops be parallel or vectorized">;
 def Halide_GpuSingleThreadOp : Halide_StageDirective<"gpu_single_thread",
     "Runs a stage as one thread of a GPU">;
 def Halide_AllowRaceConditionsOp : Halide_StageDirective<"allow_race_conditions",
-    "Lets loops that write one place run in any order, on the author's word">;
+    "Promises that races between a stage's writes are harmless">;
 
 def Halide_NeverPartitionOp : Halide_StageDirective<"never_partition",
-    "Keeps every loop of a stage whole, without a steady state of its own">;
+    "Keeps Halide from partitioning the loops of a stage">;
 
 def Halide_RfactorOp : Halide_Directive<"rfactor", [Halide_NamesResults]> {
   let summary = "Splits an associative reduction into an intermediate func and a merge";
   let description = [{
     The loop becomes the last pure dimension of the intermediate func, the
-    result, behind the dimensions of the func. The stage's other reduction loops
-    move into update 0 of the intermediate, behind its pure variables; handles on
-    them are gone.
+    result, after the func's own dimensions. The stage's other reduction loops
+    move into update 0 of the intermediate, after its pure variables; their
+    handles become invalid.
 
     - (C1) the loop is a reduction loop of an update.
     - (C2) the result has the func's element type and one dimension more.
@@ -574,9 +574,9 @@ def Halide_RfactorOp : Halide_Directive<"rfactor", [Halide_NamesResults]> {
   let hasVerifier = 1;
 }
 def Halide_SpecializeOp : Halide_Directive<"specialize", [Halide_NamesResults]> {
-  let summary = "Compiles a stage a second time for when a condition holds";
+  let summary = "Compiles a version of a stage for a condition";
   let description = [{
-    Gives handles on the special version's loops, one for each variable of the
+    Gives handles on the specialized version's loops, one for each variable of the
     stage's body; directives on them leave the general version alone.
 
     - (C1) the stage exists and has that many variables.
@@ -597,10 +597,10 @@ def Halide_SpecializeOp : Halide_Directive<"specialize", [Halide_NamesResults]> 
   let hasVerifier = 1;
 }
 def Halide_PrefetchOp : Halide_Directive<"prefetch"> {
-  let summary = "Prefetches what a later iteration of a loop reads";
+  let summary = "Prefetches data for a later iteration of a loop";
   let description = [{
-    The `halide.prefetch` operation fetches what of `func`, a func or an input,
-    the stage of `loop` reads `offset` iterations later.
+    The `halide.prefetch` operation fetches the part of `func`, a func or an input,
+    that the stage of `loop` reads `offset` iterations later.
 
     - (C1) the offset is positive and at most 2^31 - 1.
   }];

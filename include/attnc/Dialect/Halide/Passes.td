@@ -11,11 +11,11 @@
 include "mlir/Pass/PassBase.td"
 
 def HalideMapToGpu : Pass<"halide-map-to-gpu", "::mlir::ModuleOp"> {
-  let summary = "Schedule pipelines on a GPU that have no schedule for one";
+  let summary = "Schedule pipelines without a GPU schedule on a GPU";
   let description = [{
     Drops the schedule of every pipeline without a GPU loop. Funcs with updates, outputs
-    and funcs that were at compute_root are stored, all others become part of who reads
-    them. The two innermost pure loops of each stored stage are split into threads, the
+    and funcs that were at compute_root are stored, all others are inlined into their
+    readers. The two innermost pure loops of each stored stage are split into threads, the
     rest is one loop over blocks; reduction loops run inside a thread, and a stage
     without a pure loop runs as one thread.
 

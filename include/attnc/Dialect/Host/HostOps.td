@@ -38,7 +38,7 @@ def Host_CallOp : Host_Op<"call", [AttrSizedOperandSegments,
   let description = [{
     The `host.call` operation runs a kernel on one buffer for each of its parameters, in order; the
     kernel says which it reads and which it writes. The host function returns at once
-    with the kernel's status when that is not 0. With a condition, nothing happens unless it
+    with the kernel's status when that is not 0. With a condition, the kernel runs only if it
     holds.
 
     - (C1) the callee is a kernel: an op with the `KernelOpInterface`.
@@ -56,7 +56,7 @@ def Host_CallOp : Host_Op<"call", [AttrSizedOperandSegments,
     $callee `(` $buffers `)` (`if` `(` $condition^ `)`)? attr-dict `:` type($buffers)
   }];
   let extraClassDeclaration = [{
-    /// The kernel, or null where the module has none of that name.
+    /// The kernel, or null if the module has no kernel of that name.
     ::mlir::attn::KernelOpInterface getKernel();
   }];
 }
@@ -66,10 +66,10 @@ def Host_LoadOp : Host_Op<"load", [TypesMatchWith<"the result is the element typ
   let summary = "Reads an element of a buffer on the host";
   let description = [{
     The `host.load` operation reads one element for the host function itself. Unlike `memref.load`
-    it reads tensors and temporaries that lie on a GPU, too: the element is copied from there. The
-    indices lie within the buffer.
+    it also reads tensors and temporaries on a GPU, by copying the element. The indices lie within
+    the buffer.
 
-    - (C1) one index a dimension.
+    - (C1) one index per dimension.
 
     ```mlir
     %found = host.load %count[%c0] : memref<1xi32>

@@ -15,11 +15,10 @@ def HostPlanWorkspace : Pass<"host-plan-workspace", "::mlir::ModuleOp"> {
   let description = [{
     Takes host functions of one block, whose temporaries are `memref.alloc` ops. Each alloc
     becomes a `memref.view` of one workspace, a `memref<?xi8>` that is appended to the
-    arguments. Temporaries whose uses do not overlap, seen through views, share bytes where their sizes are the same
-    product of run-time extents, up to a constant. Beside every host function `@f` a
-    function `@f_workspace` of the arguments before the workspace gives the bytes
-    needed, 0 where there are none. Views are aligned to `alignment` bytes within the
-    workspace.
+    arguments. Temporaries with disjoint lifetimes, uses through views included, share bytes if
+    their sizes differ at most by a constant factor. For every host function `@f` a function
+    `@f_workspace` of the same arguments without the workspace returns the bytes needed, 0 without
+    temporaries. Views are aligned to `alignment` bytes within the workspace.
 
     A size that does not follow from the arguments alone is an error.
 
@@ -37,7 +36,7 @@ def HostPlanWorkspace : Pass<"host-plan-workspace", "::mlir::ModuleOp"> {
     func.func private @f_workspace(%x: memref<?xf32>, %y: memref<?xf32>) -> index
     ```
   }];
-  let options = [Option<"alignment", "alignment", "int64_t", "64", "bytes that views start at multiples of">];
+  let options = [Option<"alignment", "alignment", "int64_t", "64", "alignment of views in bytes">];
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect",
       "::mlir::func::FuncDialect"];
 }

@@ -63,13 +63,13 @@ static void decode(void) {
 }
 
 static void overlaps(void) {
-  const char *message = "grown: expected memory apart from that of cache, found an overlap";
+  const char *message = "grown: expected memory separate from cache, found an overlap";
   int64_t wider[] = {(heads * capacity + 1) * width, capacity * width, width, 1};
   length[0] = length[1] = 0;
   expect(run(grown, grown + width, NULL, contexts[0]), -1, message, step_last_error());
   expect(run(grown, grown, wider, contexts[0]), -1, message, step_last_error());
   expect(run(grown, grown, NULL, grown), -1,
-         "context: expected memory apart from that of cache, found an overlap", step_last_error());
+         "context: expected memory separate from cache, found an overlap", step_last_error());
   int64_t one_row[] = {1, 1, 1, 4}, eight[] = {1, 1, 8, 4}, one[] = {1};
   DLTensor r = tensor(rows, 4, f32, one_row, NULL), n = tensor(length, 1, i32, one, NULL);
   DLTensor c = tensor(grown, 4, f32, eight, NULL), change = tensor(query, 4, f32, eight, NULL);

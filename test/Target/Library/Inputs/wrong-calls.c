@@ -109,8 +109,8 @@ static void overlaps(void) {
     for (int shift = -(size - 1); shift < size; shift += 47) {
       tensors[i].data = data[2] + size;
       tensors[2].data = data[2] + size + shift;
-      expect(-1, i == 0 ? "context: expected memory apart from that of query, found an overlap"
-                        : "context: expected memory apart from that of key, found an overlap");
+      expect(-1, i == 0 ? "context: expected memory separate from query, found an overlap"
+                        : "context: expected memory separate from key, found an overlap");
     }
 }
 
@@ -165,7 +165,7 @@ static void wrong_memory(void) {
   strides[0][0] = INT64_MIN;
   expect(-1, "query: expected dim 0 to have a stride within 31 bits, found -9223372036854775808");
   strides[0][0] = 2147483647;
-  expect(-1, "query: expected its elements to lie within 2147483647 of each other, found more");
+  expect(-1, "query: expected elements within 2147483647 of each other, found more");
   tensors[0].data = NULL;
   expect(-1, "query: expected data, found a null pointer");
   tensors[1].data = (char *)tensors[1].data + 2;
@@ -173,14 +173,14 @@ static void wrong_memory(void) {
   tensors[1].byte_offset = 3;
   expect(-1, "key: expected data aligned to 4 bytes, found an address 3 past that");
   tensors[2].data = data[0];
-  expect(-1, "context: expected memory apart from that of query, found an overlap");
+  expect(-1, "context: expected memory separate from query, found an overlap");
   tensors[2].data = data[1];
   tensors[2].byte_offset = 4 * (size - 1);
-  expect(-1, "context: expected memory apart from that of key, found an overlap");
+  expect(-1, "context: expected memory separate from key, found an overlap");
   strides[2][0] = 0;
-  expect(-1, "context: expected every element in a place of its own, found strides that share one");
+  expect(-1, "context: expected elements that do not overlap, found strides that do");
   strides[2][0] = 63;
-  expect(-1, "context: expected every element in a place of its own, found strides that share one");
+  expect(-1, "context: expected elements that do not overlap, found strides that do");
 }
 
 /* Expects the call to be refused with `message` once `*field` is `value`. */
@@ -241,9 +241,10 @@ static void wrong_workspaces(void) {
     options.workspace = memory;
     REFUSES(options.workspace_bytes, sizes[i], message);
   }
-  const char *overlaps[] = {"options: expected a workspace apart from query, found an overlap",
-                            "options: expected a workspace apart from key, found an overlap",
-                            "options: expected a workspace apart from context, found an overlap"};
+  const char *overlaps[] = {
+      "options: expected a workspace separate from query, found an overlap",
+      "options: expected a workspace separate from key, found an overlap",
+      "options: expected a workspace separate from context, found an overlap"};
   for (int i = 0; i < 3; ++i) {
     options.workspace = data[i];
     REFUSES(options.workspace_bytes, SIZE_MAX, overlaps[i]);
