@@ -41,20 +41,24 @@ LogicalResult imports::checkAttention(Node &node, const TensorRef &query, const 
 }
 
 TensorRef imports::makeHeads(Body &body, const TensorRef &tensor, int64_t heads) {
-  SmallVector<OpFoldResult> split(tensor->sizes);
-  OpFoldResult width = split.pop_back_val();
-  split.push_back(fixedSize(body.b.getContext(), heads));
+  OpFoldResult width = tensor->sizes[2];
   if (auto known = getStatic(width))
-    split.push_back(fixedSize(body.b.getContext(), *known / heads));
+    width = fixedSize(body.b.getContext(), *known / heads);
   else
-    split.push_back(body.make<arith::DivUIOp>(toIndex(body, width), body.index(heads)));
-  return makeTranspose(makeReshape(body, tensor, split), {0, 2, 1, 3});
+    width = body.make<arith::DivUIOp>(toIndex(body, width), body.index(heads));
+  SmallVector<OpFoldResult> sizes = {tensor->sizes[0], fixedSize(body.b.getContext(), heads),
+                                     tensor->sizes[1], width};
+  return makeComputed(SplitHeadsOp::create(body.b, body.loc, getTensorType(tensor->element, sizes),
+                                           materialize(body, tensor), heads, Layout::batch_first),
+                      sizes);
 }
 
 TensorRef imports::makeMergedHeads(Body &body, const TensorRef &tensor) {
-  ArrayRef<OpFoldResult> sizes = tensor->sizes;
-  return makeReshape(body, makeTranspose(tensor, {0, 2, 1, 3}),
-                     {sizes[0], sizes[2], multiply(body, {sizes[1], sizes[3]})});
+  SmallVector<OpFoldResult> sizes = {tensor->sizes[0], tensor->sizes[2],
+                                     multiply(body, {tensor->sizes[1], tensor->sizes[3]})};
+  return makeComputed(MergeHeadsOp::create(body.b, body.loc, getTensorType(tensor->element, sizes),
+                                           materialize(body, tensor), Layout::batch_first),
+                      sizes);
 }
 
 LogicalResult imports::checkPrecision(Node &node) {

@@ -57,7 +57,7 @@ static TensorRef makePatches(const TensorRef &input, ArrayRef<OpFoldResult> size
                              ArrayRef<Window> all) {
   SmallVector<Window> windows(all);
   int64_t count = windows.size(), channels = *getStatic(sizes.end()[-1 - count]);
-  return makeLazy(input->element, sizes, [=](Body &at, ArrayRef<Value> shown) -> Value {
+  return makeLazy(input->element, sizes, {input}, [=](Body &at, ArrayRef<Value> shown) -> Value {
     SmallVector<Value> indices(shown);
     if (int64_t(indices.size()) < 3 + 2 * count)
       indices.insert(indices.begin() + 1, at.index(0));
@@ -111,7 +111,7 @@ static FailureOr<TensorRef> multiplyPatches(Node &node, ArrayRef<Window> windows
     swapped = {0, 2, 1};
   FailureOr<TensorRef> product =
       multiplyMatrices(node, makeReshape(node.body, makePatches(input, all, windows), rows),
-                       makeTranspose(reshapeWeight(node, weight, matrix), swapped));
+                       makeTranspose(node.body, reshapeWeight(node, weight, matrix), swapped));
   if (failed(product) || !bias)
     return product;
   return applyElementwise(
@@ -137,5 +137,5 @@ LogicalResult imports::importConv(Node &node) {
   std::swap(order.end()[-1], order.end()[-2]);
   SmallVector<OpFoldResult> result = {input->sizes[0], weight->sizes[0]};
   llvm::append_range(result, *places);
-  return node.setOutput(makeReshape(node.body, makeTranspose(*product, order), result));
+  return node.setOutput(makeReshape(node.body, makeTranspose(node.body, *product, order), result));
 }

@@ -74,7 +74,7 @@ static FailureOr<TensorRef> multiplyPlaces(Node &node, int64_t group) {
   OpFoldResult width = multiply(body, ArrayRef(weight->sizes).drop_front());
   Sizes rows = {input->sizes[0], fixedSize(node, group), channels, places},
         all = {input->sizes[0], fixedSize(node, group), places, width}, matrix = {channels, width};
-  TensorRef turned = makeTranspose(makeReshape(body, input, rows), {0, 1, 3, 2});
+  TensorRef turned = makeTranspose(body, makeReshape(body, input, rows), {0, 1, 3, 2});
   if (group == 1) // a layer
     turned = makeReshape(body, turned, {input->sizes[0], places, channels});
   else
@@ -182,7 +182,7 @@ LogicalResult imports::importConvTranspose(Node &node) {
                       at.index(0), at.index(0), Value(), read);
     return bias ? at.make<arith::AddFOp>(sum, at.read(bias, {place[1]})) : sum;
   };
-  TensorRef result = makeLazy(input->element, sizes, build);
+  TensorRef result = makeLazy(input->element, sizes, {*product}, build);
   // Not once more for each that reads it.
   node.materialize(result);
   return node.setOutput(result);

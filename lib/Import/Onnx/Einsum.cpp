@@ -102,8 +102,8 @@ static FailureOr<Equation> parse(Node &node) {
 }
 
 /// `tensor`, whose dimensions are `letters`, with those of `order`.
-static TensorRef turn(const TensorRef &tensor, StringRef letters, StringRef order) {
-  return makeTranspose(tensor, llvm::map_to_vector(order, [&](char letter) {
+static TensorRef turn(Body &body, const TensorRef &tensor, StringRef letters, StringRef order) {
+  return makeTranspose(body, tensor, llvm::map_to_vector(order, [&](char letter) {
                          return int64_t(letters.find(letter));
                        }));
 }
@@ -183,7 +183,7 @@ private:
 } // namespace
 
 TensorRef Product::makeMatrices(int operand, StringRef rows, StringRef columns) const {
-  TensorRef turned = turn(equation.tensors[operand], equation.operands[operand],
+  TensorRef turned = turn(node.body, equation.tensors[operand], equation.operands[operand],
                           letters.batch + rows.str() + columns.str());
   SmallVector<OpFoldResult> shape = getSizes(letters.batch);
   if (shape.size() > 2)
@@ -198,13 +198,15 @@ FailureOr<TensorRef> Product::multiplyElements() const {
   SmallVector<OpFoldResult> shape = getSizes(letters.batch + letters.left);
   shape.append(letters.right.size(), fixedSize(node.model.context, 1));
   TensorRef left = makeReshape(
-      node.body, turn(equation.tensors[0], equation.operands[0], letters.batch + letters.left),
+      node.body,
+      turn(node.body, equation.tensors[0], equation.operands[0], letters.batch + letters.left),
       shape);
   shape = getSizes(letters.batch);
   shape.append(letters.left.size(), fixedSize(node.model.context, 1));
   llvm::append_range(shape, getSizes(letters.right));
   TensorRef right = makeReshape(
-      node.body, turn(equation.tensors[1], equation.operands[1], letters.batch + letters.right),
+      node.body,
+      turn(node.body, equation.tensors[1], equation.operands[1], letters.batch + letters.right),
       shape);
   return applyElementwise(node, {left, right}, left->element,
                           [](Body &body, ArrayRef<Value> x) -> Value {
@@ -214,15 +216,15 @@ FailureOr<TensorRef> Product::multiplyElements() const {
                           });
 }
 
-static TensorRef swapLast(const TensorRef &matrices) {
+static TensorRef swapLast(Body &body, const TensorRef &matrices) {
   SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, matrices->getRank()));
   std::swap(order[order.size() - 2], order.back());
-  return makeTranspose(matrices, order);
+  return makeTranspose(body, matrices, order);
 }
 
 FailureOr<TensorRef> Product::multiplyMatrices(bool isKey) const {
   TensorRef left = makeMatrices(0, letters.left, letters.inner);
-  TensorRef right = isKey ? swapLast(makeMatrices(1, letters.right, letters.inner))
+  TensorRef right = isKey ? swapLast(node.body, makeMatrices(1, letters.right, letters.inner))
                           : makeMatrices(1, letters.inner, letters.right);
   return imports::multiplyMatrices(node, left, right);
 }
@@ -230,8 +232,8 @@ FailureOr<TensorRef> Product::multiplyMatrices(bool isKey) const {
 /// Of two letters that the left operand alone has, the first counts the heads that share one of
 /// the right operand: as heads they leave positions to be rows.
 FailureOr<TensorRef> Product::multiplyGroups(bool isKey) const {
-  TensorRef left =
-      turn(equation.tensors[0], equation.operands[0], letters.batch + letters.left + letters.inner);
+  TensorRef left = turn(node.body, equation.tensors[0], equation.operands[0],
+                        letters.batch + letters.left + letters.inner);
   TensorRef right = isKey ? makeMatrices(1, letters.right, letters.inner)
                           : makeMatrices(1, letters.inner, letters.right);
   SmallVector<OpFoldResult> rows = getSizes(letters.batch + letters.left), wide(right->sizes);
@@ -239,7 +241,7 @@ FailureOr<TensorRef> Product::multiplyGroups(bool isKey) const {
   wide.insert(wide.begin() + 2, fixedSize(node.model.context, 1));
   right = makeReshape(node.body, right, wide);
   return imports::multiplyMatrices(node, makeReshape(node.body, left, rows),
-                                   isKey ? swapLast(right) : right);
+                                   isKey ? swapLast(node.body, right) : right);
 }
 
 FailureOr<TensorRef> Product::make() {
@@ -259,7 +261,7 @@ FailureOr<TensorRef> Product::make() {
   if (failed(product))
     return failure();
   std::string order = letters.batch + letters.left + letters.right;
-  return turn(makeReshape(node.body, *product, getSizes(order)), order, equation.result);
+  return turn(node.body, makeReshape(node.body, *product, getSizes(order)), order, equation.result);
 }
 
 LogicalResult imports::importEinsum(Node &node) {
@@ -275,7 +277,8 @@ LogicalResult imports::importEinsum(Node &node) {
   }
   sumAlone(node, *equation);
   if (equation->operands.size() == 1)
-    return node.setOutput(turn(equation->tensors[0], equation->operands[0], equation->result));
+    return node.setOutput(
+        turn(node.body, equation->tensors[0], equation->operands[0], equation->result));
   Letters letters = classify(*equation);
   FailureOr<TensorRef> product = Product(node, *equation, letters, sizes).make();
   return failed(product) ? failure() : node.setOutput(*product);

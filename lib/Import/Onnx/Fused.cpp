@@ -208,7 +208,7 @@ static LogicalResult importSkipRmsNorm(Node &node) {
 static TensorRef countBeforeZero(Node &node, const TensorRef &mask) {
   OpFoldResult length = mask->sizes[1];
   TensorRef ends =
-      makeLazy(mask->element, mask->sizes, [=](Body &at, ArrayRef<Value> indices) -> Value {
+      makeLazy(mask->element, mask->sizes, {mask}, [=](Body &at, ArrayRef<Value> indices) -> Value {
         Value zero = arith::ConstantOp::create(at.b, at.loc, at.b.getIntegerAttr(mask->element, 0));
         Value isZero =
             at.make<arith::CmpIOp>(arith::CmpIPredicate::eq, at.read(mask, indices), zero);

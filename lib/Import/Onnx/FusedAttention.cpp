@@ -337,8 +337,8 @@ static FailureOr<SmallVector<TensorRef>> unpackHeads(Node &node, const TensorRef
         makeSlice(node.body, packed, 3, fixedSize(node, part), fixedSize(node, 1));
     if (failed(slice))
       return failure();
-    heads.push_back(makeTranspose(
-        makeReshape(node.body, *slice, {sizes[0], sizes[1], sizes[2], sizes[4]}), {0, 2, 1, 3}));
+    TensorRef rows = makeReshape(node.body, *slice, {sizes[0], sizes[1], sizes[2], sizes[4]});
+    heads.push_back(makeTranspose(node.body, rows, {0, 2, 1, 3}));
   }
   return heads;
 }
@@ -437,10 +437,12 @@ LogicalResult imports::importMultiHeadAttention(Node &node) {
 
 /// One position a row: those of the first row, counted up, where only the first is given.
 static TensorRef countFrom(const TensorRef &first, OpFoldResult batch, OpFoldResult length) {
-  return makeLazy(first->element, {batch, length}, [=](Body &at, ArrayRef<Value> place) -> Value {
-    Value start = at.read(first, {at.index(0)});
-    return at.make<arith::AddIOp>(start, at.make<arith::IndexCastOp>(start.getType(), place[1]));
-  });
+  return makeLazy(first->element, {batch, length}, {first},
+                  [=](Body &at, ArrayRef<Value> place) -> Value {
+                    Value start = at.read(first, {at.index(0)});
+                    return at.make<arith::AddIOp>(
+                        start, at.make<arith::IndexCastOp>(start.getType(), place[1]));
+                  });
 }
 
 LogicalResult imports::importFusedRotaryEmbedding(Node &node) {

@@ -25,7 +25,7 @@ static LogicalResult checkInner(Node &node, OpFoldResult left, OpFoldResult righ
 
 /// The dimensions in front of matrices, as a tensor of their own.
 static TensorRef getFront(const TensorRef &matrices) {
-  return makeLazy(matrices->element, ArrayRef(matrices->sizes).drop_back(2), nullptr);
+  return makeLazy(matrices->element, ArrayRef(matrices->sizes).drop_back(2), {}, nullptr);
 }
 
 FailureOr<TensorRef> imports::multiplyMatrices(Node &node, const TensorRef &left,
@@ -59,9 +59,9 @@ static LogicalResult importGemm(Node &node) {
                         << (matrix->element != input->element ? matrix : bias)->element;
   double alpha = node.getFloat("alpha", 1), beta = node.getFloat("beta", 1);
   if (node.getInt("transA", 0))
-    input = makeTranspose(input, {1, 0});
+    input = makeTranspose(node.body, input, {1, 0});
   if (node.getInt("transB", 0))
-    matrix = makeTranspose(matrix, {1, 0});
+    matrix = makeTranspose(node.body, matrix, {1, 0});
   FailureOr<TensorRef> product = multiplyMatrices(node, input, matrix);
   if (failed(product))
     return failure();

@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Transposes, reshapes and slices. Each keeps what it was made from, says where an element is
-// read, and moves a short list of elements at once.
+// Transposes, reshapes and slices of what is computed are ops. Those of a formula are formulas,
+// and a short list of elements is moved at once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,35 +20,6 @@
 using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::imports;
-
-TensorRef imports::makeTranspose(const TensorRef &source, ArrayRef<int64_t> permutation) {
-  // Two in a row are one.
-  if (source->form == Form::Transpose && !source->value) {
-    auto composed =
-        llvm::map_to_vector(permutation, [&](int64_t dim) { return source->permutation[dim]; });
-    return makeTranspose(source->sources[0], composed);
-  }
-  if (llvm::equal(permutation, llvm::seq<int64_t>(0, permutation.size())))
-    return source;
-  auto sizes = llvm::map_to_vector(permutation, [&](int64_t dim) { return source->sizes[dim]; });
-  TensorRef tensor = makeTensor(source->element, sizes);
-  tensor->form = Form::Transpose;
-  tensor->sources = {source};
-  tensor->permutation.assign(permutation.begin(), permutation.end());
-  tensor->at = [source, order = tensor->permutation](Body &body, ArrayRef<Value> indices) {
-    SmallVector<Value> own(indices);
-    for (auto [dim, from] : llvm::enumerate(order))
-      own[from] = indices[dim];
-    return body.read(source, own);
-  };
-  tensor->elements = moveElements(*source, sizes, [&](ArrayRef<int64_t> indices) {
-    SmallVector<int64_t> own(indices);
-    for (auto [dim, from] : llvm::enumerate(permutation))
-      own[from] = indices[dim];
-    return own;
-  });
-  return tensor;
-}
 
 /// An index into dimensions of `sizes` taken as one.
 static Value flatten(Body &body, ArrayRef<Value> indices, ArrayRef<OpFoldResult> sizes) {
@@ -104,69 +75,112 @@ SmallVector<Value> imports::reindex(Body &body, ArrayRef<OpFoldResult> from,
   return own;
 }
 
-/// Where each of `groups`, which are runs of dimensions of a refinement, lies in the order that
-/// `order` gives them; none where a group is torn apart there.
-static std::optional<SmallVector<int64_t>> placeGroups(ArrayRef<ReassociationIndices> groups,
-                                                       ArrayRef<int64_t> order) {
-  SmallVector<int64_t> starts;
-  for (const ReassociationIndices &group : groups) {
-    starts.push_back(llvm::find(order, group.front()) - order.begin());
-    if (order.slice(starts.back()).take_front(group.size()) != ArrayRef<int64_t>(group))
-      return std::nullopt;
-  }
-  return starts;
+//===----------------------------------------------------------------------===//
+// Moves
+//===----------------------------------------------------------------------===//
+
+/// The elements of `source` in other places: of what is computed by the op that `emit` makes,
+/// where it makes one, and of a formula at the indices that `place` makes.
+static TensorRef makeMove(Body &body, const TensorRef &source, ArrayRef<OpFoldResult> sizes,
+                          function_ref<Value(Value)> emit,
+                          std::function<SmallVector<Value>(Body &, ArrayRef<Value>)> place) {
+  if (source->isData)
+    if (Value moved = emit(materialize(body, source)))
+      return makeComputed(moved, sizes);
+  return makeLazy(source->element, sizes, {source},
+                  [source, place = std::move(place)](Body &at, ArrayRef<Value> indices) {
+                    return at.read(source, place(at, indices));
+                  });
 }
 
-/// A transposed tensor in another shape, transposed after that: so that a transposition of heads
-/// is seen whatever other dimensions are taken apart or together around it. Null where dimensions
-/// become one that did not lie side by side before.
-static TensorRef reshapeTransposed(Body &body, const TensorRef &turned,
-                                   ArrayRef<OpFoldResult> sizes) {
-  auto common = refine(body, turned->sizes, sizes);
+/// A short list in other places, which is a constant where it was one.
+static TensorRef moveList(Body &body, const TensorRef &source, ArrayRef<OpFoldResult> sizes,
+                          ArrayRef<Value> elements) {
+  TensorRef tensor = makeElements(body, source->element, elements, sizes);
+  if (source->value)
+    tensor->value = makeDense(body, *tensor);
+  tensor->isData = source->isData;
+  return tensor;
+}
+
+TensorRef imports::makeTranspose(Body &body, const TensorRef &source,
+                                 ArrayRef<int64_t> permutation) {
+  if (llvm::equal(permutation, llvm::seq<int64_t>(0, permutation.size())))
+    return source;
+  auto sizes = pick<OpFoldResult>(source->sizes, permutation);
+  auto turn = [order = SmallVector<int64_t>(permutation)](auto indices) {
+    SmallVector<typename decltype(indices)::value_type> own(indices);
+    for (auto [dim, from] : llvm::enumerate(order))
+      own[from] = indices[dim];
+    return own;
+  };
+  if (auto elements = moveElements(*source, sizes, turn))
+    return moveList(body, source, sizes, *elements);
+  return makeMove(
+      body, source, sizes,
+      [&](Value value) -> Value {
+        return TransposeOp::create(body.b, body.loc, getTensorType(source->element, sizes), value,
+                                   permutation);
+      },
+      [turn](Body &, ArrayRef<Value> indices) { return turn(indices); });
+}
+
+/// All dimensions in groups around those other than 1.
+static SmallVector<ReassociationIndices> groupUnits(ArrayRef<OpFoldResult> sizes) {
+  SmallVector<ReassociationIndices> groups(getWideDims(sizes).size());
+  if (groups.empty())
+    return groups;
+  int64_t group = 0, numWide = 0;
+  for (auto [dim, size] : llvm::enumerate(sizes)) {
+    if (getStatic(size) != 1)
+      group = numWide++;
+    groups[group].push_back(dim);
+  }
+  return groups;
+}
+
+static Value collapse(Body &body, Value value, ArrayRef<OpFoldResult> sizes,
+                      ArrayRef<ReassociationIndices> groups) {
+  if (groups.size() == size_t(cast<RankedTensorType>(value.getType()).getRank()))
+    return value;
+  auto type = getTensorType(cast<RankedTensorType>(value.getType()).getElementType(), sizes);
+  return tensor::CollapseShapeOp::create(body.b, body.loc, type, value, groups);
+}
+
+static Value expand(Body &body, Value value, ArrayRef<OpFoldResult> sizes,
+                    ArrayRef<ReassociationIndices> groups) {
+  if (groups.size() == sizes.size())
+    return value;
+  auto type = getTensorType(cast<RankedTensorType>(value.getType()).getElementType(), sizes);
+  return tensor::ExpandShapeOp::create(body.b, body.loc, type, value, groups, sizes);
+}
+
+/// Without sizes of 1, taken apart, put together, with sizes of 1; null where the shapes have
+/// nothing in common.
+static Value reshape(Body &body, Value value, ArrayRef<OpFoldResult> from,
+                     ArrayRef<OpFoldResult> to) {
+  auto common = refine(body, from, to);
   if (!common)
     return nullptr;
-  const TensorRef &source = turned->sources[0];
-  SmallVector<int64_t> wide = getWideDims(turned->sizes), order;
-  for (int64_t dim : getWideDims(source->sizes)) {
-    int64_t place = llvm::find(turned->permutation, dim) - turned->permutation.begin();
-    llvm::append_range(order, common->from[llvm::find(wide, place) - wide.begin()]);
-  }
-  auto starts = placeGroups(common->to, order);
-  if (!starts)
-    return nullptr;
-  // Sizes of 1 stay where they are, the others are in the source's order.
-  SmallVector<int64_t> permutation = llvm::to_vector(llvm::seq<int64_t>(0, sizes.size()));
-  SmallVector<OpFoldResult> own(sizes);
-  SmallVector<int64_t> target = getWideDims(sizes);
-  for (auto [dim, start] : llvm::zip_equal(target, *starts)) {
-    int64_t before = llvm::count_if(*starts, [start = start](int64_t at) { return at < start; });
-    permutation[dim] = target[before];
-    own[permutation[dim]] = sizes[dim];
-  }
-  return makeTranspose(makeReshape(body, source, own), permutation);
-}
-
-/// What only moves or scales elements, with the reshape done before it.
-static TensorRef reshapeSource(Body &body, const TensorRef &source, ArrayRef<OpFoldResult> sizes) {
-  if (source->value)
-    return nullptr;
-  if (source->form == Form::Reshape)
-    return makeReshape(body, source->sources[0], sizes);
-  return source->form == Form::Transpose ? reshapeTransposed(body, source, sizes) : nullptr;
+  value = collapse(body, value, pick<OpFoldResult>(from, getWideDims(from)), groupUnits(from));
+  value = expand(body, value, common->sizes, common->from);
+  value = collapse(body, value, pick<OpFoldResult>(to, getWideDims(to)), common->to);
+  return expand(body, value, to, groupUnits(to));
 }
 
 TensorRef imports::makeReshape(Body &body, const TensorRef &source, ArrayRef<OpFoldResult> sizes) {
   if (sameSizes(source->sizes, sizes))
     return source;
-  if (TensorRef moved = reshapeSource(body, source, sizes))
-    return moved;
-  TensorRef tensor = makeTensor(source->element, sizes);
-  tensor->form = Form::Reshape;
-  tensor->sources = {source};
-  tensor->elements = source->elements;
-  tensor->at = [source, to = tensor->sizes](Body &at, ArrayRef<Value> indices) {
-    return at.read(source, reindex(at, source->sizes, to, indices));
-  };
+  if (source->unshaped)
+    return makeReshape(body, source->unshaped, sizes);
+  if (source->elements)
+    return moveList(body, source, sizes, *source->elements);
+  TensorRef tensor = makeMove(
+      body, source, sizes, [&](Value value) { return reshape(body, value, source->sizes, sizes); },
+      [from = source->sizes, to = SmallVector<OpFoldResult>(sizes)](
+          Body &at, ArrayRef<Value> indices) { return reindex(at, from, to, indices); });
+  if (tensor->value)
+    tensor->unshaped = source;
   return tensor;
 }
 
@@ -194,20 +208,6 @@ static ElementsAttr sliceConstant(ElementsAttr whole, int64_t dim, int64_t start
   });
 }
 
-/// The operand of a concatenation that a slice takes out again; null where it is another part.
-static TensorRef findOperand(const TensorRef &whole, int64_t dim, OpFoldResult offset,
-                             OpFoldResult size) {
-  if (whole->form != Form::Concat || whole->dim != dim)
-    return nullptr;
-  Polynomial start = Polynomial::constant(0);
-  for (const TensorRef &part : whole->sources) {
-    if (start == Polynomial::of(offset) && sameSize(part->sizes[dim], size))
-      return part;
-    start = start + Polynomial::of(part->sizes[dim]);
-  }
-  return nullptr;
-}
-
 /// Whether a part lies within its dimension, as far as that is known.
 static bool isWithin(OpFoldResult whole, OpFoldResult offset, OpFoldResult size) {
   auto length = getStatic(whole), start = getStatic(offset), count = getStatic(size);
@@ -231,8 +231,6 @@ FailureOr<TensorRef> imports::makeSlice(Body &body, const TensorRef &source, int
                                << describe(offset) << " on";
   if (getStatic(offset) == 0 && sameSize(source->sizes[dim], size))
     return source;
-  if (TensorRef operand = findOperand(source, dim, offset, size))
-    return operand;
   SmallVector<OpFoldResult> sizes(source->sizes);
   sizes[dim] = size;
   RankedTensorType type = getTensorType(source->element, sizes);
@@ -242,15 +240,20 @@ FailureOr<TensorRef> imports::makeSlice(Body &body, const TensorRef &source, int
       !source->element.isInteger(1))
     if (ElementsAttr part = sliceConstant(constant, dim, *getStatic(offset), type))
       return makeConstant(body, part);
-  TensorRef tensor = makeTensor(source->element, sizes);
-  tensor->form = Form::Slice;
-  tensor->sources = {source};
-  tensor->dim = dim;
-  tensor->offset = offset;
-  tensor->at = [=](Body &at, ArrayRef<Value> indices) {
-    SmallVector<Value> own(indices);
-    own[dim] = at.make<arith::AddIOp>(toIndex(at, offset), own[dim]);
-    return at.read(source, own);
-  };
-  return tensor;
+  return makeMove(
+      body, source, sizes,
+      [&](Value value) -> Value {
+        // A slice of nothing may not begin at the end.
+        if (getStatic(size) == 0)
+          return nullptr;
+        SmallVector<OpFoldResult> offsets(sizes.size(), body.b.getIndexAttr(0)),
+            steps(sizes.size(), body.b.getIndexAttr(1));
+        offsets[dim] = offset;
+        return tensor::ExtractSliceOp::create(body.b, body.loc, type, value, offsets, sizes, steps);
+      },
+      [=](Body &at, ArrayRef<Value> indices) {
+        SmallVector<Value> own(indices);
+        own[dim] = at.make<arith::AddIOp>(toIndex(at, offset), own[dim]);
+        return own;
+      });
 }

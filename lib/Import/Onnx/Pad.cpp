@@ -29,16 +29,17 @@ static LogicalResult importTrilu(Node &node) {
   bool upper = node.getInt("upper", 1);
   int64_t rank = input->getRank();
   Type element = input->element;
-  return node.setOutput(makeLazy(element, input->sizes, [=](Body &at, ArrayRef<Value> indices) {
-    Value row = indices[rank - 2], column = indices[rank - 1];
-    if (offset)
-      row = at.make<arith::AddIOp>(
-          row, at.make<arith::IndexCastOp>(at.b.getIndexType(), at.readSingle(offset)));
-    Value inside = at.make<arith::CmpIOp>(
-        upper ? arith::CmpIPredicate::sge : arith::CmpIPredicate::sle, column, row);
-    Value zero = arith::ConstantOp::create(at.b, at.loc, at.b.getZeroAttr(element));
-    return at.make<arith::SelectOp>(inside, at.read(input, indices), zero);
-  }));
+  return node.setOutput(
+      makeLazy(element, input->sizes, {input}, [=](Body &at, ArrayRef<Value> indices) {
+        Value row = indices[rank - 2], column = indices[rank - 1];
+        if (offset)
+          row = at.make<arith::AddIOp>(
+              row, at.make<arith::IndexCastOp>(at.b.getIndexType(), at.readSingle(offset)));
+        Value inside = at.make<arith::CmpIOp>(
+            upper ? arith::CmpIPredicate::sge : arith::CmpIPredicate::sle, column, row);
+        Value zero = arith::ConstantOp::create(at.b, at.loc, at.b.getZeroAttr(element));
+        return at.make<arith::SelectOp>(inside, at.read(input, indices), zero);
+      }));
 }
 
 static LogicalResult importEyeLike(Node &node) {
@@ -50,7 +51,7 @@ static LogicalResult importEyeLike(Node &node) {
     return failure();
   Type element = *type ? *type : input->element;
   int64_t offset = node.getInt("k", 0);
-  return node.setOutput(makeLazy(element, input->sizes, [=](Body &at, ArrayRef<Value> indices) {
+  return node.setOutput(makeLazy(element, input->sizes, {}, [=](Body &at, ArrayRef<Value> indices) {
     Value wanted = at.make<arith::AddIOp>(indices[0], at.index(offset));
     Value isOn = at.make<arith::CmpIOp>(arith::CmpIPredicate::eq, indices[1], wanted);
     return castScalar(at, isOn, element);
@@ -117,7 +118,7 @@ static TensorRef makeRepeated(Node &node, ArrayRef<OpFoldResult> sizes,
                               ArrayRef<std::pair<OpFoldResult, OpFoldResult>> pads, Repeat repeat) {
   TensorRef input = node.input(0);
   SmallVector<std::pair<OpFoldResult, OpFoldResult>> around(pads);
-  return makeLazy(input->element, sizes, [=](Body &at, ArrayRef<Value> indices) {
+  return makeLazy(input->element, sizes, {input}, [=](Body &at, ArrayRef<Value> indices) {
     SmallVector<Value> own;
     for (auto [index, size, pad] : llvm::zip(indices, input->sizes, around)) {
       bool isSame = getStatic(pad.first) == 0 && getStatic(pad.second) == 0;
@@ -133,7 +134,7 @@ static TensorRef makeFilled(Node &node, ArrayRef<OpFoldResult> sizes,
                             ArrayRef<std::pair<OpFoldResult, OpFoldResult>> pads) {
   TensorRef input = node.input(0), fill = node.input(2);
   SmallVector<std::pair<OpFoldResult, OpFoldResult>> around(pads);
-  return makeLazy(input->element, sizes, [=](Body &at, ArrayRef<Value> indices) -> Value {
+  return makeLazy(input->element, sizes, {input}, [=](Body &at, ArrayRef<Value> indices) -> Value {
     SmallVector<Value> own;
     Value inside;
     auto require = [&](arith::CmpIPredicate predicate, Value x, Value y) {

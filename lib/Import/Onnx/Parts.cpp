@@ -37,12 +37,13 @@ static FailureOr<TensorRef> makePart(Node &node, const TensorRef &input, int64_t
   bool isList = input->elements && first && count;
   if (part.step == 1 && !isList)
     return makeSlice(node.body, input, dim, toFold(part.start), part.size);
-  TensorRef result = makeLazy(input->element, sizes, [=](Body &at, ArrayRef<Value> indices) {
-    SmallVector<Value> own(indices);
-    own[dim] =
-        at.make<arith::AddIOp>(part.start, at.make<arith::MulIOp>(own[dim], at.index(part.step)));
-    return at.read(input, own);
-  });
+  TensorRef result =
+      makeLazy(input->element, sizes, {input}, [=](Body &at, ArrayRef<Value> indices) {
+        SmallVector<Value> own(indices);
+        own[dim] = at.make<arith::AddIOp>(part.start,
+                                          at.make<arith::MulIOp>(own[dim], at.index(part.step)));
+        return at.read(input, own);
+      });
   if (isList)
     result->elements = moveElements(*input, sizes, [&](ArrayRef<int64_t> indices) {
       SmallVector<int64_t> own(indices);
@@ -225,7 +226,7 @@ static bool areTuples(ArrayRef<TensorRef> tensors, int64_t dim) {
 /// Tuples stay formulas of their places.
 static TensorRef makeTuples(ArrayRef<TensorRef> tensors, const Sizes &sizes) {
   SmallVector<TensorRef> parts(tensors);
-  return makeLazy(parts[0]->element, sizes, [parts](Body &at, ArrayRef<Value> indices) {
+  return makeLazy(parts[0]->element, sizes, parts, [parts](Body &at, ArrayRef<Value> indices) {
     SmallVector<Value> own(indices);
     own.back() = at.index(0);
     if (auto component = getConstantInt(indices.back()))
@@ -273,11 +274,7 @@ static LogicalResult importConcat(Node &node) {
       tensors, [&](const TensorRef &tensor) { return node.materialize(tensor); });
   Value whole = tensor::ConcatOp::create(node.body.b, node.body.loc,
                                          getTensorType(tensors[0]->element, sizes), *dim, values);
-  TensorRef result = makeComputed(whole, sizes);
-  result->form = Form::Concat;
-  result->sources.assign(tensors.begin(), tensors.end());
-  result->dim = *dim;
-  return node.setOutput(result);
+  return node.setOutput(makeComputed(whole, sizes));
 }
 
 ArrayRef<OpEntry> imports::getPartOps() {

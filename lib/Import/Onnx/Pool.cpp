@@ -57,11 +57,12 @@ static FailureOr<TensorRef> reduceWindows(Node &node, ArrayRef<Window> all, Redu
     seen.push_back(fixedSize(node, window.size));
   llvm::append_range(patches, seen);
   rows.push_back(multiply(node.body, seen));
-  TensorRef patch = makeLazy(input->element, patches, [=](Body &at, ArrayRef<Value> indices) {
-    size_t count = windows.size();
-    return readWindow(at, input, windows, indices.take_front(2), indices.slice(2, count),
-                      indices.take_back(count), outside);
-  });
+  TensorRef patch =
+      makeLazy(input->element, patches, {input}, [=](Body &at, ArrayRef<Value> indices) {
+        size_t count = windows.size();
+        return readWindow(at, input, windows, indices.take_front(2), indices.slice(2, count),
+                          indices.take_back(count), outside);
+      });
   return makeReduce(node.body, makeReshape(node.body, patch, rows), kind, int64_t(sizes.size()),
                     /*keep=*/false);
 }
@@ -102,18 +103,16 @@ static LogicalResult importAveragePool(Node &node) {
     return node.setOutput(*reduced);
   TensorRef input = node.input(0), sum = *reduced;
   bool pads = node.getInt("count_include_pad", 0);
-  TensorRef count = makeLazy(
-      input->element, sum->sizes, [=, windows = *windows](Body &at, ArrayRef<Value> indices) {
-        Value steps = at.index(1);
-        for (auto [dim, window] : llvm::enumerate(windows))
-          steps = at.make<arith::MulIOp>(
-              steps, countSteps(at, window, indices[2 + dim], input->sizes[2 + dim], pads));
-        return castScalar(at, at.make<arith::IndexCastOp>(at.b.getI64Type(), steps),
-                          input->element);
-      });
-  return node.setOutput(
-      makeMap(node.body, input->element, sum->sizes, {sum, count},
-              [](Body &at, ArrayRef<Value> x) { return at.make<arith::DivFOp>(x[0], x[1]); }));
+  auto average = [=, windows = *windows](Body &at, ArrayRef<Value> indices) -> Value {
+    Value steps = at.index(1);
+    for (auto [dim, window] : llvm::enumerate(windows))
+      steps = at.make<arith::MulIOp>(
+          steps, countSteps(at, window, indices[2 + dim], input->sizes[2 + dim], pads));
+    Value count =
+        castScalar(at, at.make<arith::IndexCastOp>(at.b.getI64Type(), steps), input->element);
+    return at.make<arith::DivFOp>(at.read(sum, indices), count);
+  };
+  return node.setOutput(makeLazy(input->element, sum->sizes, {sum}, average));
 }
 
 template <ReduceKind kind>

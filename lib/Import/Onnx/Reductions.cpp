@@ -188,8 +188,8 @@ static LogicalResult importArg(Node &node) {
   TensorRef extreme = makeReduce(body, input, kind, *axis, /*keep=*/true);
   OpFoldResult length = input->sizes[*axis];
   Type i64 = body.b.getI64Type();
-  TensorRef places =
-      makeLazy(i64, input->sizes, [=, axis = *axis](Body &at, ArrayRef<Value> indices) -> Value {
+  TensorRef places = makeLazy(
+      i64, input->sizes, {input}, [=, axis = *axis](Body &at, ArrayRef<Value> indices) -> Value {
         Value x = at.read(input, indices);
         Value y = at.read(extreme, broadcastIndices(at, extreme->sizes, indices));
         Value isHere = isFloat ? at.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, x, y)
@@ -219,7 +219,7 @@ static TensorRef makeRanks(Body &body, const TensorRef &input, int64_t dim, bool
   SmallVector<OpFoldResult> sizes(input->sizes);
   sizes.insert(sizes.begin() + dim + 1, sizes[dim]);
   Type i64 = body.b.getI64Type();
-  TensorRef table = makeLazy(i64, sizes, [=](Body &at, ArrayRef<Value> indices) -> Value {
+  TensorRef table = makeLazy(i64, sizes, {input}, [=](Body &at, ArrayRef<Value> indices) -> Value {
     SmallVector<Value> own(indices), other(indices);
     own.erase(own.begin() + dim + 1);
     other.erase(other.begin() + dim);
@@ -255,14 +255,16 @@ static LogicalResult importTopK(Node &node) {
   sizes.insert(sizes.begin() + dim, fixedSize(node.model.context, count->front()));
   // One of a row has the place's rank; nothing is added to it.
   auto choose = [&](Type type, std::function<Value(Body &, ArrayRef<Value>)> what) {
-    TensorRef table = makeLazy(type, sizes, [=](Body &at, ArrayRef<Value> indices) -> Value {
-      SmallVector<Value> own(indices);
-      own.erase(own.begin() + dim);
-      Value place = at.make<arith::IndexCastOp>(at.b.getI64Type(), indices[dim]);
-      Value isHere = at.make<arith::CmpIOp>(arith::CmpIPredicate::eq, at.read(ranks, own), place);
-      Value zero = arith::ConstantOp::create(at.b, at.loc, at.b.getZeroAttr(type));
-      return at.make<arith::SelectOp>(isHere, what(at, own), zero);
-    });
+    TensorRef table =
+        makeLazy(type, sizes, {input}, [=](Body &at, ArrayRef<Value> indices) -> Value {
+          SmallVector<Value> own(indices);
+          own.erase(own.begin() + dim);
+          Value place = at.make<arith::IndexCastOp>(at.b.getI64Type(), indices[dim]);
+          Value isHere =
+              at.make<arith::CmpIOp>(arith::CmpIPredicate::eq, at.read(ranks, own), place);
+          Value zero = arith::ConstantOp::create(at.b, at.loc, at.b.getZeroAttr(type));
+          return at.make<arith::SelectOp>(isHere, what(at, own), zero);
+        });
     return makeReduce(body, table, ReduceKind::sum, dim + 1, /*keep=*/false);
   };
   node.setOutput(0, choose(input->element,
@@ -288,17 +290,18 @@ static LogicalResult importCumSum(Node &node) {
   SmallVector<OpFoldResult> sizes(input->sizes);
   sizes.insert(sizes.begin() + dim, sizes[dim]);
   Type element = input->element;
-  TensorRef table = makeLazy(element, sizes, [=](Body &at, ArrayRef<Value> indices) -> Value {
-    Value sum = indices[dim], term = indices[dim + 1];
-    if (reverse)
-      std::swap(sum, term);
-    Value isIn = at.make<arith::CmpIOp>(
-        exclusive ? arith::CmpIPredicate::slt : arith::CmpIPredicate::sle, term, sum);
-    SmallVector<Value> own(indices);
-    own.erase(own.begin() + dim);
-    Value zero = arith::ConstantOp::create(at.b, at.loc, at.b.getZeroAttr(element));
-    return at.make<arith::SelectOp>(isIn, at.read(input, own), zero);
-  });
+  TensorRef table =
+      makeLazy(element, sizes, {input}, [=](Body &at, ArrayRef<Value> indices) -> Value {
+        Value sum = indices[dim], term = indices[dim + 1];
+        if (reverse)
+          std::swap(sum, term);
+        Value isIn = at.make<arith::CmpIOp>(
+            exclusive ? arith::CmpIPredicate::slt : arith::CmpIPredicate::sle, term, sum);
+        SmallVector<Value> own(indices);
+        own.erase(own.begin() + dim);
+        Value zero = arith::ConstantOp::create(at.b, at.loc, at.b.getZeroAttr(element));
+        return at.make<arith::SelectOp>(isIn, at.read(input, own), zero);
+      });
   return node.setOutput(makeReduce(node.body, table, ReduceKind::sum, dim + 1, /*keep=*/false));
 }
 

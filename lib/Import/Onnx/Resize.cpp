@@ -300,7 +300,7 @@ LogicalResult imports::importResize(Node &node) {
       continue;
     SmallVector<OpFoldResult> sizes(result->sizes);
     sizes[axis.dim] = axis.to;
-    result = makeLazy(result->element, sizes,
+    result = makeLazy(result->element, sizes, {result},
                       [=, resize = *resize, source = result](Body &at, ArrayRef<Value> shown) {
                         return interpolate(at, resize, axis, source, shown);
                       });

@@ -91,7 +91,7 @@ static FailureOr<TensorRef> makeRotation(Node &node, const TensorRef &x, const T
   sizes[3] = fixedSize(node.model.context, width);
   // Read more than once, it is computed first.
   node.materialize(x);
-  TensorRef turned = makeLazy(x->element, sizes, [=](Body &at, ArrayRef<Value> indices) {
+  TensorRef turned = makeLazy(x->element, sizes, {x}, [=](Body &at, ArrayRef<Value> indices) {
     return rotate(at, x, cos, sin, indices, width, interleaved);
   });
   if (getStatic(whole) == width)

@@ -247,7 +247,8 @@ LogicalResult imports::importScatterNd(Node &node) {
     return node.error() << "expected indices that count up along each dimension";
   int64_t rank = node.input(1)->getRank() - 1;
   return node.setOutput(makeLazy(
-      data->element, data->sizes, [=, runs = *runs](Body &at, ArrayRef<Value> place) -> Value {
+      data->element, data->sizes, {data, updates},
+      [=, runs = *runs](Body &at, ArrayRef<Value> place) -> Value {
         SmallVector<Value> own(rank, at.index(0));
         Value written;
         for (auto [run, index, size] : llvm::zip(runs, place, data->sizes)) {

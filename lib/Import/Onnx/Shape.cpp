@@ -139,7 +139,7 @@ static LogicalResult importRange(Node &node) {
   if (getConstantInt(delta) == 0)
     return node.error() << "expected a delta other than 0";
   OpFoldResult count = countRange(body, start, bounds[1], delta);
-  TensorRef range = makeLazy(element, {count}, [=](Body &at, ArrayRef<Value> indices) {
+  TensorRef range = makeLazy(element, {count}, {}, [=](Body &at, ArrayRef<Value> indices) {
     Value position = at.make<arith::IndexCastOp>(start.getType(), indices[0]);
     Value offset = at.make<arith::MulIOp>(position, delta);
     return castScalar(at, at.make<arith::AddIOp>(start, offset), element);
@@ -293,14 +293,14 @@ static LogicalResult importTranspose(Node &node) {
   if (!llvm::equal(sorted, llvm::seq(input->getRank())))
     return node.error() << "expected 'perm' to hold each of " << input->getRank()
                         << " dimensions once";
-  return node.setOutput(makeTranspose(input, permutation));
+  return node.setOutput(makeTranspose(node.body, input, permutation));
 }
 
 static LogicalResult importExpand(Node &node) {
   FailureOr<Sizes> wanted = getSizes(node, 1);
   if (failed(wanted))
     return failure();
-  TensorRef shape = makeLazy(node.input(0)->element, *wanted, nullptr);
+  TensorRef shape = makeLazy(node.input(0)->element, *wanted, {}, nullptr);
   FailureOr<Sizes> sizes = broadcast(node, {node.input(0), shape});
   return failed(sizes) ? failure() : node.setOutput(makeExpand(node.input(0), *sizes));
 }
@@ -315,13 +315,14 @@ static LogicalResult importTile(Node &node) {
   Sizes sizes;
   for (auto [size, count] : llvm::zip(input->sizes, *repeats))
     sizes.push_back(multiply(node.body, {size, count}));
-  return node.setOutput(makeLazy(input->element, sizes, [=](Body &at, ArrayRef<Value> indices) {
-    SmallVector<Value> own(indices);
-    for (auto [index, size, whole] : llvm::zip(own, input->sizes, sizes))
-      if (!sameSize(size, whole))
-        index = at.make<arith::RemUIOp>(index, toIndex(at, size));
-    return at.read(input, own);
-  }));
+  return node.setOutput(
+      makeLazy(input->element, sizes, {input}, [=](Body &at, ArrayRef<Value> indices) {
+        SmallVector<Value> own(indices);
+        for (auto [index, size, whole] : llvm::zip(own, input->sizes, sizes))
+          if (!sameSize(size, whole))
+            index = at.make<arith::RemUIOp>(index, toIndex(at, size));
+        return at.read(input, own);
+      }));
 }
 
 ArrayRef<OpEntry> imports::getShapeOps() {

@@ -162,13 +162,19 @@ TensorRef imports::makeTensor(Type element, ArrayRef<OpFoldResult> sizes) {
 TensorRef imports::makeComputed(Value value, ArrayRef<OpFoldResult> sizes) {
   TensorRef tensor = makeTensor(cast<RankedTensorType>(value.getType()).getElementType(), sizes);
   tensor->value = value;
+  tensor->isData = true;
   return tensor;
 }
 
-TensorRef imports::makeLazy(Type element, ArrayRef<OpFoldResult> sizes,
+static bool readData(ArrayRef<TensorRef> tensors) {
+  return llvm::any_of(tensors, [](const TensorRef &tensor) { return tensor->isData; });
+}
+
+TensorRef imports::makeLazy(Type element, ArrayRef<OpFoldResult> sizes, ArrayRef<TensorRef> sources,
                             std::function<Value(Body &, ArrayRef<Value>)> at) {
   TensorRef tensor = makeTensor(element, sizes);
   tensor->at = std::move(at);
+  tensor->isData = readData(sources);
   return tensor;
 }
 
@@ -180,6 +186,7 @@ TensorRef imports::makeConstant(Body &body, ElementsAttr elements) {
   TensorRef tensor = makeComputed(constant, sizes);
   if (elements.getNumElements() > kMaxElements)
     return tensor;
+  tensor->isData = false;
   tensor->elements.emplace();
   for (TypedAttr element : cast<DenseElementsAttr>(elements).getValues<TypedAttr>())
     tensor->elements->push_back(arith::ConstantOp::create(body.b, body.loc, element));
@@ -312,6 +319,7 @@ TensorRef imports::makeMap(Body &body, Type element, ArrayRef<OpFoldResult> size
   tensor->form = Form::Map;
   tensor->sources.assign(sources.begin(), sources.end());
   tensor->scalar = std::move(scalar);
+  tensor->isData = readData(sources);
   tensor->at = [sources = tensor->sources, scalar = tensor->scalar](Body &at,
                                                                     ArrayRef<Value> indices) {
     auto scalars = llvm::map_to_vector(sources, [&](const TensorRef &source) {
@@ -337,6 +345,7 @@ TensorRef imports::makeExpand(const TensorRef &source, ArrayRef<OpFoldResult> si
   TensorRef tensor = makeTensor(source->element, sizes);
   tensor->form = Form::Expand;
   tensor->sources = {source};
+  tensor->isData = source->isData;
   tensor->elements = broadcastElements(*source, sizes);
   tensor->at = [source](Body &body, ArrayRef<Value> indices) {
     return body.read(source, broadcastIndices(body, source->sizes, indices));

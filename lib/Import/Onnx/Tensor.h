@@ -3,10 +3,10 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An ONNX graph spells masks, scales and shapes as many small tensors. They are
-// kept as formulas here, so that the compiler sees `k <= q` and not a table of it. A
-// tensor is only computed for its own sake where an op needs all of it. What is
-// attention in a graph, attn-raise finds out.
+// What is computed is a value, and what moves it an op. An ONNX graph also spells masks, scales
+// and shapes as many small tensors: those that follow from indices alone are kept as formulas, so
+// that the compiler sees `k <= q` and not a table of it, and so are functions of single elements.
+// What is attention in a graph, attn-raise finds out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,12 +57,8 @@ struct Body {
 /// How a tensor was made of others.
 enum class Form {
   Other,
-  Map,       ///< `scalar` of the sources, which broadcast
-  Transpose, ///< sources[0] with dimensions `permutation`
-  Reshape,   ///< sources[0] in another shape
-  Expand,    ///< sources[0] broadcast
-  Slice,     ///< sources[0] from `offset` on in dimension `dim`
-  Concat,    ///< sources one behind the other in dimension `dim`
+  Map,    ///< `scalar` of the sources, which broadcast
+  Expand, ///< sources[0] broadcast
 };
 
 /// One scalar from the scalars at the same place of several tensors.
@@ -81,9 +77,10 @@ struct Tensor {
   Form form = Form::Other;
   SmallVector<TensorRef> sources;
   ScalarFn scalar;
-  SmallVector<int64_t> permutation;
-  int64_t dim = 0;
-  OpFoldResult offset;
+  /// Whether it is a value or reads one: no formula of indices alone.
+  bool isData = false;
+  /// The value that this one is in another shape, if it is.
+  TensorRef unshaped;
 
   /// How many tensors in a row were read to make it.
   int64_t depth = 0;
@@ -92,7 +89,6 @@ struct Tensor {
   RankedTensorType getType() const;
   /// Its number of elements is one, whatever the rank.
   bool isSingle() const;
-  bool isConstant() const { return value && value.getDefiningOp<arith::ConstantOp>(); }
 };
 
 /// The most elements of a tensor that are kept one by one.
@@ -122,8 +118,10 @@ SmallVector<Value> broadcastIndices(Body &body, ArrayRef<OpFoldResult> sizes,
 SmallVector<Value> reindex(Body &body, ArrayRef<OpFoldResult> from, ArrayRef<OpFoldResult> to,
                            ArrayRef<Value> indices);
 
-/// The tensor computed, by `attn` ops where there is one for its form.
+/// The tensor computed.
 Value materialize(Body &body, const TensorRef &tensor);
+/// A constant where every element is one; else null.
+Value makeDense(Body &body, const Tensor &tensor);
 
 /// The known elements of `source` as a tensor of `sizes` reads them, each at the indices that
 /// `place` makes of its own; none where they or the sizes are not known.
@@ -136,7 +134,8 @@ TensorRef makeComputed(Value value, ArrayRef<OpFoldResult> sizes);
 TensorRef makeConstant(Body &body, ElementsAttr elements);
 TensorRef makeElements(Body &body, Type element, ArrayRef<Value> elements,
                        ArrayRef<OpFoldResult> sizes);
-TensorRef makeLazy(Type element, ArrayRef<OpFoldResult> sizes,
+/// One whose elements `at` makes from those of `sources`.
+TensorRef makeLazy(Type element, ArrayRef<OpFoldResult> sizes, ArrayRef<TensorRef> sources,
                    std::function<Value(Body &, ArrayRef<Value>)> at);
 TensorRef makeMap(Body &body, Type element, ArrayRef<OpFoldResult> sizes,
                   ArrayRef<TensorRef> sources, ScalarFn scalar);
@@ -144,7 +143,7 @@ TensorRef makeMap(Body &body, Type element, ArrayRef<OpFoldResult> sizes,
 TensorRef makeScaled(Body &body, const TensorRef &source, double factor);
 /// One whose elements are still to be said.
 TensorRef makeTensor(Type element, ArrayRef<OpFoldResult> sizes);
-TensorRef makeTranspose(const TensorRef &source, ArrayRef<int64_t> permutation);
+TensorRef makeTranspose(Body &body, const TensorRef &source, ArrayRef<int64_t> permutation);
 TensorRef makeReshape(Body &body, const TensorRef &source, ArrayRef<OpFoldResult> sizes);
 /// Fails with a diagnostic where offset and size are known and leave the source.
 FailureOr<TensorRef> makeSlice(Body &body, const TensorRef &source, int64_t dim,

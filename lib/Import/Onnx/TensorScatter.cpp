@@ -70,14 +70,16 @@ static Value getDistance(Body &at, Value t, Value start, Value length) {
 
 static TensorRef writeRing(Node &node, const TensorRef &cache, const TensorRef &rows) {
   TensorRef starts = getStarts(node);
-  return makeLazy(cache->element, cache->sizes, [=](Body &at, ArrayRef<Value> indices) -> Value {
-    Value start = at.make<arith::IndexCastOp>(at.b.getIndexType(), at.read(starts, {indices[0]}));
-    SmallVector<Value> place(indices);
-    place[2] = getDistance(at, indices[2], start, toIndex(at, cache->sizes[2]));
-    Value isNew =
-        at.make<arith::CmpIOp>(arith::CmpIPredicate::slt, place[2], toIndex(at, rows->sizes[2]));
-    return at.make<arith::SelectOp>(isNew, at.read(rows, place), at.read(cache, indices));
-  });
+  return makeLazy(
+      cache->element, cache->sizes, {cache, rows}, [=](Body &at, ArrayRef<Value> indices) -> Value {
+        Value start =
+            at.make<arith::IndexCastOp>(at.b.getIndexType(), at.read(starts, {indices[0]}));
+        SmallVector<Value> place(indices);
+        place[2] = getDistance(at, indices[2], start, toIndex(at, cache->sizes[2]));
+        Value isNew = at.make<arith::CmpIOp>(arith::CmpIPredicate::slt, place[2],
+                                             toIndex(at, rows->sizes[2]));
+        return at.make<arith::SelectOp>(isNew, at.read(rows, place), at.read(cache, indices));
+      });
 }
 
 LogicalResult imports::importTensorScatter(Node &node) {

@@ -428,3 +428,70 @@ func.func @half_known(%q: tensor<4x5x8xf32>, %k: tensor<?x8x7xf32>) -> tensor<4x
   %p = attn.softmax %s : tensor<4x5x7xf32>
   return %p : tensor<4x5x7xf32>
 }
+
+// -----
+
+// One batch, whose index a map does not read: the mask is the score's all the same.
+// CHECK-LABEL: @one_batch
+// CHECK:         attn.modify_score
+// CHECK-NEXT:    ^bb0(%[[SCORE:.*]]: f32, %{{.*}}: index, %{{.*}}: index, %[[Q:.*]]: index, %[[K:.*]]: index):
+// CHECK-NEXT:      %[[BIAS:.*]] = tensor.extract %arg2[%[[Q]], %[[K]]]
+// CHECK-NEXT:      arith.addf %[[SCORE]], %[[BIAS]]
+// FUSED-LABEL: @one_batch
+// FUSED:         attn.attention
+func.func @one_batch(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x7x8xf32>, %bias: tensor<5x7xf32>) -> tensor<1x2x5x8xf32> {
+  %s = attn.score %q, %k : tensor<1x2x5x8xf32>, tensor<1x2x7x8xf32> -> tensor<1x2x5x7xf32>
+  %m = attn.map %s, %bias {
+  ^bb0(%x: f32, %y: f32):
+    %r = arith.addf %x, %y : f32
+    attn.yield %r : f32
+  } : tensor<1x2x5x7xf32>, tensor<5x7xf32> -> tensor<1x2x5x7xf32>
+  %p = attn.softmax %m : tensor<1x2x5x7xf32>
+  %c = attn.context %p, %k : tensor<1x2x5x7xf32>, tensor<1x2x7x8xf32> -> tensor<1x2x5x8xf32>
+  return %c : tensor<1x2x5x8xf32>
+}
+
+// -----
+
+// A row's heads are heads, though a size of 1 stands between them later, and there is no product.
+// CHECK-LABEL: @split_rows
+// CHECK:         %[[HEADS:.*]] = attn.split_heads %arg0 num_heads(3) : tensor<2x?x24xf32> -> tensor<2x3x?x8xf32>
+// CHECK:         tensor.expand_shape %[[HEADS]] {{\[}}[0], [1, 2], [3], [4]]
+func.func @split_rows(%x: tensor<2x?x24xf32>) -> tensor<2x3x1x?x8xf32> {
+  %c1 = arith.constant 1 : index
+  %l = tensor.dim %x, %c1 : tensor<2x?x24xf32>
+  %rows = tensor.expand_shape %x [[0], [1], [2, 3]] output_shape [2, %l, 3, 8] : tensor<2x?x24xf32> into tensor<2x?x3x8xf32>
+  %heads = attn.transpose %rows [0, 2, 1, 3] : tensor<2x?x3x8xf32> -> tensor<2x3x?x8xf32>
+  %wide = tensor.expand_shape %heads [[0], [1, 2], [3], [4]] output_shape [2, 3, 1, %l, 8] : tensor<2x3x?x8xf32> into tensor<2x3x1x?x8xf32>
+  return %wide : tensor<2x3x1x?x8xf32>
+}
+
+// -----
+
+// A transpose that moves nothing but a size of 1 moves nothing.
+// CHECK-LABEL: @units
+// CHECK-NOT:     attn.transpose
+// CHECK:         %[[FLAT:.*]] = tensor.collapse_shape %arg0 {{\[}}[0, 1], [2]] : tensor<?x1x8xf32> into tensor<?x8xf32>
+// CHECK:         tensor.expand_shape %[[FLAT]] {{\[}}[0, 1], [2]] output_shape [1, %{{.*}}, 8] : tensor<?x8xf32> into tensor<1x?x8xf32>
+func.func @units(%x: tensor<?x1x8xf32>) -> tensor<1x?x8xf32> {
+  %r = attn.transpose %x [1, 0, 2] : tensor<?x1x8xf32> -> tensor<1x?x8xf32>
+  return %r : tensor<1x?x8xf32>
+}
+
+// -----
+
+// What reads single elements reads them where they were.
+// CHECK-LABEL: @elements
+// CHECK-NOT:     attn.transpose
+// CHECK:         ^bb0(%[[I:.*]]: index):
+// CHECK:           tensor.extract %arg0[%[[I]], %{{.*}}] : tensor<5x3xf32>
+func.func @elements(%x: tensor<5x3xf32>) -> tensor<5xf32> {
+  %turned = attn.transpose %x [1, 0] : tensor<5x3xf32> -> tensor<3x5xf32>
+  %r = tensor.generate {
+  ^bb0(%i: index):
+    %c2 = arith.constant 2 : index
+    %e = tensor.extract %turned[%c2, %i] : tensor<3x5xf32>
+    tensor.yield %e : f32
+  } : tensor<5xf32>
+  return %r : tensor<5xf32>
+}

@@ -37,10 +37,12 @@ bool attn::isMove(Operation *op) {
 // Places
 //===----------------------------------------------------------------------===//
 
-/// Constants are made anew at every use; two that are equal are the same place.
-static bool isSamePlace(ArrayRef<Value> a, ArrayRef<Value> b) {
-  return llvm::all_of_zip(
-      a, b, [](Value x, Value y) { return x == y || isEqualConstantIntOrValue(x, y); });
+/// Constants are made anew at every use; two that are equal are the same place. Along a size of 1
+/// there is no other.
+static bool isSamePlace(ArrayRef<int64_t> shape, ArrayRef<Value> a, ArrayRef<Value> b) {
+  return llvm::all_of_zip(shape, a, b, [](int64_t size, Value x, Value y) {
+    return size == 1 || x == y || isEqualConstantIntOrValue(x, y);
+  });
 }
 
 Value Elements::toIndex(OpFoldResult size) {
@@ -147,8 +149,9 @@ void Elements::remember(Value tensor, ArrayRef<Value> indices, Value scalar) {
 }
 
 Value Elements::lookup(Value tensor, ArrayRef<Value> indices) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(tensor.getType()).getShape();
   for (auto &[place, scalar] : known.lookup(tensor))
-    if (isSamePlace(place, indices))
+    if (isSamePlace(shape, place, indices))
       return scalar;
   return nullptr;
 }

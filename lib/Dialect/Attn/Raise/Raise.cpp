@@ -30,19 +30,17 @@ struct AttnRaisePass : attn::impl::AttnRaiseBase<AttnRaisePass> {
     func::FuncOp function = getOperation();
     IRRewriter rewriter(&getContext());
     raiseSoftmaxes(rewriter, function);
-    if (function.walk([](MatmulOp) { return WalkResult::interrupt(); }).wasInterrupted()) {
-      raiseSinks(rewriter, function);
-      raiseScores(rewriter, function);
-      raiseContexts(rewriter, function);
-      // What became a score or context is no layer.
-      eraseDead(rewriter, function.getBody());
-      raiseLinears(rewriter, function);
-      if (failed(raiseHeads(function)))
-        return signalPassFailure();
-      shareHeads(rewriter, function);
-      function.walk([&](ScoreOp op) { absorbFactors(rewriter, op); });
-      eraseDead(rewriter, function.getBody());
-    }
+    raiseSinks(rewriter, function);
+    raiseScores(rewriter, function);
+    raiseContexts(rewriter, function);
+    // What became a score or context is no layer.
+    eraseDead(rewriter, function.getBody());
+    raiseLinears(rewriter, function);
+    if (failed(raiseHeads(function)))
+      return signalPassFailure();
+    shareHeads(rewriter, function);
+    function.walk([&](ScoreOp op) { absorbFactors(rewriter, op); });
+    eraseDead(rewriter, function.getBody());
   }
 };
 } // namespace

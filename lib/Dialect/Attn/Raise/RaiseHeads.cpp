@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Dimensions are taken apart before they are transposed and put together behind, so that a
-// transpose of heads is seen whatever else happens around it.
+// transpose of heads is seen whatever else happens around it. A transpose that need not be is none.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +20,33 @@
 
 using namespace mlir;
 using namespace mlir::attn;
+
+/// Whether heads of a layer's rows are split off, or merged, by a transpose in that order.
+static std::optional<Layout> getLayout(ArrayRef<int64_t> permutation, bool isSplit) {
+  if (llvm::equal(permutation, ArrayRef<int64_t>{0, 2, 1, 3}))
+    return Layout::batch_first;
+  if (llvm::equal(permutation,
+                  isSplit ? ArrayRef<int64_t>{1, 2, 0, 3} : ArrayRef<int64_t>{2, 0, 1, 3}))
+    return Layout::time_first;
+  return std::nullopt;
+}
+
+static bool areHeadGroups(ArrayRef<ReassociationIndices> groups) {
+  return groups.size() == 3 && groups[0].size() == 1 && groups[1].size() == 1 &&
+         groups[2].size() == 2;
+}
+
+/// The reshape of a layer's rows whose heads a transpose brings to the front, and how; null where
+/// it is another.
+static std::pair<tensor::ExpandShapeOp, Layout> findSplitRows(TransposeOp op) {
+  auto expand = op.getInput().getDefiningOp<tensor::ExpandShapeOp>();
+  std::optional<Layout> layout = getLayout(op.getPermutation(), /*isSplit=*/true);
+  if (!expand || !layout || !areHeadGroups(expand.getReassociationIndices()) ||
+      expand.getResultType().isDynamicDim(2) || expand.getResultType().getDimSize(2) < 1 ||
+      !isa<FloatType>(getElementTypeOrSelf(op.getInput())))
+    return {};
+  return {expand, *layout};
+}
 
 namespace {
 
@@ -52,8 +79,8 @@ struct ExpandBeforeTranspose : OpRewritePattern<tensor::ExpandShapeOp> {
   LogicalResult matchAndRewrite(tensor::ExpandShapeOp op,
                                 PatternRewriter &rewriter) const override {
     auto transpose = op.getSrc().getDefiningOp<TransposeOp>();
-    if (!transpose)
-      return rewriter.notifyMatchFailure(op, "not behind a transpose");
+    if (!transpose || findSplitRows(transpose).first)
+      return rewriter.notifyMatchFailure(op, "not behind a transpose, or behind heads");
     auto groups = op.getReassociationIndices();
     SmallVector<OpFoldResult> sizes = op.getMixedOutputShape(), before;
     SmallVector<ReassociationIndices> groupsBefore;
@@ -72,6 +99,61 @@ struct ExpandBeforeTranspose : OpRewritePattern<tensor::ExpandShapeOp> {
     Value apart = tensor::ExpandShapeOp::create(rewriter, op.getLoc(), type, transpose.getInput(),
                                                 groupsBefore, before);
     rewriter.replaceOpWithNewOp<TransposeOp>(op, op.getType(), apart, order);
+    return success();
+  }
+};
+
+/// All dimensions in groups around those of other sizes than 1.
+static SmallVector<ReassociationIndices> groupUnits(ArrayRef<int64_t> shape) {
+  SmallVector<ReassociationIndices> groups(1);
+  bool isTaken = false;
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    if (size != 1 && std::exchange(isTaken, true))
+      groups.emplace_back();
+    groups.back().push_back(dim);
+  }
+  return groups;
+}
+
+/// What moves dimensions of size 1 alone is a reshape.
+struct TransposeOfUnits : OpRewritePattern<TransposeOp> {
+  // Heads that are one, or of one row, are heads.
+  explicit TransposeOfUnits(MLIRContext *context) : OpRewritePattern(context, /*benefit=*/0) {}
+  LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &rewriter) const override {
+    auto from = cast<RankedTensorType>(op.getInput().getType());
+    SmallVector<int64_t> wide;
+    llvm::copy_if(op.getPermutation(), std::back_inserter(wide),
+                  [&](int64_t dim) { return from.getDimSize(dim) != 1; });
+    if (!llvm::is_sorted(wide) || wide.empty() || isIdentityPermutation(op.getPermutation()))
+      return rewriter.notifyMatchFailure(op, "other dimensions move");
+    Location loc = op.getLoc();
+    // The sizes that a reshape was given say more than a question for those of its result.
+    auto expand = op.getInput().getDefiningOp<tensor::ExpandShapeOp>();
+    SmallVector<OpFoldResult> before =
+        expand ? expand.getMixedOutputShape() : tensor::getMixedSizes(rewriter, loc, op.getInput());
+    auto sizes = llvm::map_to_vector(op.getPermutation(), [&](int64_t dim) { return before[dim]; });
+    Value value =
+        tensor::CollapseShapeOp::create(rewriter, loc, op.getInput(), groupUnits(from.getShape()));
+    rewriter.replaceOpWithNewOp<tensor::ExpandShapeOp>(op, op.getType(), value,
+                                                       groupUnits(op.getType().getShape()), sizes);
+    return success();
+  }
+};
+
+/// A single element is read where it was before a transpose.
+struct ExtractBeforeTranspose : OpRewritePattern<tensor::ExtractOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::ExtractOp op, PatternRewriter &rewriter) const override {
+    auto transpose = op.getTensor().getDefiningOp<TransposeOp>();
+    if (!transpose)
+      return rewriter.notifyMatchFailure(op, "not of a transpose");
+    SmallVector<Value> own(op.getIndices());
+    for (auto [index, dim] : llvm::zip_equal(op.getIndices(), transpose.getPermutation()))
+      own[dim] = index;
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getTensorMutable().assign(transpose.getInput());
+      op.getIndicesMutable().assign(own);
+    });
     return success();
   }
 };
@@ -107,32 +189,14 @@ private:
   }
 };
 
-/// Whether heads of a layer's rows are split off, or merged, by a transpose in that order.
-static std::optional<Layout> getLayout(ArrayRef<int64_t> permutation, bool isSplit) {
-  if (llvm::equal(permutation, ArrayRef<int64_t>{0, 2, 1, 3}))
-    return Layout::batch_first;
-  if (llvm::equal(permutation,
-                  isSplit ? ArrayRef<int64_t>{1, 2, 0, 3} : ArrayRef<int64_t>{2, 0, 1, 3}))
-    return Layout::time_first;
-  return std::nullopt;
-}
-
-static bool areHeadGroups(ArrayRef<ReassociationIndices> groups) {
-  return groups.size() == 3 && groups[0].size() == 1 && groups[1].size() == 1 &&
-         groups[2].size() == 2;
-}
-
 struct RaiseSplitHeads : OpRewritePattern<TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &rewriter) const override {
-    auto expand = op.getInput().getDefiningOp<tensor::ExpandShapeOp>();
-    std::optional<Layout> layout = getLayout(op.getPermutation(), /*isSplit=*/true);
-    if (!expand || !layout || !areHeadGroups(expand.getReassociationIndices()) ||
-        expand.getResultType().isDynamicDim(2) || expand.getResultType().getDimSize(2) < 1 ||
-        !isa<FloatType>(getElementTypeOrSelf(op.getInput())))
+    auto [expand, layout] = findSplitRows(op);
+    if (!expand)
       return rewriter.notifyMatchFailure(op, "not heads of rows");
     rewriter.replaceOpWithNewOp<SplitHeadsOp>(op, op.getType(), expand.getSrc(),
-                                              expand.getResultType().getDimSize(2), *layout);
+                                              expand.getResultType().getDimSize(2), layout);
     return success();
   }
 };
@@ -176,7 +240,10 @@ struct TransposeBeforeScale : OpRewritePattern<TransposeOp> {
 
 LogicalResult attn::raiseHeads(func::FuncOp function) {
   RewritePatternSet patterns(function.getContext());
-  patterns.add<ComposeTransposes, TransposeBeforeScale, ExpandBeforeTranspose, ExpandOfCollapse,
-               RaiseSplitHeads, RaiseMergeHeads>(function.getContext());
+  patterns.add<ComposeTransposes, TransposeBeforeScale, TransposeOfUnits, ExtractBeforeTranspose,
+               ExpandBeforeTranspose, ExpandOfCollapse, RaiseSplitHeads, RaiseMergeHeads>(
+      function.getContext());
+  tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, function.getContext());
+  tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns, function.getContext());
   return applyPatternsGreedily(function, std::move(patterns));
 }
