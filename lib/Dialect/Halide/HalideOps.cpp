@@ -230,7 +230,7 @@ SmallVector<attn::KernelParameter> PipelineOp::getParameters() {
 }
 
 //===----------------------------------------------------------------------===//
-// InputOp, ExtentOp, OutputOp, ExternOp, AtOp, FetchAheadOp
+// InputOp, ExtentOp, OutputOp, ExternOp, AtOp, FetchAheadOp, StoreBesideOp
 //===----------------------------------------------------------------------===//
 
 void InputOp::build(OpBuilder &b, OperationState &state, StringRef name, Type elementType,
@@ -284,6 +284,19 @@ LogicalResult FetchAheadOp::verify() { // (C1)
   auto at = getElement().getDefiningOp<AtOp>();
   if (!at || !at.getFunc().getDefiningOp<InputOp>())
     return emitError("expected an element of a halide.input");
+  return success();
+}
+
+LogicalResult StoreBesideOp::verify() {
+  auto at = getElement().getDefiningOp<AtOp>();
+  auto isOutput = [](AtOp at) {
+    return llvm::any_of(at.getFunc().getUsers(), llvm::IsaPred<OutputOp>);
+  };
+  if (!at || !isOutput(at)) // (C1)
+    return emitError("expected an element of an output");
+  auto yield = getResult().hasOneUse() ? dyn_cast<YieldOp>(*getResult().user_begin()) : YieldOp();
+  if (!yield || yield.getValue() != getResult() || !isa<FuncOp>(yield->getParentOp())) // (C2)
+    return emitError("expected a func to yield the result, and no other use");
   return success();
 }
 

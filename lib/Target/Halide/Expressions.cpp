@@ -10,6 +10,7 @@
 #include "FloatExpressions.h"
 #include "IntegerExpressions.h"
 #include "MathFunctions.h"
+#include "StoreBeside.h"
 #include "StrictFloat.h"
 
 #include "attnc/Dialect/Halide/Halide.h"
@@ -116,6 +117,9 @@ static Expr translateOne(Operation *op, ArrayRef<Expr> in, bool nowrap) {
       .Case([&](StrictFloatOp) { return strictFloat(in[0]); })
       .Case([&](LikelyOp) { return H::likely(in[0]); })
       .Case([&](FetchAheadOp) { return fetchAhead(in[0], in[1]); })
+      .Case([&](StoreBesideOp) {
+        return storeBeside(in[0], in[1], in[2], in.size() > 3 ? in[3] : H::Internal::const_true());
+      })
       .Case([&](PromiseClampedOp) { return H::unsafe_promise_clamped(in[0], in[1], in[2]); })
       .Default([&](Operation *) { return translateFloat(op, in); });
 }

@@ -17,6 +17,7 @@
 #include "FetchAhead.h"
 #include "MemoryFiles.h"
 #include "Runtime.h"
+#include "StoreBeside.h"
 #include "Translator.h"
 
 #include "attnc/Files/WholeFile.h"
@@ -217,15 +218,18 @@ LogicalResult halide::exportPipeline(PipelineOp pipeline, StringRef targetName,
     H::Pipeline lowered = translator.getPipeline();
     DevicePass device;
     FetchAheadPass fetchAhead;
+    StoreBesidePass storeBeside;
     BoundStackPass boundStack;
     lowered.add_custom_lowering_pass(&fetchAhead, nullptr);
+    lowered.add_custom_lowering_pass(&storeBeside, nullptr);
     if (target->has_gpu_feature())
       lowered.add_custom_lowering_pass(&device, nullptr);
     lowered.add_custom_lowering_pass(&boundStack, nullptr);
     H::Module module =
         lowered.compile_to_module(translator.getArguments(), pipeline.getSymName().str(), *target);
-    if (!device.getError().empty())
-      return pipeline.emitError(device.getError());
+    for (const std::string &error : {storeBeside.getError(), device.getError()})
+      if (!error.empty())
+        return pipeline.emitError(error);
     return writeFiles(module, files, pipeline.getLoc());
   };
   return guardHalide(compile, [&](StringRef message) { return locate(pipeline, message); });

@@ -98,6 +98,46 @@ halide.pipeline @extent_c2 {
 
 // -----
 
+halide.pipeline @store_beside_c1 {
+  %f = halide.func "f" [%x] : i32 { halide.yield %x : i32 }
+  %g = halide.func "g" [%x] : i32 {
+    %v = halide.at %f[%x] : !halide.func<i32, 1>
+    // expected-error @+1 {{expected an element of an output}}
+    %a = halide.store_beside %x, %x to %v : i32, i32
+    halide.yield %a : i32
+  }
+}
+
+// -----
+
+halide.pipeline @store_beside_c2 {
+  %f = halide.func "f" [%x] : i32 { halide.yield %x : i32 }
+  halide.output %f [?] : !halide.func<i32, 1>
+  %g = halide.func "g" [%x] : i32 {
+    %v = halide.at %f[%x] : !halide.func<i32, 1>
+    // expected-error @+1 {{expected a func to yield the result, and no other use}}
+    %a = halide.store_beside %x, %x to %v : i32, i32
+    %b = arith.addi %a, %x : i32
+    halide.yield %b : i32
+  }
+}
+
+// -----
+
+halide.pipeline @store_beside_c2_update {
+  %f = halide.func "f" [%x] : i32 { halide.yield %x : i32 }
+  halide.output %f [?] : !halide.func<i32, 1>
+  %g = halide.func "g" [%x] : i32 { halide.yield %x : i32 }
+  halide.update %g[%x] : !halide.func<i32, 1> {
+    %v = halide.at %f[%x] : !halide.func<i32, 1>
+    // expected-error @+1 {{expected a func to yield the result, and no other use}}
+    %a = halide.store_beside %x, %x to %v : i32, i32
+    halide.yield %a at [%x] : i32
+  }
+}
+
+// -----
+
 halide.pipeline @fetch_ahead_c1 {
   %f = halide.func "f" [%x] : i32 { halide.yield %x : i32 }
   %g = halide.func "g" [%x] : i32 {

@@ -132,6 +132,29 @@ halide.pipeline @sum {
   halide.gpu_thread %si
 }
 
+// Loops of one func write two outputs.
+// CHECK-LABEL: halide.pipeline @two_outputs
+halide.pipeline @two_outputs {
+  %f = halide.func "f" [%x] : f32 {
+    %zero = arith.constant 0.0 : f32
+    halide.yield %zero : f32
+  }
+  %g = halide.func "g" [%x] : f32 {
+    %two = arith.constant 2 : i32
+    %is_small = arith.cmpi slt, %x, %two : i32
+    %y = arith.sitofp %x : i32 to f32
+    // CHECK: %[[ELEMENT:.*]] = halide.at
+    %v = halide.at %f[%x] : !halide.func<f32, 1>
+    // CHECK: halide.store_beside %[[Y:.*]], %[[Y]] to %[[ELEMENT]] where %{{.*}} : f32, f32
+    %a = halide.store_beside %y, %y to %v where %is_small : f32, f32
+    halide.yield %a : f32
+  }
+  // CHECK: halide.output %g
+  // CHECK: halide.output %f
+  halide.output %g [?] : !halide.func<f32, 1>
+  halide.output %f [?] : !halide.func<f32, 1>
+}
+
 // Names that clash in the text are kept beside it.
 // CHECK-LABEL: halide.pipeline @names
 halide.pipeline @names {

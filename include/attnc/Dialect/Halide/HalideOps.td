@@ -384,6 +384,34 @@ def Halide_FetchAheadOp : Halide_Op<"fetch_ahead", [Pure,
   let hasVerifier = 1;
 }
 
+def Halide_StoreBesideOp : Halide_Op<"store_beside", [Pure,
+    AllTypesMatch<["value", "result"]>, AllTypesMatch<["stored", "element"]>]> {
+  let summary = "Stores an element of an output beside what a func yields";
+  let description = [{
+    The `halide.store_beside` operation is `value`. Where a func that yields it is
+    computed, `stored` takes the place of `element` in memory, if the condition holds. So
+    the loops of one func write two outputs: those of `halide.compute_with` are not fused
+    ones. The func is not computed inline.
+
+    - (C1) the element is read from an output of the pipeline.
+    - (C2) a `halide.yield` is the only use, as the value of a func.
+
+    ```mlir
+    %o = halide.at %lse[%i] : !halide.func<f32, 1>
+    %r = halide.store_beside %inverse, %l to %o where %some : f32, f32
+    halide.yield %r : f32
+    ```
+  }];
+  let arguments = (ins AnyType:$value, AnyType:$stored, AnyType:$element,
+      Optional<I1>:$condition);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = [{
+    $value `,` $stored `to` $element (`where` $condition^)? attr-dict
+    `:` type($value) `,` type($stored)
+  }];
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Schedule
 //===----------------------------------------------------------------------===//
