@@ -26,6 +26,15 @@ def softmax(score):
     return np.divide(weight, total, out=np.zeros_like(weight), where=total != 0)
 
 
+def log_sum_exp(score):
+    """Along the last axis; -inf in rows where every score is -inf."""
+    top = np.max(score, axis=-1, keepdims=True, initial=-np.inf)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        total = np.log(np.exp(score - top).sum(axis=-1))
+    top = top[..., 0]
+    return np.where(np.isinf(top), top, top + total)
+
+
 def score(query, key):
     """query·keyᵀ per head; heads of a group share their key head."""
     return query @ repeat_heads(key, query).swapaxes(-1, -2)

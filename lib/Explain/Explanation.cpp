@@ -80,12 +80,17 @@ static std::vector<std::string> listParts(AttentionOp attention, func::FuncOp fu
   return parts;
 }
 
+static std::string describeResults(Operation &op, CostModel &costs) {
+  auto describe = [&](Value result) { return costs.describe(result); };
+  return llvm::join(llvm::map_to_vector(op.getResults(), describe), ", ");
+}
+
 static Group describeGroup(Operation &op, func::FuncOp function, CostModel &costs,
                            StringRef target) {
   Group group{op.getLoc(),
               op.getName().getStringRef().str(),
               describePlace(op.getLoc()),
-              costs.describe(op.getResult(0)),
+              describeResults(op, costs),
               {},
               costs.get(&op),
               {}};

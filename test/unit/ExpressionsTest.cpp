@@ -346,6 +346,17 @@ TEST(Expressions, FloatFunctionsNearZero) {
                     a, b);
 }
 
+TEST(Expressions, LogOfNormalNumbers) {
+  Buffer<float> a = arguments(1e5f), b = a;
+  a.for_each_value([](float &x) {
+    x = std::isfinite(x) ? std::max(std::abs(x), std::numeric_limits<float>::min()) : 0;
+  });
+  run<float, float>("f32", "f32",
+                    {{"%r = math.log %a fastmath<afn> : f32",
+                      [](float a, float) { return float(std::log(double(a))); }, 1.5}},
+                    a, b);
+}
+
 TEST(Expressions, DoubleFunctions) {
   auto [a, b] = pairs<double>({0.5, -0.5, 3.25, -20, 700, inf, -inf, nan});
   auto op = [](const std::string &name) { return "%r = math." + name + " %a : f64"; };

@@ -88,9 +88,9 @@ ChunkContext attn::buildChunkContext(const KvReader &reader, const ContextColumn
 // Output
 //===----------------------------------------------------------------------===//
 
-Func attn::buildContext(
-    const AttentionTile &tile,
-    function_ref<Quotient(Scalar d, Scalar ii, const TileCoords &t)> quotientAt) {
+Func attn::buildContext(const AttentionTile &tile,
+                        function_ref<Quotient(Scalar d, Scalar ii, const TileCoords &t)> quotientAt,
+                        const LseOutput *lse) {
   PipelineBuilder &p = tile.p;
   auto type = tile.in.op.getResult().getType();
   Type element = type.getElementType();
@@ -102,7 +102,8 @@ Func attn::buildContext(
     }
     Scalar coords[] = {it, h, b};
     Quotient q = quotientAt(v[0], ii, TileCoords(coords));
-    return convert(pick(!(bits(q.inverse) == p.i32(0)), q.sum * q.inverse), element);
+    Scalar x = convert(pick(!(bits(q.inverse) == p.i32(0)), q.sum * q.inverse), element);
+    return lse ? lse->storeBeside(x, {v[1], v[2], v[3]}, q.row, v[0] == p.i32(0)) : x;
   });
   p.output(context, type, /*knownDims=*/1);
   return context;

@@ -8,7 +8,7 @@
 #ifndef ATTNC_CONVERSION_ATTNTOHALIDE_ATTENTIONCONTEXT_H
 #define ATTNC_CONVERSION_ATTNTOHALIDE_ATTENTIONCONTEXT_H
 
-#include "AttentionSoftmax.h"
+#include "AttentionLse.h"
 
 namespace mlir::attn {
 
@@ -51,9 +51,11 @@ Func buildSecondChunks(const AttentionTile &tile, Func worst, Func chunks);
 
 /// The numerators once more, to the row's maximum; those of keys that are left out are 0, all
 /// others are more. Values of the former are left out by all bits of `kept`: a sum then takes one
-/// instruction more than in the first pass. `scoreAt` gives the masked score at coordinates.
+/// instruction more than in the first pass. `scoreAt` gives the masked score at coordinates. Rows
+/// with a score that is NaN are marked in `lse`.
 void buildSecondNumerators(SecondPass &pass, const AttentionTile &tile, const ScoreSteps &steps,
-                           const Numerators &numerators, const RowState &row, Body scoreAt);
+                           const Numerators &numerators, const RowState &row, const LseOutput &lse,
+                           Body scoreAt);
 /// `value` or 0, where key k is left out.
 Scalar keepValue(const SecondPass &pass, Scalar value, Scalar ii, Scalar k, Scalar c,
                  const TileCoords &t);
@@ -67,7 +69,7 @@ struct FirstPass {
 /// `stage` gives the copies of tensors that regions read along the keys.
 SecondPass buildSecondPass(const KvReader &reader, const ContextColumns &columns,
                            const ScoreSteps &steps, const Numerators &numerators,
-                           const RowState &row, const FirstPass &first,
+                           const RowState &row, const LseOutput &lse, const FirstPass &first,
                            function_ref<StagedReads()> stage);
 
 /// The weighted sum of value dim d, of `acc` or of the second pass.
@@ -77,10 +79,14 @@ Scalar getContextSum(const SecondPass &pass, const ContextColumns &columns, Func
 /// A weighted sum of values, and 1 / the sum of numerators; that is 0 where no key is seen.
 struct Quotient {
   Scalar sum, inverse;
+  /// What an lse stored beside the context is of.
+  RowSum row = {};
 };
 /// The context from `quotientAt`; a row that sees no key is 0. It is an output of the pipeline.
+/// `lse`, if any, is stored beside the first value dim.
 Func buildContext(const AttentionTile &tile,
-                  function_ref<Quotient(Scalar d, Scalar ii, const TileCoords &t)> quotientAt);
+                  function_ref<Quotient(Scalar d, Scalar ii, const TileCoords &t)> quotientAt,
+                  const LseOutput *lse = nullptr);
 
 } // namespace mlir::attn
 

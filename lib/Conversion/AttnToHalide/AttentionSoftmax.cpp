@@ -126,6 +126,37 @@ ChunkSoftmax attn::buildChunkSoftmax(const KvReader &reader, const ScoreSteps &s
 }
 
 //===----------------------------------------------------------------------===//
+// Sink
+//===----------------------------------------------------------------------===//
+
+bool attn::isSinkLast(const AttentionInputs &in) { return in.op.getSink() && in.op.getLse(); }
+
+Scalar attn::readSink(const AttentionInputs &in, Scalar row, Scalar head, Scalar batch) {
+  Func sink = in.p.input("sink", in.op.getSink());
+  SmallVector<Scalar> place = {row, head, batch};
+  for (auto [at, size] : llvm::zip(place, llvm::reverse(in.op.getSink().getType().getShape())))
+    if (size == 1)
+      at = in.p.i32(0);
+  return wide(sink(place));
+}
+
+/// Whether a sink has a score, or -inf and counts nothing.
+static Scalar isUsualSink(const AttentionInputs &in, Scalar score) {
+  PipelineBuilder &p = in.p;
+  return magnitude(score) < p.i32(kInfBits) || bits(score) == p.i32(kMinusInfBits);
+}
+
+static Scalar getNaN(PipelineBuilder &p) { return fromBits(p.i32(kNaNBits), p.b().getF32Type()); }
+
+Scalar Numerators::getSink(Scalar sink, Scalar maximum) const {
+  constexpr double kLargest = 126;
+  Scalar x = exponent(sink, maximum), largest = in.f32(kLargest);
+  Scalar power = exp2(min(x, largest), /*besideSink=*/true);
+  Scalar inf = fromBits(in.p.i32(kInfBits), in.p.b().getF32Type());
+  return blend(isUsualSink(in, sink), blend(x < largest, power, inf), getNaN(in.p));
+}
+
+//===----------------------------------------------------------------------===//
 // A row
 //===----------------------------------------------------------------------===//
 
@@ -150,6 +181,15 @@ Scalar OnlineState::maximum(Scalar, Scalar ii, const TileCoords &t) const {
   return acc(p.i32(columns.maxColumn()), p.i32(0), ii, t.it, t.h, t.b);
 }
 
+Scalar attn::getSumWithSink(const AttentionTile &tile, const RowState &row, Scalar ii,
+                            const TileCoords &t) {
+  Scalar sum = row.sum(ii, t);
+  if (!isSinkLast(tile.in))
+    return sum;
+  Scalar sink = readSink(tile.in, tile.row(ii, t), tile.head(ii, t), t.b);
+  return blend(isUsualSink(tile.in, sink), sum, getNaN(tile.p));
+}
+
 /// Of several parts of a row's keys the first one has the sink; but one that is no number or
 /// infinite makes NaN of each sum, and so of what every part sees.
 Scalar attn::startRow(const AttentionTile &tile, const ContextColumns &columns, Scalar x, Scalar ii,
@@ -159,14 +199,10 @@ Scalar attn::startRow(const AttentionTile &tile, const ContextColumns &columns, 
   Scalar nothing = select(x == columns.maxColumn(), in.f32(-kMaxFloat), in.f32(0));
   if (!in.op.getSink())
     return nothing;
-  Func sink = p.input("sink", in.op.getSink());
-  SmallVector<Scalar> place = {tile.row(ii, t), tile.head(ii, t), t.b};
-  for (auto [at, size] : llvm::zip(place, llvm::reverse(in.op.getSink().getType().getShape())))
-    if (size == 1)
-      at = p.i32(0);
-  Scalar score = wide(sink(place));
-  Scalar isUsual = magnitude(score) < p.i32(kInfBits) || bits(score) == p.i32(kMinusInfBits);
-  Scalar noNumber = fromBits(p.i32(kNaNBits), p.b().getF32Type());
+  Scalar score = readSink(in, tile.row(ii, t), tile.head(ii, t), t.b);
+  Scalar isUsual = isUsualSink(in, score), noNumber = getNaN(p);
+  if (isSinkLast(in))
+    return blend(isUsual, nothing, blend(x == columns.sinkColumn(), noNumber, nothing));
   Scalar counts = isCounted(x == columns.sumColumn());
   Scalar start = blend(x == columns.maxColumn(), score, pick(counts, in.f32(1)));
   if (tile.splits.isSplit())
@@ -216,11 +252,7 @@ Func attn::buildRowAccumulator(const AttentionTile &tile, const ContextColumns &
   auto start = [&](ArrayRef<Scalar> v) {
     return startRow(tile, columns, v[0], v[2], TileCoords(v), [](Scalar isSum) { return isSum; });
   };
-  return buildOnlineAccumulator(tile, numerators, columns, columns.block + lanes, start, step);
-}
-
-Func attn::buildInverse(PipelineBuilder &p, const Numerators &numerators, const RowState &row) {
-  return p.func("inverse", {"ii", "it", "h", "b"}, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
-    return numerators.reciprocal(row.sum(v[0], TileCoords(v)));
-  });
+  return buildOnlineAccumulator(tile, numerators, columns,
+                                columns.block + BlockedColumns::othersInVectors(lanes), start,
+                                step);
 }

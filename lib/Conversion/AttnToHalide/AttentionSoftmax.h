@@ -33,6 +33,10 @@ public:
   Scalar exponent(Scalar score, Scalar maximum) const;
   Scalar get(Scalar score, Scalar maximum) const;
 
+  /// The numerator of a sink of score `sink` to the keys' maximum: inf where all keys vanish beside
+  /// it, NaN where the sink is infinite or NaN.
+  Scalar getSink(Scalar sink, Scalar maximum) const;
+
   /// 1 / total; 0 where no key is seen, and where NaN among probs counts as 0. Where the sum alone
   /// may be NaN, 1 keeps what the second pass made of it.
   Scalar reciprocal(Scalar total) const;
@@ -78,8 +82,8 @@ Func buildModified(const AttentionTile &tile, const ScoreSteps &steps, Func nume
 ChunkSoftmax buildChunkSoftmax(const KvReader &reader, const ScoreSteps &steps,
                                const Numerators &numerators, Func score, int64_t numChains);
 
-/// How the value dims of a row lie in columns of blocks. Two more columns follow them, the sum and
-/// the maximum.
+/// How the value dims of a row lie in columns of blocks. More columns follow them: the sum, the
+/// maximum, and where a sink is added last, 0 or the NaN that an infinite or NaN sink makes.
 class ContextColumns {
 public:
   ContextColumns(int64_t valueDim, int64_t block, int64_t numBlocks)
@@ -94,6 +98,8 @@ public:
   bool isWhole() const { return valueDim == numBlocks * block; }
   int64_t sumColumn() const { return block; }
   int64_t maxColumn() const { return block + 1; }
+  int64_t sinkColumn() const { return block + 2; }
+  static constexpr int64_t kOtherColumns = 3;
 
   const int64_t valueDim, block, numBlocks;
 };
@@ -107,7 +113,15 @@ public:
   Scalar dim(Scalar x, Scalar y) const override { return y * block + x; }
   Scalar column(Scalar d) const override { return d % block; }
   Scalar blockOf(Scalar d) const override { return d / block; }
+  /// The columns beside a block's, in whole vectors.
+  static int64_t othersInVectors(int64_t lanes) { return llvm::alignTo(kOtherColumns, lanes); }
 };
+
+/// Whether the sink is added when all chunks are done, and not the first that a row sees: the lse
+/// is of the keys alone.
+bool isSinkLast(const AttentionInputs &in);
+/// The sink's score for a row.
+Scalar readSink(const AttentionInputs &in, Scalar row, Scalar head, Scalar batch);
 
 /// A row when all chunks are done.
 class RowState {
@@ -145,6 +159,10 @@ private:
   const ContextColumns &columns;
 };
 
+/// The sum of a row's numerators, NaN where a sink is infinite or NaN.
+Scalar getSumWithSink(const AttentionTile &tile, const RowState &row, Scalar ii,
+                      const TileCoords &t);
+
 /// What column x of block y holds before the first key: nothing, or a sink, whose own numerator is
 /// 1 and whose value is 0. `isCounted` says which of those who have a sum column count it.
 Scalar startRow(const AttentionTile &tile, const ContextColumns &columns, Scalar x, Scalar ii,
@@ -167,9 +185,6 @@ Func buildOnlineAccumulator(const AttentionTile &tile, const Numerators &numerat
 Func buildRowAccumulator(const AttentionTile &tile, const ContextColumns &columns,
                          const Numerators &numerators, Func product, const ChunkSoftmax &softmax,
                          Func chunks, int64_t lanes);
-
-/// The reciprocal of each row's sum of numerators.
-Func buildInverse(PipelineBuilder &p, const Numerators &numerators, const RowState &row);
 
 } // namespace mlir::attn
 

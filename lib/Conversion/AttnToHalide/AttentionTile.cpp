@@ -81,8 +81,8 @@ Scalar AttentionTile::rowTile(const TileCoords &t) const {
   return splits.leastKeys ? unsafePromiseClamped(tile, p.i32(0), in.numRows - 1) : tile;
 }
 
-Scalar AttentionTile::row(Scalar ii, const TileCoords &t) const {
-  return min(rowTile(t) * rowsOfHead + (packedHeads == 1 ? ii : ii / packedHeads), in.numRows - 1);
+Scalar AttentionTile::row(Scalar ii, Scalar rowTile) const {
+  return min(rowTile * rowsOfHead + (packedHeads == 1 ? ii : ii / packedHeads), in.numRows - 1);
 }
 
 Scalar AttentionTile::head(Scalar ii, const TileCoords &t) const {

@@ -81,7 +81,8 @@ public:
 
   /// The row tile whose keys, or a part of them, `t` is.
   Scalar rowTile(const TileCoords &t) const;
-  Scalar row(Scalar ii, const TileCoords &t) const;
+  Scalar row(Scalar ii, const TileCoords &t) const { return row(ii, rowTile(t)); }
+  Scalar row(Scalar ii, Scalar rowTile) const;
   Scalar head(Scalar ii, const TileCoords &t) const;
   /// The chunks that any tile may have.
   Scalar maxChunks() const { return (in.numKeys + (chunk - 1)) / chunk; }

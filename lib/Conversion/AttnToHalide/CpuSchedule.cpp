@@ -112,7 +112,8 @@ void CpuSchedule::scheduleAccumulator(Func acc, const ChunkContext &context, boo
   p.boundExtent(acc, "y", columns.numBlocks);
   p.boundExtent(acc, "ii", tile.rows);
   StageLoops v = p.stage(acc);
-  auto [vectors, lane] = splitRows(acc, v["x"], isOneChunk ? columns.block : columns.block + lanes);
+  int64_t others = isOneChunk ? 0 : BlockedColumns::othersInVectors(lanes);
+  auto [vectors, lane] = splitRows(acc, v["x"], columns.block + others);
   p.unroll(vectors);
   Loop group;
   if (isOneChunk) {

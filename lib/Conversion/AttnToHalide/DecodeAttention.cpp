@@ -51,6 +51,7 @@ private:
   TileMask tileMask;
   AttentionRegions regions;
   Numerators numerators;
+  LseOutput lse;
 
   KeyRange range;
   Func chunks;
@@ -79,7 +80,7 @@ DecodeAttention::DecodeAttention(PipelineBuilder &p, AttentionOp op, DecodeAttr 
            KvSplits::byLength(in, s.getKvSplits(), s.getMinSplitKeys())),
       columns(BlockedColumns::ofVectors(in.valueDim, lanes, s.getContextVectors())),
       mask(op.getMask()), tileMask(tile, mask), regions(in), numerators(in, cpuExp2),
-      cpu(tile, columns, lanes, s.getContextRows()) {}
+      lse(tile, numerators), cpu(tile, columns, lanes, s.getContextRows()) {}
 
 LogicalResult attn::lowerDecodeAttention(PipelineBuilder &p, AttentionOp op, DecodeAttr s) {
   return DecodeAttention(p, op, s).lower();
@@ -123,8 +124,8 @@ void DecodeAttention::buildAccumulator() {
 }
 
 void DecodeAttention::buildOutput() {
-  inverse = buildInverse(p, numerators, *row);
-  second = buildSecondPass(*reader, columns, *steps, numerators, *row,
+  inverse = buildInverse(tile, numerators, *row, lse);
+  second = buildSecondPass(*reader, columns, *steps, numerators, *row, lse,
                            {query, acc, chunks, getDotForm(), lanes}, [] { return StagedReads(); });
   if (tile.splits.isSplit()) {
     buildParts();
@@ -136,6 +137,7 @@ void DecodeAttention::buildOutput() {
     Scalar sum = getContextSum(second, columns, acc, d, ii, t);
     return {sum, inverse(ii, t.it, t.h, t.b)};
   });
+  lse.addOutput();
 }
 
 /// What is left of each part of the keys: the context's sum, the numerators' sum and the maximum.
@@ -183,7 +185,12 @@ void DecodeAttention::buildMerged() {
     return merged(v) + pick(counts, w * at(v[0], t, v[1], r[0]));
   });
   mergedInverse = p.func("merged_inverse", rowVars, f32Type, [&](ArrayRef<Scalar> v) {
-    return numerators.reciprocal(merged(p.i32(in.valueDim), v[0], v[1], v[2], v[3]));
+    RowSum sum{merged(p.i32(in.valueDim), v[0], v[1], v[2], v[3])};
+    if (!lse)
+      return numerators.reciprocal(sum.total);
+    RowPlace place = RowPlace::inMergedTile(tile, v[0], TileCoords(v));
+    sum.maximum = top(v);
+    return lse.storeBeside(lse.reciprocal(place, sum), place, sum);
   });
 }
 

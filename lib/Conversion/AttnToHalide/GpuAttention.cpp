@@ -19,9 +19,6 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// The columns that a thread has beside the context's: the sum and the maximum.
-static constexpr int64_t kOtherColumns = 2;
-
 ThreadColumns::ThreadColumns(int64_t valueDim, int64_t block, int64_t threads)
     : ContextColumns(valueDim, block, threads), vectorDims(std::gcd(block, 4)) {}
 
@@ -35,8 +32,8 @@ GpuAttention::GpuAttention(PipelineBuilder &p, AttentionOp op, GpuAttr s)
       tile(in, s.getQBlock(), s.getPackedHeads(), s.getKvBlock(),
            KvSplits::fixed(p, s.getKvSplits())),
       columns(in.valueDim, getBlock(s, in.valueDim), threadsX),
-      width(columns.block + kOtherColumns), mask(op.getMask()), tileMask(tile, mask), regions(in),
-      numerators(in, gpuExp2), row(*this) {}
+      width(columns.block + (isSinkLast(in) ? 3 : 2)), mask(op.getMask()), tileMask(tile, mask),
+      regions(in), numerators(in, gpuExp2), lse(tile, numerators), row(*this) {}
 
 LogicalResult attn::lowerGpuAttention(PipelineBuilder &p, AttentionOp op, GpuAttr s) {
   return GpuAttention(p, op, s).lower();
@@ -161,6 +158,8 @@ void GpuAttention::buildAccumulator() {
 void GpuAttention::buildWorst() {
   Type i32Type = p.b().getI32Type();
   int64_t looked = columns.block + (numerators.isSumApart() ? 1 : 0);
+  if (isSinkLast(in))
+    looked = width;
   StringRef vars[] = {"y", "i", "it", "h", "b"};
   second.worstOfLane = p.func("worst_of_thread", vars, i32Type, [&](ArrayRef<Scalar> v) {
     Scalar result = p.i32(0);
@@ -198,7 +197,7 @@ void GpuAttention::buildSecondPass() {
     Scalar s = steps->modify(second.dot.sum(v), v[0], v[1], v[2], t, /*staged=*/{});
     return steps->hide(s, v[0], v[1], v[2], t, /*staged=*/{});
   });
-  buildSecondNumerators(second, tile, *steps, numerators, row,
+  buildSecondNumerators(second, tile, *steps, numerators, row, lse,
                         [&](ArrayRef<Scalar> v) { return second.score(v); });
   StringRef productVars[] = {"x", "y", "ii", "c", "it", "h", "b"};
   Func products = second.product =
@@ -246,6 +245,13 @@ void GpuAttention::buildPartial() {
   });
 }
 
+/// `sum` by the row's sum of numerators.
+Quotient GpuAttention::divide(Scalar sum, Scalar ii, const TileCoords &t, const RowSum &row) {
+  if (!lse)
+    return {sum, numerators.reciprocal(row.total)};
+  return {sum, lse.reciprocal(RowPlace::inMergedTile(tile, ii, t), row), row};
+}
+
 /// Of the parts that blocks left, with all numerators to one maximum.
 Quotient GpuAttention::mergeParts(Scalar d, Scalar ii, const TileCoords &t) {
   int64_t splits = tile.splits.most;
@@ -261,20 +267,25 @@ Quotient GpuAttention::mergeParts(Scalar d, Scalar ii, const TileCoords &t) {
     total = total + w * last(s, columns.sumColumn());
     sum = sum + w * part(s, columns.column(d), columns.blockOf(d));
   }
-  return {sum, numerators.reciprocal(total)};
+  return divide(sum, ii, t, {total, top});
 }
 
 /// Of a tile whose keys are in one part.
 Quotient GpuAttention::divideSum(Scalar d, Scalar ii, const TileCoords &t) {
   Scalar y = columns.blockOf(d), x = columns.column(d);
   Scalar sum = keepQuery(second.context(x, y, ii, t.it, t.h, t.b), ii, t);
-  return {sum, numerators.reciprocal(row.sum(ii, t))};
+  RowSum ofRow{row.sum(ii, t)};
+  if (lse)
+    ofRow.maximum = row.maximum(y, ii, t);
+  return divide(sum, ii, t, ofRow);
 }
 
 void GpuAttention::buildOutput() {
   if (hasParts())
     buildPartial();
-  context = buildContext(tile, [&](Scalar d, Scalar ii, const TileCoords &t) {
+  auto quotientAt = [&](Scalar d, Scalar ii, const TileCoords &t) {
     return hasParts() ? mergeParts(d, ii, t) : divideSum(d, ii, t);
-  });
+  };
+  context = buildContext(tile, quotientAt, lse ? &lse : nullptr);
+  lse.addOutput();
 }

@@ -60,6 +60,7 @@ private:
   void buildSecondPass();
   Scalar keepQuery(Scalar x, Scalar ii, const TileCoords &t);
   void buildPartial();
+  Quotient divide(Scalar sum, Scalar ii, const TileCoords &t, const RowSum &row);
   Quotient mergeParts(Scalar d, Scalar ii, const TileCoords &t);
   Quotient divideSum(Scalar d, Scalar ii, const TileCoords &t);
   void buildOutput();
@@ -105,6 +106,7 @@ private:
   TileMask tileMask;
   AttentionRegions regions;
   Numerators numerators;
+  LseOutput lse;
   ThreadState row;
 
   KeyRange range;

@@ -26,6 +26,8 @@ void GpuAttention::schedule() {
     schedulePartial();
   else
     scheduleOutput();
+  if (lse)
+    mapToGrid(lse.getFunc(), "i", {"h", "b"});
   scheduleChunks();
   scheduleQuery();
   scheduleContext();

@@ -110,11 +110,16 @@ Scalar boundedExp2(Scalar x);
 Scalar deviceExp2(Scalar x);
 Scalar round(Scalar x);
 Scalar log(Scalar x);
+/// log(x) of 0 and of positive normal numbers; anything of others.
+Scalar boundedLog(Scalar x);
 Scalar sqrt(Scalar x);
 Scalar strictFloat(Scalar x);
 Scalar likely(Scalar x);
 /// x; meanwhile the memory of `element`, read from an input, comes near.
 Scalar fetchAhead(Scalar x, Scalar element);
+/// x; meanwhile `stored` takes the place of `element`, read from an output, where `where` holds.
+/// It is what the body of a func gives, which is not computed inline.
+Scalar storeBeside(Scalar x, Scalar stored, Scalar element, Scalar where = {});
 Scalar unsafePromiseClamped(Scalar x, Scalar low, Scalar high);
 
 class PipelineBuilder;

@@ -59,6 +59,7 @@ private:
   TileMask tileMask;
   AttentionRegions regions;
   Numerators numerators;
+  LseOutput lse;
   /// Whether one chunk holds all keys that a tile of rows sees.
   bool isOneChunk;
 
@@ -89,7 +90,7 @@ PrefillAttention::PrefillAttention(PipelineBuilder &p, AttentionOp op, PrefillAt
       tile(in, s.getQBlock(), /*packedHeads=*/1, s.getKvBlock(), KvSplits::none(p)),
       columns(BlockedColumns::ofVectors(in.valueDim, lanes, s.getContextVectors())),
       mask(op.getMask()), tileMask(tile, mask), regions(in), numerators(in, cpuExp2),
-      cpu(tile, columns, lanes, s.getContextRows()) {
+      lse(tile, numerators), cpu(tile, columns, lanes, s.getContextRows()) {
   std::optional<int64_t> mostKeys = getMostKeys(op, mask, tile.rows);
   isOneChunk = mostKeys && *mostKeys <= tile.chunk && !op.getSink() && op.getProbMod().empty();
 }
@@ -193,14 +194,15 @@ void PrefillAttention::buildAccumulator() {
 }
 
 void PrefillAttention::buildOutput() {
-  inverse = buildInverse(p, numerators, *row);
-  second = buildSecondPass(*reader, columns, *steps, numerators, *row,
+  inverse = buildInverse(tile, numerators, *row, lse);
+  second = buildSecondPass(*reader, columns, *steps, numerators, *row, lse,
                            {query.func, acc, chunks, getDotForm(), lanes},
                            [&] { return stage("exact_staged"); });
   context = buildContext(tile, [&](Scalar d, Scalar ii, const TileCoords &t) -> Quotient {
     Scalar sum = getContextSum(second, columns, acc, d, ii, t);
     return {sum, inverse(ii, t.it, t.h, t.b)};
   });
+  lse.addOutput();
 }
 
 //===----------------------------------------------------------------------===//

@@ -135,11 +135,19 @@ Scalar deviceExp2(Scalar x) {
   return {x.b(), exp2};
 }
 Scalar log(Scalar x) { return unary<math::LogOp>(x); }
+Scalar boundedLog(Scalar x) {
+  auto log = math::LogOp::create(x.b(), x);
+  log.setFastmath(arith::FastMathFlags::afn);
+  return {x.b(), log};
+}
 Scalar sqrt(Scalar x) { return unary<math::SqrtOp>(x); }
 Scalar round(Scalar x) { return unary<math::RoundEvenOp>(x); }
 Scalar strictFloat(Scalar x) { return unary<halide::StrictFloatOp>(x); }
 Scalar fetchAhead(Scalar x, Scalar element) {
   return {x.b(), halide::FetchAheadOp::create(x.b(), x, element)};
+}
+Scalar storeBeside(Scalar x, Scalar stored, Scalar element, Scalar where) {
+  return {x.b(), halide::StoreBesideOp::create(x.b(), x, stored, element, where)};
 }
 Scalar likely(Scalar x) { return unary<halide::LikelyOp>(x); }
 

@@ -40,7 +40,7 @@ static Scalar getSecondNumerator(const AttentionTile &tile, const ScoreSteps &st
   w = in.op.getSink() ? blend(w == 0, in.f32(kLeastNumerator), w) : w + kLeastNumerator;
   Scalar prob = in.f32(1);
   if (numerators.isSumApart()) { // where it is NaN, so is each of the others
-    Scalar total = row.sum(v[0], t);
+    Scalar total = getSumWithSink(tile, row, v[0], t);
     isVanishing = isVanishing && isNumber(total);
     w = blend(isNumber(total), w, total);
     prob = blend(isNumber(total), prob, total);
@@ -53,11 +53,12 @@ static Scalar getSecondNumerator(const AttentionTile &tile, const ScoreSteps &st
 
 void attn::buildSecondNumerators(SecondPass &pass, const AttentionTile &tile,
                                  const ScoreSteps &steps, const Numerators &numerators,
-                                 const RowState &row, Body scoreAt) {
+                                 const RowState &row, const LseOutput &lse, Body scoreAt) {
   PipelineBuilder &p = tile.p;
   Type f32Type = p.b().getF32Type();
   Func all = pass.numerators = p.func("exact_weight", kScoreVars, f32Type, [&](ArrayRef<Scalar> v) {
-    return getSecondNumerator(tile, steps, numerators, row, scoreAt(v), v);
+    Scalar s = scoreAt(v), w = getSecondNumerator(tile, steps, numerators, row, s, v);
+    return lse ? lse.markNaN(w, RowPlace::inTile(tile, v[0], TileCoords(v)), s) : w;
   });
   auto isKept = [&](ArrayRef<Scalar> v) { return !(bits(all(v)) == p.i32(0)); };
   pass.kept = p.func("exact_kept", kScoreVars, p.b().getI32Type(),
@@ -83,11 +84,12 @@ static void buildWorst(SecondPass &pass, const AttentionTile &tile, const Contex
                        Func acc, int64_t lanes, bool isSumApart) {
   PipelineBuilder &p = tile.p;
   Type i32Type = p.b().getI32Type();
+  int64_t others = isSumApart ? BlockedColumns::othersInVectors(lanes) : 0;
   StringRef vars[] = {"x", "it", "h", "b"};
   auto zero = [&](ArrayRef<Scalar>) { return p.i32(0); };
   Func ofLane = pass.worstOfLane = p.func("worst_of_lane", vars, i32Type, zero);
   p.update(ofLane, vars,
-           {{"rx", p.i32(columns.block / lanes + (isSumApart ? 1 : 0))},
+           {{"rx", p.i32((columns.block + others) / lanes)},
             {"ry", p.i32(columns.numBlocks)},
             {"ri", p.i32(tile.rows)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
@@ -147,7 +149,7 @@ static Func buildSecondContext(const SecondPass &pass, const AttentionTile &tile
 /// for each of the tile's vectors.
 SecondPass attn::buildSecondPass(const KvReader &reader, const ContextColumns &columns,
                                  const ScoreSteps &steps, const Numerators &numerators,
-                                 const RowState &row, const FirstPass &first,
+                                 const RowState &row, const LseOutput &lse, const FirstPass &first,
                                  function_ref<StagedReads()> stage) {
   const AttentionTile &tile = reader.tile;
   SecondPass pass;
@@ -160,7 +162,7 @@ SecondPass attn::buildSecondPass(const KvReader &reader, const ContextColumns &c
   pass.staged = stage();
   pass.score = tile.p.func("exact_score", kScoreVars, tile.p.b().getF32Type(),
                            [&](ArrayRef<Scalar> v) { return pass.dot.sum(v); });
-  buildSecondNumerators(pass, tile, steps, numerators, row, [&](ArrayRef<Scalar> v) {
+  buildSecondNumerators(pass, tile, steps, numerators, row, lse, [&](ArrayRef<Scalar> v) {
     TileCoords t(v);
     Scalar s = steps.modify(pass.score(v), v[0], v[1], v[2], t, pass.staged);
     return steps.hide(s, v[0], v[1], v[2], t, pass.staged);

@@ -47,6 +47,11 @@ bool attn::asksForSize(OpOperand &use) {
   return index && *index >= 0 && *index < 4;
 }
 
+/// Whether it is the lse of a softmax's score, a result of the fused op.
+static bool isLse(OpOperand &use, Operation *next) {
+  return isa<SoftmaxOp>(next) && isa<LseOp>(use.getOwner());
+}
+
 /// Whether what reads `value`, named `what`, beside `next`, which takes it as operand 0, may have
 /// it computed apart: of many rows that costs less than a context from stored probs. A region of
 /// the core that reads it would need all of it beside the fused op.
@@ -56,7 +61,7 @@ static bool onlyFeeds(Value value, Operation *next, StringRef what, Refusal &ref
     bool isNext = use.getOwner() == next && use.getOperandNumber() == 0;
     bool isInside = isa<ModifyScoreOp, MaskOp, ModifyProbOp>(use.getOwner()->getParentOp());
     bool isContext = !isNext && isa<ContextOp>(use.getOwner());
-    if (!isNext && !asksForSize(use) && (isOneRow || isInside || isContext))
+    if (!isNext && !asksForSize(use) && !isLse(use, next) && (isOneRow || isInside || isContext))
       return refuse(refusal, Twine(what) + " has another use", use.getOwner(), "used here");
   }
   return true;
@@ -114,6 +119,20 @@ static bool scoresStayInside(AttentionCore &core, Refusal &refusal) {
     score = step->getResult(0);
   }
   return onlyFeeds(score, core.softmax, "the score", refusal);
+}
+
+/// An lse of the last score that nothing reads before the context is there.
+static LseOp findLse(AttentionCore &core) {
+  Block *block = core.context->getBlock();
+  auto isEarly = [&](Operation *user) {
+    Operation *around = block->findAncestorOpInBlock(*user);
+    return !around || !core.context->isBeforeInBlock(around);
+  };
+  for (Operation *user : core.softmax.getScore().getUsers())
+    if (auto lse = dyn_cast<LseOp>(user);
+        lse && lse->getBlock() == block && llvm::none_of(lse->getUsers(), isEarly))
+      return lse;
+  return {};
 }
 
 /// A core across blocks might be computed more often fused than it was before.
@@ -210,7 +229,9 @@ std::optional<AttentionCore> attn::matchAttentionCore(SoftmaxOp softmax, Refusal
   core.softmax = softmax;
   if (matchScore(core, refusal) && isAlongKeys(core, refusal) && scoresStayInside(core, refusal) &&
       matchContext(core, refusal) && isInOneBlock(core, refusal) && sizesAgree(core, refusal) &&
-      probsAreLinear(core, refusal) && zerosStay(core, refusal) && fitRegions(core, refusal))
+      probsAreLinear(core, refusal) && zerosStay(core, refusal) && fitRegions(core, refusal)) {
+    core.lse = findLse(core);
     return core;
+  }
   return std::nullopt;
 }

@@ -16,13 +16,16 @@
 namespace mlir::attn {
 
 /// score → (modify_score | mask)* → softmax → modify_prob* → context, where each
-/// op alone reads the value of the one before, apart from its sizes.
+/// op alone reads the value of the one before, apart from its sizes and from an lse of the last
+/// score.
 struct AttentionCore {
   ScoreOp score;
   SmallVector<Operation *> scoreSteps;
   SoftmaxOp softmax;
   SmallVector<ModifyProbOp> probSteps;
   ContextOp context;
+  /// Null where there is none, or one that is read before the context is.
+  LseOp lse;
 
   /// The values that exist between the ops.
   SmallVector<Value> intermediates();

@@ -179,17 +179,19 @@ static AttentionOp fuse(RewriterBase &rewriter, AttentionCore &core) {
     replaceSizes(rewriter, core, intermediate);
   rewriter.setInsertionPoint(core.context);
   Location loc = core.context.getLoc();
-  auto fused =
-      AttentionOp::create(rewriter, loc, core.context.getType(), /*lse=*/Type(),
-                          core.score.getQuery(), core.score.getKey(), core.context.getValue(),
-                          core.softmax.getSink(), core.score.getScaleAttr(),
-                          /*schedule=*/ArrayAttr());
+  auto fused = AttentionOp::create(
+      rewriter, loc, core.context.getType(), core.lse ? core.lse.getResult().getType() : Type(),
+      core.score.getQuery(), core.score.getKey(), core.context.getValue(), core.softmax.getSink(),
+      core.score.getScaleAttr(),
+      /*schedule=*/ArrayAttr());
   Type element = getElementTypeOrSelf(core.context.getType());
   SmallVector<Operation *> probSteps(core.probSteps.begin(), core.probSteps.end());
   composeSteps(rewriter, fused.getScoreMod(), core.scoreSteps, element, loc);
   composeSteps(rewriter, fused.getProbMod(), probSteps, element, loc);
   rewriter.replaceAllUsesWith(core.context.getResult(), fused.getResult());
   rewriter.eraseOp(core.context);
+  if (core.lse)
+    rewriter.replaceOp(core.lse, fused.getLse());
   simplifyAttention(rewriter, fused);
   eraseUnread(rewriter, llvm::map_to_vector(core.probSteps, [](ModifyProbOp step) -> Value {
                 return step.getResult();
@@ -218,6 +220,8 @@ static void remarkFused(Location softmax, AttentionOp op) {
     remark << ", sink";
   if (!op.getProbMod().empty())
     remark << ", prob modification";
+  if (op.getLse())
+    remark << ", lse";
 }
 
 static void remarkRefused(SoftmaxOp softmax, const Refusal &refusal) {

@@ -299,7 +299,7 @@ StringRef attn::findObstacle(AttentionOp op) {
   // Probs are changed before their row is normalised.
   if (!op.getProbMod().empty() && !ProbRegion(op.getProbMod()).isLinear())
     return "the prob region is not linear in the prob";
-  return op.getLse() ? "lse is a result" : "";
+  return "";
 }
 
 StringRef attn::getReasonForNoKernel(AttentionOp op, StringRef target) {

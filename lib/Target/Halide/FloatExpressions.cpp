@@ -248,6 +248,12 @@ static Expr translateExp2(math::Exp2Op op, Expr x) {
   return exp2F32(x, !isAbove, !has(arith::FastMathFlags::ninf));
 }
 
+/// With `fastmath<afn>` the result is specified for 0 and positive normal numbers alone.
+static Expr translateLog(math::LogOp op, Expr x) {
+  bool isBounded = arith::bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn);
+  return isBounded && x.type().bits() == 32 ? logF32(x) : callLibm("log", {x});
+}
+
 static Expr translateMathF32OrF64(Operation *op, ArrayRef<Expr> in) {
   bool isF32 = in[0].type().bits() == 32;
   return llvm::TypeSwitch<Operation *, Expr>(op)
@@ -257,7 +263,7 @@ static Expr translateMathF32OrF64(Operation *op, ArrayRef<Expr> in) {
       .Case([&](math::ErfOp) { return isF32 ? erfF32(in[0]) : callLibm("erf", in); })
       .Case([&](math::ErfcOp) { return callLibm("erfc", in); })
       .Case([&](math::ExpM1Op) { return callLibm("expm1", in); })
-      .Case([&](math::LogOp) { return callLibm("log", in); })
+      .Case([&](math::LogOp log) { return translateLog(log, in[0]); })
       .Case([&](math::Log2Op) { return callLibm("log2", in); })
       .Case([&](math::Log10Op) { return callLibm("log10", in); })
       .Case([&](math::Log1pOp) { return callLibm("log1p", in); })

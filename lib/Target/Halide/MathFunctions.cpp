@@ -10,6 +10,7 @@
 #include "MathFunctions.h"
 
 #include <initializer_list>
+#include <limits>
 
 using namespace Halide;
 
@@ -113,6 +114,24 @@ static Expr expOnce(Expr x) {
 }
 
 Expr expF32(Expr x) { return readOnce(x, expOnce); }
+
+// x = 2^n · (1 + f), 1 + f between the roots of 1/2 and 2; the polynomial is Cephes' logf. The
+// logarithm of 2 is in two parts, the first of few bits.
+static Expr logOnce(Expr x) {
+  const int rootOfHalf = 0x3f3504f3;
+  Expr n = (reinterpret<int>(x) - rootOfHalf) >> 23;
+  Expr f = strictSub(reinterpret<float>(reinterpret<int>(x) - (n << 23)), 1.0f);
+  Expr p = polynomial(f, {7.0376836292e-2f, -1.1514610310e-1f, 1.1676998740e-1f, -1.2420140846e-1f,
+                          1.4249322787e-1f, -1.6668057665e-1f, 2.0000714765e-1f, -2.4999993993e-1f,
+                          3.3333331174e-1f});
+  Expr square = f * f, exponent = cast<float>(n);
+  Expr small = strictAdd(p * f * square, strictMul(exponent, -2.12194440e-4f));
+  small = strictSub(small, 0.5f * square);
+  Expr log = strictAdd(strictAdd(f, small), strictMul(exponent, 0.693359375f));
+  return blend(strictEqual(x, 0.0f), -std::numeric_limits<float>::infinity(), log);
+}
+
+Expr logF32(Expr x) { return readOnce(x, logOnce); }
 
 // Cephes' tanhf: a polynomial near 0, 1 - 2 / (exp(2|x|) + 1) elsewhere, where the error of exp
 // matters less the larger it is.

@@ -34,6 +34,9 @@ namespace mlir::halide {
 /// knows x to be at least -126 or below 129 saves the clamp.
 ::Halide::Expr exp2F32(::Halide::Expr x, bool clampLow, bool clampHigh);
 
+/// log(x) of an f32 that is 0 or a positive normal number.
+::Halide::Expr logF32(::Halide::Expr x);
+
 /// The f32 functions below take any argument, NaN and infinities included.
 ::Halide::Expr expF32(::Halide::Expr x);
 ::Halide::Expr tanhF32(::Halide::Expr x);

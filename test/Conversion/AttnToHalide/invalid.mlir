@@ -42,15 +42,6 @@ func.func @scheduled_f64(%x: !t) -> !t {
 // -----
 
 !t = tensor<1x8x9x64xf32>
-func.func @scheduled_lse(%x: !t) -> tensor<1x8x9xf32> {
-  // expected-error @+1 {{expected no schedule, as lse is a result}}
-  %c, %lse = attn.attention %x, %x, %x schedule([#attn.prefill<q_block = 48, kv_block = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>]) : !t, !t, !t -> !t, tensor<1x8x9xf32>
-  return %lse : tensor<1x8x9xf32>
-}
-
-// -----
-
-!t = tensor<1x8x9x64xf32>
 func.func @scheduled_bent_prob(%x: !t) -> !t {
   // expected-error @+1 {{expected no schedule, as the prob region is not linear in the prob}}
   %c = attn.attention %x, %x, %x prob_mod {

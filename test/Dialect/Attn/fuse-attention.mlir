@@ -603,3 +603,38 @@ func.func @two_values(%q: tensor<?x4x?x16xf32>, %k: tensor<?x2x?x16xf32>, %v: te
   // CHECK: return %[[SECOND]], %[[FIRST]]
   return %d, %c : tensor<?x4x?x24xf32>, tensor<?x4x?x16xf32>
 }
+
+// The lse of the masked score is the second result.
+// CHECK-LABEL: func @lse_beside
+func.func @lse_beside(%q: tensor<?x8x1x64xf32>, %k: tensor<?x8x?x64xf32>, %lengths: tensor<?xi32>)
+    -> (tensor<?x8x1x64xf32>, tensor<?x8x1xf32>) {
+  %s = attn.score %q, %k : tensor<?x8x1x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x1x?xf32>
+  %m = attn.mask %s kv_lengths(%lengths : tensor<?xi32>) : tensor<?x8x1x?xf32>
+  // CHECK-NOT: attn.lse
+  %l = attn.lse %m : tensor<?x8x1x?xf32> -> tensor<?x8x1xf32>
+  %p = attn.softmax %m : tensor<?x8x1x?xf32>
+  // CHECK: %[[BOTH:.*]]:2 = attn.attention %arg0, %arg1, %arg1
+  // CHECK: -> tensor<?x8x1x64xf32>, tensor<?x8x1xf32>
+  %c = attn.context %p, %k : tensor<?x8x1x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x1x64xf32>
+  // CHECK: return %[[BOTH]]#0, %[[BOTH]]#1
+  return %c, %l : tensor<?x8x1x64xf32>, tensor<?x8x1xf32>
+}
+
+// One that is read before the context is computed apart, as is that of another score.
+// CHECK-LABEL: func @lse_apart
+func.func @lse_apart(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x7x8xf32>)
+    -> (tensor<1x2x5x8xf32>, tensor<1x2x5xf32>, tensor<1x2x5xf32>) {
+  %s = attn.score %q, %k : tensor<1x2x5x8xf32>, tensor<1x2x7x8xf32> -> tensor<1x2x5x7xf32>
+  %m = attn.mask %s causal(top_left) : tensor<1x2x5x7xf32>
+  // CHECK: %[[UNMASKED:.*]] = attn.lse
+  %u = attn.lse %s : tensor<1x2x5x7xf32> -> tensor<1x2x5xf32>
+  // CHECK: %[[LSE:.*]] = attn.lse
+  %l = attn.lse %m : tensor<1x2x5x7xf32> -> tensor<1x2x5xf32>
+  // CHECK: %[[NEGATED:.*]] = arith.negf %[[LSE]]
+  %n = arith.negf %l : tensor<1x2x5xf32>
+  %p = attn.softmax %m : tensor<1x2x5x7xf32>
+  // CHECK: %[[CONTEXT:.*]] = attn.attention
+  %c = attn.context %p, %k : tensor<1x2x5x7xf32>, tensor<1x2x7x8xf32> -> tensor<1x2x5x8xf32>
+  // CHECK: return %[[CONTEXT]], %[[UNMASKED]], %[[NEGATED]]
+  return %c, %u, %n : tensor<1x2x5x8xf32>, tensor<1x2x5xf32>, tensor<1x2x5xf32>
+}

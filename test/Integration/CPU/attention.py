@@ -41,6 +41,8 @@ class Case:
     all_stages: bool = False  # score, masked score and prob are results too
     element: str = "f32"  # what every float tensor holds
     nan_guard: bool = False  # probs that are NaN become 0, and rows of the query are NaN
+    sink: bool = False  # one for each head, of which one is far above all scores, one NaN
+    lse: bool = False  # the lse is a result too
 
     def __post_init__(self):
         self.value_dim = self.value_dim or self.head_dim
@@ -78,6 +80,8 @@ def types(case):
         "query_ids": f"tensor<{b}x{m}xi32>",
         "key_ids": f"tensor<{b}x{n}xi32>",
         "mask": f"tensor<{b}x1x{m}x{n}xi1>",
+        "sink": f"tensor<1x{case.heads}x1xf32>",
+        "lse": f"tensor<{b}x{case.heads}x{m}xf32>",
     }
 
 
@@ -150,7 +154,10 @@ def spec(case):
     if has_mask(case):
         lines += write_mask(case, score, t)
         score = "masked"
-    lines.append(f"%prob = attn.softmax %{score} : {t['score']}")
+    sink = f" sink(%sink : {t['sink']})" if case.sink else ""
+    lines.append(f"%prob = attn.softmax %{score}{sink} : {t['score']}")
+    if case.lse:
+        lines.append(f"%lse = attn.lse %{score} : {t['score']} -> {t['lse']}")
     prob = "prob"
     if case.scale_on == "prob":
         lines += modify("modify_prob", "scaled", prob,
@@ -166,6 +173,8 @@ def spec(case):
     results = {"context": ("context", t["context"])}
     if case.all_stages:
         results |= {"score": ("score", t["score"]), "last_score": (score, t["score"]), "prob": (prob, t["score"])}
+    if case.lse:
+        results["lse"] = ("lse", t["lse"])
     arguments = ", ".join(f'%{n}: {t[n]} {{attn.name = "{n}"}}' for n in inputs(case))
     named = ", ".join(f'{type_} {{attn.name = "{n}"}}' for n, (_, type_) in results.items())
     values = ", ".join(f"%{v}" for v, _ in results.values()) + " : " + ", ".join(y for _, y in results.values())
@@ -212,6 +221,9 @@ def inputs(case):
     if case.documents:
         for name, length in (("query_ids", case.q_len), ("key_ids", case.kv_len)):
             arrays[name] = np.sort(rng.integers(0, 6, (case.batch, length), np.int32), axis=-1)
+    if case.sink:
+        arrays["sink"] = 3 * normal(1, case.heads, 1)
+        arrays["sink"].flat[:2] = 200, np.nan
     if case.mask_tensor:
         arrays["mask"] = rng.random((case.batch, 1, case.q_len, case.kv_len)) < 0.2
         arrays["mask"][..., : case.q_len // 2, : case.kv_len // 3] = False
@@ -222,8 +234,15 @@ def inputs(case):
     return check.as_type(arrays, {"f16": np.float16, "f32": np.float32, "f64": np.float64}[case.element])
 
 
+def softmax_beside(sink, score):
+    """One more score that has no value; nothing of it comes to a masked key."""
+    column = np.broadcast_to(sink[..., None].astype(score.dtype), (*score.shape[:-1], 1))
+    prob = check.softmax(np.concatenate([score, column], axis=-1))[..., :-1]
+    return np.where(score == -np.inf, 0, prob).astype(score.dtype)
+
+
 def outputs(case, query, key, value, bias=None, mask_bias=None, kv_len=None, query_ids=None,
-            key_ids=None, mask=None):
+            key_ids=None, mask=None, sink=None):
     score = check.score(query, key)
     results = {}
     if case.scale_on == "score":
@@ -244,7 +263,7 @@ def outputs(case, query, key, value, bias=None, mask_bias=None, kv_len=None, que
         seen = seen & mask
     if has_mask(case):
         last = np.where(seen, last, -np.inf).astype(last.dtype)
-    prob = check.softmax(last)
+    prob = check.softmax(last) if sink is None else softmax_beside(sink, last)
     if case.scale_on == "prob":
         prob = prob * case.scale
     if case.nan_guard:
@@ -252,6 +271,8 @@ def outputs(case, query, key, value, bias=None, mask_bias=None, kv_len=None, que
     results["context"] = check.context(prob, value)
     if case.all_stages:
         results |= {"score": score, "last_score": last, "prob": prob}
+    if case.lse:
+        results["lse"] = check.log_sum_exp(last)
     return results
 
 
@@ -384,6 +405,32 @@ def elements():
         yield Case(element=element, all_stages=True, scale_on="prob", mask_tensor=True)
 
 
+def lse():
+    """The lse beside the context, of each kernel and mask."""
+    for m, n in LENGTHS:
+        yield Case(m, n, lse=True, mask="causal(bottom_right)", sink=True, dynamic=True)
+    yield Case(lse=True, head_dim=80, value_dim=17, scale=-0.125)
+    yield Case(129, 129, lse=True, mask="causal(top_left)", bias=True, softcap=5.0, gain=10.0)
+    yield Case(129, 129, lse=True, mask="window(3, 5)", sink=True)
+    yield Case(lse=True, batch=3, kv_lengths=(128, 0, 65), sink=True, dynamic=True)
+    yield Case(lse=True, documents=True, heads=4, kv_heads=2, scale_on="prob", dynamic=True)
+    yield Case(1001, 1001, lse=True, mask_tensor=True, batch=3, kv_lengths=(1001, 0, 130))
+    yield Case(129, 129, lse=True, gain=1e4, mask="causal(top_left)", dynamic=True)
+    yield Case(lse=True, nan_guard=True, sink=True)
+    yield Case(lse=True, all_stages=True)
+    # Few rows, and keys in splits.
+    yield Case(1, 131, lse=True, heads=6, kv_heads=2, sink=True)
+    yield Case(3, 131, lse=True, heads=6, kv_heads=2, mask="causal(bottom_right)", scale=-0.125)
+    yield Case(1, 200, lse=True, batch=4, heads=4, kv_heads=2, kv_lengths=(200, 0, 64, 1), dynamic=True)
+    yield Case(1, 2500, lse=True, heads=4, kv_heads=2, sink=True, dynamic=True)
+    yield Case(1, 3000, lse=True, batch=3, heads=2, kv_lengths=(3000, 0, 1100), sink=True, dynamic=True)
+    yield Case(3, 4100, lse=True, heads=2, mask="causal(bottom_right)", value_dim=17, gain=30.0)
+    yield Case(2, 3100, lse=True, heads=2, kv_heads=1, mask_tensor=True, gain=1e10)
+    for element in ("f16", "f64"):
+        yield Case(element=element, lse=True, dynamic=True, head_dim=80, bias=True, softcap=5.0)
+        yield Case(1, 131, element=element, lse=True, heads=4, kv_heads=2, kv_lengths=(100, 0), sink=True)
+
+
 def unfused():
     yield Case(all_stages=True)
     yield Case(all_stages=True, dynamic=True, heads=4, kv_heads=2, value_dim=17)
@@ -394,7 +441,7 @@ def unfused():
 
 PARTS = {part.__name__: part for part in (
     static_lengths, dynamic_lengths, head_dims, value_dims, causal, windows, padded, searched, scores,
-    nan_guards, groups, decode, variants, spellings, elements, unfused)}
+    nan_guards, groups, decode, variants, spellings, elements, lse, unfused)}
 
 
 def run(case):

@@ -1,6 +1,6 @@
 """Assembles the PTX of fused attention, or of a linear layer, for each GPU and prints what its kernels take.
 
-usage: ptxas.py attention|linear ELEMENT HEAD_DIM CAPABILITY...
+usage: ptxas.py attention|lse|linear ELEMENT HEAD_DIM CAPABILITY...
 
 A line for each kernel of the GPU code with the registers, bytes of spills and bytes of
 shared memory; nothing here needs a GPU.
@@ -26,6 +26,17 @@ func.func @attention(%query: !t, %key: !t, %value: !t) -> !t {
   %prob = attn.softmax %masked : tensor<?x8x?x?xELEMENT>
   %context = attn.context %prob, %value : tensor<?x8x?x?xELEMENT>, !t -> !t
   return %context : !t
+}
+""",
+    "lse": """
+!t = tensor<?x8x?xHEAD_DIMxELEMENT>
+func.func @attention(%query: !t, %key: !t, %value: !t) -> (!t, tensor<?x8x?xELEMENT>) {
+  %score = attn.score %query, %key scale(0.125) : !t, !t -> tensor<?x8x?x?xELEMENT>
+  %masked = attn.mask %score causal(top_left) : tensor<?x8x?x?xELEMENT>
+  %lse = attn.lse %masked : tensor<?x8x?x?xELEMENT> -> tensor<?x8x?xELEMENT>
+  %prob = attn.softmax %masked : tensor<?x8x?x?xELEMENT>
+  %context = attn.context %prob, %value : tensor<?x8x?x?xELEMENT>, !t -> !t
+  return %context, %lse : !t, tensor<?x8x?xELEMENT>
 }
 """,
     "linear": """

@@ -81,6 +81,18 @@ def elements():
     yield Case(1, 131, element="f16", heads=4, kv_heads=2, kv_lengths=(100, 0))
 
 
+def lse():
+    """The lse beside the context, of the kernel that computes it and of the one that merges."""
+    for m, n in LENGTHS:
+        yield Case(m, n, lse=True, mask="causal(bottom_right)", dynamic=True)
+    yield Case(49, 130, lse=True, batch=3, kv_lengths=(130, 0, 64), sink=True, dynamic=True)
+    yield Case(lse=True, heads=4, kv_heads=2, bias=True, softcap=5.0, gain=10.0, value_dim=17)
+    yield Case(1, 300, lse=True, heads=6, kv_heads=2, sink=True, dynamic=True)
+    yield Case(1, 200, lse=True, batch=4, heads=4, kv_heads=2, kv_lengths=(200, 0, 64, 1), dynamic=True)
+    yield Case(3, 131, lse=True, heads=6, kv_heads=2, mask="causal(bottom_right)", scale=-0.125)
+    yield Case(1, 131, element="f16", lse=True, heads=4, kv_heads=2, kv_lengths=(100, 0), sink=True)
+
+
 def kinds():
     """Some of each, for the code of another device."""
     for m, n in ((70, 129), (2, 131)):
@@ -90,10 +102,11 @@ def kinds():
     yield Case(33, 60, mask_tensor=True, head_dim=80, value_dim=17)
     yield Case(gain=1e4, mask="window(3, 5)")
     yield Case(70, 129, element="f16")
+    yield Case(2, 131, lse=True, sink=True, heads=4, kv_heads=2)
 
 
 PARTS = {part.__name__: part
-         for part in (head_dims, masks, padded, seen, scores, groups, decode, elements, kinds)}
+         for part in (head_dims, masks, padded, seen, scores, groups, decode, elements, lse, kinds)}
 
 
 if __name__ == "__main__":

@@ -54,7 +54,9 @@ def AttnFuseAttention : Pass<"attn-fuse-attention", "::mlir::func::FuncOp"> {
     follows stays in the score_mod, where it was. What is added behind a condition
     that selects or adds -inf is taken to be no NaN and no +inf where that hides:
     nothing is read there, neither for the context nor for prob and lse beside it.
-    Contexts of one prob become parts of one, whose value is theirs side by side.
+    Contexts of one prob become parts of one, whose value is theirs side by side. An
+    `attn.lse` of the masked score becomes the second result, unless something that the
+    context depends on, or that stands before it, reads it.
 
     Leaves alone what has no fused form: an intermediate with another use, a
     softmax along another axis, a prob region that is not linear in the prob.

@@ -1,0 +1,86 @@
+//===- AttentionLse.cpp - the lse beside the context ----------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A func of Halide's writes one output. The lse is a func of zeros, whose elements the kernel
+// replaces where it divides a row by its sum: the loops over keys run once. The second pass, which
+// comes to every NaN among scores that are seen, has marked such rows before or does so behind it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionLse.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+RowPlace RowPlace::inTile(const AttentionTile &tile, Scalar ii, const TileCoords &t) {
+  return {tile.row(ii, t), tile.head(ii, t), t.b};
+}
+
+RowPlace RowPlace::inMergedTile(const AttentionTile &tile, Scalar ii, const TileCoords &t) {
+  return {tile.row(ii, t.it), tile.head(ii, t), t.b};
+}
+
+LseOutput::LseOutput(const AttentionTile &tile, const Numerators &numerators)
+    : tile(tile), numerators(numerators) {
+  if (!tile.in.op.getLse())
+    return;
+  Type type = tile.in.op.getLse().getType().getElementType();
+  lse = tile.p.func("lse", {"i", "h", "b"}, type,
+                    [&](ArrayRef<Scalar>) { return tile.p.constant(type, 0); });
+}
+
+void LseOutput::addOutput() const {
+  if (*this)
+    tile.p.output(lse, tile.in.op.getLse().getType(), /*knownDims=*/0);
+}
+
+Scalar LseOutput::at(const RowPlace &place) const {
+  Scalar row = unsafePromiseClamped(place.row, tile.p.i32(0), tile.in.numRows - 1);
+  return lse(row, place.head, place.batch);
+}
+
+/// Of a score that is inf the sum is NaN, as of one that is NaN.
+Scalar LseOutput::getLse(const RowSum &sum, Scalar marked) const {
+  const AttentionInputs &in = tile.in;
+  double unit = in.isScaled ? 1 : std::abs(in.scale);
+  Scalar inf = fromBits(tile.p.i32(kInfBits), tile.p.b().getF32Type());
+  Scalar known = strictFloat(sum.maximum * unit) + boundedLog(sum.total);
+  Scalar unknown = blend(bits(sum.maximum) == tile.p.i32(kInfBits), inf, sum.total);
+  Scalar result = blend(isNumber(sum.total), known, unknown);
+  return convert(blend(isNumber(marked), result, marked), lse.getElementType());
+}
+
+Scalar LseOutput::storeBeside(Scalar x, const RowPlace &place, const RowSum &sum,
+                              Scalar where) const {
+  Scalar element = at(place);
+  Scalar marked = convert(element, tile.p.b().getF32Type());
+  return attn::storeBeside(x, getLse(sum, marked), element, where);
+}
+
+Scalar LseOutput::markNaN(Scalar x, const RowPlace &place, Scalar score) const {
+  Scalar noNumber = fromBits(tile.p.i32(kNaNBits), score.getType());
+  return attn::storeBeside(x, convert(noNumber, lse.getElementType()), at(place), !isNumber(score));
+}
+
+Scalar LseOutput::reciprocal(const RowPlace &place, const RowSum &sum) const {
+  if (!isSinkLast(tile.in))
+    return numerators.reciprocal(sum.total);
+  Scalar sink = readSink(tile.in, place.row, place.head, place.batch);
+  return numerators.reciprocal(sum.total + numerators.getSink(sink, sum.maximum));
+}
+
+Func attn::buildInverse(const AttentionTile &tile, const Numerators &numerators,
+                        const RowState &row, const LseOutput &lse) {
+  PipelineBuilder &p = tile.p;
+  return p.func("inverse", {"ii", "it", "h", "b"}, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+    TileCoords t(v);
+    Scalar total = row.sum(v[0], t);
+    if (!lse)
+      return numerators.reciprocal(total);
+    RowPlace place = RowPlace::inTile(tile, v[0], t);
+    RowSum sum{total, row.maximum(p.i32(0), v[0], t)};
+    return lse.storeBeside(lse.reciprocal(place, sum), place, sum);
+  });
+}
