@@ -21,6 +21,8 @@ enum class Access { read, write, read_write };
 
 /// A buffer that a kernel takes.
 struct KernelParameter {
+  /// What the kernel's messages call it.
+  std::string name;
   /// Element type and sizes; a call's buffer may have another layout.
   MemRefType type;
   Access access;

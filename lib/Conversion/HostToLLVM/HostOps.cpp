@@ -17,6 +17,33 @@
 using namespace mlir;
 using namespace mlir::host;
 
+namespace {
+/// Lowers an op of a host function, which is an LLVM function by then. `onDevice` says that kernels
+/// run on a GPU.
+template <typename OpTy>
+class HostOpPattern : public ConvertOpToLLVMPattern<OpTy> {
+public:
+  using OpAdaptor = typename OpTy::Adaptor;
+
+  HostOpPattern(const LLVMTypeConverter &converter, bool onDevice)
+      : ConvertOpToLLVMPattern<OpTy>(converter), onDevice(onDevice) {}
+
+  LogicalResult matchAndRewrite(OpTy op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const final {
+    auto host = op->template getParentOfType<LLVM::LLVMFuncOp>();
+    if (!host)
+      return rewriter.notifyMatchFailure(op, "expected a converted host function");
+    return rewrite(op, adaptor, host, rewriter);
+  }
+
+protected:
+  virtual LogicalResult rewrite(OpTy op, OpAdaptor adaptor, LLVM::LLVMFuncOp host,
+                                ConversionPatternRewriter &rewriter) const = 0;
+
+  const bool onDevice;
+};
+} // namespace
+
 /// Ends the block behind `op`: on to what follows, whose block is returned, where `ok` holds, or
 /// out by what `leave` builds.
 static Block *leaveUnless(RewriterBase &rewriter, Operation *op, Value ok,
@@ -30,11 +57,33 @@ static Block *leaveUnless(RewriterBase &rewriter, Operation *op, Value ok,
   return after;
 }
 
-static Block *returnUnlessZero(RewriterBase &rewriter, Operation *call, Value status) {
+/// `explain` builds what is done before the status is returned.
+static Block *returnUnlessZero(RewriterBase &rewriter, Operation *call, Value status,
+                               function_ref<void()> explain = {}) {
   Location loc = call->getLoc();
   Value zero = FieldBuilder(rewriter, loc).constant(0, 32);
   Value ok = LLVM::ICmpOp::create(rewriter, loc, LLVM::ICmpPredicate::eq, status, zero);
-  return leaveUnless(rewriter, call, ok, [&] { LLVM::ReturnOp::create(rewriter, loc, status); });
+  return leaveUnless(rewriter, call, ok, [&] {
+    if (explain)
+      explain();
+    LLVM::ReturnOp::create(rewriter, loc, status);
+  });
+}
+
+static Type getTextType(StringAttr text) {
+  return LLVM::LLVMArrayType::get(IntegerType::get(text.getContext(), 8), text.size());
+}
+
+/// The address of a constant of the module, whose name starts with `name`.
+static Value addressOfConstant(OpBuilder &builder, Operation *op, StringRef name, Type type,
+                               Attribute value) {
+  auto module = op->getParentOfType<ModuleOp>();
+  SymbolTable symbols(module);
+  OpBuilder atTop = OpBuilder::atBlockBegin(module.getBody());
+  auto global = LLVM::GlobalOp::create(atTop, op->getLoc(), type, /*isConstant=*/true,
+                                       LLVM::Linkage::Private, name, value);
+  symbols.insert(global);
+  return LLVM::AddressOfOp::create(builder, op->getLoc(), global);
 }
 
 //===----------------------------------------------------------------------===//
@@ -43,6 +92,12 @@ static Block *returnUnlessZero(RewriterBase &rewriter, Operation *call, Value st
 
 /// The support code's, for kernels on a GPU.
 static constexpr StringLiteral deviceCall = "attnc_device_call", deviceRead = "attnc_device_read";
+
+/// The support code's, which puts the caller's names into a kernel's message.
+static constexpr StringLiteral nameTensors = "attnc_name_tensors";
+
+/// Holds the names of a kernel's parameters. No symbol of C has a point in it.
+static std::string getNamesSymbol(StringRef kernel) { return (kernel + ".parameters").str(); }
 
 /// The second entry point of a kernel, on an array of arguments.
 static std::string getPackedName(StringRef kernel) { return (kernel + "_argv").str(); }
@@ -55,15 +110,11 @@ static void endLifetimes(OpBuilder &builder, Location loc, Block *block) {
 }
 
 namespace {
-struct CallPattern : ConvertOpToLLVMPattern<host::CallOp> {
-  CallPattern(const LLVMTypeConverter &converter, bool onDevice)
-      : ConvertOpToLLVMPattern(converter), onDevice(onDevice) {}
+struct CallPattern : HostOpPattern<host::CallOp> {
+  using HostOpPattern::HostOpPattern;
 
-  LogicalResult matchAndRewrite(host::CallOp call, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    auto host = call->getParentOfType<LLVM::LLVMFuncOp>();
-    if (!host)
-      return rewriter.notifyMatchFailure(call, "expected a converted host function");
+  LogicalResult rewrite(host::CallOp call, OpAdaptor adaptor, LLVM::LLVMFuncOp host,
+                        ConversionPatternRewriter &rewriter) const override {
     Block *before = rewriter.getInsertionBlock();
     if (call.getCondition()) {
       rewriter.splitBlock(before, call->getIterator());
@@ -84,7 +135,8 @@ struct CallPattern : ConvertOpToLLVMPattern<host::CallOp> {
                        .getResult();
     Block *called = call->getBlock();
     endLifetimes(rewriter, call.getLoc(), called);
-    Block *after = returnUnlessZero(rewriter, call, status);
+    Block *after = returnUnlessZero(rewriter, call, status,
+                                    [&] { nameArguments(rewriter, call, host.getArgument(0)); });
     if (Value condition = adaptor.getCondition()) {
       rewriter.setInsertionPointToEnd(before);
       LLVM::CondBrOp::create(rewriter, call.getLoc(), condition, called, after);
@@ -96,11 +148,23 @@ struct CallPattern : ConvertOpToLLVMPattern<host::CallOp> {
 private:
   Value callOnDevice(OpBuilder &builder, Location loc, LLVM::LLVMFuncOp host, StringRef kernel,
                      ValueRange arguments) const;
-
-  bool onDevice;
+  void nameArguments(OpBuilder &builder, host::CallOp call, Value context) const;
 };
 
 } // namespace
+
+/// A kernel is called in many places: its message tells its parameters, the caller knows arguments.
+void CallPattern::nameArguments(OpBuilder &builder, host::CallOp call, Value context) const {
+  auto numbers = call->getAttrOfType<DenseI32ArrayAttr>(kArgumentsAttr);
+  auto type = LLVM::LLVMArrayType::get(builder.getI32Type(), numbers.size());
+  Value arguments = addressOfConstant(builder, call, "call_arguments", type,
+                                      builder.getI32TensorAttr(numbers.asArrayRef()));
+  Value parameters = LLVM::AddressOfOp::create(builder, call.getLoc(),
+                                               LLVM::LLVMPointerType::get(builder.getContext()),
+                                               getNamesSymbol(call.getCallee()));
+  LLVM::CallOp::create(builder, call.getLoc(), TypeRange(), nameTensors,
+                       ValueRange{context, parameters, arguments});
+}
 
 /// `arguments` are the user context and the buffers.
 Value CallPattern::callOnDevice(OpBuilder &builder, Location loc, LLVM::LLVMFuncOp host,
@@ -125,15 +189,11 @@ Value CallPattern::callOnDevice(OpBuilder &builder, Location loc, LLVM::LLVMFunc
 //===----------------------------------------------------------------------===//
 
 namespace {
-struct LoadPattern : ConvertOpToLLVMPattern<host::LoadOp> {
-  LoadPattern(const LLVMTypeConverter &converter, bool onDevice)
-      : ConvertOpToLLVMPattern(converter), onDevice(onDevice) {}
+struct LoadPattern : HostOpPattern<host::LoadOp> {
+  using HostOpPattern::HostOpPattern;
 
-  LogicalResult matchAndRewrite(host::LoadOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    auto host = op->getParentOfType<LLVM::LLVMFuncOp>();
-    if (!host)
-      return rewriter.notifyMatchFailure(op, "expected a converted host function");
+  LogicalResult rewrite(host::LoadOp op, OpAdaptor adaptor, LLVM::LLVMFuncOp host,
+                        ConversionPatternRewriter &rewriter) const override {
     auto type = cast<MemRefType>(op.getBuffer().getType());
     Value place = getStridedElementPtr(rewriter, op.getLoc(), type, adaptor.getBuffer(),
                                        adaptor.getIndices());
@@ -150,8 +210,6 @@ struct LoadPattern : ConvertOpToLLVMPattern<host::LoadOp> {
 private:
   Value copyFromDevice(ConversionPatternRewriter &rewriter, host::LoadOp op, LLVM::LLVMFuncOp host,
                        Value place) const;
-
-  bool onDevice;
 };
 } // namespace
 
@@ -178,33 +236,18 @@ Value LoadPattern::copyFromDevice(ConversionPatternRewriter &rewriter, host::Loa
 /// The status of a call that the caller got wrong: attnc_support.h's attnc_refused.
 static constexpr int64_t kRefused = 1;
 
-/// The address of a text in the module.
-static Value addressOfText(OpBuilder &builder, Location loc, ModuleOp module, StringRef text) {
-  std::string terminated = text.str() + '\0';
-  auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), terminated.size());
-  OpBuilder atTop = OpBuilder::atBlockBegin(module.getBody());
-  SymbolTable symbols(module);
-  auto global =
-      LLVM::GlobalOp::create(atTop, loc, type, /*isConstant=*/true, LLVM::Linkage::Private,
-                             "require_message", builder.getStringAttr(terminated));
-  symbols.insert(global);
-  return LLVM::AddressOfOp::create(builder, loc, global);
-}
-
 namespace {
 /// Tells Halide's error handler and returns.
-struct RequirePattern : ConvertOpToLLVMPattern<host::RequireOp> {
-  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+struct RequirePattern : HostOpPattern<host::RequireOp> {
+  using HostOpPattern::HostOpPattern;
 
-  LogicalResult matchAndRewrite(host::RequireOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  LogicalResult rewrite(host::RequireOp op, OpAdaptor adaptor, LLVM::LLVMFuncOp host,
+                        ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    auto host = op->getParentOfType<LLVM::LLVMFuncOp>();
-    auto module = op->getParentOfType<ModuleOp>();
-    if (!host || !module.lookupSymbol<LLVM::LLVMFuncOp>(errorHandler))
-      return rewriter.notifyMatchFailure(op, "expected a converted host function");
     leaveUnless(rewriter, op, adaptor.getCondition(), [&] {
-      Value text = addressOfText(rewriter, loc, module, op.getMessage());
+      StringAttr message = rewriter.getStringAttr(op.getMessage().str() + '\0');
+      Value text =
+          addressOfConstant(rewriter, op, "require_message", getTextType(message), message);
       LLVM::CallOp::create(rewriter, loc, TypeRange(), errorHandler,
                            ValueRange{host.getArgument(0), text});
       LLVM::ReturnOp::create(rewriter, loc, FieldBuilder(rewriter, loc).constant(kRefused, 32));
@@ -229,6 +272,14 @@ static void declareErrorHandler(ModuleOp module) {
   LLVM::LLVMFuncOp::create(builder, module.getLoc(), RequirePattern::errorHandler, type);
 }
 
+static void declareNameTensors(ModuleOp module) {
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  Type pointer = LLVM::LLVMPointerType::get(module.getContext());
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(module.getContext()),
+                                          {pointer, pointer, pointer});
+  LLVM::LLVMFuncOp::create(builder, module.getLoc(), nameTensors, type);
+}
+
 static void declareDevice(ModuleOp module) {
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
   Type pointer = LLVM::LLVMPointerType::get(module.getContext()), i32 = builder.getI32Type();
@@ -240,10 +291,21 @@ static void declareDevice(ModuleOp module) {
   declare(deviceRead, {pointer, pointer, pointer, builder.getI64Type()});
 }
 
+/// The names of a kernel's parameters one behind the other, and an empty one.
+static void defineNames(OpBuilder &builder, attn::KernelOpInterface kernel) {
+  std::string names;
+  for (const attn::KernelParameter &parameter : kernel.getParameters())
+    names += parameter.name + '\0';
+  StringAttr text = builder.getStringAttr(names + '\0');
+  LLVM::GlobalOp::create(builder, kernel.getLoc(), getTextType(text), /*isConstant=*/true,
+                         LLVM::Linkage::Private, getNamesSymbol(kernel.getName()), text);
+}
+
 /// Takes the place of a kernel, which was compiled before: a function of a user context and one
 /// halide_buffer_t a parameter.
 static void declareKernel(attn::KernelOpInterface kernel, bool onDevice) {
   OpBuilder builder(kernel);
+  defineNames(builder, kernel);
   auto pointer = LLVM::LLVMPointerType::get(kernel.getContext());
   SmallVector<Type> types(onDevice ? 1 : 1 + kernel.getParameters().size(), pointer);
   std::string name = onDevice ? getPackedName(kernel.getName()) : kernel.getName().str();
@@ -253,10 +315,13 @@ static void declareKernel(attn::KernelOpInterface kernel, bool onDevice) {
 }
 
 void host::declareCallees(ModuleOp module, bool onDevice) {
-  bool hasRequirement =
-      module.walk([](RequireOp) { return WalkResult::interrupt(); }).wasInterrupted();
-  if (hasRequirement)
+  auto has = [&](auto op) {
+    return module.walk([](decltype(op)) { return WalkResult::interrupt(); }).wasInterrupted();
+  };
+  if (has(RequireOp()))
     declareErrorHandler(module);
+  if (has(host::CallOp()))
+    declareNameTensors(module);
   if (onDevice)
     declareDevice(module);
   for (auto kernel : llvm::make_early_inc_range(module.getOps<attn::KernelOpInterface>()))
@@ -265,6 +330,5 @@ void host::declareCallees(ModuleOp module, bool onDevice) {
 
 void host::populateHostToLLVMPatterns(const LLVMTypeConverter &converter,
                                       RewritePatternSet &patterns, bool onDevice) {
-  patterns.add<RequirePattern>(converter);
-  patterns.add<CallPattern, LoadPattern>(converter, onDevice);
+  patterns.add<CallPattern, LoadPattern, RequirePattern>(converter, onDevice);
 }

@@ -14,6 +14,10 @@
 
 namespace mlir::host {
 
+/// On a host.call while it is lowered: the argument of the host function that each buffer is or
+/// views, -1 for a constant.
+constexpr StringLiteral kArgumentsAttr = "host.arguments";
+
 /// Declares the functions that the patterns below call, and those that kernels compile to. Kernels
 /// are erased.
 void declareCallees(ModuleOp module, bool onDevice);

@@ -104,6 +104,23 @@ static void skipEmptyOutputs(host::CallOp call) {
   call.getConditionMutable().assign(any);
 }
 
+/// The argument that a buffer is or views, -1 for a constant.
+static int32_t findArgument(Value buffer) {
+  while (Operation *op = buffer.getDefiningOp()) {
+    auto source = llvm::find_if(
+        op->getOperands(), [](Value operand) { return isa<BaseMemRefType>(operand.getType()); });
+    if (source == op->operand_end())
+      return -1;
+    buffer = *source;
+  }
+  return cast<BlockArgument>(buffer).getArgNumber();
+}
+
+static void nameArguments(host::CallOp call) {
+  auto arguments = llvm::map_to_vector(call.getBuffers(), findArgument);
+  call->setAttr(host::kArgumentsAttr, DenseI32ArrayAttr::get(call.getContext(), arguments));
+}
+
 namespace {
 
 /// A function on memrefs and its entry point on pointers to descriptors.
@@ -170,6 +187,7 @@ static LogicalResult verifyReads(func::FuncOp host) {
 
 LogicalResult ConvertHostToLLVMPass::prepare() {
   entries.clear();
+  getOperation().walk(nameArguments);
   llvm::DenseSet<func::FuncOp> known;
   for (auto host : getOperation().getOps<func::FuncOp>()) {
     if (!host::isHostFunction(host))

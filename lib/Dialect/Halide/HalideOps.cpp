@@ -217,7 +217,8 @@ LogicalResult PipelineOp::verifyRegions() {
 static attn::KernelParameter makeParameter(Value func, ArrayRef<int64_t> extents,
                                            attn::Access access) {
   SmallVector<int64_t> shape(llvm::reverse(extents));
-  return {MemRefType::get(shape, cast<FuncType>(func.getType()).getElementType()), access};
+  return {getFuncName(func),
+          MemRefType::get(shape, cast<FuncType>(func.getType()).getElementType()), access};
 }
 
 SmallVector<attn::KernelParameter> PipelineOp::getParameters() {

@@ -197,10 +197,10 @@ void attn::bindSignature(llvm::Module &module, const Signature &signature,
     binder.rename(("attnc_" + suffix).str(), (signature.name + "_" + suffix).str());
   llvm::StringSet<> global;
   if (!isWhole) // kernels and Halide's runtime, linked later, call
-    global.insert_range(ArrayRef<StringRef>{"halide_error", "halide_print", "halide_malloc",
-                                            "halide_free", "halide_do_par_for",
-                                            "halide_load_library", "halide_cuda_acquire_context",
-                                            "halide_cuda_get_stream", "halide_acquire_cl_context"});
+    global.insert_range(ArrayRef<StringRef>{
+        "halide_error", "halide_error_access_out_of_bounds", "halide_print", "halide_malloc",
+        "halide_free", "halide_do_par_for", "halide_load_library", "halide_cuda_acquire_context",
+        "halide_cuda_get_stream", "halide_acquire_cl_context"});
   for (const std::string &symbol : signature.symbols()) {
     global.insert(symbol);
     module.getNamedValue(symbol)->setVisibility(llvm::GlobalValue::DefaultVisibility);

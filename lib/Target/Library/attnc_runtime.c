@@ -8,7 +8,7 @@
  *
  *===------------------------------------------------------------------------===*/
 
-#include "attnc_support.h"
+#include "attnc_text.h"
 
 /* The C library's, declared here to need no headers of the target. */
 void *malloc(size_t bytes);
@@ -29,6 +29,26 @@ void halide_error(void *user_context, const char *message) {
   while (length && call->message[length - 1] == '\n')
     --length;
   call->message[length] = 0;
+}
+
+/* A tensor is smaller than what a kernel reads of it. Halide counts dimensions from the last, its
+ * own message from 0. */
+int halide_error_access_out_of_bounds(void *user_context, const char *buffer, int dimension,
+                                      int min_touched, int max_touched, int min_valid,
+                                      int max_valid) {
+  enum { halide_access_out_of_bounds = -4 };
+  char begin[attnc_message_bytes];
+  text message = {begin, 0};
+  int is_before = min_touched < min_valid;
+  put(&message, buffer);
+  put(&message, is_before ? ": expected elements from " : ": expected at least ");
+  put_number(&message, is_before ? min_touched : (int64_t)max_touched + 1);
+  put(&message, is_before ? " on in dimension " : " elements in dimension ");
+  put_number(&message, -1 - (int64_t)dimension);
+  put(&message, ", found ");
+  put_number(&message, is_before ? min_valid : (int64_t)max_valid + 1);
+  halide_error(user_context, begin);
+  return halide_access_out_of_bounds;
 }
 
 void halide_print(void *user_context, const char *message) {

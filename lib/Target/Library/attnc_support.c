@@ -44,6 +44,58 @@ int attnc_refuse(const char *subject, const part *parts) {
 const char *attnc_last_error(void) { return last_error; }
 
 /*===------------------------------------------------------------------------===*
+ * The message of a kernel
+ *===------------------------------------------------------------------------===*/
+
+static const char *name_of(int32_t argument) {
+  const attnc_signature *spec = &attnc_the_signature;
+  if (argument >= 0 && argument < spec->count)
+    return spec->tensors[argument].name;
+  return argument < 0 || (spec->weights && argument == spec->count) ? "a constant" : "a temporary";
+}
+
+/* What follows `word` in `text`, NULL where `text` doesn't begin with it. */
+static const char *skip(const char *text, const char *word) {
+  for (; *word; ++text, ++word)
+    if (*text != *word)
+      return 0;
+  return text;
+}
+
+static int is_in_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Halide says "Input buffer NAME" and "Output buffer NAME". */
+static const char *skip_kind(const char *text) {
+  const char *name = skip(text, "Input buffer ");
+  return name ? name : skip(text, "Output buffer ");
+}
+
+void attnc_name_tensors(void *user_context, const char *parameters, const int32_t *arguments) {
+  attnc_context *call = user_context;
+  char *begin = call->message;
+  while (*begin && !skip_kind(begin))
+    ++begin;
+  if (!*begin)
+    return;
+  for (; *parameters; ++arguments) {
+    const char *end = skip(skip_kind(begin), parameters);
+    if (end && !is_in_name(*end)) {
+      char rest[attnc_message_bytes];
+      text message = {rest, 0};
+      put(&message, end);
+      message = (text){call->message, (size_t)(begin - call->message)};
+      put(&message, name_of(*arguments));
+      put(&message, rest);
+      return;
+    }
+    while (*parameters++)
+      ;
+  }
+}
+
+/*===------------------------------------------------------------------------===*
  * A call
  *===------------------------------------------------------------------------===*/
 

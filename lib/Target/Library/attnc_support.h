@@ -145,6 +145,11 @@ void halide_error(void *user_context, const char *message);
 void *halide_malloc(void *user_context, size_t bytes);
 void halide_free(void *user_context, void *memory);
 
+/* attnc_support.c: puts the names of tensors into a kernel's message. `parameters` are the kernel's
+ * names, an empty one last; `arguments` which tensor of the signature each is. Behind those come
+ * weights and workspace; -1 is a constant. */
+void attnc_name_tensors(void *user_context, const char *parameters, const int32_t *arguments);
+
 /* Built by the compiler. */
 extern const attnc_signature attnc_the_signature;
 

@@ -49,7 +49,11 @@ func.func @host(%x: !any {attn.name = "x"}, %y: !any {attn.name = "y", attn.resu
   // CHECK: llvm.cond_br %[[OK]], ^[[NEXT:.*]], ^[[FAILED:.*]]
   // CHECK: ^[[NEXT]]:
   // CHECK: llvm.return %{{.*}} : i32
+  // What a message says of parameters is said of arguments.
   // CHECK: ^[[FAILED]]:
+  // CHECK: %[[ARGUMENTS:.*]] = llvm.mlir.addressof @call_arguments
+  // CHECK: %[[PARAMETERS:.*]] = llvm.mlir.addressof @copy.parameters
+  // CHECK: llvm.call @attnc_name_tensors(%arg0, %[[PARAMETERS]], %[[ARGUMENTS]])
   // CHECK: llvm.return %[[STATUS]]
   host.call @copy(%x, %y) : !any, !any
   return

@@ -48,9 +48,9 @@ public:
   SmallVector<attn::KernelParameter> getParameters() {
     auto f32 = Float32Type::get(getContext());
     auto open = MemRefType::get({ShapedType::kDynamic}, f32);
-    return {{open, Access::read},
-            {MemRefType::get({1}, f32), Access::read_write},
-            {open, Access::write}};
+    return {{"x", open, Access::read},
+            {"sum", MemRefType::get({1}, f32), Access::read_write},
+            {"y", open, Access::write}};
   }
   std::string describeSchedule() { return "one loop"; }
 };
