@@ -9,6 +9,7 @@
 
 #include "attnc/Diagnostics/Reproducer.h"
 #include "attnc/Diagnostics/Terminal.h"
+#include "attnc/Text/Escape.h"
 
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
@@ -20,9 +21,12 @@ using namespace attnc;
 
 static std::atomic<int> numErrors, numUsageErrors, numInternalErrors;
 
+/// A line, whatever names are in it.
+static std::string toLine(const Twine &text) { return mlir::attn::escapeText(text.str()); }
+
 static LogicalResult report(const Twine &place, const Twine &message, std::atomic<int> &count) {
-  WithColor(errorStream(), raw_ostream::SAVEDCOLOR, /*Bold=*/true) << place << ": ";
-  WithColor::error(errorStream()) << message << '\n';
+  WithColor(errorStream(), raw_ostream::SAVEDCOLOR, /*Bold=*/true) << toLine(place) << ": ";
+  WithColor::error(errorStream()) << toLine(message) << '\n';
   ++count;
   return failure();
 }
@@ -40,7 +44,7 @@ LogicalResult attnc::reportInternal(const Twine &message) {
 }
 
 void attnc::reportNote(const Twine &message) {
-  WithColor::note(errorStream(), "attnc") << message << '\n';
+  WithColor::note(errorStream(), "attnc") << toLine(message) << '\n';
 }
 
 void attnc::countError() { ++numErrors; }

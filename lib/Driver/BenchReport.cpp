@@ -22,10 +22,10 @@ namespace json = llvm::json;
 std::string attnc::describe(const Dims &dims) {
   if (dims.empty())
     return "fixed";
-  return llvm::join(
-      llvm::map_range(dims,
-                      [](auto dim) { return dim.first.str() + '=' + std::to_string(dim.second); }),
-      " ");
+  auto describeDim = [](auto dim) {
+    return mlir::attn::escapeText(dim.first) + '=' + std::to_string(dim.second);
+  };
+  return llvm::join(llvm::map_range(dims, describeDim), " ");
 }
 
 /// The kernels selected by size; if sizes selected none of several, their number.
@@ -111,7 +111,9 @@ void attnc::printJson(Spec &spec, StringRef target, ArrayRef<Row> rows) {
   json::Array array;
   for (const Row &row : rows)
     array.push_back(toJson(row));
-  json::Value value = json::Object{
-      {"function", spec.getFunction().getName()}, {"target", target}, {"rows", std::move(array)}};
+  json::Value value =
+      json::Object{{"function", mlir::attn::escapeJson(spec.getFunction().getName())},
+                   {"target", target},
+                   {"rows", std::move(array)}};
   llvm::outs() << llvm::formatv("{0:2}\n", value);
 }

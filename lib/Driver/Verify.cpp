@@ -24,7 +24,7 @@ namespace json = llvm::json;
 static void print(const Case &tested, const Signature &signature) {
   TerminalStream os(llvm::outs());
   for (auto [symbol, size] : tested.dims)
-    os << symbol << '=' << size << ' ';
+    os << mlir::attn::escapeText(symbol) << '=' << size << ' ';
   os << tested.inputs << '\n';
   for (auto [result, output] : llvm::zip(tested.results, signature.outputs)) {
     os << "  " << output.name

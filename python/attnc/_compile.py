@@ -28,7 +28,8 @@ def compile(spec, target=None, name=None, weights=None):
 
 def run_tool(*arguments):
     """Runs the program attnc; its diagnostic becomes a CompileError."""
-    done = subprocess.run([_find_tool(), *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run([_find_tool(), *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                          errors="replace")
     if done.returncode != 0:
         raise CompileError(done.stderr.strip())
 
@@ -45,7 +46,8 @@ def _find_tool():
 def _spec_path(spec, folder):
     """Writes a text to a file. A text has line breaks, a path has none."""
     if not isinstance(spec, str) or "\n" not in spec:
-        return os.fspath(spec)
+        path = os.fsdecode(spec)
+        return os.path.join(os.curdir, path) if path.startswith("-") else path  # else an option
     path = os.path.join(folder, "spec.mlir")
     try:
         with open(path, "w") as file:

@@ -22,6 +22,11 @@ def load(path, name=None, weights=None):
     return Kernel(os.path.abspath(path), name or stem[1], weights)
 
 
+def _describe_dim(dim):
+    """Symbols are anybody's text."""
+    return "?" if dim is None else repr(dim)[1:-1] if isinstance(dim, str) else str(dim)
+
+
 class Kernel:
     """Call it with its inputs in order, or by name. `out` is an array, or a tuple of
     them where there are several results; `threads` is the most that work on the call,
@@ -53,7 +58,7 @@ class Kernel:
         return [places.get(dim) if isinstance(dim, str) else dim for dim in dims]
 
     def __repr__(self):
-        tensor = lambda t: f"{t['name']}: {t['dtype']}[{', '.join(str(dim or '?') for dim in t['dims'])}]"
+        tensor = lambda t: f"{t['name']}: {t['dtype']}[{', '.join(map(_describe_dim, t['dims']))}]"
         inputs, outputs = (", ".join(map(tensor, self.description[side])) for side in ("inputs", "outputs"))
         return f"<attnc kernel {self.name}({inputs}) -> {outputs}>"
 

@@ -1,6 +1,7 @@
 """The Python package against numpy, and against PyTorch where that is installed.
 Needs the program attnc."""
 
+import contextlib
 import os
 import struct
 import subprocess
@@ -39,6 +40,15 @@ func.func @linear(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["n", 64]},
     -> (tensor<?x96xf32> {attn.name = "y", attn.dims = ["n", 96]}) {
   %y = attn.linear %x, %weight : tensor<?x64xf32>, tensor<96x64xf32> -> tensor<?x96xf32>
   return %y : tensor<?x96xf32>
+}
+"""
+
+SUM = """
+func.func @sum(%x: tensor<?x4xf32> {attn.name = "x", attn.dims = ["SYMBOL", 4]},
+               %y: tensor<?x4xf32> {attn.name = "y", attn.dims = ["SYMBOL", 4]})
+    -> (tensor<?x4xf32> {attn.name = "sum", attn.dims = ["SYMBOL", 4]}) {
+  %sum = arith.addf %x, %y : tensor<?x4xf32>
+  return %sum : tensor<?x4xf32>
 }
 """
 
@@ -183,6 +193,25 @@ class CompileTest(unittest.TestCase):
         self.assertEqual((kernel.name, kernel.description["target"]), ("attend", "x86-64-linux-sse41"))
         inputs = random_inputs()
         np.testing.assert_allclose(kernel(*inputs), causal(*inputs), rtol=0, atol=2e-6)
+
+    def test_hostile_names(self):
+        """Symbols and names of files are text wherever they stand, and no options."""
+        symbol = "*/\n\x1b[2J\u202e%s"
+        quoted = "".join(f"\\{byte:02X}" for byte in symbol.encode())
+        kernel = attnc.compile(SUM.replace("SYMBOL", quoted))
+        x, y = np.ones((3, 4), np.float32), np.ones((3, 4), np.float32)
+        np.testing.assert_array_equal(kernel(x, y), x + y)
+        self.assertEqual(kernel.description["inputs"][0]["dims"], [symbol, 4])
+        self.assertTrue(repr(kernel).isprintable(), repr(kernel))
+        with self.assertRaises(ValueError) as refused:
+            kernel(x, y[1:])
+        self.assertTrue(str(refused.exception).isprintable(), refused.exception)
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            with open("--help.mlir", "w") as file:
+                file.write(CAUSAL)
+            self.assertEqual(attnc.compile("--help.mlir").name, "causal")
+            with self.assertRaisesRegex(attnc.CompileError, r"\\x1b.mlir"):
+                attnc.compile("\x1b.mlir")
 
     def test_diagnostics(self):
         with self.assertRaisesRegex(attnc.CompileError, r"spec.mlir:1:\d+: error: "):

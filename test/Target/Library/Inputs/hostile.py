@@ -38,7 +38,7 @@ def run(*command, exits=0, is_json=False):
     output = (done.stdout + done.stderr).decode()
     assert done.returncode == exits, f"{command}: expected exit {exits}, found {done.returncode}\n{output[:4000]}"
     if is_json:
-        return json.loads(output)
+        return json.loads(done.stdout)
     check_lines(output, command)
     return output
 
@@ -175,6 +175,22 @@ def check_graph():
     run("attnc", "explain", "spec.mlir", *weights, "--json", is_json=True)
 
 
+def check_bench():
+    """Symbols are given sizes, and a line stays one."""
+    symbols = [name for name in HOSTILE if not set("=,") & set(name)]
+    symbols = symbols[:len(symbols) // 4 * 4]
+    write_spec("open.mlir", symbols)
+    write("open.mlir", read("open.mlir").replace(quote(HOSTILE[0]), "f", 1))
+    bench = ["attnc", "bench", "open.mlir", "--weights", "weights.safetensors", "--seconds", "0"]
+    sizes = [f"--size={name}=2" for name in symbols]
+    row, = [line for line in run(*bench, *sizes).splitlines() if line.startswith("*/")]
+    assert row.count("=2 ") == len(symbols), row
+    row, = run(*bench, "--json", *sizes, is_json=True)["rows"]
+    assert set(row["sizes"]) == set(symbols), row
+    refused = run(*bench, exits=1)
+    assert len(refused.splitlines()) == 1 and "expected sizes of" in refused, refused
+
+
 def read_names(path):
     with open(path, "rb") as file:
         length, = struct.unpack("<Q", file.read(8))
@@ -226,6 +242,7 @@ def main():
     os.chdir(folder)
     write("evil.h", "#error evil\n")
     check_graph()
+    check_bench()
     check_model(onnx)
     check_refused()
     made = [name for _, folders, files in os.walk("..") for name in folders + files]
