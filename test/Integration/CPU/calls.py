@@ -20,6 +20,9 @@ PAGE = mmap.PAGESIZE
 libc = ctypes.CDLL(None)
 libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+libc.malloc.restype = ctypes.c_void_p
+libc.malloc.argtypes = [ctypes.c_size_t]
+libc.free.argtypes = [ctypes.c_void_p]
 libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 
@@ -44,6 +47,26 @@ class Options(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("workspace", ctypes.c_void_p),
                 ("workspace_bytes", ctypes.c_size_t), ("threads", ctypes.c_int),
                 *((name, ctypes.c_void_p) for name in ("parallel", "pool", "allocate", "deallocate", "allocator"))]
+
+
+class Allocator:
+    """Memory of the caller's, of which there is no more after so many requests."""
+
+    def __init__(self, granted):
+        self.granted, self.requests, self.live = granted, 0, 0
+        self.allocate = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(self._allocate)
+        self.deallocate = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._deallocate)
+
+    def _allocate(self, _, size):
+        self.requests += 1
+        if self.requests > self.granted:
+            return None
+        self.live += 1
+        return libc.malloc(size)
+
+    def _deallocate(self, _, memory):
+        self.live -= 1
+        libc.free(memory)
 
 
 class Parameter:
@@ -112,9 +135,12 @@ class Library:
         pointers.tensors = tensors
         return pointers
 
-    def call(self, inputs, outputs, threads=0, workspace=None):
+    def call(self, inputs, outputs, threads=0, workspace=None, allocator=None):
         """The status."""
         options = Options(size=ctypes.sizeof(Options), threads=threads)
+        if allocator is not None:
+            options.allocate = ctypes.cast(allocator.allocate, ctypes.c_void_p)
+            options.deallocate = ctypes.cast(allocator.deallocate, ctypes.c_void_p)
         if workspace is not None:
             options.workspace, options.workspace_bytes = workspace.ctypes.data, workspace.size
         return self.function(ctypes.byref(options), self.pointers(inputs + outputs))
@@ -165,6 +191,24 @@ def call_with_workspace(library, inputs):
     return outputs
 
 
+def call_without_memory(library, inputs, expected):
+    """Fails each request for memory in turn, with all behind it. A kernel may have a way round."""
+    no_memory, granted = -2, 0
+    while True:
+        allocator, outputs = Allocator(granted), [parameter.zeros() for parameter in library.outputs]
+        status = library.call(inputs, outputs, threads=1, allocator=allocator)
+        what = f"memory for {granted} requests"
+        if allocator.live:
+            sys.exit(f"WRONG {what}: {allocator.live} blocks are not given back")
+        if status == 0:
+            compare(library, what, outputs, expected)
+        elif status != no_memory or not library.error():
+            sys.exit(f"WRONG {what}: status {status}, {library.error().decode()}")
+        if allocator.requests <= granted:
+            return
+        granted += 1 + granted // 8
+
+
 def refuse(library, inputs):
     caches = [parameter for parameter in library.outputs if parameter.in_place is not None]
     if not any(cache.zeros().size for cache in caches):
@@ -183,4 +227,5 @@ def vary(library, inputs, expected, rng):
     compare(library, "strided", call_strided(library, inputs, rng), expected)
     compare(library, "in place", call_in_place(library, inputs), expected)
     compare(library, "workspace", call_with_workspace(library, inputs), expected)
+    call_without_memory(library, inputs, expected)
     refuse(library, inputs)

@@ -164,7 +164,7 @@ static void memory_of_the_caller(void) {
   int needed = __atomic_load_n(&memory.calls, __ATOMIC_RELAXED);
   check(needed > 0 && __atomic_load_n(&memory.live, __ATOMIC_RELAXED) == 0,
         "what an allocator gave comes back");
-  for (int left = 0; left < needed && left < 20; ++left) {
+  for (int left = 0; left < needed; ++left) {
     __atomic_store_n(&memory.left, left, __ATOMIC_RELAXED);
     check(is_right_without_memory(&options), "no memory");
     check(__atomic_load_n(&memory.live, __ATOMIC_RELAXED) == 0,
