@@ -22,7 +22,7 @@ func.func @unknown() -> tensor<1xf32> {
 
 func.func @outside() -> tensor<1x1x1x3xf32> {
   %s = arith.constant dense<0.0> : tensor<1x1x1x3xf32>
-  %bias = arith.constant dense<0.0> : tensor<2xf32>
+  %bias = arith.constant dense<[0.0, 1.0]> : tensor<2xf32>
   %m = attn.modify_score %s {
   ^bb0(%score: f32, %b: index, %h: index, %q: index, %k: index):
     // OUTSIDE: [[#@LINE+1]]:10: error: expected index 0 to be below 2, found 2

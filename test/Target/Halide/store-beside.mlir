@@ -9,7 +9,7 @@
 
 // RUN: attnc compile %s --emit stmt -o - | FileCheck %s --check-prefix=STMT --implicit-check-not=store_beside
 // STMT: half[ramp({{.*}}, 1, 4)] =
-// STMT: beside[ramp({{.*}}, 1, 4)] =
+// STMT: beside[ramp({{.*}}, 1, 4){{.*}}] =
 
 // RUN: sed -e '/compute_root/d; /vectorize/d; /split/d; /loops/d' %s > %t.inline.mlir
 // RUN: not attnc compile %t.inline.mlir --emit stmt -o - 2>&1 | FileCheck %s --check-prefix=INLINE
