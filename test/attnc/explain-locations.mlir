@@ -2,11 +2,11 @@
 // RUN: attnc explain %s | FileCheck %s
 // CHECK: attn.map at node.onnx:1:1
 // CHECK-NOT: attn.layer_norm
-// CHECK: pipeline skip_map_0:
-// CHECK-NOT: pipeline
+// CHECK: kernel skip_map_0
+// CHECK-NOT: kernel
 // CHECK: attn.layer_norm at node.onnx:1:1
-// CHECK: pipeline skip_layer_norm_1:
-// CHECK-NOT: pipeline
+// CHECK: kernel skip_layer_norm_1
+// CHECK-NOT: kernel
 #node = loc("node.onnx":1:1)
 func.func @skip(%input: tensor<?x64xf32> {attn.dims = ["len", 64]},
                 %skip: tensor<?x64xf32> {attn.dims = ["len", 64]},
