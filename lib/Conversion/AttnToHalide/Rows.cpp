@@ -131,17 +131,6 @@ std::pair<Func, Loop> attn::splitIntoLanes(PipelineBuilder &p, Loop reduction, i
   return {partial, inner};
 }
 
-void attn::combineLanes(PipelineBuilder &p, Loop lane, int64_t lanes,
-                        function_ref<void(Func)> place) {
-  for (int64_t half = lanes / 2; half > 1; half /= 2) {
-    auto [part, rest] = splitIntoLanes(p, lane, half);
-    p.unroll(p.loops(part, 0).back());
-    place(part);
-    lane = rest;
-  }
-  p.unroll(lane);
-}
-
 /// The same in parts that come before it.
 static std::pair<Func, Loop> splitIntoLanesAndParts(PipelineBuilder &p, Loop reduction,
                                                     int64_t length, int64_t lanes) {
@@ -177,9 +166,10 @@ void attn::scheduleSumAlongRow(PipelineBuilder &p, Func sum, Scalar extent, cons
   int64_t length = getPartLength(extent, kLongestSum * lanes);
   auto [partial, lane] = length ? splitIntoLanesAndParts(p, reduction, length, lanes)
                                 : splitIntoLanes(p, reduction, lanes);
-  computeAtRow(p, partial, at);
-  combineLanes(p, lane, lanes, [&](Func part) { computeAtRow(p, part, at); });
+  p.atomic(sum, 0);
+  p.vectorize(lane);
   computeAtRow(p, sum, at);
+  computeAtRow(p, partial, at);
 }
 
 Scalar attn::readBroadcast(PipelineBuilder &p, Func in, Value tensor, ArrayRef<Scalar> coords) {

@@ -21,7 +21,7 @@ using namespace mlir::attn;
 namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 /// An error of a score is a factor of its prob: sums of scores are shorter than others.
-constexpr int64_t kLongestScoreSum = 16;
+constexpr int64_t kLongestScoreSum = 32;
 } // namespace
 
 /// The head of key and value that a query head reads.
