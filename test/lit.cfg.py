@@ -38,6 +38,10 @@ if os.path.exists(os.path.join(config.attnc_tools, "attnc")):
 if os.path.isdir(config.python_package):
     config.available_features.add("python-package")
 
+# The target `portable`, which `./dev test` builds.
+if os.path.exists(os.path.join(os.path.dirname(config.obj_root), "portable", "attnc-portable", "attnc")):
+    config.available_features.add("portable")
+
 # What ./dev installs, and other systems may lack.
 for feature, program in (("qemu", "qemu-x86_64"), ("cross-arm", "aarch64-linux-gnu-gcc"),
                          ("oclgrind", "oclgrind")):
@@ -57,6 +61,7 @@ config.substitutions.append(
 config.substitutions.append(("%python-package", config.python_package))
 config.substitutions.append(("%python-tests", config.python_tests))
 config.substitutions.append(("%python", config.python))
+config.substitutions.append(("%tools", os.path.join(config.test_source_root, "..", "tools")))
 config.substitutions.append(("%examples", config.examples))
 config.substitutions.append(("%build", os.path.dirname(config.obj_root)))
 # Text on standard input as an ONNX model; before %onnx, which it begins with.
