@@ -2,9 +2,10 @@
 
 import glob
 import os
-import shutil
 import subprocess
 import tempfile
+
+from attnc_programs import environment, find_compiler
 
 from ._kernel import load
 
@@ -28,19 +29,10 @@ def compile(spec, target=None, name=None, weights=None):
 
 def run_tool(*arguments):
     """Runs the program attnc; its diagnostic becomes a CompileError."""
-    done = subprocess.run([_find_tool(), *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                          errors="replace")
+    done = subprocess.run([find_compiler(), *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                          text=True, errors="replace", env=environment())
     if done.returncode != 0:
         raise CompileError(done.stderr.strip())
-
-
-def _find_tool():
-    beside = os.path.join(os.path.dirname(__file__), "bin", "attnc")
-    for place in (os.environ.get("ATTNC"), beside, "attnc"):
-        found = place and shutil.which(place)
-        if found:
-            return found
-    raise FileNotFoundError("expected the program attnc on PATH or in $ATTNC, found none")
 
 
 def _spec_path(spec, folder):
