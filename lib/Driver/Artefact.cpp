@@ -18,13 +18,13 @@ using mlir::attn::Artefact;
 static constexpr KindInfo kinds[] = {
     {Kind::attn, "attn", "attn.mlir", "the graph, simplified", true, {}},
     {Kind::fused, "fused", "fused.mlir", "the graph after fusion, with schedules chosen", true, {}},
-    {Kind::halide, "halide", "halide.mlir", "each group's algorithm and schedule", true, {}},
-    {Kind::stmt, "stmt", "stmt", "each group's loops, lowered", true, Artefact::stmt},
+    {Kind::halide, "halide", "halide.mlir", "each kernel's algorithm and schedule", true, {}},
+    {Kind::stmt, "stmt", "stmt", "each kernel's loops, lowered", true, Artefact::stmt},
     {Kind::stmt_html, "stmt_html", "stmt.html", "the same with links and colours", true,
      Artefact::stmt_html},
-    {Kind::llvm_assembly, "llvm_assembly", "ll", "each group as LLVM IR", true,
+    {Kind::llvm_assembly, "llvm_assembly", "ll", "each kernel as LLVM IR", true,
      Artefact::llvm_assembly},
-    {Kind::assembly, "assembly", "s", "each group's assembly", true, Artefact::assembly},
+    {Kind::assembly, "assembly", "s", "each kernel's assembly", true, Artefact::assembly},
     {Kind::object, "object", "o", "everything in one relocatable object", false, {}},
     {Kind::static_library, "static_library", "a", "that object as libNAME.a", false, {}},
     {Kind::shared_library, "shared_library", "so", "the same as libNAME.so", false, {}},
@@ -33,8 +33,8 @@ static constexpr KindInfo kinds[] = {
     {Kind::sbom, "sbom", "cdx.json", "the library's bill of materials, in CycloneDX", true, {}},
     {Kind::c_header, "c_header", "h", "the C declarations, with dlpack.h beside", true, {}},
     {Kind::json, "json", "json", "inputs, outputs, target, schedules and FLOPs", true, {}},
-    {Kind::device_code, "device_code", "ptx", "each group's code for a GPU: PTX, or OpenCL C (.cl)",
-     true, Artefact::device_code},
+    {Kind::device_code, "device_code", "ptx",
+     "each kernel's code for a GPU: PTX, or OpenCL C (.cl)", true, Artefact::device_code},
 };
 
 ArrayRef<KindInfo> attnc::getKinds() { return kinds; }

@@ -32,7 +32,7 @@ LogicalResult Emission::emit(ArrayRef<Kind> wanted) {
   if (failed(schedule()))
     return failure();
   for (mlir::attn::LibrarySource source : sources)
-    if (failed(emitGroups(wanted, source)))
+    if (failed(emitKernels(wanted, source)))
       return failure();
   return emitLibrary(wanted);
 }
@@ -85,10 +85,10 @@ LogicalResult Emission::schedule() {
   return success();
 }
 
-/// Groups are named FUNCTION_OP_N; NAME already has the function's name.
-std::string Emission::getGroupFile(KernelOpInterface group, bool single, StringRef target,
-                                   StringRef extension) {
-  StringRef label = group.getName();
+/// Kernels are named FUNCTION_OP_N; NAME already has the function's name.
+std::string Emission::getKernelFile(KernelOpInterface kernel, bool single, StringRef target,
+                                    StringRef extension) {
+  StringRef label = kernel.getName();
   label.consume_front((spec.getFunction().getName() + "_").str());
   return (name + (single ? "" : "." + label) + (targets.size() == 1 ? "" : "." + target) + "." +
           extension)
@@ -97,21 +97,22 @@ std::string Emission::getGroupFile(KernelOpInterface group, bool single, StringR
 
 bool attnc::hasGpu(StringRef target) { return mlir::attn::Target(target).hasGpu(); }
 
-LogicalResult Emission::emitGroups(ArrayRef<Kind> wanted, mlir::attn::LibrarySource source) {
+LogicalResult Emission::emitKernels(ArrayRef<Kind> wanted, mlir::attn::LibrarySource source) {
   SmallVector<const KindInfo *> infos;
   for (Kind kind : wanted)
     if (getInfo(kind).artefact && (kind != Kind::device_code || hasGpu(source.target)))
       infos.push_back(&getInfo(kind));
   if (infos.empty())
     return success();
-  auto groups = llvm::to_vector(source.module.getOps<KernelOpInterface>());
-  for (auto [index, group] : llvm::enumerate(groups)) {
-    Progress progress("[" + Twine(index + 1) + "/" + Twine(groups.size()) + "] " + group.getName());
+  auto kernels = llvm::to_vector(source.module.getOps<KernelOpInterface>());
+  for (auto [index, kernel] : llvm::enumerate(kernels)) {
+    Progress progress("[" + Twine(index + 1) + "/" + Twine(kernels.size()) + "] " +
+                      kernel.getName());
     mlir::attn::ArtefactPaths paths;
     for (const KindInfo *info : infos)
-      paths[*info->artefact] = files.add(getGroupFile(group, groups.size() == 1, source.target,
-                                                      getExtension(*info, source.target)));
-    if (failed(group.compile(source.target, paths)))
+      paths[*info->artefact] = files.add(getKernelFile(kernel, kernels.size() == 1, source.target,
+                                                       getExtension(*info, source.target)));
+    if (failed(kernel.compile(source.target, paths)))
       return failure();
   }
   return success();

@@ -1,4 +1,4 @@
-//===- Emission.h - the files of a compiled spec -----------------*- C++ -*-===//
+//===- Emission.h - the files of a compiled spec ----------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -39,7 +39,7 @@ private:
   llvm::LogicalResult emitGraph();
   llvm::LogicalResult emitStage(Kind kind, Stage stage);
   llvm::LogicalResult schedule();
-  llvm::LogicalResult emitGroups(llvm::ArrayRef<Kind> wanted, mlir::attn::LibrarySource source);
+  llvm::LogicalResult emitKernels(llvm::ArrayRef<Kind> wanted, mlir::attn::LibrarySource source);
   llvm::LogicalResult emitLibrary(llvm::ArrayRef<Kind> wanted);
   llvm::LogicalResult writeLibrary(llvm::ArrayRef<Kind> wanted, const mlir::attn::Library &library);
   llvm::LogicalResult addSharedLibrary(const mlir::attn::Library &library);
@@ -47,8 +47,8 @@ private:
   mlir::Location getLoc() { return spec.getFunction().getLoc(); }
   llvm::LogicalResult checkStage(Kind kind, Stage stage);
   std::string getStem(llvm::StringRef target);
-  std::string getGroupFile(mlir::attn::KernelOpInterface group, bool single, llvm::StringRef target,
-                           llvm::StringRef extension);
+  std::string getKernelFile(mlir::attn::KernelOpInterface kernel, bool single,
+                            llvm::StringRef target, llvm::StringRef extension);
 
   Spec &spec;
   EmissionOptions options;

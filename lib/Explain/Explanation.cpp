@@ -1,4 +1,4 @@
-//===- Explanation.cpp - what fused, and into which kernels ---------------===//
+//===- Explanation.cpp - fusion and kernels of a spec ---------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@
 #include "attnc/Dialect/Host/Host.h"
 #include "attnc/Spec/Place.h"
 
-#include "llvm/ADT/SetVector.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -26,12 +26,12 @@ using mlir::attn::KernelOpInterface;
 using mlir::attn::MaskAnalysis;
 
 //===----------------------------------------------------------------------===//
-// Groups of the fused graph
+// Ops of the fused graph
 //===----------------------------------------------------------------------===//
 
-/// The names of the arguments that a region reads.
+/// The arguments whose elements or sizes a region reads.
 static std::string listReads(Region &region, func::FuncOp function) {
-  llvm::SetVector<StringRef> names;
+  SmallVector<std::string> names;
   region.walk([&](Operation *op) {
     for (Value operand : op->getOperands()) {
       auto argument = dyn_cast<BlockArgument>(operand);
@@ -39,45 +39,51 @@ static std::string listReads(Region &region, func::FuncOp function) {
         continue;
       auto name =
           function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), mlir::attn::kNameAttr);
-      names.insert(name ? name.getValue() : StringRef("an argument"));
+      std::string text = name ? name.str() : "an argument";
+      if (isa<tensor::DimOp>(op))
+        text = "sizes of " + text;
+      if (!llvm::is_contained(names, text))
+        names.push_back(text);
     }
   });
   return names.empty() ? "" : " reads " + llvm::join(names, ", ");
 }
 
-/// The sides on which the mask's comparisons bound a row's keys.
+/// How the mask bounds the loop over keys.
 static std::string describeBounds(Region &region) {
   MaskAnalysis mask(region);
   const auto &condition = mask.getCondition();
   bool below = condition.hasLowestKey(), above = condition.hasHighestKey();
   if (!below && !above)
-    return "keys not bounded by the mask";
-  std::string text = below && above ? "keys bounded below and above"
-                     : below        ? "keys bounded below"
-                                    : "keys bounded above";
+    return "key loop not bounded by the mask";
+  std::string text = below && above ? "key loop bounded below and above"
+                     : below        ? "key loop bounded below"
+                                    : "key loop bounded above";
+  if (!mask.isComplete())
+    text += " by some conditions of the mask";
   if (std::optional<int64_t> width = mask.getWidth())
-    text += llvm::formatv(", at most {0} for a row", *width);
-  return mask.isComplete() ? text : text + " by a part of the mask";
+    text += llvm::formatv("; at most {0} visible keys per row", *width);
+  return text;
 }
 
-static std::vector<std::string> listParts(AttentionOp attention, func::FuncOp function) {
-  std::vector<std::string> parts;
+static std::vector<std::string> listFeatures(AttentionOp attention, func::FuncOp function) {
+  std::vector<std::string> features;
   std::string scale;
   llvm::raw_string_ostream(scale) << llvm::format("%g", attention.getScale().convertToDouble());
   if (attention.getScale().convertToDouble() != 1)
-    parts.push_back("scale " + scale);
+    features.push_back("scale " + scale);
   for (auto [name, region] : {std::pair<StringRef, Region &>{"score_mod", attention.getScoreMod()},
                               {"mask", attention.getMask()},
                               {"prob_mod", attention.getProbMod()}})
     if (!region.empty())
-      parts.push_back(name.str() + listReads(region, function));
+      features.push_back(name.str() + listReads(region, function));
   if (!attention.getMask().empty())
-    parts.push_back(describeBounds(attention.getMask()));
+    features.push_back(describeBounds(attention.getMask()));
   if (attention.getSink())
-    parts.push_back("sink");
+    features.push_back("sink");
   if (attention.getLse())
-    parts.push_back("lse");
-  return parts;
+    features.push_back("lse");
+  return features;
 }
 
 static std::string describeResults(Operation &op, CostModel &costs) {
@@ -85,75 +91,85 @@ static std::string describeResults(Operation &op, CostModel &costs) {
   return llvm::join(llvm::map_to_vector(op.getResults(), describe), ", ");
 }
 
-static Group describeGroup(Operation &op, func::FuncOp function, CostModel &costs,
-                           StringRef target) {
-  Group group{op.getLoc(),
-              op.getName().getStringRef().str(),
-              describePlace(op.getLoc()),
-              describeResults(op, costs),
-              {},
-              costs.get(&op),
-              {}};
-  if (auto attention = dyn_cast<AttentionOp>(op)) {
-    group.parts = listParts(attention, function);
-    StringRef reason = mlir::attn::getReasonForNoKernel(attention, target);
-    if (!attention.getScheduleAttr() && !reason.empty())
-      group.parts.push_back(("no fused kernel, but op by op: " + reason).str());
-  }
-  return group;
+static OpKernels describeOp(Operation &op, CostModel &costs) {
+  return {op.getLoc(),
+          op.getName().getStringRef().str(),
+          describePlace(op.getLoc()),
+          describeResults(op, costs),
+          {},
+          std::nullopt,
+          {}};
 }
 
-/// Ops that only rename elements compute nothing and have no kernel.
-static bool isView(Operation &op) {
-  return op.getName().getDialectNamespace() == "tensor" || op.hasTrait<OpTrait::ConstantLike>() ||
+static OpKernels describeComputation(Operation &op, func::FuncOp function, CostModel &costs,
+                                     StringRef target) {
+  OpKernels entry = describeOp(op, costs);
+  entry.cost = costs.get(&op);
+  if (auto attention = dyn_cast<AttentionOp>(op)) {
+    entry.features = listFeatures(attention, function);
+    StringRef reason = mlir::attn::getReasonForNoKernel(attention, target);
+    if (!attention.getScheduleAttr() && !reason.empty())
+      entry.features.push_back(("no fused kernel, computed op by op: " + reason).str());
+  }
+  return entry;
+}
+
+/// Ops that compute nothing: views, which have no kernel, or copies.
+static bool isViewOrCopy(Operation &op) {
+  return op.getName().getDialectNamespace() == "tensor" ||
          isa<mlir::attn::SplitHeadsOp, mlir::attn::MergeHeadsOp>(op);
 }
 
-/// Gives each op a location of its own, as nodes of a model become several ops of one: lowering
-/// passes locations on to all that it makes of an op, kernels' calls included.
+/// Gives each op a unique location, as a node of a model becomes several ops with the same one.
+/// Lowering keeps an op's location on its kernels' calls.
 static void separateLocations(func::FuncOp function) {
   Builder builder(function.getContext());
   for (auto [index, op] : llvm::enumerate(function.getBody().front()))
     op.setLoc(FusedLoc::get(builder.getContext(), {op.getLoc()}, builder.getIndexAttr(index)));
 }
 
-static std::vector<Group> describeGraph(func::FuncOp function, StringRef target) {
+static std::vector<OpKernels> describeGraph(func::FuncOp function, StringRef target) {
   separateLocations(function);
   CostModel costs(function);
-  std::vector<Group> groups;
+  std::vector<OpKernels> ops;
   for (Operation &op : function.getBody().front().without_terminator())
-    if (op.getNumResults() > 0 && isa<RankedTensorType>(op.getResult(0).getType()) && !isView(op))
-      groups.push_back(describeGroup(op, function, costs, target));
-  return groups;
+    if (op.getNumResults() > 0 && isa<RankedTensorType>(op.getResult(0).getType()) &&
+        !op.hasTrait<OpTrait::ConstantLike>())
+      ops.push_back(isViewOrCopy(op) ? describeOp(op, costs)
+                                     : describeComputation(op, function, costs, target));
+  // The terminator stands for copies of results.
+  ops.push_back(describeOp(*function.getBody().front().getTerminator(), costs));
+  return ops;
 }
 
 //===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// Gives each group its kernels, those that calls of its op's location call. Calls of no op's
-/// location are groups of their own.
-static void addKernels(Spec &spec, std::vector<Group> &groups) {
+/// Gives each op the kernels called at its location. A call at no op's location gets an entry of
+/// its own.
+static void addKernels(Spec &spec, std::vector<OpKernels> &ops) {
   spec.getFunction().walk([&](host::CallOp call) {
     KernelOpInterface kernel = call.getKernel();
     if (!kernel)
       return;
-    auto group =
-        llvm::find_if(groups, [&](const Group &group) { return group.loc == call.getLoc(); });
-    if (group == groups.end())
-      group = groups.insert(
-          groups.end(),
+    auto op =
+        llvm::find_if(ops, [&](const OpKernels &entry) { return entry.loc == call.getLoc(); });
+    if (op == ops.end())
+      op = ops.insert(
+          ops.end(),
           {call.getLoc(), "host.call", describePlace(call.getLoc()), "", {}, std::nullopt, {}});
-    if (!llvm::is_contained(group->kernels, kernel))
-      group->kernels.push_back(kernel);
+    if (!llvm::is_contained(op->kernels, kernel))
+      op->kernels.push_back(kernel);
   });
+  llvm::erase_if(ops, [](const OpKernels &op) { return !op.cost && op.kernels.empty(); });
 }
 
 //===----------------------------------------------------------------------===//
-// The whole
+// Fusion and lowering
 //===----------------------------------------------------------------------===//
 
-/// Fuses; the remarks are kept instead of printed.
+/// Fuses and collects the remarks instead of printing them.
 static LogicalResult fuse(Spec &spec, Explanation &explanation) {
   ScopedDiagnosticHandler handler(&spec.getContext(), [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() != DiagnosticSeverity::Remark)
@@ -173,10 +189,10 @@ FailureOr<Explanation> attnc::explain(Spec &spec, StringRef target) {
   if (explanation.isGraph) {
     if (failed(fuse(spec, explanation)))
       return failure();
-    explanation.groups = describeGraph(spec.getFunction(), target);
+    explanation.ops = describeGraph(spec.getFunction(), target);
   }
   if (failed(spec.lower(Stage::Scheduled, target)))
     return failure();
-  addKernels(spec, explanation.groups);
+  addKernels(spec, explanation.ops);
   return explanation;
 }

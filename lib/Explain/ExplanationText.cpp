@@ -1,4 +1,4 @@
-//===- ExplanationText.cpp - explanations in words and in JSON ------------===//
+//===- ExplanationText.cpp - explanations as text and as JSON -------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ using mlir::attn::KernelOpInterface;
 using mlir::attn::ScheduleAttrInterface;
 namespace json = llvm::json;
 
-/// Null for a kernel that has its directives alone.
+/// Null for a kernel without a schedule attribute.
 static ScheduleAttrInterface getSchedule(KernelOpInterface kernel) {
   return kernel->getAttrOfType<ScheduleAttrInterface>(mlir::attn::kScheduleAttr);
 }
@@ -29,8 +29,8 @@ static ScheduleAttrInterface getSchedule(KernelOpInterface kernel) {
 static void printKernel(KernelOpInterface kernel, raw_ostream &os) {
   os << "    kernel " << kernel.getName();
   if (ScheduleAttrInterface schedule = getSchedule(kernel)) {
-    if (int64_t most = schedule.getMaxQLen())
-      os << " for q_len <= " << most;
+    if (int64_t limit = schedule.getMaxQLen())
+      os << " for q_len <= " << limit;
     os << ": " << schedule;
   }
   os << "\n      " << kernel.describeSchedule() << '\n';
@@ -45,20 +45,22 @@ void attnc::printText(const Explanation &explanation, raw_ostream &to) {
     os << "  " << remark.place << ": " << remark.text << '\n';
   if (explanation.isGraph && explanation.remarks.empty())
     os << "  nothing to fuse\n";
-  os << "\ngroups:\n";
-  for (const Group &group : explanation.groups) {
-    os << "  " << group.op << " at " << group.place;
-    if (!group.result.empty())
-      os << " -> " << group.result;
+  os << "\nops and their kernels:\n";
+  for (const OpKernels &op : explanation.ops) {
+    os << "  " << op.op << " at " << op.place;
+    if (!op.result.empty())
+      os << " -> " << op.result;
     os << '\n';
-    if (!group.parts.empty())
-      os << "    with " << llvm::join(group.parts, "; ") << '\n';
-    for (KernelOpInterface kernel : group.kernels)
+    if (!op.features.empty())
+      os << "    with " << llvm::join(op.features, "; ") << '\n';
+    for (KernelOpInterface kernel : op.kernels)
       printKernel(kernel, os);
-    if (group.cost && !group.cost->flops.isZero())
-      os << "    FLOPs " << group.cost->flops.str() << '\n';
-    if (group.cost)
-      os << "    bytes " << group.cost->bytes.str() << '\n';
+    if (op.kernels.empty())
+      os << "    computed in the kernel of another op\n";
+    if (op.cost && !op.cost->flops.isZero())
+      os << "    FLOPs " << op.cost->flops.str() << '\n';
+    if (op.cost)
+      os << "    bytes " << op.cost->bytes.str() << '\n';
   }
 }
 
@@ -72,31 +74,31 @@ static json::Object describeKernel(KernelOpInterface kernel) {
   return object;
 }
 
-static json::Object describeGroup(const Group &group) {
+static json::Object describeOp(const OpKernels &op) {
   json::Array kernels;
-  for (KernelOpInterface kernel : group.kernels)
+  for (KernelOpInterface kernel : op.kernels)
     kernels.push_back(describeKernel(kernel));
-  json::Object object{{"op", group.op},
-                      {"place", escapeJson(group.place)},
-                      {"result", escapeJson(group.result)},
-                      {"parts", json::Array(llvm::map_range(group.parts, escapeJson))},
+  json::Object object{{"op", op.op},
+                      {"place", escapeJson(op.place)},
+                      {"result", escapeJson(op.result)},
+                      {"features", json::Array(llvm::map_range(op.features, escapeJson))},
                       {"kernels", std::move(kernels)}};
-  if (group.cost) {
-    object["flops"] = group.cost->flops.json();
-    object["bytes"] = group.cost->bytes.json();
+  if (op.cost) {
+    object["flops"] = op.cost->flops.json();
+    object["bytes"] = op.cost->bytes.json();
   }
   return object;
 }
 
 json::Value attnc::toJson(const Explanation &explanation) {
-  json::Array remarks, groups;
+  json::Array remarks, ops;
   for (const Remark &remark : explanation.remarks)
     remarks.push_back(
         json::Object{{"place", escapeJson(remark.place)}, {"text", escapeJson(remark.text)}});
-  for (const Group &group : explanation.groups)
-    groups.push_back(describeGroup(group));
+  for (const OpKernels &op : explanation.ops)
+    ops.push_back(describeOp(op));
   return json::Object{{"function", escapeJson(explanation.function)},
                       {"target", explanation.target},
                       {"fusion", std::move(remarks)},
-                      {"groups", std::move(groups)}};
+                      {"ops", std::move(ops)}};
 }

@@ -1,9 +1,9 @@
-//===- Formulas.cpp - what a graph computes, for people -------------------===//
+//===- Formulas.cpp - formulas of a graph ---------------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// In ASCII: the formulas stand in C headers.
+// In ASCII, for C headers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +46,7 @@ public:
     return scalars.writeConjuncts(mask, arguments);
   }
   void add(Value result, StringRef role, const std::string &formula) final;
-  void addPart(const std::string &formula) final { lines.push_back("  " + formula); }
+  void addStage(const std::string &formula) final { lines.push_back("  " + formula); }
 
 private:
   void nameResults();
@@ -71,7 +71,7 @@ private:
 // Names
 //===----------------------------------------------------------------------===//
 
-/// What the caller calls them.
+/// Names results as the caller does.
 void Writer::nameResults() {
   auto results = graph.getBody().front().getTerminator()->getOperands();
   for (auto [index, value] : llvm::enumerate(results))
@@ -82,7 +82,7 @@ void Writer::nameResults() {
     }
 }
 
-/// What the result of an op of other dialects is called where the spec has no name for it.
+/// The default name of a result of an op of another dialect.
 static StringRef getRole(Operation *op) {
   if (isa<tensor::ExtractSliceOp>(op))
     return "slice";
@@ -150,12 +150,12 @@ void Writer::add(Value result, StringRef role, const std::string &formula) {
 /// The formula of an op of other dialects.
 std::string Writer::formula(Operation &op) {
   if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::ExtractSliceOp>(op))
-    return (isa<tensor::ExtractSliceOp>(op) ? "a part of " : "") + nameOf(op.getOperand(0)) +
+    return (isa<tensor::ExtractSliceOp>(op) ? "a slice of " : "") + nameOf(op.getOperand(0)) +
            " as " + costs.describe(op.getResult(0));
   return op.getName().stripDialect().str() + "(" + list(op.getOperands()) + ")";
 }
 
-/// Constants, scalars and sizes stand where they are used.
+/// Constants, scalars and sizes are inlined at their uses.
 static bool hasLine(Operation &op) {
   return op.getNumResults() > 0 && isa<RankedTensorType>(op.getResult(0).getType()) &&
          !op.hasTrait<OpTrait::ConstantLike>();
@@ -178,11 +178,11 @@ std::vector<std::string> Writer::write() {
 std::vector<std::string> attnc::writeFormulas(func::FuncOp graph) { return Writer(graph).write(); }
 
 //===----------------------------------------------------------------------===//
-// The sentence
+// The summary
 //===----------------------------------------------------------------------===//
 
 std::string attnc::summarizeFusion(func::FuncOp graph) {
-  // Of an attention without a schedule the kernels are those of its parts.
+  // An attention without a schedule is computed op by op.
   auto isFused = [](AttentionOp attention) { return attention.getScheduleAttr() != nullptr; };
   auto attentions = graph.getOps<AttentionOp>();
   size_t fused = llvm::count_if(attentions, isFused);

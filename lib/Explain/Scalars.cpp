@@ -22,10 +22,10 @@
 using namespace mlir;
 using namespace attnc;
 
-/// How tightly operators bind, as in C.
+/// Operator precedence, as in C.
 enum Binding { choice, disjunction, conjunction, equality, order, sum, product, negation, atom };
 
-/// More than a reader follows.
+/// Longer expressions are abbreviated.
 static constexpr int kMaxOps = 40;
 
 //===----------------------------------------------------------------------===//
@@ -92,7 +92,7 @@ static StringRef getSymbol(arith::CmpIPredicate predicate) {
   llvm_unreachable("all predicates are above");
 }
 
-/// Empty where a comparison says more than a symbol does.
+/// Empty for comparisons without a symbol.
 static StringRef getSymbol(arith::CmpFPredicate predicate) {
   using P = arith::CmpFPredicate;
   switch (predicate) {
@@ -141,7 +141,7 @@ static std::pair<StringRef, int> getOperator(Operation *op) {
       .Default([](Operation *) { return std::pair<StringRef, int>("", atom); });
 }
 
-/// max, min, tanh, …: what stands behind the dialect's name, without the type's letter.
+/// The function's name, max, min, tanh, …: the op's name without dialect and type suffix.
 static StringRef getFunction(Operation *op) {
   StringRef name = op->getName().stripDialect();
   return llvm::StringSwitch<StringRef>(op->getName().getStringRef())
@@ -153,7 +153,7 @@ static StringRef getFunction(Operation *op) {
       .Default(name);
 }
 
-/// A change of type that no reader asks about.
+/// A conversion that formulas omit.
 static bool isConversion(Operation *op) {
   return isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::SIToFPOp, arith::UIToFPOp,
              arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp>(op);
@@ -233,22 +233,22 @@ std::string ScalarWriter::write(Region &body, ArrayRef<std::string> arguments) {
   return writeWhole(body.front().getTerminator()->getOperand(0));
 }
 
-/// What people call a condition, by the text that it is.
+/// The common name of a condition, by its text.
 static std::string recognise(StringRef text) {
   SmallVector<StringRef> words;
   auto is = [&](StringRef pattern) { return llvm::Regex(pattern).match(text, &words); };
   if (is("^k <= q$"))
-    return "causal, from the top left";
+    return "causal, top-left aligned";
   if (is("^k <= q \\+ \\([a-z_0-9]+ - [a-z_0-9]+\\)$"))
-    return "causal, from the bottom right";
+    return "causal, bottom-right aligned";
   if (is("^k < ([A-Za-z_0-9]+)\\[batch\\]$"))
     return "the first " + words[1].str() + " keys of each batch";
   if (is("^[A-Za-z_0-9]+\\[batch, q\\] == [A-Za-z_0-9]+\\[batch, k\\]$"))
-    return "of one document";
+    return "same document";
   if (is("^k >= q - ([0-9]+)$"))
-    return "at most " + words[1].str() + " back";
+    return "at most " + words[1].str() + " keys back";
   if (is("^k <= q \\+ ([0-9]+)$"))
-    return "at most " + words[1].str() + " ahead";
+    return "at most " + words[1].str() + " keys ahead";
   return "";
 }
 

@@ -19,8 +19,8 @@
 
 namespace attnc {
 
-/// Writes what the scalar ops of a region compute: `score + slope[head] * (k - q)`.
-/// Conversions between types are left out.
+/// Writes the scalar ops of a region as an expression, `score + slope[head] * (k - q)`, without
+/// type conversions.
 class ScalarWriter {
 public:
   /// `nameOf` names tensors, `sizeOf` the sizes of their dims.
@@ -28,16 +28,16 @@ public:
                std::function<std::string(mlir::Value, int64_t)> sizeOf)
       : nameOf(std::move(nameOf)), sizeOf(std::move(sizeOf)) {}
 
-  /// What `body` yields, where its arguments are called `arguments`. Too long a formula becomes
-  /// `some function of` what it reads.
+  /// The expression that `body` yields, with its arguments called `arguments`. A long one becomes
+  /// `some function of` its inputs.
   std::string write(mlir::Region &body, llvm::ArrayRef<std::string> arguments);
-  /// The same of a condition: each part of a conjunction, with a word for the ones that have one:
-  /// `k <= q (causal, from the top left)`.
+  /// The terms of a mask's conjunction, common ones with their name: `k <= q (causal, top-left
+  /// aligned)`.
   std::vector<std::string> writeConjuncts(mlir::Region &mask,
                                           llvm::ArrayRef<std::string> arguments);
 
 private:
-  /// A text and how tightly its outermost operator binds.
+  /// A text and the precedence of its outermost operator.
   struct Text {
     std::string text;
     int binding;

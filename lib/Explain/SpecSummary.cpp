@@ -1,4 +1,4 @@
-//===- About.cpp - what metadata says of a spec ---------------------------===//
+//===- SpecSummary.cpp - a library's metadata about its spec --------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -13,11 +13,11 @@ using namespace mlir;
 using namespace mlir::attn;
 
 /// Halide's default capability.
-static constexpr int64_t kLeastCapability = 20;
+static constexpr int64_t kMinCapability = 20;
 
 std::optional<GpuInfo> GpuInfo::fromTarget(StringRef given) {
   std::optional<GpuInfo> gpu;
-  int64_t capability = kLeastCapability;
+  int64_t capability = kMinCapability;
   Target target(given);
   for (StringRef word : target.getFeatures()) {
     if (word == "cuda")

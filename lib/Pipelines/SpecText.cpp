@@ -24,13 +24,13 @@ using llvm::StringRef;
 using llvm::Twine;
 
 /// Nesting of brackets. Specs by people or our passes come nowhere near.
-static constexpr int64_t kMostDepth = 256;
+static constexpr int64_t kMaxDepth = 256;
 /// Names and brackets in the expansion of one type or attribute.
-static constexpr int64_t kMostLength = 1 << 20;
+static constexpr int64_t kMaxLength = 1 << 20;
 /// Kernels count elements of a dimension in 32 bits, and bytes of a tensor in 64.
-static constexpr int64_t kMostSize = INT32_MAX, kMostElements = INT64_MAX / 16;
+static constexpr int64_t kMaxSize = INT32_MAX, kMaxElements = INT64_MAX / 16;
 /// Characters of an affine map or set, whose sums are parsed by recursion.
-static constexpr size_t kMostAffine = 1 << 12;
+static constexpr size_t kMaxAffineLength = 1 << 12;
 
 namespace {
 class TextChecker {
@@ -113,8 +113,8 @@ void TextChecker::open() {
   brackets.push_back(peek());
   current.depth = std::max<int64_t>(current.depth, brackets.size());
   ++current.length;
-  if (brackets.size() > kMostDepth)
-    refuse("expected at most " + Twine(kMostDepth) + " nested brackets, found more");
+  if (brackets.size() > kMaxDepth)
+    refuse("expected at most " + Twine(kMaxDepth) + " nested brackets, found more");
 }
 
 /// Unmatched brackets are the parser's errors.
@@ -158,9 +158,9 @@ void TextChecker::useName() {
     return;
   current.depth = std::max<int64_t>(current.depth, brackets.size() + known->second.depth);
   current.length += known->second.length;
-  if (current.depth > kMostDepth || (!defined.empty() && current.length > kMostLength))
-    refuse("expected " + text.slice(start, at) + " to expand to at most " + Twine(kMostDepth) +
-           " nested brackets and " + Twine(kMostLength) + " names and brackets, found more");
+  if (current.depth > kMaxDepth || (!defined.empty() && current.length > kMaxLength))
+    refuse("expected " + text.slice(start, at) + " to expand to at most " + Twine(kMaxDepth) +
+           " nested brackets and " + Twine(kMaxLength) + " names and brackets, found more");
 }
 
 //===----------------------------------------------------------------------===//
@@ -181,12 +181,12 @@ void TextChecker::readDimensions() {
       return;
     ++at;
     int64_t number = 1;
-    if (size != "?" && (size.getAsInteger(10, number) || number > kMostSize))
+    if (size != "?" && (size.getAsInteger(10, number) || number > kMaxSize))
       return at = begin,
-             refuse("expected a size of at most " + Twine(kMostSize) + ", found " + size);
-    if (number != 0 && elements > kMostElements / number)
+             refuse("expected a size of at most " + Twine(kMaxSize) + ", found " + size);
+    if (number != 0 && elements > kMaxElements / number)
       return at = start,
-             refuse("expected a type of at most " + Twine(kMostElements) + " elements, found more");
+             refuse("expected a type of at most " + Twine(kMaxElements) + " elements, found more");
     elements *= number;
   }
   if (isResult && elements > int64_t(text.size()))
@@ -215,8 +215,8 @@ void TextChecker::readWord() {
 
 void TextChecker::step() {
   char c = peek();
-  if (affineStart && at - *affineStart > kMostAffine)
-    return refuse("expected an affine map of at most " + Twine(kMostAffine) +
+  if (affineStart && at - *affineStart > kMaxAffineLength)
+    return refuse("expected an affine map of at most " + Twine(kMaxAffineLength) +
                   " characters, found more");
   if (c == '\n' && hasValue && brackets.empty())
     endDefinition();

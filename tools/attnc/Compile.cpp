@@ -65,7 +65,7 @@ static cl::opt<Fallback>
 static constexpr llvm::StringLiteral examples = R"(
 SPEC is .mlir text or bytecode at any stage: a graph in the attn dialect, a fused graph, or
 halide pipelines with an edited schedule. Files appear only when all of them are done.
-Kinds made once per group are named NAME.GROUP.EXT if there are several groups.
+Kinds made once per kernel are named NAME.KERNEL.EXT if there are several kernels.
 
 Examples:
   attnc compile spec.mlir -o out             out/libNAME.a, NAME.h, NAME.json and dlpack.h

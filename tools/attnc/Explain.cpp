@@ -15,8 +15,10 @@ static cl::opt<bool> asJson("json", cl::desc("Print JSON instead of text"), cl::
                             cl::sub(explainCommand()));
 
 static constexpr llvm::StringLiteral examples = R"(
-A group becomes one kernel. FLOPs are those of its matrix products, bytes those of its operands
-and results, each moved once; dynamic sizes are symbols.
+Lists the softmaxes that fused, or why they did not, then each op with the kernels that compute
+it: several for an attention with dynamic q_len, of which a call runs the first that serves its
+q_len. Below a kernel's schedule its Halide directives are counted. FLOPs are those of matrix
+products; bytes those of the op's operands and results, each moved once; dynamic sizes are symbols.
 
 Examples:
   attnc explain spec.mlir

@@ -17,7 +17,7 @@ static cl::opt<std::string> outputPath("o", cl::init("-"), cl::value_desc("spec.
 
 static constexpr llvm::StringLiteral examples = R"(
 The spec has the model's inputs and outputs under their names, symbolic dimensions as
-attn.dims, and initializers as constants. compile, run and explain take a model as it is.
+attn.dims, and initializers as constants. The other commands take the model itself, too.
 
 Examples:
   attnc import model.onnx -o spec.mlir

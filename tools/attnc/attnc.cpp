@@ -32,11 +32,11 @@ Examples:
   attnc compile spec.mlir -o out           out/libNAME.a, NAME.h, NAME.json for C programs
   attnc run spec.mlir --input query=@q.npy --output context=@c.npy
   attnc bench spec.mlir --size len=256     how long a call takes
-  attnc verify spec.mlir                   the kernel's error beside the allowed one
+  attnc verify spec.mlir                   the kernel's error and the allowed one
   attnc explain spec.mlir                  which ops fused, and why others did not
   attnc compile spec.mlir --emit halide -o - > tuned.mlir
                                            the schedule as text: edit it, compile tuned.mlir
-  attnc import model.onnx -o spec.mlir     an ONNX model as a spec; the others take it as it is
+  attnc import model.onnx -o spec.mlir     an ONNX model as a spec; others take the model itself
   attnc compile --help                     one command's options and examples
 
 Exit codes: 0 done, 1 an error in the input, 2 a wrong command line, 3 a defect of attnc.

@@ -13,18 +13,17 @@ include "mlir/Pass/PassBase.td"
 def ConvertAttnToHalide : Pass<"convert-attn-to-halide", "::mlir::ModuleOp"> {
   let summary = "Convert attn ops to halide pipelines and a host function";
   let description = [{
-    Every op, fused or not, becomes a `halide.pipeline` with its schedule, named
-    `FUNCTION_OP_N`; equal pipelines are shared. The function becomes its own host
-    function on memrefs: arguments keep their attributes, results become further
-    arguments (with their attributes and `attn.result`), temporaries are
-    `memref.alloc`, and `host.call` runs the pipelines in order. Reshapes,
-    split_heads and merge_heads become views where they can.
+    Every op, fused or not, becomes a `halide.pipeline` with its schedule, named `FUNCTION_OP_N`;
+    equal pipelines are shared. The function becomes its own host function on memrefs: arguments
+    keep their attributes, results become further arguments (with their attributes and
+    `attn.result`), temporaries are `memref.alloc`, and `host.call` runs the pipelines in order.
+    Reshapes, split_heads and merge_heads become views where possible.
 
     Takes functions of one block on attn ops, `tensor` reshapes and constants, after
     `attn-decompose`. An op it can't convert is an error at that op.
   }];
   let options = [Option<"target", "target", "std::string", "\"host\"",
-      "Halide target that unfused ops are scheduled for">];
+      "Halide target of the unfused ops' schedules">];
   let dependentDialects = ["::mlir::halide::HalideDialect", "::mlir::host::HostDialect", "::mlir::memref::MemRefDialect",
       "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::func::FuncDialect"];
 }
@@ -32,17 +31,15 @@ def ConvertAttnToHalide : Pass<"convert-attn-to-halide", "::mlir::ModuleOp"> {
 def ConvertHostToLLVM : Pass<"convert-host-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Convert host functions to the LLVM dialect";
   let description = [{
-    Takes host functions after `host-plan-workspace`. A user context becomes their
-    first argument and an i32 status their result. A `host.call` builds Halide's
-    buffers from the memref descriptors and returns the status when it is not 0.
-    Kernels, which are compiled before, are replaced by declarations of the functions they
-    compile to: `i32 @kernel(ptr user_context, ptr buffer, …)`.
+    Takes host functions after `host-plan-workspace`. A user context becomes their first argument
+    and an i32 status their result. A `host.call` builds Halide's buffers from the memref
+    descriptors and returns the status if it is not 0. Kernels, which have been compiled already,
+    are replaced by declarations of their functions: `i32 @kernel(ptr user_context, ptr buffer, …)`.
 
-    With `on-device`, a kernel is called by its name with `_argv` behind it through
-    `attnc_device_call(user_context, kernel, buffers, count)`, which finds the buffers'
-    places on the device, and `host.load` copies its element by
-    `attnc_device_read(user_context, to, from, bytes)`. There `memref.load` and `memref.store` are
-    errors: buffers may have no memory on the host.
+    With `on-device`, a kernel's `KERNEL_argv` is called through
+    `attnc_device_call(user_context, kernel, buffers, count)`, which maps the buffers to device memory, and `host.load` copies its
+    element by `attnc_device_read(user_context, to, from, bytes)`. `memref.load` and `memref.store`
+    are then errors: buffers may have no memory on the host.
 
     Host functions become internal; beside each `@f` come the packed entry points
     `@f_host(ptr user_context, ptr descriptors) -> i32` and

@@ -1,4 +1,4 @@
-//===- Artefact.h - kinds of compiled files ----------------------*- C++ -*-===//
+//===- Artefact.h - kinds of compiled files ---------------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 
 namespace attnc {
 
-/// In the order they are made: per graph, per group, per library.
+/// In the order of creation: per graph, per kernel, per library.
 enum class Kind {
   attn,
   fused,
@@ -38,7 +38,7 @@ struct KindInfo {
   llvm::StringRef name, extension, text;
   /// Whether the file is text.
   bool isText;
-  /// The artefact each group is compiled to; none for kinds made once.
+  /// The artefact that each kernel is compiled to; none for kinds made once.
   std::optional<mlir::attn::Artefact> artefact;
 };
 

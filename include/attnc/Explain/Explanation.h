@@ -1,4 +1,4 @@
-//===- Explanation.h - what fused, and into which kernels --------*- C++ -*-===//
+//===- Explanation.h - fusion and kernels of a spec -------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,30 +19,30 @@ struct Remark {
   std::string place, text;
 };
 
-/// One op of the fused graph and the kernels that compute it.
-struct Group {
+/// An op of the fused graph and the kernels that compute it.
+struct OpKernels {
   mlir::Location loc;
   /// The op's name, its place in the spec, the type of its first result.
   std::string op, place, result;
   /// "scale 0.125", "mask reads kv_len"
-  std::vector<std::string> parts;
-  /// None for calls that belong to no op of the graph.
+  std::vector<std::string> features;
+  /// None for views, copies, and calls that belong to no op of the graph.
   std::optional<Cost> cost;
   std::vector<mlir::attn::KernelOpInterface> kernels;
 };
 
 struct Explanation {
   std::string function, target;
-  /// Whether the spec was a graph or fused; else there is nothing to say but its kernels.
+  /// Whether the spec was a graph, fused or not; a scheduled spec has kernels only.
   bool isGraph;
   std::vector<Remark> remarks;
-  std::vector<Group> groups;
+  std::vector<OpKernels> ops;
 };
 
-/// Lowers the spec for `target`, a Halide target in full, and says what became of its ops.
+/// Lowers the spec for `target`, a complete Halide target, and records what became of its ops.
 mlir::FailureOr<Explanation> explain(Spec &spec, llvm::StringRef target);
 
-/// Prints it in words, for people.
+/// Prints the explanation as text.
 void printText(const Explanation &explanation, llvm::raw_ostream &os);
 
 llvm::json::Value toJson(const Explanation &explanation);

@@ -1,4 +1,4 @@
-//===- Formulas.h - a graph as formulas --------------------------*- C++ -*-===//
+//===- Formulas.h - a graph as formulas -------------------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,8 +15,8 @@
 
 namespace attnc {
 
-/// The formulas of a function on tensors, a line an op, in the names of its arguments and results:
-/// `prob = softmax(score)`. Parts of a fused op are indented below it. ASCII.
+/// The formulas of a function on tensors, one line per op, with the names of its arguments and
+/// results: `prob = softmax(score)`. Stages of a fused op are indented below it. ASCII.
 std::vector<std::string> writeFormulas(mlir::func::FuncOp graph);
 
 /// Whether the attentions of a fused graph are fused, in a sentence; empty where there are none.

@@ -1,4 +1,4 @@
-//===- SpecSummary.h - a spec in the metadata of its library -----*- C++ -*-===//
+//===- SpecSummary.h - a library's metadata about its spec ------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,9 +13,9 @@
 
 namespace attnc {
 
-/// Fills in what `options` say of a spec: `spec_hash`, of the graph's text and the bytes of its
-/// constants; of a graph also its formulas and `flops`, those of its matrix products, a number or
-/// a formula of sizes. The spec is as it was loaded; `target` decides nothing but schedules.
+/// Adds a spec's metadata to `options`: `spec_hash`, over the graph's text and the bytes of its
+/// constants; for a graph also its formulas and `flops` (of its matrix products, a number or a
+/// polynomial of sizes). `spec` is as loaded; `target` affects schedules only.
 mlir::LogicalResult describeSpec(Spec &spec, llvm::StringRef target,
                                  mlir::attn::LibraryOptions &options);
 

@@ -32,7 +32,7 @@ struct KernelParameter {
 };
 
 /// Most bytes of stack for a kernel's temporaries; the rest are on the heap.
-constexpr int64_t kMostStackBytes = 32 * 1024;
+constexpr int64_t kMaxStackBytes = 32 * 1024;
 
 /// Formats that kernels compile to, by Halide's names. Each kind of kernel supports some.
 enum class Artefact { object, bitcode, assembly, llvm_assembly, stmt, stmt_html, device_code };

@@ -14,19 +14,18 @@ include "mlir/IR/SymbolInterfaces.td"
 def KernelOpInterface : OpInterface<"KernelOpInterface", [Symbol]> {
   let cppNamespace = "::mlir::attn";
   let description = [{
-    A kernel: an op of a module that a `host.call` runs on buffers. Its symbol is a C
-    identifier. It compiles to a function
-    `int32_t SYMBOL(void *user_context, halide_buffer_t *, …)` of one buffer a parameter, which
-    returns 0 or one of Halide's error codes; where kernels run on a GPU also to
-    `int32_t SYMBOL_argv(void **)`. Its temporaries take at most `kMostStackBytes` of the stack.
+    A kernel: an op of a module that a `host.call` runs on buffers. Its symbol is a C identifier. It
+    compiles to a function `int32_t SYMBOL(void *user_context, halide_buffer_t *, …)` of one buffer
+    a parameter, which returns 0 or one of Halide's error codes; where kernels run on a GPU also to
+    `int32_t SYMBOL_argv(void **)`. Its temporaries take at most `kMaxStackBytes` of the stack.
 
-    The op's dialect implements this interface, the library that compiles it the
+    The op's dialect implements this interface; the library that compiles it implements the
     `KernelTargetOpInterface`.
   }];
   let methods = [
     InterfaceMethod<"Lists the buffers that a call passes, in order.",
       "::llvm::SmallVector<::mlir::attn::KernelParameter>", "getParameters">,
-    InterfaceMethod<"Describes the schedule in a few words, for people.",
+    InterfaceMethod<"Summarises the schedule for `attnc explain`.",
       "::std::string", "describeSchedule">
   ];
   let extraClassDeclaration = [{

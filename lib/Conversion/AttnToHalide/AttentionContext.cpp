@@ -3,7 +3,7 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A chunk's sums, and the context: the sum of all chunks divided by the sum of numerators.
+// prob·value of a chunk, and the context: the sum over all chunks divided by the sum of numerators.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace mlir::attn;
 
 int64_t attn::countKeySums(const AttentionTile &tile) {
-  return countEqualParts(tile.chunk, kLongestSum).value_or(1);
+  return countEqualBlocks(tile.chunk, kLongestSum).value_or(1);
 }
 
 //===----------------------------------------------------------------------===//
@@ -46,7 +46,7 @@ ChunkContext attn::buildChunkContext(const KvReader &reader, const ContextColumn
   ChunkContext context;
   if (copiesValues)
     context.paddedValue = buildPaddedValue(reader);
-  /// `sum` at `at` and the product of key k of the chunk, tile and column that `v` says.
+  /// `sum` at `at`, plus numerator times value of key k; `v` gives the column, chunk and tile.
   auto addKey = [&](Func sum, ArrayRef<Scalar> at, ArrayRef<Scalar> v, Scalar k) -> Update {
     TileCoords t(v);
     Scalar x = v[0], y = v[1], ii = v[2], c = v[3], w = numerators(ii, k, c, t.it, t.h, t.b);
@@ -56,7 +56,7 @@ ChunkContext attn::buildChunkContext(const KvReader &reader, const ContextColumn
     Scalar next = sum(at) + w * element, isVisible = reader.isVisible(k, c, t);
     if (!Value(keys.groupHigh))
       return {next, {}, isVisible};
-    // A group's keys are visible ones, but bounds inference does not look into its funcs: without
+    // All keys of a group are visible, but bounds inference does not look into its funcs: without
     // `isVisible`, scores and numerators would be computed for the whole chunk.
     Scalar g = ii / rowsOfGroup, first = keys.groupLow(g, t.it, t.h, t.b),
            end = keys.groupHigh(g, t.it, t.h, t.b);
@@ -69,15 +69,16 @@ ChunkContext attn::buildChunkContext(const KvReader &reader, const ContextColumn
              [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) { return addKey(product, v, v, r[0]); });
     return context;
   }
-  StringRef partVars[] = {"x", "y", "ii", "j", "c", "it", "h", "b"};
-  Func part = context.productPart =
-      p.func("product_part", partVars, f32Type, [&](ArrayRef<Scalar>) { return tile.in.f32(0); });
-  p.update(part, partVars, {{"rk", p.i32(keysOfSum)}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) {
-    return addKey(part, v, without(v, 3), v[3] * keysOfSum + r[0]);
-  });
+  StringRef partialVars[] = {"x", "y", "ii", "j", "c", "it", "h", "b"};
+  Func partial = context.partialProduct = p.func("product_part", partialVars, f32Type,
+                                                 [&](ArrayRef<Scalar>) { return tile.in.f32(0); });
+  p.update(partial, partialVars, {{"rk", p.i32(keysOfSum)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) {
+             return addKey(partial, v, without(v, 3), v[3] * keysOfSum + r[0]);
+           });
   p.update(product, vars, {{"rj", p.i32(sums)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             return {product(v) + part(along(v, 3, r[0])),
+             return {product(v) + partial(along(v, 3, r[0])),
                      {},
                      reader.isVisible(r[0] * keysOfSum, v[3], TileCoords(v))};
            });

@@ -14,76 +14,76 @@ namespace mlir::attn {
 
 /// The weighted sum of a chunk's values, in a CPU's lanes.
 struct ChunkContext {
-  /// Values beside zeros, where a block of columns is more than there are value dims, or f32 values
-  /// made of others once for all rows of a tile; null where values are read as they are.
+  /// Values padded with zeros to whole blocks of columns, or converted to f32 once per tile; null
+  /// if values are read directly.
   Func paddedValue;
-  /// A long sum over a chunk's keys is one of parts; null for others.
-  Func product, productPart;
+  /// prob·value of a chunk; its partial sums if the sum is long, else null.
+  Func product, partialProduct;
 };
 
-/// How many sums over a chunk's keys a value dim's is the sum of.
+/// Number of partial sums over a chunk's keys.
 int64_t countKeySums(const AttentionTile &tile);
 
-/// `start` is what sums begin with. Of groups of `rowsOfGroup` rows, keys that none of them sees
-/// are left out.
+/// `start` initialises the sums. Keys hidden from all rows of a group of `rowsOfGroup` rows are
+/// skipped.
 ChunkContext buildChunkContext(const KvReader &reader, const ContextColumns &columns,
                                Func numerators, bool copiesValues, const FullKeys &keys,
                                int64_t rowsOfGroup, Body start);
 
-/// What a tile's context is computed of once more, without the masked keys, where it is not finite:
-/// zero times Inf or NaN is NaN. For all other tiles the loop over `chunks` has no iterations.
-/// Maxima and sums of rows are right already.
+/// The non-finite fallback: recomputes a tile's context without masked keys if it is not finite, as
+/// zero times Inf or NaN is NaN. For other tiles the loop over `chunks` has no iterations. Maxima
+/// and sums of rows are reused.
 struct SecondPass {
-  Func worstOfLane, worst, chunks;
+  Func largestOfLane, largest, chunks;
   DotProduct dot;
   StagedReads staged;
   Func score, numerators, kept, modified, product, context;
 
-  /// Whether the tile is computed once more.
+  /// Whether the tile is recomputed.
   Scalar isNeeded(const TileCoords &t) const {
     Scalar count = chunks(t.it, t.h, t.b);
     return count > count.constant(0);
   }
 };
 
-/// The chunks of the second pass: none where `worst` is the magnitude of a number.
-Func buildSecondChunks(const AttentionTile &tile, Func worst, Func chunks);
+/// The number of chunks of the second pass: 0 if `largest`, the largest magnitude of the tile, is
+/// finite.
+Func buildSecondChunks(const AttentionTile &tile, Func largest, Func chunks);
 
-/// The numerators once more, to the row's maximum; those of keys that are left out are 0, all
-/// others are more. Values of the former are left out by all bits of `kept`: a sum then takes one
-/// instruction more than in the first pass. `scoreAt` gives the masked score at coordinates. Rows
-/// with a score that is NaN are marked in `lse`.
+/// Recomputes the numerators for the row's final maximum. Masked keys have 0, all others more.
+/// `kept` is a bit mask over values, all zeros for a masked key, which costs one instruction per
+/// sum. `scoreAt` gives the masked score. Marks rows with a NaN score in `lse`.
 void buildSecondNumerators(SecondPass &pass, const AttentionTile &tile, const ScoreSteps &steps,
                            const Numerators &numerators, const RowState &row, const LseOutput &lse,
                            Body scoreAt);
-/// `value` or 0, where key k is left out.
+/// `value`, or 0 if key k is masked.
 Scalar keepValue(const SecondPass &pass, Scalar value, Scalar ii, Scalar k, Scalar c,
                  const TileCoords &t);
 
-/// What a CPU's second pass takes of the first one.
+/// Funcs of the first pass that the second pass on a CPU reads.
 struct FirstPass {
   Func query, acc, chunks;
   DotForm dotForm;
   int64_t lanes;
 };
-/// `stage` gives the copies of tensors that regions read along the keys.
+/// `stage` builds the copies of tensors that regions read along the keys.
 SecondPass buildSecondPass(const KvReader &reader, const ContextColumns &columns,
                            const ScoreSteps &steps, const Numerators &numerators,
                            const RowState &row, const LseOutput &lse, const FirstPass &first,
                            function_ref<StagedReads()> stage);
 
-/// The weighted sum of value dim d, of `acc` or of the second pass.
+/// The weighted sum of value dim d: from the second pass if it ran, else from `acc`.
 Scalar getContextSum(const SecondPass &pass, const ContextColumns &columns, Func acc, Scalar d,
                      Scalar ii, const TileCoords &t);
 
-/// A weighted sum of values, and 1 / the sum of numerators; that is 0 where no key is seen.
+/// A weighted sum of values, and the reciprocal of the sum of numerators, 0 if no key is visible.
 struct Quotient {
   Scalar sum, inverse;
-  /// What an lse stored beside the context is of.
+  /// The row's sum and maximum, for an lse stored beside the context.
   RowSum row = {};
 };
-/// The context from `quotientAt`; a row that sees no key is 0. It is an output of the pipeline.
-/// `lse`, if any, is stored beside the first value dim.
+/// Builds the context, an output of the pipeline, from `quotientAt`; a row without a visible key is
+/// 0. `lse`, if any, is stored with the first value dim.
 Func buildContext(const AttentionTile &tile,
                   function_ref<Quotient(Scalar d, Scalar ii, const TileCoords &t)> quotientAt,
                   const LseOutput *lse = nullptr);

@@ -3,9 +3,9 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A func of Halide's writes one output. The lse is a func of zeros, whose elements the kernel
-// replaces where it divides a row by its sum: the loops over keys run once. The second pass, which
-// comes to every NaN among scores that are seen, has marked such rows before or does so behind it.
+// A Halide func writes one output. The lse is a func of zeros whose elements the kernel overwrites
+// when it divides a row by its sum, so the loops over keys run once. The second pass, which visits
+// every visible NaN score, marks such rows before or after.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +41,7 @@ Scalar LseOutput::at(const RowPlace &place) const {
   return lse(row, place.head, place.batch);
 }
 
-/// Of a score that is inf the sum is NaN, as of one that is NaN.
+/// A score of inf makes the sum NaN, as a score of NaN does.
 Scalar LseOutput::getLse(const RowSum &sum, Scalar marked) const {
   const AttentionInputs &in = tile.in;
   double unit = in.isScaled ? 1 : std::abs(in.scale);

@@ -12,22 +12,22 @@
 
 namespace mlir::attn {
 
-/// Which row of the query.
+/// The coordinates of a query row.
 struct RowPlace {
-  /// Row ii of a tile, whose keys, or a split of them, `t` is.
+  /// Row ii of the tile or KV split `t`.
   static RowPlace inTile(const AttentionTile &tile, Scalar ii, const TileCoords &t);
-  /// The same, where splits are merged.
+  /// Row ii of the tile `t`, once its splits are merged.
   static RowPlace inMergedTile(const AttentionTile &tile, Scalar ii, const TileCoords &t);
 
   Scalar row, head, batch;
 };
 
-/// The sum of a row's numerators and the maximum that they are to, of the keys alone.
+/// The sum of a row's numerators and the maximum that they are relative to, without the sink.
 struct RowSum {
   Scalar total, maximum = {};
 };
 
-/// The lse of all rows, an output whose elements are stored where a row's sum is known.
+/// The lse of all rows: an output whose elements are stored when a row's sum is known.
 class LseOutput {
 public:
   LseOutput(const AttentionTile &tile, const Numerators &numerators);
@@ -36,14 +36,14 @@ public:
   explicit operator bool() const { return bool(Value(lse)); }
   Func getFunc() const { return lse; }
 
-  /// Makes it an output, where there is one.
+  /// Adds it to the pipeline's outputs, if the op has one.
   void addOutput() const;
   /// 1 / total, the sink included.
   Scalar reciprocal(const RowPlace &place, const RowSum &sum) const;
-  /// `x`; beside it, the lse of the row becomes NaN where `score` is: of a row whose maximum is
-  /// inf the sum does not tell.
+  /// Returns `x`; sets the lse of the row to NaN if `score` is NaN, which the sum of a row with
+  /// maximum inf does not show.
   Scalar markNaN(Scalar x, const RowPlace &place, Scalar score) const;
-  /// `x`; where `where` holds, or always, the lse of the row is stored beside it.
+  /// Returns `x`; stores the lse of the row if `where` holds, or always without `where`.
   Scalar storeBeside(Scalar x, const RowPlace &place, const RowSum &sum, Scalar where = {}) const;
 
 private:
@@ -55,7 +55,7 @@ private:
   Func lse;
 };
 
-/// The reciprocal of each row's sum of numerators; the lse is stored beside it, where there is one.
+/// The reciprocal of each row's sum of numerators; stores the lse with it, if the op has one.
 Func buildInverse(const AttentionTile &tile, const Numerators &numerators, const RowState &row,
                   const LseOutput &lse);
 

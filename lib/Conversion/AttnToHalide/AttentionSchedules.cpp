@@ -38,7 +38,7 @@ void attn::registerHalideKernelBuilders(DialectRegistry &registry) {
   });
 }
 
-/// The kernel that the schedule describes, by whom builds such ones.
+/// Builds the kernel through the interface that the schedule's conversion attached.
 static FailureOr<BuiltKernel> buildKernel(OpBuilder &builder, StringRef name, AttentionOp op,
                                           Attribute schedule) {
   auto kernelBuilder = dyn_cast<KernelBuilderAttrInterface>(schedule);

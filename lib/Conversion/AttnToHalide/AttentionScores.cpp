@@ -3,7 +3,7 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For a chunk of keys: query·key, and what the score region and the mask make of it.
+// For a chunk of keys: query·key, then scale, score region and mask.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,20 +17,18 @@ using namespace mlir;
 using namespace mlir::attn;
 
 //===----------------------------------------------------------------------===//
-// Rows into the lanes
+// Transposes
 //===----------------------------------------------------------------------===//
 
 bool attn::isTransposed(int64_t extent, int64_t lanes) {
   return llvm::isPowerOf2_64(lanes) && lanes > 1 && extent % lanes == 0;
 }
 
-/// A func of rows and what lies next to each other in memory, from `element` of the same
-/// coordinates: rows come into the lanes. In squares of lanes × lanes elements, which are all
-/// moved together: interleaving the first half of a square with the second one rotates the bits
-/// of an element's place by one, and after as many times as a lane has bits, row and column have
-/// changed places. A vector is read at once, and no instruction other than two per two vectors
-/// and round is needed; reading columns would be gathers. Two rounds at a time are one func, which
-/// interleaves four parts: a func costs Halide more than the instructions.
+/// Transposes in squares of lanes × lanes elements. Interleaving the two halves of a square rotates
+/// the bits of an element's index by one; log2(lanes) rounds exchange row and column. A round takes
+/// two instructions per two vectors, where reading columns would take gathers. Two rounds are one
+/// func with an interleaving factor of four, since Halide's compile time grows with the number of
+/// funcs.
 TransposedFunc attn::buildTransposed(PipelineBuilder &p, int64_t lanes, StringRef name,
                                      ArrayRef<StringRef> vars, Type type, Body element) {
   bool isFloat = isa<FloatType>(type);
@@ -55,12 +53,12 @@ TransposedFunc attn::buildTransposed(PipelineBuilder &p, int64_t lanes, StringRe
     int64_t ways = std::min<int64_t>(left, 4);
     left /= ways;
     auto interleave = [&](ArrayRef<Scalar> v) {
-      auto part = [&](int64_t way) {
+      auto operand = [&](int64_t way) {
         return square(at(v[0] / ways + way * (lanes * lanes / ways), v[1], v[2], v.drop_front(3)));
       };
-      Scalar result = part(ways - 1);
+      Scalar result = operand(ways - 1);
       for (int64_t way = ways - 2; way >= 0; --way)
-        result = select(v[0] % ways == way, part(way), result);
+        result = select(v[0] % ways == way, operand(way), result);
       return result;
     };
     square = p.func((name + "_round" + Twine(i)).str(), squareVars, moved, interleave);
@@ -78,8 +76,8 @@ TransposedFunc attn::buildTransposed(PipelineBuilder &p, int64_t lanes, StringRe
 // Tensors read along the keys
 //===----------------------------------------------------------------------===//
 
-/// Whether a row of what `extract` reads lies along the keys: rows lie in the lanes, and a row of
-/// the tensor is somewhere else in memory for each.
+/// Whether the last index of `extract` is the key: with rows in the lanes, reading it directly
+/// would be a gather.
 static bool readsAlongKeys(tensor::ExtractOp extract, Value q, Value k) {
   auto indices = extract.getIndices();
   bool isOfPlaces = llvm::all_of(indices, [](Value index) {
@@ -88,8 +86,7 @@ static bool readsAlongKeys(tensor::ExtractOp extract, Value q, Value k) {
   return isOfPlaces && !indices.empty() && indices.back() == k && llvm::is_contained(indices, q);
 }
 
-/// The type that a copy of such elements has: a byte in memory for a bit, for vectors of bits are
-/// none.
+/// The element type of a copy: a byte for an i1, as there are no vectors of bits in memory.
 static Type getStagedType(Type type) {
   if (isa<FloatType>(type))
     return accumulatorType(type);
@@ -113,7 +110,7 @@ static void stageRegion(const KvReader &reader, AttentionRegions &regions, Regio
     std::string name = (prefix + Twine(staged.size())).str();
     auto read = [&](ArrayRef<Scalar> v) {
       TileCoords t(v);
-      // Keys past the last visible one are read like others: what they give is masked.
+      // Keys past the last visible one are read too; their scores are masked.
       Scalar k = reader.number(v[1], v[2], t);
       if (!readsWholeGroups)
         k = min(likely(k), tile.in.numKeys - 1);
@@ -139,7 +136,7 @@ StagedReads attn::buildStagedReads(const KvReader &reader, AttentionRegions &reg
   return staged;
 }
 
-/// Elements of what regions read along the keys, from their copies.
+/// Values of the staged reads, taken from their copies.
 static SmallVector<std::pair<Value, Scalar>>
 readStaged(Scalar ii, Scalar k, Scalar c, const TileCoords &t, const StagedReads &staged) {
   SmallVector<std::pair<Value, Scalar>> known;
@@ -175,8 +172,8 @@ Scalar ScoreSteps::hide(Scalar score, Scalar ii, Scalar k, Scalar c, const TileC
   Scalar seen = regions.inlined(
       tile.in.op.getMask(), {t.b, tile.head(ii, t), tile.row(ii, t), reader.visibleNumber(k, c, t)},
       Scalar(), readStaged(ii, k, c, t, staged));
-  // A copy is a func: no condition of a select may read it. Of alternatives Halide finds no bounds
-  // where a part of them stands twice, and refuses a select.
+  // A copy is a func, which no condition of a select may read. Halide finds no bounds for a
+  // disjunction with a repeated term, and refuses its select.
   bool isBlended = !staged.empty() || !mask.isConjunction();
   if (Value(seen) && !isBlended)
     visible = visible && seen;
@@ -237,7 +234,7 @@ DotProduct attn::buildDotProduct(const AttentionTile &tile, Func query, KeyEleme
     TileCoords t(v);
     return query(v[0], d, t.it, t.h, t.b) * keyAt(v[1], v[2], t, d);
   };
-  Func sum = p.func(name, vars, p.b().getF32Type(), zero), part;
+  Func sum = p.func(name, vars, p.b().getF32Type(), zero), partial;
   if (form.sums == 1) {
     p.update(sum, vars, {{"rd", p.i32(dims / form.terms)}},
              [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
@@ -246,40 +243,41 @@ DotProduct attn::buildDotProduct(const AttentionTile &tile, Func query, KeyEleme
                  terms = terms + term(v, r[0] * form.terms + i);
                return sum(v) + terms;
              });
-    return {sum, part};
+    return {sum, partial};
   }
-  int64_t partDim = form.isInterleaved ? 0 : 2;
-  SmallVector<StringRef> partVars = llvm::to_vector(ArrayRef(vars));
-  partVars.insert(partVars.begin() + partDim, "j");
-  part = p.func((name + "_part").str(), partVars, p.b().getF32Type(), zero);
-  p.update(
-      part, partVars, {{"rd", p.i32(dims)}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-        Scalar d = form.isInterleaved ? r[0] * form.sums + v[partDim] : v[partDim] * dims + r[0];
-        return part(v) + term(without(v, partDim), d);
-      });
+  int64_t blockDim = form.isInterleaved ? 0 : 2;
+  SmallVector<StringRef> partialVars = llvm::to_vector(ArrayRef(vars));
+  partialVars.insert(partialVars.begin() + blockDim, "j");
+  partial = p.func((name + "_part").str(), partialVars, p.b().getF32Type(), zero);
+  p.update(partial, partialVars, {{"rd", p.i32(dims)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             Scalar d =
+                 form.isInterleaved ? r[0] * form.sums + v[blockDim] : v[blockDim] * dims + r[0];
+             return partial(v) + term(without(v, blockDim), d);
+           });
   p.update(sum, vars, {{"rj", p.i32(form.sums)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             return sum(v) + part(along(v, partDim, r[0]));
+             return sum(v) + partial(along(v, blockDim, r[0]));
            });
-  return {sum, part};
+  return {sum, partial};
 }
 
 //===----------------------------------------------------------------------===//
 // Scores
 //===----------------------------------------------------------------------===//
 
-/// Hides scores on either side of the keys that all rows see, and behind the last key as far as a
-/// step of the maximum's chains reads.
+/// Masks scores on either side of the keys that all rows see, and past the last key up to the end
+/// of a step of the maximum's accumulators.
 static void hideEdges(const AttentionTile &tile, const ScoreSteps &steps, Func score,
                       const StagedReads &staged, const FullKeys &keys, const KeyRange &range,
-                      int64_t numChains) {
+                      int64_t numAccumulators) {
   PipelineBuilder &p = tile.p;
   auto within = [&](Scalar key, Scalar c, const TileCoords &t, Scalar end) {
     return clamp(key - range.lowAt(t) - c * tile.chunk, p.i32(0), end);
   };
   auto edges = [&](Scalar c, const TileCoords &t) {
     Scalar end = within(range.highAt(t), c, t, p.i32(tile.chunk));
-    end = (end + (numChains - 1)) / numChains * numChains;
+    end = (end + (numAccumulators - 1)) / numAccumulators * numAccumulators;
     Scalar first = within(keys.first(t.it, t.h, t.b), c, t, end);
     return std::array<Scalar, 3>{first, max(within(keys.end(t.it, t.h, t.b), c, t, end), first),
                                  end};
@@ -300,7 +298,7 @@ static void hideEdges(const AttentionTile &tile, const ScoreSteps &steps, Func s
 
 Func attn::buildScores(const AttentionTile &tile, const ScoreSteps &steps, Func dot,
                        const StagedReads &staged, const FullKeys &keys, const KeyRange &range,
-                       int64_t numChains) {
+                       int64_t numAccumulators) {
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
   Func score = tile.p.func("score", vars, tile.p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
     TileCoords t(v);
@@ -308,6 +306,6 @@ Func attn::buildScores(const AttentionTile &tile, const ScoreSteps &steps, Func 
     return keys.areKnown() ? s : steps.hide(s, v[0], v[1], v[2], t, staged);
   });
   if (keys.areKnown())
-    hideEdges(tile, steps, score, staged, keys, range, numChains);
+    hideEdges(tile, steps, score, staged, keys, range, numAccumulators);
   return score;
 }

@@ -12,44 +12,42 @@
 
 namespace mlir::attn {
 
-/// A func whose rows are turned into the lanes, and the squares that this takes, in order: each
-/// interleaves as many parts of the one before.
+/// A transposed func, and the intermediate squares, in order, each with its interleaving factor.
 struct TransposedFunc {
   Func func;
   SmallVector<std::pair<Func, int64_t>> squares;
 };
-/// Whether `extent` elements of a row are turned in squares of vectors.
+/// Whether `extent` elements of a row are transposed in squares of lanes × lanes elements.
 bool isTransposed(int64_t extent, int64_t lanes);
-/// A func of rows and of what lies next to each other in memory, from `element` of the same
-/// coordinates.
+/// Builds a func that equals `element` with rows in the lanes; dimension 1 is contiguous in memory.
 TransposedFunc buildTransposed(PipelineBuilder &p, int64_t lanes, StringRef name,
                                ArrayRef<StringRef> vars, Type type, Body element);
 
-/// A tensor's element that a region reads along the keys, and a chunk's copy of it.
+/// A `tensor.extract` along the keys in a region, and the copy of a chunk of its tensor.
 struct StagedRead {
   Value read;
   TransposedFunc copy;
 };
 using StagedReads = SmallVector<StagedRead>;
-/// Copies, a chunk at a time, tensors whose last coordinate is the key, where rows lie in the
-/// lanes. `readsWholeGroups`: no key is read that does not exist.
+/// Copies, a chunk at a time and transposed, tensors that regions read along the keys.
+/// `readsWholeGroups`: all keys read are within kv_len.
 StagedReads buildStagedReads(const KvReader &reader, AttentionRegions &regions, int64_t lanes,
                              bool readsWholeGroups, StringRef name);
 
-/// What becomes of a score between its product and the softmax, and of a prob behind it.
+/// The steps between query·key and the softmax, and the prob region after it.
 class ScoreSteps {
 public:
   ScoreSteps(const KvReader &reader, AttentionRegions &regions, const TileMask &mask)
       : reader(reader), regions(regions), mask(mask) {}
 
-  /// The score of a row and key from query·key.
+  /// The score of a row and key: scale and score_mod applied to query·key.
   Scalar modify(Scalar dot, Scalar ii, Scalar k, Scalar c, const TileCoords &t,
                 const StagedReads &staged) const;
-  /// `score`, or -inf where the key is not there or masked.
+  /// `score`, or -inf if the key is masked or beyond the range.
   Scalar hide(Scalar score, Scalar ii, Scalar k, Scalar c, const TileCoords &t,
               const StagedReads &staged) const;
-  /// What the prob region makes of a numerator. It is linear, so that it may come before the
-  /// division by the row's sum.
+  /// Applies the prob region to a numerator. The region is linear, so it may precede the division
+  /// by the row's sum.
   Scalar modifyProb(Scalar numerator, Scalar ii, Scalar k, Scalar c, const TileCoords &t) const;
 
 private:
@@ -62,32 +60,32 @@ private:
 Func buildQuery(const AttentionTile &tile);
 TransposedFunc buildTransposedQuery(const AttentionTile &tile, int64_t lanes);
 
-/// Keys of a chunk in f32, made once for all rows of a tile.
+/// Keys of a chunk, converted to f32 once per tile.
 Func buildWideKey(const KvReader &reader);
 
-/// How a query·key is summed.
+/// How the sum of a dot product query·key is blocked.
 struct DotForm {
-  /// Sums in registers that it is the sum of: their error grows with their length.
+  /// Number of partial sums in registers; rounding error grows with their length.
   int64_t sums = 1;
-  /// Whether each sums every `sums`-th dim, and not dims next to each other.
+  /// Whether each partial sum takes every `sums`-th dim instead of adjacent dims.
   bool isInterleaved = false;
-  /// Products that are added up before their sum is, which makes long sums of fewer roundings.
+  /// Products added up before each accumulation, for fewer roundings in long sums.
   int64_t terms = 1;
 };
 struct DotProduct {
-  /// Null where there is one sum.
-  Func sum, part;
+  /// `partial` is null if there is one sum.
+  Func sum, partial;
 };
-/// The element d of a key.
+/// Reads element d of a key.
 using KeyElement = function_ref<Scalar(Scalar k, Scalar c, const TileCoords &t, Scalar d)>;
 DotProduct buildDotProduct(const AttentionTile &tile, Func query, KeyElement keyAt, DotForm form,
                            StringRef name);
 
-/// Scores: `keys` known to be seen by all rows are not masked; those beside them are, as far behind
-/// the last one as a step of `numChains` reads.
+/// Builds the scores. `keys`, which all rows see, are not masked; keys outside of them are, up to
+/// the end of a step of `numAccumulators` keys.
 Func buildScores(const AttentionTile &tile, const ScoreSteps &steps, Func dot,
                  const StagedReads &staged, const FullKeys &keys, const KeyRange &range,
-                 int64_t numChains);
+                 int64_t numAccumulators);
 
 } // namespace mlir::attn
 

@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Nothing inside the chunk loops selects on a func's value: Halide would then run the loop over all
-// chunks, visible or not. Bit masks give the same instructions.
+// Chunk loops select on no func's value: Halide would then run them over all chunks, visible or
+// not. Bit masks give the same instructions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,7 @@ Scalar Numerators::get(Scalar score, Scalar maximum) const {
   return exp2(exponent(score, maximum), bool(in.op.getSink()));
 }
 
-/// Beside a sink all numerators may be small, and only what is no normal number is lost.
+/// With a sink, all numerators may be small; only denormals are flushed.
 Scalar attn::cpuExp2(Scalar x, bool besideSink) {
   constexpr double kSmallest = -80, kSmallestBesideSink = -126;
   return pick(!(x < (besideSink ? kSmallestBesideSink : kSmallest)), boundedExp2(x));
@@ -41,11 +41,11 @@ Scalar attn::cpuExp2(Scalar x, bool besideSink) {
 
 Scalar attn::gpuExp2(Scalar x, bool) { return deviceExp2(x); }
 
-bool Numerators::isSumApart() const { return in.op.getSink() || !in.op.getProbMod().empty(); }
+bool Numerators::mayHaveNaNSum() const { return in.op.getSink() || !in.op.getProbMod().empty(); }
 
 Scalar Numerators::reciprocal(Scalar total) const {
   Scalar inverse = strictFloat(in.f32(1) / total), isSum = !(total == 0);
-  if (!isSumApart())
+  if (!mayHaveNaNSum())
     return pick(isSum, inverse);
   Region &probMod = in.op.getProbMod();
   if (!probMod.empty() && ProbRegion(probMod).zeroesNaN())
@@ -58,38 +58,39 @@ Scalar Numerators::reciprocal(Scalar total) const {
 //===----------------------------------------------------------------------===//
 
 Func attn::combineKeys(const KvReader &reader, StringRef name, Func f, double init, Combine combine,
-                       int64_t numChains) {
+                       int64_t numAccumulators) {
   const AttentionTile &tile = reader.tile;
   PipelineBuilder &p = tile.p;
   StringRef vars[] = {"ii", "u", "c", "it", "h", "b"};
-  Func chains =
+  Func partial =
       p.func(name, vars, p.b().getF32Type(), [&](ArrayRef<Scalar>) { return tile.in.f32(init); });
-  p.update(chains, vars, {{"rk", p.i32(tile.chunk / numChains)}},
+  p.update(partial, vars, {{"rk", p.i32(tile.chunk / numAccumulators)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              TileCoords t(v);
-             Scalar k = r[0] * numChains;
+             Scalar k = r[0] * numAccumulators;
              Scalar next = f(v[0], k + v[1], v[2], t.it, t.h, t.b);
-             return {combine(chains(v), next), {}, reader.isVisible(k, v[2], t)};
+             return {combine(partial(v), next), {}, reader.isVisible(k, v[2], t)};
            });
-  return chains;
+  return partial;
 }
 
-Func attn::combineChains(PipelineBuilder &p, StringRef name, Func chains, Combine combine,
-                         int64_t numChains, function_ref<Scalar(Scalar, ArrayRef<Scalar>)> finish) {
+Func attn::combinePartials(PipelineBuilder &p, StringRef name, Func partial, Combine combine,
+                           int64_t numAccumulators,
+                           function_ref<Scalar(Scalar, ArrayRef<Scalar>)> finish) {
   SmallVector<StringRef> vars = {"ii", "c", "it", "h", "b"};
-  if (chains.getRank() == 5)
+  if (partial.getRank() == 5)
     vars.erase(vars.begin() + 1);
   return p.func(name, vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
-    SmallVector<Scalar> parts;
-    for (int64_t u = 0; u < numChains; ++u) {
+    SmallVector<Scalar> results;
+    for (int64_t u = 0; u < numAccumulators; ++u) {
       SmallVector<Scalar> at(v);
       at.insert(at.begin() + 1, p.i32(u));
-      parts.push_back(chains(at));
+      results.push_back(partial(at));
     }
-    for (; parts.size() > 1; parts.truncate(llvm::divideCeil(parts.size(), 2)))
-      for (size_t u = 0, half = llvm::divideCeil(parts.size(), 2); half + u < parts.size(); ++u)
-        parts[u] = combine(parts[u], parts[half + u]);
-    return finish ? finish(parts.front(), v) : parts.front();
+    for (; results.size() > 1; results.truncate(llvm::divideCeil(results.size(), 2)))
+      for (size_t u = 0, half = llvm::divideCeil(results.size(), 2); half + u < results.size(); ++u)
+        results[u] = combine(results[u], results[half + u]);
+    return finish ? finish(results.front(), v) : results.front();
   });
 }
 
@@ -111,14 +112,15 @@ Func attn::buildModified(const AttentionTile &tile, const ScoreSteps &steps, Fun
 }
 
 ChunkSoftmax attn::buildChunkSoftmax(const KvReader &reader, const ScoreSteps &steps,
-                                     const Numerators &numerators, Func score, int64_t numChains) {
+                                     const Numerators &numerators, Func score,
+                                     int64_t numAccumulators) {
   PipelineBuilder &p = reader.tile.p;
   ChunkSoftmax s;
-  s.maxChains = combineKeys(reader, "max_chains", score, -kMaxFloat, machineMax, numChains);
-  s.maximum = combineChains(p, "max", s.maxChains, machineMax, numChains);
+  s.partialMax = combineKeys(reader, "max_chains", score, -kMaxFloat, machineMax, numAccumulators);
+  s.maximum = combinePartials(p, "max", s.partialMax, machineMax, numAccumulators);
   s.numerators = buildNumerators(numerators, score, s.maximum);
-  s.sumChains = combineKeys(reader, "sum_chains", s.numerators, 0, plus, numChains);
-  s.sum = combineChains(p, "sum", s.sumChains, plus, numChains);
+  s.partialSum = combineKeys(reader, "sum_chains", s.numerators, 0, plus, numAccumulators);
+  s.sum = combinePartials(p, "sum", s.partialSum, plus, numAccumulators);
   s.modified = reader.tile.in.op.getProbMod().empty()
                    ? s.numerators
                    : buildModified(reader.tile, steps, s.numerators);
@@ -140,7 +142,7 @@ Scalar attn::readSink(const AttentionInputs &in, Scalar row, Scalar head, Scalar
   return wide(sink(place));
 }
 
-/// Whether a sink has a score, or -inf and counts nothing.
+/// Whether a sink is finite or -inf, which adds nothing.
 static Scalar isUsualSink(const AttentionInputs &in, Scalar score) {
   PipelineBuilder &p = in.p;
   return magnitude(score) < p.i32(kInfBits) || bits(score) == p.i32(kMinusInfBits);
@@ -190,8 +192,8 @@ Scalar attn::getSumWithSink(const AttentionTile &tile, const RowState &row, Scal
   return blend(isUsualSink(tile.in, sink), sum, getNaN(tile.p));
 }
 
-/// Of several parts of a row's keys the first one has the sink; but one that is no number or
-/// infinite makes NaN of each sum, and so of what every part sees.
+/// The first of several KV splits adds the sink; but a NaN or infinite sink makes the sums of all
+/// splits NaN.
 Scalar attn::startRow(const AttentionTile &tile, const ContextColumns &columns, Scalar x, Scalar ii,
                       const TileCoords &t, function_ref<Scalar(Scalar isSum)> isCounted) {
   const AttentionInputs &in = tile.in;
@@ -210,8 +212,8 @@ Scalar attn::startRow(const AttentionTile &tile, const ContextColumns &columns, 
   return blend(isUsual, start, blend(x == columns.sumColumn(), noNumber, nothing));
 }
 
-/// 1 where x > 0, else 0, for integer x: as arithmetic, which Halide does not take for
-/// a condition of the chunk loop.
+/// 1 if x > 0, else 0, for integer x, in arithmetic that Halide does not treat as a condition of
+/// the chunk loop.
 static Scalar step(Scalar x) {
   return convert(clamp(x, x.constant(0), x.constant(1)), x.b().getF32Type());
 }

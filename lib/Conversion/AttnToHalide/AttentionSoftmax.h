@@ -14,13 +14,13 @@
 
 namespace mlir::attn {
 
-/// A prob of less than 2^kVanishing, f32's smallest normal number, is 0.
-constexpr double kVanishing = -126;
-/// Less than any other numerator that is not 0, and no denormal.
-constexpr double kLeastNumerator = std::numeric_limits<float>::min();
+/// Probs below 2^kMinProbExponent, the smallest normal f32, are 0.
+constexpr double kMinProbExponent = -126;
+/// The smallest nonzero numerator: the smallest normal f32.
+constexpr double kMinNumerator = std::numeric_limits<float>::min();
 
-/// Numerators of probs: powers of two of differences between scores and a maximum. They are
-/// exactly 0 where the key is masked and NaN where the score is.
+/// Softmax numerators: 2^(score - maximum), in base 2. Exactly 0 for a masked key, NaN for a NaN
+/// score.
 class Numerators {
 public:
   /// 2^x: exactly 0 for small x and for -inf, exact for whole numbers, NaN for NaN.
@@ -28,69 +28,69 @@ public:
 
   Numerators(const AttentionInputs &in, Exp2 exp2);
 
-  /// What the power of two is taken of. The difference to the maximum is taken first, as exact
-  /// as it can be, however large both are: the maximum's own numerator is 1.
+  /// The exponent in base 2. The maximum is subtracted first, before scaling, so that the maximum's
+  /// own numerator is exactly 1.
   Scalar exponent(Scalar score, Scalar maximum) const;
   Scalar get(Scalar score, Scalar maximum) const;
 
-  /// The numerator of a sink of score `sink` to the keys' maximum: inf where all keys vanish beside
-  /// it, NaN where the sink is infinite or NaN.
+  /// The numerator of a sink relative to the keys' maximum: inf if all keys underflow beside it,
+  /// NaN if the sink is infinite or NaN.
   Scalar getSink(Scalar sink, Scalar maximum) const;
 
-  /// 1 / total; 0 where no key is seen, and where NaN among probs counts as 0. Where the sum alone
-  /// may be NaN, 1 keeps what the second pass made of it.
+  /// 1 / total; 0 if no key is visible, or if the prob region turns NaN into 0. If only the sum may
+  /// be NaN, 1 keeps the result of the second pass.
   Scalar reciprocal(Scalar total) const;
-  /// Whether a row's sum may be NaN where its context is not: of a sink beside masked keys alone,
-  /// and of keys whose probs a region makes zero.
-  bool isSumApart() const;
+  /// Whether a row's sum may be NaN although its context is not: with a sink and no visible key, or
+  /// with a prob region that zeroes probs.
+  bool mayHaveNaNSum() const;
 
   const AttentionInputs &in;
 
 private:
   Exp2 exp2;
-  /// Turns differences of scores into powers of two.
+  /// Converts differences of scores to exponents in base 2.
   double log2Scale;
 };
 
-/// In vectors of a CPU: numerators below 2^-80 are 0, for products with denormals are slow, and
-/// lost anyway.
+/// For CPU vectors: numerators below 2^-80 are 0, since denormal products are slow and lost in the
+/// sum anyway.
 Scalar cpuExp2(Scalar x, bool besideSink);
 Scalar gpuExp2(Scalar x, bool besideSink);
 
-/// The softmax of a chunk, and what it is made of. On a GPU there is no `sum`: threads keep their
-/// chains.
+/// The funcs of a chunk's softmax. On a GPU there is no `sum`: each thread keeps its partial sums.
 struct ChunkSoftmax {
-  Func maxChains, maximum, numerators, sumChains, sum;
-  /// The numerators as the prob region modifies them.
+  Func partialMax, maximum, numerators, partialSum, sum;
+  /// The numerators after the prob region.
   Func modified;
 };
 
 using Combine = Scalar (*)(Scalar, Scalar);
 
-/// What the keys of a chunk make of each row, in `numChains` independent chains.
+/// Reduces the keys of a chunk for each row, in `numAccumulators` independent accumulators.
 Func combineKeys(const KvReader &reader, StringRef name, Func f, double init, Combine combine,
-                 int64_t numChains);
-/// What the chains of each row make.
-Func combineChains(PipelineBuilder &p, StringRef name, Func chains, Combine combine,
-                   int64_t numChains, function_ref<Scalar(Scalar, ArrayRef<Scalar>)> finish = {});
-/// The numerators of a chunk's scores, to its own maximum.
+                 int64_t numAccumulators);
+/// Combines the accumulators of each row.
+Func combinePartials(PipelineBuilder &p, StringRef name, Func partial, Combine combine,
+                     int64_t numAccumulators,
+                     function_ref<Scalar(Scalar, ArrayRef<Scalar>)> finish = {});
+/// The numerators of a chunk's scores, relative to the chunk's maximum.
 Func buildNumerators(const Numerators &numerators, Func score, Func maximum);
-/// Those that the prob region modified.
+/// The numerators after the prob region.
 Func buildModified(const AttentionTile &tile, const ScoreSteps &steps, Func numerators);
 
 /// The softmax of a chunk in a CPU's lanes.
 ChunkSoftmax buildChunkSoftmax(const KvReader &reader, const ScoreSteps &steps,
-                               const Numerators &numerators, Func score, int64_t numChains);
+                               const Numerators &numerators, Func score, int64_t numAccumulators);
 
-/// How the value dims of a row lie in columns of blocks. More columns follow them: the sum, the
-/// maximum, and where a sink is added last, 0 or the NaN that an infinite or NaN sink makes.
+/// Layout of an accumulator row: value dims in blocks of columns. Further columns hold the sum, the
+/// maximum, and, if a sink is added last, 0 or the NaN of an infinite or NaN sink.
 class ContextColumns {
 public:
   ContextColumns(int64_t valueDim, int64_t block, int64_t numBlocks)
       : valueDim(valueDim), block(block), numBlocks(numBlocks) {}
   virtual ~ContextColumns() = default;
 
-  /// The value dim of column x of block y, and the other way round.
+  /// The value dim of column x of block y; the column and block of a value dim.
   virtual Scalar dim(Scalar x, Scalar y) const = 0;
   virtual Scalar column(Scalar d) const = 0;
   virtual Scalar blockOf(Scalar d) const = 0;
@@ -104,7 +104,7 @@ public:
   const int64_t valueDim, block, numBlocks;
 };
 
-/// Blocks next to each other.
+/// Blocks of adjacent value dims.
 class BlockedColumns : public ContextColumns {
 public:
   using ContextColumns::ContextColumns;
@@ -113,27 +113,27 @@ public:
   Scalar dim(Scalar x, Scalar y) const override { return y * block + x; }
   Scalar column(Scalar d) const override { return d % block; }
   Scalar blockOf(Scalar d) const override { return d / block; }
-  /// The columns beside a block's, in whole vectors.
+  /// The number of further columns, rounded up to whole vectors.
   static int64_t othersInVectors(int64_t lanes) { return llvm::alignTo(kOtherColumns, lanes); }
 };
 
-/// Whether the sink is added when all chunks are done, and not the first that a row sees: the lse
-/// is of the keys alone.
+/// Whether the sink is added after all chunks instead of before the first: with an lse, which
+/// excludes the sink.
 bool isSinkLast(const AttentionInputs &in);
 /// The sink's score for a row.
 Scalar readSink(const AttentionInputs &in, Scalar row, Scalar head, Scalar batch);
 
-/// A row when all chunks are done.
+/// The softmax state of a row after all chunks.
 class RowState {
 public:
   virtual ~RowState() = default;
   /// The sum of numerators.
   virtual Scalar sum(Scalar ii, const TileCoords &t) const = 0;
-  /// The maximum, as who has the scores of key k knows it.
+  /// The maximum; on a GPU, as known to the thread that holds the scores of key k.
   virtual Scalar maximum(Scalar k, Scalar ii, const TileCoords &t) const = 0;
 };
 
-/// Of a tile whose keys are one chunk: nothing is rescaled.
+/// The state if one chunk holds all visible keys: without rescaling.
 class OneChunkState : public RowState {
 public:
   OneChunkState(PipelineBuilder &p, const ChunkSoftmax &softmax) : p(p), softmax(softmax) {}
@@ -145,7 +145,7 @@ private:
   ChunkSoftmax softmax;
 };
 
-/// Of a tile that was updated a chunk at a time: columns of its accumulator.
+/// The state of online softmax: columns of the accumulator.
 class OnlineState : public RowState {
 public:
   OnlineState(PipelineBuilder &p, Func acc, const ContextColumns &columns)
@@ -159,29 +159,29 @@ private:
   const ContextColumns &columns;
 };
 
-/// The sum of a row's numerators, NaN where a sink is infinite or NaN.
+/// The sum of a row's numerators, NaN if a sink is infinite or NaN.
 Scalar getSumWithSink(const AttentionTile &tile, const RowState &row, Scalar ii,
                       const TileCoords &t);
 
-/// What column x of block y holds before the first key: nothing, or a sink, whose own numerator is
-/// 1 and whose value is 0. `isCounted` says which of those who have a sum column count it.
+/// Initial value of column x: 0, or the sink, with numerator 1 and value 0. `isCounted` selects
+/// which of several sum columns counts the sink.
 Scalar startRow(const AttentionTile &tile, const ContextColumns &columns, Scalar x, Scalar ii,
                 const TileCoords &t, function_ref<Scalar(Scalar isSum)> isCounted);
 
-/// What an online accumulator is updated with, a chunk at a time.
+/// The inputs of an online update, one per chunk.
 struct OnlineStep {
   Func product, maximum, chunks;
-  /// The sum of the chunk's numerators that the sum column of block y counts.
+  /// The sum of the chunk's numerators that block y's sum column adds.
   std::function<Scalar(Scalar y, Scalar ii, Scalar c, const TileCoords &t)> sum;
 };
 
-/// An accumulator of `width` columns, the context's, the sum and the maximum, from `start` on. The
-/// online step (FlashAttention-2, Dao 2023, algorithm 1): with the new maximum of a row, both the
-/// old columns and the chunk's are rescaled to it and added; the last column becomes it.
+/// Builds an accumulator of `width` columns (context, sum, maximum), initialised by `start`. The
+/// online step (FlashAttention-2, Dao 2023, algorithm 1) rescales the old columns and the chunk's
+/// to the row's new maximum and adds them; the maximum is stored last.
 Func buildOnlineAccumulator(const AttentionTile &tile, const Numerators &numerators,
                             const ContextColumns &columns, int64_t width, Body start,
                             const OnlineStep &step);
-/// The same in a CPU's lanes, from the chunk's products with the values and from its softmax.
+/// The same for CPU vectors, from prob·value and the softmax of a chunk.
 Func buildRowAccumulator(const AttentionTile &tile, const ContextColumns &columns,
                          const Numerators &numerators, Func product, const ChunkSoftmax &softmax,
                          Func chunks, int64_t lanes);

@@ -40,14 +40,15 @@ Scalar attn::wide(Scalar x) { return convert(x, x.b().getF32Type()); }
 // Inputs
 //===----------------------------------------------------------------------===//
 
-/// One kernel serves all lengths, batches and heads: Halide proves the tile's bounds more easily of
-/// sizes it does not know, and nothing is gained from those it does.
+/// Sizes other than head dims are dynamic: Halide proves bounds of tiles more easily for unknown
+/// sizes, and known ones gain nothing.
 AttentionInputs::AttentionInputs(PipelineBuilder &p, AttentionOp op)
     : p(p), op(op), headDim(op.getQuery().getType().getDimSize(3)),
       valueDim(op.getValue().getType().getDimSize(3)),
       isHalfPrecision(!op.getQuery().getType().getElementType().isF32()),
       scale(op.getScale().convertToDouble()),
-      // A scale of zero makes NaN of an infinite product, which the numerators alone would forget.
+      // A scale of zero turns an infinite product into NaN, which a scale in the exponent would
+      // lose.
       isScaled(!op.getScoreMod().empty() || op.getSink() || scale == 0),
       query(p.input("query", op.getQuery(), /*knownDims=*/1)),
       key(p.input("key", op.getKey(), /*knownDims=*/1)),
@@ -61,11 +62,11 @@ AttentionInputs::AttentionInputs(PipelineBuilder &p, AttentionOp op)
 KvSplits KvSplits::none(PipelineBuilder &p) { return fixed(p, 1); }
 
 KvSplits KvSplits::fixed(PipelineBuilder &p, int64_t count) {
-  return {count, /*leastKeys=*/0, p.i32(count)};
+  return {count, /*minKeys=*/0, p.i32(count)};
 }
 
-KvSplits KvSplits::byLength(const AttentionInputs &in, int64_t most, int64_t leastKeys) {
-  return {most, leastKeys, clamp(in.numKeys / leastKeys, in.p.i32(1), in.p.i32(most))};
+KvSplits KvSplits::byLength(const AttentionInputs &in, int64_t most, int64_t minKeys) {
+  return {most, minKeys, clamp(in.numKeys / minKeys, in.p.i32(1), in.p.i32(most))};
 }
 
 AttentionTile::AttentionTile(const AttentionInputs &in, int64_t rows, int64_t packedHeads,
@@ -73,12 +74,12 @@ AttentionTile::AttentionTile(const AttentionInputs &in, int64_t rows, int64_t pa
     : in(in), p(in.p), rows(rows), packedHeads(packedHeads), rowsOfHead(rows / packedHeads),
       chunk(chunk), splits(splits) {}
 
-/// Halide does not know the sign of a number of parts that a call decides.
+/// Halide cannot infer the sign of a dynamic number of splits.
 Scalar AttentionTile::rowTile(const TileCoords &t) const {
   if (!splits.isSplit())
     return t.it;
   Scalar tile = t.it / splits.count;
-  return splits.leastKeys ? unsafePromiseClamped(tile, p.i32(0), in.numRows - 1) : tile;
+  return splits.minKeys ? unsafePromiseClamped(tile, p.i32(0), in.numRows - 1) : tile;
 }
 
 Scalar AttentionTile::row(Scalar ii, Scalar rowTile) const {

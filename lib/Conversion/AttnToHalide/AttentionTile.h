@@ -25,21 +25,21 @@ constexpr int64_t kInfBits = 0x7f800000, kMinusInfBits = int32_t(0xff800000), kN
 Scalar pick(Scalar c, Scalar x);
 /// c ? x : y, as bits.
 Scalar blend(Scalar c, Scalar x, Scalar y);
-/// The bits of |x|, which are in its order; those of infinity and NaN come last.
+/// The bits of |x|, which order like |x|; infinity and NaN are the largest.
 Scalar magnitude(Scalar x);
 /// Whether x is not NaN.
 Scalar isNumber(Scalar x);
-/// x in f32.
+/// x converted to f32.
 Scalar wide(Scalar x);
 
-/// The last coordinates of every func: which tile.
+/// The last three coordinates of every func: row tile, head, batch.
 struct TileCoords {
   explicit TileCoords(ArrayRef<Scalar> v)
       : it(v[v.size() - 3]), h(v[v.size() - 2]), b(v[v.size() - 1]) {}
   Scalar it, h, b;
 };
 
-/// The op, the tensors that its kernel reads, and what is known of them before any func is built.
+/// The op, the tensors that its kernel reads, and their properties.
 struct AttentionInputs {
   AttentionInputs(PipelineBuilder &p, AttentionOp op);
 
@@ -48,47 +48,47 @@ struct AttentionInputs {
   PipelineBuilder &p;
   mutable AttentionOp op; // a handle
   int64_t headDim, valueDim;
-  /// Whether elements are f16 or bf16. They are computed with in f32.
+  /// Whether elements are f16 or bf16, which are computed in f32.
   bool isHalfPrecision;
   double scale;
-  /// Scores that a modification works on, or that a sink is beside, are scaled; plain ones are
-  /// query·key until they become numerators.
+  /// Whether score funcs hold scaled scores, as a score_mod or a sink requires. Otherwise they hold
+  /// query·key, and the scale is applied in the exponent.
   bool isScaled;
   Func query, key, value;
   Scalar numRows, numKeys;
 };
 
-/// The parts that the keys of each row tile are split into; `it` counts the parts of all tiles.
+/// The KV splits of each row tile; `it` numbers the splits of all tiles.
 struct KvSplits {
   static KvSplits none(PipelineBuilder &p);
-  /// Always `count` parts.
+  /// Always `count` splits.
   static KvSplits fixed(PipelineBuilder &p, int64_t count);
-  /// As many parts of `leastKeys` keys as a call's keys make, `most` at most.
-  static KvSplits byLength(const AttentionInputs &in, int64_t most, int64_t leastKeys);
+  /// One split per `minKeys` keys of a call, at most `most`.
+  static KvSplits byLength(const AttentionInputs &in, int64_t most, int64_t minKeys);
 
   bool isSplit() const { return most != 1; }
 
-  int64_t most = 1, leastKeys = 0;
+  int64_t most = 1, minKeys = 0;
   Scalar count;
 };
 
-/// How query rows and heads, and chunks of keys, lie in a kernel's tiles.
+/// Maps query rows, heads and chunks of keys to a kernel's tiles.
 class AttentionTile {
 public:
-  /// A tile has `rows` rows, of `packedHeads` query heads the same number each.
+  /// A tile has `rows` rows: rows / packedHeads rows of each of `packedHeads` query heads.
   AttentionTile(const AttentionInputs &in, int64_t rows, int64_t packedHeads, int64_t chunk,
                 KvSplits splits);
 
-  /// The row tile whose keys, or a part of them, `t` is.
+  /// The row tile of the KV split `t`.
   Scalar rowTile(const TileCoords &t) const;
   Scalar row(Scalar ii, const TileCoords &t) const { return row(ii, rowTile(t)); }
   Scalar row(Scalar ii, Scalar rowTile) const;
   Scalar head(Scalar ii, const TileCoords &t) const;
-  /// The chunks that any tile may have.
+  /// Upper bound of a tile's number of chunks.
   Scalar maxChunks() const { return (in.numKeys + (chunk - 1)) / chunk; }
 
-  /// Fixes extents of 1 along the tile, and along the chunk where there is one, so that storage
-  /// and loops are of known size.
+  /// Bounds the extents along the tile, and along the chunk if `perChunk`, to 1, so that storage
+  /// and loops have static sizes.
   void fix(Func f, bool perChunk) const;
 
   const AttentionInputs &in;
@@ -97,19 +97,19 @@ public:
   KvSplits splits;
 };
 
-/// Writes the regions of an op into bodies of funcs.
+/// Inlines the regions of an op into bodies of funcs.
 class AttentionRegions {
 public:
   using Known = ArrayRef<std::pair<Value, Scalar>>;
 
   explicit AttentionRegions(const AttentionInputs &in) : in(in) {}
 
-  /// What a region yields for `args`; `otherwise` where there is no region. `known` are values in
-  /// the region that are computed already.
+  /// The value that a region yields for `args`; `otherwise` if there is no region. `known` maps
+  /// values of the region to scalars already computed.
   Scalar inlined(Region &region, ArrayRef<Scalar> args, Scalar otherwise, Known known = {});
-  /// `value`, of `region`, as `type`.
+  /// `value` of `region`, converted to `type`.
   Scalar inlinedValue(Region &region, Value value, ArrayRef<Scalar> args, Type type);
-  /// Whether some region could not be written; the errors are reported.
+  /// Whether a region could not be inlined; the error has been reported.
   bool hasFailed() const { return failedAny; }
 
 private:

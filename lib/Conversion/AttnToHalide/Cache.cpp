@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Counts lengths behind which the cache has no room for the rows.
+/// Counts lengths that leave no room for the rows in the cache.
 static LogicalResult lowerWrongLengths(PipelineBuilder &p, AppendCacheOp op) {
   Func length = p.input("length", op.getLength());
   Func cache = p.input("cache", op.getCache()), rows = p.input("rows", op.getRows());
@@ -20,7 +20,7 @@ static LogicalResult lowerWrongLengths(PipelineBuilder &p, AppendCacheOp op) {
   });
 }
 
-/// The result where there are no rows.
+/// The result if there are no rows.
 static LogicalResult lowerKeptCache(PipelineBuilder &p, AppendCacheOp op, const CpuInfo &cpu) {
   Func cache = p.input("cache", op.getCache());
   auto body = [&](ArrayRef<Scalar> v) { return cache(v); };
@@ -28,7 +28,8 @@ static LogicalResult lowerKeptCache(PipelineBuilder &p, AppendCacheOp op, const 
   return success();
 }
 
-/// Every element is read where it is written, so that the cache may be its own result.
+/// Each element is read only at the place that it is written to, so the result may be the cache's
+/// own memory.
 static LogicalResult lowerAppendCache(PipelineBuilder &p, AppendCacheOp op, const CpuInfo &cpu) {
   RankedTensorType type = op.getType();
   Func length = p.input("length", op.getLength());

@@ -1,4 +1,4 @@
-//===- CpuSchedule.cpp - schedules that CPUs' kernels share ---------------===//
+//===- CpuSchedule.cpp - schedules shared by the CPU kernels --------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@ using halide::MemoryType;
 using halide::TailStrategy;
 
 //===----------------------------------------------------------------------===//
-// Parts
+// Building blocks
 //===----------------------------------------------------------------------===//
 
 void CpuSchedule::computeInTile(Func f) {
@@ -125,15 +125,17 @@ void CpuSchedule::scheduleAccumulator(Func acc, const ChunkContext &context, boo
   } else {
     group = scheduleOnlineUpdate(acc);
   }
-  bool hasParts = bool(Value(context.productPart));
-  Loop parts = scheduleRegisterTile(
-      context.product, group, {"x", columns.block, "ii", contextRows, hasParts ? "rj" : "rk"});
+  bool hasPartialSums = bool(Value(context.partialProduct));
+  Loop partials =
+      scheduleRegisterTile(context.product, group,
+                           {"x", columns.block, "ii", contextRows, hasPartialSums ? "rj" : "rk"});
   p.boundExtent(context.product, "y", 1);
-  if (hasParts) {
+  if (hasPartialSums) {
     p.storeIn(context.product, MemoryType::stack);
-    scheduleRegisterTile(context.productPart, parts, {"x", columns.block, "ii", contextRows, "rk"});
-    p.boundExtent(context.productPart, "y", 1);
-    p.boundExtent(context.productPart, "j", 1);
+    scheduleRegisterTile(context.partialProduct, partials,
+                         {"x", columns.block, "ii", contextRows, "rk"});
+    p.boundExtent(context.partialProduct, "y", 1);
+    p.boundExtent(context.partialProduct, "j", 1);
   }
   if (Value(context.paddedValue))
     schedulePaddedValue(context.paddedValue);
@@ -167,16 +169,16 @@ void CpuSchedule::schedulePaddedValue(Func padded) {
 //===----------------------------------------------------------------------===//
 
 Loop CpuSchedule::scheduleSecondContext(const SecondPass &pass) {
-  for (Func f : {pass.worst, pass.chunks, pass.worstOfLane, pass.context}) {
+  for (Func f : {pass.largest, pass.chunks, pass.largestOfLane, pass.context}) {
     computeInTile(f);
     tile.fix(f, /*perChunk=*/false);
   }
-  p.neverPartition(pass.worst, 0);
-  splitRows(pass.worstOfLane, p.stage(pass.worstOfLane)["x"], lanes);
-  StageLoops w = p.stage(pass.worstOfLane, 0);
-  auto [worstVectors, worstLane] = p.split(w["x"], lanes);
-  p.vectorize(worstLane);
-  p.reorder({worstLane, worstVectors, w["rx"], w["ry"], w["ri"]});
+  p.neverPartition(pass.largest, 0);
+  splitRows(pass.largestOfLane, p.stage(pass.largestOfLane)["x"], lanes);
+  StageLoops w = p.stage(pass.largestOfLane, 0);
+  auto [largestVectors, largestLane] = p.split(w["x"], lanes);
+  p.vectorize(largestLane);
+  p.reorder({largestLane, largestVectors, w["rx"], w["ry"], w["ri"]});
 
   p.boundExtent(pass.context, "ii", tile.rows);
   splitRows(pass.context, p.stage(pass.context)["x"], columns.numBlocks * columns.block);
@@ -185,15 +187,15 @@ Loop CpuSchedule::scheduleSecondContext(const SecondPass &pass) {
   auto [vectors, lane] = p.split(column, lanes);
   auto [rowGroup, row] = p.split(v["ii"], contextRows);
   p.vectorize(lane);
-  bool hasParts = countKeySums(tile) > 1;
+  bool hasPartialSums = countKeySums(tile) > 1;
   SmallVector<Loop> order = {lane, vectors, row, blocks, rowGroup};
-  if (hasParts)
+  if (hasPartialSums)
     order.push_back(v["rj"]);
   order.append({v["it"], v["rc"], v["h"], v["b"]});
   p.reorder(order);
   p.neverPartition(pass.context, 0);
   scheduleRegisterTile(pass.product, blocks, {"x", columns.block, "ii", contextRows, "rk"});
-  if (hasParts)
+  if (hasPartialSums)
     p.boundExtent(pass.product, "j", 1);
   return v["it"];
 }

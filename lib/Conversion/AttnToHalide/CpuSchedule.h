@@ -1,10 +1,10 @@
-//===- CpuSchedule.h - schedules that CPUs' kernels share -------*- C++ -*-===//
+//===- CpuSchedule.h - schedules shared by the CPU kernels ------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From the outside in: a tile of rows is a task; a chunk of keys at a time, its scores and its
-// part of the context are summed in tiles of registers.
+// Loops from the outside in: a tile of rows is a parallel task; for each chunk of keys, scores and
+// context are summed in register tiles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@
 
 namespace mlir::attn {
 
-/// Schedules funcs of one kernel.
+/// Schedules the funcs of one kernel.
 class CpuSchedule {
 public:
   /// A register tile of the context has `contextRows` rows.
@@ -25,13 +25,13 @@ public:
 
   void computeInTile(Func f);
   void computeInChunk(Func f);
-  /// Vectors along dimension 0, `rows` elements in all; the loop over vectors and the other loops
-  /// are the caller's.
+  /// Vectorizes dimension 0 of extent `rows`; the caller schedules the loop over vectors and the
+  /// other loops.
   std::pair<Loop, Loop> splitRows(Func f, Loop loop, int64_t rows);
 
-  /// A tile in registers, computed at `at`: vectors along the first variable, `extent` elements in
-  /// all, and `otherExtent` of the variable `other`; everything is unrolled, in the update but the
-  /// loop over `reduction`, which is outermost, and returned.
+  /// A register tile, computed at `at`: `extent` elements of the first variable, vectorized, by
+  /// `otherExtent` of `other`, all unrolled. In the update, `reduction` is the outermost loop,
+  /// which is returned.
   struct RegisterTile {
     StringRef first;
     int64_t extent;
@@ -41,23 +41,23 @@ public:
   };
   Loop scheduleRegisterTile(Func f, Loop at, const RegisterTile &registers);
 
-  /// Tiles of the output; returns the loop over all of them.
+  /// Tiles the output; returns the loop over all tiles.
   Loop scheduleOutput(Func context);
   void scheduleRange(const KeyRange &range, Func chunks, const FullKeys &full);
   void scheduleKvHead(Func kvHead);
-  /// The accumulator of one chunk, or of an online kernel, and what it is made of.
+  /// Schedules the accumulator, of one chunk or online, and its producers.
   void scheduleAccumulator(Func acc, const ChunkContext &context, bool isOneChunk);
-  /// Worst values and sums of the second pass; returns the loop over chunks that its scores are
-  /// computed at.
+  /// Schedules the largest magnitudes and the sums of the second pass; returns the loop over
+  /// chunks, at which its scores are computed.
   Loop scheduleSecondContext(const SecondPass &pass);
-  /// Funcs of scores in the second pass.
+  /// Schedules the score funcs of the second pass.
   void computeInSecondChunk(ArrayRef<Func> funcs, Loop at);
 
   const AttentionTile &tile;
   PipelineBuilder &p;
   const ContextColumns &columns;
   int64_t lanes, contextRows;
-  /// What funcs are computed at.
+  /// Loops at which funcs are computed.
   Loop tileLoop, chunkLoop;
 
 private:

@@ -3,9 +3,10 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// With few rows, lanes hold keys, dot products are sums over lanes of dims, and the query heads
-// that share a head of key and value are rows of one tile: all that is read of memory is read once.
-// Keys may be in parts, each of which is a task; the parts of a row are merged then.
+// With few rows, keys lie in the lanes, dot products are sums over lanes of dims, and the query
+// heads that share a key/value head are rows of one tile, so that keys and values are read once.
+// Keys may be split: each KV split is a parallel task, and the splits of a row are merged
+// afterwards.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,19 +27,19 @@ private:
   void buildScores();
   void buildAccumulator();
   void buildOutput();
-  void buildParts();
+  void buildSplits();
   void buildMerged();
-  Scalar weighPart(Scalar maximum, Scalar sum, Scalar top);
+  Scalar weighSplit(Scalar maximum, Scalar sum, Scalar top);
   DotForm getDotForm() const { return {lanes, /*isInterleaved=*/true}; }
 
   void schedule();
-  void scheduleParts(Loop merging);
+  void scheduleSplits(Loop merging);
   void scheduleQuery();
   void scheduleScores();
-  void scheduleLaneParts(Func f, Loop at, int64_t rows, int64_t keys);
+  void scheduleLaneSums(Func f, Loop at, int64_t rows, int64_t keys);
   void layOutByKeys(Func f);
   void scheduleByKeys(Func f);
-  void scheduleChains(Func chains, Func all);
+  void scheduleAccumulators(Func partial, Func all);
   void scheduleSecondPass();
 
   PipelineBuilder &p;
@@ -65,8 +66,8 @@ private:
   Func acc, inverse;
   std::unique_ptr<RowState> row;
   SecondPass second;
-  /// What is left of each part of the keys, the maximum of the parts of a row, and their sums. Null
-  /// where keys are in one part.
+  /// The partial result of each KV split, the maximum over a row's splits, and their merged sums.
+  /// Null without splits.
   Func partial, top, merged, mergedInverse;
   Func context;
 
@@ -128,7 +129,7 @@ void DecodeAttention::buildOutput() {
   second = buildSecondPass(*reader, columns, *steps, numerators, *row, lse,
                            {query, acc, chunks, getDotForm(), lanes}, [] { return StagedReads(); });
   if (tile.splits.isSplit()) {
-    buildParts();
+    buildSplits();
     buildMerged();
   }
   context = buildContext(tile, [&](Scalar d, Scalar ii, const TileCoords &t) -> Quotient {
@@ -140,8 +141,8 @@ void DecodeAttention::buildOutput() {
   lse.addOutput();
 }
 
-/// What is left of each part of the keys: the context's sum, the numerators' sum and the maximum.
-void DecodeAttention::buildParts() {
+/// The partial result of each KV split: weighted sum of values, sum of numerators, maximum.
+void DecodeAttention::buildSplits() {
   StringRef vars[] = {"x", "ii", "it", "h", "b"};
   partial = p.func("partial", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
     TileCoords t(v);
@@ -151,36 +152,37 @@ void DecodeAttention::buildParts() {
   });
 }
 
-/// Weight of a part of the keys in the merge; zero if its probs vanish, even those that are
-/// infinite or NaN, and else more than 0. Where a sum is NaN some score is, which the maximum does
-/// not tell.
-Scalar DecodeAttention::weighPart(Scalar maximum, Scalar sum, Scalar top) {
-  Scalar isVanishing = numerators.exponent(maximum, top) < in.f32(kVanishing) && isNumber(sum);
-  return pick(!isVanishing, numerators.get(maximum, top) + kLeastNumerator);
+/// Weight of a KV split in the merge: zero if its probabilities underflow, whatever its values,
+/// else positive. A NaN sum comes from a NaN score, which the maximum does not show, and keeps its
+/// weight.
+Scalar DecodeAttention::weighSplit(Scalar maximum, Scalar sum, Scalar top) {
+  Scalar isVanishing =
+      numerators.exponent(maximum, top) < in.f32(kMinProbExponent) && isNumber(sum);
+  return pick(!isVanishing, numerators.get(maximum, top) + kMinNumerator);
 }
 
-/// Sums over the parts, whose number a call decides, with all numerators to one maximum. They are
-/// added up in order, whatever thread computed them.
+/// Sums over the KV splits, rescaled to one maximum, in a fixed order, so that results do not
+/// depend on the number of threads.
 void DecodeAttention::buildMerged() {
   Type f32Type = p.b().getF32Type();
   StringRef vars[] = {"x", "ii", "it", "h", "b"};
   ArrayRef<StringRef> rowVars = ArrayRef(vars).drop_front();
-  Scalar parts = tile.splits.count;
-  auto at = [&](Scalar x, const TileCoords &t, Scalar ii, Scalar part) {
-    return partial(x, ii, t.it * parts + part, t.h, t.b);
+  Scalar splits = tile.splits.count;
+  auto at = [&](Scalar x, const TileCoords &t, Scalar ii, Scalar split) {
+    return partial(x, ii, t.it * splits + split, t.h, t.b);
   };
-  auto maximumOf = [&](const TileCoords &t, Scalar ii, Scalar part) {
-    return at(p.i32(in.valueDim + 1), t, ii, part);
+  auto maximumOf = [&](const TileCoords &t, Scalar ii, Scalar split) {
+    return at(p.i32(in.valueDim + 1), t, ii, split);
   };
   top = p.func("top", rowVars, f32Type, [&](ArrayRef<Scalar>) { return in.f32(-kMaxFloat); });
-  p.update(top, rowVars, {{"rp", parts}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+  p.update(top, rowVars, {{"rp", splits}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
     return machineMax(top(v), maximumOf(TileCoords(v), v[0], r[0]));
   });
   merged = p.func("merged", vars, f32Type, [&](ArrayRef<Scalar>) { return in.f32(0); });
-  p.update(merged, vars, {{"rp", parts}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+  p.update(merged, vars, {{"rp", splits}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
     TileCoords t(v);
-    Scalar w = weighPart(maximumOf(t, v[1], r[0]), at(p.i32(in.valueDim), t, v[1], r[0]),
-                         top(v[1], t.it, t.h, t.b));
+    Scalar w = weighSplit(maximumOf(t, v[1], r[0]), at(p.i32(in.valueDim), t, v[1], r[0]),
+                          top(v[1], t.it, t.h, t.b));
     Scalar counts = !(bits(w) == p.i32(0));
     return merged(v) + pick(counts, w * at(v[0], t, v[1], r[0]));
   });
@@ -201,7 +203,7 @@ void DecodeAttention::buildMerged() {
 void DecodeAttention::schedule() {
   Loop tiles = cpu.scheduleOutput(context);
   if (tile.splits.isSplit()) {
-    scheduleParts(tiles);
+    scheduleSplits(tiles);
   } else {
     cpu.tileLoop = tiles;
     p.parallel(cpu.tileLoop);
@@ -214,22 +216,22 @@ void DecodeAttention::schedule() {
   tile.fix(inverse, /*perChunk=*/false);
   p.boundExtent(inverse, "ii", tile.rows);
   scheduleScores();
-  scheduleChains(softmax.maxChains, softmax.maximum);
-  scheduleChains(softmax.sumChains, softmax.sum);
+  scheduleAccumulators(softmax.partialMax, softmax.maximum);
+  scheduleAccumulators(softmax.partialSum, softmax.sum);
   scheduleByKeys(softmax.numerators);
   if (!in.op.getProbMod().empty())
     scheduleByKeys(softmax.modified);
   scheduleSecondPass();
 }
 
-/// A task for each part of a tile; then all are merged, which is too little work for tasks.
-void DecodeAttention::scheduleParts(Loop merging) {
+/// One task per KV split of a tile; the merge is too little work for tasks.
+void DecodeAttention::scheduleSplits(Loop merging) {
   p.computeRoot(partial);
   p.boundExtent(partial, "ii", tile.rows);
   StageLoops v = p.stage(partial);
   p.vectorizeBy(v["x"], lanes);
-  auto [part, one] = p.split(v["it"], 1, TailStrategy::round_up);
-  cpu.tileLoop = p.fuse(p.fuse(part, v["h"]), v["b"]);
+  auto [kvSplit, one] = p.split(v["it"], 1, TailStrategy::round_up);
+  cpu.tileLoop = p.fuse(p.fuse(kvSplit, v["h"]), v["b"]);
   p.parallel(cpu.tileLoop);
   p.neverPartition(partial);
 
@@ -264,7 +266,7 @@ void DecodeAttention::scheduleQuery() {
   p.vectorize(lane);
 }
 
-/// Keys innermost in memory, and always a whole chunk of them: all extents are constant.
+/// Keys are innermost in memory and stored in whole chunks: all extents are constant.
 void DecodeAttention::layOutByKeys(Func f) {
   cpu.computeInChunk(f);
   p.boundExtent(f, "ii", tile.rows);
@@ -292,11 +294,11 @@ void DecodeAttention::scheduleScores() {
   p.unroll(row);
   p.unroll(key);
   p.neverPartition(dot.sum, 0);
-  scheduleLaneParts(dot.part, rowGroup, s.getScoreRows(), s.getScoreKeys());
+  scheduleLaneSums(dot.partial, rowGroup, s.getScoreRows(), s.getScoreKeys());
 }
 
-/// Sums over every lanes-th dim, in registers, for `rows` and `keys`.
-void DecodeAttention::scheduleLaneParts(Func f, Loop at, int64_t rows, int64_t keys) {
+/// Schedules partial sums over every lanes-th dim, in registers, for a tile of `rows` × `keys`.
+void DecodeAttention::scheduleLaneSums(Func f, Loop at, int64_t rows, int64_t keys) {
   p.computeAt(f, at);
   p.storeIn(f, MemoryType::register_);
   tile.fix(f, /*perChunk=*/true);
@@ -315,23 +317,23 @@ void DecodeAttention::scheduleLaneParts(Func f, Loop at, int64_t rows, int64_t k
   p.neverPartition(f, 0);
 }
 
-void DecodeAttention::scheduleChains(Func chains, Func all) {
+void DecodeAttention::scheduleAccumulators(Func partial, Func all) {
   cpu.computeInChunk(all);
   p.boundExtent(all, "ii", tile.rows);
-  p.computeAt(chains, p.stage(all)["ii"]);
-  p.storeIn(chains, MemoryType::stack);
-  tile.fix(chains, /*perChunk=*/true);
-  p.boundExtent(chains, "ii", 1);
-  p.boundExtent(chains, "u", lanes);
-  p.vectorize(p.stage(chains)["u"]);
-  StageLoops v = p.stage(chains, 0);
+  p.computeAt(partial, p.stage(all)["ii"]);
+  p.storeIn(partial, MemoryType::stack);
+  tile.fix(partial, /*perChunk=*/true);
+  p.boundExtent(partial, "ii", 1);
+  p.boundExtent(partial, "u", lanes);
+  p.vectorize(p.stage(partial)["u"]);
+  StageLoops v = p.stage(partial, 0);
   p.reorder({v["u"], v["ii"], v["rk"]});
   p.vectorizeBy(v["u"], lanes, TailStrategy::automatic);
-  p.neverPartition(chains, 0);
+  p.neverPartition(partial, 0);
 }
 
-/// All scores of the second pass are in one func. They sum as those of the first did: other
-/// roundings of large scores would give other numerators.
+/// All scores of the second pass are in one func. They are summed as in the first pass: large
+/// scores rounded otherwise would give other numerators.
 void DecodeAttention::scheduleSecondPass() {
   Loop at = cpu.scheduleSecondContext(second);
   cpu.computeInSecondChunk({second.numerators}, at);
@@ -344,5 +346,5 @@ void DecodeAttention::scheduleSecondPass() {
   p.boundExtent(dots, "ii", 1);
   p.atomic(dots, 0);
   p.vectorize(v["rj"]);
-  scheduleLaneParts(second.dot.part, v["ii"], /*rows=*/1, /*keys=*/1);
+  scheduleLaneSums(second.dot.partial, v["ii"], /*rows=*/1, /*keys=*/1);
 }

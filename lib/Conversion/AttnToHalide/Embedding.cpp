@@ -25,7 +25,7 @@ LogicalResult attn::lowerCount(PipelineBuilder &p, Func tensor,
   return success();
 }
 
-/// Counts ids that are no row of the table.
+/// Counts ids outside the table.
 static LogicalResult lowerWrongIds(PipelineBuilder &p, EmbeddingOp op) {
   Func ids = p.input("ids", op.getIds());
   Func table = p.input("table", op.getTable());
@@ -33,7 +33,7 @@ static LogicalResult lowerWrongIds(PipelineBuilder &p, EmbeddingOp op) {
       p, ids, [&](Scalar id) { return id < 0 || id >= convert(p.extent(table, 1), id.getType()); });
 }
 
-/// The clamp never changes an id that was checked; it tells Halide that the row exists.
+/// Ids have been checked: the clamp only gives Halide the bounds.
 static LogicalResult lowerEmbedding(PipelineBuilder &p, EmbeddingOp op, const CpuInfo &cpu) {
   RankedTensorType type = op.getResult().getType();
   Func ids = p.input("ids", op.getIds());

@@ -1,4 +1,4 @@
-//===- Epilogues.h - maps that products are followed by ---------*- C++ -*-===//
+//===- Epilogues.h - maps fused into linear layers --------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,14 +14,14 @@
 
 namespace mlir::attn {
 
-/// The maps of a function that are computed where an attn.linear is. Found before anything is
-/// converted: that adds uses of tensors, for their sizes.
+/// The maps fused into the kernel of an attn.linear. Found before the conversion, which adds uses
+/// of tensors for their sizes.
 class Epilogues {
 public:
   explicit Epilogues(func::FuncOp function);
 
   ArrayRef<MapOp> getMaps(LinearOp op) const { return maps.find(op)->second; }
-  /// The product that `op` is computed with; null where it is computed alone.
+  /// The attn.linear that `op` is fused into; null if `op` has its own kernel.
   LinearOp getLinear(MapOp op) const { return linears.lookup(op); }
 
 private:

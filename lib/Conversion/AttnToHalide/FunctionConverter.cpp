@@ -1,4 +1,4 @@
-//===- FunctionConverter.cpp - ops of a function to calls of kernels ------===//
+//===- FunctionConverter.cpp - convert ops to kernels and their calls -----===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -36,7 +36,7 @@ LogicalResult FunctionConverter::convertOp(Operation &op, const Lowerings &lower
     return convertReturn(ret);
   if (auto *lower = lowerings.find(&op))
     return (*lower)(&op, *this);
-  // Scalars are rebuilt where a region or a size reads them.
+  // Scalars are rematerialised where a region or a size reads them.
   if (llvm::none_of(op.getResultTypes(), llvm::IsaPred<TensorType>))
     return success();
   if (!isElementwise(&op))
@@ -53,10 +53,10 @@ LogicalResult FunctionConverter::convertReturn(func::ReturnOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// What lowerings ask for
+// Requests of lowerings
 //===----------------------------------------------------------------------===//
 
-/// Pipelines name the dimensions of their tensors.
+/// The rank is limited by the number of variable names.
 static LogicalResult verifyRanks(Operation &op) {
   SmallVector<Type> types(op.getOperandTypes());
   llvm::append_range(types, op.getResultTypes());
@@ -138,8 +138,7 @@ FailureOr<Value> FunctionConverter::getCompact(Value tensor) {
   return compact;
 }
 
-/// An equal kernel built before takes the place of this one: layers of one shape are
-/// compiled once.
+/// Reuses an equal kernel built before: layers of one shape are compiled once.
 KernelOpInterface FunctionConverter::share(KernelOpInterface kernel) {
   StringAttr name = kernel.getNameAttr();
   std::string text;

@@ -1,4 +1,4 @@
-//===- FunctionConverter.h - ops of a function to calls ---------*- C++ -*-===//
+//===- FunctionConverter.h - convert ops to kernel calls --------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,9 +19,9 @@
 
 namespace mlir::attn {
 
-/// Converts the ops of one function. Ops are taken in order. Each tensor gets a buffer: an
-/// argument, a result's argument, a view of another buffer or a temporary; each op that computes
-/// gets kernels and calls of them. How, its lowering says.
+/// Converts the ops of one function, in order, by their lowerings. Each tensor gets a buffer: an
+/// argument, a result's argument, a view of another buffer or a temporary. Each op that computes
+/// becomes kernels and calls of them.
 class FunctionConverter {
 public:
   using Lower = function_ref<LogicalResult(PipelineBuilder &)>;
@@ -37,25 +37,26 @@ public:
   bool isOnGpu() const { return onGpu; }
   const Epilogues &getEpilogues() const { return epilogues; }
 
-  /// Refuses what kernels can't compute, and calls whose sizes contradict the op's constraints.
+  /// Refuses ops that kernels can't compute, and emits checks of the op's size constraints.
   LogicalResult checkComputed(Operation *op);
-  /// `op` by the pipeline that `lower` builds, called on the buffer of its one result.
+  /// Converts `op`, with one result, to a call of the pipeline that `lower` builds.
   LogicalResult convertToPipeline(Operation *op, Lower lower);
 
-  /// A pipeline built by `lower`, called on the buffers of its inputs, then those of its outputs;
-  /// where there is a condition, only if it holds.
+  /// Calls the pipeline that `lower` builds on the buffers of its inputs, then of its outputs; with
+  /// a condition, only if it holds.
   LogicalResult callOn(ArrayRef<Value> destinations, Location loc, StringRef kind, Lower lower,
                        function_ref<Value()> condition = {});
-  /// The same of any kernel.
+  /// The same for any kernel.
   LogicalResult callKernel(ArrayRef<Value> destinations, Location loc, StringRef kind, Build build,
                            function_ref<Value()> condition);
-  /// The same on the buffer of `result`.
+  /// The same, writing to the buffer of `result`.
   LogicalResult call(Location loc, StringRef kind, Value result, Lower lower,
                      function_ref<Value()> condition = {});
   LogicalResult copy(Location loc, Value tensor, Value to);
-  /// The tensor's buffer, or a copy of it without gaps.
+  /// The tensor's buffer, or a compact copy.
   FailureOr<Value> getCompact(Value tensor);
-  /// Refuses calls where a pipeline counts what must not be, before anything reads it.
+  /// Emits a check that the count computed by a pipeline is zero, before anything else reads its
+  /// inputs.
   LogicalResult requireNone(Location loc, StringRef kind, const Twine &message, Lower lowerCount);
 
 private:
@@ -68,19 +69,19 @@ private:
   CpuInfo cpu;
   bool onGpu;
   Epilogues epilogues;
-  /// By what they are printed as without their names.
+  /// Kernels by their printed form without the name.
   llvm::StringMap<KernelOpInterface> kernels;
   int64_t numKernels = 0;
 };
 
-/// How each kind of op is converted, whose file adds it. Elementwise ops of arith and math are
-/// all converted alike and not among them.
+/// The lowering of each kind of op, registered by the op's file. Elementwise arith and math ops
+/// share one and are not listed.
 class Lowerings {
 public:
-  /// All there are.
+  /// All lowerings.
   static Lowerings collect();
 
-  /// An op that one pipeline computes, whose algorithm and schedule `lower` builds.
+  /// Adds an op computed by one pipeline; `lower` builds its algorithm and schedule.
   template <typename OpTy>
   void addPipeline(LogicalResult (*lower)(PipelineBuilder &, OpTy, const CpuInfo &)) {
     table.add<OpTy>([lower](OpTy op, FunctionConverter &converter) {
@@ -88,14 +89,14 @@ public:
           op, [&](PipelineBuilder &p) { return lower(p, op, converter.getCpu()); });
     });
   }
-  /// An op that takes several kernels, or conditions on them.
+  /// Adds an op that takes several kernels or conditional calls.
   template <typename OpTy>
   void addComputed(LogicalResult (*convert)(OpTy, FunctionConverter &)) {
     table.add<OpTy>([convert](OpTy op, FunctionConverter &converter) {
       return failure(failed(converter.checkComputed(op)) || failed(convert(op, converter)));
     });
   }
-  /// An op that moves elements, or gives another view of them.
+  /// Adds an op that is a view or a copy.
   template <typename OpTy>
   void addView(LogicalResult (*convert)(OpTy, FunctionConverter &)) {
     table.add<OpTy>(convert);

@@ -1,4 +1,4 @@
-//===- Generate.cpp - tensors of a region, where what it reads may be empty ===//
+//===- Generate.cpp - tensor.generate over tensors that may be empty ------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,8 +18,8 @@ struct OpenDim {
 };
 } // namespace
 
-/// The dimension of a caller's tensor that the region reads at places of its own choice and that
-/// may have no elements, as a cache has none at first; none where there are several.
+/// The dimension of an argument that the region indexes freely and that may have size 0, as an
+/// empty cache; none if there are several.
 static std::optional<OpenDim> findOpenDim(tensor::GenerateOp op) {
   std::optional<OpenDim> found;
   for (auto extract : op.getBody().getOps<tensor::ExtractOp>()) {
@@ -37,7 +37,7 @@ static std::optional<OpenDim> findOpenDim(tensor::GenerateOp op) {
   return found;
 }
 
-/// The same where nothing is read of `tensor`, which has no elements.
+/// The same for an empty `tensor`, of which nothing is read.
 static tensor::GenerateOp cloneWithout(tensor::GenerateOp op, Value tensor) {
   tensor::GenerateOp clone = op.clone();
   for (auto extract : llvm::make_early_inc_range(clone.getBody().getOps<tensor::ExtractOp>())) {

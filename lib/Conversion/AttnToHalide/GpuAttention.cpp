@@ -3,12 +3,11 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A block of threads computes a tile of query rows, which lies in shared memory. For each chunk
-// of keys: keys to shared memory, scores, maxima, numerators and sums, values to shared memory, and
-// the online step. Scores, numerators and the accumulator stay in registers from one step to the
-// next: thread (tx, ty) has the rows ty, ty + threadsY, …, of those the keys tx, tx + threadsX, …
-// of a chunk, and block tx of the accumulator. What others need of that goes through shared
-// memory.
+// A block of threads computes a tile of query rows, staged in shared memory. For each chunk of
+// keys: copy keys to shared memory, compute scores, maxima, numerators and sums, copy values to
+// shared memory, online step. Scores, numerators and the accumulator stay in registers: thread (tx,
+// ty) holds the rows ty, ty + threadsY, …, of these the keys tx, tx + threadsX, … of a chunk, and
+// block tx of the accumulator. Threads exchange values through shared memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +21,7 @@ using namespace mlir::attn;
 ThreadColumns::ThreadColumns(int64_t valueDim, int64_t block, int64_t threads)
     : ContextColumns(valueDim, block, threads), vectorDims(std::gcd(block, 4)) {}
 
-/// No more columns than value dims need, in pairs.
+/// No more columns than value_dim needs, in pairs.
 static int64_t getBlock(GpuAttr s, int64_t valueDim) {
   return 2 * std::min(s.getContextColumns() / 2, llvm::divideCeilSigned(valueDim, 2));
 }
@@ -60,8 +59,8 @@ LogicalResult GpuAttention::lower() {
 // Scores and softmax
 //===----------------------------------------------------------------------===//
 
-/// A thread reads ahead as many dims as there are terms, for as many registers as its tile of
-/// scores leaves.
+/// The number of dims that a thread loads ahead, limited by the registers that its score tile
+/// leaves.
 void GpuAttention::buildScores() {
   constexpr int64_t kSmallTile = 24;
   query = buildQuery(tile);
@@ -76,7 +75,7 @@ void GpuAttention::buildScores() {
   score = attn::buildScores(tile, *steps, dot.sum, /*staged=*/{}, /*keys=*/{}, range, threadsX);
 }
 
-/// What a thread's own keys make of each row; one that is not there changes nothing.
+/// Reduces a thread's own keys for each row; keys beyond the range are neutral.
 Func GpuAttention::combineOwnKeys(StringRef name, Func f, double init, Combine combine) {
   StringRef vars[] = {"ii", "u", "c", "it", "h", "b"};
   return p.func(name, vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
@@ -87,17 +86,17 @@ Func GpuAttention::combineOwnKeys(StringRef name, Func f, double init, Combine c
   });
 }
 
-/// The keys are read once more, for a maximum that there is not: so what is made of the maximum is
-/// not where they were, and the numerators or the values may be. The threads keep the numerators to
-/// themselves; modified ones are for all of them.
+/// Reads the keys once more after the maximum, without effect, so that Halide reuses their memory
+/// not for the maxima but for the numerators or the values. Numerators stay in a thread's registers;
+/// modified ones are shared.
 void GpuAttention::buildSoftmax() {
   auto keepKeys = [&](Scalar x, ArrayRef<Scalar> v) {
     return blend(x < -kMaxFloat, wideKey(p.i32(0), p.i32(0), v[1], v[2], v[3], v[4]), x);
   };
-  softmax.maxChains = combineOwnKeys("max_chains", score, -kMaxFloat, machineMax);
-  softmax.maximum = combineChains(p, "max", softmax.maxChains, machineMax, threadsX, keepKeys);
+  softmax.partialMax = combineOwnKeys("max_chains", score, -kMaxFloat, machineMax);
+  softmax.maximum = combinePartials(p, "max", softmax.partialMax, machineMax, threadsX, keepKeys);
   softmax.numerators = buildNumerators(numerators, score, softmax.maximum);
-  softmax.sumChains = combineOwnKeys("sum_chains", softmax.numerators, 0, plus);
+  softmax.partialSum = combineOwnKeys("sum_chains", softmax.numerators, 0, plus);
   softmax.modified = buildModified(tile, *steps, softmax.numerators);
 }
 
@@ -114,7 +113,7 @@ Scalar GpuAttention::ThreadState::maximum(Scalar k, Scalar ii, const TileCoords 
 // Context
 //===----------------------------------------------------------------------===//
 
-/// Values of keys that are not there, and columns beyond the last, are of others: numerators of
+/// For keys beyond the range and columns beyond value_dim other elements are read: numerators of
 /// such keys are 0.
 void GpuAttention::buildProduct() {
   Type f32Type = p.b().getF32Type();
@@ -132,11 +131,11 @@ void GpuAttention::buildProduct() {
            });
 }
 
-/// Of the threads the first one has the sink.
+/// The first thread adds the sink.
 void GpuAttention::buildAccumulator() {
   OnlineStep step{product, softmax.maximum, chunks,
                   [&](Scalar y, Scalar ii, Scalar c, const TileCoords &t) {
-                    return softmax.sumChains(ii, y, c, t.it, t.h, t.b);
+                    return softmax.partialSum(ii, y, c, t.it, t.h, t.b);
                   }};
   auto start = [&](ArrayRef<Scalar> v) {
     auto isCounted = [&](Scalar isSum) { return isSum && v[1] == p.i32(0); };
@@ -147,21 +146,21 @@ void GpuAttention::buildAccumulator() {
   sumOfThread = p.func("sum_of_thread", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
     return acc(p.i32(columns.sumColumn()), v[1], v[0], v[2], v[3], v[4]);
   });
-  sum = combineChains(p, "sum", sumOfThread, plus, threadsX);
+  sum = combinePartials(p, "sum", sumOfThread, plus, threadsX);
 }
 
 //===----------------------------------------------------------------------===//
 // Second pass
 //===----------------------------------------------------------------------===//
 
-/// The largest magnitude of a tile's context, and of its sums where they may be NaN alone.
-void GpuAttention::buildWorst() {
+/// The largest magnitude of a tile's context, and of its sums if they alone may be NaN.
+void GpuAttention::buildLargest() {
   Type i32Type = p.b().getI32Type();
-  int64_t looked = columns.block + (numerators.isSumApart() ? 1 : 0);
+  int64_t looked = columns.block + (numerators.mayHaveNaNSum() ? 1 : 0);
   if (isSinkLast(in))
     looked = width;
   StringRef vars[] = {"y", "i", "it", "h", "b"};
-  second.worstOfLane = p.func("worst_of_thread", vars, i32Type, [&](ArrayRef<Scalar> v) {
+  second.largestOfLane = p.func("worst_of_thread", vars, i32Type, [&](ArrayRef<Scalar> v) {
     Scalar result = p.i32(0);
     for (int64_t ii = 0; ii < tile.rows; ii += threadsY)
       for (int64_t x = 0; x < looked; ++x)
@@ -169,22 +168,22 @@ void GpuAttention::buildWorst() {
     return result;
   });
   StringRef tileVars[] = {"it", "h", "b"};
-  Func worst = second.worst =
+  Func largest = second.largest =
       p.func("worst", tileVars, i32Type, [&](ArrayRef<Scalar>) { return p.i32(0); });
-  p.update(worst, tileVars, {{"rl", p.i32(columns.numBlocks * threadsY)}},
+  p.update(largest, tileVars, {{"rl", p.i32(columns.numBlocks * threadsY)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             Scalar x = second.worstOfLane(r[0] % columns.numBlocks, r[0] / columns.numBlocks, v[0],
-                                           v[1], v[2]);
-             return max(worst(v), x);
+             Scalar x = second.largestOfLane(r[0] % columns.numBlocks, r[0] / columns.numBlocks,
+                                             v[0], v[1], v[2]);
+             return max(largest(v), x);
            });
 }
 
-/// Sums lie as the accumulator does, and take its place where they count: registers are few. ptxas
-/// unrolls a short loop, and takes all registers that there are to read ahead.
+/// Sums have the layout of the accumulator and replace it if they are needed, to save registers.
+/// ptxas would unroll a short loop and use all registers to load ahead.
 void GpuAttention::buildSecondPass() {
   Type f32Type = p.b().getF32Type();
-  buildWorst();
-  second.chunks = buildSecondChunks(tile, second.worst, chunks);
+  buildLargest();
+  second.chunks = buildSecondChunks(tile, second.largest, chunks);
   DotForm form;
   form.terms = std::gcd(in.headDim, 16);
   auto keyAt = [&](Scalar k, Scalar c, const TileCoords &t, Scalar d) {
@@ -227,13 +226,13 @@ void GpuAttention::buildSecondPass() {
 // Output
 //===----------------------------------------------------------------------===//
 
-/// x. Halide frees shared memory after the last textual use and ignores loop back edges: what
-/// loops read is read once more behind them. No sum is negative.
+/// Returns `x`. Halide frees shared memory after the last textual use and ignores loop back edges:
+/// values that loops read are read once more after them. No sum is negative.
 Scalar GpuAttention::keepQuery(Scalar x, Scalar ii, const TileCoords &t) {
   return blend(row.sum(ii, t) < 0, query(ii, p.i32(0), t.it, t.h, t.b), x);
 }
 
-/// What each block leaves of its keys: the accumulator.
+/// The partial result of each KV split: the accumulator.
 void GpuAttention::buildPartial() {
   StringRef vars[] = {"x", "y", "ii", "it", "h", "b"};
   partial = p.func("partial", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
@@ -245,32 +244,32 @@ void GpuAttention::buildPartial() {
   });
 }
 
-/// `sum` by the row's sum of numerators.
+/// `sum` divided by the row's sum of numerators.
 Quotient GpuAttention::divide(Scalar sum, Scalar ii, const TileCoords &t, const RowSum &row) {
   if (!lse)
     return {sum, numerators.reciprocal(row.total)};
   return {sum, lse.reciprocal(RowPlace::inMergedTile(tile, ii, t), row), row};
 }
 
-/// Of the parts that blocks left, with all numerators to one maximum.
-Quotient GpuAttention::mergeParts(Scalar d, Scalar ii, const TileCoords &t) {
+/// Merges the KV splits, rescaled to one maximum.
+Quotient GpuAttention::mergeSplits(Scalar d, Scalar ii, const TileCoords &t) {
   int64_t splits = tile.splits.most;
-  auto part = [&](int64_t s, Scalar x, Scalar y) {
+  auto ofSplit = [&](int64_t s, Scalar x, Scalar y) {
     return partial(x, y, ii, t.it * splits + s, t.h, t.b);
   };
-  auto last = [&](int64_t s, int64_t column) { return part(s, p.i32(column), p.i32(0)); };
+  auto last = [&](int64_t s, int64_t column) { return ofSplit(s, p.i32(column), p.i32(0)); };
   Scalar top = last(0, columns.maxColumn()), total = in.f32(0), sum = in.f32(0);
   for (int64_t s = 1; s < splits; ++s)
     top = machineMax(top, last(s, columns.maxColumn()));
   for (int64_t s = 0; s < splits; ++s) {
     Scalar w = numerators.get(last(s, columns.maxColumn()), top);
     total = total + w * last(s, columns.sumColumn());
-    sum = sum + w * part(s, columns.column(d), columns.blockOf(d));
+    sum = sum + w * ofSplit(s, columns.column(d), columns.blockOf(d));
   }
   return divide(sum, ii, t, {total, top});
 }
 
-/// Of a tile whose keys are in one part.
+/// The quotient of a tile without KV splits.
 Quotient GpuAttention::divideSum(Scalar d, Scalar ii, const TileCoords &t) {
   Scalar y = columns.blockOf(d), x = columns.column(d);
   Scalar sum = keepQuery(second.context(x, y, ii, t.it, t.h, t.b), ii, t);
@@ -281,10 +280,10 @@ Quotient GpuAttention::divideSum(Scalar d, Scalar ii, const TileCoords &t) {
 }
 
 void GpuAttention::buildOutput() {
-  if (hasParts())
+  if (hasMergeKernel())
     buildPartial();
   auto quotientAt = [&](Scalar d, Scalar ii, const TileCoords &t) {
-    return hasParts() ? mergeParts(d, ii, t) : divideSum(d, ii, t);
+    return hasMergeKernel() ? mergeSplits(d, ii, t) : divideSum(d, ii, t);
   };
   context = buildContext(tile, quotientAt, lse ? &lse : nullptr);
   lse.addOutput();

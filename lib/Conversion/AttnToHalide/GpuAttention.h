@@ -12,11 +12,11 @@
 
 namespace mlir::attn {
 
-/// A thread's columns are vectors of dims, of which threads next to each other have those next to
-/// each other; a block is a thread's.
+/// Layout of the accumulator over threads: a block is a thread's columns, vectors of dims; adjacent
+/// threads have adjacent vectors.
 class ThreadColumns : public ContextColumns {
 public:
-  /// Dims next to each other in a thread's columns.
+  /// Adjacent dims per vector of a thread's columns.
   const int64_t vectorDims;
 
   ThreadColumns(int64_t valueDim, int64_t block, int64_t threads);
@@ -27,19 +27,19 @@ public:
     return d / (vectorDims * numBlocks) * vectorDims + d % vectorDims;
   }
   Scalar blockOf(Scalar d) const override { return d % (vectorDims * numBlocks) / vectorDims; }
-  /// The value dim where it exists, else the last one: a thread's columns may be more than there
-  /// are.
+  /// The value dim, clamped: threads may have more columns than value_dim.
   Scalar safeDim(Scalar d) const { return isWhole() ? d : min(d, valueDim - 1); }
 };
 
-/// The kernel of one schedule: GpuAttention.cpp has its algorithm, GpuSchedule.cpp its schedule.
+/// The kernel of one schedule: the algorithm is in GpuAttention.cpp, the schedule in
+/// GpuSchedule.cpp.
 class GpuAttention {
 public:
   GpuAttention(PipelineBuilder &p, AttentionOp op, GpuAttr s);
   LogicalResult lower();
 
 private:
-  /// Each thread has its own maximum of a row, the one for key k as well; sums are shared.
+  /// Each thread has its own copy of a row's maximum; sums are shared.
   class ThreadState : public RowState {
   public:
     explicit ThreadState(const GpuAttention &kernel) : kernel(kernel) {}
@@ -56,16 +56,16 @@ private:
   void buildSoftmax();
   void buildProduct();
   void buildAccumulator();
-  void buildWorst();
+  void buildLargest();
   void buildSecondPass();
   Scalar keepQuery(Scalar x, Scalar ii, const TileCoords &t);
   void buildPartial();
   Quotient divide(Scalar sum, Scalar ii, const TileCoords &t, const RowSum &row);
-  Quotient mergeParts(Scalar d, Scalar ii, const TileCoords &t);
+  Quotient mergeSplits(Scalar d, Scalar ii, const TileCoords &t);
   Quotient divideSum(Scalar d, Scalar ii, const TileCoords &t);
   void buildOutput();
-  /// Whether blocks leave their accumulators to a second kernel.
-  bool hasParts() const { return tile.splits.isSplit() || tile.packedHeads != 1; }
+  /// Whether blocks store their accumulators, which a second kernel merges.
+  bool hasMergeKernel() const { return tile.splits.isSplit() || tile.packedHeads != 1; }
 
   // GpuSchedule.cpp
   void schedule();
@@ -117,14 +117,14 @@ private:
   DotProduct dot;
   Func score;
   ChunkSoftmax softmax;
-  /// A chunk of values in shared memory, and of a tile what each thread sums up.
+  /// A chunk of values in shared memory, and each thread's sums of a tile.
   Func valueTile, product, acc, sumOfThread, sum;
   SecondPass second;
-  /// What each block leaves of its keys; null where it computes the context.
+  /// The partial result of each KV split; null without splits.
   Func partial;
   Func context;
 
-  /// What funcs are computed at.
+  /// Loops at which funcs are computed.
   Loop tileLoop, chunkLoop;
 };
 

@@ -3,9 +3,9 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A block of threads computes a tile of rows by features, which stays in the threads' registers:
-// thread (x, y) has the rows y, y + kThreadsY, … of the features x, x + kThreadsX, …. A few
-// elements of each row of the input and of the weights at a time go through shared memory.
+// A block of threads computes a tile of rows × features in registers: thread (x, y) holds the rows
+// y, y + kThreadsY, … of the features x, x + kThreadsX, …. Slices of the input's rows and of the
+// weights are staged in shared memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,11 +22,11 @@ using halide::MemoryType;
 using halide::TailStrategy;
 
 namespace {
-constexpr int64_t kThreadsX = 16, kThreadsY = 8, kFeatures = 64, kMostRows = 64;
-/// Products between two barriers, and of these such as are added up before their sum is: fewer
-/// roundings in a row.
+constexpr int64_t kThreadsX = 16, kThreadsY = 8, kFeatures = 64, kMaxRows = 64;
+/// Products between two barriers, and products added up before each accumulation, for fewer
+/// roundings.
 constexpr int64_t kProducts = 16, kFewProducts = 8;
-/// From row to row in shared memory.
+/// Distance between rows in shared memory.
 constexpr int64_t kDistance = getRowDistance(kProducts);
 
 class GpuLinear {
@@ -65,8 +65,8 @@ GpuLinear::GpuLinear(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue, 
       acc(accumulatorType(type.getElementType())) {
   int64_t known = type.getDimSize(type.getRank() - 2);
   rowTile = ShapedType::isDynamic(known)
-                ? kMostRows
-                : std::clamp<int64_t>(llvm::alignTo(known, kThreadsY), kThreadsY, kMostRows);
+                ? kMaxRows
+                : std::clamp<int64_t>(llvm::alignTo(known, kThreadsY), kThreadsY, kMaxRows);
   input = p.input("input", op.getInput());
   weight = packed ? p.input("panels", packed) : p.input("weight", op.getWeight());
   if (op.getBias())
@@ -75,7 +75,7 @@ GpuLinear::GpuLinear(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue, 
   rows = p.extent(input, 1);
 }
 
-/// Names of `first`, and of what stands outside of rows.
+/// `first`, then the names of the outer dimensions.
 SmallVector<StringRef> GpuLinear::with(ArrayRef<StringRef> first) const {
   SmallVector<StringRef> names(first);
   if (type.getRank() == 3)
@@ -92,7 +92,7 @@ Scalar GpuLinear::weightAt(Scalar k, Scalar n) {
   return weight(n % columns, k, min(n / columns, numPanels - 1));
 }
 
-/// What lies behind the last product is 0 in both: not even an infinite weight counts there.
+/// Both operands are 0 past the last product, so that an infinite weight does not count.
 void GpuLinear::buildTiles() {
   auto orZero = [&](Scalar k, function_ref<Scalar(Scalar)> element) {
     Scalar x = convert(element(min(k, width - 1)), acc);
@@ -146,8 +146,8 @@ LogicalResult GpuLinear::buildResult() {
   return success(isWhole);
 }
 
-/// A thread's rows and features are unrolled; `inner` loops are within the threads', `outer`
-/// ones around them.
+/// Unrolls a thread's rows and features; `inner` loops are inside the thread loops, `outer` ones
+/// around them.
 void GpuLinear::spread(Loop features, Loop rows, ArrayRef<Loop> inner, ArrayRef<Loop> outer) {
   auto [n, x] = p.split(features, kThreadsX);
   auto [m, y] = p.split(rows, kThreadsY);
@@ -156,7 +156,7 @@ void GpuLinear::spread(Loop features, Loop rows, ArrayRef<Loop> inner, ArrayRef<
   p.spreadOverThreads({n, m}, inner, {x, y}, outer);
 }
 
-/// A dimension of the grid each.
+/// One dimension of the grid each.
 void GpuLinear::scheduleResult() {
   SmallVector<Loop> v = p.loops(result);
   auto [no, ni] = p.split(v[0], kFeatures, TailStrategy::guard_with_if);
@@ -170,7 +170,7 @@ void GpuLinear::scheduleResult() {
   p.neverPartition(result);
 }
 
-/// Of a tile's dimensions the first two are what it holds, all others which tile.
+/// The first two dimensions are within a tile, the others number the tiles.
 void GpuLinear::storeTile(Func f, Loop at, MemoryType memory, int64_t width, int64_t height) {
   p.computeAt(f, at);
   p.storeIn(f, memory);
@@ -195,7 +195,7 @@ void GpuLinear::scheduleSum() {
   scheduleTile(weightTile, steps, kFeatures, /*alongRows=*/Value(packed) != Value());
 }
 
-/// Threads next to each other read what is next to each other in memory.
+/// Adjacent threads read adjacent elements.
 void GpuLinear::scheduleTile(Func tile, Loop at, int64_t height, bool alongRows) {
   storeTile(tile, at, MemoryType::gpu_shared, kProducts, height);
   p.alignStorage(tile, 0, kDistance);

@@ -3,12 +3,12 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What must stay as it is:
-// - Everything that lives in shared memory from before a loop on and is read in it is read
-//   behind it as well (`keepQuery`): see there. exportPipeline proves it of every kernel.
-// - How many chunks there are is read from shared memory, in the condition of a loop: an
-//   expression there would be solved in a different way in each stage. Which keys a tile sees
-//   each thread computes by itself.
+// Invariants:
+// - Shared memory that is written before a loop and read in it is read once more after it (see
+//   `keepQuery`). exportPipeline verifies this for every kernel.
+// - The number of chunks is read from shared memory in the loop's condition: an expression there
+//   would be solved differently in each stage. Each thread computes the tile's range of keys
+//   itself.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ using halide::MemoryType;
 using halide::TailStrategy;
 
 void GpuAttention::schedule() {
-  if (hasParts())
+  if (hasMergeKernel())
     schedulePartial();
   else
     scheduleOutput();
@@ -37,10 +37,10 @@ void GpuAttention::schedule() {
 }
 
 //===----------------------------------------------------------------------===//
-// Parts
+// Building blocks
 //===----------------------------------------------------------------------===//
 
-/// A thread for each value of a func that is computed on its own, along `inner` first.
+/// One thread per value of a func computed on its own, along `inner` first.
 void GpuAttention::mapToGrid(Func f, StringRef inner, ArrayRef<StringRef> outer) {
   constexpr int64_t kThreads = 32;
   StageLoops v = p.stage(f);
@@ -52,8 +52,8 @@ void GpuAttention::mapToGrid(Func f, StringRef inner, ArrayRef<StringRef> outer)
   p.gpuThread(thread);
 }
 
-/// Computes `f` at `at`, its storage of known size: the last dimensions are a tile's, and a
-/// chunk's where there is one.
+/// Computes `f` at `at` with storage of static size: the last dimensions number the tile, and the
+/// chunk if there is one.
 void GpuAttention::storeInShared(Func f, Loop at, bool perChunk) {
   p.computeAt(f, at);
   p.storeIn(f, MemoryType::gpu_shared);
@@ -61,7 +61,7 @@ void GpuAttention::storeInShared(Func f, Loop at, bool perChunk) {
   p.neverPartition(f);
 }
 
-/// No tile has a tail: what a loop touches is what it seems to.
+/// Tiles have no tail: loops touch exactly their extent.
 static int64_t largestDivisor(int64_t n, int64_t limit) {
   int64_t divisor = std::min(n, limit);
   while (n % divisor != 0)
@@ -69,8 +69,8 @@ static int64_t largestDivisor(int64_t n, int64_t limit) {
   return divisor;
 }
 
-/// Spreads two dimensions over the threads: those next to each other have elements next to each
-/// other along `x`, which `width` is the extent of. Gives the innermost loop of a thread.
+/// Distributes two dimensions over the threads, adjacent elements along `x`, of extent `width`, to
+/// adjacent threads. Returns the innermost loop of a thread.
 Loop GpuAttention::spread(Func f, int64_t width, StringRef xName, StringRef yName) {
   StageLoops v = p.stage(f);
   auto [xo, x] = p.split(v[xName], largestDivisor(width, threadsX), TailStrategy::guard_with_if);
@@ -82,7 +82,7 @@ Loop GpuAttention::spread(Func f, int64_t width, StringRef xName, StringRef yNam
   return xo;
 }
 
-/// A copy of a chunk's keys or values, `width` elements each along `x`.
+/// Schedules a copy of a chunk's keys or values, `width` elements each along `x`.
 void GpuAttention::stageInShared(Func f, StringRef x, int64_t width) {
   storeInShared(f, chunkLoop, /*perChunk=*/true);
   p.boundExtent(f, x, width);
@@ -90,7 +90,7 @@ void GpuAttention::stageInShared(Func f, StringRef x, int64_t width) {
   spread(f, width, x, "k");
 }
 
-/// A thread for each row of a tile.
+/// One thread per row of a tile.
 void GpuAttention::spreadRows(Func f) {
   StageLoops v = p.stage(f);
   auto [group, x] = p.split(v["ii"], threadsX, TailStrategy::guard_with_if);
@@ -101,14 +101,15 @@ void GpuAttention::spreadRows(Func f) {
   p.neverPartition(f);
 }
 
-/// Every threadsY-th row is a thread's. Gives its rows and the loop over threads.
+/// Gives each thread every threadsY-th row. Returns the loop over its rows and the loop over
+/// threads.
 std::pair<Loop, Loop> GpuAttention::splitRowsOfThreads(Loop rows) {
   auto [row, y] = p.split(rows, threadsY);
   p.unroll(row);
   return {row, y};
 }
 
-/// Holds `f`, of which each thread touches its own elements alone.
+/// Stores `f` in registers: each thread touches its own elements only.
 void GpuAttention::storeInRegisters(Func f, Loop at, bool perChunk) {
   p.computeAt(f, at);
   p.storeIn(f, MemoryType::register_);
@@ -120,8 +121,8 @@ void GpuAttention::storeInRegisters(Func f, Loop at, bool perChunk) {
 // From the outside in
 //===----------------------------------------------------------------------===//
 
-/// A dimension of the grid each: Halide 21 loses the coordinates of a stage whose fused loop
-/// others are computed in.
+/// One dimension of the grid each: Halide 21 loses the coordinates of a stage if others are
+/// computed at its fused loop.
 void GpuAttention::mapToBlocks(Loop tile, Loop head, Loop batch) {
   for (Loop loop : {tile, head, batch})
     p.gpuBlock(loop);
@@ -144,7 +145,7 @@ void GpuAttention::scheduleOutput() {
   p.neverPartition(context);
 }
 
-/// The first kernel ends with the parts, the second merges them.
+/// The first kernel ends with the KV splits, the second merges them.
 void GpuAttention::schedulePartial() {
   p.computeRoot(partial);
   p.boundExtent(partial, "x", width);
@@ -161,7 +162,7 @@ void GpuAttention::schedulePartial() {
   mapToGrid(context, "d", {"i", "h", "b"});
 }
 
-/// What lies behind it stays aligned to vectors.
+/// Padded, so that the next allocation stays aligned to vectors.
 void GpuAttention::scheduleChunks() {
   storeInShared(chunks, tileLoop, /*perChunk=*/false);
   p.alignStorage(chunks, "it", kChunkCountElements);
@@ -176,15 +177,15 @@ void GpuAttention::scheduleQuery() {
   spread(query, in.headDim, "d", "ii");
 }
 
-/// Columns × blocks × rows, each thread's own.
+/// Columns × blocks × rows of each thread.
 void GpuAttention::boundColumns(Func f, int64_t extent) {
   p.boundExtent(f, "x", extent);
   p.boundExtent(f, "y", columns.numBlocks);
   p.boundExtent(f, "ii", tile.rows);
 }
 
-/// A thread's columns and rows are unrolled. `inner` loops are within the threads', `outer`
-/// ones around them.
+/// Unrolls a thread's columns and rows. `inner` loops are inside the thread loops, `outer` ones
+/// around them.
 void GpuAttention::spreadColumns(Loop x, Loop y, Loop ii, ArrayRef<Loop> inner,
                                  ArrayRef<Loop> outer) {
   auto [row, group] = splitRowsOfThreads(ii);
@@ -215,8 +216,8 @@ void GpuAttention::scheduleContext() {
   stageInShared(valueTile, "x", columns.numBlocks * columns.block);
 }
 
-/// Rows × `key`s of a chunk, each thread's own, which are unrolled. The loop `inner` is within the
-/// threads'.
+/// Rows × `key`s of a chunk, each thread's own, unrolled. The loop `inner` is inside the thread
+/// loops.
 void GpuAttention::spreadScores(Func f, StringRef keyName, std::optional<int64_t> update,
                                 StringRef inner) {
   StageLoops v = p.stage(f, update);
@@ -245,7 +246,7 @@ void GpuAttention::scheduleScores() {
   p.alignStorage(wideKey, "d", getRowDistance(in.headDim));
 }
 
-/// Rows of what all threads read of a tile or chunk, `width` elements each along `x`.
+/// Schedules rows that all threads read, of a tile or chunk, `width` elements each along `x`.
 void GpuAttention::shareOfRows(Func f, StringRef x, int64_t width, Loop at) {
   bool perChunk = at == chunkLoop;
   storeInShared(f, at, perChunk);
@@ -259,14 +260,14 @@ void GpuAttention::shareOfRows(Func f, StringRef x, int64_t width, Loop at) {
 void GpuAttention::scheduleSoftmax() {
   keepRows(softmax.numerators, "k", tile.chunk);
   shareOfRows(softmax.modified, "k", tile.chunk, chunkLoop);
-  p.alignStorage(softmax.modified, "k", getWeightDistance(tile.chunk));
+  p.alignStorage(softmax.modified, "k", getNumeratorDistance(tile.chunk));
   spreadScores(softmax.modified, "k");
-  combineThreads(softmax.maxChains, softmax.maximum, chunkLoop);
-  keepRows(softmax.sumChains, "u", threadsX);
+  combineThreads(softmax.partialMax, softmax.maximum, chunkLoop);
+  keepRows(softmax.partialSum, "u", threadsX);
   combineThreads(sumOfThread, sum, tileLoop);
 }
 
-/// What each thread has of a row, and of that what the row has.
+/// Schedules each thread's reduction of a row, and the reduction over threads.
 void GpuAttention::combineThreads(Func ofThreads, Func all, Loop at) {
   bool perChunk = at == chunkLoop;
   shareOfRows(ofThreads, "u", threadsX, at);
@@ -276,14 +277,14 @@ void GpuAttention::combineThreads(Func ofThreads, Func all, Loop at) {
   spreadRows(all);
 }
 
-/// The second pass is rare, and computes each numerator's dot product from memory.
+/// The second pass is rare: it computes each numerator's dot product from global memory.
 void GpuAttention::scheduleSecondPass() {
-  for (Func f : {second.worstOfLane, second.worst, second.chunks})
+  for (Func f : {second.largestOfLane, second.largest, second.chunks})
     storeInShared(f, tileLoop, /*perChunk=*/false);
-  p.neverPartition(second.worst, 0);
-  p.boundExtent(second.worstOfLane, "y", columns.numBlocks);
-  p.boundExtent(second.worstOfLane, "i", threadsY);
-  StageLoops w = p.stage(second.worstOfLane);
+  p.neverPartition(second.largest, 0);
+  p.boundExtent(second.largestOfLane, "y", columns.numBlocks);
+  p.boundExtent(second.largestOfLane, "i", threadsY);
+  StageLoops w = p.stage(second.largestOfLane);
   p.gpuThread(w["y"]);
   p.gpuThread(w["i"]);
 

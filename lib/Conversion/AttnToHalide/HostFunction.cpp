@@ -1,4 +1,4 @@
-//===- HostFunction.cpp - the function that calls the kernels -------------===//
+//===- HostFunction.cpp - builds the host function ------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,8 +28,7 @@ static MemRefType callerType(RankedTensorType type) {
   return MemRefType::get(type.getShape(), type.getElementType(), layout);
 }
 
-/// The argument whose memory result `n` may take: a cache of which nothing is read once rows
-/// are put behind it.
+/// The argument whose memory result `n` may share: a cache that nothing else reads.
 static std::optional<unsigned> getCache(func::FuncOp source, unsigned n) {
   auto results = source.getBody().front().getTerminator()->getOperands();
   auto append = results[n].getDefiningOp<AppendCacheOp>();
@@ -41,7 +40,8 @@ static std::optional<unsigned> getCache(func::FuncOp source, unsigned n) {
   return cache.getArgNumber();
 }
 
-/// Whether a caller's buffer can hold such elements; of integers, with or without a sign.
+/// Whether a caller's buffer can hold elements of this type; integers may be signed, unsigned or
+/// signless.
 static bool isStored(Type element) {
   if (auto integer = dyn_cast<IntegerType>(element))
     element = IntegerType::get(element.getContext(), integer.getWidth());
@@ -136,7 +136,7 @@ static Value toValue(ImplicitLocOpBuilder &builder, OpFoldResult size) {
   return getValueOrCreateConstantIndexOp(builder, builder.getLoc(), size);
 }
 
-/// A view with these sizes. memref.expand_shape serves where each group has one open size.
+/// A view with these sizes: memref.expand_shape if each group has at most one dynamic size.
 static Value expandBuffer(ImplicitLocOpBuilder &builder, Value buffer, ArrayRef<OpFoldResult> sizes,
                           ArrayRef<ReassociationIndices> groups, ArrayRef<int64_t> shape) {
   bool oneOpen = llvm::all_of(groups, [&](const ReassociationIndices &group) {
@@ -178,7 +178,7 @@ Value HostFunction::viewAsHeads(Value buffer, OpFoldResult heads, Layout layout)
     shape[2] = ShapedType::kDynamic;
     buffer = memref::CastOp::create(builder, MemRefType(MemRefType::Builder(type).setShape(shape)),
                                     buffer);
-    // There may be no heads at all.
+    // The number of heads may be 0.
     Value one = arith::ConstantIndexOp::create(builder, 1);
     Value divisor = arith::MaxUIOp::create(builder, toValue(builder, heads), one);
     Value width = toValue(builder, sizes[2]);
@@ -201,9 +201,9 @@ void HostFunction::viewTransposed(TransposeOp op) {
                                                         AffineMapAttr::get(map)));
 }
 
-Value HostFunction::viewPart(OffsetSizeAndStrideOpInterface slice, Value buffer,
-                             ArrayRef<OpFoldResult> whole, ArrayRef<int64_t> shape,
-                             const Twine &message) {
+Value HostFunction::viewSlice(OffsetSizeAndStrideOpInterface slice, Value buffer,
+                              ArrayRef<OpFoldResult> whole, ArrayRef<int64_t> shape,
+                              const Twine &message) {
   auto known = [&](ArrayRef<OpFoldResult> mixed) {
     return llvm::map_to_vector(mixed, [&](OpFoldResult index) { return getMixedIndex(index); });
   };
@@ -221,8 +221,8 @@ void HostFunction::viewSlice(tensor::ExtractSliceOp op) {
   SmallVector<OpFoldResult> whole;
   for (int64_t dim = 0; dim < op.getSourceType().getRank(); ++dim)
     whole.push_back(getMixedSize(op.getSource(), dim));
-  setBuffer(op.getResult(), viewPart(op, getBuffer(op.getSource()), whole, op.getType().getShape(),
-                                     "expected tensor.extract_slice to stay within its source"));
+  setBuffer(op.getResult(), viewSlice(op, getBuffer(op.getSource()), whole, op.getType().getShape(),
+                                      "expected tensor.extract_slice to stay within its source"));
 }
 
 Value HostFunction::viewPlace(tensor::InsertSliceOp op, Value buffer) {
@@ -230,31 +230,31 @@ Value HostFunction::viewPlace(tensor::InsertSliceOp op, Value buffer) {
   for (auto [dim, size] : llvm::enumerate(op.getMixedSizes())) {
     whole.push_back(getMixedSize(op.getDest(), dim));
     requireProduct(op.getLoc(), op.getSource(), dim, getMixedIndex(size),
-                   "expected sizes of tensor.insert_slice to be its source's");
+                   "expected the sizes of tensor.insert_slice to match its source");
   }
-  return viewPart(op, buffer, whole, op.getSourceType().getShape(),
-                  "expected tensor.insert_slice to stay within its destination");
+  return viewSlice(op, buffer, whole, op.getSourceType().getShape(),
+                   "expected tensor.insert_slice to stay within its destination");
 }
 
-SmallVector<Value> HostFunction::viewParts(tensor::ConcatOp op, Value buffer) {
+SmallVector<Value> HostFunction::viewOperands(tensor::ConcatOp op, Value buffer) {
   int64_t rank = op.getRank(), along = op.getDim();
-  SmallVector<Value> parts;
+  SmallVector<Value> views;
   SmallVector<OpFoldResult> offsets(rank, builder.getIndexAttr(0)),
       strides(rank, builder.getIndexAttr(1));
   Value end = arith::ConstantIndexOp::create(builder, 0);
   for (Value input : op.getInputs()) {
     SmallVector<OpFoldResult> sizes;
     if (llvm::is_contained(cast<RankedTensorType>(input.getType()).getShape(), 0)) {
-      parts.push_back(Value());
+      views.push_back(Value());
       continue;
     }
     for (int64_t dim = 0; dim < rank; ++dim)
       sizes.push_back(getMixedSize(input, dim));
     offsets[along] = end;
-    parts.push_back(memref::SubViewOp::create(builder, buffer, offsets, sizes, strides));
+    views.push_back(memref::SubViewOp::create(builder, buffer, offsets, sizes, strides));
     end = arith::AddIOp::create(builder, end, getSize(input, along));
   }
-  return parts;
+  return views;
 }
 
 void HostFunction::viewExpanded(tensor::ExpandShapeOp op) {
@@ -265,7 +265,7 @@ void HostFunction::viewExpanded(tensor::ExpandShapeOp op) {
   for (auto [dim, group] : llvm::enumerate(groups))
     requireProduct(op.getLoc(), op.getSrc(), dim,
                    llvm::map_to_vector(group, [&](int64_t part) { return sizes[part]; }),
-                   "expected sizes of tensor.expand_shape to make up its source's");
+                   "expected the sizes of tensor.expand_shape to multiply to its source's");
   setBuffer(op.getResult(), expandBuffer(builder, getBuffer(op.getSrc()), sizes, groups,
                                          op.getResultType().getShape()));
 }
@@ -293,8 +293,8 @@ Value HostFunction::addConstant(arith::ConstantOp op) {
 // Sizes and calls
 //===----------------------------------------------------------------------===//
 
-/// Sizes come from the arguments: those of a tensor in between are functions of what it
-/// is computed from.
+/// Sizes are computed from the arguments: an intermediate tensor's sizes from those of its
+/// operands.
 Value HostFunction::getSize(Value tensor, int64_t dim) {
   auto type = cast<RankedTensorType>(tensor.getType());
   if (!type.isDynamicDim(dim))
@@ -395,8 +395,8 @@ Value HostFunction::requireDivisor(Operation *division) {
     isFit = arith::AndIOp::create(builder, isFit, fits);
   }
   host::RequireOp::create(builder, division->getLoc(), isFit,
-                          "expected a size's divisor other than 0, and a quotient that fits");
-  // What tells the workspace computes sizes before anything is required.
+                          "expected no division by zero or overflow in a size computation");
+  // The workspace function computes sizes before any check.
   return arith::SelectOp::create(builder, isFit, divisor, constant(APInt(width, 1)));
 }
 
@@ -406,7 +406,7 @@ void HostFunction::requireWithin(Location loc, OpFoldResult offset, OpFoldResult
   if (startsWithin && isEqualConstantIntOrValue(size, whole))
     return;
   auto value = [&](OpFoldResult x) { return toValue(builder, x); };
-  // Unsigned, what is negative is too large as well; neither side can overflow.
+  // Compared as unsigned, so that negative values are too large; neither side can overflow.
   Value rest = arith::SubIOp::create(builder, loc, value(whole), value(offset));
   auto fits = [&](Value x, Value limit) -> Value {
     return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ule, x, limit);
@@ -429,7 +429,7 @@ void HostFunction::requireProduct(Location loc, Value tensor, int64_t dim,
   host::RequireOp::create(builder, loc, same, builder.getStringAttr(message));
 }
 
-/// Whether the verifier could not compare the two sizes.
+/// Whether the sizes are compared at run time: not both are static.
 static bool isOpen(Value a, int64_t dimOfA, Value b, int64_t dimOfB) {
   return cast<RankedTensorType>(a.getType()).isDynamicDim(dimOfA) ||
          cast<RankedTensorType>(b.getType()).isDynamicDim(dimOfB);

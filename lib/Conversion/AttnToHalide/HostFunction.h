@@ -1,4 +1,4 @@
-//===- HostFunction.h - the function that calls the kernels -----*- C++ -*-===//
+//===- HostFunction.h - builds the host function ----------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,19 +19,19 @@
 
 namespace mlir::attn {
 
-/// Builds the host function of a function on tensors: which buffer holds which tensor,
-/// and the calls in order.
+/// Builds the host function of a function on tensors: assigns buffers to tensors and emits checks
+/// and calls in order.
 class HostFunction {
 public:
   explicit HostFunction(func::FuncOp source);
 
   /// Creates the function: the source's arguments as buffers, then its results.
   LogicalResult create();
-  /// Ends it and puts it in the source's place.
+  /// Completes the function and replaces the source by it.
   void finish();
 
   bool hasBuffer(Value tensor) const { return buffers.contains(tensor); }
-  /// Constants get theirs when asked for: what is laid out anew has no need of one.
+  /// The buffer of a tensor. A constant's is created on demand: packed weights need none.
   Value getBuffer(Value tensor);
   void setBuffer(Value tensor, Value buffer) { buffers[tensor] = buffer; }
   Value getResultBuffer(int64_t n);
@@ -42,67 +42,67 @@ public:
   /// A compact temporary of the tensor's sizes.
   Value allocate(Value tensor);
   Value allocate(MemRefType type, ValueRange dynamicSizes = {});
-  /// Whether the tensor's buffer has no gaps, as its type says.
+  /// Whether the tensor's buffer is known to be compact, by its type.
   bool isCompact(Value tensor);
 
-  /// [batch, heads, len, dim] as a view of what split_heads takes.
+  /// [batch, heads, len, dim] as a view of split_heads' input.
   Value viewAsHeads(Value buffer, OpFoldResult heads, Layout layout);
   void viewTransposed(TransposeOp op);
   /// A slice of unit strides that keeps the last dimension.
   void viewSlice(tensor::ExtractSliceOp op);
-  /// Where in `buffer`, which holds the result, the source has its place. Strides are 1, and no
+  /// The view of `buffer`, which holds the result, that the source goes to. Strides are 1, and no
   /// dimension is dropped.
   Value viewPlace(tensor::InsertSliceOp op, Value buffer);
-  /// Where in `buffer` each operand of a concatenation has its place; null for one that never has
-  /// elements: a view may not begin at the end.
-  SmallVector<Value> viewParts(tensor::ConcatOp op, Value buffer);
-  /// Refuses calls where the sizes don't make up the source's.
+  /// The view of `buffer` that each operand of a concatenation goes to; null for one that is always
+  /// empty, as a view may not begin at the end.
+  SmallVector<Value> viewOperands(tensor::ConcatOp op, Value buffer);
+  /// Checks that the sizes multiply to the source's.
   void viewExpanded(tensor::ExpandShapeOp op);
   void viewCollapsed(tensor::CollapseShapeOp op, Value compact);
 
   OpFoldResult getMixedSize(Value tensor, int64_t dim);
-  /// Refuses calls where a size is not the product of `sizes`, unless all are known.
+  /// Checks that a size is the product of `sizes`, unless all are static.
   void requireProduct(Location loc, Value tensor, int64_t dim, ArrayRef<OpFoldResult> sizes,
                       const Twine &message);
-  /// Refuses calls where two sizes differ that only the call tells.
+  /// Checks that two sizes are equal, unless both are static.
   void requireSame(Location loc, Value a, int64_t dimOfA, Value b, int64_t dimOfB,
                    const Twine &message);
-  /// Refuses calls where `a`'s size is no multiple of `b`'s.
+  /// Checks that `a`'s size is a multiple of `b`'s.
   void requireMultiple(Location loc, Value a, int64_t dimOfA, Value b, int64_t dimOfB,
                        const Twine &message);
-  /// Refuses calls where the one element of `buffer`, computed in the call, is not zero.
+  /// Checks that the one element of `buffer`, computed by a kernel, is zero.
   void requireZero(Location loc, Value buffer, const Twine &message);
   /// Whether a size of `tensor` is 0.
   Value isEmpty(Value tensor, int64_t dim);
-  /// Whether `above` < size <= `limit` for a size of `tensor`; 0 is no limit.
+  /// Whether `above` < size <= `limit` for a size of `tensor`; a limit of 0 means none.
   Value isWithin(Value tensor, int64_t dim, int64_t above, int64_t limit);
-  /// Calls `kernel` on the buffers of the tensors it reads, and those of its results, where there
-  /// is a condition only if it holds.
+  /// Calls `kernel` on the buffers of the tensors it reads and of its results; with a condition,
+  /// only if it holds.
   void call(Location loc, KernelOpInterface kernel, ArrayRef<Value> inputs,
             ArrayRef<Value> destinations, Value condition = {});
 
 private:
   Value addConstant(arith::ConstantOp op);
-  /// The view of `buffer` that a slice stands for; `whole` are the buffer's sizes.
-  Value viewPart(OffsetSizeAndStrideOpInterface slice, Value buffer, ArrayRef<OpFoldResult> whole,
-                 ArrayRef<int64_t> shape, const Twine &message);
+  /// The view of `buffer` at the slice's offsets and sizes; `whole` are the buffer's sizes.
+  Value viewSlice(OffsetSizeAndStrideOpInterface slice, Value buffer, ArrayRef<OpFoldResult> whole,
+                  ArrayRef<int64_t> shape, const Twine &message);
   Value getSize(Value tensor, int64_t dim);
-  /// A size of a concatenation.
+  /// The size of a concatenation along a dimension.
   Value getSum(tensor::ConcatOp op, int64_t dim);
   /// The product of some of a tensor's sizes.
   Value getProduct(Value tensor, ArrayRef<int64_t> dims);
-  /// Refuses calls where [offset, offset + size) leaves [0, whole), unless that is known.
+  /// Checks that [offset, offset + size) is within [0, whole), unless that is known statically.
   void requireWithin(Location loc, OpFoldResult offset, OpFoldResult size, OpFoldResult whole,
                      const Twine &message);
-  /// An index computed on the source's tensors, computed on buffers.
+  /// Rebuilds an index of the source function, which reads tensors, on buffers.
   Value getIndex(Value index);
   Value getIndex(OpFoldResult index);
-  /// The same, where it is a constant as such.
+  /// The same; a constant stays an attribute.
   OpFoldResult getMixedIndex(OpFoldResult index);
-  /// An element that the call reads; refuses it where there is none.
+  /// Loads an element of a buffer; checks that its indices are in bounds.
   Value getElement(tensor::ExtractOp read);
-  /// The divisor of an integer division, whose operands are there; refuses calls in which a
-  /// processor would trap.
+  /// The divisor of an integer division; checks for division by zero and overflow, which trap on
+  /// some CPUs.
   Value requireDivisor(Operation *division);
 
   func::FuncOp source, host;

@@ -3,9 +3,9 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A region's ops are rebuilt inside a halide body: index becomes i32, or i64 where comparisons
-// take it, f16 and bf16 become f32, which rounds less, a tensor read becomes a read of an input,
-// and scalars from outside are rebuilt from what defines them.
+// Rebuilds a region's ops inside a halide body: index becomes i32, or i64 if a comparison needs it;
+// f16 and bf16 become f32, which rounds less; tensor.extract reads an input; scalars captured from
+// outside are rematerialised.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// The type that a scalar of a region is computed in.
+/// The type in which a scalar of a region is computed.
 static Type computeType(Type type) {
   if (type.isIndex())
     return IntegerType::get(type.getContext(), 32);
@@ -65,8 +65,8 @@ FailureOr<Scalar> PipelineBuilder::inlineValue(Value value, IRMapping &mapping) 
   return scalar;
 }
 
-/// Whether an integer follows from a float within its region. What was `seen` before does not, or
-/// is known to.
+/// Whether an integer is computed from a float within its region. Values in `seen` are not visited
+/// again.
 static bool comesFromFloat(Value value, llvm::SmallDenseSet<Value> &seen) {
   Operation *op = value.getDefiningOp();
   if (!op || isa<tensor::ExtractOp>(op) || !seen.insert(value).second)
@@ -80,18 +80,18 @@ static bool comesFromFloat(Value value) {
   return comesFromFloat(value, seen);
 }
 
-/// `cast` of `from` to an index of 32 bits.
+/// `cast` applied to `from`, giving a 32-bit index.
 static Scalar toIndex(Scalar from, Operation *cast) {
-  auto cut = [](Scalar x) { return clamp(x, x.constant(-kMostIndex), x.constant(kMostIndex)); };
+  auto cut = [](Scalar x) { return clamp(x, x.constant(-kMaxIndex), x.constant(kMaxIndex)); };
   bool isWide = from.getType().isInteger(64);
   Scalar index = convert(isWide ? cut(from) : from, from.b().getI32Type());
-  // Halide takes what was a float for unbounded, and fails where it is one of several
-  // indices to choose from.
+  // Halide finds no bounds for a value cast from a float, and fails if it is an operand of a select
+  // of indices.
   return !isWide && (isCutOff(cast) || comesFromFloat(cast->getOperand(0))) ? cut(index) : index;
 }
 
-/// A cast between an integer and an index. A narrower integer is extended as it is read; an i1 by
-/// itself as a number without a sign.
+/// A cast between an integer and an index. Narrower integers are extended when read; an i1 is
+/// zero-extended.
 static Scalar castIndex(Scalar from, Operation *cast, Type type, bool isWide) {
   Type i64 = from.b().getI64Type();
   if (!cast->getResult(0).getType().isIndex())
@@ -103,8 +103,8 @@ static Scalar castIndex(Scalar from, Operation *cast, Type type, bool isWide) {
   return isWide ? convert(from, i64) : toIndex(from, cast);
 }
 
-/// Makes all indices among the operands 64 bits wide, where one is or `op` asks for it. Returns
-/// whether they are.
+/// Widens all index operands to 64 bits if one of them is, or if `op` requires it. Returns whether
+/// they are.
 bool PipelineBuilder::widenIndices(Operation *op, SmallVectorImpl<Value> &operands) {
   Type i64 = builder.getI64Type();
   auto indices = llvm::make_filter_range(llvm::zip(op->getOperands(), operands), [](auto pair) {
@@ -149,10 +149,10 @@ FailureOr<Scalar> PipelineBuilder::inlineOp(Operation *op, IRMapping &mapping) {
       return this->constant(type, cast<FloatAttr>(constant.getValue()).getValueAsDouble());
     int64_t number = cast<IntegerAttr>(constant.getValue()).getInt();
     auto attr =
-        builder.getIntegerAttr(type, isWide ? number : std::clamp(number, -kMostIndex, kMostIndex));
+        builder.getIntegerAttr(type, isWide ? number : std::clamp(number, -kMaxIndex, kMaxIndex));
     return Scalar(builder, arith::ConstantOp::create(builder, attr));
   }
-  // These are about the type as it is written.
+  // These depend on the type as written in the spec.
   if (isa<arith::TruncFOp, arith::ExtFOp, arith::BitcastOp>(op)) {
     Scalar x = convert(Scalar(builder, operands[0]), op->getOperand(0).getType());
     x = isa<arith::BitcastOp>(op) ? fromBits(x, written) : convert(x, written);
@@ -163,8 +163,8 @@ FailureOr<Scalar> PipelineBuilder::inlineOp(Operation *op, IRMapping &mapping) {
   return Scalar(builder, builder.create(state)->getResult(0));
 }
 
-/// A coordinate that is not simply one of the region's own (these are within bounds
-/// already) is clamped: whatever a spec computes, nothing outside the tensor is read.
+/// Clamps computed coordinates, so that no spec reads outside a tensor; the region's own arguments
+/// are in bounds.
 FailureOr<Scalar> PipelineBuilder::inlineExtract(Operation *op, IRMapping &mapping) {
   auto extract = cast<tensor::ExtractOp>(op);
   Func in = input("captured" + std::to_string(inputs.size()), extract.getTensor());
@@ -173,7 +173,7 @@ FailureOr<Scalar> PipelineBuilder::inlineExtract(Operation *op, IRMapping &mappi
     FailureOr<Scalar> coord = inlineValue(index, mapping);
     if (failed(coord))
       return failure();
-    // What is wider is clamped before it is cut off.
+    // Wider values are clamped before truncation.
     Scalar c = coord->getType().isInteger(64) ? *coord : convert(*coord, builder.getI32Type());
     if (!isa<BlockArgument>(index))
       c = clamp(c, c.constant(0), convert(extent(in, dim) - 1, c.getType()));

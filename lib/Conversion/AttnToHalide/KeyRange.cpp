@@ -1,10 +1,10 @@
-//===- KeyRange.cpp - which keys a tile of rows looks at ------------------===//
+//===- KeyRange.cpp - the range of keys of a tile of rows -----------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From the first key that some row of a tile sees to the last: of comparisons in the mask by
-// interval arithmetic, and of anything else by looking at the mask before the scores.
+// The range from the first to the last key that some row of a tile sees: from the mask's
+// comparisons by interval arithmetic, for other masks by evaluating them before the scores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,17 +55,17 @@ KeyRange attn::buildKeyRange(const TileMask &mask) {
     auto known = bounds(v).high;
     return known ? clamp(*known, p.i32(0), numKeys) : numKeys;
   };
-  auto lengthOfPart = [&](ArrayRef<Scalar> v) {
+  auto splitLength = [&](ArrayRef<Scalar> v) {
     Scalar chunks = (max(highest(v) - lowest(v), 0) + (tile.chunk - 1)) / tile.chunk;
     Scalar length = (chunks + (splits.count - 1)) / splits.count * tile.chunk;
-    return splits.leastKeys ? max(length, llvm::alignTo(splits.leastKeys, tile.chunk)) : length;
+    return splits.minKeys ? max(length, llvm::alignTo(splits.minKeys, tile.chunk)) : length;
   };
   KeyRange range;
   range.low = p.func("low", vars, i32, [&](ArrayRef<Scalar> v) {
-    return splits.isSplit() ? lowest(v) + v[0] % splits.count * lengthOfPart(v) : lowest(v);
+    return splits.isSplit() ? lowest(v) + v[0] % splits.count * splitLength(v) : lowest(v);
   });
   range.high = p.func("high", vars, i32, [&](ArrayRef<Scalar> v) {
-    return splits.isSplit() ? min(highest(v), range.low(v) + lengthOfPart(v)) : highest(v);
+    return splits.isSplit() ? min(highest(v), range.low(v) + splitLength(v)) : highest(v);
   });
   return range;
 }

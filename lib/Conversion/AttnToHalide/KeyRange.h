@@ -1,4 +1,4 @@
-//===- KeyRange.h - which keys a tile of rows looks at ----------*- C++ -*-===//
+//===- KeyRange.h - the range of keys of a tile of rows ---------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,21 +13,22 @@
 
 namespace mlir::attn {
 
-/// The mask of a tile, whose heads may be several.
+/// The mask of a tile, which may pack several heads.
 class TileMask {
 public:
   TileMask(const AttentionTile &tile, MaskAnalysis &mask) : tile(tile), mask(mask) {}
 
-  /// What bounds the keys of all rows of a tile: nothing that differs between its heads.
+  /// The condition that bounds the keys of a tile; opaque if it depends on the head and the tile
+  /// packs several.
   const MaskCondition &getBounded() const;
-  /// Whether the bounds are all that there is to know of which keys a tile sees.
+  /// Whether the bounds are exact: no tighter range could be found by evaluating the mask.
   bool isComplete() const { return !mask.hasMask() || getBounded().isComplete(); }
   bool startsAtFirst() const;
-  /// Whether the keys that all rows of a tile see are one known run.
+  /// Whether the keys that all rows of a tile see are one contiguous, known range.
   bool hasFullKeys() const { return isComplete() && mask.isConjunction(); }
   bool hasMask() const { return mask.hasMask(); }
   bool isConjunction() const { return mask.isConjunction(); }
-  /// The bounds of the keys that `rows` rows from `first` on see.
+  /// Emits the bounds of the keys that `rows` rows from `first` on see.
   KeyBounds emitBounds(Scalar first, int64_t rows, const TileCoords &t, SeenBy seenBy) const;
 
   const AttentionTile &tile;
@@ -36,7 +37,7 @@ private:
   MaskAnalysis &mask;
 };
 
-/// Funcs of a tile: the keys [low, high) that it looks at.
+/// The range of keys [low, high) that a tile visits, as funcs.
 struct KeyRange {
   Func low, high;
 
@@ -45,28 +46,28 @@ struct KeyRange {
   Scalar count(const TileCoords &t) const;
 };
 
-/// Builds the keys that a tile's rows may see by the mask's comparisons; of a tile whose keys are
-/// split, one part of them, which is whole chunks.
+/// Builds the range of keys that a tile's rows may see by the mask's comparisons. With KV splits:
+/// the range of a split, in whole chunks.
 KeyRange buildKeyRange(const TileMask &mask);
 
 /// The number of chunks of `range`.
 Func buildChunks(const AttentionTile &tile, const KeyRange &range);
 
-/// What a search for keys builds: the least and the largest key that some row of a tile sees, as
-/// -key and key + 1, of each lane and of all; before it and after it, the ranges.
+/// A search for visible keys: the first and last key that some row of a tile sees, as the maxima of
+/// -key and key + 1, per lane and over all lanes; the range before and after the search.
 struct KeySearch {
   KeyRange before;
   Func edgeOfLane, edge;
   KeyRange found;
 };
 
-/// Looks at the mask of every row of a tile, for the keys of `range`. That reads what the kernel
-/// reads anyway, and saves the products of all keys outside.
+/// Evaluates the mask of every row of a tile over `range` before the scores, to skip the products
+/// of keys outside.
 KeySearch buildKeySearch(const AttentionTile &tile, AttentionRegions &regions,
                          const KeyRange &range, int64_t lanes);
 
-/// The keys that every row of a tile sees, beside which alone the mask is evaluated; and the
-/// keys that some row of a group of `rowsOfGroup` rows sees, null where there is no mask.
+/// The range of keys that every row of a tile sees: the mask is evaluated only outside of it. Also
+/// the range that some row of a group of `rowsOfGroup` rows sees, null without a mask.
 struct FullKeys {
   Func first, end;
   Func groupLow, groupHigh;

@@ -42,7 +42,7 @@ Scalar KvReader::valueOfVisible(Scalar d, Scalar k, Scalar c, const TileCoords &
   return read(tile.in.value, d, promised, t);
 }
 
-/// Query heads for each head of key and value.
+/// Query heads per key/value head.
 static Scalar getGroupSize(const AttentionInputs &in) {
   int64_t qHeads = in.op.getQuery().getType().getDimSize(1);
   int64_t kvHeads = in.op.getKey().getType().getDimSize(1);

@@ -12,24 +12,24 @@
 
 namespace mlir::attn {
 
-/// Reads elements of keys and values, in f32. Kernels know keys by their place in a chunk; where a
-/// key's row lies in memory, and how its elements become f32, is known here alone.
+/// Reads elements of keys and values, in f32. Kernels address a key by chunk and offset; only this
+/// class knows its row in memory and its element type.
 class KvReader {
 public:
-  /// `mayBeEmpty`: chunks are read although no key of theirs is visible.
+  /// `mayBeEmpty`: chunks without a visible key are read too.
   KvReader(const AttentionTile &tile, const KeyRange &range, Func kvHead, bool mayBeEmpty)
       : tile(tile), range(range), kvHead(kvHead), mayBeEmpty(mayBeEmpty) {}
 
-  /// The number of key k of chunk c, which may be no visible one.
+  /// The position of key k of chunk c, visible or not.
   Scalar number(Scalar k, Scalar c, const TileCoords &t) const;
-  /// The same, clamped to those that are visible: to key 0 where none is.
+  /// The same, clamped to the visible range; key 0 if it is empty.
   Scalar visibleNumber(Scalar k, Scalar c, const TileCoords &t) const;
   /// Whether key k of chunk c is visible.
   Scalar isVisible(Scalar k, Scalar c, const TileCoords &t) const;
 
   Scalar key(Scalar d, Scalar k, Scalar c, const TileCoords &t) const;
   Scalar value(Scalar d, Scalar k, Scalar c, const TileCoords &t) const;
-  /// The value of a key that is visible wherever the result counts.
+  /// The value of a key; only visible keys' results are used.
   Scalar valueOfVisible(Scalar d, Scalar k, Scalar c, const TileCoords &t) const;
 
   const AttentionTile &tile;
@@ -37,14 +37,14 @@ public:
   const Func kvHead;
 
 private:
-  /// The row of the tensors that holds a key: an index map stands here.
+  /// The row of the tensors that holds a key; an index table would be read here.
   Scalar rowOf(Scalar number) const { return number; }
   Scalar read(Func tensor, Scalar d, Scalar number, const TileCoords &t) const;
 
   bool mayBeEmpty;
 };
 
-/// The head of key and value that a tile reads.
+/// The key/value head that a tile reads.
 Func buildKvHead(const AttentionTile &tile);
 
 } // namespace mlir::attn

@@ -3,10 +3,9 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A matrix product in register tiles of a few rows by a few vectors of output
-// features, with the maps that follow it (bias, activation, residual) applied while a block
-// of it is in cache; over weights packed in panels that such a tile reads in order: while
-// compiling where the weights are constant, else in every call.
+// A matrix product in register tiles of a few rows × a few vectors of output features, with the
+// epilogue (bias, activation, residual) applied while a block is in cache. Weights are packed in
+// panels that a tile reads in order: at compile time if constant, else in every call.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,10 +16,10 @@ using namespace mlir;
 using namespace mlir::attn;
 
 namespace {
-/// Rows whose accumulators stay in cache beside a panel of weights.
+/// Rows whose accumulators fit in cache beside a panel of weights.
 constexpr int64_t kRowBlock = 516;
 
-/// The register tile: as many accumulators as registers allow, less what loads need.
+/// The register tile: as many accumulators as the registers hold beside loaded operands.
 struct Tile {
   int64_t rows, lanes, vectors;
   int64_t columns() const { return lanes * vectors; }
@@ -30,11 +29,10 @@ struct Tile {
         vectors(cpu.vectorRegisters >= 32 ? 4 : 2) {}
 };
 
-/// Funcs of the product, outermost consumer last. Panels are an input where they are
-/// constant.
+/// Funcs of the product, outermost consumer last. Constant panels are an input.
 struct Product {
   Func panels, sum, block, result;
-  /// What is summed over.
+  /// The extent of the reduction.
   Scalar width;
   bool packsInCall;
 };
@@ -52,7 +50,7 @@ int64_t attn::getPanelColumns(LinearOp op, const CpuInfo &cpu) {
 // Epilogue
 //===----------------------------------------------------------------------===//
 
-/// The map that alone reads `value`, element for element.
+/// The only reader of `value`, if it is an elementwise map.
 static MapOp getOnlyMap(Value value) {
   if (!value.hasOneUse())
     return {};
@@ -93,7 +91,7 @@ FailureOr<Scalar> attn::inlineEpilogue(PipelineBuilder &p, LinearOp op, ArrayRef
 // Algorithm
 //===----------------------------------------------------------------------===//
 
-/// Names of the loops over everything but features: rows, then what stands outside.
+/// Names of the loops other than features: rows, then outer dimensions.
 static SmallVector<StringRef> rowNames(int64_t count) {
   static constexpr StringRef names[] = {"m", "b", "c", "d", "e", "f", "g"};
   return llvm::to_vector(ArrayRef(names).take_front(count));
@@ -165,14 +163,14 @@ static FailureOr<Product> buildProduct(PipelineBuilder &p, LinearOp op, ArrayRef
 // Schedule
 //===----------------------------------------------------------------------===//
 
-/// Vectors and their unrolled loop along a tile's columns.
+/// Vectorizes a tile's columns and unrolls the loop over vectors.
 static void scheduleColumns(PipelineBuilder &p, Loop columns, const Tile &tile) {
   auto [vectors, lanes] = p.split(columns, tile.lanes);
   p.vectorize(lanes);
   p.unroll(vectors);
 }
 
-/// The tile of `f` at `at`, what is summed outside. Everything but that is unrolled.
+/// Schedules the tile of `f` at `at`: the reduction outermost, everything else unrolled.
 static void scheduleSum(PipelineBuilder &p, Func f, Loop at, ArrayRef<Loop> sum, Loop reduction,
                         const Tile &tile) {
   p.computeAt(f, at);
@@ -188,23 +186,23 @@ static void scheduleSum(PipelineBuilder &p, Func f, Loop at, ArrayRef<Loop> sum,
   p.unroll(sum[2]);
 }
 
-/// A long sum is one of parts, each of which is in registers.
+/// A long sum is blocked; each block is summed in registers.
 static void scheduleSums(PipelineBuilder &p, const Product &f, Loop at, const Tile &tile) {
   using halide::MemoryType;
   SmallVector<Loop> loops = p.loops(f.sum, 0);
   Loop reduction = loops.back();
-  int64_t length = getPartLength(f.width);
+  int64_t length = getBlockLength(f.width);
   if (length == 0) {
     p.storeIn(f.sum, MemoryType::register_);
     return scheduleSum(p, f.sum, at, loops, reduction, tile);
   }
-  auto [parts, rest] = p.split(reduction, length, halide::TailStrategy::guard_with_if);
-  Func part = p.rfactor(parts);
+  auto [blocks, rest] = p.split(reduction, length, halide::TailStrategy::guard_with_if);
+  Func ofBlock = p.rfactor(blocks);
   p.storeIn(f.sum, MemoryType::stack);
-  scheduleSum(p, f.sum, at, loops, parts, tile);
-  p.storeIn(part, MemoryType::register_);
-  SmallVector<Loop> partLoops = p.loops(part, 0);
-  scheduleSum(p, part, parts, partLoops, partLoops.back(), tile);
+  scheduleSum(p, f.sum, at, loops, blocks, tile);
+  p.storeIn(ofBlock, MemoryType::register_);
+  SmallVector<Loop> blockLoops = p.loops(ofBlock, 0);
+  scheduleSum(p, ofBlock, blocks, blockLoops, blockLoops.back(), tile);
 }
 
 static void scheduleProduct(PipelineBuilder &p, const Product &f, const Tile &tile) {

@@ -1,4 +1,4 @@
-//===- LinearCalls.cpp - which kernels of attn.linear a call runs ---------===//
+//===- LinearCalls.cpp - kernels of attn.linear and their calls -----------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// A map of two products belongs to the first; the other one ends before it.
+/// A map of two products is fused into the first.
 Epilogues::Epilogues(func::FuncOp function) {
   function.walk([&](LinearOp op) {
     SmallVector<MapOp> &epilogue = maps[op];
@@ -24,8 +24,8 @@ Epilogues::Epilogues(func::FuncOp function) {
   });
 }
 
-/// Six rows fill the registers; a single one is quicker without five in vain. Where weights
-/// are packed in the call, that costs more than the product of a few rows.
+/// A tile of six rows fills the registers; a single row has its own kernel. If weights are packed
+/// in the call, packing costs more than the product of a few rows.
 static SmallVector<LinearKernel> selectKernels(LinearOp op, bool isPacked) {
   constexpr LinearKernel few{1, 1}, many{6, 0};
   auto type = cast<RankedTensorType>(op.getInput().getType());
@@ -37,7 +37,7 @@ static SmallVector<LinearKernel> selectKernels(LinearOp op, bool isPacked) {
   return {rows <= few.maxRows ? few : many};
 }
 
-/// Constant weights are packed once for all kernels; a call runs the first that serves its
+/// Constant weights are packed once for all kernels; a call runs the first kernel that serves its
 /// number of rows.
 static LogicalResult callLinear(LinearOp op, Value result, FunctionConverter &converter) {
   HostFunction &host = converter.getHost();
@@ -63,7 +63,8 @@ static LogicalResult callLinear(LinearOp op, Value result, FunctionConverter &co
   return success();
 }
 
-/// A product with an epilogue is computed where that ends: what the maps read stands before.
+/// A product with an epilogue is computed at the epilogue's last op, after the other operands of
+/// its maps.
 static LogicalResult convertLinear(LinearOp op, FunctionConverter &converter) {
   return converter.getEpilogues().getMaps(op).empty() ? callLinear(op, op.getResult(), converter)
                                                       : success();

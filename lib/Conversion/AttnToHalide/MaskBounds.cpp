@@ -1,10 +1,10 @@
-//===- MaskBounds.cpp - compute which keys a tile of rows sees ------------===//
+//===- MaskBounds.cpp - emit the key bounds of a tile of rows -------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The bound of a tile's first or last row is the widest, and that of the other one the narrowest:
-// of the keys that all rows see.
+// One of a tile's first and last row has the widest bound, which encloses the keys that any row
+// sees; the other one has the narrowest, for the keys that all rows see.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace mlir::attn;
 using Kind = MaskCondition::Kind;
 
-/// r - l in 32 bits, cut off far from all positions.
+/// r - l in 32 bits, saturated far outside all positions.
 static Scalar getDistance(Scalar l, Scalar r) {
   Type i32 = l.b().getI32Type(), i64 = l.b().getI64Type();
   auto cut = [](Scalar x, int64_t most) { return clamp(x, x.constant(-most), x.constant(most)); };
@@ -38,7 +38,7 @@ private:
                               bool highest);
   std::optional<Scalar> areSmall(ArrayRef<Value> values);
   void widenUnless(std::optional<Scalar> areSmall, KeyBounds &bounds);
-  /// `value` for key 0 of row `q`.
+  /// `value` evaluated for key 0 of row `q`.
   FailureOr<Scalar> at(Value value, Scalar q);
 
   PipelineBuilder &p;
@@ -49,7 +49,8 @@ private:
 };
 } // namespace
 
-/// Whether a call's numbers are small enough for their sums; nothing where a region fails.
+/// Whether numbers read from tensors are small enough for their sums not to wrap around; none if
+/// inlining fails.
 std::optional<Scalar> BoundsEmitter::areSmall(ArrayRef<Value> values) {
   Scalar all = p.constant(p.b().getI1Type(), 1);
   for (Value value : values) {
@@ -66,21 +67,21 @@ FailureOr<Scalar> BoundsEmitter::at(Value value, Scalar q) {
   return p.inlineRegionValue(mask, value, {tile.batch, tile.head, q, q.constant(0)});
 }
 
-/// Where sums may wrap around, a comparison bounds nothing: some row may see any key, and none is
-/// certain to be seen by all.
+/// If sums may wrap around, a comparison bounds nothing: some row may see any key, and no key is
+/// certainly seen by all.
 void BoundsEmitter::widenUnless(std::optional<Scalar> areSmall, KeyBounds &bounds) {
   if (!areSmall) {
     bounds = {};
     return;
   }
-  int64_t lowest = ofAllRows ? kMostIndex : 0, highest = ofAllRows ? 0 : kMostIndex;
+  int64_t lowest = ofAllRows ? kMaxIndex : 0, highest = ofAllRows ? 0 : kMaxIndex;
   if (bounds.low)
     bounds.low = select(*areSmall, *bounds.low, p.i32(lowest));
   if (bounds.high)
     bounds.high = select(*areSmall, *bounds.high, p.i32(highest));
 }
 
-/// The bound of the row of the tile where it is the widest, or the narrowest.
+/// The bound of the tile's row where it is widest, or narrowest.
 std::optional<Scalar> BoundsEmitter::limit(const MaskCondition &condition, const LinearBound &bound,
                                            bool highest) {
   bool isLast = (bound.slope <= 0) == (highest != ofAllRows);
@@ -106,7 +107,7 @@ KeyBounds BoundsEmitter::fromComparison(const MaskCondition &condition) {
   return bounds;
 }
 
-/// Combines two sides: with both known by `combine`, else as `either` asks.
+/// Combines two bounds by `combine`. If one is missing: the other one if `either`, else none.
 static std::optional<Scalar> merge(std::optional<Scalar> x, std::optional<Scalar> y, bool either,
                                    Scalar (*combine)(Scalar, Scalar)) {
   if (x && y)
@@ -123,10 +124,11 @@ KeyBounds BoundsEmitter::emit(const MaskCondition &condition) {
   return known[&condition] = bounds;
 }
 
-/// Of "and" and "or".
+/// The bounds of a conjunction or disjunction.
 KeyBounds BoundsEmitter::combine(const MaskCondition &condition) {
   bool both = condition.kind == Kind::both;
-  assert((both || !ofAllRows) && "keys that all rows see by alternatives need not be one run");
+  assert((both || !ofAllRows) &&
+         "with a disjunction, keys that all rows see need not be contiguous");
   KeyBounds x = emit(*condition.left), y = emit(*condition.right);
   Scalar (*smaller)(Scalar, Scalar) = &min, (*larger)(Scalar, Scalar) = &max;
   return {merge(x.low, y.low, both, both ? larger : smaller),

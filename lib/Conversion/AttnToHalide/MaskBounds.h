@@ -1,4 +1,4 @@
-//===- MaskBounds.h - compute which keys a tile of rows sees ----*- C++ -*-===//
+//===- MaskBounds.h - emit the key bounds of a tile of rows -----*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@
 
 namespace mlir::attn {
 
-/// Keys [low, high); a side that is not there is not bounded.
+/// Keys [low, high); a missing side is unbounded.
 struct KeyBounds {
   std::optional<Scalar> low, high;
 };
@@ -24,11 +24,11 @@ struct RowTile {
   Scalar batch, head, first, last;
 };
 
-/// Which rows of a tile see the keys that bounds are of.
+/// Whether bounds enclose the keys that any row sees, or are within the keys that all rows see.
 enum class SeenBy { anyRow, allRows };
 
-/// Computes the bounds that `condition`, of `mask`, sets to the keys of a tile, where the builder
-/// stands. For `SeenBy::allRows`, conditions are joined by "and" alone and complete.
+/// Emits the bounds that `condition` of `mask` puts on the keys of a tile, at the insertion point.
+/// `SeenBy::allRows` requires a complete conjunction.
 KeyBounds emitKeyBounds(PipelineBuilder &p, Region &mask, const MaskCondition &condition,
                         const RowTile &tile, SeenBy seenBy);
 

@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Always right for any shape; vectors lie along the right side's columns. Products that
-// matter become linear layers and attention before.
+// Serves any shape, vectorized along the right operand's columns. Products that matter for speed
+// have become linear layers and attention before.
 //
 //===----------------------------------------------------------------------===//
 

@@ -38,7 +38,7 @@ static void pack(const Matrix &weight, int64_t panelColumns, MutableArrayRef<cha
   }
 }
 
-/// Tells which weight it was where that has a name.
+/// Keeps the weight's name, if it has one.
 static std::string getName(arith::ConstantOp constant) {
   auto resource = dyn_cast<DenseResourceElementsAttr>(constant.getValue());
   return resource ? (resource.getRawHandle().getKey() + ".panels").str() : "panels";

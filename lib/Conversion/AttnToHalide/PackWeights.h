@@ -12,9 +12,9 @@
 
 namespace mlir::attn {
 
-/// The constant `weight` of shape [N, K] as panels of `columns` features, which a register
-/// tile reads in order: a constant of shape [ceil(N / columns), K, columns], with zeros
-/// where there is no feature. Null where `weight` isn't a constant.
+/// Packs the constant `weight` of shape [N, K] in panels of `columns` features, which a register
+/// tile reads in order: a constant of shape [ceil(N / columns), K, columns], padded with zeros.
+/// Null if `weight` isn't a constant.
 Value packPanels(OpBuilder &builder, Value weight, int64_t columns);
 
 } // namespace mlir::attn

@@ -38,7 +38,7 @@ Func PipelineBuilder::input(StringRef name, Value tensor, int64_t knownDims) {
     if (known == tensor)
       return func;
   auto type = cast<RankedTensorType>(tensor.getType());
-  // Inputs stand before everything else, so that any body may read them.
+  // Inputs are created first, so that any body may read them.
   OpBuilder::InsertionGuard guard(builder);
   if (inputs.empty())
     builder.setInsertionPointToStart(&pipeline.getBody().front());
@@ -90,7 +90,7 @@ Scalar PipelineBuilder::extent(Func input, int64_t dim) {
   int64_t known = op.getExtents()[dim];
   if (!ShapedType::isDynamic(known))
     return i32(known);
-  // Bodies ask for extents too, but they stand beside the inputs.
+  // Extents are created beside the inputs, also if a body asks for them.
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointAfter(op);
   return {builder, halide::ExtentOp::create(builder, input, dim)};

@@ -22,7 +22,7 @@
 
 namespace mlir::attn {
 
-/// A number that is known when a kernel is built. Integers keep all of their bits.
+/// A number known when a kernel is built. Integers keep all bits.
 class Number {
 public:
   template <typename T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
@@ -31,7 +31,7 @@ public:
       integer = value;
   }
 
-  /// An attribute of `type`, float or integer; an integer type takes integers alone.
+  /// An attribute of `type`; an integer type requires an integer.
   TypedAttr getAttr(Builder &builder, Type type) const;
 
 private:
@@ -39,7 +39,7 @@ private:
   double real;
 };
 
-/// A scalar under construction; operators build arith ops where the builder stands.
+/// A scalar; operators build arith ops at the insertion point.
 class Scalar {
 public:
   Scalar() = default;
@@ -64,7 +64,7 @@ private:
 Scalar operator+(Scalar x, Scalar y);
 Scalar operator-(Scalar x, Scalar y);
 Scalar operator*(Scalar x, Scalar y);
-/// On integers as in Halide: towards minus infinity for a positive divisor.
+/// Integer division rounds as in Halide: towards minus infinity for a positive divisor.
 Scalar operator/(Scalar x, Scalar y);
 Scalar operator%(Scalar x, Scalar y);
 Scalar operator<(Scalar x, Scalar y);
@@ -90,13 +90,13 @@ Scalar min(Scalar x, Scalar y);
 Scalar max(Scalar x, Scalar y);
 inline Scalar min(Scalar x, Number y) { return min(x, x.constant(y)); }
 inline Scalar max(Scalar x, Number y) { return max(x, x.constant(y)); }
-/// The maximum of floats that costs one instruction: of NaN and a number, either one.
+/// The float maximum that costs one instruction: if one operand is NaN, either operand.
 Scalar machineMax(Scalar x, Scalar y);
 Scalar clamp(Scalar x, Scalar low, Scalar high);
 Scalar select(Scalar condition, Scalar yes, Scalar no);
 /// To another integer or float type; the same type is a no-op.
 Scalar convert(Scalar x, Type type);
-/// The bits of a float as an integer of its width, and back.
+/// Bitcasts a float to an integer of its width, and back.
 Scalar bits(Scalar x);
 Scalar fromBits(Scalar x, Type type);
 Scalar operator&(Scalar x, Scalar y);
@@ -106,7 +106,7 @@ Scalar exp(Scalar x);
 Scalar tanh(Scalar x);
 /// 2^x for -126 <= x < 128 and NaN; anything where x is less.
 Scalar boundedExp2(Scalar x);
-/// 2^x for x < 128 and NaN, as fast as a GPU has it; 0 where it is no normal number.
+/// 2^x for x < 128 and NaN, by a GPU's fast instruction; denormal results are 0.
 Scalar deviceExp2(Scalar x);
 Scalar round(Scalar x);
 Scalar log(Scalar x);
@@ -115,10 +115,10 @@ Scalar boundedLog(Scalar x);
 Scalar sqrt(Scalar x);
 Scalar strictFloat(Scalar x);
 Scalar likely(Scalar x);
-/// x; meanwhile the memory of `element`, read from an input, comes near.
+/// Returns x and prefetches `element`, read from an input.
 Scalar fetchAhead(Scalar x, Scalar element);
-/// x; meanwhile `stored` takes the place of `element`, read from an output, where `where` holds.
-/// It is what the body of a func gives, which is not computed inline.
+/// Returns x and stores `stored` to `element`, read from an output, if `where` holds. For the body
+/// of a func that is not inlined.
 Scalar storeBeside(Scalar x, Scalar stored, Scalar element, Scalar where = {});
 Scalar unsafePromiseClamped(Scalar x, Scalar low, Scalar high);
 
@@ -146,14 +146,14 @@ private:
 
 using Body = function_ref<Scalar(ArrayRef<Scalar>)>;
 
-/// A reduction variable: its name and how many values it takes, from 0.
+/// A reduction variable: its name and extent; it starts at 0.
 struct Reduction {
   StringRef name;
   Scalar extent;
 };
 
-/// What the body of an update gives: the value, and where it is not simply the pure
-/// variables, the coordinates; and a condition, where there is one.
+/// The result of an update's body: the value; the coordinates, if they are not the pure variables;
+/// an optional condition.
 struct Update {
   Update(Scalar value, SmallVector<Scalar> coords = {}, Scalar where = {})
       : value(value), coords(std::move(coords)), where(where) {}
@@ -162,10 +162,10 @@ struct Update {
   Scalar where;
 };
 
-/// A loop of a stage; directives return what they leave.
+/// A loop of a stage; directives return the resulting loops.
 using Loop = Value;
 
-/// The loops of a stage, asked for by the names of their variables.
+/// The loops of a stage, by the names of their variables.
 class StageLoops {
 public:
   StageLoops(SmallVector<StringRef> names, SmallVector<Loop> loops)
@@ -187,7 +187,7 @@ class PipelineBuilder {
 public:
   static constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
 
-  /// Creates an empty pipeline called `name` where `builder` stands.
+  /// Creates an empty pipeline called `name` at the insertion point.
   PipelineBuilder(OpBuilder &builder, Location loc, StringRef name);
 
   halide::PipelineOp getOp() const { return pipeline; }
@@ -195,10 +195,10 @@ public:
 
   // Algorithm. Shapes are those of tensors, last dimension innermost.
 
-  /// The input that holds `tensor`; one for each tensor. Of the sizes its type knows, the
-  /// pipeline is told of the innermost `knownDims`.
+  /// The input that holds `tensor`, one per tensor. Static sizes of the innermost `knownDims`
+  /// dimensions are passed to the pipeline.
   Func input(StringRef name, Value tensor, int64_t knownDims = kAll);
-  /// The tensors behind the inputs, in order.
+  /// The tensors of the inputs, in order.
   ArrayRef<Value> getInputTensors() const { return inputTensors; }
   BuiltKernel getKernel() const { return {pipeline, inputTensors}; }
   Func func(StringRef name, ArrayRef<StringRef> vars, Type elementType, Body body);
@@ -208,13 +208,12 @@ public:
 
   Scalar constant(Type type, Number value) { return Scalar::constant(builder, type, value); }
   Scalar i32(int64_t value) { return constant(builder.getI32Type(), value); }
-  /// The extent of an input's dimension, innermost first; a constant where it is static.
+  /// The extent of an input's dimension, innermost first; a constant if static.
   Scalar extent(Func input, int64_t dim);
 
-  /// The value that `region` of an attn op yields for `args`, computed where the
-  /// builder stands. Index arithmetic becomes i32 (i64 where 32 bits do not hold what is compared),
-  /// tensors read become inputs.
-  /// `known` are values inside the region that are computed already.
+  /// Inlines `region` of an attn op for `args` at the insertion point. Index arithmetic becomes
+  /// i32, or i64 where a comparison needs it; captured tensors become inputs. `known` maps values
+  /// of the region to scalars already computed.
   FailureOr<Scalar> inlineRegion(Region &region, ArrayRef<Scalar> args,
                                  ArrayRef<std::pair<Value, Scalar>> known = {});
   /// The same for any value inside the region.
@@ -233,15 +232,15 @@ public:
                               halide::TailStrategy tail = halide::TailStrategy::automatic);
   Loop fuse(Loop inner, Loop outer);
   void reorder(ArrayRef<Loop> loops);
-  /// The intermediate func, whose last dimension is what was `loop`.
+  /// The intermediate func; its last dimension was `loop`.
   Func rfactor(Loop loop);
   void vectorize(Loop loop);
   void unroll(Loop loop);
   void parallel(Loop loop);
   void gpuBlock(Loop loop);
   void gpuThread(Loop loop);
-  /// Makes threads of `threads`. Within each are the `inner` loops, and within those what it does
-  /// at once, `own`; around them are the `outer` loops.
+  /// Maps the loops `threads` to GPU threads. Inside of them are the `inner` loops, then the
+  /// unrolled loops `own`; around them the `outer` loops.
   void spreadOverThreads(ArrayRef<Loop> own, ArrayRef<Loop> inner, ArrayRef<Loop> threads,
                          ArrayRef<Loop> outer = {});
   void computeRoot(Func f);
@@ -276,7 +275,7 @@ private:
   halide::PipelineOp pipeline;
   SmallVector<Value> inputTensors;
   SmallVector<Func> inputs;
-  /// Index arithmetic of 64 bits, of all regions so far and of the one being inlined.
+  /// Index arithmetic that needs 64 bits, of all regions inlined so far.
   llvm::DenseMap<Region *, llvm::DenseSet<Operation *>> wideIndicesOf;
   llvm::DenseSet<Operation *> wideIndices;
 };

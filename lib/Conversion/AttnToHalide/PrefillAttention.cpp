@@ -3,10 +3,10 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows lie in the vector lanes for scores and softmax, value dims in the lanes for the context. One
-// func, `acc`, holds in its columns the context (in blocks), the row's sum and its maximum, and is
-// updated a chunk of keys at a time. Where one chunk is certain to hold all keys that a tile sees,
-// nothing is rescaled, and it is the context.
+// Rows lie in the vector lanes for scores and softmax, value dims for the context. The columns of
+// one func, `acc`, hold the context (in blocks), the row's sum and its maximum; it is updated one
+// chunk of keys at a time. If one chunk covers all visible keys, online rescaling is skipped, and
+// `acc` is the context alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +45,7 @@ private:
   void scheduleInverse();
   void scheduleScores();
   void scheduleScoreTile(Func f, const DotProduct &dots);
-  void scheduleChains(Func chains, Func all);
+  void scheduleAccumulators(Func partial, Func all);
   void scheduleNumerators(Func f);
   void scheduleSecondPass();
 
@@ -60,7 +60,7 @@ private:
   AttentionRegions regions;
   Numerators numerators;
   LseOutput lse;
-  /// Whether one chunk holds all keys that a tile of rows sees.
+  /// Whether one chunk covers all keys that a tile of rows sees.
   bool isOneChunk;
 
   std::optional<KeySearch> search;
@@ -91,7 +91,7 @@ PrefillAttention::PrefillAttention(PipelineBuilder &p, AttentionOp op, PrefillAt
       columns(BlockedColumns::ofVectors(in.valueDim, lanes, s.getContextVectors())),
       mask(op.getMask()), tileMask(tile, mask), regions(in), numerators(in, cpuExp2),
       lse(tile, numerators), cpu(tile, columns, lanes, s.getContextRows()) {
-  std::optional<int64_t> mostKeys = getMostKeys(op, mask, tile.rows);
+  std::optional<int64_t> mostKeys = getMaxKeys(op, mask, tile.rows);
   isOneChunk = mostKeys && *mostKeys <= tile.chunk && !op.getSink() && op.getProbMod().empty();
 }
 
@@ -127,8 +127,7 @@ void PrefillAttention::buildKeys() {
   steps.emplace(*reader, regions, tileMask);
 }
 
-/// Whether all keys are whole groups of those that are read at once, so that none is read that
-/// does not exist.
+/// Whether kv_len is a multiple of the keys read at once, so that no key beyond it is read.
 bool PrefillAttention::readsWholeGroups() const {
   int64_t size = in.op.getKey().getType().getDimSize(2);
   int64_t group = std::lcm(std::lcm(lanes, s.getScoreKeys()), PrefillAttr::kAccumulators);
@@ -140,12 +139,12 @@ StagedReads PrefillAttention::stage(StringRef name) {
   return buildStagedReads(*reader, regions, lanes, readsWholeGroups(), name);
 }
 
-/// Long products are several sums, where they are equal parts.
+/// Long dot products are blocked, if equal blocks divide head_dim.
 DotForm PrefillAttention::getDotForm() const {
-  constexpr int64_t kShort = 128, kPart = 64;
+  constexpr int64_t kShort = 128, kSumLength = 64;
   DotForm form;
   if (in.headDim > kShort)
-    form.sums = countEqualParts(in.headDim, kPart).value_or(1);
+    form.sums = countEqualBlocks(in.headDim, kSumLength).value_or(1);
   return form;
 }
 
@@ -162,9 +161,9 @@ void PrefillAttention::buildScores() {
   softmax = buildChunkSoftmax(*reader, *steps, numerators, score, PrefillAttr::kAccumulators);
 }
 
-/// 0; of one chunk, meanwhile an element of the query that the next tile of rows reads comes near:
-/// few keys take so little time that waiting for it would be felt. Each vector of the product is
-/// one of the query's, about.
+/// Returns 0; with one chunk, prefetches an element of the next row tile's query: a tile of few
+/// keys takes so little time that the load would be exposed. There are about as many vectors of the
+/// product as of the query.
 Scalar PrefillAttention::startProduct(ArrayRef<Scalar> v) {
   if (!isOneChunk)
     return in.f32(0);
@@ -220,8 +219,8 @@ void PrefillAttention::schedule() {
   cpu.scheduleAccumulator(acc, chunkContext, isOneChunk);
   scheduleInverse();
   scheduleScores();
-  scheduleChains(softmax.maxChains, softmax.maximum);
-  scheduleChains(softmax.sumChains, softmax.sum);
+  scheduleAccumulators(softmax.partialMax, softmax.maximum);
+  scheduleAccumulators(softmax.partialSum, softmax.sum);
   scheduleNumerators(softmax.numerators);
   if (!in.op.getProbMod().empty())
     scheduleNumerators(softmax.modified);
@@ -245,7 +244,7 @@ void PrefillAttention::scheduleSearch() {
     p.neverPartition(search->edgeOfLane, update);
 }
 
-/// A square at a time, all of it in registers. False where `f` is not made of squares.
+/// Schedules a square at a time, in registers. False if `f` is not made of squares.
 bool PrefillAttention::scheduleTransposed(const TransposedFunc &f, StringRef columnName) {
   if (f.squares.empty())
     return false;
@@ -255,14 +254,14 @@ bool PrefillAttention::scheduleTransposed(const TransposedFunc &f, StringRef col
   p.reorder({lane, column, squareOfColumn, squareOfRow});
   p.vectorize(lane);
   p.unroll(column);
-  for (auto [square, parts] : f.squares) {
+  for (auto [square, ways] : f.squares) {
     p.computeAt(square, squareOfColumn);
     p.storeIn(square, MemoryType::register_);
     p.boundExtent(square, "m", lanes * lanes);
     for (int64_t dim = 1; dim < square.getRank(); ++dim)
       p.boundExtent(square, dim, 1);
     p.neverPartition(square);
-    auto [vectors, elements] = p.split(p.stage(square)["m"], parts * lanes);
+    auto [vectors, elements] = p.split(p.stage(square)["m"], ways * lanes);
     p.vectorize(elements);
     p.unroll(vectors);
   }
@@ -280,7 +279,7 @@ void PrefillAttention::scheduleStaged(const StagedReads &staged, Loop at) {
       continue;
     p.neverPartition(copy.func);
     StageLoops v = p.stage(copy.func);
-    // Unrolled reads of whole words would become gathers, which are slow.
+    // Unrolled reads of 32-bit elements would become gathers, which are slow.
     if (copy.func.getElementType().getIntOrFloatBitWidth() >= 32) {
       p.reorder({v["k"], v["ii"]});
       continue;
@@ -332,8 +331,8 @@ void PrefillAttention::scheduleScores() {
   p.neverPartition(score, 0);
 }
 
-/// Rows and keys in tiles, whose dot products are sums in registers. Both passes sum alike: where
-/// their scores differ in rounding, numerators of the second do not fit the sum of the first.
+/// Schedules dot products in register tiles of rows × keys. Both passes sum in the same order:
+/// scores rounded otherwise would give numerators that do not match the first pass's sum.
 void PrefillAttention::scheduleScoreTile(Func f, const DotProduct &dots) {
   int64_t rows = lanes * s.getScoreVectors(), keys = s.getScoreKeys();
   StageLoops v = p.stage(f);
@@ -344,25 +343,25 @@ void PrefillAttention::scheduleScoreTile(Func f, const DotProduct &dots) {
   p.vectorize(lane);
   p.unroll(vectors);
   p.unroll(key);
-  bool hasParts = bool(Value(dots.part));
-  Loop dims =
-      cpu.scheduleRegisterTile(dots.sum, rowGroup, {"ii", rows, "k", keys, hasParts ? "rj" : "rd"});
-  if (hasParts) {
-    p.boundExtent(dots.part, "j", 1);
-    dims = cpu.scheduleRegisterTile(dots.part, dims, {"ii", rows, "k", keys, "rd"});
+  bool hasPartialSums = bool(Value(dots.partial));
+  Loop dims = cpu.scheduleRegisterTile(dots.sum, rowGroup,
+                                       {"ii", rows, "k", keys, hasPartialSums ? "rj" : "rd"});
+  if (hasPartialSums) {
+    p.boundExtent(dots.partial, "j", 1);
+    dims = cpu.scheduleRegisterTile(dots.partial, dims, {"ii", rows, "k", keys, "rd"});
   }
-  // Fewer instructions for the same products. Beside a mask that is evaluated for every key, what
-  // it reads of the rows would not be kept over such a loop, but read anew for each few keys.
+  // Takes fewer instructions for the same products. Not with a mask that is evaluated for every
+  // key: what it reads per row would be reloaded for every few keys.
   bool readsRows = !full.areKnown() && staged.empty();
   if (constexpr int64_t kUnrolled = 4;
       in.headDim / getDotForm().sums % kUnrolled == 0 && !readsRows)
     p.unroll(p.split(dims, kUnrolled).second);
 }
 
-void PrefillAttention::scheduleChains(Func chains, Func all) {
+void PrefillAttention::scheduleAccumulators(Func partial, Func all) {
   cpu.computeInChunk(all);
   auto [vectors, lane] = cpu.splitRows(all, p.stage(all)["ii"], tile.rows);
-  cpu.scheduleRegisterTile(chains, vectors, {"ii", lanes, "u", PrefillAttr::kAccumulators, "rk"});
+  cpu.scheduleRegisterTile(partial, vectors, {"ii", lanes, "u", PrefillAttr::kAccumulators, "rk"});
 }
 
 void PrefillAttention::scheduleNumerators(Func f) {

@@ -1,4 +1,4 @@
-//===- Rows.cpp - what pipelines over the rows of a tensor share ----------===//
+//===- Rows.cpp - schedules of pipelines over a tensor's rows -------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Rows that one parallel task computes.
+/// Rows per parallel task.
 static constexpr int64_t kRowsPerTask = 8;
 
 SmallVector<StringRef> attn::varNames(int64_t rank) {
@@ -64,7 +64,7 @@ void attn::computeAtRow(PipelineBuilder &p, Func f, const OutputLoops &at) {
     p.computeRoot(f);
 }
 
-/// Dimension 0 in vectors, the reduction outside.
+/// Vectorizes dimension 0; the reduction is the outer loop.
 static void vectorizeRow(PipelineBuilder &p, Func acc, Loop row, Loop reduction, int64_t lanes) {
   p.vectorizeBy(p.loops(acc)[0], lanes);
   auto [outer, inner] = p.split(row, lanes, halide::TailStrategy::guard_with_if);
@@ -79,40 +79,40 @@ void attn::scheduleRowReduction(PipelineBuilder &p, Func acc, const OutputLoops 
   vectorizeRow(p, acc, loops[0], loops.back(), lanes);
 }
 
-std::optional<int64_t> attn::countEqualParts(int64_t extent, int64_t longest) {
+std::optional<int64_t> attn::countEqualBlocks(int64_t extent, int64_t longest) {
   int64_t fewest = llvm::divideCeil(extent, longest);
-  for (int64_t parts = fewest; parts <= 2 * fewest; ++parts)
-    if (extent % parts == 0)
-      return parts;
+  for (int64_t blocks = fewest; blocks <= 2 * fewest; ++blocks)
+    if (extent % blocks == 0)
+      return blocks;
   return std::nullopt;
 }
 
-int64_t attn::getPartLength(Scalar extent, int64_t longest) {
+int64_t attn::getBlockLength(Scalar extent, int64_t longest) {
   std::optional<int64_t> known = getConstantIntValue(Value(extent));
   if (!known)
     return longest;
   if (*known <= longest)
     return 0;
-  std::optional<int64_t> parts = countEqualParts(*known, longest);
-  return parts ? *known / *parts : longest;
+  std::optional<int64_t> blocks = countEqualBlocks(*known, longest);
+  return blocks ? *known / *blocks : longest;
 }
 
 void attn::scheduleRowSum(PipelineBuilder &p, Func sum, Scalar extent, const OutputLoops &at,
                           int64_t lanes, int64_t longest) {
-  int64_t length = getPartLength(extent, longest);
+  int64_t length = getBlockLength(extent, longest);
   if (length == 0)
     return scheduleRowReduction(p, sum, at, lanes);
   SmallVector<Loop> loops = p.loops(sum, 0);
-  auto [parts, rest] = p.split(loops.back(), length, halide::TailStrategy::guard_with_if);
-  Func part = p.rfactor(parts);
+  auto [blocks, rest] = p.split(loops.back(), length, halide::TailStrategy::guard_with_if);
+  Func ofBlock = p.rfactor(blocks);
   computeAtRow(p, sum, at);
-  vectorizeRow(p, sum, loops[0], parts, lanes);
-  SmallVector<Loop> partLoops = p.loops(part, 0);
-  p.computeAt(part, parts);
-  vectorizeRow(p, part, partLoops[0], partLoops.back(), lanes);
+  vectorizeRow(p, sum, loops[0], blocks, lanes);
+  SmallVector<Loop> blockLoops = p.loops(ofBlock, 0);
+  p.computeAt(ofBlock, blocks);
+  vectorizeRow(p, ofBlock, blockLoops[0], blockLoops.back(), lanes);
 }
 
-/// Lanes inside, then what is summed, then rows.
+/// Orders loops: lanes innermost, then the reduction, then rows.
 static void vectorizeLanes(PipelineBuilder &p, Func partial, ArrayRef<Loop> loops, int64_t lane) {
   p.vectorize(p.loops(partial)[lane]);
   SmallVector<Loop> order = {loops[lane]};
@@ -131,26 +131,26 @@ std::pair<Func, Loop> attn::splitIntoLanes(PipelineBuilder &p, Loop reduction, i
   return {partial, inner};
 }
 
-/// The same in parts that come before it.
-static std::pair<Func, Loop> splitIntoLanesAndParts(PipelineBuilder &p, Loop reduction,
-                                                    int64_t length, int64_t lanes) {
+/// Like `splitIntoLanes`, with the sum of each lane in blocks of `length`.
+static std::pair<Func, Loop> splitIntoLanesAndBlocks(PipelineBuilder &p, Loop reduction,
+                                                     int64_t length, int64_t lanes) {
   auto guard = halide::TailStrategy::guard_with_if;
-  auto [parts, rest] = p.split(reduction, length, guard);
+  auto [blocks, rest] = p.split(reduction, length, guard);
   auto [outer, inner] = p.split(rest, lanes, guard);
   Func partial = p.rfactor(inner);
   int64_t lane = partial.getRank() - 1;
-  // What remains of the update is (…, parts, outer).
+  // The remaining update has the loops (…, blocks, outer).
   SmallVector<Loop> loops = p.loops(partial, 0);
   outer = loops.pop_back_val();
-  Func part = p.rfactor(loops.back());
+  Func ofBlock = p.rfactor(loops.back());
   vectorizeLanes(p, partial, loops, lane);
-  vectorizeLanes(p, part, p.loops(part, 0), lane);
-  p.computeAt(part, loops.back());
+  vectorizeLanes(p, ofBlock, p.loops(ofBlock, 0), lane);
+  p.computeAt(ofBlock, loops.back());
   return {partial, inner};
 }
 
-/// An addition waits for the one before it: up to four vectors of sums at once where that leaves
-/// no tail.
+/// Number of independent partial sums: up to four vectors, to hide the latency of additions, if
+/// that leaves no tail.
 static int64_t countSums(Scalar extent, int64_t lanes) {
   std::optional<int64_t> known = getConstantIntValue(Value(extent));
   for (int64_t vectors : {4, 2})
@@ -163,8 +163,8 @@ void attn::scheduleSumAlongRow(PipelineBuilder &p, Func sum, Scalar extent, cons
                                int64_t lanes) {
   lanes = countSums(extent, lanes);
   Loop reduction = p.loops(sum, 0).back();
-  int64_t length = getPartLength(extent, kLongestSum * lanes);
-  auto [partial, lane] = length ? splitIntoLanesAndParts(p, reduction, length, lanes)
+  int64_t length = getBlockLength(extent, kLongestSum * lanes);
+  auto [partial, lane] = length ? splitIntoLanesAndBlocks(p, reduction, length, lanes)
                                 : splitIntoLanes(p, reduction, lanes);
   p.atomic(sum, 0);
   p.vectorize(lane);

@@ -1,4 +1,4 @@
-//===- Rows.h - what pipelines over the rows of a tensor share --*- C++ -*-===//
+//===- Rows.h - schedules of pipelines over a tensor's rows -----*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,28 +16,27 @@
 
 namespace mlir::attn {
 
-/// Dimensions that a tensor may have: as many as there are names of variables.
+/// Highest rank of a tensor: the number of variable names.
 constexpr int64_t kMaxRank = 8;
 
 /// Names for the dimensions of a tensor of any rank up to `kMaxRank`.
 SmallVector<StringRef> varNames(int64_t rank);
-/// The same for those that are reduced.
+/// Names for reduced dimensions.
 SmallVector<StringRef> reductionNames(int64_t count);
 RankedTensorType tensorType(Value v);
 int64_t lanesFor(const CpuInfo &cpu, Type elementType);
 /// Whether a tensor may have no rows: kernels read the last one.
 bool mayLackRows(RankedTensorType tensor);
 
-/// The error of a running sum grows with the number of what is added up: more than so many are
-/// added up in parts.
+/// Longest sum accumulated serially; longer sums are blocked to bound the rounding error.
 constexpr int64_t kLongestSum = 128;
-/// The fewest equal parts, which leave no tail, of at most `longest` elements each; none where
-/// there are only far more.
-std::optional<int64_t> countEqualParts(int64_t extent, int64_t longest);
-/// The length of a part of so many elements: `longest` or less; 0 where one sum will do.
-int64_t getPartLength(Scalar extent, int64_t longest = kLongestSum);
+/// The smallest number of equal blocks of at most `longest` elements, without a tail; none if it is
+/// more than twice ceil(extent / longest).
+std::optional<int64_t> countEqualBlocks(int64_t extent, int64_t longest);
+/// The block length for a sum over `extent`: at most `longest`; 0 if no blocking is needed.
+int64_t getBlockLength(Scalar extent, int64_t longest = kLongestSum);
 
-/// The loops of a scheduled output that a producer can be computed at.
+/// Loops of a scheduled output at which producers can be computed.
 struct OutputLoops {
   /// The loop over rows, null for rank 0 and 1.
   Loop row;
@@ -45,25 +44,26 @@ struct OutputLoops {
 
 /// Schedules an output: vectors along dimension 0, parallel over the others.
 OutputLoops scheduleOutput(PipelineBuilder &p, Func f, int64_t lanes);
-/// An output of which `body` gives each element, scheduled.
+/// Builds and schedules an output; `body` computes an element.
 void buildOutput(PipelineBuilder &p, StringRef name, RankedTensorType type, int64_t lanes,
                  Body body);
-/// Computes a func inside a row of the output, or before it where it has no rows.
+/// Computes a func inside a row of the output, or at root if the output has no rows.
 void computeAtRow(PipelineBuilder &p, Func f, const OutputLoops &at);
 /// Schedules a row accumulator: the reduction outside, dimension 0 in vectors inside.
 void scheduleRowReduction(PipelineBuilder &p, Func acc, const OutputLoops &at, int64_t lanes);
-/// The same for a sum over `extent`: in parts where that is long.
+/// The same for a sum over `extent`, blocked if it is long.
 void scheduleRowSum(PipelineBuilder &p, Func sum, Scalar extent, const OutputLoops &at,
                     int64_t lanes, int64_t longest = kLongestSum);
-/// Schedules a sum over `extent` along dimension 0 of something: as many partial sums as lanes,
-/// each in parts where it is long.
+/// Schedules a sum over `extent` along dimension 0: one partial sum per lane, blocked if it is
+/// long.
 void scheduleSumAlongRow(PipelineBuilder &p, Func sum, Scalar extent, const OutputLoops &at,
                          int64_t lanes);
 
 /// An operand of an attn.map at the result's coordinates: a static size of 1 is repeated.
 Scalar readBroadcast(PipelineBuilder &p, Func in, Value tensor, ArrayRef<Scalar> coords);
 
-/// Coordinates with `r` along `axis`, and without what is there.
+/// `along`: coordinates with `r` inserted at `axis`. `without`: coordinates without the one at
+/// `axis`.
 SmallVector<Scalar> along(ArrayRef<Scalar> rest, int64_t axis, Scalar r);
 SmallVector<Scalar> without(ArrayRef<Scalar> coords, int64_t axis);
 
@@ -71,8 +71,8 @@ SmallVector<Scalar> without(ArrayRef<Scalar> coords, int64_t axis);
 Func reduceAlong(PipelineBuilder &p, StringRef name, Func f, int64_t axis, Scalar extent,
                  Number init, function_ref<Scalar(Scalar, Scalar)> combine);
 
-/// Splits the sum of an update over `reduction` into as many partial sums as lanes, which
-/// come before it; returns these, and the loop that adds them up.
+/// Splits the sum of an update over `reduction` into one partial sum per lane; returns the partial
+/// sums and the loop that adds them up.
 std::pair<Func, Loop> splitIntoLanes(PipelineBuilder &p, Loop reduction, int64_t lanes);
 
 } // namespace mlir::attn

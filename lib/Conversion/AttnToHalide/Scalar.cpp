@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Builds `FloatOp` or `IntOp`, as the operands' type asks.
+/// Builds `FloatOp` or `IntOp`, by the operands' type.
 template <typename FloatOp, typename IntOp>
 static Scalar build(Scalar x, Scalar y) {
   if (isa<FloatType>(x.getType()))

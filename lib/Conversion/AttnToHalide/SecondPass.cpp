@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A numerator is exactly 0 where the key is masked and NaN where the score is. Zero times Inf or
-// NaN is NaN: a tile whose context is not finite is computed once more with masked keys left out.
+// The non-finite fallback. A masked key's numerator is exactly 0, but zero times a value of Inf or
+// NaN is NaN: a tile whose context is not finite is recomputed without the masked keys.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,14 +17,14 @@ using namespace mlir::attn;
 static constexpr StringRef kTileVars[] = {"it", "h", "b"};
 static constexpr StringRef kScoreVars[] = {"ii", "k", "c", "it", "h", "b"};
 
-Func attn::buildSecondChunks(const AttentionTile &tile, Func worst, Func chunks) {
+Func attn::buildSecondChunks(const AttentionTile &tile, Func largest, Func chunks) {
   PipelineBuilder &p = tile.p;
   return p.func("exact_chunks", kTileVars, p.b().getI32Type(), [&](ArrayRef<Scalar> v) {
-    return select(worst(v) >= p.i32(kInfBits), chunks(v), p.i32(0));
+    return select(largest(v) >= p.i32(kInfBits), chunks(v), p.i32(0));
   });
 }
 
-/// The numerator of score `s`, 0 where it is left out.
+/// The numerator of score `s`, 0 if the key is masked.
 static Scalar getSecondNumerator(const AttentionTile &tile, const ScoreSteps &steps,
                                  const Numerators &numerators, const RowState &row, Scalar s,
                                  ArrayRef<Scalar> v) {
@@ -32,23 +32,23 @@ static Scalar getSecondNumerator(const AttentionTile &tile, const ScoreSteps &st
   const AttentionInputs &in = tile.in;
   TileCoords t(v);
   Scalar m = row.maximum(v[1], v[0], t);
-  Scalar isLeftOut = bits(s) == p.i32(kMinusInfBits),
-         isVanishing = numerators.exponent(s, m) < in.f32(kVanishing);
-  // A visible key has a numerator, however little, so that an infinite value counts. Beside a sink
-  // all numerators may be little.
+  Scalar isMasked = bits(s) == p.i32(kMinusInfBits),
+         isVanishing = numerators.exponent(s, m) < in.f32(kMinProbExponent);
+  // A visible key's numerator is positive, so that an infinite value counts. With a sink all
+  // numerators may be small.
   Scalar w = numerators.get(s, m);
-  w = in.op.getSink() ? blend(w == 0, in.f32(kLeastNumerator), w) : w + kLeastNumerator;
+  w = in.op.getSink() ? blend(w == 0, in.f32(kMinNumerator), w) : w + kMinNumerator;
   Scalar prob = in.f32(1);
-  if (numerators.isSumApart()) { // where it is NaN, so is each of the others
+  if (numerators.mayHaveNaNSum()) { // a NaN sum makes all probs of the row NaN
     Scalar total = getSumWithSink(tile, row, v[0], t);
     isVanishing = isVanishing && isNumber(total);
     w = blend(isNumber(total), w, total);
     prob = blend(isNumber(total), prob, total);
   }
-  // A prob that its region makes zero is zero like a masked one. NaN times zero is NaN.
+  // A prob that the prob region zeroes counts as masked. NaN times zero is NaN.
   if (!in.op.getProbMod().empty())
-    isLeftOut = isLeftOut || magnitude(steps.modifyProb(prob, v[0], v[1], v[2], t)) == p.i32(0);
-  return pick(!(isLeftOut || isVanishing), w);
+    isMasked = isMasked || magnitude(steps.modifyProb(prob, v[0], v[1], v[2], t)) == p.i32(0);
+  return pick(!(isMasked || isVanishing), w);
 }
 
 void attn::buildSecondNumerators(SecondPass &pass, const AttentionTile &tile,
@@ -76,18 +76,18 @@ Scalar attn::keepValue(const SecondPass &pass, Scalar value, Scalar ii, Scalar k
 }
 
 //===----------------------------------------------------------------------===//
-// In a CPU's lanes
+// CPU
 //===----------------------------------------------------------------------===//
 
-/// The largest magnitude of a tile's context, and of its sums where they may be NaN alone.
-static void buildWorst(SecondPass &pass, const AttentionTile &tile, const ContextColumns &columns,
-                       Func acc, int64_t lanes, bool isSumApart) {
+/// The largest magnitude of a tile's context, and of its sums if they alone may be NaN.
+static void buildLargest(SecondPass &pass, const AttentionTile &tile, const ContextColumns &columns,
+                         Func acc, int64_t lanes, bool mayHaveNaNSum) {
   PipelineBuilder &p = tile.p;
   Type i32Type = p.b().getI32Type();
-  int64_t others = isSumApart ? BlockedColumns::othersInVectors(lanes) : 0;
+  int64_t others = mayHaveNaNSum ? BlockedColumns::othersInVectors(lanes) : 0;
   StringRef vars[] = {"x", "it", "h", "b"};
   auto zero = [&](ArrayRef<Scalar>) { return p.i32(0); };
-  Func ofLane = pass.worstOfLane = p.func("worst_of_lane", vars, i32Type, zero);
+  Func ofLane = pass.largestOfLane = p.func("worst_of_lane", vars, i32Type, zero);
   p.update(ofLane, vars,
            {{"rx", p.i32((columns.block + others) / lanes)},
             {"ry", p.i32(columns.numBlocks)},
@@ -96,15 +96,15 @@ static void buildWorst(SecondPass &pass, const AttentionTile &tile, const Contex
              Scalar x = acc(r[0] * lanes + v[0], r[1], r[2], v[1], v[2], v[3]);
              return max(ofLane(v), magnitude(x));
            });
-  Func worst = pass.worst = p.func("worst", kTileVars, i32Type, zero);
-  p.update(worst, kTileVars, {{"rl", p.i32(lanes)}},
+  Func largest = pass.largest = p.func("worst", kTileVars, i32Type, zero);
+  p.update(largest, kTileVars, {{"rl", p.i32(lanes)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              Scalar x = ofLane(r[0], v[0], v[1], v[2]);
-             return max(worst(v), x);
+             return max(largest(v), x);
            });
 }
 
-/// Sums of products over a chunk's keys.
+/// Sums of numerator·value over a chunk's keys.
 static Func buildProduct(const SecondPass &pass, const KvReader &reader) {
   const AttentionTile &tile = reader.tile;
   PipelineBuilder &p = tile.p;
@@ -145,16 +145,16 @@ static Func buildSecondContext(const SecondPass &pass, const AttentionTile &tile
   return context;
 }
 
-/// The dots' tile is unrolled: what the regions do is rather written once beside the numerator than
-/// for each of the tile's vectors.
+/// The tile of dot products is unrolled: regions are inlined once at the numerator instead of in
+/// each of the tile's vectors.
 SecondPass attn::buildSecondPass(const KvReader &reader, const ContextColumns &columns,
                                  const ScoreSteps &steps, const Numerators &numerators,
                                  const RowState &row, const LseOutput &lse, const FirstPass &first,
                                  function_ref<StagedReads()> stage) {
   const AttentionTile &tile = reader.tile;
   SecondPass pass;
-  buildWorst(pass, tile, columns, first.acc, first.lanes, numerators.isSumApart());
-  pass.chunks = buildSecondChunks(tile, pass.worst, first.chunks);
+  buildLargest(pass, tile, columns, first.acc, first.lanes, numerators.mayHaveNaNSum());
+  pass.chunks = buildSecondChunks(tile, pass.largest, first.chunks);
   pass.dot = buildDotProduct(
       tile, first.query,
       [&](Scalar k, Scalar c, const TileCoords &t, Scalar d) { return reader.key(d, k, c, t); },

@@ -1,4 +1,4 @@
-//===- SizeChecks.cpp - sizes that only the call tells --------------------===//
+//===- SizeChecks.cpp - run-time checks of sizes --------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ static void requireElementwise(HostFunction &host, Operation &op) {
                            " to have the same sizes");
 }
 
-/// Compares equal sizes pair by pair: none of one tensor with itself, as key and value may be one.
+/// Compares equal sizes in pairs of different tensors: key and value may be the same.
 static void require(HostFunction &host, Operation &op, const SizeConstraint &constraint) {
   const SizeConstraint::Member *first = constraint.members.begin();
   for (const SizeConstraint::Member &other : llvm::drop_begin(constraint.members)) {

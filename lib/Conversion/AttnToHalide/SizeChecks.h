@@ -1,4 +1,4 @@
-//===- SizeChecks.h - sizes that only the call tells ------------*- C++ -*-===//
+//===- SizeChecks.h - run-time checks of sizes ------------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 
 namespace mlir::attn {
 
-/// Refuses calls where sizes contradict the constraints of `op`'s verifier, which saw them open.
+/// Emits checks of `op`'s size constraints for sizes that are dynamic in the types.
 void requireSizes(HostFunction &host, Operation &op);
 
 } // namespace mlir::attn

@@ -1,4 +1,4 @@
-//===- Tensors.cpp - pipelines of what stands around attention ------------===//
+//===- Tensors.cpp - pipelines of elementwise ops, reductions, norms ------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ static constexpr double kInf = std::numeric_limits<double>::infinity();
 // Map
 //===----------------------------------------------------------------------===//
 
-/// The lanes for the widest of a map's elements.
+/// The number of lanes for the widest element type of a map.
 static int64_t mapLanes(MapOp op, const CpuInfo &cpu) {
   int64_t lanes = lanesFor(cpu, op.getResult().getType().getElementType());
   for (Value input : op.getInputs())
@@ -27,7 +27,7 @@ static int64_t mapLanes(MapOp op, const CpuInfo &cpu) {
   return lanes;
 }
 
-/// A pipeline whose elements are what `region` yields for `args` of their coordinates.
+/// Builds a pipeline whose elements are the values of `region` for `args` of their coordinates.
 static LogicalResult lowerRegion(PipelineBuilder &p, Region &region, RankedTensorType type,
                                  int64_t lanes,
                                  function_ref<SmallVector<Scalar>(ArrayRef<Scalar>)> args) {
@@ -112,7 +112,7 @@ LogicalResult attn::lowerStridedSlice(PipelineBuilder &p, tensor::ExtractSliceOp
 // Reduce
 //===----------------------------------------------------------------------===//
 
-/// What a kind gives for no elements; of integers `max` and `min` the ends of their range.
+/// The neutral element of a kind; for `max` and `min` of integers the end of the range.
 static Scalar initialValue(PipelineBuilder &p, ReduceKind kind, Type type) {
   bool isMax = kind == ReduceKind::max, isMin = kind == ReduceKind::min;
   if (!isMax && !isMin)
@@ -147,13 +147,13 @@ static Scalar finish(ReduceKind kind, Scalar x, Scalar count) {
   return kind == ReduceKind::l2 ? sqrt(x) : x;
 }
 
-/// Minima and maxima that keep NaN are no operators that lanes can share.
+/// NaN-propagating minima and maxima are not associative for Halide: lanes can't share them.
 static bool sharesLanes(ReduceKind kind, Type type) {
   return isa<FloatType>(type) && kind != ReduceKind::max && kind != ReduceKind::min;
 }
 
-/// Elements along the innermost dimension of the input are either combined, in lanes
-/// where these can share the work, or kept and in vectors.
+/// The input's innermost dimension is either reduced, across lanes if the operator allows, or kept
+/// and vectorized.
 static void scheduleReduce(PipelineBuilder &p, Func acc, bool alongRows, bool inLanes,
                            int64_t lanes) {
   p.computeRoot(acc);
@@ -190,7 +190,7 @@ struct ReduceDims {
   int64_t numKept() const { return llvm::count(reduced, false); }
   bool alongRows() const { return !reduced.empty() && reduced.front(); }
 
-  /// The input's coordinates from those of kept and reduced dimensions.
+  /// The input's coordinates, from kept and reduced ones.
   SmallVector<Scalar> merge(ArrayRef<Scalar> kept, ArrayRef<Scalar> r) const {
     SmallVector<Scalar> at;
     for (bool isReduced : reduced) {
@@ -211,7 +211,7 @@ struct ReduceDims {
 };
 } // namespace
 
-/// Sums over many axes are long: floats are added up in f64.
+/// Sums over many axes are long: floats are accumulated in f64.
 static Type sumType(ReduceKind kind, Type element) {
   bool isSum = kind != ReduceKind::max && kind != ReduceKind::min;
   return isSum && isa<FloatType>(element) ? Float64Type::get(element.getContext()) : element;
@@ -233,7 +233,7 @@ static Func buildReduce(PipelineBuilder &p, ReduceOp op, const ReduceDims &dims,
   return acc;
 }
 
-/// How many elements one of the result stands for, as a float.
+/// The number of elements reduced into one, as a float.
 static Scalar countElements(PipelineBuilder &p, const ReduceDims &dims, Func input, Type type) {
   Scalar count = p.constant(type, 1);
   for (auto [dim, isReduced] : llvm::enumerate(dims.reduced))
@@ -279,7 +279,7 @@ static LogicalResult lowerLse(PipelineBuilder &p, LseOp op, const CpuInfo &cpu) 
     return strictFloat(exp(score(v) - top(v.drop_front())));
   });
   Func sum = reduceAlong(p, "sum", power, 0, extent, 0, plus);
-  // Where the maximum is infinite the differences are NaN, and it is the result.
+  // If the maximum is infinite, the differences are NaN, and the maximum is the result.
   Func lse =
       p.func("lse", ArrayRef(vars).drop_back(), type.getElementType(), [&](ArrayRef<Scalar> v) {
         Scalar m = top(v), infinite = (m == -kInf) || (m == kInf);
@@ -311,8 +311,8 @@ static LogicalResult lowerLayerNorm(PipelineBuilder &p, LayerNormOp op, const Cp
   auto perElement = [&](Scalar sum) { return sum / convert(extent, acc); };
 
   Func wide = p.func("wide", vars, acc, [&](ArrayRef<Scalar> v) { return convert(input(v), acc); });
-  // Minus the mean, twice: the first is rounded, and may be large beside what is left. Strict,
-  // as else the two become one again, and as x - x is not 0 of NaN.
+  // Subtracts the mean twice: the first mean is rounded, by an error that may be large beside the
+  // deviations. Strict, or the two would be merged, and x - x of NaN would become 0.
   SmallVector<Func> sums;
   Func difference = wide;
   auto subtractMean = [&](StringRef sumName, StringRef name) {

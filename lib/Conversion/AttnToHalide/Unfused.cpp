@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Always right for any shape; vectorized along the innermost dimension and
-// parallel over the outer ones. Speed is the fused kernel's business.
+// Serve any shape; vectorized along the innermost dimension and parallel over the outer ones. Speed
+// is left to the fused kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,20 +24,19 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr int64_t kLongestScoreSum = 32;
 } // namespace
 
-/// The head of key and value that a query head reads.
+/// The key/value head of a query head.
 static Scalar kvHead(PipelineBuilder &p, Scalar head, Scalar numQHeads, Scalar numKvHeads) {
   return clamp(head / (numQHeads / numKvHeads), p.i32(0), numKvHeads - 1);
 }
 
-/// Sums over dims of what `term` makes of an element of the query, one of the key and the
-/// dim, times `scale`.
+/// The sum over dims of `term`(query element, key element, dim), times `scale`.
 static LogicalResult lowerPairs(PipelineBuilder &p, Value queryTensor, Value keyTensor,
                                 Value result, double scale, const CpuInfo &cpu,
                                 function_ref<Scalar(Scalar, Scalar, Scalar)> term) {
   Type element = tensorType(result).getElementType(), acc = accumulatorType(element);
   Func query = p.input("query", queryTensor), key = p.input("key", keyTensor);
   Scalar qHeads = p.extent(query, 2), kvHeads = p.extent(key, 2);
-  // Keys become the innermost dimension once, for whole vectors of scores.
+  // Transposes the key once, for whole vectors of scores.
   Func keyT = p.func("key_t", {"k", "d", "head", "batch"}, acc,
                      [&](ArrayRef<Scalar> v) { return convert(key(v[1], v[0], v[2], v[3]), acc); });
   Scalar width = p.extent(query, 0);
@@ -50,7 +49,7 @@ static LogicalResult lowerPairs(PipelineBuilder &p, Value queryTensor, Value key
              return sum(v) + term(q, k, r[0]);
            });
   Func score = p.func("score", {"k", "q", "head", "batch"}, element, [&](ArrayRef<Scalar> v) {
-    // A scale of zero keeps NaN.
+    // A scale of zero must keep NaN.
     return convert(strictFloat(sum(v) * scale), element);
   });
   p.output(score, tensorType(result));
@@ -90,7 +89,7 @@ static LogicalResult lowerContext(PipelineBuilder &p, ContextOp op, const CpuInf
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              Scalar weight = convert(prob(r[0], v[1], v[2], v[3]), acc);
              Scalar x = convert(value(v[0], r[0], kvHead(p, v[2], qHeads, kvHeads), v[3]), acc);
-             // Zero times Inf or NaN is not zero: what is masked is not multiplied.
+             // Zero times Inf or NaN is NaN: masked values are not multiplied.
              return sum(v) + select(weight == 0, x.constant(0), weight * x);
            });
   Func context = p.func("context", {"d", "q", "head", "batch"}, element,
@@ -102,7 +101,7 @@ static LogicalResult lowerContext(PipelineBuilder &p, ContextOp op, const CpuInf
   return success();
 }
 
-/// An output that is computed element by element from one tensor and its coordinates.
+/// Builds an output computed elementwise from one tensor and its coordinates.
 static LogicalResult
 lowerPointwise(PipelineBuilder &p, Value input, Value result, const CpuInfo &cpu,
                function_ref<FailureOr<Scalar>(Scalar, ArrayRef<Scalar>)> body) {
@@ -118,10 +117,10 @@ lowerPointwise(PipelineBuilder &p, Value input, Value result, const CpuInfo &cpu
   return failure(failedBody);
 }
 
-/// A region's arguments after the score: batch, head, q, k.
+/// The region's arguments after the score: batch, head, q, k.
 static SmallVector<Scalar> regionCoords(ArrayRef<Scalar> v) { return {v[3], v[2], v[1], v[0]}; }
 
-/// What the region yields for an element `x` and its place.
+/// The value of the region for an element `x` at coordinates.
 static FailureOr<Scalar> inlineModified(PipelineBuilder &p, Region &body, Scalar x,
                                         ArrayRef<Scalar> v) {
   SmallVector<Scalar> args = regionCoords(v);
@@ -132,7 +131,7 @@ static FailureOr<Scalar> inlineModified(PipelineBuilder &p, Region &body, Scalar
   return strictFloat(convert(*value, x.getType()));
 }
 
-/// `y`, made of the score `x`; -inf where it is NaN and a mask has hidden `x`.
+/// `y`, computed from the score `x`; -inf if `y` is NaN and `x` is masked.
 static FailureOr<Scalar> keepHidden(PipelineBuilder &p, ArrayRef<MaskOp> masks, Scalar x, Scalar y,
                                     ArrayRef<Scalar> v) {
   for (MaskOp mask : masks) {
@@ -160,7 +159,7 @@ static LogicalResult lowerModifyProb(PipelineBuilder &p, ModifyProbOp op, const 
                           FailureOr<Scalar> y = inlineModified(p, op.getBody(), x, v);
                           if (failed(y))
                             return failure();
-                          // A key that takes no part has none, whatever the factor.
+                          // A masked key's prob stays 0, whatever the factor.
                           Scalar isLost = x == 0 && !(*y == *y);
                           return strictFloat(select(isLost, x, *y));
                         });
@@ -200,7 +199,7 @@ LogicalResult attn::lowerElementwise(PipelineBuilder &p, Operation *op, const Cp
                          op->getAttrs());
     state.propertiesAttr = op->getPropertiesAsAttribute();
     Scalar result(p.b(), p.b().create(state)->getResult(0));
-    // x - x is not always 0, nor x / x always 1.
+    // Strict: x - x is not always 0, nor x / x always 1.
     return isa<FloatType>(type.getElementType()) ? strictFloat(result) : result;
   };
   buildOutput(p, "output", type, lanesFor(cpu, type.getElementType()), element);

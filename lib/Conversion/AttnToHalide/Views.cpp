@@ -1,4 +1,4 @@
-//===- Views.cpp - ops that move elements, or view them otherwise ---------===//
+//===- Views.cpp - ops that are views or copies ---------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,20 +25,19 @@ static LogicalResult convertSplitHeads(SplitHeadsOp op, FunctionConverter &conve
   return success();
 }
 
-/// The heads were computed in place when the op that computes them could be given the
-/// merged buffer; else they are copied there.
+/// No copy is needed if the heads were computed directly in the merged buffer.
 static LogicalResult convertMergeHeads(MergeHeadsOp op, FunctionConverter &converter) {
   HostFunction &host = converter.getHost();
   if (host.hasBuffer(op.getResult()))
     return success();
-  if (op.getInput().getType().getDimSize(1) == 0) { // then there is nothing to copy
+  if (op.getInput().getType().getDimSize(1) == 0) { // nothing to copy
     (void)host.getDestination(op.getResult());
     return success();
   }
   Value merged = host.getDestination(op.getResult());
   OpFoldResult heads = host.getMixedSize(op.getInput(), 1);
   host.requireProduct(op.getLoc(), op.getResult(), 2, {heads, host.getMixedSize(op.getInput(), 3)},
-                      "expected heads of attn.merge_heads to make up the width");
+                      "expected num_heads * head_dim of attn.merge_heads to match the width");
   return converter.copy(op.getLoc(), op.getInput(),
                         host.viewAsHeads(merged, heads, op.getLayout()));
 }
@@ -47,7 +46,8 @@ static LogicalResult convertMergeHeads(MergeHeadsOp op, FunctionConverter &conve
 // Dimensions
 //===----------------------------------------------------------------------===//
 
-/// Rows that stay whole are a view; kernels can't read others.
+/// A transpose that keeps rows is a view; others are copied, as kernels need unit innermost
+/// strides.
 static LogicalResult convertTranspose(TransposeOp op, FunctionConverter &converter) {
   if (!op.keepsRows())
     return converter.convertToPipeline(
@@ -94,7 +94,7 @@ static LogicalResult convertInsertSlice(tensor::InsertSliceOp op, FunctionConver
   return converter.copy(op.getLoc(), op.getSource(), host.viewPlace(op, all));
 }
 
-/// Each operand is copied to its place.
+/// Each operand is copied to its slice of the result.
 static LogicalResult convertConcat(tensor::ConcatOp op, FunctionConverter &converter) {
   HostFunction &host = converter.getHost();
   for (Value input : op.getInputs().drop_front())
@@ -103,9 +103,9 @@ static LogicalResult convertConcat(tensor::ConcatOp op, FunctionConverter &conve
         host.requireSame(op.getLoc(), op.getInputs().front(), dim, input, dim,
                          "expected operands of tensor.concat to match but along its dimension");
   Value all = host.getDestination(op.getResult());
-  SmallVector<Value> parts = host.viewParts(op, all);
-  for (auto [input, part] : llvm::zip_equal(op.getInputs(), parts))
-    if (part && failed(converter.copy(op.getLoc(), input, part)))
+  SmallVector<Value> views = host.viewOperands(op, all);
+  for (auto [input, view] : llvm::zip_equal(op.getInputs(), views))
+    if (view && failed(converter.copy(op.getLoc(), input, view)))
       return failure();
   return success();
 }
@@ -115,7 +115,7 @@ static LogicalResult convertEmpty(tensor::EmptyOp op, FunctionConverter &convert
   return success();
 }
 
-/// Constants get their buffers where they are read.
+/// Constants get buffers on demand.
 static LogicalResult convertConstant(arith::ConstantOp, FunctionConverter &) { return success(); }
 
 void attn::addViewLowerings(Lowerings &lowerings) {

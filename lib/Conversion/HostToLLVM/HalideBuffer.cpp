@@ -3,8 +3,7 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What Halide's C interface asks for is here: the layout of halide_buffer_t and the order of
-// dimensions.
+// Knows Halide's C ABI: the layout of halide_buffer_t and the order of dimensions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -85,8 +84,7 @@ static Value buildDimensions(OpBuilder &builder, Location loc, LLVM::LLVMFuncOp 
   return dimensions;
 }
 
-/// `data`, or for a tensor without elements `other`: Halide refuses null even where it reads
-/// nothing.
+/// `data`, or `other` for an empty tensor: Halide refuses null even if it reads nothing.
 static Value replaceEmpty(OpBuilder &builder, Location loc, MemRefType type,
                           MemRefDescriptor descriptor, Value data, Value other) {
   if (type.hasStaticShape() && type.getNumElements() != 0)

@@ -13,7 +13,7 @@
 
 namespace mlir::host {
 
-/// Builds constants and structs field by field.
+/// Builds constants and structs.
 class FieldBuilder {
 public:
   FieldBuilder(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
@@ -39,15 +39,15 @@ private:
   Location loc;
 };
 
-/// A slot in the host function's frame, made once however often it is reached. Its life begins
-/// here: calls whose slots are dead take turns in the frame.
+/// An alloca in the host function's entry block with a lifetime that starts here, so that calls
+/// share stack space.
 Value allocate(OpBuilder &builder, Location loc, LLVM::LLVMFuncOp host, Type type, int64_t count);
 
-/// Whether Halide's buffers hold such elements.
+/// Whether Halide's buffers can hold elements of this type.
 bool hasTypeCode(Type element);
 
-/// The address of a halide_buffer_t, in the host function's frame, of the elements of `memref`, a
-/// descriptor. One without elements gets an address in any case, unless `onDevice`.
+/// Builds a halide_buffer_t on the stack for `memref`, a descriptor, and returns its address. An
+/// empty memref gets a non-null host pointer, unless `onDevice`.
 Value buildBuffer(OpBuilder &builder, Location loc, LLVM::LLVMFuncOp host,
                   const LLVMTypeConverter &converter, MemRefType type, Value memref, bool onDevice);
 

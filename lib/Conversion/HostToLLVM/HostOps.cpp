@@ -18,8 +18,8 @@ using namespace mlir;
 using namespace mlir::host;
 
 namespace {
-/// Lowers an op of a host function, which is an LLVM function by then. `onDevice` says that kernels
-/// run on a GPU.
+/// Lowers an op inside a host function that is an LLVM function already. `onDevice`: kernels run on
+/// a GPU.
 template <typename OpTy>
 class HostOpPattern : public ConvertOpToLLVMPattern<OpTy> {
 public:
@@ -44,8 +44,8 @@ protected:
 };
 } // namespace
 
-/// Ends the block behind `op`: on to what follows, whose block is returned, where `ok` holds, or
-/// out by what `leave` builds.
+/// Splits the block after `op`: if `ok` holds, control continues in the returned block, else in the
+/// exit that `leave` builds.
 static Block *leaveUnless(RewriterBase &rewriter, Operation *op, Value ok,
                           function_ref<void()> leave) {
   Block *before = rewriter.getInsertionBlock();
@@ -57,7 +57,7 @@ static Block *leaveUnless(RewriterBase &rewriter, Operation *op, Value ok,
   return after;
 }
 
-/// `explain` builds what is done before the status is returned.
+/// `explain` builds the error report before the return of the status.
 static Block *returnUnlessZero(RewriterBase &rewriter, Operation *call, Value status,
                                function_ref<void()> explain = {}) {
   Location loc = call->getLoc();
@@ -74,7 +74,7 @@ static Type getTextType(StringAttr text) {
   return LLVM::LLVMArrayType::get(IntegerType::get(text.getContext(), 8), text.size());
 }
 
-/// The address of a constant of the module, whose name starts with `name`.
+/// The address of a new global constant whose name starts with `name`.
 static Value addressOfConstant(OpBuilder &builder, Operation *op, StringRef name, Type type,
                                Attribute value) {
   auto module = op->getParentOfType<ModuleOp>();
@@ -90,19 +90,20 @@ static Value addressOfConstant(OpBuilder &builder, Operation *op, StringRef name
 // host.call
 //===----------------------------------------------------------------------===//
 
-/// The support code's, for kernels on a GPU.
+/// Function of the support code that runs a kernel on a GPU.
 static constexpr StringLiteral deviceCall = "attnc_device_call", deviceRead = "attnc_device_read";
 
-/// The support code's, which puts the caller's names into a kernel's message.
+/// Function of the support code that replaces parameter names in a kernel's message by the caller's
+/// argument names.
 static constexpr StringLiteral nameTensors = "attnc_name_tensors";
 
-/// Holds the names of a kernel's parameters. No symbol of C has a point in it.
+/// Suffix of the global with a kernel's parameter names; the dot keeps it apart from C symbols.
 static std::string getNamesSymbol(StringRef kernel) { return (kernel + ".parameters").str(); }
 
 /// The second entry point of a kernel, on an array of arguments.
 static std::string getPackedName(StringRef kernel) { return (kernel + "_argv").str(); }
 
-/// Ends the lives that began in `block`.
+/// Ends the lifetimes that began in `block`.
 static void endLifetimes(OpBuilder &builder, Location loc, Block *block) {
   for (auto start : llvm::to_vector(block->getOps<LLVM::LifetimeStartOp>()))
     if (llvm::none_of(start.getPtr().getUsers(), llvm::IsaPred<LLVM::LifetimeEndOp>))
@@ -153,7 +154,8 @@ private:
 
 } // namespace
 
-/// A kernel is called in many places: its message tells its parameters, the caller knows arguments.
+/// A kernel may be called from several places: its messages name parameters, which the caller maps
+/// to arguments.
 void CallPattern::nameArguments(OpBuilder &builder, host::CallOp call, Value context) const {
   auto numbers = call->getAttrOfType<DenseI32ArrayAttr>(kArgumentsAttr);
   auto type = LLVM::LLVMArrayType::get(builder.getI32Type(), numbers.size());
@@ -213,8 +215,7 @@ private:
 };
 } // namespace
 
-/// A slot of the frame that holds the element at `place`; what follows is in a block of its own,
-/// where the rewriter stands.
+/// Copies the element at `place` to a stack slot; the rewriter then stands in a new block.
 Value LoadPattern::copyFromDevice(ConversionPatternRewriter &rewriter, host::LoadOp op,
                                   LLVM::LLVMFuncOp host, Value place) const {
   Location loc = op.getLoc();
@@ -233,11 +234,11 @@ Value LoadPattern::copyFromDevice(ConversionPatternRewriter &rewriter, host::Loa
 // host.require
 //===----------------------------------------------------------------------===//
 
-/// The status of a call that the caller got wrong: attnc_support.h's attnc_refused.
+/// The status of a refused call: attnc_refused of attnc_support.h.
 static constexpr int64_t kRefused = 1;
 
 namespace {
-/// Tells Halide's error handler and returns.
+/// Reports to Halide's error handler and returns.
 struct RequirePattern : HostOpPattern<host::RequireOp> {
   using HostOpPattern::HostOpPattern;
 
@@ -261,7 +262,7 @@ struct RequirePattern : HostOpPattern<host::RequireOp> {
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// What host functions call
+// Functions called by host functions
 //===----------------------------------------------------------------------===//
 
 static void declareErrorHandler(ModuleOp module) {
@@ -291,7 +292,7 @@ static void declareDevice(ModuleOp module) {
   declare(deviceRead, {pointer, pointer, pointer, builder.getI64Type()});
 }
 
-/// The names of a kernel's parameters one behind the other, and an empty one.
+/// The names of a kernel's parameters, each null-terminated, then an empty name.
 static void defineNames(OpBuilder &builder, attn::KernelOpInterface kernel) {
   std::string names;
   for (const attn::KernelParameter &parameter : kernel.getParameters())
@@ -301,8 +302,8 @@ static void defineNames(OpBuilder &builder, attn::KernelOpInterface kernel) {
                          LLVM::Linkage::Private, getNamesSymbol(kernel.getName()), text);
 }
 
-/// Takes the place of a kernel, which was compiled before: a function of a user context and one
-/// halide_buffer_t a parameter.
+/// Declares the function that a kernel was compiled to: a user context and one halide_buffer_t per
+/// parameter.
 static void declareKernel(attn::KernelOpInterface kernel, bool onDevice) {
   OpBuilder builder(kernel);
   defineNames(builder, kernel);

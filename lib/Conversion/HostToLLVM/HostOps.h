@@ -14,16 +14,15 @@
 
 namespace mlir::host {
 
-/// On a host.call while it is lowered: the argument of the host function that each buffer is or
-/// views, -1 for a constant.
+/// On a host.call during lowering: the host function's argument that each buffer is or views, -1
+/// for a constant.
 constexpr StringLiteral kArgumentsAttr = "host.arguments";
 
-/// Declares the functions that the patterns below call, and those that kernels compile to. Kernels
-/// are erased.
+/// Declares the functions that the patterns call, and replaces kernels by declarations.
 void declareCallees(ModuleOp module, bool onDevice);
 
-/// One pattern for each op of the dialect. Host functions are LLVM functions by then, whose first
-/// argument is the user context and whose result is a status.
+/// One pattern for each op of the dialect, inside host functions that are LLVM functions already:
+/// the first argument is the user context, the result a status.
 void populateHostToLLVMPatterns(const LLVMTypeConverter &converter, RewritePatternSet &patterns,
                                 bool onDevice);
 

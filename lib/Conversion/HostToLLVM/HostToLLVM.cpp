@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A host function takes a user context and returns a status. Beside the host dialect's ops
-// (HostOps.cpp) it is upstream's memref, arith and func, converted by upstream's patterns.
+// A host function takes a user context and returns a status. The host dialect's ops are converted
+// in HostOps.cpp; memref, arith and func by upstream's patterns.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,8 +41,8 @@ using namespace mlir;
 // Host functions
 //===----------------------------------------------------------------------===//
 
-/// The user context comes first, the status is returned. Attributes are the
-/// spec's, not the LLVM dialect's.
+/// Adds the user context and the status. Attributes of the spec are dropped: the LLVM dialect would
+/// refuse them.
 static LogicalResult addContextAndStatus(func::FuncOp host) {
   auto pointer = LLVM::LLVMPointerType::get(host.getContext());
   host.removeArgAttrsAttr();
@@ -72,7 +72,7 @@ static FailureOr<func::FuncOp> findSizeFunction(ModuleOp module, func::FuncOp ho
   return size;
 }
 
-/// Whether a buffer holds elements; null where its type says that it does.
+/// Whether a buffer has elements; null if its type says so.
 static Value buildHasElements(OpBuilder &builder, Location loc, Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
   if (type.hasStaticShape() && type.getNumElements() > 0)
@@ -85,8 +85,8 @@ static Value buildHasElements(OpBuilder &builder, Location loc, Value buffer) {
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, count, zero);
 }
 
-/// A kernel runs only where it has something to write: its vectors and tiles reach beyond
-/// dimensions of no elements, which Halide refuses.
+/// Skips kernels with empty outputs: their vectors and tiles would reach beyond empty dimensions,
+/// which Halide refuses.
 static void skipEmptyOutputs(host::CallOp call) {
   OpBuilder builder(call);
   Value any;
@@ -156,7 +156,7 @@ static SmallVector<MemRefType> getMemRefs(func::FuncOp function) {
                              [](Type type) { return dyn_cast<MemRefType>(type); });
 }
 
-/// Other functions are nobody's: the one that tells a workspace belongs to its host function.
+/// Refuses other functions; a workspace function belongs to its host function.
 static LogicalResult verifyOthers(ModuleOp module, const llvm::DenseSet<func::FuncOp> &known) {
   for (auto function : module.getOps<func::FuncOp>())
     if (!function.isExternal() && !known.contains(function))
@@ -166,7 +166,7 @@ static LogicalResult verifyOthers(ModuleOp module, const llvm::DenseSet<func::Fu
   return success();
 }
 
-/// Descriptors know strides, and no other layouts.
+/// Descriptors represent strided layouts only.
 static LogicalResult verifyLayouts(func::FuncOp host) {
   for (Type type : host.getArgumentTypes())
     if (!cast<MemRefType>(type).isStrided())
@@ -174,7 +174,7 @@ static LogicalResult verifyLayouts(func::FuncOp host) {
   return success();
 }
 
-/// A caller's tensor on a GPU, and what kernels wrote there, is no memory of the host.
+/// The host cannot access GPU tensors of the caller or results of kernels on the GPU.
 static LogicalResult verifyReads(func::FuncOp host) {
   WalkResult walk = host.walk([](Operation *op) {
     if (!isa<memref::LoadOp, memref::StoreOp>(op))
@@ -231,7 +231,7 @@ LogicalResult ConvertHostToLLVMPass::convert() {
   return applyFullConversion(getOperation(), target, std::move(patterns));
 }
 
-/// Loads the descriptors and calls the function on what they unpack to.
+/// Loads the descriptors and calls the function with their unpacked fields.
 void ConvertHostToLLVMPass::emitEntry(const LLVMTypeConverter &converter, const Entry &entry) {
   auto callee = getOperation().lookupSymbol<LLVM::LLVMFuncOp>(entry.function);
   Location loc = callee.getLoc();

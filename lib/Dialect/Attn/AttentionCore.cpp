@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Walks from a softmax back to the score and on to the context. Everything that
-// keeps a core from having a fused form is found here, before anything changes.
+// Walks from a softmax back to the score and forward to the context. All obstacles to fusion are
+// found here, before anything is rewritten.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,14 +47,14 @@ bool attn::asksForSize(OpOperand &use) {
   return index && *index >= 0 && *index < 4;
 }
 
-/// Whether it is the lse of a softmax's score, a result of the fused op.
+/// Whether a use is the lse of a softmax's score, which becomes a result of the fused op.
 static bool isLse(OpOperand &use, Operation *next) {
   return isa<SoftmaxOp>(next) && isa<LseOp>(use.getOwner());
 }
 
-/// Whether what reads `value`, named `what`, beside `next`, which takes it as operand 0, may have
-/// it computed apart: of many rows that costs less than a context from stored probs. A region of
-/// the core that reads it would need all of it beside the fused op.
+/// Whether users of `value` (called `what`) other than `next`, whose operand 0 it is, may recompute
+/// it: with many rows that costs less than an unfused context. A region of the core that reads it
+/// would need the whole tensor before the fused op.
 static bool onlyFeeds(Value value, Operation *next, StringRef what, Refusal &refusal) {
   bool isOneRow = sizeOf(value, 2) == 1;
   for (OpOperand &use : value.getUses()) {
@@ -67,7 +67,7 @@ static bool onlyFeeds(Value value, Operation *next, StringRef what, Refusal &ref
   return true;
 }
 
-/// From the softmax back to the score.
+/// Matches from the softmax back to the score.
 static bool matchScore(AttentionCore &core, Refusal &refusal) {
   Operation *op = core.softmax.getScore().getDefiningOp();
   while (isa_and_nonnull<ModifyScoreOp, MaskOp>(op)) {
@@ -80,8 +80,7 @@ static bool matchScore(AttentionCore &core, Refusal &refusal) {
   return refuse(refusal, "its operand does not come from attn.score", op, "comes from here");
 }
 
-/// The op that takes a prob on to the context; null and a refusal where there is
-/// none.
+/// The next op from a prob towards the context; null and a refusal if there is none.
 static Operation *nextOfProb(Value prob, Refusal &refusal) {
   Operation *reader = nullptr;
   for (OpOperand &use : prob.getUses()) {
@@ -95,7 +94,7 @@ static Operation *nextOfProb(Value prob, Refusal &refusal) {
   return nullptr;
 }
 
-/// From the softmax on to the context.
+/// Matches from the softmax forward to the context.
 static bool matchContext(AttentionCore &core, Refusal &refusal) {
   Value prob = core.softmax.getProb();
   while (Operation *next = nextOfProb(prob, refusal)) {
@@ -110,7 +109,7 @@ static bool matchContext(AttentionCore &core, Refusal &refusal) {
   return false;
 }
 
-/// Nothing but the next op of the chain reads a score.
+/// Whether each score is read only by the next op of the chain.
 static bool scoresStayInside(AttentionCore &core, Refusal &refusal) {
   Value score = core.score.getScore();
   for (Operation *step : core.scoreSteps) {
@@ -121,7 +120,7 @@ static bool scoresStayInside(AttentionCore &core, Refusal &refusal) {
   return onlyFeeds(score, core.softmax, "the score", refusal);
 }
 
-/// An lse of the last score that nothing reads before the context is there.
+/// An lse of the last score that is not read before the context.
 static LseOp findLse(AttentionCore &core) {
   Block *block = core.context->getBlock();
   auto isEarly = [&](Operation *user) {
@@ -135,18 +134,18 @@ static LseOp findLse(AttentionCore &core) {
   return {};
 }
 
-/// A core across blocks might be computed more often fused than it was before.
+/// A core across blocks might run more often fused than unfused.
 static bool isInOneBlock(AttentionCore &core, Refusal &refusal) {
   Block *block = core.softmax->getBlock();
   if (core.score->getBlock() == block && core.context->getBlock() == block)
     return true;
   Operation *other = core.score->getBlock() == block ? core.context.getOperation() : core.score;
   return refuse(refusal, "score, softmax and context stand in different blocks", other,
-                "this one is apart");
+                "this op is in another block");
 }
 
 //===----------------------------------------------------------------------===//
-// What has a fused form
+// Conditions of the fused form
 //===----------------------------------------------------------------------===//
 
 static bool isAlongKeys(AttentionCore &core, Refusal &refusal) {
@@ -156,8 +155,8 @@ static bool isAlongKeys(AttentionCore &core, Refusal &refusal) {
   return refuse(refusal, "its axis " + Twine(axis) + " is not the last one");
 }
 
-/// Key and value share their heads in the fused form. Apart they may differ, and
-/// a dynamic size of the score hides any other contradiction as well.
+/// The fused op has one num_kv_heads for key and value; separate ops may differ, and a dynamic size
+/// of the score may hide other contradictions.
 static bool sizesAgree(AttentionCore &core, Refusal &refusal) {
   Value query = core.score.getQuery(), key = core.score.getKey();
   Value value = core.context.getValue(), context = core.context.getResult();
@@ -192,8 +191,8 @@ static bool has(Region &region, function_ref<bool(Operation *)> isWanted) {
       .wasInterrupted();
 }
 
-/// A prob that one step makes 0 stays 0 whatever the next one multiplies it by, NaN of a tensor
-/// included: regions in one would forget that.
+/// A prob that one step zeroes stays 0 whatever the next one multiplies it by, NaN from a tensor
+/// included: composed regions would lose that.
 static bool zerosStay(AttentionCore &core, Refusal &refusal) {
   bool mayBeZero = false;
   for (ModifyProbOp step : core.probSteps) {
@@ -205,9 +204,9 @@ static bool zerosStay(AttentionCore &core, Refusal &refusal) {
   return true;
 }
 
-/// Whether one region may hold what all of `steps` compute.
+/// Whether the composition of `steps` stays within the limits of one region.
 static bool fitOneRegion(ArrayRef<Operation *> steps, Refusal &refusal) {
-  // What keeps hidden keys hidden between one step and the next.
+  // Ops added between steps to keep hidden keys hidden.
   int64_t added = 4 + 2 * llvm::count_if(steps, llvm::IsaPred<MaskOp>);
   int64_t length = 0;
   for (Operation *step : steps)

@@ -15,31 +15,30 @@
 
 namespace mlir::attn {
 
-/// score → (modify_score | mask)* → softmax → modify_prob* → context, where each
-/// op alone reads the value of the one before, apart from its sizes and from an lse of the last
-/// score.
+/// score → (modify_score | mask)* → softmax → modify_prob* → context, where each value is read only
+/// by the next op, apart from queries of its sizes and an lse of the last score.
 struct AttentionCore {
   ScoreOp score;
   SmallVector<Operation *> scoreSteps;
   SoftmaxOp softmax;
   SmallVector<ModifyProbOp> probSteps;
   ContextOp context;
-  /// Null where there is none, or one that is read before the context is.
+  /// Null if there is none, or if it is read before the context.
   LseOp lse;
 
-  /// The values that exist between the ops.
+  /// The intermediate values.
   SmallVector<Value> intermediates();
 };
 
-/// Why a softmax is no part of an attention core.
+/// Why a softmax does not fuse.
 struct Refusal {
   std::string reason;
-  /// The op to blame, described by `role`; none where it is the softmax itself.
+  /// The op that prevents fusion, described by `role`; null if it is the softmax.
   Operation *op = nullptr;
   StringRef role;
 };
 
-/// Whether it is the question for a size of a score or prob, which query and key can answer.
+/// Whether a use is a `tensor.dim` of a score or prob, which query and key can answer.
 bool asksForSize(OpOperand &use);
 
 /// The core around a softmax, or why there is none.

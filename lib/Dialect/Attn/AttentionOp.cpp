@@ -31,7 +31,7 @@ static LogicalResult verifyElements(AttentionOp op) {
   return op.getSink() ? verifyElement(op, "sink", op.getSink(), "query", query) : success();
 }
 
-/// A call finds exactly one kernel.
+/// Every q_len is served by exactly one kernel.
 static LogicalResult verifyOrder(AttentionOp op, ArrayRef<Attribute> schedules) {
   // attention_c6
   int64_t last =
@@ -126,29 +126,29 @@ bool AttentionOp::isDecomposed() { return getSchedule().has_value(); }
 // Formula
 //===----------------------------------------------------------------------===//
 
-/// Which heads share keys and values, where the types know it.
+/// The head sharing of GQA, if head counts are static.
 static void writeSharing(AttentionOp op, FormulaWriter &w) {
   int64_t heads = op.getQuery().getType().getDimSize(1);
   int64_t kvHeads = op.getKey().getType().getDimSize(1);
   if (bothStatic(heads, kvHeads) && heads != kvHeads)
-    w.addPart("each head of " + w.nameOf(op.getKey()) + " and " + w.nameOf(op.getValue()) +
-              " serves " + std::to_string(heads / kvHeads) + " of " + w.nameOf(op.getQuery()));
+    w.addStage("each head of " + w.nameOf(op.getKey()) + " and " + w.nameOf(op.getValue()) +
+               " serves " + std::to_string(heads / kvHeads) + " of " + w.nameOf(op.getQuery()));
 }
 
-/// The part of a fused op that stores nothing stands under it.
+/// Stages of the fused op, which store nothing, are indented below it.
 void AttentionOp::writeFormula(FormulaWriter &w) {
   w.add(getResult(), "context",
         "softmax(score" + formatOptional(w, " beside ", getSink()) + ") @ " + w.nameOf(getValue()));
-  w.addPart("score = " + formatScale(getScale()) + w.nameOf(getQuery()) + " @ " +
-            w.nameOf(getKey()) + "^T");
+  w.addStage("score = " + formatScale(getScale()) + w.nameOf(getQuery()) + " @ " +
+             w.nameOf(getKey()) + "^T");
   writeSharing(*this, w);
   if (!getScoreMod().empty())
-    w.addPart("score = " + w.write(getScoreMod(), getBodyNames("score")));
+    w.addStage("score = " + w.write(getScoreMod(), getBodyNames("score")));
   if (!getMask().empty())
     for (auto [index, condition] : llvm::enumerate(w.writeConjuncts(getMask(), getMaskNames())))
-      w.addPart((index ? "  and " : "of the keys with ") + condition);
+      w.addStage((index ? "  and " : "over the keys with ") + condition);
   if (!getProbMod().empty())
-    w.addPart("prob = " + w.write(getProbMod(), getBodyNames("prob")));
+    w.addStage("prob = " + w.write(getProbMod(), getBodyNames("prob")));
   if (getLse())
     w.add(getLse(), "lse", "log(sum(exp(score))) of each row");
 }

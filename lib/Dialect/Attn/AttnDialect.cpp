@@ -27,7 +27,7 @@ using namespace mlir::attn;
 #include "attnc/Dialect/Attn/AttnAttrs.cpp.inc"
 
 namespace {
-/// Every op may move to where its function is called.
+/// All ops may be inlined.
 struct AttnInlinerInterface : DialectInlinerInterface {
   using DialectInlinerInterface::DialectInlinerInterface;
 
@@ -52,7 +52,7 @@ void AttnDialect::initialize() {
 // Attributes of arguments and results
 //===----------------------------------------------------------------------===//
 
-/// C's and C++'s keywords, and macros that a header can't do without.
+/// Keywords of C and C++, and macros that generated headers use.
 static constexpr StringLiteral kKeywords =
     "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t "
     "char32_t char8_t class co_await co_return co_yield compl concept const const_cast "
@@ -77,13 +77,13 @@ bool attn::isCIdentifier(StringRef name) {
   return llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
-/// The name of argument or result `index`, null where it has none.
+/// The name of argument or result `index`, null if it has none.
 static Attribute nameOf(FunctionOpInterface function, bool isResult, unsigned index) {
   return isResult ? function.getResultAttr(index, kNameAttr)
                   : function.getArgAttr(index, kNameAttr);
 }
 
-/// Whether an argument before this one, or result before it, has the same name.
+/// Whether an earlier argument or result has the same name.
 static bool isNameTaken(FunctionOpInterface function, bool isResult, unsigned index,
                         Attribute name) {
   unsigned numArguments = isResult ? function.getNumArguments() : index;
@@ -141,7 +141,7 @@ static LogicalResult verifyDims(FunctionOpInterface function, Type type, Attribu
   return success();
 }
 
-/// A weight is a tensor of a file: it stands on arguments only.
+/// A weight is a tensor of a file: only arguments can be weights.
 static LogicalResult verifyWeight(FunctionOpInterface function, bool isResult,
                                   Attribute attribute) {
   if (isResult)
@@ -152,7 +152,7 @@ static LogicalResult verifyWeight(FunctionOpInterface function, bool isResult,
   return success();
 }
 
-/// What was a result is an argument of the host function, and says so.
+/// Marks an argument of the host function that was a result.
 static LogicalResult verifyResult(FunctionOpInterface function, bool isResult,
                                   Attribute attribute) {
   if (isResult || !isa<UnitAttr>(attribute))
@@ -160,7 +160,7 @@ static LogicalResult verifyResult(FunctionOpInterface function, bool isResult,
   return success();
 }
 
-/// A result names the argument before it whose memory it may take.
+/// A result names the earlier argument whose memory it may share.
 static LogicalResult verifyInPlace(FunctionOpInterface function, bool isResult, unsigned index,
                                    Attribute attribute) {
   auto number = dyn_cast<IntegerAttr>(attribute);

@@ -1,4 +1,4 @@
-//===- BindWeights.cpp - arguments to constants of a file -----------------===//
+//===- BindWeights.cpp - bind arguments to tensors of a file --------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,7 +26,7 @@ struct AttnBindWeightsPass : mlir::attn::impl::AttnBindWeightsBase<AttnBindWeigh
   void runOnOperation() override;
 
 private:
-  /// The constant that argument `index` of `function` stands for.
+  /// The constant that replaces argument `index` of `function`.
   FailureOr<ElementsAttr> findWeight(func::FuncOp function, unsigned index);
   LogicalResult bind(func::FuncOp function);
 

@@ -3,9 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The analysis of masks reads the `mask` region alone. People hide keys in many
-// ways, mostly by adding or selecting -inf; this file finds the condition
-// behind it and moves it there.
+// The mask analysis reads the `mask` region only. Specs hide keys in many ways, mostly by adding or
+// selecting -inf; this file finds the condition and moves it to the mask.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,8 +46,8 @@ Value attn::cloneBody(OpBuilder &builder, Region &body, ValueRange arguments) {
 // Conditions to the mask
 //===----------------------------------------------------------------------===//
 
-/// Collects the ops of `block`, each after its operands, that `value` follows
-/// from. Fails where the score, the first argument, is among them.
+/// Collects the ops of `block` that `value` depends on, in topological order. Fails if it depends
+/// on the score, the first argument.
 static bool collectSlice(Value value, Block &block, SetVector<Operation *> &slice) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return argument.getOwner() != &block || argument.getArgNumber() != 0;
@@ -64,7 +63,7 @@ static bool collectSlice(Value value, Block &block, SetVector<Operation *> &slic
   return true;
 }
 
-/// The opposite of a condition; a comparison stays one, as bounds are read off
+/// The negation of a condition; a comparison stays a comparison, as bounds are read from
 /// comparisons.
 static Value invert(OpBuilder &builder, Value condition) {
   Location loc = condition.getLoc();
@@ -75,8 +74,7 @@ static Value invert(OpBuilder &builder, Value condition) {
   return arith::XOrIOp::create(builder, loc, condition, yes);
 }
 
-/// Gives an attention without a mask one that hides nothing yet, and returns
-/// the end of its body.
+/// Adds a mask that hides nothing, if there is none, and returns the end of its body.
 static YieldOp getOrCreateMask(RewriterBase &rewriter, AttentionOp op) {
   if (!op.getMask().empty())
     return cast<YieldOp>(op.getMask().front().getTerminator());
@@ -85,7 +83,7 @@ static YieldOp getOrCreateMask(RewriterBase &rewriter, AttentionOp op) {
   return YieldOp::create(rewriter, op.getLoc(), yes);
 }
 
-/// Requires in the mask what `slice` computes as `condition` in the score_mod.
+/// Adds `condition`, which `slice` computes in the score_mod, to the mask's conjunction.
 static void addToMask(RewriterBase &rewriter, AttentionOp op, Value condition, bool negated,
                       const SetVector<Operation *> &slice) {
   OpBuilder::InsertionGuard guard(rewriter);
@@ -108,15 +106,15 @@ static void replaceUse(RewriterBase &rewriter, OpOperand &use, Value value) {
   rewriter.modifyOpInPlace(use.getOwner(), [&] { use.set(value); });
 }
 
-/// A finite constant above zero: a factor that leaves -inf what it is.
+/// A finite positive constant: a factor that keeps -inf.
 static bool isPositive(Value value) {
   APFloat constant(0.0);
   return matchPattern(value, m_ConstantFloat(&constant)) && constant.isFinite() &&
          !constant.isZero() && !constant.isNegative();
 }
 
-/// The operands of `op` whose -inf makes the result -inf. Not where the other operand is NaN or
-/// inf; but a masked key takes no part, whatever is added to its score afterwards.
+/// The operands of `op` whose -inf makes the result -inf. If the other operand is NaN or inf, the
+/// sum would differ; but a masked key stays hidden, whatever is added to its score afterwards.
 static SmallVector<OpOperand *> operandsThatHide(Operation *op) {
   OpOperand *first = op->getNumOperands() > 0 ? &op->getOpOperand(0) : nullptr;
   if (isa<arith::AddFOp>(op))
@@ -146,15 +144,15 @@ bool attn::keepsHidden(Region &body) {
   return false;
 }
 
-/// Whether the mask may hold any part of the score_mod beside its own. A select adds five ops at
-/// most.
+/// Whether the mask stays within the region limit with ops of the score_mod added. A select adds
+/// five ops at most.
 static bool fitsMask(AttentionOp op) {
   constexpr int64_t kAdded = 5;
   return getLongestChain(op.getMask()) + getLongestChain(op.getScoreMod()) + kAdded <=
          kLongestChain;
 }
 
-/// Hands the condition of a select with -inf at `use` over to the mask.
+/// Moves the condition of a select with -inf at `use` to the mask.
 static bool hoistSelect(RewriterBase &rewriter, AttentionOp op, OpOperand &use,
                         arith::SelectOp select) {
   bool hidesElse = matchPattern(select.getFalseValue(), m_NegInfFloat());
@@ -169,7 +167,7 @@ static bool hoistSelect(RewriterBase &rewriter, AttentionOp op, OpOperand &use,
   return true;
 }
 
-/// Replaces x + 0, what remains of a -inf bias, by x.
+/// Replaces x + 0, the rest of a -inf bias, by x.
 static void dropZeroBias(RewriterBase &rewriter, OpOperand &use) {
   auto add = use.get().getDefiningOp<arith::AddFOp>();
   if (!add)
@@ -181,11 +179,10 @@ static void dropZeroBias(RewriterBase &rewriter, OpOperand &use) {
   rewriter.eraseOp(add);
 }
 
-/// Looks for one select with -inf behind `use`, whose value goes to the
-/// softmax.
+/// Finds a select with -inf that `use` depends on, whose value goes to the softmax.
 static bool hoistMask(RewriterBase &rewriter, AttentionOp op, OpOperand &use) {
   Operation *value = use.get().getDefiningOp();
-  // With a second use the value would still be needed as it is.
+  // With a second use the value would still be needed unchanged.
   if (!value || value->getBlock() != &op.getScoreMod().front() || !use.get().hasOneUse())
     return false;
   if (auto select = dyn_cast<arith::SelectOp>(value))
@@ -209,10 +206,10 @@ static bool hoistMasks(RewriterBase &rewriter, AttentionOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Factors to the scale
+// Constant factors
 //===----------------------------------------------------------------------===//
 
-/// The constant that a scalar, or every element of a tensor, is.
+/// The constant value of a scalar or splat tensor.
 static std::optional<double> constantOf(Value value) {
   if (auto splat = value.getDefiningOp<tensor::SplatOp>())
     value = splat.getInput();
@@ -236,8 +233,7 @@ std::optional<double> attn::scaledBy(const APFloat &scale, Operation *multiply, 
   return std::isnormal(product) ? std::optional(product) : std::nullopt;
 }
 
-/// Folds the first op of the score_mod where it is the only one that reads the
-/// score.
+/// Folds the first op of the score_mod into the scale, if it is the only reader of the score.
 static bool foldScale(RewriterBase &rewriter, AttentionOp op) {
   if (op.getScoreMod().empty() || !op.getScoreMod().getArgument(0).hasOneUse())
     return false;
@@ -252,7 +248,7 @@ static bool foldScale(RewriterBase &rewriter, AttentionOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// What has become useless
+// Dead code
 //===----------------------------------------------------------------------===//
 
 bool attn::eraseDead(RewriterBase &rewriter, Region &body) {
@@ -285,7 +281,7 @@ static bool dropIdle(RewriterBase &rewriter, AttentionOp op) {
 }
 
 bool attn::simplifyAttention(RewriterBase &rewriter, AttentionOp op) {
-  // Masks first: one before a scale stands in the scale's way.
+  // Masks first: a select before a multiplication would keep it from being folded into the scale.
   bool changed = hoistMasks(rewriter, op);
   changed |= dropIdle(rewriter, op);
   while (foldScale(rewriter, op))

@@ -14,36 +14,32 @@
 
 namespace mlir::attn {
 
-/// Opens a body over (element, batch, head, q, k), or that of a mask, which has no element, over
-/// the last four.
+/// Creates the block of a body over (element, batch, head, q, k); a mask's has no element.
 Block *createBody(OpBuilder &builder, Region &body, Type element, Location loc);
 
-/// The value that a body with one block yields.
+/// The value that a body yields.
 Value yieldedValue(Region &body);
 
-/// Clones what `body` computes for `arguments` to the insertion point and
-/// returns the value it would yield.
+/// Inlines `body` for `arguments` at the insertion point and returns the value that it yields.
 Value cloneBody(OpBuilder &builder, Region &body, ValueRange arguments);
 
-/// `scale` times the constant by which `multiply`, an arith.mulf or arith.divf on
-/// scalars or tensors, multiplies `value`; nothing where it does something else
-/// or where the product would overflow or vanish.
+/// `scale` times the constant by which `multiply`, an arith.mulf or arith.divf on scalars or
+/// tensors, multiplies `value`; none for other ops, or if the product would overflow or underflow.
 std::optional<double> scaledBy(const APFloat &scale, Operation *multiply, Value value);
 
-/// Erases, last first, the ops of a region that nothing reads. Returns whether there were any.
+/// Erases dead ops of a region, in reverse order. Returns whether there were any.
 bool eraseDead(RewriterBase &rewriter, Region &body);
 
-/// Whether `body` makes -inf of -inf, of NaN and +inf beside it aside: it adds something, or
-/// multiplies by what is positive.
+/// Whether `body` maps -inf to -inf, apart from NaN and +inf in other operands: it adds to the
+/// score, or multiplies it by a positive constant.
 bool keepsHidden(Region &body);
 
-/// Brings the regions of a fused attention into the form that analyses expect:
-/// conditions that only choose between a score and -inf stand in `mask`, a
-/// constant factor on the plain score in `scale`, and a region that changes
-/// nothing is left out. Returns whether anything changed.
+/// Normalises the regions of a fused attention: conditions that only select between a score and
+/// -inf move to `mask`, a constant factor of the plain score to `scale`, and identity regions are
+/// dropped. Returns whether anything changed.
 ///
-/// A score that a -inf bias hides counts as masked: it takes no part whatever
-/// its value, even where the sum would be NaN.
+/// A score that a -inf bias hides counts as masked, whatever its value, even if the sum would be
+/// NaN.
 bool simplifyAttention(RewriterBase &rewriter, AttentionOp op);
 
 } // namespace mlir::attn

@@ -18,7 +18,7 @@ using namespace mlir::attn;
 
 namespace {
 
-/// modify_score or modify_prob whose region yields what it takes.
+/// A modify_score or modify_prob with an identity region.
 template <typename OpTy>
 struct DropIdentity : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
@@ -50,7 +50,7 @@ struct MergeMasks : OpRewritePattern<MaskOp> {
       return rewriter.notifyMatchFailure(op, "not the only mask of a mask");
     if (std::max(getLongestChain(inner.getBody()), getLongestChain(op.getBody())) >= kLongestChain)
       return rewriter.notifyMatchFailure(op, "no room for another op in a row");
-    // The sizes are those of the score that was masked.
+    // Sizes are read from the score before the masks.
     rewriter.replaceAllUsesExcept(inner.getResult(), inner.getScore(), op);
     rewriter.setInsertionPointToStart(&op.getBody().front());
     Value first = cloneBody(rewriter, inner.getBody(), op.getBody().getArguments());
@@ -64,7 +64,7 @@ struct MergeMasks : OpRewritePattern<MaskOp> {
   }
 
 private:
-  /// Whether all else that reads `inner` asks for its sizes.
+  /// Whether all other users of `inner` are `tensor.dim`.
   static bool isOnlyMaskedBy(MaskOp inner, MaskOp outer) {
     return llvm::all_of(inner->getUsers(), [&](Operation *user) {
       return user == outer.getOperation() || isa<tensor::DimOp>(user);

@@ -1,10 +1,10 @@
-//===- ComposeSteps.cpp - steps of a score or prob in one region ----------===//
+//===- ComposeSteps.cpp - compose steps into one region -------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A mask is moved behind the steps that leave -inf what it is, so that it is found at the end.
-// Behind others, NaN of a hidden key becomes -inf once more, as `attn.modify_score` says.
+// A mask moves past the steps that preserve -inf, so that it is found at the end. After other
+// steps, NaN of a hidden key is replaced by -inf, as `attn.modify_score` specifies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ static Value createInfinity(OpBuilder &builder, Location loc, Type element) {
   return arith::ConstantOp::create(builder, loc, builder.getFloatAttr(type, infinity));
 }
 
-/// Whether a region may make NaN of -inf.
+/// Whether a region may turn -inf into NaN.
 static bool mayMakeNaN(Region &body) {
   return !llvm::all_of(body.front(), [](Operation &op) {
     return isa<YieldOp, arith::ConstantOp, arith::ExtFOp, arith::TruncFOp, math::ExpOp,
@@ -55,7 +55,7 @@ private:
   Block *block;
   Value value;
   SmallVector<MaskOp> pending;
-  /// Of masks that are applied.
+  /// Conditions of the masks applied so far.
   SmallVector<Value> conditions;
 };
 } // namespace

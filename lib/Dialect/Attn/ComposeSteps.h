@@ -1,4 +1,4 @@
-//===- ComposeSteps.h - steps of a score or prob in one region --*- C++ -*-===//
+//===- ComposeSteps.h - compose steps into one region -----------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,8 @@
 
 namespace mlir::attn {
 
-/// Fills the empty region `body` with what `steps` (modify_score, mask, modify_prob) do to an
-/// `element`, in order. A mask selects between the score and -inf, as late as that means the same.
+/// Fills the empty region `body` with the composition of `steps` (modify_score, mask, modify_prob)
+/// on an `element`. A mask becomes a select with -inf, moved as late as its meaning allows.
 void composeSteps(OpBuilder &builder, Region &body, ArrayRef<Operation *> steps, Type element,
                   Location loc);
 

@@ -28,7 +28,7 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
-/// An op with a region that works on `input`, if the region is there.
+/// Creates an op on `input` with the region, if there is one.
 template <typename OpTy>
 static Value applyRegion(ImplicitLocOpBuilder &b, Value input, Region &region) {
   if (region.empty())
@@ -38,7 +38,7 @@ static Value applyRegion(ImplicitLocOpBuilder &b, Value input, Region &region) {
   return op.getResult();
 }
 
-/// A tensor over rows, one for each of their keys.
+/// Broadcasts a tensor over rows along the keys.
 static Value addKeys(ImplicitLocOpBuilder &b, Value rows) {
   auto type = cast<RankedTensorType>(rows.getType());
   SmallVector<int64_t> shape(type.getShape());
@@ -48,8 +48,8 @@ static Value addKeys(ImplicitLocOpBuilder &b, Value rows) {
                                        groups);
 }
 
-/// The prob beside a sink: prob / (1 + exp(sink - lse)), and 0 of a score of -inf. A sink of -inf
-/// counts nothing, and one of inf leaves no number.
+/// The prob with a sink: prob / (1 + exp(sink - lse)), and 0 for a score of -inf. A sink of -inf
+/// adds nothing; one of inf gives NaN.
 static Value shareWithSink(ImplicitLocOpBuilder &b, Value score, Value prob, Value lse,
                            Value sink) {
   auto constant = [&](const APFloat &value) -> Value {
@@ -117,7 +117,7 @@ static LogicalResult decomposeAttention(AttentionOp op, PatternRewriter &rewrite
   return success();
 }
 
-/// A single row as a product with one row.
+/// A single row as a matrix of one row.
 static LogicalResult addRow(LinearOp op, PatternRewriter &rewriter) {
   if (op.isDecomposed())
     return failure();
@@ -133,7 +133,7 @@ static LogicalResult addRow(LinearOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// The groups of dimensions that become one where some are dropped.
+/// The reassociation for dropped dimensions.
 static SmallVector<ReassociationIndices> groupDropped(const llvm::SmallBitVector &dropped) {
   SmallVector<ReassociationIndices> groups;
   ReassociationIndices group;
@@ -147,7 +147,7 @@ static SmallVector<ReassociationIndices> groupDropped(const llvm::SmallBitVector
   return groups;
 }
 
-/// A slice with strides as one of unit strides and one from offset 0 on.
+/// Splits a strided slice into one of unit strides and a strided one from offset 0.
 static void splitStrides(tensor::ExtractSliceOp op, PatternRewriter &rewriter) {
   rewriter.setInsertionPoint(op);
   ImplicitLocOpBuilder b(op.getLoc(), rewriter);
@@ -174,8 +174,8 @@ static bool hasDynamicStrides(tensor::ExtractSliceOp op) {
   return llvm::any_of(op.getStaticStrides(), ShapedType::isDynamic);
 }
 
-/// A slice of unit strides is a view if it keeps its last dimension; one of other strides is read
-/// from offset 0 on. Strides that are operands are an error of the conversion.
+/// A slice of unit strides that keeps its last dimension is a view; a strided one must start at
+/// offset 0. Dynamic strides are an error of the conversion.
 static bool hasKernel(tensor::ExtractSliceOp op) {
   llvm::SmallBitVector dropped = op.getDroppedDims();
   if (op.hasUnitStride())
@@ -184,7 +184,7 @@ static bool hasKernel(tensor::ExtractSliceOp op) {
          (hasDynamicStrides(op) || llvm::all_of(op.getMixedOffsets(), isZeroInteger));
 }
 
-/// Dimensions are dropped, and strides taken, at last.
+/// Splits off dropped dimensions and strides as separate ops.
 static LogicalResult splitSlice(tensor::ExtractSliceOp op, PatternRewriter &rewriter) {
   bool isUnit = op.hasUnitStride();
   llvm::SmallBitVector dropped = op.getDroppedDims();
@@ -205,7 +205,7 @@ static LogicalResult splitSlice(tensor::ExtractSliceOp op, PatternRewriter &rewr
 
 static bool hasKernel(tensor::InsertSliceOp op) { return op.getDroppedDims().none(); }
 
-/// A slice that keeps all dimensions of what it goes into.
+/// Expands the source to the destination's rank.
 static LogicalResult keepDims(tensor::InsertSliceOp op, PatternRewriter &rewriter) {
   llvm::SmallBitVector dropped = op.getDroppedDims();
   if (hasKernel(op))
@@ -230,7 +230,7 @@ static LogicalResult decomposeSplat(tensor::SplatOp op, PatternRewriter &rewrite
   return success();
 }
 
-/// The padding everywhere, and in it the source.
+/// A tensor filled with the padding value, with the source inserted.
 static LogicalResult decomposePad(tensor::PadOp op, PatternRewriter &rewriter) {
   ImplicitLocOpBuilder b(op.getLoc(), rewriter);
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, op.getLoc(), op.getSource()),
@@ -250,7 +250,7 @@ static LogicalResult decomposePad(tensor::PadOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// The size of a dimension of a result, of the operand that holds its shape.
+/// The size of a result's dimension, read from the shape operand.
 static OpFoldResult getShapeElement(ImplicitLocOpBuilder &b, tensor::ReshapeOp op, int64_t dim) {
   int64_t known = cast<RankedTensorType>(op.getType()).getDimSize(dim);
   if (!ShapedType::isDynamic(known))
@@ -263,11 +263,11 @@ static OpFoldResult getShapeElement(ImplicitLocOpBuilder &b, tensor::ReshapeOp o
                                      ValueRange(arith::ConstantIndexOp::create(b, dim)));
   if (!size.getType().isIndex())
     size = arith::IndexCastOp::create(b, b.getIndexType(), size);
-  // What is negative makes up nothing.
+  // Clamps a negative size to 0.
   return arith::MaxSIOp::create(b, size, arith::ConstantIndexOp::create(b, 0)).getResult();
 }
 
-/// One dimension, and its parts. Sizes must be known of both tensors, or of neither.
+/// A dimension and its factors. Sizes must be static in both tensors or in neither.
 static LogicalResult decomposeReshape(tensor::ReshapeOp op, PatternRewriter &rewriter) {
   auto source = dyn_cast<RankedTensorType>(op.getSource().getType()),
        type = dyn_cast<RankedTensorType>(op.getType());
@@ -315,7 +315,7 @@ namespace {
 struct AttnDecomposePass : mlir::attn::impl::AttnDecomposeBase<AttnDecomposePass> {
   using Base::Base;
 
-  /// Rewrites each op once; those that a rewrite makes are left to later steps.
+  /// Rewrites each op once; new ops are left to later steps.
   template <typename... Patterns>
   void apply(Patterns... rewrites) {
     RewritePatternSet patterns(&getContext());

@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace mlir::attn;
 
 namespace {
-/// Words of 32 bits in values of i64: what a region computes with.
+/// 32-bit words held in i64 values.
 class Words {
 public:
   explicit Words(ImplicitLocOpBuilder &b) : b(b) {}
@@ -58,7 +58,7 @@ static Value linearIndex(ImplicitLocOpBuilder &b, ValueRange sizes, ValueRange i
   return linear;
 }
 
-/// The element that stays or goes, where the builder stands.
+/// Builds the dropped-out element at the insertion point.
 static Value buildElement(ImplicitLocOpBuilder &b, DropoutOp op, ValueRange sizes, Value element,
                           ValueRange indices) {
   Words words(b);

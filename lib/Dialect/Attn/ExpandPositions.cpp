@@ -1,10 +1,9 @@
-//===- ExpandPositions.cpp - attn.positions as tables and what reads them -===//
+//===- ExpandPositions.cpp - decompose attn.positions into tables ---------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sines and cosines are computed once for every position and column, of periods
-// that are computed once for every column.
+// Sines and cosines are computed once per position and column, frequencies once per column.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +18,7 @@ using namespace mlir;
 using namespace mlir::attn;
 
 namespace {
-/// Builds what stands for one op.
+/// Builds the replacement of one op.
 class Expansion {
 public:
   Expansion(PositionsOp op, RewriterBase &rewriter)
@@ -32,7 +31,7 @@ private:
   using Element = function_ref<Value(ImplicitLocOpBuilder &, ValueRange)>;
 
   Value size(Value tensor, int64_t dim) { return b.createOrFold<tensor::DimOp>(tensor, dim); }
-  /// A tensor whose elements are those that `element` builds for their indices.
+  /// A tensor.generate whose elements `element` builds from their indices.
   Value generate(Type type, ArrayRef<Value> sizes, Element element);
   Value buildPeriods();
   Value buildTable(Value periods);
@@ -51,7 +50,7 @@ static Value index(ImplicitLocOpBuilder &b, int64_t value) {
   return arith::ConstantIndexOp::create(b, value);
 }
 
-/// Remainders and quotients of indices, which are not negative.
+/// Remainders and quotients of non-negative indices.
 static Value rest(ImplicitLocOpBuilder &b, Value x, Value divisor) {
   return arith::RemUIOp::create(b, x, divisor);
 }
@@ -68,7 +67,7 @@ static Value toFloat(ImplicitLocOpBuilder &b, Value integer) {
   return arith::SIToFPOp::create(b, b.getF64Type(), integer);
 }
 
-/// `x` in a float type that is as wide or shorter.
+/// `x` truncated to a float type, if that is shorter.
 static Value shorten(ImplicitLocOpBuilder &b, Value x, Type type) {
   return x.getType() == type ? x : arith::TruncFOp::create(b, type, x).getResult();
 }
@@ -76,7 +75,7 @@ static Value widen(ImplicitLocOpBuilder &b, Value x, Type type) {
   return x.getType() == type ? x : arith::ExtFOp::create(b, type, x).getResult();
 }
 
-/// What is computed with: f64 for f64, f32 for everything else.
+/// The type of the tables: f64 for f64, else f32.
 static Type computeType(PositionsOp op) {
   Type element = op.getType().getElementType();
   return element.isF64() ? element : Type(Float32Type::get(op.getContext()));
@@ -98,7 +97,7 @@ Value Expansion::generate(Type element, ArrayRef<Value> sizes, Element build) {
                                     });
 }
 
-/// base^e for each column of a table, which positions are divided by.
+/// The divisor base^e of each column of a table.
 Value Expansion::buildPeriods() {
   return generate(b.getF64Type(), {width}, [&](ImplicitLocOpBuilder &b, ValueRange at) -> Value {
     Value numerator = at[0];
@@ -112,8 +111,8 @@ Value Expansion::buildPeriods() {
   });
 }
 
-/// Of shape [batch with an offset, position, column]. Sinusoidal: what is added. Rotary: the
-/// cosines, then the sines.
+/// A table of shape [position, column], with an offset [batch, position, column]. Sinusoidal: the
+/// summands. Rotary: the cosines, then the sines.
 Value Expansion::buildTable(Value periods) {
   SmallVector<Value> sizes = {size(op.getInput(), rank - 2), width};
   if (op.getOffset())

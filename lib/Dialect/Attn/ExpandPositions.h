@@ -14,8 +14,8 @@
 
 namespace mlir::attn {
 
-/// Replaces the op by tables of sines and cosines, and the ops that read them. The rewriter's
-/// insertion point is the op.
+/// Replaces the op by tables of sines and cosines and the ops that read them, at the rewriter's
+/// insertion point.
 void expandPositions(PositionsOp op, RewriterBase &rewriter);
 
 } // namespace mlir::attn

@@ -1,4 +1,4 @@
-//===- Formulas.h - words of the ops' formulas ------------------*- C++ -*-===//
+//===- Formulas.h - helpers for the ops' formulas ---------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -33,7 +33,7 @@ inline std::string formatScale(const APFloat &scale) {
   return number == 1 ? "" : formatNumber(number) + " * ";
 }
 
-/// `prefix NAME suffix`, nothing for an operand that was left out.
+/// `prefix NAME suffix`, empty for an absent operand.
 inline std::string formatOptional(FormulaWriter &writer, StringRef prefix, Value operand,
                                   StringRef suffix = "") {
   return operand ? (prefix + writer.nameOf(operand) + suffix).str() : "";

@@ -4,10 +4,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Three steps: arithmetic on whole tensors becomes regions and scales; a matcher
-// (AttentionCore.cpp) finds the cores; here each is rewritten. All that happens
-// between score and softmax is first composed into one score_mod, in order and
-// masks as selects; `simplifyAttention` then sorts scale and mask out of it. So
-// a mask that is not the last step keeps its meaning without a special case.
+// (AttentionCore.cpp) finds the cores; this file rewrites them. All steps between score and softmax
+// are first composed, in order, into one score_mod, with masks as selects; `simplifyAttention` then
+// extracts scale and mask. So a mask that is not the last step keeps its meaning without a special
+// case.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,7 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Brings what is written on whole tensors into the spelling of the dialect.
+/// Rewrites elementwise arithmetic on whole tensors as attn ops.
 static void normalise(RewriterBase &rewriter, func::FuncOp function) {
   function.walk([&](DropoutOp op) {
     rewriter.setInsertionPoint(op);
@@ -45,7 +45,7 @@ static void normalise(RewriterBase &rewriter, func::FuncOp function) {
   SmallVector<Operation *> ops;
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     ops.push_back(op);
-    // A body goes away with its op.
+    // A rewrite erases an op with its body.
     return isa<AttnDialect>(op->getDialect()) ? WalkResult::skip() : WalkResult::advance();
   });
   for (Operation *op : ops)
@@ -57,8 +57,8 @@ static void normalise(RewriterBase &rewriter, func::FuncOp function) {
 // Contexts of one prob
 //===----------------------------------------------------------------------===//
 
-/// Whether the values can be one behind the other in their last dimension. What has no elements
-/// has no parts either: a slice of it would begin outside.
+/// Whether the values can be concatenated along their last dimension. Empty values can't: their
+/// slices would begin out of bounds.
 static bool joins(ContextOp a, ContextOp b) {
   auto type = cast<RankedTensorType>(a.getValue().getType()),
        other = cast<RankedTensorType>(b.getValue().getType());
@@ -68,8 +68,8 @@ static bool joins(ContextOp a, ContextOp b) {
          type.getShape().drop_back() == other.getShape().drop_back();
 }
 
-/// The contexts of a prob that can be parts of one, in order. Nothing reads one before all are
-/// there.
+/// The contexts of a prob that can become slices of one, in order. None is read before the last of
+/// them.
 static SmallVector<ContextOp> findJoined(Value prob) {
   SmallVector<ContextOp> contexts;
   for (OpOperand &use : prob.getUses()) {
@@ -87,8 +87,8 @@ static SmallVector<ContextOp> findJoined(Value prob) {
   return contexts;
 }
 
-/// One context of all values side by side, and its parts: differential attention has two values
-/// for a prob, and as two attentions it would compute the score twice.
+/// Replaces contexts of one prob by slices of a context of the concatenated values: differential
+/// attention has two values per prob, and two attentions would compute the score twice.
 static void joinContexts(RewriterBase &rewriter, Value prob) {
   SmallVector<ContextOp> contexts = findJoined(prob);
   if (contexts.size() < 2)
@@ -120,7 +120,7 @@ static void joinContexts(RewriterBase &rewriter, Value prob) {
 // Rewriting a core
 //===----------------------------------------------------------------------===//
 
-/// Answers questions for the sizes of scores and probs from query and key.
+/// Replaces `tensor.dim` of scores and probs by sizes of query and key.
 static void replaceSizes(RewriterBase &rewriter, AttentionCore &core, Value intermediate) {
   Value query = core.score.getQuery(), key = core.score.getKey();
   std::pair<Value, int64_t> sources[] = {{query, 0}, {query, 1}, {query, 2}, {key, 2}};
@@ -135,15 +135,15 @@ static void replaceSizes(RewriterBase &rewriter, AttentionCore &core, Value inte
   }
 }
 
-/// Erases, last first, what nothing reads.
+/// Erases dead ops, in reverse order.
 static void eraseUnread(RewriterBase &rewriter, ArrayRef<Value> intermediates) {
   for (Value intermediate : llvm::reverse(intermediates))
     if (intermediate.use_empty())
       rewriter.eraseOp(intermediate.getDefiningOp());
 }
 
-/// Prob and score that others still read, computed as the fused op computes them: without this,
-/// results of one call might disagree on a key that a bias hides where another one is NaN.
+/// Recomputes prob and score for other readers from the fused op's regions: otherwise results of
+/// one call might disagree on a key that one bias hides and another one makes NaN.
 static void recomputeStages(RewriterBase &rewriter, AttentionCore &core, AttentionOp fused) {
   Value last = core.softmax.getScore();
   bool isRead = llvm::any_of(last.getUses(), [&](OpOperand &use) {

@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels compute with indices in 32 bits, where MLIR's are of 64. Where a range shows that this
-// might not be the same in a comparison, the comparison is of 64 bits.
+// Kernels compute indices in 32 bits, MLIR's have 64. If ranges show that a comparison might
+// differ, it is done in 64 bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,12 +43,12 @@ static IntegerRange ofWidth(unsigned width) {
                      : IntegerRange{llvm::minIntN(width), llvm::maxIntN(width)};
 }
 
-/// Indices that nothing is known of are what 32 bits hold: as such they are computed.
+/// Unknown indices have the range of 32 bits, in which they are computed.
 static IntegerRange ofType(Type type) {
   return ofWidth(type.isIndex() ? 32 : type.getIntOrFloatBitWidth());
 }
 
-/// Index arithmetic that ranges are computed through.
+/// Index arithmetic whose ranges are computed from its operands'.
 static bool isArithmetic(Operation *op) {
   return isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::MinSIOp, arith::MaxSIOp,
              arith::SelectOp>(op);
@@ -60,7 +60,7 @@ bool attn::isLinearStep(Operation *op) {
 
 bool attn::isCutOff(Operation *op) {
   if (auto constant = dyn_cast<arith::ConstantIndexOp>(op))
-    return std::abs(constant.value()) > kMostIndex;
+    return std::abs(constant.value()) > kMaxIndex;
   auto cast = dyn_cast<arith::IndexCastOp>(op);
   if (!cast || !cast.getType().isIndex())
     return false;
@@ -69,7 +69,7 @@ bool attn::isCutOff(Operation *op) {
 }
 
 IntegerRange IntegerRange::getSmall(Type type) {
-  int64_t most = type.isInteger(64) ? int64_t(1) << 60 : kMostPosition;
+  int64_t most = type.isInteger(64) ? int64_t(1) << 60 : kMaxPosition;
   IntegerRange all = ofType(type);
   return {std::max(all.low, -most), std::min(all.high, most)};
 }
@@ -87,15 +87,15 @@ IntegerRange IndexRanges::get(Value value) {
 }
 
 static IntegerRange cutOff(IntegerRange range) {
-  return {std::clamp(range.low, -kMostIndex, kMostIndex),
-          std::clamp(range.high, -kMostIndex, kMostIndex)};
+  return {std::clamp(range.low, -kMaxIndex, kMaxIndex),
+          std::clamp(range.high, -kMaxIndex, kMaxIndex)};
 }
 
 IntegerRange IndexRanges::compute(Value value) {
   Type type = value.getType();
   Operation *op = value.getDefiningOp();
   if (type.isIndex() && (!op || isa<tensor::DimOp>(op)))
-    return {0, kMostPosition};
+    return {0, kMaxPosition};
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant))) {
     int64_t number = saturate(constant.getSExtValue());
@@ -136,7 +136,7 @@ bool IndexRanges::mayWrap(Value value) {
     return false;
   if (auto known = wraps.find(value); known != wraps.end())
     return known->second;
-  // Indices that 32 bits do not hold are computed in 64.
+  // Indices that do not fit 32 bits are computed in 64.
   bool result = !value.getType().isIndex() && !isa<arith::IndexCastOp>(op) &&
                 !get(value).fits(value.getType().getIntOrFloatBitWidth());
   result |= llvm::any_of(op->getOperands(), [&](Value each) { return mayWrap(each); });
@@ -145,15 +145,15 @@ bool IndexRanges::mayWrap(Value value) {
 }
 
 //===----------------------------------------------------------------------===//
-// What takes 64 bits
+// Arithmetic in 64 bits
 //===----------------------------------------------------------------------===//
 
 namespace {
 /// The index arithmetic that a comparison, or a cast to an integer, depends on.
 struct Arithmetic {
   llvm::SmallPtrSet<Operation *, 8> ops;
-  /// Numbers that are cut off. One of them is still on the same side of every position, but it has
-  /// another remainder, say, and another distance to a second one.
+  /// Saturated numbers. Such a number is still on the same side of every position, but its
+  /// remainders and its distance to another one change.
   int64_t numCutOff = 0, mostCutOff = 1;
   bool fits = true;
 

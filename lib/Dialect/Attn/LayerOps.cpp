@@ -105,7 +105,7 @@ OpFoldResult SplitHeadsOp::fold(FoldAdaptor) {
   auto merge = getInput().getDefiningOp<MergeHeadsOp>();
   if (!merge || merge.getLayout() != getLayout() || merge.getInput().getType() != getType())
     return {};
-  // A dynamic number of heads may differ from the one split into.
+  // A dynamic number of heads may differ from num_heads.
   bool sameHeads = sizeOf(merge.getInput(), 1) == static_cast<int64_t>(getNumHeads());
   return sameHeads ? merge.getInput() : Value();
 }
@@ -153,7 +153,7 @@ void MergeHeadsOp::writeFormula(FormulaWriter &w) {
 // LayerNormOp
 //===----------------------------------------------------------------------===//
 
-/// `parameter`: the scale or the bias, null where it was left out.
+/// `parameter`: the scale or the bias, null if absent.
 static LogicalResult verifyNormParameter(LayerNormOp op, StringRef what, Value parameter) {
   if (!parameter)
     return success();

@@ -1,11 +1,10 @@
-//===- LiftElementwise.cpp - arithmetic on scores, as regions
+//===- LiftElementwise.cpp - elementwise ops on scores as regions
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arithmetic between score and softmax may be written on whole tensors, or as a map. As
-// the region of attn.modify_score it means the same, and everything after knows one
-// spelling only.
+// Arithmetic between score and softmax may be written on whole tensors or as attn.map. It is
+// rewritten as a region of attn.modify_score, the only form that later passes handle.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +22,7 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// The scalar that `tensor` holds at the position of the element.
+/// The scalar of `tensor` at the element's coordinates.
 static Value scalarOf(RewriterBase &rewriter, Location loc, Value tensor, ValueRange indices) {
   if (!isa<RankedTensorType>(tensor.getType()))
     return tensor;
@@ -37,7 +36,7 @@ static Value scalarOf(RewriterBase &rewriter, Location loc, Value tensor, ValueR
   return read;
 }
 
-/// Fills a body with `op` on scalars; its element stands for `tensor`.
+/// Fills a body with `op` on scalars; the body's element replaces `tensor`.
 static void buildBody(RewriterBase &rewriter, Region &body, Operation *op, Value tensor) {
   OpBuilder::InsertionGuard guard(rewriter);
   Type element = cast<RankedTensorType>(tensor.getType()).getElementType();
@@ -53,7 +52,7 @@ static void buildBody(RewriterBase &rewriter, Region &body, Operation *op, Value
   YieldOp::create(rewriter, op->getLoc(), scalar->getResult(0));
 }
 
-/// Puts `modified` in the place of `op`, unless its region has become too long.
+/// Replaces `op` by `modified`, unless its region exceeds the limit.
 static bool replaceIfShort(RewriterBase &rewriter, Operation *op, Operation *modified) {
   bool isShort = getLongestChain(modified->getRegion(0)) <= kLongestChain;
   isShort ? rewriter.replaceOp(op, modified) : rewriter.eraseOp(modified);
@@ -68,7 +67,7 @@ static bool replaceBy(RewriterBase &rewriter, Operation *op, Value tensor) {
   return replaceIfShort(rewriter, op, modified);
 }
 
-/// The indices at which `tensor` holds its part of the element, broadcast as in numpy.
+/// The indices of `tensor` for the element, broadcast as in numpy.
 static SmallVector<Value> indicesOf(RewriterBase &rewriter, Location loc, Value tensor,
                                     ValueRange indices) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(tensor.getType()).getShape();
@@ -78,7 +77,7 @@ static SmallVector<Value> indicesOf(RewriterBase &rewriter, Location loc, Value 
   return own;
 }
 
-/// A map of which `tensor` is an operand, as a body on the elements of `tensor`.
+/// Rewrites a map with the operand `tensor` as a body on elements of `tensor`.
 template <typename OpTy>
 static bool replaceMapBy(RewriterBase &rewriter, MapOp op, Value tensor) {
   rewriter.setInsertionPoint(op);
@@ -96,15 +95,15 @@ static bool replaceMapBy(RewriterBase &rewriter, MapOp op, Value tensor) {
   return replaceIfShort(rewriter, op, modified);
 }
 
-/// Calls one of two functions with an operand of `op` that is a score or a prob and
-/// has the type of the result. Returns whether one of them took it.
+/// Calls the function for scores or the one for probs with an operand of `op` that is one and has
+/// the result's type. Returns whether a call succeeded.
 static bool liftOperand(Operation *op, function_ref<bool(Value)> score,
                         function_ref<bool(Value)> prob) {
   auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
   if (!type || type.getRank() != 4)
     return false;
   for (Value operand : op->getOperands()) {
-    // A change of the element type has no place in a region.
+    // A region can't change the element type.
     if (operand.getType() != type)
       continue;
     Operation *source = operand.getDefiningOp();

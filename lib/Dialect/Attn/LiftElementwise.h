@@ -1,4 +1,4 @@
-//===- LiftElementwise.h - arithmetic on scores, as regions -----*- C++ -*-===//
+//===- LiftElementwise.h - elementwise ops on scores as regions -*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -3,9 +3,9 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A comparison of k with an expression that is linear in q bounds the keys of a whole tile of rows:
-// the bound of its first or of its last row is the widest. "And" intersects, "or" unites; anything
-// else bounds nothing, which is always right, and leaves the bounds incomplete.
+// A comparison of k with an expression linear in q bounds the keys of a tile of rows: the bound of
+// its first or last row is the widest. "And" intersects bounds, "or" unites them; other conditions
+// bound nothing, which is conservative, and make the bounds incomplete.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,7 +49,7 @@ static P swapped(P predicate) {
   }
 }
 
-/// The bound of a coordinate with `factor`, which is brought to the left.
+/// The bound of a coordinate with coefficient `factor`.
 static std::optional<LinearBound> getBound(const MaskCondition &condition, int64_t factor,
                                            int64_t otherFactor) {
   if (condition.kind != Kind::comparison || std::abs(factor) != 1)
@@ -70,7 +70,8 @@ std::optional<LinearBound> MaskCondition::boundRow() const {
 }
 
 namespace {
-/// What holds of a condition of two follows from what holds of them. Memory keeps that linear.
+/// Evaluates a property bottom-up over a condition's operands, memoised to stay linear in shared
+/// operands.
 struct Facts {
   bool hasLowestKey = false, hasHighestKey = false, isComplete = false;
 };
@@ -106,7 +107,7 @@ bool MaskCondition::isComplete() const { return getFacts(*this).isComplete; }
 // Reading a mask
 //===----------------------------------------------------------------------===//
 
-/// The factor of `coordinate` in a sum, if the value is linear in it.
+/// The coefficient of `coordinate`, if the value is linear in it.
 std::optional<int64_t> MaskAnalysis::Reader::getFactor(Value value, Value coordinate) {
   if (auto known = factors.find({value, coordinate}); known != factors.end())
     return known->second;
@@ -138,7 +139,7 @@ std::optional<int64_t> MaskAnalysis::Reader::computeFactor(Value value, Value co
   return std::nullopt;
 }
 
-/// Collects numbers from tensors that are added up in 32 or 64 bits, where large ones wrap around.
+/// Collects numbers from tensors that are added in 32 or 64 bits, where large ones may wrap around.
 static void collectSummed(Value value, bool isSummed, IndexRanges &ranges, SetVector<Value> &summed,
                           llvm::SmallDenseSet<std::pair<Value, unsigned>> &seen) {
   if (!seen.insert({value, isSummed}).second)
@@ -157,7 +158,7 @@ static void collectSummed(Value value, bool isSummed, IndexRanges &ranges, SetVe
     summed.insert(value);
 }
 
-/// A comparison that is linear in both coordinates; else it stays opaque.
+/// A comparison linear in both coordinates; otherwise opaque.
 void MaskAnalysis::Reader::readComparison(arith::CmpIOp op, MaskCondition &condition) {
   Value q = mask.getArgument(2), k = mask.getArgument(3), lhs = op.getLhs(), rhs = op.getRhs();
   auto lk = getFactor(lhs, k), rk = getFactor(rhs, k);
@@ -216,7 +217,7 @@ std::optional<int64_t> MaskAnalysis::getWidth(int64_t rows) {
   return root ? reader->getWidth(rows) : std::nullopt;
 }
 
-std::optional<int64_t> attn::getMostKeys(AttentionOp op, MaskAnalysis &mask, int64_t rows) {
+std::optional<int64_t> attn::getMaxKeys(AttentionOp op, MaskAnalysis &mask, int64_t rows) {
   std::optional<int64_t> width = mask.getWidth(rows);
   if (auto key = op.getKey().getType(); !key.isDynamicDim(2))
     width = std::min(width.value_or(INT64_MAX), key.getDimSize(2));

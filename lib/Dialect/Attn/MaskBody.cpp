@@ -3,10 +3,10 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `causal(top_left) kv_lengths(%n : tensor<?xi32>)` and the like expand into
-// the region of `attn.mask` while they are parsed, so that everything after the
-// parser knows one form only. The text is first read into a list of forms:
-// their bodies read the score's sizes, and the score's type comes last.
+// `causal(top_left) kv_lengths(%n : tensor<?xi32>)` and the like expand into the region of
+// `attn.mask` while they are parsed, so that everything after the parser sees one form. The parser
+// first collects a list of forms: their bodies read the score's sizes, and the score's type comes
+// last.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,10 +26,10 @@ using namespace mlir::attn;
 
 namespace {
 
-/// Where the diagonal of a mask starts when q_len and kv_len differ.
+/// Alignment of the diagonal if q_len and kv_len differ.
 enum class Corner { topLeft, bottomRight };
 
-/// What the body of a mask is built from.
+/// The inputs for building the body of a mask.
 struct Body {
   ImplicitLocOpBuilder b;
   Value score, batch, head, q, k;

@@ -12,13 +12,12 @@
 
 namespace mlir::attn {
 
-/// Parses a region or short forms, the attributes and the type of the score.
-/// The type comes last in the text, yet a short form that reads the score's
-/// sizes needs it, hence one parser for all three.
+/// Parses a region or short forms, the attributes and the type of the score in one directive: the
+/// type comes last, but a short form that reads the score's sizes needs it.
 ParseResult parseMaskBody(OpAsmParser &parser, Region &body, NamedAttrList &attributes,
                           const OpAsmParser::UnresolvedOperand &score, Type &scoreType);
 
-/// Always prints the region: what was expanded stays expanded.
+/// Always prints the expanded region.
 void printMaskBody(OpAsmPrinter &printer, Operation *op, Region &body, DictionaryAttr attributes,
                    Value score, Type scoreType);
 

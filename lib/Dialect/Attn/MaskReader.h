@@ -1,4 +1,4 @@
-//===- MaskReader.h - what a mask analysis keeps while it reads -*- C++ -*-===//
+//===- MaskReader.h - memoised state of the mask analysis -------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,18 +14,19 @@
 
 namespace mlir::attn {
 
-/// Values with their factors, and a constant. Factors that 64 bits don't hold make it invalid.
+/// A linear combination: values with coefficients, and a constant. Invalid if a coefficient
+/// overflows 64 bits.
 struct LinearSum {
   llvm::SmallMapVector<Value, int64_t, 4> terms;
   int64_t constant = 0;
   bool isValid = true;
 
   void add(const LinearSum &other, int64_t factor);
-  /// The constant, where nothing else is left.
+  /// The constant, if no values are left.
   std::optional<int64_t> getConstant() const;
 };
 
-/// Looks at each value once, however many paths lead to it.
+/// Visits each value once, however many paths lead to it.
 class MaskAnalysis::Reader {
 public:
   explicit Reader(Region &mask) : mask(mask) {}
@@ -51,8 +52,8 @@ private:
   llvm::DenseMap<std::pair<Value, Value>, std::optional<int64_t>> factors;
   llvm::DenseMap<Value, std::unique_ptr<MaskCondition>> conditions;
   llvm::DenseMap<Value, LinearSum> sums;
-  /// The bounds of k in a conjunction, each as bound - k >= 0 or k - bound >= 0; null before they
-  /// are asked for.
+  /// The bounds of k in a conjunction, each as bound - k >= 0 or k - bound >= 0; computed on
+  /// demand.
   struct KeyBounds {
     SmallVector<LinearSum> above, below;
   };

@@ -3,9 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A window is a conjunction of k >= x - a and k <= x + b. Both bounds are read as sums of what
-// the region doesn't compute by additions; where they differ by a constant alone, that is the
-// width, whatever x is.
+// A window is a conjunction of k >= x - a and k <= x + b. Both bounds are read as linear
+// combinations; if they differ by a constant, that is the width, whatever x is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +34,7 @@ std::optional<int64_t> LinearSum::getConstant() const {
   return isConstant ? std::optional(constant) : std::nullopt;
 }
 
-/// Looks into sums that do not wrap around. Nothing for a value that is none.
+/// Expands sums that do not wrap around; none for other values.
 std::optional<LinearSum> MaskAnalysis::Reader::computeSum(Value value) {
   APInt number;
   Operation *op = value.getDefiningOp();
@@ -62,7 +61,7 @@ LinearSum MaskAnalysis::Reader::getSum(Value value) {
   return sums[value] = *sum;
 }
 
-/// Adds `larger` - `smaller` - `least` >= 0 to the bounds of k, on the side that it is of.
+/// Adds `larger` - `smaller` - `least` >= 0 to the lower or upper bounds of k.
 void MaskAnalysis::Reader::addBound(Value larger, Value smaller, int64_t least) {
   LinearSum sum = getSum(larger);
   sum.add(getSum(smaller), -1);
@@ -75,7 +74,7 @@ void MaskAnalysis::Reader::addBound(Value larger, Value smaller, int64_t least) 
     bounds->below.push_back(sum);
 }
 
-/// The comparisons that all have to hold.
+/// The comparisons of a conjunction.
 void MaskAnalysis::Reader::collectBounds() {
   using P = arith::CmpIPredicate;
   bounds.emplace();
@@ -99,8 +98,8 @@ void MaskAnalysis::Reader::collectBounds() {
   }
 }
 
-/// Whether a value of the region is the same for all rows and keys. What was `seen` before is, or
-/// is known not to be.
+/// Whether a value of the region is the same for all rows and keys. Values in `seen` are not
+/// visited again.
 static bool isOfHead(Value value, Region &mask, llvm::SmallDenseSet<Value> &seen) {
   if (!seen.insert(value).second)
     return true;
@@ -111,8 +110,8 @@ static bool isOfHead(Value value, Region &mask, llvm::SmallDenseSet<Value> &seen
          llvm::all_of(op->getOperands(), [&](Value each) { return isOfHead(each, mask, seen); });
 }
 
-/// How many more keys `rows` rows see than one: as many as the bound moves on from the first of
-/// them to the last. Nothing where it moves otherwise than in proportion.
+/// How many more keys `rows` rows see than one: the distance that the bound moves from the first to
+/// the last row. None if the bound is not linear in q.
 std::optional<int64_t> MaskAnalysis::Reader::getShift(const LinearSum &bound, int64_t rows) {
   if (rows == 1)
     return 0;

@@ -1,4 +1,4 @@
-//===- NameDims.cpp - name every size that is known only when called ------===//
+//===- NameDims.cpp - name dynamic sizes of arguments and results ---------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -63,7 +63,7 @@ void DimNamer::nameArgument(unsigned index) {
   function.setArgAttr(index, kDimsAttr, builder.getArrayAttr(dims));
 }
 
-/// `query_dim2`, or longer where that is taken.
+/// `query_dim2`, or a longer name if that is taken.
 StringAttr DimNamer::makeSymbol(unsigned index, unsigned dim) {
   auto name = function.getArgAttrOfType<StringAttr>(index, kNameAttr);
   std::string symbol = name ? name.str() : "arg" + std::to_string(index);

@@ -1,4 +1,4 @@
-//===- OpSizes.cpp - what an op says about its sizes ----------------------===//
+//===- OpSizes.cpp - size constraints, result sizes and FLOPs -------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -159,7 +159,7 @@ static std::string describeWith(const SizeConstraint &constraint,
   return "expected " + text + ", found " + std::to_string(found);
 }
 
-/// Sizes are compared with the first one known; those of a multiple with its first.
+/// Compares sizes with the first known one, or, for a multiple, with the first.
 static std::string findContradiction(const SizeConstraint &constraint, GetSize getSize) {
   const SizeConstraint::Member *first = nullptr;
   int64_t expected = ShapedType::kDynamic;

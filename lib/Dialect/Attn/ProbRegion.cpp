@@ -1,4 +1,4 @@
-//===- ProbRegion.cpp - what a region does to a prob ----------------------===//
+//===- ProbRegion.cpp - analysis of prob regions --------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -48,8 +48,7 @@ bool ProbRegion::readsProb(Operation &op) const {
   return result.wasInterrupted();
 }
 
-/// Sums of what has the property keep it, and products with what does not depend on the
-/// prob.
+/// Sums of linear values are linear, and so are products with a factor independent of the prob.
 bool ProbRegion::keeps(Operation &op, function_ref<bool(Value)> hasProperty) const {
   if (isa<arith::NegFOp, arith::ExtFOp, arith::TruncFOp, arith::AddFOp, arith::SubFOp>(op))
     return llvm::all_of(op.getOperands(), hasProperty);
@@ -63,7 +62,7 @@ bool ProbRegion::keeps(Operation &op, function_ref<bool(Value)> hasProperty) con
   return false;
 }
 
-/// What a condition asks to be NaN; null where it asks something else.
+/// The value that a condition tests for NaN; null for other conditions.
 static Value getAskedForNaN(Value condition) {
   if (auto isNaN = condition.getDefiningOp<math::IsNaNOp>())
     return isNaN.getOperand();

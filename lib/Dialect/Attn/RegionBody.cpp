@@ -52,7 +52,7 @@ std::vector<std::string> attn::getMaskNames() { return {"batch", "head", "q", "k
 
 static constexpr StringLiteral kSizeNames[] = {"batch", "num_q_heads", "q_len", "kv_len"};
 
-/// Which of the last four arguments of `op`'s regions `index` is.
+/// The position of `index` among batch, head, q and k of `op`'s regions.
 static std::optional<unsigned> getPlace(Operation *op, Value index) {
   auto coord = dyn_cast<BlockArgument>(index);
   if (!coord || coord.getOwner()->getParentOp() != op)
@@ -61,7 +61,7 @@ static std::optional<unsigned> getPlace(Operation *op, Value index) {
   return fromLast <= 4 ? std::optional(4 - fromLast) : std::nullopt;
 }
 
-/// Verifiers ask before those of the ops in the region.
+/// Called by verifiers before the ops in the region are verified.
 void attn::addReads(SizeConstraints &constraints, Operation *op,
                     ArrayRef<SizeConstraint::Member> places) {
   op->walk([&](tensor::ExtractOp read) {
@@ -75,7 +75,7 @@ void attn::addReads(SizeConstraints &constraints, Operation *op,
   });
 }
 
-/// A size that the type leaves open is not broadcast.
+/// A dynamic size is not broadcast.
 void attn::addSink(SizeConstraints &constraints, Value sink, StringRef name, Value like) {
   for (int64_t dim = 0; sink && dim < 3; ++dim)
     if (cast<RankedTensorType>(sink.getType()).getDimSize(dim) != 1)

@@ -3,7 +3,7 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the ops with such regions share.
+// Shared by the ops with such regions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,16 +22,15 @@ LogicalResult verifyBody(Operation *op, StringRef what, Region &body, Type eleme
 
 /// Names the arguments; `element` is empty for a mask.
 void nameBody(Region &body, StringRef element, OpAsmSetValueNameFn setName);
-/// The same for formulas; `element` is what the text calls it.
+/// Argument names for formulas; `element` is the element's name.
 std::vector<std::string> getBodyNames(StringRef element);
 std::vector<std::string> getMaskNames();
 
-/// Adds that tensors which were combined with a score element for element, before a region of `op`
-/// read them, have its sizes. `places` are dimensions that have them too, for each of the region's
-/// coordinates.
+/// Adds constraints that tensors raised from elementwise ops into a region of `op` have the score's
+/// sizes. `places` lists, for each of the region's coordinates, other dimensions of that size.
 void addReads(SizeConstraints &constraints, Operation *op, ArrayRef<SizeConstraint::Member> places);
-/// Adds that a sink, null where there is none, broadcasts to (batch, num_q_heads, q_len), the sizes
-/// that `like` begins with.
+/// Adds constraints that a sink, if any, broadcasts to (batch, num_q_heads, q_len), the leading
+/// sizes of `like`.
 void addSink(SizeConstraints &constraints, Value sink, StringRef name, Value like);
 
 } // namespace mlir::attn

@@ -1,4 +1,4 @@
-//===- RegionChain.cpp - how far a region's values depend on each other ---===//
+//===- RegionChain.cpp - limit on dependence chains in regions ------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,7 +30,7 @@ int64_t attn::getLongestChain(Region &region) {
   int64_t longest = 0;
   while (!stack.empty()) {
     Operation *op = stack.back();
-    // Its sources first. Before SSA form is verified, it may be one of its own.
+    // Visits sources first. Before SSA dominance is verified, an op may depend on itself.
     if (lengths.try_emplace(op, 1).second) {
       for (Operation *source : getSources(op))
         if (!lengths.contains(source))

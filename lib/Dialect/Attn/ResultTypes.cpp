@@ -1,4 +1,4 @@
-//===- ResultTypes.cpp - result types that a spec need not write ----------===//
+//===- ResultTypes.cpp - optional result types in specs -------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,11 +16,12 @@ ParseResult attn::parseOrInfer(OpAsmParser &parser, Type &result,
     return parser.parseType(result);
   if ((result = infer()))
     return success();
-  return parser.emitError(parser.getNameLoc(),
-                          "expected '->' and a result type, for none follows from these operands");
+  return parser.emitError(
+      parser.getNameLoc(),
+      "expected '->' and a result type, as none can be inferred from the operands");
 }
 
-/// Null where the region, which has not been verified yet, yields no element of a tensor.
+/// Null if the region, which is not verified yet, yields no valid element type.
 static Type getYielded(Region &body) {
   if (body.empty() || body.front().empty())
     return {};

@@ -1,4 +1,4 @@
-//===- ResultTypes.h - result types that a spec need not write --*- C++ -*-===//
+//===- ResultTypes.h - optional result types in specs -----------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,9 +20,9 @@ namespace mlir::attn {
 /// `-> type`, or the type that `infer` gives.
 ParseResult parseOrInfer(OpAsmParser &parser, Type &result, llvm::function_ref<Type()> infer);
 
-/// The type of an op's one result, which has the elements of its first operand, `first`. Operands
-/// have not been verified yet: sizes follow from those of the right ranks only, and the verifier
-/// says what else is wrong with them.
+/// Infers the type of an op's one result, with the element type of its first operand, `first`.
+/// Operands are not verified yet: sizes are inferred only from operands of the right ranks, other
+/// errors are left to the verifier.
 template <typename OpTy, typename... Sources>
 ParseResult parseResultType(OpAsmParser &parser, Type &result, OpTy, Type first,
                             const Sources &...others) {
@@ -40,7 +40,7 @@ void printResultType(OpAsmPrinter &printer, Operation *, Type result, OpTy, cons
   printer << "-> " << result;
 }
 
-/// The elements of a map are those that its region yields.
+/// A map's element type is the type that its region yields.
 ParseResult parseMapType(OpAsmParser &parser, Type &result, ArrayRef<Type> inputs, Region &body);
 void printMapType(OpAsmPrinter &printer, Operation *op, Type result, TypeRange inputs,
                   Region &body);

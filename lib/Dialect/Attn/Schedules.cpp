@@ -105,7 +105,7 @@ LogicalResult GpuAttr::verify(EmitError emitError, int64_t qBlock, int64_t packe
   if (threadsX > most || threadsY > most || threadsX * threadsY > most)
     return emitError() << "expected at most " << most << " threads, found " << threadsX << " * "
                        << threadsY;
-  // A thread's part of a tile has no tail.
+  // A thread's share of a tile has no tail.
   if (failed(verifyMultiple(emitError, "q_block", qBlock, "packed_heads", packedHeads)) ||
       failed(verifyMultiple(emitError, "q_block", qBlock, "threads_y", threadsY)) ||
       failed(verifyMultiple(emitError, "kv_block", kvBlock, "threads_x", threadsX)))
@@ -119,7 +119,7 @@ LogicalResult GpuAttr::verify(EmitError emitError, int64_t qBlock, int64_t packe
 // Parameters against the op
 //===----------------------------------------------------------------------===//
 
-/// Heads that are computed together read one head of key and value.
+/// Packed heads share one key/value head.
 static LogicalResult verifySharedHeads(AttentionOp op, int64_t packedHeads) {
   int64_t heads = sizeOf(op.getQuery(), 1), kvHeads = sizeOf(op.getKey(), 1);
   int64_t group = bothStatic(heads, kvHeads) && kvHeads != 0 ? heads / kvHeads : 1;

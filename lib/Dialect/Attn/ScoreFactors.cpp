@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace mlir::attn;
 
 namespace {
-/// A tensor without the constant factor that a score's scale takes over.
+/// A tensor without its constant factor, which moves to the score's scale.
 struct Unscaled {
   Value tensor;
   double scale;
@@ -31,7 +31,7 @@ static std::optional<Unscaled> unscale(const APFloat &scale, Operation *multiply
   return product ? std::optional<Unscaled>({tensor, *product}) : std::nullopt;
 }
 
-/// Takes a constant factor off a tensor: off a product of whole tensors, or a map.
+/// Removes a constant factor from a product of whole tensors or a map.
 static std::optional<Unscaled> unscale(const APFloat &scale, Value value) {
   Operation *op = value.getDefiningOp();
   if (auto map = dyn_cast_or_null<MapOp>(op)) {
@@ -48,15 +48,14 @@ static std::optional<Unscaled> unscale(const APFloat &scale, Value value) {
   return std::nullopt;
 }
 
-/// Whether `op` only moves elements, for one reader.
+/// Whether `op` only moves elements and has one user.
 static bool movesForOne(Operation *op) {
   return isa_and_nonnull<SplitHeadsOp, TransposeOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
              op) &&
          op->hasOneUse();
 }
 
-/// Takes one constant factor of an operand over into the scale. Elements may have been moved in
-/// between.
+/// Moves one constant factor of an operand into the scale, also through ops that move elements.
 static bool absorbFactor(RewriterBase &rewriter, ScoreOp op, OpOperand &operand) {
   OpOperand *place = &operand;
   while (movesForOne(place->get().getDefiningOp()))

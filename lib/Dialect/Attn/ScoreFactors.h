@@ -14,7 +14,7 @@
 
 namespace mlir::attn {
 
-/// Takes the constant factors of a score's query and key over into its scale.
+/// Moves constant factors of a score's query and key into its scale.
 void absorbFactors(RewriterBase &rewriter, ScoreOp op);
 
 } // namespace mlir::attn

@@ -1,4 +1,4 @@
-//===- ScoreOps.cpp - scores, what changes them, softmax, context ---------===//
+//===- ScoreOps.cpp - score, mask, softmax, lse, context ------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -145,7 +145,7 @@ void ModifyScoreOp::writeFormula(FormulaWriter &w) {
 
 void MaskOp::writeFormula(FormulaWriter &w) {
   w.add(getResult(), "score",
-        w.nameOf(getScore()) + " of the keys with " +
+        w.nameOf(getScore()) + " for keys with " +
             llvm::join(w.writeConjuncts(getBody(), getMaskNames()), " and ") + ", else -inf");
 }
 

@@ -25,18 +25,18 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
-/// A window in which the keys that only some rows of a tile see are a good part of all: a
-/// smaller tile has fewer of them.
-static std::optional<int64_t> findNarrowWidth(MaskAnalysis &mask) {
-  constexpr int64_t kNarrow = 512;
+/// The width of a narrow window, in which many of a tile's keys are visible to some of its rows
+/// only: smaller tiles waste less.
+static std::optional<int64_t> findNarrowWindow(MaskAnalysis &mask) {
+  constexpr int64_t kNarrowWindow = 512;
   std::optional<int64_t> width = mask.getWidth();
-  return width && *width > 0 && *width <= kNarrow ? width : std::nullopt;
+  return width && *width > 0 && *width <= kNarrowWindow ? width : std::nullopt;
 }
 
-/// Whether almost all rows see so many keys that these and their values, which every tile of
-/// rows reads anew, come from far away each time.
-static bool hasFarKeys(AttentionOp op, MaskAnalysis &mask) {
-  constexpr int64_t kNearBytes = 12 << 20;
+/// Whether keys and values, which every row tile rereads, exceed the cache, and most rows see most
+/// of them.
+static bool exceedsCache(AttentionOp op, MaskAnalysis &mask) {
+  constexpr int64_t kCacheBytes = 12 << 20;
   auto key = op.getKey().getType(), value = op.getValue().getType();
   if (key.isDynamicDim(2))
     return false;
@@ -47,25 +47,27 @@ static bool hasFarKeys(AttentionOp op, MaskAnalysis &mask) {
       (!mask.getWidth() && llvm::all_of(op.getMask().getOps(), [](Operation &each) {
         return isa<arith::ConstantOp, arith::AddIOp, arith::SubIOp, arith::CmpIOp, YieldOp>(each);
       }));
-  return bytes > kNearBytes && boundsOneSide;
+  return bytes > kCacheBytes && boundsOneSide;
 }
 
 namespace {
-/// Chooses among the kernels of a CPU for one op.
+/// Chooses the CPU schedules of one op.
 class CpuSelector {
 public:
   CpuSelector(AttentionOp op, const CpuInfo &cpu)
-      : op(op), mask(op.getMask()), lanes(cpu.lanes(32)), isWide(cpu.vectorRegisters >= 32),
-        isPlain(!isWide && cpu.vectorBytes == 16), headDim(op.getQuery().getType().getDimSize(3)),
+      : op(op), mask(op.getMask()), lanes(cpu.lanes(32)),
+        has32VectorRegs(cpu.vectorRegisters >= 32),
+        lacksFMA(!has32VectorRegs && cpu.vectorBytes == 16),
+        headDim(op.getQuery().getType().getDimSize(3)),
         valueVectors(llvm::divideCeil(op.getValue().getType().getDimSize(3), lanes)),
-        width(findNarrowWidth(mask)) {}
+        width(findNarrowWindow(mask)) {}
 
   ArrayAttr select();
 
 private:
   Attribute prefill(int64_t qBlock, int64_t maxQLen = 0);
   int64_t kvBlock(int64_t qBlock);
-  /// Whether one chunk has all keys that a tile sees.
+  /// Whether one chunk covers all keys that a tile sees.
   bool isOneChunk(int64_t qBlock);
   Attribute decode(int64_t rowsOfHead, int64_t maxQLen = 0);
   int64_t kvSplits(int64_t packedHeads);
@@ -74,12 +76,12 @@ private:
   AttentionOp op;
   MaskAnalysis mask;
   int64_t lanes;
-  /// 32 vector registers, not 16.
-  bool isWide;
-  /// Products and sums take an instruction each, and a register between them.
-  bool isPlain;
+  /// 32 vector registers instead of 16.
+  bool has32VectorRegs;
+  /// Without FMA, a product takes an instruction and a register of its own.
+  bool lacksFMA;
   int64_t headDim, valueVectors;
-  /// Keys that a row sees at most; nothing where that is all or not known to be few.
+  /// The width of a narrow window, if there is one.
   std::optional<int64_t> width;
 };
 } // namespace
@@ -91,7 +93,7 @@ static int64_t largestDivisor(int64_t n, int64_t limit) {
   return divisor;
 }
 
-/// Query heads whose rows one tile holds, so that keys and values are read once for all.
+/// Number of query heads packed in one tile, so that keys and values are read once for all of them.
 static int64_t getPackedHeads(AttentionOp op) {
   int64_t heads = op.getQuery().getType().getDimSize(1),
           kvHeads = op.getKey().getType().getDimSize(1);
@@ -100,59 +102,59 @@ static int64_t getPackedHeads(AttentionOp op) {
   return largestDivisor(heads / kvHeads, 8);
 }
 
-/// Where a tile sees few keys, all are one chunk: nothing is rescaled. Else that costs as much for
-/// few keys as for many, but scores of many leave the nearest cache. They are computed of whole
-/// chunks: behind a mask's last key a smaller one wastes less, and those of a window are as many as
-/// fit it. Where vectors are short, so may the stack be: wasm's holds 64 KB.
+/// If a tile sees few keys, one chunk covers all, and nothing is rescaled. Otherwise rescaling has
+/// a fixed cost per chunk, but the scores of a large chunk leave the L1 cache. Scores are computed
+/// for whole chunks: with a mask, smaller ones waste less after the last key; those of a window
+/// divide it evenly. Targets with short vectors may have a small stack: wasm's holds 64 KB.
 int64_t CpuSelector::kvBlock(int64_t qBlock) {
   constexpr int64_t kSmall = 64, kMasked = 96, kLarge = 128;
   if (isOneChunk(qBlock))
-    return llvm::alignTo(std::max<int64_t>(*getMostKeys(op, mask, qBlock), 1), 16);
-  if (!width && (isPlain || qBlock > 48))
+    return llvm::alignTo(std::max<int64_t>(*getMaxKeys(op, mask, qBlock), 1), 16);
+  if (!width && (lacksFMA || qBlock > 48))
     return kSmall;
   if (!width)
-    return op.getMask().empty() && isWide ? kLarge : kMasked;
+    return op.getMask().empty() && has32VectorRegs ? kLarge : kMasked;
   int64_t keys = *width + qBlock - 1;
   return llvm::alignTo(llvm::divideCeil(keys, llvm::divideCeil(keys, kMasked)), 16);
 }
 
 bool CpuSelector::isOneChunk(int64_t qBlock) {
-  constexpr int64_t kMostKeys = 384;
-  std::optional<int64_t> keys = getMostKeys(op, mask, qBlock);
-  return keys && *keys <= kMostKeys && !isPlain;
+  constexpr int64_t kMaxKeys = 384;
+  std::optional<int64_t> keys = getMaxKeys(op, mask, qBlock);
+  return keys && *keys <= kMaxKeys && !lacksFMA;
 }
 
-/// Scores and context take three quarters of the registers each, in turns; scores half of them
-/// where a product has to be in one before it is added. The values of a large or masked chunk of
-/// all keys come from far away for each group of rows: fewer groups, of fewer vectors.
+/// Register tiles of scores and of context take three quarters of the registers each, at different
+/// times; without FMA, scores take half, as products need registers. If one chunk covers many keys
+/// or a window, each group of rows rereads its values from L2: fewer vectors make for fewer groups.
 Attribute CpuSelector::prefill(int64_t qBlock, int64_t maxQLen) {
-  constexpr int64_t kNearKeys = 128;
-  int64_t vectors = largestDivisor(qBlock / lanes, isPlain ? 4 : 3);
-  int64_t scoreKeys = isWide ? 8 : isPlain ? 2 : 4;
+  constexpr int64_t kL1Keys = 128;
+  int64_t vectors = largestDivisor(qBlock / lanes, lacksFMA ? 4 : 3);
+  int64_t scoreKeys = has32VectorRegs ? 8 : lacksFMA ? 2 : 4;
   int64_t contextVectors =
-      isWide ? (valueVectors <= 6 ? valueVectors : 4) : std::min<int64_t>(valueVectors, 2);
-  if (isWide && isOneChunk(qBlock) && (width || kvBlock(qBlock) > kNearKeys))
+      has32VectorRegs ? (valueVectors <= 6 ? valueVectors : 4) : std::min<int64_t>(valueVectors, 2);
+  if (has32VectorRegs && isOneChunk(qBlock) && (width || kvBlock(qBlock) > kL1Keys))
     contextVectors = std::min<int64_t>(valueVectors, 2);
   int64_t contextRows =
-      largestDivisor(qBlock, std::min<int64_t>((isWide ? 24 : 12) / contextVectors, 12));
+      largestDivisor(qBlock, std::min<int64_t>((has32VectorRegs ? 24 : 12) / contextVectors, 12));
   return PrefillAttr::get(op->getContext(), qBlock, kvBlock(qBlock), lanes, vectors, scoreKeys,
                           contextRows, contextVectors, maxQLen);
 }
 
-/// Eight sums at least hide the latency of one.
+/// At least eight independent sums hide the latency of FMA.
 Attribute CpuSelector::decode(int64_t rowsOfHead, int64_t maxQLen) {
   int64_t shared = getPackedHeads(op), rows = rowsOfHead * shared;
-  int64_t scoreRows = largestDivisor(rows, isWide ? 4 : 2);
-  int64_t contextRows = largestDivisor(rows, isWide ? 6 : 4);
+  int64_t scoreRows = largestDivisor(rows, has32VectorRegs ? 4 : 2);
+  int64_t contextRows = largestDivisor(rows, has32VectorRegs ? 6 : 4);
   int64_t contextVectors =
-      largestDivisor(valueVectors, std::min<int64_t>((isWide ? 24 : 12) / contextRows, 8));
+      largestDivisor(valueVectors, std::min<int64_t>((has32VectorRegs ? 24 : 12) / contextRows, 8));
   return DecodeAttr::get(op->getContext(), rows, shared, /*kv_block=*/64, lanes, scoreRows,
-                         /*score_keys=*/scoreRows < 3 && isWide ? 8 : 4, contextRows,
+                         /*score_keys=*/scoreRows < 3 && has32VectorRegs ? 8 : 4, contextRows,
                          contextVectors, kvSplits(shared), /*min_split_keys=*/1024, maxQLen);
 }
 
-/// As many parts of the keys as make tasks for all cores of a large machine. Those of a window
-/// are few, and a prob region may want to see all of a row's probs.
+/// Number of KV splits: enough tasks for all cores of a large machine. A window has few keys, and a
+/// prob region may need all probs of a row: no splits.
 int64_t CpuSelector::kvSplits(int64_t packedHeads) {
   constexpr int64_t kTasks = 32;
   auto query = op.getQuery().getType();
@@ -164,7 +166,7 @@ int64_t CpuSelector::kvSplits(int64_t packedHeads) {
   return llvm::divideCeil(kTasks, std::clamp<int64_t>(tasks, 1, kTasks));
 }
 
-/// The tile that wastes least on rows that are not there; a row of a small tile costs more.
+/// The row tile with the least cost: padding rows are wasted, and a row of a small tile costs more.
 int64_t CpuSelector::bestRowTile(int64_t rows) {
   std::pair<int64_t, double> costOfRow[] = {{48, 1.0}, {32, 1.05}, {16, 1.3}};
   auto cost = [&](std::pair<int64_t, double> tile) {
@@ -173,18 +175,18 @@ int64_t CpuSelector::bestRowTile(int64_t rows) {
   return llvm::min_element(costOfRow, [&](auto a, auto b) { return cost(a) < cost(b); })->first;
 }
 
-/// A known q_len has one kernel; for others a call chooses by its own. More rows than a
-/// handful fill the lanes.
+/// A static q_len has one kernel; for a dynamic one, a call selects the kernel by its q_len. With
+/// more than a few rows, rows fill the lanes.
 ArrayAttr CpuSelector::select() {
-  constexpr int64_t kFewRows = 4, kNarrowTile = 32, kFarTile = 192;
+  constexpr int64_t kFewRows = 4, kNarrowTile = 32, kStreamingTile = 192;
   int64_t rows = op.getQuery().getType().getDimSize(2);
   bool canDecode = headDim % lanes == 0;
   SmallVector<Attribute> schedules;
   if (!ShapedType::isDynamic(rows)) {
     bool isDecode = canDecode && rows > 0 && rows <= kFewRows && rows * getPackedHeads(op) <= 16;
     int64_t qBlock = bestRowTile(rows);
-    if (isWide && rows >= kFarTile && hasFarKeys(op, mask))
-      qBlock = kFarTile;
+    if (has32VectorRegs && rows >= kStreamingTile && exceedsCache(op, mask))
+      qBlock = kStreamingTile;
     schedules = {isDecode ? decode(rows) : prefill(width ? std::min(qBlock, kNarrowTile) : qBlock)};
   } else {
     if (canDecode)
@@ -202,15 +204,15 @@ ArrayAttr CpuSelector::select() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Chooses among the kernels of a GPU for one op.
+/// Chooses the GPU schedules of one op.
 class GpuSelector {
 public:
-  /// `mostBytes` is what a tile may take of shared memory.
-  GpuSelector(AttentionOp op, int64_t mostBytes)
-      : op(op), mostBytes(mostBytes), headDim(op.getQuery().getType().getDimSize(3)),
+  /// `maxBytes`: limit of shared memory per tile.
+  GpuSelector(AttentionOp op, int64_t maxBytes)
+      : op(op), maxBytes(maxBytes), headDim(op.getQuery().getType().getDimSize(3)),
         valueDim(op.getValue().getType().getDimSize(3)) {}
 
-  /// Null where no tile fits into shared memory.
+  /// Null if no tile fits into shared memory.
   ArrayAttr select();
 
 private:
@@ -219,29 +221,29 @@ private:
   int64_t sharedBytes(int64_t rows, int64_t chunk, int64_t threadsX, int64_t columns);
 
   AttentionOp op;
-  int64_t mostBytes, headDim, valueDim;
+  int64_t maxBytes, headDim, valueDim;
 };
 } // namespace
 
-/// The number of chunks, the query, a maximum and a sum of each row, and what comes and goes with
-/// a chunk: the keys and each thread's maxima, and then the weights and the values. Halide puts the
-/// weights where of the two what is nearest to them in size was, and the values where the other
-/// was.
+/// Shared memory of a tile: the number of chunks, the query, each row's maximum and sum, and, per
+/// chunk, the keys and each thread's maxima, later the numerators and the values. Halide reuses
+/// memory by size: the numerators replace whichever of keys and maxima is closest in size, the
+/// values the other.
 int64_t GpuSelector::sharedBytes(int64_t rows, int64_t chunk, int64_t threadsX, int64_t columns) {
   int64_t keys = chunk * getRowDistance(headDim), maxima = rows * threadsX,
-          weights = rows * getWeightDistance(chunk), values = chunk * threadsX * columns;
-  bool isInKeys = std::abs(keys - weights) < std::abs(weights - maxima);
-  int64_t ofChunk = isInKeys ? std::max(keys, weights) + std::max(maxima, values)
-                             : std::max(maxima, weights) + std::max(keys, values);
+          numerators = rows * getNumeratorDistance(chunk), values = chunk * threadsX * columns;
+  bool isInKeys = std::abs(keys - numerators) < std::abs(numerators - maxima);
+  int64_t ofChunk = isInKeys ? std::max(keys, numerators) + std::max(maxima, values)
+                             : std::max(maxima, numerators) + std::max(keys, values);
   return sizeof(float) * (kChunkCountElements + rows * (getRowDistance(headDim) + 2) + ofChunk);
 }
 
-/// The tile that does most between two barriers, of those that fit; null where none does. What a
-/// thread has of it is unrolled: at most as much as there are registers for.
+/// The largest tile (most work between barriers) that fits; null if none does. A thread's elements
+/// are unrolled, limited by registers.
 GpuAttr GpuSelector::tile(ArrayRef<int64_t> rowTiles, int64_t packedHeads, int64_t threadsX,
                           int64_t threadsY, int64_t kvSplits, int64_t maxQLen) {
-  // Of a chunk's context, the context, the sum, the maximum, and the scores; the others are for
-  // operands.
+  // Registers for a chunk's context, the context, the sum, the maximum and the scores; the rest
+  // holds operands.
   constexpr int64_t kRegisters = 190;
   int64_t columns = 2 * llvm::divideCeil(valueDim, 2 * threadsX);
   int64_t bestRows = 0, bestChunk = 0;
@@ -250,7 +252,7 @@ GpuAttr GpuSelector::tile(ArrayRef<int64_t> rowTiles, int64_t packedHeads, int64
       if (int64_t chunk = keys * threadsX, rowsOfThread = rows / std::gcd(rows, threadsY);
           chunk <= 64 && rows * chunk > bestRows * bestChunk &&
           (rowsOfThread == 1 || rowsOfThread * (2 * columns + 2 + keys) <= kRegisters) &&
-          sharedBytes(rows, chunk, threadsX, columns) <= mostBytes)
+          sharedBytes(rows, chunk, threadsX, columns) <= maxBytes)
         std::tie(bestRows, bestChunk) = std::pair(rows, chunk);
   if (bestRows == 0)
     return {};
@@ -258,7 +260,7 @@ GpuAttr GpuSelector::tile(ArrayRef<int64_t> rowTiles, int64_t packedHeads, int64
                       std::gcd(bestRows, threadsY), columns, maxQLen);
 }
 
-/// Few rows leave most of a GPU idle: their keys are split, too.
+/// Few rows leave most of a GPU idle, so their keys are split.
 ArrayAttr GpuSelector::select() {
   constexpr int64_t kFewRows = 4, kKvSplits = 8;
   int64_t rows = op.getQuery().getType().getDimSize(2), shared = getPackedHeads(op);
@@ -279,7 +281,8 @@ ArrayAttr GpuSelector::select() {
   return isServed ? ArrayAttr::get(op->getContext(), schedules) : ArrayAttr();
 }
 
-/// Where no tile leaves room for a second block, one may take all that there is.
+/// Prefers tiles that leave shared memory for a second block per multiprocessor; else one block may
+/// take all.
 static ArrayAttr selectOnGpu(AttentionOp op, GpuInfo gpu) {
   ArrayAttr schedules = GpuSelector(op, gpu.getTileBytes()).select();
   return schedules ? schedules : GpuSelector(op, GpuInfo::kSharedBytes).select();
@@ -296,7 +299,7 @@ StringRef attn::findObstacle(AttentionOp op) {
     return "elements are f64";
   if (query.isDynamicDim(3) || value.isDynamicDim(3))
     return "head_dim or value_dim is open";
-  // Probs are changed before their row is normalised.
+  // The fused kernel modifies probs before normalising a row.
   if (!op.getProbMod().empty() && !ProbRegion(op.getProbMod()).isLinear())
     return "the prob region is not linear in the prob";
   return "";
@@ -311,8 +314,8 @@ StringRef attn::getReasonForNoKernel(AttentionOp op, StringRef target) {
   return "no tile fits into the 48 KB of a GPU's shared memory";
 }
 
-/// A schedule that a person wrote is for a GPU or for a CPU, as the target is: the other one's
-/// loops would be dropped, and the score stored.
+/// A schedule written by hand must be for the target's kind: the other kind's loops would be
+/// dropped, and the score stored.
 static LogicalResult verifyTargetKind(AttentionOp op, TargetKind kind) {
   for (auto schedule : op.getScheduleAttr().getAsRange<ScheduleAttrInterface>())
     if (schedule.getTargetKind() != kind)

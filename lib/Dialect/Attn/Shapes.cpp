@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A dynamic size is compatible with every other: what can't be compared here is
-// compared when the kernel is called.
+// A dynamic size is compatible with every other; dynamic sizes are compared when the kernel is
+// called.
 //
 //===----------------------------------------------------------------------===//
 

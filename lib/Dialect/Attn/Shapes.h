@@ -3,7 +3,7 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the verifiers of the ops share.
+// Shared by the verifiers of the ops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@ LogicalResult verifyElement(Operation *op, StringRef what, Value value, StringRe
 LogicalResult verifyRank(Operation *op, StringRef what, Value value, int64_t expected);
 /// Checks the size constraints of an op whose operands have the right ranks.
 LogicalResult verifySizes(AttnOpInterface op);
-/// Compares the sizes of a result with what they follow from, dim by dim. `names` are those of the
-/// dims, where the result, called `what`, has always as many.
+/// Compares the sizes of a result, called `what`, with the inferred ones, dim by dim. `names` are
+/// the dims' names, if the rank is fixed.
 LogicalResult verifyResult(AttnOpInterface op, Value result, StringRef what,
                            ArrayRef<StringRef> names);
 LogicalResult verifyResult(AttnOpInterface op);

@@ -44,7 +44,7 @@ std::optional<Size> SizeTracer::traceScratch(Value tensor, int64_t dim) {
       return std::nullopt;
     return Size{ShapedType::kDynamic, argument.getArgNumber(), static_cast<unsigned>(dim)};
   }
-  // All tensors of an elementwise op have one shape.
+  // All tensors of an elementwise op have the same shape.
   if (OpTrait::hasElementwiseMappableTraits(tensor.getDefiningOp())) {
     for (Value operand : tensor.getDefiningOp()->getOperands())
       if (isa<RankedTensorType>(operand.getType()))

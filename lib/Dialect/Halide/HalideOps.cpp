@@ -100,9 +100,9 @@ static LogicalResult verifyExtents(Operation *op, ArrayRef<int64_t> extents, Fun
   if (int64_t(extents.size()) != type.getRank())
     return op->emitOpError("expected ") << type.getRank() << " extents, found " << extents.size();
   for (int64_t extent : extents)
-    if (!ShapedType::isDynamic(extent) && (extent < 0 || extent > kMostSize))
+    if (!ShapedType::isDynamic(extent) && (extent < 0 || extent > kMaxSize))
       return op->emitOpError("expected extents of at least 0 and at most ")
-             << kMostSize << ", found " << extent;
+             << kMaxSize << ", found " << extent;
   return success();
 }
 

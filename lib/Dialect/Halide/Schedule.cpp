@@ -268,10 +268,10 @@ static LogicalResult verifyAt(Operation *op, Value func, Value loop) {
 }
 
 static LogicalResult verifyCount(Operation *op, StringRef what, int64_t found) {
-  if (found > 0 && found <= kMostSize)
+  if (found > 0 && found <= kMaxSize)
     return success();
   return op->emitOpError("expected a positive ")
-         << what << " of at most " << kMostSize << ", found " << found;
+         << what << " of at most " << kMaxSize << ", found " << found;
 }
 
 static LogicalResult verifyDim(Operation *op, Value func, int64_t dim, int64_t size) {

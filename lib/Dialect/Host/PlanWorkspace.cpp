@@ -104,11 +104,11 @@ static Size sizeOf(memref::AllocOp alloc) {
   int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
   Size size{llvm::divideCeilSigned(bits, 8), llvm::to_vector(alloc.getDynamicSizes())};
   // No machine has that much; leaves room for rounding up.
-  constexpr int64_t kMost = int64_t(1) << 62;
+  constexpr int64_t kMaxBytes = int64_t(1) << 62;
   for (int64_t extent : type.getShape())
     if (!ShapedType::isDynamic(extent) &&
-        (llvm::MulOverflow(size.bytes, extent, size.bytes) || size.bytes > kMost))
-      size.bytes = kMost;
+        (llvm::MulOverflow(size.bytes, extent, size.bytes) || size.bytes > kMaxBytes))
+      size.bytes = kMaxBytes;
   sortByPlace(size.factors);
   return size;
 }

@@ -1,4 +1,4 @@
-//===- BoundStack.cpp - bound the stack of a kernel's temporaries ----------===//
+//===- BoundStack.cpp - bound the stack of a kernel's temporaries ---------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <tuple>
 
-using mlir::attn::kMostStackBytes;
+using mlir::attn::kMaxStackBytes;
 using mlir::halide::BoundStackPass;
 using mlir::halide::findLoads;
 using namespace ::Halide;
@@ -31,7 +31,7 @@ static int64_t getConstantBytes(const Allocate *allocate) {
 }
 
 /// Halide's own bound for one temporary.
-static constexpr int64_t kMostBytesEach = 16 * 1024;
+static constexpr int64_t kMaxBytesEach = 16 * 1024;
 
 namespace {
 
@@ -61,7 +61,7 @@ void StackReader::visit(const Allocate *allocate) {
   ++counts[allocate->name];
   int64_t bytes = getConstantBytes(allocate);
   bool isRegister = allocate->memory_type == MemoryType::Register;
-  bool fits = bytes > 0 && bytes <= kMostBytesEach;
+  bool fits = bytes > 0 && bytes <= kMaxBytesEach;
   bool isStack = allocate->memory_type == MemoryType::Stack;
   if (isRegister || isStack || (allocate->memory_type == MemoryType::Auto && fits))
     if (!allocate->new_expr.defined())
@@ -81,7 +81,7 @@ static std::set<std::string> chooseMoved(const StackReader &reader) {
   std::set<std::string> moved;
   int64_t total = 0;
   for (const StackReader::Temporary &temporary : sorted) {
-    bool stays = temporary.bytes > 0 && total + temporary.bytes <= kMostStackBytes;
+    bool stays = temporary.bytes > 0 && total + temporary.bytes <= kMaxStackBytes;
     if (stays || temporary.isRegister)
       total += temporary.bytes;
     else

@@ -1,4 +1,4 @@
-//===- BoundStack.h - bound the stack of a kernel's temporaries ------------===//
+//===- BoundStack.h - bound the stack of a kernel's temporaries -----------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@
 
 namespace mlir::halide {
 
-/// Moves temporaries from the stack to the heap until the rest take at most kMostStackBytes of
+/// Moves temporaries from the stack to the heap until the rest take at most kMaxStackBytes of
 /// Export.h, and hoists them out of the serial loops that they don't depend on.
 class BoundStackPass : public ::Halide::Internal::IRMutator {
 public:

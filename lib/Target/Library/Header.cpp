@@ -66,10 +66,10 @@ static void emitTensors(raw_ostream &os, const Signature &signature) {
   for (auto [tensor, name] : llvm::zip(signature.tensors, names))
     os << " *   " << (tensor.isOutput ? "out " : "in  ") << llvm::left_justify(name, width) << "  "
        << getDtypeName(tensor.dtype) << " " << escapeComment(tensor.shape())
-       << (tensor.inPlaceOf ? ", may be " + names[*tensor.inPlaceOf] + " itself" : "") << "\n";
+       << (tensor.inPlaceOf ? ", may share the memory of " + names[*tensor.inPlaceOf] : "") << "\n";
 }
 
-/// The most lines of formulas in a header; the JSON has them all.
+/// Maximum number of formula lines in a header; the JSON has all of them.
 static constexpr size_t kMaxFormulas = 60;
 
 /// One comment line, or several if it is longer than 100 columns.
@@ -111,7 +111,7 @@ static constexpr StringLiteral headerTop = R"(/* @NAME@.h - made by attnc @VERSI
  * status, with its text in @NAME@_last_error(). A call that returns @NAME@_INVALID has
  * written nothing.
  *
- * Tensors are dense memory of the CPU@MEMORY@. The innermost dimension has stride 1 (strides
+ * Tensors are in memory of the CPU@MEMORY@. The innermost dimension has stride 1 (strides
  * NULL: compact), the others any; data is aligned to its element. Outputs are
  * allocated by the caller and share no memory with other tensors.
 @COPIES@ */
@@ -130,7 +130,7 @@ extern "C" {
 /* The version of this interface. */
 #define @NAME@_ABI @ABI@
 
-/* Most bytes of stack that a call uses on each of its threads, the calling one included@DRIVER@.
+/* Upper bound in bytes of the stack used on each of a call's threads, the calling one included@DRIVER@.
  * Larger temporaries are in the workspace, or come from `allocate`. */
 #define @NAME@_STACK_BYTES @STACK@
 
@@ -152,8 +152,8 @@ typedef struct @NAME@_options {
   void *workspace;
   size_t workspace_bytes;
 
-  /* Most threads for this call at once, the calling one included. 0: one per processor, or
-   * as many as `parallel` brings. */
+  /* Maximum number of threads of this call, the calling one included. 0: one per processor, or
+   * as many as `parallel` provides. */
   int threads;
 
   /* Runs task(state, 0) to task(state, count - 1), concurrently or in any order, and returns
@@ -237,7 +237,7 @@ static uint64_t getStackBytes(const Signature &signature) {
   for (const CParameter &tensor : signature.tensors)
     maxRank = std::max<uint64_t>(maxRank, tensor.dims.size());
   uint64_t ofTensors = signature.tensors.size() * (kOfTensor + maxRank * kOfDim);
-  return llvm::alignTo(2 * kMostStackBytes + kFrames + ofTensors, 4096);
+  return llvm::alignTo(2 * kMaxStackBytes + kFrames + ofTensors, 4096);
 }
 
 static std::string fill(StringRef text, const Signature &signature, StringRef target) {
@@ -262,7 +262,7 @@ std::string attn::emitHeader(const Signature &signature, StringRef target,
   llvm::raw_string_ostream os(text);
   os << "/* ";
   emitFormulas(os, options);
-  os << "Equal names are equal sizes:\n";
+  os << "Dimensions of the same name have the same size:\n";
   emitTensors(os, signature);
   os << " */\n";
   emitPrototype(os, signature, signature.name, "");

@@ -41,7 +41,7 @@ using namespace mlir;
 using namespace mlir::attn;
 
 /// Smaller constants, such as scalars, stay in the code.
-static constexpr size_t kLeastBytes = 256;
+static constexpr size_t kMinBytes = 256;
 /// Alignment of the data, and of each tensor inside a library; in a file, of tensors whose size is
 /// a multiple of it.
 static constexpr size_t kAlignment = kConstantsAlignment;
@@ -132,7 +132,7 @@ void Collection::add(memref::GlobalOp global) {
   if (Safetensors::getDtype(type.getElementType()).empty())
     return;
   StringRef bytes = getBytes(global);
-  if (bytes.size() < kLeastBytes)
+  if (bytes.size() < kMinBytes)
     return;
   auto [number, isNew] = numbers.try_emplace(llvm::CachedHashStringRef(bytes), entries.size());
   if (isNew)
@@ -291,7 +291,7 @@ FailureOr<WeightsFile> attn::takeWeights(MutableArrayRef<Variant> variants, Stri
   collection.addAll(variants);
   if (collection.isEmpty())
     return emitError(variants.front().getModule().getLoc())
-           << "expected constants of " << kLeastBytes
+           << "expected constants of " << kMinBytes
            << " bytes or more to keep beside the library, found none";
   collection.placeInFile();
   for (const Variant &variant : variants) {

@@ -7,7 +7,7 @@
 // RUN: attnc run %s --function place --input n=zeros | FileCheck %s --check-prefix=DONE
 // RUN: not attnc run %s --function place --input n=ones 2>&1 | FileCheck %s --check-prefix=PLACE
 // DONE: finite {{[1-9]}}
-// DIVISOR: error: expected a size's divisor other than 0, and a quotient that fits
+// DIVISOR: error: expected no division by zero or overflow in a size computation
 // PLACE: error: expected tensor.extract to stay within its tensor
 
 func.func @read(%x: tensor<10xf32>, %n: tensor<2xi32>) -> tensor<2xf32> {

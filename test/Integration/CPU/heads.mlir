@@ -5,7 +5,7 @@
 // RUN: %exits 1 attnc run %s --input x=ones:2x5x12 --input heads=ones:2x3x5x7 --input groups=ones:2x4x5x8 2>&1 | FileCheck %s --check-prefix=MERGE
 // CHECK: cases, all within the allowed error
 // SPLIT: error: expected num_heads of attn.split_heads to divide the width
-// MERGE: error: expected heads of attn.merge_heads to make up the width
+// MERGE: error: expected num_heads * head_dim of attn.merge_heads to match the width
 
 func.func @heads(%x: tensor<?x?x?xf32> {attn.name = "x", attn.dims = ["batch", "len", "width"]},
                  %heads: tensor<?x?x?x?xf32> {attn.name = "heads", attn.dims = ["batch", "heads", "len", "head_dim"]},

@@ -29,11 +29,11 @@
 
 namespace mlir::attn {
 
-/// The masks that `score` comes from, through masks and modify_scores alone. The keys that they
-/// hide stay hidden.
+/// The attn.mask ops that `score` derives from through attn.mask and attn.modify_score alone. Keys
+/// that they hide stay hidden.
 SmallVector<MaskOp> findMasksBehind(Value score);
 
-/// Whether C and C++ programs can use `name`, which is no keyword of theirs.
+/// Whether `name` is an identifier in C and C++ and not a keyword.
 bool isCIdentifier(StringRef name);
 
 } // namespace mlir::attn

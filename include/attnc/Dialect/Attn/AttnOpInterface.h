@@ -1,4 +1,4 @@
-//===- AttnOpInterface.h - what is known of an op ---------------*- C++ -*-===//
+//===- AttnOpInterface.h - interface of the attn ops ------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,8 @@
 
 namespace mlir::attn {
 
-/// The sizes of all results; a static one of a result's type wins: it may know more than operands.
+/// The sizes of all results. A static size of a result's type takes precedence over one inferred
+/// from operands.
 LogicalResult reifyResultSizes(OpBuilder &builder, AttnOpInterface op,
                                ReifiedRankedShapedTypeDims &shapes);
 

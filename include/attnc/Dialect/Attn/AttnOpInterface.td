@@ -1,4 +1,4 @@
-//===- AttnOpInterface.td - what is known of an op --------------*- tablegen -*-===//
+//===- AttnOpInterface.td - interface of the attn ops -----------*- tablegen -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,13 +13,13 @@ include "mlir/IR/OpBase.td"
 def AttnOpInterface : OpInterface<"AttnOpInterface"> {
   let cppNamespace = "::mlir::attn";
   let description = [{
-    An op of a graph: its sizes, what it costs and how it reads. What it computes is told by
-    `lib/Reference`, how by `lib/Conversion/AttnToHalide`.
+    An op of a graph: its sizes, FLOPs and formula. `lib/Reference` defines its semantics,
+    `lib/Conversion/AttnToHalide` lowers it.
   }];
   let methods = [
     InterfaceMethod<[{
-        Constraints on sizes of operands. The verifier checks those that types know, the reference
-        and the compiled function those of a call.
+        Constraints on sizes of operands. The verifier checks static sizes, the reference and the
+        compiled function those of a call.
       }],
       "::mlir::attn::SizeConstraints", "getSizeConstraints", (ins), [{}], [{ return {}; }]>,
     InterfaceMethod<"Sizes of a result; without an implementation those of the first operand.",

@@ -3,9 +3,9 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention graphs as people write them: score, mask, softmax, context, and the
-// layers around them. Constraints are labelled (C1), (C2)… in an op's
-// description; its verifier and `test/Dialect/Attn/invalid.mlir` use the labels.
+// Attention graphs: score, mask, softmax, context, and the layers around them. Constraints are
+// labelled (C1), (C2)… in an op's description; its verifier and `test/Dialect/Attn/invalid.mlir`
+// use the labels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,24 +38,23 @@ def Attn_Dialect : Dialect {
 
     Attributes of function arguments and results:
 
-    - `attn.name = "query"`: the name under which a library, a header and
-      `attnc run` know it; a C identifier, unlike every other name of the function.
-      Without it they take the name of the spec's text, here `%query`.
+    - `attn.name = "query"`: its name in libraries, headers and `attnc run`; a C
+      identifier, unique in the function. The default is the name in the spec's text,
+      here `%query`.
     - `attn.dims = ["batch", 8, "q_len", 64]`: equal symbols are equal sizes,
       checked when the kernel is called; an integer repeats a static size.
     - `attn.weight = "layer.0.query.weight"`: bound to this tensor of a
       safetensors file at compile time.
-    - `attn.result`: an argument of a host function that was a result of its spec.
-    - `attn.in_place = 3`: such an argument may be the same memory as argument 3.
+    - `attn.result`: marks an argument of a host function that was a result of its spec.
+    - `attn.in_place = 3`: such an argument may share the memory of argument 3.
 
-    At the edges: a masked key contributes exactly zero, whatever its value
-    holds; a row without a visible key gives prob 0, context 0, lse -inf; NaN
-    among visible inputs gives NaN.
+    Edge cases: a masked key contributes exactly zero, whatever its value holds; a row without a
+    visible key gives prob 0, context 0, lse -inf; NaN in a visible input gives NaN.
 
-    `-> type` may be left out of a spec where the result's type follows from the operands' types.
+    `-> type` is optional if the result's type follows from the operands' types.
 
-    Kernels compute the indices of regions in 32 bits, and in 64 where a comparison or
-    an integer would differ. At most 4096 ops of a region depend on each other in a row.
+    Kernels compute the indices of regions in 32 bits, or in 64 if a comparison or an integer would
+    differ. The longest chain of dependent ops in a region has at most 4096 ops.
   }];
   let dependentDialects = ["arith::ArithDialect", "tensor::TensorDialect"];
   let hasRegionArgAttrVerify = 1;
@@ -71,7 +70,7 @@ def Attn_Float : AnyTypeOf<[F16, BF16, F32, F64], "f16, bf16, f32 or f64">;
 def Attn_Tensor : RankedTensorOf<[F16, BF16, F32, F64]>;
 def Attn_AnyTensor : RankedTensorOf<[F16, BF16, F32, F64, I1, I8, I16, I32, I64]>;
 def Attn_Tensor4D : TensorRankOf<[F16, BF16, F32, F64], [4]>;
-/// The score of one more key, over (batch, head, q).
+/// An attention sink: the score of an additional key, over (batch, head, q).
 def Attn_Sink : TensorRankOf<[F16, BF16, F32, F64], [3]>;
 
 def Attn_Layout : I32EnumAttr<"Layout", "order of the batch and length dimensions", [
@@ -193,8 +192,7 @@ def Attn_Schedules : TypedArrayAttrBase<ScheduleAttrInterface, "schedules, one f
 class Attn_Op<string mnemonic, list<Trait> traits = []>
     : Op<Attn_Dialect, mnemonic, traits>;
 
-/// Ops of graphs. `methods` are those of AttnOpInterface that have a default and that the op
-/// implements itself.
+/// Ops of graphs. `methods`: the methods of AttnOpInterface with a default that the op overrides.
 class Attn_GraphOp<string mnemonic, list<string> methods, list<Trait> traits = []>
     : Attn_Op<mnemonic, !listconcat(traits, [DeclareOpInterfaceMethods<AttnOpInterface, methods>,
         DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>])> {
@@ -213,13 +211,13 @@ class Attn_RegionOp<string mnemonic, list<string> methods, list<Trait> traits = 
         [Pure, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>])>;
 
 def Attn_ScoreOp : Attn_GraphOp<"score", ["getSizeConstraints", "getResultSizes", "getFlops"], [Pure]> {
-  let summary = "Computes scaled query·keyᵀ";
+  let summary = "Computes scale·query·keyᵀ";
   let description = [{
     The `attn.score` operation computes
 
       score[b, h, i, j] = scale · Σ_d query[b, h, i, d] · key[b, h / group, j, d]
 
-    with group = num_q_heads / num_kv_heads. `scale` is 1 when left out.
+    with group = num_q_heads / num_kv_heads. `scale` is 1 by default.
 
     - (C1) query, key and score have the same element type.
     - (C2) batch and head_dim of query and key match.
@@ -252,8 +250,8 @@ def Attn_AdditiveScoreOp : Attn_GraphOp<"additive_score", ["getSizeConstraints",
 
       score[b, h, i, j] = Σ_d weight[d] · tanh(query[b, h, i, d] + key[b, h / group, j, d])
 
-    with group = num_q_heads / num_kv_heads. query and key are projected already:
-    v·tanh(W [h; e]) has one half of W in the projection of each.
+    with group = num_q_heads / num_kv_heads. query and key are already projected: for
+    v·tanh(W [h; e]) each projection is one half of W.
 
     - (C1) query, key, weight and score have the same element type.
     - (C2) batch and width of query and key match; weight has rank 1 and that width.
@@ -277,14 +275,13 @@ def Attn_AdditiveScoreOp : Attn_GraphOp<"additive_score", ["getSizeConstraints",
 def Attn_ModifyScoreOp : Attn_RegionOp<"modify_score", [], [AllTypesMatch<["score", "result"]>]> {
   let summary = "Applies a region to every score";
   let description = [{
-    The `attn.modify_score` operation replaces each score by what its region
-    yields for (score, batch, head, q, k). The region holds any `arith` and
-    `math` op on scalars and may read tensors from outside with
-    `tensor.extract`: a bias, ALiBi slopes, a softcap, document ids.
+    The `attn.modify_score` operation replaces each score by the value that its region yields for
+    (score, batch, head, q, k). The region may contain any `arith` and `math` op on scalars and read
+    captured tensors with `tensor.extract`: a bias, ALiBi slopes, a softcap, document ids.
 
-    A key that an `attn.mask` has hidden stays hidden: where the score comes from one,
-    through `attn.modify_score` and `attn.mask` alone, a region that makes NaN of its
-    -inf (it adds NaN or +inf) leaves -inf.
+    A key hidden by an earlier `attn.mask` stays hidden: if the score derives from a mask through
+    `attn.modify_score` and `attn.mask` alone, a region that would turn its -inf into NaN (by adding
+    NaN or +inf) leaves -inf.
 
     - (C1) the region takes the score's element type and four `index` values,
       and yields the element type.
@@ -309,11 +306,11 @@ def Attn_ModifyScoreOp : Attn_RegionOp<"modify_score", [], [AllTypesMatch<["scor
 def Attn_MaskOp : Attn_RegionOp<"mask", [], [AllTypesMatch<["score", "result"]>]> {
   let summary = "Masks scores with -inf";
   let description = [{
-    The `attn.mask` operation keeps a score where its region yields true for
-    (batch, head, q, k) and replaces it by -inf elsewhere.
+    The `attn.mask` operation keeps a score if its region yields true for (batch, head, q, k), and
+    replaces it by -inf otherwise.
 
-    Common masks have a short form that expands into the region when it is
-    parsed; several of them stand for their conjunction:
+    Common masks have a short form that the parser expands into the region; several short forms mean
+    their conjunction:
 
     | form | true where |
     |---|---|
@@ -359,11 +356,11 @@ def Attn_SoftmaxOp : Attn_GraphOp<"softmax", ["getSizeConstraints", "isDecompose
 
       prob = exp(score - max) / Σ exp(score - max)
 
-    Where a score is -inf, as a masked one is, the prob is 0, whatever the others
-    are. A prob below the smallest normal number of f32, 2^-126, may be 0, too. Any rank.
+    The prob of a score of -inf (a masked key) is 0, whatever the other scores are. A prob below the
+    smallest normal f32, 2^-126, may be flushed to 0. Any rank.
 
-    A `sink` is the score of one more key of each row, which has no value: it adds
-    exp(sink - max) to the sum and has no prob of its own.
+    A `sink` (attention sink) is the score of an additional key of each row, without a value: it
+    adds exp(sink - max) to the sum and has no prob of its own.
 
     - (C1) axis is within the rank.
     - (C2) a sink has the score's element type, and the score rank 4 and its last axis.
@@ -388,10 +385,9 @@ def Attn_SoftmaxOp : Attn_GraphOp<"softmax", ["getSizeConstraints", "isDecompose
 def Attn_ModifyProbOp : Attn_RegionOp<"modify_prob", [], [AllTypesMatch<["prob", "result"]>]> {
   let summary = "Applies a region to every prob";
   let description = [{
-    The `attn.modify_prob` operation replaces each prob by what its region
-    yields for (prob, batch, head, q, k): dropout, a scale after the softmax.
-    A prob of 0 that would become NaN stays 0: a masked key takes no part,
-    whatever its prob is multiplied by.
+    The `attn.modify_prob` operation replaces each prob by the value that its region yields for
+    (prob, batch, head, q, k): dropout, a scale after the softmax. A prob of 0 that would become NaN
+    stays 0: a masked key contributes nothing, whatever its prob is multiplied by.
 
     - (C1) the region takes the prob's element type and four `index` values,
       and yields the element type.
@@ -456,9 +452,9 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
       context = prob·value                      as in `attn.context`
       lse     = log Σ_j exp(score[b, h, i, j])  -inf for a row with no visible key
 
-    Each region may be left out. `lse` is a second, optional result, without the
-    sink. `schedule` is set by `attn-select-schedule`: one kernel per element; a call
-    runs the first whose `max_q_len` admits its q_len.
+    Each region is optional. `lse` is a second, optional result, without the sink. `schedule` is set
+    by `attn-select-schedule`: one kernel per element; a call runs the first one whose `max_q_len`
+    is at least its q_len.
 
     - (C1) query, key, value and context have the same element type.
     - (C2) batch of query, key and value, head_dim of query and key, and
@@ -466,16 +462,16 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
     - (C3) num_q_heads is a multiple of num_kv_heads.
     - (C4) the context is `[batch, num_q_heads, q_len, value_dim]`, the lse
       `[batch, num_q_heads, q_len]`.
-    - (C5) each region takes and yields what its own op's region does.
-    - (C6) each schedule but the last has a larger `max_q_len` than the one before,
+    - (C5) each region takes and yields the types of the corresponding op's region.
+    - (C6) each schedule but the last has a larger `max_q_len` than the one before;
       the last has none.
     - (C7) the `packed_heads` of a `#attn.decode` divide num_q_heads / num_kv_heads, and
-      are 1 where that is not known; its `vector_width` divides head_dim.
+      are 1 if that is not static; its `vector_width` divides head_dim.
     - (C8) the `packed_heads` of a `#attn.gpu` do the same; the columns of its threads hold a
-      row of the context, whose size is known.
+      row of the context, whose size is static.
     - (C9) a sink has the query's element type and sizes as in `attn.softmax`.
-    - (C10) the `kv_splits` of a `#attn.decode` are 1 where there is a prob region, which may
-      see NaN that is in one part alone.
+    - (C10) the `kv_splits` of a `#attn.decode` are 1 if there is a prob region, which may
+      depend on NaN in a single split.
 
     ```mlir
     %c = attn.attention %q, %k, %v scale(0.125) mask {
@@ -511,7 +507,7 @@ def Attn_LinearOp : Attn_GraphOp<"linear", ["getSizeConstraints", "getResultSize
 
       result[…, n] = Σ_k input[…, k] · weight[n, k] + bias[n]
 
-    `weight` is `[out_features, in_features]`; the bias may be left out.
+    `weight` is `[out_features, in_features]`; the bias is optional.
 
     - (C1) input, weight, bias and result have the same element type.
     - (C2) weight has rank 2 and its in_features match input's last dimension.
@@ -539,22 +535,20 @@ def Attn_LinearOp : Attn_GraphOp<"linear", ["getSizeConstraints", "getResultSize
 def Attn_MatmulOp : Attn_GraphOp<"matmul", ["getSizeConstraints", "getResultSizes", "getFlops"], [Pure]> {
   let summary = "Multiplies matrices";
   let description = [{
-    The `attn.matmul` operation multiplies the matrices that the last two dimensions of
-    its operands hold,
+    The `attn.matmul` operation multiplies the matrices in the last two dimensions of its operands,
 
       result[…, i, j] = Σ_k left[…, i, k] · right[…, k, j]
 
-    and knows nothing of attention: `attn-raise` finds scores, contexts and linear layers
-    among products. Dimensions in front broadcast as in numpy: they are aligned at the
-    last of them, missing ones and static sizes of 1 are repeated. A dynamic size is never
-    repeated: it must be the result's when the kernel is called. NaN and Inf take part
-    also where they are multiplied by zero.
+    without meaning for attention: `attn-raise` finds scores, contexts and linear layers among
+    products. Batch dimensions broadcast as in numpy: they are right-aligned; missing ones and
+    static sizes of 1 are repeated. A dynamic size is never repeated: it must equal the result's
+    when the kernel is called. NaN and Inf propagate, also if multiplied by zero.
 
     - (C1) left, right and result have the same element type.
     - (C2) left and right have rank 2 or more.
     - (C3) left's columns match right's rows.
-    - (C4) aligned sizes in front are equal or 1.
-    - (C5) the result has the broadcast sizes in front, then left's rows and right's columns.
+    - (C4) aligned batch dimensions are equal or 1.
+    - (C5) the result has the broadcast batch dimensions, then left's rows and right's columns.
 
     ```mlir
     %s = attn.matmul %q, %kt : tensor<?x8x?x64xf32>, tensor<?x8x64x?xf32> -> tensor<?x8x?x?xf32>
@@ -640,8 +634,8 @@ def Attn_LseOp : Attn_GraphOp<"lse", ["getResultSizes"], [Pure]> {
 
       lse[…] = log Σ_j exp(score[…, j])
 
-    which is -inf where every score of a row is -inf. Any rank above 0; the
-    result may have another float type.
+    which is -inf if every score of a row is -inf. Any rank above 0; the result may have another
+    float type.
 
     - (C1) score has rank 1 or more.
     - (C2) the result is score's shape without the last dimension.
@@ -664,14 +658,13 @@ def Attn_LseOp : Attn_GraphOp<"lse", ["getResultSizes"], [Pure]> {
 def Attn_MapOp : Attn_GraphOp<"map", ["getSizeConstraints", "getResultSizes"], [Pure]> {
   let summary = "Applies a region to every element";
   let description = [{
-    The `attn.map` operation computes each element of its result by a region
-    over the elements of its operands: an activation, a sum, a comparison, a
-    selection. The region holds any `arith` and `math` op on scalars and may read
-    tensors from outside with `tensor.extract`.
+    The `attn.map` operation computes each element of its result by a region over the elements of
+    its operands: an activation, a sum, a comparison, a selection. The region may contain any
+    `arith` and `math` op on scalars and read captured tensors with `tensor.extract`.
 
-    Operands broadcast as in numpy: shapes are aligned at the last dimension,
-    missing leading dimensions and static sizes of 1 are repeated. A dynamic size
-    is never repeated: it must be the result's when the kernel is called.
+    Operands broadcast as in numpy: shapes are right-aligned; missing leading dimensions and static
+    sizes of 1 are repeated. A dynamic size is never repeated: it must equal the result's when the
+    kernel is called.
 
     - (C1) the region takes one scalar of each operand's element type and yields
       the result's element type; there is at least one operand.
@@ -700,11 +693,11 @@ def Attn_MapOp : Attn_GraphOp<"map", ["getSizeConstraints", "getResultSizes"], [
 }
 
 def Attn_ReduceOp : Attn_GraphOp<"reduce", ["getResultSizes"], [Pure]> {
-  let summary = "Reduces along axes";
+  let summary = "Reduces over axes";
   let description = [{
     The `attn.reduce` operation reduces over `axes` (negative ones count from the end):
 
-    | kind | result | of no elements |
+    | kind | result | empty reduction |
     |---|---|---|
     | `sum` | Σ x | 0 |
     | `mean` | Σ x / count | NaN |
@@ -712,10 +705,10 @@ def Attn_ReduceOp : Attn_GraphOp<"reduce", ["getResultSizes"], [Pure]> {
     | `prod` | Π x | 1 |
     | `l2` | sqrt(Σ x²) | 0 |
 
-    With `keep_dims` the axes stay as sizes of 1, else they are gone. Sums and
-    products of floats are accumulated in f64; integers wrap around.
+    With `keep_dims` the reduced axes keep size 1, otherwise they are dropped. Sums and products of
+    floats are accumulated in f64; integers wrap around.
 
-    - (C1) input and result have the same element type, which is no `i1`, and a
+    - (C1) input and result have the same element type: not `i1`, and a
       float for `mean` and `l2`.
     - (C2) axes are within the rank, each at most once.
     - (C3) the result is input's shape without the axes, or with 1 there.
@@ -745,8 +738,8 @@ def Attn_ReduceOp : Attn_GraphOp<"reduce", ["getResultSizes"], [Pure]> {
 def Attn_TransposeOp : Attn_GraphOp<"transpose", ["getResultSizes"], [Pure]> {
   let summary = "Permutes dimensions";
   let description = [{
-    The `attn.transpose` operation gives a tensor whose dimension i is the
-    input's dimension `permutation[i]`.
+    The `attn.transpose` operation permutes dimensions: dimension i of the result is the input's
+    dimension `permutation[i]`.
 
     - (C1) input and result have the same element type.
     - (C2) permutation holds each dimension of the input once.
@@ -787,7 +780,7 @@ def Attn_LayerNormOp : Attn_GraphOp<"layer_norm", ["getSizeConstraints"],
       square = Σ_k input[…, k]² / width
       result[…, n] = input[…, n] / sqrt(square + epsilon) · scale[n] + bias[n]
 
-    scale and bias may be left out.
+    scale and bias are optional.
 
     - (C1) input has rank 1 or more.
     - (C2) scale and bias have the input's element type.
@@ -816,8 +809,7 @@ def Attn_EmbeddingOp : Attn_GraphOp<"embedding", ["getResultSizes"], [Pure]> {
 
       result[…, d] = table[ids[…], d]
 
-    Ids are i32 or i64. An id below 0 or not below the number of rows is an error
-    when the kernel is called.
+    Ids are i32 or i64. An id outside of the table is an error when the kernel is called.
 
     - (C1) table has rank 2; table and result have the same element type.
     - (C2) the result is ids' shape with the table's width last.
@@ -841,9 +833,9 @@ def Attn_EmbeddingOp : Attn_GraphOp<"embedding", ["getResultSizes"], [Pure]> {
 def Attn_PositionsOp : Attn_GraphOp<"positions", ["getSizeConstraints"], [Pure, AllTypesMatch<["input", "result"]>]> {
   let summary = "Applies sinusoidal or rotary position embeddings";
   let description = [{
-    The `attn.positions` operation works on rows `input[…, t, :]` of a width D. With the
-    position p = t, plus `offset[b]` where dimension 0 is b and there is an offset, and
-    the angle a(p, e) = p / base^e:
+    The `attn.positions` operation works on rows `input[…, t, :]` of width D. The position is p = t,
+    plus `offset[b]` if there is an offset, where b is the index in dimension 0; the angle is
+    a(p, e) = p / base^e:
 
     | kind | result[…, t, c] |
     |---|---|
@@ -852,7 +844,7 @@ def Attn_PositionsOp : Attn_GraphOp<"positions", ["getSizeConstraints"], [Pure, 
     | `rotary_halves` | the pair (x, y) of columns (i, i + D/2) becomes (x cos a - y sin a, y cos a + x sin a), a = a(p, 2i/D) (https://arxiv.org/abs/2104.09864) |
     | `rotary_pairs` | the same for the pair of columns (2i, 2i + 1) |
 
-    Angles are computed in f64. `base` is 10000 when left out.
+    Angles are computed in f64. `base` is 10000 by default.
 
     - (C1) input has rank 2 or more, and rank 3 or more with an offset.
     - (C2) D is even for the rotary kinds.
@@ -886,9 +878,9 @@ def Attn_AppendCacheOp : Attn_GraphOp<"append_cache", ["getSizeConstraints"], [P
       result[b, h, t, d] = rows[b, h, t - length[b], d]  where 0 <= t - length[b] < rows' length
       result[b, h, t, d] = cache[b, h, t, d]             elsewhere
 
-    A length that is negative or leaves too little room is an error when the kernel is
-    called. Where cache is an argument without other readers and result is a result of the
-    function, a caller may pass the same tensor for both: rows are appended in place.
+    A length that is negative or leaves too little room is an error when the kernel is called. If
+    cache is an argument without other readers and result is a result of the function, a caller may
+    pass the same tensor for both: rows are appended in place.
 
     - (C1) cache and rows have the same element type.
     - (C2) batch, heads and width of cache and rows match.
@@ -909,14 +901,14 @@ def Attn_AppendCacheOp : Attn_GraphOp<"append_cache", ["getSizeConstraints"], [P
 def Attn_DropoutOp : Attn_GraphOp<"dropout", [], [Pure, AllTypesMatch<["input", "result"]>]> {
   let summary = "Applies dropout with a counter-based generator";
   let description = [{
-    The `attn.dropout` operation gives its input as it is where there is no seed: that is
-    inference. With a seed, the element with linear index n (in C order) is 0 where
+    The `attn.dropout` operation is the identity without a seed (inference). With a seed, the
+    element with linear index n (in C order) is 0 if
 
       philox(n, seed) < rate · 2^32
 
-    and input / (1 - rate) elsewhere. philox is the first word of Philox2x32-10 (Salmon et
-    al. 2011, https://doi.org/10.1145/2063384.2063405) for the counter (n mod 2^32,
-    n div 2^32 xor seed div 2^32) and the key seed mod 2^32. Equal seeds drop equal elements.
+    and input / (1 - rate) otherwise. philox is the first word of Philox2x32-10 (Salmon et al. 2011,
+    https://doi.org/10.1145/2063384.2063405) for the counter (n mod 2^32, n div 2^32 xor
+    seed div 2^32) and the key seed mod 2^32. Equal seeds drop equal elements.
 
     - (C1) rate is at least 0 and below 1.
 
@@ -937,7 +929,7 @@ def Attn_YieldOp : Attn_Op<"yield", [Pure, Terminator, ReturnLike,
     ParentOneOf<["ModifyScoreOp", "MaskOp", "ModifyProbOp", "AttentionOp", "MapOp"]>]> {
   let summary = "Yields the value of a region";
   let description = [{
-    The `attn.yield` operation ends a region and gives its value.
+    The `attn.yield` operation terminates a region and yields its value.
   }];
   let arguments = (ins AnyType:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";

@@ -12,17 +12,17 @@
 
 namespace mlir::attn {
 
-// Of arguments and results of functions; the dialect's description says what they mean.
+// On arguments and results of functions; see the dialect's description.
 constexpr StringLiteral kNameAttr = "attn.name", kDimsAttr = "attn.dims",
                         kWeightAttr = "attn.weight", kResultAttr = "attn.result",
                         kInPlaceAttr = "attn.in_place";
 
-// Of pipelines: what one computes, and the schedule of a fused one.
+// On pipelines: the op computed, and the schedule of a fused kernel.
 constexpr StringLiteral kKindAttr = "attn.kind", kScheduleAttr = "attn.schedule";
 
-/// Marks a `tensor.extract` in a region that came from an elementwise op on whole tensors: along
-/// every coordinate of the region that it reads at, its tensor has the score's size. A read that
-/// a person wrote may be of a longer one.
+/// Marks a `tensor.extract` in a region that was raised from an elementwise op on whole tensors:
+/// along each coordinate of the region, the tensor has the score's size. A hand-written read may be
+/// of a longer tensor.
 constexpr StringLiteral kSameSizeAttr = "attn.same_size";
 
 } // namespace mlir::attn

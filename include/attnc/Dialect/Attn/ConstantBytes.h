@@ -1,4 +1,4 @@
-//===- ConstantBytes.h - what a constant holds in memory --------*- C++ -*-===//
+//===- ConstantBytes.h - the bytes of a constant ----------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,8 +19,8 @@ inline int64_t getElementBytes(Type type) {
   return (bits + 7) / 8;
 }
 
-/// The bytes of a constant, row-major: one element's where all are equal. Empty where `value` is
-/// null, is no constant, or is a resource whose bytes are not at hand.
+/// The bytes of a constant, row-major; of a splat, those of one element. Empty if `value` is null,
+/// not a constant, or a resource without its blob.
 inline ArrayRef<char> getConstantBytes(Attribute value) {
   if (auto dense = dyn_cast_or_null<DenseElementsAttr>(value))
     return dense.getRawData();

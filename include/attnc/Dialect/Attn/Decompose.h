@@ -1,4 +1,4 @@
-//===- Decompose.h - ops that have kernels ----------------------*- C++ -*-===//
+//===- Decompose.h - ops that attn-decompose rewrites -----------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,8 +14,8 @@ class Operation;
 
 namespace mlir::attn {
 
-/// False for an op in a form that kernels compute once `attn-decompose` has rewritten it, such as
-/// an attn.attention without a schedule.
+/// Whether `op` has a kernel as it is; false if `attn-decompose` must rewrite it first, such as an
+/// attn.attention without a schedule.
 bool isDecomposed(Operation *op);
 
 } // namespace mlir::attn

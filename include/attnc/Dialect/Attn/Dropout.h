@@ -14,8 +14,8 @@
 
 namespace mlir::attn {
 
-/// Puts in the place of a dropout the op whose region computes it: `attn.modify_prob` on
-/// a prob, `tensor.generate` on anything else, and nothing where it has no seed.
+/// Replaces a dropout by an op whose region computes it: `attn.modify_prob` on a prob,
+/// `tensor.generate` on other tensors; without a seed by its input.
 void expandDropout(RewriterBase &rewriter, DropoutOp op);
 
 } // namespace mlir::attn

@@ -1,9 +1,9 @@
-//===- GpuTile.h - how a GPU's tile lies in shared memory -------*- C++ -*-===//
+//===- GpuTile.h - shared memory layout of a GPU tile -----------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What chooses tiles that fit into shared memory and what lays them out there agree on this.
+// Shared by the choice of tiles that fit into shared memory and the conversion that lays them out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,14 +14,15 @@
 
 namespace mlir::attn {
 
-/// Elements from one row of `length` to the next: an odd number of vectors of four spreads rows
-/// over the banks.
+/// Row pitch in elements for rows of `length`: an odd number of vectors of four avoids bank
+/// conflicts.
 constexpr int64_t getRowDistance(int64_t length) { return ((length + 3) / 4 | 1) * 4; }
 
-/// The same of a chunk's weights.
-constexpr int64_t getWeightDistance(int64_t chunk) { return chunk + 8; }
+/// Row pitch of a chunk's numerators.
+constexpr int64_t getNumeratorDistance(int64_t chunk) { return chunk + 8; }
 
-/// Elements that the number of chunks takes: what lies behind it is aligned to vectors of four.
+/// Elements reserved for the number of chunks, padded to keep the next allocation aligned to
+/// vectors of four.
 constexpr int64_t kChunkCountElements = 4;
 
 } // namespace mlir::attn

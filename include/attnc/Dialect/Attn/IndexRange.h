@@ -16,35 +16,36 @@
 
 namespace mlir::attn {
 
-/// Positions in tensors, and their sizes, are at most this: sums of two of them and of what is cut
-/// off at `kMostIndex` fit into 32 bits.
-constexpr int64_t kMostPosition = int64_t(1) << 29;
+/// Largest position in a tensor, and largest size: sums of two positions and a value saturated at
+/// `kMaxIndex` fit into 32 bits.
+constexpr int64_t kMaxPosition = int64_t(1) << 29;
 
-/// What is larger becomes this as an index of 32 bits: it still compares with positions as before.
-constexpr int64_t kMostIndex = int64_t(1) << 30;
+/// Larger values saturate to this in 32-bit index arithmetic: they still compare with positions as
+/// before.
+constexpr int64_t kMaxIndex = int64_t(1) << 30;
 
-/// The integers from `low` to `high`. The largest magnitude of 64 bits stands for any beyond.
+/// The integers from `low` to `high`; the largest 64-bit magnitude stands for anything beyond.
 struct IntegerRange {
   int64_t low, high;
 
   bool fits(unsigned width) const;
-  /// Whether x - y and y - x fit, and one more.
+  /// Whether |x - y| + 1 fits in `width` bits.
   static bool differenceFits(IntegerRange x, IntegerRange y, unsigned width);
   bool contains(IntegerRange other) const { return low <= other.low && other.high <= high; }
-  /// Integers of `type` of which sums do not wrap around: `kMostPosition` at most, or 2^60 of 64
-  /// bits.
+  /// Integers of `type` whose sums do not wrap around: at most `kMaxPosition`, or 2^60 for i64.
   static IntegerRange getSmall(Type type);
 };
 
-/// Bounds the integers that a region computes, as mathematical ones: where a range does not fit the
-/// value's type, the value may wrap around. Each value is looked at once.
+/// Bounds the integers that a region computes, as mathematical integers: if a range does not fit
+/// the value's type, the value may wrap around. Each value is visited once.
 class IndexRanges {
 public:
-  /// Nothing is known of an i32 or i64 from a tensor; with `assumeSmall`, it is small.
+  /// Integers read from tensors have the range of their type; with `assumeSmall`, that of
+  /// `IntegerRange::getSmall`.
   explicit IndexRanges(bool assumeSmall = false) : assumeSmall(assumeSmall) {}
 
   IntegerRange get(Value value);
-  /// Whether some sum, difference or product that `value` is made of may wrap around.
+  /// Whether a sum, difference or product that `value` depends on may wrap around.
   bool mayWrap(Value value);
 
 private:
@@ -60,12 +61,12 @@ private:
 /// Sums, differences and casts.
 bool isLinearStep(Operation *op);
 
-/// Whether the result of `op` is an index that becomes `kMostIndex` where it is larger: a large
-/// constant, or a number from a tensor.
+/// Whether the result of `op` is an index that saturates at `kMaxIndex`: a large constant, or a
+/// number from a tensor.
 bool isCutOff(Operation *op);
 
-/// The index arithmetic of `region` that has to be done in 64 bits: 32 would change a comparison,
-/// or an integer that an index is cast to.
+/// The index arithmetic of `region` that needs 64 bits, because 32 would change a comparison or an
+/// integer cast from an index.
 llvm::DenseSet<Operation *> findWideIndices(Region &region);
 
 } // namespace mlir::attn

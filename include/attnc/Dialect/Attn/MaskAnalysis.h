@@ -27,12 +27,12 @@ namespace mlir::attn {
 struct LinearBound {
   arith::CmpIPredicate predicate;
   Value lhs, rhs;
-  /// The other coordinate's factor in lhs - rhs.
+  /// Coefficient of the other coordinate in lhs - rhs.
   int64_t slope;
 
   bool isLower() const;
   bool isUpper() const;
-  /// Whether x may not equal the bound.
+  /// Whether the bound is strict: x may not equal it.
   bool isStrict() const;
 };
 
@@ -41,41 +41,40 @@ struct MaskCondition {
   enum class Kind {
     /// Bounds nothing.
     opaque,
-    /// A comparison that is linear in q and k.
+    /// A comparison linear in q and k.
     comparison,
-    /// Both of two conditions.
+    /// The conjunction of two conditions.
     both,
-    /// At least one of two conditions.
+    /// The disjunction of two conditions.
     either,
   };
   Kind kind = Kind::opaque;
 
-  /// Of a comparison: lhs - rhs = keyFactor·k + rowFactor·q + rest.
+  /// For a comparison: lhs - rhs = keyFactor·k + rowFactor·q + rest.
   arith::CmpIOp compare;
   int64_t keyFactor = 0, rowFactor = 0;
-  /// Numbers from tensors whose sums may wrap around; where one of them is large, the comparison
-  /// bounds nothing.
+  /// Numbers from tensors whose sums may wrap around; if one of them is large at run time, the
+  /// comparison bounds nothing.
   SmallVector<Value> summed;
-  /// Whether 32 bits hold lhs - rhs.
+  /// Whether lhs - rhs fits in 32 bits.
   bool fits = true;
 
-  /// Of `both` and `either`.
+  /// Operands of `both` and `either`.
   const MaskCondition *left = nullptr, *right = nullptr;
 
-  /// What a comparison says of k or of q; nothing where it does not bound it.
+  /// The bound that a comparison puts on k or on q; none if it does not bound it.
   std::optional<LinearBound> boundKey() const;
   std::optional<LinearBound> boundRow() const;
 
   /// Whether the keys of a row have a lower or an upper bound.
   bool hasLowestKey() const;
   bool hasHighestKey() const;
-  /// Whether the bounds leave out every key that they can: some row of those around sees each
-  /// of the others.
+  /// Whether the bounds are exact: each key within them is seen by some of the rows.
   bool isComplete() const;
 };
 
-/// Reads the mask of an attention: a region over (batch, head, q, k), or none. Each value is
-/// looked at once.
+/// Analyses the mask of an attention: a region over (batch, head, q, k), or none. Each value is
+/// visited once.
 class MaskAnalysis {
 public:
   explicit MaskAnalysis(Region &mask);
@@ -84,18 +83,18 @@ public:
 
   /// Whether there is a mask.
   bool hasMask() const { return root != nullptr; }
-  /// What the mask yields; an opaque condition where there is no mask.
+  /// The condition that the mask yields; opaque without a mask.
   const MaskCondition &getCondition() const;
 
-  /// Whether the bounds are all that there is to know of which keys a tile of rows sees.
+  /// Whether the bounds are exact for a tile of rows.
   bool isComplete() const { return !root || root->isComplete(); }
-  /// Whether conditions are joined by "and" alone. Of alternatives, the keys that all rows see need
-  /// not be one run.
+  /// Whether the condition is a conjunction. With a disjunction, the keys that all rows see need
+  /// not be contiguous.
   bool isConjunction() const { return conjunction; }
   bool dependsOnHead() const { return root && !mask.getArgument(1).use_empty(); }
 
-  /// The keys from the first to the last one that some of `rows` rows next to each other see, at
-  /// most: 256 of q - 255 <= k <= q for one row. Nothing where no such constant is known.
+  /// An upper bound of the number of keys from the first to the last one seen by any of `rows`
+  /// adjacent rows: 256 for q - 255 <= k <= q and one row. None if there is no constant bound.
   std::optional<int64_t> getWidth(int64_t rows = 1);
 
 private:
@@ -107,9 +106,8 @@ private:
   std::unique_ptr<Reader> reader;
 };
 
-/// The keys from the first to the last one that some of `rows` rows next to each other see, by the
-/// mask and kv_len of `op`.
-std::optional<int64_t> getMostKeys(AttentionOp op, MaskAnalysis &mask, int64_t rows);
+/// The same, by the mask and kv_len of `op`.
+std::optional<int64_t> getMaxKeys(AttentionOp op, MaskAnalysis &mask, int64_t rows);
 
 } // namespace mlir::attn
 

@@ -1,10 +1,10 @@
-//===- OpSizes.h - what an op says about its sizes --------------*- C++ -*-===//
+//===- OpSizes.h - size constraints, result sizes and FLOPs -----*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Constraints, result sizes and FLOPs as data. The verifier reads them with the sizes of types, the
-// reference with those of a call, and the conversion emits them as checks and size computations.
+// Size constraints, result sizes and FLOPs as data. The verifier evaluates them on static sizes,
+// the reference on those of a call; the conversion emits them as checks and size computations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 
 namespace mlir::attn {
 
-/// A tensor whose sizes are asked for. While an op is parsed, its operands are types alone.
+/// A tensor by value, or by type alone while an op is being parsed.
 struct SizedTensor {
   SizedTensor(Value value) : value(value), type(dyn_cast<RankedTensorType>(value.getType())) {}
   SizedTensor(Type type) : type(dyn_cast_or_null<RankedTensorType>(type)) {}
@@ -25,7 +25,7 @@ struct SizedTensor {
   bool hasRankAtLeast(int64_t rank) const { return type && type.getRank() >= rank; }
 
   Value value;
-  /// Null where the type is no ranked tensor.
+  /// Null if the type is not a ranked tensor.
   RankedTensorType type;
 };
 
@@ -37,24 +37,24 @@ struct TensorDim {
   int64_t getStaticSize() const { return tensor.type.getDimSize(dim); }
 };
 
-/// Gives the size of a dimension; kDynamic where it is not known.
+/// Returns the size of a dimension, or kDynamic.
 using GetSize = llvm::function_ref<int64_t(TensorDim)>;
 
 //===----------------------------------------------------------------------===//
 // Result sizes
 //===----------------------------------------------------------------------===//
 
-/// One size of a result, as it follows from the operands.
+/// One size of a result, as a function of the operands' sizes.
 class ResultSize {
 public:
   ResultSize(TensorDim dim) : kind(Kind::equal), dims({dim}) {}
   ResultSize(int64_t number) : kind(Kind::number), count(number) {}
-  /// Sizes that are equal: the first one known. There is at least one.
+  /// Equal sizes, at least one; the first known one is used.
   static ResultSize anyOf(ArrayRef<TensorDim> dims) { return {Kind::equal, dims, 1}; }
   static ResultSize product(TensorDim a, TensorDim b) { return {Kind::product, {a, b}, 1}; }
   static ResultSize quotient(TensorDim a, int64_t divisor) { return {Kind::quotient, a, divisor}; }
 
-  /// kDynamic where it depends on a size that is not known, or overflows.
+  /// kDynamic if it depends on a dynamic size, or overflows.
   int64_t evaluate(GetSize getSize) const;
   int64_t getStatic() const;
   OpFoldResult reify(OpBuilder &builder, Location loc) const;
@@ -76,17 +76,19 @@ ResultSizes sizesLike(SizedTensor tensor);
 SmallVector<int64_t> evaluateSizes(const ResultSizes &sizes, GetSize getSize);
 SmallVector<int64_t> getStaticSizes(const ResultSizes &sizes);
 
-/// For each dimension that tensors broadcast to as in numpy, the dimensions that aren't repeated: a
-/// static 1 is, a dynamic size never. The last `numOwn` of each tensor don't broadcast.
+/// For each dimension of the shape that tensors broadcast to as in numpy, the operands' dimensions
+/// that aren't repeated. A static 1 is repeated, a dynamic size never. The last `numOwn` dimensions
+/// of each tensor don't broadcast.
 SmallVector<SmallVector<TensorDim>> alignDims(ArrayRef<SizedTensor> tensors, int64_t numOwn = 0);
-/// The sizes that these have: 1 where all are repeated.
+/// The sizes of the broadcast shape: 1 if all operands' dimensions are repeated.
 ResultSizes broadcastSizes(ArrayRef<SizedTensor> tensors, int64_t numOwn = 0);
 
 //===----------------------------------------------------------------------===//
 // Constraints
 //===----------------------------------------------------------------------===//
 
-/// Sizes of operands that must be equal, or the first of them a multiple of each other one.
+/// Sizes of operands that must be equal, or of which the first must be a multiple of each other
+/// one.
 struct SizeConstraint {
   struct Member {
     /// `key`; of a multiple the size's name, `num_kv_heads`.
@@ -94,7 +96,7 @@ struct SizeConstraint {
     Value tensor;
     int64_t dim;
   };
-  /// What the sizes are, `head_dim`; empty for a multiple.
+  /// The name of the sizes, `head_dim`; empty for a multiple.
   std::string name;
   SmallVector<Member> members;
 
@@ -105,20 +107,20 @@ struct SizeConstraint {
 
 using SizeConstraints = SmallVector<SizeConstraint>;
 
-/// `first` is a multiple of `other`.
+/// Requires `first` to be a multiple of `other`.
 SizeConstraint multipleOf(SizeConstraint::Member first, ArrayRef<SizeConstraint::Member> others);
-/// Adds that operands, called `names`, broadcast.
+/// Adds constraints that the operands, called `names`, broadcast.
 void addBroadcast(SizeConstraints &constraints, ValueRange operands, ArrayRef<std::string> names,
                   int64_t numOwn = 0);
-/// Which constraint does not hold: `expected key head_dim 64 to match query, found 128`. Empty
-/// where all do as far as sizes are known.
+/// The message of the first violated constraint: `expected key head_dim 64 to match query, found
+/// 128`. Empty if none is violated by known sizes.
 std::string findContradiction(const SizeConstraints &constraints, GetSize getSize);
 
 //===----------------------------------------------------------------------===//
 // FLOPs
 //===----------------------------------------------------------------------===//
 
-/// A number times sizes of tensors.
+/// A constant times sizes of tensors.
 struct SizeProduct {
   int64_t factor;
   SmallVector<TensorDim> sizes;

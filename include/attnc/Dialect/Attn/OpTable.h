@@ -14,8 +14,8 @@
 
 namespace mlir::attn {
 
-/// What a library does with ops, by their kind, of whichever dialect. Each of its files adds its
-/// ops, so that what the library knows of an op stands in one place.
+/// A library's functions on ops, by kind of op, of any dialect. Each file of the library registers
+/// its ops, so that the code for an op is in one place.
 template <typename... Context>
 class OpTable {
 public:
@@ -32,7 +32,7 @@ public:
     };
   }
 
-  /// Null for an op of which nothing is known.
+  /// Null for an unregistered op.
   const Function *find(Operation *op) const {
     auto found = functions.find(op->getName().getTypeID());
     return found == functions.end() ? nullptr : &found->second;

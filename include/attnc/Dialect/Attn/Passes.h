@@ -18,11 +18,10 @@ namespace mlir::attn {
 
 class AttentionOp;
 
-/// What of `op` no fused kernel computes, whatever its schedule; empty where one may.
+/// Why no fused kernel can compute `op`, whatever the schedule; empty if one may.
 StringRef findObstacle(AttentionOp op);
 
-/// Why `op` is computed op by op, and no fused kernel is written for it on the Halide target;
-/// empty where one is.
+/// Why `op` is computed op by op on the Halide target, without a fused kernel; empty if it has one.
 StringRef getReasonForNoKernel(AttentionOp op, StringRef target);
 } // namespace mlir::attn
 

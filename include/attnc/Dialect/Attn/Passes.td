@@ -13,7 +13,7 @@ include "mlir/Pass/PassBase.td"
 def AttnRaise : Pass<"attn-raise", "::mlir::func::FuncOp"> {
   let summary = "Find attention and linear layers among products of matrices";
   let description = [{
-    Replaces what graphs write with `attn.matmul` by the ops that say what it is:
+    Raises `attn.matmul` and its surroundings to the ops for attention and layers:
 
     | written | becomes |
     |---|---|
@@ -41,26 +41,24 @@ def AttnRaise : Pass<"attn-raise", "::mlir::func::FuncOp"> {
 def AttnFuseAttention : Pass<"attn-fuse-attention", "::mlir::func::FuncOp"> {
   let summary = "Fuse score, mask, softmax and context into attn.attention";
   let description = [{
-    Recognises score → (modify_score | mask)* → softmax → (modify_prob)* →
-    context in any spelling and replaces it by one `attn.attention`:
+    Replaces score → (modify_score | mask)* → softmax → (modify_prob)* → context, in any spelling,
+    by one `attn.attention`:
 
     - scales before or after, on query, key or both, on the score or on the prob;
     - masks as `attn.mask`, as a -inf bias or as a select of -inf.
 
-    Takes any graph. Elementwise `arith` and `math` on a whole score or prob
-    becomes the region of a modify op, and constant factors of query and key go
-    into the score's scale, fused or not. A condition that only hides scores
-    becomes the mask; one that something other than a bias or a positive factor
-    follows stays in the score_mod, where it was. What is added behind a condition
-    that selects or adds -inf is taken to be no NaN and no +inf where that hides:
-    nothing is read there, neither for the context nor for prob and lse beside it.
-    Contexts of one prob become parts of one, whose value is theirs side by side. An
-    `attn.lse` of the masked score becomes the second result, unless something that the
-    context depends on, or that stands before it, reads it.
+    Takes any graph. Elementwise `arith` and `math` on a whole score or prob becomes the region of a
+    modify op, and constant factors of query and key move into the score's scale, fused or not. A
+    condition that only hides scores becomes the mask; if anything other than a bias or a positive
+    factor follows, it stays in the score_mod. A bias added after a condition that selects or adds
+    -inf is assumed not to be NaN or +inf at hidden keys: it is not read there, neither for the
+    context nor for prob and lse. Several contexts of one prob become slices of one, of their
+    concatenated values. An `attn.lse` of the masked score becomes the second result, unless it is
+    read before the context.
 
-    Leaves alone what has no fused form: an intermediate with another use, a
-    softmax along another axis, a prob region that is not linear in the prob.
-    With `remarks`, each softmax gets a remark that says what fused, or why not.
+    Does not fuse: an intermediate with another use, a softmax along another axis, a prob region
+    that is not linear in the prob. With `remarks`, each softmax gets a remark that says what fused,
+    or why it did not.
   }];
   let options = [Option<"remarks", "remarks", "bool", "false",
       "emit a remark at each softmax: fused, or why not">];
@@ -71,28 +69,26 @@ def AttnFuseAttention : Pass<"attn-fuse-attention", "::mlir::func::FuncOp"> {
 def AttnSelectSchedule : Pass<"attn-select-schedule", "::mlir::func::FuncOp"> {
   let summary = "Choose the schedule of each attn.attention from shape and target";
   let description = [{
-    Sets `schedule` on every `attn.attention` that has none. The register tiles
-    follow from the target's vector width and number of vector registers, the
-    row tile from q_len where it is static. Ops with a schedule are left alone, so
-    that a person may set it by hand; one for a GPU where the target is a CPU, or
-    the other way round, is an error, as is one where no fused kernel computes the
-    op. Runs on fused graphs; what comes out is input to `convert-attn-to-halide`.
+    Sets `schedule` on every `attn.attention` that has none. The register tiles follow from the
+    target's vector width and number of vector registers, the row tile from q_len if it is static.
+    Schedules set by hand are kept; a GPU schedule for a CPU target, or the reverse, is an error, as
+    is a schedule for an op that no fused kernel computes. Runs on fused graphs, before
+    `convert-attn-to-halide`.
   }];
   let options = [Option<"target", "target", "std::string", "\"host\"",
-      "Halide target the kernels are meant for">];
+      "Halide target of the kernels">];
   let dependentDialects = ["::mlir::attn::AttnDialect"];
 }
 
 def AttnNameDims : Pass<"attn-name-dims", "::mlir::func::FuncOp"> {
-  let summary = "Name every size that is known only when called";
+  let summary = "Name dynamic sizes of arguments and results";
   let description = [{
-    Gives `attn.dims` to every argument with a dynamic size that has none, with a
-    symbol of its own for each such size, and to every result whose sizes are
-    those of arguments, with the arguments' symbols. So a library can check a
-    result's sizes, and a caller can allocate it, before anything is computed.
+    Adds `attn.dims` to every argument with a dynamic size, with a new symbol for each unnamed size,
+    and to every result whose sizes are those of arguments, with the arguments' symbols. So a
+    library can check a result's sizes, and a caller can allocate it, before the computation.
 
-    Takes functions on tensors. A symbol of a result that no argument has is an
-    error; a result with a size that is computed is left alone.
+    Takes functions on tensors. A result's symbol that no argument has is an error; results with
+    computed sizes are left unchanged.
   }];
   let dependentDialects = ["::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect"];
 }
@@ -100,13 +96,12 @@ def AttnNameDims : Pass<"attn-name-dims", "::mlir::func::FuncOp"> {
 def AttnBindWeights : Pass<"attn-bind-weights", "::mlir::ModuleOp"> {
   let summary = "Bind arguments with attn.weight to tensors of a safetensors file";
   let description = [{
-    Replaces every argument `{attn.weight = "name"}` by a constant: the tensor of
-    that name in `file`, which stays mapped and is not copied. What follows can
-    then lay weights out for the kernels while it compiles.
+    Replaces every argument `{attn.weight = "name"}` by a constant: the tensor of that name in
+    `file`, which is memory-mapped and not copied. Later passes can then pack weights at compile
+    time.
 
-    Takes any function on tensors. A tensor that the file lacks, or has with
-    another type or shape, is an error, as is a file that isn't one of
-    safetensors. Tensors that no argument names are left in the file.
+    Takes any function on tensors. A tensor missing in the file, or of another type or shape, is an
+    error, as is an invalid safetensors file. Tensors that no argument names are ignored.
   }];
   let options = [Option<"file", "file", "std::string", "\"\"",
       "the safetensors file">];
@@ -115,17 +110,16 @@ def AttnBindWeights : Pass<"attn-bind-weights", "::mlir::ModuleOp"> {
 }
 
 def AttnDecompose : Pass<"attn-decompose", "::mlir::func::FuncOp"> {
-  let summary = "Replace ops that have no kernel of their own by ops that do";
+  let summary = "Replace ops without a kernel by ops with one";
   let description = [{
-    Every `attn.attention` without a schedule, which no fused kernel serves, becomes
-    `attn.score`, `attn.modify_score`, `attn.mask`, `attn.softmax`, `attn.modify_prob`
-    and `attn.context`, each a kernel; a softmax beside a sink becomes a plain one and
-    an `attn.map`; `attn.dropout` the region that computes it; `attn.positions` tables of
-    sines and cosines and the ops that read them. Of the tensor dialect, padding, splats,
-    reshapes, and slices with strides or fewer dimensions become simpler ops.
+    An `attn.attention` without a schedule, which no fused kernel serves, becomes `attn.score`,
+    `attn.modify_score`, `attn.mask`, `attn.softmax`, `attn.modify_prob` and `attn.context`, each
+    with its kernel; a softmax with a sink becomes a plain one and an `attn.map`; `attn.dropout`
+    becomes a region; `attn.positions` becomes tables of sines and cosines and the ops that read
+    them. Of the tensor dialect, padding, splats, reshapes, strided and rank-reducing slices become
+    simpler ops.
 
-    Takes functions on tensors, after `attn-select-schedule`; what comes out is input to
-    `convert-attn-to-halide`.
+    Takes functions on tensors, after `attn-select-schedule` and before `convert-attn-to-halide`.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::tensor::TensorDialect"];

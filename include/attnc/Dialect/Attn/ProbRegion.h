@@ -1,4 +1,4 @@
-//===- ProbRegion.h - what a region does to a prob --------------*- C++ -*-===//
+//===- ProbRegion.h - analysis of prob regions ------------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,11 +19,10 @@ class ProbRegion {
 public:
   explicit ProbRegion(Region &body);
 
-  /// Whether it multiplies the prob by something that does not depend on it: only then
-  /// may it run before the row is normalised. Zero for NaN counts as the prob itself: a
-  /// row with one such prob has no other.
+  /// Whether it multiplies the prob by a factor independent of it: only then may it run before
+  /// normalisation. Replacing NaN by zero counts as linear: if one prob of a row is NaN, all are.
   bool isLinear() const { return isLinear(yielded); }
-  /// Whether a prob that is NaN becomes zero.
+  /// Whether a NaN prob becomes zero.
   bool zeroesNaN() const { return guarded.contains(yielded); }
 
 private:
@@ -32,7 +31,7 @@ private:
   bool isFree(Value value) const { return !dependent.contains(value); }
   bool readsProb(Operation &op) const;
   bool keeps(Operation &op, function_ref<bool(Value)> hasProperty) const;
-  /// The value for which `op` puts zero if it is NaN; null where it is no such guard.
+  /// The value that `op` replaces by zero if it is NaN; null if `op` is no such guard.
   Value getGuarded(Operation &op) const;
 
   Value yielded;

@@ -1,10 +1,10 @@
-//===- RegionChain.h - how far a region's values depend on each other -----===//
+//===- RegionChain.h - limit on dependence chains in regions --------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Analyses and lowerings, Halide's among them, follow values to their operands by recursion: a
-// chain of ops without end would overflow the stack.
+// Analyses and lowerings, Halide's included, recurse from values to operands: a long chain of
+// dependent ops would overflow the stack.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,12 +15,10 @@
 
 namespace mlir::attn {
 
-/// The most ops in a row, each an operand's of the next. Half of a stack of 8 MB holds what
-/// follows as many.
+/// Longest chain of dependent ops. Recursion over it takes half of an 8 MB stack.
 constexpr int64_t kLongestChain = 4096;
 
-/// The length of the longest chain in a region, with what computes the scalars that it takes from
-/// outside.
+/// The length of the longest chain in a region, including the ops that compute captured scalars.
 int64_t getLongestChain(Region &region);
 
 /// Refuses a region with a chain of more than kLongestChain ops.

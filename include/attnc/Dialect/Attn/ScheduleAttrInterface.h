@@ -17,8 +17,8 @@ namespace mlir::attn {
 
 enum class TargetKind { cpu, gpu };
 
-/// A kernel, and the tensors that it reads: its first parameters, in order. Behind them are the
-/// op's results.
+/// A kernel and the tensors that it reads: its first parameters, in order, followed by the op's
+/// results.
 struct BuiltKernel {
   KernelOpInterface kernel;
   SmallVector<Value> inputs;

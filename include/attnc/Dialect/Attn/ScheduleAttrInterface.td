@@ -14,10 +14,10 @@ def ScheduleAttrInterface : AttrInterface<"ScheduleAttrInterface"> {
   let cppNamespace = "::mlir::attn";
   let description = [{
     The schedule of one kernel of an op. The dialect that an attribute belongs to implements this
-    interface, the conversion that builds its kernel the `KernelBuilderAttrInterface`.
+    interface; the conversion that builds its kernel implements the `KernelBuilderAttrInterface`.
   }];
   let methods = [
-    InterfaceMethod<"Returns the largest q_len that the kernel serves; 0 is no limit.",
+    InterfaceMethod<"Returns the largest q_len that the kernel serves; 0 means no limit.",
       "int64_t", "getMaxQLen", (ins), [{}], [{ return 0; }]>,
     InterfaceMethod<"Returns the kind of target that the kernel runs on.",
       "::mlir::attn::TargetKind", "getTargetKind", (ins), [{}],

@@ -16,7 +16,7 @@
 
 namespace mlir::attn {
 
-/// A size: a constant, or that of an argument's dimension.
+/// A size: a constant, or the size of an argument's dimension.
 struct Size {
   int64_t constant = ShapedType::kDynamic;
   unsigned argument = 0;
@@ -25,8 +25,8 @@ struct Size {
   bool isConstant() const { return !ShapedType::isDynamic(constant); }
 };
 
-/// An error at a `tensor.dim` whose dimension is no constant, or none of its tensor's. What asks
-/// for sizes takes them to be right.
+/// Reports an error at a `tensor.dim` whose dimension is not a constant within its tensor's rank,
+/// which the functions below assume.
 LogicalResult verifyDims(func::FuncOp function);
 
 /// Traces sizes of tensors back to the arguments of a function on tensors.
@@ -34,16 +34,16 @@ class SizeTracer {
 public:
   explicit SizeTracer(func::FuncOp function);
 
-  /// None where the size is computed: the product of two, the sum of a concatenation.
+  /// None if the size is computed: the product of two, the sum of a concatenation.
   std::optional<Size> trace(Value tensor, int64_t dim);
-  /// The symbol that `attn.dims` gives an argument's dimension; null where there is none.
+  /// The symbol that `attn.dims` gives an argument's dimension; null if it has none.
   StringAttr getSymbol(const Size &size);
 
 private:
   std::optional<Size> traceScratch(Value tensor, int64_t dim);
 
   func::FuncOp function;
-  /// Asking an op for its sizes builds IR: in a copy, which `mapping` leads to.
+  /// Reifying an op's result sizes builds IR: in a copy of the function, mapped by `mapping`.
   IRMapping mapping;
   OwningOpRef<func::FuncOp> scratch;
 };

@@ -51,7 +51,7 @@ struct Stage {
 };
 
 /// Largest extent or factor: Halide counts in 32 bits.
-inline constexpr int64_t kMostSize = std::numeric_limits<int32_t>::max();
+inline constexpr int64_t kMaxSize = std::numeric_limits<int32_t>::max();
 
 /// Whether Halide supports this element type: `i1`, `i8` to `i64`, and floats of 16 to 64 bits.
 bool isElementType(Type type);

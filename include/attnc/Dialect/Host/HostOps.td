@@ -20,9 +20,9 @@ def Host_Dialect : Dialect {
   let cppNamespace = "::mlir::host";
   let summary = "Functions that call kernels";
   let description = [{
-    A host function is a `func.func` with a body, without results, whose arguments are
-    `memref`s: a caller's tensors. It checks the call (`host.require`), takes temporaries
-    (`memref.alloc`), views of buffers (`memref`), and calls kernels in order (`host.call`). Sizes are
+    A host function is a `func.func` with a body, without results, whose arguments are `memref`s: a
+    caller's tensors. It checks the call (`host.require`), allocates temporaries (`memref.alloc`),
+    creates views of buffers (`memref`), and calls kernels in order (`host.call`). Sizes are
     computed by `memref.dim` and `arith`, from elements of buffers by `host.load`.
 
     `host-plan-workspace` places its temporaries, and `convert-host-to-llvm` lowers it.
@@ -37,9 +37,8 @@ def Host_CallOp : Host_Op<"call", [AttrSizedOperandSegments,
   let summary = "Calls a kernel on buffers";
   let description = [{
     The `host.call` operation runs a kernel on one buffer for each of its parameters, in order; the
-    kernel says which it reads and which it writes. The host function returns at once
-    with the kernel's status when that is not 0. With a condition, the kernel runs only if it
-    holds.
+    kernel declares which it reads and which it writes. The host function returns immediately with
+    the kernel's status if that is not 0. With a condition, the kernel runs only if it holds.
 
     - (C1) the callee is a kernel: an op with the `KernelOpInterface`.
     - (C2) one memref for each parameter, of its element type, rank and static sizes.
@@ -85,8 +84,8 @@ def Host_LoadOp : Host_Op<"load", [TypesMatchWith<"the result is the element typ
 def Host_RequireOp : Host_Op<"require"> {
   let summary = "Refuses the call unless a condition holds";
   let description = [{
-    The `host.require` operation ends the host function with the status of
-    a wrong call and the message when the condition is false.
+    The `host.require` operation returns from the host function with the status of an invalid call
+    and the message if the condition is false.
 
     ```mlir
     host.require %same, "expected as many keys as values"

@@ -36,7 +36,7 @@ struct LibraryOptions {
   std::string name;
   /// The function to compile; may be empty if there is only one.
   std::string function;
-  /// Folder of compiled groups, by content hash; no caching if empty.
+  /// Folder of compiled kernels, by content hash; no caching if empty.
   std::string cacheDir;
   /// If false, the library needs the runtime of buildRuntime.
   bool withRuntime = true;
