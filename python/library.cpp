@@ -106,7 +106,7 @@ const ExchangeApi *getExchangeApi(PyTypeObject *type) {
   for (auto [each, api] : known)
     if (each == type)
       return api;
-  Py_INCREF(type);
+  Py_INCREF((PyObject *)type);
   return known.emplace_back(type, findExchangeApi(type)).second;
 }
 
@@ -125,7 +125,7 @@ void checkPlain(nb::handle object) {
   if (isTrue(PyObject_GetAttr(object.ptr(), requiresGrad)))
     throw nb::value_error("expected tensors without gradients, found one with requires_grad: "
                           "call with .detach(), or by way of torch_op");
-  if (isTrue(PyObject_CallMethodNoArgs(object.ptr(), isNeg)))
+  if (isTrue(PyObject_CallMethodObjArgs(object.ptr(), isNeg, nullptr)))
     throw nb::value_error("expected materialized tensors, found one with a lazy negation: "
                           "call with .resolve_neg()");
 }
