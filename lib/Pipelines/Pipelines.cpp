@@ -33,6 +33,7 @@ using namespace mlir;
 void attn::buildGraphPipeline(OpPassManager &pm) {
   pm.addPass(createInlinerPass({}, [](OpPassManager &) {}));
   pm.addPass(createSymbolDCEPass());
+  pm.addNestedPass<func::FuncOp>(createAttnMergeMaps());
   pm.addNestedPass<func::FuncOp>(createAttnRaise());
 }
 

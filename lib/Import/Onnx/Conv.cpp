@@ -53,19 +53,20 @@ static FailureOr<SmallVector<Window>> getKernelWindows(Node &node) {
 
 /// What each window sees, 0 outside of the input: [batch, group, places…, channels of the group,
 /// kernel…], without the group where there is one.
-static TensorRef makePatches(const TensorRef &input, ArrayRef<OpFoldResult> sizes,
+static TensorRef makePatches(Body &body, const TensorRef &input, ArrayRef<OpFoldResult> sizes,
                              ArrayRef<Window> all) {
   SmallVector<Window> windows(all);
   int64_t count = windows.size(), channels = *getStatic(sizes.end()[-1 - count]);
-  return makeLazy(input->element, sizes, {input}, [=](Body &at, ArrayRef<Value> shown) -> Value {
-    SmallVector<Value> indices(shown);
-    if (int64_t(indices.size()) < 3 + 2 * count)
-      indices.insert(indices.begin() + 1, at.index(0));
-    Value first = at.make<arith::MulIOp>(indices[1], at.index(channels));
-    Value front[] = {indices[0], at.make<arith::AddIOp>(first, indices[2 + count])};
-    ArrayRef<Value> places = ArrayRef(indices).slice(2, count);
-    return readWindow(at, input, windows, front, places, ArrayRef(indices).take_back(count), 0);
-  });
+  return makeGenerate(
+      body, input->element, sizes, {input}, [=](Body &at, ArrayRef<Value> shown) -> Value {
+        SmallVector<Value> indices(shown);
+        if (int64_t(indices.size()) < 3 + 2 * count)
+          indices.insert(indices.begin() + 1, at.index(0));
+        Value first = at.make<arith::MulIOp>(indices[1], at.index(channels));
+        Value front[] = {indices[0], at.make<arith::AddIOp>(first, indices[2 + count])};
+        ArrayRef<Value> places = ArrayRef(indices).slice(2, count);
+        return readWindow(at, input, windows, front, places, ArrayRef(indices).take_back(count), 0);
+      });
 }
 
 static ElementsAttr reshapeConstant(ElementsAttr constant, RankedTensorType type) {
@@ -109,9 +110,9 @@ static FailureOr<TensorRef> multiplyPatches(Node &node, ArrayRef<Window> windows
   SmallVector<int64_t> swapped = {1, 0};
   if (group > 1)
     swapped = {0, 2, 1};
-  FailureOr<TensorRef> product =
-      multiplyMatrices(node, makeReshape(node.body, makePatches(input, all, windows), rows),
-                       makeTranspose(node.body, reshapeWeight(node, weight, matrix), swapped));
+  FailureOr<TensorRef> product = multiplyMatrices(
+      node, makeReshape(node.body, makePatches(node.body, input, all, windows), rows),
+      makeTranspose(node.body, reshapeWeight(node, weight, matrix), swapped));
   if (failed(product) || !bias)
     return product;
   return applyElementwise(

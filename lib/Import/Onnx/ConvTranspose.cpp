@@ -162,7 +162,6 @@ LogicalResult imports::importConvTranspose(Node &node) {
   FailureOr<TensorRef> product = multiplyPlaces(node, group);
   if (failed(places) || failed(product))
     return failure();
-  node.materialize(*product);
   int64_t outputs = *getStatic(weight->sizes[1]), kernel = 1;
   for (const Window &window : *windows)
     kernel *= window.size;
@@ -182,8 +181,6 @@ LogicalResult imports::importConvTranspose(Node &node) {
                       at.index(0), at.index(0), Value(), read);
     return bias ? at.make<arith::AddFOp>(sum, at.read(bias, {place[1]})) : sum;
   };
-  TensorRef result = makeLazy(input->element, sizes, {*product}, build);
-  // Not once more for each that reads it.
-  node.materialize(result);
+  TensorRef result = makeGenerate(node.body, input->element, sizes, {*product, bias}, build);
   return node.setOutput(result);
 }

@@ -3,8 +3,7 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each op is a function of scalars. Between score and softmax it becomes part of the
-// score, after the softmax of the prob; elsewhere it is kept as a formula.
+// Each op is a function of scalars, and becomes an `attn.map` or, of formulas, a formula.
 //
 //===----------------------------------------------------------------------===//
 
@@ -376,8 +375,8 @@ static LogicalResult importDropout(Node &node) {
   if (node.wantsOutput(1)) {
     Value kept =
         arith::ConstantOp::create(node.body.b, node.body.loc, node.body.b.getBoolAttr(true));
-    node.setOutput(
-        1, makeExpand(makeElements(node.body, kept.getType(), {kept}, {}), node.input(0)->sizes));
+    node.setOutput(1, makeExpand(node.body, makeElements(node.body, kept.getType(), {kept}, {}),
+                                 node.input(0)->sizes));
   }
   return node.setOutput(node.input(0));
 }

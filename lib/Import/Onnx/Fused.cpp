@@ -207,8 +207,9 @@ static LogicalResult importSkipRmsNorm(Node &node) {
 /// How many columns each row of a mask has before its first 0.
 static TensorRef countBeforeZero(Node &node, const TensorRef &mask) {
   OpFoldResult length = mask->sizes[1];
-  TensorRef ends =
-      makeLazy(mask->element, mask->sizes, {mask}, [=](Body &at, ArrayRef<Value> indices) -> Value {
+  TensorRef ends = makeGenerate(
+      node.body, mask->element, mask->sizes, {mask},
+      [=](Body &at, ArrayRef<Value> indices) -> Value {
         Value zero = arith::ConstantOp::create(at.b, at.loc, at.b.getIntegerAttr(mask->element, 0));
         Value isZero =
             at.make<arith::CmpIOp>(arith::CmpIPredicate::eq, at.read(mask, indices), zero);
@@ -225,8 +226,8 @@ static LogicalResult importMaskIndex(Node &node, const TensorRef &ids) {
   if (!mask) {
     Value zero =
         arith::ConstantOp::create(node.body.b, node.body.loc, node.body.b.getI32IntegerAttr(0));
-    node.setOutput(
-        1, makeExpand(makeElements(node.body, zero.getType(), {zero}, {}), {ids->sizes[0]}));
+    node.setOutput(1, makeExpand(node.body, makeElements(node.body, zero.getType(), {zero}, {}),
+                                 {ids->sizes[0]}));
     return success();
   }
   if (mask->getRank() != 2 || !mask->element.isInteger(32))

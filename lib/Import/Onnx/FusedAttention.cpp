@@ -436,13 +436,14 @@ LogicalResult imports::importMultiHeadAttention(Node &node) {
 //===----------------------------------------------------------------------===//
 
 /// One position a row: those of the first row, counted up, where only the first is given.
-static TensorRef countFrom(const TensorRef &first, OpFoldResult batch, OpFoldResult length) {
-  return makeLazy(first->element, {batch, length}, {first},
-                  [=](Body &at, ArrayRef<Value> place) -> Value {
-                    Value start = at.read(first, {at.index(0)});
-                    return at.make<arith::AddIOp>(
-                        start, at.make<arith::IndexCastOp>(start.getType(), place[1]));
-                  });
+static TensorRef countFrom(Body &body, const TensorRef &first, OpFoldResult batch,
+                           OpFoldResult length) {
+  return makeGenerate(body, first->element, {batch, length}, {first},
+                      [=](Body &at, ArrayRef<Value> place) -> Value {
+                        Value start = at.read(first, {at.index(0)});
+                        return at.make<arith::AddIOp>(
+                            start, at.make<arith::IndexCastOp>(start.getType(), place[1]));
+                      });
 }
 
 LogicalResult imports::importFusedRotaryEmbedding(Node &node) {
@@ -454,7 +455,7 @@ LogicalResult imports::importFusedRotaryEmbedding(Node &node) {
   if (x->getRank() != 3 && x->getRank() != 4)
     return node.error() << "expected an input of rank 3 or 4, found " << x->getRank();
   if (positions->getRank() == 1 && isa<IntegerType>(positions->element))
-    positions = countFrom(positions, x->sizes[0], x->sizes[x->getRank() - 2]);
+    positions = countFrom(node.body, positions, x->sizes[0], x->sizes[x->getRank() - 2]);
   PartNode part(node, "RotaryEmbedding", {x, cos, sin, positions});
   part.take("interleaved").take("rotary_embedding_dim");
   int64_t heads = node.getInt("num_heads", 0);

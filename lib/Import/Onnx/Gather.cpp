@@ -69,14 +69,14 @@ static LogicalResult importGather(Node &node) {
         EmbeddingOp::create(node.body.b, node.body.loc, getTensorType(data->element, sizes),
                             node.materialize(data), node.materialize(indices)),
         sizes));
-  return node.setOutput(
-      makeLazy(data->element, sizes, {data, indices}, [=](Body &at, ArrayRef<Value> place) {
-        SmallVector<Value> own(place.take_front(dim));
-        Value position = at.read(indices, place.slice(dim, count));
-        own.push_back(fromEnd(at, position, data->sizes[dim]));
-        llvm::append_range(own, place.drop_front(dim + count));
-        return at.read(data, own);
-      }));
+  return node.setOutput(makeGenerate(node.body, data->element, sizes, {data, indices},
+                                     [=](Body &at, ArrayRef<Value> place) {
+                                       SmallVector<Value> own(place.take_front(dim));
+                                       Value position = at.read(indices, place.slice(dim, count));
+                                       own.push_back(fromEnd(at, position, data->sizes[dim]));
+                                       llvm::append_range(own, place.drop_front(dim + count));
+                                       return at.read(data, own);
+                                     }));
 }
 
 static LogicalResult importGatherElements(Node &node) {
@@ -88,12 +88,13 @@ static LogicalResult importGatherElements(Node &node) {
     return node.error() << "expected indices of rank " << data->getRank() << ", found "
                         << indices->getRank();
   int64_t dim = *axis;
-  return node.setOutput(makeLazy(
-      data->element, indices->sizes, {data, indices}, [=](Body &at, ArrayRef<Value> place) {
-        SmallVector<Value> own(place);
-        own[dim] = fromEnd(at, at.read(indices, place), data->sizes[dim]);
-        return at.read(data, own);
-      }));
+  return node.setOutput(makeGenerate(node.body, data->element, indices->sizes, {data, indices},
+                                     [=](Body &at, ArrayRef<Value> place) {
+                                       SmallVector<Value> own(place);
+                                       own[dim] =
+                                           fromEnd(at, at.read(indices, place), data->sizes[dim]);
+                                       return at.read(data, own);
+                                     }));
 }
 
 static LogicalResult importGatherNd(Node &node) {
@@ -105,18 +106,19 @@ static LogicalResult importGatherNd(Node &node) {
                         << data->getRank();
   Sizes sizes(ArrayRef(indices->sizes).drop_back());
   llvm::append_range(sizes, ArrayRef(data->sizes).drop_front(batch + *depth));
-  return node.setOutput(makeLazy(
-      data->element, sizes, {data, indices}, [=, depth = *depth](Body &at, ArrayRef<Value> place) {
-        SmallVector<Value> own(place.take_front(batch));
-        SmallVector<Value> tuple(place.take_front(rank - 1));
-        for (int64_t i = 0; i < depth; ++i) {
-          tuple.push_back(at.index(i));
-          own.push_back(fromEnd(at, at.read(indices, tuple), data->sizes[batch + i]));
-          tuple.pop_back();
-        }
-        llvm::append_range(own, place.drop_front(rank - 1));
-        return at.read(data, own);
-      }));
+  return node.setOutput(
+      makeGenerate(node.body, data->element, sizes, {data, indices},
+                   [=, depth = *depth](Body &at, ArrayRef<Value> place) {
+                     SmallVector<Value> own(place.take_front(batch));
+                     SmallVector<Value> tuple(place.take_front(rank - 1));
+                     for (int64_t i = 0; i < depth; ++i) {
+                       tuple.push_back(at.index(i));
+                       own.push_back(fromEnd(at, at.read(indices, tuple), data->sizes[batch + i]));
+                       tuple.pop_back();
+                     }
+                     llvm::append_range(own, place.drop_front(rank - 1));
+                     return at.read(data, own);
+                   }));
 }
 
 //===----------------------------------------------------------------------===//
@@ -139,16 +141,17 @@ static LogicalResult importOneHot(Node &node) {
   Sizes sizes(indices->sizes);
   sizes.insert(sizes.begin() + *axis, size);
   int64_t dim = *axis;
-  return node.setOutput(makeLazy(
-      values->element, sizes, {indices, values}, [=](Body &at, ArrayRef<Value> place) -> Value {
-        SmallVector<Value> own(place);
-        own.erase(own.begin() + dim);
-        Value position = castScalar(at, at.read(indices, own), at.b.getI64Type());
-        Value isHot = at.make<arith::CmpIOp>(arith::CmpIPredicate::eq, fromEnd(at, position, size),
-                                             place[dim]);
-        return at.make<arith::SelectOp>(isHot, at.read(values, {at.index(1)}),
-                                        at.read(values, {at.index(0)}));
-      }));
+  return node.setOutput(
+      makeGenerate(node.body, values->element, sizes, {indices, values},
+                   [=](Body &at, ArrayRef<Value> place) -> Value {
+                     SmallVector<Value> own(place);
+                     own.erase(own.begin() + dim);
+                     Value position = castScalar(at, at.read(indices, own), at.b.getI64Type());
+                     Value isHot = at.make<arith::CmpIOp>(arith::CmpIPredicate::eq,
+                                                          fromEnd(at, position, size), place[dim]);
+                     return at.make<arith::SelectOp>(isHot, at.read(values, {at.index(1)}),
+                                                     at.read(values, {at.index(0)}));
+                   }));
 }
 
 ArrayRef<OpEntry> imports::getGatherOps() {

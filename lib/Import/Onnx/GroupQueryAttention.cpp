@@ -151,23 +151,23 @@ FailureOr<TensorRef> GroupQuery::getPositions() {
   OpFoldResult batch = heads.query->sizes[0], rows = heads.query->sizes[2];
   Type type = body.b.getI64Type();
   if (!given)
-    return makeLazy(type, {batch, rows}, {last},
-                    [past = pastLength, type](Body &at, ArrayRef<Value> place) -> Value {
-                      Value sum = at.make<arith::AddIOp>(past(at, place[0]), place[1]);
-                      return at.make<arith::IndexCastOp>(type, sum);
-                    });
+    return makeGenerate(body, type, {batch, rows}, {last},
+                        [past = pastLength, type](Body &at, ArrayRef<Value> place) -> Value {
+                          Value sum = at.make<arith::AddIOp>(past(at, place[0]), place[1]);
+                          return at.make<arith::IndexCastOp>(type, sum);
+                        });
   if (!given->element.isInteger(64) ||
       failed(checkSizes(node, given, {batch, rows}, "position_ids")))
     return node.error() << "expected position_ids of type i64, found " << given->element;
-  return makeLazy(type, {batch, rows}, {given},
-                  [given, rows, total = total](Body &at, ArrayRef<Value> place) -> Value {
-                    Value isFirst = compare(at, arith::CmpIPredicate::eq, toIndex(at, rows),
-                                            toIndex(at, total));
-                    Value zero = at.index(0), start = at.read(given, {zero, zero});
-                    Value counted = at.make<arith::AddIOp>(
-                        start, at.make<arith::IndexCastOp>(start.getType(), place[1]));
-                    return at.make<arith::SelectOp>(isFirst, counted, at.read(given, place));
-                  });
+  return makeGenerate(body, type, {batch, rows}, {given},
+                      [given, rows, total = total](Body &at, ArrayRef<Value> place) -> Value {
+                        Value isFirst = compare(at, arith::CmpIPredicate::eq, toIndex(at, rows),
+                                                toIndex(at, total));
+                        Value zero = at.index(0), start = at.read(given, {zero, zero});
+                        Value counted = at.make<arith::AddIOp>(
+                            start, at.make<arith::IndexCastOp>(start.getType(), place[1]));
+                        return at.make<arith::SelectOp>(isFirst, counted, at.read(given, place));
+                      });
 }
 
 /// Query and key with a norm of each head, where the model has one.
@@ -230,7 +230,6 @@ FailureOr<TensorRef> GroupQuery::append(Input input, const TensorRef &rows) {
     grown = known && wanted ? total
                             : body.make<arith::MaxSIOp>(toIndex(body, room), toIndex(body, total));
   sizes[2] = grown;
-  node.materialize(rows);
   auto build = [past, rows, total = total, before = pastLength](Body &at,
                                                                 ArrayRef<Value> place) -> Value {
     auto isLess = [&](Value a, Value b) { return compare(at, arith::CmpIPredicate::slt, a, b); };
@@ -250,16 +249,16 @@ FailureOr<TensorRef> GroupQuery::append(Input input, const TensorRef &rows) {
     Value row = at.make<arith::SelectOp>(isLess(own, length), at.read(rows, inRows), old);
     return at.make<arith::SelectOp>(isLess(own, at.index(0)), old, row);
   };
-  return makeLazy(rows->element, sizes, {past, rows}, build);
+  return makeGenerate(body, rows->element, sizes, {past, rows}, build);
 }
 
 TensorRef GroupQuery::appendRows(const TensorRef &cache, const TensorRef &rows) {
   Type type = body.b.getI64Type();
   TensorRef lengths =
-      makeLazy(type, {cache->sizes[0]}, {last},
-               [before = pastLength, type](Body &at, ArrayRef<Value> place) -> Value {
-                 return at.make<arith::IndexCastOp>(type, before(at, place[0]));
-               });
+      makeGenerate(body, type, {cache->sizes[0]}, {last},
+                   [before = pastLength, type](Body &at, ArrayRef<Value> place) -> Value {
+                     return at.make<arith::IndexCastOp>(type, before(at, place[0]));
+                   });
   return makeComputed(AppendCacheOp::create(body.b, body.loc, cache->getType(),
                                             node.materialize(cache), node.materialize(rows),
                                             node.materialize(lengths)),
@@ -271,7 +270,7 @@ TensorRef GroupQuery::getSink() {
   if (node.input(Sink) || !node.getInt("smooth_softmax", 0))
     return node.input(Sink);
   Value zero = floatConstant(body, heads.query->element, 0);
-  return makeExpand(makeElements(body, zero.getType(), {zero}, {}), {heads.query->sizes[1]});
+  return makeExpand(body, makeElements(body, zero.getType(), {zero}, {}), {heads.query->sizes[1]});
 }
 
 PlaceFn GroupQuery::getVisible() {

@@ -25,7 +25,7 @@ static LogicalResult checkInner(Node &node, OpFoldResult left, OpFoldResult righ
 
 /// The dimensions in front of matrices, as a tensor of their own.
 static TensorRef getFront(const TensorRef &matrices) {
-  return makeLazy(matrices->element, ArrayRef(matrices->sizes).drop_back(2), {}, nullptr);
+  return makeTensor(matrices->element, ArrayRef(matrices->sizes).drop_back(2));
 }
 
 FailureOr<TensorRef> imports::multiplyMatrices(Node &node, const TensorRef &left,

@@ -84,13 +84,13 @@ SmallVector<Value> imports::reindex(Body &body, ArrayRef<OpFoldResult> from,
 static TensorRef makeMove(Body &body, const TensorRef &source, ArrayRef<OpFoldResult> sizes,
                           function_ref<Value(Value)> emit,
                           std::function<SmallVector<Value>(Body &, ArrayRef<Value>)> place) {
-  if (source->isData)
+  if (source->isData())
     if (Value moved = emit(materialize(body, source)))
       return makeComputed(moved, sizes);
-  return makeLazy(source->element, sizes, {source},
-                  [source, place = std::move(place)](Body &at, ArrayRef<Value> indices) {
-                    return at.read(source, place(at, indices));
-                  });
+  return makeGenerate(body, source->element, sizes, {source},
+                      [source, place = std::move(place)](Body &at, ArrayRef<Value> indices) {
+                        return at.read(source, place(at, indices));
+                      });
 }
 
 /// A short list in other places, which is a constant where it was one.
@@ -99,7 +99,6 @@ static TensorRef moveList(Body &body, const TensorRef &source, ArrayRef<OpFoldRe
   TensorRef tensor = makeElements(body, source->element, elements, sizes);
   if (source->value)
     tensor->value = makeDense(body, *tensor);
-  tensor->isData = source->isData;
   return tensor;
 }
 

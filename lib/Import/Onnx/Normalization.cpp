@@ -69,7 +69,7 @@ static FailureOr<Value> getRow(Node &node, int index, const TensorRef &input, in
         *getStatic(size) != 1)
       return node.error() << "expected scale and bias of the sizes of "
                           << getTensorType(input->element, sizes) << ", found " << row->getType();
-  return node.materialize(flattenFrom(node.body, makeExpand(row, sizes), 0));
+  return node.materialize(flattenFrom(node.body, makeExpand(node.body, row, sizes), 0));
 }
 
 /// Mean and 1 / deviation of the rows, which a layer norm may give as well.

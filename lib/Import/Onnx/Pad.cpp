@@ -29,8 +29,8 @@ static LogicalResult importTrilu(Node &node) {
   bool upper = node.getInt("upper", 1);
   int64_t rank = input->getRank();
   Type element = input->element;
-  return node.setOutput(
-      makeLazy(element, input->sizes, {input}, [=](Body &at, ArrayRef<Value> indices) {
+  return node.setOutput(makeGenerate(
+      node.body, element, input->sizes, {input, offset}, [=](Body &at, ArrayRef<Value> indices) {
         Value row = indices[rank - 2], column = indices[rank - 1];
         if (offset)
           row = at.make<arith::AddIOp>(
@@ -51,11 +51,12 @@ static LogicalResult importEyeLike(Node &node) {
     return failure();
   Type element = *type ? *type : input->element;
   int64_t offset = node.getInt("k", 0);
-  return node.setOutput(makeLazy(element, input->sizes, {}, [=](Body &at, ArrayRef<Value> indices) {
-    Value wanted = at.make<arith::AddIOp>(indices[0], at.index(offset));
-    Value isOn = at.make<arith::CmpIOp>(arith::CmpIPredicate::eq, indices[1], wanted);
-    return castScalar(at, isOn, element);
-  }));
+  return node.setOutput(
+      makeGenerate(node.body, element, input->sizes, {}, [=](Body &at, ArrayRef<Value> indices) {
+        Value wanted = at.make<arith::AddIOp>(indices[0], at.index(offset));
+        Value isOn = at.make<arith::CmpIOp>(arith::CmpIPredicate::eq, indices[1], wanted);
+        return castScalar(at, isOn, element);
+      }));
 }
 
 /// How much a constant pad adds before and after each dimension.
@@ -118,15 +119,16 @@ static TensorRef makeRepeated(Node &node, ArrayRef<OpFoldResult> sizes,
                               ArrayRef<std::pair<OpFoldResult, OpFoldResult>> pads, Repeat repeat) {
   TensorRef input = node.input(0);
   SmallVector<std::pair<OpFoldResult, OpFoldResult>> around(pads);
-  return makeLazy(input->element, sizes, {input}, [=](Body &at, ArrayRef<Value> indices) {
-    SmallVector<Value> own;
-    for (auto [index, size, pad] : llvm::zip(indices, input->sizes, around)) {
-      bool isSame = getStatic(pad.first) == 0 && getStatic(pad.second) == 0;
-      Value place = isSame ? index : at.make<arith::SubIOp>(index, toIndex(at, pad.first));
-      own.push_back(isSame ? index : repeat(at, place, toIndex(at, size)));
-    }
-    return at.read(input, own);
-  });
+  return makeGenerate(
+      node.body, input->element, sizes, {input}, [=](Body &at, ArrayRef<Value> indices) {
+        SmallVector<Value> own;
+        for (auto [index, size, pad] : llvm::zip(indices, input->sizes, around)) {
+          bool isSame = getStatic(pad.first) == 0 && getStatic(pad.second) == 0;
+          Value place = isSame ? index : at.make<arith::SubIOp>(index, toIndex(at, pad.first));
+          own.push_back(isSame ? index : repeat(at, place, toIndex(at, size)));
+        }
+        return at.read(input, own);
+      });
 }
 
 /// A fill around the input.
@@ -134,7 +136,7 @@ static TensorRef makeFilled(Node &node, ArrayRef<OpFoldResult> sizes,
                             ArrayRef<std::pair<OpFoldResult, OpFoldResult>> pads) {
   TensorRef input = node.input(0), fill = node.input(2);
   SmallVector<std::pair<OpFoldResult, OpFoldResult>> around(pads);
-  return makeLazy(input->element, sizes, {input}, [=](Body &at, ArrayRef<Value> indices) -> Value {
+  auto element = [=](Body &at, ArrayRef<Value> indices) -> Value {
     SmallVector<Value> own;
     Value inside;
     auto require = [&](arith::CmpIPredicate predicate, Value x, Value y) {
@@ -159,7 +161,8 @@ static TensorRef makeFilled(Node &node, ArrayRef<OpFoldResult> sizes,
         fill ? at.readSingle(fill)
              : Value(arith::ConstantOp::create(at.b, at.loc, at.b.getZeroAttr(input->element)));
     return at.make<arith::SelectOp>(inside, value, outside);
-  });
+  };
+  return makeGenerate(node.body, input->element, sizes, {input, fill}, element);
 }
 
 static LogicalResult importPad(Node &node) {

@@ -37,8 +37,8 @@ static FailureOr<TensorRef> makePart(Node &node, const TensorRef &input, int64_t
   bool isList = input->elements && first && count;
   if (part.step == 1 && !isList)
     return makeSlice(node.body, input, dim, toFold(part.start), part.size);
-  TensorRef result =
-      makeLazy(input->element, sizes, {input}, [=](Body &at, ArrayRef<Value> indices) {
+  TensorRef result = makeGenerate(
+      node.body, input->element, sizes, {input}, [=](Body &at, ArrayRef<Value> indices) {
         SmallVector<Value> own(indices);
         own[dim] = at.make<arith::AddIOp>(part.start,
                                           at.make<arith::MulIOp>(own[dim], at.index(part.step)));
@@ -224,20 +224,22 @@ static bool areTuples(ArrayRef<TensorRef> tensors, int64_t dim) {
 }
 
 /// Tuples stay formulas of their places.
-static TensorRef makeTuples(ArrayRef<TensorRef> tensors, const Sizes &sizes) {
+static TensorRef makeTuples(Body &body, ArrayRef<TensorRef> tensors, const Sizes &sizes) {
   SmallVector<TensorRef> parts(tensors);
-  return makeLazy(parts[0]->element, sizes, parts, [parts](Body &at, ArrayRef<Value> indices) {
-    SmallVector<Value> own(indices);
-    own.back() = at.index(0);
-    if (auto component = getConstantInt(indices.back()))
-      return at.read(parts[*component], own);
-    Value selected = at.read(parts.back(), own);
-    for (int64_t i = parts.size() - 2; i >= 0; --i) {
-      Value isHere = at.make<arith::CmpIOp>(arith::CmpIPredicate::eq, indices.back(), at.index(i));
-      selected = at.make<arith::SelectOp>(isHere, at.read(parts[i], own), selected);
-    }
-    return selected;
-  });
+  return makeGenerate(
+      body, parts[0]->element, sizes, parts, [parts](Body &at, ArrayRef<Value> indices) {
+        SmallVector<Value> own(indices);
+        own.back() = at.index(0);
+        if (auto component = getConstantInt(indices.back()))
+          return at.read(parts[*component], own);
+        Value selected = at.read(parts.back(), own);
+        for (int64_t i = parts.size() - 2; i >= 0; --i) {
+          Value isHere =
+              at.make<arith::CmpIOp>(arith::CmpIPredicate::eq, indices.back(), at.index(i));
+          selected = at.make<arith::SelectOp>(isHere, at.read(parts[i], own), selected);
+        }
+        return selected;
+      });
 }
 
 static LogicalResult importConcat(Node &node) {
@@ -269,7 +271,7 @@ static LogicalResult importConcat(Node &node) {
   if (tensors.size() <= 1)
     return node.setOutput(tensors.empty() ? empty : tensors[0]);
   if (areTuples(tensors, *dim))
-    return node.setOutput(makeTuples(tensors, sizes));
+    return node.setOutput(makeTuples(node.body, tensors, sizes));
   auto values = llvm::map_to_vector(
       tensors, [&](const TensorRef &tensor) { return node.materialize(tensor); });
   Value whole = tensor::ConcatOp::create(node.body.b, node.body.loc,

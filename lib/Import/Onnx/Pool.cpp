@@ -47,8 +47,7 @@ static FailureOr<TensorRef> reduceWindows(Node &node, ArrayRef<Window> all, Redu
   FailureOr<SmallVector<OpFoldResult>> places = countPlaces(node, all);
   if (failed(places))
     return failure();
-  // An element is read by several windows.
-  TensorRef input = makeComputed(node.materialize(node.input(0)), node.input(0)->sizes);
+  TensorRef input = node.input(0);
   SmallVector<Window> windows(all);
   SmallVector<OpFoldResult> sizes(ArrayRef(input->sizes).take_front(2)), seen;
   llvm::append_range(sizes, *places);
@@ -57,8 +56,8 @@ static FailureOr<TensorRef> reduceWindows(Node &node, ArrayRef<Window> all, Redu
     seen.push_back(fixedSize(node, window.size));
   llvm::append_range(patches, seen);
   rows.push_back(multiply(node.body, seen));
-  TensorRef patch =
-      makeLazy(input->element, patches, {input}, [=](Body &at, ArrayRef<Value> indices) {
+  TensorRef patch = makeGenerate(
+      node.body, input->element, patches, {input}, [=](Body &at, ArrayRef<Value> indices) {
         size_t count = windows.size();
         return readWindow(at, input, windows, indices.take_front(2), indices.slice(2, count),
                           indices.take_back(count), outside);
@@ -112,7 +111,7 @@ static LogicalResult importAveragePool(Node &node) {
         castScalar(at, at.make<arith::IndexCastOp>(at.b.getI64Type(), steps), input->element);
     return at.make<arith::DivFOp>(at.read(sum, indices), count);
   };
-  return node.setOutput(makeLazy(input->element, sum->sizes, {sum}, average));
+  return node.setOutput(makeGenerate(node.body, input->element, sum->sizes, {sum}, average));
 }
 
 template <ReduceKind kind>

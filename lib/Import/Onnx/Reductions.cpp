@@ -103,9 +103,12 @@ static TensorRef makeShift(Body &body, const TensorRef &input, ArrayRef<int64_t>
   TensorRef largest = makeReduce(body, input, ReduceKind::max, dims, /*keep=*/true);
   return mapOf(body, {largest}, [](Body &at, ArrayRef<Value> v) -> Value {
     Value zero = floatConstant(at, v[0].getType(), 0);
-    Value infinity = floatConstant(at, v[0].getType(), std::numeric_limits<double>::infinity());
-    Value isFinite =
-        at.make<arith::CmpFOp>(arith::CmpFPredicate::OLT, at.make<math::AbsFOp>(v[0]), infinity);
+    double infinity = std::numeric_limits<double>::infinity();
+    auto compare = [&](arith::CmpFPredicate predicate, double bound) -> Value {
+      return at.make<arith::CmpFOp>(predicate, v[0], floatConstant(at, v[0].getType(), bound));
+    };
+    Value isFinite = at.make<arith::AndIOp>(compare(arith::CmpFPredicate::OLT, infinity),
+                                            compare(arith::CmpFPredicate::OGT, -infinity));
     return at.make<arith::SelectOp>(isFinite, v[0], zero);
   });
 }
@@ -137,10 +140,11 @@ static LogicalResult importLogSoftmax(Node &node) {
   FailureOr<int64_t> axis = node.getDim(node.getInt("axis", -1), input->getRank());
   if (failed(axis) || failed(checkFloat(node, input)))
     return failure();
-  TensorRef shifted = combine<arith::SubFOp>(node.body, input, makeShift(node.body, input, *axis));
-  TensorRef result =
-      combine<arith::SubFOp>(node.body, shifted, makeLogSumExp(node.body, shifted, *axis));
-  return node.setOutput(result);
+  TensorRef shift = makeShift(node.body, input, *axis);
+  // Once for each that reads it, as a difference costs no more than reading one.
+  auto shifted = [&] { return combine<arith::SubFOp>(node.body, input, shift); };
+  TensorRef sum = makeLogSumExp(node.body, shifted(), *axis);
+  return node.setOutput(combine<arith::SubFOp>(node.body, shifted(), sum));
 }
 
 /// A sum of `scalar` of the elements.
@@ -184,12 +188,12 @@ static LogicalResult importArg(Node &node) {
   if (failed(axis))
     return failure();
   bool wantsLast = node.getInt("select_last_index", 0), isFloat = isa<FloatType>(input->element);
-  node.materialize(input);
   TensorRef extreme = makeReduce(body, input, kind, *axis, /*keep=*/true);
   OpFoldResult length = input->sizes[*axis];
   Type i64 = body.b.getI64Type();
-  TensorRef places = makeLazy(
-      i64, input->sizes, {input}, [=, axis = *axis](Body &at, ArrayRef<Value> indices) -> Value {
+  TensorRef places = makeGenerate(
+      body, i64, input->sizes, {input},
+      [=, axis = *axis](Body &at, ArrayRef<Value> indices) -> Value {
         Value x = at.read(input, indices);
         Value y = at.read(extreme, broadcastIndices(at, extreme->sizes, indices));
         Value isHere = isFloat ? at.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, x, y)
@@ -219,18 +223,19 @@ static TensorRef makeRanks(Body &body, const TensorRef &input, int64_t dim, bool
   SmallVector<OpFoldResult> sizes(input->sizes);
   sizes.insert(sizes.begin() + dim + 1, sizes[dim]);
   Type i64 = body.b.getI64Type();
-  TensorRef table = makeLazy(i64, sizes, {input}, [=](Body &at, ArrayRef<Value> indices) -> Value {
-    SmallVector<Value> own(indices), other(indices);
-    own.erase(own.begin() + dim + 1);
-    other.erase(other.begin() + dim);
-    Value x = at.read(input, own), y = at.read(input, other);
-    Value isEqual = at.make<arith::AndIOp>(
-        at.make<arith::XOrIOp>(
-            at.make<arith::OrIOp>(isBefore(at, x, y, largest), isBefore(at, y, x, largest)),
-            arith::ConstantOp::create(at.b, at.loc, at.b.getBoolAttr(true))),
-        at.make<arith::CmpIOp>(arith::CmpIPredicate::slt, other[dim], own[dim]));
-    return castScalar(at, at.make<arith::OrIOp>(isBefore(at, y, x, largest), isEqual), i64);
-  });
+  TensorRef table =
+      makeGenerate(body, i64, sizes, {input}, [=](Body &at, ArrayRef<Value> indices) -> Value {
+        SmallVector<Value> own(indices), other(indices);
+        own.erase(own.begin() + dim + 1);
+        other.erase(other.begin() + dim);
+        Value x = at.read(input, own), y = at.read(input, other);
+        Value isEqual = at.make<arith::AndIOp>(
+            at.make<arith::XOrIOp>(
+                at.make<arith::OrIOp>(isBefore(at, x, y, largest), isBefore(at, y, x, largest)),
+                arith::ConstantOp::create(at.b, at.loc, at.b.getBoolAttr(true))),
+            at.make<arith::CmpIOp>(arith::CmpIPredicate::slt, other[dim], own[dim]));
+        return castScalar(at, at.make<arith::OrIOp>(isBefore(at, y, x, largest), isEqual), i64);
+      });
   return makeReduce(body, table, ReduceKind::sum, dim + 1, /*keep=*/false);
 }
 
@@ -248,7 +253,6 @@ static LogicalResult importTopK(Node &node) {
     return node.error() << "expected a number of elements that the axis has";
   if (input->element.isInteger(1))
     return node.error() << "expected numbers, found " << input->element;
-  node.materialize(input);
   int64_t dim = *axis;
   TensorRef ranks = makeRanks(body, input, dim, node.getInt("largest", 1));
   SmallVector<OpFoldResult> sizes(input->sizes);
@@ -256,7 +260,7 @@ static LogicalResult importTopK(Node &node) {
   // One of a row has the place's rank; nothing is added to it.
   auto choose = [&](Type type, std::function<Value(Body &, ArrayRef<Value>)> what) {
     TensorRef table =
-        makeLazy(type, sizes, {input}, [=](Body &at, ArrayRef<Value> indices) -> Value {
+        makeGenerate(body, type, sizes, {input}, [=](Body &at, ArrayRef<Value> indices) -> Value {
           SmallVector<Value> own(indices);
           own.erase(own.begin() + dim);
           Value place = at.make<arith::IndexCastOp>(at.b.getI64Type(), indices[dim]);
@@ -290,8 +294,8 @@ static LogicalResult importCumSum(Node &node) {
   SmallVector<OpFoldResult> sizes(input->sizes);
   sizes.insert(sizes.begin() + dim, sizes[dim]);
   Type element = input->element;
-  TensorRef table =
-      makeLazy(element, sizes, {input}, [=](Body &at, ArrayRef<Value> indices) -> Value {
+  TensorRef table = makeGenerate(
+      node.body, element, sizes, {input}, [=](Body &at, ArrayRef<Value> indices) -> Value {
         Value sum = indices[dim], term = indices[dim + 1];
         if (reverse)
           std::swap(sum, term);

@@ -300,10 +300,10 @@ LogicalResult imports::importResize(Node &node) {
       continue;
     SmallVector<OpFoldResult> sizes(result->sizes);
     sizes[axis.dim] = axis.to;
-    result = makeLazy(result->element, sizes, {result},
-                      [=, resize = *resize, source = result](Body &at, ArrayRef<Value> shown) {
-                        return interpolate(at, resize, axis, source, shown);
-                      });
+    result = makeGenerate(node.body, result->element, sizes, {result},
+                          [=, resize = *resize, source = result](Body &at, ArrayRef<Value> shown) {
+                            return interpolate(at, resize, axis, source, shown);
+                          });
   }
   return node.setOutput(result);
 }

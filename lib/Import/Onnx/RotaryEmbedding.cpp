@@ -89,11 +89,10 @@ static FailureOr<TensorRef> makeRotation(Node &node, const TensorRef &x, const T
   SmallVector<OpFoldResult> sizes(x->sizes);
   OpFoldResult whole = sizes[3];
   sizes[3] = fixedSize(node.model.context, width);
-  // Read more than once, it is computed first.
-  node.materialize(x);
-  TensorRef turned = makeLazy(x->element, sizes, {x}, [=](Body &at, ArrayRef<Value> indices) {
-    return rotate(at, x, cos, sin, indices, width, interleaved);
-  });
+  TensorRef turned = makeGenerate(node.body, x->element, sizes, {x, cos, sin},
+                                  [=](Body &at, ArrayRef<Value> indices) {
+                                    return rotate(at, x, cos, sin, indices, width, interleaved);
+                                  });
   if (getStatic(whole) == width)
     return turned;
   OpFoldResult offset = fixedSize(node.model.context, width);

@@ -11,6 +11,8 @@
 #include "Importer.h"
 #include "Sizes.h"
 
+#include "attnc/Dialect/Attn/Elements.h"
+
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Matchers.h"
 
@@ -184,12 +186,14 @@ static std::optional<SmallVector<Run>> findRuns(Node &node) {
   OpBuilder builder(body.b.getContext(), body.b.getListener());
   builder.setInsertionPointToEnd(&places);
   Body inner{builder, body.loc};
+  Elements elements(builder, body.loc);
   SmallVector<Value> at(places.getArguments());
   SmallVector<Affine> found;
   for (int64_t component = 0; component < depth; ++component) {
     at.resize(rank);
     at.push_back(inner.index(component));
-    auto index = AffineReader(&places).read(inner.read(indices, at));
+    Value read = indices->value ? elements.read(indices->value, at) : inner.read(indices, at);
+    auto index = AffineReader(&places).read(read);
     if (!index)
       return std::nullopt;
     found.push_back(*index);
@@ -246,8 +250,8 @@ LogicalResult imports::importScatterNd(Node &node) {
   if (!runs)
     return node.error() << "expected indices that count up along each dimension";
   int64_t rank = node.input(1)->getRank() - 1;
-  return node.setOutput(makeLazy(
-      data->element, data->sizes, {data, updates},
+  return node.setOutput(makeGenerate(
+      node.body, data->element, data->sizes, {data, updates},
       [=, runs = *runs](Body &at, ArrayRef<Value> place) -> Value {
         SmallVector<Value> own(rank, at.index(0));
         Value written;

@@ -102,7 +102,8 @@ static LogicalResult importConstantOfShape(Node &node) {
     value = *cast<DenseElementsAttr>(*elements).value_begin<TypedAttr>();
   }
   Value scalar = arith::ConstantOp::create(node.body.b, node.body.loc, value);
-  return node.setOutput(makeExpand(makeElements(node.body, value.getType(), {scalar}, {}), *sizes));
+  return node.setOutput(
+      makeExpand(node.body, makeElements(node.body, value.getType(), {scalar}, {}), *sizes));
 }
 
 //===----------------------------------------------------------------------===//
@@ -139,11 +140,12 @@ static LogicalResult importRange(Node &node) {
   if (getConstantInt(delta) == 0)
     return node.error() << "expected a delta other than 0";
   OpFoldResult count = countRange(body, start, bounds[1], delta);
-  TensorRef range = makeLazy(element, {count}, {}, [=](Body &at, ArrayRef<Value> indices) {
-    Value position = at.make<arith::IndexCastOp>(start.getType(), indices[0]);
-    Value offset = at.make<arith::MulIOp>(position, delta);
-    return castScalar(at, at.make<arith::AddIOp>(start, offset), element);
-  });
+  TensorRef range =
+      makeGenerate(body, element, {count}, {}, [=](Body &at, ArrayRef<Value> indices) {
+        Value position = at.make<arith::IndexCastOp>(start.getType(), indices[0]);
+        Value offset = at.make<arith::MulIOp>(position, delta);
+        return castScalar(at, at.make<arith::AddIOp>(start, offset), element);
+      });
   if (auto known = getStatic(count); known && *known <= kMaxElements) {
     range->elements.emplace();
     for (int64_t i = 0; i < *known; ++i)
@@ -300,9 +302,9 @@ static LogicalResult importExpand(Node &node) {
   FailureOr<Sizes> wanted = getSizes(node, 1);
   if (failed(wanted))
     return failure();
-  TensorRef shape = makeLazy(node.input(0)->element, *wanted, {}, nullptr);
+  TensorRef shape = makeTensor(node.input(0)->element, *wanted);
   FailureOr<Sizes> sizes = broadcast(node, {node.input(0), shape});
-  return failed(sizes) ? failure() : node.setOutput(makeExpand(node.input(0), *sizes));
+  return failed(sizes) ? failure() : node.setOutput(makeExpand(node.body, node.input(0), *sizes));
 }
 
 static LogicalResult importTile(Node &node) {
@@ -315,8 +317,8 @@ static LogicalResult importTile(Node &node) {
   Sizes sizes;
   for (auto [size, count] : llvm::zip(input->sizes, *repeats))
     sizes.push_back(multiply(node.body, {size, count}));
-  return node.setOutput(
-      makeLazy(input->element, sizes, {input}, [=](Body &at, ArrayRef<Value> indices) {
+  return node.setOutput(makeGenerate(
+      node.body, input->element, sizes, {input}, [=](Body &at, ArrayRef<Value> indices) {
         SmallVector<Value> own(indices);
         for (auto [index, size, whole] : llvm::zip(own, input->sizes, sizes))
           if (!sameSize(size, whole))

@@ -176,13 +176,10 @@ static LogicalResult checkAttributes(Node &node, const OpEntry &entry) {
 // Results
 //===----------------------------------------------------------------------===//
 
-/// How many tensors in a row are kept for `tensor`: none once it is nothing but its value.
-static int64_t getDepth(const TensorRef &tensor) {
-  bool isPlain = tensor->value && tensor->sources.empty() && !tensor->at;
-  return isPlain ? 0 : tensor->depth;
-}
+/// How many formulas in a row are kept for `tensor`: none once it has a value.
+static int64_t getDepth(const TensorRef &tensor) { return tensor->at ? tensor->depth : 0; }
 
-/// Bounds the recursion of all that follows a tensor back to what it is made from.
+/// Bounds the recursion of all that follows a formula back to what it is made from.
 static void limitDepth(Node &node, TensorRef &tensor) {
   int64_t depth = 0;
   for (int index = 0; index < node.numInputs(); ++index)

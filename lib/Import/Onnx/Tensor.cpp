@@ -162,19 +162,20 @@ TensorRef imports::makeTensor(Type element, ArrayRef<OpFoldResult> sizes) {
 TensorRef imports::makeComputed(Value value, ArrayRef<OpFoldResult> sizes) {
   TensorRef tensor = makeTensor(cast<RankedTensorType>(value.getType()).getElementType(), sizes);
   tensor->value = value;
-  tensor->isData = true;
   return tensor;
 }
 
+/// Without data to read, it follows from indices alone.
 static bool readData(ArrayRef<TensorRef> tensors) {
-  return llvm::any_of(tensors, [](const TensorRef &tensor) { return tensor->isData; });
+  return llvm::any_of(tensors, [](const TensorRef &tensor) { return tensor && tensor->isData(); });
 }
 
-TensorRef imports::makeLazy(Type element, ArrayRef<OpFoldResult> sizes, ArrayRef<TensorRef> sources,
-                            std::function<Value(Body &, ArrayRef<Value>)> at) {
+TensorRef imports::makeGenerate(Body &body, Type element, ArrayRef<OpFoldResult> sizes,
+                                ArrayRef<TensorRef> sources, ElementFn at) {
   TensorRef tensor = makeTensor(element, sizes);
   tensor->at = std::move(at);
-  tensor->isData = readData(sources);
+  if (readData(sources))
+    materialize(body, tensor);
   return tensor;
 }
 
@@ -186,7 +187,6 @@ TensorRef imports::makeConstant(Body &body, ElementsAttr elements) {
   TensorRef tensor = makeComputed(constant, sizes);
   if (elements.getNumElements() > kMaxElements)
     return tensor;
-  tensor->isData = false;
   tensor->elements.emplace();
   for (TypedAttr element : cast<DenseElementsAttr>(elements).getValues<TypedAttr>())
     tensor->elements->push_back(arith::ConstantOp::create(body.b, body.loc, element));
@@ -292,42 +292,39 @@ static std::optional<SmallVector<Value>> broadcastElements(const Tensor &tensor,
   });
 }
 
-/// Computes every element at import where all operands are known.
-static void foldElements(Body &body, Tensor &map) {
+/// Computes every element at import where those of all sources are known.
+static void foldElements(Body &body, Tensor &map, ArrayRef<TensorRef> sources,
+                         const ScalarFn &scalar) {
   // Of masks the formula says more than the table.
-  if (map.getRank() > 1 && !map.isSingle())
+  if (sources.empty() || (map.getRank() > 1 && !map.isSingle()))
     return;
   SmallVector<SmallVector<Value>> operands;
-  for (const TensorRef &source : map.sources) {
+  for (const TensorRef &source : sources) {
     auto elements = broadcastElements(*source, map.sizes);
     if (!elements)
       return;
     operands.push_back(*elements);
   }
-  if (operands.empty())
-    return;
   map.elements.emplace();
   for (size_t i = 0; i < operands.front().size(); ++i) {
     auto scalars = llvm::map_to_vector(operands, [&](const auto &list) { return list[i]; });
-    map.elements->push_back(map.scalar(body, scalars));
+    map.elements->push_back(scalar(body, scalars));
   }
 }
 
 TensorRef imports::makeMap(Body &body, Type element, ArrayRef<OpFoldResult> sizes,
                            ArrayRef<TensorRef> sources, ScalarFn scalar) {
+  if (readData(sources))
+    return makeComputed(emitMap(body, getTensorType(element, sizes), sources, scalar), sizes);
   TensorRef tensor = makeTensor(element, sizes);
-  tensor->form = Form::Map;
-  tensor->sources.assign(sources.begin(), sources.end());
-  tensor->scalar = std::move(scalar);
-  tensor->isData = readData(sources);
-  tensor->at = [sources = tensor->sources, scalar = tensor->scalar](Body &at,
-                                                                    ArrayRef<Value> indices) {
+  foldElements(body, *tensor, sources, scalar);
+  tensor->at = [sources = SmallVector<TensorRef>(sources),
+                scalar = std::move(scalar)](Body &at, ArrayRef<Value> indices) {
     auto scalars = llvm::map_to_vector(sources, [&](const TensorRef &source) {
       return at.read(source, broadcastIndices(at, source->sizes, indices));
     });
     return scalar(at, scalars);
   };
-  foldElements(body, *tensor);
   return tensor;
 }
 
@@ -339,16 +336,18 @@ TensorRef imports::makeScaled(Body &body, const TensorRef &source, double factor
       });
 }
 
-TensorRef imports::makeExpand(const TensorRef &source, ArrayRef<OpFoldResult> sizes) {
+TensorRef imports::makeExpand(Body &body, const TensorRef &source, ArrayRef<OpFoldResult> sizes) {
   if (sameSizes(source->sizes, sizes))
     return source;
-  TensorRef tensor = makeTensor(source->element, sizes);
-  tensor->form = Form::Expand;
-  tensor->sources = {source};
-  tensor->isData = source->isData;
-  tensor->elements = broadcastElements(*source, sizes);
-  tensor->at = [source](Body &body, ArrayRef<Value> indices) {
-    return body.read(source, broadcastIndices(body, source->sizes, indices));
-  };
+  TensorRef tensor = makeGenerate(
+      body, source->element, sizes, {source}, [source](Body &at, ArrayRef<Value> indices) {
+        return at.read(source, broadcastIndices(at, source->sizes, indices));
+      });
+  if (tensor->value)
+    // Not the source itself: however long a chain of repeats, nothing holds all of it.
+    tensor->unexpanded =
+        source->unexpanded ? source->unexpanded : makeComputed(source->value, source->sizes);
+  else
+    tensor->elements = broadcastElements(*source, sizes);
   return tensor;
 }

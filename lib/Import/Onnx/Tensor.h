@@ -3,10 +3,10 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is computed is a value, and what moves it an op. An ONNX graph also spells masks, scales
-// and shapes as many small tensors: those that follow from indices alone are kept as formulas, so
-// that the compiler sees `k <= q` and not a table of it, and so are functions of single elements.
-// What is attention in a graph, attn-raise finds out.
+// What follows from a model's inputs is a value that an op computes, node by node. An ONNX graph
+// also spells masks, scales and shapes as many small tensors: those that follow from indices alone
+// are kept as formulas, so that the compiler sees `k <= q` and not a table of it. attn-merge-maps
+// brings ops on single elements together, and attn-raise finds out what is attention.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,37 +54,31 @@ struct Body {
   llvm::DenseMap<Value, std::pair<SmallVector<Value>, SmallVector<OpFoldResult>>> flattened{};
 };
 
-/// How a tensor was made of others.
-enum class Form {
-  Other,
-  Map,    ///< `scalar` of the sources, which broadcast
-  Expand, ///< sources[0] broadcast
-};
-
 /// One scalar from the scalars at the same place of several tensors.
 using ScalarFn = std::function<Value(Body &, ArrayRef<Value>)>;
+/// The element at indices.
+using ElementFn = std::function<Value(Body &, ArrayRef<Value>)>;
 
 struct Tensor {
   Type element;
   /// Static sizes are attributes. Equal dynamic sizes are the same value.
   SmallVector<OpFoldResult> sizes;
-  /// Computed, or null: then `at` gives the elements.
+  /// Computed, or null: then `at` gives the elements from indices.
   Value value;
-  std::function<Value(Body &, ArrayRef<Value>)> at;
+  ElementFn at;
   /// All elements, each a scalar of the function: shapes and small constants.
   std::optional<SmallVector<Value>> elements;
 
-  Form form = Form::Other;
-  SmallVector<TensorRef> sources;
-  ScalarFn scalar;
-  /// Whether it is a value or reads one: no formula of indices alone.
-  bool isData = false;
   /// The value that this one is in another shape, if it is.
   TensorRef unshaped;
+  /// The value that this one repeats, if it does: one that broadcasts need not be repeated.
+  TensorRef unexpanded;
 
-  /// How many tensors in a row were read to make it.
+  /// How many formulas in a row were read to make it.
   int64_t depth = 0;
 
+  /// Whether only a value says what it holds: no list and no formula of indices.
+  bool isData() const { return value && !elements; }
   int64_t getRank() const { return sizes.size(); }
   RankedTensorType getType() const;
   /// Its number of elements is one, whatever the rank.
@@ -120,6 +114,9 @@ SmallVector<Value> reindex(Body &body, ArrayRef<OpFoldResult> from, ArrayRef<OpF
 
 /// The tensor computed.
 Value materialize(Body &body, const TensorRef &tensor);
+/// `attn.map` of tensors, some of which is data.
+Value emitMap(Body &body, RankedTensorType type, ArrayRef<TensorRef> sources,
+              const ScalarFn &scalar);
 /// A constant where every element is one; else null.
 Value makeDense(Body &body, const Tensor &tensor);
 
@@ -134,9 +131,10 @@ TensorRef makeComputed(Value value, ArrayRef<OpFoldResult> sizes);
 TensorRef makeConstant(Body &body, ElementsAttr elements);
 TensorRef makeElements(Body &body, Type element, ArrayRef<Value> elements,
                        ArrayRef<OpFoldResult> sizes);
-/// One whose elements `at` makes from those of `sources`.
-TensorRef makeLazy(Type element, ArrayRef<OpFoldResult> sizes, ArrayRef<TensorRef> sources,
-                   std::function<Value(Body &, ArrayRef<Value>)> at);
+/// One whose elements `at` makes from those of `sources`: a formula where these are.
+TensorRef makeGenerate(Body &body, Type element, ArrayRef<OpFoldResult> sizes,
+                       ArrayRef<TensorRef> sources, ElementFn at);
+/// One whose elements are `scalar` of those of `sources`, which broadcast.
 TensorRef makeMap(Body &body, Type element, ArrayRef<OpFoldResult> sizes,
                   ArrayRef<TensorRef> sources, ScalarFn scalar);
 /// A tensor of floats times a constant.
@@ -148,7 +146,7 @@ TensorRef makeReshape(Body &body, const TensorRef &source, ArrayRef<OpFoldResult
 /// Fails with a diagnostic where offset and size are known and leave the source.
 FailureOr<TensorRef> makeSlice(Body &body, const TensorRef &source, int64_t dim,
                                OpFoldResult offset, OpFoldResult size);
-TensorRef makeExpand(const TensorRef &source, ArrayRef<OpFoldResult> sizes);
+TensorRef makeExpand(Body &body, const TensorRef &source, ArrayRef<OpFoldResult> sizes);
 
 template <typename T>
 SmallVector<T> pick(ArrayRef<T> all, ArrayRef<int64_t> places) {

@@ -51,7 +51,8 @@ static TensorRef getStarts(Node &node) {
     return indices;
   Body &body = node.body;
   Value zero = arith::ConstantOp::create(body.b, body.loc, body.b.getI64IntegerAttr(0));
-  return makeExpand(makeElements(body, zero.getType(), {zero}, {}), {node.input(Cache)->sizes[0]});
+  return makeExpand(body, makeElements(body, zero.getType(), {zero}, {}),
+                    {node.input(Cache)->sizes[0]});
 }
 
 static TensorRef appendRows(Node &node, const TensorRef &cache, const TensorRef &rows) {
@@ -70,8 +71,9 @@ static Value getDistance(Body &at, Value t, Value start, Value length) {
 
 static TensorRef writeRing(Node &node, const TensorRef &cache, const TensorRef &rows) {
   TensorRef starts = getStarts(node);
-  return makeLazy(
-      cache->element, cache->sizes, {cache, rows}, [=](Body &at, ArrayRef<Value> indices) -> Value {
+  return makeGenerate(
+      node.body, cache->element, cache->sizes, {cache, rows, starts},
+      [=](Body &at, ArrayRef<Value> indices) -> Value {
         Value start =
             at.make<arith::IndexCastOp>(at.b.getIndexType(), at.read(starts, {indices[0]}));
         SmallVector<Value> place(indices);

@@ -10,6 +10,24 @@
 
 include "mlir/Pass/PassBase.td"
 
+def AttnMergeMaps : Pass<"attn-merge-maps", "::mlir::func::FuncOp"> {
+  let summary = "Merge ops on single elements into those that read them";
+  let description = [{
+    Front ends write an op for each sum, product and comparison. What only one op reads becomes
+    part of it, so that no tensor is made between the two:
+
+    - an `attn.map` that another one reads, part of its region; a cheap one also of up to four;
+    - a `tensor.generate` that reads tensors and that an `attn.map` reads, one with it;
+    - cheap reads of tensors inside a `tensor.generate`: what another one gives, or integers that
+      an `attn.map` does;
+    - inside a region on scores or probs, whatever cheap maps gave, however many read it.
+
+    A `tensor.generate` of indices alone stays for `attn-raise`, which checks its sizes. No region
+    grows beyond 256 ops.
+  }];
+  let dependentDialects = ["::mlir::attn::AttnDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def AttnRaise : Pass<"attn-raise", "::mlir::func::FuncOp"> {
   let summary = "Find attention and linear layers among products of matrices";
   let description = [{

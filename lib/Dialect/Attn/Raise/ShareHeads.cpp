@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Shapes.h"
-#include "SizeTerms.h"
+#include "../SizeTerms.h"
 #include "Stage.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

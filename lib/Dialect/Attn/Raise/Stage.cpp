@@ -10,7 +10,7 @@
 
 #include "Stage.h"
 #include "../Bodies.h"
-#include "SizeTerms.h"
+#include "../SizeTerms.h"
 
 #include "attnc/Dialect/Attn/RegionChain.h"
 

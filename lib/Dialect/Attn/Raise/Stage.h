@@ -8,7 +8,7 @@
 #ifndef ATTNC_LIB_DIALECT_ATTN_RAISE_STAGE_H
 #define ATTNC_LIB_DIALECT_ATTN_RAISE_STAGE_H
 
-#include "Elements.h"
+#include "attnc/Dialect/Attn/Elements.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/PatternMatch.h"

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTNC_LIB_DIALECT_ATTN_RAISE_SIZETERMS_H
-#define ATTNC_LIB_DIALECT_ATTN_RAISE_SIZETERMS_H
+#ifndef ATTNC_LIB_DIALECT_ATTN_SIZETERMS_H
+#define ATTNC_LIB_DIALECT_ATTN_SIZETERMS_H
 
 #include "mlir/IR/Builders.h"
 
@@ -43,4 +43,4 @@ private:
 
 } // namespace mlir::attn
 
-#endif // ATTNC_LIB_DIALECT_ATTN_RAISE_SIZETERMS_H
+#endif // ATTNC_LIB_DIALECT_ATTN_SIZETERMS_H

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Elements.h"
+#include "attnc/Dialect/Attn/Elements.h"
+
 #include "SizeTerms.h"
 
 #include "attnc/Dialect/Attn/Attributes.h"
@@ -156,8 +157,7 @@ Value Elements::lookup(Value tensor, ArrayRef<Value> indices) {
   return nullptr;
 }
 
-/// Whether scalars cost no more than reading them: integers, booleans, sums and products.
-static bool isCheap(Block &body) {
+bool attn::isCheap(Block &body) {
   constexpr int64_t most = 32;
   int64_t count = 0;
   return llvm::all_of(body, [&](Operation &scalar) {
@@ -171,8 +171,10 @@ void Elements::setStage(Value tensor, ArrayRef<Value> place) {
   stagePlace.assign(place.begin(), place.end());
 }
 
-/// Whether every place of the region is one of the generated tensor.
+/// Whether every place of the region is one of the generated tensor, if that is to be checked.
 bool Elements::isWithin(tensor::GenerateOp op, ArrayRef<Value> indices) {
+  if (!stage)
+    return true;
   OpBuilder outside(op);
   for (auto [dim, index] : llvm::enumerate(indices)) {
     if (op.getType().getDimSize(dim) == 1)
@@ -187,7 +189,7 @@ bool Elements::isWithin(tensor::GenerateOp op, ArrayRef<Value> indices) {
 }
 
 Value Elements::readThrough(Value tensor, ArrayRef<Value> indices, bool isWhole) {
-  Operation *op = tensor.getDefiningOp();
+  Operation *op = readsThrough ? tensor.getDefiningOp() : nullptr;
   if (isMove(op) && budget-- > 0)
     return read(op->getOperand(0), getSource(op, indices), isWhole);
   if (auto splat = dyn_cast_or_null<tensor::SplatOp>(op))
@@ -213,7 +215,7 @@ Value Elements::read(Value tensor, ArrayRef<Value> indices, bool isWhole) {
   Value scalar = readThrough(tensor, indices, isWhole);
   if (!scalar) {
     scalar = tensor::ExtractOp::create(b, loc, tensor, indices);
-    if (isWhole)
+    if (isWhole && stage)
       scalar.getDefiningOp()->setAttr(kSameSizeAttr, b.getUnitAttr());
   }
   remember(tensor, indices, scalar);
@@ -236,6 +238,15 @@ Value Elements::computeMap(MapOp op, ArrayRef<Value> indices) {
   return computeBody(op.getBody().front(), mapping);
 }
 
+void Elements::cloneFolded(Operation &scalar, IRMapping &mapping) {
+  Operation *clone = b.clone(scalar, mapping);
+  SmallVector<Value> folded;
+  if (clone->getNumResults() != 1 || failed(b.tryFold(clone, folded)) || folded.empty())
+    return;
+  mapping.map(scalar.getResult(0), folded.front());
+  clone->erase();
+}
+
 Value Elements::computeBody(Block &body, IRMapping &mapping) {
   auto isKnown = [&](Value operand) { return mapping.lookupOrDefault(operand); };
   for (Operation &scalar : body.without_terminator()) {
@@ -244,7 +255,7 @@ Value Elements::computeBody(Block &body, IRMapping &mapping) {
                   read(extract.getTensor(), llvm::map_to_vector(extract.getIndices(), isKnown),
                        extract->hasAttr(kSameSizeAttr)));
     else
-      b.clone(scalar, mapping);
+      cloneFolded(scalar, mapping);
   }
   return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
 }

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTNC_LIB_DIALECT_ATTN_RAISE_ELEMENTS_H
-#define ATTNC_LIB_DIALECT_ATTN_RAISE_ELEMENTS_H
+#ifndef ATTNC_DIALECT_ATTN_ELEMENTS_H
+#define ATTNC_DIALECT_ATTN_ELEMENTS_H
 
 #include "attnc/Dialect/Attn/Attn.h"
 
@@ -26,19 +26,24 @@ bool isElementwiseOnTensors(Operation *op);
 /// Whether `op` gives the elements of its operand in another shape or order.
 bool isMove(Operation *op);
 
+/// Whether scalars cost no more than reading them: integers, booleans, sums and products.
+bool isCheap(Block &body);
+
 /// Builds scalars of tensors at the insertion point of a builder, which is in a region.
 class Elements {
 public:
-  Elements(OpBuilder &b, Location loc) : b(b), loc(loc) {}
+  /// `readsThrough`: what reshapes, transposes and cheap maps made is read where they read it.
+  Elements(OpBuilder &b, Location loc, bool readsThrough = true)
+      : b(b), loc(loc), readsThrough(readsThrough) {}
 
-  /// The element of `tensor` at `indices`. Reading twice at one place gives one value; what
-  /// reshapes, transposes and cheap maps made is read where they read it. `isWhole` tensors have
-  /// the sizes of what the region is over, which is checked when the kernel is called.
+  /// The element of `tensor` at `indices`. Reading twice at one place gives one value. `isWhole`
+  /// tensors have the sizes of the stage, which is checked when the kernel is called.
   Value read(Value tensor, ArrayRef<Value> indices, bool isWhole = false);
   /// What an elementwise op gives at `indices` of its result.
   Value compute(Operation *op, ArrayRef<Value> indices);
   void remember(Value tensor, ArrayRef<Value> indices, Value scalar);
-  /// The region is over `place` in a tensor of the sizes of `tensor`.
+  /// The region is over `place` in a tensor of the sizes of `tensor`, which those of what is read
+  /// are checked against.
   void setStage(Value tensor, ArrayRef<Value> place);
   /// The indices into the operand of a move at the place `indices` of its result, and the other
   /// way round.
@@ -54,6 +59,7 @@ private:
   Value readThrough(Value tensor, ArrayRef<Value> indices, bool isWhole);
   Value computeMap(MapOp op, ArrayRef<Value> indices);
   Value computeBody(Block &body, IRMapping &mapping);
+  void cloneFolded(Operation &scalar, IRMapping &mapping);
   bool isWithin(tensor::GenerateOp op, ArrayRef<Value> indices);
   Value flatten(ArrayRef<Value> indices, ArrayRef<OpFoldResult> sizes);
   SmallVector<Value> unflatten(Value flat, ArrayRef<OpFoldResult> sizes);
@@ -64,6 +70,7 @@ private:
 
   OpBuilder &b;
   Location loc;
+  bool readsThrough;
   Value stage;
   Place stagePlace;
   llvm::DenseMap<Value, SmallVector<std::pair<Place, Value>>> known;
@@ -75,4 +82,4 @@ private:
 
 } // namespace mlir::attn
 
-#endif // ATTNC_LIB_DIALECT_ATTN_RAISE_ELEMENTS_H
+#endif // ATTNC_DIALECT_ATTN_ELEMENTS_H
