@@ -87,8 +87,8 @@ Func GpuAttention::combineOwnKeys(StringRef name, Func f, double init, Combine c
 }
 
 /// Reads the keys once more after the maximum, without effect, so that Halide reuses their memory
-/// not for the maxima but for the numerators or the values. Numerators stay in a thread's registers;
-/// modified ones are shared.
+/// not for the maxima but for the numerators or the values. Numerators stay in a thread's
+/// registers; modified ones are shared.
 void GpuAttention::buildSoftmax() {
   auto keepKeys = [&](Scalar x, ArrayRef<Scalar> v) {
     return blend(x < -kMaxFloat, wideKey(p.i32(0), p.i32(0), v[1], v[2], v[3], v[4]), x);

@@ -131,6 +131,17 @@ std::pair<Func, Loop> attn::splitIntoLanes(PipelineBuilder &p, Loop reduction, i
   return {partial, inner};
 }
 
+void attn::combineLanes(PipelineBuilder &p, Loop lane, int64_t lanes,
+                        function_ref<void(Func)> place) {
+  for (int64_t half = lanes / 2; half > 1; half /= 2) {
+    auto [part, rest] = splitIntoLanes(p, lane, half);
+    p.unroll(p.loops(part, 0).back());
+    place(part);
+    lane = rest;
+  }
+  p.unroll(lane);
+}
+
 /// Like `splitIntoLanes`, with the sum of each lane in blocks of `length`.
 static std::pair<Func, Loop> splitIntoLanesAndBlocks(PipelineBuilder &p, Loop reduction,
                                                      int64_t length, int64_t lanes) {
@@ -166,10 +177,9 @@ void attn::scheduleSumAlongRow(PipelineBuilder &p, Func sum, Scalar extent, cons
   int64_t length = getBlockLength(extent, kLongestSum * lanes);
   auto [partial, lane] = length ? splitIntoLanesAndBlocks(p, reduction, length, lanes)
                                 : splitIntoLanes(p, reduction, lanes);
-  p.atomic(sum, 0);
-  p.vectorize(lane);
-  computeAtRow(p, sum, at);
   computeAtRow(p, partial, at);
+  combineLanes(p, lane, lanes, [&](Func part) { computeAtRow(p, part, at); });
+  computeAtRow(p, sum, at);
 }
 
 Scalar attn::readBroadcast(PipelineBuilder &p, Func in, Value tensor, ArrayRef<Scalar> coords) {

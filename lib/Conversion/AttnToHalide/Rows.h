@@ -75,6 +75,10 @@ Func reduceAlong(PipelineBuilder &p, StringRef name, Func f, int64_t axis, Scala
 /// sums and the loop that adds them up.
 std::pair<Func, Loop> splitIntoLanes(PipelineBuilder &p, Loop reduction, int64_t lanes);
 
+/// Combines the lanes of partial sums by halves: one after the other, each would err by a rounding.
+/// `place` says where each half is computed.
+void combineLanes(PipelineBuilder &p, Loop lane, int64_t lanes, function_ref<void(Func)> place);
+
 } // namespace mlir::attn
 
 #endif // ATTNC_CONVERSION_ATTNTOHALIDE_ROWS_H

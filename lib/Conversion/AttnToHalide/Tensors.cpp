@@ -164,11 +164,12 @@ static void scheduleReduce(PipelineBuilder &p, Func acc, bool alongRows, bool in
   if (alongRows) {
     if (!inLanes)
       return;
-    Func partial = splitIntoLanes(p, loops[numKept], lanes).first;
-    if (numKept > 0)
-      p.computeAt(partial, loops[0]);
-    else
-      p.computeRoot(partial);
+    auto place = [&](Func part) {
+      return numKept > 0 ? p.computeAt(part, loops[0]) : p.computeRoot(part);
+    };
+    auto [partial, lane] = splitIntoLanes(p, loops[numKept], lanes);
+    place(partial);
+    combineLanes(p, lane, lanes, place);
     return;
   }
   p.vectorizeBy(p.loops(acc)[0], lanes);

@@ -21,7 +21,7 @@ using namespace mlir::attn;
 namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 /// An error of a score is a factor of its prob: sums of scores are shorter than others.
-constexpr int64_t kLongestScoreSum = 32;
+constexpr int64_t kLongestScoreSum = 8;
 } // namespace
 
 /// The key/value head of a query head.

@@ -171,6 +171,9 @@ SmallVector<RemainingLoop> halide::getRemainingLoops(RfactorOp rfactor) {
     }
     if (&op == rfactor)
       break;
+    if (auto before = dyn_cast<RfactorOp>(op); before && getStage(before.getLoop()) == stage)
+      llvm::erase_if(
+          loops, [&](RemainingLoop &l) { return l.handle != getFirstHandle(before.getLoop()); });
   }
   erase(rfactor.getLoop());
   return loops;

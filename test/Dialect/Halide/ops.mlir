@@ -164,3 +164,32 @@ halide.pipeline @names {
   }
   halide.output %f [8] : !halide.func<i32, 1>
 }
+
+// What is left to a sum after one rfactor is the loop that came out of it: of that, another takes.
+// CHECK-LABEL: halide.pipeline @halves
+halide.pipeline @halves {
+  %in = halide.input "in" [16] : !halide.func<f32, 1>
+  %c0 = arith.constant 0 : i32
+  %c16 = arith.constant 16 : i32
+  %zero = arith.constant 0.0 : f32
+  %f = halide.func "f" [%x] : f32 {
+    halide.yield %zero : f32
+  }
+  halide.update %f[%x] over [%r min %c0 extent %c16] : !halide.func<f32, 1> {
+    %a = halide.at %f[%x] : !halide.func<f32, 1>
+    %b = halide.at %in[%r] : !halide.func<f32, 1>
+    %s = arith.addf %a, %b : f32
+    halide.yield %s : f32
+  }
+  halide.output %f [4] : !halide.func<f32, 1>
+  %x, %r = halide.loops %f update 0 : !halide.func<f32, 1>
+  %ro, %ri = halide.split %r by 8
+  %eight = halide.rfactor %ri : !halide.func<f32, 2>
+  %rio, %rii = halide.split %ri by 4
+  // CHECK: halide.rfactor
+  // CHECK: %[[FOUR:.*]] = halide.rfactor
+  %four = halide.rfactor %rii : !halide.func<f32, 2>
+  // CHECK: %{{.*}}, %{{.*}}, %{{.*}} = halide.loops %[[FOUR]] update 0 : <f32, 2>
+  %fx, %frii, %frio = halide.loops %four update 0 : !halide.func<f32, 2>
+  halide.unroll %frio
+}
