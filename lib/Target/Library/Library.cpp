@@ -13,6 +13,7 @@
 
 #include "HostObject.h"
 #include "Link.h"
+#include "Processes.h"
 #include "Signature.h"
 #include "Variants.h"
 #include "Weights.h"
@@ -50,9 +51,12 @@ public:
   /// cache is no reason to fail.
   FailureOr<std::string> get(StringRef key, llvm::function_ref<LogicalResult(StringRef)> make);
 
+  /// The path of the file for `key`, and whether it is there.
+  std::pair<std::string, bool> find(StringRef key);
+  void keep(StringRef key, StringRef path);
+
 private:
   bool restore(StringRef key, StringRef path);
-  void keep(StringRef key, StringRef path);
 
   std::string folder;
   TemporaryFolder &temporary;
@@ -63,14 +67,19 @@ private:
 
 FailureOr<std::string> Cache::get(StringRef key,
                                   llvm::function_ref<LogicalResult(StringRef)> make) {
-  // Link the copy that was checked.
-  std::string path = temporary.file((key + ".o").str());
-  if (llvm::sys::fs::exists(path) || restore(key, path))
+  auto [path, isThere] = find(key);
+  if (isThere)
     return path;
   if (failed(make(path)))
     return failure();
   keep(key, path);
   return path;
+}
+
+std::pair<std::string, bool> Cache::find(StringRef key) {
+  // Link the copy that was checked.
+  std::string path = temporary.file((key + ".o").str());
+  return {path, llvm::sys::fs::exists(path) || restore(key, path)};
 }
 
 bool Cache::restore(StringRef key, StringRef path) {
@@ -143,7 +152,7 @@ struct Build {
   TemporaryFolder &folder;
   Cache cache;
 
-  FailureOr<std::string> compileKernel(KernelOpInterface kernel, StringRef target);
+  LogicalResult compileMissing(ArrayRef<KernelJob> missing);
   LogicalResult compileKernels(std::vector<std::string> &objects);
   LogicalResult compileAndLink(StringRef path);
   Location getLoc() { return variants.front().getModule().getLoc(); }
@@ -156,13 +165,11 @@ static Artefact getKernelArtefact(StringRef target) {
   return Target(target).isWasm() ? Artefact::bitcode : Artefact::object;
 }
 
-FailureOr<std::string> Build::compileKernel(KernelOpInterface kernel, StringRef target) {
+static std::string getKernelKey(KernelOpInterface kernel, StringRef target) {
   std::string text;
   llvm::raw_string_ostream os(text);
   kernel->print(os, OpPrintingFlags().useLocalScope());
-  return cache.get(getCacheKey({"kernel", target, text}), [&](StringRef path) {
-    return kernel.compile(target, {{getKernelArtefact(target), path.str()}});
-  });
+  return getCacheKey({"kernel", target, text});
 }
 
 /// Halide's part of the runtime, for any CPU of the architecture.
@@ -172,15 +179,31 @@ static FailureOr<std::string> compileHalideRuntime(StringRef target, Cache &cach
   });
 }
 
+/// What other processes left out is compiled here, with its diagnostics.
+LogicalResult Build::compileMissing(ArrayRef<KernelJob> missing) {
+  if (missing.size() > 1)
+    compileInProcesses(missing);
+  for (const KernelJob &job : missing) {
+    bool isThere = llvm::sys::fs::exists(job.path);
+    KernelOpInterface kernel = job.kernel;
+    if (!isThere && failed(kernel.compile(job.target, {{job.artefact, job.path}})))
+      return failure();
+    cache.keep(job.key, job.path);
+  }
+  return success();
+}
+
 LogicalResult Build::compileKernels(std::vector<std::string> &objects) {
+  std::vector<KernelJob> missing;
   for (const Variant &variant : variants)
     for (auto kernel : variant.getModule().getOps<KernelOpInterface>()) {
-      FailureOr<std::string> object = compileKernel(kernel, variant.target);
-      if (failed(object))
-        return failure();
-      objects.push_back(*object);
+      std::string key = getKernelKey(kernel, variant.target);
+      auto [path, isThere] = cache.find(key);
+      if (!isThere)
+        missing.push_back({kernel, variant.target, getKernelArtefact(variant.target), key, path});
+      objects.push_back(path);
     }
-  return success();
+  return compileMissing(missing);
 }
 
 LogicalResult Build::compileAndLink(StringRef path) {

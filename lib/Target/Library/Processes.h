@@ -1,0 +1,29 @@
+//===- Processes.h - compile kernels on all cores ---------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_LIB_TARGET_LIBRARY_PROCESSES_H
+#define ATTNC_LIB_TARGET_LIBRARY_PROCESSES_H
+
+#include "attnc/Interfaces/KernelOpInterface.h"
+
+namespace mlir::attn {
+
+/// A kernel to be compiled for `target` to a file.
+struct KernelJob {
+  KernelOpInterface kernel;
+  StringRef target;
+  Artefact artefact;
+  std::string key, path;
+};
+
+/// Compiles kernels in processes of their own, as many at a time as there are cores. What one of
+/// them would say is lost: a file is missing afterwards if its kernel failed or had a diagnostic.
+void compileInProcesses(ArrayRef<KernelJob> jobs);
+
+} // namespace mlir::attn
+
+#endif // ATTNC_LIB_TARGET_LIBRARY_PROCESSES_H
