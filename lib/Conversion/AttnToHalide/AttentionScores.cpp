@@ -201,7 +201,7 @@ static constexpr StringRef kQueryVars[] = {"ii", "d", "it", "h", "b"};
 
 static Scalar readQuery(const AttentionTile &tile, ArrayRef<Scalar> v) {
   TileCoords t(v);
-  Scalar x = wide(tile.in.query(v[1], tile.row(v[0], t), tile.head(v[0], t), t.b));
+  Scalar x = widenFactor(tile.in.query(v[1], tile.row(v[0], t), tile.head(v[0], t), t.b));
   return tile.in.scale < 0 ? -x : x;
 }
 

@@ -139,7 +139,7 @@ Scalar attn::readSink(const AttentionInputs &in, Scalar row, Scalar head, Scalar
   for (auto [at, size] : llvm::zip(place, llvm::reverse(in.op.getSink().getType().getShape())))
     if (size == 1)
       at = in.p.i32(0);
-  return wide(sink(place));
+  return convert(sink(place), in.p.b().getF32Type());
 }
 
 /// Whether a sink is finite or -inf, which adds nothing.

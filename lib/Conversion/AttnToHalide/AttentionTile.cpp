@@ -34,7 +34,14 @@ Scalar attn::isNumber(Scalar x) {
   return m <= m.constant(kInfBits);
 }
 
-Scalar attn::wide(Scalar x) { return convert(x, x.b().getF32Type()); }
+Scalar attn::widenFactor(Scalar x) {
+  Type f32 = x.b().getF32Type();
+  if (!x.getType().isF16())
+    return convert(x, f32);
+  auto unspecified = arith::FastMathFlagsAttr::get(
+      x.b().getContext(), arith::FastMathFlags::nnan | arith::FastMathFlags::ninf);
+  return {x.b(), arith::ExtFOp::create(x.b(), f32, x, unspecified)};
+}
 
 //===----------------------------------------------------------------------===//
 // Inputs

@@ -29,8 +29,8 @@ Scalar blend(Scalar c, Scalar x, Scalar y);
 Scalar magnitude(Scalar x);
 /// Whether x is not NaN.
 Scalar isNumber(Scalar x);
-/// x converted to f32.
-Scalar wide(Scalar x);
+/// A factor of a product, converted to f32: NaN and infinities are tested for in sums alone.
+Scalar widenFactor(Scalar x);
 
 /// The last three coordinates of every func: row tile, head, batch.
 struct TileCoords {

@@ -26,7 +26,7 @@ Scalar KvReader::isVisible(Scalar k, Scalar c, const TileCoords &t) const {
 }
 
 Scalar KvReader::read(Func tensor, Scalar d, Scalar number, const TileCoords &t) const {
-  return wide(tensor(d, rowOf(number), kvHead(t.h), t.b));
+  return widenFactor(tensor(d, rowOf(number), kvHead(t.h), t.b));
 }
 
 Scalar KvReader::key(Scalar d, Scalar k, Scalar c, const TileCoords &t) const {

@@ -221,6 +221,16 @@ LogicalResult Translator::translateAt(AtOp op) {
   return success();
 }
 
+/// Whether `op` widens f16 whose NaN and infinities nothing tests for. Halide's own conversion, one
+/// instruction, promises LLVM that there are none.
+static bool isUntestedWidening(Operation *op) {
+  auto widen = dyn_cast<arith::ExtFOp>(op);
+  auto unspecified = arith::FastMathFlags::nnan | arith::FastMathFlags::ninf;
+  return widen && widen.getIn().getType().isF16() && widen.getType().isF32() &&
+         arith::bitEnumContainsAll(widen.getFastmath().value_or(arith::FastMathFlags::none),
+                                   unspecified);
+}
+
 LogicalResult Translator::translateScalar(Operation *op) {
   if (auto at = dyn_cast<AtOp>(op))
     return translateAt(at);
@@ -229,7 +239,11 @@ LogicalResult Translator::translateScalar(Operation *op) {
       return op->emitError("expected types of Halide, found ") << type;
   std::vector<H::Expr> operands = getExprs(op->getOperands());
   bool isCoordinate = coordinateOps.contains(op);
-  SmallVector<H::Expr> results = translateScalarOp(op, operands, isCoordinate);
+  SmallVector<H::Expr> results;
+  if (convertsF16 && isUntestedWidening(op))
+    results = {H::cast(H::Float(32), operands[0])};
+  else
+    results = translateScalarOp(op, operands, isCoordinate);
   if (results.empty())
     return op->emitError("expected an op that Halide can express, found '")
            << op->getName() << "' on " << op->getOperandTypes();

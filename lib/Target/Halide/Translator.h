@@ -20,7 +20,9 @@ namespace mlir::halide {
 /// schedules; this class only maps values to them.
 class Translator {
 public:
-  explicit Translator(PipelineOp pipeline) : pipeline(pipeline) {}
+  /// `convertsF16`: the processor has instructions that convert f16.
+  Translator(PipelineOp pipeline, bool convertsF16)
+      : pipeline(pipeline), convertsF16(convertsF16) {}
 
   /// Everything Halide refuses is a diagnostic at the op being translated.
   LogicalResult translate();
@@ -75,6 +77,7 @@ private:
   std::vector<::Halide::Expr> getExprs(ValueRange values);
 
   PipelineOp pipeline;
+  bool convertsF16;
   DenseMap<Value, ::Halide::Expr> exprs;
   std::map<const void *, ::Halide::ImageParam> images;
   std::map<const void *, ::Halide::Func> funcs;
