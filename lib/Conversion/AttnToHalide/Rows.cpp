@@ -171,14 +171,19 @@ static int64_t countSums(Scalar extent, int64_t lanes) {
 }
 
 void attn::scheduleSumAlongRow(PipelineBuilder &p, Func sum, Scalar extent, const OutputLoops &at,
-                               int64_t lanes) {
+                               int64_t lanes, LaneOrder order) {
   lanes = countSums(extent, lanes);
   Loop reduction = p.loops(sum, 0).back();
   int64_t length = getBlockLength(extent, kLongestSum * lanes);
   auto [partial, lane] = length ? splitIntoLanesAndBlocks(p, reduction, length, lanes)
                                 : splitIntoLanes(p, reduction, lanes);
   computeAtRow(p, partial, at);
-  combineLanes(p, lane, lanes, [&](Func part) { computeAtRow(p, part, at); });
+  if (order == LaneOrder::byHalves) {
+    combineLanes(p, lane, lanes, [&](Func part) { computeAtRow(p, part, at); });
+  } else {
+    p.atomic(sum, 0);
+    p.vectorize(lane);
+  }
   computeAtRow(p, sum, at);
 }
 

@@ -54,10 +54,14 @@ void scheduleRowReduction(PipelineBuilder &p, Func acc, const OutputLoops &at, i
 /// The same for a sum over `extent`, blocked if it is long.
 void scheduleRowSum(PipelineBuilder &p, Func sum, Scalar extent, const OutputLoops &at,
                     int64_t lanes, int64_t longest = kLongestSum);
+/// How the lanes of a sum are added up. By halves a large term meets few roundings; one after the
+/// other takes fewer stages, for terms of like size.
+enum class LaneOrder { byHalves, sequential };
+
 /// Schedules a sum over `extent` along dimension 0: one partial sum per lane, blocked if it is
 /// long.
 void scheduleSumAlongRow(PipelineBuilder &p, Func sum, Scalar extent, const OutputLoops &at,
-                         int64_t lanes);
+                         int64_t lanes, LaneOrder order);
 
 /// An operand of an attn.map at the result's coordinates: a static size of 1 is repeated.
 Scalar readBroadcast(PipelineBuilder &p, Func in, Value tensor, ArrayRef<Scalar> coords);

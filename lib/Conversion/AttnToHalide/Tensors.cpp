@@ -346,8 +346,8 @@ static LogicalResult lowerLayerNorm(PipelineBuilder &p, LayerNormOp op, const Cp
   int64_t lanes = lanesFor(cpu, acc);
   OutputLoops out = scheduleOutput(p, result, lanes);
   for (Func sum : sums)
-    scheduleSumAlongRow(p, sum, extent, out, lanes);
-  scheduleSumAlongRow(p, squares, extent, out, lanes);
+    scheduleSumAlongRow(p, sum, extent, out, lanes, LaneOrder::sequential);
+  scheduleSumAlongRow(p, squares, extent, out, lanes, LaneOrder::sequential);
   computeAtRow(p, inverse, out);
   return success();
 }

@@ -244,7 +244,7 @@ static LogicalResult lowerSoftmax(PipelineBuilder &p, SoftmaxOp op, const CpuInf
     scheduleRowSum(p, sum, extent, OutputLoops(), lanes);
   } else {
     computeAtRow(p, top, out);
-    scheduleSumAlongRow(p, sum, extent, out, lanes);
+    scheduleSumAlongRow(p, sum, extent, out, lanes, LaneOrder::byHalves);
   }
   computeAtRow(p, power, axis > 0 ? OutputLoops() : out);
   p.vectorizeBy(p.loops(power)[0], lanes);
