@@ -18,6 +18,7 @@ namespace H = ::Halide;
 
 LogicalResult Translator::translate() {
   collectCoordinateOps();
+  collectClampedCoordinates();
   for (Operation &op : pipeline.getBody().front()) {
     auto locate = [&](StringRef) { return op.getLoc(); };
     if (failed(guardHalide([&] { return translateOp(&op); }, locate)))
@@ -231,6 +232,17 @@ static bool isUntestedWidening(Operation *op) {
                                    unspecified);
 }
 
+/// `e`, computed by a division that costs nothing. The simplifier moves and removes clamps by what
+/// it knows about their operand, and bounds inference, which knows less, then finds no bounds.
+/// Neither knows anything about this intrinsic, so the clamp's own bounds hold.
+static H::Expr hide(H::Expr e) {
+  using H::Internal::Call;
+  if (H::Internal::is_const(e))
+    return e;
+  return Call::make(e.type(), Call::div_round_to_zero, {e, H::Internal::make_one(e.type())},
+                    Call::PureIntrinsic);
+}
+
 LogicalResult Translator::translateScalar(Operation *op) {
   if (auto at = dyn_cast<AtOp>(op))
     return translateAt(at);
@@ -247,6 +259,8 @@ LogicalResult Translator::translateScalar(Operation *op) {
   if (results.empty())
     return op->emitError("expected an op that Halide can express, found '")
            << op->getName() << "' on " << op->getOperandTypes();
+  if (clampedCoordinates.contains(op))
+    results = {hide(results[0])};
   for (auto [value, expr] : llvm::zip(op->getResults(), results))
     exprs[value] = expr;
   return success();
@@ -282,4 +296,34 @@ void Translator::collectCoordinateOps() {
     if (op && passesCoordinates(op) && coordinateOps.insert(op).second)
       llvm::append_range(worklist, op->getOperands());
   }
+}
+
+/// The operand of a clamp, or of several around each other; null if `coord` is not clamped.
+static Operation *getClamped(Value coord) {
+  Operation *op = coord.getDefiningOp();
+  if (!isa_and_nonnull<arith::MinSIOp, arith::MaxSIOp>(op))
+    return nullptr;
+  while (isa_and_nonnull<arith::MinSIOp, arith::MaxSIOp, arith::TruncIOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  return op;
+}
+
+/// Whether `value` depends on more than sums and products of loops and extents.
+static bool isComputed(Value value, SmallPtrSetImpl<Operation *> &seen) {
+  Operation *op = value.getDefiningOp();
+  if (!op || isa<ExtentOp, arith::ConstantOp>(op) || !seen.insert(op).second)
+    return false;
+  return !passesCoordinates(op) ||
+         llvm::any_of(op->getOperands(), [&](Value each) { return isComputed(each, seen); });
+}
+
+void Translator::collectClampedCoordinates() {
+  pipeline.walk([&](AtOp at) {
+    for (Value coord : at.getCoords()) {
+      Operation *clamped = getClamped(coord);
+      SmallPtrSet<Operation *, 16> seen;
+      if (clamped && !isa<AtOp>(clamped) && isComputed(clamped->getResult(0), seen))
+        clampedCoordinates.insert(clamped);
+    }
+  });
 }
