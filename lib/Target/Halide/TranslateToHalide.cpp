@@ -228,6 +228,9 @@ LogicalResult halide::exportPipeline(PipelineOp pipeline, StringRef targetName,
     lowered.add_custom_lowering_pass(&boundStack, nullptr);
     H::Module module =
         lowered.compile_to_module(translator.getArguments(), pipeline.getSymName().str(), *target);
+    // Else all that isn't arithmetic, such as predicated loads, promises LLVM that no NaN or
+    // infinity is read, and a region's tests for them are folded away.
+    module.set_any_strict_float(true);
     for (const std::string &error : {storeBeside.getError(), device.getError()})
       if (!error.empty())
         return pipeline.emitError(error);
