@@ -60,7 +60,7 @@ static std::optional<std::pair<OpFoldResult, OpFoldResult>> findParts(OpBuilder 
     if (auto transpose = dyn_cast_or_null<TransposeOp>(op)) {
       dim = transpose.getPermutation()[dim];
     } else if (auto collapse = dyn_cast_or_null<tensor::CollapseShapeOp>(op)) {
-      const ReassociationIndices &group = collapse.getReassociationIndices()[dim];
+      ReassociationIndices group = collapse.getReassociationIndices()[dim];
       Value whole = collapse.getSrc();
       if (group.size() == 2)
         return std::pair(tensor::getMixedSize(b, loc, whole, group[0]),
