@@ -31,8 +31,9 @@ void SizeTerms::addArgument(BlockArgument argument, int64_t dim) {
 
 /// The dimension that a collapsed one was, beside sizes of 1; none where there were several.
 static std::optional<int64_t> findOnly(tensor::CollapseShapeOp op, int64_t dim) {
+  ReassociationIndices group = op.getReassociationIndices()[dim];
   std::optional<int64_t> only;
-  for (int64_t part : op.getReassociationIndices()[dim]) {
+  for (int64_t part : group) {
     if (op.getSrcType().getDimSize(part) == 1)
       continue;
     if (only)
