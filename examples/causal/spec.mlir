@@ -1,5 +1,5 @@
-// Causal multi-head attention: each position sees itself and what came before.
-// Batch and length are open; equal names in attn.dims are equal sizes, checked
+// Causal multi-head attention: each position attends to itself and earlier ones.
+// Batch and length are dynamic; equal names in attn.dims are equal sizes, checked
 // when the kernel is called.
 
 func.func @causal(

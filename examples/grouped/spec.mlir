@@ -1,6 +1,6 @@
 // Grouped-query attention: eight query heads, two key and value heads. Query
 // heads 0 to 3 read key head 0, heads 4 to 7 read key head 1. The last query
-// stands beside the last key (bottom_right), as when a few new tokens follow
+// is aligned with the last key (bottom_right), as when a few new tokens follow
 // those of a cache.
 
 func.func @grouped(

@@ -2,7 +2,7 @@
 // padding, merged heads, output projection, residual and LayerNorm. The linear layers, the
 // attention between them and the norm are a kernel each; heads are never copied.
 //
-// attn.dropout without a seed is inference: it stands where the module has it, costs nothing.
+// attn.dropout without a seed is inference: it is an identity, and is removed.
 
 !hidden = tensor<?x?x32xf32>
 !heads = tensor<?x2x?x16xf32>

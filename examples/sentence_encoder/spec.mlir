@@ -4,7 +4,7 @@
 //
 //     attnc compile spec.mlir --weights model.safetensors -o DIR
 //
-// makes one library of it, weights included. Where `attention_mask` is 0 stands padding.
+// makes one library of it, weights included. `attention_mask` is 0 at padding.
 
 !hidden = tensor<?x?x384xf32>
 !heads = tensor<?x12x?x32xf32>

@@ -1,4 +1,4 @@
-// Softcap: scores are squeezed into ±30 by 30·tanh(score / 30) before the mask,
+// Softcap: scores are limited to ±30 by 30·tanh(score / 30) before the mask,
 // so that no single key can take everything.
 
 func.func @softcap(

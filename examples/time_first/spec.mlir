@@ -93,7 +93,7 @@ func.func @static_key_value(
   return %out : !sequence
 }
 
-// Incremental decoding: the key and value of the step's token stand behind those of the
+// Incremental decoding: the key and value of the step's token are appended to those of the
 // steps before. The step's part is a result, which the caller keeps for the next one. With
 // a cache of fixed size that is written in place, it is attn.append_cache instead.
 func.func @incremental(

@@ -34,8 +34,8 @@ func.func @causal_padded(
   return %context : !heads
 }
 
-// Multi-query attention: all heads read the same key and value. New tokens stand at the end
-// of what the cache holds (bottom_right).
+// Multi-query attention: all heads read the same key and value. New tokens are the last
+// ones of the cache (bottom_right).
 func.func @multi_query(
     %query: !heads {attn.name = "query", attn.dims = ["batch", 4, "q_len", 16]},
     %key: tensor<?x1x?x16xf32> {attn.name = "key", attn.dims = ["batch", 1, "kv_len", 16]},
@@ -143,7 +143,7 @@ func.func @t5(
 }
 
 // Attention sink: a learned score for each head takes part in the softmax and has no value,
-// so that a row may look at nothing.
+// so that a row may attend to nothing.
 func.func @sink(
     %query: !heads {attn.name = "query", attn.dims = ["batch", 4, "len", 16]},
     %key: !heads {attn.name = "key", attn.dims = ["batch", 4, "len", 16]},
@@ -159,7 +159,7 @@ func.func @sink(
   return %context : !heads
 }
 
-// Sigmoid attention: every key is weighed by itself, without a softmax. The bias is minus
+// Sigmoid attention: every key has a weight of its own, without a softmax. The bias is minus
 // the logarithm of the number of keys. There is no softmax to fuse, so the score is stored.
 func.func @sigmoid(
     %query: !heads {attn.name = "query", attn.dims = ["batch", 4, "len", 16]},

@@ -16,23 +16,23 @@ using namespace mlir;
 using namespace mlir::attn;
 using namespace attnc;
 
-Polynomial::Factor CostModel::getSize(Value tensor, int64_t dim) {
+SymbolicCount::Factor CostModel::getSize(Value tensor, int64_t dim) {
   std::optional<Size> size = tracer.trace(tensor, dim);
   if (size && size->isConstant())
     return {size->constant, ""};
   StringAttr symbol = size ? tracer.getSymbol(*size) : StringAttr();
-  return {1, symbol ? symbol.str() : "?"};
+  return {1, symbol ? symbol.str() : tracer.name(tensor, dim)};
 }
 
-SmallVector<Polynomial::Factor> CostModel::getSizes(Value tensor) {
-  SmallVector<Polynomial::Factor> sizes;
+SmallVector<SymbolicCount::Factor> CostModel::getSizes(Value tensor) {
+  SmallVector<SymbolicCount::Factor> sizes;
   for (int64_t dim = 0; dim < cast<RankedTensorType>(tensor.getType()).getRank(); ++dim)
     sizes.push_back(getSize(tensor, dim));
   return sizes;
 }
 
 std::string CostModel::describeSize(Value tensor, int64_t dim) {
-  Polynomial::Factor size = getSize(tensor, dim);
+  SymbolicCount::Factor size = getSize(tensor, dim);
   return size.symbol.empty() ? std::to_string(size.number) : size.symbol;
 }
 
@@ -59,9 +59,9 @@ Cost CostModel::get(Operation *op) {
   return cost;
 }
 
-Polynomial attnc::countFlops(func::FuncOp function) {
+SymbolicCount attnc::countFlops(func::FuncOp function) {
   CostModel costs(function);
-  Polynomial flops;
+  SymbolicCount flops;
   function.walk([&](Operation *op) { flops.add(costs.get(op).flops); });
   return flops;
 }

@@ -49,7 +49,7 @@ struct Bench {
   Kernel &kernel;
   /// Null, and no FLOPs, for a scheduled spec.
   func::FuncOp graph;
-  std::optional<Polynomial> flops;
+  std::optional<SymbolicCount> flops;
   double seconds;
 };
 } // namespace
@@ -112,7 +112,7 @@ static FailureOr<std::vector<Row>> timeRows(Bench &bench, InputMaker &maker, Arr
   return rows;
 }
 
-/// In a scheduled spec, lengths can't be told from other integers.
+/// A scheduled spec does not tell lengths from other integers.
 static void remarkIntegers(const InputMaker &maker) {
   for (auto [input, isGiven] : llvm::zip(maker.getSignature().inputs, maker.getGiven()))
     if (!isGiven && input.elementType.isInteger() && !input.elementType.isInteger(1))
@@ -130,7 +130,7 @@ static LogicalResult timeSpec(Spec &spec, StringRef target, const BenchInvocatio
   if (failed(checkSizes(invocation.sizes, getSymbols(signature))) ||
       failed(checkAllKnown(invocation.sizes, signature, invocation.inputs)))
     return failure();
-  std::optional<Polynomial> flops;
+  std::optional<SymbolicCount> flops;
   if (spec.getStage() == Stage::Fused)
     flops = countFlops(spec.getFunction());
   if (graph)

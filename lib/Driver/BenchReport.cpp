@@ -91,8 +91,7 @@ static json::Object toJson(const Row &row) {
   return object;
 }
 
-/// Notes that other work disturbed the times. The CPU time of a single thread tells its share of a
-/// core.
+/// With a single thread, CPU time over wall time is its share of a core.
 void attnc::remarkLoad(ArrayRef<Row> rows, unsigned numThreads) {
   double spread = 0, away = 0;
   for (const Row &row : rows) {
@@ -101,7 +100,7 @@ void attnc::remarkLoad(ArrayRef<Row> rows, unsigned numThreads) {
   }
   if (numThreads == 1 && away > 0.1)
     reportNote("other work had this core for up to " + Twine(static_cast<int>(100 * away)) +
-               "% of the time: go by cpu ms");
+               "% of the time: compare cpu ms instead");
   else if (spread > 0.1)
     reportNote("medians are up to " + Twine(static_cast<int>(100 * spread)) +
                "% above the shortest times: other work on this machine, or too few --seconds");

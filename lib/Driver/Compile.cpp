@@ -56,7 +56,7 @@ static LogicalResult addFallback(const CompileInvocation &invocation,
   return success();
 }
 
-/// The wanted kinds, and the kinds that they need: a package needs a library and its header.
+/// The requested kinds and those they need: a package needs a library and its header.
 static SmallVector<Kind> getWantedKinds(const CompileInvocation &invocation) {
   llvm::SmallSetVector<Kind, 8> kinds(invocation.kinds.begin(), invocation.kinds.end());
   if (kinds.empty())

@@ -26,7 +26,7 @@ struct EmissionOptions {
   bool withRuntime = true, weightsBeside = false, toStdout = false;
 };
 
-/// Adds the files of all wanted kinds of a spec to `files`.
+/// Adds the files of the requested kinds to `files`.
 class Emission {
 public:
   Emission(Spec &spec, EmissionOptions options, Staging &files)
@@ -60,7 +60,7 @@ private:
   std::vector<mlir::attn::LibrarySource> sources;
 };
 
-/// Whether a target has a GPU API, of any that Halide knows.
+/// Whether a target has any GPU API of Halide.
 bool hasGpu(llvm::StringRef target);
 
 } // namespace attnc

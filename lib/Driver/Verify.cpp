@@ -30,7 +30,7 @@ static void print(const Case &tested, const Signature &signature) {
     os << "  " << output.name
        << llvm::format(": error %.2e, allowed %.2e", result.error, result.allowed);
     if (result.misplaced > 0)
-      os << ", NaN or infinity misplaced at " << result.misplaced;
+      os << ", NaN or infinity misplaced in " << result.misplaced << " elements";
     os << (result.isGood() ? "" : "  WRONG") << '\n';
   }
 }

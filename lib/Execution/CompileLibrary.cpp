@@ -36,7 +36,8 @@ LogicalResult attnc::checkSymbolIsFree(StringRef name) {
   if (library)
     ::dlclose(library);
   if (isTaken)
-    return reportError("--name", "expected a name other than C's own, found '" + name + "'");
+    return reportError("--name",
+                       "expected a name other than main and the C library's, found '" + name + "'");
   return success();
 }
 
@@ -46,6 +47,6 @@ FailureOr<mlir::attn::Library> attnc::compileLibrary(ArrayRef<mlir::attn::Librar
   for (mlir::attn::LibrarySource source : sources)
     count += llvm::range_size(source.module.getOps<mlir::attn::KernelOpInterface>());
   Progress progress("compiling " + options.name + ": " + Twine(count) +
-                    (count == 1 ? " group" : " groups"));
+                    (count == 1 ? " kernel" : " kernels"));
   return mlir::attn::buildLibrary(sources, options);
 }

@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace attnc;
 
 /// The largest valid key length for `user`, which reads a length: the number of keys of the mask or
-/// score around it, or the room left in a cache.
+/// score around it, or the free rows of a cache.
 static std::optional<int64_t> getLongest(Operation *user, const Sizes &sizes,
                                          mlir::attn::SizeTracer &tracer) {
   auto get = [&](Value tensor, int64_t dim) {
@@ -54,7 +54,7 @@ static void fillLengths(Tensor &tensor, int64_t longest, InputMaker::Lengths len
     tensor.set(index, lengths == InputMaker::FullLengths ? longest : bits() % (longest + 1));
 }
 
-/// A mask of zeros alone would hide errors behind it.
+/// An input mask of zeros alone hides all keys, and with them errors.
 static void avoidZeros(Tensor &tensor, int64_t bound) {
   auto indices = llvm::seq(tensor.size());
   if (isa<FloatType>(tensor.getElementType()) || bound < 2 || tensor.size() == 0 ||

@@ -1,4 +1,4 @@
-//===- Tensor.cpp - a dense array in memory -------------------------------===//
+//===- Tensor.cpp - arguments of kernels ----------------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

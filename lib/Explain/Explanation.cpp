@@ -137,7 +137,7 @@ static std::vector<OpKernels> describeGraph(func::FuncOp function, StringRef tar
         !op.hasTrait<OpTrait::ConstantLike>())
       ops.push_back(isViewOrCopy(op) ? describeOp(op, costs)
                                      : describeComputation(op, function, costs, target));
-  // The terminator stands for copies of results.
+  // Copies into results are lowered at the terminator.
   ops.push_back(describeOp(*function.getBody().front().getTerminator(), costs));
   return ops;
 }

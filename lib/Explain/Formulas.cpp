@@ -130,7 +130,7 @@ std::string Writer::nameOf(Value value) {
 
 std::string Writer::sizeOf(Value tensor, int64_t dim) {
   std::string size = costs.describeSize(tensor, dim);
-  return size == "?" ? "size(" + nameOf(tensor) + ", " + std::to_string(dim) + ")" : size;
+  return size.front() == '?' ? "size(" + nameOf(tensor) + ", " + std::to_string(dim) + ")" : size;
 }
 
 std::string Writer::list(ValueRange values) {

@@ -78,7 +78,7 @@ void mlir::attn::removeTemporaryFoldersOnSignal() {
 // Locks
 //===----------------------------------------------------------------------===//
 
-// A folder is locked while the program that made it lives, however that ends.
+// A folder is locked until the process that made it ends, in any way.
 
 static constexpr llvm::StringLiteral kPrefix = ".attnc-";
 static constexpr size_t kRandomDigits = 8;

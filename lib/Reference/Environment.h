@@ -38,7 +38,7 @@ public:
   /// The sizes of an op's first result.
   SmallVector<int64_t> getResultShape(AttnOpInterface op) const;
 
-  /// A result of `op`, moved by 2 ulp if the arithmetic asks for that.
+  /// A result of `op`, moved by 2 ulp under PlainAbove and PlainBelow.
   double blur(double value, Operation *op) const;
   double round(double value, Type type) const;
   void round(Array &array) const;
@@ -80,7 +80,8 @@ void forEachIndex(ArrayRef<int64_t> shape, F visit) {
 /// The linear position of an element.
 int64_t getLinear(ArrayRef<int64_t> shape, ArrayRef<int64_t> index);
 
-/// How ops are evaluated whose operands have the right sizes: each file adds its own.
+/// The functions that evaluate ops, called once size constraints are checked. Each file registers
+/// those of its ops.
 using Evaluators = OpTable<Environment &>;
 void addAttention(Evaluators &evaluators);
 void addLayers(Evaluators &evaluators);

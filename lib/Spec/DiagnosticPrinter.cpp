@@ -38,7 +38,7 @@ std::string attnc::describePlace(Location loc) {
 DiagnosticPrinter::DiagnosticPrinter(llvm::SourceMgr &sources, MLIRContext *context)
     : SourceMgrDiagnosticHandler(sources, context, errorStream()),
       engine(context->getDiagEngine()) {
-  // Handlers are asked newest first; failure passes the diagnostic on.
+  // Handlers are called newest first; failure passes the diagnostic on.
   counter = engine.registerHandler([this](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
       countError();

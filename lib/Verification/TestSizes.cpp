@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace attnc;
 
-/// Bounds appended rows by their cache's room, unless `given` fixes both sizes.
+/// Bounds appended rows by their cache's capacity, unless `given` fixes both sizes.
 static void fitAppendedRows(func::FuncOp graph, Dims &dims, const Dims &given) {
   mlir::attn::SizeTracer tracer(graph);
   auto get = [&](StringRef symbol) {

@@ -84,7 +84,7 @@ FailureOr<std::vector<OutputFile>> attnc::parseOutputs(ArrayRef<std::string> tex
   return parseAll<OutputFile>(texts, "--output", parseOutput);
 }
 
-/// `len=256,512`; a symbol stands before the first of its sizes.
+/// `len=256,512`; a symbol precedes its first size.
 static LogicalResult parseSizes(StringRef text, std::vector<SizeList> &lists) {
   StringRef symbol;
   for (StringRef word : llvm::split(text, ',')) {

@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For link-time optimization, which attnc has no use for, lld asks for Polly and for all of LLVM's
-// targets. With these functions the linker looks for neither in archives.
+// lld references Polly and all of LLVM's targets for link-time optimization, which attnc does not
+// use. These definitions keep them out of the program.
 //
 //===----------------------------------------------------------------------===//
 

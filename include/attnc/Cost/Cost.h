@@ -8,7 +8,7 @@
 #ifndef ATTNC_COST_COST_H
 #define ATTNC_COST_COST_H
 
-#include "attnc/Cost/Polynomial.h"
+#include "attnc/Cost/SymbolicCount.h"
 #include "attnc/Dialect/Attn/Sizes.h"
 
 namespace attnc {
@@ -16,31 +16,32 @@ namespace attnc {
 /// The cost of one op.
 struct Cost {
   /// Multiplications and additions of its matrix products, masked scores included.
-  Polynomial flops;
+  SymbolicCount flops;
   /// Bytes moved if operands are read once and results written once.
-  Polynomial bytes;
+  SymbolicCount bytes;
 };
 
 /// Computes the cost of each op of a function on tensors, in the symbols of its arguments'
-/// `attn.dims`. A computed size is the symbol `?`.
+/// `attn.dims`. Computed sizes are sums of these, or `?1`, `?2`, …:
+/// equal names are equal sizes.
 class CostModel {
 public:
   explicit CostModel(mlir::func::FuncOp function) : tracer(function) {}
   Cost get(mlir::Operation *op);
   /// `f32[batch, 8, len, 64]`
   std::string describe(mlir::Value tensor);
-  /// A number, a symbol, or `?`.
+  /// `64`, `batch`, `(past_len + 1)`, or `?1`.
   std::string describeSize(mlir::Value tensor, int64_t dim);
 
 private:
-  Polynomial::Factor getSize(mlir::Value tensor, int64_t dim);
-  llvm::SmallVector<Polynomial::Factor> getSizes(mlir::Value tensor);
+  SymbolicCount::Factor getSize(mlir::Value tensor, int64_t dim);
+  llvm::SmallVector<SymbolicCount::Factor> getSizes(mlir::Value tensor);
 
   mlir::attn::SizeTracer tracer;
 };
 
 /// The FLOPs of all ops of a graph.
-Polynomial countFlops(mlir::func::FuncOp function);
+SymbolicCount countFlops(mlir::func::FuncOp function);
 
 } // namespace attnc
 

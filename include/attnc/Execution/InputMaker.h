@@ -1,4 +1,4 @@
-//===- InputMaker.h - inputs for given sizes ---------------------*- C++ -*-===//
+//===- InputMaker.h - inputs for given sizes --------------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,13 +17,13 @@ class InputMaker {
 public:
   enum Lengths { RandomLengths, FullLengths };
 
-  /// `graph` outlives this; null for a scheduled spec, where key lengths can't be told from other
+  /// `graph` outlives this; null for a scheduled spec, which does not tell key lengths from other
   /// integers.
   InputMaker(mlir::func::FuncOp graph, Signature signature, std::vector<InputSource> given,
              uint64_t seed, Lengths lengths = RandomLengths);
 
   /// Inputs not given are random. Key lengths are random from 0 to the number of keys (or to the
-  /// room left in a cache), or all that maximum. Sizes of given inputs are added to `sizes`.
+  /// free rows of a cache), or all that maximum. Sizes of given inputs are added to `sizes`.
   mlir::FailureOr<std::vector<Tensor>> make(Sizes &sizes);
 
   const Signature &getSignature() const { return signature; }

@@ -1,4 +1,4 @@
-//===- Tensor.h - a dense array in memory -----------------------*- C++ -*-===//
+//===- Tensor.h - arguments of kernels --------------------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,7 +23,7 @@ std::optional<int64_t> getNumElements(llvm::ArrayRef<int64_t> shape);
 /// `2x128x64`
 std::string describe(llvm::ArrayRef<int64_t> shape);
 
-/// A dense array in C order, aligned to 64 bytes.
+/// A tensor as kernels read and write it: dense, in C order, aligned to 64 bytes.
 class Tensor {
 public:
   /// All zero. The shape was checked with getNumElements.

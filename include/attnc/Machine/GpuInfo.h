@@ -1,4 +1,4 @@
-//===- GpuInfo.h - limits of a GPU -------------------------------*- C++ -*-===//
+//===- GpuInfo.h - limits of a GPU ------------------------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,7 +28,7 @@ struct GpuInfo {
 
   /// Bytes of shared memory per block such that two blocks fit a multiprocessor, which has 64 KB at
   /// capability 7.5 and at least 96 KB otherwise.
-  int64_t getTileBytes() const { return capability == 75 ? 32 * 1024 : kSharedBytes; }
+  int64_t getSharedBytesForTwoBlocks() const { return capability == 75 ? 32 * 1024 : kSharedBytes; }
 
   /// None if the target has no GPU that attnc schedules for.
   static std::optional<GpuInfo> fromTarget(StringRef target);

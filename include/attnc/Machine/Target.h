@@ -36,7 +36,7 @@ public:
 
   llvm::ArrayRef<std::string> getFeatures() const;
   bool has(llvm::StringRef feature) const;
-  /// Whether the target has a GPU API, of any that Halide knows.
+  /// Whether the target has any GPU API of Halide.
   bool hasGpu() const;
   /// The same without CUDA and OpenCL features.
   std::string withoutGpu() const;

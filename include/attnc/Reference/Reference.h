@@ -24,7 +24,9 @@ union Scalar {
   int64_t integer;
 };
 
-/// A tensor in C order; a scalar has rank 0.
+/// A tensor of the reference, in C order: each element is 64 bits wide whatever its type, so that
+/// results keep more digits than the type has (Execution/Tensor.h has the bytes that kernels read).
+/// A scalar has rank 0.
 struct Array {
   Array() = default;
   /// All zero.

@@ -14,7 +14,7 @@
 
 namespace attnc {
 
-/// An argument or result as the caller of the library sees it.
+/// An argument or result of the library's function.
 struct Parameter {
   /// `attn.name`, else arg0, arg1, … and out0, out1, ….
   std::string name;
@@ -33,7 +33,7 @@ struct Signature {
 /// `attn.result`. All arguments and results are shaped.
 Signature readSignature(mlir::func::FuncOp function);
 
-/// `tensor<2x?xf32>` in a caller's words: `f32[2, q_len]`.
+/// `tensor<2x?xf32>` as messages write it: `f32[2, q_len]`.
 std::string describe(const Parameter &parameter);
 
 } // namespace attnc

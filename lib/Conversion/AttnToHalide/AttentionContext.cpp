@@ -3,7 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// prob·value of a chunk, and the context: the sum over all chunks divided by the sum of numerators.
+// prob·value of a KV block, and the context: the sum over all KV blocks divided by the sum of
+// numerators.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,42 +14,43 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-int64_t attn::countKeySums(const AttentionTile &tile) {
-  return countEqualBlocks(tile.chunk, kLongestSum).value_or(1);
+int64_t attn::countKeySums(const AttentionBlocks &blocks) {
+  return countEqualBlocks(blocks.kvBlock, kLongestSum).value_or(1);
 }
 
 //===----------------------------------------------------------------------===//
-// A chunk
+// A KV block
 //===----------------------------------------------------------------------===//
 
 static Func buildPaddedValue(const KvReader &reader) {
-  const AttentionTile &tile = reader.tile;
-  PipelineBuilder &p = tile.p;
+  const AttentionBlocks &blocks = reader.blocks;
+  PipelineBuilder &p = blocks.p;
   StringRef vars[] = {"x", "k", "c", "it", "h", "b"};
   Func padded = p.func("padded_value", vars, p.b().getF32Type(),
-                       [&](ArrayRef<Scalar>) { return tile.in.f32(0); });
-  p.update(padded, ArrayRef(vars).drop_front(), {{"rv", p.i32(tile.in.valueDim)}},
+                       [&](ArrayRef<Scalar>) { return blocks.in.f32(0); });
+  p.update(padded, ArrayRef(vars).drop_front(), {{"rv", p.i32(blocks.in.valueDim)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              SmallVector<Scalar> at(v);
              at.insert(at.begin(), r[0]);
-             return {reader.value(r[0], v[0], v[1], TileCoords(v)), at};
+             return {reader.value(r[0], v[0], v[1], BlockCoords(v)), at};
            });
   return padded;
 }
 
-ChunkContext attn::buildChunkContext(const KvReader &reader, const ContextColumns &columns,
-                                     Func numerators, bool copiesValues, const FullKeys &keys,
-                                     int64_t rowsOfGroup, Body start) {
-  const AttentionTile &tile = reader.tile;
-  PipelineBuilder &p = tile.p;
+KvBlockContext attn::buildKvBlockContext(const KvReader &reader, const ContextColumns &columns,
+                                         Func numerators, bool copiesValues, const FullKeys &keys,
+                                         int64_t rowsOfGroup, Body start) {
+  const AttentionBlocks &blocks = reader.blocks;
+  PipelineBuilder &p = blocks.p;
   Type f32Type = p.b().getF32Type();
   StringRef vars[] = {"x", "y", "ii", "c", "it", "h", "b"};
-  ChunkContext context;
+  KvBlockContext context;
   if (copiesValues)
     context.paddedValue = buildPaddedValue(reader);
-  /// `sum` at `at`, plus numerator times value of key k; `v` gives the column, chunk and tile.
+  /// `sum` at `at`, plus numerator times value of key k; `v` gives the column, KV block and query
+  /// block.
   auto addKey = [&](Func sum, ArrayRef<Scalar> at, ArrayRef<Scalar> v, Scalar k) -> Update {
-    TileCoords t(v);
+    BlockCoords t(v);
     Scalar x = v[0], y = v[1], ii = v[2], c = v[3], w = numerators(ii, k, c, t.it, t.h, t.b);
     Scalar d = columns.dim(x, y);
     Scalar element = copiesValues ? context.paddedValue(d, k, c, t.it, t.h, t.b)
@@ -57,21 +59,21 @@ ChunkContext attn::buildChunkContext(const KvReader &reader, const ContextColumn
     if (!Value(keys.groupHigh))
       return {next, {}, isVisible};
     // All keys of a group are visible, but bounds inference does not look into its funcs: without
-    // `isVisible`, scores and numerators would be computed for the whole chunk.
+    // `isVisible`, scores and numerators would be computed for the whole KV block.
     Scalar g = ii / rowsOfGroup, first = keys.groupLow(g, t.it, t.h, t.b),
            end = keys.groupHigh(g, t.it, t.h, t.b);
     return {next, {}, isVisible && reader.number(k, c, t) >= first && reader.number(k, c, t) < end};
   };
   Func product = context.product = p.func("product", vars, f32Type, start);
-  int64_t sums = countKeySums(tile), keysOfSum = tile.chunk / sums;
+  int64_t sums = countKeySums(blocks), keysOfSum = blocks.kvBlock / sums;
   if (sums == 1) {
-    p.update(product, vars, {{"rk", p.i32(tile.chunk)}},
+    p.update(product, vars, {{"rk", p.i32(blocks.kvBlock)}},
              [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) { return addKey(product, v, v, r[0]); });
     return context;
   }
   StringRef partialVars[] = {"x", "y", "ii", "j", "c", "it", "h", "b"};
-  Func partial = context.partialProduct = p.func("product_part", partialVars, f32Type,
-                                                 [&](ArrayRef<Scalar>) { return tile.in.f32(0); });
+  Func partial = context.partialProduct = p.func(
+      "product_partial", partialVars, f32Type, [&](ArrayRef<Scalar>) { return blocks.in.f32(0); });
   p.update(partial, partialVars, {{"rk", p.i32(keysOfSum)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) {
              return addKey(partial, v, without(v, 3), v[3] * keysOfSum + r[0]);
@@ -80,7 +82,7 @@ ChunkContext attn::buildChunkContext(const KvReader &reader, const ContextColumn
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              return {product(v) + partial(along(v, 3, r[0])),
                      {},
-                     reader.isVisible(r[0] * keysOfSum, v[3], TileCoords(v))};
+                     reader.isVisible(r[0] * keysOfSum, v[3], BlockCoords(v))};
            });
   return context;
 }
@@ -89,20 +91,21 @@ ChunkContext attn::buildChunkContext(const KvReader &reader, const ContextColumn
 // Output
 //===----------------------------------------------------------------------===//
 
-Func attn::buildContext(const AttentionTile &tile,
-                        function_ref<Quotient(Scalar d, Scalar ii, const TileCoords &t)> quotientAt,
-                        const LseOutput *lse) {
-  PipelineBuilder &p = tile.p;
-  auto type = tile.in.op.getResult().getType();
+Func attn::buildContext(
+    const AttentionBlocks &blocks,
+    function_ref<Quotient(Scalar d, Scalar ii, const BlockCoords &t)> quotientAt,
+    const LseOutput *lse) {
+  PipelineBuilder &p = blocks.p;
+  auto type = blocks.in.op.getResult().getType();
   Type element = type.getElementType();
   Func context = p.func("context", {"d", "i", "h", "b"}, element, [&](ArrayRef<Scalar> v) {
-    Scalar it = v[1] / tile.rowsOfHead, ii = v[1] % tile.rowsOfHead, h = v[2], b = v[3];
-    if (tile.packedHeads != 1) {
-      ii = ii * tile.packedHeads + h % tile.packedHeads;
-      h = h / tile.packedHeads;
+    Scalar it = v[1] / blocks.rowsOfHead, ii = v[1] % blocks.rowsOfHead, h = v[2], b = v[3];
+    if (blocks.packedHeads != 1) {
+      ii = ii * blocks.packedHeads + h % blocks.packedHeads;
+      h = h / blocks.packedHeads;
     }
     Scalar coords[] = {it, h, b};
-    Quotient q = quotientAt(v[0], ii, TileCoords(coords));
+    Quotient q = quotientAt(v[0], ii, BlockCoords(coords));
     Scalar x = convert(pick(!(bits(q.inverse) == p.i32(0)), q.sum * q.inverse), element);
     return lse ? lse->storeBeside(x, {v[1], v[2], v[3]}, q.row, v[0] == p.i32(0)) : x;
   });

@@ -12,57 +12,57 @@
 
 namespace mlir::attn {
 
-/// The weighted sum of a chunk's values, in a CPU's lanes.
-struct ChunkContext {
-  /// Values padded with zeros to whole blocks of columns, or converted to f32 once per tile; null
-  /// if values are read directly.
+/// The weighted sum of a KV block's values, in a CPU's lanes.
+struct KvBlockContext {
+  /// Values padded with zeros to whole blocks of columns, or converted to f32 once per query block;
+  /// null if values are read directly.
   Func paddedValue;
-  /// prob·value of a chunk; its partial sums if the sum is long, else null.
+  /// prob·value of a KV block; its partial sums if the sum is long, else null.
   Func product, partialProduct;
 };
 
-/// Number of partial sums over a chunk's keys.
-int64_t countKeySums(const AttentionTile &tile);
+/// Number of partial sums over a KV block's keys.
+int64_t countKeySums(const AttentionBlocks &blocks);
 
 /// `start` initialises the sums. Keys hidden from all rows of a group of `rowsOfGroup` rows are
 /// skipped.
-ChunkContext buildChunkContext(const KvReader &reader, const ContextColumns &columns,
-                               Func numerators, bool copiesValues, const FullKeys &keys,
-                               int64_t rowsOfGroup, Body start);
+KvBlockContext buildKvBlockContext(const KvReader &reader, const ContextColumns &columns,
+                                   Func numerators, bool copiesValues, const FullKeys &keys,
+                                   int64_t rowsOfGroup, Body start);
 
-/// The non-finite fallback: recomputes a tile's context without masked keys if it is not finite, as
-/// zero times Inf or NaN is NaN. For other tiles the loop over `chunks` has no iterations. Maxima
-/// and sums of rows are reused.
+/// The non-finite fallback: recomputes a query block's context without masked keys if it is not
+/// finite, as zero times Inf or NaN is NaN. For other query blocks the loop over `kvBlocks` has no
+/// iterations. Maxima and sums of rows are reused.
 struct SecondPass {
-  Func largestOfLane, largest, chunks;
+  Func largestOfLane, largest, kvBlocks;
   DotProduct dot;
   StagedReads staged;
   Func score, numerators, kept, modified, product, context;
 
-  /// Whether the tile is recomputed.
-  Scalar isNeeded(const TileCoords &t) const {
-    Scalar count = chunks(t.it, t.h, t.b);
+  /// Whether the query block is recomputed.
+  Scalar isNeeded(const BlockCoords &t) const {
+    Scalar count = kvBlocks(t.it, t.h, t.b);
     return count > count.constant(0);
   }
 };
 
-/// The number of chunks of the second pass: 0 if `largest`, the largest magnitude of the tile, is
-/// finite.
-Func buildSecondChunks(const AttentionTile &tile, Func largest, Func chunks);
+/// The number of KV blocks of the second pass: 0 if `largest`, the largest magnitude of the query
+/// block, is finite.
+Func buildSecondKvBlocks(const AttentionBlocks &blocks, Func largest, Func kvBlocks);
 
 /// Recomputes the numerators for the row's final maximum. Masked keys have 0, all others more.
 /// `kept` is a bit mask over values, all zeros for a masked key, which costs one instruction per
 /// sum. `scoreAt` gives the masked score. Marks rows with a NaN score in `lse`.
-void buildSecondNumerators(SecondPass &pass, const AttentionTile &tile, const ScoreSteps &steps,
+void buildSecondNumerators(SecondPass &pass, const AttentionBlocks &blocks, const ScoreSteps &steps,
                            const Numerators &numerators, const RowState &row, const LseOutput &lse,
                            Body scoreAt);
 /// `value`, or 0 if key k is masked.
 Scalar keepValue(const SecondPass &pass, Scalar value, Scalar ii, Scalar k, Scalar c,
-                 const TileCoords &t);
+                 const BlockCoords &t);
 
 /// Funcs of the first pass that the second pass on a CPU reads.
 struct FirstPass {
-  Func query, acc, chunks;
+  Func query, acc, kvBlocks;
   DotForm dotForm;
   int64_t lanes;
 };
@@ -74,7 +74,7 @@ SecondPass buildSecondPass(const KvReader &reader, const ContextColumns &columns
 
 /// The weighted sum of value dim d: from the second pass if it ran, else from `acc`.
 Scalar getContextSum(const SecondPass &pass, const ContextColumns &columns, Func acc, Scalar d,
-                     Scalar ii, const TileCoords &t);
+                     Scalar ii, const BlockCoords &t);
 
 /// A weighted sum of values, and the reciprocal of the sum of numerators, 0 if no key is visible.
 struct Quotient {
@@ -84,8 +84,8 @@ struct Quotient {
 };
 /// Builds the context, an output of the pipeline, from `quotientAt`; a row without a visible key is
 /// 0. `lse`, if any, is stored with the first value dim.
-Func buildContext(const AttentionTile &tile,
-                  function_ref<Quotient(Scalar d, Scalar ii, const TileCoords &t)> quotientAt,
+Func buildContext(const AttentionBlocks &blocks,
+                  function_ref<Quotient(Scalar d, Scalar ii, const BlockCoords &t)> quotientAt,
                   const LseOutput *lse = nullptr);
 
 } // namespace mlir::attn

@@ -14,40 +14,40 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-RowPlace RowPlace::inTile(const AttentionTile &tile, Scalar ii, const TileCoords &t) {
-  return {tile.row(ii, t), tile.head(ii, t), t.b};
+RowPlace RowPlace::inBlock(const AttentionBlocks &blocks, Scalar ii, const BlockCoords &t) {
+  return {blocks.row(ii, t), blocks.head(ii, t), t.b};
 }
 
-RowPlace RowPlace::inMergedTile(const AttentionTile &tile, Scalar ii, const TileCoords &t) {
-  return {tile.row(ii, t.it), tile.head(ii, t), t.b};
+RowPlace RowPlace::inMergedBlock(const AttentionBlocks &blocks, Scalar ii, const BlockCoords &t) {
+  return {blocks.row(ii, t.it), blocks.head(ii, t), t.b};
 }
 
-LseOutput::LseOutput(const AttentionTile &tile, const Numerators &numerators)
-    : tile(tile), numerators(numerators) {
-  if (!tile.in.op.getLse())
+LseOutput::LseOutput(const AttentionBlocks &blocks, const Numerators &numerators)
+    : blocks(blocks), numerators(numerators) {
+  if (!blocks.in.op.getLse())
     return;
-  Type type = tile.in.op.getLse().getType().getElementType();
-  lse = tile.p.func("lse", {"i", "h", "b"}, type,
-                    [&](ArrayRef<Scalar>) { return tile.p.constant(type, 0); });
+  Type type = blocks.in.op.getLse().getType().getElementType();
+  lse = blocks.p.func("lse", {"i", "h", "b"}, type,
+                      [&](ArrayRef<Scalar>) { return blocks.p.constant(type, 0); });
 }
 
 void LseOutput::addOutput() const {
   if (*this)
-    tile.p.output(lse, tile.in.op.getLse().getType(), /*knownDims=*/0);
+    blocks.p.output(lse, blocks.in.op.getLse().getType(), /*knownDims=*/0);
 }
 
 Scalar LseOutput::at(const RowPlace &place) const {
-  Scalar row = unsafePromiseClamped(place.row, tile.p.i32(0), tile.in.numRows - 1);
+  Scalar row = unsafePromiseClamped(place.row, blocks.p.i32(0), blocks.in.numRows - 1);
   return lse(row, place.head, place.batch);
 }
 
 /// A score of inf makes the sum NaN, as a score of NaN does.
 Scalar LseOutput::getLse(const RowSum &sum, Scalar marked) const {
-  const AttentionInputs &in = tile.in;
+  const AttentionInputs &in = blocks.in;
   double unit = in.isScaled ? 1 : std::abs(in.scale);
-  Scalar inf = fromBits(tile.p.i32(kInfBits), tile.p.b().getF32Type());
+  Scalar inf = fromBits(blocks.p.i32(kInfBits), blocks.p.b().getF32Type());
   Scalar known = strictFloat(sum.maximum * unit) + boundedLog(sum.total);
-  Scalar unknown = blend(bits(sum.maximum) == tile.p.i32(kInfBits), inf, sum.total);
+  Scalar unknown = blend(bits(sum.maximum) == blocks.p.i32(kInfBits), inf, sum.total);
   Scalar result = blend(isNumber(sum.total), known, unknown);
   return convert(blend(isNumber(marked), result, marked), lse.getElementType());
 }
@@ -55,31 +55,31 @@ Scalar LseOutput::getLse(const RowSum &sum, Scalar marked) const {
 Scalar LseOutput::storeBeside(Scalar x, const RowPlace &place, const RowSum &sum,
                               Scalar where) const {
   Scalar element = at(place);
-  Scalar marked = convert(element, tile.p.b().getF32Type());
+  Scalar marked = convert(element, blocks.p.b().getF32Type());
   return attn::storeBeside(x, getLse(sum, marked), element, where);
 }
 
 Scalar LseOutput::markNaN(Scalar x, const RowPlace &place, Scalar score) const {
-  Scalar noNumber = fromBits(tile.p.i32(kNaNBits), score.getType());
+  Scalar noNumber = fromBits(blocks.p.i32(kNaNBits), score.getType());
   return attn::storeBeside(x, convert(noNumber, lse.getElementType()), at(place), !isNumber(score));
 }
 
 Scalar LseOutput::reciprocal(const RowPlace &place, const RowSum &sum) const {
-  if (!isSinkLast(tile.in))
+  if (!isSinkLast(blocks.in))
     return numerators.reciprocal(sum.total);
-  Scalar sink = readSink(tile.in, place.row, place.head, place.batch);
+  Scalar sink = readSink(blocks.in, place.row, place.head, place.batch);
   return numerators.reciprocal(sum.total + numerators.getSink(sink, sum.maximum));
 }
 
-Func attn::buildInverse(const AttentionTile &tile, const Numerators &numerators,
+Func attn::buildInverse(const AttentionBlocks &blocks, const Numerators &numerators,
                         const RowState &row, const LseOutput &lse) {
-  PipelineBuilder &p = tile.p;
+  PipelineBuilder &p = blocks.p;
   return p.func("inverse", {"ii", "it", "h", "b"}, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
-    TileCoords t(v);
+    BlockCoords t(v);
     Scalar total = row.sum(v[0], t);
     if (!lse)
       return numerators.reciprocal(total);
-    RowPlace place = RowPlace::inTile(tile, v[0], t);
+    RowPlace place = RowPlace::inBlock(blocks, v[0], t);
     RowSum sum{total, row.maximum(p.i32(0), v[0], t)};
     return lse.storeBeside(lse.reciprocal(place, sum), place, sum);
   });

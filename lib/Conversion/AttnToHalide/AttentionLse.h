@@ -14,10 +14,10 @@ namespace mlir::attn {
 
 /// The coordinates of a query row.
 struct RowPlace {
-  /// Row ii of the tile or KV split `t`.
-  static RowPlace inTile(const AttentionTile &tile, Scalar ii, const TileCoords &t);
-  /// Row ii of the tile `t`, once its splits are merged.
-  static RowPlace inMergedTile(const AttentionTile &tile, Scalar ii, const TileCoords &t);
+  /// Row ii of the query block or KV split `t`.
+  static RowPlace inBlock(const AttentionBlocks &blocks, Scalar ii, const BlockCoords &t);
+  /// Row ii of the query block `t`, once its splits are merged.
+  static RowPlace inMergedBlock(const AttentionBlocks &blocks, Scalar ii, const BlockCoords &t);
 
   Scalar row, head, batch;
 };
@@ -30,7 +30,7 @@ struct RowSum {
 /// The lse of all rows: an output whose elements are stored when a row's sum is known.
 class LseOutput {
 public:
-  LseOutput(const AttentionTile &tile, const Numerators &numerators);
+  LseOutput(const AttentionBlocks &blocks, const Numerators &numerators);
 
   /// Whether the op has an lse.
   explicit operator bool() const { return bool(Value(lse)); }
@@ -50,13 +50,13 @@ private:
   Scalar at(const RowPlace &place) const;
   Scalar getLse(const RowSum &sum, Scalar marked) const;
 
-  const AttentionTile &tile;
+  const AttentionBlocks &blocks;
   const Numerators &numerators;
   Func lse;
 };
 
 /// The reciprocal of each row's sum of numerators; stores the lse with it, if the op has one.
-Func buildInverse(const AttentionTile &tile, const Numerators &numerators, const RowState &row,
+Func buildInverse(const AttentionBlocks &blocks, const Numerators &numerators, const RowState &row,
                   const LseOutput &lse);
 
 } // namespace mlir::attn

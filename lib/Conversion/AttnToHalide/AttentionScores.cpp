@@ -1,9 +1,9 @@
-//===- AttentionScores.cpp - scores of a chunk of keys --------------------===//
+//===- AttentionScores.cpp - scores of a KV block -------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For a chunk of keys: query·key, then scale, score region and mask.
+// For a KV block: query·key, then scale, score region and mask.
 //
 //===----------------------------------------------------------------------===//
 
@@ -99,8 +99,8 @@ static void stageRegion(const KvReader &reader, AttentionRegions &regions, Regio
                         StagedReads &staged) {
   if (region.empty() || !region.getOps<arith::SelectOp>().empty())
     return;
-  const AttentionTile &tile = reader.tile;
-  PipelineBuilder &p = tile.p;
+  const AttentionBlocks &blocks = reader.blocks;
+  PipelineBuilder &p = blocks.p;
   Value q = *std::prev(region.args_end(), 2), k = region.getArguments().back();
   region.walk([&](tensor::ExtractOp extract) {
     if (!readsAlongKeys(extract, q, k))
@@ -109,18 +109,18 @@ static void stageRegion(const KvReader &reader, AttentionRegions &regions, Regio
     Type type = getStagedType(extract.getType());
     std::string name = (prefix + Twine(staged.size())).str();
     auto read = [&](ArrayRef<Scalar> v) {
-      TileCoords t(v);
+      BlockCoords t(v);
       // Keys past the last visible one are read too; their scores are masked.
       Scalar k = reader.number(v[1], v[2], t);
       if (!readsWholeGroups)
-        k = min(likely(k), tile.in.numKeys - 1);
-      k = unsafePromiseClamped(k, p.i32(0), tile.in.numKeys - 1);
-      SmallVector<Scalar> args = {t.b, t.h, tile.row(v[0], t), k};
-      if (&region == &tile.in.op.getScoreMod())
-        args.insert(args.begin(), tile.in.f32(0));
+        k = min(likely(k), blocks.in.numKeys - 1);
+      k = unsafePromiseClamped(k, p.i32(0), blocks.in.numKeys - 1);
+      SmallVector<Scalar> args = {t.b, t.h, blocks.row(v[0], t), k};
+      if (&region == &blocks.in.op.getScoreMod())
+        args.insert(args.begin(), blocks.in.f32(0));
       return regions.inlinedValue(region, extract.getResult(), args, type);
     };
-    TransposedFunc copy = isTransposed(tile.chunk, lanes)
+    TransposedFunc copy = isTransposed(blocks.kvBlock, lanes)
                               ? buildTransposed(p, lanes, name, vars, type, read)
                               : TransposedFunc{p.func(name, vars, type, read), {}};
     staged.push_back({extract.getResult(), copy});
@@ -130,7 +130,7 @@ static void stageRegion(const KvReader &reader, AttentionRegions &regions, Regio
 StagedReads attn::buildStagedReads(const KvReader &reader, AttentionRegions &regions, int64_t lanes,
                                    bool readsWholeGroups, StringRef name) {
   StagedReads staged;
-  AttentionOp op = reader.tile.in.op;
+  AttentionOp op = reader.blocks.in.op;
   for (Region *region : {&op.getScoreMod(), &op.getMask()})
     stageRegion(reader, regions, *region, lanes, readsWholeGroups, name, staged);
   return staged;
@@ -138,7 +138,7 @@ StagedReads attn::buildStagedReads(const KvReader &reader, AttentionRegions &reg
 
 /// Values of the staged reads, taken from their copies.
 static SmallVector<std::pair<Value, Scalar>>
-readStaged(Scalar ii, Scalar k, Scalar c, const TileCoords &t, const StagedReads &staged) {
+readStaged(Scalar ii, Scalar k, Scalar c, const BlockCoords &t, const StagedReads &staged) {
   SmallVector<std::pair<Value, Scalar>> known;
   for (const auto &[read, copy] : staged) {
     Scalar element = copy.func(ii, k, c, t.it, t.h, t.b);
@@ -151,27 +151,28 @@ readStaged(Scalar ii, Scalar k, Scalar c, const TileCoords &t, const StagedReads
 // Regions
 //===----------------------------------------------------------------------===//
 
-Scalar ScoreSteps::modify(Scalar dot, Scalar ii, Scalar k, Scalar c, const TileCoords &t,
+Scalar ScoreSteps::modify(Scalar dot, Scalar ii, Scalar k, Scalar c, const BlockCoords &t,
                           const StagedReads &staged) const {
-  const AttentionTile &tile = reader.tile;
-  const AttentionInputs &in = tile.in;
+  const AttentionBlocks &blocks = reader.blocks;
+  const AttentionInputs &in = blocks.in;
   if (in.isScaled)
     dot = strictFloat(dot * std::abs(in.scale));
-  Scalar score =
-      regions.inlined(in.op.getScoreMod(),
-                      {dot, t.b, tile.head(ii, t), tile.row(ii, t), reader.visibleNumber(k, c, t)},
-                      dot, readStaged(ii, k, c, t, staged));
+  Scalar score = regions.inlined(
+      in.op.getScoreMod(),
+      {dot, t.b, blocks.head(ii, t), blocks.row(ii, t), reader.visibleNumber(k, c, t)}, dot,
+      readStaged(ii, k, c, t, staged));
   return in.isScaled ? strictFloat(score) : score;
 }
 
 /// Built from bits: an infinity that float rules may touch is not safe.
-Scalar ScoreSteps::hide(Scalar score, Scalar ii, Scalar k, Scalar c, const TileCoords &t,
+Scalar ScoreSteps::hide(Scalar score, Scalar ii, Scalar k, Scalar c, const BlockCoords &t,
                         const StagedReads &staged) const {
-  const AttentionTile &tile = reader.tile;
+  const AttentionBlocks &blocks = reader.blocks;
   Scalar visible = reader.number(k, c, t) < reader.range.highAt(t);
-  Scalar seen = regions.inlined(
-      tile.in.op.getMask(), {t.b, tile.head(ii, t), tile.row(ii, t), reader.visibleNumber(k, c, t)},
-      Scalar(), readStaged(ii, k, c, t, staged));
+  Scalar seen =
+      regions.inlined(blocks.in.op.getMask(),
+                      {t.b, blocks.head(ii, t), blocks.row(ii, t), reader.visibleNumber(k, c, t)},
+                      Scalar(), readStaged(ii, k, c, t, staged));
   // A copy is a func, which no condition of a select may read. Halide finds no bounds for a
   // disjunction with a repeated term, and refuses its select.
   bool isBlended = !staged.empty() || !mask.isConjunction();
@@ -184,12 +185,12 @@ Scalar ScoreSteps::hide(Scalar score, Scalar ii, Scalar k, Scalar c, const TileC
 }
 
 Scalar ScoreSteps::modifyProb(Scalar numerator, Scalar ii, Scalar k, Scalar c,
-                              const TileCoords &t) const {
-  const AttentionTile &tile = reader.tile;
-  Region &region = tile.in.op.getProbMod();
+                              const BlockCoords &t) const {
+  const AttentionBlocks &blocks = reader.blocks;
+  Region &region = blocks.in.op.getProbMod();
   if (region.empty())
     return numerator;
-  Scalar h = tile.head(ii, t), q = tile.row(ii, t), j = reader.visibleNumber(k, c, t);
+  Scalar h = blocks.head(ii, t), q = blocks.row(ii, t), j = reader.visibleNumber(k, c, t);
   return strictFloat(regions.inlined(region, {numerator, t.b, h, q, j}, numerator));
 }
 
@@ -199,39 +200,39 @@ Scalar ScoreSteps::modifyProb(Scalar numerator, Scalar ii, Scalar k, Scalar c,
 
 static constexpr StringRef kQueryVars[] = {"ii", "d", "it", "h", "b"};
 
-static Scalar readQuery(const AttentionTile &tile, ArrayRef<Scalar> v) {
-  TileCoords t(v);
-  Scalar x = widenFactor(tile.in.query(v[1], tile.row(v[0], t), tile.head(v[0], t), t.b));
-  return tile.in.scale < 0 ? -x : x;
+static Scalar readQuery(const AttentionBlocks &blocks, ArrayRef<Scalar> v) {
+  BlockCoords t(v);
+  Scalar x = widenFactor(blocks.in.query(v[1], blocks.row(v[0], t), blocks.head(v[0], t), t.b));
+  return blocks.in.scale < 0 ? -x : x;
 }
 
-Func attn::buildQuery(const AttentionTile &tile) {
-  return tile.p.func("query_t", kQueryVars, tile.p.b().getF32Type(),
-                     [&](ArrayRef<Scalar> v) { return readQuery(tile, v); });
+Func attn::buildQuery(const AttentionBlocks &blocks) {
+  return blocks.p.func("query_t", kQueryVars, blocks.p.b().getF32Type(),
+                       [&](ArrayRef<Scalar> v) { return readQuery(blocks, v); });
 }
 
-TransposedFunc attn::buildTransposedQuery(const AttentionTile &tile, int64_t lanes) {
-  if (!isTransposed(tile.in.headDim, lanes))
-    return {buildQuery(tile), {}};
-  return buildTransposed(tile.p, lanes, "query_t", kQueryVars, tile.p.b().getF32Type(),
-                         [&](ArrayRef<Scalar> v) { return readQuery(tile, v); });
+TransposedFunc attn::buildTransposedQuery(const AttentionBlocks &blocks, int64_t lanes) {
+  if (!isTransposed(blocks.in.headDim, lanes))
+    return {buildQuery(blocks), {}};
+  return buildTransposed(blocks.p, lanes, "query_t", kQueryVars, blocks.p.b().getF32Type(),
+                         [&](ArrayRef<Scalar> v) { return readQuery(blocks, v); });
 }
 
 Func attn::buildWideKey(const KvReader &reader) {
-  PipelineBuilder &p = reader.tile.p;
+  PipelineBuilder &p = reader.blocks.p;
   StringRef vars[] = {"d", "k", "c", "it", "h", "b"};
   return p.func("wide_key", vars, p.b().getF32Type(),
-                [&](ArrayRef<Scalar> v) { return reader.key(v[0], v[1], v[2], TileCoords(v)); });
+                [&](ArrayRef<Scalar> v) { return reader.key(v[0], v[1], v[2], BlockCoords(v)); });
 }
 
-DotProduct attn::buildDotProduct(const AttentionTile &tile, Func query, KeyElement keyAt,
+DotProduct attn::buildDotProduct(const AttentionBlocks &blocks, Func query, KeyElement keyAt,
                                  DotForm form, StringRef name) {
-  PipelineBuilder &p = tile.p;
-  int64_t dims = tile.in.headDim / form.sums;
+  PipelineBuilder &p = blocks.p;
+  int64_t dims = blocks.in.headDim / form.sums;
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
-  auto zero = [&](ArrayRef<Scalar>) { return tile.in.f32(0); };
+  auto zero = [&](ArrayRef<Scalar>) { return blocks.in.f32(0); };
   auto term = [&](ArrayRef<Scalar> v, Scalar d) {
-    TileCoords t(v);
+    BlockCoords t(v);
     return query(v[0], d, t.it, t.h, t.b) * keyAt(v[1], v[2], t, d);
   };
   Func sum = p.func(name, vars, p.b().getF32Type(), zero), partial;
@@ -248,7 +249,7 @@ DotProduct attn::buildDotProduct(const AttentionTile &tile, Func query, KeyEleme
   int64_t blockDim = form.isInterleaved ? 0 : 2;
   SmallVector<StringRef> partialVars = llvm::to_vector(ArrayRef(vars));
   partialVars.insert(partialVars.begin() + blockDim, "j");
-  partial = p.func((name + "_part").str(), partialVars, p.b().getF32Type(), zero);
+  partial = p.func((name + "_partial").str(), partialVars, p.b().getF32Type(), zero);
   p.update(partial, partialVars, {{"rd", p.i32(dims)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              Scalar d =
@@ -268,24 +269,24 @@ DotProduct attn::buildDotProduct(const AttentionTile &tile, Func query, KeyEleme
 
 /// Masks scores on either side of the keys that all rows see, and past the last key up to the end
 /// of a step of the maximum's accumulators.
-static void hideEdges(const AttentionTile &tile, const ScoreSteps &steps, Func score,
+static void hideEdges(const AttentionBlocks &blocks, const ScoreSteps &steps, Func score,
                       const StagedReads &staged, const FullKeys &keys, const KeyRange &range,
                       int64_t numAccumulators) {
-  PipelineBuilder &p = tile.p;
-  auto within = [&](Scalar key, Scalar c, const TileCoords &t, Scalar end) {
-    return clamp(key - range.lowAt(t) - c * tile.chunk, p.i32(0), end);
+  PipelineBuilder &p = blocks.p;
+  auto within = [&](Scalar key, Scalar c, const BlockCoords &t, Scalar end) {
+    return clamp(key - range.lowAt(t) - c * blocks.kvBlock, p.i32(0), end);
   };
-  auto edges = [&](Scalar c, const TileCoords &t) {
-    Scalar end = within(range.highAt(t), c, t, p.i32(tile.chunk));
+  auto edges = [&](Scalar c, const BlockCoords &t) {
+    Scalar end = within(range.highAt(t), c, t, p.i32(blocks.kvBlock));
     end = (end + (numAccumulators - 1)) / numAccumulators * numAccumulators;
     Scalar first = within(keys.first(t.it, t.h, t.b), c, t, end);
     return std::array<Scalar, 3>{first, max(within(keys.end(t.it, t.h, t.b), c, t, end), first),
                                  end};
   };
   StringRef vars[] = {"ii", "c", "it", "h", "b"};
-  p.update(score, vars, {{"rk", p.i32(tile.chunk)}},
+  p.update(score, vars, {{"rk", p.i32(blocks.kvBlock)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             TileCoords t(v);
+             BlockCoords t(v);
              auto [first, last, end] = edges(v[1], t);
              Scalar k = r[0] + select(r[0] < first, p.i32(0), last - first);
              k = unsafePromiseClamped(k, p.i32(0), end - 1);
@@ -296,16 +297,16 @@ static void hideEdges(const AttentionTile &tile, const ScoreSteps &steps, Func s
            });
 }
 
-Func attn::buildScores(const AttentionTile &tile, const ScoreSteps &steps, Func dot,
+Func attn::buildScores(const AttentionBlocks &blocks, const ScoreSteps &steps, Func dot,
                        const StagedReads &staged, const FullKeys &keys, const KeyRange &range,
                        int64_t numAccumulators) {
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
-  Func score = tile.p.func("score", vars, tile.p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
-    TileCoords t(v);
+  Func score = blocks.p.func("score", vars, blocks.p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+    BlockCoords t(v);
     Scalar s = steps.modify(dot(v), v[0], v[1], v[2], t, staged);
     return keys.areKnown() ? s : steps.hide(s, v[0], v[1], v[2], t, staged);
   });
   if (keys.areKnown())
-    hideEdges(tile, steps, score, staged, keys, range, numAccumulators);
+    hideEdges(blocks, steps, score, staged, keys, range, numAccumulators);
   return score;
 }

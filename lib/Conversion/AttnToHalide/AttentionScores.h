@@ -1,4 +1,4 @@
-//===- AttentionScores.h - scores of a chunk of keys ------------*- C++ -*-===//
+//===- AttentionScores.h - scores of a KV block -----------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,13 +23,13 @@ bool isTransposed(int64_t extent, int64_t lanes);
 TransposedFunc buildTransposed(PipelineBuilder &p, int64_t lanes, StringRef name,
                                ArrayRef<StringRef> vars, Type type, Body element);
 
-/// A `tensor.extract` along the keys in a region, and the copy of a chunk of its tensor.
+/// A `tensor.extract` along the keys in a region, and the copy of a KV block of its tensor.
 struct StagedRead {
   Value read;
   TransposedFunc copy;
 };
 using StagedReads = SmallVector<StagedRead>;
-/// Copies, a chunk at a time and transposed, tensors that regions read along the keys.
+/// Copies, a KV block at a time and transposed, tensors that regions read along the keys.
 /// `readsWholeGroups`: all keys read are within kv_len.
 StagedReads buildStagedReads(const KvReader &reader, AttentionRegions &regions, int64_t lanes,
                              bool readsWholeGroups, StringRef name);
@@ -37,30 +37,30 @@ StagedReads buildStagedReads(const KvReader &reader, AttentionRegions &regions, 
 /// The steps between query·key and the softmax, and the prob region after it.
 class ScoreSteps {
 public:
-  ScoreSteps(const KvReader &reader, AttentionRegions &regions, const TileMask &mask)
+  ScoreSteps(const KvReader &reader, AttentionRegions &regions, const QBlockMask &mask)
       : reader(reader), regions(regions), mask(mask) {}
 
   /// The score of a row and key: scale and score_mod applied to query·key.
-  Scalar modify(Scalar dot, Scalar ii, Scalar k, Scalar c, const TileCoords &t,
+  Scalar modify(Scalar dot, Scalar ii, Scalar k, Scalar c, const BlockCoords &t,
                 const StagedReads &staged) const;
   /// `score`, or -inf if the key is masked or beyond the range.
-  Scalar hide(Scalar score, Scalar ii, Scalar k, Scalar c, const TileCoords &t,
+  Scalar hide(Scalar score, Scalar ii, Scalar k, Scalar c, const BlockCoords &t,
               const StagedReads &staged) const;
   /// Applies the prob region to a numerator. The region is linear, so it may precede the division
   /// by the row's sum.
-  Scalar modifyProb(Scalar numerator, Scalar ii, Scalar k, Scalar c, const TileCoords &t) const;
+  Scalar modifyProb(Scalar numerator, Scalar ii, Scalar k, Scalar c, const BlockCoords &t) const;
 
 private:
   const KvReader &reader;
   AttentionRegions &regions;
-  const TileMask &mask;
+  const QBlockMask &mask;
 };
 
-/// The query of a tile in f32, negated where the scale is negative; with rows in the lanes.
-Func buildQuery(const AttentionTile &tile);
-TransposedFunc buildTransposedQuery(const AttentionTile &tile, int64_t lanes);
+/// The rows of a query block in f32, negated where the scale is negative; with rows in the lanes.
+Func buildQuery(const AttentionBlocks &blocks);
+TransposedFunc buildTransposedQuery(const AttentionBlocks &blocks, int64_t lanes);
 
-/// Keys of a chunk, converted to f32 once per tile.
+/// Keys of a KV block, converted to f32 once per query block.
 Func buildWideKey(const KvReader &reader);
 
 /// How the sum of a dot product query·key is blocked.
@@ -77,13 +77,13 @@ struct DotProduct {
   Func sum, partial;
 };
 /// Reads element d of a key.
-using KeyElement = function_ref<Scalar(Scalar k, Scalar c, const TileCoords &t, Scalar d)>;
-DotProduct buildDotProduct(const AttentionTile &tile, Func query, KeyElement keyAt, DotForm form,
-                           StringRef name);
+using KeyElement = function_ref<Scalar(Scalar k, Scalar c, const BlockCoords &t, Scalar d)>;
+DotProduct buildDotProduct(const AttentionBlocks &blocks, Func query, KeyElement keyAt,
+                           DotForm form, StringRef name);
 
 /// Builds the scores. `keys`, which all rows see, are not masked; keys outside of them are, up to
 /// the end of a step of `numAccumulators` keys.
-Func buildScores(const AttentionTile &tile, const ScoreSteps &steps, Func dot,
+Func buildScores(const AttentionBlocks &blocks, const ScoreSteps &steps, Func dot,
                  const StagedReads &staged, const FullKeys &keys, const KeyRange &range,
                  int64_t numAccumulators);
 

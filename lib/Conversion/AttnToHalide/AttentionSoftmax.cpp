@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Chunk loops select on no func's value: Halide would then run them over all chunks, visible or
-// not. Bit masks give the same instructions.
+// Loops over KV blocks select on no func's value: Halide would then run them over all KV blocks,
+// visible or not. Bit masks give the same instructions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,19 +54,19 @@ Scalar Numerators::reciprocal(Scalar total) const {
 }
 
 //===----------------------------------------------------------------------===//
-// A chunk
+// A KV block
 //===----------------------------------------------------------------------===//
 
 Func attn::combineKeys(const KvReader &reader, StringRef name, Func f, double init, Combine combine,
                        int64_t numAccumulators) {
-  const AttentionTile &tile = reader.tile;
-  PipelineBuilder &p = tile.p;
+  const AttentionBlocks &blocks = reader.blocks;
+  PipelineBuilder &p = blocks.p;
   StringRef vars[] = {"ii", "u", "c", "it", "h", "b"};
   Func partial =
-      p.func(name, vars, p.b().getF32Type(), [&](ArrayRef<Scalar>) { return tile.in.f32(init); });
-  p.update(partial, vars, {{"rk", p.i32(tile.chunk / numAccumulators)}},
+      p.func(name, vars, p.b().getF32Type(), [&](ArrayRef<Scalar>) { return blocks.in.f32(init); });
+  p.update(partial, vars, {{"rk", p.i32(blocks.kvBlock / numAccumulators)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             TileCoords t(v);
+             BlockCoords t(v);
              Scalar k = r[0] * numAccumulators;
              Scalar next = f(v[0], k + v[1], v[2], t.it, t.h, t.b);
              return {combine(partial(v), next), {}, reader.isVisible(k, v[2], t)};
@@ -99,31 +99,31 @@ static constexpr StringRef kScoreVars[] = {"ii", "k", "c", "it", "h", "b"};
 Func attn::buildNumerators(const Numerators &numerators, Func score, Func maximum) {
   PipelineBuilder &p = numerators.in.p;
   return p.func("weight", kScoreVars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
-    TileCoords t(v);
+    BlockCoords t(v);
     return numerators.get(score(v), maximum(v[0], v[2], t.it, t.h, t.b));
   });
 }
 
-Func attn::buildModified(const AttentionTile &tile, const ScoreSteps &steps, Func numerators) {
-  return tile.p.func("modified_weight", kScoreVars, tile.p.b().getF32Type(),
-                     [&](ArrayRef<Scalar> v) {
-                       return steps.modifyProb(numerators(v), v[0], v[1], v[2], TileCoords(v));
-                     });
+Func attn::buildModified(const AttentionBlocks &blocks, const ScoreSteps &steps, Func numerators) {
+  return blocks.p.func("modified_weight", kScoreVars, blocks.p.b().getF32Type(),
+                       [&](ArrayRef<Scalar> v) {
+                         return steps.modifyProb(numerators(v), v[0], v[1], v[2], BlockCoords(v));
+                       });
 }
 
-ChunkSoftmax attn::buildChunkSoftmax(const KvReader &reader, const ScoreSteps &steps,
-                                     const Numerators &numerators, Func score,
-                                     int64_t numAccumulators) {
-  PipelineBuilder &p = reader.tile.p;
-  ChunkSoftmax s;
+KvBlockSoftmax attn::buildKvBlockSoftmax(const KvReader &reader, const ScoreSteps &steps,
+                                         const Numerators &numerators, Func score,
+                                         int64_t numAccumulators) {
+  PipelineBuilder &p = reader.blocks.p;
+  KvBlockSoftmax s;
   s.partialMax = combineKeys(reader, "max_chains", score, -kMaxFloat, machineMax, numAccumulators);
   s.maximum = combinePartials(p, "max", s.partialMax, machineMax, numAccumulators);
   s.numerators = buildNumerators(numerators, score, s.maximum);
   s.partialSum = combineKeys(reader, "sum_chains", s.numerators, 0, plus, numAccumulators);
   s.sum = combinePartials(p, "sum", s.partialSum, plus, numAccumulators);
-  s.modified = reader.tile.in.op.getProbMod().empty()
+  s.modified = reader.blocks.in.op.getProbMod().empty()
                    ? s.numerators
-                   : buildModified(reader.tile, steps, s.numerators);
+                   : buildModified(reader.blocks, steps, s.numerators);
   return s;
 }
 
@@ -167,94 +167,98 @@ BlockedColumns BlockedColumns::ofVectors(int64_t valueDim, int64_t lanes, int64_
   return {valueDim, block, llvm::divideCeilSigned(valueDim, block)};
 }
 
-Scalar OneChunkState::sum(Scalar ii, const TileCoords &t) const {
+Scalar OneKvBlockState::sum(Scalar ii, const BlockCoords &t) const {
   return softmax.sum(ii, p.i32(0), t.it, t.h, t.b);
 }
 
-Scalar OneChunkState::maximum(Scalar, Scalar ii, const TileCoords &t) const {
+Scalar OneKvBlockState::maximum(Scalar, Scalar ii, const BlockCoords &t) const {
   return softmax.maximum(ii, p.i32(0), t.it, t.h, t.b);
 }
 
-Scalar OnlineState::sum(Scalar ii, const TileCoords &t) const {
+Scalar OnlineState::sum(Scalar ii, const BlockCoords &t) const {
   return acc(p.i32(columns.sumColumn()), p.i32(0), ii, t.it, t.h, t.b);
 }
 
-Scalar OnlineState::maximum(Scalar, Scalar ii, const TileCoords &t) const {
+Scalar OnlineState::maximum(Scalar, Scalar ii, const BlockCoords &t) const {
   return acc(p.i32(columns.maxColumn()), p.i32(0), ii, t.it, t.h, t.b);
 }
 
-Scalar attn::getSumWithSink(const AttentionTile &tile, const RowState &row, Scalar ii,
-                            const TileCoords &t) {
+Scalar attn::getSumWithSink(const AttentionBlocks &blocks, const RowState &row, Scalar ii,
+                            const BlockCoords &t) {
   Scalar sum = row.sum(ii, t);
-  if (!isSinkLast(tile.in))
+  if (!isSinkLast(blocks.in))
     return sum;
-  Scalar sink = readSink(tile.in, tile.row(ii, t), tile.head(ii, t), t.b);
-  return blend(isUsualSink(tile.in, sink), sum, getNaN(tile.p));
+  Scalar sink = readSink(blocks.in, blocks.row(ii, t), blocks.head(ii, t), t.b);
+  return blend(isUsualSink(blocks.in, sink), sum, getNaN(blocks.p));
 }
 
 /// The first of several KV splits adds the sink; but a NaN or infinite sink makes the sums of all
 /// splits NaN.
-Scalar attn::startRow(const AttentionTile &tile, const ContextColumns &columns, Scalar x, Scalar ii,
-                      const TileCoords &t, function_ref<Scalar(Scalar isSum)> isCounted) {
-  const AttentionInputs &in = tile.in;
-  PipelineBuilder &p = tile.p;
+Scalar attn::startRow(const AttentionBlocks &blocks, const ContextColumns &columns, Scalar x,
+                      Scalar ii, const BlockCoords &t,
+                      function_ref<Scalar(Scalar isSum)> isCounted) {
+  const AttentionInputs &in = blocks.in;
+  PipelineBuilder &p = blocks.p;
   Scalar nothing = select(x == columns.maxColumn(), in.f32(-kMaxFloat), in.f32(0));
   if (!in.op.getSink())
     return nothing;
-  Scalar score = readSink(in, tile.row(ii, t), tile.head(ii, t), t.b);
+  Scalar score = readSink(in, blocks.row(ii, t), blocks.head(ii, t), t.b);
   Scalar isUsual = isUsualSink(in, score), noNumber = getNaN(p);
   if (isSinkLast(in))
     return blend(isUsual, nothing, blend(x == columns.sinkColumn(), noNumber, nothing));
   Scalar counts = isCounted(x == columns.sumColumn());
   Scalar start = blend(x == columns.maxColumn(), score, pick(counts, in.f32(1)));
-  if (tile.splits.isSplit())
-    start = blend(t.it % tile.splits.count == p.i32(0), start, nothing);
+  if (blocks.splits.isSplit())
+    start = blend(t.it % blocks.splits.count == p.i32(0), start, nothing);
   return blend(isUsual, start, blend(x == columns.sumColumn(), noNumber, nothing));
 }
 
 /// 1 if x > 0, else 0, for integer x, in arithmetic that Halide does not treat as a condition of
-/// the chunk loop.
+/// the loop over KV blocks.
 static Scalar step(Scalar x) {
   return convert(clamp(x, x.constant(0), x.constant(1)), x.b().getF32Type());
 }
 
-Func attn::buildOnlineAccumulator(const AttentionTile &tile, const Numerators &numerators,
+Func attn::buildOnlineAccumulator(const AttentionBlocks &blocks, const Numerators &numerators,
                                   const ContextColumns &columns, int64_t width, Body start,
                                   const OnlineStep &online) {
-  PipelineBuilder &p = tile.p;
+  PipelineBuilder &p = blocks.p;
   StringRef vars[] = {"x", "y", "ii", "it", "h", "b"};
   Func acc = p.func("acc", vars, p.b().getF32Type(), start);
   auto update = [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-    TileCoords t(v);
+    BlockCoords t(v);
     Scalar ii = v[0], x = r[0], y = r[1], c = r[2];
     Scalar oldMax = acc(p.i32(columns.maxColumn()), y, ii, t.it, t.h, t.b);
-    Scalar chunkMax = online.maximum(ii, c, t.it, t.h, t.b), newMax = machineMax(oldMax, chunkMax);
+    Scalar kvBlockMax = online.maximum(ii, c, t.it, t.h, t.b),
+           newMax = machineMax(oldMax, kvBlockMax);
     Scalar isContext = step(p.i32(columns.block) - x), isSum = step(x - (columns.sumColumn() - 1));
     Scalar fresh = isContext * online.product(min(x, columns.block - 1), y, ii, c, t.it, t.h, t.b);
     fresh = fresh + isSum * online.sum(y, ii, c, t);
     Scalar old = acc(x, y, ii, t.it, t.h, t.b);
-    Scalar scaled = old * numerators.get(oldMax, newMax) + fresh * numerators.get(chunkMax, newMax);
+    Scalar scaled =
+        old * numerators.get(oldMax, newMax) + fresh * numerators.get(kvBlockMax, newMax);
     return {blend(x == columns.maxColumn(), newMax, scaled),
             {x, y, ii, t.it, t.h, t.b},
-            c < online.chunks(t.it, t.h, t.b)};
+            c < online.kvBlocks(t.it, t.h, t.b)};
   };
   p.update(acc, ArrayRef(vars).drop_front(2),
-           {{"rx", p.i32(width)}, {"ry", p.i32(columns.numBlocks)}, {"rc", tile.maxChunks()}},
+           {{"rx", p.i32(width)}, {"ry", p.i32(columns.numBlocks)}, {"rc", blocks.maxKvBlocks()}},
            update);
   return acc;
 }
 
-Func attn::buildRowAccumulator(const AttentionTile &tile, const ContextColumns &columns,
+Func attn::buildRowAccumulator(const AttentionBlocks &blocks, const ContextColumns &columns,
                                const Numerators &numerators, Func product,
-                               const ChunkSoftmax &softmax, Func chunks, int64_t lanes) {
-  OnlineStep step{product, softmax.maximum, chunks,
-                  [&](Scalar, Scalar ii, Scalar c, const TileCoords &t) {
+                               const KvBlockSoftmax &softmax, Func kvBlocks, int64_t lanes) {
+  OnlineStep step{product, softmax.maximum, kvBlocks,
+                  [&](Scalar, Scalar ii, Scalar c, const BlockCoords &t) {
                     return softmax.sum(ii, c, t.it, t.h, t.b);
                   }};
   auto start = [&](ArrayRef<Scalar> v) {
-    return startRow(tile, columns, v[0], v[2], TileCoords(v), [](Scalar isSum) { return isSum; });
+    return startRow(blocks, columns, v[0], v[2], BlockCoords(v),
+                    [](Scalar isSum) { return isSum; });
   };
-  return buildOnlineAccumulator(tile, numerators, columns,
+  return buildOnlineAccumulator(blocks, numerators, columns,
                                 columns.block + BlockedColumns::othersInVectors(lanes), start,
                                 step);
 }

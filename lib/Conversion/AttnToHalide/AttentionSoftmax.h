@@ -57,8 +57,9 @@ private:
 Scalar cpuExp2(Scalar x, bool besideSink);
 Scalar gpuExp2(Scalar x, bool besideSink);
 
-/// The funcs of a chunk's softmax. On a GPU there is no `sum`: each thread keeps its partial sums.
-struct ChunkSoftmax {
+/// The funcs of a KV block's softmax. On a GPU there is no `sum`: each thread keeps its partial
+/// sums.
+struct KvBlockSoftmax {
   Func partialMax, maximum, numerators, partialSum, sum;
   /// The numerators after the prob region.
   Func modified;
@@ -66,21 +67,22 @@ struct ChunkSoftmax {
 
 using Combine = Scalar (*)(Scalar, Scalar);
 
-/// Reduces the keys of a chunk for each row, in `numAccumulators` independent accumulators.
+/// Reduces the keys of a KV block for each row, in `numAccumulators` independent accumulators.
 Func combineKeys(const KvReader &reader, StringRef name, Func f, double init, Combine combine,
                  int64_t numAccumulators);
 /// Combines the accumulators of each row.
 Func combinePartials(PipelineBuilder &p, StringRef name, Func partial, Combine combine,
                      int64_t numAccumulators,
                      function_ref<Scalar(Scalar, ArrayRef<Scalar>)> finish = {});
-/// The numerators of a chunk's scores, relative to the chunk's maximum.
+/// The numerators of a KV block's scores, relative to the KV block's maximum.
 Func buildNumerators(const Numerators &numerators, Func score, Func maximum);
 /// The numerators after the prob region.
-Func buildModified(const AttentionTile &tile, const ScoreSteps &steps, Func numerators);
+Func buildModified(const AttentionBlocks &blocks, const ScoreSteps &steps, Func numerators);
 
-/// The softmax of a chunk in a CPU's lanes.
-ChunkSoftmax buildChunkSoftmax(const KvReader &reader, const ScoreSteps &steps,
-                               const Numerators &numerators, Func score, int64_t numAccumulators);
+/// The softmax of a KV block in a CPU's lanes.
+KvBlockSoftmax buildKvBlockSoftmax(const KvReader &reader, const ScoreSteps &steps,
+                                   const Numerators &numerators, Func score,
+                                   int64_t numAccumulators);
 
 /// Layout of an accumulator row: value dims in blocks of columns. Further columns hold the sum, the
 /// maximum, and, if a sink is added last, 0 or the NaN of an infinite or NaN sink.
@@ -117,32 +119,32 @@ public:
   static int64_t othersInVectors(int64_t lanes) { return llvm::alignTo(kOtherColumns, lanes); }
 };
 
-/// Whether the sink is added after all chunks instead of before the first: with an lse, which
+/// Whether the sink is added after all KV blocks instead of before the first: with an lse, which
 /// excludes the sink.
 bool isSinkLast(const AttentionInputs &in);
 /// The sink's score for a row.
 Scalar readSink(const AttentionInputs &in, Scalar row, Scalar head, Scalar batch);
 
-/// The softmax state of a row after all chunks.
+/// The softmax state of a row after all KV blocks.
 class RowState {
 public:
   virtual ~RowState() = default;
   /// The sum of numerators.
-  virtual Scalar sum(Scalar ii, const TileCoords &t) const = 0;
+  virtual Scalar sum(Scalar ii, const BlockCoords &t) const = 0;
   /// The maximum; on a GPU, as known to the thread that holds the scores of key k.
-  virtual Scalar maximum(Scalar k, Scalar ii, const TileCoords &t) const = 0;
+  virtual Scalar maximum(Scalar k, Scalar ii, const BlockCoords &t) const = 0;
 };
 
-/// The state if one chunk holds all visible keys: without rescaling.
-class OneChunkState : public RowState {
+/// The state if one KV block holds all visible keys: without rescaling.
+class OneKvBlockState : public RowState {
 public:
-  OneChunkState(PipelineBuilder &p, const ChunkSoftmax &softmax) : p(p), softmax(softmax) {}
-  Scalar sum(Scalar ii, const TileCoords &t) const override;
-  Scalar maximum(Scalar k, Scalar ii, const TileCoords &t) const override;
+  OneKvBlockState(PipelineBuilder &p, const KvBlockSoftmax &softmax) : p(p), softmax(softmax) {}
+  Scalar sum(Scalar ii, const BlockCoords &t) const override;
+  Scalar maximum(Scalar k, Scalar ii, const BlockCoords &t) const override;
 
 private:
   PipelineBuilder &p;
-  ChunkSoftmax softmax;
+  KvBlockSoftmax softmax;
 };
 
 /// The state of online softmax: columns of the accumulator.
@@ -150,8 +152,8 @@ class OnlineState : public RowState {
 public:
   OnlineState(PipelineBuilder &p, Func acc, const ContextColumns &columns)
       : p(p), acc(acc), columns(columns) {}
-  Scalar sum(Scalar ii, const TileCoords &t) const override;
-  Scalar maximum(Scalar k, Scalar ii, const TileCoords &t) const override;
+  Scalar sum(Scalar ii, const BlockCoords &t) const override;
+  Scalar maximum(Scalar k, Scalar ii, const BlockCoords &t) const override;
 
 private:
   PipelineBuilder &p;
@@ -160,31 +162,31 @@ private:
 };
 
 /// The sum of a row's numerators, NaN if a sink is infinite or NaN.
-Scalar getSumWithSink(const AttentionTile &tile, const RowState &row, Scalar ii,
-                      const TileCoords &t);
+Scalar getSumWithSink(const AttentionBlocks &blocks, const RowState &row, Scalar ii,
+                      const BlockCoords &t);
 
 /// Initial value of column x: 0, or the sink, with numerator 1 and value 0. `isCounted` selects
 /// which of several sum columns counts the sink.
-Scalar startRow(const AttentionTile &tile, const ContextColumns &columns, Scalar x, Scalar ii,
-                const TileCoords &t, function_ref<Scalar(Scalar isSum)> isCounted);
+Scalar startRow(const AttentionBlocks &blocks, const ContextColumns &columns, Scalar x, Scalar ii,
+                const BlockCoords &t, function_ref<Scalar(Scalar isSum)> isCounted);
 
-/// The inputs of an online update, one per chunk.
+/// The inputs of an online update, one per KV block.
 struct OnlineStep {
-  Func product, maximum, chunks;
-  /// The sum of the chunk's numerators that block y's sum column adds.
-  std::function<Scalar(Scalar y, Scalar ii, Scalar c, const TileCoords &t)> sum;
+  Func product, maximum, kvBlocks;
+  /// The sum of the KV block's numerators that block y's sum column adds.
+  std::function<Scalar(Scalar y, Scalar ii, Scalar c, const BlockCoords &t)> sum;
 };
 
 /// Builds an accumulator of `width` columns (context, sum, maximum), initialised by `start`. The
-/// online step (FlashAttention-2, Dao 2023, algorithm 1) rescales the old columns and the chunk's
-/// to the row's new maximum and adds them; the maximum is stored last.
-Func buildOnlineAccumulator(const AttentionTile &tile, const Numerators &numerators,
+/// online step (FlashAttention-2, Dao 2023, algorithm 1) rescales the old columns and the KV
+/// block's to the row's new maximum and adds them; the maximum is stored last.
+Func buildOnlineAccumulator(const AttentionBlocks &blocks, const Numerators &numerators,
                             const ContextColumns &columns, int64_t width, Body start,
                             const OnlineStep &step);
-/// The same for CPU vectors, from prob·value and the softmax of a chunk.
-Func buildRowAccumulator(const AttentionTile &tile, const ContextColumns &columns,
-                         const Numerators &numerators, Func product, const ChunkSoftmax &softmax,
-                         Func chunks, int64_t lanes);
+/// The same for CPU vectors, from prob·value and the softmax of a KV block.
+Func buildRowAccumulator(const AttentionBlocks &blocks, const ContextColumns &columns,
+                         const Numerators &numerators, Func product, const KvBlockSoftmax &softmax,
+                         Func kvBlocks, int64_t lanes);
 
 } // namespace mlir::attn
 

@@ -16,16 +16,16 @@ using halide::TailStrategy;
 // Building blocks
 //===----------------------------------------------------------------------===//
 
-void CpuSchedule::computeInTile(Func f) {
-  p.computeAt(f, tileLoop);
+void CpuSchedule::computeInQBlock(Func f) {
+  p.computeAt(f, qBlockLoop);
   p.storeIn(f, MemoryType::stack);
   p.neverPartition(f);
 }
 
-void CpuSchedule::computeInChunk(Func f) {
-  p.computeAt(f, chunkLoop);
+void CpuSchedule::computeInKvBlock(Func f) {
+  p.computeAt(f, kvBlockLoop);
   p.storeIn(f, MemoryType::stack);
-  tile.fix(f, /*perChunk=*/true);
+  blocks.fix(f, /*perKvBlock=*/true);
   p.neverPartition(f);
 }
 
@@ -39,7 +39,7 @@ std::pair<Loop, Loop> CpuSchedule::splitRows(Func f, Loop loop, int64_t rows) {
 Loop CpuSchedule::scheduleRegisterTile(Func f, Loop at, const RegisterTile &registers) {
   p.computeAt(f, at);
   p.storeIn(f, MemoryType::register_);
-  tile.fix(f, /*perChunk=*/true);
+  blocks.fix(f, /*perKvBlock=*/true);
   p.boundExtent(f, registers.other, registers.otherExtent);
 
   StageLoops zero = p.stage(f);
@@ -60,45 +60,45 @@ Loop CpuSchedule::scheduleRegisterTile(Func f, Loop at, const RegisterTile &regi
 }
 
 //===----------------------------------------------------------------------===//
-// Tiles
+// Query blocks
 //===----------------------------------------------------------------------===//
 
 Loop CpuSchedule::scheduleOutput(Func context) {
   StageLoops v = p.stage(context);
-  auto [tiles, row] = p.split(v["i"], tile.rowsOfHead, TailStrategy::guard_with_if);
+  auto [qBlocks, row] = p.split(v["i"], blocks.rowsOfHead, TailStrategy::guard_with_if);
   auto [vectors, lane] = p.split(v["d"], lanes, TailStrategy::guard_with_if);
   Loop heads = v["h"];
-  if (tile.packedHeads == 1) {
-    p.reorder({lane, vectors, row, tiles, heads, v["b"]});
+  if (blocks.packedHeads == 1) {
+    p.reorder({lane, vectors, row, qBlocks, heads, v["b"]});
   } else {
-    auto [outer, packed] = p.split(heads, tile.packedHeads, TailStrategy::guard_with_if);
-    p.reorder({lane, vectors, packed, row, tiles, outer, v["b"]});
+    auto [outer, packed] = p.split(heads, blocks.packedHeads, TailStrategy::guard_with_if);
+    p.reorder({lane, vectors, packed, row, qBlocks, outer, v["b"]});
     heads = outer;
   }
   p.vectorize(lane);
   p.unroll(vectors);
   p.neverPartition(context);
-  return p.fuse(p.fuse(tiles, heads), v["b"]);
+  return p.fuse(p.fuse(qBlocks, heads), v["b"]);
 }
 
-void CpuSchedule::scheduleRange(const KeyRange &range, Func chunks, const FullKeys &full) {
-  SmallVector<Func> bounds = {range.low, range.high, chunks};
+void CpuSchedule::scheduleRange(const KeyRange &range, Func kvBlocks, const FullKeys &full) {
+  SmallVector<Func> bounds = {range.low, range.high, kvBlocks};
   if (full.areKnown())
     bounds.append({full.first, full.end});
   for (Func f : bounds) {
-    computeInTile(f);
-    tile.fix(f, /*perChunk=*/false);
+    computeInQBlock(f);
+    blocks.fix(f, /*perKvBlock=*/false);
   }
   if (Value(full.groupHigh))
     for (Func f : {full.groupLow, full.groupHigh}) {
-      computeInTile(f);
-      tile.fix(f, /*perChunk=*/false);
-      p.boundExtent(f, "g", tile.rows / contextRows);
+      computeInQBlock(f);
+      blocks.fix(f, /*perKvBlock=*/false);
+      p.boundExtent(f, "g", blocks.rows / contextRows);
     }
 }
 
 void CpuSchedule::scheduleKvHead(Func kvHead) {
-  computeInTile(kvHead);
+  computeInQBlock(kvHead);
   p.boundExtent(kvHead, "h", 1);
 }
 
@@ -106,22 +106,22 @@ void CpuSchedule::scheduleKvHead(Func kvHead) {
 // Context
 //===----------------------------------------------------------------------===//
 
-void CpuSchedule::scheduleAccumulator(Func acc, const ChunkContext &context, bool isOneChunk) {
-  computeInTile(acc);
-  tile.fix(acc, /*perChunk=*/false);
+void CpuSchedule::scheduleAccumulator(Func acc, const KvBlockContext &context, bool isOneKvBlock) {
+  computeInQBlock(acc);
+  blocks.fix(acc, /*perKvBlock=*/false);
   p.boundExtent(acc, "y", columns.numBlocks);
-  p.boundExtent(acc, "ii", tile.rows);
+  p.boundExtent(acc, "ii", blocks.rows);
   StageLoops v = p.stage(acc);
-  int64_t others = isOneChunk ? 0 : BlockedColumns::othersInVectors(lanes);
+  int64_t others = isOneKvBlock ? 0 : BlockedColumns::othersInVectors(lanes);
   auto [vectors, lane] = splitRows(acc, v["x"], columns.block + others);
   p.unroll(vectors);
   Loop group;
-  if (isOneChunk) {
+  if (isOneKvBlock) {
     auto [rowGroup, row] = p.split(v["ii"], contextRows);
     p.reorder({lane, vectors, row, v["y"], rowGroup});
     p.unroll(row);
     group = v["y"];
-    chunkLoop = tileLoop;
+    kvBlockLoop = qBlockLoop;
   } else {
     group = scheduleOnlineUpdate(acc);
   }
@@ -152,13 +152,13 @@ Loop CpuSchedule::scheduleOnlineUpdate(Func acc) {
   p.vectorize(lane);
   p.unroll(vectors);
   p.unroll(row);
-  chunkLoop = v["it"];
+  kvBlockLoop = v["it"];
   return group;
 }
 
 void CpuSchedule::schedulePaddedValue(Func padded) {
-  computeInChunk(padded);
-  p.boundStorage(padded, "k", tile.chunk);
+  computeInKvBlock(padded);
+  p.boundStorage(padded, "k", blocks.kvBlock);
   splitRows(padded, p.stage(padded)["x"], columns.numBlocks * columns.block);
   p.vectorizeBy(p.stage(padded, 0)["rv"], lanes);
   p.neverPartition(padded, 0);
@@ -169,9 +169,9 @@ void CpuSchedule::schedulePaddedValue(Func padded) {
 //===----------------------------------------------------------------------===//
 
 Loop CpuSchedule::scheduleSecondContext(const SecondPass &pass) {
-  for (Func f : {pass.largest, pass.chunks, pass.largestOfLane, pass.context}) {
-    computeInTile(f);
-    tile.fix(f, /*perChunk=*/false);
+  for (Func f : {pass.largest, pass.kvBlocks, pass.largestOfLane, pass.context}) {
+    computeInQBlock(f);
+    blocks.fix(f, /*perKvBlock=*/false);
   }
   p.neverPartition(pass.largest, 0);
   splitRows(pass.largestOfLane, p.stage(pass.largestOfLane)["x"], lanes);
@@ -180,33 +180,33 @@ Loop CpuSchedule::scheduleSecondContext(const SecondPass &pass) {
   p.vectorize(largestLane);
   p.reorder({largestLane, largestVectors, w["rx"], w["ry"], w["ri"]});
 
-  p.boundExtent(pass.context, "ii", tile.rows);
+  p.boundExtent(pass.context, "ii", blocks.rows);
   splitRows(pass.context, p.stage(pass.context)["x"], columns.numBlocks * columns.block);
   StageLoops v = p.stage(pass.context, 0);
-  auto [blocks, column] = p.split(v["x"], columns.block);
+  auto [columnBlocks, column] = p.split(v["x"], columns.block);
   auto [vectors, lane] = p.split(column, lanes);
   auto [rowGroup, row] = p.split(v["ii"], contextRows);
   p.vectorize(lane);
-  bool hasPartialSums = countKeySums(tile) > 1;
-  SmallVector<Loop> order = {lane, vectors, row, blocks, rowGroup};
+  bool hasPartialSums = countKeySums(blocks) > 1;
+  SmallVector<Loop> order = {lane, vectors, row, columnBlocks, rowGroup};
   if (hasPartialSums)
     order.push_back(v["rj"]);
   order.append({v["it"], v["rc"], v["h"], v["b"]});
   p.reorder(order);
   p.neverPartition(pass.context, 0);
-  scheduleRegisterTile(pass.product, blocks, {"x", columns.block, "ii", contextRows, "rk"});
+  scheduleRegisterTile(pass.product, columnBlocks, {"x", columns.block, "ii", contextRows, "rk"});
   if (hasPartialSums)
     p.boundExtent(pass.product, "j", 1);
   return v["it"];
 }
 
-void CpuSchedule::computeInSecondChunk(ArrayRef<Func> funcs, Loop at) {
+void CpuSchedule::computeInSecondKvBlock(ArrayRef<Func> funcs, Loop at) {
   for (Func f : funcs) {
     p.computeAt(f, at);
     p.storeIn(f, MemoryType::stack);
-    tile.fix(f, /*perChunk=*/true);
-    p.boundStorage(f, "k", tile.chunk);
+    blocks.fix(f, /*perKvBlock=*/true);
+    p.boundStorage(f, "k", blocks.kvBlock);
     p.neverPartition(f);
-    p.boundExtent(f, "ii", tile.rows);
+    p.boundExtent(f, "ii", blocks.rows);
   }
 }

@@ -3,7 +3,7 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loops from the outside in: a tile of rows is a parallel task; for each chunk of keys, scores and
+// Loops from the outside in: a query block is a parallel task; for each KV block, scores and
 // context are summed in register tiles.
 //
 //===----------------------------------------------------------------------===//
@@ -19,12 +19,12 @@ namespace mlir::attn {
 class CpuSchedule {
 public:
   /// A register tile of the context has `contextRows` rows.
-  CpuSchedule(const AttentionTile &tile, const ContextColumns &columns, int64_t lanes,
+  CpuSchedule(const AttentionBlocks &blocks, const ContextColumns &columns, int64_t lanes,
               int64_t contextRows)
-      : tile(tile), p(tile.p), columns(columns), lanes(lanes), contextRows(contextRows) {}
+      : blocks(blocks), p(blocks.p), columns(columns), lanes(lanes), contextRows(contextRows) {}
 
-  void computeInTile(Func f);
-  void computeInChunk(Func f);
+  void computeInQBlock(Func f);
+  void computeInKvBlock(Func f);
   /// Vectorizes dimension 0 of extent `rows`; the caller schedules the loop over vectors and the
   /// other loops.
   std::pair<Loop, Loop> splitRows(Func f, Loop loop, int64_t rows);
@@ -41,24 +41,24 @@ public:
   };
   Loop scheduleRegisterTile(Func f, Loop at, const RegisterTile &registers);
 
-  /// Tiles the output; returns the loop over all tiles.
+  /// Splits the output into query blocks; returns the loop over them.
   Loop scheduleOutput(Func context);
-  void scheduleRange(const KeyRange &range, Func chunks, const FullKeys &full);
+  void scheduleRange(const KeyRange &range, Func kvBlocks, const FullKeys &full);
   void scheduleKvHead(Func kvHead);
-  /// Schedules the accumulator, of one chunk or online, and its producers.
-  void scheduleAccumulator(Func acc, const ChunkContext &context, bool isOneChunk);
-  /// Schedules the largest magnitudes and the sums of the second pass; returns the loop over
-  /// chunks, at which its scores are computed.
+  /// Schedules the accumulator, of one KV block or online, and its producers.
+  void scheduleAccumulator(Func acc, const KvBlockContext &context, bool isOneKvBlock);
+  /// Schedules the largest magnitudes and the sums of the second pass; returns the loop over KV
+  /// blocks, at which its scores are computed.
   Loop scheduleSecondContext(const SecondPass &pass);
   /// Schedules the score funcs of the second pass.
-  void computeInSecondChunk(ArrayRef<Func> funcs, Loop at);
+  void computeInSecondKvBlock(ArrayRef<Func> funcs, Loop at);
 
-  const AttentionTile &tile;
+  const AttentionBlocks &blocks;
   PipelineBuilder &p;
   const ContextColumns &columns;
   int64_t lanes, contextRows;
   /// Loops at which funcs are computed.
-  Loop tileLoop, chunkLoop;
+  Loop qBlockLoop, kvBlockLoop;
 
 private:
   Loop scheduleOnlineUpdate(Func acc);

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // With few rows, keys lie in the lanes, dot products are sums over lanes of dims, and the query
-// heads that share a key/value head are rows of one tile, so that keys and values are read once.
-// Keys may be split: each KV split is a parallel task, and the splits of a row are merged
+// heads that share a key/value head are rows of one query block, so that keys and values are read
+// once. Keys may be split: each KV split is a parallel task, and the splits of a row are merged
 // afterwards.
 //
 //===----------------------------------------------------------------------===//
@@ -46,23 +46,23 @@ private:
   DecodeAttr s;
   int64_t lanes;
   AttentionInputs in;
-  AttentionTile tile;
+  AttentionBlocks blocks;
   BlockedColumns columns;
   MaskAnalysis mask;
-  TileMask tileMask;
+  QBlockMask qBlockMask;
   AttentionRegions regions;
   Numerators numerators;
   LseOutput lse;
 
   KeyRange range;
-  Func chunks;
+  Func kvBlocks;
   std::optional<KvReader> reader;
   std::optional<ScoreSteps> steps;
   Func query;
   DotProduct dot;
   Func score;
-  ChunkSoftmax softmax;
-  ChunkContext chunkContext;
+  KvBlockSoftmax softmax;
+  KvBlockContext kvBlockContext;
   Func acc, inverse;
   std::unique_ptr<RowState> row;
   SecondPass second;
@@ -77,21 +77,21 @@ private:
 
 DecodeAttention::DecodeAttention(PipelineBuilder &p, AttentionOp op, DecodeAttr s)
     : p(p), s(s), lanes(s.getVectorWidth()), in(p, op),
-      tile(in, s.getQBlock(), s.getPackedHeads(), s.getKvBlock(),
-           KvSplits::byLength(in, s.getKvSplits(), s.getMinSplitKeys())),
+      blocks(in, s.getQBlock(), s.getPackedHeads(), s.getKvBlock(),
+             KvSplits::byLength(in, s.getKvSplits(), s.getMinSplitKeys())),
       columns(BlockedColumns::ofVectors(in.valueDim, lanes, s.getContextVectors())),
-      mask(op.getMask()), tileMask(tile, mask), regions(in), numerators(in, cpuExp2),
-      lse(tile, numerators), cpu(tile, columns, lanes, s.getContextRows()) {}
+      mask(op.getMask()), qBlockMask(blocks, mask), regions(in), numerators(in, cpuExp2),
+      lse(blocks, numerators), cpu(blocks, columns, lanes, s.getContextRows()) {}
 
 LogicalResult attn::lowerDecodeAttention(PipelineBuilder &p, AttentionOp op, DecodeAttr s) {
   return DecodeAttention(p, op, s).lower();
 }
 
 LogicalResult DecodeAttention::lower() {
-  range = buildKeyRange(tileMask);
-  chunks = buildChunks(tile, range);
-  reader.emplace(tile, range, buildKvHead(tile), /*mayBeEmpty=*/false);
-  steps.emplace(*reader, regions, tileMask);
+  range = buildKeyRange(qBlockMask);
+  kvBlocks = buildKvBlocks(blocks, range);
+  reader.emplace(blocks, range, buildKvHead(blocks), /*mayBeEmpty=*/false);
+  steps.emplace(*reader, regions, qBlockMask);
   buildScores();
   buildAccumulator();
   buildOutput();
@@ -106,34 +106,35 @@ LogicalResult DecodeAttention::lower() {
 //===----------------------------------------------------------------------===//
 
 void DecodeAttention::buildScores() {
-  query = buildQuery(tile);
-  auto keyAt = [&](Scalar k, Scalar c, const TileCoords &t, Scalar d) {
+  query = buildQuery(blocks);
+  auto keyAt = [&](Scalar k, Scalar c, const BlockCoords &t, Scalar d) {
     return reader->key(d, k, c, t);
   };
-  dot = buildDotProduct(tile, query, keyAt, getDotForm(), "dot");
-  score = attn::buildScores(tile, *steps, dot.sum, /*staged=*/{}, /*keys=*/{}, range, lanes);
-  softmax = buildChunkSoftmax(*reader, *steps, numerators, score, lanes);
+  dot = buildDotProduct(blocks, query, keyAt, getDotForm(), "dot");
+  score = attn::buildScores(blocks, *steps, dot.sum, /*staged=*/{}, /*keys=*/{}, range, lanes);
+  softmax = buildKvBlockSoftmax(*reader, *steps, numerators, score, lanes);
 }
 
 void DecodeAttention::buildAccumulator() {
-  chunkContext = buildChunkContext(*reader, columns, softmax.modified, !columns.isWhole(),
-                                   /*keys=*/{}, s.getContextRows(),
-                                   [&](ArrayRef<Scalar>) { return in.f32(0); });
-  acc =
-      buildRowAccumulator(tile, columns, numerators, chunkContext.product, softmax, chunks, lanes);
+  kvBlockContext = buildKvBlockContext(*reader, columns, softmax.modified, !columns.isWhole(),
+                                       /*keys=*/{}, s.getContextRows(),
+                                       [&](ArrayRef<Scalar>) { return in.f32(0); });
+  acc = buildRowAccumulator(blocks, columns, numerators, kvBlockContext.product, softmax, kvBlocks,
+                            lanes);
   row = std::make_unique<OnlineState>(p, acc, columns);
 }
 
 void DecodeAttention::buildOutput() {
-  inverse = buildInverse(tile, numerators, *row, lse);
-  second = buildSecondPass(*reader, columns, *steps, numerators, *row, lse,
-                           {query, acc, chunks, getDotForm(), lanes}, [] { return StagedReads(); });
-  if (tile.splits.isSplit()) {
+  inverse = buildInverse(blocks, numerators, *row, lse);
+  second =
+      buildSecondPass(*reader, columns, *steps, numerators, *row, lse,
+                      {query, acc, kvBlocks, getDotForm(), lanes}, [] { return StagedReads(); });
+  if (blocks.splits.isSplit()) {
     buildSplits();
     buildMerged();
   }
-  context = buildContext(tile, [&](Scalar d, Scalar ii, const TileCoords &t) -> Quotient {
-    if (tile.splits.isSplit())
+  context = buildContext(blocks, [&](Scalar d, Scalar ii, const BlockCoords &t) -> Quotient {
+    if (blocks.splits.isSplit())
       return {merged(d, ii, t.it, t.h, t.b), mergedInverse(ii, t.it, t.h, t.b)};
     Scalar sum = getContextSum(second, columns, acc, d, ii, t);
     return {sum, inverse(ii, t.it, t.h, t.b)};
@@ -145,7 +146,7 @@ void DecodeAttention::buildOutput() {
 void DecodeAttention::buildSplits() {
   StringRef vars[] = {"x", "ii", "it", "h", "b"};
   partial = p.func("partial", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
-    TileCoords t(v);
+    BlockCoords t(v);
     Scalar d = min(v[0], in.valueDim - 1), sum = getContextSum(second, columns, acc, d, v[1], t);
     return blend(v[0] == p.i32(in.valueDim), row->sum(v[1], t),
                  blend(v[0] > in.valueDim, row->maximum(p.i32(0), v[1], t), sum));
@@ -167,20 +168,20 @@ void DecodeAttention::buildMerged() {
   Type f32Type = p.b().getF32Type();
   StringRef vars[] = {"x", "ii", "it", "h", "b"};
   ArrayRef<StringRef> rowVars = ArrayRef(vars).drop_front();
-  Scalar splits = tile.splits.count;
-  auto at = [&](Scalar x, const TileCoords &t, Scalar ii, Scalar split) {
+  Scalar splits = blocks.splits.count;
+  auto at = [&](Scalar x, const BlockCoords &t, Scalar ii, Scalar split) {
     return partial(x, ii, t.it * splits + split, t.h, t.b);
   };
-  auto maximumOf = [&](const TileCoords &t, Scalar ii, Scalar split) {
+  auto maximumOf = [&](const BlockCoords &t, Scalar ii, Scalar split) {
     return at(p.i32(in.valueDim + 1), t, ii, split);
   };
   top = p.func("top", rowVars, f32Type, [&](ArrayRef<Scalar>) { return in.f32(-kMaxFloat); });
   p.update(top, rowVars, {{"rp", splits}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-    return machineMax(top(v), maximumOf(TileCoords(v), v[0], r[0]));
+    return machineMax(top(v), maximumOf(BlockCoords(v), v[0], r[0]));
   });
   merged = p.func("merged", vars, f32Type, [&](ArrayRef<Scalar>) { return in.f32(0); });
   p.update(merged, vars, {{"rp", splits}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-    TileCoords t(v);
+    BlockCoords t(v);
     Scalar w = weighSplit(maximumOf(t, v[1], r[0]), at(p.i32(in.valueDim), t, v[1], r[0]),
                           top(v[1], t.it, t.h, t.b));
     Scalar counts = !(bits(w) == p.i32(0));
@@ -190,7 +191,7 @@ void DecodeAttention::buildMerged() {
     RowSum sum{merged(p.i32(in.valueDim), v[0], v[1], v[2], v[3])};
     if (!lse)
       return numerators.reciprocal(sum.total);
-    RowPlace place = RowPlace::inMergedTile(tile, v[0], TileCoords(v));
+    RowPlace place = RowPlace::inMergedBlock(blocks, v[0], BlockCoords(v));
     sum.maximum = top(v);
     return lse.storeBeside(lse.reciprocal(place, sum), place, sum);
   });
@@ -201,20 +202,20 @@ void DecodeAttention::buildMerged() {
 //===----------------------------------------------------------------------===//
 
 void DecodeAttention::schedule() {
-  Loop tiles = cpu.scheduleOutput(context);
-  if (tile.splits.isSplit()) {
-    scheduleSplits(tiles);
+  Loop qBlocks = cpu.scheduleOutput(context);
+  if (blocks.splits.isSplit()) {
+    scheduleSplits(qBlocks);
   } else {
-    cpu.tileLoop = tiles;
-    p.parallel(cpu.tileLoop);
+    cpu.qBlockLoop = qBlocks;
+    p.parallel(cpu.qBlockLoop);
   }
-  cpu.scheduleRange(range, chunks, /*full=*/{});
+  cpu.scheduleRange(range, kvBlocks, /*full=*/{});
   cpu.scheduleKvHead(reader->kvHead);
   scheduleQuery();
-  cpu.scheduleAccumulator(acc, chunkContext, /*isOneChunk=*/false);
-  cpu.computeInTile(inverse);
-  tile.fix(inverse, /*perChunk=*/false);
-  p.boundExtent(inverse, "ii", tile.rows);
+  cpu.scheduleAccumulator(acc, kvBlockContext, /*isOneKvBlock=*/false);
+  cpu.computeInQBlock(inverse);
+  blocks.fix(inverse, /*perKvBlock=*/false);
+  p.boundExtent(inverse, "ii", blocks.rows);
   scheduleScores();
   scheduleAccumulators(softmax.partialMax, softmax.maximum);
   scheduleAccumulators(softmax.partialSum, softmax.sum);
@@ -224,22 +225,22 @@ void DecodeAttention::schedule() {
   scheduleSecondPass();
 }
 
-/// One task per KV split of a tile; the merge is too little work for tasks.
+/// One task per KV split of a query block; the merge is too little work for tasks.
 void DecodeAttention::scheduleSplits(Loop merging) {
   p.computeRoot(partial);
-  p.boundExtent(partial, "ii", tile.rows);
+  p.boundExtent(partial, "ii", blocks.rows);
   StageLoops v = p.stage(partial);
   p.vectorizeBy(v["x"], lanes);
   auto [kvSplit, one] = p.split(v["it"], 1, TailStrategy::round_up);
-  cpu.tileLoop = p.fuse(p.fuse(kvSplit, v["h"]), v["b"]);
-  p.parallel(cpu.tileLoop);
+  cpu.qBlockLoop = p.fuse(p.fuse(kvSplit, v["h"]), v["b"]);
+  p.parallel(cpu.qBlockLoop);
   p.neverPartition(partial);
 
   for (Func f : {top, merged, mergedInverse}) {
     p.computeAt(f, merging);
     p.storeIn(f, MemoryType::stack);
-    tile.fix(f, /*perChunk=*/false);
-    p.boundExtent(f, "ii", tile.rows);
+    blocks.fix(f, /*perKvBlock=*/false);
+    p.boundExtent(f, "ii", blocks.rows);
     p.neverPartition(f);
   }
   StageLoops ofTop = p.stage(top, 0);
@@ -254,11 +255,11 @@ void DecodeAttention::scheduleSplits(Loop merging) {
 }
 
 void DecodeAttention::scheduleQuery() {
-  cpu.computeInTile(query);
-  tile.fix(query, /*perChunk=*/false);
+  cpu.computeInQBlock(query);
+  blocks.fix(query, /*perKvBlock=*/false);
   p.boundStorage(query, "d", in.headDim);
   StageLoops v = p.stage(query);
-  p.boundExtent(query, "ii", tile.rows);
+  p.boundExtent(query, "ii", blocks.rows);
   p.boundExtent(query, "d", in.headDim);
   p.reorderStorage(query, {1, 0, 2, 3, 4});
   auto [vectors, lane] = p.split(v["d"], lanes);
@@ -266,11 +267,11 @@ void DecodeAttention::scheduleQuery() {
   p.vectorize(lane);
 }
 
-/// Keys are innermost in memory and stored in whole chunks: all extents are constant.
+/// Keys are innermost in memory and stored in whole KV blocks: all extents are constant.
 void DecodeAttention::layOutByKeys(Func f) {
-  cpu.computeInChunk(f);
-  p.boundExtent(f, "ii", tile.rows);
-  p.boundExtent(f, "k", tile.chunk);
+  cpu.computeInKvBlock(f);
+  p.boundExtent(f, "ii", blocks.rows);
+  p.boundExtent(f, "k", blocks.kvBlock);
   p.reorderStorage(f, {1, 0, 2, 3, 4, 5});
 }
 
@@ -301,7 +302,7 @@ void DecodeAttention::scheduleScores() {
 void DecodeAttention::scheduleLaneSums(Func f, Loop at, int64_t rows, int64_t keys) {
   p.computeAt(f, at);
   p.storeIn(f, MemoryType::register_);
-  tile.fix(f, /*perChunk=*/true);
+  blocks.fix(f, /*perKvBlock=*/true);
   p.boundExtent(f, "ii", rows);
   p.boundExtent(f, "k", keys);
   cpu.splitRows(f, p.stage(f)["j"], lanes);
@@ -318,11 +319,11 @@ void DecodeAttention::scheduleLaneSums(Func f, Loop at, int64_t rows, int64_t ke
 }
 
 void DecodeAttention::scheduleAccumulators(Func partial, Func all) {
-  cpu.computeInChunk(all);
-  p.boundExtent(all, "ii", tile.rows);
+  cpu.computeInKvBlock(all);
+  p.boundExtent(all, "ii", blocks.rows);
   p.computeAt(partial, p.stage(all)["ii"]);
   p.storeIn(partial, MemoryType::stack);
-  tile.fix(partial, /*perChunk=*/true);
+  blocks.fix(partial, /*perKvBlock=*/true);
   p.boundExtent(partial, "ii", 1);
   p.boundExtent(partial, "u", lanes);
   p.vectorize(p.stage(partial)["u"]);
@@ -336,11 +337,11 @@ void DecodeAttention::scheduleAccumulators(Func partial, Func all) {
 /// scores rounded otherwise would give other numerators.
 void DecodeAttention::scheduleSecondPass() {
   Loop at = cpu.scheduleSecondContext(second);
-  cpu.computeInSecondChunk({second.numerators}, at);
+  cpu.computeInSecondKvBlock({second.numerators}, at);
   Func dots = second.dot.sum;
   p.computeAt(dots, p.stage(second.numerators)["ii"]);
   p.storeIn(dots, MemoryType::register_);
-  tile.fix(dots, /*perChunk=*/true);
+  blocks.fix(dots, /*perKvBlock=*/true);
   p.neverPartition(dots, 0);
   StageLoops v = p.stage(dots, 0);
   p.boundExtent(dots, "ii", 1);

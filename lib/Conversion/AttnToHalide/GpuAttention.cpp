@@ -3,10 +3,10 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A block of threads computes a tile of query rows, staged in shared memory. For each chunk of
-// keys: copy keys to shared memory, compute scores, maxima, numerators and sums, copy values to
-// shared memory, online step. Scores, numerators and the accumulator stay in registers: thread (tx,
-// ty) holds the rows ty, ty + threadsY, …, of these the keys tx, tx + threadsX, … of a chunk, and
+// A thread block computes a query block, staged in shared memory. For each KV block: copy keys
+// to shared memory, compute scores, maxima, numerators and sums, copy values to shared memory,
+// online step. Scores, numerators and the accumulator stay in registers: thread (tx, ty)
+// holds the rows ty, ty + threadsY, …, of these the keys tx, tx + threadsX, … of a KV block, and
 // block tx of the accumulator. Threads exchange values through shared memory.
 //
 //===----------------------------------------------------------------------===//
@@ -28,21 +28,21 @@ static int64_t getBlock(GpuAttr s, int64_t valueDim) {
 
 GpuAttention::GpuAttention(PipelineBuilder &p, AttentionOp op, GpuAttr s)
     : p(p), s(s), threadsX(s.getThreadsX()), threadsY(s.getThreadsY()), in(p, op),
-      tile(in, s.getQBlock(), s.getPackedHeads(), s.getKvBlock(),
-           KvSplits::fixed(p, s.getKvSplits())),
+      blocks(in, s.getQBlock(), s.getPackedHeads(), s.getKvBlock(),
+             KvSplits::fixed(p, s.getKvSplits())),
       columns(in.valueDim, getBlock(s, in.valueDim), threadsX),
-      width(columns.block + (isSinkLast(in) ? 3 : 2)), mask(op.getMask()), tileMask(tile, mask),
-      regions(in), numerators(in, gpuExp2), lse(tile, numerators), row(*this) {}
+      width(columns.block + (isSinkLast(in) ? 3 : 2)), mask(op.getMask()), qBlockMask(blocks, mask),
+      regions(in), numerators(in, gpuExp2), lse(blocks, numerators), row(*this) {}
 
 LogicalResult attn::lowerGpuAttention(PipelineBuilder &p, AttentionOp op, GpuAttr s) {
   return GpuAttention(p, op, s).lower();
 }
 
 LogicalResult GpuAttention::lower() {
-  range = buildKeyRange(tileMask);
-  chunks = buildChunks(tile, range);
-  reader.emplace(tile, range, buildKvHead(tile), /*mayBeEmpty=*/false);
-  steps.emplace(*reader, regions, tileMask);
+  range = buildKeyRange(qBlockMask);
+  kvBlocks = buildKvBlocks(blocks, range);
+  reader.emplace(blocks, range, buildKvHead(blocks), /*mayBeEmpty=*/false);
+  steps.emplace(*reader, regions, qBlockMask);
   buildScores();
   buildSoftmax();
   buildProduct();
@@ -63,16 +63,16 @@ LogicalResult GpuAttention::lower() {
 /// leaves.
 void GpuAttention::buildScores() {
   constexpr int64_t kSmallTile = 24;
-  query = buildQuery(tile);
+  query = buildQuery(blocks);
   wideKey = buildWideKey(*reader);
-  int64_t scores = tile.rows / threadsY * (tile.chunk / threadsX);
+  int64_t scores = blocks.rows / threadsY * (blocks.kvBlock / threadsX);
   DotForm form;
   form.terms = std::gcd(in.headDim, scores <= kSmallTile ? 16 : 8);
-  auto keyAt = [&](Scalar k, Scalar c, const TileCoords &t, Scalar d) {
+  auto keyAt = [&](Scalar k, Scalar c, const BlockCoords &t, Scalar d) {
     return wideKey(d, k, c, t.it, t.h, t.b);
   };
-  dot = buildDotProduct(tile, query, keyAt, form, "dot");
-  score = attn::buildScores(tile, *steps, dot.sum, /*staged=*/{}, /*keys=*/{}, range, threadsX);
+  dot = buildDotProduct(blocks, query, keyAt, form, "dot");
+  score = attn::buildScores(blocks, *steps, dot.sum, /*staged=*/{}, /*keys=*/{}, range, threadsX);
 }
 
 /// Reduces a thread's own keys for each row; keys beyond the range are neutral.
@@ -80,7 +80,7 @@ Func GpuAttention::combineOwnKeys(StringRef name, Func f, double init, Combine c
   StringRef vars[] = {"ii", "u", "c", "it", "h", "b"};
   return p.func(name, vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
     Scalar result = in.f32(init);
-    for (int64_t k = 0; k < tile.chunk; k += threadsX)
+    for (int64_t k = 0; k < blocks.kvBlock; k += threadsX)
       result = combine(result, f(v[0], v[1] + k, v[2], v[3], v[4], v[5]));
     return result;
   });
@@ -97,14 +97,14 @@ void GpuAttention::buildSoftmax() {
   softmax.maximum = combinePartials(p, "max", softmax.partialMax, machineMax, threadsX, keepKeys);
   softmax.numerators = buildNumerators(numerators, score, softmax.maximum);
   softmax.partialSum = combineOwnKeys("sum_chains", softmax.numerators, 0, plus);
-  softmax.modified = buildModified(tile, *steps, softmax.numerators);
+  softmax.modified = buildModified(blocks, *steps, softmax.numerators);
 }
 
-Scalar GpuAttention::ThreadState::sum(Scalar ii, const TileCoords &t) const {
+Scalar GpuAttention::ThreadState::sum(Scalar ii, const BlockCoords &t) const {
   return kernel.sum(ii, t.it, t.h, t.b);
 }
 
-Scalar GpuAttention::ThreadState::maximum(Scalar k, Scalar ii, const TileCoords &t) const {
+Scalar GpuAttention::ThreadState::maximum(Scalar k, Scalar ii, const BlockCoords &t) const {
   return kernel.acc(kernel.p.i32(kernel.columns.maxColumn()), k % kernel.threadsX, ii, t.it, t.h,
                     t.b);
 }
@@ -118,30 +118,30 @@ Scalar GpuAttention::ThreadState::maximum(Scalar k, Scalar ii, const TileCoords 
 void GpuAttention::buildProduct() {
   Type f32Type = p.b().getF32Type();
   StringRef valueVars[] = {"x", "k", "c", "it", "h", "b"};
-  valueTile = p.func("value_tile", valueVars, f32Type, [&](ArrayRef<Scalar> v) {
-    return reader->value(columns.safeDim(v[0]), v[1], v[2], TileCoords(v));
+  stagedValue = p.func("staged_value", valueVars, f32Type, [&](ArrayRef<Scalar> v) {
+    return reader->value(columns.safeDim(v[0]), v[1], v[2], BlockCoords(v));
   });
   StringRef vars[] = {"x", "y", "ii", "c", "it", "h", "b"};
   product = p.func("product", vars, f32Type, [&](ArrayRef<Scalar>) { return in.f32(0); });
-  p.update(product, vars, {{"rk", p.i32(tile.chunk)}},
+  p.update(product, vars, {{"rk", p.i32(blocks.kvBlock)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             TileCoords t(v);
+             BlockCoords t(v);
              Scalar c = v[3], w = softmax.modified(v[2], r[0], c, t.it, t.h, t.b);
-             return product(v) + w * valueTile(columns.dim(v[0], v[1]), r[0], c, t.it, t.h, t.b);
+             return product(v) + w * stagedValue(columns.dim(v[0], v[1]), r[0], c, t.it, t.h, t.b);
            });
 }
 
 /// The first thread adds the sink.
 void GpuAttention::buildAccumulator() {
-  OnlineStep step{product, softmax.maximum, chunks,
-                  [&](Scalar y, Scalar ii, Scalar c, const TileCoords &t) {
+  OnlineStep step{product, softmax.maximum, kvBlocks,
+                  [&](Scalar y, Scalar ii, Scalar c, const BlockCoords &t) {
                     return softmax.partialSum(ii, y, c, t.it, t.h, t.b);
                   }};
   auto start = [&](ArrayRef<Scalar> v) {
     auto isCounted = [&](Scalar isSum) { return isSum && v[1] == p.i32(0); };
-    return startRow(tile, columns, v[0], v[2], TileCoords(v), isCounted);
+    return startRow(blocks, columns, v[0], v[2], BlockCoords(v), isCounted);
   };
-  acc = buildOnlineAccumulator(tile, numerators, columns, width, start, step);
+  acc = buildOnlineAccumulator(blocks, numerators, columns, width, start, step);
   StringRef vars[] = {"ii", "u", "it", "h", "b"};
   sumOfThread = p.func("sum_of_thread", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
     return acc(p.i32(columns.sumColumn()), v[1], v[0], v[2], v[3], v[4]);
@@ -153,24 +153,24 @@ void GpuAttention::buildAccumulator() {
 // Second pass
 //===----------------------------------------------------------------------===//
 
-/// The largest magnitude of a tile's context, and of its sums if they alone may be NaN.
+/// The largest magnitude of a query block's context, and of its sums if they alone may be NaN.
 void GpuAttention::buildLargest() {
   Type i32Type = p.b().getI32Type();
   int64_t looked = columns.block + (numerators.mayHaveNaNSum() ? 1 : 0);
   if (isSinkLast(in))
     looked = width;
   StringRef vars[] = {"y", "i", "it", "h", "b"};
-  second.largestOfLane = p.func("worst_of_thread", vars, i32Type, [&](ArrayRef<Scalar> v) {
+  second.largestOfLane = p.func("largest_of_thread", vars, i32Type, [&](ArrayRef<Scalar> v) {
     Scalar result = p.i32(0);
-    for (int64_t ii = 0; ii < tile.rows; ii += threadsY)
+    for (int64_t ii = 0; ii < blocks.rows; ii += threadsY)
       for (int64_t x = 0; x < looked; ++x)
         result = max(result, magnitude(acc(p.i32(x), v[0], v[1] + ii, v[2], v[3], v[4])));
     return result;
   });
-  StringRef tileVars[] = {"it", "h", "b"};
+  StringRef qBlockVars[] = {"it", "h", "b"};
   Func largest = second.largest =
-      p.func("worst", tileVars, i32Type, [&](ArrayRef<Scalar>) { return p.i32(0); });
-  p.update(largest, tileVars, {{"rl", p.i32(columns.numBlocks * threadsY)}},
+      p.func("largest", qBlockVars, i32Type, [&](ArrayRef<Scalar>) { return p.i32(0); });
+  p.update(largest, qBlockVars, {{"rl", p.i32(columns.numBlocks * threadsY)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              Scalar x = second.largestOfLane(r[0] % columns.numBlocks, r[0] / columns.numBlocks,
                                              v[0], v[1], v[2]);
@@ -183,42 +183,42 @@ void GpuAttention::buildLargest() {
 void GpuAttention::buildSecondPass() {
   Type f32Type = p.b().getF32Type();
   buildLargest();
-  second.chunks = buildSecondChunks(tile, second.largest, chunks);
+  second.kvBlocks = buildSecondKvBlocks(blocks, second.largest, kvBlocks);
   DotForm form;
   form.terms = std::gcd(in.headDim, 16);
-  auto keyAt = [&](Scalar k, Scalar c, const TileCoords &t, Scalar d) {
+  auto keyAt = [&](Scalar k, Scalar c, const BlockCoords &t, Scalar d) {
     return reader->key(d, k, c, t);
   };
-  second.dot = buildDotProduct(tile, query, keyAt, form, "exact_dot");
+  second.dot = buildDotProduct(blocks, query, keyAt, form, "fallback_dot");
   StringRef scoreVars[] = {"ii", "k", "c", "it", "h", "b"};
-  second.score = p.func("exact_score", scoreVars, f32Type, [&](ArrayRef<Scalar> v) {
-    TileCoords t(v);
+  second.score = p.func("fallback_score", scoreVars, f32Type, [&](ArrayRef<Scalar> v) {
+    BlockCoords t(v);
     Scalar s = steps->modify(second.dot.sum(v), v[0], v[1], v[2], t, /*staged=*/{});
     return steps->hide(s, v[0], v[1], v[2], t, /*staged=*/{});
   });
-  buildSecondNumerators(second, tile, *steps, numerators, row, lse,
+  buildSecondNumerators(second, blocks, *steps, numerators, row, lse,
                         [&](ArrayRef<Scalar> v) { return second.score(v); });
   StringRef productVars[] = {"x", "y", "ii", "c", "it", "h", "b"};
   Func products = second.product =
-      p.func("exact_product", productVars, f32Type, [&](ArrayRef<Scalar>) { return in.f32(0); });
-  p.update(products, productVars, {{"rk", p.i32(tile.chunk)}},
+      p.func("fallback_product", productVars, f32Type, [&](ArrayRef<Scalar>) { return in.f32(0); });
+  p.update(products, productVars, {{"rk", p.i32(blocks.kvBlock)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             TileCoords t(v);
+             BlockCoords t(v);
              Scalar k = r[0], c = v[3], ii = v[2];
              Scalar x = reader->value(columns.safeDim(columns.dim(v[0], v[1])), k, c, t);
              Scalar kept = keepValue(second, x, ii, k, c, t);
              return products(v) + second.modified(ii, k, c, t.it, t.h, t.b) * kept;
            });
   StringRef vars[] = {"x", "y", "ii", "it", "h", "b"};
-  Func sums = second.context = p.func("exact_context", vars, f32Type, [&](ArrayRef<Scalar> v) {
-    return pick(!second.isNeeded(TileCoords(v)), acc(v));
+  Func sums = second.context = p.func("fallback_context", vars, f32Type, [&](ArrayRef<Scalar> v) {
+    return pick(!second.isNeeded(BlockCoords(v)), acc(v));
   });
-  p.update(sums, vars, {{"rc", tile.maxChunks()}},
+  p.update(sums, vars, {{"rc", blocks.maxKvBlocks()}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             TileCoords t(v);
+             BlockCoords t(v);
              return {sums(v) + products(v[0], v[1], v[2], r[0], t.it, t.h, t.b),
                      {},
-                     r[0] < second.chunks(t.it, t.h, t.b)};
+                     r[0] < second.kvBlocks(t.it, t.h, t.b)};
            });
 }
 
@@ -228,7 +228,7 @@ void GpuAttention::buildSecondPass() {
 
 /// Returns `x`. Halide frees shared memory after the last textual use and ignores loop back edges:
 /// values that loops read are read once more after them. No sum is negative.
-Scalar GpuAttention::keepQuery(Scalar x, Scalar ii, const TileCoords &t) {
+Scalar GpuAttention::keepQuery(Scalar x, Scalar ii, const BlockCoords &t) {
   return blend(row.sum(ii, t) < 0, query(ii, p.i32(0), t.it, t.h, t.b), x);
 }
 
@@ -236,7 +236,7 @@ Scalar GpuAttention::keepQuery(Scalar x, Scalar ii, const TileCoords &t) {
 void GpuAttention::buildPartial() {
   StringRef vars[] = {"x", "y", "ii", "it", "h", "b"};
   partial = p.func("partial", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
-    TileCoords t(v);
+    BlockCoords t(v);
     Scalar x = min(v[0], columns.block - 1);
     Scalar sums = second.context(x, v[1], v[2], t.it, t.h, t.b);
     Scalar last = blend(v[0] == columns.sumColumn(), row.sum(v[2], t), acc(v));
@@ -245,15 +245,15 @@ void GpuAttention::buildPartial() {
 }
 
 /// `sum` divided by the row's sum of numerators.
-Quotient GpuAttention::divide(Scalar sum, Scalar ii, const TileCoords &t, const RowSum &row) {
+Quotient GpuAttention::divide(Scalar sum, Scalar ii, const BlockCoords &t, const RowSum &row) {
   if (!lse)
     return {sum, numerators.reciprocal(row.total)};
-  return {sum, lse.reciprocal(RowPlace::inMergedTile(tile, ii, t), row), row};
+  return {sum, lse.reciprocal(RowPlace::inMergedBlock(blocks, ii, t), row), row};
 }
 
 /// Merges the KV splits, rescaled to one maximum.
-Quotient GpuAttention::mergeSplits(Scalar d, Scalar ii, const TileCoords &t) {
-  int64_t splits = tile.splits.most;
+Quotient GpuAttention::mergeSplits(Scalar d, Scalar ii, const BlockCoords &t) {
+  int64_t splits = blocks.splits.most;
   auto ofSplit = [&](int64_t s, Scalar x, Scalar y) {
     return partial(x, y, ii, t.it * splits + s, t.h, t.b);
   };
@@ -269,8 +269,8 @@ Quotient GpuAttention::mergeSplits(Scalar d, Scalar ii, const TileCoords &t) {
   return divide(sum, ii, t, {total, top});
 }
 
-/// The quotient of a tile without KV splits.
-Quotient GpuAttention::divideSum(Scalar d, Scalar ii, const TileCoords &t) {
+/// The quotient of a query block without KV splits.
+Quotient GpuAttention::divideSum(Scalar d, Scalar ii, const BlockCoords &t) {
   Scalar y = columns.blockOf(d), x = columns.column(d);
   Scalar sum = keepQuery(second.context(x, y, ii, t.it, t.h, t.b), ii, t);
   RowSum ofRow{row.sum(ii, t)};
@@ -282,9 +282,9 @@ Quotient GpuAttention::divideSum(Scalar d, Scalar ii, const TileCoords &t) {
 void GpuAttention::buildOutput() {
   if (hasMergeKernel())
     buildPartial();
-  auto quotientAt = [&](Scalar d, Scalar ii, const TileCoords &t) {
+  auto quotientAt = [&](Scalar d, Scalar ii, const BlockCoords &t) {
     return hasMergeKernel() ? mergeSplits(d, ii, t) : divideSum(d, ii, t);
   };
-  context = buildContext(tile, quotientAt, lse ? &lse : nullptr);
+  context = buildContext(blocks, quotientAt, lse ? &lse : nullptr);
   lse.addOutput();
 }

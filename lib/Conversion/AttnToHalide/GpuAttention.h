@@ -43,8 +43,8 @@ private:
   class ThreadState : public RowState {
   public:
     explicit ThreadState(const GpuAttention &kernel) : kernel(kernel) {}
-    Scalar sum(Scalar ii, const TileCoords &t) const override;
-    Scalar maximum(Scalar k, Scalar ii, const TileCoords &t) const override;
+    Scalar sum(Scalar ii, const BlockCoords &t) const override;
+    Scalar maximum(Scalar k, Scalar ii, const BlockCoords &t) const override;
 
   private:
     const GpuAttention &kernel;
@@ -58,33 +58,33 @@ private:
   void buildAccumulator();
   void buildLargest();
   void buildSecondPass();
-  Scalar keepQuery(Scalar x, Scalar ii, const TileCoords &t);
+  Scalar keepQuery(Scalar x, Scalar ii, const BlockCoords &t);
   void buildPartial();
-  Quotient divide(Scalar sum, Scalar ii, const TileCoords &t, const RowSum &row);
-  Quotient mergeSplits(Scalar d, Scalar ii, const TileCoords &t);
-  Quotient divideSum(Scalar d, Scalar ii, const TileCoords &t);
+  Quotient divide(Scalar sum, Scalar ii, const BlockCoords &t, const RowSum &row);
+  Quotient mergeSplits(Scalar d, Scalar ii, const BlockCoords &t);
+  Quotient divideSum(Scalar d, Scalar ii, const BlockCoords &t);
   void buildOutput();
   /// Whether blocks store their accumulators, which a second kernel merges.
-  bool hasMergeKernel() const { return tile.splits.isSplit() || tile.packedHeads != 1; }
+  bool hasMergeKernel() const { return blocks.splits.isSplit() || blocks.packedHeads != 1; }
 
   // GpuSchedule.cpp
   void schedule();
   void scheduleOutput();
   void schedulePartial();
-  void scheduleChunks();
+  void scheduleKvBlocks();
   void scheduleQuery();
   void scheduleScores();
   void scheduleSoftmax();
   void scheduleContext();
   void scheduleSecondPass();
   void mapToGrid(Func f, StringRef inner, ArrayRef<StringRef> outer);
-  void mapToBlocks(Loop tile, Loop head, Loop batch);
-  void storeInShared(Func f, Loop at, bool perChunk);
+  void mapToBlocks(Loop qBlocks, Loop head, Loop batch);
+  void storeInShared(Func f, Loop at, bool perKvBlock);
   void stageInShared(Func f, StringRef x, int64_t width);
   Loop spread(Func f, int64_t width, StringRef x, StringRef y);
   void spreadRows(Func f);
   std::pair<Loop, Loop> splitRowsOfThreads(Loop rows);
-  void storeInRegisters(Func f, Loop at, bool perChunk);
+  void storeInRegisters(Func f, Loop at, bool perKvBlock);
   void boundColumns(Func f, int64_t columns);
   void spreadColumns(Loop x, Loop y, Loop ii, ArrayRef<Loop> inner = {}, ArrayRef<Loop> outer = {});
   void spreadScores(Func f, StringRef key, std::optional<int64_t> update = {},
@@ -98,34 +98,34 @@ private:
   /// A block's threads.
   int64_t threadsX, threadsY;
   AttentionInputs in;
-  AttentionTile tile;
+  AttentionBlocks blocks;
   ThreadColumns columns;
   /// Columns of the accumulator: the context's, the sum and the maximum.
   int64_t width;
   MaskAnalysis mask;
-  TileMask tileMask;
+  QBlockMask qBlockMask;
   AttentionRegions regions;
   Numerators numerators;
   LseOutput lse;
   ThreadState row;
 
   KeyRange range;
-  Func chunks;
+  Func kvBlocks;
   std::optional<KvReader> reader;
   std::optional<ScoreSteps> steps;
   Func query, wideKey;
   DotProduct dot;
   Func score;
-  ChunkSoftmax softmax;
-  /// A chunk of values in shared memory, and each thread's sums of a tile.
-  Func valueTile, product, acc, sumOfThread, sum;
+  KvBlockSoftmax softmax;
+  /// The values of a KV block in shared memory, and each thread's sums of a query block.
+  Func stagedValue, product, acc, sumOfThread, sum;
   SecondPass second;
   /// The partial result of each KV split; null without splits.
   Func partial;
   Func context;
 
   /// Loops at which funcs are computed.
-  Loop tileLoop, chunkLoop;
+  Loop qBlockLoop, kvBlockLoop;
 };
 
 } // namespace mlir::attn

@@ -12,7 +12,7 @@
 #include "Lowerings.h"
 #include "Rows.h"
 
-#include "attnc/Dialect/Attn/GpuTile.h"
+#include "attnc/Dialect/Attn/GpuSharedMemory.h"
 
 #include <algorithm>
 

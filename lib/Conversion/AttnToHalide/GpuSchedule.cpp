@@ -6,15 +6,15 @@
 // Invariants:
 // - Shared memory that is written before a loop and read in it is read once more after it (see
 //   `keepQuery`). exportPipeline verifies this for every kernel.
-// - The number of chunks is read from shared memory in the loop's condition: an expression there
-//   would be solved differently in each stage. Each thread computes the tile's range of keys
+// - The number of KV blocks is read from shared memory in the loop's condition: an expression there
+//   would be solved differently in each stage. Each thread computes the query block's range of keys
 //   itself.
 //
 //===----------------------------------------------------------------------===//
 
 #include "GpuAttention.h"
 
-#include "attnc/Dialect/Attn/GpuTile.h"
+#include "attnc/Dialect/Attn/GpuSharedMemory.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -28,7 +28,7 @@ void GpuAttention::schedule() {
     scheduleOutput();
   if (lse)
     mapToGrid(lse.getFunc(), "i", {"h", "b"});
-  scheduleChunks();
+  scheduleKvBlocks();
   scheduleQuery();
   scheduleContext();
   scheduleScores();
@@ -52,12 +52,12 @@ void GpuAttention::mapToGrid(Func f, StringRef inner, ArrayRef<StringRef> outer)
   p.gpuThread(thread);
 }
 
-/// Computes `f` at `at` with storage of static size: the last dimensions number the tile, and the
-/// chunk if there is one.
-void GpuAttention::storeInShared(Func f, Loop at, bool perChunk) {
+/// Computes `f` at `at` with storage of static size: the last dimensions number the query block,
+/// and the KV block if there is one.
+void GpuAttention::storeInShared(Func f, Loop at, bool perKvBlock) {
   p.computeAt(f, at);
   p.storeIn(f, MemoryType::gpu_shared);
-  tile.fix(f, perChunk);
+  blocks.fix(f, perKvBlock);
   p.neverPartition(f);
 }
 
@@ -82,15 +82,15 @@ Loop GpuAttention::spread(Func f, int64_t width, StringRef xName, StringRef yNam
   return xo;
 }
 
-/// Schedules a copy of a chunk's keys or values, `width` elements each along `x`.
+/// Schedules a copy of a KV block's keys or values, `width` elements each along `x`.
 void GpuAttention::stageInShared(Func f, StringRef x, int64_t width) {
-  storeInShared(f, chunkLoop, /*perChunk=*/true);
+  storeInShared(f, kvBlockLoop, /*perKvBlock=*/true);
   p.boundExtent(f, x, width);
-  p.boundExtent(f, "k", tile.chunk);
+  p.boundExtent(f, "k", blocks.kvBlock);
   spread(f, width, x, "k");
 }
 
-/// One thread per row of a tile.
+/// One thread per row of a query block.
 void GpuAttention::spreadRows(Func f) {
   StageLoops v = p.stage(f);
   auto [group, x] = p.split(v["ii"], threadsX, TailStrategy::guard_with_if);
@@ -110,10 +110,10 @@ std::pair<Loop, Loop> GpuAttention::splitRowsOfThreads(Loop rows) {
 }
 
 /// Stores `f` in registers: each thread touches its own elements only.
-void GpuAttention::storeInRegisters(Func f, Loop at, bool perChunk) {
+void GpuAttention::storeInRegisters(Func f, Loop at, bool perKvBlock) {
   p.computeAt(f, at);
   p.storeIn(f, MemoryType::register_);
-  tile.fix(f, perChunk);
+  blocks.fix(f, perKvBlock);
   p.neverPartition(f);
 }
 
@@ -123,25 +123,25 @@ void GpuAttention::storeInRegisters(Func f, Loop at, bool perChunk) {
 
 /// One dimension of the grid each: Halide 21 loses the coordinates of a stage if others are
 /// computed at its fused loop.
-void GpuAttention::mapToBlocks(Loop tile, Loop head, Loop batch) {
-  for (Loop loop : {tile, head, batch})
+void GpuAttention::mapToBlocks(Loop qBlocks, Loop head, Loop batch) {
+  for (Loop loop : {qBlocks, head, batch})
     p.gpuBlock(loop);
-  tileLoop = tile;
+  qBlockLoop = qBlocks;
 }
 
 void GpuAttention::scheduleOutput() {
   StageLoops v = p.stage(context);
-  auto [tiles, inTile] = p.split(v["i"], tile.rowsOfHead, TailStrategy::guard_with_if);
-  auto [row, y] = splitRowsOfThreads(inTile);
+  auto [qBlocks, inBlock] = p.split(v["i"], blocks.rowsOfHead, TailStrategy::guard_with_if);
+  auto [row, y] = splitRowsOfThreads(inBlock);
   auto [part, dim] =
       p.split(v["d"], columns.vectorDims * columns.numBlocks, TailStrategy::guard_with_if);
   auto [x, inVector] = p.split(dim, columns.vectorDims);
   p.unroll(inVector);
   p.unroll(part);
-  p.reorder({inVector, part, row, x, y, tiles, v["h"], v["b"]});
+  p.reorder({inVector, part, row, x, y, qBlocks, v["h"], v["b"]});
   p.gpuThread(x);
   p.gpuThread(y);
-  mapToBlocks(tiles, v["h"], v["b"]);
+  mapToBlocks(qBlocks, v["h"], v["b"]);
   p.neverPartition(context);
 }
 
@@ -150,7 +150,7 @@ void GpuAttention::schedulePartial() {
   p.computeRoot(partial);
   p.boundExtent(partial, "x", width);
   p.boundExtent(partial, "y", columns.numBlocks);
-  p.boundExtent(partial, "ii", tile.rows);
+  p.boundExtent(partial, "ii", blocks.rows);
   StageLoops v = p.stage(partial);
   auto [row, y] = splitRowsOfThreads(v["ii"]);
   p.unroll(v["x"]);
@@ -163,14 +163,14 @@ void GpuAttention::schedulePartial() {
 }
 
 /// Padded, so that the next allocation stays aligned to vectors.
-void GpuAttention::scheduleChunks() {
-  storeInShared(chunks, tileLoop, /*perChunk=*/false);
-  p.alignStorage(chunks, "it", kChunkCountElements);
+void GpuAttention::scheduleKvBlocks() {
+  storeInShared(kvBlocks, qBlockLoop, /*perKvBlock=*/false);
+  p.alignStorage(kvBlocks, "it", kKvBlockCountElements);
 }
 
 void GpuAttention::scheduleQuery() {
-  storeInShared(query, tileLoop, /*perChunk=*/false);
-  p.boundExtent(query, "ii", tile.rows);
+  storeInShared(query, qBlockLoop, /*perKvBlock=*/false);
+  p.boundExtent(query, "ii", blocks.rows);
   p.boundExtent(query, "d", in.headDim);
   p.reorderStorage(query, {1, 0, 2, 3, 4});
   p.alignStorage(query, "d", getRowDistance(in.headDim));
@@ -181,7 +181,7 @@ void GpuAttention::scheduleQuery() {
 void GpuAttention::boundColumns(Func f, int64_t extent) {
   p.boundExtent(f, "x", extent);
   p.boundExtent(f, "y", columns.numBlocks);
-  p.boundExtent(f, "ii", tile.rows);
+  p.boundExtent(f, "ii", blocks.rows);
 }
 
 /// Unrolls a thread's columns and rows. `inner` loops are inside the thread loops, `outer` ones
@@ -194,7 +194,7 @@ void GpuAttention::spreadColumns(Loop x, Loop y, Loop ii, ArrayRef<Loop> inner,
 }
 
 void GpuAttention::scheduleContext() {
-  storeInRegisters(acc, tileLoop, /*perChunk=*/false);
+  storeInRegisters(acc, qBlockLoop, /*perKvBlock=*/false);
   boundColumns(acc, width);
   StageLoops init = p.stage(acc);
   spreadColumns(init["x"], init["y"], init["ii"]);
@@ -202,21 +202,21 @@ void GpuAttention::scheduleContext() {
   p.neverPartition(acc, 0);
   StageLoops v = p.stage(acc, 0);
   spreadColumns(v["rx"], v["ry"], v["ii"], {}, {v["it"], v["rc"], v["h"], v["b"]});
-  chunkLoop = v["it"];
+  kvBlockLoop = v["it"];
 
-  storeInRegisters(product, chunkLoop, /*perChunk=*/true);
+  storeInRegisters(product, kvBlockLoop, /*perKvBlock=*/true);
   boundColumns(product, columns.block);
   StageLoops zero = p.stage(product);
   spreadColumns(zero["x"], zero["y"], zero["ii"]);
   StageLoops w = p.stage(product, 0);
-  auto [keys, k] = p.split(w["rk"], largestDivisor(tile.chunk, 4));
+  auto [keys, k] = p.split(w["rk"], largestDivisor(blocks.kvBlock, 4));
   p.unroll(k);
   spreadColumns(w["x"], w["y"], w["ii"], {k, keys});
   p.neverPartition(product, 0);
-  stageInShared(valueTile, "x", columns.numBlocks * columns.block);
+  stageInShared(stagedValue, "x", columns.numBlocks * columns.block);
 }
 
-/// Rows × `key`s of a chunk, each thread's own, unrolled. The loop `inner` is inside the thread
+/// Rows × `key`s of a KV block, each thread's own, unrolled. The loop `inner` is inside the thread
 /// loops.
 void GpuAttention::spreadScores(Func f, StringRef keyName, std::optional<int64_t> update,
                                 StringRef inner) {
@@ -232,55 +232,56 @@ void GpuAttention::spreadScores(Func f, StringRef keyName, std::optional<int64_t
 }
 
 void GpuAttention::keepRows(Func f, StringRef key, int64_t extent) {
-  storeInRegisters(f, chunkLoop, /*perChunk=*/true);
-  p.boundExtent(f, "ii", tile.rows);
+  storeInRegisters(f, kvBlockLoop, /*perKvBlock=*/true);
+  p.boundExtent(f, "ii", blocks.rows);
   p.boundExtent(f, key, extent);
   spreadScores(f, key);
 }
 
 void GpuAttention::scheduleScores() {
-  keepRows(score, "k", tile.chunk);
-  keepRows(dot.sum, "k", tile.chunk);
+  keepRows(score, "k", blocks.kvBlock);
+  keepRows(dot.sum, "k", blocks.kvBlock);
   spreadScores(dot.sum, "k", 0, "rd");
   stageInShared(wideKey, "d", in.headDim);
   p.alignStorage(wideKey, "d", getRowDistance(in.headDim));
 }
 
-/// Schedules rows that all threads read, of a tile or chunk, `width` elements each along `x`.
+/// Schedules rows that all threads read, of a query block or KV block, `width` elements each along
+/// `x`.
 void GpuAttention::shareOfRows(Func f, StringRef x, int64_t width, Loop at) {
-  bool perChunk = at == chunkLoop;
-  storeInShared(f, at, perChunk);
-  p.boundExtent(f, "ii", tile.rows);
+  bool perKvBlock = at == kvBlockLoop;
+  storeInShared(f, at, perKvBlock);
+  p.boundExtent(f, "ii", blocks.rows);
   p.boundExtent(f, x, width);
   SmallVector<int64_t> order = {1, 0, 2, 3, 4, 5};
-  order.resize(perChunk ? 6 : 5);
+  order.resize(perKvBlock ? 6 : 5);
   p.reorderStorage(f, order);
 }
 
 void GpuAttention::scheduleSoftmax() {
-  keepRows(softmax.numerators, "k", tile.chunk);
-  shareOfRows(softmax.modified, "k", tile.chunk, chunkLoop);
-  p.alignStorage(softmax.modified, "k", getNumeratorDistance(tile.chunk));
+  keepRows(softmax.numerators, "k", blocks.kvBlock);
+  shareOfRows(softmax.modified, "k", blocks.kvBlock, kvBlockLoop);
+  p.alignStorage(softmax.modified, "k", getNumeratorDistance(blocks.kvBlock));
   spreadScores(softmax.modified, "k");
-  combineThreads(softmax.partialMax, softmax.maximum, chunkLoop);
+  combineThreads(softmax.partialMax, softmax.maximum, kvBlockLoop);
   keepRows(softmax.partialSum, "u", threadsX);
-  combineThreads(sumOfThread, sum, tileLoop);
+  combineThreads(sumOfThread, sum, qBlockLoop);
 }
 
 /// Schedules each thread's reduction of a row, and the reduction over threads.
 void GpuAttention::combineThreads(Func ofThreads, Func all, Loop at) {
-  bool perChunk = at == chunkLoop;
+  bool perKvBlock = at == kvBlockLoop;
   shareOfRows(ofThreads, "u", threadsX, at);
   spreadScores(ofThreads, "u");
-  storeInShared(all, at, perChunk);
-  p.boundExtent(all, "ii", tile.rows);
+  storeInShared(all, at, perKvBlock);
+  p.boundExtent(all, "ii", blocks.rows);
   spreadRows(all);
 }
 
 /// The second pass is rare: it computes each numerator's dot product from global memory.
 void GpuAttention::scheduleSecondPass() {
-  for (Func f : {second.largestOfLane, second.largest, second.chunks})
-    storeInShared(f, tileLoop, /*perChunk=*/false);
+  for (Func f : {second.largestOfLane, second.largest, second.kvBlocks})
+    storeInShared(f, qBlockLoop, /*perKvBlock=*/false);
   p.neverPartition(second.largest, 0);
   p.boundExtent(second.largestOfLane, "y", columns.numBlocks);
   p.boundExtent(second.largestOfLane, "i", threadsY);
@@ -288,7 +289,7 @@ void GpuAttention::scheduleSecondPass() {
   p.gpuThread(w["y"]);
   p.gpuThread(w["i"]);
 
-  storeInRegisters(second.context, tileLoop, /*perChunk=*/false);
+  storeInRegisters(second.context, qBlockLoop, /*perKvBlock=*/false);
   boundColumns(second.context, columns.block);
   StageLoops zero = p.stage(second.context);
   spreadColumns(zero["x"], zero["y"], zero["ii"]);
@@ -296,7 +297,7 @@ void GpuAttention::scheduleSecondPass() {
   spreadColumns(v["x"], v["y"], v["ii"], {}, {v["it"], v["rc"], v["h"], v["b"]});
   p.neverPartition(second.context, 0);
 
-  storeInRegisters(second.product, v["it"], /*perChunk=*/true);
+  storeInRegisters(second.product, v["it"], /*perKvBlock=*/true);
   boundColumns(second.product, columns.block);
   StageLoops none = p.stage(second.product);
   spreadColumns(none["x"], none["y"], none["ii"]);
@@ -305,9 +306,9 @@ void GpuAttention::scheduleSecondPass() {
   p.neverPartition(second.product, 0);
 
   Func ofKeys = second.numerators;
-  storeInShared(ofKeys, v["it"], /*perChunk=*/true);
-  p.boundExtent(ofKeys, "ii", tile.rows);
-  p.boundExtent(ofKeys, "k", tile.chunk);
+  storeInShared(ofKeys, v["it"], /*perKvBlock=*/true);
+  p.boundExtent(ofKeys, "ii", blocks.rows);
+  p.boundExtent(ofKeys, "k", blocks.kvBlock);
   p.reorderStorage(ofKeys, {1, 0, 2, 3, 4, 5});
   StageLoops e = p.stage(ofKeys);
   auto [row, y] = splitRowsOfThreads(e["ii"]);
@@ -319,7 +320,7 @@ void GpuAttention::scheduleSecondPass() {
   Func dots = second.dot.sum;
   p.computeAt(dots, row);
   p.storeIn(dots, MemoryType::register_);
-  tile.fix(dots, /*perChunk=*/true);
+  blocks.fix(dots, /*perKvBlock=*/true);
   p.boundExtent(dots, "ii", 1);
   p.boundExtent(dots, "k", 1);
   p.neverPartition(dots, 0);

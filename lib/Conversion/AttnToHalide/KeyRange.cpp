@@ -1,9 +1,9 @@
-//===- KeyRange.cpp - the range of keys of a tile of rows -----------------===//
+//===- KeyRange.cpp - the range of keys of a query block ------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The range from the first to the last key that some row of a tile sees: from the mask's
+// The range from the first to the last key that some row of a query block sees: from the mask's
 // comparisons by interval arithmetic, for other masks by evaluating them before the scores.
 //
 //===----------------------------------------------------------------------===//
@@ -17,35 +17,37 @@ using namespace mlir::attn;
 // Bounds
 //===----------------------------------------------------------------------===//
 
-const MaskCondition &TileMask::getBounded() const {
+const MaskCondition &QBlockMask::getBounded() const {
   static const MaskCondition opaque;
-  return tile.packedHeads != 1 && mask.dependsOnHead() ? opaque : mask.getCondition();
+  return blocks.packedHeads != 1 && mask.dependsOnHead() ? opaque : mask.getCondition();
 }
 
-bool TileMask::startsAtFirst() const {
-  return !tile.splits.isSplit() && isComplete() && !getBounded().hasLowestKey();
+bool QBlockMask::startsAtFirst() const {
+  return !blocks.splits.isSplit() && isComplete() && !getBounded().hasLowestKey();
 }
 
-KeyBounds TileMask::emitBounds(Scalar first, int64_t rows, const TileCoords &t,
-                               SeenBy seenBy) const {
+KeyBounds QBlockMask::emitBounds(Scalar first, int64_t rows, const BlockCoords &t,
+                                 SeenBy seenBy) const {
   if (!mask.hasMask())
     return {};
-  Scalar last = min(first + (rows - 1), tile.in.numRows - 1);
-  return emitKeyBounds(tile.p, tile.in.op.getMask(), getBounded(), {t.b, t.h, first, last}, seenBy);
+  Scalar last = min(first + (rows - 1), blocks.in.numRows - 1);
+  return emitKeyBounds(blocks.p, blocks.in.op.getMask(), getBounded(), {t.b, t.h, first, last},
+                       seenBy);
 }
 
-Scalar KeyRange::count(const TileCoords &t) const { return highAt(t) - lowAt(t); }
+Scalar KeyRange::count(const BlockCoords &t) const { return highAt(t) - lowAt(t); }
 
-KeyRange attn::buildKeyRange(const TileMask &mask) {
-  const AttentionTile &tile = mask.tile;
-  PipelineBuilder &p = tile.p;
-  const KvSplits &splits = tile.splits;
-  Scalar numKeys = tile.in.numKeys;
+KeyRange attn::buildKeyRange(const QBlockMask &mask) {
+  const AttentionBlocks &blocks = mask.blocks;
+  PipelineBuilder &p = blocks.p;
+  const KvSplits &splits = blocks.splits;
+  Scalar numKeys = blocks.in.numKeys;
   StringRef vars[] = {"it", "h", "b"};
   Type i32 = p.b().getI32Type();
   auto bounds = [&](ArrayRef<Scalar> v) {
-    TileCoords t(v);
-    return mask.emitBounds(tile.rowTile(t) * tile.rowsOfHead, tile.rowsOfHead, t, SeenBy::anyRow);
+    BlockCoords t(v);
+    return mask.emitBounds(blocks.qBlock(t) * blocks.rowsOfHead, blocks.rowsOfHead, t,
+                           SeenBy::anyRow);
   };
   auto lowest = [&](ArrayRef<Scalar> v) {
     auto known = bounds(v).low;
@@ -56,9 +58,9 @@ KeyRange attn::buildKeyRange(const TileMask &mask) {
     return known ? clamp(*known, p.i32(0), numKeys) : numKeys;
   };
   auto splitLength = [&](ArrayRef<Scalar> v) {
-    Scalar chunks = (max(highest(v) - lowest(v), 0) + (tile.chunk - 1)) / tile.chunk;
-    Scalar length = (chunks + (splits.count - 1)) / splits.count * tile.chunk;
-    return splits.minKeys ? max(length, llvm::alignTo(splits.minKeys, tile.chunk)) : length;
+    Scalar kvBlocks = (max(highest(v) - lowest(v), 0) + (blocks.kvBlock - 1)) / blocks.kvBlock;
+    Scalar length = (kvBlocks + (splits.count - 1)) / splits.count * blocks.kvBlock;
+    return splits.minKeys ? max(length, llvm::alignTo(splits.minKeys, blocks.kvBlock)) : length;
   };
   KeyRange range;
   range.low = p.func("low", vars, i32, [&](ArrayRef<Scalar> v) {
@@ -70,48 +72,48 @@ KeyRange attn::buildKeyRange(const TileMask &mask) {
   return range;
 }
 
-Func attn::buildChunks(const AttentionTile &tile, const KeyRange &range) {
+Func attn::buildKvBlocks(const AttentionBlocks &blocks, const KeyRange &range) {
   StringRef vars[] = {"it", "h", "b"};
-  return tile.p.func("chunks", vars, tile.p.b().getI32Type(), [&](ArrayRef<Scalar> v) {
-    return (max(range.high(v) - range.low(v), 0) + (tile.chunk - 1)) / tile.chunk;
+  return blocks.p.func("kv_blocks", vars, blocks.p.b().getI32Type(), [&](ArrayRef<Scalar> v) {
+    return (max(range.high(v) - range.low(v), 0) + (blocks.kvBlock - 1)) / blocks.kvBlock;
   });
 }
 
-FullKeys attn::buildFullKeys(const TileMask &mask, const KeyRange &range, int64_t rowsOfGroup) {
-  const AttentionTile &tile = mask.tile;
-  PipelineBuilder &p = tile.p;
+FullKeys attn::buildFullKeys(const QBlockMask &mask, const KeyRange &range, int64_t rowsOfGroup) {
+  const AttentionBlocks &blocks = mask.blocks;
+  PipelineBuilder &p = blocks.p;
   Type i32 = p.b().getI32Type();
   StringRef vars[] = {"g", "it", "h", "b"};
-  ArrayRef<StringRef> tileVars = ArrayRef(vars).drop_front();
-  auto lowest = [&](const TileCoords &t, const KeyBounds &known) {
+  ArrayRef<StringRef> qBlockVars = ArrayRef(vars).drop_front();
+  auto lowest = [&](const BlockCoords &t, const KeyBounds &known) {
     Scalar all = range.lowAt(t);
     return known.low ? max(*known.low, all) : all;
   };
-  auto highest = [&](const TileCoords &t, const KeyBounds &known) {
+  auto highest = [&](const BlockCoords &t, const KeyBounds &known) {
     Scalar all = range.highAt(t);
     return known.high ? min(*known.high, all) : all;
   };
-  auto full = [&](const TileCoords &t) {
-    return mask.emitBounds(t.it * tile.rows, tile.rows, t, SeenBy::allRows);
+  auto full = [&](const BlockCoords &t) {
+    return mask.emitBounds(t.it * blocks.rows, blocks.rows, t, SeenBy::allRows);
   };
   auto ofGroup = [&](ArrayRef<Scalar> v) {
-    TileCoords t(v);
-    Scalar first = min(t.it * tile.rows + v[0] * rowsOfGroup, tile.in.numRows - 1);
+    BlockCoords t(v);
+    Scalar first = min(t.it * blocks.rows + v[0] * rowsOfGroup, blocks.in.numRows - 1);
     return mask.emitBounds(first, rowsOfGroup, t, SeenBy::anyRow);
   };
   FullKeys keys;
-  keys.first = p.func("first_full", tileVars, i32, [&](ArrayRef<Scalar> v) {
-    return lowest(TileCoords(v), full(TileCoords(v)));
+  keys.first = p.func("first_full", qBlockVars, i32, [&](ArrayRef<Scalar> v) {
+    return lowest(BlockCoords(v), full(BlockCoords(v)));
   });
-  keys.end = p.func("end_full", tileVars, i32, [&](ArrayRef<Scalar> v) {
-    return highest(TileCoords(v), full(TileCoords(v)));
+  keys.end = p.func("end_full", qBlockVars, i32, [&](ArrayRef<Scalar> v) {
+    return highest(BlockCoords(v), full(BlockCoords(v)));
   });
   if (!mask.hasMask())
     return keys;
   keys.groupLow = p.func("group_low", vars, i32,
-                         [&](ArrayRef<Scalar> v) { return lowest(TileCoords(v), ofGroup(v)); });
+                         [&](ArrayRef<Scalar> v) { return lowest(BlockCoords(v), ofGroup(v)); });
   keys.groupHigh = p.func("group_high", vars, i32,
-                          [&](ArrayRef<Scalar> v) { return highest(TileCoords(v), ofGroup(v)); });
+                          [&](ArrayRef<Scalar> v) { return highest(BlockCoords(v), ofGroup(v)); });
   return keys;
 }
 
@@ -119,10 +121,10 @@ FullKeys attn::buildFullKeys(const TileMask &mask, const KeyRange &range, int64_
 // Search
 //===----------------------------------------------------------------------===//
 
-KeySearch attn::buildKeySearch(const AttentionTile &tile, AttentionRegions &regions,
+KeySearch attn::buildKeySearch(const AttentionBlocks &blocks, AttentionRegions &regions,
                                const KeyRange &range, int64_t lanes) {
-  PipelineBuilder &p = tile.p;
-  const AttentionInputs &in = tile.in;
+  PipelineBuilder &p = blocks.p;
+  const AttentionInputs &in = blocks.in;
   Type i32 = p.b().getI32Type();
   KeySearch search;
   search.before = range;
@@ -131,24 +133,24 @@ KeySearch attn::buildKeySearch(const AttentionTile &tile, AttentionRegions &regi
   auto nothing = [&](Scalar y) { return select(y == p.i32(0), p.i32(0) - in.numKeys, p.i32(0)); };
   Func edgeOfLane =
       p.func("edge_of_lane", vars, i32, [&](ArrayRef<Scalar> v) { return nothing(v[1]); });
-  auto seenEdge = [&](Scalar k, Scalar row, Scalar y, const TileCoords &t) {
-    Scalar q = min(t.it * tile.rows + row, in.numRows - 1);
+  auto seenEdge = [&](Scalar k, Scalar row, Scalar y, const BlockCoords &t) {
+    Scalar q = min(t.it * blocks.rows + row, in.numRows - 1);
     Scalar seen = regions.inlined(in.op.getMask(), {t.b, t.h, q, k}, Scalar());
     return Value(seen) ? select(seen, select(y == p.i32(0), p.i32(0) - k, k + 1), nothing(y))
                        : nothing(y);
   };
-  p.update(edgeOfLane, vars, {{"rk", wholeVectors}, {"rr", p.i32(tile.rows)}},
+  p.update(edgeOfLane, vars, {{"rk", wholeVectors}, {"rr", p.i32(blocks.rows)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             TileCoords t(v);
+             BlockCoords t(v);
              Scalar first = r[0] * lanes;
              return {max(edgeOfLane(v), seenEdge(first + v[0], r[1], v[1], t)),
                      {},
                      first < range.highAt(t) && first + lanes > range.lowAt(t)};
            });
   p.update(edgeOfLane, ArrayRef(vars).drop_front(),
-           {{"rk", in.numKeys % lanes}, {"rr", p.i32(tile.rows)}},
+           {{"rk", in.numKeys % lanes}, {"rr", p.i32(blocks.rows)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             TileCoords t(v);
+             BlockCoords t(v);
              SmallVector<Scalar> at(v);
              at.insert(at.begin(), r[0]);
              Scalar k = wholeVectors * lanes + r[0];
@@ -162,13 +164,13 @@ KeySearch attn::buildKeySearch(const AttentionTile &tile, AttentionRegions &regi
              at.insert(at.begin(), r[0]);
              return max(edge(v), edgeOfLane(at));
            });
-  StringRef tileVars[] = {"it", "h", "b"};
+  StringRef qBlockVars[] = {"it", "h", "b"};
   search.edgeOfLane = edgeOfLane;
   search.edge = edge;
-  search.found.low = p.func("first_seen", tileVars, i32, [&](ArrayRef<Scalar> v) {
+  search.found.low = p.func("first_seen", qBlockVars, i32, [&](ArrayRef<Scalar> v) {
     return p.i32(0) - edge(p.i32(0), v[0], v[1], v[2]);
   });
-  search.found.high = p.func("end_seen", tileVars, i32,
+  search.found.high = p.func("end_seen", qBlockVars, i32,
                              [&](ArrayRef<Scalar> v) { return edge(p.i32(1), v[0], v[1], v[2]); });
   return search;
 }

@@ -10,36 +10,36 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-Scalar KvReader::number(Scalar k, Scalar c, const TileCoords &t) const {
-  return range.lowAt(t) + c * tile.chunk + k;
+Scalar KvReader::number(Scalar k, Scalar c, const BlockCoords &t) const {
+  return range.lowAt(t) + c * blocks.kvBlock + k;
 }
 
-Scalar KvReader::visibleNumber(Scalar k, Scalar c, const TileCoords &t) const {
+Scalar KvReader::visibleNumber(Scalar k, Scalar c, const BlockCoords &t) const {
   Scalar last = range.highAt(t) - 1;
   if (mayBeEmpty)
     last = max(last, 0);
-  return unsafePromiseClamped(min(number(k, c, t), last), tile.p.i32(0), tile.in.numKeys - 1);
+  return unsafePromiseClamped(min(number(k, c, t), last), blocks.p.i32(0), blocks.in.numKeys - 1);
 }
 
-Scalar KvReader::isVisible(Scalar k, Scalar c, const TileCoords &t) const {
-  return c * tile.chunk + k < range.count(t);
+Scalar KvReader::isVisible(Scalar k, Scalar c, const BlockCoords &t) const {
+  return c * blocks.kvBlock + k < range.count(t);
 }
 
-Scalar KvReader::read(Func tensor, Scalar d, Scalar number, const TileCoords &t) const {
+Scalar KvReader::read(Func tensor, Scalar d, Scalar number, const BlockCoords &t) const {
   return widenFactor(tensor(d, rowOf(number), kvHead(t.h), t.b));
 }
 
-Scalar KvReader::key(Scalar d, Scalar k, Scalar c, const TileCoords &t) const {
-  return read(tile.in.key, d, visibleNumber(k, c, t), t);
+Scalar KvReader::key(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
+  return read(blocks.in.key, d, visibleNumber(k, c, t), t);
 }
 
-Scalar KvReader::value(Scalar d, Scalar k, Scalar c, const TileCoords &t) const {
-  return read(tile.in.value, d, visibleNumber(k, c, t), t);
+Scalar KvReader::value(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
+  return read(blocks.in.value, d, visibleNumber(k, c, t), t);
 }
 
-Scalar KvReader::valueOfVisible(Scalar d, Scalar k, Scalar c, const TileCoords &t) const {
-  Scalar promised = unsafePromiseClamped(number(k, c, t), tile.p.i32(0), tile.in.numKeys - 1);
-  return read(tile.in.value, d, promised, t);
+Scalar KvReader::valueOfVisible(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
+  Scalar promised = unsafePromiseClamped(number(k, c, t), blocks.p.i32(0), blocks.in.numKeys - 1);
+  return read(blocks.in.value, d, promised, t);
 }
 
 /// Query heads per key/value head.
@@ -51,11 +51,11 @@ static Scalar getGroupSize(const AttentionInputs &in) {
   return in.p.i32(kvHeads == 0 ? 1 : qHeads / kvHeads);
 }
 
-Func attn::buildKvHead(const AttentionTile &tile) {
-  PipelineBuilder &p = tile.p;
+Func attn::buildKvHead(const AttentionBlocks &blocks) {
+  PipelineBuilder &p = blocks.p;
   return p.func("kv_head", {"h"}, p.b().getI32Type(), [&](ArrayRef<Scalar> v) {
-    Scalar first = v[0] * tile.packedHeads;
-    return unsafePromiseClamped(first / getGroupSize(tile.in), p.i32(0),
-                                p.extent(tile.in.key, 2) - 1);
+    Scalar first = v[0] * blocks.packedHeads;
+    return unsafePromiseClamped(first / getGroupSize(blocks.in), p.i32(0),
+                                p.extent(blocks.in.key, 2) - 1);
   });
 }

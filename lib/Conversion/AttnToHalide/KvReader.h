@@ -12,40 +12,40 @@
 
 namespace mlir::attn {
 
-/// Reads elements of keys and values, in f32. Kernels address a key by chunk and offset; only this
-/// class knows its row in memory and its element type.
+/// Reads elements of keys and values, in f32. Kernels address a key by KV block and offset; only
+/// this class depends on its row in memory and its element type.
 class KvReader {
 public:
-  /// `mayBeEmpty`: chunks without a visible key are read too.
-  KvReader(const AttentionTile &tile, const KeyRange &range, Func kvHead, bool mayBeEmpty)
-      : tile(tile), range(range), kvHead(kvHead), mayBeEmpty(mayBeEmpty) {}
+  /// `mayBeEmpty`: KV blocks without a visible key are read too.
+  KvReader(const AttentionBlocks &blocks, const KeyRange &range, Func kvHead, bool mayBeEmpty)
+      : blocks(blocks), range(range), kvHead(kvHead), mayBeEmpty(mayBeEmpty) {}
 
-  /// The position of key k of chunk c, visible or not.
-  Scalar number(Scalar k, Scalar c, const TileCoords &t) const;
+  /// The position of key k of KV block c, visible or not.
+  Scalar number(Scalar k, Scalar c, const BlockCoords &t) const;
   /// The same, clamped to the visible range; key 0 if it is empty.
-  Scalar visibleNumber(Scalar k, Scalar c, const TileCoords &t) const;
-  /// Whether key k of chunk c is visible.
-  Scalar isVisible(Scalar k, Scalar c, const TileCoords &t) const;
+  Scalar visibleNumber(Scalar k, Scalar c, const BlockCoords &t) const;
+  /// Whether key k of KV block c is visible.
+  Scalar isVisible(Scalar k, Scalar c, const BlockCoords &t) const;
 
-  Scalar key(Scalar d, Scalar k, Scalar c, const TileCoords &t) const;
-  Scalar value(Scalar d, Scalar k, Scalar c, const TileCoords &t) const;
+  Scalar key(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const;
+  Scalar value(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const;
   /// The value of a key; only visible keys' results are used.
-  Scalar valueOfVisible(Scalar d, Scalar k, Scalar c, const TileCoords &t) const;
+  Scalar valueOfVisible(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const;
 
-  const AttentionTile &tile;
+  const AttentionBlocks &blocks;
   const KeyRange range;
   const Func kvHead;
 
 private:
   /// The row of the tensors that holds a key; an index table would be read here.
   Scalar rowOf(Scalar number) const { return number; }
-  Scalar read(Func tensor, Scalar d, Scalar number, const TileCoords &t) const;
+  Scalar read(Func tensor, Scalar d, Scalar number, const BlockCoords &t) const;
 
   bool mayBeEmpty;
 };
 
-/// The key/value head that a tile reads.
-Func buildKvHead(const AttentionTile &tile);
+/// The key/value head that a query block reads.
+Func buildKvHead(const AttentionBlocks &blocks);
 
 } // namespace mlir::attn
 

@@ -1,10 +1,10 @@
-//===- MaskBounds.cpp - emit the key bounds of a tile of rows -------------===//
+//===- MaskBounds.cpp - emit the key bounds of a query block --------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One of a tile's first and last row has the widest bound, which encloses the keys that any row
-// sees; the other one has the narrowest, for the keys that all rows see.
+// One of a query block's first and last row has the widest bound, which encloses the keys that any
+// row sees; the other one has the narrowest, for the keys that all rows see.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,11 +23,11 @@ static Scalar getDistance(Scalar l, Scalar r) {
 }
 
 namespace {
-/// Emits the bounds of one mask for one tile.
+/// Emits the bounds of one mask for one query block.
 class BoundsEmitter {
 public:
-  BoundsEmitter(PipelineBuilder &p, Region &mask, const RowTile &tile, SeenBy seenBy)
-      : p(p), mask(mask), tile(tile), ofAllRows(seenBy == SeenBy::allRows) {}
+  BoundsEmitter(PipelineBuilder &p, Region &mask, const QueryRows &rows, SeenBy seenBy)
+      : p(p), mask(mask), rows(rows), ofAllRows(seenBy == SeenBy::allRows) {}
 
   KeyBounds emit(const MaskCondition &condition);
 
@@ -43,7 +43,7 @@ private:
 
   PipelineBuilder &p;
   Region &mask;
-  const RowTile &tile;
+  const QueryRows &rows;
   bool ofAllRows;
   llvm::DenseMap<const MaskCondition *, KeyBounds> known;
 };
@@ -54,7 +54,7 @@ private:
 std::optional<Scalar> BoundsEmitter::areSmall(ArrayRef<Value> values) {
   Scalar all = p.constant(p.b().getI1Type(), 1);
   for (Value value : values) {
-    auto x = at(value, tile.first);
+    auto x = at(value, rows.first);
     if (failed(x))
       return std::nullopt;
     IntegerRange small = IntegerRange::getSmall(value.getType());
@@ -64,7 +64,7 @@ std::optional<Scalar> BoundsEmitter::areSmall(ArrayRef<Value> values) {
 }
 
 FailureOr<Scalar> BoundsEmitter::at(Value value, Scalar q) {
-  return p.inlineRegionValue(mask, value, {tile.batch, tile.head, q, q.constant(0)});
+  return p.inlineRegionValue(mask, value, {rows.batch, rows.head, q, q.constant(0)});
 }
 
 /// If sums may wrap around, a comparison bounds nothing: some row may see any key, and no key is
@@ -81,11 +81,11 @@ void BoundsEmitter::widenUnless(std::optional<Scalar> areSmall, KeyBounds &bound
     bounds.high = select(*areSmall, *bounds.high, p.i32(highest));
 }
 
-/// The bound of the tile's row where it is widest, or narrowest.
+/// The bound of the query block's row where it is widest, or narrowest.
 std::optional<Scalar> BoundsEmitter::limit(const MaskCondition &condition, const LinearBound &bound,
                                            bool highest) {
   bool isLast = (bound.slope <= 0) == (highest != ofAllRows);
-  Scalar row = isLast ? tile.last : tile.first;
+  Scalar row = isLast ? rows.last : rows.first;
   auto l = at(bound.lhs, row), r = at(bound.rhs, row);
   if (failed(l) || failed(r))
     return std::nullopt;
@@ -136,6 +136,6 @@ KeyBounds BoundsEmitter::combine(const MaskCondition &condition) {
 }
 
 KeyBounds attn::emitKeyBounds(PipelineBuilder &p, Region &mask, const MaskCondition &condition,
-                              const RowTile &tile, SeenBy seenBy) {
-  return BoundsEmitter(p, mask, tile, seenBy).emit(condition);
+                              const QueryRows &rows, SeenBy seenBy) {
+  return BoundsEmitter(p, mask, rows, seenBy).emit(condition);
 }

@@ -1,4 +1,4 @@
-//===- MaskBounds.h - emit the key bounds of a tile of rows -----*- C++ -*-===//
+//===- MaskBounds.h - emit the key bounds of a query block ------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,18 +19,18 @@ struct KeyBounds {
   std::optional<Scalar> low, high;
 };
 
-/// A tile of query rows [first, last] of one head of one batch.
-struct RowTile {
+/// The query rows [first, last] of one head of one batch.
+struct QueryRows {
   Scalar batch, head, first, last;
 };
 
 /// Whether bounds enclose the keys that any row sees, or are within the keys that all rows see.
 enum class SeenBy { anyRow, allRows };
 
-/// Emits the bounds that `condition` of `mask` puts on the keys of a tile, at the insertion point.
+/// Emits the bounds that `condition` of `mask` puts on the keys of `rows`, at the insertion point.
 /// `SeenBy::allRows` requires a complete conjunction.
 KeyBounds emitKeyBounds(PipelineBuilder &p, Region &mask, const MaskCondition &condition,
-                        const RowTile &tile, SeenBy seenBy);
+                        const QueryRows &rows, SeenBy seenBy);
 
 } // namespace mlir::attn
 

@@ -5,7 +5,7 @@
 //
 // Rows lie in the vector lanes for scores and softmax, value dims for the context. The columns of
 // one func, `acc`, hold the context (in blocks), the row's sum and its maximum; it is updated one
-// chunk of keys at a time. If one chunk covers all visible keys, online rescaling is skipped, and
+// KV block at a time. If one KV block covers all visible keys, online rescaling is skipped, and
 // `acc` is the context alone.
 //
 //===----------------------------------------------------------------------===//
@@ -53,20 +53,20 @@ private:
   PrefillAttr s;
   int64_t lanes;
   AttentionInputs in;
-  AttentionTile tile;
+  AttentionBlocks blocks;
   BlockedColumns columns;
   MaskAnalysis mask;
-  TileMask tileMask;
+  QBlockMask qBlockMask;
   AttentionRegions regions;
   Numerators numerators;
   LseOutput lse;
-  /// Whether one chunk covers all keys that a tile of rows sees.
-  bool isOneChunk;
+  /// Whether one KV block covers all keys that a query block sees.
+  bool isOneKvBlock;
 
   std::optional<KeySearch> search;
   KeyRange range;
   FullKeys full;
-  Func chunks;
+  Func kvBlocks;
   std::optional<KvReader> reader;
   std::optional<ScoreSteps> steps;
   TransposedFunc query;
@@ -74,8 +74,8 @@ private:
   DotProduct dot;
   StagedReads staged;
   Func score;
-  ChunkSoftmax softmax;
-  ChunkContext chunkContext;
+  KvBlockSoftmax softmax;
+  KvBlockContext kvBlockContext;
   Func acc, inverse;
   std::unique_ptr<RowState> row;
   SecondPass second;
@@ -87,12 +87,13 @@ private:
 
 PrefillAttention::PrefillAttention(PipelineBuilder &p, AttentionOp op, PrefillAttr s)
     : p(p), s(s), lanes(s.getVectorWidth()), in(p, op),
-      tile(in, s.getQBlock(), /*packedHeads=*/1, s.getKvBlock(), KvSplits::none(p)),
+      blocks(in, s.getQBlock(), /*packedHeads=*/1, s.getKvBlock(), KvSplits::none(p)),
       columns(BlockedColumns::ofVectors(in.valueDim, lanes, s.getContextVectors())),
-      mask(op.getMask()), tileMask(tile, mask), regions(in), numerators(in, cpuExp2),
-      lse(tile, numerators), cpu(tile, columns, lanes, s.getContextRows()) {
-  std::optional<int64_t> mostKeys = getMaxKeys(op, mask, tile.rows);
-  isOneChunk = mostKeys && *mostKeys <= tile.chunk && !op.getSink() && op.getProbMod().empty();
+      mask(op.getMask()), qBlockMask(blocks, mask), regions(in), numerators(in, cpuExp2),
+      lse(blocks, numerators), cpu(blocks, columns, lanes, s.getContextRows()) {
+  std::optional<int64_t> mostKeys = getMaxKeys(op, mask, blocks.rows);
+  isOneKvBlock =
+      mostKeys && *mostKeys <= blocks.kvBlock && !op.getSink() && op.getProbMod().empty();
 }
 
 LogicalResult attn::lowerPrefillAttention(PipelineBuilder &p, AttentionOp op, PrefillAttr s) {
@@ -115,24 +116,24 @@ LogicalResult PrefillAttention::lower() {
 //===----------------------------------------------------------------------===//
 
 void PrefillAttention::buildKeys() {
-  range = buildKeyRange(tileMask);
-  if (!tileMask.isComplete()) {
-    search = buildKeySearch(tile, regions, range, lanes);
+  range = buildKeyRange(qBlockMask);
+  if (!qBlockMask.isComplete()) {
+    search = buildKeySearch(blocks, regions, range, lanes);
     range = search->found;
   }
-  if (tileMask.hasFullKeys())
-    full = buildFullKeys(tileMask, range, s.getContextRows());
-  chunks = buildChunks(tile, range);
-  reader.emplace(tile, range, buildKvHead(tile), /*mayBeEmpty=*/isOneChunk);
-  steps.emplace(*reader, regions, tileMask);
+  if (qBlockMask.hasFullKeys())
+    full = buildFullKeys(qBlockMask, range, s.getContextRows());
+  kvBlocks = buildKvBlocks(blocks, range);
+  reader.emplace(blocks, range, buildKvHead(blocks), /*mayBeEmpty=*/isOneKvBlock);
+  steps.emplace(*reader, regions, qBlockMask);
 }
 
 /// Whether kv_len is a multiple of the keys read at once, so that no key beyond it is read.
 bool PrefillAttention::readsWholeGroups() const {
   int64_t size = in.op.getKey().getType().getDimSize(2);
   int64_t group = std::lcm(std::lcm(lanes, s.getScoreKeys()), PrefillAttr::kAccumulators);
-  return tileMask.startsAtFirst() && !ShapedType::isDynamic(size) && size % group == 0 &&
-         tile.chunk % group == 0;
+  return qBlockMask.startsAtFirst() && !ShapedType::isDynamic(size) && size % group == 0 &&
+         blocks.kvBlock % group == 0;
 }
 
 StagedReads PrefillAttention::stage(StringRef name) {
@@ -149,55 +150,56 @@ DotForm PrefillAttention::getDotForm() const {
 }
 
 void PrefillAttention::buildScores() {
-  query = buildTransposedQuery(tile, lanes);
+  query = buildTransposedQuery(blocks, lanes);
   if (in.isHalfPrecision)
     wideKey = buildWideKey(*reader);
-  auto keyAt = [&](Scalar k, Scalar c, const TileCoords &t, Scalar d) {
+  auto keyAt = [&](Scalar k, Scalar c, const BlockCoords &t, Scalar d) {
     return Value(wideKey) ? wideKey(d, k, c, t.it, t.h, t.b) : reader->key(d, k, c, t);
   };
-  dot = buildDotProduct(tile, query.func, keyAt, getDotForm(), "dot");
+  dot = buildDotProduct(blocks, query.func, keyAt, getDotForm(), "dot");
   staged = stage("staged");
-  score = attn::buildScores(tile, *steps, dot.sum, staged, full, range, PrefillAttr::kAccumulators);
-  softmax = buildChunkSoftmax(*reader, *steps, numerators, score, PrefillAttr::kAccumulators);
+  score =
+      attn::buildScores(blocks, *steps, dot.sum, staged, full, range, PrefillAttr::kAccumulators);
+  softmax = buildKvBlockSoftmax(*reader, *steps, numerators, score, PrefillAttr::kAccumulators);
 }
 
-/// Returns 0; with one chunk, prefetches an element of the next row tile's query: a tile of few
-/// keys takes so little time that the load would be exposed. There are about as many vectors of the
-/// product as of the query.
+/// Returns 0; with one KV block, prefetches an element of the next query block: a block of few keys
+/// takes so little time that the latency of the load would not be hidden. There are about as many
+/// vectors of the product as of the query.
 Scalar PrefillAttention::startProduct(ArrayRef<Scalar> v) {
-  if (!isOneChunk)
+  if (!isOneKvBlock)
     return in.f32(0);
-  TileCoords t(v);
+  BlockCoords t(v);
   Scalar zero = in.f32(0), d = columns.dim(v[0], v[1]),
-         next = min(t.it * tile.rows + tile.rows + v[2], in.numRows - 1);
+         next = min(t.it * blocks.rows + blocks.rows + v[2], in.numRows - 1);
   if (in.headDim < columns.numBlocks * columns.block)
     d = min(d, in.headDim - 1);
   return fetchAhead(zero, in.query(d, next, t.h, t.b));
 }
 
 void PrefillAttention::buildAccumulator() {
-  chunkContext = buildChunkContext(
+  kvBlockContext = buildKvBlockContext(
       *reader, columns, softmax.modified, !columns.isWhole() || in.isHalfPrecision, full,
       s.getContextRows(), [&](ArrayRef<Scalar> v) { return startProduct(v); });
-  if (isOneChunk) {
+  if (isOneKvBlock) {
     StringRef vars[] = {"x", "y", "ii", "it", "h", "b"};
     acc = p.func("acc", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
-      return chunkContext.product(v[0], v[1], v[2], p.i32(0), v[3], v[4], v[5]);
+      return kvBlockContext.product(v[0], v[1], v[2], p.i32(0), v[3], v[4], v[5]);
     });
-    row = std::make_unique<OneChunkState>(p, softmax);
+    row = std::make_unique<OneKvBlockState>(p, softmax);
     return;
   }
-  acc =
-      buildRowAccumulator(tile, columns, numerators, chunkContext.product, softmax, chunks, lanes);
+  acc = buildRowAccumulator(blocks, columns, numerators, kvBlockContext.product, softmax, kvBlocks,
+                            lanes);
   row = std::make_unique<OnlineState>(p, acc, columns);
 }
 
 void PrefillAttention::buildOutput() {
-  inverse = buildInverse(tile, numerators, *row, lse);
+  inverse = buildInverse(blocks, numerators, *row, lse);
   second = buildSecondPass(*reader, columns, *steps, numerators, *row, lse,
-                           {query.func, acc, chunks, getDotForm(), lanes},
-                           [&] { return stage("exact_staged"); });
-  context = buildContext(tile, [&](Scalar d, Scalar ii, const TileCoords &t) -> Quotient {
+                           {query.func, acc, kvBlocks, getDotForm(), lanes},
+                           [&] { return stage("fallback_staged"); });
+  context = buildContext(blocks, [&](Scalar d, Scalar ii, const BlockCoords &t) -> Quotient {
     Scalar sum = getContextSum(second, columns, acc, d, ii, t);
     return {sum, inverse(ii, t.it, t.h, t.b)};
   });
@@ -209,14 +211,14 @@ void PrefillAttention::buildOutput() {
 //===----------------------------------------------------------------------===//
 
 void PrefillAttention::schedule() {
-  cpu.tileLoop = cpu.scheduleOutput(context);
-  p.parallel(cpu.tileLoop);
-  cpu.scheduleRange(range, chunks, full);
+  cpu.qBlockLoop = cpu.scheduleOutput(context);
+  p.parallel(cpu.qBlockLoop);
+  cpu.scheduleRange(range, kvBlocks, full);
   cpu.scheduleKvHead(reader->kvHead);
   if (search)
     scheduleSearch();
   scheduleQuery();
-  cpu.scheduleAccumulator(acc, chunkContext, isOneChunk);
+  cpu.scheduleAccumulator(acc, kvBlockContext, isOneKvBlock);
   scheduleInverse();
   scheduleScores();
   scheduleAccumulators(softmax.partialMax, softmax.maximum);
@@ -229,8 +231,8 @@ void PrefillAttention::schedule() {
 
 void PrefillAttention::scheduleSearch() {
   for (Func f : {search->before.low, search->before.high, search->edgeOfLane, search->edge}) {
-    cpu.computeInTile(f);
-    tile.fix(f, /*perChunk=*/false);
+    cpu.computeInQBlock(f);
+    blocks.fix(f, /*perKvBlock=*/false);
   }
   p.boundExtent(search->edge, "y", 2);
   p.neverPartition(search->edge, 0);
@@ -272,9 +274,9 @@ void PrefillAttention::scheduleStaged(const StagedReads &staged, Loop at) {
   for (const auto &[read, copy] : staged) {
     p.computeAt(copy.func, at);
     p.storeIn(copy.func, MemoryType::stack);
-    tile.fix(copy.func, /*perChunk=*/true);
-    p.boundExtent(copy.func, "ii", tile.rows);
-    p.boundStorage(copy.func, "k", tile.chunk);
+    blocks.fix(copy.func, /*perKvBlock=*/true);
+    p.boundExtent(copy.func, "ii", blocks.rows);
+    p.boundStorage(copy.func, "k", blocks.kvBlock);
     if (scheduleTransposed(copy, "k"))
       continue;
     p.neverPartition(copy.func);
@@ -291,35 +293,35 @@ void PrefillAttention::scheduleStaged(const StagedReads &staged, Loop at) {
 }
 
 void PrefillAttention::scheduleQuery() {
-  cpu.computeInTile(query.func);
-  tile.fix(query.func, /*perChunk=*/false);
+  cpu.computeInQBlock(query.func);
+  blocks.fix(query.func, /*perKvBlock=*/false);
   p.boundStorage(query.func, "d", in.headDim);
   StageLoops v = p.stage(query.func);
-  p.boundExtent(query.func, "ii", tile.rows);
+  p.boundExtent(query.func, "ii", blocks.rows);
   if (scheduleTransposed(query, "d"))
     return;
-  auto [vectors, lane] = cpu.splitRows(query.func, v["ii"], tile.rows);
+  auto [vectors, lane] = cpu.splitRows(query.func, v["ii"], blocks.rows);
   p.reorder({v["d"], lane, vectors});
   p.unroll(vectors);
 }
 
 void PrefillAttention::scheduleInverse() {
-  cpu.computeInTile(inverse);
-  tile.fix(inverse, /*perChunk=*/false);
-  cpu.splitRows(inverse, p.stage(inverse)["ii"], tile.rows);
+  cpu.computeInQBlock(inverse);
+  blocks.fix(inverse, /*perKvBlock=*/false);
+  cpu.splitRows(inverse, p.stage(inverse)["ii"], blocks.rows);
 }
 
 void PrefillAttention::scheduleScores() {
-  scheduleStaged(staged, cpu.chunkLoop);
+  scheduleStaged(staged, cpu.kvBlockLoop);
   if (Value(wideKey)) {
-    cpu.computeInChunk(wideKey);
+    cpu.computeInKvBlock(wideKey);
     p.boundExtent(wideKey, "d", in.headDim);
-    p.boundStorage(wideKey, "k", tile.chunk);
+    p.boundStorage(wideKey, "k", blocks.kvBlock);
     p.vectorizeBy(p.stage(wideKey)["d"], lanes);
   }
-  cpu.computeInChunk(score);
-  p.boundStorage(score, "k", tile.chunk);
-  p.boundExtent(score, "ii", tile.rows);
+  cpu.computeInKvBlock(score);
+  p.boundStorage(score, "k", blocks.kvBlock);
+  p.boundExtent(score, "ii", blocks.rows);
   scheduleScoreTile(score, dot);
   if (!full.areKnown())
     return;
@@ -359,15 +361,15 @@ void PrefillAttention::scheduleScoreTile(Func f, const DotProduct &dots) {
 }
 
 void PrefillAttention::scheduleAccumulators(Func partial, Func all) {
-  cpu.computeInChunk(all);
-  auto [vectors, lane] = cpu.splitRows(all, p.stage(all)["ii"], tile.rows);
+  cpu.computeInKvBlock(all);
+  auto [vectors, lane] = cpu.splitRows(all, p.stage(all)["ii"], blocks.rows);
   cpu.scheduleRegisterTile(partial, vectors, {"ii", lanes, "u", PrefillAttr::kAccumulators, "rk"});
 }
 
 void PrefillAttention::scheduleNumerators(Func f) {
-  cpu.computeInChunk(f);
-  p.boundStorage(f, "k", tile.chunk);
-  p.unroll(cpu.splitRows(f, p.stage(f)["ii"], tile.rows).first);
+  cpu.computeInKvBlock(f);
+  p.boundStorage(f, "k", blocks.kvBlock);
+  p.unroll(cpu.splitRows(f, p.stage(f)["ii"], blocks.rows).first);
 }
 
 void PrefillAttention::scheduleSecondPass() {
@@ -379,8 +381,8 @@ void PrefillAttention::scheduleSecondPass() {
     ofRows.push_back(second.modified);
     all.push_back(second.modified);
   }
-  cpu.computeInSecondChunk(all, at);
+  cpu.computeInSecondKvBlock(all, at);
   scheduleScoreTile(second.score, second.dot);
   for (Func f : ofRows)
-    p.unroll(cpu.splitRows(f, p.stage(f)["ii"], tile.rows).first);
+    p.unroll(cpu.splitRows(f, p.stage(f)["ii"], blocks.rows).first);
 }

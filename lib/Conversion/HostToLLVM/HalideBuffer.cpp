@@ -3,7 +3,7 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Knows Halide's C ABI: the layout of halide_buffer_t and the order of dimensions.
+// Follows Halide's C ABI: the layout of halide_buffer_t and the order of dimensions.
 //
 //===----------------------------------------------------------------------===//
 

@@ -215,7 +215,7 @@ private:
 };
 } // namespace
 
-/// Copies the element at `place` to a stack slot; the rewriter then stands in a new block.
+/// Copies the element at `place` to a stack slot; the insertion point is then in a new block.
 Value LoadPattern::copyFromDevice(ConversionPatternRewriter &rewriter, host::LoadOp op,
                                   LLVM::LLVMFuncOp host, Value place) const {
   Location loc = op.getLoc();

@@ -72,7 +72,7 @@ static FailureOr<func::FuncOp> findSizeFunction(ModuleOp module, func::FuncOp ho
   return size;
 }
 
-/// Whether a buffer has elements; null if its type says so.
+/// Whether a buffer has elements; null if its type implies it.
 static Value buildHasElements(OpBuilder &builder, Location loc, Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
   if (type.hasStaticShape() && type.getNumElements() > 0)

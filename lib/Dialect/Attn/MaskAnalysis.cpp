@@ -3,7 +3,7 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A comparison of k with an expression linear in q bounds the keys of a tile of rows: the bound of
+// A comparison of k with an expression linear in q bounds the keys of a query block: the bound of
 // its first or last row is the widest. "And" intersects bounds, "or" unites them; other conditions
 // bound nothing, which is conservative, and make the bounds incomplete.
 //

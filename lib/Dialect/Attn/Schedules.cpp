@@ -48,7 +48,7 @@ LogicalResult PrefillAttr::verify(EmitError emitError, int64_t qBlock, int64_t k
   for (auto [name, value] : parameters)
     if (failed(verifyPositive(emitError, name, value)))
       return failure();
-  // Register tiles have no tail inside of a row tile or a key chunk. A division
+  // Register tiles have no tail inside of a query block or a KV block. A division
   // keeps the product of hostile parameters from overflowing.
   if (failed(verifyMultiple(emitError, "q_block", qBlock, "vector_width", vectorWidth)))
     return failure();
@@ -77,7 +77,7 @@ LogicalResult DecodeAttr::verify(EmitError emitError, int64_t qBlock, int64_t pa
   for (auto [name, value] : parameters)
     if (failed(verifyPositive(emitError, name, value)))
       return failure();
-  // Register tiles have no tail inside of a row tile or a key chunk.
+  // Register tiles have no tail inside of a query block or a KV block.
   std::pair<StringRef, int64_t> ofRows[] = {
       {"packed_heads", packedHeads}, {"score_rows", scoreRows}, {"context_rows", contextRows}};
   for (auto [name, value] : ofRows)
@@ -105,7 +105,7 @@ LogicalResult GpuAttr::verify(EmitError emitError, int64_t qBlock, int64_t packe
   if (threadsX > most || threadsY > most || threadsX * threadsY > most)
     return emitError() << "expected at most " << most << " threads, found " << threadsX << " * "
                        << threadsY;
-  // A thread's share of a tile has no tail.
+  // The rows and keys of each thread have no tail.
   if (failed(verifyMultiple(emitError, "q_block", qBlock, "packed_heads", packedHeads)) ||
       failed(verifyMultiple(emitError, "q_block", qBlock, "threads_y", threadsY)) ||
       failed(verifyMultiple(emitError, "kv_block", kvBlock, "threads_x", threadsX)))

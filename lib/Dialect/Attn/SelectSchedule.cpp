@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "attnc/Dialect/Attn/Attn.h"
-#include "attnc/Dialect/Attn/GpuTile.h"
+#include "attnc/Dialect/Attn/GpuSharedMemory.h"
 #include "attnc/Dialect/Attn/MaskAnalysis.h"
 #include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Dialect/Attn/ProbRegion.h"
@@ -25,16 +25,16 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
-/// The width of a narrow window, in which many of a tile's keys are visible to some of its rows
-/// only: smaller tiles waste less.
+/// The width of a narrow window, in which many of a query block's keys are visible to
+/// some of its rows only: smaller blocks waste less.
 static std::optional<int64_t> findNarrowWindow(MaskAnalysis &mask) {
   constexpr int64_t kNarrowWindow = 512;
   std::optional<int64_t> width = mask.getWidth();
   return width && *width > 0 && *width <= kNarrowWindow ? width : std::nullopt;
 }
 
-/// Whether keys and values, which every row tile rereads, exceed the cache, and most rows see most
-/// of them.
+/// Whether keys and values, which every query block rereads, exceed the cache, and most rows see
+/// most of them.
 static bool exceedsCache(AttentionOp op, MaskAnalysis &mask) {
   constexpr int64_t kCacheBytes = 12 << 20;
   auto key = op.getKey().getType(), value = op.getValue().getType();
@@ -67,11 +67,11 @@ public:
 private:
   Attribute prefill(int64_t qBlock, int64_t maxQLen = 0);
   int64_t kvBlock(int64_t qBlock);
-  /// Whether one chunk covers all keys that a tile sees.
-  bool isOneChunk(int64_t qBlock);
+  /// Whether one KV block covers all keys that a query block sees.
+  bool isOneKvBlock(int64_t qBlock);
   Attribute decode(int64_t rowsOfHead, int64_t maxQLen = 0);
   int64_t kvSplits(int64_t packedHeads);
-  int64_t bestRowTile(int64_t rows);
+  int64_t bestQBlock(int64_t rows);
 
   AttentionOp op;
   MaskAnalysis mask;
@@ -93,7 +93,8 @@ static int64_t largestDivisor(int64_t n, int64_t limit) {
   return divisor;
 }
 
-/// Number of query heads packed in one tile, so that keys and values are read once for all of them.
+/// Number of query heads packed in one query block, so that keys and values are read once for all
+/// of them.
 static int64_t getPackedHeads(AttentionOp op) {
   int64_t heads = op.getQuery().getType().getDimSize(1),
           kvHeads = op.getKey().getType().getDimSize(1);
@@ -102,13 +103,14 @@ static int64_t getPackedHeads(AttentionOp op) {
   return largestDivisor(heads / kvHeads, 8);
 }
 
-/// If a tile sees few keys, one chunk covers all, and nothing is rescaled. Otherwise rescaling has
-/// a fixed cost per chunk, but the scores of a large chunk leave the L1 cache. Scores are computed
-/// for whole chunks: with a mask, smaller ones waste less after the last key; those of a window
-/// divide it evenly. Targets with short vectors may have a small stack: wasm's holds 64 KB.
+/// If a query block sees few keys, one KV block covers all, and nothing is rescaled. Otherwise
+/// rescaling has a fixed cost per KV block, but the scores of a large KV block exceed the L1 cache.
+/// Scores are computed for whole KV blocks: with a mask, smaller ones waste less after the last
+/// key; those of a window divide it evenly. Targets with short vectors may have a small stack: 64
+/// KB on wasm.
 int64_t CpuSelector::kvBlock(int64_t qBlock) {
   constexpr int64_t kSmall = 64, kMasked = 96, kLarge = 128;
-  if (isOneChunk(qBlock))
+  if (isOneKvBlock(qBlock))
     return llvm::alignTo(std::max<int64_t>(*getMaxKeys(op, mask, qBlock), 1), 16);
   if (!width && (lacksFMA || qBlock > 48))
     return kSmall;
@@ -118,22 +120,23 @@ int64_t CpuSelector::kvBlock(int64_t qBlock) {
   return llvm::alignTo(llvm::divideCeil(keys, llvm::divideCeil(keys, kMasked)), 16);
 }
 
-bool CpuSelector::isOneChunk(int64_t qBlock) {
+bool CpuSelector::isOneKvBlock(int64_t qBlock) {
   constexpr int64_t kMaxKeys = 384;
   std::optional<int64_t> keys = getMaxKeys(op, mask, qBlock);
   return keys && *keys <= kMaxKeys && !lacksFMA;
 }
 
 /// Register tiles of scores and of context take three quarters of the registers each, at different
-/// times; without FMA, scores take half, as products need registers. If one chunk covers many keys
-/// or a window, each group of rows rereads its values from L2: fewer vectors make for fewer groups.
+/// times; without FMA, scores take half, as products need registers. If one KV block covers many
+/// keys or a window, each group of rows rereads its values from L2: fewer vectors make for fewer
+/// groups.
 Attribute CpuSelector::prefill(int64_t qBlock, int64_t maxQLen) {
   constexpr int64_t kL1Keys = 128;
   int64_t vectors = largestDivisor(qBlock / lanes, lacksFMA ? 4 : 3);
   int64_t scoreKeys = has32VectorRegs ? 8 : lacksFMA ? 2 : 4;
   int64_t contextVectors =
       has32VectorRegs ? (valueVectors <= 6 ? valueVectors : 4) : std::min<int64_t>(valueVectors, 2);
-  if (has32VectorRegs && isOneChunk(qBlock) && (width || kvBlock(qBlock) > kL1Keys))
+  if (has32VectorRegs && isOneKvBlock(qBlock) && (width || kvBlock(qBlock) > kL1Keys))
     contextVectors = std::min<int64_t>(valueVectors, 2);
   int64_t contextRows =
       largestDivisor(qBlock, std::min<int64_t>((has32VectorRegs ? 24 : 12) / contextVectors, 12));
@@ -166,11 +169,12 @@ int64_t CpuSelector::kvSplits(int64_t packedHeads) {
   return llvm::divideCeil(kTasks, std::clamp<int64_t>(tasks, 1, kTasks));
 }
 
-/// The row tile with the least cost: padding rows are wasted, and a row of a small tile costs more.
-int64_t CpuSelector::bestRowTile(int64_t rows) {
+/// The query block with the least cost: padding rows are wasted, and a row of a small block costs
+/// more.
+int64_t CpuSelector::bestQBlock(int64_t rows) {
   std::pair<int64_t, double> costOfRow[] = {{48, 1.0}, {32, 1.05}, {16, 1.3}};
-  auto cost = [&](std::pair<int64_t, double> tile) {
-    return llvm::divideCeil(rows, tile.first) * tile.first * tile.second;
+  auto cost = [&](std::pair<int64_t, double> block) {
+    return llvm::divideCeil(rows, block.first) * block.first * block.second;
   };
   return llvm::min_element(costOfRow, [&](auto a, auto b) { return cost(a) < cost(b); })->first;
 }
@@ -178,23 +182,24 @@ int64_t CpuSelector::bestRowTile(int64_t rows) {
 /// A static q_len has one kernel; for a dynamic one, a call selects the kernel by its q_len. With
 /// more than a few rows, rows fill the lanes.
 ArrayAttr CpuSelector::select() {
-  constexpr int64_t kFewRows = 4, kNarrowTile = 32, kStreamingTile = 192;
+  constexpr int64_t kFewRows = 4, kNarrowBlock = 32, kStreamingBlock = 192;
   int64_t rows = op.getQuery().getType().getDimSize(2);
   bool canDecode = headDim % lanes == 0;
   SmallVector<Attribute> schedules;
   if (!ShapedType::isDynamic(rows)) {
     bool isDecode = canDecode && rows > 0 && rows <= kFewRows && rows * getPackedHeads(op) <= 16;
-    int64_t qBlock = bestRowTile(rows);
-    if (has32VectorRegs && rows >= kStreamingTile && exceedsCache(op, mask))
-      qBlock = kStreamingTile;
-    schedules = {isDecode ? decode(rows) : prefill(width ? std::min(qBlock, kNarrowTile) : qBlock)};
+    int64_t qBlock = bestQBlock(rows);
+    if (has32VectorRegs && rows >= kStreamingBlock && exceedsCache(op, mask))
+      qBlock = kStreamingBlock;
+    schedules = {isDecode ? decode(rows)
+                          : prefill(width ? std::min(qBlock, kNarrowBlock) : qBlock)};
   } else {
     if (canDecode)
       schedules.push_back(decode(1, 1));
     schedules.append({prefill(16, 16)});
     if (!width)
       schedules.push_back(prefill(32, 128));
-    schedules.push_back(prefill(width ? kNarrowTile : 48));
+    schedules.push_back(prefill(width ? kNarrowBlock : 48));
   }
   return ArrayAttr::get(op->getContext(), schedules);
 }
@@ -207,56 +212,56 @@ namespace {
 /// Chooses the GPU schedules of one op.
 class GpuSelector {
 public:
-  /// `maxBytes`: limit of shared memory per tile.
+  /// `maxBytes`: limit of shared memory per query block.
   GpuSelector(AttentionOp op, int64_t maxBytes)
       : op(op), maxBytes(maxBytes), headDim(op.getQuery().getType().getDimSize(3)),
         valueDim(op.getValue().getType().getDimSize(3)) {}
 
-  /// Null if no tile fits into shared memory.
+  /// Null if no query block fits into shared memory.
   ArrayAttr select();
 
 private:
-  GpuAttr tile(ArrayRef<int64_t> rowTiles, int64_t packedHeads, int64_t threadsX, int64_t threadsY,
-               int64_t kvSplits, int64_t maxQLen = 0);
-  int64_t sharedBytes(int64_t rows, int64_t chunk, int64_t threadsX, int64_t columns);
+  GpuAttr fit(ArrayRef<int64_t> qBlocks, int64_t packedHeads, int64_t threadsX, int64_t threadsY,
+              int64_t kvSplits, int64_t maxQLen = 0);
+  int64_t sharedBytes(int64_t rows, int64_t kvBlock, int64_t threadsX, int64_t columns);
 
   AttentionOp op;
   int64_t maxBytes, headDim, valueDim;
 };
 } // namespace
 
-/// Shared memory of a tile: the number of chunks, the query, each row's maximum and sum, and, per
-/// chunk, the keys and each thread's maxima, later the numerators and the values. Halide reuses
-/// memory by size: the numerators replace whichever of keys and maxima is closest in size, the
-/// values the other.
-int64_t GpuSelector::sharedBytes(int64_t rows, int64_t chunk, int64_t threadsX, int64_t columns) {
-  int64_t keys = chunk * getRowDistance(headDim), maxima = rows * threadsX,
-          numerators = rows * getNumeratorDistance(chunk), values = chunk * threadsX * columns;
+/// Shared memory of a query block: the number of KV blocks, the query, each row's maximum and sum,
+/// and, per KV block, the keys and each thread's maxima, later the numerators and the values.
+/// Halide reuses memory by size: the numerators replace whichever of keys and maxima is closest in
+/// size, the values the other.
+int64_t GpuSelector::sharedBytes(int64_t rows, int64_t kvBlock, int64_t threadsX, int64_t columns) {
+  int64_t keys = kvBlock * getRowDistance(headDim), maxima = rows * threadsX,
+          numerators = rows * getNumeratorDistance(kvBlock), values = kvBlock * threadsX * columns;
   bool isInKeys = std::abs(keys - numerators) < std::abs(numerators - maxima);
-  int64_t ofChunk = isInKeys ? std::max(keys, numerators) + std::max(maxima, values)
-                             : std::max(maxima, numerators) + std::max(keys, values);
-  return sizeof(float) * (kChunkCountElements + rows * (getRowDistance(headDim) + 2) + ofChunk);
+  int64_t ofKvBlock = isInKeys ? std::max(keys, numerators) + std::max(maxima, values)
+                               : std::max(maxima, numerators) + std::max(keys, values);
+  return sizeof(float) * (kKvBlockCountElements + rows * (getRowDistance(headDim) + 2) + ofKvBlock);
 }
 
-/// The largest tile (most work between barriers) that fits; null if none does. A thread's elements
+/// The largest blocks (most work between barriers) that fit; null if none does. A thread's elements
 /// are unrolled, limited by registers.
-GpuAttr GpuSelector::tile(ArrayRef<int64_t> rowTiles, int64_t packedHeads, int64_t threadsX,
-                          int64_t threadsY, int64_t kvSplits, int64_t maxQLen) {
-  // Registers for a chunk's context, the context, the sum, the maximum and the scores; the rest
+GpuAttr GpuSelector::fit(ArrayRef<int64_t> qBlocks, int64_t packedHeads, int64_t threadsX,
+                         int64_t threadsY, int64_t kvSplits, int64_t maxQLen) {
+  // Registers for a KV block's context, the context, the sum, the maximum and the scores; the rest
   // holds operands.
   constexpr int64_t kRegisters = 190;
   int64_t columns = 2 * llvm::divideCeil(valueDim, 2 * threadsX);
-  int64_t bestRows = 0, bestChunk = 0;
-  for (int64_t rows : rowTiles)
+  int64_t bestRows = 0, bestKvBlock = 0;
+  for (int64_t rows : qBlocks)
     for (int64_t keys : {8, 6, 4, 2, 1})
-      if (int64_t chunk = keys * threadsX, rowsOfThread = rows / std::gcd(rows, threadsY);
-          chunk <= 64 && rows * chunk > bestRows * bestChunk &&
+      if (int64_t kvBlock = keys * threadsX, rowsOfThread = rows / std::gcd(rows, threadsY);
+          kvBlock <= 64 && rows * kvBlock > bestRows * bestKvBlock &&
           (rowsOfThread == 1 || rowsOfThread * (2 * columns + 2 + keys) <= kRegisters) &&
-          sharedBytes(rows, chunk, threadsX, columns) <= maxBytes)
-        std::tie(bestRows, bestChunk) = std::pair(rows, chunk);
+          sharedBytes(rows, kvBlock, threadsX, columns) <= maxBytes)
+        std::tie(bestRows, bestKvBlock) = std::pair(rows, kvBlock);
   if (bestRows == 0)
     return {};
-  return GpuAttr::get(op->getContext(), bestRows, packedHeads, bestChunk, kvSplits, threadsX,
+  return GpuAttr::get(op->getContext(), bestRows, packedHeads, bestKvBlock, kvSplits, threadsX,
                       std::gcd(bestRows, threadsY), columns, maxQLen);
 }
 
@@ -266,11 +271,11 @@ ArrayAttr GpuSelector::select() {
   int64_t rows = op.getQuery().getType().getDimSize(2), shared = getPackedHeads(op);
   bool isOpen = ShapedType::isDynamic(rows), isFew = !isOpen && rows > 0 && rows <= kFewRows;
   GpuAttr prefill =
-      tile({64, 56, 48, 40, 32, 24, 16, 8}, 1, /*threadsX=*/8, /*threadsY=*/8, /*kvSplits=*/1);
+      fit({64, 56, 48, 40, 32, 24, 16, 8}, 1, /*threadsX=*/8, /*threadsY=*/8, /*kvSplits=*/1);
   GpuAttr decode;
   if (isOpen || isFew)
-    decode = tile({(isFew ? rows : 1) * shared}, shared, /*threadsX=*/32, /*threadsY=*/8, kKvSplits,
-                  /*maxQLen=*/isOpen ? 1 : 0);
+    decode = fit({(isFew ? rows : 1) * shared}, shared, /*threadsX=*/32, /*threadsY=*/8, kKvSplits,
+                 /*maxQLen=*/isOpen ? 1 : 0);
   SmallVector<Attribute> schedules;
   if (decode)
     schedules.push_back(decode);
@@ -281,10 +286,10 @@ ArrayAttr GpuSelector::select() {
   return isServed ? ArrayAttr::get(op->getContext(), schedules) : ArrayAttr();
 }
 
-/// Prefers tiles that leave shared memory for a second block per multiprocessor; else one block may
-/// take all.
+/// Prefers query blocks that leave shared memory for a second thread block per multiprocessor;
+/// else one may take all.
 static ArrayAttr selectOnGpu(AttentionOp op, GpuInfo gpu) {
-  ArrayAttr schedules = GpuSelector(op, gpu.getTileBytes()).select();
+  ArrayAttr schedules = GpuSelector(op, gpu.getSharedBytesForTwoBlocks()).select();
   return schedules ? schedules : GpuSelector(op, GpuInfo::kSharedBytes).select();
 }
 
@@ -311,7 +316,7 @@ StringRef attn::getReasonForNoKernel(AttentionOp op, StringRef target) {
   std::optional<GpuInfo> gpu = GpuInfo::fromTarget(target);
   if (!gpu || selectOnGpu(op, *gpu))
     return "";
-  return "no tile fits into the 48 KB of a GPU's shared memory";
+  return "no query block fits into the 48 KB of a GPU's shared memory";
 }
 
 /// A schedule written by hand must be for the target's kind: the other kind's loops would be

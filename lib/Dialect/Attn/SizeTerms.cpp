@@ -13,11 +13,12 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Sizes that are found in more steps than this are taken for unknown ones.
+/// Limit of steps to a size: further operands are terms of their own.
 static constexpr int kMostSteps = 64;
 
 /// Equal symbols are equal sizes, which the call checks.
@@ -29,7 +30,7 @@ void SizeTerms::addArgument(BlockArgument argument, int64_t dim) {
   terms.push_back(symbol ? Term{nullptr, 0, symbol} : Term{argument, dim, nullptr});
 }
 
-/// The dimension that a collapsed one was, beside sizes of 1; none where there were several.
+/// The only source dimension of a collapsed one that is not 1; none if there are several.
 static std::optional<int64_t> findOnly(tensor::CollapseShapeOp op, int64_t dim) {
   ReassociationIndices group = op.getReassociationIndices()[dim];
   std::optional<int64_t> only;
@@ -96,6 +97,20 @@ SizeTerms SizeTerms::of(OpBuilder &builder, Value tensor, int64_t dim) {
   SizeTerms size;
   size.addDim(builder, tensor, dim);
   return size;
+}
+
+std::string SizeTerms::str() const {
+  SmallVector<std::string> names;
+  for (const Term &term : terms) {
+    if (!term.symbol)
+      return "";
+    names.push_back(term.symbol.str());
+  }
+  llvm::sort(names);
+  if (constant != 0 || names.empty())
+    names.push_back(std::to_string(constant));
+  std::string sum = llvm::join(names, " + ");
+  return names.size() == 1 ? sum : "(" + sum + ")";
 }
 
 bool SizeTerms::operator==(const SizeTerms &other) const {

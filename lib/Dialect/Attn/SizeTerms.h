@@ -12,17 +12,19 @@
 
 namespace mlir::attn {
 
-/// A size as a sum: a constant and sizes of tensors that nothing tells more about.
+/// A size as a sum of a constant and of sizes of tensors that are not computed from others.
 class SizeTerms {
 public:
-  /// Ops that tell sizes are built for it at `builder`, and are dead behind.
+  /// Builds ops that reify sizes at `builder`; they are dead afterwards.
   static SizeTerms of(OpBuilder &builder, Value tensor, int64_t dim);
 
   bool operator==(const SizeTerms &other) const;
+  /// `batch`, `(past_len + 1)`; empty if a term has no symbol.
+  std::string str() const;
 
 private:
-  /// The size of a tensor's dimension; an index with the dimension -1; or, with a null value, what
-  /// `attn.dims` names.
+  /// The size of a tensor's dimension; an index with the dimension -1; or, with a null value, a
+  /// symbol of `attn.dims`.
   struct Term {
     Value value;
     int64_t dim;

@@ -7,6 +7,8 @@
 
 #include "attnc/Dialect/Attn/Sizes.h"
 
+#include "SizeTerms.h"
+
 #include "attnc/Dialect/Attn/Attributes.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -30,6 +32,8 @@ LogicalResult attn::verifyDims(func::FuncOp function) {
 
 SizeTracer::SizeTracer(func::FuncOp function)
     : function(function), scratch(cast<func::FuncOp>(function->clone(mapping))) {}
+
+SizeTracer::~SizeTracer() = default;
 
 std::optional<Size> SizeTracer::trace(Value tensor, int64_t dim) {
   return traceScratch(mapping.lookup(tensor), dim);
@@ -70,4 +74,15 @@ StringAttr SizeTracer::getSymbol(const Size &size) {
   if (!dims || size.dim >= dims.size())
     return {};
   return dyn_cast<StringAttr>(dims[size.dim]);
+}
+
+std::string SizeTracer::name(Value tensor, int64_t dim) {
+  OpBuilder builder(scratch->getContext());
+  SizeTerms terms = SizeTerms::of(builder, mapping.lookup(tensor), dim);
+  if (std::string sum = terms.str(); !sum.empty())
+    return sum;
+  auto same = llvm::find(unnamed, terms);
+  if (same == unnamed.end())
+    same = unnamed.insert(same, terms);
+  return "?" + std::to_string(same - unnamed.begin() + 1);
 }

@@ -12,10 +12,11 @@
 
 namespace mlir::halide {
 
-/// What was split, fused or moved is not used again.
+/// Verifies that loops are not used after they were split, fused or moved.
 LogicalResult verifyLoopUses(Block &block);
 
-/// Vectors and unrolled loops don't make more code of one stage than a compiler can bear.
+/// Verifies a limit on the points of each stage's vectorized and unrolled loops, which bounds its
+/// code size.
 LogicalResult verifyCopies(Block &block);
 
 } // namespace mlir::halide

@@ -103,7 +103,7 @@ static Size sizeOf(memref::AllocOp alloc) {
   Type element = type.getElementType();
   int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
   Size size{llvm::divideCeilSigned(bits, 8), llvm::to_vector(alloc.getDynamicSizes())};
-  // No machine has that much; leaves room for rounding up.
+  // More than any memory, and can be rounded up without overflow.
   constexpr int64_t kMaxBytes = int64_t(1) << 62;
   for (int64_t extent : type.getShape())
     if (!ShapedType::isDynamic(extent) &&

@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Halide's own prefetches cover all that a loop reads some iterations later. These are part of an
-// expression anywhere in the pipeline, and of any one element.
+// Prefetches of single elements, as part of any expression. Halide's own `prefetch` directive
+// covers the whole region that a loop reads some iterations later.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,10 +15,10 @@
 
 namespace mlir::halide {
 
-/// `value`, marked to prefetch `element`.
+/// `value` in a marker call that FetchAheadPass replaces by a prefetch of `element`.
 ::Halide::Expr fetchAhead(const ::Halide::Expr &value, const ::Halide::Expr &element);
 
-/// Turns the marks into prefetches, once elements have become loads from memory.
+/// Replaces marker calls by prefetches, in lowered code, where elements are loads.
 class FetchAheadPass : public ::Halide::Internal::IRMutator {
 public:
   using IRMutator::visit;

@@ -30,8 +30,8 @@ namespace mlir::halide {
 /// condition ? yes : no for floats, as arithmetic on their bits.
 ::Halide::Expr blend(::Halide::Expr condition, ::Halide::Expr yes, ::Halide::Expr no);
 
-/// 2^x of an f32: NaN stays NaN, -inf and all below -125.5 give 0. A caller that
-/// knows x to be at least -126 or below 129 saves the clamp.
+/// 2^x of an f32: NaN stays NaN, -inf and all below -125.5 give 0. The clamp
+/// is omitted if x is promised to be at least -126 or below 129.
 ::Halide::Expr exp2F32(::Halide::Expr x, bool clampLow, bool clampHigh);
 
 /// log(x) of an f32 that is 0 or a positive normal number.

@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// On a full disk Halide ends the program, or says nothing and leaves half a file. So it writes to
-// memory files, which are then copied to their paths.
+// On a full disk Halide aborts or silently leaves a truncated file. So it writes to memory files,
+// which are then copied to their paths.
 //
 //===----------------------------------------------------------------------===//
 

@@ -19,7 +19,7 @@ Expr mlir::halide::storeBeside(const Expr &value, const Expr &stored, const Expr
   return Call::make(value.type(), kMark, {value, stored, element, condition}, Call::PureExtern);
 }
 
-/// Of a vector's lanes each has its condition; a single element's is a branch.
+/// A vector's condition is a mask of lanes; a scalar's is a branch.
 static Stmt makeStore(const Load *place, const Expr &stored, const Expr &condition) {
   bool isBranch = condition.type().is_scalar();
   Expr lanes = isBranch ? const_true(stored.type().lanes()) : condition;
@@ -46,7 +46,7 @@ Stmt mlir::halide::StoreBesidePass::visit(const LetStmt *let) {
   return result;
 }
 
-/// The mark that is what a func yields: nothing but lets is around it.
+/// The marker call that `value` is, inside of lets; null otherwise.
 static const Call *findMark(Expr value) {
   while (const Let *let = value.as<Let>())
     value = let->body;
@@ -65,7 +65,7 @@ Stmt mlir::halide::StoreBesidePass::visit(const Store *store) {
   }
   const Load *element = findElement(mark->args[2]);
   if (!element) {
-    error = "expected an element in memory that a value is stored to beside another";
+    error = "expected store_beside to an element of a buffer, found another expression";
     return store;
   }
   Stmt own = Store::make(store->name, mark->args[0], store->index, store->param, store->predicate,
@@ -75,6 +75,6 @@ Stmt mlir::halide::StoreBesidePass::visit(const Store *store) {
 
 Expr mlir::halide::StoreBesidePass::visit(const Call *call) {
   if (call->name == kMark)
-    error = "expected a func in memory where a value is stored beside it, found one inside others";
+    error = "expected a func with store_beside to be stored, found it inlined";
   return IRMutator::visit(call);
 }

@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A func of Halide's writes one buffer. Two are written in the same loops by compute_with, whose
-// bounds are too wide inside fused loops, or by a tuple, whose buffers have the same dimensions.
+// Stores to a second buffer in the loops of a func. Halide's alternatives don't fit: compute_with
+// infers bounds that are too wide inside fused loops, and the buffers of a tuple have equal shapes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,11 +15,12 @@
 
 namespace mlir::halide {
 
-/// `value`, with a mark that `stored` takes the place of `element` where `condition` holds.
+/// `value` in a marker call that StoreBesidePass replaces by a store of `stored` to `element` where
+/// `condition` holds.
 ::Halide::Expr storeBeside(const ::Halide::Expr &value, const ::Halide::Expr &stored,
                            const ::Halide::Expr &element, const ::Halide::Expr &condition);
 
-/// Makes stores of the marks, when elements have become loads from memory.
+/// Replaces marker calls by stores, in lowered code, where elements are loads.
 class StoreBesidePass : public ::Halide::Internal::IRMutator {
 public:
   using IRMutator::visit;
@@ -27,14 +28,14 @@ public:
   ::Halide::Internal::Stmt visit(const ::Halide::Internal::Store *store) override;
   ::Halide::Expr visit(const ::Halide::Internal::Call *call) override;
 
-  /// Why a mark could not become a store; empty where all did.
+  /// Why a marker call could not become a store; empty if all did.
   const std::string &getError() const { return error; }
 
 private:
-  /// The load that `element` is, or that a let around is for it; null where there is none.
+  /// The load behind `element`, through enclosing lets; null if there is none.
   const ::Halide::Internal::Load *findElement(::Halide::Expr element) const;
 
-  /// Those around.
+  /// Enclosing lets.
   std::map<std::string, ::Halide::Expr> lets;
   std::string error;
 };

@@ -157,8 +157,8 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine, bool is
   passes.run(module, modules);
 }
 
-/// Makes the constants a zero-initialised, writable global, which takes no room in an object. Run
-/// it after optimization, which would use the zeros.
+/// Makes the constants a zero-initialised, writable global, which an object does not store. Runs
+/// after optimization, which would fold loads to zeros.
 static void reserveConstants(llvm::Module &module) {
   llvm::GlobalVariable *constants = module.getNamedGlobal(kConstantsName);
   constants->setConstant(false);

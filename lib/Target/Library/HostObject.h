@@ -25,8 +25,8 @@ FailureOr<std::string> compileRuntimeSupport(StringRef triple, Location loc);
 
 /// Compiles the host function `function` of each variant and its constants, together with the
 /// support code, with the code that moves tensors to and from a `gpu`, and with `withRuntime`
-/// attnc's own part of the runtime. kConstantsName gets a section of `constantBytes` that take no
-/// room in the object. The variants' modules are consumed. Returns the bytes of a relocatable
+/// attnc's own part of the runtime. kConstantsName gets a section of `constantBytes` bytes that the
+/// object does not store. The variants' modules are consumed. Returns the bytes of a relocatable
 /// object that references pipelines and the C library; or, if pipelines and Halide's runtime are in
 /// the files `bitcode`, the C library alone.
 FailureOr<std::string> compileHost(MutableArrayRef<Variant> variants, StringRef function,

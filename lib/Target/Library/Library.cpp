@@ -179,7 +179,7 @@ static FailureOr<std::string> compileHalideRuntime(StringRef target, Cache &cach
   });
 }
 
-/// What other processes left out is compiled here, with its diagnostics.
+/// Kernels that failed in a child process are compiled again, for their diagnostics.
 LogicalResult Build::compileMissing(ArrayRef<KernelJob> missing) {
   if (missing.size() > 1)
     compileInProcesses(missing);

@@ -277,7 +277,7 @@ FailureOr<FileContent> attn::fillConstants(std::string object, const Constants &
   if (!section)
     return report(section.takeError(), loc, "could not read the object");
   if (!*section || (*section)->sh_size != constants.bytes)
-    return emitError(loc, "expected the object to have room for its constants");
+    return emitError(loc, "expected a section for constants in the object, found none");
   (*section)->sh_type = llvm::ELF::SHT_PROGBITS;
   (*section)->sh_offset = object.size();
   return FileContent{std::move(object), constants.parts, constants.owner};
@@ -298,7 +298,8 @@ static std::unique_ptr<TemporaryFolder> createFolderBeside(StringRef path, Locat
   return nullptr;
 }
 
-/// Makes room for the constants of `object` after `archive`, which ends with the object's start.
+/// Reserves space for the constants of `object` after `archive`, which ends with the object's
+/// start.
 static void growLastMember(std::string &archive, const FileContent &object) {
   using Header = llvm::object::UnixArMemHdrType;
   auto *header = reinterpret_cast<Header *>(archive.data() + archive.size() - object.start.size() -

@@ -30,7 +30,7 @@ enum class Runtime { inside, outside, alone };
 FailureOr<std::string> linkObjects(ArrayRef<std::string> paths, ArrayRef<std::string> symbols,
                                    Runtime runtime, TemporaryFolder &folder, Location loc);
 
-/// Fills constants into a relocatable object of linkObjects, where kConstantsName took no room.
+/// Fills constants into a relocatable object of linkObjects, whose kConstantsName is not stored.
 FailureOr<FileContent> fillConstants(std::string object, const Constants &constants, Location loc);
 
 /// Writes `bytes` to `path`, all or nothing.

@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Processes, for libHalide numbers its names: in threads, a kernel's would depend on what else is
-// compiled just then.
+// Processes instead of threads: libHalide numbers names with a global counter, so that in threads a
+// kernel's bytes would depend on the kernels compiled at the same time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +29,9 @@ using namespace mlir;
 using namespace mlir::attn;
 namespace fs = llvm::sys::fs;
 
-/// Temporary files, reproducers and messages are the parent's, with which this process ends.
-static void leaveAllToParent(pid_t parent) {
+/// Only the parent handles signals, temporary files, reproducers and messages. The child ends with
+/// it.
+static void detachFromParent(pid_t parent) {
   for (int signal : {SIGHUP, SIGINT, SIGTERM, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL})
     if (::signal(signal, SIG_DFL) == SIG_IGN)
       ::signal(signal, SIG_IGN);
@@ -39,14 +40,14 @@ static void leaveAllToParent(pid_t parent) {
   rlimit none = {0, 0};
   ::setrlimit(RLIMIT_CORE, &none);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) // it ended before that
+  if (::getppid() != parent) // the parent ended before prctl
     ::_exit(1);
-  int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-  ::dup2(nowhere, STDERR_FILENO);
+  int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  ::dup2(null, STDERR_FILENO);
 }
 
 [[noreturn]] static void compileAndExit(KernelJob job, pid_t parent) {
-  leaveAllToParent(parent);
+  detachFromParent(parent);
   bool isSilent = true;
   job.kernel->getContext()->getDiagEngine().registerHandler([&](Diagnostic &) {
     isSilent = false;
@@ -63,7 +64,7 @@ struct Running {
 };
 } // namespace
 
-/// A file counts only if all went well, whatever a crashed process has written.
+/// Removes the file if the process failed: it may be incomplete.
 static void await(const Running &running) {
   int status = 0;
   pid_t ended;

@@ -20,8 +20,8 @@ struct KernelJob {
   std::string key, path;
 };
 
-/// Compiles kernels in processes of their own, as many at a time as there are cores. What one of
-/// them would say is lost: a file is missing afterwards if its kernel failed or had a diagnostic.
+/// Compiles each kernel in a child process, as many at a time as there are cores. Diagnostics are
+/// discarded: the file of a kernel that had one is missing, and the caller compiles it again.
 void compileInProcesses(ArrayRef<KernelJob> jobs);
 
 } // namespace mlir::attn

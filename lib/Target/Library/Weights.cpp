@@ -3,9 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// They take most of a library's room, and are the same for all of its targets. The compiler sees an
-// offset in their place; they are copied from the modules into the object, or into a file beside
-// it.
+// They are most of a library's bytes, and the same for all of its targets. Code refers to them by
+// offset; they are copied from the modules into the object, or into a file beside it.
 //
 // The file is https://huggingface.co/docs/safetensors, so that other tools can read it. Its data is
 // laid out for kernels: the library maps the file and copies nothing. The format has no gaps

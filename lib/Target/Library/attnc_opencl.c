@@ -56,7 +56,7 @@ int attnc_device_context(attnc_context *call, int has_device_tensors) {
   return attnc_refused;
 }
 
-/* Replaces Halide's. One at a time: halide_release_cl_context lets the next one in. */
+/* Replaces Halide's. Holds Halide's lock until halide_release_cl_context. */
 int halide_acquire_cl_context(void *user_context, void **context, void **queue, _Bool create) {
   attnc_context *call = user_context;
   while (__atomic_test_and_set(&halide_lock, __ATOMIC_ACQUIRE))

@@ -139,8 +139,8 @@ static void run_parallel(loop *self, int workers) {
   run_indices(self, 0);
 }
 
-/* A thread that waits for a loop takes tasks of other calls meanwhile, and would wait for their
- * loops in turn: its stack would grow with each. */
+/* A thread that waits for a loop runs tasks of other calls meanwhile, which may wait for loops in
+ * turn. The limit bounds its stack. */
 static int run_within_depth(loop *self) {
   enum { most_loops = 2 };
   static _Thread_local int loops;

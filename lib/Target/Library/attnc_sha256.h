@@ -54,7 +54,7 @@ static void sha256_block(uint32_t state[8], const unsigned char *block) {
     state[i] += s[i];
 }
 
-/* In hexadecimal, as in weights files; `digits` has room for 64 and a zero. */
+/* In hexadecimal, as in weights files; `digits` holds 64 and a terminating zero. */
 static void attnc_sha256(const char *data, size_t bytes, char *digits) {
   uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                        0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};

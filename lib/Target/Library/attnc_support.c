@@ -54,7 +54,7 @@ static const char *name_of(int32_t argument) {
   return argument < 0 || (spec->weights && argument == spec->count) ? "a constant" : "a temporary";
 }
 
-/* What follows `word` in `text`, NULL where `text` doesn't begin with it. */
+/* The rest of `text` after its prefix `word`; NULL if it has another. */
 static const char *skip(const char *text, const char *word) {
   for (; *word; ++text, ++word)
     if (*text != *word)
@@ -66,7 +66,7 @@ static int is_in_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Halide says "Input buffer NAME" and "Output buffer NAME". */
+/* Halide's messages begin with "Input buffer NAME" or "Output buffer NAME". */
 static const char *skip_kind(const char *text) {
   const char *name = skip(text, "Input buffer ");
   return name ? name : skip(text, "Output buffer ");

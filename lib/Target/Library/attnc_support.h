@@ -47,7 +47,7 @@ typedef struct attnc_tensor {
   int32_t in_place; /* the input whose memory an output may reuse, -1 for none */
 } attnc_tensor;
 
-/* CPU features that code may need. Some stand for several that come together. */
+/* CPU features that code may need. Some are groups of features that CPUs have together. */
 enum {
   attnc_sse41 = 1 << 0,
   attnc_sse42 = 1 << 1,
@@ -84,7 +84,7 @@ typedef struct attnc_variant {
 enum { attnc_hash_digits = 64 };
 
 typedef struct attnc_weights {
-  const char *library; /* the name that callers know */
+  const char *library; /* NAME */
   const char *sha256;
   int64_t data_offset, file_bytes;
 } attnc_weights;

@@ -6,7 +6,7 @@
 // CHECK-LABEL: halide.pipeline @causal_attention_3 attributes {attn.kind = "attention", attn.schedule = #attn.prefill<q_block = 48
 // CHECK: %[[QUERY:.*]] = halide.input "query" [64, ?, ?, ?]
 // CHECK: %[[ROWS:.*]] = halide.extent %[[QUERY]], 1
-// The last row of a tile bounds its keys: k <= q.
+// The last row of a query block bounds its keys: k <= q.
 // CHECK: %[[HIGH:.*]] = halide.func "high"
 // CHECK:   %[[LAST:.*]] = arith.minsi %{{.*}}, %{{.*}} : i32
 // CHECK:   %[[NEXT:.*]] = arith.addi %[[LAST]], %c1_i32 : i32
@@ -46,13 +46,13 @@ func.func @causal(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor
   return %c : tensor<?x8x?x64xf32>
 }
 
-// With few rows, the query heads that share a head of key and value are rows of one tile.
+// With few rows, the query heads that share a head of key and value are rows of one query block.
 // CHECK-LABEL: halide.pipeline @few_attention_0 attributes {{.*}}#attn.decode<q_block = 4, packed_heads = 4
 // CHECK: halide.func "query_t" [%[[II:[a-z0-9]*]], %{{[a-z0-9]*}}, %{{[a-z0-9]*}}, %[[H:[a-z0-9]*]],
 // CHECK:   %[[FIRST_HEAD:.*]] = arith.muli %[[H]], %c4_i32
 // CHECK:   %[[SHARE:.*]] = halide.mod %[[II]], %c4_i32
 // CHECK:   arith.addi %[[FIRST_HEAD]], %[[SHARE]]
-// CHECK: %[[PARTIAL:.*]] = halide.func "dot_part"
+// CHECK: %[[PARTIAL:.*]] = halide.func "dot_partial"
 // CHECK: halide.store_in %[[PARTIAL]], register
 // CHECK-LABEL: func.func @few(
 // CHECK: host.call @few_attention_0(%arg0, %arg1, %arg2) :
@@ -61,7 +61,7 @@ func.func @few(%q: tensor<1x8x1x64xf32>, %k: tensor<1x2x?x64xf32>) -> tensor<1x8
   return %c : tensor<1x8x1x64xf32>
 }
 
-// Short elements are made f32 once for all rows of a tile.
+// Short elements are made f32 once for all rows of a query block.
 // CHECK-LABEL: halide.pipeline @half_attention_0
 // CHECK: %[[KEY:.*]] = halide.func "wide_key"
 // CHECK: halide.store_in %[[KEY]], stack

@@ -12,7 +12,7 @@
 // CHECK:   math.log %[[SUM]] fastmath<afn>
 // CHECK:   halide.store_beside %{{.*}}, %{{.*}} to %[[ELEMENT]] : f32, f32
 // A score that is NaN is marked by the second pass.
-// CHECK: halide.func "exact_weight"
+// CHECK: halide.func "fallback_weight"
 // CHECK:   halide.store_beside %{{.*}} to %{{.*}} where
 // CHECK: halide.output %context [64, ?, ?, ?]
 // CHECK: halide.output %[[LSE]] [?, ?, ?] : <f32, 3>
@@ -40,7 +40,7 @@ func.func @prefill(%q: tensor<1x8x70x64xf32>, %k: tensor<1x8x900x64xf32>)
 // Keys in splits: where they are merged. The sink is not in the sums, but added last.
 // CHECK-LABEL: halide.pipeline @splits_attention_0
 // CHECK: %[[LSE:.*]] = halide.func "lse"
-// CHECK: halide.func "exact_weight"
+// CHECK: halide.func "fallback_weight"
 // CHECK: %[[TOP:.*]] = halide.func "top"
 // CHECK: halide.func "merged_inverse"
 // CHECK:   halide.at %sink

@@ -1,6 +1,6 @@
 // RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_skylake --attn-decompose --convert-attn-to-halide --canonicalize --cse | FileCheck %s
 
-// A window bounds the keys of a row tile on both sides: its first row below, its last above. The
+// A window bounds the keys of a query block on both sides: its first row below, its last above. The
 // keys that all rows see are bounded by the others: what is next to them is hidden afterwards.
 // Groups of rows leave out the keys that are only other rows'. One chunk has all keys: nothing is
 // rescaled.
@@ -25,7 +25,7 @@
 // CHECK-NOT: select
 // CHECK: halide.update %[[SCORE]]
 // CHECK:   arith.select {{.*}}, %c-8388608_i32
-// The next tile's query comes near meanwhile.
+// The rows of the next query block are prefetched meanwhile.
 // CHECK: %[[PRODUCT:.*]] = halide.func "product"
 // CHECK: %[[NEXT:.*]] = halide.at %[[QUERY]]
 // CHECK: halide.fetch_ahead %{{.*}}, %[[NEXT]]
@@ -68,7 +68,7 @@ func.func @lengths(%q: tensor<?x1x?x64xf32>, %k: tensor<?x1x?x64xf32>, %n: tenso
 }
 
 // What is not linear in q and k bounds nothing: the keys are searched for the first and the
-// last one that some row of the tile sees, between the bounds so far.
+// last one that some row of the query block sees, between the bounds so far.
 // CHECK-LABEL: halide.pipeline @odd_attention_3
 // CHECK: %[[LOW:.*]] = halide.func "low"
 // CHECK-NEXT: halide.yield %c0_i32
@@ -83,7 +83,7 @@ func.func @lengths(%q: tensor<?x1x?x64xf32>, %k: tensor<?x1x?x64xf32>, %n: tenso
 // CHECK:   halide.at %[[EDGE]][%c0_i32,
 // CHECK: %[[END:.*]] = halide.func "end_seen"
 // CHECK:   halide.at %[[EDGE]][%c1_i32,
-// CHECK: halide.func "chunks"
+// CHECK: halide.func "kv_blocks"
 // CHECK-DAG: halide.at %[[END]]
 // CHECK-DAG: halide.at %[[FIRST]]
 func.func @odd(%q: tensor<1x1x?x64xf32>, %k: tensor<1x1x?x64xf32>) -> tensor<1x1x?x64xf32> {
@@ -112,10 +112,10 @@ func.func @odd(%q: tensor<1x1x?x64xf32>, %k: tensor<1x1x?x64xf32>) -> tensor<1x1
 // CHECK: halide.func "score"
 // CHECK:   halide.at %[[COPY]]
 // The pass that leaves masked keys out reads a copy as well, beside the weight.
-// CHECK: %[[EXACT:.*]] = halide.func "exact_staged0" {{.*}} : i8
-// CHECK: %[[SUM:.*]] = halide.func "exact_score"
-// CHECK-NEXT: halide.at %{{exact_dot.*}}[
-// CHECK: halide.func "exact_weight"
+// CHECK: %[[EXACT:.*]] = halide.func "fallback_staged0" {{.*}} : i8
+// CHECK: %[[SUM:.*]] = halide.func "fallback_score"
+// CHECK-NEXT: halide.at %{{fallback_dot.*}}[
+// CHECK: halide.func "fallback_weight"
 // CHECK:   halide.at %[[SUM]]
 // CHECK:   halide.at %[[EXACT]]
 // CHECK: halide.store_in %[[COPY]], stack

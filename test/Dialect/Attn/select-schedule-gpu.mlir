@@ -1,7 +1,7 @@
 // RUN: attn-opt %s --pass-pipeline='builtin.module(func.func(attn-select-schedule{target=host-cuda}))' | FileCheck %s
 // RUN: attn-opt %s --pass-pipeline='builtin.module(func.func(attn-select-schedule{target=host-cuda-cuda_capability_75}))' | FileCheck %s --check-prefix=TURING
 
-// One row has several blocks for its keys, more have tiles.
+// One row has several thread blocks for its keys, more rows have query blocks.
 // CHECK-LABEL: func.func @any_rows
 // CHECK: schedule([#attn.gpu<q_block = 1, packed_heads = 1, kv_block = 64, kv_splits = 8, threads_x = 32, threads_y = 1, context_columns = 2, max_q_len = 1>,
 // CHECK-SAME: #attn.gpu<q_block = 48, packed_heads = 1, kv_block = 64, kv_splits = 1, threads_x = 8, threads_y = 8, context_columns = 8>])
@@ -12,7 +12,7 @@ func.func @any_rows(%x: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
   return %c : tensor<?x8x?x64xf32>
 }
 
-// Heads that share a head of keys are rows of one tile.
+// Heads that share a head of keys are rows of one query block.
 // CHECK-LABEL: func.func @grouped
 // CHECK: schedule([#attn.gpu<q_block = 4, packed_heads = 4, kv_block = 64, kv_splits = 8,
 func.func @grouped(%q: tensor<1x32x1x128xf32>, %k: tensor<1x8x?x128xf32>) -> tensor<1x32x1x128xf32> {
@@ -38,7 +38,7 @@ func.func @one_block(%x: tensor<1x1x300x512xf32>) -> tensor<1x1x300x512xf32> {
   return %c : tensor<1x1x300x512xf32>
 }
 
-// No tile of it fits into shared memory.
+// No query block fits into shared memory.
 // CHECK-LABEL: func.func @wide
 // CHECK-NOT: schedule
 func.func @wide(%x: tensor<1x1x?x2048xf32>) -> tensor<1x1x?x2048xf32> {

@@ -2,7 +2,7 @@
 // RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx2 | FileCheck %s --check-prefixes=CHECK,NARROW
 // RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux | FileCheck %s --check-prefixes=PLAIN
 
-// A q_len that is known has one kernel, with the tile that wastes the fewest rows.
+// A static q_len has one kernel, with the query block that wastes the fewest rows.
 // CHECK-LABEL: func.func @many_rows
 // WIDE: schedule([#attn.prefill<q_block = 48, kv_block = 128, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4>])
 // NARROW: schedule([#attn.prefill<q_block = 48, kv_block = 96, vector_width = 8, score_vectors = 3, score_keys = 4, context_rows = 6, context_vectors = 2>])
@@ -27,7 +27,7 @@ func.func @five_vectors(%x: tensor<1x8x2048x80xf32>) -> tensor<1x8x2048x80xf32> 
   return %c : tensor<1x8x2048x80xf32>
 }
 
-// One row: the four query heads of a head of key and value are the rows of a tile.
+// One row: the four query heads of a head of key and value are the rows of a query block.
 // CHECK-LABEL: func.func @one_row
 // WIDE: schedule([#attn.decode<q_block = 4, packed_heads = 4, kv_block = 64, vector_width = 16, score_rows = 4, score_keys = 4, context_rows = 4, context_vectors = 4, kv_splits = 4>])
 // NARROW: schedule([#attn.decode<q_block = 4, packed_heads = 4, kv_block = 64, vector_width = 8, score_rows = 2,
@@ -68,7 +68,7 @@ func.func @odd_head_dim(%x: tensor<1x8x1x17xf32>) -> tensor<1x8x1x17xf32> {
   return %c : tensor<1x8x1x17xf32>
 }
 
-// A narrow window has small tiles of rows, and one chunk for its keys and those of the tile's other
+// A narrow window has small query blocks, and one KV block for its keys and those of the block's other
 // rows, 256 + 31. What both bounds are relative to plays no part if it moves on with the row.
 // CHECK-LABEL: func.func @window
 // CHECK: schedule([#attn.prefill<q_block = 32, kv_block = 288,
@@ -86,7 +86,7 @@ func.func @window(%x: tensor<1x8x2048x64xf32>, %n: index) -> tensor<1x8x2048x64x
   return %c : tensor<1x8x2048x64xf32>
 }
 
-// Rows next to each other may see keys that are far from each other: chunks that 256 + 31 fill.
+// Rows next to each other may see keys that are far from each other: KV blocks that 256 + 31 fill.
 // CHECK-LABEL: func.func @window_that_jumps
 // CHECK: schedule([#attn.prefill<q_block = 32, kv_block = 96,
 func.func @window_that_jumps(%x: tensor<1x8x2048x64xf32>, %n: index) -> tensor<1x8x2048x64xf32> {
@@ -103,7 +103,7 @@ func.func @window_that_jumps(%x: tensor<1x8x2048x64xf32>, %n: index) -> tensor<1
   return %c : tensor<1x8x2048x64xf32>
 }
 
-// The keys of a wide window, 512 + 31, are six chunks.
+// The keys of a wide window, 512 + 31, are six KV blocks.
 // CHECK-LABEL: func.func @wide_window
 // CHECK: schedule([#attn.prefill<q_block = 32, kv_block = 96,
 func.func @wide_window(%x: tensor<1x8x2048x64xf32>) -> tensor<1x8x2048x64xf32> {
@@ -134,7 +134,7 @@ func.func @growing(%x: tensor<1x8x2048x64xf32>) -> tensor<1x8x2048x64xf32> {
   return %c : tensor<1x8x2048x64xf32>
 }
 
-// So many keys that each tile fetches them from far away: few large tiles.
+// The keys exceed the cache, and each query block rereads them: few large blocks.
 // CHECK-LABEL: func.func @far_keys
 // WIDE: schedule([#attn.prefill<q_block = 192, kv_block = 64,
 // NARROW: schedule([#attn.prefill<q_block = 48, kv_block = 96,
@@ -143,7 +143,7 @@ func.func @far_keys(%x: tensor<1x1x32768x64xf32>) -> tensor<1x1x32768x64xf32> {
   return %c : tensor<1x1x32768x64xf32>
 }
 
-// Of these a tile may see few.
+// With this mask a query block may see few of them.
 // CHECK-LABEL: func.func @blocks_of_far_keys
 // WIDE: schedule([#attn.prefill<q_block = 48, kv_block = 96,
 func.func @blocks_of_far_keys(%x: tensor<1x1x32768x64xf32>) -> tensor<1x1x32768x64xf32> {

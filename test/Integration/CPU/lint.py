@@ -2,8 +2,8 @@
 without making them wrong:
 
 - an allocation in registers of a size that is not constant: it lies in memory;
-- a chunk loop that is not cut to the visible chunks;
-- an allocation on the heap in a serial loop, once for each tile, of what every tile needs.
+- a loop over KV blocks that does not end with the visible ones;
+- an allocation on the heap in a serial loop, once per query block, that all query blocks could share.
 """
 
 import glob
@@ -42,7 +42,7 @@ def complaints(stmt):
             yield f"expected {name} outside of loops, on the stack or in registers, found {memory or 'the heap'}"
         if memory == "Register" and not size.isdigit():
             yield f"expected a constant size of {name}, found {kind} * {size}"
-    for loop, func in (("acc.s1.rc", "chunks"), ("exact_context.s1.rc", "exact_chunks")):
+    for loop, func in (("acc.s1.rc", "kv_blocks"), ("fallback_context.s1.rc", "fallback_kv_blocks")):
         if not re.search(rf"let {re.escape(loop)}\.new_max\S* = min\({func}\b", stmt):
             yield f"expected the loop {loop} to end at {func}"
 

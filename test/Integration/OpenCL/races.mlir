@@ -1,5 +1,5 @@
 // No two threads of a block touch the same element of shared memory between two barriers, of
-// which Oclgrind watches each access. Tiles are the smallest that have all steps: two chunks of
+// which Oclgrind watches each access. Blocks are the smallest that have all steps: two KV blocks of
 // keys and one that is not full, rows without a thread of their own, and parts that are merged.
 
 // REQUIRES: oclgrind

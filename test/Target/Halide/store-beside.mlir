@@ -13,7 +13,7 @@
 
 // RUN: sed -e '/compute_root/d; /vectorize/d; /split/d; /loops/d' %s > %t.inline.mlir
 // RUN: not attnc compile %t.inline.mlir --emit stmt -o - 2>&1 | FileCheck %s --check-prefix=INLINE
-// INLINE: error: expected a func in memory where a value is stored beside it, found one inside others
+// INLINE: error: expected a func with store_beside to be stored, found it inlined
 halide.pipeline @kernel {
   %zero = arith.constant 0.0 : f32
   %in = halide.input "in" [8] : !halide.func<f32, 1>

@@ -3,8 +3,8 @@
 // RUN: attnc compile %s -o - --emit attn | FileCheck %s --check-prefix=TEXT
 
 // No program links with two functions of that name, or the library's takes the place of the other.
-// CHECK: --name: error: expected a name other than C's own, found 'main'
-// EXP: --name: error: expected a name other than C's own, found 'exp'
+// CHECK: --name: error: expected a name other than main and the C library's, found 'main'
+// EXP: --name: error: expected a name other than main and the C library's, found 'exp'
 // TEXT: func.func @main(
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = math.tanh %x : tensor<4xf32>

@@ -103,9 +103,9 @@ class Attn_Attr<string cppName, string attrMnemonic, list<Trait> traits = []>
 def Attn_PrefillAttr : Attn_Attr<"Prefill", "prefill", [ScheduleAttrInterface]> {
   let summary = "Holds the schedule parameters of a fused prefill kernel on a CPU";
   let description = [{
-    A tile of `q_block` query rows iterates over the visible keys in chunks of `kv_block`. If
-    one chunk covers all visible keys, online rescaling is skipped. Scores are computed in
-    register tiles of `score_vectors` vectors of rows × `score_keys` keys, the context in
+    Each query block of `q_block` rows iterates over the visible keys in KV blocks of `kv_block`.
+    If one KV block covers all visible keys, online rescaling is skipped. Scores are computed
+    in register tiles of `score_vectors` vectors of rows × `score_keys` keys, the context in
     register tiles of `context_rows` rows × `context_vectors` vectors of value dims.
 
     ```mlir
@@ -113,7 +113,7 @@ def Attn_PrefillAttr : Attn_Attr<"Prefill", "prefill", [ScheduleAttrInterface]> 
                   score_keys = 8, context_rows = 6, context_vectors = 4>
     ```
 
-    With `max_q_len`, the kernel serves calls with at most as many query rows.
+    The kernel serves calls of at most `max_q_len` query rows; 0, the default, is no limit.
   }];
   let parameters = (ins "int64_t":$q_block, "int64_t":$kv_block,
       "int64_t":$vector_width, "int64_t":$score_vectors, "int64_t":$score_keys,
@@ -122,7 +122,7 @@ def Attn_PrefillAttr : Attn_Attr<"Prefill", "prefill", [ScheduleAttrInterface]> 
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Number of independent accumulators of a row's maximum and sum over a chunk.
+    /// Number of independent accumulators of a row's maximum and sum over a KV block.
     static constexpr int64_t kAccumulators = 4;
   }];
 }
@@ -131,14 +131,14 @@ def Attn_DecodeAttr : Attn_Attr<"Decode", "decode",
     [DeclareAttrInterfaceMethods<ScheduleAttrInterface, ["verifySchedule"]>]> {
   let summary = "Holds the schedule parameters of a fused kernel for few query rows on a CPU";
   let description = [{
-    A tile of `q_block` rows packs `packed_heads` query heads that share a key/value head,
-    q_block / packed_heads rows of each. It iterates over the visible keys in chunks of
-    `kv_block`. Dot products are computed in vectors of dims, `score_rows` rows × `score_keys`
+    A query block of `q_block` rows packs `packed_heads` query heads that share a key/value
+    head, q_block / packed_heads rows of each. It iterates over the visible keys in KV blocks
+    of `kv_block`. Dot products are computed in vectors of dims, `score_rows` rows × `score_keys`
     keys at a time; the softmax has keys in the lanes. The context is computed as in
     `#attn.prefill`.
 
-    `kv_splits` is the largest number of KV splits of a tile, `min_split_keys` the least number of
-    keys in one. Splits are computed in parallel and merged in order; their number depends on
+    `kv_splits` is the largest number of KV splits of a query block, `min_split_keys` the least
+    number of keys in one. Splits are computed in parallel and merged in order; their number depends on
     the sizes alone, so results do not depend on the number of threads.
 
     ```mlir
@@ -146,7 +146,7 @@ def Attn_DecodeAttr : Attn_Attr<"Decode", "decode",
                  score_keys = 4, context_rows = 4, context_vectors = 4, max_q_len = 1>
     ```
 
-    With `max_q_len`, the kernel serves calls with at most as many query rows.
+    The kernel serves calls of at most `max_q_len` query rows; 0, the default, is no limit.
   }];
   let parameters = (ins "int64_t":$q_block, "int64_t":$packed_heads, "int64_t":$kv_block,
       "int64_t":$vector_width, "int64_t":$score_rows, "int64_t":$score_keys,
@@ -162,19 +162,19 @@ def Attn_GpuAttr : Attn_Attr<"Gpu", "gpu",
     [DeclareAttrInterfaceMethods<ScheduleAttrInterface, ["getTargetKind", "verifySchedule"]>]> {
   let summary = "Holds the schedule parameters of a fused kernel on a GPU";
   let description = [{
-    A block of `threads_x` × `threads_y` threads computes a tile of `q_block` rows, which packs
+    `threads_x` × `threads_y` threads compute a query block of `q_block` rows, which packs
     `packed_heads` query heads that share a key/value head, q_block / packed_heads rows of each.
-    It iterates over the visible keys in chunks of `kv_block`, staged in shared memory. Each
+    They iterate over the visible keys in KV blocks of `kv_block`, staged in shared memory. Each
     thread holds q_block / threads_y rows × kv_block / threads_x keys of the scores and as many
     rows × `context_columns` value dims of the context in registers. `kv_splits` is the number
-    of KV splits: blocks that share the keys of a tile, merged by a second kernel.
+    of KV splits: thread blocks that share the keys of a query block, merged by a second kernel.
 
     ```mlir
     #attn.gpu<q_block = 64, packed_heads = 1, kv_block = 32, kv_splits = 1,
               threads_x = 8, threads_y = 16, context_columns = 8>
     ```
 
-    With `max_q_len`, the kernel serves calls with at most as many query rows.
+    The kernel serves calls of at most `max_q_len` query rows; 0, the default, is no limit.
   }];
   let parameters = (ins "int64_t":$q_block, "int64_t":$packed_heads, "int64_t":$kv_block,
       "int64_t":$kv_splits, "int64_t":$threads_x, "int64_t":$threads_y,

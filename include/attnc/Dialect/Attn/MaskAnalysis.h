@@ -86,7 +86,7 @@ public:
   /// The condition that the mask yields; opaque without a mask.
   const MaskCondition &getCondition() const;
 
-  /// Whether the bounds are exact for a tile of rows.
+  /// Whether the bounds are exact for a query block.
   bool isComplete() const { return !root || root->isComplete(); }
   /// Whether the condition is a conjunction. With a disjunction, the keys that all rows see need
   /// not be contiguous.

@@ -88,7 +88,7 @@ def AttnSelectSchedule : Pass<"attn-select-schedule", "::mlir::func::FuncOp"> {
   let summary = "Choose the schedule of each attn.attention from shape and target";
   let description = [{
     Sets `schedule` on every `attn.attention` that has none. The register tiles follow from the
-    target's vector width and number of vector registers, the row tile from q_len if it is static.
+    target's vector width and number of vector registers, the query block from q_len if it is static.
     Schedules set by hand are kept; a GPU schedule for a CPU target, or the reverse, is an error, as
     is a schedule for an op that no fused kernel computes. Runs on fused graphs, before
     `convert-attn-to-halide`.

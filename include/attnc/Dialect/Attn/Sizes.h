@@ -13,6 +13,8 @@
 #include "mlir/IR/OwningOpRef.h"
 
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace mlir::attn {
 
@@ -29,15 +31,21 @@ struct Size {
 /// which the functions below assume.
 LogicalResult verifyDims(func::FuncOp function);
 
+class SizeTerms;
+
 /// Traces sizes of tensors back to the arguments of a function on tensors.
 class SizeTracer {
 public:
   explicit SizeTracer(func::FuncOp function);
+  ~SizeTracer();
 
   /// None if the size is computed: the product of two, the sum of a concatenation.
   std::optional<Size> trace(Value tensor, int64_t dim);
   /// The symbol that `attn.dims` gives an argument's dimension; null if it has none.
   StringAttr getSymbol(const Size &size);
+  /// A dynamic size in symbols: `batch`, `(past_len + 1)`; or `?1`, `?2`, … for a size that is no
+  /// sum of symbols. Equal names are equal sizes in every call.
+  std::string name(Value tensor, int64_t dim);
 
 private:
   std::optional<Size> traceScratch(Value tensor, int64_t dim);
@@ -46,6 +54,7 @@ private:
   /// Reifying an op's result sizes builds IR: in a copy of the function, mapped by `mapping`.
   IRMapping mapping;
   OwningOpRef<func::FuncOp> scratch;
+  std::vector<SizeTerms> unnamed;
 };
 
 } // namespace mlir::attn

@@ -83,8 +83,8 @@ Stage getStage(Value loop);
 /// Whether a loop runs over a reduction domain.
 bool isReductionLoop(Value loop);
 
-/// A name for a loop: its variable's, with `o` and `i` behind it for the outer
-/// and inner loop of each split.
+/// A name for a loop: its variable's, followed by `o` or `i` for the outer or inner loop of each
+/// split.
 std::string getLoopName(Value loop);
 
 /// The name a func or input has; the intermediate of an rfactor is `NAME_intm`.

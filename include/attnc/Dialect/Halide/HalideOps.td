@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Halide's algorithms and schedules as IR, one to one and in Halide's words.
-// The dialect knows nothing of attention and does not link libHalide.
+// The dialect does not depend on attention and does not link libHalide.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,7 @@ def Halide_Dialect : Dialect {
     NaN and infinities may be assumed away, except in comparisons, `is_nan`-like
     ops, minima and maxima without `fastmath<nnan>`, and under
     `halide.strict_float`. Integers wrap around, but coordinates, extents and ops
-    that say `overflow<nsw>` don't, and Halide reasons about their bounds.
+    with `overflow<nsw>` don't, and Halide reasons about their bounds.
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
@@ -61,7 +61,7 @@ def Halide_Func : Halide_Type<"Func", "func"> {
   let genVerifyDecl = 1;
 }
 def Halide_Loop : Halide_Type<"Loop", "loop"> {
-  let summary = "a loop of one stage of one func, as the schedule sees it";
+  let summary = "a loop of one stage of one func, in a schedule";
 }
 
 class Halide_Enum<string enumName, string text, list<I32EnumAttrCase> cases>
@@ -208,7 +208,7 @@ def Halide_UpdateOp : Halide_BodyOp<"update", [AttrSizedOperandSegments,
 
     - (C1) one minimum and one extent per reduction variable.
     - (C2) the body yields the func's element type and one coordinate per
-      dimension; a pure variable stands in its own place, in these
+      dimension; a pure variable keeps its own position, in these
       coordinates and in every read of the func itself.
     - (C3) the operand is a `halide.func` not yet read by another definition.
 
@@ -386,12 +386,12 @@ def Halide_FetchAheadOp : Halide_Op<"fetch_ahead", [Pure,
 
 def Halide_StoreBesideOp : Halide_Op<"store_beside", [Pure,
     AllTypesMatch<["value", "result"]>, AllTypesMatch<["stored", "element"]>]> {
-  let summary = "Stores an element of an output beside what a func yields";
+  let summary = "Stores to an output in the loops of another func";
   let description = [{
-    The `halide.store_beside` operation is `value`. Where a func that yields it is
-    computed, `stored` takes the place of `element` in memory, if the condition holds. So
-    the loops of one func write two outputs: those of `halide.compute_with` are not fused
-    ones. The func is not computed inline.
+    The `halide.store_beside` operation returns `value`. Where a func that yields it is
+    computed, `stored` is also written to `element`, if the condition holds: the loops of one
+    func write two buffers. (`halide.compute_with` infers bounds that are too wide inside
+    fused loops.) The func is not inlined.
 
     - (C1) the element is read from an output of the pipeline.
     - (C2) a `halide.yield` is the only use, as the value of a func.

@@ -3,7 +3,7 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The ops of the function that calls kernels. The dialect knows kernels by the
+// The ops of the function that calls kernels. The dialect uses kernels through the
 // KernelOpInterface alone.
 //
 //===----------------------------------------------------------------------===//

@@ -1,11 +1,11 @@
-//===- Polynomial.cpp - sums of products of sizes -------------------------===//
+//===- SymbolicCount.cpp - FLOPs and bytes in symbols ---------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "attnc/Cost/Polynomial.h"
+#include "attnc/Cost/SymbolicCount.h"
 
 #include "attnc/Text/Escape.h"
 
@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace attnc;
 
-void Polynomial::add(int64_t coefficient, ArrayRef<Factor> factors) {
+void SymbolicCount::add(int64_t coefficient, ArrayRef<Factor> factors) {
   double product = coefficient;
   std::vector<std::string> symbols;
   for (const Factor &factor : factors) {
@@ -28,13 +28,13 @@ void Polynomial::add(int64_t coefficient, ArrayRef<Factor> factors) {
   terms[symbols] += product;
 }
 
-void Polynomial::add(const Polynomial &other) {
+void SymbolicCount::add(const SymbolicCount &other) {
   for (const auto &[symbols, coefficient] : other.terms)
     terms[symbols] += coefficient;
 }
 
 std::optional<double>
-Polynomial::evaluate(llvm::function_ref<std::optional<int64_t>(StringRef)> getSize) const {
+SymbolicCount::evaluate(llvm::function_ref<std::optional<int64_t>(StringRef)> getSize) const {
   double sum = 0;
   for (const auto &[symbols, coefficient] : terms) {
     double product = coefficient;
@@ -49,18 +49,18 @@ Polynomial::evaluate(llvm::function_ref<std::optional<int64_t>(StringRef)> getSi
   return sum;
 }
 
-std::optional<double> Polynomial::number() const {
+std::optional<double> SymbolicCount::number() const {
   return evaluate([](StringRef) { return std::nullopt; });
 }
 
-std::string Polynomial::formula() const {
+std::string SymbolicCount::formula() const {
   std::string text;
   llvm::raw_string_ostream os(text);
   llvm::interleave(
       terms, os,
       [&](const auto &term) {
         os << llvm::format("%.0f", term.second);
-        // Symbols are sorted: equal ones stand together.
+        // Symbols are sorted: equal ones are adjacent.
         for (size_t at = 0, next; at < term.first.size(); at = next) {
           for (next = at + 1; next < term.first.size() && term.first[next] == term.first[at];)
             ++next;
@@ -73,7 +73,7 @@ std::string Polynomial::formula() const {
   return text;
 }
 
-std::string Polynomial::str() const {
+std::string SymbolicCount::str() const {
   std::optional<double> value = number();
   if (!value)
     return formula();
@@ -89,7 +89,7 @@ std::string Polynomial::str() const {
   return text;
 }
 
-llvm::json::Value Polynomial::json() const {
+llvm::json::Value SymbolicCount::json() const {
   if (std::optional<double> value = number())
     return static_cast<int64_t>(*value);
   return mlir::attn::escapeJson(formula());

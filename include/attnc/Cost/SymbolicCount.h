@@ -1,12 +1,12 @@
-//===- Polynomial.h - sums of products of sizes -----------------*- C++ -*-===//
+//===- SymbolicCount.h - FLOPs and bytes in symbols -------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTNC_COST_POLYNOMIAL_H
-#define ATTNC_COST_POLYNOMIAL_H
+#ifndef ATTNC_COST_SYMBOLICCOUNT_H
+#define ATTNC_COST_SYMBOLICCOUNT_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -20,9 +20,9 @@
 
 namespace attnc {
 
-/// A sum of products of sizes: `512·batch·q_len·kv_len`. Coefficients are doubles, so that none
-/// overflows.
-class Polynomial {
+/// A number of FLOPs or bytes as a sum of products of sizes, to be printed:
+/// `512·batch·q_len·kv_len`. Coefficients are doubles, so that none overflows.
+class SymbolicCount {
 public:
   /// A number or a symbol.
   struct Factor {
@@ -30,9 +30,9 @@ public:
     std::string symbol;
   };
   void add(int64_t coefficient, llvm::ArrayRef<Factor> factors);
-  void add(const Polynomial &other);
+  void add(const SymbolicCount &other);
   bool isZero() const { return terms.empty(); }
-  /// Evaluates it for these sizes; none if `getSize` doesn't know a symbol.
+  /// Evaluates it for these sizes; none if `getSize` returns none for a symbol.
   std::optional<double>
   evaluate(llvm::function_ref<std::optional<int64_t>(llvm::StringRef)> getSize) const;
   /// Formats it; a plain number is rounded: `2.15 G`.
@@ -49,4 +49,4 @@ private:
 
 } // namespace attnc
 
-#endif // ATTNC_COST_POLYNOMIAL_H
+#endif // ATTNC_COST_SYMBOLICCOUNT_H

@@ -1,11 +1,11 @@
-//===- AttentionTile.cpp - rows, heads and keys of a tile -----------------===//
+//===- AttentionBlocks.cpp - query blocks and KV blocks -------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "AttentionTile.h"
+#include "AttentionBlocks.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -47,8 +47,8 @@ Scalar attn::widenFactor(Scalar x) {
 // Inputs
 //===----------------------------------------------------------------------===//
 
-/// Sizes other than head dims are dynamic: Halide proves bounds of tiles more easily for unknown
-/// sizes, and known ones gain nothing.
+/// Sizes other than head dims are dynamic: Halide proves bounds of query blocks more easily for
+/// unknown sizes, and known ones gain nothing.
 AttentionInputs::AttentionInputs(PipelineBuilder &p, AttentionOp op)
     : p(p), op(op), headDim(op.getQuery().getType().getDimSize(3)),
       valueDim(op.getValue().getType().getDimSize(3)),
@@ -63,7 +63,7 @@ AttentionInputs::AttentionInputs(PipelineBuilder &p, AttentionOp op)
       numKeys(p.extent(key, 1)) {}
 
 //===----------------------------------------------------------------------===//
-// Tiles
+// Query blocks
 //===----------------------------------------------------------------------===//
 
 KvSplits KvSplits::none(PipelineBuilder &p) { return fixed(p, 1); }
@@ -76,30 +76,30 @@ KvSplits KvSplits::byLength(const AttentionInputs &in, int64_t most, int64_t min
   return {most, minKeys, clamp(in.numKeys / minKeys, in.p.i32(1), in.p.i32(most))};
 }
 
-AttentionTile::AttentionTile(const AttentionInputs &in, int64_t rows, int64_t packedHeads,
-                             int64_t chunk, KvSplits splits)
+AttentionBlocks::AttentionBlocks(const AttentionInputs &in, int64_t rows, int64_t packedHeads,
+                                 int64_t kvBlock, KvSplits splits)
     : in(in), p(in.p), rows(rows), packedHeads(packedHeads), rowsOfHead(rows / packedHeads),
-      chunk(chunk), splits(splits) {}
+      kvBlock(kvBlock), splits(splits) {}
 
 /// Halide cannot infer the sign of a dynamic number of splits.
-Scalar AttentionTile::rowTile(const TileCoords &t) const {
+Scalar AttentionBlocks::qBlock(const BlockCoords &t) const {
   if (!splits.isSplit())
     return t.it;
-  Scalar tile = t.it / splits.count;
-  return splits.minKeys ? unsafePromiseClamped(tile, p.i32(0), in.numRows - 1) : tile;
+  Scalar block = t.it / splits.count;
+  return splits.minKeys ? unsafePromiseClamped(block, p.i32(0), in.numRows - 1) : block;
 }
 
-Scalar AttentionTile::row(Scalar ii, Scalar rowTile) const {
-  return min(rowTile * rowsOfHead + (packedHeads == 1 ? ii : ii / packedHeads), in.numRows - 1);
+Scalar AttentionBlocks::row(Scalar ii, Scalar qBlock) const {
+  return min(qBlock * rowsOfHead + (packedHeads == 1 ? ii : ii / packedHeads), in.numRows - 1);
 }
 
-Scalar AttentionTile::head(Scalar ii, const TileCoords &t) const {
+Scalar AttentionBlocks::head(Scalar ii, const BlockCoords &t) const {
   return packedHeads == 1 ? t.h : t.h * packedHeads + ii % packedHeads;
 }
 
-void AttentionTile::fix(Func f, bool perChunk) const {
+void AttentionBlocks::fix(Func f, bool perKvBlock) const {
   int64_t rank = f.getRank();
-  for (int64_t dim = rank - (perChunk ? 4 : 3); dim < rank; ++dim)
+  for (int64_t dim = rank - (perKvBlock ? 4 : 3); dim < rank; ++dim)
     p.boundExtent(f, dim, 1);
 }
 

@@ -1,16 +1,16 @@
-//===- AttentionTile.h - rows, heads and keys of a tile ---------*- C++ -*-===//
+//===- AttentionBlocks.h - query blocks and KV blocks -----------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names of variables in all funcs of fused attention: ii row in the tile, k key in the chunk,
-// c chunk, it row tile, h head, b batch, d dim of a head, x column in a block of the context,
-// y block of the context.
+// Names of variables in all funcs of fused attention: ii row in the query block, k key in the KV
+// block, c number of the KV block, it number of the query block, h head, b batch, d dim of a head,
+// x column in a block of the context, y block of the context.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTNC_CONVERSION_ATTNTOHALIDE_ATTENTIONTILE_H
-#define ATTNC_CONVERSION_ATTNTOHALIDE_ATTENTIONTILE_H
+#ifndef ATTNC_CONVERSION_ATTNTOHALIDE_ATTENTIONBLOCKS_H
+#define ATTNC_CONVERSION_ATTNTOHALIDE_ATTENTIONBLOCKS_H
 
 #include "Lowerings.h"
 
@@ -32,9 +32,9 @@ Scalar isNumber(Scalar x);
 /// A factor of a product, converted to f32: NaN and infinities are tested for in sums alone.
 Scalar widenFactor(Scalar x);
 
-/// The last three coordinates of every func: row tile, head, batch.
-struct TileCoords {
-  explicit TileCoords(ArrayRef<Scalar> v)
+/// The last three coordinates of every func: query block, head, batch.
+struct BlockCoords {
+  explicit BlockCoords(ArrayRef<Scalar> v)
       : it(v[v.size() - 3]), h(v[v.size() - 2]), b(v[v.size() - 1]) {}
   Scalar it, h, b;
 };
@@ -58,7 +58,7 @@ struct AttentionInputs {
   Scalar numRows, numKeys;
 };
 
-/// The KV splits of each row tile; `it` numbers the splits of all tiles.
+/// The KV splits of each query block; `it` numbers the splits of all query blocks.
 struct KvSplits {
   static KvSplits none(PipelineBuilder &p);
   /// Always `count` splits.
@@ -72,28 +72,29 @@ struct KvSplits {
   Scalar count;
 };
 
-/// Maps query rows, heads and chunks of keys to a kernel's tiles.
-class AttentionTile {
+/// How a kernel divides query rows, heads and keys: a query block, of the schedule's `q_block`
+/// rows, iterates over KV blocks of `kv_block` keys.
+class AttentionBlocks {
 public:
-  /// A tile has `rows` rows: rows / packedHeads rows of each of `packedHeads` query heads.
-  AttentionTile(const AttentionInputs &in, int64_t rows, int64_t packedHeads, int64_t chunk,
-                KvSplits splits);
+  /// A query block has `rows` rows: rows / packedHeads rows of each of `packedHeads` query heads.
+  AttentionBlocks(const AttentionInputs &in, int64_t rows, int64_t packedHeads, int64_t kvBlock,
+                  KvSplits splits);
 
-  /// The row tile of the KV split `t`.
-  Scalar rowTile(const TileCoords &t) const;
-  Scalar row(Scalar ii, const TileCoords &t) const { return row(ii, rowTile(t)); }
-  Scalar row(Scalar ii, Scalar rowTile) const;
-  Scalar head(Scalar ii, const TileCoords &t) const;
-  /// Upper bound of a tile's number of chunks.
-  Scalar maxChunks() const { return (in.numKeys + (chunk - 1)) / chunk; }
+  /// The number of the query block that KV split `t` belongs to.
+  Scalar qBlock(const BlockCoords &t) const;
+  Scalar row(Scalar ii, const BlockCoords &t) const { return row(ii, qBlock(t)); }
+  Scalar row(Scalar ii, Scalar qBlock) const;
+  Scalar head(Scalar ii, const BlockCoords &t) const;
+  /// Upper bound of a query block's number of KV blocks.
+  Scalar maxKvBlocks() const { return (in.numKeys + (kvBlock - 1)) / kvBlock; }
 
-  /// Bounds the extents along the tile, and along the chunk if `perChunk`, to 1, so that storage
-  /// and loops have static sizes.
-  void fix(Func f, bool perChunk) const;
+  /// Bounds the extents along the query blocks, and along the KV blocks if `perKvBlock`, to 1, so
+  /// that storage and loops have static sizes.
+  void fix(Func f, bool perKvBlock) const;
 
   const AttentionInputs &in;
   PipelineBuilder &p;
-  int64_t rows, packedHeads, rowsOfHead, chunk;
+  int64_t rows, packedHeads, rowsOfHead, kvBlock;
   KvSplits splits;
 };
 
