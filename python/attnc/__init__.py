@@ -6,8 +6,8 @@ from ._captured import array
 from ._compile import CompileError, compile
 from ._functions import *
 from ._kernel import Kernel, load
-from ._torch import from_torch, torch_op
+from ._torch import flex_attention, from_torch, torch_op
 from ._values import kv_len, q_len
 
-__all__ = ["CompileError", "Kernel", "array", "attention", "compile", "export", "from_torch", "kv_len", "load", "q_len",
-           "spec", "torch_op", *_functions.__all__]
+__all__ = ["CompileError", "Kernel", "array", "attention", "compile", "export", "flex_attention", "from_torch",
+           "kv_len", "load", "q_len", "spec", "torch_op", *_functions.__all__]

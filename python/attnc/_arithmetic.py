@@ -1,13 +1,16 @@
 """What Python's operators record."""
 
-from ._elements import FLOATS, WIDTHS, short_name
+import numpy as np
+
+from ._captured import Array
+from ._elements import FLOATS, WIDTHS, is_array, short_name
 from ._refusals import Operators, user_line
 from ._values import _FLOATS, _INT, PREDICATES, Value, compare, constant, convert, lift, resolve, unify
 
 
 def binary(name, x, y):
     left, right = x, y
-    x, y = lift(left), lift(right)
+    x, y = _lift_operand(left), _lift_operand(right)
     if x is None or y is None:
         return _refuse_operand(name, left if x is None else right)
     if name in PREDICATES:
@@ -20,6 +23,10 @@ def binary(name, x, y):
     if name == "truediv" and x.type not in _FLOATS:
         x, y = convert(x, "float"), convert(y, "float")
     return _float_arithmetic(name, x, y) if x.type in _FLOATS else _arithmetic(name, x, y)
+
+
+def _lift_operand(x):
+    return lift(Array(x) if not isinstance(x, (Operators, np.ndarray)) and is_array(x) else x)
 
 
 def _refuse_operand(name, operand):
@@ -121,8 +128,10 @@ class _Methods:
     """Of values and of arrays without dimensions."""
 
     def to(self, dtype):
-        """Another type: "f32", "i64", "index", "bool"…, or a dtype of numpy or PyTorch."""
+        """Another type: "f32", "i64", "index", "bool"…, or a dtype of numpy or PyTorch. A device stays as it is."""
         name = short_name(dtype)
+        if name == "cpu":
+            return self
         if name not in WIDTHS and name not in FLOATS:
             raise TypeError(f"{user_line()}expected one of {', '.join((*FLOATS, *WIDTHS))}, found {name}")
         return convert(resolve(lift(self)), name)

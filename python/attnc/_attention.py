@@ -7,6 +7,7 @@ import threading
 
 from . import _compile
 from ._elements import FLOATS, check_device, describe
+from ._progress import show_progress
 from ._sizes import Sizes
 from ._spec import Attention, SpecWriter
 from ._trace import trace
@@ -32,17 +33,17 @@ def attention(query, key, value, *, score=None, mask=None, scale=None, softcap=N
     keys to see on either side, aligned as `causal` or as a third element says. `sink`, of shape
     (heads,), is one more score of each row. `return_lse` asks for the log-sum-exp of the scores,
     without the sink, too. `out` and `threads` are as a kernel's."""
-    built, inputs = _build(query, key, value, score=score, mask=mask, scale=scale, softcap=softcap, window=window,
-                           causal=causal, kv_lengths=kv_lengths, sink=sink, return_lse=return_lse)
+    built, inputs = build(query, key, value, score=score, mask=mask, scale=scale, softcap=softcap, window=window,
+                          causal=causal, kv_lengths=kv_lengths, sink=sink, return_lse=return_lse)
     if out is None and built.element == "bf16" and not hasattr(query, "new_empty"):
         raise TypeError("out: expected an array for a result of bf16, which numpy doesn't have")
-    return _get_kernel(SpecWriter(built, "attention").write())(*inputs, out=out, threads=threads)
+    return get_kernel(built)(*inputs, out=out, threads=threads)
 
 
 def spec(query, key, value, *, name="attention", **options):
     """The text that `attention` compiles for these arrays and options: what attnc.compile and the
     program attnc take. `name` is the function's. Of arrays, shape and dtype are enough."""
-    built, _ = _build(query, key, value, **options)
+    built, _ = build(query, key, value, **options)
     return SpecWriter(built, name).write()
 
 
@@ -59,15 +60,18 @@ def export(query, key, value, folder, *, name="attention", target=None, emit=Non
                       *(["--emit", emit] if emit else []))
 
 
-def _get_kernel(text):
+def get_kernel(built):
+    """The kernel of an attention; compiled once."""
+    text = SpecWriter(built, "attention").write()
     if text not in _kernels:
         with _compiling:
             if text not in _kernels:
-                _kernels[text] = _compile.compile(text)
+                with show_progress(built):
+                    _kernels[text] = _compile.compile(text)
     return _kernels[text]
 
 
-def _build(query, key, value, *, score=None, mask=None, scale=None, softcap=None, window=None, causal=None,
+def build(query, key, value, *, score=None, mask=None, scale=None, softcap=None, window=None, causal=None,
            kv_lengths=None, sink=None, return_lse=False):
     """The attention, and the arrays of its arguments in order."""
     shapes, element = _check_operands(query=query, key=key, value=value)

@@ -46,6 +46,23 @@ class Operators:
             raise _not_of_numpy(function)
         return _functions.where(*inputs)
 
+    @classmethod
+    def __torch_function__(cls, function, types, inputs=(), options=None):
+        from . import _of_torch
+
+        return _of_torch.call(function, inputs, options or {})
+
+    def __getattr__(self, name):
+        """What tensors have, where PyTorch is in use."""
+        if name.startswith("__"):  # numpy and others ask
+            raise AttributeError(name)
+        if "torch" in sys.modules:
+            from . import _of_torch
+
+            if (attribute := _of_torch.find_attribute(self, name)) is not None:
+                return attribute
+        raise AttributeError(f"{user_line()}expected what traced values have, found .{name}")
+
     __bool__ = _refuse("expected no decision on a traced value, whose number is not known yet: write "
                        "attnc.where(c, x, y) in place of `if`, and &, |, ~ and (a <= b) & (b < c) in place of `and`, "
                        "`or`, `not`, `in` and a <= b < c")

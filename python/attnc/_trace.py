@@ -3,25 +3,28 @@
 import inspect
 
 from ._captured import Array, rebind
-from ._values import _FLOATS, _REAL, POSITIONS, SCORE, lift, resolve
+from ._values import _FLOATS, _REAL, POSITIONS, SCORE, Value, lift, resolve
 
 _PARAMETERS = {"score": "s, b, h, q, k", "mask": "b, h, q, k"}
+_PARAMETERS |= {"score_mod": _PARAMETERS["score"], "mask_mod": _PARAMETERS["mask"]}
 
 
-def trace(name, function):
+def trace(name, function, substitute=rebind):
     """What `function` returns for the score and the positions; arrays that it reads stand in for
-    themselves."""
+    themselves, as `substitute` finds them."""
+    if isinstance(function, Value):
+        return function
     if not callable(function):
         raise TypeError(f"{name}: expected a function of ({_PARAMETERS[name]}), found {type(function).__name__}")
     if not hasattr(function, "__code__") and hasattr(type(function).__call__, "__code__"):
         function = function.__call__  # a method of an object, which may hold arrays
-    arguments = POSITIONS if name == "mask" else (SCORE, *POSITIONS)
+    arguments = POSITIONS if name.startswith("mask") else (SCORE, *POSITIONS)
     _check_arity(name, function, arguments)
     try:
-        result = rebind(function, name)(*arguments)
+        result = substitute(function, name)(*arguments)
     except IndexError as error:
         raise _explain(error) from error
-    return _check_result(name, function, result)
+    return check_result(name, function, result)
 
 
 def _explain(error):
@@ -43,10 +46,12 @@ def _check_arity(name, function, arguments):
                         f"{inspect.signature(function)}{_place(function)}") from None
 
 
-def _check_result(name, function, result):
+def check_result(name, function, result):
+    """What `function` returned, if a score or a mask may be that."""
     value = None if isinstance(result, Array) and result.ndim else lift(result)
-    kind = "a float" if name == "score" else "a bool, as comparisons are,"
-    if value is None or value.type not in ((*_FLOATS, _REAL) if name == "score" else ("bool",)):
+    is_score = name.startswith("score")
+    kind = "a float" if is_score else "a bool, as comparisons are,"
+    if value is None or value.type not in ((*_FLOATS, _REAL) if is_score else ("bool",)):
         found = type(result).__name__ if value is None else value.type
         raise TypeError(f"{name}: expected {kind} from the function{_place(function)}, found {found}")
     return resolve(value)
