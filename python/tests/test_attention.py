@@ -1,6 +1,8 @@
 """attnc.attention with lambdas against numpy in float64. With ATTNC_LONG_TESTS set each score and each
 mask is compiled alone, too, and for other element types."""
 
+import contextlib
+import io
 import math
 import os
 import subprocess
@@ -236,6 +238,22 @@ class CacheTest(unittest.TestCase):
             for factor in 0.25, 0.25, 0.5:
                 attnc.attention(*inputs, score=lambda s, b, h, q, k: s * factor + 0.123)
         self.assertEqual(len(made), 2)
+
+
+class ProgressTest(unittest.TestCase):
+    def compile(self, is_terminal):
+        """What is said while a kernel is compiled."""
+        said = io.StringIO()
+        said.isatty = lambda: is_terminal
+        with unittest.mock.patch("attnc._compile.compile", lambda text: lambda *_, **__: None), \
+                unittest.mock.patch("attnc._attention._kernels", {}), contextlib.redirect_stderr(said):
+            for _ in range(2):
+                attnc.attention(*random_inputs())
+        return said.getvalue()
+
+    def test_on_terminals_alone(self):
+        self.assertEqual(self.compile(True), "attnc: compiling attention of 4/2 heads, head_dim 16, f32…\r\033[K")
+        self.assertEqual(self.compile(False), "")
 
 
 class SpecTest(unittest.TestCase):
