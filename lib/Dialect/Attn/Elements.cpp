@@ -11,6 +11,7 @@
 
 #include "attnc/Dialect/Attn/Attributes.h"
 
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -35,6 +36,51 @@ bool attn::isMove(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+static OpFoldResult multiply(OpBuilder &b, Location loc, OpFoldResult x, OpFoldResult y) {
+  auto left = getConstantIntValue(x), right = getConstantIntValue(y);
+  if (left && right)
+    return b.getIndexAttr(*left * *right);
+  if (left == 1 || right == 1)
+    return left == 1 ? y : x;
+  return b.createOrFold<arith::MulIOp>(loc, getValueOrCreateConstantIndexOp(b, loc, x),
+                                       getValueOrCreateConstantIndexOp(b, loc, y));
+}
+
+static SmallVector<OpFoldResult> getGivenSizes(OpBuilder &b, Location loc, Value tensor,
+                                               int steps) {
+  Operation *op = tensor.getDefiningOp();
+  if (auto generate = dyn_cast_or_null<tensor::GenerateOp>(op))
+    return getMixedValues(generate.getType().getShape(), generate.getDynamicExtents(), b);
+  if (auto expand = dyn_cast_or_null<tensor::ExpandShapeOp>(op))
+    return expand.getMixedOutputShape();
+  if (auto slice = dyn_cast_or_null<tensor::ExtractSliceOp>(op);
+      slice && slice.getType().getRank() == slice.getSourceType().getRank())
+    return slice.getMixedSizes();
+  if (!isMove(op) || steps == 0)
+    return tensor::getMixedSizes(b, loc, tensor);
+  auto source = getGivenSizes(b, loc, op->getOperand(0), steps - 1);
+  if (auto transpose = dyn_cast<TransposeOp>(op))
+    return llvm::map_to_vector(transpose.getPermutation(),
+                               [&](int64_t dim) { return source[dim]; });
+  SmallVector<OpFoldResult> sizes;
+  for (const ReassociationIndices &group :
+       cast<tensor::CollapseShapeOp>(op).getReassociationIndices()) {
+    sizes.push_back(b.getIndexAttr(1));
+    for (int64_t dim : group)
+      sizes.back() = multiply(b, loc, sizes.back(), source[dim]);
+  }
+  return sizes;
+}
+
+SmallVector<OpFoldResult> attn::getGivenSizes(OpBuilder &b, Location loc, Value tensor) {
+  constexpr int mostSteps = 64;
+  return ::getGivenSizes(b, loc, tensor, mostSteps);
+}
+
+//===----------------------------------------------------------------------===//
 // Places
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +99,9 @@ Value Elements::toIndex(OpFoldResult size) {
 }
 
 Value Elements::flatten(ArrayRef<Value> indices, ArrayRef<OpFoldResult> sizes) {
-  Value flat = indices.front();
+  // Along a size of 1 the index is 0.
+  bool isUnit = sizes.size() > 1 && getConstantIntValue(sizes.front()) == 1;
+  Value flat = isUnit ? index(0) : indices.front();
   for (auto [next, size] : llvm::zip_equal(indices.drop_front(), sizes.drop_front())) {
     if (getConstantIntValue(size) == 1)
       continue;
@@ -123,9 +171,17 @@ SmallVector<Value> Elements::getSource(Operation *move, ArrayRef<Value> indices)
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(move))
     return join(expand.getReassociationIndices(), expand.getMixedOutputShape(), indices);
   if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(move))
-    return split(collapse.getReassociationIndices(),
-                 tensor::getMixedSizes(b, loc, collapse.getSrc()), indices);
+    return split(collapse.getReassociationIndices(), getGivenSizes(b, loc, collapse.getSrc()),
+                 indices);
   Place own(indices);
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(move)) {
+    for (auto [index, offset, step] :
+         llvm::zip_equal(own, slice.getMixedOffsets(), slice.getMixedStrides())) {
+      index = b.createOrFold<arith::MulIOp>(loc, index, toIndex(step));
+      index = b.createOrFold<arith::AddIOp>(loc, toIndex(offset), index);
+    }
+    return own;
+  }
   for (auto [index, from] : llvm::zip(indices, cast<TransposeOp>(move).getPermutation()))
     own[from] = index;
   return own;
@@ -135,8 +191,8 @@ SmallVector<Value> Elements::getResult(Operation *move, ArrayRef<Value> indices)
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(move))
     return split(expand.getReassociationIndices(), expand.getMixedOutputShape(), indices);
   if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(move))
-    return join(collapse.getReassociationIndices(),
-                tensor::getMixedSizes(b, loc, collapse.getSrc()), indices);
+    return join(collapse.getReassociationIndices(), getGivenSizes(b, loc, collapse.getSrc()),
+                indices);
   return llvm::map_to_vector(cast<TransposeOp>(move).getPermutation(),
                              [&](int64_t dim) { return indices[dim]; });
 }
@@ -166,6 +222,11 @@ bool attn::isCheap(Block &body) {
   });
 }
 
+bool attn::isCheapToInline(Operation *op) {
+  return isMove(op) || isa<tensor::SplatOp>(op) ||
+         (isa<tensor::GenerateOp, MapOp>(op) && isCheap(op->getRegion(0).front()));
+}
+
 void Elements::setStage(Value tensor, ArrayRef<Value> place) {
   stage = tensor;
   stagePlace.assign(place.begin(), place.end());
@@ -189,16 +250,15 @@ bool Elements::isWithin(tensor::GenerateOp op, ArrayRef<Value> indices) {
 }
 
 Value Elements::readThrough(Value tensor, ArrayRef<Value> indices, bool isWhole) {
-  Operation *op = readsThrough ? tensor.getDefiningOp() : nullptr;
-  if (isMove(op) && budget-- > 0)
-    return read(op->getOperand(0), getSource(op, indices), isWhole);
-  if (auto splat = dyn_cast_or_null<tensor::SplatOp>(op))
-    return splat.getInput();
-  auto generate = dyn_cast_or_null<tensor::GenerateOp>(op);
-  if (!generate && !isa_and_nonnull<MapOp>(op))
+  Operation *op = tensor.getDefiningOp();
+  if (!op || !mayInline(op))
     return nullptr;
-  Block &body = op->getRegion(0).front();
-  if (!isCheap(body) || (budget -= body.getOperations().size()) < 0 ||
+  if (isMove(op) || isa<tensor::ExtractSliceOp>(op))
+    return budget-- > 0 ? read(op->getOperand(0), getSource(op, indices), isWhole) : Value();
+  if (auto splat = dyn_cast<tensor::SplatOp>(op))
+    return splat.getInput();
+  auto generate = dyn_cast<tensor::GenerateOp>(op);
+  if ((budget -= llvm::range_size(op->getRegion(0).front())) < 0 ||
       (generate && !isWithin(generate, indices)))
     return nullptr;
   return compute(op, indices);

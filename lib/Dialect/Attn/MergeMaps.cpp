@@ -8,10 +8,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "IndexOnlyTensors.h"
 #include "SizeTerms.h"
 
 #include "attnc/Dialect/Attn/Attributes.h"
-#include "attnc/Dialect/Attn/Elements.h"
 #include "attnc/Dialect/Attn/Passes.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -101,21 +101,8 @@ static bool areSizesKnown(Operation *op) {
 // Maps into maps
 //===----------------------------------------------------------------------===//
 
-/// Moves the region of `map` to the end of the rewriter's block, where `elements` are those of its
-/// operands; returns what it yields.
-static Value moveBody(RewriterBase &rewriter, MapOp map, const IRMapping &elements) {
-  auto arguments =
-      llvm::map_to_vector(map.getInputs(), [&](Value input) { return elements.lookup(input); });
-  Block *into = rewriter.getInsertionBlock();
-  rewriter.inlineBlockBefore(&map.getBody().front(), into, into->end(), arguments);
-  Operation *yield = &into->back();
-  Value result = yield->getOperand(0);
-  rewriter.eraseOp(yield);
-  return result;
-}
-
-/// `map` with the region of an operand as part of its own.
-static MapOp mergeMap(RewriterBase &rewriter, MapOp map, MapOp producer) {
+/// The operands of `map` with those of `producer` in its place.
+static llvm::SetVector<Value> joinInputs(MapOp map, MapOp producer) {
   llvm::SetVector<Value> inputs;
   for (Value input : map.getInputs()) {
     if (input == producer.getResult())
@@ -123,27 +110,49 @@ static MapOp mergeMap(RewriterBase &rewriter, MapOp map, MapOp producer) {
     else
       inputs.insert(input);
   }
-  Location loc = map.getLoc();
-  rewriter.setInsertionPoint(map);
-  auto merged = MapOp::create(rewriter, loc, map.getType(), inputs.getArrayRef());
-  Block *block = rewriter.createBlock(&merged.getBody());
+  return inputs;
+}
+
+/// Moves the region of `producer` to the start of `block`, where `elements` are those of its
+/// operands; returns what it yields.
+static Value moveBody(RewriterBase &rewriter, MapOp producer, Block &block,
+                      const IRMapping &elements) {
+  auto arguments = llvm::map_to_vector(producer.getInputs(),
+                                       [&](Value input) { return elements.lookup(input); });
+  Block &body = producer.getBody().front();
+  Operation *yield = body.getTerminator();
+  rewriter.inlineBlockBefore(&body, &block, block.begin(), arguments);
+  Value result = yield->getOperand(0);
+  rewriter.eraseOp(yield);
+  return result;
+}
+
+/// Makes the region of an operand part of that of `map`. Changed in place: a chain of thousands of
+/// maps is merged one by one.
+static void mergeMap(RewriterBase &rewriter, MapOp map, MapOp producer) {
+  llvm::SetVector<Value> inputs = joinInputs(map, producer);
+  Block &block = map.getBody().front();
+  unsigned numBefore = block.getNumArguments();
   IRMapping elements;
   for (Value input : inputs)
-    elements.map(input, block->addArgument(getElementTypeOrSelf(input), loc));
-  elements.map(producer.getResult(), moveBody(rewriter, producer, elements));
-  YieldOp::create(rewriter, loc, moveBody(rewriter, map, elements));
-  rewriter.replaceOp(map, merged);
+    elements.map(input, block.addArgument(getElementTypeOrSelf(input), map.getLoc()));
+  elements.map(producer.getResult(), moveBody(rewriter, producer, block, elements));
+  for (auto [input, argument] : llvm::zip(map.getInputs(), block.getArguments()))
+    rewriter.replaceAllUsesWith(argument, elements.lookup(input));
+  block.eraseArguments(0, numBefore);
+  rewriter.modifyOpInPlace(map, [&] { map.getInputsMutable().assign(inputs.getArrayRef()); });
   rewriter.eraseOp(producer);
-  return merged;
 }
 
 //===----------------------------------------------------------------------===//
 // Generated tensors into maps
 //===----------------------------------------------------------------------===//
 
+static bool inlineNothing(Operation *) { return false; }
+
 /// Reads of what `producer` gives in the region of `op` become what it computes.
 static void mergeReads(RewriterBase &rewriter, Operation *op, Operation *producer) {
-  Elements elements(rewriter, op->getLoc(), /*readsThrough=*/false);
+  Elements elements(rewriter, op->getLoc(), inlineNothing);
   for (auto read :
        llvm::make_early_inc_range(op->getRegion(0).front().getOps<tensor::ExtractOp>())) {
     if (read.getTensor().getDefiningOp() != producer || read->hasAttr(kSameSizeAttr))
@@ -183,7 +192,7 @@ static Operation *mergeGenerate(RewriterBase &rewriter, MapOp map, Operation *pr
   auto merged = tensor::GenerateOp::create(
       rewriter, map.getLoc(), map.getType(), getOpenSizes(rewriter, map),
       [&](OpBuilder &b, Location loc, ValueRange place) {
-        Elements elements(b, loc, /*readsThrough=*/false);
+        Elements elements(b, loc, inlineNothing);
         tensor::YieldOp::create(b, loc, elements.compute(map, llvm::to_vector(place)));
       });
   rewriter.replaceOp(map, merged);
@@ -199,9 +208,9 @@ static Operation *mergeGenerate(RewriterBase &rewriter, MapOp map, Operation *pr
 static bool mayMerge(MapOp map, Operation *producer) {
   if (!isOnlyReader(map, producer) && !mayCopy(producer))
     return false;
-  auto generate = dyn_cast<tensor::GenerateOp>(producer);
-  return generate ? readsTensors(generate) && areSizesKnown(map)
-                  : llvm::none_of(producer->getUsers(), llvm::IsaPred<tensor::ExtractOp>);
+  if (auto generate = dyn_cast<tensor::GenerateOp>(producer))
+    return readsTensors(generate) && areSizesKnown(map);
+  return llvm::none_of(producer->getUsers(), llvm::IsaPred<tensor::ExtractOp>);
 }
 
 /// `producer`, or a copy of it where other maps read it as well.
@@ -216,15 +225,19 @@ static Operation *takeProducer(RewriterBase &rewriter, MapOp map, Operation *pro
 }
 
 /// Merges one operand into a map; null where there is none to merge.
-static Operation *mergeOperand(RewriterBase &rewriter, MapOp map) {
+static Operation *mergeOperand(RewriterBase &rewriter, MapOp map, IndexOnlyTensors &indexOnly) {
   for (Value input : map.getInputs()) {
     Operation *producer = getProducer(map, input);
+    if (indexOnly.contains(producer))
+      indexOnly.inlineReads(rewriter, producer);
     if (!producer || !mayMerge(map, producer))
       continue;
     producer = takeProducer(rewriter, map, producer);
-    if (auto inner = dyn_cast<MapOp>(producer))
-      return mergeMap(rewriter, map, inner);
-    return mergeGenerate(rewriter, map, producer);
+    auto inner = dyn_cast<MapOp>(producer);
+    if (!inner)
+      return mergeGenerate(rewriter, map, producer);
+    mergeMap(rewriter, map, inner);
+    return map;
   }
   return nullptr;
 }
@@ -252,31 +265,42 @@ static bool mergeRead(RewriterBase &rewriter, Operation *op) {
 }
 
 /// Merges all that it can into `op`, and returns what stands in its place.
-static Operation *merge(RewriterBase &rewriter, Operation *op) {
+static Operation *merge(RewriterBase &rewriter, Operation *op, IndexOnlyTensors &indexOnly) {
   while (auto map = dyn_cast<MapOp>(op)) {
-    Operation *merged = mergeOperand(rewriter, map);
+    Operation *merged = mergeOperand(rewriter, map, indexOnly);
     if (!merged)
       return op;
     op = merged;
   }
-  if (isa<tensor::GenerateOp, ModifyScoreOp, MaskOp, ModifyProbOp>(op))
-    while (mergeRead(rewriter, op))
-      ;
+  if (isa<tensor::GenerateOp, ModifyScoreOp, MaskOp, ModifyProbOp>(op)) {
+    do
+      indexOnly.inlineReads(rewriter, op);
+    while (mergeRead(rewriter, op));
+  } else if (indexOnly.contains(op)) {
+    return indexOnly.generate(rewriter, op);
+  }
   return op;
+}
+
+static LogicalResult mergeBlock(Block &block) {
+  IndexOnlyTensors indexOnly(block);
+  IRRewriter rewriter(block.front().getContext(), &indexOnly);
+  for (Operation *op = &block.back(); op;) {
+    bool isDead = isOpTriviallyDead(op);
+    Operation *merged = isDead ? op : merge(rewriter, op, indexOnly);
+    op = merged->getPrevNode();
+    if (isDead)
+      rewriter.eraseOp(merged);
+  }
+  return indexOnly.verifyBudget(block.getParentOp());
 }
 
 namespace {
 struct AttnMergeMapsPass : attn::impl::AttnMergeMapsBase<AttnMergeMapsPass> {
   void runOnOperation() override {
-    IRRewriter rewriter(&getContext());
     for (Block &block : getOperation().getBody())
-      for (Operation *op = &block.back(); op;) {
-        bool isDead = isOpTriviallyDead(op);
-        Operation *merged = isDead ? op : merge(rewriter, op);
-        op = merged->getPrevNode();
-        if (isDead)
-          rewriter.eraseOp(merged);
-      }
+      if (failed(mergeBlock(block)))
+        return signalPassFailure();
   }
 };
 } // namespace

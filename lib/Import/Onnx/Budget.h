@@ -3,9 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A small file can describe a huge graph: functions that call each other twice, formulas that are
-// read where they are needed. Work is counted as ops are made; once there are too many, formulas
-// are read as zero, so that every recursion ends soon, and the node fails.
+// A small file can describe a huge graph: functions that call each other twice. Work is counted as
+// ops are made; once there are too many, the node fails.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +20,6 @@ class Budget : public OpBuilder::Listener {
 public:
   /// The most operations that a model may become, and the most nodes that are read for it.
   static constexpr int64_t kMostOps = 1 << 19, kMostNodes = 1 << 17;
-  /// The longest chain of formulas that read one another. What is behind it is computed.
-  static constexpr int64_t kMostDepth = 128;
 
   void notifyOperationInserted(Operation *, OpBuilder::InsertPoint) override { ++numOps; }
 

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What is computed element by element, as an op: a map of tensors, or a tensor that is generated
-// place by place. A formula becomes one where something needs its value.
+// place by place. A list becomes a constant, or such a tensor, where something needs its value.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,16 +20,16 @@ using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::imports;
 
-/// Element by element, as its formula says.
-static Value generate(Body &body, const TensorRef &tensor) {
+Value imports::generate(Body &body, RankedTensorType type, ArrayRef<OpFoldResult> sizes,
+                        ElementFn at) {
   SmallVector<Value> dynamic;
-  for (OpFoldResult size : tensor->sizes)
+  for (OpFoldResult size : sizes)
     if (!getStatic(size))
       dynamic.push_back(cast<Value>(size));
   return tensor::GenerateOp::create(
-      body.b, body.loc, tensor->getType(), dynamic, [&](OpBuilder &b, Location loc, ValueRange at) {
+      body.b, body.loc, type, dynamic, [&](OpBuilder &b, Location loc, ValueRange place) {
         Body inner{b, loc};
-        tensor::YieldOp::create(b, loc, inner.read(tensor, SmallVector<Value>(at)));
+        tensor::YieldOp::create(b, loc, at(inner, SmallVector<Value>(place)));
       });
 }
 
@@ -73,7 +73,7 @@ static SmallVector<TensorRef> getOperands(ArrayRef<TensorRef> sources, ArrayRef<
 }
 
 Value imports::emitMap(Body &body, RankedTensorType type, ArrayRef<TensorRef> sources,
-                       const ScalarFn &scalar) {
+                       ScalarFn scalar) {
   SmallVector<TensorRef> operands = getOperands(sources, type.getShape());
   auto inputs = llvm::map_to_vector(
       operands, [&](const TensorRef &operand) { return materialize(body, operand); });
@@ -93,18 +93,20 @@ Value imports::emitMap(Body &body, RankedTensorType type, ArrayRef<TensorRef> so
   return op.getResult();
 }
 
-static Value compute(Body &body, const TensorRef &tensor) {
-  if (tensor->elements)
-    if (Value constant = makeDense(body, *tensor))
-      return constant;
-  return generate(body, tensor);
+static Value computeList(Body &body, const TensorRef &list) {
+  if (Value constant = makeDense(body, *list))
+    return constant;
+  if (list->value)
+    return list->value;
+  return generate(body, list->getType(), list->sizes,
+                  [&](Body &at, ArrayRef<Value> indices) { return at.read(list, indices); });
 }
 
 Value imports::materialize(Body &body, const TensorRef &tensor) {
-  if (!tensor->value) {
-    tensor->value = compute(body, tensor);
-    // Nobody looks behind the value of a formula.
-    tensor->at = nullptr;
+  // Its elements say more than a formula.
+  if (tensor->elements && (!tensor->value || tensor->isIndexOnly())) {
+    tensor->value = computeList(body, tensor);
+    tensor->indexDepth = 0;
   }
   return tensor->value;
 }

@@ -3,8 +3,7 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Transposes, reshapes and slices of what is computed are ops. Those of a formula are formulas,
-// and a short list of elements is moved at once.
+// Transposes, reshapes and slices are ops. A short list of elements is moved at once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,26 +22,14 @@ using namespace mlir::attn::imports;
 
 /// An index into dimensions of `sizes` taken as one.
 static Value flatten(Body &body, ArrayRef<Value> indices, ArrayRef<OpFoldResult> sizes) {
-  Value flat = indices.front();
-  for (auto [index, size] : llvm::zip(indices.drop_front(), sizes.drop_front()))
+  Value flat = body.index(0);
+  for (auto [index, size] : llvm::zip(indices, sizes))
     flat = body.make<arith::AddIOp>(body.make<arith::MulIOp>(flat, toIndex(body, size)), index);
-  // Beside zeros an index stays itself.
-  if (!llvm::is_contained(indices, flat))
-    body.flattened.try_emplace(flat, indices, sizes);
   return flat;
 }
 
-/// The indices into dimensions of `sizes` that `flat` stands for. Those that it was made from are
-/// taken as they are: a division says less about where they lie.
+/// The indices into dimensions of `sizes` that `flat` stands for.
 static SmallVector<Value> unflatten(Body &body, Value flat, ArrayRef<OpFoldResult> sizes) {
-  if (sizes.size() == 1)
-    return {flat};
-  auto made = body.flattened.find(flat);
-  if (made != body.flattened.end()) {
-    auto [parts, whole] = made->second;
-    if (refine(body, whole, sizes))
-      return reindex(body, sizes, whole, parts);
-  }
   SmallVector<Value> indices(sizes.size());
   for (int64_t dim = sizes.size() - 1; dim > 0; --dim) {
     Value size = toIndex(body, sizes[dim]);
@@ -50,54 +37,33 @@ static SmallVector<Value> unflatten(Body &body, Value flat, ArrayRef<OpFoldResul
     // No index is negative, and signed divisions have bounds that Halide sees.
     flat = body.make<arith::FloorDivSIOp>(flat, size);
   }
-  indices[0] = flat;
+  if (!indices.empty())
+    indices[0] = flat;
   return indices;
-}
-
-SmallVector<Value> imports::reindex(Body &body, ArrayRef<OpFoldResult> from,
-                                    ArrayRef<OpFoldResult> to, ArrayRef<Value> indices) {
-  auto common = refine(body, from, to);
-  if (!common)
-    return from.empty() ? SmallVector<Value>() : unflatten(body, flatten(body, indices, to), from);
-  SmallVector<Value> fine(common->sizes.size());
-  for (auto [dim, group] : llvm::zip_equal(getWideDims(to), common->to)) {
-    SmallVector<Value> parts =
-        unflatten(body, indices[dim], pick<OpFoldResult>(common->sizes, group));
-    for (auto [place, part] : llvm::zip_equal(group, parts))
-      fine[place] = part;
-  }
-  SmallVector<Value> own(from.size());
-  for (auto [dim, group] : llvm::zip_equal(getWideDims(from), common->from))
-    own[dim] = flatten(body, pick<Value>(fine, group), pick<OpFoldResult>(common->sizes, group));
-  for (Value &index : own)
-    if (!index)
-      index = body.index(0);
-  return own;
 }
 
 //===----------------------------------------------------------------------===//
 // Moves
 //===----------------------------------------------------------------------===//
 
-/// The elements of `source` in other places: of what is computed by the op that `emit` makes,
-/// where it makes one, and of a formula at the indices that `place` makes.
+/// The elements of `source` in other places: by the op that `emit` makes, or, where it makes none
+/// or the source is a list, read at the indices that `place` makes.
 static TensorRef makeMove(Body &body, const TensorRef &source, ArrayRef<OpFoldResult> sizes,
                           function_ref<Value(Value)> emit,
-                          std::function<SmallVector<Value>(Body &, ArrayRef<Value>)> place) {
-  if (source->isData())
-    if (Value moved = emit(materialize(body, source)))
-      return makeComputed(moved, sizes);
-  return makeGenerate(body, source->element, sizes, {source},
-                      [source, place = std::move(place)](Body &at, ArrayRef<Value> indices) {
-                        return at.read(source, place(at, indices));
-                      });
+                          function_ref<SmallVector<Value>(Body &, ArrayRef<Value>)> place) {
+  Value moved = source->elements ? Value() : emit(source->value);
+  if (!moved)
+    return makeGenerate(
+        body, source->element, sizes, {source},
+        [&](Body &at, ArrayRef<Value> indices) { return at.read(source, place(at, indices)); });
+  return makeComputed(moved, sizes, {source});
 }
 
 /// A short list in other places, which is a constant where it was one.
 static TensorRef moveList(Body &body, const TensorRef &source, ArrayRef<OpFoldResult> sizes,
                           ArrayRef<Value> elements) {
   TensorRef tensor = makeElements(body, source->element, elements, sizes);
-  if (source->value)
+  if (source->value && !source->isIndexOnly())
     tensor->value = makeDense(body, *tensor);
   return tensor;
 }
@@ -176,10 +142,10 @@ TensorRef imports::makeReshape(Body &body, const TensorRef &source, ArrayRef<OpF
     return moveList(body, source, sizes, *source->elements);
   TensorRef tensor = makeMove(
       body, source, sizes, [&](Value value) { return reshape(body, value, source->sizes, sizes); },
-      [from = source->sizes, to = SmallVector<OpFoldResult>(sizes)](
-          Body &at, ArrayRef<Value> indices) { return reindex(at, from, to, indices); });
-  if (tensor->value)
-    tensor->unshaped = source;
+      [&](Body &at, ArrayRef<Value> indices) {
+        return unflatten(at, flatten(at, indices, sizes), source->sizes);
+      });
+  tensor->unshaped = source;
   return tensor;
 }
 

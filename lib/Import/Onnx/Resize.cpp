@@ -291,10 +291,7 @@ LogicalResult imports::importResize(Node &node) {
   FailureOr<SmallVector<Axis>> axes = getResizedAxes(node);
   if (failed(axes))
     return failure();
-  // An element is read by several.
   TensorRef result = node.input(0);
-  if (!result->value)
-    result = makeComputed(node.materialize(result), result->sizes);
   for (const Axis &axis : *axes) {
     if (sameSize(axis.from, axis.to) && axis.scale.value_or(1) == 1)
       continue;

@@ -175,6 +175,10 @@ static std::optional<Run> getRun(Node &node, const Affine &index, OpFoldResult s
   return run;
 }
 
+static bool isElementwiseOrMove(Operation *op) {
+  return isa<MapOp, tensor::GenerateOp, tensor::ExtractSliceOp>(op) || isCheapToInline(op);
+}
+
 /// The runs of the data's first dimensions that the indices name, if that is all they do.
 static std::optional<SmallVector<Run>> findRuns(Node &node) {
   TensorRef data = node.input(0), indices = node.input(1);
@@ -186,7 +190,7 @@ static std::optional<SmallVector<Run>> findRuns(Node &node) {
   OpBuilder builder(body.b.getContext(), body.b.getListener());
   builder.setInsertionPointToEnd(&places);
   Body inner{builder, body.loc};
-  Elements elements(builder, body.loc);
+  Elements elements(builder, body.loc, isElementwiseOrMove);
   SmallVector<Value> at(places.getArguments());
   SmallVector<Affine> found;
   for (int64_t component = 0; component < depth; ++component) {

@@ -140,16 +140,16 @@ static LogicalResult importRange(Node &node) {
   if (getConstantInt(delta) == 0)
     return node.error() << "expected a delta other than 0";
   OpFoldResult count = countRange(body, start, bounds[1], delta);
-  TensorRef range =
-      makeGenerate(body, element, {count}, {}, [=](Body &at, ArrayRef<Value> indices) {
-        Value position = at.make<arith::IndexCastOp>(start.getType(), indices[0]);
-        Value offset = at.make<arith::MulIOp>(position, delta);
-        return castScalar(at, at.make<arith::AddIOp>(start, offset), element);
-      });
+  auto compute = [&](Body &at, ArrayRef<Value> indices) {
+    Value position = at.make<arith::IndexCastOp>(start.getType(), indices[0]);
+    Value offset = at.make<arith::MulIOp>(position, delta);
+    return castScalar(at, at.make<arith::AddIOp>(start, offset), element);
+  };
+  TensorRef range = makeGenerate(body, element, {count}, {}, compute);
   if (auto known = getStatic(count); known && *known <= kMaxElements) {
     range->elements.emplace();
     for (int64_t i = 0; i < *known; ++i)
-      range->elements->push_back(range->at(body, {body.index(i)}));
+      range->elements->push_back(compute(body, {body.index(i)}));
   }
   return node.setOutput(range);
 }

@@ -176,24 +176,6 @@ static LogicalResult checkAttributes(Node &node, const OpEntry &entry) {
 // Results
 //===----------------------------------------------------------------------===//
 
-/// How many formulas in a row are kept for `tensor`: none once it has a value.
-static int64_t getDepth(const TensorRef &tensor) { return tensor->at ? tensor->depth : 0; }
-
-/// Bounds the recursion of all that follows a formula back to what it is made from.
-static void limitDepth(Node &node, TensorRef &tensor) {
-  int64_t depth = 0;
-  for (int index = 0; index < node.numInputs(); ++index)
-    if (TensorRef input = node.input(index); input && input != tensor)
-      depth = std::max(depth, getDepth(input));
-  tensor->depth = std::max(tensor->depth, depth + 1);
-  if (getDepth(tensor) <= Budget::kMostDepth)
-    return;
-  if (tensor->elements)
-    tensor = makeElements(node.body, tensor->element, *tensor->elements, tensor->sizes);
-  else
-    tensor = makeComputed(node.materialize(tensor), tensor->sizes);
-}
-
 static LogicalResult checkResults(Node &node) {
   for (const std::string &name : node.proto.output()) {
     auto found = node.scope.find(name);
@@ -202,7 +184,6 @@ static LogicalResult checkResults(Node &node) {
     RankedTensorType type = found->second->getType();
     if (!isAddressable(type.getShape()))
       return node.error() << "expected a result " << kAddressable << ", found " << type;
-    limitDepth(node, found->second);
   }
   if (node.model.budget->hasTooManyOps())
     return node.error() << "expected a model that becomes at most " << Budget::kMostOps

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Budget.h"
 #include "Sizes.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
@@ -118,29 +117,29 @@ static bool samePlace(ArrayRef<Value> a, ArrayRef<Value> b) {
   });
 }
 
-void Body::remember(const TensorRef &tensor, ArrayRef<Value> indices, Value scalar) {
-  Known &entry = known[tensor.get()];
-  entry.tensor = tensor;
-  entry.places.push_back({SmallVector<Value>(indices), scalar});
+static Value selectElement(Body &body, Type type, ArrayRef<Value> elements, Value index);
+
+/// The element of a list.
+static Value readList(Body &body, const Tensor &list, ArrayRef<Value> indices) {
+  Value flat = body.index(0);
+  for (auto [index, size] : llvm::zip(indices, list.sizes))
+    flat = body.make<arith::AddIOp>(body.make<arith::MulIOp>(flat, toIndex(body, size)), index);
+  return selectElement(body, list.element, *list.elements, flat);
 }
 
 Value Body::read(const TensorRef &tensor, ArrayRef<Value> indices) {
-  if (Budget::isSpent(b))
-    return arith::ConstantOp::create(b, loc, b.getZeroAttr(tensor->element));
   if (tensor->elements && tensor->elements->size() == 1)
     return tensor->elements->front();
-  if (tensor->value) {
-    SplatElementsAttr splat;
-    if (matchPattern(tensor->value, m_Constant(&splat)))
-      return arith::ConstantOp::create(b, loc, splat.getSplatValue<TypedAttr>());
-  }
-  if (auto entry = known.find(tensor.get()); entry != known.end())
-    for (auto &[place, scalar] : entry->second.places)
-      if (samePlace(place, indices))
-        return scalar;
-  Value scalar = tensor->value ? tensor::ExtractOp::create(b, loc, tensor->value, indices)
-                               : tensor->at(*this, indices);
-  remember(tensor, indices, scalar);
+  if (!tensor->value)
+    return readList(*this, *tensor, indices);
+  SplatElementsAttr splat;
+  if (matchPattern(tensor->value, m_Constant(&splat)))
+    return arith::ConstantOp::create(b, loc, splat.getSplatValue<TypedAttr>());
+  for (auto &[place, scalar] : known[tensor->value])
+    if (samePlace(place, indices))
+      return scalar;
+  Value scalar = tensor::ExtractOp::create(b, loc, tensor->value, indices);
+  known[tensor->value].push_back({SmallVector<Value>(indices), scalar});
   return scalar;
 }
 
@@ -165,18 +164,25 @@ TensorRef imports::makeComputed(Value value, ArrayRef<OpFoldResult> sizes) {
   return tensor;
 }
 
-/// Without data to read, it follows from indices alone.
 static bool readData(ArrayRef<TensorRef> tensors) {
   return llvm::any_of(tensors, [](const TensorRef &tensor) { return tensor && tensor->isData(); });
 }
 
+TensorRef imports::makeComputed(Value value, ArrayRef<OpFoldResult> sizes,
+                                ArrayRef<TensorRef> sources) {
+  TensorRef tensor = makeComputed(value, sizes);
+  if (readData(sources))
+    return tensor;
+  int64_t depth = 0;
+  for (const TensorRef &source : sources)
+    depth = std::max(depth, source ? source->indexDepth : 0);
+  tensor->indexDepth = depth < kMaxIndexDepth ? depth + 1 : 0;
+  return tensor;
+}
+
 TensorRef imports::makeGenerate(Body &body, Type element, ArrayRef<OpFoldResult> sizes,
                                 ArrayRef<TensorRef> sources, ElementFn at) {
-  TensorRef tensor = makeTensor(element, sizes);
-  tensor->at = std::move(at);
-  if (readData(sources))
-    materialize(body, tensor);
-  return tensor;
+  return makeComputed(generate(body, getTensorType(element, sizes), sizes, at), sizes, sources);
 }
 
 TensorRef imports::makeConstant(Body &body, ElementsAttr elements) {
@@ -231,13 +237,6 @@ TensorRef imports::makeElements(Body &, Type element, ArrayRef<Value> elements,
                                 ArrayRef<OpFoldResult> sizes) {
   TensorRef tensor = makeTensor(element, sizes);
   tensor->elements.emplace(elements);
-  tensor->at = [element, kept = SmallVector<Value>(elements),
-                dims = SmallVector<OpFoldResult>(sizes)](Body &body, ArrayRef<Value> indices) {
-    Value flat = body.index(0);
-    for (auto [index, size] : llvm::zip(indices, dims))
-      flat = body.make<arith::AddIOp>(body.make<arith::MulIOp>(flat, toIndex(body, size)), index);
-    return selectElement(body, element, kept, flat);
-  };
   return tensor;
 }
 
@@ -293,8 +292,7 @@ static std::optional<SmallVector<Value>> broadcastElements(const Tensor &tensor,
 }
 
 /// Computes every element at import where those of all sources are known.
-static void foldElements(Body &body, Tensor &map, ArrayRef<TensorRef> sources,
-                         const ScalarFn &scalar) {
+static void foldElements(Body &body, Tensor &map, ArrayRef<TensorRef> sources, ScalarFn scalar) {
   // Of masks the formula says more than the table.
   if (sources.empty() || (map.getRank() > 1 && !map.isSingle()))
     return;
@@ -316,15 +314,15 @@ TensorRef imports::makeMap(Body &body, Type element, ArrayRef<OpFoldResult> size
                            ArrayRef<TensorRef> sources, ScalarFn scalar) {
   if (readData(sources))
     return makeComputed(emitMap(body, getTensorType(element, sizes), sources, scalar), sizes);
-  TensorRef tensor = makeTensor(element, sizes);
+  // A map would check sizes that are known to be equal.
+  TensorRef tensor =
+      makeGenerate(body, element, sizes, sources, [&](Body &at, ArrayRef<Value> indices) {
+        auto scalars = llvm::map_to_vector(sources, [&](const TensorRef &source) {
+          return at.read(source, broadcastIndices(at, source->sizes, indices));
+        });
+        return scalar(at, scalars);
+      });
   foldElements(body, *tensor, sources, scalar);
-  tensor->at = [sources = SmallVector<TensorRef>(sources),
-                scalar = std::move(scalar)](Body &at, ArrayRef<Value> indices) {
-    auto scalars = llvm::map_to_vector(sources, [&](const TensorRef &source) {
-      return at.read(source, broadcastIndices(at, source->sizes, indices));
-    });
-    return scalar(at, scalars);
-  };
   return tensor;
 }
 
@@ -343,7 +341,7 @@ TensorRef imports::makeExpand(Body &body, const TensorRef &source, ArrayRef<OpFo
       body, source->element, sizes, {source}, [source](Body &at, ArrayRef<Value> indices) {
         return at.read(source, broadcastIndices(at, source->sizes, indices));
       });
-  if (tensor->value)
+  if (tensor->isData())
     // Not the source itself: however long a chain of repeats, nothing holds all of it.
     tensor->unexpanded =
         source->unexpanded ? source->unexpanded : makeComputed(source->value, source->sizes);

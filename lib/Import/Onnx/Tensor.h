@@ -3,10 +3,11 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What follows from a model's inputs is a value that an op computes, node by node. An ONNX graph
-// also spells masks, scales and shapes as many small tensors: those that follow from indices alone
-// are kept as formulas, so that the compiler sees `k <= q` and not a table of it. attn-merge-maps
-// brings ops on single elements together, and attn-raise finds out what is attention.
+// Each node becomes ops, and each name a value. An ONNX graph also spells masks and positions as
+// many small tensors that follow from indices alone: each is a tensor.generate, and attn-merge-maps
+// inlines them where they are read, so that the compiler sees `k <= q` and not a table of it. Only
+// the elements of shapes and small constants are known one by one: they decide ranks and sizes,
+// which a type must have at once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,8 +32,7 @@ struct Body {
   OpBuilder &b;
   Location loc;
 
-  /// The element at `indices`. Reading twice at the same place gives one value. Zero once the
-  /// import may cost no more.
+  /// The element at `indices`. Reading twice at the same place gives one value.
   Value read(const TensorRef &tensor, ArrayRef<Value> indices);
   /// The element of a tensor that has one, whatever its rank.
   Value readSingle(const TensorRef &tensor);
@@ -43,42 +43,36 @@ struct Body {
     return b.createOrFold<Op>(loc, std::forward<Args>(args)...);
   }
 
-  /// What is known of a tensor's elements: the scalar at each place.
-  struct Known {
-    TensorRef tensor; ///< Lives as long as its address is looked up.
-    std::vector<std::pair<SmallVector<Value>, Value>> places;
-  };
-  void remember(const TensorRef &tensor, ArrayRef<Value> indices, Value scalar);
-  llvm::DenseMap<Tensor *, Known> known{};
-  /// Indices that were made from those of several dimensions, with the dimensions' sizes.
-  llvm::DenseMap<Value, std::pair<SmallVector<Value>, SmallVector<OpFoldResult>>> flattened{};
+  /// What was read of a value: the scalar at each place.
+  using Places = std::vector<std::pair<SmallVector<Value>, Value>>;
+  llvm::DenseMap<Value, Places> known{};
 };
 
 /// One scalar from the scalars at the same place of several tensors.
-using ScalarFn = std::function<Value(Body &, ArrayRef<Value>)>;
+using ScalarFn = function_ref<Value(Body &, ArrayRef<Value>)>;
 /// The element at indices.
-using ElementFn = std::function<Value(Body &, ArrayRef<Value>)>;
+using ElementFn = function_ref<Value(Body &, ArrayRef<Value>)>;
 
 struct Tensor {
   Type element;
   /// Static sizes are attributes. Equal dynamic sizes are the same value.
   SmallVector<OpFoldResult> sizes;
-  /// Computed, or null: then `at` gives the elements from indices.
+  /// Null where nothing has asked for the value of a list.
   Value value;
-  ElementFn at;
   /// All elements, each a scalar of the function: shapes and small constants.
   std::optional<SmallVector<Value>> elements;
+  /// The longest chain of values that depend on indices and scalars alone and end with `value`; 0
+  /// where it depends on data.
+  int64_t indexDepth = 0;
 
   /// The value that this one is in another shape, if it is.
   TensorRef unshaped;
   /// The value that this one repeats, if it does: one that broadcasts need not be repeated.
   TensorRef unexpanded;
 
-  /// How many formulas in a row were read to make it.
-  int64_t depth = 0;
-
-  /// Whether only a value says what it holds: no list and no formula of indices.
-  bool isData() const { return value && !elements; }
+  bool isIndexOnly() const { return indexDepth > 0; }
+  /// Whether its elements are in memory: neither a list nor computed from indices.
+  bool isData() const { return value && !elements && !isIndexOnly(); }
   int64_t getRank() const { return sizes.size(); }
   RankedTensorType getType() const;
   /// Its number of elements is one, whatever the rank.
@@ -87,6 +81,9 @@ struct Tensor {
 
 /// The most elements of a tensor that are kept one by one.
 constexpr int64_t kMaxElements = 64;
+/// The longest chain of values that depend on indices alone. What it ends with is data: whatever
+/// reads the value would compute the whole chain.
+constexpr int64_t kMaxIndexDepth = 128;
 
 RankedTensorType getTensorType(Type element, ArrayRef<OpFoldResult> sizes);
 std::optional<int64_t> getStatic(OpFoldResult size);
@@ -108,15 +105,12 @@ OpFoldResult multiply(Body &body, ArrayRef<OpFoldResult> sizes);
 SmallVector<Value> broadcastIndices(Body &body, ArrayRef<OpFoldResult> sizes,
                                     ArrayRef<Value> indices);
 
-/// The indices into a tensor of shape `from` at the place that `indices` are in one of shape `to`.
-SmallVector<Value> reindex(Body &body, ArrayRef<OpFoldResult> from, ArrayRef<OpFoldResult> to,
-                           ArrayRef<Value> indices);
-
 /// The tensor computed.
 Value materialize(Body &body, const TensorRef &tensor);
 /// `attn.map` of tensors, some of which is data.
-Value emitMap(Body &body, RankedTensorType type, ArrayRef<TensorRef> sources,
-              const ScalarFn &scalar);
+Value emitMap(Body &body, RankedTensorType type, ArrayRef<TensorRef> sources, ScalarFn scalar);
+/// `tensor.generate` of the elements at indices.
+Value generate(Body &body, RankedTensorType type, ArrayRef<OpFoldResult> sizes, ElementFn at);
 /// A constant where every element is one; else null.
 Value makeDense(Body &body, const Tensor &tensor);
 
@@ -128,13 +122,16 @@ moveElements(const Tensor &source, ArrayRef<OpFoldResult> sizes,
 
 // Constructors.
 TensorRef makeComputed(Value value, ArrayRef<OpFoldResult> sizes);
+/// A value that depends on `sources` and indices alone.
+TensorRef makeComputed(Value value, ArrayRef<OpFoldResult> sizes, ArrayRef<TensorRef> sources);
 TensorRef makeConstant(Body &body, ElementsAttr elements);
 TensorRef makeElements(Body &body, Type element, ArrayRef<Value> elements,
                        ArrayRef<OpFoldResult> sizes);
-/// One whose elements `at` makes from those of `sources`: a formula where these are.
+/// `tensor.generate` with the elements that `at` makes from those of `sources`.
 TensorRef makeGenerate(Body &body, Type element, ArrayRef<OpFoldResult> sizes,
                        ArrayRef<TensorRef> sources, ElementFn at);
-/// One whose elements are `scalar` of those of `sources`, which broadcast.
+/// One whose elements are `scalar` of those of `sources`, which broadcast: `attn.map`, or
+/// `tensor.generate` where no source is data.
 TensorRef makeMap(Body &body, Type element, ArrayRef<OpFoldResult> sizes,
                   ArrayRef<TensorRef> sources, ScalarFn scalar);
 /// A tensor of floats times a constant.

@@ -278,3 +278,127 @@ func.func @masks(%ids: tensor<?xi64>, %s: tensor<1x2x?x?xf32>, %t: tensor<1x2x?x
   } : tensor<1x2x?x?xf32>
   return %1, %2 : tensor<1x2x?x?xf32>, tensor<1x2x?x?xf32>
 }
+
+// -----
+
+// What follows from indices alone is computed wherever a region reads it, through reshapes,
+// transposes and slices, and by as many as read it.
+// CHECK-LABEL: func @positions
+// CHECK-SAME: %{{.*}}: tensor<8x16xi64>, %[[N:[^ ]*]]: index
+// CHECK: %[[ROWS:.*]] = tensor.generate {
+// CHECK-NEXT: ^bb0(%{{.*}}: index, %[[J:.*]]: index):
+// CHECK: %[[CAST:.*]] = arith.index_cast %[[J]] : index to i64
+// CHECK-NEXT: tensor.yield %[[CAST]] : i64
+// CHECK-NOT: tensor.generate
+// CHECK: attn.mask %{{.*}} {
+// CHECK-NEXT: ^bb0(%{{.*}}: index, %{{.*}}: index, %[[Q:.*]]: index, %[[K:.*]]: index):
+// CHECK: %[[ROW:.*]] = arith.index_cast %[[Q]] : index to i64
+// CHECK: %[[FROM:.*]] = arith.addi %[[N]], %[[K]] : index
+// CHECK: %[[COLUMN:.*]] = arith.index_cast %[[FROM]] : index to i64
+// CHECK: %[[IS:.*]] = arith.cmpi sle, %[[COLUMN]], %[[ROW]] : i64
+// CHECK-NEXT: attn.yield %[[IS]] : i1
+// CHECK: tensor.concat dim(0) %{{.*}}, %[[ROWS]]
+func.func @positions(%ids: tensor<8x16xi64>, %n: index, %s: tensor<1x2x16x8xf32>) -> (tensor<1x2x16x8xf32>, tensor<9x16xi64>) {
+  %range = tensor.generate {
+  ^bb0(%i: index):
+    %x = arith.index_cast %i : index to i64
+    tensor.yield %x : i64
+  } : tensor<16xi64>
+  %rows = tensor.expand_shape %range [[0, 1]] output_shape [1, 16] : tensor<16xi64> into tensor<1x16xi64>
+  %columns = attn.transpose %rows [1, 0] : tensor<1x16xi64> -> tensor<16x1xi64>
+  %part = tensor.extract_slice %rows[0, %n] [1, 8] [1, 1] : tensor<1x16xi64> to tensor<1x8xi64>
+  %visible = tensor.generate {
+  ^bb0(%i: index, %j: index):
+    %c0 = arith.constant 0 : index
+    %x = tensor.extract %columns[%i, %c0] : tensor<16x1xi64>
+    %y = tensor.extract %part[%c0, %j] : tensor<1x8xi64>
+    %is = arith.cmpi sle, %y, %x : i64
+    tensor.yield %is : i1
+  } : tensor<16x8xi1>
+  %masked = attn.mask %s {
+  ^bb0(%b: index, %h: index, %q: index, %k: index):
+    %is = tensor.extract %visible[%q, %k] : tensor<16x8xi1>
+    attn.yield %is : i1
+  } : tensor<1x2x16x8xf32>
+  %all = tensor.concat dim(0) %ids, %rows : (tensor<8x16xi64>, tensor<1x16xi64>) -> tensor<9x16xi64>
+  return %masked, %all : tensor<1x2x16x8xf32>, tensor<9x16xi64>
+}
+
+// -----
+
+// A reshape that undoes another one leaves no division.
+// CHECK-LABEL: func @undone
+// CHECK-SAME: %[[X:[^ ]*]]: tensor<?x4xf32>, %[[N:[^ ]*]]: index
+// CHECK: tensor.generate %[[N]] {
+// CHECK-NEXT: ^bb0(%[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK-NEXT: %[[AT:.*]] = arith.addi %[[I]], %[[J]]
+// CHECK-NEXT: %[[READ:.*]] = tensor.extract %[[X]][%[[AT]], %[[J]]]
+// CHECK-NEXT: tensor.yield %[[READ]]
+func.func @undone(%x: tensor<?x4xf32>, %n: index) -> tensor<?x4xf32> {
+  %c4 = arith.constant 4 : index
+  %size = arith.muli %n, %c4 : index
+  %0 = tensor.generate %n {
+  ^bb0(%i: index, %j: index):
+    %at = arith.addi %i, %j : index
+    tensor.yield %at : index
+  } : tensor<?x4xindex>
+  %1 = tensor.collapse_shape %0 [[0, 1]] : tensor<?x4xindex> into tensor<?xindex>
+  %2 = tensor.generate %size {
+  ^bb0(%i: index):
+    %at = tensor.extract %1[%i] : tensor<?xindex>
+    tensor.yield %at : index
+  } : tensor<?xindex>
+  %3 = tensor.expand_shape %2 [[0, 1]] output_shape [%n, 4] : tensor<?xindex> into tensor<?x4xindex>
+  %4 = tensor.generate %n {
+  ^bb0(%i: index, %j: index):
+    %at = tensor.extract %3[%i, %j] : tensor<?x4xindex>
+    %element = tensor.extract %x[%at, %j] : tensor<?x4xf32>
+    tensor.yield %element : f32
+  } : tensor<?x4xf32>
+  return %4 : tensor<?x4xf32>
+}
+
+// -----
+
+// A table of a few constants is part of what reads it, and a larger one is made once.
+// CHECK-LABEL: func @tables
+// CHECK-SAME: %[[X:[^ ]*]]: tensor<4xf32>
+// CHECK-DAG: %[[FEW:.*]] = arith.constant dense<[3, 1, 2, 0]>
+// CHECK-DAG: %[[MANY:.*]] = arith.constant dense_resource<many>
+// CHECK: %[[MADE:.*]] = tensor.generate
+// CHECK: tensor.extract %[[MANY]]
+// CHECK: tensor.generate
+// CHECK-NOT: tensor.generate
+// CHECK: tensor.extract %[[FEW]]
+// CHECK: tensor.extract %[[MADE]]
+func.func @tables(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<96xi64>) {
+  %few = arith.constant dense<[3, 1, 2, 0]> : tensor<4xi64>
+  %many = arith.constant dense_resource<many> : tensor<96xi64>
+  %one = arith.constant 1 : i64
+  %0 = tensor.generate {
+  ^bb0(%i: index):
+    %a = tensor.extract %few[%i] : tensor<4xi64>
+    %b = arith.xori %a, %one : i64
+    tensor.yield %b : i64
+  } : tensor<4xi64>
+  %1 = tensor.generate {
+  ^bb0(%i: index):
+    %a = tensor.extract %many[%i] : tensor<96xi64>
+    %b = arith.xori %a, %one : i64
+    tensor.yield %b : i64
+  } : tensor<96xi64>
+  %2 = tensor.generate {
+  ^bb0(%i: index):
+    %a = tensor.extract %0[%i] : tensor<4xi64>
+    %b = tensor.extract %1[%i] : tensor<96xi64>
+    %sum = arith.addi %a, %b : i64
+    %at = arith.index_cast %sum : i64 to index
+    %element = tensor.extract %x[%at] : tensor<4xf32>
+    tensor.yield %element : f32
+  } : tensor<4xf32>
+  return %2, %1 : tensor<4xf32>, tensor<96xi64>
+}
+
+{-#
+  dialect_resources: { builtin: { many: "0x0800000000000000" } }
+#-}

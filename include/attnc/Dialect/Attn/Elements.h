@@ -17,6 +17,8 @@
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/DenseMap.h"
 
+#include <functional>
+
 namespace mlir::attn {
 
 /// Whether `op` computes each element of its result by itself: an `attn.map`, a `tensor.generate`,
@@ -29,12 +31,20 @@ bool isMove(Operation *op);
 /// Whether scalars cost no more than reading them: integers, booleans, sums and products.
 bool isCheap(Block &body);
 
+/// Whether `op` is a reshape, a transpose, a splat, or a cheap map or generated tensor: the default
+/// of what Elements inlines.
+bool isCheapToInline(Operation *op);
+
+/// The sizes of `tensor`, as far as possible those that generated tensors, reshapes, transposes
+/// and slices were given, without a `tensor.dim`.
+SmallVector<OpFoldResult> getGivenSizes(OpBuilder &b, Location loc, Value tensor);
+
 /// Builds scalars of tensors at the insertion point of a builder, which is in a region.
 class Elements {
 public:
-  /// `readsThrough`: what reshapes, transposes and cheap maps made is read where they read it.
-  Elements(OpBuilder &b, Location loc, bool readsThrough = true)
-      : b(b), loc(loc), readsThrough(readsThrough) {}
+  /// Instead of reading the result of an op that `mayInline` accepts, the op is inlined.
+  Elements(OpBuilder &b, Location loc, std::function<bool(Operation *)> mayInline = isCheapToInline)
+      : b(b), loc(loc), mayInline(std::move(mayInline)) {}
 
   /// The element of `tensor` at `indices`. Reading twice at one place gives one value. `isWhole`
   /// tensors have the sizes of the stage, which is checked when the kernel is called.
@@ -45,8 +55,8 @@ public:
   /// The region is over `place` in a tensor of the sizes of `tensor`, which those of what is read
   /// are checked against.
   void setStage(Value tensor, ArrayRef<Value> place);
-  /// The indices into the operand of a move at the place `indices` of its result, and the other
-  /// way round.
+  /// The indices into the operand of a move or slice at the place `indices` of its result, and,
+  /// for a move, the other way round.
   SmallVector<Value> getSource(Operation *move, ArrayRef<Value> indices);
   SmallVector<Value> getResult(Operation *move, ArrayRef<Value> indices);
 
@@ -70,7 +80,7 @@ private:
 
   OpBuilder &b;
   Location loc;
-  bool readsThrough;
+  std::function<bool(Operation *)> mayInline;
   Value stage;
   Place stagePlace;
   llvm::DenseMap<Value, SmallVector<std::pair<Place, Value>>> known;

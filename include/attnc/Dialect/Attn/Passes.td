@@ -20,10 +20,12 @@ def AttnMergeMaps : Pass<"attn-merge-maps", "::mlir::func::FuncOp"> {
     - a `tensor.generate` that reads tensors and that an `attn.map` reads, one with it;
     - cheap reads of tensors inside a `tensor.generate`: what another one gives, or integers that
       an `attn.map` does;
-    - inside a region on scores or probs, whatever cheap maps gave, however many read it.
+    - inside a region on scores or probs, whatever cheap maps gave, however many read it;
+    - inside a region on scores or probs or a `tensor.generate`, whatever follows from indices
+      alone: a `tensor.generate` that reads no tensor, and reshapes, transposes and slices of it.
 
-    A `tensor.generate` of indices alone stays for `attn-raise`, which checks its sizes. No region
-    grows beyond 256 ops.
+    A `tensor.generate` of indices alone that an `attn.map` reads stays for `attn-raise`, which
+    checks its sizes. At most 256 ops become part of a region.
   }];
   let dependentDialects = ["::mlir::attn::AttnDialect", "::mlir::tensor::TensorDialect"];
 }

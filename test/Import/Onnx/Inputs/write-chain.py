@@ -24,6 +24,9 @@ STEPS = {
     # What the mean is of can be no formula of one element.
     "shift": lambda x, y: [node("ReduceMax", [x], y + "max"), node("Sub", [x, y + "max"], y)],
     "scale": lambda x, y: [node("Mul", [x, "half"], y)],
+    "count": lambda x, y: [node("Add", [x, "v0"], y)],
+    # Each reads all of a row of sums over positions.
+    "readers": lambda x, y: [node("Gather", ["table", "sum"], y, AXIS)],
 }
 
 
@@ -43,14 +46,24 @@ def print_call_tree():
 def print_chain():
     print("opset_import { version: 17 } graph {")
     dims = {"join": ['dim_param: "n"'], "scale": ["dim_value: 2"] * 3}.get(kind, ["dim_value: 4"] * 2)
-    if kind == "list":
+    if kind in ("count", "readers"):
+        for name, number in (("start", 0), ("limit", 100), ("delta", 1)):
+            print(f'  initializer {{ name: "{name}" data_type: 7 int64_data: [{number}] }}')
+        print(node("Range", ["start", "limit", "delta"], "v0"))
+    if kind == "readers":
+        print("  input", value("table", 1, ["dim_value: 100"]))
+        for i in range(100):
+            print(node("Add", [f"sum{i}" if i else "v0", "v0"], f"sum{i + 1}" if i < 99 else "sum"))
+    elif kind == "list":
         print('  initializer { name: "v0" dims: 1 data_type: 7 int64_data: [3] }')
-    else:
+    elif kind != "count":
         print("  input", value("v0", 1, dims))
     print('  initializer { name: "half" data_type: 1 float_data: [0.5] }')
     for i in range(length):
         print("\n".join(STEPS[kind](f"v{i}", f"v{i + 1}")))
-    print(f'  output {{ name: "v{length}" type {{ tensor_type {{ elem_type: 1 }} }} }} }}')
+    for i in range(1 if kind == "readers" else length, length + 1):
+        print(f'  output {{ name: "v{i}" type {{ tensor_type {{ elem_type: {7 if kind in ("list", "count") else 1} }} }} }}')
+    print("}")
 
 
 print_call_tree() if kind == "calls" else print_chain()
