@@ -298,14 +298,17 @@ void Translator::collectCoordinateOps() {
   }
 }
 
-/// The operand of a clamp, or of several around each other; null if `coord` is not clamped.
+/// The operand of a clamp, or of several around each other; null if `coord` has no bounds of both
+/// sides.
 static Operation *getClamped(Value coord) {
   Operation *op = coord.getDefiningOp();
-  if (!isa_and_nonnull<arith::MinSIOp, arith::MaxSIOp>(op))
-    return nullptr;
-  while (isa_and_nonnull<arith::MinSIOp, arith::MaxSIOp, arith::TruncIOp>(op))
+  bool hasLow = false, hasHigh = false;
+  while (isa_and_nonnull<arith::MinSIOp, arith::MaxSIOp, arith::TruncIOp>(op)) {
+    hasLow |= isa<arith::MaxSIOp>(op);
+    hasHigh |= isa<arith::MinSIOp>(op);
     op = op->getOperand(0).getDefiningOp();
-  return op;
+  }
+  return hasLow && hasHigh ? op : nullptr;
 }
 
 /// Whether `value` depends on more than sums and products of loops and extents.
