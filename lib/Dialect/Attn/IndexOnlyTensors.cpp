@@ -35,8 +35,8 @@ bool IndexOnlyTensors::readsThese(Operation &scalar) const {
 IndexOnlyTensors::IndexOnlyTensors(Block &block) {
   for (Operation &op : block) {
     auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
-    bool isMoved = slice ? slice.getType().getRank() == slice.getSourceType().getRank()
-                         : isMove(&op);
+    bool isMoved =
+        slice ? slice.getType().getRank() == slice.getSourceType().getRank() : isMove(&op);
     if (isMoved ? ops.contains(op.getOperand(0).getDefiningOp())
                 : isa<tensor::GenerateOp>(op) &&
                       llvm::all_of(op.getRegion(0).front(),
@@ -85,16 +85,13 @@ Operation *IndexOnlyTensors::generate(RewriterBase &rewriter, Operation *op) {
   rewriter.setInsertionPoint(op);
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   SmallVector<Value> sizes;
-  for (auto [dim, size] :
-       llvm::enumerate(getGivenSizes(rewriter, op->getLoc(), op->getResult(0))))
+  for (auto [dim, size] : llvm::enumerate(getGivenSizes(rewriter, op->getLoc(), op->getResult(0))))
     if (type.isDynamicDim(dim))
       sizes.push_back(getValueOrCreateConstantIndexOp(rewriter, op->getLoc(), size));
   auto generated = tensor::GenerateOp::create(
-      rewriter, op->getLoc(), type, sizes,
-      [&](OpBuilder &b, Location loc, ValueRange place) {
+      rewriter, op->getLoc(), type, sizes, [&](OpBuilder &b, Location loc, ValueRange place) {
         Elements elements = getElements(b, loc);
-        tensor::YieldOp::create(b, loc,
-                                elements.read(op->getResult(0), llvm::to_vector(place)));
+        tensor::YieldOp::create(b, loc, elements.read(op->getResult(0), llvm::to_vector(place)));
       });
   rewriter.replaceOp(op, generated);
   ops.insert(generated);

@@ -18,7 +18,7 @@ namespace H = ::Halide;
 
 LogicalResult Translator::translate() {
   collectCoordinateOps();
-  collectClampedCoordinates();
+  collectClampsOfComputed();
   for (Operation &op : pipeline.getBody().front()) {
     auto locate = [&](StringRef) { return op.getLoc(); };
     if (failed(guardHalide([&] { return translateOp(&op); }, locate)))
@@ -250,6 +250,8 @@ LogicalResult Translator::translateScalar(Operation *op) {
     if (!getHalideType(type))
       return op->emitError("expected types of Halide, found ") << type;
   std::vector<H::Expr> operands = getExprs(op->getOperands());
+  if (clampsOfComputed.contains(op))
+    operands[0] = hide(operands[0]);
   bool isCoordinate = coordinateOps.contains(op);
   SmallVector<H::Expr> results;
   if (convertsF16 && isUntestedWidening(op))
@@ -259,8 +261,6 @@ LogicalResult Translator::translateScalar(Operation *op) {
   if (results.empty())
     return op->emitError("expected an op that Halide can express, found '")
            << op->getName() << "' on " << op->getOperandTypes();
-  if (clampedCoordinates.contains(op))
-    results = {hide(results[0])};
   for (auto [value, expr] : llvm::zip(op->getResults(), results))
     exprs[value] = expr;
   return success();
@@ -298,35 +298,38 @@ void Translator::collectCoordinateOps() {
   }
 }
 
-/// The operand of a clamp, or of several around each other; null if `coord` has no bounds of both
-/// sides.
-static Operation *getClamped(Value coord) {
-  Operation *op = coord.getDefiningOp();
+/// The innermost of the clamps around each other that give `coord`; null if it has no bounds of
+/// both sides.
+static Operation *getInnermostClamp(Value coord) {
+  Operation *op = coord.getDefiningOp(), *innermost = nullptr;
   bool hasLow = false, hasHigh = false;
   while (isa_and_nonnull<arith::MinSIOp, arith::MaxSIOp, arith::TruncIOp>(op)) {
     hasLow |= isa<arith::MaxSIOp>(op);
     hasHigh |= isa<arith::MinSIOp>(op);
+    innermost = op;
     op = op->getOperand(0).getDefiningOp();
   }
-  return hasLow && hasHigh ? op : nullptr;
+  return hasLow && hasHigh ? innermost : nullptr;
 }
 
-/// Whether `value` depends on more than sums and products of loops and extents.
+/// Whether `value` depends on more than sums and products of loops, extents and what is promised to
+/// be in bounds.
 static bool isComputed(Value value, SmallPtrSetImpl<Operation *> &seen) {
   Operation *op = value.getDefiningOp();
-  if (!op || isa<ExtentOp, arith::ConstantOp>(op) || !seen.insert(op).second)
+  if (!op || isa<ExtentOp, PromiseClampedOp, arith::ConstantOp>(op) || !seen.insert(op).second)
     return false;
   return !passesCoordinates(op) ||
          llvm::any_of(op->getOperands(), [&](Value each) { return isComputed(each, seen); });
 }
 
-void Translator::collectClampedCoordinates() {
+void Translator::collectClampsOfComputed() {
   pipeline.walk([&](AtOp at) {
     for (Value coord : at.getCoords()) {
-      Operation *clamped = getClamped(coord);
+      Operation *clamp = getInnermostClamp(coord);
       SmallPtrSet<Operation *, 16> seen;
-      if (clamped && !isa<AtOp>(clamped) && isComputed(clamped->getResult(0), seen))
-        clampedCoordinates.insert(clamped);
+      if (clamp && !clamp->getOperand(0).getDefiningOp<AtOp>() &&
+          isComputed(clamp->getOperand(0), seen))
+        clampsOfComputed.insert(clamp);
     }
   });
 }

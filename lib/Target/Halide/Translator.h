@@ -54,7 +54,7 @@ private:
   LogicalResult translateAt(AtOp op);
   LogicalResult translateBody(Region &body);
   void collectCoordinateOps();
-  void collectClampedCoordinates();
+  void collectClampsOfComputed();
 
   // Schedule; false if the op is another kind of directive.
   bool translateLoopDirective(Operation *op);
@@ -90,7 +90,7 @@ private:
   std::map<std::pair<StageKey, Operation *>, std::set<std::string>> loopNames;
   std::vector<::Halide::Func> outputs;
   std::vector<::Halide::Argument> arguments;
-  DenseSet<Operation *> coordinateOps, clampedCoordinates;
+  DenseSet<Operation *> coordinateOps, clampsOfComputed;
 };
 
 } // namespace mlir::halide
