@@ -51,7 +51,15 @@ class ReadTraced(TorchFunctionMode):
     def __init__(self, dtype=torch.float32):
         super().__init__()
         self.arrays = {}
-        ReadTraced.score_dtype = torch.float64 if dtype == torch.float64 else torch.float32
+        self.dtype = torch.float64 if dtype == torch.float64 else torch.float32
+
+    def __enter__(self):
+        self.outer, ReadTraced.score_dtype = ReadTraced.score_dtype, self.dtype
+        return super().__enter__()
+
+    def __exit__(self, *error):
+        ReadTraced.score_dtype = self.outer
+        return super().__exit__(*error)
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}

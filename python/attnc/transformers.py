@@ -65,8 +65,7 @@ def _find_kernel(operands, mask, scaling, softcap, position_bias, indices):
     shape = (*query.shape[:3], key.shape[2])
     visible, score = _read_mask(mask, shape)
     if indices is not None:
-        selected = torch.zeros(shape[0], *shape[2:], dtype=torch.bool).scatter(-1, indices.long(), True)
-        visible = _and(visible, _read("selected", selected, "bqk"))
+        visible = _and(visible, _read("selected", _select(indices, query, key), "bqk"))
     if position_bias is not None:
         added = _read("position_bias", position_bias.expand(shape))
         score = SCORE + added if score is None else score + added
@@ -76,6 +75,12 @@ def _find_kernel(operands, mask, scaling, softcap, position_bias, indices):
     if kind:
         mask.kernels[kind] = found
     return found
+
+
+def _select(indices, query, key):
+    """Which keys (batch, q_len, kv_len) are among the `indices` (batch, q_len, count) of the keys to visit."""
+    selected = torch.zeros(query.shape[0], query.shape[2], key.shape[2], dtype=torch.bool, device=query.device)
+    return selected.scatter(-1, indices.long(), True)
 
 
 def _find_reason(module, tensors, dropout, options):
@@ -119,8 +124,7 @@ def _fall_back(reason, module, query, key, value, mask, *, indices, **options):
     warn_once(f"{type(module).__name__} runs the model's own attention: {reason}")
     mask = mask.dense() if isinstance(mask, Mask) else mask
     if indices is not None:
-        hidden = torch.ones(query.shape[0], query.shape[2], key.shape[2], dtype=torch.bool, device=query.device)
-        hidden = hidden.scatter(-1, indices.long(), False)[:, None]
+        hidden = ~_select(indices, query, key)[:, None]
         least = torch.zeros(hidden.shape, dtype=query.dtype, device=query.device).masked_fill(
             hidden, torch.finfo(query.dtype).min)
         mask = least if mask is None else mask.masked_fill(hidden, torch.finfo(query.dtype).min)

@@ -56,19 +56,24 @@ LogicalResult FunctionConverter::convertReturn(func::ReturnOp op) {
 // Requests of lowerings
 //===----------------------------------------------------------------------===//
 
-/// The rank is limited by the number of variable names.
-static LogicalResult verifyRanks(Operation &op) {
-  SmallVector<Type> types(op.getOperandTypes());
-  llvm::append_range(types, op.getResultTypes());
-  for (Type type : types)
-    if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getRank() > kMaxRank)
-      return op.emitOpError("expected tensors of rank ")
-             << kMaxRank << " or less, found " << tensor.getRank();
+/// The rank is limited by the number of variable names, sizes by indices of 32 bits.
+static LogicalResult verifyShapes(TypeRange types, function_ref<InFlightDiagnostic()> emitError) {
+  for (Type type : types) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (tensor && tensor.getRank() > kMaxRank)
+      return emitError() << "expected tensors of rank " << kMaxRank << " or less, found "
+                         << tensor.getRank();
+    auto isTooLarge = [](int64_t size) { return size > halide::kMaxSize; };
+    if (tensor && llvm::any_of(tensor.getShape(), isTooLarge))
+      return emitError() << "expected sizes of at most " << halide::kMaxSize << ", found " << type;
+  }
   return success();
 }
 
 LogicalResult FunctionConverter::checkComputed(Operation *op) {
-  if (failed(verifyRanks(*op)))
+  auto emitError = [&] { return op->emitOpError(); };
+  if (failed(verifyShapes(op->getOperandTypes(), emitError)) ||
+      failed(verifyShapes(op->getResultTypes(), emitError)))
     return failure();
   requireSizes(host, *op);
   return success();
@@ -117,6 +122,8 @@ LogicalResult FunctionConverter::call(Location loc, StringRef kind, Value result
 }
 
 LogicalResult FunctionConverter::copy(Location loc, Value tensor, Value to) {
+  if (failed(verifyShapes(tensor.getType(), [&] { return emitError(loc); })))
+    return failure();
   return callOn(to, loc, "copy", [&](PipelineBuilder &p) { return lowerCopy(p, tensor, cpu); });
 }
 

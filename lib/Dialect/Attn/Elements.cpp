@@ -35,6 +35,11 @@ bool attn::isMove(Operation *op) {
   return isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp, TransposeOp>(op);
 }
 
+bool attn::isMoveOrSlice(Operation *op) {
+  auto slice = dyn_cast_or_null<tensor::ExtractSliceOp>(op);
+  return slice ? slice.getType().getRank() == slice.getSourceType().getRank() : isMove(op);
+}
+
 //===----------------------------------------------------------------------===//
 // Sizes
 //===----------------------------------------------------------------------===//
@@ -56,11 +61,10 @@ static SmallVector<OpFoldResult> getGivenSizes(OpBuilder &b, Location loc, Value
     return getMixedValues(generate.getType().getShape(), generate.getDynamicExtents(), b);
   if (auto expand = dyn_cast_or_null<tensor::ExpandShapeOp>(op))
     return expand.getMixedOutputShape();
-  if (auto slice = dyn_cast_or_null<tensor::ExtractSliceOp>(op);
-      slice && slice.getType().getRank() == slice.getSourceType().getRank())
-    return slice.getMixedSizes();
-  if (!isMove(op) || steps == 0)
+  if (!isMoveOrSlice(op) || steps == 0)
     return tensor::getMixedSizes(b, loc, tensor);
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    return slice.getMixedSizes();
   auto source = getGivenSizes(b, loc, op->getOperand(0), steps - 1);
   if (auto transpose = dyn_cast<TransposeOp>(op))
     return llvm::map_to_vector(transpose.getPermutation(),
@@ -253,7 +257,7 @@ Value Elements::readThrough(Value tensor, ArrayRef<Value> indices, bool isWhole)
   Operation *op = tensor.getDefiningOp();
   if (!op || !mayInline(op))
     return nullptr;
-  if (isMove(op) || isa<tensor::ExtractSliceOp>(op))
+  if (isMoveOrSlice(op))
     return budget-- > 0 ? read(op->getOperand(0), getSource(op, indices), isWhole) : Value();
   if (auto splat = dyn_cast<tensor::SplatOp>(op))
     return splat.getInput();

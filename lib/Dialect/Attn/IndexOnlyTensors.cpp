@@ -34,13 +34,11 @@ bool IndexOnlyTensors::readsThese(Operation &scalar) const {
 
 IndexOnlyTensors::IndexOnlyTensors(Block &block) {
   for (Operation &op : block) {
-    auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
-    bool isMoved =
-        slice ? slice.getType().getRank() == slice.getSourceType().getRank() : isMove(&op);
-    if (isMoved ? ops.contains(op.getOperand(0).getDefiningOp())
-                : isa<tensor::GenerateOp>(op) &&
-                      llvm::all_of(op.getRegion(0).front(),
-                                   [&](Operation &scalar) { return readsThese(scalar); }))
+    if (isMoveOrSlice(&op) ? ops.contains(op.getOperand(0).getDefiningOp())
+                           : isa<tensor::GenerateOp>(op) &&
+                                 llvm::all_of(op.getRegion(0).front(), [&](Operation &scalar) {
+                                   return readsThese(scalar);
+                                 }))
       ops.insert(&op);
   }
 }

@@ -20,14 +20,6 @@ using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::imports;
 
-/// An index into dimensions of `sizes` taken as one.
-static Value flatten(Body &body, ArrayRef<Value> indices, ArrayRef<OpFoldResult> sizes) {
-  Value flat = body.index(0);
-  for (auto [index, size] : llvm::zip(indices, sizes))
-    flat = body.make<arith::AddIOp>(body.make<arith::MulIOp>(flat, toIndex(body, size)), index);
-  return flat;
-}
-
 /// The indices into dimensions of `sizes` that `flat` stands for.
 static SmallVector<Value> unflatten(Body &body, Value flat, ArrayRef<OpFoldResult> sizes) {
   SmallVector<Value> indices(sizes.size());

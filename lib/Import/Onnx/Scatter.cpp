@@ -176,7 +176,7 @@ static std::optional<Run> getRun(Node &node, const Affine &index, OpFoldResult s
 }
 
 static bool isElementwiseOrMove(Operation *op) {
-  return isa<MapOp, tensor::GenerateOp, tensor::ExtractSliceOp>(op) || isCheapToInline(op);
+  return isa<MapOp, tensor::GenerateOp>(op) || isMoveOrSlice(op) || isCheapToInline(op);
 }
 
 /// The runs of the data's first dimensions that the indices name, if that is all they do.

@@ -84,6 +84,13 @@ OpFoldResult imports::multiply(Body &body, ArrayRef<OpFoldResult> sizes) {
   return Polynomial::multiply(body, sizes).build(body);
 }
 
+Value imports::flatten(Body &body, ArrayRef<Value> indices, ArrayRef<OpFoldResult> sizes) {
+  Value flat = body.index(0);
+  for (auto [index, size] : llvm::zip(indices, sizes))
+    flat = body.make<arith::AddIOp>(body.make<arith::MulIOp>(flat, toIndex(body, size)), index);
+  return flat;
+}
+
 RankedTensorType imports::getTensorType(Type element, ArrayRef<OpFoldResult> sizes) {
   auto shape = llvm::map_to_vector(
       sizes, [](OpFoldResult size) { return getStatic(size).value_or(ShapedType::kDynamic); });
@@ -121,10 +128,7 @@ static Value selectElement(Body &body, Type type, ArrayRef<Value> elements, Valu
 
 /// The element of a list.
 static Value readList(Body &body, const Tensor &list, ArrayRef<Value> indices) {
-  Value flat = body.index(0);
-  for (auto [index, size] : llvm::zip(indices, list.sizes))
-    flat = body.make<arith::AddIOp>(body.make<arith::MulIOp>(flat, toIndex(body, size)), index);
-  return selectElement(body, list.element, *list.elements, flat);
+  return selectElement(body, list.element, *list.elements, flatten(body, indices, list.sizes));
 }
 
 Value Body::read(const TensorRef &tensor, ArrayRef<Value> indices) {

@@ -100,6 +100,8 @@ Value toScalar(Body &body, OpFoldResult size);
 OpFoldResult toSize(Body &body, Value scalar);
 Value toIndex(Body &body, OpFoldResult size);
 OpFoldResult multiply(Body &body, ArrayRef<OpFoldResult> sizes);
+/// The linear index of `indices` into a tensor of `sizes`.
+Value flatten(Body &body, ArrayRef<Value> indices, ArrayRef<OpFoldResult> sizes);
 
 /// Indices into a tensor of `sizes` that is broadcast to more or larger dimensions.
 SmallVector<Value> broadcastIndices(Body &body, ArrayRef<OpFoldResult> sizes,

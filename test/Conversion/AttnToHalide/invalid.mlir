@@ -32,6 +32,13 @@ func.func @rank(%x: tensor<1x1x1x1x1x1x1x1x2xf32>) -> tensor<1x1x1x1x1x1x1x1x2xf
 
 // -----
 
+func.func @rank_of_copy(%x: tensor<1x1x1x1x1x1x1x1x2xf32>) -> tensor<1x1x1x1x1x1x1x1x2xf32> {
+  // expected-error @+1 {{expected tensors of rank 8 or less, found 9}}
+  return %x : tensor<1x1x1x1x1x1x1x1x2xf32>
+}
+
+// -----
+
 !t = tensor<1x8x9x64xf64>
 func.func @scheduled_f64(%x: !t) -> !t {
   // expected-error @+1 {{expected no schedule, as elements are f64}}

@@ -28,6 +28,9 @@ bool isElementwiseOnTensors(Operation *op);
 /// Whether `op` gives the elements of its operand in another shape or order.
 bool isMove(Operation *op);
 
+/// Whether `op` is a move or a slice that keeps the rank of its source.
+bool isMoveOrSlice(Operation *op);
+
 /// Whether scalars cost no more than reading them: integers, booleans, sums and products.
 bool isCheap(Block &body);
 
