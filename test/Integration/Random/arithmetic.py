@@ -21,10 +21,11 @@ def round_bf16(x):
 
 class Arithmetic:
     """`exact` is the type that everything is computed in, or None for a plain computation.
-    Each `order` adds up in another one."""
+    Each `order` adds up in another one. Where a region hides a score by -inf, what it adds to that -inf may
+    count or not: with `keeps_hidden` it does not."""
 
-    def __init__(self, exact=None, order=0):
-        self.exact, self.order = exact, order
+    def __init__(self, exact=None, order=0, keeps_hidden=False):
+        self.exact, self.order, self.keeps_hidden = exact, order, keeps_hidden
 
     def permutation(self, count):
         return np.random.default_rng(self.order).permutation(count)
@@ -144,7 +145,11 @@ class RegionEvaluation:
         if op in INTEGERS:
             return INTEGERS[op](*x)
         if op in FLOAT_OPS:
-            return FLOAT_OPS[op](*x)
+            result = FLOAT_OPS[op](*x)
+            if self.arithmetic.keeps_hidden and op in ("addf", "subf"):
+                hidden = (x[0] == -np.inf) | (op == "addf") & (x[1] == -np.inf)
+                result = np.where(hidden, -np.inf, result)
+            return result
         return self.convert(scalar, op, x[0])
 
     def constant(self, scalar):
