@@ -1,5 +1,6 @@
 """Attention with functions as score and mask: called, as a spec's text, and as a C library."""
 
+import contextlib
 import math
 import numbers
 import os
@@ -62,11 +63,15 @@ def export(query, key, value, folder, *, name="attention", target=None, emit=Non
 
 def get_kernel(built):
     """The kernel of an attention; compiled once."""
-    text = SpecWriter(built, "attention").write()
+    return find_kernel(SpecWriter(built, "attention").write(), show_progress(built))
+
+
+def find_kernel(text, shown=contextlib.nullcontext()):
+    """The kernel of a spec; compiled once, within `shown`."""
     if text not in _kernels:
         with _compiling:
             if text not in _kernels:
-                with show_progress(built):
+                with shown:
                     _kernels[text] = _compile.compile(text)
     return _kernels[text]
 

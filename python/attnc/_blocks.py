@@ -12,22 +12,22 @@ def choose_mod(block_mask):
     """A mask_mod that shows what the BlockMask does: its own where the blocks say no more."""
     known, agrees = _agreeing.get(block_mask, (None, False))
     if known is not block_mask.mask_mod:
-        agrees = _agree(block_mask)
+        agrees = blocks_agree(block_mask)
         _agreeing[block_mask] = (block_mask.mask_mod, agrees)
     return block_mask.mask_mod if agrees else _read_blocks(block_mask)
 
 
-def _agree(block_mask):
+def blocks_agree(block_mask):
     """Whether the blocks are those of the mask_mod, as create_block_mask makes them."""
     batch, heads = block_mask.kv_num_blocks.shape[:2]
     made = create_block_mask(block_mask.mask_mod, batch, heads, *block_mask.seq_lengths, device="cpu",
                              BLOCK_SIZE=block_mask.BLOCK_SIZE)
-    (partial, full), (made_partial, made_full) = _tables(block_mask), _tables(made)
+    (partial, full), (made_partial, made_full) = read_tables(block_mask), read_tables(made)
     # What is visible as a whole may be listed as visible in parts.
     return torch.equal(partial | full, made_partial | made_full) and not (full & ~made_full).any()
 
 
-def _tables(block_mask):
+def read_tables(block_mask):
     """For each block whether it is visible in parts, by the mask_mod, and whether it is as a whole."""
     partial = _table(block_mask.kv_num_blocks, block_mask.kv_indices)
     if block_mask.full_kv_num_blocks is None:
@@ -44,12 +44,15 @@ def _table(counts, columns):
 
 def _read_blocks(block_mask):
     """A mask_mod that reads the blocks, too."""
-    partial, full = _tables(block_mask)
-    rows, columns = block_mask.BLOCK_SIZE
-    one_batch, one_head = (size == 1 for size in partial.shape[:2])
+    partial, full = read_tables(block_mask)
+    return read_blocks(block_mask.mask_mod, partial, full, block_mask.BLOCK_SIZE, [size == 1 for size in partial.shape[:2]])
 
+
+def read_blocks(mod, partial, full, block_size, shared):
+    """A mask_mod of `mod` in the blocks of two tables; `shared`: whether batches and heads share theirs."""
     def mask_mod(b, h, q, k):
-        at = (0 if one_batch else b, 0 if one_head else h, q // rows, k // columns)
-        return full[at] | partial[at] & block_mask.mask_mod(b, h, q, k)
+        visible = mod(b, h, q, k)
+        at = (0 if shared[0] else b, 0 if shared[1] else h, q // block_size[0], k // block_size[1])
+        return partial[at] & visible | full[at]
 
     return mask_mod

@@ -1,22 +1,13 @@
 """The mask of a transformers model: a function of positions, and a table only for who computes with it."""
 
-import warnings
-
 import torch
 from transformers import masking_utils
 
 from ._captured import Array
+from ._fallback import warn_once
 from ._of_torch import ReadTraced
 from ._trace import check_result
 from ._values import MOST_POSITION, POSITIONS, constant, convert, resolve
-
-_told = set()
-
-
-def warn_once(text):
-    if text not in _told:
-        _told.add(text)
-        warnings.warn(f"attnc: {text}", stacklevel=3)
 
 
 def make_mask(batch_size, q_length, kv_length, q_offset=0, kv_offset=0, mask_function=masking_utils.causal_mask_function,

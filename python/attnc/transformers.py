@@ -13,7 +13,8 @@ import torch
 from ._attention import build, get_kernel
 from ._captured import Array
 from ._elements import FLOATS, short_name
-from ._model_mask import Mask, make_mask, warn_once
+from ._fallback import warn_once
+from ._model_mask import Mask, make_mask
 from ._of_torch import ready
 from ._values import POSITIONS, SCORE
 

@@ -84,7 +84,7 @@ def main(families):
         calls[0], start = 0, time.time()
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
-            attnc._model_mask._told.clear()
+            attnc._fallback._told.clear()
             try:
                 difference, equal = compare(family)
                 verdict = f"{difference:.1e}  {'equal' if equal else 'DIFFERENT'}  {calls[0]:4} calls"

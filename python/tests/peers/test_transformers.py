@@ -12,7 +12,7 @@ import transformers
 
 import attnc
 import attnc.transformers
-from attnc import _model_mask
+from attnc import _fallback, _model_mask
 
 sys.path.insert(0, os.path.dirname(__file__))
 from sweep_transformers import make_config, make_model
@@ -26,7 +26,7 @@ SEEN[0, :7] = 0
 
 class ModelTest(unittest.TestCase):
     def setUp(self):
-        _model_mask._told.clear()
+        _fallback._told.clear()
         self.enterContext(torch.no_grad())
 
     def run_both(self, model, run):
