@@ -14,13 +14,15 @@ class CompileError(Exception):
     """A spec that attnc refuses; the text is its diagnostic."""
 
 
-def compile(spec, target=None, name=None, weights=None):
+def compile(spec, target=None, name=None, weights=None, function=None):
     """The kernel of `spec`, a path or the text of one. `target` is one of Halide's names,
     by default this machine; `name` the C function's, by default the spec's; `weights` a
-    safetensors file with what the spec's attn.weight names."""
+    safetensors file with what the spec's attn.weight names; `function` the function to use, if
+    the spec has several."""
     with tempfile.TemporaryDirectory() as folder:
         options = ["--target", target] if target else []
         options += ["--name", name] if name else []
+        options += ["--function", function] if function else []
         options += ["--weights", os.fspath(weights)] if weights else []
         run_tool("compile", _spec_path(spec, folder), "-o", folder, "--emit", "shared_library", *options)
         library, = glob.glob(os.path.join(folder, "*.so"))

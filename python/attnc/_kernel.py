@@ -84,11 +84,17 @@ class Kernel:
             raise TypeError(f"expected inputs named {', '.join(missing)}, found {', '.join(sorted(unknown))}")
         return inputs + tuple(named[name] for name in missing if name in named)
 
+    def add_sizes(self, sizes):
+        """For each result for each dim a function of the inputs, or None: those that sizes of inputs are not equal to."""
+        for sources, functions in zip(self._sources, sizes):
+            if len(sources) == len(functions):
+                sources[:] = [function if source is None else source for source, function in zip(sources, functions)]
+
     def output_shapes(self, inputs):
         """The shapes of the results for inputs of these shapes."""
         try:
-            return [tuple([source if type(source) is int else inputs[source[0]].shape[source[1]] for source in sources])
-                    for sources in self._sources]
+            return [tuple([source if type(source) is int else source(inputs) if callable(source)
+                           else inputs[source[0]].shape[source[1]] for source in sources]) for sources in self._sources]
         except (AttributeError, IndexError, TypeError) as error:
             raise self._explain(inputs) from error
 

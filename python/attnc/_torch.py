@@ -1,25 +1,22 @@
 """PyTorch modules as kernels, kernels as PyTorch ops, and FlexAttention."""
 
-import os
-import tempfile
-
-from ._compile import compile
 from ._elements import NAMES
 
 
 def from_torch(module, example_inputs, dynamic_shapes=None, target=None, name=None):
-    """The kernel of a module, its weights included, by way of ONNX; PyTorch's exporter needs
+    """The kernel of a module in evaluation mode, its weights included, by way of ONNX; PyTorch's exporter needs
     the packages onnx and onnxscript. `example_inputs` is a tuple; sizes are theirs unless
     `dynamic_shapes`, as in torch.export, opens them. `name` is the C function's, by default
     the class's."""
     import torch
 
-    name = name or type(module).__name__
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, name + ".onnx")
-        torch.onnx.export(module, tuple(example_inputs), path, dynamic_shapes=dynamic_shapes, dynamo=True,
-                          external_data=False, verbose=False)
-        return compile(path, target=target, name=name)
+    if not isinstance(module, torch.nn.Module):
+        raise TypeError(f"module: expected a torch.nn.Module, found {type(module).__name__}")
+    if not isinstance(example_inputs, (tuple, list)):
+        raise TypeError(f"example_inputs: expected a tuple, found {type(example_inputs).__name__}")
+    from . import _export
+
+    return _export.from_torch(module, tuple(example_inputs), dynamic_shapes, target, name or type(module).__name__)
 
 
 def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=None, enable_gqa=False, return_lse=False):

@@ -194,6 +194,13 @@ class CompileTest(unittest.TestCase):
         inputs = random_inputs()
         np.testing.assert_allclose(kernel(*inputs), causal(*inputs), rtol=0, atol=2e-6)
 
+    def test_function(self):
+        both = SUM.replace("SYMBOL", "n") + BOTH_AXES
+        x = np.ones((4, 8), np.float32)
+        self.assertEqual(len(attnc.compile(both, function="both")(x)), 2)
+        with self.assertRaisesRegex(attnc.CompileError, "neither"):
+            attnc.compile(both, function="neither")
+
     def test_hostile_names(self):
         """Symbols and names of files are text wherever they stand, and no options."""
         symbol = "*/\n\x1b[2J\u202e%s"
@@ -334,6 +341,7 @@ class TorchTest(unittest.TestCase):
         block, inputs = Block().eval(), tuple(map(torch.from_numpy, random_inputs()))
         kernel = attnc.from_torch(block, inputs)
         self.assertEqual(kernel.name, "Block")
+        self.assertIn("causal", " ".join(kernel.description["graph"]))
         with torch.no_grad():
             torch.testing.assert_close(kernel(*inputs), block(*inputs))
         length = torch.export.Dim("length", min=2)
@@ -341,6 +349,45 @@ class TorchTest(unittest.TestCase):
         longer = tuple(map(torch.from_numpy, random_inputs(length=33)))
         with torch.no_grad():
             torch.testing.assert_close(opened(*longer), block(*longer))
+
+    def test_from_torch_of_a_cache(self):
+        """In training mode, with one tensor given twice, and results whose sizes are sums of the inputs'."""
+        class Step(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.project, self.dropout = torch.nn.Linear(32, 64), torch.nn.Dropout(0.5)
+
+            def forward(self, x, keys, values):
+                query, key, value = (part.unflatten(-1, (-1, 16)).transpose(1, 2)
+                                     for part in self.project(x).split((32, 16, 16), -1))
+                keys, values = torch.cat([keys, key], 2), torch.cat([values, value], 2)
+                context = torch.nn.functional.scaled_dot_product_attention(query, keys, values, enable_gqa=True)
+                return self.dropout(context.transpose(1, 2).flatten(2)), keys, values
+
+        torch.manual_seed(0)
+        step, cache, dim = Step(), torch.randn(2, 1, 5, 16), torch.export.Dim
+        batch, length, cached = dim("batch"), dim("length"), dim("cached")
+        kernel = attnc.from_torch(step, (torch.randn(2, 3, 32), cache, cache),
+                                  dynamic_shapes=({0: batch, 1: length}, {0: batch, 2: cached}, {0: batch, 2: cached}))
+        self.assertTrue(step.training and step.dropout.training)
+        inputs = torch.randn(3, 4, 32), torch.randn(3, 1, 9, 16), torch.randn(3, 1, 9, 16)
+        with torch.no_grad():
+            torch.testing.assert_close(kernel(*inputs), step.eval()(*inputs))
+
+    def test_from_torch_refuses(self):
+        from torch.nn.attention.flex_attention import flex_attention
+
+        class Flex(torch.nn.Module):
+            def forward(self, query, key, value):
+                return flex_attention(query, key, value, lambda s, b, h, q, k: s * 2)
+
+        inputs = tuple(map(torch.from_numpy, random_inputs()))
+        with self.assertRaisesRegex(NotImplementedError, "Flex: expected attention that ONNX has, found flex_attention"):
+            attnc.from_torch(Flex(), inputs)
+        with self.assertRaisesRegex(TypeError, "module: expected a torch.nn.Module, found function"):
+            attnc.from_torch(flex_attention, inputs)
+        with self.assertRaisesRegex(TypeError, "example_inputs: expected a tuple, found Tensor"):
+            attnc.from_torch(Flex(), inputs[0])
 
     def test_op_of_what_is_trained(self):
         """Values are right; that there is no derivative is an error when one is asked for."""

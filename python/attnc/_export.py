@@ -1,0 +1,89 @@
+"""PyTorch modules by way of ONNX."""
+
+import contextlib
+import os
+import tempfile
+
+import sympy
+import torch
+from torch.utils._pytree import tree_map
+
+from ._compile import compile
+
+_OPSET = 23  # the first with attention
+
+
+def from_torch(module, inputs, dynamic_shapes, target, name):
+    """attnc.from_torch."""
+    with tempfile.TemporaryDirectory() as folder, _evaluating(module):
+        path, inputs = os.path.join(folder, name + ".onnx"), _separate(inputs)
+        try:
+            program = torch.onnx.export(module, inputs, path, dynamic_shapes=dynamic_shapes, dynamo=True,
+                                        external_data=False, verbose=False, opset_version=_OPSET)
+        except Exception as error:
+            if not _has_flex_attention(module, inputs):
+                raise
+            raise NotImplementedError(
+                f"{name}: expected attention that ONNX has, found flex_attention: for a C library give its mods to attnc.export, "
+                'in Python call torch.compile(module, backend="attnc")') from error
+        kernel = compile(path, target=target, name=name)
+    kernel.add_sizes(_find_sizes(program.exported_program))
+    return kernel
+
+
+def _has_flex_attention(module, inputs):
+    try:
+        program = torch.export.export(module, inputs)
+    except Exception:  # it can't be exported for another reason
+        return False
+    return any(node.target is torch.ops.higher_order.flex_attention for node in program.graph.nodes)
+
+
+@contextlib.contextmanager
+def _evaluating(module):
+    """Without dropout; each part is in the mode it was in afterwards."""
+    modes = [(part, part.training) for part in module.modules()]
+    module.eval()
+    try:
+        yield
+    finally:
+        for part, mode in modes:
+            part.training = mode
+
+
+def _separate(inputs):
+    """A tensor that is given twice stands for two inputs, which the exporter would take for one."""
+    seen = set()
+
+    def copy_known(x):
+        if not isinstance(x, torch.Tensor):
+            return x
+        is_known = id(x) in seen
+        seen.add(id(x))
+        return x.clone() if is_known else x
+
+    return tree_map(copy_known, inputs)
+
+
+def _find_sizes(program):
+    """For each result, for each dim a function of the inputs that gives its size; None where none is known."""
+    nodes = {node.name: node for node in program.graph.nodes}
+    shapes = lambda names: [getattr(nodes[name].meta.get("val"), "shape", ()) if name in nodes else () for name in names]
+    places = {}
+    for number, shape in enumerate(shapes(program.graph_signature.user_inputs)):
+        for axis, size in enumerate(shape):
+            places.setdefault(_expression(size), (number, axis))
+    return [[_evaluate(_expression(size), places) for size in shape]
+            for shape in shapes(program.graph_signature.user_outputs)]
+
+
+def _expression(size):
+    return size.node.expr if isinstance(size, torch.SymInt) else sympy.Integer(size)
+
+
+def _evaluate(expression, places):
+    if not expression.free_symbols <= places.keys():
+        return None
+    symbols = {symbol: places[symbol] for symbol in expression.free_symbols}
+    return lambda inputs: int(expression.xreplace({symbol: sympy.Integer(inputs[number].shape[axis])
+                                                   for symbol, (number, axis) in symbols.items()}))
