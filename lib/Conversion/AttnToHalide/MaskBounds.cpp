@@ -14,12 +14,15 @@ using namespace mlir;
 using namespace mlir::attn;
 using Kind = MaskCondition::Kind;
 
-/// r - l in 32 bits, saturated far outside all positions.
+/// r - l in 32 bits, saturated far outside all positions. The difference of two i64 may wrap around,
+/// that of their halves does not.
 static Scalar getDistance(Scalar l, Scalar r) {
   Type i32 = l.b().getI32Type(), i64 = l.b().getI64Type();
   auto cut = [](Scalar x, int64_t most) { return clamp(x, x.constant(-most), x.constant(most)); };
-  auto widen = [&](Scalar x) { return cut(convert(x, i64), int64_t(1) << 61); };
-  return convert(cut(widen(r) - widen(l), int64_t(1) << 30), i32);
+  if (!l.getType().isInteger(64))
+    return convert(cut(convert(r, i64) - convert(l, i64), int64_t(1) << 30), i32);
+  Scalar halves = cut(r / 2 - l / 2, int64_t(1) << 29);
+  return convert(halves * 2 + (r % 2 - l % 2), i32);
 }
 
 namespace {

@@ -12,6 +12,7 @@
 // RUN: %python -c "import numpy; numpy.save('%t.npy', numpy.array([2**31 - 1, 2**31 - 9], 'i4'))"
 // RUN: attnc verify %s --function wrapped --size len=70 --input n=@%t.npy | FileCheck %s
 // RUN: attnc verify %s --function product --size len=70 | FileCheck %s
+// RUN: attnc verify %s --function far --size len=10,33 | FileCheck %s
 // CHECK: cases, all within the allowed error
 
 func.func @lengths(%query: tensor<3x1x?x16xf32> {attn.name = "query", attn.dims = [3, 1, "len", 16]},
@@ -206,4 +207,23 @@ func.func @product(%query: tensor<1x1x?x16xf32> {attn.name = "query", attn.dims 
   %prob = attn.softmax %mask : tensor<1x1x?x?xf32>
   %context = attn.context %prob, %key : tensor<1x1x?x?xf32>, tensor<1x1x?x16xf32> -> tensor<1x1x?x16xf32>
   return %context : tensor<1x1x?x16xf32>
+}
+
+// Both sides are far from zero, and a key's distance from a row is small.
+func.func @far(%query: tensor<1x1x12x16xf32>,
+               %key: tensor<1x1x?x16xf32> {attn.name = "key", attn.dims = [1, 1, "len", 16]}) -> tensor<1x1x12x16xf32> {
+  %score = attn.score %query, %key : tensor<1x1x12x16xf32>, tensor<1x1x?x16xf32> -> tensor<1x1x12x?xf32>
+  %mask = attn.mask %score {
+  ^bb0(%b: index, %h: index, %q: index, %k: index):
+    %far = arith.constant 4611686018427387904 : i64
+    %q64 = arith.index_cast %q : index to i64
+    %k64 = arith.index_cast %k : index to i64
+    %q_far = arith.subi %q64, %far : i64
+    %k_far = arith.subi %k64, %far : i64
+    %visible = arith.cmpi sgt, %k_far, %q_far : i64
+    attn.yield %visible : i1
+  } : tensor<1x1x12x?xf32>
+  %prob = attn.softmax %mask : tensor<1x1x12x?xf32>
+  %context = attn.context %prob, %key : tensor<1x1x12x?xf32>, tensor<1x1x?x16xf32> -> tensor<1x1x12x16xf32>
+  return %context : tensor<1x1x12x16xf32>
 }
