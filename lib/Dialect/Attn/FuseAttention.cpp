@@ -3,19 +3,16 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Three steps: arithmetic on whole tensors becomes regions and scales; a matcher
-// (AttentionCore.cpp) finds the cores; this file rewrites them. All steps between score and softmax
-// are first composed, in order, into one score_mod, with masks as selects; `simplifyAttention` then
-// extracts scale and mask. So a mask that is not the last step keeps its meaning without a special
-// case.
+// A matcher (AttentionCore.cpp) finds the cores; this file rewrites them. All steps between score
+// and softmax are first composed, in order, into one score_mod, with masks as selects;
+// `simplifyAttention` then extracts scale and mask. So a mask that is not the last step keeps its
+// meaning without a special case.
 //
 //===----------------------------------------------------------------------===//
 
 #include "AttentionCore.h"
 #include "Bodies.h"
 #include "ComposeSteps.h"
-#include "LiftElementwise.h"
-#include "ScoreFactors.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/Dropout.h"
@@ -35,23 +32,6 @@ namespace mlir::attn {
 
 using namespace mlir;
 using namespace mlir::attn;
-
-/// Rewrites elementwise arithmetic on whole tensors as attn ops.
-static void normalise(RewriterBase &rewriter, func::FuncOp function) {
-  function.walk([&](DropoutOp op) {
-    rewriter.setInsertionPoint(op);
-    expandDropout(rewriter, op);
-  });
-  SmallVector<Operation *> ops;
-  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    ops.push_back(op);
-    // A rewrite erases an op with its body.
-    return isa<AttnDialect>(op->getDialect()) ? WalkResult::skip() : WalkResult::advance();
-  });
-  for (Operation *op : ops)
-    liftElementwise(rewriter, op);
-  function.walk([&](ScoreOp op) { absorbFactors(rewriter, op); });
-}
 
 //===----------------------------------------------------------------------===//
 // Contexts of one prob
@@ -237,7 +217,10 @@ struct AttnFuseAttentionPass : attn::impl::AttnFuseAttentionBase<AttnFuseAttenti
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    normalise(rewriter, getOperation());
+    getOperation().walk([&](DropoutOp op) {
+      rewriter.setInsertionPoint(op);
+      expandDropout(rewriter, op);
+    });
     SmallVector<Value> probs;
     getOperation().walk([&](Operation *op) {
       if (isa<SoftmaxOp, ModifyProbOp>(op))

@@ -1,4 +1,4 @@
-// RUN: attn-opt %s -attn-fuse-attention -split-input-file | FileCheck %s --implicit-check-not=attn.softmax
+// RUN: attn-opt %s -attn-raise -attn-fuse-attention -split-input-file | FileCheck %s --implicit-check-not=attn.softmax
 //
 // Every spelling of attention becomes one attn.attention.
 

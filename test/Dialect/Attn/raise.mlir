@@ -495,3 +495,23 @@ func.func @elements(%x: tensor<5x3xf32>) -> tensor<5xf32> {
   } : tensor<5xf32>
   return %r : tensor<5xf32>
 }
+
+// -----
+
+// A prob is scaled before an attn.context as before a product, and behind its dropout.
+// CHECK-LABEL: @dropped
+// CHECK:         %[[PROB:.*]] = attn.softmax
+// CHECK:         %[[DROPPED:.*]] = attn.dropout %[[PROB]]
+// CHECK:         %[[SCALED:.*]] = attn.modify_prob %[[DROPPED]]
+// CHECK:         attn.context %[[SCALED]], %arg2
+// FUSED-LABEL: @dropped
+// FUSED:         attn.attention %arg0, %arg1, %arg2 prob_mod
+func.func @dropped(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x7x8xf32>, %v: tensor<1x2x7x8xf32>, %seed: tensor<i64>) -> tensor<1x2x5x8xf32> {
+  %half = arith.constant dense<0.5> : tensor<1x2x5x7xf32>
+  %s = attn.score %q, %k : tensor<1x2x5x8xf32>, tensor<1x2x7x8xf32> -> tensor<1x2x5x7xf32>
+  %p = attn.softmax %s : tensor<1x2x5x7xf32>
+  %d = attn.dropout %p rate(0.25) seed(%seed : tensor<i64>) : tensor<1x2x5x7xf32>
+  %scaled = arith.mulf %d, %half : tensor<1x2x5x7xf32>
+  %c = attn.context %scaled, %v : tensor<1x2x5x7xf32>, tensor<1x2x7x8xf32> -> tensor<1x2x5x8xf32>
+  return %c : tensor<1x2x5x8xf32>
+}

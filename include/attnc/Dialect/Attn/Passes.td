@@ -39,9 +39,9 @@ def AttnRaise : Pass<"attn-raise", "::mlir::func::FuncOp"> {
     |---|---|
     | exp(x - max x) / sum, before or after the product with the values | `attn.softmax` |
     | a product that a softmax takes | `attn.score` |
-    | `attn.map` and `arith` between the two, however reshaped | `attn.modify_score` |
+    | `attn.map` and `arith` between a score and its softmax, however reshaped | `attn.modify_score` |
     | the product of a softmax's result | `attn.context` |
-    | `attn.map` and `arith` between the two | `attn.modify_prob` |
+    | `attn.map` and `arith` between a softmax and its context | `attn.modify_prob` |
     | a product with a matrix, and a row added to it | `attn.linear` |
     | a transposed reshape, a reshaped transpose | `attn.split_heads`, `attn.merge_heads` |
 
@@ -64,11 +64,10 @@ def AttnFuseAttention : Pass<"attn-fuse-attention", "::mlir::func::FuncOp"> {
     Replaces score → (modify_score | mask)* → softmax → (modify_prob)* → context, in any spelling,
     by one `attn.attention`:
 
-    - scales before or after, on query, key or both, on the score or on the prob;
+    - scales on the score or on the prob;
     - masks as `attn.mask`, as a -inf bias or as a select of -inf.
 
-    Takes any graph. Elementwise `arith` and `math` on a whole score or prob becomes the region of a
-    modify op, and constant factors of query and key move into the score's scale, fused or not. A
+    Takes any graph; elementwise ops on a whole score or prob are regions after `attn-raise`. A
     condition that only hides scores becomes the mask; if anything other than a bias or a positive
     factor follows, it stays in the score_mod. A bias added after a condition that selects or adds
     -inf is assumed not to be NaN or +inf at hidden keys: it is not read there, neither for the

@@ -3,8 +3,9 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From each softmax along keys on through elementwise ops, reshapes and transposes to products
-// whose left side is the prob. What changes its elements becomes `attn.modify_prob`.
+// From each product or `attn.context` back through elementwise ops, reshapes and transposes to a
+// softmax along keys. Elementwise ops between the two become `attn.modify_prob`, and the product
+// `attn.context`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,11 +18,14 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// A softmax of scores: over four dimensions, along the last of them.
+/// A softmax of scores, over four dimensions along the last of them, or a step behind one.
 static bool isProb(Operation *op) {
-  if (isa<ModifyProbOp>(op))
+  // attn-fuse-attention makes the dropout of a prob a step.
+  if (isa<DropoutOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  if (isa_and_nonnull<ModifyProbOp>(op))
     return true;
-  auto softmax = dyn_cast<SoftmaxOp>(op);
+  auto softmax = dyn_cast_or_null<SoftmaxOp>(op);
   int64_t axis = softmax ? int64_t(softmax.getAxis()) : 0;
   return softmax && rankOf(softmax.getProb()) == 4 && (axis == -1 || axis == 3);
 }
@@ -72,27 +76,36 @@ static void makeContext(RewriterBase &rewriter, const Stage &prob, MatmulOp op) 
   rewriter.replaceAllUsesWith(op.getResult(), context.show(rewriter));
 }
 
-static void raiseContext(RewriterBase &rewriter, MatmulOp matmul, const Chains &chains) {
-  std::optional<StagePath> path = findPath(matmul.getLeft(), isProb, chains);
-  if (!path || path->root->getBlock() != matmul->getBlock())
-    return;
+/// The prob that `op`, a product or context, takes, as a stage: elementwise ops behind the softmax
+/// become regions.
+static std::optional<Stage> raiseProb(RewriterBase &rewriter, Operation *op, const Chains &chains) {
+  std::optional<StagePath> path = findPath(op->getOperand(0), isProb, chains);
+  if (!path || path->root->getBlock() != op->getBlock())
+    return std::nullopt;
   Stage prob{path->root->getResult(0)};
   for (Operation *step : path->steps) {
     if (isMove(step))
       prob.push(step);
     else if (!joinStage<ModifyProbOp>(rewriter, prob, step, chains.getBefore(step)))
-      return;
+      return std::nullopt;
     else if (auto modify = prob.value.getDefiningOp<ModifyProbOp>();
              isa<SoftmaxOp>(modify.getProb().getDefiningOp()))
       dropProbGuards(rewriter, modify);
   }
-  makeContext(rewriter, prob, matmul);
+  return prob;
 }
 
 void attn::raiseContexts(RewriterBase &rewriter, func::FuncOp function) {
   for (Block &block : function.getBody()) {
     Chains chains(block, isProb);
-    for (MatmulOp matmul : llvm::to_vector(block.getOps<MatmulOp>()))
-      raiseContext(rewriter, matmul, chains);
+    SmallVector<Operation *> products;
+    for (Operation &op : block)
+      if (isa<MatmulOp, ContextOp>(op))
+        products.push_back(&op);
+    for (Operation *product : products) {
+      std::optional<Stage> prob = raiseProb(rewriter, product, chains);
+      if (auto matmul = dyn_cast<MatmulOp>(product); matmul && prob)
+        makeContext(rewriter, *prob, matmul);
+    }
   }
 }
