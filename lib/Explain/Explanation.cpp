@@ -49,18 +49,18 @@ static std::string listReads(Region &region, func::FuncOp function) {
   return names.empty() ? "" : " reads " + llvm::join(names, ", ");
 }
 
-/// How the mask bounds the loop over keys.
+/// Which KV blocks a query block skips, by the bounds that the mask gives for its keys.
 static std::string describeBounds(Region &region) {
   MaskAnalysis mask(region);
   const auto &condition = mask.getCondition();
   bool below = condition.hasLowestKey(), above = condition.hasHighestKey();
   if (!below && !above)
-    return "key loop not bounded by the mask";
-  std::string text = below && above ? "key loop bounded below and above"
-                     : below        ? "key loop bounded below"
-                                    : "key loop bounded above";
+    return "no KV blocks skipped";
+  std::string text = below && above ? "skips KV blocks outside the visible keys"
+                     : below        ? "skips KV blocks before the first visible key"
+                                    : "skips KV blocks after the last visible key";
   if (!mask.isComplete())
-    text += " by some conditions of the mask";
+    text += " by some of the mask's conditions";
   if (std::optional<int64_t> width = mask.getWidth())
     text += llvm::formatv("; at most {0} visible keys per row", *width);
   return text;

@@ -89,8 +89,8 @@ static Operation *nextOfProb(Value prob, Refusal &refusal) {
     if (!asksForSize(use))
       reader = use.getOwner();
   }
-  refuse(refusal, reader ? "the prob does not go to attn.context" : "the prob has no use", reader,
-         "goes here");
+  refuse(refusal, reader ? "no attn.context takes the prob" : "the prob has no use", reader,
+         "taken here");
   return nullptr;
 }
 

@@ -80,9 +80,9 @@ func.func @prob_unused(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: t
 
 func.func @prob_returned(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>) -> tensor<?x8x?x?xf32> {
   %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
-  // expected-remark@+1 {{not fused: the prob does not go to attn.context}}
+  // expected-remark@+1 {{not fused: no attn.context takes the prob}}
   %p = attn.softmax %s : tensor<?x8x?x?xf32>
-  // expected-note@+1 {{goes here}}
+  // expected-note@+1 {{taken here}}
   return %p : tensor<?x8x?x?xf32>
 }
 
