@@ -20,7 +20,7 @@ using namespace mlir::attn::imports;
 namespace {
 enum Input { Query, Key, Value_, Mask, PastKey, PastValue, NonpadLengths };
 enum Output { Context_, PresentKey, PresentValue, Qk };
-/// What the output Qk holds.
+/// The stage of the score that output Qk returns.
 enum QkMode { Scores, Capped, Masked, Probs };
 
 /// One node of op Attention, taken apart in order.
@@ -32,7 +32,6 @@ public:
 private:
   LogicalResult readOperands();
   FailureOr<TensorRef> readHeads(Input input, StringRef count);
-  FailureOr<TensorRef> appendToPast(Input past, Output present, const TensorRef &tensor);
   void score();
   LogicalResult applyMask();
   void applyFloatMask(const TensorRef &mask);
@@ -71,21 +70,6 @@ FailureOr<TensorRef> AttentionNode::readHeads(Input input, StringRef count) {
   return makeHeads(body, tensor, heads);
 }
 
-FailureOr<TensorRef> AttentionNode::appendToPast(Input past, Output present,
-                                                 const TensorRef &tensor) {
-  TensorRef before = node.input(past);
-  if (!before) {
-    node.setOutput(present, tensor);
-    return tensor;
-  }
-  FailureOr<TensorRef> result = makeConcat(node, before, tensor);
-  if (failed(result))
-    return failure();
-  pastLength = before->sizes[2];
-  node.setOutput(present, *result);
-  return result;
-}
-
 LogicalResult AttentionNode::readOperands() {
   for (StringRef name : {"left_window_size", "right_window_size"})
     if (int64_t size = node.getInt(name, -1); size < -1)
@@ -94,19 +78,20 @@ LogicalResult AttentionNode::readOperands() {
     return node.error() << "expected nonpad_kv_seqlen of rank 1, found " << lengths->getRank();
   if (node.input(NonpadLengths) && (node.input(PastKey) || node.input(PastValue)))
     return node.error() << "expected either nonpad_kv_seqlen or past_key and past_value";
-  if (bool(node.input(PastKey)) != bool(node.input(PastValue)))
-    return node.error() << "expected past_key and past_value together";
   FailureOr<TensorRef> q = readHeads(Query, "q_num_heads"), k, v;
   if (failed(q) || failed(k = readHeads(Key, "kv_num_heads")) ||
       failed(v = readHeads(Value_, "kv_num_heads")))
     return failure();
   query = *q;
-  pastLength = fixedSize(body.b.getContext(), 0);
-  if (failed(k = appendToPast(PastKey, PresentKey, *k)) ||
-      failed(v = appendToPast(PastValue, PresentValue, *v)))
-    return failure();
   key = *k;
   value = *v;
+  FailureOr<OpFoldResult> past =
+      appendPast(node, node.input(PastKey), node.input(PastValue), key, value);
+  if (failed(past))
+    return failure();
+  pastLength = *past;
+  node.setOutput(PresentKey, key);
+  node.setOutput(PresentValue, value);
   return checkAttention(node, query, key, value);
 }
 
@@ -115,8 +100,7 @@ void AttentionNode::keep(QkMode mode) {
     qk = current;
 }
 
-/// What a mask holds at `indices`, and whether it reaches as far as key k: null where
-/// it always does.
+/// The mask at `indices`, and whether it is long enough for key k: null if it always is.
 static std::pair<Value, Value> readMask(Body &at, const TensorRef &mask, ArrayRef<Value> indices,
                                         ArrayRef<OpFoldResult> scoreSizes) {
   OpFoldResult length = mask->sizes.back();
@@ -143,41 +127,32 @@ void AttentionNode::applyFloatMask(const TensorRef &mask) {
 }
 
 Value AttentionNode::visible(Body &at, ArrayRef<Value> indices, const TensorRef &boolMask) {
-  Value result;
-  auto require = [&](Value condition) {
-    result = result ? at.make<arith::AndIOp>(result, condition) : condition;
-  };
+  Conditions conditions{at};
   Value q = indices[2], k = indices[3];
   if (boolMask) {
     auto [isVisible, within] = readMask(at, boolMask, indices, scoreSizes);
     if (within)
-      require(within);
-    require(isVisible);
+      conditions.require(within);
+    conditions.require(isVisible);
   }
   Value length, position = q;
   if (TensorRef lengths = node.input(NonpadLengths))
     length = arith::IndexCastOp::create(at.b, at.loc, at.b.getIndexType(),
                                         at.read(lengths, {indices[0]}));
-  // What is in a cache of its own ends with the query's keys.
+  // With nonpad_kv_seqlen the last keys are those of the queries.
   if (length)
     position =
         at.make<arith::AddIOp>(q, at.make<arith::SubIOp>(length, toIndex(at, scoreSizes[2])));
   else if (getStatic(pastLength) != 0)
     position = at.make<arith::AddIOp>(q, toIndex(at, pastLength));
-  auto isAtMost = [&](Value a, Value b) {
-    return at.make<arith::CmpIOp>(arith::CmpIPredicate::sle, a, b);
-  };
   auto [left, right] = getWindow();
-  if (right >= 0)
-    require(isAtMost(k, right == 0 ? position : at.make<arith::AddIOp>(position, at.index(right))));
-  if (left >= 0)
-    require(isAtMost(at.make<arith::SubIOp>(position, at.index(left)), k));
+  conditions.requireWindow(position, k, left, right);
   if (length)
-    require(arith::CmpIOp::create(at.b, at.loc, arith::CmpIPredicate::slt, k, length));
-  return result;
+    conditions.require(arith::CmpIOp::create(at.b, at.loc, arith::CmpIPredicate::slt, k, length));
+  return conditions.all;
 }
 
-/// How many keys before and after its own position a query sees; -1 where there is no bound.
+/// The window (left, right) around a query's position; -1 is unbounded.
 std::pair<int64_t, int64_t> AttentionNode::getWindow() {
   int64_t right = node.getInt("right_window_size", -1);
   return {node.getInt("left_window_size", -1), node.getInt("is_causal", 0) ? 0 : right};

@@ -132,6 +132,20 @@ Value imports::makeMask(Body &body, Value score,
   return op.getResult();
 }
 
+void Conditions::require(Value condition) {
+  all = all ? at.make<arith::AndIOp>(all, condition) : condition;
+}
+
+void Conditions::requireWindow(Value position, Value k, int64_t left, int64_t right) {
+  auto isAtMost = [&](Value a, Value b) {
+    return at.make<arith::CmpIOp>(arith::CmpIPredicate::sle, a, b);
+  };
+  if (right >= 0)
+    require(isAtMost(k, right == 0 ? position : at.make<arith::AddIOp>(position, at.index(right))));
+  if (left >= 0)
+    require(isAtMost(at.make<arith::SubIOp>(position, at.index(left)), k));
+}
+
 TensorRef imports::makeContext(Node &node, const TensorRef &query, Value prob,
                                const TensorRef &value) {
   SmallVector<OpFoldResult> sizes = {query->sizes[0], query->sizes[1], query->sizes[2],
@@ -165,4 +179,26 @@ FailureOr<TensorRef> imports::makeConcat(Node &node, const TensorRef &past,
       tensor::ConcatOp::create(node.body.b, node.body.loc, type, 2,
                                ValueRange{node.materialize(past), node.materialize(tensor)});
   return makeComputed(whole, sizes);
+}
+
+LogicalResult imports::checkPast(Node &node, const TensorRef &key, const TensorRef &value) {
+  if (bool(key) != bool(value))
+    return node.error() << "expected past_key and past_value together";
+  return success();
+}
+
+FailureOr<OpFoldResult> imports::appendPast(Node &node, const TensorRef &pastKey,
+                                            const TensorRef &pastValue, TensorRef &key,
+                                            TensorRef &value) {
+  if (failed(checkPast(node, pastKey, pastValue)))
+    return failure();
+  if (!pastKey)
+    return fixedSize(node, 0);
+  FailureOr<TensorRef> keys = makeConcat(node, pastKey, key),
+                       values = makeConcat(node, pastValue, value);
+  if (failed(keys) || failed(values))
+    return failure();
+  key = *keys;
+  value = *values;
+  return pastKey->sizes[2];
 }

@@ -14,14 +14,12 @@ using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::imports;
 
-/// Modifiers work on f32 where the inputs are shorter.
-static TensorRef widen(Body &body, const TensorRef &tensor) {
-  Type f32 = body.b.getF32Type();
-  return makeMap(body, f32, tensor->sizes, {tensor},
-                 [f32](Body &at, ArrayRef<Value> x) { return castScalar(at, x[0], f32); });
+static TensorRef castTensor(Body &body, const TensorRef &tensor, Type type) {
+  return makeMap(body, type, tensor->sizes, {tensor},
+                 [type](Body &at, ArrayRef<Value> x) { return castScalar(at, x[0], type); });
 }
 
-/// What the subgraph `name` gives for `tensor`, which it is where there is none.
+/// Applies the subgraph `name` to `tensor`; without it, `tensor` itself.
 static FailureOr<TensorRef> modify(Node &node, StringRef name, const TensorRef &tensor) {
   const ::onnx::AttributeProto *attribute = node.getAttribute(name);
   if (!attribute)
@@ -54,8 +52,10 @@ LogicalResult imports::importFlexAttention(Node &node) {
   if (failed(checkAttention(node, query, key, value)) || failed(checkPrecision(node)))
     return failure();
   bool isModified = node.getAttribute("score_mod") || node.getAttribute("prob_mod");
+  // Modifiers of f16 and bf16 inputs compute in f32.
   if (isModified && element.getIntOrFloatBitWidth() < 32)
-    query = widen(body, query), key = widen(body, key), value = widen(body, value);
+    for (TensorRef *tensor : {&query, &key, &value})
+      *tensor = castTensor(body, *tensor, body.b.getF32Type());
 
   SmallVector<OpFoldResult> sizes;
   FailureOr<Value> score = makeScore(node, query, key, sizes);
@@ -69,14 +69,6 @@ LogicalResult imports::importFlexAttention(Node &node) {
   modified = modify(node, "prob_mod", makeComputed(prob, sizes));
   if (failed(modified))
     return failure();
-  SmallVector<OpFoldResult> shape = {query->sizes[0], query->sizes[1], query->sizes[2],
-                                     value->sizes[3]};
-  Value context = ContextOp::create(body.b, body.loc, getTensorType(query->element, shape),
-                                    node.materialize(*modified), node.materialize(value));
-  TensorRef result = makeComputed(context, shape);
-  if (result->element != element)
-    result = makeMap(body, element, shape, {result}, [element](Body &at, ArrayRef<Value> x) {
-      return castScalar(at, x[0], element);
-    });
-  return node.setOutput(result);
+  TensorRef context = makeContext(node, query, node.materialize(*modified), value);
+  return node.setOutput(context->element == element ? context : castTensor(body, context, element));
 }

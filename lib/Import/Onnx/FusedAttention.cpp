@@ -3,9 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention, MultiHeadAttention and RotaryEmbedding of the domain com.microsoft. What hides padding
-// adds a finite number to the score there, so that a row of padding alone is not empty; it does
-// here, too.
+// Attention, MultiHeadAttention and RotaryEmbedding of the domain com.microsoft. Padding adds a
+// finite number to scores, as in ONNX Runtime: a fully padded row still sums to one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -93,7 +92,7 @@ Value imports::fused::compare(Body &at, arith::CmpIPredicate predicate, Value a,
   return at.make<arith::CmpIOp>(predicate, a, b);
 }
 
-/// Keys before an end, and behind the starts that a mask of twice the batch has as well.
+/// Keeps keys before `ends`, and after the starts that follow them in a mask of twice the batch.
 static PlaceFn keepBetween(const TensorRef &ends, OpFoldResult batch) {
   bool hasStarts = !sameSize(ends->sizes[0], batch);
   return [=](Body &at, ArrayRef<Value> place) -> Value {
@@ -107,7 +106,7 @@ static PlaceFn keepBetween(const TensorRef &ends, OpFoldResult batch) {
   };
 }
 
-/// Where a mask of 0 and 1 keeps the score; null where it always does.
+/// Reads a padding mask of 0 and 1; null if it hides no key.
 static FailureOr<PlaceFn> readPadding(Node &node, const TensorRef &mask,
                                       ArrayRef<OpFoldResult> score, StringRef what) {
   if (!mask)
@@ -125,7 +124,7 @@ static FailureOr<PlaceFn> readPadding(Node &node, const TensorRef &mask,
   }
   if (rank != 2 && rank != 3)
     return node.error() << "expected " << what << " of rank 1 to 3, found " << rank;
-  // One column for all keys shifts all of a row.
+  // One value for a whole row cancels in its softmax.
   if (rank == 2 && getStatic(mask->sizes[1]) == 1 && getStatic(score[3]) != 1)
     return PlaceFn();
   SmallVector<OpFoldResult> sizes = {batch, score[3]};
@@ -147,7 +146,9 @@ static PlaceFn seeBefore(OpFoldResult past) {
   return [=](Body &at, ArrayRef<Value> place) -> Value {
     Value own =
         getStatic(past) == 0 ? place[2] : at.make<arith::AddIOp>(place[2], toIndex(at, past));
-    return compare(at, arith::CmpIPredicate::sle, place[3], own);
+    Conditions conditions{at};
+    conditions.requireWindow(own, place[3], /*left=*/-1, /*right=*/0);
+    return conditions.all;
   };
 }
 
@@ -198,23 +199,7 @@ LogicalResult imports::fused::makeAttention(Node &node, const Heads &heads, cons
       makeMergedHeads(node.body, makeContext(node, heads.query, prob, heads.value)));
 }
 
-/// Puts keys and values behind those of the past; tells how many these are.
-static FailureOr<OpFoldResult> appendPast(Node &node, const TensorRef &pastKey,
-                                          const TensorRef &pastValue, Heads &heads) {
-  if (bool(pastKey) != bool(pastValue))
-    return node.error() << "expected past_key and past_value together";
-  if (!pastKey)
-    return fixedSize(node, 0);
-  FailureOr<TensorRef> key = makeConcat(node, pastKey, heads.key),
-                       value = makeConcat(node, pastValue, heads.value);
-  if (failed(key) || failed(value))
-    return failure();
-  heads.key = *key;
-  heads.value = *value;
-  return pastKey->sizes[2];
-}
-
-/// What Attention and MultiHeadAttention have in common once there are heads.
+/// Attention and MultiHeadAttention from their heads on.
 static LogicalResult attend(Node &node, const Heads &heads, OpFoldResult past,
                             const TensorRef &mask, const TensorRef &bias, StringRef maskName) {
   SmallVector<OpFoldResult> score = {heads.query->sizes[0], heads.query->sizes[1],
@@ -280,7 +265,7 @@ static FailureOr<TensorRef> takeHalf(Node &node, const TensorRef &past, int64_t 
   return makeReshape(node.body, *half, ArrayRef(past->sizes).drop_front());
 }
 
-/// Keys and values as one result.
+/// Sets the output that stacks keys and values.
 static LogicalResult setPresent(Node &node, const Heads &heads) {
   if (!node.wantsOutput(1))
     return success();
@@ -318,7 +303,7 @@ LogicalResult imports::importFusedAttention(Node &node) {
     pastKey = *keys;
     pastValue = *values;
   }
-  FailureOr<OpFoldResult> length = appendPast(node, pastKey, pastValue, *heads);
+  FailureOr<OpFoldResult> length = appendPast(node, pastKey, pastValue, heads->key, heads->value);
   if (failed(length) || failed(setPresent(node, *heads)))
     return failure();
   return attend(node, *heads, *length, node.input(3), node.input(5), "mask_index");
@@ -423,7 +408,8 @@ LogicalResult imports::importMultiHeadAttention(Node &node) {
   OpFoldResult rows = heads->query->sizes[2];
   if (node.getInt("unidirectional", 0) && !sameSize(rows, heads->key->sizes[2]))
     return node.error() << "expected as many keys as queries where 'unidirectional' is 1";
-  FailureOr<OpFoldResult> past = appendPast(node, node.input(6), node.input(7), *heads);
+  FailureOr<OpFoldResult> past =
+      appendPast(node, node.input(6), node.input(7), heads->key, heads->value);
   if (failed(past))
     return failure();
   node.setOutput(1, heads->key);
@@ -435,7 +421,7 @@ LogicalResult imports::importMultiHeadAttention(Node &node) {
 // com.microsoft.RotaryEmbedding
 //===----------------------------------------------------------------------===//
 
-/// One position a row: those of the first row, counted up, where only the first is given.
+/// Counts positions up from `first` in every batch.
 static TensorRef countFrom(Body &body, const TensorRef &first, OpFoldResult batch,
                            OpFoldResult length) {
   return makeGenerate(body, first->element, {batch, length}, {first},

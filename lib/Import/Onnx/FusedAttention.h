@@ -19,13 +19,12 @@ struct Heads {
   TensorRef query, key, value;
 };
 
-/// What becomes of a score; what is null does not.
+/// Changes of a score before its softmax; null members change nothing.
 struct Changes {
   double softcap = 0;
   /// Floats of a shape that broadcasts to the score's.
   TensorRef bias;
-  /// Where it holds, at (batch, head, q, k), the score stays what it is; elsewhere it gets
-  /// `filter` more.
+  /// Adds `filter` to the scores at (batch, head, q, k) where this does not hold.
   PlaceFn isKept;
   double filter = 0;
   /// Which keys a query sees.
@@ -34,7 +33,7 @@ struct Changes {
   TensorRef sink;
 };
 
-/// Refuses an attribute that asks for what there is no op for.
+/// Refuses an attribute with an unsupported value.
 LogicalResult expectInt(Node &node, StringRef name, int64_t wanted = 0);
 LogicalResult expectNone(Node &node, int index, StringRef name);
 FailureOr<int64_t> getHeads(Node &node, StringRef name);
@@ -43,7 +42,7 @@ LogicalResult checkRank(Node &node, const TensorRef &tensor, int64_t rank, Strin
 /// `count` columns from `offset` on of [batch, length, columns], as heads.
 FailureOr<TensorRef> takeHeads(Node &node, const TensorRef &rows, int64_t offset, int64_t count,
                                int64_t heads);
-/// Query, key and value of these widths, one behind the other in the columns of `rows`.
+/// Splits the columns of `rows` into the heads of query, key and value.
 FailureOr<Heads> takeAll(Node &node, const TensorRef &rows, int64_t queryHeads, int64_t keyHeads,
                          ArrayRef<int64_t> widths);
 LogicalResult checkSizes(Node &node, const TensorRef &tensor, ArrayRef<OpFoldResult> sizes,
@@ -55,7 +54,7 @@ Value compare(Body &at, arith::CmpIPredicate predicate, Value a, Value b);
 LogicalResult makeAttention(Node &node, const Heads &heads, const Changes &changes,
                             int scoreOutput = -1);
 
-/// Rows [batch, length, width] with their part of the bias, as heads.
+/// Splits [batch, length, width] into heads, after adding the bias from `offset` on.
 FailureOr<TensorRef> splitHeads(Node &node, TensorRef rows, int64_t heads, const TensorRef &bias,
                                 int64_t &offset);
 

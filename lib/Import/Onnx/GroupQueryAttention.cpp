@@ -56,11 +56,11 @@ private:
   Node &node;
   Body &body;
   Heads heads;
-  /// How many keys each batch has, less one: [batch].
+  /// The last visible key of each batch: [batch].
   TensorRef last;
   /// The most keys of any batch.
   OpFoldResult total;
-  /// The length of the caches that they become.
+  /// The length of the grown caches.
   OpFoldResult grown;
   std::function<Value(Body &, Value)> pastLength;
 };
@@ -132,7 +132,7 @@ LogicalResult GroupQuery::readLengths() {
   return success();
 }
 
-/// How many keys a batch had before: none at the first prompt, whose shorter rows end in padding.
+/// The past length of a batch: 0 at the first prompt, whose shorter rows end in padding.
 void GroupQuery::findPastLength() {
   if (!node.input(PastKey)) {
     pastLength = [](Body &at, Value) { return at.index(0); };
@@ -145,7 +145,7 @@ void GroupQuery::findPastLength() {
   };
 }
 
-/// The place of each query. Of those that the model tells, a first prompt takes the first alone.
+/// The position of each query. A first prompt counts up from the first of `position_ids`.
 FailureOr<TensorRef> GroupQuery::getPositions() {
   TensorRef given = node.input(Positions);
   OpFoldResult batch = heads.query->sizes[0], rows = heads.query->sizes[2];
@@ -170,7 +170,7 @@ FailureOr<TensorRef> GroupQuery::getPositions() {
                       });
 }
 
-/// Query and key with a norm of each head, where the model has one.
+/// Applies the RMS norm of query and key heads, where the model has one.
 LogicalResult GroupQuery::normalize() {
   auto apply = [&](TensorRef &tensor, Input scale) {
     if (!node.input(scale))
@@ -211,7 +211,7 @@ LogicalResult GroupQuery::rotate() {
   return success();
 }
 
-/// A cache with the rows behind what each batch holds of it, then zeros where it grows.
+/// Appends rows to each batch of a cache; a cache that grows is filled up with zeros.
 FailureOr<TensorRef> GroupQuery::append(Input input, const TensorRef &rows) {
   TensorRef past = node.input(input);
   if (!past)
@@ -239,7 +239,7 @@ FailureOr<TensorRef> GroupQuery::append(Input input, const TensorRef &rows) {
     };
     Value room = toIndex(at, past->sizes[2]), length = toIndex(at, rows->sizes[2]);
     Value start = before(at, place[0]), own = at.make<arith::SubIOp>(place[2], start);
-    // What a cache with room holds behind the rows stays there.
+    // Rows of a cache with room beyond the appended ones are kept.
     Value end = at.make<arith::SelectOp>(isLess(room, toIndex(at, total)), start, room);
     SmallVector<Value> inPast(place), inRows(place);
     inPast[2] = clamp(place[2], room);
@@ -265,7 +265,7 @@ TensorRef GroupQuery::appendRows(const TensorRef &cache, const TensorRef &rows) 
                       cache->sizes);
 }
 
-/// A number for each head that joins the softmax's sum; null for none.
+/// The softmax sink of each head; null for none.
 TensorRef GroupQuery::getSink() {
   if (node.input(Sink) || !node.getInt("smooth_softmax", 0))
     return node.input(Sink);
@@ -281,18 +281,16 @@ PlaceFn GroupQuery::getVisible() {
     if (!isCausal)
       return compare(at, arith::CmpIPredicate::sle, k, readIndex(at, last, {place[0]}));
     Value own = at.make<arith::AddIOp>(q, past(at, place[0]));
-    Value isBefore = compare(at, arith::CmpIPredicate::sle, k, own);
-    if (window <= 0)
-      return isBefore;
+    Conditions conditions{at};
     // The query's own key is one of the window.
-    Value first = at.make<arith::SubIOp>(own, at.index(window - 1));
-    return at.make<arith::AndIOp>(isBefore, compare(at, arith::CmpIPredicate::sle, first, k));
+    conditions.requireWindow(own, k, window <= 0 ? -1 : window - 1, /*right=*/0);
+    return conditions.all;
   };
 }
 
 LogicalResult GroupQuery::import() {
-  if (bool(node.input(PastKey)) != bool(node.input(PastValue)))
-    return node.error() << "expected past_key and past_value together";
+  if (failed(checkPast(node, node.input(PastKey), node.input(PastValue))))
+    return failure();
   if (failed(checkAttributes()) || failed(readHeads()) || failed(readLengths()))
     return failure();
   findPastLength();
