@@ -13,7 +13,7 @@ from .library import Library
 
 def load(path, name=None, weights=None):
     """The kernel in the shared library at `path`. `name` is its C function's; by
-    default what stands between `lib` and `.so` in the file's name. `weights` is the file
+    default NAME of the file libNAME.so. `weights` is the file
     of its constants, where it has one; by default that beside the library."""
     path = os.fspath(path)
     stem = re.fullmatch(r"(?:lib)?(.*?)\.so[.\d]*", os.path.basename(path))

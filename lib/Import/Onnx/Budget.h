@@ -1,4 +1,4 @@
-//===- Budget.h - what an import may cost -----------------------*- C++ -*-===//
+//===- Budget.h - limits on the work of an import ---------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -3,7 +3,7 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What stands before the attention of images and sound: patches as rows, and a linear layer.
+// Convolutions as patches times a linear layer.
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each place of the input gives as many numbers as the kernel has for each output: a linear layer.
-// An element of the result is the sum of those that fall on it.
+// A linear layer multiplies each input position with the whole kernel; an element of the result is
+// the sum of the products that overlap there.
 //
 //===----------------------------------------------------------------------===//
 

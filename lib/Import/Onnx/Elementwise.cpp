@@ -3,7 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each op is a function of scalars, and becomes an `attn.map` or, of formulas, a formula.
+// Each op is a function of scalars, and becomes an `attn.map` or, where no operand is data, an
+// index expression.
 //
 //===----------------------------------------------------------------------===//
 
@@ -138,7 +139,7 @@ static LogicalResult importBinary(Node &node) {
   return importSame(node, combine<FloatOp, IntOp>);
 }
 
-/// Any number of operands, from left to right.
+/// Folds any number of operands, from left to right.
 template <typename FloatOp, typename IntOp>
 static LogicalResult importVariadic(Node &node) {
   return importSame(node, [](Body &body, ArrayRef<Value> x) {

@@ -1,11 +1,10 @@
-//===- Fused.cpp - what ONNX Runtime's optimizer makes of several ops -----===//
+//===- Fused.cpp - fused ops of ONNX Runtime's optimizer ------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A model that ONNX Runtime has saved after optimising it holds ops of the domain com.microsoft.
-// Each stands for some of ONNX's own, and is imported as these, so that what they become here is
-// fused as if it had never been.
+// Models that ONNX Runtime optimized hold ops of the domain com.microsoft. Each is imported as the
+// ONNX ops that it replaced, so that these fuse here as those of the original model do.
 //
 //===----------------------------------------------------------------------===//
 

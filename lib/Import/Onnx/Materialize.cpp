@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is computed element by element, as an op: a map of tensors, or a tensor that is generated
-// place by place. A list becomes a constant, or such a tensor, where something needs its value.
+// Emits elementwise computations as `attn.map`, or as `tensor.generate` where no operand is data. A
+// list of known elements becomes a constant or a `tensor.generate` once an op needs its value.
 //
 //===----------------------------------------------------------------------===//
 
@@ -103,7 +103,7 @@ static Value computeList(Body &body, const TensorRef &list) {
 }
 
 Value imports::materialize(Body &body, const TensorRef &tensor) {
-  // Its elements say more than a formula.
+  // Known elements become a constant.
   if (tensor->elements && (!tensor->value || tensor->isIndexOnly())) {
     tensor->value = computeList(body, tensor);
     tensor->indexDepth = 0;

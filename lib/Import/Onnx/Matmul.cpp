@@ -3,7 +3,7 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a product is to attention, or whether it is a layer, attn-raise finds out.
+// Every product becomes `attn.matmul`; attn-raise finds scores, contexts and layers among them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,7 +3,7 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Nothing in a file is trusted: sizes are checked before anything is read by them.
+// Files are untrusted: sizes are checked before they are used to read.
 //
 //===----------------------------------------------------------------------===//
 

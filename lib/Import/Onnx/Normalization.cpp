@@ -179,7 +179,7 @@ static LogicalResult importInstanceNorm(Node &node) {
   return normalizeGroups(node, *getStatic(node.input(0)->sizes[1]));
 }
 
-/// With the mean and variance that were found in training.
+/// Normalizes with the running mean and variance of training.
 static LogicalResult importBatchNorm(Node &node) {
   if (failed(checkChannels(node)))
     return failure();

@@ -216,14 +216,14 @@ static LogicalResult checkConcat(Node &node, ArrayRef<TensorRef> tensors, int64_
   return success();
 }
 
-/// Whether integers are put side by side as tuples, which say where something is read or written.
+/// Whether integers are concatenated to index tuples, as gathers and scatters take them.
 static bool areTuples(ArrayRef<TensorRef> tensors, int64_t dim) {
   return tensors[0]->element.isInteger(64) && dim > 0 && dim == tensors[0]->getRank() - 1 &&
          llvm::all_of(tensors,
                       [&](const TensorRef &tensor) { return getStatic(tensor->sizes[dim]) == 1; });
 }
 
-/// Tuples stay formulas of their places.
+/// Concatenates index tuples as an index expression.
 static TensorRef makeTuples(Body &body, ArrayRef<TensorRef> tensors, const Sizes &sizes) {
   SmallVector<TensorRef> parts(tensors);
   return makeGenerate(

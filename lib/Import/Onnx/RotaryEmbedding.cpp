@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The model brings its angles as tables of cosines and sines, so that attn.positions, which
-// computes them, does not say it. The rotation is a formula of single elements here.
+// The model holds tables of cosines and sines, which attn.positions would compute. So the rotation
+// is elementwise arithmetic here.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,10 +1,10 @@
-//===- Sizes.h - sizes that are known only when called ----------*- C++ -*-===//
+//===- Sizes.h - dynamic sizes as polynomials -------------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Exported graphs compute the same size over and over: batch * heads, and divided by heads
-// again. A size is the sum of products that it comes to, so that equal ones are found.
+// again. As polynomials, equal sizes are found to be equal.
 //
 //===----------------------------------------------------------------------===//
 

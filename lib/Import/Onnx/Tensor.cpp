@@ -210,7 +210,7 @@ static std::optional<int64_t> getStep(ArrayRef<Value> elements) {
   auto numbers = llvm::map_to_vector(elements, getConstantInt);
   if (llvm::is_contained(numbers, std::nullopt))
     return std::nullopt;
-  // The formula wraps around as well.
+  // Index arithmetic wraps around as well.
   auto stepTo = [&](size_t i) { return uint64_t(*numbers[i]) - uint64_t(*numbers[i - 1]); };
   for (size_t i = 2; i < numbers.size(); ++i)
     if (stepTo(i) != stepTo(1))
@@ -223,7 +223,7 @@ static Value selectElement(Body &body, Type type, ArrayRef<Value> elements, Valu
   // Nothing is read of a tensor without elements.
   if (elements.empty())
     return arith::ConstantOp::create(body.b, body.loc, body.b.getZeroAttr(type));
-  // Of positions the formula says more than the list.
+  // Analyses see through an index expression, not through a list.
   if (auto step = type.isInteger(1) ? std::nullopt : getStep(elements)) {
     Value steps = arith::ConstantOp::create(body.b, body.loc, body.b.getIntegerAttr(type, *step));
     Value count = body.make<arith::IndexCastOp>(type, index);
@@ -297,7 +297,7 @@ static std::optional<SmallVector<Value>> broadcastElements(const Tensor &tensor,
 
 /// Computes every element at import where those of all sources are known.
 static void foldElements(Body &body, Tensor &map, ArrayRef<TensorRef> sources, ScalarFn scalar) {
-  // Of masks the formula says more than the table.
+  // Analyses of masks see through an index expression, not through a table.
   if (sources.empty() || (map.getRank() > 1 && !map.isSingle()))
     return;
   SmallVector<SmallVector<Value>> operands;

@@ -45,7 +45,7 @@ static LogicalResult checkShapes(Node &node, int64_t axis) {
   return success();
 }
 
-/// Where each batch is written from.
+/// The first written position of each batch.
 static TensorRef getStarts(Node &node) {
   if (TensorRef indices = node.input(Indices))
     return indices;
@@ -62,7 +62,7 @@ static TensorRef appendRows(Node &node, const TensorRef &cache, const TensorRef 
                       cache->sizes);
 }
 
-/// How far `t` is behind `start` in a ring of `length`.
+/// The offset of `t` from `start` in a ring buffer of `length`.
 static Value getDistance(Body &at, Value t, Value start, Value length) {
   Value rest = at.make<arith::RemSIOp>(at.make<arith::SubIOp>(t, start), length);
   Value isNegative = at.make<arith::CmpIOp>(arith::CmpIPredicate::slt, rest, at.index(0));

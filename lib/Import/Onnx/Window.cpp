@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::imports;
 
-/// Pads so that there is a place for each stride, the odd one behind or in front.
+/// Pads for ceil(size / stride) windows, the odd element after or before the input.
 static LogicalResult padSame(Node &node, OpFoldResult size, bool isUpper, Window &window) {
   auto known = getStatic(size);
   if (!known && window.stride != 1)
@@ -64,7 +64,7 @@ FailureOr<SmallVector<Window>> imports::getWindows(Node &node, ArrayRef<int64_t>
   return windows;
 }
 
-/// A place starts before the end of the input, which rounding up may go beyond.
+/// With ceil_mode, a window must still start inside the padded input.
 static OpFoldResult roundUp(Node &node, OpFoldResult size, const Window &window) {
   Body &body = node.body;
   auto ceilDivide = [&](int64_t more) {
