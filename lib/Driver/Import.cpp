@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace attnc;
 
 LogicalResult attnc::importModel(const ImportInvocation &invocation) {
-  if (!StringRef(invocation.spec.path).ends_with(".onnx"))
+  if (!isModel(invocation.spec.path))
     return reportUsage("attnc import",
                        "expected a file .onnx, found '" + invocation.spec.path + "'");
   std::unique_ptr<Spec> spec = Spec::load(invocation.spec);

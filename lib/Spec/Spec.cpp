@@ -58,10 +58,12 @@ std::unique_ptr<Spec> Spec::load(const SpecSource &source) {
   return spec;
 }
 
+bool attnc::isModel(StringRef path) { return path.ends_with(".onnx"); }
+
 LogicalResult Spec::parse() {
   if (source.path.empty())
     return reportUsage("attnc", "expected a SPEC, found none; --help shows examples");
-  if (StringRef(source.path).ends_with(".onnx"))
+  if (isModel(source.path))
     return importModel();
   auto file = llvm::MemoryBuffer::getFileOrSTDIN(source.path, /*IsText=*/false);
   if (!file)

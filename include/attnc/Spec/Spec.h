@@ -34,6 +34,9 @@ struct SpecSource {
   bool allowBytecode = false;
 };
 
+/// Whether a file is a model, by the end of its name: an importer of `lib/Import` makes it a spec.
+bool isModel(llvm::StringRef path);
+
 /// How far a spec has been lowered. A file may hold any of them.
 enum class Stage { Graph, Fused, Scheduled };
 
