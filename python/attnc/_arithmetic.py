@@ -1,4 +1,4 @@
-"""What Python's operators record."""
+"""Records Python's operators."""
 
 import numpy as np
 

@@ -32,7 +32,7 @@ def attention(query, key, value, *, score=None, mask=None, scale=None, softcap=N
     all sizes and numbers of these. `causal` is "top_left" or "bottom_right": whether the first
     rows or the last ones of query and key are aligned. `window` is (left, right), the number of
     keys to see on either side, aligned as `causal` or as a third element says. `sink`, of shape
-    (heads,), is one more score of each row. `return_lse` asks for the log-sum-exp of the scores,
+    (heads,), is an extra score in each row's softmax denominator. `return_lse` asks for the log-sum-exp of the scores,
     without the sink, too. `out` and `threads` are as a kernel's."""
     built, inputs = build(query, key, value, score=score, mask=mask, scale=scale, softcap=softcap, window=window,
                           causal=causal, kv_lengths=kv_lengths, sink=sink, return_lse=return_lse)
@@ -62,7 +62,7 @@ def export(query, key, value, folder, *, name="attention", target=None, emit=Non
 
 
 def get_kernel(built):
-    """The kernel of an attention; compiled once."""
+    """The kernel of an attention, compiled once."""
     return find_kernel(SpecWriter(built, "attention").write(), show_progress(built))
 
 

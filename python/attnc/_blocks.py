@@ -1,4 +1,4 @@
-"""What the blocks of a BlockMask say beside its mask_mod."""
+"""The block tables of a BlockMask beside its mask_mod."""
 
 import weakref
 
@@ -9,7 +9,7 @@ _agreeing = weakref.WeakKeyDictionary()  # for BlockMasks their mask_mod, and wh
 
 
 def choose_mod(block_mask):
-    """A mask_mod that shows what the BlockMask does: its own where the blocks say no more."""
+    """A mask_mod equal to the BlockMask: its own if the block tables follow from it."""
     known, agrees = _agreeing.get(block_mask, (None, False))
     if known is not block_mask.mask_mod:
         agrees = blocks_agree(block_mask)
@@ -28,7 +28,7 @@ def blocks_agree(block_mask):
 
 
 def read_tables(block_mask):
-    """For each block whether it is visible in parts, by the mask_mod, and whether it is as a whole."""
+    """Tables of the partial blocks, to which the mask_mod applies, and of the full blocks."""
     partial = _table(block_mask.kv_num_blocks, block_mask.kv_indices)
     if block_mask.full_kv_num_blocks is None:
         return partial, torch.zeros_like(partial)
@@ -43,7 +43,7 @@ def _table(counts, columns):
 
 
 def _read_blocks(block_mask):
-    """A mask_mod that reads the blocks, too."""
+    """A mask_mod that reads the block tables, too."""
     partial, full = read_tables(block_mask)
     return read_blocks(block_mask.mask_mod, partial, full, block_mask.BLOCK_SIZE, [size == 1 for size in partial.shape[:2]])
 

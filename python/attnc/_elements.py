@@ -1,4 +1,4 @@
-"""Names of element types, and what an array says of itself."""
+"""Names of element types; shape and element type of arrays."""
 
 import functools
 
@@ -23,7 +23,7 @@ def short_name(dtype):
 
 
 def is_array(value):
-    """Whether it is read through an index in a lambda, and not a constant."""
+    """Whether lambdas read it by index, unlike a constant."""
     return isinstance(value, np.ndarray) or hasattr(value, "__dlpack__") and not isinstance(value, (type, np.generic))
 
 

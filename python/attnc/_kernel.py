@@ -12,9 +12,9 @@ from .library import Library
 
 
 def load(path, name=None, weights=None):
-    """The kernel in the shared library at `path`. `name` is its C function's; by
-    default NAME of the file libNAME.so. `weights` is the file
-    of its constants, where it has one; by default that beside the library."""
+    """Loads the kernel of the shared library at `path`. `name` is that of its C function, by default
+    NAME of the file libNAME.so. `weights` is the file of its constants, if it has one, by default
+    the one beside the library."""
     path = os.fspath(path)
     stem = re.fullmatch(r"(?:lib)?(.*?)\.so[.\d]*", os.path.basename(path))
     if name is None and not stem:
@@ -29,8 +29,8 @@ def _describe_dim(dim):
 
 class Kernel:
     """Call it with its inputs in order, or by name. `out` is an array, or a tuple of
-    them where there are several results; `threads` is the most that work on the call,
-    0 for as many as there are processors."""
+    arrays for several results; `threads` is the maximal number of threads,
+    0 for one per processor."""
 
     def __init__(self, path, name, weights=None):
         self._library = Library(path, name)

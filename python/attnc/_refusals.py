@@ -1,4 +1,4 @@
-"""What can't be asked of a traced value, with the user's line and what to write instead."""
+"""Errors for unsupported operations on traced values, with the user's line and an alternative."""
 
 import linecache
 import os
@@ -10,7 +10,7 @@ _FOLDER = os.path.dirname(__file__)
 
 
 def user_line():
-    """Where the user's code is, to begin a message with."""
+    """The place in the user's code, as the beginning of a message."""
     frame = sys._getframe()
     while frame.f_back and os.path.dirname(frame.f_code.co_filename) == _FOLDER:
         frame = frame.f_back

@@ -1,4 +1,4 @@
-"""The sizes of query, key and value, and what has to fit them."""
+"""Checks the sizes of query, key and value, and of the arrays beside them."""
 
 from ._elements import check_device, describe
 from ._spec import find_direct_reads
@@ -44,7 +44,7 @@ class Sizes:
         return tuple(1 if size == 1 else dim for size, dim in zip(shape, ("batch", self.heads, "q_len")))
 
     def check_captured(self, attention):
-        """Arrays that are read at a position itself have to reach that far."""
+        """Checks that arrays indexed by a position are long enough."""
         positions = {"b": self.batch, "h": self.heads, "q": self.q_len, "k": self.kv_len}
         for array, axis, position in find_direct_reads(attention):
             if array.sizes[axis] < positions[position]:

@@ -47,7 +47,7 @@ def _check_arity(name, function, arguments):
 
 
 def check_result(name, function, result):
-    """What `function` returned, if a score or a mask may be that."""
+    """Checks the type of what a score or mask function returned."""
     value = None if isinstance(result, Array) and result.ndim else lift(result)
     is_score = name.startswith("score")
     kind = "a float" if is_score else "a bool, as comparisons are,"

@@ -2,7 +2,7 @@
 // RUN: attnc compile %s -o %t --emit c_header && FileCheck %s --check-prefix=HEADER --input-file %t/products.h
 // RUN: not attnc run %s --input a=ones:2x4x5x8 --input b=ones:3x8x3 2>&1 | FileCheck %s --check-prefix=ERROR
 
-// What a product costs and computes, and the sizes that only the call tells.
+// FLOPs and results of matrix products, static and dynamic sizes.
 
 // CHECK: attn.matmul {{.*}} -> f32[batch, 4, 5, 3]
 // CHECK: FLOPs 960·batch

@@ -1,6 +1,6 @@
 // RUN: attn-opt %s --attn-pipeline | FileCheck %s
 
-// Sizes that only the call tells are checked by the host function, before any pipeline.
+// The host function checks dynamic sizes before it calls any pipeline.
 // CHECK-LABEL: func.func @open(
 // CHECK: host.require %{{.*}}, "expected batch of query and key of attn.score to match"
 // CHECK: host.require %{{.*}}, "expected num_q_heads of attn.score to be a multiple of num_kv_heads"

@@ -1,4 +1,4 @@
-// Sums along rows are kept in lanes, which are added by halves: one by one each would add a rounding.
+// Row sums accumulate in vector lanes, which a tree reduction adds: fewer roundings than one by one.
 // RUN: attn-opt %s --attn-decompose --convert-attn-to-halide=target=x86-64-linux-avx2-fma | FileCheck %s
 
 // CHECK-LABEL: halide.pipeline @softmax_softmax_0

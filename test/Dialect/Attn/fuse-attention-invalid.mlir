@@ -1,7 +1,7 @@
 // RUN: attn-opt %s -attn-fuse-attention=remarks -split-input-file -verify-diagnostics
 // RUN: attn-opt %s -attn-fuse-attention -split-input-file | FileCheck %s
 //
-// What fuses and what does not, with the reason. The first function alone does.
+// Remarks on fusion, with the reason against it. Only the first function fuses.
 
 // CHECK: attn.attention
 // CHECK-NOT: attn.attention

@@ -33,7 +33,7 @@ func.func @no_heads(%input: tensor<2x3x4xf32>) {
 
 // -----
 
-// The verifier says what is wrong with sizes.
+// The verifier reports wrong sizes.
 func.func @indivisible(%input: tensor<2x3x4xf32>) {
   // expected-error@+1 {{num_heads}}
   %heads = attn.split_heads %input num_heads(3) : tensor<2x3x4xf32>

@@ -1,6 +1,6 @@
 // RUN: attn-opt %s --halide-map-to-gpu | FileCheck %s
 
-// The CPU's schedule goes; what is stored gets threads, and reductions stay within one.
+// Drops the CPU schedule; stored funcs get threads, reductions stay within one thread.
 // CHECK-LABEL: halide.pipeline @rows
 halide.pipeline @rows {
   %c0 = arith.constant 0 : i32

@@ -1,4 +1,4 @@
-// What the file lacks or has otherwise; the error stands at the argument.
+// Missing and mismatched tensors of the file are errors at the argument.
 // RUN: %python %S/Inputs/write.py %t.safetensors
 // RUN: attn-opt %s --attn-bind-weights=file=%t.safetensors -split-input-file -verify-diagnostics
 

@@ -1,4 +1,4 @@
-// Masks whose conditions are joined by more than "and", and of which a part stands twice.
+// Masks with "or" and "not" between conditions, and with repeated subexpressions.
 // RUN: attnc verify %s --function shared --size n=70 | FileCheck %s
 // RUN: attnc verify %s --function either --size n=70 | FileCheck %s
 // RUN: attnc verify %s --function chosen --size n=70 | FileCheck %s

@@ -1,4 +1,4 @@
-// The kernel drops what the reference drops, fused and not, and equal seeds drop the same.
+// Dropout drops the same elements in kernels and reference, fused and not; equal seeds give equal masks.
 // RUN: attnc verify %s --function fused
 // RUN: attnc verify %s --function rows
 // RUN: attnc explain %s --function fused | FileCheck %s

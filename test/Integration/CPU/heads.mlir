@@ -1,4 +1,4 @@
-// Heads of which there are as many as the call says.
+// Dynamic num_q_heads and num_kv_heads.
 
 // RUN: attnc verify %s --size batch=2,heads=3,len=5,head_dim=7,groups=2,width=12 | FileCheck %s
 // RUN: %exits 1 attnc run %s --input x=ones:2x5x13 --input heads=ones:2x3x5x7 --input groups=ones:2x3x5x8 2>&1 | FileCheck %s --check-prefix=SPLIT

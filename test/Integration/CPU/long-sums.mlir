@@ -1,4 +1,4 @@
-// Sums so long that one running sum would be further from float64 than what adds up in blocks.
+// Long sums are blocked: one serial accumulation would exceed the error bound.
 
 // RUN: attnc verify %s --function linear --size rows=9 | FileCheck %s
 // RUN: attnc verify %s --function sharp --size rows=500 --seed 3 | FileCheck %s

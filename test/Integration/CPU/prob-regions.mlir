@@ -1,4 +1,4 @@
-// What becomes of NaN, infinities and tiny probs where a region works on the prob.
+// NaN, infinities and denormal probs in prob regions.
 
 // RUN: attnc verify %s --function factor --size batch=2,q_len=5,kv_len=19 | FileCheck %s
 // RUN: attnc verify %s --function factor_of_prob --size batch=2,q_len=5,kv_len=19 | FileCheck %s

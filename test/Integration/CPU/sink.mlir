@@ -1,4 +1,4 @@
-// The score of one more key that has no value, in every kernel and op by op.
+// Softmax sinks in every fused kernel and in unfused ops.
 
 // RUN: attnc verify %s --function prefill --size batch=2,q_len=70,kv_len=150 | FileCheck %s
 // RUN: attnc verify %s --function decode --size kv_len=300 | FileCheck %s

@@ -9,7 +9,7 @@
 // RUN: sed 's/bf16/f16/g' %s > %t.mlir && attnc verify %t.mlir --target host-opencl --function plain
 // RUN: attnc verify %s --target host-opencl --function doubles
 
-// What isn't fused.
+// Unfused ops.
 func.func @plain(%x: tensor<5x7xbf16>, %w: tensor<9x7xbf16>, %b: tensor<9xbf16>) -> tensor<5x9xbf16> {
   %y = attn.linear %x, %w, %b : tensor<5x7xbf16>, tensor<9x7xbf16>, tensor<9xbf16> -> tensor<5x9xbf16>
   %z = attn.softmax %y : tensor<5x9xbf16>

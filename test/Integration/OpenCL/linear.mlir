@@ -1,4 +1,4 @@
-// Products in tiles of rows and features, of which the last ones are not full.
+// Products tiled by rows and features, with partial tiles at the ends.
 
 // RUN: attnc verify %s --target host-opencl --function plain --size rows=77
 // RUN: attnc verify %s --target host-opencl --function batches --size batch=2,rows=9

@@ -1,4 +1,4 @@
-// What is combined with a score has its sizes, fused into the core or not.
+// Operands of a map have the shape of its score, fused or not.
 // RUN: %exits 1 attnc run %s --function fused --input query=ones:1x2x3x8 --input key=ones:1x2x5x8 \
 // RUN:   --input bias=ones:2x3x6 2>&1 | FileCheck %s
 // RUN: %exits 1 attnc run %s --function alone --input query=ones:1x2x3x8 --input key=ones:1x2x5x8 \

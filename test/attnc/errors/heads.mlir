@@ -1,7 +1,7 @@
 // RUN: %exits 1 attnc run %s --input query=random:1x8x4x16 --input key=random:1x3x4x16 2>&1 | FileCheck %s
 // RUN: %exits 1 attnc run %s --input query=random:2x8x4x16 --input key=random:1x8x4x16 2>&1 | FileCheck %s --check-prefix=BATCH
 
-// What the types leave open is checked by the compiled function itself.
+// The compiled function checks dynamic sizes.
 // CHECK: error: expected num_q_heads of attn.score to be a multiple of num_kv_heads
 // BATCH: error: expected batch of query and key of attn.score to match
 func.func @heads(%q: tensor<?x?x?x16xf32> {attn.name = "query"}, %k: tensor<?x?x?x16xf32> {attn.name = "key"})
