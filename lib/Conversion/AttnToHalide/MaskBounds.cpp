@@ -14,8 +14,8 @@ using namespace mlir;
 using namespace mlir::attn;
 using Kind = MaskCondition::Kind;
 
-/// r - l in 32 bits, saturated far outside all positions. The difference of two i64 may wrap around,
-/// that of their halves does not.
+/// r - l in 32 bits, saturated far outside all positions. The difference of two i64 may wrap
+/// around, that of their halves does not.
 static Scalar getDistance(Scalar l, Scalar r) {
   Type i32 = l.b().getI32Type(), i64 = l.b().getI64Type();
   auto cut = [](Scalar x, int64_t most) { return clamp(x, x.constant(-most), x.constant(most)); };

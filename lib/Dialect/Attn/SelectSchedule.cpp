@@ -144,16 +144,22 @@ Attribute CpuSelector::prefill(int64_t qBlock, int64_t maxQLen) {
                           contextRows, contextVectors, maxQLen);
 }
 
-/// At least eight independent sums hide the latency of FMA.
+/// Few rows take as long as reading keys and values does, which is fastest in order: one key after
+/// the other, and as much of a value's row at a time as half of the registers can sum up. Many rows
+/// of 16 bits take as long as their products do, which share what they load and widen.
 Attribute CpuSelector::decode(int64_t rowsOfHead, int64_t maxQLen) {
-  int64_t shared = getPackedHeads(op), rows = rowsOfHead * shared;
-  int64_t scoreRows = largestDivisor(rows, has32VectorRegs ? 4 : 2);
-  int64_t contextRows = largestDivisor(rows, has32VectorRegs ? 6 : 4);
-  int64_t contextVectors =
-      largestDivisor(valueVectors, std::min<int64_t>((has32VectorRegs ? 24 : 12) / contextRows, 8));
+  constexpr int64_t kManyRows = 8;
+  int64_t shared = getPackedHeads(op), rows = rowsOfHead * shared, sums = has32VectorRegs ? 16 : 8;
+  int64_t scoreRows = largestDivisor(rows, 4), scoreKeys = 1;
+  int64_t contextVectors = largestDivisor(valueVectors, 8);
+  if (rows >= kManyRows && !op.getKey().getType().getElementType().isF32()) {
+    scoreKeys = sums / scoreRows;
+    contextVectors = largestDivisor(valueVectors, sums / 4);
+  }
+  int64_t contextRows = largestDivisor(rows, sums / contextVectors);
   return DecodeAttr::get(op->getContext(), rows, shared, /*kv_block=*/64, lanes, scoreRows,
-                         /*score_keys=*/scoreRows < 3 && has32VectorRegs ? 8 : 4, contextRows,
-                         contextVectors, kvSplits(shared), /*min_split_keys=*/1024, maxQLen);
+                         scoreKeys, contextRows, contextVectors, kvSplits(shared),
+                         /*min_split_keys=*/1024, maxQLen);
 }
 
 /// Number of KV splits: enough tasks for all cores of a large machine. A window has few keys, and a
