@@ -90,7 +90,8 @@ LogicalResult DimNamer::nameResult(unsigned index, Value value, SizeTracer &trac
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
     std::optional<Size> size = tracer.trace(value, dim);
     StringAttr symbol = size ? tracer.getSymbol(*size) : StringAttr();
-    if (size && size->isConstant())
+    // A dynamic dimension has a symbol, also one whose size turns out to be known.
+    if (size && size->isConstant() && !type.isDynamicDim(dim))
       traced.push_back(builder.getI64IntegerAttr(size->constant));
     else
       traced.push_back(symbol);

@@ -142,6 +142,12 @@ SmallVector<Expr> halide::translateWideProduct(Operation *op, Expr a, Expr b) {
           H::cast(a.type(), product >> H::cast(H::UInt(2 * width), width))};
 }
 
+/// What compares signed as `e` does unsigned: Halide's simplifier takes unsigned differences that
+/// wrap around for negative.
+static Expr asComparedUnsigned(Expr e) {
+  return e.type().is_bool() ? e : toSigned(e) ^ e.type().with_code(H::Type::Int).min();
+}
+
 static Expr translateCmpI(arith::CmpIOp op, Expr a, Expr b) {
   using P = arith::CmpIPredicate;
   P predicate = op.getPredicate();
@@ -149,7 +155,7 @@ static Expr translateCmpI(arith::CmpIOp op, Expr a, Expr b) {
   if (a.type().is_bool() && !isUnsigned)
     a = boolToSigned(a, H::Int(8)), b = boolToSigned(b, H::Int(8));
   if (isUnsigned)
-    a = toUnsigned(a), b = toUnsigned(b);
+    a = asComparedUnsigned(a), b = asComparedUnsigned(b);
   switch (predicate) {
   case P::eq:
     return a == b;

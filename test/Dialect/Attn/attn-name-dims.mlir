@@ -56,3 +56,11 @@ func.func @constant() -> tensor<3xf32> {
   %ones = arith.constant dense<1.0> : tensor<3xf32>
   return %ones : tensor<3xf32>
 }
+
+// A dynamic dimension whose size is known has no symbol either.
+// CHECK-LABEL: func @known_heads
+// CHECK-SAME: -> tensor<1x?x1x64xf32> {
+func.func @known_heads(%prob: tensor<1x64x1x1xf32>, %v: tensor<1x?x1x64xf32>) -> tensor<1x?x1x64xf32> {
+  %context = attn.context %prob, %v : tensor<1x64x1x1xf32>, tensor<1x?x1x64xf32> -> tensor<1x?x1x64xf32>
+  return %context : tensor<1x?x1x64xf32>
+}
