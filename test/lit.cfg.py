@@ -42,6 +42,10 @@ if os.path.isdir(config.python_package):
 if os.path.exists(os.path.join(os.path.dirname(config.obj_root), "portable", "attnc-portable", "attnc")):
     config.available_features.add("portable")
 
+# The targets of libFuzzer, which `./dev test` builds where the compiler is Clang.
+if os.path.exists(os.path.join(config.attnc_tools, "call-fuzzer")):
+    config.available_features.add("fuzzers")
+
 # What ./dev installs, and other systems may lack.
 for feature, program in (("qemu", "qemu-x86_64"), ("cross-arm", "aarch64-linux-gnu-gcc"),
                          ("oclgrind", "oclgrind")):
