@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace attnc;
 
-void SymbolicCount::add(int64_t coefficient, ArrayRef<Factor> factors) {
+void SymbolicCount::add(double coefficient, ArrayRef<Factor> factors) {
   double product = coefficient;
   std::vector<std::string> symbols;
   for (const Factor &factor : factors) {

@@ -28,9 +28,13 @@ static std::optional<int64_t> getLongest(Operation *user, const Sizes &sizes,
   Operation *op = user->getParentOp();
   if (isa<mlir::attn::MaskOp, mlir::attn::ModifyScoreOp>(op))
     return get(op->getOperand(0), 3);
-  if (auto attention = dyn_cast<mlir::attn::AttentionOp>(op))
-    return get(attention.getKey(), 2);
-  return std::nullopt;
+  auto attention = dyn_cast<mlir::attn::AttentionOp>(op);
+  if (!attention)
+    return std::nullopt;
+  int64_t kvLen = attention.getKvLen().evaluate([&](mlir::attn::TensorDim size) {
+    return get(size.tensor.value, size.dim).value_or(ShapedType::kDynamic);
+  });
+  return ShapedType::isDynamic(kvLen) ? std::nullopt : std::optional(kvLen);
 }
 
 /// The largest valid value of the argument if it is a length. Other integers keep their values,

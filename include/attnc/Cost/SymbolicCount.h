@@ -29,7 +29,7 @@ public:
     int64_t number = 1;
     std::string symbol;
   };
-  void add(int64_t coefficient, llvm::ArrayRef<Factor> factors);
+  void add(double coefficient, llvm::ArrayRef<Factor> factors);
   void add(const SymbolicCount &other);
   bool isZero() const { return terms.empty(); }
   /// Evaluates it for these sizes; none if `getSize` returns none for a symbol.

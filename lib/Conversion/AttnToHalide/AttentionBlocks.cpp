@@ -57,10 +57,8 @@ AttentionInputs::AttentionInputs(PipelineBuilder &p, AttentionOp op)
       // A scale of zero turns an infinite product into NaN, which a scale in the exponent would
       // lose.
       isScaled(!op.getScoreMod().empty() || op.getSink() || scale == 0),
-      query(p.input("query", op.getQuery(), /*knownDims=*/1)),
-      key(p.input("key", op.getKey(), /*knownDims=*/1)),
-      value(p.input("value", op.getValue(), /*knownDims=*/1)), numRows(p.extent(query, 1)),
-      numKeys(p.extent(key, 1)) {}
+      query(p.input("query", op.getQuery(), /*knownDims=*/1)), kv(p, op),
+      numRows(p.extent(query, 1)), numKeys(kv.getNumKeys()) {}
 
 //===----------------------------------------------------------------------===//
 // Query blocks

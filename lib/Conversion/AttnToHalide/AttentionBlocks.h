@@ -12,7 +12,7 @@
 #ifndef ATTNC_CONVERSION_ATTNTOHALIDE_ATTENTIONBLOCKS_H
 #define ATTNC_CONVERSION_ATTNTOHALIDE_ATTENTIONBLOCKS_H
 
-#include "Lowerings.h"
+#include "KvTensors.h"
 
 #include <limits>
 
@@ -54,7 +54,8 @@ struct AttentionInputs {
   /// Whether score funcs hold scaled scores, as a score_mod or a sink requires. Otherwise they hold
   /// query·key, and the scale is applied in the exponent.
   bool isScaled;
-  Func query, key, value;
+  Func query;
+  KvTensors kv;
   Scalar numRows, numKeys;
 };
 

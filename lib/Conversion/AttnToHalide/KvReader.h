@@ -1,4 +1,4 @@
-//===- KvReader.h - the one place that reads keys and values ----*- C++ -*-===//
+//===- KvReader.h - keys and values by KV block -----------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,7 @@
 
 namespace mlir::attn {
 
-/// Reads elements of keys and values, in f32. Kernels address a key by KV block and offset; only
-/// this class depends on its row in memory and its element type.
+/// Reads elements of keys and values, in f32. Kernels address a key by KV block and offset.
 class KvReader {
 public:
   /// `mayBeEmpty`: KV blocks without a visible key are read too.
@@ -37,10 +36,6 @@ public:
   const Func kvHead;
 
 private:
-  /// The row of the tensors that holds a key; an index table would be read here.
-  Scalar rowOf(Scalar number) const { return number; }
-  Scalar read(Func tensor, Scalar d, Scalar number, const BlockCoords &t) const;
-
   bool mayBeEmpty;
 };
 

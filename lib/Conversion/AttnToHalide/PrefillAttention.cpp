@@ -130,7 +130,7 @@ void PrefillAttention::buildKeys() {
 
 /// Whether kv_len is a multiple of the keys read at once, so that no key beyond it is read.
 bool PrefillAttention::readsWholeGroups() const {
-  int64_t size = in.op.getKey().getType().getDimSize(2);
+  int64_t size = in.op.getKvLen().getStatic();
   int64_t group = std::lcm(std::lcm(lanes, s.getScoreKeys()), PrefillAttr::kAccumulators);
   return qBlockMask.startsAtFirst() && !ShapedType::isDynamic(size) && size % group == 0 &&
          blocks.kvBlock % group == 0;

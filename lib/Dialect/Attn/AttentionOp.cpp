@@ -115,9 +115,17 @@ ResultSizes AttentionOp::getResultSizes(unsigned result) {
   return sizes;
 }
 
+ResultSize AttentionOp::getKvLen() { return TensorDim{getKey(), 2}; }
+
+std::optional<int64_t> AttentionOp::getGroupSize() {
+  int64_t heads = sizeOf(getQuery(), 1), kvHeads = sizeOf(getKey(), 1);
+  if (!bothStatic(heads, kvHeads))
+    return std::nullopt;
+  return kvHeads == 0 ? 1 : heads / kvHeads;
+}
+
 SmallVector<SizeProduct> AttentionOp::getFlops() {
-  TensorDim kvLen = {getKey(), 2};
-  return {flopsOfProduct(getResult(), kvLen), flopsOfProduct(getQuery(), kvLen)};
+  return {flopsOfProduct(getResult(), getKvLen()), flopsOfProduct(getQuery(), getKvLen())};
 }
 
 bool AttentionOp::isDecomposed() { return getSchedule().has_value(); }
@@ -128,11 +136,10 @@ bool AttentionOp::isDecomposed() { return getSchedule().has_value(); }
 
 /// The head sharing of GQA, if head counts are static.
 static void writeSharing(AttentionOp op, FormulaWriter &w) {
-  int64_t heads = op.getQuery().getType().getDimSize(1);
-  int64_t kvHeads = op.getKey().getType().getDimSize(1);
-  if (bothStatic(heads, kvHeads) && heads != kvHeads)
+  int64_t heads = op.getGroupSize().value_or(1);
+  if (heads != 1)
     w.addStage("each head of " + w.nameOf(op.getKey()) + " and " + w.nameOf(op.getValue()) +
-               " serves " + std::to_string(heads / kvHeads) + " of " + w.nameOf(op.getQuery()));
+               " serves " + std::to_string(heads) + " of " + w.nameOf(op.getQuery()));
 }
 
 /// Stages of the fused op, which store nothing, are indented below it.

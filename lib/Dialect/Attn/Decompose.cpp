@@ -100,10 +100,9 @@ static LogicalResult decomposeAttention(AttentionOp op, PatternRewriter &rewrite
   if (op.isDecomposed())
     return failure();
   ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-  auto query = op.getQuery().getType(), key = op.getKey().getType();
-  auto scoreType = RankedTensorType::get(
-      {query.getDimSize(0), query.getDimSize(1), query.getDimSize(2), key.getDimSize(2)},
-      query.getElementType());
+  SmallVector<int64_t> shape(op.getQuery().getType().getShape());
+  shape.back() = op.getKvLen().getStatic();
+  auto scoreType = op.getQuery().getType().clone(shape);
   Value score = ScoreOp::create(b, scoreType, op.getQuery(), op.getKey(), op.getScaleAttr());
   score = applyRegion<ModifyScoreOp>(b, score, op.getScoreMod());
   score = applyRegion<MaskOp>(b, score, op.getMask());

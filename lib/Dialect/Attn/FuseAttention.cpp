@@ -102,15 +102,13 @@ static void joinContexts(RewriterBase &rewriter, Value prob) {
 
 /// Replaces `tensor.dim` of scores and probs by sizes of query and key.
 static void replaceSizes(RewriterBase &rewriter, AttentionCore &core, Value intermediate) {
-  Value query = core.score.getQuery(), key = core.score.getKey();
-  std::pair<Value, int64_t> sources[] = {{query, 0}, {query, 1}, {query, 2}, {key, 2}};
+  ResultSizes sizes = core.score.getResultSizes(0);
   for (OpOperand &use : llvm::make_early_inc_range(intermediate.getUses())) {
     if (!asksForSize(use))
       continue;
     auto dim = cast<tensor::DimOp>(use.getOwner());
-    auto [source, sourceDim] = sources[*dim.getConstantIndex()];
     rewriter.setInsertionPoint(dim);
-    OpFoldResult size = tensor::getMixedSize(rewriter, dim.getLoc(), source, sourceDim);
+    OpFoldResult size = sizes[*dim.getConstantIndex()].reify(rewriter, dim.getLoc());
     rewriter.replaceOp(dim, getValueOrCreateConstantIndexOp(rewriter, dim.getLoc(), size));
   }
 }
@@ -159,11 +157,12 @@ static AttentionOp fuse(RewriterBase &rewriter, AttentionCore &core) {
     replaceSizes(rewriter, core, intermediate);
   rewriter.setInsertionPoint(core.context);
   Location loc = core.context.getLoc();
-  auto fused = AttentionOp::create(
-      rewriter, loc, core.context.getType(), core.lse ? core.lse.getResult().getType() : Type(),
-      core.score.getQuery(), core.score.getKey(), core.context.getValue(), core.softmax.getSink(),
-      core.score.getScaleAttr(),
-      /*schedule=*/ArrayAttr());
+  auto fused =
+      AttentionOp::create(rewriter, loc, core.context.getType(),
+                          core.lse ? core.lse.getResult().getType() : Type(), core.score.getQuery(),
+                          core.score.getKey(), core.context.getValue(), core.score.getScaleAttr());
+  if (Value sink = core.softmax.getSink())
+    fused.getSinkMutable().assign(sink);
   Type element = getElementTypeOrSelf(core.context.getType());
   SmallVector<Operation *> probSteps(core.probSteps.begin(), core.probSteps.end());
   composeSteps(rewriter, fused.getScoreMod(), core.scoreSteps, element, loc);

@@ -53,7 +53,7 @@ FailureOr<ResultSizes> LinearOp::inferSizes(SizedTensor input, SizedTensor weigh
 ResultSizes LinearOp::getResultSizes(unsigned) { return *inferSizes(getInput(), getWeight()); }
 
 SmallVector<SizeProduct> LinearOp::getFlops() {
-  return {flopsOfProduct(getResult(), {getWeight(), 1})};
+  return {flopsOfProduct(getResult(), TensorDim{getWeight(), 1})};
 }
 
 bool LinearOp::isDecomposed() { return rankOf(getInput()) != 1; }

@@ -219,7 +219,7 @@ std::optional<int64_t> MaskAnalysis::getWidth(int64_t rows) {
 
 std::optional<int64_t> attn::getMaxKeys(AttentionOp op, MaskAnalysis &mask, int64_t rows) {
   std::optional<int64_t> width = mask.getWidth(rows);
-  if (auto key = op.getKey().getType(); !key.isDynamicDim(2))
-    width = std::min(width.value_or(INT64_MAX), key.getDimSize(2));
+  if (int64_t kvLen = op.getKvLen().getStatic(); !ShapedType::isDynamic(kvLen))
+    width = std::min(width.value_or(INT64_MAX), kvLen);
   return width;
 }

@@ -63,6 +63,14 @@ OpFoldResult ResultSize::reify(OpBuilder &builder, Location loc) const {
   return arith::MulIOp::create(builder, loc, first, second).getResult();
 }
 
+void ResultSize::multiply(SizeProduct &product) const {
+  if (kind == Kind::number)
+    product.factor *= count;
+  if (kind == Kind::quotient)
+    product.factor /= count;
+  llvm::append_range(product.sizes, kind == Kind::equal ? ArrayRef(dims).take_front() : dims);
+}
+
 ResultSizes attn::sizesLike(SizedTensor tensor) {
   ResultSizes sizes;
   for (int64_t dim = 0; dim < tensor.type.getRank(); ++dim)
@@ -188,10 +196,10 @@ std::string attn::findContradiction(const SizeConstraints &constraints, GetSize 
 // FLOPs
 //===----------------------------------------------------------------------===//
 
-SizeProduct attn::flopsOfProduct(Value result, TensorDim reduced) {
+SizeProduct attn::flopsOfProduct(Value result, const ResultSize &reduced) {
   SizeProduct product{2, {}};
   for (int64_t dim = 0; dim < cast<RankedTensorType>(result.getType()).getRank(); ++dim)
     product.sizes.push_back({result, dim});
-  product.sizes.push_back(reduced);
+  reduced.multiply(product);
   return product;
 }

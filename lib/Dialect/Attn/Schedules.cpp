@@ -121,8 +121,7 @@ LogicalResult GpuAttr::verify(EmitError emitError, int64_t qBlock, int64_t packe
 
 /// Packed heads share one key/value head.
 static LogicalResult verifySharedHeads(AttentionOp op, int64_t packedHeads) {
-  int64_t heads = sizeOf(op.getQuery(), 1), kvHeads = sizeOf(op.getKey(), 1);
-  int64_t group = bothStatic(heads, kvHeads) && kvHeads != 0 ? heads / kvHeads : 1;
+  int64_t group = op.getGroupSize().value_or(1);
   if (group % packedHeads != 0)
     return op.emitOpError("expected packed_heads to divide ") << group << ", found " << packedHeads;
   return success();

@@ -50,7 +50,7 @@ FailureOr<ResultSizes> ScoreOp::inferSizes(SizedTensor query, SizedTensor key) {
 ResultSizes ScoreOp::getResultSizes(unsigned) { return *inferSizes(getQuery(), getKey()); }
 
 SmallVector<SizeProduct> ScoreOp::getFlops() {
-  return {flopsOfProduct(getScore(), {getQuery(), 3})};
+  return {flopsOfProduct(getScore(), TensorDim{getQuery(), 3})};
 }
 
 void ScoreOp::writeFormula(FormulaWriter &w) {
@@ -249,7 +249,7 @@ FailureOr<ResultSizes> ContextOp::inferSizes(SizedTensor prob, SizedTensor value
 ResultSizes ContextOp::getResultSizes(unsigned) { return *inferSizes(getProb(), getValue()); }
 
 SmallVector<SizeProduct> ContextOp::getFlops() {
-  return {flopsOfProduct(getResult(), {getProb(), 3})};
+  return {flopsOfProduct(getResult(), TensorDim{getProb(), 3})};
 }
 
 void ContextOp::writeFormula(FormulaWriter &w) {

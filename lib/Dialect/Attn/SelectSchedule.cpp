@@ -38,10 +38,11 @@ static std::optional<int64_t> findNarrowWindow(MaskAnalysis &mask) {
 static bool exceedsCache(AttentionOp op, MaskAnalysis &mask) {
   constexpr int64_t kCacheBytes = 12 << 20;
   auto key = op.getKey().getType(), value = op.getValue().getType();
-  if (key.isDynamicDim(2))
+  int64_t kvLen = op.getKvLen().getStatic();
+  if (ShapedType::isDynamic(kvLen))
     return false;
-  int64_t bytes = key.getDimSize(2) * (key.getDimSize(3) + value.getDimSize(3)) *
-                  key.getElementTypeBitWidth() / 8;
+  int64_t bytes =
+      kvLen * (key.getDimSize(3) + value.getDimSize(3)) * key.getElementTypeBitWidth() / 8;
   bool boundsOneSide =
       op.getMask().empty() ||
       (!mask.getWidth() && llvm::all_of(op.getMask().getOps(), [](Operation &each) {
@@ -96,11 +97,7 @@ static int64_t largestDivisor(int64_t n, int64_t limit) {
 /// Number of query heads packed in one query block, so that keys and values are read once for all
 /// of them.
 static int64_t getPackedHeads(AttentionOp op) {
-  int64_t heads = op.getQuery().getType().getDimSize(1),
-          kvHeads = op.getKey().getType().getDimSize(1);
-  if (ShapedType::isDynamic(heads) || ShapedType::isDynamic(kvHeads) || kvHeads == 0)
-    return 1;
-  return largestDivisor(heads / kvHeads, 8);
+  return largestDivisor(op.getGroupSize().value_or(1), 8);
 }
 
 /// If a query block sees few keys, one KV block covers all, and nothing is rescaled. Otherwise

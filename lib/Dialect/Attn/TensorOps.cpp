@@ -218,7 +218,7 @@ FailureOr<ResultSizes> MatmulOp::inferSizes(SizedTensor left, SizedTensor right)
 ResultSizes MatmulOp::getResultSizes(unsigned) { return *inferSizes(getLeft(), getRight()); }
 
 SmallVector<SizeProduct> MatmulOp::getFlops() {
-  return {flopsOfProduct(getResult(), {getLeft(), rankOf(getLeft()) - 1})};
+  return {flopsOfProduct(getResult(), TensorDim{getLeft(), rankOf(getLeft()) - 1})};
 }
 
 void MatmulOp::writeFormula(FormulaWriter &w) {

@@ -496,6 +496,20 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
     (`schedule` `(` $schedule^ `)`)? attr-dict
     `:` type($query) `,` type($key) `,` type($value) `->` type($result) (`,` type($lse)^)?
   }];
+  let builders = [
+    // Optional operands and regions are set afterwards: `getSinkMutable().assign(sink)`.
+    OpBuilder<(ins "::mlir::Type":$context, "::mlir::Type":$lse, "::mlir::Value":$query,
+        "::mlir::Value":$key, "::mlir::Value":$value, "::mlir::FloatAttr":$scale), [{
+      build($_builder, $_state, context, lse, query, key, value, /*sink=*/::mlir::Value(), scale,
+            /*schedule=*/::mlir::ArrayAttr());
+    }]>
+  ];
+  let extraClassDeclaration = [{
+    /// The number of keys that the regions' k counts, wherever they are in memory.
+    ::mlir::attn::ResultSize getKvLen();
+    /// Query heads per key/value head; none if it is dynamic.
+    std::optional<int64_t> getGroupSize();
+  }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let hasCanonicalizer = 1;

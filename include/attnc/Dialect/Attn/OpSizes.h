@@ -44,6 +44,12 @@ using GetSize = llvm::function_ref<int64_t(TensorDim)>;
 // Result sizes
 //===----------------------------------------------------------------------===//
 
+/// A constant times sizes of tensors.
+struct SizeProduct {
+  double factor;
+  SmallVector<TensorDim> sizes;
+};
+
 /// One size of a result, as a function of the operands' sizes.
 class ResultSize {
 public:
@@ -58,6 +64,8 @@ public:
   int64_t evaluate(GetSize getSize) const;
   int64_t getStatic() const;
   OpFoldResult reify(OpBuilder &builder, Location loc) const;
+  /// Multiplies `product` by the size.
+  void multiply(SizeProduct &product) const;
 
 private:
   enum class Kind { number, equal, product, quotient };
@@ -120,14 +128,8 @@ std::string findContradiction(const SizeConstraints &constraints, GetSize getSiz
 // FLOPs
 //===----------------------------------------------------------------------===//
 
-/// A constant times sizes of tensors.
-struct SizeProduct {
-  int64_t factor;
-  SmallVector<TensorDim> sizes;
-};
-
 /// The multiplications and additions of a product whose elements are sums over `reduced`.
-SizeProduct flopsOfProduct(Value result, TensorDim reduced);
+SizeProduct flopsOfProduct(Value result, const ResultSize &reduced);
 
 } // namespace mlir::attn
 
