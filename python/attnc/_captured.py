@@ -66,7 +66,10 @@ def _index(array, axis, index):
         raise TypeError(f"{user_line()}{array.name}: expected integers as indices, found {found}")
     if value.op == "constant" and value.data < 0:
         return _size(array, axis) + value.data
-    return convert(value, "index")
+    value = convert(resolve(value), "index")
+    if value.low >= 0:
+        return value
+    return Value("arith.select", "index", (value < 0, value + _size(array, axis), value))
 
 
 def array(source, name="array"):

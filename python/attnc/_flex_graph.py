@@ -7,7 +7,8 @@ import torch
 
 from . import _operators
 from ._blocks import read_blocks, read_tables
-from ._of_torch import ReadTraced, TensorArray
+from ._captured import Array
+from ._of_torch import ReadTraced
 from ._sdpa import Operand, build_open, cast, check_operands, find_order, leave, write
 from ._spec import SpecWriter
 from ._trace import trace
@@ -71,7 +72,7 @@ class _Mods:
             return _number(buffer)
         if buffer.device.type != "cpu":
             raise ValueError(f"{name} is on {buffer.device}, kernels on the CPU")
-        return self.arrays.setdefault(id(buffer), TensorArray(Operand(buffer.shape, buffer.dtype, buffer), name))
+        return self.arrays.setdefault(id(buffer), Array(Operand(buffer.shape, buffer.dtype, buffer), name))
 
 
 def _number(x):
@@ -95,7 +96,7 @@ class _Blocks:
     def read(self, partial=None, full=None):
         """Which keys are visible by two tables, which may be given by each call."""
         shape = (*self.tables[0].shape[:2], 1, 1)
-        tables = [TensorArray(Operand(shape, torch.bool, table), name)
+        tables = [Array(Operand(shape, torch.bool, table), name)
                   for name, table in (("partial_blocks", partial), ("full_blocks", full))]
         shared = [bool(size == 1) for size in shape[:2]]
         mod = read_blocks(lambda *_: True if self.visible is None else self.visible, *tables, self.size, shared)

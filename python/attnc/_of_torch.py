@@ -10,7 +10,7 @@ from ._arithmetic import binary
 from ._captured import Array
 from ._elements import NAMES
 from ._refusals import Operators, user_line
-from ._values import MOST_POSITION, Value, convert, lift, resolve
+from ._values import convert, lift, resolve
 
 
 def _is_traced(values):
@@ -72,31 +72,8 @@ class ReadTraced(TorchFunctionMode):
     def _read(self, tensor):
         """The stand-in of a tensor, one for all its reads; it keeps the tensor alive."""
         if id(tensor) not in self.arrays:
-            self.arrays[id(tensor)] = (tensor, TensorArray(tensor, "tensor"))
+            self.arrays[id(tensor)] = (tensor, Array(tensor, "tensor"))
         return self.arrays[id(tensor)][1]
-
-
-class TensorArray(Array):
-    """Negative indices count from the end, as PyTorch's do, also those that are traced."""
-
-    __slots__ = ()
-
-    def __getitem__(self, indices):
-        indices = indices if isinstance(indices, tuple) else (indices,)
-        start = len(self.indices)
-        part = super().__getitem__(tuple(self._wrap(axis + start, index) for axis, index in enumerate(indices)))
-        if isinstance(part, Array):
-            part.__class__ = TensorArray
-        return part
-
-    def _wrap(self, axis, index):
-        value = None if isinstance(index, bool) else lift(index)
-        if value is None or value.op == "constant" or value.low is None or value.low >= 0 or axis >= len(self.sizes):
-            return index
-        value = convert(resolve(value), "index")
-        most = self.sizes[axis] if isinstance(self.sizes[axis], int) else MOST_POSITION  # a symbol stays open
-        size = Value("dim", "index", data=(self, axis), bounds=(0, most))
-        return _functions.where(value < 0, value + size, value)
 
 
 def ready(tensor):

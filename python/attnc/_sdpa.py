@@ -9,9 +9,9 @@ import torch.nn.functional as F
 
 from . import _operators
 from ._attention import build, get_kernel
+from ._captured import Array
 from ._elements import FLOATS, short_name
 from ._fallback import warn_once
-from ._of_torch import TensorArray
 from ._spec import SpecWriter
 from ._values import POSITIONS, SCORE
 
@@ -104,7 +104,7 @@ def _read_mask(mask):
     """The options that an attn_mask is: bools, or what is added to scores."""
     if mask.device.type != "cpu" or mask.ndim > 4:
         raise ValueError(f"attn_mask has shape {tuple(mask.shape)}, on {mask.device}")
-    table = TensorArray(Operand(mask.shape, mask.dtype, mask), "attn_mask")
+    table = Array(Operand(mask.shape, mask.dtype, mask), "attn_mask")
     at = [0 if size == 1 else position for size, position in zip(mask.shape, POSITIONS[4 - mask.ndim:])]
     read = table[tuple(at)] if at else table
     return {"mask": read} if mask.dtype == torch.bool else {"score": SCORE + read}

@@ -84,6 +84,7 @@ SCORES = {
     "alibi of an object": Slopes(slope_f32),
     "relative table": lambda s, b, h, q, k: s + table[h, k - q + 40],
     "relative table, far ones alike": lambda s, b, h, q, k: s + table[h, np.minimum(np.maximum(k - q, -3), 3) + 40],
+    "table from its end": lambda s, b, h, q, k: s + table[h, k - q - 3] + table[-1 - h, 2 - documents[b, k]],
     "t5 buckets": t5_bucket,
     "logarithmic distance": lambda s, b, h, q, k: s - np.log(1 + abs(q - k) * 0.5),
     "softcap": lambda s, b, h, q, k: cap * np.tanh(s / cap),
