@@ -6,6 +6,7 @@ from transformers import masking_utils
 from ._captured import Array
 from ._fallback import warn_once
 from ._of_torch import ReadTraced
+from ._structure import find_structure
 from ._trace import check_result
 from ._values import MOST_POSITION, POSITIONS, constant, convert, resolve
 
@@ -35,8 +36,8 @@ class Mask(torch.Tensor):
     @staticmethod
     def __new__(cls, shape, request, padding, part):
         mask = torch.Tensor._make_wrapper_subclass(cls, shape, dtype=request["dtype"], device=request["device"])
-        mask.request, mask.padding, mask.part = request, padding, part
-        mask.visible, mask.table, mask.kernels = None, None, {}
+        mask.sizes, mask.request, mask.padding, mask.part = shape, request, padding, part
+        mask.visible, mask.table, mask.arrays, mask.kernels = None, None, None, {}
         return mask
 
     @classmethod
@@ -75,28 +76,41 @@ class Mask(torch.Tensor):
             return None
         if ranges[0] != whole or ranges[1] != whole:
             return None
-        taken = [range(size)[each] for size, each in zip(self.shape, ranges)]
+        taken = [range(size)[each] for size, each in zip(self.sizes, ranges)]
         starts = [at.start or 0 for at in self.part]
         part = tuple(slice(start + rows.start, start + rows.stop) for start, rows in zip(starts, taken))
         return Mask(tuple(map(len, taken)), self.request, self.padding, part)
 
+    def find_arrays(self):
+        """What the mask function is given to read, by name. Offsets are arguments: other ones compile nothing."""
+        if self.arrays is None:
+            self.arrays = {name: torch.as_tensor(self.request[name] + (self.part[axis].start or 0), dtype=torch.int64).reshape(())
+                           for name, axis in (("q_offset", 2), ("kv_offset", 3))}
+            self.arrays |= {} if self.padding is None else {"padding": self.padding}
+        return self.arrays
+
+    def find_structure(self):
+        """A key for masks that differ in arrays and sizes alone; None where there is none."""
+        structure = find_structure(self.request["mask_function"])
+        return None if structure is None else (structure, self.padding is None)
+
     def find_visible(self):
-        """Which keys are visible, as a traced value. Offsets are arguments: other ones compile nothing."""
+        """Which keys are visible, as a traced value."""
         if self.visible is None:
             b, _, q, k = POSITIONS
-            offsets = [self.request[name] + (self.part[axis].start or 0) for name, axis in
-                       (("q_offset", 2), ("kv_offset", 3))]
-            q, k = q + _position(offsets[0], "q_offset"), k + _position(offsets[1], "kv_offset")
-            function, padding = self.request["mask_function"], self.padding
+            arrays = {name: Array(array, name) for name, array in self.find_arrays().items()}
+            q, k = q + _position(arrays["q_offset"]), k + _position(arrays["kv_offset"])
+            function = self.request["mask_function"]
 
             with ReadTraced():
                 visible = function(b, constant(0, "index"), q, k)
-                self.visible = check_result("mask", function, visible if padding is None else visible & padding[b, k])
+                visible = visible & arrays["padding"][b, k] if "padding" in arrays else visible
+                self.visible = check_result("mask", function, visible)
         return self.visible
 
 
-def _position(offset, name):
-    value = Array(torch.as_tensor(offset, dtype=torch.int64).reshape(()), name).element()
+def _position(offset):
+    value = offset.element()
     value.low, value.high = 0, MOST_POSITION
     return convert(resolve(value), "index")
 

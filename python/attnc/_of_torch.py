@@ -80,7 +80,7 @@ def ready(tensor):
     """As kernels read it: without its history, its elements side by side along the last axis."""
     if not isinstance(tensor, torch.Tensor):
         return tensor
-    tensor = tensor.detach()
+    tensor = tensor.detach() if tensor.requires_grad else tensor
     return tensor if tensor.ndim == 0 or tensor.stride(-1) == 1 else tensor.contiguous()
 
 

@@ -41,27 +41,46 @@ def attend(module, query, key, value, attention_mask, scaling=None, dropout=0.0,
     context (batch, q_len, heads, value_dim), and None in place of the probabilities. `attention_mask` is a Mask, a table
     of bools or of what is added to scores, or None; `s_aux` the sinks (heads,); `position_bias` is added to scores;
     `indices` (batch, q_len, n) are the only keys to see."""
-    tensors = (query, key, value, attention_mask, s_aux, position_bias)
-    reason = _find_reason(module, tensors, dropout, options)
+    reason = _find_reason(module, query, key, value, attention_mask, s_aux, position_bias, dropout, options)
     if reason:
         return _fall_back(reason, module, query, key, value, attention_mask, scaling=scaling, dropout=dropout,
                           softcap=softcap, s_aux=s_aux, position_bias=position_bias, indices=indices, **options)
     _check_mask(attention_mask, query, key)
     context = query.new_empty(query.shape[0], query.shape[2], query.shape[1], value.shape[3])
     operands = [query, key, value] + ([] if s_aux is None else [s_aux])
-    kernel, captured = _find_kernel(operands, attention_mask, scaling, softcap, position_bias, indices)
+    if isinstance(attention_mask, Mask) and position_bias is None and indices is None:
+        kernel, captured = _find_masked(operands, attention_mask, scaling, softcap)
+    else:
+        kernel, captured = _find_kernel(operands, attention_mask, scaling, softcap, position_bias, indices)
     kernel(*map(ready, operands + captured), out=context.transpose(1, 2))
     return context, None
 
 
+_known = {}  # for a kind of mask and operands the kernel, and the names of the mask's arrays that it reads
+
+
+def _find_masked(operands, mask, scaling, softcap):
+    """The kernel, and what it reads beside its operands. Layers with one mask find that of the first, and masks of one
+    structure, as each token brings them, that of the first one."""
+    query, key, value = operands[:3]
+    kind = scaling, softcap, query.dtype, query.shape[1], query.shape[3], key.shape[1], value.shape[3], len(operands)
+    if kind in mask.kernels:
+        return mask.kernels[kind]
+    structure = mask.find_structure()
+    if (structure, kind) in _known:
+        kernel, names = _known[structure, kind]
+        found = kernel, [mask.find_arrays()[name] for name in names]
+    else:
+        found = _find_kernel(operands, mask, scaling, softcap, None, None)
+        names = [name for array in found[1] for name, known in mask.find_arrays().items() if array is known]
+        if structure is not None and len(names) == len(found[1]):
+            _known[structure, kind] = found[0], names
+    mask.kernels[kind] = found
+    return found
+
+
 def _find_kernel(operands, mask, scaling, softcap, position_bias, indices):
-    """The kernel, and what it reads beside its operands. Layers with one mask find that of the first."""
-    kind = None
-    if isinstance(mask, Mask) and position_bias is None and indices is None:
-        kind = (scaling, softcap, operands[0].dtype, *(tensor.shape[axis] for tensor in operands for axis in (1, -1)
-                                                       if tensor.ndim == 4), len(operands))
-        if kind in mask.kernels:
-            return mask.kernels[kind]
+    """The kernel, and what it reads beside its operands."""
     query, key, value, *sinks = operands
     shape = (*query.shape[:3], key.shape[2])
     visible, score = _read_mask(mask, shape)
@@ -72,10 +91,7 @@ def _find_kernel(operands, mask, scaling, softcap, position_bias, indices):
         score = SCORE + added if score is None else score + added
     built, inputs = build(query, key, value, score=score, mask=visible, scale=scaling, softcap=softcap,
                           sink=sinks[0] if sinks else None)
-    found = get_kernel(built), inputs[len(operands):]
-    if kind:
-        mask.kernels[kind] = found
-    return found
+    return get_kernel(built), inputs[len(operands):]
 
 
 def _select(indices, query, key):
@@ -84,23 +100,23 @@ def _select(indices, query, key):
     return selected.scatter(-1, indices.long(), True)
 
 
-def _find_reason(module, tensors, dropout, options):
+def _find_reason(module, query, key, value, mask, sinks, position_bias, dropout, options):
     """Why this attention can't be served; None where it can."""
-    query, key, value, mask, sinks, _ = tensors
     if options.get("block_indices") is not None:
         raise NotImplementedError("attnc: expected no block_indices, which only another implementation serves: use "
                                   'attn_implementation="eager"')
-    if any(isinstance(x, torch.Tensor) and x.device.type != "cpu" for x in tensors):
+    tensors = [x for x in (query, key, value, mask, sinks, position_bias) if x is not None and not isinstance(x, Mask)]
+    if not all(x.is_cpu for x in tensors):
         return f"tensors are on {query.device}, kernels on the CPU"
-    if torch.is_grad_enabled() and any(isinstance(x, torch.Tensor) and x.requires_grad for x in tensors):
+    if torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
         return "a gradient is asked for: call the model under torch.no_grad()"
     if dropout:
         return f"dropout is {dropout}"
     if options.get("output_attentions"):
         return "the probabilities are asked for (output_attentions)"
-    if {query.dtype, key.dtype, value.dtype} != {query.dtype} or short_name(query.dtype) not in FLOATS:
+    if not query.dtype == key.dtype == value.dtype or short_name(query.dtype) not in FLOATS:
         return f"query, key and value are {query.dtype}, {key.dtype} and {value.dtype}"
-    if not all(tensor.ndim == 4 for tensor in tensors[:3]) or query.shape[0] != key.shape[0] or query.shape[1] % key.shape[1]:
+    if not query.ndim == key.ndim == value.ndim == 4 or query.shape[0] != key.shape[0] or query.shape[1] % key.shape[1]:
         return f"query has shape {tuple(query.shape)}, key {tuple(key.shape)}"
     if sinks is not None and (sinks.dtype != query.dtype or sinks.shape != query.shape[1:2]):
         return f"sinks are {sinks.dtype} of shape {tuple(sinks.shape)}"
@@ -141,7 +157,7 @@ def _check_mask(mask, query, key):
     """A model may lengthen its keys and not its mask."""
     if mask is None:
         return
-    wanted, sizes = (*query.shape[:3], key.shape[2]), tuple(mask.shape)
+    wanted, sizes = (*query.shape[:3], key.shape[2]), mask.sizes if isinstance(mask, Mask) else tuple(mask.shape)
     shared = (1,) if isinstance(mask, Mask) else range(4)
     if len(sizes) != 4 or any(size != most and not (size == 1 and axis in shared)
                               for axis, (size, most) in enumerate(zip(sizes, wanted))):

@@ -13,6 +13,7 @@ import unittest
 import unittest.mock
 
 import attnc
+import attnc._structure
 import numpy as np
 
 sys.path.insert(0, os.path.dirname(__file__))
@@ -238,6 +239,54 @@ class CacheTest(unittest.TestCase):
             for factor in 0.25, 0.25, 0.5:
                 attnc.attention(*inputs, score=lambda s, b, h, q, k: s * factor + 0.123)
         self.assertEqual(len(made), 2)
+
+
+class StructureTest(unittest.TestCase):
+    """Functions that compute the same share a kernel by their structure."""
+
+    def test_of_closures(self):
+        def window(size, inner=lambda q, k: q >= k):
+            return lambda b, h, q, k: inner(q, k) & (q - k < size)
+
+        find = attnc._structure.find_structure
+        self.assertEqual(find(window(3)), find(window(3)))
+        others = [window(4), window(3.0), window(True), window(-0.0), window(0.0), window(3, lambda q, k: q > k),
+                  window((3, 4)), window("3"), window(None), lambda b, h, q, k: q >= k]
+        self.assertEqual(len({find(function) for function in (window(3), *others)}), 1 + len(others))
+
+    def test_that_is_not_known(self):
+        class Settings:
+            size = 3
+
+        def again(b, h, q, k):
+            return again(b, h, q, k)
+
+        size = np.array(3)
+        readers = [lambda b, h, q, k: q < size, lambda b, h, q, k: q < Settings.size, lambda b, h, q, k: k in lambdas.prefix,
+                   again, window_of_a_method, lambda b, h, q, k: {}[missing]]
+        self.assertEqual([attnc._structure.find_structure(each) for each in readers], [None] * len(readers))
+        missing = {}
+
+    def test_global_that_changes(self):
+        find = lambda: attnc._structure.find_structure(reads_a_global)
+        before = find()
+        with unittest.mock.patch.dict(globals(), LIMIT=8):
+            self.assertNotEqual(find(), before)
+        self.assertEqual(find(), before)
+
+
+class Window:
+    size = 3
+
+    def mask(self, b, h, q, k):
+        return q - k < self.size
+
+
+window_of_a_method, LIMIT = Window().mask, 7
+
+
+def reads_a_global(b, h, q, k):
+    return k < LIMIT
 
 
 class ProgressTest(unittest.TestCase):

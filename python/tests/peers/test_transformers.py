@@ -82,11 +82,20 @@ class CacheTest(ModelTest):
             texts.add(text := write(writer))
             return text
 
-        with unittest.mock.patch.object(attnc._attention.SpecWriter, "write", note):
+        with unittest.mock.patch.object(attnc._attention.SpecWriter, "write", note), \
+                unittest.mock.patch.object(attnc.transformers, "_known", {}):
             self.generate()(model)
             self.generate(cache_implementation="static")(model)
             model(IDS[:1, :9], attention_mask=torch.tensor([[0, 0] + [1] * 7]))
         self.assertEqual(len(texts), 1)
+
+    def test_masks_of_tokens_are_traced_once(self):
+        model = make_model("gemma2")
+        model.set_attn_implementation("attnc")
+        with unittest.mock.patch.object(attnc.transformers, "build", wraps=attnc.transformers.build) as build, \
+                unittest.mock.patch.object(attnc.transformers, "_known", {}):
+            self.generate()(model)
+        self.assertEqual(build.call_count, 2)  # of a window, and of all keys
 
     def test_no_table(self):
         model = make_model("gemma2")
