@@ -20,8 +20,6 @@ using namespace mlir::attn::imports;
 namespace {
 enum Input { Query, Key, Value_, Mask, PastKey, PastValue, NonpadLengths };
 enum Output { Context_, PresentKey, PresentValue, Qk };
-/// The stage of the score that output Qk returns.
-enum QkMode { Scores, Capped, Masked, Probs };
 
 /// One node of op Attention, taken apart in order.
 class AttentionNode {
@@ -32,23 +30,20 @@ public:
 private:
   LogicalResult readOperands();
   FailureOr<TensorRef> readHeads(Input input, StringRef count);
-  void score();
-  LogicalResult applyMask();
-  void applyFloatMask(const TensorRef &mask);
-  LogicalResult applyConditions(const TensorRef &boolMask);
+  LogicalResult checkMask();
+  Changes getChanges();
+  Value addMask(Body &at, Value score, ArrayRef<Value> indices);
+  Value isVisible(Body &at, ArrayRef<Value> indices);
   std::pair<int64_t, int64_t> getWindow();
-  Value visible(Body &at, ArrayRef<Value> indices, const TensorRef &boolMask);
-  void keep(QkMode mode);
-  LogicalResult finish();
+  LogicalResult setOutputs(const Stages &stages);
 
   Node &node;
   Body &body;
-  TensorRef query, key, value;
-  /// The score at its latest stage.
-  Value current;
+  Heads heads;
   SmallVector<OpFoldResult> scoreSizes;
   OpFoldResult pastLength;
-  Value qk;
+  /// Of i1, or of floats that are added; null if there is none.
+  TensorRef mask;
 };
 } // namespace
 
@@ -82,22 +77,16 @@ LogicalResult AttentionNode::readOperands() {
   if (failed(q) || failed(k = readHeads(Key, "kv_num_heads")) ||
       failed(v = readHeads(Value_, "kv_num_heads")))
     return failure();
-  query = *q;
-  key = *k;
-  value = *v;
+  heads = {*q, *k, *v};
   FailureOr<OpFoldResult> past =
-      appendPast(node, node.input(PastKey), node.input(PastValue), key, value);
+      appendPast(node, node.input(PastKey), node.input(PastValue), heads.key, heads.value);
   if (failed(past))
     return failure();
   pastLength = *past;
-  node.setOutput(PresentKey, key);
-  node.setOutput(PresentValue, value);
-  return checkAttention(node, query, key, value);
-}
-
-void AttentionNode::keep(QkMode mode) {
-  if (node.getInt("qk_matmul_output_mode", Scores) == mode)
-    qk = current;
+  node.setOutput(PresentKey, heads.key);
+  node.setOutput(PresentValue, heads.value);
+  scoreSizes = heads.getScoreSizes();
+  return success();
 }
 
 /// The mask at `indices`, and whether it is long enough for key k: null if it always is.
@@ -114,26 +103,23 @@ static std::pair<Value, Value> readMask(Body &at, const TensorRef &mask, ArrayRe
   return {at.read(mask, own), within};
 }
 
-void AttentionNode::applyFloatMask(const TensorRef &mask) {
-  current = makeModify<ModifyScoreOp>(
-      body, current, [&](Body &at, Value score, ArrayRef<Value> indices) -> Value {
-        auto [bias, within] = readMask(at, mask, indices, scoreSizes);
-        Value sum = arith::AddFOp::create(at.b, at.loc, score, bias);
-        if (!within)
-          return sum;
-        Value hidden = floatConstant(at, score.getType(), -INFINITY);
-        return arith::SelectOp::create(at.b, at.loc, within, sum, hidden);
-      });
+Value AttentionNode::addMask(Body &at, Value score, ArrayRef<Value> indices) {
+  auto [bias, within] = readMask(at, mask, indices, scoreSizes);
+  Value sum = arith::AddFOp::create(at.b, at.loc, score, bias);
+  if (!within)
+    return sum;
+  Value hidden = floatConstant(at, score.getType(), -INFINITY);
+  return arith::SelectOp::create(at.b, at.loc, within, sum, hidden);
 }
 
-Value AttentionNode::visible(Body &at, ArrayRef<Value> indices, const TensorRef &boolMask) {
+Value AttentionNode::isVisible(Body &at, ArrayRef<Value> indices) {
   Conditions conditions{at};
   Value q = indices[2], k = indices[3];
-  if (boolMask) {
-    auto [isVisible, within] = readMask(at, boolMask, indices, scoreSizes);
+  if (mask && mask->element.isInteger(1)) {
+    auto [isOn, within] = readMask(at, mask, indices, scoreSizes);
     if (within)
       conditions.require(within);
-    conditions.require(isVisible);
+    conditions.require(isOn);
   }
   Value length, position = q;
   if (TensorRef lengths = node.input(NonpadLengths))
@@ -158,19 +144,10 @@ std::pair<int64_t, int64_t> AttentionNode::getWindow() {
   return {node.getInt("left_window_size", -1), node.getInt("is_causal", 0) ? 0 : right};
 }
 
-LogicalResult AttentionNode::applyConditions(const TensorRef &boolMask) {
-  if (!boolMask && getWindow() == std::pair<int64_t, int64_t>(-1, -1) && !node.input(NonpadLengths))
-    return success();
-  current = makeMask(body, current, [&](Body &at, ArrayRef<Value> indices) {
-    return visible(at, indices, boolMask);
-  });
-  return success();
-}
-
-LogicalResult AttentionNode::applyMask() {
-  TensorRef mask = node.input(Mask);
+LogicalResult AttentionNode::checkMask() {
+  mask = node.input(Mask);
   if (!mask)
-    return applyConditions(nullptr);
+    return success();
   if (mask->getRank() > 4 || mask->getRank() < 1)
     return node.error() << "expected attn_mask of rank 1 to 4, found " << mask->getRank();
   for (int64_t dim = 0; dim < mask->getRank(); ++dim) {
@@ -181,47 +158,45 @@ LogicalResult AttentionNode::applyMask() {
       return node.error() << "expected dimension " << dim << " of attn_mask to be 1 or " << *wanted
                           << ", found " << *found;
   }
-  if (mask->element.isInteger(1))
-    return applyConditions(mask);
-  if (mask->element != query->element)
-    return node.error() << "expected attn_mask of i1 or " << query->element << ", found "
+  if (!mask->element.isInteger(1) && mask->element != heads.query->element)
+    return node.error() << "expected attn_mask of i1 or " << heads.query->element << ", found "
                         << mask->element;
-  applyFloatMask(mask);
-  return applyConditions(nullptr);
+  return success();
 }
 
-LogicalResult AttentionNode::finish() {
-  Value prob = makeProb(node, current);
-  current = prob;
-  keep(Probs);
-  TensorRef context = makeContext(node, query, prob, value);
-  if (node.input(Query)->getRank() == 3) {
-    context = makeMergedHeads(body, context);
-  }
-  node.setOutput(Context_, context);
-  if (node.wantsOutput(Qk)) {
-    if (!qk)
-      return node.error() << "expected qk_matmul_output_mode 0 to 3, found "
-                          << node.getInt("qk_matmul_output_mode", 0);
-    node.setOutput(Qk, makeComputed(qk, scoreSizes));
-  }
+Changes AttentionNode::getChanges() {
+  Changes changes;
+  changes.softcap = node.getFloat("softcap", 0);
+  bool hasBools = mask && mask->element.isInteger(1);
+  if (mask && !hasBools)
+    changes.modify = [this](Body &at, Value score, ArrayRef<Value> indices) {
+      return addMask(at, score, indices);
+    };
+  if (hasBools || getWindow() != std::pair<int64_t, int64_t>(-1, -1) || node.input(NonpadLengths))
+    changes.isVisible = [this](Body &at, ArrayRef<Value> indices) {
+      return isVisible(at, indices);
+    };
+  return changes;
+}
+
+LogicalResult AttentionNode::setOutputs(const Stages &stages) {
+  bool isMerged = node.input(Query)->getRank() == 3;
+  node.setOutput(Context_, isMerged ? makeMergedHeads(body, stages.context) : stages.context);
+  if (!node.wantsOutput(Qk))
+    return success();
+  Value byMode[] = {stages.score, stages.capped, stages.masked, stages.prob};
+  uint64_t mode = node.getInt("qk_matmul_output_mode", 0);
+  if (mode >= std::size(byMode))
+    return node.error() << "expected qk_matmul_output_mode 0 to 3, found " << int64_t(mode);
+  node.setOutput(Qk, makeComputed(byMode[mode], scoreSizes));
   return success();
 }
 
 LogicalResult AttentionNode::import() {
-  if (failed(readOperands()) || failed(checkPrecision(node)))
+  if (failed(readOperands()) || failed(checkPrecision(node)) || failed(checkMask()))
     return failure();
-  FailureOr<Value> score = makeScore(node, query, key, scoreSizes);
-  if (failed(score))
-    return failure();
-  current = *score;
-  keep(Scores);
-  current = makeSoftcap(body, current, node.getFloat("softcap", 0));
-  keep(Capped);
-  if (failed(applyMask()))
-    return failure();
-  keep(Masked);
-  return finish();
+  FailureOr<Stages> stages = makeAttention(node, heads, getChanges());
+  return failed(stages) ? failure() : setOutputs(*stages);
 }
 
 static LogicalResult importAttention(Node &node) { return AttentionNode(node).import(); }

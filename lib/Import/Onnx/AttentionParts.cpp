@@ -1,4 +1,4 @@
-//===- AttentionParts.cpp - what ONNX's attention ops share ---------------===//
+//===- AttentionParts.cpp - parts of ONNX's attention ops -----------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,8 +15,12 @@ using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::imports;
 
-LogicalResult imports::checkAttention(Node &node, const TensorRef &query, const TensorRef &key,
-                                      const TensorRef &value) {
+Sizes Heads::getScoreSizes() const {
+  return {query->sizes[0], query->sizes[1], query->sizes[2], key->sizes[2]};
+}
+
+LogicalResult imports::checkAttention(Node &node, const Heads &heads) {
+  const auto &[query, key, value] = heads;
   auto check = [&](const TensorRef &a, const TensorRef &b, int64_t dim, StringRef what) {
     auto known = getStatic(a->sizes[dim]), other = getStatic(b->sizes[dim]);
     if (!known || !other || *known == *other)
@@ -93,23 +97,21 @@ Value imports::makeProb(Node &node, Value score, Value sink) {
   return isWide ? castTensor(body, prob, own) : prob;
 }
 
-FailureOr<Value> imports::makeScore(Node &node, const TensorRef &query, const TensorRef &key,
-                                    SmallVectorImpl<OpFoldResult> &sizes) {
-  auto headDim = getStatic(query->sizes[3]);
+FailureOr<Value> imports::makeScore(Node &node, const Heads &heads) {
+  auto headDim = getStatic(heads.query->sizes[3]);
   if (!headDim && !node.getAttribute("scale"))
     return node.error() << "expected attribute 'scale' where the head size is not known";
-  sizes.assign({query->sizes[0], query->sizes[1], query->sizes[2], key->sizes[2]});
-  RankedTensorType type = getTensorType(query->element, sizes);
+  RankedTensorType type = getTensorType(heads.query->element, heads.getScoreSizes());
   double scale = node.getFloat("scale", 0);
   // ONNX Runtime's ops may say that they have none by a 0.
   if (!node.getAttribute("scale") || (scale == 0 && !node.proto.domain().empty()))
     scale = 1 / std::sqrt(double(headDim.value_or(1)));
-  Value score = ScoreOp::create(node.body.b, node.body.loc, type, node.materialize(query),
-                                node.materialize(key), APFloat(scale));
+  Value score = ScoreOp::create(node.body.b, node.body.loc, type, node.materialize(heads.query),
+                                node.materialize(heads.key), APFloat(scale));
   return score;
 }
 
-Value imports::makeSoftcap(Body &body, Value score, double cap) {
+static Value makeSoftcap(Body &body, Value score, double cap) {
   if (cap == 0)
     return score;
   return makeModify<ModifyScoreOp>(body, score, [&](Body &at, Value element, ArrayRef<Value>) {
@@ -120,8 +122,7 @@ Value imports::makeSoftcap(Body &body, Value score, double cap) {
   });
 }
 
-Value imports::makeMask(Body &body, Value score,
-                        function_ref<Value(Body &, ArrayRef<Value>)> isVisible) {
+static Value makeMask(Body &body, Value score, const PlaceFn &isVisible) {
   auto op = MaskOp::create(body.b, body.loc, score.getType(), score);
   OpBuilder::InsertionGuard guard(body.b);
   Block *block = body.b.createBlock(&op.getBody(), {}, SmallVector<Type>(4, body.b.getIndexType()),
@@ -146,14 +147,36 @@ void Conditions::requireWindow(Value position, Value k, int64_t left, int64_t ri
     require(isAtMost(at.make<arith::SubIOp>(position, at.index(left)), k));
 }
 
-TensorRef imports::makeContext(Node &node, const TensorRef &query, Value prob,
-                               const TensorRef &value) {
-  SmallVector<OpFoldResult> sizes = {query->sizes[0], query->sizes[1], query->sizes[2],
-                                     value->sizes[3]};
+TensorRef imports::makeContext(Node &node, const Heads &heads, Value prob) {
+  Sizes sizes = heads.getScoreSizes();
+  sizes.back() = heads.value->sizes[3];
   return makeComputed(ContextOp::create(node.body.b, node.body.loc,
-                                        getTensorType(query->element, sizes), prob,
-                                        node.materialize(value)),
+                                        getTensorType(heads.query->element, sizes), prob,
+                                        node.materialize(heads.value)),
                       sizes);
+}
+
+FailureOr<Stages> imports::makeAttention(Node &node, const Heads &heads, const Changes &changes) {
+  if (failed(checkAttention(node, heads)))
+    return failure();
+  FailureOr<Value> score = makeScore(node, heads);
+  if (failed(score))
+    return failure();
+  Body &body = node.body;
+  Stages stages;
+  stages.score = *score;
+  stages.masked = stages.capped = makeSoftcap(body, stages.score, changes.softcap);
+  if (changes.modify)
+    stages.masked = makeModify<ModifyScoreOp>(body, stages.masked, changes.modify);
+  if (changes.isVisible)
+    stages.masked = makeMask(body, stages.masked, changes.isVisible);
+  Value sink;
+  if (changes.sink)
+    sink = node.materialize(makeReshape(
+        body, changes.sink, {fixedSize(node, 1), heads.query->sizes[1], fixedSize(node, 1)}));
+  stages.prob = makeProb(node, stages.masked, sink);
+  stages.context = makeContext(node, heads, stages.prob);
+  return stages;
 }
 
 FailureOr<TensorRef> imports::makeConcat(Node &node, const TensorRef &past,

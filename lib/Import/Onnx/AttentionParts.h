@@ -1,4 +1,4 @@
-//===- AttentionParts.h - what ONNX's attention ops share -------*- C++ -*-===//
+//===- AttentionParts.h - parts of ONNX's attention ops ---------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,23 +15,47 @@ namespace mlir::attn::imports {
 /// The most heads of an attention.
 constexpr int64_t kMostHeads = 1 << 20;
 
-/// Whether query, key and value, each [batch, heads, length, size], fit together.
-LogicalResult checkAttention(Node &node, const TensorRef &query, const TensorRef &key,
-                             const TensorRef &value);
+/// The operands of an attention, each [batch, heads, length, size].
+struct Heads {
+  TensorRef query, key, value;
+
+  /// The sizes of the score, [batch, heads, query length, key length].
+  Sizes getScoreSizes() const;
+};
+
+/// Whether query, key and value fit together.
+LogicalResult checkAttention(Node &node, const Heads &heads);
 /// Whether `softmax_precision` is a type of floats.
 LogicalResult checkPrecision(Node &node);
 /// The softmax of a score, in f64 where `softmax_precision` asks for it. A sink [1, heads, 1]
 /// enters the denominator.
 Value makeProb(Node &node, Value score, Value sink = nullptr);
-/// query·keyᵀ times the attribute `scale`, else 1 / sqrt(head size); tells its sizes.
-FailureOr<Value> makeScore(Node &node, const TensorRef &query, const TensorRef &key,
-                           SmallVectorImpl<OpFoldResult> &sizes);
-/// cap * tanh(score / cap); the score itself for a cap of 0.
-Value makeSoftcap(Body &body, Value score, double cap);
-/// `attn.mask` of a score with the condition `isVisible` on (batch, head, q, k).
-Value makeMask(Body &body, Value score, function_ref<Value(Body &, ArrayRef<Value>)> isVisible);
+/// query·keyᵀ times the attribute `scale`, else 1 / sqrt(head size).
+FailureOr<Value> makeScore(Node &node, const Heads &heads);
 /// prob·value, [batch, heads, length, size].
-TensorRef makeContext(Node &node, const TensorRef &query, Value prob, const TensorRef &value);
+TensorRef makeContext(Node &node, const Heads &heads, Value prob);
+
+/// A condition on (batch, head, q, k).
+using PlaceFn = std::function<Value(Body &, ArrayRef<Value>)>;
+
+/// Changes of a score before its softmax, in this order; null members change nothing.
+struct Changes {
+  /// cap * tanh(score / cap)
+  double softcap = 0;
+  /// The score from (score, (batch, head, q, k)).
+  std::function<Value(Body &, Value, ArrayRef<Value>)> modify;
+  /// Whether a query sees a key.
+  PlaceFn isVisible;
+  /// Joins the softmax: [heads].
+  TensorRef sink;
+};
+
+/// An attention from its score on, before and after each change.
+struct Stages {
+  Value score, capped, masked, prob;
+  TensorRef context;
+};
+FailureOr<Stages> makeAttention(Node &node, const Heads &heads, const Changes &changes);
 
 /// Keys or values behind those of the past, [batch, heads, length, size].
 FailureOr<TensorRef> makeConcat(Node &node, const TensorRef &past, const TensorRef &tensor);

@@ -44,23 +44,23 @@ static FailureOr<TensorRef> modify(Node &node, StringRef name, const TensorRef &
 
 LogicalResult imports::importFlexAttention(Node &node) {
   Body &body = node.body;
-  TensorRef query = node.input(0), key = node.input(1), value = node.input(2);
-  Type element = query->element;
-  for (const TensorRef &tensor : {query, key, value})
+  Heads heads{node.input(0), node.input(1), node.input(2)};
+  Type element = heads.query->element;
+  for (const TensorRef &tensor : {heads.query, heads.key, heads.value})
     if (tensor->getRank() != 4 || !isa<FloatType>(tensor->element))
       return node.error() << "expected floats of rank 4, found " << tensor->getType();
-  if (failed(checkAttention(node, query, key, value)) || failed(checkPrecision(node)))
+  if (failed(checkAttention(node, heads)) || failed(checkPrecision(node)))
     return failure();
   bool isModified = node.getAttribute("score_mod") || node.getAttribute("prob_mod");
   // Modifiers of f16 and bf16 inputs compute in f32.
   if (isModified && element.getIntOrFloatBitWidth() < 32)
-    for (TensorRef *tensor : {&query, &key, &value})
+    for (TensorRef *tensor : {&heads.query, &heads.key, &heads.value})
       *tensor = castTensor(body, *tensor, body.b.getF32Type());
 
-  SmallVector<OpFoldResult> sizes;
-  FailureOr<Value> score = makeScore(node, query, key, sizes);
+  FailureOr<Value> score = makeScore(node, heads);
   if (failed(score))
     return failure();
+  Sizes sizes = heads.getScoreSizes();
   FailureOr<TensorRef> modified = modify(node, "score_mod", makeComputed(*score, sizes));
   if (failed(modified))
     return failure();
@@ -69,6 +69,6 @@ LogicalResult imports::importFlexAttention(Node &node) {
   modified = modify(node, "prob_mod", makeComputed(prob, sizes));
   if (failed(modified))
     return failure();
-  TensorRef context = makeContext(node, query, node.materialize(*modified), value);
+  TensorRef context = makeContext(node, heads, node.materialize(*modified));
   return node.setOutput(context->element == element ? context : castTensor(body, context, element));
 }

@@ -156,68 +156,49 @@ static PlaceFn seeBefore(OpFoldResult past) {
 // Attention
 //===----------------------------------------------------------------------===//
 
-static Value changeScore(Node &node, Value score, const Changes &changes) {
-  score = makeSoftcap(node.body, score, changes.softcap);
-  if (changes.bias || changes.isKept)
-    score = makeModify<ModifyScoreOp>(
-        node.body, score, [&](Body &at, Value sum, ArrayRef<Value> place) {
-          if (const TensorRef &bias = changes.bias)
-            sum = at.make<arith::AddFOp>(sum,
-                                         at.read(bias, broadcastIndices(at, bias->sizes, place)));
-          if (!changes.isKept)
-            return sum;
-          Value filter = floatConstant(at, sum.getType(), changes.filter);
-          return at.make<arith::SelectOp>(changes.isKept(at, place), sum,
-                                          at.make<arith::AddFOp>(sum, filter));
-        });
-  return changes.isVisible ? makeMask(node.body, score, changes.isVisible) : score;
+LogicalResult imports::fused::checkBias(Node &node, const TensorRef &bias, const Heads &heads) {
+  if (!bias)
+    return success();
+  if (bias->element != heads.query->element)
+    return node.error() << "expected attention_bias of type " << heads.query->element << ", found "
+                        << bias->element;
+  return checkSizes(node, bias, heads.getScoreSizes(), "attention_bias", /*broadcasts=*/true);
 }
 
-LogicalResult imports::fused::makeAttention(Node &node, const Heads &heads, const Changes &changes,
-                                            int scoreOutput) {
-  SmallVector<OpFoldResult> sizes;
-  if (failed(checkAttention(node, heads.query, heads.key, heads.value)))
-    return failure();
-  FailureOr<Value> score = makeScore(node, heads.query, heads.key, sizes);
-  if (failed(score))
-    return failure();
-  if (const TensorRef &bias = changes.bias) {
-    if (bias->element != heads.query->element)
-      return node.error() << "expected attention_bias of type " << heads.query->element
-                          << ", found " << bias->element;
-    if (failed(checkSizes(node, bias, sizes, "attention_bias", /*broadcasts=*/true)))
-      return failure();
-  }
-  Value changed = changeScore(node, *score, changes), sink;
-  if (scoreOutput >= 0)
-    node.setOutput(scoreOutput, makeComputed(changed, sizes));
-  if (changes.sink)
-    sink = node.materialize(
-        makeReshape(node.body, changes.sink, {fixedSize(node, 1), sizes[1], fixedSize(node, 1)}));
-  Value prob = makeProb(node, changed, sink);
-  return node.setOutput(
-      makeMergedHeads(node.body, makeContext(node, heads.query, prob, heads.value)));
+Value imports::fused::addBias(Body &at, Value score, const TensorRef &bias, ArrayRef<Value> place) {
+  if (!bias)
+    return score;
+  return at.make<arith::AddFOp>(score, at.read(bias, broadcastIndices(at, bias->sizes, place)));
 }
 
 /// Attention and MultiHeadAttention from their heads on.
 static LogicalResult attend(Node &node, const Heads &heads, OpFoldResult past,
                             const TensorRef &mask, const TensorRef &bias, StringRef maskName) {
-  SmallVector<OpFoldResult> score = {heads.query->sizes[0], heads.query->sizes[1],
-                                     heads.query->sizes[2], heads.key->sizes[2]};
-  FailureOr<PlaceFn> isKept = readPadding(node, mask, score, maskName);
-  if (failed(isKept))
+  FailureOr<PlaceFn> isKept = readPadding(node, mask, heads.getScoreSizes(), maskName);
+  if (failed(isKept) || failed(checkBias(node, bias, heads)))
     return failure();
   Changes changes;
-  changes.bias = bias;
-  changes.isKept = *isKept;
-  changes.filter = node.getFloat("mask_filter_value", -10000);
+  if (bias || *isKept)
+    changes.modify = [=, isKept = *isKept, number = node.getFloat("mask_filter_value", -10000)](
+                         Body &at, Value score, ArrayRef<Value> place) -> Value {
+      Value sum = addBias(at, score, bias, place);
+      if (!isKept)
+        return sum;
+      Value filter = floatConstant(at, sum.getType(), number);
+      return at.make<arith::SelectOp>(isKept(at, place), sum, at.make<arith::AddFOp>(sum, filter));
+    };
   bool wantsScore = node.wantsOutput(3);
   if (node.getInt("unidirectional", 0)) {
     changes.isVisible = seeBefore(past);
     if (wantsScore)
       return node.error() << "expected no output 3 where attribute 'unidirectional' is 1";
   }
-  return makeAttention(node, heads, changes, wantsScore ? 3 : -1);
+  FailureOr<Stages> stages = makeAttention(node, heads, changes);
+  if (failed(stages))
+    return failure();
+  if (wantsScore)
+    node.setOutput(3, makeComputed(stages->masked, heads.getScoreSizes()));
+  return node.setOutput(makeMergedHeads(node.body, stages->context));
 }
 
 //===----------------------------------------------------------------------===//

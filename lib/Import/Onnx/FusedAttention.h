@@ -1,4 +1,4 @@
-//===- FusedAttention.h - what ONNX Runtime's attention ops share -*- C++ -*-===//
+//===- FusedAttention.h - parts of ONNX Runtime's attention ops -*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,27 +11,6 @@
 #include "AttentionParts.h"
 
 namespace mlir::attn::imports::fused {
-
-using PlaceFn = std::function<Value(Body &, ArrayRef<Value>)>;
-
-/// One attention, each operand [batch, heads, length, size].
-struct Heads {
-  TensorRef query, key, value;
-};
-
-/// Changes of a score before its softmax; null members change nothing.
-struct Changes {
-  double softcap = 0;
-  /// Floats of a shape that broadcasts to the score's.
-  TensorRef bias;
-  /// Adds `filter` to the scores at (batch, head, q, k) where this does not hold.
-  PlaceFn isKept;
-  double filter = 0;
-  /// Which keys a query sees.
-  PlaceFn isVisible;
-  /// [heads]
-  TensorRef sink;
-};
 
 /// Refuses an attribute with an unsupported value.
 LogicalResult expectInt(Node &node, StringRef name, int64_t wanted = 0);
@@ -50,9 +29,9 @@ LogicalResult checkSizes(Node &node, const TensorRef &tensor, ArrayRef<OpFoldRes
 Value readIndex(Body &at, const TensorRef &tensor, ArrayRef<Value> place);
 Value compare(Body &at, arith::CmpIPredicate predicate, Value a, Value b);
 
-/// Sets the first output, [batch, length, heads * size], and the changed score where it is one.
-LogicalResult makeAttention(Node &node, const Heads &heads, const Changes &changes,
-                            int scoreOutput = -1);
+/// Floats that a score adds, which broadcast to it.
+LogicalResult checkBias(Node &node, const TensorRef &bias, const Heads &heads);
+Value addBias(Body &at, Value score, const TensorRef &bias, ArrayRef<Value> place);
 
 /// Splits [batch, length, width] into heads, after adding the bias from `offset` on.
 FailureOr<TensorRef> splitHeads(Node &node, TensorRef rows, int64_t heads, const TensorRef &bias,

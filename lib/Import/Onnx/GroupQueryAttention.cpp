@@ -132,7 +132,7 @@ LogicalResult GroupQuery::readLengths() {
   return success();
 }
 
-/// The past length of a batch: 0 at the first prompt, whose shorter rows end in padding.
+/// The past length of a batch: 0 at the first prompt, where shorter rows are padded at the end.
 void GroupQuery::findPastLength() {
   if (!node.input(PastKey)) {
     pastLength = [](Body &at, Value) { return at.index(0); };
@@ -303,12 +303,18 @@ LogicalResult GroupQuery::import() {
   heads.value = *value;
   node.setOutput(1, heads.key);
   node.setOutput(2, heads.value);
+  if (failed(checkBias(node, node.input(Bias), heads)))
+    return failure();
   Changes changes;
   changes.softcap = node.getFloat("softcap", 0);
-  changes.bias = node.input(Bias);
+  if (TensorRef bias = node.input(Bias))
+    changes.modify = [bias](Body &at, Value score, ArrayRef<Value> place) {
+      return addBias(at, score, bias, place);
+    };
   changes.isVisible = getVisible();
   changes.sink = getSink();
-  return makeAttention(node, heads, changes);
+  FailureOr<Stages> stages = makeAttention(node, heads, changes);
+  return failed(stages) ? failure() : node.setOutput(makeMergedHeads(body, stages->context));
 }
 
 LogicalResult imports::importGroupQueryAttention(Node &node) { return GroupQuery(node).import(); }
