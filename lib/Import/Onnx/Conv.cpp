@@ -51,8 +51,8 @@ static FailureOr<SmallVector<Window>> getKernelWindows(Node &node) {
   return getWindows(node, kernel);
 }
 
-/// What each window sees, 0 outside of the input: [batch, group, places…, channels of the group,
-/// kernel…], without the group where there is one.
+/// The input elements under each window (im2col), 0 outside of the input: [batch, group, places…,
+/// channels of the group, kernel…], without the group dimension if there is one group.
 static TensorRef makePatches(Body &body, const TensorRef &input, ArrayRef<OpFoldResult> sizes,
                              ArrayRef<Window> all) {
   SmallVector<Window> windows(all);

@@ -36,7 +36,7 @@ static LogicalResult checkOperands(Node &node) {
   return success();
 }
 
-/// How many places give to one element: each is a term of its sum, which is written out.
+/// Limits the number of places that add to one element: its sum is unrolled.
 static LogicalResult checkOverlap(Node &node, ArrayRef<Window> windows) {
   constexpr int64_t most = 128;
   int64_t count = 1;
@@ -65,7 +65,7 @@ static FailureOr<SmallVector<Window>> getSpread(Node &node) {
   return windows;
 }
 
-/// What each place gives: [batch, group, places, outputs of the group and kernel].
+/// The products of each place: [batch, group, places, outputs of the group and kernel].
 static FailureOr<TensorRef> multiplyPlaces(Node &node, int64_t group) {
   Body &body = node.body;
   TensorRef input = node.input(0), weight = node.input(1);
@@ -113,8 +113,8 @@ static FailureOr<Sizes> getSpreadSizes(Node &node, ArrayRef<Window> windows) {
   return sizes;
 }
 
-/// The sum of what falls on `place` in the dimensions from `dim` on. `step` counts the kernel's
-/// elements, `from` the places, and `isInside` tells whether there are such.
+/// The sum of the products that overlap at `place`, over `windows`, the dimensions left. `step` is
+/// the linear index in the kernel, `from` that of the input place, `isInside` whether both exist.
 static Value addUp(Body &at, ArrayRef<Window> windows, ArrayRef<OpFoldResult> sizes,
                    ArrayRef<Value> place, Value from, Value step, Value isInside,
                    function_ref<Value(Value, Value, Value)> read) {

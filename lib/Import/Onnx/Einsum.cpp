@@ -23,7 +23,7 @@ struct Equation {
   std::string result;
 };
 
-/// Letters of two operands by what happens to them.
+/// Letters of two operands by role: in both and the result, summed over, in one operand alone.
 struct Letters {
   std::string batch, inner, left, right;
 };
@@ -31,7 +31,8 @@ struct Letters {
 
 static bool has(StringRef letters, char letter) { return letters.contains(letter); }
 
-/// Without an arrow the result has the letters that appear once, in order, after what `...` is.
+/// Without an arrow the result has the dimensions of `...`, then the letters that appear once, in
+/// order.
 static std::string getImplicitResult(ArrayRef<std::string> operands) {
   std::string all, once;
   bool isOpen = false;
@@ -46,7 +47,7 @@ static std::string getImplicitResult(ArrayRef<std::string> operands) {
   return (isOpen ? "..." : "") + once;
 }
 
-/// Puts digits for the `count` dimensions that `...` stands for, the last of which is 0 in every
+/// Replaces `...` by a digit for each of its `count` dimensions; the last one is 0 in every
 /// operand.
 static void nameEllipsis(std::string &word, int64_t count) {
   size_t at = word.find("...");
@@ -58,7 +59,7 @@ static void nameEllipsis(std::string &word, int64_t count) {
   word.replace(at, 3, digits);
 }
 
-/// How many dimensions an operand's `...` stands for.
+/// The number of dimensions of an operand's `...`.
 static int64_t countEllipsis(StringRef operand, int64_t rank) {
   return operand.contains("...") ? rank - int64_t(operand.size()) + 3 : 0;
 }
@@ -101,7 +102,7 @@ static FailureOr<Equation> parse(Node &node) {
   return equation;
 }
 
-/// `tensor`, whose dimensions are `letters`, with those of `order`.
+/// Transposes `tensor` from dimensions `letters` to `order`.
 static TensorRef turn(Body &body, const TensorRef &tensor, StringRef letters, StringRef order) {
   return makeTranspose(body, tensor, llvm::map_to_vector(order, [&](char letter) {
                          return int64_t(letters.find(letter));
@@ -193,7 +194,7 @@ TensorRef Product::makeMatrices(int operand, StringRef rows, StringRef columns) 
   return makeReshape(node.body, turned, shape);
 }
 
-/// Where nothing is summed over.
+/// An elementwise product, for equations without a sum.
 FailureOr<TensorRef> Product::multiplyElements() const {
   SmallVector<OpFoldResult> shape = getSizes(letters.batch + letters.left);
   shape.append(letters.right.size(), fixedSize(node.model.context, 1));
@@ -249,10 +250,10 @@ FailureOr<TensorRef> Product::make() {
   if (letters.inner.empty()) {
     product = multiplyElements();
   } else {
-    // Keys have what is summed over last; values have it first.
+    // Keys are summed over their last dimension, values over their first.
     bool isKey = has(letters.inner, equation.operands[1].back());
     bool isGrouped = letters.batch.size() == 2 && letters.left.size() == 2;
-    // The rows of a score stand beside its keys, those of a prob beside what is summed over.
+    // The rows of a score are beside its keys, those of a prob beside the summed dimension.
     StringRef word = isKey ? equation.result : equation.operands[0];
     if (isGrouped && word.find(letters.left[0]) > word.find(letters.left[1]))
       std::swap(letters.left[0], letters.left[1]);

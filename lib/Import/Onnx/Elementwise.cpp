@@ -364,7 +364,7 @@ static LogicalResult importCastLike(Node &node) { return castTo(node, node.input
 
 static LogicalResult importIdentity(Node &node) { return node.setOutput(node.input(0)); }
 
-/// The identity at inference, which is what a model is exported for.
+/// The identity at inference; training mode is not imported.
 static LogicalResult importDropout(Node &node) {
   if (TensorRef training = node.input(2)) {
     FailureOr<SmallVector<int64_t>> mode = node.getConstants(2, "training_mode");

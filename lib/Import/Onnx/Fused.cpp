@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::imports;
 
-/// The sum of tensors, of which those that are not there are left out.
+/// The sum of tensors; null ones are left out.
 static FailureOr<TensorRef> addAll(Node &node, ArrayRef<TensorRef> tensors) {
   FailureOr<TensorRef> sum = tensors.front();
   for (const TensorRef &next : tensors.drop_front())
@@ -136,7 +136,7 @@ static LogicalResult importFusedGemm(Node &node) {
   return setOutput(node, 0, activation.import());
 }
 
-/// An activation whose parameters are one list: those of the same name, or a clip's bounds.
+/// An activation with parameters in one list: its attributes, or the bounds of a clip.
 static FailureOr<TensorRef> activateConv(Node &node, const TensorRef &sum, StringRef name) {
   const auto *attribute = node.getAttribute("activation_params");
   SmallVector<double> params;
@@ -203,7 +203,7 @@ static LogicalResult importSkipRmsNorm(Node &node) {
   return importSkipNorm(node, "RMSNormalization", node.input(3), {node.input(2)});
 }
 
-/// How many columns each row of a mask has before its first 0.
+/// The number of columns before the first 0 of each row of a mask.
 static TensorRef countBeforeZero(Node &node, const TensorRef &mask) {
   OpFoldResult length = mask->sizes[1];
   TensorRef ends = makeGenerate(
@@ -246,7 +246,7 @@ static FailureOr<TensorRef> addEmbeddings(Node &node, const TensorRef &ids) {
     return node.error() << "expected segment_ids and segment_embedding together";
   if (table->getRank() != 2)
     return node.error() << "expected position_embedding of rank 2, found " << table->getRank();
-  // Where there are no positions, each word's is its own.
+  // Without position ids, a word's position is its index.
   places = positions ? PartNode(node, "Gather", {table, positions}).import()
                      : makeSlice(node.body, table, 0, fixedSize(node, 0), ids->sizes[1]);
   kinds = segments ? PartNode(node, "Gather", {node.input(4), segments}).import() : TensorRef();

@@ -35,7 +35,7 @@ static LogicalResult gatherElements(Node &node, const TensorRef &data, const Ten
   return node.setOutput(makeElements(node.body, data->element, elements, indices->sizes));
 }
 
-/// A part of length one, of which `sizes` has what the indices' shape makes of it.
+/// A slice of length one along `dim`, reshaped to `sizes`.
 static LogicalResult gatherOne(Node &node, const TensorRef &data, int64_t dim, int64_t index,
                                ArrayRef<OpFoldResult> sizes) {
   auto length = getStatic(data->sizes[dim]);

@@ -36,10 +36,10 @@ int64_t Node::getOpset() const { return model.opsets.lookup(getDomain(proto)); }
 
 InFlightDiagnostic Node::error() const { return emitError(body.loc); }
 
-/// What a message calls the node: `node 'x' (Add, opset 17)`.
+/// The node's name in messages: `node 'x' (Add, opset 17)`.
 static std::string describe(const Context &model, const ::onnx::NodeProto &proto) {
   StringRef domain = getDomain(proto);
-  // A node without a name is known by what it gives.
+  // A node without a name is named by its first output.
   std::string text = !proto.name().empty() || proto.output_size() == 0
                          ? "node '" + proto.name()
                          : "node of '" + proto.output(0);
@@ -200,7 +200,7 @@ PartNode &PartNode::take(StringRef theirs, StringRef ours) {
 }
 
 FailureOr<TensorRef> PartNode::import() {
-  // What a part means does not hang on the model's opset.
+  // Parts are of this opset, whatever the model's.
   constexpr int64_t opset = 23;
   Context model = whole.model;
   model.opsets[""] = opset;
@@ -395,8 +395,8 @@ private:
 };
 } // namespace
 
-/// Before opset 7 operands broadcast in another way. What comes after the last one that is known
-/// may change what an op means.
+/// Before opset 7, operands broadcast by other rules; opsets after the last known one may change
+/// ops.
 LogicalResult GraphImporter::readModel() {
   constexpr int64_t first = 7, last = 28;
   ::readOpsets(proto.opset_import(), model.opsets);
@@ -540,7 +540,7 @@ LogicalResult GraphImporter::addResults() {
 
 using Resource = DialectResourceBlobManager::BlobEntry;
 
-/// What holds the bytes of the constants of `module`.
+/// The resources that hold the constants of `module`.
 static llvm::SmallPtrSet<Resource *, 32> findResources(ModuleOp module) {
   llvm::SmallPtrSet<Resource *, 32> resources;
   module.walk([&](arith::ConstantOp constant) {
@@ -550,7 +550,7 @@ static llvm::SmallPtrSet<Resource *, 32> findResources(ModuleOp module) {
   return resources;
 }
 
-/// What a node becomes may have larger sizes on the way than its result.
+/// A node's intermediate tensors may be larger than its result.
 static LogicalResult checkSizes(ModuleOp module) {
   WalkResult walk = module.walk([](Operation *op) -> WalkResult {
     for (Type type : op->getResultTypes())
@@ -572,7 +572,7 @@ OwningOpRef<ModuleOp> GraphImporter::import() {
   if (failed(importNodes(model, proto.graph(), scope, body)) || failed(addResults()) ||
       failed(verify(*module)))
     return nullptr;
-  // What only shape arithmetic read is not needed any more, nor what a weight was made from.
+  // Erases values read by shape arithmetic alone, and frees weights that were repacked.
   auto made = findResources(*module);
   IRRewriter rewriter(model.context);
   (void)runRegionDCE(rewriter, function->getRegions());

@@ -19,25 +19,25 @@
 
 namespace mlir::attn::imports {
 
-/// Names and what they stand for. A subgraph sees what is around it.
+/// The tensors of names in scope. A subgraph sees the names around it.
 using Scope = llvm::StringMap<TensorRef>;
 
-/// What the parts of a model share.
+/// State shared by all graphs and functions of a model.
 struct Context {
   MLIRContext *context;
-  /// The model, which has no lines. A node's location is this one with the node's name.
+  /// The model's file. A node's location adds the node's name.
   Location loc;
   const Model &file;
   llvm::StringMap<int64_t> opsets = {};
   /// The model's own functions, by domain and name.
   llvm::StringMap<const ::onnx::FunctionProto *> functions = {};
-  /// How many of them are being imported, one in the other.
+  /// The nesting depth of functions being imported.
   int depth = 0;
-  /// What the import may still cost.
+  /// The remaining cost of the import.
   Budget *budget = nullptr;
 };
 
-/// One node while it is imported. Errors are at its location, which names it.
+/// A node being imported. Errors are at its location, which names it.
 class Node {
 public:
   Node(const Context &model, const ::onnx::NodeProto &proto, Scope &scope, Body &body)
@@ -46,14 +46,14 @@ public:
   const Context &model;
   const ::onnx::NodeProto &proto;
   Scope &scope;
-  /// The function at this node.
+  /// Builds ops at this node.
   Body &body;
 
   StringRef getOp() const { return proto.op_type(); }
   int64_t getOpset() const;
   InFlightDiagnostic error() const;
 
-  /// Null where the node has no such input.
+  /// Null if the node has no such input.
   TensorRef input(int index) const;
   int numInputs() const { return proto.input_size(); }
   bool wantsOutput(int index) const {
@@ -69,16 +69,16 @@ public:
   int64_t getInt(StringRef name, int64_t otherwise) const;
   double getFloat(StringRef name, double otherwise) const;
   StringRef getString(StringRef name, StringRef otherwise) const;
-  /// The element type that an attribute tells; none where there is no such attribute.
+  /// The element type that an attribute names; none without the attribute.
   FailureOr<Type> getType(StringRef name) const;
-  /// None where there is no such attribute.
+  /// None without the attribute.
   std::optional<SmallVector<int64_t>> getInts(StringRef name) const;
 
-  /// The integers of an input that must be known at import; `what` names it.
+  /// The integers of a constant input, called `what` in errors.
   FailureOr<SmallVector<int64_t>> getConstants(int index, StringRef what) const;
-  /// `axes` as an input or, as older opsets have it, an attribute.
+  /// `axes`: an input, or an attribute in older opsets.
   FailureOr<std::optional<SmallVector<int64_t>>> getAxes(int index) const;
-  /// A dimension in [0, rank).
+  /// A dimension in [0, rank), from a possibly negative axis.
   FailureOr<int64_t> getDim(int64_t axis, int64_t rank) const;
 
   Value materialize(const TensorRef &tensor) const { return imports::materialize(body, tensor); }
@@ -97,32 +97,31 @@ struct AttributeEntry {
   ::onnx::AttributeProto::AttributeType type;
 };
 
-/// One op that can be imported, and all that a handler may take for granted of its node.
+/// An op that can be imported, and all that its handler may assume of a node.
 struct OpEntry {
   StringRef domain, name;
-  /// The element type of each input: `f` floats, `i` integers, `n` either, `b` i1, `x` any. One
-  /// with `?` behind it may be left out; behind the last, `*` stands for any number more, each of
-  /// which must be there.
+  /// The element type of each input: `f` floats, `i` integers, `n` either, `b` i1, `x` any. `?`
+  /// after it: optional; `*` after the last: any number more, each required.
   StringRef inputs;
-  /// `x` for each output, with the same marks.
+  /// `x` for each output, with `?` and `*` as for inputs.
   StringRef outputs;
-  /// Any other attribute is refused.
+  /// Other attributes are errors.
   SmallVector<AttributeEntry> attributes;
   Handler import;
-  /// The first opset where the op is what the handler imports.
+  /// The first opset with the op's imported semantics.
   int64_t since = 1;
 };
 
-/// The op's entry, null for one that is not known.
+/// The op's entry; null if the op is unknown.
 const OpEntry *findOp(StringRef domain, StringRef name);
 
-/// Imports a node as its entry says: what the entry tells of inputs, outputs and attributes is
-/// checked before, sizes and cost of the results behind.
+/// Imports a node: checks its inputs, outputs and attributes against the entry, runs the handler,
+/// then checks sizes and cost of the results.
 LogicalResult importChecked(Node &node, const OpEntry &entry);
-/// Every name that the node reads must be known, and every name that it gives must be new.
+/// Checks that the node's inputs are in scope and its output names are new.
 LogicalResult checkNames(Node &node);
 
-/// One of the nodes of ONNX's own that a fused op stands for.
+/// A node of a standard op, as a part of a fused op.
 class PartNode {
 public:
   PartNode(Node &whole, StringRef op, ArrayRef<TensorRef> inputs);
@@ -131,11 +130,11 @@ public:
   PartNode &set(StringRef name, double value);
   PartNode &set(StringRef name, StringRef value);
   PartNode &set(StringRef name, ArrayRef<int64_t> values);
-  /// The fused op's attribute, if it has it, under a name of the part's.
+  /// Copies attribute `theirs` of the fused op, if set, to `ours` of the part.
   PartNode &take(StringRef theirs, StringRef ours);
   PartNode &take(StringRef name) { return take(name, name); }
 
-  /// The part's only result. Errors are the fused op's.
+  /// Imports the part and returns its only result. Errors are at the fused op.
   FailureOr<TensorRef> import();
 
 private:
@@ -146,11 +145,11 @@ private:
   ::onnx::NodeProto proto;
 };
 
-/// The nodes of a graph, in order.
+/// Imports the nodes of a graph, in order.
 LogicalResult importNodes(const Context &model, const ::onnx::GraphProto &graph, Scope &scope,
                           Body &body);
 
-/// The product of two tensors as matrices; what is in front of them broadcasts.
+/// The matrix product; batch dimensions broadcast.
 FailureOr<TensorRef> multiplyMatrices(Node &node, const TensorRef &left, const TensorRef &right);
 
 /// Sizes of the result of operands that broadcast.
@@ -158,11 +157,11 @@ FailureOr<SmallVector<OpFoldResult>> broadcast(Node &node, ArrayRef<TensorRef> o
 /// An element-by-element function of operands, which broadcast.
 FailureOr<TensorRef> applyElementwise(Node &node, ArrayRef<TensorRef> operands, Type element,
                                       ScalarFn scalar);
-/// A scalar in another type, as ONNX's Cast says.
+/// A scalar in another type, as by ONNX's Cast.
 Value castScalar(Body &body, Value scalar, Type type);
 Value floatConstant(Body &body, Type type, double value);
 
-/// A modify op whose body gets (element, batch, head, q, k).
+/// An op on a score or prob with a region on (element, batch, head, q, k).
 template <typename Op>
 static Op makeModify(Body &body, Value input,
                      function_ref<Value(Body &, Value, ArrayRef<Value>)> build) {
@@ -177,7 +176,7 @@ static Op makeModify(Body &body, Value input,
   return op;
 }
 
-/// `input` combined along the dimensions.
+/// `attn.reduce` along `dims`.
 TensorRef makeReduce(Body &body, const TensorRef &input, ReduceKind kind, ArrayRef<int64_t> dims,
                      bool keep);
 LogicalResult checkFloat(Node &node, const TensorRef &tensor);
@@ -186,10 +185,10 @@ using Sizes = SmallVector<OpFoldResult>;
 inline OpFoldResult fixedSize(const Node &node, int64_t size) {
   return fixedSize(node.model.context, size);
 }
-/// The scalars of an input that says sizes or positions; `what` names them in the error.
+/// The scalars of an input of sizes or positions, called `what` in errors.
 FailureOr<SmallVector<Value>> getList(Node &node, int index, StringRef what);
 
-// The entries, one list a file.
+// The entries of each file.
 ArrayRef<OpEntry> getActivationOps();
 ArrayRef<OpEntry> getElementwiseOps();
 ArrayRef<OpEntry> getFusedOps();

@@ -273,7 +273,7 @@ static FailureOr<FilePart> getExternalData(const TensorProto &tensor, StringRef 
   return data;
 }
 
-/// Bytes of a file: mapped where they are many, and unmapped with what is given.
+/// Bytes of a file, mapped as long as the result lives if they are many.
 static FailureOr<std::unique_ptr<llvm::MemoryBuffer>> mapPart(const FilePart &part, uint64_t size,
                                                               Report error) {
   if (part.length && *part.length != size)
@@ -312,7 +312,7 @@ readData(const TensorProto &tensor, uint64_t size, const Model &model, Report er
   return llvm::MemoryBuffer::getMemBufferCopy(bytes);
 }
 
-/// What C and a comment in it may hold of a name.
+/// Replaces all characters that C identifiers and comments may not have by `_`.
 static std::string toPlain(StringRef name) {
   std::string text = name.str();
   for (char &c : text)

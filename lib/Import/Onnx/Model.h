@@ -28,7 +28,7 @@ struct FilePart {
   std::optional<uint64_t> length;
 };
 
-/// A model as its file says it, but for the bytes of large initializers, which stay there.
+/// A parsed model; the bytes of large initializers stay in their file.
 struct Model {
   ::onnx::ModelProto proto;
   llvm::DenseMap<const ::onnx::TensorProto *, FilePart> rawData;
@@ -58,11 +58,11 @@ FailureOr<ElementsAttr> getElements(const ::onnx::TensorProto &tensor, const Mod
 /// one, or do not fill bytes.
 std::optional<ArrayRef<char>> getBytes(ElementsAttr constant);
 
-/// Whether a constant is a resource, which takes no memory once nothing reads it: one of many
-/// floats. What the importer looks into are the others.
+/// Whether a constant becomes a resource, freed once nothing reads it: one of many floats. The
+/// importer evaluates other constants.
 bool isWeight(RankedTensorType type);
 
-/// What `from` becomes as a constant of `type`, whose bytes `fill` writes.
+/// `from` as a constant of `type`; `fill` writes its bytes.
 ElementsAttr makeBytes(ElementsAttr from, RankedTensorType type,
                        function_ref<void(MutableArrayRef<char>)> fill);
 

@@ -119,7 +119,7 @@ static LogicalResult importRmsNorm(Node &node) { return importNorm(node, NormMod
 // Norms of images and sound, whose channels are dimension 1
 //===----------------------------------------------------------------------===//
 
-/// One number for each channel of `input`, of which there is a known count.
+/// One number for each channel of `input`; the number of channels is known.
 static FailureOr<TensorRef> getPerChannel(Node &node, int index, const TensorRef &input) {
   TensorRef row = node.input(index);
   if (row->element != input->element || row->getRank() != 1 ||

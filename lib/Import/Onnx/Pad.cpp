@@ -59,7 +59,7 @@ static LogicalResult importEyeLike(Node &node) {
       }));
 }
 
-/// How much a constant pad adds before and after each dimension.
+/// The padding before and after each dimension.
 static FailureOr<SmallVector<std::pair<OpFoldResult, OpFoldResult>>> getPads(Node &node) {
   TensorRef input = node.input(0);
   int64_t rank = input->getRank();
@@ -93,7 +93,7 @@ static OpFoldResult add(Body &body, OpFoldResult a, OpFoldResult b) {
   return body.make<arith::AddIOp>(toIndex(body, a), toIndex(body, b));
 }
 
-/// Where a place before or after a dimension reads from in the modes that repeat elements.
+/// Maps an index of the result to one within the dimension, for modes edge, reflect and wrap.
 using Repeat = Value (*)(Body &, Value place, Value length);
 
 static Value clampPlace(Body &at, Value place, Value length) {

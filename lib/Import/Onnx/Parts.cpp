@@ -264,7 +264,7 @@ static LogicalResult importConcat(Node &node) {
       llvm::append_range(elements, *tensor->elements);
     return node.setOutput(makeElements(node.body, tensors[0]->element, elements, sizes));
   }
-  // What holds nothing adds nothing, and tensor.concat does not take it.
+  // tensor.concat does not take empty operands.
   TensorRef empty = tensors[0];
   llvm::erase_if(tensors,
                  [&](const TensorRef &tensor) { return getStatic(tensor->sizes[*dim]) == 0; });

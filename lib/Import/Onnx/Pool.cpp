@@ -3,7 +3,7 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What each window sees, as one more dimension, is reduced.
+// A pool reduces the elements under each window.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +41,7 @@ static FailureOr<SmallVector<Window>> getPoolWindows(Node &node) {
   return windows;
 }
 
-/// What the windows see at each of their places, reduced: [batch, channels, places…].
+/// Reduces the elements under each window: [batch, channels, places…].
 static FailureOr<TensorRef> reduceWindows(Node &node, ArrayRef<Window> all, ReduceKind kind,
                                           double outside) {
   FailureOr<SmallVector<OpFoldResult>> places = countPlaces(node, all);
@@ -75,7 +75,7 @@ static LogicalResult importMaxPool(Node &node) {
   return failed(largest) ? failure() : node.setOutput(*largest);
 }
 
-/// How many steps of the window at `place` are inside of the input, or of its pads as well.
+/// The number of elements of the window at `place` within the input, or the padded input.
 static Value countSteps(Body &at, const Window &window, Value place, OpFoldResult size, bool pads) {
   Value start = at.make<arith::SubIOp>(at.make<arith::MulIOp>(place, at.index(window.stride)),
                                        at.index(window.before));

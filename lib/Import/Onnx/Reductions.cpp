@@ -179,7 +179,7 @@ static LogicalResult importReduceLogSum(Node &node) {
 // Positions along an axis
 //===----------------------------------------------------------------------===//
 
-/// Where the largest (or smallest) element is: the first place, or the last, of those equal to it.
+/// ArgMax and ArgMin: the index of the first or the last of the largest (smallest) elements.
 template <ReduceKind kind>
 static LogicalResult importArg(Node &node) {
   Body &body = node.body;
@@ -279,7 +279,7 @@ static LogicalResult importTopK(Node &node) {
   return success();
 }
 
-/// Each sum on its own, from a table of which element is in which: positions that a padding
+/// Each sum on its own, from a table that assigns elements to sums: positions that a padding
 /// mask is counted to are short.
 static LogicalResult importCumSum(Node &node) {
   TensorRef input = node.input(0);

@@ -18,11 +18,11 @@ using namespace mlir::attn;
 using namespace mlir::attn::imports;
 
 namespace {
-/// How one dimension is resized.
+/// A resized dimension.
 struct Axis {
   int64_t dim;
   OpFoldResult from, to;
-  /// None where the sizes are what is given.
+  /// None if sizes are given instead of scales.
   std::optional<double> scale;
 };
 
@@ -88,7 +88,7 @@ static Value alignCorners(Body &at, const Axis &axis, Value index, Type type) {
                       at.make<arith::DivFOp>(toFloat(at, product, type), toFloat(at, steps, type)));
 }
 
-/// What the middle of the input is off that of the result, whose size is a rounded one.
+/// The distance between the centers of the input and of the result, whose size was rounded.
 static Value getOffset(Body &at, const Axis &axis, Type type) {
   Value from = toFloat(at, imports::toIndex(at, axis.from), type);
   Value to = toFloat(at, imports::toIndex(at, axis.to), type);
@@ -96,7 +96,7 @@ static Value getOffset(Body &at, const Axis &axis, Type type) {
   return at.make<arith::MulFOp>(half, at.make<arith::SubFOp>(from, unscale(at, axis, to)));
 }
 
-/// Where in the input an index of the result is.
+/// The input coordinate of an index of the result.
 static Value getPlace(Body &at, const Resize &resize, const Axis &axis, Value index) {
   Type type = resize.getType(at);
   if (resize.place == "align_corners")
@@ -241,7 +241,7 @@ static OpFoldResult scaleSize(Body &body, OpFoldResult size, float scale) {
   return toIndex(body, product);
 }
 
-/// How the dimension `dim` is resized by entry `index` of the scales.
+/// Dimension `dim`, resized by element `index` of the scales.
 static FailureOr<Axis> getScaledAxis(Node &node, int64_t dim, size_t index) {
   TensorRef input = node.input(0), scales = node.input(2);
   auto scale = scales->elements ? getConstantFloat((*scales->elements)[index]) : std::nullopt;

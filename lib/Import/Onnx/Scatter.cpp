@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A part of a tensor that is written, `x[:, a:b] = y`, is exported as a scatter whose indices
-// count up. Read the other way round it is a choice between both, element by element.
+// An assignment to a slice, `x[:, a:b] = y`, is exported as a scatter with consecutive indices. It
+// is imported as a gather: each element is read from the updates or from the data.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ namespace {
 struct Affine {
   SmallVector<int64_t> factors;
   int64_t constant = 0;
-  /// One that does not change with the places, null for 0.
+  /// A value from outside the block; null for 0.
   Value base = {};
 };
 
@@ -51,7 +51,7 @@ static Affine scale(Affine x, int64_t factor) {
   return x;
 }
 
-/// None where each has a base.
+/// None if both have a base.
 static std::optional<Affine> add(Affine x, const std::optional<Affine> &y) {
   if (!y || (x.base && y->base))
     return std::nullopt;
@@ -143,16 +143,16 @@ std::optional<Affine> AffineReader::read(Value value) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Which places of one dimension of the data are written: start, start + step, …
+/// The indices written along one dimension of the data: start, start + step, …
 struct Run {
   OpFoldResult start, count;
   int64_t step = 1;
-  /// The dimension of the updates that goes along with it, if any.
+  /// The dimension of the updates that holds them; none for a single index.
   std::optional<int64_t> dim;
 };
 } // namespace
 
-/// The run that an index along a dimension of `size` makes; none where it makes none.
+/// The run of an index along a dimension of `size`; none if it is no run.
 static std::optional<Run> getRun(Node &node, const Affine &index, OpFoldResult size) {
   TensorRef indices = node.input(1);
   Body &body = node.body;
@@ -179,7 +179,7 @@ static bool isElementwiseOrMove(Operation *op) {
   return isa<MapOp, tensor::GenerateOp>(op) || isMoveOrSlice(op) || isCheapToInline(op);
 }
 
-/// The runs of the data's first dimensions that the indices name, if that is all they do.
+/// The runs that the indices write along the data's first dimensions; none if they are no runs.
 static std::optional<SmallVector<Run>> findRuns(Node &node) {
   TensorRef data = node.input(0), indices = node.input(1);
   Body &body = node.body;
@@ -212,14 +212,14 @@ static std::optional<SmallVector<Run>> findRuns(Node &node) {
       used[*run->dim] = true;
     runs.push_back(*run);
   }
-  // What no index goes along with is written over and over.
+  // Along a dimension of the updates without a run, the same elements would be written repeatedly.
   for (auto [dim, isUsed] : llvm::enumerate(used))
     if (!isUsed && getStatic(indices->sizes[dim]) != 1)
       return std::nullopt;
   return runs;
 }
 
-/// Whether a place of the data is one of the run's, and which.
+/// Whether a place of the data is in the run; `index` is its number, clamped.
 static Value findInRun(Body &at, const Run &run, Value place, Value &index) {
   Value past = at.make<arith::SubIOp>(place, toIndex(at, run.start));
   Value step = at.index(run.step), zero = at.index(0);

@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shape arithmetic works on lists of scalars, each a constant or what a dynamic size
-// makes of it; everything else here only says where an element is read.
+// Shape arithmetic works on lists of scalars: constants and functions of dynamic sizes. All other
+// ops here only map indices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -110,7 +110,7 @@ static LogicalResult importConstantOfShape(Node &node) {
 // Range
 //===----------------------------------------------------------------------===//
 
-/// How many values a range of integers has.
+/// The number of values of a range of integers.
 static OpFoldResult countRange(Body &body, Value start, Value limit, Value delta) {
   Value distance = body.make<arith::SubIOp>(limit, start);
   if (getConstantInt(delta) != 1)
@@ -177,7 +177,7 @@ static LogicalResult checkReshape(Node &node, ArrayRef<OpFoldResult> from,
   return success();
 }
 
-/// Where only the call tells whether there are as many elements: it fails if not.
+/// A reshape whose number of elements is checked when the kernel is called.
 static LogicalResult reshapeIfEqual(Node &node, ArrayRef<OpFoldResult> sizes) {
   Body &body = node.body;
   TensorRef input = node.input(0);

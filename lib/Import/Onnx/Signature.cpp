@@ -1,11 +1,11 @@
-//===- Signature.cpp - what each op may have ------------------------------===//
+//===- Signature.cpp - checks of nodes against their op's entry -----------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A model is a stranger's: whatever a handler takes for granted of its node is said in the op's
-// entry and checked here, before the handler runs. Behind it the results are checked, so that the
-// nodes that follow can take sizes for granted.
+// Models are untrusted: all that a handler assumes of its node is in the op's entry and checked
+// here before the handler runs. The results are checked after it, so that later nodes can rely on
+// their sizes.
 //
 //===----------------------------------------------------------------------===//
 

@@ -62,7 +62,7 @@ bool Polynomial::isLarge() const {
          });
 }
 
-/// What the op computes; without terms where it is to be taken as it is.
+/// The result of `op`; without terms if it is an unknown.
 Polynomial Polynomial::ofOp(Operation *op, Known &known, int depth) {
   auto operand = [&](int index) { return ofValue(op->getOperand(index), known, depth + 1); };
   if (isa<arith::IndexCastOp>(op))

@@ -30,17 +30,17 @@ public:
   bool operator==(const Polynomial &other) const { return terms == other.terms; }
   Polynomial operator+(const Polynomial &other) const;
   Polynomial operator*(const Polynomial &other) const;
-  /// None where the division leaves a rest, or might.
+  /// None if there may be a remainder.
   std::optional<Polynomial> divide(const Polynomial &divisor) const;
 
-  /// Whether it is 0 or more whatever the call: a sum of sizes of tensors.
+  /// Whether it is 0 or more in every call: a sum of sizes of tensors.
   bool isNonNegative() const;
 
-  /// The size computed, with no op where it is there already.
+  /// Emits ops that compute the size; none for an existing value.
   OpFoldResult build(Body &body) const;
 
 private:
-  /// Of two unknown sizes the one that is there first.
+  /// Orders unknown sizes by definition.
   struct Earlier {
     bool operator()(Value a, Value b) const;
   };
@@ -53,7 +53,7 @@ private:
   static Polynomial ofValue(Value value, Known &known, int depth);
   static Polynomial ofOp(Operation *op, Known &known, int depth);
   static Polynomial unknown(Value value);
-  /// Whether more would be gained by a value of its own.
+  /// Whether it has too many terms or factors; such a size becomes an unknown.
   bool isLarge() const;
   /// The last term divided by the divisor's last one.
   std::optional<Polynomial> divideLast(const Polynomial &divisor) const;
@@ -61,15 +61,15 @@ private:
   std::map<Product, int64_t, EarlierProduct> terms;
 };
 
-/// What two shapes of the same elements have in common: each of their dimensions is a run of
-/// dimensions of `sizes`. Sizes of 1 are left out on both sides.
+/// A common refinement of two shapes of the same elements: each of their dimensions is a group of
+/// adjacent dimensions of `sizes`. Sizes of 1 are left out.
 struct Refinement {
   SmallVector<OpFoldResult> sizes;
   /// One for each dimension of either side that is not 1.
   SmallVector<ReassociationIndices> from, to;
 };
 
-/// None where there is none, as between 6x4 and 4x6.
+/// None if there is none, as for 6x4 and 4x6.
 std::optional<Refinement> refine(Body &body, ArrayRef<OpFoldResult> from,
                                  ArrayRef<OpFoldResult> to);
 

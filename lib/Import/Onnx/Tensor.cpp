@@ -1,4 +1,4 @@
-//===- Tensor.cpp - what a name of an ONNX graph stands for ---------------===//
+//===- Tensor.cpp - tensors of an ONNX graph ------------------------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -244,7 +244,7 @@ TensorRef imports::makeElements(Body &, Type element, ArrayRef<Value> elements,
   return tensor;
 }
 
-/// How many elements there are, if they are known to be few.
+/// The number of elements; none if it is dynamic or above kMaxElements.
 static std::optional<int64_t> countFew(ArrayRef<OpFoldResult> sizes) {
   int64_t count = 1;
   for (OpFoldResult size : sizes) {

@@ -1,13 +1,13 @@
-//===- Tensor.h - what a name of an ONNX graph stands for -------*- C++ -*-===//
+//===- Tensor.h - tensors of an ONNX graph ----------------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each node becomes ops, and each name a value. An ONNX graph also spells masks and positions as
-// many small tensors that follow from indices alone: each is a tensor.generate, and attn-merge-maps
-// inlines them where they are read, so that the compiler sees `k <= q` and not a table of it. Only
-// the elements of shapes and small constants are known one by one: they decide ranks and sizes,
-// which a type must have at once.
+// Each node becomes ops, and each name a value. ONNX graphs build masks and positions from many
+// small tensors that depend on indices alone: each is a tensor.generate, and attn-merge-maps
+// inlines it where it is read, so that the compiler sees `k <= q` instead of a table. Elements of
+// shapes and small constants are tracked one by one, since ranks and sizes of types follow from
+// them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,28 +27,28 @@ namespace mlir::attn::imports {
 struct Tensor;
 using TensorRef = std::shared_ptr<Tensor>;
 
-/// Where scalars are built: a region under construction, or the function itself.
+/// An insertion point for scalars: a region under construction, or the function itself.
 struct Body {
   OpBuilder &b;
   Location loc;
 
-  /// The element at `indices`. Reading twice at the same place gives one value.
+  /// The element at `indices`; repeated reads share one value.
   Value read(const TensorRef &tensor, ArrayRef<Value> indices);
-  /// The element of a tensor that has one, whatever its rank.
+  /// The element of a tensor with one element.
   Value readSingle(const TensorRef &tensor);
   Value index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
-  /// The same scalar, folded where it can be.
+  /// Creates an op, or folds it.
   template <typename Op, typename... Args>
   Value make(Args &&...args) {
     return b.createOrFold<Op>(loc, std::forward<Args>(args)...);
   }
 
-  /// What was read of a value: the scalar at each place.
+  /// The elements already read of each value, by indices.
   using Places = std::vector<std::pair<SmallVector<Value>, Value>>;
   llvm::DenseMap<Value, Places> known{};
 };
 
-/// One scalar from the scalars at the same place of several tensors.
+/// A scalar from the elements of several tensors at the same indices.
 using ScalarFn = function_ref<Value(Body &, ArrayRef<Value>)>;
 /// The element at indices.
 using ElementFn = function_ref<Value(Body &, ArrayRef<Value>)>;
@@ -57,17 +57,17 @@ struct Tensor {
   Type element;
   /// Static sizes are attributes. Equal dynamic sizes are the same value.
   SmallVector<OpFoldResult> sizes;
-  /// Null where nothing has asked for the value of a list.
+  /// Null until a tensor of known elements is materialized.
   Value value;
-  /// All elements, each a scalar of the function: shapes and small constants.
+  /// The known elements of shapes and small constants.
   std::optional<SmallVector<Value>> elements;
   /// The longest chain of values that depend on indices and scalars alone and end with `value`; 0
-  /// where it depends on data.
+  /// if `value` depends on data.
   int64_t indexDepth = 0;
 
-  /// The value that this one is in another shape, if it is.
+  /// The tensor before a reshape, if this is one.
   TensorRef unshaped;
-  /// The value that this one repeats, if it does: one that broadcasts need not be repeated.
+  /// The tensor before an expansion, if this is one: ops that broadcast read it instead.
   TensorRef unexpanded;
 
   bool isIndexOnly() const { return indexDepth > 0; }
@@ -75,23 +75,23 @@ struct Tensor {
   bool isData() const { return value && !elements && !isIndexOnly(); }
   int64_t getRank() const { return sizes.size(); }
   RankedTensorType getType() const;
-  /// Its number of elements is one, whatever the rank.
+  /// Whether it has one element, of any rank.
   bool isSingle() const;
 };
 
-/// The most elements of a tensor that are kept one by one.
+/// The largest number of elements tracked one by one.
 constexpr int64_t kMaxElements = 64;
-/// The longest chain of values that depend on indices alone. What it ends with is data: whatever
-/// reads the value would compute the whole chain.
+/// The longest chain of values that depend on indices alone; longer ones are data, since each
+/// reader would recompute the chain.
 constexpr int64_t kMaxIndexDepth = 128;
 
 RankedTensorType getTensorType(Type element, ArrayRef<OpFoldResult> sizes);
 std::optional<int64_t> getStatic(OpFoldResult size);
-/// Whether two sizes are equal whatever the call.
+/// Whether two sizes are equal in every call.
 bool sameSize(OpFoldResult a, OpFoldResult b);
 bool sameSizes(ArrayRef<OpFoldResult> a, ArrayRef<OpFoldResult> b);
 OpFoldResult fixedSize(MLIRContext *context, int64_t size);
-/// The constant that a scalar is.
+/// The value of a constant scalar.
 std::optional<int64_t> getConstantInt(Value scalar);
 std::optional<double> getConstantFloat(Value scalar);
 
@@ -103,21 +103,21 @@ OpFoldResult multiply(Body &body, ArrayRef<OpFoldResult> sizes);
 /// The linear index of `indices` into a tensor of `sizes`.
 Value flatten(Body &body, ArrayRef<Value> indices, ArrayRef<OpFoldResult> sizes);
 
-/// Indices into a tensor of `sizes` that is broadcast to more or larger dimensions.
+/// Indices into a tensor of `sizes`, from those into its broadcast shape.
 SmallVector<Value> broadcastIndices(Body &body, ArrayRef<OpFoldResult> sizes,
                                     ArrayRef<Value> indices);
 
-/// The tensor computed.
+/// The tensor as a value.
 Value materialize(Body &body, const TensorRef &tensor);
-/// `attn.map` of tensors, some of which is data.
+/// `attn.map` of tensors, at least one of them data.
 Value emitMap(Body &body, RankedTensorType type, ArrayRef<TensorRef> sources, ScalarFn scalar);
 /// `tensor.generate` of the elements at indices.
 Value generate(Body &body, RankedTensorType type, ArrayRef<OpFoldResult> sizes, ElementFn at);
-/// A constant where every element is one; else null.
+/// A constant if all elements are constants; else null.
 Value makeDense(Body &body, const Tensor &tensor);
 
-/// The known elements of `source` as a tensor of `sizes` reads them, each at the indices that
-/// `place` makes of its own; none where they or the sizes are not known.
+/// The known elements of `source` rearranged to `sizes`: `place` maps indices of the result to
+/// those of the source. None if elements or sizes are unknown.
 std::optional<SmallVector<Value>>
 moveElements(const Tensor &source, ArrayRef<OpFoldResult> sizes,
              function_ref<SmallVector<int64_t>(ArrayRef<int64_t>)> place);
@@ -129,20 +129,20 @@ TensorRef makeComputed(Value value, ArrayRef<OpFoldResult> sizes, ArrayRef<Tenso
 TensorRef makeConstant(Body &body, ElementsAttr elements);
 TensorRef makeElements(Body &body, Type element, ArrayRef<Value> elements,
                        ArrayRef<OpFoldResult> sizes);
-/// `tensor.generate` with the elements that `at` makes from those of `sources`.
+/// `tensor.generate` with elements computed by `at` from those of `sources`.
 TensorRef makeGenerate(Body &body, Type element, ArrayRef<OpFoldResult> sizes,
                        ArrayRef<TensorRef> sources, ElementFn at);
-/// One whose elements are `scalar` of those of `sources`, which broadcast: `attn.map`, or
-/// `tensor.generate` where no source is data.
+/// Applies `scalar` to the elements of `sources`, which broadcast: `attn.map`, or `tensor.generate`
+/// if no source is data.
 TensorRef makeMap(Body &body, Type element, ArrayRef<OpFoldResult> sizes,
                   ArrayRef<TensorRef> sources, ScalarFn scalar);
 /// A tensor of floats times a constant.
 TensorRef makeScaled(Body &body, const TensorRef &source, double factor);
-/// One whose elements are still to be said.
+/// A tensor without a value or elements yet.
 TensorRef makeTensor(Type element, ArrayRef<OpFoldResult> sizes);
 TensorRef makeTranspose(Body &body, const TensorRef &source, ArrayRef<int64_t> permutation);
 TensorRef makeReshape(Body &body, const TensorRef &source, ArrayRef<OpFoldResult> sizes);
-/// Fails with a diagnostic where offset and size are known and leave the source.
+/// Fails with a diagnostic if a known offset and size are out of bounds.
 FailureOr<TensorRef> makeSlice(Body &body, const TensorRef &source, int64_t dim,
                                OpFoldResult offset, OpFoldResult size);
 TensorRef makeExpand(Body &body, const TensorRef &source, ArrayRef<OpFoldResult> sizes);

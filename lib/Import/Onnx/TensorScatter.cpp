@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whatever the rank, a cache is [batch, what is before, length, what is behind]. Linear
-// updates are attn.append_cache, which checks at run time that there is room.
+// A cache of any rank is reshaped to [batch, dims before, length, dims after]. Linear updates are
+// attn.append_cache, which checks at run time that there is room.
 //
 //===----------------------------------------------------------------------===//
 

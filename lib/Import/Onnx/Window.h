@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What convolutions and pools have in common: tensors [batch, channels, …], and a window along
-// each of the dimensions behind.
+// Shared by convolutions and pools: tensors [batch, channels, …] with a window along each dimension
+// after the channels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ namespace mlir::attn::imports {
 /// The largest kernels, strides, dilations and pads.
 constexpr int64_t kMostSteps = 1 << 20;
 
-/// How a window moves along one dimension.
+/// A window along one dimension: kernel size, stride, dilation and pads.
 struct Window {
   int64_t size, stride, dilation, before, after;
   /// Whether the last place may reach past the end.
@@ -28,14 +28,14 @@ struct Window {
   bool staysInside() const { return before == 0 && after == 0 && !roundsUp; }
 };
 
-/// The windows that the node's attributes say of a kernel.
+/// The windows of a kernel, from the node's attributes.
 FailureOr<SmallVector<Window>> getWindows(Node &node, ArrayRef<int64_t> kernel);
 
-/// How many places each window has.
+/// The number of places of each window: the sizes of the result.
 FailureOr<SmallVector<OpFoldResult>> countPlaces(Node &node, ArrayRef<Window> windows);
 
-/// The input's element at `front` (batch and channel), and so many steps into the window at
-/// `places`; `outside` beyond the input.
+/// The input's element at `front` (batch and channel), `steps` into the window at `places`;
+/// `outside` beyond the input.
 Value readWindow(Body &at, const TensorRef &input, ArrayRef<Window> windows, ArrayRef<Value> front,
                  ArrayRef<Value> places, ArrayRef<Value> steps, double outside);
 

@@ -102,14 +102,14 @@ static constexpr StringLiteral kMetadata = "__metadata__";
 namespace {
 enum class Kind { Other, WholeNumber, Text, Object, List };
 
-/// What the header says of a tensor. Fields that it doesn't have are left empty.
+/// A tensor's entry in the header; missing fields are empty.
 struct Description {
   std::string name;
   std::optional<std::string> dtype;
   std::optional<SmallVector<int64_t>> shape, offsets;
 };
 
-/// Reads the JSON of one file's header, value by value: nothing is kept of what isn't asked for.
+/// Parses the JSON header of one file value by value, and keeps known fields alone.
 class HeaderReader {
 public:
   HeaderReader(StringRef path, Location loc, StringRef bytes)
@@ -117,7 +117,7 @@ public:
 
   LogicalResult read(llvm::StringMap<Safetensors::Entry> &entries);
 
-  // What nlohmann::json::sax_parse calls. False ends the parse.
+  // Callbacks of nlohmann::json::sax_parse. False ends the parse.
   bool null() { return add(Kind::Other); }
   bool boolean(bool) { return add(Kind::Other); }
   bool number_integer(int64_t) { return add(Kind::Other); }

@@ -20,31 +20,30 @@ class MemoryBuffer;
 
 namespace mlir::attn {
 
-/// A safetensors file: 8 bytes that hold the header's length, a JSON header, data.
-/// https://huggingface.co/docs/safetensors. The file stays mapped, and what it holds is not
-/// copied, for as long as this or an attribute made here is there: it must not be cut short
-/// meanwhile.
+/// A safetensors file: the header's length in 8 bytes, a JSON header, data.
+/// https://huggingface.co/docs/safetensors. The file stays mapped, and its data is not copied, as
+/// long as this object or an attribute made here exists: it must not be truncated meanwhile.
 class Safetensors {
 public:
   struct Entry {
-    /// As the file calls the elements.
+    /// The file's name of the element type.
     StringRef dtype;
-    /// Null where no spec has such elements.
+    /// Null if specs have no such element type.
     RankedTensorType type;
     /// Row-major, little-endian, of exactly the type's size.
     ArrayRef<char> data;
   };
 
-  /// Reads the header and checks that the tensors are all that the file holds, each at a place
-  /// of its own. Errors name the file and come at `loc`.
+  /// Reads the header and checks that the tensors fill the file without gaps or overlap. Errors
+  /// name the file and are at `loc`.
   static FailureOr<Safetensors> open(StringRef path, Location loc);
 
-  /// Null where the file has no tensor of that name.
+  /// Null if the file has no tensor of that name.
   const Entry *find(StringRef name) const;
-  /// A tensor of the file, one that has a type, as a constant.
+  /// A tensor whose type is not null, as a constant.
   ElementsAttr getAttr(StringRef name, const Entry &entry) const;
 
-  /// What the file calls `elementType`: F32 for f32. Empty where it has no such type.
+  /// The name of `elementType` in files: F32 for f32. Empty if there is none.
   static StringRef getDtype(Type elementType);
 
 private:
