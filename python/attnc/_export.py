@@ -1,6 +1,7 @@
 """PyTorch modules by way of ONNX."""
 
 import contextlib
+import logging
 import os
 import tempfile
 
@@ -8,35 +9,38 @@ import sympy
 import torch
 from torch.utils._pytree import tree_map
 
+from . import _flex_export
 from ._compile import compile
 
 _OPSET = 23  # the first with attention
+# Says for each module that it has no use for torchvision.
+logging.getLogger("torch.onnx._internal.exporter._registration").setLevel(logging.ERROR)
 
 
 def from_torch(module, inputs, dynamic_shapes, target, name):
     """attnc.from_torch."""
     with tempfile.TemporaryDirectory() as folder, _evaluating(module):
-        path, inputs = os.path.join(folder, name + ".onnx"), _separate(inputs)
-        try:
-            program = torch.onnx.export(module, inputs, path, dynamic_shapes=dynamic_shapes, dynamo=True,
-                                        external_data=False, verbose=False, opset_version=_OPSET)
-        except Exception as error:
-            if not _has_flex_attention(module, inputs):
-                raise
-            raise NotImplementedError(
-                f"{name}: expected attention that ONNX has, found flex_attention: for a C library give its mods to attnc.export, "
-                'in Python call torch.compile(module, backend="attnc")') from error
+        path = os.path.join(folder, name + ".onnx")
+        program = _export(module, _separate(inputs), dynamic_shapes, name)
+        program.save(path)
         kernel = compile(path, target=target, name=name)
     kernel.add_sizes(_find_sizes(program.exported_program))
     return kernel
 
 
-def _has_flex_attention(module, inputs):
+def _export(module, inputs, dynamic_shapes, name):
+    """An ONNX program."""
     try:
-        program = torch.export.export(module, inputs)
-    except Exception:  # it can't be exported for another reason
-        return False
-    return any(node.target is torch.ops.higher_order.flex_attention for node in program.graph.nodes)
+        with _flex_export.writing_out() as calls:
+            program = torch.onnx.export(module, inputs, dynamic_shapes=dynamic_shapes, dynamo=True, optimize=False, verbose=False,
+                                        opset_version=_OPSET)
+    except Exception as error:
+        if isinstance(error.__cause__, _flex_export.Refusal):
+            raise NotImplementedError(f"{name}: {error.__cause__}") from error
+        raise
+    if not calls:  # for which it would make tables of what follows from positions
+        program.optimize()
+    return program
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ from ._elements import NAMES
 def from_torch(module, example_inputs, dynamic_shapes=None, target=None, name=None):
     """The kernel of a module in evaluation mode, its weights included, by way of ONNX; PyTorch's exporter needs
     the packages onnx and onnxscript. `example_inputs` is a tuple; sizes are theirs unless
-    `dynamic_shapes`, as in torch.export, opens them. `name` is the C function's, by default
+    `dynamic_shapes`, as in torch.export, opens them. FlexAttention within is compiled by its mods. `name` is the C function's, by default
     the class's."""
     import torch
 
