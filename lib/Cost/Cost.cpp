@@ -19,9 +19,9 @@ using namespace attnc;
 SymbolicCount::Factor CostModel::getSize(Value tensor, int64_t dim) {
   std::optional<Size> size = tracer.trace(tensor, dim);
   if (size && size->isConstant())
-    return {size->constant, ""};
+    return {size->constant, std::nullopt};
   StringAttr symbol = size ? tracer.getSymbol(*size) : StringAttr();
-  return {1, symbol ? symbol.str() : tracer.name(tensor, dim)};
+  return {1, symbol ? SizeSum{{symbol.str()}} : tracer.sum(tensor, dim)};
 }
 
 SmallVector<SymbolicCount::Factor> CostModel::getSizes(Value tensor) {
@@ -33,7 +33,7 @@ SmallVector<SymbolicCount::Factor> CostModel::getSizes(Value tensor) {
 
 std::string CostModel::describeSize(Value tensor, int64_t dim) {
   SymbolicCount::Factor size = getSize(tensor, dim);
-  return size.symbol.empty() ? std::to_string(size.number) : size.symbol;
+  return size.sum ? size.sum->str() : std::to_string(size.number);
 }
 
 std::string CostModel::describe(Value tensor) {

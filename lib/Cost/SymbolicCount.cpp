@@ -21,8 +21,10 @@ void SymbolicCount::add(double coefficient, ArrayRef<Factor> factors) {
   std::vector<std::string> symbols;
   for (const Factor &factor : factors) {
     product *= factor.number;
-    if (!factor.symbol.empty())
-      symbols.push_back(factor.symbol);
+    if (!factor.sum)
+      continue;
+    symbols.push_back(factor.sum->str());
+    sums.try_emplace(symbols.back(), *factor.sum);
   }
   llvm::sort(symbols);
   terms[symbols] += product;
@@ -31,6 +33,7 @@ void SymbolicCount::add(double coefficient, ArrayRef<Factor> factors) {
 void SymbolicCount::add(const SymbolicCount &other) {
   for (const auto &[symbols, coefficient] : other.terms)
     terms[symbols] += coefficient;
+  sums.insert(other.sums.begin(), other.sums.end());
 }
 
 std::optional<double>
@@ -38,8 +41,8 @@ SymbolicCount::evaluate(llvm::function_ref<std::optional<int64_t>(StringRef)> ge
   double sum = 0;
   for (const auto &[symbols, coefficient] : terms) {
     double product = coefficient;
-    for (StringRef symbol : symbols) {
-      std::optional<int64_t> size = getSize(symbol);
+    for (const std::string &symbol : symbols) {
+      std::optional<int64_t> size = sums.at(symbol).evaluate(getSize);
       if (!size)
         return std::nullopt;
       product *= *size;

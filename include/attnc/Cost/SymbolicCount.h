@@ -8,6 +8,8 @@
 #ifndef ATTNC_COST_SYMBOLICCOUNT_H
 #define ATTNC_COST_SYMBOLICCOUNT_H
 
+#include "attnc/Dialect/Attn/Sizes.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -24,15 +26,15 @@ namespace attnc {
 /// `512·batch·q_len·kv_len`. Coefficients are doubles, so that none overflows.
 class SymbolicCount {
 public:
-  /// A number or a symbol.
+  /// A number, or a sum of symbols.
   struct Factor {
     int64_t number = 1;
-    std::string symbol;
+    std::optional<mlir::attn::SizeSum> sum;
   };
   void add(double coefficient, llvm::ArrayRef<Factor> factors);
   void add(const SymbolicCount &other);
   bool isZero() const { return terms.empty(); }
-  /// Evaluates it for these sizes; none if `getSize` returns none for a symbol.
+  /// Evaluates it for these sizes of symbols; none if `getSize` returns none for one.
   std::optional<double>
   evaluate(llvm::function_ref<std::optional<int64_t>(llvm::StringRef)> getSize) const;
   /// Formats it; a plain number is rounded: `2.15 G`.
@@ -44,7 +46,10 @@ private:
   std::string formula() const;
   std::optional<double> number() const;
 
+  /// Coefficients of products of sums, which are spelled out.
   std::map<std::vector<std::string>, double> terms;
+  /// The sums by spelling.
+  std::map<std::string, mlir::attn::SizeSum> sums;
 };
 
 } // namespace attnc

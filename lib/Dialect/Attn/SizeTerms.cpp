@@ -13,7 +13,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -99,18 +98,15 @@ SizeTerms SizeTerms::of(OpBuilder &builder, Value tensor, int64_t dim) {
   return size;
 }
 
-std::string SizeTerms::str() const {
-  SmallVector<std::string> names;
+std::optional<SizeSum> SizeTerms::inSymbols() const {
+  SizeSum sum{{}, constant};
   for (const Term &term : terms) {
     if (!term.symbol)
-      return "";
-    names.push_back(term.symbol.str());
+      return std::nullopt;
+    sum.symbols.push_back(term.symbol.str());
   }
-  llvm::sort(names);
-  if (constant != 0 || names.empty())
-    names.push_back(std::to_string(constant));
-  std::string sum = llvm::join(names, " + ");
-  return names.size() == 1 ? sum : "(" + sum + ")";
+  llvm::sort(sum.symbols);
+  return sum;
 }
 
 bool SizeTerms::operator==(const SizeTerms &other) const {

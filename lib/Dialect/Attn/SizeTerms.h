@@ -8,6 +8,8 @@
 #ifndef ATTNC_LIB_DIALECT_ATTN_SIZETERMS_H
 #define ATTNC_LIB_DIALECT_ATTN_SIZETERMS_H
 
+#include "attnc/Dialect/Attn/Sizes.h"
+
 #include "mlir/IR/Builders.h"
 
 namespace mlir::attn {
@@ -19,8 +21,8 @@ public:
   static SizeTerms of(OpBuilder &builder, Value tensor, int64_t dim);
 
   bool operator==(const SizeTerms &other) const;
-  /// `batch`, `(past_len + 1)`; empty if a term has no symbol.
-  std::string str() const;
+  /// `batch`, `(past_len + 1)`; none if a term has no symbol.
+  std::optional<SizeSum> inSymbols() const;
 
 private:
   /// The size of a tensor's dimension; an index with the dimension -1; or, with a null value, a

@@ -13,9 +13,30 @@
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::attn;
+
+std::string SizeSum::str() const {
+  SmallVector<std::string> parts(symbols.begin(), symbols.end());
+  if (constant != 0 || parts.empty())
+    parts.push_back(std::to_string(constant));
+  std::string sum = llvm::join(parts, " + ");
+  return parts.size() == 1 ? sum : "(" + sum + ")";
+}
+
+std::optional<int64_t>
+SizeSum::evaluate(function_ref<std::optional<int64_t>(StringRef)> getSize) const {
+  int64_t sum = constant;
+  for (StringRef symbol : symbols) {
+    std::optional<int64_t> size = getSize(symbol);
+    if (!size || llvm::AddOverflow(sum, *size, sum))
+      return std::nullopt;
+  }
+  return sum;
+}
 
 LogicalResult attn::verifyDims(func::FuncOp function) {
   WalkResult result = function.walk([](tensor::DimOp op) {
@@ -76,13 +97,13 @@ StringAttr SizeTracer::getSymbol(const Size &size) {
   return dyn_cast<StringAttr>(dims[size.dim]);
 }
 
-std::string SizeTracer::name(Value tensor, int64_t dim) {
+SizeSum SizeTracer::sum(Value tensor, int64_t dim) {
   OpBuilder builder(scratch->getContext());
   SizeTerms terms = SizeTerms::of(builder, mapping.lookup(tensor), dim);
-  if (std::string sum = terms.str(); !sum.empty())
-    return sum;
+  if (std::optional<SizeSum> sum = terms.inSymbols())
+    return *sum;
   auto same = llvm::find(unnamed, terms);
   if (same == unnamed.end())
     same = unnamed.insert(same, terms);
-  return "?" + std::to_string(same - unnamed.begin() + 1);
+  return {{"?" + std::to_string(same - unnamed.begin() + 1)}};
 }

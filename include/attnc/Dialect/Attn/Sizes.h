@@ -27,6 +27,18 @@ struct Size {
   bool isConstant() const { return !ShapedType::isDynamic(constant); }
 };
 
+/// A size as a sum of symbols and a constant.
+struct SizeSum {
+  /// Sorted.
+  std::vector<std::string> symbols;
+  int64_t constant = 0;
+
+  /// `batch`, `(past_len + 1)`
+  std::string str() const;
+  /// None if `getSize` returns none for a symbol, or the sum overflows.
+  std::optional<int64_t> evaluate(function_ref<std::optional<int64_t>(StringRef)> getSize) const;
+};
+
 /// Reports an error at a `tensor.dim` whose dimension is not a constant within its tensor's rank,
 /// which the functions below assume.
 LogicalResult verifyDims(func::FuncOp function);
@@ -44,8 +56,8 @@ public:
   /// The symbol that `attn.dims` gives an argument's dimension; null if it has none.
   StringAttr getSymbol(const Size &size);
   /// A dynamic size in symbols: `batch`, `(past_len + 1)`; or `?1`, `?2`, … for a size that is no
-  /// sum of symbols. Equal names are equal sizes in every call.
-  std::string name(Value tensor, int64_t dim);
+  /// sum of symbols. Equal sums are equal sizes in every call.
+  SizeSum sum(Value tensor, int64_t dim);
 
 private:
   std::optional<Size> traceScratch(Value tensor, int64_t dim);
