@@ -17,6 +17,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -191,15 +192,46 @@ static bool has(Region &region, function_ref<bool(Operation *)> isWanted) {
       .wasInterrupted();
 }
 
-/// A prob that one step zeroes stays 0 whatever the next one multiplies it by, NaN from a tensor
+static bool isFinite(Value constant) {
+  FloatAttr number;
+  return matchPattern(constant, m_Constant(&number)) && number.getValue().isFinite();
+}
+
+/// Whether `op` of a prob region only scales, adds or selects the prob and finite constants, or
+/// computes no float.
+static bool isFinite(Operation *op) {
+  auto isFloat = [](Value value) { return isa<FloatType>(value.getType()); };
+  if (isa<arith::ConstantOp>(op))
+    return !isFloat(op->getResult(0)) || isFinite(op->getResult(0));
+  bool isInside = llvm::all_of(op->getOperands(), [&](Value operand) {
+    return !isFloat(operand) || operand.getParentRegion() == op->getParentRegion() ||
+           isFinite(operand);
+  });
+  if (isa<YieldOp, arith::SelectOp, arith::MulFOp, arith::AddFOp, arith::SubFOp, arith::NegFOp,
+          arith::ExtFOp, arith::TruncFOp>(op))
+    return isInside;
+  if (auto quotient = dyn_cast<arith::DivFOp>(op))
+    return isInside && isFinite(quotient.getRhs()) &&
+           !matchPattern(quotient.getRhs(), m_AnyZeroFloat());
+  return llvm::none_of(op->getResults(), isFloat);
+}
+
+/// Whether `op` of a prob region may turn a prob into 0.
+static bool mayGiveZero(Operation *op) {
+  auto isZero = [](Value value) { return matchPattern(value, m_AnyZeroFloat()); };
+  return !isFinite(op) || isa<arith::SelectOp, arith::AddFOp, arith::SubFOp>(op) ||
+         llvm::any_of(op->getOperands(), isZero);
+}
+
+/// A prob that one step zeroes stays 0 whatever the next one multiplies it by, NaN and infinity
 /// included: composed regions would lose that.
 static bool zerosStay(AttentionCore &core, Refusal &refusal) {
   bool mayBeZero = false;
   for (ModifyProbOp step : core.probSteps) {
-    if (mayBeZero && has(step.getBody(), llvm::IsaPred<tensor::ExtractOp>))
-      return refuse(refusal, "a prob region reads a tensor where an earlier one may give 0", step,
-                    "this one");
-    mayBeZero |= has(step.getBody(), llvm::IsaPred<arith::SelectOp, tensor::ExtractOp>);
+    if (mayBeZero && has(step.getBody(), [](Operation *op) { return !isFinite(op); }))
+      return refuse(refusal, "a prob region's factors may be infinite where an earlier one gives 0",
+                    step, "this one");
+    mayBeZero |= has(step.getBody(), mayGiveZero);
   }
   return true;
 }

@@ -2,6 +2,9 @@
 // RUN: attnc verify %s --function fused
 // RUN: attnc verify %s --function rows
 // RUN: attnc explain %s --function fused | FileCheck %s
+// Dropouts in a row and maps behind them fuse too.
+// RUN: attnc verify %s --function twice
+// RUN: attnc explain %s --function twice | FileCheck %s
 // CHECK: fused into attn.attention: scale 0.125, prob modification
 // RUN: attnc run %s --function drops_nan --input seed=ones | FileCheck %s --check-prefix=NAN
 // RUN: attnc run %s --function drops_nan --input seed=ones --reference | FileCheck %s --check-prefix=NAN
@@ -34,4 +37,20 @@ func.func @drops_nan(%seed: tensor<i64> {attn.name = "seed"}) -> tensor<100xf32>
   %x = arith.constant dense<0x7FC00000> : tensor<100xf32>
   %d = attn.dropout %x rate(0.25) seed(%seed : tensor<i64>) : tensor<100xf32>
   return %d : tensor<100xf32>
+}
+func.func @twice(%q: tensor<?x2x?x64xf32> {attn.name = "query"}, %k: tensor<?x2x?x64xf32> {attn.name = "key"},
+                 %v: tensor<?x2x?x64xf32> {attn.name = "value"}, %first: tensor<i64> {attn.name = "first"},
+                 %second: tensor<i64> {attn.name = "second"}) -> tensor<?x2x?x64xf32> {
+  %s = attn.score %q, %k scale(0.125) : tensor<?x2x?x64xf32>, tensor<?x2x?x64xf32> -> tensor<?x2x?x?xf32>
+  %p = attn.softmax %s : tensor<?x2x?x?xf32>
+  %d = attn.dropout %p rate(0.25) seed(%first : tensor<i64>) : tensor<?x2x?x?xf32>
+  %e = attn.dropout %d rate(0.5) seed(%second : tensor<i64>) : tensor<?x2x?x?xf32>
+  %m = attn.map %e {
+  ^bb0(%x: f32):
+    %half = arith.constant 0.5 : f32
+    %h = arith.mulf %x, %half : f32
+    attn.yield %h : f32
+  } : tensor<?x2x?x?xf32> -> tensor<?x2x?x?xf32>
+  %c = attn.context %m, %v : tensor<?x2x?x?xf32>, tensor<?x2x?x64xf32> -> tensor<?x2x?x64xf32>
+  return %c : tensor<?x2x?x64xf32>
 }

@@ -6,6 +6,7 @@
 // RUN: attnc verify %s --function masked_alone --size batch=2,q_len=5,kv_len=19 | FileCheck %s
 // RUN: attnc verify %s --function tiny --size batch=2,q_len=5,kv_len=19 | FileCheck %s
 // RUN: attnc verify %s --function zero_before_factor --size batch=2,q_len=5,kv_len=19 | FileCheck %s
+// RUN: attnc verify %s --function zero_before_quotient --size batch=2,q_len=5,kv_len=19 | FileCheck %s
 // RUN: attnc verify %s --function zero_factor --size batch=2,q_len=5,kv_len=19 | FileCheck %s
 // RUN: attnc verify %s --function bent --size batch=2,q_len=5,kv_len=19 | FileCheck %s
 // CHECK: cases, all within the allowed error
@@ -117,6 +118,32 @@ func.func @zero_before_factor(%query: tensor<?x2x?x16xf32> {attn.name = "query",
   ^bb0(%p: f32, %b: index, %h: index, %q: index, %k: index):
     %f = tensor.extract %factor[%h, %k] : tensor<2x?xf32>
     %r = arith.mulf %p, %f : f32
+    attn.yield %r : f32
+  } : tensor<?x2x?x?xf32>
+  %context = attn.context %scaled, %value : tensor<?x2x?x?xf32>, tensor<?x2x?x8xf32> -> tensor<?x2x?x8xf32>
+  return %context : tensor<?x2x?x8xf32>
+}
+
+// The same of a factor computed from indices: infinite on the diagonal.
+func.func @zero_before_quotient(%query: tensor<?x2x?x16xf32> {attn.name = "query", attn.dims = ["batch", 2, "q_len", 16]},
+                                %key: tensor<?x2x?x16xf32> {attn.name = "key", attn.dims = ["batch", 2, "kv_len", 16]},
+                                %value: tensor<?x2x?x8xf32> {attn.name = "value", attn.dims = ["batch", 2, "kv_len", 8]})
+    -> (tensor<?x2x?x8xf32> {attn.name = "context"}) {
+  %score = attn.score %query, %key scale(0.25) : tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32> -> tensor<?x2x?x?xf32>
+  %prob = attn.softmax %score : tensor<?x2x?x?xf32>
+  %some = attn.modify_prob %prob {
+  ^bb0(%p: f32, %b: index, %h: index, %q: index, %k: index):
+    %zero = arith.constant 0.0 : f32
+    %same = arith.cmpi eq, %k, %q : index
+    %r = arith.select %same, %zero, %p : f32
+    attn.yield %r : f32
+  } : tensor<?x2x?x?xf32>
+  %scaled = attn.modify_prob %some {
+  ^bb0(%p: f32, %b: index, %h: index, %q: index, %k: index):
+    %d = arith.subi %k, %q : index
+    %i = arith.index_cast %d : index to i32
+    %f = arith.sitofp %i : i32 to f32
+    %r = arith.divf %p, %f : f32
     attn.yield %r : f32
   } : tensor<?x2x?x?xf32>
   %context = attn.context %scaled, %value : tensor<?x2x?x?xf32>, tensor<?x2x?x8xf32> -> tensor<?x2x?x8xf32>

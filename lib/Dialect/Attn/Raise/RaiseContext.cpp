@@ -20,8 +20,8 @@ using namespace mlir::attn;
 
 /// A softmax of scores, over four dimensions along the last of them, or a step behind one.
 static bool isProb(Operation *op) {
-  // attn-fuse-attention makes the dropout of a prob a step.
-  if (isa<DropoutOp>(op))
+  // attn-fuse-attention makes dropouts of a prob steps.
+  while (isa_and_nonnull<DropoutOp>(op))
     op = op->getOperand(0).getDefiningOp();
   if (isa_and_nonnull<ModifyProbOp>(op))
     return true;
