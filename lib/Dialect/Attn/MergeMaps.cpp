@@ -242,7 +242,7 @@ static Operation *mergeOperand(RewriterBase &rewriter, MapOp map, IndexOnlyTenso
   return nullptr;
 }
 
-/// What may become part of the region of `op` in place of `read`; null for nothing.
+/// The producer whose region may replace `read` in the region of `op`; null if there is none.
 static Operation *getReadProducer(Operation *op, tensor::ExtractOp read) {
   Value tensor = read.getTensor();
   Operation *producer = getProducer(op, tensor);

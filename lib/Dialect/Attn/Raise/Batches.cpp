@@ -47,7 +47,7 @@ bool attn::haveKnownFront(MatmulOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is in front
+// Batch dimensions
 //===----------------------------------------------------------------------===//
 
 /// The two sizes that dimension `dim` is made of, behind transposes and maps of one operand.
@@ -163,7 +163,7 @@ Value Batches::addUnits(Value operand) {
   return tensor::ExpandShapeOp::create(rewriter, op.getLoc(), type, operand, groups, sizes);
 }
 
-/// What is broadcast, as often as it is needed; heads of keys that all of the query share stay one.
+/// Repeats dimensions that broadcast, but for a key head shared by all query heads.
 Value Batches::repeat(Value operand, Side side) {
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(rewriter, op.getLoc(), operand);
   SmallVector<bool> isRepeated(sizes.size(), false);

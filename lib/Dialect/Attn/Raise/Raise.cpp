@@ -33,7 +33,7 @@ struct AttnRaisePass : attn::impl::AttnRaiseBase<AttnRaisePass> {
     raiseSinks(rewriter, function);
     raiseScores(rewriter, function);
     raiseContexts(rewriter, function);
-    // What became a score or context is no layer.
+    // Products raised to scores and contexts must not become linear layers.
     eraseDead(rewriter, function.getBody());
     raiseLinears(rewriter, function);
     if (failed(raiseHeads(function)))

@@ -115,7 +115,7 @@ static SmallVector<ReassociationIndices> groupUnits(ArrayRef<int64_t> shape) {
   return groups;
 }
 
-/// What moves dimensions of size 1 alone is a reshape.
+/// A transpose that moves dimensions of size 1 alone becomes a reshape.
 struct TransposeOfUnits : OpRewritePattern<TransposeOp> {
   // Heads that are one, or of one row, are heads.
   explicit TransposeOfUnits(MLIRContext *context) : OpRewritePattern(context, /*benefit=*/0) {}
@@ -158,8 +158,8 @@ struct ExtractBeforeTranspose : OpRewritePattern<tensor::ExtractOp> {
   }
 };
 
-/// What is put together and taken apart into the same sizes is as it was: of each group all but
-/// one are known to be equal, and so is that one.
+/// Folds an expansion of a collapsed tensor to its old sizes. In each group, all sizes but one must
+/// be known to be equal; the last one then is, too.
 struct ExpandOfCollapse : OpRewritePattern<tensor::ExpandShapeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(tensor::ExpandShapeOp op,

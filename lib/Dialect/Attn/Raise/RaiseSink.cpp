@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// What a column that is broadcast over rows was before; itself where it wasn't.
+/// A column before its broadcast over rows; the column itself if it was not broadcast.
 static Value getNarrow(Value column) {
   auto generate = column.getDefiningOp<tensor::GenerateOp>();
   if (!generate)
@@ -35,7 +35,7 @@ static Value getNarrow(Value column) {
   return read.getTensor();
 }
 
-/// Scores, and the column beside them.
+/// The scores and the column that are concatenated.
 static std::optional<std::pair<Value, Value>> findColumn(tensor::ConcatOp both) {
   if (both.getInputs().size() != 2 || both.getRank() != 4 || both.getDim() != 3)
     return std::nullopt;

@@ -25,7 +25,7 @@ struct Element {
   Value value;
   MapOp map = {};
 
-  /// What computes it: a tensor's elements are what the map that gives them yields.
+  /// The op that computes it; for the elements of a map's result, the op of the yielded value.
   Operation *resolve() {
     auto of = map ? MapOp() : value.getDefiningOp<MapOp>();
     if (of)
@@ -63,7 +63,7 @@ static std::optional<int64_t> getReducedDim(Value tensor, Value input, ReduceKin
   return sizeOf(tensor, dim) == 1 ? std::optional(dim) : std::nullopt;
 }
 
-/// What `tensor` holds the exponentials of; none where it holds something else.
+/// The scores whose exponentials `tensor` holds; none if it holds other values.
 static std::optional<Numerators> matchNumerators(Value tensor) {
   Element power{tensor};
   if (!isa_and_nonnull<math::ExpOp>(power.resolve()))
@@ -83,8 +83,8 @@ static std::optional<Numerators> matchNumerators(Value tensor) {
   return Numerators{exponent.value, std::nullopt};
 }
 
-/// The numerators that a quotient's left side holds, where its right side is their sum: along the
-/// dimension that they were shifted along, for else it matters by how much.
+/// The numerators of a softmax, if `sum` is their sum along the dimension of their maximum: with
+/// another one, the shift would not cancel.
 static std::optional<std::pair<Numerators, int64_t>> matchSum(Value weights, Value sum) {
   std::optional<int64_t> dim = getReducedDim(sum, weights, ReduceKind::sum);
   std::optional<Numerators> numerators = dim ? matchNumerators(weights) : std::nullopt;
@@ -123,8 +123,7 @@ static Value raiseQuotient(RewriterBase &rewriter, Operation *op) {
 // Other spellings
 //===----------------------------------------------------------------------===//
 
-/// What is taken off scores before their exponentials are summed: their maximum, or 0 where that is
-/// infinite.
+/// The maximum that scores are shifted by, also if an infinite one is replaced by 0.
 static Value getShift(Element shift) {
   if (shift.isTensor())
     return shift.value;
@@ -135,7 +134,7 @@ static Value getShift(Element shift) {
              : Value();
 }
 
-/// The scores of a difference, and their maximum, which is taken off.
+/// The scores of a difference between scores and their maximum.
 static std::optional<Numerators> matchShifted(Element difference, Value like) {
   if (!isa_and_nonnull<arith::SubFOp>(difference.resolve()))
     return std::nullopt;

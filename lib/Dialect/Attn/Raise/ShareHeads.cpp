@@ -17,7 +17,7 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// What a generated tensor holds as it is, at each place; null where that is no tensor's element.
+/// The read of a tensor.generate that yields an element unchanged; null for others.
 static tensor::ExtractOp getOnlyRead(tensor::GenerateOp op) {
   Block &body = op.getBody().front();
   auto read = body.getTerminator()->getOperand(0).getDefiningOp<tensor::ExtractOp>();
@@ -25,7 +25,7 @@ static tensor::ExtractOp getOnlyRead(tensor::GenerateOp op) {
 }
 
 /// Whether `tensor`, read at `indices`, has the sizes of batch, heads, length and width of a tensor
-/// [batch, heads, group, length, width], all of which are read whatever the group.
+/// [batch, heads, group, length, width], and is read alike for each group.
 static bool isReadForGroups(OpBuilder &builder, tensor::ExtractOp read, tensor::GenerateOp op) {
   SmallVector<int64_t> wide = {0, 1, 3, 4}, own(wide);
   int64_t rank = read.getTensor().getType().getRank();

@@ -103,7 +103,7 @@ static bool readsElement(tensor::ExtractOp read, tensor::GenerateOp op) {
   return true;
 }
 
-/// Where an op reads the elements of tensors that it changes.
+/// The reads of the tensors that an op moves or changes element by element.
 static SmallVector<OpOperand *> getReads(Operation *op) {
   SmallVector<OpOperand *> reads;
   if (auto generate = dyn_cast<tensor::GenerateOp>(op)) {

@@ -16,7 +16,7 @@
 namespace mlir::attn {
 
 /// A score or prob `[batch, num_q_heads, q_len, kv_len]`, and the reshapes and transposes
-/// through which a graph shows it.
+/// through which a graph reads it.
 struct Stage {
   Value value;
   /// From the stage outwards.
@@ -24,28 +24,28 @@ struct Stage {
 
   /// Adds a move; two transposes that undo each other are none.
   void push(Operation *move);
-  /// Where the stage's element at `indices` is.
+  /// The indices, after the moves, of the stage's element at `indices`.
   SmallVector<Value> getIndices(Elements &elements, ArrayRef<Value> indices) const;
   /// The stage as the graph shows it, behind `value`.
   Value show(RewriterBase &rewriter) const;
-  /// Where dimension `dim` of the stage is, if it is still one.
+  /// The dimension that `dim` of the stage is moved to; none if it was split or collapsed.
   std::optional<int64_t> follow(int64_t dim) const;
 };
 
-/// The tensor that an elementwise op changes one by one: of its result's type, and first of those
-/// that lead back to `isRoot` through moves and other such ops.
+/// For each elementwise op and move, the operand that leads back to an op of `isRoot` through other
+/// such ops; the first of several.
 class Chains {
 public:
   Chains(Block &block, function_ref<bool(Operation *)> isRoot);
 
-  /// Where `op` reads what is before it; null where that is no part of a chain.
+  /// The operand by which `op` continues a chain; null if it is in none.
   OpOperand *getBefore(Operation *op) const;
 
 private:
   llvm::DenseMap<Operation *, OpOperand *> reads;
 };
 
-/// What leads from a stage to a value: the op that gives the stage, and those behind it in order.
+/// The path from a stage to a value: the op that computes the stage, and its steps in order.
 struct StagePath {
   Operation *root;
   SmallVector<Operation *> steps;
@@ -53,31 +53,31 @@ struct StagePath {
 std::optional<StagePath> findPath(Value value, function_ref<bool(Operation *)> isRoot,
                                   const Chains &chains);
 
-/// Makes `op`, which changes the elements of the stage that `shown` reads, the region of an `OpTy`
-/// on it, and shows the result in its place. False where the region would be too long.
+/// Replaces `op`, an elementwise op on the stage that `shown` reads, by an `OpTy` on the stage with
+/// the op as its region. False if the region would be too long.
 template <typename OpTy>
 bool joinStage(RewriterBase &rewriter, Stage &stage, Operation *op, OpOperand *shown);
 
-/// Whether a score comes from `op`: an earlier step of it, or a product.
+/// Whether `op` computes a score: a step, or a product.
 bool isScoreSource(Operation *op);
 
-/// Makes a column beside scores the sink of their softmax.
+/// Raises a column concatenated to scores to a sink of their softmax.
 void raiseSinks(RewriterBase &rewriter, func::FuncOp function);
-/// Makes the products that softmaxes take scores, and all in between their regions.
+/// Raises the products before softmaxes to scores, and the ops between to regions.
 void raiseScores(RewriterBase &rewriter, func::FuncOp function);
-/// No prob is infinite: what a step of one does where it is goes. Graphs ask that want to replace
-/// NaN alone.
+/// Folds comparisons of a prob with infinity, which it never is: graphs that replace NaN by
+/// nan_to_num have them.
 void dropProbGuards(RewriterBase &rewriter, ModifyProbOp op);
-/// Makes the products of probs contexts.
+/// Raises products of probs to contexts.
 void raiseContexts(RewriterBase &rewriter, func::FuncOp function);
-/// Makes exponentials divided by their sum softmaxes.
+/// Raises exponentials divided by their sum to softmaxes.
 void raiseSoftmaxes(RewriterBase &rewriter, func::FuncOp function);
-/// Lets scores and contexts share heads that are repeated for them.
+/// Reads key and value heads in groups instead of repeating them.
 void shareHeads(RewriterBase &rewriter, func::FuncOp function);
-/// Makes the products with a matrix that are left linear layers.
+/// Raises the remaining products with a matrix to linear layers.
 void raiseLinears(RewriterBase &rewriter, func::FuncOp function);
-/// Makes transposed reshapes split or merged heads, and brings reshapes and transposes into an
-/// order that shows them.
+/// Raises transposed reshapes to split or merged heads, after bringing reshapes and transposes into
+/// canonical order.
 LogicalResult raiseHeads(func::FuncOp function);
 
 } // namespace mlir::attn
