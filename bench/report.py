@@ -54,7 +54,7 @@ def markdown(results):
     names = list(results["peers"])
     head = ["work", "ms", "GFLOP/s"] + [f"{name} / attnc" for name in names]
     lines = [f"{results['date']}, {results['machine']}, one core, float32; sizes are (batch, heads, len, head_dim). "
-             "A column gives the ratio of the other's shortest time to ours, with the ratio of medians in brackets.", "",
+             "GFLOP/s counts visible keys alone. A column gives the ratio of the other's shortest time to ours, with the ratio of medians in brackets.", "",
              "| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
     for row in results["rows"]:
         mine = row["implementations"][ours.NAME]

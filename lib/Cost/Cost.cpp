@@ -10,6 +10,7 @@
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/ConstantBytes.h"
 
+#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -53,7 +54,12 @@ Cost CostModel::get(Operation *op) {
       cost.flops.add(product.factor, llvm::map_to_vector(product.sizes, [&](const TensorDim &size) {
                        return getSize(size.tensor.value, size.dim);
                      }));
-  for (Value tensor : llvm::concat<Value>(op->getOperands(), op->getResults()))
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  SmallVector<Value> tensors = llvm::to_vector(captured);
+  llvm::append_range(tensors, op->getOperands());
+  llvm::append_range(tensors, op->getResults());
+  for (Value tensor : tensors)
     if (auto type = dyn_cast<RankedTensorType>(tensor.getType()))
       cost.bytes.add(getElementBytes(type.getElementType()), getSizes(tensor));
   return cost;

@@ -56,21 +56,15 @@ std::optional<double> SymbolicCount::number() const {
   return evaluate([](StringRef) { return std::nullopt; });
 }
 
-std::string SymbolicCount::formula() const {
+std::string SymbolicCount::formula(StringRef times) const {
   std::string text;
   llvm::raw_string_ostream os(text);
   llvm::interleave(
       terms, os,
       [&](const auto &term) {
         os << llvm::format("%.0f", term.second);
-        // Symbols are sorted: equal ones are adjacent.
-        for (size_t at = 0, next; at < term.first.size(); at = next) {
-          for (next = at + 1; next < term.first.size() && term.first[next] == term.first[at];)
-            ++next;
-          os << "·" << term.first[at];
-          if (next - at > 1)
-            os << '^' << next - at;
-        }
+        for (StringRef symbol : term.first)
+          os << times << symbol;
       },
       " + ");
   return text;
@@ -79,7 +73,7 @@ std::string SymbolicCount::formula() const {
 std::string SymbolicCount::str() const {
   std::optional<double> value = number();
   if (!value)
-    return formula();
+    return formula("·");
   unsigned scale = 0;
   double scaled = *value;
   for (; scaled >= 1000 && scale < 5; scaled /= 1000)
@@ -95,5 +89,5 @@ std::string SymbolicCount::str() const {
 llvm::json::Value SymbolicCount::json() const {
   if (std::optional<double> value = number())
     return static_cast<int64_t>(*value);
-  return mlir::attn::escapeJson(formula());
+  return mlir::attn::escapeJson(formula("*"));
 }

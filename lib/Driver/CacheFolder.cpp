@@ -76,7 +76,8 @@ FailureOr<std::string> attnc::openCache(bool isUsed) {
   if (fs::exists(getTagPath(*dir)))
     return dir;
   if (std::error_code error = fs::create_directories(*dir, /*IgnoreExisting=*/true, fs::owner_all))
-    return reportError(*dir, "cannot create the cache folder: " + error.message());
+    return reportError(*dir, "cannot create the cache folder: " + error.message() +
+                                 "; set ATTNC_CACHE to a folder of your own, or give --no-cache");
   if (failed(checkIsOwn(*dir))) // nobody else created it meanwhile
     return failure();
   if (!isEmptyFolder(*dir))

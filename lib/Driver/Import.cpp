@@ -16,7 +16,9 @@ using namespace attnc;
 LogicalResult attnc::importModel(const ImportInvocation &invocation) {
   if (!isModel(invocation.spec.path))
     return reportUsage("attnc import",
-                       "expected a file .onnx, found '" + invocation.spec.path + "'");
+                       "expected a file .onnx, found " + (invocation.spec.path.empty()
+                                                              ? "none"
+                                                              : "'" + invocation.spec.path + "'"));
   std::unique_ptr<Spec> spec = Spec::load(invocation.spec);
   if (!spec || failed(spec->simplify()))
     return failure();

@@ -14,7 +14,9 @@
 #include "attnc/Text/Escape.h"
 #include "attnc/Verification/Verification.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;
@@ -72,6 +74,32 @@ static LogicalResult report(ArrayRef<Case> cases, size_t leftOut, const Signatur
   return success();
 }
 
+/// The types are of two contexts.
+static bool haveSameTypes(ArrayRef<Parameter> given, ArrayRef<Parameter> wanted) {
+  auto describeElement = [](Type type) { return llvm::formatv("{0}", type).str(); };
+  return llvm::equal(given, wanted, [&](const Parameter &a, const Parameter &b) {
+    return describeElement(a.elementType) == describeElement(b.elementType) &&
+           a.shape.size() == b.shape.size();
+  });
+}
+
+static std::string list(ArrayRef<Parameter> parameters) {
+  return llvm::join(llvm::map_range(parameters,
+                                    [](const Parameter &parameter) {
+                                      return parameter.name + " " + describe(parameter);
+                                    }),
+                    ", ");
+}
+
+static LogicalResult checkSignature(StringRef path, const Signature &given,
+                                    const Signature &wanted) {
+  if (haveSameTypes(given.inputs, wanted.inputs) && haveSameTypes(given.outputs, wanted.outputs))
+    return success();
+  return reportError(path, "expected the spec's arguments and results, " + list(wanted.inputs) +
+                               " -> " + list(wanted.outputs) + ", found " + list(given.inputs) +
+                               " -> " + list(given.outputs));
+}
+
 /// Compiles the spec, or the one at `kernelPath`. Null after an error.
 static std::unique_ptr<Kernel> compileKernel(Spec &spec, const VerifyInvocation &invocation,
                                              StringRef target) {
@@ -80,7 +108,7 @@ static std::unique_ptr<Kernel> compileKernel(Spec &spec, const VerifyInvocation 
     SpecSource source = invocation.spec;
     source.path = invocation.kernelPath;
     other = Spec::load(source);
-    if (!other)
+    if (!other || failed(checkSignature(source.path, other->getSignature(), spec.getSignature())))
       return nullptr;
   }
   FailureOr<std::string> cacheDir = openCache(invocation.useCache);

@@ -125,6 +125,7 @@ FailureOr<std::vector<Tensor>> attnc::makeInputs(const Signature &signature,
     return failure();
 
   std::vector<Tensor> tensors;
+  std::vector<std::string> random;
   for (auto [index, input] : llvm::enumerate(signature.inputs)) {
     const InputSource *option = (*ordered)[index];
     if (!(*given)[index]) {
@@ -133,7 +134,7 @@ FailureOr<std::vector<Tensor>> attnc::makeInputs(const Signature &signature,
         return reportMissing(input, option);
       (*given)[index].emplace(input.elementType, *shape);
       if (!option)
-        reportNote(input.name + " is not given: random " + describe(*shape));
+        random.push_back(input.name + " " + describe(*shape));
     }
     Tensor &tensor = tensors.emplace_back(std::move(*(*given)[index]));
     InputSource::Kind kind = option ? option->kind : InputSource::Random;
@@ -143,5 +144,7 @@ FailureOr<std::vector<Tensor>> attnc::makeInputs(const Signature &signature,
       for (int64_t element = 0; element < tensor.size(); ++element)
         tensor.set(element, 1);
   }
+  if (!random.empty())
+    reportNote("random, as not given: " + llvm::join(random, ", "));
   return tensors;
 }

@@ -174,7 +174,10 @@ static LogicalResult fuse(Spec &spec, Explanation &explanation) {
   ScopedDiagnosticHandler handler(&spec.getContext(), [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() != DiagnosticSeverity::Remark)
       return failure();
-    explanation.remarks.push_back({describePlace(diagnostic.getLocation()), diagnostic.str()});
+    std::string text = diagnostic.str();
+    for (Diagnostic &note : diagnostic.getNotes())
+      text += " (" + note.str() + ": " + describePlace(note.getLocation()) + ")";
+    explanation.remarks.push_back({describePlace(diagnostic.getLocation()), text});
     return success();
   });
   return spec.lower(Stage::Fused, explanation.target, /*remarks=*/true);

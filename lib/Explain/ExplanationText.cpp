@@ -59,7 +59,7 @@ void attnc::printText(const Explanation &explanation, raw_ostream &to) {
       os << "    computed in the kernel of another op\n";
     if (op.cost && !op.cost->flops.isZero())
       os << "    FLOPs " << op.cost->flops.str() << '\n';
-    if (op.cost)
+    if (op.cost && !op.kernels.empty())
       os << "    bytes " << op.cost->bytes.str() << '\n';
   }
 }

@@ -188,10 +188,15 @@ std::string attnc::summarizeFusion(func::FuncOp graph) {
   size_t fused = llvm::count_if(attentions, isFused);
   size_t stages =
       llvm::range_size(graph.getOps<ContextOp>()) + llvm::range_size(attentions) - fused;
+  // Beside a fused attention, where its prob has other uses.
+  bool storesProb = !stages && !graph.getOps<SoftmaxOp>().empty();
   std::string text;
   if (fused)
-    text = (fused == 1 ? "Attention is fused: it is" : "Each attention is fused: it is") +
-           std::string(" one kernel that stores no score.");
+    text = fused == 1 ? "Attention is fused: it is one kernel"
+                      : "Each attention is fused: it is one kernel";
+  if (fused)
+    text += storesProb ? "; prob is used beside it, and its scores are stored for that."
+                       : " that stores no score.";
   if (stages)
     text += (fused ? " Some attention is" : "Attention is") +
             std::string(" computed op by op: its scores are stored.");

@@ -156,8 +156,10 @@ LogicalResult Spec::selectFunction() {
   if (functions.empty())
     return reportError(source.path, "expected a function, found none");
   if (source.function.empty() && functions.size() > 1)
-    return reportError(source.path, "expected --function to name one of " + listNames(functions) +
-                                        ", found none");
+    return reportError(source.path, "expected one function, or --function (in Python function=) to "
+                                    "choose one of " +
+                                        listNames(functions) + ", found " +
+                                        Twine(functions.size()));
   func::FuncOp wanted = functions.front();
   if (!source.function.empty()) {
     auto it = llvm::find_if(functions, [&](auto f) { return f.getName() == source.function; });

@@ -32,8 +32,8 @@ func.func @outside() -> tensor<1x1x1x3xf32> {
   return %m : tensor<1x1x1x3xf32>
 }
 
-func.func @sizes(%a: tensor<?x1x?x4xf32> {attn.name = "a"},
-                 %b: tensor<?x1x?x4xf32> {attn.name = "b"}) -> tensor<?x1x?x?xf32> {
+func.func @sizes(%a: tensor<?x1x?x4xf32> {attn.name = "a", attn.dims = ["batch", 1, "rows", 4]},
+                 %b: tensor<?x1x?x4xf32> {attn.name = "b", attn.dims = ["other", 1, "keys", 4]}) -> tensor<?x1x?x?xf32> {
   // SIZES: [[#@LINE+1]]:8: error: expected key batch 2 to match query, found 1
   %s = attn.score %a, %b : tensor<?x1x?x4xf32>, tensor<?x1x?x4xf32> -> tensor<?x1x?x?xf32>
   return %s : tensor<?x1x?x?xf32>

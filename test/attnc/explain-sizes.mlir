@@ -10,7 +10,7 @@
 // CHECK: FLOPs 16·?1·?2
 // CHECK: attn.softmax at {{.*}} -> f32[1, 1, ?1, ?2]
 // CHECK: bytes 8·?1·?2
-// JSON: "flops": "16·?1·?2"
+// JSON: "flops": "16*?1*?2"
 func.func @products(%left: tensor<?x?x8xf32> {attn.name = "left", attn.dims = ["batch", "len", 8]},
                     %right: tensor<?x?x8xf32> {attn.name = "right", attn.dims = ["batch", "other_len", 8]})
     -> tensor<1x1x?x?xf32> {

@@ -36,7 +36,7 @@ Examples:
   attnc bench spec.mlir --size batch=1,len=256,512,1024
   attnc bench spec.mlir --size batch=1,8,len=128 --threads 1 --seconds 5 --json
   attnc bench spec.mlir --input query=@q.npy --input key=@k.npy --input value=@v.npy
-  attnc compile spec.mlir --emit halide -o - > tuned.mlir
+  attnc compile spec.mlir --emit fused -o - > tuned.mlir
   attnc bench tuned.mlir --size len=1024 --threads 1      an edited schedule
 )";
 

@@ -64,12 +64,14 @@ static cl::opt<Fallback>
 
 static constexpr llvm::StringLiteral examples = R"(
 SPEC is .mlir text or bytecode at any stage: a graph in the attn dialect, a fused graph, or
-halide pipelines with an edited schedule. Files appear only when all of them are done.
-Kinds made once per kernel are named NAME.KERNEL.EXT if there are several kernels.
+halide pipelines. A schedule is edited as a fused graph's attribute, or, in pipelines, directive by
+directive (halide.split … by 48): their attn.schedule only tells where these came from. Files appear only when all of them are done.
+-o - prints one text artefact. --target takes several targets, comma-separated: a call runs the best
+one for its CPU. Kinds made once per kernel are named NAME.KERNEL.EXT if there are several kernels.
 
 Examples:
   attnc compile spec.mlir -o out             out/libNAME.a, NAME.h, NAME.json and dlpack.h
-  cc main.c out/libNAME.a -lm -lpthread -ldl
+  cc -Iout main.c out/libNAME.a -lm -lpthread -ldl
   attnc compile spec.mlir -o out --target x86-64-linux-avx2-fma --name attend
   attnc compile spec.mlir -o out --target x86-64-linux,x86-64-linux-avx2,x86-64-linux-avx512_skylake
   attnc compile spec.mlir -o out --shared --emit cmake_package,pkg_config
@@ -79,8 +81,8 @@ Examples:
   attnc compile spec.mlir -o out --with-selftest
   cc out/NAME_selftest.c out/libNAME.a -lm -lpthread -ldl -o selftest && ./selftest
   attnc compile spec.mlir -o out --no-runtime && attnc runtime -o out
-  cc main.c out/libNAME.a out/libattnc_runtime.a -lm -lpthread -ldl
-  attnc compile spec.mlir --emit halide -o - > tuned.mlir
+  cc -Iout main.c out/libNAME.a out/libattnc_runtime.a -lm -lpthread -ldl
+  attnc compile spec.mlir --emit fused -o - > tuned.mlir
   attnc compile tuned.mlir --emit stmt,assembly -o out
 )";
 

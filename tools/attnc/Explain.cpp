@@ -18,8 +18,8 @@ static constexpr llvm::StringLiteral examples = R"(
 Lists the softmaxes that fused, or why they did not, then each op with the kernels that compute
 it: several for an attention with dynamic q_len, of which a call runs the first that serves its
 q_len. Below a kernel's schedule its Halide directives are counted. FLOPs are those of matrix
-products; bytes those of the op's operands and results, each moved once. Dynamic sizes are symbols,
-sums of symbols, or ?1, ?2. In JSON, max_q_len is the largest q_len that a kernel serves; 0 is no
+products in full, hidden keys included; bytes those of the op's operands, results and tensors read by
+its regions, each moved once and whole. Dynamic sizes are symbols, sums of symbols, or ?1, ?2. In JSON, max_q_len is the largest q_len that a kernel serves; 0 is no
 limit.
 
 Examples:

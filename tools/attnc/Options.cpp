@@ -79,14 +79,12 @@ cl::opt<std::string> attnc::functionName("function",
 cl::opt<std::string> attnc::targetName(
     "target", cl::init("host"), cl::value_desc("target"),
     cl::desc("Halide target, such as x86-64-linux-avx2-fma (default: host, this machine; the "
-             "library may not run on another). compile takes several, comma-separated: a call runs "
-             "the best one for its CPU"),
+             "library may not run on another)"),
     cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()), cl::sub(benchCommand()),
     cl::sub(verifyCommand()), cl::sub(explainCommand()), cl::sub(runtimeCommand()));
 
 cl::opt<std::string> attnc::outputDir("o", cl::init("."), cl::value_desc("folder"),
-                                      cl::desc("Output folder (default: the current one); with "
-                                               "compile, - prints one text artefact"),
+                                      cl::desc("Output folder (default: the current one)"),
                                       cl::cat(category()), cl::sub(compileCommand()),
                                       cl::sub(runtimeCommand()));
 

@@ -21,7 +21,7 @@ Examples:
   attnc runtime -o out               out/libattnc_runtime.a, its CMake package and .pc
   attnc runtime -o out --target arm-64-linux
   attnc compile spec.mlir -o out --no-runtime
-  cc main.c out/libNAME.a out/libattnc_runtime.a -lm -lpthread -ldl
+  cc -Iout main.c out/libNAME.a out/libattnc_runtime.a -lm -lpthread -ldl
 )";
 
 static LogicalResult runRuntime() {

@@ -31,7 +31,7 @@ Examples:
   attnc verify spec.mlir --size batch=1,len=500 --seed 7
   attnc verify encoder.mlir --size batch=2,len=100 --all
   attnc verify spec.mlir --input lengths=@lengths.npy
-  attnc compile spec.mlir --emit halide -o - > tuned.mlir
+  attnc compile spec.mlir --emit fused -o - > tuned.mlir
   attnc verify spec.mlir --kernel tuned.mlir            an edited schedule
 )";
 

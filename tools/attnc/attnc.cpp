@@ -34,8 +34,9 @@ Examples:
   attnc bench spec.mlir --size len=256     how long a call takes
   attnc verify spec.mlir                   the kernel's error and the allowed one
   attnc explain spec.mlir                  which ops fused, and why others did not
-  attnc compile spec.mlir --emit halide -o - > tuned.mlir
-                                           the schedule as text: edit it, compile tuned.mlir
+  attnc compile spec.mlir --emit fused -o - > tuned.mlir
+                                           the graph with its schedules: edit q_block, vector_width,
+                                           … in tuned.mlir and compile it
   attnc import model.onnx -o spec.mlir     an ONNX model as a spec; others take the model itself
   attnc compile --help                     one command's options and examples
 

@@ -43,7 +43,7 @@ public:
   llvm::json::Value json() const;
 
 private:
-  std::string formula() const;
+  std::string formula(llvm::StringRef times) const;
   std::optional<double> number() const;
 
   /// Coefficients of products of sums, which are spelled out.

@@ -47,8 +47,10 @@ static LogicalResult lowerEmbedding(PipelineBuilder &p, EmbeddingOp op, const Cp
 }
 
 static LogicalResult convertEmbedding(EmbeddingOp op, FunctionConverter &converter) {
+  int64_t numRows = op.getTable().getType().getDimSize(0);
+  std::string range = ShapedType::isDynamic(numRows) ? "" : ": 0 to " + std::to_string(numRows - 1);
   if (failed(converter.requireNone(op.getLoc(), "wrong_ids",
-                                   "expected ids of attn.embedding to be rows of its table",
+                                   "expected ids of attn.embedding to be rows of its table" + range,
                                    [&](PipelineBuilder &p) { return lowerWrongIds(p, op); })))
     return failure();
   return converter.call(op.getLoc(), "embedding", op.getResult(), [&](PipelineBuilder &p) {

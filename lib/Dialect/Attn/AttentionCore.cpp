@@ -63,7 +63,10 @@ static bool onlyFeeds(Value value, Operation *next, StringRef what, Refusal &ref
     bool isInside = isa<ModifyScoreOp, MaskOp, ModifyProbOp>(use.getOwner()->getParentOp());
     bool isContext = !isNext && isa<ContextOp>(use.getOwner());
     if (!isNext && !asksForSize(use) && !isLse(use, next) && (isOneRow || isInside || isContext))
-      return refuse(refusal, Twine(what) + " has another use", use.getOwner(), "used here");
+      return refuse(refusal,
+                    Twine(what) + " has another use" +
+                        (isOneRow ? ", and of one query row it is not computed twice" : ""),
+                    use.getOwner(), "used here");
   }
   return true;
 }

@@ -145,7 +145,8 @@ static void writeSharing(AttentionOp op, FormulaWriter &w) {
 /// Stages of the fused op, which store nothing, are indented below it.
 void AttentionOp::writeFormula(FormulaWriter &w) {
   w.add(getResult(), "context",
-        "softmax(score" + formatOptional(w, " beside ", getSink()) + ") @ " + w.nameOf(getValue()));
+        "softmax(score" + formatOptional(w, ", and one more score without a value, ", getSink()) +
+            ") @ " + w.nameOf(getValue()));
   w.addStage("score = " + formatScale(getScale()) + w.nameOf(getQuery()) + " @ " +
              w.nameOf(getKey()) + "^T");
   writeSharing(*this, w);

@@ -84,6 +84,10 @@ LogicalResult AttnBindWeightsPass::bind(func::FuncOp function) {
 }
 
 void AttnBindWeightsPass::runOnOperation() {
+  if (file.empty()) {
+    getOperation().emitError("expected the option file=FILE.safetensors, found none");
+    return signalPassFailure();
+  }
   FailureOr<Safetensors> opened = Safetensors::open(file, getOperation().getLoc());
   if (failed(opened))
     return signalPassFailure();

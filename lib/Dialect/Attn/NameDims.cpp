@@ -12,6 +12,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace mlir::attn {
@@ -31,23 +33,78 @@ public:
   LogicalResult nameResults();
 
 private:
+  /// A dimension of an argument.
+  using Dim = std::pair<unsigned, unsigned>;
+
+  void findEqualDims();
+  void findEqualDims(const SizeConstraint &constraint, SizeTracer &tracer);
+  void keepGivenSymbols();
   void nameArgument(unsigned index);
-  StringAttr makeSymbol(unsigned index, unsigned dim);
+  StringAttr getSymbol(Dim dim);
+  StringAttr makeSymbol(Dim dim);
   LogicalResult nameResult(unsigned index, Value value, SizeTracer &tracer);
   LogicalResult checkResult(unsigned index, ArrayRef<Attribute> given, ArrayRef<Attribute> traced);
 
   func::FuncOp function;
   Builder builder;
   llvm::StringSet<> symbols;
+  /// Dimensions whose sizes the ops require to be equal.
+  llvm::EquivalenceClasses<Dim> equalDims;
+  /// By the leader of a class: what ops call its size, and its symbol.
+  llvm::DenseMap<Dim, std::string> sizeNames;
+  llvm::DenseMap<Dim, StringAttr> symbolOf;
 };
 } // namespace
 
-void DimNamer::nameArguments() {
+//===----------------------------------------------------------------------===//
+// Equal sizes
+//===----------------------------------------------------------------------===//
+
+void DimNamer::findEqualDims(const SizeConstraint &constraint, SizeTracer &tracer) {
+  std::optional<Dim> first;
+  for (const SizeConstraint::Member &member : constraint.members) {
+    std::optional<Size> size = tracer.trace(member.tensor, member.dim);
+    if (!size || size->isConstant())
+      continue;
+    Dim dim(size->argument, size->dim);
+    first = first.value_or(dim);
+    // The name of a class survives being united with another one.
+    std::string name = sizeNames.lookup(equalDims.getOrInsertLeaderValue(*first));
+    if (name.empty())
+      name = sizeNames.lookup(equalDims.getOrInsertLeaderValue(dim));
+    if (name.empty() &&
+        llvm::all_of(constraint.name, [](char c) { return c == '_' || llvm::isAlnum(c); }))
+      name = constraint.name;
+    sizeNames[*equalDims.unionSets(*first, dim)] = name;
+  }
+}
+
+void DimNamer::findEqualDims() {
+  SizeTracer tracer(function);
+  function.walk([&](AttnOpInterface op) {
+    for (const SizeConstraint &constraint : op.getSizeConstraints())
+      if (!constraint.isMultiple())
+        findEqualDims(constraint, tracer);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+void DimNamer::keepGivenSymbols() {
   for (unsigned index = 0; index < function.getNumArguments(); ++index)
     if (auto dims = function.getArgAttrOfType<ArrayAttr>(index, kDimsAttr))
-      for (auto symbol : dims.getAsRange<Attribute>())
-        if (auto text = dyn_cast<StringAttr>(symbol))
+      for (auto [dim, symbol] : llvm::enumerate(dims))
+        if (auto text = dyn_cast<StringAttr>(symbol)) {
           symbols.insert(text);
+          symbolOf.try_emplace(equalDims.getOrInsertLeaderValue(Dim(index, dim)), text);
+        }
+}
+
+void DimNamer::nameArguments() {
+  findEqualDims();
+  keepGivenSymbols();
   for (unsigned index = 0; index < function.getNumArguments(); ++index)
     nameArgument(index);
 }
@@ -58,20 +115,34 @@ void DimNamer::nameArgument(unsigned index) {
     return;
   SmallVector<Attribute> dims;
   for (auto [dim, size] : llvm::enumerate(type.getShape()))
-    dims.push_back(ShapedType::isDynamic(size) ? Attribute(makeSymbol(index, dim))
+    dims.push_back(ShapedType::isDynamic(size) ? Attribute(getSymbol(Dim(index, dim)))
                                                : builder.getI64IntegerAttr(size));
   function.setArgAttr(index, kDimsAttr, builder.getArrayAttr(dims));
 }
 
-/// `query_dim2`, or a longer name if that is taken.
-StringAttr DimNamer::makeSymbol(unsigned index, unsigned dim) {
-  auto name = function.getArgAttrOfType<StringAttr>(index, kNameAttr);
-  std::string symbol = name ? name.str() : "arg" + std::to_string(index);
-  symbol += "_dim" + std::to_string(dim);
-  while (!symbols.insert(symbol).second)
-    symbol += "_";
+StringAttr DimNamer::getSymbol(Dim dim) {
+  StringAttr &symbol = symbolOf[equalDims.getOrInsertLeaderValue(dim)];
+  if (!symbol)
+    symbol = makeSymbol(dim);
+  return symbol;
+}
+
+/// `kv_len` where ops name the size, else `query_dim2`; with a number behind it if that is taken.
+StringAttr DimNamer::makeSymbol(Dim dim) {
+  auto name = function.getArgAttrOfType<StringAttr>(dim.first, kNameAttr);
+  std::string base = sizeNames.lookup(equalDims.getOrInsertLeaderValue(dim));
+  if (base.empty())
+    base = (name ? name.str() : "arg" + std::to_string(dim.first)) + "_dim" +
+           std::to_string(dim.second);
+  std::string symbol = base;
+  for (int number = 2; !symbols.insert(symbol).second; ++number)
+    symbol = base + "_" + std::to_string(number);
   return builder.getStringAttr(symbol);
 }
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
 
 LogicalResult DimNamer::nameResults() {
   if (!function.getBody().hasOneBlock())
@@ -124,9 +195,11 @@ struct AttnNameDimsPass : mlir::attn::impl::AttnNameDimsBase<AttnNameDimsPass> {
   void runOnOperation() override {
     if (getOperation().isExternal())
       return;
+    if (failed(verifyDims(getOperation())))
+      return signalPassFailure();
     DimNamer namer(getOperation());
     namer.nameArguments();
-    if (failed(verifyDims(getOperation())) || failed(namer.nameResults()))
+    if (failed(namer.nameResults()))
       signalPassFailure();
   }
 };

@@ -29,7 +29,7 @@ ParseResult parseResultType(OpAsmParser &parser, Type &result, OpTy, Type first,
   return parseOrInfer(parser, result, [&]() -> Type {
     FailureOr<ResultSizes> sizes = OpTy::inferSizes(first, others...);
     if (failed(sizes))
-      return {};
+      return first; // the verifier tells which rank is wrong
     return RankedTensorType::get(getStaticSizes(*sizes),
                                  cast<RankedTensorType>(first).getElementType());
   });

@@ -35,6 +35,9 @@ static LogicalResult verifyMultiple(EmitError emitError, StringRef name, int64_t
                      << ", found " << found;
 }
 
+/// A query block is unrolled in part: LLVM takes minutes for thousands of rows.
+static constexpr int64_t kMostRows = 1024;
+
 LogicalResult PrefillAttr::verify(EmitError emitError, int64_t qBlock, int64_t kvBlock,
                                   int64_t vectorWidth, int64_t scoreVectors, int64_t scoreKeys,
                                   int64_t contextRows, int64_t contextVectors, int64_t maxQLen) {
@@ -48,6 +51,8 @@ LogicalResult PrefillAttr::verify(EmitError emitError, int64_t qBlock, int64_t k
   for (auto [name, value] : parameters)
     if (failed(verifyPositive(emitError, name, value)))
       return failure();
+  if (qBlock > kMostRows)
+    return emitError() << "expected q_block of at most " << kMostRows << ", found " << qBlock;
   // Register tiles have no tail inside of a query block or a KV block. A division
   // keeps the product of hostile parameters from overflowing.
   if (failed(verifyMultiple(emitError, "q_block", qBlock, "vector_width", vectorWidth)))

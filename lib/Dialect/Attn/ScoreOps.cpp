@@ -37,6 +37,8 @@ SizeConstraints ScoreOp::getSizeConstraints() {
   Value query = getQuery(), key = getKey();
   return {{"batch", {{"query", query, 0}, {"key", key, 0}}},
           multipleOf({"num_q_heads", query, 1}, {{"num_kv_heads", key, 1}}),
+          {"q_len", {{"query", query, 2}}},
+          {"kv_len", {{"key", key, 2}}},
           {"head_dim", {{"query", query, 3}, {"key", key, 3}}}};
 }
 
@@ -80,6 +82,8 @@ SizeConstraints AdditiveScoreOp::getSizeConstraints() {
   Value query = getQuery(), key = getKey();
   return {{"batch", {{"query", query, 0}, {"key", key, 0}}},
           multipleOf({"num_q_heads", query, 1}, {{"num_kv_heads", key, 1}}),
+          {"q_len", {{"query", query, 2}}},
+          {"kv_len", {{"key", key, 2}}},
           {"width", {{"query", query, 3}, {"key", key, 3}, {"weight", getWeight(), 0}}}};
 }
 

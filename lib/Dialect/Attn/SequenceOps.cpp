@@ -44,7 +44,8 @@ SizeConstraints PositionsOp::getSizeConstraints() {
 
 void PositionsOp::writeFormula(FormulaWriter &w) {
   w.add(getResult(), "positions",
-        w.nameOf(getInput()) + " with positions (" + stringifyPositionKind(getKind()).str() + ")" +
+        w.nameOf(getInput()) + (isRotary() ? " rotated by its positions (" : " + its positions (") +
+            stringifyPositionKind(getKind()).str() + ")" +
             formatOptional(w, " from ", getOffset()));
 }
 
@@ -69,8 +70,8 @@ SizeConstraints AppendCacheOp::getSizeConstraints() {
 
 void AppendCacheOp::writeFormula(FormulaWriter &w) {
   w.add(getResult(), "cache",
-        w.nameOf(getCache()) + ", from row " + w.nameOf(getLength()) + "[batch] on " +
-            w.nameOf(getRows()));
+        w.nameOf(getCache()) + " with its rows from " + w.nameOf(getLength()) +
+            "[batch] on replaced by " + w.nameOf(getRows()));
 }
 
 //===----------------------------------------------------------------------===//

@@ -170,8 +170,8 @@ FailureOr<StringRef> HeaderReader::findHeader() {
                    << " bytes of header length, found " << bytes.size() << " bytes";
   uint64_t length = llvm::support::endian::read64le(bytes.data());
   if (length > kMostHeaderBytes)
-    return error() << "expected a safetensors header of at most " << kMostHeaderBytes
-                   << " bytes, found " << length;
+    return error() << "expected a safetensors file, with a header of at most " << kMostHeaderBytes
+                   << " bytes, found other data or a length of " << length;
   if (length > bytes.size() - prefix)
     return error() << "expected a safetensors header of " << length << " bytes, found "
                    << bytes.size() - prefix << " bytes in the file";

@@ -60,10 +60,26 @@ static bool isBareAvx512(const H::Target &target) {
                                   H::Target::AVX10_1});
 }
 
+/// The word that turns what was a target so far into none; empty if none was.
+static StringRef findUnknownFeature(StringRef text) {
+  bool wasTarget = false;
+  for (size_t end = 0; end != StringRef::npos;) {
+    size_t begin = end ? end + 1 : 0;
+    end = text.find('-', begin);
+    bool isTarget = H::Target::validate_target_string(text.take_front(end).str());
+    if (wasTarget && !isTarget)
+      return text.slice(begin, end);
+    wasTarget = isTarget;
+  }
+  return "";
+}
+
 static FailureOr<H::Target> parseTarget(StringRef text, std::string &error) {
   std::string resolved = attn::Target(text).str();
   size_t capability = text.find("cuda_capability_");
   error = "expected a target such as 'host' or 'x86-64-linux-avx2', found '" + text.str() + "'";
+  if (StringRef feature = findUnknownFeature(resolved); !feature.empty())
+    error += ", where '" + feature.str() + "' is no feature that Halide has";
   if (capability != StringRef::npos)
     error = "expected cuda_capability_70, 75, 80 or 86, found '" + text.str() + "'";
   try {

@@ -291,7 +291,9 @@ FailureOr<WeightsFile> attn::takeWeights(MutableArrayRef<Variant> variants, Stri
   if (collection.isEmpty())
     return emitError(variants.front().getModule().getLoc())
            << "expected constants of " << kMinBytes
-           << " bytes or more to keep beside the library, found none";
+           << " bytes or more to keep beside the library, found none; arguments with attn.weight "
+              "are "
+              "constants with --weights";
   collection.placeInFile();
   for (const Variant &variant : variants) {
     auto host = variant.getModule().lookupSymbol<func::FuncOp>(function);

@@ -1,7 +1,7 @@
 // RUN: attn-opt %s -split-input-file -verify-diagnostics
 
 func.func @rank(%query: tensor<8x7x64xf32>, %key: tensor<1x8x7x64xf32>) {
-  // expected-error@+1 {{expected '->' and a result type, as none can be inferred from the operands}}
+  // expected-error@+1 {{op operand #0 must be 4D tensor}}
   %score = attn.score %query, %key
       : tensor<8x7x64xf32>, tensor<1x8x7x64xf32>
   return
@@ -10,7 +10,7 @@ func.func @rank(%query: tensor<8x7x64xf32>, %key: tensor<1x8x7x64xf32>) {
 // -----
 
 func.func @no_dimension(%input: tensor<3x4xf32>) {
-  // expected-error@+1 {{expected '->' and a result type, as none can be inferred from the operands}}
+  // expected-error@+1 {{expected a permutation of 2 dimensions, found [1, 2]}}
   %turned = attn.transpose %input [1, 2] : tensor<3x4xf32>
   return
 }
@@ -18,7 +18,7 @@ func.func @no_dimension(%input: tensor<3x4xf32>) {
 // -----
 
 func.func @no_axis(%input: tensor<3x4xf32>) {
-  // expected-error@+1 {{expected '->' and a result type, as none can be inferred from the operands}}
+  // expected-error@+1 {{expected axes within rank 2, found -3}}
   %sum = attn.reduce sum %input axes [-3] : tensor<3x4xf32>
   return
 }
@@ -26,7 +26,7 @@ func.func @no_axis(%input: tensor<3x4xf32>) {
 // -----
 
 func.func @no_heads(%input: tensor<2x3x4xf32>) {
-  // expected-error@+1 {{expected '->' and a result type, as none can be inferred from the operands}}
+  // expected-error@+1 {{expected a positive num_heads, found 0}}
   %heads = attn.split_heads %input num_heads(0) : tensor<2x3x4xf32>
   return
 }

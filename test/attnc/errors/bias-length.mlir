@@ -7,9 +7,9 @@
 // RUN:   --input bias=ones:2x7x8
 
 // CHECK: error: expected {{q_len|kv_len}} of {{score|query|key}} and operand of attn.{{.*}} to match
-// ALONE: error: expected dim[2] of operand 0 and operand 1 of attn.map to match
-func.func @fused(%query: tensor<?x2x?x8xf32> {attn.name = "query"}, %key: tensor<?x2x?x8xf32> {attn.name = "key"},
-                 %bias: tensor<2x?x?xf32> {attn.name = "bias"}) -> tensor<?x2x?x8xf32> {
+// ALONE: error: bias: expected dimension 1, {{.*}}, to be 3 as in query, found 2x4x5
+func.func @fused(%query: tensor<?x2x?x8xf32> {attn.name = "query"}, %key: tensor<?x2x?x8xf32> {attn.name = "key", attn.dims = ["batch", 2, "kv_len", 8]},
+                 %bias: tensor<2x?x?xf32> {attn.name = "bias", attn.dims = [2, "rows", "columns"]}) -> tensor<?x2x?x8xf32> {
   %score = attn.score %query, %key : tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32> -> tensor<?x2x?x?xf32>
   %biased = attn.map %score, %bias {
   ^bb0(%s: f32, %b: f32):

@@ -96,7 +96,7 @@ ResultSizes broadcastSizes(ArrayRef<SizedTensor> tensors, int64_t numOwn = 0);
 //===----------------------------------------------------------------------===//
 
 /// Sizes of operands that must be equal, or of which the first must be a multiple of each other
-/// one.
+/// one. A single size is free: it has a name.
 struct SizeConstraint {
   struct Member {
     /// `key`; of a multiple the size's name, `num_kv_heads`.

@@ -102,8 +102,9 @@ def AttnSelectSchedule : Pass<"attn-select-schedule", "::mlir::func::FuncOp"> {
 def AttnNameDims : Pass<"attn-name-dims", "::mlir::func::FuncOp"> {
   let summary = "Name dynamic sizes of arguments and results";
   let description = [{
-    Adds `attn.dims` to every argument with a dynamic size, with a new symbol for each unnamed size,
-    and to every result whose sizes are those of arguments, with the arguments' symbols. So a
+    Adds `attn.dims` to every argument with a dynamic size, with a new symbol for each unnamed size
+    (the same one for sizes that ops require to be equal, named as by them: `batch`, `kv_len`), and to
+    every result whose sizes are those of arguments, with the arguments' symbols. So a
     library can check a result's sizes, and a caller can allocate it, before the computation.
 
     Takes functions on tensors. A result's symbol that no argument has is an error; results with
