@@ -159,6 +159,8 @@ std::vector<Case<T, T>> integerCases(const std::string &type) {
        [](T a, T) { return T(((a % 16) + 16) % 16); }},
       {"%c = arith.constant 16 : " + type + "\n%r = arith.floordivsi %a, %c : " + type,
        [=](T a, T) { return floorDiv(a, 16); }},
+      {"%c = arith.constant 16 : " + type + "\n%r = arith.ceildivsi %a, %c : " + type,
+       [=](T a, T) { return T(floorDiv(a, 16) + (a % 16 != 0)); }},
       {"%c = arith.constant 16 : " + type + "\n%r = arith.divsi %a, %c : " + type,
        [](T a, T) { return T(a / 16); }},
       {"%c = arith.constant 16 : " + type + "\n%r = arith.remsi %a, %c : " + type,

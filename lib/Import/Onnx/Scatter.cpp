@@ -71,6 +71,10 @@ static std::optional<Affine> describeElements(DenseElementsAttr elements) {
                                     [](const APInt &value) { return value.getSExtValue(); });
   Affine found = {SmallVector<int64_t>(shape.size(), 0), values.front()};
   auto strides = computeStrides(shape);
+  // Far from overflow, as no index of a tensor comes near.
+  constexpr int64_t most = int64_t(1) << 31;
+  if (llvm::any_of(values, [](int64_t value) { return value < -most || value > most; }))
+    return std::nullopt;
   for (auto [dim, size] : llvm::enumerate(shape))
     if (size > 1)
       found.factors[dim] = values[strides[dim]] - values[0];

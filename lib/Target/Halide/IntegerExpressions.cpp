@@ -70,7 +70,7 @@ static Expr floorDivide(Expr a, Expr b) {
 
 static Expr ceilDivide(Expr a, Expr b) {
   if (isPositiveConstant(b))
-    return -((-a) / b);
+    return a / b + H::cast(a.type(), a % b != 0); // -a may overflow
   Expr quotient = H::div_round_to_zero(a, b);
   Expr inexact = H::mod_round_to_zero(a, b) != 0;
   return H::select(inexact && (a < 0) == (b < 0), quotient + 1, quotient);
