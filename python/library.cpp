@@ -117,14 +117,24 @@ bool isTrue(PyObject *found) {
   return found == Py_True;
 }
 
+/// Whether what is computed now has a derivative: not under PyTorch's no_grad or inference_mode.
+bool recordsGradients() {
+  PyObject *torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch"); // borrowed
+  PyObject *enabled = torch ? PyObject_CallMethod(torch, "is_grad_enabled", nullptr) : nullptr;
+  bool isDisabled = enabled == Py_False;
+  PyErr_Clear();
+  Py_XDECREF(enabled);
+  return !isDisabled;
+}
+
 /// Checks that PyTorch's C functions omit: a derivative would be lost, and a lazily negated tensor
 /// would be read without the negation.
 void checkPlain(nb::handle object) {
   static PyObject *requiresGrad = PyUnicode_InternFromString("requires_grad");
   static PyObject *isNeg = PyUnicode_InternFromString("is_neg");
-  if (isTrue(PyObject_GetAttr(object.ptr(), requiresGrad)))
-    throw nb::value_error("expected tensors without gradients, found one with requires_grad: "
-                          "call with .detach(), or by way of torch_op");
+  if (isTrue(PyObject_GetAttr(object.ptr(), requiresGrad)) && recordsGradients())
+    throw nb::value_error("expected tensors without requires_grad, as kernels have no gradient yet: "
+                          "call under torch.no_grad(), or with tensor.detach()");
   if (isTrue(PyObject_CallMethodObjArgs(object.ptr(), isNeg, nullptr)))
     throw nb::value_error("expected materialized tensors, found one with a lazy negation: "
                           "call with .resolve_neg()");

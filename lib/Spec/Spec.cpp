@@ -156,8 +156,7 @@ LogicalResult Spec::selectFunction() {
   if (functions.empty())
     return reportError(source.path, "expected a function, found none");
   if (source.function.empty() && functions.size() > 1)
-    return reportError(source.path, "expected one function, or --function (in Python function=) to "
-                                    "choose one of " +
+    return reportError(source.path, "expected one function, or --function to choose one of " +
                                         listNames(functions) + ", found " +
                                         Twine(functions.size()));
   func::FuncOp wanted = functions.front();

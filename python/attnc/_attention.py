@@ -44,8 +44,15 @@ def attention(query, key, value, *, score=None, mask=None, scale=None, softcap=N
 def spec(query, key, value, *, name="attention", **options):
     """The text that `attention` compiles for these arrays and options: what attnc.compile and the
     program attnc take. `name` is the function's. Of arrays, shape and dtype are enough."""
+    _compile.check_name(name)
     built, _ = build(query, key, value, **options)
-    return SpecWriter(built, name).write()
+    return _Text(SpecWriter(built, name).write())
+
+
+class _Text(str):
+    """Readable in an interactive session, too."""
+
+    __repr__ = str.__str__
 
 
 def export(query, key, value, folder, *, name="attention", target=None, emit=None, **options):

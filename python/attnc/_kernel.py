@@ -1,6 +1,7 @@
 """A library that attnc made, as a callable."""
 
 import json
+import numbers
 import os
 import re
 import sys
@@ -18,8 +19,16 @@ def load(path, name=None, weights=None):
     path = os.fspath(path)
     stem = re.fullmatch(r"(?:lib)?(.*?)\.so[.\d]*", os.path.basename(path))
     if name is None and not stem:
-        raise ValueError(f"expected a name for a library that is not called libNAME.so, found {path}")
+        raise ValueError(f"path: expected a shared library called libNAME.so, or the name of its C function by name=, found {path}"
+                         + (": attnc.compile takes specs" if path.endswith((".mlir", ".onnx")) else ""))
     return Kernel(os.path.abspath(path), name or stem[1], weights)
+
+
+def _check_threads(threads):
+    """The error if they are not a number that C's int holds."""
+    if not isinstance(threads, numbers.Integral):
+        return TypeError(f"threads: expected an int, found {threads!r}")
+    return None if threads < 2**31 else ValueError(f"threads: expected at most {2**31 - 1}, found {threads}")
 
 
 def _describe_dim(dim):
@@ -73,7 +82,10 @@ class Kernel:
             outputs = tuple(out) if isinstance(out, (tuple, list)) else (out,)
             if len(outputs) != len(self._outputs):
                 raise TypeError(f"expected {len(self._outputs)} arrays in out, found {len(outputs)}")
-        self._library.run(inputs, outputs, threads)
+        try:
+            self._library.run(inputs, outputs, threads)
+        except TypeError as error:
+            raise _check_threads(threads) or error from None
         return outputs[0] if len(outputs) == 1 else outputs
 
     def _order(self, inputs, named):

@@ -1,19 +1,24 @@
 """PyTorch modules as kernels, kernels as PyTorch ops, and FlexAttention."""
 
+import re
+
+from ._compile import check_name
 from ._elements import NAMES
+from ._kernel import Kernel
 
 
 def from_torch(module, example_inputs, dynamic_shapes=None, target=None, name=None):
     """The kernel of a module in evaluation mode, its weights included, by way of ONNX; PyTorch's exporter needs
     the packages onnx and onnxscript. `example_inputs` is a tuple; sizes are theirs unless
-    `dynamic_shapes`, as in torch.export, opens them. FlexAttention within is compiled by its mods. `name` is the C function's, by default
-    the class's."""
+    `dynamic_shapes`, as in torch.export, opens them. FlexAttention within is compiled by its mods. `name` is
+    the C function's, by default the class's."""
     import torch
 
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"module: expected a torch.nn.Module, found {type(module).__name__}")
     if not isinstance(example_inputs, (tuple, list)):
         raise TypeError(f"example_inputs: expected a tuple, found {type(example_inputs).__name__}")
+    check_name(type(module).__name__ if name is None else name)
     from . import _export
 
     return _export.from_torch(module, tuple(example_inputs), dynamic_shapes, target, name or type(module).__name__)
@@ -35,9 +40,14 @@ def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=Non
 
 def torch_op(name, kernel):
     """Registers `kernel` as the custom op `name`, as in "mine::causal", for
-    torch.compile and torch.export. Inputs are positional, in the kernel's order."""
+    torch.compile and torch.export. Inputs are positional, in the kernel's order. There is no gradient:
+    a NotImplementedError says so where one is computed."""
     import torch
 
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*::[A-Za-z_]\w*", name, re.ASCII):
+        raise ValueError(f'name: expected one of the form "namespace::name", found {name!r}')
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"kernel: expected one of attnc.compile, load or from_torch, found {type(kernel).__name__}")
     inputs = kernel.description["inputs"]
     outputs = kernel.description["outputs"]
     elements = [getattr(torch, NAMES[output["dtype"]]) for output in outputs]
@@ -54,6 +64,11 @@ def torch_op(name, kernel):
                       for shape, element in zip(kernel.output_shapes(tensors), elements))
         return empty[0] if len(empty) == 1 else empty
 
+    def refuse(context, *gradients):
+        raise NotImplementedError(f"{name}: expected no gradient to be asked for, as kernels have none yet: call it under "
+                                  "torch.no_grad(), or on tensor.detach()")
+
     op = torch.library.custom_op(name, run, mutates_args=(), schema=schema)
     op.register_fake(shapes)
+    op.register_autograd(refuse)
     return op

@@ -3,6 +3,7 @@
 import inspect
 
 from ._captured import Array, rebind
+from ._elements import is_array
 from ._values import _FLOATS, _REAL, POSITIONS, SCORE, Value, lift, resolve
 
 _PARAMETERS = {"score": "s, b, h, q, k", "mask": "b, h, q, k"}
@@ -15,7 +16,7 @@ def trace(name, function, substitute=rebind):
     if isinstance(function, Value):
         return function
     if not callable(function):
-        raise TypeError(f"{name}: expected a function of ({_PARAMETERS[name]}), found {type(function).__name__}")
+        raise TypeError(f"{name}: expected a function of ({_PARAMETERS[name]}), found {_describe(name, function)}")
     if not hasattr(function, "__code__") and hasattr(type(function).__call__, "__code__"):
         function = function.__call__  # a method of an object, which may hold arrays
     arguments = POSITIONS if name.startswith("mask") else (SCORE, *POSITIONS)
@@ -27,6 +28,16 @@ def trace(name, function, substitute=rebind):
     return check_result(name, function, result)
 
 
+def _describe(name, found):
+    """What was given in place of a function; of an array the function that reads it."""
+    rank = getattr(found, "ndim", 0) if is_array(found) else 0
+    if not 0 < rank <= 4:
+        return type(found).__name__
+    read = f"array[{', '.join('bhqk'[-rank:])}]"
+    return (f"an array of {rank} dims: write {name}=lambda {_PARAMETERS[name]}: "
+            f"{read if name.startswith('mask') else 's + ' + read}")
+
+
 def _explain(error):
     """numpy doesn't ask what a traced value has to say as an index."""
     if not str(error).startswith("only integers, slices"):
@@ -34,8 +45,8 @@ def _explain(error):
     trace = error.__traceback__
     while trace.tb_next:
         trace = trace.tb_next
-    return TypeError(f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}: expected an array that the function can be "
-                     "seen to read, found another one with a traced index: give it by attnc.array(x)")
+    return TypeError(f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}: expected an array of the function's closure, "
+                     "defaults or globals at a traced index, found another one: write attnc.array(x)[…] for it")
 
 
 def _check_arity(name, function, arguments):

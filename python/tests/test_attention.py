@@ -316,6 +316,10 @@ class SpecTest(unittest.TestCase):
         with open(os.path.join(os.path.dirname(__file__), "golden.mlir")) as file:
             self.assertEqual(text, file.read())
 
+    def test_text_in_a_session(self):
+        text = attnc.spec(*random_inputs())
+        self.assertEqual(repr(text), str(text))
+
     def test_of_shapes_alone(self):
         shape = lambda *sizes: types.SimpleNamespace(shape=sizes, dtype="float32")
         self.assertIn("tensor<?x2x?x8xf32>", attnc.spec(shape(1, 2, 3, 8), shape(1, 2, 3, 8), shape(1, 2, 3, 8)))

@@ -167,6 +167,16 @@ class KernelTest(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "expected a writable array"):
             self.kernel(query, key, value, out=frozen)
 
+    def test_threads(self):
+        inputs = random_inputs()
+        for threads in 2.0, "2", None:
+            with self.assertRaisesRegex(TypeError, f"threads: expected an int, found {threads!r}"):
+                self.kernel(*inputs, threads=threads)
+        for threads in -1, 2**31:
+            with self.assertRaisesRegex(ValueError, f"threads.*, found {threads}"):
+                self.kernel(*inputs, threads=threads)
+        self.check(self.kernel(*inputs, threads=np.int64(1)), inputs)
+
     def test_wrong_number_of_arrays(self):
         query, key, value = random_inputs()
         with self.assertRaisesRegex(TypeError, r"expected 3 inputs \(query, key, value\), found 2"):
@@ -194,12 +204,17 @@ class CompileTest(unittest.TestCase):
         inputs = random_inputs()
         np.testing.assert_allclose(kernel(*inputs), causal(*inputs), rtol=0, atol=2e-6)
 
+    def test_text_on_one_line(self):
+        self.assertEqual(attnc.compile(CAUSAL.replace("\n", " ")).name, "causal")
+
     def test_function(self):
         both = SUM.replace("SYMBOL", "n") + BOTH_AXES
         x = np.ones((4, 8), np.float32)
         self.assertEqual(len(attnc.compile(both, function="both")(x)), 2)
         with self.assertRaisesRegex(attnc.CompileError, "neither"):
             attnc.compile(both, function="neither")
+        with self.assertRaisesRegex(attnc.CompileError, "expected one function, or function= to choose one of sum, both"):
+            attnc.compile(both)
 
     def test_hostile_names(self):
         """Symbols and names of files are text wherever they stand, and no options."""
@@ -223,15 +238,21 @@ class CompileTest(unittest.TestCase):
     def test_diagnostics(self):
         with self.assertRaisesRegex(attnc.CompileError, r"spec.mlir:1:\d+: error: "):
             attnc.compile("func.func @broken(\n")
-        with self.assertRaisesRegex(attnc.CompileError, "nowhere"):
+        with self.assertRaisesRegex(attnc.CompileError, "^target: error: expected .*'nowhere'"):
             attnc.compile(CAUSAL, target="nowhere")
+        with self.assertRaisesRegex(attnc.CompileError, "^name: error: expected a name other than main"):
+            attnc.compile(CAUSAL, name="main")
+        with self.assertRaisesRegex(ValueError, "name: expected a C identifier, found '--help'"):
+            attnc.compile(CAUSAL, name="--help")
 
     def test_load(self):
         with tempfile.TemporaryDirectory() as folder:
             with self.assertRaisesRegex(OSError, "libnone.so"):
                 attnc.load(os.path.join(folder, "libnone.so"))
-            with self.assertRaisesRegex(ValueError, "expected a name"):
+            with self.assertRaisesRegex(ValueError, "path: expected .* libNAME.so, or the name of its C function by name=, found .*/kernel$"):
                 attnc.load(os.path.join(folder, "kernel"))
+            with self.assertRaisesRegex(ValueError, "spec.mlir: attnc.compile takes specs"):
+                attnc.load("spec.mlir")
             empty = os.path.join(folder, "libempty.so")
             subprocess.run([os.environ.get("CC", "cc"), "-shared", "-x", "c", "/dev/null", "-o", empty], check=True)
             with self.assertRaisesRegex(OSError, "empty_call"):
@@ -309,8 +330,13 @@ class TorchTest(unittest.TestCase):
 
     def test_refuses_what_needs_gradients(self):
         query, key, value = map(torch.from_numpy, random_inputs())
-        with self.assertRaisesRegex(ValueError, "requires_grad"):
-            self.kernel(query, key, value.requires_grad_())
+        expected = self.kernel(query, key, value)
+        value.requires_grad_()
+        with self.assertRaisesRegex(ValueError, "requires_grad.*torch.no_grad"):
+            self.kernel(query, key, value)
+        for mode in torch.no_grad, torch.inference_mode:
+            with mode():
+                torch.testing.assert_close(self.kernel(query, key, value), expected, rtol=0, atol=0)
 
     def test_refuses_what_is_not_as_it_lies_in_memory(self):
         query, key, value = map(torch.from_numpy, random_inputs())
@@ -388,8 +414,15 @@ class TorchTest(unittest.TestCase):
         inputs = [torch.from_numpy(a).requires_grad_() for a in random_inputs()]
         context = self.op(*inputs)
         torch.testing.assert_close(context.detach(), self.kernel(*[a.detach() for a in inputs]))
-        with self.assertRaisesRegex(RuntimeError, "autograd"):
+        with self.assertRaisesRegex(NotImplementedError, "attnc_test::causal: expected no gradient .*torch.no_grad"):
             context.sum().backward()
+
+    def test_op_refuses(self):
+        for name in "causal", "a::b::c", "my op::f", 3:
+            with self.assertRaisesRegex(ValueError, 'name: expected one of the form "namespace::name", found'):
+                attnc.torch_op(name, self.kernel)
+        with self.assertRaisesRegex(TypeError, "kernel: expected one of attnc.compile, load or from_torch, found function"):
+            attnc.torch_op("attnc_test::other", causal)
 
     def test_op(self):
         torch.library.opcheck(self.op, tuple(map(torch.from_numpy, random_inputs())))

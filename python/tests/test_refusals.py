@@ -3,7 +3,9 @@
 import functools
 import math
 import os
+import re
 import sys
+import tempfile
 import unittest
 
 import attnc
@@ -54,6 +56,13 @@ class OperandsTest(unittest.TestCase):
         self.refuse(TypeError, "sink: expected f32 as in query, found f64", sink=np.ones(4))
         self.refuse(ValueError, r"sink: expected shape \(4,\), or \(2, 4, 5\) .* found \(3,\)", sink=np.ones(3, np.float32))
 
+    def test_name(self):
+        for name in "two words", "", "a-b", "é", "f() {", "../f":
+            self.refuse(ValueError, f"name: expected a C identifier, found {re.escape(repr(name))}", name=name)
+        self.refuse(TypeError, "name: expected a str, found int", name=1)
+        with tempfile.TemporaryDirectory() as folder, self.assertRaisesRegex(ValueError, "name: expected a C identifier"):
+            attnc.export(QUERY, KEY, VALUE, folder, name="../f")
+
     def test_what_the_kernel_refuses(self):
         """The strides of an array, which only a call reads, and results of bf16 that have no place."""
         query = QUERY.swapaxes(2, 3).copy().swapaxes(2, 3)
@@ -64,7 +73,9 @@ class OperandsTest(unittest.TestCase):
 
     def test_functions(self):
         here = "test_refusals.py"
-        self.refuse(TypeError, r"mask: expected a function of \(b, h, q, k\), found ndarray", mask=IDS)
+        self.refuse(TypeError, r"mask: expected .*, found an array of 2 dims: write mask=lambda b, h, q, k: array\[q, k\]$", mask=IDS)
+        self.refuse(TypeError, r"found an array of 3 dims: write score=lambda s, b, h, q, k: s \+ array\[h, q, k\]$", score=QUERY[0])
+        self.refuse(TypeError, r"mask: expected a function of \(b, h, q, k\), found str", mask="causal")
         self.refuse(TypeError, rf"mask: expected a function of \(b, h, q, k\), found one of \(q, k\) at .*{here}:\d+", mask=lambda q, k: q >= k)
         self.refuse(TypeError, rf"mask: expected a bool, as comparisons are, .*{here}:\d+, found index", mask=lambda b, h, q, k: q - k)
         self.refuse(TypeError, "mask: expected a bool, .* found float", mask=lambda b, h, q, k: q / 2)
@@ -107,7 +118,7 @@ class ExpressionsTest(unittest.TestCase):
         self.refuse(TypeError, "TABLE: expected integers as indices, found bool", "s + TABLE[h, q > 2]")
         self.refuse(TypeError, "TABLE: expected integers as indices, found slice", "s + TABLE[h, :]")
         self.refuse(ValueError, r"TABLE: expected dim 1, which q indexes, to be at least 5, found shape \(4, 3\)", "s + TABLE[h, q]")
-        self.refuse(TypeError, "<string>:1: expected an array that the function can be seen to read.*attnc.array", "s + np.arange(4)[h]")
+        self.refuse(TypeError, "<string>:1: expected an array of the function's closure.*attnc.array", "s + np.arange(4)[h]")
         self.refuse(TypeError, "odd: expected bools, integers .* found u8", "s + odd[k]", odd=np.zeros(7, np.uint8))
         self.refuse(TypeError, "odd: expected bools, integers .* found complex", "s + odd[k]", odd=np.zeros(7, complex))
         self.refuse(ValueError, "far: expected an array on the CPU", "s + far[k]", far=Bf16(np.zeros(7), device=2))
