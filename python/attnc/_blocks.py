@@ -5,16 +5,36 @@ import weakref
 import torch
 from torch.nn.attention.flex_attention import create_block_mask
 
-_agreeing = weakref.WeakKeyDictionary()  # for BlockMasks their mask_mod, and whether it says what their blocks say
+_agreeing = weakref.WeakKeyDictionary()  # for BlockMasks their mask_mod, what it reads, and whether it says what their blocks say
 
 
-def choose_mod(block_mask):
-    """A mask_mod equal to the BlockMask: its own if the block tables follow from it."""
-    known, agrees = _agreeing.get(block_mask, (None, False))
-    if known is not block_mask.mask_mod:
+class Snapshot:
+    """Tensors, to be compared with those of a later call, which may have been changed in place."""
+
+    def __init__(self, tensors):
+        self.parts = [(weakref.ref(x), _version(x), x.detach().clone()) for x in tensors]
+
+    def equals(self, tensors):
+        return len(self.parts) == len(tensors) and all(
+            reference() is x and version is not None and version == _version(x)
+            or copy.dtype == x.dtype and torch.equal(copy, x)
+            for (reference, version, copy), x in zip(self.parts, tensors))
+
+
+def _version(tensor):
+    """None in inference mode, which counts no changes."""
+    return None if tensor.is_inference() else tensor._version
+
+
+def find_agreement(block_mask, captured):
+    """blocks_agree, asked once until the BlockMask or one of the tensors `captured`, which its mask_mod reads, changes."""
+    mod, before, agrees = _agreeing.get(block_mask, (None, None, False))
+    tensors = [x for x in (block_mask.kv_num_blocks, block_mask.kv_indices, block_mask.full_kv_num_blocks,
+                           block_mask.full_kv_indices, *captured) if x is not None]
+    if mod is not block_mask.mask_mod or not before.equals(tensors):
         agrees = blocks_agree(block_mask)
-        _agreeing[block_mask] = (block_mask.mask_mod, agrees)
-    return block_mask.mask_mod if agrees else _read_blocks(block_mask)
+        _agreeing[block_mask] = block_mask.mask_mod, Snapshot(tensors), agrees
+    return agrees
 
 
 def blocks_agree(block_mask):
@@ -42,7 +62,7 @@ def _table(counts, columns):
     return table.scatter(-1, torch.where(listed, columns, columns.shape[-1]).long(), True)[..., :-1]
 
 
-def _read_blocks(block_mask):
+def add_blocks(block_mask):
     """A mask_mod that reads the block tables, too."""
     partial, full = read_tables(block_mask)
     return read_blocks(block_mask.mask_mod, partial, full, block_mask.BLOCK_SIZE, [size == 1 for size in partial.shape[:2]])

@@ -4,8 +4,9 @@ import torch
 from torch.nn.attention.flex_attention import BlockMask
 
 from ._attention import build, get_kernel
-from ._blocks import choose_mod
+from ._blocks import add_blocks, find_agreement
 from ._of_torch import ReadTraced, ready
+from ._regions import captured, collect
 from ._trace import trace
 
 
@@ -13,11 +14,13 @@ from ._trace import trace
 def flex_attention(query, key, value, score_mod, block_mask, scale, enable_gqa, return_lse):
     """attnc.flex_attention."""
     query, key, value = _check(query, key, value, enable_gqa)
-    mask_mod = None if block_mask is None else choose_mod(_check_block_mask(block_mask, query, key))
-    as_it_is = lambda function, name: function
+    trace_mod = lambda name, mod: trace(name, mod, substitute=lambda function, _: function)
     with ReadTraced(query.dtype):
-        score = None if score_mod is None else trace("score_mod", score_mod, substitute=as_it_is)
-        mask = None if mask_mod is None else trace("mask_mod", mask_mod, substitute=as_it_is)
+        score = None if score_mod is None else trace_mod("score_mod", score_mod)
+        mask = None if block_mask is None else trace_mod("mask_mod", _check_block_mask(block_mask, query, key).mask_mod)
+    if mask is not None and not find_agreement(block_mask, [array.source for array in captured(collect(mask))]):
+        with ReadTraced(query.dtype):
+            mask = trace_mod("mask_mod", add_blocks(block_mask))
     built, inputs = build(query, key, value, score=score, mask=mask, scale=scale, return_lse=return_lse)
     _check_gradients(inputs)
     return get_kernel(built)(*map(ready, inputs))

@@ -9,7 +9,7 @@ from torch._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.nn.attention import flex_attention as flex
 
-from ._blocks import choose_mod
+from ._blocks import add_blocks, blocks_agree
 
 
 _calls = []
@@ -85,7 +85,8 @@ def _find_mod(block_mask):
         raise Refusal("expected a BlockMask by create_block_mask or from outside of forward, found one of other blocks")
     # Exporting is a mode of this thread.
     with ThreadPoolExecutor(1) as thread, _having_code({flex.create_block_mask: _CREATE}):
-        return thread.submit(choose_mod, block_mask).result()
+        agrees = thread.submit(blocks_agree, block_mask).result()
+    return block_mask.mask_mod if agrees else add_blocks(block_mask)
 
 
 def _over_positions(mod, query, key, *score):

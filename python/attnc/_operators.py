@@ -2,14 +2,13 @@
 PyTorch keeps on disk means the same in another process."""
 
 import types
-import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from ._attention import find_kernel
-from ._blocks import blocks_agree, read_tables
+from ._blocks import Snapshot, blocks_agree, read_tables
 from ._of_torch import ready
 
 
@@ -70,19 +69,10 @@ def _agree(mask, block_mask, tables, captured):
     if mask not in masks:
         return False
     known = _known.setdefault(tables[1], {})
-    tensors, agreed = known.get(mask, ((), False))
-    if not _are_same(tensors, [*tables, *captured]):
+    before, agreed = known.get(mask, (None, False))
+    if before is None or not before.equals([*tables, *captured]):
         block_mask.mask_mod = lambda b, h, q, k: masks[mask](b, h, q, k, *captured)
         with ThreadPoolExecutor(1) as thread:  # compiled graphs run where vmap, which mods need, does not
             agreed = thread.submit(blocks_agree, block_mask).result()
-        known[mask] = [(weakref.ref(tensor), _version(tensor)) for tensor in (*tables, *captured)], agreed
+        known[mask] = Snapshot([*tables, *captured]), agreed
     return agreed
-
-
-def _are_same(known, tensors):
-    return len(known) == len(tensors) and all(
-        reference() is tensor and version == _version(tensor) for (reference, version), tensor in zip(known, tensors))
-
-
-def _version(tensor):
-    return None if tensor.is_inference() else tensor._version

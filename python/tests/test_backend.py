@@ -205,6 +205,20 @@ class FlexAttentionTest(BackendTest):
         with unittest.mock.patch.dict(_operators.masks, clear=True):  # as where another process made the graph
             check(block_mask(same, BLOCK_SIZE=8), documents[:, None] == documents, True)
 
+    def test_blocks_in_inference_mode(self):
+        """Which counts no changes of a tensor."""
+        with torch.inference_mode():
+            documents, inputs = torch.arange(LENGTH) // 5, random_inputs()
+            mask = block_mask(lambda b, h, q, k: documents[q] == documents[k], BLOCK_SIZE=8)
+            blocks = mask.to_dense()[0, 0].bool().repeat_interleave(8, 0).repeat_interleave(8, 1)
+            compiled = self.compile(lambda *inputs: flex_attention(*inputs, block_mask=mask))
+            scores = inputs[0] @ inputs[1].transpose(-1, -2) / 4
+            for _ in range(2):
+                visible = blocks & (documents[:, None] == documents)
+                expected = torch.nan_to_num(torch.softmax(scores.masked_fill(~visible, -torch.inf), -1)) @ inputs[2]
+                torch.testing.assert_close(compiled(*inputs), expected, rtol=1e-4, atol=2e-5)
+                documents.zero_()
+
     def test_block_mask_made_inside(self):
         documents = torch.arange(LENGTH) // 5
 

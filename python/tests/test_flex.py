@@ -1,5 +1,6 @@
 """attnc.flex_attention beside PyTorch's own: what its call takes and refuses. Its mods are in peers/."""
 
+import contextlib
 import sys
 import unittest
 import unittest.mock
@@ -92,6 +93,20 @@ class BlocksTest(unittest.TestCase):
         for mod, seen in (None, True), (causal, rows >= keys):
             mask = flex.BlockMask.from_kv_blocks(counts, columns, BLOCK_SIZE=8, mask_mod=mod, seq_lengths=(40, 40))
             self.check(mask, visible & seen)
+
+    def test_changes_in_place(self):
+        """Blocks stay as they were made, for what the mask_mod reads; also in inference mode, which counts no changes."""
+        for mode in contextlib.nullcontext, torch.inference_mode:
+            with self.subTest(mode.__name__), mode():
+                document = torch.arange(40) // 10
+                mask = block_mask(lambda b, h, q, k: document[q] == document[k], BLOCK_SIZE=8)
+                blocks = mask.to_dense()[0, 0].bool().repeat_interleave(8, 0).repeat_interleave(8, 1)
+                self.check(mask, document[:, None] == document)
+                document.copy_(torch.arange(40) // 20)
+                self.check(mask, (document[:, None] == document) & blocks)
+                mask.kv_num_blocks.zero_()
+                mask.full_kv_num_blocks.zero_()
+                self.check(mask, torch.zeros(40, 40, dtype=torch.bool))
 
     def test_full_blocks_without_the_mod(self):
         mask = block_mask(causal, BLOCK_SIZE=8)
