@@ -90,7 +90,7 @@ LogicalResult attn::lowerDecodeAttention(PipelineBuilder &p, AttentionOp op, Dec
 LogicalResult DecodeAttention::lower() {
   range = buildKeyRange(qBlockMask);
   kvBlocks = buildKvBlocks(blocks, range);
-  reader.emplace(blocks, range, buildKvHead(blocks), /*mayBeEmpty=*/false);
+  reader.emplace(blocks, range, buildKvHead(blocks));
   steps.emplace(*reader, regions, qBlockMask);
   buildScores();
   buildAccumulator();

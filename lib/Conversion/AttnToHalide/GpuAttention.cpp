@@ -41,7 +41,7 @@ LogicalResult attn::lowerGpuAttention(PipelineBuilder &p, AttentionOp op, GpuAtt
 LogicalResult GpuAttention::lower() {
   range = buildKeyRange(qBlockMask);
   kvBlocks = buildKvBlocks(blocks, range);
-  reader.emplace(blocks, range, buildKvHead(blocks), /*mayBeEmpty=*/false);
+  reader.emplace(blocks, range, buildKvHead(blocks));
   steps.emplace(*reader, regions, qBlockMask);
   buildScores();
   buildSoftmax();
@@ -251,7 +251,8 @@ Quotient GpuAttention::divide(Scalar sum, Scalar ii, const BlockCoords &t, const
   return {sum, lse.reciprocal(RowPlace::inMergedBlock(blocks, ii, t), row), row};
 }
 
-/// Merges the KV splits, rescaled to one maximum.
+/// Merges the KV splits, rescaled to one maximum; a single one is taken as it is, since its weight
+/// would be NaN where the maximum is infinite.
 Quotient GpuAttention::mergeSplits(Scalar d, Scalar ii, const BlockCoords &t) {
   int64_t splits = blocks.splits.most;
   auto ofSplit = [&](int64_t s, Scalar x, Scalar y) {
@@ -262,7 +263,7 @@ Quotient GpuAttention::mergeSplits(Scalar d, Scalar ii, const BlockCoords &t) {
   for (int64_t s = 1; s < splits; ++s)
     top = machineMax(top, last(s, columns.maxColumn()));
   for (int64_t s = 0; s < splits; ++s) {
-    Scalar w = numerators.get(last(s, columns.maxColumn()), top);
+    Scalar w = splits == 1 ? in.f32(1) : numerators.get(last(s, columns.maxColumn()), top);
     total = total + w * last(s, columns.sumColumn());
     sum = sum + w * ofSplit(s, columns.column(d), columns.blockOf(d));
   }

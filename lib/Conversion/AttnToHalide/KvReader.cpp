@@ -15,9 +15,8 @@ Scalar KvReader::number(Scalar k, Scalar c, const BlockCoords &t) const {
 }
 
 Scalar KvReader::visibleNumber(Scalar k, Scalar c, const BlockCoords &t) const {
-  Scalar last = range.highAt(t) - 1;
-  if (mayBeEmpty)
-    last = max(last, 0);
+  // Halide may compute the scores of KV blocks without a visible key.
+  Scalar last = max(range.highAt(t) - 1, 0);
   return unsafePromiseClamped(min(number(k, c, t), last), blocks.p.i32(0), blocks.in.numKeys - 1);
 }
 

@@ -15,9 +15,8 @@ namespace mlir::attn {
 /// Reads elements of keys and values, in f32. Kernels address a key by KV block and offset.
 class KvReader {
 public:
-  /// `mayBeEmpty`: KV blocks without a visible key are read too.
-  KvReader(const AttentionBlocks &blocks, const KeyRange &range, Func kvHead, bool mayBeEmpty)
-      : blocks(blocks), range(range), kvHead(kvHead), mayBeEmpty(mayBeEmpty) {}
+  KvReader(const AttentionBlocks &blocks, const KeyRange &range, Func kvHead)
+      : blocks(blocks), range(range), kvHead(kvHead) {}
 
   /// The position of key k of KV block c, visible or not.
   Scalar number(Scalar k, Scalar c, const BlockCoords &t) const;
@@ -34,9 +33,6 @@ public:
   const AttentionBlocks &blocks;
   const KeyRange range;
   const Func kvHead;
-
-private:
-  bool mayBeEmpty;
 };
 
 /// The key/value head that a query block reads.

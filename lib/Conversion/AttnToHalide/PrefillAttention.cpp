@@ -124,7 +124,7 @@ void PrefillAttention::buildKeys() {
   if (qBlockMask.hasFullKeys())
     full = buildFullKeys(qBlockMask, range, s.getContextRows());
   kvBlocks = buildKvBlocks(blocks, range);
-  reader.emplace(blocks, range, buildKvHead(blocks), /*mayBeEmpty=*/isOneKvBlock);
+  reader.emplace(blocks, range, buildKvHead(blocks));
   steps.emplace(*reader, regions, qBlockMask);
 }
 

@@ -132,6 +132,14 @@ static LogicalResult verifySharedHeads(AttentionOp op, int64_t packedHeads) {
   return success();
 }
 
+/// attention_c10: where one prob of a row is NaN all are, but a prob region may zero some, which no
+/// KV split alone can know.
+static LogicalResult verifyKvSplits(AttentionOp op, int64_t kvSplits) {
+  if (kvSplits != 1 && !op.getProbMod().empty())
+    return op.emitOpError("expected kv_splits 1 beside a prob region, found ") << kvSplits;
+  return success();
+}
+
 LogicalResult DecodeAttr::verifySchedule(Operation *scheduled) const {
   auto op = cast<AttentionOp>(scheduled);
   // attention_c7
@@ -140,10 +148,7 @@ LogicalResult DecodeAttr::verifySchedule(Operation *scheduled) const {
   int64_t headDim = sizeOf(op.getQuery(), 3);
   if (ShapedType::isDynamic(headDim) || headDim % getVectorWidth() != 0)
     return op.emitOpError("expected vector_width to divide head_dim, found ") << getVectorWidth();
-  // attention_c10
-  if (getKvSplits() != 1 && !op.getProbMod().empty())
-    return op.emitOpError("expected kv_splits 1 beside a prob region, found ") << getKvSplits();
-  return success();
+  return verifyKvSplits(op, getKvSplits());
 }
 
 LogicalResult GpuAttr::verifySchedule(Operation *scheduled) const {
@@ -156,7 +161,7 @@ LogicalResult GpuAttr::verifySchedule(Operation *scheduled) const {
   if (ShapedType::isDynamic(valueDim) || columns < valueDim)
     return op.emitOpError("expected threads_x * context_columns to be at least value_dim, found ")
            << columns;
-  return success();
+  return verifyKvSplits(op, getKvSplits());
 }
 
 TargetKind GpuAttr::getTargetKind() const { return TargetKind::gpu; }

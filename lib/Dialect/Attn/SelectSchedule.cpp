@@ -270,14 +270,15 @@ GpuAttr GpuSelector::fit(ArrayRef<int64_t> qBlocks, int64_t packedHeads, int64_t
 
 /// Few rows leave most of a GPU idle, so their keys are split.
 ArrayAttr GpuSelector::select() {
-  constexpr int64_t kFewRows = 4, kKvSplits = 8;
+  constexpr int64_t kFewRows = 4;
+  int64_t kvSplits = op.getProbMod().empty() ? 8 : 1;
   int64_t rows = op.getQuery().getType().getDimSize(2), shared = getPackedHeads(op);
   bool isOpen = ShapedType::isDynamic(rows), isFew = !isOpen && rows > 0 && rows <= kFewRows;
   GpuAttr prefill =
       fit({64, 56, 48, 40, 32, 24, 16, 8}, 1, /*threadsX=*/8, /*threadsY=*/8, /*kvSplits=*/1);
   GpuAttr decode;
   if (isOpen || isFew)
-    decode = fit({(isFew ? rows : 1) * shared}, shared, /*threadsX=*/32, /*threadsY=*/8, kKvSplits,
+    decode = fit({(isFew ? rows : 1) * shared}, shared, /*threadsX=*/32, /*threadsY=*/8, kvSplits,
                  /*maxQLen=*/isOpen ? 1 : 0);
   SmallVector<Attribute> schedules;
   if (decode)

@@ -108,8 +108,9 @@ static Expr translateOne(Operation *op, ArrayRef<Expr> in, bool nowrap) {
   return llvm::TypeSwitch<Operation *, Expr>(op)
       .Case([&](arith::ConstantOp constant) { return translateConstant(constant); })
       .Case([&](arith::SelectOp) {
-        return in[1].type().is_float() ? blend(in[0], in[1], in[2])
-                                       : H::select(in[0], in[1], in[2]);
+        if (in[1].type().is_float())
+          return blend(in[0], in[1], in[2]);
+        return nowrap ? H::select(in[0], in[1], in[2]) : choose(in[0], in[1], in[2]);
       })
       .Case<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp,
             arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp, arith::FPToUIOp, arith::BitcastOp>(

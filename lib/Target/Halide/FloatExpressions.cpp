@@ -35,7 +35,7 @@ static Expr widenOnce(Expr e) {
   Expr magnitude = (bits & 0x7fff) << 13;
   Expr moved = H::strict_float(H::reinterpret(f32, magnitude) * H::Expr(0x1p112f));
   Expr special =
-      H::select(magnitude >= H::cast(u32, 0x0f800000), H::cast(u32, 0x7f800000), H::cast(u32, 0));
+      blend(magnitude >= H::cast(u32, 0x0f800000), H::cast(u32, 0x7f800000), H::cast(u32, 0));
   return H::reinterpret(f32, H::reinterpret(u32, moved) | special | ((bits & 0x8000) << 16));
 }
 

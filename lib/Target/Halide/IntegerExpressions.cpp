@@ -12,6 +12,8 @@
 
 #include "attnc/Dialect/Halide/Halide.h"
 
+#include "MathFunctions.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -25,7 +27,7 @@ Expr halide::toUnsigned(Expr e) { return H::cast(e.type().with_code(H::Type::UIn
 Expr halide::toSigned(Expr e) { return H::cast(e.type().with_code(H::Type::Int), e); }
 
 Expr halide::boolToSigned(Expr e, H::Type type) {
-  return H::select(e, H::cast(type, -1), H::cast(type, 0));
+  return choose(e, H::cast(type, -1), H::cast(type, 0));
 }
 
 /// Halide assumes that signed ints of 32 and 64 bits don't overflow; unsigned ones wrap.
@@ -56,7 +58,7 @@ static Expr withoutTrap(Expr a, Expr b) {
   std::optional<int64_t> value = H::Internal::as_const_int(b);
   if (value && *value != 0 && *value != -1)
     return b;
-  return H::select(b == 0 || (b == -1 && a == a.type().min()), H::cast(b.type(), 1), b);
+  return choose(b == 0 || (b == -1 && a == a.type().min()), H::cast(b.type(), 1), b);
 }
 
 /// Halide's own division rounds down for a positive divisor.
@@ -65,7 +67,7 @@ static Expr floorDivide(Expr a, Expr b) {
     return a / b;
   Expr quotient = H::div_round_to_zero(a, b);
   Expr inexact = H::mod_round_to_zero(a, b) != 0;
-  return H::select(inexact && (a < 0) != (b < 0), quotient - 1, quotient);
+  return choose(inexact && (a < 0) != (b < 0), quotient - 1, quotient);
 }
 
 static Expr ceilDivide(Expr a, Expr b) {
@@ -73,7 +75,7 @@ static Expr ceilDivide(Expr a, Expr b) {
     return a / b + H::cast(a.type(), a % b != 0); // -a may overflow
   Expr quotient = H::div_round_to_zero(a, b);
   Expr inexact = H::mod_round_to_zero(a, b) != 0;
-  return H::select(inexact && (a < 0) == (b < 0), quotient + 1, quotient);
+  return choose(inexact && (a < 0) == (b < 0), quotient + 1, quotient);
 }
 
 /// Divides unsigned by a constant in signed arithmetic: bounds inference finds no bounds for an
@@ -87,7 +89,7 @@ static Expr divideUnsigned(Expr a, Expr b) {
     return a;
   Expr low = a & constant(half - 1);
   Expr carry = H::cast(a.type(), low % b >= constant(divisor - half % divisor));
-  return H::select(a >= 0, a / b, low / b + constant(half / divisor) + carry);
+  return choose(a >= 0, a / b, low / b + constant(half / divisor) + carry);
 }
 
 static Expr translateDivision(Operation *op, Expr a, Expr b) {

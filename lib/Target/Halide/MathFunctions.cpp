@@ -54,9 +54,31 @@ static Expr polynomial(Expr x, std::initializer_list<float> coefficients) {
 // A select whose condition reads a func keeps Halide from skipping the loops that compute an unused
 // func; LLVM makes the same instructions of this.
 Expr blend(Expr condition, Expr yes, Expr no) {
+  if (yes.type().is_bool())
+    return (condition && yes) || (!condition && no);
   Type bits = UInt(yes.type().bits());
   Expr mask = reinterpret(bits, -cast(bits.with_code(Type::Int), condition));
   return reinterpret(yes.type(), (reinterpret(bits, yes) & mask) | (reinterpret(bits, no) & ~mask));
+}
+
+namespace {
+class FindCalls : public Internal::IRGraphVisitor {
+public:
+  bool found = false;
+
+private:
+  using IRGraphVisitor::visit;
+  void visit(const Internal::Call *call) override {
+    found |= call->call_type == Internal::Call::Halide;
+    IRGraphVisitor::visit(call);
+  }
+};
+} // namespace
+
+Expr choose(Expr condition, Expr yes, Expr no) {
+  FindCalls calls;
+  condition.accept(&calls);
+  return calls.found ? blend(condition, yes, no) : select(condition, yes, no);
 }
 
 /// max and min that let NaN through.

@@ -27,8 +27,11 @@ namespace mlir::halide {
 ::Halide::Expr readOnce(::Halide::Expr x,
                         const std::function<::Halide::Expr(::Halide::Expr)> &function);
 
-/// condition ? yes : no for floats, as arithmetic on their bits.
+/// condition ? yes : no, as arithmetic on bits.
 ::Halide::Expr blend(::Halide::Expr condition, ::Halide::Expr yes, ::Halide::Expr no);
+
+/// The same of integers: a select, but a blend if `condition` reads a func.
+::Halide::Expr choose(::Halide::Expr condition, ::Halide::Expr yes, ::Halide::Expr no);
 
 /// 2^x of an f32: NaN stays NaN, -inf and all below -125.5 give 0. The clamp
 /// is omitted if x is promised to be at least -126 or below 129.

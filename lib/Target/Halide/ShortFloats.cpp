@@ -7,6 +7,8 @@
 
 #include "ShortFloats.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 using namespace mlir;
 using namespace mlir::halide;
 using namespace ::Halide;
@@ -88,9 +90,32 @@ Expr ShortFloats::visit(const Reinterpret *bits) {
 }
 
 Expr ShortFloats::visit(const Variable *var) {
-  return inKernel && isHalfPrecision(var->type) ? Variable::make(bitsOf(var->type), var->name)
-                                                : var;
+  if (!isHalfPrecision(var->type))
+    return var;
+  Expr bits = Variable::make(bitsOf(var->type), var->name);
+  return inKernel ? bits : reinterpret(var->type, bits);
 }
+
+Expr ShortFloats::mutateToBits(const Expr &expr) {
+  Expr result = mutate(expr);
+  return isHalfPrecision(result.type()) ? reinterpret(bitsOf(result.type()), result) : result;
+}
+
+template <typename Let, typename Body>
+Body ShortFloats::mutateLets(const Let *let, Body body) {
+  std::vector<std::pair<std::string, Expr>> values;
+  for (; let; let = body.template as<Let>()) {
+    values.emplace_back(let->name, mutateToBits(let->value));
+    body = let->body;
+  }
+  body = mutate(body);
+  for (auto &[name, value] : llvm::reverse(values))
+    body = Let::make(name, value, body);
+  return body;
+}
+
+Expr ShortFloats::visit(const Let *let) { return mutateLets(let, Expr()); }
+Stmt ShortFloats::visit(const LetStmt *let) { return mutateLets(let, Stmt()); }
 
 Expr ShortFloats::visit(const Load *load) {
   if (!inKernel)

@@ -12,10 +12,10 @@
 
 namespace mlir::halide {
 
-/// Turns every f16 and bf16 of a kernel into the 16-bit integer of its bits: these are read,
-/// written and converted to f32 by integer arithmetic, which all devices have, or by CUDA's
-/// instructions for f16. OpenCL has f16 as an extension and no bf16, and Halide's PTX has no bf16.
-/// Computing in f16 or bf16 is reported in `error`.
+/// Turns every f16 and bf16 of a kernel into the 16-bit integer of its bits, also those that the
+/// host computes for it: these are read, written and converted to f32 by integer arithmetic, which
+/// all devices have, or by CUDA's instructions for f16. OpenCL has f16 as an extension and no bf16,
+/// and Halide's PTX has no bf16. Computing in f16 or bf16 is reported in `error`.
 class ShortFloats : public ::Halide::Internal::IRMutator {
 public:
   std::string error;
@@ -32,8 +32,15 @@ private:
   ::Halide::Expr visit(const ::Halide::Internal::Variable *var) override;
   ::Halide::Expr visit(const ::Halide::Internal::Load *load) override;
   ::Halide::Expr visit(const ::Halide::Internal::Call *call) override;
+  ::Halide::Expr visit(const ::Halide::Internal::Let *let) override;
+  ::Halide::Internal::Stmt visit(const ::Halide::Internal::LetStmt *let) override;
   ::Halide::Internal::Stmt visit(const ::Halide::Internal::For *loop) override;
   ::Halide::Internal::Stmt visit(const ::Halide::Internal::Allocate *allocate) override;
+
+  /// Lets in a row are not nested calls: there may be thousands.
+  template <typename Let, typename Body>
+  Body mutateLets(const Let *let, Body body);
+  ::Halide::Expr mutateToBits(const ::Halide::Expr &expr);
 
   bool inKernel = false, onCuda = false;
 };

@@ -49,6 +49,19 @@ func.func @width_c7(%q: !q, %k: !k) -> !q {
 
 !q = tensor<1x8x1x64xf32>
 // (C10)
+func.func @splits_gpu_c10(%q: !q) -> !q {
+  // expected-error@+1 {{expected kv_splits 1 beside a prob region, found 8}}
+  %c = attn.attention %q, %q, %q prob_mod {
+  ^bb0(%p: f32, %b: index, %h: index, %i: index, %j: index):
+    attn.yield %p : f32
+  } schedule([#attn.gpu<q_block = 1, packed_heads = 1, kv_block = 64, kv_splits = 8, threads_x = 32, threads_y = 1, context_columns = 2>]) : !q, !q, !q -> !q
+  return %c : !q
+}
+
+// -----
+
+!q = tensor<1x8x1x64xf32>
+// (C10)
 func.func @splits_c10(%q: !q) -> !q {
   // expected-error@+1 {{expected kv_splits 1 beside a prob region, found 2}}
   %c = attn.attention %q, %q, %q prob_mod {

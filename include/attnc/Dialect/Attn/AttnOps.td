@@ -471,8 +471,8 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
     - (C8) the `packed_heads` of a `#attn.gpu` do the same; the columns of its threads hold a
       row of the context, whose size is static.
     - (C9) a sink has the query's element type and sizes as in `attn.softmax`.
-    - (C10) the `kv_splits` of a `#attn.decode` are 1 if there is a prob region, which may
-      depend on NaN in a single split.
+    - (C10) the `kv_splits` of a schedule are 1 if there is a prob region, which may depend on
+      NaN in a single split.
 
     ```mlir
     %c = attn.attention %q, %k, %v scale(0.125) mask {
