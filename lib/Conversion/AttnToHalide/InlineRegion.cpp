@@ -119,6 +119,15 @@ bool PipelineBuilder::widenIndices(Operation *op, SmallVectorImpl<Value> &operan
   return isWide;
 }
 
+/// Whether `op` converts between floats with `fastmath<contract>`: a value need not be rounded to
+/// the narrower type, which the kernel holds in a wider one.
+static bool mayKeepPrecision(Operation *op) {
+  if (!isa<arith::TruncFOp, arith::ExtFOp>(op))
+    return false;
+  auto flags = cast<arith::ArithFastMathInterface>(op).getFastMathFlagsAttr();
+  return flags && arith::bitEnumContainsAll(flags.getValue(), arith::FastMathFlags::contract);
+}
+
 FailureOr<Scalar> PipelineBuilder::inlineOp(Operation *op, IRMapping &mapping) {
   if (isa<tensor::ExtractOp>(op))
     return inlineExtract(op, mapping);
@@ -152,6 +161,8 @@ FailureOr<Scalar> PipelineBuilder::inlineOp(Operation *op, IRMapping &mapping) {
         builder.getIntegerAttr(type, isWide ? number : std::clamp(number, -kMaxIndex, kMaxIndex));
     return Scalar(builder, arith::ConstantOp::create(builder, attr));
   }
+  if (mayKeepPrecision(op))
+    return convert(Scalar(builder, operands[0]), type);
   // These depend on the type as written in the spec.
   if (isa<arith::TruncFOp, arith::ExtFOp, arith::BitcastOp>(op)) {
     Scalar x = convert(Scalar(builder, operands[0]), op->getOperand(0).getType());

@@ -60,3 +60,37 @@ func.func @row(%x: tensor<8xf32>, %w: tensor<4x8xf32>) -> tensor<4xf32> {
   %y = attn.linear %x, %w : tensor<8xf32>, tensor<4x8xf32> -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
+
+// What is computed in f32 is rounded to bf16 by a conversion as written, not by one with
+// `fastmath<contract>`.
+// CHECK-LABEL: halide.pipeline @rounded_map_0
+// CHECK: arith.addf
+// CHECK-NEXT: arith.truncf {{.*}} : f32 to bf16
+// CHECK: arith.extf {{.*}} : bf16 to f32
+// CHECK: arith.mulf
+func.func @rounded(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %r = attn.map %x {
+  ^bb0(%a: f32):
+    %s = arith.addf %a, %a : f32
+    %t = arith.truncf %s : f32 to bf16
+    %u = arith.extf %t : bf16 to f32
+    %v = arith.mulf %u, %a : f32
+    attn.yield %v : f32
+  } : tensor<?xf32> -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// CHECK-LABEL: halide.pipeline @contracted_map_0
+// CHECK: %[[SUM:.*]] = arith.addf
+// CHECK-NEXT: arith.mulf %[[SUM]]
+func.func @contracted(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %r = attn.map %x {
+  ^bb0(%a: f32):
+    %s = arith.addf %a, %a : f32
+    %t = arith.truncf %s fastmath<contract> : f32 to bf16
+    %u = arith.extf %t fastmath<contract> : bf16 to f32
+    %v = arith.mulf %u, %a : f32
+    attn.yield %v : f32
+  } : tensor<?xf32> -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
