@@ -133,8 +133,9 @@ void checkPlain(nb::handle object) {
   static PyObject *requiresGrad = PyUnicode_InternFromString("requires_grad");
   static PyObject *isNeg = PyUnicode_InternFromString("is_neg");
   if (isTrue(PyObject_GetAttr(object.ptr(), requiresGrad)) && recordsGradients())
-    throw nb::value_error("expected tensors without requires_grad, as kernels have no gradient yet: "
-                          "call under torch.no_grad(), or with tensor.detach()");
+    throw nb::value_error(
+        "expected tensors without requires_grad, as kernels have no gradient yet: "
+        "call under torch.no_grad(), or with tensor.detach()");
   if (isTrue(PyObject_CallMethodObjArgs(object.ptr(), isNeg, nullptr)))
     throw nb::value_error("expected materialized tensors, found one with a lazy negation: "
                           "call with .resolve_neg()");

@@ -47,6 +47,26 @@ std::string CostModel::describe(Value tensor) {
   return text;
 }
 
+/// The page table by which `op` reads `tensor`, a pool; null if it reads all of it.
+static Value getPageTable(Operation *op, Value tensor) {
+  if (auto gather = dyn_cast<GatherPagesOp>(op))
+    return tensor == gather.getPool() ? Value(gather.getTable()) : Value();
+  auto attention = dyn_cast<AttentionOp>(op);
+  bool isPool = attention && (tensor == attention.getKey() || tensor == attention.getValue());
+  return isPool ? attention.getPages() : Value();
+}
+
+/// Of a pool, the pages in the table are read.
+SmallVector<SymbolicCount::Factor> CostModel::getSizesRead(Operation *op, Value tensor) {
+  SmallVector<SymbolicCount::Factor> sizes = getSizes(tensor);
+  Value table = getPageTable(op, tensor);
+  if (!table)
+    return sizes;
+  sizes.front() = getSize(table, 0);
+  sizes.push_back(getSize(table, 1));
+  return sizes;
+}
+
 Cost CostModel::get(Operation *op) {
   Cost cost;
   if (auto attnOp = dyn_cast<AttnOpInterface>(op))
@@ -61,7 +81,7 @@ Cost CostModel::get(Operation *op) {
   llvm::append_range(tensors, op->getResults());
   for (Value tensor : tensors)
     if (auto type = dyn_cast<RankedTensorType>(tensor.getType()))
-      cost.bytes.add(getElementBytes(type.getElementType()), getSizes(tensor));
+      cost.bytes.add(getElementBytes(type.getElementType()), getSizesRead(op, tensor));
   return cost;
 }
 

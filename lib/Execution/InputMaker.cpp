@@ -14,8 +14,8 @@
 using namespace mlir;
 using namespace attnc;
 
-/// The largest valid key length for `user`, which reads a length: the number of keys of the mask or
-/// score around it, or the free rows of a cache.
+/// The largest valid key length for `user`, which reads a length: the number of keys of the pages,
+/// mask or score that it belongs to, or the free rows of a cache.
 static std::optional<int64_t> getLongest(Operation *user, const Sizes &sizes,
                                          mlir::attn::SizeTracer &tracer) {
   auto get = [&](Value tensor, int64_t dim) {
@@ -25,16 +25,37 @@ static std::optional<int64_t> getLongest(Operation *user, const Sizes &sizes,
     auto rows = get(append.getRows(), 2), all = get(append.getCache(), 2);
     return rows && all ? std::optional(std::max<int64_t>(*all - *rows, 0)) : std::nullopt;
   }
+  auto evaluate = [&](const mlir::attn::ResultSize &kvLen) {
+    int64_t size = kvLen.evaluate([&](mlir::attn::TensorDim dim) {
+      return get(dim.tensor.value, dim.dim).value_or(ShapedType::kDynamic);
+    });
+    return ShapedType::isDynamic(size) ? std::nullopt : std::optional(size);
+  };
+  if (auto gather = dyn_cast<mlir::attn::GatherPagesOp>(user))
+    return evaluate(gather.getResultSizes(0)[2]);
   Operation *op = user->getParentOp();
   if (isa<mlir::attn::MaskOp, mlir::attn::ModifyScoreOp>(op))
     return get(op->getOperand(0), 3);
-  auto attention = dyn_cast<mlir::attn::AttentionOp>(op);
-  if (!attention)
-    return std::nullopt;
-  int64_t kvLen = attention.getKvLen().evaluate([&](mlir::attn::TensorDim size) {
-    return get(size.tensor.value, size.dim).value_or(ShapedType::kDynamic);
-  });
-  return ShapedType::isDynamic(kvLen) ? std::nullopt : std::optional(kvLen);
+  auto attention =
+      dyn_cast<mlir::attn::AttentionOp>(isa<mlir::attn::AttentionOp>(user) ? user : op);
+  return attention ? evaluate(attention.getKvLen()) : std::nullopt;
+}
+
+/// The number of pages that the argument numbers, if it is a page table.
+static std::optional<int64_t> getNumPages(BlockArgument argument, const Sizes &sizes,
+                                          mlir::attn::SizeTracer &tracer) {
+  for (Operation *user : argument.getUsers()) {
+    Value pool;
+    if (auto gather = dyn_cast<mlir::attn::GatherPagesOp>(user);
+        gather && gather.getTable() == argument)
+      pool = gather.getPool();
+    if (auto attention = dyn_cast<mlir::attn::AttentionOp>(user);
+        attention && attention.getPages() == argument)
+      pool = attention.getKey();
+    if (pool)
+      return traceSize(pool, 0, tracer, [&](StringRef symbol) { return sizes.get(symbol); });
+  }
+  return std::nullopt;
 }
 
 /// The largest valid value of the argument if it is a length. Other integers keep their values,
@@ -56,6 +77,16 @@ static void fillLengths(Tensor &tensor, int64_t longest, InputMaker::Lengths len
   std::mt19937_64 bits(seed);
   for (int64_t index = 0; index < tensor.size(); ++index)
     tensor.set(index, lengths == InputMaker::FullLengths ? longest : bits() % (longest + 1));
+}
+
+/// The pages in random order, all of them before one is repeated.
+static void fillPages(Tensor &tensor, int64_t numPages, uint64_t seed) {
+  auto pages = llvm::to_vector(llvm::seq(numPages));
+  std::mt19937_64 bits(seed);
+  for (int64_t left = numPages; left > 1; --left) // std::shuffle depends on the library
+    std::swap(pages[left - 1], pages[bits() % left]);
+  for (int64_t index = 0; index < tensor.size(); ++index)
+    tensor.set(index, pages[index % numPages]);
 }
 
 /// An input mask of zeros alone hides all keys, and with them errors.
@@ -88,9 +119,15 @@ FailureOr<std::vector<Tensor>> InputMaker::make(Sizes &sizes) {
     return failure();
   for (auto [index, tensor] : llvm::enumerate(*inputs))
     if (!isGiven[index]) {
-      std::optional<int64_t> longest;
-      if (tracer)
+      std::optional<int64_t> longest, numPages;
+      if (tracer) {
         longest = getLongest(graph.getArgument(index), sizes, *tracer);
+        numPages = getNumPages(graph.getArgument(index), sizes, *tracer);
+      }
+      if (numPages.value_or(0) > 0) {
+        fillPages(tensor, *numPages, seed + index);
+        continue;
+      }
       if (longest)
         fillLengths(tensor, *longest, lengths, seed + index);
       avoidZeros(tensor, longest ? *longest + 1 : getIntegerBound(signature, sizes));

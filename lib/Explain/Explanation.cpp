@@ -81,6 +81,8 @@ static std::vector<std::string> listFeatures(AttentionOp attention, func::FuncOp
     features.push_back(describeBounds(attention.getMask()));
   if (attention.getSink())
     features.push_back("sink");
+  if (attention.getPages())
+    features.push_back("key and value read in their pages");
   if (attention.getLse())
     features.push_back("lse");
   return features;

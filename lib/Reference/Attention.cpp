@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Body.h"
+#include "Pages.h"
 #include "Sums.h"
 
 #include <cmath>
@@ -252,16 +253,25 @@ static LogicalResult evaluate(ContextOp op, Environment &env) {
   return env.set(op, computeContext(env.get(op.getProb()), env.get(op.getValue()), env));
 }
 
+/// Keys or values in order: of pages, those gathered from the pool.
+static FailureOr<Array> getRows(AttentionOp op, Value rows, Environment &env) {
+  if (!op.getPages())
+    return env.get(rows);
+  return gatherPages(op, rows, op.getPages(), op.getLengths(), /*isHeadsFirst=*/true, env);
+}
+
 static LogicalResult evaluate(AttentionOp op, Environment &env) {
-  Array score = computeScore(env.get(op.getQuery()), env.get(op.getKey()),
-                             op.getScale().convertToDouble(), env);
+  FailureOr<Array> key = getRows(op, op.getKey(), env), value = getRows(op, op.getValue(), env);
+  if (failed(key) || failed(value))
+    return failure();
+  Array score = computeScore(env.get(op.getQuery()), *key, op.getScale().convertToDouble(), env);
   if ((!op.getScoreMod().empty() && failed(modify(op.getScoreMod(), score, env))) ||
       (!op.getMask().empty() && failed(mask(op.getMask(), score, env))))
     return failure();
   Array prob = computeSoftmax(score, 3, op.getSink(), env);
   if (!op.getProbMod().empty() && failed(modifyProb(op.getProbMod(), prob, env)))
     return failure();
-  if (failed(env.set(op.getResult(), computeContext(prob, env.get(op.getValue()), env))))
+  if (failed(env.set(op.getResult(), computeContext(prob, *value, env))))
     return failure();
   if (Value lse = op.getLse())
     return env.set(lse, computeLse(score, getElementTypeOrSelf(lse), env));

@@ -15,28 +15,64 @@
 using namespace mlir;
 using namespace attnc;
 
-/// Bounds appended rows by their cache's capacity, unless `given` fixes both sizes.
-static void fitAppendedRows(func::FuncOp graph, Dims &dims, const Dims &given) {
-  mlir::attn::SizeTracer tracer(graph);
-  auto get = [&](StringRef symbol) {
-    auto known = dims.find(symbol);
-    return known == dims.end() ? std::nullopt : std::optional(known->second);
-  };
-  auto getFree = [&](Value tensor) -> int64_t * {
-    std::optional<mlir::attn::Size> size = tracer.trace(tensor, 2);
-    StringAttr symbol = size && !size->isConstant() ? tracer.getSymbol(*size) : StringAttr();
-    auto known = symbol && !given.count(symbol) ? dims.find(symbol) : dims.end();
-    return known == dims.end() ? nullptr : &known->second;
-  };
-  graph.walk([&](mlir::attn::AppendCacheOp op) {
-    auto rows = traceSize(op.getRows(), 2, tracer, get),
-         room = traceSize(op.getCache(), 2, tracer, get);
-    if (!rows || !room || *rows <= *room)
-      return;
-    if (int64_t *free = getFree(op.getRows()))
-      *free = *room;
-    else if (int64_t *free = getFree(op.getCache()))
-      *free = *rows;
+namespace {
+/// Fits chosen sizes, but for those `given`, to what ops take.
+class SizeFitter {
+public:
+  SizeFitter(func::FuncOp graph, Dims &dims, const Dims &given)
+      : dims(dims), given(given), tracer(graph) {}
+
+  /// Bounds appended rows by their cache's capacity.
+  void fitRows(mlir::attn::AppendCacheOp op);
+  /// Gives a pool as many pages as its table has entries: no key is repeated.
+  void fitPages(Value pool, Value table);
+
+private:
+  std::optional<int64_t> get(Value tensor, int64_t dim) {
+    return traceSize(tensor, dim, tracer, [&](StringRef symbol) {
+      auto known = dims.find(symbol);
+      return known == dims.end() ? std::nullopt : std::optional(known->second);
+    });
+  }
+  /// The size, if it can be chosen.
+  int64_t *getFree(Value tensor, int64_t dim);
+
+  Dims &dims;
+  const Dims &given;
+  mlir::attn::SizeTracer tracer;
+};
+} // namespace
+
+int64_t *SizeFitter::getFree(Value tensor, int64_t dim) {
+  std::optional<mlir::attn::Size> size = tracer.trace(tensor, dim);
+  StringAttr symbol = size && !size->isConstant() ? tracer.getSymbol(*size) : StringAttr();
+  auto known = symbol && !given.count(symbol) ? dims.find(symbol) : dims.end();
+  return known == dims.end() ? nullptr : &known->second;
+}
+
+void SizeFitter::fitRows(mlir::attn::AppendCacheOp op) {
+  auto rows = get(op.getRows(), 2), room = get(op.getCache(), 2);
+  if (!rows || !room || *rows <= *room)
+    return;
+  if (int64_t *free = getFree(op.getRows(), 2))
+    *free = *room;
+  else if (int64_t *free = getFree(op.getCache(), 2))
+    *free = *rows;
+}
+
+void SizeFitter::fitPages(Value pool, Value table) {
+  auto batch = get(table, 0), maxPages = get(table, 1);
+  if (int64_t *free = getFree(pool, 0); free && batch && maxPages)
+    *free = *batch * *maxPages;
+}
+
+static void fitSizes(func::FuncOp graph, Dims &dims, const Dims &given) {
+  SizeFitter fitter(graph, dims, given);
+  graph.walk([&](mlir::attn::AppendCacheOp op) { fitter.fitRows(op); });
+  graph.walk([&](mlir::attn::GatherPagesOp op) { fitter.fitPages(op.getPool(), op.getTable()); });
+  graph.walk([&](mlir::attn::AttentionOp op) {
+    if (op.getPages())
+      fitter.fitPages(op.getKey(), op.getPages());
   });
 }
 
@@ -59,7 +95,7 @@ std::vector<Dims> attnc::chooseDims(func::FuncOp graph, ArrayRef<Symbol> symbols
         else
           dims[symbol.name] = symbol.isOuter ? outerSize : innerSizes[named ? next++ % 3 : 0];
       }
-      fitAppendedRows(graph, dims, given);
+      fitSizes(graph, dims, given);
       return dims;
     };
     while (!affordable(make()) && llvm::any_of(innerSizes, [](int64_t size) { return size > 2; }))

@@ -4,6 +4,11 @@
 // RUN: %exits 1 attnc run %s --reference --function outside 2>&1 | FileCheck %s --check-prefix=OUTSIDE
 // RUN: %exits 1 attnc run %s --reference --function sizes --input a=ones:2x1x3x4 \
 // RUN:   --input b=ones:1x1x3x4 2>&1 | FileCheck %s --check-prefix=SIZES
+// RUN: %python -c "import numpy; numpy.save('%t.n.npy', numpy.array([5, 5], 'i4'))"
+// RUN: %exits 1 attnc run %s --reference --function pages --input table=ones --input n=ones 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=PAGES
+// RUN: %exits 1 attnc run %s --reference --function pages --input table=zeros --input n=@%t.n.npy 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=LENGTHS
 // RUN: %exits 2 attnc run %s --function outside --f64 2>&1 | FileCheck %s --check-prefix=F64
 // RUN: attnc compile %s --function sizes --emit halide -o - > %t
 // RUN: %exits 1 attnc run %t --reference 2>&1 | FileCheck %s --check-prefix=STAGE
@@ -37,4 +42,12 @@ func.func @sizes(%a: tensor<?x1x?x4xf32> {attn.name = "a", attn.dims = ["batch",
   // SIZES: [[#@LINE+1]]:8: error: expected key batch 2 to match query, found 1
   %s = attn.score %a, %b : tensor<?x1x?x4xf32>, tensor<?x1x?x4xf32> -> tensor<?x1x?x?xf32>
   return %s : tensor<?x1x?x?xf32>
+}
+
+func.func @pages(%table: tensor<2x2xi32>, %n: tensor<2xi32>) -> tensor<2x1x4x1xf32> {
+  %pool = arith.constant dense<0.0> : tensor<1x2x1x1xf32>
+  // PAGES: [[#@LINE+2]]:8: error: expected entry 0 of sequence 0 of the page table to be one of 1 pages, found 1
+  // LENGTHS: [[#@LINE+1]]:8: error: expected the length of sequence 0 to be 0 to 4, found 5
+  %r = attn.gather_pages %pool[%table] lengths(%n : tensor<2xi32>) : tensor<1x2x1x1xf32>, tensor<2x2xi32>
+  return %r : tensor<2x1x4x1xf32>
 }

@@ -17,6 +17,7 @@
 // RUN: attnc run %s --reference --function slices | FileCheck %s --check-prefix=SLICES
 // RUN: attnc run %s --reference --function integers | FileCheck %s --check-prefix=INTEGERS
 // RUN: attnc run %s --reference --function floats | FileCheck %s --check-prefix=FLOATS
+// RUN: attnc run %s --reference --function pages | FileCheck %s --check-prefix=PAGES
 // RUN: attnc run %s --reference --function dynamic --input x=ones:3x2 \
 // RUN:   | FileCheck %s --check-prefix=DYNAMIC
 
@@ -272,4 +273,26 @@ func.func @floats() -> tensor<8xf32> {
 func.func @dynamic(%x: tensor<?x?xf32> {attn.name = "x"}) -> tensor<?xf32> {
   %c = tensor.collapse_shape %x [[0, 1]] : tensor<?x?xf32> into tensor<?xf32>
   return %c : tensor<?xf32>
+}
+
+// Three pages of two keys. The second entry of the second sequence is not followed.
+// PAGES: rows: f32[2, 1, 4, 1]
+// PAGES-NEXT: first 5 6 1 2 3 4 1 2
+// PAGES: context: f32[2, 1, 1, 1]
+// PAGES-NEXT: first 3.5 3
+func.func @pages() -> (tensor<2x1x4x1xf32> {attn.name = "rows"}, tensor<2x1x1x1xf32> {attn.name = "context"}) {
+  %pool = arith.constant dense<[[[[1.0]], [[2.0]]], [[[3.0]], [[4.0]]], [[[5.0]], [[6.0]]]]> : tensor<3x2x1x1xf32>
+  %heads = arith.constant dense<[[[[1.0], [2.0]]], [[[3.0], [4.0]]], [[[5.0], [6.0]]]]> : tensor<3x1x2x1xf32>
+  %table = arith.constant dense<[[2, 0], [1, -1]]> : tensor<2x2xi32>
+  %n = arith.constant dense<[4, 1]> : tensor<2xi32>
+  %q = arith.constant dense<0.0> : tensor<2x1x1x1xf32>
+  %r = attn.gather_pages %pool[%table] lengths(%n : tensor<2xi32>) : tensor<3x2x1x1xf32>, tensor<2x2xi32>
+  %c = attn.attention %q, %heads, %heads pages(%table : tensor<2x2xi32>) lengths(%n : tensor<2xi32>) mask {
+  ^bb0(%batch: index, %head: index, %i: index, %k: index):
+    %length = tensor.extract %n[%batch] : tensor<2xi32>
+    %end = arith.index_cast %length : i32 to index
+    %seen = arith.cmpi slt, %k, %end : index
+    attn.yield %seen : i1
+  } : tensor<2x1x1x1xf32>, tensor<3x1x2x1xf32>, tensor<3x1x2x1xf32> -> tensor<2x1x1x1xf32>
+  return %r, %c : tensor<2x1x4x1xf32>, tensor<2x1x1x1xf32>
 }

@@ -36,6 +36,7 @@ public:
 private:
   SymbolicCount::Factor getSize(mlir::Value tensor, int64_t dim);
   llvm::SmallVector<SymbolicCount::Factor> getSizes(mlir::Value tensor);
+  llvm::SmallVector<SymbolicCount::Factor> getSizesRead(mlir::Operation *op, mlir::Value tensor);
 
   mlir::attn::SizeTracer tracer;
 };

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FunctionConverter.h"
+#include "Pages.h"
 
 #include "attnc/Conversion/AttnToHalide.h"
 #include "attnc/Dialect/Attn/Attributes.h"
@@ -56,6 +56,9 @@ static LogicalResult convertAttention(AttentionOp op, FunctionConverter &convert
   HostFunction &host = converter.getHost();
   if (StringRef obstacle = findObstacle(op); !obstacle.empty())
     return op.emitOpError("expected no schedule, as ") << obstacle;
+  if (op.getPages() && failed(requirePages(op, op.getPages(), op.getLengths(),
+                                           {op.getKey(), op.getValue()}, /*keyDim=*/2, converter)))
+    return failure();
   SmallVector<Value> destinations = llvm::map_to_vector(
       op->getResults(), [&](Value result) { return host.getDestination(result); });
   int64_t above = -1;

@@ -102,6 +102,16 @@ void CpuSchedule::scheduleKvHead(Func kvHead) {
   p.boundExtent(kvHead, "h", 1);
 }
 
+void CpuSchedule::schedulePages(const KvReader &reader) {
+  if (!Value(reader.page))
+    return;
+  for (Func f : {reader.rowInPage, reader.page}) {
+    computeInKvBlock(f);
+    p.boundExtent(f, "k", blocks.kvBlock);
+    p.vectorizeBy(p.stage(f)["k"], lanes);
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Context
 //===----------------------------------------------------------------------===//

@@ -91,6 +91,7 @@ LogicalResult DecodeAttention::lower() {
   range = buildKeyRange(qBlockMask);
   kvBlocks = buildKvBlocks(blocks, range);
   reader.emplace(blocks, range, buildKvHead(blocks));
+  reader->lookUpPages();
   steps.emplace(*reader, regions, qBlockMask);
   buildScores();
   buildAccumulator();
@@ -219,6 +220,7 @@ void DecodeAttention::schedule() {
   scheduleScores();
   scheduleAccumulators(softmax.partialMax, softmax.maximum);
   scheduleAccumulators(softmax.partialSum, softmax.sum);
+  cpu.schedulePages(*reader);
   scheduleByKeys(softmax.numerators);
   if (!in.op.getProbMod().empty())
     scheduleByKeys(softmax.modified);

@@ -136,6 +136,15 @@ LogicalResult FunctionConverter::requireNone(Location loc, StringRef kind, const
   return success();
 }
 
+LogicalResult FunctionConverter::requireNoneWrong(Location loc, StringRef kind, Value tensor,
+                                                  const Twine &message, Lower lower) {
+  Value left = host.allocate(MemRefType::get({1}, IntegerType::get(function.getContext(), 32)));
+  if (failed(callOn(left, loc, kind, lower)))
+    return failure();
+  host.requireNoneWrong(loc, left, tensor, message);
+  return success();
+}
+
 FailureOr<Value> FunctionConverter::getCompact(Value tensor) {
   if (host.isCompact(tensor))
     return host.getBuffer(tensor);

@@ -58,6 +58,10 @@ public:
   /// Emits a check that the count computed by a pipeline is zero, before anything else reads its
   /// inputs.
   LogicalResult requireNone(Location loc, StringRef kind, const Twine &message, Lower lowerCount);
+  /// The same for a pipeline that finds the first wrong element of `tensor`, by `lowerFirstWrong`;
+  /// `{}` of the message are its indices.
+  LogicalResult requireNoneWrong(Location loc, StringRef kind, Value tensor, const Twine &message,
+                                 Lower lower);
 
 private:
   LogicalResult convertOp(Operation &op, const Lowerings &lowerings);

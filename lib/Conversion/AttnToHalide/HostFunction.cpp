@@ -394,8 +394,9 @@ Value HostFunction::requireDivisor(Operation *division) {
                                       differs(dividend, APInt::getSignedMinValue(width)));
     isFit = arith::AndIOp::create(builder, isFit, fits);
   }
-  host::RequireOp::create(builder, division->getLoc(), isFit,
-                          "expected no division by zero or overflow in a size computation");
+  host::RequireOp::create(
+      builder, division->getLoc(), isFit,
+      builder.getStringAttr("expected no division by zero or overflow in a size computation"));
   // The workspace function computes sizes before any check.
   return arith::SelectOp::create(builder, isFit, divisor, constant(APInt(width, 1)));
 }
@@ -469,6 +470,39 @@ void HostFunction::requireZero(Location loc, Value buffer, const Twine &message)
   Value zero = arith::ConstantIntOp::create(builder, found.getType(), 0);
   Value isZero = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, found, zero);
   host::RequireOp::create(builder, loc, isZero, builder.getStringAttr(message));
+}
+
+/// A divisor of 0, of an empty tensor without wrong elements, is replaced.
+void HostFunction::requireNoneWrong(Location loc, Value buffer, Value tensor,
+                                    const Twine &message) {
+  Value zero = arith::ConstantIndexOp::create(builder, 0);
+  Value one = arith::ConstantIndexOp::create(builder, 1);
+  Type element = cast<MemRefType>(buffer.getType()).getElementType();
+  Value found = host::LoadOp::create(builder, loc, element, buffer, zero);
+  Value left = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), found);
+  int64_t rank = cast<RankedTensorType>(tensor.getType()).getRank();
+  Value count = getProduct(tensor, llvm::to_vector(llvm::seq(rank)));
+  Value place = arith::SubIOp::create(builder, loc, count, left);
+  SmallVector<Value> indices(rank);
+  for (int64_t dim = rank - 1; dim >= 0; --dim) {
+    Value size = arith::MaxUIOp::create(builder, loc, getSize(tensor, dim), one);
+    indices[dim] = arith::RemUIOp::create(builder, loc, place, size);
+    place = arith::DivUIOp::create(builder, loc, place, size);
+  }
+  Value isNone = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, left, zero);
+  host::RequireOp::create(builder, loc, isNone, builder.getStringAttr(message), indices);
+}
+
+void HostFunction::requireIndexable(Location loc, Value a, int64_t dimOfA, Value b, int64_t dimOfB,
+                                    const Twine &message) {
+  Value product = arith::MulIOp::create(builder, loc, getSize(a, dimOfA), getSize(b, dimOfB));
+  Value most = arith::ConstantIndexOp::create(builder, halide::kMaxSize);
+  Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ule, product, most);
+  Value zero = arith::ConstantIndexOp::create(builder, 0);
+  Value isAbove =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, getSize(a, dimOfA), zero);
+  host::RequireOp::create(builder, loc, arith::AndIOp::create(builder, loc, isAbove, fits),
+                          builder.getStringAttr(message));
 }
 
 Value HostFunction::isEmpty(Value tensor, int64_t dim) {

@@ -72,6 +72,13 @@ public:
                        const Twine &message);
   /// Checks that the one element of `buffer`, computed by a kernel, is zero.
   void requireZero(Location loc, Value buffer, const Twine &message);
+  /// Checks that no element of `tensor` is wrong: the one element of `buffer`, computed by a
+  /// kernel, is the number of elements from the first wrong one on. `{}` of the message are its
+  /// indices.
+  void requireNoneWrong(Location loc, Value buffer, Value tensor, const Twine &message);
+  /// Checks that a size is above 0, and times another one a size that kernels can index.
+  void requireIndexable(Location loc, Value a, int64_t dimOfA, Value b, int64_t dimOfB,
+                        const Twine &message);
   /// Whether a size of `tensor` is 0.
   Value isEmpty(Value tensor, int64_t dim);
   /// Whether `above` < size <= `limit` for a size of `tensor`; a limit of 0 means none.

@@ -24,17 +24,40 @@ Scalar KvReader::isVisible(Scalar k, Scalar c, const BlockCoords &t) const {
   return c * blocks.kvBlock + k < range.count(t);
 }
 
+void KvReader::lookUpPages() {
+  const KvTensors &kv = blocks.in.kv;
+  if (!kv.arePaged())
+    return;
+  StringRef vars[] = {"k", "c", "it", "h", "b"};
+  auto placeOf = [&](ArrayRef<Scalar> v) {
+    BlockCoords t(v);
+    return kv.placeOf(visibleNumber(v[0], v[1], t), t.b);
+  };
+  Type i32 = blocks.p.b().getI32Type();
+  rowInPage =
+      blocks.p.func("row_in_page", vars, i32, [&](ArrayRef<Scalar> v) { return placeOf(v).row; });
+  page = blocks.p.func("page", vars, i32, [&](ArrayRef<Scalar> v) { return placeOf(v).page; });
+}
+
+KvReader KvReader::withoutLookUps() const { return {blocks, range, kvHead}; }
+
+KvTensors::Place KvReader::placeOf(Scalar number, Scalar k, Scalar c, const BlockCoords &t) const {
+  if (!Value(page))
+    return blocks.in.kv.placeOf(number, t.b);
+  return {rowInPage(k, c, t.it, t.h, t.b), page(k, c, t.it, t.h, t.b)};
+}
+
 Scalar KvReader::key(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
-  return blocks.in.kv.key(d, visibleNumber(k, c, t), kvHead(t.h), t.b);
+  return blocks.in.kv.key(d, placeOf(visibleNumber(k, c, t), k, c, t), kvHead(t.h), t.b);
 }
 
 Scalar KvReader::value(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
-  return blocks.in.kv.value(d, visibleNumber(k, c, t), kvHead(t.h), t.b);
+  return blocks.in.kv.value(d, placeOf(visibleNumber(k, c, t), k, c, t), kvHead(t.h), t.b);
 }
 
 Scalar KvReader::valueOfVisible(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
   Scalar promised = unsafePromiseClamped(number(k, c, t), blocks.p.i32(0), blocks.in.numKeys - 1);
-  return blocks.in.kv.value(d, promised, kvHead(t.h), t.b);
+  return blocks.in.kv.value(d, placeOf(promised, k, c, t), kvHead(t.h), t.b);
 }
 
 /// Query heads per key/value head.

@@ -30,9 +30,20 @@ public:
   /// The value of a key; only visible keys' results are used.
   Scalar valueOfVisible(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const;
 
+  /// Has the place of each key of a KV block computed once, if it takes more than the key's number:
+  /// the caller schedules `rowInPage` and `page`.
+  void lookUpPages();
+  /// A reader in whose reads each key is looked up.
+  KvReader withoutLookUps() const;
+
   const AttentionBlocks &blocks;
   const KeyRange range;
   const Func kvHead;
+  /// By key of a KV block; null if keys are in order, or not looked up.
+  Func rowInPage, page;
+
+private:
+  KvTensors::Place placeOf(Scalar number, Scalar k, Scalar c, const BlockCoords &t) const;
 };
 
 /// The key/value head that a query block reads.

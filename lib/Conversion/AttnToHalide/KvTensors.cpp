@@ -12,18 +12,31 @@
 using namespace mlir;
 using namespace mlir::attn;
 
+/// The size of a page is known if it is static: a key's page and row then take no division.
 KvTensors::KvTensors(PipelineBuilder &p, AttentionOp op)
-    : p(p), keys(p.input("key", op.getKey(), /*knownDims=*/1)),
-      values(p.input("value", op.getValue(), /*knownDims=*/1)) {}
+    : p(p), keys(p.input("key", op.getKey(), /*knownDims=*/op.getPages() ? 2 : 1)),
+      values(p.input("value", op.getValue(), /*knownDims=*/op.getPages() ? 2 : 1)) {
+  if (op.getPages())
+    pages.emplace(p, op.getPages(), op.getLengths(), p.extent(keys, 1),
+                  min(p.extent(keys, 3), p.extent(values, 3)));
+}
 
-Scalar KvTensors::getNumKeys() const { return p.extent(keys, 1); }
+Scalar KvTensors::getNumKeys() const { return pages ? pages->getNumKeys() : p.extent(keys, 1); }
 
 Scalar KvTensors::getNumHeads() const { return p.extent(keys, 2); }
 
-Scalar KvTensors::key(Scalar d, Scalar number, Scalar kvHead, Scalar b) const {
-  return widenFactor(keys(d, rowOf(number), kvHead, b));
+KvTensors::Place KvTensors::placeOf(Scalar number, Scalar b) const {
+  return pages ? Place{pages->rowOf(number), pages->pageOf(number, b)} : Place{number, Scalar()};
 }
 
-Scalar KvTensors::value(Scalar d, Scalar number, Scalar kvHead, Scalar b) const {
-  return widenFactor(values(d, rowOf(number), kvHead, b));
+Scalar KvTensors::key(Scalar d, Place place, Scalar kvHead, Scalar b) const {
+  return widenFactor(read(keys, d, place, kvHead, b));
+}
+
+Scalar KvTensors::value(Scalar d, Place place, Scalar kvHead, Scalar b) const {
+  return widenFactor(read(values, d, place, kvHead, b));
+}
+
+Scalar KvTensors::read(Func rows, Scalar d, Place place, Scalar kvHead, Scalar b) const {
+  return rows(d, place.row, kvHead, pages ? place.page : b);
 }

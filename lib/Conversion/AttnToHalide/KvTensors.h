@@ -8,7 +8,7 @@
 #ifndef ATTNC_CONVERSION_ATTNTOHALIDE_KVTENSORS_H
 #define ATTNC_CONVERSION_ATTNTOHALIDE_KVTENSORS_H
 
-#include "Lowerings.h"
+#include "Pages.h"
 
 namespace mlir::attn {
 
@@ -19,19 +19,29 @@ public:
   KvTensors(PipelineBuilder &p, AttentionOp op);
 
   Scalar getNumKeys() const;
+  /// Whether finding a key takes more than its number: kernels look up each key once.
+  bool arePaged() const { return pages.has_value(); }
   Scalar getNumHeads() const;
 
-  /// An element of a key, in f32; `number` is within the number of keys.
-  Scalar key(Scalar d, Scalar number, Scalar kvHead, Scalar b) const;
+  /// The row of a key in its page, or in its sequence if keys are in order; `page` is then null.
+  struct Place {
+    Scalar row, page;
+  };
+  /// `number` is within the number of keys.
+  Place placeOf(Scalar number, Scalar b) const;
+
+  /// An element of a key, in f32.
+  Scalar key(Scalar d, Place place, Scalar kvHead, Scalar b) const;
   /// The same of a value.
-  Scalar value(Scalar d, Scalar number, Scalar kvHead, Scalar b) const;
+  Scalar value(Scalar d, Place place, Scalar kvHead, Scalar b) const;
 
 private:
-  /// The row of the tensors that holds a key; an index table would be read here.
-  Scalar rowOf(Scalar number) const { return number; }
+  Scalar read(Func rows, Scalar d, Place place, Scalar kvHead, Scalar b) const;
 
   PipelineBuilder &p;
   Func keys, values;
+  /// If keys and values are in pages.
+  std::optional<PageTable> pages;
 };
 
 } // namespace mlir::attn

@@ -30,13 +30,14 @@ void addEmbeddingLowerings(Lowerings &lowerings);
 void addGenerateLowerings(Lowerings &lowerings);
 void addLinearLowerings(Lowerings &lowerings);
 void addMatmulLowerings(Lowerings &lowerings);
+void addPageLowerings(Lowerings &lowerings);
 void addRowLowerings(Lowerings &lowerings);
 void addScoreLowerings(Lowerings &lowerings);
 void addViewLowerings(Lowerings &lowerings);
 constexpr void (*kAddLowerings[])(Lowerings &) = {
-    addAttentionLowerings, addCacheLowerings,  addEmbeddingLowerings,
-    addGenerateLowerings,  addLinearLowerings, addMatmulLowerings,
-    addRowLowerings,       addScoreLowerings,  addViewLowerings};
+    addAttentionLowerings, addCacheLowerings,  addEmbeddingLowerings, addGenerateLowerings,
+    addLinearLowerings,    addMatmulLowerings, addPageLowerings,      addRowLowerings,
+    addScoreLowerings,     addViewLowerings};
 
 /// A kernel of attn.linear: the rows of its register tile, and the largest number of input rows
 /// that it serves; 0 means no limit.

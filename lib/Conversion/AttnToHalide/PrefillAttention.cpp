@@ -125,6 +125,7 @@ void PrefillAttention::buildKeys() {
     full = buildFullKeys(qBlockMask, range, s.getContextRows());
   kvBlocks = buildKvBlocks(blocks, range);
   reader.emplace(blocks, range, buildKvHead(blocks));
+  reader->lookUpPages();
   steps.emplace(*reader, regions, qBlockMask);
 }
 
@@ -151,7 +152,7 @@ DotForm PrefillAttention::getDotForm() const {
 
 void PrefillAttention::buildScores() {
   query = buildTransposedQuery(blocks, lanes);
-  if (in.isHalfPrecision)
+  if (in.isHalfPrecision || in.kv.arePaged())
     wideKey = buildWideKey(*reader);
   auto keyAt = [&](Scalar k, Scalar c, const BlockCoords &t, Scalar d) {
     return Value(wideKey) ? wideKey(d, k, c, t.it, t.h, t.b) : reader->key(d, k, c, t);
@@ -178,9 +179,10 @@ Scalar PrefillAttention::startProduct(ArrayRef<Scalar> v) {
 }
 
 void PrefillAttention::buildAccumulator() {
-  kvBlockContext = buildKvBlockContext(
-      *reader, columns, softmax.modified, !columns.isWhole() || in.isHalfPrecision, full,
-      s.getContextRows(), [&](ArrayRef<Scalar> v) { return startProduct(v); });
+  kvBlockContext =
+      buildKvBlockContext(*reader, columns, softmax.modified,
+                          !columns.isWhole() || in.isHalfPrecision || in.kv.arePaged(), full,
+                          s.getContextRows(), [&](ArrayRef<Scalar> v) { return startProduct(v); });
   if (isOneKvBlock) {
     StringRef vars[] = {"x", "y", "ii", "it", "h", "b"};
     acc = p.func("acc", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
@@ -312,6 +314,7 @@ void PrefillAttention::scheduleInverse() {
 }
 
 void PrefillAttention::scheduleScores() {
+  cpu.schedulePages(*reader);
   scheduleStaged(staged, cpu.kvBlockLoop);
   if (Value(wideKey)) {
     cpu.computeInKvBlock(wideKey);

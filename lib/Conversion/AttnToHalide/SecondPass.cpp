@@ -154,12 +154,14 @@ SecondPass attn::buildSecondPass(const KvReader &reader, const ContextColumns &c
                                  const RowState &row, const LseOutput &lse, const FirstPass &first,
                                  function_ref<StagedReads()> stage) {
   const AttentionBlocks &blocks = reader.blocks;
+  // Its loops over KV blocks are others.
+  const KvReader own = reader.withoutLookUps();
   SecondPass pass;
   buildLargest(pass, blocks, columns, first.acc, first.lanes, numerators.mayHaveNaNSum());
   pass.kvBlocks = buildSecondKvBlocks(blocks, pass.largest, first.kvBlocks);
   pass.dot = buildDotProduct(
       blocks, first.query,
-      [&](Scalar k, Scalar c, const BlockCoords &t, Scalar d) { return reader.key(d, k, c, t); },
+      [&](Scalar k, Scalar c, const BlockCoords &t, Scalar d) { return own.key(d, k, c, t); },
       first.dotForm, "fallback_dot");
   pass.staged = stage();
   pass.score = blocks.p.func("fallback_score", kScoreVars, blocks.p.b().getF32Type(),
@@ -169,7 +171,7 @@ SecondPass attn::buildSecondPass(const KvReader &reader, const ContextColumns &c
     Scalar s = steps.modify(pass.score(v), v[0], v[1], v[2], t, pass.staged);
     return steps.hide(s, v[0], v[1], v[2], t, pass.staged);
   });
-  pass.product = buildProduct(pass, reader);
+  pass.product = buildProduct(pass, own);
   pass.context = buildSecondContext(pass, blocks);
   return pass;
 }

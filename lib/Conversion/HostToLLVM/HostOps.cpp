@@ -238,7 +238,7 @@ Value LoadPattern::copyFromDevice(ConversionPatternRewriter &rewriter, host::Loa
 static constexpr int64_t kRefused = 1;
 
 namespace {
-/// Reports to Halide's error handler and returns.
+/// Reports to Halide's error handler, with numbers through the support code, and returns.
 struct RequirePattern : HostOpPattern<host::RequireOp> {
   using HostOpPattern::HostOpPattern;
 
@@ -249,28 +249,56 @@ struct RequirePattern : HostOpPattern<host::RequireOp> {
       StringAttr message = rewriter.getStringAttr(op.getMessage().str() + '\0');
       Value text =
           addressOfConstant(rewriter, op, "require_message", getTextType(message), message);
-      LLVM::CallOp::create(rewriter, loc, TypeRange(), errorHandler,
-                           ValueRange{host.getArgument(0), text});
+      SmallVector<Value> arguments = {host.getArgument(0), text};
+      if (!op.getNumbers().empty())
+        arguments.push_back(storeNumbers(rewriter, loc, host, adaptor.getNumbers()));
+      LLVM::CallOp::create(rewriter, loc, TypeRange(),
+                           op.getNumbers().empty() ? errorHandler : numbersHandler, arguments);
       LLVM::ReturnOp::create(rewriter, loc, FieldBuilder(rewriter, loc).constant(kRefused, 32));
     });
     rewriter.eraseOp(op);
     return success();
   }
 
-  static constexpr StringLiteral errorHandler = "halide_error";
+  static constexpr StringLiteral errorHandler = "halide_error",
+                                 numbersHandler = "attnc_error_with_numbers";
+
+private:
+  Value storeNumbers(OpBuilder &builder, Location loc, LLVM::LLVMFuncOp host,
+                     ValueRange numbers) const;
 };
 } // namespace
+
+Value RequirePattern::storeNumbers(OpBuilder &builder, Location loc, LLVM::LLVMFuncOp host,
+                                   ValueRange numbers) const {
+  Type i64 = builder.getI64Type();
+  Value array = allocate(builder, loc, host, i64, numbers.size());
+  for (auto [index, number] : llvm::enumerate(numbers)) {
+    Value place = LLVM::GEPOp::create(builder, loc, array.getType(), i64, array,
+                                      ArrayRef<LLVM::GEPArg>{int32_t(index)});
+    LLVM::StoreOp::create(builder, loc, number, place);
+  }
+  return array;
+}
 
 //===----------------------------------------------------------------------===//
 // Functions called by host functions
 //===----------------------------------------------------------------------===//
 
-static void declareErrorHandler(ModuleOp module) {
+/// Declares an error handler that takes `count` pointers.
+static void declareErrorHandler(ModuleOp module, StringRef name, unsigned count) {
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-  auto pointer = LLVM::LLVMPointerType::get(module.getContext());
-  auto type =
-      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(module.getContext()), {pointer, pointer});
-  LLVM::LLVMFuncOp::create(builder, module.getLoc(), RequirePattern::errorHandler, type);
+  SmallVector<Type> pointers(count, LLVM::LLVMPointerType::get(module.getContext()));
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(module.getContext()), pointers);
+  LLVM::LLVMFuncOp::create(builder, module.getLoc(), name, type);
+}
+
+static bool reportsNumbers(ModuleOp module) {
+  return module
+      .walk([](RequireOp op) {
+        return op.getNumbers().empty() ? WalkResult::advance() : WalkResult::interrupt();
+      })
+      .wasInterrupted();
 }
 
 static void declareNameTensors(ModuleOp module) {
@@ -320,7 +348,9 @@ void host::declareCallees(ModuleOp module, bool onDevice) {
     return module.walk([](decltype(op)) { return WalkResult::interrupt(); }).wasInterrupted();
   };
   if (has(RequireOp()))
-    declareErrorHandler(module);
+    declareErrorHandler(module, RequirePattern::errorHandler, 2);
+  if (reportsNumbers(module))
+    declareErrorHandler(module, RequirePattern::numbersHandler, 3);
   if (has(host::CallOp()))
     declareNameTensors(module);
   if (onDevice)

@@ -58,6 +58,12 @@ static LogicalResult verifySchedules(AttentionOp op) {
 }
 
 LogicalResult AttentionOp::verify() {
+  // attention_c11
+  if (getLengths() && !getPages())
+    return emitOpError("expected lengths together with pages");
+  // attention_c12
+  if (getPages() && sizeOf(getKey(), 2) == 0)
+    return emitOpError("expected a page_size of at least 1, found 0");
   // attention_c2, attention_c3, attention_c9
   if (failed(verifyElements(*this)) || failed(verifySizes(*this)) || failed(verifySchedules(*this)))
     return failure();
@@ -92,6 +98,17 @@ void AttentionOp::getAsmBlockArgumentNames(Region &body, OpAsmSetValueNameFn set
 // Sizes
 //===----------------------------------------------------------------------===//
 
+/// The sizes that pages have in the place of batch and kv_len of key and value. Regions' reads at
+/// the last key are checked by kernels alone: no tensor has kv_len.
+static void addPages(SizeConstraints &constraints, AttentionOp op) {
+  Value pages = op.getPages();
+  constraints[0] = {"batch", {{"query", op.getQuery(), 0}, {"pages", pages, 0}}};
+  if (Value lengths = op.getLengths())
+    constraints[0].members.push_back({"lengths", lengths, 0});
+  constraints.back().name = "page_size";
+  constraints.push_back({"max_pages", {{"pages", pages, 1}}});
+}
+
 SizeConstraints AttentionOp::getSizeConstraints() {
   Value query = getQuery(), key = getKey(), value = getValue();
   SizeConstraints constraints = {
@@ -100,22 +117,30 @@ SizeConstraints AttentionOp::getSizeConstraints() {
       {"head_dim", {{"query", query, 3}, {"key", key, 3}}},
       {"num_kv_heads", {{"key", key, 1}, {"value", value, 1}}},
       {"kv_len", {{"key", key, 2}, {"value", value, 2}}}};
-  addReads(constraints, *this,
-           {{"query", query, 0}, {"query", query, 1}, {"query", query, 2}, {"key", key, 2}});
+  SmallVector<SizeConstraint::Member> places = {
+      {"query", query, 0}, {"query", query, 1}, {"query", query, 2}, {"key", key, 2}};
+  if (getPages()) {
+    addPages(constraints, *this);
+    places.pop_back();
+  }
+  addReads(constraints, *this, places);
   addSink(constraints, getSink(), "query", query);
   return constraints;
 }
 
 ResultSizes AttentionOp::getResultSizes(unsigned result) {
-  Value query = getQuery();
-  ResultSizes sizes = {ResultSize::anyOf({{query, 0}, {getKey(), 0}}), TensorDim{query, 1},
+  Value query = getQuery(), batch = getPages() ? Value(getPages()) : Value(getKey());
+  ResultSizes sizes = {ResultSize::anyOf({{query, 0}, {batch, 0}}), TensorDim{query, 1},
                        TensorDim{query, 2}};
   if (result == 0)
     sizes.push_back(TensorDim{getValue(), 3});
   return sizes;
 }
 
-ResultSize AttentionOp::getKvLen() { return TensorDim{getKey(), 2}; }
+ResultSize AttentionOp::getKvLen() {
+  TensorDim rows{getKey(), 2};
+  return getPages() ? ResultSize::product({getPages(), 1}, rows) : ResultSize(rows);
+}
 
 std::optional<int64_t> AttentionOp::getGroupSize() {
   int64_t heads = sizeOf(getQuery(), 1), kvHeads = sizeOf(getKey(), 1);
@@ -149,6 +174,9 @@ void AttentionOp::writeFormula(FormulaWriter &w) {
             ") @ " + w.nameOf(getValue()));
   w.addStage("score = " + formatScale(getScale()) + w.nameOf(getQuery()) + " @ " +
              w.nameOf(getKey()) + "^T");
+  if (getPages())
+    w.addStage("key and value k at k % page_size of page " + w.nameOf(getPages()) +
+               "[batch, k / page_size]");
   writeSharing(*this, w);
   if (!getScoreMod().empty())
     w.addStage("score = " + w.write(getScoreMod(), getBodyNames("score")));

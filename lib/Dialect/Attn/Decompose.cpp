@@ -96,21 +96,34 @@ static LogicalResult decomposeSink(SoftmaxOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+/// The rows of a pool in the order of the keys; without pages, `rows` themselves.
+static Value gatherRows(ImplicitLocOpBuilder &b, AttentionOp op, Value rows) {
+  if (!op.getPages())
+    return rows;
+  auto type = cast<RankedTensorType>(rows.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[0] = op.getPages().getType().getDimSize(0);
+  shape[2] = op.getKvLen().getStatic();
+  return GatherPagesOp::create(b, type.clone(shape), rows, op.getPages(), op.getLengths(),
+                               PageLayout::heads_first);
+}
+
 static LogicalResult decomposeAttention(AttentionOp op, PatternRewriter &rewriter) {
   if (op.isDecomposed())
     return failure();
   ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+  Value key = gatherRows(b, op, op.getKey()), value = gatherRows(b, op, op.getValue());
   SmallVector<int64_t> shape(op.getQuery().getType().getShape());
   shape.back() = op.getKvLen().getStatic();
   auto scoreType = op.getQuery().getType().clone(shape);
-  Value score = ScoreOp::create(b, scoreType, op.getQuery(), op.getKey(), op.getScaleAttr());
+  Value score = ScoreOp::create(b, scoreType, op.getQuery(), key, op.getScaleAttr());
   score = applyRegion<ModifyScoreOp>(b, score, op.getScoreMod());
   score = applyRegion<MaskOp>(b, score, op.getMask());
   if (op.getLse())
     rewriter.replaceAllUsesWith(op.getLse(), LseOp::create(b, op.getLse().getType(), score));
   Value prob = SoftmaxOp::create(b, score.getType(), score, op.getSink());
   prob = applyRegion<ModifyProbOp>(b, prob, op.getProbMod());
-  Value context = ContextOp::create(b, op.getResult().getType(), prob, op.getValue());
+  Value context = ContextOp::create(b, op.getResult().getType(), prob, value);
   rewriter.replaceAllUsesWith(op.getResult(), context);
   rewriter.eraseOp(op);
   return success();

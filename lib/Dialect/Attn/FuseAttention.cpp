@@ -151,6 +151,41 @@ static void recomputeStages(RewriterBase &rewriter, AttentionCore &core, Attenti
   rewriter.replaceAllUsesExcept(last, score, core.softmax);
 }
 
+//===----------------------------------------------------------------------===//
+// Pages
+//===----------------------------------------------------------------------===//
+
+/// The pool with heads before keys, as attn.attention takes it.
+static Value getHeadsFirst(RewriterBase &rewriter, GatherPagesOp gather) {
+  auto type = gather.getPool().getType();
+  if (gather.isHeadsFirst())
+    return gather.getPool();
+  ArrayRef<int64_t> shape = type.getShape();
+  auto transposed = type.clone({shape[0], shape[2], shape[1], shape[3]});
+  return TransposeOp::create(rewriter, gather.getLoc(), transposed, gather.getPool(),
+                             rewriter.getDenseI64ArrayAttr({0, 2, 1, 3}));
+}
+
+/// Lets `op` read key and value in their pages, if one table gathers both.
+static void takePages(RewriterBase &rewriter, AttentionOp op) {
+  auto key = op.getKey().getDefiningOp<GatherPagesOp>(),
+       value = op.getValue().getDefiningOp<GatherPagesOp>();
+  if (!key || !value || key.getTable() != value.getTable() ||
+      key.getLengths() != value.getLengths())
+    return;
+  rewriter.setInsertionPoint(op);
+  Value keys = getHeadsFirst(rewriter, key);
+  op.getKeyMutable().assign(keys);
+  op.getValueMutable().assign(key == value ? keys : getHeadsFirst(rewriter, value));
+  op.getPagesMutable().assign(key.getTable());
+  if (key.getLengths())
+    op.getLengthsMutable().assign(key.getLengths());
+  if (key->use_empty())
+    rewriter.eraseOp(key);
+  if (value != key && value->use_empty())
+    rewriter.eraseOp(value);
+}
+
 /// Replaces the core by one op.
 static AttentionOp fuse(RewriterBase &rewriter, AttentionCore &core) {
   for (Value intermediate : core.intermediates())
@@ -179,6 +214,7 @@ static AttentionOp fuse(RewriterBase &rewriter, AttentionCore &core) {
   if (!fused.getMask().empty() && llvm::any_of(core.scoreSteps, llvm::IsaPred<ModifyScoreOp>))
     recomputeStages(rewriter, core, fused);
   eraseUnread(rewriter, core.intermediates());
+  takePages(rewriter, fused);
   return fused;
 }
 
@@ -197,6 +233,8 @@ static void remarkFused(Location softmax, AttentionOp op) {
     remark << ", score modification";
   if (op.getSink())
     remark << ", sink";
+  if (op.getPages())
+    remark << ", pages";
   if (!op.getProbMod().empty())
     remark << ", prob modification";
   if (op.getLse())

@@ -69,7 +69,7 @@ void attn::addReads(SizeConstraints &constraints, Operation *op,
     if (!read->hasAttr(kSameSizeAttr) || !type)
       return;
     for (auto [dim, index] : llvm::zip(llvm::seq(type.getRank()), read.getIndices()))
-      if (std::optional<unsigned> place = getPlace(op, index))
+      if (std::optional<unsigned> place = getPlace(op, index); place && *place < places.size())
         constraints.push_back(
             {kSizeNames[*place].str(), {places[*place], {"operand", read.getTensor(), dim}}});
   });

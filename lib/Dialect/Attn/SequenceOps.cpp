@@ -75,6 +75,62 @@ void AppendCacheOp::writeFormula(FormulaWriter &w) {
 }
 
 //===----------------------------------------------------------------------===//
+// GatherPagesOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult GatherPagesOp::verify() {
+  // gather_pages_c1
+  if (failed(verifyElement(*this, "result", getResult(), "pool", getPool())))
+    return failure();
+  // gather_pages_c2
+  if (failed(verifySizes(*this)))
+    return failure();
+  // gather_pages_c4
+  if (sizeOf(getPool(), isHeadsFirst() ? 2 : 1) == 0)
+    return emitOpError("expected a page_size of at least 1, found 0");
+  // gather_pages_c3
+  return verifyResult(*this, getResult(), "result",
+                      {"batch", "num_kv_heads", "kv_len", "head_dim"});
+}
+
+static bool isHeadsFirst(PageLayoutAttr layout) {
+  return layout && layout.getValue() == PageLayout::heads_first;
+}
+
+FailureOr<ResultSizes> GatherPagesOp::inferSizes(SizedTensor pool, SizedTensor table,
+                                                 PageLayoutAttr layout) {
+  if (!pool.hasRank(4) || !table.hasRank(2))
+    return failure();
+  TensorDim keys{pool, 1}, heads{pool, 2};
+  if (::isHeadsFirst(layout))
+    std::swap(keys, heads);
+  return ResultSizes{TensorDim{table, 0}, heads, ResultSize::product({table, 1}, keys),
+                     TensorDim{pool, 3}};
+}
+
+SizeConstraints GatherPagesOp::getSizeConstraints() {
+  Value pool = getPool(), table = getTable();
+  int64_t keys = isHeadsFirst() ? 2 : 1;
+  SizeConstraints constraints = {{"batch", {{"table", table, 0}}},
+                                 {"max_pages", {{"table", table, 1}}},
+                                 {"num_pages", {{"pool", pool, 0}}},
+                                 {"page_size", {{"pool", pool, keys}}}};
+  if (Value lengths = getLengths())
+    constraints[0].members.push_back({"lengths", lengths, 0});
+  return constraints;
+}
+
+ResultSizes GatherPagesOp::getResultSizes(unsigned) {
+  return *inferSizes(getPool(), getTable(), getLayoutAttr());
+}
+
+void GatherPagesOp::writeFormula(FormulaWriter &w) {
+  w.add(getResult(), "rows",
+        "of " + w.nameOf(getPool()) + ", row k at k % page_size of page " + w.nameOf(getTable()) +
+            "[batch, k / page_size]" + formatOptional(w, ", up to ", getLengths(), "[batch]"));
+}
+
+//===----------------------------------------------------------------------===//
 // DropoutOp
 //===----------------------------------------------------------------------===//
 

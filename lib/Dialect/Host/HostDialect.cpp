@@ -87,6 +87,13 @@ LogicalResult LoadOp::verify() { // (C1)
   return emitOpError("expected ") << rank << " indices, found " << getIndices().size();
 }
 
+LogicalResult RequireOp::verify() { // (C1)
+  size_t expected = getMessage().count("{}");
+  if (getNumbers().size() == expected)
+    return success();
+  return emitOpError("expected ") << expected << " numbers, found " << getNumbers().size();
+}
+
 LogicalResult RequireOp::canonicalize(RequireOp op, PatternRewriter &rewriter) {
   if (!matchPattern(op.getCondition(), m_One()))
     return failure();

@@ -31,6 +31,21 @@ void halide_error(void *user_context, const char *message) {
   call->message[length] = 0;
 }
 
+void attnc_error_with_numbers(void *user_context, const char *message, const int64_t *numbers) {
+  char begin[attnc_message_bytes];
+  text full = {begin, 0};
+  for (; *message; ++message) {
+    char letter[] = {*message, 0};
+    if (message[0] != '{' || message[1] != '}') {
+      put(&full, letter);
+      continue;
+    }
+    put_number(&full, *numbers++);
+    ++message;
+  }
+  halide_error(user_context, begin);
+}
+
 /* A tensor is smaller than what a kernel reads of it. Halide counts dimensions from the last, its
  * own message from 0. */
 int halide_error_access_out_of_bounds(void *user_context, const char *buffer, int dimension,

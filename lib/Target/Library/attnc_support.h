@@ -141,6 +141,8 @@ void attnc_weights_end(void);
 
 /* attnc_runtime.c: the message of an error; the first one is kept. */
 void halide_error(void *user_context, const char *message);
+/* The same; each {} of the message is the next number. */
+void attnc_error_with_numbers(void *user_context, const char *message, const int64_t *numbers);
 /* Memory of the caller's allocator, aligned for kernels. */
 void *halide_malloc(void *user_context, size_t bytes);
 void halide_free(void *user_context, void *memory);

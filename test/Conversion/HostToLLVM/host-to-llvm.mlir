@@ -86,6 +86,23 @@ func.func @refuses(%x: memref<?xf32, strided<[1], offset: ?>>) {
   return
 }
 
+// Numbers of a message are passed in an array.
+// CHECK-LABEL: llvm.func internal @refuses_with_numbers(
+// CHECK: %[[NUMBERS:.*]] = llvm.alloca
+// CHECK: ^bb{{.*}}:
+// CHECK: llvm.store %{{.*}}, %{{.*}} : i64, !llvm.ptr
+// CHECK: llvm.store %{{.*}}, %{{.*}} : i64, !llvm.ptr
+// CHECK: llvm.call @attnc_error_with_numbers(%arg0, %{{.*}}, %[[NUMBERS]])
+// CHECK: llvm.return
+func.func @refuses_with_numbers(%x: memref<?xf32, strided<[1], offset: ?>>) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %size = memref.dim %x, %c0 : memref<?xf32, strided<[1], offset: ?>>
+  %four = arith.cmpi eq, %size, %c4 : index
+  host.require %four, "expected {} elements, found {}"(%c4, %size)
+  return
+}
+
 // A conditional call is a block of its own; where the output is empty it isn't reached.
 // CHECK-LABEL: llvm.func internal @chosen
 // CHECK: %[[SOME:.*]] = llvm.icmp "sgt"

@@ -42,3 +42,16 @@ func.func @splat(%x: f32) -> tensor<4xf32> {
   %y = tensor.splat %x : tensor<4xf32>
   return %y : tensor<4xf32>
 }
+
+// Without a kernel, keys and values are gathered.
+// CHECK-LABEL: @pages
+// CHECK: %[[KEY:.*]] = attn.gather_pages %arg1[%arg3] lengths(%arg4 : tensor<?xi32>) layout(heads_first) : tensor<?x2x16x8xf64>, tensor<?x5xi32> -> tensor<?x2x80x8xf64>
+// CHECK: %[[VALUE:.*]] = attn.gather_pages %arg2[%arg3]
+// CHECK: attn.score %arg0, %[[KEY]]
+// CHECK: attn.context %{{.*}}, %[[VALUE]]
+func.func @pages(%q: tensor<?x4x3x8xf64>, %k: tensor<?x2x16x8xf64>, %v: tensor<?x2x16x8xf64>,
+                 %t: tensor<?x5xi32>, %n: tensor<?xi32>) -> tensor<?x4x3x8xf64> {
+  %c = attn.attention %q, %k, %v pages(%t : tensor<?x5xi32>) lengths(%n : tensor<?xi32>)
+      : tensor<?x4x3x8xf64>, tensor<?x2x16x8xf64>, tensor<?x2x16x8xf64> -> tensor<?x4x3x8xf64>
+  return %c : tensor<?x4x3x8xf64>
+}

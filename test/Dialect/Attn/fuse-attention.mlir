@@ -638,3 +638,48 @@ func.func @lse_apart(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x7x8xf32>)
   // CHECK: return %[[CONTEXT]], %[[UNMASKED]], %[[NEGATED]]
   return %c, %u, %n : tensor<1x2x5x8xf32>, tensor<1x2x5xf32>, tensor<1x2x5xf32>
 }
+
+// Keys and values that one table gathers are read in their pages, heads before keys.
+// CHECK-LABEL: func @pages
+func.func @pages(%q: tensor<?x8x?x64xf32>, %keys: tensor<?x16x2x64xf32>, %values: tensor<?x2x16x64xf32>,
+                 %table: tensor<?x?xi32>, %n: tensor<?xi32>) -> tensor<?x8x?x64xf32> {
+  // CHECK-NOT: attn.gather_pages
+  // CHECK: %[[KEYS:.*]] = attn.transpose %arg1 [0, 2, 1, 3]
+  // CHECK: attn.attention %arg0, %[[KEYS]], %arg2 pages(%arg3 : tensor<?x?xi32>) lengths(%arg4 : tensor<?xi32>) mask
+  %k = attn.gather_pages %keys[%table] lengths(%n : tensor<?xi32>) : tensor<?x16x2x64xf32>, tensor<?x?xi32>
+  %v = attn.gather_pages %values[%table] lengths(%n : tensor<?xi32>) layout(heads_first) : tensor<?x2x16x64xf32>, tensor<?x?xi32>
+  %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x2x?x64xf32>
+  %m = attn.mask %s kv_lengths(%n : tensor<?xi32>) : tensor<?x8x?x?xf32>
+  %p = attn.softmax %m : tensor<?x8x?x?xf32>
+  %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x2x?x64xf32>
+  return %c : tensor<?x8x?x64xf32>
+}
+
+// One pool of keys and values; other readers get them gathered.
+// CHECK-LABEL: func @pages_read_twice
+func.func @pages_read_twice(%q: tensor<3x8x5x64xf32>, %pool: tensor<?x2x16x64xf32>, %table: tensor<3x4xi64>)
+    -> (tensor<3x8x5x64xf32>, tensor<3x2x64x64xf32>) {
+  // CHECK: %[[ROWS:.*]] = attn.gather_pages %arg1[%arg2]
+  // CHECK: %[[CONTEXT:.*]] = attn.attention %arg0, %arg1, %arg1 pages(%arg2 : tensor<3x4xi64>) :
+  // CHECK: return %[[CONTEXT]], %[[ROWS]]
+  %k = attn.gather_pages %pool[%table] layout(heads_first) : tensor<?x2x16x64xf32>, tensor<3x4xi64>
+  %s = attn.score %q, %k : tensor<3x8x5x64xf32>, tensor<3x2x64x64xf32>
+  %p = attn.softmax %s : tensor<3x8x5x64xf32>
+  %c = attn.context %p, %k : tensor<3x8x5x64xf32>, tensor<3x2x64x64xf32>
+  return %c, %k : tensor<3x8x5x64xf32>, tensor<3x2x64x64xf32>
+}
+
+// Two tables, or two lengths, stay apart.
+// CHECK-LABEL: func @pages_of_two_tables
+func.func @pages_of_two_tables(%q: tensor<3x8x5x64xf32>, %pool: tensor<?x2x16x64xf32>, %a: tensor<3x4xi64>,
+                               %b: tensor<3x4xi64>) -> tensor<3x8x5x64xf32> {
+  // CHECK: %[[KEY:.*]] = attn.gather_pages
+  // CHECK: %[[VALUE:.*]] = attn.gather_pages
+  // CHECK: attn.attention %arg0, %[[KEY]], %[[VALUE]] :
+  %k = attn.gather_pages %pool[%a] layout(heads_first) : tensor<?x2x16x64xf32>, tensor<3x4xi64>
+  %v = attn.gather_pages %pool[%b] layout(heads_first) : tensor<?x2x16x64xf32>, tensor<3x4xi64>
+  %s = attn.score %q, %k : tensor<3x8x5x64xf32>, tensor<3x2x64x64xf32>
+  %p = attn.softmax %s : tensor<3x8x5x64xf32>
+  %c = attn.context %p, %v : tensor<3x8x5x64xf32>, tensor<3x2x64x64xf32>
+  return %c : tensor<3x8x5x64xf32>
+}

@@ -939,6 +939,82 @@ func.func @append_cache_c3(%c: tensor<2x4x5x8xf32>, %r: tensor<2x4x1x8xf32>, %n:
 
 // -----
 
+func.func @gather_pages_c1(%p: tensor<9x16x2x8xf32>, %t: tensor<3x4xi32>) {
+  // expected-error@+1 {{expected result elements 'f32' to match pool, found 'f16'}}
+  %y = attn.gather_pages %p[%t] : tensor<9x16x2x8xf32>, tensor<3x4xi32> -> tensor<3x2x64x8xf16>
+  return
+}
+
+// -----
+
+func.func @gather_pages_c2(%p: tensor<9x16x2x8xf32>, %t: tensor<3x4xi32>, %n: tensor<2xi32>) {
+  // expected-error@+1 {{expected lengths batch 3 to match table, found 2}}
+  %y = attn.gather_pages %p[%t] lengths(%n : tensor<2xi32>) : tensor<9x16x2x8xf32>, tensor<3x4xi32>
+  return
+}
+
+// -----
+
+func.func @gather_pages_c3(%p: tensor<9x16x2x8xf32>, %t: tensor<3x4xi32>) {
+  // expected-error@+1 {{expected result num_kv_heads 16, found 2}}
+  %y = attn.gather_pages %p[%t] layout(heads_first) : tensor<9x16x2x8xf32>, tensor<3x4xi32> -> tensor<3x2x64x8xf32>
+  return
+}
+
+// -----
+
+func.func @gather_pages_c4(%p: tensor<9x0x2x8xf32>, %t: tensor<3x4xi32>) {
+  // expected-error@+1 {{expected a page_size of at least 1, found 0}}
+  %y = attn.gather_pages %p[%t] : tensor<9x0x2x8xf32>, tensor<3x4xi32>
+  return
+}
+
+// -----
+
+func.func @gather_pages_of_floats(%p: tensor<9x16x2x8xf32>, %t: tensor<3x4xf32>) {
+  // expected-error@+1 {{operand #1 must be}}
+  %y = attn.gather_pages %p[%t] : tensor<9x16x2x8xf32>, tensor<3x4xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c2_batch_of_pages(%q: tensor<2x4x5x8xf32>, %k: tensor<9x2x16x8xf32>, %t: tensor<3x4xi32>) {
+  // expected-error@+1 {{expected pages batch 2 to match query, found 3}}
+  %c = attn.attention %q, %k, %k pages(%t : tensor<3x4xi32>)
+      : tensor<2x4x5x8xf32>, tensor<9x2x16x8xf32>, tensor<9x2x16x8xf32> -> tensor<2x4x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c2_page_size(%q: tensor<2x4x5x8xf32>, %k: tensor<9x2x16x8xf32>, %v: tensor<9x2x8x8xf32>, %t: tensor<2x4xi32>) {
+  // expected-error@+1 {{expected value page_size 16 to match key, found 8}}
+  %c = attn.attention %q, %k, %v pages(%t : tensor<2x4xi32>)
+      : tensor<2x4x5x8xf32>, tensor<9x2x16x8xf32>, tensor<9x2x8x8xf32> -> tensor<2x4x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c11(%q: tensor<2x4x5x8xf32>, %k: tensor<2x2x16x8xf32>, %n: tensor<2xi32>) {
+  // expected-error@+1 {{expected lengths together with pages}}
+  %c = attn.attention %q, %k, %k lengths(%n : tensor<2xi32>)
+      : tensor<2x4x5x8xf32>, tensor<2x2x16x8xf32>, tensor<2x2x16x8xf32> -> tensor<2x4x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c12(%q: tensor<2x4x5x8xf32>, %k: tensor<9x2x0x8xf32>, %t: tensor<2x4xi32>) {
+  // expected-error@+1 {{expected a page_size of at least 1, found 0}}
+  %c = attn.attention %q, %k, %k pages(%t : tensor<2x4xi32>)
+      : tensor<2x4x5x8xf32>, tensor<9x2x0x8xf32>, tensor<9x2x0x8xf32> -> tensor<2x4x5x8xf32>
+  return
+}
+
+// -----
+
 func.func @dropout_c1(%x: tensor<5x8xf32>) {
   // expected-error@+1 {{expected a rate of at least 0 and below 1, found}}
   %y = attn.dropout %x rate(1.0) : tensor<5x8xf32>

@@ -163,3 +163,16 @@ func.func @sequences(%q: tensor<?x4x?x64xf32>, %k: tensor<?x2x?x64xf32>, %w: ten
   %5 = attn.dropout %4 rate(0.5) : tensor<?x4x?x?xf32>
   return %5 : tensor<?x4x?x?xf32>
 }
+
+// CHECK-LABEL: func.func @pages
+func.func @pages(%q: tensor<?x4x?x64xf32>, %pool: tensor<?x16x2x64xf32>, %heads: tensor<?x2x16x64xf32>,
+                 %table: tensor<?x?xi32>, %wide: tensor<3x5xi64>, %n: tensor<?xi32>) -> tensor<?x4x?x64xf32> {
+  // CHECK: attn.gather_pages %arg1[%arg3] lengths(%arg5 : tensor<?xi32>) : tensor<?x16x2x64xf32>, tensor<?x?xi32> -> tensor<?x2x?x64xf32>
+  %k = attn.gather_pages %pool[%table] lengths(%n : tensor<?xi32>) : tensor<?x16x2x64xf32>, tensor<?x?xi32>
+  // CHECK: attn.gather_pages %arg2[%arg4] layout(heads_first) : tensor<?x2x16x64xf32>, tensor<3x5xi64> -> tensor<3x2x80x64xf32>
+  %v = attn.gather_pages %heads[%wide] layout(heads_first) : tensor<?x2x16x64xf32>, tensor<3x5xi64>
+  // CHECK: attn.attention %arg0, %arg2, %arg2 pages(%arg3 : tensor<?x?xi32>) lengths(%arg5 : tensor<?xi32>) :
+  %c = attn.attention %q, %heads, %heads pages(%table : tensor<?x?xi32>) lengths(%n : tensor<?xi32>)
+      : tensor<?x4x?x64xf32>, tensor<?x2x16x64xf32>, tensor<?x2x16x64xf32> -> tensor<?x4x?x64xf32>
+  return %c : tensor<?x4x?x64xf32>
+}

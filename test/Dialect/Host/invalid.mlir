@@ -74,3 +74,11 @@ func.func @call_c3_stride(%m: memref<?xi32, strided<[2]>>) {
   host.call @pipeline(%m) : memref<?xi32, strided<[2]>>
   return
 }
+
+// -----
+
+func.func @require_c1(%m: memref<?xi32>, %c: i1, %n: index) {
+  // expected-error @+1 {{expected 2 numbers, found 1}}
+  host.require %c, "expected {} before {}"(%n)
+  return
+}

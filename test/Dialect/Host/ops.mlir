@@ -22,6 +22,9 @@ func.func @host(%in: memref<?x64xf32>, %out: memref<?x64xf32>) {
   // CHECK: host.require %[[SOME]], "expected rows"
   // CANONICAL: host.require
   host.require %some, "expected rows"
+  // CHECK: host.require %[[SOME]], "expected rows, found {} of {}"(%{{.*}}, %{{.*}})
+  // CANONICAL: host.require
+  host.require %some, "expected rows, found {} of {}"(%n, %c0)
   // CHECK: host.call @shift(%[[IN]], %[[OUT]]) : memref<?x64xf32>, memref<?x64xf32>
   host.call @shift(%in, %out) : memref<?x64xf32>, memref<?x64xf32>
   // CHECK: host.call @shift(%[[IN]], %[[OUT]]) if(%[[SOME]]) : memref<?x64xf32>, memref<?x64xf32>

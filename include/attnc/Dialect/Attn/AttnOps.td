@@ -73,8 +73,18 @@ def Attn_Tensor4D : TensorRankOf<[F16, BF16, F32, F64], [4]>;
 /// An attention sink: the score of an additional key, over (batch, head, q).
 def Attn_Sink : TensorRankOf<[F16, BF16, F32, F64], [3]>;
 
+/// Page numbers of the pages of each sequence, over (batch, page of the sequence).
+def Attn_PageTable : TensorRankOf<[I32, I64], [2]>;
+/// The number of keys of each sequence.
+def Attn_Lengths : TensorRankOf<[I32, I64], [1]>;
+
 def Attn_Layout : I32EnumAttr<"Layout", "order of the batch and length dimensions", [
     I32EnumAttrCase<"batch_first", 0>, I32EnumAttrCase<"time_first", 1>]> {
+  let cppNamespace = "::mlir::attn";
+}
+
+def Attn_PageLayout : I32EnumAttr<"PageLayout", "order of the keys and heads of a page", [
+    I32EnumAttrCase<"keys_first", 0>, I32EnumAttrCase<"heads_first", 1>]> {
   let cppNamespace = "::mlir::attn";
 }
 
@@ -440,7 +450,8 @@ def Attn_ContextOp : Attn_GraphOp<"context", ["getSizeConstraints", "getResultSi
   let hasVerifier = 1;
 }
 
-def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops", "isDecomposed"]> {
+def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops", "isDecomposed"],
+    [AttrSizedOperandSegments]> {
   let summary = "Computes score, mask, softmax and context in one pass";
   let description = [{
     The `attn.attention` operation is the fused form:
@@ -457,9 +468,14 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
     by `attn-select-schedule`: one kernel per element; a call runs the first one whose `max_q_len`
     is at least its q_len.
 
+    With `pages`, key and value are pools of pages, `[num_pages, num_kv_heads, page_size, head_dim]`,
+    and the keys and values of a sequence are those that `attn.gather_pages` gathers from them with
+    the same table and `lengths`: kv_len is max_pages · page_size. Kernels read them in their pages.
+
     - (C1) query, key, value and context have the same element type.
     - (C2) batch of query, key and value, head_dim of query and key, and
-      num_kv_heads and kv_len of key and value match.
+      num_kv_heads and kv_len of key and value match; with pages, batch of query, pages and
+      lengths, and page_size of key and value.
     - (C3) num_q_heads is a multiple of num_kv_heads.
     - (C4) the context is `[batch, num_q_heads, q_len, value_dim]`, the lse
       `[batch, num_q_heads, q_len]`.
@@ -473,6 +489,8 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
     - (C9) a sink has the query's element type and sizes as in `attn.softmax`.
     - (C10) the `kv_splits` of a schedule are 1 if there is a prob region, which may depend on
       NaN in a single split.
+    - (C11) lengths come with pages.
+    - (C12) a page has at least one key.
 
     ```mlir
     %c = attn.attention %q, %k, %v scale(0.125) mask {
@@ -480,11 +498,13 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
       %m = arith.cmpi sle, %ki, %qi : index
       attn.yield %m : i1
     } : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+    %d = attn.attention %q, %pool, %pool pages(%table : tensor<?x?xi32>)
+        : tensor<?x8x?x64xf32>, tensor<?x8x16x64xf32>, tensor<?x8x16x64xf32> -> tensor<?x8x?x64xf32>
     ```
   }];
   let arguments = (ins Attn_Tensor4D:$query, Attn_Tensor4D:$key, Attn_Tensor4D:$value,
-      Optional<Attn_Sink>:$sink, DefaultValuedAttr<F64Attr, "1.0">:$scale,
-      OptionalAttr<Attn_Schedules>:$schedule);
+      Optional<Attn_Sink>:$sink, Optional<Attn_PageTable>:$pages, Optional<Attn_Lengths>:$lengths,
+      DefaultValuedAttr<F64Attr, "1.0">:$scale, OptionalAttr<Attn_Schedules>:$schedule);
   let regions = (region MaxSizedRegion<1>:$score_mod, MaxSizedRegion<1>:$mask,
       MaxSizedRegion<1>:$prob_mod);
   let results = (outs Attn_Tensor4D:$result,
@@ -492,6 +512,7 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
   let assemblyFormat = [{
     $query `,` $key `,` $value (`scale` `(` $scale^ `)`)?
     (`sink` `(` $sink^ `:` type($sink) `)`)?
+    (`pages` `(` $pages^ `:` type($pages) `)`)? (`lengths` `(` $lengths^ `:` type($lengths) `)`)?
     (`score_mod` $score_mod^)? (`mask` $mask^)? (`prob_mod` $prob_mod^)?
     (`schedule` `(` $schedule^ `)`)? attr-dict
     `:` type($query) `,` type($key) `,` type($value) `->` type($result) (`,` type($lse)^)?
@@ -500,7 +521,8 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
     // Optional operands and regions are set afterwards: `getSinkMutable().assign(sink)`.
     OpBuilder<(ins "::mlir::Type":$context, "::mlir::Type":$lse, "::mlir::Value":$query,
         "::mlir::Value":$key, "::mlir::Value":$value, "::mlir::FloatAttr":$scale), [{
-      build($_builder, $_state, context, lse, query, key, value, /*sink=*/::mlir::Value(), scale,
+      build($_builder, $_state, context, lse, query, key, value, /*sink=*/::mlir::Value(),
+            /*pages=*/::mlir::Value(), /*lengths=*/::mlir::Value(), scale,
             /*schedule=*/::mlir::ArrayAttr());
     }]>
   ];
@@ -909,6 +931,57 @@ def Attn_AppendCacheOp : Attn_GraphOp<"append_cache", ["getSizeConstraints"], [P
   let results = (outs Attn_Tensor4D:$result);
   let assemblyFormat = [{
     $cache `,` $rows `,` $length attr-dict `:` type($cache) `,` type($rows) `,` type($length)
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_GatherPagesOp : Attn_GraphOp<"gather_pages", ["getSizeConstraints", "getResultSizes"], [Pure]> {
+  let summary = "Gathers keys or values of sequences from pages";
+  let description = [{
+    The `attn.gather_pages` operation reads the keys or values of a batch of sequences from the pages
+    of a pool:
+
+      result[b, h, j, d] = pool[page, j mod page_size, h, d]  where page = table[b, j div page_size]
+
+    | operand | sizes |
+    |---|---|
+    | pool, `keys_first` (the default; FlashInfer's NHD, vLLM's) | `[num_pages, page_size, num_kv_heads, head_dim]` |
+    | pool, `heads_first` (HND) | `[num_pages, num_kv_heads, page_size, head_dim]` |
+    | table | `[batch, max_pages]` |
+    | lengths | `[batch]` |
+    | result | `[batch, num_kv_heads, max_pages · page_size, head_dim]` |
+
+    `lengths` are the numbers of keys of the sequences. Entries of the table whose keys are all at
+    or behind lengths[b] are not followed, whatever they hold: page 0 is read in their place. All
+    others have to be numbers of pages: anything else is an error when the kernel is called, as is a
+    length that is negative or above max_pages · page_size. Rows from lengths[b] on hold what
+    their page holds: a mask `kv_lengths` hides them.
+
+    `attn-fuse-attention` lets `attn.attention` read key and value in their pages if both are
+    gathered by one table.
+
+    - (C1) pool and result have the same element type.
+    - (C2) batch of table and lengths match.
+    - (C3) the result has the sizes of the table above.
+    - (C4) a page has at least one key.
+
+    ```mlir
+    %k = attn.gather_pages %pool[%table] lengths(%n : tensor<?xi32>) : tensor<?x16x8x64xf32>, tensor<?x?xi32> -> tensor<?x8x?x64xf32>
+    %v = attn.gather_pages %heads[%table] layout(heads_first) : tensor<?x8x16x64xf32>, tensor<?x?xi32> -> tensor<?x8x?x64xf32>
+    ```
+  }];
+  let arguments = (ins Attn_Tensor4D:$pool, Attn_PageTable:$table, Optional<Attn_Lengths>:$lengths,
+      DefaultValuedAttr<Attn_PageLayout, "PageLayout::keys_first">:$layout);
+  let results = (outs Attn_Tensor4D:$result);
+  let assemblyFormat = [{
+    $pool `[` $table `]` (`lengths` `(` $lengths^ `:` type($lengths) `)`)?
+    (`layout` `(` $layout^ `)`)? attr-dict `:` type($pool) `,` type($table)
+    custom<ResultType>(type($result), "GatherPagesOp()", ref(type($pool)), ref(type($table)), ref($layout))
+  }];
+  let extraClassDeclaration = [{
+    static ::llvm::FailureOr<ResultSizes> inferSizes(SizedTensor pool, SizedTensor table,
+                                             PageLayoutAttr layout);
+    bool isHeadsFirst() { return getLayout() == PageLayout::heads_first; }
   }];
   let hasVerifier = 1;
 }

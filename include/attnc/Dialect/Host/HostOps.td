@@ -85,14 +85,22 @@ def Host_RequireOp : Host_Op<"require"> {
   let summary = "Refuses the call unless a condition holds";
   let description = [{
     The `host.require` operation returns from the host function with the status of an invalid call
-    and the message if the condition is false.
+    and the message if the condition is false. Each `{}` of the message is one of the numbers, in
+    order.
+
+    - (C1) as many numbers as `{}`.
 
     ```mlir
     host.require %same, "expected as many keys as values"
+    host.require %found, "expected a page in entry {} of sequence {}"(%i, %b)
     ```
   }];
-  let arguments = (ins I1:$condition, StrAttr:$message);
-  let assemblyFormat = "$condition `,` $message attr-dict";
+  let arguments = (ins I1:$condition, StrAttr:$message, Variadic<Index>:$numbers);
+  let assemblyFormat = "$condition `,` $message (`(` $numbers^ `)`)? attr-dict";
+  let builders = [OpBuilder<(ins "::mlir::Value":$condition, "::mlir::StringAttr":$message), [{
+    build($_builder, $_state, condition, message, ::mlir::ValueRange());
+  }]>];
+  let hasVerifier = 1;
   let hasCanonicalizeMethod = 1;
 }
 

@@ -1,0 +1,48 @@
+// RUN: attn-opt %s --attn-pipeline | FileCheck %s
+
+// Entries and lengths are checked before the kernel follows them. A key's page is its entry of the
+// table, clamped to the pool, and page 0 behind the sequence's last page.
+// CHECK-LABEL: halide.pipeline @gathered_wrong_lengths_0
+// CHECK-LABEL: halide.pipeline @gathered_wrong_pages_1
+// CHECK-LABEL: halide.pipeline @gathered_gather_pages_2
+// CHECK: %[[TABLE:.*]] = halide.input "pages" [?, ?] : <i32, 2>
+// CHECK: %[[LENGTHS:.*]] = halide.input "lengths" [?] : <i32, 1>
+// CHECK: halide.func "rows" [%[[D:.*]], %[[J:.*]], %[[H:.*]], %[[B:.*]]]
+// CHECK: %[[ENTRY:.*]] = arith.floordivsi %[[J]]
+// CHECK: %[[PAGE:.*]] = halide.at %[[TABLE]][%{{.*}}, %[[B]]]
+// CHECK: %[[MOST:.*]] = arith.minsi %[[PAGE]]
+// CHECK: %[[IN_POOL:.*]] = arith.maxsi %[[MOST]]
+// CHECK: halide.at %[[LENGTHS]][%[[B]]]
+// CHECK: arith.select %{{.*}}, %[[IN_POOL]], %c0_i32
+// CHECK-LABEL: func.func @gathered(
+// CHECK: host.call @gathered_wrong_lengths_0
+// CHECK: host.require %{{.*}}, "expected element {} of kv_len of attn.gather_pages to be 0 to max_pages * page_size"(%{{.*}})
+// CHECK: host.call @gathered_wrong_pages_1
+// CHECK: host.require %{{.*}}, "expected element [{}, {}] of table of attn.gather_pages to be a page of the pool"(%{{.*}}, %{{.*}})
+// CHECK: host.call @gathered_gather_pages_2
+func.func @gathered(%pool: tensor<?x16x2x64xf32>, %table: tensor<?x?xi32> {attn.name = "table"},
+                    %n: tensor<?xi32> {attn.name = "kv_len"}) -> tensor<?x2x?x64xf32> {
+  %k = attn.gather_pages %pool[%table] lengths(%n : tensor<?xi32>) : tensor<?x16x2x64xf32>, tensor<?x?xi32>
+  return %k : tensor<?x2x?x64xf32>
+}
+
+// The fused kernel reads the pools; only their own page and row sizes are theirs.
+// CHECK-LABEL: halide.pipeline @fused_wrong_pages
+// CHECK-LABEL: halide.pipeline @fused_attention
+// CHECK: halide.input "key" [64, 16, ?, ?]
+// CHECK: halide.input "pages" [?, ?]
+// CHECK-LABEL: func.func @fused(
+// CHECK: %[[KEYS:.*]] = memref.transpose %arg1
+// CHECK: %[[VALUES:.*]] = memref.transpose %arg2
+// CHECK-NOT: memref.alloc() : memref<3x2x64x64xf32>
+// CHECK: host.require %{{.*}}, "expected element [{}, {}] of the page table of attn.attention to be a page of the pool"
+// CHECK: host.call @fused_attention{{.*}}(%arg0, %[[KEYS]], %[[VALUES]], %arg3, %arg4)
+func.func @fused(%q: tensor<3x4x1x64xf32>, %keys: tensor<?x16x2x64xf32>, %values: tensor<?x16x2x64xf32>,
+                 %table: tensor<3x4xi64>) -> tensor<3x4x1x64xf32> {
+  %k = attn.gather_pages %keys[%table] : tensor<?x16x2x64xf32>, tensor<3x4xi64>
+  %v = attn.gather_pages %values[%table] : tensor<?x16x2x64xf32>, tensor<3x4xi64>
+  %s = attn.score %q, %k : tensor<3x4x1x64xf32>, tensor<3x2x64x64xf32>
+  %p = attn.softmax %s : tensor<3x4x1x64xf32>
+  %c = attn.context %p, %v : tensor<3x4x1x64xf32>, tensor<3x2x64x64xf32>
+  return %c : tensor<3x4x1x64xf32>
+}
