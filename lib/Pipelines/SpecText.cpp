@@ -40,9 +40,10 @@ public:
   std::optional<SpecRefusal> check();
 
 private:
-  /// Nesting depth and length of an expansion.
+  /// Nesting depth and length of an expansion, and whether there is a `[]` in it.
   struct Extent {
     int64_t depth = 0, length = 1;
+    bool hasEmptyList = false;
   };
 
   char peek(size_t ahead = 0) const { return at + ahead < text.size() ? text[at + ahead] : 0; }
@@ -50,6 +51,7 @@ private:
   void skipString();
   void skipWord();
   void open();
+  void checkList();
   void close();
   bool startDefinition();
   void endDefinition();
@@ -70,6 +72,8 @@ private:
   /// Number of brackets around a tensor.from_elements, whose type is within one more: the parser
   /// allocates a list of as many values as that type has elements.
   std::optional<size_t> fromElements;
+  /// Within a tensor.expand_shape, whose verifier does not survive an empty group.
+  bool isExpansion = false;
   std::optional<size_t> affineStart;
   size_t affineDepth = 0;
 };
@@ -94,6 +98,7 @@ void TextChecker::skipString() {
     at += text[at] == '\\';
   if (text.slice(start, at) == "tensor.from_elements")
     fromElements = brackets.size();
+  isExpansion |= text.slice(start, at).ends_with(".expand_shape");
   hasValue = true;
   ++at;
 }
@@ -109,7 +114,19 @@ void TextChecker::skipWord() {
 // Depth
 //===----------------------------------------------------------------------===//
 
+/// At a `[`.
+void TextChecker::checkList() {
+  size_t next = text.find_first_not_of(" \t\r\n", at + 1);
+  if (next == StringRef::npos || text[next] != ']')
+    return;
+  current.hasEmptyList = true;
+  if (isExpansion && !brackets.empty() && brackets.back() == '[')
+    refuse("expected dimensions in each group of an expand_shape, found []");
+}
+
 void TextChecker::open() {
+  if (peek() == '[')
+    checkList();
   brackets.push_back(peek());
   current.depth = std::max<int64_t>(current.depth, brackets.size());
   ++current.length;
@@ -123,6 +140,7 @@ void TextChecker::close() {
   auto last = std::find(brackets.rbegin(), brackets.rend(), opening);
   if (last != brackets.rend())
     brackets.resize(brackets.rend() - last - 1);
+  hasValue = true;
   if (affineStart && brackets.size() <= affineDepth)
     affineStart.reset();
 }
@@ -158,6 +176,9 @@ void TextChecker::useName() {
     return;
   current.depth = std::max<int64_t>(current.depth, brackets.size() + known->second.depth);
   current.length += known->second.length;
+  current.hasEmptyList |= known->second.hasEmptyList;
+  if (isExpansion && known->second.hasEmptyList)
+    refuse("expected dimensions in each group of an expand_shape, found []");
   if (current.depth > kMaxDepth || (!defined.empty() && current.length > kMaxLength))
     refuse("expected " + text.slice(start, at) + " to expand to at most " + Twine(kMaxDepth) +
            " nested brackets and " + Twine(kMaxLength) + " names and brackets, found more");
@@ -203,6 +224,7 @@ void TextChecker::readWord() {
   hasValue = true;
   if (word == "tensor.from_elements")
     fromElements = brackets.size();
+  isExpansion = (isExpansion || word.ends_with(".expand_shape")) && word != "into";
   if (word == "affine_map" || word == "affine_set") {
     affineStart = start;
     affineDepth = brackets.size();
@@ -227,6 +249,7 @@ void TextChecker::step() {
   } else if (c == '"') {
     skipString();
   } else if (c == '-' && peek(1) == '>') {
+    isExpansion = false;
     at += 2;
   } else if ((c == '<' || c == '>') && peek(1) == '=') {
     at += 2;

@@ -43,6 +43,7 @@ private:
   Stmt visit(const IfThenElse *branch) override;
   template <typename Result, typename LetOrLetStmt>
   Result visitLet(const LetOrLetStmt *let);
+  double countVariables(const Expr &expr) const;
   Expr withLets(Expr expr) const;
   std::set<std::string> findThread0Only(const Expr &condition) const;
   std::optional<int64_t> find(Expr index);
@@ -51,6 +52,8 @@ private:
   const std::string &memory;
   const Threads &threads;
   std::vector<std::pair<std::string, Expr>> lets;
+  /// The variables of each let's value, counted without lets.
+  std::map<std::string, double> sizes;
   /// Loops over threads whose thread 0 alone runs this code: Halide may have substituted 0 for
   /// their number.
   std::set<std::string> thread0Only;
@@ -61,6 +64,7 @@ private:
 template <typename Result, typename LetOrLetStmt>
 Result ThreadElements::visitLet(const LetOrLetStmt *let) {
   Expr value = mutate(let->value);
+  sizes[let->name] = std::max(1.0, countVariables(let->value));
   lets.emplace_back(let->name, let->value);
   Result body = mutate(let->body);
   lets.pop_back();
@@ -81,7 +85,30 @@ Stmt ThreadElements::visit(const Store *store) {
                      mutate(store->predicate), store->alignment);
 }
 
+/// How many variables `expr` would have without lets.
+double ThreadElements::countVariables(const Expr &expr) const {
+  class Count : public IRVisitor {
+  public:
+    explicit Count(const std::map<std::string, double> &sizes) : sizes(sizes) {}
+    double count = 0;
+
+  private:
+    using IRVisitor::visit;
+    void visit(const Variable *var) override {
+      auto let = sizes.find(var->name);
+      count += let == sizes.end() ? 1 : let->second;
+    }
+    const std::map<std::string, double> &sizes;
+  } variables(sizes);
+  expr.accept(&variables);
+  return variables.count;
+}
+
+/// `expr` without lets; as it is if they would make it large, which nothing about threads does.
 Expr ThreadElements::withLets(Expr expr) const {
+  constexpr double kMostVariables = 10000;
+  if (countVariables(expr) > kMostVariables)
+    return expr;
   for (size_t i = lets.size(); i-- > 0;)
     expr = substitute(lets[i].first, lets[i].second, expr);
   return expr;

@@ -54,7 +54,7 @@ def Attn_Dialect : Dialect {
     `-> type` is optional if the result's type follows from the operands' types.
 
     Kernels compute the indices of regions in 32 bits, or in 64 if a comparison or an integer would
-    differ. The longest chain of dependent ops in a region has at most 4096 ops.
+    differ; what a comparison of indices beyond 64 bits gives is unspecified. The longest chain of dependent ops in a region has at most 4096 ops.
   }];
   let dependentDialects = ["arith::ArithDialect", "tensor::TensorDialect"];
   let hasRegionArgAttrVerify = 1;

@@ -1,0 +1,1 @@
+func.func@ps(%left:tensor<?x?x2xf32>{attn.name="x"})->tensor<1x?x?xf32>{%rows =tensor.collapse_shape%left[[0,1],[2]]:tensor<?x?x2xf32>into tensor<?x2xf32>tensor.expand_shape%rows[[],[]]output_shape[1,8,1, 2]:tensor<?x2xf32>into tensor<1x1x?x?xf32>}
