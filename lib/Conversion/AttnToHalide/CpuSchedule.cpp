@@ -107,7 +107,7 @@ void CpuSchedule::schedulePages(const KvReader &reader) {
     return;
   for (Func f : {reader.rowInPage, reader.page}) {
     computeInKvBlock(f);
-    p.boundExtent(f, "k", blocks.kvBlock);
+    p.boundExtent(f, "k", blocks.kvBlock + reader.ahead);
     p.vectorizeBy(p.stage(f)["k"], lanes);
   }
 }

@@ -24,10 +24,11 @@ Scalar KvReader::isVisible(Scalar k, Scalar c, const BlockCoords &t) const {
   return c * blocks.kvBlock + k < range.count(t);
 }
 
-void KvReader::lookUpPages() {
+void KvReader::lookUpPages(int64_t ahead) {
   const KvTensors &kv = blocks.in.kv;
   if (!kv.arePaged())
     return;
+  this->ahead = ahead;
   StringRef vars[] = {"k", "c", "it", "h", "b"};
   auto placeOf = [&](ArrayRef<Scalar> v) {
     BlockCoords t(v);
@@ -48,7 +49,9 @@ KvTensors::Place KvReader::placeOf(Scalar number, Scalar k, Scalar c, const Bloc
 }
 
 Scalar KvReader::key(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
-  return blocks.in.kv.key(d, placeOf(visibleNumber(k, c, t), k, c, t), kvHead(t.h), t.b);
+  const KvTensors &kv = blocks.in.kv;
+  Scalar x = kv.key(d, placeOf(visibleNumber(k, c, t), k, c, t), kvHead(t.h), t.b);
+  return ahead ? kv.fetchKeyAhead(x, d, placeOf({}, k + ahead, c, t), kvHead(t.h), t.b) : x;
 }
 
 Scalar KvReader::value(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
@@ -57,7 +60,9 @@ Scalar KvReader::value(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const
 
 Scalar KvReader::valueOfVisible(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
   Scalar promised = unsafePromiseClamped(number(k, c, t), blocks.p.i32(0), blocks.in.numKeys - 1);
-  return blocks.in.kv.value(d, placeOf(promised, k, c, t), kvHead(t.h), t.b);
+  const KvTensors &kv = blocks.in.kv;
+  Scalar x = kv.value(d, placeOf(promised, k, c, t), kvHead(t.h), t.b);
+  return ahead ? kv.fetchValueAhead(x, d, placeOf({}, k + ahead, c, t), kvHead(t.h), t.b) : x;
 }
 
 /// Query heads per key/value head.

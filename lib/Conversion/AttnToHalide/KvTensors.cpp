@@ -37,6 +37,14 @@ Scalar KvTensors::value(Scalar d, Place place, Scalar kvHead, Scalar b) const {
   return widenFactor(read(values, d, place, kvHead, b));
 }
 
+Scalar KvTensors::fetchKeyAhead(Scalar x, Scalar d, Place place, Scalar kvHead, Scalar b) const {
+  return fetchAhead(x, read(keys, d, place, kvHead, b));
+}
+
+Scalar KvTensors::fetchValueAhead(Scalar x, Scalar d, Place place, Scalar kvHead, Scalar b) const {
+  return fetchAhead(x, read(values, d, place, kvHead, b));
+}
+
 Scalar KvTensors::read(Func rows, Scalar d, Place place, Scalar kvHead, Scalar b) const {
   return rows(d, place.row, kvHead, pages ? place.page : b);
 }

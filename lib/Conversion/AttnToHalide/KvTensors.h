@@ -35,6 +35,10 @@ public:
   /// The same of a value.
   Scalar value(Scalar d, Place place, Scalar kvHead, Scalar b) const;
 
+  /// Returns x and prefetches an element of a key, or of a value.
+  Scalar fetchKeyAhead(Scalar x, Scalar d, Place place, Scalar kvHead, Scalar b) const;
+  Scalar fetchValueAhead(Scalar x, Scalar d, Place place, Scalar kvHead, Scalar b) const;
+
 private:
   Scalar read(Func rows, Scalar d, Place place, Scalar kvHead, Scalar b) const;
 

@@ -125,7 +125,7 @@ void PrefillAttention::buildKeys() {
     full = buildFullKeys(qBlockMask, range, s.getContextRows());
   kvBlocks = buildKvBlocks(blocks, range);
   reader.emplace(blocks, range, buildKvHead(blocks));
-  reader->lookUpPages();
+  reader->lookUpPages(/*ahead=*/0);
   steps.emplace(*reader, regions, qBlockMask);
 }
 
