@@ -41,21 +41,24 @@ static std::optional<int64_t> getLongest(Operation *user, const Sizes &sizes,
   return attention ? evaluate(attention.getKvLen()) : std::nullopt;
 }
 
-/// The number of pages that the argument numbers, if it is a page table.
+/// The number of pages in each of the pools that the argument numbers, if it is a page table.
 static std::optional<int64_t> getNumPages(BlockArgument argument, const Sizes &sizes,
                                           mlir::attn::SizeTracer &tracer) {
+  SmallVector<Value> pools;
   for (Operation *user : argument.getUsers()) {
-    Value pool;
-    if (auto gather = dyn_cast<mlir::attn::GatherPagesOp>(user);
-        gather && gather.getTable() == argument)
-      pool = gather.getPool();
-    if (auto attention = dyn_cast<mlir::attn::AttentionOp>(user);
-        attention && attention.getPages() == argument)
-      pool = attention.getKey();
-    if (pool)
-      return traceSize(pool, 0, tracer, [&](StringRef symbol) { return sizes.get(symbol); });
+    auto gather = dyn_cast<mlir::attn::GatherPagesOp>(user);
+    if (gather && gather.getTable() == argument)
+      pools.push_back(gather.getPool());
+    auto attention = dyn_cast<mlir::attn::AttentionOp>(user);
+    if (attention && attention.getPages() == argument)
+      pools.append({attention.getKey(), attention.getValue()});
   }
-  return std::nullopt;
+  auto getSize = [&](StringRef symbol) { return sizes.get(symbol); };
+  std::optional<int64_t> fewest;
+  for (Value pool : pools)
+    if (std::optional<int64_t> pages = traceSize(pool, 0, tracer, getSize))
+      fewest = std::min(fewest.value_or(*pages), *pages);
+  return fewest;
 }
 
 /// The largest valid value of the argument if it is a length. Other integers keep their values,

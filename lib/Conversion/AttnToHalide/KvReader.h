@@ -31,8 +31,8 @@ public:
   Scalar valueOfVisible(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const;
 
   /// Has the place of each key of a KV block computed once, if it takes more than the key's number:
-  /// the caller schedules `rowInPage` and `page`. Unless `ahead` is 0, reads then prefetch that many
-  /// keys ahead: a CPU by itself prefetches rows side by side, but no other page.
+  /// the caller schedules `rowInPage` and `page`. Unless `ahead` is 0, reads then prefetch that
+  /// many keys ahead: a CPU by itself prefetches rows side by side, but no other page.
   void lookUpPages(int64_t ahead);
   /// A reader in whose reads each key is looked up.
   KvReader withoutLookUps() const;

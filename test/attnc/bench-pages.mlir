@@ -1,0 +1,16 @@
+// A page table that is not given holds pages of both pools.
+// RUN: attnc bench %s --seconds 0.01 --size num_keys=3,num_values=9 | FileCheck %s
+// RUN: attnc bench %s --seconds 0.01 --size num_keys=9,num_values=3 | FileCheck %s
+
+// CHECK: num_keys
+func.func @paged(%query: tensor<2x2x1x16xf32>,
+                 %keys: tensor<?x4x2x16xf32> {attn.dims = ["num_keys", 4, 2, 16]},
+                 %values: tensor<?x4x2x16xf32> {attn.dims = ["num_values", 4, 2, 16]},
+                 %table: tensor<2x5xi32>) -> tensor<2x2x1x16xf32> {
+  %k = attn.gather_pages %keys[%table] : tensor<?x4x2x16xf32>, tensor<2x5xi32>
+  %v = attn.gather_pages %values[%table] : tensor<?x4x2x16xf32>, tensor<2x5xi32>
+  %s = attn.score %query, %k : tensor<2x2x1x16xf32>, tensor<2x2x20x16xf32>
+  %p = attn.softmax %s : tensor<2x2x1x20xf32>
+  %c = attn.context %p, %v : tensor<2x2x1x20xf32>, tensor<2x2x20x16xf32>
+  return %c : tensor<2x2x1x16xf32>
+}
