@@ -56,8 +56,10 @@ static Value getPageTable(Operation *op, Value tensor) {
   return isPool ? attention.getPages() : Value();
 }
 
-/// Of a pool, the pages in the table are read.
+/// Of a pool, the pages in the table are read; of an embedding's table, a row per id.
 SmallVector<SymbolicCount::Factor> CostModel::getSizesRead(Operation *op, Value tensor) {
+  if (auto embedding = dyn_cast<EmbeddingOp>(op); embedding && tensor == embedding.getTable())
+    return getSizes(embedding.getResult());
   SmallVector<SymbolicCount::Factor> sizes = getSizes(tensor);
   Value table = getPageTable(op, tensor);
   if (!table)

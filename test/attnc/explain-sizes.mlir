@@ -3,6 +3,11 @@
 // RUN: attnc explain %s | FileCheck %s
 // RUN: attnc compile %s --emit json -o - | FileCheck %s --check-prefix=JSON
 
+// Of an embedding's table, the rows of the ids are read.
+// RUN: attnc explain %examples/encoder/spec.mlir | FileCheck %s --check-prefix=ROWS
+// ROWS: attn.embedding at {{.*}} -> f32[batch, len, 32]
+// ROWS: bytes 264·batch·len
+
 // SUM: tensor.concat at {{.*}} -> f32[batch, 2, (prev_len + step_len), 16]
 // SUM: FLOPs 128·(prev_len + step_len)·batch·step_len
 

@@ -55,6 +55,31 @@ static void printVersion(llvm::raw_ostream &os) {
      << "protobuf " ATTNC_PROTOBUF_VERSION "\n";
 }
 
+/// Prints the first of LLVM's messages about the command line, as ours read. Those about an
+/// option's value it has printed itself.
+static void reportOptions(llvm::StringRef messages, const Command *command) {
+  if (messages.empty())
+    return;
+  auto [first, others] = messages.split('\n');
+  llvm::StringRef message = first.split(": ").second;
+  llvm::StringRef quoted = message.split('\'').second.split('\'').first;
+  std::string name = command ? ("attnc " + command->options.getName()).str() : "attnc";
+  llvm::errs() << "attnc: error: ";
+  if (message.starts_with("Unknown subcommand")) {
+    llvm::errs() << "expected a command, found '" << quoted << '\'';
+  } else if (message.starts_with("Unknown command line argument")) {
+    llvm::errs() << "expected an option of " << name << ", found '" << quoted << '\'';
+    llvm::StringRef similar = others.split("Did you mean '").second.split('\'').first;
+    if (similar.starts_with("--") && similar.edit_distance(quoted) <= 2)
+      llvm::errs() << "; did you mean '" << similar << "'?";
+  } else if (message.starts_with("Too many positional")) {
+    llvm::errs() << "expected one file, found more";
+  } else {
+    llvm::errs() << message;
+  }
+  llvm::errs() << "; see " << name << " --help\n";
+}
+
 static const Command *findCommand(llvm::StringRef name) {
   for (const Command *command : all)
     if (command->options.getName() == name)
@@ -73,9 +98,13 @@ int main(int argc, char **argv) {
   cl::SetVersionPrinter(printVersion);
   // The help ends with the examples of its command.
   cl::extrahelp help(command ? command->examples : llvm::StringRef(examples));
-  if (!cl::ParseCommandLineOptions(argc, argv, overview, &llvm::errs(), /*VFS=*/nullptr,
-                                   /*EnvVar=*/nullptr, /*LongOptionsUseDoubleDash=*/true))
+  std::string messages;
+  llvm::raw_string_ostream errors(messages);
+  if (!cl::ParseCommandLineOptions(argc, argv, overview, &errors, /*VFS=*/nullptr,
+                                   /*EnvVar=*/nullptr, /*LongOptionsUseDoubleDash=*/true)) {
+    reportOptions(messages, command);
     return UsageError;
+  }
   if (!command) {
     cl::PrintHelpMessage(); // lacks the extra help once the command line is parsed
     llvm::outs() << examples;

@@ -144,8 +144,8 @@ SmallVector<Expr> halide::translateWideProduct(Operation *op, Expr a, Expr b) {
           H::cast(a.type(), product >> H::cast(H::UInt(2 * width), width))};
 }
 
-/// What compares signed as `e` does unsigned: Halide's simplifier takes unsigned differences that
-/// wrap around for negative.
+/// `e` with its sign bit flipped: comparing two such numbers as signed compares the originals as
+/// unsigned. Halide's simplifier takes unsigned differences that wrap around for negative ones.
 static Expr asComparedUnsigned(Expr e) {
   return e.type().is_bool() ? e : toSigned(e) ^ e.type().with_code(H::Type::Int).min();
 }

@@ -55,8 +55,8 @@ public:
   /// What an elementwise op gives at `indices` of its result.
   Value compute(Operation *op, ArrayRef<Value> indices);
   void remember(Value tensor, ArrayRef<Value> indices, Value scalar);
-  /// The region is over `place` in a tensor of the sizes of `tensor`, which those of what is read
-  /// are checked against.
+  /// The region computes the element at `place` of a tensor as large as `tensor`. Sizes of the
+  /// tensors that it reads are checked against those of `tensor`.
   void setStage(Value tensor, ArrayRef<Value> place);
   /// The indices into the operand of a move or slice at the place `indices` of its result, and,
   /// for a move, the other way round.
