@@ -15,9 +15,12 @@
 #include "attnc/Spec/Place.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
+
+#include <map>
 
 using namespace mlir;
 using namespace attnc;
@@ -93,6 +96,15 @@ static std::string describeResults(Operation &op, CostModel &costs) {
   return llvm::join(llvm::map_to_vector(op.getResults(), describe), ", ");
 }
 
+static std::vector<Location> listScalars(Operation &op) {
+  std::vector<Location> places;
+  op.walk<WalkOrder::PreOrder>([&](Operation *scalar) {
+    if (!scalar->hasTrait<OpTrait::IsTerminator>())
+      places.push_back(scalar->getLoc());
+  });
+  return places;
+}
+
 static OpKernels describeOp(Operation &op, CostModel &costs) {
   return {op.getLoc(),
           op.getName().getStringRef().str(),
@@ -100,6 +112,8 @@ static OpKernels describeOp(Operation &op, CostModel &costs) {
           describeResults(op, costs),
           {},
           std::nullopt,
+          {},
+          listScalars(op),
           {}};
 }
 
@@ -148,6 +162,25 @@ static std::vector<OpKernels> describeGraph(func::FuncOp function, StringRef tar
 // Kernels
 //===----------------------------------------------------------------------===//
 
+/// Gives ops without kernels those that hold their scalar ops, whose places lowering keeps. Calls
+/// of one function share kernels, so the place in the function counts, not that of the call.
+static void findKernelsAround(std::vector<OpKernels> &ops) {
+  std::map<std::string, llvm::SetVector<KernelOpInterface>> kernelsAt;
+  for (const OpKernels &op : ops)
+    for (KernelOpInterface kernel : op.kernels)
+      kernel->walk(
+          [&](Operation *scalar) { kernelsAt[describePlace(scalar->getLoc())].insert(kernel); });
+  for (OpKernels &op : ops) {
+    if (!op.kernels.empty())
+      continue;
+    llvm::SetVector<KernelOpInterface> found;
+    for (Location place : op.scalars)
+      if (auto known = kernelsAt.find(describePlace(place)); known != kernelsAt.end())
+        found.insert_range(known->second);
+    op.within.assign(found.begin(), found.end());
+  }
+}
+
 /// Gives each op the kernels called at its location. A call at no op's location gets an entry of
 /// its own.
 static void addKernels(Spec &spec, std::vector<OpKernels> &ops) {
@@ -158,12 +191,19 @@ static void addKernels(Spec &spec, std::vector<OpKernels> &ops) {
     auto op =
         llvm::find_if(ops, [&](const OpKernels &entry) { return entry.loc == call.getLoc(); });
     if (op == ops.end())
-      op = ops.insert(
-          ops.end(),
-          {call.getLoc(), "host.call", describePlace(call.getLoc()), "", {}, std::nullopt, {}});
+      op = ops.insert(ops.end(), {call.getLoc(),
+                                  "host.call",
+                                  describePlace(call.getLoc()),
+                                  "",
+                                  {},
+                                  std::nullopt,
+                                  {},
+                                  {},
+                                  {}});
     if (!llvm::is_contained(op->kernels, kernel))
       op->kernels.push_back(kernel);
   });
+  findKernelsAround(ops);
   llvm::erase_if(ops, [](const OpKernels &op) { return !op.cost && op.kernels.empty(); });
 }
 

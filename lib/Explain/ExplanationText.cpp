@@ -36,6 +36,14 @@ static void printKernel(KernelOpInterface kernel, raw_ostream &os) {
   os << "\n      " << kernel.describeSchedule() << '\n';
 }
 
+/// Of an op that has no kernel.
+static void printKernelsAround(ArrayRef<KernelOpInterface> kernels, raw_ostream &os) {
+  os << "    computed in ";
+  auto printName = [&](KernelOpInterface kernel) { os << kernel.getName(); };
+  llvm::interleave(kernels, os, printName, " and ");
+  os << (kernels.empty() ? "the kernels that read its result\n" : "\n");
+}
+
 void attnc::printText(const Explanation &explanation, raw_ostream &to) {
   TerminalStream os(to);
   os << explanation.function << " for " << explanation.target << '\n';
@@ -56,7 +64,7 @@ void attnc::printText(const Explanation &explanation, raw_ostream &to) {
     for (KernelOpInterface kernel : op.kernels)
       printKernel(kernel, os);
     if (op.kernels.empty())
-      os << "    computed in the kernel of another op\n";
+      printKernelsAround(op.within, os);
     if (op.cost && !op.cost->flops.isZero())
       os << "    FLOPs " << op.cost->flops.str() << '\n';
     if (op.cost && !op.kernels.empty())
@@ -83,6 +91,9 @@ static json::Object describeOp(const OpKernels &op) {
                       {"result", escapeJson(op.result)},
                       {"features", json::Array(llvm::map_range(op.features, escapeJson))},
                       {"kernels", std::move(kernels)}};
+  if (op.kernels.empty())
+    object["computed_in"] = json::Array(llvm::map_range(
+        op.within, [](KernelOpInterface kernel) { return escapeJson(kernel.getName()); }));
   if (op.cost) {
     object["flops"] = op.cost->flops.json();
     object["bytes"] = op.cost->bytes.json();

@@ -29,6 +29,10 @@ struct OpKernels {
   /// None for views, copies, and calls that belong to no op of the graph.
   std::optional<Cost> cost;
   std::vector<mlir::attn::KernelOpInterface> kernels;
+  /// Where its scalar ops are from: its own place, and those of its region.
+  std::vector<mlir::Location> scalars;
+  /// Of an op without kernels: those of other ops that compute it.
+  std::vector<mlir::attn::KernelOpInterface> within;
 };
 
 struct Explanation {
