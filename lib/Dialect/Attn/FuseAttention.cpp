@@ -166,12 +166,21 @@ static Value getHeadsFirst(RewriterBase &rewriter, GatherPagesOp gather) {
                              rewriter.getDenseI64ArrayAttr({0, 2, 1, 3}));
 }
 
+/// Whether a page of both may hold the same number of keys.
+static bool mayShareTable(GatherPagesOp key, GatherPagesOp value) {
+  auto getPageSize = [](GatherPagesOp gather) {
+    return gather.getPool().getType().getDimSize(gather.isHeadsFirst() ? 2 : 1);
+  };
+  int64_t ofKey = getPageSize(key), ofValue = getPageSize(value);
+  return ofKey == ofValue || ShapedType::isDynamic(ofKey) || ShapedType::isDynamic(ofValue);
+}
+
 /// Lets `op` read key and value in their pages, if one table gathers both.
 static void takePages(RewriterBase &rewriter, AttentionOp op) {
   auto key = op.getKey().getDefiningOp<GatherPagesOp>(),
        value = op.getValue().getDefiningOp<GatherPagesOp>();
   if (!key || !value || key.getTable() != value.getTable() ||
-      key.getLengths() != value.getLengths())
+      key.getLengths() != value.getLengths() || !mayShareTable(key, value))
     return;
   rewriter.setInsertionPoint(op);
   Value keys = getHeadsFirst(rewriter, key);

@@ -683,3 +683,18 @@ func.func @pages_of_two_tables(%q: tensor<3x8x5x64xf32>, %pool: tensor<?x2x16x64
   %c = attn.context %p, %v : tensor<3x8x5x64xf32>, tensor<3x2x64x64xf32>
   return %c : tensor<3x8x5x64xf32>
 }
+
+// So do pages of different sizes.
+// CHECK-LABEL: func @pages_of_two_sizes
+func.func @pages_of_two_sizes(%q: tensor<3x8x5x64xf32>, %keys: tensor<?x2x16x64xf32>, %values: tensor<?x2x32x64xf32>,
+                              %table: tensor<3x?xi64>) -> tensor<3x8x5x64xf32> {
+  // CHECK: %[[KEY:.*]] = attn.gather_pages
+  // CHECK: %[[VALUE:.*]] = attn.gather_pages
+  // CHECK: attn.attention %arg0, %[[KEY]], %[[VALUE]] :
+  %k = attn.gather_pages %keys[%table] layout(heads_first) : tensor<?x2x16x64xf32>, tensor<3x?xi64>
+  %v = attn.gather_pages %values[%table] layout(heads_first) : tensor<?x2x32x64xf32>, tensor<3x?xi64>
+  %s = attn.score %q, %k : tensor<3x8x5x64xf32>, tensor<3x2x?x64xf32>
+  %p = attn.softmax %s : tensor<3x8x5x?xf32>
+  %c = attn.context %p, %v : tensor<3x8x5x?xf32>, tensor<3x2x?x64xf32>
+  return %c : tensor<3x8x5x64xf32>
+}
