@@ -47,25 +47,16 @@ std::string CostModel::describe(Value tensor) {
   return text;
 }
 
-/// The page table by which `op` reads `tensor`, a pool; null if it reads all of it.
-static Value getPageTable(Operation *op, Value tensor) {
-  if (auto gather = dyn_cast<GatherPagesOp>(op))
-    return tensor == gather.getPool() ? Value(gather.getTable()) : Value();
-  auto attention = dyn_cast<AttentionOp>(op);
-  bool isPool = attention && (tensor == attention.getKey() || tensor == attention.getValue());
-  return isPool ? attention.getPages() : Value();
-}
-
 /// Of a pool, the pages in the table are read; of an embedding's table, a row per id.
 SmallVector<SymbolicCount::Factor> CostModel::getSizesRead(Operation *op, Value tensor) {
   if (auto embedding = dyn_cast<EmbeddingOp>(op); embedding && tensor == embedding.getTable())
     return getSizes(embedding.getResult());
   SmallVector<SymbolicCount::Factor> sizes = getSizes(tensor);
-  Value table = getPageTable(op, tensor);
-  if (!table)
-    return sizes;
-  sizes.front() = getSize(table, 0);
-  sizes.push_back(getSize(table, 1));
+  PagedTensors paged = getPagedTensors(op);
+  if (llvm::is_contained(paged.pools, tensor)) {
+    sizes.front() = getSize(paged.table, 0);
+    sizes.push_back(getSize(paged.table, 1));
+  }
   return sizes;
 }
 
@@ -76,11 +67,10 @@ Cost CostModel::get(Operation *op) {
       cost.flops.add(product.factor, llvm::map_to_vector(product.sizes, [&](const TensorDim &size) {
                        return getSize(size.tensor.value, size.dim);
                      }));
-  llvm::SetVector<Value> captured;
-  getUsedValuesDefinedAbove(op->getRegions(), captured);
-  SmallVector<Value> tensors = llvm::to_vector(captured);
-  llvm::append_range(tensors, op->getOperands());
-  llvm::append_range(tensors, op->getResults());
+  llvm::SetVector<Value> tensors; // a region may read an operand as well
+  getUsedValuesDefinedAbove(op->getRegions(), tensors);
+  tensors.insert_range(op->getOperands());
+  tensors.insert_range(op->getResults());
   for (Value tensor : tensors)
     if (auto type = dyn_cast<RankedTensorType>(tensor.getType()))
       cost.bytes.add(getElementBytes(type.getElementType()), getSizesRead(op, tensor));

@@ -45,14 +45,9 @@ static std::optional<int64_t> getLongest(Operation *user, const Sizes &sizes,
 static std::optional<int64_t> getNumPages(BlockArgument argument, const Sizes &sizes,
                                           mlir::attn::SizeTracer &tracer) {
   SmallVector<Value> pools;
-  for (Operation *user : argument.getUsers()) {
-    auto gather = dyn_cast<mlir::attn::GatherPagesOp>(user);
-    if (gather && gather.getTable() == argument)
-      pools.push_back(gather.getPool());
-    auto attention = dyn_cast<mlir::attn::AttentionOp>(user);
-    if (attention && attention.getPages() == argument)
-      pools.append({attention.getKey(), attention.getValue()});
-  }
+  for (Operation *user : argument.getUsers())
+    if (auto paged = mlir::attn::getPagedTensors(user); paged.table == argument)
+      llvm::append_range(pools, paged.pools);
   auto getSize = [&](StringRef symbol) { return sizes.get(symbol); };
   std::optional<int64_t> fewest;
   for (Value pool : pools)

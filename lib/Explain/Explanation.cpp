@@ -106,15 +106,10 @@ static std::vector<Location> listScalars(Operation &op) {
 }
 
 static OpKernels describeOp(Operation &op, CostModel &costs) {
-  return {op.getLoc(),
-          op.getName().getStringRef().str(),
-          describePlace(op.getLoc()),
-          describeResults(op, costs),
-          {},
-          std::nullopt,
-          {},
-          listScalars(op),
-          {}};
+  OpKernels entry{op.getLoc(), op.getName().getStringRef().str(), describePlace(op.getLoc()),
+                  describeResults(op, costs)};
+  entry.scalars = listScalars(op);
+  return entry;
 }
 
 static OpKernels describeComputation(Operation &op, func::FuncOp function, CostModel &costs,
@@ -191,15 +186,8 @@ static void addKernels(Spec &spec, std::vector<OpKernels> &ops) {
     auto op =
         llvm::find_if(ops, [&](const OpKernels &entry) { return entry.loc == call.getLoc(); });
     if (op == ops.end())
-      op = ops.insert(ops.end(), {call.getLoc(),
-                                  "host.call",
-                                  describePlace(call.getLoc()),
-                                  "",
-                                  {},
-                                  std::nullopt,
-                                  {},
-                                  {},
-                                  {}});
+      op = ops.insert(ops.end(),
+                      {call.getLoc(), "host.call", describePlace(call.getLoc()), /*result=*/""});
     if (!llvm::is_contained(op->kernels, kernel))
       op->kernels.push_back(kernel);
   });

@@ -48,10 +48,12 @@ private:
 
   char peek(size_t ahead = 0) const { return at + ahead < text.size() ? text[at + ahead] : 0; }
   void refuse(const Twine &message);
+  void startOp(StringRef name);
   void skipString();
   void skipWord();
   void open();
   void checkList();
+  void refuseGroup();
   void close();
   bool startDefinition();
   void endDefinition();
@@ -92,13 +94,18 @@ void TextChecker::refuse(const Twine &message) {
 // Tokens
 //===----------------------------------------------------------------------===//
 
+/// By its name, which is quoted in MLIR's generic form.
+void TextChecker::startOp(StringRef name) {
+  if (name == "tensor.from_elements")
+    fromElements = brackets.size();
+  isExpansion |= name.ends_with(".expand_shape");
+}
+
 void TextChecker::skipString() {
   size_t start = ++at;
   for (; at < text.size() && text[at] != '"' && text[at] != '\n'; ++at)
     at += text[at] == '\\';
-  if (text.slice(start, at) == "tensor.from_elements")
-    fromElements = brackets.size();
-  isExpansion |= text.slice(start, at).ends_with(".expand_shape");
+  startOp(text.slice(start, at));
   hasValue = true;
   ++at;
 }
@@ -114,14 +121,20 @@ void TextChecker::skipWord() {
 // Depth
 //===----------------------------------------------------------------------===//
 
+/// At an empty list.
+void TextChecker::refuseGroup() {
+  if (isExpansion)
+    refuse("expected dimensions in each group of an expand_shape, found []");
+}
+
 /// At a `[`.
 void TextChecker::checkList() {
   size_t next = text.find_first_not_of(" \t\r\n", at + 1);
   if (next == StringRef::npos || text[next] != ']')
     return;
   current.hasEmptyList = true;
-  if (isExpansion && !brackets.empty() && brackets.back() == '[')
-    refuse("expected dimensions in each group of an expand_shape, found []");
+  if (!brackets.empty() && brackets.back() == '[')
+    refuseGroup();
 }
 
 void TextChecker::open() {
@@ -177,8 +190,8 @@ void TextChecker::useName() {
   current.depth = std::max<int64_t>(current.depth, brackets.size() + known->second.depth);
   current.length += known->second.length;
   current.hasEmptyList |= known->second.hasEmptyList;
-  if (isExpansion && known->second.hasEmptyList)
-    refuse("expected dimensions in each group of an expand_shape, found []");
+  if (known->second.hasEmptyList)
+    refuseGroup();
   if (current.depth > kMaxDepth || (!defined.empty() && current.length > kMaxLength))
     refuse("expected " + text.slice(start, at) + " to expand to at most " + Twine(kMaxDepth) +
            " nested brackets and " + Twine(kMaxLength) + " names and brackets, found more");
@@ -222,9 +235,9 @@ void TextChecker::readWord() {
   skipWord();
   StringRef word = text.slice(start, at);
   hasValue = true;
-  if (word == "tensor.from_elements")
-    fromElements = brackets.size();
-  isExpansion = (isExpansion || word.ends_with(".expand_shape")) && word != "into";
+  startOp(word);
+  if (word == "into")
+    isExpansion = false;
   if (word == "affine_map" || word == "affine_set") {
     affineStart = start;
     affineDepth = brackets.size();

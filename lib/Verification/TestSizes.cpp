@@ -69,10 +69,10 @@ void SizeFitter::fitPages(Value pool, Value table) {
 static void fitSizes(func::FuncOp graph, Dims &dims, const Dims &given) {
   SizeFitter fitter(graph, dims, given);
   graph.walk([&](mlir::attn::AppendCacheOp op) { fitter.fitRows(op); });
-  graph.walk([&](mlir::attn::GatherPagesOp op) { fitter.fitPages(op.getPool(), op.getTable()); });
-  graph.walk([&](mlir::attn::AttentionOp op) {
-    if (op.getPages())
-      fitter.fitPages(op.getKey(), op.getPages());
+  graph.walk([&](Operation *op) {
+    auto paged = mlir::attn::getPagedTensors(op);
+    for (Value pool : paged.pools)
+      fitter.fitPages(pool, paged.table);
   });
 }
 

@@ -25,14 +25,14 @@ struct OpKernels {
   /// The op's name, its place in the spec, the type of its first result.
   std::string op, place, result;
   /// "scale 0.125", "mask reads kv_len"
-  std::vector<std::string> features;
+  std::vector<std::string> features = {};
   /// None for views, copies, and calls that belong to no op of the graph.
-  std::optional<Cost> cost;
-  std::vector<mlir::attn::KernelOpInterface> kernels;
+  std::optional<Cost> cost = std::nullopt;
+  std::vector<mlir::attn::KernelOpInterface> kernels = {};
   /// Where its scalar ops are from: its own place, and those of its region.
-  std::vector<mlir::Location> scalars;
+  std::vector<mlir::Location> scalars = {};
   /// Of an op without kernels: those of other ops that compute it.
-  std::vector<mlir::attn::KernelOpInterface> within;
+  std::vector<mlir::attn::KernelOpInterface> within = {};
 };
 
 struct Explanation {

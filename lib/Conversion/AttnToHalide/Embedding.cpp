@@ -14,13 +14,11 @@ using namespace mlir::attn;
 LogicalResult attn::lowerCount(PipelineBuilder &p, Func tensor,
                                function_ref<Scalar(Scalar)> condition) {
   Type i32 = p.b().getI32Type();
-  SmallVector<Reduction> reductions;
-  for (auto [dim, name] : llvm::enumerate(reductionNames(tensor.getRank())))
-    reductions.push_back({name, p.extent(tensor, dim)});
   Func count = p.func("count", {"x"}, i32, [&](ArrayRef<Scalar>) { return p.i32(0); });
-  p.update(count, {"x"}, reductions, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-    return count(v) + convert(condition(tensor(r)), i32);
-  });
+  p.update(count, {"x"}, reduceAll(p, tensor),
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             return count(v) + convert(condition(tensor(r)), i32);
+           });
   p.output(count, RankedTensorType::get({1}, i32));
   return success();
 }

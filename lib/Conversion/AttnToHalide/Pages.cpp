@@ -59,9 +59,7 @@ static LogicalResult
 lowerFirstWrong(PipelineBuilder &p, Func tensor,
                 function_ref<Scalar(ArrayRef<Scalar> coords, Scalar element)> isWrong) {
   Type i32 = p.b().getI32Type();
-  SmallVector<Reduction> reductions;
-  for (auto [dim, name] : llvm::enumerate(reductionNames(tensor.getRank())))
-    reductions.push_back({name, p.extent(tensor, dim)});
+  SmallVector<Reduction> reductions = reduceAll(p, tensor);
   Func left = p.func("left", {"x"}, i32, [&](ArrayRef<Scalar>) { return p.i32(0); });
   p.update(left, {"x"}, reductions, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
     Scalar own = p.i32(1), size = own;
@@ -142,7 +140,7 @@ static LogicalResult lowerGatherPages(PipelineBuilder &p, GatherPagesOp op, cons
   RankedTensorType type = op.getResult().getType();
   bool isHeadsFirst = op.isHeadsFirst();
   Func pool = p.input("pool", op.getPool());
-  PageTable pages(p, op.getTable(), op.getLengths(), p.extent(pool, isHeadsFirst ? 1 : 2),
+  PageTable pages(p, op.getTable(), op.getLengths(), p.extent(pool, 3 - op.getKeyDim()),
                   p.extent(pool, 3));
   auto body = [&](ArrayRef<Scalar> v) {
     Scalar page = pages.pageOf(v[1], v[3]), row = pages.rowOf(v[1]);
@@ -153,8 +151,8 @@ static LogicalResult lowerGatherPages(PipelineBuilder &p, GatherPagesOp op, cons
 }
 
 static LogicalResult convertGatherPages(GatherPagesOp op, FunctionConverter &converter) {
-  if (failed(requirePages(op, op.getTable(), op.getLengths(), {op.getPool()},
-                          op.isHeadsFirst() ? 2 : 1, converter)))
+  if (failed(requirePages(op, op.getTable(), op.getLengths(), {op.getPool()}, op.getKeyDim(),
+                          converter)))
     return failure();
   return converter.call(op.getLoc(), "gather_pages", op.getResult(), [&](PipelineBuilder &p) {
     return lowerGatherPages(p, op, converter.getCpu());

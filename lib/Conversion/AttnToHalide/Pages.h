@@ -1,4 +1,4 @@
-//===- Pages.h - keys and values in pages -----------------*- C++ -* ---------------------===//
+//===- Pages.h - keys and values in pages ----------------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -25,6 +25,13 @@ SmallVector<StringRef> attn::reductionNames(int64_t count) {
   return llvm::to_vector(ArrayRef(names).take_front(count));
 }
 
+SmallVector<Reduction> attn::reduceAll(PipelineBuilder &p, Func tensor) {
+  SmallVector<Reduction> reductions;
+  for (auto [dim, name] : llvm::enumerate(reductionNames(tensor.getRank())))
+    reductions.push_back({name, p.extent(tensor, dim)});
+  return reductions;
+}
+
 RankedTensorType attn::tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
 
 bool attn::mayLackRows(RankedTensorType tensor) {

@@ -23,6 +23,8 @@ constexpr int64_t kMaxRank = 8;
 SmallVector<StringRef> varNames(int64_t rank);
 /// Names for reduced dimensions.
 SmallVector<StringRef> reductionNames(int64_t count);
+/// The reduction over all elements of a tensor.
+SmallVector<Reduction> reduceAll(PipelineBuilder &p, Func tensor);
 RankedTensorType tensorType(Value v);
 int64_t lanesFor(const CpuInfo &cpu, Type elementType);
 /// Whether a tensor may have no rows: kernels read the last one.

@@ -168,10 +168,8 @@ static Value getHeadsFirst(RewriterBase &rewriter, GatherPagesOp gather) {
 
 /// Whether a page of both may hold the same number of keys.
 static bool mayShareTable(GatherPagesOp key, GatherPagesOp value) {
-  auto getPageSize = [](GatherPagesOp gather) {
-    return gather.getPool().getType().getDimSize(gather.isHeadsFirst() ? 2 : 1);
-  };
-  int64_t ofKey = getPageSize(key), ofValue = getPageSize(value);
+  int64_t ofKey = key.getPool().getType().getDimSize(key.getKeyDim()),
+          ofValue = value.getPool().getType().getDimSize(value.getKeyDim());
   return ofKey == ofValue || ShapedType::isDynamic(ofKey) || ShapedType::isDynamic(ofValue);
 }
 

@@ -78,6 +78,14 @@ void AppendCacheOp::writeFormula(FormulaWriter &w) {
 // GatherPagesOp
 //===----------------------------------------------------------------------===//
 
+PagedTensors attn::getPagedTensors(Operation *op) {
+  if (auto gather = dyn_cast<GatherPagesOp>(op))
+    return {gather.getTable(), {gather.getPool()}};
+  if (auto attention = dyn_cast<AttentionOp>(op); attention && attention.getPages())
+    return {attention.getPages(), {attention.getKey(), attention.getValue()}};
+  return {};
+}
+
 LogicalResult GatherPagesOp::verify() {
   // gather_pages_c1
   if (failed(verifyElement(*this, "result", getResult(), "pool", getPool())))
@@ -86,7 +94,7 @@ LogicalResult GatherPagesOp::verify() {
   if (failed(verifySizes(*this)))
     return failure();
   // gather_pages_c4
-  if (sizeOf(getPool(), isHeadsFirst() ? 2 : 1) == 0)
+  if (sizeOf(getPool(), getKeyDim()) == 0)
     return emitOpError("expected a page_size of at least 1, found 0");
   // gather_pages_c3
   return verifyResult(*this, getResult(), "result",
@@ -110,11 +118,10 @@ FailureOr<ResultSizes> GatherPagesOp::inferSizes(SizedTensor pool, SizedTensor t
 
 SizeConstraints GatherPagesOp::getSizeConstraints() {
   Value pool = getPool(), table = getTable();
-  int64_t keys = isHeadsFirst() ? 2 : 1;
   SizeConstraints constraints = {{"batch", {{"table", table, 0}}},
                                  {"max_pages", {{"table", table, 1}}},
                                  {"num_pages", {{"pool", pool, 0}}},
-                                 {"page_size", {{"pool", pool, keys}}}};
+                                 {"page_size", {{"pool", pool, getKeyDim()}}}};
   if (Value lengths = getLengths())
     constraints[0].members.push_back({"lengths", lengths, 0});
   return constraints;

@@ -291,9 +291,9 @@ FailureOr<WeightsFile> attn::takeWeights(MutableArrayRef<Variant> variants, Stri
   if (collection.isEmpty())
     return emitError(variants.front().getModule().getLoc())
            << "expected constants of " << kMinBytes
-           << " bytes or more to keep beside the library, found none; arguments with attn.weight "
-              "are "
-              "constants with --weights";
+           << " bytes or more to keep beside the library, found none; with --weights, arguments "
+              "with "
+              "attn.weight are constants";
   collection.placeInFile();
   for (const Variant &variant : variants) {
     auto host = variant.getModule().lookupSymbol<func::FuncOp>(function);

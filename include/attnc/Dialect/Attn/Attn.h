@@ -33,6 +33,13 @@ namespace mlir::attn {
 /// that they hide stay hidden.
 SmallVector<MaskOp> findMasksBehind(Value score);
 
+/// The pools that an op reads by a page table; none of most ops.
+struct PagedTensors {
+  Value table;
+  SmallVector<Value, 2> pools;
+};
+PagedTensors getPagedTensors(Operation *op);
+
 /// Whether `name` is an identifier in C and C++ and not a keyword.
 bool isCIdentifier(StringRef name);
 

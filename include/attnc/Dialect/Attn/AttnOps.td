@@ -982,6 +982,8 @@ def Attn_GatherPagesOp : Attn_GraphOp<"gather_pages", ["getSizeConstraints", "ge
     static ::llvm::FailureOr<ResultSizes> inferSizes(SizedTensor pool, SizedTensor table,
                                              PageLayoutAttr layout);
     bool isHeadsFirst() { return getLayout() == PageLayout::heads_first; }
+    /// The dimension of the pool that counts the keys of a page.
+    unsigned getKeyDim() { return isHeadsFirst() ? 2 : 1; }
   }];
   let hasVerifier = 1;
 }
