@@ -4,18 +4,22 @@
  * looked at: memory that the program didn't allocate, shared memory beyond what the launch gave,
  * an address that is no multiple of the access's size, shared memory that one thread writes and
  * another touches without a barrier between them, and barriers that not all threads reach, each
- * end the program with the line of the PTX. */
+ * end the program with the line of the PTX. So do meetings of a warp (warp.h) that not all of its
+ * lanes reach, and copies that are read before they are waited for (copies.h). */
 
 #include "launch.h"
 
 #include <math.h>
+#include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
 
-enum { most_threads = 1024, most_shared = 232448, stack_bytes = 1 << 16 };
+#include "values.h"
+
+enum { most_threads = 1024, most_shared = 232448, stack_bytes = 1 << 16, warp_size = 32 };
 
 typedef void kernel(void **arguments);
 
@@ -29,13 +33,21 @@ enum { several_readers = most_threads + 1 };
 static const launch *now;
 static kernel *body;
 static dim3 blockIdx, threadIdx;
-static int thread, is_done[most_threads], waits_at[most_threads];
-static ucontext_t scheduler, threads[most_threads];
+static int thread;
+static jmp_buf scheduler, threads[most_threads];
 static char stacks[most_threads][stack_bytes];
+
+/* Where a thread gave up control, and why. */
+typedef enum { not_started, at_barrier, at_meeting, done } stop_kind;
+static struct {
+  stop_kind kind;
+  int line;
+} stops[most_threads];
 
 static uint64_t epoch;
 static uint32_t shared[most_shared / 4];
 static touch touches[most_shared / 4];
+static uint8_t is_copied_to[most_shared / 4];
 
 static void fail(int line, const char *what, uint64_t address) {
   fprintf(stderr, "ptx:%d: %s at %#llx, thread (%u, %u, %u) of block (%u, %u, %u)\n", line, what,
@@ -43,6 +55,8 @@ static void fail(int line, const char *what, uint64_t address) {
           blockIdx.y, blockIdx.z);
   exit(70);
 }
+
+#include "banks.h"
 
 static void *global_memory(int line, uint64_t address, unsigned bytes) {
   if (address % bytes != 0)
@@ -58,6 +72,8 @@ static void *shared_memory(int line, uint64_t address, unsigned bytes, int write
   if (address + bytes > now->shared_bytes || address > now->shared_bytes)
     fail(line, "access beyond shared memory", address);
   for (uint64_t word = address / 4; word * 4 < address + bytes; ++word) {
+    if (is_copied_to[word])
+      fail(line, "access of shared memory that a copy is under way to", address);
     touch *t = &touches[word];
     if (t->epoch != epoch)
       *t = (touch){.epoch = epoch};
@@ -72,41 +88,86 @@ static void *shared_memory(int line, uint64_t address, unsigned bytes, int write
   return (char *)shared + address;
 }
 
-static void barrier(int line) {
-  waits_at[thread] = line;
-  swapcontext(&threads[thread], &scheduler);
+/* By an instruction of one thread. */
+static void *shared_access(int line, uint64_t address, unsigned bytes, int writes) {
+  note_access(line, address, bytes);
+  return shared_memory(line, address, bytes, writes);
 }
+
+static void stop(int line, stop_kind kind) {
+  stops[thread].kind = kind;
+  stops[thread].line = line;
+  if (!_setjmp(threads[thread]))
+    _longjmp(scheduler, 1);
+}
+
+static void barrier(int line) { stop(line, at_barrier); }
+
+#include "warp.h"
+
+#include "copies.h"
 
 static void run_thread(void) {
   body(now->arguments);
-  is_done[thread] = 1;
+  end_copies();
+  stop(0, done);
+}
+
+/* Runs a thread to its next stop. */
+static void resume(unsigned which) {
+  thread = (int)which;
+  threadIdx.x = which % now->block.x;
+  threadIdx.y = which / now->block.x % now->block.y;
+  threadIdx.z = which / now->block.x / now->block.y;
+  if (_setjmp(scheduler))
+    return;
+  if (stops[which].kind != not_started)
+    _longjmp(threads[which], 1);
+  ucontext_t start;
+  getcontext(&start);
+  start.uc_stack.ss_sp = stacks[which];
+  start.uc_stack.ss_size = stack_bytes;
+  makecontext(&start, run_thread, 0);
+  setcontext(&start);
+}
+
+/* Whether the lanes of a warp met, to go on together. */
+static int has_met(unsigned first, unsigned count) {
+  unsigned meeting = 0;
+  while (meeting < count && stops[first + meeting].kind != at_meeting)
+    ++meeting;
+  if (meeting == count)
+    return 0;
+  int line = stops[first + meeting].line;
+  for (unsigned i = 0; i < warp_size; ++i)
+    if (i >= count || stops[first + i].kind != at_meeting || stops[first + i].line != line)
+      fail(line, "meeting that not all lanes of the warp reach", 0);
+  return 1;
+}
+
+/* Runs the lanes of a warp until each waits at a barrier or is done. */
+static void run_warp(unsigned first, unsigned count) {
+  do {
+    for (unsigned i = 0; i < count; ++i)
+      resume(first + i);
+    count_conflicts(first, count);
+  } while (has_met(first, count));
 }
 
 /* Shared memory starts as NaN: nothing may depend on what it holds. */
 static void run_block(unsigned count) {
   memset(shared, 0xff, now->shared_bytes);
-  for (unsigned i = 0; i < count; ++i) {
-    getcontext(&threads[i]);
-    threads[i].uc_stack.ss_sp = stacks[i];
-    threads[i].uc_stack.ss_size = stack_bytes;
-    threads[i].uc_link = &scheduler;
-    makecontext(&threads[i], run_thread, 0);
-    is_done[i] = 0;
-  }
-  for (int line = 0; !is_done[0];) {
+  memset(stops, 0, sizeof stops);
+  do {
     ++epoch;
-    for (unsigned i = 0; i < count; ++i) {
-      thread = (int)i;
-      threadIdx.x = i % now->block.x;
-      threadIdx.y = i / now->block.x % now->block.y;
-      threadIdx.z = i / now->block.x / now->block.y;
-      waits_at[i] = 0;
-      swapcontext(&scheduler, &threads[i]);
-      line = i ? line : waits_at[0];
-      if (waits_at[i] != line)
-        fail(waits_at[i], "barrier that not all threads reach", 0);
-    }
-  }
+    for (unsigned i = 0; i < count; i += warp_size)
+      run_warp(i, count - i < warp_size ? count - i : warp_size);
+    for (unsigned i = 0; i < count; ++i)
+      if (stops[i].line != stops[0].line) {
+        thread = (int)i;
+        fail(stops[i].line, "barrier that not all threads reach", 0);
+      }
+  } while (stops[0].kind != done);
 }
 
 /* Called by the driver with a kernel of this file. */
@@ -118,41 +179,5 @@ void run_grid(kernel *which, const launch *given) {
     for (blockIdx.y = 0; blockIdx.y < now->grid.y; ++blockIdx.y)
       for (blockIdx.x = 0; blockIdx.x < now->grid.x; ++blockIdx.x)
         run_block(count);
-}
-
-/* ---- Values of registers, which hold bits ------------------------------------------------- */
-
-#define CONVERT(name, from, to)                                                                    \
-  static inline to name(from value) {                                                              \
-    to result;                                                                                     \
-    memcpy(&result, &value, sizeof result);                                                        \
-    return result;                                                                                 \
-  }
-CONVERT(as_f32, uint32_t, float)
-CONVERT(of_f32, float, uint32_t)
-CONVERT(as_f64, uint64_t, double)
-CONVERT(of_f64, double, uint64_t)
-CONVERT(as_f16, uint16_t, _Float16)
-CONVERT(of_f16, _Float16, uint16_t)
-
-/* The nearest bf16, of two the even one. */
-static inline uint16_t to_bf16(float value) {
-  uint32_t bits = of_f32(value);
-  if (value != value)
-    return 0x7fff;
-  return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-/* Subnormal numbers are 0, as where instructions say ftz. */
-static inline float flush(float x) { return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x; }
-
-/* Of additions that tell of it. */
-static uint64_t carry;
-
-/* Bits [at, at + count) of a value; of a signed one with the sign of the last. */
-static inline uint32_t extract_u32(uint32_t value, unsigned at, unsigned count) {
-  return (uint32_t)((uint64_t)value >> at & ((1ull << count) - 1));
-}
-static inline int32_t extract_s32(int32_t value, unsigned at, unsigned count) {
-  return count ? (int32_t)((uint32_t)value << (32 - at - count)) >> (32 - count) : 0;
+  print_conflicts();
 }

@@ -11,13 +11,10 @@ import re
 import subprocess
 import sys
 
+from registers import FLOATS, INTEGERS, REGISTERS, Unknown, address_of, read, split_place, variable, write
+from warp_instructions import copy_async, meet
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-REGISTERS = {"pred": "int", "b16": "uint16_t", "b32": "uint32_t", "b64": "uint64_t",
-             "u32": "uint32_t", "f32": "uint32_t", "f64": "uint64_t"}
-FLOATS = ("f16", "f32", "f64")
-INTEGERS = {"s16": "int16_t", "s32": "int32_t", "s64": "int64_t",
-            "u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t",
-            "b8": "uint8_t", "b16": "uint16_t", "b32": "uint32_t", "b64": "uint64_t", "pred": "int"}
 WIDER = {"s16": "s32", "s32": "s64", "u16": "u32", "u32": "u64"}
 
 OPERATORS = {"add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^", "shl": "<<", "shr": ">>"}
@@ -25,32 +22,6 @@ COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": "
                "lo": "<", "ls": "<=", "hi": ">", "hs": ">="}
 FUNCTIONS = {"fma": "fma", "max": "fmax", "min": "fmin", "abs": "fabs", "sqrt": "sqrt", "ex2": "exp2",
              "lg2": "log2", "sin": "sin", "cos": "cos", "tanh": "tanh"}
-
-
-class Unknown(Exception):
-    pass
-
-
-def variable(operand):
-    """The name in C of a register."""
-    return re.sub(r"[%.$]", "_", operand)
-
-
-def read(operand, kind):
-    """The value of an operand as a number of C."""
-    bits = re.fullmatch(r"0([fFdD])([0-9A-Fa-f]+)", operand)
-    if bits:
-        return f"as_f{32 if bits[1] in 'fF' else 64}(0x{bits[2]}u)"
-    index = re.fullmatch(r"%(ctaid|tid)\.([xyz])", operand)
-    if index:
-        return f"{'blockIdx' if index[1] == 'ctaid' else 'threadIdx'}.{index[2]}"
-    return f"as_{kind}({variable(operand)})" if kind in FLOATS else f"({INTEGERS[kind]}){variable(operand)}"
-
-
-def write(operand, kind, value):
-    """A statement that makes a register the bits of a number."""
-    to = variable(operand)
-    return f"{to} = of_{kind}({value});" if kind in FLOATS else f"{to} = ({INTEGERS[kind]})({value});"
 
 
 def compute(name, modifiers, kind, operands):
@@ -129,6 +100,9 @@ def convert(modifiers, kind, operands):
     """cvt.TO.FROM, of which kind is FROM."""
     to = modifiers[-1]
     value = read(operands[1], kind)
+    if to in ("bf16x2", "f16x2"):  # the first is the upper half
+        upper, lower = (f"{'to_bf16' if to == 'bf16x2' else 'of_f16'}({read(operand, kind)})" for operand in operands[1:])
+        return write(operands[0], "b32", f"(uint32_t){upper} << 16 | {lower}")
     if to == "bf16":
         return f"{variable(operands[0])} = to_bf16({value});"
     roundings = {"rzi": "trunc", "rni": "nearbyint", "rmi": "floor", "rpi": "ceil"}
@@ -176,15 +150,15 @@ def access(line, name, modifiers, kind, operands):
     register, place = operands if name == "ld" else reversed(operands)
     count = next((int(m[1]) for m in modifiers if re.fullmatch("v[248]", m)), 1)
     registers = register.strip("{}").split(", ")
-    base, offset = re.fullmatch(r"\[([^+\]]+)(?:\+(-?\d+))?\]", place).groups()
+    base, offset = split_place(place)
     size = int(kind[1:]) // 8
     bits = "b" + kind[1:]
     if space == "param":
         to, source = (f"&{variable(register)}", parameter(base))[::1 if name == "ld" else -1]
         return f"memcpy({to}, {source}, {size});"
-    address = f"{read(base, 'b64')} + {offset or 0}"
+    address = address_of(place)
     memory = {"global": f"global_memory({line}, {address}, {size * count})",
-              "shared": f"shared_memory({line}, {address}, {size * count}, {int(name == 'st')})"}
+              "shared": f"shared_access({line}, {address}, {size * count}, {int(name == 'st')})"}
     memory = memory.get(space, f"(void *)(uintptr_t)({address})")
     elements = [(r, f"m[{i}]") for i, r in enumerate(registers)]
     loaded = kind if kind[0] == "s" else bits
@@ -195,6 +169,10 @@ def access(line, name, modifiers, kind, operands):
 def translate(line, opcode, operands):
     """The C statement of an instruction."""
     name, *modifiers = opcode.split(".")
+    if name == "cp":
+        return copy_async(line, modifiers, operands)
+    if name in ("ldmatrix", "mma", "shfl", "vote"):
+        return meet(line, name, modifiers, operands)
     if name == "bra":
         return f"goto {operands[0].replace('$', '_')};"
     if name == "ret":
@@ -253,10 +231,16 @@ def write_line(number, text):
     return f"if ({instruction[1]}_{instruction[2]}) {{ {statement} }}" if instruction[2] else statement
 
 
-def write_module(text):
+def is_whole(text):
+    """Whether a line ends an instruction."""
+    return not re.match(r"[@a-z]", text) or text.endswith((";", ":", "}"))
+
+
+def write_module(ptx):
     yield '#include "machine.h"'
     in_kernel = False
-    for number, line in enumerate(text.splitlines(), 1):
+    begun, text = 0, ""  # an instruction of several lines
+    for number, line in enumerate(ptx.splitlines(), 1):
         table = re.match(r"\.const \.align (\d+) \.b8 (\w+)\[(\d+)\] = (\{.*\});", line)
         if table:
             yield f"static const _Alignas({table[1]}) uint8_t {table[2]}[{table[3]}] = {table[4]};"
@@ -268,7 +252,11 @@ def write_module(text):
             yield f"static void {function[1]}(void **arguments, void *func_retval0)"
         in_kernel = in_kernel or line == "{"
         if in_kernel:
-            yield write_line(number, line)
+            begun = begun or number
+            text += " " + line.split("//")[0].strip()
+            if is_whole(text.strip()):
+                yield write_line(begun, text)
+                begun, text = 0, ""
         in_kernel = in_kernel and line != "}"
 
 

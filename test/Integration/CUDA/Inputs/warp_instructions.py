@@ -1,0 +1,52 @@
+"""Instructions that the lanes of a warp do together, and copies to shared memory."""
+
+from registers import Unknown, address_of, read, write
+
+
+def values(operand, kind="b32"):
+    """An array in C of the registers in braces."""
+    return "(uint32_t[]){" + ", ".join(read(part, kind) for part in operand.strip("{}").split(", ")) + "}"
+
+
+def results(operand, statement):
+    """A statement that makes an array `r`, and its copies to registers in braces."""
+    parts = operand.strip("{}").split(", ")
+    copies = " ".join(write(part, "b32", f"r[{i}]") for i, part in enumerate(parts))
+    return f"{{ uint32_t r[{len(parts)}]; {statement} {copies} }}"
+
+
+def copy_async(line, modifiers, operands):
+    """cp.async, of which the number of bytes that are read may be less than that of those written."""
+    if modifiers[1:] == ["commit_group"]:
+        return "commit_copies();"
+    if modifiers[1:] == ["wait_group"]:
+        return f"wait_for_copies({line}, {operands[0]});"
+    if modifiers[1:] == ["wait_all"]:
+        return f"commit_copies(); wait_for_copies({line}, 0);"
+    if modifiers[2:] != ["shared", "global"]:
+        raise Unknown
+    to, source, size = operands[:3]
+    read_bytes = read(operands[3], "u32") if len(operands) > 3 else size
+    return f"start_copy({line}, {address_of(to)}, {address_of(source)}, {size}, {read_bytes});"
+
+
+def meet(line, name, modifiers, operands):
+    """What the lanes of a warp do together."""
+    if name == "ldmatrix" and modifiers[2] == "m8n8" and modifiers[-2:] == ["shared", "b16"]:
+        count, turned = modifiers[3].strip("x"), int("trans" in modifiers)
+        return results(operands[0], f"ldmatrix({line}, {address_of(operands[1])}, {count}, {turned}, r);")
+    if name == "mma" and modifiers[2:5] == ["m16n8k16", "row", "col"] and modifiers[5] == modifiers[8] == "f32":
+        a, b, c = (values(operand) for operand in operands[1:])
+        return results(operands[0], f"mma({line}, {a}, {b}, {c}, r, {int(modifiers[6] == 'bf16')});")
+    if operands[-1] != "-1":
+        raise Unknown
+    if name == "shfl":
+        to, _, inside = operands[0].partition("|")
+        value, by, within = (read(operand, "b32") for operand in operands[1:4])
+        shuffled = write(to, "b32", f"shuffle({line}, '{modifiers[1][0]}', {value}, {by}, {within}, &inside)")
+        return f"{{ int inside; {shuffled} {write(inside, 'pred', 'inside') if inside else ''} }}"
+    if name == "vote" and modifiers[1] in ("any", "all", "ballot"):
+        compared = {"any": " != 0", "all": " == 0xffffffff", "ballot": ""}[modifiers[1]]
+        bits = f"ballot({line}, {read(operands[1], 'pred')})"
+        return write(operands[0], modifiers[2], bits + compared)
+    raise Unknown
