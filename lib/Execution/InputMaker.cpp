@@ -14,16 +14,24 @@
 using namespace mlir;
 using namespace attnc;
 
-/// The largest valid key length for `user`, which reads a length: the number of keys of the pages,
-/// mask or score that it belongs to, or the free rows of a cache.
-static std::optional<int64_t> getLongest(Operation *user, const Sizes &sizes,
+/// The largest valid key length for a reader of lengths: the number of keys of the pages, mask or
+/// score that it belongs to, the free rows of a cache or of pages, or the rows that go there.
+static std::optional<int64_t> getLongest(OpOperand &use, const Sizes &sizes,
                                          mlir::attn::SizeTracer &tracer) {
+  Operation *user = use.getOwner();
   auto get = [&](Value tensor, int64_t dim) {
     return traceSize(tensor, dim, tracer, [&](StringRef symbol) { return sizes.get(symbol); });
   };
   if (auto append = dyn_cast<mlir::attn::AppendCacheOp>(user)) {
     auto rows = get(append.getRows(), 2), all = get(append.getCache(), 2);
     return rows && all ? std::optional(std::max<int64_t>(*all - *rows, 0)) : std::nullopt;
+  }
+  if (auto append = dyn_cast<mlir::attn::AppendPagesOp>(user)) {
+    auto rows = get(append.getRows(), 2), pages = get(append.getTable(), 1),
+         size = get(append.getPool(), append.getKeyDim());
+    if (append.getCounts() == use.get() || !rows || !pages || !size)
+      return rows;
+    return std::max<int64_t>(*pages * *size - *rows, 0);
   }
   auto evaluate = [&](const mlir::attn::ResultSize &kvLen) {
     int64_t size = kvLen.evaluate([&](mlir::attn::TensorDim dim) {
@@ -64,8 +72,8 @@ static std::optional<int64_t> getLongest(BlockArgument argument, const Sizes &si
   if (!type || type.getRank() != 1 || isa<FloatType>(type.getElementType()))
     return std::nullopt;
   std::optional<int64_t> longest;
-  for (Operation *user : argument.getUsers())
-    if (std::optional<int64_t> most = getLongest(user, sizes, tracer))
+  for (OpOperand &use : argument.getUses())
+    if (std::optional<int64_t> most = getLongest(use, sizes, tracer))
       longest = std::min(longest.value_or(*most), *most);
   return longest;
 }
@@ -77,14 +85,18 @@ static void fillLengths(Tensor &tensor, int64_t longest, InputMaker::Lengths len
     tensor.set(index, lengths == InputMaker::FullLengths ? longest : bits() % (longest + 1));
 }
 
-/// The pages in random order, all of them before one is repeated.
+/// The pages in random order. If there are too few for all sequences, each has some of its own,
+/// which it may be appended to, and repeats them.
 static void fillPages(Tensor &tensor, int64_t numPages, uint64_t seed) {
   auto pages = llvm::to_vector(llvm::seq(numPages));
   std::mt19937_64 bits(seed);
   for (int64_t left = numPages; left > 1; --left) // std::shuffle depends on the library
     std::swap(pages[left - 1], pages[bits() % left]);
+  int64_t batch = tensor.getShape()[0], perSequence = tensor.getShape()[1];
+  int64_t own = std::clamp<int64_t>(numPages / std::max<int64_t>(batch, 1), 1,
+                                    std::max<int64_t>(perSequence, 1));
   for (int64_t index = 0; index < tensor.size(); ++index)
-    tensor.set(index, pages[index % numPages]);
+    tensor.set(index, pages[(index / perSequence * own + index % perSequence % own) % numPages]);
 }
 
 /// An input mask of zeros alone hides all keys, and with them errors.

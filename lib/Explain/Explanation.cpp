@@ -91,6 +91,17 @@ static std::vector<std::string> listFeatures(AttentionOp attention, func::FuncOp
   return features;
 }
 
+/// Whether an op writes the rows that it appends alone.
+static std::string describeAppended(Operation &append) {
+  if (mlir::attn::getArgumentInPlace(&append))
+    return "in place if a caller passes one tensor for both; copies it otherwise";
+  auto whole = dyn_cast<BlockArgument>(append.getOperand(0));
+  StringRef reason = !whole               ? "is no argument"
+                     : !whole.hasOneUse() ? "has other readers"
+                                          : "has no result of the function for its rows";
+  return ("copies what it appends to, which " + reason).str();
+}
+
 static std::string describeResults(Operation &op, CostModel &costs) {
   auto describe = [&](Value result) { return costs.describe(result); };
   return llvm::join(llvm::map_to_vector(op.getResults(), describe), ", ");
@@ -122,6 +133,8 @@ static OpKernels describeComputation(Operation &op, func::FuncOp function, CostM
     if (!attention.getScheduleAttr() && !reason.empty())
       entry.features.push_back(("no fused kernel, computed op by op: " + reason).str());
   }
+  if (isa<mlir::attn::AppendCacheOp, mlir::attn::AppendPagesOp>(op))
+    entry.features.push_back(describeAppended(op));
   return entry;
 }
 

@@ -22,8 +22,9 @@ public:
   SizeFitter(func::FuncOp graph, Dims &dims, const Dims &given)
       : dims(dims), given(given), tracer(graph) {}
 
-  /// Bounds appended rows by their cache's capacity.
+  /// Bounds appended rows by the capacity of their cache, or of a sequence's pages.
   void fitRows(mlir::attn::AppendCacheOp op);
+  void fitRows(mlir::attn::AppendPagesOp op);
   /// Gives a pool as many pages as its table has entries: no key is repeated.
   void fitPages(Value pool, Value table);
 
@@ -60,6 +61,17 @@ void SizeFitter::fitRows(mlir::attn::AppendCacheOp op) {
     *free = *rows;
 }
 
+void SizeFitter::fitRows(mlir::attn::AppendPagesOp op) {
+  auto rows = get(op.getRows(), 2), pages = get(op.getTable(), 1),
+       size = get(op.getPool(), op.getKeyDim());
+  if (!rows || !pages || !size || *rows <= *pages * *size || *size == 0)
+    return;
+  if (int64_t *free = getFree(op.getTable(), 1))
+    *free = llvm::divideCeil(*rows, *size);
+  else if (int64_t *free = getFree(op.getRows(), 2))
+    *free = *pages * *size;
+}
+
 void SizeFitter::fitPages(Value pool, Value table) {
   auto batch = get(table, 0), maxPages = get(table, 1);
   if (int64_t *free = getFree(pool, 0); free && batch && maxPages)
@@ -69,6 +81,7 @@ void SizeFitter::fitPages(Value pool, Value table) {
 static void fitSizes(func::FuncOp graph, Dims &dims, const Dims &given) {
   SizeFitter fitter(graph, dims, given);
   graph.walk([&](mlir::attn::AppendCacheOp op) { fitter.fitRows(op); });
+  graph.walk([&](mlir::attn::AppendPagesOp op) { fitter.fitRows(op); });
   graph.walk([&](Operation *op) {
     auto paged = mlir::attn::getPagedTensors(op);
     for (Value pool : paged.pools)

@@ -9,6 +9,10 @@
 // RUN:   | FileCheck %s --check-prefix=PAGES
 // RUN: %exits 1 attnc run %s --reference --function pages --input table=zeros --input n=@%t.n.npy 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=LENGTHS
+// RUN: %exits 1 attnc run %s --reference --function append --input table=ones --input n=ones 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=TAKEN
+// RUN: %exits 1 attnc run %s --reference --function append --input table=zeros --input n=@%t.n.npy 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=ROOM
 // RUN: %exits 2 attnc run %s --function outside --f64 2>&1 | FileCheck %s --check-prefix=F64
 // RUN: attnc compile %s --function sizes --emit halide -o - > %t
 // RUN: %exits 1 attnc run %t --reference 2>&1 | FileCheck %s --check-prefix=STAGE
@@ -50,4 +54,13 @@ func.func @pages(%table: tensor<2x2xi32>, %n: tensor<2xi32>) -> tensor<2x1x4x1xf
   // LENGTHS: [[#@LINE+1]]:8: error: expected the length of sequence 0 to be 0 to 4, found 5
   %r = attn.gather_pages %pool[%table] lengths(%n : tensor<2xi32>) : tensor<1x2x1x1xf32>, tensor<2x2xi32>
   return %r : tensor<2x1x4x1xf32>
+}
+
+func.func @append(%table: tensor<2x2xi32>, %n: tensor<2xi32>) -> tensor<3x2x1x1xf32> {
+  %pool = arith.constant dense<0.0> : tensor<3x2x1x1xf32>
+  %rows = arith.constant dense<1.0> : tensor<2x1x1x1xf32>
+  // TAKEN: [[#@LINE+2]]:8: error: expected entry 0 of sequence 1 of the page table to be a page that no other entry appends to, found page 1 of entry 0 of sequence 0
+  // ROOM: [[#@LINE+1]]:8: error: expected the length of sequence 0 to leave room for 1 of 4 keys, found 5
+  %r = attn.append_pages %pool[%table], %rows, %n : tensor<3x2x1x1xf32>, tensor<2x2xi32>, tensor<2x1x1x1xf32>, tensor<2xi32>
+  return %r : tensor<3x2x1x1xf32>
 }

@@ -18,6 +18,7 @@
 // RUN: attnc run %s --reference --function integers | FileCheck %s --check-prefix=INTEGERS
 // RUN: attnc run %s --reference --function floats | FileCheck %s --check-prefix=FLOATS
 // RUN: attnc run %s --reference --function pages | FileCheck %s --check-prefix=PAGES
+// RUN: attnc run %s --reference --function append | FileCheck %s --check-prefix=APPEND
 // RUN: attnc run %s --reference --function dynamic --input x=ones:3x2 \
 // RUN:   | FileCheck %s --check-prefix=DYNAMIC
 
@@ -295,4 +296,18 @@ func.func @pages() -> (tensor<2x1x4x1xf32> {attn.name = "rows"}, tensor<2x1x1x1x
     attn.yield %seen : i1
   } : tensor<2x1x1x1xf32>, tensor<3x1x2x1xf32>, tensor<3x1x2x1xf32> -> tensor<2x1x1x1xf32>
   return %r, %c : tensor<2x1x4x1xf32>, tensor<2x1x1x1xf32>
+}
+
+// The second sequence appends one of its rows; its second entry is not followed.
+// APPEND: r: f32[3, 2, 1, 1]
+// APPEND-NEXT: first 12 2 21 4 5 11
+func.func @append() -> tensor<3x2x1x1xf32> {
+  %pool = arith.constant dense<[[[[1.0]], [[2.0]]], [[[3.0]], [[4.0]]], [[[5.0]], [[6.0]]]]> : tensor<3x2x1x1xf32>
+  %rows = arith.constant dense<[[[[11.0], [12.0]]], [[[21.0], [22.0]]]]> : tensor<2x1x2x1xf32>
+  %table = arith.constant dense<[[2, 0], [1, -1]]> : tensor<2x2xi32>
+  %length = arith.constant dense<[1, 0]> : tensor<2xi32>
+  %n = arith.constant dense<[2, 1]> : tensor<2xi32>
+  %r = attn.append_pages %pool[%table], %rows, %length counts(%n : tensor<2xi32>)
+      : tensor<3x2x1x1xf32>, tensor<2x2xi32>, tensor<2x1x2x1xf32>, tensor<2xi32>
+  return %r : tensor<3x2x1x1xf32>
 }

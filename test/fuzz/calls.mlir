@@ -1,6 +1,6 @@
 // What the fuzz target `call` compiles and calls: together they have open and static sizes,
-// grouped heads, captured tensors and masks that read them, lengths and ids, a cache that is
-// extended in place, and 16-bit floats.
+// grouped heads, captured tensors and masks that read them, lengths and ids, a cache and pages
+// that are extended in place, and 16-bit floats.
 
 func.func @attend(
     %query: tensor<?x4x?x16xf32> {attn.dims = ["batch", 4, "q_len", 16]},
@@ -78,4 +78,25 @@ func.func @layers(%table: tensor<10x12xbf16>,
       : tensor<?x?x12xbf16>, tensor<20x12xbf16>, tensor<20xbf16> -> tensor<?x?x20xbf16>
   %normed = attn.layer_norm %wide scale(%bias : tensor<20xbf16>) epsilon(1.0e-5) : tensor<?x?x20xbf16>
   return %normed : tensor<?x?x20xbf16>
+}
+
+// One token is appended to pages in place, and attends to all of its sequence.
+func.func @paged(
+    %query: tensor<?x4x1x16xf32> {attn.dims = ["batch", 4, 1, 16]},
+    %key: tensor<?x2x1x16xf32> {attn.dims = ["batch", 2, 1, 16]},
+    %pool: tensor<?x4x2x16xf32> {attn.dims = ["num_pages", 4, 2, 16]},
+    %table: tensor<?x?xi32> {attn.dims = ["batch", "max_pages"]},
+    %past: tensor<?xi32> {attn.dims = ["batch"]},
+    %len: tensor<?xi32> {attn.dims = ["batch"]})
+    -> (tensor<?x4x1x16xf32> {attn.name = "context"},
+        tensor<?x4x2x16xf32> {attn.name = "pages", attn.dims = ["num_pages", 4, 2, 16]}) {
+  %pages = attn.append_pages %pool[%table], %key, %past
+      : tensor<?x4x2x16xf32>, tensor<?x?xi32>, tensor<?x2x1x16xf32>, tensor<?xi32>
+  %keys = attn.gather_pages %pages[%table] lengths(%len : tensor<?xi32>)
+      : tensor<?x4x2x16xf32>, tensor<?x?xi32>
+  %score = attn.score %query, %keys : tensor<?x4x1x16xf32>, tensor<?x2x?x16xf32> -> tensor<?x4x1x?xf32>
+  %masked = attn.mask %score kv_lengths(%len : tensor<?xi32>) : tensor<?x4x1x?xf32>
+  %prob = attn.softmax %masked : tensor<?x4x1x?xf32>
+  %context = attn.context %prob, %keys : tensor<?x4x1x?xf32>, tensor<?x2x?x16xf32> -> tensor<?x4x1x16xf32>
+  return %context, %pages : tensor<?x4x1x16xf32>, tensor<?x4x2x16xf32>
 }

@@ -121,10 +121,20 @@ LogicalResult FunctionConverter::call(Location loc, StringRef kind, Value result
   return callOn(host.getDestination(result), loc, kind, lower, condition);
 }
 
-LogicalResult FunctionConverter::copy(Location loc, Value tensor, Value to) {
+LogicalResult FunctionConverter::copy(Location loc, Value tensor, Value to,
+                                      function_ref<Value()> condition) {
   if (failed(verifyShapes(tensor.getType(), [&] { return emitError(loc); })))
     return failure();
-  return callOn(to, loc, "copy", [&](PipelineBuilder &p) { return lowerCopy(p, tensor, cpu); });
+  return callOn(
+      to, loc, "copy", [&](PipelineBuilder &p) { return lowerCopy(p, tensor, cpu); }, condition);
+}
+
+LogicalResult FunctionConverter::copyUnlessInPlace(Location loc, Value tensor, Value result) {
+  Value from = host.getBuffer(tensor), to = host.getDestination(result);
+  auto isElsewhere = [&] { return host.isElsewhere(from, to); };
+  bool mayBeInPlace = isa<BlockArgument>(from) && isa<BlockArgument>(to);
+  return copy(loc, tensor, to,
+              mayBeInPlace ? function_ref<Value()>(isElsewhere) : function_ref<Value()>());
 }
 
 LogicalResult FunctionConverter::requireNone(Location loc, StringRef kind, const Twine &message,

@@ -52,7 +52,9 @@ public:
   /// The same, writing to the buffer of `result`.
   LogicalResult call(Location loc, StringRef kind, Value result, Lower lower,
                      function_ref<Value()> condition = {});
-  LogicalResult copy(Location loc, Value tensor, Value to);
+  LogicalResult copy(Location loc, Value tensor, Value to, function_ref<Value()> condition = {});
+  /// Copies a tensor to the buffer of `result`, unless a caller passes one buffer for both.
+  LogicalResult copyUnlessInPlace(Location loc, Value tensor, Value result);
   /// The tensor's buffer, or a compact copy.
   FailureOr<Value> getCompact(Value tensor);
   /// Emits a check that the count computed by a pipeline is zero, before anything else reads its

@@ -28,18 +28,6 @@ static MemRefType callerType(RankedTensorType type) {
   return MemRefType::get(type.getShape(), type.getElementType(), layout);
 }
 
-/// The argument whose memory result `n` may share: a cache that nothing else reads.
-static std::optional<unsigned> getCache(func::FuncOp source, unsigned n) {
-  auto results = source.getBody().front().getTerminator()->getOperands();
-  auto append = results[n].getDefiningOp<AppendCacheOp>();
-  if (!append || llvm::is_contained(results.take_front(n), results[n]))
-    return std::nullopt;
-  auto cache = dyn_cast<BlockArgument>(append.getCache());
-  if (!cache || !cache.hasOneUse())
-    return std::nullopt;
-  return cache.getArgNumber();
-}
-
 /// Whether a caller's buffer can hold elements of this type; integers may be signed, unsigned or
 /// signless.
 static bool isStored(Type element) {
@@ -69,11 +57,14 @@ LogicalResult HostFunction::create() {
     buffers[arg] = host.getArgument(arg.getArgNumber());
     host.setArgAttrs(arg.getArgNumber(), source.getArgAttrDict(arg.getArgNumber()));
   }
+  OperandRange results = source.getBody().front().getTerminator()->getOperands();
   for (unsigned n = 0; n < source.getNumResults(); ++n) {
     host.setArgAttrs(numArgs + n, source.getResultAttrDict(n));
     host.setArgAttr(numArgs + n, kResultAttr, builder.getUnitAttr());
-    if (std::optional<unsigned> cache = getCache(source, n))
-      host.setArgAttr(numArgs + n, kInPlaceAttr, builder.getI64IntegerAttr(*cache));
+    bool isFirst = !llvm::is_contained(results.take_front(n), results[n]);
+    if (auto argument = getArgumentInPlace(results[n].getDefiningOp()); argument && isFirst)
+      host.setArgAttr(numArgs + n, kInPlaceAttr,
+                      builder.getI64IntegerAttr(argument.getArgNumber()));
   }
   return success();
 }
@@ -508,6 +499,15 @@ void HostFunction::requireIndexable(Location loc, Value a, int64_t dimOfA, Value
 Value HostFunction::isEmpty(Value tensor, int64_t dim) {
   return arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, getSize(tensor, dim),
                                arith::ConstantIndexOp::create(builder, 0));
+}
+
+/// Buffers that may be the same have the same descriptor then: see attnc_check_overlap.h.
+Value HostFunction::isElsewhere(Value buffer, Value other) {
+  auto getAddress = [&](Value memref) -> Value {
+    return memref::ExtractAlignedPointerAsIndexOp::create(builder, memref);
+  };
+  return arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, getAddress(buffer),
+                               getAddress(other));
 }
 
 Value HostFunction::isWithin(Value tensor, int64_t dim, int64_t above, int64_t limit) {

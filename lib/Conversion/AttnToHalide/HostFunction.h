@@ -79,6 +79,8 @@ public:
   /// Checks that a size is above 0, and times another one a size that kernels can index.
   void requireIndexable(Location loc, Value a, int64_t dimOfA, Value b, int64_t dimOfB,
                         const Twine &message);
+  /// Whether two buffers are at different addresses.
+  Value isElsewhere(Value buffer, Value other);
   /// Whether a size of `tensor` is 0.
   Value isEmpty(Value tensor, int64_t dim);
   /// Whether `above` < size <= `limit` for a size of `tensor`; a limit of 0 means none.

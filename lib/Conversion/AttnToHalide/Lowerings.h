@@ -24,6 +24,7 @@ namespace mlir::attn {
 class Lowerings;
 
 /// Each registers the lowerings of one file.
+void addAppendPagesLowerings(Lowerings &lowerings);
 void addAttentionLowerings(Lowerings &lowerings);
 void addCacheLowerings(Lowerings &lowerings);
 void addEmbeddingLowerings(Lowerings &lowerings);
@@ -35,9 +36,9 @@ void addRowLowerings(Lowerings &lowerings);
 void addScoreLowerings(Lowerings &lowerings);
 void addViewLowerings(Lowerings &lowerings);
 constexpr void (*kAddLowerings[])(Lowerings &) = {
-    addAttentionLowerings, addCacheLowerings,  addEmbeddingLowerings, addGenerateLowerings,
-    addLinearLowerings,    addMatmulLowerings, addPageLowerings,      addRowLowerings,
-    addScoreLowerings,     addViewLowerings};
+    addAppendPagesLowerings, addAttentionLowerings, addCacheLowerings,  addEmbeddingLowerings,
+    addGenerateLowerings,    addLinearLowerings,    addMatmulLowerings, addPageLowerings,
+    addRowLowerings,         addScoreLowerings,     addViewLowerings};
 
 /// A kernel of attn.linear: the rows of its register tile, and the largest number of input rows
 /// that it serves; 0 means no limit.

@@ -54,23 +54,31 @@ Scalar PageTable::pageOf(Scalar number, Scalar b) const {
 // Checks
 //===----------------------------------------------------------------------===//
 
-/// Computes the number of elements from the first wrong one on, in C order; 0 if none is wrong.
-static LogicalResult
-lowerFirstWrong(PipelineBuilder &p, Func tensor,
-                function_ref<Scalar(ArrayRef<Scalar> coords, Scalar element)> isWrong) {
+LogicalResult attn::lowerFirstWrong(PipelineBuilder &p, Func tensor, ArrayRef<Reduction> reductions,
+                                    function_ref<CheckedElement(ArrayRef<Scalar>)> check) {
   Type i32 = p.b().getI32Type();
-  SmallVector<Reduction> reductions = reduceAll(p, tensor);
   Func left = p.func("left", {"x"}, i32, [&](ArrayRef<Scalar>) { return p.i32(0); });
   p.update(left, {"x"}, reductions, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
     Scalar own = p.i32(1), size = own;
-    for (auto [coord, reduction] : llvm::zip_equal(r, reductions)) {
-      own = own + (reduction.extent - 1 - coord) * size;
-      size = size * reduction.extent;
+    CheckedElement element = check(r);
+    for (auto [dim, coord] : llvm::enumerate(element.coords)) {
+      Scalar extent = p.extent(tensor, dim);
+      own = own + (extent - 1 - coord) * size;
+      size = size * extent;
     }
-    return max(left(v), select(isWrong(r, tensor(r)), own, p.i32(0)));
+    return max(left(v), select(element.isWrong, own, p.i32(0)));
   });
   p.output(left, RankedTensorType::get({1}, i32));
   return success();
+}
+
+/// The same of all elements of `tensor`.
+static LogicalResult
+lowerFirstWrong(PipelineBuilder &p, Func tensor,
+                function_ref<Scalar(ArrayRef<Scalar> coords, Scalar element)> isWrong) {
+  return lowerFirstWrong(p, tensor, reduceAll(p, tensor), [&](ArrayRef<Scalar> at) {
+    return CheckedElement{SmallVector<Scalar>(at), isWrong(at, tensor(at))};
+  });
 }
 
 static LogicalResult lowerWrongPages(PipelineBuilder &p, Value table, Value lengths,
@@ -99,8 +107,7 @@ static LogicalResult lowerWrongLengths(PipelineBuilder &p, Value table, Value le
   });
 }
 
-/// The name of the tensor, if it is an argument with one.
-static std::string describe(Value tensor, StringRef otherwise) {
+std::string attn::describeArgument(Value tensor, StringRef otherwise) {
   auto argument = dyn_cast<BlockArgument>(tensor);
   auto function =
       argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
@@ -119,7 +126,7 @@ LogicalResult attn::requirePages(Operation *op, Value table, Value lengths, Arra
           Twine(halide::kMaxSize) + of);
   if (lengths && failed(converter.requireNoneWrong(
                      loc, "wrong_lengths", lengths,
-                     "expected element {} of " + describe(lengths, "the lengths") + of +
+                     "expected element {} of " + describeArgument(lengths, "the lengths") + of +
                          " to be 0 to max_pages * page_size",
                      [&](PipelineBuilder &p) {
                        return lowerWrongLengths(p, table, lengths, pools.front(), keyDim);
@@ -127,7 +134,7 @@ LogicalResult attn::requirePages(Operation *op, Value table, Value lengths, Arra
     return failure();
   return converter.requireNoneWrong(
       loc, "wrong_pages", table,
-      "expected element [{}, {}] of " + describe(table, "the page table") + of +
+      "expected element [{}, {}] of " + describeArgument(table, "the page table") + of +
           " to be a page of the pool",
       [&](PipelineBuilder &p) { return lowerWrongPages(p, table, lengths, pools, keyDim); });
 }

@@ -121,6 +121,8 @@ Scalar fetchAhead(Scalar x, Scalar element);
 /// of a func that is not inlined.
 Scalar storeBeside(Scalar x, Scalar stored, Scalar element, Scalar where = {});
 Scalar unsafePromiseClamped(Scalar x, Scalar low, Scalar high);
+/// Nothing, as the body of an output that updates write: its other elements stay as they are.
+Scalar undef(ImplicitLocOpBuilder &builder, Type type);
 
 class PipelineBuilder;
 

@@ -64,6 +64,29 @@ void attn::buildOutput(PipelineBuilder &p, StringRef name, RankedTensorType type
   scheduleOutput(p, output, lanes);
 }
 
+void attn::buildScattered(PipelineBuilder &p, Func rows, RankedTensorType type, int64_t lanes,
+                          function_ref<ScatteredRow(ArrayRef<Scalar> coords)> placeOf) {
+  Type element = type.getElementType();
+  Func output = p.func("result", varNames(type.getRank()), element,
+                       [&](ArrayRef<Scalar>) { return undef(p.b(), element); });
+  StringRef d = varNames(1).front();
+  SmallVector<Reduction> domain = {
+      {"t", p.extent(rows, 1)}, {"h", p.extent(rows, 2)}, {"b", p.extent(rows, 3)}};
+  p.update(output, {d}, domain, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+    SmallVector<Scalar> coords = {v[0], r[0], r[1], r[2]};
+    ScatteredRow row = placeOf(coords);
+    return {rows(coords), row.coords, row.where};
+  });
+  p.output(output, type);
+  StageLoops v = p.stage(output, 0);
+  Loop vectors = p.vectorizeBy(v[d], lanes);
+  auto [tasks, row] = p.split(v["t"], kRowsPerTask, halide::TailStrategy::guard_with_if);
+  p.allowRaceConditions(output, 0);
+  p.reorder({vectors, v["h"], row, tasks, v["b"]});
+  p.parallel(tasks);
+  p.parallel(v["b"]);
+}
+
 void attn::computeAtRow(PipelineBuilder &p, Func f, const OutputLoops &at) {
   if (at.row)
     p.computeAt(f, at.row);

@@ -49,6 +49,15 @@ OutputLoops scheduleOutput(PipelineBuilder &p, Func f, int64_t lanes);
 /// Builds and schedules an output; `body` computes an element.
 void buildOutput(PipelineBuilder &p, StringRef name, RankedTensorType type, int64_t lanes,
                  Body body);
+/// Where a row goes in an output, and whether it goes there.
+struct ScatteredRow {
+  SmallVector<Scalar> coords;
+  Scalar where;
+};
+/// Builds and schedules an output whose rows at `placeOf` are those of `rows`, of rank 4; what its
+/// buffer holds elsewhere stays. No two rows go to one place.
+void buildScattered(PipelineBuilder &p, Func rows, RankedTensorType type, int64_t lanes,
+                    function_ref<ScatteredRow(ArrayRef<Scalar> coords)> placeOf);
 /// Computes a func inside a row of the output, or at root if the output has no rows.
 void computeAtRow(PipelineBuilder &p, Func f, const OutputLoops &at);
 /// Schedules a row accumulator: the reduction outside, dimension 0 in vectors inside.

@@ -155,4 +155,8 @@ Scalar unsafePromiseClamped(Scalar x, Scalar low, Scalar high) {
   return {x.b(), halide::PromiseClampedOp::create(x.b(), x, low, high)};
 }
 
+Scalar undef(ImplicitLocOpBuilder &builder, Type type) {
+  return {builder, halide::UndefOp::create(builder, type)};
+}
+
 } // namespace mlir::attn

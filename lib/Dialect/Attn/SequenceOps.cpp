@@ -83,6 +83,8 @@ PagedTensors attn::getPagedTensors(Operation *op) {
     return {gather.getTable(), {gather.getPool()}};
   if (auto attention = dyn_cast<AttentionOp>(op); attention && attention.getPages())
     return {attention.getPages(), {attention.getKey(), attention.getValue()}};
+  if (auto append = dyn_cast<AppendPagesOp>(op))
+    return {append.getTable(), {append.getPool()}};
   return {};
 }
 
@@ -135,6 +137,52 @@ void GatherPagesOp::writeFormula(FormulaWriter &w) {
   w.add(getResult(), "rows",
         "of " + w.nameOf(getPool()) + ", row k at k % page_size of page " + w.nameOf(getTable()) +
             "[batch, k / page_size]" + formatOptional(w, ", up to ", getLengths(), "[batch]"));
+}
+
+//===----------------------------------------------------------------------===//
+// AppendPagesOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult AppendPagesOp::verify() {
+  // append_pages_c1
+  if (failed(verifyElement(*this, "rows", getRows(), "pool", getPool())))
+    return failure();
+  // append_pages_c2
+  if (failed(verifySizes(*this)))
+    return failure();
+  // append_pages_c3
+  if (sizeOf(getPool(), getKeyDim()) == 0)
+    return emitOpError("expected a page_size of at least 1, found 0");
+  return success();
+}
+
+SizeConstraints AppendPagesOp::getSizeConstraints() {
+  Value pool = getPool(), table = getTable(), rows = getRows();
+  SizeConstraints constraints = {
+      {"batch", {{"table", table, 0}, {"rows", rows, 0}, {"length", getLength(), 0}}},
+      {"num_kv_heads", {{"pool", pool, 3 - getKeyDim()}, {"rows", rows, 1}}},
+      {"head_dim", {{"pool", pool, 3}, {"rows", rows, 3}}},
+      {"max_pages", {{"table", table, 1}}},
+      {"num_pages", {{"pool", pool, 0}}},
+      {"page_size", {{"pool", pool, getKeyDim()}}}};
+  if (Value counts = getCounts())
+    constraints[0].members.push_back({"counts", counts, 0});
+  return constraints;
+}
+
+void AppendPagesOp::writeFormula(FormulaWriter &w) {
+  w.add(getResult(), "pages",
+        w.nameOf(getPool()) + " with rows of the pages " + w.nameOf(getTable()) + " from key " +
+            w.nameOf(getLength()) + "[batch] on replaced by " + w.nameOf(getRows()) +
+            formatOptional(w, ", up to ", getCounts(), "[batch]"));
+}
+
+BlockArgument attn::getArgumentInPlace(Operation *op) {
+  if (!isa_and_nonnull<AppendCacheOp, AppendPagesOp>(op))
+    return {};
+  auto whole = dyn_cast<BlockArgument>(op->getOperand(0));
+  bool isResult = llvm::is_contained(op->getUsers(), op->getBlock()->getTerminator());
+  return whole && whole.hasOneUse() && isResult ? whole : BlockArgument();
 }
 
 //===----------------------------------------------------------------------===//

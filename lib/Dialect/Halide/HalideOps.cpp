@@ -288,6 +288,18 @@ LogicalResult FetchAheadOp::verify() { // (C1)
   return success();
 }
 
+/// Whether a func yields the value, which has no other use.
+static bool isYieldedAlone(Value value) {
+  auto yield = value.hasOneUse() ? dyn_cast<YieldOp>(*value.user_begin()) : YieldOp();
+  return yield && yield.getValue() == value && isa<FuncOp>(yield->getParentOp());
+}
+
+LogicalResult UndefOp::verify() {
+  if (!isYieldedAlone(getResult())) // (C1)
+    return emitError("expected a func to yield the result, and no other use");
+  return success();
+}
+
 LogicalResult StoreBesideOp::verify() {
   auto at = getElement().getDefiningOp<AtOp>();
   auto isOutput = [](AtOp at) {
@@ -295,8 +307,7 @@ LogicalResult StoreBesideOp::verify() {
   };
   if (!at || !isOutput(at)) // (C1)
     return emitError("expected an element of an output");
-  auto yield = getResult().hasOneUse() ? dyn_cast<YieldOp>(*getResult().user_begin()) : YieldOp();
-  if (!yield || yield.getValue() != getResult() || !isa<FuncOp>(yield->getParentOp())) // (C2)
+  if (!isYieldedAlone(getResult())) // (C2)
     return emitError("expected a func to yield the result, and no other use");
   return success();
 }

@@ -54,12 +54,60 @@ static void dropSchedule(Block &body) {
     op->erase();
 }
 
-/// Maps the pure loops of a stage to blocks of threads; reduction loops run inside a thread.
-static void scheduleStage(OpBuilder &b, Location loc, Value func, std::optional<int64_t> update) {
+/// Whether iterations of the loop, or of a part of it, run in parallel.
+static bool isParallel(Value loop) {
+  return llvm::any_of(loop.getUsers(), [](Operation *user) {
+    return isa<ParallelOp>(user) ||
+           (isa<SplitOp, FuseOp>(user) && llvm::any_of(user->getResults(), isParallel));
+  });
+}
+
+namespace {
+/// The pure definition of a stored func, or an update.
+struct StoredStage {
+  halide::FuncOp func;
+  std::optional<int64_t> update;
+  /// The reduction loops that run in parallel on a CPU, by their numbers in the stage.
+  SmallVector<unsigned> parallel;
+};
+} // namespace
+
+/// None where a CPU runs them by atomic ops.
+static SmallVector<unsigned> findParallelReductions(Value func, int64_t update) {
+  SmallVector<unsigned> found;
+  bool mayRace = llvm::any_of(func.getUsers(), [&](Operation *user) {
+    auto races = dyn_cast<AllowRaceConditionsOp>(user);
+    return races && races.getUpdate() == update;
+  });
+  if (!mayRace)
+    return found;
+  for (Operation *user : func.getUsers())
+    if (auto loops = dyn_cast<LoopsOp>(user); loops && loops.getUpdate() == update)
+      for (auto [number, loop] : llvm::enumerate(loops.getLoops()))
+        if (isReductionLoop(loop) && isParallel(loop))
+          found.push_back(number);
+  return found;
+}
+
+static void addStages(halide::FuncOp func, SmallVectorImpl<StoredStage> &stages) {
+  stages.push_back({func, std::nullopt, {}});
+  for (size_t update = 0, count = getUpdates(func.getFunc()).size(); update < count; ++update)
+    stages.push_back({func, update, findParallelReductions(func.getFunc(), update)});
+}
+
+/// Maps the pure loops of a stage, and those reduction loops that may run in parallel, to blocks of
+/// threads; other reduction loops run inside a thread.
+static void scheduleStage(OpBuilder &b, StoredStage stage) {
+  Location loc = stage.func.getLoc();
+  Value func = stage.func.getFunc();
   SmallVector<Value> pure, serial;
-  auto loops = LoopsOp::create(b, loc, func, update);
-  for (Value loop : loops.getLoops())
-    (isReductionLoop(loop) ? serial : pure).push_back(loop);
+  auto loops = LoopsOp::create(b, loc, func, stage.update);
+  for (auto [number, loop] : llvm::enumerate(loops.getLoops())) {
+    bool isSerial = isReductionLoop(loop) && !llvm::is_contained(stage.parallel, number);
+    (isSerial ? serial : pure).push_back(loop);
+  }
+  if (!stage.parallel.empty())
+    AllowRaceConditionsOp::create(b, loc, func, loops.getUpdateAttr());
   if (pure.empty()) {
     GpuSingleThreadOp::create(b, loc, func, loops.getUpdateAttr());
     return;
@@ -87,18 +135,16 @@ static void scheduleStage(OpBuilder &b, Location loc, Value func, std::optional<
 
 static void mapToGpu(PipelineOp pipeline) {
   Block &body = pipeline.getBody().front();
-  SmallVector<std::pair<halide::FuncOp, bool>> stored;
+  SmallVector<StoredStage> stages;
   for (auto func : body.getOps<halide::FuncOp>())
     if (isStored(func))
-      stored.push_back({func, isOutput(func)});
+      addStages(func, stages);
   dropSchedule(body);
   OpBuilder b = OpBuilder::atBlockEnd(&body);
-  for (auto [func, isOutput] : stored) {
-    if (!isOutput)
-      ComputeRootOp::create(b, func.getLoc(), func.getFunc());
-    scheduleStage(b, func.getLoc(), func.getFunc(), std::nullopt);
-    for (size_t update = 0, count = getUpdates(func.getFunc()).size(); update < count; ++update)
-      scheduleStage(b, func.getLoc(), func.getFunc(), update);
+  for (StoredStage stage : stages) {
+    if (!stage.update && !isOutput(stage.func))
+      ComputeRootOp::create(b, stage.func.getLoc(), stage.func.getFunc());
+    scheduleStage(b, stage);
   }
 }
 

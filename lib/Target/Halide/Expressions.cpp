@@ -117,6 +117,7 @@ static Expr translateOne(Operation *op, ArrayRef<Expr> in, bool nowrap) {
           [&](auto) { return translateCast(op, in[0], nowrap); })
       .Case([&](StrictFloatOp) { return strictFloat(in[0]); })
       .Case([&](LikelyOp) { return H::likely(in[0]); })
+      .Case([&](UndefOp undef) { return H::undef(*getHalideType(undef.getType())); })
       .Case([&](FetchAheadOp) { return fetchAhead(in[0], in[1]); })
       .Case([&](StoreBesideOp) {
         return storeBeside(in[0], in[1], in[2], in.size() > 3 ? in[3] : H::Internal::const_true());

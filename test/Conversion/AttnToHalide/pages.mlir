@@ -46,3 +46,25 @@ func.func @fused(%q: tensor<3x4x1x64xf32>, %keys: tensor<?x16x2x64xf32>, %values
   %c = attn.context %p, %v : tensor<3x4x1x64xf32>, tensor<3x2x64x64xf32>
   return %c : tensor<3x4x1x64xf32>
 }
+
+// In place, the pool is not copied, and the kernel writes rows alone.
+// CHECK-LABEL: halide.pipeline @appended_append_pages
+// CHECK: halide.func "result"
+// CHECK-NEXT: %[[NOTHING:.*]] = halide.undef : f32
+// CHECK-NEXT: halide.yield %[[NOTHING]]
+// CHECK: halide.update %result[%x] over [%t min %{{.*}}, %h min %{{.*}}, %b min
+// CHECK-LABEL: func.func @appended(
+// CHECK-SAME: attn.in_place = 0 : i64
+// CHECK: host.require %{{.*}}, "expected element {} of length of attn.append_pages to leave room for its rows in max_pages * page_size"(%{{.*}})
+// CHECK: host.require %{{.*}}, "expected element [{}, {}] of table of attn.append_pages to be a page of the pool"(%{{.*}}, %{{.*}})
+// CHECK: host.require %{{.*}}, "expected element [{}, {}] of table of attn.append_pages to be a page that no other entry appends to"(%{{.*}}, %{{.*}})
+// CHECK: %[[POOL:.*]] = memref.extract_aligned_pointer_as_index %arg0
+// CHECK: %[[RESULT:.*]] = memref.extract_aligned_pointer_as_index %arg4
+// CHECK: %[[ELSEWHERE:.*]] = arith.cmpi ne, %[[POOL]], %[[RESULT]]
+// CHECK: host.call @appended_copy{{.*}}(%arg0, %arg4) if(%[[ELSEWHERE]])
+// CHECK: host.call @appended_append_pages
+func.func @appended(%pool: tensor<?x16x2x64xf32>, %table: tensor<?x?xi32> {attn.name = "table"},
+                    %rows: tensor<?x2x?x64xf32>, %length: tensor<?xi32> {attn.name = "length"}) -> tensor<?x16x2x64xf32> {
+  %k = attn.append_pages %pool[%table], %rows, %length : tensor<?x16x2x64xf32>, tensor<?x?xi32>, tensor<?x2x?x64xf32>, tensor<?xi32>
+  return %k : tensor<?x16x2x64xf32>
+}

@@ -979,6 +979,38 @@ func.func @gather_pages_of_floats(%p: tensor<9x16x2x8xf32>, %t: tensor<3x4xf32>)
 
 // -----
 
+func.func @append_pages_c1(%p: tensor<9x16x2x8xf32>, %t: tensor<3x4xi32>, %r: tensor<3x2x5x8xf16>, %n: tensor<3xi32>) {
+  // expected-error@+1 {{expected rows elements 'f32' to match pool, found 'f16'}}
+  %y = attn.append_pages %p[%t], %r, %n : tensor<9x16x2x8xf32>, tensor<3x4xi32>, tensor<3x2x5x8xf16>, tensor<3xi32>
+  return
+}
+
+// -----
+
+func.func @append_pages_c2(%p: tensor<9x16x2x8xf32>, %t: tensor<3x4xi32>, %r: tensor<3x2x5x8xf32>, %n: tensor<2xi32>) {
+  // expected-error@+1 {{expected length batch 3 to match table, found 2}}
+  %y = attn.append_pages %p[%t], %r, %n : tensor<9x16x2x8xf32>, tensor<3x4xi32>, tensor<3x2x5x8xf32>, tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @append_pages_c2_heads(%p: tensor<9x16x2x8xf32>, %t: tensor<3x4xi32>, %r: tensor<3x2x5x8xf32>, %n: tensor<3xi32>) {
+  // expected-error@+1 {{expected rows num_kv_heads 16 to match pool, found 2}}
+  %y = attn.append_pages %p[%t], %r, %n layout(heads_first) : tensor<9x16x2x8xf32>, tensor<3x4xi32>, tensor<3x2x5x8xf32>, tensor<3xi32>
+  return
+}
+
+// -----
+
+func.func @append_pages_c3(%p: tensor<9x0x2x8xf32>, %t: tensor<3x4xi32>, %r: tensor<3x2x5x8xf32>, %n: tensor<3xi32>) {
+  // expected-error@+1 {{expected a page_size of at least 1, found 0}}
+  %y = attn.append_pages %p[%t], %r, %n : tensor<9x0x2x8xf32>, tensor<3x4xi32>, tensor<3x2x5x8xf32>, tensor<3xi32>
+  return
+}
+
+// -----
+
 func.func @attention_c2_batch_of_pages(%q: tensor<2x4x5x8xf32>, %k: tensor<9x2x16x8xf32>, %t: tensor<3x4xi32>) {
   // expected-error@+1 {{expected pages batch 2 to match query, found 3}}
   %c = attn.attention %q, %k, %k pages(%t : tensor<3x4xi32>)

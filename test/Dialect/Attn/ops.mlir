@@ -176,3 +176,16 @@ func.func @pages(%q: tensor<?x4x?x64xf32>, %pool: tensor<?x16x2x64xf32>, %heads:
       : tensor<?x4x?x64xf32>, tensor<?x2x16x64xf32>, tensor<?x2x16x64xf32> -> tensor<?x4x?x64xf32>
   return %c : tensor<?x4x?x64xf32>
 }
+
+// CHECK-LABEL: @appended_pages
+func.func @appended_pages(%pool: tensor<?x16x2x64xf32>, %heads: tensor<?x2x16x64xf32>, %table: tensor<?x?xi32>,
+                          %rows: tensor<?x2x?x64xf32>, %length: tensor<?xi32>, %n: tensor<?xi64>)
+    -> (tensor<?x16x2x64xf32>, tensor<?x2x16x64xf32>) {
+  // CHECK: attn.append_pages %arg0[%arg2], %arg3, %arg4 : tensor<?x16x2x64xf32>, tensor<?x?xi32>, tensor<?x2x?x64xf32>, tensor<?xi32>
+  %k = attn.append_pages %pool[%table], %rows, %length
+      : tensor<?x16x2x64xf32>, tensor<?x?xi32>, tensor<?x2x?x64xf32>, tensor<?xi32>
+  // CHECK: attn.append_pages %arg1[%arg2], %arg3, %arg4 counts(%arg5 : tensor<?xi64>) layout(heads_first) :
+  %v = attn.append_pages %heads[%table], %rows, %length counts(%n : tensor<?xi64>) layout(heads_first)
+      : tensor<?x2x16x64xf32>, tensor<?x?xi32>, tensor<?x2x?x64xf32>, tensor<?xi32>
+  return %k, %v : tensor<?x16x2x64xf32>, tensor<?x2x16x64xf32>
+}

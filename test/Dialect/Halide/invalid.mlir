@@ -98,6 +98,17 @@ halide.pipeline @extent_c2 {
 
 // -----
 
+halide.pipeline @undef_c1 {
+  %f = halide.func "f" [%x] : i32 {
+    // expected-error @+1 {{expected a func to yield the result, and no other use}}
+    %u = halide.undef : i32
+    %v = arith.addi %u, %x : i32
+    halide.yield %v : i32
+  }
+}
+
+// -----
+
 halide.pipeline @store_beside_c1 {
   %f = halide.func "f" [%x] : i32 { halide.yield %x : i32 }
   %g = halide.func "g" [%x] : i32 {

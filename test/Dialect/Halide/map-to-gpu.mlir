@@ -72,3 +72,31 @@ halide.pipeline @scheduled {
   // CHECK: halide.gpu_thread
   // CHECK-NOT: halide.gpu_
 }
+
+// Reduction loops that may race and run in parallel on a CPU are threads.
+// CHECK-LABEL: halide.pipeline @rows_in_parallel
+halide.pipeline @rows_in_parallel {
+  %c0 = arith.constant 0 : i32
+  %in = halide.input "in" [?, ?] : !halide.func<f32, 2>
+  %n = halide.extent %in, 1 : !halide.func<f32, 2>
+  // CHECK: %[[OUT:.*]] = halide.func "out"
+  %out = halide.func "out" [%x, %y] : f32 {
+    %u = halide.undef : f32
+    halide.yield %u : f32
+  }
+  halide.update %out[%x] over [%r min %c0 extent %n] : !halide.func<f32, 2> {
+    %v = halide.at %in[%x, %r] : !halide.func<f32, 2>
+    %next = arith.addi %r, %r : i32
+    halide.yield %v at [%x, %next] : f32
+  }
+  halide.output %out [?, ?] : !halide.func<f32, 2>
+  %x, %r = halide.loops %out update 0 : !halide.func<f32, 2>
+  %ro, %ri = halide.split %r by 16
+  halide.allow_race_conditions %out update 0 : !halide.func<f32, 2>
+  halide.parallel %ro
+  // CHECK: %[[X:.*]], %[[R:.*]] = halide.loops %[[OUT]] update 0
+  // CHECK: halide.allow_race_conditions %[[OUT]] update 0
+  // CHECK: halide.split %[[X]] by 32
+  // CHECK: %[[RO:.*]], %[[RI:.*]] = halide.split %[[R]] by 8
+  // CHECK: halide.gpu_thread %[[RI]]
+}

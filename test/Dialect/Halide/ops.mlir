@@ -155,6 +155,24 @@ halide.pipeline @two_outputs {
   halide.output %f [?] : !halide.func<f32, 1>
 }
 
+// An update writes some elements of an output, the others stay.
+// CHECK-LABEL: halide.pipeline @some_written
+halide.pipeline @some_written {
+  %c0 = arith.constant 0 : i32
+  %c2 = arith.constant 2 : i32
+  %rows = halide.func "rows" [%x] : f32 {
+    // CHECK: %[[NOTHING:.*]] = halide.undef : f32
+    // CHECK: halide.yield %[[NOTHING]] : f32
+    %u = halide.undef : f32
+    halide.yield %u : f32
+  }
+  halide.update %rows[] over [%r min %c0 extent %c2] : !halide.func<f32, 1> {
+    %one = arith.constant 1.0 : f32
+    halide.yield %one at [%r] : f32
+  }
+  halide.output %rows [?] : !halide.func<f32, 1>
+}
+
 // Names that clash in the text are kept beside it.
 // CHECK-LABEL: halide.pipeline @names
 halide.pipeline @names {

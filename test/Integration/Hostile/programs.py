@@ -54,6 +54,9 @@ OPS = [
     ("attn.positions %0 kind(sinusoidal) base(1.0e4)", ["b q d"], []),
     ("attn.positions %0 kind(rotary_pairs) base(1.0e4) offset(%1 : T1)", ["b h q d", "b:i64"], []),
     ("attn.append_cache %0, %1, %2", ["b h k d", "b h q d", "b:i64"], None),
+    ("attn.gather_pages %0[%1] lengths(%2 : T2)", ["m k h d", "b q:i32", "b:i32"], ["b h ? d"]),
+    ("attn.append_pages %0[%1], %2, %3 counts(%4 : T4) layout(heads_first)",
+     ["m h k d", "b v:i32", "b h q d", "b:i64", "b:i32"], None),
     ("attn.dropout %0 rate(0.1) seed(%1 : T1)", ["b q", ":i64"], []),
     ("attn.map %0, %1 " + BODY["map"], ["b q d", "d"], ["b q d"]),
     ("attn.reduce sum %0 axes [-1] keep_dims", ["b q d"], ["b q 1"]),
@@ -80,6 +83,7 @@ def make_program(op, sizes, element):
     text, operands, results = op
     types = [element if shape is None else make_type(shape, sizes, element) for shape in operands]
     arguments = ", ".join(f"%p{n}: {type}" for n, type in enumerate(types))
+    listed = ", ".join(type for n, type in enumerate(types) if f"T{n}" not in text)
     for n in range(len(types)):
         text = text.replace(f"%{n}", f"%p{n}").replace(f"T{n}", types[n])
     text = text.replace(": e", ": " + element).replace("num_heads(h)", f"num_heads({sizes['h']})")
@@ -91,12 +95,12 @@ def make_program(op, sizes, element):
         signature = result if word == "splat" else f"{types[0]} {word} {result}"
     elif not results:  # of the type of the first operand, or as the op writes it
         result = types[0]
-        signature = ", ".join(types[:3]) if results is None else types[0]
+        signature = listed if results is None else types[0]
     else:
         result = make_type(results[0], sizes, element)
-        signature = f"{', '.join(types)} -> {result}"
+        signature = f"{listed} -> {result}"
         if text.startswith("tensor.concat"):
-            signature = f"({', '.join(types)}) -> {result}"
+            signature = f"({listed}) -> {result}"
     return (f"func.func @f({arguments}) -> {result} {{\n  %r = {text} : {signature}\n"
             f"  return %r : {result}\n}}\n")
 

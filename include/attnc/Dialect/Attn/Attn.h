@@ -33,12 +33,16 @@ namespace mlir::attn {
 /// that they hide stay hidden.
 SmallVector<MaskOp> findMasksBehind(Value score);
 
-/// The pools that an op reads by a page table; none of most ops.
+/// The pools that an op reads or appends to by a page table; none of most ops.
 struct PagedTensors {
   Value table;
   SmallVector<Value, 2> pools;
 };
 PagedTensors getPagedTensors(Operation *op);
+
+/// The argument whose memory a result of the graph may share: the cache or pool that `op` appends
+/// to, without other readers. Null for other ops, and for null.
+BlockArgument getArgumentInPlace(Operation *op);
 
 /// Whether `name` is an identifier in C and C++ and not a keyword.
 bool isCIdentifier(StringRef name);

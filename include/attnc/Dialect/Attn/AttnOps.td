@@ -958,7 +958,7 @@ def Attn_GatherPagesOp : Attn_GraphOp<"gather_pages", ["getSizeConstraints", "ge
     their page holds: a mask `kv_lengths` hides them.
 
     `attn-fuse-attention` lets `attn.attention` read key and value in their pages if both are
-    gathered by one table.
+    gathered by one table. `attn.append_pages` writes into the pages.
 
     - (C1) pool and result have the same element type.
     - (C2) batch of table and lengths match.
@@ -981,6 +981,59 @@ def Attn_GatherPagesOp : Attn_GraphOp<"gather_pages", ["getSizeConstraints", "ge
   let extraClassDeclaration = [{
     static ::llvm::FailureOr<ResultSizes> inferSizes(SizedTensor pool, SizedTensor table,
                                              PageLayoutAttr layout);
+    bool isHeadsFirst() { return getLayout() == PageLayout::heads_first; }
+    /// The dimension of the pool that counts the keys of a page.
+    unsigned getKeyDim() { return isHeadsFirst() ? 2 : 1; }
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_AppendPagesOp : Attn_GraphOp<"append_pages", ["getSizeConstraints"], [Pure, AllTypesMatch<["pool", "result"]>]> {
+  let summary = "Appends rows to keys or values in pages";
+  let description = [{
+    The `attn.append_pages` operation writes `rows` into the pages of a pool, after the first
+    `length[b]` keys of each sequence b:
+
+      result[page, j mod page_size, h, d] = rows[b, h, j - length[b], d]
+          where page = table[b, j div page_size] and 0 <= j - length[b] < counts[b]
+      result[page, row, h, d] = pool[page, row, h, d]   elsewhere
+
+    Pool, table and `layout` are those of `attn.gather_pages`; rows are
+    `[batch, num_kv_heads, new_len, head_dim]`. `counts` are the numbers of rows that the sequences
+    append, all of them without: sequences of a batch may append more rows than others, or none.
+
+    If the pool is an argument without other readers and result is a result of the function, a
+    caller may pass the same tensor for both. The rows are then written in place, and nothing else of
+    the pool is read or written; otherwise the pool is copied.
+
+    Entries of the table in whose pages no row is written are not followed, whatever they hold. When
+    the kernel is called, it is an error if
+
+    - a count is negative or above new_len,
+    - a length is negative, or leaves too little room in max_pages · page_size keys,
+    - an entry that is followed is no page of the pool,
+    - rows of two entries, of one sequence or of two, are appended to one page.
+
+    - (C1) pool and rows have the same element type.
+    - (C2) batch of table, rows, length and counts match; num_kv_heads and head_dim of pool and rows
+      match.
+    - (C3) a page has at least one key.
+
+    ```mlir
+    %k = attn.append_pages %pool[%table], %rows, %length : tensor<?x16x8x64xf32>, tensor<?x?xi32>, tensor<?x8x?x64xf32>, tensor<?xi32>
+    %v = attn.append_pages %heads[%table], %rows, %length counts(%n : tensor<?xi32>) layout(heads_first) : tensor<?x8x16x64xf32>, tensor<?x?xi32>, tensor<?x8x?x64xf32>, tensor<?xi32>
+    ```
+  }];
+  let arguments = (ins Attn_Tensor4D:$pool, Attn_PageTable:$table, Attn_Tensor4D:$rows,
+      Attn_Lengths:$length, Optional<Attn_Lengths>:$counts,
+      DefaultValuedAttr<Attn_PageLayout, "PageLayout::keys_first">:$layout);
+  let results = (outs Attn_Tensor4D:$result);
+  let assemblyFormat = [{
+    $pool `[` $table `]` `,` $rows `,` $length (`counts` `(` $counts^ `:` type($counts) `)`)?
+    (`layout` `(` $layout^ `)`)? attr-dict
+    `:` type($pool) `,` type($table) `,` type($rows) `,` type($length)
+  }];
+  let extraClassDeclaration = [{
     bool isHeadsFirst() { return getLayout() == PageLayout::heads_first; }
     /// The dimension of the pool that counts the keys of a page.
     unsigned getKeyDim() { return isHeadsFirst() ? 2 : 1; }

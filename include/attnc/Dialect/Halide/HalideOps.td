@@ -412,6 +412,26 @@ def Halide_StoreBesideOp : Halide_Op<"store_beside", [Pure,
   let hasVerifier = 1;
 }
 
+def Halide_UndefOp : Halide_Op<"undef", [Pure]> {
+  let summary = "Leaves the elements of an output as they are";
+  let description = [{
+    The `halide.undef` operation is Halide's undef: a func that yields it stores nothing before its
+    updates. The buffer of such an output keeps what it holds where no update writes.
+
+    - (C1) a `halide.yield` is the only use, as the value of a func.
+
+    ```mlir
+    %f = halide.func "rows" [%x, %y] : f32 {
+      %u = halide.undef : f32
+      halide.yield %u : f32
+    }
+    ```
+  }];
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Schedule
 //===----------------------------------------------------------------------===//

@@ -1,0 +1,211 @@
+//===- AppendPages.cpp - pipelines of attn.append_pages ------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Pages.h"
+#include "Rows.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+//===----------------------------------------------------------------------===//
+// Where rows go
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The keys that the rows of each sequence become.
+class NewKeys {
+public:
+  NewKeys(PipelineBuilder &p, AppendPagesOp op)
+      : p(p), table(p.input("pages", op.getTable())), rows(p.input("rows", op.getRows())),
+        pool(p.input("pool", op.getPool())), length(p.input("length", op.getLength())),
+        pageSize(p.extent(pool, 3 - op.getKeyDim())) {
+    if (op.getCounts())
+      counts = p.input("counts", op.getCounts());
+  }
+
+  Scalar getNumKeys() const { return p.extent(table, 0) * pageSize; }
+  Scalar getNumPages() const { return p.extent(pool, 3); }
+  Scalar getMaxRows() const { return p.extent(rows, 1); }
+  /// The number of sequence b's rows, and of its keys before them. They have been checked; the
+  /// clamp keeps a caller's later writes from harm.
+  Scalar countOf(Scalar b) const { return Value(counts) ? read(counts, b, getMaxRows()) : getMaxRows(); }
+  Scalar firstOf(Scalar b) const { return read(length, b, getNumKeys()); }
+
+  /// The entries of the table whose pages rows may be written to: the first reduction counts those
+  /// of a sequence, the second one sequences.
+  SmallVector<Reduction> getEntries() const;
+  /// An entry's place in the table.
+  SmallVector<Scalar> placeOf(ArrayRef<Scalar> entry) const;
+  /// Whether rows are written to the page of the entry.
+  Scalar isWritten(ArrayRef<Scalar> entry) const;
+
+  PipelineBuilder &p;
+  Func table, rows, pool, length, counts;
+  Scalar pageSize;
+
+private:
+  Scalar read(Func lengths, Scalar b, Scalar most) const {
+    Scalar value = lengths(b);
+    value = clamp(value, value.constant(0), convert(most, value.getType()));
+    return convert(value, p.b().getI32Type());
+  }
+};
+} // namespace
+
+SmallVector<Reduction> NewKeys::getEntries() const {
+  Scalar most = (getMaxRows() + pageSize - 2) / pageSize + 1; // from the last row of a page on
+  return {{"e", min(most, p.extent(table, 0))}, {"b", p.extent(table, 1)}};
+}
+
+SmallVector<Scalar> NewKeys::placeOf(ArrayRef<Scalar> entry) const {
+  Scalar b = entry[1], i = firstOf(b) / pageSize + entry[0];
+  Scalar last = p.extent(table, 0) - 1;
+  return {unsafePromiseClamped(min(i, last), p.i32(0), last), b};
+}
+
+Scalar NewKeys::isWritten(ArrayRef<Scalar> entry) const {
+  Scalar b = entry[1], first = firstOf(b), count = countOf(b);
+  Scalar begin = (first / pageSize + entry[0]) * pageSize;
+  return count > 0 && begin < first + count;
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+static LogicalResult lowerWrongCounts(PipelineBuilder &p, AppendPagesOp op) {
+  NewKeys keys(p, op);
+  return lowerFirstWrong(p, keys.counts, reduceAll(p, keys.counts), [&](ArrayRef<Scalar> at) {
+    Scalar count = keys.counts(at);
+    return CheckedElement{SmallVector<Scalar>(at),
+                          count < 0 || count > convert(keys.getMaxRows(), count.getType())};
+  });
+}
+
+static LogicalResult lowerWrongLengths(PipelineBuilder &p, AppendPagesOp op) {
+  NewKeys keys(p, op);
+  return lowerFirstWrong(p, keys.length, reduceAll(p, keys.length), [&](ArrayRef<Scalar> at) {
+    Scalar length = keys.length(at), room = keys.getNumKeys() - keys.countOf(at[0]);
+    return CheckedElement{SmallVector<Scalar>(at),
+                          length < 0 || length > convert(room, length.getType())};
+  });
+}
+
+static LogicalResult lowerWrongPages(PipelineBuilder &p, AppendPagesOp op) {
+  NewKeys keys(p, op);
+  return lowerFirstWrong(p, keys.table, keys.getEntries(), [&](ArrayRef<Scalar> entry) {
+    SmallVector<Scalar> place = keys.placeOf(entry);
+    Scalar page = keys.table(place);
+    page = select(keys.isWritten(entry), page, page.constant(0));
+    return CheckedElement{place, page < 0 || page >= convert(keys.getNumPages(), page.getType())};
+  });
+}
+
+/// Pages that rows are written to, by the number of their entry; others are negative and differ.
+static Func findWrittenPages(NewKeys &keys, Scalar perSequence) {
+  PipelineBuilder &p = keys.p;
+  Type i32 = p.b().getI32Type();
+  Func pages = p.func("written", {"x"}, i32, [&](ArrayRef<Scalar> v) {
+    SmallVector<Scalar> entry = {v[0] % perSequence, v[0] / perSequence};
+    entry[1] = unsafePromiseClamped(entry[1], p.i32(0), p.extent(keys.table, 1) - 1);
+    Scalar page = convert(keys.table(keys.placeOf(entry)), i32);
+    return select(keys.isWritten(entry), page, -v[0] - 1);
+  });
+  p.computeRoot(pages);
+  return pages;
+}
+
+/// Each entry is compared with all: their number is that of the pages written.
+static LogicalResult lowerSharedPages(PipelineBuilder &p, AppendPagesOp op, const CpuInfo &cpu) {
+  NewKeys keys(p, op);
+  SmallVector<Reduction> entries = keys.getEntries();
+  Scalar perSequence = max(entries[0].extent, 1), all = perSequence * entries[1].extent;
+  Func pages = findWrittenPages(keys, perSequence);
+  Type i32 = p.b().getI32Type();
+  Func shared = p.func("shared", {"x"}, i32, [&](ArrayRef<Scalar>) { return p.i32(0); });
+  p.update(shared, {"x"}, {{"r", all}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+    return max(shared(v), convert(pages(r[0]) == pages(v[0]) && r[0] < v[0], i32));
+  });
+  p.computeRoot(shared);
+  StageLoops loops = p.stage(shared, 0);
+  auto [outer, inner] =
+      p.split(loops["x"], lanesFor(cpu, i32), halide::TailStrategy::guard_with_if);
+  p.reorder({inner, loops["r"], outer});
+  p.vectorize(inner);
+  return lowerFirstWrong(p, keys.table, entries, [&](ArrayRef<Scalar> entry) {
+    Scalar number = entry[1] * perSequence + entry[0];
+    return CheckedElement{keys.placeOf(entry), shared(number) > 0};
+  });
+}
+
+static LogicalResult requireRoom(AppendPagesOp op, FunctionConverter &converter) {
+  Location loc = op.getLoc();
+  if (Value counts = op.getCounts())
+    if (failed(converter.requireNoneWrong(
+            loc, "wrong_counts", counts,
+            "expected element {} of " + describeArgument(counts, "the counts") +
+                " of attn.append_pages to be 0 to the number of rows",
+            [&](PipelineBuilder &p) { return lowerWrongCounts(p, op); })))
+      return failure();
+  return converter.requireNoneWrong(
+      loc, "wrong_lengths", op.getLength(),
+      "expected element {} of " + describeArgument(op.getLength(), "the lengths") +
+          " of attn.append_pages to leave room for its rows in max_pages * page_size",
+      [&](PipelineBuilder &p) { return lowerWrongLengths(p, op); });
+}
+
+static LogicalResult requireOwnPages(AppendPagesOp op, FunctionConverter &converter) {
+  std::string element =
+      "expected element [{}, {}] of " + describeArgument(op.getTable(), "the page table");
+  return failure(
+      failed(converter.requireNoneWrong(
+          op.getLoc(), "wrong_pages", op.getTable(),
+          element + " of attn.append_pages to be a page of the pool",
+          [&](PipelineBuilder &p) { return lowerWrongPages(p, op); })) ||
+      failed(converter.requireNoneWrong(
+          op.getLoc(), "shared_pages", op.getTable(),
+          element + " of attn.append_pages to be a page that no other entry appends to",
+          [&](PipelineBuilder &p) { return lowerSharedPages(p, op, converter.getCpu()); })));
+}
+
+//===----------------------------------------------------------------------===//
+// attn.append_pages
+//===----------------------------------------------------------------------===//
+
+/// Nothing but the rows is written, so that the result may be the pool's own memory.
+static LogicalResult lowerAppendPages(PipelineBuilder &p, AppendPagesOp op, const CpuInfo &cpu) {
+  RankedTensorType type = op.getType();
+  NewKeys keys(p, op);
+  PageTable pages(p, op.getTable(), /*lengths=*/Value(), keys.pageSize, keys.getNumPages());
+  buildScattered(p, keys.rows, type, lanesFor(cpu, type.getElementType()), [&](ArrayRef<Scalar> v) {
+    Scalar d = v[0], t = v[1], h = v[2], b = v[3];
+    Scalar number = min(keys.firstOf(b) + t, keys.getNumKeys() - 1);
+    Scalar row = pages.rowOf(number), page = pages.pageOf(number, b);
+    SmallVector<Scalar> at = {d, h, row, page};
+    if (op.isHeadsFirst())
+      std::swap(at[1], at[2]);
+    return ScatteredRow{at, t < keys.countOf(b)};
+  });
+  return success();
+}
+
+static LogicalResult convertAppendPages(AppendPagesOp op, FunctionConverter &converter) {
+  converter.getHost().requireIndexable(op.getLoc(), op.getPool(), op.getKeyDim(), op.getTable(), 1,
+                        "expected a page_size of at least 1, and max_pages * page_size of at most " +
+                            Twine(halide::kMaxSize) + " of attn.append_pages");
+  if (failed(requireRoom(op, converter)) || failed(requireOwnPages(op, converter)))
+    return failure();
+  if (failed(converter.copyUnlessInPlace(op.getLoc(), op.getPool(), op.getResult())))
+    return failure();
+  return converter.call(op.getLoc(), "append_pages", op.getResult(), [&](PipelineBuilder &p) {
+    return lowerAppendPages(p, op, converter.getCpu());
+  });
+}
+
+void attn::addAppendPagesLowerings(Lowerings &lowerings) {
+  lowerings.addComputed(convertAppendPages);
+}
