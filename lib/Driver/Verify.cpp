@@ -129,6 +129,7 @@ LogicalResult attnc::verify(const VerifyInvocation &invocation) {
   graph->nameDims(spec->getFunction());
   if (failed(checkSizes(invocation.sizes, getSymbols(signature))))
     return failure();
+  limitThreads(invocation.threads);
   std::unique_ptr<Kernel> kernel = compileKernel(*spec, invocation, *target);
   if (!kernel)
     return failure();

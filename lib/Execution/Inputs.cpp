@@ -11,6 +11,7 @@
 #include "attnc/Execution/Npy.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
 #include <random>
@@ -134,7 +135,8 @@ FailureOr<std::vector<Tensor>> attnc::makeInputs(const Signature &signature,
         return reportMissing(input, option);
       (*given)[index].emplace(input.elementType, *shape);
       if (!option)
-        random.push_back(input.name + " " + describe(*shape));
+        random.push_back(llvm::formatv("{0} {1}[{2:$[, ]}]", input.name, input.elementType,
+                                       llvm::make_range(shape->begin(), shape->end())));
     }
     Tensor &tensor = tensors.emplace_back(std::move(*(*given)[index]));
     InputSource::Kind kind = option ? option->kind : InputSource::Random;

@@ -11,8 +11,11 @@
 #include "attnc/Explain/Explanation.h"
 #include "attnc/Text/Escape.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+
+#include <map>
 
 using namespace mlir;
 using namespace attnc;
@@ -26,8 +29,14 @@ static ScheduleAttrInterface getSchedule(KernelOpInterface kernel) {
   return kernel->getAttrOfType<ScheduleAttrInterface>(mlir::attn::kScheduleAttr);
 }
 
+/// Whether it computes no result, but what a call is refused by.
+static bool isCheck(KernelOpInterface kernel) {
+  auto kind = kernel->getAttrOfType<StringAttr>(mlir::attn::kKindAttr);
+  return kind && kind.getValue().starts_with(mlir::attn::kCheckPrefix);
+}
+
 static void printKernel(KernelOpInterface kernel, raw_ostream &os) {
-  os << "    kernel " << kernel.getName();
+  os << (isCheck(kernel) ? "    check " : "    kernel ") << kernel.getName();
   if (ScheduleAttrInterface schedule = getSchedule(kernel)) {
     if (int64_t limit = schedule.getMaxQLen())
       os << " for q_len <= " << limit;
@@ -44,6 +53,40 @@ static void printKernelsAround(ArrayRef<KernelOpInterface> kernels, raw_ostream 
   os << (kernels.empty() ? "the kernels that read its result\n" : "\n");
 }
 
+/// All but its name and its place.
+static std::string describeBody(const OpKernels &op) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (!op.result.empty())
+    os << " -> " << op.result;
+  os << '\n';
+  if (!op.features.empty())
+    os << "    with " << llvm::join(op.features, "; ") << '\n';
+  for (KernelOpInterface kernel : op.kernels)
+    printKernel(kernel, os);
+  if (op.kernels.empty())
+    printKernelsAround(op.within, os);
+  if (op.cost && !op.cost->flops.isZero())
+    os << "    FLOPs " << op.cost->flops.str() << '\n';
+  if (op.cost && !op.kernels.empty())
+    os << "    bytes " << op.cost->bytes.str() << '\n';
+  return text;
+}
+
+/// Equal ops, such as those of equal layers, are printed once, with the first one's place.
+static void printOps(ArrayRef<OpKernels> ops, raw_ostream &os) {
+  using NameAndBody = std::pair<StringRef, std::string>;
+  llvm::MapVector<NameAndBody, std::vector<StringRef>, std::map<NameAndBody, unsigned>> places;
+  for (const OpKernels &op : ops)
+    places[{op.op, describeBody(op)}].push_back(op.place);
+  for (const auto &[op, at] : places) {
+    os << "  " << op.first << " at " << at.front();
+    if (size_t more = at.size() - 1)
+      os << " and " << more << (more == 1 ? " more place" : " more places");
+    os << op.second;
+  }
+}
+
 void attnc::printText(const Explanation &explanation, raw_ostream &to) {
   TerminalStream os(to);
   os << explanation.function << " for " << explanation.target << '\n';
@@ -54,26 +97,12 @@ void attnc::printText(const Explanation &explanation, raw_ostream &to) {
   if (explanation.isGraph && explanation.remarks.empty())
     os << "  nothing to fuse\n";
   os << "\nops and their kernels:\n";
-  for (const OpKernels &op : explanation.ops) {
-    os << "  " << op.op << " at " << op.place;
-    if (!op.result.empty())
-      os << " -> " << op.result;
-    os << '\n';
-    if (!op.features.empty())
-      os << "    with " << llvm::join(op.features, "; ") << '\n';
-    for (KernelOpInterface kernel : op.kernels)
-      printKernel(kernel, os);
-    if (op.kernels.empty())
-      printKernelsAround(op.within, os);
-    if (op.cost && !op.cost->flops.isZero())
-      os << "    FLOPs " << op.cost->flops.str() << '\n';
-    if (op.cost && !op.kernels.empty())
-      os << "    bytes " << op.cost->bytes.str() << '\n';
-  }
+  printOps(explanation.ops, os);
 }
 
 static json::Object describeKernel(KernelOpInterface kernel) {
   json::Object object{{"name", escapeJson(kernel.getName())},
+                      {"check", isCheck(kernel)},
                       {"directives", escapeJson(kernel.describeSchedule())}};
   if (ScheduleAttrInterface schedule = getSchedule(kernel)) {
     object["schedule"] = llvm::formatv("{0}", schedule).str();

@@ -31,6 +31,10 @@ Target::Target(StringRef given) : text(resolveHost(given)) {
     words.push_back(word.str());
 }
 
+bool Target::isComplete() const {
+  return isHost() || (words.size() >= 3 && (words[1] == "32" || words[1] == "64"));
+}
+
 StringRef Target::getWord(size_t index) const {
   return index < words.size() ? StringRef(words[index]) : StringRef();
 }

@@ -177,16 +177,25 @@ LogicalResult Spec::selectFunction() {
   return success(succeeded(run(passes, *module)) && succeeded(checkCalls(wanted)));
 }
 
+static LogicalResult checkWritesResult(func::FuncOp function) {
+  auto isResult = [&](unsigned n) -> bool {
+    return function.getArgAttr(n, mlir::attn::kResultAttr) != nullptr;
+  };
+  if (llvm::any_of(llvm::seq(function.getNumArguments()), isResult))
+    return success();
+  return function.emitError("expected an argument with attn.result, found buffers without one");
+}
+
 LogicalResult Spec::checkFunction() {
   func::FuncOp func = getFunction();
   bool onBuffers = mlir::host::isHostFunction(func);
   stage = onBuffers ? Stage::Scheduled : Stage::Graph;
   if (onBuffers)
-    return success();
-  for (auto [index, type] : llvm::enumerate(func.getArgumentTypes()))
-    if (!isa<RankedTensorType>(type))
-      return func.emitError("expected argument ")
-             << index << " to be a ranked tensor, found " << type;
+    return checkWritesResult(func);
+  for (BlockArgument argument : func.getArguments())
+    if (!isa<RankedTensorType>(argument.getType()))
+      return emitError(argument.getLoc(), "expected argument ")
+             << argument.getArgNumber() << " to be a ranked tensor, found " << argument.getType();
   for (auto [index, type] : llvm::enumerate(func.getResultTypes()))
     if (!isa<RankedTensorType>(type))
       return func.emitError("expected result ")

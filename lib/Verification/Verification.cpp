@@ -7,6 +7,8 @@
 
 #include "attnc/Verification/Verification.h"
 
+#include "attnc/Diagnostics/Terminal.h"
+
 using namespace mlir;
 using namespace attnc;
 
@@ -66,7 +68,11 @@ FailureOr<std::vector<Case>> Verification::run(llvm::function_ref<void(const Cas
   for (const PlannedCase &next : planned) {
     if (!next.runs)
       continue;
-    FailureOr<Case> tested = verify(next);
+    FailureOr<Case> tested = [&] {
+      Progress progress("case " + Twine(cases.size() + 1) + " of " +
+                        Twine(planned.size() - leftOut) + ": " + next.kind.describe(signature));
+      return verify(next);
+    }();
     if (failed(tested))
       return failure();
     seen(*tested);

@@ -46,7 +46,6 @@ static LogicalResult runBench() {
   if (failed(readCallOptions(invocation)) || failed(sizes))
     return failure();
   invocation.sizes = std::move(*sizes);
-  invocation.threads = threads;
   invocation.seconds = seconds;
   invocation.asJson = asJson;
   return bench(invocation);

@@ -7,6 +7,8 @@
 
 #include "Options.h"
 
+#include "attnc/Diagnostics/Report.h"
+
 using namespace mlir;
 using namespace attnc;
 namespace cl = llvm::cl;
@@ -37,6 +39,8 @@ Examples:
 )";
 
 static LogicalResult runCache() {
+  if (dirOnly && (clear || verifyEntries || maxSize.getNumOccurrences() > 0))
+    return reportUsage("--dir", "expected no other option of cache with it");
   CacheInvocation invocation;
   invocation.clear = clear;
   invocation.dirOnly = dirOnly;

@@ -96,7 +96,8 @@ static LogicalResult parseSizes(StringRef text, std::vector<SizeList> &lists) {
     }
     int64_t size;
     if (symbol.empty() || word.getAsInteger(10, size) || size < 0)
-      return reportUsage("--size", "expected SYMBOL=SIZE,…, found '" + text + "'");
+      return reportUsage("--size",
+                         "expected SYMBOL=SIZE,… with sizes such as 256, found '" + text + "'");
     lists.back().sizes.push_back(size);
   }
   return success();

@@ -97,7 +97,7 @@ cl::opt<std::string> attnc::weightsPath(
     cl::desc("Values of arguments with attn.weight, which become part of the library (default: "
              "they stay arguments)"),
     cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()), cl::sub(benchCommand()),
-    cl::sub(explainCommand()));
+    cl::sub(verifyCommand()), cl::sub(explainCommand()));
 
 cl::opt<bool> attnc::noCache("no-cache", cl::desc("Neither read nor write the cache"),
                              cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()),
@@ -125,7 +125,7 @@ cl::opt<uint64_t> attnc::seed("seed", cl::init(0), cl::value_desc("N"),
 cl::opt<unsigned> attnc::threads("threads", cl::init(0), cl::value_desc("N"),
                                  cl::desc("Number of threads (default: one per core)"),
                                  cl::cat(category()), cl::sub(runCommand()),
-                                 cl::sub(benchCommand()));
+                                 cl::sub(benchCommand()), cl::sub(verifyCommand()));
 
 SpecSource attnc::getSpecSource() { return {specPath, functionName, weightsPath, allowBytecode}; }
 
@@ -138,5 +138,6 @@ LogicalResult attnc::readCallOptions(CallInvocation &invocation) {
   invocation.useCache = !noCache;
   invocation.inputs = std::move(*inputs);
   invocation.seed = seed;
+  invocation.threads = threads;
   return success();
 }

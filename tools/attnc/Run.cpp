@@ -23,8 +23,8 @@ static cl::opt<bool> keepF64("f64", cl::desc("With --reference: leave float resu
 
 static constexpr llvm::StringLiteral examples = R"(
 Inputs are .npy files, or random, zeros or ones of a shape. Arguments and results are named by
-attn.name in SPEC, else arg0, arg1, … and out0, out1, …. Random floats are normal, integers
-small and not negative. Inputs not given are random if their shape is known. Without --output
+attn.name in SPEC, else arg0, arg1, … and out0, out1, …, whatever names like %query the text
+has. Random floats are normal, integers small and not negative. Inputs not given are random if their shape is known. Without --output
 each result's shape, dtype and a summary are printed.
 
 Examples:
@@ -41,7 +41,6 @@ static LogicalResult runRun() {
   if (failed(readCallOptions(invocation)) || failed(outputs))
     return failure();
   invocation.outputs = std::move(*outputs);
-  invocation.threads = threads;
   invocation.useReference = useReference;
   invocation.keepF64 = keepF64;
   return run(invocation);

@@ -40,7 +40,8 @@ Examples:
   attnc import model.onnx -o spec.mlir     an ONNX model as a spec; others take the model itself
   attnc compile --help                     one command's options and examples
 
-Exit codes: 0 done, 1 an error in the input, 2 a wrong command line, 3 a defect of attnc.
+Exit codes: 0 done, 1 an error in a file or in what an option names, 2 a command line that cannot be
+read, 3 a defect of attnc.
 )";
 
 static const Command *const all[] = {&commands::compile, &commands::run,     &commands::bench,

@@ -57,14 +57,14 @@ struct CallInvocation {
   std::vector<InputSource> inputs;
   /// Seed of random inputs.
   uint64_t seed = 0;
+  /// 0: one per core.
+  unsigned threads = 0;
 };
 
 /// The command line of `attnc run`.
 struct RunInvocation : CallInvocation {
   /// Empty: a summary of each result is printed.
   std::vector<OutputFile> outputs;
-  /// 0: one per core.
-  unsigned threads = 0;
   /// Evaluates the graph in float64 instead of compiling it.
   bool useReference = false;
   /// Leaves the reference's float results in float64.
@@ -77,7 +77,6 @@ llvm::LogicalResult run(const RunInvocation &invocation);
 struct BenchInvocation : CallInvocation {
   /// Sizes of symbols that no given input fixes.
   std::vector<SizeList> sizes;
-  unsigned threads = 0;
   /// How long each row is timed.
   double seconds = 1;
   bool asJson = false;

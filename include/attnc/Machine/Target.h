@@ -26,6 +26,8 @@ public:
 
   const std::string &str() const { return text; }
   bool isHost() const { return words.front() == "host"; }
+  /// Whether it has the words of one of the two forms.
+  bool isComplete() const;
   /// ARCH-BITS, as in x86-64; `host` for the host.
   std::string getArch() const;
   /// ARCH-BITS-OS, as in x86-64-linux; `host` for the host.

@@ -33,6 +33,7 @@ Lowerings Lowerings::collect() {
 namespace {
 struct ConvertAttnToHalidePass : impl::ConvertAttnToHalideBase<ConvertAttnToHalidePass> {
   using Base::Base;
+  LogicalResult initialize(MLIRContext *context) override { return verifyTarget(context, target); }
   void runOnOperation() override {
     CpuInfo cpu = CpuInfo::fromTarget(target);
     bool onGpu = GpuInfo::fromTarget(target).has_value();

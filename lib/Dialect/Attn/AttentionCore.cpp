@@ -66,7 +66,7 @@ static bool onlyFeeds(Value value, Operation *next, StringRef what, Refusal &ref
       return refuse(refusal,
                     Twine(what) + " has another use" +
                         (isOneRow ? ", and of one query row it is not computed twice" : ""),
-                    use.getOwner(), "used here");
+                    use.getOwner(), "used by");
   }
   return true;
 }
@@ -81,7 +81,7 @@ static bool matchScore(AttentionCore &core, Refusal &refusal) {
   core.score = dyn_cast_or_null<ScoreOp>(op);
   if (core.score)
     return true;
-  return refuse(refusal, "its operand does not come from attn.score", op, "comes from here");
+  return refuse(refusal, "its operand does not come from attn.score", op, "comes from");
 }
 
 /// The next op from a prob towards the context; null and a refusal if there is none.
@@ -94,7 +94,7 @@ static Operation *nextOfProb(Value prob, Refusal &refusal) {
       reader = use.getOwner();
   }
   refuse(refusal, reader ? "no attn.context takes the prob" : "the prob has no use", reader,
-         "taken here");
+         "taken by");
   return nullptr;
 }
 
@@ -145,7 +145,7 @@ static bool isInOneBlock(AttentionCore &core, Refusal &refusal) {
     return true;
   Operation *other = core.score->getBlock() == block ? core.context.getOperation() : core.score;
   return refuse(refusal, "score, softmax and context stand in different blocks", other,
-                "this op is in another block");
+                "in another block:");
 }
 
 //===----------------------------------------------------------------------===//
@@ -183,7 +183,7 @@ static bool sizesAgree(AttentionCore &core, Refusal &refusal) {
 static bool probsAreLinear(AttentionCore &core, Refusal &refusal) {
   for (ModifyProbOp step : core.probSteps)
     if (!ProbRegion(step.getBody()).isLinear())
-      return refuse(refusal, "a prob region is not linear in the prob", step, "this one");
+      return refuse(refusal, "a prob region is not linear in the prob", step, "of");
   return true;
 }
 
@@ -233,7 +233,7 @@ static bool zerosStay(AttentionCore &core, Refusal &refusal) {
   for (ModifyProbOp step : core.probSteps) {
     if (mayBeZero && has(step.getBody(), [](Operation *op) { return !isFinite(op); }))
       return refuse(refusal, "a prob region's factors may be infinite where an earlier one gives 0",
-                    step, "this one");
+                    step, "of");
     mayBeZero |= has(step.getBody(), mayGiveZero);
   }
   return true;
@@ -249,7 +249,7 @@ static bool fitOneRegion(ArrayRef<Operation *> steps, Refusal &refusal) {
       return refuse(refusal,
                     "its regions depend on more than " + Twine(kLongestChain) +
                         " ops in a row together",
-                    step, "with this one");
+                    step, "with that of");
   return true;
 }
 

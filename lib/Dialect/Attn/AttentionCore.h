@@ -33,7 +33,7 @@ struct AttentionCore {
 /// Why a softmax does not fuse.
 struct Refusal {
   std::string reason;
-  /// The op that prevents fusion, described by `role`; null if it is the softmax.
+  /// The op that prevents fusion, named after `role`; null if it is the softmax.
   Operation *op = nullptr;
   StringRef role;
 };

@@ -67,6 +67,9 @@ LogicalResult AttentionOp::verify() {
   // attention_c2, attention_c3, attention_c9
   if (failed(verifyElements(*this)) || failed(verifySizes(*this)) || failed(verifySchedules(*this)))
     return failure();
+  // attention_c13
+  if (failed(verifyScale(*this, getScale(), getQuery())))
+    return failure();
   // attention_c4
   if (failed(verifyResult(*this, getResult(), "context",
                           {"batch", "num_q_heads", "q_len", "value_dim"})))

@@ -77,6 +77,29 @@ bool attn::isCIdentifier(StringRef name) {
   return llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
+namespace {
+/// An argument or a result with an attribute.
+struct Parameter {
+  FunctionOpInterface function;
+  bool isResult;
+  unsigned index;
+
+  Type getType() {
+    return isResult ? function.getResultTypes()[index] : function.getArgumentTypes()[index];
+  }
+  InFlightDiagnostic emitError(const Twine &message);
+};
+} // namespace
+
+/// At the argument, if it has a place, and with its number; its name may be what is wrong.
+InFlightDiagnostic Parameter::emitError(const Twine &message) {
+  Location loc = function.getLoc();
+  if (Region &body = function.getFunctionBody(); !isResult && index < body.getNumArguments())
+    loc = body.getArgument(index).getLoc();
+  return mlir::emitError(isa<UnknownLoc>(loc) ? function.getLoc() : loc)
+         << (isResult ? "result " : "argument ") << index << ": " << message;
+}
+
 /// The name of argument or result `index`, null if it has none.
 static Attribute nameOf(FunctionOpInterface function, bool isResult, unsigned index) {
   return isResult ? function.getResultAttr(index, kNameAttr)
@@ -84,8 +107,8 @@ static Attribute nameOf(FunctionOpInterface function, bool isResult, unsigned in
 }
 
 /// Whether an earlier argument or result has the same name.
-static bool isNameTaken(FunctionOpInterface function, bool isResult, unsigned index,
-                        Attribute name) {
+static bool isNameTaken(Parameter parameter, Attribute name) {
+  auto [function, isResult, index] = parameter;
   unsigned numArguments = isResult ? function.getNumArguments() : index;
   for (unsigned i = 0; i < numArguments; ++i)
     if (nameOf(function, false, i) == name)
@@ -96,83 +119,80 @@ static bool isNameTaken(FunctionOpInterface function, bool isResult, unsigned in
   return false;
 }
 
-static LogicalResult verifyName(FunctionOpInterface function, bool isResult, unsigned index,
-                                Attribute attribute) {
+static LogicalResult verifyName(Parameter parameter, Attribute attribute) {
   auto name = dyn_cast<StringAttr>(attribute);
   if (!name)
-    return function.emitOpError("expected attn.name to be a string, found ") << attribute;
+    return parameter.emitError("expected attn.name to be a string, found ") << attribute;
   if (!isCIdentifier(name.getValue()))
-    return function.emitOpError("expected attn.name to be a C identifier, found ") << name;
-  if (isNameTaken(function, isResult, index, name))
-    return function.emitOpError("expected every attn.name once, found ") << name << " twice";
+    return parameter.emitError("expected attn.name to be a C identifier, found ") << name;
+  if (isNameTaken(parameter, name))
+    return parameter.emitError("expected every attn.name once, found ") << name << " twice";
   return success();
 }
 
 /// One entry of attn.dims: a symbol, or the static size repeated.
-static LogicalResult verifyDim(FunctionOpInterface function, unsigned dim, Attribute entry,
-                               int64_t size) {
+static LogicalResult verifyDim(Parameter parameter, unsigned dim, Attribute entry, int64_t size) {
   if (auto symbol = dyn_cast<StringAttr>(entry); symbol && !symbol.getValue().empty())
     return success();
   auto number = dyn_cast<IntegerAttr>(entry);
   if (!number)
-    return function.emitOpError("expected attn.dims to hold symbols and sizes, found ") << entry;
+    return parameter.emitError("expected attn.dims to hold symbols and sizes, found ") << entry;
   if (ShapedType::isDynamic(size))
-    return function.emitOpError("expected a symbol for dynamic dimension ")
+    return parameter.emitError("expected a symbol for dynamic dimension ")
            << dim << " in attn.dims, found " << entry;
   if (number.getValue().trySExtValue() != size)
-    return function.emitOpError("expected attn.dims to repeat size ")
+    return parameter.emitError("expected attn.dims to repeat size ")
            << size << " of dimension " << dim << ", found " << entry;
   return success();
 }
 
-static LogicalResult verifyDims(FunctionOpInterface function, Type type, Attribute attribute) {
+static LogicalResult verifyDims(Parameter parameter, Attribute attribute) {
   auto dims = dyn_cast<ArrayAttr>(attribute);
   if (!dims)
-    return function.emitOpError("expected attn.dims to be an array, found ") << attribute;
-  auto shaped = dyn_cast<ShapedType>(type);
+    return parameter.emitError("expected attn.dims to be an array, found ") << attribute;
+  auto shaped = dyn_cast<ShapedType>(parameter.getType());
   if (!shaped || !shaped.hasRank())
-    return function.emitOpError("expected attn.dims on a ranked tensor, found ") << type;
+    return parameter.emitError("expected attn.dims on a ranked tensor, found ")
+           << parameter.getType();
   if (static_cast<int64_t>(dims.size()) != shaped.getRank())
-    return function.emitOpError("expected attn.dims with ")
+    return parameter.emitError("expected attn.dims with ")
            << shaped.getRank() << " entries, found " << dims.size();
   for (auto [dim, entry] : llvm::enumerate(dims))
-    if (failed(verifyDim(function, dim, entry, shaped.getDimSize(dim))))
+    if (failed(verifyDim(parameter, dim, entry, shaped.getDimSize(dim))))
       return failure();
   return success();
 }
 
 /// A weight is a tensor of a file: only arguments can be weights.
-static LogicalResult verifyWeight(FunctionOpInterface function, bool isResult,
-                                  Attribute attribute) {
-  if (isResult)
-    return function.emitOpError("expected attn.weight on an argument, found it on a result");
+static LogicalResult verifyWeight(Parameter parameter, Attribute attribute) {
+  if (parameter.isResult)
+    return parameter.emitError("expected attn.weight on an argument, found it on a result");
   auto name = dyn_cast<StringAttr>(attribute);
   if (!name || name.getValue().empty())
-    return function.emitOpError("expected attn.weight to name a tensor, found ") << attribute;
+    return parameter.emitError("expected attn.weight to name a tensor, found ") << attribute;
   return success();
 }
 
 /// Marks an argument of the host function that was a result.
-static LogicalResult verifyResult(FunctionOpInterface function, bool isResult,
-                                  Attribute attribute) {
-  if (isResult || !isa<UnitAttr>(attribute))
-    return function.emitOpError("expected attn.result on an argument and without value");
+static LogicalResult verifyResult(Parameter parameter, Attribute attribute) {
+  if (parameter.isResult || !isa<UnitAttr>(attribute))
+    return parameter.emitError("expected attn.result on an argument and without value");
   return success();
 }
 
 /// A result names the earlier argument whose memory it may share.
-static LogicalResult verifyInPlace(FunctionOpInterface function, bool isResult, unsigned index,
-                                   Attribute attribute) {
+static LogicalResult verifyInPlace(Parameter parameter, Attribute attribute) {
+  auto [function, isResult, index] = parameter;
   auto number = dyn_cast<IntegerAttr>(attribute);
   if (isResult || !function.getArgAttr(index, kResultAttr) || !number ||
       !number.getValue().isIntN(32) || number.getValue().getZExtValue() >= index)
-    return function.emitOpError("expected attn.in_place on an argument with attn.result and with "
-                                "the number of an argument before it, found ")
+    return parameter.emitError("expected attn.in_place on an argument with attn.result and with "
+                               "the number of an argument before it, found ")
            << attribute;
   auto types = function.getArgumentTypes();
   unsigned other = number.getValue().getZExtValue();
   if (types[other] != types[index])
-    return function.emitOpError("expected attn.in_place to number an argument of type ")
+    return parameter.emitError("expected attn.in_place to number an argument of type ")
            << types[index] << ", found " << types[other];
   return success();
 }
@@ -182,19 +202,18 @@ static LogicalResult verifyAttribute(Operation *op, bool isResult, unsigned inde
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
     return op->emitOpError("expected ") << attribute.getName() << " on a function only";
+  Parameter parameter{function, isResult, index};
   if (attribute.getName() == kNameAttr)
-    return verifyName(function, isResult, index, attribute.getValue());
+    return verifyName(parameter, attribute.getValue());
   if (attribute.getName() == kDimsAttr)
-    return verifyDims(
-        function, isResult ? function.getResultTypes()[index] : function.getArgumentTypes()[index],
-        attribute.getValue());
+    return verifyDims(parameter, attribute.getValue());
   if (attribute.getName() == kWeightAttr)
-    return verifyWeight(function, isResult, attribute.getValue());
+    return verifyWeight(parameter, attribute.getValue());
   if (attribute.getName() == kResultAttr)
-    return verifyResult(function, isResult, attribute.getValue());
+    return verifyResult(parameter, attribute.getValue());
   if (attribute.getName() == kInPlaceAttr)
-    return verifyInPlace(function, isResult, index, attribute.getValue());
-  return function.emitOpError(
+    return verifyInPlace(parameter, attribute.getValue());
+  return parameter.emitError(
              "expected attn.name, attn.dims, attn.weight, attn.result or attn.in_place, found ")
          << attribute.getName();
 }

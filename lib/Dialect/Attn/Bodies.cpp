@@ -10,6 +10,8 @@
 
 #include "Bodies.h"
 
+#include "Shapes.h"
+
 #include "attnc/Dialect/Attn/RegionChain.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -230,7 +232,7 @@ std::optional<double> attn::scaledBy(const APFloat &scale, Operation *multiply, 
     return std::nullopt;
   double before = scale.convertToDouble();
   double product = divides ? before / *factor : before * *factor;
-  return std::isnormal(product) ? std::optional(product) : std::nullopt;
+  return std::isnormal(roundScale(product, value)) ? std::optional(product) : std::nullopt;
 }
 
 /// Folds the first op of the score_mod into the scale, if it is the only reader of the score.

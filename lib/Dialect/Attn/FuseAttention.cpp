@@ -248,10 +248,20 @@ static void remarkFused(Location softmax, AttentionOp op) {
     remark << ", lse";
 }
 
-static void remarkRefused(SoftmaxOp softmax, const Refusal &refusal) {
-  InFlightDiagnostic remark = softmax.emitRemark("not fused: ") << refusal.reason;
+static void remarkRefused(Operation *op, const Refusal &refusal) {
+  InFlightDiagnostic remark = op->emitRemark("not fused: ") << refusal.reason;
   if (refusal.op)
-    remark.attachNote(refusal.op->getLoc()) << refusal.role;
+    remark.attachNote(refusal.op->getLoc()) << refusal.role << ' ' << refusal.op->getName();
+}
+
+/// Of a context whose prob comes from no softmax, which has no remark of its own.
+static void remarkWithoutSoftmax(ContextOp context) {
+  Operation *op = context.getProb().getDefiningOp();
+  while (isa_and_nonnull<ModifyProbOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  if (isa_and_nonnull<SoftmaxOp>(op))
+    return;
+  remarkRefused(context, {"its prob does not come from attn.softmax", op, "comes from"});
 }
 
 namespace {
@@ -276,6 +286,8 @@ struct AttnFuseAttentionPass : attn::impl::AttnFuseAttentionBase<AttnFuseAttenti
     getOperation().walk([&](SoftmaxOp op) { softmaxes.push_back(op); });
     for (SoftmaxOp softmax : softmaxes)
       visit(rewriter, softmax);
+    if (remarks)
+      getOperation().walk(remarkWithoutSoftmax);
   }
 
   void visit(IRRewriter &rewriter, SoftmaxOp softmax) {

@@ -35,8 +35,27 @@ static LogicalResult verifyMultiple(EmitError emitError, StringRef name, int64_t
                      << ", found " << found;
 }
 
-/// A query block is unrolled in part: LLVM takes minutes for thousands of rows.
-static constexpr int64_t kMostRows = 1024;
+/// Query blocks and register tiles are unrolled: LLVM takes minutes for thousands of rows or
+/// vectors. No CPU has so many registers by far.
+static constexpr int64_t kMostRows = 1024, kMostVectors = 128, kMostLanes = 64;
+
+static LogicalResult verifyAtMost(EmitError emitError, StringRef name, int64_t found,
+                                  int64_t most) {
+  if (found <= most)
+    return success();
+  return emitError() << "expected " << name << " of at most " << most << ", found " << found;
+}
+
+/// Of a tile of registers, rows or keys × vectors.
+static LogicalResult verifyTile(EmitError emitError, std::pair<StringRef, int64_t> rows,
+                                std::pair<StringRef, int64_t> columns) {
+  auto [rowsName, rowCount] = rows;
+  auto [columnsName, columnCount] = columns;
+  if (rowCount <= kMostVectors / columnCount)
+    return success();
+  return emitError() << "expected " << rowsName << " * " << columnsName << " of at most "
+                     << kMostVectors << ", found " << rowCount << " * " << columnCount;
+}
 
 LogicalResult PrefillAttr::verify(EmitError emitError, int64_t qBlock, int64_t kvBlock,
                                   int64_t vectorWidth, int64_t scoreVectors, int64_t scoreKeys,
@@ -51,8 +70,12 @@ LogicalResult PrefillAttr::verify(EmitError emitError, int64_t qBlock, int64_t k
   for (auto [name, value] : parameters)
     if (failed(verifyPositive(emitError, name, value)))
       return failure();
-  if (qBlock > kMostRows)
-    return emitError() << "expected q_block of at most " << kMostRows << ", found " << qBlock;
+  if (failed(verifyAtMost(emitError, "q_block", qBlock, kMostRows)) ||
+      failed(verifyAtMost(emitError, "vector_width", vectorWidth, kMostLanes)) ||
+      failed(verifyTile(emitError, {"score_vectors", scoreVectors}, {"score_keys", scoreKeys})) ||
+      failed(verifyTile(emitError, {"context_rows", contextRows},
+                        {"context_vectors", contextVectors})))
+    return failure();
   // Register tiles have no tail inside of a query block or a KV block. A division
   // keeps the product of hostile parameters from overflowing.
   if (failed(verifyMultiple(emitError, "q_block", qBlock, "vector_width", vectorWidth)))
@@ -82,6 +105,11 @@ LogicalResult DecodeAttr::verify(EmitError emitError, int64_t qBlock, int64_t pa
   for (auto [name, value] : parameters)
     if (failed(verifyPositive(emitError, name, value)))
       return failure();
+  if (failed(verifyAtMost(emitError, "vector_width", vectorWidth, kMostLanes)) ||
+      failed(verifyTile(emitError, {"score_rows", scoreRows}, {"score_keys", scoreKeys})) ||
+      failed(verifyTile(emitError, {"context_rows", contextRows},
+                        {"context_vectors", contextVectors})))
+    return failure();
   // Register tiles have no tail inside of a query block or a KV block.
   std::pair<StringRef, int64_t> ofRows[] = {
       {"packed_heads", packedHeads}, {"score_rows", scoreRows}, {"context_rows", contextRows}};

@@ -13,12 +13,28 @@
 
 #include "mlir/IR/TypeUtilities.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::attn;
 
 //===----------------------------------------------------------------------===//
 // ScoreOp
 //===----------------------------------------------------------------------===//
+
+double attn::roundScale(double scale, Value tensor) {
+  return getElementTypeOrSelf(tensor).isF64() ? scale : static_cast<float>(scale);
+}
+
+LogicalResult attn::verifyScale(Operation *op, const APFloat &scale, Value query) {
+  double rounded = roundScale(scale.convertToDouble(), query);
+  if (std::isfinite(rounded))
+    return success();
+  SmallString<16> found;
+  scale.toString(found, /*FormatPrecision=*/6);
+  return op->emitOpError("expected a finite scale in ")
+         << (getElementTypeOrSelf(query).isF64() ? "f64" : "f32") << ", found " << found;
+}
 
 LogicalResult ScoreOp::verify() {
   Value query = getQuery(), key = getKey();
@@ -28,6 +44,9 @@ LogicalResult ScoreOp::verify() {
     return failure();
   // score_c2, score_c3
   if (failed(verifySizes(*this)))
+    return failure();
+  // score_c5
+  if (failed(verifyScale(*this, getScale(), query)))
     return failure();
   // score_c4
   return verifyResult(*this, getScore(), "score", {"batch", "num_q_heads", "q_len", "kv_len"});

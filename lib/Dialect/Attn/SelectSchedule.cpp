@@ -12,6 +12,7 @@
 #include "attnc/Dialect/Attn/ProbRegion.h"
 #include "attnc/Machine/CpuInfo.h"
 #include "attnc/Machine/GpuInfo.h"
+#include "attnc/Machine/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -323,6 +324,13 @@ StringRef attn::getReasonForNoKernel(AttentionOp op, StringRef target) {
   return "no query block fits into the 48 KB of a GPU's shared memory";
 }
 
+LogicalResult attn::verifyTarget(MLIRContext *context, StringRef target) {
+  if (Target(target).isComplete())
+    return success();
+  return emitError(UnknownLoc::get(context))
+         << "expected a target such as x86-64-linux-avx2-fma, or host, found '" << target << "'";
+}
+
 /// A schedule written by hand must be for the target's kind: the other kind's loops would be
 /// dropped, and the score stored.
 static LogicalResult verifyTargetKind(AttentionOp op, TargetKind kind) {
@@ -337,6 +345,7 @@ static LogicalResult verifyTargetKind(AttentionOp op, TargetKind kind) {
 namespace {
 struct AttnSelectSchedulePass : attn::impl::AttnSelectScheduleBase<AttnSelectSchedulePass> {
   using Base::Base;
+  LogicalResult initialize(MLIRContext *context) override { return verifyTarget(context, target); }
   void runOnOperation() override {
     CpuInfo cpu = CpuInfo::fromTarget(target);
     std::optional<GpuInfo> gpu = GpuInfo::fromTarget(target);

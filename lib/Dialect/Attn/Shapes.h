@@ -22,6 +22,9 @@ bool bothStatic(int64_t a, int64_t b);
 LogicalResult verifyElement(Operation *op, StringRef what, Value value, StringRef where,
                             Value reference);
 LogicalResult verifyRank(Operation *op, StringRef what, Value value, int64_t expected);
+/// A score's scale as kernels hold it: in f64 for f64 tensors, in f32 for all others.
+double roundScale(double scale, Value tensor);
+LogicalResult verifyScale(Operation *op, const APFloat &scale, Value query);
 /// Checks the size constraints of an op whose operands have the right ranks.
 LogicalResult verifySizes(AttnOpInterface op);
 /// Compares the sizes of a result, called `what`, with the inferred ones, dim by dim. `names` are

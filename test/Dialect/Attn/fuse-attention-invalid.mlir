@@ -35,7 +35,7 @@ func.func @score_used(%q: tensor<?x8x1x64xf32>, %k: tensor<?x8x?x64xf32>, %v: te
   // expected-remark@+1 {{not fused: the score has another use}}
   %p = attn.softmax %s : tensor<?x8x1x?xf32>
   %c = attn.context %p, %v : tensor<?x8x1x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x1x64xf32>
-  // expected-note@+1 {{used here}}
+  // expected-note@+1 {{used by func.return}}
   return %c, %s : tensor<?x8x1x64xf32>, tensor<?x8x1x?xf32>
 }
 
@@ -45,7 +45,7 @@ func.func @score_captured(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v
   %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
   %a = attn.modify_score %s {
   ^bb0(%score: f32, %batch: index, %head: index, %i: index, %j: index):
-    // expected-note@+1 {{used here}}
+    // expected-note@+1 {{used by tensor.extract}}
     %e = tensor.extract %s[%batch, %head, %i, %i] : tensor<?x8x?x?xf32>
     %x = arith.subf %score, %e : f32
     attn.yield %x : f32
@@ -63,7 +63,7 @@ func.func @prob_used(%q: tensor<?x8x1x64xf32>, %k: tensor<?x8x?x64xf32>, %v: ten
   // expected-remark@+1 {{not fused: the prob has another use}}
   %p = attn.softmax %s : tensor<?x8x1x?xf32>
   %c = attn.context %p, %v : tensor<?x8x1x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x1x64xf32>
-  // expected-note@+1 {{used here}}
+  // expected-note@+1 {{used by func.return}}
   return %c, %p : tensor<?x8x1x64xf32>, tensor<?x8x1x?xf32>
 }
 
@@ -82,7 +82,7 @@ func.func @prob_returned(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v:
   %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
   // expected-remark@+1 {{not fused: no attn.context takes the prob}}
   %p = attn.softmax %s : tensor<?x8x?x?xf32>
-  // expected-note@+1 {{taken here}}
+  // expected-note@+1 {{taken by func.return}}
   return %p : tensor<?x8x?x?xf32>
 }
 
@@ -113,7 +113,7 @@ func.func @prob_square(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: t
   %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
   // expected-remark@+1 {{not fused: a prob region is not linear in the prob}}
   %p = attn.softmax %s : tensor<?x8x?x?xf32>
-  // expected-note@+1 {{this one}}
+  // expected-note@+1 {{of attn.modify_prob}}
   %d = attn.modify_prob %p {
   ^bb0(%prob: f32, %batch: index, %head: index, %i: index, %j: index):
     %x = arith.mulf %prob, %prob : f32
@@ -131,7 +131,7 @@ func.func @prob_offset(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: t
   %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
   // expected-remark@+1 {{not fused: a prob region is not linear in the prob}}
   %p = attn.softmax %s : tensor<?x8x?x?xf32>
-  // expected-note@+1 {{this one}}
+  // expected-note@+1 {{of attn.modify_prob}}
   %d = attn.modify_prob %p {
   ^bb0(%prob: f32, %batch: index, %head: index, %i: index, %j: index):
     %x = arith.addf %prob, %half : f32
@@ -149,7 +149,7 @@ func.func @prob_quotient(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v:
   %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
   // expected-remark@+1 {{not fused: a prob region is not linear in the prob}}
   %p = attn.softmax %s : tensor<?x8x?x?xf32>
-  // expected-note@+1 {{this one}}
+  // expected-note@+1 {{of attn.modify_prob}}
   %d = attn.modify_prob %p {
   ^bb0(%prob: f32, %batch: index, %head: index, %i: index, %j: index):
     %x = arith.divf %half, %prob : f32
@@ -167,7 +167,7 @@ func.func @prob_threshold(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v
   %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
   // expected-remark@+1 {{not fused: a prob region is not linear in the prob}}
   %p = attn.softmax %s : tensor<?x8x?x?xf32>
-  // expected-note@+1 {{this one}}
+  // expected-note@+1 {{of attn.modify_prob}}
   %d = attn.modify_prob %p {
   ^bb0(%prob: f32, %batch: index, %head: index, %i: index, %j: index):
     %g = arith.cmpf ogt, %prob, %half : f32
@@ -186,7 +186,7 @@ func.func @prob_constant_arm(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>,
   %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
   // expected-remark@+1 {{not fused: a prob region is not linear in the prob}}
   %p = attn.softmax %s : tensor<?x8x?x?xf32>
-  // expected-note@+1 {{this one}}
+  // expected-note@+1 {{of attn.modify_prob}}
   %d = attn.modify_prob %p {
   ^bb0(%prob: f32, %batch: index, %head: index, %i: index, %j: index):
     %g = arith.cmpi sle, %j, %i : index
@@ -215,8 +215,24 @@ func.func @two_contexts(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: 
   %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
   // expected-remark@+1 {{not fused: the prob has another use}}
   %p = attn.softmax %s : tensor<?x8x?x?xf32>
-  // expected-note@+1 {{used here}}
+  // expected-note@+1 {{used by attn.context}}
   %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x2x?x64xf32> -> tensor<?x8x?x64xf32>
   %d = attn.context %p, %k : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
   return %c, %d : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>
+}
+
+// -----
+
+// Sigmoid attention has no softmax.
+func.func @sigmoid(%q: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
+  %s = attn.score %q, %q : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x?xf32>
+  // expected-note@+1 {{comes from attn.map}}
+  %p = attn.map %s {
+  ^bb0(%x: f32):
+    %y = math.tanh %x : f32
+    attn.yield %y : f32
+  } : tensor<?x8x?x?xf32> -> tensor<?x8x?x?xf32>
+  // expected-remark@+1 {{not fused: its prob does not come from attn.softmax}}
+  %c = attn.context %p, %v : tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+  return %c : tensor<?x8x?x64xf32>
 }

@@ -1052,3 +1052,20 @@ func.func @dropout_c1(%x: tensor<5x8xf32>) {
   %y = attn.dropout %x rate(1.0) : tensor<5x8xf32>
   return
 }
+
+// -----
+
+func.func @score_c5(%q: tensor<2x4x5x8xf32>, %k: tensor<2x4x7x8xf32>) {
+  // expected-error@+1 {{expected a finite scale in f32, found 1.0E+40}}
+  %s = attn.score %q, %k scale(1.0e40) : tensor<2x4x5x8xf32>, tensor<2x4x7x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c13(%q: tensor<2x4x5x8xf64>) {
+  // expected-error@+1 {{expected a finite scale in f64, found +Inf}}
+  %c = attn.attention %q, %q, %q scale(0x7FF0000000000000)
+      : tensor<2x4x5x8xf64>, tensor<2x4x5x8xf64>, tensor<2x4x5x8xf64> -> tensor<2x4x5x8xf64>
+  return
+}

@@ -126,3 +126,30 @@ func.func @columns_c8(%q: !q) -> !q {
 
 // expected-error@+1 {{expected an even number of context_columns, found 5}}
 #columns = #attn.gpu<q_block = 8, packed_heads = 1, kv_block = 64, kv_splits = 1, threads_x = 16, threads_y = 8, context_columns = 5>
+
+// -----
+
+!q = tensor<1x8x480x64xf32>
+func.func @prefill_tile(%q: !q) -> !q {
+  // expected-error@+1 {{expected context_rows * context_vectors of at most 128, found 480 * 4}}
+  %c = attn.attention %q, %q, %q schedule([#attn.prefill<q_block = 480, kv_block = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 480, context_vectors = 4>]) : !q, !q, !q -> !q
+  return %c : !q
+}
+
+// -----
+
+!q = tensor<1x8x480x64xf32>
+func.func @prefill_lanes(%q: !q) -> !q {
+  // expected-error@+1 {{expected vector_width of at most 64, found 480}}
+  %c = attn.attention %q, %q, %q schedule([#attn.prefill<q_block = 480, kv_block = 64, vector_width = 480, score_vectors = 1, score_keys = 8, context_rows = 6, context_vectors = 4>]) : !q, !q, !q -> !q
+  return %c : !q
+}
+
+// -----
+
+!q = tensor<1x8x480x64xf32>
+func.func @decode_tile(%q: !q) -> !q {
+  // expected-error@+1 {{expected score_rows * score_keys of at most 128, found 4 * 64}}
+  %c = attn.attention %q, %q, %q schedule([#attn.decode<q_block = 4, packed_heads = 1, kv_block = 64, vector_width = 16, score_rows = 4, score_keys = 64, context_rows = 4, context_vectors = 4>]) : !q, !q, !q -> !q
+  return %c : !q
+}

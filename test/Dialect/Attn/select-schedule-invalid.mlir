@@ -1,5 +1,10 @@
 // RUN: not attn-opt %s --attn-select-schedule=target=x86-64-linux-opencl 2>&1 | FileCheck %s --check-prefix=GPU
 // RUN: not attn-opt %s --attn-select-schedule=target=x86-64-linux 2>&1 | FileCheck %s --check-prefix=CPU
+// RUN: not attn-opt %s --attn-select-schedule=target=bogus 2>&1 | FileCheck %s --check-prefix=BOGUS
+// RUN: not attn-opt %s --convert-attn-to-halide=target=x86 2>&1 | FileCheck %s --check-prefix=X86
+
+// BOGUS: error: expected a target such as x86-64-linux-avx2-fma, or host, found 'bogus'
+// X86: error: expected a target such as x86-64-linux-avx2-fma, or host, found 'x86'
 
 !t = tensor<1x8x9x64xf32>
 // GPU: [[@LINE+2]]:8: error: 'attn.attention' op expected a schedule for a GPU, as the target is, found #attn.prefill<

@@ -114,9 +114,14 @@ def Attn_PrefillAttr : Attn_Attr<"Prefill", "prefill", [ScheduleAttrInterface]> 
   let summary = "Holds the schedule parameters of a fused prefill kernel on a CPU";
   let description = [{
     Each query block of `q_block` rows iterates over the visible keys in KV blocks of `kv_block`.
-    If one KV block covers all visible keys, online rescaling is skipped. Scores are computed
-    in register tiles of `score_vectors` vectors of rows × `score_keys` keys, the context in
-    register tiles of `context_rows` rows × `context_vectors` vectors of value dims.
+    If one KV block covers all visible keys, online rescaling is skipped. Vectors have `vector_width`
+    elements. Scores are computed in register tiles of `score_vectors` vectors of rows ×
+    `score_keys` keys, the context in register tiles of `context_rows` rows × `context_vectors`
+    vectors of value dims.
+
+    All are at least 1. A q_block is at most 1,024, a vector_width 64, a register tile 128 vectors.
+    q_block is a multiple of vector_width · score_vectors and of context_rows, kv_block one of
+    score_keys and of 4.
 
     ```mlir
     #attn.prefill<q_block = 48, kv_block = 64, vector_width = 16, score_vectors = 3,
@@ -151,6 +156,10 @@ def Attn_DecodeAttr : Attn_Attr<"Decode", "decode",
     number of keys in one. Splits are computed in parallel and merged in order; their number depends on
     the sizes alone, so results do not depend on the number of threads.
 
+    All are at least 1. A vector_width is at most 64, a register tile (`score_rows` × `score_keys`,
+    `context_rows` × `context_vectors`) 128 vectors. q_block is a multiple of packed_heads, score_rows
+    and context_rows, kv_block one of score_keys and vector_width.
+
     ```mlir
     #attn.decode<q_block = 4, packed_heads = 4, kv_block = 64, vector_width = 16, score_rows = 4,
                  score_keys = 4, context_rows = 4, context_vectors = 4, max_q_len = 1>
@@ -178,6 +187,9 @@ def Attn_GpuAttr : Attn_Attr<"Gpu", "gpu",
     thread holds q_block / threads_y rows × kv_block / threads_x keys of the scores and as many
     rows × `context_columns` value dims of the context in registers. `kv_splits` is the number
     of KV splits: thread blocks that share the keys of a query block, merged by a second kernel.
+
+    All are at least 1. q_block is a multiple of packed_heads and threads_y, kv_block one of threads_x;
+    `context_columns` is even; threads are at most 1,024.
 
     ```mlir
     #attn.gpu<q_block = 64, packed_heads = 1, kv_block = 32, kv_splits = 1,
@@ -233,6 +245,7 @@ def Attn_ScoreOp : Attn_GraphOp<"score", ["getSizeConstraints", "getResultSizes"
     - (C2) batch and head_dim of query and key match.
     - (C3) num_q_heads is a multiple of num_kv_heads.
     - (C4) the score is `[batch, num_q_heads, q_len, kv_len]`.
+    - (C5) the scale is finite in f32, or f64 for f64 tensors.
 
     ```mlir
     %s = attn.score %q, %k scale(0.125) : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>
@@ -491,6 +504,7 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
       NaN in a single split.
     - (C11) lengths come with pages.
     - (C12) a page has at least one key.
+    - (C13) the scale is finite in f32, or f64 for f64 tensors.
 
     ```mlir
     %c = attn.attention %q, %k, %v scale(0.125) mask {

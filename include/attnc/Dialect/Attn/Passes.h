@@ -18,6 +18,9 @@ namespace mlir::attn {
 
 class AttentionOp;
 
+/// Refuses text that is no Halide target, as the value of a pass's option.
+LogicalResult verifyTarget(MLIRContext *context, StringRef target);
+
 /// Why no fused kernel can compute `op`, whatever the schedule; empty if one may.
 StringRef findObstacle(AttentionOp op);
 
