@@ -30,10 +30,7 @@ static ScheduleAttrInterface getSchedule(KernelOpInterface kernel) {
 }
 
 /// Whether it computes no result, but what a call is refused by.
-static bool isCheck(KernelOpInterface kernel) {
-  auto kind = kernel->getAttrOfType<StringAttr>(mlir::attn::kKindAttr);
-  return kind && kind.getValue().starts_with(mlir::attn::kCheckPrefix);
-}
+static bool isCheck(KernelOpInterface kernel) { return kernel->hasAttr(mlir::attn::kCheckAttr); }
 
 static void printKernel(KernelOpInterface kernel, raw_ostream &os) {
   os << (isCheck(kernel) ? "    check " : "    kernel ") << kernel.getName();

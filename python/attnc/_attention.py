@@ -1,6 +1,7 @@
 """Attention with functions as score and mask: called, as a spec's text, and as a C library."""
 
 import contextlib
+import dataclasses
 import math
 import numbers
 import os
@@ -14,6 +15,8 @@ from ._spec import Attention, SpecWriter
 from ._trace import trace
 
 _CORNERS = ("top_left", "bottom_right")
+# Numbers of query rows that attnc makes different kernels for. Each is compiled when it is first called.
+_Q_LENS = 1, 16, 128, 1024
 _kernels = {}
 _compiling = threading.Lock()
 
@@ -29,7 +32,7 @@ def attention(query, key, value, *, score=None, mask=None, scale=None, softcap=N
 
     `score` and `mask` are functions of traced values: of the score, and of the positions in batch,
     heads of query, query and key. They may read arrays, `slope[h]`, and are compiled once for
-    all sizes and numbers of these. `causal` is "top_left" or "bottom_right": whether the first
+    all sizes and numbers of these, but for few query rows and for many when these are first called. `causal` is "top_left" or "bottom_right": whether the first
     rows or the last ones of query and key are aligned. `window` is (left, right), the number of
     keys to see on either side, aligned as `causal` or as a third element says. `sink`, of shape
     (heads,), is an extra score in each row's softmax denominator. `return_lse` asks for the log-sum-exp of the scores,
@@ -46,7 +49,7 @@ def spec(query, key, value, *, name="attention", **options):
     program attnc take. `name` is the function's. Of arrays, shape and dtype are enough."""
     _compile.check_name(name)
     built, _ = build(query, key, value, **options)
-    return _Text(SpecWriter(built, name).write())
+    return _Text(SpecWriter(dataclasses.replace(built, q_len=None), name).write())
 
 
 class _Text(str):
@@ -83,6 +86,11 @@ def find_kernel(text, shown=contextlib.nullcontext()):
     return _kernels[text]
 
 
+def find_q_len(rows):
+    """The number of query rows whose kernel serves so many."""
+    return next((most for most in _Q_LENS if rows <= most), _Q_LENS[-1])
+
+
 def build(query, key, value, *, score=None, mask=None, scale=None, softcap=None, window=None, causal=None,
            kv_lengths=None, sink=None, return_lse=False):
     """The attention, and the arrays of its arguments in order."""
@@ -95,7 +103,8 @@ def build(query, key, value, *, score=None, mask=None, scale=None, softcap=None,
         softcap=None if softcap is None else _check_positive("softcap", softcap),
         score=None if score is None else trace("score", score), forms=_write_forms(causal, window, lengths),
         mask=None if mask is None else trace("mask", mask), lengths=lengths,
-        sink=None if sink is None else sizes.check_sink(sink, element), lse=bool(return_lse))
+        sink=None if sink is None else sizes.check_sink(sink, element), lse=bool(return_lse),
+        q_len=find_q_len(shapes["query"][2]))
     sizes.check_captured(built)
     inputs = [query, key, value] + [array for array in (kv_lengths, sink) if array is not None]
     return built, inputs + [array.source for array in built.captured()]

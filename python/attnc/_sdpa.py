@@ -1,6 +1,7 @@
 """Attention in graphs of torch.compile: what takes the place of scaled_dot_product_attention. It is called while a graph is
 traced, with tensors that have shapes alone, sizes being symbols where they are open."""
 
+import dataclasses
 import functools
 import types
 
@@ -47,7 +48,9 @@ def check_operands(query, key, value):
 
 def build_open(query, key, value, **options):
     """`build` for any batch and lengths."""
-    return build(*[Operand((1, int(x.shape[1]), 1, int(x.shape[3])), x.dtype, x) for x in (query, key, value)], **options)
+    operands = [Operand((1, int(x.shape[1]), 1, int(x.shape[3])), x.dtype, x) for x in (query, key, value)]
+    built, inputs = build(*operands, **options)
+    return dataclasses.replace(built, q_len=None), inputs
 
 
 def write(built):

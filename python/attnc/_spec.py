@@ -31,6 +31,7 @@ class Attention:
     lengths: str = None  # the element type of kv_lengths
     sink: tuple = None  # its dims
     lse: bool = False
+    q_len: int = None  # what the kernel is made for; None: any, by several
 
     @property
     def lse_element(self):
@@ -75,6 +76,8 @@ class SpecWriter:
         separator = ",\n        "
         body = "\n".join(f"  {line}" for line in self.lines)
         head = f"func.func @{self.name}(\n{arguments})\n    -> ({separator.join(results)})"
+        if self.attention.q_len:
+            head += f" attributes {{attn.q_len = {self.attention.q_len}}}"
         return f"{self.aliases}\n{head} {{\n{body}\n}}\n"
 
     def _write_types(self):

@@ -10,7 +10,7 @@ import sys
 
 import torch
 
-from ._attention import build, get_kernel
+from ._attention import build, find_q_len, get_kernel
 from ._captured import Array
 from ._elements import FLOATS, short_name
 from ._fallback import warn_once
@@ -25,9 +25,9 @@ _KNOWN = {"module", "query", "query_states", "key", "key_states", "value", "valu
 
 def register():
     """Adds attn_implementation="attnc" to transformers 5. Models run with it on the CPU, without gradients, in f32, bf16,
-    f16 and f64: masks are compiled from the functions that they are given as, and kernels once for all batches and lengths,
-    caches included. Where an attention can't be served the model's own eager one does it, with one warning that
-    names the reason."""
+    f16 and f64: masks are compiled from the functions that they are given as, and kernels once for all batches and
+    lengths, caches included: one for decode, and some for prefill, each when it is first called. Where an attention can't
+    be served the model's own eager one does it, with one warning that names the reason."""
     from transformers import AttentionInterface, AttentionMaskInterface
 
     AttentionInterface.register("attnc", attend)
@@ -63,7 +63,8 @@ def _find_masked(operands, mask, scaling, softcap):
     """The kernel, and what it reads beside its operands. Layers with one mask find that of the first, and masks of one
     structure, as each token brings them, that of the first one."""
     query, key, value = operands[:3]
-    kind = scaling, softcap, query.dtype, query.shape[1], query.shape[3], key.shape[1], value.shape[3], len(operands)
+    dims = query.shape[1], query.shape[3], key.shape[1], value.shape[3]
+    kind = scaling, softcap, query.dtype, dims, find_q_len(query.shape[2]), len(operands)
     if kind in mask.kernels:
         return mask.kernels[kind]
     structure = mask.find_structure()

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ElementChecks.h"
 #include "Pages.h"
 #include "Rows.h"
 
@@ -32,7 +33,9 @@ public:
   Scalar getMaxRows() const { return p.extent(rows, 1); }
   /// The number of sequence b's rows, and of its keys before them. They have been checked; the
   /// clamp keeps a caller's later writes from harm.
-  Scalar countOf(Scalar b) const { return Value(counts) ? read(counts, b, getMaxRows()) : getMaxRows(); }
+  Scalar countOf(Scalar b) const {
+    return Value(counts) ? read(counts, b, getMaxRows()) : getMaxRows();
+  }
   Scalar firstOf(Scalar b) const { return read(length, b, getNumKeys()); }
 
   /// The entries of the table whose pages rows may be written to: the first reduction counts those
@@ -79,19 +82,16 @@ Scalar NewKeys::isWritten(ArrayRef<Scalar> entry) const {
 
 static LogicalResult lowerWrongCounts(PipelineBuilder &p, AppendPagesOp op) {
   NewKeys keys(p, op);
-  return lowerFirstWrong(p, keys.counts, reduceAll(p, keys.counts), [&](ArrayRef<Scalar> at) {
-    Scalar count = keys.counts(at);
-    return CheckedElement{SmallVector<Scalar>(at),
-                          count < 0 || count > convert(keys.getMaxRows(), count.getType())};
+  return lowerFirstWrong(p, keys.counts, [&](ArrayRef<Scalar>, Scalar count) {
+    return count < 0 || count > convert(keys.getMaxRows(), count.getType());
   });
 }
 
 static LogicalResult lowerWrongLengths(PipelineBuilder &p, AppendPagesOp op) {
   NewKeys keys(p, op);
-  return lowerFirstWrong(p, keys.length, reduceAll(p, keys.length), [&](ArrayRef<Scalar> at) {
-    Scalar length = keys.length(at), room = keys.getNumKeys() - keys.countOf(at[0]);
-    return CheckedElement{SmallVector<Scalar>(at),
-                          length < 0 || length > convert(room, length.getType())};
+  return lowerFirstWrong(p, keys.length, [&](ArrayRef<Scalar> at, Scalar length) {
+    Scalar room = keys.getNumKeys() - keys.countOf(at[0]);
+    return length < 0 || length > convert(room, length.getType());
   });
 }
 
@@ -143,33 +143,28 @@ static LogicalResult lowerSharedPages(PipelineBuilder &p, AppendPagesOp op, cons
 }
 
 static LogicalResult requireRoom(AppendPagesOp op, FunctionConverter &converter) {
-  Location loc = op.getLoc();
-  if (Value counts = op.getCounts())
-    if (failed(converter.requireNoneWrong(
-            loc, "wrong_counts", counts,
-            "expected element {} of " + describeArgument(counts, "the counts") +
-                " of attn.append_pages to be 0 to the number of rows",
-            [&](PipelineBuilder &p) { return lowerWrongCounts(p, op); })))
-      return failure();
-  return converter.requireNoneWrong(
-      loc, "wrong_lengths", op.getLength(),
-      "expected element {} of " + describeArgument(op.getLength(), "the lengths") +
-          " of attn.append_pages to leave room for its rows in max_pages * page_size",
-      [&](PipelineBuilder &p) { return lowerWrongLengths(p, op); });
+  auto lowerCounts = [&](PipelineBuilder &p) { return lowerWrongCounts(p, op); };
+  if (op.getCounts() &&
+      failed(requireElements({op, op.getCounts(), "the counts"}, "wrong_counts",
+                             "to be 0 to the number of rows", lowerCounts, converter)))
+    return failure();
+  return requireElements(
+      {op, op.getLength(), "the lengths"}, "wrong_lengths",
+      "to leave room for its rows in max_pages * page_size",
+      [&](PipelineBuilder &p) { return lowerWrongLengths(p, op); }, converter);
 }
 
 static LogicalResult requireOwnPages(AppendPagesOp op, FunctionConverter &converter) {
-  std::string element =
-      "expected element [{}, {}] of " + describeArgument(op.getTable(), "the page table");
-  return failure(
-      failed(converter.requireNoneWrong(
-          op.getLoc(), "wrong_pages", op.getTable(),
-          element + " of attn.append_pages to be a page of the pool",
-          [&](PipelineBuilder &p) { return lowerWrongPages(p, op); })) ||
-      failed(converter.requireNoneWrong(
-          op.getLoc(), "shared_pages", op.getTable(),
-          element + " of attn.append_pages to be a page that no other entry appends to",
-          [&](PipelineBuilder &p) { return lowerSharedPages(p, op, converter.getCpu()); })));
+  CheckedTensor table{op, op.getTable(), "the page table"};
+  auto lowerShared = [&](PipelineBuilder &p) {
+    return lowerSharedPages(p, op, converter.getCpu());
+  };
+  if (failed(requireElements(
+          table, "wrong_pages", "to be a page of the pool",
+          [&](PipelineBuilder &p) { return lowerWrongPages(p, op); }, converter)))
+    return failure();
+  return requireElements(table, "shared_pages", "to be a page that no other entry appends to",
+                         lowerShared, converter);
 }
 
 //===----------------------------------------------------------------------===//
@@ -194,9 +189,10 @@ static LogicalResult lowerAppendPages(PipelineBuilder &p, AppendPagesOp op, cons
 }
 
 static LogicalResult convertAppendPages(AppendPagesOp op, FunctionConverter &converter) {
-  converter.getHost().requireIndexable(op.getLoc(), op.getPool(), op.getKeyDim(), op.getTable(), 1,
-                        "expected a page_size of at least 1, and max_pages * page_size of at most " +
-                            Twine(halide::kMaxSize) + " of attn.append_pages");
+  converter.getHost().requireIndexable(
+      op.getLoc(), op.getPool(), op.getKeyDim(), op.getTable(), 1,
+      "expected a page_size of at least 1, and max_pages * page_size of at most " +
+          Twine(halide::kMaxSize) + " of attn.append_pages");
   if (failed(requireRoom(op, converter)) || failed(requireOwnPages(op, converter)))
     return failure();
   if (failed(converter.copyUnlessInPlace(op.getLoc(), op.getPool(), op.getResult())))

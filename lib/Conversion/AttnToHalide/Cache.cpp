@@ -5,17 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FunctionConverter.h"
+#include "ElementChecks.h"
 #include "Rows.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Counts lengths that leave no room for the rows in the cache.
 static LogicalResult lowerWrongLengths(PipelineBuilder &p, AppendCacheOp op) {
   Func length = p.input("length", op.getLength());
   Func cache = p.input("cache", op.getCache()), rows = p.input("rows", op.getRows());
-  return lowerCount(p, length, [&](Scalar l) {
+  return lowerFirstWrong(p, length, [&](ArrayRef<Scalar>, Scalar l) {
     return l < 0 || l > convert(p.extent(cache, 1) - p.extent(rows, 1), l.getType());
   });
 }
@@ -46,10 +45,9 @@ static LogicalResult lowerAppendCache(PipelineBuilder &p, AppendCacheOp op, cons
 
 static LogicalResult convertAppendCache(AppendCacheOp op, FunctionConverter &converter) {
   HostFunction &host = converter.getHost();
-  if (failed(
-          converter.requireNone(op.getLoc(), "wrong_lengths",
-                                "expected lengths of attn.append_cache to leave room for its rows",
-                                [&](PipelineBuilder &p) { return lowerWrongLengths(p, op); })))
+  if (failed(requireElements(
+          {op, op.getLength(), "the lengths"}, "wrong_lengths", "to leave room for its rows",
+          [&](PipelineBuilder &p) { return lowerWrongLengths(p, op); }, converter)))
     return failure();
   bool mayBeEmpty = mayLackRows(tensorType(op.getRows()));
   auto isEmpty = [&] { return host.isEmpty(op.getRows(), 2); };

@@ -137,19 +137,14 @@ LogicalResult FunctionConverter::copyUnlessInPlace(Location loc, Value tensor, V
               mayBeInPlace ? function_ref<Value()>(isElsewhere) : function_ref<Value()>());
 }
 
-LogicalResult FunctionConverter::requireNone(Location loc, StringRef kind, const Twine &message,
-                                             Lower lowerCount) {
-  Value count = host.allocate(MemRefType::get({1}, IntegerType::get(function.getContext(), 32)));
-  if (failed(callOn(count, loc, kind, lowerCount)))
-    return failure();
-  host.requireZero(loc, count, message);
-  return success();
-}
-
 LogicalResult FunctionConverter::requireNoneWrong(Location loc, StringRef kind, Value tensor,
                                                   const Twine &message, Lower lower) {
   Value left = host.allocate(MemRefType::get({1}, IntegerType::get(function.getContext(), 32)));
-  if (failed(callOn(left, loc, kind, lower)))
+  auto lowerCheck = [&](PipelineBuilder &p) {
+    p.getOp()->setAttr(kCheckAttr, p.b().getUnitAttr());
+    return lower(p);
+  };
+  if (failed(callOn(left, loc, kind, lowerCheck)))
     return failure();
   host.requireNoneWrong(loc, left, tensor, message);
   return success();

@@ -57,11 +57,8 @@ public:
   LogicalResult copyUnlessInPlace(Location loc, Value tensor, Value result);
   /// The tensor's buffer, or a compact copy.
   FailureOr<Value> getCompact(Value tensor);
-  /// Emits a check that the count computed by a pipeline is zero, before anything else reads its
-  /// inputs.
-  LogicalResult requireNone(Location loc, StringRef kind, const Twine &message, Lower lowerCount);
-  /// The same for a pipeline that finds the first wrong element of `tensor`, by `lowerFirstWrong`;
-  /// `{}` of the message are its indices.
+  /// Emits a check by a pipeline that finds the first wrong element of `tensor`, by
+  /// `lowerFirstWrong`, before anything else reads it; `{}` of the message are its indices.
   LogicalResult requireNoneWrong(Location loc, StringRef kind, Value tensor, const Twine &message,
                                  Lower lower);
 

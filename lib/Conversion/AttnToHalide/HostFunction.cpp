@@ -454,15 +454,6 @@ void HostFunction::requireMultiple(Location loc, Value a, int64_t dimOfA, Value 
   host::RequireOp::create(builder, loc, isMultiple, builder.getStringAttr(message));
 }
 
-void HostFunction::requireZero(Location loc, Value buffer, const Twine &message) {
-  Value first = arith::ConstantIndexOp::create(builder, 0);
-  Type element = cast<MemRefType>(buffer.getType()).getElementType();
-  Value found = host::LoadOp::create(builder, loc, element, buffer, first);
-  Value zero = arith::ConstantIntOp::create(builder, found.getType(), 0);
-  Value isZero = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, found, zero);
-  host::RequireOp::create(builder, loc, isZero, builder.getStringAttr(message));
-}
-
 /// A divisor of 0, of an empty tensor without wrong elements, is replaced.
 void HostFunction::requireNoneWrong(Location loc, Value buffer, Value tensor,
                                     const Twine &message) {
@@ -472,7 +463,7 @@ void HostFunction::requireNoneWrong(Location loc, Value buffer, Value tensor,
   Value found = host::LoadOp::create(builder, loc, element, buffer, zero);
   Value left = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), found);
   int64_t rank = cast<RankedTensorType>(tensor.getType()).getRank();
-  Value count = getProduct(tensor, llvm::to_vector(llvm::seq(rank)));
+  Value count = rank == 0 ? one : getProduct(tensor, llvm::to_vector(llvm::seq(rank)));
   Value place = arith::SubIOp::create(builder, loc, count, left);
   SmallVector<Value> indices(rank);
   for (int64_t dim = rank - 1; dim >= 0; --dim) {
@@ -521,6 +512,21 @@ Value HostFunction::isWithin(Value tensor, int64_t dim, int64_t above, int64_t l
     return isAbove;
   Value isBelow = compare(arith::CmpIPredicate::sle, limit);
   return arith::AndIOp::create(builder, isAbove, isBelow);
+}
+
+Value HostFunction::isShort(Value tensor, int64_t dim, int64_t limit) {
+  Value isLess = arith::CmpIOp::create(builder, arith::CmpIPredicate::ult, getSize(tensor, dim),
+                                       getSize(tensor, dim - 1));
+  return areBoth(isLess, isWithin(tensor, dim, /*above=*/0, limit));
+}
+
+Value HostFunction::isNot(Value condition) {
+  return arith::XOrIOp::create(builder, condition,
+                               arith::ConstantIntOp::create(builder, builder.getI1Type(), 1));
+}
+
+Value HostFunction::areBoth(Value first, Value second) {
+  return arith::AndIOp::create(builder, first, second);
 }
 
 void HostFunction::call(Location loc, KernelOpInterface kernel, ArrayRef<Value> inputs,

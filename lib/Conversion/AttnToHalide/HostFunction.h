@@ -70,8 +70,6 @@ public:
   /// Checks that `a`'s size is a multiple of `b`'s.
   void requireMultiple(Location loc, Value a, int64_t dimOfA, Value b, int64_t dimOfB,
                        const Twine &message);
-  /// Checks that the one element of `buffer`, computed by a kernel, is zero.
-  void requireZero(Location loc, Value buffer, const Twine &message);
   /// Checks that no element of `tensor` is wrong: the one element of `buffer`, computed by a
   /// kernel, is the number of elements from the first wrong one on. `{}` of the message are its
   /// indices.
@@ -85,6 +83,10 @@ public:
   Value isEmpty(Value tensor, int64_t dim);
   /// Whether `above` < size <= `limit` for a size of `tensor`; a limit of 0 means none.
   Value isWithin(Value tensor, int64_t dim, int64_t above, int64_t limit);
+  /// Whether 0 < size <= `limit` for a size of `tensor`, and the one before it is larger.
+  Value isShort(Value tensor, int64_t dim, int64_t limit);
+  Value isNot(Value condition);
+  Value areBoth(Value first, Value second);
   /// Calls `kernel` on the buffers of the tensors it reads and of its results; with a condition,
   /// only if it holds.
   void call(Location loc, KernelOpInterface kernel, ArrayRef<Value> inputs,

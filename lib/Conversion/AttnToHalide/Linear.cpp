@@ -29,9 +29,11 @@ struct Tile {
         vectors(cpu.vectorRegisters >= 32 ? 4 : 2) {}
 };
 
-/// Funcs of the product, outermost consumer last. Constant panels are an input.
+/// Funcs of the product, outermost consumer last. Constant panels are an input. The sum and the
+/// block have the tile's rows, of dimension `rowDim` of the result, as dimension 2.
 struct Product {
   Func panels, sum, block, result;
+  int64_t rowDim;
   /// The extent of the reduction.
   Scalar width;
   bool packsInCall;
@@ -104,6 +106,14 @@ static SmallVector<T> concat(ArrayRef<T> first, ArrayRef<T> second) {
   return all;
 }
 
+/// Coordinates without the first, those of the tile's rows first; the same function back.
+template <typename T>
+static SmallVector<T> withRowsFirst(ArrayRef<T> outer, int64_t rowDim) {
+  SmallVector<T> ordered(outer);
+  std::swap(ordered[0], ordered[rowDim - 1]);
+  return ordered;
+}
+
 /// Panels read (column, k, panel).
 static void buildPanels(PipelineBuilder &p, LinearOp op, Value packed, const Tile &tile,
                         Product &f) {
@@ -121,31 +131,33 @@ static void buildPanels(PipelineBuilder &p, LinearOp op, Value packed, const Til
 }
 
 static FailureOr<Product> buildProduct(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue,
-                                       Value packed, const Tile &tile) {
+                                       Value packed, const Tile &tile, int64_t rowDim) {
   RankedTensorType type = tensorType(op.getResult());
   Type element = type.getElementType(), acc = accumulatorType(element);
   Func input = p.input("input", op.getInput());
   Product f;
+  f.rowDim = rowDim;
   buildPanels(p, op, packed, tile, f);
   Func bias = op.getBias() ? p.input("bias", op.getBias()) : Func();
-  Scalar rows = p.extent(input, 1);
+  Scalar rows = p.extent(input, rowDim);
   f.width = p.extent(input, 0);
   SmallVector<StringRef> outer = rowNames(type.getRank() - 1);
   int64_t columns = tile.columns();
 
-  auto tiled = concat<StringRef>({"ni", "no"}, outer);
+  auto tiled = concat<StringRef>({"ni", "no"}, withRowsFirst<StringRef>(outer, rowDim));
   f.sum = p.func("sum", tiled, acc, [&](ArrayRef<Scalar>) { return p.constant(acc, 0); });
   p.update(f.sum, tiled, {{"k", f.width}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-    SmallVector<Scalar> at(v.drop_front(1));
-    at[0] = r[0];
-    at[1] = min(v[2], rows - 1); // a tile may reach past the last row
+    SmallVector<Scalar> row(v.drop_front(2));
+    row[0] = min(v[2], rows - 1); // a tile may reach past the last row
+    auto at = concat<Scalar>({r[0]}, withRowsFirst<Scalar>(row, rowDim));
     return f.sum(v) + convert(input(at), acc) * convert(f.panels(v[0], r[0], v[1]), acc);
   });
   f.block = p.func("block", tiled, acc, [&](ArrayRef<Scalar> v) { return f.sum(v); });
   auto last = epilogue.empty() ? type : tensorType(epilogue.back()->getResult(0));
   bool isWhole = true;
   auto body = [&](ArrayRef<Scalar> v) {
-    auto at = concat<Scalar>({v[0] % columns, v[0] / columns}, v.drop_front(1));
+    auto at = concat<Scalar>({v[0] % columns, v[0] / columns},
+                             withRowsFirst<Scalar>(v.drop_front(1), rowDim));
     Scalar y = f.block(at);
     y = convert(op.getBias() ? y + convert(bias(v[0]), acc) : y, element);
     FailureOr<Scalar> result = inlineEpilogue(p, op, epilogue, y, v);
@@ -209,15 +221,16 @@ static void scheduleProduct(PipelineBuilder &p, const Product &f, const Tile &ti
   using halide::MemoryType;
   using halide::TailStrategy;
   SmallVector<Loop> out = p.loops(f.result);
-  auto [mo, mi] = p.split(out[1], kRowBlock, TailStrategy::guard_with_if);
+  SmallVector<Loop> rows = withRowsFirst<Loop>(ArrayRef(out).drop_front(1), f.rowDim);
+  auto [mo, mi] = p.split(rows[0], kRowBlock, TailStrategy::guard_with_if);
   auto [no, ni] = p.split(out[0], tile.columns(), TailStrategy::guard_with_if);
   auto [nv, lanes] = p.split(ni, tile.lanes);
-  p.reorder(concat<Loop>({lanes, nv, mi, no, mo}, ArrayRef(out).drop_front(2)));
+  p.reorder(concat<Loop>({lanes, nv, mi, no, mo}, ArrayRef(rows).drop_front(1)));
   p.vectorize(lanes);
   p.unroll(nv);
   p.parallel(no);
   p.parallel(mo);
-  for (Loop loop : ArrayRef(out).drop_front(2))
+  for (Loop loop : ArrayRef(rows).drop_front(1))
     p.parallel(loop);
 
   p.computeAt(f.block, no);
@@ -250,7 +263,7 @@ static void schedulePanels(PipelineBuilder &p, const Product &f, const Tile &til
 LogicalResult attn::lowerLinear(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue,
                                 Value panels, LinearKernel kernel, const CpuInfo &cpu) {
   Tile tile = getTile(op, cpu, kernel.tileRows);
-  FailureOr<Product> product = buildProduct(p, op, epilogue, panels, tile);
+  FailureOr<Product> product = buildProduct(p, op, epilogue, panels, tile, kernel.rowDim);
   if (failed(product))
     return failure();
   scheduleProduct(p, *product, tile);

@@ -24,31 +24,63 @@ Epilogues::Epilogues(func::FuncOp function) {
   });
 }
 
+/// The tile's rows are those of the dimension before the last two, if it is longer than the one
+/// between, of at most so many rows: (len, batch, width), or one step of many sequences.
+static constexpr int64_t kShortRows = 16;
+
+/// nullopt if only a call knows.
+static std::optional<bool> hasShortRows(RankedTensorType input) {
+  int64_t rank = input.getRank();
+  if (rank < 3)
+    return false;
+  int64_t rows = input.getDimSize(rank - 2), before = input.getDimSize(rank - 3);
+  bool isOpen = ShapedType::isDynamic(rows), isBeforeOpen = ShapedType::isDynamic(before);
+  if ((!isOpen && rows > kShortRows) || (!isBeforeOpen && before <= 1))
+    return false;
+  return isOpen || isBeforeOpen ? std::nullopt : std::optional(before > rows);
+}
+
 /// A tile of six rows fills the registers; a single row has its own kernel. If weights are packed
 /// in the call, packing costs more than the product of a few rows.
-static SmallVector<LinearKernel> selectKernels(LinearOp op, bool isPacked) {
-  constexpr LinearKernel few{1, 1}, many{6, 0};
+static SmallVector<LinearKernel> selectKernels(LinearOp op, bool isPacked, bool onGpu) {
+  constexpr LinearKernel few{1, 1}, many{6, 0}, ofShort{6, kShortRows, /*rowDim=*/2};
   auto type = cast<RankedTensorType>(op.getInput().getType());
-  if (!isPacked || type.getRank() < 2)
-    return {many};
-  int64_t rows = type.getDimSize(type.getRank() - 2);
-  if (ShapedType::isDynamic(rows))
-    return {few, many};
-  return {rows <= few.maxRows ? few : many};
+  std::optional<bool> isShort = onGpu ? false : hasShortRows(type);
+  if (isShort == true)
+    return {ofShort};
+  int64_t rows = type.getRank() < 2 ? 0 : type.getDimSize(type.getRank() - 2);
+  bool mayBeFew = isPacked && type.getRank() >= 2 && (ShapedType::isDynamic(rows) || rows <= 1);
+  bool mayBeMany = !mayBeFew || ShapedType::isDynamic(rows);
+  SmallVector<LinearKernel> kernels;
+  if (mayBeFew)
+    kernels.push_back(few);
+  if (mayBeMany)
+    kernels.push_back(many);
+  if (!isShort)
+    kernels.push_back(ofShort);
+  return kernels;
 }
 
 /// Constant weights are packed once for all kernels; a call runs the first kernel that serves its
-/// number of rows.
+/// rows.
 static LogicalResult callLinear(LinearOp op, Value result, FunctionConverter &converter) {
   HostFunction &host = converter.getHost();
   ArrayRef<MapOp> epilogue = converter.getEpilogues().getMaps(op);
   OpBuilder before(op);
   Value panels = packPanels(before, op.getWeight(), getPanelColumns(op, converter.getCpu()));
-  SmallVector<LinearKernel> kernels = selectKernels(op, bool(panels));
+  SmallVector<LinearKernel> kernels = selectKernels(op, bool(panels), converter.isOnGpu());
   int64_t rowsDim = cast<RankedTensorType>(op.getInput().getType()).getRank() - 2, above = 0;
   bool isAlways = kernels.size() == 1 && !mayLackRows(tensorType(op.getInput()));
+  Value isShort = kernels.size() > 1 && kernels.back().rowDim == 2
+                      ? host.isShort(op.getInput(), rowsDim, kShortRows)
+                      : Value();
   for (LinearKernel kernel : kernels) {
-    auto isServed = [&] { return host.isWithin(op.getInput(), rowsDim, above, kernel.maxRows); };
+    auto isServed = [&] {
+      if (isShort && kernel.rowDim == 2)
+        return isShort;
+      Value isWithin = host.isWithin(op.getInput(), rowsDim, above, kernel.maxRows);
+      return isShort ? host.areBoth(isWithin, host.isNot(isShort)) : isWithin;
+    };
     bool isTiled = converter.isOnGpu() && kernel.tileRows > 1 && hasGpuTiles(op);
     if (failed(converter.call(
             op.getLoc(), "linear", result,

@@ -40,10 +40,11 @@ constexpr void (*kAddLowerings[])(Lowerings &) = {
     addGenerateLowerings,    addLinearLowerings,    addMatmulLowerings, addPageLowerings,
     addRowLowerings,         addScoreLowerings,     addViewLowerings};
 
-/// A kernel of attn.linear: the rows of its register tile, and the largest number of input rows
-/// that it serves; 0 means no limit.
+/// A kernel of attn.linear: the rows of its register tile, the largest number of input rows that it
+/// serves, where 0 means no limit, and the dimension of the tile's rows, counted from the last: 1,
+/// or 2 where dimension 1 is short.
 struct LinearKernel {
-  int64_t tileRows, maxRows;
+  int64_t tileRows, maxRows, rowDim = 1;
 };
 /// Features per panel of packed weights.
 int64_t getPanelColumns(LinearOp op, const CpuInfo &cpu);
@@ -60,9 +61,6 @@ FailureOr<Scalar> inlineEpilogue(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp
 bool hasGpuTiles(LinearOp op);
 LogicalResult lowerLinearOnGpu(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue,
                                Value panels);
-
-/// Counts the elements of `tensor` for which the condition holds, in a tensor of one element.
-LogicalResult lowerCount(PipelineBuilder &p, Func tensor, function_ref<Scalar(Scalar)> condition);
 
 LogicalResult lowerMap(PipelineBuilder &p, MapOp op, const CpuInfo &cpu);
 LogicalResult lowerTranspose(PipelineBuilder &p, TransposeOp op, const CpuInfo &cpu);

@@ -7,9 +7,8 @@
 
 #include "Pages.h"
 
+#include "ElementChecks.h"
 #include "Rows.h"
-
-#include "attnc/Dialect/Attn/Attributes.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -54,33 +53,6 @@ Scalar PageTable::pageOf(Scalar number, Scalar b) const {
 // Checks
 //===----------------------------------------------------------------------===//
 
-LogicalResult attn::lowerFirstWrong(PipelineBuilder &p, Func tensor, ArrayRef<Reduction> reductions,
-                                    function_ref<CheckedElement(ArrayRef<Scalar>)> check) {
-  Type i32 = p.b().getI32Type();
-  Func left = p.func("left", {"x"}, i32, [&](ArrayRef<Scalar>) { return p.i32(0); });
-  p.update(left, {"x"}, reductions, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-    Scalar own = p.i32(1), size = own;
-    CheckedElement element = check(r);
-    for (auto [dim, coord] : llvm::enumerate(element.coords)) {
-      Scalar extent = p.extent(tensor, dim);
-      own = own + (extent - 1 - coord) * size;
-      size = size * extent;
-    }
-    return max(left(v), select(element.isWrong, own, p.i32(0)));
-  });
-  p.output(left, RankedTensorType::get({1}, i32));
-  return success();
-}
-
-/// The same of all elements of `tensor`.
-static LogicalResult
-lowerFirstWrong(PipelineBuilder &p, Func tensor,
-                function_ref<Scalar(ArrayRef<Scalar> coords, Scalar element)> isWrong) {
-  return lowerFirstWrong(p, tensor, reduceAll(p, tensor), [&](ArrayRef<Scalar> at) {
-    return CheckedElement{SmallVector<Scalar>(at), isWrong(at, tensor(at))};
-  });
-}
-
 static LogicalResult lowerWrongPages(PipelineBuilder &p, Value table, Value lengths,
                                      ArrayRef<Value> pools, int64_t keyDim) {
   Func entries = p.input("pages", table), counts = lengths ? p.input("lengths", lengths) : Func();
@@ -107,36 +79,24 @@ static LogicalResult lowerWrongLengths(PipelineBuilder &p, Value table, Value le
   });
 }
 
-std::string attn::describeArgument(Value tensor, StringRef otherwise) {
-  auto argument = dyn_cast<BlockArgument>(tensor);
-  auto function =
-      argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
-  auto name = function ? function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr)
-                       : StringAttr();
-  return name ? name.str() : otherwise.str();
-}
-
 LogicalResult attn::requirePages(Operation *op, Value table, Value lengths, ArrayRef<Value> pools,
                                  int64_t keyDim, FunctionConverter &converter) {
-  Location loc = op->getLoc();
-  std::string of = " of " + op->getName().getStringRef().str();
   converter.getHost().requireIndexable(
-      loc, pools.front(), keyDim, table, 1,
+      op->getLoc(), pools.front(), keyDim, table, 1,
       "expected a page_size of at least 1, and max_pages * page_size of at most " +
-          Twine(halide::kMaxSize) + of);
-  if (lengths && failed(converter.requireNoneWrong(
-                     loc, "wrong_lengths", lengths,
-                     "expected element {} of " + describeArgument(lengths, "the lengths") + of +
-                         " to be 0 to max_pages * page_size",
-                     [&](PipelineBuilder &p) {
-                       return lowerWrongLengths(p, table, lengths, pools.front(), keyDim);
-                     })))
+          Twine(halide::kMaxSize) + " of " + op->getName().getStringRef());
+  auto lowerLengths = [&](PipelineBuilder &p) {
+    return lowerWrongLengths(p, table, lengths, pools.front(), keyDim);
+  };
+  if (lengths &&
+      failed(requireElements({op, lengths, "the lengths"}, "wrong_lengths",
+                             "to be 0 to max_pages * page_size", lowerLengths, converter)))
     return failure();
-  return converter.requireNoneWrong(
-      loc, "wrong_pages", table,
-      "expected element [{}, {}] of " + describeArgument(table, "the page table") + of +
-          " to be a page of the pool",
-      [&](PipelineBuilder &p) { return lowerWrongPages(p, table, lengths, pools, keyDim); });
+  auto lowerPages = [&](PipelineBuilder &p) {
+    return lowerWrongPages(p, table, lengths, pools, keyDim);
+  };
+  return requireElements({op, table, "the page table"}, "wrong_pages", "to be a page of the pool",
+                         lowerPages, converter);
 }
 
 //===----------------------------------------------------------------------===//

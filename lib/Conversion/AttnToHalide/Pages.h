@@ -31,19 +31,6 @@ private:
   Scalar pageSize, numPages;
 };
 
-/// An element of a tensor, innermost coordinate first, and whether it is wrong.
-struct CheckedElement {
-  SmallVector<Scalar> coords;
-  Scalar isWrong;
-};
-/// Computes the number of elements of `tensor` from the first wrong one on, in C order; 0 if none
-/// of those that `check` gives for the points of `reductions` is wrong.
-LogicalResult lowerFirstWrong(PipelineBuilder &p, Func tensor, ArrayRef<Reduction> reductions,
-                              function_ref<CheckedElement(ArrayRef<Scalar>)> check);
-
-/// The name of the tensor, if it is an argument with one.
-std::string describeArgument(Value tensor, StringRef otherwise);
-
 /// Emits checks that every entry of the table that is followed is a page of each of the pools, and
 /// that the lengths, which may be null, are within the table. `keyDim` is the dimension of a page's
 /// keys.

@@ -4,7 +4,7 @@
 // RUN: %exits 1 attnc run %s --input table=ones --input ids=@%t/ids.npy 2>&1 | FileCheck %s
 // RUN: %exits 1 attnc run %s --input table=ones --input ids=@%t/negative.npy 2>&1 | FileCheck %s
 
-// CHECK: error: expected ids of attn.embedding to be rows of its table
+// CHECK: error: expected element 1 of ids of attn.embedding to be a row of its table: 0 to 2
 func.func @lookup(%table: tensor<3x8xf32> {attn.name = "table"},
                   %ids: tensor<?xi64> {attn.name = "ids"}) -> tensor<?x8xf32> {
   %row = attn.embedding %table, %ids : tensor<3x8xf32>, tensor<?xi64> -> tensor<?x8xf32>

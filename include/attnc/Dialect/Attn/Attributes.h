@@ -17,10 +17,10 @@ constexpr StringLiteral kNameAttr = "attn.name", kDimsAttr = "attn.dims",
                         kWeightAttr = "attn.weight", kResultAttr = "attn.result",
                         kInPlaceAttr = "attn.in_place";
 
-// On pipelines: the op computed, and the schedule of a fused kernel. A kind with the prefix checks
-// the elements of an argument.
+// On kernels: the op computed, the schedule of a fused kernel, and a mark on those that check
+// elements of an argument.
 constexpr StringLiteral kKindAttr = "attn.kind", kScheduleAttr = "attn.schedule",
-                        kCheckPrefix = "wrong_";
+                        kCheckAttr = "attn.check";
 
 /// Marks a `tensor.extract` in a region that was raised from an elementwise op on whole tensors:
 /// along each coordinate of the region, the tensor has the score's size. A hand-written read may be

@@ -59,7 +59,8 @@ static float multiply(const brought *all, int row, int column, float sum) {
   return sum;
 }
 
-/* d = a b + c, m16n8k16: a lane gets columns 2 (lane % 4) and the next of rows lane / 4 and 8 more. */
+/* d = a b + c, m16n8k16: a lane gets columns 2 (lane % 4) and the next of rows lane / 4 and 8 more.
+ */
 static void mma(int line, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t *d,
                 int is_bf16) {
   brought mine;
