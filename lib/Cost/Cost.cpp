@@ -47,13 +47,14 @@ std::string CostModel::describe(Value tensor) {
   return text;
 }
 
-/// Of a pool, the pages in the table are read, or the rows in place written; of an embedding's
-/// table, a row per id.
+/// Of a pool, the pages in the table are read; of an embedding's table, a row per id. What is
+/// appended in place is the rows.
 SmallVector<SymbolicCount::Factor> CostModel::getSizesRead(Operation *op, Value tensor) {
   if (auto embedding = dyn_cast<EmbeddingOp>(op); embedding && tensor == embedding.getTable())
     return getSizes(embedding.getResult());
-  if (auto append = dyn_cast<AppendPagesOp>(op); append && getArgumentInPlace(op))
-    return getSizes(tensor == append.getResult() ? append.getRows() : tensor);
+  if (getArgumentInPlace(op) && tensor == op->getResult(0))
+    return getSizes(isa<AppendCacheOp>(op) ? cast<AppendCacheOp>(op).getRows()
+                                           : cast<AppendPagesOp>(op).getRows());
   SmallVector<SymbolicCount::Factor> sizes = getSizes(tensor);
   PagedTensors paged = getPagedTensors(op);
   if (llvm::is_contained(paged.pools, tensor)) {
@@ -74,8 +75,7 @@ Cost CostModel::get(Operation *op) {
   getUsedValuesDefinedAbove(op->getRegions(), tensors);
   tensors.insert_range(op->getOperands());
   tensors.insert_range(op->getResults());
-  if (isa<AppendPagesOp>(op))
-    tensors.remove(getArgumentInPlace(op));
+  tensors.remove(getArgumentInPlace(op));
   for (Value tensor : tensors)
     if (auto type = dyn_cast<RankedTensorType>(tensor.getType()))
       cost.bytes.add(getElementBytes(type.getElementType()), getSizesRead(op, tensor));

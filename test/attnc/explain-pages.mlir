@@ -15,6 +15,15 @@ func.func @step(%pool: tensor<?x16x2x8xf32> {attn.dims = ["num_pages", 16, 2, 8]
   return %pages : tensor<?x16x2x8xf32>
 }
 
+// RUN: attnc explain %s --function cache | FileCheck %s --check-prefix=CACHE
+// CACHE: attn.append_cache at {{.*}} -> f32[2, 2, 9, 8]
+// CACHE: with in place if a caller passes one tensor for both; copies it otherwise
+// CACHE: bytes 264{{$}}
+func.func @cache(%cache: tensor<2x2x9x8xf32>, %rows: tensor<2x2x1x8xf32>, %length: tensor<2xi32>) -> tensor<2x2x9x8xf32> {
+  %c = attn.append_cache %cache, %rows, %length : tensor<2x2x9x8xf32>, tensor<2x2x1x8xf32>, tensor<2xi32>
+  return %c : tensor<2x2x9x8xf32>
+}
+
 // BOTH: with copies what it appends to, which has other readers
 func.func @both(%pool: tensor<9x16x2x8xf32>, %table: tensor<3x3xi32>, %rows: tensor<3x2x1x8xf32>, %length: tensor<3xi32>)
     -> (tensor<9x16x2x8xf32>, tensor<9x16x2x8xf32>) {

@@ -19,48 +19,31 @@ static LogicalResult lowerWrongLengths(PipelineBuilder &p, AppendCacheOp op) {
   });
 }
 
-/// The result if there are no rows.
-static LogicalResult lowerKeptCache(PipelineBuilder &p, AppendCacheOp op, const CpuInfo &cpu) {
-  Func cache = p.input("cache", op.getCache());
-  auto body = [&](ArrayRef<Scalar> v) { return cache(v); };
-  buildOutput(p, "result", op.getType(), lanesFor(cpu, op.getType().getElementType()), body);
-  return success();
-}
-
-/// Each element is read only at the place that it is written to, so the result may be the cache's
-/// own memory.
+/// Lengths have been checked; the clamp keeps a caller's later writes from harm.
 static LogicalResult lowerAppendCache(PipelineBuilder &p, AppendCacheOp op, const CpuInfo &cpu) {
   RankedTensorType type = op.getType();
   Func length = p.input("length", op.getLength());
   Func cache = p.input("cache", op.getCache()), rows = p.input("rows", op.getRows());
-  auto body = [&](ArrayRef<Scalar> v) {
-    Scalar d = v[0], t = v[1], h = v[2], b = v[3], count = p.extent(rows, 1);
-    Scalar added = t - convert(length(b), t.getType());
-    Scalar row = rows(d, clamp(added, p.i32(0), count - 1), h, b);
-    return select(added >= p.i32(0) && added < count, row, cache(v));
-  };
-  buildOutput(p, "result", type, lanesFor(cpu, type.getElementType()), body);
+  Scalar last = p.extent(cache, 1) - p.extent(rows, 1);
+  buildScattered(p, rows, type, lanesFor(cpu, type.getElementType()), [&](ArrayRef<Scalar> v) {
+    Scalar first = length(v[3]);
+    first =
+        convert(clamp(first, first.constant(0), convert(last, first.getType())), last.getType());
+    Scalar t = unsafePromiseClamped(first + v[1], p.i32(0), p.extent(cache, 1) - 1);
+    return ScatteredRow{{v[0], t, v[2], v[3]}, Scalar()};
+  });
   return success();
 }
 
 static LogicalResult convertAppendCache(AppendCacheOp op, FunctionConverter &converter) {
-  HostFunction &host = converter.getHost();
   if (failed(requireElements(
           {op, op.getLength(), "the lengths"}, "wrong_lengths", "to leave room for its rows",
-          [&](PipelineBuilder &p) { return lowerWrongLengths(p, op); }, converter)))
+          [&](PipelineBuilder &p) { return lowerWrongLengths(p, op); }, converter)) ||
+      failed(converter.copyUnlessInPlace(op.getLoc(), op.getCache(), op.getResult())))
     return failure();
-  bool mayBeEmpty = mayLackRows(tensorType(op.getRows()));
-  auto isEmpty = [&] { return host.isEmpty(op.getRows(), 2); };
-  auto isServed = [&] { return host.isWithin(op.getRows(), 2, /*above=*/0, /*limit=*/0); };
-  if (mayBeEmpty &&
-      failed(converter.call(
-          op.getLoc(), "kept_cache", op.getResult(),
-          [&](PipelineBuilder &p) { return lowerKeptCache(p, op, converter.getCpu()); }, isEmpty)))
-    return failure();
-  return converter.call(
-      op.getLoc(), "append_cache", op.getResult(),
-      [&](PipelineBuilder &p) { return lowerAppendCache(p, op, converter.getCpu()); },
-      mayBeEmpty ? function_ref<Value()>(isServed) : function_ref<Value()>());
+  return converter.call(op.getLoc(), "append_cache", op.getResult(), [&](PipelineBuilder &p) {
+    return lowerAppendCache(p, op, converter.getCpu());
+  });
 }
 
 void attn::addCacheLowerings(Lowerings &lowerings) { lowerings.addComputed(convertAppendCache); }
