@@ -5,7 +5,7 @@ import dataclasses
 import encoder
 import numpy as np
 from encoder import Encoder
-from work import Attention, Module, Variant
+from work import Attention, Module, Paged, Variant
 
 
 def document_ids(case, rng):
@@ -83,6 +83,22 @@ CASES = BASE + [
     Module(1, 512, 512, heads=8, normed=True),
 ]
 MODELS = [Encoder(1, 128), Encoder(8, 128)]
+
+# `./dev bench serving`: decode, and prefill of a chunk after 1,536 tokens.
+SERVING = [
+    Attention(1, 32, 1, 128, kv_len=4096, kv_heads=8),
+    Attention(1, 32, 1, 128, kv_len=32768, kv_heads=8),
+    Attention(16, 32, 1, 128, kv_len=512, kv_heads=8),
+    Attention(1, 8, 512, 64, kv_len=2048),
+    Attention(1, 8, 512, 128, kv_len=2048, kv_heads=2),
+]
+
+
+def in_pages(case):
+    """The same work with its keys in pages."""
+    return [Paged(**dataclasses.asdict(case) | {"variant": case.variant}, page_size=size, heads_first=first)
+            for first in (True, False) for size in (16, 64)]
+
 
 # Time against length: one head, so that the longest stay affordable.
 LENGTHS = [2**power for power in range(8, 17)]

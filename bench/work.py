@@ -120,8 +120,9 @@ class Attention(KeySizes):
         fill = lambda text: string.Template(text).substitute(types)
         context = f"tensor<{'x'.join(map(str, self.output_shape()))}xf32>"
         score = f"tensor<{self.batch}x{self.heads}x{self.q_len}x{self.keys}xf32>"
-        lines = [f"%score = attn.score %query, %key scale({self.head_dim**-0.5!r})"
-                 f" : {types['query']}, {types['key']} -> {score}"]
+        key = f"tensor<{self.batch}x{self.key_heads}x{self.keys}x{self.head_dim}xf32>"
+        lines = self.gather_lines(types) + [
+            f"%score = attn.score %query, %key scale({self.head_dim**-0.5!r}) : {types['query']}, {key} -> {score}"]
         last = "%score"
         if self.variant.score:
             lines += [f"%changed = attn.modify_score {last} {{",
@@ -132,10 +133,18 @@ class Attention(KeySizes):
             lines.append(f"%masked = attn.mask {last} {fill(self.variant.mask_text)} : {score}")
             last = "%masked"
         lines += [f"%prob = attn.softmax {last} : {score}",
-                  f"%context = attn.context %prob, %value : {score}, {types['value']} -> {context}",
+                  f"%context = attn.context %prob, %value : {score}, {key} -> {context}",
                   f"return %context : {context}"]
         arguments = ", ".join(f"%{name}: {type}" for name, type in types.items())
         return f"func.func @kernel({arguments}) -> {context} {{\n" + "\n".join(lines) + "\n}\n"
+
+    def gather_lines(self, types):
+        """What defines %key and %value if they are no inputs."""
+        return []
+
+    def rows_of(self, arrays, name, batch, head):
+        """Keys or values of one head in order."""
+        return arrays[name][batch, head]
 
     def samples(self):
         """The compared (batch, head, rows): up to 256 rows of two heads."""
@@ -151,7 +160,7 @@ class Attention(KeySizes):
 
     def _rows(self, arrays, dtype, batch, head, rows):
         shared = head // (self.heads // self.key_heads)
-        key, value = (arrays[n][batch, shared].astype(dtype) for n in ("key", "value"))
+        key, value = (self.rows_of(arrays, n, batch, shared).astype(dtype) for n in ("key", "value"))
         score = arrays["query"][batch, head][rows].astype(dtype) @ key.T * dtype(self.head_dim**-0.5)
         at = (arrays, batch, head, rows[:, None], np.arange(self.keys)[None, :])
         if self.variant.score:
@@ -159,6 +168,41 @@ class Attention(KeySizes):
         if self.variant.visible:
             score = np.where(self.variant.visible(*at), score, dtype(-np.inf))
         return softmax_context(score, value)
+
+
+@dataclasses.dataclass(frozen=True)
+class Paged(Attention):
+    """The same keys and values in shuffled pages, as vLLM keeps them or with heads first."""
+
+    page_size: int = 16
+    heads_first: bool = False
+
+    @property
+    def layout(self):
+        return "heads_first" if self.heads_first else "keys_first"
+
+    @property
+    def name(self):
+        return f"{super().name}, pages of {self.page_size}, {self.layout.replace('_', ' ')}"
+
+    def inputs(self):
+        arrays, count = super().inputs(), self.keys // self.page_size
+        pages = np.random.default_rng(1).permutation(self.batch * count)
+        for name in ("key", "value"):
+            rows = arrays.pop(name).reshape(self.batch, self.key_heads, count, self.page_size, self.head_dim)
+            order = (0, 2, 1, 3, 4) if self.heads_first else (0, 2, 3, 1, 4)
+            in_order = rows.transpose(order).reshape(pages.size, *(rows.shape[d] for d in order[2:]))
+            arrays[name + "_pages"] = np.empty_like(in_order)
+            arrays[name + "_pages"][pages] = in_order
+        return arrays | {"table": pages.astype(np.int32).reshape(self.batch, count)}
+
+    def gather_lines(self, types):
+        return [f"%{name} = attn.gather_pages %{name}_pages[%table] layout({self.layout})"
+                f" : {types[name + '_pages']}, {types['table']}" for name in ("key", "value")]
+
+    def rows_of(self, arrays, name, batch, head):
+        pages = arrays[name + "_pages"][arrays["table"][batch]]
+        return (pages[:, head] if self.heads_first else pages[:, :, head]).reshape(self.keys, self.head_dim)
 
 
 @dataclasses.dataclass(frozen=True)

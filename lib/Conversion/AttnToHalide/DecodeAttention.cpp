@@ -87,14 +87,16 @@ LogicalResult attn::lowerDecodeAttention(PipelineBuilder &p, AttentionOp op, Dec
   return DecodeAttention(p, op, s).lower();
 }
 
-/// Few rows wait for memory: keys and values are prefetched as many keys ahead, 8 KB of 128 floats.
+/// Few rows wait for memory: keys and values that the CPU does not prefetch by itself are
+/// prefetched as many keys ahead, 8 KB of 128 floats.
 static constexpr int64_t kKeysAhead = 16;
 
 LogicalResult DecodeAttention::lower() {
   range = buildKeyRange(qBlockMask);
   kvBlocks = buildKvBlocks(blocks, range);
   reader.emplace(blocks, range, buildKvHead(blocks));
-  reader->lookUpPages(kKeysAhead);
+  reader->lookUpPages();
+  reader->fetchAhead(kKeysAhead);
   steps.emplace(*reader, regions, qBlockMask);
   buildScores();
   buildAccumulator();

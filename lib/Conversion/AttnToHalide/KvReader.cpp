@@ -24,20 +24,26 @@ Scalar KvReader::isVisible(Scalar k, Scalar c, const BlockCoords &t) const {
   return c * blocks.kvBlock + k < range.count(t);
 }
 
-void KvReader::lookUpPages(int64_t ahead) {
+void KvReader::lookUpPages() {
   const KvTensors &kv = blocks.in.kv;
   if (!kv.arePaged())
     return;
-  this->ahead = ahead;
   StringRef vars[] = {"k", "c", "it", "h", "b"};
   auto placeOf = [&](ArrayRef<Scalar> v) {
     BlockCoords t(v);
     return kv.placeOf(visibleNumber(v[0], v[1], t), t.b);
   };
-  Type i32 = blocks.p.b().getI32Type();
-  rowInPage =
-      blocks.p.func("row_in_page", vars, i32, [&](ArrayRef<Scalar> v) { return placeOf(v).row; });
-  page = blocks.p.func("page", vars, i32, [&](ArrayRef<Scalar> v) { return placeOf(v).page; });
+  // As bits: Halide would clamp each read of an index to the bounds that it finds for it.
+  Type held = blocks.p.b().getF32Type();
+  rowInPage = blocks.p.func("row_in_page", vars, held,
+                            [&](ArrayRef<Scalar> v) { return fromBits(placeOf(v).row, held); });
+  page = blocks.p.func("page", vars, held,
+                       [&](ArrayRef<Scalar> v) { return fromBits(placeOf(v).page, held); });
+}
+
+void KvReader::fetchAhead(int64_t keys) {
+  if (blocks.in.kv.areRowsApart())
+    ahead = keys;
 }
 
 KvReader KvReader::withoutLookUps() const { return {blocks, range, kvHead}; }
@@ -45,13 +51,19 @@ KvReader KvReader::withoutLookUps() const { return {blocks, range, kvHead}; }
 KvTensors::Place KvReader::placeOf(Scalar number, Scalar k, Scalar c, const BlockCoords &t) const {
   if (!Value(page))
     return blocks.in.kv.placeOf(number, t.b);
-  return {rowInPage(k, c, t.it, t.h, t.b), page(k, c, t.it, t.h, t.b)};
+  return blocks.in.kv.withBounds(
+      {bits(rowInPage(k, c, t.it, t.h, t.b)), bits(page(k, c, t.it, t.h, t.b))});
+}
+
+KvTensors::Place KvReader::placeAhead(Scalar k, Scalar c, const BlockCoords &t) const {
+  Scalar next = k + ahead;
+  return placeOf(Value(page) ? Scalar() : visibleNumber(next, c, t), next, c, t);
 }
 
 Scalar KvReader::key(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
   const KvTensors &kv = blocks.in.kv;
   Scalar x = kv.key(d, placeOf(visibleNumber(k, c, t), k, c, t), kvHead(t.h), t.b);
-  return ahead ? kv.fetchKeyAhead(x, d, placeOf({}, k + ahead, c, t), kvHead(t.h), t.b) : x;
+  return ahead ? kv.fetchKeyAhead(x, d, placeAhead(k, c, t), kvHead(t.h), t.b) : x;
 }
 
 Scalar KvReader::value(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
@@ -62,7 +74,7 @@ Scalar KvReader::valueOfVisible(Scalar d, Scalar k, Scalar c, const BlockCoords 
   Scalar promised = unsafePromiseClamped(number(k, c, t), blocks.p.i32(0), blocks.in.numKeys - 1);
   const KvTensors &kv = blocks.in.kv;
   Scalar x = kv.value(d, placeOf(promised, k, c, t), kvHead(t.h), t.b);
-  return ahead ? kv.fetchValueAhead(x, d, placeOf({}, k + ahead, c, t), kvHead(t.h), t.b) : x;
+  return ahead ? kv.fetchValueAhead(x, d, placeAhead(k, c, t), kvHead(t.h), t.b) : x;
 }
 
 /// Query heads per key/value head.

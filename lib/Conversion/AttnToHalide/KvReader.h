@@ -31,9 +31,11 @@ public:
   Scalar valueOfVisible(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const;
 
   /// Has the place of each key of a KV block computed once, if it takes more than the key's number:
-  /// the caller schedules `rowInPage` and `page`. Unless `ahead` is 0, reads then prefetch that
-  /// many keys ahead: a CPU by itself prefetches rows side by side, but no other page.
-  void lookUpPages(int64_t ahead);
+  /// the caller schedules `rowInPage` and `page`.
+  void lookUpPages();
+  /// Has reads prefetch that many keys ahead if rows of keys or values are apart in memory: a CPU
+  /// by itself prefetches rows side by side alone.
+  void fetchAhead(int64_t keys);
   /// A reader in whose reads each key is looked up.
   KvReader withoutLookUps() const;
 
@@ -47,6 +49,7 @@ public:
 
 private:
   KvTensors::Place placeOf(Scalar number, Scalar k, Scalar c, const BlockCoords &t) const;
+  KvTensors::Place placeAhead(Scalar k, Scalar c, const BlockCoords &t) const;
 };
 
 /// The key/value head that a query block reads.

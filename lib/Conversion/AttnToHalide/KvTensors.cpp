@@ -12,10 +12,17 @@
 using namespace mlir;
 using namespace mlir::attn;
 
+/// Whether the tensor is a view of one with keys before heads.
+static bool isView(Value tensor) {
+  auto transpose = tensor.getDefiningOp<TransposeOp>();
+  return tensor.getDefiningOp<SplitHeadsOp>() || (transpose && transpose.keepsRows());
+}
+
 /// The size of a page is known if it is static: a key's page and row then take no division.
 KvTensors::KvTensors(PipelineBuilder &p, AttentionOp op)
     : p(p), keys(p.input("key", op.getKey(), /*knownDims=*/op.getPages() ? 2 : 1)),
-      values(p.input("value", op.getValue(), /*knownDims=*/op.getPages() ? 2 : 1)) {
+      values(p.input("value", op.getValue(), /*knownDims=*/op.getPages() ? 2 : 1)),
+      isView(::isView(op.getKey()) || ::isView(op.getValue())) {
   if (op.getPages())
     pages.emplace(p, op.getPages(), op.getLengths(), p.extent(keys, 1),
                   min(p.extent(keys, 3), p.extent(values, 3)));
@@ -27,6 +34,11 @@ Scalar KvTensors::getNumHeads() const { return p.extent(keys, 2); }
 
 KvTensors::Place KvTensors::placeOf(Scalar number, Scalar b) const {
   return pages ? Place{pages->rowOf(number), pages->pageOf(number, b)} : Place{number, Scalar()};
+}
+
+KvTensors::Place KvTensors::withBounds(Place place) const {
+  return {unsafePromiseClamped(place.row, p.i32(0), pages->getPageSize() - 1),
+          unsafePromiseClamped(place.page, p.i32(0), pages->getNumPages() - 1)};
 }
 
 Scalar KvTensors::key(Scalar d, Place place, Scalar kvHead, Scalar b) const {

@@ -21,6 +21,9 @@ public:
   Scalar getNumKeys() const;
   /// Whether finding a key takes more than its number: kernels look up each key once.
   bool arePaged() const { return pages.has_value(); }
+  /// Whether other rows lie between two keys or values in memory, as far as is known: in pages, and
+  /// in views that put heads first.
+  bool areRowsApart() const { return arePaged() || isView; }
   Scalar getNumHeads() const;
 
   /// The row of a key in its page, or in its sequence if keys are in order; `page` is then null.
@@ -29,6 +32,8 @@ public:
   };
   /// `number` is within the number of keys.
   Place placeOf(Scalar number, Scalar b) const;
+  /// The place, whose row and page were looked up before, with the bounds that they have.
+  Place withBounds(Place place) const;
 
   /// An element of a key, in f32.
   Scalar key(Scalar d, Place place, Scalar kvHead, Scalar b) const;
@@ -44,6 +49,7 @@ private:
 
   PipelineBuilder &p;
   Func keys, values;
+  bool isView;
   /// If keys and values are in pages.
   std::optional<PageTable> pages;
 };

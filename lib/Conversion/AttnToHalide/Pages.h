@@ -18,6 +18,8 @@ public:
   /// `lengths` may be null.
   PageTable(PipelineBuilder &p, Value table, Value lengths, Scalar pageSize, Scalar numPages);
 
+  Scalar getPageSize() const { return pageSize; }
+  Scalar getNumPages() const { return numPages; }
   /// max_pages · page_size.
   Scalar getNumKeys() const;
   /// The page of key `number`, one of the pool's whatever the table holds.

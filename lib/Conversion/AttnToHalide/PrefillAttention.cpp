@@ -33,6 +33,7 @@ private:
   void buildAccumulator();
   void buildOutput();
   bool readsWholeGroups() const;
+  bool copiesKvBlocks() const;
   DotForm getDotForm() const;
   StagedReads stage(StringRef name);
   Scalar startProduct(ArrayRef<Scalar> v);
@@ -125,7 +126,7 @@ void PrefillAttention::buildKeys() {
     full = buildFullKeys(qBlockMask, range, s.getContextRows());
   kvBlocks = buildKvBlocks(blocks, range);
   reader.emplace(blocks, range, buildKvHead(blocks));
-  reader->lookUpPages(/*ahead=*/0);
+  reader->lookUpPages();
   steps.emplace(*reader, regions, qBlockMask);
 }
 
@@ -150,9 +151,16 @@ DotForm PrefillAttention::getDotForm() const {
   return form;
 }
 
+/// Whether keys and values are read once per KV block: to widen them, or from their pages for
+/// register tiles so small that their products would not hide the addresses of each key.
+bool PrefillAttention::copiesKvBlocks() const {
+  constexpr int64_t kManyKeys = 8;
+  return in.isHalfPrecision || (in.kv.arePaged() && s.getScoreKeys() < kManyKeys);
+}
+
 void PrefillAttention::buildScores() {
   query = buildTransposedQuery(blocks, lanes);
-  if (in.isHalfPrecision || in.kv.arePaged())
+  if (copiesKvBlocks())
     wideKey = buildWideKey(*reader);
   auto keyAt = [&](Scalar k, Scalar c, const BlockCoords &t, Scalar d) {
     return Value(wideKey) ? wideKey(d, k, c, t.it, t.h, t.b) : reader->key(d, k, c, t);
@@ -179,10 +187,9 @@ Scalar PrefillAttention::startProduct(ArrayRef<Scalar> v) {
 }
 
 void PrefillAttention::buildAccumulator() {
-  kvBlockContext =
-      buildKvBlockContext(*reader, columns, softmax.modified,
-                          !columns.isWhole() || in.isHalfPrecision || in.kv.arePaged(), full,
-                          s.getContextRows(), [&](ArrayRef<Scalar> v) { return startProduct(v); });
+  kvBlockContext = buildKvBlockContext(
+      *reader, columns, softmax.modified, !columns.isWhole() || copiesKvBlocks(), full,
+      s.getContextRows(), [&](ArrayRef<Scalar> v) { return startProduct(v); });
   if (isOneKvBlock) {
     StringRef vars[] = {"x", "y", "ii", "it", "h", "b"};
     acc = p.func("acc", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {

@@ -1,0 +1,53 @@
+"""Times kernels on keys and values in shuffled pages beside the same keys in order: one process, one core,
+calls in turns, thread CPU time. A result that is further from float64 than allowed ends it with 1."""
+
+import argparse
+import os
+import re
+import sys
+import tempfile
+
+import bench
+import cases
+import numpy as np
+import ours
+
+
+def prepare(case, options, folder):
+    """A call of the case, and whether its result is right."""
+    os.mkdir(folder)
+    arrays = case.inputs()
+    call = ours.Kernel(case, arrays, options, folder).bind(arrays)
+    exact, plain = case.reference(arrays, np.float64), case.reference(arrays, np.float32)
+    return call, bench.judge(call(), case, exact, plain)["right"]
+
+
+def time_in_turns(case, options):
+    """Prints a line for the case and for each way to keep its keys in pages."""
+    with tempfile.TemporaryDirectory() as folder:
+        prepared = {each.name: prepare(each, options, os.path.join(folder, str(number)))
+                    for number, each in enumerate([case, *cases.in_pages(case)])}
+        times = bench.alternate({name: call for name, (call, _) in prepared.items()}, options.seconds)
+    for name, (_, right) in prepared.items():
+        ratio = min(times[name]) / min(times[case.name])
+        print(f"| {name} | {min(times[name]):.3f} | {ratio:.2f} |{'' if right else ' WRONG'}", flush=True)
+    return all(right for _, right in prepared.values())
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./dev bench serving", description=__doc__)
+    parser.add_argument("--attnc", default="attnc", help=argparse.SUPPRESS)
+    parser.add_argument("--only", metavar="PATTERN", default="", help="only rows whose name has this pattern")
+    parser.add_argument("--seconds", type=float, default=3, help="time for each row and its pages (default 3)")
+    parser.add_argument("--core", type=int, help="the core to run on (default: the last one allowed)")
+    options = parser.parse_args()
+    chosen = [case for case in cases.SERVING if re.search(options.only, case.name)]
+    if not chosen:
+        parser.error(f"nothing is named like '{options.only}'")
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0)) if options.core is None else options.core})
+    print(f"{bench.machine()}\n\n| work | ms | of the time in order |\n|---|---|---|")
+    return 0 if all([time_in_turns(case, options) for case in chosen]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
