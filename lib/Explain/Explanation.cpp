@@ -132,6 +132,9 @@ static OpKernels describeComputation(Operation &op, func::FuncOp function, CostM
     StringRef reason = mlir::attn::getReasonForNoKernel(attention, target);
     if (!attention.getScheduleAttr() && !reason.empty())
       entry.features.push_back(("no fused kernel, computed op by op: " + reason).str());
+    reason = mlir::attn::getReasonForNoTensorCores(attention, target);
+    if (!reason.empty())
+      entry.features.push_back(("without tensor cores: " + reason).str());
   }
   if (isa<mlir::attn::AppendCacheOp, mlir::attn::AppendPagesOp>(op))
     entry.features.push_back(describeAppended(op));

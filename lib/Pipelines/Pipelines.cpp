@@ -8,9 +8,11 @@
 #include "attnc/Pipelines/Pipelines.h"
 
 #include "attnc/Conversion/AttnToHalide.h"
+#include "attnc/Conversion/AttnToNVVM.h"
 #include "attnc/Conversion/Passes.h"
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/Passes.h"
+#include "attnc/Dialect/Cuda/Cuda.h"
 #include "attnc/Dialect/Halide/Halide.h"
 #include "attnc/Dialect/Halide/Passes.h"
 #include "attnc/Dialect/Host/Host.h"
@@ -21,9 +23,11 @@
 #include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -67,11 +71,13 @@ void attn::buildAttnPipeline(OpPassManager &pm, const AttnPipelineOptions &optio
 }
 
 void attn::registerAllDialects(DialectRegistry &registry) {
-  registry.insert<AttnDialect, halide::HalideDialect, host::HostDialect, arith::ArithDialect,
-                  func::FuncDialect, LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
-                  tensor::TensorDialect>();
+  registry
+      .insert<AttnDialect, cuda::CudaDialect, halide::HalideDialect, host::HostDialect,
+              arith::ArithDialect, func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
+              memref::MemRefDialect, NVVM::NVVMDialect, scf::SCFDialect, tensor::TensorDialect>();
   func::registerInlinerExtension(registry);
   registerHalideKernelBuilders(registry);
+  registerCudaKernelBuilders(registry);
 }
 
 void attn::registerAllPasses() {

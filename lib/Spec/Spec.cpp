@@ -19,6 +19,7 @@
 #include "attnc/Pipelines/Pipelines.h"
 #include "attnc/Pipelines/SpecText.h"
 #include "attnc/Target/Halide/Export.h"
+#include "attnc/Target/NVPTX/Export.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Bytecode/BytecodeReader.h"
@@ -36,6 +37,7 @@ using namespace attnc;
 static DialectRegistry getRegistry() {
   DialectRegistry registry;
   mlir::attn::registerAllDialects(registry);
+  cuda::registerKernelTarget(registry);
   halide::registerKernelTarget(registry);
   return registry;
 }

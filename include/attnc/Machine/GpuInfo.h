@@ -30,6 +30,9 @@ struct GpuInfo {
   /// capability 7.5 and at least 96 KB otherwise.
   int64_t getSharedBytesForTwoBlocks() const { return capability == 75 ? 32 * 1024 : kSharedBytes; }
 
+  /// Whether it has tensor cores for bf16, and asynchronous copies to shared memory.
+  bool hasTensorCores() const { return api == GpuApi::cuda && capability >= 80; }
+
   /// None if the target has no GPU that attnc schedules for.
   static std::optional<GpuInfo> fromTarget(StringRef target);
 };

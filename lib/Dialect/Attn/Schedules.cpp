@@ -8,6 +8,7 @@
 #include "Shapes.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/TensorCores.h"
 #include "attnc/Machine/GpuInfo.h"
 
 using namespace mlir;
@@ -148,6 +149,20 @@ LogicalResult GpuAttr::verify(EmitError emitError, int64_t qBlock, int64_t packe
   return emitError() << "expected an even number of context_columns, found " << contextColumns;
 }
 
+/// A warp computes 16 rows; keys are multiplied 16 at a time.
+LogicalResult MmaAttr::verify(EmitError emitError, int64_t qBlock, int64_t kvBlock,
+                              int64_t maxQLen) {
+  constexpr int64_t kTile = 16, kMost = 128;
+  std::pair<StringRef, int64_t> parameters[] = {{"q_block", qBlock}, {"kv_block", kvBlock}};
+  for (auto [name, value] : parameters) {
+    if (failed(verifyPositive(emitError, name, value)) ||
+        failed(verifyMultiple(emitError, name, value, "a tile's", kTile)) ||
+        failed(verifyAtMost(emitError, name, value, kMost)))
+      return failure();
+  }
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Parameters against the op
 //===----------------------------------------------------------------------===//
@@ -193,3 +208,17 @@ LogicalResult GpuAttr::verifySchedule(Operation *scheduled) const {
 }
 
 TargetKind GpuAttr::getTargetKind() const { return TargetKind::gpu; }
+
+LogicalResult MmaAttr::verifySchedule(Operation *scheduled) const {
+  auto op = cast<AttentionOp>(scheduled);
+  // attention_c14
+  if (StringRef obstacle = findTensorCoreObstacle(op); !obstacle.empty())
+    return op.emitOpError("expected an op that tensor cores compute, but ") << obstacle;
+  int64_t bytes = TensorCoreTiles(op, getQBlock(), getKvBlock()).sharedBytes();
+  if (bytes <= GpuInfo::kSharedBytes)
+    return success();
+  return op.emitOpError("expected tiles of at most ")
+         << GpuInfo::kSharedBytes << " bytes of shared memory, found " << bytes;
+}
+
+TargetKind MmaAttr::getTargetKind() const { return TargetKind::gpu; }

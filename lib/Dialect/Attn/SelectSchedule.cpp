@@ -10,6 +10,7 @@
 #include "attnc/Dialect/Attn/MaskAnalysis.h"
 #include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Dialect/Attn/ProbRegion.h"
+#include "attnc/Dialect/Attn/TensorCores.h"
 #include "attnc/Machine/CpuInfo.h"
 #include "attnc/Machine/GpuInfo.h"
 #include "attnc/Machine/Target.h"
@@ -216,10 +217,10 @@ namespace {
 /// Chooses the GPU schedules of one op.
 class GpuSelector {
 public:
-  /// `maxBytes`: limit of shared memory per query block.
-  GpuSelector(AttentionOp op, int64_t maxBytes)
+  /// `maxBytes`: limit of shared memory per query block of a kernel without tensor cores.
+  GpuSelector(AttentionOp op, int64_t maxBytes, bool hasTensorCores)
       : op(op), maxBytes(maxBytes), headDim(op.getQuery().getType().getDimSize(3)),
-        valueDim(op.getValue().getType().getDimSize(3)) {}
+        valueDim(op.getValue().getType().getDimSize(3)), hasTensorCores(hasTensorCores) {}
 
   /// Null if no query block fits into shared memory.
   ArrayAttr select();
@@ -227,10 +228,12 @@ public:
 private:
   GpuAttr fit(ArrayRef<int64_t> qBlocks, int64_t packedHeads, int64_t threadsX, int64_t threadsY,
               int64_t kvSplits, int64_t maxQLen = 0);
+  Attribute prefill();
   int64_t sharedBytes(int64_t rows, int64_t kvBlock, int64_t threadsX, int64_t columns);
 
   AttentionOp op;
   int64_t maxBytes, headDim, valueDim;
+  bool hasTensorCores;
 };
 } // namespace
 
@@ -269,14 +272,24 @@ GpuAttr GpuSelector::fit(ArrayRef<int64_t> qBlocks, int64_t packedHeads, int64_t
                       std::gcd(bestRows, threadsY), columns, maxQLen);
 }
 
+/// Null if no query block fits. A query block for tensor cores has no more warps than rows need.
+Attribute GpuSelector::prefill() {
+  constexpr int64_t kBlock = 64, kWarpRows = 16;
+  if (!hasTensorCores)
+    return fit({64, 56, 48, 40, 32, 24, 16, 8}, 1, /*threadsX=*/8, /*threadsY=*/8, /*kvSplits=*/1);
+  int64_t rows = op.getQuery().getType().getDimSize(2);
+  bool isFew = !ShapedType::isDynamic(rows) && rows > 0 && rows < kBlock;
+  return MmaAttr::get(op->getContext(), isFew ? llvm::alignTo(rows, kWarpRows) : kBlock, kBlock,
+                      /*max_q_len=*/0);
+}
+
 /// Few rows leave most of a GPU idle, so their keys are split.
 ArrayAttr GpuSelector::select() {
   constexpr int64_t kFewRows = 4;
   int64_t kvSplits = op.getProbMod().empty() ? 8 : 1;
   int64_t rows = op.getQuery().getType().getDimSize(2), shared = getPackedHeads(op);
   bool isOpen = ShapedType::isDynamic(rows), isFew = !isOpen && rows > 0 && rows <= kFewRows;
-  GpuAttr prefill =
-      fit({64, 56, 48, 40, 32, 24, 16, 8}, 1, /*threadsX=*/8, /*threadsY=*/8, /*kvSplits=*/1);
+  Attribute many = prefill();
   GpuAttr decode;
   if (isOpen || isFew)
     decode = fit({(isFew ? rows : 1) * shared}, shared, /*threadsX=*/32, /*threadsY=*/8, kvSplits,
@@ -284,8 +297,8 @@ ArrayAttr GpuSelector::select() {
   SmallVector<Attribute> schedules;
   if (decode)
     schedules.push_back(decode);
-  if (prefill && !(isFew && decode))
-    schedules.push_back(prefill);
+  if (many && !(isFew && decode))
+    schedules.push_back(many);
   bool isServed =
       !schedules.empty() && cast<ScheduleAttrInterface>(schedules.back()).getMaxQLen() == 0;
   return isServed ? ArrayAttr::get(op->getContext(), schedules) : ArrayAttr();
@@ -294,8 +307,9 @@ ArrayAttr GpuSelector::select() {
 /// Prefers query blocks that leave shared memory for a second thread block per multiprocessor;
 /// else one may take all.
 static ArrayAttr selectOnGpu(AttentionOp op, GpuInfo gpu) {
-  ArrayAttr schedules = GpuSelector(op, gpu.getSharedBytesForTwoBlocks()).select();
-  return schedules ? schedules : GpuSelector(op, GpuInfo::kSharedBytes).select();
+  bool hasTensorCores = gpu.hasTensorCores() && findTensorCoreObstacle(op).empty();
+  ArrayAttr schedules = GpuSelector(op, gpu.getSharedBytesForTwoBlocks(), hasTensorCores).select();
+  return schedules ? schedules : GpuSelector(op, GpuInfo::kSharedBytes, hasTensorCores).select();
 }
 
 //===----------------------------------------------------------------------===//
@@ -329,6 +343,15 @@ LogicalResult attn::verifyTarget(MLIRContext *context, StringRef target) {
     return success();
   return emitError(UnknownLoc::get(context))
          << "expected a target such as x86-64-linux-avx2-fma, or host, found '" << target << "'";
+}
+
+StringRef attn::getReasonForNoTensorCores(AttentionOp op, StringRef target) {
+  std::optional<GpuInfo> gpu = GpuInfo::fromTarget(target);
+  if (!gpu || gpu->api != GpuApi::cuda)
+    return "";
+  StringRef obstacle = findTensorCoreObstacle(op);
+  return obstacle.empty() && !gpu->hasTensorCores() ? "the target has no cuda_capability_80"
+                                                    : obstacle;
 }
 
 /// A schedule written by hand must be for the target's kind: the other kind's loops would be

@@ -153,3 +153,72 @@ func.func @decode_tile(%q: !q) -> !q {
   %c = attn.attention %q, %q, %q schedule([#attn.decode<q_block = 4, packed_heads = 1, kv_block = 64, vector_width = 16, score_rows = 4, score_keys = 64, context_rows = 4, context_vectors = 4>]) : !q, !q, !q -> !q
   return %c : !q
 }
+
+// -----
+
+// expected-error@+1 {{expected q_block to be a multiple of a tile's 16, found 40}}
+#tile_rows = #attn.mma<q_block = 40, kv_block = 64>
+
+// -----
+
+// expected-error@+1 {{expected a positive kv_block, found 0}}
+#no_keys = #attn.mma<q_block = 64, kv_block = 0>
+
+// -----
+
+// expected-error@+1 {{expected q_block of at most 128, found 256}}
+#many_rows = #attn.mma<q_block = 256, kv_block = 64>
+
+// -----
+
+!q = tensor<1x8x?x64xf32>
+// (C14)
+func.func @elements_c14(%q: !q) -> !q {
+  // expected-error@+1 {{expected an op that tensor cores compute, but elements are neither f16 nor bf16}}
+  %c = attn.attention %q, %q, %q schedule([#attn.mma<q_block = 64, kv_block = 64>]) : !q, !q, !q -> !q
+  return %c : !q
+}
+
+// -----
+
+!q = tensor<1x8x?x72xf16>
+// (C14)
+func.func @dims_c14(%q: !q) -> !q {
+  // expected-error@+1 {{but head_dim or value_dim is no multiple of 16 up to 128}}
+  %c = attn.attention %q, %q, %q schedule([#attn.mma<q_block = 64, kv_block = 64>]) : !q, !q, !q -> !q
+  return %c : !q
+}
+
+// -----
+
+!q = tensor<1x8x?x64xf16>
+// (C14)
+func.func @sink_c14(%q: !q, %sink: tensor<1x8x1xf16>) -> !q {
+  // expected-error@+1 {{but the softmax has a sink}}
+  %c = attn.attention %q, %q, %q sink(%sink : tensor<1x8x1xf16>) schedule([#attn.mma<q_block = 64, kv_block = 64>]) : !q, !q, !q -> !q
+  return %c : !q
+}
+
+// -----
+
+!q = tensor<1x8x?x64xf16>
+// (C14)
+func.func @region_c14(%q: !q) -> !q {
+  // expected-error@+1 {{but a region calls what they have no instruction for}}
+  %c = attn.attention %q, %q, %q score_mod {
+  ^bb0(%s: f16, %b: index, %h: index, %i: index, %j: index):
+    %e = math.erf %s : f16
+    attn.yield %e : f16
+  } schedule([#attn.mma<q_block = 64, kv_block = 64>]) : !q, !q, !q -> !q
+  return %c : !q
+}
+
+// -----
+
+!q = tensor<1x8x?x128xf16>
+// (C14)
+func.func @shared_c14(%q: !q) -> !q {
+  // expected-error@+1 {{expected tiles of at most 49152 bytes of shared memory, found 65536}}
+  %c = attn.attention %q, %q, %q schedule([#attn.mma<q_block = 128, kv_block = 64>]) : !q, !q, !q -> !q
+  return %c : !q
+}

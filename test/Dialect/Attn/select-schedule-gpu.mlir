@@ -1,5 +1,6 @@
 // RUN: attn-opt %s --pass-pipeline='builtin.module(func.func(attn-select-schedule{target=host-cuda}))' | FileCheck %s
 // RUN: attn-opt %s --pass-pipeline='builtin.module(func.func(attn-select-schedule{target=host-cuda-cuda_capability_75}))' | FileCheck %s --check-prefix=TURING
+// RUN: attn-opt %s --pass-pipeline='builtin.module(func.func(attn-select-schedule{target=host-cuda-cuda_capability_80}))' | FileCheck %s --check-prefix=TENSOR
 
 // One row has several thread blocks for its keys, more rows have query blocks.
 // CHECK-LABEL: func.func @any_rows
@@ -20,7 +21,9 @@ func.func @grouped(%q: tensor<1x32x1x128xf32>, %k: tensor<1x8x?x128xf32>) -> ten
   return %c : tensor<1x32x1x128xf32>
 }
 
-// Elements of 16 bits are f32 once they are read.
+// Elements of 16 bits are f32 once they are read, but for tensor cores.
+// TENSOR-LABEL: func.func @short_elements
+// TENSOR: schedule([#attn.mma<q_block = 64, kv_block = 64>])
 // CHECK-LABEL: func.func @short_elements
 // CHECK: schedule([#attn.gpu<q_block = 48, packed_heads = 1, kv_block = 64,
 func.func @short_elements(%x: tensor<1x8x300x64xbf16>) -> tensor<1x8x300x64xbf16> {
@@ -44,4 +47,28 @@ func.func @one_block(%x: tensor<1x1x300x512xf32>) -> tensor<1x1x300x512xf32> {
 func.func @wide(%x: tensor<1x1x?x2048xf32>) -> tensor<1x1x?x2048xf32> {
   %c = attn.attention %x, %x, %x : tensor<1x1x?x2048xf32>, tensor<1x1x?x2048xf32>, tensor<1x1x?x2048xf32> -> tensor<1x1x?x2048xf32>
   return %c : tensor<1x1x?x2048xf32>
+}
+
+// One row is still for several thread blocks, and few rows for few warps.
+// CHECK-LABEL: func.func @open_short
+// TENSOR-LABEL: func.func @open_short
+// TENSOR: schedule([#attn.gpu<{{.*}}max_q_len = 1>, #attn.mma<q_block = 64, kv_block = 64>])
+func.func @open_short(%x: tensor<?x8x?x64xf16>) -> tensor<?x8x?x64xf16> {
+  %c = attn.attention %x, %x, %x : tensor<?x8x?x64xf16>, tensor<?x8x?x64xf16>, tensor<?x8x?x64xf16> -> tensor<?x8x?x64xf16>
+  return %c : tensor<?x8x?x64xf16>
+}
+
+// TENSOR-LABEL: func.func @few_short
+// TENSOR: schedule([#attn.mma<q_block = 32, kv_block = 64>])
+func.func @few_short(%q: tensor<1x8x20x64xf16>, %k: tensor<1x8x?x64xf16>) -> tensor<1x8x20x64xf16> {
+  %c = attn.attention %q, %k, %k : tensor<1x8x20x64xf16>, tensor<1x8x?x64xf16>, tensor<1x8x?x64xf16> -> tensor<1x8x20x64xf16>
+  return %c : tensor<1x8x20x64xf16>
+}
+
+// What tensor cores don't compute falls to Halide's kernels.
+// TENSOR-LABEL: func.func @odd_short
+// TENSOR: schedule([#attn.gpu<q_block = {{[0-9]+}}, packed_heads = 1,
+func.func @odd_short(%x: tensor<1x8x300x72xf16>) -> tensor<1x8x300x72xf16> {
+  %c = attn.attention %x, %x, %x : tensor<1x8x300x72xf16>, tensor<1x8x300x72xf16>, tensor<1x8x300x72xf16> -> tensor<1x8x300x72xf16>
+  return %c : tensor<1x8x300x72xf16>
 }

@@ -57,8 +57,9 @@ def find_ptxas():
 
 def find_shared_bytes(stmt):
     """By kernel, from its launch: the name, three extents of blocks, three of threads, bytes."""
+    shared = dict(re.findall(r"cuda\.kernel @(\w+) .* shared_bytes\((\d+)\)", stmt))
     launch = r'halide_cuda_run\(\w+\[0\], "(\w+)", [^,]+, [^,]+, [^,]+, \d+, \d+, \d+, ([\d ()+*]+),'
-    return {name: eval(size) for name, size in re.findall(launch, stmt)}
+    return shared | {name: eval(size) for name, size in re.findall(launch, stmt)}
 
 
 def describe(ptx, shared, gpu):
@@ -66,7 +67,8 @@ def describe(ptx, shared, gpu):
                           check=True, capture_output=True, text=True)
     kernel = r"entry function '(\w+)'.*?(\d+) bytes spill stores, (\d+) bytes spill loads.*?Used (\d+) registers"
     for name, stores, loads, registers in re.findall(kernel, done.stderr, re.S):
-        stage = re.match(r"_kernel_(\w+?)_s\d", name)[1]
+        stage = re.match(r"_kernel_(\w+?)_s\d", name)
+        stage = stage[1] if stage else "tensor cores"
         yield f"{stage}: registers {registers}, spills {int(stores) + int(loads)}, shared {shared[name]}"
 
 

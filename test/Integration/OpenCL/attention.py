@@ -105,8 +105,26 @@ def kinds():
     yield Case(2, 131, lse=True, sink=True, heads=4, kv_heads=2)
 
 
+def short_elements():
+    """Elements of 16 bits, which CUDA's tensor cores multiply."""
+    short = {"element": "f16", "dynamic": True}
+    for d in (16, 64, 80, 96, 128):
+        for m, n in LENGTHS[::3] + [(33, 1)]:
+            yield Case(m, n, head_dim=d, scale=d**-0.5, **short)
+    for mask in ("causal(top_left)", "causal(bottom_right)", "window(3, 5)"):
+        for m, n in LENGTHS[1:3]:
+            yield Case(m, n, mask=mask, heads=4, kv_heads=2, lse=True, **short)
+    yield Case(49, 129, batch=4, kv_lengths=(129, 0, 64, 1), lse=True, **short)
+    yield Case(49, 129, documents=True, **short)
+    yield Case(49, 129, mask_tensor=True, head_dim=128, value_dim=48, **short)
+    yield Case(129, 49, bias=True, softcap=5.0, gain=10.0, mask="causal(top_left)", **short)
+    yield Case(40, 16, nan_guard=True, element="f16")
+    yield Case(gain=1e3, **short)
+
+
 PARTS = {part.__name__: part
-         for part in (head_dims, masks, padded, seen, scores, groups, decode, elements, lse, kinds)}
+         for part in (head_dims, masks, padded, seen, scores, groups, decode, elements, lse, kinds,
+                      short_elements)}
 
 
 if __name__ == "__main__":

@@ -205,6 +205,30 @@ def Attn_GpuAttr : Attn_Attr<"Gpu", "gpu",
   let genVerifyDecl = 1;
 }
 
+def Attn_MmaAttr : Attn_Attr<"Mma", "mma",
+    [DeclareAttrInterfaceMethods<ScheduleAttrInterface, ["getTargetKind", "verifySchedule"]>]> {
+  let summary = "Holds the schedule parameters of a fused kernel on a GPU's tensor cores";
+  let description = [{
+    A thread block computes a query block of `q_block` rows, 16 rows for each of its warps, with
+    `mma.sync` of 16 x 8 x 16 elements of f16 or bf16 and sums in f32. It iterates over the visible
+    keys in KV blocks of `kv_block`, copied asynchronously to shared memory. Scores, numerators and
+    context stay in registers; regions are evaluated for each element of a fragment.
+
+    ```mlir
+    #attn.mma<q_block = 64, kv_block = 64>
+    ```
+
+    It needs a GPU of capability 8.0 or above, elements of f16 or bf16, a head_dim and value_dim
+    that are multiples of 16 up to 128, and no sink, prob region or pages. q_block and kv_block are
+    multiples of 16 up to 128 as well; their tiles take at most 48 KB of shared memory. The kernel
+    serves calls of at most `max_q_len` query rows; 0, the default, is no limit.
+  }];
+  let parameters = (ins "int64_t":$q_block, "int64_t":$kv_block,
+      DefaultValuedParameter<"int64_t", "0">:$max_q_len);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def Attn_Schedules : TypedArrayAttrBase<ScheduleAttrInterface, "schedules, one for each kernel">;
 
 //===----------------------------------------------------------------------===//
@@ -505,6 +529,7 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
     - (C11) lengths come with pages.
     - (C12) a page has at least one key.
     - (C13) the scale is finite in f32, or f64 for f64 tensors.
+    - (C14) a `#attn.mma` is of an op that tensor cores compute, and its tiles fit into shared memory.
 
     ```mlir
     %c = attn.attention %q, %k, %v scale(0.125) mask {

@@ -99,6 +99,8 @@ def compare(modifiers, kind, operands):
 def convert(modifiers, kind, operands):
     """cvt.TO.FROM, of which kind is FROM."""
     to = modifiers[-1]
+    if kind == "bf16":
+        return write(operands[0], to, f"as_f32((uint32_t){variable(operands[1])} << 16)")
     value = read(operands[1], kind)
     if to in ("bf16x2", "f16x2"):  # the first is the upper half
         upper, lower = (f"{'to_bf16' if to == 'bf16x2' else 'of_f16'}({read(operand, kind)})" for operand in operands[1:])

@@ -1,0 +1,37 @@
+//===- TensorCores.h - what tensor cores compute ----------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_DIALECT_ATTN_TENSORCORES_H
+#define ATTNC_DIALECT_ATTN_TENSORCORES_H
+
+#include "attnc/Dialect/Attn/Attn.h"
+
+namespace mlir::attn {
+
+/// Why a GPU's tensor cores have no kernel for `op`; empty if they have one.
+StringRef findTensorCoreObstacle(AttentionOp op);
+
+/// The tiles of a `#attn.mma` kernel in shared memory: rows of head_dim and value_dim elements,
+/// padded to 64 or 128 so that 16-byte chunks of 8 adjacent rows can be kept in different banks.
+struct TensorCoreTiles {
+  int64_t headDim, valueDim, qBlock, kvBlock;
+
+  TensorCoreTiles(AttentionOp op, int64_t qBlock, int64_t kvBlock);
+
+  int64_t keyRowBytes() const { return rowBytes(headDim); }
+  int64_t valueRowBytes() const { return rowBytes(valueDim); }
+  int64_t keyOffset() const { return qBlock * keyRowBytes(); }
+  int64_t valueOffset() const { return keyOffset() + kvBlock * keyRowBytes(); }
+  int64_t sharedBytes() const { return valueOffset() + kvBlock * valueRowBytes(); }
+
+private:
+  static int64_t rowBytes(int64_t dims) { return dims <= 64 ? 128 : 256; }
+};
+
+} // namespace mlir::attn
+
+#endif // ATTNC_DIALECT_ATTN_TENSORCORES_H

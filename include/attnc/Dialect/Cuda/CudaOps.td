@@ -1,0 +1,98 @@
+//===- CudaOps.td - the cuda dialect ----------------------------*- tablegen -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_DIALECT_CUDA_CUDAOPS_TD
+#define ATTNC_DIALECT_CUDA_CUDAOPS_TD
+
+include "attnc/Interfaces/KernelOpInterface.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+def Cuda_Dialect : Dialect {
+  let name = "cuda";
+  let cppNamespace = "::mlir::cuda";
+  let summary = "Kernels for NVIDIA GPUs, written per thread";
+  let description = [{
+    A `cuda.kernel` holds the code of one thread in ops of `arith`, `math`, `scf`, `llvm` and `nvvm`,
+    and how many threads run it. LLVM compiles it to PTX, and Halide's CUDA runtime launches it: a
+    library may have kernels of this kind beside those of `halide.pipeline`.
+  }];
+}
+
+def Cuda_KernelOp : Op<Cuda_Dialect, "kernel", [IsolatedFromAbove, SingleBlock,
+    DeclareOpInterfaceMethods<KernelOpInterface>]> {
+  let summary = "Holds the code of a thread of a CUDA kernel, and its launch";
+  let description = [{
+    The `cuda.kernel` operation takes buffers of `types`, of which it reads the first `num_inputs` and
+    writes the others. The body's arguments are, for each buffer, its address in global memory, then
+    its sizes, then its strides, outermost dimension first.
+
+    It is launched with `threads` threads a block, `shared_bytes` bytes of shared memory from address
+    0, and as many blocks as the product of `blocks`: each is a size of a buffer, by the number of the
+    buffer and of the dimension, divided by a number and rounded up.
+
+    - (C1) a name and a type for each buffer; `num_inputs` of them at most.
+    - (C2) the body has the arguments named above.
+    - (C3) each of `blocks` is a buffer, one of its dimensions and a positive divisor.
+    - (C4) at most 1024 threads, whole warps, and at most 49152 bytes of shared memory.
+
+    ```mlir
+    cuda.kernel @copy names(["x", "y"]) types([memref<?xf32>, memref<?xf32>]) num_inputs(1)
+        blocks([[1, 0, 32]]) threads(32) shared_bytes(0) {
+    ^bb0(%x: !llvm.ptr<1>, %xn: i32, %xs: i32, %y: !llvm.ptr<1>, %yn: i32, %ys: i32):
+      %block = nvvm.read.ptx.sreg.ctaid.x : i32
+      %thread = nvvm.read.ptx.sreg.tid.x : i32
+      %c32 = arith.constant 32 : i32
+      %first = arith.muli %block, %c32 : i32
+      %i = arith.addi %first, %thread : i32
+      %isIn = arith.cmpi slt, %i, %yn : i32
+      scf.if %isIn {
+        %from = llvm.getelementptr %x[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+        %value = llvm.load %from : !llvm.ptr<1> -> f32
+        %to = llvm.getelementptr %y[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+        llvm.store %value, %to : f32, !llvm.ptr<1>
+      }
+      cuda.return
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$names, TypeArrayAttr:$types,
+      I64Attr:$num_inputs, ArrayAttr:$blocks, I64Attr:$threads, I64Attr:$shared_bytes);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `names` `(` $names `)` `types` `(` $types `)` `num_inputs` `(` $num_inputs `)`
+    `blocks` `(` $blocks `)` `threads` `(` $threads `)` `shared_bytes` `(` $shared_bytes `)`
+    attr-dict-with-keyword $body
+  }];
+  let extraClassDeclaration = [{
+    /// A factor of the number of blocks: ceil(size / divisor).
+    struct Blocks {
+      int64_t buffer, dim, divisor;
+    };
+    ::llvm::SmallVector<Blocks> getBlockFactors();
+    ::mlir::MemRefType getType(int64_t buffer) {
+      return ::llvm::cast<::mlir::MemRefType>(
+          ::llvm::cast<::mlir::TypeAttr>(getTypes()[buffer]).getValue());
+    }
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Cuda_ReturnOp : Op<Cuda_Dialect, "return", [Terminator, HasParent<"KernelOp">]> {
+  let summary = "Ends a thread";
+  let description = [{
+    The `cuda.return` operation ends the code of a thread.
+
+    ```mlir
+    cuda.return
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+#endif // ATTNC_DIALECT_CUDA_CUDAOPS_TD

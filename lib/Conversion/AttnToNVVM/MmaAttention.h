@@ -1,0 +1,102 @@
+//===- MmaAttention.h - fused attention on tensor cores ---------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_CONVERSION_ATTNTONVVM_MMAATTENTION_H
+#define ATTNC_CONVERSION_ATTNTONVVM_MMAATTENTION_H
+
+#include "KeyBounds.h"
+#include "SharedTile.h"
+
+#include "attnc/Dialect/Attn/TensorCores.h"
+
+namespace mlir::attn::nvvm {
+
+/// The state of a lane's two rows: the maximum of their scores in units of log 2, this lane's part
+/// of the sum of their numerators, and of their context tiles.
+struct RowState {
+  Reg maximum[2], sum[2];
+  Regs context;
+
+  Regs pack() const;
+  static RowState unpack(ArrayRef<Reg> regs);
+};
+
+/// Where a thread block and a lane are.
+struct Place {
+  Reg warp, lane, batch, head, kvHead, firstRow;
+  /// Of the lane's rows, and the last rows of the query instead of those beyond.
+  Reg row[2], safeRow[2];
+  /// Of the lane's first column of a tile.
+  Reg column;
+};
+
+/// The kernel of one schedule.
+class MmaAttention {
+public:
+  MmaAttention(OpBuilder &builder, StringRef name, AttentionOp op, MmaAttr s);
+  BuiltKernel build();
+
+private:
+  void start();
+  Place findPlace();
+  void copyQuery();
+  Regs loadQuery(int64_t depth);
+
+  // Scores.cpp
+  /// Products of the query block with the keys of the tile, of 16 x 8 each.
+  Regs multiplyKeys();
+  /// Scores in units of log 2, -inf where hidden; the tile's first key is `first`.
+  Regs buildScores(Reg first);
+  Reg modify(Reg dot, Reg key, int64_t r);
+  Regs hide(ArrayRef<Reg> scores, Reg first);
+  Reg keyOf(Reg first, int64_t element) const;
+
+  // Softmax.cpp
+  RowState startRows();
+  /// Replaces scores by numerators.
+  RowState addNumerators(const RowState &state, Regs &scores);
+  RowState rescale(RowState state, ArrayRef<Reg> factors);
+  void addContext(RowState &state, ArrayRef<Reg> numerators);
+  /// The left operand of 16 keys from two tiles of numerators.
+  Regs packNumerators(ArrayRef<Reg> numerators, int64_t depth);
+  void reduceSums(RowState &state);
+  Reg offsetOf(Reg maximum);
+
+  // Output.cpp
+  void storeContext(const RowState &state);
+  void storePairs(ArrayRef<Reg> pairs, Reg firstColumn);
+  void storeLse(const RowState &state, ArrayRef<Reg> isOfNaN);
+
+  // NonFinite.cpp
+  Reg isAnyNotFinite(const RowState &state);
+  void recompute(const RowState &state);
+  Regs addBlock(const RowState &state, Reg first, Reg chunk, ArrayRef<Reg> before);
+  Regs weigh(const RowState &state, Regs &scores, Regs &sums);
+  void addParts(ArrayRef<Reg> numerators, ArrayRef<Reg> kept, int64_t depth, Reg chunk, Regs &sums);
+  Reg joinParts(ArrayRef<Reg> sums, int64_t i, Reg total);
+  void storeGroup(const RowState &state, ArrayRef<Reg> sums, Reg firstColumn);
+
+  KernelBuilder k;
+  AttentionOp op;
+  Type element;
+  TensorCoreTiles sizes;
+  int64_t threads;
+  Buffer query, key, value;
+  Place at;
+  Reg qLen, kvLen;
+  SharedTile queryTile, keyTile, valueTile;
+  RegionInliner scoreMod, mask;
+  KeyRange visible, full;
+  std::optional<Matrix> keys, values;
+  std::optional<Buffer> context, lse;
+  /// Left operands, one for each 16 elements of head_dim; none where they are loaded when used.
+  SmallVector<Regs> queries;
+};
+
+} // namespace mlir::attn::nvvm
+
+#endif // ATTNC_CONVERSION_ATTNTONVVM_MMAATTENTION_H

@@ -1,0 +1,172 @@
+//===- NonFinite.cpp - contexts that are not finite -----------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A masked key's numerator is 0, but zero times a value of Inf or NaN is NaN. A query block whose
+// context is not finite is computed again, 16 columns at a time: values that are not finite become
+// 0, and two more products count, for each element, the visible keys whose value is Inf or NaN of
+// either sign.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MmaAttention.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::attn;
+using namespace mlir::attn::nvvm;
+
+/// Probs below 2^-126, the smallest normal f32, are 0.
+static constexpr int64_t kMinProbExponent = -126;
+
+/// Whether that is so of any row of the block, so that all of its threads go on together.
+Reg MmaAttention::isAnyNotFinite(const RowState &state) {
+  Reg zero = k.f32(0), sum = zero;
+  for (Reg x : state.context)
+    sum = fma(x, zero, sum);
+  for (Reg x : state.sum)
+    sum = fma(x, zero, sum);
+  Reg isOfWarp = isAny(k, isNaN(sum));
+  barrier(k); // no tile is read any more
+  Type i32 = k.b().getI32Type();
+  k.when(at.lane == 0,
+         [&] { k.store(select(isOfWarp, k.i32(1), k.i32(0)), sharedAddress(k, at.warp * 4)); });
+  barrier(k);
+  Reg flags = k.i32(0);
+  for (int64_t warp = 0; warp < threads / kLanes; ++warp)
+    flags = flags | k.load(sharedAddress(k, k.i32(4 * warp)), i32);
+  return isNot(flags == 0);
+}
+
+namespace {
+/// A pair of values as three operands: what is finite, and ones for Inf and NaN of either sign.
+struct ValueParts {
+  Reg finite, positive, negative;
+};
+} // namespace
+
+/// Of the element in the low 16 bits.
+static ValueParts splitElement(KernelBuilder &k, Reg bits, Type element) {
+  int64_t exponent = element.isF16() ? 0x7c00 : 0x7f80, one = element.isF16() ? 0x3c00 : 0x3f80;
+  Reg magnitude = bits & 0x7fff, zero = k.i32(0);
+  Reg isFinite = magnitude < exponent, isNaN = k.i32(exponent) < magnitude;
+  Reg isNegative = isNot((bits & 0x8000) == 0);
+  auto count = [&](Reg isCounted) {
+    return select(isNot(isFinite) & (isNaN | isCounted), k.i32(one), zero);
+  };
+  return {select(isFinite, bits, zero), count(isNot(isNegative)), count(isNegative)};
+}
+
+static ValueParts splitPair(KernelBuilder &k, Reg pair, Type element) {
+  Reg sixteen = k.i32(16);
+  ValueParts low = splitElement(k, pair & 0xffff, element),
+             high =
+                 splitElement(k, Reg(k.b(), arith::ShRUIOp::create(k.b(), pair, sixteen)), element);
+  auto join = [&](Reg x, Reg y) {
+    return x | Reg(k.b(), arith::ShLIOp::create(k.b(), y, sixteen));
+  };
+  return {join(low.finite, high.finite), join(low.positive, high.positive),
+          join(low.negative, high.negative)};
+}
+
+//===----------------------------------------------------------------------===//
+// A group of columns
+//===----------------------------------------------------------------------===//
+
+/// Tiles of a group, and registers of each of its three parts: products of finite values, and
+/// counts of visible keys whose value is Inf or NaN of either sign. Two registers more tell whether
+/// a row has a score of NaN.
+static constexpr int64_t kTiles = 2, kSums = kTiles * 4, kParts = 3;
+
+/// Makes scores numerators, and returns 1 for each visible key. Notes scores of NaN.
+Regs MmaAttention::weigh(const RowState &state, Regs &scores, Regs &sums) {
+  Reg zero = k.f32(0), one = k.f32(1);
+  Regs kept;
+  for (auto [index, score] : llvm::enumerate(scores)) {
+    int64_t r = index % 4 / 2;
+    Reg exponent = score - offsetOf(state.maximum[r]);
+    Reg isDropped = (score == k.minusInf()) | (exponent < kMinProbExponent);
+    Reg &hasNaN = sums[kParts * kSums + r];
+    hasNaN = select(isNaN(score), one, hasNaN);
+    score = select(isDropped, zero, exp2(k, exponent));
+    kept.push_back(select(isDropped, zero, one));
+  }
+  return kept;
+}
+
+/// Adds the products of 16 keys and the group that begins with `chunk`.
+void MmaAttention::addParts(ArrayRef<Reg> numerators, ArrayRef<Reg> kept, int64_t depth, Reg chunk,
+                            Regs &sums) {
+  Regs left = packNumerators(numerators, depth), leftKept = packNumerators(kept, depth);
+  Regs right = valueTile.loadRight(depth, chunk);
+  for (int64_t tile = 0; tile < kTiles; ++tile) {
+    ValueParts low = splitPair(k, right[2 * tile], element),
+               high = splitPair(k, right[2 * tile + 1], element);
+    Regs operands[kParts] = {
+        {low.finite, high.finite}, {low.positive, high.positive}, {low.negative, high.negative}};
+    for (int64_t part = 0; part < kParts; ++part) {
+      auto sum = MutableArrayRef(sums).slice(part * kSums + tile * 4, 4);
+      llvm::copy(multiply(k, part == 0 ? left : leftKept, operands[part], sum, element),
+                 sum.begin());
+    }
+  }
+}
+
+/// Adds the keys of a KV block.
+Regs MmaAttention::addBlock(const RowState &state, Reg first, Reg chunk, ArrayRef<Reg> before) {
+  Regs sums(before);
+  barrier(k); // all read the last tiles
+  keyTile.startCopies(*keys, first, visible.high);
+  valueTile.startCopies(*values, first, visible.high);
+  waitForCopies(k);
+  barrier(k);
+  Regs scores = buildScores(first), kept = weigh(state, scores, sums);
+  for (int64_t depth = 0; depth < sizes.kvBlock; depth += kTileDepth)
+    addParts(scores, kept, depth, chunk, sums);
+  return sums;
+}
+
+/// An element of the context.
+Reg MmaAttention::joinParts(ArrayRef<Reg> sums, int64_t i, Reg total) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  Reg zero = k.f32(0), noNumber = k.f32(std::numeric_limits<float>::quiet_NaN());
+  Reg isPositive = sums[kSums + i] > zero, isNegative = sums[2 * kSums + i] > zero;
+  Reg x = sums[i] / select(total == zero, k.f32(1), total);
+  x = select(isPositive, k.f32(kInf), x);
+  x = select(isNegative, select(isPositive, noNumber, k.f32(-kInf)), x);
+  return select(isNaN(total), noNumber, x);
+}
+
+void MmaAttention::storeGroup(const RowState &state, ArrayRef<Reg> sums, Reg firstColumn) {
+  Regs pairs;
+  for (int64_t i = 0; i < kSums; i += 2) {
+    Reg total = state.sum[i % 4 / 2];
+    pairs.push_back(
+        nvvm::pack(k, joinParts(sums, i, total), joinParts(sums, i + 1, total), element));
+  }
+  storePairs(pairs, firstColumn);
+  Regs hasNaN;
+  for (Reg flag : sums.drop_front(kParts * kSums))
+    hasNaN.push_back(combineLanes(k, flag, &nvvm::max) > k.f32(0));
+  storeLse(state, hasNaN);
+}
+
+/// Shares nothing with the first pass but the rows' maxima and sums, to leave it the registers.
+void MmaAttention::recompute(const RowState &state) {
+  start();
+  barrier(k); // all read the flags
+  copyQuery();
+  queries.clear();
+  auto addGroup = [&](Reg group, ArrayRef<Reg>) -> Regs {
+    Regs sums(kParts * kSums + 2, k.f32(0));
+    sums =
+        k.loop(visible.low, visible.high, sizes.kvBlock, sums, [&](Reg first, ArrayRef<Reg> regs) {
+          return addBlock(state, first, group * kTiles, regs);
+        });
+    storeGroup(state, sums, group * (kTiles * kTileColumns));
+    return {};
+  };
+  k.loop(k.i32(0), k.i32(sizes.valueDim / (kTiles * kTileColumns)), 1, {}, addGroup);
+}

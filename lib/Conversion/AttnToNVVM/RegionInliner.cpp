@@ -1,0 +1,172 @@
+//===- RegionInliner.cpp - regions of attn ops in device code -------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RegionInliner.h"
+
+#include "Instructions.h"
+
+#include "attnc/Dialect/Attn/IndexRange.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::attn::nvvm;
+
+/// The type in which a scalar of a region is computed.
+static Type computeType(Type type) {
+  if (type.isIndex())
+    return IntegerType::get(type.getContext(), 32);
+  return type.isF16() || type.isBF16() ? Float32Type::get(type.getContext()) : type;
+}
+
+RegionInliner::RegionInliner(KernelBuilder &k, Region &region) : k(k), region(region) {
+  if (!region.empty())
+    wideIndices = findWideIndices(region);
+}
+
+Reg RegionInliner::inlined(ArrayRef<Reg> arguments) {
+  return inlined(region.front().getTerminator()->getOperand(0), arguments);
+}
+
+Reg RegionInliner::inlined(Value value, ArrayRef<Reg> arguments) {
+  IRMapping mapping;
+  for (auto [from, to] : llvm::zip_equal(region.getArguments(), arguments))
+    mapping.map(from, Value(convert(to, computeType(from.getType()))));
+  return inlineValue(value, mapping);
+}
+
+Reg RegionInliner::inlineValue(Value value, IRMapping &mapping) {
+  if (Value known = mapping.lookupOrNull(value))
+    return {k.b(), known};
+  Reg scalar = inlineOp(value.getDefiningOp(), mapping);
+  mapping.map(value, Value(scalar));
+  return scalar;
+}
+
+Reg RegionInliner::inlineConstant(arith::ConstantOp op) {
+  Type type = computeType(op.getType());
+  if (auto number = dyn_cast<FloatAttr>(op.getValue()))
+    return {k.b(),
+            arith::ConstantOp::create(k.b(), k.b().getFloatAttr(type, number.getValueAsDouble()))};
+  int64_t number = cast<IntegerAttr>(op.getValue()).getInt();
+  if (wideIndices.contains(op))
+    return Reg::constant(k.b(), k.b().getI64Type(), number);
+  if (op.getType().isIndex())
+    number = std::clamp(number, -kMaxIndex, kMaxIndex);
+  return Reg::constant(k.b(), type, number);
+}
+
+/// A cast between an integer and an index; a number that is not wide is saturated.
+Reg RegionInliner::castIndex(Operation *op, Reg x) {
+  if (!op->getResult(0).getType().isIndex())
+    return convert(x, op->getResult(0).getType());
+  Type i64 = k.b().getI64Type();
+  if (isa<arith::IndexCastUIOp>(op) && x.getType() != i64)
+    x = {k.b(), arith::ExtUIOp::create(k.b(), i64, x)};
+  if (wideIndices.contains(op))
+    return convert(x, i64);
+  if (x.getType().getIntOrFloatBitWidth() >= 32)
+    x = clamp(x, x.constant(-kMaxIndex), x.constant(kMaxIndex));
+  return convert(x, k.b().getI32Type());
+}
+
+/// Widens all index operands to 64 bits if one of them is, or if `op` requires it. Returns whether
+/// they are.
+bool RegionInliner::widenIndices(Operation *op, Regs &operands) {
+  auto indices = llvm::make_filter_range(llvm::zip(op->getOperands(), operands), [](auto pair) {
+    return std::get<0>(pair).getType().isIndex();
+  });
+  bool isWide = wideIndices.contains(op);
+  for (auto [written, operand] : indices)
+    isWide |= operand.getType().isInteger(64);
+  if (isWide)
+    for (auto [written, operand] : indices)
+      operand = widen(operand);
+  return isWide;
+}
+
+/// Whether `op` converts between floats with `fastmath<contract>`: a value need not be rounded to
+/// the narrower type.
+static bool mayKeepPrecision(Operation *op) {
+  auto flags = cast<arith::ArithFastMathInterface>(op).getFastMathFlagsAttr();
+  return flags && arith::bitEnumContainsAll(flags.getValue(), arith::FastMathFlags::contract);
+}
+
+/// Casts of floats and of their bits, which depend on the type as written in the spec.
+Reg RegionInliner::round(Operation *op, Reg x) {
+  Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
+  if (!isa<arith::BitcastOp>(op) && mayKeepPrecision(op))
+    return convert(x, computeType(to));
+  if (isa<FloatType>(from))
+    x = convert(x, from);
+  x = isa<arith::BitcastOp>(op) ? bitcast(x, to) : convert(x, to);
+  return isa<FloatType>(to) ? convert(x, computeType(to)) : x;
+}
+
+/// Clamps computed coordinates, so that no spec reads outside a tensor; the region's own arguments
+/// are in bounds.
+Reg RegionInliner::inlineExtract(Operation *op, IRMapping &mapping) {
+  auto extract = cast<tensor::ExtractOp>(op);
+  Buffer buffer = k.input("captured", extract.getTensor());
+  Regs indices;
+  for (auto [index, size] : llvm::zip(extract.getIndices(), buffer.sizes)) {
+    Reg i = inlineValue(index, mapping);
+    indices.push_back(
+        isa<BlockArgument>(index) ? i : clamp(i, i.constant(0), convert(size, i.getType()) - 1));
+  }
+  Reg element = k.load(buffer.at(indices), buffer.element);
+  if (extract.getType().isInteger(1))
+    return isNot(element == 0);
+  return isa<FloatType>(extract.getType()) ? convert(element, computeType(extract.getType()))
+                                           : element;
+}
+
+/// Functions that LLVM has no code for on this target.
+Reg RegionInliner::inlineFunction(Operation *op, ArrayRef<Reg> operands) {
+  constexpr double kLog2E = 1.4426950408889634, kLn2 = 0.6931471805599453;
+  Reg x = operands[0];
+  if (isa<math::ExpOp>(op))
+    return exp2(k, x * k.f32(kLog2E));
+  if (isa<math::Exp2Op>(op))
+    return exp2(k, x);
+  if (isa<math::LogOp>(op))
+    return log2(k, x) * k.f32(kLn2);
+  if (isa<math::Log2Op>(op))
+    return log2(k, x);
+  if (isa<math::RsqrtOp>(op))
+    return k.f32(1) / Reg(k.b(), math::SqrtOp::create(k.b(), x));
+  if (!isa<math::TanhOp>(op))
+    return {};
+  // (1 - e) / (1 + e) for e = exp(-2 |x|), with the sign of x.
+  Reg e = exp2(k, Reg(k.b(), math::AbsFOp::create(k.b(), x)) * k.f32(-2 * kLog2E));
+  return {k.b(), math::CopySignOp::create(k.b(), (k.f32(1) - e) / (k.f32(1) + e), x)};
+}
+
+Reg RegionInliner::inlineOp(Operation *op, IRMapping &mapping) {
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return inlineConstant(constant);
+  if (isa<tensor::ExtractOp>(op))
+    return inlineExtract(op, mapping);
+  if (auto dim = dyn_cast<tensor::DimOp>(op))
+    return k.input("captured", dim.getSource()).sizes[*dim.getConstantIndex()];
+  Regs operands = llvm::map_to_vector(op->getOperands(),
+                                      [&](Value operand) { return inlineValue(operand, mapping); });
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
+    return castIndex(op, operands[0]);
+  bool isWide = widenIndices(op, operands);
+  if (isa<arith::TruncFOp, arith::ExtFOp, arith::BitcastOp>(op))
+    return round(op, operands[0]);
+  if (Reg value = isa<math::MathDialect>(op->getDialect()) ? inlineFunction(op, operands) : Reg())
+    return value;
+  auto values = llvm::map_to_vector(operands, [](Reg reg) { return Value(reg); });
+  Type written = op->getResult(0).getType();
+  Type type = isWide && written.isIndex() ? k.b().getI64Type() : computeType(written);
+  OperationState state(op->getLoc(), op->getName(), values, type, op->getAttrs());
+  state.propertiesAttr = op->getPropertiesAsAttribute();
+  return {k.b(), k.b().create(state)->getResult(0)};
+}

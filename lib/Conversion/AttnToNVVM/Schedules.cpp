@@ -1,0 +1,37 @@
+//===- Schedules.cpp - the kernels that schedules describe ----------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MmaAttention.h"
+
+#include "attnc/Conversion/AttnToNVVM.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+struct MmaKernel : KernelBuilderAttrInterface::ExternalModel<MmaKernel, MmaAttr> {
+  FailureOr<BuiltKernel> buildKernel(Attribute schedule, OpBuilder &builder, StringRef name,
+                                     Operation *op) const {
+    return nvvm::MmaAttention(builder, name, cast<AttentionOp>(op), cast<MmaAttr>(schedule))
+        .build();
+  }
+};
+} // namespace
+
+void attn::registerCudaKernelBuilders(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, AttnDialect *) {
+    MmaAttr::attachInterface<MmaKernel>(*context);
+    // Of the ops that it builds.
+    context->loadDialect<cuda::CudaDialect, LLVM::LLVMDialect, NVVM::NVVMDialect, scf::SCFDialect,
+                         arith::ArithDialect, math::MathDialect>();
+  });
+}

@@ -1,0 +1,65 @@
+//===- Scores.cpp - scores of a KV block ----------------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MmaAttention.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+using namespace mlir::attn::nvvm;
+
+static constexpr double kLog2E = 1.4426950408889634;
+
+Regs MmaAttention::multiplyKeys() {
+  Regs sums(sizes.kvBlock / kTileColumns * 4, k.f32(0));
+  for (int64_t depth = 0; depth < sizes.headDim; depth += kTileDepth) {
+    Regs left = queries.empty() ? loadQuery(depth) : queries[depth / kTileDepth];
+    for (int64_t row = 0; row < sizes.kvBlock; row += kTileRows) {
+      Regs right = keyTile.loadTransposedRight(row, depth);
+      for (int64_t half : {0, 1}) {
+        auto tile = MutableArrayRef(sums).slice((row / kTileColumns + half) * 4, 4);
+        llvm::copy(multiply(k, left, ArrayRef(right).slice(2 * half, 2), tile, element),
+                   tile.begin());
+      }
+    }
+  }
+  return sums;
+}
+
+/// Element 4 j + i is of tile j, of the lane's row i / 2 and of its column i % 2.
+Reg MmaAttention::keyOf(Reg first, int64_t element) const {
+  return first + at.column + (element / 4 * kTileColumns + element % 2);
+}
+
+Reg MmaAttention::modify(Reg dot, Reg key, int64_t r) {
+  double scale = op.getScale().convertToDouble();
+  if (scoreMod.isEmpty())
+    return dot * k.f32(scale * kLog2E);
+  Reg score = dot * k.f32(scale);
+  return scoreMod.inlined({score, at.batch, at.head, at.safeRow[r], min(key, kvLen - 1)}) *
+         k.f32(kLog2E);
+}
+
+/// Hides masked keys and those beyond the visible ones.
+Regs MmaAttention::hide(ArrayRef<Reg> scores, Reg first) {
+  Regs result(scores);
+  for (auto [index, score] : llvm::enumerate(result)) {
+    Reg key = keyOf(first, index), isSeen = key < visible.high;
+    if (!mask.isEmpty())
+      isSeen = isSeen &
+               mask.inlined({at.batch, at.head, at.safeRow[index % 4 / 2], min(key, kvLen - 1)});
+    score = select(isSeen, score, k.minusInf());
+  }
+  return result;
+}
+
+Regs MmaAttention::buildScores(Reg first) {
+  Regs scores = multiplyKeys();
+  for (auto [index, score] : llvm::enumerate(scores))
+    score = modify(score, keyOf(first, index), index % 4 / 2);
+  Reg isFull = (first >= full.low) & (first + sizes.kvBlock <= full.high);
+  return k.choose(isFull, [&] { return scores; }, [&] { return hide(scores, first); });
+}

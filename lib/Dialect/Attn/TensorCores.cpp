@@ -1,0 +1,79 @@
+//===- TensorCores.cpp - what tensor cores compute ------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attnc/Dialect/Attn/TensorCores.h"
+
+#include "Shapes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+TensorCoreTiles::TensorCoreTiles(AttentionOp op, int64_t qBlock, int64_t kvBlock)
+    : headDim(sizeOf(op.getQuery(), 3)), valueDim(sizeOf(op.getValue(), 3)), qBlock(qBlock),
+      kvBlock(kvBlock) {}
+
+/// Functions that a GPU has instructions for, in f32.
+static bool isKnownFunction(Operation &op) {
+  Type type = op.getResult(0).getType();
+  return isa<math::AbsFOp, math::FloorOp, math::CeilOp, math::FmaOp, math::SqrtOp, math::RsqrtOp,
+             math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op, math::TanhOp>(op) &&
+         !type.isF64();
+}
+
+/// Numbers that registers hold.
+static bool isKnown(Type type) {
+  constexpr unsigned kWidths[] = {1, 8, 16, 32, 64};
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return llvm::is_contained(kWidths, integer.getWidth());
+  return type.isIndex() || isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(type);
+}
+
+static bool isKnown(Operation &op) {
+  bool isKnownOp = isa_and_nonnull<arith::ArithDialect>(op.getDialect()) ||
+                   isa<tensor::ExtractOp, tensor::DimOp, YieldOp>(op) ||
+                   (isa_and_nonnull<math::MathDialect>(op.getDialect()) && isKnownFunction(op));
+  return isKnownOp && op.getNumRegions() == 0 && op.getNumResults() <= 1 &&
+         llvm::all_of(op.getResultTypes(), [](Type type) { return isKnown(type); });
+}
+
+/// A region's scalars are computed within it; tensors and constants come from anywhere.
+static bool isKnown(Region &region) {
+  if (region.empty())
+    return true;
+  return llvm::all_of(region.front(), [&](Operation &op) {
+    auto isOfRegion = [&](Value operand) {
+      return operand.getParentRegion() == &region || isa<TensorType>(operand.getType()) ||
+             operand.getDefiningOp<arith::ConstantOp>();
+    };
+    return isKnown(op) && llvm::all_of(op.getOperands(), isOfRegion);
+  });
+}
+
+StringRef attn::findTensorCoreObstacle(AttentionOp op) {
+  constexpr int64_t kMostDims = 128;
+  auto query = op.getQuery().getType(), value = op.getValue().getType();
+  if (!query.getElementType().isF16() && !query.getElementType().isBF16())
+    return "elements are neither f16 nor bf16";
+  for (int64_t dim : {query.getDimSize(3), value.getDimSize(3)})
+    if (ShapedType::isDynamic(dim) || dim == 0 || dim % 16 != 0 || dim > kMostDims)
+      return "head_dim or value_dim is no multiple of 16 up to 128";
+  if (op.getSink())
+    return "the softmax has a sink";
+  if (op.getPages())
+    return "keys and values are in pages";
+  if (!op.getProbMod().empty())
+    return "there is a prob region";
+  if (op.getLse() && op.getLse().getType().getElementType().isF64())
+    return "the lse is f64";
+  if (!isKnown(op.getScoreMod()) || !isKnown(op.getMask()))
+    return "a region calls what they have no instruction for";
+  return "";
+}

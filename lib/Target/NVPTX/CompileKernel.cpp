@@ -1,0 +1,127 @@
+//===- CompileKernel.cpp - CUDA kernels into files ------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "DeviceCode.h"
+#include "Launcher.h"
+
+#include "attnc/Files/WholeFile.h"
+#include "attnc/Machine/GpuInfo.h"
+#include "attnc/Machine/Target.h"
+#include "attnc/Target/NVPTX/Export.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+
+using namespace mlir;
+using namespace mlir::cuda;
+using attn::Artefact;
+using attn::GpuInfo;
+
+static FailureOr<int64_t> getCapability(KernelOp kernel, StringRef target) {
+  std::optional<GpuInfo> gpu = GpuInfo::fromTarget(target);
+  if (gpu && gpu->hasTensorCores())
+    return gpu->capability;
+  return kernel.emitOpError("expected a target with cuda and cuda_capability_80 or above, found ")
+         << target;
+}
+
+static std::unique_ptr<llvm::TargetMachine> makeHostMachine(KernelOp kernel, StringRef target) {
+  static bool initialized = [] {
+    llvm::InitializeAllTargetInfos();
+    llvm::InitializeAllTargets();
+    llvm::InitializeAllTargetMCs();
+    llvm::InitializeAllAsmPrinters();
+    return true;
+  }();
+  (void)initialized;
+  std::string error, arch = attn::Target(target).getArch();
+  llvm::Triple triple(arch == "x86-64"   ? "x86_64-unknown-linux-gnu"
+                      : arch == "arm-64" ? "aarch64-unknown-linux-gnu"
+                                         : llvm::sys::getProcessTriple());
+  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!found) {
+    kernel.emitOpError(error);
+    return nullptr;
+  }
+  return std::unique_ptr<llvm::TargetMachine>(
+      found->createTargetMachine(triple, "generic", "", llvm::TargetOptions(), llvm::Reloc::PIC_));
+}
+
+static void emitObject(llvm::Module &module, llvm::TargetMachine &machine,
+                       llvm::raw_pwrite_stream &os) {
+  llvm::legacy::PassManager passes;
+  bool cannot = machine.addPassesToEmitFile(passes, os, nullptr, llvm::CodeGenFileType::ObjectFile);
+  assert(!cannot && "targets with CUDA have objects");
+  (void)cannot;
+  passes.run(module);
+}
+
+/// What a stmt is to a pipeline: the code before it is compiled.
+static std::string printKernel(KernelOp kernel) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  kernel->print(os, OpPrintingFlags().useLocalScope());
+  os << '\n';
+  return text;
+}
+
+/// The bytes of one file.
+static FailureOr<std::string> compile(KernelOp kernel, StringRef target, Artefact artefact,
+                                      StringRef ptx) {
+  if (artefact == Artefact::device_code)
+    return ptx.str();
+  if (artefact == Artefact::stmt)
+    return printKernel(kernel);
+  if (artefact != Artefact::object && artefact != Artefact::bitcode)
+    return kernel.emitOpError("expected to be compiled to an object, bitcode, stmt or device code");
+  std::unique_ptr<llvm::TargetMachine> machine = makeHostMachine(kernel, target);
+  if (!machine)
+    return failure();
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = buildLauncher(kernel, ptx, context);
+  module->setTargetTriple(machine->getTargetTriple());
+  module->setDataLayout(machine->createDataLayout());
+  SmallString<0> bytes;
+  llvm::raw_svector_ostream os(bytes);
+  if (artefact == Artefact::object)
+    emitObject(*module, *machine, os);
+  else
+    llvm::WriteBitcodeToFile(*module, os);
+  return bytes.str().str();
+}
+
+namespace {
+struct KernelTarget : attn::KernelTargetOpInterface::ExternalModel<KernelTarget, KernelOp> {
+  LogicalResult compileKernel(Operation *op, StringRef target,
+                              const attn::ArtefactPaths &files) const {
+    auto kernel = cast<KernelOp>(op);
+    FailureOr<int64_t> capability = getCapability(kernel, target);
+    FailureOr<std::string> ptx = failure();
+    if (failed(capability) || failed(ptx = compileToPtx(kernel, *capability)))
+      return failure();
+    for (const auto &[artefact, path] : files) {
+      FailureOr<std::string> bytes = compile(kernel, target, artefact, *ptx);
+      if (failed(bytes))
+        return failure();
+      if (auto error = attn::writeWholeFile(path, [&](raw_ostream &os) { os << *bytes; }))
+        return kernel.emitOpError("could not write ") << path << ": " << error.message();
+    }
+    return success();
+  }
+};
+} // namespace
+
+void cuda::registerKernelTarget(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, CudaDialect *) {
+    KernelOp::attachInterface<KernelTarget>(*context);
+  });
+}

@@ -1,0 +1,140 @@
+//===- DeviceCode.cpp - the PTX of a kernel -------------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "DeviceCode.h"
+
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Target/TargetMachine.h"
+
+extern "C" {
+void LLVMInitializeNVPTXTargetInfo();
+void LLVMInitializeNVPTXTarget();
+void LLVMInitializeNVPTXTargetMC();
+void LLVMInitializeNVPTXAsmPrinter();
+}
+
+using namespace mlir;
+using namespace mlir::cuda;
+
+/// A module of an LLVM function with the kernel's body.
+static OwningOpRef<ModuleOp> outline(KernelOp kernel) {
+  Location loc = kernel.getLoc();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  OpBuilder builder(module->getBodyRegion());
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()),
+                                          llvm::to_vector(kernel.getBody().getArgumentTypes()));
+  auto function = LLVM::LLVMFuncOp::create(builder, loc, kernel.getSymName(), type);
+  function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), builder.getUnitAttr());
+  function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
+                    builder.getDenseI32ArrayAttr({int32_t(kernel.getThreads()), 1, 1}));
+  IRMapping mapping;
+  kernel.getBody().cloneInto(&function.getBody(), mapping);
+  auto end = cast<ReturnOp>(function.getBody().back().getTerminator());
+  builder.setInsertionPoint(end);
+  LLVM::ReturnOp::create(builder, loc, ValueRange());
+  end.erase();
+  return module;
+}
+
+static LogicalResult lowerToLLVM(ModuleOp module) {
+  PassManager passes(module.getContext());
+  passes.addPass(arith::createArithExpandOpsPass());
+  passes.addPass(createSCFToControlFlowPass());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addPass(createConvertMathToLLVMPass());
+  passes.addPass(createArithToLLVMConversionPass());
+  passes.addPass(createConvertControlFlowToLLVMPass());
+  passes.addPass(createReconcileUnrealizedCastsPass());
+  return passes.run(module);
+}
+
+static std::unique_ptr<llvm::Module> translate(ModuleOp module, llvm::LLVMContext &context) {
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
+  module.getContext()->appendDialectRegistry(registry);
+  return translateModuleToLLVMIR(module, context, "device");
+}
+
+/// PTX 7.1 is that of CUDA 11.1, the first with capability 8.6.
+static std::unique_ptr<llvm::TargetMachine> makeMachine(int64_t capability) {
+  static bool initialized = [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+    return true;
+  }();
+  (void)initialized;
+  std::string error;
+  llvm::Triple triple("nvptx64-nvidia-cuda");
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  assert(target && "LLVM was built without NVPTX");
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, "sm_" + std::to_string(capability), "+ptx71", llvm::TargetOptions(), std::nullopt,
+      std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+}
+
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graph;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graph, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+}
+
+static FailureOr<std::string> emitText(llvm::Module &module, llvm::TargetMachine &machine,
+                                       KernelOp kernel) {
+  SmallString<0> text;
+  llvm::raw_svector_ostream os(text);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, os, nullptr, llvm::CodeGenFileType::AssemblyFile))
+    return kernel.emitOpError("could not be written as PTX");
+  passes.run(module);
+  return text.str().str();
+}
+
+FailureOr<std::string> cuda::compileToPtx(KernelOp kernel, int64_t capability) {
+  OwningOpRef<ModuleOp> outlined = outline(kernel);
+  llvm::LLVMContext context;
+  if (failed(lowerToLLVM(*outlined)))
+    return failure();
+  std::unique_ptr<llvm::Module> module = translate(*outlined, context);
+  if (!module)
+    return kernel.emitOpError("could not be translated to LLVM IR");
+  std::unique_ptr<llvm::TargetMachine> machine = makeMachine(capability);
+  module->setTargetTriple(machine->getTargetTriple());
+  module->setDataLayout(machine->createDataLayout());
+  optimize(*module, *machine);
+  return emitText(*module, *machine, kernel);
+}

@@ -1,0 +1,23 @@
+//===- Launcher.h - the host's part of a CUDA kernel ------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_LIB_TARGET_NVPTX_LAUNCHER_H
+#define ATTNC_LIB_TARGET_NVPTX_LAUNCHER_H
+
+#include "attnc/Dialect/Cuda/Cuda.h"
+
+#include "llvm/IR/Module.h"
+
+namespace mlir::cuda {
+
+/// The functions of a kernel that `KernelOpInterface` names, which launch `ptx`.
+std::unique_ptr<llvm::Module> buildLauncher(KernelOp kernel, StringRef ptx,
+                                            llvm::LLVMContext &context);
+
+} // namespace mlir::cuda
+
+#endif // ATTNC_LIB_TARGET_NVPTX_LAUNCHER_H

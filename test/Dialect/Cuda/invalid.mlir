@@ -1,0 +1,74 @@
+// RUN: attn-opt %s --split-input-file --verify-diagnostics
+
+// expected-error @+1 {{expected a name for each of 1 types, found 0}}
+cuda.kernel @names_c1 names([]) types([memref<4xf32>]) num_inputs(0) blocks([]) threads(32) shared_bytes(0) {
+^bb0(%x: !llvm.ptr<1>, %n: i32, %s: i32):
+  cuda.return
+}
+
+// -----
+
+// expected-error @+1 {{expected types of buffers, found 'i32'}}
+cuda.kernel @types_c1 names(["x"]) types([i32]) num_inputs(0) blocks([]) threads(32) shared_bytes(0) {
+  cuda.return
+}
+
+// -----
+
+// expected-error @+1 {{expected at most 1 num_inputs, found 2}}
+cuda.kernel @inputs_c1 names(["x"]) types([memref<4xf32>]) num_inputs(2) blocks([]) threads(32) shared_bytes(0) {
+^bb0(%x: !llvm.ptr<1>, %n: i32, %s: i32):
+  cuda.return
+}
+
+// -----
+
+// expected-error @+1 {{expected a body with 5 arguments, an address, sizes and strides for each buffer, found 1}}
+cuda.kernel @body_c2 names(["x"]) types([memref<4x?xf32>]) num_inputs(0) blocks([]) threads(32) shared_bytes(0) {
+^bb0(%x: !llvm.ptr<1>):
+  cuda.return
+}
+
+// -----
+
+// expected-error @+1 {{expected a buffer, a dimension and a divisor for each of its blocks}}
+cuda.kernel @blocks_c3 names([]) types([]) num_inputs(0) blocks([[0, 1]]) threads(32) shared_bytes(0) {
+  cuda.return
+}
+
+// -----
+
+// expected-error @+1 {{expected blocks of one of 0 buffers, found 0}}
+cuda.kernel @buffer_c3 names([]) types([]) num_inputs(0) blocks([[0, 1, 1]]) threads(32) shared_bytes(0) {
+  cuda.return
+}
+
+// -----
+
+// expected-error @+1 {{expected blocks of a dimension of 'memref<4xf32>', found 1}}
+cuda.kernel @dim_c3 names(["x"]) types([memref<4xf32>]) num_inputs(0) blocks([[0, 1, 1]]) threads(32) shared_bytes(0) {
+^bb0(%x: !llvm.ptr<1>, %n: i32, %s: i32):
+  cuda.return
+}
+
+// -----
+
+// expected-error @+1 {{expected blocks of a positive divisor, found 0}}
+cuda.kernel @divisor_c3 names(["x"]) types([memref<4xf32>]) num_inputs(0) blocks([[0, 0, 0]]) threads(32) shared_bytes(0) {
+^bb0(%x: !llvm.ptr<1>, %n: i32, %s: i32):
+  cuda.return
+}
+
+// -----
+
+// expected-error @+1 {{expected a multiple of 32 up to 1024 threads, found 48}}
+cuda.kernel @threads_c4 names([]) types([]) num_inputs(0) blocks([]) threads(48) shared_bytes(0) {
+  cuda.return
+}
+
+// -----
+
+// expected-error @+1 {{expected at most 49152 shared_bytes, found 49153}}
+cuda.kernel @shared_c4 names([]) types([]) num_inputs(0) blocks([]) threads(32) shared_bytes(49153) {
+  cuda.return
+}
