@@ -30,6 +30,7 @@ import facts
 import numpy as np
 import ours
 import report
+from work import EPS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -50,10 +51,10 @@ def find_peers(names):
 
 
 def judge(result, case, exact, plain):
-    """The error against float64 and the allowed one: twice that of a plain float32
-    computation, and 4 eps."""
+    """The error against float64 and the allowed one: twice that of a plain computation in the
+    case's element, and 4 eps."""
     error = np.abs(case.sample(result) - exact).max()
-    allowed = 2 * np.abs(plain - exact).max() + 4 * np.finfo(np.float32).eps * np.abs(exact).max()
+    allowed = 2 * np.abs(plain - exact).max() + 4 * EPS[case.element] * np.abs(exact).max()
     return {"max_error": float(error), "allowed_error": float(allowed), "right": bool(error <= allowed)}
 
 
@@ -87,7 +88,7 @@ def time_case(case, peers, options):
         exact, plain = case.reference(arrays, np.float64), case.reference(arrays, np.float32)
         errors = {name: judge(call(), case, exact, plain) for name, call in calls.items()}
         times = alternate(calls, options.seconds)
-    row = {"case": case.name, "kind": type(case).__name__, "flops": flops,
+    row = {"case": case.name, "kind": type(case).__name__, "element": case.element, "flops": flops,
            "compile_seconds": kernel.compile_seconds, "implementations": {}}
     for name, all_ms in times.items():
         row["implementations"][name] = {

@@ -58,8 +58,10 @@ BASE = [
 ]
 
 CASES = BASE + [
+    Attention(1, 8, 2048, 64, element="bf16"),
     Attention(1, 2, 8192, 64),
     Attention(1, 4, 4096, 128),
+    Attention(1, 4, 4096, 128, element="bf16"),
     Attention(1, 4, 2048, 80),
     Attention(1, 4, 2048, 256),
     Attention(1, 8, 2001, 64, CAUSAL),
@@ -70,7 +72,10 @@ CASES = BASE + [
     Attention(1, 8, 7, 64, kv_len=5),
     Attention(1, 8, 100, 64, kv_len=1003),
     Attention(1, 32, 1, 128, kv_len=4096),
+    Attention(1, 32, 1, 128, kv_len=4096, element="bf16"),
     Attention(1, 32, 1, 128, kv_len=4096, kv_heads=8),
+    Attention(1, 32, 1, 128, kv_len=4096, kv_heads=8, element="bf16"),
+    Attention(1, 32, 1, 128, kv_len=4096, kv_heads=8, element="f16"),
     Attention(1, 8, 4096, 64, WINDOW),
     Attention(1, 8, 16384, 64, WINDOW),
     Attention(1, 8, 1024, 64, ALIBI),

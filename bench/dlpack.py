@@ -26,7 +26,7 @@ class Tensor(ctypes.Structure):
 
 
 CPU, CUDA = 1, 2
-CODES = {"i": 0, "f": 2, "b": 6}  # numpy's kinds as DLDataTypeCode
+CODES = {"i": 0, "f": 2, "u": 4, "b": 6}  # numpy's kinds as DLDataTypeCode; uint16 holds bf16
 
 
 def _make(data, device, type, shape, strides):

@@ -45,6 +45,7 @@ class Encoder:
     batch: int
     len: int
 
+    element = "f32"
     variant = Variant("encoder")
     weights = property(lambda self: weights_path())
 

@@ -8,6 +8,7 @@ import subprocess
 
 import dlpack
 import numpy as np
+from work import DTYPES
 
 NAME = "attnc"
 
@@ -69,7 +70,7 @@ class Kernel:
 
     def bind(self, arrays, threads=1):
         """A function that runs the case once on these arrays and returns its result."""
-        result = np.empty(self.case.output_shape(), np.float32)
+        result = np.empty(self.case.output_shape(), DTYPES[self.case.element])
         inputs = [array for name, array in arrays.items() if not self.case.is_weight(name)]
         tensors = [dlpack.from_numpy(array) for array in (*inputs, result)]
         pointers = (ctypes.c_void_p * len(tensors))(*map(ctypes.addressof, tensors))

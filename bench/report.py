@@ -9,7 +9,7 @@ import statistics
 import ours
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-WRONG = ("† not the same work: its result is further from float64 than twice a plain float32 computation "
+WRONG = ("† not the same work: its result is further from float64 than twice a plain computation "
          "(PyTorch has no softcap and is timed without).")
 README = os.path.join(os.path.dirname(HERE), "README.md")
 IN_README = "cpu-f32"  # the stem of the results that it shows
@@ -31,6 +31,22 @@ def all_right(results):
     return all(row["implementations"][ours.NAME]["right"] for row in results["rows"] + results["lengths"])
 
 
+def is_f32(row):
+    return row.get("element", "f32") == "f32"
+
+
+def short_elements(results):
+    """How many times faster rows of 16-bit elements are than the same in float32."""
+    wide = {row["case"]: row["implementations"][ours.NAME]["min_ms"] for row in results["rows"]}
+    lines = []
+    for row in results["rows"]:
+        same = row["case"].removesuffix(" " + row.get("element", "f32"))
+        if not is_f32(row) and same in wide:
+            speed = wide[same] / row["implementations"][ours.NAME]["min_ms"]
+            lines.append(f"{row['case']}: {speed:.2f}")
+    return "Speed beside float32: " + "; ".join(lines) + ".\n" if lines else ""
+
+
 def significant(milliseconds):
     return f"{milliseconds:.3g}" if milliseconds < 100 else f"{milliseconds:.0f}"
 
@@ -44,16 +60,16 @@ def cell(row, name):
 
 
 def geometric_mean(results, name):
-    """The mean of a peer's ratios over attention rows, or None if it ran none of them."""
+    """The mean of a peer's ratios over attention rows in float32, or None if it ran none of them."""
     ratios = [ratio(row, name) for row in results["rows"]
-              if row["kind"] == "Attention" and name in row["implementations"]]
+              if row["kind"] == "Attention" and is_f32(row) and name in row["implementations"]]
     return statistics.geometric_mean(ratios) if ratios else None
 
 
 def markdown(results):
     names = list(results["peers"])
     head = ["work", "ms", "GFLOP/s"] + [f"{name} / attnc" for name in names]
-    lines = [f"{results['date']}, {results['machine']}, one core, float32; sizes are (batch, heads, len, head_dim). "
+    lines = [f"{results['date']}, {results['machine']}, one core, float32 unless a row says otherwise; sizes are (batch, heads, len, head_dim). "
              "GFLOP/s counts visible keys alone. A column gives the ratio of the other's shortest time to ours, with the ratio of medians in brackets.", "",
              "| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
     for row in results["rows"]:
@@ -66,6 +82,8 @@ def markdown(results):
     versions = ", ".join(f"{name} {version}" for name, version in results["peers"].items())
     lines += ["", f"Beside attnc: {versions or 'nothing'}. A mean is over the rows that the peer took part in; "
               f"PyTorch, ONNX Runtime and OpenVINO get masks other than causal, and biases, as dense tensors. {WRONG}"]
+    if short := short_elements(results):
+        lines += ["", short.rstrip()]
     return "\n".join(lines) + "\n"
 
 

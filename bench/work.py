@@ -7,7 +7,10 @@ from typing import Callable, Mapping
 
 import numpy as np
 
-_ELEMENTS = {"float32": "f32", "int32": "i32", "bool": "i1"}
+# numpy has no bf16: uint16 holds its bits.
+_ELEMENTS = {"float32": "f32", "float16": "f16", "uint16": "bf16", "int32": "i32", "bool": "i1"}
+DTYPES = {"f32": np.float32, "f16": np.float16, "bf16": np.uint16}
+EPS = {"f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}
 
 
 def mlir_type(array):
@@ -15,9 +18,25 @@ def mlir_type(array):
     return f"tensor<{sizes}{_ELEMENTS[array.dtype.name]}>"
 
 
-def softmax_context(score, value):
-    numerator = np.exp(score - score.max(-1, keepdims=True))
-    return numerator @ value / numerator.sum(-1, keepdims=True)
+def narrow(array, element):
+    """The nearest numbers of `element`, ties to even."""
+    if element != "bf16":
+        return array.astype(DTYPES[element])
+    bits = array.astype(np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
+
+
+def widen(array):
+    """16-bit floats as float32."""
+    if array.dtype == np.uint16:
+        return (array.astype(np.uint32) << 16).view(np.float32)
+    return array.astype(np.float32) if array.dtype == np.float16 else array
+
+
+def softmax_context(score, value, near=lambda x: x):
+    """Rounds what it keeps by `near`."""
+    numerator = near(np.exp(score - score.max(-1, keepdims=True)))
+    return near(numerator @ value / numerator.sum(-1, keepdims=True))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,6 +79,7 @@ class Attention(KeySizes):
     variant: Variant = Variant("")
     kv_len: int = 0  # q_len when 0
     kv_heads: int = 0  # heads when 0
+    element: str = "f32"  # of query, key, value and context
 
     output = "context"
 
@@ -68,6 +88,7 @@ class Attention(KeySizes):
         words = [self.variant.name, f"({self.batch},{self.heads},{self.q_len},{self.head_dim})"]
         words += [f"{self.kv_len} keys"] if self.kv_len else []
         words += [f"{self.kv_heads} key heads"] if self.kv_heads else []
+        words += [self.element] if self.element != "f32" else []
         return " ".join(filter(None, words))
 
     def inputs(self):
@@ -75,7 +96,7 @@ class Attention(KeySizes):
         query = (self.batch, self.heads, self.q_len, self.head_dim)
         key = (self.batch, self.key_heads, self.keys, self.head_dim)
         shapes = {"query": query, "key": key, "value": key}
-        arrays = {n: rng.standard_normal(s, dtype=np.float32) for n, s in shapes.items()}
+        arrays = {n: narrow(rng.standard_normal(s, dtype=np.float32), self.element) for n, s in shapes.items()}
         return arrays | {n: make(self, rng) for n, make in self.variant.inputs.items()}
 
     def output_shape(self):
@@ -118,9 +139,9 @@ class Attention(KeySizes):
         """The text of the case in the attn dialect, all sizes fixed."""
         types = {name: mlir_type(array) for name, array in arrays.items()}
         fill = lambda text: string.Template(text).substitute(types)
-        context = f"tensor<{'x'.join(map(str, self.output_shape()))}xf32>"
-        score = f"tensor<{self.batch}x{self.heads}x{self.q_len}x{self.keys}xf32>"
-        key = f"tensor<{self.batch}x{self.key_heads}x{self.keys}x{self.head_dim}xf32>"
+        context = f"tensor<{'x'.join(map(str, self.output_shape()))}x{self.element}>"
+        score = f"tensor<{self.batch}x{self.heads}x{self.q_len}x{self.keys}x{self.element}>"
+        key = f"tensor<{self.batch}x{self.key_heads}x{self.keys}x{self.head_dim}x{self.element}>"
         lines = self.gather_lines(types) + [
             f"%score = attn.score %query, %key scale({self.head_dim**-0.5!r}) : {types['query']}, {key} -> {score}"]
         last = "%score"
@@ -152,22 +173,24 @@ class Attention(KeySizes):
         return [(0, 0, rows), (self.batch - 1, self.heads - 1, rows)]
 
     def sample(self, result):
-        return np.stack([result[batch, head][rows] for batch, head, rows in self.samples()])
+        return np.stack([widen(result[batch, head][rows]) for batch, head, rows in self.samples()])
 
     def reference(self, arrays, dtype):
-        """The samples, computed plainly in `dtype`."""
+        """The samples, computed plainly in `dtype`; in float32, what is kept is rounded to the case's element."""
         return np.stack([self._rows(arrays, dtype, *sample) for sample in self.samples()])
 
     def _rows(self, arrays, dtype, batch, head, rows):
         shared = head // (self.heads // self.key_heads)
-        key, value = (self.rows_of(arrays, n, batch, shared).astype(dtype) for n in ("key", "value"))
-        score = arrays["query"][batch, head][rows].astype(dtype) @ key.T * dtype(self.head_dim**-0.5)
+        near = (lambda x: x) if dtype == np.float64 else lambda x: widen(narrow(x, self.element))
+        key, value = (widen(self.rows_of(arrays, n, batch, shared)).astype(dtype) for n in ("key", "value"))
+        query = widen(arrays["query"][batch, head][rows]).astype(dtype)
+        score = near(query @ key.T * dtype(self.head_dim**-0.5))
         at = (arrays, batch, head, rows[:, None], np.arange(self.keys)[None, :])
         if self.variant.score:
             score = self.variant.score(np, score, *at).astype(dtype)
         if self.variant.visible:
             score = np.where(self.variant.visible(*at), score, dtype(-np.inf))
-        return softmax_context(score, value)
+        return softmax_context(score, value, near)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -218,6 +241,7 @@ class Module:
     epsilon = 1e-5
 
     output = "attended"
+    element = "f32"
     variant = Variant("module")
 
     @property

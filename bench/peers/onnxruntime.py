@@ -16,10 +16,10 @@ OPSETS = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
 
 
 def takes(case):
-    """Neither grouped heads nor a softcap, and no dense bias of a GB."""
+    """Neither 16-bit elements, grouped heads nor a softcap, and no dense bias of a GB."""
     if isinstance(case, (Module, Encoder)):
         return True
-    return not case.kv_heads and case.variant.additive and case.q_len <= 8192
+    return case.element == "f32" and not case.kv_heads and case.variant.additive and case.q_len <= 8192
 
 
 def merge_heads(array):

@@ -13,10 +13,10 @@ OPTIONS = {"INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1, "INFERENCE_PRECISION_HI
 
 
 def takes(case):
-    """Neither grouped heads nor a softcap, and no dense mask of a GB."""
+    """Neither 16-bit elements, grouped heads nor a softcap, and no dense mask of a GB."""
     if isinstance(case, (Module, Encoder)):
         return True
-    return not case.kv_heads and case.variant.additive and case.q_len <= 8192
+    return case.element == "f32" and not case.kv_heads and case.variant.additive and case.q_len <= 8192
 
 
 def parameter(array):

@@ -34,12 +34,14 @@ def prepare(case, arrays):
         return prepare_module(case, arrays)
     if isinstance(case, Encoder):
         return prepare_encoder(arrays)
-    query, key, value = (torch.from_numpy(arrays[n]) for n in ("query", "key", "value"))
+    element = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}[case.element]
+    query, key, value = (torch.from_numpy(arrays[n]).view(element) for n in ("query", "key", "value"))
     options = sdpa_options(case, arrays)
 
     @torch.inference_mode()
     def call():
-        return torch.nn.functional.scaled_dot_product_attention(query, key, value, **options).numpy()
+        context = torch.nn.functional.scaled_dot_product_attention(query, key, value, **options)
+        return (context.view(torch.uint16) if case.element == "bf16" else context).numpy()
 
     return call
 

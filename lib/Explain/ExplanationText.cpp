@@ -32,12 +32,14 @@ static ScheduleAttrInterface getSchedule(KernelOpInterface kernel) {
 /// Whether it computes no result, but what a call is refused by.
 static bool isCheck(KernelOpInterface kernel) { return kernel->hasAttr(mlir::attn::kCheckAttr); }
 
-static void printKernel(KernelOpInterface kernel, raw_ostream &os) {
+static void printKernel(KernelOpInterface kernel, StringRef target, raw_ostream &os) {
   os << (isCheck(kernel) ? "    check " : "    kernel ") << kernel.getName();
   if (ScheduleAttrInterface schedule = getSchedule(kernel)) {
     if (int64_t limit = schedule.getMaxQLen())
       os << " for q_len <= " << limit;
     os << ": " << schedule;
+    if (std::string products = schedule.describeProducts(target); !products.empty())
+      os << "\n      " << products;
   }
   os << "\n      " << kernel.describeSchedule() << '\n';
 }
@@ -51,7 +53,7 @@ static void printKernelsAround(ArrayRef<KernelOpInterface> kernels, raw_ostream 
 }
 
 /// All but its name and its place.
-static std::string describeBody(const OpKernels &op) {
+static std::string describeBody(const OpKernels &op, StringRef target) {
   std::string text;
   llvm::raw_string_ostream os(text);
   if (!op.result.empty())
@@ -60,7 +62,7 @@ static std::string describeBody(const OpKernels &op) {
   if (!op.features.empty())
     os << "    with " << llvm::join(op.features, "; ") << '\n';
   for (KernelOpInterface kernel : op.kernels)
-    printKernel(kernel, os);
+    printKernel(kernel, target, os);
   if (op.kernels.empty())
     printKernelsAround(op.within, os);
   if (op.cost && !op.cost->flops.isZero())
@@ -71,11 +73,11 @@ static std::string describeBody(const OpKernels &op) {
 }
 
 /// Equal ops, such as those of equal layers, are printed once, with the first one's place.
-static void printOps(ArrayRef<OpKernels> ops, raw_ostream &os) {
+static void printOps(ArrayRef<OpKernels> ops, StringRef target, raw_ostream &os) {
   using NameAndBody = std::pair<StringRef, std::string>;
   llvm::MapVector<NameAndBody, std::vector<StringRef>, std::map<NameAndBody, unsigned>> places;
   for (const OpKernels &op : ops)
-    places[{op.op, describeBody(op)}].push_back(op.place);
+    places[{op.op, describeBody(op, target)}].push_back(op.place);
   for (const auto &[op, at] : places) {
     os << "  " << op.first << " at " << at.front();
     if (size_t more = at.size() - 1)
@@ -94,7 +96,7 @@ void attnc::printText(const Explanation &explanation, raw_ostream &to) {
   if (explanation.isGraph && explanation.remarks.empty())
     os << "  nothing to fuse\n";
   os << "\nops and their kernels:\n";
-  printOps(explanation.ops, os);
+  printOps(explanation.ops, explanation.target, os);
 }
 
 static json::Object describeKernel(KernelOpInterface kernel) {

@@ -15,11 +15,35 @@
 using namespace mlir;
 using namespace mlir::attn;
 
+namespace {
+/// A processor with vdpbf16ps, as Halide's targets and LLVM call it.
+struct BF16PairCpu {
+  StringLiteral feature, name;
+  bool prefersPairs;
+};
+} // namespace
+
+static constexpr BF16PairCpu kBF16PairCpus[] = {{"avx512_zen4", "znver4", true},
+                                                {"avx512_zen5", "znver5", true},
+                                                {"avx512_sapphirerapids", "sapphirerapids", false}};
+
+static CpuInfo getAvx512Info(function_ref<bool(const BF16PairCpu &)> isCpu) {
+  CpuInfo info{64, 32};
+  for (const BF16PairCpu &cpu : kBF16PairCpus)
+    if (isCpu(cpu)) {
+      info.hasBF16Pairs = true;
+      info.prefersBF16Pairs |= cpu.prefersPairs;
+    }
+  return info;
+}
+
 static CpuInfo hostInfo() {
 #if defined(__x86_64__)
   llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
   if (features.lookup("avx512f"))
-    return {64, 32};
+    return getAvx512Info([&](const BF16PairCpu &cpu) {
+      return features.lookup("avx512bf16") && llvm::sys::getHostCPUName() == cpu.name;
+    });
   if (features.lookup("avx2"))
     return {32, 16};
   return {16, 16};
@@ -36,7 +60,7 @@ CpuInfo CpuInfo::fromTarget(StringRef given) {
     return feature.starts_with("avx512") || feature.starts_with("avx10");
   };
   if (llvm::any_of(target.getFeatures(), isWide))
-    return {64, 32};
+    return getAvx512Info([&](const BF16PairCpu &cpu) { return target.has(cpu.feature); });
   if (target.has("avx2"))
     return {32, 16};
   if (target.getArch() == "arm-64")

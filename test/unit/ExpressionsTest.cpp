@@ -297,6 +297,36 @@ TEST(Expressions, FloatArithmetic) {
                     a, b);
 }
 
+/// The nearest bf16, ties to even.
+float nearestBF16(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, 4);
+  bits = std::isnan(x) ? bits : (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
+  std::memcpy(&x, &bits, 4);
+  return x;
+}
+
+/// By instructions or in f32, as the host has them; both take denormals as 0 or keep them.
+TEST(Expressions, BF16Pairs) {
+  auto [a, b] =
+      pairs<float>({0, -0.f, 1, -1.5, 1.1f, 1 + 0x1p-8f, 1 + 0x3p-8f, 1 + 0x1.002p-8f, -3e30f,
+                    3.38e38f, std::numeric_limits<float>::max(), 0x1p-126f, inf, -inf, nan});
+  std::string pair = "%pair = halide.round_bf16_pair %a, %b\n%c = arith.constant ";
+  std::string toFloat = "%r = arith.bitcast %i : i32 to f32";
+  run<float, float>("f32", "f32",
+                    {{pair + "16 : i32\n%i = arith.shli %pair, %c : i32\n" + toFloat,
+                      [](float a, float) { return nearestBF16(a); }},
+                     {pair + "-65536 : i32\n%i = arith.andi %pair, %c : i32\n" + toFloat,
+                      [](float, float b) { return nearestBF16(b); }},
+                     {pair + "0 : i32\n%r = halide.dot_bf16_pair %a, %pair, %pair",
+                      [](float a, float b) {
+                        float low = nearestBF16(a), high = nearestBF16(b);
+                        return a + high * high + low * low;
+                      },
+                      2}},
+                    a, b);
+}
+
 /// Random arguments of every size in [-range, range], and the special ones.
 Buffer<float> arguments(float range) {
   std::mt19937 random(1);

@@ -22,52 +22,65 @@ int64_t attn::countKeySums(const AttentionBlocks &blocks) {
 // A KV block
 //===----------------------------------------------------------------------===//
 
-static Func buildPaddedValue(const KvReader &reader) {
+static Func buildPaddedValue(const KvReader &reader, ValueForm form) {
   const AttentionBlocks &blocks = reader.blocks;
   PipelineBuilder &p = blocks.p;
   StringRef vars[] = {"x", "k", "c", "it", "h", "b"};
-  Func padded = p.func("padded_value", vars, p.b().getF32Type(),
-                       [&](ArrayRef<Scalar>) { return blocks.in.f32(0); });
+  bool inPairs = form == ValueForm::inPairs;
+  Type type = inPairs ? Type(p.b().getI32Type()) : p.b().getF32Type();
+  Func padded =
+      p.func("padded_value", vars, type, [&](ArrayRef<Scalar>) { return p.constant(type, 0); });
   p.update(padded, ArrayRef(vars).drop_front(), {{"rv", p.i32(blocks.in.valueDim)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              SmallVector<Scalar> at(v);
              at.insert(at.begin(), r[0]);
-             return {reader.value(r[0], v[0], v[1], BlockCoords(v)), at};
+             BlockCoords t(v);
+             return {inPairs ? reader.valuePair(r[0], v[0], v[1], t)
+                             : reader.value(r[0], v[0], v[1], t),
+                     at};
            });
   return padded;
 }
 
 KvBlockContext attn::buildKvBlockContext(const KvReader &reader, const ContextColumns &columns,
-                                         Func numerators, bool copiesValues, const FullKeys &keys,
+                                         Func numerators, ValueForm form, const FullKeys &keys,
                                          int64_t rowsOfGroup, Body start) {
   const AttentionBlocks &blocks = reader.blocks;
   PipelineBuilder &p = blocks.p;
   Type f32Type = p.b().getF32Type();
   StringRef vars[] = {"x", "y", "ii", "c", "it", "h", "b"};
+  bool inPairs = form == ValueForm::inPairs;
+  int64_t step = inPairs ? 2 : 1;
   KvBlockContext context;
-  if (copiesValues)
-    context.paddedValue = buildPaddedValue(reader);
-  /// `sum` at `at`, plus numerator times value of key k; `v` gives the column, KV block and query
-  /// block.
+  context.keysOfElement = step;
+  if (form != ValueForm::inPlace)
+    context.paddedValue = buildPaddedValue(reader, form);
+  /// `sum` at `at`, plus numerator times value of key k, or of the keys of pair k; `v` gives the
+  /// column, KV block and query block.
   auto addKey = [&](Func sum, ArrayRef<Scalar> at, ArrayRef<Scalar> v, Scalar k) -> Update {
     BlockCoords t(v);
     Scalar x = v[0], y = v[1], ii = v[2], c = v[3], w = numerators(ii, k, c, t.it, t.h, t.b);
     Scalar d = columns.dim(x, y);
-    Scalar element = copiesValues ? context.paddedValue(d, k, c, t.it, t.h, t.b)
-                                  : reader.valueOfVisible(d, k, c, t);
-    Scalar next = sum(at) + w * element, isVisible = reader.isVisible(k, c, t);
+    Scalar element = form == ValueForm::inPlace ? reader.valueOfVisible(d, k, c, t)
+                                                : context.paddedValue(d, k, c, t.it, t.h, t.b);
+    Scalar next = inPairs ? dotBF16Pair(sum(at), w, element) : sum(at) + w * element;
+    Scalar low = inPairs ? k * 2 : k, high = inPairs ? k * 2 + 1 : k;
+    Scalar isVisible = reader.isVisible(low, c, t);
     if (!Value(keys.groupHigh))
       return {next, {}, isVisible};
     // All keys of a group are visible, but bounds inference does not look into its funcs: without
     // `isVisible`, scores and numerators would be computed for the whole KV block.
     Scalar g = ii / rowsOfGroup, first = keys.groupLow(g, t.it, t.h, t.b),
            end = keys.groupHigh(g, t.it, t.h, t.b);
-    return {next, {}, isVisible && reader.number(k, c, t) >= first && reader.number(k, c, t) < end};
+    return {next,
+            {},
+            isVisible && reader.number(high, c, t) >= first && reader.number(low, c, t) < end};
   };
   Func product = context.product = p.func("product", vars, f32Type, start);
-  int64_t sums = countKeySums(blocks), keysOfSum = blocks.kvBlock / sums;
+  int64_t sums = countEqualBlocks(blocks.kvBlock / step, kLongestSum / step).value_or(1),
+          keysOfSum = blocks.kvBlock / step / sums;
   if (sums == 1) {
-    p.update(product, vars, {{"rk", p.i32(blocks.kvBlock)}},
+    p.update(product, vars, {{"rk", p.i32(keysOfSum)}},
              [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) { return addKey(product, v, v, r[0]); });
     return context;
   }
@@ -82,7 +95,7 @@ KvBlockContext attn::buildKvBlockContext(const KvReader &reader, const ContextCo
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              return {product(v) + partial(along(v, 3, r[0])),
                      {},
-                     reader.isVisible(r[0] * keysOfSum, v[3], BlockCoords(v))};
+                     reader.isVisible(r[0] * (keysOfSum * step), v[3], BlockCoords(v))};
            });
   return context;
 }

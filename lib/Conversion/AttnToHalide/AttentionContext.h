@@ -14,9 +14,11 @@ namespace mlir::attn {
 
 /// The weighted sum of a KV block's values, in a CPU's lanes.
 struct KvBlockContext {
-  /// Values padded with zeros to whole blocks of columns, or converted to f32 once per query block;
-  /// null if values are read directly.
+  /// Values padded with zeros to whole blocks of columns, or converted to f32 or to pairs once per
+  /// query block; null if values are read directly.
   Func paddedValue;
+  /// Keys of one element of `paddedValue`.
+  int64_t keysOfElement = 1;
   /// prob·value of a KV block; its partial sums if the sum is long, else null.
   Func product, partialProduct;
 };
@@ -24,10 +26,14 @@ struct KvBlockContext {
 /// Number of partial sums over a KV block's keys.
 int64_t countKeySums(const AttentionBlocks &blocks);
 
+/// How a kernel reads values: in memory, from a copy, or from a copy in pairs of keys, for which
+/// numerators are pairs too.
+enum class ValueForm { inPlace, copied, inPairs };
+
 /// `start` initialises the sums. Keys hidden from all rows of a group of `rowsOfGroup` rows are
 /// skipped.
 KvBlockContext buildKvBlockContext(const KvReader &reader, const ContextColumns &columns,
-                                   Func numerators, bool copiesValues, const FullKeys &keys,
+                                   Func numerators, ValueForm form, const FullKeys &keys,
                                    int64_t rowsOfGroup, Body start);
 
 /// The non-finite fallback: recomputes a query block's context without masked keys if it is not

@@ -218,6 +218,28 @@ TransposedFunc attn::buildTransposedQuery(const AttentionBlocks &blocks, int64_t
                          [&](ArrayRef<Scalar> v) { return readQuery(blocks, v); });
 }
 
+/// The scale's sign is that of both elements of a pair.
+static Scalar readQueryPair(const AttentionBlocks &blocks, ArrayRef<Scalar> v) {
+  BlockCoords t(v);
+  auto read = [&](Scalar d) {
+    return blocks.in.query(d, blocks.row(v[0], t), blocks.head(v[0], t), t.b);
+  };
+  Scalar pair = pairOf(read(v[1] * 2), read(v[1] * 2 + 1));
+  if (blocks.in.scale >= 0)
+    return pair;
+  constexpr int64_t kSigns = int32_t(0x80008000);
+  return {pair.b(), arith::XOrIOp::create(pair.b(), pair, pair.constant(kSigns))};
+}
+
+TransposedFunc attn::buildTransposedQueryPairs(const AttentionBlocks &blocks, int64_t lanes) {
+  PipelineBuilder &p = blocks.p;
+  auto pair = [&](ArrayRef<Scalar> v) { return readQueryPair(blocks, v); };
+  Type i32 = p.b().getI32Type();
+  if (!isTransposed(blocks.in.headDim / 2, lanes))
+    return {p.func("query_t", kQueryVars, i32, pair), {}};
+  return buildTransposed(p, lanes, "query_t", kQueryVars, i32, pair);
+}
+
 Func attn::buildWideKey(const KvReader &reader) {
   PipelineBuilder &p = reader.blocks.p;
   StringRef vars[] = {"d", "k", "c", "it", "h", "b"};
@@ -225,17 +247,36 @@ Func attn::buildWideKey(const KvReader &reader) {
                 [&](ArrayRef<Scalar> v) { return reader.key(v[0], v[1], v[2], BlockCoords(v)); });
 }
 
+Func attn::buildKeyPairs(const KvReader &reader) {
+  PipelineBuilder &p = reader.blocks.p;
+  StringRef vars[] = {"d", "k", "c", "it", "h", "b"};
+  return p.func("key_pairs", vars, p.b().getI32Type(), [&](ArrayRef<Scalar> v) {
+    return reader.keyPair(v[0], v[1], v[2], BlockCoords(v));
+  });
+}
+
 DotProduct attn::buildDotProduct(const AttentionBlocks &blocks, Func query, KeyElement keyAt,
                                  DotForm form, StringRef name) {
   PipelineBuilder &p = blocks.p;
-  int64_t dims = blocks.in.headDim / form.sums;
+  int64_t dims = blocks.in.headDim / form.sums / (form.inPairs ? 2 : 1);
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
   auto zero = [&](ArrayRef<Scalar>) { return blocks.in.f32(0); };
   auto term = [&](ArrayRef<Scalar> v, Scalar d) {
     BlockCoords t(v);
     return query(v[0], d, t.it, t.h, t.b) * keyAt(v[1], v[2], t, d);
   };
+  auto add = [&](Scalar acc, ArrayRef<Scalar> v, Scalar d) {
+    BlockCoords t(v);
+    return form.inPairs ? dotBF16Pair(acc, query(v[0], d, t.it, t.h, t.b), keyAt(v[1], v[2], t, d))
+                        : acc + term(v, d);
+  };
   Func sum = p.func(name, vars, p.b().getF32Type(), zero), partial;
+  if (form.sums == 1 && form.inPairs) {
+    p.update(
+        sum, vars, {{"rd", p.i32(dims)}},
+        [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update { return add(sum(v), v, r[0]); });
+    return {sum, partial};
+  }
   if (form.sums == 1) {
     p.update(sum, vars, {{"rd", p.i32(dims / form.terms)}},
              [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
@@ -254,7 +295,7 @@ DotProduct attn::buildDotProduct(const AttentionBlocks &blocks, Func query, KeyE
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              Scalar d =
                  form.isInterleaved ? r[0] * form.sums + v[blockDim] : v[blockDim] * dims + r[0];
-             return partial(v) + term(without(v, blockDim), d);
+             return add(partial(v), without(v, blockDim), d);
            });
   p.update(sum, vars, {{"rj", p.i32(form.sums)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {

@@ -59,9 +59,14 @@ private:
 /// The rows of a query block in f32, negated where the scale is negative; with rows in the lanes.
 Func buildQuery(const AttentionBlocks &blocks);
 TransposedFunc buildTransposedQuery(const AttentionBlocks &blocks, int64_t lanes);
+/// The same in pairs of dims.
+TransposedFunc buildTransposedQueryPairs(const AttentionBlocks &blocks, int64_t lanes);
 
 /// Keys of a KV block, converted to f32 once per query block.
 Func buildWideKey(const KvReader &reader);
+/// Keys of a KV block in pairs of dims. LLVM does not keep sums in registers beside reads of pairs
+/// from the input.
+Func buildKeyPairs(const KvReader &reader);
 
 /// How the sum of a dot product query·key is blocked.
 struct DotForm {
@@ -71,12 +76,14 @@ struct DotForm {
   bool isInterleaved = false;
   /// Products added up before each accumulation, for fewer roundings in long sums.
   int64_t terms = 1;
+  /// Whether query and keys hold pairs of dims in bf16; a sum then has an even number of dims.
+  bool inPairs = false;
 };
 struct DotProduct {
   /// `partial` is null if there is one sum.
   Func sum, partial;
 };
-/// Reads element d of a key.
+/// Reads element d of a key, or pair d.
 using KeyElement = function_ref<Scalar(Scalar k, Scalar c, const BlockCoords &t, Scalar d)>;
 DotProduct buildDotProduct(const AttentionBlocks &blocks, Func query, KeyElement keyAt,
                            DotForm form, StringRef name);

@@ -58,18 +58,19 @@ Scalar Numerators::reciprocal(Scalar total) const {
 //===----------------------------------------------------------------------===//
 
 Func attn::combineKeys(const KvReader &reader, StringRef name, Func f, double init, Combine combine,
-                       int64_t numAccumulators) {
+                       int64_t numAccumulators, int64_t keysOfElement) {
   const AttentionBlocks &blocks = reader.blocks;
   PipelineBuilder &p = blocks.p;
   StringRef vars[] = {"ii", "u", "c", "it", "h", "b"};
   Func partial =
       p.func(name, vars, p.b().getF32Type(), [&](ArrayRef<Scalar>) { return blocks.in.f32(init); });
-  p.update(partial, vars, {{"rk", p.i32(blocks.kvBlock / numAccumulators)}},
+  p.update(partial, vars, {{"rk", p.i32(blocks.kvBlock / keysOfElement / numAccumulators)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              BlockCoords t(v);
              Scalar k = r[0] * numAccumulators;
              Scalar next = f(v[0], k + v[1], v[2], t.it, t.h, t.b);
-             return {combine(partial(v), next), {}, reader.isVisible(k, v[2], t)};
+             Scalar first = keysOfElement == 1 ? k : k * keysOfElement;
+             return {combine(partial(v), next), {}, reader.isVisible(first, v[2], t)};
            });
   return partial;
 }
@@ -111,19 +112,45 @@ Func attn::buildModified(const AttentionBlocks &blocks, const ScoreSteps &steps,
                        });
 }
 
+static Func buildNumeratorPairs(const AttentionBlocks &blocks, Func numerators) {
+  PipelineBuilder &p = blocks.p;
+  return p.func("weight_pairs", kScoreVars, p.b().getI32Type(), [&](ArrayRef<Scalar> v) {
+    auto numerator = [&](Scalar k) {
+      SmallVector<Scalar> at(v);
+      at[1] = k;
+      return numerators(at);
+    };
+    return roundBF16Pair(numerator(v[1] * 2), numerator(v[1] * 2 + 1));
+  });
+}
+
+static Scalar addPair(Scalar sum, Scalar pair) {
+  constexpr int64_t kOnes = 0x3f803f80;
+  return dotBF16Pair(sum, pair, pair.constant(kOnes));
+}
+
 KvBlockSoftmax attn::buildKvBlockSoftmax(const KvReader &reader, const ScoreSteps &steps,
                                          const Numerators &numerators, Func score,
-                                         int64_t numAccumulators) {
+                                         int64_t numAccumulators, bool inPairs) {
   PipelineBuilder &p = reader.blocks.p;
+  bool isModified = !reader.blocks.in.op.getProbMod().empty();
   KvBlockSoftmax s;
   s.partialMax = combineKeys(reader, "max_chains", score, -kMaxFloat, machineMax, numAccumulators);
   s.maximum = combinePartials(p, "max", s.partialMax, machineMax, numAccumulators);
   s.numerators = buildNumerators(numerators, score, s.maximum);
-  s.partialSum = combineKeys(reader, "sum_chains", s.numerators, 0, plus, numAccumulators);
+  s.sumsPairs = inPairs && !isModified;
+  if (s.sumsPairs) {
+    numAccumulators /= 2;
+    s.pairs = buildNumeratorPairs(reader.blocks, s.numerators);
+    s.partialSum = combineKeys(reader, "sum_chains", s.pairs, 0, addPair, numAccumulators,
+                               /*keysOfElement=*/2);
+  } else {
+    s.partialSum = combineKeys(reader, "sum_chains", s.numerators, 0, plus, numAccumulators);
+  }
   s.sum = combinePartials(p, "sum", s.partialSum, plus, numAccumulators);
-  s.modified = reader.blocks.in.op.getProbMod().empty()
-                   ? s.numerators
-                   : buildModified(reader.blocks, steps, s.numerators);
+  s.modified = isModified ? buildModified(reader.blocks, steps, s.numerators) : s.numerators;
+  if (inPairs && isModified)
+    s.pairs = buildNumeratorPairs(reader.blocks, s.modified);
   return s;
 }
 

@@ -63,13 +63,18 @@ struct KvBlockSoftmax {
   Func partialMax, maximum, numerators, partialSum, sum;
   /// The numerators after the prob region.
   Func modified;
+  /// The same of two keys each, rounded to bf16; null if products don't take pairs.
+  Func pairs;
+  /// Whether the sum is of pairs: without a prob region, `numerators` are then not stored.
+  bool sumsPairs = false;
 };
 
 using Combine = Scalar (*)(Scalar, Scalar);
 
 /// Reduces the keys of a KV block for each row, in `numAccumulators` independent accumulators.
+/// An element of `f` stands for `keysOfElement` keys.
 Func combineKeys(const KvReader &reader, StringRef name, Func f, double init, Combine combine,
-                 int64_t numAccumulators);
+                 int64_t numAccumulators, int64_t keysOfElement = 1);
 /// Combines the accumulators of each row.
 Func combinePartials(PipelineBuilder &p, StringRef name, Func partial, Combine combine,
                      int64_t numAccumulators,
@@ -82,7 +87,7 @@ Func buildModified(const AttentionBlocks &blocks, const ScoreSteps &steps, Func 
 /// The softmax of a KV block in a CPU's lanes.
 KvBlockSoftmax buildKvBlockSoftmax(const KvReader &reader, const ScoreSteps &steps,
                                    const Numerators &numerators, Func score,
-                                   int64_t numAccumulators);
+                                   int64_t numAccumulators, bool inPairs = false);
 
 /// Layout of an accumulator row: value dims in blocks of columns. Further columns hold the sum, the
 /// maximum, and, if a sink is added last, 0 or the NaN of an infinite or NaN sink.

@@ -148,7 +148,7 @@ void CpuSchedule::scheduleAccumulator(Func acc, const KvBlockContext &context, b
     p.boundExtent(context.partialProduct, "j", 1);
   }
   if (Value(context.paddedValue))
-    schedulePaddedValue(context.paddedValue);
+    schedulePaddedValue(context.paddedValue, context.keysOfElement);
 }
 
 /// Returns the loop over groups of rows.
@@ -166,9 +166,9 @@ Loop CpuSchedule::scheduleOnlineUpdate(Func acc) {
   return group;
 }
 
-void CpuSchedule::schedulePaddedValue(Func padded) {
+void CpuSchedule::schedulePaddedValue(Func padded, int64_t keysOfElement) {
   computeInKvBlock(padded);
-  p.boundStorage(padded, "k", blocks.kvBlock);
+  p.boundStorage(padded, "k", blocks.kvBlock / keysOfElement);
   splitRows(padded, p.stage(padded)["x"], columns.numBlocks * columns.block);
   p.vectorizeBy(p.stage(padded, 0)["rv"], lanes);
   p.neverPartition(padded, 0);

@@ -64,7 +64,7 @@ public:
 
 private:
   Loop scheduleOnlineUpdate(Func acc);
-  void schedulePaddedValue(Func padded);
+  void schedulePaddedValue(Func padded, int64_t keysOfElement);
 };
 
 } // namespace mlir::attn

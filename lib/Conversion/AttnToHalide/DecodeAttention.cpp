@@ -122,7 +122,8 @@ void DecodeAttention::buildScores() {
 }
 
 void DecodeAttention::buildAccumulator() {
-  kvBlockContext = buildKvBlockContext(*reader, columns, softmax.modified, !columns.isWhole(),
+  kvBlockContext = buildKvBlockContext(*reader, columns, softmax.modified,
+                                       columns.isWhole() ? ValueForm::inPlace : ValueForm::copied,
                                        /*keys=*/{}, s.getContextRows(),
                                        [&](ArrayRef<Scalar>) { return in.f32(0); });
   acc = buildRowAccumulator(blocks, columns, numerators, kvBlockContext.product, softmax, kvBlocks,

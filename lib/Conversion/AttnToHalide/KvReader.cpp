@@ -70,6 +70,15 @@ Scalar KvReader::value(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const
   return blocks.in.kv.value(d, placeOf(visibleNumber(k, c, t), k, c, t), kvHead(t.h), t.b);
 }
 
+Scalar KvReader::keyPair(Scalar pair, Scalar k, Scalar c, const BlockCoords &t) const {
+  return blocks.in.kv.keyPair(pair, placeOf(visibleNumber(k, c, t), k, c, t), kvHead(t.h), t.b);
+}
+
+Scalar KvReader::valuePair(Scalar d, Scalar pair, Scalar c, const BlockCoords &t) const {
+  auto place = [&](Scalar k) { return placeOf(visibleNumber(k, c, t), k, c, t); };
+  return blocks.in.kv.valuePair(d, place(pair * 2), place(pair * 2 + 1), kvHead(t.h), t.b);
+}
+
 Scalar KvReader::valueOfVisible(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
   Scalar promised = unsafePromiseClamped(number(k, c, t), blocks.p.i32(0), blocks.in.numKeys - 1);
   const KvTensors &kv = blocks.in.kv;

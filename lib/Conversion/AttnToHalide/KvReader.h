@@ -30,6 +30,10 @@ public:
   /// The value of a key; only visible keys' results are used.
   Scalar valueOfVisible(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const;
 
+  /// Pairs of bf16: dims 2·pair and 2·pair + 1 of a key; one dim of values 2·pair and 2·pair + 1.
+  Scalar keyPair(Scalar pair, Scalar k, Scalar c, const BlockCoords &t) const;
+  Scalar valuePair(Scalar d, Scalar pair, Scalar c, const BlockCoords &t) const;
+
   /// Has the place of each key of a KV block computed once, if it takes more than the key's number:
   /// the caller schedules `rowInPage` and `page`.
   void lookUpPages();

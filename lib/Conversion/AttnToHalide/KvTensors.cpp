@@ -49,6 +49,14 @@ Scalar KvTensors::value(Scalar d, Place place, Scalar kvHead, Scalar b) const {
   return widenFactor(read(values, d, place, kvHead, b));
 }
 
+Scalar KvTensors::keyPair(Scalar pair, Place place, Scalar kvHead, Scalar b) const {
+  return pairOf(read(keys, pair * 2, place, kvHead, b), read(keys, pair * 2 + 1, place, kvHead, b));
+}
+
+Scalar KvTensors::valuePair(Scalar d, Place first, Place second, Scalar kvHead, Scalar b) const {
+  return pairOf(read(values, d, first, kvHead, b), read(values, d, second, kvHead, b));
+}
+
 Scalar KvTensors::fetchKeyAhead(Scalar x, Scalar d, Place place, Scalar kvHead, Scalar b) const {
   return fetchAhead(x, read(keys, d, place, kvHead, b));
 }

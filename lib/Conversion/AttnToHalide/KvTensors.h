@@ -40,6 +40,10 @@ public:
   /// The same of a value.
   Scalar value(Scalar d, Place place, Scalar kvHead, Scalar b) const;
 
+  /// Dims 2·pair and 2·pair + 1 of a key of bf16; one dim of two values.
+  Scalar keyPair(Scalar pair, Place place, Scalar kvHead, Scalar b) const;
+  Scalar valuePair(Scalar d, Place first, Place second, Scalar kvHead, Scalar b) const;
+
   /// Returns x and prefetches an element of a key, or of a value.
   Scalar fetchKeyAhead(Scalar x, Scalar d, Place place, Scalar kvHead, Scalar b) const;
   Scalar fetchValueAhead(Scalar x, Scalar d, Place place, Scalar kvHead, Scalar b) const;

@@ -120,6 +120,11 @@ Scalar fetchAhead(Scalar x, Scalar element);
 /// Returns x and stores `stored` to `element`, read from an output, if `where` holds. For the body
 /// of a func that is not inlined.
 Scalar storeBeside(Scalar x, Scalar stored, Scalar element, Scalar where = {});
+/// Two bf16 in an i32, as they lie in memory; two f32, rounded.
+Scalar pairOf(Scalar low, Scalar high);
+Scalar roundBF16Pair(Scalar low, Scalar high);
+/// acc plus the products of two pairs.
+Scalar dotBF16Pair(Scalar acc, Scalar a, Scalar b);
 Scalar unsafePromiseClamped(Scalar x, Scalar low, Scalar high);
 /// Nothing, as the body of an output that updates write: its other elements stay as they are.
 Scalar undef(ImplicitLocOpBuilder &builder, Type type);

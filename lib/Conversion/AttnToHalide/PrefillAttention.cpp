@@ -32,6 +32,7 @@ private:
   void buildScores();
   void buildAccumulator();
   void buildOutput();
+  int64_t dimsOfProduct() const { return inPairs ? 2 : 1; }
   bool readsWholeGroups() const;
   bool copiesKvBlocks() const;
   DotForm getDotForm() const;
@@ -46,8 +47,8 @@ private:
   void scheduleInverse();
   void scheduleScores();
   void scheduleScoreTile(Func f, const DotProduct &dots);
-  void scheduleAccumulators(Func partial, Func all);
-  void scheduleNumerators(Func f);
+  void scheduleAccumulators(Func partial, Func all, int64_t number);
+  void scheduleNumerators(Func f, int64_t keysOfElement = 1);
   void scheduleSecondPass();
 
   PipelineBuilder &p;
@@ -63,6 +64,8 @@ private:
   LseOutput lse;
   /// Whether one KV block covers all keys that a query block sees.
   bool isOneKvBlock;
+  /// Whether products take pairs of bf16.
+  bool inPairs;
 
   std::optional<KeySearch> search;
   KeyRange range;
@@ -71,7 +74,8 @@ private:
   std::optional<KvReader> reader;
   std::optional<ScoreSteps> steps;
   TransposedFunc query;
-  Func wideKey;
+  /// Keys of a KV block in f32 or in pairs; null if they are read in place.
+  Func keyCopy;
   DotProduct dot;
   StagedReads staged;
   Func score;
@@ -93,6 +97,7 @@ PrefillAttention::PrefillAttention(PipelineBuilder &p, AttentionOp op, PrefillAt
       mask(op.getMask()), qBlockMask(blocks, mask), regions(in), numerators(in, cpuExp2),
       lse(blocks, numerators), cpu(blocks, columns, lanes, s.getContextRows()) {
   std::optional<int64_t> mostKeys = getMaxKeys(op, mask, blocks.rows);
+  inPairs = s.getProducts() == Products::bf16_pairs;
   isOneKvBlock =
       mostKeys && *mostKeys <= blocks.kvBlock && !op.getSink() && op.getProbMod().empty();
 }
@@ -147,7 +152,9 @@ DotForm PrefillAttention::getDotForm() const {
   constexpr int64_t kShort = 128, kSumLength = 64;
   DotForm form;
   if (in.headDim > kShort)
-    form.sums = countEqualBlocks(in.headDim, kSumLength).value_or(1);
+    form.sums =
+        countEqualBlocks(in.headDim / dimsOfProduct(), kSumLength / dimsOfProduct()).value_or(1);
+  form.inPairs = inPairs;
   return form;
 }
 
@@ -159,17 +166,18 @@ bool PrefillAttention::copiesKvBlocks() const {
 }
 
 void PrefillAttention::buildScores() {
-  query = buildTransposedQuery(blocks, lanes);
+  query = inPairs ? buildTransposedQueryPairs(blocks, lanes) : buildTransposedQuery(blocks, lanes);
   if (copiesKvBlocks())
-    wideKey = buildWideKey(*reader);
+    keyCopy = inPairs ? buildKeyPairs(*reader) : buildWideKey(*reader);
   auto keyAt = [&](Scalar k, Scalar c, const BlockCoords &t, Scalar d) {
-    return Value(wideKey) ? wideKey(d, k, c, t.it, t.h, t.b) : reader->key(d, k, c, t);
+    return Value(keyCopy) ? keyCopy(d, k, c, t.it, t.h, t.b) : reader->key(d, k, c, t);
   };
   dot = buildDotProduct(blocks, query.func, keyAt, getDotForm(), "dot");
   staged = stage("staged");
   score =
       attn::buildScores(blocks, *steps, dot.sum, staged, full, range, PrefillAttr::kAccumulators);
-  softmax = buildKvBlockSoftmax(*reader, *steps, numerators, score, PrefillAttr::kAccumulators);
+  softmax =
+      buildKvBlockSoftmax(*reader, *steps, numerators, score, PrefillAttr::kAccumulators, inPairs);
 }
 
 /// Returns 0; with one KV block, prefetches an element of the next query block: a block of few keys
@@ -187,9 +195,11 @@ Scalar PrefillAttention::startProduct(ArrayRef<Scalar> v) {
 }
 
 void PrefillAttention::buildAccumulator() {
-  kvBlockContext = buildKvBlockContext(
-      *reader, columns, softmax.modified, !columns.isWhole() || copiesKvBlocks(), full,
-      s.getContextRows(), [&](ArrayRef<Scalar> v) { return startProduct(v); });
+  bool isCopied = !columns.isWhole() || copiesKvBlocks();
+  ValueForm form = inPairs ? ValueForm::inPairs : isCopied ? ValueForm::copied : ValueForm::inPlace;
+  kvBlockContext =
+      buildKvBlockContext(*reader, columns, inPairs ? softmax.pairs : softmax.modified, form, full,
+                          s.getContextRows(), [&](ArrayRef<Scalar> v) { return startProduct(v); });
   if (isOneKvBlock) {
     StringRef vars[] = {"x", "y", "ii", "it", "h", "b"};
     acc = p.func("acc", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
@@ -230,11 +240,16 @@ void PrefillAttention::schedule() {
   cpu.scheduleAccumulator(acc, kvBlockContext, isOneKvBlock);
   scheduleInverse();
   scheduleScores();
-  scheduleAccumulators(softmax.partialMax, softmax.maximum);
-  scheduleAccumulators(softmax.partialSum, softmax.sum);
-  scheduleNumerators(softmax.numerators);
+  constexpr int64_t kAccumulators = PrefillAttr::kAccumulators;
+  scheduleAccumulators(softmax.partialMax, softmax.maximum, kAccumulators);
+  scheduleAccumulators(softmax.partialSum, softmax.sum,
+                       softmax.sumsPairs ? kAccumulators / 2 : kAccumulators);
+  if (!softmax.sumsPairs)
+    scheduleNumerators(softmax.numerators);
   if (!in.op.getProbMod().empty())
     scheduleNumerators(softmax.modified);
+  if (inPairs)
+    scheduleNumerators(softmax.pairs, /*keysOfElement=*/2);
   scheduleSecondPass();
 }
 
@@ -304,7 +319,7 @@ void PrefillAttention::scheduleStaged(const StagedReads &staged, Loop at) {
 void PrefillAttention::scheduleQuery() {
   cpu.computeInQBlock(query.func);
   blocks.fix(query.func, /*perKvBlock=*/false);
-  p.boundStorage(query.func, "d", in.headDim);
+  p.boundStorage(query.func, "d", in.headDim / dimsOfProduct());
   StageLoops v = p.stage(query.func);
   p.boundExtent(query.func, "ii", blocks.rows);
   if (scheduleTransposed(query, "d"))
@@ -323,11 +338,11 @@ void PrefillAttention::scheduleInverse() {
 void PrefillAttention::scheduleScores() {
   cpu.schedulePages(*reader);
   scheduleStaged(staged, cpu.kvBlockLoop);
-  if (Value(wideKey)) {
-    cpu.computeInKvBlock(wideKey);
-    p.boundExtent(wideKey, "d", in.headDim);
-    p.boundStorage(wideKey, "k", blocks.kvBlock);
-    p.vectorizeBy(p.stage(wideKey)["d"], lanes);
+  if (Value(keyCopy)) {
+    cpu.computeInKvBlock(keyCopy);
+    p.boundExtent(keyCopy, "d", in.headDim / dimsOfProduct());
+    p.boundStorage(keyCopy, "k", blocks.kvBlock);
+    p.vectorizeBy(p.stage(keyCopy)["d"], lanes);
   }
   cpu.computeInKvBlock(score);
   p.boundStorage(score, "k", blocks.kvBlock);
@@ -366,19 +381,19 @@ void PrefillAttention::scheduleScoreTile(Func f, const DotProduct &dots) {
   // key: what it reads per row would be reloaded for every few keys.
   bool readsRows = !full.areKnown() && staged.empty();
   if (constexpr int64_t kUnrolled = 4;
-      in.headDim / getDotForm().sums % kUnrolled == 0 && !readsRows)
+      in.headDim / dimsOfProduct() / getDotForm().sums % kUnrolled == 0 && !readsRows)
     p.unroll(p.split(dims, kUnrolled).second);
 }
 
-void PrefillAttention::scheduleAccumulators(Func partial, Func all) {
+void PrefillAttention::scheduleAccumulators(Func partial, Func all, int64_t number) {
   cpu.computeInKvBlock(all);
   auto [vectors, lane] = cpu.splitRows(all, p.stage(all)["ii"], blocks.rows);
-  cpu.scheduleRegisterTile(partial, vectors, {"ii", lanes, "u", PrefillAttr::kAccumulators, "rk"});
+  cpu.scheduleRegisterTile(partial, vectors, {"ii", lanes, "u", number, "rk"});
 }
 
-void PrefillAttention::scheduleNumerators(Func f) {
+void PrefillAttention::scheduleNumerators(Func f, int64_t keysOfElement) {
   cpu.computeInKvBlock(f);
-  p.boundStorage(f, "k", blocks.kvBlock);
+  p.boundStorage(f, "k", blocks.kvBlock / keysOfElement);
   p.unroll(cpu.splitRows(f, p.stage(f)["ii"], blocks.rows).first);
 }
 

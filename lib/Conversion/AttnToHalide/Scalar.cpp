@@ -149,6 +149,19 @@ Scalar fetchAhead(Scalar x, Scalar element) {
 Scalar storeBeside(Scalar x, Scalar stored, Scalar element, Scalar where) {
   return {x.b(), halide::StoreBesideOp::create(x.b(), x, stored, element, where)};
 }
+Scalar pairOf(Scalar low, Scalar high) {
+  auto widen = [](Scalar x) -> Scalar {
+    return {x.b(), arith::ExtUIOp::create(x.b(), x.b().getI32Type(), bits(x))};
+  };
+  Scalar upper = widen(high);
+  return widen(low) | Scalar(low.b(), arith::ShLIOp::create(low.b(), upper, upper.constant(16)));
+}
+Scalar roundBF16Pair(Scalar low, Scalar high) {
+  return {low.b(), halide::RoundBF16PairOp::create(low.b(), low, high)};
+}
+Scalar dotBF16Pair(Scalar acc, Scalar a, Scalar b) {
+  return {acc.b(), halide::DotBF16PairOp::create(acc.b(), acc, a, b)};
+}
 Scalar likely(Scalar x) { return unary<halide::LikelyOp>(x); }
 
 Scalar unsafePromiseClamped(Scalar x, Scalar low, Scalar high) {

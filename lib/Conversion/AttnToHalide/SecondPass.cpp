@@ -161,7 +161,9 @@ SecondPass attn::buildSecondPass(const KvReader &reader, const ContextColumns &c
   pass.kvBlocks = buildSecondKvBlocks(blocks, pass.largest, first.kvBlocks);
   pass.dot = buildDotProduct(
       blocks, first.query,
-      [&](Scalar k, Scalar c, const BlockCoords &t, Scalar d) { return own.key(d, k, c, t); },
+      [&](Scalar k, Scalar c, const BlockCoords &t, Scalar d) {
+        return first.dotForm.inPairs ? own.keyPair(d, k, c, t) : own.key(d, k, c, t);
+      },
       first.dotForm, "fallback_dot");
   pass.staged = stage();
   pass.score = blocks.p.func("fallback_score", kScoreVars, blocks.p.b().getF32Type(),

@@ -9,6 +9,7 @@
 
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/TensorCores.h"
+#include "attnc/Machine/CpuInfo.h"
 #include "attnc/Machine/GpuInfo.h"
 
 using namespace mlir;
@@ -60,7 +61,8 @@ static LogicalResult verifyTile(EmitError emitError, std::pair<StringRef, int64_
 
 LogicalResult PrefillAttr::verify(EmitError emitError, int64_t qBlock, int64_t kvBlock,
                                   int64_t vectorWidth, int64_t scoreVectors, int64_t scoreKeys,
-                                  int64_t contextRows, int64_t contextVectors, int64_t maxQLen) {
+                                  int64_t contextRows, int64_t contextVectors, Products,
+                                  int64_t maxQLen) {
   std::pair<StringRef, int64_t> parameters[] = {{"q_block", qBlock},
                                                 {"kv_block", kvBlock},
                                                 {"vector_width", vectorWidth},
@@ -181,6 +183,25 @@ static LogicalResult verifyKvSplits(AttentionOp op, int64_t kvSplits) {
   if (kvSplits != 1 && !op.getProbMod().empty())
     return op.emitOpError("expected kv_splits 1 beside a prob region, found ") << kvSplits;
   return success();
+}
+
+LogicalResult PrefillAttr::verifySchedule(Operation *scheduled) const {
+  auto query = cast<AttentionOp>(scheduled).getQuery().getType();
+  // attention_c15
+  if (getProducts() == Products::bf16_pairs &&
+      (!query.getElementType().isBF16() || query.getDimSize(3) % 2 != 0))
+    return scheduled->emitOpError("expected bf16 elements and an even head_dim beside products "
+                                  "bf16_pairs, found ")
+           << query;
+  return success();
+}
+
+std::string PrefillAttr::describeProducts(StringRef target) const {
+  if (getProducts() == Products::f32)
+    return "";
+  return CpuInfo::fromTarget(target).hasBF16Pairs
+             ? "products of bf16 pairs by vdpbf16ps"
+             : "products of bf16 pairs in f32, as the target lacks vdpbf16ps";
 }
 
 LogicalResult DecodeAttr::verifySchedule(Operation *scheduled) const {

@@ -63,6 +63,10 @@ public:
         lacksFMA(!has32VectorRegs && cpu.vectorBytes == 16),
         headDim(op.getQuery().getType().getDimSize(3)),
         valueVectors(llvm::divideCeil(op.getValue().getType().getDimSize(3), lanes)),
+        products(cpu.prefersBF16Pairs && op.getQuery().getType().getElementType().isBF16() &&
+                         headDim % 2 == 0
+                     ? Products::bf16_pairs
+                     : Products::f32),
         width(findNarrowWindow(mask)) {}
 
   ArrayAttr select();
@@ -84,6 +88,7 @@ private:
   /// Without FMA, a product takes an instruction and a register of its own.
   bool lacksFMA;
   int64_t headDim, valueVectors;
+  Products products;
   /// The width of a narrow window, if there is one.
   std::optional<int64_t> width;
 };
@@ -140,7 +145,7 @@ Attribute CpuSelector::prefill(int64_t qBlock, int64_t maxQLen) {
   int64_t contextRows =
       largestDivisor(qBlock, std::min<int64_t>((has32VectorRegs ? 24 : 12) / contextVectors, 12));
   return PrefillAttr::get(op->getContext(), qBlock, kvBlock(qBlock), lanes, vectors, scoreKeys,
-                          contextRows, contextVectors, maxQLen);
+                          contextRows, contextVectors, products, maxQLen);
 }
 
 /// Few rows take as long as reading keys and values does, which is fastest in order: one key after

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Expressions.h"
+#include "BF16Pairs.h"
 #include "FetchAhead.h"
 #include "FloatExpressions.h"
 #include "IntegerExpressions.h"
@@ -119,6 +120,8 @@ static Expr translateOne(Operation *op, ArrayRef<Expr> in, bool nowrap) {
       .Case([&](LikelyOp) { return H::likely(in[0]); })
       .Case([&](UndefOp undef) { return H::undef(*getHalideType(undef.getType())); })
       .Case([&](FetchAheadOp) { return fetchAhead(in[0], in[1]); })
+      .Case([&](DotBF16PairOp) { return dotBF16Pair(in[0], in[1], in[2]); })
+      .Case([&](RoundBF16PairOp) { return roundBF16Pair(in[0], in[1]); })
       .Case([&](StoreBesideOp) {
         return storeBeside(in[0], in[1], in[2], in.size() > 3 ? in[3] : H::Internal::const_true());
       })

@@ -11,6 +11,7 @@
 #include "attnc/Machine/Target.h"
 #include "attnc/Target/Halide/Export.h"
 
+#include "BF16Pairs.h"
 #include "BoundStack.h"
 #include "DevicePass.h"
 #include "Diagnostics.h"
@@ -233,12 +234,14 @@ LogicalResult halide::exportPipeline(PipelineOp pipeline, StringRef targetName,
     return failure();
   auto compile = [&]() -> LogicalResult {
     H::Pipeline lowered = translator.getPipeline();
+    BF16PairsPass pairs(*target);
     DevicePass device;
     FetchAheadPass fetchAhead;
     StoreBesidePass storeBeside;
     BoundStackPass boundStack;
     lowered.add_custom_lowering_pass(&fetchAhead, nullptr);
     lowered.add_custom_lowering_pass(&storeBeside, nullptr);
+    lowered.add_custom_lowering_pass(&pairs, nullptr);
     if (target->has_gpu_feature())
       lowered.add_custom_lowering_pass(&device, nullptr);
     lowered.add_custom_lowering_pass(&boundStack, nullptr);

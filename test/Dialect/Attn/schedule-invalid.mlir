@@ -47,6 +47,26 @@ func.func @width_c7(%q: !q, %k: !k) -> !q {
 
 // -----
 
+!q = tensor<1x8x9x64xf32>
+// (C15)
+func.func @pairs_f32_c15(%q: !q) -> !q {
+  // expected-error@+1 {{expected bf16 elements and an even head_dim beside products bf16_pairs, found 'tensor<1x8x9x64xf32>'}}
+  %c = attn.attention %q, %q, %q schedule([#attn.prefill<q_block = 48, kv_block = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4, products = bf16_pairs>]) : !q, !q, !q -> !q
+  return %c : !q
+}
+
+// -----
+
+!q = tensor<1x8x9x7xbf16>
+// (C15)
+func.func @pairs_odd_c15(%q: !q) -> !q {
+  // expected-error@+1 {{expected bf16 elements and an even head_dim beside products bf16_pairs, found 'tensor<1x8x9x7xbf16>'}}
+  %c = attn.attention %q, %q, %q schedule([#attn.prefill<q_block = 48, kv_block = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4, products = bf16_pairs>]) : !q, !q, !q -> !q
+  return %c : !q
+}
+
+// -----
+
 !q = tensor<1x8x1x64xf32>
 // (C10)
 func.func @splits_gpu_c10(%q: !q) -> !q {

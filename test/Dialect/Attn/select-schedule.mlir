@@ -1,5 +1,8 @@
 // RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_skylake | FileCheck %s --check-prefixes=CHECK,WIDE
 // RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx2 | FileCheck %s --check-prefixes=CHECK,NARROW
+// RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_zen4 | FileCheck %s --check-prefixes=CHECK,PAIRS
+// RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_zen5 | FileCheck %s --check-prefixes=CHECK,PAIRS
+// RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_sapphirerapids | FileCheck %s --check-prefixes=CHECK,WIDE
 // RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux | FileCheck %s --check-prefixes=PLAIN
 
 // A static q_len has one kernel, with the query block that wastes the fewest rows.
@@ -165,4 +168,21 @@ func.func @blocks_of_far_keys(%x: tensor<1x1x32768x64xf32>) -> tensor<1x1x32768x
     attn.yield %m : i1
   } : tensor<1x1x32768x64xf32>, tensor<1x1x32768x64xf32>, tensor<1x1x32768x64xf32> -> tensor<1x1x32768x64xf32>
   return %c : tensor<1x1x32768x64xf32>
+}
+
+// Products of bf16 pairs where they are faster, for an even head_dim.
+// CHECK-LABEL: func.func @bf16
+// PAIRS: #attn.prefill<{{.*}}, products = bf16_pairs>
+// PAIRS: #attn.prefill<
+// PAIRS-NOT: products
+// PAIRS: #attn.prefill<
+// PAIRS-NOT: products
+// WIDE-NOT: products
+// CHECK: return
+func.func @bf16(%x: tensor<1x8x2048x64xbf16>, %odd: tensor<1x8x2048x63xbf16>, %half: tensor<1x8x2048x64xf16>)
+    -> (tensor<1x8x2048x64xbf16>, tensor<1x8x2048x63xbf16>, tensor<1x8x2048x64xf16>) {
+  %c = attn.attention %x, %x, %x : tensor<1x8x2048x64xbf16>, tensor<1x8x2048x64xbf16>, tensor<1x8x2048x64xbf16> -> tensor<1x8x2048x64xbf16>
+  %d = attn.attention %odd, %odd, %odd : tensor<1x8x2048x63xbf16>, tensor<1x8x2048x63xbf16>, tensor<1x8x2048x63xbf16> -> tensor<1x8x2048x63xbf16>
+  %e = attn.attention %half, %half, %half : tensor<1x8x2048x64xf16>, tensor<1x8x2048x64xf16>, tensor<1x8x2048x64xf16> -> tensor<1x8x2048x64xf16>
+  return %c, %d, %e : tensor<1x8x2048x64xbf16>, tensor<1x8x2048x63xbf16>, tensor<1x8x2048x64xf16>
 }

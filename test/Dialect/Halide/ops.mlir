@@ -76,6 +76,10 @@ halide.pipeline @sum {
     %near = halide.at %in[%i, %c0] : !halide.func<f32, 2>
     // CHECK: halide.fetch_ahead %{{.*}}, %[[ELEMENT]] : f32, f32
     %a = halide.fetch_ahead %l, %near : f32, f32
+    // CHECK: %[[PAIR:.*]] = halide.round_bf16_pair %{{.*}}, %[[ELEMENT]]
+    %pair = halide.round_bf16_pair %a, %near
+    // CHECK: halide.dot_bf16_pair %{{.*}}, %[[PAIR]], %[[PAIR]]
+    %dot = halide.dot_bf16_pair %a, %pair, %pair
     // CHECK: halide.unsafe_promise_clamped
     %k = halide.unsafe_promise_clamped %i, %c0, %n
     // CHECK: halide.mod

@@ -105,12 +105,18 @@ def Attn_PositionKind : I32EnumAttr<"PositionKind", "position embedding", [
   let cppNamespace = "::mlir::attn";
 }
 
+def Attn_Products : I32EnumAttr<"Products", "products of a fused kernel", [
+    I32EnumAttrCase<"f32", 0>, I32EnumAttrCase<"bf16_pairs", 1>]> {
+  let cppNamespace = "::mlir::attn";
+}
+
 class Attn_Attr<string cppName, string attrMnemonic, list<Trait> traits = []>
     : AttrDef<Attn_Dialect, cppName, traits> {
   let mnemonic = attrMnemonic;
 }
 
-def Attn_PrefillAttr : Attn_Attr<"Prefill", "prefill", [ScheduleAttrInterface]> {
+def Attn_PrefillAttr : Attn_Attr<"Prefill", "prefill",
+    [DeclareAttrInterfaceMethods<ScheduleAttrInterface, ["verifySchedule", "describeProducts"]>]> {
   let summary = "Holds the schedule parameters of a fused prefill kernel on a CPU";
   let description = [{
     Each query block of `q_block` rows iterates over the visible keys in KV blocks of `kv_block`.
@@ -128,11 +134,16 @@ def Attn_PrefillAttr : Attn_Attr<"Prefill", "prefill", [ScheduleAttrInterface]> 
                   score_keys = 8, context_rows = 6, context_vectors = 4>
     ```
 
+    `products` says how query·key and prob·value are multiplied: `f32`, the default, widens shorter
+    elements. `bf16_pairs` multiplies bf16 two at a time (`vdpbf16ps`; `halide.dot_bf16_pair` has
+    the arithmetic): numerators are rounded to bf16, sums stay f32. It takes an even head_dim.
+
     The kernel serves calls of at most `max_q_len` query rows; 0, the default, is no limit.
   }];
   let parameters = (ins "int64_t":$q_block, "int64_t":$kv_block,
       "int64_t":$vector_width, "int64_t":$score_vectors, "int64_t":$score_keys,
       "int64_t":$context_rows, "int64_t":$context_vectors,
+      DefaultValuedParameter<"::mlir::attn::Products", "::mlir::attn::Products::f32">:$products,
       DefaultValuedParameter<"int64_t", "0">:$max_q_len);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
@@ -530,6 +541,7 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
     - (C12) a page has at least one key.
     - (C13) the scale is finite in f32, or f64 for f64 tensors.
     - (C14) a `#attn.mma` is of an op that tensor cores compute, and its tiles fit into shared memory.
+    - (C15) the `products` of a schedule are `bf16_pairs` only for bf16 with an even head_dim.
 
     ```mlir
     %c = attn.attention %q, %k, %v scale(0.125) mask {

@@ -22,6 +22,9 @@ def ScheduleAttrInterface : AttrInterface<"ScheduleAttrInterface"> {
     InterfaceMethod<"Returns the kind of target that the kernel runs on.",
       "::mlir::attn::TargetKind", "getTargetKind", (ins), [{}],
       [{ return ::mlir::attn::TargetKind::cpu; }]>,
+    InterfaceMethod<"Says by which instructions `target` multiplies; empty for products in f32.",
+      "std::string", "describeProducts", (ins "::llvm::StringRef":$target), [{}],
+      [{ return ""; }]>,
     InterfaceMethod<"Checks the parameters against `op`; errors are diagnostics at the op.",
       "::llvm::LogicalResult", "verifySchedule", (ins "::mlir::Operation *":$op), [{}],
       [{ return ::mlir::success(); }]>

@@ -384,6 +384,38 @@ def Halide_FetchAheadOp : Halide_Op<"fetch_ahead", [Pure,
   let hasVerifier = 1;
 }
 
+def Halide_DotBF16PairOp : Halide_Op<"dot_bf16_pair", [Pure]> {
+  let summary = "Adds the products of two pairs of bf16";
+  let description = [{
+    The `halide.dot_bf16_pair` operation returns acc + a1·b1 + a0·b0 of pairs of bf16: a0 is the
+    lower half of the bits of `a`, a1 the upper half. A vector of at least 4 sums takes one
+    instruction, `vdpbf16ps`, on a CPU that has it: denormals are 0, sums round to the nearest.
+    Elsewhere the same products are computed in f32.
+
+    ```mlir
+    %next = halide.dot_bf16_pair %acc, %a, %b
+    ```
+  }];
+  let arguments = (ins F32:$acc, I32:$a, I32:$b);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$acc `,` $a `,` $b attr-dict";
+}
+
+def Halide_RoundBF16PairOp : Halide_Op<"round_bf16_pair", [Pure]> {
+  let summary = "Rounds two f32 to a pair of bf16";
+  let description = [{
+    The `halide.round_bf16_pair` operation rounds to the nearest bf16, ties to even; `low` goes
+    to the lower half of the bits. NaN stays NaN. Denormals may become 0.
+
+    ```mlir
+    %pair = halide.round_bf16_pair %low, %high
+    ```
+  }];
+  let arguments = (ins F32:$low, F32:$high);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$low `,` $high attr-dict";
+}
+
 def Halide_StoreBesideOp : Halide_Op<"store_beside", [Pure,
     AllTypesMatch<["value", "result"]>, AllTypesMatch<["stored", "element"]>]> {
   let summary = "Stores to an output in the loops of another func";

@@ -1,0 +1,95 @@
+//===- BF16Pairs.cpp - products of pairs of bf16 --------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BF16Pairs.h"
+
+using namespace ::Halide;
+using namespace ::Halide::Internal;
+
+static constexpr char kDot[] = "dot_bf16_pair", kRound[] = "round_bf16_pair";
+
+Expr mlir::halide::dotBF16Pair(const Expr &acc, const Expr &a, const Expr &b) {
+  return Call::make(acc.type(), kDot, {acc, a, b}, Call::PureExtern);
+}
+
+Expr mlir::halide::roundBF16Pair(const Expr &low, const Expr &high) {
+  return Call::make(Int(32, low.type().lanes()), kRound, {low, high}, Call::PureExtern);
+}
+
+//===----------------------------------------------------------------------===//
+// Instructions
+//===----------------------------------------------------------------------===//
+
+/// What CodeGen_X86 matches to vdpbf16ps.
+static Expr dotByInstruction(const Expr &acc, const Expr &a, const Expr &b) {
+  int lanes = acc.type().lanes();
+  auto elements = [&](const Expr &pairs) {
+    return Cast::make(Float(32, 2 * lanes), reinterpret(BFloat(16, 2 * lanes), pairs));
+  };
+  Expr products = elements(a) * elements(b);
+  return acc + VectorReduce::make(VectorReduce::Add, products, lanes);
+}
+
+/// vcvtne2ps2bf16 of 32 elements, and one shuffle.
+static Expr roundByInstruction(const Expr &low, const Expr &high) {
+  int lanes = low.type().lanes();
+  Expr both = Call::make(BFloat(16, 2 * lanes), "vcvtne2ps2bf16",
+                         {Shuffle::make_concat({low, high})}, Call::PureExtern);
+  Expr bits = reinterpret(UInt(16, 2 * lanes), both);
+  std::vector<int> order;
+  for (int lane = 0; lane < lanes; ++lane)
+    order.insert(order.end(), {lane, lanes + lane});
+  return reinterpret(Int(32, lanes), Shuffle::make({bits}, order));
+}
+
+//===----------------------------------------------------------------------===//
+// Single elements
+//===----------------------------------------------------------------------===//
+
+static Expr dotByElement(const Expr &acc, const Expr &a, const Expr &b) {
+  Type f32 = acc.type(), u32 = UInt(32, f32.lanes());
+  auto upper = [&](const Expr &x) {
+    return reinterpret(f32, reinterpret(u32, x) & make_const(u32, 0xffff0000));
+  };
+  auto lower = [&](const Expr &x) { return reinterpret(f32, reinterpret(u32, x) << 16); };
+  return acc + upper(a) * upper(b) + lower(a) * lower(b);
+}
+
+/// The bits of `x` with the nearest bf16 in the upper half.
+static Expr roundToUpper(const Expr &x) {
+  Type u32 = UInt(32, x.type().lanes());
+  Expr bits = reinterpret(u32, x), isOdd = (bits >> 16) & 1;
+  Expr isNaN = (bits & make_const(u32, 0x7fffffff)) > make_const(u32, 0x7f800000);
+  return select(isNaN, bits | make_const(u32, 0x400000), bits + 0x7fff + isOdd);
+}
+
+static Expr roundByElement(const Expr &low, const Expr &high) {
+  Type u32 = UInt(32, low.type().lanes());
+  Expr upper = roundToUpper(high) & make_const(u32, 0xffff0000);
+  return reinterpret(Int(32, u32.lanes()), (roundToUpper(low) >> 16) | upper);
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+mlir::halide::BF16PairsPass::BF16PairsPass(const Target &target)
+    : hasInstructions(target.features_any_of(
+          {Target::AVX512_Zen4, Target::AVX512_Zen5, Target::AVX512_SapphireRapids})) {}
+
+Expr mlir::halide::BF16PairsPass::visit(const Call *call) {
+  bool isDot = call->name == kDot;
+  if (!isDot && call->name != kRound)
+    return IRMutator::visit(call);
+  std::vector<Expr> in = mutate(call->args);
+  int lanes = call->type.lanes();
+  if (isDot)
+    return hasInstructions && lanes >= 4 ? dotByInstruction(in[0], in[1], in[2])
+                                         : dotByElement(in[0], in[1], in[2]);
+  return hasInstructions && lanes == 16 ? roundByInstruction(in[0], in[1])
+                                        : roundByElement(in[0], in[1]);
+}

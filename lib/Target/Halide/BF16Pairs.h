@@ -1,0 +1,39 @@
+//===- BF16Pairs.h - products of pairs of bf16 ------------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Pairs are 32-bit integers up to the last pass, so that loops are vectorized as those of f32 are:
+// Halide's own way to vdpbf16ps, a vectorized reduction of two elements, reads its operands by
+// shuffles.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_LIB_TARGET_HALIDE_BF16PAIRS_H
+#define ATTNC_LIB_TARGET_HALIDE_BF16PAIRS_H
+
+#include "Halide.h"
+
+namespace mlir::halide {
+
+/// Marker calls that BF16PairsPass replaces: acc + a1*b1 + a0*b0; two f32 rounded to a pair.
+::Halide::Expr dotBF16Pair(const ::Halide::Expr &acc, const ::Halide::Expr &a,
+                           const ::Halide::Expr &b);
+::Halide::Expr roundBF16Pair(const ::Halide::Expr &low, const ::Halide::Expr &high);
+
+/// Replaces marker calls, in lowered code, by what Halide compiles to instructions of the target;
+/// by arithmetic on single elements where there are none.
+class BF16PairsPass : public ::Halide::Internal::IRMutator {
+public:
+  explicit BF16PairsPass(const ::Halide::Target &target);
+
+  using IRMutator::visit;
+  ::Halide::Expr visit(const ::Halide::Internal::Call *call) override;
+
+private:
+  bool hasInstructions;
+};
+
+} // namespace mlir::halide
+
+#endif // ATTNC_LIB_TARGET_HALIDE_BF16PAIRS_H

@@ -1,0 +1,32 @@
+// A pair of a key is read and broadcast by one instruction, sums stay in registers, and numerators
+// are rounded two vectors at a time.
+// RUN: attnc compile %s --emit assembly --target x86-64-linux-avx512_zen4 -o - | FileCheck %s
+// RUN: attnc compile %s --emit assembly --target x86-64-linux-avx512_sapphirerapids -o - | FileCheck %s --check-prefix=WIDENED
+// RUN: attnc explain %s --target x86-64-linux-avx512_zen4 | FileCheck %s --check-prefix=ZEN4
+
+// CHECK: dot.s1.rd
+// CHECK-NOT: vmovaps{{.*}}%zmm{{[0-9]+}}, {{[0-9]*}}(%rsp)
+// CHECK: vbroadcastss {{.*}}(%r{{.*}}), %zmm
+// CHECK-NOT: vmovaps{{.*}}%zmm{{[0-9]+}}, {{[0-9]*}}(%rsp)
+// CHECK: vdpbf16ps
+// CHECK-NOT: vmovaps{{.*}}%zmm{{[0-9]+}}, {{[0-9]*}}(%rsp)
+// CHECK: jne
+// CHECK: vcvtne2ps2bf16
+// WIDENED-NOT: vdpbf16ps
+// ZEN4: kernel prefill_attention_0: #attn.prefill<{{.*}}, products = bf16_pairs>
+// ZEN4-NEXT: products of bf16 pairs by vdpbf16ps
+
+// A schedule may ask for what the target lacks, and for what it has but does not prefer.
+// RUN: attnc compile %s --emit fused --target x86-64-linux-avx512_zen4 -o - > %t.mlir
+// RUN: attnc compile %t.mlir --emit assembly --target x86-64-linux-avx512_skylake -o - | FileCheck %s --check-prefix=WIDENED
+// RUN: attnc explain %t.mlir --target x86-64-linux-avx512_skylake | FileCheck %s --check-prefix=LACKS
+// RUN: attnc compile %t.mlir --emit assembly --target x86-64-linux-avx512_sapphirerapids -o - | FileCheck %s
+// LACKS: products of bf16 pairs in f32, as the target lacks vdpbf16ps
+
+func.func @prefill(%query: tensor<1x8x2048x64xbf16>, %key: tensor<1x8x2048x64xbf16>, %value: tensor<1x8x2048x64xbf16>)
+    -> tensor<1x8x2048x64xbf16> {
+  %score = attn.score %query, %key scale(0.125) : tensor<1x8x2048x64xbf16>, tensor<1x8x2048x64xbf16> -> tensor<1x8x2048x2048xbf16>
+  %prob = attn.softmax %score : tensor<1x8x2048x2048xbf16>
+  %context = attn.context %prob, %value : tensor<1x8x2048x2048xbf16>, tensor<1x8x2048x64xbf16> -> tensor<1x8x2048x64xbf16>
+  return %context : tensor<1x8x2048x64xbf16>
+}
