@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/Attributes.h"
 #include "attnc/Dialect/Attn/GpuSharedMemory.h"
 #include "attnc/Dialect/Attn/MaskAnalysis.h"
 #include "attnc/Dialect/Attn/Passes.h"
@@ -72,6 +73,10 @@ public:
   ArrayAttr select();
 
 private:
+  /// The query block of a narrow window.
+  static constexpr int64_t kNarrowBlock = 32;
+
+  SmallVector<Attribute> selectForCalls();
   Attribute prefill(int64_t qBlock, int64_t maxQLen = 0);
   int64_t kvBlock(int64_t qBlock);
   /// Whether one KV block covers all keys that a query block sees.
@@ -189,29 +194,47 @@ int64_t CpuSelector::bestQBlock(int64_t rows) {
   return llvm::min_element(costOfRow, [&](auto a, auto b) { return cost(a) < cost(b); })->first;
 }
 
-/// A static q_len has one kernel; for a dynamic one, a call selects the kernel by its q_len. With
-/// more than a few rows, rows fill the lanes.
-ArrayAttr CpuSelector::select() {
-  constexpr int64_t kFewRows = 4, kNarrowBlock = 32, kStreamingBlock = 192;
-  int64_t rows = op.getQuery().getType().getDimSize(2);
-  bool canDecode = headDim % lanes == 0;
+/// The number of query rows that all calls are expected to have.
+static std::optional<int64_t> getExpectedQLen(AttentionOp op) {
+  auto function = op->getParentOfType<func::FuncOp>();
+  auto rows = function ? function->getAttrOfType<IntegerAttr>(kQLenAttr) : IntegerAttr();
+  return rows ? std::optional(rows.getValue().getSExtValue()) : std::nullopt;
+}
+
+/// For a dynamic q_len, a call selects the kernel by its own. With more than a few rows, rows fill
+/// the lanes.
+SmallVector<Attribute> CpuSelector::selectForCalls() {
+  std::optional<int64_t> expected = getExpectedQLen(op);
   SmallVector<Attribute> schedules;
-  if (!ShapedType::isDynamic(rows)) {
-    bool isDecode = canDecode && rows > 0 && rows <= kFewRows && rows * getPackedHeads(op) <= 16;
-    int64_t qBlock = bestQBlock(rows);
-    if (has32VectorRegs && rows >= kStreamingBlock && exceedsCache(op, mask))
-      qBlock = kStreamingBlock;
-    schedules = {isDecode ? decode(rows)
-                          : prefill(width ? std::min(qBlock, kNarrowBlock) : qBlock)};
-  } else {
-    if (canDecode)
-      schedules.push_back(decode(1, 1));
-    schedules.append({prefill(16, 16)});
-    if (!width)
-      schedules.push_back(prefill(32, 128));
-    schedules.push_back(prefill(width ? kNarrowBlock : 48));
-  }
-  return ArrayAttr::get(op->getContext(), schedules);
+  auto add = [&](int64_t maxQLen, function_ref<Attribute(int64_t)> select) {
+    if (!expected)
+      schedules.push_back(select(maxQLen));
+    else if (schedules.empty() && (maxQLen == 0 || *expected <= maxQLen))
+      schedules.push_back(select(/*maxQLen=*/0));
+  };
+  if (headDim % lanes == 0)
+    add(1, [&](int64_t maxQLen) { return decode(1, maxQLen); });
+  add(16, [&](int64_t maxQLen) { return prefill(16, maxQLen); });
+  if (!width)
+    add(128, [&](int64_t maxQLen) { return prefill(32, maxQLen); });
+  add(0, [&](int64_t maxQLen) { return prefill(width ? kNarrowBlock : 48, maxQLen); });
+  return schedules;
+}
+
+/// A static q_len has one kernel.
+ArrayAttr CpuSelector::select() {
+  constexpr int64_t kFewRows = 4, kStreamingBlock = 192;
+  int64_t rows = op.getQuery().getType().getDimSize(2);
+  if (ShapedType::isDynamic(rows))
+    return ArrayAttr::get(op->getContext(), selectForCalls());
+  bool isDecode =
+      headDim % lanes == 0 && rows > 0 && rows <= kFewRows && rows * getPackedHeads(op) <= 16;
+  int64_t qBlock = bestQBlock(rows);
+  if (has32VectorRegs && rows >= kStreamingBlock && exceedsCache(op, mask))
+    qBlock = kStreamingBlock;
+  return ArrayAttr::get(
+      op->getContext(),
+      {isDecode ? decode(rows) : prefill(width ? std::min(qBlock, kNarrowBlock) : qBlock)});
 }
 
 //===----------------------------------------------------------------------===//
@@ -370,6 +393,14 @@ static LogicalResult verifyTargetKind(AttentionOp op, TargetKind kind) {
   return success();
 }
 
+static LogicalResult verifyExpectedQLen(func::FuncOp function) {
+  Attribute given = function->getAttr(kQLenAttr);
+  auto rows = dyn_cast_or_null<IntegerAttr>(given);
+  if (!given || (rows && rows.getValue().getActiveBits() < 32 && rows.getValue().isStrictlyPositive()))
+    return success();
+  return function.emitError("expected attn.q_len to be a number of query rows, found ") << given;
+}
+
 namespace {
 struct AttnSelectSchedulePass : attn::impl::AttnSelectScheduleBase<AttnSelectSchedulePass> {
   using Base::Base;
@@ -377,7 +408,7 @@ struct AttnSelectSchedulePass : attn::impl::AttnSelectScheduleBase<AttnSelectSch
   void runOnOperation() override {
     CpuInfo cpu = CpuInfo::fromTarget(target);
     std::optional<GpuInfo> gpu = GpuInfo::fromTarget(target);
-    bool isValid = true;
+    bool isValid = succeeded(verifyExpectedQLen(getOperation()));
     getOperation().walk([&](AttentionOp op) {
       if (op.getSchedule())
         isValid &= succeeded(verifyTargetKind(op, gpu ? TargetKind::gpu : TargetKind::cpu));

@@ -82,16 +82,24 @@ def find_lambdas():
 
 
 class LambdasTest(unittest.TestCase):
-    """The lambdas that attnc.attention is tested with, several a kernel, by FlexAttention's call; a mask is a score of -inf."""
+    """The lambdas that attnc.attention is tested with, several a kernel, by both doors; a mask is a score of -inf."""
 
     def test(self):
-        own, inputs, count = find_lambdas(), test_attention.random_inputs(), 9
+        own, count = find_lambdas(), 9
         for first in range(count):
             scores, masks = list(own.SCORES)[first::count], list(own.MASKS)[first::count]
             of = lambda module, where: self.chain([module.SCORES[name] for name in scores], [module.MASKS[name] for name in masks], where)
-            with self.subTest(scores=scores, masks=masks):
-                found = attnc.flex_attention(*map(torch.from_numpy, inputs), score_mod=of(own, torch.where), enable_gqa=True)
-                test_attention.check(found, test_attention.expect(*inputs, of(lambdas, np.where))[0])
+            for dtype, tolerance in (torch.float32, 2e-5), (torch.bfloat16, 4e-2), (torch.float16, 4e-3):
+                with self.subTest(scores=scores, masks=masks, dtype=dtype):
+                    self.check(of(own, torch.where), of(lambdas, np.where), dtype, tolerance)
+
+    def check(self, score_mod, score, dtype, tolerance):
+        """`score_mod` reads tensors, `score` arrays."""
+        inputs = [torch.from_numpy(x).to(dtype) for x in test_attention.random_inputs()]
+        expected = test_attention.expect(*(x.double().numpy() for x in inputs), score)[0]
+        for found in (attnc.flex_attention(*inputs, score_mod=score_mod, enable_gqa=True),
+                      attnc.attention(*inputs, score=score)):
+            test_attention.check(found.double().numpy(), expected, tolerance)
 
     def chain(self, scores, masks, where):
         def score(s, b, h, q, k):

@@ -18,3 +18,8 @@ func.func @for_gpu(%x: !t) -> !t {
   %c = attn.attention %x, %x, %x schedule([#attn.gpu<q_block = 8, packed_heads = 1, kv_block = 8, kv_splits = 1, threads_x = 8, threads_y = 4, context_columns = 8>]) : !t, !t, !t -> !t
   return %c : !t
 }
+
+// CPU: [[@LINE+1]]:1: error: expected attn.q_len to be a number of query rows, found -3 : i64
+func.func @negative(%x: !t) -> !t attributes {attn.q_len = -3} {
+  return %x : !t
+}

@@ -185,4 +185,22 @@ func.func @bf16(%x: tensor<1x8x2048x64xbf16>, %odd: tensor<1x8x2048x63xbf16>, %h
   %d = attn.attention %odd, %odd, %odd : tensor<1x8x2048x63xbf16>, tensor<1x8x2048x63xbf16>, tensor<1x8x2048x63xbf16> -> tensor<1x8x2048x63xbf16>
   %e = attn.attention %half, %half, %half : tensor<1x8x2048x64xf16>, tensor<1x8x2048x64xf16>, tensor<1x8x2048x64xf16> -> tensor<1x8x2048x64xf16>
   return %c, %d, %e : tensor<1x8x2048x64xbf16>, tensor<1x8x2048x63xbf16>, tensor<1x8x2048x64xf16>
+
+// Where calls are expected to have so many rows, there is one kernel, made for them, which serves all.
+// CHECK-LABEL: func.func @expected_rows
+// CHECK-NOT: max_q_len
+// CHECK: schedule([#attn.prefill<q_block = 32,
+// CHECK-NOT: max_q_len
+// CHECK-LABEL: func.func @expected_row
+// CHECK-NOT: max_q_len
+// CHECK: schedule([#attn.decode<
+// CHECK-NOT: max_q_len
+// CHECK: return
+func.func @expected_rows(%x: tensor<1x8x?x64xf32>) -> tensor<1x8x?x64xf32> attributes {attn.q_len = 100} {
+  %c = attn.attention %x, %x, %x : tensor<1x8x?x64xf32>, tensor<1x8x?x64xf32>, tensor<1x8x?x64xf32> -> tensor<1x8x?x64xf32>
+  return %c : tensor<1x8x?x64xf32>
+}
+func.func @expected_row(%x: tensor<1x8x?x64xf32>) -> tensor<1x8x?x64xf32> attributes {attn.q_len = 1} {
+  %c = attn.attention %x, %x, %x : tensor<1x8x?x64xf32>, tensor<1x8x?x64xf32>, tensor<1x8x?x64xf32> -> tensor<1x8x?x64xf32>
+  return %c : tensor<1x8x?x64xf32>
 }

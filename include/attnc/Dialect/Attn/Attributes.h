@@ -22,6 +22,9 @@ constexpr StringLiteral kNameAttr = "attn.name", kDimsAttr = "attn.dims",
 constexpr StringLiteral kKindAttr = "attn.kind", kScheduleAttr = "attn.schedule",
                         kCheckAttr = "attn.check";
 
+/// On functions: see `attn-select-schedule`.
+constexpr StringLiteral kQLenAttr = "attn.q_len";
+
 /// Marks a `tensor.extract` in a region that was raised from an elementwise op on whole tensors:
 /// along each coordinate of the region, the tensor has the score's size. A hand-written read may be
 /// of a longer tensor.

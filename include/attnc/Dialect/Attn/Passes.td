@@ -90,6 +90,9 @@ def AttnSelectSchedule : Pass<"attn-select-schedule", "::mlir::func::FuncOp"> {
   let description = [{
     Sets `schedule` on every `attn.attention` that has none. The register tiles follow from the
     target's vector width and number of vector registers, the query block from q_len if it is static.
+    For a dynamic q_len there are several schedules, each for the calls of some q_len; on a CPU, in a
+    function with the attribute `attn.q_len = 16`, only the one for calls of 16 query rows, which
+    serves others as well.
     Schedules set by hand are kept; a GPU schedule for a CPU target, or the reverse, is an error, as
     is a schedule for an op that no fused kernel computes. Runs on fused graphs, before
     `convert-attn-to-halide`.
