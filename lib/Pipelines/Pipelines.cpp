@@ -63,6 +63,7 @@ void attn::buildSchedulePipeline(OpPassManager &pm, const AttnPipelineOptions &o
   pm.addPass(createCSEPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(host::createHostCheckFirst());
 }
 
 void attn::buildAttnPipeline(OpPassManager &pm, const AttnPipelineOptions &options) {

@@ -79,8 +79,17 @@ static LogicalResult lowerWrongLengths(PipelineBuilder &p, Value table, Value le
   });
 }
 
-LogicalResult attn::requirePages(Operation *op, Value table, Value lengths, ArrayRef<Value> pools,
+/// A pool of the same sizes that is not written before its table is checked, if it is one that rows
+/// are appended to.
+static Value getPoolBefore(Value pool) {
+  while (auto append = pool.getDefiningOp<AppendPagesOp>())
+    pool = append.getPool();
+  return pool;
+}
+
+LogicalResult attn::requirePages(Operation *op, Value table, Value lengths, ArrayRef<Value> given,
                                  int64_t keyDim, FunctionConverter &converter) {
+  SmallVector<Value> pools = llvm::map_to_vector(given, getPoolBefore);
   converter.getHost().requireIndexable(
       op->getLoc(), pools.front(), keyDim, table, 1,
       "expected a page_size of at least 1, and max_pages * page_size of at most " +

@@ -10,6 +10,30 @@
 
 include "mlir/Pass/PassBase.td"
 
+def HostCheckFirst : Pass<"host-check-first", "::mlir::ModuleOp"> {
+  let summary = "Refuse a call before anything of the caller's is written";
+  let description = [{
+    In host functions of one block, moves each `host.require`, and what it depends on, ahead of the
+    first kernel that writes a buffer of the caller's or that no requirement depends on. One that
+    depends on what such a kernel writes stays where it is.
+
+    ```mlir
+    // before
+    host.call @append(%rows, %cache) : memref<?xf32>, memref<?xf32>
+    host.call @wrong_ids(%ids, %count) : memref<?xi64>, memref<1xi32>
+    %found = host.load %count[%c0] : memref<1xi32>
+    %isNone = arith.cmpi eq, %found, %zero : i32
+    host.require %isNone, "expected ids in the table"
+    // after
+    host.call @wrong_ids(%ids, %count) : memref<?xi64>, memref<1xi32>
+    %found = host.load %count[%c0] : memref<1xi32>
+    %isNone = arith.cmpi eq, %found, %zero : i32
+    host.require %isNone, "expected ids in the table"
+    host.call @append(%rows, %cache) : memref<?xf32>, memref<?xf32>
+    ```
+  }];
+}
+
 def HostPlanWorkspace : Pass<"host-plan-workspace", "::mlir::ModuleOp"> {
   let summary = "Place a host function's temporaries in one workspace";
   let description = [{
