@@ -36,7 +36,7 @@ static LogicalResult convertEmbedding(EmbeddingOp op, FunctionConverter &convert
   int64_t numRows = op.getTable().getType().getDimSize(0);
   std::string range = ShapedType::isDynamic(numRows) ? "" : ": 0 to " + std::to_string(numRows - 1);
   if (failed(requireElements(
-          {op, op.getIds(), "ids"}, "wrong_ids", "to be a row of its table" + range,
+          {op, op.getIds(), "the ids"}, "wrong_ids", "to be a row of its table" + range,
           [&](PipelineBuilder &p) { return lowerWrongIds(p, op); }, converter)))
     return failure();
   return converter.call(op.getLoc(), "embedding", op.getResult(), [&](PipelineBuilder &p) {
