@@ -185,6 +185,7 @@ func.func @bf16(%x: tensor<1x8x2048x64xbf16>, %odd: tensor<1x8x2048x63xbf16>, %h
   %d = attn.attention %odd, %odd, %odd : tensor<1x8x2048x63xbf16>, tensor<1x8x2048x63xbf16>, tensor<1x8x2048x63xbf16> -> tensor<1x8x2048x63xbf16>
   %e = attn.attention %half, %half, %half : tensor<1x8x2048x64xf16>, tensor<1x8x2048x64xf16>, tensor<1x8x2048x64xf16> -> tensor<1x8x2048x64xf16>
   return %c, %d, %e : tensor<1x8x2048x64xbf16>, tensor<1x8x2048x63xbf16>, tensor<1x8x2048x64xf16>
+}
 
 // Where calls are expected to have so many rows, there is one kernel, made for them, which serves all.
 // CHECK-LABEL: func.func @expected_rows
