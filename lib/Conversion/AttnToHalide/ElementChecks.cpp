@@ -62,9 +62,9 @@ static std::string describeIndices(int64_t rank) {
 LogicalResult attn::requireElements(CheckedTensor checked, StringRef kind, const Twine &expected,
                                     FunctionConverter::Lower lower, FunctionConverter &converter) {
   auto [op, tensor, name] = checked;
-  return converter.requireNoneWrong(op->getLoc(), kind, tensor,
-                                    "expected element " + describeIndices(tensorType(tensor).getRank()) +
-                                        " of " + describeArgument(tensor, name) + " of " +
-                                        op->getName().getStringRef() + " " + expected,
-                                    lower);
+  return converter.requireNoneWrong(
+      op->getLoc(), kind, tensor,
+      "expected element " + describeIndices(tensorType(tensor).getRank()) + " of " +
+          describeArgument(tensor, name) + " of " + op->getName().getStringRef() + " " + expected,
+      lower);
 }

@@ -396,7 +396,8 @@ static LogicalResult verifyTargetKind(AttentionOp op, TargetKind kind) {
 static LogicalResult verifyExpectedQLen(func::FuncOp function) {
   Attribute given = function->getAttr(kQLenAttr);
   auto rows = dyn_cast_or_null<IntegerAttr>(given);
-  if (!given || (rows && rows.getValue().getActiveBits() < 32 && rows.getValue().isStrictlyPositive()))
+  if (!given ||
+      (rows && rows.getValue().getActiveBits() < 32 && rows.getValue().isStrictlyPositive()))
     return success();
   return function.emitError("expected attn.q_len to be a number of query rows, found ") << given;
 }

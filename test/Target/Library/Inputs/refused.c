@@ -17,16 +17,18 @@ int main(void) {
            t = tensor(table, 32, kDLFloat, 2, tableShape), i = tensor(ids, 32, kDLInt, 1, two),
            o = tensor(offset, 32, kDLInt, 1, two), c = tensor(cache, 32, kDLFloat, 4, cacheShape),
            p = tensor(picked, 32, kDLFloat, 2, pickedShape), g = c;
-  int at, written = 0;
+  int at, status, written = 0;
   memset(cache, 0x7f, sizeof cache);
   memset(picked, 0x7f, sizeof picked);
-  printf("status %d: %s\n", refused(&r, &l, &t, &i, &o, &c, &p, &g), refused_last_error());
+  status = refused(&r, &l, &t, &i, &o, &c, &p, &g);
+  printf("status %d: %s\n", status, refused_last_error());
   for (at = 0; at < (int)sizeof cache; ++at)
     written += ((char *)cache)[at] != 0x7f;
   for (at = 0; at < (int)sizeof picked; ++at)
     written += ((char *)picked)[at] != 0x7f;
   printf("%d bytes written\n", written);
   offset[1] = 1;
-  printf("status %d, appended %g\n", refused(&r, &l, &t, &i, &o, &c, &p, &g), cache[8]);
+  status = refused(&r, &l, &t, &i, &o, &c, &p, &g);
+  printf("status %d, appended %g\n", status, cache[8]);
   return 0;
 }
