@@ -11,6 +11,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace mlir::host {
@@ -38,6 +39,7 @@ private:
   bool mayMove(Operation &op, const Effects &effects);
 
   Block &block;
+  llvm::DenseMap<Operation *, Effects> effectsOf;
   /// What requirements depend on, themselves included.
   llvm::DenseSet<Operation *> needed;
   /// Of ops that stay: those behind the first one that writes, and the buffers that they touch.
@@ -75,7 +77,7 @@ static Effects getEffects(Operation &op) {
 void Mover::findNeeded() {
   llvm::DenseSet<Value> read;
   for (Operation &op : llvm::reverse(block)) {
-    Effects effects = getEffects(op);
+    const Effects &effects = effectsOf[&op] = getEffects(op);
     auto isRead = [&](Value buffer) { return read.contains(buffer); };
     auto isNeeded = [&](Operation *user) { return needed.contains(user); };
     if (!isa<RequireOp>(op) && llvm::none_of(effects.writes, isRead) &&
@@ -100,7 +102,7 @@ void Mover::run() {
   findNeeded();
   Operation *first = nullptr;
   for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
-    Effects effects = getEffects(op);
+    const Effects &effects = effectsOf[&op];
     if (mayMove(op, effects)) {
       if (first)
         op.moveBefore(first);

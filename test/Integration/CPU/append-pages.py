@@ -20,7 +20,7 @@ from calls import PAGE, guard, libc
 
 
 @dataclasses.dataclass
-class Case:
+class Case(calls.Labelled):
     """One spec and the sizes that it is called with."""
 
     page_size: int = 16
@@ -36,9 +36,6 @@ class Case:
     dynamic: bool = False
     counts: bool = False
 
-    def label(self):
-        return " ".join(f"{f.name}={getattr(self, f.name)}" for f in dataclasses.fields(self)
-                        if getattr(self, f.name) != f.default)
 
 
 CASES = [

@@ -2,6 +2,7 @@
 may change a bit of their results."""
 
 import ctypes
+import dataclasses
 import json
 import mmap
 import os
@@ -24,6 +25,14 @@ libc.malloc.restype = ctypes.c_void_p
 libc.malloc.argtypes = [ctypes.c_size_t]
 libc.free.argtypes = [ctypes.c_void_p]
 libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+
+
+class Labelled:
+    """A case, as a dataclass, that is called by what differs from its defaults."""
+
+    def label(self):
+        return " ".join(f"{f.name}={getattr(self, f.name)}" for f in dataclasses.fields(self)
+                        if getattr(self, f.name) != f.default)
 
 
 def guard(array, at_end):

@@ -21,7 +21,7 @@ from guarded import as_f32, as_stored, is_right, round_to
 
 
 @dataclasses.dataclass
-class Case:
+class Case(calls.Labelled):
     """One spec and the sizes that it is called with."""
 
     page_size: int = 16
@@ -40,9 +40,6 @@ class Case:
     causal: bool = False
     fused: bool = True  # else the gathered keys are a result, too
 
-    def label(self):
-        return " ".join(f"{f.name}={getattr(self, f.name)}" for f in dataclasses.fields(self)
-                        if getattr(self, f.name) != f.default)
 
 
 CASES = [
