@@ -19,83 +19,30 @@
 
 #include "attnc/Conversion/Passes.h"
 #include "attnc/Dialect/Host/Passes.h"
-#include "attnc/Machine/Target.h"
+#include "attnc/Target/CodeGen/CodeGen.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "llvm/IR/LegacyPassManager.h"
-#include "llvm/IR/Module.h"
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/Linker/Linker.h"
-#include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/TargetSelect.h"
-#include "llvm/Target/TargetMachine.h"
-#include "llvm/TargetParser/Triple.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 
-//===----------------------------------------------------------------------===//
-// Targets
-//===----------------------------------------------------------------------===//
-
-static FailureOr<std::string> getWasmTriple(const Target &target, Location loc) {
-  if (target.getOS() != "wasmrt")
-    return emitError(loc) << "expected wasm-32-wasmrt for a library, found " << target.str();
-  if (target.has("wasm_threads"))
-    return emitError(loc, "expected a wasm target without threads for a library, found "
-                          "wasm_threads");
-  return std::string("wasm32-unknown-unknown");
-}
-
-FailureOr<std::string> attn::getTriple(StringRef given, Location loc) {
-  Target target(given);
-  StringRef arch = llvm::StringSwitch<StringRef>(target.getArch())
-                       .Case("x86-64", "x86_64")
-                       .Case("arm-64", "aarch64")
-                       .Case("riscv-64", "riscv64")
-                       .Case("wasm-32", "wasm32")
-                       .Default("");
-  if (arch.empty())
-    return emitError(loc) << "expected a 64-bit x86, arm or riscv or a 32-bit wasm target for a "
-                             "library, found "
-                          << given;
-  if (arch == "wasm32")
-    return getWasmTriple(target, loc);
-  if (target.getOS() != "linux")
-    return emitError(loc) << "expected a linux target for a library, found " << given;
-  return (arch + "-unknown-linux-gnu").str();
-}
-
 /// The host function only checks and calls: baseline code of the architecture will do.
-static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(StringRef triple, Location loc) {
-  static bool initialized = [] {
-    llvm::InitializeAllTargetInfos();
-    llvm::InitializeAllTargets();
-    llvm::InitializeAllTargetMCs();
-    llvm::InitializeAllAsmPrinters();
-    llvm::InitializeAllAsmParsers(); // attnc_cpu_x86.c has a line of it
-    return true;
-  }();
-  (void)initialized;
-  std::string error;
+static std::unique_ptr<llvm::TargetMachine> makeHostMachine(StringRef triple, Location loc) {
   llvm::Triple parsed(triple);
-  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(parsed, error);
-  if (!target) {
-    emitError(loc) << error;
-    return nullptr;
+  MachineOptions options;
+  options.options.FunctionSections = options.options.DataSections = true;
+  options.relocation = parsed.isWasm() ? llvm::Reloc::Static : llvm::Reloc::PIC_;
+  if (parsed.isRISCV64()) {
+    options.cpu = "generic-rv64";
+    options.features = "+m,+a,+f,+d,+c";
   }
-  llvm::TargetOptions options;
-  options.FunctionSections = options.DataSections = true;
-  StringRef features = parsed.isRISCV64() ? "+m,+a,+f,+d,+c" : "";
-  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      parsed, parsed.isRISCV64() ? "generic-rv64" : "generic", features, options,
-      parsed.isWasm() ? llvm::Reloc::Static : llvm::Reloc::PIC_, std::nullopt,
-      llvm::CodeGenOptLevel::Default));
+  return makeTargetMachine(parsed, options, loc);
 }
 
 //===----------------------------------------------------------------------===//
@@ -122,11 +69,6 @@ static std::unique_ptr<llvm::Module> translate(ModuleOp module, llvm::LLVMContex
   return translateModuleToLLVMIR(module, context, "host");
 }
 
-static void setTarget(llvm::Module &module, llvm::TargetMachine &machine) {
-  module.setTargetTriple(machine.getTargetTriple());
-  module.setDataLayout(machine.createDataLayout());
-}
-
 //===----------------------------------------------------------------------===//
 // Code
 //===----------------------------------------------------------------------===//
@@ -139,22 +81,13 @@ static constexpr llvm::StringLiteral kJoin =
 
 /// `isWhole`: kernels and Halide's runtime are in the module as well.
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine, bool isWhole) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graph;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graph, modules);
-  llvm::ModulePassManager passes;
-  if (isWhole)
-    passes = builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::Os);
-  else
+  runPasses(module, &machine, [&](llvm::PassBuilder &builder) {
+    if (isWhole)
+      return builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::Os);
+    llvm::ModulePassManager passes;
     llvm::cantFail(builder.parsePassPipeline(passes, kJoin));
-  passes.run(module, modules);
+    return passes;
+  });
 }
 
 /// Makes the constants a zero-initialised, writable global, which an object does not store. Runs
@@ -164,17 +97,6 @@ static void reserveConstants(llvm::Module &module) {
   constants->setConstant(false);
   constants->setInitializer(llvm::Constant::getNullValue(constants->getValueType()));
   constants->setLinkage(llvm::GlobalValue::InternalLinkage);
-}
-
-static FailureOr<std::string> emitObject(llvm::Module &module, llvm::TargetMachine &machine,
-                                         Location loc) {
-  SmallString<0> bytes;
-  llvm::raw_svector_ostream os(bytes);
-  llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, os, nullptr, llvm::CodeGenFileType::ObjectFile))
-    return emitError(loc) << "can't emit objects for " << machine.getTargetTriple().str();
-  passes.run(module);
-  return bytes.str().str();
 }
 
 /// One LLVM module of all variants' host functions.
@@ -238,7 +160,7 @@ FailureOr<std::string> attn::compileHost(MutableArrayRef<Variant> variants, Stri
                                          bool withRuntime, uint64_t constantBytes,
                                          ArrayRef<std::string> bitcode) {
   Location loc = variants.front().getModule().getLoc();
-  std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(triple, loc);
+  std::unique_ptr<llvm::TargetMachine> machine = makeHostMachine(triple, loc);
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> host = translateAll(variants, function, context);
   if (!machine || !host)
@@ -256,16 +178,16 @@ FailureOr<std::string> attn::compileHost(MutableArrayRef<Variant> variants, Stri
   sanitize(*host, variants.front().target);
   if (constantBytes > 0)
     reserveConstants(*host);
-  return emitObject(*host, *machine, loc);
+  return emitCode(*host, *machine, llvm::CodeGenFileType::ObjectFile, loc);
 }
 
 FailureOr<std::string> attn::compileRuntimeSupport(StringRef triple, Location loc) {
-  std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(triple, loc);
+  std::unique_ptr<llvm::TargetMachine> machine = makeHostMachine(triple, loc);
   if (!machine)
     return failure();
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> support = loadSupport(getRuntimeSupport(), context);
   setTarget(*support, *machine);
   optimize(*support, *machine, /*isWhole=*/false);
-  return emitObject(*support, *machine, loc);
+  return emitCode(*support, *machine, llvm::CodeGenFileType::ObjectFile, loc);
 }

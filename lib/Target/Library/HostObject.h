@@ -16,10 +16,6 @@
 
 namespace mlir::attn {
 
-/// The LLVM triple of a Halide target in full; a diagnostic at `loc` where attnc
-/// can't emit libraries for it.
-FailureOr<std::string> getTriple(StringRef target, Location loc);
-
 /// attnc's own part of the runtime, as an object with references to Halide's part.
 FailureOr<std::string> compileRuntimeSupport(StringRef triple, Location loc);
 

@@ -22,6 +22,7 @@
 #include "attnc/Dialect/Host/Host.h"
 #include "attnc/Files/WholeFile.h"
 #include "attnc/Machine/Target.h"
+#include "attnc/Target/CodeGen/CodeGen.h"
 #include "attnc/Target/Halide/Export.h"
 #include "attnc/Target/Library/Cache.h"
 

@@ -8,9 +8,8 @@
 #include "Sanitize.h"
 
 #include "attnc/Machine/Target.h"
+#include "attnc/Target/CodeGen/CodeGen.h"
 
-#include "llvm/IR/Module.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Transforms/Instrumentation/AddressSanitizer.h"
 #include "llvm/Transforms/Instrumentation/SanitizerCoverage.h"
 
@@ -36,20 +35,12 @@ static void addAddressSanitizer(llvm::Module &module, llvm::ModulePassManager &p
 
 void attn::sanitize(llvm::Module &module, StringRef target) {
   Target parsed(target);
-  llvm::ModulePassManager passes;
-  if (parsed.has("sanitizer_coverage"))
-    passes.addPass(llvm::SanitizerCoveragePass(getCoverageOptions()));
-  if (parsed.has("asan"))
-    addAddressSanitizer(module, passes);
-  llvm::PassBuilder builder;
-  llvm::FunctionAnalysisManager functions;
-  llvm::ModuleAnalysisManager modules;
-  llvm::LoopAnalysisManager loops;
-  llvm::CGSCCAnalysisManager graph;
-  builder.registerModuleAnalyses(modules);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.registerCGSCCAnalyses(graph);
-  builder.crossRegisterProxies(loops, functions, graph, modules);
-  passes.run(module, modules);
+  runPasses(module, /*machine=*/nullptr, [&](llvm::PassBuilder &) {
+    llvm::ModulePassManager passes;
+    if (parsed.has("sanitizer_coverage"))
+      passes.addPass(llvm::SanitizerCoveragePass(getCoverageOptions()));
+    if (parsed.has("asan"))
+      addAddressSanitizer(module, passes);
+    return passes;
+  });
 }

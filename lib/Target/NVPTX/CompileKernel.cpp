@@ -10,16 +10,11 @@
 
 #include "attnc/Files/WholeFile.h"
 #include "attnc/Machine/GpuInfo.h"
-#include "attnc/Machine/Target.h"
+#include "attnc/Target/CodeGen/CodeGen.h"
 #include "attnc/Target/NVPTX/Export.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
-#include "llvm/IR/LegacyPassManager.h"
-#include "llvm/MC/TargetRegistry.h"
-#include "llvm/Support/TargetSelect.h"
-#include "llvm/Target/TargetMachine.h"
-#include "llvm/TargetParser/Host.h"
 
 using namespace mlir;
 using namespace mlir::cuda;
@@ -34,35 +29,13 @@ static FailureOr<int64_t> getCapability(KernelOp kernel, StringRef target) {
          << target;
 }
 
-static std::unique_ptr<llvm::TargetMachine> makeHostMachine(KernelOp kernel, StringRef target) {
-  static bool initialized = [] {
-    llvm::InitializeAllTargetInfos();
-    llvm::InitializeAllTargets();
-    llvm::InitializeAllTargetMCs();
-    llvm::InitializeAllAsmPrinters();
-    return true;
-  }();
-  (void)initialized;
-  std::string error, arch = attn::Target(target).getArch();
-  llvm::Triple triple(arch == "x86-64"   ? "x86_64-unknown-linux-gnu"
-                      : arch == "arm-64" ? "aarch64-unknown-linux-gnu"
-                                         : llvm::sys::getProcessTriple());
-  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
-  if (!found) {
-    kernel.emitOpError(error);
+static std::unique_ptr<llvm::TargetMachine> makeHostMachine(StringRef target, Location loc) {
+  FailureOr<std::string> triple = attn::getTriple(target, loc);
+  if (failed(triple))
     return nullptr;
-  }
-  return std::unique_ptr<llvm::TargetMachine>(
-      found->createTargetMachine(triple, "generic", "", llvm::TargetOptions(), llvm::Reloc::PIC_));
-}
-
-static void emitObject(llvm::Module &module, llvm::TargetMachine &machine,
-                       llvm::raw_pwrite_stream &os) {
-  llvm::legacy::PassManager passes;
-  bool cannot = machine.addPassesToEmitFile(passes, os, nullptr, llvm::CodeGenFileType::ObjectFile);
-  assert(!cannot && "targets with CUDA have objects");
-  (void)cannot;
-  passes.run(module);
+  attn::MachineOptions options;
+  options.relocation = llvm::Reloc::PIC_;
+  return attn::makeTargetMachine(llvm::Triple(*triple), options, loc);
 }
 
 /// What a stmt is to a pipeline: the code before it is compiled.
@@ -83,20 +56,18 @@ static FailureOr<std::string> compile(KernelOp kernel, StringRef target, Artefac
     return printKernel(kernel);
   if (artefact != Artefact::object && artefact != Artefact::bitcode)
     return kernel.emitOpError("expected to be compiled to an object, bitcode, stmt or device code");
-  std::unique_ptr<llvm::TargetMachine> machine = makeHostMachine(kernel, target);
+  std::unique_ptr<llvm::TargetMachine> machine = makeHostMachine(target, kernel.getLoc());
   if (!machine)
     return failure();
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module = buildLauncher(kernel, ptx, context);
-  module->setTargetTriple(machine->getTargetTriple());
-  module->setDataLayout(machine->createDataLayout());
-  SmallString<0> bytes;
-  llvm::raw_svector_ostream os(bytes);
+  attn::setTarget(*module, *machine);
   if (artefact == Artefact::object)
-    emitObject(*module, *machine, os);
-  else
-    llvm::WriteBitcodeToFile(*module, os);
-  return bytes.str().str();
+    return attn::emitCode(*module, *machine, llvm::CodeGenFileType::ObjectFile, kernel.getLoc());
+  std::string bytes;
+  llvm::raw_string_ostream os(bytes);
+  llvm::WriteBitcodeToFile(*module, os);
+  return bytes;
 }
 
 namespace {

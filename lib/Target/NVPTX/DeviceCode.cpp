@@ -7,6 +7,8 @@
 
 #include "DeviceCode.h"
 
+#include "attnc/Target/CodeGen/CodeGen.h"
+
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
@@ -22,18 +24,6 @@
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/Passes.h"
-#include "llvm/IR/LegacyPassManager.h"
-#include "llvm/IR/Module.h"
-#include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
-#include "llvm/Target/TargetMachine.h"
-
-extern "C" {
-void LLVMInitializeNVPTXTargetInfo();
-void LLVMInitializeNVPTXTarget();
-void LLVMInitializeNVPTXTargetMC();
-void LLVMInitializeNVPTXAsmPrinter();
-}
 
 using namespace mlir;
 using namespace mlir::cuda;
@@ -81,47 +71,13 @@ static std::unique_ptr<llvm::Module> translate(ModuleOp module, llvm::LLVMContex
 }
 
 /// PTX 7.1 is that of CUDA 11.1, the first with capability 8.6.
-static std::unique_ptr<llvm::TargetMachine> makeMachine(int64_t capability) {
-  static bool initialized = [] {
-    LLVMInitializeNVPTXTargetInfo();
-    LLVMInitializeNVPTXTarget();
-    LLVMInitializeNVPTXTargetMC();
-    LLVMInitializeNVPTXAsmPrinter();
-    return true;
-  }();
-  (void)initialized;
-  std::string error;
-  llvm::Triple triple("nvptx64-nvidia-cuda");
-  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
-  assert(target && "LLVM was built without NVPTX");
-  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, "sm_" + std::to_string(capability), "+ptx71", llvm::TargetOptions(), std::nullopt,
-      std::nullopt, llvm::CodeGenOptLevel::Aggressive));
-}
-
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graph;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graph, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
-}
-
-static FailureOr<std::string> emitText(llvm::Module &module, llvm::TargetMachine &machine,
-                                       KernelOp kernel) {
-  SmallString<0> text;
-  llvm::raw_svector_ostream os(text);
-  llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, os, nullptr, llvm::CodeGenFileType::AssemblyFile))
-    return kernel.emitOpError("could not be written as PTX");
-  passes.run(module);
-  return text.str().str();
+static std::unique_ptr<llvm::TargetMachine> makeMachine(int64_t capability, Location loc) {
+  std::string cpu = "sm_" + std::to_string(capability);
+  attn::MachineOptions options;
+  options.cpu = cpu;
+  options.features = "+ptx71";
+  options.level = llvm::CodeGenOptLevel::Aggressive;
+  return attn::makeTargetMachine(llvm::Triple("nvptx64-nvidia-cuda"), options, loc);
 }
 
 FailureOr<std::string> cuda::compileToPtx(KernelOp kernel, int64_t capability) {
@@ -132,9 +88,12 @@ FailureOr<std::string> cuda::compileToPtx(KernelOp kernel, int64_t capability) {
   std::unique_ptr<llvm::Module> module = translate(*outlined, context);
   if (!module)
     return kernel.emitOpError("could not be translated to LLVM IR");
-  std::unique_ptr<llvm::TargetMachine> machine = makeMachine(capability);
-  module->setTargetTriple(machine->getTargetTriple());
-  module->setDataLayout(machine->createDataLayout());
-  optimize(*module, *machine);
-  return emitText(*module, *machine, kernel);
+  std::unique_ptr<llvm::TargetMachine> machine = makeMachine(capability, kernel.getLoc());
+  if (!machine)
+    return failure();
+  attn::setTarget(*module, *machine);
+  attn::runPasses(*module, machine.get(), [](llvm::PassBuilder &builder) {
+    return builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
+  });
+  return attn::emitCode(*module, *machine, llvm::CodeGenFileType::AssemblyFile, kernel.getLoc());
 }

@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 
-from registers import FLOATS, INTEGERS, REGISTERS, Unknown, address_of, read, split_place, variable, write
+from registers import FLOATS, INTEGERS, REGISTERS, Unknown, address_of, parts, read, split_place, variable, write
 from warp_instructions import copy_async, meet
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -120,15 +120,13 @@ def move(kind, operands):
     """mov, which also packs and unpacks registers in braces."""
     to, source = operands
     if to.startswith("{"):
-        parts = to.strip("{}").split(", ")
-        width = int(kind[1:]) // len(parts)
+        width = int(kind[1:]) // len(parts(to))
         return " ".join(write(part, f"b{width}", f"{read(source, kind)} >> {i * width}")
-                        for i, part in enumerate(parts) if part != "_")
+                        for i, part in enumerate(parts(to)) if part != "_")
     if source.startswith("{"):
-        parts = source.strip("{}").split(", ")
-        width = int(kind[1:]) // len(parts)
+        width = int(kind[1:]) // len(parts(source))
         return write(to, kind, " | ".join(f"({INTEGERS[kind]}){read(part, f'b{width}')} << {i * width}"
-                                          for i, part in enumerate(parts)))
+                                          for i, part in enumerate(parts(source))))
     if re.match(r"0[fFdD]", source):
         kind = "f" + kind[1:]
     return write(to, kind, read(source, kind))
@@ -151,12 +149,11 @@ def access(line, name, modifiers, kind, operands):
     space = next((m for m in modifiers if m in ("global", "shared", "local", "const", "param")), None)
     register, place = operands if name == "ld" else reversed(operands)
     count = next((int(m[1]) for m in modifiers if re.fullmatch("v[248]", m)), 1)
-    registers = register.strip("{}").split(", ")
-    base, offset = split_place(place)
+    registers = parts(register)
     size = int(kind[1:]) // 8
     bits = "b" + kind[1:]
     if space == "param":
-        to, source = (f"&{variable(register)}", parameter(base))[::1 if name == "ld" else -1]
+        to, source = (f"&{variable(register)}", parameter(split_place(place)[0]))[::1 if name == "ld" else -1]
         return f"memcpy({to}, {source}, {size});"
     address = address_of(place)
     memory = {"global": f"global_memory({line}, {address}, {size * count})",

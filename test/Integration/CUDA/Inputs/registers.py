@@ -14,6 +14,11 @@ class Unknown(Exception):
     pass
 
 
+def parts(operand):
+    """The registers of an operand: several are in braces."""
+    return operand.strip("{}").split(", ")
+
+
 def variable(operand):
     """The name in C of a register."""
     return re.sub(r"[%.$]", "_", operand)

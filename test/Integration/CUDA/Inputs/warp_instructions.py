@@ -1,18 +1,18 @@
 """Instructions that the lanes of a warp do together, and copies to shared memory."""
 
-from registers import Unknown, address_of, read, write
+from registers import Unknown, address_of, parts, read, write
 
 
 def values(operand, kind="b32"):
     """An array in C of the registers in braces."""
-    return "(uint32_t[]){" + ", ".join(read(part, kind) for part in operand.strip("{}").split(", ")) + "}"
+    return "(uint32_t[]){" + ", ".join(read(part, kind) for part in parts(operand)) + "}"
 
 
 def results(operand, statement):
     """A statement that makes an array `r`, and its copies to registers in braces."""
-    parts = operand.strip("{}").split(", ")
-    copies = " ".join(write(part, "b32", f"r[{i}]") for i, part in enumerate(parts))
-    return f"{{ uint32_t r[{len(parts)}]; {statement} {copies} }}"
+    registers = parts(operand)
+    copies = " ".join(write(register, "b32", f"r[{i}]") for i, register in enumerate(registers))
+    return f"{{ uint32_t r[{len(registers)}]; {statement} {copies} }}"
 
 
 def copy_async(line, modifiers, operands):
