@@ -96,8 +96,7 @@ Reg isAny(KernelBuilder &k, Reg condition) {
                                           NVVM::VoteSyncKind::any)};
 }
 
-void startCopy(KernelBuilder &k, Reg shared, Reg global, Reg isIn) {
-  Reg bytes = select(isIn, k.i32(kChunkBytes), k.i32(0));
+void startCopy(KernelBuilder &k, Reg shared, Reg global, Reg bytes) {
   NVVM::CpAsyncOp::create(k.b(), shared, global, kChunkBytes, NVVM::LoadCacheModifierKind::CG,
                           bytes);
 }

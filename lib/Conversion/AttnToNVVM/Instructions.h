@@ -41,8 +41,8 @@ Reg combineLanes(KernelBuilder &k, Reg value, Reg (*combine)(Reg, Reg));
 /// Whether any lane of the warp has it.
 Reg isAny(KernelBuilder &k, Reg condition);
 
-/// Copies 16 bytes to shared memory, or zeros unless `isIn`; the copy runs beside the thread.
-void startCopy(KernelBuilder &k, Reg shared, Reg global, Reg isIn);
+/// Copies `bytes` of 16 bytes to shared memory, then zeros; the copy runs beside the thread.
+void startCopy(KernelBuilder &k, Reg shared, Reg global, Reg bytes);
 /// Waits for all copies that this thread started.
 void waitForCopies(KernelBuilder &k);
 

@@ -17,6 +17,15 @@ using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::nvvm;
 
+/// The factor of a score as it is in registers that makes it one in units of log 2: the scale is
+/// part of it where it can be.
+static double getUnit(AttentionOp op) {
+  constexpr double kSmallest = 1e-30, kLargest = 1e30;
+  double scale = op.getScale().convertToDouble();
+  bool isPlain = op.getScoreMod().empty() && scale >= kSmallest && scale <= kLargest;
+  return isPlain ? scale * kLog2E : kLog2E;
+}
+
 MmaAttention::MmaAttention(OpBuilder &builder, StringRef name, AttentionOp op, MmaAttr s)
     : k(builder, op.getLoc(), name), op(op), element(op.getQuery().getType().getElementType()),
       sizes(op, s.getQBlock(), s.getKvBlock()), threads(s.getQBlock() / kTileRows * kLanes),
@@ -25,7 +34,18 @@ MmaAttention::MmaAttention(OpBuilder &builder, StringRef name, AttentionOp op, M
       queryTile(k, 0, sizes.qBlock, sizes.keyRowBytes(), threads),
       keyTile(k, sizes.keyOffset(), sizes.kvBlock, sizes.keyRowBytes(), threads),
       valueTile(k, sizes.valueOffset(), sizes.kvBlock, sizes.valueRowBytes(), threads),
-      scoreMod(k, op.getScoreMod()), mask(k, op.getMask()) {}
+      unit(getUnit(op)), scoreMod(k, op.getScoreMod()), mask(k, op.getMask()),
+      probMod(k, op.getProbMod()) {
+  if (op.getSink())
+    sink = k.input("sink", op.getSink());
+  if (!op.getPages())
+    return;
+  pages = {k.input("pages", op.getPages()), std::nullopt, Reg(), min(key.sizes[0], value.sizes[0]),
+           key.sizes[2]};
+  if (op.getLengths())
+    pages->lengths = k.input("lengths", op.getLengths());
+  kvLen = pages->entries.sizes[1] * pages->pageSize;
+}
 
 /// Blocks of the last rows, which see most keys of a causal mask, start first.
 Place MmaAttention::findPlace() {
@@ -46,6 +66,12 @@ Place MmaAttention::findPlace() {
   return p;
 }
 
+/// Keys or values of the block's head, in order.
+Matrix MmaAttention::getRows(const Buffer &buffer) {
+  return pages ? Matrix::ofPages(k, buffer, *pages, at.kvHead)
+               : Matrix::ofHead(k, buffer, at.batch, at.kvHead);
+}
+
 /// All that a loop over keys needs.
 void MmaAttention::start() {
   readPosition(k);
@@ -53,12 +79,14 @@ void MmaAttention::start() {
   QueryRows rows{at.batch, at.head, at.firstRow, min(at.firstRow + (sizes.qBlock - 1), qLen - 1)};
   visible = findVisibleKeys(k, op.getMask(), rows, kvLen);
   full = findFullKeys(k, op.getMask(), rows, visible);
-  keys.emplace(k, key, at.batch, at.kvHead);
-  values.emplace(k, value, at.batch, at.kvHead);
+  if (pages)
+    pages->batch = at.batch;
+  keys = getRows(key);
+  values = getRows(value);
 }
 
 void MmaAttention::copyQuery() {
-  queryTile.startCopies(Matrix(k, query, at.batch, at.head), at.firstRow, qLen);
+  queryTile.startCopies(Matrix::ofHead(k, query, at.batch, at.head), at.firstRow, qLen);
 }
 
 Regs MmaAttention::loadQuery(int64_t depth) {
@@ -72,8 +100,9 @@ BuiltKernel MmaAttention::build() {
          [&] { keyTile.startCopies(*keys, visible.low, visible.high); });
   waitForCopies(k);
   barrier(k);
-  for (int64_t depth = 0; depth < sizes.headDim; depth += kTileDepth)
-    queries.push_back(loadQuery(depth));
+  if (sizes.keepsQuery())
+    for (int64_t depth = 0; depth < sizes.headDim; depth += kTileDepth)
+      queries.push_back(loadQuery(depth));
 
   auto step = [&](Reg first, ArrayRef<Reg> regs) {
     RowState state = RowState::unpack(regs);
@@ -86,6 +115,7 @@ BuiltKernel MmaAttention::build() {
     Reg next = first + sizes.kvBlock;
     k.when(next < visible.high, [&] { keyTile.startCopies(*keys, next, visible.high); });
     state = addNumerators(state, scores);
+    modifyNumerators(scores, first);
     addContext(state, scores);
     return state.pack();
   };

@@ -15,11 +15,15 @@
 
 namespace mlir::attn::nvvm {
 
+constexpr double kLog2E = 1.4426950408889634;
+
 /// The state of a lane's two rows: the maximum of their scores in units of log 2, this lane's part
-/// of the sum of their numerators, and of their context tiles.
+/// of the sum of their numerators, and of their context tiles. After the last key: the whole sum,
+/// and the sum with the sink.
 struct RowState {
   Reg maximum[2], sum[2];
   Regs context;
+  Reg total[2];
 
   Regs pack() const;
   static RowState unpack(ArrayRef<Reg> regs);
@@ -43,16 +47,20 @@ public:
 private:
   void start();
   Place findPlace();
+  Matrix getRows(const Buffer &buffer);
   void copyQuery();
   Regs loadQuery(int64_t depth);
 
   // Scores.cpp
   /// Products of the query block with the keys of the tile, of 16 x 8 each.
   Regs multiplyKeys();
-  /// Scores in units of log 2, -inf where hidden; the tile's first key is `first`.
+  /// Scores times 1 / `unit`, -inf where hidden; the tile's first key is `first`.
   Regs buildScores(Reg first);
   Reg modify(Reg dot, Reg key, int64_t r);
   Regs hide(ArrayRef<Reg> scores, Reg first);
+  /// Runs the prob region on numerators.
+  void modifyNumerators(Regs &numerators, Reg first);
+  Reg modifyProb(Reg prob, Reg first, int64_t index);
   Reg keyOf(Reg first, int64_t element) const;
 
   // Softmax.cpp
@@ -64,7 +72,9 @@ private:
   /// The left operand of 16 keys from two tiles of numerators.
   Regs packNumerators(ArrayRef<Reg> numerators, int64_t depth);
   void reduceSums(RowState &state);
+  Reg readSink(const RowState &state, int64_t r);
   Reg offsetOf(Reg maximum);
+  void exponentiate(Regs &scores, const Reg (&offset)[2]);
 
   // Output.cpp
   void storeContext(const RowState &state);
@@ -75,7 +85,8 @@ private:
   Reg isAnyNotFinite(const RowState &state);
   void recompute(const RowState &state);
   Regs addBlock(const RowState &state, Reg first, Reg chunk, ArrayRef<Reg> before);
-  Regs weigh(const RowState &state, Regs &scores, Regs &sums);
+  Regs weigh(const RowState &state, Reg first, Regs &scores, Regs &sums);
+  Regs packKept(ArrayRef<Reg> kept, int64_t depth, bool isNegative);
   void addParts(ArrayRef<Reg> numerators, ArrayRef<Reg> kept, int64_t depth, Reg chunk, Regs &sums);
   Reg joinParts(ArrayRef<Reg> sums, int64_t i, Reg total);
   void storeGroup(const RowState &state, ArrayRef<Reg> sums, Reg firstColumn);
@@ -89,10 +100,13 @@ private:
   Place at;
   Reg qLen, kvLen;
   SharedTile queryTile, keyTile, valueTile;
-  RegionInliner scoreMod, mask;
+  /// Of scores, in units of log 2.
+  double unit;
+  RegionInliner scoreMod, mask, probMod;
   KeyRange visible, full;
   std::optional<Matrix> keys, values;
-  std::optional<Buffer> context, lse;
+  std::optional<Buffer> sink, context, lse;
+  std::optional<PageTable> pages;
   /// Left operands, one for each 16 elements of head_dim; none where they are loaded when used.
   SmallVector<Regs> queries;
 };

@@ -26,7 +26,7 @@ Reg MmaAttention::isAnyNotFinite(const RowState &state) {
   Reg zero = k.f32(0), sum = zero;
   for (Reg x : state.context)
     sum = fma(x, zero, sum);
-  for (Reg x : state.sum)
+  for (Reg x : state.total)
     sum = fma(x, zero, sum);
   Reg isOfWarp = isAny(k, isNaN(sum));
   barrier(k); // no tile is read any more
@@ -80,37 +80,57 @@ static ValueParts splitPair(KernelBuilder &k, Reg pair, Type element) {
 /// a row has a score of NaN.
 static constexpr int64_t kTiles = 2, kSums = kTiles * 4, kParts = 3;
 
-/// Makes scores numerators, and returns 1 for each visible key. Notes scores of NaN.
-Regs MmaAttention::weigh(const RowState &state, Regs &scores, Regs &sums) {
+/// Makes scores numerators, or probs where a prob region modifies them, and returns for each key
+/// that counts 1 or -1, the sign of its factor. Notes scores of NaN. A prob that the region makes 0
+/// counts as masked; where the sum is NaN all probs are.
+Regs MmaAttention::weigh(const RowState &state, Reg first, Regs &scores, Regs &sums) {
   Reg zero = k.f32(0), one = k.f32(1);
   Regs kept;
   for (auto [index, score] : llvm::enumerate(scores)) {
     int64_t r = index % 4 / 2;
-    Reg exponent = score - offsetOf(state.maximum[r]);
-    Reg isDropped = (score == k.minusInf()) | (exponent < kMinProbExponent);
+    Reg total = state.total[r], isNumber = isNot(isNaN(total));
+    Reg exponent = score * k.f32(unit) - offsetOf(state.maximum[r]), factor = one;
+    Reg isDropped = (score == k.minusInf()) | (isNumber & (exponent < kMinProbExponent));
     Reg &hasNaN = sums[kParts * kSums + r];
     hasNaN = select(isNaN(score), one, hasNaN);
-    score = select(isDropped, zero, exp2(k, exponent));
-    kept.push_back(select(isDropped, zero, one));
+    if (!probMod.isEmpty()) {
+      factor = modifyProb(select(isNumber, one, total), first, index);
+      isDropped = isDropped | (factor == zero);
+      exponent = exponent - log2(k, total);
+    }
+    score = select(isDropped, zero, select(isNumber, exp2(k, exponent), total) * factor);
+    kept.push_back(select(isDropped, zero, select(factor < 0, -one, one)));
   }
   return kept;
+}
+
+/// Left operands of 16 keys: numerators, and ones for keys whose factor is positive or negative.
+Regs MmaAttention::packKept(ArrayRef<Reg> kept, int64_t depth, bool isNegative) {
+  auto parts = llvm::map_to_vector(kept, [&](Reg x) { return max(isNegative ? -x : x, k.f32(0)); });
+  return packNumerators(Regs(parts), depth);
 }
 
 /// Adds the products of 16 keys and the group that begins with `chunk`.
 void MmaAttention::addParts(ArrayRef<Reg> numerators, ArrayRef<Reg> kept, int64_t depth, Reg chunk,
                             Regs &sums) {
-  Regs left = packNumerators(numerators, depth), leftKept = packNumerators(kept, depth);
+  Regs left = packNumerators(numerators, depth), positive = packKept(kept, depth, false),
+       negative = packKept(kept, depth, true);
   Regs right = valueTile.loadRight(depth, chunk);
   for (int64_t tile = 0; tile < kTiles; ++tile) {
     ValueParts low = splitPair(k, right[2 * tile], element),
                high = splitPair(k, right[2 * tile + 1], element);
-    Regs operands[kParts] = {
-        {low.finite, high.finite}, {low.positive, high.positive}, {low.negative, high.negative}};
-    for (int64_t part = 0; part < kParts; ++part) {
+    Regs infs = {low.positive, high.positive}, minusInfs = {low.negative, high.negative};
+    auto add = [&](int64_t part, ArrayRef<Reg> a, ArrayRef<Reg> b) {
       auto sum = MutableArrayRef(sums).slice(part * kSums + tile * 4, 4);
-      llvm::copy(multiply(k, part == 0 ? left : leftKept, operands[part], sum, element),
-                 sum.begin());
-    }
+      llvm::copy(multiply(k, a, b, sum, element), sum.begin());
+    };
+    add(0, left, {low.finite, high.finite});
+    add(1, positive, infs);
+    add(2, positive, minusInfs);
+    if (probMod.isEmpty())
+      continue;
+    add(1, negative, minusInfs);
+    add(2, negative, infs);
   }
 }
 
@@ -122,27 +142,28 @@ Regs MmaAttention::addBlock(const RowState &state, Reg first, Reg chunk, ArrayRe
   valueTile.startCopies(*values, first, visible.high);
   waitForCopies(k);
   barrier(k);
-  Regs scores = buildScores(first), kept = weigh(state, scores, sums);
+  Regs scores = buildScores(first), kept = weigh(state, first, scores, sums);
   for (int64_t depth = 0; depth < sizes.kvBlock; depth += kTileDepth)
     addParts(scores, kept, depth, chunk, sums);
   return sums;
 }
 
-/// An element of the context.
+/// An element of the context. Probs are normalised already.
 Reg MmaAttention::joinParts(ArrayRef<Reg> sums, int64_t i, Reg total) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
-  Reg zero = k.f32(0), noNumber = k.f32(std::numeric_limits<float>::quiet_NaN());
+  Reg zero = k.f32(0), one = k.f32(1), noNumber = k.f32(std::numeric_limits<float>::quiet_NaN());
   Reg isPositive = sums[kSums + i] > zero, isNegative = sums[2 * kSums + i] > zero;
-  Reg x = sums[i] / select(total == zero, k.f32(1), total);
-  x = select(isPositive, k.f32(kInf), x);
-  x = select(isNegative, select(isPositive, noNumber, k.f32(-kInf)), x);
-  return select(isNaN(total), noNumber, x);
+  Reg divisor = select((total == zero) | isNaN(total), one, total);
+  Reg x = probMod.isEmpty() ? sums[i] / divisor : sums[i];
+  Reg y = select(isPositive, k.f32(kInf), x);
+  y = select(isNegative, select(isPositive, noNumber, k.f32(-kInf)), y);
+  return select(isNaN(x), x, y);
 }
 
 void MmaAttention::storeGroup(const RowState &state, ArrayRef<Reg> sums, Reg firstColumn) {
   Regs pairs;
   for (int64_t i = 0; i < kSums; i += 2) {
-    Reg total = state.sum[i % 4 / 2];
+    Reg total = state.total[i % 4 / 2];
     pairs.push_back(
         nvvm::pack(k, joinParts(sums, i, total), joinParts(sums, i + 1, total), element));
   }

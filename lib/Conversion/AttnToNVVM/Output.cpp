@@ -15,8 +15,8 @@ using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::nvvm;
 
-/// Two elements at `address`, in one store if it is a multiple of 4.
-static void storePair(KernelBuilder &k, Reg pair, Reg address) {
+/// The first `count` of two elements at `address`, in one store if it is a multiple of 4.
+static void storePair(KernelBuilder &k, Reg pair, Reg address, Reg count) {
   Type i16 = k.b().getIntegerType(16), i64 = k.b().getI64Type();
   Reg place(k.b(), LLVM::PtrToIntOp::create(k.b(), i64, address));
   auto whole = [&]() -> Regs {
@@ -27,20 +27,22 @@ static void storePair(KernelBuilder &k, Reg pair, Reg address) {
     Reg next(k.b(), LLVM::GEPOp::create(k.b(), address.getType(), i16, address,
                                         ArrayRef<LLVM::GEPArg>{1}));
     Reg high(k.b(), arith::ShRUIOp::create(k.b(), pair, k.i32(16)));
-    k.store(convert(pair, i16), address);
-    k.store(convert(high, i16), next);
+    k.when(count >= 1, [&] { k.store(convert(pair, i16), address); });
+    k.when(count >= 2, [&] { k.store(convert(high, i16), next); });
     return {};
   };
-  k.choose((place & 3) == 0, whole, halves);
+  k.choose(((place & 3) == 0) & (count >= 2), whole, halves);
 }
 
 /// A pair for each of the lane's rows, of each tile in turn.
 void MmaAttention::storePairs(ArrayRef<Reg> pairs, Reg firstColumn) {
+  int64_t columns = op.getResult().getType().getDimSize(3);
   for (int64_t r : {0, 1})
     k.when(at.row[r] < qLen, [&] {
       for (size_t i = r; i < pairs.size(); i += 2) {
         Reg column = firstColumn + at.column + int64_t(i) / 2 * kTileColumns;
-        storePair(k, pairs[i], context->at({at.batch, at.head, at.row[r], column}));
+        Reg count = columns == sizes.valueDim ? k.i32(2) : k.i32(columns) - column;
+        storePair(k, pairs[i], context->at({at.batch, at.head, at.row[r], column}), count);
       }
     });
 }
@@ -49,7 +51,7 @@ void MmaAttention::storePairs(ArrayRef<Reg> pairs, Reg firstColumn) {
 void MmaAttention::storeContext(const RowState &state) {
   Reg inverse[2];
   for (int64_t r : {0, 1})
-    inverse[r] = select(state.sum[r] == k.f32(0), k.f32(0), k.f32(1) / state.sum[r]);
+    inverse[r] = select(state.total[r] == k.f32(0), k.f32(0), k.f32(1) / state.total[r]);
   Regs pairs;
   for (size_t i = 0; i < state.context.size(); i += 2) {
     Reg factor = inverse[i % 4 / 2];

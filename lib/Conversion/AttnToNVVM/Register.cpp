@@ -56,6 +56,7 @@ Reg operator<=(Reg x, Reg y) {
 Reg operator==(Reg x, Reg y) {
   return compare(arith::CmpFPredicate::OEQ, arith::CmpIPredicate::eq, x, y);
 }
+Reg operator-(Reg x) { return {x.b(), arith::NegFOp::create(x.b(), x)}; }
 Reg isNot(Reg x) { return x ^ x.constant(1); }
 
 Reg select(Reg condition, Reg yes, Reg no) {

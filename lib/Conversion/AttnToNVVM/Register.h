@@ -49,6 +49,7 @@ Reg operator^(Reg x, Reg y);
 Reg operator<(Reg x, Reg y);
 Reg operator<=(Reg x, Reg y);
 Reg operator==(Reg x, Reg y);
+Reg operator-(Reg x);
 Reg isNot(Reg x);
 inline Reg operator>(Reg x, Reg y) { return y < x; }
 inline Reg operator>=(Reg x, Reg y) { return y <= x; }

@@ -11,8 +11,6 @@ using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::nvvm;
 
-static constexpr double kLog2E = 1.4426950408889634;
-
 Regs MmaAttention::multiplyKeys() {
   Regs sums(sizes.kvBlock / kTileColumns * 4, k.f32(0));
   for (int64_t depth = 0; depth < sizes.headDim; depth += kTileDepth) {
@@ -35,12 +33,12 @@ Reg MmaAttention::keyOf(Reg first, int64_t element) const {
 }
 
 Reg MmaAttention::modify(Reg dot, Reg key, int64_t r) {
-  double scale = op.getScale().convertToDouble();
+  if (unit != kLog2E)
+    return dot;
+  Reg score = dot * k.f32(op.getScale().convertToDouble());
   if (scoreMod.isEmpty())
-    return dot * k.f32(scale * kLog2E);
-  Reg score = dot * k.f32(scale);
-  return scoreMod.inlined({score, at.batch, at.head, at.safeRow[r], min(key, kvLen - 1)}) *
-         k.f32(kLog2E);
+    return score;
+  return scoreMod.inlined({score, at.batch, at.head, at.safeRow[r], min(key, kvLen - 1)});
 }
 
 /// Hides masked keys and those beyond the visible ones.
@@ -54,6 +52,19 @@ Regs MmaAttention::hide(ArrayRef<Reg> scores, Reg first) {
     score = select(isSeen, score, k.minusInf());
   }
   return result;
+}
+
+/// Of the element `index` of a block's numerators.
+Reg MmaAttention::modifyProb(Reg prob, Reg first, int64_t index) {
+  Reg key = min(keyOf(first, index), kvLen - 1);
+  return probMod.inlined({prob, at.batch, at.head, at.safeRow[index % 4 / 2], key});
+}
+
+/// The prob region multiplies, so that it may run before normalisation.
+void MmaAttention::modifyNumerators(Regs &numerators, Reg first) {
+  if (!probMod.isEmpty())
+    for (auto [index, numerator] : llvm::enumerate(numerators))
+      numerator = modifyProb(numerator, first, index);
 }
 
 Regs MmaAttention::buildScores(Reg first) {

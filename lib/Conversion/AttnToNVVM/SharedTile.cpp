@@ -12,79 +12,135 @@
 using namespace mlir;
 using namespace mlir::attn::nvvm;
 
-/// Elements of a chunk, and rows of a matrix that is loaded at once.
-static constexpr int64_t kChunk = 8;
+/// Elements of a chunk, chunks that are swizzled together, and rows that differ in their swizzle.
+static constexpr int64_t kChunk = 8, kChunks = 8;
 
-Matrix::Matrix(KernelBuilder &k, const Buffer &buffer, Reg batch, Reg head)
-    : base(buffer.at({batch, head})), rowStride(widen(buffer.strides[2])), element(buffer.element) {
-  Type i64 = k.b().getI64Type();
-  Reg address(k.b(), LLVM::PtrToIntOp::create(k.b(), i64, base));
-  isAligned = ((address | (rowStride * 2)) & (kChunkBytes - 1)) == 0;
-  auto known = Value(buffer.sizes[3]).getDefiningOp<arith::ConstantOp>();
-  columns = cast<IntegerAttr>(known.getValue()).getInt();
+//===----------------------------------------------------------------------===//
+// Rows in global memory
+//===----------------------------------------------------------------------===//
+
+/// Entries have been checked; the clamps keep a caller's later writes, and keys that are not
+/// copied, from harm. An entry behind the sequence's end is not followed.
+Reg PageTable::pageOf(KernelBuilder &k, Reg entry) const {
+  Reg i = clamp(entry, k.i32(0), entries.sizes[1] - 1);
+  Reg page = k.load(entries.at({batch, i}), entries.element);
+  page = clamp(page, page.constant(0), convert(numPages, page.getType()) - 1);
+  page = convert(page, k.b().getI32Type());
+  if (!lengths)
+    return page;
+  Reg length = k.load(lengths->at({batch}), lengths->element);
+  return select(convert(i * pageSize, length.getType()) < length, page, k.i32(0));
 }
 
-/// The chunk of the row `above` rows below `row`, a multiple of 8: a constant of the instruction.
-Reg SharedTile::chunkAddress(Reg row, Reg chunk, int64_t above) const {
-  Reg swizzled = chunk ^ (row & (kChunk - 1));
-  Reg address = sharedAddress(k, row * rowBytes + swizzled * kChunkBytes);
-  return {k.b(), LLVM::GEPOp::create(k.b(), address.getType(), k.b().getI8Type(), address,
-                                     ArrayRef<LLVM::GEPArg>{int32_t(offset + above * rowBytes)})};
+static Matrix makeMatrix(KernelBuilder &k, const Buffer &buffer, ArrayRef<Reg> indices,
+                         ArrayRef<Reg> strides, std::function<Reg(Reg)> offset) {
+  Reg base = buffer.at(indices);
+  Type i64 = k.b().getI64Type();
+  Reg bytes(k.b(), LLVM::PtrToIntOp::create(k.b(), i64, base));
+  for (Reg stride : strides)
+    bytes = bytes | (stride * 2);
+  auto known = Value(buffer.sizes[3]).getDefiningOp<arith::ConstantOp>();
+  return {base, std::move(offset), cast<IntegerAttr>(known.getValue()).getInt(), buffer.element,
+          (bytes & (kChunkBytes - 1)) == 0};
+}
+
+Matrix Matrix::ofHead(KernelBuilder &k, const Buffer &buffer, Reg batch, Reg head) {
+  Reg stride = widen(buffer.strides[2]);
+  return makeMatrix(k, buffer, {batch, head}, {stride},
+                    [stride](Reg row) { return widen(row) * stride; });
+}
+
+Matrix Matrix::ofPages(KernelBuilder &k, const Buffer &pool, const PageTable &table, Reg head) {
+  Reg pageStride = widen(pool.strides[0]), rowStride = widen(pool.strides[2]);
+  return makeMatrix(k, pool, {k.i32(0), head}, {pageStride, rowStride}, [=, &k](Reg key) {
+    Reg page = table.pageOf(k, key / table.pageSize), row = key % table.pageSize;
+    return widen(page) * pageStride + widen(row) * rowStride;
+  });
 }
 
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// Each thread copies one chunk of every so many rows: a constant more in shared memory.
-void SharedTile::startCopies(const Matrix &matrix, Reg first, Reg end) const {
-  int64_t chunksOfRow = rowBytes / kChunkBytes, rowsAtOnce = threads / chunksOfRow;
-  Reg thread = k.thread, chunk = thread % chunksOfRow, row = thread / chunksOfRow;
-  auto copyRows = [&] {
-    for (int64_t done = 0; done < rows; done += rowsAtOnce)
-      copyChunk(matrix, row + done % kChunk, chunk, done - done % kChunk, first, end);
-  };
-  int64_t chunks = matrix.columns / kChunk;
-  bool areWhole = chunks == chunksOfRow && rowsAtOnce <= rows;
-  areWhole ? copyRows() : k.when((chunk < chunks) & (row < rows), copyRows);
+Reg SharedTile::chunkAddress(const ChunkPlace &place) const {
+  Reg swizzled = place.chunk ^ (place.row & (kChunks - 1));
+  Reg address = sharedAddress(k, place.row * rowBytes + swizzled * kChunkBytes);
+  int64_t bytes = offset + place.above * rowBytes + place.left * kChunkBytes;
+  return {k.b(), LLVM::GEPOp::create(k.b(), address.getType(), k.b().getI8Type(), address,
+                                     ArrayRef<LLVM::GEPArg>{int32_t(bytes)})};
 }
 
-/// Of a row beyond the end nothing is read.
-void SharedTile::copyChunk(const Matrix &matrix, Reg row, Reg chunk, int64_t above, Reg first,
-                           Reg end) const {
-  Reg place = first + row + above, isIn = place < end;
-  Reg element = widen(place) * matrix.rowStride + widen(chunk * kChunk);
-  Reg from(k.b(), LLVM::GEPOp::create(k.b(), matrix.base.getType(), matrix.element, matrix.base,
-                                      ArrayRef<LLVM::GEPArg>{Value(element)}));
-  Reg to = chunkAddress(row, chunk, above);
-  auto copy = [&]() -> Regs {
-    startCopy(k, to, from, isIn);
+/// Eight threads copy eight chunks of a row at once: the addresses of further chunks and rows
+/// differ by constants.
+void SharedTile::startCopies(const Matrix &matrix, Reg first, Reg end) const {
+  int64_t rowsAtOnce = threads / kChunks;
+  Reg row = k.thread / kChunks;
+  auto copyRows = [&](bool isAligned) -> Regs {
+    for (int64_t done = 0; done < rows; done += rowsAtOnce) {
+      auto copy = [&] {
+        copyRow(matrix, row + done % kChunks, done - done % kChunks, first, end, isAligned);
+      };
+      done + rowsAtOnce <= rows ? copy() : k.when(row < rows - done, copy);
+    }
     return {};
   };
-  auto move = [&]() -> Regs {
-    moveChunk(from, isIn, to);
-    return {};
-  };
-  k.choose(matrix.isAligned, copy, move);
+  k.choose(matrix.isAligned, [&] { return copyRows(true); }, [&] { return copyRows(false); });
+}
+
+/// Of a row from the end on nothing is read.
+void SharedTile::copyRow(const Matrix &matrix, Reg row, int64_t above, Reg first, Reg end,
+                         bool isAligned) const {
+  Reg chunk = k.thread % kChunks, place = first + row + above, isIn = place < end;
+  Reg element = matrix.offset(place) + widen(chunk * kChunk);
+  int64_t chunks = llvm::alignTo(matrix.columns, kTileDepth) / kChunk;
+  for (int64_t left = 0; left < chunks; left += kChunks) {
+    Reg from(k.b(), LLVM::GEPOp::create(k.b(), matrix.base.getType(), matrix.element, matrix.base,
+                                        ArrayRef<LLVM::GEPArg>{Value(element + left * kChunk)}));
+    int64_t columns = std::min(matrix.columns - left * kChunk, kChunks * kChunk);
+    ChunkPlace to{row, chunk, above, left};
+    auto copy = [&] {
+      isAligned ? copyChunk(from, isIn, columns, to) : moveChunk(from, isIn, columns, to);
+    };
+    left + kChunks <= chunks ? copy() : k.when(chunk < chunks - left, copy);
+  }
+}
+
+/// The elements of the chunk that are among `columns`.
+Reg SharedTile::countElements(int64_t columns, Reg chunk) const {
+  return clamp(k.i32(columns) - chunk * kChunk, k.i32(0), k.i32(kChunk));
+}
+
+void SharedTile::copyChunk(Reg from, Reg isIn, int64_t columns, const ChunkPlace &to) const {
+  Reg bytes = columns % kTileDepth == 0 ? k.i32(kChunkBytes) : countElements(columns, to.chunk) * 2;
+  startCopy(k, chunkAddress(to), from, select(isIn, bytes, k.i32(0)));
 }
 
 /// Element by element.
-void SharedTile::moveChunk(Reg from, Reg isIn, Reg to) const {
+void SharedTile::moveChunk(Reg from, Reg isIn, int64_t columns, const ChunkPlace &to) const {
   Type i16 = k.b().getIntegerType(16);
-  auto load = [&] {
-    Regs elements;
-    for (int32_t i = 0; i < kChunk; ++i) {
-      Reg at(k.b(),
-             LLVM::GEPOp::create(k.b(), from.getType(), i16, from, ArrayRef<LLVM::GEPArg>{i}));
-      elements.push_back(k.load(at, i16));
-    }
-    return elements;
-  };
-  Regs elements = k.choose(isIn, load, [&] { return Regs(kChunk, Reg::constant(k.b(), i16, 0)); });
   Value chunk = LLVM::UndefOp::create(k.b(), VectorType::get({kChunk}, i16));
-  for (auto [index, element] : llvm::enumerate(elements))
-    chunk = LLVM::InsertElementOp::create(k.b(), chunk, element, k.i32(index));
-  LLVM::StoreOp::create(k.b(), chunk, to, /*alignment=*/kChunkBytes);
+  auto load = [&](int32_t begin, int32_t end, Reg isRead) {
+    auto read = [&] {
+      Regs elements;
+      for (int32_t i = begin; i < end; ++i) {
+        Reg at(k.b(),
+               LLVM::GEPOp::create(k.b(), from.getType(), i16, from, ArrayRef<LLVM::GEPArg>{i}));
+        elements.push_back(k.load(at, i16));
+      }
+      return elements;
+    };
+    Regs zeros(end - begin, Reg::constant(k.b(), i16, 0));
+    for (auto [i, element] : llvm::enumerate(k.choose(isRead, read, [&] { return zeros; })))
+      chunk = LLVM::InsertElementOp::create(k.b(), chunk, element, k.i32(begin + i));
+  };
+  if (columns % kTileDepth == 0) {
+    load(0, kChunk, isIn);
+  } else {
+    Reg count = countElements(columns, to.chunk);
+    for (int32_t i = 0; i < kChunk; ++i)
+      load(i, i + 1, isIn & (count > k.i32(i)));
+  }
+  LLVM::StoreOp::create(k.b(), chunk, chunkAddress(to), /*alignment=*/kChunkBytes);
 }
 
 //===----------------------------------------------------------------------===//
@@ -92,21 +148,29 @@ void SharedTile::moveChunk(Reg from, Reg isIn, Reg to) const {
 //===----------------------------------------------------------------------===//
 
 /// Four 8 x 8 matrices: of 16 rows and two chunks, whose halves of the rows come first if
-/// `rowsFirst`.
-Regs SharedTile::load(Reg row, int64_t above, Reg chunk, bool rowsFirst, bool isTransposed) const {
+/// `rowsFirst`. The place's chunk is even.
+Regs SharedTile::load(ChunkPlace place, bool rowsFirst, bool isTransposed) const {
   Reg lane = k.thread % kLanes, matrix = lane / kChunk;
   Reg low = matrix % 2, high = matrix / 2;
-  Reg rowOfLane = row + lane % kChunk + (rowsFirst ? low : high) * kChunk;
-  Reg chunkOfLane = chunk ^ (rowsFirst ? high : low); // the first is even
-  return loadMatrices(k, chunkAddress(rowOfLane, chunkOfLane, above), isTransposed);
+  place.row = place.row + lane % kChunk + (rowsFirst ? low : high) * kChunk;
+  place.chunk = place.chunk ^ (rowsFirst ? high : low);
+  return loadMatrices(k, chunkAddress(place), isTransposed);
+}
+
+SharedTile::ChunkPlace SharedTile::placeOf(Reg row, int64_t above, int64_t column) const {
+  int64_t chunk = column / kChunk;
+  return {row, k.i32(chunk % kChunks), above, chunk - chunk % kChunks};
 }
 
 Regs SharedTile::loadLeft(Reg row, int64_t depth) const {
-  return load(row, 0, k.i32(depth / kChunk), /*rowsFirst=*/true, /*isTransposed=*/false);
+  return load(placeOf(row, 0, depth), /*rowsFirst=*/true, /*isTransposed=*/false);
 }
 Regs SharedTile::loadTransposedRight(int64_t row, int64_t depth) const {
-  return load(k.i32(0), row, k.i32(depth / kChunk), /*rowsFirst=*/false, /*isTransposed=*/false);
+  return load(placeOf(k.i32(0), row, depth), /*rowsFirst=*/false, /*isTransposed=*/false);
+}
+Regs SharedTile::loadRight(int64_t row, int64_t column) const {
+  return load(placeOf(k.i32(0), row, column), /*rowsFirst=*/true, /*isTransposed=*/true);
 }
 Regs SharedTile::loadRight(int64_t row, Reg chunk) const {
-  return load(k.i32(0), row, chunk, /*rowsFirst=*/true, /*isTransposed=*/true);
+  return load({k.i32(0), chunk, row, /*left=*/0}, /*rowsFirst=*/true, /*isTransposed=*/true);
 }

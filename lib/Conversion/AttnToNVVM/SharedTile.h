@@ -10,21 +10,38 @@
 
 #include "Instructions.h"
 
+#include <functional>
+
 namespace mlir::attn::nvvm {
 
-/// The matrix of one head of one batch in global memory.
+/// The page table of a batch's sequence (attn.gather_pages).
+struct PageTable {
+  Buffer entries;
+  std::optional<Buffer> lengths;
+  Reg batch, numPages, pageSize;
+
+  /// The page of a key, of entry key / pageSize.
+  Reg pageOf(KernelBuilder &k, Reg entry) const;
+};
+
+/// Rows in global memory.
 struct Matrix {
-  Reg base, rowStride;
+  Reg base;
+  /// The number of elements from the base to a row.
+  std::function<Reg(Reg row)> offset;
   int64_t columns;
   Type element;
-
-  Matrix(KernelBuilder &k, const Buffer &buffer, Reg batch, Reg head);
   /// Whether all rows can be copied 16 bytes at a time.
   Reg isAligned;
+
+  /// The rows of one head of one batch.
+  static Matrix ofHead(KernelBuilder &k, const Buffer &buffer, Reg batch, Reg head);
+  /// The keys of one head in the pages of a sequence.
+  static Matrix ofPages(KernelBuilder &k, const Buffer &pool, const PageTable &table, Reg head);
 };
 
 /// Rows in shared memory. Chunk c of row r, of 16 bytes, is where c ^ (r % 8) would be: the same
-/// chunk of 8 adjacent rows is in different banks.
+/// chunk of 8 adjacent rows is in different banks. Columns are padded with zeros to whole tiles.
 class SharedTile {
 public:
   SharedTile(KernelBuilder &k, int64_t offset, int64_t rows, int64_t rowBytes, int64_t threads)
@@ -37,14 +54,27 @@ public:
   Regs loadLeft(Reg row, int64_t depth) const;
   /// 16 rows x 16 elements as two right operands: element k, n is that of row n, element k.
   Regs loadTransposedRight(int64_t row, int64_t depth) const;
-  /// The same: element k, n is that of row k, element n of two chunks, the first of which is even.
+  /// The same: element k, n is that of row k, column + n; a column of two chunks, the first of
+  /// which is even.
+  Regs loadRight(int64_t row, int64_t column) const;
   Regs loadRight(int64_t row, Reg chunk) const;
 
 private:
-  void copyChunk(const Matrix &matrix, Reg row, Reg chunk, int64_t above, Reg first, Reg end) const;
-  void moveChunk(Reg from, Reg isIn, Reg to) const;
-  Reg chunkAddress(Reg row, Reg chunk, int64_t above) const;
-  Regs load(Reg row, int64_t above, Reg chunk, bool rowsFirst, bool isTransposed) const;
+  /// A place of the tile: chunk `chunk` + `chunksLeft` of row `row` + `above`. What is left or
+  /// above is a multiple of 8, and a constant of the instruction.
+  struct ChunkPlace {
+    Reg row, chunk;
+    int64_t above, left;
+  };
+
+  void copyRow(const Matrix &matrix, Reg row, int64_t above, Reg first, Reg end,
+               bool isAligned) const;
+  Reg countElements(int64_t columns, Reg chunk) const;
+  void copyChunk(Reg from, Reg isIn, int64_t columns, const ChunkPlace &to) const;
+  void moveChunk(Reg from, Reg isIn, int64_t columns, const ChunkPlace &to) const;
+  Reg chunkAddress(const ChunkPlace &place) const;
+  ChunkPlace placeOf(Reg row, int64_t above, int64_t column) const;
+  Regs load(ChunkPlace place, bool rowsFirst, bool isTransposed) const;
 
   KernelBuilder &k;
   int64_t offset, rows, rowBytes, threads;

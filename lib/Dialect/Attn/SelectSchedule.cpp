@@ -257,6 +257,7 @@ private:
   GpuAttr fit(ArrayRef<int64_t> qBlocks, int64_t packedHeads, int64_t threadsX, int64_t threadsY,
               int64_t kvSplits, int64_t maxQLen = 0);
   Attribute prefill();
+  MmaAttr prefillOnTensorCores();
   int64_t sharedBytes(int64_t rows, int64_t kvBlock, int64_t threadsX, int64_t columns);
 
   AttentionOp op;
@@ -300,15 +301,23 @@ GpuAttr GpuSelector::fit(ArrayRef<int64_t> qBlocks, int64_t packedHeads, int64_t
                       std::gcd(bestRows, threadsY), columns, maxQLen);
 }
 
-/// Null if no query block fits. A query block for tensor cores has no more warps than rows need.
+/// Null if no query block fits.
 Attribute GpuSelector::prefill() {
+  if (hasTensorCores)
+    return prefillOnTensorCores();
+  return fit({64, 56, 48, 40, 32, 24, 16, 8}, 1, /*threadsX=*/8, /*threadsY=*/8, /*kvSplits=*/1);
+}
+
+/// A query block has no more warps than rows need. The largest KV block that fits beside it has
+/// most work between barriers.
+MmaAttr GpuSelector::prefillOnTensorCores() {
   constexpr int64_t kBlock = 64, kWarpRows = 16;
-  if (!hasTensorCores)
-    return fit({64, 56, 48, 40, 32, 24, 16, 8}, 1, /*threadsX=*/8, /*threadsY=*/8, /*kvSplits=*/1);
   int64_t rows = op.getQuery().getType().getDimSize(2);
   bool isFew = !ShapedType::isDynamic(rows) && rows > 0 && rows < kBlock;
-  return MmaAttr::get(op->getContext(), isFew ? llvm::alignTo(rows, kWarpRows) : kBlock, kBlock,
-                      /*max_q_len=*/0);
+  int64_t qBlock = isFew ? llvm::alignTo(rows, kWarpRows) : kBlock, kvBlock = kBlock;
+  while (TensorCoreTiles(op, qBlock, kvBlock).sharedBytes() > GpuInfo::kSharedBytes)
+    kvBlock /= 2;
+  return MmaAttr::get(op->getContext(), qBlock, kvBlock, /*max_q_len=*/0);
 }
 
 /// Few rows leave most of a GPU idle, so their keys are split.

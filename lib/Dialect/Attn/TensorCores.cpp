@@ -17,8 +17,8 @@ using namespace mlir;
 using namespace mlir::attn;
 
 TensorCoreTiles::TensorCoreTiles(AttentionOp op, int64_t qBlock, int64_t kvBlock)
-    : headDim(sizeOf(op.getQuery(), 3)), valueDim(sizeOf(op.getValue(), 3)), qBlock(qBlock),
-      kvBlock(kvBlock) {}
+    : headDim(llvm::alignTo(sizeOf(op.getQuery(), 3), 16)),
+      valueDim(llvm::alignTo(sizeOf(op.getValue(), 3), 16)), qBlock(qBlock), kvBlock(kvBlock) {}
 
 /// Functions that a GPU has instructions for, in f32.
 static bool isKnownFunction(Operation &op) {
@@ -58,22 +58,16 @@ static bool isKnown(Region &region) {
 }
 
 StringRef attn::findTensorCoreObstacle(AttentionOp op) {
-  constexpr int64_t kMostDims = 128;
+  constexpr int64_t kMostDims = 256;
   auto query = op.getQuery().getType(), value = op.getValue().getType();
   if (!query.getElementType().isF16() && !query.getElementType().isBF16())
     return "elements are neither f16 nor bf16";
   for (int64_t dim : {query.getDimSize(3), value.getDimSize(3)})
-    if (ShapedType::isDynamic(dim) || dim == 0 || dim % 16 != 0 || dim > kMostDims)
-      return "head_dim or value_dim is no multiple of 16 up to 128";
-  if (op.getSink())
-    return "the softmax has a sink";
-  if (op.getPages())
-    return "keys and values are in pages";
-  if (!op.getProbMod().empty())
-    return "there is a prob region";
+    if (ShapedType::isDynamic(dim) || dim == 0 || dim > kMostDims)
+      return "head_dim or value_dim is open, 0 or above 256";
   if (op.getLse() && op.getLse().getType().getElementType().isF64())
     return "the lse is f64";
-  if (!isKnown(op.getScoreMod()) || !isKnown(op.getMask()))
+  if (!isKnown(op.getScoreMod()) || !isKnown(op.getMask()) || !isKnown(op.getProbMod()))
     return "a region calls what they have no instruction for";
   return "";
 }

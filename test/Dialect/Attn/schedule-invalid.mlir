@@ -201,10 +201,10 @@ func.func @elements_c14(%q: !q) -> !q {
 
 // -----
 
-!q = tensor<1x8x?x72xf16>
+!q = tensor<1x8x?x512xf16>
 // (C14)
 func.func @dims_c14(%q: !q) -> !q {
-  // expected-error@+1 {{but head_dim or value_dim is no multiple of 16 up to 128}}
+  // expected-error@+1 {{but head_dim or value_dim is open, 0 or above 256}}
   %c = attn.attention %q, %q, %q schedule([#attn.mma<q_block = 64, kv_block = 64>]) : !q, !q, !q -> !q
   return %c : !q
 }
@@ -213,10 +213,10 @@ func.func @dims_c14(%q: !q) -> !q {
 
 !q = tensor<1x8x?x64xf16>
 // (C14)
-func.func @sink_c14(%q: !q, %sink: tensor<1x8x1xf16>) -> !q {
-  // expected-error@+1 {{but the softmax has a sink}}
-  %c = attn.attention %q, %q, %q sink(%sink : tensor<1x8x1xf16>) schedule([#attn.mma<q_block = 64, kv_block = 64>]) : !q, !q, !q -> !q
-  return %c : !q
+func.func @lse_c14(%q: !q) -> (!q, tensor<1x8x?xf64>) {
+  // expected-error@+1 {{but the lse is f64}}
+  %c, %lse = attn.attention %q, %q, %q schedule([#attn.mma<q_block = 64, kv_block = 64>]) : !q, !q, !q -> !q, tensor<1x8x?xf64>
+  return %c, %lse : !q, tensor<1x8x?xf64>
 }
 
 // -----

@@ -65,10 +65,18 @@ func.func @few_short(%q: tensor<1x8x20x64xf16>, %k: tensor<1x8x?x64xf16>) -> ten
   return %c : tensor<1x8x20x64xf16>
 }
 
+// Wide rows leave shared memory for fewer keys.
+// TENSOR-LABEL: func.func @wide_short
+// TENSOR: schedule([#attn.mma<q_block = 64, kv_block = 16>])
+func.func @wide_short(%x: tensor<1x8x300x250xf16>) -> tensor<1x8x300x250xf16> {
+  %c = attn.attention %x, %x, %x : tensor<1x8x300x250xf16>, tensor<1x8x300x250xf16>, tensor<1x8x300x250xf16> -> tensor<1x8x300x250xf16>
+  return %c : tensor<1x8x300x250xf16>
+}
+
 // What tensor cores don't compute falls to Halide's kernels.
-// TENSOR-LABEL: func.func @odd_short
+// TENSOR-LABEL: func.func @widest_short
 // TENSOR: schedule([#attn.gpu<q_block = {{[0-9]+}}, packed_heads = 1,
-func.func @odd_short(%x: tensor<1x8x300x72xf16>) -> tensor<1x8x300x72xf16> {
-  %c = attn.attention %x, %x, %x : tensor<1x8x300x72xf16>, tensor<1x8x300x72xf16>, tensor<1x8x300x72xf16> -> tensor<1x8x300x72xf16>
-  return %c : tensor<1x8x300x72xf16>
+func.func @widest_short(%x: tensor<1x8x300x512xf16>) -> tensor<1x8x300x512xf16> {
+  %c = attn.attention %x, %x, %x : tensor<1x8x300x512xf16>, tensor<1x8x300x512xf16>, tensor<1x8x300x512xf16> -> tensor<1x8x300x512xf16>
+  return %c : tensor<1x8x300x512xf16>
 }

@@ -1,9 +1,10 @@
 """Assembles the PTX of fused attention, or of a linear layer, for each GPU and prints what its kernels take.
 
-usage: ptxas.py attention|lse|linear ELEMENT HEAD_DIM CAPABILITY...
+usage: ptxas.py plain|attention|softcap|lse|linear ELEMENT HEAD_DIM CAPABILITY... [--cores]
 
 A line for each kernel of the GPU code with the registers, bytes of spills and bytes of
-shared memory; nothing here needs a GPU.
+shared memory; nothing here needs a GPU. --cores leaves out the kernel for few rows, which is not one
+of tensor cores.
 """
 
 import glob
@@ -18,6 +19,35 @@ import tempfile
 GPUS = [80, 86, 90]
 
 SPECS = {
+    "plain": """
+!t = tensor<?x8x?xHEAD_DIMxELEMENT>
+func.func @attention(%query: !t, %key: !t, %value: !t) -> !t {
+  %score = attn.score %query, %key scale(0.125) : !t, !t -> tensor<?x8x?x?xELEMENT>
+  %prob = attn.softmax %score : tensor<?x8x?x?xELEMENT>
+  %context = attn.context %prob, %value : tensor<?x8x?x?xELEMENT>, !t -> !t
+  return %context : !t
+}
+""",
+    "softcap": """
+!t = tensor<?x8x?xHEAD_DIMxELEMENT>
+func.func @attention(%query: !t, %key: !t, %value: !t) -> !t {
+  %score = attn.score %query, %key scale(0.125) : !t, !t -> tensor<?x8x?x?xELEMENT>
+  %capped = attn.modify_score %score {
+  ^bb0(%s: ELEMENT, %b: index, %h: index, %i: index, %j: index):
+    %cap = arith.constant 30.0 : f32
+    %wide = arith.extf %s : ELEMENT to f32
+    %x = arith.divf %wide, %cap : f32
+    %t = math.tanh %x : f32
+    %y = arith.mulf %t, %cap : f32
+    %r = arith.truncf %y : f32 to ELEMENT
+    attn.yield %r : ELEMENT
+  } : tensor<?x8x?x?xELEMENT>
+  %masked = attn.mask %capped causal(top_left) : tensor<?x8x?x?xELEMENT>
+  %prob = attn.softmax %masked : tensor<?x8x?x?xELEMENT>
+  %context = attn.context %prob, %value : tensor<?x8x?x?xELEMENT>, !t -> !t
+  return %context : !t
+}
+""",
     "attention": """
 !t = tensor<?x8x?xHEAD_DIMxELEMENT>
 func.func @attention(%query: !t, %key: !t, %value: !t) -> !t {
@@ -62,6 +92,13 @@ def find_shared_bytes(stmt):
     return shared | {name: eval(size) for name, size in re.findall(launch, stmt)}
 
 
+def leave_out_decode(spec, target):
+    fused = subprocess.run(["attnc", "compile", spec, "-o", "-", "--emit", "fused", "--target", target],
+                           check=True, capture_output=True, text=True).stdout
+    with open(spec, "w") as file:
+        file.write(re.sub(r"schedule\(\[.*(#attn.mma)", r"schedule([\1", fused))
+
+
 def describe(ptx, shared, gpu):
     done = subprocess.run([find_ptxas(), "-v", f"-arch=sm_{gpu}", ptx, "-o", os.devnull],
                           check=True, capture_output=True, text=True)
@@ -73,15 +110,18 @@ def describe(ptx, shared, gpu):
 
 
 def main():
-    kind, element, head_dim, *capabilities = sys.argv[1:]
+    kind, element, head_dim, *capabilities = [word for word in sys.argv[1:] if word != "--cores"]
     with tempfile.TemporaryDirectory() as folder:
         spec = os.path.join(folder, "spec.mlir")
         with open(spec, "w") as file:
             file.write(SPECS[kind].replace("HEAD_DIM", head_dim).replace("ELEMENT", element))
         for capability in capabilities:
+            target = f"x86-64-linux-cuda-cuda_capability_{capability}"
+            if "--cores" in sys.argv:
+                leave_out_decode(spec, target)
             out = os.path.join(folder, capability)
             subprocess.run(["attnc", "compile", spec, "-o", out, "--emit", "device_code,stmt",
-                            "--target", f"x86-64-linux-cuda-cuda_capability_{capability}"],
+                            "--target", target],
                            check=True, stdout=subprocess.DEVNULL)
             for ptx in sorted(glob.glob(os.path.join(out, "*.ptx"))):
                 with open(ptx.replace(".ptx", ".stmt"), errors="replace") as file:

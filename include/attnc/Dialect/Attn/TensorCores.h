@@ -15,12 +15,18 @@ namespace mlir::attn {
 /// Why a GPU's tensor cores have no kernel for `op`; empty if they have one.
 StringRef findTensorCoreObstacle(AttentionOp op);
 
-/// The tiles of a `#attn.mma` kernel in shared memory: rows of head_dim and value_dim elements,
-/// padded to 64 or 128 so that 16-byte chunks of 8 adjacent rows can be kept in different banks.
+/// The tiles of a `#attn.mma` kernel. In shared memory their rows, of head_dim or value_dim
+/// elements, are padded to multiples of 64 so that 16-byte chunks of 8 adjacent rows can be kept in
+/// different banks.
 struct TensorCoreTiles {
-  int64_t headDim, valueDim, qBlock, kvBlock;
+  /// Padded to whole tiles of 16.
+  int64_t headDim, valueDim;
+  int64_t qBlock, kvBlock;
 
   TensorCoreTiles(AttentionOp op, int64_t qBlock, int64_t kvBlock);
+
+  /// Whether the query stays in registers; else it is loaded for each KV block.
+  bool keepsQuery() const { return headDim <= 192; }
 
   int64_t keyRowBytes() const { return rowBytes(headDim); }
   int64_t valueRowBytes() const { return rowBytes(valueDim); }
@@ -29,7 +35,7 @@ struct TensorCoreTiles {
   int64_t sharedBytes() const { return valueOffset() + kvBlock * valueRowBytes(); }
 
 private:
-  static int64_t rowBytes(int64_t dims) { return dims <= 64 ? 128 : 256; }
+  static int64_t rowBytes(int64_t dims) { return 2 * llvm::alignTo(dims, 64); }
 };
 
 } // namespace mlir::attn
