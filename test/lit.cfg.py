@@ -22,9 +22,15 @@ config.environment["PATH"] = os.pathsep.join(
 # Each test run compiles afresh unless a test asks for a cache of its own.
 config.environment["ATTNC_CACHE"] = os.path.join(config.obj_root, "cache")
 
-# What `host` stands for: `./dev test --cpu` sets it.
+# Shares of long lists: test/Integration/sample.py.
+for name in ("ATTNC_TEST_ALL", "ATTNC_TEST_SEED"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+# What `host` stands for: `./dev test --cpu` sets it, and leaves out what would repeat the tests without it.
 if "ATTNC_HOST_TARGET" in os.environ:
     config.environment["ATTNC_HOST_TARGET"] = os.environ["ATTNC_HOST_TARGET"]
+    config.excludes += ["Dialect", "Import", "bench", "errors", "tools"]
 
 # OpenCL kernels run on the CPU, whatever else the machine has.
 config.environment["HL_OCL_PLATFORM_NAME"] = "Portable Computing Language"

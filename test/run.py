@@ -21,6 +21,8 @@ def run_lit(options, scratch):
     in this project may be skipped."""
     out = os.path.join(scratch, "lit.json")
     command = [options.lit, "-v", "--order=lexical", "-o", out]
+    if options.all:
+        os.environ["ATTNC_TEST_ALL"] = "1"
     if options.quick:
         command += ["-D", "quick=1"]
     subprocess.run(command + [os.path.join(options.build, "test")])
@@ -52,6 +54,7 @@ def main():
     parser.add_argument("--lit", required=True)
     parser.add_argument("--build", required=True)
     parser.add_argument("--quick", action="store_true", help="leave out the long numeric tests")
+    parser.add_argument("--all", action="store_true", help="all cases of the long tests, not a third of them")
     parser.add_argument("--cpu", choices=CPUS, help="compile for `host` as on such a CPU")
     options = parser.parse_args()
     if options.cpu:

@@ -17,7 +17,9 @@
 #include "attnc/Execution/Graph.h"
 #include "attnc/Execution/Kernel.h"
 #include "attnc/Execution/Npy.h"
+#include "attnc/Import/Safetensors/Safetensors.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 
@@ -25,6 +27,8 @@
 
 using namespace mlir;
 using namespace attnc;
+using mlir::attn::makeSafetensorsHeader;
+using mlir::attn::NamedTensor;
 
 /// `context: f32[2, 8, 49, 64]  min -3.1  max 2.9  mean 0.002  finite 50176 of 50176  first …`
 static void printSummary(StringRef name, const Tensor &tensor) {
@@ -62,11 +66,12 @@ static LogicalResult checkOutputs(const Signature &signature, const RunInvocatio
     FailureOr<size_t> index = findParameter(signature.outputs, option.name, "--output");
     if (failed(index))
       return failure();
-    if (Type type = getOutputType(signature.outputs[*index], invocation.keepF64); !hasDtype(type)) {
+    Type type = getOutputType(signature.outputs[*index], invocation.keepF64);
+    if (!isSafetensors(option.path) && !hasDtype(type)) {
       std::string found;
       llvm::raw_string_ostream(found) << type;
-      return reportError("--output",
-                         option.name + ": expected a type that .npy has, found " + found);
+      return reportError("--output", option.name + ": expected a type that .npy has, found " +
+                                         found + ", which FILE.safetensors has");
     }
   }
   return success();
@@ -74,9 +79,20 @@ static LogicalResult checkOutputs(const Signature &signature, const RunInvocatio
 
 static LogicalResult writeOutputs(const Signature &signature, ArrayRef<OutputFile> options,
                                   ArrayRef<Tensor> outputs) {
+  llvm::MapVector<StringRef, std::vector<NamedTensor>> files;
   for (const OutputFile &option : options) {
-    size_t index = *findParameter(signature.outputs, option.name, "--output");
-    if (failed(writeFile(option.path, writeNpy(outputs[index]))))
+    const Tensor &tensor = outputs[*findParameter(signature.outputs, option.name, "--output")];
+    if (isSafetensors(option.path))
+      files[option.path].push_back({option.name, tensor.getElementType(), tensor.getShape(),
+                                    StringRef(tensor.data(), tensor.numBytes())});
+    else if (failed(writeFile(option.path, writeNpy(tensor))))
+      return failure();
+  }
+  for (auto &[path, tensors] : files) {
+    std::string text = makeSafetensorsHeader(tensors);
+    for (const NamedTensor &tensor : tensors)
+      text += tensor.data;
+    if (failed(writeFile(path, text)))
       return failure();
   }
   if (options.empty())

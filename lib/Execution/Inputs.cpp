@@ -9,6 +9,7 @@
 
 #include "attnc/Diagnostics/Report.h"
 #include "attnc/Execution/Npy.h"
+#include "attnc/Import/Safetensors/Safetensors.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -18,6 +19,7 @@
 
 using namespace mlir;
 using namespace attnc;
+using mlir::attn::Safetensors;
 
 FailureOr<size_t> attnc::findParameter(ArrayRef<Parameter> parameters, StringRef name,
                                        StringRef option) {
@@ -74,6 +76,32 @@ static LogicalResult reportMissing(const Parameter &input, bool isNamed) {
                                     (isNamed ? "no shape" : "no input of that name"));
 }
 
+/// The tensor of the input's name, or the only one.
+static FailureOr<Tensor> readSafetensors(StringRef path, const Parameter &input) {
+  FailureOr<Safetensors> file =
+      Safetensors::open(path, UnknownLoc::get(input.elementType.getContext()));
+  if (failed(file))
+    return failure();
+  const Safetensors::Entry *entry = file->find(input.name);
+  if (!entry)
+    entry = file->getOnly();
+  if (!entry)
+    return reportError("--input", path + ": expected a tensor '" + input.name + "', found none");
+  if (!entry->type || entry->type.getElementType() != input.elementType)
+    return reportError("--input", path + ": expected " + describe(input) + " for " + input.name +
+                                      ", found elements " + entry->dtype);
+  Tensor tensor(input.elementType, entry->type.getShape());
+  llvm::copy(entry->data, tensor.data());
+  return tensor;
+}
+
+bool attnc::isSafetensors(StringRef path) { return path.ends_with(".safetensors"); }
+
+static FailureOr<Tensor> readTensor(StringRef path, const Parameter &input) {
+  return isSafetensors(path) ? readSafetensors(path, input)
+                             : readNpy(path, input.name, input.elementType);
+}
+
 /// The given tensors; empty ones if the shape is still unknown.
 static FailureOr<std::vector<std::optional<Tensor>>>
 makeGiven(const Signature &signature, ArrayRef<const InputSource *> options, Sizes &sizes) {
@@ -83,7 +111,7 @@ makeGiven(const Signature &signature, ArrayRef<const InputSource *> options, Siz
     if (!option || (option->kind != InputSource::File && !option->hasShape))
       continue;
     if (option->kind == InputSource::File) {
-      FailureOr<Tensor> read = readNpy(option->path, input.name, input.elementType);
+      FailureOr<Tensor> read = readTensor(option->path, input);
       if (failed(read))
         return failure();
       tensors[index].emplace(std::move(*read));

@@ -69,6 +69,24 @@ static std::string describeBounds(Region &region) {
   return text;
 }
 
+/// A slip: causal(top_left) where a decode step wants causal(bottom_right).
+static bool seesFirstKeyAlone(AttentionOp attention) {
+  if (cast<ShapedType>(attention.getQuery().getType()).getDimSize(2) != 1 ||
+      attention.getKvLen().getStatic() == 1)
+    return false;
+  auto isLowerTriangle = [](arith::CmpIOp compare) {
+    Region *mask = compare->getParentRegion();
+    bool isOfKey =
+        compare.getLhs() == mask->getArgument(3) && compare.getRhs() == mask->getArgument(2);
+    return isOfKey && compare.getPredicate() == arith::CmpIPredicate::sle;
+  };
+  return attention.getMask()
+      .walk([&](arith::CmpIOp compare) {
+        return isLowerTriangle(compare) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 static std::vector<std::string> listFeatures(AttentionOp attention, func::FuncOp function) {
   std::vector<std::string> features;
   std::string scale;
@@ -82,6 +100,9 @@ static std::vector<std::string> listFeatures(AttentionOp attention, func::FuncOp
       features.push_back(name.str() + listReads(region, function));
   if (!attention.getMask().empty())
     features.push_back(describeBounds(attention.getMask()));
+  if (seesFirstKeyAlone(attention))
+    features.push_back(
+        "its only query row sees key 0 alone: for the last row, causal(bottom_right)");
   if (attention.getSink())
     features.push_back("sink");
   if (attention.getPages())

@@ -252,7 +252,11 @@ static FailureOr<ScalarFunction> getMathFunction(Operation *op) {
       .Case([](math::SinhOp) { return unary([](D x) { return std::sinh(x); }); })
       .Case([](math::CoshOp) { return unary([](D x) { return std::cosh(x); }); })
       .Case([](math::TanhOp) { return unary([](D x) { return std::tanh(x); }); })
+      .Case([](math::AsinhOp) { return unary([](D x) { return std::asinh(x); }); })
+      .Case([](math::AcoshOp) { return unary([](D x) { return std::acosh(x); }); })
+      .Case([](math::AtanhOp) { return unary([](D x) { return std::atanh(x); }); })
       .Case([](math::ErfOp) { return unary([](D x) { return std::erf(x); }); })
+      .Case([](math::ErfcOp) { return unary([](D x) { return std::erfc(x); }); })
       .Case([](math::FloorOp) { return unary([](D x) { return std::floor(x); }); })
       .Case([](math::CeilOp) { return unary([](D x) { return std::ceil(x); }); })
       .Case([](math::TruncOp) { return unary([](D x) { return std::trunc(x); }); })
@@ -269,6 +273,11 @@ static FailureOr<ScalarFunction> getMathFunction(Operation *op) {
       })
       .Case([](math::AbsIOp) {
         return [](const Scalar *x) { return integer(std::abs(x[0].integer)); };
+      })
+      .Case([](math::CtPopOp op) {
+        return [width = getWidth(op.getType())](const Scalar *x) {
+          return integer(llvm::popcount(asUnsigned(x[0].integer, width)));
+        };
       })
       .Default([](Operation *op) { return getArithFloatFunction(op); });
 }

@@ -36,6 +36,13 @@ static LogicalResult check(llvm::MemoryBufferRef spec) {
   return report(refusal->message, place);
 }
 
+/// LLVM's code generators, linked in, have hundreds; --help-hidden lists them.
+static void hideOptionsOfLibraries() {
+  for (auto &[name, option] : llvm::cl::getRegisteredOptions())
+    if (option != &allowBytecode && option->getOptionHiddenFlag() == llvm::cl::NotHidden)
+      option->setHiddenFlag(llvm::cl::Hidden);
+}
+
 /// Standard output also gets text printed before an error, a file all or nothing.
 static LogicalResult run(StringRef input, StringRef output, DialectRegistry &registry,
                          const MlirOptMainConfig &config) {
@@ -58,6 +65,7 @@ static LogicalResult run(StringRef input, StringRef output, DialectRegistry &reg
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   ::signal(SIGXFSZ, SIG_IGN); // then writing fails, which is reported
+  hideOptionsOfLibraries();
   DialectRegistry registry;
   attn::registerAllDialects(registry);
   attn::registerAllPasses();

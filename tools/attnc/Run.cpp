@@ -22,7 +22,8 @@ static cl::opt<bool> keepF64("f64", cl::desc("With --reference: leave float resu
                              cl::cat(category()), cl::sub(runCommand()));
 
 static constexpr llvm::StringLiteral examples = R"(
-Inputs are .npy files, or random, zeros or ones of a shape. Arguments and results are named by
+Inputs are files, .npy or .safetensors, or random, zeros or ones of a shape. numpy has no bf16:
+safetensors has, and one file holds several results. Arguments and results are named by
 attn.name in SPEC, else arg0, arg1, … and out0, out1, …, whatever names like %query the text
 has. Random floats are normal, integers small and not negative. Inputs not given are random if their shape is known. Without --output
 each result's shape, dtype and a summary are printed.
@@ -30,7 +31,7 @@ each result's shape, dtype and a summary are printed.
 Examples:
   attnc run spec.mlir --input query=@q.npy --input key=@k.npy --input value=@v.npy \
                       --output context=@c.npy
-  attnc run spec.mlir --input query=random:2x8x128x64 --seed 7
+  attnc run spec.mlir --input query=random:2x8x128x64 --seed 7 --output context=@c.safetensors
   attnc run tuned.mlir --threads 1
   attnc run spec.mlir --reference --f64 --input query=@q.npy --output context=@exact.npy
 )";

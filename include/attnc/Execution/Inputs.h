@@ -21,12 +21,15 @@ struct InputSource {
   enum Kind { File, Random, Zeros, Ones };
   std::string name;
   Kind kind;
-  /// A file .npy.
+  /// A file .npy or .safetensors.
   std::string path;
   llvm::SmallVector<int64_t> shape;
   /// If false, the shape follows from the spec.
   bool hasShape = false;
 };
+
+/// Whether a file of tensors is one of safetensors and not of numpy, by the end of its name.
+bool isSafetensors(llvm::StringRef path);
 
 /// Index of the parameter of that name, or an error at `option` that lists the valid names.
 mlir::FailureOr<size_t> findParameter(llvm::ArrayRef<Parameter> parameters, llvm::StringRef name,

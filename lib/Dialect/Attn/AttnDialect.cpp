@@ -49,6 +49,38 @@ void AttnDialect::initialize() {
 }
 
 //===----------------------------------------------------------------------===//
+// Names that no op has
+//===----------------------------------------------------------------------===//
+
+/// The op's name that differs least from `name`, empty if none is like it.
+static StringRef findSimilarOp(MLIRContext *context, StringRef name) {
+  StringRef nearest;
+  unsigned distance = name.size() / 3;
+  for (RegisteredOperationName op :
+       context->getRegisteredOperationsByDialect(AttnDialect::getDialectNamespace())) {
+    unsigned found = name.edit_distance(op.getStringRef(), /*AllowReplacements=*/true, distance);
+    if (found > distance)
+      continue;
+    nearest = op.getStringRef();
+    distance = found;
+  }
+  return nearest;
+}
+
+static ParseResult suggestSimilarOp(OpAsmParser &parser, OperationState &state) {
+  StringRef name = state.name.getStringRef();
+  return mlir::emitError(state.location, "custom op '")
+         << name << "' is unknown; did you mean '" << findSimilarOp(parser.getContext(), name)
+         << "'?";
+}
+
+std::optional<Dialect::ParseOpHook> AttnDialect::getParseOperationHook(StringRef name) const {
+  if (findSimilarOp(getContext(), name).empty())
+    return std::nullopt;
+  return ParseOpHook(suggestSimilarOp);
+}
+
+//===----------------------------------------------------------------------===//
 // Attributes of arguments and results
 //===----------------------------------------------------------------------===//
 

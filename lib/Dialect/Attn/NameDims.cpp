@@ -39,6 +39,7 @@ private:
   void findEqualDims();
   void findEqualDims(const SizeConstraint &constraint, SizeTracer &tracer);
   void keepGivenSymbols();
+  void compareSymbols(unsigned index, StringAttr symbol, StringAttr first);
   void nameArgument(unsigned index);
   StringAttr getSymbol(Dim dim);
   StringAttr makeSymbol(Dim dim);
@@ -98,8 +99,22 @@ void DimNamer::keepGivenSymbols() {
       for (auto [dim, symbol] : llvm::enumerate(dims))
         if (auto text = dyn_cast<StringAttr>(symbol)) {
           symbols.insert(text);
-          symbolOf.try_emplace(equalDims.getOrInsertLeaderValue(Dim(index, dim)), text);
+          compareSymbols(
+              index, text,
+              symbolOf.try_emplace(equalDims.getOrInsertLeaderValue(Dim(index, dim)), text)
+                  .first->second);
         }
+}
+
+/// Models may name one size twice. Names that hardly differ are a slip.
+void DimNamer::compareSymbols(unsigned index, StringAttr symbol, StringAttr first) {
+  constexpr unsigned kSlip = 2;
+  if (symbol == first || first.size() <= 2 * kSlip ||
+      symbol.getValue().edit_distance(first.getValue(), /*AllowReplacements=*/true, kSlip) > kSlip)
+    return;
+  mlir::emitWarning(function.getArgument(index).getLoc())
+      << "argument " << index << ": the ops need " << symbol << " to equal " << first
+      << "; did you mean " << first << '?';
 }
 
 void DimNamer::nameArguments() {

@@ -17,6 +17,7 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/Endian.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <nlohmann/json.hpp>
@@ -86,6 +87,30 @@ static std::optional<int64_t> getBytes(const Dtype &dtype, ArrayRef<int64_t> sha
     count = count ? llvm::checkedMul(*count, size) : std::nullopt;
   auto bits = count ? llvm::checkedMul(*count, dtype.bits) : std::nullopt;
   return bits && *bits % 8 == 0 ? std::optional(*bits / 8) : std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+std::string attn::makeSafetensorsHeader(ArrayRef<NamedTensor> tensors, StringRef start) {
+  constexpr size_t kAlignment = 64;
+  std::string header(sizeof(uint64_t), '\0');
+  llvm::raw_string_ostream os(header);
+  os << start;
+  int64_t begin = 0;
+  for (const NamedTensor &tensor : tensors) {
+    int64_t end = begin + tensor.data.size();
+    llvm::json::Object entry{{"dtype", Safetensors::getDtype(tensor.elementType)},
+                             {"shape", llvm::json::Array(tensor.shape)},
+                             {"data_offsets", llvm::json::Array{begin, end}}};
+    os << "," << llvm::json::Value(tensor.name) << ":" << llvm::json::Value(std::move(entry));
+    begin = end;
+  }
+  os << "}";
+  header.resize(llvm::alignTo(header.size(), kAlignment), ' ');
+  llvm::support::endian::write64le(header.data(), header.size() - sizeof(uint64_t));
+  return header;
 }
 
 //===----------------------------------------------------------------------===//

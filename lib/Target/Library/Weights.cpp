@@ -29,8 +29,6 @@
 #include "llvm/ADT/CachedHashString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/Endian.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/SHA256.h"
 
 #include <deque>
@@ -75,7 +73,6 @@ private:
   void setOffset(const Entry &entry, size_t offset);
   StringRef getBytes(memref::GlobalOp global);
   std::string makeName(memref::GlobalOp global);
-  std::string emitTensors() const;
 
   std::vector<Entry> entries;
   DenseMap<llvm::CachedHashStringRef, size_t> numbers;
@@ -176,39 +173,23 @@ void Collection::placeAligned() {
 // The file
 //===----------------------------------------------------------------------===//
 
-std::string Collection::emitTensors() const {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  int64_t begin = 0;
-  for (const Entry &entry : entries) {
-    int64_t end = begin + entry.bytes.size();
-    llvm::json::Object tensor{{"dtype", Safetensors::getDtype(entry.type.getElementType())},
-                              {"shape", llvm::json::Array(entry.type.getShape())},
-                              {"data_offsets", llvm::json::Array{begin, end}}};
-    os << "," << llvm::json::Value(entry.name) << ":" << llvm::json::Value(std::move(tensor));
-    begin = end;
-  }
-  return text;
-}
-
 WeightsFile Collection::write() {
   llvm::SHA256 state;
   size_t dataBytes = 0;
+  std::vector<NamedTensor> tensors;
   for (const Entry &entry : entries) {
     state.update(entry.bytes);
     dataBytes += entry.bytes.size();
+    tensors.push_back(
+        {entry.name, entry.type.getElementType(), entry.type.getShape(), entry.bytes});
   }
-  std::string hash = llvm::toHex(state.final(), /*LowerCase=*/true);
-  std::string json = attnc_weights_start + hash + "\"}" + emitTensors() + "}";
-  json.resize(llvm::alignTo(sizeof(uint64_t) + json.size(), kAlignment) - sizeof(uint64_t), ' ');
 
   WeightsFile file;
-  file.info.sha256 = hash;
-  file.info.dataOffset = sizeof(uint64_t) + json.size();
+  file.info.sha256 = llvm::toHex(state.final(), /*LowerCase=*/true);
+  file.content.start =
+      makeSafetensorsHeader(tensors, attnc_weights_start + file.info.sha256 + "\"}");
+  file.info.dataOffset = file.content.start.size();
   file.info.fileBytes = file.info.dataOffset + dataBytes;
-  file.content.start.resize(sizeof(uint64_t));
-  llvm::support::endian::write64le(file.content.start.data(), json.size());
-  file.content.start += json;
   for (const Entry &entry : entries)
     file.content.parts.push_back(entry.bytes);
   file.content.owner = written;

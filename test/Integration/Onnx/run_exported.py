@@ -2,7 +2,7 @@
 
 usage: run_exported.py FOLDER [PATTERN]
 
-FOLDER is what export.py or optimize.py wrote. A model is right if its error is at most twice that
+A third of them, or all with `./dev test --all`. FOLDER is what export.py or optimize.py wrote. A model is right if its error is at most twice that
 of PyTorch in float32, plus 4 eps of the largest result; with open dimensions it is called at all
 sizes there are. Each attention that can be one kernel must be.
 """
@@ -16,6 +16,9 @@ import sys
 import tempfile
 
 import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from sample import sample  # noqa: E402
 
 # How many attentions a case has that can be one kernel, where it isn't one. Others give the
 # prob of a single row as a result too, have a softmax over something else, or none, or one key more.
@@ -88,8 +91,8 @@ def check(model):
 
 def main():
     pattern = sys.argv[2] if len(sys.argv) > 2 else "*"
-    models = sorted(m for m in pathlib.Path(sys.argv[1]).glob("*.onnx")
-                    if fnmatch.fnmatch(m.name, pattern))
+    models = sample(sorted(m for m in pathlib.Path(sys.argv[1]).glob("*.onnx")
+                    if fnmatch.fnmatch(m.name, pattern)))
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
         for result in pool.map(check, models):

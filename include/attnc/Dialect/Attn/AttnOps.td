@@ -57,6 +57,9 @@ def Attn_Dialect : Dialect {
     differ; what a comparison of indices beyond 64 bits gives is unspecified. The longest chain of dependent ops in a region has at most 4096 ops.
   }];
   let dependentDialects = ["arith::ArithDialect", "tensor::TensorDialect"];
+  let extraClassDeclaration = [{
+    std::optional<ParseOpHook> getParseOperationHook(::llvm::StringRef name) const override;
+  }];
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;

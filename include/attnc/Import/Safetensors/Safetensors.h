@@ -20,6 +20,20 @@ class MemoryBuffer;
 
 namespace mlir::attn {
 
+/// A tensor to be written. `data` is row-major, little-endian, of exactly the type's size.
+struct NamedTensor {
+  std::string name;
+  Type elementType;
+  ArrayRef<int64_t> shape;
+  StringRef data;
+};
+
+/// What a safetensors file with the data of `tensors`, in this order, begins with: the header's
+/// length and the header, padded so that the data begins at a multiple of 64 bytes. The header's
+/// JSON begins with `start`, which describes metadata.
+std::string makeSafetensorsHeader(ArrayRef<NamedTensor> tensors,
+                                  StringRef start = "{\"__metadata__\":{}");
+
 /// A safetensors file: the header's length in 8 bytes, a JSON header, data.
 /// https://huggingface.co/docs/safetensors. The file stays mapped, and its data is not copied, as
 /// long as this object or an attribute made here exists: it must not be truncated meanwhile.
@@ -40,6 +54,8 @@ public:
 
   /// Null if the file has no tensor of that name.
   const Entry *find(StringRef name) const;
+  /// Null if the file has no tensor, or several.
+  const Entry *getOnly() const { return entries.size() == 1 ? &entries.begin()->second : nullptr; }
   /// A tensor whose type is not null, as a constant.
   ElementsAttr getAttr(StringRef name, const Entry &entry) const;
 
