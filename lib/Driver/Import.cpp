@@ -8,10 +8,87 @@
 #include "OutputFiles.h"
 
 #include "attnc/Diagnostics/Report.h"
+#include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/Attributes.h"
+#include "attnc/Dialect/Attn/ConstantBytes.h"
 #include "attnc/Driver/Driver.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace attnc;
+using mlir::attn::NamedTensor;
+
+namespace {
+/// Makes arguments of a function's large constants.
+class WeightTaker {
+public:
+  explicit WeightTaker(func::FuncOp function) : function(function) {
+    for (unsigned index = 0; index < function.getNumArguments(); ++index)
+      if (auto name = function.getArgAttrOfType<StringAttr>(index, mlir::attn::kNameAttr))
+        names.insert(name);
+  }
+  std::vector<NamedTensor> take();
+
+private:
+  Value addArgument(RankedTensorType type, StringRef weight);
+  std::string makeName(StringRef weight);
+
+  func::FuncOp function;
+  llvm::StringSet<> names;
+};
+} // namespace
+
+/// `layer_0_weight` of `layer.0.weight`.
+std::string WeightTaker::makeName(StringRef weight) {
+  std::string stem = weight.str();
+  for (char &c : stem)
+    c = llvm::isAlnum(c) ? c : '_';
+  if (!mlir::attn::isCIdentifier(stem))
+    stem = "weight_" + stem;
+  std::string name = stem;
+  for (int number = 2; !names.insert(name).second; ++number)
+    name = stem + "_" + std::to_string(number);
+  return name;
+}
+
+Value WeightTaker::addArgument(RankedTensorType type, StringRef weight) {
+  Builder builder(function.getContext());
+  NamedAttribute attributes[] = {{mlir::attn::kNameAttr, builder.getStringAttr(makeName(weight))},
+                                 {mlir::attn::kWeightAttr, builder.getStringAttr(weight)}};
+  unsigned index = function.getNumArguments();
+  (void)function.insertArgument(index, type, builder.getDictionaryAttr(attributes),
+                                function.getLoc());
+  return function.getArgument(index);
+}
+
+/// The constants whose data the text holds apart, under the names of the model's initializers.
+std::vector<NamedTensor> WeightTaker::take() {
+  std::vector<NamedTensor> tensors;
+  llvm::MapVector<DenseResourceElementsAttr, SmallVector<arith::ConstantOp>> constants;
+  function.walk([&](arith::ConstantOp constant) {
+    auto resource = dyn_cast<DenseResourceElementsAttr>(constant.getValue());
+    if (resource && !resource.getElementType().isInteger(1))
+      constants[resource].push_back(constant);
+  });
+  for (auto &[resource, uses] : constants) {
+    auto type = cast<RankedTensorType>(resource.getType());
+    std::string name = llvm::json::fixUTF8(resource.getRawHandle().getKey());
+    tensors.push_back({name, type.getElementType(), type.getShape(),
+                       llvm::toStringRef(mlir::attn::getConstantBytes(resource))});
+    Value argument = addArgument(type, name);
+    for (arith::ConstantOp constant : uses) {
+      constant.replaceAllUsesWith(argument);
+      constant.erase();
+    }
+  }
+  return tensors;
+}
 
 LogicalResult attnc::importModel(const ImportInvocation &invocation) {
   if (!isModel(invocation.spec.path))
@@ -21,6 +98,9 @@ LogicalResult attnc::importModel(const ImportInvocation &invocation) {
                                                               : "'" + invocation.spec.path + "'"));
   std::unique_ptr<Spec> spec = Spec::load(invocation.spec);
   if (!spec || failed(spec->simplify()))
+    return failure();
+  if (!invocation.weightsPath.empty() &&
+      failed(writeTensors(invocation.weightsPath, WeightTaker(spec->getFunction()).take())))
     return failure();
   std::string text;
   llvm::raw_string_ostream os(text);

@@ -32,6 +32,13 @@ LogicalResult attnc::writeFile(StringRef path, StringRef text) {
   return success();
 }
 
+LogicalResult attnc::writeTensors(StringRef path, ArrayRef<mlir::attn::NamedTensor> tensors) {
+  std::string text = mlir::attn::makeSafetensorsHeader(tensors);
+  for (const mlir::attn::NamedTensor &tensor : tensors)
+    text += tensor.data;
+  return writeFile(path, text);
+}
+
 std::unique_ptr<Staging> Staging::open(StringRef folder) {
   std::error_code error = fs::create_directories(folder, /*IgnoreExisting=*/true, fs::all_all);
   if (!error) {

@@ -9,6 +9,7 @@
 #define ATTNC_LIB_DRIVER_OUTPUTFILES_H
 
 #include "attnc/Files/TemporaryFolder.h"
+#include "attnc/Import/Safetensors/Safetensors.h"
 
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/StringRef.h"
@@ -21,6 +22,10 @@ namespace attnc {
 
 /// Writes `text` to a file beside `path` and renames it.
 llvm::LogicalResult writeFile(llvm::StringRef path, llvm::StringRef text);
+
+/// The same with a file of safetensors.
+llvm::LogicalResult writeTensors(llvm::StringRef path,
+                                 llvm::ArrayRef<mlir::attn::NamedTensor> tensors);
 
 /// Files of one folder that appear together: they are written to a hidden folder inside it, and
 /// moved up when all are complete. The rest are deleted.

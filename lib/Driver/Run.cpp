@@ -17,7 +17,6 @@
 #include "attnc/Execution/Graph.h"
 #include "attnc/Execution/Kernel.h"
 #include "attnc/Execution/Npy.h"
-#include "attnc/Import/Safetensors/Safetensors.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -27,7 +26,6 @@
 
 using namespace mlir;
 using namespace attnc;
-using mlir::attn::makeSafetensorsHeader;
 using mlir::attn::NamedTensor;
 
 /// `context: f32[2, 8, 49, 64]  min -3.1  max 2.9  mean 0.002  finite 50176 of 50176  first …`
@@ -88,13 +86,9 @@ static LogicalResult writeOutputs(const Signature &signature, ArrayRef<OutputFil
     else if (failed(writeFile(option.path, writeNpy(tensor))))
       return failure();
   }
-  for (auto &[path, tensors] : files) {
-    std::string text = makeSafetensorsHeader(tensors);
-    for (const NamedTensor &tensor : tensors)
-      text += tensor.data;
-    if (failed(writeFile(path, text)))
+  for (auto &[path, tensors] : files)
+    if (failed(writeTensors(path, tensors)))
       return failure();
-  }
   if (options.empty())
     for (auto [parameter, tensor] : llvm::zip(signature.outputs, outputs))
       printSummary(parameter.name, tensor);

@@ -15,6 +15,12 @@ static cl::opt<std::string> outputPath("o", cl::init("-"), cl::value_desc("spec.
                                        cl::desc("Where to write (default: -, standard output)"),
                                        cl::cat(category()), cl::sub(importCommand()));
 
+static cl::opt<std::string> weightsPath(
+    "weights-out", cl::value_desc("file.safetensors"),
+    cl::desc("Write large initializers there instead of into SPEC, where arguments with "
+             "attn.weight name them; the other commands take it as --weights"),
+    cl::cat(category()), cl::sub(importCommand()));
+
 static constexpr llvm::StringLiteral examples = R"(
 The spec has the model's inputs and outputs under their names, symbolic dimensions as
 attn.dims, and initializers as constants. The other commands take the model itself, too.
@@ -22,10 +28,12 @@ attn.dims, and initializers as constants. The other commands take the model itse
 Examples:
   attnc import model.onnx -o spec.mlir
   attnc import model.onnx | attnc explain -
+  attnc import model.onnx -o spec.mlir --weights-out model.safetensors
+  attnc compile spec.mlir --weights model.safetensors -o out
 )";
 
 static LogicalResult runImport() {
-  return importModel(ImportInvocation{getSpecSource(), outputPath});
+  return importModel(ImportInvocation{getSpecSource(), outputPath, weightsPath});
 }
 
 const Command commands::importModel = {importCommand(), runImport, examples};

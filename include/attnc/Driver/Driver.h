@@ -112,6 +112,9 @@ struct ImportInvocation {
   SpecSource spec;
   /// `-` is stdout.
   std::string outputPath = "-";
+  /// A file .safetensors for large initializers, which become arguments with `attn.weight`; empty:
+  /// they stay constants.
+  std::string weightsPath = {};
 };
 
 llvm::LogicalResult importModel(const ImportInvocation &invocation);
