@@ -15,7 +15,7 @@ static cl::opt<std::string> outputPath("o", cl::init("-"), cl::value_desc("spec.
                                        cl::desc("Where to write (default: -, standard output)"),
                                        cl::cat(category()), cl::sub(importCommand()));
 
-static cl::opt<std::string> weightsPath(
+static cl::opt<std::string> weightsOutPath(
     "weights-out", cl::value_desc("file.safetensors"),
     cl::desc("Write large initializers there instead of into SPEC, where arguments with "
              "attn.weight name them; the other commands take it as --weights"),
@@ -33,7 +33,7 @@ Examples:
 )";
 
 static LogicalResult runImport() {
-  return importModel(ImportInvocation{getSpecSource(), outputPath, weightsPath});
+  return importModel(ImportInvocation{getSpecSource(), outputPath, weightsOutPath});
 }
 
 const Command commands::importModel = {importCommand(), runImport, examples};

@@ -56,8 +56,9 @@ void AttnDialect::initialize() {
 static StringRef findSimilarOp(MLIRContext *context, StringRef name) {
   StringRef nearest;
   unsigned distance = name.size() / 3;
-  for (RegisteredOperationName op :
-       context->getRegisteredOperationsByDialect(AttnDialect::getDialectNamespace())) {
+  for (RegisteredOperationName op : context->getRegisteredOperations()) {
+    if (!isa<AttnDialect>(op.getDialect()))
+      continue;
     unsigned found = name.edit_distance(op.getStringRef(), /*AllowReplacements=*/true, distance);
     if (found > distance)
       continue;
