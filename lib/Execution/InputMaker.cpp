@@ -9,6 +9,7 @@
 
 #include "attnc/Dialect/Attn/Attn.h"
 
+#include <cmath>
 #include <random>
 
 using namespace mlir;
@@ -99,6 +100,22 @@ static void fillPages(Tensor &tensor, int64_t numPages, uint64_t seed) {
     tensor.set(index, pages[(index / perSequence * own + index % perSequence % own) % numPages]);
 }
 
+/// Whether the argument is the lse of a part of the keys, which may have none.
+static bool isLseOfPart(BlockArgument argument) {
+  return llvm::any_of(argument.getUsers(), [&](Operation *user) {
+    auto merge = dyn_cast<mlir::attn::MergeOp>(user);
+    return merge && (merge.getLseA() == argument || merge.getLseB() == argument);
+  });
+}
+
+/// A fourth of the rows, at random, sees no key.
+static void emptyRows(Tensor &lse, uint64_t seed) {
+  std::mt19937_64 bits(seed);
+  for (int64_t row = 0; row < lse.size(); ++row)
+    if (bits() % 4 == 0)
+      lse.set(row, -INFINITY);
+}
+
 /// An input mask of zeros alone hides all keys, and with them errors.
 static void avoidZeros(Tensor &tensor, int64_t bound) {
   auto indices = llvm::seq(tensor.size());
@@ -138,6 +155,8 @@ FailureOr<std::vector<Tensor>> InputMaker::make(Sizes &sizes) {
         fillPages(tensor, *numPages, seed + index);
         continue;
       }
+      if (graph && isLseOfPart(graph.getArgument(index)))
+        emptyRows(tensor, seed + index);
       if (longest)
         fillLengths(tensor, *longest, lengths, seed + index);
       avoidZeros(tensor, longest ? *longest + 1 : getIntegerBound(signature, sizes));

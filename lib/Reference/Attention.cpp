@@ -283,6 +283,58 @@ static LogicalResult evaluate(LseOp op, Environment &env) {
   return env.set(op.getResult(), computeLse(score, getElementTypeOrSelf(op.getResult()), env));
 }
 
+/// The larger one; NaN if one is.
+static double maxOrNaN(double a, double b) { return std::isnan(a) || a > b ? a : b; }
+
+namespace {
+/// The factors of two parts of a row and their sum, in the accumulator's type.
+template <typename Float>
+struct MergeFactors {
+  MergeFactors(double lseA, double lseB, double max)
+      : a(std::exp(Float(lseA) - Float(max))), b(std::exp(Float(lseB) - Float(max))), sum(a + b) {}
+  Float a, b, sum;
+};
+} // namespace
+
+static double mergeLse(double a, double b, Environment &env) {
+  double max = maxOrNaN(a, b);
+  if (a == -INFINITY || b == -INFINITY || std::isinf(max))
+    return max;
+  return withAccumulator(env, [&](auto zero) {
+    using Float = decltype(zero);
+    return Float(max) + std::log(MergeFactors<Float>(a, b, max).sum);
+  });
+}
+
+static double mergeContext(double a, double lseA, double b, double lseB, Environment &env) {
+  if (lseA == -INFINITY || lseB == -INFINITY)
+    return lseA != lseB ? (lseA == -INFINITY ? b : a) : 0;
+  return withAccumulator(env, [&](auto zero) {
+    using Float = decltype(zero);
+    MergeFactors<Float> factor(lseA, lseB, maxOrNaN(lseA, lseB));
+    auto weigh = [&](Float f, double context) { return f == 0 ? zero : f * Float(context); };
+    return (weigh(factor.a, a) + weigh(factor.b, b)) / factor.sum;
+  });
+}
+
+static LogicalResult evaluate(MergeOp op, Environment &env) {
+  const Array &contextA = env.get(op.getContextA()), &contextB = env.get(op.getContextB());
+  const Array &lseA = env.get(op.getLseA()), &lseB = env.get(op.getLseB());
+  Array context(contextA.elementType, contextA.shape), lse(lseA.elementType, lseA.shape);
+  int64_t width = context.shape.back();
+  for (int64_t row = 0; row < lse.size(); ++row) {
+    double a = lseA.values[row].real, b = lseB.values[row].real;
+    lse.values[row].real = mergeLse(a, b, env);
+    for (int64_t at = row * width; at < (row + 1) * width; ++at)
+      context.values[at].real =
+          mergeContext(contextA.values[at].real, a, contextB.values[at].real, b, env);
+  }
+  env.round(context);
+  env.round(lse);
+  return failure(failed(env.set(op.getContext(), std::move(context))) ||
+                 failed(env.set(op.getLse(), std::move(lse))));
+}
+
 void reference::addAttention(Evaluators &evaluators) {
   evaluators.add<ScoreOp>(::evaluate);
   evaluators.add<AdditiveScoreOp>(::evaluate);
@@ -293,4 +345,5 @@ void reference::addAttention(Evaluators &evaluators) {
   evaluators.add<ContextOp>(::evaluate);
   evaluators.add<AttentionOp>(::evaluate);
   evaluators.add<LseOp>(::evaluate);
+  evaluators.add<MergeOp>(::evaluate);
 }

@@ -31,14 +31,15 @@ void addEmbeddingLowerings(Lowerings &lowerings);
 void addGenerateLowerings(Lowerings &lowerings);
 void addLinearLowerings(Lowerings &lowerings);
 void addMatmulLowerings(Lowerings &lowerings);
+void addMergeLowerings(Lowerings &lowerings);
 void addPageLowerings(Lowerings &lowerings);
 void addRowLowerings(Lowerings &lowerings);
 void addScoreLowerings(Lowerings &lowerings);
 void addViewLowerings(Lowerings &lowerings);
 constexpr void (*kAddLowerings[])(Lowerings &) = {
     addAppendPagesLowerings, addAttentionLowerings, addCacheLowerings,  addEmbeddingLowerings,
-    addGenerateLowerings,    addLinearLowerings,    addMatmulLowerings, addPageLowerings,
-    addRowLowerings,         addScoreLowerings,     addViewLowerings};
+    addGenerateLowerings,    addLinearLowerings,    addMatmulLowerings, addMergeLowerings,
+    addPageLowerings,        addRowLowerings,       addScoreLowerings,  addViewLowerings};
 
 /// A kernel of attn.linear: the rows of its register tile, the largest number of input rows that it
 /// serves, where 0 means no limit, and the dimension of the tile's rows, counted from the last: 1,

@@ -1,4 +1,4 @@
-//===- ScoreOps.cpp - score, mask, softmax, lse, context ------------------===//
+//===- ScoreOps.cpp - score, mask, softmax, lse, context, merge -----------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -277,4 +277,35 @@ SmallVector<SizeProduct> ContextOp::getFlops() {
 
 void ContextOp::writeFormula(FormulaWriter &w) {
   w.add(getResult(), "context", w.nameOf(getProb()) + " @ " + w.nameOf(getValue()));
+}
+
+//===----------------------------------------------------------------------===//
+// MergeOp
+//===----------------------------------------------------------------------===//
+
+// merge_c2
+LogicalResult MergeOp::verify() { return verifySizes(*this); }
+
+SizeConstraints MergeOp::getSizeConstraints() {
+  SizeConstraints constraints;
+  for (StringRef name : {"batch", "num_q_heads", "q_len", "value_dim"}) {
+    int64_t dim = constraints.size();
+    SizeConstraint &size = constraints.emplace_back(SizeConstraint{
+        name.str(), {{"context_a", getContextA(), dim}, {"context_b", getContextB(), dim}}});
+    if (dim < rankOf(getLseA()))
+      size.members.append({{"lse_a", getLseA(), dim}, {"lse_b", getLseB(), dim}});
+  }
+  return constraints;
+}
+
+ResultSizes MergeOp::getResultSizes(unsigned result) {
+  return sizesLike(result == 0 ? getContextA() : getLseA());
+}
+
+void MergeOp::writeFormula(FormulaWriter &w) {
+  std::string lseA = w.nameOf(getLseA()), lseB = w.nameOf(getLseB());
+  w.add(getContext(), "context",
+        "(exp(" + lseA + ") * " + w.nameOf(getContextA()) + " + exp(" + lseB + ") * " +
+            w.nameOf(getContextB()) + ") / (exp(" + lseA + ") + exp(" + lseB + "))");
+  w.add(getLse(), "lse", "log(exp(" + lseA + ") + exp(" + lseB + "))");
 }

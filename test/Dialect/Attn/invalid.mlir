@@ -641,6 +641,30 @@ func.func @lse_c2(%x: tensor<2x3xf32>) {
 
 // -----
 
+func.func @merge_c1(%c: tensor<1x2x3x4xf32>, %d: tensor<1x2x3x4xf16>, %l: tensor<1x2x3xf32>) {
+  // expected-error@+1 {{failed to verify that all of {context_a, context_b, context} have same type}}
+  %m:2 = "attn.merge"(%c, %l, %d, %l) : (tensor<1x2x3x4xf32>, tensor<1x2x3xf32>, tensor<1x2x3x4xf16>, tensor<1x2x3xf32>) -> (tensor<1x2x3x4xf32>, tensor<1x2x3xf32>)
+  return
+}
+
+// -----
+
+func.func @merge_c1_lse(%c: tensor<1x2x3x4xf32>, %l: tensor<1x2x3xf32>) {
+  // expected-error@+1 {{failed to verify that all of {lse_a, lse_b, lse} have same type}}
+  %m:2 = "attn.merge"(%c, %l, %c, %l) : (tensor<1x2x3x4xf32>, tensor<1x2x3xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3xf32>) -> (tensor<1x2x3x4xf32>, tensor<1x2x3xf16>)
+  return
+}
+
+// -----
+
+func.func @merge_c2(%c: tensor<?x2x3x4xf32>, %l: tensor<?x2x5xf32>) {
+  // expected-error@+1 {{expected lse_a q_len 3 to match context_a, found 5}}
+  %m, %n = attn.merge %c, %l, %c, %l : tensor<?x2x3x4xf32>, tensor<?x2x5xf32>
+  return
+}
+
+// -----
+
 func.func @lse_c2_size(%x: tensor<2x3xf32>) {
   // expected-error@+1 {{expected result dimension 0 of 2, found 3}}
   %y = attn.lse %x : tensor<2x3xf32> -> tensor<3xf32>

@@ -112,7 +112,7 @@ func.func @around(%x: tensor<?x?x384xf64>, %w: tensor<384x384xf64> {attn.weight 
 }
 
 // CHECK-LABEL: func @tensors
-func.func @tensors(%x: tensor<?x?x384xf32>, %b: tensor<384xf32>, %m: tensor<?x1x1xi1>, %table: tensor<100x384xf32>, %ids: tensor<?x?xi64>) -> tensor<?x384x?xf32> {
+func.func @tensors(%x: tensor<?x?x384xf32>, %b: tensor<384xf32>, %m: tensor<?x1x1xi1>, %table: tensor<100x384xf32>, %ids: tensor<?x?xi64>, %part: tensor<?x?x384x64xbf16>) -> tensor<?x384x?xf32> {
   // CHECK: %[[MAP:.*]] = attn.map %{{.*}}, %{{.*}}, %{{.*}} {
   // CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: f32, %{{.*}}: i1):
   // CHECK: } : tensor<?x?x384xf32>, tensor<384xf32>, tensor<?x1x1xi1> -> tensor<?x?x384xf32>
@@ -141,6 +141,8 @@ func.func @tensors(%x: tensor<?x?x384xf32>, %b: tensor<384xf32>, %m: tensor<?x1x
   %6 = attn.embedding %table, %ids : tensor<100x384xf32>, tensor<?x?xi64> -> tensor<?x?x384xf32>
   // CHECK: attn.lse %{{.*}} : tensor<?x?x384xf32> -> tensor<?x?xf32>
   %7 = attn.lse %6 : tensor<?x?x384xf32> -> tensor<?x?xf32>
+  // CHECK: attn.merge %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : tensor<?x?x384x64xbf16>, tensor<?x?x384xf32>
+  %context, %lse = attn.merge %part, %5, %part, %4 : tensor<?x?x384x64xbf16>, tensor<?x?x384xf32>
   // CHECK: attn.transpose %{{.*}} [1, 2, 0] : tensor<?x?x384xf32> -> tensor<?x384x?xf32>
   %8 = attn.transpose %5 [1, 2, 0] : tensor<?x?x384xf32> -> tensor<?x384x?xf32>
   return %8 : tensor<?x384x?xf32>

@@ -201,6 +201,73 @@ def lse():
     yield "of attention", spec(list(arrays), types, "tensor<2x4x9xf32>", body), arrays, attention_lse
 
 
+def merge_spec(context, lse):
+    types, arguments = {"c": tensor(context, [0, 2]), "l": tensor(lse, [0, 2])}, []
+    for part in "ab":
+        arguments += [f'%c{part}: {types["c"]}', f'%l{part}: {types["l"]}']
+    results = f'({types["c"]} {{attn.name = "context"}}, {types["l"]} {{attn.name = "lse"}})'
+    return (f"func.func @spec({', '.join(arguments)}) -> {results} {{\n"
+            f"  %c, %l = attn.merge %ca, %la, %cb, %lb : {types['c']}, {types['l']}\n"
+            f"  return %c, %l : {types['c']}, {types['l']}\n}}\n")
+
+
+def merged(ca, la, cb, lb):
+    """By one softmax over two scores, of which each part is the value."""
+    lse = check.log_sum_exp(np.stack([la, lb], -1))
+    prob = check.softmax(np.stack([la, lb], -1))[..., None]
+    with np.errstate(invalid="ignore"):
+        terms = np.where(prob == 0, 0, prob * np.stack([ca, cb], -2))
+    return {"context": terms.sum(-2).astype(ca.dtype), "lse": lse.astype(la.dtype)}
+
+
+def exactly_merged(ca, la, cb, lb):
+    """Where one part has no key, the result is the other one, bit for bit."""
+    result = merged(ca, la, cb, lb)
+    for other, (c, l) in ((lb, (ca, la)), (la, (cb, lb))):
+        alone = np.isneginf(other)
+        result["lse"][alone] = l[alone]
+        result["context"][alone] = c[alone]
+    result["context"][np.isneginf(la) & np.isneginf(lb)] = 0
+    return result
+
+
+def run_merge(ca, la, cb, lb):
+    with tempfile.NamedTemporaryFile("w", suffix=".mlir") as file:
+        file.write(merge_spec(ca, la))
+        file.flush()
+        return check.run_attnc(file.name, {"ca": ca, "la": la, "cb": cb, "lb": lb}, ["context", "lse"])
+
+
+def bits(array):
+    return array.view({2: np.uint16, 4: np.uint32, 8: np.uint64}[array.dtype.itemsize])
+
+
+def same_bits(a, b):
+    return all(np.array_equal(bits(a[name]), bits(b[name])) for name in a)
+
+
+@part
+def merge():
+    inf, nan = np.inf, np.nan
+    # Every pair of a number, a far smaller one, -inf, inf and NaN.
+    one, two = (x.reshape(1, 5, 5) for x in np.meshgrid(*[[0.5, -400, -inf, inf, nan]] * 2, indexing="ij"))
+    for dtypes in [("float32", "float32"), ("float16", "float32"), ("float64", "float64"), ("float32", "float64"),
+                   ("float64", "float32"), ("float16", "float16")]:
+        ca, cb = (floats(1, 5, 5, 19, dtype=dtypes[0]) for _ in range(2))
+        la, lb = (x.astype(dtypes[1]) for x in (one, two))
+        yield " ".join(dtypes), merge_spec(ca, la), {"ca": ca, "la": la, "cb": cb, "lb": lb}, exactly_merged
+        ours = run_merge(ca, la, cb, lb)
+        for c, l, other in ((ca, la, lb), (cb, lb, la)):
+            alone = np.isneginf(other) & ~np.isneginf(l)
+            assert np.array_equal(bits(ours["context"][alone]), bits(c[alone])), "expected a part as it is"
+            assert np.array_equal(bits(ours["lse"][alone]), bits(l[alone])), "expected an lse as it is"
+    sizes = (2, 3, 70, 64)
+    ca, cb, la, lb = floats(*sizes), floats(*sizes), 9 * floats(*sizes[:3]), 9 * floats(*sizes[:3])
+    yield "long rows", merge_spec(ca, la), {"ca": ca, "la": la, "cb": cb, "lb": lb}, merged
+    if os.environ.get("ATTNC_CHECK_TARGET", "host") == "host":
+        assert same_bits(run_merge(ca, la, cb, lb), run_merge(cb, lb, ca, la)), "expected no order"
+
+
 @part
 def single_row():
     arrays = {"x": floats(33), "w": floats(17, 33), "b": floats(17)}

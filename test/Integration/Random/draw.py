@@ -4,6 +4,8 @@ Most ops of the dialect, all element types, open and known sizes (0, 1, odd and 
 tiles), grouped heads, masks and changes of the score in any order, results used twice.
 """
 
+import random
+
 from graph import Scalar
 from operands import Operands
 from regions import constant
@@ -216,6 +218,19 @@ class Draw(Operands):
             return self.emit("tensor.concat", [x, x], x.dims[:2] + (2 * x.dims[2],), dim=2)
         return self.change(x)
 
+    def merged(self, context):
+        """With the contexts of other keys, some of which a row may not see."""
+        element = self.choose([self.element, "f32"])
+        lse = self.argument("lse", context.dims[:3], element)
+        for _ in range(self.choose([1, 1, 2])):
+            parts = [context, lse, self.operand("part", *context.dims), self.argument("lse", lse.dims, element)]
+            context = self.emit("attn.merge", parts, context.dims)
+            op = self.graph.ops[-1]
+            lse = type(lse)(self.graph.fresh(), lse.dims, element)
+            self.graph.ops[-1] = type(op)(op.kind, op.operands, (context, lse), op.attributes)
+        self.graph.results.append(lse)
+        return context
+
     def continued(self, context, key, value):
         """A second attention, whose query comes from the context of a first."""
         x = self.merge(context)
@@ -236,6 +251,9 @@ class Draw(Operands):
     def heads_of(self, x, heads, width):
         y = self.linear(x, self.graph.size(heads) * self.graph.size(width))
         return self.emit("attn.split_heads", [y], (y.dims[0], heads, y.dims[1], width), heads=heads, time_first=False)
+
+
+MERGED = 0.08  # of all graphs; drawn apart, so that the others stay as they were
 
 
 def draw(seed):
@@ -267,6 +285,8 @@ def draw(seed):
     elif g.chance(0.1):
         g.results.append(context)
         context = d.attention(d.operand("query", batch, heads, q, width), key, value)
+    if random.Random(f"merged {seed}").random() < MERGED:
+        context = d.merged(context)
     g.results.append(d.finish(context) if g.chance(0.5) else context)
     if g.chance(0.05):
         d.integer_result()

@@ -90,6 +90,21 @@ class AttentionOps:
             result[batch, head] = self.a.sum(terms, 1)
         return result
 
+    def merge(self, op, context_a, lse_a, context_b, lse_b):
+        """In the longer type of the two."""
+        a, b = (lse.astype(np.result_type(lse, context_a)) for lse in (lse_a, lse_b))
+        top = np.maximum(a, b)
+        parts = np.stack([np.exp(a - top), np.exp(b - top)])
+        total = parts.sum(0)
+        terms = [np.where(part == 0, 0, part * context)
+                 for part, context in zip(parts[..., None], (context_a, context_b))]
+        only_a, only_b, infinite = b == -np.inf, a == -np.inf, (top == np.inf)
+        lse = np.where(infinite, np.inf, top + np.log(total))
+        lse = np.where(only_a, a, np.where(only_b, b, lse))
+        context = np.where(only_b[..., None], context_b, (terms[0] + terms[1]) / total[..., None])
+        context = np.where(only_a[..., None], np.where(only_b[..., None], 0, context_a), context)
+        return context, lse
+
     def attention(self, op, query, key, value, *sink):
         a, regions = op.attributes, iter(op.regions)
         x = self.score(op, query, key)

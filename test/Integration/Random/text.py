@@ -130,6 +130,9 @@ class Printer:
         return (f"attn.attention {', '.join('%' + o.name for o in operands)}{text} : {self.of(*operands)} -> "
                 f"{result}")
 
+    def print_merge(self, op, names, types, result, lines):
+        return f"attn.merge {names} : {self.of(*op.operands[:2])}"
+
     def print_split_heads(self, op, names, types, result, lines):
         heads = f" num_heads({self.graph.size(op.attributes['heads'])})" if op.kind == "attn.split_heads" else ""
         layout = " layout(time_first)" if op.attributes["time_first"] else ""

@@ -76,6 +76,9 @@ def Attn_Tensor4D : TensorRankOf<[F16, BF16, F32, F64], [4]>;
 /// An attention sink: the score of an additional key, over (batch, head, q).
 def Attn_Sink : TensorRankOf<[F16, BF16, F32, F64], [3]>;
 
+/// The log-sum-exp of each row, over (batch, head, q).
+def Attn_Lse : TensorRankOf<[F16, BF16, F32, F64], [3]>;
+
 /// Page numbers of the pages of each sequence, over (batch, page of the sequence).
 def Attn_PageTable : TensorRankOf<[I32, I64], [2]>;
 /// The number of keys of each sequence.
@@ -562,7 +565,7 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
   let regions = (region MaxSizedRegion<1>:$score_mod, MaxSizedRegion<1>:$mask,
       MaxSizedRegion<1>:$prob_mod);
   let results = (outs Attn_Tensor4D:$result,
-      Optional<TensorRankOf<[F16, BF16, F32, F64], [3]>>:$lse);
+      Optional<Attn_Lse>:$lse);
   let assemblyFormat = [{
     $query `,` $key `,` $value (`scale` `(` $scale^ `)`)?
     (`sink` `(` $sink^ `:` type($sink) `)`)?
@@ -742,6 +745,53 @@ def Attn_LseOp : Attn_GraphOp<"lse", ["getResultSizes"], [Pure]> {
   }];
   let extraClassDeclaration = [{
     static ::llvm::FailureOr<ResultSizes> inferSizes(SizedTensor score);
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_MergeOp : Attn_GraphOp<"merge", ["getSizeConstraints", "getResultSizes"],
+    [Pure, AllTypesMatch<["context_a", "context_b", "context"]>, AllTypesMatch<["lse_a", "lse_b", "lse"]>]> {
+  let summary = "Merges contexts and lse's of two sets of keys";
+  let description = [{
+    The `attn.merge` operation computes the context and lse of rows over a set of keys from those over
+    two disjoint parts of it, a and b:
+
+      max     = max(lse_a, lse_b)
+      sum     = exp(lse_a - max) + exp(lse_b - max)
+      context = (exp(lse_a - max) · context_a + exp(lse_b - max) · context_b) / sum
+      lse     = max + log(sum)
+
+    So keys may be computed in parts, in one call or several, on one machine or several. The
+    operation is commutative, bit for bit on a CPU, and associative but for rounding; lse -inf is
+    its neutral element:
+
+    | lse_a | lse_b | context | lse |
+    |---|---|---|---|
+    | -inf | -inf | 0 | -inf |
+    | any | -inf | context_a, bit for bit | lse_a, bit for bit |
+    | -inf | any | context_b, bit for bit | lse_b, bit for bit |
+    | NaN | not -inf | NaN | NaN |
+    | inf | neither NaN nor -inf | NaN | inf |
+
+    A context whose factor exp(lse - max) is 0 contributes exactly zero, whatever it holds; factors below
+    the smallest normal f32 may be flushed to 0. Each merge rounds to the types of its operands: keep
+    lse's in f32, and contexts too if many parts are merged.
+
+    An attention sink is no key: it is merged as a part of its own, with context 0 and the sink as
+    lse, once.
+
+    - (C1) the contexts have one type, the lse's another one.
+    - (C2) batch, num_q_heads and q_len of contexts and lse's match.
+
+    ```mlir
+    %c, %l = attn.merge %c0, %l0, %c1, %l1 : tensor<?x8x?x64xf32>, tensor<?x8x?xf32>
+    %d, %m = attn.merge %c2, %l0, %c3, %l1 : tensor<?x8x?x64xbf16>, tensor<?x8x?xf32>
+    ```
+  }];
+  let arguments = (ins Attn_Tensor4D:$context_a, Attn_Lse:$lse_a, Attn_Tensor4D:$context_b, Attn_Lse:$lse_b);
+  let results = (outs Attn_Tensor4D:$context, Attn_Lse:$lse);
+  let assemblyFormat = [{
+    $context_a `,` $lse_a `,` $context_b `,` $lse_b attr-dict `:` type($context_a) `,` type($lse_a)
   }];
   let hasVerifier = 1;
 }
