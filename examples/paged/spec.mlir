@@ -37,14 +37,7 @@ func.func @paged(
   %v = attn.gather_pages %values[%block_table] lengths(%kv_len : tensor<?xi32>)
       : !pages, tensor<?x?xi32> -> !rows
   %score = attn.score %query, %k scale(0.125) : tensor<?x8x?x64xf32>, !rows -> tensor<?x8x?x?xf32>
-  %masked = attn.mask %score {
-  ^bb0(%batch: index, %head: index, %i: index, %j: index):
-    %length = tensor.extract %past[%batch] : tensor<?xi32>
-    %before = arith.index_cast %length : i32 to index
-    %last = arith.addi %before, %i : index
-    %visible = arith.cmpi sle, %j, %last : index
-    attn.yield %visible : i1
-  } : tensor<?x8x?x?xf32>
+  %masked = attn.mask %score positions(%past : tensor<?xi32>) causal(top_left) : tensor<?x8x?x?xf32>
   %prob = attn.softmax %masked : tensor<?x8x?x?xf32>
   %context = attn.context %prob, %v : tensor<?x8x?x?xf32>, !rows -> tensor<?x8x?x64xf32>
   return %context, %keys, %values : tensor<?x8x?x64xf32>, !pages, !pages

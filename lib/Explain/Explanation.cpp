@@ -52,18 +52,21 @@ static std::string listReads(Region &region, func::FuncOp function) {
   return names.empty() ? "" : " reads " + llvm::join(names, ", ");
 }
 
-/// Which KV blocks a query block skips, by the bounds that the mask gives for its keys.
-static std::string describeBounds(Region &region) {
-  MaskAnalysis mask(region);
+/// Which KV blocks a query block skips, by the bounds that the mask gives for its keys, or because
+/// a prefill kernel evaluates the mask before the scores.
+static std::string describeBounds(AttentionOp attention) {
+  MaskAnalysis mask(attention.getMask());
   const auto &condition = mask.getCondition();
   bool below = condition.hasLowestKey(), above = condition.hasHighestKey();
-  if (!below && !above)
-    return "no KV blocks skipped";
   std::string text = below && above ? "skips KV blocks outside the visible keys"
                      : below        ? "skips KV blocks before the first visible key"
-                                    : "skips KV blocks after the last visible key";
-  if (!mask.isComplete())
+                     : above        ? "skips KV blocks after the last visible key"
+                                    : "no KV blocks skipped";
+  if (!mask.isComplete() && (below || above))
     text += " by some of the mask's conditions";
+  if (!mask.isComplete() && attention.getSchedule() &&
+      llvm::any_of(*attention.getSchedule(), llvm::IsaPred<mlir::attn::PrefillAttr>))
+    text += "; prefill skips those outside the visible keys, found by evaluating the mask first";
   if (std::optional<int64_t> width = mask.getWidth())
     text += llvm::formatv("; at most {0} visible keys per row", *width);
   return text;
@@ -99,7 +102,7 @@ static std::vector<std::string> listFeatures(AttentionOp attention, func::FuncOp
     if (!region.empty())
       features.push_back(name.str() + listReads(region, function));
   if (!attention.getMask().empty())
-    features.push_back(describeBounds(attention.getMask()));
+    features.push_back(describeBounds(attention));
   if (seesFirstKeyAlone(attention))
     features.push_back(
         "its only query row sees key 0 alone: for the last row, causal(bottom_right)");

@@ -19,8 +19,10 @@ using Kind = MaskCondition::Kind;
 static Scalar getDistance(Scalar l, Scalar r) {
   Type i32 = l.b().getI32Type(), i64 = l.b().getI64Type();
   auto cut = [](Scalar x, int64_t most) { return clamp(x, x.constant(-most), x.constant(most)); };
-  if (!l.getType().isInteger(64))
-    return convert(cut(convert(r, i64) - convert(l, i64), int64_t(1) << 30), i32);
+  bool isWide = l.getType().isInteger(64) || r.getType().isInteger(64);
+  l = convert(l, i64), r = convert(r, i64);
+  if (!isWide)
+    return convert(cut(r - l, int64_t(1) << 30), i32);
   Scalar halves = cut(r / 2 - l / 2, int64_t(1) << 29);
   return convert(halves * 2 + (r % 2 - l % 2), i32);
 }

@@ -43,8 +43,17 @@ struct Body {
   }
 };
 
-/// Builds the condition of one form.
-using Form = std::function<Value(Body &)>;
+/// The condition of one form.
+struct Form {
+  std::function<Value(Body &)> build;
+  Corner corner = Corner::topLeft;
+};
+
+/// The positions of rows and of keys in their sequence: the starts of what q and k count, or a
+/// position of each. Null if q or k is the position.
+struct Positions {
+  Value query, key;
+};
 
 } // namespace
 
@@ -100,6 +109,15 @@ static Value buildBlock(Body &body, int64_t size) {
   return body.compare(arith::CmpIPredicate::eq, queryBlock, keyBlock);
 }
 
+/// The position of row or key `index`.
+static Value buildPosition(Body &body, Value positions, Value index) {
+  int64_t rank = cast<RankedTensorType>(positions.getType()).getRank();
+  Value all[] = {body.batch, index};
+  Value position = body.extract(positions, ArrayRef(all).take_front(rank));
+  position = arith::IndexCastOp::create(body.b, body.b.getIndexType(), position);
+  return rank == 2 ? position : arith::AddIOp::create(body.b, index, position);
+}
+
 static Value buildTensor(Body &body, Value mask) {
   auto type = cast<RankedTensorType>(mask.getType());
   Value all[] = {body.batch, body.head, body.q, body.k};
@@ -140,7 +158,7 @@ static ParseResult parseCausal(OpAsmParser &parser, Form &form) {
   Corner corner;
   if (parser.parseLParen() || parseCorner(parser, corner) || parser.parseRParen())
     return failure();
-  form = [=](Body &body) { return buildCausal(body, corner); };
+  form = {[=](Body &body) { return buildCausal(body, corner); }, corner};
   return success();
 }
 
@@ -152,7 +170,7 @@ static ParseResult parseWindow(OpAsmParser &parser, Form &form) {
     return failure();
   if (succeeded(parser.parseOptionalComma()) && parseCorner(parser, corner))
     return failure();
-  form = [=](Body &body) { return buildWindow(body, left, right, corner); };
+  form = {[=](Body &body) { return buildWindow(body, left, right, corner); }, corner};
   return parser.parseRParen();
 }
 
@@ -160,7 +178,7 @@ static ParseResult parseBlock(OpAsmParser &parser, Form &form) {
   int64_t size;
   if (parser.parseLParen() || parseInteger(parser, "a block size", 1, size) || parser.parseRParen())
     return failure();
-  form = [=](Body &body) { return buildBlock(body, size); };
+  form = {[=](Body &body) { return buildBlock(body, size); }};
   return success();
 }
 
@@ -201,7 +219,7 @@ static ParseResult parseKvLengths(OpAsmParser &parser, Form &form) {
   Value lengths;
   if (parseLengths(parser, "kv_lengths", lengths))
     return failure();
-  form = [=](Body &body) { return buildKvLengths(body, lengths); };
+  form = {[=](Body &body) { return buildKvLengths(body, lengths); }};
   return success();
 }
 
@@ -209,7 +227,7 @@ static ParseResult parsePrefix(OpAsmParser &parser, Form &form) {
   Value lengths;
   if (parseLengths(parser, "prefix", lengths))
     return failure();
-  form = [=](Body &body) { return buildPrefix(body, lengths); };
+  form = {[=](Body &body) { return buildPrefix(body, lengths); }};
   return success();
 }
 
@@ -228,7 +246,7 @@ static ParseResult parseDocuments(OpAsmParser &parser, Form &form) {
   if (getElementTypeOrSelf(queryIds) != getElementTypeOrSelf(keyIds))
     return parser.emitError(loc, "expected document ids of one type, found ")
            << getElementTypeOrSelf(queryIds) << " and " << getElementTypeOrSelf(keyIds);
-  form = [=](Body &body) { return buildDocuments(body, queryIds, keyIds); };
+  form = {[=](Body &body) { return buildDocuments(body, queryIds, keyIds); }};
   return success();
 }
 
@@ -244,7 +262,7 @@ static ParseResult parseTensor(OpAsmParser &parser, Form &form) {
   if (!type || !type.getElementType().isInteger(1) || type.getRank() < 1 || type.getRank() > 4)
     return parser.emitError(loc, "expected an i1 tensor of rank 1 to 4 for tensor, found ")
            << mask.getType();
-  form = [=](Body &body) { return buildTensor(body, mask); };
+  form = {[=](Body &body) { return buildTensor(body, mask); }};
   return success();
 }
 
@@ -262,12 +280,46 @@ static ParseResult parseForm(OpAsmParser &parser, StringRef word, SMLoc loc, For
          << word;
 }
 
-static ParseResult parseForms(OpAsmParser &parser, SmallVectorImpl<Form> &forms) {
+/// Whether a value is a tensor of at most rank 2 of i32 or i64.
+static bool arePositions(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.getRank() <= 2 && isIntegerTensor(value, type.getRank());
+}
+
+static ParseResult parsePositions(OpAsmParser &parser, Positions &positions) {
+  SmallVector<Value> tensors;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parseTensors(parser, tensors))
+    return failure();
+  if (tensors.size() != 1 && tensors.size() != 2)
+    return parser.emitError(loc, "expected one or two tensors for positions, found ")
+           << tensors.size();
+  for (Value tensor : tensors)
+    if (!arePositions(tensor))
+      return parser.emitError(
+                 loc, "expected a tensor of rank 0 to 2 of i32 or i64 for positions, found ")
+             << tensor.getType();
+  positions.query = tensors.front();
+  if (tensors.size() == 2)
+    positions.key = tensors.back();
+  return success();
+}
+
+static ParseResult parseForms(OpAsmParser &parser, Positions &positions,
+                              SmallVectorImpl<Form> &forms) {
   StringRef word;
   SMLoc loc = parser.getCurrentLocation();
-  while (succeeded(parser.parseOptionalKeyword(&word))) {
-    if (parseForm(parser, word, loc, forms.emplace_back()))
+  if (succeeded(parser.parseOptionalKeyword("positions"))) {
+    if (parsePositions(parser, positions))
       return failure();
+    loc = parser.getCurrentLocation();
+  }
+  while (succeeded(parser.parseOptionalKeyword(&word))) {
+    Form &form = forms.emplace_back();
+    if (parseForm(parser, word, loc, form))
+      return failure();
+    if (positions.query && form.corner == Corner::bottomRight)
+      return parser.emitError(loc, "expected top_left at positions, found bottom_right");
     loc = parser.getCurrentLocation();
   }
   if (forms.empty())
@@ -280,7 +332,8 @@ static ParseResult parseForms(OpAsmParser &parser, SmallVectorImpl<Form> &forms)
 //===----------------------------------------------------------------------===//
 
 /// Fills the region with the conjunction of the forms.
-static void expand(Region &region, ArrayRef<Form> forms, Location loc, Value score) {
+static void expand(Region &region, const Positions &positions, ArrayRef<Form> forms, Location loc,
+                   Value score) {
   ImplicitLocOpBuilder b(loc, loc.getContext());
   Block *block = createBody(b, region, /*element=*/Type(), loc);
   Body body{b,
@@ -289,9 +342,13 @@ static void expand(Region &region, ArrayRef<Form> forms, Location loc, Value sco
             block->getArgument(1),
             block->getArgument(2),
             block->getArgument(3)};
-  Value all = forms.front()(body);
+  if (positions.query)
+    body.q = buildPosition(body, positions.query, body.q);
+  if (positions.key)
+    body.k = buildPosition(body, positions.key, body.k);
+  Value all = forms.front().build(body);
   for (const Form &form : forms.drop_front()) {
-    Value next = form(body);
+    Value next = form.build(body);
     all = arith::AndIOp::create(b, all, next);
   }
   YieldOp::create(b, all);
@@ -308,12 +365,13 @@ ParseResult attn::parseMaskBody(OpAsmParser &parser, Region &body, NamedAttrList
   OptionalParseResult region = parser.parseOptionalRegion(body);
   if (region.has_value())
     return failure(failed(*region) || parseEnd(parser, attributes, scoreType));
+  Positions positions;
   SmallVector<Form> forms;
   SmallVector<Value> scores;
-  if (parseForms(parser, forms) || parseEnd(parser, attributes, scoreType) ||
+  if (parseForms(parser, positions, forms) || parseEnd(parser, attributes, scoreType) ||
       parser.resolveOperand(score, scoreType, scores))
     return failure();
-  expand(body, forms, parser.getEncodedSourceLoc(loc), scores.front());
+  expand(body, positions, forms, parser.getEncodedSourceLoc(loc), scores.front());
   return success();
 }
 

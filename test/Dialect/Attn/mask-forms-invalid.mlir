@@ -94,3 +94,36 @@ func.func @tensor(%s: tensor<1x2x3x4xf32>, %t: tensor<3x4xf32>) {
   %m = attn.mask %s tensor(%t : tensor<3x4xf32>) : tensor<1x2x3x4xf32>
   return
 }
+
+// -----
+
+func.func @positions_count(%s: tensor<1x2x3x4xf32>, %p: tensor<1xi32>) {
+  // expected-error@+1 {{expected one or two tensors for positions, found 3}}
+  %m = attn.mask %s positions(%p, %p, %p : tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) causal(top_left) : tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @positions_type(%s: tensor<1x2x3x4xf32>, %p: tensor<1x3x1xi32>) {
+  // expected-error@+1 {{expected a tensor of rank 0 to 2 of i32 or i64 for positions, found 'tensor<1x3x1xi32>'}}
+  %m = attn.mask %s positions(%p : tensor<1x3x1xi32>) causal(top_left) : tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+// Rows at positions have no corner of a score.
+func.func @positions_corner(%s: tensor<1x2x3x4xf32>, %p: tensor<1xi32>) {
+  // expected-error@+1 {{expected top_left at positions, found bottom_right}}
+  %m = attn.mask %s positions(%p : tensor<1xi32>) window(2, 0, bottom_right) : tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @positions_alone(%s: tensor<1x2x3x4xf32>, %p: tensor<1xi32>) {
+  // expected-error@+1 {{expected a region or a mask such as causal(top_left)}}
+  %m = attn.mask %s positions(%p : tensor<1xi32>) : tensor<1x2x3x4xf32>
+  return
+}

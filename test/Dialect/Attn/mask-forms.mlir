@@ -128,3 +128,33 @@ func.func @conjunction(%s: !score, %n: tensor<?xi32>) -> !score {
   %m = attn.mask %s causal(top_left) kv_lengths(%n : tensor<?xi32>) block(64) : !score
   return %m : !score
 }
+
+// Rows and keys lie at a start, of all or of each batch, or each at a position of its own.
+
+// CHECK-LABEL: func @positions
+// CHECK-SAME: %{{.*}}: tensor<?x8x?x?xf32>, %[[ROW:[^ ]*]]: tensor<?xi32>, %[[KEY:[^ ]*]]: tensor<i64>
+// CHECK: ^bb0(%[[B:.*]]: index, %head: index, %[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK: %[[ROW_START:.*]] = tensor.extract %[[ROW]][%[[B]]]
+// CHECK: %[[ROW_INDEX:.*]] = arith.index_cast %[[ROW_START]] : i32 to index
+// CHECK: %[[Q:.*]] = arith.addi %[[I]], %[[ROW_INDEX]]
+// CHECK: %[[KEY_START:.*]] = tensor.extract %[[KEY]][]
+// CHECK: %[[KEY_INDEX:.*]] = arith.index_cast %[[KEY_START]] : i64 to index
+// CHECK: %[[K:.*]] = arith.addi %[[J]], %[[KEY_INDEX]]
+// CHECK: arith.cmpi sle, %[[K]], %[[Q]]
+// CHECK: arith.subi %[[Q]], %c255
+// CHECK: arith.addi %[[Q]], %c0
+func.func @positions(%s: !score, %row: tensor<?xi32>, %key: tensor<i64>) -> !score {
+  %m = attn.mask %s positions(%row, %key : tensor<?xi32>, tensor<i64>) causal(top_left) window(255, 0) : !score
+  return %m : !score
+}
+
+// CHECK-LABEL: func @position_of_each
+// CHECK-SAME: %{{.*}}: tensor<?x8x?x?xf32>, %[[ROW:[^ ]*]]: tensor<?x?xi32>
+// CHECK: ^bb0(%[[B:.*]]: index, %head: index, %[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK: %[[POSITION:.*]] = tensor.extract %[[ROW]][%[[B]], %[[I]]]
+// CHECK: %[[Q:.*]] = arith.index_cast %[[POSITION]] : i32 to index
+// CHECK: arith.cmpi sle, %[[J]], %[[Q]]
+func.func @position_of_each(%s: !score, %row: tensor<?x?xi32>) -> !score {
+  %m = attn.mask %s positions(%row : tensor<?x?xi32>) causal(top_left) : !score
+  return %m : !score
+}

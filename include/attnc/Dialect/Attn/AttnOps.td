@@ -392,12 +392,29 @@ def Attn_MaskOp : Attn_RegionOp<"mask", [], [AllTypesMatch<["score", "result"]>]
 
     Lengths and document ids are i32 or i64. The tensor of `tensor` broadcasts
     as in numpy: it has rank 1 to 4, aligned at k, and a static size of 1 is
-    read at index 0. It is printed as a region.
+    read at index 0.
+
+    `positions(%q_positions, %k_positions : …)` before these forms says where rows and keys lie in their
+    sequence: q and k of the table are those positions, so that a shard of a sequence computes what it
+    would in the whole. With one tensor, `positions(%q_positions : …)`, keys lie at k: rows behind those of
+    a cache. Each is a tensor of i32 or i64, of rank
+
+    | rank | position of row q; that of key k likewise |
+    |---|---|
+    | 0 | q + q_positions: a part of one sequence |
+    | 1 | q + q_positions[batch]: a part of each sequence; or several parts of one sequence, as a batch |
+    | 2 | q_positions[batch, q]: any rows |
+
+    Starts (rank 0 and 1) bound the keys of a query block in the kernels of all targets. Among positions of
+    rank 2, a prefill kernel on a CPU looks for the visible keys before it computes scores; other kernels skip none.
+
+    All these forms are printed as a region.
 
     - (C1) the region takes four `index` values and yields `i1`.
 
     ```mlir
     %m = attn.mask %s causal(top_left) kv_lengths(%n : tensor<?xi32>) : tensor<?x8x?x?xf32>
+    %p = attn.mask %s positions(%q_start, %k_start : tensor<?xi32>, tensor<?xi32>) causal(top_left) : tensor<?x8x?x?xf32>
     %w = attn.mask %s {
     ^bb0(%batch: index, %head: index, %q: index, %k: index):
       %c = arith.cmpi sle, %k, %q : index
