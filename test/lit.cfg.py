@@ -54,7 +54,7 @@ if os.path.exists(os.path.join(config.attnc_tools, "call-fuzzer")):
 
 # What ./dev installs, and other systems may lack.
 for feature, program in (("qemu", "qemu-x86_64"), ("cross-arm", "aarch64-linux-gnu-gcc"),
-                         ("oclgrind", "oclgrind")):
+                         ("oclgrind", "oclgrind"), ("mpi", "mpicc"), ("mpich", "mpicc.mpich")):
     if shutil.which(program):
         config.available_features.add(feature)
 
