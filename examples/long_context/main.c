@@ -151,7 +151,7 @@ static void attend(float *query, const int32_t *starts, keys of, result before, 
            context = tensor(seen.context, f32, 4, rows, NULL),
            lse = tensor(seen.lse, f32, 3, rows, NULL);
   part_options call = {.size = sizeof call, .threads = threads};
-  if (part_ex(&call, &q, &k, &v, &row_start, &key_start, &context, &lse) != 0)
+  if (part_ex(&call, &q, &row_start, &k, &v, &key_start, &context, &lse) != 0)
     fail(part_last_error());
   if (merge_results(before, seen, after) != 0)
     fail(merge_last_error());
