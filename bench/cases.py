@@ -5,7 +5,7 @@ import dataclasses
 import encoder
 import numpy as np
 from encoder import Encoder
-from work import Attention, Module, Paged, Variant
+from work import Attention, Module, Paged, Quantized, Variant
 
 
 def document_ids(case, rng):
@@ -103,6 +103,14 @@ def in_pages(case):
     """The same work with its keys in pages."""
     return [Paged(**dataclasses.asdict(case) | {"variant": case.variant}, page_size=size, heads_first=first)
             for first in (True, False) for size in (16, 64)]
+
+
+def quantized(case):
+    """The same work with its keys in 8 bits, for few rows."""
+    if case.q_len != 1:
+        return []
+    return [Quantized(**dataclasses.asdict(case) | {"variant": case.variant}, block=block, scale=scale)
+            for block, scale in ((0, "f32"), (32, "f16"))]
 
 
 # Time against length: one head, so that the longest stay affordable.

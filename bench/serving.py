@@ -1,4 +1,4 @@
-"""Times kernels on keys and values in shuffled pages beside the same keys in order: one process, one core,
+"""Times kernels on keys and values in shuffled pages or in 8 bits beside the same keys in order and f32: one process, one core,
 calls in turns, thread CPU time. A result that is further from float64 than allowed ends it with 1."""
 
 import argparse
@@ -23,10 +23,10 @@ def prepare(case, options, folder):
 
 
 def time_in_turns(case, options):
-    """Prints a line for the case and for each way to keep its keys in pages."""
+    """Prints a line for the case and for each way to keep its keys."""
     with tempfile.TemporaryDirectory() as folder:
         prepared = {each.name: prepare(each, options, os.path.join(folder, str(number)))
-                    for number, each in enumerate([case, *cases.in_pages(case)])}
+                    for number, each in enumerate([case, *cases.in_pages(case), *cases.quantized(case)])}
         times = bench.alternate({name: call for name, (call, _) in prepared.items()}, options.seconds)
     for name, (_, right) in prepared.items():
         ratio = min(times[name]) / min(times[case.name])

@@ -8,7 +8,7 @@ from typing import Callable, Mapping
 import numpy as np
 
 # numpy has no bf16: uint16 holds its bits.
-_ELEMENTS = {"float32": "f32", "float16": "f16", "uint16": "bf16", "int32": "i32", "bool": "i1"}
+_ELEMENTS = {"float32": "f32", "float16": "f16", "uint16": "bf16", "int8": "i8", "int32": "i32", "bool": "i1"}
 DTYPES = {"f32": np.float32, "f16": np.float16, "bf16": np.uint16}
 EPS = {"f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}
 
@@ -226,6 +226,37 @@ class Paged(Attention):
     def rows_of(self, arrays, name, batch, head):
         pages = arrays[name + "_pages"][arrays["table"][batch]]
         return (pages[:, head] if self.heads_first else pages[:, :, head]).reshape(self.keys, self.head_dim)
+
+
+@dataclasses.dataclass(frozen=True)
+class Quantized(Attention):
+    """The same keys and values in 8 bits, with a scale for each block of dims."""
+
+    block: int = 0  # a whole row
+    scale: str = "f32"
+
+    @property
+    def name(self):
+        return f"{super().name}, i8, a scale of {self.scale} for {self.block or 'a row'}{' dims' * bool(self.block)}"
+
+    def inputs(self):
+        arrays = super().inputs()
+        for name in ("key", "value"):
+            rows = arrays.pop(name)
+            blocks = rows.reshape(*rows.shape[:3], -1, self.block or self.head_dim)
+            scales = narrow(np.abs(blocks).max(-1) / 127, self.scale)
+            arrays[name + "_rows"] = np.rint(blocks / widen(scales)[..., None]).astype(np.int8).reshape(rows.shape)
+            arrays[name + "_scales"] = scales
+        return arrays
+
+    def gather_lines(self, types):
+        rows = f"tensor<{self.batch}x{self.key_heads}x{self.keys}x{self.head_dim}xf32>"
+        return [f"%{name} = attn.dequantize %{name}_rows scales(%{name}_scales : {types[name + '_scales']})"
+                f" : {types[name + '_rows']} -> {rows}" for name in ("key", "value")]
+
+    def rows_of(self, arrays, name, batch, head):
+        rows, scales = (arrays[f"{name}_{part}"][batch, head] for part in ("rows", "scales"))
+        return rows * np.repeat(widen(scales), self.block or self.head_dim, axis=-1)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,6 +9,8 @@
 
 #include "attnc/Dialect/Attn/Attn.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 #include <cmath>
 #include <random>
 
@@ -77,6 +79,53 @@ static std::optional<int64_t> getLongest(BlockArgument argument, const Sizes &si
     if (std::optional<int64_t> most = getLongest(use, sizes, tracer))
       longest = std::min(longest.value_or(*most), *most);
   return longest;
+}
+
+namespace {
+/// What an argument holds of quantized keys or values.
+enum class Quantized { no, rows, scales };
+} // namespace
+
+static Quantized getKind(OpOperand &use) {
+  Operation *user = use.getOwner();
+  if (auto dequantize = dyn_cast<mlir::attn::DequantizeOp>(user))
+    return use.get() == dequantize.getInput() ? Quantized::rows : Quantized::scales;
+  if (auto attention = dyn_cast<mlir::attn::AttentionOp>(user)) {
+    bool areScales =
+        use.get() == attention.getKeyScales() || use.get() == attention.getValueScales();
+    return areScales ? Quantized::scales : Quantized::rows;
+  }
+  if (isa<arith::SIToFPOp>(user))
+    return Quantized::rows;
+  if (auto map = dyn_cast<mlir::attn::MapOp>(user)) {
+    Value element = map.getBody().getArgument(use.getOperandNumber());
+    return llvm::any_of(element.getUsers(), llvm::IsaPred<arith::SIToFPOp>) ? Quantized::rows
+                                                                            : Quantized::no;
+  }
+  if (!isa<mlir::attn::GatherPagesOp, mlir::attn::AppendPagesOp, mlir::attn::AppendCacheOp,
+           mlir::attn::TransposeOp>(user))
+    return Quantized::no;
+  for (OpOperand &next : user->getResult(0).getUses())
+    if (Quantized kind = getKind(next); kind != Quantized::no)
+      return kind;
+  return Quantized::no;
+}
+
+/// Floats that are stored rows stay as they are.
+static Quantized getKind(BlockArgument argument) {
+  auto type = dyn_cast<RankedTensorType>(argument.getType());
+  for (OpOperand &use : argument.getUses())
+    if (Quantized kind = getKind(use); type && kind != Quantized::no)
+      return type.getElementType().isInteger(8) || kind == Quantized::scales ? kind : Quantized::no;
+  return Quantized::no;
+}
+
+/// All numbers of 8 bits, and positive scales that make them about as large as normal floats.
+static void fillQuantized(Tensor &tensor, Quantized kind, uint64_t seed) {
+  std::mt19937_64 bits(seed);
+  for (int64_t index = 0; index < tensor.size(); ++index)
+    tensor.set(index, kind == Quantized::rows ? int64_t(bits() % 255) - 127
+                                              : (1 + std::abs(tensor.get(index))) / 256);
 }
 
 static void fillLengths(Tensor &tensor, int64_t longest, InputMaker::Lengths lengths,
@@ -150,6 +199,11 @@ FailureOr<std::vector<Tensor>> InputMaker::make(Sizes &sizes) {
       if (tracer) {
         longest = getLongest(graph.getArgument(index), sizes, *tracer);
         numPages = getNumPages(graph.getArgument(index), sizes, *tracer);
+      }
+      if (Quantized kind = graph ? getKind(graph.getArgument(index)) : Quantized::no;
+          kind != Quantized::no) {
+        fillQuantized(tensor, kind, seed + index);
+        continue;
       }
       if (numPages.value_or(0) > 0) {
         fillPages(tensor, *numPages, seed + index);

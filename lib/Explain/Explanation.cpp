@@ -9,12 +9,14 @@
 
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/Attributes.h"
+#include "attnc/Dialect/Attn/Elements.h"
 #include "attnc/Dialect/Attn/MaskAnalysis.h"
 #include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Dialect/Host/Host.h"
 #include "attnc/Spec/Place.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
@@ -90,6 +92,53 @@ static bool seesFirstKeyAlone(AttentionOp attention) {
       .wasInterrupted();
 }
 
+/// How a kernel widens a key or value as it reads it; empty if it does not.
+static std::string describeWidened(AttentionOp attention, Value stored, Value scales) {
+  auto type = cast<RankedTensorType>(stored.getType());
+  if (type.getElementType() == attention.getQuery().getType().getElementType())
+    return "";
+  std::string text = llvm::formatv(" widened from {0} as it is read", type.getElementType());
+  if (!scales)
+    return text;
+  auto factors = cast<RankedTensorType>(scales.getType());
+  int64_t count = factors.getDimSize(3), dims = type.getDimSize(3);
+  std::string block = count == 1 || ShapedType::isDynamic(dims)
+                          ? "row"
+                          : llvm::formatv("{0} dims", dims / count).str();
+  return text +
+         llvm::formatv(", with a scale of {0} for each {1}", factors.getElementType(), block).str();
+}
+
+/// The op, beyond moves, that widens keys or values into a tensor of its own; null if none does.
+static Operation *findWidening(Value tensor) {
+  Operation *op = tensor.getDefiningOp();
+  while (mlir::attn::isMoveOrSlice(op) || isa_and_nonnull<mlir::attn::SplitHeadsOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  auto isNarrower = [&](Value operand) {
+    auto type = dyn_cast<RankedTensorType>(operand.getType());
+    return type && type.getElementType().isIntOrFloat() &&
+           type.getElementTypeBitWidth() < getElementTypeOrSelf(tensor).getIntOrFloatBitWidth();
+  };
+  bool computes = isa_and_nonnull<mlir::attn::DequantizeOp, mlir::attn::MapOp>(op) ||
+                  (op && op->getDialect()->getNamespace() == "arith");
+  return computes && llvm::any_of(op->getOperands(), isNarrower) ? op : nullptr;
+}
+
+/// Warns of keys or values that are stored once more, wider than they are.
+static void warnOfWidening(Operation &op, std::vector<std::string> &features) {
+  SmallVector<std::pair<StringRef, Value>> read;
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    read = {{"key", attention.getKey()}, {"value", attention.getValue()}};
+  if (auto score = dyn_cast<mlir::attn::ScoreOp>(op))
+    read = {{"key", score.getKey()}};
+  if (auto context = dyn_cast<mlir::attn::ContextOp>(op))
+    read = {{"value", context.getValue()}};
+  for (auto [name, tensor] : read)
+    if (Operation *widening = findWidening(tensor))
+      features.push_back(llvm::formatv("warning: reads a wide copy of {0}, which {1} stores", name,
+                                       describePlace(widening->getLoc())));
+}
+
 static std::vector<std::string> listFeatures(AttentionOp attention, func::FuncOp function) {
   std::vector<std::string> features;
   std::string scale;
@@ -110,6 +159,11 @@ static std::vector<std::string> listFeatures(AttentionOp attention, func::FuncOp
     features.push_back("sink");
   if (attention.getPages())
     features.push_back("key and value read in their pages");
+  for (auto [name, stored, scales] :
+       {std::tuple<StringRef, Value, Value>{"key", attention.getKey(), attention.getKeyScales()},
+        {"value", attention.getValue(), attention.getValueScales()}})
+    if (std::string widened = describeWidened(attention, stored, scales); !widened.empty())
+      features.push_back(name.str() + widened);
   if (attention.getLse())
     features.push_back("lse");
   return features;
@@ -160,6 +214,7 @@ static OpKernels describeComputation(Operation &op, func::FuncOp function, CostM
     if (!reason.empty())
       entry.features.push_back(("without tensor cores: " + reason).str());
   }
+  warnOfWidening(op, entry.features);
   if (isa<mlir::attn::AppendCacheOp, mlir::attn::AppendPagesOp>(op))
     entry.features.push_back(describeAppended(op));
   return entry;

@@ -7,6 +7,7 @@
 
 #include "Body.h"
 #include "Pages.h"
+#include "Quantize.h"
 #include "Sums.h"
 
 #include <cmath>
@@ -260,8 +261,21 @@ static FailureOr<Array> getRows(AttentionOp op, Value rows, Environment &env) {
   return gatherPages(op, rows, op.getPages(), op.getLengths(), /*isHeadsFirst=*/true, env);
 }
 
+/// The same in the query's elements; `scales` may be null.
+static FailureOr<Array> getWidened(AttentionOp op, Value rows, Value scales, Environment &env) {
+  FailureOr<Array> stored = getRows(op, rows, env);
+  Type element = getElementTypeOrSelf(op.getQuery());
+  if (failed(stored) || stored->elementType == element)
+    return stored;
+  FailureOr<Array> factors;
+  if (scales && failed(factors = getRows(op, scales, env)))
+    return failure();
+  return dequantize(*stored, scales ? &*factors : nullptr, element, env);
+}
+
 static LogicalResult evaluate(AttentionOp op, Environment &env) {
-  FailureOr<Array> key = getRows(op, op.getKey(), env), value = getRows(op, op.getValue(), env);
+  FailureOr<Array> key = getWidened(op, op.getKey(), op.getKeyScales(), env),
+                   value = getWidened(op, op.getValue(), op.getValueScales(), env);
   if (failed(key) || failed(value))
     return failure();
   Array score = computeScore(env.get(op.getQuery()), *key, op.getScale().convertToDouble(), env);

@@ -87,6 +87,7 @@ void addAttention(Evaluators &evaluators);
 void addLayers(Evaluators &evaluators);
 void addMatmul(Evaluators &evaluators);
 void addPages(Evaluators &evaluators);
+void addQuantize(Evaluators &evaluators);
 void addSequence(Evaluators &evaluators);
 void addShapes(Evaluators &evaluators);
 void addTensorOps(Evaluators &evaluators);

@@ -19,6 +19,7 @@
 // RUN: attnc run %s --reference --function floats | FileCheck %s --check-prefix=FLOATS
 // RUN: attnc run %s --reference --function pages | FileCheck %s --check-prefix=PAGES
 // RUN: attnc run %s --reference --function append | FileCheck %s --check-prefix=APPEND
+// RUN: attnc run %s --reference --function quantize | FileCheck %s --check-prefix=QUANTIZE
 // RUN: attnc run %s --reference --function dynamic --input x=ones:3x2 \
 // RUN:   | FileCheck %s --check-prefix=DYNAMIC
 
@@ -310,4 +311,19 @@ func.func @append() -> tensor<3x2x1x1xf32> {
   %r = attn.append_pages %pool[%table], %rows, %length counts(%n : tensor<2xi32>)
       : tensor<3x2x1x1xf32>, tensor<2x2xi32>, tensor<2x1x2x1xf32>, tensor<2xi32>
   return %r : tensor<3x2x1x1xf32>
+}
+
+// The scales are 254 / 127, 0 and, with an infinity, infinite.
+// QUANTIZE: q: i8[1, 1, 3, 2]
+// QUANTIZE-NEXT: first 127 -2 0 0 0 0
+// QUANTIZE: s: f32[1, 1, 3, 1]
+// QUANTIZE-NEXT: first 2 0 inf
+// QUANTIZE: w: f32[1, 1, 3, 2]
+// QUANTIZE-NEXT: first 254 -4 0 0 {{-?nan -?nan}}
+func.func @quantize() -> (tensor<1x1x3x2xi8> {attn.name = "q"}, tensor<1x1x3x1xf32> {attn.name = "s"},
+                          tensor<1x1x3x2xf32> {attn.name = "w"}) {
+  %x = arith.constant dense<[[[[254.0, -4.9], [0.0, 0.0], [1.0, 0x7F800000]]]]> : tensor<1x1x3x2xf32>
+  %q, %s = attn.quantize %x : tensor<1x1x3x2xf32> -> tensor<1x1x3x2xi8>, tensor<1x1x3x1xf32>
+  %w = attn.dequantize %q scales(%s : tensor<1x1x3x1xf32>) : tensor<1x1x3x2xi8> -> tensor<1x1x3x2xf32>
+  return %q, %s, %w : tensor<1x1x3x2xi8>, tensor<1x1x3x1xf32>, tensor<1x1x3x2xf32>
 }

@@ -51,9 +51,7 @@ Scalar attn::widenFactor(Scalar x) {
 /// unknown sizes, and known ones gain nothing.
 AttentionInputs::AttentionInputs(PipelineBuilder &p, AttentionOp op)
     : p(p), op(op), headDim(op.getQuery().getType().getDimSize(3)),
-      valueDim(op.getValue().getType().getDimSize(3)),
-      isHalfPrecision(!op.getQuery().getType().getElementType().isF32()),
-      scale(op.getScale().convertToDouble()),
+      valueDim(op.getValue().getType().getDimSize(3)), scale(op.getScale().convertToDouble()),
       // A scale of zero turns an infinite product into NaN, which a scale in the exponent would
       // lose.
       isScaled(!op.getScoreMod().empty() || op.getSink() || scale == 0),

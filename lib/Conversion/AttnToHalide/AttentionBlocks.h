@@ -48,8 +48,6 @@ struct AttentionInputs {
   PipelineBuilder &p;
   mutable AttentionOp op; // a handle
   int64_t headDim, valueDim;
-  /// Whether elements are f16 or bf16, which are computed in f32.
-  bool isHalfPrecision;
   double scale;
   /// Whether score funcs hold scaled scores, as a score_mod or a sink requires. Otherwise they hold
   /// query·key, and the scale is applied in the exponent.

@@ -56,8 +56,8 @@ static LogicalResult convertAttention(AttentionOp op, FunctionConverter &convert
   HostFunction &host = converter.getHost();
   if (StringRef obstacle = findObstacle(op); !obstacle.empty())
     return op.emitOpError("expected no schedule, as ") << obstacle;
-  if (op.getPages() && failed(requirePages(op, op.getPages(), op.getLengths(),
-                                           {op.getKey(), op.getValue()}, /*keyDim=*/2, converter)))
+  if (op.getPages() && failed(requirePages(op, op.getPages(), op.getLengths(), op.getStored(),
+                                           /*keyDim=*/2, converter)))
     return failure();
   SmallVector<Value> destinations = llvm::map_to_vector(
       op->getResults(), [&](Value result) { return host.getDestination(result); });

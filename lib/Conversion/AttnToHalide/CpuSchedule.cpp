@@ -102,6 +102,15 @@ void CpuSchedule::scheduleKvHead(Func kvHead) {
   p.boundExtent(kvHead, "h", 1);
 }
 
+void CpuSchedule::scheduleScales(const KvReader &reader) {
+  for (Func f : {reader.keyScales, reader.valueScales}) {
+    if (!Value(f))
+      continue;
+    computeInKvBlock(f);
+    p.boundStorage(f, "k", blocks.kvBlock);
+  }
+}
+
 void CpuSchedule::schedulePages(const KvReader &reader) {
   if (!Value(reader.page))
     return;

@@ -47,6 +47,8 @@ public:
   void scheduleKvHead(Func kvHead);
   /// Schedules the look-up of each key of a KV block, if there is one.
   void schedulePages(const KvReader &reader);
+  /// Schedules the scales of a KV block, if there are any.
+  void scheduleScales(const KvReader &reader);
   /// Schedules the accumulator, of one KV block or online, and its producers.
   void scheduleAccumulator(Func acc, const KvBlockContext &context, bool isOneKvBlock);
   /// Schedules the largest magnitudes and the sums of the second pass; returns the loop over KV

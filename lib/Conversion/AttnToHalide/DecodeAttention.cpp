@@ -96,6 +96,7 @@ LogicalResult DecodeAttention::lower() {
   kvBlocks = buildKvBlocks(blocks, range);
   reader.emplace(blocks, range, buildKvHead(blocks));
   reader->lookUpPages();
+  reader->lookUpScales();
   reader->fetchAhead(kKeysAhead);
   steps.emplace(*reader, regions, qBlockMask);
   buildScores();
@@ -227,6 +228,7 @@ void DecodeAttention::schedule() {
   scheduleAccumulators(softmax.partialMax, softmax.maximum);
   scheduleAccumulators(softmax.partialSum, softmax.sum);
   cpu.schedulePages(*reader);
+  cpu.scheduleScales(*reader);
   scheduleByKeys(softmax.numerators);
   if (!in.op.getProbMod().empty())
     scheduleByKeys(softmax.modified);

@@ -41,6 +41,29 @@ void KvReader::lookUpPages() {
                        [&](ArrayRef<Scalar> v) { return fromBits(placeOf(v).page, held); });
 }
 
+void KvReader::lookUpScales() {
+  StringRef vars[] = {"n", "k", "c", "it", "h", "b"};
+  auto lookUp = [&](StringRef name, const KvTensors::Scales &of) {
+    auto read = [&](ArrayRef<Scalar> v) {
+      BlockCoords t(v);
+      KvTensors::Place place = placeOf(visibleNumber(v[1], v[2], t), v[1], v[2], t);
+      return blocks.in.kv.scale(of, v[0], place, kvHead(t.h), t.b);
+    };
+    return of.count ? blocks.p.func(name, vars, blocks.p.b().getF32Type(), read) : Func();
+  };
+  keyScales = lookUp("key_scales_wide", blocks.in.kv.getKeyScales());
+  valueScales = lookUp("value_scales_wide", blocks.in.kv.getValueScales());
+}
+
+Scalar KvReader::scaled(Scalar x, const KvTensors::Scales &scales, Func known, Scalar d,
+                        KvTensors::Place place, Scalar k, Scalar c, const BlockCoords &t) const {
+  if (!scales.count)
+    return x;
+  Scalar n = scales.blockOf(d);
+  return x * (Value(known) ? known(n, k, c, t.it, t.h, t.b)
+                           : blocks.in.kv.scale(scales, n, place, kvHead(t.h), t.b));
+}
+
 void KvReader::fetchAhead(int64_t keys) {
   if (blocks.in.kv.areRowsApart())
     ahead = keys;
@@ -62,12 +85,18 @@ KvTensors::Place KvReader::placeAhead(Scalar k, Scalar c, const BlockCoords &t) 
 
 Scalar KvReader::key(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
   const KvTensors &kv = blocks.in.kv;
-  Scalar x = kv.key(d, placeOf(visibleNumber(k, c, t), k, c, t), kvHead(t.h), t.b);
-  return ahead ? kv.fetchKeyAhead(x, d, placeAhead(k, c, t), kvHead(t.h), t.b) : x;
+  KvTensors::Place place = placeOf(visibleNumber(k, c, t), k, c, t);
+  Scalar x = kv.key(d, place, kvHead(t.h), t.b);
+  if (ahead)
+    x = kv.fetchKeyAhead(x, d, placeAhead(k, c, t), kvHead(t.h), t.b);
+  return scaled(x, kv.getKeyScales(), keyScales, d, place, k, c, t);
 }
 
 Scalar KvReader::value(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
-  return blocks.in.kv.value(d, placeOf(visibleNumber(k, c, t), k, c, t), kvHead(t.h), t.b);
+  const KvTensors &kv = blocks.in.kv;
+  KvTensors::Place place = placeOf(visibleNumber(k, c, t), k, c, t);
+  Scalar x = kv.value(d, place, kvHead(t.h), t.b);
+  return scaled(x, kv.getValueScales(), valueScales, d, place, k, c, t);
 }
 
 Scalar KvReader::keyPair(Scalar pair, Scalar k, Scalar c, const BlockCoords &t) const {
@@ -82,8 +111,11 @@ Scalar KvReader::valuePair(Scalar d, Scalar pair, Scalar c, const BlockCoords &t
 Scalar KvReader::valueOfVisible(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
   Scalar promised = unsafePromiseClamped(number(k, c, t), blocks.p.i32(0), blocks.in.numKeys - 1);
   const KvTensors &kv = blocks.in.kv;
-  Scalar x = kv.value(d, placeOf(promised, k, c, t), kvHead(t.h), t.b);
-  return ahead ? kv.fetchValueAhead(x, d, placeAhead(k, c, t), kvHead(t.h), t.b) : x;
+  KvTensors::Place place = placeOf(promised, k, c, t);
+  Scalar x = kv.value(d, place, kvHead(t.h), t.b);
+  if (ahead)
+    x = kv.fetchValueAhead(x, d, placeAhead(k, c, t), kvHead(t.h), t.b);
+  return scaled(x, kv.getValueScales(), valueScales, d, place, k, c, t);
 }
 
 /// Query heads per key/value head.

@@ -37,6 +37,8 @@ public:
   /// Has the place of each key of a KV block computed once, if it takes more than the key's number:
   /// the caller schedules `rowInPage` and `page`.
   void lookUpPages();
+  /// Has the scales of a KV block widened once: the caller schedules `keyScales` and `valueScales`.
+  void lookUpScales();
   /// Has reads prefetch that many keys ahead if rows of keys or values are apart in memory: a CPU
   /// by itself prefetches rows side by side alone.
   void fetchAhead(int64_t keys);
@@ -48,11 +50,16 @@ public:
   const Func kvHead;
   /// By key of a KV block; null if keys are in order, or not looked up.
   Func rowInPage, page;
+  /// By block of dims and key of a KV block; null without scales, or if they are not looked up.
+  Func keyScales, valueScales;
   /// How many keys further on reads prefetch.
   int64_t ahead = 0;
 
 private:
   KvTensors::Place placeOf(Scalar number, Scalar k, Scalar c, const BlockCoords &t) const;
+  /// `x` times its scale, if it has one; `known` holds scales looked up.
+  Scalar scaled(Scalar x, const KvTensors::Scales &scales, Func known, Scalar d,
+                KvTensors::Place place, Scalar k, Scalar c, const BlockCoords &t) const;
   KvTensors::Place placeAhead(Scalar k, Scalar c, const BlockCoords &t) const;
 };
 

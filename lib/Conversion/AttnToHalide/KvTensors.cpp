@@ -22,15 +22,29 @@ static bool isView(Value tensor) {
 KvTensors::KvTensors(PipelineBuilder &p, AttentionOp op)
     : p(p), keys(p.input("key", op.getKey(), /*knownDims=*/op.getPages() ? 2 : 1)),
       values(p.input("value", op.getValue(), /*knownDims=*/op.getPages() ? 2 : 1)),
+      keyScales(getScales("key_scales", op.getKeyScales(), op.getKey())),
+      valueScales(getScales("value_scales", op.getValueScales(), op.getValue())),
       isView(::isView(op.getKey()) || ::isView(op.getValue())) {
   if (op.getPages())
     pages.emplace(p, op.getPages(), op.getLengths(), p.extent(keys, 1),
                   min(p.extent(keys, 3), p.extent(values, 3)));
 }
 
+KvTensors::Scales KvTensors::getScales(StringRef name, Value scales, Value rows) const {
+  if (!scales)
+    return {};
+  int64_t count = cast<RankedTensorType>(scales.getType()).getDimSize(3),
+          dims = cast<RankedTensorType>(rows.getType()).getDimSize(3);
+  return {p.input(name, scales, /*knownDims=*/1), count, dims / count};
+}
+
 Scalar KvTensors::getNumKeys() const { return pages ? pages->getNumKeys() : p.extent(keys, 1); }
 
 Scalar KvTensors::getNumHeads() const { return p.extent(keys, 2); }
+
+bool KvTensors::areWidened() const {
+  return !keys.getElementType().isF32() || !values.getElementType().isF32();
+}
 
 KvTensors::Place KvTensors::placeOf(Scalar number, Scalar b) const {
   return pages ? Place{pages->rowOf(number), pages->pageOf(number, b)} : Place{number, Scalar()};
@@ -47,6 +61,15 @@ Scalar KvTensors::key(Scalar d, Place place, Scalar kvHead, Scalar b) const {
 
 Scalar KvTensors::value(Scalar d, Place place, Scalar kvHead, Scalar b) const {
   return widenFactor(read(values, d, place, kvHead, b));
+}
+
+Scalar KvTensors::Scales::blockOf(Scalar d) const {
+  Scalar first = Scalar::constant(d.b(), d.b().getI32Type(), 0);
+  return count == 1 ? first : unsafePromiseClamped(d / dimsOfBlock, first, first + (count - 1));
+}
+
+Scalar KvTensors::scale(const Scales &of, Scalar n, Place place, Scalar kvHead, Scalar b) const {
+  return convert(read(of.scales, n, place, kvHead, b), p.b().getF32Type());
 }
 
 Scalar KvTensors::keyPair(Scalar pair, Place place, Scalar kvHead, Scalar b) const {

@@ -25,6 +25,8 @@ public:
   /// in views that put heads first.
   bool areRowsApart() const { return arePaged() || isView; }
   Scalar getNumHeads() const;
+  /// Whether elements are other than f32: reading one takes more than a load.
+  bool areWidened() const;
 
   /// The row of a key in its page, or in its sequence if keys are in order; `page` is then null.
   struct Place {
@@ -35,10 +37,23 @@ public:
   /// The place, whose row and page were looked up before, with the bounds that they have.
   Place withBounds(Place place) const;
 
-  /// An element of a key, in f32.
+  /// An element of a key, in f32, without its scale.
   Scalar key(Scalar d, Place place, Scalar kvHead, Scalar b) const;
   /// The same of a value.
   Scalar value(Scalar d, Place place, Scalar kvHead, Scalar b) const;
+
+  /// The scales of quantized keys, or values: `scales` is null if there are none.
+  struct Scales {
+    /// The number of the scale of dim d among `count` in a row.
+    Scalar blockOf(Scalar d) const;
+
+    Func scales;
+    int64_t count = 0, dimsOfBlock = 1;
+  };
+  const Scales &getKeyScales() const { return keyScales; }
+  const Scales &getValueScales() const { return valueScales; }
+  /// Scale `n` of a row, in f32.
+  Scalar scale(const Scales &of, Scalar n, Place place, Scalar kvHead, Scalar b) const;
 
   /// Dims 2·pair and 2·pair + 1 of a key of bf16; one dim of two values.
   Scalar keyPair(Scalar pair, Place place, Scalar kvHead, Scalar b) const;
@@ -51,8 +66,11 @@ public:
 private:
   Scalar read(Func rows, Scalar d, Place place, Scalar kvHead, Scalar b) const;
 
+  Scales getScales(StringRef name, Value scales, Value rows) const;
+
   PipelineBuilder &p;
   Func keys, values;
+  Scales keyScales, valueScales;
   bool isView;
   /// If keys and values are in pages.
   std::optional<PageTable> pages;

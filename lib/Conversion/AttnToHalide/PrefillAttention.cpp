@@ -162,7 +162,7 @@ DotForm PrefillAttention::getDotForm() const {
 /// register tiles so small that their products would not hide the addresses of each key.
 bool PrefillAttention::copiesKvBlocks() const {
   constexpr int64_t kManyKeys = 8;
-  return in.isHalfPrecision || (in.kv.arePaged() && s.getScoreKeys() < kManyKeys);
+  return in.kv.areWidened() || (in.kv.arePaged() && s.getScoreKeys() < kManyKeys);
 }
 
 void PrefillAttention::buildScores() {

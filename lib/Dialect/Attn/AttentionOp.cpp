@@ -20,11 +20,29 @@ using namespace mlir::attn;
 // Verifier
 //===----------------------------------------------------------------------===//
 
+/// Elements are the query's, or narrower ones.
+static LogicalResult verifyStored(AttentionOp op, StringRef what, Value stored) {
+  Type found = getElementTypeOrSelf(stored), query = getElementTypeOrSelf(op.getQuery());
+  if (found == query || isNarrower(found, query))
+    return success();
+  return op.emitOpError("expected ")
+         << what << " elements " << query << " to match query, or narrower ones, found " << found;
+}
+
+/// attention_c16
+static LogicalResult verifyScales(AttentionOp op, StringRef what, Value stored, Value scales) {
+  if (!scales)
+    return success();
+  if (getElementTypeOrSelf(stored) == getElementTypeOrSelf(op.getQuery()))
+    return op.emitOpError("expected ") << what << " narrower than the query beside its scales";
+  return verifyScaleBlocks(op, stored, scales);
+}
+
 static LogicalResult verifyElements(AttentionOp op) {
   Value query = op.getQuery();
   // attention_c1
-  if (failed(verifyElement(op, "key", op.getKey(), "query", query)) ||
-      failed(verifyElement(op, "value", op.getValue(), "query", query)) ||
+  if (failed(verifyStored(op, "key", op.getKey())) ||
+      failed(verifyStored(op, "value", op.getValue())) ||
       failed(verifyElement(op, "context", op.getResult(), "query", query)))
     return failure();
   // attention_c9
@@ -64,6 +82,9 @@ LogicalResult AttentionOp::verify() {
   // attention_c12
   if (getPages() && sizeOf(getKey(), 2) == 0)
     return emitOpError("expected a page_size of at least 1, found 0");
+  if (failed(verifyScales(*this, "key", getKey(), getKeyScales())) ||
+      failed(verifyScales(*this, "value", getValue(), getValueScales())))
+    return failure();
   // attention_c2, attention_c3, attention_c9
   if (failed(verifyElements(*this)) || failed(verifySizes(*this)) || failed(verifySchedules(*this)))
     return failure();
@@ -120,6 +141,11 @@ SizeConstraints AttentionOp::getSizeConstraints() {
       {"head_dim", {{"query", query, 3}, {"key", key, 3}}},
       {"num_kv_heads", {{"key", key, 1}, {"value", value, 1}}},
       {"kv_len", {{"key", key, 2}, {"value", value, 2}}}};
+  for (auto [name, scales] : {std::pair<StringRef, Value>{"key_scales", getKeyScales()},
+                              {"value_scales", getValueScales()}})
+    for (auto [constraint, dim] : {std::pair(0, 0), {3, 1}, {4, 2}})
+      if (scales)
+        constraints[constraint].members.push_back({name.str(), scales, dim});
   SmallVector<SizeConstraint::Member> places = {
       {"query", query, 0}, {"query", query, 1}, {"query", query, 2}, {"key", key, 2}};
   if (getPages()) {
@@ -152,6 +178,25 @@ std::optional<int64_t> AttentionOp::getGroupSize() {
   return kvHeads == 0 ? 1 : heads / kvHeads;
 }
 
+SmallVector<OpOperand *, 4> AttentionOp::getStoredOperands() {
+  SmallVector<OpOperand *, 4> operands = {&getKeyMutable(), &getValueMutable()};
+  for (MutableOperandRange scales : {getKeyScalesMutable(), getValueScalesMutable()})
+    for (OpOperand &operand : scales)
+      operands.push_back(&operand);
+  return operands;
+}
+
+SmallVector<Value, 4> AttentionOp::getStored() {
+  return llvm::map_to_vector<4>(getStoredOperands(),
+                                [](OpOperand *operand) { return operand->get(); });
+}
+
+bool AttentionOp::isWidened() {
+  Type element = getQuery().getType().getElementType();
+  return getKeyScales() || getValueScales() || getKey().getType().getElementType() != element ||
+         getValue().getType().getElementType() != element;
+}
+
 SmallVector<SizeProduct> AttentionOp::getFlops() {
   return {flopsOfProduct(getResult(), getKvLen()), flopsOfProduct(getQuery(), getKvLen())};
 }
@@ -170,6 +215,11 @@ static void writeSharing(AttentionOp op, FormulaWriter &w) {
                " serves " + std::to_string(heads) + " of " + w.nameOf(op.getQuery()));
 }
 
+static void writeScales(FormulaWriter &w, Value stored, Value scales) {
+  if (scales)
+    w.addStage(w.nameOf(stored) + " times " + w.nameOf(scales) + formatBlocks(stored, scales));
+}
+
 /// Stages of the fused op, which store nothing, are indented below it.
 void AttentionOp::writeFormula(FormulaWriter &w) {
   w.add(getResult(), "context",
@@ -180,6 +230,8 @@ void AttentionOp::writeFormula(FormulaWriter &w) {
   if (getPages())
     w.addStage("key and value k at k % page_size of page " + w.nameOf(getPages()) +
                "[batch, k / page_size]");
+  writeScales(w, getKey(), getKeyScales());
+  writeScales(w, getValue(), getValueScales());
   writeSharing(*this, w);
   if (!getScoreMod().empty())
     w.addStage("score = " + w.write(getScoreMod(), getBodyNames("score")));

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExpandPositions.h"
+#include "ExpandQuantize.h"
 
 #include "attnc/Dialect/Attn/Decompose.h"
 #include "attnc/Dialect/Attn/Dropout.h"
@@ -108,11 +109,23 @@ static Value gatherRows(ImplicitLocOpBuilder &b, AttentionOp op, Value rows) {
                                PageLayout::heads_first);
 }
 
+/// Keys or values in the query's elements: those of pages gathered, narrower ones widened.
+static Value takeRows(ImplicitLocOpBuilder &b, AttentionOp op, Value rows, Value scales) {
+  Type element = op.getQuery().getType().getElementType();
+  Value gathered = gatherRows(b, op, rows);
+  auto type = cast<RankedTensorType>(gathered.getType());
+  if (type.getElementType() == element)
+    return gathered;
+  return DequantizeOp::create(b, type.clone(element), gathered,
+                              scales ? gatherRows(b, op, scales) : Value());
+}
+
 static LogicalResult decomposeAttention(AttentionOp op, PatternRewriter &rewriter) {
   if (op.isDecomposed())
     return failure();
   ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-  Value key = gatherRows(b, op, op.getKey()), value = gatherRows(b, op, op.getValue());
+  Value key = takeRows(b, op, op.getKey(), op.getKeyScales()),
+        value = takeRows(b, op, op.getValue(), op.getValueScales());
   SmallVector<int64_t> shape(op.getQuery().getType().getShape());
   shape.back() = op.getKvLen().getStatic();
   auto scoreType = op.getQuery().getType().clone(shape);
@@ -314,6 +327,16 @@ static LogicalResult decomposePositions(PositionsOp op, PatternRewriter &rewrite
   return success();
 }
 
+static LogicalResult decomposeQuantize(QuantizeOp op, PatternRewriter &rewriter) {
+  expandQuantize(op, rewriter);
+  return success();
+}
+
+static LogicalResult decomposeDequantize(DequantizeOp op, PatternRewriter &rewriter) {
+  expandDequantize(op, rewriter);
+  return success();
+}
+
 bool attn::isDecomposed(Operation *op) {
   if (auto attnOp = dyn_cast<AttnOpInterface>(op))
     return attnOp.isDecomposed();
@@ -342,6 +365,8 @@ struct AttnDecomposePass : mlir::attn::impl::AttnDecomposeBase<AttnDecomposePass
     apply(decomposeSink);
     apply(decomposeDropout);
     apply(decomposePositions);
+    apply(decomposeQuantize);
+    apply(decomposeDequantize);
     apply(splitSlice);
     apply(decomposeReshape);
     apply(decomposeSplat);

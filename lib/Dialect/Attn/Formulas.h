@@ -39,6 +39,9 @@ inline std::string formatOptional(FormulaWriter &writer, StringRef prefix, Value
   return operand ? (prefix + writer.nameOf(operand) + suffix).str() : "";
 }
 
+/// `, one for each row` or `, one for every 32 columns`.
+std::string formatBlocks(Value rows, Value scales);
+
 } // namespace mlir::attn
 
 #endif // ATTNC_LIB_DIALECT_ATTN_FORMULAS_H

@@ -13,6 +13,7 @@
 #include "AttentionCore.h"
 #include "Bodies.h"
 #include "ComposeSteps.h"
+#include "StoredTensors.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/Dropout.h"
@@ -24,6 +25,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_ATTNFUSEATTENTION
@@ -166,31 +168,36 @@ static Value getHeadsFirst(RewriterBase &rewriter, GatherPagesOp gather) {
                              rewriter.getDenseI64ArrayAttr({0, 2, 1, 3}));
 }
 
-/// Whether a page of both may hold the same number of keys.
-static bool mayShareTable(GatherPagesOp key, GatherPagesOp value) {
-  int64_t ofKey = key.getPool().getType().getDimSize(key.getKeyDim()),
-          ofValue = value.getPool().getType().getDimSize(value.getKeyDim());
-  return ofKey == ofValue || ShapedType::isDynamic(ofKey) || ShapedType::isDynamic(ofValue);
+/// Whether one table gathers both, and a page of both may hold the same number of keys.
+static bool mayShareTable(GatherPagesOp a, GatherPagesOp b) {
+  int64_t ofA = a.getPool().getType().getDimSize(a.getKeyDim()),
+          ofB = b.getPool().getType().getDimSize(b.getKeyDim());
+  return a.getTable() == b.getTable() && a.getLengths() == b.getLengths() &&
+         (ofA == ofB || ShapedType::isDynamic(ofA) || ShapedType::isDynamic(ofB));
 }
 
-/// Lets `op` read key and value in their pages, if one table gathers both.
+/// Lets `op` read key, value and their scales in their pages, if one table gathers all of them.
 static void takePages(RewriterBase &rewriter, AttentionOp op) {
-  auto key = op.getKey().getDefiningOp<GatherPagesOp>(),
-       value = op.getValue().getDefiningOp<GatherPagesOp>();
-  if (!key || !value || key.getTable() != value.getTable() ||
-      key.getLengths() != value.getLengths() || !mayShareTable(key, value))
+  auto key = op.getKey().getDefiningOp<GatherPagesOp>();
+  SmallVector<Value, 4> stored = op.getStored();
+  if (!key || !llvm::all_of(stored, [&](Value rows) {
+        auto gather = rows.getDefiningOp<GatherPagesOp>();
+        return gather && mayShareTable(key, gather);
+      }))
     return;
-  rewriter.setInsertionPoint(op);
-  Value keys = getHeadsFirst(rewriter, key);
-  op.getKeyMutable().assign(keys);
-  op.getValueMutable().assign(key == value ? keys : getHeadsFirst(rewriter, value));
   op.getPagesMutable().assign(key.getTable());
   if (key.getLengths())
     op.getLengthsMutable().assign(key.getLengths());
-  if (key->use_empty())
-    rewriter.eraseOp(key);
-  if (value != key && value->use_empty())
-    rewriter.eraseOp(value);
+  rewriter.setInsertionPoint(op);
+  IRMapping pools;
+  for (OpOperand *operand : op.getStoredOperands()) {
+    Value rows = operand->get();
+    if (!pools.contains(rows))
+      pools.map(rows, getHeadsFirst(rewriter, rows.getDefiningOp<GatherPagesOp>()));
+    operand->set(pools.lookup(rows));
+  }
+  for (Value rows : llvm::SetVector<Value>(stored.begin(), stored.end()))
+    eraseDead(rewriter, rows);
 }
 
 /// Replaces the core by one op.
@@ -221,6 +228,7 @@ static AttentionOp fuse(RewriterBase &rewriter, AttentionCore &core) {
   if (!fused.getMask().empty() && llvm::any_of(core.scoreSteps, llvm::IsaPred<ModifyScoreOp>))
     recomputeStages(rewriter, core, fused);
   eraseUnread(rewriter, core.intermediates());
+  takeStored(rewriter, fused);
   takePages(rewriter, fused);
   return fused;
 }
@@ -242,6 +250,8 @@ static void remarkFused(Location softmax, AttentionOp op) {
     remark << ", sink";
   if (op.getPages())
     remark << ", pages";
+  if (op.isWidened())
+    remark << ", narrower keys or values";
   if (!op.getProbMod().empty())
     remark << ", prob modification";
   if (op.getLse())

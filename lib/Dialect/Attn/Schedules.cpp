@@ -186,8 +186,13 @@ static LogicalResult verifyKvSplits(AttentionOp op, int64_t kvSplits) {
 }
 
 LogicalResult PrefillAttr::verifySchedule(Operation *scheduled) const {
-  auto query = cast<AttentionOp>(scheduled).getQuery().getType();
+  auto op = cast<AttentionOp>(scheduled);
+  auto query = op.getQuery().getType();
   // attention_c15
+  if (getProducts() == Products::bf16_pairs && op.isWidened())
+    return scheduled->emitOpError("expected key and value as they are stored beside products "
+                                  "bf16_pairs, found ")
+           << op.getKey().getType() << " and " << op.getValue().getType();
   if (getProducts() == Products::bf16_pairs &&
       (!query.getElementType().isBF16() || query.getDimSize(3) % 2 != 0))
     return scheduled->emitOpError("expected bf16 elements and an even head_dim beside products "

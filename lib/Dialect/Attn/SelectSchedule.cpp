@@ -44,8 +44,10 @@ static bool exceedsCache(AttentionOp op, MaskAnalysis &mask) {
   int64_t kvLen = op.getKvLen().getStatic();
   if (ShapedType::isDynamic(kvLen))
     return false;
-  int64_t bytes =
-      kvLen * (key.getDimSize(3) + value.getDimSize(3)) * key.getElementTypeBitWidth() / 8;
+  int64_t bytes = kvLen *
+                  (key.getDimSize(3) * key.getElementTypeBitWidth() +
+                   value.getDimSize(3) * value.getElementTypeBitWidth()) /
+                  8;
   bool boundsOneSide =
       op.getMask().empty() ||
       (!mask.getWidth() && llvm::all_of(op.getMask().getOps(), [](Operation &each) {
@@ -65,7 +67,7 @@ public:
         headDim(op.getQuery().getType().getDimSize(3)),
         valueVectors(llvm::divideCeil(op.getValue().getType().getDimSize(3), lanes)),
         products(cpu.prefersBF16Pairs && op.getQuery().getType().getElementType().isBF16() &&
-                         headDim % 2 == 0
+                         !op.isWidened() && headDim % 2 == 0
                      ? Products::bf16_pairs
                      : Products::f32),
         width(findNarrowWindow(mask)) {}

@@ -82,7 +82,7 @@ PagedTensors attn::getPagedTensors(Operation *op) {
   if (auto gather = dyn_cast<GatherPagesOp>(op))
     return {gather.getTable(), {gather.getPool()}};
   if (auto attention = dyn_cast<AttentionOp>(op); attention && attention.getPages())
-    return {attention.getPages(), {attention.getKey(), attention.getValue()}};
+    return {attention.getPages(), attention.getStored()};
   if (auto append = dyn_cast<AppendPagesOp>(op))
     return {append.getTable(), {append.getPool()}};
   return {};

@@ -36,6 +36,23 @@ LogicalResult attn::verifyElement(Operation *op, StringRef what, Value value, St
          << what << " elements " << expected << " to match " << where << ", found " << found;
 }
 
+bool attn::isNarrower(Type stored, Type element) {
+  return isa<FloatType>(element) &&
+         stored.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth();
+}
+
+LogicalResult attn::verifyScaleBlocks(Operation *op, Value rows, Value scales) {
+  int64_t blocks = sizeOf(scales, 3), dims = sizeOf(rows, 3);
+  if (ShapedType::isDynamic(blocks) || blocks == 0)
+    return op->emitOpError("expected a static, positive number of scales of a row, found ")
+           << scales.getType();
+  if (blocks == 1 || (!ShapedType::isDynamic(dims) && dims % blocks == 0))
+    return success();
+  return op->emitOpError(
+             "expected the number of scales of a row to divide its static width, found ")
+         << scales.getType() << " of " << rows.getType();
+}
+
 LogicalResult attn::verifyRank(Operation *op, StringRef what, Value value, int64_t expected) {
   int64_t found = rankOf(value);
   if (found == expected)

@@ -21,6 +21,10 @@ bool bothStatic(int64_t a, int64_t b);
 
 LogicalResult verifyElement(Operation *op, StringRef what, Value value, StringRef where,
                             Value reference);
+/// Whether stored elements are widened to `element`: of fewer bits, and i8 or a float.
+bool isNarrower(Type stored, Type element);
+/// Checks that a row of `rows` has blocks of equal size, one for each of its scales.
+LogicalResult verifyScaleBlocks(Operation *op, Value rows, Value scales);
 LogicalResult verifyRank(Operation *op, StringRef what, Value value, int64_t expected);
 /// A score's scale as kernels hold it: in f64 for f64 tensors, in f32 for all others.
 double roundScale(double scale, Value tensor);

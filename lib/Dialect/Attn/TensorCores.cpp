@@ -65,6 +65,8 @@ StringRef attn::findTensorCoreObstacle(AttentionOp op) {
   for (int64_t dim : {query.getDimSize(3), value.getDimSize(3)})
     if (ShapedType::isDynamic(dim) || dim == 0 || dim > kMostDims)
       return "head_dim or value_dim is open, 0 or above 256";
+  if (op.isWidened())
+    return "keys or values are widened";
   if (op.getLse() && op.getLse().getType().getElementType().isF64())
     return "the lse is f64";
   if (!isKnown(op.getScoreMod()) || !isKnown(op.getMask()) || !isKnown(op.getProbMod()))

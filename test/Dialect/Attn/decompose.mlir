@@ -55,3 +55,32 @@ func.func @pages(%q: tensor<?x4x3x8xf64>, %k: tensor<?x2x16x8xf64>, %v: tensor<?
       : tensor<?x4x3x8xf64>, tensor<?x2x16x8xf64>, tensor<?x2x16x8xf64> -> tensor<?x4x3x8xf64>
   return %c : tensor<?x4x3x8xf64>
 }
+
+// Rows with several scales are split into their blocks.
+// CHECK-LABEL: @quantized
+// CHECK: %[[BLOCKS:.*]] = tensor.expand_shape %arg0 {{.*}} into tensor<?x2x?x4x32xf32>
+// CHECK: %[[LARGEST:.*]] = attn.reduce max %{{.*}} axes [-1] : tensor<?x2x?x4x32xf32>
+// CHECK: %[[SCALES:.*]] = attn.map %[[LARGEST]]
+// CHECK: arith.divf
+// CHECK: %[[ROUNDED:.*]] = attn.map %[[BLOCKS]], %{{.*}} {
+// CHECK: math.roundeven
+// CHECK: tensor.collapse_shape %[[ROUNDED]] {{.*}} into tensor<?x2x?x128xi8>
+func.func @quantized(%x: tensor<?x2x?x128xf32>) -> (tensor<?x2x?x128xi8>, tensor<?x2x?x4xf16>) {
+  %q, %s = attn.quantize %x : tensor<?x2x?x128xf32> -> tensor<?x2x?x128xi8>, tensor<?x2x?x4xf16>
+  return %q, %s : tensor<?x2x?x128xi8>, tensor<?x2x?x4xf16>
+}
+
+// Without a kernel, keys and values are widened before the score.
+// CHECK-LABEL: @dequantized
+// CHECK: %[[KEY:.*]] = attn.map %arg1, %arg2 {
+// CHECK: arith.sitofp
+// CHECK: arith.mulf
+// CHECK: %[[VALUE:.*]] = attn.map %arg3 {
+// CHECK: attn.score %arg0, %[[KEY]]
+// CHECK: attn.context %{{.*}}, %[[VALUE]]
+func.func @dequantized(%q: tensor<2x4x3x8xf32>, %k: tensor<2x2x5x8xi8>, %s: tensor<2x2x5x1xf32>,
+                       %v: tensor<2x2x5x8xf16>) -> tensor<2x4x3x8xf32> {
+  %c = attn.attention %q, %k, %v key_scales(%s : tensor<2x2x5x1xf32>)
+      : tensor<2x4x3x8xf32>, tensor<2x2x5x8xi8>, tensor<2x2x5x8xf16> -> tensor<2x4x3x8xf32>
+  return %c : tensor<2x4x3x8xf32>
+}

@@ -698,3 +698,78 @@ func.func @pages_of_two_sizes(%q: tensor<3x8x5x64xf32>, %keys: tensor<?x2x16x64x
   %c = attn.context %p, %v : tensor<3x8x5x?xf32>, tensor<3x2x?x64xf32>
   return %c : tensor<3x8x5x64xf32>
 }
+
+// Keys and values are read as they are stored, however their widening is written.
+// CHECK-LABEL: func @dequantized
+func.func @dequantized(%q: tensor<3x8x5x64xf32>, %keys: tensor<3x2x9x64xi8>, %scales: tensor<3x2x9x2xf16>,
+                       %values: tensor<3x9x2x64xbf16>) -> tensor<3x8x5x64xf32> {
+  // CHECK-NEXT: %[[VALUES:.*]] = attn.transpose %arg3 [0, 2, 1, 3] : tensor<3x9x2x64xbf16> -> tensor<3x2x9x64xbf16>
+  // CHECK-NEXT: %[[CONTEXT:.*]] = attn.attention %arg0, %arg1, %[[VALUES]] key_scales(%arg2 : tensor<3x2x9x2xf16>) :
+  // CHECK-NEXT: return %[[CONTEXT]]
+  %k = attn.dequantize %keys scales(%scales : tensor<3x2x9x2xf16>) : tensor<3x2x9x64xi8> -> tensor<3x2x9x64xf32>
+  %wide = arith.extf %values : tensor<3x9x2x64xbf16> to tensor<3x9x2x64xf32>
+  %v = attn.transpose %wide [0, 2, 1, 3] : tensor<3x9x2x64xf32> -> tensor<3x2x9x64xf32>
+  %s = attn.score %q, %k : tensor<3x8x5x64xf32>, tensor<3x2x9x64xf32>
+  %p = attn.softmax %s : tensor<3x8x5x9xf32>
+  %c = attn.context %p, %v : tensor<3x8x5x9xf32>, tensor<3x2x9x64xf32>
+  return %c : tensor<3x8x5x64xf32>
+}
+
+// CHECK-LABEL: func @dequantized_by_maps
+func.func @dequantized_by_maps(%q: tensor<3x8x5x64xf32>, %keys: tensor<3x2x9x64xi8>, %scales: tensor<3x2x9x1xf16>,
+                               %values: tensor<3x2x9x64xf16>) -> tensor<3x8x5x64xf32> {
+  // CHECK-NEXT: %[[CONTEXT:.*]] = attn.attention %arg0, %arg1, %arg3 key_scales(%arg2 : tensor<3x2x9x1xf16>) :
+  // CHECK-NEXT: return %[[CONTEXT]]
+  %k = attn.map %scales, %keys {
+  ^bb0(%scale: f16, %x: i8):
+    %wide = arith.extf %scale : f16 to f32
+    %y = arith.sitofp %x : i8 to f32
+    %r = arith.mulf %wide, %y : f32
+    attn.yield %r : f32
+  } : tensor<3x2x9x1xf16>, tensor<3x2x9x64xi8> -> tensor<3x2x9x64xf32>
+  %v = attn.map %values {
+  ^bb0(%x: f16):
+    %y = arith.extf %x : f16 to f32
+    attn.yield %y : f32
+  } : tensor<3x2x9x64xf16> -> tensor<3x2x9x64xf32>
+  %s = attn.score %q, %k : tensor<3x8x5x64xf32>, tensor<3x2x9x64xf32>
+  %p = attn.softmax %s : tensor<3x8x5x9xf32>
+  %c = attn.context %p, %v : tensor<3x8x5x9xf32>, tensor<3x2x9x64xf32>
+  return %c : tensor<3x8x5x64xf32>
+}
+
+// Maps that compute anything else stay.
+// CHECK-LABEL: func @shifted
+func.func @shifted(%q: tensor<3x8x5x64xf32>, %keys: tensor<3x2x9x64xi8>, %zero: tensor<3x2x9x1xf32>) -> tensor<3x8x5x64xf32> {
+  // CHECK: %[[KEY:.*]] = attn.map
+  // CHECK: attn.attention %arg0, %[[KEY]], %[[KEY]] :
+  %k = attn.map %keys, %zero {
+  ^bb0(%x: i8, %z: f32):
+    %y = arith.sitofp %x : i8 to f32
+    %r = arith.subf %y, %z : f32
+    attn.yield %r : f32
+  } : tensor<3x2x9x64xi8>, tensor<3x2x9x1xf32> -> tensor<3x2x9x64xf32>
+  %s = attn.score %q, %k : tensor<3x8x5x64xf32>, tensor<3x2x9x64xf32>
+  %p = attn.softmax %s : tensor<3x8x5x9xf32>
+  %c = attn.context %p, %k : tensor<3x8x5x9xf32>, tensor<3x2x9x64xf32>
+  return %c : tensor<3x8x5x64xf32>
+}
+
+// Quantized pages, gathered before they are widened or afterwards.
+// CHECK-LABEL: func @quantized_pages
+func.func @quantized_pages(%q: tensor<3x8x1x64xf32>, %keys: tensor<?x2x16x64xi8>, %ks: tensor<?x2x16x1xf32>,
+                           %values: tensor<?x16x2x64xi8>, %vs: tensor<?x16x2x1xf32>, %table: tensor<3x4xi32>)
+    -> tensor<3x8x1x64xf32> {
+  // CHECK-NOT: attn.gather_pages
+  // CHECK-NOT: attn.dequantize
+  // CHECK: attn.attention %arg0, %arg1, %{{.*}} key_scales(%arg2 : tensor<?x2x16x1xf32>) value_scales(%{{.*}} : tensor<?x2x16x1xf32>) pages(%arg5 :
+  %i8 = attn.gather_pages %keys[%table] layout(heads_first) : tensor<?x2x16x64xi8>, tensor<3x4xi32>
+  %s8 = attn.gather_pages %ks[%table] layout(heads_first) : tensor<?x2x16x1xf32>, tensor<3x4xi32>
+  %k = attn.dequantize %i8 scales(%s8 : tensor<3x2x64x1xf32>) : tensor<3x2x64x64xi8> -> tensor<3x2x64x64xf32>
+  %pool = attn.dequantize %values scales(%vs : tensor<?x16x2x1xf32>) : tensor<?x16x2x64xi8> -> tensor<?x16x2x64xf32>
+  %v = attn.gather_pages %pool[%table] : tensor<?x16x2x64xf32>, tensor<3x4xi32>
+  %s = attn.score %q, %k : tensor<3x8x1x64xf32>, tensor<3x2x64x64xf32>
+  %p = attn.softmax %s : tensor<3x8x1x64xf32>
+  %c = attn.context %p, %v : tensor<3x8x1x64xf32>, tensor<3x2x64x64xf32>
+  return %c : tensor<3x8x1x64xf32>
+}

@@ -276,17 +276,17 @@ func.func @context_c4(%p: tensor<2x4x5x7xf32>, %v: tensor<2x4x7x8xf32>) {
 
 // -----
 
-func.func @attention_c1(%q: tensor<2x4x5x8xf32>, %k: tensor<2x2x7x8xf16>, %v: tensor<2x2x7x3xf32>) {
-  // expected-error@+1 {{expected key elements 'f32' to match query, found 'f16'}}
-  %c = attn.attention %q, %k, %v : tensor<2x4x5x8xf32>, tensor<2x2x7x8xf16>, tensor<2x2x7x3xf32> -> tensor<2x4x5x3xf32>
+func.func @attention_c1(%q: tensor<2x4x5x8xf32>, %k: tensor<2x2x7x8xf64>, %v: tensor<2x2x7x3xf32>) {
+  // expected-error@+1 {{expected key elements 'f32' to match query, or narrower ones, found 'f64'}}
+  %c = attn.attention %q, %k, %v : tensor<2x4x5x8xf32>, tensor<2x2x7x8xf64>, tensor<2x2x7x3xf32> -> tensor<2x4x5x3xf32>
   return
 }
 
 // -----
 
-func.func @attention_c1_value(%q: tensor<2x4x5x8xf32>, %k: tensor<2x2x7x8xf32>, %v: tensor<2x2x7x3xf16>) {
-  // expected-error@+1 {{expected value elements 'f32' to match query, found 'f16'}}
-  %c = attn.attention %q, %k, %v : tensor<2x4x5x8xf32>, tensor<2x2x7x8xf32>, tensor<2x2x7x3xf16> -> tensor<2x4x5x3xf32>
+func.func @attention_c1_value(%q: tensor<2x4x5x8xf32>, %k: tensor<2x2x7x8xf32>, %v: tensor<2x2x7x3xf64>) {
+  // expected-error@+1 {{expected value elements 'f32' to match query, or narrower ones, found 'f64'}}
+  %c = attn.attention %q, %k, %v : tensor<2x4x5x8xf32>, tensor<2x2x7x8xf32>, tensor<2x2x7x3xf64> -> tensor<2x4x5x3xf32>
   return
 }
 
@@ -998,6 +998,103 @@ func.func @gather_pages_c4(%p: tensor<9x0x2x8xf32>, %t: tensor<3x4xi32>) {
 func.func @gather_pages_of_floats(%p: tensor<9x16x2x8xf32>, %t: tensor<3x4xf32>) {
   // expected-error@+1 {{operand #1 must be}}
   %y = attn.gather_pages %p[%t] : tensor<9x16x2x8xf32>, tensor<3x4xf32>
+  return
+}
+
+// -----
+
+func.func @quantize_c1(%x: tensor<2x3x4x8xf64>) {
+  // expected-error@+1 {{operand #0 must be}}
+  %q, %s = attn.quantize %x : tensor<2x3x4x8xf64> -> tensor<2x3x4x8xi8>, tensor<2x3x4x1xf32>
+  return
+}
+
+// -----
+
+func.func @quantize_c2(%x: tensor<2x3x4x8xf32>) {
+  // expected-error@+1 {{expected result len 4, found 5}}
+  %q, %s = attn.quantize %x : tensor<2x3x4x8xf32> -> tensor<2x3x5x8xi8>, tensor<2x3x4x1xf32>
+  return
+}
+
+// -----
+
+func.func @quantize_c2_scales(%x: tensor<2x3x4x8xf32>) {
+  // expected-error@+1 {{expected scales heads 3, found 1}}
+  %q, %s = attn.quantize %x : tensor<2x3x4x8xf32> -> tensor<2x3x4x8xi8>, tensor<2x1x4x1xf32>
+  return
+}
+
+// -----
+
+func.func @quantize_c3(%x: tensor<2x3x4x8xf32>) {
+  // expected-error@+1 {{expected the number of scales of a row to divide its static width, found 'tensor<2x3x4x3xf32>' of 'tensor<2x3x4x8xf32>'}}
+  %q, %s = attn.quantize %x : tensor<2x3x4x8xf32> -> tensor<2x3x4x8xi8>, tensor<2x3x4x3xf32>
+  return
+}
+
+// -----
+
+func.func @dequantize_c1(%x: tensor<2x3x4x8xf16>) {
+  // expected-error@+1 {{expected result elements of more bits than those of the input, 'f16', found 'bf16'}}
+  %y = attn.dequantize %x : tensor<2x3x4x8xf16> -> tensor<2x3x4x8xbf16>
+  return
+}
+
+// -----
+
+func.func @dequantize_c2(%x: tensor<2x3x4x8xi8>, %s: tensor<2x3x5x1xf32>) {
+  // expected-error@+1 {{expected scales len 4 to match input, found 5}}
+  %y = attn.dequantize %x scales(%s : tensor<2x3x5x1xf32>) : tensor<2x3x4x8xi8> -> tensor<2x3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @dequantize_c2_result(%x: tensor<2x3x4x8xi8>) {
+  // expected-error@+1 {{expected result width 8, found 9}}
+  %y = attn.dequantize %x : tensor<2x3x4x8xi8> -> tensor<2x3x4x9xf32>
+  return
+}
+
+// -----
+
+func.func @dequantize_c3(%x: tensor<2x3x4x8xi8>, %s: tensor<2x3x4x?xf32>) {
+  // expected-error@+1 {{expected a static, positive number of scales of a row, found 'tensor<2x3x4x?xf32>'}}
+  %y = attn.dequantize %x scales(%s : tensor<2x3x4x?xf32>) : tensor<2x3x4x8xi8> -> tensor<2x3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c1_wider(%q: tensor<2x3x4x8xf16>, %k: tensor<2x3x4x8xf32>) {
+  // expected-error@+1 {{expected key elements 'f16' to match query, or narrower ones, found 'f32'}}
+  %y = attn.attention %q, %k, %k : tensor<2x3x4x8xf16>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32> -> tensor<2x3x4x8xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c2_scales(%q: tensor<2x3x4x8xf32>, %k: tensor<2x3x4x8xi8>, %s: tensor<2x3x5x1xf32>) {
+  // expected-error@+1 {{expected key_scales kv_len 4 to match key, found 5}}
+  %y = attn.attention %q, %k, %k key_scales(%s : tensor<2x3x5x1xf32>) : tensor<2x3x4x8xf32>, tensor<2x3x4x8xi8>, tensor<2x3x4x8xi8> -> tensor<2x3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c15_widened(%q: tensor<2x3x4x8xbf16>, %k: tensor<2x3x4x8xi8>) {
+  // expected-error@+1 {{expected key and value as they are stored beside products bf16_pairs, found 'tensor<2x3x4x8xi8>'}}
+  %y = attn.attention %q, %k, %k schedule([#attn.prefill<q_block = 16, kv_block = 16, vector_width = 16, score_vectors = 1, score_keys = 4, context_rows = 4, context_vectors = 1, products = bf16_pairs>])
+      : tensor<2x3x4x8xbf16>, tensor<2x3x4x8xi8>, tensor<2x3x4x8xi8> -> tensor<2x3x4x8xbf16>
+  return
+}
+
+// -----
+
+func.func @attention_c16(%q: tensor<2x3x4x8xf32>, %k: tensor<2x3x4x8xf32>, %s: tensor<2x3x4x1xf32>) {
+  // expected-error@+1 {{expected value narrower than the query beside its scales}}
+  %y = attn.attention %q, %k, %k value_scales(%s : tensor<2x3x4x1xf32>) : tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32> -> tensor<2x3x4x8xf32>
   return
 }
 

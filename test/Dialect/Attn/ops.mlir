@@ -191,3 +191,30 @@ func.func @appended_pages(%pool: tensor<?x16x2x64xf32>, %heads: tensor<?x2x16x64
       : tensor<?x2x16x64xf32>, tensor<?x?xi32>, tensor<?x2x?x64xf32>, tensor<?xi32>
   return %k, %v : tensor<?x16x2x64xf32>, tensor<?x2x16x64xf32>
 }
+
+// CHECK-LABEL: @quantized
+func.func @quantized(%q: tensor<?x8x?x128xf32>, %rows: tensor<?x2x?x128xf32>, %cache: tensor<?x2x?x128xi8>,
+                     %scales: tensor<?x2x?x4xf16>, %half: tensor<?x2x?x128xbf16>, %n: tensor<?xi32>,
+                     %pool: tensor<?x16x2x128xi8>, %table: tensor<?x?xi32>)
+    -> (tensor<?x8x?x128xf32>, tensor<?x2x?x128xi8>, tensor<?x2x?x4xf16>, tensor<?x16x2x128xi8>) {
+  // CHECK: %[[ROWS:.*]], %[[SCALES:.*]] = attn.quantize %arg1 : tensor<?x2x?x128xf32> -> tensor<?x2x?x128xi8>, tensor<?x2x?x4xf16>
+  %i8, %s = attn.quantize %rows : tensor<?x2x?x128xf32> -> tensor<?x2x?x128xi8>, tensor<?x2x?x4xf16>
+  // CHECK: attn.append_cache %arg2, %[[ROWS]], %arg5 : tensor<?x2x?x128xi8>, tensor<?x2x?x128xi8>, tensor<?xi32>
+  %all = attn.append_cache %cache, %i8, %n : tensor<?x2x?x128xi8>, tensor<?x2x?x128xi8>, tensor<?xi32>
+  %factors = attn.append_cache %scales, %s, %n : tensor<?x2x?x4xf16>, tensor<?x2x?x4xf16>, tensor<?xi32>
+  // CHECK: attn.append_pages %arg6[%arg7], %[[ROWS]], %arg5
+  %pages = attn.append_pages %pool[%table], %i8, %n
+      : tensor<?x16x2x128xi8>, tensor<?x?xi32>, tensor<?x2x?x128xi8>, tensor<?xi32>
+  // CHECK: attn.gather_pages %{{.*}}[%arg7] : tensor<?x16x2x128xi8>, tensor<?x?xi32> -> tensor<?x2x?x128xi8>
+  %gathered = attn.gather_pages %pages[%table] : tensor<?x16x2x128xi8>, tensor<?x?xi32>
+  // CHECK: attn.dequantize %{{.*}} scales(%{{.*}} : tensor<?x2x?x4xf16>) : tensor<?x2x?x128xi8> -> tensor<?x2x?x128xf32>
+  %k = attn.dequantize %all scales(%factors : tensor<?x2x?x4xf16>) : tensor<?x2x?x128xi8> -> tensor<?x2x?x128xf32>
+  // CHECK: attn.dequantize %arg4 : tensor<?x2x?x128xbf16> -> tensor<?x2x?x128xf32>
+  %v = attn.dequantize %half : tensor<?x2x?x128xbf16> -> tensor<?x2x?x128xf32>
+  // CHECK: attn.attention %arg0, %arg2, %arg4 key_scales(%arg3 : tensor<?x2x?x4xf16>) :
+  // CHECK-SAME: tensor<?x8x?x128xf32>, tensor<?x2x?x128xi8>, tensor<?x2x?x128xbf16> -> tensor<?x8x?x128xf32>
+  %c = attn.attention %q, %cache, %half key_scales(%scales : tensor<?x2x?x4xf16>)
+      : tensor<?x8x?x128xf32>, tensor<?x2x?x128xi8>, tensor<?x2x?x128xbf16> -> tensor<?x8x?x128xf32>
+  return %c, %all, %factors, %pages
+      : tensor<?x8x?x128xf32>, tensor<?x2x?x128xi8>, tensor<?x2x?x4xf16>, tensor<?x16x2x128xi8>
+}

@@ -47,6 +47,7 @@ CASES = [
     Case(new=49, page_size=7, max_pages=13, num_pages=45, layout="heads_first", element="bf16", index="i64",
          counts=True, dynamic=True, head_dim=17),
     Case(batch=40, num_pages=41, dynamic=True),
+    Case(new=20, element="i8", counts=True, dynamic=True),
     Case(heads=1, new=20, counts=True),  # a page is one of the machine's
 ]
 

@@ -73,6 +73,10 @@ def Attn_Float : AnyTypeOf<[F16, BF16, F32, F64], "f16, bf16, f32 or f64">;
 def Attn_Tensor : RankedTensorOf<[F16, BF16, F32, F64]>;
 def Attn_AnyTensor : RankedTensorOf<[F16, BF16, F32, F64, I1, I8, I16, I32, I64]>;
 def Attn_Tensor4D : TensorRankOf<[F16, BF16, F32, F64], [4]>;
+/// Keys and values as they are stored: floats, or quantized to 8 bits.
+def Attn_Stored4D : TensorRankOf<[F16, BF16, F32, F64, I8], [4]>;
+/// Scales of quantized keys or values: one for each block of dims of a row.
+def Attn_Scales : TensorRankOf<[F16, BF16, F32], [4]>;
 /// An attention sink: the score of an additional key, over (batch, head, q).
 def Attn_Sink : TensorRankOf<[F16, BF16, F32, F64], [3]>;
 
@@ -236,7 +240,8 @@ def Attn_MmaAttr : Attn_Attr<"Mma", "mma",
     ```
 
     It needs a GPU of capability 8.0 or above, elements of f16 or bf16, a head_dim and value_dim
-    that are multiples of 16 up to 128, and no sink, prob region or pages. q_block and kv_block are
+    that are multiples of 16 up to 128, and no sink, prob region, pages
+    or widened keys or values. q_block and kv_block are
     multiples of 16 up to 128 as well; their tiles take at most 48 KB of shared memory. The kernel
     serves calls of at most `max_q_len` query rows; 0, the default, is no limit.
   }];
@@ -543,10 +548,15 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
     and the keys and values of a sequence are those that `attn.gather_pages` gathers from them with
     the same table and `lengths`: kv_len is max_pages · page_size. Kernels read them in their pages.
 
-    - (C1) query, key, value and context have the same element type.
+    Key and value may have narrower elements than the query: kernels widen them as they read them,
+    as `attn.dequantize` does with `key_scales` and `value_scales`. With pages, those are pools, too.
+
+    - (C1) query and context have the same element type; those of key and value are the same or
+      have fewer bits.
     - (C2) batch of query, key and value, head_dim of query and key, and
       num_kv_heads and kv_len of key and value match; with pages, batch of query, pages and
       lengths, and page_size of key and value.
+      Scales have the sizes of what they scale but the last, as in `attn.dequantize`.
     - (C3) num_q_heads is a multiple of num_kv_heads.
     - (C4) the context is `[batch, num_q_heads, q_len, value_dim]`, the lse
       `[batch, num_q_heads, q_len]`.
@@ -564,7 +574,9 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
     - (C12) a page has at least one key.
     - (C13) the scale is finite in f32, or f64 for f64 tensors.
     - (C14) a `#attn.mma` is of an op that tensor cores compute, and its tiles fit into shared memory.
-    - (C15) the `products` of a schedule are `bf16_pairs` only for bf16 with an even head_dim.
+    - (C15) the `products` of a schedule are `bf16_pairs` only for query, key and value of bf16
+      without scales and with an even head_dim.
+    - (C16) scales are those of a narrower key or value.
 
     ```mlir
     %c = attn.attention %q, %k, %v scale(0.125) mask {
@@ -576,7 +588,8 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
         : tensor<?x8x?x64xf32>, tensor<?x8x16x64xf32>, tensor<?x8x16x64xf32> -> tensor<?x8x?x64xf32>
     ```
   }];
-  let arguments = (ins Attn_Tensor4D:$query, Attn_Tensor4D:$key, Attn_Tensor4D:$value,
+  let arguments = (ins Attn_Tensor4D:$query, Attn_Stored4D:$key, Attn_Stored4D:$value,
+      Optional<Attn_Scales>:$key_scales, Optional<Attn_Scales>:$value_scales,
       Optional<Attn_Sink>:$sink, Optional<Attn_PageTable>:$pages, Optional<Attn_Lengths>:$lengths,
       DefaultValuedAttr<F64Attr, "1.0">:$scale, OptionalAttr<Attn_Schedules>:$schedule);
   let regions = (region MaxSizedRegion<1>:$score_mod, MaxSizedRegion<1>:$mask,
@@ -585,6 +598,8 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
       Optional<Attn_Lse>:$lse);
   let assemblyFormat = [{
     $query `,` $key `,` $value (`scale` `(` $scale^ `)`)?
+    (`key_scales` `(` $key_scales^ `:` type($key_scales) `)`)?
+    (`value_scales` `(` $value_scales^ `:` type($value_scales) `)`)?
     (`sink` `(` $sink^ `:` type($sink) `)`)?
     (`pages` `(` $pages^ `:` type($pages) `)`)? (`lengths` `(` $lengths^ `:` type($lengths) `)`)?
     (`score_mod` $score_mod^)? (`mask` $mask^)? (`prob_mod` $prob_mod^)?
@@ -595,9 +610,9 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
     // Optional operands and regions are set afterwards: `getSinkMutable().assign(sink)`.
     OpBuilder<(ins "::mlir::Type":$context, "::mlir::Type":$lse, "::mlir::Value":$query,
         "::mlir::Value":$key, "::mlir::Value":$value, "::mlir::FloatAttr":$scale), [{
-      build($_builder, $_state, context, lse, query, key, value, /*sink=*/::mlir::Value(),
-            /*pages=*/::mlir::Value(), /*lengths=*/::mlir::Value(), scale,
-            /*schedule=*/::mlir::ArrayAttr());
+      build($_builder, $_state, context, lse, query, key, value, /*key_scales=*/::mlir::Value(),
+            /*value_scales=*/::mlir::Value(), /*sink=*/::mlir::Value(), /*pages=*/::mlir::Value(),
+            /*lengths=*/::mlir::Value(), scale, /*schedule=*/::mlir::ArrayAttr());
     }]>
   ];
   let extraClassDeclaration = [{
@@ -605,6 +620,11 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
     ::mlir::attn::ResultSize getKvLen();
     /// Query heads per key/value head; none if it is dynamic.
     std::optional<int64_t> getGroupSize();
+    /// Key, value and their scales.
+    SmallVector<OpOperand *, 4> getStoredOperands();
+    SmallVector<Value, 4> getStored();
+    /// Whether elements of key or value are not the query's, or scaled.
+    bool isWidened();
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -1048,8 +1068,8 @@ def Attn_AppendCacheOp : Attn_GraphOp<"append_cache", ["getSizeConstraints"], [P
     %c = attn.append_cache %cache, %rows, %length : tensor<?x8x2048x64xf32>, tensor<?x8x?x64xf32>, tensor<?xi32>
     ```
   }];
-  let arguments = (ins Attn_Tensor4D:$cache, Attn_Tensor4D:$rows, RankedTensorOf<[I32, I64]>:$length);
-  let results = (outs Attn_Tensor4D:$result);
+  let arguments = (ins Attn_Stored4D:$cache, Attn_Stored4D:$rows, RankedTensorOf<[I32, I64]>:$length);
+  let results = (outs Attn_Stored4D:$result);
   let assemblyFormat = [{
     $cache `,` $rows `,` $length attr-dict `:` type($cache) `,` type($rows) `,` type($length)
   }];
@@ -1091,9 +1111,9 @@ def Attn_GatherPagesOp : Attn_GraphOp<"gather_pages", ["getSizeConstraints", "ge
     %v = attn.gather_pages %heads[%table] layout(heads_first) : tensor<?x8x16x64xf32>, tensor<?x?xi32> -> tensor<?x8x?x64xf32>
     ```
   }];
-  let arguments = (ins Attn_Tensor4D:$pool, Attn_PageTable:$table, Optional<Attn_Lengths>:$lengths,
+  let arguments = (ins Attn_Stored4D:$pool, Attn_PageTable:$table, Optional<Attn_Lengths>:$lengths,
       DefaultValuedAttr<Attn_PageLayout, "PageLayout::keys_first">:$layout);
-  let results = (outs Attn_Tensor4D:$result);
+  let results = (outs Attn_Stored4D:$result);
   let assemblyFormat = [{
     $pool `[` $table `]` (`lengths` `(` $lengths^ `:` type($lengths) `)`)?
     (`layout` `(` $layout^ `)`)? attr-dict `:` type($pool) `,` type($table)
@@ -1145,10 +1165,10 @@ def Attn_AppendPagesOp : Attn_GraphOp<"append_pages", ["getSizeConstraints"], [P
     %v = attn.append_pages %heads[%table], %rows, %length counts(%n : tensor<?xi32>) layout(heads_first) : tensor<?x8x16x64xf32>, tensor<?x?xi32>, tensor<?x8x?x64xf32>, tensor<?xi32>
     ```
   }];
-  let arguments = (ins Attn_Tensor4D:$pool, Attn_PageTable:$table, Attn_Tensor4D:$rows,
+  let arguments = (ins Attn_Stored4D:$pool, Attn_PageTable:$table, Attn_Stored4D:$rows,
       Attn_Lengths:$length, Optional<Attn_Lengths>:$counts,
       DefaultValuedAttr<Attn_PageLayout, "PageLayout::keys_first">:$layout);
-  let results = (outs Attn_Tensor4D:$result);
+  let results = (outs Attn_Stored4D:$result);
   let assemblyFormat = [{
     $pool `[` $table `]` `,` $rows `,` $length (`counts` `(` $counts^ `:` type($counts) `)`)?
     (`layout` `(` $layout^ `)`)? attr-dict
@@ -1158,6 +1178,75 @@ def Attn_AppendPagesOp : Attn_GraphOp<"append_pages", ["getSizeConstraints"], [P
     bool isHeadsFirst() { return getLayout() == PageLayout::heads_first; }
     /// The dimension of the pool that counts the keys of a page.
     unsigned getKeyDim() { return isHeadsFirst() ? 2 : 1; }
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_QuantizeOp : Attn_GraphOp<"quantize", ["getSizeConstraints", "getResultSizes", "isDecomposed"], [Pure]> {
+  let summary = "Quantizes rows to 8 bits";
+  let description = [{
+    The `attn.quantize` operation rounds blocks of each row to i8, with a scale for each block:
+
+      scales[…, n] = max |input[…, d]| / 127             over the dims d of block n
+      result[…, d] = round(input[…, d] / scales[…, n])   where n = d div block_size; 0 if that scale is 0
+
+    A row has as many blocks of equal size as scales: one scale for each token and head, or, with 4
+    scales for a head_dim of 128, one for every 32 dims (q8_0 of ggml). A scale is rounded to its
+    element type before elements are divided by it, in f32; ties are rounded to even. If an element
+    of a block is NaN or infinite, its scale is, and the block is 0.
+
+    `attn.append_cache` and `attn.append_pages` append the rows and their scales to those of a cache;
+    `attn.dequantize` is the inverse.
+
+    - (C1) the input has f16, bf16 or f32 elements.
+    - (C2) the result has the sizes of the input, the scales those but the last.
+    - (C3) the number of scales of a row is static and positive; if it is not 1, it divides a static
+      head_dim.
+
+    ```mlir
+    %q, %s = attn.quantize %rows : tensor<?x8x?x128xf32> -> tensor<?x8x?x128xi8>, tensor<?x8x?x1xf32>
+    %q8_0, %d = attn.quantize %rows : tensor<?x8x?x128xf32> -> tensor<?x8x?x128xi8>, tensor<?x8x?x4xf16>
+    ```
+  }];
+  let arguments = (ins Attn_Scales:$input);
+  let results = (outs TensorRankOf<[I8], [4]>:$result, Attn_Scales:$scales);
+  let assemblyFormat = [{
+    $input attr-dict `:` type($input) `->` type($result) `,` type($scales)
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_DequantizeOp : Attn_GraphOp<"dequantize", ["getSizeConstraints", "isDecomposed"], [Pure]> {
+  let summary = "Widens keys or values";
+  let description = [{
+    The `attn.dequantize` operation converts stored keys or values to floats and scales them:
+
+      result[…, d] = input[…, d] · scales[…, d div block_size]
+
+    A row of the input has as many blocks of equal size as the last dimension of `scales` has
+    elements: one for each token and head, or one for a block of dims. Without scales elements are
+    converted alone. Products are computed in f32, or in f64 for an f64 result. A scale that is NaN
+    makes its block NaN, as a stored float would: it matters where its key is visible.
+
+    `attn-fuse-attention` lets `attn.attention` read the stored elements; a kernel then widens them
+    as it reads them, and does not round them to the result's type.
+
+    - (C1) elements of the result have more bits than those of the input and are floats.
+    - (C2) the result has the sizes of the input, the scales those but the last.
+    - (C3) the number of scales of a row is static and positive; if it is not 1, it divides a static
+      head_dim.
+
+    ```mlir
+    %k = attn.dequantize %cache scales(%s : tensor<?x8x?x1xf32>) : tensor<?x8x?x128xi8> -> tensor<?x8x?x128xf32>
+    %v = attn.dequantize %blocks scales(%d : tensor<?x8x?x4xf16>) : tensor<?x8x?x128xi8> -> tensor<?x8x?x128xf32>
+    %w = attn.dequantize %half : tensor<?x8x?x128xbf16> -> tensor<?x8x?x128xf32>
+    ```
+  }];
+  let arguments = (ins Attn_Stored4D:$input, Optional<Attn_Scales>:$scales);
+  let results = (outs Attn_Tensor4D:$result);
+  let assemblyFormat = [{
+    $input (`scales` `(` $scales^ `:` type($scales) `)`)? attr-dict
+    `:` type($input) `->` type($result)
   }];
   let hasVerifier = 1;
 }

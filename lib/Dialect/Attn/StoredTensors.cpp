@@ -1,0 +1,166 @@
+//===- StoredTensors.cpp - keys and values as they are stored -------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Ops that move rows between the widening and the attention move the stored rows instead.
+//
+//===----------------------------------------------------------------------===//
+
+#include "StoredTensors.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+/// Rows, and their scales or null.
+struct StoredRows {
+  Value rows, scales;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Widening ops
+//===----------------------------------------------------------------------===//
+
+static RankedTensorType typeOf(Value tensor) {
+  return dyn_cast<RankedTensorType>(tensor.getType());
+}
+
+/// Whether kernels widen the stored elements to those of `wide`.
+static bool isStored(Value stored, RankedTensorType wide) {
+  RankedTensorType type = typeOf(stored);
+  Type element = type.getElementType();
+  return type.getShape() == wide.getShape() && isa<FloatType>(wide.getElementType()) &&
+         (element.isInteger(8) || element.isF16() || element.isBF16() || element.isF32()) &&
+         element.getIntOrFloatBitWidth() < wide.getElementType().getIntOrFloatBitWidth();
+}
+
+/// Whether `scales` holds one scale for each row of `wide`.
+static bool areScales(Value scales, RankedTensorType wide) {
+  RankedTensorType type = typeOf(scales);
+  Type element = type.getElementType();
+  return type.getRank() == 4 && wide.getRank() == 4 && type.getDimSize(3) == 1 &&
+         type.getShape().drop_back() == wide.getShape().drop_back() &&
+         (element.isF16() || element.isBF16() || element.isF32());
+}
+
+/// The argument of the region that `x` converts to its type; null if it is none.
+static BlockArgument getConverted(Value x) {
+  if (auto extended = x.getDefiningOp<arith::ExtFOp>())
+    return dyn_cast<BlockArgument>(extended.getIn());
+  if (auto converted = x.getDefiningOp<arith::SIToFPOp>())
+    return dyn_cast<BlockArgument>(converted.getIn());
+  return dyn_cast<BlockArgument>(x);
+}
+
+/// Of a region that converts its argument, and may multiply it with a scale.
+static std::optional<StoredRows> matchMap(MapOp map) {
+  auto wide = cast<RankedTensorType>(map.getType());
+  Value yielded = map.getBody().front().getTerminator()->getOperand(0);
+  auto inputOf = [&](BlockArgument argument) -> Value {
+    bool isOwn = argument && argument.getOwner() == &map.getBody().front();
+    return isOwn ? map.getInputs()[argument.getArgNumber()] : Value();
+  };
+  if (auto product = yielded.getDefiningOp<arith::MulFOp>()) {
+    Value left = inputOf(getConverted(product.getLhs())),
+          right = inputOf(getConverted(product.getRhs()));
+    if (left && right && !isStored(left, wide))
+      std::swap(left, right);
+    if (left && right && isStored(left, wide) && areScales(right, wide))
+      return StoredRows{left, right};
+    return std::nullopt;
+  }
+  Value stored = inputOf(getConverted(yielded));
+  if (stored && map.getInputs().size() == 1 && isStored(stored, wide))
+    return StoredRows{stored, Value()};
+  return std::nullopt;
+}
+
+/// What `tensor` widens, if its op does nothing else.
+static std::optional<StoredRows> matchWidening(Value tensor) {
+  Operation *op = tensor.getDefiningOp();
+  if (auto dequantize = dyn_cast_or_null<DequantizeOp>(op))
+    return StoredRows{dequantize.getInput(), dequantize.getScales()};
+  if (auto map = dyn_cast_or_null<MapOp>(op))
+    return matchMap(map);
+  if (isa_and_nonnull<arith::ExtFOp, arith::SIToFPOp>(op) &&
+      isStored(op->getOperand(0), typeOf(tensor)))
+    return StoredRows{op->getOperand(0), Value()};
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Moves
+//===----------------------------------------------------------------------===//
+
+/// Whether `move` can move stored rows, which have that element type, and their scales.
+static bool canMove(Operation *move, Type element, bool hasScales) {
+  if (isa_and_nonnull<GatherPagesOp>(move))
+    return true;
+  if (auto transpose = dyn_cast_or_null<TransposeOp>(move))
+    return !hasScales || transpose.keepsRows();
+  return isa_and_nonnull<SplitHeadsOp>(move) && isa<FloatType>(element) && !hasScales;
+}
+
+/// A copy of `move` for `source`, whose rows may be narrower and of another width.
+static Value moveRows(RewriterBase &rewriter, Operation *move, Value source, int64_t width) {
+  rewriter.setInsertionPoint(move);
+  Operation *copy = rewriter.clone(*move);
+  copy->setOperand(0, source);
+  SmallVector<int64_t> shape(typeOf(move->getResult(0)).getShape());
+  shape.back() = width;
+  copy->getResult(0).setType(RankedTensorType::get(shape, getElementTypeOrSelf(source)));
+  return copy->getResult(0);
+}
+
+static std::optional<StoredRows> findStored(RewriterBase &rewriter, Value tensor) {
+  if (std::optional<StoredRows> found = matchWidening(tensor))
+    return found;
+  Operation *move = tensor.getDefiningOp();
+  if (!canMove(move, Float32Type::get(rewriter.getContext()), /*hasScales=*/false))
+    return std::nullopt;
+  std::optional<StoredRows> found = findStored(rewriter, move->getOperand(0));
+  if (!found || !canMove(move, getElementTypeOrSelf(found->rows), bool(found->scales)))
+    return std::nullopt;
+  int64_t width = typeOf(tensor).getShape().back();
+  StoredRows moved = {moveRows(rewriter, move, found->rows, width), Value()};
+  if (found->scales)
+    moved.scales = moveRows(rewriter, move, found->scales, typeOf(found->scales).getShape().back());
+  return moved;
+}
+
+//===----------------------------------------------------------------------===//
+// The fused op
+//===----------------------------------------------------------------------===//
+
+void attn::eraseDead(RewriterBase &rewriter, Value tensor) {
+  Operation *op = tensor.getDefiningOp();
+  if (!op || !isOpTriviallyDead(op))
+    return;
+  SmallVector<Value> operands(op->getOperands());
+  rewriter.eraseOp(op);
+  for (Value operand : operands)
+    eraseDead(rewriter, operand);
+}
+
+static void takeStored(RewriterBase &rewriter, OpOperand &wide, MutableOperandRange scales) {
+  Value before = wide.get();
+  std::optional<StoredRows> stored = findStored(rewriter, before);
+  if (!stored)
+    return;
+  wide.set(stored->rows);
+  if (stored->scales)
+    scales.assign(stored->scales);
+  eraseDead(rewriter, before);
+}
+
+void attn::takeStored(RewriterBase &rewriter, AttentionOp op) {
+  ::takeStored(rewriter, op.getKeyMutable(), op.getKeyScalesMutable());
+  ::takeStored(rewriter, op.getValueMutable(), op.getValueScalesMutable());
+}
