@@ -13,6 +13,8 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -255,6 +257,132 @@ Func attn::buildKeyPairs(const KvReader &reader) {
   });
 }
 
+namespace {
+/// Adds up the lanes of a tile's partial sums. While there are groups of sums as many as a vector
+/// has lanes, or a power of two below it, half of a group's vectors are interleaved with the other
+/// half, and neighbours added: a vector of sums takes two shuffles and an addition. What then
+/// remains is added by halves.
+class LaneSums {
+public:
+  LaneSums(PipelineBuilder &p, DotProduct &dot, const DotForm &form, StringRef name)
+      : p(p), dot(dot), lanes(form.sums), rows(form.tileRows), keys(form.tileKeys), name(name) {}
+
+  /// The sums of a tile, key by key in each row.
+  Func build();
+
+private:
+  using Element =
+      function_ref<Scalar(Scalar group, Scalar at, function_ref<Scalar(Scalar)> before)>;
+
+  /// A func of `size` elements for each group; `element` reads those before by their place in the
+  /// group.
+  void add(int64_t size, int64_t vector, Type type, Element element);
+  void interleave();
+  void addNeighbours();
+  void addHalves();
+
+  PipelineBuilder &p;
+  DotProduct &dot;
+  int64_t lanes, rows, keys;
+  StringRef name;
+  int64_t groups = 1, size = 0;
+  Func last;
+};
+} // namespace
+
+static constexpr StringRef kTileVars[] = {"m", "u", "w", "c", "it", "h", "b"};
+
+void LaneSums::add(int64_t nextSize, int64_t vector, Type type, Element element) {
+  Func before = last;
+  int64_t sizeBefore = size;
+  last = p.func((name + "_lanes" + Twine(dot.laneSums.size())).str(), kTileVars, type,
+                [&](ArrayRef<Scalar> v) {
+                  Scalar group = v[0] / nextSize;
+                  return element(group, v[0] % nextSize, [&](Scalar at) {
+                    SmallVector<Scalar> coords(v);
+                    coords[0] = group * sizeBefore + at;
+                    return before(coords);
+                  });
+                });
+  size = nextSize;
+  dot.laneSums.push_back({last, groups * size, vector});
+}
+
+/// Bits are moved: a select of floats is arithmetic.
+void LaneSums::interleave() {
+  int64_t half = size / 2;
+  add(size, 2 * lanes, p.b().getI32Type(),
+      [&](Scalar, Scalar at, function_ref<Scalar(Scalar)> before) {
+        return select(at % 2 == 0, bits(before(at / 2)), bits(before(at / 2 + half)));
+      });
+}
+
+void LaneSums::addNeighbours() {
+  add(size / 2, lanes, p.b().getF32Type(),
+      [&](Scalar, Scalar at, function_ref<Scalar(Scalar)> before) {
+        Scalar first = at / lanes * (2 * lanes) + at % lanes;
+        Type f32 = p.b().getF32Type();
+        return fromBits(before(first), f32) + fromBits(before(first + lanes), f32);
+      });
+}
+
+void LaneSums::addHalves() {
+  int64_t half = size / 2;
+  add(half, std::gcd(half, lanes), p.b().getF32Type(),
+      [&](Scalar, Scalar at, function_ref<Scalar(Scalar)> before) {
+        return before(at) + before(at + half);
+      });
+}
+
+Func LaneSums::build() {
+  int64_t left = lanes, sums = rows * keys, interleaved = 1;
+  while (sums % 2 == 0 && interleaved < lanes)
+    sums /= 2, interleaved *= 2;
+  if (!llvm::isPowerOf2_64(lanes))
+    interleaved = 1;
+  groups = rows * keys / interleaved;
+  size = interleaved * lanes;
+  Func partial = dot.partial;
+  last = p.func((name + "_lanes").str(), kTileVars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+    Scalar sum = v[0] / lanes;
+    SmallVector<Scalar> at = {v[0] % lanes, v[1] * rows + sum / keys, v[2] * keys + sum % keys};
+    llvm::append_range(at, v.drop_front(3));
+    return partial(at);
+  });
+  dot.laneSums.push_back({last, groups * size, lanes});
+  for (; interleaved > 1; interleaved /= 2, left /= 2) {
+    interleave();
+    addNeighbours();
+  }
+  for (; left % 2 == 0; left /= 2)
+    addHalves();
+  if (left == 1)
+    return last;
+  Func of = last;
+  return p.func((name + "_rest").str(), kTileVars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+    SmallVector<Scalar> at(v);
+    at[0] = v[0] * left;
+    Scalar sum = of(at);
+    for (int64_t lane = 1; lane < left; ++lane) {
+      at[0] = v[0] * left + lane;
+      sum = sum + of(at);
+    }
+    return sum;
+  });
+}
+
+/// The sums of all tiles, by row and key.
+static Func addUpLanes(PipelineBuilder &p, DotProduct &dot, ArrayRef<StringRef> vars,
+                       const DotForm &form, StringRef name) {
+  int64_t rows = form.tileRows, keys = form.tileKeys;
+  Func sums = LaneSums(p, dot, form, name).build();
+  return p.func(name, vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+    SmallVector<Scalar> at = {v[0] % rows * keys + v[1] % keys, v[0] / rows, v[1] / keys};
+    llvm::append_range(at, v.drop_front(2));
+    return sums(at);
+  });
+}
+
 DotProduct attn::buildDotProduct(const AttentionBlocks &blocks, Func query, KeyElement keyAt,
                                  DotForm form, StringRef name) {
   PipelineBuilder &p = blocks.p;
@@ -270,14 +398,17 @@ DotProduct attn::buildDotProduct(const AttentionBlocks &blocks, Func query, KeyE
     return form.inPairs ? dotBF16Pair(acc, query(v[0], d, t.it, t.h, t.b), keyAt(v[1], v[2], t, d))
                         : acc + term(v, d);
   };
-  Func sum = p.func(name, vars, p.b().getF32Type(), zero), partial;
-  if (form.sums == 1 && form.inPairs) {
+  Func sum, partial;
+  if (!form.isInterleaved)
+    sum = p.func(name, vars, p.b().getF32Type(), zero);
+  bool isOneSum = form.sums == 1 && !form.isInterleaved;
+  if (isOneSum && form.inPairs) {
     p.update(
         sum, vars, {{"rd", p.i32(dims)}},
         [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update { return add(sum(v), v, r[0]); });
-    return {sum, partial};
+    return {sum, partial, {}};
   }
-  if (form.sums == 1) {
+  if (isOneSum) {
     p.update(sum, vars, {{"rd", p.i32(dims / form.terms)}},
              [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
                Scalar terms = term(v, r[0] * form.terms);
@@ -285,7 +416,7 @@ DotProduct attn::buildDotProduct(const AttentionBlocks &blocks, Func query, KeyE
                  terms = terms + term(v, r[0] * form.terms + i);
                return sum(v) + terms;
              });
-    return {sum, partial};
+    return {sum, partial, {}};
   }
   int64_t blockDim = form.isInterleaved ? 0 : 2;
   SmallVector<StringRef> partialVars = llvm::to_vector(ArrayRef(vars));
@@ -297,11 +428,16 @@ DotProduct attn::buildDotProduct(const AttentionBlocks &blocks, Func query, KeyE
                  form.isInterleaved ? r[0] * form.sums + v[blockDim] : v[blockDim] * dims + r[0];
              return add(partial(v), without(v, blockDim), d);
            });
+  if (form.isInterleaved) {
+    DotProduct dot{Func(), partial, {}};
+    dot.sum = addUpLanes(p, dot, vars, form, name);
+    return dot;
+  }
   p.update(sum, vars, {{"rj", p.i32(form.sums)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              return sum(v) + partial(along(v, blockDim, r[0]));
            });
-  return {sum, partial};
+  return {sum, partial, {}};
 }
 
 //===----------------------------------------------------------------------===//

@@ -72,8 +72,10 @@ Func buildKeyPairs(const KvReader &reader);
 struct DotForm {
   /// Number of partial sums in registers; rounding error grows with their length.
   int64_t sums = 1;
-  /// Whether each partial sum takes every `sums`-th dim instead of adjacent dims.
+  /// Whether each partial sum takes every `sums`-th dim instead of adjacent dims: they are lanes of
+  /// a vector. Those of a tile of `tileRows` × `tileKeys` are added up together.
   bool isInterleaved = false;
+  int64_t tileRows = 1, tileKeys = 1;
   /// Products added up before each accumulation, for fewer roundings in long sums.
   int64_t terms = 1;
   /// Whether query and keys hold pairs of dims in bf16; a sum then has an even number of dims.
@@ -82,6 +84,13 @@ struct DotForm {
 struct DotProduct {
   /// `partial` is null if there is one sum.
   Func sum, partial;
+  /// Of interleaved sums: the steps that add up the lanes of a tile, each with its number of
+  /// elements and of those in a vector.
+  struct LaneStep {
+    Func func;
+    int64_t size, vector;
+  };
+  SmallVector<LaneStep> laneSums;
 };
 /// Reads element d of a key, or pair d.
 using KeyElement = function_ref<Scalar(Scalar k, Scalar c, const BlockCoords &t, Scalar d)>;

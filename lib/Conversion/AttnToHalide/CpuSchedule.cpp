@@ -103,12 +103,17 @@ void CpuSchedule::scheduleKvHead(Func kvHead) {
 }
 
 void CpuSchedule::scheduleScales(const KvReader &reader) {
-  for (Func f : {reader.keyScales, reader.valueScales}) {
+  auto schedule = [&](Func f, int64_t count) {
     if (!Value(f))
-      continue;
+      return;
     computeInKvBlock(f);
+    p.boundExtent(f, "n", count);
     p.boundStorage(f, "k", blocks.kvBlock);
-  }
+    p.vectorize(p.stage(f)["n"]);
+  };
+  const KvTensors &kv = reader.blocks.in.kv;
+  schedule(reader.keyScales, kv.getKeyScales().count);
+  schedule(reader.valueScales, kv.getValueScales().count);
 }
 
 void CpuSchedule::schedulePages(const KvReader &reader) {

@@ -30,13 +30,15 @@ private:
   void buildSplits();
   void buildMerged();
   Scalar weighSplit(Scalar maximum, Scalar sum, Scalar top);
-  DotForm getDotForm() const { return {lanes, /*isInterleaved=*/true}; }
+  DotForm getDotForm(int64_t rows, int64_t keys) const {
+    return {lanes, /*isInterleaved=*/true, rows, keys};
+  }
 
   void schedule();
   void scheduleSplits(Loop merging);
   void scheduleQuery();
   void scheduleScores();
-  void scheduleLaneSums(Func f, Loop at, int64_t rows, int64_t keys);
+  void scheduleLaneSums(const DotProduct &dots, Loop at, int64_t rows, int64_t keys);
   void layOutByKeys(Func f);
   void scheduleByKeys(Func f);
   void scheduleAccumulators(Func partial, Func all);
@@ -117,7 +119,8 @@ void DecodeAttention::buildScores() {
   auto keyAt = [&](Scalar k, Scalar c, const BlockCoords &t, Scalar d) {
     return reader->key(d, k, c, t);
   };
-  dot = buildDotProduct(blocks, query, keyAt, getDotForm(), "dot");
+  dot =
+      buildDotProduct(blocks, query, keyAt, getDotForm(s.getScoreRows(), s.getScoreKeys()), "dot");
   score = attn::buildScores(blocks, *steps, dot.sum, /*staged=*/{}, /*keys=*/{}, range, lanes);
   softmax = buildKvBlockSoftmax(*reader, *steps, numerators, score, lanes);
 }
@@ -134,9 +137,9 @@ void DecodeAttention::buildAccumulator() {
 
 void DecodeAttention::buildOutput() {
   inverse = buildInverse(blocks, numerators, *row, lse);
-  second =
-      buildSecondPass(*reader, columns, *steps, numerators, *row, lse,
-                      {query, acc, kvBlocks, getDotForm(), lanes}, [] { return StagedReads(); });
+  second = buildSecondPass(*reader, columns, *steps, numerators, *row, lse,
+                           {query, acc, kvBlocks, getDotForm(/*rows=*/1, /*keys=*/1), lanes},
+                           [] { return StagedReads(); });
   if (blocks.splits.isSplit()) {
     buildSplits();
     buildMerged();
@@ -295,24 +298,37 @@ void DecodeAttention::scheduleByKeys(Func f) {
 
 void DecodeAttention::scheduleScores() {
   scheduleByKeys(score);
-  scheduleByKeys(dot.sum);
-  StageLoops v = p.stage(dot.sum, 0);
+  layOutByKeys(dot.sum);
+  StageLoops v = p.stage(dot.sum);
   auto [rowGroup, row] = p.split(v["ii"], s.getScoreRows());
   auto [keyGroup, key] = p.split(v["k"], s.getScoreKeys());
-  p.reorder({v["rj"], row, key, rowGroup, keyGroup});
-  p.atomic(dot.sum, 0);
-  p.vectorize(v["rj"]);
+  p.reorder({key, row, rowGroup, keyGroup});
+  p.vectorize(key);
   p.unroll(row);
-  p.unroll(key);
-  p.neverPartition(dot.sum, 0);
-  scheduleLaneSums(dot.partial, rowGroup, s.getScoreRows(), s.getScoreKeys());
+  scheduleLaneSums(dot, rowGroup, s.getScoreRows(), s.getScoreKeys());
 }
 
-/// Schedules partial sums over every lanes-th dim, in registers, for a tile of `rows` × `keys`.
-void DecodeAttention::scheduleLaneSums(Func f, Loop at, int64_t rows, int64_t keys) {
-  p.computeAt(f, at);
-  p.storeIn(f, MemoryType::register_);
-  blocks.fix(f, /*perKvBlock=*/true);
+/// Schedules partial sums over every lanes-th dim, and what adds them up, in registers, for a tile
+/// of `rows` × `keys`.
+void DecodeAttention::scheduleLaneSums(const DotProduct &dots, Loop at, int64_t rows,
+                                       int64_t keys) {
+  auto place = [&](Func f) {
+    p.computeAt(f, at);
+    p.storeIn(f, MemoryType::register_);
+    blocks.fix(f, /*perKvBlock=*/true);
+    p.neverPartition(f);
+  };
+  for (auto [f, size, vector] : dots.laneSums) {
+    place(f);
+    p.boundExtent(f, "m", size);
+    p.boundExtent(f, "u", 1);
+    p.boundExtent(f, "w", 1);
+    auto [vectors, lane] = p.split(p.stage(f)["m"], vector);
+    p.vectorize(lane);
+    p.unroll(vectors);
+  }
+  Func f = dots.partial;
+  place(f);
   p.boundExtent(f, "ii", rows);
   p.boundExtent(f, "k", keys);
   cpu.splitRows(f, p.stage(f)["j"], lanes);
@@ -352,10 +368,7 @@ void DecodeAttention::scheduleSecondPass() {
   p.computeAt(dots, p.stage(second.numerators)["ii"]);
   p.storeIn(dots, MemoryType::register_);
   blocks.fix(dots, /*perKvBlock=*/true);
-  p.neverPartition(dots, 0);
-  StageLoops v = p.stage(dots, 0);
+  p.neverPartition(dots);
   p.boundExtent(dots, "ii", 1);
-  p.atomic(dots, 0);
-  p.vectorize(v["rj"]);
-  scheduleLaneSums(second.dot.partial, v["ii"], /*rows=*/1, /*keys=*/1);
+  scheduleLaneSums(second.dot, p.stage(dots)["ii"], /*rows=*/1, /*keys=*/1);
 }

@@ -1,6 +1,6 @@
 """Compares attention over narrower keys and values with numpy, called with guarded tensors.
 
-    quantized.py [--more] [TARGET]
+    quantized.py [TARGET]
 
 Scales of keys behind a sequence's last one are NaN, or infinite; they must not matter. A visible
 one makes its row NaN.
@@ -14,6 +14,7 @@ import tempfile
 
 import numpy as np
 
+import attention
 import calls
 import check
 from calls import guard
@@ -49,8 +50,6 @@ CASES = [
     Case(page_size=7, kv_len=77, value_blocks=4, scale="f16", keys_first=True),
     Case(q_len=20, head_dim=80, value_dim=17, heads=2, dynamic=True, causal=True),
     Case(element="bf16", q_len=33, key_blocks=2, value_blocks=0),
-]
-MORE = [
     Case(),
     Case(keys_first=True, key_blocks=4, value_blocks=1, scale="bf16", kv_len=70, heads=16),
     Case(page_size=16, kv_len=144, dynamic=True),
@@ -259,8 +258,6 @@ def run(case, target):
 
 
 if __name__ == "__main__":
-    arguments = [argument for argument in sys.argv[1:] if argument != "--more"]
-    cases = CASES + (MORE if "--more" in sys.argv else [])
-    good = [one for case in cases for one in run(case, *(arguments or ["host"]))]
+    good = [one for case in attention.sample(CASES) for one in run(case, *(sys.argv[1:] or ["host"]))]
     print(f"{sum(good)} of {len(good)} calls right")
     sys.exit(not all(good))
