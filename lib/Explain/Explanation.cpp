@@ -64,6 +64,8 @@ static std::string describeBounds(AttentionOp attention) {
                      : below        ? "skips KV blocks before the first visible key"
                      : above        ? "skips KV blocks after the last visible key"
                                     : "no KV blocks skipped";
+  if (condition.hasTwoRanges())
+    text += " and, for many rows, between two ranges of them";
   if (!mask.isComplete() && (below || above))
     text += " by some of the mask's conditions";
   if (!mask.isComplete() && attention.getSchedule() &&

@@ -83,6 +83,8 @@ Loop CpuSchedule::scheduleOutput(Func context) {
 
 void CpuSchedule::scheduleRange(const KeyRange &range, Func kvBlocks, const FullKeys &full) {
   SmallVector<Func> bounds = {range.low, range.high, kvBlocks};
+  if (range.hasGap())
+    bounds.append({range.gapBlock, range.gapKeys});
   if (full.areKnown())
     bounds.append({full.first, full.end});
   for (Func f : bounds) {

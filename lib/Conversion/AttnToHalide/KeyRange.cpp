@@ -30,9 +30,12 @@ KeyBounds QBlockMask::emitBounds(Scalar first, int64_t rows, const BlockCoords &
                                  SeenBy seenBy) const {
   if (!mask.hasMask())
     return {};
-  Scalar last = min(first + (rows - 1), blocks.in.numRows - 1);
-  return emitKeyBounds(blocks.p, blocks.in.op.getMask(), getBounded(), {t.b, t.h, first, last},
+  return emitKeyBounds(blocks.p, blocks.in.op.getMask(), getBounded(), rowsFrom(first, rows, t),
                        seenBy);
+}
+
+QueryRows QBlockMask::rowsFrom(Scalar first, int64_t rows, const BlockCoords &t) const {
+  return {t.b, t.h, first, min(first + (rows - 1), blocks.in.numRows - 1)};
 }
 
 Scalar KeyRange::count(const BlockCoords &t) const { return highAt(t) - lowAt(t); }
@@ -72,10 +75,45 @@ KeyRange attn::buildKeyRange(const QBlockMask &mask) {
   return range;
 }
 
+/// The range that begins first ends in KV block `gapBlock`; the other one, cut where they overlap,
+/// begins `gapKeys` after that block.
+void attn::findGap(const QBlockMask &mask, KeyRange &range) {
+  const AttentionBlocks &blocks = mask.blocks;
+  if (!mask.hasMask() || !mask.getBounded().hasTwoRanges())
+    return;
+  PipelineBuilder &p = blocks.p;
+  StringRef vars[] = {"it", "h", "b"};
+  Type i32 = p.b().getI32Type();
+  auto ranges = [&](const BlockCoords &t) {
+    return emitTwoRanges(p, blocks.in.op.getMask(), mask.getBounded(),
+                         mask.rowsFrom(t.it * blocks.rows, blocks.rows, t));
+  };
+  auto within = [&](std::optional<Scalar> key, Func otherwise, const BlockCoords &t) {
+    Scalar low = range.lowAt(t), high = max(range.highAt(t), low);
+    return key ? clamp(*key, low, high) : otherwise(t.it, t.h, t.b);
+  };
+  range.gapBlock = p.func("gap_block", vars, i32, [&](ArrayRef<Scalar> v) {
+    BlockCoords t(v);
+    auto [x, y] = ranges(t);
+    Scalar isXFirst = within(x.low, range.low, t) <= within(y.low, range.low, t);
+    Scalar end = select(isXFirst, within(x.high, range.high, t), within(y.high, range.high, t));
+    return (max(end - range.lowAt(t), 0) + (blocks.kvBlock - 1)) / blocks.kvBlock;
+  });
+  range.gapKeys = p.func("gap_keys", vars, i32, [&](ArrayRef<Scalar> v) {
+    BlockCoords t(v);
+    auto [x, y] = ranges(t);
+    Scalar second = max(within(x.low, range.low, t), within(y.low, range.low, t));
+    return max(second - range.lowAt(t) - range.gapBlock(v) * blocks.kvBlock, 0);
+  });
+}
+
 Func attn::buildKvBlocks(const AttentionBlocks &blocks, const KeyRange &range) {
   StringRef vars[] = {"it", "h", "b"};
   return blocks.p.func("kv_blocks", vars, blocks.p.b().getI32Type(), [&](ArrayRef<Scalar> v) {
-    return (max(range.high(v) - range.low(v), 0) + (blocks.kvBlock - 1)) / blocks.kvBlock;
+    Scalar keys = range.high(v) - range.low(v);
+    if (range.hasGap())
+      keys = keys - range.gapKeys(v);
+    return (max(keys, 0) + (blocks.kvBlock - 1)) / blocks.kvBlock;
   });
 }
 

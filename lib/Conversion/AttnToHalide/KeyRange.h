@@ -30,6 +30,8 @@ public:
   bool isConjunction() const { return mask.isConjunction(); }
   /// Emits the bounds of the keys that `rows` rows from `first` on see.
   KeyBounds emitBounds(Scalar first, int64_t rows, const BlockCoords &t, SeenBy seenBy) const;
+  /// The rows of a query block.
+  QueryRows rowsFrom(Scalar first, int64_t rows, const BlockCoords &t) const;
 
   const AttentionBlocks &blocks;
 
@@ -40,6 +42,11 @@ private:
 /// The range of keys [low, high) that a query block visits, as funcs.
 struct KeyRange {
   Func low, high;
+  /// Keys in the middle that no row sees, skipped before KV block `gapBlock`; null if there are
+  /// none.
+  Func gapBlock, gapKeys;
+
+  bool hasGap() const { return Value(gapKeys) != Value(); }
 
   Scalar lowAt(const BlockCoords &t) const { return low(t.it, t.h, t.b); }
   Scalar highAt(const BlockCoords &t) const { return high(t.it, t.h, t.b); }
@@ -49,6 +56,10 @@ struct KeyRange {
 /// Builds the range of keys that a query block's rows may see by the mask's comparisons. With KV
 /// splits: the range of a split, in whole KV blocks.
 KeyRange buildKeyRange(const QBlockMask &mask);
+
+/// Finds the gap between the two ranges of keys that the mask's comparisons leave, if they may. The
+/// query block has no KV splits.
+void findGap(const QBlockMask &mask, KeyRange &range);
 
 /// The number of KV blocks of `range`.
 Func buildKvBlocks(const AttentionBlocks &blocks, const KeyRange &range);

@@ -11,7 +11,11 @@ using namespace mlir;
 using namespace mlir::attn;
 
 Scalar KvReader::number(Scalar k, Scalar c, const BlockCoords &t) const {
-  return range.lowAt(t) + c * blocks.kvBlock + k;
+  Scalar first = range.lowAt(t) + c * blocks.kvBlock;
+  if (range.hasGap())
+    first = first + select(c >= range.gapBlock(t.it, t.h, t.b), range.gapKeys(t.it, t.h, t.b),
+                           blocks.p.i32(0));
+  return first + k;
 }
 
 Scalar KvReader::visibleNumber(Scalar k, Scalar c, const BlockCoords &t) const {
@@ -21,6 +25,8 @@ Scalar KvReader::visibleNumber(Scalar k, Scalar c, const BlockCoords &t) const {
 }
 
 Scalar KvReader::isVisible(Scalar k, Scalar c, const BlockCoords &t) const {
+  if (range.hasGap())
+    return number(k, c, t) < range.highAt(t);
   return c * blocks.kvBlock + k < range.count(t);
 }
 

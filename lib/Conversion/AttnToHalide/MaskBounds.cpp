@@ -35,6 +35,7 @@ public:
       : p(p), mask(mask), rows(rows), ofAllRows(seenBy == SeenBy::allRows) {}
 
   KeyBounds emit(const MaskCondition &condition);
+  std::pair<KeyBounds, KeyBounds> emitTwo(const MaskCondition &condition);
 
 private:
   KeyBounds combine(const MaskCondition &condition);
@@ -140,7 +141,28 @@ KeyBounds BoundsEmitter::combine(const MaskCondition &condition) {
           merge(x.high, y.high, both, both ? smaller : larger)};
 }
 
+static KeyBounds intersect(const KeyBounds &x, const KeyBounds &y) {
+  return {merge(x.low, y.low, /*either=*/true, &max), merge(x.high, y.high, /*either=*/true, &min)};
+}
+
+std::pair<KeyBounds, KeyBounds> BoundsEmitter::emitTwo(const MaskCondition &condition) {
+  if (condition.kind == Kind::either)
+    return {emit(*condition.left), emit(*condition.right)};
+  const MaskCondition *two = condition.left, *other = condition.right;
+  if (!two->hasTwoRanges())
+    std::swap(two, other);
+  auto [x, y] = emitTwo(*two);
+  KeyBounds around = emit(*other);
+  return {intersect(x, around), intersect(y, around)};
+}
+
 KeyBounds attn::emitKeyBounds(PipelineBuilder &p, Region &mask, const MaskCondition &condition,
                               const QueryRows &rows, SeenBy seenBy) {
   return BoundsEmitter(p, mask, rows, seenBy).emit(condition);
+}
+
+std::pair<KeyBounds, KeyBounds> attn::emitTwoRanges(PipelineBuilder &p, Region &mask,
+                                                    const MaskCondition &condition,
+                                                    const QueryRows &rows) {
+  return BoundsEmitter(p, mask, rows, SeenBy::anyRow).emitTwo(condition);
 }

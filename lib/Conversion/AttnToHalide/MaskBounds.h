@@ -32,6 +32,12 @@ enum class SeenBy { anyRow, allRows };
 KeyBounds emitKeyBounds(PipelineBuilder &p, Region &mask, const MaskCondition &condition,
                         const QueryRows &rows, SeenBy seenBy);
 
+/// Emits two ranges that enclose the keys that any of `rows` sees, in any order, of a condition
+/// with two ranges.
+std::pair<KeyBounds, KeyBounds> emitTwoRanges(PipelineBuilder &p, Region &mask,
+                                              const MaskCondition &condition,
+                                              const QueryRows &rows);
+
 } // namespace mlir::attn
 
 #endif // ATTNC_CONVERSION_ATTNTOHALIDE_MASKBOUNDS_H

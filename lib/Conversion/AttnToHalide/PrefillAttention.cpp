@@ -127,6 +127,8 @@ void PrefillAttention::buildKeys() {
     search = buildKeySearch(blocks, regions, range, lanes);
     range = search->found;
   }
+  if (!isOneKvBlock)
+    findGap(qBlockMask, range);
   if (qBlockMask.hasFullKeys())
     full = buildFullKeys(qBlockMask, range, s.getContextRows());
   kvBlocks = buildKvBlocks(blocks, range);

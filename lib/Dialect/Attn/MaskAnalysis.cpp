@@ -73,7 +73,7 @@ namespace {
 /// Evaluates a property bottom-up over a condition's operands, memoised to stay linear in shared
 /// operands.
 struct Facts {
-  bool hasLowestKey = false, hasHighestKey = false, isComplete = false;
+  bool hasLowestKey = false, hasHighestKey = false, isComplete = false, hasTwoRanges = false;
 };
 } // namespace
 
@@ -83,13 +83,15 @@ static Facts getFacts(const MaskCondition &condition,
     return found->second;
   Facts facts;
   if (auto bound = condition.boundKey()) {
-    facts = {bound->isLower(), bound->isUpper(), true};
+    facts = {bound->isLower(), bound->isUpper(), true, false};
   } else if (condition.left) {
     Facts l = getFacts(*condition.left, known), r = getFacts(*condition.right, known);
     bool both = condition.kind == Kind::both;
     facts = {both ? l.hasLowestKey || r.hasLowestKey : l.hasLowestKey && r.hasLowestKey,
              both ? l.hasHighestKey || r.hasHighestKey : l.hasHighestKey && r.hasHighestKey,
-             l.isComplete && r.isComplete};
+             l.isComplete && r.isComplete,
+             both ? l.hasTwoRanges || r.hasTwoRanges
+                  : (l.hasHighestKey && r.hasLowestKey) || (l.hasLowestKey && r.hasHighestKey)};
   }
   return known[&condition] = facts;
 }
@@ -101,6 +103,7 @@ static Facts getFacts(const MaskCondition &condition) {
 
 bool MaskCondition::hasLowestKey() const { return getFacts(*this).hasLowestKey; }
 bool MaskCondition::hasHighestKey() const { return getFacts(*this).hasHighestKey; }
+bool MaskCondition::hasTwoRanges() const { return getFacts(*this).hasTwoRanges; }
 bool MaskCondition::isComplete() const { return getFacts(*this).isComplete; }
 
 //===----------------------------------------------------------------------===//

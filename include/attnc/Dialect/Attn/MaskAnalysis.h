@@ -69,6 +69,9 @@ struct MaskCondition {
   /// Whether the keys of a row have a lower or an upper bound.
   bool hasLowestKey() const;
   bool hasHighestKey() const;
+  /// Whether the keys of a row are enclosed by two ranges with keys between them: those of a
+  /// disjunction of an upper and a lower bound, as attention sinks beside a window.
+  bool hasTwoRanges() const;
   /// Whether the bounds are exact: each key within them is seen by some of the rows.
   bool isComplete() const;
 };
