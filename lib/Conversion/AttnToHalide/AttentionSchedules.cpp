@@ -11,6 +11,8 @@
 #include "attnc/Dialect/Attn/Attributes.h"
 #include "attnc/Dialect/Attn/Passes.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -51,6 +53,46 @@ static FailureOr<BuiltKernel> buildKernel(OpBuilder &builder, StringRef name, At
   return built;
 }
 
+/// A temporary for a partial result, whose sizes after the splits are the query's.
+static Value allocatePartial(AttentionOp op, RankedTensorType type, HostFunction &host) {
+  SmallVector<Value> sizes, hostSizes;
+  OpBuilder builder(op);
+  for (int64_t dim = 1; dim < type.getRank(); ++dim)
+    if (type.isDynamicDim(dim)) {
+      sizes.push_back(tensor::DimOp::create(builder, op.getLoc(), op.getQuery(), dim - 1));
+      hostSizes.push_back(cast<Value>(host.getMixedSize(op.getQuery(), dim - 1)));
+    }
+  Value tensor =
+      tensor::EmptyOp::create(builder, op.getLoc(), type.getShape(), type.getElementType(), sizes);
+  host.setBuffer(tensor,
+                 host.allocate(MemRefType::get(type.getShape(), type.getElementType()), hostSizes));
+  return tensor;
+}
+
+/// Calls the kernel of a schedule, and the one that merges its partial results if it has any.
+static LogicalResult callKernels(AttentionOp op, Attribute schedule, ArrayRef<Value> destinations,
+                                 FunctionConverter &converter, function_ref<Value()> condition) {
+  HostFunction &host = converter.getHost();
+  SmallVector<Value> partials;
+  auto kernelBuilder = dyn_cast<KernelBuilderAttrInterface>(schedule);
+  if (kernelBuilder)
+    for (RankedTensorType type : kernelBuilder.getPartialTypes(op))
+      partials.push_back(allocatePartial(op, type, host));
+  auto build = [&](OpBuilder &builder, StringRef name) {
+    return buildKernel(builder, name, op, schedule);
+  };
+  if (partials.empty())
+    return converter.callKernel(destinations, op.getLoc(), "attention", build, condition);
+  auto buffers =
+      llvm::map_to_vector(partials, [&](Value tensor) { return host.getBuffer(tensor); });
+  auto merge = [&](OpBuilder &builder, StringRef name) {
+    return kernelBuilder.buildMerge(builder, name, op, partials);
+  };
+  return failure(
+      failed(converter.callKernel(buffers, op.getLoc(), "attention", build, condition)) ||
+      failed(converter.callKernel(destinations, op.getLoc(), "merge", merge, condition)));
+}
+
 /// One kernel for each schedule; a call runs the first that serves its q_len.
 static LogicalResult convertAttention(AttentionOp op, FunctionConverter &converter) {
   HostFunction &host = converter.getHost();
@@ -65,12 +107,9 @@ static LogicalResult convertAttention(AttentionOp op, FunctionConverter &convert
   for (auto schedule : op.getScheduleAttr().getAsRange<ScheduleAttrInterface>()) {
     int64_t limit = schedule.getMaxQLen();
     auto isServed = [&] { return host.isWithin(op.getQuery(), 2, above, limit); };
-    auto build = [&](OpBuilder &builder, StringRef name) {
-      return buildKernel(builder, name, op, schedule);
-    };
     bool isOnly = op.getSchedule()->size() == 1;
-    if (failed(converter.callKernel(destinations, op.getLoc(), "attention", build,
-                                    isOnly ? function_ref<Value()>() : isServed)))
+    if (failed(callKernels(op, schedule, destinations, converter,
+                           isOnly ? function_ref<Value()>() : isServed)))
       return failure();
     above = limit;
   }

@@ -117,5 +117,8 @@ Reg exp2(KernelBuilder &k, Reg x) {
 Reg log2(KernelBuilder &k, Reg x) {
   return callIntrinsic(k, "llvm.nvvm.lg2.approx.f", x.getType(), {x});
 }
+Reg divideFast(KernelBuilder &k, Reg x, Reg y) {
+  return callIntrinsic(k, "llvm.nvvm.div.approx.ftz.f", x.getType(), {x, y});
+}
 
 } // namespace mlir::attn::nvvm

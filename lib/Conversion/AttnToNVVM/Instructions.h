@@ -52,6 +52,8 @@ Reg sharedAddress(KernelBuilder &k, Reg bytes);
 /// By the fast instructions, where denormal numbers are 0.
 Reg exp2(KernelBuilder &k, Reg x);
 Reg log2(KernelBuilder &k, Reg x);
+/// x / y to 2 ulp, for |y| of 2^-126 to 2^126, where denormal numbers are 0.
+Reg divideFast(KernelBuilder &k, Reg x, Reg y);
 
 } // namespace mlir::attn::nvvm
 

@@ -41,6 +41,7 @@ public:
   /// The buffer of a tensor that the kernel reads; a tensor has one.
   Buffer input(StringRef name, Value tensor);
   Buffer output(StringRef name, RankedTensorType type);
+  int64_t countInputs() const { return inputTypes.size(); }
 
   Reg load(Reg address, Type type);
   void store(Reg value, Reg address);

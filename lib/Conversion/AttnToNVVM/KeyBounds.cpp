@@ -124,10 +124,15 @@ static Reg within(Reg bound, Reg kvLen, Reg other) {
   return convert(clamp(bound, bound.constant(0), widen(kvLen)), kvLen.getType());
 }
 
+/// Whether the bounds are the same for all heads of `rows`.
+static bool hasBounds(const MaskAnalysis &analysis, const QueryRows &rows) {
+  return rows.isOneHead || !analysis.dependsOnHead();
+}
+
 KeyRange nvvm::findVisibleKeys(KernelBuilder &k, Region &mask, const QueryRows &rows, Reg kvLen) {
   MaskAnalysis analysis(mask);
   Bounds bounds;
-  if (analysis.hasMask())
+  if (analysis.hasMask() && hasBounds(analysis, rows))
     bounds = BoundsEmitter(k, mask, rows, kvLen, /*ofAllRows=*/false).emit(analysis.getCondition());
   return {within(bounds.low, kvLen, k.i32(0)), within(bounds.high, kvLen, kvLen)};
 }
@@ -137,7 +142,7 @@ KeyRange nvvm::findFullKeys(KernelBuilder &k, Region &mask, const QueryRows &row
   MaskAnalysis analysis(mask);
   if (!analysis.hasMask())
     return visible;
-  if (!analysis.isComplete() || !analysis.isConjunction())
+  if (!analysis.isComplete() || !analysis.isConjunction() || !hasBounds(analysis, rows))
     return {visible.high, visible.high};
   Bounds bounds =
       BoundsEmitter(k, mask, rows, visible.high, /*ofAllRows=*/true).emit(analysis.getCondition());

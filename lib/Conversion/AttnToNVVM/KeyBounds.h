@@ -14,9 +14,10 @@
 
 namespace mlir::attn::nvvm {
 
-/// The query rows [first, last] of one head of one batch.
+/// The query rows [first, last] of one head of one batch, or of several heads from `head` on.
 struct QueryRows {
   Reg batch, head, first, last;
+  bool isOneHead;
 };
 
 /// Keys [low, high).

@@ -27,17 +27,16 @@ static double getUnit(AttentionOp op) {
 }
 
 MmaAttention::MmaAttention(OpBuilder &builder, StringRef name, AttentionOp op, MmaAttr s)
-    : k(builder, op.getLoc(), name), op(op), element(op.getQuery().getType().getElementType()),
-      sizes(op, s.getQBlock(), s.getKvBlock()), threads(s.getQBlock() / kTileRows * kLanes),
-      query(k.input("query", op.getQuery())), key(k.input("key", op.getKey())),
-      value(k.input("value", op.getValue())), qLen(query.sizes[2]), kvLen(key.sizes[2]),
+    : k(builder, op.getLoc(), name), op(op), schedule(s),
+      element(op.getQuery().getType().getElementType()), sizes(op, s),
+      threads(s.getQBlock() / kTileRows * kLanes), query(k.input("query", op.getQuery())),
+      key(k.input("key", op.getKey())), value(k.input("value", op.getValue())),
+      qLen(query.sizes[2]), kvLen(key.sizes[2]),
       queryTile(k, 0, sizes.qBlock, sizes.keyRowBytes(), threads),
       keyTile(k, sizes.keyOffset(), sizes.kvBlock, sizes.keyRowBytes(), threads),
       valueTile(k, sizes.valueOffset(), sizes.kvBlock, sizes.valueRowBytes(), threads),
       unit(getUnit(op)), scoreMod(k, op.getScoreMod()), mask(k, op.getMask()),
       probMod(k, op.getProbMod()) {
-  if (op.getSink())
-    sink = k.input("sink", op.getSink());
   if (!op.getPages())
     return;
   pages = {k.input("pages", op.getPages()), std::nullopt, Reg(), min(key.sizes[0], value.sizes[0]),
@@ -50,17 +49,29 @@ MmaAttention::MmaAttention(OpBuilder &builder, StringRef name, AttentionOp op, M
 /// Blocks of the last rows, which see most keys of a causal mask, start first.
 Place MmaAttention::findPlace() {
   Place p;
+  Reg rest = k.block;
+  auto take = [&](Reg count) {
+    Reg index = rest % count;
+    rest = rest / count;
+    return index;
+  };
+  int64_t rows = sizes.rowsOfHead(), packed = sizes.packedHeads;
+  Reg heads = query.sizes[1], tiles = (qLen + (rows - 1)) / rows;
   p.warp = k.thread / kLanes;
   p.lane = k.thread % kLanes;
-  Reg tiles = (qLen + (sizes.qBlock - 1)) / sizes.qBlock, rest = k.block / tiles;
-  Reg heads = query.sizes[1];
-  p.firstRow = (tiles - 1 - k.block % tiles) * sizes.qBlock;
-  p.head = rest % heads;
-  p.batch = rest / heads;
-  p.kvHead = p.head / (heads / key.sizes[1]);
+  p.split = sizes.kvSplits == 1 ? k.i32(0) : take(k.i32(sizes.kvSplits));
+  p.firstRow = (tiles - 1 - take(tiles)) * rows;
+  p.firstHead = take(heads / packed) * packed;
+  p.batch = rest;
+  p.kvHead = p.firstHead / (heads / key.sizes[1]);
   for (int64_t r : {0, 1}) {
-    p.row[r] = p.firstRow + p.warp * kTileRows + p.lane / 4 + 8 * r;
+    Reg number = p.warp * kTileRows + p.lane / 4 + 8 * r;
+    p.head[r] = packed == 1 ? p.firstHead : p.firstHead + number % packed;
+    p.row[r] = p.firstRow + (packed == 1 ? number : number / packed);
     p.safeRow[r] = min(p.row[r], qLen - 1);
+    p.isRow[r] = p.row[r] < qLen;
+    if (rows * packed < sizes.qBlock)
+      p.isRow[r] = p.isRow[r] & (number < rows * packed);
   }
   p.column = p.lane % 4 * 2;
   return p;
@@ -76,17 +87,32 @@ Matrix MmaAttention::getRows(const Buffer &buffer) {
 void MmaAttention::start() {
   readPosition(k);
   at = findPlace();
-  QueryRows rows{at.batch, at.head, at.firstRow, min(at.firstRow + (sizes.qBlock - 1), qLen - 1)};
+  Reg lastRow = min(at.firstRow + (sizes.rowsOfHead() - 1), qLen - 1);
+  QueryRows rows{at.batch, at.firstHead, at.firstRow, lastRow, sizes.packedHeads == 1};
   visible = findVisibleKeys(k, op.getMask(), rows, kvLen);
   full = findFullKeys(k, op.getMask(), rows, visible);
+  if (sizes.kvSplits != 1)
+    visible = getKeysOfSplit(visible);
   if (pages)
     pages->batch = at.batch;
   keys = getRows(key);
   values = getRows(value);
 }
 
+/// Whole KV blocks, the same number for each split but the last ones.
+KeyRange MmaAttention::getKeysOfSplit(KeyRange all) {
+  int64_t keysAtOnce = sizes.kvSplits * sizes.kvBlock;
+  Reg count = max(all.high - all.low, k.i32(0));
+  Reg keys = (count + (keysAtOnce - 1)) / keysAtOnce * sizes.kvBlock;
+  Reg low = min(all.low + at.split * keys, all.high);
+  return {low, min(low + keys, all.high)};
+}
+
 void MmaAttention::copyQuery() {
-  queryTile.startCopies(Matrix::ofHead(k, query, at.batch, at.head), at.firstRow, qLen);
+  int64_t packed = sizes.packedHeads;
+  Reg end = min(at.firstRow + sizes.rowsOfHead(), qLen) * packed;
+  queryTile.startCopies(Matrix::ofPackedHeads(k, query, at.batch, at.firstHead, packed),
+                        at.firstRow * packed, end);
 }
 
 Regs MmaAttention::loadQuery(int64_t depth) {
@@ -122,10 +148,12 @@ BuiltKernel MmaAttention::build() {
   Regs end = k.loop(visible.low, visible.high, sizes.kvBlock, startRows().pack(), step);
   RowState state = RowState::unpack(end);
   reduceSums(state);
-  context = k.output("context", op.getResult().getType());
-  if (op.getLse())
-    lse = k.output("lse", op.getLse().getType());
+  addOutputs();
   storeContext(state);
   k.when(isAnyNotFinite(state), [&] { recompute(state); });
-  return k.finish({{0, 2, sizes.qBlock}, {0, 1, 1}, {0, 0, 1}}, threads, sizes.sharedBytes());
+  SmallVector<cuda::KernelOp::Blocks> blocks = {
+      {0, 2, sizes.rowsOfHead()}, {0, 1, sizes.packedHeads}, {0, 0, 1}};
+  if (sizes.kvSplits != 1)
+    blocks.push_back({k.countInputs(), 0, 1});
+  return k.finish(blocks, threads, sizes.sharedBytes());
 }

@@ -31,12 +31,28 @@ struct RowState {
 
 /// Where a thread block and a lane are.
 struct Place {
-  Reg warp, lane, batch, head, kvHead, firstRow;
-  /// Of the lane's rows, and the last rows of the query instead of those beyond.
-  Reg row[2], safeRow[2];
+  Reg warp, lane, split, batch, firstHead, kvHead, firstRow;
+  /// Of the lane's rows, and the last row of the query instead of those beyond.
+  Reg head[2], row[2], safeRow[2];
+  /// Whether they are rows of the query.
+  Reg isRow[2];
   /// Of the lane's first column of a tile.
   Reg column;
 };
+
+/// The contexts and statistics of KV splits, f32, for as many rows as calls of the kernel have at
+/// most; empty if keys are not split.
+SmallVector<RankedTensorType> getPartialTypes(AttentionOp op, MmaAttr schedule);
+/// The kernel that merges them.
+BuiltKernel buildMerge(OpBuilder &builder, StringRef name, AttentionOp op,
+                       ArrayRef<Value> partials);
+
+/// 0 in place of the maximum of a row that saw no key, whose scores are all -inf.
+Reg offsetOf(KernelBuilder &k, Reg maximum);
+/// The numerator of the sink of a row whose scores have this maximum.
+Reg readSink(KernelBuilder &k, AttentionOp op, ArrayRef<Reg> row, Reg maximum);
+/// The lse; `sum` is NaN where a score is NaN or inf, and `isOfNaN` tells which.
+Reg buildLse(KernelBuilder &k, Reg maximum, Reg sum, Reg isOfNaN);
 
 /// The kernel of one schedule.
 class MmaAttention {
@@ -48,6 +64,7 @@ private:
   void start();
   Place findPlace();
   Matrix getRows(const Buffer &buffer);
+  KeyRange getKeysOfSplit(KeyRange all);
   void copyQuery();
   Regs loadQuery(int64_t depth);
 
@@ -72,14 +89,13 @@ private:
   /// The left operand of 16 keys from two tiles of numerators.
   Regs packNumerators(ArrayRef<Reg> numerators, int64_t depth);
   void reduceSums(RowState &state);
-  Reg readSink(const RowState &state, int64_t r);
-  Reg offsetOf(Reg maximum);
   void exponentiate(Regs &scores, const Reg (&offset)[2]);
 
   // Output.cpp
+  void addOutputs();
   void storeContext(const RowState &state);
-  void storePairs(ArrayRef<Reg> pairs, Reg firstColumn);
-  void storeLse(const RowState &state, ArrayRef<Reg> isOfNaN);
+  void storeElements(ArrayRef<Reg> elements, Reg firstColumn);
+  void storeStatistics(const RowState &state, ArrayRef<Reg> isOfNaN);
 
   // NonFinite.cpp
   Reg isAnyNotFinite(const RowState &state);
@@ -93,6 +109,7 @@ private:
 
   KernelBuilder k;
   AttentionOp op;
+  MmaAttr schedule;
   Type element;
   TensorCoreTiles sizes;
   int64_t threads;
@@ -105,7 +122,9 @@ private:
   RegionInliner scoreMod, mask, probMod;
   KeyRange visible, full;
   std::optional<Matrix> keys, values;
-  std::optional<Buffer> sink, context, lse;
+  std::optional<Buffer> context, lse;
+  /// Of a split: the maximum, NaN if a score is, and the sum.
+  std::optional<Buffer> statistics;
   std::optional<PageTable> pages;
   /// Left operands, one for each 16 elements of head_dim; none where they are loaded when used.
   SmallVector<Regs> queries;

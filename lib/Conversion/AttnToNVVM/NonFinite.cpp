@@ -89,7 +89,7 @@ Regs MmaAttention::weigh(const RowState &state, Reg first, Regs &scores, Regs &s
   for (auto [index, score] : llvm::enumerate(scores)) {
     int64_t r = index % 4 / 2;
     Reg total = state.total[r], isNumber = isNot(isNaN(total));
-    Reg exponent = score * k.f32(unit) - offsetOf(state.maximum[r]), factor = one;
+    Reg exponent = score * k.f32(unit) - offsetOf(k, state.maximum[r]), factor = one;
     Reg isDropped = (score == k.minusInf()) | (isNumber & (exponent < kMinProbExponent));
     Reg &hasNaN = sums[kParts * kSums + r];
     hasNaN = select(isNaN(score), one, hasNaN);
@@ -161,17 +161,14 @@ Reg MmaAttention::joinParts(ArrayRef<Reg> sums, int64_t i, Reg total) {
 }
 
 void MmaAttention::storeGroup(const RowState &state, ArrayRef<Reg> sums, Reg firstColumn) {
-  Regs pairs;
-  for (int64_t i = 0; i < kSums; i += 2) {
-    Reg total = state.total[i % 4 / 2];
-    pairs.push_back(
-        nvvm::pack(k, joinParts(sums, i, total), joinParts(sums, i + 1, total), element));
-  }
-  storePairs(pairs, firstColumn);
+  Regs elements;
+  for (int64_t i = 0; i < kSums; ++i)
+    elements.push_back(joinParts(sums, i, state.total[i % 4 / 2]));
+  storeElements(elements, firstColumn);
   Regs hasNaN;
   for (Reg flag : sums.drop_front(kParts * kSums))
     hasNaN.push_back(combineLanes(k, flag, &nvvm::max) > k.f32(0));
-  storeLse(state, hasNaN);
+  storeStatistics(state, hasNaN);
 }
 
 /// Shares nothing with the first pass but the rows' maxima and sums, to leave it the registers.

@@ -34,15 +34,36 @@ static void storePair(KernelBuilder &k, Reg pair, Reg address, Reg count) {
   k.choose(((place & 3) == 0) & (count >= 2), whole, halves);
 }
 
-/// A pair for each of the lane's rows, of each tile in turn.
-void MmaAttention::storePairs(ArrayRef<Reg> pairs, Reg firstColumn) {
+void MmaAttention::addOutputs() {
+  auto types = getPartialTypes(op, schedule);
+  context = k.output("context", types.empty() ? op.getResult().getType() : types[0]);
+  if (!types.empty())
+    statistics = k.output("statistics", types[1]);
+  else if (op.getLse())
+    lse = k.output("lse", op.getLse().getType());
+}
+
+/// Pairs of each of the lane's rows, of each tile in turn.
+void MmaAttention::storeElements(ArrayRef<Reg> elements, Reg firstColumn) {
   int64_t columns = op.getResult().getType().getDimSize(3);
+  Regs pairs;
+  if (!statistics)
+    for (size_t i = 0; i < elements.size(); i += 2)
+      pairs.push_back(nvvm::pack(k, elements[i], elements[i + 1], element));
   for (int64_t r : {0, 1})
-    k.when(at.row[r] < qLen, [&] {
-      for (size_t i = r; i < pairs.size(); i += 2) {
+    k.when(at.isRow[r], [&] {
+      for (size_t i = r; i < elements.size() / 2; i += 2) {
         Reg column = firstColumn + at.column + int64_t(i) / 2 * kTileColumns;
         Reg count = columns == sizes.valueDim ? k.i32(2) : k.i32(columns) - column;
-        storePair(k, pairs[i], context->at({at.batch, at.head, at.row[r], column}), count);
+        Regs place = {at.batch, at.head[r], at.row[r], column};
+        if (!statistics) {
+          storePair(k, pairs[i], context->at(place), count);
+          continue;
+        }
+        place.insert(place.begin(), at.split);
+        k.when(count >= 1, [&] { k.store(elements[2 * i], context->at(place)); });
+        place.back() = column + 1;
+        k.when(count >= 2, [&] { k.store(elements[2 * i + 1], context->at(place)); });
       }
     });
 }
@@ -52,29 +73,27 @@ void MmaAttention::storeContext(const RowState &state) {
   Reg inverse[2];
   for (int64_t r : {0, 1})
     inverse[r] = select(state.total[r] == k.f32(0), k.f32(0), k.f32(1) / state.total[r]);
-  Regs pairs;
-  for (size_t i = 0; i < state.context.size(); i += 2) {
-    Reg factor = inverse[i % 4 / 2];
-    pairs.push_back(
-        nvvm::pack(k, state.context[i] * factor, state.context[i + 1] * factor, element));
-  }
-  storePairs(pairs, k.i32(0));
+  Regs elements;
+  for (auto [index, sum] : llvm::enumerate(state.context))
+    elements.push_back(sum * inverse[index % 4 / 2]);
+  storeElements(elements, k.i32(0));
   Reg never = Reg::constant(k.b(), k.b().getI1Type(), 0);
-  storeLse(state, {never, never});
+  storeStatistics(state, {never, never});
 }
 
-/// A score of inf makes the sum NaN, as a score of NaN does.
-void MmaAttention::storeLse(const RowState &state, ArrayRef<Reg> isOfNaN) {
-  if (!lse)
-    return;
-  constexpr double kLn2 = 0.6931471805599453;
-  Reg inf = k.f32(std::numeric_limits<float>::infinity());
-  for (int64_t r : {0, 1}) {
-    Reg isStored = (at.lane % 4 == 0) & (at.row[r] < qLen);
-    Reg known = (state.maximum[r] + log2(k, state.sum[r])) * k.f32(kLn2);
-    known = select(state.sum[r] == k.f32(0), k.minusInf(), known);
-    Reg isInf = isNaN(state.sum[r]) & (state.maximum[r] == inf) & isNot(isOfNaN[r]);
-    Reg stored = convert(select(isInf, inf, known), lse->element);
-    k.when(isStored, [&] { k.store(stored, lse->at({at.batch, at.head, at.row[r]})); });
-  }
+/// The lse, or what the merge of splits needs.
+void MmaAttention::storeStatistics(const RowState &state, ArrayRef<Reg> isOfNaN) {
+  Reg noNumber = k.f32(std::numeric_limits<float>::quiet_NaN());
+  if (lse || statistics)
+    for (int64_t r : {0, 1})
+      k.when((at.lane % 4 == 0) & at.isRow[r], [&] {
+        if (lse) {
+          Reg x = buildLse(k, state.maximum[r], state.sum[r], isOfNaN[r]);
+          k.store(convert(x, lse->element), lse->at({at.batch, at.head[r], at.row[r]}));
+          return;
+        }
+        Reg maximum = select(isOfNaN[r], noNumber, state.maximum[r]);
+        for (auto [index, x] : llvm::enumerate(Regs{maximum, state.sum[r]}))
+          k.store(x, statistics->at({at.split, at.batch, at.head[r], at.row[r], k.i32(index)}));
+      });
 }

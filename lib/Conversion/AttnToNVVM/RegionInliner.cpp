@@ -13,6 +13,9 @@
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::attn::nvvm;
@@ -97,11 +100,20 @@ static bool mayKeepPrecision(Operation *op) {
   return flags && arith::bitEnumContainsAll(flags.getValue(), arith::FastMathFlags::contract);
 }
 
+/// The nearest bf16 as f32. The instruction for pairs is the fast one.
+static Reg roundToBF16(KernelBuilder &k, Reg x) {
+  Reg pair = pack(k, x, k.f32(0), k.b().getBF16Type());
+  return bitcast({k.b(), arith::ShLIOp::create(k.b(), pair, k.i32(16))}, x.getType());
+}
+
 /// Casts of floats and of their bits, which depend on the type as written in the spec.
 Reg RegionInliner::round(Operation *op, Reg x) {
   Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
   if (!isa<arith::BitcastOp>(op) && mayKeepPrecision(op))
     return convert(x, computeType(to));
+  if (!isa<arith::BitcastOp>(op) && x.getType().isF32() && computeType(to).isF32() &&
+      (from.isBF16() || to.isBF16()))
+    return roundToBF16(k, x);
   if (isa<FloatType>(from))
     x = convert(x, from);
   x = isa<arith::BitcastOp>(op) ? bitcast(x, to) : convert(x, to);
@@ -126,6 +138,27 @@ Reg RegionInliner::inlineExtract(Operation *op, IRMapping &mapping) {
                                            : element;
 }
 
+/// Whether only functions read a quotient that are as smooth there as elsewhere: an ulp more or
+/// less changes little.
+static bool isReadBySmoothFunctions(Operation *op) {
+  return computeType(op->getResult(0).getType()).isF32() &&
+         llvm::all_of(op->getUsers(), [](Operation *user) {
+           return isa<math::TanhOp, math::ExpOp, math::Exp2Op>(user);
+         });
+}
+
+/// A division takes a dozen instructions, a product one.
+static Reg divideByConstant(KernelBuilder &k, Operation *op, Reg x) {
+  FloatAttr divisor;
+  if (!isa<arith::DivFOp>(op) || !matchPattern(op->getOperand(1), m_Constant(&divisor)) ||
+      !isReadBySmoothFunctions(op))
+    return {};
+  constexpr double kSmallest = 1e-30, kLargest = 1e30;
+  double y = divisor.getValueAsDouble();
+  bool isUsual = std::abs(y) >= kSmallest && std::abs(y) <= kLargest;
+  return isUsual ? x * k.f32(1 / y) : Reg();
+}
+
 /// Functions that LLVM has no code for on this target.
 Reg RegionInliner::inlineFunction(Operation *op, ArrayRef<Reg> operands) {
   constexpr double kLog2E = 1.4426950408889634, kLn2 = 0.6931471805599453;
@@ -144,7 +177,8 @@ Reg RegionInliner::inlineFunction(Operation *op, ArrayRef<Reg> operands) {
     return {};
   // (1 - e) / (1 + e) for e = exp(-2 |x|), with the sign of x.
   Reg e = exp2(k, Reg(k.b(), math::AbsFOp::create(k.b(), x)) * k.f32(-2 * kLog2E));
-  return {k.b(), math::CopySignOp::create(k.b(), (k.f32(1) - e) / (k.f32(1) + e), x)};
+  Reg magnitude = divideFast(k, k.f32(1) - e, k.f32(1) + e);
+  return {k.b(), math::CopySignOp::create(k.b(), magnitude, x)};
 }
 
 Reg RegionInliner::inlineOp(Operation *op, IRMapping &mapping) {
@@ -161,6 +195,8 @@ Reg RegionInliner::inlineOp(Operation *op, IRMapping &mapping) {
   bool isWide = widenIndices(op, operands);
   if (isa<arith::TruncFOp, arith::ExtFOp, arith::BitcastOp>(op))
     return round(op, operands[0]);
+  if (Reg quotient = divideByConstant(k, op, operands[0]))
+    return quotient;
   if (Reg value = isa<math::MathDialect>(op->getDialect()) ? inlineFunction(op, operands) : Reg())
     return value;
   auto values = llvm::map_to_vector(operands, [](Reg reg) { return Value(reg); });

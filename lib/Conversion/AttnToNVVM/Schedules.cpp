@@ -24,6 +24,13 @@ struct MmaKernel : KernelBuilderAttrInterface::ExternalModel<MmaKernel, MmaAttr>
     return nvvm::MmaAttention(builder, name, cast<AttentionOp>(op), cast<MmaAttr>(schedule))
         .build();
   }
+  SmallVector<RankedTensorType> getPartialTypes(Attribute schedule, Operation *op) const {
+    return nvvm::getPartialTypes(cast<AttentionOp>(op), cast<MmaAttr>(schedule));
+  }
+  FailureOr<BuiltKernel> buildMerge(Attribute, OpBuilder &builder, StringRef name, Operation *op,
+                                    ArrayRef<Value> partials) const {
+    return nvvm::buildMerge(builder, name, cast<AttentionOp>(op), partials);
+  }
 };
 } // namespace
 

@@ -38,17 +38,17 @@ Reg MmaAttention::modify(Reg dot, Reg key, int64_t r) {
   Reg score = dot * k.f32(op.getScale().convertToDouble());
   if (scoreMod.isEmpty())
     return score;
-  return scoreMod.inlined({score, at.batch, at.head, at.safeRow[r], min(key, kvLen - 1)});
+  return scoreMod.inlined({score, at.batch, at.head[r], at.safeRow[r], min(key, kvLen - 1)});
 }
 
 /// Hides masked keys and those beyond the visible ones.
 Regs MmaAttention::hide(ArrayRef<Reg> scores, Reg first) {
   Regs result(scores);
   for (auto [index, score] : llvm::enumerate(result)) {
+    int64_t r = index % 4 / 2;
     Reg key = keyOf(first, index), isSeen = key < visible.high;
     if (!mask.isEmpty())
-      isSeen = isSeen &
-               mask.inlined({at.batch, at.head, at.safeRow[index % 4 / 2], min(key, kvLen - 1)});
+      isSeen = isSeen & mask.inlined({at.batch, at.head[r], at.safeRow[r], min(key, kvLen - 1)});
     score = select(isSeen, score, k.minusInf());
   }
   return result;
@@ -56,8 +56,9 @@ Regs MmaAttention::hide(ArrayRef<Reg> scores, Reg first) {
 
 /// Of the element `index` of a block's numerators.
 Reg MmaAttention::modifyProb(Reg prob, Reg first, int64_t index) {
+  int64_t r = index % 4 / 2;
   Reg key = min(keyOf(first, index), kvLen - 1);
-  return probMod.inlined({prob, at.batch, at.head, at.safeRow[index % 4 / 2], key});
+  return probMod.inlined({prob, at.batch, at.head[r], at.safeRow[r], key});
 }
 
 /// The prob region multiplies, so that it may run before normalisation.

@@ -50,6 +50,16 @@ Matrix Matrix::ofHead(KernelBuilder &k, const Buffer &buffer, Reg batch, Reg hea
                     [stride](Reg row) { return widen(row) * stride; });
 }
 
+Matrix Matrix::ofPackedHeads(KernelBuilder &k, const Buffer &buffer, Reg batch, Reg first,
+                             int64_t heads) {
+  if (heads == 1)
+    return ofHead(k, buffer, batch, first);
+  Reg headStride = widen(buffer.strides[1]), rowStride = widen(buffer.strides[2]);
+  return makeMatrix(k, buffer, {batch, first}, {headStride, rowStride}, [=](Reg row) {
+    return widen(row / heads) * rowStride + widen(row % heads) * headStride;
+  });
+}
+
 Matrix Matrix::ofPages(KernelBuilder &k, const Buffer &pool, const PageTable &table, Reg head) {
   Reg pageStride = widen(pool.strides[0]), rowStride = widen(pool.strides[2]);
   return makeMatrix(k, pool, {k.i32(0), head}, {pageStride, rowStride}, [=, &k](Reg key) {

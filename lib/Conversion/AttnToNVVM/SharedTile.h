@@ -36,6 +36,9 @@ struct Matrix {
 
   /// The rows of one head of one batch.
   static Matrix ofHead(KernelBuilder &k, const Buffer &buffer, Reg batch, Reg head);
+  /// Row r of head 0, of head 1 and so on, then row r + 1: heads from `first` on.
+  static Matrix ofPackedHeads(KernelBuilder &k, const Buffer &buffer, Reg batch, Reg first,
+                              int64_t heads);
   /// The keys of one head in the pages of a sequence.
   static Matrix ofPages(KernelBuilder &k, const Buffer &pool, const PageTable &table, Reg head);
 };

@@ -7,8 +7,6 @@
 
 #include "MmaAttention.h"
 
-#include <limits>
-
 using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::nvvm;
@@ -26,11 +24,6 @@ RowState RowState::unpack(ArrayRef<Reg> regs) {
 RowState MmaAttention::startRows() {
   Reg zero = k.f32(0), lowest = k.minusInf();
   return {{lowest, lowest}, {zero, zero}, Regs(sizes.valueDim / kTileColumns * 4, zero)};
-}
-
-/// What is subtracted from scores: 0 for a row that saw no key, whose scores are all -inf.
-Reg MmaAttention::offsetOf(Reg maximum) {
-  return select(maximum == k.minusInf(), k.f32(0), maximum);
 }
 
 /// Makes scores numerators. Products and sums are fused, which saves a third of the instructions,
@@ -65,7 +58,7 @@ RowState MmaAttention::addNumerators(const RowState &state, Regs &scores) {
     most = combineLanes(k, most, &nvvm::max) * k.f32(unit);
     hasMoved[r] = most > state.maximum[r] + k.f32(kMostAbove);
     next.maximum[r] = select(hasMoved[r], most, state.maximum[r]);
-    offset[r] = offsetOf(next.maximum[r]);
+    offset[r] = offsetOf(k, next.maximum[r]);
   }
   exponentiate(scores, offset);
   auto rescaled = k.choose(
@@ -119,19 +112,9 @@ static Reg add(Reg x, Reg y) { return x + y; }
 
 void MmaAttention::reduceSums(RowState &state) {
   for (int64_t r : {0, 1}) {
-    Reg sum = state.sum[r] = combineLanes(k, state.sum[r], &add);
-    state.total[r] = sink ? sum + readSink(state, r) : sum;
+    Reg sum = state.sum[r] = combineLanes(k, state.sum[r], &add), maximum = state.maximum[r];
+    bool hasSink = op.getSink() && sizes.kvSplits == 1;
+    state.total[r] =
+        hasSink ? sum + readSink(k, op, {at.batch, at.head[r], at.safeRow[r]}, maximum) : sum;
   }
-}
-
-/// The numerator of the sink. An infinite sink makes all probs NaN, as an infinite score does.
-Reg MmaAttention::readSink(const RowState &state, int64_t r) {
-  constexpr float kInf = std::numeric_limits<float>::infinity();
-  Regs place = {at.batch, at.head, at.safeRow[r]};
-  for (auto [index, size] : llvm::zip(place, op.getSink().getType().getShape()))
-    if (size == 1)
-      index = k.i32(0);
-  Reg score = convert(k.load(sink->at(place), sink->element), k.b().getF32Type());
-  Reg numerator = exp2(k, score * k.f32(kLog2E) - offsetOf(state.maximum[r]));
-  return select(score == k.f32(kInf), k.f32(std::numeric_limits<float>::quiet_NaN()), numerator);
 }

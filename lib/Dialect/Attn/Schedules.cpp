@@ -153,7 +153,7 @@ LogicalResult GpuAttr::verify(EmitError emitError, int64_t qBlock, int64_t packe
 
 /// A warp computes 16 rows; keys are multiplied 16 at a time.
 LogicalResult MmaAttr::verify(EmitError emitError, int64_t qBlock, int64_t kvBlock,
-                              int64_t maxQLen) {
+                              int64_t packedHeads, int64_t kvSplits, int64_t maxQLen) {
   constexpr int64_t kTile = 16, kMost = 128;
   std::pair<StringRef, int64_t> parameters[] = {{"q_block", qBlock}, {"kv_block", kvBlock}};
   for (auto [name, value] : parameters) {
@@ -162,7 +162,12 @@ LogicalResult MmaAttr::verify(EmitError emitError, int64_t qBlock, int64_t kvBlo
         failed(verifyAtMost(emitError, name, value, kMost)))
       return failure();
   }
-  return success();
+  constexpr int64_t kMostSplits = 64;
+  if (failed(verifyPositive(emitError, "packed_heads", packedHeads)) ||
+      failed(verifyAtMost(emitError, "packed_heads", packedHeads, qBlock)) ||
+      failed(verifyPositive(emitError, "kv_splits", kvSplits)))
+    return failure();
+  return verifyAtMost(emitError, "kv_splits", kvSplits, kMostSplits);
 }
 
 //===----------------------------------------------------------------------===//
@@ -240,7 +245,10 @@ LogicalResult MmaAttr::verifySchedule(Operation *scheduled) const {
   // attention_c14
   if (StringRef obstacle = findTensorCoreObstacle(op); !obstacle.empty())
     return op.emitOpError("expected an op that tensor cores compute, but ") << obstacle;
-  int64_t bytes = TensorCoreTiles(op, getQBlock(), getKvBlock()).sharedBytes();
+  // attention_c8
+  if (failed(verifySharedHeads(op, getPackedHeads())) || failed(verifyKvSplits(op, getKvSplits())))
+    return failure();
+  int64_t bytes = TensorCoreTiles(op, *this).sharedBytes();
   if (bytes <= GpuInfo::kSharedBytes)
     return success();
   return op.emitOpError("expected tiles of at most ")

@@ -257,10 +257,14 @@ public:
   ArrayAttr select();
 
 private:
+  /// Query rows of a warp's tile on tensor cores.
+  static constexpr int64_t kWarpRows = 16;
+
   GpuAttr fit(ArrayRef<int64_t> qBlocks, int64_t packedHeads, int64_t threadsX, int64_t threadsY,
               int64_t kvSplits, int64_t maxQLen = 0);
   Attribute prefill();
-  MmaAttr prefillOnTensorCores();
+  Attribute decode(int64_t rows, int64_t maxQLen);
+  MmaAttr fitTensorCores(int64_t qBlock, int64_t packedHeads, int64_t kvSplits, int64_t maxQLen);
   int64_t sharedBytes(int64_t rows, int64_t kvBlock, int64_t threadsX, int64_t columns);
 
   AttentionOp op;
@@ -304,40 +308,49 @@ GpuAttr GpuSelector::fit(ArrayRef<int64_t> qBlocks, int64_t packedHeads, int64_t
                       std::gcd(bestRows, threadsY), columns, maxQLen);
 }
 
-/// Null if no query block fits.
+/// Null if no query block fits. One for tensor cores has no more warps than rows need.
 Attribute GpuSelector::prefill() {
-  if (hasTensorCores)
-    return prefillOnTensorCores();
+  if (hasTensorCores) {
+    constexpr int64_t kBlock = 64;
+    int64_t rows = op.getQuery().getType().getDimSize(2);
+    bool isFew = !ShapedType::isDynamic(rows) && rows > 0 && rows < kBlock;
+    int64_t packed = isFew ? largestDivisor(op.getGroupSize().value_or(1), kBlock / rows) : 1;
+    return fitTensorCores(isFew ? llvm::alignTo(rows * packed, kWarpRows) : kBlock, packed,
+                          /*kvSplits=*/1, /*maxQLen=*/0);
+  }
   return fit({64, 56, 48, 40, 32, 24, 16, 8}, 1, /*threadsX=*/8, /*threadsY=*/8, /*kvSplits=*/1);
 }
 
-/// A query block has no more warps than rows need. The largest KV block that fits beside it has
-/// most work between barriers.
-MmaAttr GpuSelector::prefillOnTensorCores() {
-  constexpr int64_t kBlock = 64, kWarpRows = 16;
-  int64_t rows = op.getQuery().getType().getDimSize(2);
-  bool isFew = !ShapedType::isDynamic(rows) && rows > 0 && rows < kBlock;
-  int64_t qBlock = isFew ? llvm::alignTo(rows, kWarpRows) : kBlock, kvBlock = kBlock;
-  while (TensorCoreTiles(op, qBlock, kvBlock).sharedBytes() > GpuInfo::kSharedBytes)
-    kvBlock /= 2;
-  return MmaAttr::get(op->getContext(), qBlock, kvBlock, /*max_q_len=*/0);
+/// The largest KV block that fits beside the query block has most work between barriers.
+MmaAttr GpuSelector::fitTensorCores(int64_t qBlock, int64_t packedHeads, int64_t kvSplits,
+                                    int64_t maxQLen) {
+  for (int64_t kvBlock = 64;; kvBlock /= 2) {
+    auto schedule = MmaAttr::get(op->getContext(), qBlock, kvBlock, packedHeads, kvSplits, maxQLen);
+    if (TensorCoreTiles(op, schedule).sharedBytes() <= GpuInfo::kSharedBytes)
+      return schedule;
+  }
 }
 
-/// Few rows leave most of a GPU idle, so their keys are split.
+/// Few rows leave most of a GPU idle, so their keys are split. Null if no query block fits.
+Attribute GpuSelector::decode(int64_t rows, int64_t maxQLen) {
+  int64_t kvSplits = op.getProbMod().empty() ? 8 : 1, shared = getPackedHeads(op);
+  if (!hasTensorCores)
+    return fit({rows * shared}, shared, /*threadsX=*/32, /*threadsY=*/8, kvSplits, maxQLen);
+  int64_t packed = largestDivisor(op.getGroupSize().value_or(1), kWarpRows / rows);
+  return fitTensorCores(kWarpRows, packed, kvSplits, maxQLen);
+}
+
 ArrayAttr GpuSelector::select() {
   constexpr int64_t kFewRows = 4;
-  int64_t kvSplits = op.getProbMod().empty() ? 8 : 1;
-  int64_t rows = op.getQuery().getType().getDimSize(2), shared = getPackedHeads(op);
+  int64_t rows = op.getQuery().getType().getDimSize(2);
   bool isOpen = ShapedType::isDynamic(rows), isFew = !isOpen && rows > 0 && rows <= kFewRows;
-  Attribute many = prefill();
-  GpuAttr decode;
+  Attribute many = prefill(), few;
   if (isOpen || isFew)
-    decode = fit({(isFew ? rows : 1) * shared}, shared, /*threadsX=*/32, /*threadsY=*/8, kvSplits,
-                 /*maxQLen=*/isOpen ? 1 : 0);
+    few = decode(isFew ? rows : 1, /*maxQLen=*/isOpen ? 1 : 0);
   SmallVector<Attribute> schedules;
-  if (decode)
-    schedules.push_back(decode);
-  if (many && !(isFew && decode))
+  if (few)
+    schedules.push_back(few);
+  if (many && !(isFew && few))
     schedules.push_back(many);
   bool isServed =
       !schedules.empty() && cast<ScheduleAttrInterface>(schedules.back()).getMaxQLen() == 0;

@@ -16,9 +16,11 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-TensorCoreTiles::TensorCoreTiles(AttentionOp op, int64_t qBlock, int64_t kvBlock)
+TensorCoreTiles::TensorCoreTiles(AttentionOp op, MmaAttr schedule)
     : headDim(llvm::alignTo(sizeOf(op.getQuery(), 3), 16)),
-      valueDim(llvm::alignTo(sizeOf(op.getValue(), 3), 16)), qBlock(qBlock), kvBlock(kvBlock) {}
+      valueDim(llvm::alignTo(sizeOf(op.getValue(), 3), 16)), qBlock(schedule.getQBlock()),
+      kvBlock(schedule.getKvBlock()), packedHeads(schedule.getPackedHeads()),
+      kvSplits(schedule.getKvSplits()) {}
 
 /// Functions that a GPU has instructions for, in f32.
 static bool isKnownFunction(Operation &op) {

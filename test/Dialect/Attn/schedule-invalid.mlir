@@ -191,6 +191,27 @@ func.func @decode_tile(%q: !q) -> !q {
 
 // -----
 
+// expected-error@+1 {{expected packed_heads of at most 16, found 32}}
+#many_heads = #attn.mma<q_block = 16, kv_block = 64, packed_heads = 32>
+
+// -----
+
+// expected-error@+1 {{expected kv_splits of at most 64, found 65}}
+#many_splits = #attn.mma<q_block = 16, kv_block = 64, kv_splits = 65>
+
+// -----
+
+!q = tensor<1x8x?x64xf16>
+!k = tensor<1x2x?x64xf16>
+// (C8)
+func.func @packed_c8(%q: !q, %k: !k) -> !q {
+  // expected-error@+1 {{expected packed_heads to divide 4, found 3}}
+  %c = attn.attention %q, %k, %k schedule([#attn.mma<q_block = 16, kv_block = 64, packed_heads = 3>]) : !q, !k, !k -> !q
+  return %c : !q
+}
+
+// -----
+
 !q = tensor<1x8x?x64xf32>
 // (C14)
 func.func @elements_c14(%q: !q) -> !q {

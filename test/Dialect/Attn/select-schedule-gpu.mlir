@@ -52,7 +52,7 @@ func.func @wide(%x: tensor<1x1x?x2048xf32>) -> tensor<1x1x?x2048xf32> {
 // One row is still for several thread blocks, and few rows for few warps.
 // CHECK-LABEL: func.func @open_short
 // TENSOR-LABEL: func.func @open_short
-// TENSOR: schedule([#attn.gpu<{{.*}}max_q_len = 1>, #attn.mma<q_block = 64, kv_block = 64>])
+// TENSOR: schedule([#attn.mma<q_block = 16, kv_block = 64, kv_splits = 8, max_q_len = 1>, #attn.mma<q_block = 64, kv_block = 64>])
 func.func @open_short(%x: tensor<?x8x?x64xf16>) -> tensor<?x8x?x64xf16> {
   %c = attn.attention %x, %x, %x : tensor<?x8x?x64xf16>, tensor<?x8x?x64xf16>, tensor<?x8x?x64xf16> -> tensor<?x8x?x64xf16>
   return %c : tensor<?x8x?x64xf16>
@@ -63,6 +63,24 @@ func.func @open_short(%x: tensor<?x8x?x64xf16>) -> tensor<?x8x?x64xf16> {
 func.func @few_short(%q: tensor<1x8x20x64xf16>, %k: tensor<1x8x?x64xf16>) -> tensor<1x8x20x64xf16> {
   %c = attn.attention %q, %k, %k : tensor<1x8x20x64xf16>, tensor<1x8x?x64xf16>, tensor<1x8x?x64xf16> -> tensor<1x8x20x64xf16>
   return %c : tensor<1x8x20x64xf16>
+}
+
+// Heads that share keys are packed into a tile; a prob region may depend on all probs of a row.
+// TENSOR-LABEL: func.func @grouped_short
+// TENSOR: schedule([#attn.mma<q_block = 16, kv_block = 64, packed_heads = 4, kv_splits = 8>])
+// TENSOR: schedule([#attn.mma<q_block = 64, kv_block = 64, packed_heads = 4>])
+// TENSOR: schedule([#attn.mma<q_block = 16, kv_block = 64, packed_heads = 4, max_q_len = 1>, #attn.mma
+func.func @grouped_short(%a: tensor<1x32x4x64xf16>, %b: tensor<1x32x15x64xf16>, %c: tensor<1x32x?x64xf16>, %k: tensor<1x8x?x64xf16>)
+    -> (tensor<1x32x4x64xf16>, tensor<1x32x15x64xf16>, tensor<1x32x?x64xf16>) {
+  %x = attn.attention %a, %k, %k : tensor<1x32x4x64xf16>, tensor<1x8x?x64xf16>, tensor<1x8x?x64xf16> -> tensor<1x32x4x64xf16>
+  %y = attn.attention %b, %k, %k : tensor<1x32x15x64xf16>, tensor<1x8x?x64xf16>, tensor<1x8x?x64xf16> -> tensor<1x32x15x64xf16>
+  %z = attn.attention %c, %k, %k prob_mod {
+  ^bb0(%p: f16, %batch: index, %head: index, %i: index, %j: index):
+    %two = arith.constant 2.0 : f16
+    %double = arith.mulf %p, %two : f16
+    attn.yield %double : f16
+  } : tensor<1x32x?x64xf16>, tensor<1x8x?x64xf16>, tensor<1x8x?x64xf16> -> tensor<1x32x?x64xf16>
+  return %x, %y, %z : tensor<1x32x4x64xf16>, tensor<1x32x15x64xf16>, tensor<1x32x?x64xf16>
 }
 
 // Wide rows leave shared memory for fewer keys.

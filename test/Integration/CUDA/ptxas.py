@@ -3,8 +3,7 @@
 usage: ptxas.py plain|attention|softcap|lse|linear ELEMENT HEAD_DIM CAPABILITY... [--cores]
 
 A line for each kernel of the GPU code with the registers, bytes of spills and bytes of
-shared memory; nothing here needs a GPU. --cores leaves out the kernel for few rows, which is not one
-of tensor cores.
+shared memory; nothing here needs a GPU. --cores leaves out the kernel for few rows.
 """
 
 import glob
@@ -105,7 +104,7 @@ def describe(ptx, shared, gpu):
     kernel = r"entry function '(\w+)'.*?(\d+) bytes spill stores, (\d+) bytes spill loads.*?Used (\d+) registers"
     for name, stores, loads, registers in re.findall(kernel, done.stderr, re.S):
         stage = re.match(r"_kernel_(\w+?)_s\d", name)
-        stage = stage[1] if stage else "tensor cores"
+        stage = stage[1] if stage else "merge" if "_merge_" in name else "tensor cores"
         yield f"{stage}: registers {registers}, spills {int(stores) + int(loads)}, shared {shared[name]}"
 
 

@@ -122,9 +122,26 @@ def short_elements():
     yield Case(gain=1e3, **short)
 
 
+def short_decode():
+    """Few rows of 16 bits on tensor cores: heads that share keys in a tile, keys in parts."""
+    short = {"element": "f16", "dynamic": True}
+    for heads, kv_heads in ((4, 4), (6, 2), (10, 1)):
+        for n in (1, 64, 131, 300):
+            yield Case(1, n, heads=heads, kv_heads=kv_heads, lse=True, **short)
+    yield Case(1, 1000, batch=1, heads=32, kv_heads=8, head_dim=128, scale=0.09, **short)
+    yield Case(3, 131, heads=6, kv_heads=2, mask="causal(bottom_right)", scale=-0.125, element="f16")
+    yield Case(1, 200, batch=4, heads=4, kv_heads=2, kv_lengths=(200, 0, 64, 1), lse=True, **short)
+    yield Case(2, 130, heads=4, kv_heads=2, bias=True, softcap=5.0, gain=10.0, value_dim=80, element="f16")
+    yield Case(1, 300, heads=4, kv_heads=2, sink=True, lse=True, **short)
+    yield Case(1, 131, heads=4, kv_heads=2, nan_guard=True, **short)
+    yield Case(1, 131, heads=4, kv_heads=2, gain=1e3, lse=True, **short)
+    # Two of the three heads of a group, 20 rows each.
+    yield Case(20, 131, heads=6, kv_heads=1, mask="causal(bottom_right)", lse=True, element="f16")
+
+
 PARTS = {part.__name__: part
          for part in (head_dims, masks, padded, seen, scores, groups, decode, elements, lse, kinds,
-                      short_elements)}
+                      short_elements, short_decode)}
 
 
 if __name__ == "__main__":

@@ -235,17 +235,29 @@ def Attn_MmaAttr : Attn_Attr<"Mma", "mma",
     keys in KV blocks of `kv_block`, copied asynchronously to shared memory. Scores, numerators and
     context stay in registers; regions are evaluated for each element of a fragment.
 
+    A query block packs `packed_heads` query heads that share a key/value head, q_block /
+    packed_heads rows of each. With `kv_splits` above 1, as many thread blocks share the keys of a
+    query block, and a second kernel merges their results. Both are 1 by default.
+
     ```mlir
     #attn.mma<q_block = 64, kv_block = 64>
     ```
 
-    It needs a GPU of capability 8.0 or above, elements of f16 or bf16, a head_dim and value_dim
-    that are multiples of 16 up to 128, and no sink, prob region, pages
-    or widened keys or values. q_block and kv_block are
-    multiples of 16 up to 128 as well; their tiles take at most 48 KB of shared memory. The kernel
-    serves calls of at most `max_q_len` query rows; 0, the default, is no limit.
+    and with packed heads and splits
+
+    ```mlir
+    #attn.mma<q_block = 16, kv_block = 64, packed_heads = 4, kv_splits = 8, max_q_len = 1>
+    ```
+
+    It needs a GPU of capability 8.0 or above, elements of f16 or bf16, keys and values as narrow
+    as the query, and a head_dim and value_dim up to 256, which are padded to multiples of 16. q_block and kv_block are multiples of 16 up to
+    128; their tiles take at most 48 KB of shared memory. packed_heads is at most q_block, kv_splits
+    at most 64. The kernel serves calls of at most `max_q_len` query rows; 0, the default, is no
+    limit.
   }];
   let parameters = (ins "int64_t":$q_block, "int64_t":$kv_block,
+      DefaultValuedParameter<"int64_t", "1">:$packed_heads,
+      DefaultValuedParameter<"int64_t", "1">:$kv_splits,
       DefaultValuedParameter<"int64_t", "0">:$max_q_len);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
@@ -565,7 +577,7 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
       the last has none.
     - (C7) the `packed_heads` of a `#attn.decode` divide num_q_heads / num_kv_heads, and
       are 1 if that is not static; its `vector_width` divides head_dim.
-    - (C8) the `packed_heads` of a `#attn.gpu` do the same; the columns of its threads hold a
+    - (C8) the `packed_heads` of a `#attn.gpu` or `#attn.mma` do the same; the columns of its threads hold a
       row of the context, whose size is static.
     - (C9) a sink has the query's element type and sizes as in `attn.softmax`.
     - (C10) the `kv_splits` of a schedule are 1 if there is a prob region, which may depend on

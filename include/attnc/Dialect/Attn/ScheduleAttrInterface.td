@@ -39,7 +39,18 @@ def KernelBuilderAttrInterface : AttrInterface<"KernelBuilderAttrInterface"> {
   let methods = [
     InterfaceMethod<"Builds the kernel of `op`, called `name`, at the builder's insertion point.",
       "::llvm::FailureOr<::mlir::attn::BuiltKernel>", "buildKernel",
-      (ins "::mlir::OpBuilder &":$builder, "::llvm::StringRef":$name, "::mlir::Operation *":$op)>
+      (ins "::mlir::OpBuilder &":$builder, "::llvm::StringRef":$name, "::mlir::Operation *":$op)>,
+    InterfaceMethod<[{
+      Returns the types of the partial results that the kernel writes in place of `op`'s results, for
+      the kernel of `buildMerge` to merge; empty if there are none. Their first dimension is that of
+      the splits, the next three are batch, num_q_heads and q_len, or `getMaxQLen` of an open one.
+      }],
+      "::llvm::SmallVector<::mlir::RankedTensorType>", "getPartialTypes",
+      (ins "::mlir::Operation *":$op), [{}], [{ return {}; }]>,
+    InterfaceMethod<"Builds the kernel that computes `op`'s results from `partials`.",
+      "::llvm::FailureOr<::mlir::attn::BuiltKernel>", "buildMerge",
+      (ins "::mlir::OpBuilder &":$builder, "::llvm::StringRef":$name, "::mlir::Operation *":$op,
+           "::llvm::ArrayRef<::mlir::Value>":$partials), [{}], [{ return ::mlir::failure(); }]>
   ];
 }
 

@@ -22,8 +22,12 @@ struct TensorCoreTiles {
   /// Padded to whole tiles of 16.
   int64_t headDim, valueDim;
   int64_t qBlock, kvBlock;
+  int64_t packedHeads, kvSplits;
 
-  TensorCoreTiles(AttentionOp op, int64_t qBlock, int64_t kvBlock);
+  TensorCoreTiles(AttentionOp op, MmaAttr schedule);
+
+  /// Query rows of each packed head.
+  int64_t rowsOfHead() const { return qBlock / packedHeads; }
 
   /// Whether the query stays in registers; else it is loaded for each KV block.
   bool keepsQuery() const { return headDim <= 192; }

@@ -1,0 +1,129 @@
+//===- MergeSplits.cpp - results of KV splits into one --------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each split has the context of its own keys, their maximum and the sum of their numerators. A
+// thread block merges a row.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MmaAttention.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::attn;
+using namespace mlir::attn::nvvm;
+
+SmallVector<RankedTensorType> nvvm::getPartialTypes(AttentionOp op, MmaAttr schedule) {
+  if (schedule.getKvSplits() == 1)
+    return {};
+  auto ofLastSize = [&](int64_t size) {
+    SmallVector<int64_t> shape(op.getQuery().getType().getShape());
+    if (ShapedType::isDynamic(shape[2]) && schedule.getMaxQLen() != 0)
+      shape[2] = schedule.getMaxQLen();
+    shape.insert(shape.begin(), schedule.getKvSplits());
+    shape.back() = size;
+    return RankedTensorType::get(shape, Float32Type::get(op.getContext()));
+  };
+  return {ofLastSize(op.getValue().getType().getDimSize(3)), ofLastSize(2)};
+}
+
+Reg nvvm::offsetOf(KernelBuilder &k, Reg maximum) {
+  return select(maximum == k.minusInf(), k.f32(0), maximum);
+}
+
+/// An infinite sink makes all probs NaN, as an infinite score does.
+Reg nvvm::readSink(KernelBuilder &k, AttentionOp op, ArrayRef<Reg> row, Reg maximum) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  Buffer sink = k.input("sink", op.getSink());
+  Regs place(row);
+  for (auto [index, size] : llvm::zip(place, op.getSink().getType().getShape()))
+    if (size == 1)
+      index = k.i32(0);
+  Reg score = convert(k.load(sink.at(place), sink.element), k.b().getF32Type());
+  Reg numerator = exp2(k, score * k.f32(kLog2E) - offsetOf(k, maximum));
+  return select(score == k.f32(kInf), k.f32(std::numeric_limits<float>::quiet_NaN()), numerator);
+}
+
+Reg nvvm::buildLse(KernelBuilder &k, Reg maximum, Reg sum, Reg isOfNaN) {
+  constexpr double kLn2 = 0.6931471805599453;
+  Reg inf = k.f32(std::numeric_limits<float>::infinity());
+  Reg known = (maximum + log2(k, sum)) * k.f32(kLn2);
+  known = select(sum == k.f32(0), k.minusInf(), known);
+  return select(isNaN(sum) & (maximum == inf) & isNot(isOfNaN), inf, known);
+}
+
+namespace {
+/// A row's splits: the largest maximum, the weight of each, their sum.
+struct RowMerge {
+  Reg maximum, isOfNaN, sum;
+  Regs weights;
+};
+} // namespace
+
+static RowMerge weighSplits(KernelBuilder &k, const Buffer &statistics, ArrayRef<Reg> row,
+                            int64_t splits) {
+  RowMerge m{k.minusInf(), Reg::constant(k.b(), k.b().getI1Type(), 0), k.f32(0), {}};
+  Regs maxima, sums;
+  for (int64_t split = 0; split < splits; ++split) {
+    Regs place = {k.i32(split), row[0], row[1], row[2], k.i32(0)};
+    maxima.push_back(k.load(statistics.at(place), statistics.element));
+    place.back() = k.i32(1);
+    sums.push_back(k.load(statistics.at(place), statistics.element));
+    m.maximum = max(m.maximum, maxima.back());
+    m.isOfNaN = m.isOfNaN | isNaN(maxima.back());
+  }
+  for (auto [maximum, sum] : llvm::zip(maxima, sums)) {
+    m.weights.push_back(exp2(k, maximum - offsetOf(k, m.maximum)) * sum);
+    m.sum = m.sum + m.weights.back();
+  }
+  return m;
+}
+
+/// A split of weight 0 has no part, whatever its context; a row that saw no key is 0, whatever the
+/// sink. The quotient of an infinite context stays infinite.
+static Reg mergeElement(KernelBuilder &k, const RowMerge &m, Reg total, const Buffer &contexts,
+                        Regs place) {
+  Reg zero = k.f32(0), x = zero;
+  place.insert(place.begin(), Reg());
+  for (auto [split, weight] : llvm::enumerate(m.weights)) {
+    place.front() = k.i32(split);
+    Reg context = k.load(contexts.at(place), contexts.element);
+    x = x + select(weight == zero, zero, weight * context);
+  }
+  Reg quotient = x / total;
+  quotient = select(isNaN(quotient) & isNot(isNaN(x) | isNaN(total)), x, quotient);
+  return select((m.maximum == k.minusInf()) & isNot(m.isOfNaN), zero, quotient);
+}
+
+BuiltKernel nvvm::buildMerge(OpBuilder &builder, StringRef name, AttentionOp op,
+                             ArrayRef<Value> partials) {
+  constexpr int64_t kThreads = 128;
+  KernelBuilder k(builder, op.getLoc(), name);
+  Buffer contexts = k.input("contexts", partials[0]),
+         statistics = k.input("statistics", partials[1]);
+  Buffer context = k.output("context", op.getResult().getType());
+  std::optional<Buffer> lse;
+  if (op.getLse())
+    lse = k.output("lse", op.getLse().getType());
+  readPosition(k);
+  Reg qLen = context.sizes[2], heads = context.sizes[1], rest = k.block / qLen;
+  Regs row = {rest / heads, rest % heads, k.block % qLen};
+  int64_t splits = cast<RankedTensorType>(partials[0].getType()).getDimSize(0);
+  RowMerge m = weighSplits(k, statistics, row, splits);
+  Reg total = op.getSink() ? m.sum + readSink(k, op, row, m.maximum) : m.sum;
+  k.loop(k.thread, context.sizes[3], kThreads, {}, [&](Reg column, ArrayRef<Reg>) -> Regs {
+    Regs place = {row[0], row[1], row[2], column};
+    k.store(convert(mergeElement(k, m, total, contexts, place), context.element),
+            context.at(place));
+    return {};
+  });
+  if (lse)
+    k.when(k.thread == 0, [&] {
+      k.store(convert(buildLse(k, m.maximum, m.sum, m.isOfNaN), lse->element), lse->at(row));
+    });
+  int64_t output = k.countInputs();
+  return k.finish({{output, 2, 1}, {output, 1, 1}, {output, 0, 1}}, kThreads, /*sharedBytes=*/0);
+}
