@@ -5,6 +5,7 @@ import dataclasses
 import encoder
 import numpy as np
 from encoder import Encoder
+from ragged import Ragged
 from work import Attention, Module, Paged, Quantized, Variant
 
 
@@ -97,6 +98,16 @@ SERVING = [
     Attention(1, 8, 512, 64, kv_len=2048),
     Attention(1, 8, 512, 128, kv_len=2048, kv_heads=2),
 ]
+
+
+def ragged_batches():
+    """Prompts of 10 to 2,000 tokens; decode steps beside two chunks of prompts."""
+    prompts = tuple(int(n) for n in np.geomspace(10, 2000, 16))
+    steps = tuple(int(n) for n in np.linspace(100, 4000, 14))
+    for size in (0, 16):
+        yield Ragged("16 prompts", prompts, prompts, 8, 64, 8, size)
+        yield Ragged("14 steps, 2 chunks", (1,) * 14 + (512,) * 2, steps + (512, 2048), 32, 128, 8, size)
+        yield Ragged("16 steps", (1,) * 16, steps + (16, 1000), 32, 128, 8, size)
 
 
 def in_pages(case):

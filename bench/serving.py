@@ -1,7 +1,9 @@
-"""Times kernels on keys and values in shuffled pages or in 8 bits beside the same keys in order and f32: one process, one core,
-calls in turns, thread CPU time. A result that is further from float64 than allowed ends it with 1."""
+"""Times kernels on keys and values in shuffled pages or in 8 bits beside the same keys in order and f32, and ragged
+batches beside their sequences in calls of their own: one process, one core, calls in turns, thread CPU time. A result
+that is further from float64 than allowed ends it with 1."""
 
 import argparse
+import copy
 import os
 import re
 import sys
@@ -34,6 +36,35 @@ def time_in_turns(case, options):
     return all(right for _, right in prepared.values())
 
 
+def print_header(work, ratio, rows):
+    if rows:
+        print(f"\n| {work} | ms | {ratio} |\n|---|---|---|", flush=True)
+
+
+def bind_parts(case, arrays, options, folder):
+    """A function that calls one kernel for each sequence of a ragged batch."""
+    parts = list(case.parts(arrays))
+    kernel, calls = ours.Kernel(*parts[0], options, folder), []
+    for part, own in parts:
+        bound = copy.copy(kernel)
+        bound.case = part
+        calls.append(bound.bind(own))
+    return lambda: [call() for call in calls]
+
+
+def time_ragged(case, options):
+    """Prints a line for the batch: its time, and that beside the sum of its parts'."""
+    with tempfile.TemporaryDirectory() as folder:
+        call, right = prepare(case, options, os.path.join(folder, "batch"))
+        parts = os.path.join(folder, "parts")
+        os.mkdir(parts)
+        times = bench.alternate({"batch": call, "parts": bind_parts(case, case.inputs(), options, parts)},
+                                options.seconds)
+    batch, parts = min(times["batch"]), min(times["parts"])
+    print(f"| {case.name} | {batch:.3f} | {batch / parts:.2f} |{'' if right else ' WRONG'}", flush=True)
+    return right
+
+
 def main():
     parser = argparse.ArgumentParser(prog="./dev bench serving", description=__doc__)
     parser.add_argument("--attnc", default="attnc", help=argparse.SUPPRESS)
@@ -41,12 +72,17 @@ def main():
     parser.add_argument("--seconds", type=float, default=3, help="time for each row and its pages (default 3)")
     parser.add_argument("--core", type=int, help="the core to run on (default: the last one allowed)")
     options = parser.parse_args()
-    chosen = [case for case in cases.SERVING if re.search(options.only, case.name)]
-    if not chosen:
+    chosen, batches = ([case for case in all if re.search(options.only, case.name)]
+                       for all in (cases.SERVING, cases.ragged_batches()))
+    if not chosen and not batches:
         parser.error(f"nothing is named like '{options.only}'")
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0)) if options.core is None else options.core})
-    print(f"{bench.machine()}\n\n| work | ms | of the time in order |\n|---|---|---|")
-    return 0 if all([time_in_turns(case, options) for case in chosen]) else 1
+    print(bench.machine())
+    print_header("work", "of the time in order", chosen)
+    good = [time_in_turns(case, options) for case in chosen]
+    print_header("ragged batch", "of the time of its parts", batches)
+    good += [time_ragged(case, options) for case in batches]
+    return 0 if all(good) else 1
 
 
 if __name__ == "__main__":

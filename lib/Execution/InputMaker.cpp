@@ -165,6 +165,32 @@ static void emptyRows(Tensor &lse, uint64_t seed) {
       lse.set(row, -INFINITY);
 }
 
+/// The number of rows that the argument's offsets divide among sequences, if it is offsets.
+static std::optional<int64_t> getPackedTotal(BlockArgument argument, const Sizes &sizes,
+                                             mlir::attn::SizeTracer &tracer) {
+  for (Operation *user : argument.getUsers())
+    for (const mlir::attn::PackedRows &packed : mlir::attn::getPackedRows(user))
+      if (packed.offsets == argument)
+        return traceSize(packed.rows, packed.dim, tracer,
+                         [&](StringRef symbol) { return sizes.get(symbol); });
+  return std::nullopt;
+}
+
+/// Offsets of sequences of random lengths, or, with full lengths, of about equal ones.
+static void fillOffsets(Tensor &tensor, int64_t total, InputMaker::Lengths lengths, uint64_t seed) {
+  std::mt19937_64 bits(seed);
+  int64_t batch = tensor.size() - 1;
+  SmallVector<int64_t> offsets;
+  for (int64_t index = 0; index < batch; ++index)
+    offsets.push_back(index == 0                           ? 0
+                      : lengths == InputMaker::FullLengths ? total * index / batch
+                                                           : bits() % (total + 1));
+  llvm::sort(offsets);
+  offsets.push_back(total);
+  for (int64_t index = 0; index < tensor.size(); ++index)
+    tensor.set(index, offsets[index]);
+}
+
 /// An input mask of zeros alone hides all keys, and with them errors.
 static void avoidZeros(Tensor &tensor, int64_t bound) {
   auto indices = llvm::seq(tensor.size());
@@ -203,6 +229,12 @@ FailureOr<std::vector<Tensor>> InputMaker::make(Sizes &sizes) {
       if (Quantized kind = graph ? getKind(graph.getArgument(index)) : Quantized::no;
           kind != Quantized::no) {
         fillQuantized(tensor, kind, seed + index);
+        continue;
+      }
+      if (auto total =
+              tracer ? getPackedTotal(graph.getArgument(index), sizes, *tracer) : std::nullopt;
+          total && tensor.size() > 0) {
+        fillOffsets(tensor, *total, lengths, seed + index);
         continue;
       }
       if (numPages.value_or(0) > 0) {

@@ -166,6 +166,10 @@ static std::vector<std::string> listFeatures(AttentionOp attention, func::FuncOp
         {"value", attention.getValue(), attention.getValueScales()}})
     if (std::string widened = describeWidened(attention, stored, scales); !widened.empty())
       features.push_back(name.str() + widened);
+  if (attention.getOffsets())
+    features.push_back("rows of packed sequences alone: no padding is computed");
+  if (attention.getKvOffsets())
+    features.push_back("key and value read in packed rows");
   if (attention.getLse())
     features.push_back("lse");
   return features;
@@ -180,6 +184,17 @@ static std::string describeAppended(Operation &append) {
                      : !whole.hasOneUse() ? "has other readers"
                                           : "has no result of the function for its rows";
   return ("copies what it appends to, which " + reason).str();
+}
+
+/// Why rows are not read where they are packed.
+static std::string describeUnpacked(Operation &unpack) {
+  bool haveScales = llvm::any_of(unpack.getUsers(), [](Operation *user) {
+    auto attention = dyn_cast<AttentionOp>(user);
+    return attention && (attention.getKeyScales() || attention.getValueScales());
+  });
+  return std::string("each sequence padded to all rows, as ") +
+         (haveScales ? "keys and values with scales are not read packed"
+                     : "no fused attention reads them packed by the same offsets");
 }
 
 static std::string describeResults(Operation &op, CostModel &costs) {
@@ -217,6 +232,8 @@ static OpKernels describeComputation(Operation &op, func::FuncOp function, CostM
       entry.features.push_back(("without tensor cores: " + reason).str());
   }
   warnOfWidening(op, entry.features);
+  if (isa<mlir::attn::UnpackRowsOp>(op))
+    entry.features.push_back(describeUnpacked(op));
   if (isa<mlir::attn::AppendCacheOp, mlir::attn::AppendPagesOp>(op))
     entry.features.push_back(describeAppended(op));
   return entry;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Body.h"
+#include "PackedRows.h"
 #include "Pages.h"
 #include "Quantize.h"
 #include "Sums.h"
@@ -254,8 +255,11 @@ static LogicalResult evaluate(ContextOp op, Environment &env) {
   return env.set(op, computeContext(env.get(op.getProb()), env.get(op.getValue()), env));
 }
 
-/// Keys or values in order: of pages, those gathered from the pool.
+/// Keys or values in order: of pages, those gathered from the pool; of packed sequences, each in a
+/// batch of its own.
 static FailureOr<Array> getRows(AttentionOp op, Value rows, Environment &env) {
+  if (Value offsets = op.getKvOffsets())
+    return unpackRows(op, env.get(rows), offsets, /*isHeadsFirst=*/true, env);
   if (!op.getPages())
     return env.get(rows);
   return gatherPages(op, rows, op.getPages(), op.getLengths(), /*isHeadsFirst=*/true, env);
@@ -276,19 +280,26 @@ static FailureOr<Array> getWidened(AttentionOp op, Value rows, Value scales, Env
 static LogicalResult evaluate(AttentionOp op, Environment &env) {
   FailureOr<Array> key = getWidened(op, op.getKey(), op.getKeyScales(), env),
                    value = getWidened(op, op.getValue(), op.getValueScales(), env);
-  if (failed(key) || failed(value))
+  Value offsets = op.getOffsets();
+  FailureOr<Array> query =
+      offsets ? unpackRows(op, env.get(op.getQuery()), offsets, /*isHeadsFirst=*/true, env)
+              : FailureOr<Array>(env.get(op.getQuery()));
+  if (failed(key) || failed(value) || failed(query))
     return failure();
-  Array score = computeScore(env.get(op.getQuery()), *key, op.getScale().convertToDouble(), env);
+  auto pack = [&](Array rows) {
+    return offsets ? packRows(rows, env.get(offsets), /*isHeadsFirst=*/true) : rows;
+  };
+  Array score = computeScore(*query, *key, op.getScale().convertToDouble(), env);
   if ((!op.getScoreMod().empty() && failed(modify(op.getScoreMod(), score, env))) ||
       (!op.getMask().empty() && failed(mask(op.getMask(), score, env))))
     return failure();
   Array prob = computeSoftmax(score, 3, op.getSink(), env);
   if (!op.getProbMod().empty() && failed(modifyProb(op.getProbMod(), prob, env)))
     return failure();
-  if (failed(env.set(op.getResult(), computeContext(prob, *value, env))))
+  if (failed(env.set(op.getResult(), pack(computeContext(prob, *value, env)))))
     return failure();
   if (Value lse = op.getLse())
-    return env.set(lse, computeLse(score, getElementTypeOrSelf(lse), env));
+    return env.set(lse, pack(computeLse(score, getElementTypeOrSelf(lse), env)));
   return success();
 }
 

@@ -86,6 +86,7 @@ using Evaluators = OpTable<Environment &>;
 void addAttention(Evaluators &evaluators);
 void addLayers(Evaluators &evaluators);
 void addMatmul(Evaluators &evaluators);
+void addPackedRows(Evaluators &evaluators);
 void addPages(Evaluators &evaluators);
 void addQuantize(Evaluators &evaluators);
 void addSequence(Evaluators &evaluators);

@@ -152,8 +152,8 @@ LogicalResult reference::reportUnknown(Operation *op) {
 static Evaluators collectEvaluators() {
   Evaluators evaluators;
   evaluators.add(evaluateConstant);
-  for (auto add : {addAttention, addLayers, addMatmul, addPages, addQuantize, addSequence,
-                   addShapes, addTensorOps})
+  for (auto add : {addAttention, addLayers, addMatmul, addPackedRows, addPages, addQuantize,
+                   addSequence, addShapes, addTensorOps})
     add(evaluators);
   return evaluators;
 }

@@ -27,6 +27,12 @@ public:
   void fitRows(mlir::attn::AppendPagesOp op);
   /// Gives a pool as many pages as its table has entries: no key is repeated.
   void fitPages(Value pool, Value table);
+  /// Gives a call of packed rows `total` of them, and an offset for each sequence.
+  void fitOffsets(const mlir::attn::PackedRows &packed, std::optional<int64_t> batch,
+                  int64_t total);
+  /// The known size among those that an op requires to be equal with the number of sequences of
+  /// unpacked rows.
+  void findBatches(mlir::attn::AttnOpInterface op, llvm::DenseMap<Value, int64_t> &batches);
 
 private:
   std::optional<int64_t> get(Value tensor, int64_t dim) {
@@ -78,8 +84,54 @@ void SizeFitter::fitPages(Value pool, Value table) {
     *free = *batch * *maxPages;
 }
 
-static void fitSizes(func::FuncOp graph, Dims &dims, const Dims &given) {
+/// The offsets that a tensor's batch is counted by; null if there are none.
+static Value getOffsetsOfBatch(const mlir::attn::SizeConstraint::Member &member) {
+  if (member.extra == 1)
+    return member.tensor;
+  auto unpack = member.tensor.getDefiningOp<mlir::attn::UnpackRowsOp>();
+  return unpack && member.dim == 0 ? Value(unpack.getOffsets()) : Value();
+}
+
+void SizeFitter::findBatches(mlir::attn::AttnOpInterface op,
+                             llvm::DenseMap<Value, int64_t> &batches) {
+  for (const mlir::attn::SizeConstraint &constraint : op.getSizeConstraints()) {
+    SmallVector<Value> offsets;
+    std::optional<int64_t> batch;
+    for (const auto &member : constraint.members)
+      if (Value own = getOffsetsOfBatch(member))
+        offsets.push_back(own);
+      else if (auto size = get(member.tensor, member.dim); size && !batch)
+        batch = size;
+    if (batch)
+      for (Value each : offsets)
+        batches.try_emplace(each, *batch);
+  }
+}
+
+void SizeFitter::fitOffsets(const mlir::attn::PackedRows &packed, std::optional<int64_t> batch,
+                            int64_t total) {
+  if (int64_t *free = getFree(packed.offsets, 0))
+    *free = batch.value_or(total > 1 ? 3 : 1) + 1;
+  if (int64_t *free = getFree(packed.rows, packed.dim))
+    *free = total;
+}
+
+static void fitPackedRows(func::FuncOp graph, SizeFitter &fitter, int64_t total) {
+  llvm::DenseMap<Value, int64_t> batches;
+  graph.walk([&](mlir::attn::AttnOpInterface op) { fitter.findBatches(op, batches); });
+  graph.walk([&](Operation *op) {
+    for (const auto &packed : mlir::attn::getPackedRows(op)) {
+      auto batch = batches.find(packed.offsets);
+      fitter.fitOffsets(
+          packed, batch == batches.end() ? std::nullopt : std::optional(batch->second), total);
+    }
+  });
+}
+
+/// `total` is the number of packed rows, where it can be chosen.
+static void fitSizes(func::FuncOp graph, Dims &dims, const Dims &given, int64_t total) {
   SizeFitter fitter(graph, dims, given);
+  fitPackedRows(graph, fitter, total);
   graph.walk([&](mlir::attn::AppendCacheOp op) { fitter.fitRows(op); });
   graph.walk([&](mlir::attn::AppendPagesOp op) { fitter.fitRows(op); });
   graph.walk([&](Operation *op) {
@@ -108,7 +160,7 @@ std::vector<Dims> attnc::chooseDims(func::FuncOp graph, ArrayRef<Symbol> symbols
         else
           dims[symbol.name] = symbol.isOuter ? outerSize : innerSizes[named ? next++ % 3 : 0];
       }
-      fitSizes(graph, dims, given);
+      fitSizes(graph, dims, given, innerSizes[0]);
       return dims;
     };
     while (!affordable(make()) && llvm::any_of(innerSizes, [](int64_t size) { return size > 2; }))

@@ -40,11 +40,14 @@ FailureOr<std::vector<Dims>> Verification::chooseSizes() {
   return sizes;
 }
 
-/// Whether the argument names pages that rows are appended to: a call refuses one page twice.
-static bool isAppendedTo(BlockArgument table) {
-  return llvm::any_of(table.getUsers(), [&](Operation *user) {
+/// Whether a call refuses other elements of the argument: it names pages that rows are appended to,
+/// none twice, or is offsets of packed rows.
+static bool isChecked(BlockArgument argument) {
+  return llvm::any_of(argument.getUsers(), [&](Operation *user) {
     auto append = dyn_cast<mlir::attn::AppendPagesOp>(user);
-    return append && append.getTable() == table;
+    return (append && append.getTable() == argument) ||
+           llvm::any_of(mlir::attn::getPackedRows(user),
+                        [&](auto &packed) { return packed.offsets == argument; });
   });
 }
 
@@ -54,7 +57,7 @@ FailureOr<Case> Verification::verify(const PlannedCase &planned) {
   if (failed(inputs))
     return failure();
   for (auto [index, tensor] : llvm::enumerate(*inputs))
-    if (!maker.getGiven()[index] && !isAppendedTo(graph.getFunction().getArgument(index)))
+    if (!maker.getGiven()[index] && !isChecked(graph.getFunction().getArgument(index)))
       planned.kind.apply(index, tensor);
   FailureOr<std::vector<Expected>> expected = expectResults(graph, *inputs);
   FailureOr<std::vector<Tensor>> outputs =

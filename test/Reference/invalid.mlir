@@ -13,6 +13,7 @@
 // RUN:   | FileCheck %s --check-prefix=TAKEN
 // RUN: %exits 1 attnc run %s --reference --function append --input table=zeros --input n=@%t.n.npy 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=ROOM
+// RUN: %exits 1 attnc run %s --reference --function packed --input o=ones 2>&1 | FileCheck %s --check-prefix=OFFSETS
 // RUN: %exits 2 attnc run %s --function outside --f64 2>&1 | FileCheck %s --check-prefix=F64
 // RUN: attnc compile %s --function sizes --emit halide -o - > %t
 // RUN: %exits 1 attnc run %t --reference 2>&1 | FileCheck %s --check-prefix=STAGE
@@ -63,4 +64,11 @@ func.func @append(%table: tensor<2x2xi32>, %n: tensor<2xi32>) -> tensor<3x2x1x1x
   // ROOM: [[#@LINE+1]]:8: error: expected the length of sequence 0 to leave room for 1 of 4 keys, found 5
   %r = attn.append_pages %pool[%table], %rows, %n : tensor<3x2x1x1xf32>, tensor<2x2xi32>, tensor<2x1x1x1xf32>, tensor<2xi32>
   return %r : tensor<3x2x1x1xf32>
+}
+
+func.func @packed(%o: tensor<3xi32>) -> tensor<2x1x3x1xf32> {
+  %rows = arith.constant dense<0.0> : tensor<3x1x1xf32>
+  // OFFSETS: [[#@LINE+1]]:8: error: expected offset 0 to be 0 first, not to decrease, and 3 last, found 1
+  %r = attn.unpack_rows %rows offsets(%o) : tensor<3x1x1xf32>, tensor<3xi32>
+  return %r : tensor<2x1x3x1xf32>
 }

@@ -18,6 +18,7 @@
 // RUN: attnc run %s --reference --function integers | FileCheck %s --check-prefix=INTEGERS
 // RUN: attnc run %s --reference --function floats | FileCheck %s --check-prefix=FLOATS
 // RUN: attnc run %s --reference --function pages | FileCheck %s --check-prefix=PAGES
+// RUN: attnc run %s --reference --function packed | FileCheck %s --check-prefix=PACKED
 // RUN: attnc run %s --reference --function append | FileCheck %s --check-prefix=APPEND
 // RUN: attnc run %s --reference --function quantize | FileCheck %s --check-prefix=QUANTIZE
 // RUN: attnc run %s --reference --function dynamic --input x=ones:3x2 \
@@ -297,6 +298,35 @@ func.func @pages() -> (tensor<2x1x4x1xf32> {attn.name = "rows"}, tensor<2x1x1x1x
     attn.yield %seen : i1
   } : tensor<2x1x1x1xf32>, tensor<3x1x2x1xf32>, tensor<3x1x2x1xf32> -> tensor<2x1x1x1xf32>
   return %r, %c : tensor<2x1x4x1xf32>, tensor<2x1x1x1xf32>
+}
+
+// Sequences of one row and of two; behind a sequence's rows stand those of the next.
+// PACKED: rows: f32[2, 1, 3, 1]
+// PACKED-NEXT: first 1 2 3 2 3 3
+// PACKED: again: f32[3, 1, 1]
+// PACKED-NEXT: first 1 2 3
+// PACKED: context: f32[1, 1, 3, 1]
+// PACKED-NEXT: first 4 5.5 5.5
+func.func @packed() -> (tensor<2x1x3x1xf32> {attn.name = "rows"}, tensor<3x1x1xf32> {attn.name = "again"},
+                        tensor<1x1x3x1xf32> {attn.name = "context"}) {
+  %rows = arith.constant dense<[[[1.0]], [[2.0]], [[3.0]]]> : tensor<3x1x1xf32>
+  %o = arith.constant dense<[0, 1, 3]> : tensor<3xi32>
+  %q = arith.constant dense<0.0> : tensor<1x1x3x1xf32>
+  %k = arith.constant dense<[[[[4.0], [5.0], [6.0]]]]> : tensor<1x1x3x1xf32>
+  %r = attn.unpack_rows %rows offsets(%o) : tensor<3x1x1xf32>, tensor<3xi32>
+  %a = attn.pack_rows %r offsets(%o) : tensor<2x1x3x1xf32>, tensor<3xi32>
+  %c = attn.attention %q, %k, %k offsets(%o : tensor<3xi32>) kv_offsets(%o : tensor<3xi32>) mask {
+  ^bb0(%batch: index, %head: index, %i: index, %j: index):
+    %c1 = arith.constant 1 : index
+    %next = arith.addi %batch, %c1 : index
+    %first = tensor.extract %o[%batch] : tensor<3xi32>
+    %end = tensor.extract %o[%next] : tensor<3xi32>
+    %n = arith.subi %end, %first : i32
+    %length = arith.index_cast %n : i32 to index
+    %seen = arith.cmpi slt, %j, %length : index
+    attn.yield %seen : i1
+  } : tensor<1x1x3x1xf32>, tensor<1x1x3x1xf32>, tensor<1x1x3x1xf32> -> tensor<1x1x3x1xf32>
+  return %r, %a, %c : tensor<2x1x3x1xf32>, tensor<3x1x1xf32>, tensor<1x1x3x1xf32>
 }
 
 // The second sequence appends one of its rows; its second entry is not followed.

@@ -100,3 +100,21 @@ func.func @paged(
   %context = attn.context %prob, %keys : tensor<?x4x1x?xf32>, tensor<?x2x?x16xf32> -> tensor<?x4x1x16xf32>
   return %context, %pages : tensor<?x4x1x16xf32>, tensor<?x4x2x16xf32>
 }
+
+// Packed rows of sequences, whose keys are packed, too.
+func.func @ragged(
+    %query: tensor<?x4x16xf32> {attn.dims = ["total", 4, 16]},
+    %key: tensor<?x2x16xf32> {attn.dims = ["keys", 2, 16]},
+    %offsets: tensor<?xi32> {attn.dims = ["num_offsets"]},
+    %kv_offsets: tensor<?xi32> {attn.dims = ["num_offsets"]})
+    -> (tensor<?x4x16xf32> {attn.name = "context"}) {
+  %q = attn.unpack_rows %query offsets(%offsets) : tensor<?x4x16xf32>, tensor<?xi32>
+  %k = attn.unpack_rows %key offsets(%kv_offsets) : tensor<?x2x16xf32>, tensor<?xi32>
+  %score = attn.score %q, %k : tensor<?x4x?x16xf32>, tensor<?x2x?x16xf32>
+  %masked = attn.mask %score causal(bottom_right) q_offsets(%offsets : tensor<?xi32>) kv_offsets(%kv_offsets : tensor<?xi32>)
+      : tensor<?x4x?x?xf32>
+  %prob = attn.softmax %masked : tensor<?x4x?x?xf32>
+  %context = attn.context %prob, %k : tensor<?x4x?x?xf32>, tensor<?x2x?x16xf32>
+  %packed = attn.pack_rows %context offsets(%offsets) : tensor<?x4x?x16xf32>, tensor<?xi32>
+  return %packed : tensor<?x4x16xf32>
+}

@@ -72,21 +72,57 @@ KvSplits KvSplits::byLength(const AttentionInputs &in, int64_t most, int64_t min
   return {most, minKeys, clamp(in.numKeys / minKeys, in.p.i32(1), in.p.i32(most))};
 }
 
-AttentionBlocks::AttentionBlocks(const AttentionInputs &in, int64_t rows, int64_t packedHeads,
-                                 int64_t kvBlock, KvSplits splits)
+/// The longest q_len that the schedules before this one serve: schedules have ascending limits.
+static int64_t getLongestBefore(AttentionOp op, ScheduleAttrInterface schedule) {
+  int64_t above = 0, limit = schedule.getMaxQLen();
+  for (auto other : op.getScheduleAttr().getAsRange<ScheduleAttrInterface>())
+    if (int64_t most = other.getMaxQLen(); most && (limit == 0 || most < limit))
+      above = std::max(above, most);
+  return above;
+}
+
+AttentionBlocks::AttentionBlocks(const AttentionInputs &in, ScheduleAttrInterface schedule,
+                                 int64_t rows, int64_t packedHeads, int64_t kvBlock,
+                                 KvSplits splits)
     : in(in), p(in.p), rows(rows), packedHeads(packedHeads), rowsOfHead(rows / packedHeads),
-      kvBlock(kvBlock), splits(splits) {}
+      kvBlock(kvBlock), splits(splits) {
+  if (!in.op.getOffsets())
+    return;
+  int64_t above = getLongestBefore(in.op, schedule);
+  isFirst = above == 0;
+  packed.emplace(p, PackedSequences(p, /*prefix=*/"", in.op.getOffsets(), in.numRows), rowsOfHead,
+                 above, schedule.getMaxQLen());
+}
 
 /// Halide cannot infer the sign of a dynamic number of splits.
 Scalar AttentionBlocks::qBlock(const BlockCoords &t) const {
   if (!splits.isSplit())
     return t.it;
   Scalar block = t.it / splits.count;
-  return splits.minKeys ? unsafePromiseClamped(block, p.i32(0), in.numRows - 1) : block;
+  return splits.minKeys ? unsafePromiseClamped(block, p.i32(0), maxQBlocks() - 1) : block;
+}
+
+Scalar AttentionBlocks::maxQBlocks() const { return packed ? packed->getMaxCount() : in.numRows; }
+
+Scalar AttentionBlocks::lastRow(Scalar qBlock) const {
+  Scalar last = in.numRows - 1;
+  if (!packed)
+    return last;
+  Scalar length = packed->getSequences().lengthOf(packed->sequenceOf(qBlock));
+  return unsafePromiseClamped(max(length - 1, 0), p.i32(0), last);
 }
 
 Scalar AttentionBlocks::row(Scalar ii, Scalar qBlock) const {
-  return min(qBlock * rowsOfHead + (packedHeads == 1 ? ii : ii / packedHeads), in.numRows - 1);
+  Scalar row = min(firstRow(qBlock) + rowOfHead(ii), lastRow(qBlock));
+  return packed ? unsafePromiseClamped(row, p.i32(0), in.numRows - 1) : row;
+}
+
+Scalar AttentionBlocks::storedRow(Scalar ii, Scalar qBlock) const {
+  if (!packed)
+    return row(ii, qBlock);
+  Scalar rest = max(packed->countRows(qBlock) - 1, 0), last = in.numRows - 1;
+  return unsafePromiseClamped(packed->firstPackedRow(qBlock) + min(rowOfHead(ii), rest), p.i32(0),
+                              last);
 }
 
 Scalar AttentionBlocks::head(Scalar ii, const BlockCoords &t) const {

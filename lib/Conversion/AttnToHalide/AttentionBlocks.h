@@ -76,14 +76,30 @@ struct KvSplits {
 class AttentionBlocks {
 public:
   /// A query block has `rows` rows: rows / packedHeads rows of each of `packedHeads` query heads.
-  AttentionBlocks(const AttentionInputs &in, int64_t rows, int64_t packedHeads, int64_t kvBlock,
-                  KvSplits splits);
+  /// Of packed rows, the kernel of `schedule` computes the sequences whose q_len it serves.
+  AttentionBlocks(const AttentionInputs &in, ScheduleAttrInterface schedule, int64_t rows,
+                  int64_t packedHeads, int64_t kvBlock, KvSplits splits);
 
   /// The number of the query block that KV split `t` belongs to.
   Scalar qBlock(const BlockCoords &t) const;
+  /// The batch of the regions and of the keys: of packed rows, the sequence of the query block.
+  Scalar batch(const BlockCoords &t) const { return batchOf(qBlock(t), t); }
+  Scalar batchOf(Scalar qBlock, const BlockCoords &t) const {
+    return packed ? packed->sequenceOf(qBlock) : t.b;
+  }
+  /// A query block's first row, and the last row of its batch.
+  Scalar firstRow(Scalar qBlock) const {
+    return packed ? packed->firstRow(qBlock) : qBlock * rowsOfHead;
+  }
+  Scalar lastRow(Scalar qBlock) const;
   Scalar row(Scalar ii, const BlockCoords &t) const { return row(ii, qBlock(t)); }
+  /// Row ii, or the last one of the batch.
   Scalar row(Scalar ii, Scalar qBlock) const;
+  /// Where that row is in query, context and lse.
+  Scalar storedRow(Scalar ii, Scalar qBlock) const;
   Scalar head(Scalar ii, const BlockCoords &t) const;
+  /// Upper bound of the number of query blocks.
+  Scalar maxQBlocks() const;
   /// Upper bound of a query block's number of KV blocks.
   Scalar maxKvBlocks() const { return (in.numKeys + (kvBlock - 1)) / kvBlock; }
 
@@ -95,6 +111,13 @@ public:
   PipelineBuilder &p;
   int64_t rows, packedHeads, rowsOfHead, kvBlock;
   KvSplits splits;
+  /// If queries are packed.
+  std::optional<PackedBlocks> packed;
+  /// Whether no other kernel of a call computes rows before this one.
+  bool isFirst = true;
+
+private:
+  Scalar rowOfHead(Scalar ii) const { return packedHeads == 1 ? ii : ii / packedHeads; }
 };
 
 /// Inlines the regions of an op into bodies of funcs.

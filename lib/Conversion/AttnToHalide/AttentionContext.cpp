@@ -104,6 +104,36 @@ KvBlockContext attn::buildKvBlockContext(const KvReader &reader, const ContextCo
 // Output
 //===----------------------------------------------------------------------===//
 
+/// An element of the context.
+static Scalar divide(PipelineBuilder &p, const Quotient &q, Type element) {
+  return convert(pick(!(bits(q.inverse) == p.i32(0)), q.sum * q.inverse), element);
+}
+
+/// Each query block stores the rows that it has.
+static Func
+buildPackedContext(const AttentionBlocks &blocks,
+                   function_ref<Quotient(Scalar d, Scalar ii, const BlockCoords &t)> quotientAt) {
+  PipelineBuilder &p = blocks.p;
+  Type element = blocks.in.op.getResult().getType().getElementType();
+  Func context = p.func("context", {"d", "i", "h", "b"}, element,
+                        [&](ArrayRef<Scalar>) { return undef(p.b(), element); });
+  Reduction domain[] = {{kPackedRow, p.i32(blocks.rowsOfHead)},
+                        {kPackedHead, p.i32(blocks.packedHeads)},
+                        {kPackedBlock, blocks.maxQBlocks()},
+                        {kPackedHeads, p.extent(blocks.in.query, 2) / blocks.packedHeads}};
+  p.update(context, {"d"}, domain, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+    Scalar coords[] = {r[2], r[3], p.i32(0)}, ii = r[0] * blocks.packedHeads + r[1];
+    BlockCoords t(coords);
+    Scalar x = divide(p, quotientAt(v[0], ii, t), element);
+    Scalar head = unsafePromiseClamped(r[3] * blocks.packedHeads + r[1], p.i32(0),
+                                       p.extent(blocks.in.query, 2) - 1);
+    return {x,
+            {v[0], blocks.storedRow(ii, t.it), head, p.i32(0)},
+            r[0] < blocks.packed->countRows(t.it)};
+  });
+  return context;
+}
+
 Func attn::buildContext(
     const AttentionBlocks &blocks,
     function_ref<Quotient(Scalar d, Scalar ii, const BlockCoords &t)> quotientAt,
@@ -111,6 +141,11 @@ Func attn::buildContext(
   PipelineBuilder &p = blocks.p;
   auto type = blocks.in.op.getResult().getType();
   Type element = type.getElementType();
+  if (blocks.packed) {
+    Func context = buildPackedContext(blocks, quotientAt);
+    p.output(context, type, /*knownDims=*/1);
+    return context;
+  }
   Func context = p.func("context", {"d", "i", "h", "b"}, element, [&](ArrayRef<Scalar> v) {
     Scalar it = v[1] / blocks.rowsOfHead, ii = v[1] % blocks.rowsOfHead, h = v[2], b = v[3];
     if (blocks.packedHeads != 1) {
@@ -119,7 +154,7 @@ Func attn::buildContext(
     }
     Scalar coords[] = {it, h, b};
     Quotient q = quotientAt(v[0], ii, BlockCoords(coords));
-    Scalar x = convert(pick(!(bits(q.inverse) == p.i32(0)), q.sum * q.inverse), element);
+    Scalar x = divide(p, q, element);
     return lse ? lse->storeBeside(x, {v[1], v[2], v[3]}, q.row, v[0] == p.i32(0)) : x;
   });
   p.output(context, type, /*knownDims=*/1);

@@ -3,9 +3,10 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A Halide func writes one output. The lse is a func of zeros whose elements the kernel overwrites
-// when it divides a row by its sum, so the loops over keys run once. The second pass, which visits
-// every visible NaN score, marks such rows before or after.
+// A Halide func writes one output. The lse is a func of zeros, written by the first kernel of a
+// call that computes rows, whose elements the kernel overwrites when it divides a row by its sum,
+// so the loops over keys run once. The second pass, which visits every visible NaN score, marks
+// such rows before or after.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,12 +15,22 @@
 using namespace mlir;
 using namespace mlir::attn;
 
+static RowPlace getPlace(const AttentionBlocks &blocks, Scalar ii, Scalar qBlock,
+                         const BlockCoords &t) {
+  RowPlace place{blocks.row(ii, qBlock), blocks.head(ii, t), blocks.batchOf(qBlock, t)};
+  if (blocks.packed) {
+    place.stored = blocks.storedRow(ii, qBlock);
+    place.exists = blocks.packed->countRows(qBlock) > 0;
+  }
+  return place;
+}
+
 RowPlace RowPlace::inBlock(const AttentionBlocks &blocks, Scalar ii, const BlockCoords &t) {
-  return {blocks.row(ii, t), blocks.head(ii, t), t.b};
+  return getPlace(blocks, ii, blocks.qBlock(t), t);
 }
 
 RowPlace RowPlace::inMergedBlock(const AttentionBlocks &blocks, Scalar ii, const BlockCoords &t) {
-  return {blocks.row(ii, t.it), blocks.head(ii, t), t.b};
+  return getPlace(blocks, ii, t.it, t);
 }
 
 LseOutput::LseOutput(const AttentionBlocks &blocks, const Numerators &numerators)
@@ -27,8 +38,10 @@ LseOutput::LseOutput(const AttentionBlocks &blocks, const Numerators &numerators
   if (!blocks.in.op.getLse())
     return;
   Type type = blocks.in.op.getLse().getType().getElementType();
-  lse = blocks.p.func("lse", {"i", "h", "b"}, type,
-                      [&](ArrayRef<Scalar>) { return blocks.p.constant(type, 0); });
+  PipelineBuilder &p = blocks.p;
+  lse = p.func("lse", {"i", "h", "b"}, type, [&](ArrayRef<Scalar>) {
+    return blocks.isFirst ? p.constant(type, 0) : undef(p.b(), type);
+  });
 }
 
 void LseOutput::addOutput() const {
@@ -37,6 +50,8 @@ void LseOutput::addOutput() const {
 }
 
 Scalar LseOutput::at(const RowPlace &place) const {
+  if (Value(place.stored))
+    return lse(place.stored, place.head, blocks.p.i32(0));
   Scalar row = unsafePromiseClamped(place.row, blocks.p.i32(0), blocks.in.numRows - 1);
   return lse(row, place.head, place.batch);
 }
@@ -56,6 +71,8 @@ Scalar LseOutput::storeBeside(Scalar x, const RowPlace &place, const RowSum &sum
                               Scalar where) const {
   Scalar element = at(place);
   Scalar marked = convert(element, blocks.p.b().getF32Type());
+  if (Value(place.exists))
+    where = Value(where) ? where && place.exists : place.exists;
   return attn::storeBeside(x, getLse(sum, marked), element, where);
 }
 

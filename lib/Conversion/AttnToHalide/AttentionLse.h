@@ -20,6 +20,8 @@ struct RowPlace {
   static RowPlace inMergedBlock(const AttentionBlocks &blocks, Scalar ii, const BlockCoords &t);
 
   Scalar row, head, batch;
+  /// The row's place in the lse, and whether there is one; null if the row itself is its place.
+  Scalar stored = {}, exists = {};
 };
 
 /// The sum of a row's numerators and the maximum that they are relative to, without the sink.

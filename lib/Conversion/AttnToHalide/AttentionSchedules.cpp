@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PackedRows.h"
 #include "Pages.h"
 
 #include "attnc/Conversion/AttnToHalide.h"
@@ -93,7 +94,8 @@ static LogicalResult callKernels(AttentionOp op, Attribute schedule, ArrayRef<Va
       failed(converter.callKernel(destinations, op.getLoc(), "merge", merge, condition)));
 }
 
-/// One kernel for each schedule; a call runs the first that serves its q_len.
+/// One kernel for each schedule; a call runs the first that serves its q_len. Of packed rows, each
+/// kernel computes the sequences that it serves.
 static LogicalResult convertAttention(AttentionOp op, FunctionConverter &converter) {
   HostFunction &host = converter.getHost();
   if (StringRef obstacle = findObstacle(op); !obstacle.empty())
@@ -101,15 +103,17 @@ static LogicalResult convertAttention(AttentionOp op, FunctionConverter &convert
   if (op.getPages() && failed(requirePages(op, op.getPages(), op.getLengths(), op.getStored(),
                                            /*keyDim=*/2, converter)))
     return failure();
+  if (failed(requireOffsets(op, converter)))
+    return failure();
   SmallVector<Value> destinations = llvm::map_to_vector(
       op->getResults(), [&](Value result) { return host.getDestination(result); });
   int64_t above = -1;
   for (auto schedule : op.getScheduleAttr().getAsRange<ScheduleAttrInterface>()) {
     int64_t limit = schedule.getMaxQLen();
     auto isServed = [&] { return host.isWithin(op.getQuery(), 2, above, limit); };
-    bool isOnly = op.getSchedule()->size() == 1;
+    bool isAlwaysCalled = op.getSchedule()->size() == 1 || op.getOffsets();
     if (failed(callKernels(op, schedule, destinations, converter,
-                           isOnly ? function_ref<Value()>() : isServed)))
+                           isAlwaysCalled ? function_ref<Value()>() : isServed)))
       return failure();
     above = limit;
   }

@@ -117,7 +117,7 @@ static void stageRegion(const KvReader &reader, AttentionRegions &regions, Regio
       if (!readsWholeGroups)
         k = min(likely(k), blocks.in.numKeys - 1);
       k = unsafePromiseClamped(k, p.i32(0), blocks.in.numKeys - 1);
-      SmallVector<Scalar> args = {t.b, t.h, blocks.row(v[0], t), k};
+      SmallVector<Scalar> args = {blocks.batch(t), t.h, blocks.row(v[0], t), k};
       if (&region == &blocks.in.op.getScoreMod())
         args.insert(args.begin(), blocks.in.f32(0));
       return regions.inlinedValue(region, extract.getResult(), args, type);
@@ -161,8 +161,8 @@ Scalar ScoreSteps::modify(Scalar dot, Scalar ii, Scalar k, Scalar c, const Block
     dot = strictFloat(dot * std::abs(in.scale));
   Scalar score = regions.inlined(
       in.op.getScoreMod(),
-      {dot, t.b, blocks.head(ii, t), blocks.row(ii, t), reader.visibleNumber(k, c, t)}, dot,
-      readStaged(ii, k, c, t, staged));
+      {dot, blocks.batch(t), blocks.head(ii, t), blocks.row(ii, t), reader.visibleNumber(k, c, t)},
+      dot, readStaged(ii, k, c, t, staged));
   return in.isScaled ? strictFloat(score) : score;
 }
 
@@ -171,10 +171,10 @@ Scalar ScoreSteps::hide(Scalar score, Scalar ii, Scalar k, Scalar c, const Block
                         const StagedReads &staged) const {
   const AttentionBlocks &blocks = reader.blocks;
   Scalar visible = reader.number(k, c, t) < reader.range.highAt(t);
-  Scalar seen =
-      regions.inlined(blocks.in.op.getMask(),
-                      {t.b, blocks.head(ii, t), blocks.row(ii, t), reader.visibleNumber(k, c, t)},
-                      Scalar(), readStaged(ii, k, c, t, staged));
+  Scalar seen = regions.inlined(
+      blocks.in.op.getMask(),
+      {blocks.batch(t), blocks.head(ii, t), blocks.row(ii, t), reader.visibleNumber(k, c, t)},
+      Scalar(), readStaged(ii, k, c, t, staged));
   // A copy is a func, which no condition of a select may read. Halide finds no bounds for a
   // disjunction with a repeated term, and refuses its select.
   bool isBlended = !staged.empty() || !mask.isConjunction();
@@ -193,7 +193,7 @@ Scalar ScoreSteps::modifyProb(Scalar numerator, Scalar ii, Scalar k, Scalar c,
   if (region.empty())
     return numerator;
   Scalar h = blocks.head(ii, t), q = blocks.row(ii, t), j = reader.visibleNumber(k, c, t);
-  return strictFloat(regions.inlined(region, {numerator, t.b, h, q, j}, numerator));
+  return strictFloat(regions.inlined(region, {numerator, blocks.batch(t), h, q, j}, numerator));
 }
 
 //===----------------------------------------------------------------------===//
@@ -204,7 +204,8 @@ static constexpr StringRef kQueryVars[] = {"ii", "d", "it", "h", "b"};
 
 static Scalar readQuery(const AttentionBlocks &blocks, ArrayRef<Scalar> v) {
   BlockCoords t(v);
-  Scalar x = widenFactor(blocks.in.query(v[1], blocks.row(v[0], t), blocks.head(v[0], t), t.b));
+  Scalar x = widenFactor(
+      blocks.in.query(v[1], blocks.storedRow(v[0], blocks.qBlock(t)), blocks.head(v[0], t), t.b));
   return blocks.in.scale < 0 ? -x : x;
 }
 
@@ -224,7 +225,7 @@ TransposedFunc attn::buildTransposedQuery(const AttentionBlocks &blocks, int64_t
 static Scalar readQueryPair(const AttentionBlocks &blocks, ArrayRef<Scalar> v) {
   BlockCoords t(v);
   auto read = [&](Scalar d) {
-    return blocks.in.query(d, blocks.row(v[0], t), blocks.head(v[0], t), t.b);
+    return blocks.in.query(d, blocks.storedRow(v[0], blocks.qBlock(t)), blocks.head(v[0], t), t.b);
   };
   Scalar pair = pairOf(read(v[1] * 2), read(v[1] * 2 + 1));
   if (blocks.in.scale >= 0)

@@ -215,7 +215,7 @@ Scalar attn::getSumWithSink(const AttentionBlocks &blocks, const RowState &row, 
   Scalar sum = row.sum(ii, t);
   if (!isSinkLast(blocks.in))
     return sum;
-  Scalar sink = readSink(blocks.in, blocks.row(ii, t), blocks.head(ii, t), t.b);
+  Scalar sink = readSink(blocks.in, blocks.row(ii, t), blocks.head(ii, t), blocks.batch(t));
   return blend(isUsualSink(blocks.in, sink), sum, getNaN(blocks.p));
 }
 
@@ -229,7 +229,7 @@ Scalar attn::startRow(const AttentionBlocks &blocks, const ContextColumns &colum
   Scalar nothing = select(x == columns.maxColumn(), in.f32(-kMaxFloat), in.f32(0));
   if (!in.op.getSink())
     return nothing;
-  Scalar score = readSink(in, blocks.row(ii, t), blocks.head(ii, t), t.b);
+  Scalar score = readSink(in, blocks.row(ii, t), blocks.head(ii, t), blocks.batch(t));
   Scalar isUsual = isUsualSink(in, score), noNumber = getNaN(p);
   if (isSinkLast(in))
     return blend(isUsual, nothing, blend(x == columns.sinkColumn(), noNumber, nothing));

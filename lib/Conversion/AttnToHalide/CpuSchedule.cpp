@@ -63,7 +63,21 @@ Loop CpuSchedule::scheduleRegisterTile(Func f, Loop at, const RegisterTile &regi
 // Query blocks
 //===----------------------------------------------------------------------===//
 
+/// Query blocks write rows of their own: no two of them race.
+Loop CpuSchedule::schedulePackedOutput(Func context) {
+  p.allowRaceConditions(context, 0);
+  StageLoops v = p.stage(context, 0);
+  auto [vectors, lane] = p.split(v["d"], lanes, TailStrategy::guard_with_if);
+  p.reorder({lane, vectors, v[kPackedHead], v[kPackedRow], v[kPackedBlock], v[kPackedHeads]});
+  p.vectorize(lane);
+  p.unroll(vectors);
+  p.neverPartition(context, 0);
+  return p.fuse(v[kPackedBlock], v[kPackedHeads]);
+}
+
 Loop CpuSchedule::scheduleOutput(Func context) {
+  if (blocks.packed)
+    return schedulePackedOutput(context);
   StageLoops v = p.stage(context);
   auto [qBlocks, row] = p.split(v["i"], blocks.rowsOfHead, TailStrategy::guard_with_if);
   auto [vectors, lane] = p.split(v["d"], lanes, TailStrategy::guard_with_if);

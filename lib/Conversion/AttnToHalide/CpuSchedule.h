@@ -65,6 +65,7 @@ public:
   Loop qBlockLoop, kvBlockLoop;
 
 private:
+  Loop schedulePackedOutput(Func context);
   Loop scheduleOnlineUpdate(Func acc);
   void schedulePaddedValue(Func padded, int64_t keysOfElement);
 };

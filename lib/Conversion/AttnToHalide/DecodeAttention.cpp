@@ -79,7 +79,7 @@ private:
 
 DecodeAttention::DecodeAttention(PipelineBuilder &p, AttentionOp op, DecodeAttr s)
     : p(p), s(s), lanes(s.getVectorWidth()), in(p, op),
-      blocks(in, s.getQBlock(), s.getPackedHeads(), s.getKvBlock(),
+      blocks(in, s, s.getQBlock(), s.getPackedHeads(), s.getKvBlock(),
              KvSplits::byLength(in, s.getKvSplits(), s.getMinSplitKeys())),
       columns(BlockedColumns::ofVectors(in.valueDim, lanes, s.getContextVectors())),
       mask(op.getMask()), qBlockMask(blocks, mask), regions(in), numerators(in, cpuExp2),

@@ -28,7 +28,7 @@ static int64_t getBlock(GpuAttr s, int64_t valueDim) {
 
 GpuAttention::GpuAttention(PipelineBuilder &p, AttentionOp op, GpuAttr s)
     : p(p), s(s), threadsX(s.getThreadsX()), threadsY(s.getThreadsY()), in(p, op),
-      blocks(in, s.getQBlock(), s.getPackedHeads(), s.getKvBlock(),
+      blocks(in, s, s.getQBlock(), s.getPackedHeads(), s.getKvBlock(),
              KvSplits::fixed(p, s.getKvSplits())),
       columns(in.valueDim, getBlock(s, in.valueDim), threadsX),
       width(columns.block + (isSinkLast(in) ? 3 : 2)), mask(op.getMask()), qBlockMask(blocks, mask),

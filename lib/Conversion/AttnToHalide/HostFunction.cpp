@@ -97,10 +97,7 @@ Value HostFunction::getDestination(Value tensor) {
   if (llvm::is_contained(results, tensor))
     buffer = getResultBuffer(llvm::find(results, tensor) - results.begin());
   if (!buffer && tensor.hasOneUse())
-    if (auto merge = dyn_cast<MergeHeadsOp>(*tensor.user_begin()))
-      if (int64_t heads = merge.getInput().getType().getDimSize(1); heads > 0)
-        buffer = viewAsHeads(getDestination(merge.getResult()), builder.getIndexAttr(heads),
-                             merge.getLayout());
+    buffer = viewInReader(tensor, *tensor.user_begin());
   if (!buffer)
     buffer = allocate(tensor);
   return buffers[tensor] = buffer;
@@ -183,6 +180,37 @@ Value HostFunction::viewAsHeads(Value buffer, OpFoldResult heads, Layout layout)
                                                               : SmallVector<unsigned>{1, 2, 0, 3};
   auto map = AffineMap::getPermutationMap(order, builder.getContext());
   return memref::TransposeOp::create(builder, split, AffineMapAttr::get(map));
+}
+
+/// The collapsed dimensions but one are 1, so that the view has the sizes of `op`'s source.
+static bool addsOnesAlone(tensor::CollapseShapeOp op) {
+  return llvm::all_of(op.getReassociationIndices(), [&](const ReassociationIndices &group) {
+    return llvm::count_if(group,
+                          [&](int64_t dim) { return op.getSrcType().getDimSize(dim) != 1; }) <= 1;
+  });
+}
+
+Value HostFunction::viewInReader(Value tensor, Operation *reader) {
+  if (auto merge = dyn_cast<MergeHeadsOp>(reader)) {
+    int64_t heads = merge.getInput().getType().getDimSize(1);
+    return heads > 0 ? viewAsHeads(getDestination(merge.getResult()), builder.getIndexAttr(heads),
+                                   merge.getLayout())
+                     : Value();
+  }
+  if (auto transpose = dyn_cast<TransposeOp>(reader); transpose && transpose.keepsRows()) {
+    SmallVector<unsigned> order(transpose.getPermutation());
+    auto map = inversePermutation(AffineMap::getPermutationMap(order, builder.getContext()));
+    return memref::TransposeOp::create(builder, getDestination(transpose.getResult()),
+                                       AffineMapAttr::get(map));
+  }
+  auto collapse = dyn_cast<tensor::CollapseShapeOp>(reader);
+  if (!collapse || !addsOnesAlone(collapse) || collapse.getReassociationIndices().empty())
+    return {};
+  SmallVector<OpFoldResult> sizes;
+  for (int64_t dim = 0; dim < collapse.getSrcType().getRank(); ++dim)
+    sizes.push_back(getMixedSize(tensor, dim));
+  return expandBuffer(builder, getDestination(collapse.getResult()), sizes,
+                      collapse.getReassociationIndices(), collapse.getSrcType().getShape());
 }
 
 void HostFunction::viewTransposed(TransposeOp op) {
@@ -428,12 +456,22 @@ static bool isOpen(Value a, int64_t dimOfA, Value b, int64_t dimOfB) {
 }
 
 void HostFunction::requireSame(Location loc, Value a, int64_t dimOfA, Value b, int64_t dimOfB,
-                               const Twine &message) {
+                               const Twine &message, int64_t extra) {
   if (!isOpen(a, dimOfA, b, dimOfB))
     return;
-  Value same = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, getSize(a, dimOfA),
-                                     getSize(b, dimOfB));
+  Value size = getSize(a, dimOfA);
+  if (extra != 0)
+    size =
+        arith::AddIOp::create(builder, loc, size, arith::ConstantIndexOp::create(builder, extra));
+  Value same =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, size, getSize(b, dimOfB));
   host::RequireOp::create(builder, loc, same, builder.getStringAttr(message));
+}
+
+void HostFunction::requireNotEmpty(Location loc, Value tensor, int64_t dim, const Twine &message) {
+  if (cast<RankedTensorType>(tensor.getType()).isDynamicDim(dim))
+    host::RequireOp::create(builder, loc, isNot(isEmpty(tensor, dim)),
+                            builder.getStringAttr(message));
 }
 
 void HostFunction::requireMultiple(Location loc, Value a, int64_t dimOfA, Value b, int64_t dimOfB,

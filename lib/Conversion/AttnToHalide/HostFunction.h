@@ -37,7 +37,8 @@ public:
   Value getResultBuffer(int64_t n);
 
   /// Where `tensor` is to be computed: a result's buffer if it is returned, the heads of
-  /// the merged buffer if it is merged, else a temporary.
+  /// the merged buffer if it is merged, its place in that of the view that is its only reader, else
+  /// a temporary.
   Value getDestination(Value tensor);
   /// A compact temporary of the tensor's sizes.
   Value allocate(Value tensor);
@@ -64,9 +65,11 @@ public:
   /// Checks that a size is the product of `sizes`, unless all are static.
   void requireProduct(Location loc, Value tensor, int64_t dim, ArrayRef<OpFoldResult> sizes,
                       const Twine &message);
-  /// Checks that two sizes are equal, unless both are static.
+  /// Checks that two sizes are equal, or b's larger by `extra`, unless both are static.
   void requireSame(Location loc, Value a, int64_t dimOfA, Value b, int64_t dimOfB,
-                   const Twine &message);
+                   const Twine &message, int64_t extra = 0);
+  /// Checks that a size is not 0.
+  void requireNotEmpty(Location loc, Value tensor, int64_t dim, const Twine &message);
   /// Checks that `a`'s size is a multiple of `b`'s.
   void requireMultiple(Location loc, Value a, int64_t dimOfA, Value b, int64_t dimOfB,
                        const Twine &message);
@@ -94,6 +97,8 @@ public:
 
 private:
   Value addConstant(arith::ConstantOp op);
+  /// The place of `tensor` in the destination of its only reader; null if that is no view.
+  Value viewInReader(Value tensor, Operation *reader);
   /// The view of `buffer` at the slice's offsets and sizes; `whole` are the buffer's sizes.
   Value viewSlice(OffsetSizeAndStrideOpInterface slice, Value buffer, ArrayRef<OpFoldResult> whole,
                   ArrayRef<int64_t> shape, const Twine &message);

@@ -35,7 +35,7 @@ KeyBounds QBlockMask::emitBounds(Scalar first, int64_t rows, const BlockCoords &
 }
 
 QueryRows QBlockMask::rowsFrom(Scalar first, int64_t rows, const BlockCoords &t) const {
-  return {t.b, t.h, first, min(first + (rows - 1), blocks.in.numRows - 1)};
+  return {blocks.batch(t), t.h, first, min(first + (rows - 1), blocks.lastRow(blocks.qBlock(t)))};
 }
 
 Scalar KeyRange::count(const BlockCoords &t) const { return highAt(t) - lowAt(t); }
@@ -49,8 +49,7 @@ KeyRange attn::buildKeyRange(const QBlockMask &mask) {
   Type i32 = p.b().getI32Type();
   auto bounds = [&](ArrayRef<Scalar> v) {
     BlockCoords t(v);
-    return mask.emitBounds(blocks.qBlock(t) * blocks.rowsOfHead, blocks.rowsOfHead, t,
-                           SeenBy::anyRow);
+    return mask.emitBounds(blocks.firstRow(blocks.qBlock(t)), blocks.rowsOfHead, t, SeenBy::anyRow);
   };
   auto lowest = [&](ArrayRef<Scalar> v) {
     auto known = bounds(v).low;
@@ -58,7 +57,10 @@ KeyRange attn::buildKeyRange(const QBlockMask &mask) {
   };
   auto highest = [&](ArrayRef<Scalar> v) {
     auto known = bounds(v).high;
-    return known ? clamp(*known, p.i32(0), numKeys) : numKeys;
+    Scalar high = known ? clamp(*known, p.i32(0), numKeys) : numKeys;
+    if (blocks.packed) // none of a block without rows
+      high = min(high, min(blocks.packed->countRows(blocks.qBlock(BlockCoords(v))), 1) * numKeys);
+    return high;
   };
   auto splitLength = [&](ArrayRef<Scalar> v) {
     Scalar kvBlocks = (max(highest(v) - lowest(v), 0) + (blocks.kvBlock - 1)) / blocks.kvBlock;
@@ -86,7 +88,7 @@ void attn::findGap(const QBlockMask &mask, KeyRange &range) {
   Type i32 = p.b().getI32Type();
   auto ranges = [&](const BlockCoords &t) {
     return emitTwoRanges(p, blocks.in.op.getMask(), mask.getBounded(),
-                         mask.rowsFrom(t.it * blocks.rows, blocks.rows, t));
+                         mask.rowsFrom(blocks.firstRow(t.it), blocks.rows, t));
   };
   auto within = [&](std::optional<Scalar> key, Func otherwise, const BlockCoords &t) {
     Scalar low = range.lowAt(t), high = max(range.highAt(t), low);
@@ -132,11 +134,11 @@ FullKeys attn::buildFullKeys(const QBlockMask &mask, const KeyRange &range, int6
     return known.high ? min(*known.high, all) : all;
   };
   auto full = [&](const BlockCoords &t) {
-    return mask.emitBounds(t.it * blocks.rows, blocks.rows, t, SeenBy::allRows);
+    return mask.emitBounds(blocks.firstRow(t.it), blocks.rows, t, SeenBy::allRows);
   };
   auto ofGroup = [&](ArrayRef<Scalar> v) {
     BlockCoords t(v);
-    Scalar first = min(t.it * blocks.rows + v[0] * rowsOfGroup, blocks.in.numRows - 1);
+    Scalar first = min(blocks.firstRow(t.it) + v[0] * rowsOfGroup, blocks.lastRow(t.it));
     return mask.emitBounds(first, rowsOfGroup, t, SeenBy::anyRow);
   };
   FullKeys keys;
@@ -172,8 +174,8 @@ KeySearch attn::buildKeySearch(const AttentionBlocks &blocks, AttentionRegions &
   Func edgeOfLane =
       p.func("edge_of_lane", vars, i32, [&](ArrayRef<Scalar> v) { return nothing(v[1]); });
   auto seenEdge = [&](Scalar k, Scalar row, Scalar y, const BlockCoords &t) {
-    Scalar q = min(t.it * blocks.rows + row, in.numRows - 1);
-    Scalar seen = regions.inlined(in.op.getMask(), {t.b, t.h, q, k}, Scalar());
+    Scalar seen =
+        regions.inlined(in.op.getMask(), {blocks.batch(t), t.h, blocks.row(row, t), k}, Scalar());
     return Value(seen) ? select(seen, select(y == p.i32(0), p.i32(0) - k, k + 1), nothing(y))
                        : nothing(y);
   };

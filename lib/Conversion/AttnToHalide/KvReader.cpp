@@ -37,7 +37,7 @@ void KvReader::lookUpPages() {
   StringRef vars[] = {"k", "c", "it", "h", "b"};
   auto placeOf = [&](ArrayRef<Scalar> v) {
     BlockCoords t(v);
-    return kv.placeOf(visibleNumber(v[0], v[1], t), t.b);
+    return kv.placeOf(visibleNumber(v[0], v[1], t), blocks.batch(t));
   };
   // As bits: Halide would clamp each read of an index to the bounds that it finds for it.
   Type held = blocks.p.b().getF32Type();
@@ -53,7 +53,7 @@ void KvReader::lookUpScales() {
     auto read = [&](ArrayRef<Scalar> v) {
       BlockCoords t(v);
       KvTensors::Place place = placeOf(visibleNumber(v[1], v[2], t), v[1], v[2], t);
-      return blocks.in.kv.scale(of, v[0], place, kvHead(t.h), t.b);
+      return blocks.in.kv.scale(of, v[0], place, kvHead(t.h), blocks.batch(t));
     };
     return of.count ? blocks.p.func(name, vars, blocks.p.b().getF32Type(), read) : Func();
   };
@@ -67,7 +67,7 @@ Scalar KvReader::scaled(Scalar x, const KvTensors::Scales &scales, Func known, S
     return x;
   Scalar n = scales.blockOf(d);
   return x * (Value(known) ? known(n, k, c, t.it, t.h, t.b)
-                           : blocks.in.kv.scale(scales, n, place, kvHead(t.h), t.b));
+                           : blocks.in.kv.scale(scales, n, place, kvHead(t.h), blocks.batch(t)));
 }
 
 void KvReader::fetchAhead(int64_t keys) {
@@ -79,7 +79,7 @@ KvReader KvReader::withoutLookUps() const { return {blocks, range, kvHead}; }
 
 KvTensors::Place KvReader::placeOf(Scalar number, Scalar k, Scalar c, const BlockCoords &t) const {
   if (!Value(page))
-    return blocks.in.kv.placeOf(number, t.b);
+    return blocks.in.kv.placeOf(number, blocks.batch(t));
   return blocks.in.kv.withBounds(
       {bits(rowInPage(k, c, t.it, t.h, t.b)), bits(page(k, c, t.it, t.h, t.b))});
 }
@@ -92,35 +92,37 @@ KvTensors::Place KvReader::placeAhead(Scalar k, Scalar c, const BlockCoords &t) 
 Scalar KvReader::key(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
   const KvTensors &kv = blocks.in.kv;
   KvTensors::Place place = placeOf(visibleNumber(k, c, t), k, c, t);
-  Scalar x = kv.key(d, place, kvHead(t.h), t.b);
+  Scalar x = kv.key(d, place, kvHead(t.h), blocks.batch(t));
   if (ahead)
-    x = kv.fetchKeyAhead(x, d, placeAhead(k, c, t), kvHead(t.h), t.b);
+    x = kv.fetchKeyAhead(x, d, placeAhead(k, c, t), kvHead(t.h), blocks.batch(t));
   return scaled(x, kv.getKeyScales(), keyScales, d, place, k, c, t);
 }
 
 Scalar KvReader::value(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
   const KvTensors &kv = blocks.in.kv;
   KvTensors::Place place = placeOf(visibleNumber(k, c, t), k, c, t);
-  Scalar x = kv.value(d, place, kvHead(t.h), t.b);
+  Scalar x = kv.value(d, place, kvHead(t.h), blocks.batch(t));
   return scaled(x, kv.getValueScales(), valueScales, d, place, k, c, t);
 }
 
 Scalar KvReader::keyPair(Scalar pair, Scalar k, Scalar c, const BlockCoords &t) const {
-  return blocks.in.kv.keyPair(pair, placeOf(visibleNumber(k, c, t), k, c, t), kvHead(t.h), t.b);
+  return blocks.in.kv.keyPair(pair, placeOf(visibleNumber(k, c, t), k, c, t), kvHead(t.h),
+                              blocks.batch(t));
 }
 
 Scalar KvReader::valuePair(Scalar d, Scalar pair, Scalar c, const BlockCoords &t) const {
   auto place = [&](Scalar k) { return placeOf(visibleNumber(k, c, t), k, c, t); };
-  return blocks.in.kv.valuePair(d, place(pair * 2), place(pair * 2 + 1), kvHead(t.h), t.b);
+  return blocks.in.kv.valuePair(d, place(pair * 2), place(pair * 2 + 1), kvHead(t.h),
+                                blocks.batch(t));
 }
 
 Scalar KvReader::valueOfVisible(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
   Scalar promised = unsafePromiseClamped(number(k, c, t), blocks.p.i32(0), blocks.in.numKeys - 1);
   const KvTensors &kv = blocks.in.kv;
   KvTensors::Place place = placeOf(promised, k, c, t);
-  Scalar x = kv.value(d, place, kvHead(t.h), t.b);
+  Scalar x = kv.value(d, place, kvHead(t.h), blocks.batch(t));
   if (ahead)
-    x = kv.fetchValueAhead(x, d, placeAhead(k, c, t), kvHead(t.h), t.b);
+    x = kv.fetchValueAhead(x, d, placeAhead(k, c, t), kvHead(t.h), blocks.batch(t));
   return scaled(x, kv.getValueScales(), valueScales, d, place, k, c, t);
 }
 

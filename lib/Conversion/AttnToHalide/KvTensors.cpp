@@ -28,6 +28,8 @@ KvTensors::KvTensors(PipelineBuilder &p, AttentionOp op)
   if (op.getPages())
     pages.emplace(p, op.getPages(), op.getLengths(), p.extent(keys, 1),
                   min(p.extent(keys, 3), p.extent(values, 3)));
+  if (op.getKvOffsets())
+    packed.emplace(p, /*prefix=*/"kv_", op.getKvOffsets(), p.extent(keys, 1));
 }
 
 KvTensors::Scales KvTensors::getScales(StringRef name, Value scales, Value rows) const {
@@ -47,7 +49,9 @@ bool KvTensors::areWidened() const {
 }
 
 KvTensors::Place KvTensors::placeOf(Scalar number, Scalar b) const {
-  return pages ? Place{pages->rowOf(number), pages->pageOf(number, b)} : Place{number, Scalar()};
+  if (pages)
+    return {pages->rowOf(number), pages->pageOf(number, b)};
+  return {packed ? packed->rowOf(number, b) : number, Scalar()};
 }
 
 KvTensors::Place KvTensors::withBounds(Place place) const {
@@ -89,5 +93,5 @@ Scalar KvTensors::fetchValueAhead(Scalar x, Scalar d, Place place, Scalar kvHead
 }
 
 Scalar KvTensors::read(Func rows, Scalar d, Place place, Scalar kvHead, Scalar b) const {
-  return rows(d, place.row, kvHead, pages ? place.page : b);
+  return rows(d, place.row, kvHead, pages ? place.page : packed ? p.i32(0) : b);
 }

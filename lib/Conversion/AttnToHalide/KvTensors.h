@@ -8,6 +8,7 @@
 #ifndef ATTNC_CONVERSION_ATTNTOHALIDE_KVTENSORS_H
 #define ATTNC_CONVERSION_ATTNTOHALIDE_KVTENSORS_H
 
+#include "PackedRows.h"
 #include "Pages.h"
 
 namespace mlir::attn {
@@ -28,7 +29,7 @@ public:
   /// Whether elements are other than f32: reading one takes more than a load.
   bool areWidened() const;
 
-  /// The row of a key in its page, or in its sequence if keys are in order; `page` is then null.
+  /// The row of a key in its page, or among the rows in order; `page` is then null.
   struct Place {
     Scalar row, page;
   };
@@ -74,6 +75,8 @@ private:
   bool isView;
   /// If keys and values are in pages.
   std::optional<PageTable> pages;
+  /// If sequences of keys and values are packed.
+  std::optional<PackedSequences> packed;
 };
 
 } // namespace mlir::attn

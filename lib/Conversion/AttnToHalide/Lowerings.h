@@ -32,6 +32,7 @@ void addGenerateLowerings(Lowerings &lowerings);
 void addLinearLowerings(Lowerings &lowerings);
 void addMatmulLowerings(Lowerings &lowerings);
 void addMergeLowerings(Lowerings &lowerings);
+void addPackedRowLowerings(Lowerings &lowerings);
 void addPageLowerings(Lowerings &lowerings);
 void addRowLowerings(Lowerings &lowerings);
 void addScoreLowerings(Lowerings &lowerings);
@@ -39,7 +40,8 @@ void addViewLowerings(Lowerings &lowerings);
 constexpr void (*kAddLowerings[])(Lowerings &) = {
     addAppendPagesLowerings, addAttentionLowerings, addCacheLowerings,  addEmbeddingLowerings,
     addGenerateLowerings,    addLinearLowerings,    addMatmulLowerings, addMergeLowerings,
-    addPageLowerings,        addRowLowerings,       addScoreLowerings,  addViewLowerings};
+    addPackedRowLowerings,   addPageLowerings,      addRowLowerings,    addScoreLowerings,
+    addViewLowerings};
 
 /// A kernel of attn.linear: the rows of its register tile, the largest number of input rows that it
 /// serves, where 0 means no limit, and the dimension of the tile's rows, counted from the last: 1,

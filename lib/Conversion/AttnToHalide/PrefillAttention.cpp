@@ -92,7 +92,7 @@ private:
 
 PrefillAttention::PrefillAttention(PipelineBuilder &p, AttentionOp op, PrefillAttr s)
     : p(p), s(s), lanes(s.getVectorWidth()), in(p, op),
-      blocks(in, s.getQBlock(), /*packedHeads=*/1, s.getKvBlock(), KvSplits::none(p)),
+      blocks(in, s, s.getQBlock(), /*packedHeads=*/1, s.getKvBlock(), KvSplits::none(p)),
       columns(BlockedColumns::ofVectors(in.valueDim, lanes, s.getContextVectors())),
       mask(op.getMask()), qBlockMask(blocks, mask), regions(in), numerators(in, cpuExp2),
       lse(blocks, numerators), cpu(blocks, columns, lanes, s.getContextRows()) {
@@ -190,7 +190,10 @@ Scalar PrefillAttention::startProduct(ArrayRef<Scalar> v) {
     return in.f32(0);
   BlockCoords t(v);
   Scalar zero = in.f32(0), d = columns.dim(v[0], v[1]),
-         next = min(t.it * blocks.rows + blocks.rows + v[2], in.numRows - 1);
+         first = blocks.packed ? blocks.packed->firstPackedRow(t.it) : blocks.firstRow(t.it),
+         next = min(first + blocks.rows + v[2], in.numRows - 1);
+  if (blocks.packed)
+    next = unsafePromiseClamped(next, p.i32(0), in.numRows - 1);
   if (in.headDim < columns.numBlocks * columns.block)
     d = min(d, in.headDim - 1);
   return fetchAhead(zero, in.query(d, next, t.h, t.b));

@@ -31,7 +31,8 @@ static void require(HostFunction &host, Operation &op, const SizeConstraint &con
                            message);
       continue;
     }
-    host.requireSame(op.getLoc(), first->tensor, first->dim, other.tensor, other.dim, message);
+    host.requireSame(op.getLoc(), first->tensor, first->dim, other.tensor, other.dim, message,
+                     other.extra - first->extra);
     first = &other;
   }
 }

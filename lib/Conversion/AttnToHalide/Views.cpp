@@ -46,9 +46,11 @@ static LogicalResult convertMergeHeads(MergeHeadsOp op, FunctionConverter &conve
 // Dimensions
 //===----------------------------------------------------------------------===//
 
-/// A transpose that keeps rows is a view; others are copied, as kernels need unit innermost
-/// strides.
+/// A transpose that keeps rows is a view, in which its input may have been computed; others are
+/// copied, as kernels need unit innermost strides.
 static LogicalResult convertTranspose(TransposeOp op, FunctionConverter &converter) {
+  if (converter.getHost().hasBuffer(op.getResult()))
+    return success();
   if (!op.keepsRows())
     return converter.convertToPipeline(
         op, [&](PipelineBuilder &p) { return lowerTranspose(p, op, converter.getCpu()); });
@@ -64,6 +66,8 @@ static LogicalResult convertExpandShape(tensor::ExpandShapeOp op, FunctionConver
 
 static LogicalResult convertCollapseShape(tensor::CollapseShapeOp op,
                                           FunctionConverter &converter) {
+  if (converter.getHost().hasBuffer(op.getResult()))
+    return success();
   FailureOr<Value> compact = converter.getCompact(op.getSrc());
   if (succeeded(compact))
     converter.getHost().viewCollapsed(op, *compact);

@@ -75,6 +75,33 @@ static LogicalResult verifySchedules(AttentionOp op) {
   return verifyOrder(op, op.getSchedule()->getValue());
 }
 
+static LogicalResult verifyPackedRows(AttentionOp op) {
+  auto verifyBatch = [&](StringRef name, Value rows) -> LogicalResult {
+    if (int64_t found = sizeOf(rows, 0); found != 1)
+      return op.emitOpError("expected packed ")
+             << name << " of batch 1, found "
+             << (ShapedType::isDynamic(found) ? "an open one" : std::to_string(found));
+    return success();
+  };
+  // attention_c17
+  if (op.getOffsets() && failed(verifyBatch("queries", op.getQuery())))
+    return failure();
+  if (op.getKvOffsets() &&
+      (failed(verifyBatch("keys", op.getKey())) || failed(verifyBatch("values", op.getValue()))))
+    return failure();
+  // attention_c18
+  if (op.getKvOffsets() && op.getPages())
+    return op.emitOpError("expected pages or kv_offsets, found both");
+  bool areFloats = isa<FloatType>(getElementTypeOrSelf(op.getKey())) &&
+                   isa<FloatType>(getElementTypeOrSelf(op.getValue()));
+  if (op.getKvOffsets() && (op.getKeyScales() || op.getValueScales() || !areFloats))
+    return op.emitOpError("expected packed keys and values of floats without scales");
+  for (Value offsets : {op.getOffsets(), op.getKvOffsets()})
+    if (offsets && sizeOf(offsets, 0) == 0)
+      return op.emitOpError("expected at least one offset, found none");
+  return success();
+}
+
 LogicalResult AttentionOp::verify() {
   // attention_c11
   if (getLengths() && !getPages())
@@ -83,7 +110,8 @@ LogicalResult AttentionOp::verify() {
   if (getPages() && sizeOf(getKey(), 2) == 0)
     return emitOpError("expected a page_size of at least 1, found 0");
   if (failed(verifyScales(*this, "key", getKey(), getKeyScales())) ||
-      failed(verifyScales(*this, "value", getValue(), getValueScales())))
+      failed(verifyScales(*this, "value", getValue(), getValueScales())) ||
+      failed(verifyPackedRows(*this)))
     return failure();
   // attention_c2, attention_c3, attention_c9
   if (failed(verifyElements(*this)) || failed(verifySizes(*this)) || failed(verifySchedules(*this)))
@@ -122,21 +150,33 @@ void AttentionOp::getAsmBlockArgumentNames(Region &body, OpAsmSetValueNameFn set
 // Sizes
 //===----------------------------------------------------------------------===//
 
-/// The sizes that pages have in the place of batch and kv_len of key and value. Regions' reads at
-/// the last key are checked by kernels alone: no tensor has kv_len.
-static void addPages(SizeConstraints &constraints, AttentionOp op) {
-  Value pages = op.getPages();
-  constraints[0] = {"batch", {{"query", op.getQuery(), 0}, {"pages", pages, 0}}};
+/// The tensors that have a size for each batch.
+static SizeConstraint getBatch(AttentionOp op) {
+  SizeConstraint batch{"batch", {{"query", op.getQuery(), 0}}};
+  if (Value offsets = op.getOffsets())
+    batch.members = {{"offsets", offsets, 0, /*extra=*/1}};
+  if (Value offsets = op.getKvOffsets())
+    batch.members.push_back({"kv_offsets", offsets, 0, /*extra=*/1});
+  else if (Value pages = op.getPages())
+    batch.members.push_back({"pages", pages, 0});
+  else
+    batch.members.append({{"key", op.getKey(), 0}, {"value", op.getValue(), 0}});
   if (Value lengths = op.getLengths())
-    constraints[0].members.push_back({"lengths", lengths, 0});
+    batch.members.push_back({"lengths", lengths, 0});
+  return batch;
+}
+
+/// The sizes that pages have in the place of kv_len of key and value. Regions' reads at the last
+/// key are checked by kernels alone: no tensor has kv_len.
+static void addPages(SizeConstraints &constraints, AttentionOp op) {
   constraints.back().name = "page_size";
-  constraints.push_back({"max_pages", {{"pages", pages, 1}}});
+  constraints.push_back({"max_pages", {{"pages", op.getPages(), 1}}});
 }
 
 SizeConstraints AttentionOp::getSizeConstraints() {
   Value query = getQuery(), key = getKey(), value = getValue();
   SizeConstraints constraints = {
-      {"batch", {{"query", query, 0}, {"key", key, 0}, {"value", value, 0}}},
+      getBatch(*this),
       multipleOf({"num_q_heads", query, 1}, {{"num_kv_heads", key, 1}, {"num_kv_heads", value, 1}}),
       {"head_dim", {{"query", query, 3}, {"key", key, 3}}},
       {"num_kv_heads", {{"key", key, 1}, {"value", value, 1}}},
@@ -144,23 +184,24 @@ SizeConstraints AttentionOp::getSizeConstraints() {
   for (auto [name, scales] : {std::pair<StringRef, Value>{"key_scales", getKeyScales()},
                               {"value_scales", getValueScales()}})
     for (auto [constraint, dim] : {std::pair(0, 0), {3, 1}, {4, 2}})
-      if (scales)
+      if (scales && !(dim == 0 && getPages()))
         constraints[constraint].members.push_back({name.str(), scales, dim});
   SmallVector<SizeConstraint::Member> places = {
-      {"query", query, 0}, {"query", query, 1}, {"query", query, 2}, {"key", key, 2}};
+      constraints[0].members[0], {"query", query, 1}, {"query", query, 2}, {"key", key, 2}};
   if (getPages()) {
     addPages(constraints, *this);
     places.pop_back();
   }
   addReads(constraints, *this, places);
-  addSink(constraints, getSink(), "query", query);
+  addSink(constraints, getSink(), ArrayRef(places).take_front(3));
   return constraints;
 }
 
 ResultSizes AttentionOp::getResultSizes(unsigned result) {
   Value query = getQuery(), batch = getPages() ? Value(getPages()) : Value(getKey());
-  ResultSizes sizes = {ResultSize::anyOf({{query, 0}, {batch, 0}}), TensorDim{query, 1},
-                       TensorDim{query, 2}};
+  ResultSize own = getOffsets() || getKvOffsets() ? ResultSize(TensorDim{query, 0})
+                                                  : ResultSize::anyOf({{query, 0}, {batch, 0}});
+  ResultSizes sizes = {own, TensorDim{query, 1}, TensorDim{query, 2}};
   if (result == 0)
     sizes.push_back(TensorDim{getValue(), 3});
   return sizes;
@@ -232,6 +273,10 @@ void AttentionOp::writeFormula(FormulaWriter &w) {
                "[batch, k / page_size]");
   writeScales(w, getKey(), getKeyScales());
   writeScales(w, getValue(), getValueScales());
+  if (Value offsets = getOffsets())
+    w.addStage("query q of a batch in row " + w.nameOf(offsets) + "[batch] + q");
+  if (Value offsets = getKvOffsets())
+    w.addStage("key and value k of a batch in row " + w.nameOf(offsets) + "[batch] + k");
   writeSharing(*this, w);
   if (!getScoreMod().empty())
     w.addStage("score = " + w.write(getScoreMod(), getBodyNames("score")));

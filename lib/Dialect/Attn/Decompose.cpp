@@ -7,6 +7,7 @@
 
 #include "ExpandPositions.h"
 #include "ExpandQuantize.h"
+#include "PackedRows.h"
 
 #include "attnc/Dialect/Attn/Decompose.h"
 #include "attnc/Dialect/Attn/Dropout.h"
@@ -97,8 +98,19 @@ static LogicalResult decomposeSink(SoftmaxOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// The rows of a pool in the order of the keys; without pages, `rows` themselves.
+/// Packed rows in batches of their own.
+static Value unpackRows(ImplicitLocOpBuilder &b, Value packed, Value offsets) {
+  Value rows = toRowsFirst(b, b.getLoc(), packed);
+  ResultSizes sizes = *UnpackRowsOp::inferSizes(rows, offsets);
+  Type type = cast<RankedTensorType>(packed.getType()).clone(getStaticSizes(sizes));
+  return UnpackRowsOp::create(b, type, rows, offsets);
+}
+
+/// The rows of a pool in the order of the keys, or those of packed sequences; else `rows`
+/// themselves.
 static Value gatherRows(ImplicitLocOpBuilder &b, AttentionOp op, Value rows) {
+  if (Value offsets = op.getKvOffsets())
+    return unpackRows(b, rows, offsets);
   if (!op.getPages())
     return rows;
   auto type = cast<RankedTensorType>(rows.getType());
@@ -120,24 +132,42 @@ static Value takeRows(ImplicitLocOpBuilder &b, AttentionOp op, Value rows, Value
                               scales ? gatherRows(b, op, scales) : Value());
 }
 
+/// The rows of `tensor`, with a batch for each sequence, as attn.attention gives them.
+static Value packRows(ImplicitLocOpBuilder &b, Value tensor, Value offsets, RankedTensorType type) {
+  SmallVector<int64_t> shape(type.getShape().drop_front());
+  std::swap(shape[0], shape[1]);
+  auto packed = RankedTensorType::get(shape, type.getElementType());
+  return toHeadsFirst(b, b.getLoc(), PackRowsOp::create(b, packed, tensor, offsets));
+}
+
 static LogicalResult decomposeAttention(AttentionOp op, PatternRewriter &rewriter) {
   if (op.isDecomposed())
     return failure();
   ImplicitLocOpBuilder b(op.getLoc(), rewriter);
   Value key = takeRows(b, op, op.getKey(), op.getKeyScales()),
         value = takeRows(b, op, op.getValue(), op.getValueScales());
-  SmallVector<int64_t> shape(op.getQuery().getType().getShape());
+  Value offsets = op.getOffsets();
+  auto query = cast<TypedValue<RankedTensorType>>(offsets ? unpackRows(b, op.getQuery(), offsets)
+                                                          : Value(op.getQuery()));
+  SmallVector<int64_t> shape(query.getType().getShape());
   shape.back() = op.getKvLen().getStatic();
-  auto scoreType = op.getQuery().getType().clone(shape);
-  Value score = ScoreOp::create(b, scoreType, op.getQuery(), key, op.getScaleAttr());
+  auto scoreType = query.getType().clone(shape);
+  Value score = ScoreOp::create(b, scoreType, query, key, op.getScaleAttr());
   score = applyRegion<ModifyScoreOp>(b, score, op.getScoreMod());
   score = applyRegion<MaskOp>(b, score, op.getMask());
+  auto replaceBy = [&](Value result, auto create) {
+    auto type = cast<RankedTensorType>(result.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape[0] = query.getType().getDimSize(0);
+    Value computed = create(offsets ? type.clone(shape) : type);
+    rewriter.replaceAllUsesWith(result, offsets ? packRows(b, computed, offsets, type) : computed);
+  };
   if (op.getLse())
-    rewriter.replaceAllUsesWith(op.getLse(), LseOp::create(b, op.getLse().getType(), score));
+    replaceBy(op.getLse(), [&](Type type) -> Value { return LseOp::create(b, type, score); });
   Value prob = SoftmaxOp::create(b, score.getType(), score, op.getSink());
   prob = applyRegion<ModifyProbOp>(b, prob, op.getProbMod());
-  Value context = ContextOp::create(b, op.getResult().getType(), prob, value);
-  rewriter.replaceAllUsesWith(op.getResult(), context);
+  replaceBy(op.getResult(),
+            [&](Type type) -> Value { return ContextOp::create(b, type, prob, value); });
   rewriter.eraseOp(op);
   return success();
 }

@@ -13,6 +13,7 @@
 #include "AttentionCore.h"
 #include "Bodies.h"
 #include "ComposeSteps.h"
+#include "PackedRows.h"
 #include "StoredTensors.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
@@ -230,7 +231,7 @@ static AttentionOp fuse(RewriterBase &rewriter, AttentionCore &core) {
   eraseUnread(rewriter, core.intermediates());
   takeStored(rewriter, fused);
   takePages(rewriter, fused);
-  return fused;
+  return takePackedRows(rewriter, fused);
 }
 
 //===----------------------------------------------------------------------===//
@@ -252,6 +253,10 @@ static void remarkFused(Location softmax, AttentionOp op) {
     remark << ", pages";
   if (op.isWidened())
     remark << ", narrower keys or values";
+  if (op.getOffsets())
+    remark << ", packed queries";
+  if (op.getKvOffsets())
+    remark << ", packed keys";
   if (!op.getProbMod().empty())
     remark << ", prob modification";
   if (op.getLse())

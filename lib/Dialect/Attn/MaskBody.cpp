@@ -29,10 +29,18 @@ namespace {
 /// Alignment of the diagonal if q_len and kv_len differ.
 enum class Corner { topLeft, bottomRight };
 
+/// The lengths of sequences that forms of a mask give to others; null if none does.
+struct SequenceLengths {
+  Value qOffsets, kvOffsets, kvLengths;
+
+  bool areGiven() const { return qOffsets || kvOffsets; }
+};
+
 /// The inputs for building the body of a mask.
 struct Body {
   ImplicitLocOpBuilder b;
   Value score, batch, head, q, k;
+  SequenceLengths lengths;
 
   Value constant(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
   Value compare(arith::CmpIPredicate predicate, Value lhs, Value rhs) {
@@ -61,12 +69,37 @@ struct Positions {
 // The conditions
 //===----------------------------------------------------------------------===//
 
+/// Element `at` of the lengths or offsets of sequences.
+static Value readLength(Body &body, Value lengths, Value at) {
+  return arith::IndexCastOp::create(body.b, body.b.getIndexType(), body.extract(lengths, at));
+}
+
+/// The length of the batch's sequence.
+static Value subtractOffsets(Body &body, Value offsets) {
+  Value next = arith::AddIOp::create(body.b, body.batch, body.constant(1));
+  Value end = readLength(body, offsets, next), first = readLength(body, offsets, body.batch);
+  return arith::SubIOp::create(body.b, end, first);
+}
+
+static Value getQLen(Body &body) {
+  if (Value offsets = body.lengths.qOffsets)
+    return subtractOffsets(body, offsets);
+  return tensor::DimOp::create(body.b, body.score, 2);
+}
+
+static Value getKvLen(Body &body) {
+  if (Value offsets = body.lengths.kvOffsets)
+    return subtractOffsets(body, offsets);
+  if (Value lengths = body.lengths.kvLengths; lengths && body.lengths.areGiven())
+    return readLength(body, lengths, body.batch);
+  return tensor::DimOp::create(body.b, body.score, 3);
+}
+
 /// The last key on the diagonal of row q.
 static Value diagonal(Body &body, Corner corner) {
   if (corner == Corner::topLeft)
     return body.q;
-  Value qLen = tensor::DimOp::create(body.b, body.score, 2);
-  Value kvLen = tensor::DimOp::create(body.b, body.score, 3);
+  Value qLen = getQLen(body), kvLen = getKvLen(body);
   Value offset = arith::SubIOp::create(body.b, kvLen, qLen);
   return arith::AddIOp::create(body.b, body.q, offset);
 }
@@ -85,9 +118,11 @@ static Value buildWindow(Body &body, int64_t left, int64_t right, Corner corner)
 }
 
 static Value buildKvLengths(Body &body, Value lengths) {
-  Value length = body.extract(lengths, body.batch);
-  length = arith::IndexCastOp::create(body.b, body.b.getIndexType(), length);
-  return body.compare(arith::CmpIPredicate::slt, body.k, length);
+  return body.compare(arith::CmpIPredicate::slt, body.k, readLength(body, lengths, body.batch));
+}
+
+static Value buildKvOffsets(Body &body, Value offsets) {
+  return body.compare(arith::CmpIPredicate::slt, body.k, subtractOffsets(body, offsets));
 }
 
 static Value buildPrefix(Body &body, Value lengths) {
@@ -154,7 +189,7 @@ static ParseResult parseInteger(OpAsmParser &parser, StringRef what, int64_t lea
   return success();
 }
 
-static ParseResult parseCausal(OpAsmParser &parser, Form &form) {
+static ParseResult parseCausal(OpAsmParser &parser, Form &form, SequenceLengths &) {
   Corner corner;
   if (parser.parseLParen() || parseCorner(parser, corner) || parser.parseRParen())
     return failure();
@@ -162,7 +197,7 @@ static ParseResult parseCausal(OpAsmParser &parser, Form &form) {
   return success();
 }
 
-static ParseResult parseWindow(OpAsmParser &parser, Form &form) {
+static ParseResult parseWindow(OpAsmParser &parser, Form &form, SequenceLengths &) {
   int64_t left, right;
   Corner corner = Corner::topLeft;
   if (parser.parseLParen() || parseInteger(parser, "a left window", 0, left) ||
@@ -174,7 +209,7 @@ static ParseResult parseWindow(OpAsmParser &parser, Form &form) {
   return parser.parseRParen();
 }
 
-static ParseResult parseBlock(OpAsmParser &parser, Form &form) {
+static ParseResult parseBlock(OpAsmParser &parser, Form &form, SequenceLengths &) {
   int64_t size;
   if (parser.parseLParen() || parseInteger(parser, "a block size", 1, size) || parser.parseRParen())
     return failure();
@@ -215,15 +250,30 @@ static ParseResult parseLengths(OpAsmParser &parser, StringRef word, Value &leng
   return success();
 }
 
-static ParseResult parseKvLengths(OpAsmParser &parser, Form &form) {
+static ParseResult parseKvLengths(OpAsmParser &parser, Form &form, SequenceLengths &known) {
   Value lengths;
   if (parseLengths(parser, "kv_lengths", lengths))
     return failure();
+  known.kvLengths = lengths;
   form = {[=](Body &body) { return buildKvLengths(body, lengths); }};
   return success();
 }
 
-static ParseResult parsePrefix(OpAsmParser &parser, Form &form) {
+static ParseResult parseKvOffsets(OpAsmParser &parser, Form &form, SequenceLengths &known) {
+  Value offsets;
+  if (parseLengths(parser, "kv_offsets", offsets))
+    return failure();
+  known.kvOffsets = offsets;
+  form = {[=](Body &body) { return buildKvOffsets(body, offsets); }};
+  return success();
+}
+
+/// Has no condition of its own.
+static ParseResult parseQOffsets(OpAsmParser &parser, Form &, SequenceLengths &known) {
+  return parseLengths(parser, "q_offsets", known.qOffsets);
+}
+
+static ParseResult parsePrefix(OpAsmParser &parser, Form &form, SequenceLengths &) {
   Value lengths;
   if (parseLengths(parser, "prefix", lengths))
     return failure();
@@ -231,7 +281,7 @@ static ParseResult parsePrefix(OpAsmParser &parser, Form &form) {
   return success();
 }
 
-static ParseResult parseDocuments(OpAsmParser &parser, Form &form) {
+static ParseResult parseDocuments(OpAsmParser &parser, Form &form, SequenceLengths &) {
   SmallVector<Value> ids;
   SMLoc loc = parser.getCurrentLocation();
   if (parseTensors(parser, ids))
@@ -250,7 +300,7 @@ static ParseResult parseDocuments(OpAsmParser &parser, Form &form) {
   return success();
 }
 
-static ParseResult parseTensor(OpAsmParser &parser, Form &form) {
+static ParseResult parseTensor(OpAsmParser &parser, Form &form, SequenceLengths &) {
   SmallVector<Value> tensors;
   SMLoc loc = parser.getCurrentLocation();
   if (parseTensors(parser, tensors))
@@ -266,17 +316,18 @@ static ParseResult parseTensor(OpAsmParser &parser, Form &form) {
   return success();
 }
 
-static ParseResult parseForm(OpAsmParser &parser, StringRef word, SMLoc loc, Form &form) {
-  using Parse = ParseResult (*)(OpAsmParser &, Form &);
+static ParseResult parseForm(OpAsmParser &parser, StringRef word, SMLoc loc, Form &form,
+                             SequenceLengths &lengths) {
+  using Parse = ParseResult (*)(OpAsmParser &, Form &, SequenceLengths &);
   static constexpr std::pair<StringLiteral, Parse> forms[] = {
-      {"causal", parseCausal}, {"window", parseWindow},       {"kv_lengths", parseKvLengths},
-      {"prefix", parsePrefix}, {"documents", parseDocuments}, {"block", parseBlock},
-      {"tensor", parseTensor}};
+      {"causal", parseCausal},        {"window", parseWindow},      {"kv_lengths", parseKvLengths},
+      {"kv_offsets", parseKvOffsets}, {"q_offsets", parseQOffsets}, {"prefix", parsePrefix},
+      {"documents", parseDocuments},  {"block", parseBlock},        {"tensor", parseTensor}};
   for (auto [name, parse] : forms)
     if (name == word)
-      return parse(parser, form);
-  return parser.emitError(loc, "expected a region or one of causal, window, kv_lengths, prefix, "
-                               "documents, block and tensor, found ")
+      return parse(parser, form, lengths);
+  return parser.emitError(loc, "expected a region or one of causal, window, kv_lengths, "
+                               "kv_offsets, q_offsets, prefix, documents, block and tensor, found ")
          << word;
 }
 
@@ -306,7 +357,7 @@ static ParseResult parsePositions(OpAsmParser &parser, Positions &positions) {
 }
 
 static ParseResult parseForms(OpAsmParser &parser, Positions &positions,
-                              SmallVectorImpl<Form> &forms) {
+                              SmallVectorImpl<Form> &forms, SequenceLengths &lengths) {
   StringRef word;
   SMLoc loc = parser.getCurrentLocation();
   if (succeeded(parser.parseOptionalKeyword("positions"))) {
@@ -315,11 +366,16 @@ static ParseResult parseForms(OpAsmParser &parser, Positions &positions,
     loc = parser.getCurrentLocation();
   }
   while (succeeded(parser.parseOptionalKeyword(&word))) {
-    Form &form = forms.emplace_back();
-    if (parseForm(parser, word, loc, form))
+    Form form;
+    if (parseForm(parser, word, loc, form, lengths))
       return failure();
+    if (form.build)
+      forms.push_back(form);
     if (positions.query && form.corner == Corner::bottomRight)
       return parser.emitError(loc, "expected top_left at positions, found bottom_right");
+    if (positions.key && lengths.kvOffsets)
+      return parser.emitError(loc, "expected no kv_offsets at positions of keys, which they would "
+                                   "compare: put them in a mask of their own");
     loc = parser.getCurrentLocation();
   }
   if (forms.empty())
@@ -332,8 +388,8 @@ static ParseResult parseForms(OpAsmParser &parser, Positions &positions,
 //===----------------------------------------------------------------------===//
 
 /// Fills the region with the conjunction of the forms.
-static void expand(Region &region, const Positions &positions, ArrayRef<Form> forms, Location loc,
-                   Value score) {
+static void expand(Region &region, const Positions &positions, ArrayRef<Form> forms,
+                   const SequenceLengths &lengths, Location loc, Value score) {
   ImplicitLocOpBuilder b(loc, loc.getContext());
   Block *block = createBody(b, region, /*element=*/Type(), loc);
   Body body{b,
@@ -341,7 +397,8 @@ static void expand(Region &region, const Positions &positions, ArrayRef<Form> fo
             block->getArgument(0),
             block->getArgument(1),
             block->getArgument(2),
-            block->getArgument(3)};
+            block->getArgument(3),
+            lengths};
   if (positions.query)
     body.q = buildPosition(body, positions.query, body.q);
   if (positions.key)
@@ -367,11 +424,12 @@ ParseResult attn::parseMaskBody(OpAsmParser &parser, Region &body, NamedAttrList
     return failure(failed(*region) || parseEnd(parser, attributes, scoreType));
   Positions positions;
   SmallVector<Form> forms;
+  SequenceLengths lengths;
   SmallVector<Value> scores;
-  if (parseForms(parser, positions, forms) || parseEnd(parser, attributes, scoreType) ||
+  if (parseForms(parser, positions, forms, lengths) || parseEnd(parser, attributes, scoreType) ||
       parser.resolveOperand(score, scoreType, scores))
     return failure();
-  expand(body, positions, forms, parser.getEncodedSourceLoc(loc), scores.front());
+  expand(body, positions, forms, lengths, parser.getEncodedSourceLoc(loc), scores.front());
   return success();
 }
 

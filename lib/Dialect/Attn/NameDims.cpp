@@ -65,7 +65,7 @@ void DimNamer::findEqualDims(const SizeConstraint &constraint, SizeTracer &trace
   std::optional<Dim> first;
   for (const SizeConstraint::Member &member : constraint.members) {
     std::optional<Size> size = tracer.trace(member.tensor, member.dim);
-    if (!size || size->isConstant())
+    if (!size || size->isConstant() || member.extra != 0)
       continue;
     Dim dim(size->argument, size->dim);
     first = first.value_or(dim);

@@ -35,6 +35,9 @@ int64_t ResultSize::evaluate(GetSize getSize) const {
   }
   case Kind::quotient:
     return ShapedType::isDynamic(sizes[0]) ? ShapedType::kDynamic : sizes[0] / count;
+  case Kind::difference:
+    return ShapedType::isDynamic(sizes[0]) ? ShapedType::kDynamic
+                                           : std::max<int64_t>(sizes[0] - count, 0);
   case Kind::product:
     bool isKnown = llvm::none_of(sizes, ShapedType::isDynamic) &&
                    !llvm::MulOverflow(sizes[0], sizes[1], product);
@@ -58,6 +61,11 @@ OpFoldResult ResultSize::reify(OpBuilder &builder, Location loc) const {
   if (kind == Kind::quotient) {
     Value divisor = arith::ConstantIndexOp::create(builder, loc, count);
     return arith::DivUIOp::create(builder, loc, toValue(size), divisor).getResult();
+  }
+  if (kind == Kind::difference) {
+    auto constant = [&](int64_t c) { return arith::ConstantIndexOp::create(builder, loc, c); };
+    Value rest = arith::SubIOp::create(builder, loc, toValue(size), constant(count));
+    return arith::MaxSIOp::create(builder, loc, rest, constant(0)).getResult();
   }
   Value first = toValue(size), second = toValue(getMixed(dims[1]));
   return arith::MulIOp::create(builder, loc, first, second).getResult();
@@ -173,6 +181,8 @@ static std::string findContradiction(const SizeConstraint &constraint, GetSize g
   int64_t expected = ShapedType::kDynamic;
   for (const SizeConstraint::Member &member : constraint.members) {
     int64_t found = getSize(TensorDim{member.tensor, member.dim});
+    if (!ShapedType::isDynamic(found))
+      found -= member.extra;
     if (!first && (constraint.isMultiple() || !ShapedType::isDynamic(found))) {
       first = &member;
       expected = found;

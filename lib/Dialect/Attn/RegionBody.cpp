@@ -76,9 +76,9 @@ void attn::addReads(SizeConstraints &constraints, Operation *op,
 }
 
 /// A dynamic size is not broadcast.
-void attn::addSink(SizeConstraints &constraints, Value sink, StringRef name, Value like) {
+void attn::addSink(SizeConstraints &constraints, Value sink,
+                   ArrayRef<SizeConstraint::Member> like) {
   for (int64_t dim = 0; sink && dim < 3; ++dim)
     if (cast<RankedTensorType>(sink.getType()).getDimSize(dim) != 1)
-      constraints.push_back(
-          {kSizeNames[dim].str(), {{name.str(), like, dim}, {"sink", sink, dim}}});
+      constraints.push_back({kSizeNames[dim].str(), {like[dim], {"sink", sink, dim}}});
 }

@@ -29,9 +29,9 @@ std::vector<std::string> getMaskNames();
 /// Adds constraints that tensors raised from elementwise ops into a region of `op` have the score's
 /// sizes. `places` lists, for each of the region's coordinates, other dimensions of that size.
 void addReads(SizeConstraints &constraints, Operation *op, ArrayRef<SizeConstraint::Member> places);
-/// Adds constraints that a sink, if any, broadcasts to (batch, num_q_heads, q_len), the leading
-/// sizes of `like`.
-void addSink(SizeConstraints &constraints, Value sink, StringRef name, Value like);
+/// Adds constraints that a sink, if any, broadcasts to (batch, num_q_heads, q_len), the sizes of
+/// `like`.
+void addSink(SizeConstraints &constraints, Value sink, ArrayRef<SizeConstraint::Member> like);
 
 } // namespace mlir::attn
 

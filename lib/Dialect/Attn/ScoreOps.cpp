@@ -199,7 +199,8 @@ LogicalResult SoftmaxOp::verify() {
 
 SizeConstraints SoftmaxOp::getSizeConstraints() {
   SizeConstraints constraints;
-  addSink(constraints, getSink(), "score", getScore());
+  Value score = getScore();
+  addSink(constraints, getSink(), {{"score", score, 0}, {"score", score, 1}, {"score", score, 2}});
   return constraints;
 }
 

@@ -224,11 +224,11 @@ SmallVector<Attribute> CpuSelector::selectForCalls() {
   return schedules;
 }
 
-/// A static q_len has one kernel.
+/// A static q_len has one kernel; that of packed sequences is known in a call.
 ArrayAttr CpuSelector::select() {
   constexpr int64_t kFewRows = 4, kStreamingBlock = 192;
   int64_t rows = op.getQuery().getType().getDimSize(2);
-  if (ShapedType::isDynamic(rows))
+  if (ShapedType::isDynamic(rows) || op.getOffsets())
     return ArrayAttr::get(op->getContext(), selectForCalls());
   bool isDecode =
       headDim % lanes == 0 && rows > 0 && rows <= kFewRows && rows * getPackedHeads(op) <= 16;
@@ -386,6 +386,8 @@ StringRef attn::getReasonForNoKernel(AttentionOp op, StringRef target) {
   if (StringRef obstacle = findObstacle(op); !obstacle.empty())
     return obstacle;
   std::optional<GpuInfo> gpu = GpuInfo::fromTarget(target);
+  if (gpu && (op.getOffsets() || op.getKvOffsets()))
+    return "rows are packed";
   if (!gpu || selectOnGpu(op, *gpu))
     return "";
   return "no query block fits into the 48 KB of a GPU's shared memory";

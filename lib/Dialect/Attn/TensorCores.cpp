@@ -69,6 +69,8 @@ StringRef attn::findTensorCoreObstacle(AttentionOp op) {
       return "head_dim or value_dim is open, 0 or above 256";
   if (op.isWidened())
     return "keys or values are widened";
+  if (op.getOffsets() || op.getKvOffsets())
+    return "rows are packed";
   if (op.getLse() && op.getLse().getType().getElementType().isF64())
     return "the lse is f64";
   if (!isKnown(op.getScoreMod()) || !isKnown(op.getMask()) || !isKnown(op.getProbMod()))

@@ -84,3 +84,17 @@ func.func @dequantized(%q: tensor<2x4x3x8xf32>, %k: tensor<2x2x5x8xi8>, %s: tens
       : tensor<2x4x3x8xf32>, tensor<2x2x5x8xi8>, tensor<2x2x5x8xf16> -> tensor<2x4x3x8xf32>
   return %c : tensor<2x4x3x8xf32>
 }
+
+// Packed rows are unpacked, and the results packed.
+// CHECK-LABEL: @packed_rows
+// CHECK: %[[KEYS:.*]] = tensor.collapse_shape
+// CHECK: %[[KEY:.*]] = attn.unpack_rows %[[KEYS]] offsets(%arg3) : tensor<?x2x8xf64>, tensor<3xi32> -> tensor<2x2x?x8xf64>
+// CHECK: %[[QUERY:.*]] = attn.unpack_rows %{{.*}} offsets(%arg2) : tensor<9x4x8xf64>, tensor<3xi32> -> tensor<2x4x9x8xf64>
+// CHECK: attn.score %[[QUERY]], %[[KEY]]
+// CHECK: %[[CONTEXT:.*]] = attn.context
+// CHECK: attn.pack_rows %[[CONTEXT]] offsets(%arg2) : tensor<2x4x9x8xf64>, tensor<3xi32> -> tensor<9x4x8xf64>
+func.func @packed_rows(%q: tensor<1x4x9x8xf64>, %k: tensor<1x2x?x8xf64>, %o: tensor<3xi32>, %p: tensor<3xi32>) -> tensor<1x4x9x8xf64> {
+  %c = attn.attention %q, %k, %k offsets(%o : tensor<3xi32>) kv_offsets(%p : tensor<3xi32>)
+      : tensor<1x4x9x8xf64>, tensor<1x2x?x8xf64>, tensor<1x2x?x8xf64> -> tensor<1x4x9x8xf64>
+  return %c : tensor<1x4x9x8xf64>
+}

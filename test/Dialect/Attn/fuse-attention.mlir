@@ -773,3 +773,72 @@ func.func @quantized_pages(%q: tensor<3x8x1x64xf32>, %keys: tensor<?x2x16x64xi8>
   %c = attn.context %p, %v : tensor<3x8x1x64xf32>, tensor<3x2x64x64xf32>
   return %c : tensor<3x8x1x64xf32>
 }
+
+// Packed queries, keys and contexts; the lse is packed, too.
+// CHECK-LABEL: func @packed_rows
+func.func @packed_rows(%rows: tensor<?x8x64xf32>, %keys: tensor<?x2x64xf32>, %o: tensor<?xi32>, %p: tensor<?xi32>)
+    -> (tensor<?x8x64xf32>, tensor<?x8xf32>) {
+  // CHECK-NOT: pack_rows
+  // CHECK: %[[KEYS:.*]] = attn.transpose %{{.*}} [0, 2, 1, 3] : tensor<1x?x2x64xf32> -> tensor<1x2x?x64xf32>
+  // CHECK: %[[QUERY:.*]] = attn.transpose %{{.*}} [0, 2, 1, 3] : tensor<1x?x8x64xf32> -> tensor<1x8x?x64xf32>
+  // CHECK: %[[C:.*]]:2 = attn.attention %[[QUERY]], %[[KEYS]], %[[KEYS]] offsets(%arg2 : tensor<?xi32>) kv_offsets(%arg3 : tensor<?xi32>) mask
+  // CHECK-DAG: attn.transpose %[[C]]#0 [0, 2, 1, 3]
+  // CHECK-DAG: attn.transpose %[[C]]#1 [0, 2, 1]
+  // CHECK-NOT: pack_rows
+  // CHECK: return
+  %q = attn.unpack_rows %rows offsets(%o) : tensor<?x8x64xf32>, tensor<?xi32>
+  %k = attn.unpack_rows %keys offsets(%p) : tensor<?x2x64xf32>, tensor<?xi32>
+  %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x2x?x64xf32>
+  %m = attn.mask %s causal(bottom_right) q_offsets(%o : tensor<?xi32>) kv_offsets(%p : tensor<?xi32>) : tensor<?x8x?x?xf32>
+  %l = attn.lse %m : tensor<?x8x?x?xf32> -> tensor<?x8x?xf32>
+  %pr = attn.softmax %m : tensor<?x8x?x?xf32>
+  %c = attn.context %pr, %k : tensor<?x8x?x?xf32>, tensor<?x2x?x64xf32>
+  %rc = attn.pack_rows %c offsets(%o) : tensor<?x8x?x64xf32>, tensor<?xi32>
+  %rl = attn.pack_rows %l offsets(%o) : tensor<?x8x?xf32>, tensor<?xi32>
+  return %rc, %rl : tensor<?x8x64xf32>, tensor<?x8xf32>
+}
+
+// Sizes of what is unpacked are those of the packed rows.
+// CHECK-LABEL: func @packed_rows_of_sizes
+func.func @packed_rows_of_sizes(%rows: tensor<?x8x64xf32>, %k: tensor<?x2x?x64xf32>, %o: tensor<?xi32>) -> tensor<?x8x64xf32> {
+  // CHECK-NOT: unpack_rows
+  // CHECK: attn.attention
+  // CHECK-NOT: pack_rows
+  // CHECK: return
+  %q = attn.unpack_rows %rows offsets(%o) : tensor<?x8x64xf32>, tensor<?xi32>
+  %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x2x?x64xf32>
+  %m = attn.mask %s causal(bottom_right) : tensor<?x8x?x?xf32>
+  %pr = attn.softmax %m : tensor<?x8x?x?xf32>
+  %c = attn.context %pr, %k : tensor<?x8x?x?xf32>, tensor<?x2x?x64xf32>
+  %rc = attn.pack_rows %c offsets(%o) : tensor<?x8x?x64xf32>, tensor<?xi32>
+  return %rc : tensor<?x8x64xf32>
+}
+
+// Contexts that are packed otherwise, or read otherwise as well, are computed for all rows.
+// CHECK-LABEL: func @packed_rows_of_two_offsets
+func.func @packed_rows_of_two_offsets(%rows: tensor<?x8x64xf32>, %k: tensor<?x2x?x64xf32>, %o: tensor<?xi32>,
+                                      %p: tensor<?xi32>) -> tensor<?x8x64xf32> {
+  // CHECK: %[[QUERY:.*]] = attn.unpack_rows %arg0 offsets(%arg2)
+  // CHECK: %[[CONTEXT:.*]] = attn.attention %[[QUERY]], %arg1, %arg1 :
+  // CHECK: attn.pack_rows %[[CONTEXT]] offsets(%arg3)
+  %q = attn.unpack_rows %rows offsets(%o) : tensor<?x8x64xf32>, tensor<?xi32>
+  %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x2x?x64xf32>
+  %pr = attn.softmax %s : tensor<?x8x?x?xf32>
+  %c = attn.context %pr, %k : tensor<?x8x?x?xf32>, tensor<?x2x?x64xf32>
+  %rc = attn.pack_rows %c offsets(%p) : tensor<?x8x?x64xf32>, tensor<?xi32>
+  return %rc : tensor<?x8x64xf32>
+}
+
+// CHECK-LABEL: func @packed_rows_read_otherwise
+func.func @packed_rows_read_otherwise(%rows: tensor<?x8x64xf32>, %k: tensor<?x2x?x64xf32>, %o: tensor<?xi32>)
+    -> (tensor<?x8x64xf32>, tensor<?x8x?x64xf32>) {
+  // CHECK: attn.unpack_rows
+  // CHECK: attn.attention
+  // CHECK: attn.pack_rows
+  %q = attn.unpack_rows %rows offsets(%o) : tensor<?x8x64xf32>, tensor<?xi32>
+  %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x2x?x64xf32>
+  %pr = attn.softmax %s : tensor<?x8x?x?xf32>
+  %c = attn.context %pr, %k : tensor<?x8x?x?xf32>, tensor<?x2x?x64xf32>
+  %rc = attn.pack_rows %c offsets(%o) : tensor<?x8x?x64xf32>, tensor<?xi32>
+  return %rc, %c : tensor<?x8x64xf32>, tensor<?x8x?x64xf32>
+}

@@ -1190,3 +1190,105 @@ func.func @attention_c13(%q: tensor<2x4x5x8xf64>) {
       : tensor<2x4x5x8xf64>, tensor<2x4x5x8xf64>, tensor<2x4x5x8xf64> -> tensor<2x4x5x8xf64>
   return
 }
+
+// -----
+
+func.func @unpack_rows_c1(%r: tensor<9x2x8xf32>, %o: tensor<4xi32>) {
+  // expected-error@+1 {{expected result elements 'f32' to match rows, found 'f16'}}
+  %y = attn.unpack_rows %r offsets(%o) : tensor<9x2x8xf32>, tensor<4xi32> -> tensor<3x2x9x8xf16>
+  return
+}
+
+// -----
+
+func.func @unpack_rows_c2(%r: tensor<9x2x8xf32>, %o: tensor<0xi32>) {
+  // expected-error@+1 {{expected at least one offset, found none}}
+  %y = attn.unpack_rows %r offsets(%o) : tensor<9x2x8xf32>, tensor<0xi32>
+  return
+}
+
+// -----
+
+func.func @unpack_rows_c3(%r: tensor<9x2x8xf32>, %o: tensor<4xi32>) {
+  // expected-error@+1 {{expected result batch 3, found 4}}
+  %y = attn.unpack_rows %r offsets(%o) : tensor<9x2x8xf32>, tensor<4xi32> -> tensor<4x2x9x8xf32>
+  return
+}
+
+// -----
+
+func.func @pack_rows_c1(%r: tensor<3x2x9x8xf32>, %o: tensor<4xi32>) {
+  // expected-error@+1 {{expected result elements 'f32' to match input, found 'f16'}}
+  %y = attn.pack_rows %r offsets(%o) : tensor<3x2x9x8xf32>, tensor<4xi32> -> tensor<9x2x8xf16>
+  return
+}
+
+// -----
+
+func.func @pack_rows_c2(%r: tensor<4x2x9x8xf32>, %o: tensor<4xi32>) {
+  // expected-error@+1 {{expected offsets batch 4 to match input, found 3}}
+  %y = attn.pack_rows %r offsets(%o) : tensor<4x2x9x8xf32>, tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @pack_rows_c3(%r: tensor<3x2x9xf32>, %o: tensor<4xi32>) {
+  // expected-error@+1 {{expected result dimension 0 of 9, found 8}}
+  %y = attn.pack_rows %r offsets(%o) : tensor<3x2x9xf32>, tensor<4xi32> -> tensor<8x2xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c2_offsets(%q: tensor<1x4x5x8xf32>, %k: tensor<2x2x16x8xf32>, %o: tensor<2xi32>) {
+  // expected-error@+1 {{expected key batch 1 to match offsets, found 2}}
+  %c = attn.attention %q, %k, %k offsets(%o : tensor<2xi32>)
+      : tensor<1x4x5x8xf32>, tensor<2x2x16x8xf32>, tensor<2x2x16x8xf32> -> tensor<1x4x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c17(%q: tensor<2x4x5x8xf32>, %k: tensor<2x2x16x8xf32>, %o: tensor<3xi32>) {
+  // expected-error@+1 {{expected packed queries of batch 1, found 2}}
+  %c = attn.attention %q, %k, %k offsets(%o : tensor<3xi32>)
+      : tensor<2x4x5x8xf32>, tensor<2x2x16x8xf32>, tensor<2x2x16x8xf32> -> tensor<2x4x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c17_keys(%q: tensor<2x4x5x8xf32>, %k: tensor<?x2x16x8xf32>, %o: tensor<3xi32>) {
+  // expected-error@+1 {{expected packed keys of batch 1, found an open one}}
+  %c = attn.attention %q, %k, %k kv_offsets(%o : tensor<3xi32>)
+      : tensor<2x4x5x8xf32>, tensor<?x2x16x8xf32>, tensor<?x2x16x8xf32> -> tensor<2x4x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c18(%q: tensor<2x4x5x8xf32>, %k: tensor<1x2x16x8xf32>, %t: tensor<2x4xi32>, %o: tensor<3xi32>) {
+  // expected-error@+1 {{expected pages or kv_offsets, found both}}
+  %c = attn.attention %q, %k, %k pages(%t : tensor<2x4xi32>) kv_offsets(%o : tensor<3xi32>)
+      : tensor<2x4x5x8xf32>, tensor<1x2x16x8xf32>, tensor<1x2x16x8xf32> -> tensor<2x4x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c18_scales(%q: tensor<2x4x5x8xf32>, %k: tensor<1x2x16x8xf16>, %s: tensor<1x2x16x1xf32>, %o: tensor<3xi32>) {
+  // expected-error@+1 {{expected packed keys and values of floats without scales}}
+  %c = attn.attention %q, %k, %k key_scales(%s : tensor<1x2x16x1xf32>) kv_offsets(%o : tensor<3xi32>)
+      : tensor<2x4x5x8xf32>, tensor<1x2x16x8xf16>, tensor<1x2x16x8xf16> -> tensor<2x4x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c18_integers(%q: tensor<2x4x5x8xf32>, %k: tensor<1x2x16x8xi8>, %o: tensor<3xi32>) {
+  // expected-error@+1 {{expected packed keys and values of floats without scales}}
+  %c = attn.attention %q, %k, %k kv_offsets(%o : tensor<3xi32>)
+      : tensor<2x4x5x8xf32>, tensor<1x2x16x8xi8>, tensor<1x2x16x8xi8> -> tensor<2x4x5x8xf32>
+  return
+}

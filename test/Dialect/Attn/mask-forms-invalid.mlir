@@ -1,7 +1,7 @@
 // RUN: attn-opt %s -split-input-file -verify-diagnostics
 
 func.func @unknown(%s: tensor<1x2x3x4xf32>) {
-  // expected-error@+1 {{expected a region or one of causal, window, kv_lengths, prefix, documents, block and tensor, found casual}}
+  // expected-error@+1 {{expected a region or one of causal, window, kv_lengths, kv_offsets, q_offsets, prefix, documents, block and tensor, found casual}}
   %m = attn.mask %s casual(top_left) : tensor<1x2x3x4xf32>
   return
 }
@@ -125,5 +125,14 @@ func.func @positions_corner(%s: tensor<1x2x3x4xf32>, %p: tensor<1xi32>) {
 func.func @positions_alone(%s: tensor<1x2x3x4xf32>, %p: tensor<1xi32>) {
   // expected-error@+1 {{expected a region or a mask such as causal(top_left)}}
   %m = attn.mask %s positions(%p : tensor<1xi32>) : tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+// The end of packed keys is no position.
+func.func @positions_kv_offsets(%s: tensor<1x2x3x4xf32>, %p: tensor<1xi32>, %o: tensor<2xi32>) {
+  // expected-error@+1 {{expected no kv_offsets at positions of keys, which they would compare: put them in a mask of their own}}
+  %m = attn.mask %s positions(%p, %p : tensor<1xi32>, tensor<1xi32>) kv_offsets(%o : tensor<2xi32>) : tensor<1x2x3x4xf32>
   return
 }

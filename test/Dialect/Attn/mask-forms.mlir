@@ -63,6 +63,35 @@ func.func @kv_lengths(%s: !score, %n: tensor<?xi64>) -> !score {
   return %m : !score
 }
 
+// CHECK-LABEL: func @kv_offsets
+// CHECK-SAME: %[[P:[^ ]*]]: tensor<?xi64>
+// CHECK: ^bb0(%[[B:.*]]: index, %head: index, %q: index, %[[J:.*]]: index):
+// CHECK: %[[NEXT:.*]] = arith.addi %[[B]], %{{.*}} : index
+// CHECK: %[[END:.*]] = tensor.extract %[[P]][%[[NEXT]]]
+// CHECK: %[[ENDI:.*]] = arith.index_cast %[[END]] : i64 to index
+// CHECK: %[[FIRST:.*]] = tensor.extract %[[P]][%[[B]]]
+// CHECK: %[[FIRSTI:.*]] = arith.index_cast %[[FIRST]] : i64 to index
+// CHECK: %[[LEN:.*]] = arith.subi %[[ENDI]], %[[FIRSTI]]
+// CHECK: arith.cmpi slt, %[[J]], %[[LEN]]
+func.func @kv_offsets(%s: !score, %p: tensor<?xi64>) -> !score {
+  %m = attn.mask %s kv_offsets(%p : tensor<?xi64>) : !score
+  return %m : !score
+}
+
+// The lengths of sequences take the place of the score's sizes, in any order of the forms.
+// CHECK-LABEL: func @lengths_of_sequences
+// CHECK-NOT: tensor.dim
+// CHECK: %[[QLEN:.*]] = arith.subi
+// CHECK: %[[KVLEN:.*]] = arith.index_cast
+// CHECK: %[[OFFSET:.*]] = arith.subi %[[KVLEN]], %[[QLEN]]
+// CHECK: arith.addi %q, %[[OFFSET]]
+// CHECK-NOT: tensor.dim
+// CHECK: return
+func.func @lengths_of_sequences(%s: !score, %o: tensor<?xi32>, %n: tensor<?xi32>) -> !score {
+  %m = attn.mask %s causal(bottom_right) kv_lengths(%n : tensor<?xi32>) q_offsets(%o : tensor<?xi32>) : !score
+  return %m : !score
+}
+
 // CHECK-LABEL: func @prefix
 // CHECK: ^bb0(%[[B:.*]]: index, %head: index, %[[I:.*]]: index, %[[J:.*]]: index):
 // CHECK: %[[CAUSAL:.*]] = arith.cmpi sle, %[[J]], %[[I]]

@@ -218,3 +218,21 @@ func.func @quantized(%q: tensor<?x8x?x128xf32>, %rows: tensor<?x2x?x128xf32>, %c
   return %c, %all, %factors, %pages
       : tensor<?x8x?x128xf32>, tensor<?x2x?x128xi8>, tensor<?x2x?x4xf16>, tensor<?x16x2x128xi8>
 }
+
+// CHECK-LABEL: @packed_rows
+func.func @packed_rows(%rows: tensor<?x4x64xf32>, %keys: tensor<9x2x64xf32>, %heads: tensor<1x4x?x64xf32>,
+                       %kv: tensor<1x2x?x64xf32>, %o: tensor<?xi32>, %p: tensor<4xi64>, %context: tensor<?x4x?x64xf32>,
+                       %lse: tensor<3x4x9xf32>) -> tensor<1x4x?x64xf32> {
+  // CHECK: attn.unpack_rows %arg0 offsets(%arg4) : tensor<?x4x64xf32>, tensor<?xi32> -> tensor<?x4x?x64xf32>
+  %q = attn.unpack_rows %rows offsets(%o) : tensor<?x4x64xf32>, tensor<?xi32>
+  // CHECK: attn.unpack_rows %arg1 offsets(%arg5) : tensor<9x2x64xf32>, tensor<4xi64> -> tensor<3x2x9x64xf32>
+  %k = attn.unpack_rows %keys offsets(%p) : tensor<9x2x64xf32>, tensor<4xi64>
+  // CHECK: attn.pack_rows %arg6 offsets(%arg4) : tensor<?x4x?x64xf32>, tensor<?xi32> -> tensor<?x4x64xf32>
+  %r = attn.pack_rows %context offsets(%o) : tensor<?x4x?x64xf32>, tensor<?xi32>
+  // CHECK: attn.pack_rows %arg7 offsets(%arg5) : tensor<3x4x9xf32>, tensor<4xi64> -> tensor<9x4xf32>
+  %l = attn.pack_rows %lse offsets(%p) : tensor<3x4x9xf32>, tensor<4xi64>
+  // CHECK: attn.attention %arg2, %arg3, %arg3 offsets(%arg4 : tensor<?xi32>) kv_offsets(%arg4 : tensor<?xi32>) :
+  %c = attn.attention %heads, %kv, %kv offsets(%o : tensor<?xi32>) kv_offsets(%o : tensor<?xi32>)
+      : tensor<1x4x?x64xf32>, tensor<1x2x?x64xf32>, tensor<1x2x?x64xf32> -> tensor<1x4x?x64xf32>
+  return %c : tensor<1x4x?x64xf32>
+}

@@ -57,6 +57,10 @@ OPS = [
     ("attn.gather_pages %0[%1] lengths(%2 : T2)", ["m k h d", "b q:i32", "b:i32"], ["b h ? d"]),
     ("attn.append_pages %0[%1], %2, %3 counts(%4 : T4) layout(heads_first)",
      ["m h k d", "b v:i32", "b h q d", "b:i64", "b:i32"], None),
+    ("attn.unpack_rows %0 offsets(%1)", ["q h d", "b:i32"], ["? h q d"]),
+    ("attn.pack_rows %0 offsets(%1)", ["b h q d", "3:i64"], ["q h d"]),
+    ("attn.attention %0, %1, %2 offsets(%3 : T3) kv_offsets(%4 : T4)",
+     ["1 h q d", "1 h k d", "1 h k v", "b:i64", "b:i32"], ["1 h q v"]),
     ("attn.dropout %0 rate(0.1) seed(%1 : T1)", ["b q", ":i64"], []),
     ("attn.map %0, %1 " + BODY["map"], ["b q d", "d"], ["b q d"]),
     ("attn.reduce sum %0 axes [-1] keep_dims", ["b q d"], ["b q 1"]),
@@ -71,7 +75,7 @@ OPS = [
     ("tensor.splat %0", [None], "splat b q"),
     ("return", ["b q"], []),
 ]
-ORDINARY = {"b": "2", "h": "2", "q": "3", "k": "4", "d": "8", "v": "8", "w": "16", "m": "6", "1": "1", "?": "?"}
+ORDINARY = {"b": "2", "h": "2", "q": "3", "k": "4", "d": "8", "v": "8", "w": "16", "m": "6", "1": "1", "3": "3", "?": "?"}
 
 
 def make_type(shape, sizes, element):

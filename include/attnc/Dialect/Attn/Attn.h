@@ -40,6 +40,13 @@ struct PagedTensors {
 };
 PagedTensors getPagedTensors(Operation *op);
 
+/// Packed rows that an op reads by offsets: dimension `dim` of `rows` has their number.
+struct PackedRows {
+  Value offsets, rows;
+  int64_t dim;
+};
+SmallVector<PackedRows> getPackedRows(Operation *op);
+
 /// The argument whose memory a result of the graph may share: the cache or pool that `op` appends
 /// to, without other readers. Null for other ops, and for null.
 BlockArgument getArgumentInPlace(Operation *op);

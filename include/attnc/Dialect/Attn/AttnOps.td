@@ -87,6 +87,8 @@ def Attn_Lse : TensorRankOf<[F16, BF16, F32, F64], [3]>;
 def Attn_PageTable : TensorRankOf<[I32, I64], [2]>;
 /// The number of keys of each sequence.
 def Attn_Lengths : TensorRankOf<[I32, I64], [1]>;
+/// The first row of each sequence among packed rows, and, last, the number of rows.
+def Attn_Offsets : TensorRankOf<[I32, I64], [1]>;
 
 def Attn_Layout : I32EnumAttr<"Layout", "order of the batch and length dimensions", [
     I32EnumAttrCase<"batch_first", 0>, I32EnumAttrCase<"time_first", 1>]> {
@@ -401,13 +403,19 @@ def Attn_MaskOp : Attn_RegionOp<"mask", [], [AllTypesMatch<["score", "result"]>]
     | `window(L, R)` | -L <= k - q <= R |
     | `window(L, R, bottom_right)` | -L <= k - (q + kv_len - q_len) <= R |
     | `kv_lengths(%n : tensor<?xi32>)` | k < n[batch] |
+    | `kv_offsets(%p : tensor<?xi32>)` | k < p[batch + 1] - p[batch]; not at positions of keys |
+    | `q_offsets(%o : tensor<?xi32>)` | always: it gives q_len to `bottom_right` |
     | `prefix(%n : tensor<?xi32>)` | k <= q or k < n[batch] |
     | `documents(%ids : tensor<?x?xi32>)` | ids[batch, q] == ids[batch, k] |
     | `documents(%a, %b : tensor<?x?xi32>, tensor<?x?xi32>)` | a[batch, q] == b[batch, k] |
     | `block(S)` | q / S == k / S |
     | `tensor(%m : tensor<1x?x?x?xi1>)` | m[0, head, q, k] |
 
-    Lengths and document ids are i32 or i64. The tensor of `tensor` broadcasts
+    kv_len and q_len are those of the score. With `q_offsets` or `kv_offsets`, the offsets of packed
+    rows, they are those of each sequence: q_len is o[batch + 1] - o[batch] of `q_offsets`, kv_len
+    p[batch + 1] - p[batch] of `kv_offsets`, or else n[batch] of `kv_lengths`.
+
+    Lengths, offsets and document ids are i32 or i64. The tensor of `tensor` broadcasts
     as in numpy: it has rank 1 to 4, aligned at k, and a static size of 1 is
     read at index 0.
 
@@ -563,11 +571,18 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
     Key and value may have narrower elements than the query: kernels widen them as they read them,
     as `attn.dequantize` does with `key_scales` and `value_scales`. With pages, those are pools, too.
 
+    With `offsets`, the query holds the packed rows of a batch of sequences of different lengths,
+    `[1, num_q_heads, total, head_dim]`, and so do context and lse: row i of sequence b, at
+    offsets[b] + i, is row i of batch b to the regions, as if `attn.unpack_rows` had unpacked the
+    query and `attn.pack_rows` packed the results. With `kv_offsets`, key and value hold packed rows
+    in the same way, `[1, num_kv_heads, total, head_dim]`: kv_len is their number. Each kernel of
+    the schedule then computes the sequences whose own q_len it serves.
+
     - (C1) query and context have the same element type; those of key and value are the same or
       have fewer bits.
     - (C2) batch of query, key and value, head_dim of query and key, and
       num_kv_heads and kv_len of key and value match; with pages, batch of query, pages and
-      lengths, and page_size of key and value.
+      lengths, and page_size of key and value. Offsets have one element more than batch.
       Scales have the sizes of what they scale but the last, as in `attn.dequantize`.
     - (C3) num_q_heads is a multiple of num_kv_heads.
     - (C4) the context is `[batch, num_q_heads, q_len, value_dim]`, the lse
@@ -578,7 +593,7 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
     - (C7) the `packed_heads` of a `#attn.decode` divide num_q_heads / num_kv_heads, and
       are 1 if that is not static; its `vector_width` divides head_dim.
     - (C8) the `packed_heads` of a `#attn.gpu` or `#attn.mma` do the same; the columns of its threads hold a
-      row of the context, whose size is static.
+      row of the context, whose size is static; there are no offsets.
     - (C9) a sink has the query's element type and sizes as in `attn.softmax`.
     - (C10) the `kv_splits` of a schedule are 1 if there is a prob region, which may depend on
       NaN in a single split.
@@ -589,6 +604,8 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
     - (C15) the `products` of a schedule are `bf16_pairs` only for query, key and value of bf16
       without scales and with an even head_dim.
     - (C16) scales are those of a narrower key or value.
+    - (C17) with offsets, the query's own batch is 1; with kv_offsets, key's and value's.
+    - (C18) kv_offsets come without pages and scales, and with keys and values of floats.
 
     ```mlir
     %c = attn.attention %q, %k, %v scale(0.125) mask {
@@ -598,11 +615,14 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
     } : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
     %d = attn.attention %q, %pool, %pool pages(%table : tensor<?x?xi32>)
         : tensor<?x8x?x64xf32>, tensor<?x8x16x64xf32>, tensor<?x8x16x64xf32> -> tensor<?x8x?x64xf32>
+    %e = attn.attention %r, %pool, %pool pages(%table : tensor<?x?xi32>) offsets(%o : tensor<?xi32>)
+        : tensor<1x8x?x64xf32>, tensor<?x8x16x64xf32>, tensor<?x8x16x64xf32> -> tensor<1x8x?x64xf32>
     ```
   }];
   let arguments = (ins Attn_Tensor4D:$query, Attn_Stored4D:$key, Attn_Stored4D:$value,
       Optional<Attn_Scales>:$key_scales, Optional<Attn_Scales>:$value_scales,
       Optional<Attn_Sink>:$sink, Optional<Attn_PageTable>:$pages, Optional<Attn_Lengths>:$lengths,
+      Optional<Attn_Offsets>:$offsets, Optional<Attn_Offsets>:$kv_offsets,
       DefaultValuedAttr<F64Attr, "1.0">:$scale, OptionalAttr<Attn_Schedules>:$schedule);
   let regions = (region MaxSizedRegion<1>:$score_mod, MaxSizedRegion<1>:$mask,
       MaxSizedRegion<1>:$prob_mod);
@@ -614,6 +634,8 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
     (`value_scales` `(` $value_scales^ `:` type($value_scales) `)`)?
     (`sink` `(` $sink^ `:` type($sink) `)`)?
     (`pages` `(` $pages^ `:` type($pages) `)`)? (`lengths` `(` $lengths^ `:` type($lengths) `)`)?
+    (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
+    (`kv_offsets` `(` $kv_offsets^ `:` type($kv_offsets) `)`)?
     (`score_mod` $score_mod^)? (`mask` $mask^)? (`prob_mod` $prob_mod^)?
     (`schedule` `(` $schedule^ `)`)? attr-dict
     `:` type($query) `,` type($key) `,` type($value) `->` type($result) (`,` type($lse)^)?
@@ -624,7 +646,8 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
         "::mlir::Value":$key, "::mlir::Value":$value, "::mlir::FloatAttr":$scale), [{
       build($_builder, $_state, context, lse, query, key, value, /*key_scales=*/::mlir::Value(),
             /*value_scales=*/::mlir::Value(), /*sink=*/::mlir::Value(), /*pages=*/::mlir::Value(),
-            /*lengths=*/::mlir::Value(), scale, /*schedule=*/::mlir::ArrayAttr());
+            /*lengths=*/::mlir::Value(), /*offsets=*/::mlir::Value(),
+            /*kv_offsets=*/::mlir::Value(), scale, /*schedule=*/::mlir::ArrayAttr());
     }]>
   ];
   let extraClassDeclaration = [{
@@ -1259,6 +1282,81 @@ def Attn_DequantizeOp : Attn_GraphOp<"dequantize", ["getSizeConstraints", "isDec
   let assemblyFormat = [{
     $input (`scales` `(` $scales^ `:` type($scales) `)`)? attr-dict
     `:` type($input) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_UnpackRowsOp : Attn_GraphOp<"unpack_rows", ["getSizeConstraints", "getResultSizes"], [Pure]> {
+  let summary = "Unpacks the rows of sequences of different lengths";
+  let description = [{
+    The `attn.unpack_rows` operation gives each sequence of a ragged batch a batch of its own:
+
+      result[b, h, i, d] = rows[min(offsets[b] + i, total - 1), h, d]
+
+    | operand | sizes |
+    |---|---|
+    | rows | `[total, num_heads, head_dim]` |
+    | offsets (cu_seqlens, indptr) | `[batch + 1]` |
+    | result | `[batch, num_heads, total, head_dim]` |
+
+    Sequence b has the rows offsets[b] to offsets[b + 1] - 1, so q_len of each sequence is at most
+    total. Behind its last row, the result holds rows of others: `attn.pack_rows` drops the query
+    rows there, a mask `kv_offsets` hides the keys.
+
+    Offsets begin with 0, don't decrease and end with total: others are an error when the kernel is
+    called.
+
+    `attn-fuse-attention` lets `attn.attention` compute packed rows alone if queries are unpacked and
+    contexts packed by the same offsets, and read packed keys and values in place if they are
+    unpacked by the same offsets. Otherwise all of the result is computed.
+
+    - (C1) rows and result have the same element type.
+    - (C2) offsets have at least one element.
+    - (C3) the result has the sizes of the table above.
+
+    ```mlir
+    %q = attn.unpack_rows %rows offsets(%o) : tensor<?x8x64xf32>, tensor<?xi32> -> tensor<?x8x?x64xf32>
+    ```
+  }];
+  let arguments = (ins TensorRankOf<[F16, BF16, F32, F64], [3]>:$rows, Attn_Offsets:$offsets);
+  let results = (outs Attn_Tensor4D:$result);
+  let assemblyFormat = [{
+    $rows `offsets` `(` $offsets `)` attr-dict `:` type($rows) `,` type($offsets)
+    custom<ResultType>(type($result), "UnpackRowsOp()", ref(type($rows)), ref(type($offsets)))
+  }];
+  let extraClassDeclaration = [{
+    static ::llvm::FailureOr<ResultSizes> inferSizes(SizedTensor rows, SizedTensor offsets);
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_PackRowsOp : Attn_GraphOp<"pack_rows", ["getSizeConstraints", "getResultSizes"], [Pure]> {
+  let summary = "Packs the rows of sequences of different lengths";
+  let description = [{
+    The `attn.pack_rows` operation is the inverse of `attn.unpack_rows`, for a context or an lse:
+
+      result[offsets[b] + i, h, …] = input[b, h, i, …]   where 0 <= i < offsets[b + 1] - offsets[b]
+
+    input is `[batch, num_heads, total]` or `[batch, num_heads, total, value_dim]`, the result
+    `[total, num_heads]` or `[total, num_heads, value_dim]`. Offsets are those of `attn.unpack_rows`.
+
+    - (C1) input and result have the same element type.
+    - (C2) offsets have one element more than batch.
+    - (C3) the result has the sizes above.
+
+    ```mlir
+    %c = attn.pack_rows %context offsets(%o) : tensor<?x8x?x64xf32>, tensor<?xi32> -> tensor<?x8x64xf32>
+    %l = attn.pack_rows %lse offsets(%o) : tensor<?x8x?xf32>, tensor<?xi32> -> tensor<?x8xf32>
+    ```
+  }];
+  let arguments = (ins TensorRankOf<[F16, BF16, F32, F64], [3, 4]>:$input, Attn_Offsets:$offsets);
+  let results = (outs TensorRankOf<[F16, BF16, F32, F64], [2, 3]>:$result);
+  let assemblyFormat = [{
+    $input `offsets` `(` $offsets `)` attr-dict `:` type($input) `,` type($offsets)
+    custom<ResultType>(type($result), "PackRowsOp()", ref(type($input)), ref(type($offsets)))
+  }];
+  let extraClassDeclaration = [{
+    static ::llvm::FailureOr<ResultSizes> inferSizes(SizedTensor input, SizedTensor offsets);
   }];
   let hasVerifier = 1;
 }

@@ -59,6 +59,8 @@ public:
   static ResultSize anyOf(ArrayRef<TensorDim> dims) { return {Kind::equal, dims, 1}; }
   static ResultSize product(TensorDim a, TensorDim b) { return {Kind::product, {a, b}, 1}; }
   static ResultSize quotient(TensorDim a, int64_t divisor) { return {Kind::quotient, a, divisor}; }
+  /// a - count, at least 0.
+  static ResultSize difference(TensorDim a, int64_t count) { return {Kind::difference, a, count}; }
 
   /// kDynamic if it depends on a dynamic size, or overflows.
   int64_t evaluate(GetSize getSize) const;
@@ -68,7 +70,7 @@ public:
   void multiply(SizeProduct &product) const;
 
 private:
-  enum class Kind { number, equal, product, quotient };
+  enum class Kind { number, equal, product, quotient, difference };
   ResultSize(Kind kind, ArrayRef<TensorDim> dims, int64_t count)
       : kind(kind), dims(dims), count(count) {}
 
@@ -103,6 +105,8 @@ struct SizeConstraint {
     std::string name;
     Value tensor;
     int64_t dim;
+    /// How much larger than the others the size is: 1 of offsets.
+    int64_t extra = 0;
   };
   /// The name of the sizes, `head_dim`; empty for a multiple.
   std::string name;

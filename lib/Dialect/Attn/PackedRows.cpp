@@ -1,0 +1,246 @@
+//===- PackedRows.cpp - sequences of different lengths, packed ------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PackedRows.h"
+
+#include "Formulas.h"
+#include "Shapes.h"
+
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+SmallVector<PackedRows> attn::getPackedRows(Operation *op) {
+  if (auto unpack = dyn_cast<UnpackRowsOp>(op))
+    return {{unpack.getOffsets(), unpack.getRows(), 0}};
+  if (auto pack = dyn_cast<PackRowsOp>(op))
+    return {{pack.getOffsets(), pack.getInput(), 2}};
+  SmallVector<PackedRows> all;
+  auto attention = dyn_cast<AttentionOp>(op);
+  if (attention && attention.getOffsets())
+    all.push_back({attention.getOffsets(), attention.getQuery(), 2});
+  if (attention && attention.getKvOffsets())
+    all.push_back({attention.getKvOffsets(), attention.getKey(), 2});
+  return all;
+}
+
+static LogicalResult verifyOffsets(Operation *op, Value offsets) {
+  if (sizeOf(offsets, 0) == 0)
+    return op->emitOpError("expected at least one offset, found none");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// UnpackRowsOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult UnpackRowsOp::verify() {
+  // unpack_rows_c1
+  if (failed(verifyElement(*this, "result", getResult(), "rows", getRows())))
+    return failure();
+  // unpack_rows_c2
+  if (failed(verifyOffsets(*this, getOffsets())))
+    return failure();
+  // unpack_rows_c3
+  return verifyResult(*this, getResult(), "result", {"batch", "num_heads", "total", "head_dim"});
+}
+
+FailureOr<ResultSizes> UnpackRowsOp::inferSizes(SizedTensor rows, SizedTensor offsets) {
+  if (!rows.hasRank(3) || !offsets.hasRank(1))
+    return failure();
+  return ResultSizes{ResultSize::difference({offsets, 0}, 1), TensorDim{rows, 1},
+                     TensorDim{rows, 0}, TensorDim{rows, 2}};
+}
+
+SizeConstraints UnpackRowsOp::getSizeConstraints() {
+  return {{"num_offsets", {{"offsets", getOffsets(), 0}}}, {"total", {{"rows", getRows(), 0}}}};
+}
+
+ResultSizes UnpackRowsOp::getResultSizes(unsigned) { return *inferSizes(getRows(), getOffsets()); }
+
+void UnpackRowsOp::writeFormula(FormulaWriter &w) {
+  w.add(getResult(), "rows",
+        "of each batch, the rows of " + w.nameOf(getRows()) + " from " + w.nameOf(getOffsets()) +
+            "[batch] on");
+}
+
+//===----------------------------------------------------------------------===//
+// PackRowsOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult PackRowsOp::verify() {
+  // pack_rows_c1
+  if (failed(verifyElement(*this, "result", getResult(), "input", getInput())))
+    return failure();
+  // pack_rows_c2
+  if (failed(verifyOffsets(*this, getOffsets())) || failed(verifySizes(*this)))
+    return failure();
+  // pack_rows_c3
+  return verifyResult(*this);
+}
+
+FailureOr<ResultSizes> PackRowsOp::inferSizes(SizedTensor input, SizedTensor offsets) {
+  if ((!input.hasRank(3) && !input.hasRank(4)) || !offsets.hasRank(1))
+    return failure();
+  ResultSizes sizes = {TensorDim{input, 2}, TensorDim{input, 1}};
+  if (input.hasRank(4))
+    sizes.push_back(TensorDim{input, 3});
+  return sizes;
+}
+
+SizeConstraints PackRowsOp::getSizeConstraints() {
+  return {{"num_offsets", {{"offsets", getOffsets(), 0}}},
+          {"batch", {{"input", getInput(), 0}, {"offsets", getOffsets(), 0, /*extra=*/1}}},
+          {"total", {{"input", getInput(), 2}}}};
+}
+
+ResultSizes PackRowsOp::getResultSizes(unsigned) { return *inferSizes(getInput(), getOffsets()); }
+
+void PackRowsOp::writeFormula(FormulaWriter &w) {
+  w.add(getResult(), "rows",
+        "the rows of each batch of " + w.nameOf(getInput()) + ", from row " +
+            w.nameOf(getOffsets()) + "[batch] on");
+}
+
+//===----------------------------------------------------------------------===//
+// Layouts
+//===----------------------------------------------------------------------===//
+
+static Value swapHeadsAndRows(OpBuilder &builder, Location loc, Value tensor) {
+  SmallVector<int64_t> order = {0, 2, 1}, shape(shapeOf(tensor));
+  if (shape.size() == 4)
+    order.push_back(3);
+  std::swap(shape[1], shape[2]);
+  Type type = cast<RankedTensorType>(tensor.getType()).clone(shape);
+  return TransposeOp::create(builder, loc, type, tensor, builder.getDenseI64ArrayAttr(order));
+}
+
+/// The first two dimensions in one group.
+static SmallVector<ReassociationIndices> groupFirstTwo(int64_t rank) {
+  SmallVector<ReassociationIndices> groups = {{0, 1}};
+  for (int64_t dim = 2; dim < rank; ++dim)
+    groups.push_back({dim});
+  return groups;
+}
+
+Value attn::toHeadsFirst(OpBuilder &builder, Location loc, Value rows) {
+  SmallVector<int64_t> shape(shapeOf(rows));
+  shape.insert(shape.begin(), 1);
+  Type type = RankedTensorType::get(shape, getElementTypeOrSelf(rows.getType()));
+  Value expanded =
+      tensor::ExpandShapeOp::create(builder, loc, type, rows, groupFirstTwo(shape.size()));
+  return swapHeadsAndRows(builder, loc, expanded);
+}
+
+Value attn::toRowsFirst(OpBuilder &builder, Location loc, Value heads) {
+  Value rows = swapHeadsAndRows(builder, loc, heads);
+  return tensor::CollapseShapeOp::create(builder, loc, rows, groupFirstTwo(rankOf(rows)));
+}
+
+//===----------------------------------------------------------------------===//
+// Fusion
+//===----------------------------------------------------------------------===//
+
+/// Lets queries of the unpacked tensor's sizes ask its operands.
+static void replaceSizes(RewriterBase &rewriter, UnpackRowsOp unpack) {
+  ResultSizes sizes = unpack.getResultSizes(0);
+  for (Operation *user : llvm::make_early_inc_range(unpack->getUsers())) {
+    auto dim = dyn_cast<tensor::DimOp>(user);
+    std::optional<int64_t> index = dim ? dim.getConstantIndex() : std::nullopt;
+    if (!index || *index < 0 || *index >= int64_t(sizes.size()))
+      continue;
+    rewriter.setInsertionPoint(dim);
+    OpFoldResult size = sizes[*index].reify(rewriter, dim.getLoc());
+    rewriter.replaceOp(dim, getValueOrCreateConstantIndexOp(rewriter, dim.getLoc(), size));
+  }
+}
+
+static void eraseUnread(RewriterBase &rewriter, UnpackRowsOp unpack) {
+  replaceSizes(rewriter, unpack);
+  if (unpack->use_empty())
+    rewriter.eraseOp(unpack);
+}
+
+/// Lets `op` read key and value in packed rows, if both are unpacked by the same offsets. Scales
+/// are not packed.
+static void takePackedKeys(RewriterBase &rewriter, AttentionOp op) {
+  auto key = op.getKey().getDefiningOp<UnpackRowsOp>(),
+       value = op.getValue().getDefiningOp<UnpackRowsOp>();
+  bool hasScales = op.getKeyScales() || op.getValueScales();
+  if (!key || !value || hasScales || key.getOffsets() != value.getOffsets())
+    return;
+  rewriter.setInsertionPoint(op);
+  Value keys = toHeadsFirst(rewriter, key.getLoc(), key.getRows());
+  Value values = key == value ? keys : toHeadsFirst(rewriter, value.getLoc(), value.getRows());
+  rewriter.modifyOpInPlace(op, [&] {
+    op.getKeyMutable().assign(keys);
+    op.getValueMutable().assign(values);
+    op.getKvOffsetsMutable().assign(key.getOffsets());
+  });
+  eraseUnread(rewriter, key);
+  if (value != key)
+    eraseUnread(rewriter, value);
+}
+
+/// The op that packs a result by `offsets`, its only reader; null if there is none.
+static PackRowsOp getPack(Value result, Value offsets) {
+  auto pack = result.hasOneUse() ? dyn_cast<PackRowsOp>(*result.user_begin()) : PackRowsOp();
+  return pack && pack.getOffsets() == offsets ? pack : PackRowsOp();
+}
+
+/// The type of a result in packed rows.
+static Type getPackedType(Value result, int64_t total) {
+  auto type = cast<RankedTensorType>(result.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[0] = 1;
+  shape[2] = total;
+  return type.clone(shape);
+}
+
+/// Replaces `op` by one on packed rows, if its query is unpacked and its results are packed by the
+/// same offsets.
+static AttentionOp takePackedQuery(RewriterBase &rewriter, AttentionOp op) {
+  auto unpack = op.getQuery().getDefiningOp<UnpackRowsOp>();
+  Value offsets = unpack ? Value(unpack.getOffsets()) : Value();
+  PackRowsOp context = offsets ? getPack(op.getResult(), offsets) : PackRowsOp();
+  PackRowsOp lse = offsets && op.getLse() ? getPack(op.getLse(), offsets) : PackRowsOp();
+  if (!context || (op.getLse() && !op.getLse().use_empty() && !lse))
+    return op;
+  Location loc = op.getLoc();
+  rewriter.setInsertionPoint(op);
+  Value query = toHeadsFirst(rewriter, unpack.getLoc(), unpack.getRows());
+  int64_t total = sizeOf(query, 2);
+  auto packed = AttentionOp::create(rewriter, loc, getPackedType(op.getResult(), total),
+                                    op.getLse() ? getPackedType(op.getLse(), total) : Type(), query,
+                                    op.getKey(), op.getValue(), op.getScaleAttr());
+  packed.getOffsetsMutable().assign(offsets);
+  auto keep = [](Value operand, auto mutableOperand) {
+    if (operand)
+      mutableOperand.assign(operand);
+  };
+  keep(op.getKeyScales(), packed.getKeyScalesMutable());
+  keep(op.getValueScales(), packed.getValueScalesMutable());
+  keep(op.getSink(), packed.getSinkMutable());
+  keep(op.getPages(), packed.getPagesMutable());
+  keep(op.getLengths(), packed.getLengthsMutable());
+  keep(op.getKvOffsets(), packed.getKvOffsetsMutable());
+  for (auto [from, to] : llvm::zip_equal(op->getRegions(), packed->getRegions()))
+    to.takeBody(from);
+  rewriter.replaceOp(context, toRowsFirst(rewriter, loc, packed.getResult()));
+  if (lse)
+    rewriter.replaceOp(lse, toRowsFirst(rewriter, loc, packed.getLse()));
+  rewriter.eraseOp(op);
+  eraseUnread(rewriter, unpack);
+  return packed;
+}
+
+AttentionOp attn::takePackedRows(RewriterBase &rewriter, AttentionOp op) {
+  takePackedKeys(rewriter, op);
+  return takePackedQuery(rewriter, op);
+}

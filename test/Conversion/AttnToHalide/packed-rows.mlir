@@ -1,0 +1,24 @@
+// RUN: attn-opt %s --attn-pipeline | FileCheck %s
+
+// Offsets are checked, then each kernel computes the sequences that it serves: it scatters the rows
+// that they have, into the result's own memory. No padded tensor is allocated.
+// CHECK-LABEL: halide.pipeline @ragged_wrong_offsets_0
+// CHECK-LABEL: halide.pipeline @ragged_attention
+// CHECK: halide.func "blocks_before"
+// CHECK: halide.update %context[%d] over [%ri min %{{.*}}, %rp min %{{.*}}, %rq min %{{.*}}, %rh min
+// CHECK-LABEL: func.func @ragged(
+// CHECK-NOT: memref.alloc() : memref<?x
+// CHECK: %[[PLACE:.*]] = memref.transpose %{{.*}}
+// CHECK: host.require %{{.*}}, "expected element {} of the offsets of attn.attention to be 0 first, not to decrease, and the number of rows last"(%{{.*}})
+// CHECK: host.call @ragged_attention
+// CHECK: host.call @ragged_attention
+// CHECK-NOT: host.call @ragged_copy
+// CHECK: return
+func.func @ragged(%rows: tensor<?x4x64xf32>, %k: tensor<?x2x?x64xf32>, %o: tensor<?xi32>) -> tensor<?x4x64xf32> {
+  %q = attn.unpack_rows %rows offsets(%o) : tensor<?x4x64xf32>, tensor<?xi32>
+  %s = attn.score %q, %k : tensor<?x4x?x64xf32>, tensor<?x2x?x64xf32>
+  %p = attn.softmax %s : tensor<?x4x?x?xf32>
+  %c = attn.context %p, %k : tensor<?x4x?x?xf32>, tensor<?x2x?x64xf32>
+  %r = attn.pack_rows %c offsets(%o) : tensor<?x4x?x64xf32>, tensor<?xi32>
+  return %r : tensor<?x4x64xf32>
+}

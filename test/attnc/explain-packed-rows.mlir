@@ -1,0 +1,31 @@
+// Whether packed rows are computed as they are, or each sequence is padded.
+// RUN: attnc explain %s --function packed | FileCheck %s --check-prefix=PACKED
+// RUN: attnc explain %s --function turned | FileCheck %s --check-prefix=TURNED
+// RUN: attnc explain %s --function packed --target host-opencl | FileCheck %s --check-prefix=GPU
+
+// PACKED-NOT: unpack_rows at
+// PACKED: attn.attention at
+// PACKED: with {{.*}}rows of packed sequences alone: no padding is computed; key and value read in packed rows
+// GPU: no fused kernel, computed op by op: rows are packed
+func.func @packed(%rows: tensor<?x2x8xf32>, %keys: tensor<?x2x8xf32>, %o: tensor<?xi32>) -> tensor<?x2x8xf32> {
+  %q = attn.unpack_rows %rows offsets(%o) : tensor<?x2x8xf32>, tensor<?xi32>
+  %k = attn.unpack_rows %keys offsets(%o) : tensor<?x2x8xf32>, tensor<?xi32>
+  %s = attn.score %q, %k : tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>
+  %m = attn.mask %s kv_offsets(%o : tensor<?xi32>) : tensor<?x2x?x?xf32>
+  %p = attn.softmax %m : tensor<?x2x?x?xf32>
+  %c = attn.context %p, %k : tensor<?x2x?x?xf32>, tensor<?x2x?x8xf32>
+  %r = attn.pack_rows %c offsets(%o) : tensor<?x2x?x8xf32>, tensor<?xi32>
+  return %r : tensor<?x2x8xf32>
+}
+
+// TURNED: attn.unpack_rows at
+// TURNED: with each sequence padded to all rows, as no fused attention reads them packed by the same offsets
+func.func @turned(%rows: tensor<?x2x8xf32>, %k: tensor<?x2x?x8xf32>, %o: tensor<?xi32>) -> tensor<?x2x8xf32> {
+  %u = attn.unpack_rows %rows offsets(%o) : tensor<?x2x8xf32>, tensor<?xi32>
+  %q = attn.positions %u kind(rotary_halves) : tensor<?x2x?x8xf32>
+  %s = attn.score %q, %k : tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>
+  %p = attn.softmax %s : tensor<?x2x?x?xf32>
+  %c = attn.context %p, %k : tensor<?x2x?x?xf32>, tensor<?x2x?x8xf32>
+  %r = attn.pack_rows %c offsets(%o) : tensor<?x2x?x8xf32>, tensor<?xi32>
+  return %r : tensor<?x2x8xf32>
+}
