@@ -14,6 +14,7 @@ import tempfile
 
 import numpy as np
 
+import attention
 import calls
 import check
 from calls import guard
@@ -249,6 +250,6 @@ def run(case, target):
 
 
 if __name__ == "__main__":
-    good = [one for case in CASES for one in run(case, *(sys.argv[1:] or ["host"]))]
+    good = [one for case in attention.sample(CASES) for one in run(case, *(sys.argv[1:] or ["host"]))]
     print(f"{sum(good)} of {len(good)} calls right")
     sys.exit(not all(good))

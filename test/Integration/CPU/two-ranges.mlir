@@ -2,10 +2,10 @@
 
 // RUN: attnc explain %s --function sinks | FileCheck %s
 // RUN: attnc compile %s --function sinks --emit halide -o - | FileCheck %s --check-prefix=IR
-// RUN: attnc verify %s --function sinks --size q_len=300,kv_len=1100
-// RUN: attnc verify %s --function lengths --size q_len=200,kv_len=1000
-// RUN: attnc verify %s --function tensors --size q_len=150,kv_len=900
-// RUN: attnc verify %s --function order --size q_len=130,kv_len=1000
+// RUN: attnc verify %s --function sinks --size q_len=330,kv_len=330
+// RUN: attnc verify %s --function lengths --size q_len=100,kv_len=500
+// RUN: attnc verify %s --function tensors --size q_len=100,kv_len=400
+// RUN: attnc verify %s --function order --size q_len=130,kv_len=500
 
 // CHECK: skips KV blocks after the last visible key and, for many rows, between two ranges of them
 // IR: gap_keys
@@ -83,8 +83,8 @@ func.func @order(%query: !heads, %key: !heads, %value: !heads) -> !heads {
   %score = attn.score %query, %key scale(0.2) : !heads, !heads
   %masked = attn.mask %score {
   ^bb0(%b: index, %h: index, %q: index, %k: index):
-    %hundred = arith.constant 100 : index
-    %many = arith.constant 900 : index
+    %hundred = arith.constant 40 : index
+    %many = arith.constant 300 : index
     %upper = arith.subi %q, %hundred : index
     %lower = arith.addi %q, %many : index
     %isAfter = arith.cmpi sgt, %k, %lower : index
