@@ -9,9 +9,7 @@ the pool stays as it was.
 
 import dataclasses
 import os
-import subprocess
 import sys
-import tempfile
 
 import numpy as np
 
@@ -135,26 +133,15 @@ def call(library, case, arrays, count, refusal, at_end, in_place):
     for page in hidden:
         libc.mprotect(pool[page].ctypes.data, PAGE, 3)
     if refusal or status != 0:
-        message = library.error().decode()
-        if not (status != 0 and refusal and refusal in message):
-            print(f"expected {refusal!r}, found {status}: {message}", flush=True)
+        if not calls.is_refused(library, status, refusal):
             os._exit(1)
         os._exit(not np.array_equal(before.view(np.uint8), pool.view(np.uint8)))
     os._exit(out.size > 0 and not np.array_equal(out.view(np.uint8), appended(case, **arrays).view(np.uint8)))
 
 
 def is_good(library, case, arrays, count, refusal, *how):
-    child = os.fork()
-    if child == 0:
-        try:
-            call(library, case, arrays, count, refusal, *how)
-        finally:
-            os._exit(1)
-    _, status = os.waitpid(child, 0)
-    if status != 0:
-        outcome = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "wrong"
-        print(f"[{case.label()}] {arrays['length']} {count} {refusal} {how}: {outcome}", flush=True)
-    return status == 0
+    return calls.is_good(lambda: call(library, case, arrays, count, refusal, *how),
+                         f"[{case.label()}] {arrays['length']} {count} {refusal} {how}")
 
 
 def good_calls(case, rng):
@@ -211,18 +198,10 @@ def calls_of(case, rng):
 
 def run(case, target):
     rng = np.random.default_rng(0)
-    with tempfile.TemporaryDirectory() as scratch:
-        path = os.path.join(scratch, "append.mlir")
-        with open(path, "w") as file:
-            file.write(spec(case))
-        subprocess.run(["attnc", "compile", path, "-o", scratch, "--shared", "--target", target],
-                       check=True, stdout=subprocess.DEVNULL)
-        library = calls.Library(os.path.join(scratch, "append.json"), {})
+    with calls.compiled("append", spec(case), target) as library:
         return [is_good(library, *one, at_end, in_place) for one in calls_of(case, rng)
                 for at_end in (False, True) for in_place in (False, True)]
 
 
 if __name__ == "__main__":
-    good = [one for case in CASES for one in run(case, *(sys.argv[1:] or ["host"]))]
-    print(f"{sum(good)} of {len(good)} calls right")
-    sys.exit(not all(good))
+    calls.report([one for case in CASES for one in run(case, *(sys.argv[1:] or ["host"]))])

@@ -1,12 +1,15 @@
 """Libraries as Python calls them: from memory that is guarded, or laid out in other ways, none of which
 may change a bit of their results."""
 
+import contextlib
 import ctypes
 import dataclasses
 import json
 import mmap
 import os
+import subprocess
 import sys
+import tempfile
 
 import numpy as np
 
@@ -159,6 +162,48 @@ class Library:
         if self.call(inputs, outputs, threads) != 0:
             sys.exit(self.error().decode())
         return outputs
+
+
+@contextlib.contextmanager
+def compiled(name, spec, target):
+    """The library of the text of a spec with a function of that name."""
+    with tempfile.TemporaryDirectory() as scratch:
+        path = os.path.join(scratch, name + ".mlir")
+        with open(path, "w") as file:
+            file.write(spec)
+        subprocess.run(["attnc", "compile", path, "-o", scratch, "--shared", "--target", target],
+                       check=True, stdout=subprocess.DEVNULL)
+        yield Library(os.path.join(scratch, name + ".json"), {})
+
+
+def is_good(call, label):
+    """Whether `call` ends a child process with 0: an access outside a tensor ends no more than that."""
+    child = os.fork()
+    if child == 0:
+        try:
+            call()
+        finally:
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    if status != 0:
+        outcome = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "wrong"
+        print(f"{label}: {outcome}", flush=True)
+    return status == 0
+
+
+def is_refused(library, status, refusal):
+    """Whether a call ended with an error that has the text `refusal`, which is not empty."""
+    message = library.error().decode()
+    refused = bool(status != 0 and refusal and refusal in message)
+    if not refused:
+        print(f"expected {refusal!r}, found {status}: {message}", flush=True)
+    return refused
+
+
+def report(good):
+    """Ends the process with what came of all calls."""
+    print(f"{sum(good)} of {len(good)} calls right")
+    sys.exit(not all(good))
 
 
 def compare(library, what, outputs, expected):

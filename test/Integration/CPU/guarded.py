@@ -9,9 +9,7 @@ that makes the call, and is reported with the case.
 
 import dataclasses
 import os
-import subprocess
 import sys
-import tempfile
 
 import numpy as np
 
@@ -119,6 +117,11 @@ def is_right(case, name, found, exact, plain):
     return bool((np.abs(found - exact)[finite] <= allowed).all())
 
 
+def are_right(case, library, outputs, exact, plain):
+    return all(is_right(case, p.name, as_f32(case.element, output), exact[p.name], plain[p.name])
+               for p, output in zip(library.outputs, outputs))
+
+
 def call(library, case, arrays, at_end):
     """Ends this process: with 0 where the results are right."""
     arrays = {name: round_to(case.element, array) for name, array in arrays.items()}
@@ -131,40 +134,21 @@ def call(library, case, arrays, at_end):
     if library.call(inputs, outputs, threads=1) != 0:
         print("refused:", library.error().decode(), flush=True)
         os._exit(1)
-    good = all(is_right(case, p.name, as_f32(case.element, output), exact[p.name], plain[p.name])
-               for p, output in zip(library.outputs, outputs))
-    os._exit(0 if good else 1)
+    os._exit(not are_right(case, library, outputs, exact, plain))
 
 
 def is_good(library, case, arrays, at_end):
-    child = os.fork()
-    if child == 0:
-        try:
-            call(library, case, arrays, at_end)
-        finally:
-            os._exit(1)
-    _, status = os.waitpid(child, 0)
-    if status == 0:
-        return True
-    outcome = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "wrong"
     small = {n: a.tolist() for n, a in arrays.items() if 0 < a.size < 8}
-    print(f"{case.label()} {'end' if at_end else 'start'} {small}: {outcome}", flush=True)
-    return False
+    return calls.is_good(lambda: call(library, case, arrays, at_end),
+                         f"{case.label()} {'end' if at_end else 'start'} {small}")
 
 
 def run(case, target):
-    with tempfile.TemporaryDirectory() as scratch:
-        path = os.path.join(scratch, "attention.mlir")
-        with open(path, "w") as file:
-            file.write(attention.spec(change(case, element="f32")).replace("f32", case.element))
-        subprocess.run(["attnc", "compile", path, "-o", scratch, "--shared", "--target", target],
-                       check=True, stdout=subprocess.DEVNULL)
-        library = calls.Library(os.path.join(scratch, "attention.json"), {})
+    spec = attention.spec(change(case, element="f32")).replace("f32", case.element)
+    with calls.compiled("attention", spec, target) as library:
         return [is_good(library, sized, arrays, at_end) for sized in sizes(case)
                 for arrays in edges(sized) for at_end in (False, True)]
 
 
 if __name__ == "__main__":
-    good = [one for case in attention.sample(specs()) for one in run(case, *(sys.argv[1:] or ["host"]))]
-    print(f"{sum(good)} of {len(good)} calls right")
-    sys.exit(not all(good))
+    calls.report([one for case in attention.sample(specs()) for one in run(case, *(sys.argv[1:] or ["host"]))])

@@ -8,9 +8,7 @@ one makes its row NaN.
 
 import dataclasses
 import os
-import subprocess
 import sys
-import tempfile
 
 import numpy as np
 
@@ -18,7 +16,7 @@ import attention
 import calls
 import check
 from calls import guard
-from guarded import as_f32, as_stored, is_right, round_to
+from guarded import are_right, as_stored, round_to
 
 
 @dataclasses.dataclass
@@ -213,22 +211,11 @@ def call(library, case, arrays, at_end):
         os._exit(1)
     with np.errstate(all="ignore"):
         exact, plain = outputs(case, arrays, np.float64), outputs(case, arrays, np.float32)
-    os._exit(not all(is_right(case, p.name, as_f32(case.element, out), exact[p.name], plain[p.name])
-                     for p, out in zip(library.outputs, outs)))
+    os._exit(not are_right(case, library, outs, exact, plain))
 
 
 def is_good(library, case, arrays, at_end):
-    child = os.fork()
-    if child == 0:
-        try:
-            call(library, case, arrays, at_end)
-        finally:
-            os._exit(1)
-    _, status = os.waitpid(child, 0)
-    if status != 0:
-        outcome = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "wrong"
-        print(f"[{case.label()}] {arrays['kv_len']}: {outcome}", flush=True)
-    return status == 0
+    return calls.is_good(lambda: call(library, case, arrays, at_end), f"[{case.label()}] {arrays['kv_len']}")
 
 
 def calls_of(case, rng):
@@ -247,17 +234,9 @@ def calls_of(case, rng):
 
 def run(case, target):
     rng = np.random.default_rng(0)
-    with tempfile.TemporaryDirectory() as scratch:
-        path = os.path.join(scratch, "quantized.mlir")
-        with open(path, "w") as file:
-            file.write(spec(case))
-        subprocess.run(["attnc", "compile", path, "-o", scratch, "--shared", "--target", target],
-                       check=True, stdout=subprocess.DEVNULL)
-        library = calls.Library(os.path.join(scratch, "quantized.json"), {})
+    with calls.compiled("quantized", spec(case), target) as library:
         return [is_good(library, case, arrays, at_end) for arrays in calls_of(case, rng) for at_end in (False, True)]
 
 
 if __name__ == "__main__":
-    good = [one for case in attention.sample(CASES) for one in run(case, *(sys.argv[1:] or ["host"]))]
-    print(f"{sum(good)} of {len(good)} calls right")
-    sys.exit(not all(good))
+    calls.report([one for case in attention.sample(CASES) for one in run(case, *(sys.argv[1:] or ["host"]))])

@@ -9,9 +9,6 @@ in pages or in a cache. Offsets that are wrong anywhere are refused, and nothing
 import argparse
 import dataclasses
 import os
-import subprocess
-import sys
-import tempfile
 
 import numpy as np
 
@@ -19,7 +16,7 @@ import attention
 import calls
 import check
 from calls import guard
-from guarded import as_f32, as_stored, is_right, round_to
+from guarded import are_right, as_stored, round_to
 
 
 @dataclasses.dataclass
@@ -225,31 +222,17 @@ def call(library, case, arrays, refusal, at_end):
     before = [out.copy() for out in outs]
     status = library.call(ins, outs, threads=2)
     if refusal or status != 0:
-        message = library.error().decode()
-        refused = bool(status != 0 and refusal and refusal in message)
-        if not refused:
-            print(f"expected {refusal!r}, found {status}: {message}", flush=True)
+        refused = calls.is_refused(library, status, refusal)
         unwritten = all(np.array_equal(a, b) for a, b in zip(before, outs))
         os._exit(not (refused and unwritten))
     exact = outputs(case, **check.as_type(arrays, np.float64))
     plain = outputs(case, **arrays)
-    os._exit(not all(is_right(case, p.name, as_f32(case.element, out), exact[p.name], plain[p.name])
-                     for p, out in zip(library.outputs, outs)))
+    os._exit(not are_right(case, library, outs, exact, plain))
 
 
 def is_good(library, case, arrays, refusal, at_end):
-    child = os.fork()
-    if child == 0:
-        try:
-            call(library, case, arrays, refusal, at_end)
-        finally:
-            os._exit(1)
-    _, status = os.waitpid(child, 0)
-    if status != 0:
-        outcome = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "wrong"
-        lengths = {n: a.tolist() for n, a in arrays.items() if n in ("offsets", "kv_offsets", "kv_len")}
-        print(f"[{case.label()}] {lengths} {refusal}: {outcome}", flush=True)
-    return status == 0
+    lengths = {n: a.tolist() for n, a in arrays.items() if n in ("offsets", "kv_offsets", "kv_len")}
+    return calls.is_good(lambda: call(library, case, arrays, refusal, at_end), f"[{case.label()}] {lengths} {refusal}")
 
 
 def make(case, rng, kind, batch=None):
@@ -295,13 +278,7 @@ def calls_of(case, rng, count):
 
 def run(case, options):
     rng = np.random.default_rng(options.seed)
-    with tempfile.TemporaryDirectory() as scratch:
-        path = os.path.join(scratch, "ragged.mlir")
-        with open(path, "w") as file:
-            file.write(spec(case))
-        subprocess.run(["attnc", "compile", path, "-o", scratch, "--shared", "--target", options.target],
-                       check=True, stdout=subprocess.DEVNULL)
-        library = calls.Library(os.path.join(scratch, "ragged.json"), {})
+    with calls.compiled("ragged", spec(case), options.target) as library:
         return [is_good(library, case, *one, at_end) for one in calls_of(case, rng, options.calls)
                 for at_end in (False, True)]
 
@@ -314,6 +291,4 @@ if __name__ == "__main__":
     parser.add_argument("--only", type=int, help="the number of one case")
     options = parser.parse_args()
     chosen = attention.sample(CASES) if options.only is None else [CASES[options.only]]
-    good = [one for case in chosen for one in run(case, options)]
-    print(f"{sum(good)} of {len(good)} calls right")
-    sys.exit(not all(good))
+    calls.report([one for case in chosen for one in run(case, options)])
