@@ -37,29 +37,16 @@ public:
 
 private:
   Value addArgument(RankedTensorType type, StringRef weight);
-  std::string makeName(StringRef weight);
 
   func::FuncOp function;
   llvm::StringSet<> names;
 };
 } // namespace
 
-/// `layer_0_weight` of `layer.0.weight`.
-std::string WeightTaker::makeName(StringRef weight) {
-  std::string stem = weight.str();
-  for (char &c : stem)
-    c = llvm::isAlnum(c) ? c : '_';
-  if (!mlir::attn::isCIdentifier(stem))
-    stem = "weight_" + stem;
-  std::string name = stem;
-  for (int number = 2; !names.insert(name).second; ++number)
-    name = stem + "_" + std::to_string(number);
-  return name;
-}
-
 Value WeightTaker::addArgument(RankedTensorType type, StringRef weight) {
   Builder builder(function.getContext());
-  NamedAttribute attributes[] = {{mlir::attn::kNameAttr, builder.getStringAttr(makeName(weight))},
+  std::string name = mlir::attn::makeUnique(mlir::attn::toCIdentifier(weight, "weight"), names);
+  NamedAttribute attributes[] = {{mlir::attn::kNameAttr, builder.getStringAttr(name)},
                                  {mlir::attn::kWeightAttr, builder.getStringAttr(weight)}};
   unsigned index = function.getNumArguments();
   (void)function.insertArgument(index, type, builder.getDictionaryAttr(attributes),

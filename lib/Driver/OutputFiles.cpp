@@ -25,18 +25,23 @@ static std::string join(StringRef folder, StringRef name) {
   return path.str().str();
 }
 
-LogicalResult attnc::writeFile(StringRef path, StringRef text) {
-  auto write = [&](llvm::raw_ostream &os) { os << text; };
+static LogicalResult writeWhole(StringRef path,
+                                llvm::function_ref<void(llvm::raw_ostream &)> write) {
   if (std::error_code error = mlir::attn::writeWholeFile(path, write))
     return reportError(mlir::attn::getFinalPath(path), "cannot write: " + error.message());
   return success();
 }
 
+LogicalResult attnc::writeFile(StringRef path, StringRef text) {
+  return writeWhole(path, [&](llvm::raw_ostream &os) { os << text; });
+}
+
 LogicalResult attnc::writeTensors(StringRef path, ArrayRef<mlir::attn::NamedTensor> tensors) {
-  std::string text = mlir::attn::makeSafetensorsHeader(tensors);
-  for (const mlir::attn::NamedTensor &tensor : tensors)
-    text += tensor.data;
-  return writeFile(path, text);
+  return writeWhole(path, [&](llvm::raw_ostream &os) {
+    os << mlir::attn::makeSafetensorsHeader(tensors);
+    for (const mlir::attn::NamedTensor &tensor : tensors)
+      os << tensor.data;
+  });
 }
 
 std::unique_ptr<Staging> Staging::open(StringRef folder) {

@@ -220,32 +220,26 @@ FailureOr<std::vector<Tensor>> InputMaker::make(Sizes &sizes) {
   if (failed(inputs))
     return failure();
   for (auto [index, tensor] : llvm::enumerate(*inputs))
-    if (!isGiven[index]) {
-      std::optional<int64_t> longest, numPages;
-      if (tracer) {
-        longest = getLongest(graph.getArgument(index), sizes, *tracer);
-        numPages = getNumPages(graph.getArgument(index), sizes, *tracer);
-      }
-      if (Quantized kind = graph ? getKind(graph.getArgument(index)) : Quantized::no;
-          kind != Quantized::no) {
-        fillQuantized(tensor, kind, seed + index);
-        continue;
-      }
-      if (auto total =
-              tracer ? getPackedTotal(graph.getArgument(index), sizes, *tracer) : std::nullopt;
-          total && tensor.size() > 0) {
-        fillOffsets(tensor, *total, lengths, seed + index);
-        continue;
-      }
-      if (numPages.value_or(0) > 0) {
-        fillPages(tensor, *numPages, seed + index);
-        continue;
-      }
-      if (graph && isLseOfPart(graph.getArgument(index)))
-        emptyRows(tensor, seed + index);
-      if (longest)
-        fillLengths(tensor, *longest, lengths, seed + index);
-      avoidZeros(tensor, longest ? *longest + 1 : getIntegerBound(signature, sizes));
-    }
+    if (!isGiven[index])
+      fill(tensor, index, sizes);
   return inputs;
+}
+
+void InputMaker::fill(Tensor &tensor, unsigned index, const Sizes &sizes) {
+  uint64_t seed = this->seed + index;
+  if (!graph)
+    return avoidZeros(tensor, getIntegerBound(signature, sizes));
+  BlockArgument argument = graph.getArgument(index);
+  if (Quantized kind = getKind(argument); kind != Quantized::no)
+    return fillQuantized(tensor, kind, seed);
+  if (auto total = getPackedTotal(argument, sizes, *tracer); total && tensor.size() > 0)
+    return fillOffsets(tensor, *total, lengths, seed);
+  if (int64_t numPages = getNumPages(argument, sizes, *tracer).value_or(0); numPages > 0)
+    return fillPages(tensor, numPages, seed);
+  if (isLseOfPart(argument))
+    emptyRows(tensor, seed);
+  std::optional<int64_t> longest = getLongest(argument, sizes, *tracer);
+  if (longest)
+    fillLengths(tensor, *longest, lengths, seed);
+  avoidZeros(tensor, longest ? *longest + 1 : getIntegerBound(signature, sizes));
 }

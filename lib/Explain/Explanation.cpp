@@ -56,8 +56,7 @@ static std::string listReads(Region &region, func::FuncOp function) {
 
 /// Which KV blocks a query block skips, by the bounds that the mask gives for its keys, or because
 /// a prefill kernel evaluates the mask before the scores.
-static std::string describeBounds(AttentionOp attention) {
-  MaskAnalysis mask(attention.getMask());
+static std::string describeBounds(AttentionOp attention, MaskAnalysis &mask) {
   const auto &condition = mask.getCondition();
   bool below = condition.hasLowestKey(), above = condition.hasHighestKey();
   std::string text = below && above ? "skips KV blocks outside the visible keys"
@@ -77,8 +76,9 @@ static std::string describeBounds(AttentionOp attention) {
 }
 
 /// A slip: causal(top_left) where a decode step wants causal(bottom_right).
-static bool seesFirstKeyAlone(AttentionOp attention) {
-  if (cast<ShapedType>(attention.getQuery().getType()).getDimSize(2) != 1 ||
+static bool seesFirstKeyAlone(AttentionOp attention, MaskAnalysis &mask) {
+  if (!mask.isConjunction() ||
+      cast<ShapedType>(attention.getQuery().getType()).getDimSize(2) != 1 ||
       attention.getKvLen().getStatic() == 1)
     return false;
   auto isLowerTriangle = [](arith::CmpIOp compare) {
@@ -142,6 +142,7 @@ static void warnOfWidening(Operation &op, std::vector<std::string> &features) {
 }
 
 static std::vector<std::string> listFeatures(AttentionOp attention, func::FuncOp function) {
+  MaskAnalysis mask(attention.getMask());
   std::vector<std::string> features;
   std::string scale;
   llvm::raw_string_ostream(scale) << llvm::format("%g", attention.getScale().convertToDouble());
@@ -153,8 +154,8 @@ static std::vector<std::string> listFeatures(AttentionOp attention, func::FuncOp
     if (!region.empty())
       features.push_back(name.str() + listReads(region, function));
   if (!attention.getMask().empty())
-    features.push_back(describeBounds(attention));
-  if (seesFirstKeyAlone(attention))
+    features.push_back(describeBounds(attention, mask));
+  if (seesFirstKeyAlone(attention, mask))
     features.push_back(
         "its only query row sees key 0 alone: for the last row, causal(bottom_right)");
   if (attention.getSink())

@@ -33,6 +33,8 @@ public:
   llvm::ArrayRef<bool> getGiven() const { return isGiven; }
 
 private:
+  void fill(Tensor &tensor, unsigned index, const Sizes &sizes);
+
   mlir::func::FuncOp graph;
   Signature signature;
   std::vector<InputSource> given;

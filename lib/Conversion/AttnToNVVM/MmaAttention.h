@@ -23,7 +23,7 @@ constexpr double kLog2E = 1.4426950408889634;
 struct RowState {
   Reg maximum[2], sum[2];
   Regs context;
-  Reg total[2];
+  Reg total[2] = {};
 
   Regs pack() const;
   static RowState unpack(ArrayRef<Reg> regs);

@@ -110,6 +110,22 @@ bool attn::isCIdentifier(StringRef name) {
   return llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
+std::string attn::toCIdentifier(StringRef name, StringRef otherwise) {
+  if (name.empty())
+    return otherwise.str();
+  std::string text = name.str();
+  for (char &c : text)
+    c = llvm::isAlnum(c) ? c : '_';
+  return isCIdentifier(text) ? text : "_" + text;
+}
+
+std::string attn::makeUnique(StringRef name, llvm::StringSet<> &names) {
+  std::string unique = name.str();
+  for (int number = 1; !names.insert(unique).second; ++number)
+    unique = (name + "_" + Twine(number)).str();
+  return unique;
+}
+
 namespace {
 /// An argument or a result with an attribute.
 struct Parameter {

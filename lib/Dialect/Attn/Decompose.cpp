@@ -347,23 +347,10 @@ static LogicalResult decomposeReshape(tensor::ReshapeOp op, PatternRewriter &rew
   return success();
 }
 
-static LogicalResult decomposeDropout(DropoutOp op, PatternRewriter &rewriter) {
-  expandDropout(rewriter, op);
-  return success();
-}
-
-static LogicalResult decomposePositions(PositionsOp op, PatternRewriter &rewriter) {
-  expandPositions(op, rewriter);
-  return success();
-}
-
-static LogicalResult decomposeQuantize(QuantizeOp op, PatternRewriter &rewriter) {
-  expandQuantize(op, rewriter);
-  return success();
-}
-
-static LogicalResult decomposeDequantize(DequantizeOp op, PatternRewriter &rewriter) {
-  expandDequantize(op, rewriter);
+/// Replaces the op by what `expand` builds.
+template <typename OpTy, void (*expand)(OpTy, RewriterBase &)>
+static LogicalResult decomposeBy(OpTy op, PatternRewriter &rewriter) {
+  expand(op, rewriter);
   return success();
 }
 
@@ -393,10 +380,10 @@ struct AttnDecomposePass : mlir::attn::impl::AttnDecomposeBase<AttnDecomposePass
       return signalPassFailure();
     apply(decomposeAttention); // before the ops that it consists of
     apply(decomposeSink);
-    apply(decomposeDropout);
-    apply(decomposePositions);
-    apply(decomposeQuantize);
-    apply(decomposeDequantize);
+    apply(decomposeBy<DropoutOp, expandDropout>);
+    apply(decomposeBy<PositionsOp, expandPositions>);
+    apply(decomposeBy<QuantizeOp, expandQuantize>);
+    apply(decomposeBy<DequantizeOp, expandDequantize>);
     apply(splitSlice);
     apply(decomposeReshape);
     apply(decomposeSplat);

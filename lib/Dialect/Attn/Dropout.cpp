@@ -97,7 +97,7 @@ static Value modifyProb(ImplicitLocOpBuilder &b, DropoutOp op, ValueRange sizes)
   return modify;
 }
 
-void attn::expandDropout(RewriterBase &rewriter, DropoutOp op) {
+void attn::expandDropout(DropoutOp op, RewriterBase &rewriter) {
   if (!op.getSeed())
     return rewriter.replaceOp(op, op.getInput());
   ImplicitLocOpBuilder b(op.getLoc(), op);

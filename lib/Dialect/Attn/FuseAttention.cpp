@@ -231,7 +231,8 @@ static AttentionOp fuse(RewriterBase &rewriter, AttentionCore &core) {
   eraseUnread(rewriter, core.intermediates());
   takeStored(rewriter, fused);
   takePages(rewriter, fused);
-  return takePackedRows(rewriter, fused);
+  takePackedRows(rewriter, fused);
+  return fused;
 }
 
 //===----------------------------------------------------------------------===//
@@ -288,7 +289,7 @@ struct AttnFuseAttentionPass : attn::impl::AttnFuseAttentionBase<AttnFuseAttenti
     IRRewriter rewriter(&getContext());
     getOperation().walk([&](DropoutOp op) {
       rewriter.setInsertionPoint(op);
-      expandDropout(rewriter, op);
+      expandDropout(op, rewriter);
     });
     SmallVector<Value> probs;
     getOperation().walk([&](Operation *op) {

@@ -250,35 +250,31 @@ static ParseResult parseLengths(OpAsmParser &parser, StringRef word, Value &leng
   return success();
 }
 
-static ParseResult parseKvLengths(OpAsmParser &parser, Form &form, SequenceLengths &known) {
-  Value lengths;
-  if (parseLengths(parser, "kv_lengths", lengths))
+/// Parses the tensor, of which `build` makes the condition.
+static ParseResult parseLengths(OpAsmParser &parser, StringRef word, Value (*build)(Body &, Value),
+                                Form &form, Value &lengths) {
+  if (parseLengths(parser, word, lengths))
     return failure();
-  known.kvLengths = lengths;
-  form = {[=](Body &body) { return buildKvLengths(body, lengths); }};
+  form = {[build, lengths](Body &body) { return build(body, lengths); }};
   return success();
 }
 
+static ParseResult parseKvLengths(OpAsmParser &parser, Form &form, SequenceLengths &known) {
+  return parseLengths(parser, "kv_lengths", buildKvLengths, form, known.kvLengths);
+}
+
 static ParseResult parseKvOffsets(OpAsmParser &parser, Form &form, SequenceLengths &known) {
-  Value offsets;
-  if (parseLengths(parser, "kv_offsets", offsets))
-    return failure();
-  known.kvOffsets = offsets;
-  form = {[=](Body &body) { return buildKvOffsets(body, offsets); }};
-  return success();
+  return parseLengths(parser, "kv_offsets", buildKvOffsets, form, known.kvOffsets);
+}
+
+static ParseResult parsePrefix(OpAsmParser &parser, Form &form, SequenceLengths &) {
+  Value lengths;
+  return parseLengths(parser, "prefix", buildPrefix, form, lengths);
 }
 
 /// Has no condition of its own.
 static ParseResult parseQOffsets(OpAsmParser &parser, Form &, SequenceLengths &known) {
   return parseLengths(parser, "q_offsets", known.qOffsets);
-}
-
-static ParseResult parsePrefix(OpAsmParser &parser, Form &form, SequenceLengths &) {
-  Value lengths;
-  if (parseLengths(parser, "prefix", lengths))
-    return failure();
-  form = {[=](Body &body) { return buildPrefix(body, lengths); }};
-  return success();
 }
 
 static ParseResult parseDocuments(OpAsmParser &parser, Form &form, SequenceLengths &) {

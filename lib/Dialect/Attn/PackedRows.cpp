@@ -203,44 +203,31 @@ static Type getPackedType(Value result, int64_t total) {
   return type.clone(shape);
 }
 
-/// Replaces `op` by one on packed rows, if its query is unpacked and its results are packed by the
-/// same offsets.
-static AttentionOp takePackedQuery(RewriterBase &rewriter, AttentionOp op) {
+/// Lets `op` compute packed rows, if its query is unpacked and its results are packed by the same
+/// offsets.
+static void takePackedQuery(RewriterBase &rewriter, AttentionOp op) {
   auto unpack = op.getQuery().getDefiningOp<UnpackRowsOp>();
   Value offsets = unpack ? Value(unpack.getOffsets()) : Value();
   PackRowsOp context = offsets ? getPack(op.getResult(), offsets) : PackRowsOp();
   PackRowsOp lse = offsets && op.getLse() ? getPack(op.getLse(), offsets) : PackRowsOp();
   if (!context || (op.getLse() && !op.getLse().use_empty() && !lse))
-    return op;
-  Location loc = op.getLoc();
+    return;
   rewriter.setInsertionPoint(op);
   Value query = toHeadsFirst(rewriter, unpack.getLoc(), unpack.getRows());
-  int64_t total = sizeOf(query, 2);
-  auto packed = AttentionOp::create(rewriter, loc, getPackedType(op.getResult(), total),
-                                    op.getLse() ? getPackedType(op.getLse(), total) : Type(), query,
-                                    op.getKey(), op.getValue(), op.getScaleAttr());
-  packed.getOffsetsMutable().assign(offsets);
-  auto keep = [](Value operand, auto mutableOperand) {
-    if (operand)
-      mutableOperand.assign(operand);
-  };
-  keep(op.getKeyScales(), packed.getKeyScalesMutable());
-  keep(op.getValueScales(), packed.getValueScalesMutable());
-  keep(op.getSink(), packed.getSinkMutable());
-  keep(op.getPages(), packed.getPagesMutable());
-  keep(op.getLengths(), packed.getLengthsMutable());
-  keep(op.getKvOffsets(), packed.getKvOffsetsMutable());
-  for (auto [from, to] : llvm::zip_equal(op->getRegions(), packed->getRegions()))
-    to.takeBody(from);
-  rewriter.replaceOp(context, toRowsFirst(rewriter, loc, packed.getResult()));
+  rewriter.modifyOpInPlace(op, [&] {
+    op.getQueryMutable().assign(query);
+    op.getOffsetsMutable().assign(offsets);
+    for (OpResult result : op->getResults())
+      result.setType(getPackedType(result, sizeOf(query, 2)));
+  });
+  rewriter.setInsertionPointAfter(op);
+  rewriter.replaceOp(context, toRowsFirst(rewriter, op.getLoc(), op.getResult()));
   if (lse)
-    rewriter.replaceOp(lse, toRowsFirst(rewriter, loc, packed.getLse()));
-  rewriter.eraseOp(op);
+    rewriter.replaceOp(lse, toRowsFirst(rewriter, op.getLoc(), op.getLse()));
   eraseUnread(rewriter, unpack);
-  return packed;
 }
 
-AttentionOp attn::takePackedRows(RewriterBase &rewriter, AttentionOp op) {
+void attn::takePackedRows(RewriterBase &rewriter, AttentionOp op) {
   takePackedKeys(rewriter, op);
-  return takePackedQuery(rewriter, op);
+  takePackedQuery(rewriter, op);
 }

@@ -18,9 +18,8 @@ Value toHeadsFirst(OpBuilder &builder, Location loc, Value rows);
 Value toRowsFirst(OpBuilder &builder, Location loc, Value heads);
 
 /// Lets `op` compute packed rows alone, and read packed keys and values in place, where
-/// attn.unpack_rows unpacks them and attn.pack_rows packs the results. Returns `op`, or what
-/// replaced it.
-AttentionOp takePackedRows(RewriterBase &rewriter, AttentionOp op);
+/// attn.unpack_rows unpacks them and attn.pack_rows packs the results.
+void takePackedRows(RewriterBase &rewriter, AttentionOp op);
 
 } // namespace mlir::attn
 

@@ -9,6 +9,8 @@
 
 #include "StoredTensors.h"
 
+#include "Shapes.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -36,9 +38,8 @@ static RankedTensorType typeOf(Value tensor) {
 static bool isStored(Value stored, RankedTensorType wide) {
   RankedTensorType type = typeOf(stored);
   Type element = type.getElementType();
-  return type.getShape() == wide.getShape() && isa<FloatType>(wide.getElementType()) &&
-         (element.isInteger(8) || element.isF16() || element.isBF16() || element.isF32()) &&
-         element.getIntOrFloatBitWidth() < wide.getElementType().getIntOrFloatBitWidth();
+  return type.getShape() == wide.getShape() && isNarrower(element, wide.getElementType()) &&
+         (element.isInteger(8) || element.isF16() || element.isBF16() || element.isF32());
 }
 
 /// Whether `scales` holds one scale for each row of `wide`.

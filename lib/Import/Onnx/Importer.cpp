@@ -351,16 +351,6 @@ LogicalResult imports::importNodes(const Context &model, const ::onnx::GraphProt
 // The function
 //===----------------------------------------------------------------------===//
 
-/// `name` with everything that C doesn't allow as an underscore.
-static std::string toIdentifier(StringRef name, StringRef otherwise) {
-  std::string text;
-  for (char c : name)
-    text += llvm::isAlnum(c) ? c : '_';
-  if (text.empty())
-    return otherwise.str();
-  return llvm::isDigit(text[0]) ? "_" + text : text;
-}
-
 namespace {
 /// Imports the graph of a model as a function.
 class GraphImporter {
@@ -378,7 +368,6 @@ private:
   LogicalResult addArguments();
   FailureOr<RankedTensorType> getType(const ::onnx::ValueInfoProto &info);
   DictionaryAttr getAttributes(const ::onnx::ValueInfoProto &info, bool isArgument);
-  std::string uniqueName(StringRef name);
   void bindArgument(const ::onnx::ValueInfoProto &info, BlockArgument argument);
   LogicalResult addResults();
 
@@ -411,13 +400,6 @@ LogicalResult GraphImporter::readModel() {
   return success();
 }
 
-std::string GraphImporter::uniqueName(StringRef name) {
-  std::string base = toIdentifier(name, "tensor"), unique = base;
-  for (int n = 1; !names.insert(unique).second; ++n)
-    unique = base + "_" + std::to_string(n);
-  return unique;
-}
-
 FailureOr<RankedTensorType> GraphImporter::getType(const ::onnx::ValueInfoProto &info) {
   auto error = [&] { return emitError(loc) << "'" << info.name() << "': "; };
   if (!info.type().has_tensor_type())
@@ -444,7 +426,8 @@ FailureOr<RankedTensorType> GraphImporter::getType(const ::onnx::ValueInfoProto 
 /// missing or differ from those of the inputs.
 DictionaryAttr GraphImporter::getAttributes(const ::onnx::ValueInfoProto &info, bool isArgument) {
   NamedAttrList attributes;
-  attributes.set(kNameAttr, builder.getStringAttr(uniqueName(info.name())));
+  attributes.set(kNameAttr,
+                 builder.getStringAttr(makeUnique(toCIdentifier(info.name(), "tensor"), names)));
   SmallVector<Attribute> dims;
   bool symbolic = false, complete = true;
   for (const auto &dim : info.type().tensor_type().shape().dim()) {
@@ -453,7 +436,7 @@ DictionaryAttr GraphImporter::getAttributes(const ::onnx::ValueInfoProto &info, 
     if (dim.has_dim_value())
       dims.push_back(builder.getI64IntegerAttr(dim.dim_value()));
     else
-      dims.push_back(builder.getStringAttr(toIdentifier(dim.dim_param(), "dim")));
+      dims.push_back(builder.getStringAttr(toCIdentifier(dim.dim_param(), "dim")));
   }
   if (isArgument && symbolic && complete)
     attributes.set(kDimsAttr, builder.getArrayAttr(dims));
@@ -495,7 +478,7 @@ LogicalResult GraphImporter::addArguments() {
     attributes.push_back(getAttributes(input, /*isArgument=*/true));
     inputs.push_back(&input);
   }
-  std::string name = toIdentifier(proto.graph().name(), "model");
+  std::string name = toCIdentifier(proto.graph().name(), "model");
   function = func::FuncOp::create(builder, loc, name, builder.getFunctionType(types, {}));
   function.setAllArgAttrs(attributes);
   builder.setInsertionPointToStart(function.addEntryBlock());

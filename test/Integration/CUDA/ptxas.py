@@ -17,21 +17,8 @@ import tempfile
 
 GPUS = [80, 86, 90]
 
-SPECS = {
-    "plain": """
-!t = tensor<?x8x?xHEAD_DIMxELEMENT>
-func.func @attention(%query: !t, %key: !t, %value: !t) -> !t {
-  %score = attn.score %query, %key scale(0.125) : !t, !t -> tensor<?x8x?x?xELEMENT>
-  %prob = attn.softmax %score : tensor<?x8x?x?xELEMENT>
-  %context = attn.context %prob, %value : tensor<?x8x?x?xELEMENT>, !t -> !t
-  return %context : !t
-}
-""",
-    "softcap": """
-!t = tensor<?x8x?xHEAD_DIMxELEMENT>
-func.func @attention(%query: !t, %key: !t, %value: !t) -> !t {
-  %score = attn.score %query, %key scale(0.125) : !t, !t -> tensor<?x8x?x?xELEMENT>
-  %capped = attn.modify_score %score {
+CAUSAL = "%masked = attn.mask %score causal(top_left) : !scores"
+SOFTCAP = """%capped = attn.modify_score %score {
   ^bb0(%s: ELEMENT, %b: index, %h: index, %i: index, %j: index):
     %cap = arith.constant 30.0 : f32
     %wide = arith.extf %s : ELEMENT to f32
@@ -40,34 +27,32 @@ func.func @attention(%query: !t, %key: !t, %value: !t) -> !t {
     %y = arith.mulf %t, %cap : f32
     %r = arith.truncf %y : f32 to ELEMENT
     attn.yield %r : ELEMENT
-  } : tensor<?x8x?x?xELEMENT>
-  %masked = attn.mask %capped causal(top_left) : tensor<?x8x?x?xELEMENT>
-  %prob = attn.softmax %masked : tensor<?x8x?x?xELEMENT>
-  %context = attn.context %prob, %value : tensor<?x8x?x?xELEMENT>, !t -> !t
-  return %context : !t
-}
-""",
-    "attention": """
+  } : !scores"""
+LSE = "%lse = attn.lse %masked : !scores -> !lse"
+
+
+def attention(steps, scores, has_lse=False):
+    """A spec of `steps` on %score, which give the softmax its %`scores`."""
+    results, types = ("%context, %lse", "!t, !lse") if has_lse else ("%context", "!t")
+    return f"""
 !t = tensor<?x8x?xHEAD_DIMxELEMENT>
-func.func @attention(%query: !t, %key: !t, %value: !t) -> !t {
-  %score = attn.score %query, %key scale(0.125) : !t, !t -> tensor<?x8x?x?xELEMENT>
-  %masked = attn.mask %score causal(top_left) : tensor<?x8x?x?xELEMENT>
-  %prob = attn.softmax %masked : tensor<?x8x?x?xELEMENT>
-  %context = attn.context %prob, %value : tensor<?x8x?x?xELEMENT>, !t -> !t
-  return %context : !t
-}
-""",
-    "lse": """
-!t = tensor<?x8x?xHEAD_DIMxELEMENT>
-func.func @attention(%query: !t, %key: !t, %value: !t) -> (!t, tensor<?x8x?xELEMENT>) {
-  %score = attn.score %query, %key scale(0.125) : !t, !t -> tensor<?x8x?x?xELEMENT>
-  %masked = attn.mask %score causal(top_left) : tensor<?x8x?x?xELEMENT>
-  %lse = attn.lse %masked : tensor<?x8x?x?xELEMENT> -> tensor<?x8x?xELEMENT>
-  %prob = attn.softmax %masked : tensor<?x8x?x?xELEMENT>
-  %context = attn.context %prob, %value : tensor<?x8x?x?xELEMENT>, !t -> !t
-  return %context, %lse : !t, tensor<?x8x?xELEMENT>
-}
-""",
+!scores = tensor<?x8x?x?xELEMENT>
+!lse = tensor<?x8x?xELEMENT>
+func.func @attention(%query: !t, %key: !t, %value: !t) -> ({types}) {{
+  %score = attn.score %query, %key scale(0.125) : !t, !t -> !scores
+  {steps}
+  %prob = attn.softmax %{scores} : !scores
+  %context = attn.context %prob, %value : !scores, !t -> !t
+  return {results} : {types}
+}}
+"""
+
+
+SPECS = {
+    "plain": attention("", "score"),
+    "attention": attention(CAUSAL, "masked"),
+    "softcap": attention(SOFTCAP + "\n  " + CAUSAL.replace("%score", "%capped"), "masked"),
+    "lse": attention(CAUSAL + "\n  " + LSE, "masked", has_lse=True),
     "linear": """
 func.func @linear(%x: tensor<?xHEAD_DIMxELEMENT>, %weight: tensor<384xHEAD_DIMxELEMENT>,
                   %bias: tensor<384xELEMENT>) -> tensor<?x384xELEMENT> {

@@ -19,6 +19,7 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/StringSet.h"
 
 #include "attnc/Dialect/Attn/AttnDialect.h.inc"
 #include "attnc/Dialect/Attn/AttnEnums.h.inc"
@@ -53,6 +54,11 @@ BlockArgument getArgumentInPlace(Operation *op);
 
 /// Whether `name` is an identifier in C and C++ and not a keyword.
 bool isCIdentifier(StringRef name);
+/// `name` as such an identifier, with underscores where C allows nothing else; `otherwise` if it is
+/// empty.
+std::string toCIdentifier(StringRef name, StringRef otherwise);
+/// The name, with a number if `names` has it already; adds it.
+std::string makeUnique(StringRef name, llvm::StringSet<> &names);
 
 } // namespace mlir::attn
 

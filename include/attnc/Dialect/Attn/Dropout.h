@@ -16,7 +16,7 @@ namespace mlir::attn {
 
 /// Replaces a dropout by an op whose region computes it: `attn.modify_prob` on a prob,
 /// `tensor.generate` on other tensors; without a seed by its input.
-void expandDropout(RewriterBase &rewriter, DropoutOp op);
+void expandDropout(DropoutOp op, RewriterBase &rewriter);
 
 } // namespace mlir::attn
 
