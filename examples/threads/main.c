@@ -8,84 +8,9 @@
  */
 
 #include "causal.h"
+#include "pool.h"
 
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-/*===------------------------------------------------------------------------===*
- * The pool: workers take tasks of whatever loops are open
- *===------------------------------------------------------------------------===*/
-
-typedef struct loop {
-  void (*task)(void *state, int index);
-  void *state;
-  int next, count, running;
-  struct loop *older;
-} loop;
-
-typedef struct pool {
-  pthread_mutex_t mutex;
-  pthread_cond_t opened, ended;
-  loop *open;
-  int closing;
-} pool;
-
-/* A loop with tasks left, or NULL. */
-static loop *find_loop(pool *self) {
-  loop *found = self->open;
-  while (found && found->next == found->count)
-    found = found->older;
-  return found;
-}
-
-/* Runs the next task of a loop; the mutex is held before and after. */
-static void run_task(pool *self, loop *from) {
-  int index = from->next++;
-  ++from->running;
-  pthread_mutex_unlock(&self->mutex);
-  from->task(from->state, index);
-  pthread_mutex_lock(&self->mutex);
-  if (--from->running == 0)
-    pthread_cond_broadcast(&self->ended);
-}
-
-static void *work(void *data) {
-  pool *self = data;
-  pthread_mutex_lock(&self->mutex);
-  while (!self->closing) {
-    loop *found = find_loop(self);
-    if (found)
-      run_task(self, found);
-    else
-      pthread_cond_wait(&self->opened, &self->mutex);
-  }
-  pthread_mutex_unlock(&self->mutex);
-  return NULL;
-}
-
-static void close_loop(pool *self, loop *done) {
-  loop **link = &self->open;
-  while (*link != done)
-    link = &(*link)->older;
-  *link = done->older;
-}
-
-/* causal_options.parallel. The caller works too, until all is done. */
-static void run_on_pool(void *data, void (*task)(void *, int), void *state, int count) {
-  pool *self = data;
-  pthread_mutex_lock(&self->mutex);
-  loop mine = {task, state, 0, count, 0, self->open};
-  self->open = &mine;
-  pthread_cond_broadcast(&self->opened);
-  while (mine.next < mine.count)
-    run_task(self, &mine);
-  while (mine.running)
-    pthread_cond_wait(&self->ended, &self->mutex);
-  close_loop(self, &mine);
-  pthread_mutex_unlock(&self->mutex);
-}
 
 /*===------------------------------------------------------------------------===*
  * The callers
@@ -144,12 +69,10 @@ static void *call_often(void *data) {
 }
 
 int main(void) {
-  pool threads = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER,
-                  NULL, 0};
-  pthread_t working[workers], calling[callers];
+  pool threads;
+  pthread_t calling[callers];
   caller each[callers];
-  for (int i = 0; i < workers; ++i)
-    pthread_create(&working[i], NULL, work, &threads);
+  start_pool(&threads, workers);
   for (int i = 0; i < callers; ++i) {
     each[i] = (caller){&threads, i, 0};
     pthread_create(&calling[i], NULL, call_often, &each[i]);
@@ -159,12 +82,7 @@ int main(void) {
     pthread_join(calling[i], NULL);
     wrong += each[i].wrong;
   }
-  pthread_mutex_lock(&threads.mutex);
-  threads.closing = 1;
-  pthread_cond_broadcast(&threads.opened);
-  pthread_mutex_unlock(&threads.mutex);
-  for (int i = 0; i < workers; ++i)
-    pthread_join(working[i], NULL);
+  stop_pool(&threads);
   printf("%d callers, %d calls each, %d wrong\n", callers, calls, wrong);
   return wrong != 0;
 }

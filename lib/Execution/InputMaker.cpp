@@ -105,6 +105,8 @@ static Quantized getKind(OpOperand &use) {
   if (!isa<mlir::attn::GatherPagesOp, mlir::attn::AppendPagesOp, mlir::attn::AppendCacheOp,
            mlir::attn::TransposeOp>(user))
     return Quantized::no;
+  if (getElementTypeOrSelf(use.get()) != getElementTypeOrSelf(user->getResult(0)))
+    return Quantized::no; // page tables, lengths
   for (OpOperand &next : user->getResult(0).getUses())
     if (Quantized kind = getKind(next); kind != Quantized::no)
       return kind;
