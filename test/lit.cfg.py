@@ -21,6 +21,8 @@ config.environment["PATH"] = os.pathsep.join(
 )
 # Each test run compiles afresh unless a test asks for a cache of its own.
 config.environment["ATTNC_CACHE"] = os.path.join(config.obj_root, "cache")
+# And with the built-in schedules.
+config.environment["ATTNC_SCHEDULES"] = "none"
 
 # Shares of long lists: test/Integration/sample.py.
 for name in ("ATTNC_TEST_ALL", "ATTNC_TEST_SEED"):

@@ -19,28 +19,8 @@
 #include "attnc/Execution/InputMaker.h"
 #include "attnc/Execution/Kernel.h"
 
-#include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/StringExtras.h"
-
 using namespace mlir;
 using namespace attnc;
-
-/// Fails unless `--size` or a given input fixes each size.
-static LogicalResult checkAllKnown(ArrayRef<SizeList> lists, const Signature &signature,
-                                   ArrayRef<InputSource> given) {
-  llvm::SetVector<StringRef> unknown;
-  for (const Symbol &symbol : getSymbols(signature))
-    unknown.insert(symbol.name);
-  for (const SizeList &list : lists)
-    unknown.remove(list.symbol);
-  for (const Parameter &input : signature.inputs)
-    if (llvm::any_of(given, [&](const InputSource &option) { return option.name == input.name; }))
-      unknown.remove_if(
-          [&](StringRef symbol) { return llvm::is_contained(input.symbols, symbol); });
-  if (!unknown.empty())
-    return reportError("--size", "expected sizes of " + llvm::join(unknown, ", ") + ", found none");
-  return success();
-}
 
 namespace {
 /// State common to all rows.

@@ -98,15 +98,23 @@ static std::unique_ptr<TemporaryFolder> createFolder(StringRef cacheDir) {
 }
 
 std::unique_ptr<Kernel> Kernel::compile(Spec &spec, StringRef target, StringRef cacheDir) {
-  FailureOr<std::string> name = getLibraryName(std::nullopt, spec.getFunction().getName());
-  if (failed(name) || failed(spec.lower(Stage::Scheduled, target)))
+  if (failed(getLibraryName(std::nullopt, spec.getFunction().getName())) ||
+      failed(spec.lower(Stage::Scheduled, target)))
+    return nullptr;
+  return compile(spec.getFunction(), target, cacheDir);
+}
+
+std::unique_ptr<Kernel> Kernel::compile(func::FuncOp function, StringRef target,
+                                        StringRef cacheDir) {
+  FailureOr<std::string> name = getLibraryName(std::nullopt, function.getName());
+  if (failed(name))
     return nullptr;
   mlir::attn::LibraryOptions options;
   options.name = *name;
-  options.function = spec.getFunction().getName().str();
+  options.function = function.getName().str();
   options.cacheDir = cacheDir.str();
   FailureOr<mlir::attn::Library> library =
-      compileLibrary({{target.str(), spec.getModule()}}, options);
+      compileLibrary({{target.str(), function->getParentOfType<ModuleOp>()}}, options);
   if (failed(library))
     return nullptr;
   std::unique_ptr<TemporaryFolder> folder = createFolder(cacheDir);
@@ -115,8 +123,7 @@ std::unique_ptr<Kernel> Kernel::compile(Spec &spec, StringRef target, StringRef 
   std::string path = folder->file(*name + ".so");
   auto kernel = std::make_unique<Kernel>();
   kernel->name = *name;
-  if (failed(writeSharedLibrary(*library, path, spec.getFunction().getLoc())) ||
-      failed(kernel->load(path)))
+  if (failed(writeSharedLibrary(*library, path, function.getLoc())) || failed(kernel->load(path)))
     return nullptr;
   return kernel;
 }

@@ -48,6 +48,12 @@ void attn::buildFusionPipeline(OpPassManager &pm, const AttnPipelineOptions &opt
   AttnFuseAttentionOptions fuse;
   fuse.remarks = options.remarks;
   pm.addNestedPass<func::FuncOp>(createAttnFuseAttention(fuse));
+  if (!options.schedules.empty()) {
+    AttnMeasuredSchedulesOptions measured;
+    measured.target = options.target;
+    measured.database = options.schedules;
+    pm.addNestedPass<func::FuncOp>(createAttnMeasuredSchedules(measured));
+  }
   AttnSelectScheduleOptions schedule;
   schedule.target = options.target;
   pm.addNestedPass<func::FuncOp>(createAttnSelectSchedule(schedule));

@@ -251,6 +251,7 @@ LogicalResult Spec::simplify() {
 LogicalResult Spec::lower(ModuleOp copy, Stage to, StringRef target, bool remarks) {
   mlir::attn::AttnPipelineOptions options;
   options.target = target.str();
+  options.schedules = source.schedules;
   options.remarks = remarks;
   PassManager passes(&context);
   if (stage == Stage::Graph)

@@ -33,6 +33,11 @@ cl::SubCommand &attnc::benchCommand() {
   return command;
 }
 
+cl::SubCommand &attnc::tuneCommand() {
+  static cl::SubCommand command("tune", "Search faster schedules on this machine");
+  return command;
+}
+
 cl::SubCommand &attnc::verifyCommand() {
   static cl::SubCommand command("verify", "Compare the compiled kernel with the reference");
   return command;
@@ -61,27 +66,30 @@ cl::SubCommand &attnc::cacheCommand() {
 
 cl::opt<std::string> attnc::specPath(cl::Positional, cl::desc("SPEC"), cl::cat(category()),
                                      cl::sub(compileCommand()), cl::sub(runCommand()),
-                                     cl::sub(benchCommand()), cl::sub(verifyCommand()),
-                                     cl::sub(explainCommand()), cl::sub(importCommand()));
+                                     cl::sub(benchCommand()), cl::sub(tuneCommand()),
+                                     cl::sub(verifyCommand()), cl::sub(explainCommand()),
+                                     cl::sub(importCommand()));
 
 cl::opt<bool> attnc::allowBytecode("allow-bytecode", cl::desc(mlir::attn::kAllowBytecode),
                                    cl::cat(category()), cl::sub(compileCommand()),
                                    cl::sub(runCommand()), cl::sub(benchCommand()),
-                                   cl::sub(verifyCommand()), cl::sub(explainCommand()));
+                                   cl::sub(tuneCommand()), cl::sub(verifyCommand()),
+                                   cl::sub(explainCommand()));
 
 cl::opt<std::string> attnc::functionName("function",
                                          cl::desc("The function to use, if SPEC has several"),
                                          cl::value_desc("name"), cl::cat(category()),
                                          cl::sub(compileCommand()), cl::sub(runCommand()),
-                                         cl::sub(benchCommand()), cl::sub(verifyCommand()),
-                                         cl::sub(explainCommand()));
+                                         cl::sub(benchCommand()), cl::sub(tuneCommand()),
+                                         cl::sub(verifyCommand()), cl::sub(explainCommand()));
 
 cl::opt<std::string> attnc::targetName(
     "target", cl::init("host"), cl::value_desc("target"),
     cl::desc("Halide target, such as x86-64-linux-avx2-fma (default: host, this machine; the "
              "library may not run on another)"),
     cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()), cl::sub(benchCommand()),
-    cl::sub(verifyCommand()), cl::sub(explainCommand()), cl::sub(runtimeCommand()));
+    cl::sub(tuneCommand()), cl::sub(verifyCommand()), cl::sub(explainCommand()),
+    cl::sub(runtimeCommand()));
 
 cl::opt<std::string> attnc::outputDir("o", cl::init("."), cl::value_desc("folder"),
                                       cl::desc("Output folder (default: the current one)"),
@@ -97,7 +105,14 @@ cl::opt<std::string> attnc::weightsPath(
     cl::desc("Values of arguments with attn.weight, which become part of the library (default: "
              "they stay arguments)"),
     cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()), cl::sub(benchCommand()),
-    cl::sub(verifyCommand()), cl::sub(explainCommand()));
+    cl::sub(tuneCommand()), cl::sub(verifyCommand()), cl::sub(explainCommand()));
+
+cl::opt<std::string> attnc::schedulesPath(
+    "schedules", cl::value_desc("file.json"),
+    cl::desc("Schedules measured by attnc tune (default: ATTNC_SCHEDULES, else "
+             "~/.config/attnc/schedules.json); none: built-in ones"),
+    cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()), cl::sub(benchCommand()),
+    cl::sub(tuneCommand()), cl::sub(verifyCommand()), cl::sub(explainCommand()));
 
 cl::opt<bool> attnc::noCache("no-cache", cl::desc("Neither read nor write the cache"),
                              cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()),
@@ -108,26 +123,29 @@ cl::list<std::string> attnc::inputTexts("input",
                                         cl::value_desc("NAME=@x.npy|random:2x8|zeros|ones"),
                                         cl::desc("Value of an argument"), cl::cat(category()),
                                         cl::sub(runCommand()), cl::sub(benchCommand()),
-                                        cl::sub(verifyCommand()));
+                                        cl::sub(tuneCommand()), cl::sub(verifyCommand()));
 
 cl::list<std::string> attnc::sizeTexts(
     "size", cl::value_desc("batch=2,len=256,512"),
     cl::desc(
         "Sizes of dynamic dimensions by symbol; lists run in all combinations. bench needs every "
         "symbol, verify has defaults"),
-    cl::cat(category()), cl::sub(benchCommand()), cl::sub(verifyCommand()));
+    cl::cat(category()), cl::sub(benchCommand()), cl::sub(tuneCommand()), cl::sub(verifyCommand()));
 
 cl::opt<uint64_t> attnc::seed("seed", cl::init(0), cl::value_desc("N"),
                               cl::desc("Seed of random inputs (default: 0)"), cl::cat(category()),
                               cl::sub(runCommand()), cl::sub(benchCommand()),
-                              cl::sub(verifyCommand()));
+                              cl::sub(tuneCommand()), cl::sub(verifyCommand()));
 
 cl::opt<unsigned> attnc::threads("threads", cl::init(0), cl::value_desc("N"),
                                  cl::desc("Number of threads (default: one per core)"),
                                  cl::cat(category()), cl::sub(runCommand()),
-                                 cl::sub(benchCommand()), cl::sub(verifyCommand()));
+                                 cl::sub(benchCommand()), cl::sub(tuneCommand()),
+                                 cl::sub(verifyCommand()));
 
-SpecSource attnc::getSpecSource() { return {specPath, functionName, weightsPath, allowBytecode}; }
+SpecSource attnc::getSpecSource() {
+  return {specPath, functionName, weightsPath, allowBytecode, getSchedulesPath(schedulesPath)};
+}
 
 LogicalResult attnc::readCallOptions(CallInvocation &invocation) {
   FailureOr<std::vector<InputSource>> inputs = parseInputs();

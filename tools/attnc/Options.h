@@ -23,6 +23,7 @@ llvm::cl::OptionCategory &category();
 llvm::cl::SubCommand &compileCommand();
 llvm::cl::SubCommand &runCommand();
 llvm::cl::SubCommand &benchCommand();
+llvm::cl::SubCommand &tuneCommand();
 llvm::cl::SubCommand &verifyCommand();
 llvm::cl::SubCommand &explainCommand();
 llvm::cl::SubCommand &importCommand();
@@ -35,6 +36,7 @@ extern llvm::cl::opt<std::string> functionName;
 extern llvm::cl::opt<std::string> targetName;
 extern llvm::cl::opt<std::string> libraryName;
 extern llvm::cl::opt<std::string> weightsPath;
+extern llvm::cl::opt<std::string> schedulesPath;
 extern llvm::cl::opt<bool> noCache;
 extern llvm::cl::opt<std::string> outputDir;
 extern llvm::cl::list<std::string> inputTexts;
@@ -51,13 +53,13 @@ struct Command {
 };
 
 namespace commands {
-extern const Command compile, run, bench, verify, explain, importModel, runtime, cache;
+extern const Command compile, run, bench, tune, verify, explain, importModel, runtime, cache;
 } // namespace commands
 
 /// The spec of the command line.
 SpecSource getSpecSource();
 
-/// Reads the options that run, bench and verify share.
+/// Reads the options that run, bench, tune and verify share.
 llvm::LogicalResult readCallOptions(CallInvocation &invocation);
 
 // Parse `NAME=SOURCE` or `SYMBOL=SIZE,…`. Other text, or the same name twice, is a usage error.

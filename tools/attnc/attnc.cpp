@@ -32,6 +32,7 @@ Examples:
   attnc compile spec.mlir -o out           out/libNAME.a, NAME.h, NAME.json for C programs
   attnc run spec.mlir --input query=@q.npy --output context=@c.npy
   attnc bench spec.mlir --size len=256     how long a call takes
+  attnc tune spec.mlir --size len=256      faster schedules for this machine
   attnc verify spec.mlir                   the kernel's error and the allowed one
   attnc explain spec.mlir                  which ops fused, and why others did not
   attnc compile spec.mlir --emit fused -o - > tuned.mlir
@@ -44,9 +45,9 @@ Exit codes: 0 done, 1 an error in a file or in what an option names, 2 a command
 read, 3 a defect of attnc.
 )";
 
-static const Command *const all[] = {&commands::compile, &commands::run,     &commands::bench,
-                                     &commands::verify,  &commands::explain, &commands::importModel,
-                                     &commands::runtime, &commands::cache};
+static const Command *const all[] = {&commands::compile,     &commands::run,     &commands::bench,
+                                     &commands::tune,        &commands::verify,  &commands::explain,
+                                     &commands::importModel, &commands::runtime, &commands::cache};
 
 static void printVersion(llvm::raw_ostream &os) {
   os << "attnc " ATTNC_VERSION "\n"

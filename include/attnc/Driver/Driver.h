@@ -85,6 +85,24 @@ struct BenchInvocation : CallInvocation {
 /// Prints a row for each combination of sizes.
 llvm::LogicalResult bench(const BenchInvocation &invocation);
 
+/// The command line of `attnc tune`. Its spec's `schedules` are read, and the better ones written
+/// there.
+struct TuneInvocation : CallInvocation {
+  std::vector<SizeList> sizes;
+  /// How long to search, all kernels together.
+  double seconds = 60;
+  bool asJson = false;
+};
+
+/// Searches the schedules of the kernels that calls of these sizes run, and keeps those that are
+/// faster in the spec's database.
+llvm::LogicalResult tune(const TuneInvocation &invocation);
+
+/// The database of schedules that commands use: `given`, else by ATTNC_SCHEDULES, else
+/// attnc/schedules.json in the user's folder of configurations; empty for `none`, or without such a
+/// folder.
+std::string getSchedulesPath(llvm::StringRef given);
+
 /// The command line of `attnc verify`.
 struct VerifyInvocation : CallInvocation {
   /// A spec to compile instead, such as an edited schedule; may be empty.

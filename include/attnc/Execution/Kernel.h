@@ -36,6 +36,9 @@ public:
   /// unless it is empty. Null after an error.
   static std::unique_ptr<Kernel> compile(Spec &spec, llvm::StringRef target,
                                          llvm::StringRef cacheDir);
+  /// The same of a function that is scheduled.
+  static std::unique_ptr<Kernel> compile(mlir::func::FuncOp function, llvm::StringRef target,
+                                         llvm::StringRef cacheDir);
 
   /// Calls it as a C program would, on DLTensors. Errors are the library's message, at its name.
   llvm::LogicalResult call(llvm::ArrayRef<Tensor> inputs, llvm::ArrayRef<Tensor> outputs);

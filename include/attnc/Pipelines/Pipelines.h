@@ -19,6 +19,9 @@ namespace attn {
 struct AttnPipelineOptions : PassPipelineOptions<AttnPipelineOptions> {
   Option<std::string> target{*this, "target", llvm::cl::desc("Halide target to schedule for"),
                              llvm::cl::init("host")};
+  Option<std::string> schedules{
+      *this, "schedules", llvm::cl::desc("file of attnc tune with measured schedules; empty: none"),
+      llvm::cl::init("")};
   Option<bool> remarks{*this, "remarks", llvm::cl::desc("say at each softmax whether it fused"),
                        llvm::cl::init(false)};
 };

@@ -32,6 +32,8 @@ struct SpecSource {
   std::string weights;
   /// Accepts bytecode, which is checked less than text.
   bool allowBytecode = false;
+  /// A file of schedules that `attnc tune` measured; empty: none.
+  std::string schedules = {};
 };
 
 /// Whether a file is a model, by the end of its name: an importer of `lib/Import` makes it a spec.

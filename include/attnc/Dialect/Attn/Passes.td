@@ -85,6 +85,19 @@ def AttnFuseAttention : Pass<"attn-fuse-attention", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::attn::AttnDialect"];
 }
 
+def AttnMeasuredSchedules : Pass<"attn-measured-schedules", "::mlir::func::FuncOp"> {
+  let summary = "Take the schedules that attnc tune measured on this machine";
+  let description = [{
+    Sets `schedule` on every `attn.attention` that has none and that the database has schedules of,
+    found on this processor for this target; a remark says where they stand. Entries of another
+    processor, and those that do not verify, are left, with a remark or a warning. Runs before `attn-select-schedule`, which schedules the rest.
+  }];
+  let options = [
+      Option<"target", "target", "std::string", "\"host\"", "Halide target of the kernels, in full">,
+      Option<"database", "database", "std::string", "\"\"", "file that attnc tune wrote">];
+  let dependentDialects = ["::mlir::attn::AttnDialect"];
+}
+
 def AttnSelectSchedule : Pass<"attn-select-schedule", "::mlir::func::FuncOp"> {
   let summary = "Choose the schedule of each attn.attention from shape and target";
   let description = [{

@@ -1,0 +1,531 @@
+//===- Tune.cpp - attnc tune ----------------------------------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Compiles, checks and times schedules of each fused attention for the sizes of a call, and keeps
+// the fastest ones in a database, which every command then takes them from.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScheduleSearch.h"
+#include "Targets.h"
+#include "Timing.h"
+
+#include "attnc/Cost/Cost.h"
+#include "attnc/Diagnostics/Report.h"
+#include "attnc/Diagnostics/Terminal.h"
+#include "attnc/Dialect/Attn/Attributes.h"
+#include "attnc/Dialect/Attn/ScheduleDatabase.h"
+#include "attnc/Dialect/Attn/Sizes.h"
+#include "attnc/Driver/Driver.h"
+#include "attnc/Execution/Graph.h"
+#include "attnc/Execution/InputMaker.h"
+#include "attnc/Execution/Kernel.h"
+#include "attnc/Files/WholeFile.h"
+#include "attnc/Machine/Target.h"
+#include "attnc/Spec/Place.h"
+#include "attnc/Verification/Comparison.h"
+#include "attnc/Verification/TestSizes.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
+
+#include <chrono>
+#include <cmath>
+#include <map>
+
+using namespace mlir;
+using namespace attnc;
+using mlir::attn::AttentionOp;
+using mlir::attn::MeasuredSchedules;
+using mlir::attn::Measurement;
+using mlir::attn::ScheduleDatabase;
+namespace json = llvm::json;
+
+std::string attnc::getSchedulesPath(StringRef given) {
+  if (given.empty())
+    if (const char *path = std::getenv("ATTNC_SCHEDULES"))
+      given = path;
+  if (given == "none")
+    return "";
+  if (!given.empty())
+    return given.str();
+  SmallString<128> path;
+  if (!llvm::sys::path::user_config_directory(path) || !llvm::sys::path::is_absolute(path))
+    return "";
+  llvm::sys::path::append(path, "attnc", "schedules.json");
+  return path.str().str();
+}
+
+static double getSeconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+//===----------------------------------------------------------------------===//
+// Calls that are timed
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A call of chosen sizes, and what it must give.
+struct Call {
+  std::string sizesText;
+  Sizes sizes;
+  std::vector<Tensor> inputs, outputs;
+  /// By the reference; empty if it would take minutes.
+  std::vector<Expected> expected;
+  /// The results of the kernel that the search began with.
+  std::vector<mlir::attn::reference::Array> first;
+};
+
+/// A kernel to search the schedule of.
+struct Goal {
+  /// Equal ops, which get the same schedules.
+  SmallVector<AttentionOp> ops;
+  /// Which of an op's schedules.
+  size_t index;
+  int64_t qLen;
+  SmallVector<Call *> calls;
+};
+
+/// What a search found.
+struct Finding {
+  std::string place, before, after;
+  Measurement measured;
+  size_t tried;
+  bool isBetter() const { return before != after; }
+};
+} // namespace
+
+/// Whether two kernels agree up to the roundings of different orders of summation.
+static bool isClose(const Tensor &ours, const mlir::attn::reference::Array &other) {
+  Tensor wanted = makeTensor(other, ours.getElementType());
+  double largest = 0, error = 0;
+  for (int64_t at = 0; at < ours.size(); ++at) {
+    double a = ours.get(at), b = wanted.get(at);
+    if (!std::isfinite(a) || !std::isfinite(b)) {
+      if (!isSameSpecial(a, b))
+        return false;
+      continue;
+    }
+    largest = std::max(largest, std::abs(b));
+    error = std::max(error, std::abs(a - b));
+  }
+  constexpr int kRoundings = 32;
+  auto type = dyn_cast<FloatType>(ours.getElementType());
+  double eps = type ? std::ldexp(1.0, 1 - int(type.getFPMantissaWidth())) : 0;
+  return error <= kRoundings * eps * largest;
+}
+
+static bool isRight(const Call &call) {
+  for (auto [index, output] : llvm::enumerate(call.outputs))
+    if (call.expected.empty() ? !isClose(output, call.first[index])
+                              : !compare(output, call.expected[index]).isGood())
+      return false;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Tuner
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Tuner {
+public:
+  Tuner(Spec &spec, Graph &graph, StringRef target, const TuneInvocation &invocation,
+        ScheduleDatabase &database)
+      : spec(spec), graph(graph), target(target), invocation(invocation), database(database) {}
+
+  LogicalResult prepare();
+  FailureOr<std::vector<Finding>> run();
+  bool isChecked() const;
+
+private:
+  FailureOr<Call> makeCall(const Dims &dims);
+  LogicalResult addExpected(Call &call, const Dims &dims);
+  LogicalResult listGoals();
+  std::optional<int64_t> getQLen(AttentionOp op, const Call &call);
+  FailureOr<Finding> search(Goal &goal, double seconds);
+  std::unique_ptr<Kernel> compile(const Goal &goal, Attribute schedule);
+  FailureOr<std::optional<double>> measure(const Goal &goal, Attribute schedule);
+  LogicalResult reportWrong(const Goal &goal, Attribute schedule);
+  FailureOr<SmallVector<double>> alternate(const Goal &goal, ArrayRef<Attribute> schedules,
+                                           double seconds);
+  LogicalResult keep(const Goal &goal, Attribute schedule, const Measurement &measured);
+
+  Spec &spec;
+  Graph &graph;
+  StringRef target;
+  const TuneInvocation &invocation;
+  ScheduleDatabase &database;
+  std::vector<std::unique_ptr<Call>> calls;
+  std::vector<Goal> goals;
+  /// Of the goal, by schedule.
+  std::map<std::string, std::unique_ptr<Kernel>> kernels;
+};
+} // namespace
+
+bool Tuner::isChecked() const {
+  return llvm::none_of(calls, [](const auto &call) { return call->expected.empty(); });
+}
+
+static std::string print(Attribute schedule) { return mlir::attn::ScheduleText(schedule).str(); }
+
+static std::string describeSizes(const Dims &dims) {
+  std::string text;
+  for (auto [symbol, size] : dims)
+    text += (text.empty() ? "" : ",") + symbol.str() + "=" + std::to_string(size);
+  return text;
+}
+
+FailureOr<Call> Tuner::makeCall(const Dims &dims) {
+  Signature signature = spec.getSignature();
+  Call call{describeSizes(dims), makeSizes(dims, "--size"), {}, {}, {}, {}};
+  InputMaker maker(graph.getFunction(), signature, invocation.inputs, invocation.seed,
+                   InputMaker::FullLengths);
+  FailureOr<std::vector<Tensor>> inputs = maker.make(call.sizes);
+  if (failed(inputs))
+    return failure();
+  call.inputs = std::move(*inputs);
+  FailureOr<std::vector<Tensor>> outputs =
+      makeOutputs(signature, call.sizes, graph.getFunction(), call.inputs, spec.getPath());
+  if (failed(outputs))
+    return failure();
+  call.outputs = std::move(*outputs);
+  return call;
+}
+
+/// A schedule may err twice as much as the kernel before, plus 4 eps of the largest result. Where
+/// the reference would take long, its results have to be those of that kernel.
+LogicalResult Tuner::addExpected(Call &call, const Dims &dims) {
+  constexpr double kMostProducts = 1e10; // some 20 s
+  OwningOpRef<ModuleOp> lowered = spec.getLowered(Stage::Scheduled, target);
+  if (!lowered)
+    return failure();
+  auto function = lowered->lookupSymbol<func::FuncOp>(spec.getFunction().getName());
+  std::unique_ptr<Kernel> kernel = Kernel::compile(function, target, /*cacheDir=*/"");
+  if (!kernel || failed(kernel->call(call.inputs, call.outputs)))
+    return failure();
+  call.first = makeArrays(call.outputs);
+  if (WorkEstimate(graph.getFunction()).get(dims) > kMostProducts)
+    return success();
+  Progress progress("computing the reference of " + spec.getPath());
+  auto exact = graph.evaluate(makeArrays(call.inputs), mlir::attn::reference::Arithmetic::Exact);
+  if (failed(exact))
+    return failure();
+  for (auto [array, first] : llvm::zip_equal(*exact, call.first))
+    call.expected.push_back({std::move(array), {first}});
+  return success();
+}
+
+std::optional<int64_t> Tuner::getQLen(AttentionOp op, const Call &call) {
+  mlir::attn::SizeTracer tracer(spec.getFunction());
+  return traceSize(op.getQuery(), 2, tracer,
+                   [&](StringRef symbol) { return call.sizes.get(symbol); });
+}
+
+/// One for each kernel that some call runs.
+LogicalResult Tuner::listGoals() {
+  std::map<std::string, size_t> byClass;
+  std::vector<SmallVector<AttentionOp>> classes;
+  spec.getFunction().walk([&](AttentionOp op) {
+    if (!op.getSchedule())
+      return;
+    auto [known, isNew] = byClass.try_emplace(mlir::attn::describeClass(op), classes.size());
+    if (isNew)
+      classes.emplace_back();
+    classes[known->second].push_back(op);
+  });
+  for (SmallVector<AttentionOp> &ops : classes)
+    for (auto &call : calls) {
+      std::optional<int64_t> qLen = getQLen(ops.front(), *call);
+      if (!qLen)
+        continue;
+      size_t index = mlir::attn::findServing(ops.front().getScheduleAttr(), *qLen);
+      auto isGoal = [&](const Goal &goal) {
+        return goal.ops.front() == ops.front() && goal.index == index;
+      };
+      auto goal = llvm::find_if(goals, isGoal);
+      if (goal == goals.end())
+        goal = goals.insert(goal, Goal{ops, index, *qLen, {}});
+      goal->calls.push_back(call.get());
+    }
+  if (goals.empty())
+    return reportError(spec.getPath(), "expected a fused attention with a schedule, found none; "
+                                       "attnc explain says why");
+  return success();
+}
+
+LogicalResult Tuner::prepare() {
+  for (const Dims &dims : combine(invocation.sizes)) {
+    FailureOr<Call> call = makeCall(dims);
+    if (failed(call) || failed(addExpected(*call, dims)))
+      return failure();
+    calls.push_back(std::make_unique<Call>(std::move(*call)));
+  }
+  return listGoals();
+}
+
+/// Compiles the kernels that the goal's calls run alone. Null if there is none.
+std::unique_ptr<Kernel> Tuner::compile(const Goal &goal, Attribute schedule) {
+  MLIRContext *context = &spec.getContext();
+  ScopedDiagnosticHandler silent(context, [](Diagnostic &) { return success(); });
+  SmallVector<std::pair<AttentionOp, ArrayAttr>> before;
+  spec.getFunction().walk([&](AttentionOp op) {
+    ArrayAttr schedules = op.getScheduleAttr();
+    if (!schedules)
+      return;
+    before.push_back({op, schedules});
+    std::optional<int64_t> qLen = getQLen(op, *goal.calls.front());
+    Attribute own = llvm::is_contained(goal.ops, op) ? schedule
+                    : qLen ? schedules[mlir::attn::findServing(schedules, *qLen)]
+                           : Attribute();
+    if (own)
+      op.setScheduleAttr(ArrayAttr::get(context, mlir::attn::withMaxQLen(own, 0)));
+  });
+  OwningOpRef<ModuleOp> lowered = spec.getLowered(Stage::Scheduled, target);
+  for (auto [op, schedules] : before)
+    op.setScheduleAttr(schedules);
+  if (!lowered)
+    return nullptr;
+  auto function = lowered->lookupSymbol<func::FuncOp>(spec.getFunction().getName());
+  return Kernel::compile(function, target, /*cacheDir=*/"");
+}
+
+/// Keeps the spec with the schedule that computes wrong numbers.
+LogicalResult Tuner::reportWrong(const Goal &goal, Attribute schedule) {
+  std::string path = "attnc-wrong-schedule.mlir", text;
+  for (AttentionOp op : goal.ops)
+    op.setScheduleAttr(ArrayAttr::get(&spec.getContext(), mlir::attn::withMaxQLen(schedule, 0)));
+  llvm::raw_string_ostream(text) << spec.getModule();
+  auto write = [&](llvm::raw_ostream &os) { os << text << '\n'; };
+  std::error_code error = mlir::attn::writeWholeFile(path, write);
+  return reportInternal(print(schedule) + " computes wrong numbers" +
+                        (error ? "" : "; the spec is kept in " + path));
+}
+
+/// The geometric mean of the calls' seconds.
+FailureOr<std::optional<double>> Tuner::measure(const Goal &goal, Attribute schedule) {
+  constexpr double kSecondsOfCall = 0.15;
+  std::unique_ptr<Kernel> kernel = compile(goal, schedule);
+  if (!kernel)
+    return std::optional<double>();
+  double product = 0;
+  for (Call *call : goal.calls) {
+    if (failed(kernel->call(call->inputs, call->outputs)))
+      return failure();
+    if (!isRight(*call))
+      return reportWrong(goal, schedule);
+    FailureOr<Times> times =
+        sample([&] { return kernel->call(call->inputs, call->outputs); }, kSecondsOfCall);
+    if (failed(times))
+      return failure();
+    product += std::log(*llvm::min_element(times->wall));
+  }
+  kernels[print(schedule)] = std::move(kernel);
+  return std::optional(std::exp(product / goal.calls.size()));
+}
+
+/// The seconds of each schedule, timed in turn, so that a machine that slows down slows all.
+FailureOr<SmallVector<double>> Tuner::alternate(const Goal &goal, ArrayRef<Attribute> schedules,
+                                                double seconds) {
+  constexpr size_t kFewestRounds = 5;
+  std::vector<std::vector<double>> times(schedules.size());
+  for (double end = getSeconds() + seconds;
+       getSeconds() < end || times.front().size() < kFewestRounds;)
+    for (auto [schedule, ownTimes] : llvm::zip_equal(schedules, times)) {
+      double product = 0;
+      for (Call *call : goal.calls) {
+        Kernel &kernel = *kernels.at(print(schedule));
+        FailureOr<Times> sampled =
+            sample([&] { return kernel.call(call->inputs, call->outputs); }, /*duration=*/0);
+        if (failed(sampled))
+          return failure();
+        product += std::log(*llvm::min_element(sampled->wall));
+      }
+      ownTimes.push_back(std::exp(product / goal.calls.size()));
+    }
+  return llvm::map_to_vector(times, getMedian);
+}
+
+/// Writes the op's schedules with this one to the database.
+LogicalResult Tuner::keep(const Goal &goal, Attribute schedule, const Measurement &measured) {
+  AttentionOp op = goal.ops.front();
+  std::string name = mlir::attn::describeClass(op);
+  SmallVector<Attribute> schedules(op.getSchedule()->getValue());
+  schedules[goal.index] = schedule;
+  ArrayAttr all = ArrayAttr::get(&spec.getContext(), schedules);
+  MeasuredSchedules entry{mlir::attn::getProcessor().str(), target.str(), name, {}, {}};
+  if (const MeasuredSchedules *known = database.find(entry.cpu, target, name);
+      known && known->cpu == entry.cpu)
+    entry.measured = known->measured;
+  llvm::erase_if(entry.measured, [&](const Measurement &old) {
+    return mlir::attn::findServing(all, old.qLen) == goal.index;
+  });
+  entry.measured.push_back(measured);
+  for (Attribute each : schedules)
+    entry.schedules.push_back(print(each));
+  database.set(std::move(entry));
+  for (AttentionOp each : goal.ops)
+    each.setScheduleAttr(all);
+  StringRef path = invocation.spec.schedules, folder = llvm::sys::path::parent_path(path);
+  std::error_code error;
+  if (!folder.empty())
+    error = llvm::sys::fs::create_directories(folder);
+  if (!error)
+    error = database.write();
+  return error ? reportError(path, "cannot write: " + error.message()) : success();
+}
+
+FailureOr<Finding> Tuner::search(Goal &goal, double seconds) {
+  constexpr double kShareOfSearch = 0.85;
+  constexpr size_t kFinalists = 3;
+  constexpr double kWorthKeeping = 0.99;
+  AttentionOp op = goal.ops.front();
+  auto scheduled = cast<mlir::attn::ScheduleAttrInterface>((*op.getSchedule())[goal.index]);
+  int64_t limit = scheduled.getMaxQLen();
+  Attribute start = mlir::attn::withMaxQLen(scheduled, 0);
+  std::string place = describePlace(op.getLoc());
+  double end = getSeconds() + seconds * kShareOfSearch, best = INFINITY;
+  size_t tried = 0;
+  kernels.clear();
+  auto measureNext = [&](Attribute schedule) -> FailureOr<std::optional<double>> {
+    Progress progress(llvm::formatv("{0}: {1} schedules tried, best {2:f3} ms, {3:f0} s left",
+                                    place, tried++, best * 1e3, std::max(0.0, end - getSeconds())));
+    FailureOr<std::optional<double>> time = measure(goal, schedule);
+    if (succeeded(time) && *time)
+      best = std::min(best, **time);
+    return time;
+  };
+  SmallVector<Attribute> finalists = {start};
+  {
+    ScheduleSearch searched(op, start, measureNext, [&] { return getSeconds() < end; });
+    if (failed(searched.run()))
+      return failure();
+    for (const ScheduleSearch::Candidate &candidate : searched.getBest())
+      if (finalists.size() <= kFinalists && candidate.schedule != start)
+        finalists.push_back(candidate.schedule);
+  }
+  if (!kernels.count(print(start)))
+    return reportInternal(print(start) + " gives no kernel");
+  FailureOr<SmallVector<double>> times = alternate(goal, finalists, seconds * (1 - kShareOfSearch));
+  if (failed(times))
+    return failure();
+  size_t winner = llvm::min_element(*times) - times->begin();
+  if ((*times)[winner] > kWorthKeeping * times->front())
+    winner = 0;
+  Measurement measured{goal.qLen, "", (*times)[winner] * 1e3, times->front() * 1e3};
+  for (Call *call : goal.calls)
+    measured.sizes += (measured.sizes.empty() ? "" : "; ") + call->sizesText;
+  Attribute kept = mlir::attn::withMaxQLen(finalists[winner], limit);
+  Finding finding{place, print(scheduled), print(kept), measured, tried};
+  if (winner != 0 && failed(keep(goal, kept, measured)))
+    return failure();
+  return finding;
+}
+
+FailureOr<std::vector<Finding>> Tuner::run() {
+  std::vector<Finding> findings;
+  for (Goal &goal : goals) {
+    FailureOr<Finding> finding = search(goal, invocation.seconds / goals.size());
+    if (failed(finding))
+      return failure();
+    findings.push_back(std::move(*finding));
+  }
+  return findings;
+}
+
+//===----------------------------------------------------------------------===//
+// Report
+//===----------------------------------------------------------------------===//
+
+static json::Value toJson(const Finding &finding) {
+  return json::Object{
+      {"op", finding.place},
+      {"q_len", finding.measured.qLen},
+      {"sizes", finding.measured.sizes},
+      {"tried", int64_t(finding.tried)},
+      {"before", json::Object{{"schedule", finding.before}, {"ms", finding.measured.before}}},
+      {"after", json::Object{{"schedule", finding.after}, {"ms", finding.measured.milliseconds}}}};
+}
+
+static void printJson(const TuneInvocation &invocation, StringRef target,
+                      ArrayRef<Finding> findings, bool isChecked) {
+  json::Array all;
+  for (const Finding &finding : findings)
+    all.push_back(toJson(finding));
+  llvm::outs() << llvm::formatv("{0:2}\n",
+                                json::Value(json::Object{{"cpu", mlir::attn::getProcessor()},
+                                                         {"target", target},
+                                                         {"schedules", invocation.spec.schedules},
+                                                         {"reference", isChecked},
+                                                         {"kernels", std::move(all)}}));
+}
+
+static void printText(const TuneInvocation &invocation, ArrayRef<Finding> findings,
+                      bool isChecked) {
+  TerminalStream os(llvm::outs());
+  for (const Finding &finding : findings) {
+    const Measurement &measured = finding.measured;
+    os << finding.place << ": q_len " << measured.qLen;
+    if (!measured.sizes.empty())
+      os << " (" << measured.sizes << ")";
+    os << ", " << finding.tried << " schedules tried on " << mlir::attn::getProcessor() << '\n'
+       << llvm::formatv("  before {0,8:f3} ms  {1}\n", measured.before, finding.before);
+    if (finding.isBetter())
+      os << llvm::formatv("  after  {0,8:f3} ms  {1}\n  {2:f2} times as fast, kept in {3}\n",
+                          measured.milliseconds, finding.after,
+                          measured.before / measured.milliseconds, invocation.spec.schedules);
+    else
+      os << "  none was faster\n";
+  }
+  if (!isChecked)
+    reportNote("results were compared with those of the kernel before: the reference would take "
+               "minutes at these sizes");
+}
+
+static LogicalResult checkTunes(const TuneInvocation &invocation, StringRef target) {
+  if (!(invocation.seconds > 0))
+    return reportUsage("--seconds",
+                       llvm::formatv("expected more than 0, found {0}", invocation.seconds));
+  if (invocation.spec.schedules.empty())
+    return reportUsage("--schedules", "expected a file for the schedules, found none");
+  if (mlir::attn::Target(target).hasGpu())
+    return reportError("--target", "expected a CPU, found " + target);
+  return checkRunsHere(target);
+}
+
+LogicalResult attnc::tune(const TuneInvocation &invocation) {
+  std::unique_ptr<Spec> spec = Spec::load(invocation.spec);
+  FailureOr<std::string> target =
+      spec ? resolveTarget(invocation.target) : FailureOr<std::string>();
+  if (failed(target) || failed(checkTunes(invocation, *target)))
+    return failure();
+  FailureOr<ScheduleDatabase> database = ScheduleDatabase::read(
+      invocation.spec.schedules, &spec->getContext(), DiagnosticSeverity::Error);
+  FailureOr<Graph> graph = Graph::copy(*spec);
+  if (failed(database) || failed(graph))
+    return failure();
+  spec->getFunction()->removeAttr(mlir::attn::kQLenAttr); // its other kernels stay
+  if (failed(spec->lower(Stage::Fused, *target)))
+    return failure();
+  graph->nameDims(spec->getFunction());
+  Signature signature = spec->getSignature();
+  if (failed(checkSizes(invocation.sizes, getSymbols(signature))) ||
+      failed(checkAllKnown(invocation.sizes, signature, invocation.inputs)))
+    return failure();
+  limitThreads(invocation.threads);
+  Tuner tuner(*spec, *graph, *target, invocation, *database);
+  if (failed(tuner.prepare()))
+    return failure();
+  FailureOr<std::vector<Finding>> findings = tuner.run();
+  if (failed(findings))
+    return failure();
+  if (invocation.asJson)
+    printJson(invocation, *target, *findings, tuner.isChecked());
+  else
+    printText(invocation, *findings, tuner.isChecked());
+  return success();
+}
