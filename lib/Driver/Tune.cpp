@@ -331,10 +331,11 @@ FailureOr<std::optional<double>> Tuner::measure(const Goal &goal, Attribute sche
 /// The seconds of each schedule, timed in turn, so that a machine that slows down slows all.
 FailureOr<SmallVector<double>> Tuner::alternate(const Goal &goal, ArrayRef<Attribute> schedules,
                                                 double seconds) {
-  constexpr size_t kFewestRounds = 5;
+  constexpr size_t kFewestRounds = 5, kMostRounds = 50;
   std::vector<std::vector<double>> times(schedules.size());
   for (double end = getSeconds() + seconds;
-       getSeconds() < end || times.front().size() < kFewestRounds;)
+       times.front().size() < kFewestRounds ||
+       (getSeconds() < end && times.front().size() < kMostRounds);)
     for (auto [schedule, ownTimes] : llvm::zip_equal(schedules, times)) {
       double product = 0;
       for (Call *call : goal.calls) {
@@ -401,7 +402,9 @@ FailureOr<Finding> Tuner::search(Goal &goal, double seconds) {
   };
   SmallVector<Attribute> finalists = {start};
   {
-    ScheduleSearch searched(op, start, measureNext, [&] { return getSeconds() < end; });
+    ScheduleSearch searched(op, start, measureNext, [&] {
+      return getSeconds() < end && (invocation.tries == 0 || tried < invocation.tries);
+    });
     if (failed(searched.run()))
       return failure();
     for (const ScheduleSearch::Candidate &candidate : searched.getBest())

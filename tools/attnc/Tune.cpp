@@ -14,6 +14,10 @@ namespace cl = llvm::cl;
 static cl::opt<double> seconds("seconds", cl::init(60), cl::value_desc("S"),
                                cl::desc("How long to search (default: 60)"), cl::cat(category()),
                                cl::sub(tuneCommand()));
+static cl::opt<unsigned> tries("tries", cl::value_desc("N"),
+                               cl::desc("Most schedules to try for a kernel (default: as many as "
+                                        "time allows)"),
+                               cl::cat(category()), cl::sub(tuneCommand()));
 static cl::opt<bool> asJson("json", cl::desc("Print JSON instead of text"), cl::cat(category()),
                             cl::sub(tuneCommand()));
 
@@ -43,6 +47,7 @@ static LogicalResult runTune() {
     return failure();
   invocation.sizes = std::move(*sizes);
   invocation.seconds = seconds;
+  invocation.tries = tries;
   invocation.asJson = asJson;
   return tune(invocation);
 }

@@ -91,6 +91,8 @@ struct TuneInvocation : CallInvocation {
   std::vector<SizeList> sizes;
   /// How long to search, all kernels together.
   double seconds = 60;
+  /// The most schedules to try for a kernel; 0: as many as time allows.
+  unsigned tries = 0;
   bool asJson = false;
 };
 

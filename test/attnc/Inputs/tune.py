@@ -24,16 +24,16 @@ def write(path, text):
         file.write(text)
 
 
-def tune(spec, database, seconds, *options):
-    done = attnc("tune", spec, database, *SIZES, "--seconds", str(seconds), "--json", *options)
+def tune(spec, database, tries):
+    done = attnc("tune", spec, database, *SIZES, "--seconds", "1000", "--tries", str(tries), "--json")
     return json.loads(done.stdout)
 
 
 def main(spec, folder):
     database = os.path.join(folder, "schedules.json")
-    machine = tune(spec, database, 0.5)
+    machine = tune(spec, database, 1)
     [kernel] = machine["kernels"]
-    print("reference", machine["reference"], "q_len", kernel["q_len"], kernel["sizes"], "tried", kernel["tried"] > 0)
+    print("reference", machine["reference"], "q_len", kernel["q_len"], kernel["sizes"], "tried", kernel["tried"])
 
     with open(os.path.join(os.path.dirname(__file__), "tune-op.txt")) as file:
         op = file.read().rstrip("\n")
@@ -44,7 +44,7 @@ def main(spec, folder):
 
     write(database, known())
     print(attnc("explain", spec, database).stdout)
-    tuned = tune(spec, database, 2)
+    tuned = tune(spec, database, 4)
     [kernel] = tuned["kernels"]
     before, after = kernel["before"], kernel["after"]
     print("from the slow one", before["schedule"] == SLOW, "faster", after["ms"] < before["ms"])
