@@ -238,6 +238,9 @@ static void read_pages(void *state, int b) {
  * In float64
  *===------------------------------------------------------------------------===*/
 
+/* NaN, if one is. */
+static double larger(double a, double b) { return b > a || isnan(b) ? b : a; }
+
 /* attn.quantize and attn.dequantize of the row of a head. */
 static void round_row(const float *row, double *rounded) {
   float most = 0;
@@ -281,7 +284,7 @@ static double check_row(const step *s, sequence *one, int64_t row, int position)
     attend(s->query[row][head], one->keys[shared], one->values[shared], position + 1, context);
     for (int x = 0; x < width; ++x) {
       double error = fabs(s->context[row][head][x] - context[x]);
-      most = error <= most ? most : error; /* NaN stays */
+      most = larger(most, error);
     }
   }
   return most;
@@ -292,7 +295,7 @@ static double check(const step *s) {
   for (int64_t b = 0; b < s->batch; ++b)
     for (int i = 0; i < s->of[b]->rows; ++i) {
       double error = check_row(s, s->of[b], s->offsets[b] + i, s->past[b] + i);
-      most = error <= most ? most : error;
+      most = larger(most, error);
     }
   return most;
 }
@@ -321,7 +324,7 @@ int main(int count, char **words) {
     reads += now() - called;
     calls += called - began;
     double error = check(&one);
-    most = error <= most ? most : error;
+    most = larger(most, error);
     rows += one.total;
     busiest = all.count > busiest ? all.count : busiest;
     advance(&all);
