@@ -76,6 +76,8 @@ Cost CostModel::get(Operation *op) {
   tensors.insert_range(op->getOperands());
   tensors.insert_range(op->getResults());
   tensors.remove(getArgumentInPlace(op));
+  if (auto attention = dyn_cast<AttentionOp>(op); attention && areValuesInKeys(attention))
+    tensors.remove(attention.getValue());
   for (Value tensor : tensors)
     if (auto type = dyn_cast<RankedTensorType>(tensor.getType()))
       cost.bytes.add(getElementBytes(type.getElementType()), getSizesRead(op, tensor));

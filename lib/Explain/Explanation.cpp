@@ -162,6 +162,10 @@ static std::vector<std::string> listFeatures(AttentionOp attention, func::FuncOp
     features.push_back("sink");
   if (attention.getPages())
     features.push_back("key and value read in their pages");
+  if (mlir::attn::areValuesInKeys(attention))
+    features.push_back(llvm::formatv("values are the first {0} of {1} dims of the keys, read once",
+                                     attention.getValue().getType().getDimSize(3),
+                                     attention.getKey().getType().getDimSize(3)));
   for (auto [name, stored, scales] :
        {std::tuple<StringRef, Value, Value>{"key", attention.getKey(), attention.getKeyScales()},
         {"value", attention.getValue(), attention.getValueScales()}})

@@ -117,7 +117,7 @@ static void stageRegion(const KvReader &reader, AttentionRegions &regions, Regio
       if (!readsWholeGroups)
         k = min(likely(k), blocks.in.numKeys - 1);
       k = unsafePromiseClamped(k, p.i32(0), blocks.in.numKeys - 1);
-      SmallVector<Scalar> args = {blocks.batch(t), t.h, blocks.row(v[0], t), k};
+      SmallVector<Scalar> args = {blocks.batch(t), blocks.head(v[0], t), blocks.row(v[0], t), k};
       if (&region == &blocks.in.op.getScoreMod())
         args.insert(args.begin(), blocks.in.f32(0));
       return regions.inlinedValue(region, extract.getResult(), args, type);

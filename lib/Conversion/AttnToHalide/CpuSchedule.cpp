@@ -95,6 +95,44 @@ Loop CpuSchedule::scheduleOutput(Func context) {
   return p.fuse(p.fuse(qBlocks, heads), v["b"]);
 }
 
+void CpuSchedule::scheduleTasks(Func context, const MergedSplits &splits) {
+  Loop qBlocks = scheduleOutput(context);
+  if (splits)
+    scheduleSplits(splits, qBlocks);
+  else
+    qBlockLoop = qBlocks;
+  p.parallel(qBlockLoop);
+}
+
+/// The merge is too little work for tasks.
+void CpuSchedule::scheduleSplits(const MergedSplits &splits, Loop merging) {
+  Func partial = splits.partial, top = splits.top, merged = splits.merged;
+  p.computeRoot(partial);
+  p.boundExtent(partial, "ii", blocks.rows);
+  StageLoops v = p.stage(partial);
+  p.vectorizeBy(v["x"], lanes);
+  auto [kvSplit, one] = p.split(v["it"], 1, TailStrategy::round_up);
+  qBlockLoop = p.fuse(p.fuse(kvSplit, v["h"]), v["b"]);
+  p.neverPartition(partial);
+
+  for (Func f : {top, merged, splits.inverse}) {
+    p.computeAt(f, merging);
+    p.storeIn(f, MemoryType::stack);
+    blocks.fix(f, /*perKvBlock=*/false);
+    p.boundExtent(f, "ii", blocks.rows);
+    p.neverPartition(f);
+  }
+  StageLoops ofTop = p.stage(top, 0);
+  p.reorder({ofTop["ii"], ofTop["rp"], ofTop["it"], ofTop["h"], ofTop["b"]});
+  p.neverPartition(top, 0);
+  StageLoops sums = p.stage(merged, 0);
+  p.reorder({sums["x"], sums["ii"], sums["rp"], sums["it"], sums["h"], sums["b"]});
+  p.neverPartition(merged, 0);
+  p.boundExtent(merged, "x", columns.valueDim + 1);
+  p.vectorizeBy(p.stage(merged)["x"], lanes);
+  p.vectorizeBy(p.stage(merged, 0)["x"], lanes);
+}
+
 void CpuSchedule::scheduleRange(const KeyRange &range, Func kvBlocks, const FullKeys &full) {
   SmallVector<Func> bounds = {range.low, range.high, kvBlocks};
   if (range.hasGap())

@@ -11,7 +11,7 @@
 #ifndef ATTNC_CONVERSION_ATTNTOHALIDE_CPUSCHEDULE_H
 #define ATTNC_CONVERSION_ATTNTOHALIDE_CPUSCHEDULE_H
 
-#include "AttentionContext.h"
+#include "MergedSplits.h"
 
 namespace mlir::attn {
 
@@ -43,6 +43,8 @@ public:
 
   /// Splits the output into query blocks; returns the loop over them.
   Loop scheduleOutput(Func context);
+  /// Schedules the output and what merges KV splits: one task per query block, or per split of one.
+  void scheduleTasks(Func context, const MergedSplits &splits);
   void scheduleRange(const KeyRange &range, Func kvBlocks, const FullKeys &full);
   void scheduleKvHead(Func kvHead);
   /// Schedules the look-up of each key of a KV block, if there is one.
@@ -66,6 +68,7 @@ public:
 
 private:
   Loop schedulePackedOutput(Func context);
+  void scheduleSplits(const MergedSplits &splits, Loop merging);
   Loop scheduleOnlineUpdate(Func acc);
   void schedulePaddedValue(Func padded, int64_t keysOfElement);
 };

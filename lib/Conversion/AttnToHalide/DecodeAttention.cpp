@@ -27,15 +27,11 @@ private:
   void buildScores();
   void buildAccumulator();
   void buildOutput();
-  void buildSplits();
-  void buildMerged();
-  Scalar weighSplit(Scalar maximum, Scalar sum, Scalar top);
   DotForm getDotForm(int64_t rows, int64_t keys) const {
     return {lanes, /*isInterleaved=*/true, rows, keys};
   }
 
   void schedule();
-  void scheduleSplits(Loop merging);
   void scheduleQuery();
   void scheduleScores();
   void scheduleLaneSums(const DotProduct &dots, Loop at, int64_t rows, int64_t keys);
@@ -68,9 +64,7 @@ private:
   Func acc, inverse;
   std::unique_ptr<RowState> row;
   SecondPass second;
-  /// The partial result of each KV split, the maximum over a row's splits, and their merged sums.
-  /// Null without splits.
-  Func partial, top, merged, mergedInverse;
+  MergedSplits merged;
   Func context;
 
   CpuSchedule cpu;
@@ -140,72 +134,14 @@ void DecodeAttention::buildOutput() {
   second = buildSecondPass(*reader, columns, *steps, numerators, *row, lse,
                            {query, acc, kvBlocks, getDotForm(/*rows=*/1, /*keys=*/1), lanes},
                            [] { return StagedReads(); });
-  if (blocks.splits.isSplit()) {
-    buildSplits();
-    buildMerged();
-  }
+  auto sumAt = [&](Scalar d, Scalar ii, const BlockCoords &t) {
+    return getContextSum(second, columns, acc, d, ii, t);
+  };
+  merged = buildMergedSplits(blocks, numerators, *row, lse, sumAt);
   context = buildContext(blocks, [&](Scalar d, Scalar ii, const BlockCoords &t) -> Quotient {
-    if (blocks.splits.isSplit())
-      return {merged(d, ii, t.it, t.h, t.b), mergedInverse(ii, t.it, t.h, t.b)};
-    Scalar sum = getContextSum(second, columns, acc, d, ii, t);
-    return {sum, inverse(ii, t.it, t.h, t.b)};
+    return merged ? merged.at(d, ii, t) : Quotient{sumAt(d, ii, t), inverse(ii, t.it, t.h, t.b)};
   });
   lse.addOutput();
-}
-
-/// The partial result of each KV split: weighted sum of values, sum of numerators, maximum.
-void DecodeAttention::buildSplits() {
-  StringRef vars[] = {"x", "ii", "it", "h", "b"};
-  partial = p.func("partial", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
-    BlockCoords t(v);
-    Scalar d = min(v[0], in.valueDim - 1), sum = getContextSum(second, columns, acc, d, v[1], t);
-    return blend(v[0] == p.i32(in.valueDim), row->sum(v[1], t),
-                 blend(v[0] > in.valueDim, row->maximum(p.i32(0), v[1], t), sum));
-  });
-}
-
-/// Weight of a KV split in the merge: zero if its probabilities underflow, whatever its values,
-/// else positive. A NaN sum comes from a NaN score, which the maximum does not show, and keeps its
-/// weight.
-Scalar DecodeAttention::weighSplit(Scalar maximum, Scalar sum, Scalar top) {
-  Scalar isVanishing =
-      numerators.exponent(maximum, top) < in.f32(kMinProbExponent) && isNumber(sum);
-  return pick(!isVanishing, numerators.get(maximum, top) + kMinNumerator);
-}
-
-/// Sums over the KV splits, rescaled to one maximum, in a fixed order, so that results do not
-/// depend on the number of threads.
-void DecodeAttention::buildMerged() {
-  Type f32Type = p.b().getF32Type();
-  StringRef vars[] = {"x", "ii", "it", "h", "b"};
-  ArrayRef<StringRef> rowVars = ArrayRef(vars).drop_front();
-  Scalar splits = blocks.splits.count;
-  auto at = [&](Scalar x, const BlockCoords &t, Scalar ii, Scalar split) {
-    return partial(x, ii, t.it * splits + split, t.h, t.b);
-  };
-  auto maximumOf = [&](const BlockCoords &t, Scalar ii, Scalar split) {
-    return at(p.i32(in.valueDim + 1), t, ii, split);
-  };
-  top = p.func("top", rowVars, f32Type, [&](ArrayRef<Scalar>) { return in.f32(-kMaxFloat); });
-  p.update(top, rowVars, {{"rp", splits}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-    return machineMax(top(v), maximumOf(BlockCoords(v), v[0], r[0]));
-  });
-  merged = p.func("merged", vars, f32Type, [&](ArrayRef<Scalar>) { return in.f32(0); });
-  p.update(merged, vars, {{"rp", splits}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-    BlockCoords t(v);
-    Scalar w = weighSplit(maximumOf(t, v[1], r[0]), at(p.i32(in.valueDim), t, v[1], r[0]),
-                          top(v[1], t.it, t.h, t.b));
-    Scalar counts = !(bits(w) == p.i32(0));
-    return merged(v) + pick(counts, w * at(v[0], t, v[1], r[0]));
-  });
-  mergedInverse = p.func("merged_inverse", rowVars, f32Type, [&](ArrayRef<Scalar> v) {
-    RowSum sum{merged(p.i32(in.valueDim), v[0], v[1], v[2], v[3])};
-    if (!lse)
-      return numerators.reciprocal(sum.total);
-    RowPlace place = RowPlace::inMergedBlock(blocks, v[0], BlockCoords(v));
-    sum.maximum = top(v);
-    return lse.storeBeside(lse.reciprocal(place, sum), place, sum);
-  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -213,13 +149,7 @@ void DecodeAttention::buildMerged() {
 //===----------------------------------------------------------------------===//
 
 void DecodeAttention::schedule() {
-  Loop qBlocks = cpu.scheduleOutput(context);
-  if (blocks.splits.isSplit()) {
-    scheduleSplits(qBlocks);
-  } else {
-    cpu.qBlockLoop = qBlocks;
-    p.parallel(cpu.qBlockLoop);
-  }
+  cpu.scheduleTasks(context, merged);
   cpu.scheduleRange(range, kvBlocks, /*full=*/{});
   cpu.scheduleKvHead(reader->kvHead);
   scheduleQuery();
@@ -236,35 +166,6 @@ void DecodeAttention::schedule() {
   if (!in.op.getProbMod().empty())
     scheduleByKeys(softmax.modified);
   scheduleSecondPass();
-}
-
-/// One task per KV split of a query block; the merge is too little work for tasks.
-void DecodeAttention::scheduleSplits(Loop merging) {
-  p.computeRoot(partial);
-  p.boundExtent(partial, "ii", blocks.rows);
-  StageLoops v = p.stage(partial);
-  p.vectorizeBy(v["x"], lanes);
-  auto [kvSplit, one] = p.split(v["it"], 1, TailStrategy::round_up);
-  cpu.qBlockLoop = p.fuse(p.fuse(kvSplit, v["h"]), v["b"]);
-  p.parallel(cpu.qBlockLoop);
-  p.neverPartition(partial);
-
-  for (Func f : {top, merged, mergedInverse}) {
-    p.computeAt(f, merging);
-    p.storeIn(f, MemoryType::stack);
-    blocks.fix(f, /*perKvBlock=*/false);
-    p.boundExtent(f, "ii", blocks.rows);
-    p.neverPartition(f);
-  }
-  StageLoops ofTop = p.stage(top, 0);
-  p.reorder({ofTop["ii"], ofTop["rp"], ofTop["it"], ofTop["h"], ofTop["b"]});
-  p.neverPartition(top, 0);
-  StageLoops sums = p.stage(merged, 0);
-  p.reorder({sums["x"], sums["ii"], sums["rp"], sums["it"], sums["h"], sums["b"]});
-  p.neverPartition(merged, 0);
-  p.boundExtent(merged, "x", in.valueDim + 1);
-  p.vectorizeBy(p.stage(merged)["x"], lanes);
-  p.vectorizeBy(p.stage(merged, 0)["x"], lanes);
 }
 
 void DecodeAttention::scheduleQuery() {

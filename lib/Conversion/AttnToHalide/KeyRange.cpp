@@ -88,7 +88,7 @@ void attn::findGap(const QBlockMask &mask, KeyRange &range) {
   Type i32 = p.b().getI32Type();
   auto ranges = [&](const BlockCoords &t) {
     return emitTwoRanges(p, blocks.in.op.getMask(), mask.getBounded(),
-                         mask.rowsFrom(blocks.firstRow(t.it), blocks.rows, t));
+                         mask.rowsFrom(blocks.firstRow(t.it), blocks.rowsOfHead, t));
   };
   auto within = [&](std::optional<Scalar> key, Func otherwise, const BlockCoords &t) {
     Scalar low = range.lowAt(t), high = max(range.highAt(t), low);
@@ -119,6 +119,12 @@ Func attn::buildKvBlocks(const AttentionBlocks &blocks, const KeyRange &range) {
   });
 }
 
+/// The most rows of a head among `rows` neighbours, of `packedHeads` heads each.
+static int64_t countRows(int64_t rows, int64_t packedHeads) {
+  bool isAligned = rows % packedHeads == 0 || packedHeads % rows == 0;
+  return llvm::divideCeil(rows, packedHeads) + (isAligned ? 0 : 1);
+}
+
 FullKeys attn::buildFullKeys(const QBlockMask &mask, const KeyRange &range, int64_t rowsOfGroup) {
   const AttentionBlocks &blocks = mask.blocks;
   PipelineBuilder &p = blocks.p;
@@ -134,12 +140,14 @@ FullKeys attn::buildFullKeys(const QBlockMask &mask, const KeyRange &range, int6
     return known.high ? min(*known.high, all) : all;
   };
   auto full = [&](const BlockCoords &t) {
-    return mask.emitBounds(blocks.firstRow(t.it), blocks.rows, t, SeenBy::allRows);
+    return mask.emitBounds(blocks.firstRow(blocks.qBlock(t)), blocks.rowsOfHead, t,
+                           SeenBy::allRows);
   };
   auto ofGroup = [&](ArrayRef<Scalar> v) {
     BlockCoords t(v);
-    Scalar first = min(blocks.firstRow(t.it) + v[0] * rowsOfGroup, blocks.lastRow(t.it));
-    return mask.emitBounds(first, rowsOfGroup, t, SeenBy::anyRow);
+    Scalar qBlock = blocks.qBlock(t), row = v[0] * rowsOfGroup / blocks.packedHeads;
+    Scalar first = min(blocks.firstRow(qBlock) + row, blocks.lastRow(qBlock));
+    return mask.emitBounds(first, countRows(rowsOfGroup, blocks.packedHeads), t, SeenBy::anyRow);
   };
   FullKeys keys;
   keys.first = p.func("first_full", qBlockVars, i32, [&](ArrayRef<Scalar> v) {
@@ -174,8 +182,8 @@ KeySearch attn::buildKeySearch(const AttentionBlocks &blocks, AttentionRegions &
   Func edgeOfLane =
       p.func("edge_of_lane", vars, i32, [&](ArrayRef<Scalar> v) { return nothing(v[1]); });
   auto seenEdge = [&](Scalar k, Scalar row, Scalar y, const BlockCoords &t) {
-    Scalar seen =
-        regions.inlined(in.op.getMask(), {blocks.batch(t), t.h, blocks.row(row, t), k}, Scalar());
+    Scalar seen = regions.inlined(
+        in.op.getMask(), {blocks.batch(t), blocks.head(row, t), blocks.row(row, t), k}, Scalar());
     return Value(seen) ? select(seen, select(y == p.i32(0), p.i32(0) - k, k + 1), nothing(y))
                        : nothing(y);
   };
@@ -207,10 +215,12 @@ KeySearch attn::buildKeySearch(const AttentionBlocks &blocks, AttentionRegions &
   StringRef qBlockVars[] = {"it", "h", "b"};
   search.edgeOfLane = edgeOfLane;
   search.edge = edge;
+  // Whole vectors are searched: keys of other KV splits may be found, too.
   search.found.low = p.func("first_seen", qBlockVars, i32, [&](ArrayRef<Scalar> v) {
-    return p.i32(0) - edge(p.i32(0), v[0], v[1], v[2]);
+    return max(p.i32(0) - edge(p.i32(0), v[0], v[1], v[2]), range.low(v));
   });
-  search.found.high = p.func("end_seen", qBlockVars, i32,
-                             [&](ArrayRef<Scalar> v) { return edge(p.i32(1), v[0], v[1], v[2]); });
+  search.found.high = p.func("end_seen", qBlockVars, i32, [&](ArrayRef<Scalar> v) {
+    return min(edge(p.i32(1), v[0], v[1], v[2]), range.high(v));
+  });
   return search;
 }

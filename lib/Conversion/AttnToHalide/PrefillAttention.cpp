@@ -84,6 +84,7 @@ private:
   Func acc, inverse;
   std::unique_ptr<RowState> row;
   SecondPass second;
+  MergedSplits merged;
   Func context;
 
   CpuSchedule cpu;
@@ -92,14 +93,15 @@ private:
 
 PrefillAttention::PrefillAttention(PipelineBuilder &p, AttentionOp op, PrefillAttr s)
     : p(p), s(s), lanes(s.getVectorWidth()), in(p, op),
-      blocks(in, s, s.getQBlock(), /*packedHeads=*/1, s.getKvBlock(), KvSplits::none(p)),
+      blocks(in, s, s.getQBlock(), s.getPackedHeads(), s.getKvBlock(),
+             KvSplits::byLength(in, s.getKvSplits(), s.getMinSplitKeys())),
       columns(BlockedColumns::ofVectors(in.valueDim, lanes, s.getContextVectors())),
       mask(op.getMask()), qBlockMask(blocks, mask), regions(in), numerators(in, cpuExp2),
       lse(blocks, numerators), cpu(blocks, columns, lanes, s.getContextRows()) {
-  std::optional<int64_t> mostKeys = getMaxKeys(op, mask, blocks.rows);
+  std::optional<int64_t> mostKeys = getMaxKeys(op, mask, blocks.rowsOfHead);
   inPairs = s.getProducts() == Products::bf16_pairs;
-  isOneKvBlock =
-      mostKeys && *mostKeys <= blocks.kvBlock && !op.getSink() && op.getProbMod().empty();
+  isOneKvBlock = mostKeys && *mostKeys <= blocks.kvBlock && !op.getSink() &&
+                 op.getProbMod().empty() && !blocks.splits.isSplit();
 }
 
 LogicalResult attn::lowerPrefillAttention(PipelineBuilder &p, AttentionOp op, PrefillAttr s) {
@@ -127,7 +129,7 @@ void PrefillAttention::buildKeys() {
     search = buildKeySearch(blocks, regions, range, lanes);
     range = search->found;
   }
-  if (!isOneKvBlock)
+  if (!isOneKvBlock && !blocks.splits.isSplit())
     findGap(qBlockMask, range);
   if (qBlockMask.hasFullKeys())
     full = buildFullKeys(qBlockMask, range, s.getContextRows());
@@ -186,7 +188,7 @@ void PrefillAttention::buildScores() {
 /// takes so little time that the latency of the load would not be hidden. There are about as many
 /// vectors of the product as of the query.
 Scalar PrefillAttention::startProduct(ArrayRef<Scalar> v) {
-  if (!isOneKvBlock)
+  if (!isOneKvBlock || blocks.packedHeads != 1)
     return in.f32(0);
   BlockCoords t(v);
   Scalar zero = in.f32(0), d = columns.dim(v[0], v[1]),
@@ -223,9 +225,12 @@ void PrefillAttention::buildOutput() {
   second = buildSecondPass(*reader, columns, *steps, numerators, *row, lse,
                            {query.func, acc, kvBlocks, getDotForm(), lanes},
                            [&] { return stage("fallback_staged"); });
+  auto sumAt = [&](Scalar d, Scalar ii, const BlockCoords &t) {
+    return getContextSum(second, columns, acc, d, ii, t);
+  };
+  merged = buildMergedSplits(blocks, numerators, *row, lse, sumAt);
   context = buildContext(blocks, [&](Scalar d, Scalar ii, const BlockCoords &t) -> Quotient {
-    Scalar sum = getContextSum(second, columns, acc, d, ii, t);
-    return {sum, inverse(ii, t.it, t.h, t.b)};
+    return merged ? merged.at(d, ii, t) : Quotient{sumAt(d, ii, t), inverse(ii, t.it, t.h, t.b)};
   });
   lse.addOutput();
 }
@@ -235,8 +240,7 @@ void PrefillAttention::buildOutput() {
 //===----------------------------------------------------------------------===//
 
 void PrefillAttention::schedule() {
-  cpu.qBlockLoop = cpu.scheduleOutput(context);
-  p.parallel(cpu.qBlockLoop);
+  cpu.scheduleTasks(context, merged);
   cpu.scheduleRange(range, kvBlocks, full);
   cpu.scheduleKvHead(reader->kvHead);
   if (search)

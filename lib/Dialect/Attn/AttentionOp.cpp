@@ -11,6 +11,7 @@
 #include "RegionBody.h"
 #include "Shapes.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -230,6 +231,31 @@ SmallVector<OpOperand *, 4> AttentionOp::getStoredOperands() {
 SmallVector<Value, 4> AttentionOp::getStored() {
   return llvm::map_to_vector<4>(getStoredOperands(),
                                 [](OpOperand *operand) { return operand->get(); });
+}
+
+/// A tensor without the transposes, and the slice of its first dims, that make a view of it.
+static std::pair<Value, SmallVector<Attribute>> findWhole(Value tensor) {
+  SmallVector<Attribute> transposes;
+  while (Operation *op = tensor.getDefiningOp()) {
+    auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
+    bool isOfFirst = slice && llvm::all_of(slice.getMixedOffsets(), isZeroInteger) &&
+                     llvm::all_of(slice.getMixedStrides(), isOneInteger) &&
+                     slice.getSourceType().getRank() == slice.getType().getRank();
+    if (auto transpose = dyn_cast<TransposeOp>(op); transpose && transpose.keepsRows())
+      transposes.push_back(transpose.getPermutationAttr());
+    else if (!isOfFirst)
+      break;
+    tensor = op->getOperand(0);
+  }
+  return {tensor, transposes};
+}
+
+/// All sizes but the last are those of the keys, as the op's verifier and kernels check.
+bool attn::areValuesInKeys(AttentionOp op) {
+  int64_t headDim = sizeOf(op.getKey(), 3), valueDim = sizeOf(op.getValue(), 3);
+  bool isShorter = bothStatic(headDim, valueDim) && valueDim <= headDim;
+  return isShorter && op.getKey() != op.getValue() &&
+         findWhole(op.getKey()) == findWhole(op.getValue());
 }
 
 bool AttentionOp::isWidened() {

@@ -103,10 +103,9 @@ static void joinContexts(RewriterBase &rewriter, Value prob) {
 // Rewriting a core
 //===----------------------------------------------------------------------===//
 
-/// Replaces `tensor.dim` of scores and probs by sizes of query and key.
-static void replaceSizes(RewriterBase &rewriter, AttentionCore &core, Value intermediate) {
-  ResultSizes sizes = core.score.getResultSizes(0);
-  for (OpOperand &use : llvm::make_early_inc_range(intermediate.getUses())) {
+/// Replaces `tensor.dim` of a tensor by sizes of others.
+static void replaceSizes(RewriterBase &rewriter, Value tensor, const ResultSizes &sizes) {
+  for (OpOperand &use : llvm::make_early_inc_range(tensor.getUses())) {
     if (!asksForSize(use))
       continue;
     auto dim = cast<tensor::DimOp>(use.getOwner());
@@ -177,34 +176,52 @@ static bool mayShareTable(GatherPagesOp a, GatherPagesOp b) {
          (ofA == ofB || ShapedType::isDynamic(ofA) || ShapedType::isDynamic(ofB));
 }
 
+/// What gathers rows, or the rows of which `rows` are a slice.
+static GatherPagesOp getGather(Value rows) {
+  auto slice = getSliceOfRows(rows);
+  return (slice ? slice.getSource() : rows).getDefiningOp<GatherPagesOp>();
+}
+
 /// Lets `op` read key, value and their scales in their pages, if one table gathers all of them.
 static void takePages(RewriterBase &rewriter, AttentionOp op) {
-  auto key = op.getKey().getDefiningOp<GatherPagesOp>();
+  GatherPagesOp key = getGather(op.getKey());
   SmallVector<Value, 4> stored = op.getStored();
   if (!key || !llvm::all_of(stored, [&](Value rows) {
-        auto gather = rows.getDefiningOp<GatherPagesOp>();
+        GatherPagesOp gather = getGather(rows);
         return gather && mayShareTable(key, gather);
       }))
     return;
   op.getPagesMutable().assign(key.getTable());
   if (key.getLengths())
     op.getLengthsMutable().assign(key.getLengths());
-  rewriter.setInsertionPoint(op);
+  llvm::SetVector<GatherPagesOp> gathers;
   IRMapping pools;
   for (OpOperand *operand : op.getStoredOperands()) {
-    Value rows = operand->get();
-    if (!pools.contains(rows))
-      pools.map(rows, getHeadsFirst(rewriter, rows.getDefiningOp<GatherPagesOp>()));
-    operand->set(pools.lookup(rows));
+    GatherPagesOp gather = getGather(operand->get());
+    gathers.insert(gather);
+    rewriter.setInsertionPoint(gather);
+    if (!pools.contains(gather.getResult()))
+      pools.map(gather.getResult(), getHeadsFirst(rewriter, gather));
+    Value pool = pools.lookup(gather.getResult());
+    tensor::ExtractSliceOp slice = getSliceOfRows(operand->get());
+    operand->set(slice ? sliceRows(rewriter, slice, pool) : pool);
   }
-  for (Value rows : llvm::SetVector<Value>(stored.begin(), stored.end()))
+  for (GatherPagesOp gather : gathers)
+    replaceSizes(rewriter, gather, gather.getResultSizes(0));
+  // Slices last: with them goes what they alone read.
+  llvm::SetVector<Value> read(stored.begin(), stored.end());
+  SmallVector<Value> dead = read.takeVector();
+  llvm::stable_sort(dead, [](Value a, Value b) {
+    return a.getDefiningOp<GatherPagesOp>() && !b.getDefiningOp<GatherPagesOp>();
+  });
+  for (Value rows : dead)
     eraseDead(rewriter, rows);
 }
 
 /// Replaces the core by one op.
 static AttentionOp fuse(RewriterBase &rewriter, AttentionCore &core) {
   for (Value intermediate : core.intermediates())
-    replaceSizes(rewriter, core, intermediate);
+    replaceSizes(rewriter, intermediate, core.score.getResultSizes(0));
   rewriter.setInsertionPoint(core.context);
   Location loc = core.context.getLoc();
   auto fused =
@@ -252,6 +269,8 @@ static void remarkFused(Location softmax, AttentionOp op) {
     remark << ", sink";
   if (op.getPages())
     remark << ", pages";
+  if (areValuesInKeys(op))
+    remark << ", values in the keys";
   if (op.isWidened())
     remark << ", narrower keys or values";
   if (op.getOffsets())

@@ -62,6 +62,7 @@ static LogicalResult verifyTile(EmitError emitError, std::pair<StringRef, int64_
 LogicalResult PrefillAttr::verify(EmitError emitError, int64_t qBlock, int64_t kvBlock,
                                   int64_t vectorWidth, int64_t scoreVectors, int64_t scoreKeys,
                                   int64_t contextRows, int64_t contextVectors, Products,
+                                  int64_t packedHeads, int64_t kvSplits, int64_t minSplitKeys,
                                   int64_t maxQLen) {
   std::pair<StringRef, int64_t> parameters[] = {{"q_block", qBlock},
                                                 {"kv_block", kvBlock},
@@ -69,7 +70,10 @@ LogicalResult PrefillAttr::verify(EmitError emitError, int64_t qBlock, int64_t k
                                                 {"score_vectors", scoreVectors},
                                                 {"score_keys", scoreKeys},
                                                 {"context_rows", contextRows},
-                                                {"context_vectors", contextVectors}};
+                                                {"context_vectors", contextVectors},
+                                                {"packed_heads", packedHeads},
+                                                {"kv_splits", kvSplits},
+                                                {"min_split_keys", minSplitKeys}};
   for (auto [name, value] : parameters)
     if (failed(verifyPositive(emitError, name, value)))
       return failure();
@@ -87,7 +91,8 @@ LogicalResult PrefillAttr::verify(EmitError emitError, int64_t qBlock, int64_t k
     return emitError() << "expected q_block to be a multiple of vector_width "
                           "* score_vectors, "
                        << "found " << qBlock << " and " << vectorWidth << " * " << scoreVectors;
-  if (failed(verifyMultiple(emitError, "q_block", qBlock, "context_rows", contextRows)))
+  if (failed(verifyMultiple(emitError, "q_block", qBlock, "context_rows", contextRows)) ||
+      failed(verifyMultiple(emitError, "q_block", qBlock, "packed_heads", packedHeads)))
     return failure();
   if (kvBlock % kAccumulators != 0)
     return emitError() << "expected kv_block to be a multiple of " << kAccumulators << ", found "
@@ -203,7 +208,9 @@ LogicalResult PrefillAttr::verifySchedule(Operation *scheduled) const {
     return scheduled->emitOpError("expected bf16 elements and an even head_dim beside products "
                                   "bf16_pairs, found ")
            << query;
-  return success();
+  // attention_c7
+  return failure(failed(verifySharedHeads(op, getPackedHeads())) ||
+                 failed(verifyKvSplits(op, getKvSplits())));
 }
 
 std::string PrefillAttr::describeProducts(StringRef target) const {

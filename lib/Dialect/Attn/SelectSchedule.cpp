@@ -77,9 +77,16 @@ public:
 private:
   /// The query block of a narrow window.
   static constexpr int64_t kNarrowBlock = 32;
+  static constexpr int64_t kMostPackedHeads = 64;
 
   SmallVector<Attribute> selectForCalls();
-  Attribute prefill(int64_t qBlock, int64_t maxQLen = 0);
+  Attribute prefill(int64_t qBlock, int64_t maxQLen = 0, int64_t packedHeads = 1);
+  /// The most query heads that share keys and fill whole vectors of rows, at most `limit`; or 0.
+  int64_t headsInVectors(int64_t limit);
+  /// Whether the heads that share keys are so many that few rows of them take as long as their
+  /// products do.
+  bool packsManyHeads() { return headsInVectors(kMostPackedHeads) >= 16; }
+  Attribute manyHeads(int64_t rowsOfHead, int64_t maxQLen = 0);
   int64_t kvBlock(int64_t qBlock);
   /// Whether one KV block covers all keys that a query block sees.
   bool isOneKvBlock(int64_t qBlock);
@@ -141,10 +148,12 @@ bool CpuSelector::isOneKvBlock(int64_t qBlock) {
 /// times; without FMA, scores take half, as products need registers. If one KV block covers many
 /// keys or a window, each group of rows rereads its values from L2: fewer vectors make for fewer
 /// groups.
-Attribute CpuSelector::prefill(int64_t qBlock, int64_t maxQLen) {
+Attribute CpuSelector::prefill(int64_t qBlock, int64_t maxQLen, int64_t packedHeads) {
   constexpr int64_t kL1Keys = 128;
   int64_t vectors = largestDivisor(qBlock / lanes, lacksFMA ? 4 : 3);
   int64_t scoreKeys = has32VectorRegs ? 8 : lacksFMA ? 2 : 4;
+  if (has32VectorRegs && vectors == 1 && packedHeads != 1)
+    scoreKeys = 16;
   int64_t contextVectors =
       has32VectorRegs ? (valueVectors <= 6 ? valueVectors : 4) : std::min<int64_t>(valueVectors, 2);
   if (has32VectorRegs && isOneKvBlock(qBlock) && (width || kvBlock(qBlock) > kL1Keys))
@@ -152,7 +161,23 @@ Attribute CpuSelector::prefill(int64_t qBlock, int64_t maxQLen) {
   int64_t contextRows =
       largestDivisor(qBlock, std::min<int64_t>((has32VectorRegs ? 24 : 12) / contextVectors, 12));
   return PrefillAttr::get(op->getContext(), qBlock, kvBlock(qBlock), lanes, vectors, scoreKeys,
-                          contextRows, contextVectors, products, maxQLen);
+                          contextRows, contextVectors, products, packedHeads,
+                          packedHeads == 1 ? 1 : kvSplits(packedHeads), /*min_split_keys=*/1024,
+                          maxQLen);
+}
+
+int64_t CpuSelector::headsInVectors(int64_t limit) {
+  int64_t vectors = op.getGroupSize().value_or(1) / lanes;
+  return op.getGroupSize().value_or(1) % lanes == 0 ? lanes * largestDivisor(vectors, limit / lanes)
+                                                    : 0;
+}
+
+/// One row of many heads is a query block; of several rows, two or more of fewer heads are, so that
+/// little of the last block is padding.
+Attribute CpuSelector::manyHeads(int64_t rowsOfHead, int64_t maxQLen) {
+  constexpr int64_t kRows = 32, kHeads = 16;
+  int64_t heads = headsInVectors(rowsOfHead == 1 ? kMostPackedHeads : kHeads);
+  return prefill(rowsOfHead == 1 ? heads : kRows, maxQLen, heads);
 }
 
 /// Few rows take as long as reading keys and values does, which is fastest in order: one key after
@@ -215,9 +240,13 @@ SmallVector<Attribute> CpuSelector::selectForCalls() {
     else if (schedules.empty() && (maxQLen == 0 || *expected <= maxQLen))
       schedules.push_back(select(/*maxQLen=*/0));
   };
-  if (headDim % lanes == 0)
+  if (packsManyHeads())
+    add(1, [&](int64_t maxQLen) { return manyHeads(1, maxQLen); });
+  else if (headDim % lanes == 0)
     add(1, [&](int64_t maxQLen) { return decode(1, maxQLen); });
-  add(16, [&](int64_t maxQLen) { return prefill(16, maxQLen); });
+  add(16, [&](int64_t maxQLen) {
+    return packsManyHeads() ? manyHeads(2, maxQLen) : prefill(16, maxQLen);
+  });
   if (!width)
     add(128, [&](int64_t maxQLen) { return prefill(32, maxQLen); });
   add(0, [&](int64_t maxQLen) { return prefill(width ? kNarrowBlock : 48, maxQLen); });
@@ -230,6 +259,8 @@ ArrayAttr CpuSelector::select() {
   int64_t rows = op.getQuery().getType().getDimSize(2);
   if (ShapedType::isDynamic(rows) || op.getOffsets())
     return ArrayAttr::get(op->getContext(), selectForCalls());
+  if (packsManyHeads() && rows > 0 && rows <= kFewRows)
+    return ArrayAttr::get(op->getContext(), {manyHeads(rows)});
   bool isDecode =
       headDim % lanes == 0 && rows > 0 && rows <= kFewRows && rows * getPackedHeads(op) <= 16;
   int64_t qBlock = bestQBlock(rows);

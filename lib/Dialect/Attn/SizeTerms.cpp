@@ -7,6 +7,7 @@
 
 #include "SizeTerms.h"
 
+#include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/Attributes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -72,7 +73,12 @@ void SizeTerms::addDim(OpBuilder &builder, Value tensor, int64_t dim) {
   builder.setInsertionPointAfter(op);
   if (!reified || failed(reified.reifyResultShapes(builder, shapes)))
     return terms.push_back({tensor, dim, nullptr});
-  add(builder, shapes[cast<OpResult>(tensor).getResultNumber()][dim]);
+  OpFoldResult size = shapes[cast<OpResult>(tensor).getResultNumber()][dim];
+  auto computed = dyn_cast<Value>(size);
+  // Every time it is asked for, a product is built anew.
+  if (isa<AttnOpInterface>(op) && computed && computed.getDefiningOp<arith::MulIOp>())
+    return terms.push_back({tensor, dim, nullptr});
+  add(builder, size);
 }
 
 void SizeTerms::add(OpBuilder &builder, OpFoldResult size) {

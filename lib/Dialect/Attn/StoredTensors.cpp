@@ -11,6 +11,8 @@
 
 #include "Shapes.h"
 
+#include "attnc/Dialect/Attn/Sizes.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -140,6 +142,37 @@ static std::optional<StoredRows> findStored(RewriterBase &rewriter, Value tensor
 // The fused op
 //===----------------------------------------------------------------------===//
 
+/// Whether the slice has all of its source but some of the dims of its rows.
+static bool takesWholeRows(tensor::ExtractSliceOp slice) {
+  int64_t last = slice.getType().getRank() - 1;
+  if (slice.getSourceType().getRank() != last + 1 || slice.isDynamicSize(last) ||
+      slice.isDynamicOffset(last) || !llvm::all_of(slice.getMixedStrides(), isOneInteger) ||
+      !llvm::all_of(ArrayRef(slice.getMixedOffsets()).take_front(last), isZeroInteger))
+    return false;
+  std::optional<SizeTracer> sizes;
+  return llvm::all_of(llvm::seq(last), [&](int64_t dim) {
+    if (!slice.getType().isDynamicDim(dim) || !slice.getSourceType().isDynamicDim(dim))
+      return slice.getType().getDimSize(dim) == slice.getSourceType().getDimSize(dim);
+    if (!sizes)
+      sizes.emplace(slice->getParentOfType<func::FuncOp>());
+    return sizes->sum(slice, dim).str() == sizes->sum(slice.getSource(), dim).str();
+  });
+}
+
+tensor::ExtractSliceOp attn::getSliceOfRows(Value tensor) {
+  auto slice = tensor.getDefiningOp<tensor::ExtractSliceOp>();
+  return slice && takesWholeRows(slice) ? slice : tensor::ExtractSliceOp();
+}
+
+Value attn::sliceRows(RewriterBase &rewriter, tensor::ExtractSliceOp slice, Value rows) {
+  rewriter.setInsertionPointAfter(slice);
+  Location loc = slice.getLoc();
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(rewriter, loc, rows);
+  sizes.back() = slice.getMixedSizes().back();
+  return tensor::ExtractSliceOp::create(rewriter, loc, rows, slice.getMixedOffsets(), sizes,
+                                        slice.getMixedStrides());
+}
+
 void attn::eraseDead(RewriterBase &rewriter, Value tensor) {
   Operation *op = tensor.getDefiningOp();
   if (!op || !isOpTriviallyDead(op))
@@ -150,14 +183,26 @@ void attn::eraseDead(RewriterBase &rewriter, Value tensor) {
     eraseDead(rewriter, operand);
 }
 
+/// Replaces sizes of `wide`, which keep it from being dead, by those of the stored rows.
+static void replaceSizes(RewriterBase &rewriter, Value wide, Value rows) {
+  int64_t last = typeOf(wide).getRank() - 1;
+  for (Operation *user : llvm::make_early_inc_range(wide.getUsers()))
+    if (auto dim = dyn_cast<tensor::DimOp>(user);
+        dim && dim.getConstantIndex().value_or(last) < last)
+      rewriter.modifyOpInPlace(dim, [&] { dim.getSourceMutable().set(rows); });
+}
+
+/// One scale for all dims of a row is that of any of them.
 static void takeStored(RewriterBase &rewriter, OpOperand &wide, MutableOperandRange scales) {
   Value before = wide.get();
-  std::optional<StoredRows> stored = findStored(rewriter, before);
-  if (!stored)
+  tensor::ExtractSliceOp slice = getSliceOfRows(before);
+  std::optional<StoredRows> stored = findStored(rewriter, slice ? slice.getSource() : before);
+  if (!stored || (slice && stored->scales && typeOf(stored->scales).getShape().back() != 1))
     return;
-  wide.set(stored->rows);
+  wide.set(slice ? sliceRows(rewriter, slice, stored->rows) : stored->rows);
   if (stored->scales)
     scales.assign(stored->scales);
+  replaceSizes(rewriter, slice ? slice.getSource() : before, stored->rows);
   eraseDead(rewriter, before);
 }
 

@@ -263,3 +263,32 @@ func.func @shared_c14(%q: !q) -> !q {
   %c = attn.attention %q, %q, %q schedule([#attn.mma<q_block = 128, kv_block = 64>]) : !q, !q, !q -> !q
   return %c : !q
 }
+
+// -----
+
+!q = tensor<1x8x?x64xf32>
+!k = tensor<1x2x?x64xf32>
+// (C7)
+func.func @shared_prefill_c7(%q: !q, %k: !k) -> !q {
+  // expected-error@+1 {{expected packed_heads to divide 4, found 8}}
+  %c = attn.attention %q, %k, %k schedule([#attn.prefill<q_block = 16, kv_block = 64, vector_width = 16, score_vectors = 1, score_keys = 8, context_rows = 4, context_vectors = 4, packed_heads = 8>]) : !q, !k, !k -> !q
+  return %c : !q
+}
+
+// -----
+
+// expected-error@+1 {{expected q_block to be a multiple of packed_heads 3, found 16}}
+#heads = #attn.prefill<q_block = 16, kv_block = 64, vector_width = 16, score_vectors = 1, score_keys = 8, context_rows = 4, context_vectors = 4, packed_heads = 3>
+
+// -----
+
+!q = tensor<1x1x?x64xf32>
+// (C10)
+func.func @splits_prefill_c10(%q: !q) -> !q {
+  // expected-error@+1 {{expected kv_splits 1 beside a prob region, found 2}}
+  %c = attn.attention %q, %q, %q prob_mod {
+  ^bb0(%p: f32, %b: index, %h: index, %i: index, %j: index):
+    attn.yield %p : f32
+  } schedule([#attn.prefill<q_block = 16, kv_block = 64, vector_width = 16, score_vectors = 1, score_keys = 8, context_rows = 4, context_vectors = 4, kv_splits = 2>]) : !q, !q, !q -> !q
+  return %c : !q
+}

@@ -41,11 +41,22 @@ func.func @one_row(%q: tensor<1x32x1x128xf32>, %k: tensor<1x8x?x128xf32>) -> ten
 
 // Many rows of 16 bits share what they load and widen.
 // CHECK-LABEL: func.func @many_heads
-// WIDE: schedule([#attn.decode<q_block = 8, packed_heads = 8, kv_block = 64, vector_width = 16, score_rows = 4, score_keys = 4, context_rows = 4, context_vectors = 4, kv_splits = 8>])
-// NARROW: schedule([#attn.decode<q_block = 8, packed_heads = 8, kv_block = 64, vector_width = 8, score_rows = 4, score_keys = 2, context_rows = 4, context_vectors = 2, kv_splits = 8>])
-func.func @many_heads(%q: tensor<1x32x1x128xbf16>, %k: tensor<1x1x?x128xbf16>) -> tensor<1x32x1x128xbf16> {
-  %c = attn.attention %q, %k, %k : tensor<1x32x1x128xbf16>, tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16> -> tensor<1x32x1x128xbf16>
-  return %c : tensor<1x32x1x128xbf16>
+// WIDE: schedule([#attn.decode<q_block = 8, packed_heads = 8, kv_block = 64, vector_width = 16, score_rows = 4, score_keys = 4, context_rows = 4, context_vectors = 4, kv_splits = 32>])
+// NARROW: schedule([#attn.decode<q_block = 8, packed_heads = 8, kv_block = 64, vector_width = 8, score_rows = 4, score_keys = 2, context_rows = 4, context_vectors = 2, kv_splits = 32>])
+func.func @many_heads(%q: tensor<1x8x1x128xbf16>, %k: tensor<1x1x?x128xbf16>) -> tensor<1x8x1x128xbf16> {
+  %c = attn.attention %q, %k, %k : tensor<1x8x1x128xbf16>, tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16> -> tensor<1x8x1x128xbf16>
+  return %c : tensor<1x8x1x128xbf16>
+}
+
+// So many heads that share keys are rows in vectors, as those of a prompt are.
+// CHECK-LABEL: func.func @vectors_of_heads
+// WIDE: schedule([#attn.prefill<q_block = 64, kv_block = 64, vector_width = 16, score_vectors = 2, score_keys = 8, context_rows = 4, context_vectors = 4, packed_heads = 64, kv_splits = 16>])
+// NARROW: schedule([#attn.prefill<q_block = 64, kv_block = 64, vector_width = 8, score_vectors = 2, score_keys = 4, context_rows = 4, context_vectors = 2, packed_heads = 64, kv_splits = 16>])
+// CHECK: #attn.prefill<q_block = 32, {{.*}}packed_heads = 16, kv_splits = 4>
+func.func @vectors_of_heads(%q: tensor<1x128x1x128xf32>, %k: tensor<1x1x?x128xf32>, %q3: tensor<1x128x3x128xf32>) -> (tensor<1x128x1x128xf32>, tensor<1x128x3x128xf32>) {
+  %c = attn.attention %q, %k, %k : tensor<1x128x1x128xf32>, tensor<1x1x?x128xf32>, tensor<1x1x?x128xf32> -> tensor<1x128x1x128xf32>
+  %d = attn.attention %q3, %k, %k : tensor<1x128x3x128xf32>, tensor<1x1x?x128xf32>, tensor<1x1x?x128xf32> -> tensor<1x128x3x128xf32>
+  return %c, %d : tensor<1x128x1x128xf32>, tensor<1x128x3x128xf32>
 }
 
 // As many parts of the keys as give every core of a large machine something to do; a prob

@@ -368,6 +368,20 @@ def groups():
     yield Case(heads=4, kv_heads=2, value_dim=17, kv_lengths=(77, 0))
 
 
+def many_heads():
+    """Few rows of so many heads that share keys that they fill vectors."""
+    yield Case(1, 131, heads=32, kv_heads=2, mask="causal(bottom_right)", dynamic=True)
+    yield Case(2, 3100, heads=32, kv_heads=1, mask_tensor=True, gain=1e10)
+    yield Case(1, 2500, heads=48, kv_heads=1, sink=True, lse=True, dynamic=True)
+    yield Case(3, 200, heads=16, kv_heads=1, mask_tensor=True, lse=True)
+    yield Case(5, 2200, heads=16, kv_heads=1, kv_lengths=(2200, 0), dynamic=True)
+    yield Case(4, 65, heads=64, kv_heads=1, mask="window(3, 5)", value_dim=17)
+    yield Case(2, 70, heads=16, kv_heads=1, head_dim=30, bias=True, softcap=5.0)
+    yield Case(7, 2100, heads=16, kv_heads=1, documents=True, dynamic=True)
+    yield Case(3, 131, heads=16, kv_heads=1, head_dim=144, nan_guard=True)
+    yield Case(2, 1131, heads=16, kv_heads=1, element="f16", kv_lengths=(100, 0), dynamic=True)
+
+
 def decode():
     """Few rows: heads that share keys and values are one tile."""
     for heads, kv_heads in ((4, 4), (6, 2), (8, 1), (10, 1)):
@@ -444,7 +458,7 @@ def unfused():
 
 PARTS = {part.__name__: part for part in (
     static_lengths, dynamic_lengths, head_dims, value_dims, causal, windows, padded, searched, scores,
-    nan_guards, groups, decode, variants, spellings, elements, lse, unfused)}
+    nan_guards, groups, many_heads, decode, variants, spellings, elements, lse, unfused)}
 
 
 def run(case):

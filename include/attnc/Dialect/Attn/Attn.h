@@ -41,6 +41,10 @@ struct PagedTensors {
 };
 PagedTensors getPagedTensors(Operation *op);
 
+/// Whether an op's values are the first dims of its keys, in the same memory: as in latent
+/// attention in its absorbed form, where one tensor serves as both.
+bool areValuesInKeys(AttentionOp op);
+
 /// Packed rows that an op reads by offsets: dimension `dim` of `rows` has their number.
 struct PackedRows {
   Value offsets, rows;

@@ -137,9 +137,12 @@ def Attn_PrefillAttr : Attn_Attr<"Prefill", "prefill",
     `score_keys` keys, the context in register tiles of `context_rows` rows × `context_vectors`
     vectors of value dims.
 
+    A query block packs `packed_heads` query heads that share a key/value head, q_block /
+    packed_heads rows of each. `kv_splits` and `min_split_keys` are those of `#attn.decode`.
+
     All are at least 1. A q_block is at most 1,024, a vector_width 64, a register tile 128 vectors.
-    q_block is a multiple of vector_width · score_vectors and of context_rows, kv_block one of
-    score_keys and of 4.
+    q_block is a multiple of vector_width · score_vectors, of context_rows and of packed_heads,
+    kv_block one of score_keys and of 4.
 
     ```mlir
     #attn.prefill<q_block = 48, kv_block = 64, vector_width = 16, score_vectors = 3,
@@ -156,6 +159,9 @@ def Attn_PrefillAttr : Attn_Attr<"Prefill", "prefill",
       "int64_t":$vector_width, "int64_t":$score_vectors, "int64_t":$score_keys,
       "int64_t":$context_rows, "int64_t":$context_vectors,
       DefaultValuedParameter<"::mlir::attn::Products", "::mlir::attn::Products::f32">:$products,
+      DefaultValuedParameter<"int64_t", "1">:$packed_heads,
+      DefaultValuedParameter<"int64_t", "1">:$kv_splits,
+      DefaultValuedParameter<"int64_t", "1024">:$min_split_keys,
       DefaultValuedParameter<"int64_t", "0">:$max_q_len);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
@@ -590,8 +596,9 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
     - (C5) each region takes and yields the types of the corresponding op's region.
     - (C6) each schedule but the last has a larger `max_q_len` than the one before;
       the last has none.
-    - (C7) the `packed_heads` of a `#attn.decode` divide num_q_heads / num_kv_heads, and
-      are 1 if that is not static; its `vector_width` divides head_dim.
+    - (C7) the `packed_heads` of a `#attn.prefill` or `#attn.decode` divide num_q_heads /
+      num_kv_heads, and are 1 if that is not static; the `vector_width` of a `#attn.decode` divides
+      head_dim.
     - (C8) the `packed_heads` of a `#attn.gpu` or `#attn.mma` do the same; the columns of its threads hold a
       row of the context, whose size is static; there are no offsets.
     - (C9) a sink has the query's element type and sizes as in `attn.softmax`.
