@@ -3,28 +3,21 @@
  *
  *   ./run 4 65536          compiles the kernels and this program, and starts it under mpirun
  *
- * The sequence is cut into 2 * ranks parts. Rank r has the rows and keys of parts r and 2 * ranks -
- * 1 - r, one early and one late, so that all ranks see equally many keys.
+ * Prompt: each process calls prefill (spec.mlir) with its shards, which exchanges keys and values
+ * over MPI. Tokens: keys and values stay where they were computed, those of new tokens on rank 0;
+ * decode (decode.mlir) merges what the token sees of each rank's.
  *
- * Prompt: keys and values go around in a ring. While a rank computes what its rows see of one
- * rank's keys, those of the next are on their way. Each step is merged with the steps before.
- *
- * Tokens: keys and values stay where they were computed; those of new tokens are on rank 0. Each
- * rank computes what the new row sees of its keys, and an all-reduce merges these results.
- *
- * At last, rank 0 compares everything with a single process that has the whole sequence.
+ * At last, rank 0 compares everything with one call that has the whole sequence.
  */
 
 #include "attnc_mpi.h"
-#include "merge.h"
-#include "part.h"
+#include "decode.h"
+#include "prefill.h"
 
 #include <math.h>
 #include <unistd.h>
 
-enum { query_heads = 8, key_heads = 2, width = 64, most_parts = 2 };
-
-static const DLDataType f32 = {kDLFloat, 32, 1}, i32 = {kDLInt, 32, 1};
+enum { query_heads = 8, key_heads = 2, width = 64 };
 
 typedef struct options {
   int64_t tokens, steps;
@@ -32,10 +25,10 @@ typedef struct options {
   int stalling, dying, longer; /* ranks that fail, or -1 */
 } options;
 
+static options the_options;
 static attnc_mpi mpi;
 static attnc_exchange exchange;
 static int threads;
-static double compute_seconds; /* processor time in kernels */
 
 /*===------------------------------------------------------------------------===*
  * Errors and memory
@@ -43,25 +36,46 @@ static double compute_seconds; /* processor time in kernels */
 
 /* Messages may be under way: no other end than MPI_Abort is sure to come. */
 static void fail(const char *text) {
-  fprintf(stderr, "long_context: %s\n", text);
+  fprintf(stderr, "long_context: %s%s%s\n", text, *mpi.error ? ": " : "", mpi.error);
   MPI_Abort(MPI_COMM_WORLD, 1);
   exit(1);
 }
 
-static void check_exchange(int status) {
-  if (status != 0)
-    fail(mpi.error);
-}
-
-/* Zeros; at least one byte. */
-static void *allocate(int64_t count, size_t bytes) {
-  void *data = calloc((size_t)count + 1, bytes);
+/* Zeros; at least one. */
+static float *make(int64_t floats) {
+  float *data = calloc((size_t)floats + 1, sizeof(float));
   if (!data)
     fail("no memory");
   return data;
 }
 
-static float *make(int64_t floats) { return allocate(floats, sizeof(float)); }
+/*===------------------------------------------------------------------------===*
+ * The exchange, with what this example adds to it
+ *===------------------------------------------------------------------------===*/
+
+static double waiting_seconds; /* processor time */
+static int in_prompt, messages_of_prompt;
+
+/* Stands for a defect of one rank: it ends, or it does not answer. */
+static void misbehave(void) {
+  if (exchange.rank == the_options.dying)
+    _exit(3);
+  if (exchange.rank == the_options.stalling)
+    sleep((unsigned)(10 * the_options.timeout) + 1);
+}
+
+static int wait_and_count(void *context, int message) {
+  clock_t began = clock();
+  int status = attnc_mpi_wait(context, message);
+  waiting_seconds += (double)(clock() - began) / CLOCKS_PER_SEC;
+  messages_of_prompt += in_prompt;
+  if (in_prompt && messages_of_prompt % 10 == 0) {
+    misbehave();
+    if (exchange.rank == 0)
+      fprintf(stderr, "prompt: %d messages\n", messages_of_prompt);
+  }
+  return status;
+}
 
 /*===------------------------------------------------------------------------===*
  * The sequence: what a model would compute from each token
@@ -77,318 +91,148 @@ static float make_float(enum kind kind, int64_t position, int head, int x) {
   return (float)((bits ^ bits >> 16) >> 8) / (1 << 22) - 2;
 }
 
-/* Rows from position `start` on, [heads, room, width], of which the first `rows` are made. */
-static void make_rows(float *data, enum kind kind, int64_t start, int64_t rows, int64_t room) {
+/* Row `row` of data [heads, room, width]: that of the token at `position`. */
+static void make_row(float *data, enum kind kind, int64_t room, int64_t row, int64_t position) {
   int heads = kind == is_query ? query_heads : key_heads;
   for (int head = 0; head < heads; ++head)
-    for (int64_t row = 0; row < rows; ++row)
-      for (int x = 0; x < width; ++x)
-        data[(head * room + row) * width + x] = make_float(kind, start + row, head, x);
+    for (int x = 0; x < width; ++x)
+      data[(head * room + row) * width + x] = make_float(kind, position, head, x);
+}
+
+/* What a rank has: rows of the prompt at `positions`, and room for the keys of new tokens. */
+typedef struct shard {
+  int64_t rows, keys, room;
+  int64_t *positions;
+  float *query, *key, *value, *context;
+} shard;
+
+/* The place of a rank's row: see #attn.shard<zigzag>. */
+static int64_t get_position(int64_t row, int64_t rows) {
+  int64_t early = (rows + 1) / 2, late = rows - early, ranks = exchange.ranks, rank = exchange.rank;
+  return row < early ? rank * early + row : ranks * early + (ranks - 1 - rank) * late + row - early;
+}
+
+/* All ranks have equally many rows: the last ones are behind the prompt's end, where no token sees
+ * their keys. */
+static shard make_shard(int64_t tokens, int64_t steps) {
+  shard s = {.rows = (tokens + exchange.ranks - 1) / exchange.ranks};
+  s.room = s.rows + steps;
+  s.positions = calloc((size_t)s.rows, sizeof *s.positions);
+  s.query = make(query_heads * s.rows * width);
+  s.context = make(query_heads * s.rows * width);
+  s.key = make(key_heads * s.room * width);
+  s.value = make(key_heads * s.room * width);
+  for (int64_t row = 0; row < s.rows; ++row) {
+    s.positions[row] = get_position(row, s.rows);
+    make_row(s.query, is_query, s.rows, row, s.positions[row]);
+    make_row(s.key, is_key, s.room, row, s.positions[row]);
+    make_row(s.value, is_value, s.room, row, s.positions[row]);
+    s.keys += s.positions[row] < tokens;
+  }
+  return s;
+}
+
+static void free_shard(shard s) {
+  free(s.positions);
+  free(s.query);
+  free(s.context);
+  free(s.key);
+  free(s.value);
 }
 
 /*===------------------------------------------------------------------------===*
  * The kernels
  *===------------------------------------------------------------------------===*/
 
-/* Contexts [parts, heads, rows, width] and lse's [parts, heads, rows]. */
-typedef struct result {
-  float *context, *lse;
-  int64_t parts, rows;
-} result;
-
-static result make_result(int64_t parts, int64_t rows) {
-  int64_t count = parts * query_heads * rows;
-  result made = {make(count * width), make(count), parts, rows};
-  for (int64_t at = 0; at < count; ++at)
-    made.lse[at] = -INFINITY;
-  return made;
+/* A tensor [1, heads, rows, width] in memory for [heads, room, width]. */
+static DLTensor tensor(float *data, int64_t *shape, int64_t *strides, int heads, int64_t rows,
+                       int64_t room) {
+  const int64_t sizes[] = {1, heads, rows, width},
+                steps[] = {heads * room * width, room * width, width, 1};
+  memcpy(shape, sizes, sizeof sizes);
+  memcpy(strides, steps, sizeof steps);
+  return (DLTensor){data, {kDLCPU, 0}, 4, {kDLFloat, 32, 1}, shape, strides, 0};
 }
 
-static void free_result(result r) {
-  free(r.context);
-  free(r.lse);
+/* The contexts of a shard's rows; of the whole sequence's without an exchange. */
+static void prefill_shard(shard *s, const attnc_exchange *with) {
+  int64_t shapes[3][4], strides[3][4];
+  DLTensor query = tensor(s->query, shapes[0], strides[0], query_heads, s->rows, s->rows),
+           key = tensor(s->key, shapes[1], strides[1], key_heads, s->rows, s->room),
+           value = tensor(s->value, shapes[1], strides[1], key_heads, s->rows, s->room),
+           context = tensor(s->context, shapes[2], strides[2], query_heads, s->rows, s->rows);
+  prefill_options call = {.size = sizeof call, .threads = threads, .exchange = with};
+  if (prefill_ex(&call, &query, &key, &value, &context) != 0)
+    fail(prefill_last_error());
 }
 
-/* Adjacent keys, and their values, [heads, room, width]; the first `rows` are there. */
-typedef struct keys {
-  float *key, *value;
-  int64_t start, rows, room;
-} keys;
-
-static DLTensor tensor(void *data, DLDataType type, int rank, int64_t *shape, int64_t *strides) {
-  return (DLTensor){data, {kDLCPU, 0}, rank, type, shape, strides, 0};
-}
-
-/* The result over the keys of a and those of b. */
-static int merge_results(result a, result b, result to) {
-  int64_t rows[] = {a.parts, query_heads, a.rows, width};
-  DLTensor context_a = tensor(a.context, f32, 4, rows, NULL),
-           lse_a = tensor(a.lse, f32, 3, rows, NULL),
-           context_b = tensor(b.context, f32, 4, rows, NULL),
-           lse_b = tensor(b.lse, f32, 3, rows, NULL),
-           context = tensor(to.context, f32, 4, rows, NULL),
-           lse = tensor(to.lse, f32, 3, rows, NULL);
-  merge_options call = {.size = sizeof call, .threads = threads};
-  return merge_ex(&call, &context_a, &lse_a, &context_b, &lse_b, &context, &lse);
-}
-
-/* What rows, the parts of which begin at `starts`, see of `of`, merged with what they saw before.
- */
-static void attend(float *query, const int32_t *starts, keys of, result before, result after) {
-  int64_t parts = before.parts;
-  int32_t row_starts[most_parts], key_starts[most_parts];
-  int64_t rows[] = {parts, query_heads, before.rows, width},
-          all[] = {parts, key_heads, of.rows, width};
-  int64_t shared[] = {0, of.room * width, width, 1}; /* all parts see the same keys */
-  result seen = make_result(parts, before.rows);
-  clock_t began = clock();
-  for (int64_t at = 0; at < parts; ++at)
-    row_starts[at] = starts[at], key_starts[at] = (int32_t)of.start;
-  DLTensor q = tensor(query, f32, 4, rows, NULL), k = tensor(of.key, f32, 4, all, shared),
-           v = tensor(of.value, f32, 4, all, shared),
-           row_start = tensor(row_starts, i32, 1, rows, NULL),
-           key_start = tensor(key_starts, i32, 1, rows, NULL),
-           context = tensor(seen.context, f32, 4, rows, NULL),
-           lse = tensor(seen.lse, f32, 3, rows, NULL);
-  part_options call = {.size = sizeof call, .threads = threads};
-  if (part_ex(&call, &q, &row_start, &k, &v, &key_start, &context, &lse) != 0)
-    fail(part_last_error());
-  if (merge_results(before, seen, after) != 0)
-    fail(merge_last_error());
-  compute_seconds += (double)(clock() - began) / CLOCKS_PER_SEC;
-  free_result(seen);
-}
-
-/* A row's result as it travels. */
-typedef struct row_result {
-  float context[query_heads][width], lse[query_heads];
-} row_result;
-
-static result view(row_result *row) { return (result){row->context[0], row->lse, 1, 1}; }
-
-/* Merges two of them; combines those of all ranks in an all-reduce. */
-static int merge_rows(void *user, void *into, const void *other) {
-  row_result merged;
-  int status = merge_results(view(into), view((row_result *)other), view(&merged));
-  (void)user;
-  if (status == 0)
-    *(row_result *)into = merged;
-  return status;
-}
-
-/*===------------------------------------------------------------------------===*
- * A rank's shard
- *===------------------------------------------------------------------------===*/
-
-typedef struct shard {
-  int64_t tokens, length; /* of the sequence, and of a part */
-  int32_t starts[2];
-  float *query; /* [2, query_heads, length, width] */
-  float
-      *block; /* keys and values that travel: [2 parts, key and value, key_heads, length, width] */
-  keys tail;  /* of new tokens, on rank 0 */
-} shard;
-
-static int64_t floats_of_part(const shard *s) { return 2 * key_heads * s->length * width; }
-
-static int64_t start_of_part(const shard *s, int rank, int part) {
-  return s->length * (part == 0 ? rank : 2 * exchange.size - 1 - rank);
-}
-
-/* The keys of one part of a rank's block. Those behind the end of the sequence are left out. */
-static keys get_part(const shard *s, float *block, int rank, int part) {
-  float *key = block + part * floats_of_part(s);
-  int64_t start = start_of_part(s, rank, part), left = s->tokens - start;
-  int64_t rows = left < 0 ? 0 : left < s->length ? left : s->length;
-  return (keys){key, key + floats_of_part(s) / 2, start, rows, s->length};
-}
-
-static shard make_shard(int64_t tokens, int64_t steps) {
-  shard s = {.tokens = tokens, .length = (tokens + 2 * exchange.size - 1) / (2 * exchange.size)};
-  s.query = make(2 * query_heads * s.length * width);
-  s.block = make(2 * floats_of_part(&s));
-  for (int part = 0; part < 2; ++part) {
-    keys own = get_part(&s, s.block, exchange.rank, part);
-    s.starts[part] = (int32_t)own.start;
-    make_rows(s.query + part * query_heads * s.length * width, is_query, own.start, s.length,
-              s.length);
-    make_rows(own.key, is_key, own.start, own.rows, s.length);
-    make_rows(own.value, is_value, own.start, own.rows, s.length);
-  }
-  s.tail =
-      (keys){make(key_heads * steps * width), make(key_heads * steps * width), tokens, 0, steps};
-  return s;
-}
-
-static void free_shard(shard s) {
-  free(s.query);
-  free(s.block);
-  free(s.tail.key);
-  free(s.tail.value);
-}
-
-/*===------------------------------------------------------------------------===*
- * Prompt and tokens
- *===------------------------------------------------------------------------===*/
-
-static void swap(result *a, result *b) {
-  result old = *a;
-  *a = *b, *b = old;
-}
-
-/* Stands for a defect of one rank: it ends, or it does not answer. */
-static void misbehave(const options *o) {
-  if (exchange.rank == o->dying)
-    _exit(3);
-  if (exchange.rank == o->stalling)
-    sleep((unsigned)(10 * o->timeout) + 1);
-}
-
-/* The contexts of this rank's rows. */
-static result prefill(shard *s, const options *o) {
-  int size = exchange.size, rank = exchange.rank;
-  int64_t floats = 2 * floats_of_part(s);
-  size_t bytes = (size_t)floats * sizeof(float);
-  float *room[] = {make(floats), make(floats)}, *current = s->block;
-  result seen = make_result(2, s->length), next = make_result(2, s->length);
-  for (int turn = 0; turn < size; ++turn) {
-    int owner = (rank - turn + size) % size, sent, received, isLast = turn == size - 1;
-    float *coming = room[turn % 2];
-    if (!isLast) {
-      check_exchange(
-          exchange.recv(exchange.context, coming, bytes, (rank + size - 1) % size, &received));
-      check_exchange(exchange.send(exchange.context, current, bytes, (rank + 1) % size, &sent));
-    }
-    for (int part = 0; part < 2; ++part) {
-      attend(s->query, s->starts, get_part(s, current, owner, part), seen, next);
-      swap(&seen, &next);
-      check_exchange(exchange.progress(exchange.context));
-    }
-    if (turn == 0)
-      misbehave(o);
-    if (!isLast) {
-      check_exchange(exchange.wait(exchange.context, received));
-      check_exchange(exchange.wait(exchange.context, sent));
-    }
-    current = coming;
-    if (rank == 0)
-      fprintf(stderr, "prompt: keys %d of %d\n", turn + 1, size);
-  }
-  free(room[0]);
-  free(room[1]);
-  free_result(next);
-  return seen;
-}
-
-/* The result of the row at `position`, which sees all keys up to its own: the same on all ranks. */
-static row_result decode(shard *s, int64_t position) {
-  float query[query_heads * width];
-  const int32_t start = (int32_t)position;
-  row_result row;
-  result seen = make_result(1, 1), next = make_result(1, 1);
-  make_rows(query, is_query, position, 1, 1);
-  for (int part = 0; part < 2; ++part) {
-    attend(query, &start, get_part(s, s->block, exchange.rank, part), seen, next);
-    swap(&seen, &next);
-  }
+/* The context of the token at `position`, the same on all ranks. */
+static void decode_token(shard *s, int64_t position, float *result) {
+  int64_t shapes[2][4], strides[2][4];
+  float row[query_heads * width];
+  make_row(row, is_query, 1, 0, position);
   if (exchange.rank == 0) {
-    keys *tail = &s->tail;
-    make_rows(tail->key + tail->rows * width, is_key, position, 1, tail->room);
-    make_rows(tail->value + tail->rows * width, is_value, position, 1, tail->room);
-    ++tail->rows;
-    attend(query, &start, *tail, seen, next);
-    swap(&seen, &next);
+    make_row(s->key, is_key, s->room, s->keys, position);
+    make_row(s->value, is_value, s->room, s->keys++, position);
   }
-  memcpy(row.context, seen.context, sizeof row.context);
-  memcpy(row.lse, seen.lse, sizeof row.lse);
-  check_exchange(exchange.all_reduce(exchange.context, &row, sizeof row, merge_rows, NULL));
-  free_result(seen);
-  free_result(next);
-  return row;
+  DLTensor query = tensor(row, shapes[0], strides[0], query_heads, 1, 1),
+           key = tensor(s->key, shapes[1], strides[1], key_heads, s->keys, s->room),
+           value = tensor(s->value, shapes[1], strides[1], key_heads, s->keys, s->room),
+           context = query;
+  context.data = result;
+  decode_options call = {.size = sizeof call, .threads = threads, .exchange = &exchange};
+  if (decode_ex(&call, &query, &key, &value, &context) != 0)
+    fail(decode_last_error());
 }
 
 /*===------------------------------------------------------------------------===*
  * A single process
  *===------------------------------------------------------------------------===*/
 
-/* On rank 0 the contexts of the whole prompt, [2 * ranks parts, query_heads, length, width], in
- * order. */
-static float *gather(const shard *s, result own) {
-  int64_t floats = query_heads * s->length * width;
-  size_t bytes = (size_t)floats * sizeof(float);
-  float *all = exchange.rank == 0 ? make(2 * exchange.size * floats) : NULL;
-  for (int rank = 0; rank < exchange.size; ++rank)
-    for (int part = 0; part < 2; ++part) {
-      float *from = own.context + part * floats;
-      float *to = all ? all + start_of_part(s, rank, part) / s->length * floats : NULL;
-      int message;
-      if (rank == 0 && all)
-        memcpy(to, from, bytes);
-      else if (all)
-        check_exchange(exchange.recv(exchange.context, to, bytes, rank, &message));
-      else if (rank == exchange.rank)
-        check_exchange(exchange.send(exchange.context, from, bytes, 0, &message));
-      if (rank != 0 && (all || rank == exchange.rank))
-        check_exchange(exchange.wait(exchange.context, message));
-    }
-  return all;
+/* On rank 0 the positions and contexts of all ranks, one after the other. */
+static void gather(const shard *s, int64_t *positions, float *contexts) {
+  int floats = (int)(query_heads * s->rows * width);
+  MPI_Gather(s->positions, (int)s->rows, MPI_INT64_T, positions, (int)s->rows, MPI_INT64_T, 0,
+             MPI_COMM_WORLD);
+  MPI_Gather(s->context, floats, MPI_FLOAT, contexts, floats, MPI_FLOAT, 0, MPI_COMM_WORLD);
 }
 
-static double difference(const float *a, const float *b, int64_t count) {
-  double most = 0;
-  for (int64_t at = 0; at < count; ++at) {
-    double one = fabs((double)a[at] - b[at]);
-    most = one <= most ? most : one; /* NaN stays */
-  }
-  return most;
+/* The whole sequence, prompt and tokens, in one call. */
+static shard compute_whole(int64_t tokens) {
+  attnc_exchange others = exchange;
+  exchange.rank = 0, exchange.ranks = 1;
+  threads = 0; /* this process is the only one now */
+  shard whole = make_shard(tokens, 0);
+  prefill_shard(&whole, NULL);
+  exchange = others;
+  return whole;
 }
 
-/* What the run computed: the prompt's contexts, as gathered, and the rows of the tokens. */
-typedef struct outcome {
-  float *prompt;
-  row_result *rows;
-} outcome;
-
-static const float *find_context(const shard *s, outcome o, int64_t row, int head) {
-  int64_t part = row / s->length;
-  return row < s->tokens
-             ? o.prompt + ((part * query_heads + head) * s->length + row % s->length) * width
-             : o.rows[row - s->tokens].context[head];
-}
-
-/* The largest difference of `count` rows from those of one call that has all keys up to them. */
-static double compare_rows(const shard *s, outcome o, keys whole, int64_t first, int64_t count) {
-  const int32_t start = (int32_t)first;
-  float *query = make(query_heads * count * width);
-  result before = make_result(1, count), after = make_result(1, count);
-  double most = 0;
-  make_rows(query, is_query, first, count, count);
-  whole.rows = first + count;
-  attend(query, &start, whole, before, after);
-  for (int64_t row = 0; row < count; ++row)
-    for (int head = 0; head < query_heads; ++head) {
-      double one = difference(find_context(s, o, first + row, head),
-                              after.context + (head * count + row) * width, width);
+/* The largest difference of rows [heads, room, width] at `row` and `other`; NaN stays. */
+static double compare_row(double most, const float *a, int64_t room, int64_t row, const float *b,
+                          int64_t other_room, int64_t other) {
+  for (int head = 0; head < query_heads; ++head)
+    for (int x = 0; x < width; ++x) {
+      double one = fabs((double)a[(head * room + row) * width + x] -
+                        b[(head * other_room + other) * width + x]);
       most = one <= most ? most : one;
     }
-  free(query);
-  free_result(before);
-  free_result(after);
   return most;
 }
 
-static double compare(const shard *s, outcome o, int64_t steps) {
-  const int64_t all = s->tokens + steps, slice = 1024;
-  keys whole = {make(key_heads * all * width), make(key_heads * all * width), 0, all, all};
+static double compare(const shard *s, const int64_t *positions, const float *prompt,
+                      const float *decoded) {
+  int64_t tokens = the_options.tokens, steps = the_options.steps;
+  shard whole = compute_whole(tokens + steps);
   double most = 0;
-  make_rows(whole.key, is_key, 0, all, all);
-  make_rows(whole.value, is_value, 0, all, all);
-  for (int64_t first = 0; first < all; first += slice) {
-    double one = compare_rows(s, o, whole, first, all - first < slice ? all - first : slice);
-    most = one <= most ? most : one;
-  }
-  free(whole.key);
-  free(whole.value);
+  for (int64_t at = 0; at < exchange.ranks * s->rows; ++at)
+    if (positions[at] < tokens)
+      most = compare_row(most, prompt + at / s->rows * query_heads * s->rows * width, s->rows,
+                         at % s->rows, whole.context, whole.rows, positions[at]);
+  for (int64_t step = 0; step < steps; ++step)
+    most = compare_row(most, decoded + step * query_heads * width, 1, 0, whole.context, whole.rows,
+                       tokens + step);
+  free_shard(whole);
   return most;
 }
 
@@ -432,55 +276,53 @@ static int count_threads(void) {
 }
 
 /* The processor time of the busiest rank over the mean. */
-static double get_imbalance(void) {
-  double *all = allocate(exchange.size, sizeof(double)), sum = 0, most = 0;
-  check_exchange(exchange.all_gather(exchange.context, &compute_seconds, sizeof(double), all));
-  for (int rank = 0; rank < exchange.size; ++rank) {
-    sum += all[rank];
-    most = all[rank] > most ? all[rank] : most;
-  }
-  free(all);
-  return sum > 0 ? most * exchange.size / sum : 1;
+static double get_imbalance(double seconds) {
+  double most, sum;
+  MPI_Allreduce(&seconds, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  MPI_Allreduce(&seconds, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  return sum > 0 ? most * exchange.ranks / sum : 1;
 }
 
 int main(int count, char **words) {
   MPI_Init(&count, &words);
-  options o = read_options(count, words);
+  options o = the_options = read_options(count, words);
   threads = count_threads();
   if (attnc_mpi_open(&mpi, MPI_COMM_WORLD, o.timeout, &exchange) != 0)
-    fail(mpi.error);
-  if (exchange.rank == o.longer)
-    ++o.tokens;
-  const long long sizes[] = {o.tokens, o.steps};
-  check_exchange(attnc_mpi_agree(&mpi, sizes, 2));
+    fail("no exchange");
+  exchange.wait = wait_and_count;
 
-  shard s = make_shard(o.tokens, o.steps);
+  shard s = make_shard(o.tokens + (exchange.rank == o.longer ? exchange.ranks : 0), o.steps);
+  in_prompt = 1;
+  clock_t work = clock();
   double began = attnc_mpi_now();
-  result own = prefill(&s, &o);
-  double prompt = attnc_mpi_now() - began, imbalance = get_imbalance();
-  outcome done = {.rows = allocate(o.steps, sizeof(row_result))};
+  prefill_shard(&s, &exchange);
+  double prompt = attnc_mpi_now() - began,
+         imbalance = get_imbalance((double)(clock() - work) / CLOCKS_PER_SEC - waiting_seconds);
+  in_prompt = 0;
+  float *decoded = make(o.steps * query_heads * width);
   began = attnc_mpi_now();
-  for (int64_t at = 0; at < o.steps; ++at)
-    done.rows[at] = decode(&s, o.tokens + at);
+  for (int64_t step = 0; step < o.steps; ++step)
+    decode_token(&s, o.tokens + step, decoded + step * query_heads * width);
   double decoding = attnc_mpi_now() - began;
-  done.prompt = gather(&s, own);
-  int isFirst = exchange.rank == 0, ranks = exchange.size;
+
+  int is_first = exchange.rank == 0, status = 0;
+  int64_t *positions = calloc((size_t)(exchange.ranks * s.rows), sizeof *positions);
+  float *contexts = make(is_first ? exchange.ranks * query_heads * s.rows * width : 0);
+  gather(&s, positions, contexts);
   attnc_mpi_close(&mpi);
   MPI_Finalize();
-  int status = 0;
-  if (isFirst) {
+  if (is_first) {
     printf("%d ranks, %lld tokens: prompt %.2f s, busiest rank %.2f times the mean; %lld more, "
            "%.2f ms each\n",
-           ranks, (long long)o.tokens, prompt, imbalance, (long long)o.steps,
+           exchange.ranks, (long long)o.tokens, prompt, imbalance, (long long)o.steps,
            o.steps ? 1000 * decoding / (double)o.steps : 0);
-    threads = 0; /* this process is the only one now */
-    double most = compare(&s, done, o.steps);
+    double most = compare(&s, positions, contexts, decoded);
     status = !(most < 2e-5);
     printf("at most %.1e from a single process: %s\n", most, status ? "WRONG" : "right");
   }
-  free(done.prompt);
-  free(done.rows);
-  free_result(own);
+  free(positions);
+  free(contexts);
+  free(decoded);
   free_shard(s);
   return status;
 }

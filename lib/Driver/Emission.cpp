@@ -143,9 +143,7 @@ LogicalResult Emission::writeLibrary(ArrayRef<Kind> wanted, const mlir::attn::Li
     return failure();
   if (wants(Kind::shared_library) && failed(addSharedLibrary(library)))
     return failure();
-  if (wants(Kind::c_header) &&
-      (failed(files.add(stem + ".h", library.header)) ||
-       (!options.toStdout && failed(files.add("dlpack.h", mlir::attn::getDlpackHeader())))))
+  if (wants(Kind::c_header) && failed(addHeaders(library)))
     return failure();
   if (wants(Kind::json) && failed(files.add(stem + ".json", library.metadata)))
     return failure();
@@ -157,6 +155,16 @@ LogicalResult Emission::writeLibrary(ArrayRef<Kind> wanted, const mlir::attn::Li
       failed(library.weights.write(files.add(weightsFile), getLoc())))
     return failure();
   return addPackages(wanted);
+}
+
+LogicalResult Emission::addHeaders(const mlir::attn::Library &library) {
+  if (failed(files.add((name + ".h").str(), library.header)))
+    return failure();
+  if (!options.toStdout)
+    for (const auto &[file, text] : library.headersBeside)
+      if (failed(files.add(file, text)))
+        return failure();
+  return success();
 }
 
 /// Programs link libNAME.so, and load the versioned file at run time.

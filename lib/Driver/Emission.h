@@ -42,6 +42,7 @@ private:
   llvm::LogicalResult emitKernels(llvm::ArrayRef<Kind> wanted, mlir::attn::LibrarySource source);
   llvm::LogicalResult emitLibrary(llvm::ArrayRef<Kind> wanted);
   llvm::LogicalResult writeLibrary(llvm::ArrayRef<Kind> wanted, const mlir::attn::Library &library);
+  llvm::LogicalResult addHeaders(const mlir::attn::Library &library);
   llvm::LogicalResult addSharedLibrary(const mlir::attn::Library &library);
   llvm::LogicalResult addPackages(llvm::ArrayRef<Kind> wanted);
   mlir::Location getLoc() { return spec.getFunction().getLoc(); }

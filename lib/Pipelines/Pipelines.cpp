@@ -48,6 +48,7 @@ void attn::buildFusionPipeline(OpPassManager &pm, const AttnPipelineOptions &opt
   AttnFuseAttentionOptions fuse;
   fuse.remarks = options.remarks;
   pm.addNestedPass<func::FuncOp>(createAttnFuseAttention(fuse));
+  pm.addNestedPass<func::FuncOp>(createAttnShard());
   if (!options.schedules.empty()) {
     AttnMeasuredSchedulesOptions measured;
     measured.target = options.target;

@@ -25,7 +25,8 @@ def ConvertAttnToHalide : Pass<"convert-attn-to-halide", "::mlir::ModuleOp"> {
   let options = [Option<"target", "target", "std::string", "\"host\"",
       "Halide target of the unfused ops' schedules">];
   let dependentDialects = ["::mlir::halide::HalideDialect", "::mlir::host::HostDialect", "::mlir::memref::MemRefDialect",
-      "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::func::FuncDialect"];
+      "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::func::FuncDialect",
+      "::mlir::scf::SCFDialect"];
 }
 
 def ConvertHostToLLVM : Pass<"convert-host-to-llvm", "::mlir::ModuleOp"> {
@@ -41,6 +42,8 @@ def ConvertHostToLLVM : Pass<"convert-host-to-llvm", "::mlir::ModuleOp"> {
     element by `attnc_device_read(user_context, to, from, bytes)`. `memref.load` and `memref.store`
     are then errors: buffers may have no memory on the host.
 
+    Ops that exchange data become calls of `attnc_exchange_rank`, `_agree`, `_pass`, `_trade` and `_wait`.
+
     Host functions become internal; beside each `@f` come the packed entry points
     `@f_host(ptr user_context, ptr descriptors) -> i32` and
     `@f_workspace_host(ptr descriptors) -> i64`. `descriptors` points to one pointer
@@ -50,7 +53,7 @@ def ConvertHostToLLVM : Pass<"convert-host-to-llvm", "::mlir::ModuleOp"> {
   let options = [Option<"onDevice", "on-device", "bool", "false",
       "run kernels on tensors of a GPU, through attnc_device_call">];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::affine::AffineDialect",
-      "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+      "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::memref::MemRefDialect"];
 }
 
 #endif // ATTNC_CONVERSION_PASSES_TD

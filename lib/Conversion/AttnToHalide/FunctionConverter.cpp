@@ -16,25 +16,32 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-LogicalResult FunctionConverter::convert(const Lowerings &lowerings) {
+LogicalResult FunctionConverter::convert(const Lowerings &all) {
+  lowerings = &all;
   if (!function.getBody().hasOneBlock())
     return function.emitError("expected a function of one block, found ")
            << function.getBody().getBlocks().size();
   if (failed(host.create()))
     return failure();
-  for (Operation &op : function.getBody().front())
-    if (failed(convertOp(op, lowerings)))
-      return failure();
+  Block &block = function.getBody().front();
+  if (failed(convertBlock(block)) ||
+      failed(convertReturn(cast<func::ReturnOp>(block.getTerminator()))))
+    return failure();
   host.finish();
   return success();
 }
 
-LogicalResult FunctionConverter::convertOp(Operation &op, const Lowerings &lowerings) {
+LogicalResult FunctionConverter::convertBlock(Block &block) {
+  for (Operation &op : block.without_terminator())
+    if (failed(convertOp(op)))
+      return failure();
+  return success();
+}
+
+LogicalResult FunctionConverter::convertOp(Operation &op) {
   if (!isDecomposed(&op))
     return op.emitOpError("expected ops that have kernels: run attn-decompose first");
-  if (auto ret = dyn_cast<func::ReturnOp>(op))
-    return convertReturn(ret);
-  if (auto *lower = lowerings.find(&op))
+  if (auto *lower = lowerings->find(&op))
     return (*lower)(&op, *this);
   // Scalars are rematerialised where a region or a size reads them.
   if (llvm::none_of(op.getResultTypes(), llvm::IsaPred<TensorType>))

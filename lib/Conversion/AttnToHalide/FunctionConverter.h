@@ -37,6 +37,8 @@ public:
   bool isOnGpu() const { return onGpu; }
   const Epilogues &getEpilogues() const { return epilogues; }
 
+  /// Converts the ops of a block but for its terminator.
+  LogicalResult convertBlock(Block &block);
   /// Refuses ops that kernels can't compute, and emits checks of the op's size constraints.
   LogicalResult checkComputed(Operation *op);
   /// Converts `op`, with one result, to a call of the pipeline that `lower` builds.
@@ -63,7 +65,7 @@ public:
                                  Lower lower);
 
 private:
-  LogicalResult convertOp(Operation &op, const Lowerings &lowerings);
+  LogicalResult convertOp(Operation &op);
   LogicalResult convertReturn(func::ReturnOp op);
   KernelOpInterface share(KernelOpInterface kernel);
 
@@ -72,6 +74,7 @@ private:
   CpuInfo cpu;
   bool onGpu;
   Epilogues epilogues;
+  const Lowerings *lowerings = nullptr;
   /// Kernels by their printed form without the name.
   llvm::StringMap<KernelOpInterface> kernels;
   int64_t numKernels = 0;

@@ -85,7 +85,7 @@ Value HostFunction::getResultBuffer(int64_t n) {
 Value HostFunction::getBuffer(Value tensor) {
   auto constant = tensor.getDefiningOp<arith::ConstantOp>();
   if (constant && !hasBuffer(tensor))
-    setBuffer(tensor, addConstant(constant));
+    setBuffer(tensor, buildBeforeLoop([&] { return addConstant(constant); }));
   return buffers.lookup(tensor);
 }
 
@@ -104,6 +104,8 @@ Value HostFunction::getDestination(Value tensor) {
 }
 
 Value HostFunction::allocate(Value tensor) {
+  if (loop)
+    return buildBeforeLoop([&] { return allocate(tensor); });
   auto type = cast<RankedTensorType>(tensor.getType());
   SmallVector<Value> dynamic;
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
@@ -113,6 +115,8 @@ Value HostFunction::allocate(Value tensor) {
 }
 
 Value HostFunction::allocate(MemRefType type, ValueRange dynamicSizes) {
+  if (loop && dynamicSizes.empty())
+    return buildBeforeLoop([&] { return allocate(type); });
   return memref::AllocOp::create(builder, type, dynamicSizes);
 }
 
@@ -309,6 +313,97 @@ Value HostFunction::addConstant(arith::ConstantOp op) {
 }
 
 //===----------------------------------------------------------------------===//
+// Exchange between processes
+//===----------------------------------------------------------------------===//
+
+Value HostFunction::buildBeforeLoop(function_ref<Value()> build) {
+  if (!loop)
+    return build();
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(loop);
+  scf::ForOp inner = std::exchange(loop, {});
+  std::swap(indices, indicesBeforeLoop);
+  Value built = build();
+  std::swap(indices, indicesBeforeLoop);
+  loop = inner;
+  return built;
+}
+
+Value HostFunction::beginLoop(Value count) {
+  assert(!loop && "loops don't nest");
+  Value zero = arith::ConstantIndexOp::create(builder, 0);
+  Value one = arith::ConstantIndexOp::create(builder, 1);
+  indicesBeforeLoop = indices;
+  loop = scf::ForOp::create(builder, zero, count, one);
+  builder.setInsertionPoint(loop.getBody()->getTerminator());
+  return loop.getInductionVar();
+}
+
+void HostFunction::endLoop() {
+  builder.setInsertionPointAfter(loop);
+  indices = std::move(indicesBeforeLoop);
+  loop = {};
+}
+
+LogicalResult HostFunction::buildIf(Value condition, function_ref<LogicalResult()> build) {
+  auto branch = scf::IfOp::create(builder, condition, /*withElseRegion=*/false);
+  IRMapping known = indices;
+  builder.setInsertionPoint(branch.thenBlock()->getTerminator());
+  LogicalResult result = build();
+  indices = std::move(known);
+  builder.setInsertionPointAfter(branch);
+  return result;
+}
+
+Value HostFunction::allocateTwice(Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  SmallVector<int64_t> shape = {2};
+  llvm::append_range(shape, type.getShape());
+  SmallVector<Value> dynamic;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (type.isDynamicDim(dim))
+      dynamic.push_back(getSize(tensor, dim));
+  return allocate(MemRefType::get(shape, type.getElementType()), dynamic);
+}
+
+Value HostFunction::viewOfTwo(Value tensor, Value buffer, Value number) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  SmallVector<OpFoldResult> offsets(type.getRank() + 1, builder.getIndexAttr(0)),
+      strides(offsets.size(), builder.getIndexAttr(1)), sizes = {builder.getIndexAttr(1)};
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    sizes.push_back(type.isDynamicDim(dim)
+                        ? OpFoldResult(memref::DimOp::create(builder, buffer, dim + 1).getResult())
+                        : OpFoldResult(builder.getIndexAttr(type.getDimSize(dim))));
+  offsets.front() = number;
+  auto view = memref::SubViewOp::inferRankReducedResultType(
+      type.getShape(), cast<MemRefType>(buffer.getType()), offsets, sizes, strides);
+  return memref::SubViewOp::create(builder, cast<MemRefType>(view), buffer, offsets, sizes,
+                                   strides);
+}
+
+void HostFunction::requireAgreed(ArrayRef<Value> tensors) {
+  SmallVector<Value> sizes;
+  for (Value tensor : tensors)
+    for (int64_t dim = 0; dim < cast<RankedTensorType>(tensor.getType()).getRank(); ++dim)
+      if (cast<RankedTensorType>(tensor.getType()).isDynamicDim(dim))
+        sizes.push_back(getSize(tensor, dim));
+  if (!sizes.empty())
+    host::AgreeOp::create(builder, sizes);
+}
+
+Value HostFunction::buildRank() {
+  Value rank = allocate(MemRefType::get({2}, builder.getI32Type()));
+  host::RankOp::create(builder, rank);
+  return rank;
+}
+
+Value HostFunction::loadRanks() {
+  Value one = arith::ConstantIndexOp::create(builder, 1);
+  Value ranks = host::LoadOp::create(builder, builder.getI32Type(), buildRank(), ValueRange{one});
+  return arith::IndexCastOp::create(builder, builder.getIndexType(), ranks);
+}
+
+//===----------------------------------------------------------------------===//
 // Sizes and calls
 //===----------------------------------------------------------------------===//
 
@@ -318,8 +413,13 @@ Value HostFunction::getSize(Value tensor, int64_t dim) {
   auto type = cast<RankedTensorType>(tensor.getType());
   if (!type.isDynamicDim(dim))
     return arith::ConstantIndexOp::create(builder, type.getDimSize(dim));
-  if (isa<BlockArgument>(tensor))
+  if (auto argument = dyn_cast<BlockArgument>(tensor)) {
+    // Of a region of ranks' tensors: each has the sizes of an operand.
+    Operation *parent = argument.getOwner()->getParentOp();
+    if (parent != source)
+      return getSize(parent->getOperand(argument.getArgNumber() % parent->getNumOperands()), dim);
     return memref::DimOp::create(builder, getBuffer(tensor), dim);
+  }
   Operation *op = tensor.getDefiningOp();
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
     return getIndex(expand.getMixedOutputShape()[dim]);

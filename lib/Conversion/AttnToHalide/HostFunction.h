@@ -61,6 +61,20 @@ public:
   void viewExpanded(tensor::ExpandShapeOp op);
   void viewCollapsed(tensor::CollapseShapeOp op, Value compact);
 
+  /// Begins a loop over 0 to `count` - 1 and returns its index; temporaries allocated until the
+  /// loop's end are allocated ahead of it.
+  Value beginLoop(Value count);
+  void endLoop();
+  /// Calls `build` for what is executed if `condition` holds, within a loop.
+  LogicalResult buildIf(Value condition, function_ref<LogicalResult()> build);
+  /// A buffer of two of the tensor's sizes, and the view of one.
+  Value allocateTwice(Value tensor);
+  Value viewOfTwo(Value tensor, Value buffer, Value number);
+  /// Checks that these sizes are the same on all ranks.
+  void requireAgreed(ArrayRef<Value> tensors);
+  Value buildRank();
+  Value loadRanks();
+
   OpFoldResult getMixedSize(Value tensor, int64_t dim);
   /// Checks that a size is the product of `sizes`, unless all are static.
   void requireProduct(Location loc, Value tensor, int64_t dim, ArrayRef<OpFoldResult> sizes,
@@ -95,7 +109,11 @@ public:
   void call(Location loc, KernelOpInterface kernel, ArrayRef<Value> inputs,
             ArrayRef<Value> destinations, Value condition = {});
 
+  ImplicitLocOpBuilder &getBuilder() { return builder; }
+
 private:
+  /// Calls `build` ahead of the loop that is being built, if there is one.
+  Value buildBeforeLoop(function_ref<Value()> build);
   Value addConstant(arith::ConstantOp op);
   /// The place of `tensor` in the destination of its only reader; null if that is no view.
   Value viewInReader(Value tensor, Operation *reader);
@@ -126,6 +144,9 @@ private:
   llvm::DenseMap<Value, Value> buffers;
   IRMapping indices;
   int64_t numConstants = 0;
+  /// The loop that is being built, and the indices known ahead of it.
+  scf::ForOp loop;
+  IRMapping indicesBeforeLoop;
 };
 
 } // namespace mlir::attn

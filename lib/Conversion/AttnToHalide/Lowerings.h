@@ -28,6 +28,7 @@ void addAppendPagesLowerings(Lowerings &lowerings);
 void addAttentionLowerings(Lowerings &lowerings);
 void addCacheLowerings(Lowerings &lowerings);
 void addEmbeddingLowerings(Lowerings &lowerings);
+void addExchangeLowerings(Lowerings &lowerings);
 void addGenerateLowerings(Lowerings &lowerings);
 void addLinearLowerings(Lowerings &lowerings);
 void addMatmulLowerings(Lowerings &lowerings);
@@ -39,9 +40,9 @@ void addScoreLowerings(Lowerings &lowerings);
 void addViewLowerings(Lowerings &lowerings);
 constexpr void (*kAddLowerings[])(Lowerings &) = {
     addAppendPagesLowerings, addAttentionLowerings, addCacheLowerings,  addEmbeddingLowerings,
-    addGenerateLowerings,    addLinearLowerings,    addMatmulLowerings, addMergeLowerings,
-    addPackedRowLowerings,   addPageLowerings,      addRowLowerings,    addScoreLowerings,
-    addViewLowerings};
+    addExchangeLowerings,    addGenerateLowerings,  addLinearLowerings, addMatmulLowerings,
+    addMergeLowerings,       addPackedRowLowerings, addPageLowerings,   addRowLowerings,
+    addScoreLowerings,       addViewLowerings};
 
 /// A kernel of attn.linear: the rows of its register tile, the largest number of input rows that it
 /// serves, where 0 means no limit, and the dimension of the tile's rows, counted from the last: 1,

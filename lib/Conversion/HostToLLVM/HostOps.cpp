@@ -237,6 +237,19 @@ Value LoadPattern::copyFromDevice(ConversionPatternRewriter &rewriter, host::Loa
 /// The status of a refused call: attnc_refused of attnc_support.h.
 static constexpr int64_t kRefused = 1;
 
+/// An array of numbers on the stack.
+static Value storeNumbers(OpBuilder &builder, Location loc, LLVM::LLVMFuncOp host,
+                          ValueRange numbers) {
+  Type i64 = builder.getI64Type();
+  Value array = allocate(builder, loc, host, i64, numbers.size());
+  for (auto [index, number] : llvm::enumerate(numbers)) {
+    Value place = LLVM::GEPOp::create(builder, loc, array.getType(), i64, array,
+                                      ArrayRef<LLVM::GEPArg>{int32_t(index)});
+    LLVM::StoreOp::create(builder, loc, number, place);
+  }
+  return array;
+}
+
 namespace {
 /// Reports to Halide's error handler, with numbers through the support code, and returns.
 struct RequirePattern : HostOpPattern<host::RequireOp> {
@@ -262,24 +275,120 @@ struct RequirePattern : HostOpPattern<host::RequireOp> {
 
   static constexpr StringLiteral errorHandler = "halide_error",
                                  numbersHandler = "attnc_error_with_numbers";
-
-private:
-  Value storeNumbers(OpBuilder &builder, Location loc, LLVM::LLVMFuncOp host,
-                     ValueRange numbers) const;
 };
 } // namespace
 
-Value RequirePattern::storeNumbers(OpBuilder &builder, Location loc, LLVM::LLVMFuncOp host,
-                                   ValueRange numbers) const {
-  Type i64 = builder.getI64Type();
-  Value array = allocate(builder, loc, host, i64, numbers.size());
-  for (auto [index, number] : llvm::enumerate(numbers)) {
-    Value place = LLVM::GEPOp::create(builder, loc, array.getType(), i64, array,
-                                      ArrayRef<LLVM::GEPArg>{int32_t(index)});
-    LLVM::StoreOp::create(builder, loc, number, place);
-  }
-  return array;
+//===----------------------------------------------------------------------===//
+// Exchange between processes
+//===----------------------------------------------------------------------===//
+
+/// Functions of the support code.
+static constexpr StringLiteral exchangeRank = "attnc_exchange_rank",
+                               exchangeAgree = "attnc_exchange_agree",
+                               exchangePass = "attnc_exchange_pass",
+                               exchangeTrade = "attnc_exchange_trade",
+                               exchangeWait = "attnc_exchange_wait";
+
+static Value callForStatus(OpBuilder &builder, Location loc, StringRef function,
+                           ValueRange arguments) {
+  return LLVM::CallOp::create(builder, loc, TypeRange(builder.getI32Type()), function, arguments)
+      .getResult();
 }
+
+/// The bytes of a compact buffer.
+static Value buildBytes(OpBuilder &builder, Location loc, MemRefType type, Value memref) {
+  MemRefDescriptor descriptor(memref);
+  FieldBuilder structs(builder, loc);
+  Value bytes =
+      structs.constant(llvm::divideCeil(type.getElementType().getIntOrFloatBitWidth(), 8), 64);
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    bytes = LLVM::MulOp::create(builder, loc, bytes, descriptor.size(builder, loc, dim));
+  return bytes;
+}
+
+namespace {
+struct RankPattern : HostOpPattern<host::RankOp> {
+  using HostOpPattern::HostOpPattern;
+
+  LogicalResult rewrite(host::RankOp op, OpAdaptor adaptor, LLVM::LLVMFuncOp host,
+                        ConversionPatternRewriter &rewriter) const override {
+    auto type = cast<MemRefType>(op.getBuffer().getType());
+    Value place = MemRefDescriptor(adaptor.getBuffer())
+                      .bufferPtr(rewriter, op.getLoc(), *getTypeConverter(), type);
+    LLVM::CallOp::create(rewriter, op.getLoc(), TypeRange(), exchangeRank,
+                         ValueRange{host.getArgument(0), place});
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct AgreePattern : HostOpPattern<host::AgreeOp> {
+  using HostOpPattern::HostOpPattern;
+
+  LogicalResult rewrite(host::AgreeOp op, OpAdaptor adaptor, LLVM::LLVMFuncOp host,
+                        ConversionPatternRewriter &rewriter) const override {
+    Value numbers = storeNumbers(rewriter, op.getLoc(), host, adaptor.getNumbers());
+    Value count = FieldBuilder(rewriter, op.getLoc()).constant(op.getNumbers().size(), 32);
+    Value status =
+        callForStatus(rewriter, op.getLoc(), exchangeAgree, {host.getArgument(0), numbers, count});
+    returnUnlessZero(rewriter, op, status);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct PassPattern : HostOpPattern<host::PassOp> {
+  using HostOpPattern::HostOpPattern;
+
+  LogicalResult rewrite(host::PassOp op, OpAdaptor adaptor, LLVM::LLVMFuncOp host,
+                        ConversionPatternRewriter &rewriter) const override {
+    auto type = cast<MemRefType>(op.getFrom().getType()),
+         received = cast<MemRefType>(op.getInto().getType());
+    Value from = MemRefDescriptor(adaptor.getFrom())
+                     .bufferPtr(rewriter, op.getLoc(), *getTypeConverter(), type);
+    Value into = MemRefDescriptor(adaptor.getInto())
+                     .bufferPtr(rewriter, op.getLoc(), *getTypeConverter(), received);
+    Value bytes = buildBytes(rewriter, op.getLoc(), type, adaptor.getFrom());
+    LLVM::CallOp::create(rewriter, op.getLoc(), TypeRange(), exchangePass,
+                         ValueRange{host.getArgument(0), from, into, bytes});
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct TradePattern : HostOpPattern<host::TradeOp> {
+  using HostOpPattern::HostOpPattern;
+
+  LogicalResult rewrite(host::TradeOp op, OpAdaptor adaptor, LLVM::LLVMFuncOp host,
+                        ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto type = cast<MemRefType>(op.getData().getType()),
+         received = cast<MemRefType>(op.getReceived().getType());
+    Value data =
+        MemRefDescriptor(adaptor.getData()).bufferPtr(rewriter, loc, *getTypeConverter(), type);
+    Value into = MemRefDescriptor(adaptor.getReceived())
+                     .bufferPtr(rewriter, loc, *getTypeConverter(), received);
+    Value bytes = buildBytes(rewriter, loc, type, adaptor.getData());
+    Value combines = callForStatus(rewriter, loc, exchangeTrade,
+                                   {host.getArgument(0), adaptor.getRound(), data, into, bytes});
+    Value zero = FieldBuilder(rewriter, loc).constant(0, 32);
+    rewriter.replaceOpWithNewOp<LLVM::ICmpOp>(op, LLVM::ICmpPredicate::ne, combines, zero);
+    return success();
+  }
+};
+
+struct WaitPattern : HostOpPattern<host::WaitOp> {
+  using HostOpPattern::HostOpPattern;
+
+  LogicalResult rewrite(host::WaitOp op, OpAdaptor adaptor, LLVM::LLVMFuncOp host,
+                        ConversionPatternRewriter &rewriter) const override {
+    returnUnlessZero(rewriter, op,
+                     callForStatus(rewriter, op.getLoc(), exchangeWait, {host.getArgument(0)}));
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+} // namespace
 
 //===----------------------------------------------------------------------===//
 // Functions called by host functions
@@ -320,6 +429,21 @@ static void declareDevice(ModuleOp module) {
   declare(deviceRead, {pointer, pointer, pointer, builder.getI64Type()});
 }
 
+static void declareExchange(ModuleOp module) {
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  Type pointer = LLVM::LLVMPointerType::get(module.getContext()), i32 = builder.getI32Type(),
+       i64 = builder.getI64Type(), none = LLVM::LLVMVoidType::get(module.getContext());
+  auto declare = [&](StringRef name, Type result, ArrayRef<Type> arguments) {
+    LLVM::LLVMFuncOp::create(builder, module.getLoc(), name,
+                             LLVM::LLVMFunctionType::get(result, arguments));
+  };
+  declare(exchangeRank, none, {pointer, pointer});
+  declare(exchangeAgree, i32, {pointer, pointer, i32});
+  declare(exchangePass, none, {pointer, pointer, pointer, i64});
+  declare(exchangeTrade, i32, {pointer, i64, pointer, pointer, i64});
+  declare(exchangeWait, i32, {pointer});
+}
+
 /// The names of a kernel's parameters, each null-terminated, then an empty name.
 static void defineNames(OpBuilder &builder, attn::KernelOpInterface kernel) {
   std::string names;
@@ -353,6 +477,8 @@ void host::declareCallees(ModuleOp module, bool onDevice) {
     declareErrorHandler(module, RequirePattern::numbersHandler, 3);
   if (has(host::CallOp()))
     declareNameTensors(module);
+  if (has(RankOp()))
+    declareExchange(module);
   if (onDevice)
     declareDevice(module);
   for (auto kernel : llvm::make_early_inc_range(module.getOps<attn::KernelOpInterface>()))
@@ -361,5 +487,6 @@ void host::declareCallees(ModuleOp module, bool onDevice) {
 
 void host::populateHostToLLVMPatterns(const LLVMTypeConverter &converter,
                                       RewritePatternSet &patterns, bool onDevice) {
-  patterns.add<CallPattern, LoadPattern, RequirePattern>(converter, onDevice);
+  patterns.add<CallPattern, LoadPattern, RequirePattern, RankPattern, AgreePattern, PassPattern,
+               TradePattern, WaitPattern>(converter, onDevice);
 }

@@ -20,6 +20,7 @@
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -210,12 +211,23 @@ LogicalResult ConvertHostToLLVMPass::prepare() {
   return success();
 }
 
+/// Loops and branches become blocks, before ops in them split these.
+static LogicalResult flattenLoops(ModuleOp module) {
+  RewritePatternSet patterns(module.getContext());
+  populateSCFToControlFlowConversionPatterns(patterns);
+  ConversionTarget target(*module.getContext());
+  target.addIllegalDialect<scf::SCFDialect>();
+  target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+  return applyPartialConversion(module, target, std::move(patterns));
+}
+
 LogicalResult ConvertHostToLLVMPass::convert() {
   RewritePatternSet views(&getContext());
   memref::populateExpandStridedMetadataPatterns(views);
   memref::populateResolveExtractStridedMetadataPatterns(views);
   arith::populateArithExpandOpsPatterns(views);
-  if (failed(applyPatternsGreedily(getOperation(), std::move(views))))
+  if (failed(applyPatternsGreedily(getOperation(), std::move(views))) ||
+      failed(flattenLoops(getOperation())))
     return failure();
 
   LLVMTypeConverter converter(&getContext());

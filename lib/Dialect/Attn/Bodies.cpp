@@ -101,7 +101,7 @@ static void addToMask(RewriterBase &rewriter, AttentionOp op, Value condition, b
   Value before = yield.getValue();
   if (!matchPattern(before, m_One()))
     required = arith::AndIOp::create(rewriter, yield.getLoc(), before, required);
-  rewriter.modifyOpInPlace(yield, [&] { yield.getValueMutable().assign(required); });
+  rewriter.modifyOpInPlace(yield, [&] { yield->setOperand(0, required); });
 }
 
 static void replaceUse(RewriterBase &rewriter, OpOperand &use, Value value) {

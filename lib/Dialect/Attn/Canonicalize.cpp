@@ -57,7 +57,7 @@ struct MergeMasks : OpRewritePattern<MaskOp> {
     auto yield = cast<YieldOp>(op.getBody().front().getTerminator());
     rewriter.setInsertionPoint(yield);
     Value both = arith::AndIOp::create(rewriter, yield.getLoc(), first, yield.getValue());
-    rewriter.modifyOpInPlace(yield, [&] { yield.getValueMutable().assign(both); });
+    rewriter.modifyOpInPlace(yield, [&] { yield->setOperand(0, both); });
     rewriter.modifyOpInPlace(op, [&] { op.getScoreMutable().assign(inner.getScore()); });
     rewriter.eraseOp(inner);
     return success();

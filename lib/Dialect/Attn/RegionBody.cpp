@@ -30,9 +30,9 @@ LogicalResult attn::verifyBody(Operation *op, StringRef what, Region &body, Type
   if (!yield)
     return op->emitOpError("expected ")
            << what << " to end with attn.yield, found " << block.getTerminator()->getName();
-  if (yield.getValue().getType() != yielded)
+  if (yield->getOperandTypes() != ArrayRef<Type>(yielded))
     return yield.emitOpError("expected a value of ")
-           << yielded << ", found " << yield.getValue().getType();
+           << yielded << ", found " << yield->getOperandTypes();
   return verifyChains(body);
 }
 

@@ -26,7 +26,7 @@ static Type getYielded(Region &body) {
   if (body.empty() || body.front().empty())
     return {};
   auto yield = dyn_cast<YieldOp>(body.front().back());
-  Type element = yield ? yield.getValue().getType() : Type();
+  Type element = yield && yield->getNumOperands() == 1 ? yield.getValue().getType() : Type();
   return element && RankedTensorType::isValidElementType(element) ? element : Type();
 }
 

@@ -42,9 +42,10 @@ LogicalResult MapOp::verifyRegions() {
   if (!yield)
     return emitOpError("expected the region to end with attn.yield, found ")
            << block.getTerminator()->getName();
-  Type found = yield.getValue().getType(), expected = getElementTypeOrSelf(getResult());
-  if (found != expected)
-    return yield.emitOpError("expected a value of ") << expected << ", found " << found;
+  Type expected = getElementTypeOrSelf(getResult());
+  if (yield->getOperandTypes() != ArrayRef<Type>(expected))
+    return yield.emitOpError("expected a value of ")
+           << expected << ", found " << yield->getOperandTypes();
   return verifyChains(getBody());
 }
 

@@ -60,6 +60,19 @@ static Effects getEffects(Operation &op) {
     effects.reads.push_back(getBuffer(load.getBuffer()));
     return effects;
   }
+  if (auto rank = dyn_cast<RankOp>(op)) {
+    effects.writes.push_back(getBuffer(rank.getBuffer()));
+    return effects;
+  }
+  if (op.getNumRegions() > 0) {
+    effects.areKnown = false;
+    for (Operation &inner : op.getRegion(0).getOps()) {
+      Effects nested = getEffects(inner);
+      effects.reads.append(nested.reads);
+      effects.writes.append(nested.writes);
+    }
+    return effects;
+  }
   auto call = dyn_cast<CallOp>(op);
   attn::KernelOpInterface kernel = call ? call.getKernel() : attn::KernelOpInterface();
   effects.areKnown = kernel || isa<RequireOp, memref::AllocOp>(op) || isMemoryEffectFree(&op);

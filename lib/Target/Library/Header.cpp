@@ -29,7 +29,22 @@ static constexpr char dlpackHeader[] = {
 #include "dlpack.h.inc"
 };
 
-StringRef attn::getDlpackHeader() { return StringRef(dlpackHeader, sizeof dlpackHeader); }
+static constexpr char exchangeHeader[] = {
+#include "attnc_exchange.h.inc"
+};
+static constexpr char mpiHeader[] = {
+#include "attnc_mpi.h.inc"
+};
+
+std::vector<std::pair<StringRef, StringRef>> attn::getHeadersBeside(const Signature &signature) {
+  std::vector<std::pair<StringRef, StringRef>> headers = {
+      {"dlpack.h", {dlpackHeader, sizeof dlpackHeader}}};
+  if (signature.isSpread) {
+    headers.push_back({"attnc_exchange.h", {exchangeHeader, sizeof exchangeHeader}});
+    headers.push_back({"attnc_mpi.h", {mpiHeader, sizeof mpiHeader}});
+  }
+  return headers;
+}
 
 //===----------------------------------------------------------------------===//
 // The header
@@ -118,7 +133,7 @@ static constexpr StringLiteral headerTop = R"(/* @NAME@.h - made by attnc @VERSI
 #ifndef @NAME@_H
 #define @NAME@_H
 
-#include "dlpack.h"
+@INCLUDE@#include "dlpack.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -140,7 +155,7 @@ enum {
   @NAME@_NO_MEMORY = -2, /* no memory for the workspace or for a kernel */
   @NAME@_FAILED = -3,    /* a kernel reported an error */
   @NAME@_NO_DEVICE = -4, /* no GPU, or no GPU driver (libraries for a GPU only) */
-  @NAME@_NO_WEIGHTS = -5 /* no weights file is loaded (libraries with one only) */
+  @NAME@_NO_WEIGHTS = -5@MESSAGE@ /* no weights file is loaded (libraries with one only) */@NO_MESSAGE@
 };
 
 /* Options of one call. Set `size` to sizeof(@NAME@_options), unused fields to 0.
@@ -166,7 +181,7 @@ typedef struct @NAME@_options {
   void *(*allocate)(void *allocator, size_t bytes);
   void (*deallocate)(void *allocator, void *memory);
   void *allocator;
-@CONTEXT@} @NAME@_options;
+@CONTEXT@@EXCHANGE@} @NAME@_options;
 
 )";
 
@@ -208,6 +223,16 @@ static constexpr StringLiteral contextPart = R"(
   void *context;
   void *stream;
 )";
+/// Only in the header of a function whose sequence is spread, on CPUs.
+static constexpr StringLiteral noMessagePart = R"(
+  @NAME@_NO_MESSAGE = -6 /* a message failed: memory stays in use until the exchange ends */)";
+static constexpr StringLiteral exchangePart = R"(
+  void *context, *stream; /* unused */
+
+  /* The processes that share the sequence, all of which call the function with tensors of the same
+   * sizes: those below are the shards of one. attnc_mpi.h has one for MPI. NULL: one process. */
+  const attnc_exchange *exchange;
+)";
 static constexpr StringLiteral releasePart = R"(
 /* Frees the constants and kernels kept in the options' GPU context (NULL: the library's own).
  * No call may run there meanwhile; the next one creates them again. */
@@ -242,7 +267,12 @@ static uint64_t getStackBytes(const Signature &signature) {
 
 static std::string fill(StringRef text, const Signature &signature, StringRef target) {
   auto onDevice = [&](StringRef part) { return signature.onDevice ? part.str() : std::string(); };
-  return fillTemplate(text, {{"MEMORY", onDevice(" or GPU")},
+  auto ifSpread = [&](StringRef part) { return signature.isSpread ? part.str() : std::string(); };
+  return fillTemplate(text, {{"INCLUDE", ifSpread("#include \"attnc_exchange.h\"\n")},
+                             {"EXCHANGE", ifSpread(exchangePart)},
+                             {"MESSAGE", ifSpread(",")},
+                             {"NO_MESSAGE", ifSpread(noMessagePart)},
+                             {"MEMORY", onDevice(" or GPU")},
                              {"COPIES", onDevice(copiesPart)},
                              {"CONTEXT", onDevice(contextPart)},
                              {"RELEASE", onDevice(releasePart)},

@@ -167,7 +167,7 @@ FailureOr<std::string> attn::compileHost(MutableArrayRef<Variant> variants, Stri
     return failure();
   setTarget(*host, *machine);
   for (ArrayRef<unsigned char> part :
-       getSupport(machine->getTargetTriple(), gpu, signature.weights.has_value(), withRuntime))
+       getSupport(machine->getTargetTriple(), gpu, signature, withRuntime))
     if (failed(link(*host, loadSupport(part, context), *machine, loc)))
       return failure();
   if (failed(linkFiles(*host, bitcode, *machine, loc)))

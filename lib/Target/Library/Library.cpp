@@ -241,6 +241,11 @@ LogicalResult Build::compileAndLink(StringRef path) {
 }
 
 /// Kernels and public functions share one object until symbols are made local.
+/// Whether host functions exchange data with other processes.
+static bool isSpread(ModuleOp module) {
+  return module.walk([](host::RankOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
 static LogicalResult verifyNames(ArrayRef<Variant> variants, const Signature &signature) {
   std::vector<std::string> symbols = signature.symbols();
   for (const Variant &variant : variants)
@@ -298,6 +303,7 @@ FailureOr<Library> attn::buildLibrary(ArrayRef<LibrarySource> sources,
     constants = takeConstants(*variants, host->getSymName());
   }
   signature->onDevice = getGpu(*variants).has_value();
+  signature->isSpread = isSpread(variants->front().getModule());
   if (failed(verifyNames(*variants, *signature)))
     return failure();
 
@@ -321,7 +327,11 @@ FailureOr<Library> attn::buildLibrary(ArrayRef<LibrarySource> sources,
   FailureOr<FileContent> content = fillConstants(std::move(*object), constants, loc);
   if (failed(content))
     return failure();
-  return Library{signature->name, std::move(*content), header, std::move(weights->content),
+  return Library{signature->name,
+                 std::move(*content),
+                 header,
+                 getHeadersBeside(*signature),
+                 std::move(weights->content),
                  metadata};
 }
 
@@ -362,6 +372,8 @@ FailureOr<Library> attn::buildRuntime(StringRef target, StringRef cacheDir, Loca
   FailureOr<std::string> object = readFile(*path, loc);
   if (failed(object))
     return failure();
-  return Library{getRuntimeName().str(), FileContent{std::move(*object)}, /*header=*/"",
-                 /*weights=*/{}, /*metadata=*/""};
+  return Library{getRuntimeName().str(), FileContent{std::move(*object)},
+                 /*header=*/"",
+                 /*headersBeside=*/{},   /*weights=*/{},
+                 /*metadata=*/""};
 }

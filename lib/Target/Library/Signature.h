@@ -54,6 +54,8 @@ struct Signature {
   std::vector<CParameter> tensors;
   /// Whether kernels run on a GPU, at least in one of the library's variants.
   bool onDevice = false;
+  /// Whether several processes may share its tensors.
+  bool isSpread = false;
   /// Set if large constants are in a file.
   std::optional<WeightsInfo> weights;
 
@@ -69,6 +71,9 @@ FailureOr<Signature> readSignature(func::FuncOp host, StringRef name);
 
 /// The name of buildRuntime's library.
 inline StringRef getRuntimeName() { return "attnc_runtime"; }
+
+/// See Library::headersBeside.
+std::vector<std::pair<StringRef, StringRef>> getHeadersBeside(const Signature &signature);
 
 /// NAME.h.
 std::string emitHeader(const Signature &signature, StringRef target, const LibraryOptions &options);

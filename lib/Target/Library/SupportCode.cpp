@@ -26,6 +26,9 @@ static constexpr unsigned char weightsBitcode[] = {
 static constexpr unsigned char noWeightsBitcode[] = {
 #include "attnc_no_weights.bc.inc"
 };
+static constexpr unsigned char exchangeBitcode[] = {
+#include "attnc_exchange.bc.inc"
+};
 static constexpr unsigned char cpuBitcode[] = {
 #include "attnc_cpu_x86.bc.inc"
 };
@@ -49,6 +52,9 @@ static constexpr unsigned char supportWasmBitcode[] = {
 static constexpr unsigned char runtimeWasmBitcode[] = {
 #include "attnc_runtime_wasm.bc.inc"
 };
+static constexpr unsigned char exchangeWasmBitcode[] = {
+#include "attnc_exchange_wasm.bc.inc"
+};
 static constexpr unsigned char noDeviceWasmBitcode[] = {
 #include "attnc_no_device_wasm.bc.inc"
 };
@@ -58,11 +64,19 @@ static constexpr unsigned char noWeightsWasmBitcode[] = {
 
 SmallVector<ArrayRef<unsigned char>> attn::getSupport(const llvm::Triple &triple,
                                                       const std::optional<GpuInfo> &gpu,
-                                                      bool hasWeights, bool withRuntime) {
-  if (triple.isWasm())
-    return {supportWasmBitcode, noDeviceWasmBitcode, noWeightsWasmBitcode, runtimeWasmBitcode};
+                                                      const Signature &signature,
+                                                      bool withRuntime) {
+  if (triple.isWasm()) {
+    SmallVector<ArrayRef<unsigned char>> parts{supportWasmBitcode, noDeviceWasmBitcode,
+                                               noWeightsWasmBitcode, runtimeWasmBitcode};
+    if (signature.isSpread)
+      parts.push_back(exchangeWasmBitcode);
+    return parts;
+  }
   SmallVector<ArrayRef<unsigned char>> parts{
-      supportBitcode, hasWeights ? ArrayRef(weightsBitcode) : ArrayRef(noWeightsBitcode)};
+      supportBitcode, signature.weights ? ArrayRef(weightsBitcode) : ArrayRef(noWeightsBitcode)};
+  if (signature.isSpread)
+    parts.push_back(exchangeBitcode);
   if (gpu)
     parts.append({deviceBitcode,
                   gpu->api == GpuApi::cuda ? ArrayRef(cudaBitcode) : ArrayRef(openClBitcode)});

@@ -8,6 +8,8 @@
 #ifndef ATTNC_LIB_TARGET_LIBRARY_SUPPORTCODE_H
 #define ATTNC_LIB_TARGET_LIBRARY_SUPPORTCODE_H
 
+#include "Signature.h"
+
 #include "attnc/Machine/GpuInfo.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -25,8 +27,8 @@ namespace mlir::attn {
 
 /// The modules of attnc_*.c for a library.
 SmallVector<ArrayRef<unsigned char>> getSupport(const llvm::Triple &triple,
-                                                const std::optional<GpuInfo> &gpu, bool hasWeights,
-                                                bool withRuntime);
+                                                const std::optional<GpuInfo> &gpu,
+                                                const Signature &signature, bool withRuntime);
 
 /// attnc's own part of the runtime.
 ArrayRef<unsigned char> getRuntimeSupport();

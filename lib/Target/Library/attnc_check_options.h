@@ -10,6 +10,16 @@
 
 #include "attnc_check_memory.h"
 
+static int check_exchange(const attnc_exchange *exchange) {
+  int64_t rank = exchange->rank, ranks = exchange->ranks;
+  if (rank < 0 || rank >= ranks)
+    return REFUSE("exchange", {"expected a rank from 0 on and below ranks, found ", &rank},
+                  {" of ", &ranks});
+  if (!exchange->send || !exchange->recv || !exchange->wait)
+    return REFUSE("exchange", {"expected send, recv and wait, found a null pointer", 0});
+  return 0;
+}
+
 static int check_options(const attnc_options *options) {
   if (!options)
     return 0;
@@ -23,6 +33,8 @@ static int check_options(const attnc_options *options) {
     return REFUSE("options", {"expected both allocate and deallocate or none, found one", 0});
   if (!options->workspace && options->workspace_bytes)
     return REFUSE("options", {"expected a workspace, found a null pointer and its bytes", 0});
+  if (options->size >= sizeof *options && options->exchange)
+    return check_exchange(options->exchange);
   return 0;
 }
 

@@ -43,6 +43,8 @@ static int report(const attnc_context *call, int32_t status) {
   }
   if (status == attnc_refused)
     return attnc_invalid;
+  if (status == attnc_message_failed)
+    return attnc_no_message;
   int no_memory = status == halide_out_of_memory || status == halide_no_device_memory;
   return no_memory ? attnc_no_memory : attnc_failed;
 }
@@ -120,10 +122,12 @@ static void start(attnc_context *call, const attnc_options *options) {
   call->allocate = options->allocate;
   call->deallocate = options->deallocate;
   call->allocator = options->allocator;
-  int has_context = options->size >= sizeof *options;
+  int has_context = options->size >= offsetof(attnc_options, exchange);
   call->gpu_context = has_context ? options->context : 0;
   call->gpu_stream = has_context ? options->stream : 0;
   call->device = 0;
+  call->exchange = options->size >= sizeof *options ? options->exchange : 0;
+  call->message_count = call->exchange_status = 0;
   call->in_loop = call->claimed = 0;
   call->message[0] = 0;
 }
@@ -142,7 +146,9 @@ static int run(const attnc_variant *variant, const attnc_options *options, int64
   if (!(memory = halide_malloc(&call, (size_t)bytes)))
     return refuse_memory(bytes);
   int status = run_in(variant, memory, bytes, &call, descriptors, ranges);
-  halide_free(&call, memory);
+  /* Messages that did not end may still write. */
+  if (status != attnc_no_message)
+    halide_free(&call, memory);
   return status;
 }
 

@@ -122,7 +122,18 @@ typedef struct loop {
   uint8_t *closure;
   int min, size, status;
   int64_t next;
+  const void *caller; /* `thread` of the thread that called the library, of an outermost loop */
 } loop;
+
+/* Its address tells threads apart. */
+static _Thread_local char thread;
+
+/* Messages move on between tasks, by the calling thread alone. */
+static void move_messages(const loop *self) {
+  const attnc_exchange *exchange = self->call->exchange;
+  if (exchange && exchange->progress && self->caller == &thread)
+    exchange->progress(exchange->context);
+}
 
 /* After an error the remaining indices are skipped. */
 static void run_indices(void *state, int worker) {
@@ -131,6 +142,7 @@ static void run_indices(void *state, int worker) {
   (void)worker;
   while ((index = __atomic_fetch_add(&self->next, 1, __ATOMIC_RELAXED)) < self->size) {
     int status = self->task(self->call, self->min + (int)index, self->closure);
+    move_messages(self);
     if (!status)
       continue;
     __atomic_store_n(&self->status, status, __ATOMIC_RELAXED);
@@ -174,12 +186,16 @@ static int run_within_depth(loop *self) {
  * other, so that a call has one outermost loop at a time. */
 int halide_do_par_for(void *user_context, halide_task *task, int min, int size, uint8_t *closure) {
   attnc_context *call = user_context;
-  loop self = {call, task, closure, min, size, 0, 0};
-  if (!call->threads && !call->parallel)
+  loop self = {call, task, closure, min, size, 0, 0, 0};
+  if (!call->threads && !call->parallel && !call->exchange)
     return run_within_depth(&self);
   int workers = call->threads && call->threads < size ? call->threads : size;
-  if (workers > 1 && !__atomic_exchange_n(&call->in_loop, 1, __ATOMIC_ACQ_REL)) {
-    run_parallel(&self, workers);
+  if (!__atomic_exchange_n(&call->in_loop, 1, __ATOMIC_ACQ_REL)) {
+    self.caller = &thread;
+    if (workers > 1)
+      run_parallel(&self, workers);
+    else
+      run_indices(&self, 0);
     __atomic_store_n(&call->in_loop, 0, __ATOMIC_RELEASE);
   } else {
     run_indices(&self, 0);

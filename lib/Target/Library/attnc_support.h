@@ -12,6 +12,7 @@
 #ifndef ATTNC_SUPPORT_H
 #define ATTNC_SUPPORT_H
 
+#include "attnc_exchange.h"
 #include "dlpack.h"
 
 #include <stddef.h>
@@ -19,16 +20,17 @@
 
 /* Statuses of every call other than 0. */
 enum {
-  attnc_invalid = -1,   /* a tensor or an option contradicts the spec */
-  attnc_no_memory = -2, /* no memory for the workspace or for a kernel */
-  attnc_failed = -3,    /* a kernel reported an error */
-  attnc_no_device = -4, /* no GPU, or no GPU driver */
-  attnc_no_weights = -5 /* the weights file is not loaded, or can't be */
+  attnc_invalid = -1,    /* a tensor or an option contradicts the spec */
+  attnc_no_memory = -2,  /* no memory for the workspace or for a kernel */
+  attnc_failed = -3,     /* a kernel reported an error */
+  attnc_no_device = -4,  /* no GPU, or no GPU driver */
+  attnc_no_weights = -5, /* the weights file is not loaded, or can't be */
+  attnc_no_message = -6  /* a message of another rank did not arrive */
 };
 
-/* Status of the host function and the device, besides Halide's errors, which are negative: the call
- * is invalid, and nothing was written. */
-enum { attnc_refused = 1 };
+/* Statuses of the host function and the device, besides Halide's errors, which are negative: the
+ * call is invalid, and nothing was written; or a message failed. */
+enum { attnc_refused = 1, attnc_message_failed = 2 };
 
 /* One dimension of a tensor. */
 typedef struct attnc_dim {
@@ -112,12 +114,17 @@ typedef struct attnc_options {
   /* Libraries for CPUs end here. */
   void *context;
   void *stream;
+  /* Those for a GPU end here. */
+  const attnc_exchange *exchange;
 } attnc_options;
 
 /* The strictest OpenCL driver's alignment of a buffer within another. */
 enum { attnc_opencl_alignment = 512 };
 
 enum { attnc_message_bytes = 512 };
+
+/* The most messages under way. */
+enum { attnc_most_messages = 32 };
 
 /* One call, passed to kernels as Halide's user context and used by any of their threads: the
  * options that they need, and the first error. */
@@ -130,6 +137,8 @@ typedef struct attnc_context {
   void *allocator;
   void *gpu_context, *gpu_stream; /* NULL: the library's own */
   struct device_range *device;    /* attnc_device.c's */
+  const attnc_exchange *exchange; /* NULL: one rank */
+  int messages[attnc_most_messages], message_count, exchange_status;
   int in_loop, claimed;
   char message[attnc_message_bytes];
 } attnc_context;

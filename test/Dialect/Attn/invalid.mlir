@@ -1292,3 +1292,44 @@ func.func @attention_c18_integers(%q: tensor<2x4x5x8xf32>, %k: tensor<1x2x16x8xi
       : tensor<2x4x5x8xf32>, tensor<1x2x16x8xi8>, tensor<1x2x16x8xi8> -> tensor<2x4x5x8xf32>
   return
 }
+
+// -----
+
+func.func @this_rank_c1() {
+  // expected-error @+1 {{expected a result of 2 elements, found 'tensor<3xi32>'}}
+  %rank = attn.this_rank : tensor<3xi32>
+  return
+}
+
+// -----
+
+func.func @ring_c1(%block: tensor<?xi32>, %x: tensor<?xf32>) {
+  // expected-error @+1 {{expected the region to take ('tensor<?xi32>', 'tensor<?xf32>'), found ('tensor<?xi32>')}}
+  %ring = attn.ring %block init(%x) {
+  ^bb0(%b: tensor<?xi32>):
+    attn.yield %x : tensor<?xf32>
+  } : tensor<?xi32> -> tensor<?xf32>
+  return
+}
+
+// -----
+
+func.func @ring_c1_yield(%block: tensor<?xi32>, %x: tensor<?xf32>) {
+  %ring = attn.ring %block init(%x) {
+  ^bb0(%b: tensor<?xi32>, %c: tensor<?xf32>):
+    // expected-error @+1 {{expected tensors of ('tensor<?xf32>'), found ('tensor<?xi32>')}}
+    attn.yield %b : tensor<?xi32>
+  } : tensor<?xi32> -> tensor<?xf32>
+  return
+}
+
+// -----
+
+func.func @all_reduce_c1(%x: tensor<?xf32>) {
+  // expected-error @+1 {{expected the region to take ('tensor<?xf32>', 'tensor<?xf32>'), found ('tensor<?xf32>')}}
+  %sum = attn.all_reduce %x {
+  ^bb0(%a: tensor<?xf32>):
+    attn.yield %a : tensor<?xf32>
+  } : tensor<?xf32>
+  return
+}

@@ -236,3 +236,28 @@ func.func @packed_rows(%rows: tensor<?x4x64xf32>, %keys: tensor<9x2x64xf32>, %he
       : tensor<1x4x?x64xf32>, tensor<1x2x?x64xf32>, tensor<1x2x?x64xf32> -> tensor<1x4x?x64xf32>
   return %c : tensor<1x4x?x64xf32>
 }
+
+// Ops that all ranks take part in.
+// CHECK-LABEL: func.func @exchange
+func.func @exchange(%block: tensor<?xi32>, %x: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>) {
+  // CHECK: attn.this_rank : tensor<2xi32>
+  %rank = attn.this_rank : tensor<2xi32>
+  // CHECK: %[[RING:.*]] = attn.ring %{{.*}} init(%{{.*}}) {
+  %ring = attn.ring %block init(%x) {
+  // CHECK-NEXT: ^bb0(%{{.*}}: tensor<?xi32>, %[[CARRIED:.*]]: tensor<?xf32>):
+  ^bb0(%b: tensor<?xi32>, %carried: tensor<?xf32>):
+    // CHECK: attn.yield %[[CARRIED]] : tensor<?xf32>
+    attn.yield %carried : tensor<?xf32>
+  // CHECK-NEXT: } : tensor<?xi32> -> tensor<?xf32>
+  } : tensor<?xi32> -> tensor<?xf32>
+  // CHECK: attn.all_reduce %[[RING]] {
+  %sum = attn.all_reduce %ring {
+  // CHECK-NEXT: ^bb0(%[[A:.*]]: tensor<?xf32>, %[[B:.*]]: tensor<?xf32>):
+  ^bb0(%a: tensor<?xf32>, %b: tensor<?xf32>):
+    // CHECK-NEXT: arith.addf %[[A]], %[[B]]
+    %c = arith.addf %a, %b : tensor<?xf32>
+    attn.yield %c : tensor<?xf32>
+  // CHECK: } : tensor<?xf32>
+  } : tensor<?xf32>
+  return %ring, %sum : tensor<?xf32>, tensor<?xf32>
+}

@@ -23,7 +23,7 @@ halide.pipeline @k {
   %f = halide.func "f" [%x] : i32 { halide.yield %x : i32 }
   halide.output %f [?] : !halide.func<i32, 1>
   %m = memref.alloc() : memref<4xi32>
-  // expected-error @+1 {{'host.call' op expects parent op 'func.func'}}
+  // expected-error @+1 {{'host.call' op expects parent op to be one of 'func.func, scf.for, scf.if'}}
   host.call @k(%m) : memref<4xi32>
 }
 
@@ -34,7 +34,7 @@ halide.pipeline @k {
   halide.output %f [?] : !halide.func<i32, 1>
 }
 %m = memref.alloc() : memref<4xi32>
-// expected-error @+1 {{'host.call' op expects parent op 'func.func'}}
+// expected-error @+1 {{'host.call' op expects parent op to be one of 'func.func, scf.for, scf.if'}}
 host.call @k(%m) : memref<4xi32>
 
 // -----

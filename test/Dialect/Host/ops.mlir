@@ -39,3 +39,28 @@ func.func @host(%in: memref<?x64xf32>, %out: memref<?x64xf32>) {
   host.require %true, "expected nothing"
   return
 }
+
+// CHECK-LABEL: func.func @exchange
+func.func @exchange(%a: memref<?xf32>, %b: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  %at = memref.alloc() : memref<2xi32>
+  // CHECK: host.rank %{{.*}} : memref<2xi32>
+  host.rank %at : memref<2xi32>
+  // CHECK: host.agree %{{.*}}, %{{.*}}
+  host.agree %n, %c1
+  // CHECK: scf.for %[[ROUND:.*]] =
+  scf.for %round = %c0 to %n step %c1 {
+    // CHECK: host.pass %{{.*}} to %{{.*}} : memref<?xf32>, memref<?xf32>
+    host.pass %a to %b : memref<?xf32>, memref<?xf32>
+    // CHECK: %[[IS:.*]] = host.trade %[[ROUND]], %{{.*}} to %{{.*}} : memref<?xf32>, memref<?xf32>
+    %is = host.trade %round, %a to %b : memref<?xf32>, memref<?xf32>
+    // CHECK: scf.if %[[IS]]
+    scf.if %is {
+      // CHECK: host.wait
+      host.wait
+    }
+  }
+  return
+}

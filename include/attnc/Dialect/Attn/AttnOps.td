@@ -48,6 +48,9 @@ def Attn_Dialect : Dialect {
     - `attn.result`: marks an argument of a host function that was a result of its spec.
     - `attn.in_place = 3`: such an argument may share the memory of argument 3.
 
+    Of functions: `attn.shard = {len = #attn.shard<zigzag>}` spreads the dimensions that `attn.dims`
+    calls `len` over several processes (`attn-shard`).
+
     Edge cases: a masked key contributes exactly zero, whatever its value holds; a row without a
     visible key gives prob 0, context 0, lse -inf; NaN in a visible input gives NaN.
 
@@ -119,6 +122,12 @@ def Attn_PositionKind : I32EnumAttr<"PositionKind", "position embedding", [
 
 def Attn_Products : I32EnumAttr<"Products", "products of a fused kernel", [
     I32EnumAttrCase<"f32", 0>, I32EnumAttrCase<"bf16_pairs", 1>]> {
+  let cppNamespace = "::mlir::attn";
+}
+
+def Attn_ShardLayout : I32EnumAttr<"ShardLayout", "places of a rank's shard in a sequence", [
+    I32EnumAttrCase<"blocks", 0>, I32EnumAttrCase<"zigzag", 1>, I32EnumAttrCase<"striped", 2>,
+    I32EnumAttrCase<"unordered", 3>]> {
   let cppNamespace = "::mlir::attn";
 }
 
@@ -269,6 +278,28 @@ def Attn_MmaAttr : Attn_Attr<"Mma", "mma",
       DefaultValuedParameter<"int64_t", "0">:$max_q_len);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
+}
+
+def Attn_ShardAttr : Attn_Attr<"Shard", "shard"> {
+  let summary = "Says which places of a sequence are on which rank";
+  let description = [{
+    The value of a size in `attn.shard`. Of `ranks` shards of n rows each, rank r has in order:
+
+    | layout | places |
+    |---|---|
+    | `blocks` | r·n to (r + 1)·n - 1 |
+    | `zigzag` | block r of the first half and block ranks - 1 - r of the second: under a causal mask all ranks compute equally much |
+    | `striped` | r, r + ranks, r + 2·ranks… |
+    | `unordered` | any, of any number; no mask or score may depend on them |
+
+    The first half of `zigzag` has ranks·⌈n / 2⌉ places.
+
+    ```mlir
+    #attn.shard<zigzag>
+    ```
+  }];
+  let parameters = (ins EnumParameter<Attn_ShardLayout>:$layout);
+  let assemblyFormat = "`<` $layout `>`";
 }
 
 def Attn_Schedules : TypedArrayAttrBase<ScheduleAttrInterface, "schedules, one for each kernel">;
@@ -875,6 +906,90 @@ def Attn_MergeOp : Attn_GraphOp<"merge", ["getSizeConstraints", "getResultSizes"
   let hasVerifier = 1;
 }
 
+def Attn_ThisRankOp : Attn_GraphOp<"this_rank", ["getResultSizes"], [Pure]> {
+  let summary = "Returns the rank of this process and the number of ranks";
+  let description = [{
+    The `attn.this_rank` operation returns the rank of the calling process, from 0 on, and the number
+    of ranks; 0 and 1 if a call has no exchange.
+
+    - (C1) the result has 2 elements.
+
+    ```mlir
+    %at = attn.this_rank : tensor<2xi32>
+    ```
+  }];
+  let results = (outs TensorRankOf<[I32], [1]>:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+/// Ops that all ranks take part in: not Pure, as each rank executes them as often, in one order.
+class Attn_ExchangeOp<string mnemonic, list<Trait> traits = []> : Attn_GraphOp<mnemonic, ["getResultSizes"],
+    !listconcat(traits, [SingleBlock])>;
+
+def Attn_RingOp : Attn_ExchangeOp<"ring", [AttrSizedOperandSegments,
+    RangedTypesMatchWith<"results have the types of the inits", "inits", "results", "$_self">]> {
+  let summary = "Sends blocks around all ranks and computes on each of them";
+  let description = [{
+    The `attn.ring` operation executes its region once for each rank's blocks: first for its own, then
+    for those of the rank before it, and so on. The next blocks are on their way meanwhile. What the
+    region yields are its last arguments the next time, and, in the end, the results:
+
+      carried = init
+      for owner = rank, rank - 1, … (modulo ranks):
+        carried = region(blocks of owner, carried)
+
+    The region reads tensors from outside, too; those stay. A call ends with a status if a message
+    fails, or on all ranks if sizes of blocks differ between them. Runs on CPUs.
+
+    - (C1) the region takes the types of blocks and inits, and yields those of the inits, which are
+      the results'.
+
+    ```mlir
+    %c, %l = attn.ring %k, %v init(%c0, %l0) {
+    ^bb0(%key: tensor<?x2x?x64xf32>, %value: tensor<?x2x?x64xf32>, %cs: tensor<?x8x?x64xf32>, %ls: tensor<?x8x?xf32>):
+      %cp, %lp = attn.attention %q, %key, %value : tensor<?x8x?x64xf32>, tensor<?x2x?x64xf32>, tensor<?x2x?x64xf32> -> tensor<?x8x?x64xf32>, tensor<?x8x?xf32>
+      %cm, %lm = attn.merge %cs, %ls, %cp, %lp : tensor<?x8x?x64xf32>, tensor<?x8x?xf32>
+      attn.yield %cm, %lm : tensor<?x8x?x64xf32>, tensor<?x8x?xf32>
+    } : tensor<?x2x?x64xf32>, tensor<?x2x?x64xf32> -> tensor<?x8x?x64xf32>, tensor<?x8x?xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<Attn_AnyTensor>:$blocks, Variadic<Attn_AnyTensor>:$inits);
+  let results = (outs Variadic<Attn_AnyTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $blocks `init` `(` $inits `)` $body attr-dict `:` type($blocks) `->` type($inits)
+  }];
+  let hasRegionVerifier = 1;
+}
+
+def Attn_AllReduceOp : Attn_ExchangeOp<"all_reduce",
+    [RangedTypesMatchWith<"results have the types of the inputs", "inputs", "results", "$_self">]> {
+  let summary = "Combines tensors of all ranks";
+  let description = [{
+    The `attn.all_reduce` operation combines each rank's tensors, two ranks' at a time, by its region,
+    which takes those of one and of the other. All ranks get the same bits if the region is commutative,
+    bit for bit, as `attn.merge` is; it need not be associative. log2(ranks) messages follow each other.
+
+    A call ends with a status if a message fails. Runs on CPUs.
+
+    - (C1) the region takes the operands' types twice and yields them, the results'.
+
+    ```mlir
+    %c, %l = attn.all_reduce %c0, %l0 {
+    ^bb0(%ca: tensor<?x8x1x64xf32>, %la: tensor<?x8x1xf32>, %cb: tensor<?x8x1x64xf32>, %lb: tensor<?x8x1xf32>):
+      %cm, %lm = attn.merge %ca, %la, %cb, %lb : tensor<?x8x1x64xf32>, tensor<?x8x1xf32>
+      attn.yield %cm, %lm : tensor<?x8x1x64xf32>, tensor<?x8x1xf32>
+    } : tensor<?x8x1x64xf32>, tensor<?x8x1xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<Attn_AnyTensor>:$inputs);
+  let results = (outs Variadic<Attn_AnyTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$inputs $body attr-dict `:` type($inputs)";
+  let hasRegionVerifier = 1;
+}
+
 def Attn_MapOp : Attn_GraphOp<"map", ["getSizeConstraints", "getResultSizes"], [Pure]> {
   let summary = "Applies a region to every element";
   let description = [{
@@ -1396,13 +1511,17 @@ def Attn_DropoutOp : Attn_GraphOp<"dropout", [], [Pure, AllTypesMatch<["input", 
 }
 
 def Attn_YieldOp : Attn_Op<"yield", [Pure, Terminator, ReturnLike,
-    ParentOneOf<["ModifyScoreOp", "MaskOp", "ModifyProbOp", "AttentionOp", "MapOp"]>]> {
-  let summary = "Yields the value of a region";
+    ParentOneOf<["ModifyScoreOp", "MaskOp", "ModifyProbOp", "AttentionOp", "MapOp", "RingOp", "AllReduceOp"]>]> {
+  let summary = "Yields the values of a region";
   let description = [{
-    The `attn.yield` operation terminates a region and yields its value.
+    The `attn.yield` operation terminates a region and yields its value, or its tensors.
   }];
-  let arguments = (ins AnyType:$value);
-  let assemblyFormat = "$value attr-dict `:` type($value)";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "$values attr-dict `:` type($values)";
+  let extraClassDeclaration = [{
+    /// The value of a region of scalars.
+    Value getValue() { return getValues().front(); }
+  }];
 }
 
 #endif // ATTNC_DIALECT_ATTN_ATTNOPS_TD

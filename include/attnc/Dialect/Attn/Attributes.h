@@ -24,6 +24,8 @@ constexpr StringLiteral kKindAttr = "attn.kind", kScheduleAttr = "attn.schedule"
 
 /// On functions: see `attn-select-schedule`.
 constexpr StringLiteral kQLenAttr = "attn.q_len";
+/// On functions: see `attn-shard`.
+constexpr StringLiteral kShardAttr = "attn.shard";
 
 /// Marks a `tensor.extract` in a region that was raised from an elementwise op on whole tensors:
 /// along each coordinate of the region, the tensor has the score's size. A hand-written read may be

@@ -85,6 +85,32 @@ def AttnFuseAttention : Pass<"attn-fuse-attention", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::attn::AttnDialect"];
 }
 
+def AttnShard : Pass<"attn-shard", "::mlir::func::FuncOp"> {
+  let summary = "Spread sequences over several processes";
+  let description = [{
+    Takes a fused function of a whole sequence whose attribute `attn.shard` names sizes of `attn.dims`,
+    each with its layout (`#attn.shard`), and makes it the function that each rank calls with its
+    shards: of all arguments with such a dimension it gets its part, and returns its part of the
+    results.
+
+    | rows | keys | attention becomes |
+    |---|---|---|
+    | spread | spread | `attn.ring`: keys and values go around; each part is computed and merged |
+    | whole | spread | the part of this rank's keys, and `attn.all_reduce` of context and lse |
+    | spread | whole | itself |
+
+    In regions, q and k become positions in the whole sequence, and sizes those of the whole; tensors
+    with a spread dimension are read at the shard's own q and k. Other ops work row by row as they
+    are: `attn.map`, `attn.linear`, `attn.layer_norm`, `attn.transpose`, heads, elementwise ops; any
+    other on a spread dimension is an error, as is attention on pages or packed rows.
+
+    All ranks have equally many rows and keys, except along an `unordered` size that isn't sent around.
+    A sequence that the ranks don't divide ends with rows to ignore, and keys that a mask hides.
+  }];
+  let dependentDialects = ["::mlir::attn::AttnDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def AttnMeasuredSchedules : Pass<"attn-measured-schedules", "::mlir::func::FuncOp"> {
   let summary = "Take the schedules that attnc tune measured on this machine";
   let description = [{

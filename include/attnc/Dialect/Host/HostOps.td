@@ -23,14 +23,15 @@ def Host_Dialect : Dialect {
     A host function is a `func.func` with a body, without results, whose arguments are `memref`s: a
     caller's tensors. It checks the call (`host.require`), allocates temporaries (`memref.alloc`),
     creates views of buffers (`memref`), and calls kernels in order (`host.call`). Sizes are
-    computed by `memref.dim` and `arith`, from elements of buffers by `host.load`.
+    computed by `memref.dim` and `arith`, from elements of buffers by `host.load`. Data of several
+    processes is exchanged in `scf` loops, without temporaries of their own.
 
     `host-plan-workspace` places its temporaries, and `convert-host-to-llvm` lowers it.
   }];
 }
 
 class Host_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Host_Dialect, mnemonic, !listconcat(traits, [HasParent<"::mlir::func::FuncOp">])>;
+    : Op<Host_Dialect, mnemonic, !listconcat(traits, [ParentOneOf<["::mlir::func::FuncOp", "::mlir::scf::ForOp", "::mlir::scf::IfOp"]>])>;
 
 def Host_CallOp : Host_Op<"call", [AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
@@ -102,6 +103,81 @@ def Host_RequireOp : Host_Op<"require"> {
   }]>];
   let hasVerifier = 1;
   let hasCanonicalizeMethod = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Exchange between processes
+//===----------------------------------------------------------------------===//
+
+// Calls of the caller's `exchange`. Buffers of messages are compact.
+
+def Host_RankOp : Host_Op<"rank"> {
+  let summary = "Stores the rank of this process and the number of ranks";
+  let description = [{
+    The `host.rank` operation stores two numbers; 0 and 1 if the call has no exchange.
+
+    ```mlir
+    host.rank %at : memref<2xi32>
+    ```
+  }];
+  let arguments = (ins Arg<MemRefRankOf<[I32], [1]>, "", [MemWrite]>:$buffer);
+  let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
+}
+
+def Host_AgreeOp : Host_Op<"agree"> {
+  let summary = "Refuses the call on all ranks unless their numbers are equal";
+  let description = [{
+    The `host.agree` operation compares each number with those of the other ranks.
+
+    ```mlir
+    host.agree %rows, %keys
+    ```
+  }];
+  let arguments = (ins Variadic<Index>:$numbers);
+  let assemblyFormat = "$numbers attr-dict";
+}
+
+def Host_PassOp : Host_Op<"pass"> {
+  let summary = "Starts to send a buffer to the next rank, and to receive the previous one's";
+  let description = [{
+    The `host.pass` operation starts two messages; `host.wait` ends them. Without other ranks it does
+    nothing.
+
+    ```mlir
+    host.pass %from to %into : memref<?x64xf32>, memref<?x64xf32>
+    ```
+  }];
+  let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$from, Arg<AnyMemRef, "", [MemWrite]>:$into);
+  let assemblyFormat = "$from `to` $into attr-dict `:` type($from) `,` type($into)";
+}
+
+def Host_TradeOp : Host_Op<"trade"> {
+  let summary = "Starts the messages of one round of an all-reduce";
+  let description = [{
+    The `host.trade` operation starts the messages of round `round`, from 0 on: as many rounds as ranks
+    are enough. `isReceived` tells whether `received` will hold another rank's data, to be combined
+    with `data`; or else, after the last round, `data` will be the result. `host.wait` ends the messages.
+
+    ```mlir
+    %combines = host.trade %round, %data to %received : memref<?xf32>, memref<?xf32>
+    ```
+  }];
+  let arguments = (ins Index:$round, Arg<AnyMemRef, "", [MemRead, MemWrite]>:$data,
+      Arg<AnyMemRef, "", [MemWrite]>:$received);
+  let results = (outs I1:$isReceived);
+  let assemblyFormat = "$round `,` $data `to` $received attr-dict `:` type($data) `,` type($received)";
+}
+
+def Host_WaitOp : Host_Op<"wait"> {
+  let summary = "Waits for all messages";
+  let description = [{
+    The `host.wait` operation returns from the host function with a status if a message failed.
+
+    ```mlir
+    host.wait
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
 }
 
 #endif // ATTNC_DIALECT_HOST_HOSTOPS_TD

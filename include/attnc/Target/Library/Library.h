@@ -72,8 +72,10 @@ struct Library {
   /// NAME_target and NAME_describe, and the functions that some options need; it imports only the C
   /// library.
   FileContent object;
-  /// NAME.h, C99, needs dlpack.h only.
+  /// NAME.h, C99, and the names and texts of those that it or its users include: dlpack.h; of a
+  /// function whose sequence is spread attnc_exchange.h and attnc_mpi.h.
   std::string header;
+  std::vector<std::pair<StringRef, StringRef>> headersBeside;
   /// The weights file to write beside the library (getWeightsFileName); empty if all constants are
   /// inside.
   FileContent weights;
@@ -100,9 +102,6 @@ std::string getSharedFileName(StringRef name);
 
 /// The name of a library's file of weights: NAME.weights.safetensors.
 std::string getWeightsFileName(StringRef name);
-
-/// The text of dlpack.h, to be written beside NAME.h.
-StringRef getDlpackHeader();
 
 /// The licences of the code inside every library.
 std::string getLicenses();

@@ -1,7 +1,7 @@
-/* attnc_mpi.h - what processes that share a sequence exchange, over MPI.
+/* attnc_mpi.h - the exchange of processes that share a sequence, over MPI.
  *
- * A header alone, so that the program's own mpicc decides on the MPI. `attnc_exchange` is all that
- * the computation sees; attnc_mpi_open fills it in for a communicator of the program.
+ * A header alone, so that the program's own mpicc decides on the MPI. attnc_mpi_open fills in an
+ * attnc_exchange for a communicator of the program.
  *
  * No function waits longer than the time-out: if a process has died, is stuck, or sends something
  * else, the others get a status. Messages may be under way then, so that MPI_Finalize might never
@@ -10,6 +10,8 @@
  */
 #ifndef ATTNC_MPI_H
 #define ATTNC_MPI_H
+
+#include "attnc_exchange.h"
 
 #include <mpi.h>
 
@@ -20,10 +22,6 @@
 #include <string.h>
 #include <time.h>
 
-/*===------------------------------------------------------------------------===*
- * The interface
- *===------------------------------------------------------------------------===*/
-
 /* Statuses other than 0. */
 enum {
   ATTNC_EXCHANGE_LATE = -1,  /* a message did not arrive before the time-out */
@@ -31,32 +29,7 @@ enum {
   ATTNC_EXCHANGE_FAILED = -3 /* MPI reports an error, or there is no memory */
 };
 
-typedef struct attnc_exchange {
-  void *context; /* the first argument of each function */
-  int rank, size;
-
-  /* Start to move `bytes` at `data`, which stays as it is until `wait` for the message has
-   * returned. Messages from one process arrive in order. */
-  int (*send)(void *context, const void *data, size_t bytes, int to, int *message);
-  int (*recv)(void *context, void *data, size_t bytes, int from, int *message);
-  /* Moves messages on, without waiting: to be called now and then during a computation. */
-  int (*progress)(void *context);
-  int (*wait)(void *context, int message);
-
-  /* Called by all processes with equal `bytes`. */
-  /* Puts the data of process r at `all` + r * bytes. */
-  int (*all_gather)(void *context, const void *data, size_t bytes, void *all);
-  /* Replaces the data of each process by the combination of all of them. combine(user, into, other)
-   * combines two, in the order of ranks, which is the same in each call: all get the same bits. */
-  int (*all_reduce)(void *context, void *data, size_t bytes,
-                    int (*combine)(void *user, void *into, const void *other), void *user);
-} attnc_exchange;
-
-/*===------------------------------------------------------------------------===*
- * Over MPI
- *===------------------------------------------------------------------------===*/
-
-enum { ATTNC_MPI_MESSAGES = 16 };
+enum { ATTNC_MPI_MESSAGES = 64 };
 
 typedef struct attnc_mpi_message {
   MPI_Request request;
@@ -70,9 +43,7 @@ typedef struct attnc_mpi {
   double timeout; /* seconds */
   attnc_mpi_message messages[ATTNC_MPI_MESSAGES];
   MPI_Errhandler handlers[2]; /* the program's, of MPI_COMM_WORLD and MPI_COMM_SELF */
-  void *scratch;
-  size_t scratch_bytes;
-  char error[160]; /* the text of the last status */
+  char error[160];            /* the text of the last status */
 } attnc_mpi;
 
 static double attnc_mpi_now(void) {
@@ -154,7 +125,7 @@ static void attnc_mpi_end(attnc_mpi *self, attnc_mpi_message *message, int statu
   message->status = status;
 }
 
-static int attnc_mpi_progress(void *context) {
+static void attnc_mpi_progress(void *context) {
   attnc_mpi *self = context;
   for (int at = 0; at < ATTNC_MPI_MESSAGES; ++at) {
     attnc_mpi_message *message = &self->messages[at];
@@ -166,7 +137,6 @@ static int attnc_mpi_progress(void *context) {
     if (status != 0 || ended)
       attnc_mpi_end(self, message, status, &end);
   }
-  return 0;
 }
 
 static int attnc_mpi_wait(void *context, int which) {
@@ -179,72 +149,6 @@ static int attnc_mpi_wait(void *context, int which) {
   }
   message->used = 0;
   return message->status;
-}
-
-static int attnc_mpi_all_gather(void *context, const void *data, size_t bytes, void *all) {
-  attnc_mpi *self = context;
-  MPI_Request request;
-  MPI_Status end;
-  if (bytes > INT_MAX)
-    return attnc_mpi_fail(self, ATTNC_EXCHANGE_SIZE, "a message is longer than 2 GB");
-  int status = attnc_mpi_check(self, MPI_Iallgather(data, (int)bytes, MPI_BYTE, all, (int)bytes,
-                                                    MPI_BYTE, self->comm, &request));
-  return status ? status : attnc_mpi_wait_for(self, &request, &end);
-}
-
-/* Sends, or receives, and waits. */
-static int attnc_mpi_move(attnc_mpi *self, void *data, size_t bytes, int other, int receives) {
-  int message, status = receives ? attnc_mpi_recv(self, data, bytes, other, &message)
-                                 : attnc_mpi_send(self, data, bytes, other, &message);
-  return status ? status : attnc_mpi_wait(self, message);
-}
-
-/* Along a binomial tree to process 0, and back: 2 log2(size) messages behind each other. */
-static int attnc_mpi_all_reduce(void *context, void *data, size_t bytes,
-                                int (*combine)(void *user, void *into, const void *other),
-                                void *user) {
-  attnc_mpi *self = context;
-  int status = 0, step = 1;
-  if (self->scratch_bytes < bytes) {
-    void *grown = realloc(self->scratch, bytes);
-    if (!grown)
-      return attnc_mpi_fail(self, ATTNC_EXCHANGE_FAILED, "no memory");
-    self->scratch = grown;
-    self->scratch_bytes = bytes;
-  }
-  for (; step < self->size && self->rank % (2 * step) == 0 && !status; step *= 2)
-    if (self->rank + step < self->size) {
-      status = attnc_mpi_move(self, self->scratch, bytes, self->rank + step, 1);
-      if (status == 0 && combine(user, data, self->scratch) != 0)
-        status = attnc_mpi_fail(self, ATTNC_EXCHANGE_FAILED, "could not combine two results");
-    }
-  if (status == 0 && self->rank != 0) {
-    status = attnc_mpi_move(self, data, bytes, self->rank - step, 0);
-    if (status == 0)
-      status = attnc_mpi_move(self, data, bytes, self->rank - step, 1);
-  }
-  for (step /= 2; step >= 1 && !status; step /= 2)
-    if (self->rank + step < self->size)
-      status = attnc_mpi_move(self, data, bytes, self->rank + step, 0);
-  return status;
-}
-
-/* Whether `count` numbers are the same on all processes: sizes, before anything depends on them. */
-static inline int attnc_mpi_agree(attnc_mpi *self, const long long *numbers, int count) {
-  size_t bytes = (size_t)count * sizeof *numbers;
-  char *all = malloc(bytes * (size_t)self->size);
-  if (!all)
-    return attnc_mpi_fail(self, ATTNC_EXCHANGE_FAILED, "no memory");
-  int status = attnc_mpi_all_gather(self, numbers, bytes, all);
-  for (int rank = 0; rank < self->size && status == 0; ++rank)
-    if (memcmp(all + (size_t)rank * bytes, all, bytes) != 0) {
-      char text[80];
-      snprintf(text, sizeof text, "expected the sizes of process 0 on all, found others on %d",
-               rank);
-      status = attnc_mpi_fail(self, ATTNC_EXCHANGE_SIZE, text);
-    }
-  free(all);
-  return status;
 }
 
 /* Errors of tests of a message belong to MPI_COMM_WORLD or MPI_COMM_SELF, not to its communicator:
@@ -274,15 +178,13 @@ static inline int attnc_mpi_open(attnc_mpi *self, MPI_Comm comm, double timeout,
   if (status != 0)
     return status;
   MPI_Comm_set_errhandler(self->comm, MPI_ERRORS_RETURN);
-  *exchange = (attnc_exchange){self,           self->rank,           self->size,
-                               attnc_mpi_send, attnc_mpi_recv,       attnc_mpi_progress,
-                               attnc_mpi_wait, attnc_mpi_all_gather, attnc_mpi_all_reduce};
+  *exchange = (attnc_exchange){self,           self->rank,     self->size,        attnc_mpi_send,
+                               attnc_mpi_recv, attnc_mpi_wait, attnc_mpi_progress};
   return 0;
 }
 
 /* After an exchange without errors, on all processes. */
 static inline void attnc_mpi_close(attnc_mpi *self) {
-  free(self->scratch);
   MPI_Comm_free(&self->comm);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, self->handlers[0]);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, self->handlers[1]);

@@ -1,0 +1,147 @@
+//===- Exchange.cpp - ops that all ranks take part in ---------------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tensors that are exchanged have two buffers: one that is computed with, and one that is received
+// or computed meanwhile.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FunctionConverter.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+static LogicalResult convertThisRank(ThisRankOp op, FunctionConverter &converter) {
+  converter.getHost().setBuffer(op.getResult(), converter.getHost().buildRank());
+  return success();
+}
+
+static LogicalResult verifyOnCpu(Operation *op, FunctionConverter &converter) {
+  if (!converter.isOnGpu())
+    return success();
+  return op->emitOpError("expected a CPU as target of a function whose sequence is spread");
+}
+
+/// Converts a region that yields `buffers`.
+static LogicalResult convertBody(Block &body, ArrayRef<Value> buffers,
+                                 FunctionConverter &converter) {
+  HostFunction &host = converter.getHost();
+  ValueRange yielded = body.getTerminator()->getOperands();
+  for (auto [tensor, buffer] : llvm::zip_equal(yielded, buffers))
+    if (tensor.getDefiningOp() && tensor.getDefiningOp()->getBlock() == &body &&
+        !host.hasBuffer(tensor))
+      host.setBuffer(tensor, buffer);
+  if (failed(converter.convertBlock(body)))
+    return failure();
+  for (auto [tensor, buffer] : llvm::zip_equal(yielded, buffers))
+    if (host.getBuffer(tensor) != buffer && failed(converter.copy(tensor.getLoc(), tensor, buffer)))
+      return failure();
+  return success();
+}
+
+namespace {
+/// The two buffers of each of some tensors.
+struct TwoBuffers {
+  SmallVector<Value> tensors, buffers;
+
+  TwoBuffers(HostFunction &host, ValueRange tensors) : tensors(tensors) {
+    for (Value tensor : tensors)
+      buffers.push_back(host.allocateTwice(tensor));
+  }
+  SmallVector<Value> view(HostFunction &host, Value number) const {
+    SmallVector<Value> views;
+    for (auto [tensor, buffer] : llvm::zip_equal(tensors, buffers))
+      views.push_back(host.viewOfTwo(tensor, buffer, number));
+    return views;
+  }
+};
+} // namespace
+
+static LogicalResult copyAll(ValueRange tensors, ArrayRef<Value> buffers,
+                             FunctionConverter &converter) {
+  for (auto [tensor, buffer] : llvm::zip_equal(tensors, buffers))
+    if (failed(converter.copy(tensor.getLoc(), tensor, buffer)))
+      return failure();
+  return success();
+}
+
+static void setBuffers(HostFunction &host, ValueRange tensors, ArrayRef<Value> buffers) {
+  for (auto [tensor, buffer] : llvm::zip_equal(tensors, buffers))
+    host.setBuffer(tensor, buffer);
+}
+
+static LogicalResult convertRing(RingOp op, FunctionConverter &converter) {
+  HostFunction &host = converter.getHost();
+  ImplicitLocOpBuilder &b = host.getBuilder();
+  if (failed(verifyOnCpu(op, converter)))
+    return failure();
+  host.requireAgreed(llvm::to_vector(op.getBlocks()));
+  TwoBuffers blocks(host, op.getBlocks()), carried(host, op.getInits());
+  Value zero = arith::ConstantIndexOp::create(b, 0), one = arith::ConstantIndexOp::create(b, 1),
+        two = arith::ConstantIndexOp::create(b, 2);
+  if (failed(copyAll(op.getBlocks(), blocks.view(host, zero), converter)) ||
+      failed(copyAll(op.getInits(), carried.view(host, zero), converter)))
+    return failure();
+
+  Value ranks = host.loadRanks(), turn = host.beginLoop(ranks);
+  Value current = arith::RemUIOp::create(b, turn, two);
+  Value next = arith::SubIOp::create(b, one, current);
+  SmallVector<Value> here = blocks.view(host, current), coming = blocks.view(host, next);
+  Value left = arith::SubIOp::create(b, ranks, turn);
+  Value isBeforeLast = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, left, one);
+  (void)host.buildIf(isBeforeLast, [&] {
+    for (auto [from, into] : llvm::zip_equal(here, coming))
+      host::PassOp::create(b, from, into);
+    return success();
+  });
+  llvm::append_range(here, carried.view(host, current));
+  setBuffers(host, op.getBody().getArguments(), here);
+  if (failed(convertBody(op.getBody().front(), carried.view(host, next), converter)))
+    return failure();
+  host::WaitOp::create(b);
+  host.endLoop();
+  setBuffers(host, op.getResults(), carried.view(host, arith::RemUIOp::create(b, ranks, two)));
+  return success();
+}
+
+static LogicalResult convertAllReduce(AllReduceOp op, FunctionConverter &converter) {
+  HostFunction &host = converter.getHost();
+  ImplicitLocOpBuilder &b = host.getBuilder();
+  if (failed(verifyOnCpu(op, converter)))
+    return failure();
+  host.requireAgreed(llvm::to_vector(op.getInputs()));
+  SmallVector<Value> data, received, combined;
+  for (Value input : op.getInputs())
+    for (auto *buffers : {&data, &received, &combined})
+      buffers->push_back(host.allocate(input));
+  if (failed(copyAll(op.getInputs(), data, converter)))
+    return failure();
+
+  Value round = host.beginLoop(host.loadRanks()), isReceived;
+  for (auto [from, into] : llvm::zip_equal(data, received))
+    isReceived = host::TradeOp::create(b, b.getI1Type(), round, from, into);
+  host::WaitOp::create(b);
+  size_t count = data.size();
+  Block &body = op.getBody().front();
+  auto combine = [&] {
+    setBuffers(host, body.getArguments().take_front(count), data);
+    setBuffers(host, body.getArguments().take_back(count), received);
+    return failure(failed(convertBody(body, combined, converter)) ||
+                   failed(copyAll(body.getTerminator()->getOperands(), data, converter)));
+  };
+  if (failed(host.buildIf(isReceived, combine)))
+    return failure();
+  host.endLoop();
+  setBuffers(host, op.getResults(), data);
+  return success();
+}
+
+void attn::addExchangeLowerings(Lowerings &lowerings) {
+  lowerings.addView(convertThisRank);
+  lowerings.addView(convertRing);
+  lowerings.addView(convertAllReduce);
+}
