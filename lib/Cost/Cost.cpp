@@ -78,6 +78,10 @@ Cost CostModel::get(Operation *op) {
   tensors.remove(getArgumentInPlace(op));
   if (auto attention = dyn_cast<AttentionOp>(op); attention && areValuesInKeys(attention))
     tensors.remove(attention.getValue());
+  auto ring = dyn_cast<RingOp>(op);
+  if (ring || isa<AllReduceOp>(op))
+    for (Value tensor : ring ? ring.getBlocks() : op->getOperands())
+      cost.sent.add(getElementBytes(getElementTypeOrSelf(tensor)), getSizes(tensor));
   for (Value tensor : tensors)
     if (auto type = dyn_cast<RankedTensorType>(tensor.getType()))
       cost.bytes.add(getElementBytes(type.getElementType()), getSizesRead(op, tensor));

@@ -247,26 +247,37 @@ static OpKernels describeComputation(Operation &op, func::FuncOp function, CostM
 /// Ops that compute nothing: views, which have no kernel, or copies.
 static bool isViewOrCopy(Operation &op) {
   return op.getName().getDialectNamespace() == "tensor" ||
-         isa<mlir::attn::SplitHeadsOp, mlir::attn::MergeHeadsOp>(op);
+         isa<mlir::attn::SplitHeadsOp, mlir::attn::MergeHeadsOp, mlir::attn::ThisRankOp>(op);
+}
+
+/// Whether an op is one of the graph's: of the function, or of what each rank computes.
+static bool isOfGraph(Operation *op) {
+  return isa_and_nonnull<func::FuncOp, mlir::attn::RingOp, mlir::attn::AllReduceOp>(
+      op->getParentOp());
 }
 
 /// Gives each op a unique location, as a node of a model becomes several ops with the same one.
 /// Lowering keeps an op's location on its kernels' calls.
 static void separateLocations(func::FuncOp function) {
   Builder builder(function.getContext());
-  for (auto [index, op] : llvm::enumerate(function.getBody().front()))
-    op.setLoc(FusedLoc::get(builder.getContext(), {op.getLoc()}, builder.getIndexAttr(index)));
+  int64_t index = 0;
+  function.walk([&](Operation *op) {
+    if (isOfGraph(op))
+      op->setLoc(
+          FusedLoc::get(builder.getContext(), {op->getLoc()}, builder.getIndexAttr(index++)));
+  });
 }
 
 static std::vector<OpKernels> describeGraph(func::FuncOp function, StringRef target) {
   separateLocations(function);
   CostModel costs(function);
   std::vector<OpKernels> ops;
-  for (Operation &op : function.getBody().front().without_terminator())
-    if (op.getNumResults() > 0 && isa<RankedTensorType>(op.getResult(0).getType()) &&
-        !op.hasTrait<OpTrait::ConstantLike>())
-      ops.push_back(isViewOrCopy(op) ? describeOp(op, costs)
-                                     : describeComputation(op, function, costs, target));
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isOfGraph(op) && op->getNumResults() > 0 &&
+        isa<RankedTensorType>(op->getResult(0).getType()) && !op->hasTrait<OpTrait::ConstantLike>())
+      ops.push_back(isViewOrCopy(*op) ? describeOp(*op, costs)
+                                      : describeComputation(*op, function, costs, target));
+  });
   // Copies into results are lowered at the terminator.
   ops.push_back(describeOp(*function.getBody().front().getTerminator(), costs));
   return ops;

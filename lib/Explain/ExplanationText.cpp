@@ -52,6 +52,18 @@ static void printKernelsAround(ArrayRef<KernelOpInterface> kernels, raw_ostream 
   os << (kernels.empty() ? "the kernels that read its result\n" : "\n");
 }
 
+/// How often it sends its bytes.
+static StringRef getTimesSent(const OpKernels &op) {
+  return op.op == "attn.ring" ? "ranks - 1" : "log2(ranks)";
+}
+
+static void printExchange(const OpKernels &op, raw_ostream &os) {
+  os << "    each rank sends " << op.cost->sent.str() << " bytes, " << getTimesSent(op) << " times"
+     << (op.op == "attn.ring" ? ", while it computes\n" : "\n");
+}
+
+static bool isExchange(const OpKernels &op) { return op.cost && !op.cost->sent.isZero(); }
+
 /// All but its name and its place.
 static std::string describeBody(const OpKernels &op, StringRef target) {
   std::string text;
@@ -63,7 +75,9 @@ static std::string describeBody(const OpKernels &op, StringRef target) {
     os << "    with " << llvm::join(op.features, "; ") << '\n';
   for (KernelOpInterface kernel : op.kernels)
     printKernel(kernel, target, os);
-  if (op.kernels.empty())
+  if (isExchange(op))
+    printExchange(op, os);
+  else if (op.kernels.empty())
     printKernelsAround(op.within, os);
   if (op.cost && !op.cost->flops.isZero())
     os << "    FLOPs " << op.cost->flops.str() << '\n';
@@ -126,6 +140,8 @@ static json::Object describeOp(const OpKernels &op) {
     object["flops"] = op.cost->flops.json();
     object["bytes"] = op.cost->bytes.json();
   }
+  if (isExchange(op))
+    object["exchange"] = json::Object{{"bytes", op.cost->sent.json()}, {"times", getTimesSent(op)}};
   return object;
 }
 

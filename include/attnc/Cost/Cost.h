@@ -19,6 +19,8 @@ struct Cost {
   SymbolicCount flops;
   /// Bytes moved if operands are read once and results written once.
   SymbolicCount bytes;
+  /// Bytes that a rank sends in each turn of a ring, or each round of an all-reduce.
+  SymbolicCount sent;
 };
 
 /// Computes the cost of each op of a function on tensors, in the symbols of its arguments'

@@ -8,6 +8,7 @@
 #include "HostFunction.h"
 
 #include "attnc/Dialect/Attn/Attributes.h"
+#include "attnc/Dialect/Attn/Sizes.h"
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -414,10 +415,8 @@ Value HostFunction::getSize(Value tensor, int64_t dim) {
   if (!type.isDynamicDim(dim))
     return arith::ConstantIndexOp::create(builder, type.getDimSize(dim));
   if (auto argument = dyn_cast<BlockArgument>(tensor)) {
-    // Of a region of ranks' tensors: each has the sizes of an operand.
-    Operation *parent = argument.getOwner()->getParentOp();
-    if (parent != source)
-      return getSize(parent->getOperand(argument.getArgNumber() % parent->getNumOperands()), dim);
+    if (Value outside = getSizedLike(argument))
+      return getSize(outside, dim);
     return memref::DimOp::create(builder, getBuffer(tensor), dim);
   }
   Operation *op = tensor.getDefiningOp();

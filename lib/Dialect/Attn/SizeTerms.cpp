@@ -9,6 +9,7 @@
 
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/Attributes.h"
+#include "attnc/Dialect/Attn/Sizes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -20,6 +21,13 @@ using namespace mlir::attn;
 
 /// Limit of steps to a size: further operands are terms of their own.
 static constexpr int kMostSteps = 64;
+
+Value attn::getSizedLike(BlockArgument argument) {
+  Operation *op = argument.getOwner()->getParentOp();
+  if (!isa_and_nonnull<RingOp, AllReduceOp>(op))
+    return {};
+  return op->getOperand(argument.getArgNumber() % op->getNumOperands());
+}
 
 /// Equal symbols are equal sizes, which the call checks.
 void SizeTerms::addArgument(BlockArgument argument, int64_t dim) {
@@ -52,8 +60,10 @@ void SizeTerms::addDim(OpBuilder &builder, Value tensor, int64_t dim) {
     constant += type.getDimSize(dim);
     return;
   }
-  if (auto argument = dyn_cast<BlockArgument>(tensor))
-    return addArgument(argument, dim);
+  if (auto argument = dyn_cast<BlockArgument>(tensor)) {
+    Value outside = getSizedLike(argument);
+    return outside ? addDim(builder, outside, dim) : addArgument(argument, dim);
+  }
   Operation *op = tensor.getDefiningOp();
   if (++steps > kMostSteps)
     return terms.push_back({tensor, dim, nullptr});

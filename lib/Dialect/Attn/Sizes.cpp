@@ -65,6 +65,8 @@ std::optional<Size> SizeTracer::traceScratch(Value tensor, int64_t dim) {
   if (!type.isDynamicDim(dim))
     return Size{type.getDimSize(dim)};
   if (auto argument = dyn_cast<BlockArgument>(tensor)) {
+    if (Value outside = getSizedLike(argument))
+      return traceScratch(outside, dim);
     if (argument.getOwner() != &scratch->getBody().front())
       return std::nullopt;
     return Size{ShapedType::kDynamic, argument.getArgNumber(), static_cast<unsigned>(dim)};

@@ -43,6 +43,10 @@ struct SizeSum {
 /// which the functions below assume.
 LogicalResult verifyDims(func::FuncOp function);
 
+/// The operand whose sizes an argument has in a region of `attn.ring` or `attn.all_reduce`; null
+/// for other arguments.
+Value getSizedLike(BlockArgument argument);
+
 class SizeTerms;
 
 /// Traces sizes of tensors back to the arguments of a function on tensors.
