@@ -16,6 +16,7 @@ using namespace mlir;
 using namespace mlir::attn;
 
 static LogicalResult convertThisRank(ThisRankOp op, FunctionConverter &converter) {
+  converter.getHost().requireAgreed(op.getSizes());
   converter.getHost().setBuffer(op.getResult(), converter.getHost().buildRank());
   return success();
 }
@@ -79,7 +80,7 @@ static LogicalResult convertRing(RingOp op, FunctionConverter &converter) {
   ImplicitLocOpBuilder &b = host.getBuilder();
   if (failed(verifyOnCpu(op, converter)))
     return failure();
-  host.requireAgreed(llvm::to_vector(op.getBlocks()));
+  host.requireAgreedSizes(op.getBlocks());
   TwoBuffers blocks(host, op.getBlocks()), carried(host, op.getInits());
   Value zero = arith::ConstantIndexOp::create(b, 0), one = arith::ConstantIndexOp::create(b, 1),
         two = arith::ConstantIndexOp::create(b, 2);
@@ -113,7 +114,7 @@ static LogicalResult convertAllReduce(AllReduceOp op, FunctionConverter &convert
   ImplicitLocOpBuilder &b = host.getBuilder();
   if (failed(verifyOnCpu(op, converter)))
     return failure();
-  host.requireAgreed(llvm::to_vector(op.getInputs()));
+  host.requireAgreedSizes(op.getInputs());
   SmallVector<Value> data, received, combined;
   for (Value input : op.getInputs())
     for (auto *buffers : {&data, &received, &combined})

@@ -382,7 +382,13 @@ Value HostFunction::viewOfTwo(Value tensor, Value buffer, Value number) {
                                    strides);
 }
 
-void HostFunction::requireAgreed(ArrayRef<Value> tensors) {
+void HostFunction::requireAgreed(ValueRange values) {
+  auto numbers = llvm::map_to_vector(values, [&](Value value) { return getIndex(value); });
+  if (!numbers.empty())
+    host::AgreeOp::create(builder, numbers);
+}
+
+void HostFunction::requireAgreedSizes(ValueRange tensors) {
   SmallVector<Value> sizes;
   for (Value tensor : tensors)
     for (int64_t dim = 0; dim < cast<RankedTensorType>(tensor.getType()).getRank(); ++dim)

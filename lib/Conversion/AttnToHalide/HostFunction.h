@@ -70,8 +70,10 @@ public:
   /// A buffer of two of the tensor's sizes, and the view of one.
   Value allocateTwice(Value tensor);
   Value viewOfTwo(Value tensor, Value buffer, Value number);
-  /// Checks that these sizes are the same on all ranks.
-  void requireAgreed(ArrayRef<Value> tensors);
+  /// Checks that indices of the source function, or the sizes of tensors, are the same on all
+  /// ranks.
+  void requireAgreed(ValueRange indices);
+  void requireAgreedSizes(ValueRange tensors);
   Value buildRank();
   Value loadRanks();
 

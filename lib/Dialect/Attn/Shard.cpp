@@ -190,9 +190,21 @@ static SmallVector<Value> getPlaces(Region &region) {
   return llvm::to_vector_of<Value>(region.getArguments().take_back(2));
 }
 
-static bool isSpreadSize(Operation *op, Spread &spread) {
+/// The size that a tensor.dim gives, if it is spread; null for other ops and sizes.
+static StringAttr getSpreadSize(Operation *op, Spread &spread) {
   auto dim = dyn_cast_or_null<tensor::DimOp>(op);
-  return dim && dim.getConstantIndex() && spread.get(dim.getSource(), *dim.getConstantIndex());
+  std::optional<int64_t> index = dim ? dim.getConstantIndex() : std::nullopt;
+  return index ? spread.get(dim.getSource(), *index) : StringAttr();
+}
+
+static bool isSpreadSize(Operation *op, Spread &spread) { return bool(getSpreadSize(op, spread)); }
+
+/// Of an unordered sequence the length is unknown.
+static LogicalResult verifySize(Operation *user, Value scalar, Spread &spread) {
+  StringAttr size = getSpreadSize(scalar.getDefiningOp(), spread);
+  if (size && spread.getLayout(size) == ShardLayout::unordered)
+    return user->emitOpError("expected no use of the size ") << size << ", which is unordered";
+  return success();
 }
 
 /// A scalar from outside that a region reads must not be computed from a local size.
@@ -219,8 +231,9 @@ static LogicalResult verifyRegion(const ShardedAttention &attention, Region &reg
     if (read && failed(verifyRead(attention, read, places, spread)))
       return failure();
     for (Value operand : op.getOperands())
-      if (operand.getParentRegion() != &region && !isa<TensorType>(operand.getType()) &&
-          failed(verifyScalar(&op, operand, spread)))
+      if (failed(verifySize(&op, operand, spread)) ||
+          (operand.getParentRegion() != &region && !isa<TensorType>(operand.getType()) &&
+           failed(verifyScalar(&op, operand, spread))))
         return failure();
   }
   // Positions of an unordered sequence are unknown.
@@ -292,7 +305,8 @@ public:
 private:
   using Build = function_ref<Value(ImplicitLocOpBuilder &, Value index)>;
 
-  Value getRank();
+  ThisRankOp getRank();
+  Value getLength(StringAttr size);
   Value readRank(ImplicitLocOpBuilder &at, int64_t element);
   Value getPositions(StringAttr size);
   Value buildPosition(ImplicitLocOpBuilder &at, ShardLayout layout, Value index, Value length);
@@ -308,8 +322,8 @@ private:
   func::FuncOp function;
   Spread &spread;
   ImplicitLocOpBuilder b;
-  Value rank;
-  llvm::DenseMap<StringAttr, Value> positions;
+  ThisRankOp rank;
+  llvm::DenseMap<StringAttr, Value> positions, lengths;
 };
 } // namespace
 
@@ -318,12 +332,26 @@ static Value constant(ImplicitLocOpBuilder &b, int64_t value) {
 }
 
 /// The rank, defined at the function's start.
-Value Sharder::getRank() {
+ThisRankOp Sharder::getRank() {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&function.getBody().front());
   if (!rank)
-    rank = ThisRankOp::create(b, RankedTensorType::get({2}, b.getI32Type()));
+    rank = ThisRankOp::create(b, RankedTensorType::get({2}, b.getI32Type()), ValueRange());
   return rank;
+}
+
+/// The length of a shard, the same on all ranks.
+Value Sharder::getLength(StringAttr size) {
+  Value &known = lengths[size];
+  if (known)
+    return known;
+  ThisRankOp rank = getRank();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(rank);
+  auto [tensor, dim] = spread.findDim(size);
+  known = tensor::DimOp::create(b, tensor, dim);
+  rank.getSizesMutable().append(known);
+  return known;
 }
 
 Value Sharder::readRank(ImplicitLocOpBuilder &at, int64_t element) {
@@ -354,11 +382,9 @@ Value Sharder::getPositions(StringAttr size) {
   Value &known = positions[size];
   if (known)
     return known;
-  getRank();
+  Value length = getLength(size);
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointAfterValue(rank);
-  auto [tensor, dim] = spread.findDim(size);
-  Value length = tensor::DimOp::create(b, tensor, dim);
+  b.setInsertionPointAfter(rank);
   auto type = RankedTensorType::get({ShapedType::kDynamic}, b.getI32Type());
   known = tensor::GenerateOp::create(
       b, type, ValueRange{length}, [&](OpBuilder &builder, Location loc, ValueRange at) {
@@ -377,7 +403,8 @@ void Sharder::widenSizes(Region &region) {
     for (OpOperand &operand : op.getOpOperands())
       if (isSpreadSize(operand.get().getDefiningOp(), spread) && !isa<tensor::DimOp>(op)) {
         inner.setInsertionPoint(&op);
-        operand.set(arith::MulIOp::create(inner, operand.get(), readRank(inner, 1)));
+        Value length = getLength(getSpreadSize(operand.get().getDefiningOp(), spread));
+        operand.set(arith::MulIOp::create(inner, length, readRank(inner, 1)));
       }
 }
 

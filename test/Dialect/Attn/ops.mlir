@@ -242,6 +242,9 @@ func.func @packed_rows(%rows: tensor<?x4x64xf32>, %keys: tensor<9x2x64xf32>, %he
 func.func @exchange(%block: tensor<?xi32>, %x: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>) {
   // CHECK: attn.this_rank : tensor<2xi32>
   %rank = attn.this_rank : tensor<2xi32>
+  // CHECK: attn.this_rank agree(%{{.*}}, %{{.*}}) : tensor<2xi32>
+  %c0 = arith.constant 0 : index
+  %agreed = attn.this_rank agree(%c0, %c0) : tensor<2xi32>
   // CHECK: %[[RING:.*]] = attn.ring %{{.*}} init(%{{.*}}) {
   %ring = attn.ring %block init(%x) {
   // CHECK-NEXT: ^bb0(%{{.*}}: tensor<?xi32>, %[[CARRIED:.*]]: tensor<?xf32>):

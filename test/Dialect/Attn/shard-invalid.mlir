@@ -91,3 +91,23 @@ func.func @batch(%query: tensor<?x4x?x8xf32> {attn.dims = ["batch", 4, "len", 8]
   %context = attn.context %prob, %query : tensor<?x4x?x?xf32>, tensor<?x4x?x8xf32>
   return %context : tensor<?x4x?x8xf32>
 }
+
+// -----
+
+func.func @size_of_unordered(%query: tensor<?x4x1x8xf32>, %key: tensor<?x4x?x8xf32> {attn.dims = ["batch", 4, "kv_len", 8]})
+    -> tensor<?x4x1x8xf32> attributes {attn.shard = {kv_len = #attn.shard<unordered>}} {
+  %score = attn.score %query, %key : tensor<?x4x1x8xf32>, tensor<?x4x?x8xf32>
+  %scaled = attn.modify_score %score {
+  ^bb0(%s: f32, %b: index, %h: index, %q: index, %k: index):
+    %c2 = arith.constant 2 : index
+    %len = tensor.dim %key, %c2 : tensor<?x4x?x8xf32>
+    // expected-error @+1 {{expected no use of the size "kv_len", which is unordered}}
+    %int = arith.index_cast %len : index to i32
+    %float = arith.sitofp %int : i32 to f32
+    %r = arith.divf %s, %float : f32
+    attn.yield %r : f32
+  } : tensor<?x4x1x?xf32>
+  %prob = attn.softmax %scaled : tensor<?x4x1x?xf32>
+  %context = attn.context %prob, %key : tensor<?x4x1x?xf32>, tensor<?x4x?x8xf32>
+  return %context : tensor<?x4x1x8xf32>
+}

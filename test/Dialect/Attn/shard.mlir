@@ -4,7 +4,8 @@
 // CHECK-LABEL: func.func @ring
 // CHECK-SAME: (%[[QUERY:.*]]: tensor<?x4x?x8xf32> {{{.*}}}, %[[KEY:.*]]: tensor<?x2x?x8xf32> {{{.*}}}, %[[IDS:.*]]: tensor<?x?xi32>
 // CHECK-NOT: attn.shard
-// CHECK: %[[RANK:.*]] = attn.this_rank : tensor<2xi32>
+// CHECK: %[[LEN:.*]] = tensor.dim %[[QUERY]]
+// CHECK: %[[RANK:.*]] = attn.this_rank agree(%[[LEN]]) : tensor<2xi32>
 // CHECK: %[[PLACE:.*]] = tensor.generate
 // CHECK: %[[ZERO:.*]] = tensor.splat {{.*}} : tensor<?x4x?x8xf32>
 // CHECK: %[[NONE:.*]] = tensor.splat {{.*}} : tensor<?x4x?xf32>

@@ -339,7 +339,16 @@ def check_failures():
             library.function = call
             return results[:2] + results[3:]
 
+        def with_other_keys():
+            keys = Case({"kv_len": "blocks"}, {"kv_len": 24})
+            decode = compile_to(os.path.join(folder, "decode"), "decode_window",
+                                with_shard(read_spec("decode_window"), keys))
+            return World(4).run(decode, [
+                ([np.zeros(shape, np.float32) for shape in ((2, 4, 1, 16), (2, 2, n, 16), (2, 2, n, 24))],
+                 [np.zeros((2, 4, 1, 24), np.float32), np.zeros((2, 4, 1), np.float32)]) for n in (6, 6, 6, 5)])
+
         return all([
+            are(with_other_keys(), -1, "expected shards of the same sizes on all ranks, found"),
             are(World(4).run(library, make_shards([6, 6, 7, 6])), -1,
                 "expected shards of the same sizes on all ranks, found"),
             are(with_one_missing(make_shards([6] * 4)), -6, "found status -1 of the exchange"),

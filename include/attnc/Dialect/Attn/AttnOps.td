@@ -910,16 +910,19 @@ def Attn_ThisRankOp : Attn_GraphOp<"this_rank", ["getResultSizes"], [Pure]> {
   let summary = "Returns the rank of this process and the number of ranks";
   let description = [{
     The `attn.this_rank` operation returns the rank of the calling process, from 0 on, and the number
-    of ranks; 0 and 1 if a call has no exchange.
+    of ranks; 0 and 1 if a call has no exchange. All ranks refuse a call in which sizes differ that they
+    agree on: those of shards, which positions follow from.
 
     - (C1) the result has 2 elements.
 
     ```mlir
     %at = attn.this_rank : tensor<2xi32>
+    %of = attn.this_rank agree(%len, %kv_len) : tensor<2xi32>
     ```
   }];
+  let arguments = (ins Variadic<Index>:$sizes);
   let results = (outs TensorRankOf<[I32], [1]>:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
+  let assemblyFormat = "(`agree` `(` $sizes^ `)`)? attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 
