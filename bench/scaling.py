@@ -112,8 +112,9 @@ def print_published(spec):
 def check_model(spec, options):
     """Ranks in threads share the machine's cores: a turn is timed alone, and takes as often as long as ranks share a
     core."""
-    sys.path += [os.path.join(ROOT, "examples"), os.path.join(ROOT, "test", "Integration"),
-                 os.path.join(ROOT, "test", "Integration", "CPU")]
+    # Ahead of this folder, which has a module of the same name as theirs.
+    sys.path[:0] = [os.path.join(ROOT, "test", "Integration", "CPU"), os.path.join(ROOT, "test", "Integration"),
+                    os.path.join(ROOT, "examples")]
     os.environ["PATH"] = os.path.dirname(os.path.abspath(options.attnc)) + ":" + os.environ["PATH"]
     import numpy as np
     import spread
