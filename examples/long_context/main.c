@@ -215,7 +215,7 @@ static double compare_row(double most, const float *a, int64_t room, int64_t row
     for (int x = 0; x < width; ++x) {
       double one = fabs((double)a[(head * room + row) * width + x] -
                         b[(head * other_room + other) * width + x]);
-      most = one <= most ? most : one;
+      most = one > most || isnan(one) ? one : most;
     }
   return most;
 }
