@@ -232,10 +232,10 @@ static OpKernels describeComputation(Operation &op, func::FuncOp function, CostM
     StringRef reason = mlir::attn::getReasonForNoKernel(attention, target);
     if (!attention.getScheduleAttr() && !reason.empty())
       entry.features.push_back(("no fused kernel, computed op by op: " + reason).str());
-    reason = mlir::attn::getReasonForNoTensorCores(attention, target);
-    if (!reason.empty())
-      entry.features.push_back(("without tensor cores: " + reason).str());
   }
+  StringRef reason = mlir::attn::getReasonForNoTensorCores(&op, target);
+  if (!reason.empty())
+    entry.features.push_back(("without tensor cores: " + reason).str());
   warnOfWidening(op, entry.features);
   if (isa<mlir::attn::UnpackRowsOp>(op))
     entry.features.push_back(describeUnpacked(op));

@@ -36,7 +36,7 @@ static void printKernel(KernelOpInterface kernel, StringRef target, raw_ostream 
   os << (isCheck(kernel) ? "    check " : "    kernel ") << kernel.getName();
   if (ScheduleAttrInterface schedule = getSchedule(kernel)) {
     if (int64_t limit = schedule.getMaxQLen())
-      os << " for q_len <= " << limit;
+      os << " for " << schedule.getLimitName() << " <= " << limit;
     os << ": " << schedule;
     if (std::string products = schedule.describeProducts(target); !products.empty())
       os << "\n      " << products;
@@ -119,7 +119,7 @@ static json::Object describeKernel(KernelOpInterface kernel) {
                       {"directives", escapeJson(kernel.describeSchedule())}};
   if (ScheduleAttrInterface schedule = getSchedule(kernel)) {
     object["schedule"] = llvm::formatv("{0}", schedule).str();
-    object["max_q_len"] = schedule.getMaxQLen();
+    object[("max_" + schedule.getLimitName()).str()] = schedule.getMaxQLen();
   }
   return object;
 }

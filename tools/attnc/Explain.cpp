@@ -17,13 +17,13 @@ static cl::opt<bool> asJson("json", cl::desc("Print JSON instead of text"), cl::
 static constexpr llvm::StringLiteral examples = R"(
 Lists the softmaxes that fused, or why they did not, then each op with the kernels that compute
 it. Of an attention's kernels "for q_len <= N" a call runs the first that serves its q_len, the last
-serves any; all checks run before. Below a kernel's schedule its Halide directives are counted. Equal
+serves any; so of a linear layer's "for rows <= N". All checks run before. Below a kernel's schedule its Halide directives are counted. Equal
 ops are printed once; JSON has each.
 
 FLOPs are those of matrix products in full, hidden keys included; bytes those of the op's operands,
 results and tensors read by its regions, each moved once and whole, both of each op. Dynamic sizes
-are symbols, sums of symbols, or ?1, ?2. In JSON, max_q_len is the largest q_len that a kernel serves;
-0 is no limit.
+are symbols, sums of symbols, or ?1, ?2. In JSON, max_q_len is the largest q_len that a kernel serves,
+max_rows the most rows; 0 is no limit.
 
 Examples:
   attnc explain spec.mlir

@@ -12,7 +12,7 @@
 
 namespace mlir::attn {
 
-/// Makes `#attn.mma` build `cuda.kernel` ops.
+/// Makes `#attn.mma` and `#attn.mma_linear` build `cuda.kernel` ops.
 void registerCudaKernelBuilders(DialectRegistry &registry);
 
 } // namespace mlir::attn

@@ -24,7 +24,7 @@ template <typename ScheduleAttr,
 struct PipelineOf
     : KernelBuilderAttrInterface::ExternalModel<PipelineOf<ScheduleAttr, lower>, ScheduleAttr> {
   FailureOr<BuiltKernel> buildKernel(Attribute schedule, OpBuilder &builder, StringRef name,
-                                     Operation *op) const {
+                                     Operation *op, ArrayRef<MapOp>) const {
     PipelineBuilder p(builder, op->getLoc(), name);
     if (failed(lower(p, cast<AttentionOp>(op), cast<ScheduleAttr>(schedule))))
       return failure();
@@ -41,14 +41,13 @@ void attn::registerHalideKernelBuilders(DialectRegistry &registry) {
   });
 }
 
-/// Builds the kernel through the interface that the schedule's conversion attached.
-static FailureOr<BuiltKernel> buildKernel(OpBuilder &builder, StringRef name, AttentionOp op,
-                                          Attribute schedule) {
+FailureOr<BuiltKernel> attn::buildScheduled(OpBuilder &builder, StringRef name, Operation *op,
+                                            ArrayRef<MapOp> epilogue, Attribute schedule) {
   auto kernelBuilder = dyn_cast<KernelBuilderAttrInterface>(schedule);
   if (!kernelBuilder)
-    return op.emitOpError("expected a schedule that this build of attnc has kernels for, found ")
+    return op->emitOpError("expected a schedule that this build of attnc has kernels for, found ")
            << schedule;
-  FailureOr<BuiltKernel> built = kernelBuilder.buildKernel(builder, name, op);
+  FailureOr<BuiltKernel> built = kernelBuilder.buildKernel(builder, name, op, epilogue);
   if (succeeded(built))
     built->kernel->setAttr(kScheduleAttr, schedule);
   return built;
@@ -80,7 +79,7 @@ static LogicalResult callKernels(AttentionOp op, Attribute schedule, ArrayRef<Va
     for (RankedTensorType type : kernelBuilder.getPartialTypes(op))
       partials.push_back(allocatePartial(op, type, host));
   auto build = [&](OpBuilder &builder, StringRef name) {
-    return buildKernel(builder, name, op, schedule);
+    return buildScheduled(builder, name, op, /*epilogue=*/{}, schedule);
   };
   if (partials.empty())
     return converter.callKernel(destinations, op.getLoc(), "attention", build, condition);
@@ -110,7 +109,7 @@ static LogicalResult convertAttention(AttentionOp op, FunctionConverter &convert
   int64_t above = -1;
   for (auto schedule : op.getScheduleAttr().getAsRange<ScheduleAttrInterface>()) {
     int64_t limit = schedule.getMaxQLen();
-    auto isServed = [&] { return host.isWithin(op.getQuery(), 2, above, limit); };
+    auto isServed = [&] { return host.isWithin(op.getQuery(), {2}, above, limit); };
     bool isAlwaysCalled = op.getSchedule()->size() == 1 || op.getOffsets();
     if (failed(callKernels(op, schedule, destinations, converter,
                            isAlwaysCalled ? function_ref<Value()>() : isServed)))

@@ -66,8 +66,8 @@ static LogicalResult convertGenerate(tensor::GenerateOp op, FunctionConverter &c
   OwningOpRef<tensor::GenerateOp> without = cloneWithout(op, open->tensor);
   if (failed(callFor(*without, [&] { return host.isEmpty(open->tensor, open->dim); })))
     return failure();
-  return callFor(op,
-                 [&] { return host.isWithin(open->tensor, open->dim, /*above=*/0, /*limit=*/0); });
+  return callFor(
+      op, [&] { return host.isWithin(open->tensor, {open->dim}, /*above=*/0, /*limit=*/0); });
 }
 
 void attn::addGenerateLowerings(Lowerings &lowerings) { lowerings.addComputed(convertGenerate); }

@@ -644,8 +644,8 @@ Value HostFunction::isElsewhere(Value buffer, Value other) {
                                getAddress(other));
 }
 
-Value HostFunction::isWithin(Value tensor, int64_t dim, int64_t above, int64_t limit) {
-  Value size = getSize(tensor, dim);
+Value HostFunction::isWithin(Value tensor, ArrayRef<int64_t> dims, int64_t above, int64_t limit) {
+  Value size = getProduct(tensor, dims);
   auto compare = [&](arith::CmpIPredicate predicate, int64_t bound) -> Value {
     return arith::CmpIOp::create(builder, predicate, size,
                                  arith::ConstantIndexOp::create(builder, bound));
@@ -660,7 +660,7 @@ Value HostFunction::isWithin(Value tensor, int64_t dim, int64_t above, int64_t l
 Value HostFunction::isShort(Value tensor, int64_t dim, int64_t limit) {
   Value isLess = arith::CmpIOp::create(builder, arith::CmpIPredicate::ult, getSize(tensor, dim),
                                        getSize(tensor, dim - 1));
-  return areBoth(isLess, isWithin(tensor, dim, /*above=*/0, limit));
+  return areBoth(isLess, isWithin(tensor, {dim}, /*above=*/0, limit));
 }
 
 Value HostFunction::isNot(Value condition) {

@@ -100,8 +100,9 @@ public:
   Value isElsewhere(Value buffer, Value other);
   /// Whether a size of `tensor` is 0.
   Value isEmpty(Value tensor, int64_t dim);
-  /// Whether `above` < size <= `limit` for a size of `tensor`; a limit of 0 means none.
-  Value isWithin(Value tensor, int64_t dim, int64_t above, int64_t limit);
+  /// Whether `above` < size <= `limit` for the product of some of a tensor's sizes; a limit of 0
+  /// means none.
+  Value isWithin(Value tensor, ArrayRef<int64_t> dims, int64_t above, int64_t limit);
   /// Whether 0 < size <= `limit` for a size of `tensor`, and the one before it is larger.
   Value isShort(Value tensor, int64_t dim, int64_t limit);
   Value isNot(Value condition);

@@ -9,15 +9,19 @@
 #include "PackWeights.h"
 #include "Rows.h"
 
+#include "attnc/Dialect/Attn/TensorCores.h"
+
 using namespace mlir;
 using namespace mlir::attn;
 
-/// A map of two products is fused into the first.
+/// A map of two products is fused into the first. Maps that a tensor-core kernel can't apply, and
+/// those after them, have kernels of their own.
 Epilogues::Epilogues(func::FuncOp function) {
   function.walk([&](LinearOp op) {
     SmallVector<MapOp> &epilogue = maps[op];
     for (MapOp map : getEpilogue(op)) {
-      if (!linears.try_emplace(map, op).second)
+      bool isKnown = !op.getSchedule() || isTensorCoreEpilogue(map);
+      if (!isKnown || !linears.try_emplace(map, op).second)
         break;
       epilogue.push_back(map);
     }
@@ -78,7 +82,7 @@ static LogicalResult callLinear(LinearOp op, Value result, FunctionConverter &co
     auto isServed = [&] {
       if (isShort && kernel.rowDim == 2)
         return isShort;
-      Value isWithin = host.isWithin(op.getInput(), rowsDim, above, kernel.maxRows);
+      Value isWithin = host.isWithin(op.getInput(), {rowsDim}, above, kernel.maxRows);
       return isShort ? host.areBoth(isWithin, host.isNot(isShort)) : isWithin;
     };
     bool isTiled = converter.isOnGpu() && kernel.tileRows > 1 && hasGpuTiles(op);
@@ -95,10 +99,37 @@ static LogicalResult callLinear(LinearOp op, Value result, FunctionConverter &co
   return success();
 }
 
+/// One kernel for each schedule; a call runs the first that serves its rows.
+static LogicalResult callScheduled(LinearOp op, Value result, FunctionConverter &converter) {
+  HostFunction &host = converter.getHost();
+  ArrayRef<MapOp> epilogue = converter.getEpilogues().getMaps(op);
+  auto outer = llvm::to_vector(llvm::seq<int64_t>(0, tensorType(op.getInput()).getRank() - 1));
+  int64_t above = -1;
+  for (auto schedule : op.getScheduleAttr().getAsRange<ScheduleAttrInterface>()) {
+    auto isServed = [&] {
+      return host.isWithin(op.getInput(), outer, above, schedule.getMaxQLen());
+    };
+    auto build = [&](OpBuilder &builder, StringRef name) {
+      return buildScheduled(builder, name, op, epilogue, schedule);
+    };
+    bool isOnly = op.getSchedule()->size() == 1;
+    if (failed(converter.callKernel(host.getDestination(result), op.getLoc(), "linear", build,
+                                    isOnly ? function_ref<Value()>() : isServed)))
+      return failure();
+    above = schedule.getMaxQLen();
+  }
+  return success();
+}
+
+static LogicalResult callKernels(LinearOp op, Value result, FunctionConverter &converter) {
+  return op.getSchedule() ? callScheduled(op, result, converter)
+                          : callLinear(op, result, converter);
+}
+
 /// A product with an epilogue is computed at the epilogue's last op, after the other operands of
 /// its maps.
 static LogicalResult convertLinear(LinearOp op, FunctionConverter &converter) {
-  return converter.getEpilogues().getMaps(op).empty() ? callLinear(op, op.getResult(), converter)
+  return converter.getEpilogues().getMaps(op).empty() ? callKernels(op, op.getResult(), converter)
                                                       : success();
 }
 
@@ -108,7 +139,7 @@ static LogicalResult convertMap(MapOp op, FunctionConverter &converter) {
     return converter.call(op.getLoc(), "map", op.getResult(),
                           [&](PipelineBuilder &p) { return lowerMap(p, op, converter.getCpu()); });
   bool isLast = converter.getEpilogues().getMaps(linear).back() == op;
-  return isLast ? callLinear(linear, op.getResult(), converter) : success();
+  return isLast ? callKernels(linear, op.getResult(), converter) : success();
 }
 
 void attn::addLinearLowerings(Lowerings &lowerings) {

@@ -80,6 +80,10 @@ LogicalResult lowerStridedSlice(PipelineBuilder &p, tensor::ExtractSliceOp op, c
 /// Copies `tensor` as it is.
 LogicalResult lowerCopy(PipelineBuilder &p, Value tensor, const CpuInfo &cpu);
 
+/// Builds the kernel of `op` and of the maps that follow it, through the interface that the
+/// schedule's conversion attached.
+FailureOr<BuiltKernel> buildScheduled(OpBuilder &builder, StringRef name, Operation *op,
+                                      ArrayRef<MapOp> epilogue, Attribute schedule);
 /// Builds the fused kernel of `schedule`, one of the op's.
 LogicalResult lowerPrefillAttention(PipelineBuilder &p, AttentionOp op, PrefillAttr schedule);
 LogicalResult lowerDecodeAttention(PipelineBuilder &p, AttentionOp op, DecodeAttr schedule);

@@ -101,9 +101,13 @@ void startCopy(KernelBuilder &k, Reg shared, Reg global, Reg bytes) {
                           bytes);
 }
 
+void endCopyGroup(KernelBuilder &k) { NVVM::CpAsyncCommitGroupOp::create(k.b()); }
+void waitForCopyGroups(KernelBuilder &k, int64_t rest) {
+  NVVM::CpAsyncWaitGroupOp::create(k.b(), rest);
+}
 void waitForCopies(KernelBuilder &k) {
-  NVVM::CpAsyncCommitGroupOp::create(k.b());
-  NVVM::CpAsyncWaitGroupOp::create(k.b(), 0);
+  endCopyGroup(k);
+  waitForCopyGroups(k, 0);
 }
 
 Reg sharedAddress(KernelBuilder &k, Reg bytes) {

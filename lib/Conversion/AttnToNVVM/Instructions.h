@@ -43,6 +43,10 @@ Reg isAny(KernelBuilder &k, Reg condition);
 
 /// Copies `bytes` of 16 bytes to shared memory, then zeros; the copy runs beside the thread.
 void startCopy(KernelBuilder &k, Reg shared, Reg global, Reg bytes);
+/// Ends a group of copies: those that this thread started since the last one.
+void endCopyGroup(KernelBuilder &k);
+/// Waits for the groups of this thread but the last `rest`.
+void waitForCopyGroups(KernelBuilder &k, int64_t rest);
 /// Waits for all copies that this thread started.
 void waitForCopies(KernelBuilder &k);
 

@@ -25,6 +25,23 @@ Reg Buffer::at(ArrayRef<Reg> indices) const {
                                  ArrayRef<LLVM::GEPArg>{Value(offset)})};
 }
 
+Reg Buffer::countRows() const {
+  Reg count = sizes[0];
+  for (Reg size : ArrayRef(sizes).drop_front().drop_back())
+    count = count * size;
+  return count;
+}
+
+Regs Buffer::splitRow(Reg row) const {
+  Regs indices(sizes.size() - 1);
+  for (size_t dim = indices.size() - 1; dim > 0; --dim) {
+    indices[dim] = row % sizes[dim];
+    row = row / sizes[dim];
+  }
+  indices[0] = row;
+  return indices;
+}
+
 KernelBuilder::KernelBuilder(OpBuilder &at, Location loc, StringRef name) : builder(loc, at) {
   kernel = cuda::KernelOp::create(builder, name, builder.getStrArrayAttr({}),
                                   builder.getTypeArrayAttr({}), /*num_inputs=*/0,
@@ -91,8 +108,31 @@ Reg KernelBuilder::load(Reg address, Type type) {
   return {builder, LLVM::LoadOp::create(builder, type, address)};
 }
 
+Reg KernelBuilder::loadElement(const Buffer &buffer, ArrayRef<Reg> indices, Type element) {
+  Reg loaded = load(buffer.at(indices), buffer.element);
+  return element.isInteger(1) ? isNot(loaded == 0) : loaded;
+}
+
 void KernelBuilder::store(Reg value, Reg address) {
   LLVM::StoreOp::create(builder, value, address);
+}
+
+void KernelBuilder::storePair(Reg pair, Reg address, Reg count) {
+  Type i16 = builder.getIntegerType(16), i64 = builder.getI64Type();
+  Reg place(builder, LLVM::PtrToIntOp::create(builder, i64, address));
+  auto whole = [&]() -> Regs {
+    store(pair, address);
+    return {};
+  };
+  auto halves = [&]() -> Regs {
+    Reg next(builder, LLVM::GEPOp::create(builder, address.getType(), i16, address,
+                                          ArrayRef<LLVM::GEPArg>{1}));
+    Reg high(builder, arith::ShRUIOp::create(builder, pair, i32(16)));
+    when(count >= 1, [&] { store(convert(pair, i16), address); });
+    when(count >= 2, [&] { store(convert(high, i16), next); });
+    return {};
+  };
+  choose(((place & 3) == 0) & (count >= 2), whole, halves);
 }
 
 BuiltKernel KernelBuilder::finish(ArrayRef<cuda::KernelOp::Blocks> blocks, int64_t threads,
@@ -100,7 +140,8 @@ BuiltKernel KernelBuilder::finish(ArrayRef<cuda::KernelOp::Blocks> blocks, int64
   cuda::ReturnOp::create(builder);
   SmallVector<Attribute> factors, types;
   for (cuda::KernelOp::Blocks factor : blocks)
-    factors.push_back(builder.getI64ArrayAttr({factor.buffer, factor.dim, factor.divisor}));
+    factors.push_back(
+        builder.getI64ArrayAttr({factor.buffer, factor.dim, factor.dims, factor.divisor}));
   for (Type type : llvm::concat<MemRefType>(inputTypes, outputTypes))
     types.push_back(TypeAttr::get(type));
   SmallVector<StringRef> all(inputNames);

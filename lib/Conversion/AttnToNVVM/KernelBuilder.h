@@ -23,6 +23,10 @@ struct Buffer {
 
   /// The address of an element; `indices` may be fewer than dimensions.
   Reg at(ArrayRef<Reg> indices) const;
+  /// The product of all sizes but the last.
+  Reg countRows() const;
+  /// The indices of all dimensions but the last of a row, counted over all of them.
+  Regs splitRow(Reg row) const;
 };
 
 /// Builds the code of a thread at its insertion point.
@@ -44,7 +48,12 @@ public:
   int64_t countInputs() const { return inputTypes.size(); }
 
   Reg load(Reg address, Type type);
+  /// An element of a tensor, whose bools are bytes in memory.
+  Reg loadElement(const Buffer &buffer, ArrayRef<Reg> indices, Type element);
   void store(Reg value, Reg address);
+  /// Stores the first `count` of two elements of 16 bits, in one store if `address` is a multiple
+  /// of 4.
+  void storePair(Reg pair, Reg address, Reg count);
 
   // Control flow, uniform where the body has barriers or meetings of a warp.
 

@@ -125,5 +125,5 @@ BuiltKernel nvvm::buildMerge(OpBuilder &builder, StringRef name, AttentionOp op,
       k.store(convert(buildLse(k, m.maximum, m.sum, m.isOfNaN), lse->element), lse->at(row));
     });
   int64_t output = k.countInputs();
-  return k.finish({{output, 2, 1}, {output, 1, 1}, {output, 0, 1}}, kThreads, /*sharedBytes=*/0);
+  return k.finish({{output, 0, 3, 1}}, kThreads, /*sharedBytes=*/0);
 }

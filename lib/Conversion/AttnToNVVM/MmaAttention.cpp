@@ -116,7 +116,7 @@ void MmaAttention::copyQuery() {
 }
 
 Regs MmaAttention::loadQuery(int64_t depth) {
-  return queryTile.loadLeft(at.warp * kTileRows, depth);
+  return queryTile.loadLeft(at.warp * kTileRows, /*above=*/0, depth);
 }
 
 BuiltKernel MmaAttention::build() {
@@ -152,8 +152,8 @@ BuiltKernel MmaAttention::build() {
   storeContext(state);
   k.when(isAnyNotFinite(state), [&] { recompute(state); });
   SmallVector<cuda::KernelOp::Blocks> blocks = {
-      {0, 2, sizes.rowsOfHead()}, {0, 1, sizes.packedHeads}, {0, 0, 1}};
+      {0, 2, 1, sizes.rowsOfHead()}, {0, 1, 1, sizes.packedHeads}, {0, 0, 1, 1}};
   if (sizes.kvSplits != 1)
-    blocks.push_back({k.countInputs(), 0, 1});
+    blocks.push_back({k.countInputs(), 0, 1, 1});
   return k.finish(blocks, threads, sizes.sharedBytes());
 }

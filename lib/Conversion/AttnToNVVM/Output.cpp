@@ -7,32 +7,11 @@
 
 #include "MmaAttention.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-
 #include <limits>
 
 using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::nvvm;
-
-/// The first `count` of two elements at `address`, in one store if it is a multiple of 4.
-static void storePair(KernelBuilder &k, Reg pair, Reg address, Reg count) {
-  Type i16 = k.b().getIntegerType(16), i64 = k.b().getI64Type();
-  Reg place(k.b(), LLVM::PtrToIntOp::create(k.b(), i64, address));
-  auto whole = [&]() -> Regs {
-    k.store(pair, address);
-    return {};
-  };
-  auto halves = [&]() -> Regs {
-    Reg next(k.b(), LLVM::GEPOp::create(k.b(), address.getType(), i16, address,
-                                        ArrayRef<LLVM::GEPArg>{1}));
-    Reg high(k.b(), arith::ShRUIOp::create(k.b(), pair, k.i32(16)));
-    k.when(count >= 1, [&] { k.store(convert(pair, i16), address); });
-    k.when(count >= 2, [&] { k.store(convert(high, i16), next); });
-    return {};
-  };
-  k.choose(((place & 3) == 0) & (count >= 2), whole, halves);
-}
 
 void MmaAttention::addOutputs() {
   auto types = getPartialTypes(op, schedule);
@@ -57,7 +36,7 @@ void MmaAttention::storeElements(ArrayRef<Reg> elements, Reg firstColumn) {
         Reg count = columns == sizes.valueDim ? k.i32(2) : k.i32(columns) - column;
         Regs place = {at.batch, at.head[r], at.row[r], column};
         if (!statistics) {
-          storePair(k, pairs[i], context->at(place), count);
+          k.storePair(pairs[i], context->at(place), count);
           continue;
         }
         place.insert(place.begin(), at.split);

@@ -9,6 +9,7 @@
 
 #include "Instructions.h"
 
+#include "attnc/Dialect/Attn/Erf.h"
 #include "attnc/Dialect/Attn/IndexRange.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -18,6 +19,7 @@
 #include <cmath>
 
 using namespace mlir;
+using namespace mlir::attn;
 using namespace mlir::attn::nvvm;
 
 /// The type in which a scalar of a region is computed.
@@ -131,9 +133,7 @@ Reg RegionInliner::inlineExtract(Operation *op, IRMapping &mapping) {
     indices.push_back(
         isa<BlockArgument>(index) ? i : clamp(i, i.constant(0), convert(size, i.getType()) - 1));
   }
-  Reg element = k.load(buffer.at(indices), buffer.element);
-  if (extract.getType().isInteger(1))
-    return isNot(element == 0);
+  Reg element = k.loadElement(buffer, indices, extract.getType());
   return isa<FloatType>(extract.getType()) ? convert(element, computeType(extract.getType()))
                                            : element;
 }
@@ -159,6 +159,22 @@ static Reg divideByConstant(KernelBuilder &k, Operation *op, Reg x) {
   return isUsual ? x * k.f32(1 / y) : Reg();
 }
 
+/// Coefficients from the highest power down.
+static Reg polynomial(KernelBuilder &k, Reg x, ArrayRef<float> coefficients) {
+  Reg sum = k.f32(coefficients[0]);
+  for (float coefficient : coefficients.drop_front())
+    sum = fma(sum, x, k.f32(coefficient));
+  return sum;
+}
+
+static Reg erf(KernelBuilder &k, Reg x) {
+  Reg magnitude(k.b(), math::AbsFOp::create(k.b(), x)), t = min(magnitude, k.f32(kLargestErf));
+  Reg small = fma(polynomial(k, x * x, kErfNearZero), x, x);
+  Reg large = k.f32(1) - exp2(k, polynomial(k, t, kErfTail) * t);
+  large = {k.b(), math::CopySignOp::create(k.b(), large, x)};
+  return select(isNaN(x), x, select(t < k.f32(kErfTailFrom), small, large));
+}
+
 /// Functions that LLVM has no code for on this target.
 Reg RegionInliner::inlineFunction(Operation *op, ArrayRef<Reg> operands) {
   constexpr double kLog2E = 1.4426950408889634, kLn2 = 0.6931471805599453;
@@ -173,6 +189,8 @@ Reg RegionInliner::inlineFunction(Operation *op, ArrayRef<Reg> operands) {
     return log2(k, x);
   if (isa<math::RsqrtOp>(op))
     return k.f32(1) / Reg(k.b(), math::SqrtOp::create(k.b(), x));
+  if (isa<math::ErfOp>(op))
+    return erf(k, x);
   if (!isa<math::TanhOp>(op))
     return {};
   // (1 - e) / (1 + e) for e = exp(-2 |x|), with the sign of x.

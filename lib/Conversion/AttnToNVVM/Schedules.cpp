@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MmaAttention.h"
+#include "MmaLinear.h"
 
 #include "attnc/Conversion/AttnToNVVM.h"
 
@@ -20,7 +21,7 @@ using namespace mlir::attn;
 namespace {
 struct MmaKernel : KernelBuilderAttrInterface::ExternalModel<MmaKernel, MmaAttr> {
   FailureOr<BuiltKernel> buildKernel(Attribute schedule, OpBuilder &builder, StringRef name,
-                                     Operation *op) const {
+                                     Operation *op, ArrayRef<MapOp>) const {
     return nvvm::MmaAttention(builder, name, cast<AttentionOp>(op), cast<MmaAttr>(schedule))
         .build();
   }
@@ -32,11 +33,21 @@ struct MmaKernel : KernelBuilderAttrInterface::ExternalModel<MmaKernel, MmaAttr>
     return nvvm::buildMerge(builder, name, cast<AttentionOp>(op), partials);
   }
 };
+
+struct MmaLinearKernel : KernelBuilderAttrInterface::ExternalModel<MmaLinearKernel, MmaLinearAttr> {
+  FailureOr<BuiltKernel> buildKernel(Attribute schedule, OpBuilder &builder, StringRef name,
+                                     Operation *op, ArrayRef<MapOp> epilogue) const {
+    return nvvm::MmaLinear(builder, name, cast<LinearOp>(op), epilogue,
+                           cast<MmaLinearAttr>(schedule))
+        .build();
+  }
+};
 } // namespace
 
 void attn::registerCudaKernelBuilders(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, AttnDialect *) {
     MmaAttr::attachInterface<MmaKernel>(*context);
+    MmaLinearAttr::attachInterface<MmaLinearKernel>(*context);
     // Of the ops that it builds.
     context->loadDialect<cuda::CudaDialect, LLVM::LLVMDialect, NVVM::NVVMDialect, scf::SCFDialect,
                          arith::ArithDialect, math::MathDialect>();

@@ -16,7 +16,7 @@ Regs MmaAttention::multiplyKeys() {
   for (int64_t depth = 0; depth < sizes.headDim; depth += kTileDepth) {
     Regs left = queries.empty() ? loadQuery(depth) : queries[depth / kTileDepth];
     for (int64_t row = 0; row < sizes.kvBlock; row += kTileRows) {
-      Regs right = keyTile.loadTransposedRight(row, depth);
+      Regs right = keyTile.loadTransposedRight(k.i32(0), row, depth);
       for (int64_t half : {0, 1}) {
         auto tile = MutableArrayRef(sums).slice((row / kTileColumns + half) * 4, 4);
         llvm::copy(multiply(k, left, ArrayRef(right).slice(2 * half, 2), tile, element),

@@ -12,8 +12,9 @@
 using namespace mlir;
 using namespace mlir::attn::nvvm;
 
-/// Elements of a chunk, chunks that are swizzled together, and rows that differ in their swizzle.
-static constexpr int64_t kChunk = 8, kChunks = 8;
+/// Elements of a chunk, chunks of 128 bytes, which all banks hold at once, and rows that may differ
+/// in their swizzle.
+static constexpr int64_t kChunk = 8, kChunks = 8, kSwizzledRows = 8;
 
 //===----------------------------------------------------------------------===//
 // Rows in global memory
@@ -39,7 +40,7 @@ static Matrix makeMatrix(KernelBuilder &k, const Buffer &buffer, ArrayRef<Reg> i
   Reg bytes(k.b(), LLVM::PtrToIntOp::create(k.b(), i64, base));
   for (Reg stride : strides)
     bytes = bytes | (stride * 2);
-  auto known = Value(buffer.sizes[3]).getDefiningOp<arith::ConstantOp>();
+  auto known = Value(buffer.sizes.back()).getDefiningOp<arith::ConstantOp>();
   return {base, std::move(offset), cast<IntegerAttr>(known.getValue()).getInt(), buffer.element,
           (bytes & (kChunkBytes - 1)) == 0};
 }
@@ -68,27 +69,62 @@ Matrix Matrix::ofPages(KernelBuilder &k, const Buffer &pool, const PageTable &ta
   });
 }
 
+Matrix Matrix::ofRows(KernelBuilder &k, const Buffer &buffer) {
+  Regs strides;
+  for (Reg stride : ArrayRef(buffer.strides).drop_back())
+    strides.push_back(widen(stride));
+  return makeMatrix(k, buffer, {}, strides, [buffer, strides](Reg row) {
+    Reg offset;
+    for (auto [index, stride] : llvm::zip(buffer.splitRow(row), strides))
+      offset = offset ? offset + widen(index) * stride : widen(index) * stride;
+    return offset;
+  });
+}
+
+Matrix Matrix::slice(KernelBuilder &k, Reg first, int64_t count) const {
+  Matrix part = *this;
+  part.base = {k.b(), LLVM::GEPOp::create(k.b(), base.getType(), element, base,
+                                          ArrayRef<LLVM::GEPArg>{Value(first)})};
+  part.columns = count;
+  if (columns % count != 0)
+    part.rest = k.i32(columns) - first;
+  return part;
+}
+
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//
 
+SharedTile SharedTile::behind(Reg bytes) const {
+  SharedTile tile = *this;
+  tile.base = bytes;
+  return tile;
+}
+
+/// Chunks of a row that are swizzled together.
+int64_t SharedTile::chunksAtOnce() const { return std::min(rowBytes / kChunkBytes, kChunks); }
+
 Reg SharedTile::chunkAddress(const ChunkPlace &place) const {
-  Reg swizzled = place.chunk ^ (place.row & (kChunks - 1));
-  Reg address = sharedAddress(k, place.row * rowBytes + swizzled * kChunkBytes);
+  int64_t chunks = chunksAtOnce(), rowsOfLine = kChunks / chunks;
+  Reg line = rowsOfLine == 1 ? place.row : place.row / rowsOfLine;
+  Reg swizzled = place.chunk ^ (line & (chunks - 1));
+  Reg bytesBefore = place.row * rowBytes + swizzled * kChunkBytes;
+  Reg address = sharedAddress(k, base ? bytesBefore + base : bytesBefore);
   int64_t bytes = offset + place.above * rowBytes + place.left * kChunkBytes;
   return {k.b(), LLVM::GEPOp::create(k.b(), address.getType(), k.b().getI8Type(), address,
                                      ArrayRef<LLVM::GEPArg>{int32_t(bytes)})};
 }
 
-/// Eight threads copy eight chunks of a row at once: the addresses of further chunks and rows
-/// differ by constants.
+/// Eight threads copy eight chunks of a row at once, four a row of four: the addresses of further
+/// chunks and rows differ by constants.
 void SharedTile::startCopies(const Matrix &matrix, Reg first, Reg end) const {
-  int64_t rowsAtOnce = threads / kChunks;
-  Reg row = k.thread / kChunks;
+  int64_t rowsAtOnce = threads / chunksAtOnce();
+  Reg row = k.thread / chunksAtOnce();
   auto copyRows = [&](bool isAligned) -> Regs {
     for (int64_t done = 0; done < rows; done += rowsAtOnce) {
       auto copy = [&] {
-        copyRow(matrix, row + done % kChunks, done - done % kChunks, first, end, isAligned);
+        copyRow(matrix, row + done % kSwizzledRows, done - done % kSwizzledRows, first, end,
+                isAligned);
       };
       done + rowsAtOnce <= rows ? copy() : k.when(row < rows - done, copy);
     }
@@ -100,33 +136,35 @@ void SharedTile::startCopies(const Matrix &matrix, Reg first, Reg end) const {
 /// Of a row from the end on nothing is read.
 void SharedTile::copyRow(const Matrix &matrix, Reg row, int64_t above, Reg first, Reg end,
                          bool isAligned) const {
-  Reg chunk = k.thread % kChunks, place = first + row + above, isIn = place < end;
+  int64_t atOnce = chunksAtOnce();
+  Reg chunk = k.thread % atOnce, place = first + row + above, isIn = place < end;
   Reg element = matrix.offset(place) + widen(chunk * kChunk);
   int64_t chunks = llvm::alignTo(matrix.columns, kTileDepth) / kChunk;
-  for (int64_t left = 0; left < chunks; left += kChunks) {
+  for (int64_t left = 0; left < chunks; left += atOnce) {
     Reg from(k.b(), LLVM::GEPOp::create(k.b(), matrix.base.getType(), matrix.element, matrix.base,
                                         ArrayRef<LLVM::GEPArg>{Value(element + left * kChunk)}));
-    int64_t columns = std::min(matrix.columns - left * kChunk, kChunks * kChunk);
+    int64_t columns = std::min(matrix.columns - left * kChunk, atOnce * kChunk);
+    Reg present = matrix.rest                 ? matrix.rest - left * kChunk
+                  : columns % kTileDepth != 0 ? k.i32(columns)
+                                              : Reg();
+    // The elements of the chunk that are among the columns.
+    Reg count = present ? clamp(present - chunk * kChunk, k.i32(0), k.i32(kChunk)) : Reg();
     ChunkPlace to{row, chunk, above, left};
     auto copy = [&] {
-      isAligned ? copyChunk(from, isIn, columns, to) : moveChunk(from, isIn, columns, to);
+      isAligned ? copyChunk(from, isIn, count, to) : moveChunk(from, isIn, count, to);
     };
-    left + kChunks <= chunks ? copy() : k.when(chunk < chunks - left, copy);
+    left + atOnce <= chunks ? copy() : k.when(chunk < chunks - left, copy);
   }
 }
 
-/// The elements of the chunk that are among `columns`.
-Reg SharedTile::countElements(int64_t columns, Reg chunk) const {
-  return clamp(k.i32(columns) - chunk * kChunk, k.i32(0), k.i32(kChunk));
-}
-
-void SharedTile::copyChunk(Reg from, Reg isIn, int64_t columns, const ChunkPlace &to) const {
-  Reg bytes = columns % kTileDepth == 0 ? k.i32(kChunkBytes) : countElements(columns, to.chunk) * 2;
+/// `count` elements, then zeros; all of the chunk's without a count.
+void SharedTile::copyChunk(Reg from, Reg isIn, Reg count, const ChunkPlace &to) const {
+  Reg bytes = count ? count * 2 : k.i32(kChunkBytes);
   startCopy(k, chunkAddress(to), from, select(isIn, bytes, k.i32(0)));
 }
 
 /// Element by element.
-void SharedTile::moveChunk(Reg from, Reg isIn, int64_t columns, const ChunkPlace &to) const {
+void SharedTile::moveChunk(Reg from, Reg isIn, Reg count, const ChunkPlace &to) const {
   Type i16 = k.b().getIntegerType(16);
   Value chunk = LLVM::UndefOp::create(k.b(), VectorType::get({kChunk}, i16));
   auto load = [&](int32_t begin, int32_t end, Reg isRead) {
@@ -143,13 +181,11 @@ void SharedTile::moveChunk(Reg from, Reg isIn, int64_t columns, const ChunkPlace
     for (auto [i, element] : llvm::enumerate(k.choose(isRead, read, [&] { return zeros; })))
       chunk = LLVM::InsertElementOp::create(k.b(), chunk, element, k.i32(begin + i));
   };
-  if (columns % kTileDepth == 0) {
+  if (!count)
     load(0, kChunk, isIn);
-  } else {
-    Reg count = countElements(columns, to.chunk);
+  else
     for (int32_t i = 0; i < kChunk; ++i)
       load(i, i + 1, isIn & (count > k.i32(i)));
-  }
   LLVM::StoreOp::create(k.b(), chunk, chunkAddress(to), /*alignment=*/kChunkBytes);
 }
 
@@ -172,11 +208,11 @@ SharedTile::ChunkPlace SharedTile::placeOf(Reg row, int64_t above, int64_t colum
   return {row, k.i32(chunk % kChunks), above, chunk - chunk % kChunks};
 }
 
-Regs SharedTile::loadLeft(Reg row, int64_t depth) const {
-  return load(placeOf(row, 0, depth), /*rowsFirst=*/true, /*isTransposed=*/false);
+Regs SharedTile::loadLeft(Reg row, int64_t above, int64_t depth) const {
+  return load(placeOf(row, above, depth), /*rowsFirst=*/true, /*isTransposed=*/false);
 }
-Regs SharedTile::loadTransposedRight(int64_t row, int64_t depth) const {
-  return load(placeOf(k.i32(0), row, depth), /*rowsFirst=*/false, /*isTransposed=*/false);
+Regs SharedTile::loadTransposedRight(Reg row, int64_t above, int64_t depth) const {
+  return load(placeOf(row, above, depth), /*rowsFirst=*/false, /*isTransposed=*/false);
 }
 Regs SharedTile::loadRight(int64_t row, int64_t column) const {
   return load(placeOf(k.i32(0), row, column), /*rowsFirst=*/true, /*isTransposed=*/true);

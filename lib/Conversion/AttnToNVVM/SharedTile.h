@@ -33,6 +33,8 @@ struct Matrix {
   Type element;
   /// Whether all rows can be copied 16 bytes at a time.
   Reg isAligned;
+  /// The number of columns where it may be less; none if it is not.
+  Reg rest = {};
 
   /// The rows of one head of one batch.
   static Matrix ofHead(KernelBuilder &k, const Buffer &buffer, Reg batch, Reg head);
@@ -41,22 +43,34 @@ struct Matrix {
                               int64_t heads);
   /// The keys of one head in the pages of a sequence.
   static Matrix ofPages(KernelBuilder &k, const Buffer &pool, const PageTable &table, Reg head);
+  /// The rows of all dimensions but the last, of static size.
+  static Matrix ofRows(KernelBuilder &k, const Buffer &buffer);
+
+  /// `count` columns from `first` on, a multiple of `count`; those past the last are zeros.
+  Matrix slice(KernelBuilder &k, Reg first, int64_t count) const;
 };
 
-/// Rows in shared memory. Chunk c of row r, of 16 bytes, is where c ^ (r % 8) would be: the same
-/// chunk of 8 adjacent rows is in different banks. Columns are padded with zeros to whole tiles.
+/// Rows in shared memory, of 64 bytes or a multiple of 128. Chunks of 16 bytes are swizzled within
+/// 128 bytes so that the same chunk of 8 adjacent rows is in different banks: chunk c of row r is
+/// where c ^ (r % 8) would be, of rows of 64 bytes where c ^ (r / 2 % 4) would be. Columns are
+/// padded with zeros to whole tiles.
 class SharedTile {
 public:
   SharedTile(KernelBuilder &k, int64_t offset, int64_t rows, int64_t rowBytes, int64_t threads)
       : k(k), offset(offset), rows(rows), rowBytes(rowBytes), threads(threads) {}
 
+  /// The tile that lies `bytes` behind this one, a multiple of 128.
+  SharedTile behind(Reg bytes) const;
+
   /// Starts copying rows from `first` on; those from `end` on are zeros.
   void startCopies(const Matrix &matrix, Reg first, Reg end) const;
 
+  // Rows are those of `row`, a multiple of 16, + `above`.
+
   /// A tile of 16 rows x 16 elements as the left operand of a product.
-  Regs loadLeft(Reg row, int64_t depth) const;
+  Regs loadLeft(Reg row, int64_t above, int64_t depth) const;
   /// 16 rows x 16 elements as two right operands: element k, n is that of row n, element k.
-  Regs loadTransposedRight(int64_t row, int64_t depth) const;
+  Regs loadTransposedRight(Reg row, int64_t above, int64_t depth) const;
   /// The same: element k, n is that of row k, column + n; a column of two chunks, the first of
   /// which is even.
   Regs loadRight(int64_t row, int64_t column) const;
@@ -72,15 +86,17 @@ private:
 
   void copyRow(const Matrix &matrix, Reg row, int64_t above, Reg first, Reg end,
                bool isAligned) const;
-  Reg countElements(int64_t columns, Reg chunk) const;
-  void copyChunk(Reg from, Reg isIn, int64_t columns, const ChunkPlace &to) const;
-  void moveChunk(Reg from, Reg isIn, int64_t columns, const ChunkPlace &to) const;
+  void copyChunk(Reg from, Reg isIn, Reg count, const ChunkPlace &to) const;
+  void moveChunk(Reg from, Reg isIn, Reg count, const ChunkPlace &to) const;
+  int64_t chunksAtOnce() const;
   Reg chunkAddress(const ChunkPlace &place) const;
   ChunkPlace placeOf(Reg row, int64_t above, int64_t column) const;
   Regs load(ChunkPlace place, bool rowsFirst, bool isTransposed) const;
 
   KernelBuilder &k;
   int64_t offset, rows, rowBytes, threads;
+  /// What lies before `offset`; none if nothing does.
+  Reg base = {};
 };
 
 } // namespace mlir::attn::nvvm

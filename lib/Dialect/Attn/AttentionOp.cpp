@@ -50,32 +50,6 @@ static LogicalResult verifyElements(AttentionOp op) {
   return op.getSink() ? verifyElement(op, "sink", op.getSink(), "query", query) : success();
 }
 
-/// Every q_len is served by exactly one kernel.
-static LogicalResult verifyOrder(AttentionOp op, ArrayRef<Attribute> schedules) {
-  // attention_c6
-  int64_t last =
-      schedules.empty() ? -1 : cast<ScheduleAttrInterface>(schedules.back()).getMaxQLen();
-  if (last != 0)
-    return op.emitOpError("expected a last schedule without max_q_len");
-  int64_t before = 0;
-  for (Attribute schedule : schedules.drop_back()) {
-    int64_t limit = cast<ScheduleAttrInterface>(schedule).getMaxQLen();
-    if (limit <= before)
-      return op.emitOpError("expected a max_q_len above ") << before << ", found " << limit;
-    before = limit;
-  }
-  return success();
-}
-
-static LogicalResult verifySchedules(AttentionOp op) {
-  if (!op.getSchedule())
-    return success();
-  for (auto schedule : op.getScheduleAttr().getAsRange<ScheduleAttrInterface>())
-    if (failed(schedule.verifySchedule(op)))
-      return failure();
-  return verifyOrder(op, op.getSchedule()->getValue());
-}
-
 static LogicalResult verifyPackedRows(AttentionOp op) {
   auto verifyBatch = [&](StringRef name, Value rows) -> LogicalResult {
     if (int64_t found = sizeOf(rows, 0); found != 1)
@@ -115,7 +89,9 @@ LogicalResult AttentionOp::verify() {
       failed(verifyPackedRows(*this)))
     return failure();
   // attention_c2, attention_c3, attention_c9
-  if (failed(verifyElements(*this)) || failed(verifySizes(*this)) || failed(verifySchedules(*this)))
+  if (failed(verifyElements(*this)) || failed(verifySizes(*this)) ||
+      (getSchedule() &&
+       failed(verifySchedules(*this, getScheduleAttr(), /*isOfLinear=*/false)))) // attention_c6
     return failure();
   // attention_c13
   if (failed(verifyScale(*this, getScale(), getQuery())))

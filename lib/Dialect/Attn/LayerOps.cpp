@@ -30,7 +30,10 @@ LogicalResult LinearOp::verify() {
   if (failed(verifyRank(*this, "weight", weight, 2)) ||
       (getBias() && failed(verifyRank(*this, "bias", getBias(), 1))) || failed(verifySizes(*this)))
     return failure();
-  return verifyResult(*this); // linear_c4
+  if (failed(verifyResult(*this))) // linear_c4
+    return failure();
+  // linear_c5
+  return getSchedule() ? verifySchedules(*this, getScheduleAttr(), /*isOfLinear=*/true) : success();
 }
 
 SizeConstraints LinearOp::getSizeConstraints() {

@@ -175,6 +175,28 @@ LogicalResult MmaAttr::verify(EmitError emitError, int64_t qBlock, int64_t kvBlo
   return verifyAtMost(emitError, "kv_splits", kvSplits, kMostSplits);
 }
 
+/// A warp has at most 64 rows of sums in registers, and at least 16 features, as many as it loads
+/// at once.
+LogicalResult MmaLinearAttr::verify(EmitError emitError, int64_t rowBlock, int64_t featureBlock,
+                                    int64_t depth, int64_t stages, int64_t maxRows) {
+  std::tuple<StringRef, int64_t, int64_t, int64_t> powers[] = {
+      {"row_block", rowBlock, 16, 128},
+      {"feature_block", featureBlock, 64, 128},
+      {"depth", depth, 32, 64}};
+  for (auto [name, value, least, most] : powers)
+    if (value < least || value > most || !llvm::isPowerOf2_64(value))
+      return emitError() << "expected " << name << " to be a power of 2 from " << least << " to "
+                         << most << ", found " << value;
+  constexpr int64_t kFewest = 2, kMost = 4;
+  if (stages < kFewest || stages > kMost)
+    return emitError() << "expected " << kFewest << " to " << kMost << " stages, found " << stages;
+  int64_t bytes = 2 * (rowBlock + featureBlock) * depth * stages;
+  if (bytes <= GpuInfo::kSharedBytes)
+    return success();
+  return emitError() << "expected stages of at most " << GpuInfo::kSharedBytes
+                     << " bytes of shared memory, found " << bytes;
+}
+
 //===----------------------------------------------------------------------===//
 // Parameters against the op
 //===----------------------------------------------------------------------===//
@@ -265,3 +287,37 @@ LogicalResult MmaAttr::verifySchedule(Operation *scheduled) const {
 }
 
 TargetKind MmaAttr::getTargetKind() const { return TargetKind::gpu; }
+
+LogicalResult MmaLinearAttr::verifySchedule(Operation *scheduled) const {
+  StringRef obstacle = findTensorCoreObstacle(cast<LinearOp>(scheduled));
+  if (obstacle.empty())
+    return success();
+  return scheduled->emitOpError("expected an op that tensor cores compute, but ") << obstacle;
+}
+
+int64_t MmaLinearAttr::getMaxQLen() const { return getMaxRows(); }
+StringRef MmaLinearAttr::getLimitName() const { return "rows"; }
+TargetKind MmaLinearAttr::getTargetKind() const { return TargetKind::gpu; }
+
+LogicalResult attn::verifySchedules(Operation *op, ArrayAttr schedules, bool isOfLinear) {
+  for (auto schedule : schedules.getAsRange<ScheduleAttrInterface>()) {
+    if (isa<MmaLinearAttr>(schedule) != isOfLinear)
+      return op->emitOpError("expected schedules of ")
+             << (isOfLinear ? "linear layers" : "attention") << ", found " << schedule;
+    if (failed(schedule.verifySchedule(op)))
+      return failure();
+  }
+  StringRef limitName = isOfLinear ? "max_rows" : "max_q_len";
+  int64_t before = 0, left = schedules.size();
+  for (auto schedule : schedules.getAsRange<ScheduleAttrInterface>()) {
+    int64_t limit = schedule.getMaxQLen();
+    if (--left == 0)
+      return limit == 0 ? success()
+                        : op->emitOpError("expected a last schedule without ") << limitName;
+    if (limit <= before)
+      return op->emitOpError("expected a ")
+             << limitName << " above " << before << ", found " << limit;
+    before = limit;
+  }
+  return op->emitOpError("expected a last schedule without ") << limitName;
+}

@@ -396,6 +396,27 @@ static ArrayAttr selectOnGpu(AttentionOp op, GpuInfo gpu) {
   return schedules ? schedules : GpuSelector(op, GpuInfo::kSharedBytes, hasTensorCores).select();
 }
 
+/// Tiles of many rows take most products between two barriers, those of few rows most copies ahead
+/// of them, as weights are then read once. Null without tensor cores.
+static ArrayAttr selectOnGpu(LinearOp op, GpuInfo gpu) {
+  if (!gpu.hasTensorCores() || !findTensorCoreObstacle(op).empty())
+    return {};
+  constexpr int64_t kFewRows = 16;
+  auto outer = cast<RankedTensorType>(op.getInput().getType()).getShape().drop_back();
+  bool isOpen = llvm::any_of(outer, ShapedType::isDynamic);
+  uint64_t rows = 1;
+  for (int64_t size : outer)
+    rows = llvm::SaturatingMultiply<uint64_t>(rows, size);
+  MLIRContext *context = op->getContext();
+  auto few = MmaLinearAttr::get(context, kFewRows, /*feature_block=*/64, /*depth=*/64,
+                                /*stages=*/4, isOpen ? kFewRows : 0);
+  auto many = MmaLinearAttr::get(context, /*row_block=*/128, /*feature_block=*/128, /*depth=*/32,
+                                 /*stages=*/3, /*max_rows=*/0);
+  if (isOpen)
+    return ArrayAttr::get(context, {few, many});
+  return ArrayAttr::get(context, {rows <= kFewRows ? few : many});
+}
+
 //===----------------------------------------------------------------------===//
 // Any target
 //===----------------------------------------------------------------------===//
@@ -431,7 +452,8 @@ LogicalResult attn::verifyTarget(MLIRContext *context, StringRef target) {
          << "expected a target such as x86-64-linux-avx2-fma, or host, found '" << target << "'";
 }
 
-StringRef attn::getReasonForNoTensorCores(AttentionOp op, StringRef target) {
+template <typename OpTy>
+static StringRef findReason(OpTy op, StringRef target) {
   std::optional<GpuInfo> gpu = GpuInfo::fromTarget(target);
   if (!gpu || gpu->api != GpuApi::cuda)
     return "";
@@ -440,10 +462,18 @@ StringRef attn::getReasonForNoTensorCores(AttentionOp op, StringRef target) {
                                                     : obstacle;
 }
 
+StringRef attn::getReasonForNoTensorCores(Operation *op, StringRef target) {
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    return findReason(attention, target);
+  auto linear = dyn_cast<LinearOp>(op);
+  return linear ? findReason(linear, target) : "";
+}
+
 /// A schedule written by hand must be for the target's kind: the other kind's loops would be
 /// dropped, and the score stored.
-static LogicalResult verifyTargetKind(AttentionOp op, TargetKind kind) {
-  for (auto schedule : op.getScheduleAttr().getAsRange<ScheduleAttrInterface>())
+template <typename OpTy>
+static LogicalResult verifyTargetKind(OpTy op, TargetKind kind) {
+  for (auto schedule : op.getScheduleAttr().template getAsRange<ScheduleAttrInterface>())
     if (schedule.getTargetKind() != kind)
       return op.emitOpError("expected a schedule for a ")
              << (kind == TargetKind::gpu ? "GPU" : "CPU") << ", as the target is, found "
@@ -473,6 +503,12 @@ struct AttnSelectSchedulePass : attn::impl::AttnSelectScheduleBase<AttnSelectSch
         isValid &= succeeded(verifyTargetKind(op, gpu ? TargetKind::gpu : TargetKind::cpu));
       else if (getReasonForNoKernel(op, target).empty())
         op.setScheduleAttr(gpu ? selectOnGpu(op, *gpu) : CpuSelector(op, cpu).select());
+    });
+    getOperation().walk([&](LinearOp op) {
+      if (op.getSchedule())
+        isValid &= succeeded(verifyTargetKind(op, gpu ? TargetKind::gpu : TargetKind::cpu));
+      else if (gpu)
+        op.setScheduleAttr(selectOnGpu(op, *gpu));
     });
     if (!isValid)
       signalPassFailure();

@@ -36,6 +36,9 @@ LogicalResult verifySizes(AttnOpInterface op);
 LogicalResult verifyResult(AttnOpInterface op, Value result, StringRef what,
                            ArrayRef<StringRef> names);
 LogicalResult verifyResult(AttnOpInterface op);
+/// Checks schedules of attention, or of a linear layer, against the op, and that every q_len or
+/// number of rows is served by exactly one kernel.
+LogicalResult verifySchedules(Operation *op, ArrayAttr schedules, bool isOfLinear);
 
 } // namespace mlir::attn
 

@@ -26,7 +26,7 @@ TensorCoreTiles::TensorCoreTiles(AttentionOp op, MmaAttr schedule)
 static bool isKnownFunction(Operation &op) {
   Type type = op.getResult(0).getType();
   return isa<math::AbsFOp, math::FloorOp, math::CeilOp, math::FmaOp, math::SqrtOp, math::RsqrtOp,
-             math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op, math::TanhOp>(op) &&
+             math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op, math::TanhOp, math::ErfOp>(op) &&
          !type.isF64();
 }
 
@@ -76,4 +76,31 @@ StringRef attn::findTensorCoreObstacle(AttentionOp op) {
   if (!isKnown(op.getScoreMod()) || !isKnown(op.getMask()) || !isKnown(op.getProbMod()))
     return "a region calls what they have no instruction for";
   return "";
+}
+
+//===----------------------------------------------------------------------===//
+// Linear layers
+//===----------------------------------------------------------------------===//
+
+LinearTiles::LinearTiles(MmaLinearAttr schedule)
+    : rowBlock(schedule.getRowBlock()), featureBlock(schedule.getFeatureBlock()),
+      depth(schedule.getDepth()), stages(schedule.getStages()) {}
+
+StringRef attn::findTensorCoreObstacle(LinearOp op) {
+  auto input = cast<RankedTensorType>(op.getInput().getType());
+  if (!input.getElementType().isF16() && !input.getElementType().isBF16())
+    return "elements are neither f16 nor bf16";
+  if (input.getRank() < 2)
+    return "the input is a vector";
+  int64_t width = input.getShape().back();
+  return ShapedType::isDynamic(width) || width == 0 ? "in_features is open or 0" : "";
+}
+
+bool attn::isTensorCoreEpilogue(MapOp op) {
+  Type element = op.getResult().getType().getElementType();
+  auto isKnownInput = [](Value input) {
+    return isKnown(cast<RankedTensorType>(input.getType()).getElementType());
+  };
+  return isa<Float16Type, BFloat16Type, Float32Type>(element) && isKnown(op.getBody()) &&
+         llvm::all_of(op.getInputs(), isKnownInput);
 }

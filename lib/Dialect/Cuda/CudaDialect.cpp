@@ -48,7 +48,7 @@ SmallVector<KernelOp::Blocks> KernelOp::getBlockFactors() {
   return llvm::map_to_vector(getBlocks(), [](Attribute each) {
     auto numbers = llvm::map_to_vector(cast<ArrayAttr>(each).getAsRange<IntegerAttr>(),
                                        [](IntegerAttr number) { return number.getInt(); });
-    return Blocks{numbers[0], numbers[1], numbers[2]};
+    return Blocks{numbers[0], numbers[1], numbers[2], numbers[3]};
   });
 }
 
@@ -56,22 +56,28 @@ SmallVector<KernelOp::Blocks> KernelOp::getBlockFactors() {
 // Verification
 //===----------------------------------------------------------------------===//
 
-static bool isTriple(Attribute attr) {
+static bool isOfFour(Attribute attr) {
   auto array = dyn_cast<ArrayAttr>(attr);
-  return array && array.size() == 3 && llvm::all_of(array, llvm::IsaPred<IntegerAttr>);
+  return array && array.size() == 4 && llvm::all_of(array, llvm::IsaPred<IntegerAttr>);
 }
 
 /// (C3)
 static LogicalResult verifyBlocks(KernelOp op) {
-  if (!llvm::all_of(op.getBlocks(), isTriple))
-    return op.emitOpError("expected a buffer, a dimension and a divisor for each of its blocks");
+  if (!llvm::all_of(op.getBlocks(), isOfFour))
+    return op.emitOpError(
+        "expected a buffer, a dimension, a number of dimensions and a divisor for "
+        "each of its blocks");
   for (KernelOp::Blocks factor : op.getBlockFactors()) {
     if (factor.buffer < 0 || factor.buffer >= int64_t(op.getTypes().size()))
       return op.emitOpError("expected blocks of one of ")
              << op.getTypes().size() << " buffers, found " << factor.buffer;
-    if (factor.dim < 0 || factor.dim >= op.getType(factor.buffer).getRank())
+    int64_t rank = op.getType(factor.buffer).getRank();
+    if (factor.dim < 0 || factor.dim >= rank)
       return op.emitOpError("expected blocks of a dimension of ")
              << op.getType(factor.buffer) << ", found " << factor.dim;
+    if (factor.dims <= 0 || factor.dims > rank - factor.dim)
+      return op.emitOpError("expected blocks of 1 to ")
+             << rank - factor.dim << " dimensions, found " << factor.dims;
     if (factor.divisor <= 0)
       return op.emitOpError("expected blocks of a positive divisor, found ") << factor.divisor;
   }

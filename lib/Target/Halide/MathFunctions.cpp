@@ -9,7 +9,10 @@
 
 #include "MathFunctions.h"
 
-#include <initializer_list>
+#include "attnc/Dialect/Attn/Erf.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
 #include <limits>
 
 using namespace Halide;
@@ -44,7 +47,7 @@ Expr readOnce(Expr x, const std::function<Expr(Expr)> &function) {
 }
 
 /// Coefficients from the highest power down.
-static Expr polynomial(Expr x, std::initializer_list<float> coefficients) {
+static Expr polynomial(Expr x, llvm::ArrayRef<float> coefficients) {
   Expr result;
   for (float c : coefficients)
     result = result.defined() ? result * x + c : Expr(c);
@@ -169,16 +172,11 @@ static Expr tanhOnce(Expr x) {
 
 Expr tanhF32(Expr x) { return readOnce(x, tanhOnce); }
 
-// Minimax polynomials; beyond 0.93 one for log2(1 - erf |x|) / |x|.
 static Expr erfOnce(Expr x) {
-  Expr t = clampAbove(abs(x), 4.0f);
-  Expr s = x * x;
-  Expr small = polynomial(s, {-5.96761703e-4f, 4.99119423e-3f, -2.67681349e-2f, 1.12819925e-1f,
-                              -3.76125336e-1f, 1.28379166e-1f});
-  Expr tail = polynomial(t, {-2.49374844e-05f, 5.52836593e-04f, -5.60337615e-03f, 3.49920227e-02f,
-                             -1.54047914e-01f, -9.15890167e-01f, -1.62839516e+00f});
+  Expr t = clampAbove(abs(x), attn::kLargestErf);
+  Expr small = polynomial(x * x, attn::kErfNearZero), tail = polynomial(t, attn::kErfTail);
   Expr large = 1.0f - exp2WithinRange(tail * t);
-  return blend(strictLess(t, 0.927734375f), small * x + x, copySign(large, x));
+  return blend(strictLess(t, attn::kErfTailFrom), small * x + x, copySign(large, x));
 }
 
 Expr erfF32(Expr x) { return readOnce(x, erfOnce); }

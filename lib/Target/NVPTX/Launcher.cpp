@@ -39,6 +39,7 @@ private:
     return b.CreateConstInBoundsGEP1_64(i8, base, bytes);
   }
   llvm::Value *getDimension(int64_t buffer, int64_t dim);
+  llvm::Value *multiply(llvm::Value *x, llvm::Value *y);
   llvm::Value *countBlocks();
   llvm::Value *run(llvm::Value *blocks);
   void markWritten();
@@ -83,23 +84,34 @@ llvm::Value *LauncherBuilder::getDimension(int64_t buffer, int64_t dim) {
   return at(dims, (kernel.getType(buffer).getRank() - 1 - dim) * kDimBytes);
 }
 
-/// Sizes are below 2^31: a product of two does not wrap around, and is checked before the next.
+/// Ends the launch with an error where the product is above 2^31 - 1. Both are below 2^32, so the
+/// product does not wrap around.
+llvm::Value *LauncherBuilder::multiply(llvm::Value *x, llvm::Value *y) {
+  llvm::Value *product = b.CreateMul(x, y);
+  llvm::Value *isTooLarge =
+      b.CreateICmpUGT(product, b.getInt64(std::numeric_limits<int32_t>::max()));
+  auto *refuse = llvm::BasicBlock::Create(b.getContext(), "", launch),
+       *next = llvm::BasicBlock::Create(b.getContext(), "", launch);
+  b.CreateCondBr(isTooLarge, refuse, next);
+  b.SetInsertPoint(refuse);
+  call("halide_error", b.getVoidTy(),
+       {launch->getArg(0), b.CreateGlobalString("expected sizes of at most 2^31 - 1 blocks of "
+                                                "threads, found more")});
+  b.CreateRet(b.getInt32(kError));
+  b.SetInsertPoint(next);
+  return product;
+}
+
 llvm::Value *LauncherBuilder::countBlocks() {
-  llvm::Value *count = b.getInt64(1), *most = b.getInt64(std::numeric_limits<int32_t>::max());
+  llvm::Value *count = b.getInt64(1);
   for (KernelOp::Blocks factor : kernel.getBlockFactors()) {
-    llvm::Value *size = b.CreateLoad(i32, at(getDimension(factor.buffer, factor.dim), kExtent));
-    llvm::Value *above = b.CreateAdd(b.CreateZExt(size, i64), b.getInt64(factor.divisor - 1));
-    count = b.CreateMul(count, b.CreateUDiv(above, b.getInt64(factor.divisor)));
-    llvm::Value *isTooLarge = b.CreateICmpUGT(count, most);
-    llvm::Value *message = b.CreateGlobalString("expected sizes of at most 2^31 - 1 blocks of "
-                                                "threads, found more");
-    auto *refuse = llvm::BasicBlock::Create(b.getContext(), "", launch),
-         *next = llvm::BasicBlock::Create(b.getContext(), "", launch);
-    b.CreateCondBr(isTooLarge, refuse, next);
-    b.SetInsertPoint(refuse);
-    call("halide_error", b.getVoidTy(), {launch->getArg(0), message});
-    b.CreateRet(b.getInt32(kError));
-    b.SetInsertPoint(next);
+    llvm::Value *size = b.getInt64(1);
+    for (int64_t dim = factor.dim; dim < factor.dim + factor.dims; ++dim) {
+      llvm::Value *extent = b.CreateLoad(i32, at(getDimension(factor.buffer, dim), kExtent));
+      size = multiply(size, b.CreateZExt(extent, i64));
+    }
+    llvm::Value *above = b.CreateAdd(size, b.getInt64(factor.divisor - 1));
+    count = multiply(count, b.CreateUDiv(above, b.getInt64(factor.divisor)));
   }
   return b.CreateTrunc(count, i32);
 }

@@ -2,7 +2,7 @@
 
 // The kernel reads each tensor that a region captures, and writes context and lse.
 // CHECK: cuda.kernel @masked_attention_0 names(["query", "key", "value", "captured", "context", "lse"])
-// CHECK-SAME: num_inputs(4) blocks({{\[\[}}0, 2, 64], [0, 1, 1], [0, 0, 1]]) threads(128) shared_bytes(24576)
+// CHECK-SAME: num_inputs(4) blocks({{\[\[}}0, 2, 1, 64], [0, 1, 1, 1], [0, 0, 1, 1]]) threads(128) shared_bytes(24576)
 // Queries and the first keys, before the loop.
 // CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg
 // CHECK: nvvm.cp.async.wait.group 0

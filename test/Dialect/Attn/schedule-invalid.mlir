@@ -248,7 +248,7 @@ func.func @region_c14(%q: !q) -> !q {
   // expected-error@+1 {{but a region calls what they have no instruction for}}
   %c = attn.attention %q, %q, %q score_mod {
   ^bb0(%s: f16, %b: index, %h: index, %i: index, %j: index):
-    %e = math.erf %s : f16
+    %e = math.sin %s : f16
     attn.yield %e : f16
   } schedule([#attn.mma<q_block = 64, kv_block = 64>]) : !q, !q, !q -> !q
   return %c : !q
@@ -291,4 +291,55 @@ func.func @splits_prefill_c10(%q: !q) -> !q {
     attn.yield %p : f32
   } schedule([#attn.prefill<q_block = 16, kv_block = 64, vector_width = 16, score_vectors = 1, score_keys = 8, context_rows = 4, context_vectors = 4, kv_splits = 2>]) : !q, !q, !q -> !q
   return %c : !q
+}
+
+// -----
+
+// expected-error@+1 {{expected row_block to be a power of 2 from 16 to 128, found 48}}
+#rows = #attn.mma_linear<row_block = 48, feature_block = 64, depth = 32, stages = 3>
+
+// -----
+
+// expected-error@+1 {{expected 2 to 4 stages, found 1}}
+#stages = #attn.mma_linear<row_block = 16, feature_block = 64, depth = 32, stages = 1>
+
+// -----
+
+// expected-error@+1 {{expected stages of at most 49152 bytes of shared memory, found 65536}}
+#bytes = #attn.mma_linear<row_block = 128, feature_block = 128, depth = 64, stages = 2>
+
+// -----
+
+// (C5)
+func.func @kind_c5(%x: tensor<2x8xf16>, %w: tensor<3x8xf16>) {
+  // expected-error@+1 {{expected schedules of linear layers, found #attn.mma<q_block = 64, kv_block = 64>}}
+  %y = attn.linear %x, %w schedule([#attn.mma<q_block = 64, kv_block = 64>]) : tensor<2x8xf16>, tensor<3x8xf16> -> tensor<2x3xf16>
+  return
+}
+
+// -----
+
+!q = tensor<1x8x?x64xf16>
+func.func @kind(%q: !q) -> !q {
+  // expected-error@+1 {{expected schedules of attention, found #attn.mma_linear<row_block = 16, feature_block = 64, depth = 32, stages = 2>}}
+  %c = attn.attention %q, %q, %q schedule([#attn.mma_linear<row_block = 16, feature_block = 64, depth = 32, stages = 2>]) : !q, !q, !q -> !q
+  return %c : !q
+}
+
+// -----
+
+// (C5)
+func.func @elements_c5(%x: tensor<2x8xf32>, %w: tensor<3x8xf32>) {
+  // expected-error@+1 {{expected an op that tensor cores compute, but elements are neither f16 nor bf16}}
+  %y = attn.linear %x, %w schedule([#attn.mma_linear<row_block = 16, feature_block = 64, depth = 32, stages = 2>]) : tensor<2x8xf32>, tensor<3x8xf32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// (C5)
+func.func @limit_c5(%x: tensor<2x8xf16>, %w: tensor<3x8xf16>) {
+  // expected-error@+1 {{expected a last schedule without max_rows}}
+  %y = attn.linear %x, %w schedule([#attn.mma_linear<row_block = 16, feature_block = 64, depth = 32, stages = 2, max_rows = 16>]) : tensor<2x8xf16>, tensor<3x8xf16> -> tensor<2x3xf16>
+  return
 }

@@ -98,3 +98,19 @@ func.func @widest_short(%x: tensor<1x8x300x512xf16>) -> tensor<1x8x300x512xf16> 
   %c = attn.attention %x, %x, %x : tensor<1x8x300x512xf16>, tensor<1x8x300x512xf16>, tensor<1x8x300x512xf16> -> tensor<1x8x300x512xf16>
   return %c : tensor<1x8x300x512xf16>
 }
+
+// Linear layers of 16 bits: few rows, and many.
+// CHECK-LABEL: func.func @linear
+// CHECK-NOT: schedule
+// TENSOR-LABEL: func.func @linear
+// TENSOR: attn.linear %{{.*}}, %{{.*}} schedule([#attn.mma_linear<row_block = 16, feature_block = 64, depth = 64, stages = 4, max_rows = 16>, #attn.mma_linear<row_block = 128, feature_block = 128, depth = 32, stages = 3>]) :
+// TENSOR: schedule([#attn.mma_linear<row_block = 16, feature_block = 64, depth = 64, stages = 4>])
+// TENSOR: schedule([#attn.mma_linear<row_block = 128, feature_block = 128, depth = 32, stages = 3>])
+// TENSOR-NOT: schedule
+func.func @linear(%w: tensor<64x64xbf16>, %x: tensor<2x?x64xbf16>, %few: tensor<8x2x64xbf16>, %many: tensor<9x2x64xbf16>, %open: tensor<3x?xbf16>) {
+  %a = attn.linear %x, %w : tensor<2x?x64xbf16>, tensor<64x64xbf16> -> tensor<2x?x64xbf16>
+  %b = attn.linear %few, %w : tensor<8x2x64xbf16>, tensor<64x64xbf16> -> tensor<8x2x64xbf16>
+  %c = attn.linear %many, %w : tensor<9x2x64xbf16>, tensor<64x64xbf16> -> tensor<9x2x64xbf16>
+  %d = attn.linear %open, %w : tensor<3x?xbf16>, tensor<64x64xbf16> -> tensor<3x64xbf16>
+  return
+}

@@ -280,6 +280,31 @@ def Attn_MmaAttr : Attn_Attr<"Mma", "mma",
   let genVerifyDecl = 1;
 }
 
+def Attn_MmaLinearAttr : Attn_Attr<"MmaLinear", "mma_linear",
+    [DeclareAttrInterfaceMethods<ScheduleAttrInterface,
+                                 ["getMaxQLen", "getLimitName", "getTargetKind", "verifySchedule"]>]> {
+  let summary = "Holds the schedule parameters of a linear layer on a GPU's tensor cores";
+  let description = [{
+    A thread block of four warps computes a tile of `row_block` rows × `feature_block` features with
+    `mma.sync` of 16 x 8 x 16 elements of f16 or bf16 and sums in f32. Slices of `depth` elements of
+    the input's rows and of the weights are copied asynchronously to shared memory, `stages` - 1 of
+    them ahead of the products. Rows are those of all outer dimensions together.
+
+    ```mlir
+    #attn.mma_linear<row_block = 128, feature_block = 128, depth = 32, stages = 3>
+    ```
+
+    It needs a GPU of capability 8.0 or above, elements of f16 or bf16, static in_features and an
+    input of rank 2 or more. row_block is 16, 32, 64 or 128, feature_block 64 or 128, depth 32 or 64;
+    there are 2 to 4 stages, of at most 48 KB of shared memory in all. The kernel serves calls of at
+    most `max_rows` rows; 0, the default, is no limit.
+  }];
+  let parameters = (ins "int64_t":$row_block, "int64_t":$feature_block, "int64_t":$depth,
+      "int64_t":$stages, DefaultValuedParameter<"int64_t", "0">:$max_rows);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def Attn_ShardAttr : Attn_Attr<"Shard", "shard"> {
   let summary = "Says which places of a sequence are on which rank";
   let description = [{
@@ -711,25 +736,36 @@ def Attn_LinearOp : Attn_GraphOp<"linear", ["getSizeConstraints", "getResultSize
 
       result[…, n] = Σ_k input[…, k] · weight[n, k] + bias[n]
 
-    `weight` is `[out_features, in_features]`; the bias is optional.
+    `weight` is `[out_features, in_features]`; the bias is optional. `schedule` is set by
+    `attn-select-schedule` for a GPU's tensor cores, one kernel per element: a call runs the first one
+    whose `max_rows` admits its rows. Without it, the conversion chooses kernels.
 
     - (C1) input, weight, bias and result have the same element type.
     - (C2) weight has rank 2 and its in_features match input's last dimension.
     - (C3) bias has rank 1 and out_features elements.
     - (C4) the result is input's shape with out_features last.
+    - (C5) schedules are of linear layers, and tensor cores compute the op; each but the last has a
+      larger `max_rows` than the one before, the last none.
 
     ```mlir
     %y = attn.linear %x, %w, %b : tensor<?x?x384xf32>, tensor<1152x384xf32>, tensor<1152xf32> -> tensor<?x?x1152xf32>
     %z = attn.linear %x, %w : tensor<?x?x384xf32>, tensor<1152x384xf32> -> tensor<?x?x1152xf32>
     ```
   }];
-  let arguments = (ins Attn_Tensor:$input, Attn_Tensor:$weight, Optional<Attn_Tensor>:$bias);
+  let arguments = (ins Attn_Tensor:$input, Attn_Tensor:$weight, Optional<Attn_Tensor>:$bias,
+      OptionalAttr<Attn_Schedules>:$schedule);
   let results = (outs Attn_Tensor:$result);
   let assemblyFormat = [{
-    $input `,` $weight (`,` $bias^)? attr-dict
+    $input `,` $weight (`,` $bias^)? (`schedule` `(` $schedule^ `)`)? attr-dict
     `:` type($input) `,` type($weight) (`,` type($bias)^)?
     custom<ResultType>(type($result), "LinearOp()", ref(type($input)), ref(type($weight)))
   }];
+  let builders = [
+    OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input, "::mlir::Value":$weight,
+        "::mlir::Value":$bias), [{
+      build($_builder, $_state, result, input, weight, bias, /*schedule=*/::mlir::ArrayAttr());
+    }]>
+  ];
   let extraClassDeclaration = [{
     static ::llvm::FailureOr<ResultSizes> inferSizes(SizedTensor input, SizedTensor weight);
   }];

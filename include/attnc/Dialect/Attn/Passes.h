@@ -27,9 +27,9 @@ StringRef findObstacle(AttentionOp op);
 /// Why `op` is computed op by op on the Halide target, without a fused kernel; empty if it has one.
 StringRef getReasonForNoKernel(AttentionOp op, StringRef target);
 
-/// Why `op` does not run on the tensor cores of a CUDA target; empty if it may, or for other
-/// targets.
-StringRef getReasonForNoTensorCores(AttentionOp op, StringRef target);
+/// Why `op`, attention or a linear layer, does not run on the tensor cores of a CUDA target; empty
+/// if it may, for other ops and for other targets.
+StringRef getReasonForNoTensorCores(Operation *op, StringRef target);
 } // namespace mlir::attn
 
 #endif // ATTNC_DIALECT_ATTN_PASSES_H

@@ -127,7 +127,8 @@ def AttnMeasuredSchedules : Pass<"attn-measured-schedules", "::mlir::func::FuncO
 def AttnSelectSchedule : Pass<"attn-select-schedule", "::mlir::func::FuncOp"> {
   let summary = "Choose the schedule of each attn.attention from shape and target";
   let description = [{
-    Sets `schedule` on every `attn.attention` that has none. The register tiles follow from the
+    Sets `schedule` on every `attn.attention` that has none, and on every `attn.linear` that a GPU's
+    tensor cores compute. The register tiles follow from the
     target's vector width and number of vector registers, the query block from q_len if it is static.
     For a dynamic q_len there are several schedules, each for the calls of some q_len; on a CPU, in a
     function with the attribute `attn.q_len = 16`, only the one for calls of 16 query rows, which

@@ -15,6 +15,8 @@
 
 namespace mlir::attn {
 
+class MapOp;
+
 enum class TargetKind { cpu, gpu };
 
 /// A kernel and the tensors that it reads: its first parameters, in order, followed by the op's

@@ -17,8 +17,12 @@ def ScheduleAttrInterface : AttrInterface<"ScheduleAttrInterface"> {
     interface; the conversion that builds its kernel implements the `KernelBuilderAttrInterface`.
   }];
   let methods = [
-    InterfaceMethod<"Returns the largest q_len that the kernel serves; 0 means no limit.",
-      "int64_t", "getMaxQLen", (ins), [{}], [{ return 0; }]>,
+    InterfaceMethod<[{
+      Returns the largest q_len that the kernel serves, or number of rows of a linear layer; 0 means
+      no limit.
+      }], "int64_t", "getMaxQLen", (ins), [{}], [{ return 0; }]>,
+    InterfaceMethod<"Returns the name of what `getMaxQLen` limits.",
+      "::llvm::StringRef", "getLimitName", (ins), [{}], [{ return "q_len"; }]>,
     InterfaceMethod<"Returns the kind of target that the kernel runs on.",
       "::mlir::attn::TargetKind", "getTargetKind", (ins), [{}],
       [{ return ::mlir::attn::TargetKind::cpu; }]>,
@@ -37,9 +41,12 @@ def KernelBuilderAttrInterface : AttrInterface<"KernelBuilderAttrInterface"> {
     Builds the kernel that a schedule describes. A conversion attaches it as an external model.
   }];
   let methods = [
-    InterfaceMethod<"Builds the kernel of `op`, called `name`, at the builder's insertion point.",
-      "::llvm::FailureOr<::mlir::attn::BuiltKernel>", "buildKernel",
-      (ins "::mlir::OpBuilder &":$builder, "::llvm::StringRef":$name, "::mlir::Operation *":$op)>,
+    InterfaceMethod<[{
+      Builds the kernel of `op`, called `name`, at the builder's insertion point. It computes the result
+      of the last of `epilogue`, elementwise ops of which each reads the result before.
+      }], "::llvm::FailureOr<::mlir::attn::BuiltKernel>", "buildKernel",
+      (ins "::mlir::OpBuilder &":$builder, "::llvm::StringRef":$name, "::mlir::Operation *":$op,
+           "::llvm::ArrayRef<::mlir::attn::MapOp>":$epilogue)>,
     InterfaceMethod<[{
       Returns the types of the partial results that the kernel writes in place of `op`'s results, for
       the kernel of `buildMerge` to merge; empty if there are none. Their first dimension is that of

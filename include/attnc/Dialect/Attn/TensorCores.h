@@ -14,6 +14,10 @@ namespace mlir::attn {
 
 /// Why a GPU's tensor cores have no kernel for `op`; empty if they have one.
 StringRef findTensorCoreObstacle(AttentionOp op);
+StringRef findTensorCoreObstacle(LinearOp op);
+
+/// Whether the kernel of a linear layer can apply `op` to its result.
+bool isTensorCoreEpilogue(MapOp op);
 
 /// The tiles of a `#attn.mma` kernel. In shared memory their rows, of head_dim or value_dim
 /// elements, are padded to multiples of 64 so that 16-byte chunks of 8 adjacent rows can be kept in
@@ -40,6 +44,24 @@ struct TensorCoreTiles {
 
 private:
   static int64_t rowBytes(int64_t dims) { return 2 * llvm::alignTo(dims, 64); }
+};
+
+/// The tiles of a `#attn.mma_linear` kernel. Four warps share a block's tile: side by side along
+/// the features, and along the rows where these are more than a warp takes.
+struct LinearTiles {
+  static constexpr int64_t kWarps = 4;
+  int64_t rowBlock, featureBlock, depth, stages;
+
+  explicit LinearTiles(MmaLinearAttr schedule);
+
+  int64_t warpRows() const { return std::min<int64_t>(rowBlock, 64); }
+  int64_t warpsAlongFeatures() const { return kWarps / (rowBlock / warpRows()); }
+  int64_t warpFeatures() const { return featureBlock / warpsAlongFeatures(); }
+
+  int64_t rowBytes() const { return 2 * depth; }
+  int64_t weightOffset() const { return rowBlock * rowBytes(); }
+  int64_t stageBytes() const { return (rowBlock + featureBlock) * rowBytes(); }
+  int64_t sharedBytes() const { return stages * stageBytes(); }
 };
 
 } // namespace mlir::attn

@@ -32,17 +32,18 @@ def Cuda_KernelOp : Op<Cuda_Dialect, "kernel", [IsolatedFromAbove, SingleBlock,
     its sizes, then its strides, outermost dimension first.
 
     It is launched with `threads` threads a block, `shared_bytes` bytes of shared memory from address
-    0, and as many blocks as the product of `blocks`: each is a size of a buffer, by the number of the
-    buffer and of the dimension, divided by a number and rounded up.
+    0, and as many blocks as the product of `blocks`: each is the number of a buffer, of its first
+    dimension and how many of them, whose sizes are multiplied, and a divisor of that product, which
+    is rounded up.
 
     - (C1) a name and a type for each buffer; `num_inputs` of them at most.
     - (C2) the body has the arguments named above.
-    - (C3) each of `blocks` is a buffer, one of its dimensions and a positive divisor.
+    - (C3) each of `blocks` is a buffer, dimensions of it, at least one, and a positive divisor.
     - (C4) at most 1024 threads, whole warps, and at most 49152 bytes of shared memory.
 
     ```mlir
     cuda.kernel @copy names(["x", "y"]) types([memref<?xf32>, memref<?xf32>]) num_inputs(1)
-        blocks([[1, 0, 32]]) threads(32) shared_bytes(0) {
+        blocks([[1, 0, 1, 32]]) threads(32) shared_bytes(0) {
     ^bb0(%x: !llvm.ptr<1>, %xn: i32, %xs: i32, %y: !llvm.ptr<1>, %yn: i32, %ys: i32):
       %block = nvvm.read.ptx.sreg.ctaid.x : i32
       %thread = nvvm.read.ptx.sreg.tid.x : i32
@@ -69,9 +70,9 @@ def Cuda_KernelOp : Op<Cuda_Dialect, "kernel", [IsolatedFromAbove, SingleBlock,
     attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{
-    /// A factor of the number of blocks: ceil(size / divisor).
+    /// A factor of the number of blocks: ceil(product of sizes / divisor).
     struct Blocks {
-      int64_t buffer, dim, divisor;
+      int64_t buffer, dim, dims, divisor;
     };
     ::llvm::SmallVector<Blocks> getBlockFactors();
     ::mlir::MemRefType getType(int64_t buffer) {
