@@ -94,9 +94,7 @@ class Ragged:
                         "table": np.ascontiguousarray(arrays["table"][b:b + 1, :count]),
                         "lengths": arrays["lengths"][b:b + 1]}
             else:
-                rows = slice(*arrays["kv_offsets"][b:b + 2])
-                own |= {name: np.ascontiguousarray(arrays[name][rows].swapaxes(0, 1)[None])
-                        for name in ("key", "value")}
+                own |= {name: arrays[name][slice(*arrays["kv_offsets"][b:b + 2])] for name in ("key", "value")}
             yield Sequence(self, q_len, kv_len), own
 
     def samples(self):
@@ -160,17 +158,23 @@ class Sequence:
         heads, kv_heads, dim = self.batch.heads, self.batch.kv_heads, self.batch.head_dim
         query, key, score = (f"tensor<1x{heads}x?x{dim}xf32>", f"tensor<1x{kv_heads}x?x{dim}xf32>",
                              f"tensor<1x{heads}x?x?xf32>")
-        types = {"query": query, "key": key, "value": key}
-        lines, k, v = [], "%key", "%value"
-        mask = f"%masked = attn.mask %score causal(bottom_right) : {score}"
+        rows = f"tensor<?x{kv_heads}x{dim}xf32>"
         if self.batch.page_size:
-            pool, k, v = f"tensor<?x{self.batch.page_size}x{kv_heads}x{dim}xf32>", "%k", "%v"
-            types |= {"key": pool, "value": pool, "table": "tensor<1x?xi32>", "lengths": "tensor<1xi32>"}
+            pool = f"tensor<?x{self.batch.page_size}x{kv_heads}x{dim}xf32>"
+            types = {"query": query, "key": pool, "value": pool, "table": "tensor<1x?xi32>", "lengths": "tensor<1xi32>"}
             lines = [f"%{name[0]} = attn.gather_pages %{name}[%table] lengths(%lengths : tensor<1xi32>) : "
                      f"{pool}, tensor<1x?xi32> -> {key}" for name in ("key", "value")]
             mask = PAGED_MASK.format(query=query, score=score)
-        lines += [f"%score = attn.score %query, {k} scale({dim**-0.5!r}) : {query}, {key} -> {score}", mask]
+        else:
+            types = {"query": query, "key": rows, "value": rows}
+            lines = [line for name in ("key", "value") for line in (
+                f"%{name}_heads = attn.transpose %{name} [1, 0, 2] : {rows} -> {key.replace('1x', '', 1)}",
+                f"%{name[0]} = tensor.expand_shape %{name}_heads [[0, 1], [2], [3]] output_shape [1, {kv_heads}, %n, {dim}]"
+                f" : {key.replace('1x', '', 1)} into {key}")]
+            lines = ["%c0 = arith.constant 0 : index", f"%n = tensor.dim %key, %c0 : {rows}", *lines]
+            mask = f"%masked = attn.mask %score causal(bottom_right) : {score}"
+        lines += [f"%score = attn.score %query, %k scale({dim**-0.5!r}) : {query}, {key} -> {score}", mask]
         lines += [f"%prob = attn.softmax %masked : {score}",
-                  f"%context = attn.context %prob, {v} : {score}, {key} -> {query}", f"return %context : {query}"]
+                  f"%context = attn.context %prob, %v : {score}, {key} -> {query}", f"return %context : {query}"]
         arguments = ", ".join(f"%{name}: {type}" for name, type in types.items())
         return f"func.func @kernel({arguments}) -> {query} {{\n" + "\n".join(lines) + "\n}\n"

@@ -112,7 +112,10 @@ void CpuSchedule::scheduleSplits(const MergedSplits &splits, Loop merging) {
   StageLoops v = p.stage(partial);
   p.vectorizeBy(v["x"], lanes);
   auto [kvSplit, one] = p.split(v["it"], 1, TailStrategy::round_up);
-  qBlockLoop = p.fuse(p.fuse(kvSplit, v["h"]), v["b"]);
+  // Where heads of a key lie side by side, the CPU prefetches the next head behind the one that it
+  // reads.
+  p.reorder({v["h"], kvSplit});
+  qBlockLoop = p.fuse(p.fuse(v["h"], kvSplit), v["b"]);
   p.neverPartition(partial);
 
   for (Func f : {top, merged, splits.inverse}) {
@@ -151,9 +154,13 @@ void CpuSchedule::scheduleRange(const KeyRange &range, Func kvBlocks, const Full
     }
 }
 
-void CpuSchedule::scheduleKvHead(Func kvHead) {
-  computeInQBlock(kvHead);
-  p.boundExtent(kvHead, "h", 1);
+void CpuSchedule::scheduleKvHead(const KvReader &reader) {
+  computeInQBlock(reader.kvHead);
+  p.boundExtent(reader.kvHead, "h", 1);
+  if (!blocks.in.kv.arePacked())
+    return;
+  computeInQBlock(reader.start);
+  blocks.fix(reader.start, /*perKvBlock=*/false);
 }
 
 void CpuSchedule::scheduleScales(const KvReader &reader) {

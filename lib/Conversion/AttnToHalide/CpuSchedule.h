@@ -46,7 +46,8 @@ public:
   /// Schedules the output and what merges KV splits: one task per query block, or per split of one.
   void scheduleTasks(Func context, const MergedSplits &splits);
   void scheduleRange(const KeyRange &range, Func kvBlocks, const FullKeys &full);
-  void scheduleKvHead(Func kvHead);
+  /// Schedules what a query block reads of its keys: their head, and their first packed row.
+  void scheduleKvHead(const KvReader &reader);
   /// Schedules the look-up of each key of a KV block, if there is one.
   void schedulePages(const KvReader &reader);
   /// Schedules the scales of a KV block, if there are any.

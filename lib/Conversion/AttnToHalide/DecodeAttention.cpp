@@ -90,7 +90,7 @@ static constexpr int64_t kKeysAhead = 16;
 LogicalResult DecodeAttention::lower() {
   range = buildKeyRange(qBlockMask);
   kvBlocks = buildKvBlocks(blocks, range);
-  reader.emplace(blocks, range, buildKvHead(blocks));
+  reader.emplace(blocks, range, buildKvHead(blocks), buildKvStart(blocks));
   reader->lookUpPages();
   reader->lookUpScales();
   reader->fetchAhead(kKeysAhead);
@@ -151,7 +151,7 @@ void DecodeAttention::buildOutput() {
 void DecodeAttention::schedule() {
   cpu.scheduleTasks(context, merged);
   cpu.scheduleRange(range, kvBlocks, /*full=*/{});
-  cpu.scheduleKvHead(reader->kvHead);
+  cpu.scheduleKvHead(*reader);
   scheduleQuery();
   cpu.scheduleAccumulator(acc, kvBlockContext, /*isOneKvBlock=*/false);
   cpu.computeInQBlock(inverse);

@@ -60,6 +60,8 @@ KeyRange attn::buildKeyRange(const QBlockMask &mask) {
     Scalar high = known ? clamp(*known, p.i32(0), numKeys) : numKeys;
     if (blocks.packed) // none of a block without rows
       high = min(high, min(blocks.packed->countRows(blocks.qBlock(BlockCoords(v))), 1) * numKeys);
+    if (blocks.in.kv.arePacked()) // of its own, whatever a caller writes to the offsets meanwhile
+      high = min(high, numKeys - blocks.in.kv.startOf(blocks.batch(BlockCoords(v))));
     return high;
   };
   auto splitLength = [&](ArrayRef<Scalar> v) {

@@ -75,9 +75,11 @@ void KvReader::fetchAhead(int64_t keys) {
     ahead = keys;
 }
 
-KvReader KvReader::withoutLookUps() const { return {blocks, range, kvHead}; }
+KvReader KvReader::withoutLookUps() const { return {blocks, range, kvHead, start}; }
 
 KvTensors::Place KvReader::placeOf(Scalar number, Scalar k, Scalar c, const BlockCoords &t) const {
+  if (blocks.in.kv.arePacked())
+    return blocks.in.kv.placeFrom(start(t.it, t.h, t.b), number);
   if (!Value(page))
     return blocks.in.kv.placeOf(number, blocks.batch(t));
   return blocks.in.kv.withBounds(
@@ -139,5 +141,14 @@ Func attn::buildKvHead(const AttentionBlocks &blocks) {
     Scalar first = v[0] * blocks.packedHeads;
     return unsafePromiseClamped(first / getGroupSize(blocks.in), p.i32(0),
                                 blocks.in.kv.getNumHeads() - 1);
+  });
+}
+
+Func attn::buildKvStart(const AttentionBlocks &blocks) {
+  StringRef vars[] = {"it", "h", "b"};
+  if (!blocks.in.kv.arePacked())
+    return {};
+  return blocks.p.func("kv_start", vars, blocks.p.b().getI32Type(), [&](ArrayRef<Scalar> v) {
+    return blocks.in.kv.startOf(blocks.batch(BlockCoords(v)));
   });
 }

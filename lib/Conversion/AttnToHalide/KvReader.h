@@ -15,8 +15,8 @@ namespace mlir::attn {
 /// Reads elements of keys and values, in f32. Kernels address a key by KV block and offset.
 class KvReader {
 public:
-  KvReader(const AttentionBlocks &blocks, const KeyRange &range, Func kvHead)
-      : blocks(blocks), range(range), kvHead(kvHead) {}
+  KvReader(const AttentionBlocks &blocks, const KeyRange &range, Func kvHead, Func start = {})
+      : blocks(blocks), range(range), kvHead(kvHead), start(start) {}
 
   /// The position of key k of KV block c, visible or not.
   Scalar number(Scalar k, Scalar c, const BlockCoords &t) const;
@@ -48,6 +48,8 @@ public:
   const AttentionBlocks &blocks;
   const KeyRange range;
   const Func kvHead;
+  /// The first row of a query block's sequence among packed keys; null if they are not packed.
+  const Func start;
   /// By key of a KV block; null if keys are in order, or not looked up.
   Func rowInPage, page;
   /// By block of dims and key of a KV block; null without scales, or if they are not looked up.
@@ -65,6 +67,8 @@ private:
 
 /// The key/value head that a query block reads.
 Func buildKvHead(const AttentionBlocks &blocks);
+/// The first row of a query block's sequence among packed keys; null if they are not packed.
+Func buildKvStart(const AttentionBlocks &blocks);
 
 } // namespace mlir::attn
 

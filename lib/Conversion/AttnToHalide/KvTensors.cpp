@@ -51,7 +51,12 @@ bool KvTensors::areWidened() const {
 KvTensors::Place KvTensors::placeOf(Scalar number, Scalar b) const {
   if (pages)
     return {pages->rowOf(number), pages->pageOf(number, b)};
-  return {packed ? packed->rowOf(number, b) : number, Scalar()};
+  return {number, Scalar()};
+}
+
+KvTensors::Place KvTensors::placeFrom(Scalar start, Scalar number) const {
+  Scalar last = packed->getTotal() - 1;
+  return {unsafePromiseClamped(min(start, last) + number, p.i32(0), last), Scalar()};
 }
 
 KvTensors::Place KvTensors::withBounds(Place place) const {

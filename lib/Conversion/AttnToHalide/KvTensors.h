@@ -33,8 +33,13 @@ public:
   struct Place {
     Scalar row, page;
   };
-  /// `number` is within the number of keys.
+  /// `number` is within the number of keys, which are not packed.
   Place placeOf(Scalar number, Scalar b) const;
+  bool arePacked() const { return packed.has_value(); }
+  /// The first row of sequence b among packed rows.
+  Scalar startOf(Scalar b) const { return packed->startOf(b); }
+  /// The place of a key of the sequence whose first packed row is `start`; it has that key.
+  Place placeFrom(Scalar start, Scalar number) const;
   /// The place, whose row and page were looked up before, with the bounds that they have.
   Place withBounds(Place place) const;
 

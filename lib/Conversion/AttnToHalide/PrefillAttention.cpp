@@ -134,7 +134,7 @@ void PrefillAttention::buildKeys() {
   if (qBlockMask.hasFullKeys())
     full = buildFullKeys(qBlockMask, range, s.getContextRows());
   kvBlocks = buildKvBlocks(blocks, range);
-  reader.emplace(blocks, range, buildKvHead(blocks));
+  reader.emplace(blocks, range, buildKvHead(blocks), buildKvStart(blocks));
   reader->lookUpPages();
   steps.emplace(*reader, regions, qBlockMask);
 }
@@ -242,7 +242,7 @@ void PrefillAttention::buildOutput() {
 void PrefillAttention::schedule() {
   cpu.scheduleTasks(context, merged);
   cpu.scheduleRange(range, kvBlocks, full);
-  cpu.scheduleKvHead(reader->kvHead);
+  cpu.scheduleKvHead(*reader);
   if (search)
     scheduleSearch();
   scheduleQuery();
