@@ -7,7 +7,8 @@
 
 #include "attnc/Execution/Tensor.h"
 
-#include "llvm/ADT/APFloat.h"
+#include "attnc/Reference/ShortFloats.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -60,8 +61,7 @@ double Tensor::get(int64_t index) const {
     return load<float>(data(), index);
   if (type.isF64())
     return load<double>(data(), index);
-  llvm::APInt bits(16, load<uint16_t>(data(), index));
-  return llvm::APFloat(type.getFloatSemantics(), bits).convertToDouble();
+  return mlir::attn::reference::readShort(load<uint16_t>(data(), index), type);
 }
 
 void Tensor::set(int64_t index, double value) {
@@ -72,10 +72,7 @@ void Tensor::set(int64_t index, double value) {
     return store<float>(data(), index, value);
   if (type.isF64())
     return store<double>(data(), index, value);
-  llvm::APFloat rounded(value);
-  bool inexact;
-  rounded.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &inexact);
-  store<uint16_t>(data(), index, rounded.bitcastToAPInt().getZExtValue());
+  store<uint16_t>(data(), index, mlir::attn::reference::writeShort(value, type));
 }
 
 int64_t Tensor::getInteger(int64_t index) const {

@@ -7,6 +7,8 @@
 
 #include "Body.h"
 
+#include "attnc/Reference/ShortFloats.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -14,6 +16,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
+#include <cstring>
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -394,7 +397,14 @@ static DenseElementsAttr getElements(Attribute attribute) {
 static Array getArray(DenseElementsAttr elements) {
   Array array(elements.getElementType(), elements.getType().getShape());
   size_t at = 0;
-  if (array.isFloat())
+  Type element = elements.getElementType();
+  if ((element.isF16() || element.isBF16()) && !elements.isSplat())
+    for (Scalar &value : array.values) {
+      uint16_t bits;
+      std::memcpy(&bits, elements.getRawData().data() + sizeof(bits) * at++, sizeof(bits));
+      value.real = readShort(bits, cast<FloatType>(element));
+    }
+  else if (array.isFloat())
     for (const llvm::APFloat &value : elements.getValues<llvm::APFloat>())
       array.values[at++] = real(value.convertToDouble());
   else

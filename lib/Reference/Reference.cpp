@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/bit.h"
 
 #include <cmath>
 #include <limits>
@@ -32,19 +33,43 @@ Array::Array(Type elementType, ArrayRef<int64_t> shape) : elementType(elementTyp
 // Rounding
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// Significant bits of a float type, and the exponents of its normal numbers.
+struct FloatFormat {
+  int precision, least, most;
+};
+} // namespace
+
+/// Of the two most used types without a look into their interface.
+static FloatFormat getFormat(FloatType type) {
+  if (type.isBF16())
+    return {8, -126, 127};
+  if (type.isF16())
+    return {11, -14, 15};
+  const llvm::fltSemantics &semantics = type.getFloatSemantics();
+  return {int(llvm::APFloat::semanticsPrecision(semantics)),
+          llvm::APFloat::semanticsMinExponent(semantics),
+          llvm::APFloat::semanticsMaxExponent(semantics)};
+}
+
+static int getExponent(double value) {
+  return int(llvm::bit_cast<uint64_t>(value) >> 52 & 0x7ff) - 1023;
+}
+
 double reference::roundTo(double value, FloatType type) {
   if (type.isF64() || !std::isfinite(value) || value == 0)
     return value;
   if (type.isF32())
     return static_cast<float>(value);
-  const llvm::fltSemantics &semantics = type.getFloatSemantics();
-  int precision = llvm::APFloat::semanticsPrecision(semantics);
-  int exponent = std::max(std::ilogb(value), llvm::APFloat::semanticsMinExponent(semantics));
-  double unit = std::ldexp(1.0, exponent - precision + 1);
-  double rounded = std::nearbyint(value / unit) * unit;
-  if (std::ilogb(rounded) > llvm::APFloat::semanticsMaxExponent(semantics))
+  FloatFormat format = getFormat(type);
+  int exponent = std::max(getExponent(value), format.least);
+  // 1.5 · 2^52 units in the type's last place, beside which a double has no room for parts of one.
+  uint64_t biased = 1023 + 52 + exponent - format.precision + 1;
+  double large = llvm::bit_cast<double>(biased << 52 | uint64_t(1) << 51);
+  double rounded = (value + large) - large;
+  if (getExponent(rounded) > format.most)
     return std::copysign(INFINITY, value);
-  return rounded;
+  return std::copysign(rounded, value);
 }
 
 /// Functions that libraries compute to a few units in the last place.
