@@ -22,13 +22,14 @@ enum { query_heads = 8, key_heads = 2, width = 64 };
 typedef struct options {
   int64_t tokens, steps;
   double timeout;
-  int stalling, dying, longer; /* ranks that fail, or -1 */
+  int stalling, dying, differing; /* ranks that fail, or -1 */
 } options;
 
 static options the_options;
 static attnc_mpi mpi;
 static attnc_exchange exchange;
 static int threads;
+static int64_t batch = 1; /* all ranks' sequences, of which the first one is compared */
 
 /*===------------------------------------------------------------------------===*
  * Errors and memory
@@ -118,10 +119,10 @@ static shard make_shard(int64_t tokens, int64_t steps) {
   shard s = {.rows = (tokens + exchange.ranks - 1) / exchange.ranks};
   s.room = s.rows + steps;
   s.positions = calloc((size_t)s.rows, sizeof *s.positions);
-  s.query = make(query_heads * s.rows * width);
-  s.context = make(query_heads * s.rows * width);
-  s.key = make(key_heads * s.room * width);
-  s.value = make(key_heads * s.room * width);
+  s.query = make(batch * query_heads * s.rows * width);
+  s.context = make(batch * query_heads * s.rows * width);
+  s.key = make(batch * key_heads * s.room * width);
+  s.value = make(batch * key_heads * s.room * width);
   for (int64_t row = 0; row < s.rows; ++row) {
     s.positions[row] = get_position(row, s.rows);
     make_row(s.query, is_query, s.rows, row, s.positions[row]);
@@ -144,10 +145,10 @@ static void free_shard(shard s) {
  * The kernels
  *===------------------------------------------------------------------------===*/
 
-/* A tensor [1, heads, rows, width] in memory for [heads, room, width]. */
+/* A tensor [batch, heads, rows, width] in memory for [heads, room, width]. */
 static DLTensor tensor(float *data, int64_t *shape, int64_t *strides, int heads, int64_t rows,
                        int64_t room) {
-  const int64_t sizes[] = {1, heads, rows, width},
+  const int64_t sizes[] = {batch, heads, rows, width},
                 steps[] = {heads * room * width, room * width, width, 1};
   memcpy(shape, sizes, sizeof sizes);
   memcpy(strides, steps, sizeof steps);
@@ -255,10 +256,10 @@ static options read_options(int count, char **words) {
       o.stalling = (int)value;
     else if (!strncmp(words[at], "die=", 4))
       o.dying = (int)value;
-    else if (!strncmp(words[at], "longer=", 7))
-      o.longer = (int)value;
+    else if (!strncmp(words[at], "differ=", 7))
+      o.differing = (int)value;
     else
-      fail("expected TOKENS [steps=N] [timeout=SECONDS] [stall=RANK] [die=RANK] [longer=RANK]");
+      fail("expected TOKENS [steps=N] [timeout=SECONDS] [stall=RANK] [die=RANK] [differ=RANK]");
   }
   if (o.tokens < 1 || o.tokens > INT32_MAX / 2 || o.steps < 0 || o.timeout <= 0)
     fail("expected at least one token, and a time-out above 0");
@@ -291,7 +292,8 @@ int main(int count, char **words) {
     fail("no exchange");
   exchange.wait = wait_and_count;
 
-  shard s = make_shard(o.tokens + (exchange.rank == o.longer ? exchange.ranks : 0), o.steps);
+  batch = exchange.rank == o.differing ? 2 : 1;
+  shard s = make_shard(o.tokens, o.steps);
   in_prompt = 1;
   clock_t work = clock();
   double began = attnc_mpi_now();

@@ -64,6 +64,27 @@ SmallVector<SymbolicCount::Factor> CostModel::getSizesRead(Operation *op, Value 
   return sizes;
 }
 
+/// The tensors that a rank sends at a time.
+static ValueRange getSent(Operation *op) {
+  if (auto ring = dyn_cast<RingOp>(op))
+    return ring.getBlocks();
+  if (isa<AllGatherOp>(op))
+    return op->getOperands().take_front();
+  return isa<AllReduceOp>(op) ? ValueRange(op->getOperands()) : ValueRange();
+}
+
+SymbolicCount CostModel::countSent(Operation *op) {
+  SymbolicCount sent;
+  for (Value tensor : getSent(op)) {
+    SmallVector<SymbolicCount::Factor> sizes = getSizes(tensor);
+    auto gather = dyn_cast<AllGatherOp>(op);
+    if (std::optional<ArrayRef<int64_t>> halo = gather ? gather.getHalo() : std::nullopt)
+      sizes[gather.getDim()] = {halo->front() + halo->back(), std::nullopt};
+    sent.add(getElementBytes(getElementTypeOrSelf(tensor)), sizes);
+  }
+  return sent;
+}
+
 Cost CostModel::get(Operation *op) {
   Cost cost;
   if (auto attnOp = dyn_cast<AttnOpInterface>(op))
@@ -78,10 +99,7 @@ Cost CostModel::get(Operation *op) {
   tensors.remove(getArgumentInPlace(op));
   if (auto attention = dyn_cast<AttentionOp>(op); attention && areValuesInKeys(attention))
     tensors.remove(attention.getValue());
-  auto ring = dyn_cast<RingOp>(op);
-  if (ring || isa<AllReduceOp>(op))
-    for (Value tensor : ring ? ring.getBlocks() : op->getOperands())
-      cost.sent.add(getElementBytes(getElementTypeOrSelf(tensor)), getSizes(tensor));
+  cost.sent = countSent(op);
   for (Value tensor : tensors)
     if (auto type = dyn_cast<RankedTensorType>(tensor.getType()))
       cost.bytes.add(getElementBytes(type.getElementType()), getSizesRead(op, tensor));

@@ -236,6 +236,11 @@ static OpKernels describeComputation(Operation &op, func::FuncOp function, CostM
   StringRef reason = mlir::attn::getReasonForNoTensorCores(&op, target);
   if (!reason.empty())
     entry.features.push_back(("without tensor cores: " + reason).str());
+  if (auto lines = op.getAttrOfType<ArrayAttr>(mlir::attn::kEstimatesAttr))
+    for (Attribute line : lines)
+      entry.estimates.push_back(cast<StringAttr>(line).str());
+  if (auto gather = dyn_cast<mlir::attn::AllGatherOp>(op))
+    entry.isHalo = gather.getHalo().has_value();
   warnOfWidening(op, entry.features);
   if (isa<mlir::attn::UnpackRowsOp>(op))
     entry.features.push_back(describeUnpacked(op));
@@ -247,7 +252,7 @@ static OpKernels describeComputation(Operation &op, func::FuncOp function, CostM
 /// Ops that compute nothing: views, which have no kernel, or copies.
 static bool isViewOrCopy(Operation &op) {
   return op.getName().getDialectNamespace() == "tensor" ||
-         isa<mlir::attn::SplitHeadsOp, mlir::attn::MergeHeadsOp, mlir::attn::ThisRankOp>(op);
+         isa<mlir::attn::SplitHeadsOp, mlir::attn::MergeHeadsOp, mlir::attn::PlacesOp>(op);
 }
 
 /// Whether an op is one of the graph's: of the function, or of what each rank computes.

@@ -54,12 +54,20 @@ static void printKernelsAround(ArrayRef<KernelOpInterface> kernels, raw_ostream 
 
 /// How often it sends its bytes.
 static StringRef getTimesSent(const OpKernels &op) {
-  return op.op == "attn.ring" ? "ranks - 1" : "log2(ranks)";
+  if (op.op == "attn.all_reduce")
+    return "log2(ranks)";
+  return op.isHalo ? "1" : "ranks - 1";
 }
 
 static void printExchange(const OpKernels &op, raw_ostream &os) {
-  os << "    each rank sends " << op.cost->sent.str() << " bytes, " << getTimesSent(op) << " times"
+  os << "    each rank sends " << op.cost->sent.str() << " bytes, "
+     << (op.isHalo ? "to its neighbours" : (getTimesSent(op) + " times").str())
      << (op.op == "attn.ring" ? ", while it computes\n" : "\n");
+  StringRef indent = "    exchange by ";
+  for (StringRef line : op.estimates) {
+    os << indent << line << '\n';
+    indent = "      ";
+  }
 }
 
 static bool isExchange(const OpKernels &op) { return op.cost && !op.cost->sent.isZero(); }
@@ -141,7 +149,9 @@ static json::Object describeOp(const OpKernels &op) {
     object["bytes"] = op.cost->bytes.json();
   }
   if (isExchange(op))
-    object["exchange"] = json::Object{{"bytes", op.cost->sent.json()}, {"times", getTimesSent(op)}};
+    object["exchange"] = json::Object{{"bytes", op.cost->sent.json()},
+                                      {"times", getTimesSent(op)},
+                                      {"estimates", json::Array(op.estimates)}};
   return object;
 }
 

@@ -48,7 +48,9 @@ void attn::buildFusionPipeline(OpPassManager &pm, const AttnPipelineOptions &opt
   AttnFuseAttentionOptions fuse;
   fuse.remarks = options.remarks;
   pm.addNestedPass<func::FuncOp>(createAttnFuseAttention(fuse));
-  pm.addNestedPass<func::FuncOp>(createAttnShard());
+  AttnShardOptions shard;
+  shard.cluster = options.cluster;
+  pm.addNestedPass<func::FuncOp>(createAttnShard(shard));
   if (!options.schedules.empty()) {
     AttnMeasuredSchedulesOptions measured;
     measured.target = options.target;

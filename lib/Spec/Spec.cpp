@@ -252,6 +252,7 @@ LogicalResult Spec::lower(ModuleOp copy, Stage to, StringRef target, bool remark
   mlir::attn::AttnPipelineOptions options;
   options.target = target.str();
   options.schedules = source.schedules;
+  options.cluster = source.cluster;
   options.remarks = remarks;
   PassManager passes(&context);
   if (stage == Stage::Graph)

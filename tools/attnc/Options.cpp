@@ -114,6 +114,13 @@ cl::opt<std::string> attnc::schedulesPath(
     cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()), cl::sub(benchCommand()),
     cl::sub(tuneCommand()), cl::sub(verifyCommand()), cl::sub(explainCommand()));
 
+cl::opt<std::string> attnc::clusterText(
+    "cluster", cl::value_desc("ranks=8,rows=8192,..."),
+    cl::desc("Ranks and links that the exchange of spread sequences is chosen for: ranks, rows (of "
+             "each), gflops and memory (GB/s) of a rank, link (Gbit/s), latency (us)"),
+    cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()), cl::sub(benchCommand()),
+    cl::sub(verifyCommand()), cl::sub(explainCommand()));
+
 cl::opt<bool> attnc::noCache("no-cache", cl::desc("Neither read nor write the cache"),
                              cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()),
                              cl::sub(benchCommand()), cl::sub(verifyCommand()),
@@ -144,7 +151,8 @@ cl::opt<unsigned> attnc::threads("threads", cl::init(0), cl::value_desc("N"),
                                  cl::sub(verifyCommand()));
 
 SpecSource attnc::getSpecSource() {
-  return {specPath, functionName, weightsPath, allowBytecode, getSchedulesPath(schedulesPath)};
+  return {specPath,   functionName, weightsPath, allowBytecode, getSchedulesPath(schedulesPath),
+          clusterText};
 }
 
 LogicalResult attnc::readCallOptions(CallInvocation &invocation) {

@@ -37,6 +37,7 @@ extern llvm::cl::opt<std::string> targetName;
 extern llvm::cl::opt<std::string> libraryName;
 extern llvm::cl::opt<std::string> weightsPath;
 extern llvm::cl::opt<std::string> schedulesPath;
+extern llvm::cl::opt<std::string> clusterText;
 extern llvm::cl::opt<bool> noCache;
 extern llvm::cl::opt<std::string> outputDir;
 extern llvm::cl::list<std::string> inputTexts;

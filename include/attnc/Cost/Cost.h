@@ -19,7 +19,8 @@ struct Cost {
   SymbolicCount flops;
   /// Bytes moved if operands are read once and results written once.
   SymbolicCount bytes;
-  /// Bytes that a rank sends in each turn of a ring, or each round of an all-reduce.
+  /// Bytes that a rank sends in each turn of a ring, in each round of an all-reduce, to each other
+  /// rank of an all-gather, or to its neighbours.
   SymbolicCount sent;
 };
 
@@ -38,6 +39,7 @@ public:
 private:
   SymbolicCount::Factor getSize(mlir::Value tensor, int64_t dim);
   llvm::SmallVector<SymbolicCount::Factor> getSizes(mlir::Value tensor);
+  SymbolicCount countSent(mlir::Operation *op);
   llvm::SmallVector<SymbolicCount::Factor> getSizesRead(mlir::Operation *op, mlir::Value tensor);
 
   mlir::attn::SizeTracer tracer;

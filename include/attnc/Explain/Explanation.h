@@ -33,6 +33,9 @@ struct OpKernels {
   std::vector<mlir::Location> scalars = {};
   /// Of an op without kernels: those of other ops that compute it.
   std::vector<mlir::attn::KernelOpInterface> within = {};
+  /// Of an exchange: what was compared to choose it, and whether neighbours alone take part.
+  std::vector<std::string> estimates = {};
+  bool isHalo = false;
 };
 
 struct Explanation {

@@ -22,6 +22,8 @@ struct AttnPipelineOptions : PassPipelineOptions<AttnPipelineOptions> {
   Option<std::string> schedules{
       *this, "schedules", llvm::cl::desc("file of attnc tune with measured schedules; empty: none"),
       llvm::cl::init("")};
+  Option<std::string> cluster{*this, "cluster", llvm::cl::desc("ranks and links: see attn-shard"),
+                              llvm::cl::init("")};
   Option<bool> remarks{*this, "remarks", llvm::cl::desc("say at each softmax whether it fused"),
                        llvm::cl::init(false)};
 };

@@ -34,6 +34,8 @@ struct SpecSource {
   bool allowBytecode = false;
   /// A file of schedules that `attnc tune` measured; empty: none.
   std::string schedules = {};
+  /// Ranks and links that the exchange of spread sequences is chosen for: see `attn-shard`.
+  std::string cluster = {};
 };
 
 /// Whether a file is a model, by the end of its name: an importer of `lib/Import` makes it a spec.

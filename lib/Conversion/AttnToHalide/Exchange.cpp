@@ -15,16 +15,18 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-static LogicalResult convertThisRank(ThisRankOp op, FunctionConverter &converter) {
-  converter.getHost().requireAgreed(op.getSizes());
-  converter.getHost().setBuffer(op.getResult(), converter.getHost().buildRank());
-  return success();
-}
-
 static LogicalResult verifyOnCpu(Operation *op, FunctionConverter &converter) {
   if (!converter.isOnGpu())
     return success();
   return op->emitOpError("expected a CPU as target of a function whose sequence is spread");
+}
+
+static LogicalResult convertPlaces(PlacesOp op, FunctionConverter &converter) {
+  if (failed(verifyOnCpu(op, converter)))
+    return failure();
+  converter.getHost().setBuffer(op.getResult(),
+                                converter.getHost().buildPlaces(op.getRows(), op.getLayout()));
+  return success();
 }
 
 /// Converts a region that yields `buffers`.
@@ -141,8 +143,25 @@ static LogicalResult convertAllReduce(AllReduceOp op, FunctionConverter &convert
   return success();
 }
 
+static LogicalResult convertAllGather(AllGatherOp op, FunctionConverter &converter) {
+  HostFunction &host = converter.getHost();
+  if (failed(verifyOnCpu(op, converter)))
+    return failure();
+  host.requireAgreedSizes(op.getInput(), op.getDim());
+  FailureOr<Value> compact = converter.getCompact(op.getInput());
+  if (failed(compact))
+    return failure();
+  Value all = host.allocate(op.getResult());
+  ImplicitLocOpBuilder &b = host.getBuilder();
+  host::GatherOp::create(b, *compact, host.getBuffer(op.getPlaces()), all,
+                         static_cast<uint32_t>(op.getLayout()), op.getDim(), op.getHaloAttr());
+  host.setBuffer(op.getResult(), all);
+  return success();
+}
+
 void attn::addExchangeLowerings(Lowerings &lowerings) {
-  lowerings.addView(convertThisRank);
+  lowerings.addView(convertPlaces);
+  lowerings.addView(convertAllGather);
   lowerings.addView(convertRing);
   lowerings.addView(convertAllReduce);
 }

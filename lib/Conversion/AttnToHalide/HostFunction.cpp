@@ -382,31 +382,30 @@ Value HostFunction::viewOfTwo(Value tensor, Value buffer, Value number) {
                                    strides);
 }
 
-void HostFunction::requireAgreed(ValueRange values) {
-  auto numbers = llvm::map_to_vector(values, [&](Value value) { return getIndex(value); });
-  if (!numbers.empty())
-    host::AgreeOp::create(builder, numbers);
-}
-
-void HostFunction::requireAgreedSizes(ValueRange tensors) {
+void HostFunction::requireAgreedSizes(ValueRange tensors, int64_t except) {
   SmallVector<Value> sizes;
   for (Value tensor : tensors)
     for (int64_t dim = 0; dim < cast<RankedTensorType>(tensor.getType()).getRank(); ++dim)
-      if (cast<RankedTensorType>(tensor.getType()).isDynamicDim(dim))
+      if (dim != except && cast<RankedTensorType>(tensor.getType()).isDynamicDim(dim))
         sizes.push_back(getSize(tensor, dim));
   if (!sizes.empty())
     host::AgreeOp::create(builder, sizes);
 }
 
-Value HostFunction::buildRank() {
-  Value rank = allocate(MemRefType::get({2}, builder.getI32Type()));
-  host::RankOp::create(builder, rank);
-  return rank;
+Value HostFunction::buildPlaces(Value rows, ShardLayout layout) {
+  Value numbers = arith::ConstantIndexOp::create(builder, kLengthsPlace);
+  Value size = arith::AddIOp::create(builder, numbers, loadRanks());
+  Value places =
+      allocate(MemRefType::get({ShapedType::kDynamic}, builder.getI32Type()), ValueRange{size});
+  host::PlacesOp::create(builder, getIndex(rows), static_cast<uint32_t>(layout), places);
+  return places;
 }
 
 Value HostFunction::loadRanks() {
+  Value rank = allocate(MemRefType::get({2}, builder.getI32Type()));
+  host::RankOp::create(builder, rank);
   Value one = arith::ConstantIndexOp::create(builder, 1);
-  Value ranks = host::LoadOp::create(builder, builder.getI32Type(), buildRank(), ValueRange{one});
+  Value ranks = host::LoadOp::create(builder, builder.getI32Type(), rank, ValueRange{one});
   return arith::IndexCastOp::create(builder, builder.getIndexType(), ranks);
 }
 
@@ -426,6 +425,8 @@ Value HostFunction::getSize(Value tensor, int64_t dim) {
     return memref::DimOp::create(builder, getBuffer(tensor), dim);
   }
   Operation *op = tensor.getDefiningOp();
+  if (isa<PlacesOp>(op))
+    return memref::DimOp::create(builder, getBuffer(tensor), dim);
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
     return getIndex(expand.getMixedOutputShape()[dim]);
   if (auto concat = dyn_cast<tensor::ConcatOp>(op))

@@ -70,11 +70,10 @@ public:
   /// A buffer of two of the tensor's sizes, and the view of one.
   Value allocateTwice(Value tensor);
   Value viewOfTwo(Value tensor, Value buffer, Value number);
-  /// Checks that indices of the source function, or the sizes of tensors, are the same on all
-  /// ranks.
-  void requireAgreed(ValueRange indices);
-  void requireAgreedSizes(ValueRange tensors);
-  Value buildRank();
+  /// Checks that the sizes of tensors, but for dimension `except`, are the same on all ranks.
+  void requireAgreedSizes(ValueRange tensors, int64_t except = -1);
+  /// The elements of attn.places.
+  Value buildPlaces(Value rows, ShardLayout layout);
   Value loadRanks();
 
   OpFoldResult getMixedSize(Value tensor, int64_t dim);

@@ -92,8 +92,11 @@ static LogicalResult convertInsertSlice(tensor::InsertSliceOp op, FunctionConver
   HostFunction &host = converter.getHost();
   if (!op.hasUnitStride())
     return op.emitOpError("expected strides of 1, found others");
+  auto empty = op.getDest().getDefiningOp<tensor::EmptyOp>();
+  if (empty && empty->hasOneUse() && !host.hasBuffer(op.getResult()))
+    host.setBuffer(op.getResult(), host.getBuffer(empty));
   Value all = host.getDestination(op.getResult());
-  if (failed(converter.copy(op.getLoc(), op.getDest(), all)))
+  if (!empty && failed(converter.copy(op.getLoc(), op.getDest(), all)))
     return failure();
   return converter.copy(op.getLoc(), op.getSource(), host.viewPlace(op, all));
 }

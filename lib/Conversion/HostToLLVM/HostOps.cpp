@@ -284,6 +284,8 @@ struct RequirePattern : HostOpPattern<host::RequireOp> {
 
 /// Functions of the support code.
 static constexpr StringLiteral exchangeRank = "attnc_exchange_rank",
+                               exchangePlaces = "attnc_exchange_places",
+                               exchangeGather = "attnc_exchange_gather",
                                exchangeAgree = "attnc_exchange_agree",
                                exchangePass = "attnc_exchange_pass",
                                exchangeTrade = "attnc_exchange_trade",
@@ -320,6 +322,50 @@ struct RankPattern : HostOpPattern<host::RankOp> {
     rewriter.eraseOp(op);
     return success();
   }
+};
+
+struct PlacesPattern : HostOpPattern<host::PlacesOp> {
+  using HostOpPattern::HostOpPattern;
+
+  LogicalResult rewrite(host::PlacesOp op, OpAdaptor adaptor, LLVM::LLVMFuncOp host,
+                        ConversionPatternRewriter &rewriter) const override {
+    auto type = cast<MemRefType>(op.getBuffer().getType());
+    Value place = MemRefDescriptor(adaptor.getBuffer())
+                      .bufferPtr(rewriter, op.getLoc(), *getTypeConverter(), type);
+    Value layout = FieldBuilder(rewriter, op.getLoc()).constant(op.getLayout(), 32);
+    Value status = callForStatus(rewriter, op.getLoc(), exchangePlaces,
+                                 {host.getArgument(0), adaptor.getRows(), layout, place});
+    returnUnlessZero(rewriter, op, status);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct GatherPattern : HostOpPattern<host::GatherOp> {
+  using HostOpPattern::HostOpPattern;
+
+  LogicalResult rewrite(host::GatherOp op, OpAdaptor adaptor, LLVM::LLVMFuncOp host,
+                        ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto getPointer = [&](Value buffer, Value descriptor) {
+      return MemRefDescriptor(descriptor)
+          .bufferPtr(rewriter, loc, *getTypeConverter(), cast<MemRefType>(buffer.getType()));
+    };
+    Value from = getPointer(op.getFrom(), adaptor.getFrom()),
+          places = getPointer(op.getPlaces(), adaptor.getPlaces()),
+          into = getPointer(op.getInto(), adaptor.getInto());
+    Value numbers =
+        storeNumbers(rewriter, loc, host, buildNumbers(op, adaptor.getFrom(), rewriter));
+    Value status = callForStatus(rewriter, loc, exchangeGather,
+                                 {host.getArgument(0), from, places, into, numbers});
+    returnUnlessZero(rewriter, op, status);
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  /// The fields of attnc_exchange.c's gather.
+  static SmallVector<Value> buildNumbers(host::GatherOp op, Value from, OpBuilder &builder);
 };
 
 struct AgreePattern : HostOpPattern<host::AgreeOp> {
@@ -390,6 +436,66 @@ struct WaitPattern : HostOpPattern<host::WaitOp> {
 };
 } // namespace
 
+SmallVector<Value> GatherPattern::buildNumbers(host::GatherOp op, Value from, OpBuilder &builder) {
+  Location loc = op.getLoc();
+  FieldBuilder fields(builder, loc);
+  auto type = cast<MemRefType>(op.getFrom().getType());
+  MemRefDescriptor descriptor(from);
+  Value blocks = fields.constant(1, 64),
+        bytes =
+            fields.constant(llvm::divideCeil(type.getElementType().getIntOrFloatBitWidth(), 8), 64);
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (dim != int64_t(op.getDim())) {
+      Value &product = dim < int64_t(op.getDim()) ? blocks : bytes;
+      product = LLVM::MulOp::create(builder, loc, product, descriptor.size(builder, loc, dim));
+    }
+  constexpr int64_t kAll = -1;
+  std::optional<ArrayRef<int64_t>> halo = op.getHalo();
+  return {blocks, bytes, fields.constant(op.getLayout(), 64),
+          fields.constant(halo ? halo->front() : kAll, 64),
+          fields.constant(halo ? halo->back() : kAll, 64)};
+}
+
+//===----------------------------------------------------------------------===//
+// Temporaries of unknown sizes
+//===----------------------------------------------------------------------===//
+
+/// Function of the support code.
+static constexpr StringLiteral allocateTemporary = "attnc_allocate";
+
+namespace {
+struct AllocatePattern : HostOpPattern<host::AllocateOp> {
+  using HostOpPattern::HostOpPattern;
+
+  LogicalResult rewrite(host::AllocateOp op, OpAdaptor adaptor, LLVM::LLVMFuncOp host,
+                        ConversionPatternRewriter &rewriter) const override {
+    if (onDevice)
+      return op.emitOpError("expected sizes of temporaries on a GPU to follow from the arguments' "
+                            "shapes alone");
+    Location loc = op.getLoc();
+    auto type = cast<MemRefType>(op.getBuffer().getType());
+    SmallVector<Value> sizes, strides;
+    Value elements;
+    getMemRefDescriptorSizes(loc, type, adaptor.getSizes(), rewriter, sizes, strides, elements,
+                             /*sizeInBytes=*/false);
+    FieldBuilder fields(rewriter, loc);
+    Type pointer = LLVM::LLVMPointerType::get(rewriter.getContext());
+    Value into = allocate(rewriter, loc, host, pointer, 1);
+    Value bytes =
+        fields.constant(llvm::divideCeil(type.getElementType().getIntOrFloatBitWidth(), 8), 64);
+    Value status = callForStatus(rewriter, loc, allocateTemporary,
+                                 {host.getArgument(0), storeNumbers(rewriter, loc, host, sizes),
+                                  fields.constant(sizes.size(), 32), bytes, into});
+    Block *after = returnUnlessZero(rewriter, op, status);
+    rewriter.setInsertionPointToStart(after);
+    Value memory = LLVM::LoadOp::create(rewriter, loc, pointer, into);
+    rewriter.replaceOp(
+        op, {createMemRefDescriptor(loc, type, memory, memory, sizes, strides, rewriter)});
+    return success();
+  }
+};
+} // namespace
+
 //===----------------------------------------------------------------------===//
 // Functions called by host functions
 //===----------------------------------------------------------------------===//
@@ -438,10 +544,20 @@ static void declareExchange(ModuleOp module) {
                              LLVM::LLVMFunctionType::get(result, arguments));
   };
   declare(exchangeRank, none, {pointer, pointer});
+  declare(exchangePlaces, i32, {pointer, i64, i32, pointer});
+  declare(exchangeGather, i32, {pointer, pointer, pointer, pointer, pointer});
   declare(exchangeAgree, i32, {pointer, pointer, i32});
   declare(exchangePass, none, {pointer, pointer, pointer, i64});
   declare(exchangeTrade, i32, {pointer, i64, pointer, pointer, i64});
   declare(exchangeWait, i32, {pointer});
+}
+
+static void declareAllocate(ModuleOp module) {
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  Type pointer = LLVM::LLVMPointerType::get(module.getContext()), i32 = builder.getI32Type();
+  LLVM::LLVMFuncOp::create(
+      builder, module.getLoc(), allocateTemporary,
+      LLVM::LLVMFunctionType::get(i32, {pointer, pointer, i32, builder.getI64Type(), pointer}));
 }
 
 /// The names of a kernel's parameters, each null-terminated, then an empty name.
@@ -479,6 +595,8 @@ void host::declareCallees(ModuleOp module, bool onDevice) {
     declareNameTensors(module);
   if (has(RankOp()))
     declareExchange(module);
+  if (has(AllocateOp()))
+    declareAllocate(module);
   if (onDevice)
     declareDevice(module);
   for (auto kernel : llvm::make_early_inc_range(module.getOps<attn::KernelOpInterface>()))
@@ -487,6 +605,7 @@ void host::declareCallees(ModuleOp module, bool onDevice) {
 
 void host::populateHostToLLVMPatterns(const LLVMTypeConverter &converter,
                                       RewritePatternSet &patterns, bool onDevice) {
-  patterns.add<CallPattern, LoadPattern, RequirePattern, RankPattern, AgreePattern, PassPattern,
-               TradePattern, WaitPattern>(converter, onDevice);
+  patterns.add<CallPattern, LoadPattern, RequirePattern, RankPattern, PlacesPattern, GatherPattern,
+               AgreePattern, PassPattern, TradePattern, WaitPattern, AllocatePattern>(converter,
+                                                                                      onDevice);
 }

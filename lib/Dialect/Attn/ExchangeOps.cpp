@@ -8,6 +8,7 @@
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/FormulaWriter.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/TypeRange.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -15,20 +16,50 @@ using namespace mlir;
 using namespace mlir::attn;
 
 //===----------------------------------------------------------------------===//
-// ThisRankOp
+// PlacesOp, AllGatherOp
 //===----------------------------------------------------------------------===//
 
-// this_rank_c1
-LogicalResult ThisRankOp::verify() {
-  if (getType().getDimSize(0) == 2)
-    return success();
-  return emitOpError("expected a result of 2 elements, found ") << getType();
+ResultSizes PlacesOp::getResultSizes(unsigned) { return {ShapedType::kDynamic}; }
+
+/// The number of ranks is known in a call alone.
+LogicalResult PlacesOp::reifyResultShapes(OpBuilder &, ReifiedRankedShapedTypeDims &) {
+  return failure();
 }
 
-ResultSizes ThisRankOp::getResultSizes(unsigned) { return {2}; }
+void PlacesOp::writeFormula(FormulaWriter &w) {
+  w.add(getResult(), "places",
+        ("places(" + w.nameOf(getRows()) + ", " + stringifyShardLayout(getLayout()) + ")").str());
+}
 
-void ThisRankOp::writeFormula(FormulaWriter &w) {
-  w.add(getResult(), "rank", "(this rank, the number of ranks)");
+LogicalResult AllGatherOp::verify() {
+  auto type = cast<RankedTensorType>(getInput().getType());
+  int64_t dim = getDim();
+  if (dim < 0 || dim >= type.getRank() || !type.isDynamicDim(dim)) // all_gather_c1
+    return emitOpError("expected a dynamic dimension of ") << type << ", found " << dim;
+  std::optional<ArrayRef<int64_t>> halo = getHalo(); // all_gather_c2
+  auto isNegative = [](int64_t places) { return places < 0; };
+  if (halo &&
+      (halo->size() != 2 || llvm::any_of(*halo, isNegative) || getLayout() != ShardLayout::blocks))
+    return emitOpError("expected halo to be two numbers of places in a sequence of blocks");
+  return success();
+}
+
+ResultSizes AllGatherOp::getResultSizes(unsigned) {
+  ResultSizes sizes = sizesLike(getInput());
+  sizes[getDim()] = ResultSize(ShapedType::kDynamic);
+  return sizes;
+}
+
+LogicalResult AllGatherOp::reifyResultShapes(OpBuilder &builder,
+                                             ReifiedRankedShapedTypeDims &shapes) {
+  SmallVector<OpFoldResult> &sizes =
+      shapes.emplace_back(tensor::getMixedSizes(builder, getLoc(), getInput()));
+  sizes[getDim()] = getCount();
+  return success();
+}
+
+void AllGatherOp::writeFormula(FormulaWriter &w) {
+  w.add(getResult(), "gathered", "all_gather(" + w.nameOf(getInput()) + ")");
 }
 
 //===----------------------------------------------------------------------===//

@@ -220,6 +220,8 @@ std::optional<int64_t> MaskAnalysis::getWidth(int64_t rows) {
   return root ? reader->getWidth(rows) : std::nullopt;
 }
 
+MaskAnalysis::Reach MaskAnalysis::getReach() { return root ? reader->getReach() : Reach(); }
+
 std::optional<int64_t> attn::getMaxKeys(AttentionOp op, MaskAnalysis &mask, int64_t rows) {
   std::optional<int64_t> width = mask.getWidth(rows);
   if (int64_t kvLen = op.getKvLen().getStatic(); !ShapedType::isDynamic(kvLen))

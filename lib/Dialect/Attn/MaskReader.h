@@ -33,6 +33,7 @@ public:
 
   const MaskCondition *read(Value condition);
   std::optional<int64_t> getWidth(int64_t rows);
+  Reach getReach();
 
 private:
   // MaskAnalysis.cpp

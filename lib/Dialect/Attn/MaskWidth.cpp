@@ -139,3 +139,25 @@ std::optional<int64_t> MaskAnalysis::Reader::getWidth(int64_t rows) {
     }
   return width;
 }
+
+/// The constant c of a bound q + c - k >= 0 or k - q + c >= 0.
+static std::optional<int64_t> getDistance(const LinearSum &bound, Region &mask) {
+  Value q = mask.getArgument(2), k = mask.getArgument(3);
+  bool isOfBoth = bound.terms.lookup(q) == -bound.terms.lookup(k);
+  for (auto &[value, factor] : bound.terms)
+    isOfBoth &= value == q || value == k || factor == 0;
+  return isOfBoth ? std::optional(std::max<int64_t>(bound.constant, 0)) : std::nullopt;
+}
+
+MaskAnalysis::Reach MaskAnalysis::Reader::getReach() {
+  if (!bounds)
+    collectBounds();
+  auto getLeast = [&](ArrayRef<LinearSum> sums) {
+    std::optional<int64_t> least;
+    for (const LinearSum &sum : sums)
+      if (std::optional<int64_t> distance = getDistance(sum, mask))
+        least = std::min(least.value_or(INT64_MAX), *distance);
+    return least;
+  };
+  return {getLeast(bounds->below), getLeast(bounds->above)};
+}

@@ -9,8 +9,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ShardCost.h"
+
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/Attributes.h"
+#include "attnc/Dialect/Attn/ConstantBytes.h"
+#include "attnc/Dialect/Attn/MaskAnalysis.h"
 #include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Dialect/Attn/Sizes.h"
 
@@ -39,8 +43,11 @@ class Spread {
 public:
   explicit Spread(func::FuncOp function) : function(function), tracer(function) {}
 
-  LogicalResult readLayouts(DictionaryAttr shards);
-  ShardLayout getLayout(StringAttr size) const { return layouts.lookup(size); }
+  LogicalResult readLayouts(DictionaryAttr given);
+  ShardLayout getLayout(StringAttr size) const { return shards.lookup(size).getLayout(); }
+  ShardStrategy getStrategy(StringAttr size) const { return shards.lookup(size).getStrategy(); }
+  /// Fails if a strategy is named for a size that is not one of the keys.
+  LogicalResult verifyStrategies(ArrayRef<struct ShardedAttention> attentions);
   /// The name of a dimension's size, null if the dimension is whole, as in tensors made since.
   StringAttr get(Value tensor, int64_t dim);
   /// Notes that `tensor` has taken the place of `other`.
@@ -57,7 +64,7 @@ private:
 
   func::FuncOp function;
   SizeTracer tracer;
-  llvm::MapVector<StringAttr, ShardLayout> layouts;
+  llvm::MapVector<StringAttr, ShardAttr> shards;
   /// The names of the spread dimensions of all tensors, traced before the function changes.
   llvm::DenseMap<Value, SmallVector<StringAttr, 4>> sizesOf;
 };
@@ -66,6 +73,10 @@ private:
 struct ShardedAttention {
   AttentionOp op;
   StringAttr rows, keys;
+  /// If keys are spread: how they are exchanged, and what the cost model estimates.
+  ShardStrategy strategy = ShardStrategy::chosen;
+  SmallVector<Estimate> estimates = {};
+  MaskAnalysis::Reach reach = {};
 
   std::array<StringAttr, 2> getSizes() const { return {rows, keys}; }
 };
@@ -76,13 +87,13 @@ struct ShardedAttention {
 // What is spread
 //===----------------------------------------------------------------------===//
 
-LogicalResult Spread::readLayouts(DictionaryAttr shards) {
-  for (NamedAttribute entry : shards) {
+LogicalResult Spread::readLayouts(DictionaryAttr given) {
+  for (NamedAttribute entry : given) {
     auto shard = dyn_cast<ShardAttr>(entry.getValue());
     if (!shard)
       return function.emitError("expected #attn.shard<...> for ")
              << entry.getName() << " in attn.shard, found " << entry.getValue();
-    layouts[entry.getName()] = shard.getLayout();
+    shards[entry.getName()] = shard;
     if (!findDim(entry.getName()).first)
       return function.emitError("expected a dynamic size of an argument that attn.dims calls ")
              << entry.getName() << ", found none";
@@ -110,7 +121,7 @@ void Spread::trace(Value value) {
   for (int64_t dim = 0; type && dim < type.getRank(); ++dim) {
     std::optional<Size> size = tracer.trace(value, dim);
     StringAttr symbol = size ? tracer.getSymbol(*size) : StringAttr();
-    sizesOf[value].push_back(layouts.contains(symbol) ? symbol : StringAttr());
+    sizesOf[value].push_back(shards.contains(symbol) ? symbol : StringAttr());
   }
 }
 
@@ -141,7 +152,7 @@ LogicalResult Spread::verifySizes(Operation &op, Value value) {
       continue;
     SizeSum sum = tracer.sum(value, dim);
     for (const std::string &symbol : sum.symbols)
-      if (layouts.contains(StringAttr::get(op.getContext(), symbol)))
+      if (shards.contains(StringAttr::get(op.getContext(), symbol)))
         return op.emitOpError("expected sizes that are spread as a whole, found ") << sum.str();
   }
   return success();
@@ -171,9 +182,13 @@ static bool isRowwise(Operation &op, Spread &spread) {
   return isa<TransposeOp>(op) || OpTrait::hasElementwiseMappableTraits(&op);
 }
 
-/// The sizes that an attention's regions use: those of its own, of captured tensors by place.
+/// The sizes that an attention's regions use: those of its own, of captured tensors by place. A
+/// tensor of rows and keys, of both of which a rank has some, has not all that its rows see.
 static LogicalResult verifyRead(const ShardedAttention &attention, tensor::ExtractOp read,
                                 ArrayRef<Value> places, Spread &spread) {
+  if (spread.getDims(read.getTensor()).size() > 1)
+    return read.emitOpError("expected a tensor with one dimension that attn.shard spreads, found ")
+           << spread.getDims(read.getTensor()).size();
   for (int64_t dim : spread.getDims(read.getTensor())) {
     StringAttr size = spread.get(read.getTensor(), dim);
     Value at = read.getIndices()[dim];
@@ -262,8 +277,111 @@ static LogicalResult verifyAttention(const ShardedAttention &attention, Spread &
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// How keys are exchanged
+//===----------------------------------------------------------------------===//
+
+/// The dimension along which a region's read of a tensor follows the keys; none if it does not.
+static std::optional<int64_t> findKeyDim(tensor::ExtractOp read, Spread &spread) {
+  Value place = read->getBlock()->getArguments().back();
+  for (auto [dim, index] : llvm::enumerate(read.getIndices()))
+    if (index == place && spread.get(read.getTensor(), dim))
+      return dim;
+  return std::nullopt;
+}
+
+/// The tensors of keys, values, and what regions read of them, each with the keys' dimension.
+static llvm::MapVector<Value, int64_t> collectOfKeys(AttentionOp op, Spread &spread) {
+  llvm::MapVector<Value, int64_t> tensors;
+  for (OpOperand *stored : op.getStoredOperands())
+    tensors[stored->get()] = 2;
+  op.walk([&](tensor::ExtractOp read) {
+    if (std::optional<int64_t> dim = findKeyDim(read, spread))
+      tensors[read.getTensor()] = *dim;
+  });
+  return tensors;
+}
+
+/// The bytes of a row of a tensor, of one batch.
+static double countRowBytes(Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  double bytes = getElementBytes(type.getElementType());
+  for (int64_t size : type.getShape())
+    bytes *= ShapedType::isDynamic(size) ? 1 : size;
+  return bytes;
+}
+
+/// Why ranks can't have the keys that their rows see from neighbours alone.
+static std::string explainNoHalo(const ShardedAttention &attention, ShardLayout layout) {
+  if (attention.rows != attention.keys)
+    return "as rows and keys have different sizes";
+  if (layout != ShardLayout::blocks)
+    return "as the layout is not blocks";
+  if (!attention.reach.before || !attention.reach.behind)
+    return "as the mask has no constant bound on both sides of a row's place";
+  return "";
+}
+
+static Exchange describeExchange(const ShardedAttention &attention, Spread &spread) {
+  AttentionOp op = attention.op;
+  Exchange exchange{op, spread.getLayout(attention.keys), bool(attention.rows)};
+  for (auto [tensor, dim] : collectOfKeys(op, spread))
+    exchange.keyBytes += countRowBytes(tensor);
+  exchange.resultBytes = countRowBytes(op.getResult());
+  exchange.before = attention.reach.before;
+  exchange.behind = attention.reach.behind;
+  exchange.noHalo = explainNoHalo(attention, exchange.layout);
+  return exchange;
+}
+
+/// Takes the strategy that is named, or the fastest one.
+static LogicalResult selectStrategy(ShardedAttention &attention, Spread &spread,
+                                    const Cluster &cluster) {
+  attention.reach = MaskAnalysis(attention.op.getMask()).getReach();
+  attention.estimates = estimate(describeExchange(attention, spread), cluster);
+  ShardStrategy named = spread.getStrategy(attention.keys);
+  attention.strategy =
+      named == ShardStrategy::chosen ? choose(attention.estimates).strategy : named;
+  auto *known = llvm::find_if(attention.estimates, [&](const Estimate &each) {
+    return each.strategy == attention.strategy;
+  });
+  if (known == attention.estimates.end())
+    return attention.op.emitOpError("expected a strategy for ")
+           << (attention.rows ? "rows that are spread" : "rows that are whole") << ", found "
+           << stringifyShardStrategy(named);
+  if (!known->reason.empty())
+    return attention.op.emitOpError("expected another strategy than ")
+           << stringifyShardStrategy(named) << ", " << known->reason;
+  return success();
+}
+
+/// What explain prints of a choice.
+static ArrayAttr describeEstimates(const ShardedAttention &attention, Spread &spread,
+                                   const Cluster &cluster) {
+  Builder builder(AttentionOp(attention.op).getContext());
+  bool isNamed = spread.getStrategy(attention.keys) != ShardStrategy::chosen;
+  std::string first = stringifyShardStrategy(attention.strategy).str();
+  first += isNamed ? ", as attn.shard names it"
+                   : ", which takes least memory of those within 5 % of the fastest";
+  SmallVector<Attribute> lines = {builder.getStringAttr(first)};
+  for (const Estimate &each : attention.estimates)
+    lines.push_back(builder.getStringAttr(each.str()));
+  lines.push_back(builder.getStringAttr("for " + cluster.str()));
+  return builder.getArrayAttr(lines);
+}
+
+LogicalResult Spread::verifyStrategies(ArrayRef<ShardedAttention> attentions) {
+  for (auto [size, shard] : shards)
+    if (shard.getStrategy() != ShardStrategy::chosen &&
+        llvm::none_of(attentions,
+                      [size = size](const ShardedAttention &each) { return each.keys == size; }))
+      return function.emitError("expected a strategy for a size of keys alone, found ")
+             << stringifyShardStrategy(shard.getStrategy()) << " for " << size;
+  return success();
+}
+
 /// Finds the attention whose rows or keys are spread; fails at ops that can't be.
-static LogicalResult collect(func::FuncOp function, Spread &spread,
+static LogicalResult collect(func::FuncOp function, Spread &spread, const Cluster &cluster,
                              SmallVectorImpl<ShardedAttention> &found) {
   for (Operation &op : function.getBody().front()) {
     auto isSpread = [&](Value value) { return !spread.getDims(value).empty(); };
@@ -276,7 +394,8 @@ static LogicalResult collect(func::FuncOp function, Spread &spread,
     if (auto attention = dyn_cast<AttentionOp>(op)) {
       found.push_back(
           {attention, spread.get(attention.getQuery(), 2), spread.get(attention.getKey(), 2)});
-      if (failed(verifyAttention(found.back(), spread)))
+      if (failed(verifyAttention(found.back(), spread)) ||
+          (found.back().keys && failed(selectStrategy(found.back(), spread, cluster))))
         return failure();
       continue;
     }
@@ -287,7 +406,7 @@ static LogicalResult collect(func::FuncOp function, Spread &spread,
       return op.emitOpError("expected an op that works row by row, or attention that fuses, on a "
                             "dimension that attn.shard spreads");
   }
-  return success();
+  return spread.verifyStrategies(found);
 }
 
 //===----------------------------------------------------------------------===//
@@ -297,33 +416,40 @@ static LogicalResult collect(func::FuncOp function, Spread &spread,
 namespace {
 class Sharder {
 public:
-  Sharder(func::FuncOp function, Spread &spread)
-      : function(function), spread(spread), b(function.getLoc(), function.getContext()) {}
+  Sharder(func::FuncOp function, Spread &spread, const Cluster &cluster)
+      : function(function), spread(spread), cluster(cluster),
+        b(function.getLoc(), function.getContext()) {}
 
   void rewrite(const ShardedAttention &attention);
 
 private:
-  using Build = function_ref<Value(ImplicitLocOpBuilder &, Value index)>;
+  using MovePlace = function_ref<Value(ImplicitLocOpBuilder &, Value place)>;
 
-  ThisRankOp getRank();
-  Value getLength(StringAttr size);
-  Value readRank(ImplicitLocOpBuilder &at, int64_t element);
+  PlacesOp getPlaces(StringAttr size);
+  Value readPlaces(ImplicitLocOpBuilder &at, StringAttr size, PlacesElement element);
   Value getPositions(StringAttr size);
-  Value buildPosition(ImplicitLocOpBuilder &at, ShardLayout layout, Value index, Value length);
   void widenSizes(Region &region);
+  void movePlace(Region &region, Value place, MovePlace move);
   void movePlaces(const ShardedAttention &attention, Region &region);
+  Value buildFirstOfHalo(ImplicitLocOpBuilder &at, const ShardedAttention &attention);
   AttentionOp withLse(AttentionOp op);
   SmallVector<Value> buildEmpty(AttentionOp op);
   MergeOp merge(ValueRange a, ValueRange b);
-  SmallVector<Value> sendAround(AttentionOp op, StringAttr keys, ValueRange inits);
-  SmallVector<Value> reduce(AttentionOp op);
+  Value pad(Value tensor, int64_t dim, Value size);
+  void hideKeysFrom(AttentionOp op, Value rows);
+  SmallVector<Value> sendAround(const ShardedAttention &attention, AttentionOp op,
+                                ValueRange inits);
+  SmallVector<Value> reduce(const ShardedAttention &attention, AttentionOp op);
+  void gather(const ShardedAttention &attention);
+  Value buildCount(const ShardedAttention &attention);
   Value buildSinkLse(Value sink, Value lse);
 
   func::FuncOp function;
   Spread &spread;
+  const Cluster &cluster;
   ImplicitLocOpBuilder b;
-  ThisRankOp rank;
-  llvm::DenseMap<StringAttr, Value> positions, lengths;
+  llvm::DenseMap<StringAttr, Value> positions;
+  llvm::DenseMap<StringAttr, PlacesOp> places;
 };
 } // namespace
 
@@ -331,68 +457,46 @@ static Value constant(ImplicitLocOpBuilder &b, int64_t value) {
   return arith::ConstantIndexOp::create(b, value);
 }
 
-/// The rank, defined at the function's start.
-ThisRankOp Sharder::getRank() {
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(&function.getBody().front());
-  if (!rank)
-    rank = ThisRankOp::create(b, RankedTensorType::get({2}, b.getI32Type()), ValueRange());
-  return rank;
-}
-
-/// The length of a shard, the same on all ranks.
-Value Sharder::getLength(StringAttr size) {
-  Value &known = lengths[size];
+/// Where the shard lies, at the function's start.
+PlacesOp Sharder::getPlaces(StringAttr size) {
+  PlacesOp &known = places[size];
   if (known)
     return known;
-  ThisRankOp rank = getRank();
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(rank);
+  b.setInsertionPointToStart(&function.getBody().front());
   auto [tensor, dim] = spread.findDim(size);
-  known = tensor::DimOp::create(b, tensor, dim);
-  rank.getSizesMutable().append(known);
-  return known;
+  Value rows = tensor::DimOp::create(b, tensor, dim);
+  auto type = RankedTensorType::get({ShapedType::kDynamic}, b.getI32Type());
+  return known = PlacesOp::create(b, type, rows, spread.getLayout(size));
 }
 
-Value Sharder::readRank(ImplicitLocOpBuilder &at, int64_t element) {
-  Value number = tensor::ExtractOp::create(at, getRank(), ValueRange{constant(at, element)});
+Value Sharder::readPlaces(ImplicitLocOpBuilder &at, StringAttr size, PlacesElement element) {
+  Value number = tensor::ExtractOp::create(at, getPlaces(size), ValueRange{constant(at, element)});
   return arith::IndexCastOp::create(at, at.getIndexType(), number);
 }
 
-/// The place in the whole sequence of row `index` of a shard of `length` rows.
-Value Sharder::buildPosition(ImplicitLocOpBuilder &at, ShardLayout layout, Value index,
-                             Value length) {
-  auto add = [&](Value x, Value y) { return arith::AddIOp::create(at, x, y).getResult(); };
-  auto sub = [&](Value x, Value y) { return arith::SubIOp::create(at, x, y).getResult(); };
-  auto mul = [&](Value x, Value y) { return arith::MulIOp::create(at, x, y).getResult(); };
-  Value rank = readRank(at, 0), ranks = readRank(at, 1);
-  if (layout == ShardLayout::striped)
-    return add(mul(index, ranks), rank);
-  if (layout == ShardLayout::blocks)
-    return add(mul(rank, length), index);
-  Value early = arith::DivUIOp::create(at, add(length, constant(at, 1)), constant(at, 2));
-  Value late = sub(length, early), behind = sub(sub(ranks, constant(at, 1)), rank);
-  Value inEarly = add(mul(rank, early), index);
-  Value inLate = add(add(mul(ranks, early), mul(behind, late)), sub(index, early));
-  Value isEarly = arith::CmpIOp::create(at, arith::CmpIPredicate::slt, index, early);
-  return arith::SelectOp::create(at, isEarly, inEarly, inLate);
-}
-
+/// The places in the whole sequence of the rank's rows.
 Value Sharder::getPositions(StringAttr size) {
   Value &known = positions[size];
   if (known)
     return known;
-  Value length = getLength(size);
+  PlacesOp at = getPlaces(size);
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointAfter(rank);
+  b.setInsertionPointAfter(at);
+  auto build = [&](OpBuilder &builder, Location loc, ValueRange rows) {
+    ImplicitLocOpBuilder inner(loc, builder);
+    auto read = [&](PlacesElement element) { return readPlaces(inner, size, element); };
+    Value row = rows.front(), early = read(kEarlyPlace);
+    Value steps = arith::MulIOp::create(inner, row, read(kStepPlace));
+    Value inEarly = arith::AddIOp::create(inner, read(kFirstPlace), steps);
+    Value behind = arith::SubIOp::create(inner, row, early);
+    Value inLate = arith::AddIOp::create(inner, read(kLatePlace), behind);
+    Value isEarly = arith::CmpIOp::create(inner, arith::CmpIPredicate::slt, row, early);
+    Value place = arith::SelectOp::create(inner, isEarly, inEarly, inLate);
+    tensor::YieldOp::create(inner, arith::IndexCastOp::create(inner, b.getI32Type(), place));
+  };
   auto type = RankedTensorType::get({ShapedType::kDynamic}, b.getI32Type());
-  known = tensor::GenerateOp::create(
-      b, type, ValueRange{length}, [&](OpBuilder &builder, Location loc, ValueRange at) {
-        ImplicitLocOpBuilder inner(loc, builder);
-        Value position = buildPosition(inner, spread.getLayout(size), at.front(), length);
-        tensor::YieldOp::create(inner, arith::IndexCastOp::create(inner, b.getI32Type(), position));
-      });
-  return known;
+  return known = tensor::GenerateOp::create(b, type, ValueRange{at.getRows()}, build);
 }
 
 /// A region's sizes are those of the whole sequence.
@@ -403,29 +507,55 @@ void Sharder::widenSizes(Region &region) {
     for (OpOperand &operand : op.getOpOperands())
       if (isSpreadSize(operand.get().getDefiningOp(), spread) && !isa<tensor::DimOp>(op)) {
         inner.setInsertionPoint(&op);
-        Value length = getLength(getSpreadSize(operand.get().getDefiningOp(), spread));
-        operand.set(arith::MulIOp::create(inner, length, readRank(inner, 1)));
+        StringAttr size = getSpreadSize(operand.get().getDefiningOp(), spread);
+        operand.set(readPlaces(inner, size, kWholePlace));
       }
 }
 
-/// Replaces q and k by positions in the whole sequence, except where tensors of the shard are read.
+/// Replaces a coordinate, except where tensors of the shard are read.
+void Sharder::movePlace(Region &region, Value place, MovePlace move) {
+  auto isLocal = [&](OpOperand &use) {
+    auto read = dyn_cast<tensor::ExtractOp>(use.getOwner());
+    return read && use.getOperandNumber() > 0 &&
+           spread.get(read.getTensor(), use.getOperandNumber() - 1);
+  };
+  SmallVector<OpOperand *> moved;
+  for (OpOperand &use : place.getUses())
+    if (!isLocal(use))
+      moved.push_back(&use);
+  if (moved.empty())
+    return;
+  auto inner = ImplicitLocOpBuilder::atBlockBegin(b.getLoc(), &region.front());
+  Value position = move(inner, place);
+  for (OpOperand *use : moved)
+    use->set(position);
+}
+
+/// The place of the first key of a halo.
+Value Sharder::buildFirstOfHalo(ImplicitLocOpBuilder &at, const ShardedAttention &attention) {
+  Value first = readPlaces(at, attention.keys, kFirstPlace);
+  Value before = arith::SubIOp::create(at, first, constant(at, *attention.reach.before));
+  return arith::MaxSIOp::create(at, before, constant(at, 0));
+}
+
+/// Replaces q and k by positions in the whole sequence. Keys that were gathered are in its order.
 void Sharder::movePlaces(const ShardedAttention &attention, Region &region) {
-  for (auto [place, size] : llvm::zip(getPlaces(region), attention.getSizes())) {
-    auto isLocal = [&](OpOperand &use) {
-      auto read = dyn_cast<tensor::ExtractOp>(use.getOwner());
-      return read && use.getOperandNumber() > 0 &&
-             spread.get(read.getTensor(), use.getOperandNumber() - 1);
+  auto readPosition = [&](StringAttr size) {
+    return [this, size](ImplicitLocOpBuilder &inner, Value place) -> Value {
+      Value read = tensor::ExtractOp::create(inner, getPositions(size), ValueRange{place});
+      return arith::IndexCastOp::create(inner, inner.getIndexType(), read);
     };
-    auto isMoved = [&](OpOperand &use) { return !isLocal(use); };
-    if (!size || llvm::none_of(place.getUses(), isMoved))
-      continue;
-    auto inner = ImplicitLocOpBuilder::atBlockBegin(b.getLoc(), &region.front());
-    Value read = tensor::ExtractOp::create(inner, getPositions(size), ValueRange{place});
-    Value position = arith::IndexCastOp::create(inner, inner.getIndexType(), read);
-    place.replaceUsesWithIf(position, [&](OpOperand &use) {
-      return use.getOwner() != read.getDefiningOp() && !isLocal(use);
-    });
-  }
+  };
+  auto addFirst = [&](ImplicitLocOpBuilder &inner, Value place) -> Value {
+    return arith::AddIOp::create(inner, place, buildFirstOfHalo(inner, attention));
+  };
+  SmallVector<Value> coordinates = ::getPlaces(region);
+  if (attention.rows)
+    movePlace(region, coordinates[0], readPosition(attention.rows));
+  if (attention.strategy == ShardStrategy::halo)
+    movePlace(region, coordinates[1], addFirst);
+  else if (attention.keys && attention.strategy != ShardStrategy::all_gather)
+    movePlace(region, coordinates[1], readPosition(attention.keys));
 }
 
 /// The same op without a sink and with an lse.
@@ -468,34 +598,73 @@ MergeOp Sharder::merge(ValueRange one, ValueRange other) {
   return MergeOp::create(b, one[0].getType(), one[1].getType(), one[0], one[1], other[0], other[1]);
 }
 
-/// All rows see all keys: those of each rank, and what regions read of them, go around.
-SmallVector<Value> Sharder::sendAround(AttentionOp op, StringAttr keys, ValueRange inits) {
-  llvm::SetVector<Value> travelling;
-  for (OpOperand *stored : op.getStoredOperands())
-    travelling.insert(stored->get());
+/// A tensor of `size` rows, of which the last ones are zeros or other ranks' rows.
+Value Sharder::pad(Value tensor, int64_t dim, Value size) {
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, b.getLoc(), tensor), padded = sizes;
+  padded[dim] = size;
+  Value empty = tensor::EmptyOp::create(b, padded, getElementTypeOrSelf(tensor));
+  SmallVector<OpFoldResult> zeros(sizes.size(), b.getIndexAttr(0)),
+      ones(sizes.size(), b.getIndexAttr(1));
+  return tensor::InsertSliceOp::create(b, tensor, empty, zeros, sizes, ones);
+}
+
+/// Hides the keys from `rows`[0] on.
+void Sharder::hideKeysFrom(AttentionOp op, Value rows) {
+  Region &mask = op.getMask();
+  ImplicitLocOpBuilder inner(op.getLoc(), op.getContext());
+  if (mask.empty())
+    inner.createBlock(&mask, {}, SmallVector<Type>(4, inner.getIndexType()),
+                      SmallVector<Location>(4, op.getLoc()));
+  else
+    inner.setInsertionPoint(mask.front().getTerminator());
+  Value read = tensor::ExtractOp::create(inner, rows, ValueRange{constant(inner, 0)});
+  Value count = arith::IndexCastOp::create(inner, inner.getIndexType(), read);
+  Value key = mask.getArguments().back();
+  Value isVisible = arith::CmpIOp::create(inner, arith::CmpIPredicate::slt, key, count);
+  if (mask.front().mightHaveTerminator()) {
+    Operation *yield = mask.front().getTerminator();
+    yield->setOperand(0, arith::AndIOp::create(inner, isVisible, yield->getOperand(0)));
+  } else {
+    YieldOp::create(inner, isVisible);
+  }
+}
+
+/// All rows see all keys: those of each rank, and what regions read of them, go around. Blocks are
+/// as long as the longest one.
+SmallVector<Value> Sharder::sendAround(const ShardedAttention &attention, AttentionOp op,
+                                       ValueRange inits) {
+  llvm::MapVector<Value, int64_t> ofKeys = collectOfKeys(op, spread);
   auto isAtKey = [&](tensor::ExtractOp read) {
-    Value place = read->getBlock()->getArguments().back(), tensor = read.getTensor();
-    return llvm::is_contained(read.getIndices(), place) &&
-           (tensor == positions.lookup(keys) || !spread.getDims(tensor).empty());
+    return llvm::is_contained(read.getIndices(), read->getBlock()->getArguments().back());
   };
   op.walk([&](tensor::ExtractOp read) {
-    if (isAtKey(read))
-      travelling.insert(read.getTensor());
+    if (read.getTensor() == positions.lookup(attention.keys) && isAtKey(read))
+      ofKeys[read.getTensor()] = 0;
   });
-  auto ring = RingOp::create(b, inits.getTypes(), travelling.getArrayRef(), inits);
+  Value longest = readPlaces(b, attention.keys, kLongestPlace);
+  SmallVector<Value> travelling;
+  for (auto [tensor, dim] : ofKeys)
+    travelling.push_back(pad(tensor, dim, longest));
+  travelling.push_back(tensor::ExtractSliceOp::create(
+      b, RankedTensorType::get({1}, b.getI32Type()), Value(getPlaces(attention.keys)),
+      ArrayRef<OpFoldResult>(b.getIndexAttr(kRowsPlace)), ArrayRef<OpFoldResult>(b.getIndexAttr(1)),
+      ArrayRef<OpFoldResult>(b.getIndexAttr(1))));
+  auto ring = RingOp::create(b, inits.getTypes(), travelling, inits);
+  ring->setAttr(kEstimatesAttr, describeEstimates(attention, spread, cluster));
   SmallVector<Type> types(ring->getOperandTypes());
   Block *body =
       b.createBlock(&ring.getBody(), {}, types, SmallVector<Location>(types.size(), op.getLoc()));
   op->moveBefore(body, body->end());
-  for (auto [tensor, block] : llvm::zip(travelling, body->getArguments())) {
-    op.walk([&, tensor = tensor, block = block](tensor::ExtractOp read) {
+  for (auto [entry, block] : llvm::zip(ofKeys, body->getArguments())) {
+    op.walk([&, tensor = entry.first, block = block](tensor::ExtractOp read) {
       if (read.getTensor() == tensor && isAtKey(read))
         read.getTensorMutable().assign(block);
     });
     for (OpOperand *stored : op.getStoredOperands())
-      if (stored->get() == tensor)
+      if (stored->get() == entry.first)
         stored->set(block);
   }
+  hideKeysFrom(op, body->getArgument(ofKeys.size()));
   b.setInsertionPointToEnd(body);
   YieldOp::create(b, merge(body->getArguments().take_back(2), op.getResults()).getResults());
   b.setInsertionPointAfter(ring);
@@ -503,8 +672,9 @@ SmallVector<Value> Sharder::sendAround(AttentionOp op, StringAttr keys, ValueRan
 }
 
 /// Each rank has all rows: their results over its keys are merged with the others'.
-SmallVector<Value> Sharder::reduce(AttentionOp op) {
+SmallVector<Value> Sharder::reduce(const ShardedAttention &attention, AttentionOp op) {
   auto all = AllReduceOp::create(b, op.getResultTypes(), op.getResults());
+  all->setAttr(kEstimatesAttr, describeEstimates(attention, spread, cluster));
   SmallVector<Type> twice(op.getResultTypes());
   llvm::append_range(twice, op.getResultTypes());
   Block *body = b.createBlock(&all.getBody(), {}, twice, SmallVector<Location>(4, op.getLoc()));
@@ -512,6 +682,43 @@ SmallVector<Value> Sharder::reduce(AttentionOp op) {
       b, merge(body->getArguments().take_front(2), body->getArguments().take_back(2)).getResults());
   b.setInsertionPointAfter(all);
   return all.getResults();
+}
+
+/// The number of keys that a rank gathers.
+Value Sharder::buildCount(const ShardedAttention &attention) {
+  auto read = [&](PlacesElement element) { return readPlaces(b, attention.keys, element); };
+  Value whole = read(kWholePlace);
+  if (attention.strategy == ShardStrategy::all_gather)
+    return whole;
+  Value end = arith::AddIOp::create(b, read(kFirstPlace), read(kRowsPlace));
+  end = arith::AddIOp::create(b, end, constant(b, *attention.reach.behind));
+  end = arith::MinSIOp::create(b, end, whole);
+  Value count = arith::SubIOp::create(b, end, buildFirstOfHalo(b, attention));
+  return arith::MaxSIOp::create(b, count, constant(b, 0));
+}
+
+/// Each rank gets the keys of all ranks that its rows see.
+void Sharder::gather(const ShardedAttention &attention) {
+  AttentionOp op = attention.op;
+  DenseI64ArrayAttr halo;
+  if (attention.strategy == ShardStrategy::halo)
+    halo = b.getDenseI64ArrayAttr({*attention.reach.before, *attention.reach.behind});
+  Value count = buildCount(attention);
+  ArrayAttr estimates = describeEstimates(attention, spread, cluster);
+  for (auto [tensor, dim] : collectOfKeys(op, spread)) {
+    auto all = AllGatherOp::create(b, tensor.getType(), tensor, getPlaces(attention.keys),
+                                   spread.getLayout(attention.keys), dim, count, halo);
+    if (estimates)
+      all->setAttr(kEstimatesAttr, estimates);
+    estimates = {};
+    op.walk([&, tensor = tensor](tensor::ExtractOp read) {
+      if (read.getTensor() == tensor && findKeyDim(read, spread))
+        read.getTensorMutable().assign(all.getResult());
+    });
+    for (OpOperand *stored : op.getStoredOperands())
+      if (stored->get() == tensor)
+        stored->set(all.getResult());
+  }
 }
 
 /// The sink as the lse of a part of its own.
@@ -546,12 +753,14 @@ void Sharder::rewrite(const ShardedAttention &attention) {
   if (!attention.keys)
     return;
   b.setInsertionPoint(op);
+  if (attention.strategy == ShardStrategy::all_gather || attention.strategy == ShardStrategy::halo)
+    return gather(attention);
   SmallVector<Value> empty;
   AttentionOp local = withLse(op);
   if (attention.rows || op.getSink())
     empty = buildEmpty(local);
   SmallVector<Value> results =
-      attention.rows ? sendAround(local, attention.keys, empty) : reduce(local);
+      attention.rows ? sendAround(attention, local, empty) : reduce(attention, local);
   if (op.getLse())
     spread.replace(op.getLse(), results[1]);
   // A sink is no key: it is merged once, as a part of its own.
@@ -583,11 +792,13 @@ struct AttnShardPass : attn::impl::AttnShardBase<AttnShardPass> {
       return function.emitError("expected a function of one block under attn.shard");
     if (failed(verifyDims(function)))
       return failure();
+    FailureOr<Cluster> known = Cluster::parse(cluster, [&] { return function.emitError(); });
     Spread spread(function);
     SmallVector<ShardedAttention> found;
-    if (failed(spread.readLayouts(shards)) || failed(collect(function, spread, found)))
+    if (failed(known) || failed(spread.readLayouts(shards)) ||
+        failed(collect(function, spread, *known, found)))
       return failure();
-    Sharder sharder(function, spread);
+    Sharder sharder(function, spread, *known);
     for (const ShardedAttention &attention : found)
       sharder.rewrite(attention);
     return success();

@@ -91,6 +91,23 @@ void SizeTerms::addDim(OpBuilder &builder, Value tensor, int64_t dim) {
   add(builder, size);
 }
 
+/// `max(len)` or `sum(len)` for the most rows of a rank, or those of all, where each has `len`.
+StringAttr SizeTerms::getNameOfPlaces(OpBuilder &builder, Value size) {
+  auto cast = size.getDefiningOp<arith::IndexCastOp>();
+  auto read = cast ? cast.getIn().getDefiningOp<tensor::ExtractOp>() : tensor::ExtractOp();
+  auto places = read ? read.getTensor().getDefiningOp<PlacesOp>() : PlacesOp();
+  std::optional<int64_t> element =
+      places ? getConstantIntValue(read.getIndices().front()) : std::nullopt;
+  if (!element || (*element != kLongestPlace && *element != kWholePlace))
+    return {};
+  SizeTerms rows;
+  rows.add(builder, places.getRows());
+  std::optional<SizeSum> sum = rows.inSymbols();
+  if (!sum)
+    return {};
+  return builder.getStringAttr((*element == kLongestPlace ? "max(" : "sum(") + sum->str() + ")");
+}
+
 void SizeTerms::add(OpBuilder &builder, OpFoldResult size) {
   if (std::optional<int64_t> known = getConstantIntValue(size)) {
     constant += *known;
@@ -101,6 +118,8 @@ void SizeTerms::add(OpBuilder &builder, OpFoldResult size) {
     add(builder, sum.getLhs());
     return add(builder, sum.getRhs());
   }
+  if (StringAttr name = getNameOfPlaces(builder, value))
+    return terms.push_back({nullptr, 0, name});
   auto dim = value.getDefiningOp<tensor::DimOp>();
   if (dim && dim.getConstantIndex() && isa<RankedTensorType>(dim.getSource().getType()) &&
       ++steps <= kMostSteps)

@@ -36,6 +36,7 @@ private:
     }
   };
 
+  static StringAttr getNameOfPlaces(OpBuilder &builder, Value size);
   void add(OpBuilder &builder, OpFoldResult size);
   void addDim(OpBuilder &builder, Value tensor, int64_t dim);
   void addArgument(BlockArgument argument, int64_t dim);

@@ -64,6 +64,17 @@ static Effects getEffects(Operation &op) {
     effects.writes.push_back(getBuffer(rank.getBuffer()));
     return effects;
   }
+  if (auto places = dyn_cast<PlacesOp>(op)) {
+    effects.areKnown = false; // all ranks exchange in one order
+    effects.writes.push_back(getBuffer(places.getBuffer()));
+    return effects;
+  }
+  if (auto gather = dyn_cast<GatherOp>(op)) {
+    effects.areKnown = false;
+    effects.reads = {getBuffer(gather.getFrom()), getBuffer(gather.getPlaces())};
+    effects.writes.push_back(getBuffer(gather.getInto()));
+    return effects;
+  }
   if (op.getNumRegions() > 0) {
     effects.areKnown = false;
     for (Operation &inner : op.getRegion(0).getOps()) {

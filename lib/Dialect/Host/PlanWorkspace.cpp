@@ -5,7 +5,8 @@
 //
 // A host function is one block, so a temporary lives from its first to its last use, counted in
 // that block. Sizes may be unknown until the call; they are compared by the SSA values that they
-// are products of.
+// are products of. Temporaries whose sizes follow from more than the arguments' shapes are
+// allocated in the call.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,6 +59,7 @@ public:
   LogicalResult run();
 
 private:
+  void allocateUnplanned();
   LogicalResult collect();
   LogicalResult findUses(Value alias, Temporary &temporary);
   void assignSlots();
@@ -128,6 +130,28 @@ LogicalResult Planner::findUses(Value alias, Temporary &temporary) {
         return failure();
   }
   return success();
+}
+
+/// Whether the sizes of a temporary follow from the arguments' shapes alone.
+static bool isPlanned(memref::AllocOp alloc) {
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  SetVector<Operation *> slice;
+  for (Value size : alloc.getDynamicSizes())
+    if (size.getDefiningOp() && failed(getBackwardSlice(size, &slice, options)))
+      return false;
+  return llvm::all_of(slice, [](Operation *op) { return isMemoryEffectFree(op); });
+}
+
+void Planner::allocateUnplanned() {
+  for (auto alloc : llvm::make_early_inc_range(block.getOps<memref::AllocOp>()))
+    if (alloc.getType().getLayout().isIdentity() && !isPlanned(alloc)) {
+      OpBuilder builder(alloc);
+      auto allocate = host::AllocateOp::create(builder, alloc.getLoc(), alloc.getType(),
+                                               alloc.getDynamicSizes());
+      alloc.replaceAllUsesWith(allocate.getResult());
+      alloc.erase();
+    }
 }
 
 LogicalResult Planner::collect() {
@@ -245,9 +269,6 @@ LogicalResult Planner::emitSizeFunction() {
     return host.emitOpError("expected sizes computed in one block");
   builder.setInsertionPointToStart(body);
   for (Operation *op : slice) {
-    if (!isMemoryEffectFree(op) || llvm::is_contained(op->getOperands(), workspace))
-      return op->emitOpError(
-          "expected sizes of temporaries to follow from the arguments' shapes alone");
     if (sums.contains(op))
       mapping.map(op->getResult(0), emitSaturated(builder, op, mapping.lookup(op->getOperand(0)),
                                                   mapping.lookup(op->getOperand(1))));
@@ -263,6 +284,7 @@ LogicalResult Planner::run() {
     return host.emitOpError("expected a host function of one block");
   for (auto dealloc : llvm::make_early_inc_range(block.getOps<memref::DeallocOp>()))
     dealloc.erase();
+  allocateUnplanned();
   if (failed(collect()))
     return failure();
   assignSlots();

@@ -243,7 +243,10 @@ LogicalResult Build::compileAndLink(StringRef path) {
 /// Kernels and public functions share one object until symbols are made local.
 /// Whether host functions exchange data with other processes.
 static bool isSpread(ModuleOp module) {
-  return module.walk([](host::RankOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  auto exchanges = [](Operation *op) {
+    return isa<host::RankOp, host::PlacesOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  return module.walk(exchanges).wasInterrupted();
 }
 
 static LogicalResult verifyNames(ArrayRef<Variant> variants, const Signature &signature) {

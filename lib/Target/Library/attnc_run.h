@@ -100,6 +100,50 @@ static int32_t run_on_device(const attnc_variant *variant, attnc_context *call, 
   return status;
 }
 
+/*===------------------------------------------------------------------------===*
+ * Temporaries of sizes that are known in the call alone
+ *===------------------------------------------------------------------------===*/
+
+/* Ahead of the memory of each; a list. */
+typedef struct attnc_temporary {
+  struct attnc_temporary *next;
+  _Alignas(128) char memory[];
+} attnc_temporary;
+
+/* Zeros, until the call ends. 0, or a status: a size is negative, or there is no memory. */
+int32_t attnc_allocate(void *user_context, const int64_t *sizes, int32_t count, int64_t bytes,
+                       void **memory) {
+  attnc_context *call = user_context;
+  const int64_t most = PTRDIFF_MAX - (int64_t)sizeof(attnc_temporary);
+  for (int32_t at = 0; at < count; ++at) {
+    if (sizes[at] < 0) {
+      attnc_error_with_numbers(call, "expected a size of at least 0, found {}", &sizes[at]);
+      return attnc_refused;
+    }
+    bytes = sizes[at] && bytes > most / sizes[at] ? most : bytes * sizes[at];
+  }
+  attnc_temporary *temporary = halide_malloc(call, sizeof *temporary + (size_t)bytes);
+  if (!temporary) {
+    attnc_error_with_numbers(call, "expected memory for a temporary of {} bytes, found none",
+                             &bytes);
+    return halide_out_of_memory;
+  }
+  temporary->next = call->temporaries;
+  call->temporaries = temporary;
+  __builtin_memset(temporary->memory, 0, (size_t)bytes);
+  *memory = temporary->memory;
+  return 0;
+}
+
+/* Messages that did not end may still write. */
+static void free_temporaries(attnc_context *call, int status) {
+  while (call->temporaries && status != attnc_no_message) {
+    attnc_temporary *next = call->temporaries->next;
+    halide_free(call, call->temporaries);
+    call->temporaries = next;
+  }
+}
+
 /* `memory` holds `bytes`. */
 static int run_in(const attnc_variant *variant, char *memory, int64_t bytes, attnc_context *call,
                   void **descriptors, const range *ranges) {
@@ -107,9 +151,11 @@ static int run_in(const attnc_variant *variant, char *memory, int64_t bytes, att
   int64_t descriptor[vector_descriptor], stride = 1;
   describe(descriptor, (void *)begin, 1, &bytes, &stride);
   descriptors[workspace_index()] = descriptor;
-  return report(call, variant->features & attnc_gpu
-                          ? run_on_device(variant, call, descriptors, ranges)
-                          : variant->host(call, descriptors));
+  int status =
+      report(call, variant->features & attnc_gpu ? run_on_device(variant, call, descriptors, ranges)
+                                                 : variant->host(call, descriptors));
+  free_temporaries(call, status);
+  return status;
 }
 
 static void start(attnc_context *call, const attnc_options *options) {
@@ -128,6 +174,7 @@ static void start(attnc_context *call, const attnc_options *options) {
   call->device = 0;
   call->exchange = options->size >= sizeof *options ? options->exchange : 0;
   call->message_count = call->exchange_status = 0;
+  call->temporaries = 0;
   call->in_loop = call->claimed = 0;
   call->message[0] = 0;
 }

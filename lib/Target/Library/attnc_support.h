@@ -139,6 +139,7 @@ typedef struct attnc_context {
   struct device_range *device;    /* attnc_device.c's */
   const attnc_exchange *exchange; /* NULL: one rank */
   int messages[attnc_most_messages], message_count, exchange_status;
+  struct attnc_temporary *temporaries; /* of attnc_allocate */
   int in_loop, claimed;
   char message[attnc_message_bytes];
 } attnc_context;
@@ -155,6 +156,10 @@ void attnc_error_with_numbers(void *user_context, const char *message, const int
 /* Memory of the caller's allocator, aligned for kernels. */
 void *halide_malloc(void *user_context, size_t bytes);
 void halide_free(void *user_context, void *memory);
+
+/* attnc_support.c: zeros for a temporary, until the call ends; 0, or a status. */
+int32_t attnc_allocate(void *user_context, const int64_t *sizes, int32_t count, int64_t bytes,
+                       void **memory);
 
 /* attnc_support.c: puts the names of tensors into a kernel's message. `parameters` are the kernel's
  * names, an empty one last; `arguments` which tensor of the signature each is. Behind those come

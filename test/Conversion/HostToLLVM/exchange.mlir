@@ -30,3 +30,27 @@ func.func @exchange(%a: memref<?xf32>, %b: memref<?xf32>) {
   }
   return
 }
+
+// Sizes of temporaries that follow from the exchange: memory of the call.
+// CHECK-LABEL: llvm.func internal @gather(
+// CHECK-SAME: %[[CONTEXT:[a-z0-9]*]]: !llvm.ptr
+// CHECK: llvm.call @attnc_exchange_rank(%[[CONTEXT]],
+// CHECK: %[[MEMORY:.*]] = llvm.call @attnc_allocate(%[[CONTEXT]], %{{.*}}, %{{.*}}, %{{.*}}, %[[INTO:.*]]) : (!llvm.ptr, !llvm.ptr, i32, i64, !llvm.ptr) -> i32
+// CHECK: llvm.icmp "eq" %[[MEMORY]]
+// CHECK: %[[PLACES:.*]] = llvm.load %[[INTO]]
+// CHECK: %[[PLACED:.*]] = llvm.call @attnc_exchange_places(%[[CONTEXT]], %{{.*}}, %{{.*}}, %{{.*}}) : (!llvm.ptr, i64, i32, !llvm.ptr) -> i32
+// CHECK: llvm.icmp "eq" %[[PLACED]]
+// CHECK: llvm.call @attnc_exchange_gather(%[[CONTEXT]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+func.func @gather(%a: memref<?xf32>, %b: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  %at = memref.alloc() : memref<2xi32>
+  host.rank %at : memref<2xi32>
+  %ranks32 = host.load %at[%c1] : memref<2xi32>
+  %ranks = arith.index_cast %ranks32 : i32 to index
+  %places = memref.alloc(%ranks) : memref<?xi32>
+  host.places %n layout 1 to %places : memref<?xi32>
+  host.gather %a, %places to %b layout 1 along 0 : memref<?xf32>, memref<?xi32>, memref<?xf32>
+  return
+}

@@ -1295,9 +1295,17 @@ func.func @attention_c18_integers(%q: tensor<2x4x5x8xf32>, %k: tensor<1x2x16x8xi
 
 // -----
 
-func.func @this_rank_c1() {
-  // expected-error @+1 {{expected a result of 2 elements, found 'tensor<3xi32>'}}
-  %rank = attn.this_rank : tensor<3xi32>
+func.func @all_gather_c1(%x: tensor<?x8xf32>, %places: tensor<?xi32>, %n: index) {
+  // expected-error @+1 {{expected a dynamic dimension of 'tensor<?x8xf32>', found 1}}
+  %all = attn.all_gather %x of %places layout(zigzag) along 1 to %n : tensor<?x8xf32>, tensor<?xi32>
+  return
+}
+
+// -----
+
+func.func @all_gather_c2(%x: tensor<?x8xf32>, %places: tensor<?xi32>, %n: index) {
+  // expected-error @+1 {{expected halo to be two numbers of places in a sequence of blocks}}
+  %all = attn.all_gather %x of %places layout(zigzag) along 0 to %n halo [3, 0] : tensor<?x8xf32>, tensor<?xi32>
   return
 }
 

@@ -240,11 +240,13 @@ func.func @packed_rows(%rows: tensor<?x4x64xf32>, %keys: tensor<9x2x64xf32>, %he
 // Ops that all ranks take part in.
 // CHECK-LABEL: func.func @exchange
 func.func @exchange(%block: tensor<?xi32>, %x: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>) {
-  // CHECK: attn.this_rank : tensor<2xi32>
-  %rank = attn.this_rank : tensor<2xi32>
-  // CHECK: attn.this_rank agree(%{{.*}}, %{{.*}}) : tensor<2xi32>
+  // CHECK: %[[PLACES:.*]] = attn.places %{{.*}} layout(striped) : tensor<?xi32>
   %c0 = arith.constant 0 : index
-  %agreed = attn.this_rank agree(%c0, %c0) : tensor<2xi32>
+  %places = attn.places %c0 layout(striped) : tensor<?xi32>
+  // CHECK: attn.all_gather %{{.*}} of %[[PLACES]] layout(striped) along 0 to %{{.*}} : tensor<?xi32>, tensor<?xi32>
+  %all = attn.all_gather %block of %places layout(striped) along 0 to %c0 : tensor<?xi32>, tensor<?xi32>
+  // CHECK: attn.all_gather %{{.*}} of %[[PLACES]] layout(blocks) along 0 to %{{.*}} halo [3, 0] : tensor<?xi32>, tensor<?xi32>
+  %near = attn.all_gather %block of %places layout(blocks) along 0 to %c0 halo [3, 0] : tensor<?xi32>, tensor<?xi32>
   // CHECK: %[[RING:.*]] = attn.ring %{{.*}} init(%{{.*}}) {
   %ring = attn.ring %block init(%x) {
   // CHECK-NEXT: ^bb0(%{{.*}}: tensor<?xi32>, %[[CARRIED:.*]]: tensor<?xf32>):

@@ -1,4 +1,6 @@
 // RUN: attn-opt %s --pass-pipeline='builtin.module(func.func(attn-fuse-attention,attn-shard))' --split-input-file --verify-diagnostics
+// RUN: not attn-opt %s --pass-pipeline='builtin.module(func.func(attn-fuse-attention,attn-shard{cluster=ranks=0}))' --split-input-file 2>&1 | FileCheck %s
+// CHECK: error: expected a cluster of ranks, rows, gflops, memory, link and latency, each =NUMBER above 0, found ranks=0
 
 // expected-error @+1 {{expected attn.shard to be a dictionary, found 3 : i64}}
 func.func @no_dictionary(%x: tensor<?xf32> {attn.dims = ["len"]}) -> tensor<?xf32> attributes {attn.shard = 3} {
@@ -110,4 +112,63 @@ func.func @size_of_unordered(%query: tensor<?x4x1x8xf32>, %key: tensor<?x4x?x8xf
   %prob = attn.softmax %scaled : tensor<?x4x1x?xf32>
   %context = attn.context %prob, %key : tensor<?x4x1x?xf32>, tensor<?x4x?x8xf32>
   return %context : tensor<?x4x1x8xf32>
+}
+
+// -----
+
+func.func @bias_of_both(%query: tensor<?x4x?x8xf32> {attn.dims = ["batch", 4, "len", 8]}, %bias: tensor<?x?xf32> {attn.dims = ["len", "len"]})
+    -> tensor<?x4x?x8xf32> attributes {attn.shard = {len = #attn.shard<blocks>}} {
+  %score = attn.score %query, %query : tensor<?x4x?x8xf32>, tensor<?x4x?x8xf32>
+  %biased = attn.modify_score %score {
+  ^bb0(%s: f32, %b: index, %h: index, %q: index, %k: index):
+    // expected-error @+1 {{expected a tensor with one dimension that attn.shard spreads, found 2}}
+    %one = tensor.extract %bias[%q, %k] : tensor<?x?xf32>
+    %r = arith.addf %s, %one : f32
+    attn.yield %r : f32
+  } : tensor<?x4x?x?xf32>
+  %prob = attn.softmax %biased : tensor<?x4x?x?xf32>
+  %context = attn.context %prob, %query : tensor<?x4x?x?xf32>, tensor<?x4x?x8xf32>
+  return %context : tensor<?x4x?x8xf32>
+}
+
+// -----
+
+func.func @halo_without_window(%query: tensor<?x4x?x8xf32> {attn.dims = ["batch", 4, "len", 8]})
+    -> tensor<?x4x?x8xf32> attributes {attn.shard = {len = #attn.shard<blocks, halo>}} {
+  %score = attn.score %query, %query : tensor<?x4x?x8xf32>, tensor<?x4x?x8xf32>
+  %masked = attn.mask %score causal(top_left) : tensor<?x4x?x?xf32>
+  %prob = attn.softmax %masked : tensor<?x4x?x?xf32>
+  // expected-error @+1 {{expected another strategy than halo, as the mask has no constant bound on both sides of a row's place}}
+  %context = attn.context %prob, %query : tensor<?x4x?x?xf32>, tensor<?x4x?x8xf32>
+  return %context : tensor<?x4x?x8xf32>
+}
+
+// -----
+
+func.func @halo_of_stripes(%query: tensor<?x4x?x8xf32> {attn.dims = ["batch", 4, "len", 8]})
+    -> tensor<?x4x?x8xf32> attributes {attn.shard = {len = #attn.shard<striped, halo>}} {
+  %score = attn.score %query, %query : tensor<?x4x?x8xf32>, tensor<?x4x?x8xf32>
+  %masked = attn.mask %score window(3, 0) : tensor<?x4x?x?xf32>
+  %prob = attn.softmax %masked : tensor<?x4x?x?xf32>
+  // expected-error @+1 {{expected another strategy than halo, as the layout is not blocks}}
+  %context = attn.context %prob, %query : tensor<?x4x?x?xf32>, tensor<?x4x?x8xf32>
+  return %context : tensor<?x4x?x8xf32>
+}
+
+// -----
+
+func.func @ring_of_whole_rows(%query: tensor<?x4x1x8xf32>, %key: tensor<?x4x?x8xf32> {attn.dims = ["batch", 4, "kv_len", 8]})
+    -> tensor<?x4x1x8xf32> attributes {attn.shard = {kv_len = #attn.shard<blocks, ring>}} {
+  %score = attn.score %query, %key : tensor<?x4x1x8xf32>, tensor<?x4x?x8xf32>
+  %prob = attn.softmax %score : tensor<?x4x1x?xf32>
+  // expected-error @+1 {{expected a strategy for rows that are whole, found ring}}
+  %context = attn.context %prob, %key : tensor<?x4x1x?xf32>, tensor<?x4x?x8xf32>
+  return %context : tensor<?x4x1x8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected a strategy for a size of keys alone, found ring for "len"}}
+func.func @rows_have_none(%x: tensor<?x8xf32> {attn.dims = ["len", 8]}) -> tensor<?x8xf32> attributes {attn.shard = {len = #attn.shard<blocks, ring>}} {
+  return %x : tensor<?x8xf32>
 }

@@ -48,6 +48,12 @@ func.func @exchange(%a: memref<?xf32>, %b: memref<?xf32>) {
   %at = memref.alloc() : memref<2xi32>
   // CHECK: host.rank %{{.*}} : memref<2xi32>
   host.rank %at : memref<2xi32>
+  // CHECK: %[[PLACES:.*]] = host.allocate %{{.*}} : memref<?xi32>
+  %places = host.allocate %n : memref<?xi32>
+  // CHECK: host.places %{{.*}} layout 1 to %[[PLACES]] : memref<?xi32>
+  host.places %n layout 1 to %places : memref<?xi32>
+  // CHECK: host.gather %{{.*}}, %[[PLACES]] to %{{.*}} layout 0 along 0 halo [3, 0] : memref<?xi32>, memref<?xi32>, memref<?xi32>
+  host.gather %places, %places to %places layout 0 along 0 halo [3, 0] : memref<?xi32>, memref<?xi32>, memref<?xi32>
   // CHECK: host.agree %{{.*}}, %{{.*}}
   host.agree %n, %c1
   // CHECK: scf.for %[[ROUND:.*]] =

@@ -11,17 +11,6 @@ func.func @layout(%x: memref<4xf32>) {
 
 // -----
 
-func.func @data(%x: memref<4xindex>) {
-  %c0 = arith.constant 0 : index
-  // expected-error@+1 {{expected sizes of temporaries to follow from the arguments' shapes alone}}
-  %n = memref.load %x[%c0] : memref<4xindex>
-  %a = memref.alloc(%n) : memref<?xindex>
-  memref.store %n, %a[%c0] : memref<?xindex>
-  return
-}
-
-// -----
-
 // expected-error@+1 {{expected a host function of one block}}
 func.func @blocks(%x: memref<4xf32>) {
   llvm.br ^next

@@ -131,6 +131,12 @@ def Attn_ShardLayout : I32EnumAttr<"ShardLayout", "places of a rank's shard in a
   let cppNamespace = "::mlir::attn";
 }
 
+def Attn_ShardStrategy : I32EnumAttr<"ShardStrategy", "how ranks exchange keys or results", [
+    I32EnumAttrCase<"chosen", 0>, I32EnumAttrCase<"ring", 1>, I32EnumAttrCase<"all_gather", 2>,
+    I32EnumAttrCase<"halo", 3>, I32EnumAttrCase<"all_reduce", 4>]> {
+  let cppNamespace = "::mlir::attn";
+}
+
 class Attn_Attr<string cppName, string attrMnemonic, list<Trait> traits = []>
     : AttrDef<Attn_Dialect, cppName, traits> {
   let mnemonic = attrMnemonic;
@@ -308,23 +314,35 @@ def Attn_MmaLinearAttr : Attn_Attr<"MmaLinear", "mma_linear",
 def Attn_ShardAttr : Attn_Attr<"Shard", "shard"> {
   let summary = "Says which places of a sequence are on which rank";
   let description = [{
-    The value of a size in `attn.shard`. Of `ranks` shards of n rows each, rank r has in order:
+    The value of a size in `attn.shard`. Ranks may have different numbers of rows. Rank r has, in order:
 
     | layout | places |
     |---|---|
-    | `blocks` | r·n to (r + 1)·n - 1 |
-    | `zigzag` | block r of the first half and block ranks - 1 - r of the second: under a causal mask all ranks compute equally much |
+    | `blocks` | those behind the places of ranks before it |
+    | `zigzag` | a block of the first half and one of the second, whose blocks lie in the opposite order: under a causal mask all ranks compute equally much |
     | `striped` | r, r + ranks, r + 2·ranks… |
-    | `unordered` | any, of any number; no mask or score may depend on them |
+    | `unordered` | any; no mask or score may depend on them |
 
-    The first half of `zigzag` has ranks·⌈n / 2⌉ places.
+    Of n rows, the first ⌈n / 2⌉ are a `zigzag` shard's block of the first half. Numbers of `striped` rows
+    are those that stripes of a sequence have: they differ by at most 1, and don't grow with r.
+
+    Keys of other ranks are exchanged by the strategy that a cost model chooses (`attn-shard`), or by the one
+    that is named for the size of the keys:
+
+    | strategy | rows | exchange |
+    |---|---|---|
+    | `ring` | spread | the next rank's keys are on their way while those of one are computed |
+    | `all_gather` | spread | all keys to all ranks, then one computation |
+    | `halo` | spread | the keys that a window shows, of neighbours; rows and keys in `blocks` of one size |
+    | `all_reduce` | whole | results over each rank's keys are merged |
 
     ```mlir
-    #attn.shard<zigzag>
+    #attn.shard<zigzag, all_gather>
     ```
   }];
-  let parameters = (ins EnumParameter<Attn_ShardLayout>:$layout);
-  let assemblyFormat = "`<` $layout `>`";
+  let parameters = (ins EnumParameter<Attn_ShardLayout>:$layout,
+      DefaultValuedParameter<"::mlir::attn::ShardStrategy", "::mlir::attn::ShardStrategy::chosen">:$strategy);
+  let assemblyFormat = "`<` $layout (`,` $strategy^)? `>`";
 }
 
 def Attn_Schedules : TypedArrayAttrBase<ScheduleAttrInterface, "schedules, one for each kernel">;
@@ -942,29 +960,37 @@ def Attn_MergeOp : Attn_GraphOp<"merge", ["getSizeConstraints", "getResultSizes"
   let hasVerifier = 1;
 }
 
-def Attn_ThisRankOp : Attn_GraphOp<"this_rank", ["getResultSizes"], [Pure]> {
-  let summary = "Returns the rank of this process and the number of ranks";
-  let description = [{
-    The `attn.this_rank` operation returns the rank of the calling process, from 0 on, and the number
-    of ranks; 0 and 1 if a call has no exchange. All ranks refuse a call in which sizes differ that they
-    agree on: those of shards, which positions follow from.
-
-    - (C1) the result has 2 elements.
-
-    ```mlir
-    %at = attn.this_rank : tensor<2xi32>
-    %of = attn.this_rank agree(%len, %kv_len) : tensor<2xi32>
-    ```
-  }];
-  let arguments = (ins Variadic<Index>:$sizes);
-  let results = (outs TensorRankOf<[I32], [1]>:$result);
-  let assemblyFormat = "(`agree` `(` $sizes^ `)`)? attr-dict `:` type($result)";
-  let hasVerifier = 1;
-}
-
 /// Ops that all ranks take part in: not Pure, as each rank executes them as often, in one order.
 class Attn_ExchangeOp<string mnemonic, list<Trait> traits = []> : Attn_GraphOp<mnemonic, ["getResultSizes"],
     !listconcat(traits, [SingleBlock])>;
+
+def Attn_PlacesOp : Attn_GraphOp<"places", ["getResultSizes"], [Pure]> {
+  let summary = "Returns where in a sequence the shard of this process lies";
+  let description = [{
+    The `attn.places` operation returns numbers of a sequence of which each rank has `rows` rows, as many as
+    it passes:
+
+    | element | |
+    |---|---|
+    | 0 | `rows` |
+    | 1 | the most rows of a rank |
+    | 2 | the rows of all ranks |
+    | 3, 4, 5 | rows i < [3] are at the places [4] + [5]·i |
+    | 6 | the others at [6] + i - [3] |
+    | 7… | the rows of each rank |
+
+    Without an exchange the call has the whole sequence. A call ends with a status if a message fails, on all
+    ranks if a `striped` sequence has other numbers of rows than stripes have.
+
+    ```mlir
+    %of = attn.places %len layout(zigzag) : tensor<?xi32>
+    ```
+  }];
+  let arguments = (ins Index:$rows, Attn_ShardLayout:$layout);
+  let results = (outs TensorRankOf<[I32], [1]>:$result);
+  let assemblyFormat = "$rows `layout` `(` $layout `)` attr-dict `:` type($result)";
+  let extraClassDefinition = "";
+}
 
 def Attn_RingOp : Attn_ExchangeOp<"ring", [AttrSizedOperandSegments,
     RangedTypesMatchWith<"results have the types of the inits", "inits", "results", "$_self">]> {
@@ -1000,6 +1026,37 @@ def Attn_RingOp : Attn_ExchangeOp<"ring", [AttrSizedOperandSegments,
     $blocks `init` `(` $inits `)` $body attr-dict `:` type($blocks) `->` type($inits)
   }];
   let hasRegionVerifier = 1;
+}
+
+def Attn_AllGatherOp : Attn_GraphOp<"all_gather", ["getResultSizes"],
+    [AllTypesMatch<["input", "result"]>]> {
+  let summary = "Returns the rows of all ranks, or those near the rank's own, in the sequence's order";
+  let description = [{
+    The `attn.all_gather` operation returns the rows, along a dimension, of all ranks in the order of
+    `places`. With `halo [before, after]` it returns those from `before` places ahead of the rank's first row to
+    `after` places behind its last one, as far as the sequence goes, and no other is sent; the layout is then
+    `blocks`.
+
+    `count` is the number of these rows. A call ends with a status if a message fails, or on all ranks if sizes
+    of other dimensions differ between them. Runs on CPUs.
+
+    - (C1) the dimension is a dynamic one of the input.
+    - (C2) halo has two numbers, at least 0, and the layout `blocks`.
+
+    ```mlir
+    %all = attn.all_gather %key of %places layout(zigzag) along 2 to %count : tensor<?x2x?x64xf32>, tensor<?xi32>
+    %near = attn.all_gather %key of %places layout(blocks) along 2 to %count halo [1023, 0] : tensor<?x2x?x64xf32>, tensor<?xi32>
+    ```
+  }];
+  let arguments = (ins Attn_AnyTensor:$input, TensorRankOf<[I32], [1]>:$places, Attn_ShardLayout:$layout,
+      I64Attr:$dim, Index:$count, OptionalAttr<DenseI64ArrayAttr>:$halo);
+  let results = (outs Attn_AnyTensor:$result);
+  let assemblyFormat = [{
+    $input `of` $places `layout` `(` $layout `)` `along` $dim `to` $count (`halo` $halo^)? attr-dict
+    `:` type($input) `,` type($places)
+  }];
+  let extraClassDefinition = "";
+  let hasVerifier = 1;
 }
 
 def Attn_AllReduceOp : Attn_ExchangeOp<"all_reduce",

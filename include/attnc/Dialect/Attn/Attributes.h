@@ -26,6 +26,19 @@ constexpr StringLiteral kKindAttr = "attn.kind", kScheduleAttr = "attn.schedule"
 constexpr StringLiteral kQLenAttr = "attn.q_len";
 /// On functions: see `attn-shard`.
 constexpr StringLiteral kShardAttr = "attn.shard";
+/// Elements of `attn.places`.
+enum PlacesElement : int64_t {
+  kRowsPlace,
+  kLongestPlace,
+  kWholePlace,
+  kEarlyPlace,
+  kFirstPlace,
+  kStepPlace,
+  kLatePlace,
+  kLengthsPlace
+};
+/// On ops that exchange: what the cost model estimates of each strategy, a line for each.
+constexpr StringLiteral kEstimatesAttr = "attn.estimates";
 
 /// Marks a `tensor.extract` in a region that was raised from an elementwise op on whole tensors:
 /// along each coordinate of the region, the tensor has the score's size. A hand-written read may be

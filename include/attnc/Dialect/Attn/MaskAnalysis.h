@@ -100,6 +100,13 @@ public:
   /// adjacent rows: 256 for q - 255 <= k <= q and one row. None if there is no constant bound.
   std::optional<int64_t> getWidth(int64_t rows = 1);
 
+  /// The most places that a key which row q sees lies before q, and behind it: 255 and 0 for
+  /// q - 255 <= k <= q. None where there is no constant bound.
+  struct Reach {
+    std::optional<int64_t> before, behind;
+  };
+  Reach getReach();
+
 private:
   class Reader;
 

@@ -96,17 +96,24 @@ def AttnShard : Pass<"attn-shard", "::mlir::func::FuncOp"> {
     | rows | keys | attention becomes |
     |---|---|---|
     | spread | spread | `attn.ring`: keys and values go around; each part is computed and merged |
+    | spread | spread | itself, on keys and values of all ranks (`attn.all_gather`), or of those near the rows (`halo`) |
     | whole | spread | the part of this rank's keys, and `attn.all_reduce` of context and lse |
     | spread | whole | itself |
+
+    Of several strategies the one named for the size of the keys is taken, else the fastest by the
+    model of ShardCost.h for `cluster`: `ranks=8,rows=8192,gflops=1000,memory=100,link=100,latency=10`,
+    of which any may be given: ranks, rows of each, GFLOP/s and GB/s of a rank, Gbit/s and microseconds
+    of a link. `attn.estimates` of the op that exchanges tells what was compared.
 
     In regions, q and k become positions in the whole sequence, and sizes those of the whole; tensors
     with a spread dimension are read at the shard's own q and k. Other ops work row by row as they
     are: `attn.map`, `attn.linear`, `attn.layer_norm`, `attn.transpose`, heads, elementwise ops; any
     other on a spread dimension is an error, as is attention on pages or packed rows.
 
-    All ranks have equally many rows and keys, except along an `unordered` size that isn't sent around.
-    A sequence that the ranks don't divide ends with rows to ignore, and keys that a mask hides.
+    Ranks may have different numbers of rows and keys, which a call exchanges first (`attn.places`).
   }];
+  let options = [Option<"cluster", "cluster", "std::string", "\"\"",
+      "ranks and links that strategies are compared for">];
   let dependentDialects = ["::mlir::attn::AttnDialect", "::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];
 }

@@ -82,6 +82,21 @@ def Host_LoadOp : Host_Op<"load", [TypesMatchWith<"the result is the element typ
   let hasVerifier = 1;
 }
 
+def Host_AllocateOp : Host_Op<"allocate"> {
+  let summary = "Allocates a temporary of a size that is known in a call alone";
+  let description = [{
+    The `host.allocate` operation returns compact zeros, in memory of the caller's allocator that is
+    freed when the call ends. The call is refused if a size is negative.
+
+    ```mlir
+    %all = host.allocate %n : memref<?x64xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<Index>:$sizes);
+  let results = (outs Res<AnyMemRef, "", [MemAlloc]>:$buffer);
+  let assemblyFormat = "$sizes attr-dict `:` type($buffer)";
+}
+
 def Host_RequireOp : Host_Op<"require"> {
   let summary = "Refuses the call unless a condition holds";
   let description = [{
@@ -122,6 +137,38 @@ def Host_RankOp : Host_Op<"rank"> {
   }];
   let arguments = (ins Arg<MemRefRankOf<[I32], [1]>, "", [MemWrite]>:$buffer);
   let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
+}
+
+def Host_PlacesOp : Host_Op<"places"> {
+  let summary = "Exchanges the numbers of rows of all ranks, and stores where they lie";
+  let description = [{
+    The `host.places` operation stores the elements of `attn.places`. `layout` is the number of an
+    `attn` shard layout.
+
+    ```mlir
+    host.places %rows layout 1 to %at : memref<?xi32>
+    ```
+  }];
+  let arguments = (ins Index:$rows, I32Attr:$layout, Arg<MemRefRankOf<[I32], [1]>, "", [MemWrite]>:$buffer);
+  let assemblyFormat = "$rows `layout` $layout `to` $buffer attr-dict `:` type($buffer)";
+}
+
+def Host_GatherOp : Host_Op<"gather"> {
+  let summary = "Exchanges rows, along a dimension, by their places";
+  let description = [{
+    The `host.gather` operation is `attn.all_gather` of compact buffers; it waits for its messages.
+
+    ```mlir
+    host.gather %from, %at to %into layout 0 along 2 halo [1023, 0]
+        : memref<?x2x?x64xf32>, memref<?xi32>, memref<?x2x?x64xf32>
+    ```
+  }];
+  let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$from, Arg<MemRefRankOf<[I32], [1]>, "", [MemRead]>:$places,
+      Arg<AnyMemRef, "", [MemWrite]>:$into, I32Attr:$layout, I64Attr:$dim, OptionalAttr<DenseI64ArrayAttr>:$halo);
+  let assemblyFormat = [{
+    $from `,` $places `to` $into `layout` $layout `along` $dim (`halo` $halo^)? attr-dict
+    `:` type($from) `,` type($places) `,` type($into)
+  }];
 }
 
 def Host_AgreeOp : Host_Op<"agree"> {
