@@ -72,7 +72,8 @@ static std::optional<int64_t> getNumPages(BlockArgument argument, const Sizes &s
 static std::optional<int64_t> getLongest(BlockArgument argument, const Sizes &sizes,
                                          mlir::attn::SizeTracer &tracer) {
   auto type = dyn_cast<RankedTensorType>(argument.getType());
-  if (!type || type.getRank() != 1 || isa<FloatType>(type.getElementType()))
+  if (!type || type.getRank() != 1 || isa<FloatType>(type.getElementType()) ||
+      type.getElementType().isInteger(1))
     return std::nullopt;
   std::optional<int64_t> longest;
   for (OpOperand &use : argument.getUses())

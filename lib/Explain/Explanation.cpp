@@ -69,7 +69,7 @@ static std::string describeBounds(AttentionOp attention, MaskAnalysis &mask) {
     text += " by some of the mask's conditions";
   if (!mask.isComplete() && attention.getSchedule() &&
       llvm::any_of(*attention.getSchedule(), llvm::IsaPred<mlir::attn::PrefillAttr>))
-    text += "; prefill skips those outside the visible keys, found by evaluating the mask first";
+    text += "; prefill skips those without a visible key, found by evaluating the mask first";
   if (std::optional<int64_t> width = mask.getWidth())
     text += llvm::formatv("; at most {0} visible keys per row", *width);
   return text;

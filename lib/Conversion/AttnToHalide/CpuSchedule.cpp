@@ -140,12 +140,17 @@ void CpuSchedule::scheduleRange(const KeyRange &range, Func kvBlocks, const Full
   SmallVector<Func> bounds = {range.low, range.high, kvBlocks};
   if (range.hasGap())
     bounds.append({range.gapBlock, range.gapKeys});
+  if (range.hasStarts())
+    bounds.push_back(range.starts);
   if (full.areKnown())
     bounds.append({full.first, full.end});
   for (Func f : bounds) {
     computeInQBlock(f);
     blocks.fix(f, /*perKvBlock=*/false);
   }
+  if (range.hasStarts())
+    for (Func f : {range.starts, kvBlocks})
+      p.neverPartition(f, 0);
   if (Value(full.groupHigh))
     for (Func f : {full.groupLow, full.groupHigh}) {
       computeInQBlock(f);

@@ -112,8 +112,19 @@ void attn::findGap(const QBlockMask &mask, KeyRange &range) {
 }
 
 Func attn::buildKvBlocks(const AttentionBlocks &blocks, const KeyRange &range) {
+  PipelineBuilder &p = blocks.p;
   StringRef vars[] = {"it", "h", "b"};
-  return blocks.p.func("kv_blocks", vars, blocks.p.b().getI32Type(), [&](ArrayRef<Scalar> v) {
+  Type i32 = p.b().getI32Type();
+  if (range.hasStarts()) {
+    Func count = p.func("kv_blocks", vars, i32, [&](ArrayRef<Scalar>) { return p.i32(0); });
+    p.update(count, vars, {{"rn", blocks.maxKvBlocks()}},
+             [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+               Scalar start = range.starts(r[0], v[0], v[1], v[2]);
+               return count(v) + select(start < range.high(v), p.i32(1), p.i32(0));
+             });
+    return count;
+  }
+  return p.func("kv_blocks", vars, i32, [&](ArrayRef<Scalar> v) {
     Scalar keys = range.high(v) - range.low(v);
     if (range.hasGap())
       keys = keys - range.gapKeys(v);
@@ -171,58 +182,136 @@ FullKeys attn::buildFullKeys(const QBlockMask &mask, const KeyRange &range, int6
 // Search
 //===----------------------------------------------------------------------===//
 
-KeySearch attn::buildKeySearch(const AttentionBlocks &blocks, AttentionRegions &regions,
-                               const KeyRange &range, int64_t lanes) {
+namespace {
+/// The places of a query block where a mask is evaluated to find the keys that some row sees.
+class MaskSamples {
+public:
+  MaskSamples(const QBlockMask &mask, AttentionRegions &regions)
+      : blocks(mask.blocks), regions(regions), terms(mask.getOpenTerms()),
+        heads(mask.mask.dependsOnHead() ? blocks.packedHeads : 1),
+        period(mask.mask.getRowPeriod(terms)) {}
+
+  /// Every `period`-th row and the last one: a block of rows that the mask does not tell apart has
+  /// one of them.
+  int64_t count() const {
+    return heads * (period ? llvm::divideCeil(blocks.rowsOfHead - 1, period) + 1 : 1);
+  }
+  /// 1 if key k is seen, else 0.
+  Scalar seen(Scalar sample, Scalar k, const BlockCoords &t) const;
+
+private:
+  const AttentionBlocks &blocks;
+  AttentionRegions &regions;
+  SmallVector<Value> terms;
+  int64_t heads, period;
+};
+} // namespace
+
+SmallVector<Value> QBlockMask::getOpenTerms() const {
+  if (&getBounded() == &mask.getCondition())
+    return mask.getOpenTerms();
+  return {cast<YieldOp>(blocks.in.op.getMask().front().getTerminator()).getValue()};
+}
+
+Scalar MaskSamples::seen(Scalar sample, Scalar k, const BlockCoords &t) const {
+  Scalar qBlock = blocks.qBlock(t), first = blocks.firstRow(qBlock);
+  Scalar last = min(first + (blocks.rowsOfHead - 1), blocks.lastRow(qBlock));
+  Scalar q = min(first + sample / heads * period, last);
+  Scalar h = heads == 1 ? blocks.head(blocks.p.i32(0), t) : blocks.head(sample % heads, t);
+  Scalar all = blocks.p.i32(1);
+  for (Value term : terms)
+    all = all & regions.inlinedValue(blocks.in.op.getMask(), term, {blocks.batch(t), h, q, k},
+                                     all.getType());
+  return all;
+}
+
+/// Whether some row sees a key of each whole group of `range`.
+static void buildSeen(KeySearch &search, const MaskSamples &samples, const AttentionBlocks &blocks,
+                      int64_t lanes) {
   PipelineBuilder &p = blocks.p;
-  const AttentionInputs &in = blocks.in;
   Type i32 = p.b().getI32Type();
+  StringRef vars[] = {"x", "g", "it", "h", "b"};
+  ArrayRef<StringRef> groupVars = ArrayRef(vars).drop_front(), qBlockVars = groupVars.drop_front();
+  auto zero = [&](ArrayRef<Scalar>) { return p.i32(0); };
+  Func ofLane = p.func("seen_of_lane", vars, i32, zero);
+  p.update(ofLane, vars, {{"rs", p.i32(samples.count())}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             return ofLane(v) | samples.seen(r[0], v[1] * lanes + v[0], BlockCoords(v));
+           });
+  Func ofRest = p.func("seen_of_rest", qBlockVars, i32, zero);
+  Scalar numKeys = blocks.in.numKeys, whole = numKeys / lanes;
+  p.update(ofRest, qBlockVars, {{"rk", numKeys % lanes}, {"rs", p.i32(samples.count())}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             return ofRest(v) | samples.seen(r[1], whole * lanes + r[0], BlockCoords(v));
+           });
+  // The rest counts as a group of its own, in range or not.
+  Func seen = p.func("seen", groupVars, i32, [&](ArrayRef<Scalar> v) {
+    return select(v[0] == whole, ofRest(v[1], v[2], v[3]), p.i32(0));
+  });
+  p.update(seen, groupVars.drop_front(), {{"rg", whole}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             BlockCoords t(v);
+             Scalar any = ofLane(p.i32(0), r[0], t.it, t.h, t.b), first = r[0] * lanes;
+             for (int64_t x = 1; x < lanes; ++x)
+               any = any | ofLane(p.i32(x), r[0], t.it, t.h, t.b);
+             return {any,
+                     {r[0], t.it, t.h, t.b},
+                     first < search.before.highAt(t) && first + lanes > search.before.lowAt(t)};
+           });
+  search.seenOfLane = ofLane, search.seenOfRest = ofRest, search.seen = seen;
+}
+
+/// The first group from g on with a visible key, else the number of groups.
+static Func buildNext(Func seen, const AttentionBlocks &blocks, Scalar groups) {
+  PipelineBuilder &p = blocks.p;
+  StringRef vars[] = {"g", "it", "h", "b"};
+  Func next =
+      p.func("next_seen", vars, p.b().getI32Type(), [&](ArrayRef<Scalar>) { return groups; });
+  p.update(next, ArrayRef(vars).drop_front(), {{"rg", groups}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             Scalar g = groups - 1 - r[0];
+             Scalar later = next(g + 1, v[0], v[1], v[2]);
+             return {select(seen(g, v[0], v[1], v[2]) > 0, g, later), {g, v[0], v[1], v[2]}};
+           });
+  return next;
+}
+
+KeySearch attn::buildKeySearch(const QBlockMask &mask, AttentionRegions &regions,
+                               const KeyRange &range, int64_t lanes, bool isOneKvBlock) {
+  const AttentionBlocks &blocks = mask.blocks;
+  PipelineBuilder &p = blocks.p;
+  Type i32 = p.b().getI32Type();
+  StringRef vars[] = {"n", "it", "h", "b"};
+  ArrayRef<StringRef> qBlockVars = ArrayRef(vars).drop_front();
+  Scalar groups = (blocks.in.numKeys + (lanes - 1)) / lanes;
   KeySearch search;
   search.before = range;
-  Scalar wholeVectors = in.numKeys / lanes;
-  StringRef vars[] = {"x", "y", "it", "h", "b"};
-  auto nothing = [&](Scalar y) { return select(y == p.i32(0), p.i32(0) - in.numKeys, p.i32(0)); };
-  Func edgeOfLane =
-      p.func("edge_of_lane", vars, i32, [&](ArrayRef<Scalar> v) { return nothing(v[1]); });
-  auto seenEdge = [&](Scalar k, Scalar row, Scalar y, const BlockCoords &t) {
-    Scalar seen = regions.inlined(
-        in.op.getMask(), {blocks.batch(t), blocks.head(row, t), blocks.row(row, t), k}, Scalar());
-    return Value(seen) ? select(seen, select(y == p.i32(0), p.i32(0) - k, k + 1), nothing(y))
-                       : nothing(y);
+  buildSeen(search, MaskSamples(mask, regions), blocks, lanes);
+  search.next = buildNext(search.seen, blocks, groups);
+  auto nextFrom = [&](Scalar key, const BlockCoords &t) {
+    Scalar group = unsafePromiseClamped(min(key / lanes, groups), p.i32(0), groups);
+    return max(search.next(group, t.it, t.h, t.b) * lanes, key);
   };
-  p.update(edgeOfLane, vars, {{"rk", wholeVectors}, {"rr", p.i32(blocks.rows)}},
-           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             BlockCoords t(v);
-             Scalar first = r[0] * lanes;
-             return {max(edgeOfLane(v), seenEdge(first + v[0], r[1], v[1], t)),
-                     {},
-                     first < range.highAt(t) && first + lanes > range.lowAt(t)};
-           });
-  p.update(edgeOfLane, ArrayRef(vars).drop_front(),
-           {{"rk", in.numKeys % lanes}, {"rr", p.i32(blocks.rows)}},
-           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             BlockCoords t(v);
-             SmallVector<Scalar> at(v);
-             at.insert(at.begin(), r[0]);
-             Scalar k = wholeVectors * lanes + r[0];
-             return {max(edgeOfLane(at), seenEdge(k, r[1], v[0], t)), at};
-           });
-  StringRef edgeVars[] = {"y", "it", "h", "b"};
-  Func edge = p.func("edge", edgeVars, i32, [&](ArrayRef<Scalar> v) { return nothing(v[0]); });
-  p.update(edge, edgeVars, {{"rl", p.i32(lanes)}},
-           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             SmallVector<Scalar> at(v);
-             at.insert(at.begin(), r[0]);
-             return max(edge(v), edgeOfLane(at));
-           });
-  StringRef qBlockVars[] = {"it", "h", "b"};
-  search.edgeOfLane = edgeOfLane;
-  search.edge = edge;
-  // Whole vectors are searched: keys of other KV splits may be found, too.
   search.found.low = p.func("first_seen", qBlockVars, i32, [&](ArrayRef<Scalar> v) {
-    return max(p.i32(0) - edge(p.i32(0), v[0], v[1], v[2]), range.low(v));
+    return nextFrom(range.low(v), BlockCoords(v));
   });
-  search.found.high = p.func("end_seen", qBlockVars, i32, [&](ArrayRef<Scalar> v) {
-    return min(edge(p.i32(1), v[0], v[1], v[2]), range.high(v));
-  });
+  search.found.high =
+      p.func("end_seen", qBlockVars, i32, [&](ArrayRef<Scalar>) { return p.i32(0); });
+  p.update(search.found.high, qBlockVars, {{"rg", groups}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             Scalar end = min((r[0] + 1) * lanes, range.high(v));
+             Scalar seen = search.seen(r[0], v[0], v[1], v[2]);
+             return max(search.found.high(v), select(seen > 0, end, p.i32(0)));
+           });
+  if (isOneKvBlock)
+    return search;
+  Func starts = p.func("starts", vars, i32,
+                       [&](ArrayRef<Scalar> v) { return search.found.low(v.drop_front()); });
+  p.update(starts, qBlockVars, {{"rn", blocks.maxKvBlocks()}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             Scalar end = starts(r[0], v[0], v[1], v[2]) + blocks.kvBlock;
+             return {nextFrom(end, BlockCoords(v)), {r[0] + 1, v[0], v[1], v[2]}};
+           });
+  search.found.starts = starts;
   return search;
 }

@@ -28,6 +28,8 @@ public:
   bool hasFullKeys() const { return isComplete() && mask.isConjunction(); }
   bool hasMask() const { return mask.hasMask(); }
   bool isConjunction() const { return mask.isConjunction(); }
+  /// What a seen key fulfils beside the bounds.
+  SmallVector<Value> getOpenTerms() const;
   /// Emits the bounds of the keys that `rows` rows from `first` on see.
   KeyBounds emitBounds(Scalar first, int64_t rows, const BlockCoords &t, SeenBy seenBy) const;
   /// The rows of a query block.
@@ -35,7 +37,6 @@ public:
 
   const AttentionBlocks &blocks;
 
-private:
   MaskAnalysis &mask;
 };
 
@@ -45,8 +46,12 @@ struct KeyRange {
   /// Keys in the middle that no row sees, skipped before KV block `gapBlock`; null if there are
   /// none.
   Func gapBlock, gapKeys;
+  /// The first key of each KV block, of which some row sees a key; null if each begins where the
+  /// one before ends.
+  Func starts;
 
   bool hasGap() const { return Value(gapKeys) != Value(); }
+  bool hasStarts() const { return Value(starts) != Value(); }
 
   Scalar lowAt(const BlockCoords &t) const { return low(t.it, t.h, t.b); }
   Scalar highAt(const BlockCoords &t) const { return high(t.it, t.h, t.b); }
@@ -64,19 +69,19 @@ void findGap(const QBlockMask &mask, KeyRange &range);
 /// The number of KV blocks of `range`.
 Func buildKvBlocks(const AttentionBlocks &blocks, const KeyRange &range);
 
-/// A search for visible keys: the first and last key that some row of a query block sees, as
-/// the maxima of -key and key + 1, per lane and over all lanes; the range before and after the
-/// search.
+/// A search for visible keys, in groups of as many keys as a vector has lanes: whether some row of
+/// a query block sees a key of the group, and the next group with such a key.
 struct KeySearch {
   KeyRange before;
-  Func edgeOfLane, edge;
+  Func seenOfLane, seenOfRest, seen, next;
   KeyRange found;
 };
 
-/// Evaluates the mask of every row of a query block over `range` before the scores, to skip the
-/// products of keys outside.
-KeySearch buildKeySearch(const AttentionBlocks &blocks, AttentionRegions &regions,
-                         const KeyRange &range, int64_t lanes);
+/// Evaluates the mask over `range` before the scores, for all rows of a query block that it tells
+/// apart. Of the keys of `range`, those before, after and, unless `isOneKvBlock`, between the KV
+/// blocks with visible keys are skipped.
+KeySearch buildKeySearch(const QBlockMask &mask, AttentionRegions &regions, const KeyRange &range,
+                         int64_t lanes, bool isOneKvBlock);
 
 /// The range of keys that every row of a query block sees: the mask is evaluated only outside of
 /// it. Also the range that some row of a group of `rowsOfGroup` rows sees, null without a mask.

@@ -11,6 +11,8 @@ using namespace mlir;
 using namespace mlir::attn;
 
 Scalar KvReader::number(Scalar k, Scalar c, const BlockCoords &t) const {
+  if (range.hasStarts())
+    return range.starts(c, t.it, t.h, t.b) + k;
   Scalar first = range.lowAt(t) + c * blocks.kvBlock;
   if (range.hasGap())
     first = first + select(c >= range.gapBlock(t.it, t.h, t.b), range.gapKeys(t.it, t.h, t.b),
@@ -25,7 +27,7 @@ Scalar KvReader::visibleNumber(Scalar k, Scalar c, const BlockCoords &t) const {
 }
 
 Scalar KvReader::isVisible(Scalar k, Scalar c, const BlockCoords &t) const {
-  if (range.hasGap())
+  if (range.hasGap() || range.hasStarts())
     return number(k, c, t) < range.highAt(t);
   return c * blocks.kvBlock + k < range.count(t);
 }

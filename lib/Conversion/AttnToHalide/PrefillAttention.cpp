@@ -126,7 +126,7 @@ LogicalResult PrefillAttention::lower() {
 void PrefillAttention::buildKeys() {
   range = buildKeyRange(qBlockMask);
   if (!qBlockMask.isComplete()) {
-    search = buildKeySearch(blocks, regions, range, lanes);
+    search = buildKeySearch(qBlockMask, regions, range, lanes, isOneKvBlock);
     range = search->found;
   }
   if (!isOneKvBlock && !blocks.splits.isSplit())
@@ -263,20 +263,22 @@ void PrefillAttention::schedule() {
 }
 
 void PrefillAttention::scheduleSearch() {
-  for (Func f : {search->before.low, search->before.high, search->edgeOfLane, search->edge}) {
+  for (Func f :
+       {search->before.low, search->before.high, search->seen, search->seenOfRest, search->next}) {
     cpu.computeInQBlock(f);
     blocks.fix(f, /*perKvBlock=*/false);
   }
-  p.boundExtent(search->edge, "y", 2);
-  p.neverPartition(search->edge, 0);
-  p.boundExtent(search->edgeOfLane, "y", 2);
-  cpu.splitRows(search->edgeOfLane, p.stage(search->edgeOfLane)["x"], lanes);
-  StageLoops v = p.stage(search->edgeOfLane, 0);
-  p.reorder({v["x"], v["y"], v["rk"], v["rr"]});
-  p.vectorizeBy(v["x"], lanes, TailStrategy::automatic);
-  p.unroll(v["y"]);
-  for (int64_t update : {0, 1})
-    p.neverPartition(search->edgeOfLane, update);
+  for (Func f : {search->seen, search->seenOfRest, search->next, search->found.high})
+    p.neverPartition(f, 0);
+  Func ofLane = search->seenOfLane;
+  p.computeAt(ofLane, p.stage(search->seen, 0)["rg"]);
+  p.storeIn(ofLane, MemoryType::stack);
+  blocks.fix(ofLane, /*perKvBlock=*/false);
+  p.boundExtent(ofLane, "g", 1);
+  cpu.splitRows(ofLane, p.stage(ofLane)["x"], lanes);
+  p.vectorizeBy(p.stage(ofLane, 0)["x"], lanes, TailStrategy::automatic);
+  p.neverPartition(ofLane);
+  p.neverPartition(ofLane, 0);
 }
 
 /// Schedules a square at a time, in registers. False if `f` is not made of squares.

@@ -14,6 +14,8 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/CheckedArithmetic.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::attn;
 using P = arith::CmpIPredicate;
@@ -198,6 +200,43 @@ const MaskCondition *MaskAnalysis::Reader::read(Value value) {
   return (conditions[value] = std::move(condition)).get();
 }
 
+void MaskAnalysis::Reader::collectOpenTerms(Value condition, SmallVectorImpl<Value> &terms) {
+  const MaskCondition *known = read(condition);
+  if (known->isComplete())
+    return;
+  if (known->kind != Kind::both)
+    return terms.push_back(condition);
+  for (Value operand : condition.getDefiningOp()->getOperands())
+    collectOpenTerms(operand, terms);
+}
+
+/// The constant by which an op divides the coordinate, to which something may be added.
+std::optional<int64_t> MaskAnalysis::Reader::getDivisor(Operation *op, Value coordinate) {
+  llvm::APInt divisor;
+  if (!isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp, arith::CeilDivSIOp,
+           arith::CeilDivUIOp>(op) ||
+      !matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) || !divisor.isStrictlyPositive() ||
+      smallRanges.mayWrap(op->getOperand(0)))
+    return std::nullopt;
+  std::optional<int64_t> factor = getFactor(op->getOperand(0), coordinate);
+  return factor && std::abs(*factor) == 1 ? std::optional(divisor.getSExtValue()) : std::nullopt;
+}
+
+int64_t MaskAnalysis::Reader::getPeriod(ArrayRef<Value> terms, Value coordinate) {
+  int64_t period = 0;
+  SetVector<Value> values(terms.begin(), terms.end());
+  for (size_t i = 0; i < values.size(); ++i) {
+    Operation *op = values[i].getDefiningOp();
+    if (values[i] == coordinate)
+      return 1;
+    if (std::optional<int64_t> divisor = op ? getDivisor(op, coordinate) : std::nullopt)
+      period = std::gcd(period, *divisor);
+    else if (op && op->getParentRegion() == &mask)
+      values.insert_range(op->getOperands());
+  }
+  return period;
+}
+
 MaskAnalysis::MaskAnalysis(Region &mask) : mask(mask), reader(std::make_unique<Reader>(mask)) {
   if (mask.empty())
     return;
@@ -210,6 +249,21 @@ MaskAnalysis::MaskAnalysis(Region &mask) : mask(mask), reader(std::make_unique<R
 
 MaskAnalysis::~MaskAnalysis() = default;
 MaskAnalysis::MaskAnalysis(MaskAnalysis &&) = default;
+
+SmallVector<Value> MaskAnalysis::getOpenTerms() const {
+  SmallVector<Value> terms;
+  if (root)
+    reader->collectOpenTerms(cast<YieldOp>(mask.front().getTerminator()).getValue(), terms);
+  return terms;
+}
+
+int64_t MaskAnalysis::getRowPeriod(ArrayRef<Value> terms) const {
+  return reader->getPeriod(terms, mask.getArgument(2));
+}
+
+int64_t MaskAnalysis::getKeyPeriod(ArrayRef<Value> terms) const {
+  return reader->getPeriod(terms, mask.getArgument(3));
+}
 
 const MaskCondition &MaskAnalysis::getCondition() const {
   static const MaskCondition opaque;

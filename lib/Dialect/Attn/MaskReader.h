@@ -32,6 +32,8 @@ public:
   explicit Reader(Region &mask) : mask(mask) {}
 
   const MaskCondition *read(Value condition);
+  void collectOpenTerms(Value condition, SmallVectorImpl<Value> &terms);
+  int64_t getPeriod(ArrayRef<Value> terms, Value coordinate);
   std::optional<int64_t> getWidth(int64_t rows);
   Reach getReach();
 
@@ -40,6 +42,7 @@ private:
   std::optional<int64_t> getFactor(Value value, Value coordinate);
   std::optional<int64_t> computeFactor(Value value, Value coordinate);
   void readComparison(arith::CmpIOp op, MaskCondition &condition);
+  std::optional<int64_t> getDivisor(Operation *op, Value coordinate);
 
   // MaskWidth.cpp
   LinearSum getSum(Value value);

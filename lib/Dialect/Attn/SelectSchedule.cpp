@@ -70,7 +70,12 @@ public:
                          !op.isWidened() && headDim % 2 == 0
                      ? Products::bf16_pairs
                      : Products::f32),
-        width(findNarrowWindow(mask)) {}
+        width(findNarrowWindow(mask)) {
+    if (SmallVector<Value> terms = mask.getOpenTerms(); !terms.empty()) {
+      rowPeriod = mask.getRowPeriod(terms);
+      keyPeriod = mask.getKeyPeriod(terms);
+    }
+  }
 
   ArrayAttr select();
 
@@ -93,6 +98,7 @@ private:
   Attribute decode(int64_t rowsOfHead, int64_t maxQLen = 0);
   int64_t kvSplits(int64_t packedHeads);
   int64_t bestQBlock(int64_t rows);
+  int64_t fitPeriod(int64_t qBlock);
 
   AttentionOp op;
   MaskAnalysis mask;
@@ -105,6 +111,9 @@ private:
   Products products;
   /// The width of a narrow window, if there is one.
   std::optional<int64_t> width;
+  /// The rows and keys of the blocks that a mask tells apart, as by a table of blocks; 0 or 1 if it
+  /// does not.
+  int64_t rowPeriod = 0, keyPeriod = 0;
 };
 } // namespace
 
@@ -124,13 +133,16 @@ static int64_t getPackedHeads(AttentionOp op) {
 /// If a query block sees few keys, one KV block covers all, and nothing is rescaled. Otherwise
 /// rescaling has a fixed cost per KV block, but the scores of a large KV block exceed the L1 cache.
 /// Scores are computed for whole KV blocks: with a mask, smaller ones waste less after the last
-/// key; those of a window divide it evenly. Targets with short vectors may have a small stack: 64
-/// KB on wasm.
+/// key; those of a window, or of the blocks of a mask, divide it evenly. Targets with short vectors
+/// may have a small stack: 64 KB on wasm.
 int64_t CpuSelector::kvBlock(int64_t qBlock) {
   constexpr int64_t kSmall = 64, kMasked = 96, kLarge = 128;
   if (isOneKvBlock(qBlock))
     return llvm::alignTo(std::max<int64_t>(*getMaxKeys(op, mask, qBlock), 1), 16);
-  if (!width && (lacksFMA || qBlock > 48))
+  bool isSmall = lacksFMA || qBlock > 48;
+  if (!width && keyPeriod % 32 == 0 && keyPeriod != 0)
+    return 32 * largestDivisor(keyPeriod / 32, (isSmall ? kSmall : kLarge) / 32);
+  if (!width && isSmall)
     return kSmall;
   if (!width)
     return op.getMask().empty() && has32VectorRegs ? kLarge : kMasked;
@@ -222,6 +234,13 @@ int64_t CpuSelector::bestQBlock(int64_t rows) {
   return llvm::min_element(costOfRow, [&](auto a, auto b) { return cost(a) < cost(b); })->first;
 }
 
+/// A query block that lies within one of the mask's blocks, if there are any.
+int64_t CpuSelector::fitPeriod(int64_t qBlock) {
+  if (rowPeriod % 32 != 0 || rowPeriod == 0 || qBlock < 32)
+    return qBlock;
+  return has32VectorRegs && rowPeriod % 64 == 0 && qBlock > 32 ? 64 : 32;
+}
+
 /// The number of query rows that all calls are expected to have.
 static std::optional<int64_t> getExpectedQLen(AttentionOp op) {
   auto function = op->getParentOfType<func::FuncOp>();
@@ -249,7 +268,7 @@ SmallVector<Attribute> CpuSelector::selectForCalls() {
   });
   if (!width)
     add(128, [&](int64_t maxQLen) { return prefill(32, maxQLen); });
-  add(0, [&](int64_t maxQLen) { return prefill(width ? kNarrowBlock : 48, maxQLen); });
+  add(0, [&](int64_t maxQLen) { return prefill(width ? kNarrowBlock : fitPeriod(48), maxQLen); });
   return schedules;
 }
 
@@ -263,7 +282,7 @@ ArrayAttr CpuSelector::select() {
     return ArrayAttr::get(op->getContext(), {manyHeads(rows)});
   bool isDecode =
       headDim % lanes == 0 && rows > 0 && rows <= kFewRows && rows * getPackedHeads(op) <= 16;
-  int64_t qBlock = bestQBlock(rows);
+  int64_t qBlock = fitPeriod(bestQBlock(rows));
   if (has32VectorRegs && rows >= kStreamingBlock && exceedsCache(op, mask))
     qBlock = kStreamingBlock;
   return ArrayAttr::get(

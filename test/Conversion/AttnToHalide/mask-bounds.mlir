@@ -67,25 +67,29 @@ func.func @lengths(%q: tensor<?x1x?x64xf32>, %k: tensor<?x1x?x64xf32>, %n: tenso
   return %c : tensor<?x1x?x64xf32>
 }
 
-// What is not linear in q and k bounds nothing: the keys are searched for the first and the
-// last one that some row of the query block sees, between the bounds so far.
+// What is not linear in q and k bounds nothing: groups of keys between the bounds so far are searched for
+// some that a row of the query block sees, and KV blocks begin at these.
 // CHECK-LABEL: halide.pipeline @odd_attention_3
 // CHECK: %[[LOW:.*]] = halide.func "low"
 // CHECK-NEXT: halide.yield %c0_i32
 // CHECK: %[[HIGH:.*]] = halide.func "high"
 // CHECK-NEXT: halide.yield %key_extent1
-// CHECK: %[[LANES:.*]] = halide.func "edge_of_lane"
-// CHECK: halide.update %[[LANES]]{{.*}} over [%{{.*}} extent %{{.*}}, %{{.*}} extent %c48_i32]
+// CHECK: %[[LANES:.*]] = halide.func "seen_of_lane"
+// CHECK: halide.update %[[LANES]]{{.*}} over [%{{.*}} extent %c48_i32]
+// CHECK: %[[SEEN:.*]] = halide.func "seen"
+// CHECK: halide.update %[[SEEN]]
 // CHECK:   halide.at %[[HIGH]]
 // CHECK:   halide.at %[[LOW]]
-// CHECK: %[[EDGE:.*]] = halide.func "edge"
+// CHECK: %[[NEXT:.*]] = halide.func "next_seen"
 // CHECK: %[[FIRST:.*]] = halide.func "first_seen"
-// CHECK:   halide.at %[[EDGE]][%c0_i32,
+// CHECK:   halide.at %[[NEXT]]
 // CHECK: %[[END:.*]] = halide.func "end_seen"
-// CHECK:   halide.at %[[EDGE]][%c1_i32,
-// CHECK: halide.func "kv_blocks"
+// CHECK: %[[STARTS:.*]] = halide.func "starts"
+// CHECK:   halide.at %[[FIRST]]
+// CHECK: %[[COUNT:.*]] = halide.func "kv_blocks"
+// CHECK: halide.update %[[COUNT]]
+// CHECK-DAG: halide.at %[[STARTS]]
 // CHECK-DAG: halide.at %[[END]]
-// CHECK-DAG: halide.at %[[FIRST]]
 func.func @odd(%q: tensor<1x1x?x64xf32>, %k: tensor<1x1x?x64xf32>) -> tensor<1x1x?x64xf32> {
   %c = attn.attention %q, %k, %k mask {
   ^bb0(%b: index, %h: index, %i: index, %j: index):

@@ -166,9 +166,10 @@ func.func @far_keys(%x: tensor<1x1x32768x64xf32>) -> tensor<1x1x32768x64xf32> {
   return %c : tensor<1x1x32768x64xf32>
 }
 
-// With this mask a query block may see few of them.
+// With this mask a query block may see few of them: query blocks and KV blocks fit those of the mask.
 // CHECK-LABEL: func.func @blocks_of_far_keys
-// WIDE: schedule([#attn.prefill<q_block = 48, kv_block = 96,
+// WIDE: schedule([#attn.prefill<q_block = 64, kv_block = 64,
+// NARROW: schedule([#attn.prefill<q_block = 32, kv_block = 128,
 func.func @blocks_of_far_keys(%x: tensor<1x1x32768x64xf32>) -> tensor<1x1x32768x64xf32> {
   %c = attn.attention %x, %x, %x mask {
   ^bb0(%b: index, %h: index, %q: index, %k: index):

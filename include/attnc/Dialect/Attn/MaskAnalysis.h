@@ -95,6 +95,14 @@ public:
   /// not be contiguous.
   bool isConjunction() const { return conjunction; }
   bool dependsOnHead() const { return root && !mask.getArgument(1).use_empty(); }
+  /// What a seen key fulfils beside the bounds: the terms of the conjunction that are not exactly
+  /// bounds. Empty if the bounds are exact.
+  SmallVector<Value> getOpenTerms() const;
+  /// The number of adjacent rows, or keys, that `terms` do not tell apart, as they divide q by it:
+  /// those of a block, where they read a table of blocks. 1 if they use q otherwise, 0 if they do
+  /// not use it.
+  int64_t getRowPeriod(ArrayRef<Value> terms) const;
+  int64_t getKeyPeriod(ArrayRef<Value> terms) const;
 
   /// An upper bound of the number of keys from the first to the last one seen by any of `rows`
   /// adjacent rows: 256 for q - 255 <= k <= q and one row. None if there is no constant bound.
