@@ -55,11 +55,14 @@ SmallVector<SymbolicCount::Factor> CostModel::getSizesRead(Operation *op, Value 
   if (getArgumentInPlace(op) && tensor == op->getResult(0))
     return getSizes(isa<AppendCacheOp>(op) ? cast<AppendCacheOp>(op).getRows()
                                            : cast<AppendPagesOp>(op).getRows());
+  if (auto lengths = dyn_cast<PageLengthsOp>(op); lengths && tensor == lengths.getPool())
+    return {{0, std::nullopt}}; // its sizes alone
   SmallVector<SymbolicCount::Factor> sizes = getSizes(tensor);
   PagedTensors paged = getPagedTensors(op);
   if (llvm::is_contained(paged.pools, tensor)) {
     sizes.front() = getSize(paged.table, 0);
-    sizes.push_back(getSize(paged.table, 1));
+    if (!paged.offsets)
+      sizes.push_back(getSize(paged.table, paged.getPageDim()));
   }
   return sizes;
 }

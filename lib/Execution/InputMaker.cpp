@@ -8,6 +8,7 @@
 #include "attnc/Execution/InputMaker.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/Elements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -52,13 +53,23 @@ static std::optional<int64_t> getLongest(OpOperand &use, const Sizes &sizes,
   return attention ? evaluate(attention.getKvLen()) : std::nullopt;
 }
 
+/// Adds the pools whose pages a tensor numbers, as it is, moved or computed element by element.
+static void addPools(Value table, SmallVectorImpl<Value> &pools) {
+  for (Operation *user : table.getUsers())
+    if (auto paged = mlir::attn::getPagedTensors(user); paged.table == table)
+      llvm::append_range(pools, paged.pools);
+    else if (mlir::attn::isMove(user) || mlir::attn::isElementwiseOnTensors(user))
+      addPools(user->getResult(0), pools);
+}
+
 /// The number of pages in each of the pools that the argument numbers, if it is a page table.
 static std::optional<int64_t> getNumPages(BlockArgument argument, const Sizes &sizes,
                                           mlir::attn::SizeTracer &tracer) {
+  auto type = dyn_cast<RankedTensorType>(argument.getType());
+  if (!type || !type.getElementType().isInteger() || type.getRank() == 0)
+    return std::nullopt;
   SmallVector<Value> pools;
-  for (Operation *user : argument.getUsers())
-    if (auto paged = mlir::attn::getPagedTensors(user); paged.table == argument)
-      llvm::append_range(pools, paged.pools);
+  addPools(argument, pools);
   auto getSize = [&](StringRef symbol) { return sizes.get(symbol); };
   std::optional<int64_t> fewest;
   for (Value pool : pools)
@@ -145,11 +156,28 @@ static void fillPages(Tensor &tensor, int64_t numPages, uint64_t seed) {
   std::mt19937_64 bits(seed);
   for (int64_t left = numPages; left > 1; --left) // std::shuffle depends on the library
     std::swap(pages[left - 1], pages[bits() % left]);
-  int64_t batch = tensor.getShape()[0], perSequence = tensor.getShape()[1];
-  int64_t own = std::clamp<int64_t>(numPages / std::max<int64_t>(batch, 1), 1,
-                                    std::max<int64_t>(perSequence, 1));
+  int64_t perSequence = std::max<int64_t>(tensor.getShape().back(), 1),
+          batch = tensor.size() / perSequence;
+  int64_t own = std::clamp<int64_t>(numPages / std::max<int64_t>(batch, 1), 1, perSequence);
   for (int64_t index = 0; index < tensor.size(); ++index)
     tensor.set(index, pages[(index / perSequence * own + index % perSequence % own) % numPages]);
+}
+
+/// The page_size of the pool whose sequences' last pages hold as many keys as the argument says.
+static std::optional<int64_t> getPageSize(BlockArgument argument, const Sizes &sizes,
+                                          mlir::attn::SizeTracer &tracer) {
+  for (Operation *user : argument.getUsers())
+    if (auto count = dyn_cast<mlir::attn::PageLengthsOp>(user);
+        count && count.getLast() == argument)
+      return traceSize(count.getPool(), count.getKeyDim(), tracer,
+                       [&](StringRef symbol) { return sizes.get(symbol); });
+  return std::nullopt;
+}
+
+static void fillLastPages(Tensor &tensor, int64_t pageSize, uint64_t seed) {
+  std::mt19937_64 bits(seed);
+  for (int64_t index = 0; index < tensor.size(); ++index)
+    tensor.set(index, 1 + bits() % std::max<int64_t>(pageSize, 1));
 }
 
 /// Whether the argument is the lse of a part of the keys, which may have none.
@@ -239,6 +267,8 @@ void InputMaker::fill(Tensor &tensor, unsigned index, const Sizes &sizes) {
     return fillOffsets(tensor, *total, lengths, seed);
   if (int64_t numPages = getNumPages(argument, sizes, *tracer).value_or(0); numPages > 0)
     return fillPages(tensor, numPages, seed);
+  if (std::optional<int64_t> pageSize = getPageSize(argument, sizes, *tracer))
+    return fillLastPages(tensor, *pageSize, seed);
   if (isLseOfPart(argument))
     emptyRows(tensor, seed);
   std::optional<int64_t> longest = getLongest(argument, sizes, *tracer);

@@ -262,7 +262,7 @@ static FailureOr<Array> getRows(AttentionOp op, Value rows, Environment &env) {
     return unpackRows(op, env.get(rows), offsets, /*isHeadsFirst=*/true, env);
   if (!op.getPages())
     return env.get(rows);
-  return gatherPages(op, rows, op.getPages(), op.getLengths(), /*isHeadsFirst=*/true, env);
+  return gatherPages(op, rows, getPagedTensors(op), /*isHeadsFirst=*/true, env);
 }
 
 /// The same in the query's elements; `scales` may be null.

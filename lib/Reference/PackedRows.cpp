@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::reference;
 
-static LogicalResult checkOffsets(Operation *op, const Array &offsets, int64_t total) {
+LogicalResult reference::checkOffsets(Operation *op, const Array &offsets, int64_t total) {
   if (offsets.values.empty())
     return op->emitError("expected at least one offset, found none");
   int64_t before = 0, last = offsets.values.size() - 1;

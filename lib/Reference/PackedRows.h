@@ -12,6 +12,8 @@
 
 namespace mlir::attn::reference {
 
+/// Fails, with an error at `op`, unless offsets begin with 0, don't decrease and end with `total`.
+LogicalResult checkOffsets(Operation *op, const Array &offsets, int64_t total);
 /// The packed rows as attn.unpack_rows unpacks them, `[batch, heads, total, head_dim]`. Rows are
 /// `[total, heads, head_dim]`, or `[1, heads, total, head_dim]` if `isHeadsFirst`. Fails, with an
 /// error at `op`, if an offset is wrong.

@@ -7,48 +7,89 @@
 
 #include "Pages.h"
 
+#include "PackedRows.h"
+
 using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::reference;
 
-/// The pages that the table's entries lead to; page 0 for entries behind a sequence's last key.
-static FailureOr<Array> findPages(Operation *op, Array table, const Array *lengths,
-                                  int64_t pageSize, int64_t numPages) {
-  int64_t maxPages = table.shape[1];
-  for (auto [linear, entry] : llvm::enumerate(table.values)) {
-    int64_t b = linear / maxPages, i = linear % maxPages;
-    if (lengths && i * pageSize >= lengths->values[b].integer)
-      entry.integer = 0;
-    if (entry.integer < 0 || entry.integer >= numPages)
-      return op->emitError("expected entry ")
-             << i << " of sequence " << b << " of the page table to be one of " << numPages
-             << " pages, found " << entry.integer;
+namespace {
+/// The page of each key of a sequence; page 0 behind its last one.
+class PageTable {
+public:
+  PageTable(const PagedTensors &paged, int64_t pageSize, Environment &env)
+      : table(env.get(paged.table)), offsets(paged.offsets ? &env.get(paged.offsets) : nullptr),
+        lengths(paged.lengths ? &env.get(paged.lengths) : nullptr), pageSize(pageSize) {}
+
+  int64_t getBatch() const { return offsets ? offsets->size() - 1 : table.shape[0]; }
+  int64_t getNumKeys() const { return table.shape.back() * pageSize; }
+  int64_t pageOf(int64_t key, int64_t head, int64_t numHeads, int64_t b) const;
+  /// Fails, with an error at `op`, if the table, its offsets or the lengths are wrong.
+  LogicalResult check(Operation *op, int64_t numPages) const;
+
+private:
+  LogicalResult checkLengths(Operation *op) const;
+  /// The sequence of an entry, of all in order; the first for a table in CSR.
+  int64_t sequenceOf(int64_t entry) const {
+    return offsets ? 0 : entry * getBatch() / table.size();
   }
-  return table;
+  bool isFollowed(int64_t i, int64_t b) const {
+    return !lengths || i * pageSize < lengths->values[b].integer;
+  }
+
+  const Array &table;
+  const Array *offsets, *lengths;
+  int64_t pageSize;
+};
+} // namespace
+
+int64_t PageTable::pageOf(int64_t key, int64_t head, int64_t numHeads, int64_t b) const {
+  int64_t i = key / pageSize;
+  if (offsets) {
+    int64_t entry = offsets->values[b].integer + i;
+    return entry < offsets->values[b + 1].integer ? table.values[entry].integer : 0;
+  }
+  SmallVector<int64_t> at = {b, i};
+  if (table.getRank() == 3)
+    at = {b, head / (numHeads / table.shape[1]), i};
+  return isFollowed(i, b) ? table.values[getLinear(table.shape, at)].integer : 0;
 }
 
-static LogicalResult checkLengths(Operation *op, const Array &lengths, int64_t longest) {
-  for (auto [b, length] : llvm::enumerate(lengths.values))
-    if (length.integer < 0 || length.integer > longest)
+LogicalResult PageTable::checkLengths(Operation *op) const {
+  for (auto [b, length] : llvm::enumerate(lengths->values))
+    if (length.integer < 0 || length.integer > getNumKeys())
       return op->emitError("expected the length of sequence ")
-             << b << " to be 0 to " << longest << ", found " << length.integer;
+             << b << " to be 0 to " << getNumKeys() << ", found " << length.integer;
   return success();
 }
 
-FailureOr<Array> reference::gatherPages(Operation *op, Value pool, Value table, Value lengths,
+LogicalResult PageTable::check(Operation *op, int64_t numPages) const {
+  if (offsets && failed(checkOffsets(op, *offsets, table.size())))
+    return failure();
+  if (lengths && failed(checkLengths(op)))
+    return failure();
+  for (auto [linear, entry] : llvm::enumerate(table.values)) {
+    int64_t i = linear % table.shape.back(), b = sequenceOf(linear);
+    int64_t page = isFollowed(i, b) ? entry.integer : 0;
+    if (page < 0 || page >= numPages)
+      return op->emitError("expected entry ")
+             << i << " of sequence " << b << " of the page table to be one of " << numPages
+             << " pages, found " << page;
+  }
+  return success();
+}
+
+FailureOr<Array> reference::gatherPages(Operation *op, Value pool, const PagedTensors &paged,
                                         bool isHeadsFirst, Environment &env) {
-  const Array &all = env.get(pool), *known = lengths ? &env.get(lengths) : nullptr;
+  const Array &all = env.get(pool);
   int64_t pageSize = all.shape[isHeadsFirst ? 2 : 1], heads = all.shape[isHeadsFirst ? 1 : 2];
-  int64_t kvLen = env.get(table).shape[1] * pageSize;
-  if (known && failed(checkLengths(op, *known, kvLen)))
+  PageTable table(paged, pageSize, env);
+  if (failed(table.check(op, all.shape[0])))
     return failure();
-  FailureOr<Array> pages = findPages(op, env.get(table), known, pageSize, all.shape[0]);
-  if (failed(pages))
-    return failure();
-  Array rows(all.elementType, {pages->shape[0], heads, kvLen, all.shape[3]});
+  Array rows(all.elementType, {table.getBatch(), heads, table.getNumKeys(), all.shape[3]});
   forEachIndex(rows.shape, [&](ArrayRef<int64_t> at, int64_t linear) {
     int64_t key = at[2] % pageSize, head = at[1];
-    int64_t page = pages->values[getLinear(pages->shape, {at[0], at[2] / pageSize})].integer;
+    int64_t page = table.pageOf(at[2], head, heads, at[0]);
     if (isHeadsFirst)
       std::swap(key, head);
     rows.values[linear] = all.values[getLinear(all.shape, {page, key, head, at[3]})];
@@ -58,8 +99,24 @@ FailureOr<Array> reference::gatherPages(Operation *op, Value pool, Value table, 
 
 static LogicalResult evaluate(GatherPagesOp op, Environment &env) {
   FailureOr<Array> rows =
-      gatherPages(op, op.getPool(), op.getTable(), op.getLengths(), op.isHeadsFirst(), env);
+      gatherPages(op, op.getPool(), getPagedTensors(op), op.isHeadsFirst(), env);
   return failed(rows) ? failure() : env.set(op.getResult(), std::move(*rows));
+}
+
+static LogicalResult evaluate(PageLengthsOp op, Environment &env) {
+  const Array &offsets = env.get(op.getOffsets()), &last = env.get(op.getLast());
+  int64_t pageSize = env.get(op.getPool()).shape[op.getKeyDim()];
+  if (failed(checkOffsets(op, offsets, env.get(op.getTable()).size())))
+    return failure();
+  Array lengths(last.elementType, last.shape);
+  for (auto [b, length] : llvm::enumerate(last.values)) {
+    int64_t count = offsets.values[b + 1].integer - offsets.values[b].integer;
+    if (count > 0 && (length.integer < 1 || length.integer > pageSize))
+      return op.emitError("expected the last page of sequence ")
+             << b << " to hold 1 to " << pageSize << " keys, found " << length.integer;
+    lengths.values[b].integer = count > 0 ? (count - 1) * pageSize + length.integer : 0;
+  }
+  return env.set(op.getResult(), std::move(lengths));
 }
 
 //===----------------------------------------------------------------------===//
@@ -149,5 +206,6 @@ static LogicalResult evaluate(AppendPagesOp op, Environment &env) {
 
 void reference::addPages(Evaluators &evaluators) {
   evaluators.add<GatherPagesOp>(::evaluate);
+  evaluators.add<PageLengthsOp>(::evaluate);
   evaluators.add<AppendPagesOp>(::evaluate);
 }

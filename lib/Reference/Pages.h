@@ -12,9 +12,9 @@
 
 namespace mlir::attn::reference {
 
-/// The rows of a pool in the order of the keys, as attn.gather_pages gathers them; `lengths` may be
-/// null. Fails, with an error at `op`, if a page or a length is wrong.
-FailureOr<Array> gatherPages(Operation *op, Value pool, Value table, Value lengths,
+/// The rows of a pool in the order of the keys, as attn.gather_pages gathers them. Fails, with an
+/// error at `op`, if a page, an offset or a length is wrong.
+FailureOr<Array> gatherPages(Operation *op, Value pool, const PagedTensors &paged,
                              bool isHeadsFirst, Environment &env);
 
 } // namespace mlir::attn::reference

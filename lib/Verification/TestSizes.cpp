@@ -79,17 +79,25 @@ void SizeFitter::fitRows(mlir::attn::AppendPagesOp op) {
 }
 
 void SizeFitter::fitPages(Value pool, Value table) {
-  auto batch = get(table, 0), maxPages = get(table, 1);
-  if (int64_t *free = getFree(pool, 0); free && batch && maxPages)
-    *free = *batch * *maxPages;
+  std::optional<int64_t> entries = 1;
+  for (int64_t dim : llvm::seq(cast<RankedTensorType>(table.getType()).getRank()))
+    if (auto size = get(table, dim); size && entries)
+      *entries *= *size;
+    else
+      entries = std::nullopt;
+  if (int64_t *free = getFree(pool, 0); free && entries)
+    *free = *entries;
 }
 
 /// The offsets that a tensor's batch is counted by; null if there are none.
 static Value getOffsetsOfBatch(const mlir::attn::SizeConstraint::Member &member) {
   if (member.extra == 1)
     return member.tensor;
-  auto unpack = member.tensor.getDefiningOp<mlir::attn::UnpackRowsOp>();
-  return unpack && member.dim == 0 ? Value(unpack.getOffsets()) : Value();
+  Operation *op = member.dim == 0 ? member.tensor.getDefiningOp() : nullptr;
+  if (auto unpack = dyn_cast_or_null<mlir::attn::UnpackRowsOp>(op))
+    return unpack.getOffsets();
+  auto gather = dyn_cast_or_null<mlir::attn::GatherPagesOp>(op);
+  return gather ? Value(gather.getOffsets()) : Value();
 }
 
 void SizeFitter::findBatches(mlir::attn::AttnOpInterface op,

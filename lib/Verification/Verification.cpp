@@ -41,11 +41,12 @@ FailureOr<std::vector<Dims>> Verification::chooseSizes() {
 }
 
 /// Whether a call refuses other elements of the argument: it names pages that rows are appended to,
-/// none twice, or is offsets of packed rows.
+/// none twice, is offsets of packed rows, or counts the keys of last pages.
 static bool isChecked(BlockArgument argument) {
   return llvm::any_of(argument.getUsers(), [&](Operation *user) {
     auto append = dyn_cast<mlir::attn::AppendPagesOp>(user);
-    return (append && append.getTable() == argument) ||
+    auto count = dyn_cast<mlir::attn::PageLengthsOp>(user);
+    return (append && append.getTable() == argument) || (count && count.getLast() == argument) ||
            llvm::any_of(mlir::attn::getPackedRows(user),
                         [&](auto &packed) { return packed.offsets == argument; });
   });

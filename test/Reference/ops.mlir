@@ -18,6 +18,7 @@
 // RUN: attnc run %s --reference --function integers | FileCheck %s --check-prefix=INTEGERS
 // RUN: attnc run %s --reference --function floats | FileCheck %s --check-prefix=FLOATS
 // RUN: attnc run %s --reference --function pages | FileCheck %s --check-prefix=PAGES
+// RUN: attnc run %s --reference --function lists | FileCheck %s --check-prefix=LISTS
 // RUN: attnc run %s --reference --function packed | FileCheck %s --check-prefix=PACKED
 // RUN: attnc run %s --reference --function append | FileCheck %s --check-prefix=APPEND
 // RUN: attnc run %s --reference --function quantize | FileCheck %s --check-prefix=QUANTIZE
@@ -276,6 +277,28 @@ func.func @floats() -> tensor<8xf32> {
 func.func @dynamic(%x: tensor<?x?xf32> {attn.name = "x"}) -> tensor<?xf32> {
   %c = tensor.collapse_shape %x [[0, 1]] : tensor<?x?xf32> into tensor<?xf32>
   return %c : tensor<?xf32>
+}
+
+// Two heads, which read keys of their own; and pages in CSR, of which the first sequence has none.
+// LISTS: rows: f32[1, 2, 2, 1]
+// LISTS-NEXT: first 5 1 4 4
+// LISTS: csr: f32[2, 1, 4, 1]
+// LISTS-NEXT: first 1 2 1 2 5 6 3 4
+// LISTS: lengths: i32[2]
+// LISTS-NEXT: first 0 3
+func.func @lists() -> (tensor<1x2x2x1xf32> {attn.name = "rows"}, tensor<2x1x4x1xf32> {attn.name = "csr"},
+                       tensor<2xi32> {attn.name = "lengths"}) {
+  %slots = arith.constant dense<[[[[1.0], [2.0]]], [[[3.0], [4.0]]], [[[5.0], [6.0]]]]> : tensor<3x1x2x1xf32>
+  %pool = arith.constant dense<[[[[1.0]], [[2.0]]], [[[3.0]], [[4.0]]], [[[5.0]], [[6.0]]]]> : tensor<3x2x1x1xf32>
+  %lists = arith.constant dense<[[[2, 0], [1, 1]]]> : tensor<1x2x2xi32>
+  %indices = arith.constant dense<[2, 1]> : tensor<2xi32>
+  %indptr = arith.constant dense<[0, 0, 2]> : tensor<3xi32>
+  %last = arith.constant dense<[7, 1]> : tensor<2xi32>
+  %r = attn.gather_pages %slots[%lists] : tensor<3x1x2x1xf32>, tensor<1x2x2xi32>
+  %c = attn.gather_pages %pool[%indices] offsets(%indptr : tensor<3xi32>) : tensor<3x2x1x1xf32>, tensor<2xi32>
+  %n = attn.page_lengths %pool[%indices] offsets(%indptr : tensor<3xi32>) last(%last : tensor<2xi32>)
+      : tensor<3x2x1x1xf32>, tensor<2xi32>
+  return %r, %c, %n : tensor<1x2x2x1xf32>, tensor<2x1x4x1xf32>, tensor<2xi32>
 }
 
 // Three pages of two keys. The second entry of the second sequence is not followed.

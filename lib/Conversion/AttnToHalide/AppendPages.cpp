@@ -175,11 +175,12 @@ static LogicalResult requireOwnPages(AppendPagesOp op, FunctionConverter &conver
 static LogicalResult lowerAppendPages(PipelineBuilder &p, AppendPagesOp op, const CpuInfo &cpu) {
   RankedTensorType type = op.getType();
   NewKeys keys(p, op);
-  PageTable pages(p, op.getTable(), /*lengths=*/Value(), keys.pageSize, keys.getNumPages());
+  PageTable pages(p, getPagedTensors(op), p.extent(keys.rows, 2), keys.pageSize,
+                  keys.getNumPages());
   buildScattered(p, keys.rows, type, lanesFor(cpu, type.getElementType()), [&](ArrayRef<Scalar> v) {
     Scalar d = v[0], t = v[1], h = v[2], b = v[3];
     Scalar number = min(keys.firstOf(b) + t, keys.getNumKeys() - 1);
-    Scalar row = pages.rowOf(number), page = pages.pageOf(number, b);
+    Scalar row = pages.rowOf(number), page = pages.pageOf(number, h, b);
     SmallVector<Scalar> at = {d, h, row, page};
     if (op.isHeadsFirst())
       std::swap(at[1], at[2]);

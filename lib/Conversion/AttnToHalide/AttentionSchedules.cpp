@@ -99,10 +99,9 @@ static LogicalResult convertAttention(AttentionOp op, FunctionConverter &convert
   HostFunction &host = converter.getHost();
   if (StringRef obstacle = findObstacle(op); !obstacle.empty())
     return op.emitOpError("expected no schedule, as ") << obstacle;
-  if (op.getPages() && failed(requirePages(op, op.getPages(), op.getLengths(), op.getStored(),
-                                           /*keyDim=*/2, converter)))
-    return failure();
   if (failed(requireOffsets(op, converter)))
+    return failure();
+  if (op.getPages() && failed(requirePages(op, getPagedTensors(op), /*keyDim=*/2, converter)))
     return failure();
   SmallVector<Value> destinations = llvm::map_to_vector(
       op->getResults(), [&](Value result) { return host.getDestination(result); });

@@ -10,6 +10,7 @@
 #include "Rows.h"
 
 #include "attnc/Dialect/Attn/Attributes.h"
+#include "attnc/Dialect/Attn/Elements.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -42,8 +43,14 @@ attn::lowerFirstWrong(PipelineBuilder &p, Func tensor,
   });
 }
 
-/// The name of the tensor, if it is an argument with one.
+/// The name of the tensor, if it is an argument with one; else also that of the argument that it is
+/// moved or computed from, element by element.
 static std::string describeArgument(Value tensor, StringRef otherwise) {
+  Operation *op = tensor.getDefiningOp();
+  if (op && op->getNumOperands() > 0 && (isMove(op) || isElementwiseOnTensors(op))) {
+    std::string source = describeArgument(op->getOperand(0), "");
+    return source.empty() ? otherwise.str() : (otherwise + " from " + source).str();
+  }
   auto argument = dyn_cast<BlockArgument>(tensor);
   auto function =
       argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();

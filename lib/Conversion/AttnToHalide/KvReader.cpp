@@ -39,7 +39,7 @@ void KvReader::lookUpPages() {
   StringRef vars[] = {"k", "c", "it", "h", "b"};
   auto placeOf = [&](ArrayRef<Scalar> v) {
     BlockCoords t(v);
-    return kv.placeOf(visibleNumber(v[0], v[1], t), blocks.batch(t));
+    return kv.placeOf(visibleNumber(v[0], v[1], t), kvHead(t.h), blocks.batch(t));
   };
   // As bits: Halide would clamp each read of an index to the bounds that it finds for it.
   Type held = blocks.p.b().getF32Type();
@@ -83,7 +83,7 @@ KvTensors::Place KvReader::placeOf(Scalar number, Scalar k, Scalar c, const Bloc
   if (blocks.in.kv.arePacked())
     return blocks.in.kv.placeFrom(start(t.it, t.h, t.b), number);
   if (!Value(page))
-    return blocks.in.kv.placeOf(number, blocks.batch(t));
+    return blocks.in.kv.placeOf(number, kvHead(t.h), blocks.batch(t));
   return blocks.in.kv.withBounds(
       {bits(rowInPage(k, c, t.it, t.h, t.b)), bits(page(k, c, t.it, t.h, t.b))});
 }

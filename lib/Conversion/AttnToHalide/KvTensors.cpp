@@ -26,7 +26,7 @@ KvTensors::KvTensors(PipelineBuilder &p, AttentionOp op)
       valueScales(getScales("value_scales", op.getValueScales(), op.getValue())),
       isView(::isView(op.getKey()) || ::isView(op.getValue())) {
   if (op.getPages())
-    pages.emplace(p, op.getPages(), op.getLengths(), p.extent(keys, 1),
+    pages.emplace(p, getPagedTensors(op), p.extent(keys, 2), p.extent(keys, 1),
                   min(p.extent(keys, 3), p.extent(values, 3)));
   if (op.getKvOffsets())
     packed.emplace(p, /*prefix=*/"kv_", op.getKvOffsets(), p.extent(keys, 1));
@@ -48,9 +48,9 @@ bool KvTensors::areWidened() const {
   return !keys.getElementType().isF32() || !values.getElementType().isF32();
 }
 
-KvTensors::Place KvTensors::placeOf(Scalar number, Scalar b) const {
+KvTensors::Place KvTensors::placeOf(Scalar number, Scalar kvHead, Scalar b) const {
   if (pages)
-    return {pages->rowOf(number), pages->pageOf(number, b)};
+    return {pages->rowOf(number), pages->pageOf(number, kvHead, b)};
   return {number, Scalar()};
 }
 

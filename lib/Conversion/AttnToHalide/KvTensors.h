@@ -34,7 +34,7 @@ public:
     Scalar row, page;
   };
   /// `number` is within the number of keys, which are not packed.
-  Place placeOf(Scalar number, Scalar b) const;
+  Place placeOf(Scalar number, Scalar kvHead, Scalar b) const;
   bool arePacked() const { return packed.has_value(); }
   /// The first row of sequence b among packed rows.
   Scalar startOf(Scalar b) const { return packed->startOf(b); }

@@ -122,8 +122,9 @@ LogicalResult attn::requireOffsets(Operation *op, FunctionConverter &converter) 
                                             op->getName().getStringRef() + ", found none");
     auto lower = [&](PipelineBuilder &p) { return lowerWrongOffsets(p, packed); };
     if (failed(requireElements({op, packed.offsets, "the offsets"}, "wrong_offsets",
-                               "to be 0 first, not to decrease, and the number of rows last", lower,
-                               converter)))
+                               "to be 0 first, not to decrease, and the number of " + packed.what +
+                                   " last",
+                               lower, converter)))
       return failure();
   }
   return success();

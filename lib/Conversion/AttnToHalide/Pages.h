@@ -15,29 +15,40 @@ namespace mlir::attn {
 /// Where a key is in the pages of a pool.
 class PageTable {
 public:
-  /// `lengths` may be null.
-  PageTable(PipelineBuilder &p, Value table, Value lengths, Scalar pageSize, Scalar numPages);
+  /// Of pools with these sizes.
+  PageTable(PipelineBuilder &p, const PagedTensors &paged, Scalar numHeads, Scalar pageSize,
+            Scalar numPages);
 
   Scalar getPageSize() const { return pageSize; }
   Scalar getNumPages() const { return numPages; }
   /// max_pages · page_size.
   Scalar getNumKeys() const;
-  /// The page of key `number`, one of the pool's whatever the table holds.
-  Scalar pageOf(Scalar number, Scalar b) const;
+  /// The page of key `number`, one of the pool's whatever the table holds. `kvHead` matters only in
+  /// a table of head groups.
+  Scalar pageOf(Scalar number, Scalar kvHead, Scalar b) const;
   /// The key's row in its page.
   Scalar rowOf(Scalar number) const;
 
 private:
+  Scalar getMaxPages() const { return p.extent(table, 0); }
+  /// The first entry of sequence b in CSR.
+  Scalar startOf(Scalar b) const;
+  /// Entry `i` of a sequence, an i32 or i64.
+  Scalar entryOf(Scalar i, Scalar kvHead, Scalar b) const;
+  /// Whether entry `i` has keys before the sequence's end; null if all do.
+  Scalar isFollowed(Scalar i, Scalar b) const;
+
   PipelineBuilder &p;
-  Func table, lengths;
-  Scalar pageSize, numPages;
+  int64_t rank;
+  Func table, offsets, lengths;
+  Scalar numHeads, pageSize, numPages;
 };
 
 /// Emits checks that every entry of the table that is followed is a page of each of the pools, and
-/// that the lengths, which may be null, are within the table. `keyDim` is the dimension of a page's
+/// that lengths are within the table, or offsets divide it. `keyDim` is the dimension of a page's
 /// keys.
-LogicalResult requirePages(Operation *op, Value table, Value lengths, ArrayRef<Value> pools,
-                           int64_t keyDim, FunctionConverter &converter);
+LogicalResult requirePages(Operation *op, const PagedTensors &paged, int64_t keyDim,
+                           FunctionConverter &converter);
 
 } // namespace mlir::attn
 

@@ -39,11 +39,16 @@ MmaAttention::MmaAttention(OpBuilder &builder, StringRef name, AttentionOp op, M
       probMod(k, op.getProbMod()) {
   if (!op.getPages())
     return;
-  pages = {k.input("pages", op.getPages()), std::nullopt, Reg(), min(key.sizes[0], value.sizes[0]),
-           key.sizes[2]};
+  pages.emplace();
+  pages->entries = k.input("pages", op.getPages());
+  pages->numHeads = key.sizes[1];
+  pages->numPages = min(key.sizes[0], value.sizes[0]);
+  pages->pageSize = key.sizes[2];
+  if (op.getPageOffsets())
+    pages->offsets = k.input("page_offsets", op.getPageOffsets());
   if (op.getLengths())
     pages->lengths = k.input("lengths", op.getLengths());
-  kvLen = pages->entries.sizes[1] * pages->pageSize;
+  kvLen = pages->getMaxPages() * pages->pageSize;
 }
 
 /// Blocks of the last rows, which see most keys of a causal mask, start first.

@@ -20,17 +20,38 @@ static constexpr int64_t kChunk = 8, kChunks = 8, kSwizzledRows = 8;
 // Rows in global memory
 //===----------------------------------------------------------------------===//
 
+Reg PageTable::startOf(KernelBuilder &k, Reg sequence) const {
+  Reg start = k.load(offsets->at({sequence}), offsets->element);
+  start = clamp(start, start.constant(0), convert(getMaxPages(), start.getType()));
+  return convert(start, k.b().getI32Type());
+}
+
+Regs PageTable::placeOf(KernelBuilder &k, Reg i, Reg head) const {
+  if (offsets)
+    return {clamp(startOf(k, batch) + i, k.i32(0), getMaxPages() - 1)};
+  if (entries.sizes.size() == 2)
+    return {batch, i};
+  return {batch, head / (numHeads / entries.sizes[1]), i};
+}
+
+Reg PageTable::isFollowed(KernelBuilder &k, Reg i) const {
+  if (offsets)
+    return i < startOf(k, batch + 1) - startOf(k, batch);
+  if (!lengths)
+    return {};
+  Reg length = k.load(lengths->at({batch}), lengths->element);
+  return convert(i * pageSize, length.getType()) < length;
+}
+
 /// Entries have been checked; the clamps keep a caller's later writes, and keys that are not
 /// copied, from harm. An entry behind the sequence's end is not followed.
-Reg PageTable::pageOf(KernelBuilder &k, Reg entry) const {
-  Reg i = clamp(entry, k.i32(0), entries.sizes[1] - 1);
-  Reg page = k.load(entries.at({batch, i}), entries.element);
+Reg PageTable::pageOf(KernelBuilder &k, Reg entry, Reg head) const {
+  Reg i = clamp(entry, k.i32(0), getMaxPages() - 1);
+  Reg page = k.load(entries.at(placeOf(k, i, head)), entries.element);
   page = clamp(page, page.constant(0), convert(numPages, page.getType()) - 1);
   page = convert(page, k.b().getI32Type());
-  if (!lengths)
-    return page;
-  Reg length = k.load(lengths->at({batch}), lengths->element);
-  return select(convert(i * pageSize, length.getType()) < length, page, k.i32(0));
+  Reg followed = isFollowed(k, i);
+  return Value(followed) ? select(followed, page, k.i32(0)) : page;
 }
 
 static Matrix makeMatrix(KernelBuilder &k, const Buffer &buffer, ArrayRef<Reg> indices,
@@ -64,7 +85,7 @@ Matrix Matrix::ofPackedHeads(KernelBuilder &k, const Buffer &buffer, Reg batch, 
 Matrix Matrix::ofPages(KernelBuilder &k, const Buffer &pool, const PageTable &table, Reg head) {
   Reg pageStride = widen(pool.strides[0]), rowStride = widen(pool.strides[2]);
   return makeMatrix(k, pool, {k.i32(0), head}, {pageStride, rowStride}, [=, &k](Reg key) {
-    Reg page = table.pageOf(k, key / table.pageSize), row = key % table.pageSize;
+    Reg page = table.pageOf(k, key / table.pageSize, head), row = key % table.pageSize;
     return widen(page) * pageStride + widen(row) * rowStride;
   });
 }

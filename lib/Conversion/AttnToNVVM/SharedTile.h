@@ -17,11 +17,20 @@ namespace mlir::attn::nvvm {
 /// The page table of a batch's sequence (attn.gather_pages).
 struct PageTable {
   Buffer entries;
-  std::optional<Buffer> lengths;
-  Reg batch, numPages, pageSize;
+  std::optional<Buffer> offsets, lengths;
+  Reg batch, numHeads, numPages, pageSize;
 
-  /// The page of a key, of entry key / pageSize.
-  Reg pageOf(KernelBuilder &k, Reg entry) const;
+  Reg getMaxPages() const { return entries.sizes.back(); }
+  /// The page of a key of a head, of entry key / pageSize.
+  Reg pageOf(KernelBuilder &k, Reg entry, Reg head) const;
+
+private:
+  /// The first entry of a sequence in CSR.
+  Reg startOf(KernelBuilder &k, Reg sequence) const;
+  /// Where entry i of the sequence is.
+  Regs placeOf(KernelBuilder &k, Reg i, Reg head) const;
+  /// Whether entry i has keys before the sequence's end; null if all do.
+  Reg isFollowed(KernelBuilder &k, Reg i) const;
 };
 
 /// Rows in global memory.

@@ -71,7 +71,7 @@ static LogicalResult verifyPackedRows(AttentionOp op) {
                    isa<FloatType>(getElementTypeOrSelf(op.getValue()));
   if (op.getKvOffsets() && (op.getKeyScales() || op.getValueScales() || !areFloats))
     return op.emitOpError("expected packed keys and values of floats without scales");
-  for (Value offsets : {op.getOffsets(), op.getKvOffsets()})
+  for (Value offsets : {op.getOffsets(), op.getKvOffsets(), op.getPageOffsets()})
     if (offsets && sizeOf(offsets, 0) == 0)
       return op.emitOpError("expected at least one offset, found none");
   return success();
@@ -81,6 +81,8 @@ LogicalResult AttentionOp::verify() {
   // attention_c11
   if (getLengths() && !getPages())
     return emitOpError("expected lengths together with pages");
+  if ((getPages() && rankOf(getPages()) == 1) != bool(getPageOffsets()))
+    return emitOpError("expected page_offsets together with pages of rank 1");
   // attention_c12
   if (getPages() && sizeOf(getKey(), 2) == 0)
     return emitOpError("expected a page_size of at least 1, found 0");
@@ -134,6 +136,8 @@ static SizeConstraint getBatch(AttentionOp op) {
     batch.members = {{"offsets", offsets, 0, /*extra=*/1}};
   if (Value offsets = op.getKvOffsets())
     batch.members.push_back({"kv_offsets", offsets, 0, /*extra=*/1});
+  else if (Value offsets = op.getPageOffsets())
+    batch.members.push_back({"page_offsets", offsets, 0, /*extra=*/1});
   else if (Value pages = op.getPages())
     batch.members.push_back({"pages", pages, 0});
   else
@@ -147,7 +151,11 @@ static SizeConstraint getBatch(AttentionOp op) {
 /// key are checked by kernels alone: no tensor has kv_len.
 static void addPages(SizeConstraints &constraints, AttentionOp op) {
   constraints.back().name = "page_size";
-  constraints.push_back({"max_pages", {{"pages", op.getPages(), 1}}});
+  Value pages = op.getPages();
+  constraints.push_back({"max_pages", {{"pages", pages, rankOf(pages) - 1}}});
+  if (getPagedTensors(op).haveHeadGroups())
+    constraints.push_back(
+        multipleOf({"num_kv_heads", op.getKey(), 1}, {{"head groups of pages", pages, 1}}));
 }
 
 SizeConstraints AttentionOp::getSizeConstraints() {
@@ -176,8 +184,9 @@ SizeConstraints AttentionOp::getSizeConstraints() {
 
 ResultSizes AttentionOp::getResultSizes(unsigned result) {
   Value query = getQuery(), batch = getPages() ? Value(getPages()) : Value(getKey());
-  ResultSize own = getOffsets() || getKvOffsets() ? ResultSize(TensorDim{query, 0})
-                                                  : ResultSize::anyOf({{query, 0}, {batch, 0}});
+  bool hasOffsets = getOffsets() || getKvOffsets() || getPageOffsets();
+  ResultSize own =
+      hasOffsets ? ResultSize(TensorDim{query, 0}) : ResultSize::anyOf({{query, 0}, {batch, 0}});
   ResultSizes sizes = {own, TensorDim{query, 1}, TensorDim{query, 2}};
   if (result == 0)
     sizes.push_back(TensorDim{getValue(), 3});
@@ -186,7 +195,8 @@ ResultSizes AttentionOp::getResultSizes(unsigned result) {
 
 ResultSize AttentionOp::getKvLen() {
   TensorDim rows{getKey(), 2};
-  return getPages() ? ResultSize::product({getPages(), 1}, rows) : ResultSize(rows);
+  Value pages = getPages();
+  return pages ? ResultSize::product({pages, rankOf(pages) - 1}, rows) : ResultSize(rows);
 }
 
 std::optional<int64_t> AttentionOp::getGroupSize() {
@@ -271,8 +281,8 @@ void AttentionOp::writeFormula(FormulaWriter &w) {
   w.addStage("score = " + formatScale(getScale()) + w.nameOf(getQuery()) + " @ " +
              w.nameOf(getKey()) + "^T");
   if (getPages())
-    w.addStage("key and value k at k % page_size of page " + w.nameOf(getPages()) +
-               "[batch, k / page_size]");
+    w.addStage("key and value k at k % page_size of page " +
+               describePage(w, getPagedTensors(*this)));
   writeScales(w, getKey(), getKeyScales());
   writeScales(w, getValue(), getValueScales());
   if (Value offsets = getOffsets())

@@ -113,12 +113,12 @@ static Value gatherRows(ImplicitLocOpBuilder &b, AttentionOp op, Value rows) {
     return unpackRows(b, rows, offsets);
   if (!op.getPages())
     return rows;
-  auto type = cast<RankedTensorType>(rows.getType());
-  SmallVector<int64_t> shape(type.getShape());
-  shape[0] = op.getPages().getType().getDimSize(0);
-  shape[2] = op.getKvLen().getStatic();
-  return GatherPagesOp::create(b, type.clone(shape), rows, op.getPages(), op.getLengths(),
-                               PageLayout::heads_first);
+  Value offsets = op.getPageOffsets();
+  auto layout = PageLayoutAttr::get(b.getContext(), PageLayout::heads_first);
+  ResultSizes sizes = *GatherPagesOp::inferSizes(
+      rows, op.getPages(), offsets ? SizedTensor(offsets) : SizedTensor(Type()), layout);
+  Type type = cast<RankedTensorType>(rows.getType()).clone(getStaticSizes(sizes));
+  return GatherPagesOp::create(b, type, rows, op.getPages(), offsets, op.getLengths(), layout);
 }
 
 /// Keys or values in the query's elements: those of pages gathered, narrower ones widened.

@@ -8,6 +8,7 @@
 #ifndef ATTNC_LIB_DIALECT_ATTN_FORMULAS_H
 #define ATTNC_LIB_DIALECT_ATTN_FORMULAS_H
 
+#include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/FormulaWriter.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -38,6 +39,9 @@ inline std::string formatOptional(FormulaWriter &writer, StringRef prefix, Value
                                   StringRef suffix = "") {
   return operand ? (prefix + writer.nameOf(operand) + suffix).str() : "";
 }
+
+/// The page of key k: `table[batch, k / page_size]`.
+std::string describePage(FormulaWriter &writer, const PagedTensors &paged);
 
 /// `, one for each row` or `, one for every 32 columns`.
 std::string formatBlocks(Value rows, Value scales);

@@ -172,7 +172,8 @@ static Value getHeadsFirst(RewriterBase &rewriter, GatherPagesOp gather) {
 static bool mayShareTable(GatherPagesOp a, GatherPagesOp b) {
   int64_t ofA = a.getPool().getType().getDimSize(a.getKeyDim()),
           ofB = b.getPool().getType().getDimSize(b.getKeyDim());
-  return a.getTable() == b.getTable() && a.getLengths() == b.getLengths() &&
+  return a.getTable() == b.getTable() && a.getOffsets() == b.getOffsets() &&
+         a.getLengths() == b.getLengths() &&
          (ofA == ofB || ShapedType::isDynamic(ofA) || ShapedType::isDynamic(ofB));
 }
 
@@ -192,6 +193,8 @@ static void takePages(RewriterBase &rewriter, AttentionOp op) {
       }))
     return;
   op.getPagesMutable().assign(key.getTable());
+  if (key.getOffsets())
+    op.getPageOffsetsMutable().assign(key.getOffsets());
   if (key.getLengths())
     op.getLengthsMutable().assign(key.getLengths());
   llvm::SetVector<GatherPagesOp> gathers;

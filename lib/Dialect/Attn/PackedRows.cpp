@@ -21,7 +21,11 @@ SmallVector<PackedRows> attn::getPackedRows(Operation *op) {
     return {{unpack.getOffsets(), unpack.getRows(), 0}};
   if (auto pack = dyn_cast<PackRowsOp>(op))
     return {{pack.getOffsets(), pack.getInput(), 2}};
+  if (auto lengths = dyn_cast<PageLengthsOp>(op))
+    return {{lengths.getOffsets(), lengths.getTable(), 0, "pages"}};
   SmallVector<PackedRows> all;
+  if (PagedTensors paged = getPagedTensors(op); paged.offsets)
+    all.push_back({paged.offsets, paged.table, 0, "pages"});
   auto attention = dyn_cast<AttentionOp>(op);
   if (attention && attention.getOffsets())
     all.push_back({attention.getOffsets(), attention.getQuery(), 2});

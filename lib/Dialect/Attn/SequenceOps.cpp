@@ -80,11 +80,12 @@ void AppendCacheOp::writeFormula(FormulaWriter &w) {
 
 PagedTensors attn::getPagedTensors(Operation *op) {
   if (auto gather = dyn_cast<GatherPagesOp>(op))
-    return {gather.getTable(), {gather.getPool()}};
+    return {gather.getTable(), gather.getOffsets(), gather.getLengths(), {gather.getPool()}};
   if (auto attention = dyn_cast<AttentionOp>(op); attention && attention.getPages())
-    return {attention.getPages(), attention.getStored()};
+    return {attention.getPages(), attention.getPageOffsets(), attention.getLengths(),
+            attention.getStored()};
   if (auto append = dyn_cast<AppendPagesOp>(op))
-    return {append.getTable(), {append.getPool()}};
+    return {append.getTable(), Value(), Value(), {append.getPool()}};
   return {};
 }
 
@@ -92,7 +93,11 @@ LogicalResult GatherPagesOp::verify() {
   // gather_pages_c1
   if (failed(verifyElement(*this, "result", getResult(), "pool", getPool())))
     return failure();
-  // gather_pages_c2
+  // gather_pages_c5
+  if ((rankOf(getTable()) == 1) != bool(getOffsets()) || (getOffsets() && getLengths()))
+    return emitOpError("expected offsets without lengths for a table of rank 1, and no offsets for "
+                       "one of a higher rank");
+  // gather_pages_c2, gather_pages_c6
   if (failed(verifySizes(*this)))
     return failure();
   // gather_pages_c4
@@ -108,35 +113,85 @@ static bool isHeadsFirst(PageLayoutAttr layout) {
 }
 
 FailureOr<ResultSizes> GatherPagesOp::inferSizes(SizedTensor pool, SizedTensor table,
-                                                 PageLayoutAttr layout) {
-  if (!pool.hasRank(4) || !table.hasRank(2))
+                                                 SizedTensor offsets, PageLayoutAttr layout) {
+  bool isInCsr = table.hasRank(1) && offsets.hasRank(1);
+  if (!pool.hasRank(4) || !(isInCsr || table.hasRank(2) || table.hasRank(3)))
     return failure();
   TensorDim keys{pool, 1}, heads{pool, 2};
   if (::isHeadsFirst(layout))
     std::swap(keys, heads);
-  return ResultSizes{TensorDim{table, 0}, heads, ResultSize::product({table, 1}, keys),
+  ResultSize batch = isInCsr ? ResultSize::difference({offsets, 0}, 1) : TensorDim{table, 0};
+  return ResultSizes{batch, heads, ResultSize::product({table, table.type.getRank() - 1}, keys),
                      TensorDim{pool, 3}};
 }
 
 SizeConstraints GatherPagesOp::getSizeConstraints() {
   Value pool = getPool(), table = getTable();
-  SizeConstraints constraints = {{"batch", {{"table", table, 0}}},
-                                 {"max_pages", {{"table", table, 1}}},
-                                 {"num_pages", {{"pool", pool, 0}}},
-                                 {"page_size", {{"pool", pool, getKeyDim()}}}};
+  SizeConstraints constraints = {{"num_pages", {{"pool", pool, 0}}},
+                                 {"page_size", {{"pool", pool, getKeyDim()}}},
+                                 {"max_pages", {{"table", table, rankOf(table) - 1}}}};
+  if (Value offsets = getOffsets()) {
+    constraints.push_back({"num_offsets", {{"offsets", offsets, 0}}});
+    return constraints;
+  }
+  constraints.push_back({"batch", {{"table", table, 0}}});
   if (Value lengths = getLengths())
-    constraints[0].members.push_back({"lengths", lengths, 0});
+    constraints.back().members.push_back({"lengths", lengths, 0});
+  if (getPagedTensors(*this).haveHeadGroups())
+    constraints.push_back(
+        multipleOf({"num_kv_heads", pool, 3 - getKeyDim()}, {{"head_groups", table, 1}}));
   return constraints;
 }
 
 ResultSizes GatherPagesOp::getResultSizes(unsigned) {
-  return *inferSizes(getPool(), getTable(), getLayoutAttr());
+  SizedTensor offsets = getOffsets() ? SizedTensor(getOffsets()) : SizedTensor(Type());
+  return *inferSizes(getPool(), getTable(), offsets, getLayoutAttr());
+}
+
+std::string attn::describePage(FormulaWriter &w, const PagedTensors &paged) {
+  std::string table = w.nameOf(paged.table), i = "k / page_size]";
+  if (paged.offsets)
+    return table + "[" + w.nameOf(paged.offsets) + "[batch] + " + i;
+  return table + (paged.haveHeadGroups() ? "[batch, head group, " : "[batch, ") + i;
 }
 
 void GatherPagesOp::writeFormula(FormulaWriter &w) {
   w.add(getResult(), "rows",
-        "of " + w.nameOf(getPool()) + ", row k at k % page_size of page " + w.nameOf(getTable()) +
-            "[batch, k / page_size]" + formatOptional(w, ", up to ", getLengths(), "[batch]"));
+        "of " + w.nameOf(getPool()) + ", row k at k % page_size of page " +
+            describePage(w, getPagedTensors(*this)) +
+            formatOptional(w, ", up to ", getLengths(), "[batch]"));
+}
+
+//===----------------------------------------------------------------------===//
+// PageLengthsOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult PageLengthsOp::verify() {
+  // page_lengths_c3
+  if (failed(verifyRank(*this, "table", getTable(), 1)))
+    return failure();
+  // page_lengths_c1
+  if (failed(verifySizes(*this)))
+    return failure();
+  // page_lengths_c2
+  if (sizeOf(getPool(), getKeyDim()) == 0)
+    return emitOpError("expected a page_size of at least 1, found 0");
+  return success();
+}
+
+SizeConstraints PageLengthsOp::getSizeConstraints() {
+  return {{"batch", {{"last", getLast(), 0}, {"offsets", getOffsets(), 0, /*extra=*/1}}},
+          {"max_pages", {{"table", getTable(), 0}}},
+          {"page_size", {{"pool", getPool(), getKeyDim()}}}};
+}
+
+ResultSizes PageLengthsOp::getResultSizes(unsigned) { return {TensorDim{getLast(), 0}}; }
+
+void PageLengthsOp::writeFormula(FormulaWriter &w) {
+  std::string offsets = w.nameOf(getOffsets());
+  w.add(getResult(), "lengths",
+        "(" + offsets + "[batch + 1] - " + offsets + "[batch] - 1) * page_size + " +
+            w.nameOf(getLast()) + "[batch], 0 without pages");
 }
 
 //===----------------------------------------------------------------------===//

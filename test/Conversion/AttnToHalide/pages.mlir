@@ -47,6 +47,39 @@ func.func @fused(%q: tensor<3x4x1x64xf32>, %keys: tensor<?x16x2x64xf32>, %values
   return %c : tensor<3x4x1x64xf32>
 }
 
+// Offsets and last pages are checked, and the kernel follows the indices.
+// CHECK-LABEL: halide.pipeline @csr_attention
+// CHECK: halide.input "pages" [?] : <i32, 1>
+// CHECK: halide.input "page_offsets" [?] : <i32, 1>
+// CHECK-LABEL: func.func @csr(
+// CHECK: host.require %{{.*}}, "expected element {} of indptr of attn.page_lengths to be 0 first, not to decrease, and the number of pages last"
+// CHECK: host.require %{{.*}}, "expected element {} of last of attn.page_lengths to be 1 to page_size"
+// CHECK: host.require %{{.*}}, "expected element {} of indices of attn.attention to be a page of the pool"
+func.func @csr(%q: tensor<?x4x1x64xf32>, %pool: tensor<?x2x16x64xf32>, %indices: tensor<?xi32> {attn.name = "indices"},
+               %indptr: tensor<?xi32> {attn.name = "indptr"}, %last: tensor<?xi32> {attn.name = "last"}) -> tensor<?x4x1x64xf32> {
+  %n = attn.page_lengths %pool[%indices] offsets(%indptr : tensor<?xi32>) last(%last : tensor<?xi32>) layout(heads_first)
+      : tensor<?x2x16x64xf32>, tensor<?xi32>
+  %k = attn.gather_pages %pool[%indices] offsets(%indptr : tensor<?xi32>) layout(heads_first) : tensor<?x2x16x64xf32>, tensor<?xi32>
+  %s = attn.score %q, %k : tensor<?x4x1x64xf32>, tensor<?x2x?x64xf32>
+  %m = attn.mask %s kv_lengths(%n : tensor<?xi32>) : tensor<?x4x1x?xf32>
+  %p = attn.softmax %m : tensor<?x4x1x?xf32>
+  %c = attn.context %p, %k : tensor<?x4x1x?xf32>, tensor<?x2x?x64xf32>
+  return %c : tensor<?x4x1x64xf32>
+}
+
+// A list's elements are named by the argument that they come from.
+// CHECK-LABEL: func.func @lists(
+// CHECK: host.require %{{.*}}, "expected element [{}, {}, {}] of the page table from lists of attn.attention to be a page of the pool"
+func.func @lists(%q: tensor<?x4x1x64xf32>, %slots: tensor<?x1x2x64xf32>, %lists: tensor<2x?x?xi32> {attn.name = "lists"})
+    -> tensor<?x4x1x64xf32> {
+  %t = attn.transpose %lists [1, 0, 2] : tensor<2x?x?xi32>
+  %k = attn.gather_pages %slots[%t] : tensor<?x1x2x64xf32>, tensor<?x2x?xi32>
+  %s = attn.score %q, %k : tensor<?x4x1x64xf32>, tensor<?x2x?x64xf32>
+  %p = attn.softmax %s : tensor<?x4x1x?xf32>
+  %c = attn.context %p, %k : tensor<?x4x1x?xf32>, tensor<?x2x?x64xf32>
+  return %c : tensor<?x4x1x64xf32>
+}
+
 // In place, the pool is not copied, and the kernel writes rows alone.
 // CHECK-LABEL: halide.pipeline @appended_append_pages
 // CHECK: halide.func "result"

@@ -43,6 +43,14 @@ func.func @splat(%x: f32) -> tensor<4xf32> {
   return %y : tensor<4xf32>
 }
 
+// CHECK-LABEL: @csr
+// CHECK: attn.gather_pages %arg1[%arg2] offsets(%arg3 : tensor<4xi32>) layout(heads_first) : tensor<?x2x16x8xf64>, tensor<?xi32> -> tensor<3x2x?x8xf64>
+func.func @csr(%q: tensor<3x4x3x8xf64>, %k: tensor<?x2x16x8xf64>, %t: tensor<?xi32>, %o: tensor<4xi32>) -> tensor<3x4x3x8xf64> {
+  %c = attn.attention %q, %k, %k pages(%t : tensor<?xi32>) page_offsets(%o : tensor<4xi32>)
+      : tensor<3x4x3x8xf64>, tensor<?x2x16x8xf64>, tensor<?x2x16x8xf64> -> tensor<3x4x3x8xf64>
+  return %c : tensor<3x4x3x8xf64>
+}
+
 // Without a kernel, keys and values are gathered.
 // CHECK-LABEL: @pages
 // CHECK: %[[KEY:.*]] = attn.gather_pages %arg1[%arg3] lengths(%arg4 : tensor<?xi32>) layout(heads_first) : tensor<?x2x16x8xf64>, tensor<?x5xi32> -> tensor<?x2x80x8xf64>

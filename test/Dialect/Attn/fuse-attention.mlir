@@ -655,6 +655,30 @@ func.func @pages(%q: tensor<?x8x?x64xf32>, %keys: tensor<?x16x2x64xf32>, %values
   return %c : tensor<?x8x?x64xf32>
 }
 
+// Lists of head groups, and pages in CSR.
+// CHECK-LABEL: func @lists
+// CHECK: attn.attention %arg0, %{{.*}}, %{{.*}} pages(%arg2 : tensor<?x2x?xi32>) :
+func.func @lists(%q: tensor<?x8x1x64xf32>, %slots: tensor<?x1x2x64xf32>, %lists: tensor<?x2x?xi32>) -> tensor<?x8x1x64xf32> {
+  %k = attn.gather_pages %slots[%lists] : tensor<?x1x2x64xf32>, tensor<?x2x?xi32>
+  %s = attn.score %q, %k : tensor<?x8x1x64xf32>, tensor<?x2x?x64xf32>
+  %p = attn.softmax %s : tensor<?x8x1x?xf32>
+  %c = attn.context %p, %k : tensor<?x8x1x?xf32>, tensor<?x2x?x64xf32>
+  return %c : tensor<?x8x1x64xf32>
+}
+// CHECK-LABEL: func @csr
+// CHECK: attn.attention %arg0, %arg1, %arg1 pages(%arg2 : tensor<?xi32>) page_offsets(%arg3 : tensor<?xi32>) mask
+func.func @csr(%q: tensor<?x8x?x64xf32>, %pool: tensor<?x2x16x64xf32>, %indices: tensor<?xi32>, %indptr: tensor<?xi32>,
+               %last: tensor<?xi32>) -> tensor<?x8x?x64xf32> {
+  %n = attn.page_lengths %pool[%indices] offsets(%indptr : tensor<?xi32>) last(%last : tensor<?xi32>) layout(heads_first)
+      : tensor<?x2x16x64xf32>, tensor<?xi32>
+  %k = attn.gather_pages %pool[%indices] offsets(%indptr : tensor<?xi32>) layout(heads_first) : tensor<?x2x16x64xf32>, tensor<?xi32>
+  %s = attn.score %q, %k : tensor<?x8x?x64xf32>, tensor<?x2x?x64xf32>
+  %m = attn.mask %s kv_lengths(%n : tensor<?xi32>) : tensor<?x8x?x?xf32>
+  %p = attn.softmax %m : tensor<?x8x?x?xf32>
+  %c = attn.context %p, %k : tensor<?x8x?x?xf32>, tensor<?x2x?x64xf32>
+  return %c : tensor<?x8x?x64xf32>
+}
+
 // One pool of keys and values; other readers get them gathered.
 // CHECK-LABEL: func @pages_read_twice
 func.func @pages_read_twice(%q: tensor<3x8x5x64xf32>, %pool: tensor<?x2x16x64xf32>, %table: tensor<3x4xi64>)

@@ -995,6 +995,54 @@ func.func @gather_pages_c4(%p: tensor<9x0x2x8xf32>, %t: tensor<3x4xi32>) {
 
 // -----
 
+func.func @gather_pages_c5(%p: tensor<9x16x2x8xf32>, %t: tensor<12xi32>) {
+  // expected-error@+1 {{expected offsets without lengths for a table of rank 1, and no offsets for one of a higher rank}}
+  %y = attn.gather_pages %p[%t] : tensor<9x16x2x8xf32>, tensor<12xi32> -> tensor<3x2x192x8xf32>
+  return
+}
+
+// -----
+
+func.func @gather_pages_c6(%p: tensor<9x16x2x8xf32>, %t: tensor<3x4x5xi32>) {
+  // expected-error@+1 {{expected num_kv_heads 2 to be a multiple of head_groups, found 4}}
+  %y = attn.gather_pages %p[%t] : tensor<9x16x2x8xf32>, tensor<3x4x5xi32>
+  return
+}
+
+// -----
+
+func.func @gather_pages_in_csr_c3(%p: tensor<9x16x2x8xf32>, %t: tensor<12xi32>, %o: tensor<4xi32>) {
+  // expected-error@+1 {{expected result batch 3, found 4}}
+  %y = attn.gather_pages %p[%t] offsets(%o : tensor<4xi32>) : tensor<9x16x2x8xf32>, tensor<12xi32> -> tensor<4x2x192x8xf32>
+  return
+}
+
+// -----
+
+func.func @page_lengths_c1(%p: tensor<9x16x2x8xf32>, %t: tensor<12xi32>, %o: tensor<4xi32>, %l: tensor<4xi32>) {
+  // expected-error@+1 {{expected offsets batch 4 to match last, found 3}}
+  %y = attn.page_lengths %p[%t] offsets(%o : tensor<4xi32>) last(%l : tensor<4xi32>) : tensor<9x16x2x8xf32>, tensor<12xi32>
+  return
+}
+
+// -----
+
+func.func @page_lengths_c2(%p: tensor<9x0x2x8xf32>, %t: tensor<12xi32>, %o: tensor<4xi32>, %l: tensor<3xi32>) {
+  // expected-error@+1 {{expected a page_size of at least 1, found 0}}
+  %y = attn.page_lengths %p[%t] offsets(%o : tensor<4xi32>) last(%l : tensor<3xi32>) : tensor<9x0x2x8xf32>, tensor<12xi32>
+  return
+}
+
+// -----
+
+func.func @page_lengths_c3(%p: tensor<9x16x2x8xf32>, %t: tensor<3x4xi32>, %o: tensor<4xi32>, %l: tensor<3xi32>) {
+  // expected-error@+1 {{expected table of rank 1, found 2}}
+  %y = attn.page_lengths %p[%t] offsets(%o : tensor<4xi32>) last(%l : tensor<3xi32>) : tensor<9x16x2x8xf32>, tensor<3x4xi32>
+  return
+}
+
+// -----
+
 func.func @gather_pages_of_floats(%p: tensor<9x16x2x8xf32>, %t: tensor<3x4xf32>) {
   // expected-error@+1 {{operand #1 must be}}
   %y = attn.gather_pages %p[%t] : tensor<9x16x2x8xf32>, tensor<3x4xf32>

@@ -179,6 +179,26 @@ func.func @pages(%q: tensor<?x4x?x64xf32>, %pool: tensor<?x16x2x64xf32>, %heads:
   return %c : tensor<?x4x?x64xf32>
 }
 
+// CHECK-LABEL: @page_lists
+func.func @page_lists(%q: tensor<?x4x?x64xf32>, %pool: tensor<?x16x2x64xf32>, %heads: tensor<?x2x16x64xf32>,
+                      %lists: tensor<?x2x?xi32>, %indices: tensor<?xi32>, %indptr: tensor<?xi32>,
+                      %last: tensor<?xi32>) -> (tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>) {
+  // CHECK: attn.gather_pages %arg1[%arg3] : tensor<?x16x2x64xf32>, tensor<?x2x?xi32> -> tensor<?x2x?x64xf32>
+  %k = attn.gather_pages %pool[%lists] : tensor<?x16x2x64xf32>, tensor<?x2x?xi32>
+  // CHECK: attn.gather_pages %arg1[%arg4] offsets(%arg5 : tensor<?xi32>) : tensor<?x16x2x64xf32>, tensor<?xi32> -> tensor<?x2x?x64xf32>
+  %v = attn.gather_pages %pool[%indices] offsets(%indptr : tensor<?xi32>) : tensor<?x16x2x64xf32>, tensor<?xi32>
+  // CHECK: attn.page_lengths %arg2[%arg4] offsets(%arg5 : tensor<?xi32>) last(%arg6 : tensor<?xi32>) layout(heads_first) : tensor<?x2x16x64xf32>, tensor<?xi32>
+  %n = attn.page_lengths %heads[%indices] offsets(%indptr : tensor<?xi32>) last(%last : tensor<?xi32>) layout(heads_first)
+      : tensor<?x2x16x64xf32>, tensor<?xi32>
+  // CHECK: attn.attention %arg0, %arg2, %arg2 pages(%arg3 : tensor<?x2x?xi32>) :
+  %c = attn.attention %q, %heads, %heads pages(%lists : tensor<?x2x?xi32>)
+      : tensor<?x4x?x64xf32>, tensor<?x2x16x64xf32>, tensor<?x2x16x64xf32> -> tensor<?x4x?x64xf32>
+  // CHECK: attn.attention %arg0, %arg2, %arg2 pages(%arg4 : tensor<?xi32>) page_offsets(%arg5 : tensor<?xi32>) :
+  %d = attn.attention %q, %heads, %heads pages(%indices : tensor<?xi32>) page_offsets(%indptr : tensor<?xi32>)
+      : tensor<?x4x?x64xf32>, tensor<?x2x16x64xf32>, tensor<?x2x16x64xf32> -> tensor<?x4x?x64xf32>
+  return %c, %d : tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>
+}
+
 // CHECK-LABEL: @appended_pages
 func.func @appended_pages(%pool: tensor<?x16x2x64xf32>, %heads: tensor<?x2x16x64xf32>, %table: tensor<?x?xi32>,
                           %rows: tensor<?x2x?x64xf32>, %length: tensor<?xi32>, %n: tensor<?xi64>)

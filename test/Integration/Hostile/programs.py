@@ -55,6 +55,8 @@ OPS = [
     ("attn.positions %0 kind(rotary_pairs) base(1.0e4) offset(%1 : T1)", ["b h q d", "b:i64"], []),
     ("attn.append_cache %0, %1, %2", ["b h k d", "b h q d", "b:i64"], None),
     ("attn.gather_pages %0[%1] lengths(%2 : T2)", ["m k h d", "b q:i32", "b:i32"], ["b h ? d"]),
+    ("attn.gather_pages %0[%1]", ["m k h d", "b h q:i64"], ["b h ? d"]),
+    ("attn.gather_pages %0[%1] offsets(%2 : T2)", ["m k h d", "q:i32", "b:i32"], ["? h ? d"]),
     ("attn.append_pages %0[%1], %2, %3 counts(%4 : T4) layout(heads_first)",
      ["m h k d", "b v:i32", "b h q d", "b:i64", "b:i32"], None),
     ("attn.unpack_rows %0 offsets(%1)", ["q h d", "b:i32"], ["? h q d"]),

@@ -34,10 +34,16 @@ namespace mlir::attn {
 /// that they hide stay hidden.
 SmallVector<MaskOp> findMasksBehind(Value score);
 
-/// The pools that an op reads or appends to by a page table; none of most ops.
+/// The pools that an op reads or appends to by a page table; none of most ops. `offsets` are null
+/// but for a table in CSR, `lengths` may be.
 struct PagedTensors {
-  Value table;
+  Value table, offsets, lengths;
   SmallVector<Value, 2> pools;
+
+  /// The dimension of the table that counts pages.
+  int64_t getPageDim() const { return cast<RankedTensorType>(table.getType()).getRank() - 1; }
+  /// Whether groups of heads have pages of their own.
+  bool haveHeadGroups() const { return getPageDim() == 2; }
 };
 PagedTensors getPagedTensors(Operation *op);
 
@@ -45,10 +51,12 @@ PagedTensors getPagedTensors(Operation *op);
 /// attention in its absorbed form, where one tensor serves as both.
 bool areValuesInKeys(AttentionOp op);
 
-/// Packed rows that an op reads by offsets: dimension `dim` of `rows` has their number.
+/// Packed rows that an op reads by offsets: dimension `dim` of `rows` has their number. Or the
+/// numbers of pages of a table in CSR.
 struct PackedRows {
   Value offsets, rows;
   int64_t dim;
+  StringRef what = "rows";
 };
 SmallVector<PackedRows> getPackedRows(Operation *op);
 

@@ -88,6 +88,9 @@ def Attn_Lse : TensorRankOf<[F16, BF16, F32, F64], [3]>;
 
 /// Page numbers of the pages of each sequence, over (batch, page of the sequence).
 def Attn_PageTable : TensorRankOf<[I32, I64], [2]>;
+/// The same; for groups of heads, over (batch, head group, page); or one sequence's after the
+/// other's, by offsets.
+def Attn_PageLists : TensorRankOf<[I32, I64], [1, 2, 3]>;
 /// The number of keys of each sequence.
 def Attn_Lengths : TensorRankOf<[I32, I64], [1]>;
 /// The first row of each sequence among packed rows, and, last, the number of rows.
@@ -646,7 +649,8 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
 
     With `pages`, key and value are pools of pages, `[num_pages, num_kv_heads, page_size, head_dim]`,
     and the keys and values of a sequence are those that `attn.gather_pages` gathers from them with
-    the same table and `lengths`: kv_len is max_pages · page_size. Kernels read them in their pages.
+    the same table, `page_offsets` as its offsets, and `lengths`: kv_len is max_pages · page_size.
+    Kernels read them in their pages.
 
     Key and value may have narrower elements than the query: kernels widen them as they read them,
     as `attn.dequantize` does with `key_scales` and `value_scales`. With pages, those are pools, too.
@@ -662,7 +666,8 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
       have fewer bits.
     - (C2) batch of query, key and value, head_dim of query and key, and
       num_kv_heads and kv_len of key and value match; with pages, batch of query, pages and
-      lengths, and page_size of key and value. Offsets have one element more than batch.
+      lengths, and page_size of key and value. Offsets have one element more than batch. num_kv_heads
+      is a multiple of the head groups of pages.
       Scales have the sizes of what they scale but the last, as in `attn.dequantize`.
     - (C3) num_q_heads is a multiple of num_kv_heads.
     - (C4) the context is `[batch, num_q_heads, q_len, value_dim]`, the lse
@@ -678,7 +683,7 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
     - (C9) a sink has the query's element type and sizes as in `attn.softmax`.
     - (C10) the `kv_splits` of a schedule are 1 if there is a prob region, which may depend on
       NaN in a single split.
-    - (C11) lengths come with pages.
+    - (C11) lengths come with pages, and page_offsets with pages of rank 1.
     - (C12) a page has at least one key.
     - (C13) the scale is finite in f32, or f64 for f64 tensors.
     - (C14) a `#attn.mma` is of an op that tensor cores compute, and its tiles fit into shared memory.
@@ -702,7 +707,8 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
   }];
   let arguments = (ins Attn_Tensor4D:$query, Attn_Stored4D:$key, Attn_Stored4D:$value,
       Optional<Attn_Scales>:$key_scales, Optional<Attn_Scales>:$value_scales,
-      Optional<Attn_Sink>:$sink, Optional<Attn_PageTable>:$pages, Optional<Attn_Lengths>:$lengths,
+      Optional<Attn_Sink>:$sink, Optional<Attn_PageLists>:$pages,
+      Optional<Attn_Offsets>:$page_offsets, Optional<Attn_Lengths>:$lengths,
       Optional<Attn_Offsets>:$offsets, Optional<Attn_Offsets>:$kv_offsets,
       DefaultValuedAttr<F64Attr, "1.0">:$scale, OptionalAttr<Attn_Schedules>:$schedule);
   let regions = (region MaxSizedRegion<1>:$score_mod, MaxSizedRegion<1>:$mask,
@@ -714,7 +720,9 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
     (`key_scales` `(` $key_scales^ `:` type($key_scales) `)`)?
     (`value_scales` `(` $value_scales^ `:` type($value_scales) `)`)?
     (`sink` `(` $sink^ `:` type($sink) `)`)?
-    (`pages` `(` $pages^ `:` type($pages) `)`)? (`lengths` `(` $lengths^ `:` type($lengths) `)`)?
+    (`pages` `(` $pages^ `:` type($pages) `)`)?
+    (`page_offsets` `(` $page_offsets^ `:` type($page_offsets) `)`)?
+    (`lengths` `(` $lengths^ `:` type($lengths) `)`)?
     (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
     (`kv_offsets` `(` $kv_offsets^ `:` type($kv_offsets) `)`)?
     (`score_mod` $score_mod^)? (`mask` $mask^)? (`prob_mod` $prob_mod^)?
@@ -727,8 +735,8 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
         "::mlir::Value":$key, "::mlir::Value":$value, "::mlir::FloatAttr":$scale), [{
       build($_builder, $_state, context, lse, query, key, value, /*key_scales=*/::mlir::Value(),
             /*value_scales=*/::mlir::Value(), /*sink=*/::mlir::Value(), /*pages=*/::mlir::Value(),
-            /*lengths=*/::mlir::Value(), /*offsets=*/::mlir::Value(),
-            /*kv_offsets=*/::mlir::Value(), scale, /*schedule=*/::mlir::ArrayAttr());
+            /*page_offsets=*/::mlir::Value(), /*lengths=*/::mlir::Value(),
+            /*offsets=*/::mlir::Value(), /*kv_offsets=*/::mlir::Value(), scale, /*schedule=*/::mlir::ArrayAttr());
     }]>
   ];
   let extraClassDeclaration = [{
@@ -1329,7 +1337,8 @@ def Attn_AppendCacheOp : Attn_GraphOp<"append_cache", ["getSizeConstraints"], [P
   let hasVerifier = 1;
 }
 
-def Attn_GatherPagesOp : Attn_GraphOp<"gather_pages", ["getSizeConstraints", "getResultSizes"], [Pure]> {
+def Attn_GatherPagesOp : Attn_GraphOp<"gather_pages", ["getSizeConstraints", "getResultSizes"],
+    [Pure, AttrSizedOperandSegments]> {
   let summary = "Gathers keys or values of sequences from pages";
   let description = [{
     The `attn.gather_pages` operation reads the keys or values of a batch of sequences from the pages
@@ -1342,8 +1351,21 @@ def Attn_GatherPagesOp : Attn_GraphOp<"gather_pages", ["getSizeConstraints", "ge
     | pool, `keys_first` (the default; FlashInfer's NHD, vLLM's) | `[num_pages, page_size, num_kv_heads, head_dim]` |
     | pool, `heads_first` (HND) | `[num_pages, num_kv_heads, page_size, head_dim]` |
     | table | `[batch, max_pages]` |
+    | table of head groups | `[batch, head_groups, max_pages]` |
+    | table in CSR, with offsets | `[max_pages]` |
+    | offsets | `[batch + 1]` |
     | lengths | `[batch]` |
     | result | `[batch, num_kv_heads, max_pages · page_size, head_dim]` |
+
+    In a table of head groups, the num_kv_heads / head_groups heads of a group have pages of their
+    own: page = table[b, h div (num_kv_heads div head_groups), j div page_size]. With a page_size of 1
+    it is a list of chosen keys.
+
+    With `offsets`, the table holds the pages of one sequence after those of the other (FlashInfer's
+    indices and indptr): page = table[offsets[b] + j div page_size]. Page 0 is read behind a
+    sequence's last page. Offsets that do not begin with 0, decrease, or do not end with the size of
+    the table are an error when the kernel is called, as is an entry that is no page.
+    `attn.page_lengths` computes the lengths of such sequences.
 
     `lengths` are the numbers of keys of the sequences. Entries of the table whose keys are all at
     or behind lengths[b] are not followed, whatever they hold: page 0 is read in their place. All
@@ -1358,26 +1380,68 @@ def Attn_GatherPagesOp : Attn_GraphOp<"gather_pages", ["getSizeConstraints", "ge
     - (C2) batch of table and lengths match.
     - (C3) the result has the sizes of the table above.
     - (C4) a page has at least one key.
+    - (C5) a table of rank 1 has offsets and no lengths, others have no offsets.
+    - (C6) num_kv_heads is a multiple of head_groups.
 
     ```mlir
     %k = attn.gather_pages %pool[%table] lengths(%n : tensor<?xi32>) : tensor<?x16x8x64xf32>, tensor<?x?xi32> -> tensor<?x8x?x64xf32>
     %v = attn.gather_pages %heads[%table] layout(heads_first) : tensor<?x8x16x64xf32>, tensor<?x?xi32> -> tensor<?x8x?x64xf32>
+    %chosen = attn.gather_pages %slots[%lists] : tensor<?x1x8x64xf32>, tensor<?x2x256xi32> -> tensor<?x8x256x64xf32>
+    %csr = attn.gather_pages %pool[%indices] offsets(%indptr : tensor<?xi32>) : tensor<?x16x8x64xf32>, tensor<?xi32> -> tensor<?x8x?x64xf32>
     ```
   }];
-  let arguments = (ins Attn_Stored4D:$pool, Attn_PageTable:$table, Optional<Attn_Lengths>:$lengths,
+  let arguments = (ins Attn_Stored4D:$pool, Attn_PageLists:$table, Optional<Attn_Offsets>:$offsets,
+      Optional<Attn_Lengths>:$lengths,
       DefaultValuedAttr<Attn_PageLayout, "PageLayout::keys_first">:$layout);
   let results = (outs Attn_Stored4D:$result);
   let assemblyFormat = [{
-    $pool `[` $table `]` (`lengths` `(` $lengths^ `:` type($lengths) `)`)?
+    $pool `[` $table `]` (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
+    (`lengths` `(` $lengths^ `:` type($lengths) `)`)?
     (`layout` `(` $layout^ `)`)? attr-dict `:` type($pool) `,` type($table)
-    custom<ResultType>(type($result), "GatherPagesOp()", ref(type($pool)), ref(type($table)), ref($layout))
+    custom<ResultType>(type($result), "GatherPagesOp()", ref(type($pool)), ref(type($table)), ref(type($offsets)), ref($layout))
   }];
   let extraClassDeclaration = [{
+    /// `offsets` have no type but for a table in CSR.
     static ::llvm::FailureOr<ResultSizes> inferSizes(SizedTensor pool, SizedTensor table,
-                                             PageLayoutAttr layout);
+                                             SizedTensor offsets, PageLayoutAttr layout);
     bool isHeadsFirst() { return getLayout() == PageLayout::heads_first; }
     /// The dimension of the pool that counts the keys of a page.
     unsigned getKeyDim() { return isHeadsFirst() ? 2 : 1; }
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_PageLengthsOp : Attn_GraphOp<"page_lengths", ["getSizeConstraints", "getResultSizes"], [Pure, AllTypesMatch<["last", "result"]>]> {
+  let summary = "Counts the keys of sequences in pages";
+  let description = [{
+    The `attn.page_lengths` operation gives the number of keys of each sequence whose pages are listed
+    in CSR, as in `attn.gather_pages`, and whose last page holds last[b] keys (FlashInfer's
+    last_page_len):
+
+      result[b] = (n - 1) · page_size + last[b]  where n = offsets[b + 1] - offsets[b]; 0 if n is 0
+
+    Of the pool only page_size counts. It is an error when the kernel is called if offsets are wrong,
+    as in `attn.gather_pages`, or if last[b] is not 1 to page_size where sequence b has pages.
+
+    - (C1) batch of last and offsets match.
+    - (C2) a page has at least one key.
+    - (C3) the table has rank 1.
+
+    ```mlir
+    %n = attn.page_lengths %pool[%indices] offsets(%indptr : tensor<?xi32>) last(%last : tensor<?xi32>)
+        : tensor<?x16x8x64xf32>, tensor<?xi32>
+    ```
+  }];
+  let arguments = (ins Attn_Stored4D:$pool, Attn_PageLists:$table, Attn_Offsets:$offsets,
+      Attn_Lengths:$last, DefaultValuedAttr<Attn_PageLayout, "PageLayout::keys_first">:$layout);
+  let results = (outs Attn_Lengths:$result);
+  let assemblyFormat = [{
+    $pool `[` $table `]` `offsets` `(` $offsets `:` type($offsets) `)` `last` `(` $last `:` type($last) `)`
+    (`layout` `(` $layout^ `)`)? attr-dict `:` type($pool) `,` type($table)
+  }];
+  let extraClassDeclaration = [{
+    /// The dimension of the pool that counts the keys of a page.
+    unsigned getKeyDim() { return getLayout() == PageLayout::heads_first ? 2 : 1; }
   }];
   let hasVerifier = 1;
 }
