@@ -26,7 +26,8 @@ class Tensor(ctypes.Structure):
 
 
 CPU, CUDA = 1, 2
-CODES = {"i": 0, "f": 2, "u": 4, "b": 6}  # numpy's kinds as DLDataTypeCode; uint16 holds bf16
+CODES = {"i": 0, "f": 2, "u": 1, "b": 6}  # numpy's kinds as DLDataTypeCode
+BF16 = 4  # uint16 holds it
 
 
 def _make(data, device, type, shape, strides):
@@ -36,7 +37,8 @@ def _make(data, device, type, shape, strides):
 
 def from_numpy(array):
     """A view of numpy's array, which borrows its memory."""
-    element = Type(CODES[array.dtype.kind], 8 * array.itemsize, 1)
+    code = BF16 if array.dtype == "uint16" else CODES[array.dtype.kind]
+    element = Type(code, 8 * array.itemsize, 1)
     strides = [stride // array.itemsize for stride in array.strides]
     return _make(array.ctypes.data, Device(CPU, 0), element, array.shape, strides)
 

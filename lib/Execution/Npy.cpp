@@ -25,7 +25,8 @@ static constexpr StringLiteral magic("\x93NUMPY");
 static std::string getDtype(Type type) {
   if (type.isInteger(1))
     return "b1";
-  if (type.isBF16() || !type.isIntOrFloat() || type.getIntOrFloatBitWidth() % 8 != 0)
+  if (type.isBF16() || isa<Float8E4M3FNType>(type) || !type.isIntOrFloat() ||
+      type.getIntOrFloatBitWidth() % 8 != 0)
     return "";
   char kind = isa<FloatType>(type) ? 'f' : type.isUnsignedInteger() ? 'u' : 'i';
   return kind + std::to_string(type.getIntOrFloatBitWidth() / 8);

@@ -9,6 +9,7 @@
 
 #include "attnc/Reference/ShortFloats.h"
 
+#include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -61,6 +62,9 @@ double Tensor::get(int64_t index) const {
     return load<float>(data(), index);
   if (type.isF64())
     return load<double>(data(), index);
+  if (type.getWidth() == 8)
+    return llvm::APFloat(type.getFloatSemantics(), llvm::APInt(8, load<uint8_t>(data(), index)))
+        .convertToDouble();
   return mlir::attn::reference::readShort(load<uint16_t>(data(), index), type);
 }
 
@@ -72,6 +76,12 @@ void Tensor::set(int64_t index, double value) {
     return store<float>(data(), index, value);
   if (type.isF64())
     return store<double>(data(), index, value);
+  if (type.getWidth() == 8) {
+    llvm::APFloat rounded(value);
+    bool inexact;
+    rounded.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+    return store<uint8_t>(data(), index, rounded.bitcastToAPInt().getZExtValue());
+  }
   store<uint16_t>(data(), index, mlir::attn::reference::writeShort(value, type));
 }
 

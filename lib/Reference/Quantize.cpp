@@ -41,11 +41,11 @@ static LogicalResult evaluate(DequantizeOp op, Environment &env) {
                  dequantize(env.get(op.getInput()), scales, op.getType().getElementType(), env));
 }
 
-/// 0 unless the scale is positive and finite.
-static int64_t quantize(float x, float scale) {
+/// At most `largest`; 0 unless the scale is positive and finite.
+static float divide(float x, float scale, float largest) {
   if (!(scale > 0) || !std::isfinite(scale))
     return 0;
-  return std::clamp(std::nearbyint(x / scale), -127.0f, 127.0f);
+  return std::clamp(x / scale, -largest, largest);
 }
 
 /// In f32 and rounded to the scales' type whatever the arithmetic: the op is defined so.
@@ -56,6 +56,8 @@ static LogicalResult evaluate(QuantizeOp op, Environment &env) {
   shape.back() = op.getScales().getType().getDimSize(3);
   Array scales(type, shape), result(getElementTypeOrSelf(op.getResult()), input.shape);
   int64_t width = input.shape.back();
+  auto real = dyn_cast<FloatType>(result.elementType);
+  float most = real ? llvm::APFloat::getLargest(real.getFloatSemantics()).convertToDouble() : 127;
   forEachIndex(input.shape, [&](ArrayRef<int64_t> at, int64_t linear) {
     double &largest = scales.values[getScale(scales, at, width)].real;
     double x = std::abs(input.values[linear].real);
@@ -63,10 +65,15 @@ static LogicalResult evaluate(QuantizeOp op, Environment &env) {
       largest = std::isnan(largest) ? largest : x;
   });
   for (Scalar &scale : scales.values)
-    scale.real = roundTo(static_cast<float>(scale.real) / 127.0f, type);
+    scale.real = roundTo(static_cast<float>(scale.real) / most, type);
   forEachIndex(input.shape, [&](ArrayRef<int64_t> at, int64_t linear) {
-    result.values[linear].integer =
-        quantize(input.values[linear].real, scales.values[getScale(scales, at, width)].real);
+    Scalar &rounded = result.values[linear];
+    float x =
+        divide(input.values[linear].real, scales.values[getScale(scales, at, width)].real, most);
+    if (real)
+      rounded.real = roundTo(x, real);
+    else
+      rounded.integer = std::nearbyint(x);
   });
   if (failed(env.set(op.getResult(), std::move(result))))
     return failure();

@@ -56,7 +56,17 @@ static int getExponent(double value) {
   return int(llvm::bit_cast<uint64_t>(value) >> 52 & 0x7ff) - 1023;
 }
 
+/// NaN beyond the largest number, as there are no infinities.
+static double roundToFloat8(double value, FloatType type) {
+  llvm::APFloat rounded(value);
+  bool inexact;
+  rounded.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+  return rounded.convertToDouble();
+}
+
 double reference::roundTo(double value, FloatType type) {
+  if (isa<Float8E4M3FNType>(type))
+    return roundToFloat8(value, type);
   if (type.isF64() || !std::isfinite(value) || value == 0)
     return value;
   if (type.isF32())

@@ -32,8 +32,10 @@ SmallVector<InputKind> attnc::getInputKinds(const Signature &signature, ArrayRef
 
 void InputKind::apply(size_t index, Tensor &tensor) const {
   bool isFloat = isa<FloatType>(tensor.getElementType());
-  // Products of two are about 1e4. Parameters, of rank 2 and below, would add to that.
-  if (kind == Large && isFloat && tensor.getShape().size() > 2)
+  // Products of two are about 1e4. Parameters, of rank 2 and below, would add to that. Floats of 8
+  // bits end at 448.
+  bool isWide = isFloat && tensor.getElementType().getIntOrFloatBitWidth() > 8;
+  if (kind == Large && isWide && tensor.getShape().size() > 2)
     for (int64_t at = 0; at < tensor.size(); ++at)
       tensor.set(at, 100 * tensor.get(at));
   if (kind == Empty && !isFloat)

@@ -6,6 +6,7 @@ import numpy as np
 
 # What numpy and PyTorch call the element types of specs and of NAME_describe().
 NAMES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i1": "bool", "bool": "bool"}
+NAMES |= {"f8e4m3fn": "float8_e4m3fn"}
 NAMES |= {f"i{bits}": f"int{bits}" for bits in (8, 16, 32, 64)}
 NAMES |= {f"u{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)}
 _SHORT = {long: short for short, long in NAMES.items()}

@@ -31,6 +31,9 @@ def _check_threads(threads):
     return None if threads < 2**31 else ValueError(f"threads: expected at most {2**31 - 1}, found {threads}")
 
 
+_BITS = {"float8_e4m3fn": "uint8"}  # what numpy holds of a type that it lacks
+
+
 def _describe_dim(dim):
     """Symbols are anybody's text."""
     return "?" if dim is None else repr(dim)[1:-1] if isinstance(dim, str) else str(dim)
@@ -127,7 +130,7 @@ class Kernel:
         like = inputs[0] if inputs else None
         shapes = self.output_shapes(inputs)
         if isinstance(like, np.ndarray) or not hasattr(like, "new_empty"):
-            return tuple([np.empty(shape, element) for shape, element in zip(shapes, self._elements)])
+            return tuple([np.empty(shape, _BITS.get(element, element)) for shape, element in zip(shapes, self._elements)])
         if self._torch_elements is None:
             self._torch_elements = [getattr(sys.modules["torch"], element) for element in self._elements]
         return tuple([like.new_empty(shape, dtype=element) for shape, element in zip(shapes, self._torch_elements)])

@@ -62,6 +62,15 @@ func.func @both(%x: tensor<4x8xf32> {attn.name = "x"})
 """
 
 
+FLOAT8 = """
+func.func @float8(%bits: tensor<256xf8E4M3FN>) -> (tensor<256xf32>, tensor<256xf8E4M3FN>) {
+  %wide = arith.extf %bits : tensor<256xf8E4M3FN> to tensor<256xf32>
+  %same = arith.truncf %wide : tensor<256xf32> to tensor<256xf8E4M3FN>
+  return %wide, %same : tensor<256xf32>, tensor<256xf8E4M3FN>
+}
+"""
+
+
 def softmax(score):
     weight = np.exp(score - score.max(-1, keepdims=True))
     return weight / weight.sum(-1, keepdims=True)
@@ -193,6 +202,13 @@ class CompileTest(unittest.TestCase):
         down, along = attnc.compile(BOTH_AXES)(x)
         np.testing.assert_allclose(down, softmax(x.T).T, rtol=1e-5)
         np.testing.assert_allclose(along, softmax(x), rtol=1e-5)
+
+    def test_float8(self):
+        bits = np.arange(256, dtype=np.uint8)  # numpy has no such type
+        wide, same = attnc.compile(FLOAT8)(bits)
+        np.testing.assert_array_equal(same, bits)
+        np.testing.assert_array_equal(wide[[0, 1, 8, 0x38, 0x7E, 0x80 + 0x39]], [0, 2**-9, 2**-6, 1, 448, -1.125])
+        self.assertEqual(np.flatnonzero(np.isnan(wide)).tolist(), [127, 255])
 
     def test_path_name_and_target(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -44,8 +44,9 @@ LogicalResult HostFunction::create() {
     if (!tensor)
       return source.emitError("expected ranked tensors as arguments and results, found ") << type;
     if (!isStored(tensor.getElementType()))
-      return source.emitError("expected i1, i8 to i64 or a float of 16 to 64 bits as elements of "
-                              "arguments and results, found ")
+      return source.emitError(
+                 "expected i1, i8 to i64, f8E4M3FN or a float of 16 to 64 bits as elements of "
+                 "arguments and results, found ")
              << tensor.getElementType();
     types.push_back(callerType(tensor));
   }

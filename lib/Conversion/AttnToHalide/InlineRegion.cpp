@@ -25,7 +25,8 @@ using namespace mlir::attn;
 static Type computeType(Type type) {
   if (type.isIndex())
     return IntegerType::get(type.getContext(), 32);
-  return type.isF16() || type.isBF16() ? Float32Type::get(type.getContext()) : type;
+  bool isShort = isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32;
+  return isShort ? Float32Type::get(type.getContext()) : type;
 }
 
 FailureOr<Scalar> PipelineBuilder::inlineRegion(Region &region, ArrayRef<Scalar> args,

@@ -39,7 +39,7 @@ static LLVM::LLVMStructType getBufferType(MLIRContext *context) {
 static std::optional<int64_t> getTypeCode(Type element) {
   if (element.isInteger(1) || element.isUnsignedInteger())
     return 1;
-  if (element.isSignlessInteger() || element.isSignedInteger())
+  if (element.isSignlessInteger() || element.isSignedInteger() || isa<Float8E4M3FNType>(element))
     return 0;
   if (element.isBF16())
     return 4;

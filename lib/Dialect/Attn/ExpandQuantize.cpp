@@ -72,7 +72,13 @@ static Value real(ImplicitLocOpBuilder &b, double value) {
 // attn.quantize
 //===----------------------------------------------------------------------===//
 
-/// The largest magnitude of each block / 127.
+/// The number that the largest magnitude of a block becomes.
+static double getLargest(QuantizeOp op) {
+  auto type = dyn_cast<FloatType>(typeOf(op.getResult()).getElementType());
+  return type ? APFloat::getLargest(type.getFloatSemantics()).convertToDouble() : 127;
+}
+
+/// The largest magnitude of each block / the largest number of 8 bits.
 static Value buildScales(ImplicitLocOpBuilder &b, QuantizeOp op, Value input) {
   Value magnitudes = map(b, b.getF32Type(), {input}, [](ImplicitLocOpBuilder &b, ValueRange x) {
     return math::AbsFOp::create(b, toFloat(b, x[0], b.getF32Type()));
@@ -82,12 +88,13 @@ static Value buildScales(ImplicitLocOpBuilder &b, QuantizeOp op, Value input) {
   Value largest = ReduceOp::create(b, type.clone(b.getF32Type()), ReduceKind::max, magnitudes,
                                    ArrayRef<int64_t>{-1}, isWhole);
   return map(b, type.getElementType(), {largest}, [&](ImplicitLocOpBuilder &b, ValueRange x) {
-    return toFloat(b, arith::DivFOp::create(b, x[0], real(b, 127)), type.getElementType());
+    return toFloat(b, arith::DivFOp::create(b, x[0], real(b, getLargest(op))),
+                   type.getElementType());
   });
 }
 
-/// round(x / scale); 0 unless the scale is positive and finite.
-static Value quantize(ImplicitLocOpBuilder &b, Value x, Value scale) {
+/// round(x / scale), at most `largest`; 0 unless the scale is positive and finite.
+static Value quantize(ImplicitLocOpBuilder &b, Value x, Value scale, Type type, double largest) {
   Value quotient = arith::DivFOp::create(b, x, scale);
   auto compare = [&](arith::CmpFPredicate predicate, double limit) -> Value {
     return arith::CmpFOp::create(b, predicate, scale, real(b, limit));
@@ -95,12 +102,15 @@ static Value quantize(ImplicitLocOpBuilder &b, Value x, Value scale) {
   Value isUsable = arith::AndIOp::create(
       b, compare(arith::CmpFPredicate::OGT, 0),
       compare(arith::CmpFPredicate::OLT, std::numeric_limits<double>::infinity()));
-  Value rounded =
-      math::RoundEvenOp::create(b, arith::SelectOp::create(b, isUsable, quotient, real(b, 0)));
-  // A scale rounded down would give more than 127.
-  rounded = arith::MinimumFOp::create(b, rounded, real(b, 127));
-  rounded = arith::MaximumFOp::create(b, rounded, real(b, -127));
-  return arith::FPToSIOp::create(b, b.getI8Type(), rounded);
+  Value rounded = arith::SelectOp::create(b, isUsable, quotient, real(b, 0));
+  if (!isa<FloatType>(type))
+    rounded = math::RoundEvenOp::create(b, rounded);
+  // A scale rounded down would give more.
+  rounded = arith::MinimumFOp::create(b, rounded, real(b, largest));
+  rounded = arith::MaximumFOp::create(b, rounded, real(b, -largest));
+  if (isa<FloatType>(type))
+    return arith::TruncFOp::create(b, type, rounded);
+  return arith::FPToSIOp::create(b, type, rounded);
 }
 
 void attn::expandQuantize(QuantizeOp op, RewriterBase &rewriter) {
@@ -112,8 +122,9 @@ void attn::expandQuantize(QuantizeOp op, RewriterBase &rewriter) {
   if (blocks != 1)
     of = splitBlocks(b, scales, blocks);
   Type f32 = b.getF32Type();
-  Value rounded = map(b, b.getI8Type(), {input, of}, [&](ImplicitLocOpBuilder &b, ValueRange x) {
-    return quantize(b, toFloat(b, x[0], f32), toFloat(b, x[1], f32));
+  Type element = typeOf(op.getResult()).getElementType();
+  Value rounded = map(b, element, {input, of}, [&](ImplicitLocOpBuilder &b, ValueRange x) {
+    return quantize(b, toFloat(b, x[0], f32), toFloat(b, x[1], f32), element, getLargest(op));
   });
   rewriter.replaceOp(op, {joinBlocks(b, rounded, op.getResult().getType()), scales});
 }

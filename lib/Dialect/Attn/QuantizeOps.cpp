@@ -52,9 +52,12 @@ ResultSizes QuantizeOp::getResultSizes(unsigned result) {
 bool QuantizeOp::isDecomposed() { return false; }
 
 void QuantizeOp::writeFormula(FormulaWriter &w) {
-  w.add(getResult(), "quantized", "round(" + w.nameOf(getInput()) + " / scales) in 8 bits");
+  bool isFloat = isa<FloatType>(getElementTypeOrSelf(getResult()));
+  w.add(getResult(), "quantized",
+        "round(" + w.nameOf(getInput()) + " / scales) in 8 bits" + (isFloat ? " (e4m3)" : ""));
   w.add(getScales(), "scales",
-        "max(abs(" + w.nameOf(getInput()) + ")) / 127" + formatBlocks(getInput(), getScales()));
+        "max(abs(" + w.nameOf(getInput()) + (isFloat ? ")) / 448" : ")) / 127") +
+            formatBlocks(getInput(), getScales()));
 }
 
 //===----------------------------------------------------------------------===//

@@ -41,7 +41,8 @@ static bool isStored(Value stored, RankedTensorType wide) {
   RankedTensorType type = typeOf(stored);
   Type element = type.getElementType();
   return type.getShape() == wide.getShape() && isNarrower(element, wide.getElementType()) &&
-         (element.isInteger(8) || element.isF16() || element.isBF16() || element.isF32());
+         (element.isInteger(8) || isa<Float8E4M3FNType>(element) || element.isF16() ||
+          element.isBF16() || element.isF32());
 }
 
 /// Whether `scales` holds one scale for each row of `wide`.

@@ -140,14 +140,14 @@ static void buildBody(OpBuilder &b, OperationState &state, size_t count, BodyBui
 
 bool halide::isElementType(Type type) {
   auto hasWidth = [&](unsigned width) { return type.isSignlessInteger(width); };
-  return isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(type) ||
+  return isa<Float8E4M3FNType, Float16Type, BFloat16Type, Float32Type, Float64Type>(type) ||
          llvm::any_of(ArrayRef<unsigned>{1, 8, 16, 32, 64}, hasWidth);
 }
 
 LogicalResult FuncType::verify(function_ref<InFlightDiagnostic()> emitError, Type elementType,
                                int64_t rank) {
   if (!isElementType(elementType))
-    return emitError() << "expected i1, i8 to i64 or a float of 16 to 64 bits, found "
+    return emitError() << "expected i1, i8 to i64, f8E4M3FN or a float of 16 to 64 bits, found "
                        << elementType;
   if (rank < 0)
     return emitError() << "expected a rank of at least 0, found " << rank;

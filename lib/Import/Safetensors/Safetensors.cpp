@@ -63,7 +63,7 @@ static constexpr Dtype dtypes[] = {
     {"U8", 8, getInteger<8, IntegerType::Unsigned>},
     {"BOOL", 8, getInteger<1>},
     {"C64", 64, nullptr},
-    {"F8_E4M3", 8, nullptr},
+    {"F8_E4M3", 8, getFloat<Float8E4M3FNType>},
     {"F8_E4M3FNUZ", 8, nullptr},
     {"F8_E5M2", 8, nullptr},
     {"F8_E5M2FNUZ", 8, nullptr},

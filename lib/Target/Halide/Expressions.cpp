@@ -8,6 +8,7 @@
 #include "Expressions.h"
 #include "BF16Pairs.h"
 #include "FetchAhead.h"
+#include "Float8.h"
 #include "FloatExpressions.h"
 #include "IntegerExpressions.h"
 #include "MathFunctions.h"
@@ -25,6 +26,8 @@ namespace H = ::Halide;
 using H::Expr;
 
 std::optional<H::Type> halide::getHalideType(Type type) {
+  if (isFloat8(type))
+    return H::Int(8);
   if (type.isF16())
     return H::Float(16);
   if (type.isBF16())
@@ -49,7 +52,10 @@ static Expr translateConstant(arith::ConstantOp op) {
   std::optional<H::Type> type = getHalideType(op.getType());
   if (!type)
     return {};
-  if (auto real = dyn_cast<FloatAttr>(op.getValue()))
+  auto real = dyn_cast<FloatAttr>(op.getValue());
+  if (real && isFloat8(op.getType()))
+    return H::Internal::make_const(*type, real.getValue().bitcastToAPInt().getSExtValue());
+  if (real)
     return H::Internal::make_const(*type, real.getValueAsDouble());
   auto integer = dyn_cast<IntegerAttr>(op.getValue());
   if (!integer)
@@ -78,13 +84,21 @@ static Expr translateFloatToInt(Operation *op, H::Type type, Expr in, bool isCoo
                                   : toSigned(truncateFloat(H::UInt(type.bits()), in));
 }
 
+/// Between floats: shorter ones are widened to f32 and narrowed from there.
+static Expr convertFloat(Operation *op, H::Type type, Expr in) {
+  Expr wide = isFloat8(op->getOperand(0).getType()) ? widenFloat8(in) : widenHalf(in);
+  if (isFloat8(op->getResult(0).getType()))
+    return narrowToFloat8(strictFloat(H::cast(H::Float(32), wide)));
+  return narrow(type, wide);
+}
+
 static Expr translateCast(Operation *op, Expr in, bool isCoordinate) {
   std::optional<H::Type> type = getHalideType(op->getResult(0).getType());
   if (!type)
     return {};
   bool fromBool = in.type().is_bool();
   return llvm::TypeSwitch<Operation *, Expr>(op)
-      .Case<arith::ExtFOp, arith::TruncFOp>([&](auto) { return narrow(*type, widenHalf(in)); })
+      .Case<arith::ExtFOp, arith::TruncFOp>([&](auto) { return convertFloat(op, *type, in); })
       .Case<arith::ExtSIOp, arith::SIToFPOp>(
           [&](auto) { return fromBool ? boolToSigned(in, *type) : H::cast(*type, in); })
       .Case<arith::ExtUIOp, arith::UIToFPOp>(
@@ -103,6 +117,8 @@ static Expr translateCast(Operation *op, Expr in, bool isCoordinate) {
 //===----------------------------------------------------------------------===//
 
 static Expr translateOne(Operation *op, ArrayRef<Expr> in, bool nowrap) {
+  if (computesFloat8(op))
+    return {};
   Expr integer = translateInteger(op, in, nowrap);
   if (integer.defined())
     return integer;
@@ -116,7 +132,7 @@ static Expr translateOne(Operation *op, ArrayRef<Expr> in, bool nowrap) {
       .Case<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp,
             arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp, arith::FPToUIOp, arith::BitcastOp>(
           [&](auto) { return translateCast(op, in[0], nowrap); })
-      .Case([&](StrictFloatOp) { return strictFloat(in[0]); })
+      .Case([&](StrictFloatOp) { return in[0].type().is_float() ? strictFloat(in[0]) : in[0]; })
       .Case([&](LikelyOp) { return H::likely(in[0]); })
       .Case([&](UndefOp undef) { return H::undef(*getHalideType(undef.getType())); })
       .Case([&](FetchAheadOp) { return fetchAhead(in[0], in[1]); })

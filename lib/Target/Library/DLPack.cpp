@@ -23,6 +23,8 @@ static std::optional<uint8_t> getCode(Type element) {
     return kDLInt;
   if (element.isBF16())
     return kDLBfloat;
+  if (isa<Float8E4M3FNType>(element))
+    return kDLFloat8_e4m3fn;
   if (isa<Float16Type, Float32Type, Float64Type>(element))
     return kDLFloat;
   return std::nullopt;
@@ -45,6 +47,8 @@ std::string attn::getDtypeName(DLDataType dtype) {
     return "u" + std::to_string(dtype.bits);
   case kDLBfloat:
     return "bf" + std::to_string(dtype.bits);
+  case kDLFloat8_e4m3fn:
+    return "f8e4m3fn";
   default:
     return "f" + std::to_string(dtype.bits);
   }
@@ -60,6 +64,8 @@ StringRef attn::getCodeName(uint8_t code) {
     return "kDLUInt";
   case kDLBfloat:
     return "kDLBfloat";
+  case kDLFloat8_e4m3fn:
+    return "kDLFloat8_e4m3fn";
   default:
     return "kDLFloat";
   }

@@ -27,18 +27,21 @@ static const char *code_name(uint8_t code) {
     return "complex";
   case kDLBool:
     return "bool";
+  case kDLFloat8_e4m3fn:
+    return "f8e4m3fn";
   default:
     return "dtype code ";
   }
 }
 
 static void put_dtype(text *message, uint8_t code, uint8_t bits, uint16_t lanes) {
+  int is_named = code == kDLBool || code == kDLFloat8_e4m3fn;
   put(message, code_name(code));
-  if (code > kDLBool || code == kDLOpaqueHandle) {
+  if (!is_named && (code > kDLBool || code == kDLOpaqueHandle)) {
     put_number(message, code);
     put(message, " of bits ");
   }
-  if (code != kDLBool || bits != 8)
+  if (!is_named || bits != 8)
     put_number(message, bits);
   if (lanes != 1) {
     put(message, "x");
@@ -65,7 +68,9 @@ static int check_kind(const attnc_tensor *spec, const DLTensor *tensor) {
     return REFUSE(spec->name, {"expected memory of the CPU or of DLPack device type ", &own},
                   {", found ", &device});
   DLDataType dtype = tensor->dtype;
-  if (dtype.code != spec->code || dtype.bits != spec->bits || dtype.lanes != 1)
+  int is_code = dtype.code == spec->code ||
+                (spec->code == kDLFloat8_e4m3fn && dtype.code == kDLUInt); /* numpy has no other */
+  if (!is_code || dtype.bits != spec->bits || dtype.lanes != 1)
     return refuse_dtype(spec, dtype);
   int64_t rank = spec->rank, found = tensor->ndim;
   if (found != rank)

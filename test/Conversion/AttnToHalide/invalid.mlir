@@ -76,14 +76,14 @@ func.func @computed_dim(%x: tensor<?x2xf32>, %which: tensor<index>) -> tensor<?x
 
 // -----
 
-// expected-error @+1 {{expected i1, i8 to i64 or a float of 16 to 64 bits as elements of arguments and results, found 'complex<f32>'}}
+// expected-error @+1 {{expected i1, i8 to i64, f8E4M3FN or a float of 16 to 64 bits as elements of arguments and results, found 'complex<f32>'}}
 func.func @complex(%a: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
   return %a : tensor<4xcomplex<f32>>
 }
 
 // -----
 
-// expected-error @+1 {{expected i1, i8 to i64 or a float of 16 to 64 bits as elements of arguments and results, found 'index'}}
+// expected-error @+1 {{expected i1, i8 to i64, f8E4M3FN or a float of 16 to 64 bits as elements of arguments and results, found 'index'}}
 func.func @index(%a: tensor<2xindex>) -> tensor<2xindex> {
   return %a : tensor<2xindex>
 }

@@ -3,7 +3,7 @@
 
 // func_type: only what Halide has.
 halide.pipeline @func_type {
-  // expected-error @+1 {{expected i1, i8 to i64 or a float of 16 to 64 bits, found 'i5'}}
+  // expected-error @+1 {{expected i1, i8 to i64, f8E4M3FN or a float of 16 to 64 bits, found 'i5'}}
   %in = halide.input "in" [8] : !halide.func<i5, 1>
 }
 

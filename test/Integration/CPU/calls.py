@@ -16,8 +16,8 @@ import numpy as np
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../bench"))
 import dlpack  # noqa: E402
 
-# bf16 is held as bits.
-TYPES = {"f16": np.float16, "bf16": np.int16, "f32": np.float32, "f64": np.float64, "bool": np.bool_,
+# bf16 and f8e4m3fn are held as bits.
+TYPES = {"f8e4m3fn": np.uint8, "f16": np.float16, "bf16": np.int16, "f32": np.float32, "f64": np.float64, "bool": np.bool_,
          "i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64}
 BF16 = dlpack.Type(4, 16, 1)
 PAGE = mmap.PAGESIZE

@@ -1,5 +1,6 @@
 // Rows are quantized where they are appended, and the attention reads what is stored.
 // RUN: attnc verify %s --function cache | FileCheck %s
+// RUN: attnc verify %s --function float8 | FileCheck %s
 // RUN: attnc verify %s --function halves | FileCheck %s
 // CHECK: all within the allowed error
 
@@ -24,6 +25,30 @@ func.func @cache(%query: tensor<2x4x1x64xf32> {attn.name = "query"}, %rows: tens
   %prob = attn.softmax %masked : tensor<2x4x1x?xf32>
   %context = attn.context %prob, %k : tensor<2x4x1x?xf32>, tensor<2x2x?x64xf32>
   return %context, %all, %factors : tensor<2x4x1x64xf32>, tensor<2x2x?x64xi8>, tensor<2x2x?x1xf32>
+}
+
+// The same in floats of 8 bits.
+func.func @float8(%query: tensor<2x4x1x64xf32> {attn.name = "query"}, %rows: tensor<2x2x1x64xf32> {attn.name = "rows"},
+                 %cache: tensor<2x2x?x64xf8E4M3FN> {attn.name = "cache", attn.dims = [2, 2, "room", 64]},
+                 %scales: tensor<2x2x?x1xf32> {attn.name = "scales", attn.dims = [2, 2, "room", 1]},
+                 %past: tensor<2xi32> {attn.name = "past"})
+    -> (tensor<2x4x1x64xf32> {attn.name = "context"}, tensor<2x2x?x64xf8E4M3FN> {attn.name = "next_cache"},
+        tensor<2x2x?x1xf32> {attn.name = "next_scales"}) {
+  %f8, %s = attn.quantize %rows : tensor<2x2x1x64xf32> -> tensor<2x2x1x64xf8E4M3FN>, tensor<2x2x1x1xf32>
+  %all = attn.append_cache %cache, %f8, %past : tensor<2x2x?x64xf8E4M3FN>, tensor<2x2x1x64xf8E4M3FN>, tensor<2xi32>
+  %factors = attn.append_cache %scales, %s, %past : tensor<2x2x?x1xf32>, tensor<2x2x1x1xf32>, tensor<2xi32>
+  %k = attn.dequantize %all scales(%factors : tensor<2x2x?x1xf32>) : tensor<2x2x?x64xf8E4M3FN> -> tensor<2x2x?x64xf32>
+  %score = attn.score %query, %k scale(0.125) : tensor<2x4x1x64xf32>, tensor<2x2x?x64xf32>
+  %masked = attn.mask %score {
+  ^bb0(%batch: index, %head: index, %i: index, %j: index):
+    %length = tensor.extract %past[%batch] : tensor<2xi32>
+    %last = arith.index_cast %length : i32 to index
+    %visible = arith.cmpi sle, %j, %last : index
+    attn.yield %visible : i1
+  } : tensor<2x4x1x?xf32>
+  %prob = attn.softmax %masked : tensor<2x4x1x?xf32>
+  %context = attn.context %prob, %k : tensor<2x4x1x?xf32>, tensor<2x2x?x64xf32>
+  return %context, %all, %factors : tensor<2x4x1x64xf32>, tensor<2x2x?x64xf8E4M3FN>, tensor<2x2x?x1xf32>
 }
 
 // Keys and values in half precision, widened by ops that say nothing of attention.

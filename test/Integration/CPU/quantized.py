@@ -2,8 +2,8 @@
 
     quantized.py [TARGET]
 
-Scales of keys behind a sequence's last one are NaN, or infinite; they must not matter. A visible
-one makes its row NaN.
+Scales of keys behind a sequence's last one are NaN, or infinite, and keys of f8E4M3FN are NaN; they must
+not matter. A visible one makes its row NaN.
 """
 
 import dataclasses
@@ -55,10 +55,26 @@ CASES = [
     Case(q_len=130, page_size=64, kv_len=192, scale="f16", causal=True, key_blocks=4),
     Case(element="f16", scale="f16"),
     Case(stored="bf16", key_blocks=0, value_blocks=0),
+    Case(stored="f8E4M3FN", kv_len=700, dynamic=True),
+    Case(stored="f8E4M3FN", key_blocks=0, value_blocks=0, q_len=40, keys_first=True),
+    Case(stored="f8E4M3FN", page_size=16, kv_len=160, element="bf16", key_blocks=2, heads=16, dynamic=True),
+    Case(stored="f8E4M3FN", q_len=9, fused=False),
     Case(stored="f16", key_blocks=0, value_blocks=0, q_len=40, dynamic=True, keys_first=True),
     Case(stored="f16", key_blocks=0, value_blocks=0, page_size=16, kv_len=160),
     Case(q_len=9, fused=False, key_blocks=2),
 ]
+
+
+def make_float8():
+    """The numbers of f8E4M3FN, by their bits."""
+    codes = np.arange(128)
+    exponents, mantissas = codes >> 3, codes & 7
+    numbers = np.where(exponents == 0, mantissas / 512, np.exp2(exponents - 7.0) * (1 + mantissas / 8))
+    numbers[127] = np.nan
+    return np.concatenate([numbers, -numbers])
+
+
+FLOAT8, FLOAT8_NAN = make_float8(), 0x7F
 
 
 def tensor(sizes, element):
@@ -158,6 +174,11 @@ def inputs(case, rng, lengths, hidden_scale):
             arrays[name] = np.array(lengths, np.int32)
         elif element_of(case, name) == "i8":
             arrays[name] = rng.integers(-127, 128, sizes, np.int8)
+        elif element_of(case, name) == "f8E4M3FN":
+            arrays[name] = rng.integers(0, 256, sizes, np.uint8)
+            arrays[name][np.isnan(FLOAT8[arrays[name]])] = 0
+            if not case.key_blocks:
+                arrays[name] &= 0xBF  # below 2: a score is no larger than others'
         elif name != "context":
             array = rng.standard_normal(sizes, dtype=np.float32)
             arrays[name] = round_to(element_of(case, name),
@@ -165,6 +186,9 @@ def inputs(case, rng, lengths, hidden_scale):
     for name in ("key_scales", "value_scales"):
         if name in arrays:
             hide(case, arrays, name, hidden_scale)
+    for name in ("keys", "values"):
+        if case.stored == "f8E4M3FN":
+            hide(case, arrays, name, FLOAT8_NAN)
     return arrays
 
 
@@ -179,7 +203,8 @@ def hide(case, arrays, name, hidden_scale):
 
 
 def widened(case, arrays, name, blocks, dtype):
-    rows = ordered(case, arrays[name + "s"], arrays.get("table")).astype(dtype)
+    rows = ordered(case, arrays[name + "s"], arrays.get("table"))
+    rows = (FLOAT8[rows] if rows.dtype == np.uint8 else rows).astype(dtype)
     if not blocks:
         return rows
     scales = ordered(case, arrays[name + "_scales"], arrays.get("table")).astype(dtype)
@@ -229,6 +254,11 @@ def calls_of(case, rng):
         if name in sizes_of(case):
             arrays = inputs(case, rng, [case.kv_len] * case.batch, 0)
             arrays[name].reshape(-1)[5] = np.nan
+            yield arrays
+    for name in ("keys", "values"):
+        if case.stored == "f8E4M3FN":
+            arrays = inputs(case, rng, [case.kv_len] * case.batch, 0)
+            arrays[name].reshape(-1)[5] = FLOAT8_NAN
             yield arrays
 
 

@@ -74,10 +74,10 @@ def Attn_Dialect : Dialect {
 
 def Attn_Float : AnyTypeOf<[F16, BF16, F32, F64], "f16, bf16, f32 or f64">;
 def Attn_Tensor : RankedTensorOf<[F16, BF16, F32, F64]>;
-def Attn_AnyTensor : RankedTensorOf<[F16, BF16, F32, F64, I1, I8, I16, I32, I64]>;
+def Attn_AnyTensor : RankedTensorOf<[F8E4M3FN, F16, BF16, F32, F64, I1, I8, I16, I32, I64]>;
 def Attn_Tensor4D : TensorRankOf<[F16, BF16, F32, F64], [4]>;
-/// Keys and values as they are stored: floats, or quantized to 8 bits.
-def Attn_Stored4D : TensorRankOf<[F16, BF16, F32, F64, I8], [4]>;
+/// Keys and values as they are stored: floats, or quantized to 8 bits (i8, f8E4M3FN).
+def Attn_Stored4D : TensorRankOf<[F8E4M3FN, F16, BF16, F32, F64, I8], [4]>;
 /// Scales of quantized keys or values: one for each block of dims of a row.
 def Attn_Scales : TensorRankOf<[F16, BF16, F32], [4]>;
 /// An attention sink: the score of an additional key, over (batch, head, q).
@@ -1502,9 +1502,10 @@ def Attn_AppendPagesOp : Attn_GraphOp<"append_pages", ["getSizeConstraints"], [P
 def Attn_QuantizeOp : Attn_GraphOp<"quantize", ["getSizeConstraints", "getResultSizes", "isDecomposed"], [Pure]> {
   let summary = "Quantizes rows to 8 bits";
   let description = [{
-    The `attn.quantize` operation rounds blocks of each row to i8, with a scale for each block:
+    The `attn.quantize` operation rounds blocks of each row to i8, or to f8E4M3FN, with a scale for
+    each block:
 
-      scales[…, n] = max |input[…, d]| / 127             over the dims d of block n
+      scales[…, n] = max |input[…, d]| / 127             over the dims d of block n; / 448 for f8E4M3FN
       result[…, d] = round(input[…, d] / scales[…, n])   where n = d div block_size; 0 if that scale is 0
 
     A row has as many blocks of equal size as scales: one scale for each token and head, or, with 4
@@ -1522,11 +1523,12 @@ def Attn_QuantizeOp : Attn_GraphOp<"quantize", ["getSizeConstraints", "getResult
 
     ```mlir
     %q, %s = attn.quantize %rows : tensor<?x8x?x128xf32> -> tensor<?x8x?x128xi8>, tensor<?x8x?x1xf32>
+    %f8, %e = attn.quantize %rows : tensor<?x8x?x128xf32> -> tensor<?x8x?x128xf8E4M3FN>, tensor<?x8x?x1xf32>
     %q8_0, %d = attn.quantize %rows : tensor<?x8x?x128xf32> -> tensor<?x8x?x128xi8>, tensor<?x8x?x4xf16>
     ```
   }];
   let arguments = (ins Attn_Scales:$input);
-  let results = (outs TensorRankOf<[I8], [4]>:$result, Attn_Scales:$scales);
+  let results = (outs TensorRankOf<[I8, F8E4M3FN], [4]>:$result, Attn_Scales:$scales);
   let assemblyFormat = [{
     $input attr-dict `:` type($input) `->` type($result) `,` type($scales)
   }];
@@ -1556,6 +1558,7 @@ def Attn_DequantizeOp : Attn_GraphOp<"dequantize", ["getSizeConstraints", "isDec
     ```mlir
     %k = attn.dequantize %cache scales(%s : tensor<?x8x?x1xf32>) : tensor<?x8x?x128xi8> -> tensor<?x8x?x128xf32>
     %v = attn.dequantize %blocks scales(%d : tensor<?x8x?x4xf16>) : tensor<?x8x?x128xi8> -> tensor<?x8x?x128xf32>
+    %u = attn.dequantize %f8 scales(%s : tensor<?x8x?x1xf32>) : tensor<?x8x?x128xf8E4M3FN> -> tensor<?x8x?x128xf32>
     %w = attn.dequantize %half : tensor<?x8x?x128xbf16> -> tensor<?x8x?x128xf32>
     ```
   }];

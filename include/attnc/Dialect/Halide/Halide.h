@@ -53,7 +53,8 @@ struct Stage {
 /// Largest extent or factor: Halide counts in 32 bits.
 inline constexpr int64_t kMaxSize = std::numeric_limits<int32_t>::max();
 
-/// Whether Halide supports this element type: `i1`, `i8` to `i64`, and floats of 16 to 64 bits.
+/// Whether Halide supports this element type: `i1`, `i8` to `i64`, `f8E4M3FN`, whose
+/// elements casts alone convert, and floats of 16 to 64 bits.
 bool isElementType(Type type);
 
 /// Checks that func and loop operands are defined by an op of the pipeline before `op`. The

@@ -54,7 +54,8 @@ class Halide_Type<string cppName, string typeMnemonic> : TypeDef<Halide_Dialect,
 def Halide_Func : Halide_Type<"Func", "func"> {
   let summary = "a Halide func or input: element type and number of dimensions";
   let description = [{
-    Elements are `i1`, `i8` to `i64` or floats of 16 to 64 bits.
+    Elements are `i1`, `i8` to `i64`, `f8E4M3FN` or floats of 16 to 64 bits. Of `f8E4M3FN`, bits are
+    moved and casts converted; nothing else computes with it.
   }];
   let parameters = (ins "::mlir::Type":$elementType, "int64_t":$rank);
   let assemblyFormat = "`<` $elementType `,` $rank `>`";
