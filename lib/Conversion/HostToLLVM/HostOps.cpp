@@ -40,6 +40,13 @@ protected:
   virtual LogicalResult rewrite(OpTy op, OpAdaptor adaptor, LLVM::LLVMFuncOp host,
                                 ConversionPatternRewriter &rewriter) const = 0;
 
+  /// Where a buffer's first element lies.
+  Value getPointer(OpBuilder &builder, Value buffer, Value descriptor) const {
+    return MemRefDescriptor(descriptor)
+        .bufferPtr(builder, buffer.getLoc(), *this->getTypeConverter(),
+                   cast<MemRefType>(buffer.getType()));
+  }
+
   const bool onDevice;
 };
 } // namespace
@@ -298,7 +305,8 @@ static Value callForStatus(OpBuilder &builder, Location loc, StringRef function,
 }
 
 /// The bytes of a compact buffer.
-static Value buildBytes(OpBuilder &builder, Location loc, MemRefType type, Value memref) {
+static Value buildBytes(OpBuilder &builder, Location loc, Type buffer, Value memref) {
+  auto type = cast<MemRefType>(buffer);
   MemRefDescriptor descriptor(memref);
   FieldBuilder structs(builder, loc);
   Value bytes =
@@ -314,9 +322,7 @@ struct RankPattern : HostOpPattern<host::RankOp> {
 
   LogicalResult rewrite(host::RankOp op, OpAdaptor adaptor, LLVM::LLVMFuncOp host,
                         ConversionPatternRewriter &rewriter) const override {
-    auto type = cast<MemRefType>(op.getBuffer().getType());
-    Value place = MemRefDescriptor(adaptor.getBuffer())
-                      .bufferPtr(rewriter, op.getLoc(), *getTypeConverter(), type);
+    Value place = getPointer(rewriter, op.getBuffer(), adaptor.getBuffer());
     LLVM::CallOp::create(rewriter, op.getLoc(), TypeRange(), exchangeRank,
                          ValueRange{host.getArgument(0), place});
     rewriter.eraseOp(op);
@@ -329,9 +335,7 @@ struct PlacesPattern : HostOpPattern<host::PlacesOp> {
 
   LogicalResult rewrite(host::PlacesOp op, OpAdaptor adaptor, LLVM::LLVMFuncOp host,
                         ConversionPatternRewriter &rewriter) const override {
-    auto type = cast<MemRefType>(op.getBuffer().getType());
-    Value place = MemRefDescriptor(adaptor.getBuffer())
-                      .bufferPtr(rewriter, op.getLoc(), *getTypeConverter(), type);
+    Value place = getPointer(rewriter, op.getBuffer(), adaptor.getBuffer());
     Value layout = FieldBuilder(rewriter, op.getLoc()).constant(op.getLayout(), 32);
     Value status = callForStatus(rewriter, op.getLoc(), exchangePlaces,
                                  {host.getArgument(0), adaptor.getRows(), layout, place});
@@ -347,13 +351,9 @@ struct GatherPattern : HostOpPattern<host::GatherOp> {
   LogicalResult rewrite(host::GatherOp op, OpAdaptor adaptor, LLVM::LLVMFuncOp host,
                         ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    auto getPointer = [&](Value buffer, Value descriptor) {
-      return MemRefDescriptor(descriptor)
-          .bufferPtr(rewriter, loc, *getTypeConverter(), cast<MemRefType>(buffer.getType()));
-    };
-    Value from = getPointer(op.getFrom(), adaptor.getFrom()),
-          places = getPointer(op.getPlaces(), adaptor.getPlaces()),
-          into = getPointer(op.getInto(), adaptor.getInto());
+    Value from = getPointer(rewriter, op.getFrom(), adaptor.getFrom()),
+          places = getPointer(rewriter, op.getPlaces(), adaptor.getPlaces()),
+          into = getPointer(rewriter, op.getInto(), adaptor.getInto());
     Value numbers =
         storeNumbers(rewriter, loc, host, buildNumbers(op, adaptor.getFrom(), rewriter));
     Value status = callForStatus(rewriter, loc, exchangeGather,
@@ -388,13 +388,9 @@ struct PassPattern : HostOpPattern<host::PassOp> {
 
   LogicalResult rewrite(host::PassOp op, OpAdaptor adaptor, LLVM::LLVMFuncOp host,
                         ConversionPatternRewriter &rewriter) const override {
-    auto type = cast<MemRefType>(op.getFrom().getType()),
-         received = cast<MemRefType>(op.getInto().getType());
-    Value from = MemRefDescriptor(adaptor.getFrom())
-                     .bufferPtr(rewriter, op.getLoc(), *getTypeConverter(), type);
-    Value into = MemRefDescriptor(adaptor.getInto())
-                     .bufferPtr(rewriter, op.getLoc(), *getTypeConverter(), received);
-    Value bytes = buildBytes(rewriter, op.getLoc(), type, adaptor.getFrom());
+    Value from = getPointer(rewriter, op.getFrom(), adaptor.getFrom());
+    Value into = getPointer(rewriter, op.getInto(), adaptor.getInto());
+    Value bytes = buildBytes(rewriter, op.getLoc(), op.getFrom().getType(), adaptor.getFrom());
     LLVM::CallOp::create(rewriter, op.getLoc(), TypeRange(), exchangePass,
                          ValueRange{host.getArgument(0), from, into, bytes});
     rewriter.eraseOp(op);
@@ -408,13 +404,9 @@ struct TradePattern : HostOpPattern<host::TradeOp> {
   LogicalResult rewrite(host::TradeOp op, OpAdaptor adaptor, LLVM::LLVMFuncOp host,
                         ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    auto type = cast<MemRefType>(op.getData().getType()),
-         received = cast<MemRefType>(op.getReceived().getType());
-    Value data =
-        MemRefDescriptor(adaptor.getData()).bufferPtr(rewriter, loc, *getTypeConverter(), type);
-    Value into = MemRefDescriptor(adaptor.getReceived())
-                     .bufferPtr(rewriter, loc, *getTypeConverter(), received);
-    Value bytes = buildBytes(rewriter, loc, type, adaptor.getData());
+    Value data = getPointer(rewriter, op.getData(), adaptor.getData());
+    Value into = getPointer(rewriter, op.getReceived(), adaptor.getReceived());
+    Value bytes = buildBytes(rewriter, loc, op.getData().getType(), adaptor.getData());
     Value combines = callForStatus(rewriter, loc, exchangeTrade,
                                    {host.getArgument(0), adaptor.getRound(), data, into, bytes});
     Value zero = FieldBuilder(rewriter, loc).constant(0, 32);

@@ -89,6 +89,14 @@ PagedTensors attn::getPagedTensors(Operation *op) {
   return {};
 }
 
+/// A page has at least one key.
+template <typename OpTy>
+static LogicalResult verifyPageSize(OpTy op) {
+  if (sizeOf(op.getPool(), op.getKeyDim()) == 0)
+    return op.emitOpError("expected a page_size of at least 1, found 0");
+  return success();
+}
+
 LogicalResult GatherPagesOp::verify() {
   // gather_pages_c1
   if (failed(verifyElement(*this, "result", getResult(), "pool", getPool())))
@@ -101,8 +109,8 @@ LogicalResult GatherPagesOp::verify() {
   if (failed(verifySizes(*this)))
     return failure();
   // gather_pages_c4
-  if (sizeOf(getPool(), getKeyDim()) == 0)
-    return emitOpError("expected a page_size of at least 1, found 0");
+  if (failed(verifyPageSize(*this)))
+    return failure();
   // gather_pages_c3
   return verifyResult(*this, getResult(), "result",
                       {"batch", "num_kv_heads", "kv_len", "head_dim"});
@@ -174,9 +182,7 @@ LogicalResult PageLengthsOp::verify() {
   if (failed(verifySizes(*this)))
     return failure();
   // page_lengths_c2
-  if (sizeOf(getPool(), getKeyDim()) == 0)
-    return emitOpError("expected a page_size of at least 1, found 0");
-  return success();
+  return verifyPageSize(*this);
 }
 
 SizeConstraints PageLengthsOp::getSizeConstraints() {
@@ -206,9 +212,7 @@ LogicalResult AppendPagesOp::verify() {
   if (failed(verifySizes(*this)))
     return failure();
   // append_pages_c3
-  if (sizeOf(getPool(), getKeyDim()) == 0)
-    return emitOpError("expected a page_size of at least 1, found 0");
-  return success();
+  return verifyPageSize(*this);
 }
 
 SizeConstraints AppendPagesOp::getSizeConstraints() {
