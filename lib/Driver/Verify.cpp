@@ -10,6 +10,9 @@
 
 #include "attnc/Diagnostics/Report.h"
 #include "attnc/Diagnostics/Terminal.h"
+#include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/ScheduleText.h"
+#include "attnc/Dialect/Attn/Sizes.h"
 #include "attnc/Driver/Driver.h"
 #include "attnc/Text/Escape.h"
 #include "attnc/Verification/Verification.h"
@@ -100,6 +103,28 @@ static LogicalResult checkSignature(StringRef path, const Signature &given,
                                " -> " + list(given.outputs));
 }
 
+/// The size that all cases have; none if there are several.
+static std::optional<int64_t> getOnlySize(ArrayRef<SizeList> lists, StringRef symbol) {
+  auto list = llvm::find_if(lists, [&](const SizeList &each) { return each.symbol == symbol; });
+  return list != lists.end() && list->sizes.size() == 1 ? std::optional(list->sizes.front())
+                                                        : std::nullopt;
+}
+
+/// Of the kernels for calls of few and of many query rows, leaves out those that no case calls.
+static void leaveOutUncalled(func::FuncOp function, ArrayRef<SizeList> sizes) {
+  mlir::attn::SizeTracer tracer(function);
+  function.walk([&](mlir::attn::AttentionOp op) {
+    ArrayAttr schedules = op.getScheduleAttr();
+    if (!schedules || schedules.size() < 2 || op.getOffsets())
+      return;
+    auto qLen = tracer.sum(op.getQuery(), /*dim=*/2).evaluate([&](StringRef symbol) {
+      return getOnlySize(sizes, symbol);
+    });
+    if (qLen)
+      op.setScheduleAttr(mlir::attn::keepServing(schedules, *qLen));
+  });
+}
+
 /// Compiles the spec, or the one at `kernelPath`. Null after an error.
 static std::unique_ptr<Kernel> compileKernel(Spec &spec, const VerifyInvocation &invocation,
                                              StringRef target) {
@@ -130,6 +155,7 @@ LogicalResult attnc::verify(const VerifyInvocation &invocation) {
   if (failed(checkSizes(invocation.sizes, getSymbols(signature))))
     return failure();
   limitThreads(invocation.threads);
+  leaveOutUncalled(spec->getFunction(), invocation.sizes);
   std::unique_ptr<Kernel> kernel = compileKernel(*spec, invocation, *target);
   if (!kernel)
     return failure();

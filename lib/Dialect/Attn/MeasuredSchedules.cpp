@@ -42,8 +42,7 @@ static ArrayAttr keepExpected(func::FuncOp function, ArrayAttr schedules) {
   auto rows = function->getAttrOfType<IntegerAttr>(kQLenAttr);
   if (!rows)
     return schedules;
-  Attribute serving = schedules[findServing(schedules, rows.getValue().getSExtValue())];
-  return ArrayAttr::get(function.getContext(), withMaxQLen(serving, 0));
+  return keepServing(schedules, rows.getValue().getSExtValue());
 }
 
 namespace {

@@ -93,6 +93,11 @@ size_t attn::findServing(ArrayAttr schedules, int64_t qLen) {
   return index;
 }
 
+ArrayAttr attn::keepServing(ArrayAttr schedules, int64_t qLen) {
+  Attribute serving = schedules[findServing(schedules, qLen)];
+  return ArrayAttr::get(schedules.getContext(), withMaxQLen(serving, 0));
+}
+
 Attribute attn::withMaxQLen(Attribute schedule, int64_t maxQLen) {
   ScheduleText text(schedule);
   if (maxQLen == 0)

@@ -43,6 +43,8 @@ LogicalResult setSchedules(AttentionOp op, ArrayAttr schedules, std::string &err
 
 /// The schedule of the kernel that serves calls of `qLen` rows: the first whose limit allows it.
 size_t findServing(ArrayAttr schedules, int64_t qLen);
+/// That schedule alone, for all calls.
+ArrayAttr keepServing(ArrayAttr schedules, int64_t qLen);
 
 /// The schedule with another limit of q_len; 0 is none.
 Attribute withMaxQLen(Attribute schedule, int64_t maxQLen);
