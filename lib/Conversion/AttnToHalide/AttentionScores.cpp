@@ -385,8 +385,13 @@ static Func addUpLanes(PipelineBuilder &p, DotProduct &dot, ArrayRef<StringRef> 
 }
 
 DotProduct attn::buildDotProduct(const AttentionBlocks &blocks, Func query, KeyElement keyAt,
-                                 DotForm form, StringRef name) {
+                                 DotForm form, StringRef name, KeyCondition isNeeded) {
   PipelineBuilder &p = blocks.p;
+  auto updated = [&](Scalar sum, ArrayRef<Scalar> v) -> Update {
+    if (!isNeeded)
+      return sum;
+    return {sum, {}, isNeeded(v[1], v[2], BlockCoords(v))};
+  };
   int64_t dims = blocks.in.headDim / form.sums / (form.inPairs ? 2 : 1);
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
   auto zero = [&](ArrayRef<Scalar>) { return blocks.in.f32(0); };
@@ -404,9 +409,9 @@ DotProduct attn::buildDotProduct(const AttentionBlocks &blocks, Func query, KeyE
     sum = p.func(name, vars, p.b().getF32Type(), zero);
   bool isOneSum = form.sums == 1 && !form.isInterleaved;
   if (isOneSum && form.inPairs) {
-    p.update(
-        sum, vars, {{"rd", p.i32(dims)}},
-        [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update { return add(sum(v), v, r[0]); });
+    p.update(sum, vars, {{"rd", p.i32(dims)}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) {
+      return updated(add(sum(v), v, r[0]), v);
+    });
     return {sum, partial, {}};
   }
   if (isOneSum) {
@@ -415,7 +420,7 @@ DotProduct attn::buildDotProduct(const AttentionBlocks &blocks, Func query, KeyE
                Scalar terms = term(v, r[0] * form.terms);
                for (int64_t i = 1; i < form.terms; ++i)
                  terms = terms + term(v, r[0] * form.terms + i);
-               return sum(v) + terms;
+               return updated(sum(v) + terms, v);
              });
     return {sum, partial, {}};
   }
@@ -427,7 +432,7 @@ DotProduct attn::buildDotProduct(const AttentionBlocks &blocks, Func query, KeyE
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              Scalar d =
                  form.isInterleaved ? r[0] * form.sums + v[blockDim] : v[blockDim] * dims + r[0];
-             return add(partial(v), without(v, blockDim), d);
+             return updated(add(partial(v), without(v, blockDim), d), without(v, blockDim));
            });
   if (form.isInterleaved) {
     DotProduct dot{Func(), partial, {}};
@@ -447,15 +452,15 @@ DotProduct attn::buildDotProduct(const AttentionBlocks &blocks, Func query, KeyE
 
 /// Masks scores on either side of the keys that all rows see, and past the last key up to the end
 /// of a step of the maximum's accumulators.
-static void hideEdges(const AttentionBlocks &blocks, const ScoreSteps &steps, Func score,
-                      const StagedReads &staged, const FullKeys &keys, const KeyRange &range,
-                      int64_t numAccumulators) {
+static void hideEdges(const KvReader &reader, const ScoreSteps &steps, Func score,
+                      const StagedReads &staged, const FullKeys &keys, int64_t numAccumulators) {
+  const AttentionBlocks &blocks = reader.blocks;
   PipelineBuilder &p = blocks.p;
   auto within = [&](Scalar key, Scalar c, const BlockCoords &t, Scalar end) {
-    return clamp(key - range.lowAt(t) - c * blocks.kvBlock, p.i32(0), end);
+    return clamp(key - reader.number(p.i32(0), c, t), p.i32(0), end);
   };
   auto edges = [&](Scalar c, const BlockCoords &t) {
-    Scalar end = within(range.highAt(t), c, t, p.i32(blocks.kvBlock));
+    Scalar end = within(reader.range.endOf(c, t), c, t, p.i32(blocks.kvBlock));
     end = (end + (numAccumulators - 1)) / numAccumulators * numAccumulators;
     Scalar first = within(keys.first(t.it, t.h, t.b), c, t, end);
     return std::array<Scalar, 3>{first, max(within(keys.end(t.it, t.h, t.b), c, t, end), first),
@@ -475,16 +480,16 @@ static void hideEdges(const AttentionBlocks &blocks, const ScoreSteps &steps, Fu
            });
 }
 
-Func attn::buildScores(const AttentionBlocks &blocks, const ScoreSteps &steps, Func dot,
-                       const StagedReads &staged, const FullKeys &keys, const KeyRange &range,
-                       int64_t numAccumulators) {
+Func attn::buildScores(const KvReader &reader, const ScoreSteps &steps, Func dot,
+                       const StagedReads &staged, const FullKeys &keys, int64_t numAccumulators) {
+  PipelineBuilder &p = reader.blocks.p;
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
-  Func score = blocks.p.func("score", vars, blocks.p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+  Func score = p.func("score", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
     BlockCoords t(v);
     Scalar s = steps.modify(dot(v), v[0], v[1], v[2], t, staged);
     return keys.areKnown() ? s : steps.hide(s, v[0], v[1], v[2], t, staged);
   });
   if (keys.areKnown())
-    hideEdges(blocks, steps, score, staged, keys, range, numAccumulators);
+    hideEdges(reader, steps, score, staged, keys, numAccumulators);
   return score;
 }

@@ -94,14 +94,15 @@ struct DotProduct {
 };
 /// Reads element d of a key, or pair d.
 using KeyElement = function_ref<Scalar(Scalar k, Scalar c, const BlockCoords &t, Scalar d)>;
+/// Whether the dot products of a key are needed.
+using KeyCondition = function_ref<Scalar(Scalar k, Scalar c, const BlockCoords &t)>;
 DotProduct buildDotProduct(const AttentionBlocks &blocks, Func query, KeyElement keyAt,
-                           DotForm form, StringRef name);
+                           DotForm form, StringRef name, KeyCondition isNeeded = {});
 
 /// Builds the scores. `keys`, which all rows see, are not masked; keys outside of them are, up to
 /// the end of a step of `numAccumulators` keys.
-Func buildScores(const AttentionBlocks &blocks, const ScoreSteps &steps, Func dot,
-                 const StagedReads &staged, const FullKeys &keys, const KeyRange &range,
-                 int64_t numAccumulators);
+Func buildScores(const KvReader &reader, const ScoreSteps &steps, Func dot,
+                 const StagedReads &staged, const FullKeys &keys, int64_t numAccumulators);
 
 } // namespace mlir::attn
 

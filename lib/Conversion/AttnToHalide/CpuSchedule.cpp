@@ -139,7 +139,7 @@ void CpuSchedule::scheduleSplits(const MergedSplits &splits, Loop merging) {
 void CpuSchedule::scheduleRange(const KeyRange &range, Func kvBlocks, const FullKeys &full) {
   SmallVector<Func> bounds = {range.low, range.high, kvBlocks};
   if (range.hasGap())
-    bounds.append({range.gapBlock, range.gapKeys});
+    bounds.append({range.gapStart, range.gapBlock, range.gapKeys});
   if (range.hasStarts())
     bounds.push_back(range.starts);
   if (full.areKnown())

@@ -115,7 +115,7 @@ void DecodeAttention::buildScores() {
   };
   dot =
       buildDotProduct(blocks, query, keyAt, getDotForm(s.getScoreRows(), s.getScoreKeys()), "dot");
-  score = attn::buildScores(blocks, *steps, dot.sum, /*staged=*/{}, /*keys=*/{}, range, lanes);
+  score = attn::buildScores(*reader, *steps, dot.sum, /*staged=*/{}, /*keys=*/{}, lanes);
   softmax = buildKvBlockSoftmax(*reader, *steps, numerators, score, lanes);
 }
 

@@ -72,7 +72,7 @@ void GpuAttention::buildScores() {
     return wideKey(d, k, c, t.it, t.h, t.b);
   };
   dot = buildDotProduct(blocks, query, keyAt, form, "dot");
-  score = attn::buildScores(blocks, *steps, dot.sum, /*staged=*/{}, /*keys=*/{}, range, threadsX);
+  score = attn::buildScores(*reader, *steps, dot.sum, /*staged=*/{}, /*keys=*/{}, threadsX);
 }
 
 /// Reduces a thread's own keys for each row; keys beyond the range are neutral.

@@ -34,11 +34,23 @@ KeyBounds QBlockMask::emitBounds(Scalar first, int64_t rows, const BlockCoords &
                        seenBy);
 }
 
+std::pair<KeyBounds, KeyBounds> QBlockMask::emitTwoRanges(const BlockCoords &t,
+                                                          SeenBy seenBy) const {
+  Scalar qBlock = blocks.qBlock(t);
+  return attn::emitTwoRanges(blocks.p, blocks.in.op.getMask(), getBounded(),
+                             rowsFrom(blocks.firstRow(qBlock), blocks.rowsOfHead, t), seenBy);
+}
+
 QueryRows QBlockMask::rowsFrom(Scalar first, int64_t rows, const BlockCoords &t) const {
   return {blocks.batch(t), t.h, first, min(first + (rows - 1), blocks.lastRow(blocks.qBlock(t)))};
 }
 
 Scalar KeyRange::count(const BlockCoords &t) const { return highAt(t) - lowAt(t); }
+
+Scalar KeyRange::endOf(Scalar c, const BlockCoords &t) const {
+  return hasGap() ? select(c < gapBlock(t.it, t.h, t.b), gapStart(t.it, t.h, t.b), highAt(t))
+                  : highAt(t);
+}
 
 KeyRange attn::buildKeyRange(const QBlockMask &mask) {
   const AttentionBlocks &blocks = mask.blocks;
@@ -88,26 +100,28 @@ void attn::findGap(const QBlockMask &mask, KeyRange &range) {
   PipelineBuilder &p = blocks.p;
   StringRef vars[] = {"it", "h", "b"};
   Type i32 = p.b().getI32Type();
-  auto ranges = [&](const BlockCoords &t) {
-    return emitTwoRanges(p, blocks.in.op.getMask(), mask.getBounded(),
-                         mask.rowsFrom(blocks.firstRow(t.it), blocks.rowsOfHead, t));
-  };
   auto within = [&](std::optional<Scalar> key, Func otherwise, const BlockCoords &t) {
     Scalar low = range.lowAt(t), high = max(range.highAt(t), low);
     return key ? clamp(*key, low, high) : otherwise(t.it, t.h, t.b);
   };
+  auto endOfFirst = [&](const BlockCoords &t) {
+    auto [x, y] = mask.emitTwoRanges(t, SeenBy::anyRow);
+    Scalar isXFirst = within(x.low, range.low, t) <= within(y.low, range.low, t);
+    return select(isXFirst, within(x.high, range.high, t), within(y.high, range.high, t));
+  };
   range.gapBlock = p.func("gap_block", vars, i32, [&](ArrayRef<Scalar> v) {
     BlockCoords t(v);
-    auto [x, y] = ranges(t);
-    Scalar isXFirst = within(x.low, range.low, t) <= within(y.low, range.low, t);
-    Scalar end = select(isXFirst, within(x.high, range.high, t), within(y.high, range.high, t));
-    return (max(end - range.lowAt(t), 0) + (blocks.kvBlock - 1)) / blocks.kvBlock;
+    return (max(endOfFirst(t) - range.lowAt(t), 0) + (blocks.kvBlock - 1)) / blocks.kvBlock;
   });
   range.gapKeys = p.func("gap_keys", vars, i32, [&](ArrayRef<Scalar> v) {
     BlockCoords t(v);
-    auto [x, y] = ranges(t);
+    auto [x, y] = mask.emitTwoRanges(t, SeenBy::anyRow);
     Scalar second = max(within(x.low, range.low, t), within(y.low, range.low, t));
     return max(second - range.lowAt(t) - range.gapBlock(v) * blocks.kvBlock, 0);
+  });
+  range.gapStart = p.func("gap_start", vars, i32, [&](ArrayRef<Scalar> v) {
+    BlockCoords t(v);
+    return select(range.gapKeys(v) > 0, endOfFirst(t), range.highAt(t));
   });
 }
 
@@ -152,9 +166,16 @@ FullKeys attn::buildFullKeys(const QBlockMask &mask, const KeyRange &range, int6
     Scalar all = range.highAt(t);
     return known.high ? min(*known.high, all) : all;
   };
-  auto full = [&](const BlockCoords &t) {
-    return mask.emitBounds(blocks.firstRow(blocks.qBlock(t)), blocks.rowsOfHead, t,
-                           SeenBy::allRows);
+  auto full = [&](const BlockCoords &t) -> std::pair<Scalar, Scalar> {
+    if (!mask.hasMask() || !mask.getBounded().hasTwoRanges()) {
+      KeyBounds known =
+          mask.emitBounds(blocks.firstRow(blocks.qBlock(t)), blocks.rowsOfHead, t, SeenBy::allRows);
+      return {lowest(t, known), highest(t, known)};
+    }
+    auto [x, y] = mask.emitTwoRanges(t, SeenBy::allRows);
+    Scalar xFirst = lowest(t, x), xEnd = highest(t, x), yFirst = lowest(t, y), yEnd = highest(t, y);
+    Scalar isX = xEnd - xFirst >= yEnd - yFirst;
+    return {select(isX, xFirst, yFirst), select(isX, xEnd, yEnd)};
   };
   auto ofGroup = [&](ArrayRef<Scalar> v) {
     BlockCoords t(v);
@@ -163,12 +184,10 @@ FullKeys attn::buildFullKeys(const QBlockMask &mask, const KeyRange &range, int6
     return mask.emitBounds(first, countRows(rowsOfGroup, blocks.packedHeads), t, SeenBy::anyRow);
   };
   FullKeys keys;
-  keys.first = p.func("first_full", qBlockVars, i32, [&](ArrayRef<Scalar> v) {
-    return lowest(BlockCoords(v), full(BlockCoords(v)));
-  });
-  keys.end = p.func("end_full", qBlockVars, i32, [&](ArrayRef<Scalar> v) {
-    return highest(BlockCoords(v), full(BlockCoords(v)));
-  });
+  keys.first = p.func("first_full", qBlockVars, i32,
+                      [&](ArrayRef<Scalar> v) { return full(BlockCoords(v)).first; });
+  keys.end = p.func("end_full", qBlockVars, i32,
+                    [&](ArrayRef<Scalar> v) { return full(BlockCoords(v)).second; });
   if (!mask.hasMask())
     return keys;
   keys.groupLow = p.func("group_low", vars, i32,

@@ -24,14 +24,14 @@ public:
   /// Whether the bounds are exact: no tighter range could be found by evaluating the mask.
   bool isComplete() const { return !mask.hasMask() || getBounded().isComplete(); }
   bool startsAtFirst() const;
-  /// Whether the keys that all rows of a query block see are one contiguous, known range.
-  bool hasFullKeys() const { return isComplete() && mask.isConjunction(); }
   bool hasMask() const { return mask.hasMask(); }
   bool isConjunction() const { return mask.isConjunction(); }
   /// What a seen key fulfils beside the bounds.
   SmallVector<Value> getOpenTerms() const;
   /// Emits the bounds of the keys that `rows` rows from `first` on see.
   KeyBounds emitBounds(Scalar first, int64_t rows, const BlockCoords &t, SeenBy seenBy) const;
+  /// Emits the two ranges of a condition that has two.
+  std::pair<KeyBounds, KeyBounds> emitTwoRanges(const BlockCoords &t, SeenBy seenBy) const;
   /// The rows of a query block.
   QueryRows rowsFrom(Scalar first, int64_t rows, const BlockCoords &t) const;
 
@@ -43,9 +43,10 @@ public:
 /// The range of keys [low, high) that a query block visits, as funcs.
 struct KeyRange {
   Func low, high;
-  /// Keys in the middle that no row sees, skipped before KV block `gapBlock`; null if there are
-  /// none.
-  Func gapBlock, gapKeys;
+  /// Keys in the middle that no row sees: they begin at `gapStart`, and those beyond the KV block
+  /// that holds it are skipped, `gapKeys` before KV block `gapBlock`. Null if there are none;
+  /// `gapStart` is `high` where a query block has none.
+  Func gapStart, gapBlock, gapKeys;
   /// The first key of each KV block, of which some row sees a key; null if each begins where the
   /// one before ends.
   Func starts;
@@ -56,6 +57,8 @@ struct KeyRange {
   Scalar lowAt(const BlockCoords &t) const { return low(t.it, t.h, t.b); }
   Scalar highAt(const BlockCoords &t) const { return high(t.it, t.h, t.b); }
   Scalar count(const BlockCoords &t) const;
+  /// The end of the keys that KV block c visits.
+  Scalar endOf(Scalar c, const BlockCoords &t) const;
 };
 
 /// Builds the range of keys that a query block's rows may see by the mask's comparisons. With KV
@@ -83,8 +86,9 @@ struct KeySearch {
 KeySearch buildKeySearch(const QBlockMask &mask, AttentionRegions &regions, const KeyRange &range,
                          int64_t lanes, bool isOneKvBlock);
 
-/// The range of keys that every row of a query block sees: the mask is evaluated only outside of
-/// it. Also the range that some row of a group of `rowsOfGroup` rows sees, null without a mask.
+/// A range of keys that every row of a query block sees: the mask is evaluated only outside of it.
+/// Beside a disjunction, the longer one of two ranges. Also the range that some row of a group of
+/// `rowsOfGroup` rows sees, null without a mask.
 struct FullKeys {
   Func first, end;
   Func groupLow, groupHigh;

@@ -28,7 +28,7 @@ Scalar KvReader::visibleNumber(Scalar k, Scalar c, const BlockCoords &t) const {
 
 Scalar KvReader::isVisible(Scalar k, Scalar c, const BlockCoords &t) const {
   if (range.hasGap() || range.hasStarts())
-    return number(k, c, t) < range.highAt(t);
+    return number(k, c, t) < range.endOf(c, t);
   return c * blocks.kvBlock + k < range.count(t);
 }
 

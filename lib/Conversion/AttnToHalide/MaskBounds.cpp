@@ -130,12 +130,26 @@ KeyBounds BoundsEmitter::emit(const MaskCondition &condition) {
   return known[&condition] = bounds;
 }
 
-/// The bounds of a conjunction or disjunction.
+/// The number of keys in [x.low, x.high).
+static Scalar countKeys(PipelineBuilder &p, const KeyBounds &x) {
+  Scalar first = p.i32(0), end = p.i32(kMaxIndex);
+  return (x.high ? clamp(*x.high, first, end) : end) - (x.low ? clamp(*x.low, first, end) : first);
+}
+
+/// The bounds of a conjunction or disjunction. With a disjunction, keys that all rows see need not
+/// be contiguous: the longer range of its operands.
 KeyBounds BoundsEmitter::combine(const MaskCondition &condition) {
   bool both = condition.kind == Kind::both;
-  assert((both || !ofAllRows) &&
-         "with a disjunction, keys that all rows see need not be contiguous");
   KeyBounds x = emit(*condition.left), y = emit(*condition.right);
+  if (ofAllRows && !both) {
+    Scalar isX = countKeys(p, x) >= countKeys(p, y);
+    auto pickSide = [&](std::optional<Scalar> ofX, std::optional<Scalar> ofY, int64_t missing) {
+      return ofX || ofY ? std::optional(select(isX, ofX.value_or(p.i32(missing)),
+                                               ofY.value_or(p.i32(missing))))
+                        : std::nullopt;
+    };
+    return {pickSide(x.low, y.low, 0), pickSide(x.high, y.high, kMaxIndex)};
+  }
   Scalar (*smaller)(Scalar, Scalar) = &min, (*larger)(Scalar, Scalar) = &max;
   return {merge(x.low, y.low, both, both ? larger : smaller),
           merge(x.high, y.high, both, both ? smaller : larger)};
@@ -163,6 +177,6 @@ KeyBounds attn::emitKeyBounds(PipelineBuilder &p, Region &mask, const MaskCondit
 
 std::pair<KeyBounds, KeyBounds> attn::emitTwoRanges(PipelineBuilder &p, Region &mask,
                                                     const MaskCondition &condition,
-                                                    const QueryRows &rows) {
-  return BoundsEmitter(p, mask, rows, SeenBy::anyRow).emitTwo(condition);
+                                                    const QueryRows &rows, SeenBy seenBy) {
+  return BoundsEmitter(p, mask, rows, seenBy).emitTwo(condition);
 }

@@ -28,15 +28,14 @@ struct QueryRows {
 enum class SeenBy { anyRow, allRows };
 
 /// Emits the bounds that `condition` of `mask` puts on the keys of `rows`, at the insertion point.
-/// `SeenBy::allRows` requires a complete conjunction.
+/// `SeenBy::allRows` requires a complete condition.
 KeyBounds emitKeyBounds(PipelineBuilder &p, Region &mask, const MaskCondition &condition,
                         const QueryRows &rows, SeenBy seenBy);
 
-/// Emits two ranges that enclose the keys that any of `rows` sees, in any order, of a condition
-/// with two ranges.
+/// Emits the two ranges of a condition that has two, in any order.
 std::pair<KeyBounds, KeyBounds> emitTwoRanges(PipelineBuilder &p, Region &mask,
-                                              const MaskCondition &condition,
-                                              const QueryRows &rows);
+                                              const MaskCondition &condition, const QueryRows &rows,
+                                              SeenBy seenBy);
 
 } // namespace mlir::attn
 

@@ -131,7 +131,7 @@ void PrefillAttention::buildKeys() {
   }
   if (!isOneKvBlock && !blocks.splits.isSplit())
     findGap(qBlockMask, range);
-  if (qBlockMask.hasFullKeys())
+  if (qBlockMask.isComplete())
     full = buildFullKeys(qBlockMask, range, s.getContextRows());
   kvBlocks = buildKvBlocks(blocks, range);
   reader.emplace(blocks, range, buildKvHead(blocks), buildKvStart(blocks));
@@ -176,10 +176,13 @@ void PrefillAttention::buildScores() {
   auto keyAt = [&](Scalar k, Scalar c, const BlockCoords &t, Scalar d) {
     return Value(keyCopy) ? keyCopy(d, k, c, t.it, t.h, t.b) : reader->key(d, k, c, t);
   };
-  dot = buildDotProduct(blocks, query.func, keyAt, getDotForm(), "dot");
+  // Halide computes the scores of whole KV blocks, whose last groups of keys may not be visible.
+  auto isGroupVisible = [&](Scalar k, Scalar c, const BlockCoords &t) {
+    return reader->isVisible(k / s.getScoreKeys() * s.getScoreKeys(), c, t);
+  };
+  dot = buildDotProduct(blocks, query.func, keyAt, getDotForm(), "dot", isGroupVisible);
   staged = stage("staged");
-  score =
-      attn::buildScores(blocks, *steps, dot.sum, staged, full, range, PrefillAttr::kAccumulators);
+  score = attn::buildScores(*reader, *steps, dot.sum, staged, full, PrefillAttr::kAccumulators);
   softmax =
       buildKvBlockSoftmax(*reader, *steps, numerators, score, PrefillAttr::kAccumulators, inPairs);
 }

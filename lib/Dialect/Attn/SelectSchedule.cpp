@@ -70,7 +70,8 @@ public:
                          !op.isWidened() && headDim % 2 == 0
                      ? Products::bf16_pairs
                      : Products::f32),
-        width(findNarrowWindow(mask)) {
+        width(findNarrowWindow(mask)),
+        isNarrow(width || (mask.isComplete() && mask.getCondition().hasTwoRanges())) {
     if (SmallVector<Value> terms = mask.getOpenTerms(); !terms.empty()) {
       rowPeriod = mask.getRowPeriod(terms);
       keyPeriod = mask.getKeyPeriod(terms);
@@ -82,6 +83,8 @@ public:
 private:
   /// The query block of a narrow window.
   static constexpr int64_t kNarrowBlock = 32;
+  /// The most rows of a query block.
+  int64_t limitQBlock(int64_t qBlock) { return isNarrow ? std::min(qBlock, kNarrowBlock) : qBlock; }
   static constexpr int64_t kMostPackedHeads = 64;
 
   SmallVector<Attribute> selectForCalls();
@@ -111,6 +114,8 @@ private:
   Products products;
   /// The width of a narrow window, if there is one.
   std::optional<int64_t> width;
+  /// Whether rows see a narrow window, or two ranges of keys, as attention sinks and a window.
+  bool isNarrow;
   /// The rows and keys of the blocks that a mask tells apart, as by a table of blocks; 0 or 1 if it
   /// does not.
   int64_t rowPeriod = 0, keyPeriod = 0;
@@ -132,7 +137,7 @@ static int64_t getPackedHeads(AttentionOp op) {
 
 /// If a query block sees few keys, one KV block covers all, and nothing is rescaled. Otherwise
 /// rescaling has a fixed cost per KV block, but the scores of a large KV block exceed the L1 cache.
-/// Scores are computed for whole KV blocks: with a mask, smaller ones waste less after the last
+/// Numerators are computed for whole KV blocks: with a mask, smaller ones waste less after the last
 /// key; those of a window, or of the blocks of a mask, divide it evenly. Targets with short vectors
 /// may have a small stack: 64 KB on wasm.
 int64_t CpuSelector::kvBlock(int64_t qBlock) {
@@ -266,9 +271,9 @@ SmallVector<Attribute> CpuSelector::selectForCalls() {
   add(16, [&](int64_t maxQLen) {
     return packsManyHeads() ? manyHeads(2, maxQLen) : prefill(16, maxQLen);
   });
-  if (!width)
+  if (!isNarrow)
     add(128, [&](int64_t maxQLen) { return prefill(32, maxQLen); });
-  add(0, [&](int64_t maxQLen) { return prefill(width ? kNarrowBlock : fitPeriod(48), maxQLen); });
+  add(0, [&](int64_t maxQLen) { return prefill(limitQBlock(fitPeriod(48)), maxQLen); });
   return schedules;
 }
 
@@ -285,9 +290,7 @@ ArrayAttr CpuSelector::select() {
   int64_t qBlock = fitPeriod(bestQBlock(rows));
   if (has32VectorRegs && rows >= kStreamingBlock && exceedsCache(op, mask))
     qBlock = kStreamingBlock;
-  return ArrayAttr::get(
-      op->getContext(),
-      {isDecode ? decode(rows) : prefill(width ? std::min(qBlock, kNarrowBlock) : qBlock)});
+  return ArrayAttr::get(op->getContext(), {isDecode ? decode(rows) : prefill(limitQBlock(qBlock))});
 }
 
 //===----------------------------------------------------------------------===//

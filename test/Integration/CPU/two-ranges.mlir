@@ -6,9 +6,12 @@
 // RUN: attnc verify %s --function lengths --size q_len=100,kv_len=500
 // RUN: attnc verify %s --function tensors --size q_len=100,kv_len=400
 // RUN: attnc verify %s --function order --size q_len=130,kv_len=500
+// RUN: attnc verify %s --function prefix --size q_len=130,kv_len=300
 
 // CHECK: skips KV blocks after the last visible key and, for many rows, between two ranges of them
-// IR: gap_keys
+// Keys of the longer range that all rows see take no mask.
+// IR-DAG: "gap_keys"
+// IR-DAG: "first_full"
 
 !heads = tensor<1x2x?x32xf32>
 !score = tensor<1x2x?x?xf32>
@@ -90,6 +93,23 @@ func.func @order(%query: !heads, %key: !heads, %value: !heads) -> !heads {
     %isAfter = arith.cmpi sgt, %k, %lower : index
     %isBefore = arith.cmpi slt, %k, %upper : index
     %seen = arith.ori %isAfter, %isBefore : i1
+    attn.yield %seen : i1
+  } : !score
+  %prob = attn.softmax %masked : !score
+  %context = attn.context %prob, %value : !score, !heads
+  return %context : !heads
+}
+
+// A prefix that all rows see, beside a causal mask: one range.
+func.func @prefix(%query: !heads, %key: !heads, %value: !heads, %prefix: tensor<1xi32>) -> !heads {
+  %score = attn.score %query, %key scale(0.2) : !heads, !heads
+  %masked = attn.mask %score {
+  ^bb0(%b: index, %h: index, %q: index, %k: index):
+    %length = tensor.extract %prefix[%b] : tensor<1xi32>
+    %end = arith.index_cast %length : i32 to index
+    %isPrefix = arith.cmpi slt, %k, %end : index
+    %isPast = arith.cmpi sle, %k, %q : index
+    %seen = arith.ori %isPrefix, %isPast : i1
     attn.yield %seen : i1
   } : !score
   %prob = attn.softmax %masked : !score
