@@ -13,7 +13,7 @@ import numpy as np
 THREADS = 32
 
 
-def launch(path, kernel, arrays, shared_bytes):
+def launch(path, kernel, arrays, shared_bytes, threads=THREADS):
     """The arrays after a launch of one block, whose arguments are their copies on the device."""
     cuda = ctypes.CDLL("libcuda.so.1")
     module, function = ctypes.c_void_p(), ctypes.c_void_p()
@@ -25,7 +25,7 @@ def launch(path, kernel, arrays, shared_bytes):
         assert cuda.cuMemAlloc_v2(ctypes.byref(copy), ctypes.c_size_t(array.nbytes)) == 0
         assert cuda.cuMemcpyHtoD_v2(copy, array.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(array.nbytes)) == 0
     arguments = (ctypes.c_void_p * len(memory))(*[ctypes.addressof(copy) for copy in memory])
-    assert cuda.cuLaunchKernel(function, 1, 1, 1, THREADS, 1, 1, shared_bytes, None, arguments) == 0
+    assert cuda.cuLaunchKernel(function, 1, 1, 1, threads, 1, 1, shared_bytes, None, arguments) == 0
     results = [np.empty_like(array) for array in arrays]
     for copy, result in zip(memory, results):
         assert cuda.cuMemcpyDtoH_v2(result.ctypes.data_as(ctypes.c_void_p), copy, ctypes.c_size_t(result.nbytes)) == 0

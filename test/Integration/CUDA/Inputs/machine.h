@@ -5,7 +5,8 @@
  * an address that is no multiple of the access's size, shared memory that one thread writes and
  * another touches without a barrier between them, and barriers that not all threads reach, each
  * end the program with the line of the PTX. So do meetings of a warp (warp.h) that not all of its
- * lanes reach, and copies that are read before they are waited for (copies.h). */
+ * lanes reach, copies that are read before they are waited for (copies.h), and what products of a
+ * warpgroup must not do (warpgroup.h). */
 
 #include "launch.h"
 
@@ -48,6 +49,14 @@ static uint64_t epoch;
 static uint32_t shared[most_shared / 4];
 static touch touches[most_shared / 4];
 static uint8_t is_copied_to[most_shared / 4];
+static uint16_t read_by_products[most_shared / 4];
+
+/* Who wrote 4 bytes of shared memory, by number plus 1, after how many of its fence.proxy.async. */
+typedef struct {
+  uint32_t thread, fences;
+} word_write;
+static word_write last_writes[most_shared / 4];
+static uint32_t proxy_fences[most_threads];
 
 static void fail(int line, const char *what, uint64_t address) {
   fprintf(stderr, "ptx:%d: %s at %#llx, thread (%u, %u, %u) of block (%u, %u, %u)\n", line, what,
@@ -74,15 +83,18 @@ static void *shared_memory(int line, uint64_t address, unsigned bytes, int write
   for (uint64_t word = address / 4; word * 4 < address + bytes; ++word) {
     if (is_copied_to[word])
       fail(line, "access of shared memory that a copy is under way to", address);
+    if (writes && read_by_products[word])
+      fail(line, "write of shared memory that a product under way reads", address);
     touch *t = &touches[word];
     if (t->epoch != epoch)
       *t = (touch){.epoch = epoch};
     uint16_t me = (uint16_t)(thread + 1);
     if ((t->writer && t->writer != me) || (writes && t->reader && t->reader != me))
       fail(line, "data race in shared memory", address);
-    if (writes)
+    if (writes) {
       t->writer = me;
-    else
+      last_writes[word] = (word_write){me, proxy_fences[thread]};
+    } else
       t->reader = t->reader && t->reader != me ? several_readers : me;
   }
   return (char *)shared + address;
@@ -103,13 +115,19 @@ static void stop(int line, stop_kind kind) {
 
 static void barrier(int line) { stop(line, at_barrier); }
 
+/* What this thread wrote is seen by copies and products that read past the caches of threads. */
+static void fence_proxy(void) { ++proxy_fences[thread]; }
+
 #include "warp.h"
 
 #include "copies.h"
 
+#include "warpgroup.h"
+
 static void run_thread(void) {
   body(now->arguments);
   end_copies();
+  end_products();
   stop(0, done);
 }
 
@@ -158,6 +176,8 @@ static void run_warp(unsigned first, unsigned count) {
 static void run_block(unsigned count) {
   memset(shared, 0xff, now->shared_bytes);
   memset(stops, 0, sizeof stops);
+  memset(last_writes, 0, now->shared_bytes / 4 * sizeof *last_writes);
+  begin_products();
   do {
     ++epoch;
     for (unsigned i = 0; i < count; i += warp_size)
@@ -168,6 +188,7 @@ static void run_block(unsigned count) {
         fail(stops[i].line, "barrier that not all threads reach", 0);
       }
   } while (stops[0].kind != done);
+  check_warpgroups(count);
 }
 
 /* Called by the driver with a kernel of this file. */

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 from registers import FLOATS, INTEGERS, REGISTERS, Unknown, address_of, parts, read, split_place, variable, write
-from warp_instructions import copy_async, meet
+from warp_instructions import copy_async, count_product_registers, meet, multiply_async, name_registers
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 WIDER = {"s16": "s32", "s32": "s64", "u16": "u32", "u32": "u64"}
@@ -170,6 +170,10 @@ def translate(line, opcode, operands):
     name, *modifiers = opcode.split(".")
     if name == "cp":
         return copy_async(line, modifiers, operands)
+    if name == "wgmma":
+        return multiply_async(line, modifiers, operands)
+    if name == "fence" and modifiers[:2] == ["proxy", "async"]:
+        return "fence_proxy();"
     if name in ("ldmatrix", "mma", "shfl", "vote"):
         return meet(line, name, modifiers, operands)
     if name == "bra":
@@ -225,6 +229,7 @@ def write_line(number, text):
         if not instruction:
             raise Unknown
         statement = translate(number, instruction[3], [operand.strip() for operand in operands])
+        statement = name_registers(number, instruction[3], text) + statement
     except (Unknown, KeyError):
         return f'fail({number}, "instruction that ptx.py does not know", 0);'
     return f"if ({instruction[1]}_{instruction[2]}) {{ {statement} }}" if instruction[2] else statement
@@ -236,6 +241,7 @@ def is_whole(text):
 
 
 def write_module(ptx):
+    yield f"enum {{ product_registers = {count_product_registers(ptx)} }};"
     yield '#include "machine.h"'
     in_kernel = False
     begun, text = 0, ""  # an instruction of several lines

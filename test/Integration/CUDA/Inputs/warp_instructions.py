@@ -1,6 +1,27 @@
-"""Instructions that the lanes of a warp do together, and copies to shared memory."""
+"""Instructions that the lanes of a warp, or a warpgroup, do together, and copies to shared memory."""
 
-from registers import Unknown, address_of, parts, read, write
+import re
+
+from registers import Unknown, address_of, parts, read, variable, write
+
+# The numbers of registers that products of a warpgroup name, which they hold until they are waited for.
+PRODUCT_REGISTERS = {}
+
+
+def count_product_registers(ptx):
+    """Numbers the registers that products of a module name."""
+    for product in re.findall(r"wgmma\.mma_async[^;]*;", ptx):
+        for register in re.findall(r"%\w+", " ".join(re.findall(r"\{[^}]*\}", product))):
+            PRODUCT_REGISTERS.setdefault(register, len(PRODUCT_REGISTERS))
+    return len(PRODUCT_REGISTERS)
+
+
+def name_registers(line, opcode, text):
+    """Statements that tell of registers of products in an instruction that is none."""
+    if not PRODUCT_REGISTERS or opcode.startswith("wgmma"):
+        return ""
+    named = [PRODUCT_REGISTERS[name] for name in re.findall(r"%\w+", text) if name in PRODUCT_REGISTERS]
+    return "".join(f"name_register({line}, {number}); " for number in named)
 
 
 def values(operand, kind="b32"):
@@ -50,3 +71,32 @@ def meet(line, name, modifiers, operands):
         bits = f"ballot({line}, {read(operands[1], 'pred')})"
         return write(operands[0], modifiers[2], bits + compared)
     raise Unknown
+
+
+def named(operand):
+    return "{" + ", ".join(f"{{{PRODUCT_REGISTERS[part]}, &{variable(part)}}}" for part in parts(operand)) + "}"
+
+
+def multiply_async(line, modifiers, operands):
+    """wgmma, whose left operand is in registers or in shared memory."""
+    if modifiers[0] == "fence":
+        return "fence_registers();"
+    if modifiers[0] == "commit_group":
+        return "commit_products();"
+    if modifiers[0] == "wait_group":
+        return f"wait_for_products({operands[0]});"
+    shape, sums, left, right = modifiers[3:]
+    if not re.fullmatch(r"m64n\d+k16", shape) or sums != "f32" or left != right:
+        raise Unknown
+    has_registers = operands[1].startswith("{")
+    signs, turns = operands[4:6], operands[6:]
+    if signs != ["1", "1"]:
+        raise Unknown
+    fields = {"line": line, "sum_count": len(parts(operands[0])), "sums": named(operands[0]),
+              "is_bf16": int(left == "bf16"), "adds": read(operands[3], "pred"),
+              "right_matrix": f"{{{read(operands[2], 'b64')}, {turns[-1]}}}"}
+    if has_registers:
+        fields |= {"left_count": 4, "left": named(operands[1])}
+    else:
+        fields["left_matrix"] = f"{{{read(operands[1], 'b64')}, {turns[0]}}}"
+    return "start_product((started_product){" + ", ".join(f".{field} = {value}" for field, value in fields.items()) + "});"
