@@ -3,8 +3,8 @@
 usage: cuda_loops.py FILE.ptx|FILE.cubin GPU...   (GPU is one of ptxas's, such as sm_80)
 
 Prints, for each kernel and each loop with products of tensor cores, the instructions of its
-shortest way through with all products (HMMA), those products, instructions for each, and the most
-frequent opcodes. The shortest way is what most steps run: branches around it are for unaligned rows,
+shortest way through with all products (HMMA), those products, instructions for each, the most
+frequent opcodes, and for GPUs known here the share of the tensor cores' peak that it can reach at most. The shortest way is what most steps run: branches around it are for unaligned rows,
 partial masks and maxima that move. Loops inside are not followed back. PTX is assembled with ptxas; nvdisasm comes as the wheel
 nvidia-cuda-nvdisasm or is found on the PATH (NVDISASM names another one). A peer's kernel is
 counted the same way: `nvcc -cubin -arch=sm_80` makes its cubin.
@@ -20,6 +20,10 @@ import tempfile
 
 PRODUCTS = ("HMMA", "HGMMA")
 FEWEST_PRODUCTS = 8
+# Cycles that a product of m16n8k16 and an exponential of 32 lanes occupy their unit of a scheduler, which
+# issues an instruction a cycle. `attnc explain` has the same bounds.
+PRODUCT_CYCLES = {"sm_80": 8, "sm_89": 16, "sm_90": 4}
+MUFU_CYCLES = 8
 
 
 def find(program, variable):
@@ -86,14 +90,21 @@ def loops(code):
             yield list(find_way(code, labels, labels[target[1]], i))
 
 
-def describe(cubin):
+def estimate(counts, products, gpu):
+    """The share of the peak, by issue slots, tensor cores and exponentials, all overlapped."""
+    cycles = products * PRODUCT_CYCLES[gpu]
+    return cycles / max(cycles, sum(counts.values()), counts["MUFU"] * MUFU_CYCLES)
+
+
+def describe(cubin, gpu):
     for name, code in disassemble(cubin).items():
         for body in loops(code):
             counts = collections.Counter(body)
             products = sum(counts[product] for product in PRODUCTS)
             if products >= FEWEST_PRODUCTS:
                 most = ", ".join(f"{op} {count}" for op, count in counts.most_common(14))
-                yield f"{name}: {len(body)} instructions, {products} products, {len(body) / products:.2f} each: {most}"
+                share = f"; at most {estimate(counts, products, gpu):.2f} of the peak" if gpu in PRODUCT_CYCLES else ""
+                yield f"{name}: {len(body)} instructions, {products} products, {len(body) / products:.2f} each: {most}{share}"
 
 
 def main():
@@ -102,7 +113,7 @@ def main():
     path, *gpus = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
         for gpu in gpus or [""]:
-            for line in describe(assemble(path, gpu, folder) if path.endswith(".ptx") else path):
+            for line in describe(assemble(path, gpu, folder) if path.endswith(".ptx") else path, gpu):
                 print(f"{gpu} {line}".strip())
 
 

@@ -66,6 +66,11 @@ if os.path.isdir("/usr/include/wasm32-wasi") and glob.glob(wasm_engine):
     config.available_features.add("wasm")
 config.substitutions.append(("%wasm-cc", f"{config.cc} --target=wasm32-wasi --sysroot=/usr -Wno-deprecated"))
 
+# NVIDIA's tools, from their wheels.
+for tool in ("ptxas", "nvdisasm"):
+    wheel = os.path.join(os.path.dirname(config.python), "..", "lib", "python3*", "site-packages", "nvidia", "*", "bin", tool)
+    config.substitutions.append((f"%{tool}", next(iter(glob.glob(wheel)), tool)))
+
 # %exits CODE COMMAND...
 config.substitutions.append(
     ("%exits", os.path.join(config.test_source_root, "exits"))

@@ -5,13 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "attnc/Explain/Explanation.h"
+#include "MainLoop.h"
 
+#include "attnc/Diagnostics/Terminal.h"
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/Attributes.h"
 #include "attnc/Dialect/Attn/Elements.h"
 #include "attnc/Dialect/Attn/MaskAnalysis.h"
 #include "attnc/Dialect/Attn/Passes.h"
+#include "attnc/Dialect/Cuda/Cuda.h"
 #include "attnc/Dialect/Host/Host.h"
 #include "attnc/Spec/Place.h"
 
@@ -348,6 +350,26 @@ static LogicalResult fuse(Spec &spec, Explanation &explanation) {
   return spec.lower(Stage::Fused, explanation.target, /*remarks=*/true);
 }
 
+/// Counts the main loops of kernels for tensor cores.
+static LogicalResult addMainLoops(Explanation &explanation) {
+  std::optional<CudaTools> tools = CudaTools::find();
+  for (const OpKernels &op : explanation.ops)
+    for (KernelOpInterface kernel : op.kernels) {
+      if (!isa<mlir::cuda::KernelOp>(kernel) || explanation.mainLoops.count(kernel.getName().str()))
+        continue;
+      if (!tools) {
+        explanation.lacksCudaTools = true;
+        return success();
+      }
+      Progress progress("counting the main loop of " + kernel.getName());
+      auto loops = countMainLoops(kernel, explanation.target, *tools);
+      if (failed(loops))
+        return failure();
+      explanation.mainLoops[kernel.getName().str()] = std::move(*loops);
+    }
+  return success();
+}
+
 FailureOr<Explanation> attnc::explain(Spec &spec, StringRef target) {
   Explanation explanation{spec.getFunction().getName().str(),
                           target.str(),
@@ -362,5 +384,7 @@ FailureOr<Explanation> attnc::explain(Spec &spec, StringRef target) {
   if (failed(spec.lower(Stage::Scheduled, target)))
     return failure();
   addKernels(spec, explanation.ops);
+  if (failed(addMainLoops(explanation)))
+    return failure();
   return explanation;
 }

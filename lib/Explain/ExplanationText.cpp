@@ -32,16 +32,33 @@ static ScheduleAttrInterface getSchedule(KernelOpInterface kernel) {
 /// Whether it computes no result, but what a call is refused by.
 static bool isCheck(KernelOpInterface kernel) { return kernel->hasAttr(mlir::attn::kCheckAttr); }
 
-static void printKernel(KernelOpInterface kernel, StringRef target, raw_ostream &os) {
+static ArrayRef<MainLoop> getMainLoops(const Explanation &explanation, KernelOpInterface kernel) {
+  auto found = explanation.mainLoops.find(kernel.getName().str());
+  if (found == explanation.mainLoops.end())
+    return {};
+  return found->second;
+}
+
+static void printMainLoop(const MainLoop &loop, raw_ostream &os) {
+  os << llvm::formatv(
+      "      on {0} ({1}): a step of the main loop has {2} instructions, {3} of them products "
+      "({4:f2} each); at most {5:f0} TFLOP/s, by {6}\n",
+      loop.gpu, loop.architecture, loop.instructions, loop.products,
+      double(loop.instructions) / double(loop.products), loop.teraflops, loop.limit);
+}
+
+static void printKernel(KernelOpInterface kernel, const Explanation &explanation, raw_ostream &os) {
   os << (isCheck(kernel) ? "    check " : "    kernel ") << kernel.getName();
   if (ScheduleAttrInterface schedule = getSchedule(kernel)) {
     if (int64_t limit = schedule.getMaxQLen())
       os << " for " << schedule.getLimitName() << " <= " << limit;
     os << ": " << schedule;
-    if (std::string products = schedule.describeProducts(target); !products.empty())
+    if (std::string products = schedule.describeProducts(explanation.target); !products.empty())
       os << "\n      " << products;
   }
   os << "\n      " << kernel.describeSchedule() << '\n';
+  for (const MainLoop &loop : getMainLoops(explanation, kernel))
+    printMainLoop(loop, os);
 }
 
 /// Of an op that has no kernel.
@@ -73,7 +90,7 @@ static void printExchange(const OpKernels &op, raw_ostream &os) {
 static bool isExchange(const OpKernels &op) { return op.cost && !op.cost->sent.isZero(); }
 
 /// All but its name and its place.
-static std::string describeBody(const OpKernels &op, StringRef target) {
+static std::string describeBody(const OpKernels &op, const Explanation &explanation) {
   std::string text;
   llvm::raw_string_ostream os(text);
   if (!op.result.empty())
@@ -82,7 +99,7 @@ static std::string describeBody(const OpKernels &op, StringRef target) {
   if (!op.features.empty())
     os << "    with " << llvm::join(op.features, "; ") << '\n';
   for (KernelOpInterface kernel : op.kernels)
-    printKernel(kernel, target, os);
+    printKernel(kernel, explanation, os);
   if (isExchange(op))
     printExchange(op, os);
   else if (op.kernels.empty())
@@ -95,11 +112,11 @@ static std::string describeBody(const OpKernels &op, StringRef target) {
 }
 
 /// Equal ops, such as those of equal layers, are printed once, with the first one's place.
-static void printOps(ArrayRef<OpKernels> ops, StringRef target, raw_ostream &os) {
+static void printOps(const Explanation &explanation, raw_ostream &os) {
   using NameAndBody = std::pair<StringRef, std::string>;
   llvm::MapVector<NameAndBody, std::vector<StringRef>, std::map<NameAndBody, unsigned>> places;
-  for (const OpKernels &op : ops)
-    places[{op.op, describeBody(op, target)}].push_back(op.place);
+  for (const OpKernels &op : explanation.ops)
+    places[{op.op, describeBody(op, explanation)}].push_back(op.place);
   for (const auto &[op, at] : places) {
     os << "  " << op.first << " at " << at.front();
     if (size_t more = at.size() - 1)
@@ -118,10 +135,26 @@ void attnc::printText(const Explanation &explanation, raw_ostream &to) {
   if (explanation.isGraph && explanation.remarks.empty())
     os << "  nothing to fuse\n";
   os << "\nops and their kernels:\n";
-  printOps(explanation.ops, explanation.target, os);
+  printOps(explanation, os);
+  if (explanation.lacksCudaTools)
+    os << "\nno bounds of tensor cores: ptxas and nvdisasm are neither on the PATH nor named by "
+          "PTXAS and NVDISASM\n";
 }
 
-static json::Object describeKernel(KernelOpInterface kernel) {
+static json::Array describeMainLoops(ArrayRef<MainLoop> loops) {
+  json::Array all;
+  for (const MainLoop &loop : loops)
+    all.push_back(json::Object{{"gpu", loop.gpu},
+                               {"architecture", loop.architecture},
+                               {"instructions", loop.instructions},
+                               {"products", loop.products},
+                               {"special_functions", loop.special},
+                               {"bound_tflops", loop.teraflops},
+                               {"limit", loop.limit}});
+  return all;
+}
+
+static json::Object describeKernel(KernelOpInterface kernel, const Explanation &explanation) {
   json::Object object{{"name", escapeJson(kernel.getName())},
                       {"check", isCheck(kernel)},
                       {"directives", escapeJson(kernel.describeSchedule())}};
@@ -129,13 +162,15 @@ static json::Object describeKernel(KernelOpInterface kernel) {
     object["schedule"] = llvm::formatv("{0}", schedule).str();
     object[("max_" + schedule.getLimitName()).str()] = schedule.getMaxQLen();
   }
+  if (ArrayRef<MainLoop> loops = getMainLoops(explanation, kernel); !loops.empty())
+    object["main_loops"] = describeMainLoops(loops);
   return object;
 }
 
-static json::Object describeOp(const OpKernels &op) {
+static json::Object describeOp(const OpKernels &op, const Explanation &explanation) {
   json::Array kernels;
   for (KernelOpInterface kernel : op.kernels)
-    kernels.push_back(describeKernel(kernel));
+    kernels.push_back(describeKernel(kernel, explanation));
   json::Object object{{"op", op.op},
                       {"place", escapeJson(op.place)},
                       {"result", escapeJson(op.result)},
@@ -161,7 +196,7 @@ json::Value attnc::toJson(const Explanation &explanation) {
     remarks.push_back(
         json::Object{{"place", escapeJson(remark.place)}, {"text", escapeJson(remark.text)}});
   for (const OpKernels &op : explanation.ops)
-    ops.push_back(describeOp(op));
+    ops.push_back(describeOp(op, explanation));
   return json::Object{{"function", escapeJson(explanation.function)},
                       {"target", explanation.target},
                       {"fusion", std::move(remarks)},

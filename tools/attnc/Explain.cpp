@@ -25,9 +25,14 @@ results and tensors read by its regions, each moved once and whole, both of each
 are symbols, sums of symbols, or ?1, ?2. In JSON, max_q_len is the largest q_len that a kernel serves,
 max_rows the most rows; 0 is no limit.
 
+For kernels on tensor cores, ptxas and nvdisasm (on the PATH, or named by PTXAS and NVDISASM) count
+the instructions of the main loop; the TFLOP/s that follow for a GPU are a bound, not a measurement:
+issue slots, tensor cores or exponentials, whichever takes longest, with all else hidden behind it.
+
 Examples:
   attnc explain spec.mlir
   attnc explain spec.mlir --target x86-64-linux-avx2-fma     the schedule for another machine
+  attnc explain spec.mlir --target x86-64-linux-cuda-cuda_capability_80
   attnc explain spec.mlir --json
 )";
 

@@ -12,6 +12,8 @@
 #include "attnc/Interfaces/KernelOpInterface.h"
 #include "attnc/Spec/Spec.h"
 
+#include <map>
+
 namespace attnc {
 
 /// A remark of a pass: what fused, or why not.
@@ -38,12 +40,27 @@ struct OpKernels {
   bool isHalo = false;
 };
 
+/// What a warp's step through the main loop of a kernel for tensor cores costs on a GPU, and the
+/// bound that follows: no measurement, and no kernel reaches it.
+struct MainLoop {
+  std::string gpu, architecture;
+  /// HMMA or HGMMA among the instructions, and MUFU: exponentials and the like.
+  int64_t instructions, products, special;
+  /// At most; what limits it.
+  double teraflops;
+  std::string limit;
+};
+
 struct Explanation {
   std::string function, target;
   /// Whether the spec was a graph, fused or not; a scheduled spec has kernels only.
   bool isGraph;
   std::vector<Remark> remarks;
   std::vector<OpKernels> ops;
+  /// By kernel. Empty unless kernels run on tensor cores.
+  std::map<std::string, std::vector<MainLoop>> mainLoops = {};
+  /// Whether they are unknown, as NVIDIA's tools are missing.
+  bool lacksCudaTools = false;
 };
 
 /// Lowers the spec for `target`, a complete Halide target, and records what became of its ops.
