@@ -52,7 +52,7 @@ Scalar KeyRange::endOf(Scalar c, const BlockCoords &t) const {
                   : highAt(t);
 }
 
-KeyRange attn::buildKeyRange(const QBlockMask &mask) {
+KeyRange attn::buildKeyRange(const QBlockMask &mask, StringRef prefix) {
   const AttentionBlocks &blocks = mask.blocks;
   PipelineBuilder &p = blocks.p;
   const KvSplits &splits = blocks.splits;
@@ -82,10 +82,10 @@ KeyRange attn::buildKeyRange(const QBlockMask &mask) {
     return splits.minKeys ? max(length, llvm::alignTo(splits.minKeys, blocks.kvBlock)) : length;
   };
   KeyRange range;
-  range.low = p.func("low", vars, i32, [&](ArrayRef<Scalar> v) {
+  range.low = p.func((prefix + "low").str(), vars, i32, [&](ArrayRef<Scalar> v) {
     return splits.isSplit() ? lowest(v) + v[0] % splits.count * splitLength(v) : lowest(v);
   });
-  range.high = p.func("high", vars, i32, [&](ArrayRef<Scalar> v) {
+  range.high = p.func((prefix + "high").str(), vars, i32, [&](ArrayRef<Scalar> v) {
     return splits.isSplit() ? min(highest(v), range.low(v) + splitLength(v)) : highest(v);
   });
   return range;
@@ -244,6 +244,10 @@ Scalar MaskSamples::seen(Scalar sample, Scalar k, const BlockCoords &t) const {
   return all;
 }
 
+Scalar KeySearch::isSeen(Scalar g, const BlockCoords &t) const {
+  return seen(g, t.it, isShared ? t.h * 0 : t.h, t.b) > 0;
+}
+
 /// Whether some row sees a key of each whole group of `range`.
 static void buildSeen(KeySearch &search, const MaskSamples &samples, const AttentionBlocks &blocks,
                       int64_t lanes) {
@@ -275,13 +279,13 @@ static void buildSeen(KeySearch &search, const MaskSamples &samples, const Atten
                any = any | ofLane(p.i32(x), r[0], t.it, t.h, t.b);
              return {any,
                      {r[0], t.it, t.h, t.b},
-                     first < search.before.highAt(t) && first + lanes > search.before.lowAt(t)};
+                     first < search.searched.highAt(t) && first + lanes > search.searched.lowAt(t)};
            });
   search.seenOfLane = ofLane, search.seenOfRest = ofRest, search.seen = seen;
 }
 
 /// The first group from g on with a visible key, else the number of groups.
-static Func buildNext(Func seen, const AttentionBlocks &blocks, Scalar groups) {
+static Func buildNext(const KeySearch &search, const AttentionBlocks &blocks, Scalar groups) {
   PipelineBuilder &p = blocks.p;
   StringRef vars[] = {"g", "it", "h", "b"};
   Func next =
@@ -290,7 +294,7 @@ static Func buildNext(Func seen, const AttentionBlocks &blocks, Scalar groups) {
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              Scalar g = groups - 1 - r[0];
              Scalar later = next(g + 1, v[0], v[1], v[2]);
-             return {select(seen(g, v[0], v[1], v[2]) > 0, g, later), {g, v[0], v[1], v[2]}};
+             return {select(search.isSeen(g, BlockCoords(v)), g, later), {g, v[0], v[1], v[2]}};
            });
   return next;
 }
@@ -305,8 +309,10 @@ KeySearch attn::buildKeySearch(const QBlockMask &mask, AttentionRegions &regions
   Scalar groups = (blocks.in.numKeys + (lanes - 1)) / lanes;
   KeySearch search;
   search.before = range;
+  search.isShared = !mask.mask.dependsOnHead() && !blocks.splits.isSplit() && !blocks.packed;
+  search.searched = search.isShared ? buildKeyRange(mask, "searched_") : range;
   buildSeen(search, MaskSamples(mask, regions), blocks, lanes);
-  search.next = buildNext(search.seen, blocks, groups);
+  search.next = buildNext(search, blocks, groups);
   auto nextFrom = [&](Scalar key, const BlockCoords &t) {
     Scalar group = unsafePromiseClamped(min(key / lanes, groups), p.i32(0), groups);
     return max(search.next(group, t.it, t.h, t.b) * lanes, key);
@@ -319,8 +325,8 @@ KeySearch attn::buildKeySearch(const QBlockMask &mask, AttentionRegions &regions
   p.update(search.found.high, qBlockVars, {{"rg", groups}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              Scalar end = min((r[0] + 1) * lanes, range.high(v));
-             Scalar seen = search.seen(r[0], v[0], v[1], v[2]);
-             return max(search.found.high(v), select(seen > 0, end, p.i32(0)));
+             Scalar isSeen = search.isSeen(r[0], BlockCoords(v));
+             return max(search.found.high(v), select(isSeen, end, p.i32(0)));
            });
   if (isOneKvBlock)
     return search;

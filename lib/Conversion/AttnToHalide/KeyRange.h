@@ -63,7 +63,7 @@ struct KeyRange {
 
 /// Builds the range of keys that a query block's rows may see by the mask's comparisons. With KV
 /// splits: the range of a split, in whole KV blocks.
-KeyRange buildKeyRange(const QBlockMask &mask);
+KeyRange buildKeyRange(const QBlockMask &mask, StringRef prefix = {});
 
 /// Finds the gap between the two ranges of keys that the mask's comparisons leave, if they may. The
 /// query block has no KV splits.
@@ -76,8 +76,15 @@ Func buildKvBlocks(const AttentionBlocks &blocks, const KeyRange &range);
 /// a query block sees a key of the group, and the next group with such a key.
 struct KeySearch {
   KeyRange before;
+  /// Whether heads see the same keys, which are searched once, for query blocks of head 0 within
+  /// `searched`, before the others; otherwise `searched` is `before`.
+  bool isShared = false;
+  KeyRange searched;
   Func seenOfLane, seenOfRest, seen, next;
   KeyRange found;
+
+  /// Whether some row of a query block sees a key of group g.
+  Scalar isSeen(Scalar g, const BlockCoords &t) const;
 };
 
 /// Evaluates the mask over `range` before the scores, for all rows of a query block that it tells

@@ -41,6 +41,7 @@ private:
 
   void schedule();
   void scheduleSearch();
+  void scheduleSharedSearch();
   void scheduleQuery();
   bool scheduleTransposed(const TransposedFunc &f, StringRef column);
   void scheduleStaged(const StagedReads &staged, Loop at);
@@ -266,10 +267,17 @@ void PrefillAttention::schedule() {
 }
 
 void PrefillAttention::scheduleSearch() {
-  for (Func f :
-       {search->before.low, search->before.high, search->seen, search->seenOfRest, search->next}) {
+  for (Func f : {search->before.low, search->before.high, search->next}) {
     cpu.computeInQBlock(f);
     blocks.fix(f, /*perKvBlock=*/false);
+  }
+  if (search->isShared) {
+    scheduleSharedSearch();
+  } else {
+    for (Func f : {search->seen, search->seenOfRest}) {
+      cpu.computeInQBlock(f);
+      blocks.fix(f, /*perKvBlock=*/false);
+    }
   }
   for (Func f : {search->seen, search->seenOfRest, search->next, search->found.high})
     p.neverPartition(f, 0);
@@ -282,6 +290,25 @@ void PrefillAttention::scheduleSearch() {
   p.vectorizeBy(p.stage(ofLane, 0)["x"], lanes, TailStrategy::automatic);
   p.neverPartition(ofLane);
   p.neverPartition(ofLane, 0);
+}
+
+void PrefillAttention::scheduleSharedSearch() {
+  Func seen = search->seen;
+  p.computeRoot(seen);
+  p.boundExtent(seen, "h", 1);
+  p.neverPartition(seen);
+  p.computeAt(search->seenOfRest, p.stage(seen)["it"]);
+  StageLoops v = p.stage(seen, 0);
+  Loop qBlocks = p.fuse(v["it"], v["b"]);
+  p.reorder({v["rg"], v["h"], qBlocks});
+  p.parallel(qBlocks);
+  for (Func f : {search->searched.low, search->searched.high})
+    p.computeAt(f, qBlocks);
+  for (Func f : {search->seenOfRest, search->searched.low, search->searched.high}) {
+    p.storeIn(f, MemoryType::stack);
+    p.neverPartition(f);
+    blocks.fix(f, /*perKvBlock=*/false);
+  }
 }
 
 /// Schedules a square at a time, in registers. False if `f` is not made of squares.
