@@ -17,6 +17,8 @@ double reference::dot(Environment &env, const Scalar *x, int64_t xStride, const 
     x += (count - 1) * xStride, xStride = -xStride;
     y += (count - 1) * yStride, yStride = -yStride;
   }
+  if (env.getArithmetic() == Arithmetic::PlainInOrder)
+    numSums = 1;
   // The two interleaved sums take the first and the second half.
   bool inHalves = env.getArithmetic() == Arithmetic::PlainHalves && count % 2 == 0;
   auto place = [&](int64_t i) { return inHalves ? i / 2 + i % 2 * (count / 2) : i; };

@@ -54,6 +54,8 @@ enum class Arithmetic {
   PlainReversed,
   /// The same with the products of each half summed separately.
   PlainHalves,
+  /// The same with products summed one by one.
+  PlainInOrder,
   /// Plain with results of exp, log and similar functions 2 ulp above or below, as libraries differ
   /// by that much: a rounding to integer or a comparison after them may go either way.
   PlainAbove,
