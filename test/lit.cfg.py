@@ -32,7 +32,7 @@ for name in ("ATTNC_TEST_ALL", "ATTNC_TEST_SEED"):
 # What `host` stands for: `./dev test --cpu` sets it, and leaves out what would repeat the tests without it.
 if "ATTNC_HOST_TARGET" in os.environ:
     config.environment["ATTNC_HOST_TARGET"] = os.environ["ATTNC_HOST_TARGET"]
-    config.excludes += ["Conversion", "Dialect", "Import", "Reference", "bench", "errors", "tools"]
+    config.excludes += ["Conversion", "Dialect", "Import", "Reference", "Target", "bench", "errors", "tools"]
 
 # OpenCL kernels run on the CPU, whatever else the machine has.
 config.environment["HL_OCL_PLATFORM_NAME"] = "Portable Computing Language"
