@@ -68,11 +68,11 @@ func.func @lengths(%q: tensor<?x1x?x64xf32>, %k: tensor<?x1x?x64xf32>, %n: tenso
 }
 
 // What is not linear in q and k bounds nothing: groups of keys between the bounds so far are searched for
-// some that a row of the query block sees, and KV blocks begin at these.
+// some that a row of the query block sees, once for heads that see the same ones, and KV blocks begin at these.
 // CHECK-LABEL: halide.pipeline @odd_attention_3
-// CHECK: %[[LOW:.*]] = halide.func "low"
+// CHECK: %[[LOW:.*]] = halide.func "searched_low"
 // CHECK-NEXT: halide.yield %c0_i32
-// CHECK: %[[HIGH:.*]] = halide.func "high"
+// CHECK: %[[HIGH:.*]] = halide.func "searched_high"
 // CHECK-NEXT: halide.yield %key_extent1
 // CHECK: %[[LANES:.*]] = halide.func "seen_of_lane"
 // CHECK: halide.update %[[LANES]]{{.*}} over [%{{.*}} extent %c48_i32]
@@ -81,6 +81,7 @@ func.func @lengths(%q: tensor<?x1x?x64xf32>, %k: tensor<?x1x?x64xf32>, %n: tenso
 // CHECK:   halide.at %[[HIGH]]
 // CHECK:   halide.at %[[LOW]]
 // CHECK: %[[NEXT:.*]] = halide.func "next_seen"
+// CHECK:   halide.at %[[SEEN]][%{{.*}}, %it, %c0_i32, %b]
 // CHECK: %[[FIRST:.*]] = halide.func "first_seen"
 // CHECK:   halide.at %[[NEXT]]
 // CHECK: %[[END:.*]] = halide.func "end_seen"
