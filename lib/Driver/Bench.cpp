@@ -18,6 +18,11 @@
 #include "attnc/Execution/Graph.h"
 #include "attnc/Execution/InputMaker.h"
 #include "attnc/Execution/Kernel.h"
+#include "attnc/Machine/Target.h"
+
+#include "llvm/Support/Threading.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace attnc;
@@ -31,8 +36,17 @@ struct Bench {
   func::FuncOp graph;
   std::optional<SymbolicCount> flops;
   double seconds;
+  /// None of a GPU.
+  std::optional<MachineLimits> limits;
 };
 } // namespace
+
+static std::optional<MachineLimits> findLimits(StringRef target, unsigned threads) {
+  if (mlir::attn::Target(target).hasGpu())
+    return std::nullopt;
+  return mlir::attn::measureLimits(threads ? threads
+                                           : llvm::hardware_concurrency().compute_thread_count());
+}
 
 static SmallVector<CalledKernel> getCalled(Spec &spec, ArrayRef<Tensor> inputs,
                                            ArrayRef<Tensor> outputs) {
@@ -40,6 +54,27 @@ static SmallVector<CalledKernel> getCalled(Spec &spec, ArrayRef<Tensor> inputs,
   for (const Tensor &tensor : llvm::concat<const Tensor>(inputs, outputs))
     shapes.push_back(tensor.getShape());
   return getCalledKernels(spec.getFunction(), shapes);
+}
+
+/// The shortest time that one of `calls` more calls spends in each kernel.
+static FailureOr<SmallVector<ProfileLine>> profile(Bench &bench, ArrayRef<Tensor> inputs,
+                                                   ArrayRef<Tensor> outputs, size_t calls) {
+  MutableArrayRef<KernelTime> times = bench.kernel.getProfile();
+  SmallVector<KernelTime> shortest(times.size(), {std::numeric_limits<int64_t>::max(), 0});
+  for (size_t count = 0; count < calls && !times.empty(); ++count) {
+    llvm::fill(times, KernelTime{});
+    if (failed(bench.kernel.call(inputs, outputs)))
+      return failure();
+    for (auto [time, least] : llvm::zip(times, shortest))
+      if (time.nanoseconds < least.nanoseconds)
+        least = time;
+  }
+  SmallVector<ProfileLine> lines;
+  auto module = bench.spec.getFunction()->getParentOfType<ModuleOp>();
+  for (auto [kernel, time] : llvm::zip(module.getOps<mlir::attn::KernelOpInterface>(), shortest))
+    if (time.calls)
+      lines.push_back({kernel.getName(), 1e-9 * time.nanoseconds, time.calls});
+  return lines;
 }
 
 static FailureOr<Row> timeRow(Bench &bench, InputMaker &maker, const Dims &dims) {
@@ -56,6 +91,9 @@ static FailureOr<Row> timeRow(Bench &bench, InputMaker &maker, const Dims &dims)
   FailureOr<int64_t> workspace = bench.kernel.getWorkspace(*inputs, *outputs);
   if (failed(times) || failed(workspace))
     return failure();
+  auto lines = profile(bench, *inputs, *outputs, times->wall.size());
+  if (failed(lines))
+    return failure();
   int64_t bytes = 0;
   for (const Tensor &tensor : llvm::concat<const Tensor>(*inputs, *outputs))
     bytes += tensor.numBytes();
@@ -70,7 +108,8 @@ static FailureOr<Row> timeRow(Bench &bench, InputMaker &maker, const Dims &dims)
              bytes,
              *workspace,
              flops,
-             getCalled(bench.spec, *inputs, *outputs)};
+             getCalled(bench.spec, *inputs, *outputs),
+             std::move(*lines)};
 }
 
 static FailureOr<std::vector<Row>> timeRows(Bench &bench, InputMaker &maker, ArrayRef<Dims> all,
@@ -86,7 +125,7 @@ static FailureOr<std::vector<Row>> timeRows(Bench &bench, InputMaker &maker, Arr
     if (failed(row))
       return failure();
     if (isPrinted)
-      print(*row, width);
+      print(*row, bench.limits, width);
     rows.push_back(std::move(*row));
   }
   return rows;
@@ -119,7 +158,7 @@ static LogicalResult timeSpec(Spec &spec, StringRef target, const BenchInvocatio
   limitThreads(invocation.threads);
   FailureOr<std::string> cacheDir = openCache(invocation.useCache);
   std::unique_ptr<Kernel> kernel =
-      failed(cacheDir) ? nullptr : Kernel::compile(spec, target, *cacheDir);
+      failed(cacheDir) ? nullptr : Kernel::compile(spec, target, *cacheDir, invocation.isProfiled);
   if (!kernel)
     return failure();
   func::FuncOp function = graph ? graph->getFunction() : func::FuncOp();
@@ -127,13 +166,14 @@ static LogicalResult timeSpec(Spec &spec, StringRef target, const BenchInvocatio
                    InputMaker::FullLengths);
   if (!function)
     remarkIntegers(maker);
-  Bench bench{spec, *kernel, function, flops, invocation.seconds};
+  Bench bench{
+      spec, *kernel, function, flops, invocation.seconds, findLimits(target, invocation.threads)};
   FailureOr<std::vector<Row>> rows =
       timeRows(bench, maker, combine(invocation.sizes), /*isPrinted=*/!invocation.asJson);
   if (failed(rows))
     return failure();
   if (invocation.asJson)
-    printJson(spec, target, *rows);
+    printJson(spec, target, bench.limits, *rows);
   remarkLoad(*rows, invocation.threads);
   return success();
 }
@@ -147,5 +187,7 @@ LogicalResult attnc::bench(const BenchInvocation &invocation) {
       spec ? resolveTarget(invocation.target) : FailureOr<std::string>();
   if (failed(target) || failed(checkRunsHere(*target)))
     return failure();
+  if (invocation.isProfiled && mlir::attn::Target(*target).hasGpu())
+    return reportUsage("--profile", "expected a target without a GPU, found " + *target);
   return timeSpec(*spec, *target, invocation);
 }

@@ -43,19 +43,39 @@ static std::string describeCalled(ArrayRef<CalledKernel> called) {
 void attnc::printHeader(unsigned width) {
   llvm::outs()
       << llvm::left_justify("sizes", width)
-      << "     min ms  median ms     cpu ms   GFLOP/s      MB    GB/s  workspace  kernel\n";
+      << "     min ms  median ms     cpu ms   GFLOP/s  % FMA      MB    GB/s  % read  workspace"
+         "  kernel\n";
 }
 
-void attnc::print(const Row &row, unsigned width) {
-  std::string gflops = "-";
-  if (row.flops && *row.flops > 0)
+/// Below the row, indented: the kernels that ran, with their shares of the time in kernels.
+static void printProfile(const Row &row) {
+  double all = 0;
+  for (const ProfileLine &line : row.profile)
+    all += line.seconds;
+  for (const ProfileLine &line : row.profile)
+    TerminalStream(llvm::outs()) << llvm::format("  %10.4g ms %5.1f %%  ", 1e3 * line.seconds,
+                                                 100 * line.seconds / all)
+                                 << line.kernel << '\n';
+}
+
+void attnc::print(const Row &row, const std::optional<MachineLimits> &limits, unsigned width) {
+  std::string gflops = "-", flopsShare = "-", readShare = "-";
+  bool hasFlops = row.flops && *row.flops > 0;
+  if (hasFlops)
     gflops = llvm::formatv("{0:F1}", row.getGflops());
+  if (hasFlops && limits)
+    flopsShare = llvm::formatv("{0:F0}", 100 * row.getFlopsShare(*limits));
+  if (limits)
+    readShare = llvm::formatv("{0:F0}", 100 * row.getReadShare(*limits));
   TerminalStream(llvm::outs()) << llvm::left_justify(describe(row.dims), width)
-                               << llvm::format(" %10.4g %10.4g %10.4g %9s %7.4g %7.3g %10.4g  ",
-                                               1e3 * row.min, 1e3 * row.median, 1e3 * row.cpu,
-                                               gflops.c_str(), row.bytes / 1e6,
-                                               row.bytes / row.min / 1e9, row.workspace / 1e6)
+                               << llvm::format(
+                                      " %10.4g %10.4g %10.4g %9s %6s %7.4g %7.3g %7s %10.4g  ",
+                                      1e3 * row.min, 1e3 * row.median, 1e3 * row.cpu,
+                                      gflops.c_str(), flopsShare.c_str(), row.bytes / 1e6,
+                                      row.bytes / row.min / 1e9, readShare.c_str(),
+                                      row.workspace / 1e6)
                                << describeCalled(row.called) << '\n';
+  printProfile(row);
   llvm::outs().flush();
 }
 
@@ -73,7 +93,16 @@ static json::Object toJson(const CalledKernel &call) {
   return object;
 }
 
-static json::Object toJson(const Row &row) {
+static json::Array toJson(ArrayRef<ProfileLine> profile) {
+  json::Array lines;
+  for (const ProfileLine &line : profile)
+    lines.push_back(json::Object{{"kernel", mlir::attn::escapeJson(line.kernel)},
+                                 {"ms", 1e3 * line.seconds},
+                                 {"calls", line.calls}});
+  return lines;
+}
+
+static json::Object toJson(const Row &row, const std::optional<MachineLimits> &limits) {
   json::Object sizes;
   for (auto [symbol, size] : row.dims)
     sizes[mlir::attn::escapeJson(symbol)] = size;
@@ -87,7 +116,13 @@ static json::Object toJson(const Row &row) {
   if (row.flops && *row.flops > 0) {
     object["flops"] = *row.flops;
     object["gflops"] = row.getGflops();
+    if (limits)
+      object["flops_share"] = row.getFlopsShare(*limits);
   }
+  if (!row.profile.empty())
+    object["profile"] = toJson(row.profile);
+  if (limits)
+    object["read_share"] = row.getReadShare(*limits);
   return object;
 }
 
@@ -106,13 +141,16 @@ void attnc::remarkLoad(ArrayRef<Row> rows, unsigned numThreads) {
                "% above the shortest times: other work on this machine, or too few --seconds");
 }
 
-void attnc::printJson(Spec &spec, StringRef target, ArrayRef<Row> rows) {
+void attnc::printJson(Spec &spec, StringRef target, const std::optional<MachineLimits> &limits,
+                      ArrayRef<Row> rows) {
   json::Array array;
   for (const Row &row : rows)
-    array.push_back(toJson(row));
-  json::Value value =
-      json::Object{{"function", mlir::attn::escapeJson(spec.getFunction().getName())},
-                   {"target", target},
-                   {"rows", std::move(array)}};
-  llvm::outs() << llvm::formatv("{0:2}\n", value);
+    array.push_back(toJson(row, limits));
+  json::Object object{{"function", mlir::attn::escapeJson(spec.getFunction().getName())},
+                      {"target", target},
+                      {"rows", std::move(array)}};
+  if (limits)
+    object["machine"] = json::Object{{"fma_gflops", limits->flops / 1e9},
+                                     {"read_gb_per_s", limits->readBytes / 1e9}};
+  llvm::outs() << llvm::formatv("{0:2}\n", json::Value(std::move(object)));
 }

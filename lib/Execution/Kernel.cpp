@@ -41,7 +41,7 @@ static LogicalResult reportLibrary(StringRef path) {
 }
 
 // The library stays loaded: its threads may still be asleep in it.
-LogicalResult Kernel::load(StringRef path) {
+LogicalResult Kernel::load(StringRef path, size_t profiled) {
   void *library = ::dlopen(path.str().c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library)
     return reportLibrary(path);
@@ -50,7 +50,13 @@ LogicalResult Kernel::load(StringRef path) {
       reinterpret_cast<decltype(workspace)>(::dlsym(library, (name + "_workspace").c_str()));
   lastError =
       reinterpret_cast<decltype(lastError)>(::dlsym(library, (name + "_last_error").c_str()));
-  return function && workspace && lastError ? success() : reportLibrary(path);
+  bool hasProfile = true;
+  if (profiled) {
+    auto *times = reinterpret_cast<KernelTime *>(::dlsym(library, (name + "_profile").c_str()));
+    hasProfile = times;
+    profile = {times, hasProfile ? profiled : 0};
+  }
+  return function && workspace && lastError && hasProfile ? success() : reportLibrary(path);
 }
 
 static SmallVector<DLTensor> getDLTensors(ArrayRef<Tensor> inputs, ArrayRef<Tensor> outputs) {
@@ -97,15 +103,16 @@ static std::unique_ptr<TemporaryFolder> createFolder(StringRef cacheDir) {
   return nullptr;
 }
 
-std::unique_ptr<Kernel> Kernel::compile(Spec &spec, StringRef target, StringRef cacheDir) {
+std::unique_ptr<Kernel> Kernel::compile(Spec &spec, StringRef target, StringRef cacheDir,
+                                        bool isProfiled) {
   if (failed(getLibraryName(std::nullopt, spec.getFunction().getName())) ||
       failed(spec.lower(Stage::Scheduled, target)))
     return nullptr;
-  return compile(spec.getFunction(), target, cacheDir);
+  return compile(spec.getFunction(), target, cacheDir, isProfiled);
 }
 
-std::unique_ptr<Kernel> Kernel::compile(func::FuncOp function, StringRef target,
-                                        StringRef cacheDir) {
+std::unique_ptr<Kernel> Kernel::compile(func::FuncOp function, StringRef target, StringRef cacheDir,
+                                        bool isProfiled) {
   FailureOr<std::string> name = getLibraryName(std::nullopt, function.getName());
   if (failed(name))
     return nullptr;
@@ -113,8 +120,9 @@ std::unique_ptr<Kernel> Kernel::compile(func::FuncOp function, StringRef target,
   options.name = *name;
   options.function = function.getName().str();
   options.cacheDir = cacheDir.str();
-  FailureOr<mlir::attn::Library> library =
-      compileLibrary({{target.str(), function->getParentOfType<ModuleOp>()}}, options);
+  options.isProfiled = isProfiled;
+  auto module = function->getParentOfType<ModuleOp>();
+  FailureOr<mlir::attn::Library> library = compileLibrary({{target.str(), module}}, options);
   if (failed(library))
     return nullptr;
   std::unique_ptr<TemporaryFolder> folder = createFolder(cacheDir);
@@ -123,7 +131,10 @@ std::unique_ptr<Kernel> Kernel::compile(func::FuncOp function, StringRef target,
   std::string path = folder->file(*name + ".so");
   auto kernel = std::make_unique<Kernel>();
   kernel->name = *name;
-  if (failed(writeSharedLibrary(*library, path, function.getLoc())) || failed(kernel->load(path)))
+  size_t profiled =
+      isProfiled ? llvm::range_size(module.getOps<mlir::attn::KernelOpInterface>()) : 0;
+  if (failed(writeSharedLibrary(*library, path, function.getLoc())) ||
+      failed(kernel->load(path, profiled)))
     return nullptr;
   return kernel;
 }

@@ -14,6 +14,8 @@ namespace cl = llvm::cl;
 static cl::opt<double> seconds("seconds", cl::init(1), cl::value_desc("S"),
                                cl::desc("How long to time each row (default: 1)"),
                                cl::cat(category()), cl::sub(benchCommand()));
+static cl::opt<bool> isProfiled("profile", cl::desc("Also print the time of each kernel"),
+                                cl::cat(category()), cl::sub(benchCommand()));
 static cl::opt<bool> asJson("json", cl::desc("Print JSON instead of a table"), cl::cat(category()),
                             cl::sub(benchCommand()));
 
@@ -26,15 +28,23 @@ given by --input are random; key lengths are full, without padding.
                shared machine
   GFLOP/s      of the matrix products, at min. They are counted as "flops" in NAME.json:
                in full, masked scores included
+  % FMA        of the FLOP/s that multiply-adds in f32 reach at most on these threads, measured
+               in the same run
   MB           of inputs and results; GB/s is that, at min
+  % read       of the bandwidth of reading memory in order on these threads, measured too; above
+               100 where caches hold them
   workspace    MB of temporaries that the call allocates
   kernel       the kernel selected by size; all are in --json
+
+--profile prints, below a row, the wall milliseconds that a call spends in each kernel, and their
+share of all kernels'.
 
 Compare edits of a schedule by the min of runs with --threads 1 on an idle machine.
 
 Examples:
   attnc bench spec.mlir --size batch=1,len=256,512,1024
   attnc bench spec.mlir --size batch=1,8,len=128 --threads 1 --seconds 5 --json
+  attnc bench layer.mlir --size batch=1,len=512 --profile
   attnc bench spec.mlir --input query=@q.npy --input key=@k.npy --input value=@v.npy
   attnc compile spec.mlir --emit fused -o - > tuned.mlir
   attnc bench tuned.mlir --size len=1024 --threads 1      an edited schedule
@@ -47,6 +57,7 @@ static LogicalResult runBench() {
     return failure();
   invocation.sizes = std::move(*sizes);
   invocation.seconds = seconds;
+  invocation.isProfiled = isProfiled;
   invocation.asJson = asJson;
   return bench(invocation);
 }

@@ -28,6 +28,11 @@ mlir::FailureOr<std::vector<Tensor>> makeOutputs(const Signature &signature, con
 /// per core.
 void limitThreads(unsigned threads);
 
+/// What calls of a library spent in one of its kernels.
+struct KernelTime {
+  int64_t nanoseconds, calls;
+};
+
 /// A spec, compiled and loaded: the same object that `attnc compile` archives, linked to a shared
 /// library.
 class Kernel {
@@ -35,10 +40,10 @@ public:
   /// Lowers the spec to its last stage. `target` in full; kernels are cached in `cacheDir`
   /// unless it is empty. Null after an error.
   static std::unique_ptr<Kernel> compile(Spec &spec, llvm::StringRef target,
-                                         llvm::StringRef cacheDir);
+                                         llvm::StringRef cacheDir, bool isProfiled = false);
   /// The same of a function that is scheduled.
   static std::unique_ptr<Kernel> compile(mlir::func::FuncOp function, llvm::StringRef target,
-                                         llvm::StringRef cacheDir);
+                                         llvm::StringRef cacheDir, bool isProfiled = false);
 
   /// Calls it as a C program would, on DLTensors. Errors are the library's message, at its name.
   llvm::LogicalResult call(llvm::ArrayRef<Tensor> inputs, llvm::ArrayRef<Tensor> outputs);
@@ -47,13 +52,19 @@ public:
   mlir::FailureOr<int64_t> getWorkspace(llvm::ArrayRef<Tensor> inputs,
                                         llvm::ArrayRef<Tensor> outputs);
 
+  /// The times of the module's kernels, in order, summed up over all calls; to be set to 0 at will.
+  /// Empty unless it is profiled.
+  llvm::MutableArrayRef<KernelTime> getProfile() { return profile; }
+
 private:
-  llvm::LogicalResult load(llvm::StringRef path);
+  /// `profiled`: how many kernels have a profile.
+  llvm::LogicalResult load(llvm::StringRef path, size_t profiled);
 
   std::string name;
   int (*function)(const void *options, const void *tensors) = nullptr;
   int64_t (*workspace)(const void *tensors) = nullptr;
   const char *(*lastError)() = nullptr;
+  llvm::MutableArrayRef<KernelTime> profile;
 };
 
 } // namespace attnc

@@ -11,6 +11,7 @@
 #include "HostObject.h"
 
 #include "BindSignature.h"
+#include "Profile.h"
 #include "Sanitize.h"
 #include "SupportCode.h"
 #include "Weights.h"
@@ -19,6 +20,7 @@
 
 #include "attnc/Conversion/Passes.h"
 #include "attnc/Dialect/Host/Passes.h"
+#include "attnc/Interfaces/KernelOpInterface.h"
 #include "attnc/Target/CodeGen/CodeGen.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -117,6 +119,14 @@ static std::unique_ptr<llvm::Module> translateAll(MutableArrayRef<Variant> varia
   return result;
 }
 
+/// Lowering erases the kernels.
+static std::vector<std::string> getKernelNames(ModuleOp module) {
+  std::vector<std::string> names;
+  for (auto kernel : module.getOps<KernelOpInterface>())
+    names.push_back(kernel.getName().str());
+  return names;
+}
+
 /// Links `part`, of the same target, into `module`.
 static LogicalResult link(llvm::Module &module, std::unique_ptr<llvm::Module> part,
                           llvm::TargetMachine &machine, Location loc) {
@@ -162,9 +172,12 @@ FailureOr<std::string> attn::compileHost(MutableArrayRef<Variant> variants, Stri
   Location loc = variants.front().getModule().getLoc();
   std::unique_ptr<llvm::TargetMachine> machine = makeHostMachine(triple, loc);
   llvm::LLVMContext context;
+  std::vector<std::string> kernels = getKernelNames(variants.front().getModule());
   std::unique_ptr<llvm::Module> host = translateAll(variants, function, context);
   if (!machine || !host)
     return failure();
+  if (signature.isProfiled)
+    profileKernels(*host, kernels, signature.getProfileSymbol());
   setTarget(*host, *machine);
   for (ArrayRef<unsigned char> part :
        getSupport(machine->getTargetTriple(), gpu, signature, withRuntime))

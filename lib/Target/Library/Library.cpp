@@ -263,6 +263,7 @@ static LogicalResult verifyNames(ArrayRef<Variant> variants, const Signature &si
 static std::string hashBuild(const Build &build) {
   std::vector<std::string> parts{"library", build.signature.name, build.function};
   parts.push_back(build.runtime == Runtime::inside ? "inside" : "outside");
+  parts.push_back(build.signature.isProfiled ? "profiled" : "");
   parts.push_back(build.metadata);
   for (const Variant &variant : build.variants) {
     parts.push_back(variant.target);
@@ -307,6 +308,7 @@ FailureOr<Library> attn::buildLibrary(ArrayRef<LibrarySource> sources,
   }
   signature->onDevice = getGpu(*variants).has_value();
   signature->isSpread = isSpread(variants->front().getModule());
+  signature->isProfiled = options.isProfiled;
   if (failed(verifyNames(*variants, *signature)))
     return failure();
 

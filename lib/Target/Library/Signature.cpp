@@ -58,6 +58,8 @@ std::vector<std::string> Signature::symbols() const {
                                    name + "_describe"};
   if (onDevice)
     symbols.push_back(name + "_release");
+  if (isProfiled)
+    symbols.push_back(getProfileSymbol());
   if (weights)
     symbols.insert(symbols.end(), {name + "_load", name + "_load_unchecked", name + "_unload"});
   return symbols;

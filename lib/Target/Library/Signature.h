@@ -56,11 +56,14 @@ struct Signature {
   bool onDevice = false;
   /// Whether several processes may share its tensors.
   bool isSpread = false;
+  /// Whether the times of kernels are exported.
+  bool isProfiled = false;
   /// Set if large constants are in a file.
   std::optional<WeightsInfo> weights;
 
   /// The names of `tensors` as C parameters: distinct identifiers.
   std::vector<std::string> parameters() const;
+  std::string getProfileSymbol() const { return name + "_profile"; }
   /// The symbols an emitted library exports.
   std::vector<std::string> symbols() const;
 };

@@ -42,6 +42,9 @@ struct LibraryOptions {
   bool withRuntime = true;
   /// Large constants are kept in a file that NAME_load maps.
   bool weightsBeside = false;
+  /// Exports the times of kernels on a CPU as NAME_profile: for each of the module's, in order,
+  /// int64_t nanoseconds and calls, of all calls of the library.
+  bool isProfiled = false;
   /// Describes the function: a sentence, and lines of formulas. ASCII.
   std::string summary;
   std::vector<std::string> formulas;
