@@ -7,6 +7,7 @@
 
 #include "Targets.h"
 
+#include "attnc/Diagnostics/Report.h"
 #include "attnc/Driver/Driver.h"
 #include "attnc/Explain/Explanation.h"
 
@@ -21,7 +22,14 @@ LogicalResult attnc::explain(const ExplainInvocation &invocation) {
       spec ? resolveTarget(invocation.target) : FailureOr<std::string>();
   if (failed(target))
     return failure();
-  FailureOr<Explanation> explanation = explain(*spec, *target);
+  for (const SizeList &list : invocation.sizes)
+    if (list.sizes.size() != 1)
+      return reportUsage("--size", "expected one size of " + list.symbol + ", found " +
+                                       Twine(list.sizes.size()));
+  std::optional<PictureInputs> pictured;
+  if (invocation.draws)
+    pictured = PictureInputs{invocation.sizes, invocation.inputs, invocation.seed};
+  FailureOr<Explanation> explanation = explain(*spec, *target, pictured);
   if (failed(explanation))
     return failure();
   if (invocation.asJson)

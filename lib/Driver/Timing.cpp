@@ -7,10 +7,6 @@
 
 #include "Timing.h"
 
-#include "attnc/Diagnostics/Report.h"
-
-#include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
 #include <chrono>
@@ -19,22 +15,6 @@
 
 using namespace mlir;
 using namespace attnc;
-
-LogicalResult attnc::checkAllKnown(ArrayRef<SizeList> lists, const Signature &signature,
-                                   ArrayRef<InputSource> given) {
-  llvm::SetVector<StringRef> unknown;
-  for (const Symbol &symbol : getSymbols(signature))
-    unknown.insert(symbol.name);
-  for (const SizeList &list : lists)
-    unknown.remove(list.symbol);
-  for (const Parameter &input : signature.inputs)
-    if (llvm::any_of(given, [&](const InputSource &option) { return option.name == input.name; }))
-      unknown.remove_if(
-          [&](StringRef symbol) { return llvm::is_contained(input.symbols, symbol); });
-  if (!unknown.empty())
-    return reportError("--size", "expected sizes of " + llvm::join(unknown, ", ") + ", found none");
-  return success();
-}
 
 static double getWallTime() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

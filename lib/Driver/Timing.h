@@ -8,8 +8,6 @@
 #ifndef ATTNC_LIB_DRIVER_TIMING_H
 #define ATTNC_LIB_DRIVER_TIMING_H
 
-#include "attnc/Execution/Inputs.h"
-
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -26,10 +24,6 @@ struct Times {
 /// Calls `call` once for warm-up, then for `duration` seconds and at least three samples. A sample
 /// has enough calls to make the clocks' cost negligible.
 mlir::FailureOr<Times> sample(llvm::function_ref<llvm::LogicalResult()> call, double duration);
-
-/// Fails unless `--size` or a given input fixes each size of a call.
-llvm::LogicalResult checkAllKnown(llvm::ArrayRef<SizeList> lists, const Signature &signature,
-                                  llvm::ArrayRef<InputSource> given);
 
 double getMedian(std::vector<double> values);
 

@@ -11,6 +11,7 @@
 #include "attnc/Execution/Npy.h"
 #include "attnc/Import/Safetensors/Safetensors.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -29,6 +30,22 @@ FailureOr<size_t> attnc::findParameter(ArrayRef<Parameter> parameters, StringRef
   auto names = llvm::map_range(parameters, [](const Parameter &p) { return p.name; });
   return reportError(option,
                      "expected one of " + llvm::join(names, ", ") + ", found '" + name + "'");
+}
+
+LogicalResult attnc::checkAllKnown(ArrayRef<SizeList> lists, const Signature &signature,
+                                   ArrayRef<InputSource> given) {
+  llvm::SetVector<StringRef> unknown;
+  for (const Symbol &symbol : getSymbols(signature))
+    unknown.insert(symbol.name);
+  for (const SizeList &list : lists)
+    unknown.remove(list.symbol);
+  for (const Parameter &input : signature.inputs)
+    if (llvm::any_of(given, [&](const InputSource &option) { return option.name == input.name; }))
+      unknown.remove_if(
+          [&](StringRef symbol) { return llvm::is_contained(input.symbols, symbol); });
+  if (!unknown.empty())
+    return reportError("--size", "expected sizes of " + llvm::join(unknown, ", ") + ", found none");
+  return success();
 }
 
 namespace {

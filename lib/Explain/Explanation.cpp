@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "MainLoop.h"
+#include "MaskPicture.h"
+#include "VisibleKeys.h"
 
 #include "attnc/Diagnostics/Terminal.h"
 #include "attnc/Dialect/Attn/Attn.h"
@@ -15,6 +17,7 @@
 #include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Dialect/Cuda/Cuda.h"
 #include "attnc/Dialect/Host/Host.h"
+#include "attnc/Execution/Graph.h"
 #include "attnc/Spec/Place.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -143,7 +146,8 @@ static void warnOfWidening(Operation &op, std::vector<std::string> &features) {
                                        describePlace(widening->getLoc())));
 }
 
-static std::vector<std::string> listFeatures(AttentionOp attention, func::FuncOp function) {
+static std::vector<std::string> listFeatures(AttentionOp attention, func::FuncOp function,
+                                             CostModel &costs) {
   MaskAnalysis mask(attention.getMask());
   std::vector<std::string> features;
   std::string scale;
@@ -155,8 +159,11 @@ static std::vector<std::string> listFeatures(AttentionOp attention, func::FuncOp
                               {"prob_mod", attention.getProbMod()}})
     if (!region.empty())
       features.push_back(name.str() + listReads(region, function));
-  if (!attention.getMask().empty())
+  if (!attention.getMask().empty()) {
+    if (std::string keys = describeVisibleKeys(attention, mask, costs); !keys.empty())
+      features.push_back(keys);
     features.push_back(describeBounds(attention, mask));
+  }
   if (seesFirstKeyAlone(attention, mask))
     features.push_back(
         "its only query row sees key 0 alone: for the last row, causal(bottom_right)");
@@ -230,7 +237,7 @@ static OpKernels describeComputation(Operation &op, func::FuncOp function, CostM
   OpKernels entry = describeOp(op, costs);
   entry.cost = costs.get(&op);
   if (auto attention = dyn_cast<AttentionOp>(op)) {
-    entry.features = listFeatures(attention, function);
+    entry.features = listFeatures(attention, function, costs);
     StringRef reason = mlir::attn::getReasonForNoKernel(attention, target);
     if (!attention.getScheduleAttr() && !reason.empty())
       entry.features.push_back(("no fused kernel, computed op by op: " + reason).str());
@@ -288,6 +295,48 @@ static std::vector<OpKernels> describeGraph(func::FuncOp function, StringRef tar
   // Copies into results are lowered at the terminator.
   ops.push_back(describeOp(*function.getBody().front().getTerminator(), costs));
   return ops;
+}
+
+//===----------------------------------------------------------------------===//
+// Pictures
+//===----------------------------------------------------------------------===//
+
+/// Draws the masks of the fused graph for the call that `pictured` chooses, whose inputs `graph`,
+/// the spec before any pass, tells the meaning of.
+static LogicalResult drawMasks(Spec &spec, Graph &graph, const PictureInputs &pictured,
+                               std::vector<OpKernels> &ops) {
+  Signature signature = spec.getSignature();
+  if (failed(checkSizes(pictured.sizes, getSymbols(signature))) ||
+      failed(checkAllKnown(pictured.sizes, signature, pictured.given)))
+    return failure();
+  graph.nameDims(spec.getFunction());
+  InputMaker maker(graph.getFunction(), signature, pictured.given, pictured.seed,
+                   InputMaker::FullLengths);
+  Sizes sizes = makeSizes(combine(pictured.sizes).front(), "--size");
+  FailureOr<std::vector<Tensor>> inputs = maker.make(sizes);
+  if (failed(inputs))
+    return failure();
+  std::vector<mlir::attn::reference::Array> arrays = makeArrays(*inputs);
+  mlir::attn::SizeTracer tracer(spec.getFunction());
+  auto getSize = [&](mlir::attn::TensorDim size) {
+    return traceSize(size.tensor.value, size.dim, tracer,
+                     [&](StringRef symbol) { return sizes.get(symbol); })
+        .value_or(ShapedType::kDynamic);
+  };
+  auto draw = [&](AttentionOp op) -> WalkResult {
+    int64_t qLen = getSize({{op.getQuery()}, 2}), kvLen = op.getKvLen().evaluate(getSize);
+    bool isOfFunction = op->getParentOp() == spec.getFunction(); // not of a ring's step
+    if (op.getMask().empty() || !isOfFunction || qLen <= 0 || kvLen <= 0)
+      return WalkResult::advance();
+    FailureOr<MaskPicture> picture = drawMask(op, arrays, qLen, kvLen);
+    if (failed(picture))
+      return WalkResult::interrupt();
+    auto entry = llvm::find_if(ops, [&](const OpKernels &each) { return each.loc == op.getLoc(); });
+    if (entry != ops.end())
+      entry->picture = std::move(*picture);
+    return WalkResult::advance();
+  };
+  return failure(spec.getFunction().walk(draw).wasInterrupted());
 }
 
 //===----------------------------------------------------------------------===//
@@ -370,7 +419,15 @@ static LogicalResult addMainLoops(Explanation &explanation) {
   return success();
 }
 
-FailureOr<Explanation> attnc::explain(Spec &spec, StringRef target) {
+FailureOr<Explanation> attnc::explain(Spec &spec, StringRef target,
+                                      const std::optional<PictureInputs> &pictured) {
+  std::optional<Graph> graph;
+  if (pictured) {
+    FailureOr<Graph> copy = Graph::copy(spec);
+    if (failed(copy))
+      return failure();
+    graph = std::move(*copy);
+  }
   Explanation explanation{spec.getFunction().getName().str(),
                           target.str(),
                           spec.getStage() != Stage::Scheduled,
@@ -380,6 +437,8 @@ FailureOr<Explanation> attnc::explain(Spec &spec, StringRef target) {
     if (failed(fuse(spec, explanation)))
       return failure();
     explanation.ops = describeGraph(spec.getFunction(), target);
+    if (graph && failed(drawMasks(spec, *graph, *pictured, explanation.ops)))
+      return failure();
   }
   if (failed(spec.lower(Stage::Scheduled, target)))
     return failure();

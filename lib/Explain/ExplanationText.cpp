@@ -61,6 +61,13 @@ static void printKernel(KernelOpInterface kernel, const Explanation &explanation
     printMainLoop(loop, os);
 }
 
+static void printPicture(const MaskPicture &picture, raw_ostream &os) {
+  os << llvm::formatv("    its {0} rows (down) see {1:f1} % of {2} keys (across):\n", picture.qLen,
+                      100 * picture.visible, picture.kvLen);
+  for (StringRef line : picture.lines)
+    os << "      │" << line << "│\n";
+}
+
 /// Of an op that has no kernel.
 static void printKernelsAround(ArrayRef<KernelOpInterface> kernels, raw_ostream &os) {
   os << "    computed in ";
@@ -98,6 +105,8 @@ static std::string describeBody(const OpKernels &op, const Explanation &explanat
   os << '\n';
   if (!op.features.empty())
     os << "    with " << llvm::join(op.features, "; ") << '\n';
+  if (op.picture)
+    printPicture(*op.picture, os);
   for (KernelOpInterface kernel : op.kernels)
     printKernel(kernel, explanation, os);
   if (isExchange(op))
@@ -179,6 +188,11 @@ static json::Object describeOp(const OpKernels &op, const Explanation &explanati
   if (op.kernels.empty())
     object["computed_in"] = json::Array(llvm::map_range(
         op.within, [](KernelOpInterface kernel) { return escapeJson(kernel.getName()); }));
+  if (op.picture)
+    object["visible_keys"] = json::Object{{"q_len", op.picture->qLen},
+                                          {"kv_len", op.picture->kvLen},
+                                          {"share", op.picture->visible},
+                                          {"picture", json::Array(op.picture->lines)}};
   if (op.cost) {
     object["flops"] = op.cost->flops.json();
     object["bytes"] = op.cost->bytes.json();

@@ -130,19 +130,22 @@ cl::list<std::string> attnc::inputTexts("input",
                                         cl::value_desc("NAME=@x.npy|random:2x8|zeros|ones"),
                                         cl::desc("Value of an argument"), cl::cat(category()),
                                         cl::sub(runCommand()), cl::sub(benchCommand()),
-                                        cl::sub(tuneCommand()), cl::sub(verifyCommand()));
+                                        cl::sub(tuneCommand()), cl::sub(verifyCommand()),
+                                        cl::sub(explainCommand()));
 
 cl::list<std::string> attnc::sizeTexts(
     "size", cl::value_desc("batch=2,len=256,512"),
     cl::desc(
         "Sizes of dynamic dimensions by symbol; lists run in all combinations. bench needs every "
-        "symbol, verify has defaults"),
-    cl::cat(category()), cl::sub(benchCommand()), cl::sub(tuneCommand()), cl::sub(verifyCommand()));
+        "symbol, verify has defaults, explain draws masks for them"),
+    cl::cat(category()), cl::sub(benchCommand()), cl::sub(tuneCommand()), cl::sub(verifyCommand()),
+    cl::sub(explainCommand()));
 
 cl::opt<uint64_t> attnc::seed("seed", cl::init(0), cl::value_desc("N"),
                               cl::desc("Seed of random inputs (default: 0)"), cl::cat(category()),
                               cl::sub(runCommand()), cl::sub(benchCommand()),
-                              cl::sub(tuneCommand()), cl::sub(verifyCommand()));
+                              cl::sub(tuneCommand()), cl::sub(verifyCommand()),
+                              cl::sub(explainCommand()));
 
 cl::opt<unsigned> attnc::threads("threads", cl::init(0), cl::value_desc("N"),
                                  cl::desc("Number of threads (default: one per core)"),

@@ -123,6 +123,11 @@ llvm::LogicalResult verify(const VerifyInvocation &invocation);
 struct ExplainInvocation {
   SpecSource spec;
   std::string target = "host";
+  /// Whether masks are drawn: those of a call of these sizes and inputs, random ones if not given.
+  bool draws = false;
+  std::vector<SizeList> sizes;
+  std::vector<InputSource> inputs;
+  uint64_t seed = 0;
   bool asJson = false;
 };
 

@@ -35,6 +35,10 @@ bool isSafetensors(llvm::StringRef path);
 mlir::FailureOr<size_t> findParameter(llvm::ArrayRef<Parameter> parameters, llvm::StringRef name,
                                       llvm::StringRef option);
 
+/// Fails unless `--size` or a given input fixes each size of a call.
+llvm::LogicalResult checkAllKnown(llvm::ArrayRef<SizeList> lists, const Signature &signature,
+                                  llvm::ArrayRef<InputSource> given);
+
 /// Exclusive bound of random integers: at most the smallest size of the float inputs, so that
 /// lengths, positions and ids are in range for every use. At least 1.
 int64_t getIntegerBound(const Signature &signature, const Sizes &sizes);

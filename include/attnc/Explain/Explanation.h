@@ -9,6 +9,7 @@
 #define ATTNC_EXPLAIN_EXPLANATION_H
 
 #include "attnc/Cost/Cost.h"
+#include "attnc/Execution/InputMaker.h"
 #include "attnc/Interfaces/KernelOpInterface.h"
 #include "attnc/Spec/Spec.h"
 
@@ -21,6 +22,15 @@ struct Remark {
   std::string place, text;
 };
 
+/// The keys that a mask shows to each row, for one batch and head.
+struct MaskPicture {
+  int64_t qLen, kvLen;
+  /// The part of all pairs of a row and a key, of the rows that were evaluated.
+  double visible;
+  /// Rows from above, keys from the left; in block characters from " " for none to "█" for all.
+  std::vector<std::string> lines;
+};
+
 /// An op of the fused graph and the kernels that compute it.
 struct OpKernels {
   mlir::Location loc;
@@ -28,6 +38,8 @@ struct OpKernels {
   std::string op, place, result;
   /// "scale 0.125", "mask reads kv_len"
   std::vector<std::string> features = {};
+  /// If sizes were given.
+  std::optional<MaskPicture> picture = std::nullopt;
   /// None for views, copies, and calls that belong to no op of the graph.
   std::optional<Cost> cost = std::nullopt;
   std::vector<mlir::attn::KernelOpInterface> kernels = {};
@@ -63,8 +75,17 @@ struct Explanation {
   bool lacksCudaTools = false;
 };
 
+/// For which calls masks are drawn.
+struct PictureInputs {
+  /// One of each symbol that no given input fixes.
+  std::vector<SizeList> sizes;
+  std::vector<InputSource> given;
+  uint64_t seed = 0;
+};
+
 /// Lowers the spec for `target`, a complete Halide target, and records what became of its ops.
-mlir::FailureOr<Explanation> explain(Spec &spec, llvm::StringRef target);
+mlir::FailureOr<Explanation> explain(Spec &spec, llvm::StringRef target,
+                                     const std::optional<PictureInputs> &pictured = {});
 
 /// Prints the explanation as text.
 void printText(const Explanation &explanation, llvm::raw_ostream &os);
