@@ -1,7 +1,8 @@
 """Times attnc's kernels beside other implementations: one process, one core,
 calls in turns, thread CPU time. Then measures without peers: compiling, memory,
 two threads, inputs that need the safe path. Writes
-bench/results/NAME.json, NAME.md and NAME.png, and the table in README.md; a part
+bench/results/NAME.json, NAME.md and NAME.png, and the table in README.md, which has
+a column for each processor; a part
 (--quick, --only) is printed alone.
 
 A peer is a file in bench/peers with NAME, VERSION, `takes(case)` and
@@ -109,16 +110,35 @@ def time_all(title, chosen, peers, options):
     return rows
 
 
-def machine():
-    """The processor with family and model, and its widest vectors."""
+# Where the name says less than family and model do.
+MICROARCHITECTURES = {("25", "1"): "Zen 3", ("25", "17"): "Zen 4", ("26", "2"): "Zen 5", ("6", "143"): "Sapphire Rapids"}
+
+
+def read_cpuinfo():
     with open("/proc/cpuinfo") as file:
-        lines = dict(re.split(r"\s*:\s*", line, maxsplit=1) for line in file if ":" in line)
+        return dict(re.split(r"\s*:\s*", line.strip(), maxsplit=1) for line in file if ":" in line)
+
+
+def microarchitecture(lines):
+    return MICROARCHITECTURES.get((lines.get("cpu family"), lines.get("model")))
+
+
+def machine():
+    """The processor with its microarchitecture, or family and model, and its widest vectors."""
+    lines = read_cpuinfo()
     flags = lines.get("flags", "").split()
     vectors = next((name for flag, name in (("avx512f", "AVX-512"), ("avx2", "AVX2")) if flag in flags), "")
-    name = lines.get("model name", platform.machine()).strip()
+    name = lines.get("model name", platform.machine())
     if "cpu family" in lines:
-        name += f" (family {lines['cpu family'].strip()} model {lines['model'].strip()})"
+        name += f" ({microarchitecture(lines) or 'family {cpu family} model {model}'.format_map(lines)})"
     return ", ".join(filter(None, [name, vectors]))
+
+
+def stem():
+    """The stem of this processor's result files."""
+    lines = read_cpuinfo()
+    name = microarchitecture(lines) or lines.get("model name", platform.machine())
+    return "cpu-f32-" + re.sub(r"[^a-z0-9]+", "-" if " (" in name else "", name.lower())
 
 
 def parse_arguments():
@@ -133,8 +153,8 @@ def parse_arguments():
     parser.add_argument("--seconds", type=float, default=3, help="time for each case (default 3)")
     parser.add_argument("--core", type=int, help="the core to run on (default: the last one allowed)")
     parser.add_argument("--json", metavar="FILE", help="also write the measurements to FILE, even of a part")
-    parser.add_argument("--name", default=report.IN_README, metavar="STEM",
-                        help="stem of the result files (default %(default)s, which README.md shows)")
+    parser.add_argument("--name", default=stem(), metavar="STEM",
+                        help="stem of the result files (default: this processor's, %(default)s)")
     options = parser.parse_args()
     known = list_peers()
     options.peers = known if options.peers is None else [] if options.peers == "none" else options.peers.split(",")

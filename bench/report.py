@@ -1,6 +1,7 @@
-"""Reports of the measurements: JSON, a Markdown table, a plot, and the table in the
-README. Ratios say how many times faster attnc is."""
+"""Reports of the measurements: JSON, a Markdown table and a plot for each processor, and
+the table of all of them in the README. Ratios say how many times faster attnc is."""
 
+import glob
 import json
 import os
 import re
@@ -12,7 +13,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 WRONG = ("† not the same work: its result is further from float64 than twice a plain computation "
          "(PyTorch has no softcap and is timed without).")
 README = os.path.join(os.path.dirname(HERE), "README.md")
-IN_README = "cpu-f32"  # the stem of the results that it shows
+RESULTS = os.path.join(HERE, "results")
 
 
 def ratio(row, name, figure="min_ms"):
@@ -103,11 +104,51 @@ def replace_between(text, name, content):
     return re.sub(f"(?s)(?<={re.escape(begin)}\n).*(?={re.escape(end)})", lambda _: content, text)
 
 
-def update_readme(results):
+def read_all():
+    """The results of every processor, by name of file."""
+    every = {}
+    for path in sorted(glob.glob(os.path.join(RESULTS, "cpu-*.json"))):
+        with open(path) as file:
+            every[os.path.splitext(os.path.basename(path))[0]] = json.load(file)
+    return every
+
+
+def best_cell(results, case):
+    """Our time, and the ratio of the nearest peer; daggers as in the processor's own table."""
+    row = next((row for row in results["rows"] if row["case"] == case), None)
+    if not row:
+        return ""
+    time = significant(row["implementations"][ours.NAME]["min_ms"])
+    nearest = min((name for name in results["peers"] if name in row["implementations"]),
+                  key=lambda name: ratio(row, name), default=None)
+    if not nearest:
+        return time
+    dagger = "" if row["implementations"][nearest]["right"] else "†"
+    return f"{time} ({ratio(row, nearest):.2f}{dagger} {nearest})"
+
+
+def overview(every):
+    """A column for each processor."""
+    cases = dict.fromkeys(row["case"] for results in every.values() for row in results["rows"])
+    peers = dict.fromkeys(name for results in every.values() for name in results["peers"])
+    heads = [f"[{results['machine']}, {results['date']}](bench/results/{stem}.md) ([plot](bench/results/{stem}.png))"
+             for stem, results in every.items()]
+    lines = ["Milliseconds of one core, float32 unless a row says otherwise; sizes are (batch, heads, len, head_dim). In brackets "
+             "the nearest peer's shortest time beside ours.", "",
+             "| work | " + " | ".join(heads) + " |", "|---|" + "---:|" * len(every)]
+    lines += ["| " + " | ".join([case] + [best_cell(results, case) for results in every.values()]) + " |" for case in cases]
+    for name in peers:
+        means = [geometric_mean(results, name) for results in every.values()]
+        cells = [f"**{mean:.2f}**" if mean else "" for mean in means]
+        lines.append("| " + " | ".join([f"**{name} / attnc, geometric mean of attention**"] + cells) + " |")
+    return "\n".join(lines + ["", WRONG]) + "\n"
+
+
+def update_readme():
     with open(README) as file:
         text = file.read()
     with open(README, "w") as file:
-        file.write(replace_between(text, "bench", "\n" + markdown(results) + "\n"))
+        file.write(replace_between(text, "bench", "\n" + overview(read_all()) + "\n"))
 
 
 def plot(results, path):
@@ -181,14 +222,12 @@ def write_json(results, path):
 
 
 def write(results, name):
-    folder = os.path.join(HERE, "results")
-    os.makedirs(folder, exist_ok=True)
-    write_json(results, os.path.join(folder, name + ".json"))
-    with open(os.path.join(folder, name + ".md"), "w") as file:
+    os.makedirs(RESULTS, exist_ok=True)
+    write_json(results, os.path.join(RESULTS, name + ".json"))
+    with open(os.path.join(RESULTS, name + ".md"), "w") as file:
         file.write(markdown(results) + "\n" + facts(results))
-    if name == IN_README:
-        update_readme(results)
+    update_readme()
     try:
-        plot(results, os.path.join(folder, name + ".png"))
+        plot(results, os.path.join(RESULTS, name + ".png"))
     except ImportError as error:
         print(f"no plot: {error}")
