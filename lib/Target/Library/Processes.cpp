@@ -17,9 +17,9 @@
 
 #include <cerrno>
 #include <csignal>
-#include <deque>
 #include <fcntl.h>
 #include <new>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -61,36 +61,81 @@ namespace {
 struct Running {
   pid_t process;
   StringRef path;
+  /// Ready once the process, which holds the other end of a pipe, has ended.
+  int end;
 };
 } // namespace
 
+/// Starts to compile; false if there is no process or file left for it.
+static bool start(const KernelJob &job, pid_t parent, SmallVectorImpl<Running> &running) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) < 0)
+    return false;
+  pid_t process = ::fork();
+  if (process == 0)
+    compileAndExit(job, parent);
+  ::close(ends[1]);
+  if (process < 0) {
+    ::close(ends[0]);
+    return false;
+  }
+  running.push_back({process, job.path, ends[0]});
+  return true;
+}
+
+/// Waits for one of the processes to end, the oldest one if that cannot be told.
+static Running *findEnded(MutableArrayRef<Running> running) {
+  auto polled =
+      llvm::map_to_vector(running, [](const Running &each) { return pollfd{each.end, POLLIN, 0}; });
+  while (::poll(polled.data(), polled.size(), /*timeout=*/-1) < 0)
+    if (errno != EINTR)
+      return running.begin();
+  auto ended = llvm::find_if(polled, [](const pollfd &each) { return each.revents != 0; });
+  return running.begin() + (ended - polled.begin());
+}
+
 /// Removes the file if the process failed: it may be incomplete.
-static void await(const Running &running) {
+static void awaitOne(SmallVectorImpl<Running> &running) {
+  Running *one = findEnded(running);
   int status = 0;
   pid_t ended;
   do
-    ended = ::waitpid(running.process, &status, 0);
+    ended = ::waitpid(one->process, &status, 0);
   while (ended < 0 && errno == EINTR);
   if (ended < 0 || status != 0)
-    fs::remove(running.path);
+    fs::remove(one->path);
+  ::close(one->end);
+  running.erase(one);
+}
+
+/// A kernel's ops, from which the time to compile it follows roughly.
+static size_t countOps(KernelOpInterface kernel) {
+  size_t count = 0;
+  kernel->walk([&](Operation *) { ++count; });
+  return count;
+}
+
+/// The long ones first, so that none of them runs alone in the end.
+static SmallVector<const KernelJob *> sortByCost(ArrayRef<KernelJob> jobs) {
+  SmallVector<std::pair<size_t, const KernelJob *>> costs;
+  for (const KernelJob &job : jobs)
+    costs.push_back({countOps(job.kernel), &job});
+  llvm::sort(costs, [](const auto &l, const auto &r) {
+    return std::tuple(r.first, l.second) < std::tuple(l.first, r.second);
+  });
+  return llvm::map_to_vector(costs, [](const auto &each) { return each.second; });
 }
 
 void attn::compileInProcesses(ArrayRef<KernelJob> jobs) {
   size_t cores = llvm::hardware_concurrency().compute_thread_count();
   pid_t parent = ::getpid();
-  std::deque<Running> running;
-  for (const KernelJob &job : jobs) {
-    if (running.size() == cores) {
-      await(running.front());
-      running.pop_front();
-    }
-    pid_t process = ::fork();
-    if (process == 0)
-      compileAndExit(job, parent);
-    if (process < 0)
+  SmallVector<Running> running;
+  for (const KernelJob *job : sortByCost(jobs)) {
+    if (running.size() == cores)
+      awaitOne(running);
+    if (!start(*job, parent, running))
       break;
-    running.push_back({process, job.path});
   }
-  for (const Running &each : running)
-    await(each);
+  while (!running.empty())
+    awaitOne(running);
 }
