@@ -59,6 +59,22 @@ static std::string listReads(Region &region, func::FuncOp function) {
   return names.empty() ? "" : " reads " + llvm::join(names, ", ");
 }
 
+/// Of two ranges of keys: which kernels skip the KV blocks between them.
+static StringRef describeGap(AttentionOp attention) {
+  auto skips = [](Attribute schedule) {
+    if (auto prefill = dyn_cast<mlir::attn::PrefillAttr>(schedule))
+      return prefill.getKvSplits() == 1;
+    auto decode = dyn_cast<mlir::attn::DecodeAttr>(schedule);
+    return decode && decode.getKvSplits() == 1;
+  };
+  ArrayAttr schedules = attention.getScheduleAttr();
+  if (!schedules || llvm::none_of(schedules, skips))
+    return ", but not those between two ranges of them";
+  return llvm::all_of(schedules, skips)
+             ? " and between two ranges of them"
+             : " and, where keys are not split, between two ranges of them";
+}
+
 /// Which KV blocks a query block skips, by the bounds that the mask gives for its keys, or because
 /// a prefill kernel evaluates the mask before the scores.
 static std::string describeBounds(AttentionOp attention, MaskAnalysis &mask) {
@@ -69,7 +85,7 @@ static std::string describeBounds(AttentionOp attention, MaskAnalysis &mask) {
                      : above        ? "skips KV blocks after the last visible key"
                                     : "no KV blocks skipped";
   if (condition.hasTwoRanges())
-    text += " and, for many rows, between two ranges of them";
+    text += describeGap(attention);
   if (!mask.isComplete() && (below || above))
     text += " by some of the mask's conditions";
   if (!mask.isComplete() && attention.getSchedule() &&

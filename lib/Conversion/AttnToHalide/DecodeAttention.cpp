@@ -89,6 +89,8 @@ static constexpr int64_t kKeysAhead = 16;
 
 LogicalResult DecodeAttention::lower() {
   range = buildKeyRange(qBlockMask);
+  if (!blocks.splits.isSplit())
+    findGap(qBlockMask, range);
   kvBlocks = buildKvBlocks(blocks, range);
   reader.emplace(blocks, range, buildKvHead(blocks), buildKvStart(blocks));
   reader->lookUpPages();

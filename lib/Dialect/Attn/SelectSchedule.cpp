@@ -70,8 +70,7 @@ public:
                          !op.isWidened() && headDim % 2 == 0
                      ? Products::bf16_pairs
                      : Products::f32),
-        width(findNarrowWindow(mask)),
-        isNarrow(width || (mask.isComplete() && mask.getCondition().hasTwoRanges())) {
+        width(findNarrowWindow(mask)), isNarrow(width || hasTwoRanges()) {
     if (SmallVector<Value> terms = mask.getOpenTerms(); !terms.empty()) {
       rowPeriod = mask.getRowPeriod(terms);
       keyPeriod = mask.getKeyPeriod(terms);
@@ -87,6 +86,7 @@ private:
   int64_t limitQBlock(int64_t qBlock) { return isNarrow ? std::min(qBlock, kNarrowBlock) : qBlock; }
   static constexpr int64_t kMostPackedHeads = 64;
 
+  bool hasTwoRanges() { return mask.isComplete() && mask.getCondition().hasTwoRanges(); }
   SmallVector<Attribute> selectForCalls();
   Attribute prefill(int64_t qBlock, int64_t maxQLen = 0, int64_t packedHeads = 1);
   /// The most query heads that share keys and fill whole vectors of rows, at most `limit`; or 0.
@@ -216,12 +216,13 @@ Attribute CpuSelector::decode(int64_t rowsOfHead, int64_t maxQLen) {
                          /*min_split_keys=*/1024, maxQLen);
 }
 
-/// Number of KV splits: enough tasks for all cores of a large machine. A window has few keys, and a
-/// prob region may need all probs of a row: no splits.
+/// Number of KV splits: enough tasks for all cores of a large machine. A window has few keys, keys
+/// between two ranges are skipped where they are not split, and a prob region may need all probs of
+/// a row: no splits.
 int64_t CpuSelector::kvSplits(int64_t packedHeads) {
   constexpr int64_t kTasks = 32;
   auto query = op.getQuery().getType();
-  if (mask.getWidth() || !op.getProbMod().empty())
+  if (mask.getWidth() || hasTwoRanges() || !op.getProbMod().empty())
     return 1;
   int64_t tasks = query.isDynamicDim(1) ? 1 : query.getDimSize(1) / packedHeads;
   if (!query.isDynamicDim(0))

@@ -4,12 +4,18 @@
 // RUN: attnc compile %s --function sinks --emit halide -o - | FileCheck %s --check-prefix=IR
 // RUN: attnc verify %s --function sinks --size q_len=330,kv_len=330
 // RUN: attnc verify %s --function lengths --size q_len=100,kv_len=500
+// RUN: attnc verify %s --function lengths --size q_len=1,kv_len=500
+// RUN: attnc compile %s --function lengths --emit halide -o - | FileCheck %s --check-prefix=DECODE
 // RUN: attnc verify %s --function tensors --size q_len=100,kv_len=400
+// RUN: attnc verify %s --function tensors --size q_len=1,kv_len=400
 // RUN: attnc verify %s --function order --size q_len=130,kv_len=500
 // RUN: attnc verify %s --function prefix --size q_len=130,kv_len=300
 
-// CHECK: skips KV blocks after the last visible key and, for many rows, between two ranges of them
+// CHECK: skips KV blocks after the last visible key and between two ranges of them
 // Keys of the longer range that all rows see take no mask.
+// DECODE-LABEL: halide.pipeline @lengths_attention_0 {{.*}}#attn.decode<{{[^>]*}}max_q_len = 1>
+// DECODE: "gap_keys"
+// DECODE-LABEL: halide.pipeline @lengths_attention_1
 // IR-DAG: "gap_keys"
 // IR-DAG: "first_full"
 
