@@ -7,6 +7,8 @@
 
 #include "ScheduleSearch.h"
 
+#include "attnc/Dialect/Attn/LinearSchedules.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -27,11 +29,13 @@ static ArrayRef<Domain> getDomains() {
   static constexpr int64_t blocks[] = {16, 32, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512},
                            queryBlocks[] = {16, 32, 48, 64, 96, 128, 192},
                            tile[] = {1, 2, 3, 4, 6, 8, 12, 16}, splits[] = {1, 2, 4, 8, 16, 32},
-                           splitKeys[] = {256, 512, 1024, 2048, 4096};
+                           splitKeys[] = {256, 512, 1024, 2048, 4096},
+                           rowBlocks[] = {16, 32, 64, 128, 256, 512, 1024};
   static const Domain domains[] = {
       {"kv_block", blocks},     {"score_keys", tile},    {"context_vectors", tile},
       {"context_rows", tile},   {"score_vectors", tile}, {"score_rows", tile},
-      {"q_block", queryBlocks}, {"kv_splits", splits},   {"min_split_keys", splitKeys}};
+      {"q_block", queryBlocks}, {"kv_splits", splits},   {"min_split_keys", splitKeys},
+      {"row_tile", tile},       {"vectors", tile},       {"row_block", rowBlocks}};
   return domains;
 }
 
@@ -39,12 +43,20 @@ static ArrayRef<int64_t> getValues(StringRef name) {
   return llvm::find_if(getDomains(), [&](Domain domain) { return domain.name == name; })->values;
 }
 
-ScheduleSearch::ScheduleSearch(mlir::attn::AttentionOp op, Attribute start, Measure measure,
+ScheduleSearch::ScheduleSearch(Operation *op, Attribute start, Measure measure,
                                llvm::function_ref<bool()> hasTime)
-    : op(op), given(op.getScheduleAttr()), measure(measure), hasTime(hasTime),
+    : op(op), given(mlir::attn::getSchedules(op)), measure(measure), hasTime(hasTime),
       best{start, INFINITY} {}
 
-ScheduleSearch::~ScheduleSearch() { op.setScheduleAttr(given); }
+ScheduleSearch::~ScheduleSearch() { mlir::attn::putSchedules(op, given); }
+
+/// Whether `products` have a choice.
+static bool mayMultiplyPairs(Operation *op) {
+  if (auto linear = dyn_cast<mlir::attn::LinearOp>(op))
+    return mlir::attn::mayMultiplyPairs(linear);
+  auto attention = cast<mlir::attn::AttentionOp>(op);
+  return attention.getQuery().getType().getElementType().isBF16() && !attention.isWidened();
+}
 
 /// For each parameter, the steps in the order of its values. The rows of a decode kernel follow
 /// from the heads that it packs.
@@ -60,14 +72,15 @@ std::vector<std::vector<ScheduleSearch::Step>> ScheduleSearch::listSteps() {
       steps.push_back({{domain.name, std::to_string(value)}});
   }
   if (packed) {
-    int64_t rows = *text.getInteger("q_block") / *packed, group = op.getGroupSize().value_or(1);
+    int64_t rows = *text.getInteger("q_block") / *packed,
+            group = cast<mlir::attn::AttentionOp>(op).getGroupSize().value_or(1);
     std::vector<Step> &steps = all.emplace_back();
     for (int64_t heads = 1; heads <= group && rows * heads <= 64; ++heads)
       if (group % heads == 0)
         steps.push_back(
             {{"packed_heads", std::to_string(heads)}, {"q_block", std::to_string(rows * heads)}});
   }
-  if (text.get("products"))
+  if (mayMultiplyPairs(op))
     all.push_back({{{"products", "f32"}}, {{"products", "bf16_pairs"}}});
   return all;
 }
@@ -77,13 +90,20 @@ static bool fitsRegisters(const ScheduleText &text) {
     return text.getInteger(rows).value_or(1) * text.getInteger(columns).value_or(1) <= kMostVectors;
   };
   return tile("score_vectors", "score_keys") && tile("score_rows", "score_keys") &&
-         tile("context_rows", "context_vectors");
+         tile("context_rows", "context_vectors") && tile("row_tile", "vectors");
 }
 
 bool ScheduleSearch::isValid(Attribute schedule) {
   std::string error;
   return schedule &&
-         succeeded(mlir::attn::setSchedules(op, ArrayAttr::get(op.getContext(), schedule), error));
+         succeeded(mlir::attn::setSchedules(op, ArrayAttr::get(op->getContext(), schedule), error));
+}
+
+/// Null if the text is no schedule of the op.
+Attribute ScheduleSearch::parse(const ScheduleText &text) {
+  std::string error;
+  Attribute schedule = mlir::attn::parseSchedule(text.str(), op->getContext(), error);
+  return fitsRegisters(text) && isValid(schedule) ? schedule : Attribute();
 }
 
 /// Values of a tile's parameter, the closest to the present one first; those of a parameter that
@@ -101,12 +121,21 @@ static SmallVector<int64_t> listClosest(const ScheduleText &text, StringRef name
   return values;
 }
 
+/// Row blocks are made of whole tiles.
+Attribute ScheduleSearch::fitLinear(ScheduleText text) {
+  int64_t rows = *text.getInteger("row_tile"), block = *text.getInteger("row_block");
+  text.set("row_block", std::to_string(llvm::alignTo(block, rows)));
+  return parse(text);
+}
+
 /// The schedule after the step, with register tiles as close to those before as the blocks allow;
 /// null if there is none.
 Attribute ScheduleSearch::fit(Attribute from, const Step &step) {
   ScheduleText text(from);
   for (const auto &[name, value] : step)
     text.set(name, value);
+  if (text.get("row_tile"))
+    return fitLinear(text);
   auto list = [&](StringRef name) {
     bool isFixed = llvm::any_of(step, [&](const auto &set) { return set.first == name; });
     return listClosest(text, name, isFixed);
@@ -119,9 +148,7 @@ Attribute ScheduleSearch::fit(Attribute from, const Step &step) {
         fitted.set("score_keys", std::to_string(keys));
         fitted.set(score, std::to_string(scores));
         fitted.set("context_rows", std::to_string(rows));
-        std::string error;
-        Attribute schedule = mlir::attn::parseSchedule(fitted.str(), op.getContext(), error);
-        if (fitsRegisters(fitted) && isValid(schedule))
+        if (Attribute schedule = parse(fitted))
           return schedule;
       }
   return {};

@@ -34,7 +34,7 @@ public:
   };
 
   /// `op` says which schedules are valid; its own is given back at the end.
-  ScheduleSearch(mlir::attn::AttentionOp op, mlir::Attribute start, Measure measure,
+  ScheduleSearch(mlir::Operation *op, mlir::Attribute start, Measure measure,
                  llvm::function_ref<bool()> hasTime);
   ~ScheduleSearch();
 
@@ -47,12 +47,14 @@ public:
 private:
   std::vector<std::vector<Step>> listSteps();
   mlir::Attribute fit(mlir::Attribute from, const Step &step);
+  mlir::Attribute fitLinear(mlir::attn::ScheduleText text);
+  mlir::Attribute parse(const mlir::attn::ScheduleText &text);
   bool isValid(mlir::Attribute schedule);
   mlir::FailureOr<bool> visit(mlir::Attribute schedule);
   mlir::LogicalResult descend();
   mlir::FailureOr<bool> follow(llvm::ArrayRef<Step> steps, int direction);
 
-  mlir::attn::AttentionOp op;
+  mlir::Operation *op;
   mlir::ArrayAttr given;
   Measure measure;
   llvm::function_ref<bool()> hasTime;

@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compiles, checks and times schedules of each fused attention for the sizes of a call, and keeps
-// the fastest ones in a database, which every command then takes them from.
+// Compiles, checks and times schedules of each fused attention and linear layer for the sizes of a
+// call, and keeps the fastest ones in a database, which every command then takes them from.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +16,7 @@
 #include "attnc/Diagnostics/Report.h"
 #include "attnc/Diagnostics/Terminal.h"
 #include "attnc/Dialect/Attn/Attributes.h"
+#include "attnc/Dialect/Attn/LinearSchedules.h"
 #include "attnc/Dialect/Attn/ScheduleDatabase.h"
 #include "attnc/Dialect/Attn/Sizes.h"
 #include "attnc/Driver/Driver.h"
@@ -40,8 +41,11 @@
 using namespace mlir;
 using namespace attnc;
 using mlir::attn::AttentionOp;
+using mlir::attn::getSchedules;
+using mlir::attn::LinearOp;
 using mlir::attn::MeasuredSchedules;
 using mlir::attn::Measurement;
+using mlir::attn::putSchedules;
 using mlir::attn::ScheduleDatabase;
 namespace json = llvm::json;
 
@@ -83,16 +87,20 @@ struct Call {
 /// A kernel to search the schedule of.
 struct Goal {
   /// Equal ops, which get the same schedules.
-  SmallVector<AttentionOp> ops;
+  SmallVector<Operation *> ops;
   /// Which of an op's schedules.
   size_t index;
+  /// Query rows of the calls, or rows of a linear layer.
   int64_t qLen;
   SmallVector<Call *> calls;
 };
 
 /// What a search found.
 struct Finding {
-  std::string place, before, after;
+  std::string place;
+  /// What the schedule is chosen by: q_len or rows.
+  StringRef limitName;
+  std::string before, after;
   Measurement measured;
   size_t tried;
   bool isBetter() const { return before != after; }
@@ -146,7 +154,7 @@ private:
   FailureOr<Call> makeCall(const Dims &dims);
   LogicalResult addExpected(Call &call, const Dims &dims);
   LogicalResult listGoals();
-  std::optional<int64_t> getQLen(AttentionOp op, const Call &call);
+  std::optional<int64_t> getQLen(Operation *op, const Call &call);
   FailureOr<Finding> search(Goal &goal, double seconds);
   std::unique_ptr<Kernel> compile(const Goal &goal, Attribute schedule);
   FailureOr<std::optional<double>> measure(const Goal &goal, Attribute schedule);
@@ -220,30 +228,36 @@ LogicalResult Tuner::addExpected(Call &call, const Dims &dims) {
   return success();
 }
 
-std::optional<int64_t> Tuner::getQLen(AttentionOp op, const Call &call) {
+std::optional<int64_t> Tuner::getQLen(Operation *op, const Call &call) {
   mlir::attn::SizeTracer tracer(spec.getFunction());
-  return traceSize(op.getQuery(), 2, tracer,
-                   [&](StringRef symbol) { return call.sizes.get(symbol); });
+  auto trace = [&](Value tensor, int64_t dim) {
+    return traceSize(tensor, dim, tracer, [&](StringRef symbol) { return call.sizes.get(symbol); });
+  };
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    return trace(attention.getQuery(), 2);
+  Value input = cast<LinearOp>(op).getInput();
+  int64_t rank = cast<RankedTensorType>(input.getType()).getRank();
+  return rank < 2 ? 1 : trace(input, rank - 2);
 }
 
 /// One for each kernel that some call runs.
 LogicalResult Tuner::listGoals() {
   std::map<std::string, size_t> byClass;
-  std::vector<SmallVector<AttentionOp>> classes;
-  spec.getFunction().walk([&](AttentionOp op) {
-    if (!op.getSchedule())
+  std::vector<SmallVector<Operation *>> classes;
+  spec.getFunction().walk([&](Operation *op) {
+    if (!getSchedules(op))
       return;
     auto [known, isNew] = byClass.try_emplace(mlir::attn::describeClass(op), classes.size());
     if (isNew)
       classes.emplace_back();
     classes[known->second].push_back(op);
   });
-  for (SmallVector<AttentionOp> &ops : classes)
+  for (SmallVector<Operation *> &ops : classes)
     for (auto &call : calls) {
       std::optional<int64_t> qLen = getQLen(ops.front(), *call);
       if (!qLen)
         continue;
-      size_t index = mlir::attn::findServing(ops.front().getScheduleAttr(), *qLen);
+      size_t index = mlir::attn::findServing(getSchedules(ops.front()), *qLen);
       auto isGoal = [&](const Goal &goal) {
         return goal.ops.front() == ops.front() && goal.index == index;
       };
@@ -253,8 +267,9 @@ LogicalResult Tuner::listGoals() {
       goal->calls.push_back(call.get());
     }
   if (goals.empty())
-    return reportError(spec.getPath(), "expected a fused attention with a schedule, found none; "
-                                       "attnc explain says why");
+    return reportError(spec.getPath(),
+                       "expected a fused attention or a linear layer with a schedule, "
+                       "found none; attnc explain says why");
   return success();
 }
 
@@ -272,9 +287,9 @@ LogicalResult Tuner::prepare() {
 std::unique_ptr<Kernel> Tuner::compile(const Goal &goal, Attribute schedule) {
   MLIRContext *context = &spec.getContext();
   ScopedDiagnosticHandler silent(context, [](Diagnostic &) { return success(); });
-  SmallVector<std::pair<AttentionOp, ArrayAttr>> before;
-  spec.getFunction().walk([&](AttentionOp op) {
-    ArrayAttr schedules = op.getScheduleAttr();
+  SmallVector<std::pair<Operation *, ArrayAttr>> before;
+  spec.getFunction().walk([&](Operation *op) {
+    ArrayAttr schedules = getSchedules(op);
     if (!schedules)
       return;
     before.push_back({op, schedules});
@@ -283,11 +298,11 @@ std::unique_ptr<Kernel> Tuner::compile(const Goal &goal, Attribute schedule) {
                     : qLen ? schedules[mlir::attn::findServing(schedules, *qLen)]
                            : Attribute();
     if (own)
-      op.setScheduleAttr(ArrayAttr::get(context, mlir::attn::withMaxQLen(own, 0)));
+      putSchedules(op, ArrayAttr::get(context, mlir::attn::withMaxQLen(own, 0)));
   });
   OwningOpRef<ModuleOp> lowered = spec.getLowered(Stage::Scheduled, target);
   for (auto [op, schedules] : before)
-    op.setScheduleAttr(schedules);
+    putSchedules(op, schedules);
   if (!lowered)
     return nullptr;
   auto function = lowered->lookupSymbol<func::FuncOp>(spec.getFunction().getName());
@@ -297,8 +312,8 @@ std::unique_ptr<Kernel> Tuner::compile(const Goal &goal, Attribute schedule) {
 /// Keeps the spec with the schedule that computes wrong numbers.
 LogicalResult Tuner::reportWrong(const Goal &goal, Attribute schedule) {
   std::string path = "attnc-wrong-schedule.mlir", text;
-  for (AttentionOp op : goal.ops)
-    op.setScheduleAttr(ArrayAttr::get(&spec.getContext(), mlir::attn::withMaxQLen(schedule, 0)));
+  for (Operation *op : goal.ops)
+    putSchedules(op, ArrayAttr::get(&spec.getContext(), mlir::attn::withMaxQLen(schedule, 0)));
   llvm::raw_string_ostream(text) << spec.getModule();
   auto write = [&](llvm::raw_ostream &os) { os << text << '\n'; };
   std::error_code error = mlir::attn::writeWholeFile(path, write);
@@ -351,13 +366,20 @@ FailureOr<SmallVector<double>> Tuner::alternate(const Goal &goal, ArrayRef<Attri
   return llvm::map_to_vector(times, getMedian);
 }
 
+/// The kernels of a linear layer share packed weights.
+static ArrayAttr replaceSchedule(ArrayAttr schedules, size_t index, Attribute schedule) {
+  if (auto linear = dyn_cast<mlir::attn::LinearAttr>(schedule))
+    return mlir::attn::withSharedPanels(schedules, index, linear);
+  SmallVector<Attribute> all(schedules.getValue());
+  all[index] = schedule;
+  return ArrayAttr::get(schedules.getContext(), all);
+}
+
 /// Writes the op's schedules with this one to the database.
 LogicalResult Tuner::keep(const Goal &goal, Attribute schedule, const Measurement &measured) {
-  AttentionOp op = goal.ops.front();
+  Operation *op = goal.ops.front();
   std::string name = mlir::attn::describeClass(op);
-  SmallVector<Attribute> schedules(op.getSchedule()->getValue());
-  schedules[goal.index] = schedule;
-  ArrayAttr all = ArrayAttr::get(&spec.getContext(), schedules);
+  ArrayAttr all = replaceSchedule(getSchedules(op), goal.index, schedule);
   MeasuredSchedules entry{mlir::attn::getProcessor().str(), target.str(), name, {}, {}};
   if (const MeasuredSchedules *known = database.find(entry.cpu, target, name);
       known && known->cpu == entry.cpu)
@@ -366,11 +388,11 @@ LogicalResult Tuner::keep(const Goal &goal, Attribute schedule, const Measuremen
     return mlir::attn::findServing(all, old.qLen) == goal.index;
   });
   entry.measured.push_back(measured);
-  for (Attribute each : schedules)
+  for (Attribute each : all)
     entry.schedules.push_back(print(each));
   database.set(std::move(entry));
-  for (AttentionOp each : goal.ops)
-    each.setScheduleAttr(all);
+  for (Operation *each : goal.ops)
+    putSchedules(each, all);
   StringRef path = invocation.spec.schedules, folder = llvm::sys::path::parent_path(path);
   std::error_code error;
   if (!folder.empty())
@@ -384,11 +406,11 @@ FailureOr<Finding> Tuner::search(Goal &goal, double seconds) {
   constexpr double kShareOfSearch = 0.85;
   constexpr size_t kFinalists = 3;
   constexpr double kWorthKeeping = 0.99;
-  AttentionOp op = goal.ops.front();
-  auto scheduled = cast<mlir::attn::ScheduleAttrInterface>((*op.getSchedule())[goal.index]);
+  Operation *op = goal.ops.front();
+  auto scheduled = cast<mlir::attn::ScheduleAttrInterface>(getSchedules(op)[goal.index]);
   int64_t limit = scheduled.getMaxQLen();
   Attribute start = mlir::attn::withMaxQLen(scheduled, 0);
-  std::string place = describePlace(op.getLoc());
+  std::string place = describePlace(op->getLoc());
   double end = getSeconds() + seconds * kShareOfSearch, best = INFINITY;
   size_t tried = 0;
   kernels.clear();
@@ -423,7 +445,7 @@ FailureOr<Finding> Tuner::search(Goal &goal, double seconds) {
   for (Call *call : goal.calls)
     measured.sizes += (measured.sizes.empty() ? "" : "; ") + call->sizesText;
   Attribute kept = mlir::attn::withMaxQLen(finalists[winner], limit);
-  Finding finding{place, print(scheduled), print(kept), measured, tried};
+  Finding finding{place, scheduled.getLimitName(), print(scheduled), print(kept), measured, tried};
   if (winner != 0 && failed(keep(goal, kept, measured)))
     return failure();
   return finding;
@@ -447,7 +469,7 @@ FailureOr<std::vector<Finding>> Tuner::run() {
 static json::Value toJson(const Finding &finding) {
   return json::Object{
       {"op", finding.place},
-      {"q_len", finding.measured.qLen},
+      {finding.limitName, finding.measured.qLen},
       {"sizes", finding.measured.sizes},
       {"tried", int64_t(finding.tried)},
       {"before", json::Object{{"schedule", finding.before}, {"ms", finding.measured.before}}},
@@ -472,7 +494,7 @@ static void printText(const TuneInvocation &invocation, ArrayRef<Finding> findin
   TerminalStream os(llvm::outs());
   for (const Finding &finding : findings) {
     const Measurement &measured = finding.measured;
-    os << finding.place << ": q_len " << measured.qLen;
+    os << finding.place << ": " << finding.limitName << " " << measured.qLen;
     if (!measured.sizes.empty())
       os << " (" << measured.sizes << ")";
     os << ", " << finding.tried << " schedules tried on " << mlir::attn::getProcessor() << '\n'

@@ -16,17 +16,16 @@ using namespace mlir;
 using namespace mlir::attn;
 
 namespace {
-/// Rows whose accumulators fit in cache beside a panel of weights.
-constexpr int64_t kRowBlock = 516;
-
-/// The register tile: as many accumulators as the registers hold beside loaded operands.
+/// The register tile, and the rows computed with one panel of weights.
 struct Tile {
-  int64_t rows, lanes, vectors;
+  int64_t rows, lanes, vectors, rowBlock;
+  /// Whether products take pairs of bf16.
+  bool inPairs;
   int64_t columns() const { return lanes * vectors; }
 
-  Tile(const CpuInfo &cpu, Type acc, int64_t rows)
-      : rows(rows), lanes(cpu.lanes(acc.getIntOrFloatBitWidth())),
-        vectors(cpu.vectorRegisters >= 32 ? 4 : 2) {}
+  explicit Tile(LinearAttr s)
+      : rows(s.getRowTile()), lanes(s.getVectorWidth()), vectors(s.getVectors()),
+        rowBlock(s.getRowBlock()), inPairs(s.getProducts() == Products::bf16_pairs) {}
 };
 
 /// Funcs of the product, outermost consumer last. Constant panels are an input. The sum and the
@@ -34,19 +33,11 @@ struct Tile {
 struct Product {
   Func panels, sum, block, result;
   int64_t rowDim;
-  /// The extent of the reduction.
+  /// The extent of the reduction: in_features, or pairs of them.
   Scalar width;
   bool packsInCall;
 };
 } // namespace
-
-static Tile getTile(LinearOp op, const CpuInfo &cpu, int64_t rows) {
-  return Tile(cpu, accumulatorType(tensorType(op.getResult()).getElementType()), rows);
-}
-
-int64_t attn::getPanelColumns(LinearOp op, const CpuInfo &cpu) {
-  return getTile(op, cpu, 1).columns();
-}
 
 //===----------------------------------------------------------------------===//
 // Epilogue
@@ -114,6 +105,15 @@ static SmallVector<T> withRowsFirst(ArrayRef<T> outer, int64_t rowDim) {
   return ordered;
 }
 
+/// The elements 2 · `pair` and the next one of `size`; 0 in place of one behind the last.
+static Scalar readPair(Scalar pair, int64_t size, function_ref<Scalar(Scalar)> read) {
+  Scalar low = read(pair * 2), next = pair * 2 + 1;
+  if (size % 2 == 0)
+    return pairOf(low, read(next));
+  Scalar high = read(min(next, size - 1));
+  return pairOf(low, select(likely(next < next.constant(size)), high, high.constant(0)));
+}
+
 /// Panels read (column, k, panel).
 static void buildPanels(PipelineBuilder &p, LinearOp op, Value packed, const Tile &tile,
                         Product &f) {
@@ -124,9 +124,12 @@ static void buildPanels(PipelineBuilder &p, LinearOp op, Value packed, const Til
   }
   Func weight = p.input("weight", op.getWeight());
   Scalar features = p.extent(weight, 1);
-  Type acc = accumulatorType(weight.getElementType());
-  f.panels = p.func("panels", {"ni", "k", "no"}, acc, [&](ArrayRef<Scalar> v) {
-    return convert(weight(v[1], min(v[2] * tile.columns() + v[0], features - 1)), acc);
+  int64_t depth = tensorType(op.getWeight()).getDimSize(1);
+  Type type = tile.inPairs ? p.b().getI32Type() : accumulatorType(weight.getElementType());
+  f.panels = p.func("panels", {"ni", "k", "no"}, type, [&](ArrayRef<Scalar> v) {
+    Scalar feature = min(v[2] * tile.columns() + v[0], features - 1);
+    return tile.inPairs ? readPair(v[1], depth, [&](Scalar k) { return weight(k, feature); })
+                        : convert(weight(v[1], feature), type);
   });
 }
 
@@ -140,7 +143,8 @@ static FailureOr<Product> buildProduct(PipelineBuilder &p, LinearOp op, ArrayRef
   buildPanels(p, op, packed, tile, f);
   Func bias = op.getBias() ? p.input("bias", op.getBias()) : Func();
   Scalar rows = p.extent(input, rowDim);
-  f.width = p.extent(input, 0);
+  int64_t depth = tensorType(op.getWeight()).getDimSize(1);
+  f.width = tile.inPairs ? p.i32(llvm::divideCeilSigned(depth, 2)) : p.extent(input, 0);
   SmallVector<StringRef> outer = rowNames(type.getRank() - 1);
   int64_t columns = tile.columns();
 
@@ -149,8 +153,12 @@ static FailureOr<Product> buildProduct(PipelineBuilder &p, LinearOp op, ArrayRef
   p.update(f.sum, tiled, {{"k", f.width}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
     SmallVector<Scalar> row(v.drop_front(2));
     row[0] = min(v[2], rows - 1); // a tile may reach past the last row
-    auto at = concat<Scalar>({r[0]}, withRowsFirst<Scalar>(row, rowDim));
-    return f.sum(v) + convert(input(at), acc) * convert(f.panels(v[0], r[0], v[1]), acc);
+    auto read = [&](Scalar k) {
+      return input(concat<Scalar>({k}, withRowsFirst<Scalar>(row, rowDim)));
+    };
+    Scalar weight = f.panels(v[0], r[0], v[1]);
+    return tile.inPairs ? dotBF16Pair(f.sum(v), readPair(r[0], depth, read), weight)
+                        : f.sum(v) + convert(read(r[0]), acc) * convert(weight, acc);
   });
   f.block = p.func("block", tiled, acc, [&](ArrayRef<Scalar> v) { return f.sum(v); });
   auto last = epilogue.empty() ? type : tensorType(epilogue.back()->getResult(0));
@@ -198,12 +206,13 @@ static void scheduleSum(PipelineBuilder &p, Func f, Loop at, ArrayRef<Loop> sum,
   p.unroll(sum[2]);
 }
 
-/// A long sum is blocked; each block is summed in registers.
+/// A long sum is blocked; each block is summed in registers. Sums of bf16 products err less than
+/// their rounding to bf16 even if they are not.
 static void scheduleSums(PipelineBuilder &p, const Product &f, Loop at, const Tile &tile) {
   using halide::MemoryType;
   SmallVector<Loop> loops = p.loops(f.sum, 0);
   Loop reduction = loops.back();
-  int64_t length = getBlockLength(f.width);
+  int64_t length = tile.inPairs ? 0 : getBlockLength(f.width);
   if (length == 0) {
     p.storeIn(f.sum, MemoryType::register_);
     return scheduleSum(p, f.sum, at, loops, reduction, tile);
@@ -222,7 +231,7 @@ static void scheduleProduct(PipelineBuilder &p, const Product &f, const Tile &ti
   using halide::TailStrategy;
   SmallVector<Loop> out = p.loops(f.result);
   SmallVector<Loop> rows = withRowsFirst<Loop>(ArrayRef(out).drop_front(1), f.rowDim);
-  auto [mo, mi] = p.split(rows[0], kRowBlock, TailStrategy::guard_with_if);
+  auto [mo, mi] = p.split(rows[0], tile.rowBlock, TailStrategy::guard_with_if);
   auto [no, ni] = p.split(out[0], tile.columns(), TailStrategy::guard_with_if);
   auto [nv, lanes] = p.split(ni, tile.lanes);
   p.reorder(concat<Loop>({lanes, nv, mi, no, mo}, ArrayRef(rows).drop_front(1)));
@@ -236,7 +245,7 @@ static void scheduleProduct(PipelineBuilder &p, const Product &f, const Tile &ti
   p.computeAt(f.block, no);
   p.storeIn(f.block, MemoryType::stack);
   p.boundExtent(f.block, 0, tile.columns());
-  p.boundStorage(f.block, 2, kRowBlock);
+  p.boundStorage(f.block, 2, tile.rowBlock);
   p.alignBounds(f.block, 2, tile.rows);
   SmallVector<Loop> block = p.loops(f.block);
   auto [mt, row] = p.split(block[2], tile.rows, TailStrategy::round_up);
@@ -261,8 +270,8 @@ static void schedulePanels(PipelineBuilder &p, const Product &f, const Tile &til
 }
 
 LogicalResult attn::lowerLinear(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue,
-                                Value panels, LinearKernel kernel, const CpuInfo &cpu) {
-  Tile tile = getTile(op, cpu, kernel.tileRows);
+                                Value panels, LinearKernel kernel) {
+  Tile tile(kernel.schedule);
   FailureOr<Product> product = buildProduct(p, op, epilogue, panels, tile, kernel.rowDim);
   if (failed(product))
     return failure();

@@ -9,10 +9,16 @@
 #include "PackWeights.h"
 #include "Rows.h"
 
+#include "attnc/Dialect/Attn/Attributes.h"
+#include "attnc/Dialect/Attn/LinearSchedules.h"
 #include "attnc/Dialect/Attn/TensorCores.h"
 
 using namespace mlir;
 using namespace mlir::attn;
+
+static bool isOnTensorCores(LinearOp op) {
+  return op.getSchedule() && llvm::any_of(*op.getSchedule(), llvm::IsaPred<MmaLinearAttr>);
+}
 
 /// A map of two products is fused into the first. Maps that a tensor-core kernel can't apply, and
 /// those after them, have kernels of their own.
@@ -20,7 +26,7 @@ Epilogues::Epilogues(func::FuncOp function) {
   function.walk([&](LinearOp op) {
     SmallVector<MapOp> &epilogue = maps[op];
     for (MapOp map : getEpilogue(op)) {
-      bool isKnown = !op.getSchedule() || isTensorCoreEpilogue(map);
+      bool isKnown = !isOnTensorCores(op) || isTensorCoreEpilogue(map);
       if (!isKnown || !linears.try_emplace(map, op).second)
         break;
       epilogue.push_back(map);
@@ -28,40 +34,17 @@ Epilogues::Epilogues(func::FuncOp function) {
   });
 }
 
-/// The tile's rows are those of the dimension before the last two, if it is longer than the one
-/// between, of at most so many rows: (len, batch, width), or one step of many sequences.
-static constexpr int64_t kShortRows = 16;
-
-/// nullopt if only a call knows.
-static std::optional<bool> hasShortRows(RankedTensorType input) {
-  int64_t rank = input.getRank();
-  if (rank < 3)
-    return false;
-  int64_t rows = input.getDimSize(rank - 2), before = input.getDimSize(rank - 3);
-  bool isOpen = ShapedType::isDynamic(rows), isBeforeOpen = ShapedType::isDynamic(before);
-  if ((!isOpen && rows > kShortRows) || (!isBeforeOpen && before <= 1))
-    return false;
-  return isOpen || isBeforeOpen ? std::nullopt : std::optional(before > rows);
-}
-
-/// A tile of six rows fills the registers; a single row has its own kernel. If weights are packed
-/// in the call, packing costs more than the product of a few rows.
-static SmallVector<LinearKernel> selectKernels(LinearOp op, bool isPacked, bool onGpu) {
-  constexpr LinearKernel few{1, 1}, many{6, 0}, ofShort{6, kShortRows, /*rowDim=*/2};
-  auto type = cast<RankedTensorType>(op.getInput().getType());
-  std::optional<bool> isShort = onGpu ? false : hasShortRows(type);
-  if (isShort == true)
-    return {ofShort};
-  int64_t rows = type.getRank() < 2 ? 0 : type.getDimSize(type.getRank() - 2);
-  bool mayBeFew = isPacked && type.getRank() >= 2 && (ShapedType::isDynamic(rows) || rows <= 1);
-  bool mayBeMany = !mayBeFew || ShapedType::isDynamic(rows);
+/// A kernel for each schedule, and the last one's for short rows, if they may be.
+static SmallVector<LinearKernel> listKernels(LinearOp op, bool onGpu, const CpuInfo &cpu) {
+  ArrayAttr schedules =
+      op.getSchedule() ? op.getScheduleAttr() : selectLinearSchedules(op, cpu, onGpu);
+  std::optional<bool> isShort = onGpu ? false : hasShortRows(tensorType(op.getInput()));
   SmallVector<LinearKernel> kernels;
-  if (mayBeFew)
-    kernels.push_back(few);
-  if (mayBeMany)
-    kernels.push_back(many);
-  if (!isShort)
-    kernels.push_back(ofShort);
+  for (auto schedule : schedules.getAsRange<LinearAttr>())
+    if (isShort != true)
+      kernels.push_back({schedule, /*rowDim=*/1});
+  if (isShort != false)
+    kernels.push_back({cast<LinearAttr>(schedules[schedules.size() - 1]), /*rowDim=*/2});
   return kernels;
 }
 
@@ -70,36 +53,42 @@ static SmallVector<LinearKernel> selectKernels(LinearOp op, bool isPacked, bool 
 static LogicalResult callLinear(LinearOp op, Value result, FunctionConverter &converter) {
   HostFunction &host = converter.getHost();
   ArrayRef<MapOp> epilogue = converter.getEpilogues().getMaps(op);
+  SmallVector<LinearKernel> kernels = listKernels(op, converter.isOnGpu(), converter.getCpu());
+  LinearAttr schedule = kernels.front().schedule;
   OpBuilder before(op);
-  Value panels = packPanels(before, op.getWeight(), getPanelColumns(op, converter.getCpu()));
-  SmallVector<LinearKernel> kernels = selectKernels(op, bool(panels), converter.isOnGpu());
+  Value panels = packPanels(before, op.getWeight(), schedule.getPanelColumns(),
+                            schedule.getProducts() == Products::bf16_pairs);
   int64_t rowsDim = cast<RankedTensorType>(op.getInput().getType()).getRank() - 2, above = 0;
   bool isAlways = kernels.size() == 1 && !mayLackRows(tensorType(op.getInput()));
   Value isShort = kernels.size() > 1 && kernels.back().rowDim == 2
                       ? host.isShort(op.getInput(), rowsDim, kShortRows)
                       : Value();
   for (LinearKernel kernel : kernels) {
+    int64_t limit = kernel.schedule.getMaxRows();
     auto isServed = [&] {
       if (isShort && kernel.rowDim == 2)
         return isShort;
-      Value isWithin = host.isWithin(op.getInput(), {rowsDim}, above, kernel.maxRows);
+      Value isWithin = host.isWithin(op.getInput(), {rowsDim}, above, limit);
       return isShort ? host.areBoth(isWithin, host.isNot(isShort)) : isWithin;
     };
-    bool isTiled = converter.isOnGpu() && kernel.tileRows > 1 && hasGpuTiles(op);
-    if (failed(converter.call(
-            op.getLoc(), "linear", result,
-            [&](PipelineBuilder &p) {
-              return isTiled ? lowerLinearOnGpu(p, op, epilogue, panels)
-                             : lowerLinear(p, op, epilogue, panels, kernel, converter.getCpu());
-            },
-            isAlways ? function_ref<Value()>() : isServed)))
+    bool isTiled = converter.isOnGpu() && kernel.schedule.getRowTile() > 1 && hasGpuTiles(op);
+    auto lower = [&](PipelineBuilder &p) {
+      if (!converter.isOnGpu())
+        p.getOp()->setAttr(kScheduleAttr, kernel.schedule);
+      return lowerLinear(p, op, epilogue, panels, kernel);
+    };
+    auto lowerOnGpu = [&](PipelineBuilder &p) { return lowerLinearOnGpu(p, op, epilogue, panels); };
+    if (failed(converter.call(op.getLoc(), "linear", result,
+                              isTiled ? FunctionConverter::Lower(lowerOnGpu)
+                                      : FunctionConverter::Lower(lower),
+                              isAlways ? function_ref<Value()>() : isServed)))
       return failure();
-    above = kernel.maxRows;
+    above = limit;
   }
   return success();
 }
 
-/// One kernel for each schedule; a call runs the first that serves its rows.
+/// The same on tensor cores.
 static LogicalResult callScheduled(LinearOp op, Value result, FunctionConverter &converter) {
   HostFunction &host = converter.getHost();
   ArrayRef<MapOp> epilogue = converter.getEpilogues().getMaps(op);
@@ -122,8 +111,8 @@ static LogicalResult callScheduled(LinearOp op, Value result, FunctionConverter 
 }
 
 static LogicalResult callKernels(LinearOp op, Value result, FunctionConverter &converter) {
-  return op.getSchedule() ? callScheduled(op, result, converter)
-                          : callLinear(op, result, converter);
+  return isOnTensorCores(op) ? callScheduled(op, result, converter)
+                             : callLinear(op, result, converter);
 }
 
 /// A product with an epilogue is computed at the epilogue's last op, after the other operands of

@@ -44,20 +44,18 @@ constexpr void (*kAddLowerings[])(Lowerings &) = {
     addMergeLowerings,       addPackedRowLowerings, addPageLowerings,   addRowLowerings,
     addScoreLowerings,       addViewLowerings};
 
-/// A kernel of attn.linear: the rows of its register tile, the largest number of input rows that it
-/// serves, where 0 means no limit, and the dimension of the tile's rows, counted from the last: 1,
-/// or 2 where dimension 1 is short.
+/// A kernel of attn.linear: its schedule, and the dimension of the tile's rows, counted from the
+/// last: 1, or 2 where dimension 1 is short.
 struct LinearKernel {
-  int64_t tileRows, maxRows, rowDim = 1;
+  LinearAttr schedule;
+  int64_t rowDim;
 };
-/// Features per panel of packed weights.
-int64_t getPanelColumns(LinearOp op, const CpuInfo &cpu);
 /// The epilogue of `op`: maps in order, each the only use of the previous result and elementwise.
 SmallVector<MapOp> getEpilogue(LinearOp op);
 /// Lowers `op` and its epilogue. `panels` are the weights packed by `packPanels`; null if they
 /// aren't constant.
 LogicalResult lowerLinear(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue, Value panels,
-                          LinearKernel kernel, const CpuInfo &cpu);
+                          LinearKernel kernel);
 /// Applies the maps to `value`, the element of the product at `coords`.
 FailureOr<Scalar> inlineEpilogue(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue,
                                  Scalar value, ArrayRef<Scalar> coords);

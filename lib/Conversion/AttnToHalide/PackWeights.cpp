@@ -27,14 +27,19 @@ struct Matrix {
 };
 } // namespace
 
-/// Transposes a panel at a time.
-static void pack(const Matrix &weight, int64_t panelColumns, MutableArrayRef<char> panels) {
+/// Transposes a panel at a time, whose columns have `group` neighbouring elements of a row side by
+/// side; a last group is filled up with zeros.
+static void pack(const Matrix &weight, int64_t panelColumns, int64_t group,
+                 MutableArrayRef<char> panels) {
   std::fill(panels.begin(), panels.end(), 0);
+  int64_t depth = llvm::alignTo(weight.columns, group);
   for (int64_t n = 0; n < weight.rows; ++n) {
     int64_t panel = n / panelColumns, column = n % panelColumns;
-    char *to = panels.data() + (panel * weight.columns * panelColumns + column) * weight.size;
-    for (int64_t k = 0; k < weight.columns; ++k, to += panelColumns * weight.size)
-      std::memcpy(to, weight.at(n, k), weight.size);
+    char *to = panels.data() + (panel * depth * panelColumns + column * group) * weight.size;
+    for (int64_t k = 0; k < weight.columns; ++k) {
+      int64_t place = k / group * group * panelColumns + k % group;
+      std::memcpy(to + place * weight.size, weight.at(n, k), weight.size);
+    }
   }
 }
 
@@ -44,7 +49,7 @@ static std::string getName(arith::ConstantOp constant) {
   return resource ? (resource.getRawHandle().getKey() + ".panels").str() : "panels";
 }
 
-Value attn::packPanels(OpBuilder &builder, Value weight, int64_t columns) {
+Value attn::packPanels(OpBuilder &builder, Value weight, int64_t columns, bool inPairs) {
   auto constant = weight.getDefiningOp<arith::ConstantOp>();
   ArrayRef<char> bytes = constant ? getConstantBytes(constant.getValue()) : ArrayRef<char>();
   if (bytes.empty())
@@ -52,11 +57,12 @@ Value attn::packPanels(OpBuilder &builder, Value weight, int64_t columns) {
   auto type = cast<RankedTensorType>(weight.getType());
   int64_t size = type.getElementTypeBitWidth() / 8;
   Matrix matrix{bytes, type.getDimSize(0), type.getDimSize(1), size};
-  auto packed =
-      RankedTensorType::get({llvm::divideCeilSigned(matrix.rows, columns), matrix.columns, columns},
-                            type.getElementType());
-  auto blob = HeapAsmResourceBlob::allocate(packed.getNumElements() * size, size);
-  pack(matrix, columns, blob.getMutableData());
+  int64_t group = inPairs ? 2 : 1;
+  auto packed = RankedTensorType::get({llvm::divideCeilSigned(matrix.rows, columns),
+                                       llvm::divideCeilSigned(matrix.columns, group), columns},
+                                      inPairs ? builder.getI32Type() : type.getElementType());
+  auto blob = HeapAsmResourceBlob::allocate(packed.getNumElements() * size * group, size * group);
+  pack(matrix, columns, group, blob.getMutableData());
   auto value = DenseResourceElementsAttr::get(packed, getName(constant), std::move(blob));
   return arith::ConstantOp::create(builder, weight.getLoc(), cast<TypedAttr>(value));
 }

@@ -13,9 +13,10 @@
 namespace mlir::attn {
 
 /// Packs the constant `weight` of shape [N, K] in panels of `columns` features, which a register
-/// tile reads in order: a constant of shape [ceil(N / columns), K, columns], padded with zeros.
-/// Null if `weight` isn't a constant.
-Value packPanels(OpBuilder &builder, Value weight, int64_t columns);
+/// tile reads in order: a constant of shape [ceil(N / columns), K, columns], padded with zeros; in
+/// pairs of bf16, i32 of shape [ceil(N / columns), ceil(K / 2), columns]. Null if `weight` isn't a
+/// constant.
+Value packPanels(OpBuilder &builder, Value weight, int64_t columns, bool inPairs);
 
 } // namespace mlir::attn
 

@@ -183,7 +183,9 @@ static LogicalResult addRow(LinearOp op, PatternRewriter &rewriter) {
   };
   ReassociationIndices both = {0, 1};
   Value input = tensor::ExpandShapeOp::create(b, withRow(op.getInput()), op.getInput(), {both});
-  Value result = LinearOp::create(b, withRow(op.getResult()), input, op.getWeight(), op.getBias());
+  auto result = LinearOp::create(b, withRow(op.getResult()), input, op.getWeight(), op.getBias());
+  if (op.getSchedule())
+    result.setScheduleAttr(op.getScheduleAttr());
   rewriter.replaceOp(op, tensor::CollapseShapeOp::create(b, op.getType(), result, {both}));
   return success();
 }

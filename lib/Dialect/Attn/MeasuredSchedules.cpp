@@ -50,13 +50,13 @@ struct AttnMeasuredSchedulesPass
     : attn::impl::AttnMeasuredSchedulesBase<AttnMeasuredSchedulesPass> {
   using Base::Base;
   void runOnOperation() override;
-  void schedule(AttentionOp op, const ScheduleDatabase &known);
+  void schedule(Operation *op, const ScheduleDatabase &known);
 
   DenseSet<const MeasuredSchedules *> said;
 };
 } // namespace
 
-void AttnMeasuredSchedulesPass::schedule(AttentionOp op, const ScheduleDatabase &known) {
+void AttnMeasuredSchedulesPass::schedule(Operation *op, const ScheduleDatabase &known) {
   const MeasuredSchedules *entry = known.find(getProcessor(), target, describeClass(op));
   if (!entry)
     return;
@@ -73,17 +73,26 @@ void AttnMeasuredSchedulesPass::schedule(AttentionOp op, const ScheduleDatabase 
     emitWarning(place) << error << ": the built-in schedule is taken";
     return;
   }
-  op.setScheduleAttr(keepExpected(getOperation(), schedules));
+  if (isa<AttentionOp>(op))
+    putSchedules(op, keepExpected(getOperation(), schedules));
   auto at = cast<FileLineColLoc>(place);
   if (said.insert(entry).second) // layers of a model share one
-    emitRemark(op.getLoc()) << "schedules measured by attnc tune, " << at.getFilename().getValue()
-                            << ":" << at.getLine();
+    emitRemark(op->getLoc()) << "schedules measured by attnc tune, " << at.getFilename().getValue()
+                             << ":" << at.getLine();
+}
+
+/// Whether attn-select-schedule would choose one.
+static bool lacksSchedule(Operation *op, StringRef target) {
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    return !attention.getSchedule() && getReasonForNoKernel(attention, target).empty();
+  auto linear = dyn_cast<LinearOp>(op);
+  return linear && !linear.getSchedule() && !Target(target).hasGpu();
 }
 
 void AttnMeasuredSchedulesPass::runOnOperation() {
-  SmallVector<AttentionOp> ops;
-  getOperation().walk([&](AttentionOp op) {
-    if (!op.getSchedule() && getReasonForNoKernel(op, target).empty())
+  SmallVector<Operation *> ops;
+  getOperation().walk([&](Operation *op) {
+    if (lacksSchedule(op, target))
       ops.push_back(op);
   });
   if (ops.empty())
@@ -91,6 +100,6 @@ void AttnMeasuredSchedulesPass::runOnOperation() {
   FailureOr<ScheduleDatabase> known =
       ScheduleDatabase::read(database, &getContext(), DiagnosticSeverity::Warning);
   if (succeeded(known))
-    for (AttentionOp op : ops)
+    for (Operation *op : ops)
       schedule(op, *known);
 }

@@ -7,6 +7,8 @@
 
 #include "attnc/Dialect/Attn/ScheduleDatabase.h"
 
+#include "attnc/Dialect/Attn/LinearSchedules.h"
+#include "attnc/Dialect/Attn/ScheduleText.h"
 #include "attnc/Files/WholeFile.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -158,11 +160,11 @@ Location ScheduleDatabase::locate(const MeasuredSchedules &entry, MLIRContext *c
 // Ops
 //===----------------------------------------------------------------------===//
 
-std::string attn::describeClass(AttentionOp op) {
+std::string attn::describeClass(Operation *op) {
   SetVector<Value> read(op->operand_begin(), op->operand_end());
   getUsedValuesDefinedAbove(op->getRegions(), read);
   auto types = llvm::map_to_vector(read, [](Value value) { return value.getType(); });
-  OpBuilder builder(op.getContext());
+  OpBuilder builder(op->getContext());
   Location loc = builder.getUnknownLoc();
   auto function =
       func::FuncOp::create(loc, "op", builder.getFunctionType(types, op->getResultTypes()));
@@ -170,9 +172,12 @@ std::string attn::describeClass(AttentionOp op) {
   builder.setInsertionPointToEnd(function.addEntryBlock());
   IRMapping mapping;
   mapping.map(read.getArrayRef(), function.getArguments());
-  auto copy = cast<AttentionOp>(builder.clone(*op, mapping));
-  copy.removeScheduleAttr();
+  Operation *copy = builder.clone(*op, mapping);
+  putSchedules(copy, {});
   copy->setDiscardableAttrs(builder.getDictionaryAttr({}));
+  auto linear = dyn_cast<LinearOp>(op);
+  if (linear && hasConstantWeight(linear))
+    copy->setDiscardableAttr("constant_weight", builder.getUnitAttr());
   func::ReturnOp::create(builder, loc, copy->getResults());
   std::string text;
   llvm::raw_string_ostream os(text);

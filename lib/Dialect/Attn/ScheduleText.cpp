@@ -70,16 +70,29 @@ Attribute attn::parseSchedule(StringRef text, MLIRContext *context, std::string 
   return schedule && read == text.size() ? schedule : Attribute();
 }
 
-LogicalResult attn::setSchedules(AttentionOp op, ArrayAttr schedules, std::string &error) {
-  ScopedDiagnosticHandler handler(op.getContext(), [&](Diagnostic &diagnostic) {
+ArrayAttr attn::getSchedules(Operation *op) {
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    return attention.getScheduleAttr();
+  auto linear = dyn_cast<LinearOp>(op);
+  return linear ? linear.getScheduleAttr() : ArrayAttr();
+}
+
+void attn::putSchedules(Operation *op, ArrayAttr schedules) {
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    return attention.setScheduleAttr(schedules);
+  cast<LinearOp>(op).setScheduleAttr(schedules);
+}
+
+LogicalResult attn::setSchedules(Operation *op, ArrayAttr schedules, std::string &error) {
+  ScopedDiagnosticHandler handler(op->getContext(), [&](Diagnostic &diagnostic) {
     error = diagnostic.str();
     return success();
   });
-  ArrayAttr before = op.getScheduleAttr();
-  op.setScheduleAttr(schedules);
+  ArrayAttr before = getSchedules(op);
+  putSchedules(op, schedules);
   if (succeeded(verify(op)))
     return success();
-  op.setScheduleAttr(before);
+  putSchedules(op, before);
   return failure();
 }
 
@@ -100,10 +113,11 @@ ArrayAttr attn::keepServing(ArrayAttr schedules, int64_t qLen) {
 
 Attribute attn::withMaxQLen(Attribute schedule, int64_t maxQLen) {
   ScheduleText text(schedule);
+  std::string limit = ("max_" + cast<ScheduleAttrInterface>(schedule).getLimitName()).str();
   if (maxQLen == 0)
-    text.erase("max_q_len");
+    text.erase(limit);
   else
-    text.set("max_q_len", std::to_string(maxQLen));
+    text.set(limit, std::to_string(maxQLen));
   std::string error;
   return parseSchedule(text.str(), schedule.getContext(), error);
 }

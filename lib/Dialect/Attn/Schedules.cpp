@@ -8,6 +8,7 @@
 #include "Shapes.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/LinearSchedules.h"
 #include "attnc/Dialect/Attn/TensorCores.h"
 #include "attnc/Machine/CpuInfo.h"
 #include "attnc/Machine/GpuInfo.h"
@@ -175,6 +176,25 @@ LogicalResult MmaAttr::verify(EmitError emitError, int64_t qBlock, int64_t kvBlo
   return verifyAtMost(emitError, "kv_splits", kvSplits, kMostSplits);
 }
 
+/// Sums of a row block, of up to 8 bytes, lie on the stack.
+LogicalResult LinearAttr::verify(EmitError emitError, int64_t rowTile, int64_t vectors,
+                                 int64_t vectorWidth, int64_t rowBlock, Products, int64_t maxRows) {
+  constexpr int64_t kMostBlockBytes = 1 << 20;
+  std::pair<StringRef, int64_t> parameters[] = {{"row_tile", rowTile},
+                                                {"vectors", vectors},
+                                                {"vector_width", vectorWidth},
+                                                {"row_block", rowBlock}};
+  for (auto [name, value] : parameters)
+    if (failed(verifyPositive(emitError, name, value)))
+      return failure();
+  if (failed(verifyAtMost(emitError, "vector_width", vectorWidth, kMostLanes)) ||
+      failed(verifyTile(emitError, {"row_tile", rowTile}, {"vectors", vectors})) ||
+      failed(verifyMultiple(emitError, "row_block", rowBlock, "row_tile", rowTile)))
+    return failure();
+  return verifyAtMost(emitError, "row_block", rowBlock,
+                      kMostBlockBytes / (8 * vectors * vectorWidth));
+}
+
 /// A warp has at most 64 rows of sums in registers, and at least 16 features, as many as it loads
 /// at once.
 LogicalResult MmaLinearAttr::verify(EmitError emitError, int64_t rowBlock, int64_t featureBlock,
@@ -235,12 +255,16 @@ LogicalResult PrefillAttr::verifySchedule(Operation *scheduled) const {
                  failed(verifyKvSplits(op, getKvSplits())));
 }
 
-std::string PrefillAttr::describeProducts(StringRef target) const {
-  if (getProducts() == Products::f32)
+static std::string describe(Products products, StringRef target) {
+  if (products == Products::f32)
     return "";
   return CpuInfo::fromTarget(target).hasBF16Pairs
              ? "products of bf16 pairs by vdpbf16ps"
              : "products of bf16 pairs in f32, as the target lacks vdpbf16ps";
+}
+
+std::string PrefillAttr::describeProducts(StringRef target) const {
+  return describe(getProducts(), target);
 }
 
 LogicalResult DecodeAttr::verifySchedule(Operation *scheduled) const {
@@ -288,6 +312,38 @@ LogicalResult MmaAttr::verifySchedule(Operation *scheduled) const {
 
 TargetKind MmaAttr::getTargetKind() const { return TargetKind::gpu; }
 
+/// Sums of more products, one after the other in f32, would err as much as rounding to bf16 does.
+static constexpr int64_t kMostPairFeatures = 65536;
+
+bool attn::mayMultiplyPairs(LinearOp op) {
+  auto weight = cast<RankedTensorType>(op.getWeight().getType());
+  return weight.getElementType().isBF16() && !weight.isDynamicDim(1) &&
+         weight.getDimSize(1) <= kMostPairFeatures;
+}
+
+/// linear_c6
+LogicalResult LinearAttr::verifySchedule(Operation *scheduled) const {
+  auto op = cast<LinearOp>(scheduled);
+  if (getProducts() == Products::bf16_pairs && !mayMultiplyPairs(op))
+    return op.emitOpError("expected a bf16 weight with at most ")
+           << kMostPairFeatures << " in_features beside products bf16_pairs, found "
+           << op.getWeight().getType();
+  for (auto other : op.getScheduleAttr().getAsRange<ScheduleAttrInterface>())
+    if (auto linear = dyn_cast<LinearAttr>(other);
+        !linear || std::tuple(linear.getVectors(), linear.getVectorWidth(), linear.getProducts()) !=
+                       std::tuple(getVectors(), getVectorWidth(), getProducts()))
+      return op.emitOpError("expected schedules with the same vectors, vector_width and products, "
+                            "as they share packed weights, found ")
+             << other << " beside " << *this;
+  return success();
+}
+
+std::string LinearAttr::describeProducts(StringRef target) const {
+  return describe(getProducts(), target);
+}
+int64_t LinearAttr::getMaxQLen() const { return getMaxRows(); }
+StringRef LinearAttr::getLimitName() const { return "rows"; }
+
 LogicalResult MmaLinearAttr::verifySchedule(Operation *scheduled) const {
   StringRef obstacle = findTensorCoreObstacle(cast<LinearOp>(scheduled));
   if (obstacle.empty())
@@ -301,7 +357,7 @@ TargetKind MmaLinearAttr::getTargetKind() const { return TargetKind::gpu; }
 
 LogicalResult attn::verifySchedules(Operation *op, ArrayAttr schedules, bool isOfLinear) {
   for (auto schedule : schedules.getAsRange<ScheduleAttrInterface>()) {
-    if (isa<MmaLinearAttr>(schedule) != isOfLinear)
+    if (isa<LinearAttr, MmaLinearAttr>(schedule) != isOfLinear)
       return op->emitOpError("expected schedules of ")
              << (isOfLinear ? "linear layers" : "attention") << ", found " << schedule;
     if (failed(schedule.verifySchedule(op)))

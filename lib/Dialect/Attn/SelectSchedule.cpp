@@ -8,6 +8,7 @@
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/Attributes.h"
 #include "attnc/Dialect/Attn/GpuSharedMemory.h"
+#include "attnc/Dialect/Attn/LinearSchedules.h"
 #include "attnc/Dialect/Attn/MaskAnalysis.h"
 #include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Dialect/Attn/ProbRegion.h"
@@ -530,8 +531,8 @@ struct AttnSelectSchedulePass : attn::impl::AttnSelectScheduleBase<AttnSelectSch
     getOperation().walk([&](LinearOp op) {
       if (op.getSchedule())
         isValid &= succeeded(verifyTargetKind(op, gpu ? TargetKind::gpu : TargetKind::cpu));
-      else if (gpu)
-        op.setScheduleAttr(selectOnGpu(op, *gpu));
+      else
+        op.setScheduleAttr(gpu ? selectOnGpu(op, *gpu) : selectLinearSchedules(op, cpu));
     });
     if (!isValid)
       signalPassFailure();

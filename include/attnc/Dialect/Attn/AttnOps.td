@@ -289,6 +289,39 @@ def Attn_MmaAttr : Attn_Attr<"Mma", "mma",
   let genVerifyDecl = 1;
 }
 
+def Attn_LinearAttr : Attn_Attr<"Linear", "linear",
+    [DeclareAttrInterfaceMethods<ScheduleAttrInterface,
+        ["getMaxQLen", "getLimitName", "verifySchedule", "describeProducts"]>]> {
+  let summary = "Holds the schedule parameters of a linear layer on a CPU";
+  let description = [{
+    Sums are computed in register tiles of `row_tile` rows × `vectors` vectors of `vector_width`
+    features; `row_block` rows are computed with one panel of weights, of vectors · vector_width
+    features, before the next panel is read. Rows are those of the dimension before the last; or of the
+    one before that, if it is the longer one and the kernel is the last.
+
+    ```mlir
+    #attn.linear<row_tile = 6, vectors = 4, vector_width = 16, row_block = 516>
+    ```
+
+    `products` is that of `#attn.prefill`: `bf16_pairs` packs weights in pairs of in_features. An odd
+    last one is multiplied alone.
+
+    All are at least 1. A vector_width is at most 64, a register tile 128 vectors; row_block is a multiple
+    of row_tile, and its sums take at most 1 MiB of stack. The kernel serves calls of at most `max_rows` rows; 0, the default, is
+    no limit.
+  }];
+  let parameters = (ins "int64_t":$row_tile, "int64_t":$vectors, "int64_t":$vector_width,
+      "int64_t":$row_block,
+      DefaultValuedParameter<"::mlir::attn::Products", "::mlir::attn::Products::f32">:$products,
+      DefaultValuedParameter<"int64_t", "0">:$max_rows);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Features of a panel of packed weights.
+    int64_t getPanelColumns() const { return getVectors() * getVectorWidth(); }
+  }];
+}
+
 def Attn_MmaLinearAttr : Attn_Attr<"MmaLinear", "mma_linear",
     [DeclareAttrInterfaceMethods<ScheduleAttrInterface,
                                  ["getMaxQLen", "getLimitName", "getTargetKind", "verifySchedule"]>]> {
@@ -763,15 +796,17 @@ def Attn_LinearOp : Attn_GraphOp<"linear", ["getSizeConstraints", "getResultSize
       result[…, n] = Σ_k input[…, k] · weight[n, k] + bias[n]
 
     `weight` is `[out_features, in_features]`; the bias is optional. `schedule` is set by
-    `attn-select-schedule` for a GPU's tensor cores, one kernel per element: a call runs the first one
-    whose `max_rows` admits its rows. Without it, the conversion chooses kernels.
+    `attn-select-schedule` for CPUs and for a GPU's tensor cores, one kernel per element: a call runs
+    the first one whose `max_rows` admits its rows. Without it, the conversion chooses kernels.
 
     - (C1) input, weight, bias and result have the same element type.
     - (C2) weight has rank 2 and its in_features match input's last dimension.
     - (C3) bias has rank 1 and out_features elements.
     - (C4) the result is input's shape with out_features last.
-    - (C5) schedules are of linear layers, and tensor cores compute the op; each but the last has a
-      larger `max_rows` than the one before, the last none.
+    - (C5) schedules are of linear layers, and tensor cores compute the op if they ask for them; each but
+      the last has a larger `max_rows` than the one before, the last none.
+    - (C6) `#attn.linear` schedules agree in vectors, vector_width and products, as kernels share packed
+      weights; `bf16_pairs` takes bf16 and at most 65,536 in_features.
 
     ```mlir
     %y = attn.linear %x, %w, %b : tensor<?x?x384xf32>, tensor<1152x384xf32>, tensor<1152xf32> -> tensor<?x?x1152xf32>

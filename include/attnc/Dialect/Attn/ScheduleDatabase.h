@@ -70,9 +70,10 @@ private:
 /// This machine's processor, as LLVM names it: `znver4`.
 StringRef getProcessor();
 
-/// The op without its schedules, its place and its names, as a function of its operands and of what
-/// its regions read: equal for ops that the same kernels compute.
-std::string describeClass(AttentionOp op);
+/// An attention or a linear layer without its schedules, its place and its names, as a function of
+/// its operands and of what its regions read: equal for ops that the same kernels compute, those of
+/// a linear layer but for its epilogue.
+std::string describeClass(Operation *op);
 
 } // namespace mlir::attn
 

@@ -38,15 +38,19 @@ private:
 /// The attribute that `text` spells; null, with the reason in `error`, if it is none.
 Attribute parseSchedule(StringRef text, MLIRContext *context, std::string &error);
 
-/// Gives `op` these schedules, if they verify; else leaves it as it is and says why in `error`.
-LogicalResult setSchedules(AttentionOp op, ArrayAttr schedules, std::string &error);
+/// The schedules of an attention or a linear layer; null if it has none, and for other ops.
+ArrayAttr getSchedules(Operation *op);
+/// Gives an attention or a linear layer these schedules, or none.
+void putSchedules(Operation *op, ArrayAttr schedules);
+/// The same, if they verify; else leaves `op` as it is and says why in `error`.
+LogicalResult setSchedules(Operation *op, ArrayAttr schedules, std::string &error);
 
 /// The schedule of the kernel that serves calls of `qLen` rows: the first whose limit allows it.
 size_t findServing(ArrayAttr schedules, int64_t qLen);
 /// That schedule alone, for all calls.
 ArrayAttr keepServing(ArrayAttr schedules, int64_t qLen);
 
-/// The schedule with another limit of q_len; 0 is none.
+/// The schedule with another limit of q_len, or rows; 0 is none.
 Attribute withMaxQLen(Attribute schedule, int64_t maxQLen);
 
 } // namespace mlir::attn

@@ -1,0 +1,37 @@
+//===- LinearSchedules.h - schedules of linear layers on CPUs ---*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_DIALECT_ATTN_LINEARSCHEDULES_H
+#define ATTNC_DIALECT_ATTN_LINEARSCHEDULES_H
+
+#include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Machine/CpuInfo.h"
+
+namespace mlir::attn {
+
+/// The tile's rows are those of the dimension before the last two, if it is longer than the one
+/// between, of at most so many rows: (len, batch, width), or one step of many sequences.
+constexpr int64_t kShortRows = 16;
+
+/// Whether that is so for `input`; nullopt if only a call knows.
+std::optional<bool> hasShortRows(RankedTensorType input);
+
+/// Whether weights are packed while compiling: their values are known.
+bool hasConstantWeight(LinearOp op);
+
+/// Whether a schedule's products may be bf16_pairs.
+bool mayMultiplyPairs(LinearOp op);
+
+/// The `#attn.linear` schedules of `op` for a CPU, or for kernels that Halide compiles for a GPU.
+ArrayAttr selectLinearSchedules(LinearOp op, const CpuInfo &cpu, bool onGpu = false);
+
+/// `schedules` with `schedule` at `index`; the others take its panels of packed weights.
+ArrayAttr withSharedPanels(ArrayAttr schedules, size_t index, LinearAttr schedule);
+
+} // namespace mlir::attn
+
+#endif // ATTNC_DIALECT_ATTN_LINEARSCHEDULES_H

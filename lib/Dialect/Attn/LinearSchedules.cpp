@@ -1,0 +1,67 @@
+//===- LinearSchedules.cpp - schedules of linear layers on CPUs -----------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attnc/Dialect/Attn/LinearSchedules.h"
+
+#include "attnc/Dialect/Attn/ConstantBytes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+std::optional<bool> attn::hasShortRows(RankedTensorType input) {
+  int64_t rank = input.getRank();
+  if (rank < 3)
+    return false;
+  int64_t rows = input.getDimSize(rank - 2), before = input.getDimSize(rank - 3);
+  bool isOpen = ShapedType::isDynamic(rows), isBeforeOpen = ShapedType::isDynamic(before);
+  if ((!isOpen && rows > kShortRows) || (!isBeforeOpen && before <= 1))
+    return false;
+  return isOpen || isBeforeOpen ? std::nullopt : std::optional(before > rows);
+}
+
+bool attn::hasConstantWeight(LinearOp op) {
+  auto constant = op.getWeight().getDefiningOp<arith::ConstantOp>();
+  return constant && !getConstantBytes(constant.getValue()).empty();
+}
+
+/// A tile of six rows fills the registers beside loaded operands; a single row has its own kernel.
+/// If weights are packed in the call, packing costs more than the product of a few rows.
+ArrayAttr attn::selectLinearSchedules(LinearOp op, const CpuInfo &cpu, bool onGpu) {
+  // Rows whose sums fit in cache beside a panel of weights.
+  constexpr int64_t kRowBlock = 516, kRowTile = 6;
+  auto input = cast<RankedTensorType>(op.getInput().getType());
+  Type element = input.getElementType();
+  bool inPairs = cpu.prefersBF16Pairs && mayMultiplyPairs(op) && !onGpu;
+  auto get = [&](int64_t rowTile, int64_t maxRows) {
+    return LinearAttr::get(op->getContext(), rowTile, cpu.vectorRegisters >= 32 ? 4 : 2,
+                           cpu.lanes(element.isF64() ? 64 : 32), kRowBlock,
+                           inPairs ? Products::bf16_pairs : Products::f32, maxRows);
+  };
+  int64_t rows = input.getRank() < 2 ? 1 : input.getDimSize(input.getRank() - 2);
+  bool isOpen = ShapedType::isDynamic(rows);
+  bool isShort = !onGpu && hasShortRows(input) == true;
+  bool mayBeFew = hasConstantWeight(op) && (isOpen || rows <= 1) && !isShort;
+  SmallVector<Attribute> schedules;
+  if (mayBeFew)
+    schedules.push_back(get(/*rowTile=*/1, /*maxRows=*/isOpen ? 1 : 0));
+  if (!mayBeFew || isOpen)
+    schedules.push_back(get(kRowTile, /*maxRows=*/0));
+  return ArrayAttr::get(op->getContext(), schedules);
+}
+
+ArrayAttr attn::withSharedPanels(ArrayAttr schedules, size_t index, LinearAttr schedule) {
+  SmallVector<Attribute> all;
+  for (auto [at, other] : llvm::enumerate(schedules.getAsRange<LinearAttr>()))
+    all.push_back(at == index ? schedule
+                              : LinearAttr::get(schedules.getContext(), other.getRowTile(),
+                                                schedule.getVectors(), schedule.getVectorWidth(),
+                                                other.getRowBlock(), schedule.getProducts(),
+                                                other.getMaxRows()));
+  return ArrayAttr::get(schedules.getContext(), all);
+}
