@@ -80,7 +80,7 @@ std::vector<std::vector<ScheduleSearch::Step>> ScheduleSearch::listSteps() {
         steps.push_back(
             {{"packed_heads", std::to_string(heads)}, {"q_block", std::to_string(rows * heads)}});
   }
-  if (mayMultiplyPairs(op))
+  if (!text.get("score_rows") && mayMultiplyPairs(op))
     all.push_back({{{"products", "f32"}}, {{"products", "bf16_pairs"}}});
   return all;
 }
