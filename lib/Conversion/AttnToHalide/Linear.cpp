@@ -115,10 +115,8 @@ static Scalar readPair(Scalar pair, int64_t size, function_ref<Scalar(Scalar)> r
   return pairOf(low, select(likely(next < next.constant(size)), high, high.constant(0)));
 }
 
-/// A factor of a sum of `depth` products. The sum of one product would be promised to be a number,
-/// as its f16 factors are, and tests of it in the epilogue would be folded away.
-static Scalar widen(Scalar factor, Type acc, int64_t depth) {
-  return factor.getType().isF16() && depth != 1 ? widenFactor(factor) : convert(factor, acc);
+static Scalar widen(Scalar factor, Type acc) {
+  return factor.getType().isF16() ? widenFactor(factor) : convert(factor, acc);
 }
 
 /// Panels read (column, k, panel).
@@ -136,7 +134,7 @@ static void buildPanels(PipelineBuilder &p, LinearOp op, Value packed, const Til
   f.panels = p.func("panels", {"ni", "k", "no"}, type, [&](ArrayRef<Scalar> v) {
     Scalar feature = min(v[2] * tile.columns() + v[0], features - 1);
     return tile.inPairs ? readPair(v[1], depth, [&](Scalar k) { return weight(k, feature); })
-                        : widen(weight(v[1], feature), type, depth);
+                        : widen(weight(v[1], feature), type);
   });
 }
 
@@ -165,7 +163,7 @@ static FailureOr<Product> buildProduct(PipelineBuilder &p, LinearOp op, ArrayRef
     };
     Scalar weight = f.panels(v[0], r[0], v[1]);
     return tile.inPairs ? dotBF16Pair(f.sum(v), readPair(r[0], depth, read), weight)
-                        : f.sum(v) + widen(read(r[0]), acc, depth) * widen(weight, acc, depth);
+                        : f.sum(v) + widen(read(r[0]), acc) * widen(weight, acc);
   });
   f.block = p.func("block", tiled, acc, [&](ArrayRef<Scalar> v) { return f.sum(v); });
   auto last = epilogue.empty() ? type : tensorType(epilogue.back()->getResult(0));

@@ -343,3 +343,50 @@ func.func @limit_c5(%x: tensor<2x8xf16>, %w: tensor<3x8xf16>) {
   %y = attn.linear %x, %w schedule([#attn.mma_linear<row_block = 16, feature_block = 64, depth = 32, stages = 2, max_rows = 16>]) : tensor<2x8xf16>, tensor<3x8xf16> -> tensor<2x3xf16>
   return
 }
+
+// -----
+
+// expected-error@+1 {{expected row_block to be a multiple of row_tile 6, found 64}}
+#tail = #attn.linear<row_tile = 6, vectors = 4, vector_width = 16, row_block = 64>
+
+// -----
+
+// expected-error@+1 {{expected a positive vectors, found 0}}
+#none = #attn.linear<row_tile = 6, vectors = 0, vector_width = 16, row_block = 48>
+
+// -----
+
+// expected-error@+1 {{expected row_tile * vectors of at most 128, found 64 * 4}}
+#tile = #attn.linear<row_tile = 64, vectors = 4, vector_width = 16, row_block = 64>
+
+// -----
+
+// expected-error@+1 {{expected row_block of at most 2048, found 4096}}
+#stack = #attn.linear<row_tile = 1, vectors = 4, vector_width = 16, row_block = 4096>
+
+// -----
+
+// (C6)
+func.func @panels_c6(%x: tensor<?x8xf32>, %w: tensor<3x8xf32>) {
+  // expected-error@+1 {{expected schedules with the same vectors, vector_width and products, as they share packed weights, found #attn.linear<row_tile = 6, vectors = 4, vector_width = 8, row_block = 6> beside #attn.linear<row_tile = 1, vectors = 2, vector_width = 8, row_block = 6, max_rows = 1>}}
+  %y = attn.linear %x, %w schedule([#attn.linear<row_tile = 1, vectors = 2, vector_width = 8, row_block = 6, max_rows = 1>, #attn.linear<row_tile = 6, vectors = 4, vector_width = 8, row_block = 6>]) : tensor<?x8xf32>, tensor<3x8xf32> -> tensor<?x3xf32>
+  return
+}
+
+// -----
+
+// (C6)
+func.func @pairs_c6(%x: tensor<?x8xf16>, %w: tensor<3x8xf16>) {
+  // expected-error@+1 {{expected a bf16 weight with at most 65536 in_features beside products bf16_pairs, found 'tensor<3x8xf16>'}}
+  %y = attn.linear %x, %w schedule([#attn.linear<row_tile = 6, vectors = 2, vector_width = 8, row_block = 6, products = bf16_pairs>]) : tensor<?x8xf16>, tensor<3x8xf16> -> tensor<?x3xf16>
+  return
+}
+
+// -----
+
+// (C5)
+func.func @kinds_c5(%x: tensor<?x8xbf16>, %w: tensor<3x8xbf16>) {
+  // expected-error@+1 {{expected schedules with the same vectors, vector_width and products, as they share packed weights, found #attn.mma_linear}}
+  %y = attn.linear %x, %w schedule([#attn.linear<row_tile = 6, vectors = 2, vector_width = 8, row_block = 6, max_rows = 1>, #attn.mma_linear<row_block = 16, feature_block = 64, depth = 32, stages = 2>]) : tensor<?x8xbf16>, tensor<3x8xbf16> -> tensor<?x3xbf16>
+  return
+}

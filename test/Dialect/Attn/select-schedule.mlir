@@ -217,3 +217,24 @@ func.func @expected_row(%x: tensor<1x8x?x64xf32>) -> tensor<1x8x?x64xf32> attrib
   %c = attn.attention %x, %x, %x : tensor<1x8x?x64xf32>, tensor<1x8x?x64xf32>, tensor<1x8x?x64xf32> -> tensor<1x8x?x64xf32>
   return %c : tensor<1x8x?x64xf32>
 }
+
+// A linear layer's kernels share the panels of a constant weight: a kernel for one row, if there may be one, and one for many.
+// Weights packed in the call have the latter alone, and so have short rows beside a long dimension.
+// CHECK-LABEL: func.func @linear
+// WIDE: attn.linear {{.*}} schedule([#attn.linear<row_tile = 1, vectors = 4, vector_width = 16, row_block = 516, max_rows = 1>, #attn.linear<row_tile = 6, vectors = 4, vector_width = 16, row_block = 516>])
+// PAIRS: attn.linear {{.*}} row_block = 516, products = bf16_pairs, max_rows = 1>, {{.*}} row_block = 516, products = bf16_pairs>])
+// NARROW: attn.linear {{.*}} schedule([#attn.linear<row_tile = 1, vectors = 2, vector_width = 8, row_block = 516, max_rows = 1>, #attn.linear<row_tile = 6, vectors = 2, vector_width = 8, row_block = 516>])
+// WIDE: attn.linear {{.*}} schedule([#attn.linear<row_tile = 6, vectors = 4, vector_width = 16, row_block = 516>])
+// WIDE: attn.linear {{.*}} schedule([#attn.linear<row_tile = 6, vectors = 4, vector_width = 16, row_block = 516>])
+// WIDE: attn.linear {{.*}} schedule([#attn.linear<row_tile = 6, vectors = 4, vector_width = 8, row_block = 516>])
+// PAIRS-NOT: vector_width = 8,{{.*}}bf16_pairs
+// CHECK: return
+func.func @linear(%x: tensor<?x8xbf16>, %w: tensor<4x8xbf16>, %short: tensor<8x1x8xbf16>, %wide: tensor<2x8xf64>, %v: tensor<4x8xf64>)
+    -> (tensor<?x4xbf16>, tensor<?x4xbf16>, tensor<8x1x4xbf16>, tensor<2x4xf64>) {
+  %c = arith.constant dense<2.0> : tensor<4x8xbf16>
+  %a = attn.linear %x, %c : tensor<?x8xbf16>, tensor<4x8xbf16> -> tensor<?x4xbf16>
+  %b = attn.linear %x, %w : tensor<?x8xbf16>, tensor<4x8xbf16> -> tensor<?x4xbf16>
+  %d = attn.linear %short, %c : tensor<8x1x8xbf16>, tensor<4x8xbf16> -> tensor<8x1x4xbf16>
+  %e = attn.linear %wide, %v : tensor<2x8xf64>, tensor<4x8xf64> -> tensor<2x4xf64>
+  return %a, %b, %d, %e : tensor<?x4xbf16>, tensor<?x4xbf16>, tensor<8x1x4xbf16>, tensor<2x4xf64>
+}
