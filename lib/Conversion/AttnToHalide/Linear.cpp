@@ -115,8 +115,13 @@ static Scalar readPair(Scalar pair, int64_t size, function_ref<Scalar(Scalar)> r
   return pairOf(low, select(likely(next < next.constant(size)), high, high.constant(0)));
 }
 
-static Scalar widen(Scalar factor, Type acc) {
-  return factor.getType().isF16() ? widenFactor(factor) : convert(factor, acc);
+/// The product of two factors, by the processor's conversion if both are f16: beside a weight
+/// packed in f32, LLVM would widen the input one element at a time, waiting for sums.
+static Scalar multiply(Scalar x, Scalar weight, Type acc) {
+  auto widen = [&](Scalar factor) {
+    return weight.getType().isF16() ? widenFactor(factor) : convert(factor, acc);
+  };
+  return widen(x) * widen(weight);
 }
 
 /// Panels read (column, k, panel).
@@ -134,7 +139,7 @@ static void buildPanels(PipelineBuilder &p, LinearOp op, Value packed, const Til
   f.panels = p.func("panels", {"ni", "k", "no"}, type, [&](ArrayRef<Scalar> v) {
     Scalar feature = min(v[2] * tile.columns() + v[0], features - 1);
     return tile.inPairs ? readPair(v[1], depth, [&](Scalar k) { return weight(k, feature); })
-                        : widen(weight(v[1], feature), type);
+                        : convert(weight(v[1], feature), type);
   });
 }
 
@@ -163,7 +168,7 @@ static FailureOr<Product> buildProduct(PipelineBuilder &p, LinearOp op, ArrayRef
     };
     Scalar weight = f.panels(v[0], r[0], v[1]);
     return tile.inPairs ? dotBF16Pair(f.sum(v), readPair(r[0], depth, read), weight)
-                        : f.sum(v) + widen(read(r[0]), acc) * widen(weight, acc);
+                        : f.sum(v) + multiply(read(r[0]), weight, acc);
   });
   f.block = p.func("block", tiled, acc, [&](ArrayRef<Scalar> v) { return f.sum(v); });
   auto last = epilogue.empty() ? type : tensorType(epilogue.back()->getResult(0));
