@@ -83,9 +83,9 @@ LogicalResult attn::lowerDecodeAttention(PipelineBuilder &p, AttentionOp op, Dec
   return DecodeAttention(p, op, s).lower();
 }
 
-/// Few rows wait for memory: keys and values that the CPU does not prefetch by itself are
-/// prefetched as many keys ahead, 8 KB of 128 floats.
-static constexpr int64_t kKeysAhead = 16;
+/// Few rows wait for memory: their keys and values are prefetched as many keys ahead, 32 KB of 128
+/// floats.
+static constexpr int64_t kKeysAhead = 64;
 
 LogicalResult DecodeAttention::lower() {
   range = buildKeyRange(qBlockMask);

@@ -39,8 +39,7 @@ public:
   void lookUpPages();
   /// Has the scales of a KV block widened once: the caller schedules `keyScales` and `valueScales`.
   void lookUpScales();
-  /// Has reads prefetch that many keys ahead if rows of keys or values are apart in memory: a CPU
-  /// by itself prefetches rows side by side alone.
+  /// Has reads prefetch that many keys ahead, where the CPU does not prefetch enough by itself.
   void fetchAhead(int64_t keys);
   /// A reader in whose reads each key is looked up.
   KvReader withoutLookUps() const;

@@ -78,7 +78,7 @@ Scalar KvTensors::Scales::blockOf(Scalar d) const {
 }
 
 Scalar KvTensors::scale(const Scales &of, Scalar n, Place place, Scalar kvHead, Scalar b) const {
-  return convert(read(of.scales, n, place, kvHead, b), p.b().getF32Type());
+  return widenFactor(read(of.scales, n, place, kvHead, b));
 }
 
 Scalar KvTensors::keyPair(Scalar pair, Place place, Scalar kvHead, Scalar b) const {

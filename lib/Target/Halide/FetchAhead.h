@@ -23,6 +23,17 @@ class FetchAheadPass : public ::Halide::Internal::IRMutator {
 public:
   using IRMutator::visit;
   ::Halide::Expr visit(const ::Halide::Internal::Call *call) override;
+  ::Halide::Expr visit(const ::Halide::Internal::Let *let) override;
+  ::Halide::Internal::Stmt visit(const ::Halide::Internal::LetStmt *let) override;
+  ::Halide::Internal::Stmt visit(const ::Halide::Internal::For *loop) override;
+
+private:
+  bool isFirstOfLine(const ::Halide::Internal::Load &load);
+
+  /// Enclosing lets, outermost first.
+  std::vector<std::pair<std::string, ::Halide::Expr>> lets;
+  /// What the innermost loop's body prefetches: tensor, and index without lets.
+  std::vector<std::pair<std::string, ::Halide::Expr>> fetched;
 };
 
 } // namespace mlir::halide
