@@ -6,7 +6,7 @@ import encoder
 import numpy as np
 from encoder import Encoder
 from ragged import Ragged
-from work import Attention, Module, Paged, Quantized, Variant
+from work import Attention, Latent, Module, Narrow, Paged, Quantized, Variant
 
 
 def document_ids(case, rng):
@@ -17,6 +17,7 @@ def document_ids(case, rng):
 
 
 CAUSAL = Variant("causal", "causal(top_left)", lambda a, b, h, q, k: k <= q)
+CHUNK = Variant("chunk", "causal(bottom_right)", lambda a, b, h, q, k: k <= q + 1536)  # after 1,536 tokens
 WINDOW = Variant("causal window 256", "window(255, 0)", lambda a, b, h, q, k: (k <= q) & (k > q - 256))
 BOTH_SIDES = Variant("window ±255", "window(255, 255)", lambda a, b, h, q, k: (k <= q + 255) & (k >= q - 255))
 PADDED = Variant(
@@ -60,6 +61,10 @@ BASE = [
 
 CASES = BASE + [
     Attention(1, 8, 2048, 64, element="bf16"),
+    Attention(1, 8, 2048, 64, element="f16"),
+    Attention(1, 8, 512, 128, CHUNK, kv_len=2048, kv_heads=2),
+    Attention(1, 8, 512, 128, CHUNK, kv_len=2048, kv_heads=2, element="bf16"),
+    Attention(1, 8, 512, 128, CHUNK, kv_len=2048, kv_heads=2, element="f16"),
     Attention(1, 2, 8192, 64),
     Attention(1, 4, 4096, 128),
     Attention(1, 4, 4096, 128, element="bf16"),
@@ -95,9 +100,10 @@ SERVING = [
     Attention(1, 32, 1, 128, kv_len=4096, kv_heads=8),
     Attention(1, 32, 1, 128, kv_len=32768, kv_heads=8),
     Attention(16, 32, 1, 128, kv_len=512, kv_heads=8),
-    Attention(1, 8, 512, 64, kv_len=2048),
-    Attention(1, 8, 512, 128, kv_len=2048, kv_heads=2),
+    Attention(1, 8, 512, 64, CHUNK, kv_len=2048),
+    Attention(1, 8, 512, 128, CHUNK, kv_len=2048, kv_heads=2),
 ]
+LATENT = [Latent(1, heads, 1, 576, kv_len=keys, kv_heads=1) for heads in (16, 128) for keys in (4096, 32768)]
 
 
 def ragged_batches():
@@ -116,12 +122,13 @@ def in_pages(case):
             for first in (True, False) for size in (16, 64)]
 
 
-def quantized(case):
-    """The same work with its keys in 8 bits, for few rows."""
+def narrowed(case):
+    """The same work with its keys in 16 and 8 bits, for few rows."""
     if case.q_len != 1:
         return []
-    return [Quantized(**dataclasses.asdict(case) | {"variant": case.variant}, block=block, scale=scale)
-            for block, scale in ((0, "f32"), (32, "f16"))]
+    fields = dataclasses.asdict(case) | {"variant": case.variant}
+    return [Narrow(**fields)] + [Quantized(**fields, block=block, scale=scale)
+                                 for block, scale in ((0, "f32"), (32, "f16"))]
 
 
 # Time against length: one head, so that the longest stay affordable.

@@ -82,6 +82,11 @@ class Attention(KeySizes):
     element: str = "f32"  # of query, key, value and context
 
     output = "context"
+    storage = "plain"  # how keys and values are kept
+
+    @property
+    def value_dim(self):
+        return self.head_dim
 
     @property
     def name(self):
@@ -100,7 +105,11 @@ class Attention(KeySizes):
         return arrays | {n: make(self, rng) for n, make in self.variant.inputs.items()}
 
     def output_shape(self):
-        return (self.batch, self.heads, self.q_len, self.head_dim)
+        return (self.batch, self.heads, self.q_len, self.value_dim)
+
+    def chunks(self, arrays):
+        """What is read of keys and values, as (addresses, bytes) of equal chunks."""
+        return [([array.ctypes.data], array.nbytes) for name, array in arrays.items() if name.startswith(("key", "value"))]
 
     def places(self):
         """Batch, head, query and key as indices that broadcast to the whole score."""
@@ -108,7 +117,7 @@ class Attention(KeySizes):
 
     def flops(self, arrays):
         """FLOPs of both products, over the visible pairs."""
-        return 4 * self.head_dim * self._visible_pairs(arrays)
+        return 2 * (self.head_dim + self.value_dim) * self._visible_pairs(arrays)
 
     def dense_mask(self, arrays):
         """The mask as booleans, with sizes of 1 where it does not vary."""
@@ -141,7 +150,8 @@ class Attention(KeySizes):
         fill = lambda text: string.Template(text).substitute(types)
         context = f"tensor<{'x'.join(map(str, self.output_shape()))}x{self.element}>"
         score = f"tensor<{self.batch}x{self.heads}x{self.q_len}x{self.keys}x{self.element}>"
-        key = f"tensor<{self.batch}x{self.key_heads}x{self.keys}x{self.head_dim}x{self.element}>"
+        key, value = (f"tensor<{self.batch}x{self.key_heads}x{self.keys}x{dim}x{self.element}>"
+                      for dim in (self.head_dim, self.value_dim))
         lines = self.gather_lines(types) + [
             f"%score = attn.score %query, %key scale({self.head_dim**-0.5!r}) : {types['query']}, {key} -> {score}"]
         last = "%score"
@@ -154,7 +164,7 @@ class Attention(KeySizes):
             lines.append(f"%masked = attn.mask {last} {fill(self.variant.mask_text)} : {score}")
             last = "%masked"
         lines += [f"%prob = attn.softmax {last} : {score}",
-                  f"%context = attn.context %prob, %value : {score}, {key} -> {context}",
+                  f"%context = attn.context %prob, %value : {score}, {value} -> {context}",
                   f"return %context : {context}"]
         arguments = ", ".join(f"%{name}: {type}" for name, type in types.items())
         return f"func.func @kernel({arguments}) -> {context} {{\n" + "\n".join(lines) + "\n}\n"
@@ -200,6 +210,8 @@ class Paged(Attention):
     page_size: int = 16
     heads_first: bool = False
 
+    storage = "pages"
+
     @property
     def layout(self):
         return "heads_first" if self.heads_first else "keys_first"
@@ -215,9 +227,20 @@ class Paged(Attention):
             rows = arrays.pop(name).reshape(self.batch, self.key_heads, count, self.page_size, self.head_dim)
             order = (0, 2, 1, 3, 4) if self.heads_first else (0, 2, 3, 1, 4)
             in_order = rows.transpose(order).reshape(pages.size, *(rows.shape[d] for d in order[2:]))
-            arrays[name + "_pages"] = np.empty_like(in_order)
+            arrays[name + "_pages"] = np.empty(in_order.shape, in_order.dtype)
             arrays[name + "_pages"][pages] = in_order
         return arrays | {"table": pages.astype(np.int32).reshape(self.batch, count)}
+
+    def chunks(self, arrays):
+        """Pages in the table's order; those with heads first head by head."""
+        groups = []
+        for name in ("key_pages", "value_pages"):
+            pool, pages = arrays[name], arrays["table"].astype(np.int64)
+            heads = self.key_heads if self.heads_first else 1
+            size = pool.strides[0] // heads
+            firsts = pages[:, None, :] * pool.strides[0] + np.arange(heads)[None, :, None] * size
+            groups.append((pool.ctypes.data + firsts.ravel(), size))
+        return groups
 
     def gather_lines(self, types):
         return [f"%{name} = attn.gather_pages %{name}_pages[%table] layout({self.layout})"
@@ -234,6 +257,10 @@ class Quantized(Attention):
 
     block: int = 0  # a whole row
     scale: str = "f32"
+
+    @property
+    def storage(self):
+        return "q8_0" if (self.block, self.scale) == (32, "f16") else "i8"
 
     @property
     def name(self):
@@ -257,6 +284,60 @@ class Quantized(Attention):
     def rows_of(self, arrays, name, batch, head):
         rows, scales = (arrays[f"{name}_{part}"][batch, head] for part in ("rows", "scales"))
         return rows * np.repeat(widen(scales), self.block or self.head_dim, axis=-1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Narrow(Attention):
+    """The same keys and values in f16 beside a query in f32."""
+
+    storage = "f16"
+
+    @property
+    def name(self):
+        return f"{super().name}, {self.storage} cache"
+
+    def inputs(self):
+        arrays = super().inputs()
+        return {"query": arrays["query"]} | {
+            name + "_rows": narrow(arrays[name], self.storage) for name in ("key", "value")}
+
+    def gather_lines(self, types):
+        return [f"%{name} = arith.extf %{name}_rows : {types[name + '_rows']} to "
+                f"{types[name + '_rows'].replace('f16', 'f32')}" for name in ("key", "value")]
+
+    def rows_of(self, arrays, name, batch, head):
+        return widen(arrays[name + "_rows"][batch, head])
+
+
+@dataclasses.dataclass(frozen=True)
+class Latent(Attention):
+    """Latent attention in its absorbed form: one key head, whose first dims are the values too."""
+
+    latent_dim: int = 512
+
+    storage = "latent"
+
+    @property
+    def value_dim(self):
+        return self.latent_dim
+
+    @property
+    def name(self):
+        return f"latent {super().name}, values of {self.latent_dim} dims"
+
+    def inputs(self):
+        arrays = super().inputs()
+        del arrays["value"]
+        return arrays
+
+    def gather_lines(self, types):
+        value = types["key"].replace(f"x{self.head_dim}x", f"x{self.latent_dim}x")
+        return [f"%value = tensor.extract_slice %key[0, 0, 0, 0] [{self.batch}, 1, {self.keys}, {self.latent_dim}] "
+                f"[1, 1, 1, 1] : {types['key']} to {value}"]
+
+    def rows_of(self, arrays, name, batch, head):
+        rows = arrays["key"][batch, head]
+        return rows[:, :self.latent_dim] if name == "value" else rows
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,5 +1,5 @@
-"""ONNX Runtime's MultiHeadAttention, its fastest attention on a CPU, which keeps
-heads side by side: [batch, len, heads · head_dim]."""
+"""ONNX Runtime's MultiHeadAttention, its fastest attention on a CPU, which keeps heads side by side,
+[batch, len, heads · head_dim]; of grouped heads and f16 GroupQueryAttention, which appends to a cache in place."""
 
 import encoder
 import numpy as np
@@ -15,10 +15,17 @@ VERSION = onnxruntime.__version__
 OPSETS = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
 
 
+def is_grouped(case):
+    return not isinstance(case, (Module, Encoder)) and bool(case.kv_heads or case.element == "f16")
+
+
 def takes(case):
-    """Neither 16-bit elements, grouped heads nor a softcap, and no dense bias of a GB."""
+    """Neither bf16 nor a softcap, of grouped heads the last rows of their keys alone, and no dense bias of a GB."""
     if isinstance(case, (Module, Encoder)):
         return True
+    if is_grouped(case):
+        causal = case.variant.name == "chunk" or (case.variant.name == "causal" and case.keys == case.q_len)
+        return case.element != "bf16" and (causal or (case.variant.name == "" and case.q_len == 1))
     return case.element == "f32" and not case.kv_heads and case.variant.additive and case.q_len <= 8192
 
 
@@ -60,6 +67,38 @@ def prepare_attention(case, arrays):
     return lambda: run(None, feeds)[0].reshape(split).swapaxes(1, 2)
 
 
+def prepare_grouped(case, arrays):
+    """The cache holds all keys; a call writes the last ones, of the query's rows, once more."""
+    new = slice(case.keys - case.q_len, None)
+    last = {name: merge_heads(arrays[name][:, :, new]) for name in ("key", "value")}
+    feeds = {"query": merge_heads(arrays["query"]), **last, "past_key": arrays["key"], "past_value": arrays["value"],
+             "seqlens_k": np.full(case.batch, case.keys - 1, np.int32),
+             "total_sequence_length": np.array([case.keys], np.int32)}
+    results = ["context", "present_key", "present_value"]
+    node = helper.make_node("GroupQueryAttention", list(feeds), results, domain="com.microsoft",
+                            num_heads=case.heads, kv_num_heads=case.key_heads)
+    value = lambda name, array: helper.make_tensor_value_info(
+        name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+    outputs = dict(zip(results, (np.empty_like(feeds["query"]), arrays["key"], arrays["value"])))
+    graph = helper.make_graph([node], "case", [value(*each) for each in feeds.items()],
+                              [value(*each) for each in outputs.items()])
+    runtime = load(helper.make_model(graph, opset_imports=OPSETS, ir_version=10))
+    binding = runtime.io_binding()
+    held = {name: onnxruntime.OrtValue.ortvalue_from_numpy(array) for name, array in (feeds | outputs).items()}
+    held |= {"present_" + name: held["past_" + name] for name in ("key", "value")}
+    for name in feeds:
+        binding.bind_ortvalue_input(name, held[name])
+    for name in results:
+        binding.bind_ortvalue_output(name, held[name])
+    split = (case.batch, case.q_len, case.heads, case.head_dim)
+
+    def call(_borrowed=(feeds, outputs)):
+        runtime.run_with_iobinding(binding)
+        return held["context"].numpy().reshape(split).swapaxes(1, 2)
+
+    return call
+
+
 def prepare_module(case, arrays):
     constants = {n: a.T if n.endswith("_weight") else a for n, a in arrays.items() if n != "hidden"}
     nodes = []
@@ -91,4 +130,6 @@ def prepare(case, arrays):
     """A function that runs the case once and returns its result."""
     if isinstance(case, Encoder):
         return prepare_encoder(arrays)
+    if is_grouped(case):
+        return prepare_grouped(case, arrays)
     return (prepare_module if isinstance(case, Module) else prepare_attention)(case, arrays)

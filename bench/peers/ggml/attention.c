@@ -41,13 +41,9 @@ int attention_run(Attention *attention) {
   return ggml_graph_compute(attention->graph, &attention->plan) != GGML_STATUS_SUCCESS;
 }
 
-void attention_delete(Attention *attention) {
-  free(attention->plan.work_data);
-  ggml_free(attention->context);
-  free(attention);
-}
+const char *attention_version(void) { return ggml_version(); }
 
-int ggml_type_of(char kind) {
+int attention_type(char kind) {
   switch (kind) {
   case 'h':
     return GGML_TYPE_F16;
