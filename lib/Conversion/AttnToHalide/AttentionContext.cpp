@@ -42,6 +42,15 @@ static Func buildPaddedValue(const KvReader &reader, ValueForm form) {
   return padded;
 }
 
+/// A value of a few bits is then multiplied once for all its rows' sums, not scaled before.
+static Func buildScaledNumerators(const KvReader &reader, Func numerators) {
+  StringRef vars[] = {"n", "ii", "k", "c", "it", "h", "b"};
+  PipelineBuilder &p = reader.blocks.p;
+  return p.func("scaled_weight", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+    return numerators(v.drop_front()) * reader.valueScales(without(v, 1));
+  });
+}
+
 KvBlockContext attn::buildKvBlockContext(const KvReader &reader, const ContextColumns &columns,
                                          Func numerators, ValueForm form, const FullKeys &keys,
                                          int64_t rowsOfGroup, Body start) {
@@ -55,12 +64,17 @@ KvBlockContext attn::buildKvBlockContext(const KvReader &reader, const ContextCo
   context.keysOfElement = step;
   if (form != ValueForm::inPlace)
     context.paddedValue = buildPaddedValue(reader, form);
+  else if (Value(reader.valueScales))
+    context.scaledNumerators = buildScaledNumerators(reader, numerators);
   /// `sum` at `at`, plus numerator times value of key k, or of the keys of pair k; `v` gives the
   /// column, KV block and query block.
   auto addKey = [&](Func sum, ArrayRef<Scalar> at, ArrayRef<Scalar> v, Scalar k) -> Update {
     BlockCoords t(v);
-    Scalar x = v[0], y = v[1], ii = v[2], c = v[3], w = numerators(ii, k, c, t.it, t.h, t.b);
-    Scalar d = columns.dim(x, y);
+    Scalar x = v[0], y = v[1], ii = v[2], c = v[3], d = columns.dim(x, y);
+    Scalar w = Value(context.scaledNumerators)
+                   ? context.scaledNumerators(blocks.in.kv.getValueScales().blockOf(d), ii, k, c,
+                                              t.it, t.h, t.b)
+                   : numerators(ii, k, c, t.it, t.h, t.b);
     Scalar element = form == ValueForm::inPlace ? reader.valueOfVisible(d, k, c, t)
                                                 : context.paddedValue(d, k, c, t.it, t.h, t.b);
     Scalar next = inPairs ? dotBF16Pair(sum(at), w, element) : sum(at) + w * element;

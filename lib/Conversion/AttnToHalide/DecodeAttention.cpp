@@ -37,6 +37,7 @@ private:
   void scheduleLaneSums(const DotProduct &dots, Loop at, int64_t rows, int64_t keys);
   void layOutByKeys(Func f);
   void scheduleByKeys(Func f);
+  void scheduleScaledNumerators();
   void scheduleAccumulators(Func partial, Func all);
   void scheduleSecondPass();
 
@@ -167,6 +168,7 @@ void DecodeAttention::schedule() {
   scheduleByKeys(softmax.numerators);
   if (!in.op.getProbMod().empty())
     scheduleByKeys(softmax.modified);
+  scheduleScaledNumerators();
   scheduleSecondPass();
 }
 
@@ -194,6 +196,25 @@ void DecodeAttention::layOutByKeys(Func f) {
 void DecodeAttention::scheduleByKeys(Func f) {
   layOutByKeys(f);
   StageLoops v = p.stage(f);
+  auto [vectors, lane] = p.split(v["k"], lanes);
+  p.reorder({lane, vectors, v["ii"]});
+  p.vectorize(lane);
+}
+
+/// Vectors along the keys, or along the blocks of a row if it has several.
+void DecodeAttention::scheduleScaledNumerators() {
+  Func f = kvBlockContext.scaledNumerators;
+  if (!Value(f))
+    return;
+  int64_t count = in.kv.getValueScales().count;
+  cpu.computeInKvBlock(f);
+  p.boundExtent(f, "n", count);
+  p.boundExtent(f, "ii", blocks.rows);
+  p.boundExtent(f, "k", blocks.kvBlock);
+  StageLoops v = p.stage(f);
+  if (count > 1)
+    return p.vectorize(v["n"]);
+  p.reorderStorage(f, {2, 1, 0, 3, 4, 5, 6});
   auto [vectors, lane] = p.split(v["k"], lanes);
   p.reorder({lane, vectors, v["ii"]});
   p.vectorize(lane);

@@ -131,7 +131,7 @@ Scalar KvReader::valueOfVisible(Scalar d, Scalar k, Scalar c, const BlockCoords 
   Scalar x = kv.value(d, place, kvHead(t.h), blocks.batch(t));
   if (ahead)
     x = kv.fetchValueAhead(x, d, placeAhead(k, c, t), kvHead(t.h), blocks.batch(t));
-  return scaled(x, kv.getValueScales(), valueScales, d, place, k, c, t);
+  return Value(valueScales) ? x : scaled(x, kv.getValueScales(), valueScales, d, place, k, c, t);
 }
 
 /// Query heads per key/value head.

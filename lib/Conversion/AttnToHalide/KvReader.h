@@ -27,7 +27,8 @@ public:
 
   Scalar key(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const;
   Scalar value(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const;
-  /// The value of a key; only visible keys' results are used.
+  /// The value of a key, without its scale if scales are looked up; only visible keys' results are
+  /// used.
   Scalar valueOfVisible(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const;
 
   /// Pairs of bf16: dims 2·pair and 2·pair + 1 of a key; one dim of values 2·pair and 2·pair + 1.
