@@ -257,7 +257,16 @@ void DecodeAttention::scheduleLaneSums(const DotProduct &dots, Loop at, int64_t 
   p.boundExtent(f, "k", keys);
   cpu.splitRows(f, p.stage(f)["j"], lanes);
   StageLoops sum = p.stage(f, 0);
-  p.reorder({sum["j"], sum["ii"], sum["k"], sum["rd"]});
+  Loop dims = sum["rd"];
+  // A line of narrow elements is prefetched once, if its vectors are in one iteration.
+  if (int64_t vectors = in.kv.countKeyVectors(lanes);
+      reader->ahead && vectors > 1 && in.headDim % (lanes * vectors) == 0) {
+    auto [lines, vector] = p.split(dims, vectors);
+    p.reorder({sum["j"], sum["ii"], sum["k"], vector, lines});
+    p.unroll(vector);
+  } else {
+    p.reorder({sum["j"], sum["ii"], sum["k"], dims});
+  }
   p.vectorizeBy(sum["j"], lanes, TailStrategy::automatic);
   StageLoops zero = p.stage(f);
   p.unroll(zero["ii"]);

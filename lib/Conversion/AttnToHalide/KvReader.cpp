@@ -72,12 +72,11 @@ Scalar KvReader::scaled(Scalar x, const KvTensors::Scales &scales, Func known, S
                            : blocks.in.kv.scale(scales, n, place, kvHead(t.h), blocks.batch(t)));
 }
 
-/// A CPU by itself prefetches rows side by side, but not far enough ahead of the products of several
-/// rows; those of narrower elements wait less for memory than for the products.
+/// A CPU by itself prefetches rows side by side, but not far enough ahead of the products of
+/// several query rows.
 void KvReader::fetchAhead(int64_t keys) {
   constexpr int64_t kRows = 4;
-  const KvTensors &kv = blocks.in.kv;
-  if (kv.areRowsApart() || (blocks.rows >= kRows && !kv.areWidened()))
+  if (blocks.in.kv.areRowsApart() || blocks.rows >= kRows)
     ahead = keys;
 }
 

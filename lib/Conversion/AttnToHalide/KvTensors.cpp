@@ -48,6 +48,10 @@ bool KvTensors::areWidened() const {
   return !keys.getElementType().isF32() || !values.getElementType().isF32();
 }
 
+int64_t KvTensors::countKeyVectors(int64_t lanes) const {
+  return 512 / (keys.getElementType().getIntOrFloatBitWidth() * lanes);
+}
+
 KvTensors::Place KvTensors::placeOf(Scalar number, Scalar kvHead, Scalar b) const {
   if (pages)
     return {pages->rowOf(number), pages->pageOf(number, kvHead, b)};

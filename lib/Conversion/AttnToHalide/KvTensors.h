@@ -28,6 +28,8 @@ public:
   Scalar getNumHeads() const;
   /// Whether elements are other than f32: reading one takes more than a load.
   bool areWidened() const;
+  /// Vectors of key elements in a cache line of 64 bytes.
+  int64_t countKeyVectors(int64_t lanes) const;
 
   /// The row of a key in its page, or among the rows in order; `page` is then null.
   struct Place {
