@@ -24,14 +24,23 @@ struct GpuInfo {
 
   /// Bytes of shared memory that a block can have on every device.
   static constexpr int64_t kSharedBytes = 48 * 1024;
+  /// The most that any device gives a block: 227 KB at capability 9.0.
+  static constexpr int64_t kMaxSharedBytes = 227 * 1024;
   static constexpr int64_t kMaxThreads = 1024;
 
   /// Bytes of shared memory per block such that two blocks fit a multiprocessor, which has 64 KB at
   /// capability 7.5 and at least 96 KB otherwise.
   int64_t getSharedBytesForTwoBlocks() const { return capability == 75 ? 32 * 1024 : kSharedBytes; }
 
+  /// Bytes of shared memory that a block can have on every device of the capability.
+  int64_t getMaxSharedBytes() const;
+
   /// Whether it has tensor cores for bf16, and asynchronous copies to shared memory.
   bool hasTensorCores() const { return api == GpuApi::cuda && capability >= 80; }
+
+  /// Whether it has products of warpgroups (wgmma) and copies by tensor maps (TMA), which no later
+  /// capability runs.
+  bool hasWarpgroups() const { return api == GpuApi::cuda && capability == 90; }
 
   /// None if the target has no GPU that attnc schedules for.
   static std::optional<GpuInfo> fromTarget(StringRef target);

@@ -112,7 +112,9 @@ void waitForCopies(KernelBuilder &k) {
 
 Reg sharedAddress(KernelBuilder &k, Reg bytes) {
   auto type = LLVM::LLVMPointerType::get(k.b().getContext(), /*shared=*/3);
-  return {k.b(), LLVM::IntToPtrOp::create(k.b(), type, Value(bytes))};
+  auto memory = cuda::SharedMemoryOp::create(k.b(), type);
+  Reg first(k.b(), LLVM::PtrToIntOp::create(k.b(), k.b().getI32Type(), memory));
+  return {k.b(), LLVM::IntToPtrOp::create(k.b(), type, Value(first + bytes))};
 }
 
 Reg exp2(KernelBuilder &k, Reg x) {

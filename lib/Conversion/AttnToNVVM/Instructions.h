@@ -50,7 +50,7 @@ void waitForCopyGroups(KernelBuilder &k, int64_t rest);
 /// Waits for all copies that this thread started.
 void waitForCopies(KernelBuilder &k);
 
-/// An address in shared memory, which starts at 0.
+/// The address of a byte of the block's shared memory.
 Reg sharedAddress(KernelBuilder &k, Reg bytes);
 
 /// By the fast instructions, where denormal numbers are 0.

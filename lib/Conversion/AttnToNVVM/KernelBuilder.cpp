@@ -45,7 +45,8 @@ Regs Buffer::splitRow(Reg row) const {
 KernelBuilder::KernelBuilder(OpBuilder &at, Location loc, StringRef name) : builder(loc, at) {
   kernel = cuda::KernelOp::create(builder, name, builder.getStrArrayAttr({}),
                                   builder.getTypeArrayAttr({}), /*num_inputs=*/0,
-                                  builder.getArrayAttr({}), /*threads=*/32, /*shared_bytes=*/0);
+                                  builder.getArrayAttr({}), /*threads=*/32, /*shared_bytes=*/0,
+                                  /*tensor_maps=*/nullptr, /*fallback=*/nullptr);
   body = builder.createBlock(&kernel.getBody());
 }
 

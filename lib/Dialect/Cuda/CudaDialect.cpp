@@ -9,7 +9,7 @@
 
 #include "attnc/Machine/GpuInfo.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 using namespace mlir::cuda;
@@ -30,6 +30,8 @@ SmallVector<Type> cuda::getArgumentTypes(MemRefType buffer) {
   return types;
 }
 
+Type cuda::getMapType(MLIRContext *context) { return LLVM::LLVMPointerType::get(context); }
+
 SmallVector<attn::KernelParameter> KernelOp::getParameters() {
   SmallVector<attn::KernelParameter> parameters;
   for (auto [index, name] : llvm::enumerate(getNames().getAsValueRange<StringAttr>())) {
@@ -40,25 +42,49 @@ SmallVector<attn::KernelParameter> KernelOp::getParameters() {
 }
 
 std::string KernelOp::describeSchedule() {
-  return std::to_string(getThreads()) + " threads a block, " + std::to_string(getSharedBytes()) +
-         " bytes of shared memory";
+  std::string text = std::to_string(getThreads()) + " threads a block, " +
+                     std::to_string(getSharedBytes()) + " bytes of shared memory";
+  if (!getMaps().empty())
+    text += ", copies by tensor maps";
+  if (std::optional<StringRef> fallback = getFallback())
+    text += "; where addresses or strides are no multiples of 16 bytes, " + fallback->str();
+  return text;
+}
+
+static SmallVector<int64_t> getNumbers(Attribute array) {
+  return llvm::map_to_vector(cast<ArrayAttr>(array).getAsRange<IntegerAttr>(),
+                             [](IntegerAttr number) { return number.getInt(); });
 }
 
 SmallVector<KernelOp::Blocks> KernelOp::getBlockFactors() {
   return llvm::map_to_vector(getBlocks(), [](Attribute each) {
-    auto numbers = llvm::map_to_vector(cast<ArrayAttr>(each).getAsRange<IntegerAttr>(),
-                                       [](IntegerAttr number) { return number.getInt(); });
+    SmallVector<int64_t> numbers = getNumbers(each);
     return Blocks{numbers[0], numbers[1], numbers[2], numbers[3]};
   });
+}
+
+SmallVector<KernelOp::Map> KernelOp::getMaps() {
+  SmallVector<Map> maps;
+  if (!getTensorMapsAttr())
+    return maps;
+  for (Attribute each : getTensorMapsAttr()) {
+    SmallVector<int64_t> numbers = getNumbers(each);
+    maps.push_back({numbers.front(), SmallVector<int64_t>(llvm::drop_begin(numbers))});
+  }
+  return maps;
 }
 
 //===----------------------------------------------------------------------===//
 // Verification
 //===----------------------------------------------------------------------===//
 
-static bool isOfFour(Attribute attr) {
+static bool isOfNumbers(Attribute attr) {
   auto array = dyn_cast<ArrayAttr>(attr);
-  return array && array.size() == 4 && llvm::all_of(array, llvm::IsaPred<IntegerAttr>);
+  return array && !array.empty() && llvm::all_of(array, llvm::IsaPred<IntegerAttr>);
+}
+
+static bool isOfFour(Attribute attr) {
+  return isOfNumbers(attr) && cast<ArrayAttr>(attr).size() == 4;
 }
 
 /// (C3)
@@ -84,6 +110,51 @@ static LogicalResult verifyBlocks(KernelOp op) {
   return success();
 }
 
+static LogicalResult verifyMap(KernelOp op, const KernelOp::Map &map) {
+  constexpr int64_t kMaxDims = 5, kMaxBox = 256, kChunk = 16, kSwizzled = 128;
+  if (map.buffer < 0 || map.buffer >= int64_t(op.getTypes().size()))
+    return op.emitOpError("expected tensor_maps of one of ")
+           << op.getTypes().size() << " buffers, found " << map.buffer;
+  MemRefType type = op.getType(map.buffer);
+  if (!type.getElementType().isIntOrFloat())
+    return op.emitOpError("expected tensor_maps of numbers, found ") << type;
+  if (type.getRank() < 1 || type.getRank() > kMaxDims || int64_t(map.box.size()) != type.getRank())
+    return op.emitOpError("expected tensor_maps of 1 to 5 dimensions and a size of each, found ")
+           << map.box.size() << " sizes of " << type;
+  for (int64_t size : map.box)
+    if (size < 1 || size > kMaxBox)
+      return op.emitOpError("expected boxes of 1 to 256 elements in a dimension, found ") << size;
+  int64_t bytes = map.box.back() * int64_t(type.getElementTypeBitWidth()) / 8;
+  if (bytes % kChunk != 0 || bytes > kSwizzled)
+    return op.emitOpError("expected boxes whose rows are 16 bytes or a multiple up to 128, found ")
+           << bytes;
+  return success();
+}
+
+/// (C5)
+static LogicalResult verifyMaps(KernelOp op) {
+  if (!op.getTensorMapsAttr())
+    return success();
+  if (!llvm::all_of(op.getTensorMapsAttr(), isOfNumbers))
+    return op.emitOpError("expected a buffer and the sizes of a box for each of its tensor_maps");
+  for (const KernelOp::Map &map : op.getMaps())
+    if (failed(verifyMap(op, map)))
+      return failure();
+  return success();
+}
+
+/// (C6)
+LogicalResult KernelOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (!getFallbackAttr())
+    return success();
+  auto other = symbols.lookupNearestSymbolFrom<KernelOp>(getOperation(), getFallbackAttr());
+  if (!other || other == *this)
+    return emitOpError("expected another cuda.kernel as fallback, found ") << getFallbackAttr();
+  if (other.getTypes() != getTypes() || other.getNumInputs() != getNumInputs())
+    return emitOpError("expected a fallback of the same buffers, found ") << getFallbackAttr();
+  return success();
+}
+
 LogicalResult KernelOp::verify() {
   if (getNames().size() != getTypes().size()) // (C1)
     return emitOpError("expected a name for each of ")
@@ -99,20 +170,22 @@ LogicalResult KernelOp::verify() {
       threads <= 0 || threads > GpuInfo::kMaxThreads || threads % kWarp != 0)
     return emitOpError("expected a multiple of ")
            << kWarp << " up to " << GpuInfo::kMaxThreads << " threads, found " << threads;
-  if (int64_t bytes = getSharedBytes(); bytes < 0 || bytes > GpuInfo::kSharedBytes)
+  if (int64_t bytes = getSharedBytes(); bytes < 0 || bytes > GpuInfo::kMaxSharedBytes)
     return emitOpError("expected at most ")
-           << GpuInfo::kSharedBytes << " shared_bytes, found " << bytes;
-  return verifyBlocks(*this);
+           << GpuInfo::kMaxSharedBytes << " shared_bytes, found " << bytes;
+  return success(succeeded(verifyBlocks(*this)) && succeeded(verifyMaps(*this)));
 }
 
 LogicalResult KernelOp::verifyRegions() { // (C2)
   SmallVector<Type> expected;
   for (Type type : getTypes().getAsValueRange<TypeAttr>())
     llvm::append_range(expected, getArgumentTypes(cast<MemRefType>(type)));
+  expected.append(getMaps().size(), getMapType(getContext()));
   if (llvm::equal(getBody().getArgumentTypes(), expected))
     return success();
   return emitOpError("expected a body with ")
-         << expected.size() << " arguments, an address, sizes and strides for each buffer, found "
+         << expected.size()
+         << " arguments, an address, sizes and strides for each buffer, then tensor maps, found "
          << getBody().getNumArguments();
 }
 

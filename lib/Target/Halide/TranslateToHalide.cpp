@@ -48,7 +48,7 @@ static LogicalResult setCapability(H::Target &target, std::string &error) {
     target.set_feature(known[0].second);
   if (capability == none || llvm::is_contained(llvm::make_first_range(known), capability))
     return success();
-  error = "expected cuda_capability_70, 75, 80 or 86, found " + std::to_string(capability);
+  error = "expected cuda_capability_70, 75, 80, 86 or 90, found " + std::to_string(capability);
   return failure();
 }
 
@@ -75,14 +75,25 @@ static StringRef findUnknownFeature(StringRef text) {
   return "";
 }
 
+/// Halide's last capability, and one that it does not know: its pipelines for that are those of the
+/// last, which later GPUs run.
+static constexpr StringLiteral kLastCapability = "cuda_capability_86";
+static constexpr StringLiteral kNextCapability = "cuda_capability_90";
+
+static std::string replaceFeature(StringRef target, StringRef from, StringRef to) {
+  auto words = llvm::map_to_vector(llvm::split(target, '-'),
+                                   [&](StringRef word) { return word == from ? to : word; });
+  return llvm::join(words, "-");
+}
+
 static FailureOr<H::Target> parseTarget(StringRef text, std::string &error) {
-  std::string resolved = attn::Target(text).str();
+  std::string resolved = replaceFeature(attn::Target(text).str(), kNextCapability, kLastCapability);
   size_t capability = text.find("cuda_capability_");
   error = "expected a target such as 'host' or 'x86-64-linux-avx2', found '" + text.str() + "'";
   if (StringRef feature = findUnknownFeature(resolved); !feature.empty())
     error += ", where '" + feature.str() + "' is no feature that Halide has";
   if (capability != StringRef::npos)
-    error = "expected cuda_capability_70, 75, 80 or 86, found '" + text.str() + "'";
+    error = "expected cuda_capability_70, 75, 80, 86 or 90, found '" + text.str() + "'";
   try {
     if (!H::Target::validate_target_string(resolved))
       return failure();
@@ -108,7 +119,10 @@ FailureOr<std::string> halide::resolveTarget(StringRef target, std::string &erro
   FailureOr<H::Target> parsed = parseTarget(target, error);
   if (failed(parsed))
     return failure();
-  return parsed->to_string();
+  std::string resolved = parsed->to_string();
+  return attn::Target(target).has(kNextCapability)
+             ? replaceFeature(resolved, kLastCapability, kNextCapability)
+             : resolved;
 }
 
 static FailureOr<H::Target> getTarget(StringRef text, Location loc) {

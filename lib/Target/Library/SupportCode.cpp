@@ -38,6 +38,12 @@ static constexpr unsigned char deviceBitcode[] = {
 static constexpr unsigned char cudaBitcode[] = {
 #include "attnc_cuda.bc.inc"
 };
+static constexpr unsigned char cudaLaunchBitcode[] = {
+#include "attnc_cuda_launch.bc.inc"
+};
+static constexpr unsigned char cudaMapsBitcode[] = {
+#include "attnc_cuda_maps.bc.inc"
+};
 static constexpr unsigned char openClBitcode[] = {
 #include "attnc_opencl.bc.inc"
 };
@@ -77,11 +83,12 @@ SmallVector<ArrayRef<unsigned char>> attn::getSupport(const llvm::Triple &triple
       supportBitcode, signature.weights ? ArrayRef(weightsBitcode) : ArrayRef(noWeightsBitcode)};
   if (signature.isSpread)
     parts.push_back(exchangeBitcode);
-  if (gpu)
-    parts.append({deviceBitcode,
-                  gpu->api == GpuApi::cuda ? ArrayRef(cudaBitcode) : ArrayRef(openClBitcode)});
-  else
+  if (!gpu)
     parts.push_back(noDeviceBitcode);
+  else if (gpu->api == GpuApi::cuda)
+    parts.append({deviceBitcode, cudaBitcode, cudaLaunchBitcode, cudaMapsBitcode});
+  else
+    parts.append({deviceBitcode, openClBitcode});
   if (withRuntime)
     parts.push_back(runtimeBitcode);
   if (triple.isX86())

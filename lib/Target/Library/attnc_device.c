@@ -11,7 +11,7 @@
  *
  *===------------------------------------------------------------------------===*/
 
-#include "attnc_device.h"
+#include "attnc_halide.h"
 
 void *dlopen(const char *name, int flags);
 enum { rtld_lazy = 1 };
@@ -19,26 +19,6 @@ enum { rtld_lazy = 1 };
 /*===------------------------------------------------------------------------===*
  * Halide's runtime
  *===------------------------------------------------------------------------===*/
-
-/* Declarations from HalideRuntime.h. */
-typedef struct halide_dimension_t {
-  int32_t min, extent, stride;
-  uint32_t flags;
-} halide_dimension_t;
-typedef struct halide_buffer_t {
-  uint64_t device;
-  const halide_device_interface_t *device_interface;
-  uint8_t *host;
-  uint64_t flags;
-  struct {
-    uint8_t code, bits;
-    uint16_t lanes;
-  } type;
-  int32_t dimensions;
-  halide_dimension_t *dim;
-  void *padding;
-} halide_buffer_t;
-enum { host_dirty = 1, device_dirty = 2 };
 
 int halide_device_malloc(void *user_context, halide_buffer_t *buffer,
                          const halide_device_interface_t *interface);
@@ -56,12 +36,6 @@ void halide_device_release(void *user_context, const halide_device_interface_t *
 int halide_device_wrap_native(void *user_context, halide_buffer_t *buffer, uint64_t handle,
                               const halide_device_interface_t *interface);
 int halide_device_detach_native(void *user_context, halide_buffer_t *buffer);
-
-typedef struct halide_mutex {
-  uintptr_t state;
-} halide_mutex;
-void halide_mutex_lock(halide_mutex *mutex);
-void halide_mutex_unlock(halide_mutex *mutex);
 
 /* Drivers come without the unversioned link that compilers use. */
 void *halide_load_library(const char *name) {
@@ -215,6 +189,7 @@ static int get_constant(attnc_context *call, uintptr_t begin, uintptr_t end,
 }
 
 void attnc_device_release(attnc_context *call) {
+  attnc_device_release_kernels(call);
   halide_mutex_lock(&constants_lock);
   for (device_range **link = &constants, *range; (range = *link);) {
     if (range->context != call->gpu_context) {

@@ -13,7 +13,7 @@
 
 #include "attnc_support.h"
 
-enum { halide_out_of_memory = -11, halide_no_device_memory = -16 };
+enum { halide_generic_error = -1, halide_out_of_memory = -11, halide_no_device_memory = -16 };
 
 /* DLPack's device type of the kernels' memory: kDLCPU if they run on the CPU. */
 int attnc_device_type(void);
@@ -48,6 +48,9 @@ typedef struct halide_device_interface_t halide_device_interface_t;
 const halide_device_interface_t *attnc_device_interface(void);
 /* Alignment of a kernel's buffer within a range. */
 uint64_t attnc_device_alignment(void);
+
+/* Frees the kernels of cuda.kernel in the call's context. */
+void attnc_device_release_kernels(attnc_context *call);
 
 /* attnc_device.c, used by those two. */
 void *halide_load_library(const char *name);

@@ -49,9 +49,9 @@ static std::string printKernel(KernelOp kernel) {
 
 /// The bytes of one file.
 static FailureOr<std::string> compile(KernelOp kernel, StringRef target, Artefact artefact,
-                                      StringRef ptx) {
+                                      const DeviceCode &code) {
   if (artefact == Artefact::device_code)
-    return ptx.str();
+    return code.ptx;
   if (artefact == Artefact::stmt)
     return printKernel(kernel);
   if (artefact != Artefact::object && artefact != Artefact::bitcode)
@@ -60,7 +60,7 @@ static FailureOr<std::string> compile(KernelOp kernel, StringRef target, Artefac
   if (!machine)
     return failure();
   llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> module = buildLauncher(kernel, ptx, context);
+  std::unique_ptr<llvm::Module> module = buildLauncher(kernel, code, context);
   attn::setTarget(*module, *machine);
   if (artefact == Artefact::object)
     return attn::emitCode(*module, *machine, llvm::CodeGenFileType::ObjectFile, kernel.getLoc());
@@ -76,11 +76,11 @@ struct KernelTarget : attn::KernelTargetOpInterface::ExternalModel<KernelTarget,
                               const attn::ArtefactPaths &files) const {
     auto kernel = cast<KernelOp>(op);
     FailureOr<int64_t> capability = getCapability(kernel, target);
-    FailureOr<std::string> ptx = failure();
-    if (failed(capability) || failed(ptx = compileToPtx(kernel, *capability)))
+    FailureOr<DeviceCode> code = failure();
+    if (failed(capability) || failed(code = compileToPtx(kernel, *capability)))
       return failure();
     for (const auto &[artefact, path] : files) {
-      FailureOr<std::string> bytes = compile(kernel, target, artefact, *ptx);
+      FailureOr<std::string> bytes = compile(kernel, target, artefact, *code);
       if (failed(bytes))
         return failure();
       if (auto error = attn::writeWholeFile(path, [&](raw_ostream &os) { os << *bytes; }))

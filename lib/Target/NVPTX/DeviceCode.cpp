@@ -28,6 +28,39 @@
 using namespace mlir;
 using namespace mlir::cuda;
 
+/// A tensor map is a parameter of the kernel, of which copies take the address.
+static void markMaps(KernelOp kernel, LLVM::LLVMFuncOp function) {
+  OpBuilder builder(function);
+  unsigned count = function.getNumArguments();
+  auto bytes = LLVM::LLVMArrayType::get(builder.getI8Type(), 128);
+  for (unsigned i = count - kernel.getMaps().size(); i < count; ++i) {
+    function.setArgAttr(i, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(bytes));
+    function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), builder.getI64IntegerAttr(64));
+    function.setArgAttr(i, NVVM::NVVMDialect::getGridConstantAttrName(), builder.getUnitAttr());
+  }
+}
+
+/// Declares the shared memory that the launch asks for, and takes its address. Swizzled rows repeat
+/// every 1024 bytes.
+static void lowerSharedMemory(LLVM::LLVMFuncOp function) {
+  OpBuilder builder(function);
+  auto bytes = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
+  constexpr StringLiteral name = "shared_memory";
+  bool isUsed = false;
+  function.walk([&](SharedMemoryOp op) {
+    builder.setInsertionPoint(op);
+    op.replaceAllUsesWith(
+        LLVM::AddressOfOp::create(builder, op.getLoc(), op.getType(), name).getResult());
+    op.erase();
+    isUsed = true;
+  });
+  builder.setInsertionPoint(function);
+  if (isUsed)
+    LLVM::GlobalOp::create(builder, function.getLoc(), bytes, /*isConstant=*/false,
+                           LLVM::Linkage::External, name, /*value=*/Attribute(),
+                           /*alignment=*/1024, /*addrSpace=*/3);
+}
+
 /// A module of an LLVM function with the kernel's body.
 static OwningOpRef<ModuleOp> outline(KernelOp kernel) {
   Location loc = kernel.getLoc();
@@ -45,6 +78,8 @@ static OwningOpRef<ModuleOp> outline(KernelOp kernel) {
   builder.setInsertionPoint(end);
   LLVM::ReturnOp::create(builder, loc, ValueRange());
   end.erase();
+  markMaps(kernel, function);
+  lowerSharedMemory(function);
   return module;
 }
 
@@ -70,17 +105,25 @@ static std::unique_ptr<llvm::Module> translate(ModuleOp module, llvm::LLVMContex
   return translateModuleToLLVMIR(module, context, "device");
 }
 
-/// PTX 7.1 is that of CUDA 11.1, the first with capability 8.6.
-static std::unique_ptr<llvm::TargetMachine> makeMachine(int64_t capability, Location loc) {
-  std::string cpu = "sm_" + std::to_string(capability);
+/// PTX 7.1 is that of CUDA 11.1, the first with capability 8.6; 8.0 the first with what runs on 9.0
+/// alone.
+static DeviceCode describe(int64_t capability) {
+  bool isExact = capability == 90;
+  return {"", capability, isExact, isExact ? 80 : 71, isExact ? 120 : 111};
+}
+
+static std::unique_ptr<llvm::TargetMachine> makeMachine(const DeviceCode &code, Location loc) {
+  std::string cpu = "sm_" + std::to_string(code.capability) + (code.isExact ? "a" : "");
+  std::string features = "+ptx" + std::to_string(code.ptxVersion);
   attn::MachineOptions options;
   options.cpu = cpu;
-  options.features = "+ptx71";
+  options.features = features;
   options.level = llvm::CodeGenOptLevel::Aggressive;
   return attn::makeTargetMachine(llvm::Triple("nvptx64-nvidia-cuda"), options, loc);
 }
 
-FailureOr<std::string> cuda::compileToPtx(KernelOp kernel, int64_t capability) {
+FailureOr<DeviceCode> cuda::compileToPtx(KernelOp kernel, int64_t capability) {
+  DeviceCode code = describe(capability);
   OwningOpRef<ModuleOp> outlined = outline(kernel);
   llvm::LLVMContext context;
   if (failed(lowerToLLVM(*outlined)))
@@ -88,12 +131,17 @@ FailureOr<std::string> cuda::compileToPtx(KernelOp kernel, int64_t capability) {
   std::unique_ptr<llvm::Module> module = translate(*outlined, context);
   if (!module)
     return kernel.emitOpError("could not be translated to LLVM IR");
-  std::unique_ptr<llvm::TargetMachine> machine = makeMachine(capability, kernel.getLoc());
+  std::unique_ptr<llvm::TargetMachine> machine = makeMachine(code, kernel.getLoc());
   if (!machine)
     return failure();
   attn::setTarget(*module, *machine);
   attn::runPasses(*module, machine.get(), [](llvm::PassBuilder &builder) {
     return builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
   });
-  return attn::emitCode(*module, *machine, llvm::CodeGenFileType::AssemblyFile, kernel.getLoc());
+  FailureOr<std::string> ptx =
+      attn::emitCode(*module, *machine, llvm::CodeGenFileType::AssemblyFile, kernel.getLoc());
+  if (failed(ptx))
+    return failure();
+  code.ptx = std::move(*ptx);
+  return code;
 }

@@ -12,9 +12,20 @@
 
 namespace mlir::cuda {
 
-/// The PTX of `kernel` for a compute capability (10 · major + minor); its entry has the kernel's
-/// name.
-FailureOr<std::string> compileToPtx(KernelOp kernel, int64_t capability);
+/// A kernel's PTX, whose entry has the kernel's name, and what runs it. Versions are
+/// 10 · major + minor.
+struct DeviceCode {
+  std::string ptx;
+  int64_t capability;
+  /// Whether no later capability runs it.
+  bool isExact;
+  int64_t ptxVersion;
+  /// The first CUDA whose driver knows that PTX.
+  int64_t cudaVersion;
+};
+
+/// Compiles `kernel` for a compute capability.
+FailureOr<DeviceCode> compileToPtx(KernelOp kernel, int64_t capability);
 
 } // namespace mlir::cuda
 

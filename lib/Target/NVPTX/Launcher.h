@@ -8,14 +8,14 @@
 #ifndef ATTNC_LIB_TARGET_NVPTX_LAUNCHER_H
 #define ATTNC_LIB_TARGET_NVPTX_LAUNCHER_H
 
-#include "attnc/Dialect/Cuda/Cuda.h"
+#include "DeviceCode.h"
 
 #include "llvm/IR/Module.h"
 
 namespace mlir::cuda {
 
-/// The functions of a kernel that `KernelOpInterface` names, which launch `ptx`.
-std::unique_ptr<llvm::Module> buildLauncher(KernelOp kernel, StringRef ptx,
+/// The functions of a kernel that `KernelOpInterface` names, which launch `code`.
+std::unique_ptr<llvm::Module> buildLauncher(KernelOp kernel, const DeviceCode &code,
                                             llvm::LLVMContext &context);
 
 } // namespace mlir::cuda

@@ -23,7 +23,7 @@ cuda.kernel @inputs_c1 names(["x"]) types([memref<4xf32>]) num_inputs(2) blocks(
 
 // -----
 
-// expected-error @+1 {{expected a body with 5 arguments, an address, sizes and strides for each buffer, found 1}}
+// expected-error @+1 {{expected a body with 5 arguments, an address, sizes and strides for each buffer, then tensor maps, found 1}}
 cuda.kernel @body_c2 names(["x"]) types([memref<4x?xf32>]) num_inputs(0) blocks([]) threads(32) shared_bytes(0) {
 ^bb0(%x: !llvm.ptr<1>):
   cuda.return
@@ -76,7 +76,88 @@ cuda.kernel @threads_c4 names([]) types([]) num_inputs(0) blocks([]) threads(48)
 
 // -----
 
-// expected-error @+1 {{expected at most 49152 shared_bytes, found 49153}}
-cuda.kernel @shared_c4 names([]) types([]) num_inputs(0) blocks([]) threads(32) shared_bytes(49153) {
+// expected-error @+1 {{expected at most 232448 shared_bytes, found 232449}}
+cuda.kernel @shared_c4 names([]) types([]) num_inputs(0) blocks([]) threads(32) shared_bytes(232449) {
+  cuda.return
+}
+
+// -----
+
+// expected-error @+1 {{expected a body with 6 arguments, an address, sizes and strides for each buffer, then tensor maps, found 5}}
+cuda.kernel @map_c2 names(["x"]) types([memref<?x64xf16>]) num_inputs(1) blocks([]) threads(32) shared_bytes(0)
+    tensor_maps([[0, 64, 64]]) {
+^bb0(%x: !llvm.ptr<1>, %n: i32, %d: i32, %s: i32, %t: i32):
+  cuda.return
+}
+
+// -----
+
+// expected-error @+1 {{expected a buffer and the sizes of a box for each of its tensor_maps}}
+cuda.kernel @map_c5 names(["x"]) types([memref<?x64xf16>]) num_inputs(1) blocks([]) threads(32) shared_bytes(0)
+    tensor_maps([0]) {
+^bb0(%x: !llvm.ptr<1>, %n: i32, %d: i32, %s: i32, %t: i32, %m: !llvm.ptr):
+  cuda.return
+}
+
+// -----
+
+// expected-error @+1 {{expected tensor_maps of one of 1 buffers, found 1}}
+cuda.kernel @map_buffer_c5 names(["x"]) types([memref<?x64xf16>]) num_inputs(1) blocks([]) threads(32) shared_bytes(0)
+    tensor_maps([[1, 64, 64]]) {
+^bb0(%x: !llvm.ptr<1>, %n: i32, %d: i32, %s: i32, %t: i32, %m: !llvm.ptr):
+  cuda.return
+}
+
+// -----
+
+// expected-error @+1 {{expected tensor_maps of numbers, found 'memref<?x64xindex>'}}
+cuda.kernel @map_element_c5 names(["x"]) types([memref<?x64xindex>]) num_inputs(1) blocks([]) threads(32) shared_bytes(0)
+    tensor_maps([[0, 64, 64]]) {
+^bb0(%x: !llvm.ptr<1>, %n: i32, %d: i32, %s: i32, %t: i32, %m: !llvm.ptr):
+  cuda.return
+}
+
+// -----
+
+// expected-error @+1 {{expected tensor_maps of 1 to 5 dimensions and a size of each, found 1 sizes of 'memref<?x64xf16>'}}
+cuda.kernel @map_rank_c5 names(["x"]) types([memref<?x64xf16>]) num_inputs(1) blocks([]) threads(32) shared_bytes(0)
+    tensor_maps([[0, 64]]) {
+^bb0(%x: !llvm.ptr<1>, %n: i32, %d: i32, %s: i32, %t: i32, %m: !llvm.ptr):
+  cuda.return
+}
+
+// -----
+
+// expected-error @+1 {{expected boxes of 1 to 256 elements in a dimension, found 257}}
+cuda.kernel @map_box_c5 names(["x"]) types([memref<?x64xf16>]) num_inputs(1) blocks([]) threads(32) shared_bytes(0)
+    tensor_maps([[0, 257, 64]]) {
+^bb0(%x: !llvm.ptr<1>, %n: i32, %d: i32, %s: i32, %t: i32, %m: !llvm.ptr):
+  cuda.return
+}
+
+// -----
+
+// expected-error @+1 {{expected boxes whose rows are 16 bytes or a multiple up to 128, found 144}}
+cuda.kernel @map_row_c5 names(["x"]) types([memref<?x64xf16>]) num_inputs(1) blocks([]) threads(32) shared_bytes(0)
+    tensor_maps([[0, 64, 72]]) {
+^bb0(%x: !llvm.ptr<1>, %n: i32, %d: i32, %s: i32, %t: i32, %m: !llvm.ptr):
+  cuda.return
+}
+
+// -----
+
+// expected-error @+1 {{expected another cuda.kernel as fallback, found @absent}}
+cuda.kernel @fallback_c6 names([]) types([]) num_inputs(0) blocks([]) threads(32) shared_bytes(0) fallback(@absent) {
+  cuda.return
+}
+
+// -----
+
+cuda.kernel @other names(["x"]) types([memref<4xf32>]) num_inputs(0) blocks([]) threads(32) shared_bytes(0) {
+^bb0(%x: !llvm.ptr<1>, %n: i32, %s: i32):
+  cuda.return
+}
+// expected-error @+1 {{expected a fallback of the same buffers, found @other}}
+cuda.kernel @fallback_buffers_c6 names([]) types([]) num_inputs(0) blocks([]) threads(32) shared_bytes(0) fallback(@other) {
   cuda.return
 }

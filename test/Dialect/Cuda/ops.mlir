@@ -16,3 +16,16 @@ func.func @call(%x: memref<8xf32>, %y: memref<8xf32>) {
   host.call @copy(%x, %y) : memref<8xf32>, memref<8xf32>
   return
 }
+
+// CHECK: cuda.kernel @boxes {{.*}} shared_bytes(65536) tensor_maps({{\[\[}}0, 64, 64]]) fallback(@rows) {
+cuda.kernel @boxes names(["x"]) types([memref<?x64xf16>]) num_inputs(1) blocks([]) threads(32)
+    shared_bytes(65536) tensor_maps([[0, 64, 64]]) fallback(@rows) {
+^bb0(%x: !llvm.ptr<1>, %n: i32, %d: i32, %s: i32, %t: i32, %map: !llvm.ptr):
+  // CHECK: cuda.shared_memory : <3>
+  %shared = cuda.shared_memory : !llvm.ptr<3>
+  cuda.return
+}
+cuda.kernel @rows names(["x"]) types([memref<?x64xf16>]) num_inputs(1) blocks([]) threads(32) shared_bytes(0) {
+^bb0(%x: !llvm.ptr<1>, %n: i32, %d: i32, %s: i32, %t: i32):
+  cuda.return
+}

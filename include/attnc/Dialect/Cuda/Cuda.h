@@ -11,6 +11,7 @@
 #include "attnc/Interfaces/KernelOpInterface.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -18,6 +19,7 @@
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "attnc/Dialect/Cuda/CudaDialect.h.inc"
 #define GET_OP_CLASSES
@@ -27,6 +29,9 @@ namespace mlir::cuda {
 
 /// The types of the arguments of a kernel's body for a buffer.
 SmallVector<Type> getArgumentTypes(MemRefType buffer);
+
+/// The type of the arguments of a kernel's body for its tensor maps: a generic pointer.
+Type getMapType(MLIRContext *context);
 
 } // namespace mlir::cuda
 

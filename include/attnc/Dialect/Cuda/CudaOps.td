@@ -10,12 +10,15 @@
 
 include "attnc/Interfaces/KernelOpInterface.td"
 include "mlir/IR/OpBase.td"
+include "mlir/Dialect/LLVMIR/LLVMOpBase.td"
 include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Cuda_Dialect : Dialect {
   let name = "cuda";
   let cppNamespace = "::mlir::cuda";
   let summary = "Kernels for NVIDIA GPUs, written per thread";
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
   let description = [{
     A `cuda.kernel` holds the code of one thread in ops of `arith`, `math`, `scf`, `llvm` and `nvvm`,
     and how many threads run it. LLVM compiles it to PTX, and Halide's CUDA runtime launches it: a
@@ -24,22 +27,33 @@ def Cuda_Dialect : Dialect {
 }
 
 def Cuda_KernelOp : Op<Cuda_Dialect, "kernel", [IsolatedFromAbove, SingleBlock,
-    DeclareOpInterfaceMethods<KernelOpInterface>]> {
+    DeclareOpInterfaceMethods<KernelOpInterface>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Holds the code of a thread of a CUDA kernel, and its launch";
   let description = [{
     The `cuda.kernel` operation takes buffers of `types`, of which it reads the first `num_inputs` and
     writes the others. The body's arguments are, for each buffer, its address in global memory, then
-    its sizes, then its strides, outermost dimension first.
+    its sizes, then its strides, outermost dimension first; and then the address of each of its
+    `tensor_maps`.
 
-    It is launched with `threads` threads a block, `shared_bytes` bytes of shared memory from address
-    0, and as many blocks as the product of `blocks`: each is the number of a buffer, of its first
-    dimension and how many of them, whose sizes are multiplied, and a divisor of that product, which
-    is rounded up.
+    It is launched with `threads` threads a block, `shared_bytes` bytes of shared memory
+    (`cuda.shared_memory`), and as many blocks as the product of `blocks`: each is the number of a
+    buffer, of its first dimension and how many of them, whose sizes are multiplied, and a divisor of
+    that product, which is rounded up. More than 48 KB of shared memory are asked for; a device with
+    less refuses the call.
+
+    Each of `tensor_maps` describes a buffer for copies of boxes to shared memory (TMA): its number,
+    and the size of a box in each of its dimensions. Chunks of 16 bytes are swizzled within 128
+    bytes, and elements outside of the buffer are zeros. Addresses and strides that are no multiples
+    of 16 bytes have no map: such a call runs the kernel `fallback` in its place, or is refused.
 
     - (C1) a name and a type for each buffer; `num_inputs` of them at most.
     - (C2) the body has the arguments named above.
     - (C3) each of `blocks` is a buffer, dimensions of it, at least one, and a positive divisor.
-    - (C4) at most 1024 threads, whole warps, and at most 49152 bytes of shared memory.
+    - (C4) at most 1024 threads, whole warps, and at most 232448 bytes of shared memory.
+    - (C5) each of `tensor_maps` is a buffer of 1 to 5 dimensions, and 1 to 256 elements of each;
+      innermost of 16 bytes or a multiple, up to 128.
+    - (C6) `fallback` is a kernel of the same buffers.
 
     ```mlir
     cuda.kernel @copy names(["x", "y"]) types([memref<?xf32>, memref<?xf32>]) num_inputs(1)
@@ -62,11 +76,13 @@ def Cuda_KernelOp : Op<Cuda_Dialect, "kernel", [IsolatedFromAbove, SingleBlock,
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$names, TypeArrayAttr:$types,
-      I64Attr:$num_inputs, ArrayAttr:$blocks, I64Attr:$threads, I64Attr:$shared_bytes);
+      I64Attr:$num_inputs, ArrayAttr:$blocks, I64Attr:$threads, I64Attr:$shared_bytes,
+      OptionalAttr<ArrayAttr>:$tensor_maps, OptionalAttr<FlatSymbolRefAttr>:$fallback);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `names` `(` $names `)` `types` `(` $types `)` `num_inputs` `(` $num_inputs `)`
     `blocks` `(` $blocks `)` `threads` `(` $threads `)` `shared_bytes` `(` $shared_bytes `)`
+    (`tensor_maps` `(` $tensor_maps^ `)`)? (`fallback` `(` $fallback^ `)`)?
     attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{
@@ -75,6 +91,12 @@ def Cuda_KernelOp : Op<Cuda_Dialect, "kernel", [IsolatedFromAbove, SingleBlock,
       int64_t buffer, dim, dims, divisor;
     };
     ::llvm::SmallVector<Blocks> getBlockFactors();
+    /// A tensor map: a buffer, and the size of a box in each dimension, outermost first.
+    struct Map {
+      int64_t buffer;
+      ::llvm::SmallVector<int64_t> box;
+    };
+    ::llvm::SmallVector<Map> getMaps();
     ::mlir::MemRefType getType(int64_t buffer) {
       return ::llvm::cast<::mlir::MemRefType>(
           ::llvm::cast<::mlir::TypeAttr>(getTypes()[buffer]).getValue());
@@ -82,6 +104,20 @@ def Cuda_KernelOp : Op<Cuda_Dialect, "kernel", [IsolatedFromAbove, SingleBlock,
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+}
+
+def Cuda_SharedMemoryOp : Op<Cuda_Dialect, "shared_memory", [Pure]> {
+  let summary = "Gives the address of a block's shared memory";
+  let description = [{
+    The `cuda.shared_memory` operation gives the address of the first of the kernel's `shared_bytes`,
+    a multiple of 1024. It is not 0: GPUs since capability 9.0 keep the first 1024 bytes.
+
+    ```mlir
+    %shared = cuda.shared_memory : !llvm.ptr<3>
+    ```
+  }];
+  let results = (outs LLVM_PointerInAddressSpace<3>:$address);
+  let assemblyFormat = "attr-dict `:` type($address)";
 }
 
 def Cuda_ReturnOp : Op<Cuda_Dialect, "return", [Terminator, HasParent<"KernelOp">]> {

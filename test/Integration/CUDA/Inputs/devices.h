@@ -1,5 +1,7 @@
 /* What a driver of CUDA without a device says of one, and the contexts of one thread. */
 
+#include <stdlib.h>
+
 typedef void *handle;
 
 #define NOTHING(name)                                                                              \
@@ -19,11 +21,31 @@ static int depth, created;
 
 int cuDeviceGetCount(int *count) { return *count = 1, 0; }
 int cuDeviceGet(int *device, int which) { return *device = which, 0; }
+
+/* A number of the environment, where it is set. */
+static int setting(const char *name, int otherwise) {
+  const char *text = getenv(name);
+  return text ? atoi(text) : otherwise;
+}
+
+static int capability(void) { return setting("GPU_CAPABILITY", 86); }
+
+/* The most shared memory that a block may ask for. */
+static int most_shared_bytes(void) {
+  return setting("GPU_SHARED_BYTES", capability() == 90 ? 232448 : 101376);
+}
+
 int cuDeviceGetAttribute(int *value, int attribute) {
-  enum { capability_major = 75, capability_minor = 76 };
-  *value = attribute == capability_major ? 8 : attribute == capability_minor ? 6 : 1024;
+  enum { capability_major = 75, capability_minor = 76, shared_bytes = 97 };
+  *value = attribute == capability_major   ? capability() / 10
+           : attribute == capability_minor ? capability() % 10
+           : attribute == shared_bytes     ? most_shared_bytes()
+                                           : 1024;
   return 0;
 }
+
+/* 1000 major + 10 minor; 13.0 knows all PTX here. */
+int cuDriverGetVersion(int *version) { return *version = setting("CUDA_VERSION", 13000), 0; }
 int cuCtxGetDevice(int *device) { return *device = 0, 0; }
 int cuCtxPushCurrent_v2(handle context) { return contexts[depth++] = context, 0; }
 int cuCtxPopCurrent_v2(handle *context) { return *context = contexts[--depth], 0; }

@@ -2,16 +2,24 @@
  * shared library by the command PTX_COMPILER (ptx.py) and kept in the folder MODULES. The memory of
  * the device is the CPU's, of which a kernel may touch what the program allocated. */
 
-#include "devices.h"
-#include "launch.h"
-
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { out_of_memory = 2, invalid_image = 200, not_found = 500, most_allocations = 1 << 16 };
+#include "devices.h"
+#include "launch.h"
+
+enum {
+  invalid_value = 1,
+  out_of_memory = 2,
+  invalid_image = 200,
+  no_binary_for_gpu = 209,
+  unsupported_ptx = 222,
+  not_found = 500,
+  most_allocations = 1 << 16
+};
 
 /* ---- Memory ------------------------------------------------------------------------------- */
 
@@ -72,10 +80,31 @@ int cuMemcpy3D_v2(void) { return not_found; }
 typedef struct {
   void (*kernel)(void **);
   void (*run_grid)(void (*)(void **), const launch *);
+  unsigned shared_bytes; /* that it may have */
 } function;
+
+/* Whether this driver and this GPU take PTX: its version is at most that of the driver's CUDA, and
+ * its target a capability that the GPU runs. */
+static int check_ptx(const char *ptx) {
+  int major = 0, minor = 0, target = 0;
+  char suffix = 0;
+  const char *version = strstr(ptx, ".version "), *at = strstr(ptx, ".target sm_");
+  if (!version || !at || sscanf(version, ".version %d.%d", &major, &minor) != 2 ||
+      sscanf(at, ".target sm_%d%c", &target, &suffix) < 1)
+    return invalid_image;
+  int known = 0;
+  cuDriverGetVersion(&known);
+  int needed = 1000 * (major + 4) + 10 * minor; /* PTX 7.x came with CUDA 11.x */
+  if (needed > known)
+    return unsupported_ptx;
+  return (suffix == 'a' ? target != capability() : target > capability()) ? no_binary_for_gpu : 0;
+}
 
 /* A module that was loaded before is still there, named by a hash (FNV-1a) of its text. */
 int cuModuleLoadData(handle *module, const char *ptx) {
+  int refused = check_ptx(ptx);
+  if (refused)
+    return refused;
   uint64_t hash = 0xcbf29ce484222325u;
   for (const char *c = ptx; *c; ++c)
     hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
@@ -98,12 +127,23 @@ int cuModuleGetFunction(function **result, handle module, const char *name) {
   *result = malloc(sizeof **result);
   *(void **)&(*result)->kernel = dlsym(module, name);
   *(void **)&(*result)->run_grid = dlsym(module, "run_grid");
+  (*result)->shared_bytes = 48 * 1024;
   return (*result)->kernel ? 0 : not_found;
+}
+
+int cuFuncSetAttribute(function *which, int attribute, int value) {
+  enum { max_dynamic_shared_size_bytes = 8 };
+  if (attribute != max_dynamic_shared_size_bytes || value < 0 || value > most_shared_bytes())
+    return invalid_value;
+  which->shared_bytes = (unsigned)value;
+  return 0;
 }
 
 int cuLaunchKernel(function *which, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                    unsigned bz, unsigned shared, handle stream, void **arguments) {
   (void)stream;
+  if (shared > which->shared_bytes)
+    return invalid_value;
   launch given = {{gx, gy, gz}, {bx, by, bz}, shared, arguments, is_allocated};
   which->run_grid(which->kernel, &given);
   return 0;

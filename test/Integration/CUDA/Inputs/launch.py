@@ -11,6 +11,7 @@ import sys
 import numpy as np
 
 THREADS = 32
+MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
 
 
 def launch(path, kernel, arrays, shared_bytes, threads=THREADS):
@@ -25,6 +26,8 @@ def launch(path, kernel, arrays, shared_bytes, threads=THREADS):
         assert cuda.cuMemAlloc_v2(ctypes.byref(copy), ctypes.c_size_t(array.nbytes)) == 0
         assert cuda.cuMemcpyHtoD_v2(copy, array.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(array.nbytes)) == 0
     arguments = (ctypes.c_void_p * len(memory))(*[ctypes.addressof(copy) for copy in memory])
+    if shared_bytes > 48 * 1024:
+        assert cuda.cuFuncSetAttribute(function, MAX_DYNAMIC_SHARED_SIZE_BYTES, shared_bytes) == 0
     assert cuda.cuLaunchKernel(function, 1, 1, 1, threads, 1, 1, shared_bytes, None, arguments) == 0
     results = [np.empty_like(array) for array in arrays]
     for copy, result in zip(memory, results):

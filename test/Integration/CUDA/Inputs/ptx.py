@@ -241,8 +241,11 @@ def is_whole(text):
 
 
 def write_module(ptx):
-    yield f"enum {{ product_registers = {count_product_registers(ptx)} }};"
+    shared = re.search(r"\.extern \.shared \.align 1024 \.b8 (\w+)\[\];", ptx)
+    yield f"enum {{ product_registers = {count_product_registers(ptx)}, shared_begin = {1024 if shared else 0} }};"
     yield '#include "machine.h"'
+    if shared:
+        yield f"#define {shared[1]} shared_begin"
     in_kernel = False
     begun, text = 0, ""  # an instruction of several lines
     for number, line in enumerate(ptx.splitlines(), 1):
