@@ -28,7 +28,7 @@ static int setting(const char *name, int otherwise) {
   return text ? atoi(text) : otherwise;
 }
 
-static int capability(void) { return setting("GPU_CAPABILITY", 86); }
+static int capability(void) { return setting("GPU_CAPABILITY", 90); }
 
 /* The most shared memory that a block may ask for. */
 static int most_shared_bytes(void) {

@@ -10,6 +10,7 @@
 
 #include "devices.h"
 #include "launch.h"
+#include "tensor_map.h"
 
 enum {
   invalid_value = 1,
@@ -74,6 +75,46 @@ COPY(cuMemcpyHtoDAsync_v2)
 COPY(cuMemcpyDtoHAsync_v2)
 COPY(cuMemcpyDtoDAsync_v2)
 int cuMemcpy3D_v2(void) { return not_found; }
+
+/* ---- Tensor maps -------------------------------------------------------------------------- */
+
+/* Refuses what CUDA does, and what this driver does not know. */
+static int check_map(const tensor_map *map, const uint64_t *sizes, const uint32_t *element_strides,
+                     const int *modes) {
+  enum { interleave, swizzle, out_of_bounds, swizzle_128 = 3 };
+  int fits = map->base % 16 == 0 && map->rank >= 1 && map->rank <= most_map_dims &&
+             map->box[0] * map->element_bytes == 128 && modes[swizzle] == swizzle_128 &&
+             modes[interleave] == 0 && modes[out_of_bounds] == 0;
+  for (uint32_t i = 0; fits && i < map->rank; ++i) {
+    fits = sizes[i] >= 1 && sizes[i] <= UINT32_MAX && map->box[i] >= 1 && map->box[i] <= 256 &&
+           element_strides[i] == 1;
+    if (i > 0)
+      fits &= map->strides[i - 1] % 16 == 0 && map->strides[i - 1] < (uint64_t)1 << 40;
+  }
+  return fits ? 0 : invalid_value;
+}
+
+int cuTensorMapEncodeTiled(tensor_map *result, int type, uint32_t rank, uint64_t base,
+                           const uint64_t *sizes, const uint64_t *strides, const uint32_t *box,
+                           const uint32_t *element_strides, int interleave, int swizzle,
+                           int promotion, int out_of_bounds) {
+  (void)promotion;
+  enum { u8, u16, u32 };
+  if (rank < 1 || rank > most_map_dims || type < u8 || type > u32 || (uintptr_t)result % 64 != 0)
+    return invalid_value;
+  tensor_map map = {tensor_map_magic, rank, 1u << type, 0, base, {0}, {0}, {0}};
+  for (uint32_t i = 0; i < rank; ++i) {
+    map.sizes[i] = (uint32_t)sizes[i];
+    map.box[i] = box[i];
+    if (i > 0)
+      map.strides[i - 1] = strides[i - 1];
+  }
+  int modes[] = {interleave, swizzle, out_of_bounds};
+  int refused = check_map(&map, sizes, element_strides, modes);
+  if (!refused)
+    memcpy(memset(result, 0, 128), &map, sizeof map);
+  return refused;
+}
 
 /* ---- Modules and launches ----------------------------------------------------------------- */
 

@@ -1,12 +1,12 @@
-/* Runs a block of a CUDA kernel on the CPU, its threads one after another from barrier to barrier.
+/* Runs a block of a CUDA kernel on the CPU, its threads one after another, each until it waits.
  *
  * ptx.py writes a kernel as a C function of one thread and includes this file. Each access is
  * looked at: memory that the program didn't allocate, shared memory beyond what the launch gave,
  * an address that is no multiple of the access's size, shared memory that one thread writes and
- * another touches without a barrier between them, and barriers that not all threads reach, each
- * end the program with the line of the PTX. So do meetings of a warp (warp.h) that not all of its
- * lanes reach, copies that are read before they are waited for (copies.h), and what products of a
- * warpgroup must not do (warpgroup.h). */
+ * another touches without an order between them (order.h), and barriers that not all threads reach
+ * (barriers.h, mbarriers.h), each end the program with the line of the PTX. So do meetings of a
+ * warp (warp.h) that not all of its lanes reach, copies that are read before they are waited for
+ * (copies.h, tensor_copies.h), and what products of a warpgroup must not do (warpgroup.h). */
 
 #include "launch.h"
 
@@ -24,13 +24,6 @@ enum { most_threads = 1024, most_shared = 232448 + 1024, stack_bytes = 1 << 16, 
 
 typedef void kernel(void **arguments);
 
-/* Who touched 4 bytes of shared memory since the last barrier: threads by number plus 1. */
-typedef struct {
-  uint64_t epoch;
-  uint16_t writer, reader;
-} touch;
-enum { several_readers = most_threads + 1 };
-
 static const launch *now;
 static kernel *body;
 static dim3 blockIdx, threadIdx;
@@ -39,15 +32,21 @@ static jmp_buf scheduler, threads[most_threads];
 static char stacks[most_threads][stack_bytes];
 
 /* Where a thread gave up control, and why. */
-typedef enum { not_started, at_barrier, at_meeting, done } stop_kind;
+typedef enum {
+  not_started,
+  ready,
+  at_barrier,
+  released, /* from a barrier: goes on after all warps have run */
+  at_meeting,
+  at_wait,
+  done
+} stop_kind;
 static struct {
   stop_kind kind;
   int line;
 } stops[most_threads];
 
-static uint64_t epoch;
 static uint32_t shared[most_shared / 4];
-static touch touches[most_shared / 4];
 static uint8_t is_copied_to[most_shared / 4];
 static uint16_t read_by_products[most_shared / 4];
 
@@ -67,6 +66,8 @@ static void fail(int line, const char *what, uint64_t address) {
 
 #include "banks.h"
 
+#include "order.h"
+
 static void *global_memory(int line, uint64_t address, unsigned bytes) {
   if (address % bytes != 0)
     fail(line, "unaligned access of global memory", address);
@@ -75,8 +76,8 @@ static void *global_memory(int line, uint64_t address, unsigned bytes) {
   return (void *)(uintptr_t)address;
 }
 
-/* Addresses count from where a launch's bytes begin: in modules that name them they lie, as on a GPU
- * of capability 9.0, behind 1024 bytes that are not the kernel's. */
+/* Addresses count from where a launch's bytes begin: in modules that name them they lie, as on a
+ * GPU of capability 9.0, behind 1024 bytes that are not the kernel's. */
 static void check_shared(int line, uint64_t address, uint64_t bytes) {
   uint64_t from = address - shared_begin;
   if (from > now->shared_bytes || bytes > now->shared_bytes - from)
@@ -92,17 +93,14 @@ static void *shared_memory(int line, uint64_t address, unsigned bytes, int write
       fail(line, "access of shared memory that a copy is under way to", address);
     if (writes && read_by_products[word])
       fail(line, "write of shared memory that a product under way reads", address);
-    touch *t = &touches[word];
-    if (t->epoch != epoch)
-      *t = (touch){.epoch = epoch};
-    uint16_t me = (uint16_t)(thread + 1);
-    if ((t->writer && t->writer != me) || (writes && t->reader && t->reader != me))
+    touch *t = touch_of(word);
+    if (!is_write_before(t) || (writes && !are_reads_before(t)))
       fail(line, "data race in shared memory", address);
     if (writes) {
-      t->writer = me;
-      last_writes[word] = (word_write){me, proxy_fences[thread]};
+      note_write(t, (unsigned)thread, moment);
+      last_writes[word] = (word_write){(uint32_t)thread + 1, proxy_fences[thread]};
     } else
-      t->reader = t->reader && t->reader != me ? several_readers : me;
+      note_read(t);
   }
   return (char *)shared + address;
 }
@@ -120,14 +118,18 @@ static void stop(int line, stop_kind kind) {
     _longjmp(scheduler, 1);
 }
 
-static void barrier(int line) { stop(line, at_barrier); }
-
 /* What this thread wrote is seen by copies and products that read past the caches of threads. */
 static void fence_proxy(void) { ++proxy_fences[thread]; }
+
+#include "barriers.h"
+
+#include "mbarriers.h"
 
 #include "warp.h"
 
 #include "copies.h"
+
+#include "tensor_copies.h"
 
 #include "warpgroup.h"
 
@@ -138,12 +140,16 @@ static void run_thread(void) {
   stop(0, done);
 }
 
-/* Runs a thread to its next stop. */
-static void resume(unsigned which) {
+static void set_thread(unsigned which) {
   thread = (int)which;
   threadIdx.x = which % now->block.x;
   threadIdx.y = which / now->block.x % now->block.y;
   threadIdx.z = which / now->block.x / now->block.y;
+}
+
+/* Runs a thread to its next stop. */
+static void resume(unsigned which) {
+  set_thread(which);
   if (_setjmp(scheduler))
     return;
   if (stops[which].kind != not_started)
@@ -156,6 +162,12 @@ static void resume(unsigned which) {
   setcontext(&start);
 }
 
+/* Whether lanes of a warp may still come to a meeting. */
+static int is_on_its_way(unsigned lane) {
+  stop_kind kind = stops[lane].kind;
+  return kind == at_wait || kind == ready || kind == released;
+}
+
 /* Whether the lanes of a warp met, to go on together. */
 static int has_met(unsigned first, unsigned count) {
   unsigned meeting = 0;
@@ -164,37 +176,82 @@ static int has_met(unsigned first, unsigned count) {
   if (meeting == count)
     return 0;
   int line = stops[first + meeting].line;
+  for (unsigned i = 0; i < count; ++i)
+    if (is_on_its_way(first + i))
+      return 0;
   for (unsigned i = 0; i < warp_size; ++i)
     if (i >= count || stops[first + i].kind != at_meeting || stops[first + i].line != line)
       fail(line, "meeting that not all lanes of the warp reach", 0);
+  for (unsigned i = 0; i < count; ++i)
+    stops[first + i].kind = ready;
   return 1;
 }
 
-/* Runs the lanes of a warp until each waits at a barrier or is done. */
-static void run_warp(unsigned first, unsigned count) {
-  do {
+static int can_run(unsigned which) {
+  stop_kind kind = stops[which].kind;
+  return kind == not_started || kind == ready || (kind == at_wait && can_go_on(which));
+}
+
+/* Runs the lanes of a warp until each waits or is done. Returns whether any ran. */
+static int run_warp(unsigned first, unsigned count) {
+  int has_run = 0, runs = 1;
+  while (runs) {
+    runs = 0;
     for (unsigned i = 0; i < count; ++i)
-      resume(first + i);
+      if (can_run(first + i)) {
+        resume(first + i);
+        runs = 1;
+      }
     count_conflicts(first, count);
-  } while (has_met(first, count));
+    runs |= has_met(first, count);
+    has_run |= runs;
+  }
+  return has_run;
+}
+
+static int run_warps(unsigned count) {
+  int has_run = 0;
+  for (unsigned i = 0; i < count; ++i)
+    if (stops[i].kind == released)
+      stops[i].kind = ready;
+  for (unsigned i = 0; i < count; i += warp_size)
+    has_run |= run_warp(i, count - i < warp_size ? count - i : warp_size);
+  return has_run;
+}
+
+static int waits_for_phase(unsigned count) {
+  for (unsigned i = 0; i < count; ++i)
+    if (stops[i].kind == at_wait)
+      return 1;
+  return 0;
+}
+
+/* Why threads wait for ever. */
+static void refuse_wait(unsigned count, stop_kind kind, const char *why) {
+  for (unsigned i = 0; i < count; ++i)
+    if (stops[i].kind == kind) {
+      set_thread(i);
+      fail(stops[i].line, why, kind == at_wait ? waits[i].barrier->address : 0);
+    }
 }
 
 /* Shared memory starts as NaN: nothing may depend on what it holds. */
 static void run_block(unsigned count) {
+  block_threads = count;
+  ++epoch;
   memset(shared, 0xff, shared_begin + now->shared_bytes);
   memset(stops, 0, sizeof stops);
   memset(last_writes, 0, (shared_begin + now->shared_bytes) / 4 * sizeof *last_writes);
   begin_products();
-  do {
-    ++epoch;
-    for (unsigned i = 0; i < count; i += warp_size)
-      run_warp(i, count - i < warp_size ? count - i : warp_size);
-    for (unsigned i = 0; i < count; ++i)
-      if (stops[i].line != stops[0].line) {
-        thread = (int)i;
-        fail(stops[i].line, "barrier that not all threads reach", 0);
-      }
-  } while (stops[0].kind != done);
+  begin_barriers();
+  begin_mbarriers();
+  begin_tensor_copies();
+  while (run_warps(count) || (waits_for_phase(count) && finish_oldest_copy()))
+    ;
+  refuse_wait(count, at_wait, "wait for a phase of an mbarrier that never ends");
+  refuse_wait(count, at_barrier, "barrier that not all threads reach");
+  refuse_wait(count, at_meeting, "meeting that not all lanes of the warp reach");
+  end_tensor_copies();
   check_warpgroups(count);
 }
 

@@ -12,7 +12,8 @@ import subprocess
 import sys
 
 from registers import FLOATS, INTEGERS, REGISTERS, Unknown, address_of, parts, read, split_place, variable, write
-from warp_instructions import copy_async, count_product_registers, meet, multiply_async, name_registers
+from async_instructions import copy_async, use_mbarrier
+from warp_instructions import count_product_registers, meet, multiply_async, name_registers
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 WIDER = {"s16": "s32", "s32": "s64", "u16": "u32", "u32": "u64"}
@@ -129,6 +130,8 @@ def move(kind, operands):
                                           for i, part in enumerate(parts(source))))
     if re.match(r"0[fFdD]", source):
         kind = "f" + kind[1:]
+    if re.fullmatch(r"\w+_param_\d+", source):  # the address of a parameter
+        return write(to, kind, f"(uintptr_t){parameter(source)}")
     return write(to, kind, read(source, kind))
 
 
@@ -165,6 +168,13 @@ def access(line, name, modifiers, kind, operands):
     return f"{{ {INTEGERS[bits]} *m = {memory}; {' '.join(copies)} }}"
 
 
+def reach_barrier(line, modifiers, operands):
+    if "warp" in modifiers:
+        return f"synchronize_warp({line});"
+    number, count = ([read(operand, "u32") for operand in operands] + ["0"])[:2]
+    return f"{'arrive' if 'arrive' in modifiers else 'barrier'}({line}, {number}, {count});"
+
+
 def translate(line, opcode, operands):
     """The C statement of an instruction."""
     name, *modifiers = opcode.split(".")
@@ -174,7 +184,13 @@ def translate(line, opcode, operands):
         return multiply_async(line, modifiers, operands)
     if name == "fence" and modifiers[:2] == ["proxy", "async"]:
         return "fence_proxy();"
-    if name in ("ldmatrix", "mma", "shfl", "vote"):
+    if name == "fence" and modifiers[0] == "mbarrier_init":
+        return "fence_mbarrier();"
+    if name == "mbarrier":
+        return use_mbarrier(line, modifiers, operands)
+    if name in ("prefetch", "nanosleep"):
+        return ";"
+    if name in ("ldmatrix", "mma", "shfl", "vote", "elect", "setmaxnreg"):
         return meet(line, name, modifiers, operands)
     if name == "bra":
         return f"goto {operands[0].replace('$', '_')};"
@@ -183,7 +199,7 @@ def translate(line, opcode, operands):
     if name == "call":
         return call(operands)
     if name in ("bar", "barrier"):
-        return f"barrier({line});"
+        return reach_barrier(line, modifiers, operands)
     kind = modifiers.pop()
     if name in ("ld", "st"):
         return access(line, name, modifiers, kind, operands)
@@ -223,8 +239,8 @@ def write_line(number, text):
         return text.replace(".pragma", "//")
     # What LLVM unpacks of which it needs one half.
     text = re.sub(r"\{ \.reg \.b\d+ tmp; (.*) \}", lambda half: half[1].replace("tmp", "_"), text)
-    instruction = re.fullmatch(r"(?:@(!?)%(p\d+)\s+)?([a-z][\w.]*)\s*(.*);", text)
-    operands = re.findall(r"\{[^}]*\}|\([^)]*\)|[^\s,][^,]*", instruction[4]) if instruction else []
+    instruction = re.fullmatch(r"(?:@(!?)(%?\w+)\s+)?([a-z][\w.:]*)\s*(.*);", text)
+    operands = re.findall(r"\[[^]]*\]|\{[^}]*\}|\([^)]*\)|[^\s,][^,]*", instruction[4]) if instruction else []
     try:
         if not instruction:
             raise Unknown
@@ -232,12 +248,27 @@ def write_line(number, text):
         statement = name_registers(number, instruction[3], text) + statement
     except (Unknown, KeyError):
         return f'fail({number}, "instruction that ptx.py does not know", 0);'
-    return f"if ({instruction[1]}_{instruction[2]}) {{ {statement} }}" if instruction[2] else statement
+    return f"if ({instruction[1]}{variable(instruction[2])}) {{ {statement} }}" if instruction[2] else statement
 
 
 def is_whole(text):
     """Whether a line ends an instruction."""
     return not re.match(r"[@a-z]", text) or text.endswith((";", ":", "}"))
+
+
+def name_labels(lines):
+    """Labels of a block in braces, which are its own, by the line where it begins."""
+    opened = []
+    for number, line in enumerate(lines):
+        if line.strip() == "{":
+            opened.append(number)
+        elif line.strip() == "}" and opened:
+            begin = opened.pop()
+            labels = [match[1] for text in lines[begin:number] if (match := re.fullmatch(r"\s*([$\w]+):", text))]
+            for place in range(begin, number) if opened else ():
+                for label in labels:
+                    lines[place] = re.sub(rf"(?<![$\w]){re.escape(label)}(?![$\w])", f"{label}_of_{begin}", lines[place])
+    return lines
 
 
 def write_module(ptx):
@@ -248,7 +279,7 @@ def write_module(ptx):
         yield f"#define {shared[1]} shared_begin"
     in_kernel = False
     begun, text = 0, ""  # an instruction of several lines
-    for number, line in enumerate(ptx.splitlines(), 1):
+    for number, line in enumerate(name_labels(ptx.splitlines()), 1):
         table = re.match(r"\.const \.align (\d+) \.b8 (\w+)\[(\d+)\] = (\{.*\});", line)
         if table:
             yield f"static const _Alignas({table[1]}) uint8_t {table[2]}[{table[3]}] = {table[4]};"

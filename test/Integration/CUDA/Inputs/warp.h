@@ -96,3 +96,21 @@ static uint32_t ballot(int line, int is_true) {
     bits |= (uint32_t)all[i].values[0] << i;
   return bits;
 }
+
+/* What lanes did before happens before what they do after. */
+static void synchronize_warp(int line) {
+  static moments before[most_warps];
+  uint32_t *warp = before[thread / warp_size];
+  release_to(warp);
+  meet(line, (brought){{0}});
+  acquire_from(warp);
+}
+
+/* Of setmaxnreg, which ptxas checks. */
+static void meet_for_registers(int line) { meet(line, (brought){{0}}); }
+
+/* The first lane is the one. */
+static int elect(int line) {
+  meet(line, (brought){{0}});
+  return lane() == 0;
+}

@@ -1,4 +1,4 @@
-"""Instructions that the lanes of a warp, or a warpgroup, do together, and copies to shared memory."""
+"""Instructions that the lanes of a warp, or a warpgroup, do together."""
 
 import re
 
@@ -36,21 +36,6 @@ def results(operand, statement):
     return f"{{ uint32_t r[{len(registers)}]; {statement} {copies} }}"
 
 
-def copy_async(line, modifiers, operands):
-    """cp.async, of which the number of bytes that are read may be less than that of those written."""
-    if modifiers[1:] == ["commit_group"]:
-        return "commit_copies();"
-    if modifiers[1:] == ["wait_group"]:
-        return f"wait_for_copies({line}, {operands[0]});"
-    if modifiers[1:] == ["wait_all"]:
-        return f"commit_copies(); wait_for_copies({line}, 0);"
-    if modifiers[2:] != ["shared", "global"]:
-        raise Unknown
-    to, source, size = operands[:3]
-    read_bytes = read(operands[3], "u32") if len(operands) > 3 else size
-    return f"start_copy({line}, {address_of(to)}, {address_of(source)}, {size}, {read_bytes});"
-
-
 def meet(line, name, modifiers, operands):
     """What the lanes of a warp do together."""
     if name == "ldmatrix" and modifiers[2] == "m8n8" and modifiers[-2:] == ["shared", "b16"]:
@@ -59,8 +44,14 @@ def meet(line, name, modifiers, operands):
     if name == "mma" and modifiers[2:5] == ["m16n8k16", "row", "col"] and modifiers[5] == modifiers[8] == "f32":
         a, b, c = (values(operand) for operand in operands[1:])
         return results(operands[0], f"mma({line}, {a}, {b}, {c}, r, {int(modifiers[6] == 'bf16')});")
+    if name == "setmaxnreg":
+        return f"meet_for_registers({line});"
     if operands[-1] != "-1":
         raise Unknown
+    if name == "elect":
+        leader, _, is_leader = operands[0].partition("|")
+        first = "" if leader == "_" else write(leader, "b32", "0")
+        return f"{first} {write(is_leader, 'pred', f'elect({line})')}"
     if name == "shfl":
         to, _, inside = operands[0].partition("|")
         value, by, within = (read(operand, "b32") for operand in operands[1:4])
@@ -84,7 +75,7 @@ def multiply_async(line, modifiers, operands):
     if modifiers[0] == "commit_group":
         return "commit_products();"
     if modifiers[0] == "wait_group":
-        return f"wait_for_products({operands[0]});"
+        return f"wait_for_products({line}, {operands[0]});"
     shape, sums, left, right = modifiers[3:]
     if not re.fullmatch(r"m64n\d+k16", shape) or sums != "f32" or left != right:
         raise Unknown

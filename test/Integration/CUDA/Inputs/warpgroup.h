@@ -80,10 +80,16 @@ static uint64_t right_place(const started_product *p, int column, int k) {
 
 static float read_number(const started_product *p, uint64_t place) {
   const word_write *last = &last_writes[place / 4];
+  check_shared(p->line, place, 2);
+  if (is_copied_to[place / 4])
+    fail(p->line, "access of shared memory that a copy is under way to", place);
+  if (!is_write_before(touch_of(place / 4)))
+    fail(p->line, "data race in shared memory", place);
   if (last->thread && last->fences == proxy_fences[last->thread - 1])
     fail(p->line, "write of shared memory that no fence.proxy.async follows", place);
+  note_product_read(touch_of(place / 4));
   uint16_t bits;
-  memcpy(&bits, shared_memory(p->line, place, 2, 0), 2);
+  memcpy(&bits, (char *)shared + place, 2);
   return p->is_bf16 ? as_f32((uint32_t)bits << 16) : (float)as_f16(bits);
 }
 
@@ -169,8 +175,8 @@ static void finish_product(const started_product *p) {
 
 static void commit_products(void) { ++product_group_of[thread]; }
 
-/* Waits for the groups of this thread but the last `rest`. */
-static void wait_for_products(int rest) {
+/* Waits for the groups of this thread but the last `rest`, as all of its warp do. */
+static void wait_for_products(int line, int rest) {
   int kept = 0;
   for (int i = 0; i < products_under_way[thread]; ++i) {
     started_product *p = &products[thread][i];
@@ -180,6 +186,7 @@ static void wait_for_products(int rest) {
       products[thread][kept++] = *p;
   }
   products_under_way[thread] = kept;
+  meet(line, (brought){{0}});
 }
 
 static void end_products(void) {
