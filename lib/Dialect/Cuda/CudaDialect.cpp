@@ -111,7 +111,7 @@ static LogicalResult verifyBlocks(KernelOp op) {
 }
 
 static LogicalResult verifyMap(KernelOp op, const KernelOp::Map &map) {
-  constexpr int64_t kMaxDims = 5, kMaxBox = 256, kChunk = 16, kSwizzled = 128;
+  constexpr int64_t kMaxDims = 5, kMaxBox = 256, kRowBytes = 128;
   if (map.buffer < 0 || map.buffer >= int64_t(op.getTypes().size()))
     return op.emitOpError("expected tensor_maps of one of ")
            << op.getTypes().size() << " buffers, found " << map.buffer;
@@ -119,15 +119,17 @@ static LogicalResult verifyMap(KernelOp op, const KernelOp::Map &map) {
   if (!type.getElementType().isIntOrFloat())
     return op.emitOpError("expected tensor_maps of numbers, found ") << type;
   if (type.getRank() < 1 || type.getRank() > kMaxDims || int64_t(map.box.size()) != type.getRank())
-    return op.emitOpError("expected tensor_maps of 1 to 5 dimensions and a size of each, found ")
-           << map.box.size() << " sizes of " << type;
+    return op.emitOpError("expected tensor_maps of 1 to ")
+           << kMaxDims << " dimensions and a size of each, found " << map.box.size() << " sizes of "
+           << type;
   for (int64_t size : map.box)
     if (size < 1 || size > kMaxBox)
-      return op.emitOpError("expected boxes of 1 to 256 elements in a dimension, found ") << size;
+      return op.emitOpError("expected boxes of 1 to ")
+             << kMaxBox << " elements in a dimension, found " << size;
   int64_t bytes = map.box.back() * int64_t(type.getElementTypeBitWidth()) / 8;
-  if (bytes % kChunk != 0 || bytes > kSwizzled)
-    return op.emitOpError("expected boxes whose rows are 16 bytes or a multiple up to 128, found ")
-           << bytes;
+  if (bytes != kRowBytes)
+    return op.emitOpError("expected boxes whose rows have ")
+           << kRowBytes << " bytes, found " << bytes;
   return success();
 }
 

@@ -21,6 +21,8 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 
+#include <functional>
+
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -74,9 +76,14 @@ static uint64_t getTargetFeatures(StringRef target) {
 /// A module of `host`, its kernels and its constants.
 static OwningOpRef<ModuleOp> isolate(func::FuncOp host) {
   llvm::SmallPtrSet<Operation *, 8> used{host};
-  auto use = [&](Operation *user, FlatSymbolRefAttr symbol) {
-    if (Operation *op = SymbolTable::lookupNearestSymbolFrom(user, symbol))
-      used.insert(op);
+  // A kernel may name one that takes its place.
+  std::function<void(Operation *, SymbolRefAttr)> use = [&](Operation *user, SymbolRefAttr symbol) {
+    Operation *op = SymbolTable::lookupNearestSymbolFrom(user, symbol);
+    if (!op || !used.insert(op).second)
+      return;
+    if (std::optional<SymbolTable::UseRange> uses = SymbolTable::getSymbolUses(op))
+      for (SymbolTable::SymbolUse next : *uses)
+        use(op, next.getSymbolRef());
   };
   host.walk([&](host::CallOp call) { use(call, call.getCalleeAttr()); });
   host.walk([&](memref::GetGlobalOp get) { use(get, get.getNameAttr()); });

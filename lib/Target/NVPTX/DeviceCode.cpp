@@ -12,6 +12,7 @@
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -41,7 +42,8 @@ static void markMaps(KernelOp kernel, LLVM::LLVMFuncOp function) {
 }
 
 /// Declares the shared memory that the launch asks for, and takes its address. Swizzled rows repeat
-/// every 1024 bytes.
+/// every 1024 bytes. Comes after the passes, which verify two symbols of a module in threads: kernels
+/// are compiled in forked processes, which have none.
 static void lowerSharedMemory(LLVM::LLVMFuncOp function) {
   OpBuilder builder(function);
   auto bytes = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
@@ -79,7 +81,6 @@ static OwningOpRef<ModuleOp> outline(KernelOp kernel) {
   LLVM::ReturnOp::create(builder, loc, ValueRange());
   end.erase();
   markMaps(kernel, function);
-  lowerSharedMemory(function);
   return module;
 }
 
@@ -92,6 +93,7 @@ static LogicalResult lowerToLLVM(ModuleOp module) {
   passes.addPass(createConvertMathToLLVMPass());
   passes.addPass(createArithToLLVMConversionPass());
   passes.addPass(createConvertControlFlowToLLVMPass());
+  passes.addPass(createConvertNVVMToLLVMPass());
   passes.addPass(createReconcileUnrealizedCastsPass());
   return passes.run(module);
 }
@@ -128,6 +130,7 @@ FailureOr<DeviceCode> cuda::compileToPtx(KernelOp kernel, int64_t capability) {
   llvm::LLVMContext context;
   if (failed(lowerToLLVM(*outlined)))
     return failure();
+  lowerSharedMemory(*outlined->getOps<LLVM::LLVMFuncOp>().begin());
   std::unique_ptr<llvm::Module> module = translate(*outlined, context);
   if (!module)
     return kernel.emitOpError("could not be translated to LLVM IR");

@@ -137,7 +137,7 @@ cuda.kernel @map_box_c5 names(["x"]) types([memref<?x64xf16>]) num_inputs(1) blo
 
 // -----
 
-// expected-error @+1 {{expected boxes whose rows are 16 bytes or a multiple up to 128, found 144}}
+// expected-error @+1 {{expected boxes whose rows have 128 bytes, found 144}}
 cuda.kernel @map_row_c5 names(["x"]) types([memref<?x64xf16>]) num_inputs(1) blocks([]) threads(32) shared_bytes(0)
     tensor_maps([[0, 64, 72]]) {
 ^bb0(%x: !llvm.ptr<1>, %n: i32, %d: i32, %s: i32, %t: i32, %m: !llvm.ptr):

@@ -51,8 +51,8 @@ def Cuda_KernelOp : Op<Cuda_Dialect, "kernel", [IsolatedFromAbove, SingleBlock,
     - (C2) the body has the arguments named above.
     - (C3) each of `blocks` is a buffer, dimensions of it, at least one, and a positive divisor.
     - (C4) at most 1024 threads, whole warps, and at most 232448 bytes of shared memory.
-    - (C5) each of `tensor_maps` is a buffer of 1 to 5 dimensions, and 1 to 256 elements of each;
-      innermost of 16 bytes or a multiple, up to 128.
+    - (C5) each of `tensor_maps` is a buffer of 1 to 5 dimensions, and 1 to 256 elements of each; of
+      the innermost as many as 128 bytes hold.
     - (C6) `fallback` is a kernel of the same buffers.
 
     ```mlir
