@@ -16,25 +16,38 @@
 using namespace mlir;
 using namespace attnc;
 
-LogicalResult attnc::explain(const ExplainInvocation &invocation) {
+/// Lowers a spec of its own.
+static LogicalResult explainFor(const ExplainInvocation &invocation, StringRef target) {
   std::unique_ptr<Spec> spec = Spec::load(invocation.spec);
-  FailureOr<std::string> target =
-      spec ? resolveTarget(invocation.target) : FailureOr<std::string>();
-  if (failed(target))
-    return failure();
-  for (const SizeList &list : invocation.sizes)
-    if (list.sizes.size() != 1)
-      return reportUsage("--size", "expected one size of " + list.symbol + ", found " +
-                                       Twine(list.sizes.size()));
   std::optional<PictureInputs> pictured;
   if (invocation.draws)
     pictured = PictureInputs{invocation.sizes, invocation.inputs, invocation.seed};
-  FailureOr<Explanation> explanation = explain(*spec, *target, pictured);
+  FailureOr<Explanation> explanation =
+      spec ? explain(*spec, target, pictured) : FailureOr<Explanation>();
   if (failed(explanation))
     return failure();
   if (invocation.asJson)
     llvm::outs() << llvm::formatv("{0:2}\n", toJson(*explanation));
   else
     printText(*explanation, llvm::outs());
+  return success();
+}
+
+LogicalResult attnc::explain(const ExplainInvocation &invocation) {
+  for (const SizeList &list : invocation.sizes)
+    if (list.sizes.size() != 1)
+      return reportUsage("--size", "expected one size of " + list.symbol + ", found " +
+                                       Twine(list.sizes.size()));
+  FailureOr<std::vector<std::string>> targets = resolveTargets(invocation.target);
+  if (failed(targets))
+    return failure();
+  if (invocation.asJson && targets->size() > 1)
+    return reportError("--target",
+                       "expected one target for --json, found '" + invocation.target + "'");
+  for (auto [index, target] : llvm::enumerate(*targets)) {
+    llvm::outs() << (index ? "\n" : "");
+    if (failed(explainFor(invocation, target)))
+      return failure();
+  }
   return success();
 }

@@ -9,6 +9,7 @@
 #include "attnc/Dialect/Attn/Attributes.h"
 #include "attnc/Dialect/Attn/ScheduleAttrInterface.h"
 #include "attnc/Explain/Explanation.h"
+#include "attnc/Machine/GpuInfo.h"
 #include "attnc/Text/Escape.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -20,6 +21,7 @@
 using namespace mlir;
 using namespace attnc;
 using mlir::attn::escapeJson;
+using mlir::attn::GpuInfo;
 using mlir::attn::KernelOpInterface;
 using mlir::attn::ScheduleAttrInterface;
 namespace json = llvm::json;
@@ -134,9 +136,20 @@ static void printOps(const Explanation &explanation, raw_ostream &os) {
   }
 }
 
+/// Which GPUs run the kernels, and which of several targets a library takes.
+static void printGpu(StringRef target, raw_ostream &os) {
+  std::optional<GpuInfo> gpu = GpuInfo::fromTarget(target);
+  if (!gpu || gpu->api != mlir::attn::GpuApi::cuda)
+    return;
+  os << "  on GPUs of compute capability " << gpu->capability / 10 << '.' << gpu->capability % 10
+     << (gpu->hasWarpgroups() ? " alone" : " or above")
+     << "; a library of several capabilities takes the highest that its GPU runs\n";
+}
+
 void attnc::printText(const Explanation &explanation, raw_ostream &to) {
   TerminalStream os(to);
   os << explanation.function << " for " << explanation.target << '\n';
+  printGpu(explanation.target, os);
   if (explanation.isGraph)
     os << "\nfusion:\n";
   for (const Remark &remark : explanation.remarks)

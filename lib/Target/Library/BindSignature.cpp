@@ -92,9 +92,12 @@ static std::string getEntryName(StringRef entry, unsigned variant) {
 
 /// attnc_variant.
 llvm::Constant *Binder::variant(const Variant &variant, unsigned index) {
+  std::optional<GpuInfo> gpu = GpuInfo::fromTarget(variant.target);
   return llvm::ConstantStruct::getAnon({text(variant.target), number(variant.features, 64),
                                         module.getFunction(getEntryName("host", index)),
-                                        module.getFunction(getEntryName("workspace", index))});
+                                        module.getFunction(getEntryName("workspace", index)),
+                                        number(gpu ? gpu->capability : 0, 32),
+                                        number(gpu && gpu->hasWarpgroups(), 32)});
 }
 
 /// const attnc_weights *.

@@ -17,6 +17,7 @@
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -121,6 +122,21 @@ static FailureOr<Variant> makeVariant(LibrarySource source, StringRef function) 
   return Variant{*target, getTargetFeatures(*target), isolate(host)};
 }
 
+/// Several GPUs are of CUDA, and are told apart by their compute capability.
+static LogicalResult verifyGpus(ArrayRef<Variant> variants, Location loc) {
+  llvm::SmallSet<int64_t, 4> capabilities;
+  size_t count = 0;
+  for (const Variant &variant : variants)
+    if (std::optional<GpuInfo> gpu = GpuInfo::fromTarget(variant.target)) {
+      capabilities.insert(gpu->capability);
+      ++count;
+    }
+  if (count > 1 && (capabilities.contains(0) || capabilities.size() < count))
+    return emitError(loc, "expected targets with a GPU to be of CUDA and of different "
+                          "capabilities, found several that are not");
+  return success();
+}
+
 /// Several variants need x86, where they are chosen by CPU features.
 static LogicalResult verifyTogether(ArrayRef<Variant> variants, Location loc) {
   llvm::StringSet<> seen;
@@ -131,9 +147,7 @@ static LogicalResult verifyTogether(ArrayRef<Variant> variants, Location loc) {
     if (!seen.insert(variant.target).second)
       return emitError(loc) << "expected different targets, found " << variant.target << " twice";
   }
-  if (llvm::count_if(variants, [](const Variant &v) { return v.isOnDevice(); }) > 1)
-    return emitError(loc, "expected at most one target with a GPU, found several");
-  return success();
+  return verifyGpus(variants, loc);
 }
 
 FailureOr<std::vector<Variant>> attn::makeVariants(ArrayRef<LibrarySource> sources,
@@ -149,7 +163,8 @@ FailureOr<std::vector<Variant>> attn::makeVariants(ArrayRef<LibrarySource> sourc
     return failure();
   llvm::sort(variants, [](const Variant &a, const Variant &b) {
     auto rank = [](const Variant &v) {
-      return std::pair(v.isOnDevice(), llvm::popcount(v.features));
+      std::optional<GpuInfo> gpu = GpuInfo::fromTarget(v.target);
+      return std::tuple(v.isOnDevice(), gpu ? gpu->capability : 0, llvm::popcount(v.features));
     };
     return rank(a) != rank(b) ? rank(a) > rank(b) : a.target > b.target;
   });

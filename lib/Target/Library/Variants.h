@@ -31,7 +31,8 @@ struct Variant {
 };
 
 /// One variant for each of `sources`, best first: variants that need more CPU features come first,
-/// and one for a GPU before all others. `function` is the host function in each module. Targets
+/// and those for a GPU before all others, of
+/// the highest compute capability first. `function` is the host function in each module. Targets
 /// that can't be in one library are a diagnostic.
 FailureOr<std::vector<Variant>> makeVariants(ArrayRef<LibrarySource> sources, StringRef function);
 

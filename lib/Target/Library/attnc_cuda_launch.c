@@ -92,6 +92,23 @@ static int ask_device(int attribute) {
   return cuda.get_device(&device) || cuda.get_attribute(&value, attribute, device) ? 0 : value;
 }
 
+static int ask_capability(void) {
+  return 10 * ask_device(capability_major) + ask_device(capability_minor);
+}
+
+int attnc_device_capability(attnc_context *call) {
+  void *context;
+  int capability = -1;
+  if (open_driver(call) || halide_cuda_acquire_context(call, &context, 1))
+    return capability;
+  if (cuda.push(context) == 0) {
+    capability = ask_capability();
+    cuda.pop(&context);
+  }
+  halide_cuda_release_context(call);
+  return capability;
+}
+
 /*===------------------------------------------------------------------------===*
  * Kernels, loaded once in a context
  *===------------------------------------------------------------------------===*/
@@ -116,7 +133,7 @@ static int refuse_capability(attnc_context *call, const attnc_cuda_kernel *kerne
 }
 
 static int check_device(attnc_context *call, const attnc_cuda_kernel *kernel) {
-  int capability = 10 * ask_device(capability_major) + ask_device(capability_minor);
+  int capability = ask_capability();
   if (kernel->is_exact ? capability != kernel->capability : capability < kernel->capability)
     return refuse_capability(call, kernel, capability);
   if (kernel->shared_bytes <= free_shared_bytes)

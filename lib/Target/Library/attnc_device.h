@@ -24,6 +24,9 @@ int attnc_device_open(attnc_context *call);
 /* Chooses the call's context and stream: 0, or attnc_refused with an error message. */
 int attnc_device_context(attnc_context *call, int has_device_tensors);
 
+/* CUDA's compute capability of the call's device as 10 major + minor; -1 if it is not known. */
+int attnc_device_capability(attnc_context *call);
+
 /* A virtual address for the first byte of a tensor on the device. */
 uintptr_t attnc_device_address(const DLTensor *const *tensors, int32_t which);
 

@@ -19,6 +19,11 @@ int attnc_device_context(attnc_context *call, int has_device_tensors) {
   return 0;
 }
 
+int attnc_device_capability(attnc_context *call) {
+  (void)call;
+  return -1;
+}
+
 uintptr_t attnc_device_address(const DLTensor *const *tensors, int32_t which) {
   return (uintptr_t)tensors[which]->data;
 }

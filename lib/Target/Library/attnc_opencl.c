@@ -78,3 +78,8 @@ int halide_acquire_cl_context(void *user_context, void **context, void **queue, 
 
 /* Kernels are Halide's alone. */
 void attnc_device_release_kernels(attnc_context *call) { (void)call; }
+
+int attnc_device_capability(attnc_context *call) {
+  (void)call;
+  return -1;
+}

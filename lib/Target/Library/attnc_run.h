@@ -31,6 +31,19 @@ static int64_t workspace_bytes(const attnc_variant *variant, void *const *descri
   return bytes > 0 ? bytes + workspace_alignment - 1 : bytes;
 }
 
+/* Of calls on any device, where the library has code for several. */
+static int64_t most_workspace_bytes(const attnc_variant *chosen, void *const *descriptors) {
+  int64_t most = workspace_bytes(chosen, descriptors);
+  for (int32_t i = 0; i < attnc_the_signature.variant_count; ++i) {
+    const attnc_variant *variant = &attnc_the_signature.variants[i];
+    if (!(chosen->features & variant->features & attnc_gpu))
+      continue;
+    int64_t bytes = workspace_bytes(variant, descriptors);
+    most = bytes > most ? bytes : most;
+  }
+  return most;
+}
+
 static int report(const attnc_context *call, int32_t status) {
   if (status == 0)
     return 0;

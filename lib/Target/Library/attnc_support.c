@@ -100,7 +100,7 @@ void attnc_name_tensors(void *user_context, const char *parameters, const int32_
  *===------------------------------------------------------------------------===*/
 
 const char *attnc_target(void) {
-  const attnc_variant *variant = find_variant();
+  const attnc_variant *variant = find_variant(0, 0);
   return variant ? variant->target : 0;
 }
 
@@ -140,9 +140,10 @@ int attnc_call(const attnc_options *options, const DLTensor *const *tensors) {
   status = check_overlap(ranges, descriptors);
   if (status || is_done(options, tensors))
     return status;
-  const attnc_variant *variant = find_variant();
+  int has_device_tensors = find_device_tensor(placed) != 0;
+  const attnc_variant *variant = find_variant(options, has_device_tensors);
   if (!variant)
-    return refuse_machine();
+    return refuse_machine(options, has_device_tensors);
   if ((status = check_devices(variant, placed, descriptors)))
     return status;
   int64_t bytes = workspace_bytes(variant, descriptors);
@@ -152,8 +153,8 @@ int attnc_call(const attnc_options *options, const DLTensor *const *tensors) {
 
 int64_t attnc_workspace(const DLTensor *const *tensors) {
   const attnc_signature *spec = &attnc_the_signature;
-  const attnc_variant *variant = find_variant();
-  int status = variant ? check_shapes(tensors) : refuse_machine();
+  const attnc_variant *variant = find_variant(0, 0);
+  int status = variant ? check_shapes(tensors) : refuse_machine(0, 0);
   if (status)
     return status;
   int64_t storage[spec->count][descriptor_sizes + 2 * spec->max_rank];
@@ -165,12 +166,12 @@ int64_t attnc_workspace(const DLTensor *const *tensors) {
     descriptors[i] = storage[i];
   }
   descriptors[spec->count] = no_weights;
-  return workspace_bytes(variant, descriptors);
+  return most_workspace_bytes(variant, descriptors);
 }
 
 void attnc_release(const attnc_options *options) {
   attnc_context call;
   start(&call, options);
-  if (find_variant() && attnc_device_type() != kDLCPU)
+  if (find_variant(options, 0) && attnc_device_type() != kDLCPU)
     attnc_device_release(&call);
 }

@@ -78,6 +78,8 @@ typedef struct attnc_variant {
   uint64_t features; /* needed to run */
   int32_t (*host)(void *user_context, void *const *descriptors);
   int64_t (*workspace)(void *const *descriptors);
+  /* CUDA's compute capability as 10 major + minor, or 0; whether no later one runs it. */
+  int32_t capability, is_exact;
 } attnc_variant;
 
 /* The file with a library's large constants, written by Weights.cpp: safetensors whose JSON begins
