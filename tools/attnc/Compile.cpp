@@ -67,7 +67,7 @@ SPEC is .mlir text or bytecode at any stage: a graph in the attn dialect, a fuse
 halide pipelines. A schedule is edited as a fused graph's attribute, or, in pipelines, directive by
 directive (halide.split … by 48): their attn.schedule only tells where these came from. Files appear only when all of them are done.
 -o - prints one text artefact. --target takes several targets, comma-separated: a call runs the best
-one for its CPU. Kinds made once per kernel are named NAME.KERNEL.EXT if there are several kernels.
+one for its CPU and its GPU. Kinds made once per kernel are named NAME.KERNEL.EXT if there are several kernels.
 
 Examples:
   attnc compile spec.mlir -o out             out/libNAME.a, NAME.h, NAME.json and dlpack.h

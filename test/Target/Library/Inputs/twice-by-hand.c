@@ -92,8 +92,8 @@ static int32_t host(void *user_context, void *const *descriptors) {
 }
 
 /* The first one asks for what no CPU has. */
-static const attnc_variant variants[2] = {{"better", UINT64_C(1) << 63, 0, 0},
-                                          {"any", 0, host, workspace}};
+static const attnc_variant variants[2] = {{"better", UINT64_C(1) << 63, 0, 0, 0, 0},
+                                          {"any", 0, host, workspace, 0, 0}};
 
 const attnc_signature attnc_the_signature = {specs, variants, NULL, 3, 2, 2};
 
