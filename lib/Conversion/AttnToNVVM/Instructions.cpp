@@ -110,11 +110,16 @@ void waitForCopies(KernelBuilder &k) {
   waitForCopyGroups(k, 0);
 }
 
+/// As inline assembly: LLVM would add the address of the memory last, in loops.
 Reg sharedAddress(KernelBuilder &k, Reg bytes) {
   auto type = LLVM::LLVMPointerType::get(k.b().getContext(), /*shared=*/3);
   auto memory = cuda::SharedMemoryOp::create(k.b(), type);
-  Reg first(k.b(), LLVM::PtrToIntOp::create(k.b(), k.b().getI32Type(), memory));
-  return {k.b(), LLVM::IntToPtrOp::create(k.b(), type, Value(first + bytes))};
+  Value first = LLVM::PtrToIntOp::create(k.b(), k.b().getI32Type(), memory);
+  auto sum = LLVM::InlineAsmOp::create(
+      k.b(), k.b().getI32Type(), ValueRange{first, bytes}, "add.u32 $0, $1, $2;", "=r,r,r",
+      /*has_side_effects=*/false, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+      /*asm_dialect=*/nullptr, /*operand_attrs=*/nullptr);
+  return {k.b(), LLVM::IntToPtrOp::create(k.b(), type, sum.getRes())};
 }
 
 Reg exp2(KernelBuilder &k, Reg x) {

@@ -42,25 +42,25 @@ static void markMaps(KernelOp kernel, LLVM::LLVMFuncOp function) {
 }
 
 /// Declares the shared memory that the launch asks for, and takes its address. Swizzled rows repeat
-/// every 1024 bytes. Comes after the passes, which verify two symbols of a module in threads: kernels
-/// are compiled in forked processes, which have none.
+/// every 1024 bytes. Comes after the passes, which verify two symbols of a module in threads:
+/// kernels are compiled in forked processes, which have none.
 static void lowerSharedMemory(LLVM::LLVMFuncOp function) {
+  auto uses = llvm::to_vector(function.getOps<SharedMemoryOp>());
+  if (uses.empty())
+    return;
   OpBuilder builder(function);
-  auto bytes = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
   constexpr StringLiteral name = "shared_memory";
-  bool isUsed = false;
-  function.walk([&](SharedMemoryOp op) {
-    builder.setInsertionPoint(op);
-    op.replaceAllUsesWith(
-        LLVM::AddressOfOp::create(builder, op.getLoc(), op.getType(), name).getResult());
-    op.erase();
-    isUsed = true;
-  });
-  builder.setInsertionPoint(function);
-  if (isUsed)
-    LLVM::GlobalOp::create(builder, function.getLoc(), bytes, /*isConstant=*/false,
-                           LLVM::Linkage::External, name, /*value=*/Attribute(),
-                           /*alignment=*/1024, /*addrSpace=*/3);
+  auto bytes = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
+  LLVM::GlobalOp::create(builder, function.getLoc(), bytes, /*isConstant=*/false,
+                         LLVM::Linkage::External, name, /*value=*/Attribute(),
+                         /*alignment=*/1024, /*addrSpace=*/3);
+  builder.setInsertionPointToStart(&function.front());
+  Value address =
+      LLVM::AddressOfOp::create(builder, function.getLoc(), uses.front().getType(), name);
+  for (SharedMemoryOp use : uses) {
+    use.replaceAllUsesWith(address);
+    use.erase();
+  }
 }
 
 /// A module of an LLVM function with the kernel's body.
@@ -74,6 +74,8 @@ static OwningOpRef<ModuleOp> outline(KernelOp kernel) {
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), builder.getUnitAttr());
   function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                     builder.getDenseI32ArrayAttr({int32_t(kernel.getThreads()), 1, 1}));
+  // Else ptxas spills registers for more blocks at once, and ignores setmaxnreg.
+  function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), builder.getI32IntegerAttr(1));
   IRMapping mapping;
   kernel.getBody().cloneInto(&function.getBody(), mapping);
   auto end = cast<ReturnOp>(function.getBody().back().getTerminator());
