@@ -197,6 +197,7 @@ static int run_warp(unsigned first, unsigned count) {
   int has_run = 0, runs = 1;
   while (runs) {
     runs = 0;
+    ++runs_of_warps;
     for (unsigned i = 0; i < count; ++i)
       if (can_run(first + i)) {
         resume(first + i);

@@ -84,6 +84,7 @@ static uint64_t arrive_at(int line, uint64_t address, unsigned count, uint64_t b
   b->expected += (int64_t)bytes;
   b->pending -= count;
   release_to(b->before);
+  arrivals[thread] = moment - 1;
   end_phase_if_complete(line, b);
   return phase;
 }

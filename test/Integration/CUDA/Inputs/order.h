@@ -35,7 +35,11 @@ typedef struct {
   uint32_t writer, written;          /* an actor by number plus 1, and when */
   uint32_t readers, product_readers; /* warps */
   uint32_t lanes[most_warps], read[most_warps], read_by_product[most_warps];
+  uint32_t run[most_warps]; /* of the warp, in which lanes read */
 } touch;
+
+/* How often lanes of a warp ran, one after another, each until it waits. */
+static uint32_t runs_of_warps;
 
 static uint64_t epoch;
 static touch touches[most_shared / 4];
@@ -87,13 +91,21 @@ static void note_write(touch *t, unsigned actor, uint32_t when) {
   t->readers = t->product_readers = 0;
 }
 
+/* When a thread last arrived at an mbarrier. */
+static uint32_t arrivals[most_threads];
+
+/* In one run of a warp the first of its lanes tells when: the others do at once what it did, though
+ * it may have arrived already. A lane that arrived and reads again is later. */
 static void note_read(touch *t) {
   unsigned warp = (unsigned)thread / 32;
   if (!(t->readers >> warp & 1))
     t->lanes[warp] = 0;
   t->readers |= 1u << warp;
+  int is_again = t->lanes[warp] >> thread % 32 & 1 && arrivals[thread] >= t->read[warp];
+  if (t->lanes[warp] == 0 || t->run[warp] != runs_of_warps || is_again)
+    t->read[warp] = moment;
+  t->run[warp] = runs_of_warps;
   t->lanes[warp] |= 1u << thread % 32;
-  t->read[warp] = moment;
 }
 
 static void note_product_read(touch *t) {
