@@ -21,8 +21,9 @@ def Cuda_Dialect : Dialect {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
   let description = [{
     A `cuda.kernel` holds the code of one thread in ops of `arith`, `math`, `scf`, `llvm` and `nvvm`,
-    and how many threads run it. LLVM compiles it to PTX, and Halide's CUDA runtime launches it: a
-    library may have kernels of this kind beside those of `halide.pipeline`.
+    and how many threads run it. LLVM compiles it to PTX, which is launched in the context, stream and
+    memory of Halide's CUDA runtime: a library may have kernels of this kind beside those of
+    `halide.pipeline`.
   }];
 }
 

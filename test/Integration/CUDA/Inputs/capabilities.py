@@ -1,4 +1,5 @@
-"""Calls a library of shared-memory.mlir and prints the target whose code ran.
+"""Calls a library of shared-memory.mlir, before and after it released its kernels, and prints the target
+whose code ran.
 
 usage: capabilities.py LIBRARY   (where libcuda.so.1 is found, which on-cpu sees to)
 """
@@ -17,7 +18,10 @@ def main(path):
     library = ctypes.CDLL(path)
     library.f_last_error.restype = library.f_target.restype = ctypes.c_char_p
     x, y = np.arange(40, dtype=np.float32), np.zeros(40, np.float32)
-    status = library.f(*(ctypes.byref(dlpack.from_numpy(array)) for array in (x, y)))
+    for _ in range(2):
+        y[:] = 0
+        status = library.f(*(ctypes.byref(dlpack.from_numpy(array)) for array in (x, y)))
+        library.f_release(None)
     print(status, library.f_last_error().decode() if status else library.f_target().decode(), np.array_equal(x, y))
 
 
