@@ -16,6 +16,18 @@ def document_ids(case, rng):
     return np.stack([ids] * case.batch)
 
 
+def equal_documents(case, rng):
+    """Documents of 512 tokens."""
+    return np.stack([np.arange(case.keys, dtype=np.int32) // 512] * case.batch)
+
+
+def block_table(case, rng):
+    """6 % of the blocks of 128 rows by 128 keys, those on the diagonal among them."""
+    blocks = case.q_len // 128
+    table = rng.random((blocks, blocks)) < 0.06 - 1 / blocks
+    return table | np.eye(blocks, dtype=bool)
+
+
 CAUSAL = Variant("causal", "causal(top_left)", lambda a, b, h, q, k: k <= q)
 CHUNK = Variant("chunk", "causal(bottom_right)", lambda a, b, h, q, k: k <= q + 1536)  # after 1,536 tokens
 WINDOW = Variant("causal window 256", "window(255, 0)", lambda a, b, h, q, k: (k <= q) & (k > q - 256))
@@ -26,6 +38,30 @@ PADDED = Variant(
 DOCUMENTS = Variant(
     "documents", "documents(%ids : $ids)", lambda a, b, h, q, k: a["ids"][b, q] == a["ids"][b, k],
     inputs={"ids": document_ids})
+EQUAL_DOCUMENTS = Variant(
+    "documents of 512", DOCUMENTS.mask_text, DOCUMENTS.visible, inputs={"ids": equal_documents})
+SINK_WINDOW = Variant(
+    "4 sinks and causal window 256", """{
+^bb0(%b: index, %h: index, %q: index, %k: index):
+  %sinks = arith.constant 4 : index
+  %width = arith.constant 256 : index
+  %before = arith.subi %q, %width : index
+  %sink = arith.cmpi slt, %k, %sinks : index
+  %near = arith.cmpi sgt, %k, %before : index
+  %seen = arith.ori %sink, %near : i1
+  %past = arith.cmpi sle, %k, %q : index
+  %both = arith.andi %seen, %past : i1
+  attn.yield %both : i1
+}""", lambda a, b, h, q, k: ((k < 4) | (k > q - 256)) & (k <= q))
+BLOCKS = Variant(
+    "6 % of blocks", """{
+^bb0(%b: index, %h: index, %q: index, %k: index):
+  %size = arith.constant 128 : index
+  %row = arith.divui %q, %size : index
+  %column = arith.divui %k, %size : index
+  %seen = tensor.extract %table[%row, %column] : $table
+  attn.yield %seen : i1
+}""", lambda a, b, h, q, k: a["table"][q // 128, k // 128], inputs={"table": block_table})
 MASK = Variant(
     "causal mask tensor", "tensor(%mask : $mask)", lambda a, b, h, q, k: a["mask"][q, k],
     inputs={"mask": lambda case, rng: np.tri(case.q_len, case.keys, dtype=bool)})
@@ -82,7 +118,11 @@ CASES = BASE + [
     Attention(1, 32, 1, 128, kv_len=4096, kv_heads=8),
     Attention(1, 32, 1, 128, kv_len=4096, kv_heads=8, element="bf16"),
     Attention(1, 32, 1, 128, kv_len=4096, kv_heads=8, element="f16"),
+    Attention(1, 8, 4096, 64),
     Attention(1, 8, 4096, 64, WINDOW),
+    Attention(1, 8, 4096, 64, SINK_WINDOW),
+    Attention(1, 8, 4096, 64, BLOCKS),
+    Attention(1, 8, 4096, 64, EQUAL_DOCUMENTS),
     Attention(1, 8, 16384, 64, WINDOW),
     Attention(1, 8, 1024, 64, ALIBI),
     Attention(1, 8, 1024, 64, BIAS),

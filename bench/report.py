@@ -48,6 +48,22 @@ def short_elements(results):
     return "Speed beside float32: " + "; ".join(lines) + ".\n" if lines else ""
 
 
+def masks(results):
+    """What masks cost beside the work that they leave: the shares of another row's time."""
+    rows = {row["case"]: row["implementations"][ours.NAME] for row in results["rows"]}
+    texts = []
+    for mask, other in (("4 sinks and causal window 256 ", "causal window 256 "), ("6 % of blocks ", "")):
+        for case in rows:
+            if case.startswith(mask) and (beside := other + case.removeprefix(mask)) in rows:
+                share = rows[case]["min_ms"] / rows[beside]["min_ms"]
+                texts.append(f"{case} {share:.3f} of {beside}")
+    for case, mine in rows.items():
+        whole = "(" + case.partition("(")[2]
+        if case.startswith("documents") and whole in rows:
+            texts.append(f"{case} {rows[whole]['gflops'] / mine['gflops']:.2f} of its visible work at the speed of {whole}")
+    return "Time of masks: " + "; ".join(texts) + ".\n" if texts else ""
+
+
 def significant(milliseconds):
     return f"{milliseconds:.3g}" if milliseconds < 100 else f"{milliseconds:.0f}"
 
@@ -83,8 +99,8 @@ def markdown(results):
     versions = ", ".join(f"{name} {version}" for name, version in results["peers"].items())
     lines += ["", f"Beside attnc: {versions or 'nothing'}. A mean is over the rows that the peer took part in; "
               f"PyTorch, ONNX Runtime and OpenVINO get masks other than causal, and biases, as dense tensors. {WRONG}"]
-    if short := short_elements(results):
-        lines += ["", short.rstrip()]
+    for text in filter(None, (short_elements(results), masks(results))):
+        lines += ["", text.rstrip()]
     return "\n".join(lines) + "\n"
 
 

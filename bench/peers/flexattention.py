@@ -17,7 +17,8 @@ if not shutil.which(compiler := os.environ.get("CXX", "g++")):
 
 def takes(case):
     """Some variants, for each case takes PyTorch's compiler about ten seconds."""
-    compiled = ("causal", "causal window 256", "ALiBi", "softcap 30", "documents")
+    compiled = ("causal", "causal window 256", "4 sinks and causal window 256", "6 % of blocks", "ALiBi", "softcap 30",
+                "documents", "documents of 512")
     return case.variant.name in compiled and case.q_len % 128 == 0 and case.q_len <= 4096
 
 
