@@ -76,6 +76,8 @@ public:
       rowPeriod = mask.getRowPeriod(terms);
       keyPeriod = mask.getKeyPeriod(terms);
     }
+    bool hasBlocks = rowPeriod != 0 && rowPeriod % kNarrowBlock == 0;
+    isNarrow |= isSearched() && products == Products::f32 && !hasBlocks;
   }
 
   ArrayAttr select();
@@ -88,6 +90,9 @@ private:
   static constexpr int64_t kMostPackedHeads = 64;
 
   bool hasTwoRanges() { return mask.isComplete() && mask.getCondition().hasTwoRanges(); }
+  /// Whether the visible keys are found by evaluating the mask, such as one of document ids.
+  bool isSearched() { return has32VectorRegs && !op.getMask().empty() && !mask.isComplete(); }
+
   SmallVector<Attribute> selectForCalls();
   Attribute prefill(int64_t qBlock, int64_t maxQLen = 0, int64_t packedHeads = 1);
   /// The most query heads that share keys and fill whole vectors of rows, at most `limit`; or 0.
@@ -115,7 +120,8 @@ private:
   Products products;
   /// The width of a narrow window, if there is one.
   std::optional<int64_t> width;
-  /// Whether rows see a narrow window, or two ranges of keys, as attention sinks and a window.
+  /// Whether rows see a narrow window, or two ranges of keys, as attention sinks and a window, or
+  /// keys that a search finds: a query block across two documents visits the keys of both.
   bool isNarrow;
   /// The rows and keys of the blocks that a mask tells apart, as by a table of blocks; 0 or 1 if it
   /// does not.
@@ -151,7 +157,7 @@ int64_t CpuSelector::kvBlock(int64_t qBlock) {
   if (!width && isSmall)
     return kSmall;
   if (!width)
-    return op.getMask().empty() && has32VectorRegs ? kLarge : kMasked;
+    return (op.getMask().empty() && has32VectorRegs) || isSearched() ? kLarge : kMasked;
   int64_t keys = *width + qBlock - 1;
   return llvm::alignTo(llvm::divideCeil(keys, llvm::divideCeil(keys, kMasked)), 16);
 }

@@ -238,3 +238,29 @@ func.func @linear(%x: tensor<?x8xbf16>, %w: tensor<4x8xbf16>, %short: tensor<8x1
   %e = attn.linear %wide, %v : tensor<2x8xf64>, tensor<4x8xf64> -> tensor<2x4xf64>
   return %a, %b, %d, %e : tensor<?x4xbf16>, tensor<?x4xbf16>, tensor<8x1x4xbf16>, tensor<2x4xf64>
 }
+
+// Query blocks across two documents visit the keys of both: they are small. Keys that a search finds need no bounds in a KV block.
+// CHECK-LABEL: func.func @documents
+// WIDE: schedule([#attn.prefill<q_block = 32, kv_block = 128,
+// NARROW: schedule([#attn.prefill<q_block = 48, kv_block = 96,
+// WIDE: schedule([#attn.prefill<q_block = 32, kv_block = 128,
+// PAIRS: schedule([#attn.prefill<q_block = 48, kv_block = 128,
+// CHECK: return
+func.func @documents(%x: tensor<1x8x4096x64xf32>, %y: tensor<1x8x4096x64xbf16>, %ids: tensor<1x4096xi32>)
+    -> (tensor<1x8x4096x64xf32>, tensor<1x8x4096x64xbf16>) {
+  %c = attn.attention %x, %x, %x mask {
+  ^bb0(%b: index, %h: index, %q: index, %k: index):
+    %i = tensor.extract %ids[%b, %q] : tensor<1x4096xi32>
+    %j = tensor.extract %ids[%b, %k] : tensor<1x4096xi32>
+    %m = arith.cmpi eq, %i, %j : i32
+    attn.yield %m : i1
+  } : tensor<1x8x4096x64xf32>, tensor<1x8x4096x64xf32>, tensor<1x8x4096x64xf32> -> tensor<1x8x4096x64xf32>
+  %d = attn.attention %y, %y, %y mask {
+  ^bb0(%b: index, %h: index, %q: index, %k: index):
+    %i = tensor.extract %ids[%b, %q] : tensor<1x4096xi32>
+    %j = tensor.extract %ids[%b, %k] : tensor<1x4096xi32>
+    %m = arith.cmpi eq, %i, %j : i32
+    attn.yield %m : i1
+  } : tensor<1x8x4096x64xbf16>, tensor<1x8x4096x64xbf16>, tensor<1x8x4096x64xbf16> -> tensor<1x8x4096x64xbf16>
+  return %c, %d : tensor<1x8x4096x64xf32>, tensor<1x8x4096x64xbf16>
+}
