@@ -1,5 +1,5 @@
 """Compares attention over random pools of pages with numpy, called with guarded tensors: block tables,
-tables in CSR, and lists of chosen keys.
+those of keys in f8E4M3FN, tables in CSR, and lists of chosen keys.
 
     pools.py [TARGET] [--count N] [--hostile N] [--seed S]
 
@@ -16,6 +16,7 @@ import numpy as np
 import calls
 import check
 from calls import guard
+from quantized import FLOAT8, FLOAT8_NAN
 
 HEADS, KV_HEADS, DIM = 4, 2, 32
 EXAMPLE = os.path.join(os.path.dirname(os.path.abspath(check.__file__)), "chosen")
@@ -62,6 +63,24 @@ func.func @csr(%query: tensor<?x4x?x32xf32> {attn.name = "query"},
   %key = attn.gather_pages %keys[%indices] offsets(%indptr : tensor<?xi32>) : tensor<?x?x2x32xf32>, tensor<?xi32>
   %value = attn.gather_pages %values[%indices] offsets(%indptr : tensor<?xi32>) : tensor<?x?x2x32xf32>, tensor<?xi32>
 """ + ATTENTION
+
+FLOAT8_TABLE = """
+func.func @float8(%query: tensor<?x4x?x32xf32> {attn.name = "query"},
+                  %keys: tensor<?x?x2x32xf8E4M3FN> {attn.name = "keys"},
+                  %values: tensor<?x?x2x32xf8E4M3FN> {attn.name = "values"},
+                  %key_scales: tensor<?x?x2x1xf32> {attn.name = "key_scales"},
+                  %value_scales: tensor<?x?x2x1xf32> {attn.name = "value_scales"},
+                  %table: tensor<?x?xi32> {attn.name = "table"}, %n: tensor<?xi32> {attn.name = "lengths"})
+    -> (tensor<?x4x?x32xf32> {attn.name = "context"}) {
+""" + "".join(f"""
+  %{name}_rows = attn.gather_pages %{name}s[%table] lengths(%n : tensor<?xi32>)
+      : tensor<?x?x2x32xf8E4M3FN>, tensor<?x?xi32>
+  %{name}_scale = attn.gather_pages %{name}_scales[%table] lengths(%n : tensor<?xi32>)
+      : tensor<?x?x2x1xf32>, tensor<?x?xi32>
+  %{name} = attn.dequantize %{name}_rows scales(%{name}_scale : tensor<?x2x?x1xf32>)
+      : tensor<?x2x?x32xf8E4M3FN> -> tensor<?x2x?x32xf32>
+""" for name in ("key", "value")) + ATTENTION
+
 
 def normal(rng, *shape):
     return rng.standard_normal(shape, dtype=np.float32)
@@ -148,6 +167,31 @@ class Table:
     @classmethod
     def context(cls, a):
         return attend_to_pages(a, cls.used(a), a["lengths"])
+
+
+class Float8Table(Table):
+    """Rows that no sequence has are NaN."""
+
+    name, spec = "float8", FLOAT8_TABLE
+
+    @classmethod
+    def inputs(cls, rng):
+        arrays = super().inputs(rng)
+        seen = np.zeros(arrays["keys"].shape[:2], bool)
+        for pages, length in zip(cls.used(arrays), arrays["lengths"]):
+            rows = np.arange(seen.shape[1] * len(pages)).reshape(len(pages), -1) < length
+            seen[pages] |= rows
+        for name in ("key", "value"):
+            bits = rng.integers(0, 256, arrays[name + "s"].shape, np.uint8)
+            bits[bits % 128 == FLOAT8_NAN] = 0
+            arrays[name + "s"] = np.where(seen[..., None, None], bits, np.uint8(FLOAT8_NAN))
+            arrays[name + "_scales"] = rng.uniform(0.5, 1, (*seen.shape, KV_HEADS, 1)).astype(np.float32) / 128
+        return arrays
+
+    @classmethod
+    def context(cls, a):
+        wide = {n + "s": FLOAT8[a[n + "s"]].astype(a["query"].dtype) * a[n + "_scales"] for n in ("key", "value")}
+        return super().context(a | wide)
 
 
 class Csr:
@@ -250,4 +294,4 @@ if __name__ == "__main__":
                         help="hostile calls of each kind")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    calls.report([good for kind in (Table, Csr, Chosen) for good in run(kind, options)])
+    calls.report([good for kind in (Table, Float8Table, Csr, Chosen) for good in run(kind, options)])
