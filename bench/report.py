@@ -160,11 +160,16 @@ def overview(every):
     return "\n".join(lines + ["", WRONG]) + "\n"
 
 
-def update_readme():
-    with open(README) as file:
+def update(path, name, content):
+    """Replaces what a document has between the markers `name`."""
+    with open(path) as file:
         text = file.read()
-    with open(README, "w") as file:
-        file.write(replace_between(text, "bench", "\n" + overview(read_all()) + "\n"))
+    with open(path, "w") as file:
+        file.write(replace_between(text, name, "\n" + content + "\n"))
+
+
+def update_readme():
+    update(README, "bench", overview(read_all()))
 
 
 def plot(results, path):

@@ -1,7 +1,7 @@
 """Times kernels on the caches and batches of servers: keys and values in shuffled pages, in 16 and 8 bits, and latent
 ones, beside the same keys in order and f32, beside other implementations and beside the limits of the core; ragged batches
 beside their sequences in calls of their own. One process, one core, calls in turns, thread CPU time. Writes
-bench/results/NAME.json and NAME.md, and the table in README.md; a part (--only) is printed alone. A result that is
+bench/results/NAME.json and NAME.md, and the table in docs/serving.md; a part (--only) is printed alone. A result that is
 further from float64 than allowed ends it with 1."""
 
 import argparse
@@ -21,7 +21,8 @@ import report
 from limits import Limits
 from work import Attention
 
-IN_README = "serving"  # the stem of the results that it shows
+IN_DOCS = "serving-zen4"  # the stem of the results that docs/serving.md shows
+DOCS = os.path.join(report.HERE, "..", "docs", "serving.md")
 PEERS = ("llama_cpp", "onnxruntime", "pytorch")
 
 
@@ -138,6 +139,8 @@ def write(results, name):
     report.write_json(results, os.path.join(folder, name + ".json"))
     with open(os.path.join(folder, name + ".md"), "w") as file:
         file.write(markdown(results))
+    if name == IN_DOCS:
+        report.update(DOCS, "bench", markdown(results))
 
 
 def parse_arguments():
@@ -148,7 +151,7 @@ def parse_arguments():
     parser.add_argument("--seconds", type=float, default=6, help="time for each group of rows (default 6)")
     parser.add_argument("--core", type=int, help="the core to run on (default: the last one allowed)")
     parser.add_argument("--shared", action="store_true", help="say in the results that other work ran beside")
-    parser.add_argument("--name", default=IN_README, metavar="STEM", help="stem of the result files (default %(default)s)")
+    parser.add_argument("--name", default=IN_DOCS, metavar="STEM", help="stem of the result files (default %(default)s)")
     options = parser.parse_args()
     options.peers = PEERS if options.peers is None else [] if options.peers == "none" else options.peers.split(",")
     if unknown := [name for name in options.peers if name not in PEERS]:
