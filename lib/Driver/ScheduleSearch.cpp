@@ -186,19 +186,23 @@ static std::pair<size_t, bool> findStep(Attribute schedule, ArrayRef<ScheduleSea
   return {steps.size(), false};
 }
 
-/// Steps on in a direction while that helps. Whether it did.
+/// Steps on in a direction while that helps, twice as far each time; after a step too far, in
+/// single steps again. Whether any helped.
 FailureOr<bool> ScheduleSearch::follow(ArrayRef<Step> steps, int direction) {
   auto [at, isOwn] = findStep(best.schedule, steps);
   if (isOwn || direction < 0)
     at += direction;
   bool isBetter = false;
-  for (; at < steps.size() && hasTime(); at += direction) {
-    FailureOr<bool> better = visit(fit(best.schedule, steps[at]));
+  for (int stride = 1; stride != 0 && hasTime();) {
+    size_t to = at + direction * (stride - 1);
+    FailureOr<bool> better =
+        to < steps.size() ? visit(fit(best.schedule, steps[to])) : FailureOr<bool>(false);
     if (failed(better))
       return failure();
-    if (!*better)
-      break;
-    isBetter = true;
+    if (*better)
+      at = to + direction;
+    isBetter |= *better;
+    stride = *better ? 2 * stride : stride > 1;
   }
   return isBetter;
 }

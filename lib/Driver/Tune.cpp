@@ -321,6 +321,21 @@ LogicalResult Tuner::reportWrong(const Goal &goal, Attribute schedule) {
                         (error ? "" : "; the spec is kept in " + path));
 }
 
+static FailureOr<double> timeCall(Kernel &kernel, Call &call) {
+  double begin = getSeconds();
+  if (failed(kernel.call(call.inputs, call.outputs)))
+    return failure();
+  return getSeconds() - begin;
+}
+
+/// The shortest of the times that `duration` seconds allow.
+static FailureOr<double> sampleCall(Kernel &kernel, Call &call, double duration) {
+  FailureOr<Times> times = sample([&] { return kernel.call(call.inputs, call.outputs); }, duration);
+  if (failed(times))
+    return failure();
+  return *llvm::min_element(times->wall);
+}
+
 /// The geometric mean of the calls' seconds.
 FailureOr<std::optional<double>> Tuner::measure(const Goal &goal, Attribute schedule) {
   constexpr double kSecondsOfCall = 0.15;
@@ -329,15 +344,17 @@ FailureOr<std::optional<double>> Tuner::measure(const Goal &goal, Attribute sche
     return std::optional<double>();
   double product = 0;
   for (Call *call : goal.calls) {
-    if (failed(kernel->call(call->inputs, call->outputs)))
+    FailureOr<double> first = timeCall(*kernel, *call);
+    if (failed(first))
       return failure();
     if (!isRight(*call))
       return reportWrong(goal, schedule);
-    FailureOr<Times> times =
-        sample([&] { return kernel->call(call->inputs, call->outputs); }, kSecondsOfCall);
-    if (failed(times))
+    // The search needs no more of a long call: the fastest schedules are timed again.
+    FailureOr<double> seconds = *first < kSecondsOfCall ? sampleCall(*kernel, *call, kSecondsOfCall)
+                                                        : timeCall(*kernel, *call);
+    if (failed(seconds))
       return failure();
-    product += std::log(*llvm::min_element(times->wall));
+    product += std::log(std::min(*first, *seconds));
   }
   kernels[print(schedule)] = std::move(kernel);
   return std::optional(std::exp(product / goal.calls.size()));
@@ -354,12 +371,10 @@ FailureOr<SmallVector<double>> Tuner::alternate(const Goal &goal, ArrayRef<Attri
     for (auto [schedule, ownTimes] : llvm::zip_equal(schedules, times)) {
       double product = 0;
       for (Call *call : goal.calls) {
-        Kernel &kernel = *kernels.at(print(schedule));
-        FailureOr<Times> sampled =
-            sample([&] { return kernel.call(call->inputs, call->outputs); }, /*duration=*/0);
+        FailureOr<double> sampled = sampleCall(*kernels.at(print(schedule)), *call, /*duration=*/0);
         if (failed(sampled))
           return failure();
-        product += std::log(*llvm::min_element(sampled->wall));
+        product += std::log(*sampled);
       }
       ownTimes.push_back(std::exp(product / goal.calls.size()));
     }
