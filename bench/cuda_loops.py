@@ -3,8 +3,9 @@
 usage: cuda_loops.py FILE.ptx|FILE.cubin GPU...   (GPU is one of ptxas's, such as sm_80)
 
 Prints, for each kernel and each loop with products of tensor cores, the instructions of its
-shortest way through with all products (HMMA), those products, instructions for each, the most
-frequent opcodes, and for GPUs known here the share of the tensor cores' peak that it can reach at most. The shortest way is what most steps run: branches around it are for unaligned rows,
+shortest way through with all products (HMMA, or several in one HGMMA of a warpgroup), those products,
+instructions for each, the most frequent opcodes, and for GPUs known here the share of the tensor
+cores' peak that it can reach at most. The shortest way is what most steps run: branches around it are for unaligned rows,
 partial masks and maxima that move. Loops inside are not followed back. PTX is assembled with ptxas; nvdisasm comes as the wheel
 nvidia-cuda-nvdisasm or is found on the PATH (NVDISASM names another one). A peer's kernel is
 counted the same way: `nvcc -cubin -arch=sm_80` makes its cubin.
@@ -18,11 +19,10 @@ import subprocess
 import sys
 import tempfile
 
-PRODUCTS = ("HMMA", "HGMMA")
 FEWEST_PRODUCTS = 8
 # Cycles that a product of m16n8k16 and an exponential of 32 lanes occupy their unit of a scheduler, which
 # issues an instruction a cycle. `attnc explain` has the same bounds.
-PRODUCT_CYCLES = {"sm_80": 8, "sm_89": 16, "sm_90": 4}
+PRODUCT_CYCLES = {"sm_80": 8, "sm_89": 16, "sm_90": 4, "sm_90a": 4}
 MUFU_CYCLES = 8
 
 
@@ -61,6 +61,12 @@ def opcode(instruction):
     return re.sub(r"^@!?U?P\w+\s+", "", instruction).split()[0].split(".")[0]
 
 
+def count_products(instruction):
+    """In products of m16n8k16 of a warp, of which a product of its warpgroup (HGMMA.64xNx16) has N / 8."""
+    shape = re.search(r"\bHGMMA\.64x(\d+)x16\b", instruction)
+    return int(shape[1]) // 8 if shape else int(opcode(instruction) == "HMMA")
+
+
 def find_way(code, labels, first, last):
     """The instructions from `first` to the branch at `last` with most products, then fewest in all."""
     best = {last: (0, 1, None)}
@@ -73,16 +79,16 @@ def find_way(code, labels, first, last):
         if ways:
             products, count, j = min(ways)
             counts = not code[i].startswith(".L")
-            best[i] = (products - (counts and opcode(code[i]) in PRODUCTS), count + counts, j)
+            best[i] = (products - (count_products(code[i]) if counts else 0), count + counts, j)
     i = first
     while i is not None:
         if not code[i].startswith(".L"):
-            yield opcode(code[i])
+            yield code[i]
         i = best[i][2] if i in best else None
 
 
 def loops(code):
-    """The opcodes of each loop: from the target of a backward branch to the branch."""
+    """The instructions of each loop: from the target of a backward branch to the branch."""
     labels = {line: i for i, line in enumerate(code) if line.startswith(".L")}
     for i, line in enumerate(code):
         target = re.search(r"\bBRA\b.*?(\.L_x_\d+)", line)
@@ -99,8 +105,8 @@ def estimate(counts, products, gpu):
 def describe(cubin, gpu):
     for name, code in disassemble(cubin).items():
         for body in loops(code):
-            counts = collections.Counter(body)
-            products = sum(counts[product] for product in PRODUCTS)
+            counts = collections.Counter(map(opcode, body))
+            products = sum(map(count_products, body))
             if products >= FEWEST_PRODUCTS:
                 most = ", ".join(f"{op} {count}" for op, count in counts.most_common(14))
                 share = f"; at most {estimate(counts, products, gpu):.2f} of the peak" if gpu in PRODUCT_CYCLES else ""

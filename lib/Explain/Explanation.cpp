@@ -261,6 +261,9 @@ static OpKernels describeComputation(Operation &op, func::FuncOp function, CostM
   StringRef reason = mlir::attn::getReasonForNoTensorCores(&op, target);
   if (!reason.empty())
     entry.features.push_back(("no tensor cores: " + reason).str());
+  reason = mlir::attn::getReasonForNoWarpgroups(&op, target);
+  if (!reason.empty())
+    entry.features.push_back(("no products of warpgroups: " + reason).str());
   if (auto lines = op.getAttrOfType<ArrayAttr>(mlir::attn::kEstimatesAttr))
     for (Attribute line : lines)
       entry.estimates.push_back(cast<StringAttr>(line).str());

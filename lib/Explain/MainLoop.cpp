@@ -5,7 +5,8 @@
 //
 // A warp's step through the main loop takes an issue slot of its scheduler for each instruction,
 // and occupies the scheduler's tensor core and special function unit for some cycles a product
-// (HMMA) and an exponential (MUFU). Warps overlap all three at best: the longest is the bound.
+// (HMMA, or several in one HGMMA of its warpgroup) and an exponential (MUFU). Warps overlap all
+// three at best: the longest is the bound.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +43,7 @@ struct NamedGpu {
 
 static constexpr NamedGpu kGpus[] = {{"A100", "sm_80", 80, 312, 8},
                                      {"L40S", "sm_89", 89, 362, 16},
-                                     {"H100 SXM", "sm_90", 90, 989, 4}};
+                                     {"H100 SXM", "sm_90a", 90, 989, 4}};
 /// 4 of a warp's 32 lanes a cycle and scheduler.
 static constexpr int64_t kSpecialCycles = 8;
 /// Loops with fewer products, as of a rest of the keys, are no main loops.
@@ -96,6 +97,8 @@ struct Line {
   bool continues = true;
   /// Without suffixes.
   StringRef opcode;
+  /// In products of m16n8k16 of a warp.
+  int64_t products = 0;
   /// Of a label its name, of a branch where it leads to.
   StringRef label;
 };
@@ -119,6 +122,17 @@ static StringRef findLabel(StringRef text) {
   });
 }
 
+/// `HMMA.16816.F32.BF16` is one product, `HGMMA.64x128x16.F32.BF16` of a warpgroup 16 for each
+/// warp.
+static int64_t countProducts(StringRef opcode, StringRef text) {
+  if (opcode != "HGMMA")
+    return opcode == "HMMA";
+  int64_t columns = 0;
+  text.consume_front("HGMMA.64x");
+  text.consumeInteger(10, columns);
+  return columns / 8;
+}
+
 /// `/*0120*/  @!P0 BRA `(.L_x_3) ;`
 static std::optional<Line> readLine(StringRef text) {
   Line line;
@@ -138,6 +152,7 @@ static std::optional<Line> readLine(StringRef text) {
   if (isConditional)
     rest = rest.split(' ').second.ltrim();
   line.opcode = rest.take_while([](char c) { return isalnum(c) || c == '_'; });
+  line.products = countProducts(line.opcode, rest);
   bool isBranch = line.opcode == "BRA";
   line.continues = isConditional || !(isBranch || line.opcode == "EXIT" || line.opcode == "RET");
   if (isBranch)
@@ -160,7 +175,7 @@ static std::vector<std::vector<Line>> readKernels(StringRef disassembly) {
 static Tally countLine(const Line &line) {
   if (line.isLabel)
     return {};
-  return {line.opcode == "HMMA" || line.opcode == "HGMMA", 1, line.opcode == "MUFU"};
+  return {line.products, 1, line.opcode == "MUFU"};
 }
 
 /// The way from `first` to the branch back at `last` with most products, then fewest instructions:

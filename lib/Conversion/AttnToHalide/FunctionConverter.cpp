@@ -107,6 +107,8 @@ LogicalResult FunctionConverter::callKernel(ArrayRef<Value> destinations, Locati
   if (failed(built))
     return failure();
   built->kernel->setAttr(kKindAttr, builder.getStringAttr(kind));
+  if (built->fallback)
+    shareFallback(*built, kind);
   host.call(loc, share(built->kernel), built->inputs, destinations,
             condition ? condition() : Value());
   return success();
@@ -155,6 +157,14 @@ LogicalResult FunctionConverter::requireNoneWrong(Location loc, StringRef kind, 
     return failure();
   host.requireNoneWrong(loc, left, tensor, message);
   return success();
+}
+
+/// Before the kernel, so that equal kernels name the same one.
+void FunctionConverter::shareFallback(const BuiltKernel &built, StringRef kind) {
+  KernelOpInterface kernel = built.kernel, fallback = built.fallback;
+  fallback->setAttr(kKindAttr, StringAttr::get(function.getContext(), kind));
+  ++numKernels;
+  kernel->setAttr("fallback", FlatSymbolRefAttr::get(share(fallback).getNameAttr()));
 }
 
 FailureOr<Value> FunctionConverter::getCompact(Value tensor) {

@@ -68,6 +68,7 @@ private:
   LogicalResult convertOp(Operation &op);
   LogicalResult convertReturn(func::ReturnOp op);
   KernelOpInterface share(KernelOpInterface kernel);
+  void shareFallback(const BuiltKernel &built, StringRef kind);
 
   func::FuncOp function;
   HostFunction host;

@@ -30,8 +30,16 @@ void readPosition(KernelBuilder &k) {
   k.block = read("mov.u32 $0, %ctaid.x;");
 }
 void barrier(KernelBuilder &k) { NVVM::BarrierOp::create(k.b()); }
+void barrier(KernelBuilder &k, Reg number, int64_t threads) {
+  NVVM::BarrierOp::create(k.b(), Type(), number, k.i32(threads), /*reductionOp=*/nullptr,
+                          /*reductionPredicate=*/Value());
+}
+Reg readFirstLane(KernelBuilder &k, Reg value) {
+  return {k.b(), NVVM::ShflOp::create(k.b(), value.getType(), k.i32(-1), value, k.i32(0),
+                                      k.i32(kLanes - 1), NVVM::ShflKind::idx, UnitAttr())};
+}
 
-static Regs unpack(KernelBuilder &k, Value structure) {
+Regs unpack(KernelBuilder &k, Value structure) {
   Regs parts;
   for (int64_t i = 0, e = cast<LLVM::LLVMStructType>(structure.getType()).getBody().size(); i < e;
        ++i)

@@ -25,6 +25,10 @@ constexpr int64_t kChunkBytes = 16;
 /// with code that read them before.
 void readPosition(KernelBuilder &k);
 void barrier(KernelBuilder &k);
+/// The barrier of this number, from 0 to 15, which so many threads reach.
+void barrier(KernelBuilder &k, Reg number, int64_t threads);
+/// The fields of a struct.
+Regs unpack(KernelBuilder &k, Value structure);
 
 /// Four 8 x 8 matrices of 16-bit elements; lane l passes the shared address of row l % 8 of matrix
 /// l / 8.
@@ -36,6 +40,8 @@ Reg pack(KernelBuilder &k, Reg low, Reg high, Type element);
 
 /// The value of the lane whose number differs in the bits of `lanes`.
 Reg exchange(KernelBuilder &k, Reg value, int64_t lanes);
+/// The value of the warp's first lane, which all have: ptxas then knows that they do.
+Reg readFirstLane(KernelBuilder &k, Reg value);
 /// Combines the values of the four lanes that share rows.
 Reg combineLanes(KernelBuilder &k, Reg value, Reg (*combine)(Reg, Reg));
 /// Whether any lane of the warp has it.

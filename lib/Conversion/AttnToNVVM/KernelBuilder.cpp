@@ -99,10 +99,17 @@ Buffer KernelBuilder::input(StringRef name, Value tensor) {
 
 Buffer KernelBuilder::output(StringRef name, RankedTensorType tensor) {
   MemRefType type = getBufferType(tensor);
-  Buffer buffer = add(body->getNumArguments(), type);
+  Buffer buffer = add(body->getNumArguments() - maps.size(), type);
   outputTypes.push_back(type);
   outputNames.push_back(name.copy(names));
   return buffer;
+}
+
+Reg KernelBuilder::tensorMap(Value input, ArrayRef<int64_t> box) {
+  SmallVector<int64_t> numbers = {std::distance(inputs.begin(), inputs.find(input))};
+  llvm::append_range(numbers, box);
+  maps.push_back(builder.getI64ArrayAttr(numbers));
+  return {builder, body->addArgument(cuda::getMapType(builder.getContext()), builder.getLoc())};
 }
 
 Reg KernelBuilder::load(Reg address, Type type) {
@@ -151,6 +158,8 @@ BuiltKernel KernelBuilder::finish(ArrayRef<cuda::KernelOp::Blocks> blocks, int64
   kernel.setTypesAttr(builder.getArrayAttr(types));
   kernel.setNumInputs(inputTypes.size());
   kernel.setBlocksAttr(builder.getArrayAttr(factors));
+  if (!maps.empty())
+    kernel.setTensorMapsAttr(builder.getArrayAttr(maps));
   kernel.setThreads(threads);
   kernel.setSharedBytes(sharedBytes);
   return {kernel, llvm::to_vector(llvm::make_first_range(inputs))};

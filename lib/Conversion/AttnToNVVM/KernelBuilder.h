@@ -46,6 +46,9 @@ public:
   Buffer input(StringRef name, Value tensor);
   Buffer output(StringRef name, RankedTensorType type);
   int64_t countInputs() const { return inputTypes.size(); }
+  /// The address of the tensor map of an input, which describes it to copies of boxes (TMA) of so
+  /// many elements in each dimension, outermost first.
+  Reg tensorMap(Value input, ArrayRef<int64_t> box);
 
   Reg load(Reg address, Type type);
   /// An element of a tensor, whose bools are bytes in memory.
@@ -75,6 +78,7 @@ private:
   llvm::MapVector<Value, Buffer> inputs;
   SmallVector<StringRef> inputNames, outputNames;
   SmallVector<MemRefType> inputTypes, outputTypes;
+  SmallVector<Attribute> maps;
   llvm::BumpPtrAllocator names;
 };
 

@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MmaAttention.h"
+#include "FragmentAttention.h"
 
 #include <limits>
 

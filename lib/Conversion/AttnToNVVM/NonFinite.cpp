@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MmaAttention.h"
+#include "FragmentAttention.h"
 
 #include <limits>
 
@@ -22,18 +22,18 @@ using namespace mlir::attn::nvvm;
 static constexpr int64_t kMinProbExponent = -126;
 
 /// Whether that is so of any row of the block, so that all of its threads go on together.
-Reg MmaAttention::isAnyNotFinite(const RowState &state) {
+Reg FragmentAttention::isAnyNotFinite(const RowState &state) {
   Reg zero = k.f32(0), sum = zero;
   for (Reg x : state.context)
     sum = fma(x, zero, sum);
   for (Reg x : state.total)
     sum = fma(x, zero, sum);
   Reg isOfWarp = isAny(k, isNaN(sum));
-  barrier(k); // no tile is read any more
+  synchronize(); // no tile is read any more
   Type i32 = k.b().getI32Type();
   k.when(at.lane == 0,
          [&] { k.store(select(isOfWarp, k.i32(1), k.i32(0)), sharedAddress(k, at.warp * 4)); });
-  barrier(k);
+  synchronize();
   Reg flags = k.i32(0);
   for (int64_t warp = 0; warp < threads / kLanes; ++warp)
     flags = flags | k.load(sharedAddress(k, k.i32(4 * warp)), i32);
@@ -83,7 +83,7 @@ static constexpr int64_t kTiles = 2, kSums = kTiles * 4, kParts = 3;
 /// Makes scores numerators, or probs where a prob region modifies them, and returns for each key
 /// that counts 1 or -1, the sign of its factor. Notes scores of NaN. A prob that the region makes 0
 /// counts as masked; where the sum is NaN all probs are.
-Regs MmaAttention::weigh(const RowState &state, Reg first, Regs &scores, Regs &sums) {
+Regs FragmentAttention::weigh(const RowState &state, Reg first, Regs &scores, Regs &sums) {
   Reg zero = k.f32(0), one = k.f32(1);
   Regs kept;
   for (auto [index, score] : llvm::enumerate(scores)) {
@@ -105,14 +105,14 @@ Regs MmaAttention::weigh(const RowState &state, Reg first, Regs &scores, Regs &s
 }
 
 /// Left operands of 16 keys: numerators, and ones for keys whose factor is positive or negative.
-Regs MmaAttention::packKept(ArrayRef<Reg> kept, int64_t depth, bool isNegative) {
+Regs FragmentAttention::packKept(ArrayRef<Reg> kept, int64_t depth, bool isNegative) {
   auto parts = llvm::map_to_vector(kept, [&](Reg x) { return max(isNegative ? -x : x, k.f32(0)); });
   return packNumerators(Regs(parts), depth);
 }
 
 /// Adds the products of 16 keys and the group that begins with `chunk`.
-void MmaAttention::addParts(ArrayRef<Reg> numerators, ArrayRef<Reg> kept, int64_t depth, Reg chunk,
-                            Regs &sums) {
+void FragmentAttention::addParts(ArrayRef<Reg> numerators, ArrayRef<Reg> kept, int64_t depth,
+                                 Reg chunk, Regs &sums) {
   Regs left = packNumerators(numerators, depth), positive = packKept(kept, depth, false),
        negative = packKept(kept, depth, true);
   Regs right = valueTile.loadRight(depth, chunk);
@@ -134,22 +134,25 @@ void MmaAttention::addParts(ArrayRef<Reg> numerators, ArrayRef<Reg> kept, int64_
   }
 }
 
-/// Adds the keys of a KV block.
-Regs MmaAttention::addBlock(const RowState &state, Reg first, Reg chunk, ArrayRef<Reg> before) {
+/// Adds the keys of a KV block. Its addresses are computed anew, to hold no registers between
+/// blocks.
+Regs FragmentAttention::addBlock(const RowState &state, Reg first, Reg chunk,
+                                 ArrayRef<Reg> before) {
   Regs sums(before);
-  barrier(k); // all read the last tiles
+  readPosition(k);
+  synchronize(); // all read the last tiles
   keyTile.startCopies(*keys, first, visible.high);
   valueTile.startCopies(*values, first, visible.high);
   waitForCopies(k);
-  barrier(k);
-  Regs scores = buildScores(first), kept = weigh(state, first, scores, sums);
+  synchronize();
+  Regs scores = buildScores(multiplyKeys(), first), kept = weigh(state, first, scores, sums);
   for (int64_t depth = 0; depth < sizes.kvBlock; depth += kTileDepth)
     addParts(scores, kept, depth, chunk, sums);
   return sums;
 }
 
 /// An element of the context. Probs are normalised already.
-Reg MmaAttention::joinParts(ArrayRef<Reg> sums, int64_t i, Reg total) {
+Reg FragmentAttention::joinParts(ArrayRef<Reg> sums, int64_t i, Reg total) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   Reg zero = k.f32(0), one = k.f32(1), noNumber = k.f32(std::numeric_limits<float>::quiet_NaN());
   Reg isPositive = sums[kSums + i] > zero, isNegative = sums[2 * kSums + i] > zero;
@@ -160,7 +163,7 @@ Reg MmaAttention::joinParts(ArrayRef<Reg> sums, int64_t i, Reg total) {
   return select(isNaN(x), x, y);
 }
 
-void MmaAttention::storeGroup(const RowState &state, ArrayRef<Reg> sums, Reg firstColumn) {
+void FragmentAttention::storeGroup(const RowState &state, ArrayRef<Reg> sums, Reg firstColumn) {
   Regs elements;
   for (int64_t i = 0; i < kSums; ++i)
     elements.push_back(joinParts(sums, i, state.total[i % 4 / 2]));
@@ -171,10 +174,16 @@ void MmaAttention::storeGroup(const RowState &state, ArrayRef<Reg> sums, Reg fir
   storeStatistics(state, hasNaN);
 }
 
-/// Shares nothing with the first pass but the rows' maxima and sums, to leave it the registers.
-void MmaAttention::recompute(const RowState &state) {
+/// Shares nothing with the first pass but the rows' maxima and sums, to leave it the registers, and
+/// takes fewer keys at once, whose scores need fewer.
+void FragmentAttention::recompute(const RowState &state) {
+  constexpr int64_t kMostKeys = 64;
+  int64_t kvBlock = sizes.kvBlock;
+  sizes.kvBlock = std::min(kvBlock, kMostKeys);
+  for (SharedTile *tile : {&keyTile, &valueTile})
+    tile->limitRows(sizes.kvBlock);
   start();
-  barrier(k); // all read the flags
+  synchronize(); // all read the flags
   copyQuery();
   queries.clear();
   auto addGroup = [&](Reg group, ArrayRef<Reg>) -> Regs {
@@ -187,4 +196,5 @@ void MmaAttention::recompute(const RowState &state) {
     return {};
   };
   k.loop(k.i32(0), k.i32(sizes.valueDim / (kTiles * kTileColumns)), 1, {}, addGroup);
+  sizes.kvBlock = kvBlock;
 }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MmaAttention.h"
+#include "FragmentAttention.h"
 
 #include <limits>
 
@@ -13,17 +13,16 @@ using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::nvvm;
 
-void MmaAttention::addOutputs() {
-  auto types = getPartialTypes(op, schedule);
-  context = k.output("context", types.empty() ? op.getResult().getType() : types[0]);
-  if (!types.empty())
-    statistics = k.output("statistics", types[1]);
+void FragmentAttention::addOutputs() {
+  context = k.output("context", partialTypes.empty() ? op.getResult().getType() : partialTypes[0]);
+  if (!partialTypes.empty())
+    statistics = k.output("statistics", partialTypes[1]);
   else if (op.getLse())
     lse = k.output("lse", op.getLse().getType());
 }
 
 /// Pairs of each of the lane's rows, of each tile in turn.
-void MmaAttention::storeElements(ArrayRef<Reg> elements, Reg firstColumn) {
+void FragmentAttention::storeElements(ArrayRef<Reg> elements, Reg firstColumn) {
   int64_t columns = op.getResult().getType().getDimSize(3);
   Regs pairs;
   if (!statistics)
@@ -48,7 +47,7 @@ void MmaAttention::storeElements(ArrayRef<Reg> elements, Reg firstColumn) {
 }
 
 /// A row without visible keys has the context 0.
-void MmaAttention::storeContext(const RowState &state) {
+void FragmentAttention::storeContext(const RowState &state) {
   Reg inverse[2];
   for (int64_t r : {0, 1})
     inverse[r] = select(state.total[r] == k.f32(0), k.f32(0), k.f32(1) / state.total[r]);
@@ -61,7 +60,7 @@ void MmaAttention::storeContext(const RowState &state) {
 }
 
 /// The lse, or what the merge of splits needs.
-void MmaAttention::storeStatistics(const RowState &state, ArrayRef<Reg> isOfNaN) {
+void FragmentAttention::storeStatistics(const RowState &state, ArrayRef<Reg> isOfNaN) {
   Reg noNumber = k.f32(std::numeric_limits<float>::quiet_NaN());
   if (lse || statistics)
     for (int64_t r : {0, 1})

@@ -7,8 +7,10 @@
 
 #include "MmaAttention.h"
 #include "MmaLinear.h"
+#include "WgmmaAttention.h"
 
 #include "attnc/Conversion/AttnToNVVM.h"
+#include "attnc/Dialect/Attn/TensorCores.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -34,6 +36,20 @@ struct MmaKernel : KernelBuilderAttrInterface::ExternalModel<MmaKernel, MmaAttr>
   }
 };
 
+struct WgmmaKernel : KernelBuilderAttrInterface::ExternalModel<WgmmaKernel, WgmmaAttr> {
+  FailureOr<BuiltKernel> buildKernel(Attribute schedule, OpBuilder &builder, StringRef name,
+                                     Operation *op, ArrayRef<MapOp>) const {
+    auto attention = cast<AttentionOp>(op);
+    auto wgmma = cast<WgmmaAttr>(schedule);
+    std::string other = (name + "_any_layout").str();
+    BuiltKernel fallback = nvvm::MmaAttention(builder, other, attention,
+                                              fitMma(attention, /*qBlock=*/64, /*packedHeads=*/1,
+                                                     /*kvSplits=*/1, wgmma.getMaxQLen()))
+                               .build();
+    return nvvm::WgmmaAttention(builder, name, attention, wgmma).build(fallback);
+  }
+};
+
 struct MmaLinearKernel : KernelBuilderAttrInterface::ExternalModel<MmaLinearKernel, MmaLinearAttr> {
   FailureOr<BuiltKernel> buildKernel(Attribute schedule, OpBuilder &builder, StringRef name,
                                      Operation *op, ArrayRef<MapOp> epilogue) const {
@@ -47,6 +63,7 @@ struct MmaLinearKernel : KernelBuilderAttrInterface::ExternalModel<MmaLinearKern
 void attn::registerCudaKernelBuilders(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, AttnDialect *) {
     MmaAttr::attachInterface<MmaKernel>(*context);
+    WgmmaAttr::attachInterface<WgmmaKernel>(*context);
     MmaLinearAttr::attachInterface<MmaLinearKernel>(*context);
     // Of the ops that it builds.
     context->loadDialect<cuda::CudaDialect, LLVM::LLVMDialect, NVVM::NVVMDialect, scf::SCFDialect,

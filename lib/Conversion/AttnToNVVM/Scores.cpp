@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MmaAttention.h"
+#include "FragmentAttention.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::nvvm;
 
-Regs MmaAttention::multiplyKeys() {
+Regs FragmentAttention::multiplyKeys() {
   Regs sums(sizes.kvBlock / kTileColumns * 4, k.f32(0));
   for (int64_t depth = 0; depth < sizes.headDim; depth += kTileDepth) {
     Regs left = queries.empty() ? loadQuery(depth) : queries[depth / kTileDepth];
@@ -28,11 +28,11 @@ Regs MmaAttention::multiplyKeys() {
 }
 
 /// Element 4 j + i is of tile j, of the lane's row i / 2 and of its column i % 2.
-Reg MmaAttention::keyOf(Reg first, int64_t element) const {
+Reg FragmentAttention::keyOf(Reg first, int64_t element) const {
   return first + at.column + (element / 4 * kTileColumns + element % 2);
 }
 
-Reg MmaAttention::modify(Reg dot, Reg key, int64_t r) {
+Reg FragmentAttention::modify(Reg dot, Reg key, int64_t r) {
   if (unit != kLog2E)
     return dot;
   Reg score = dot * k.f32(op.getScale().convertToDouble());
@@ -42,7 +42,7 @@ Reg MmaAttention::modify(Reg dot, Reg key, int64_t r) {
 }
 
 /// Hides masked keys and those beyond the visible ones.
-Regs MmaAttention::hide(ArrayRef<Reg> scores, Reg first) {
+Regs FragmentAttention::hide(ArrayRef<Reg> scores, Reg first) {
   Regs result(scores);
   for (auto [index, score] : llvm::enumerate(result)) {
     int64_t r = index % 4 / 2;
@@ -55,21 +55,20 @@ Regs MmaAttention::hide(ArrayRef<Reg> scores, Reg first) {
 }
 
 /// Of the element `index` of a block's numerators.
-Reg MmaAttention::modifyProb(Reg prob, Reg first, int64_t index) {
+Reg FragmentAttention::modifyProb(Reg prob, Reg first, int64_t index) {
   int64_t r = index % 4 / 2;
   Reg key = min(keyOf(first, index), kvLen - 1);
   return probMod.inlined({prob, at.batch, at.head[r], at.safeRow[r], key});
 }
 
 /// The prob region multiplies, so that it may run before normalisation.
-void MmaAttention::modifyNumerators(Regs &numerators, Reg first) {
+void FragmentAttention::modifyNumerators(Regs &numerators, Reg first) {
   if (!probMod.isEmpty())
     for (auto [index, numerator] : llvm::enumerate(numerators))
       numerator = modifyProb(numerator, first, index);
 }
 
-Regs MmaAttention::buildScores(Reg first) {
-  Regs scores = multiplyKeys();
+Regs FragmentAttention::buildScores(Regs scores, Reg first) {
   for (auto [index, score] : llvm::enumerate(scores))
     score = modify(score, keyOf(first, index), index % 4 / 2);
   Reg isFull = (first >= full.low) & (first + sizes.kvBlock <= full.high);

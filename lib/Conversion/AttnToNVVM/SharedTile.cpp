@@ -118,7 +118,7 @@ Matrix Matrix::slice(KernelBuilder &k, Reg first, int64_t count) const {
 
 SharedTile SharedTile::behind(Reg bytes) const {
   SharedTile tile = *this;
-  tile.base = bytes;
+  tile.base = base ? base + bytes : bytes;
   return tile;
 }
 
@@ -131,7 +131,7 @@ Reg SharedTile::chunkAddress(const ChunkPlace &place) const {
   Reg swizzled = place.chunk ^ (line & (chunks - 1));
   Reg bytesBefore = place.row * rowBytes + swizzled * kChunkBytes;
   Reg address = sharedAddress(k, base ? bytesBefore + base : bytesBefore);
-  int64_t bytes = offset + place.above * rowBytes + place.left * kChunkBytes;
+  int64_t bytes = offset + place.above * rowBytes + place.left / kChunks * panelBytes;
   return {k.b(), LLVM::GEPOp::create(k.b(), address.getType(), k.b().getI8Type(), address,
                                      ArrayRef<LLVM::GEPArg>{int32_t(bytes)})};
 }
@@ -229,6 +229,28 @@ SharedTile::ChunkPlace SharedTile::placeOf(Reg row, int64_t above, int64_t colum
   return {row, k.i32(chunk % kChunks), above, chunk - chunk % kChunks};
 }
 
+/// The matrix descriptor of wgmma: chunks swizzled within 128 bytes, groups of 8 rows 1024 bytes
+/// apart, and `panelBytes` from columns to the next 64, which only a right operand along its rows
+/// has.
+Reg SharedTile::describe(Reg row) const {
+  constexpr int64_t kSwizzle128 = int64_t(1) << 62, kGroupBytes = kSwizzledRows * kPanelBytes;
+  Type i64 = k.b().getI64Type();
+  Reg bytes = row * rowBytes + offset;
+  Reg address(k.b(),
+              LLVM::PtrToIntOp::create(k.b(), i64, sharedAddress(k, base ? bytes + base : bytes)));
+  return address / kChunkBytes | address.constant(kSwizzle128 | kGroupBytes / kChunkBytes << 32 |
+                                                  panelBytes / kChunkBytes << 16);
+}
+
+Reg SharedTile::describeColumns(Reg start, int64_t column) const {
+  int64_t chunk = column / kChunk;
+  return start + (chunk / kChunks * panelBytes / kChunkBytes + chunk % kChunks);
+}
+
+Reg SharedTile::describeRows(Reg start, int64_t row) const {
+  return start + row * rowBytes / kChunkBytes;
+}
+
 Regs SharedTile::loadLeft(Reg row, int64_t above, int64_t depth) const {
   return load(placeOf(row, above, depth), /*rowsFirst=*/true, /*isTransposed=*/false);
 }
@@ -238,6 +260,9 @@ Regs SharedTile::loadTransposedRight(Reg row, int64_t above, int64_t depth) cons
 Regs SharedTile::loadRight(int64_t row, int64_t column) const {
   return load(placeOf(k.i32(0), row, column), /*rowsFirst=*/true, /*isTransposed=*/true);
 }
+/// The chunk's panel is found in the place's bytes before the tile.
 Regs SharedTile::loadRight(int64_t row, Reg chunk) const {
-  return load({k.i32(0), chunk, row, /*left=*/0}, /*rowsFirst=*/true, /*isTransposed=*/true);
+  return behind(chunk / kChunks * panelBytes)
+      .load({k.i32(0), chunk % kChunks, row, /*left=*/0}, /*rowsFirst=*/true,
+            /*isTransposed=*/true);
 }

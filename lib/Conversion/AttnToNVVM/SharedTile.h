@@ -59,17 +59,27 @@ struct Matrix {
   Matrix slice(KernelBuilder &k, Reg first, int64_t count) const;
 };
 
+/// Whether rows lie one behind another, or, as products of a warpgroup read them, the first 128
+/// bytes of all rows, then the next ones: panels.
+enum class TileLayout { rows, panels };
+
 /// Rows in shared memory, of 64 bytes or a multiple of 128. Chunks of 16 bytes are swizzled within
 /// 128 bytes so that the same chunk of 8 adjacent rows is in different banks: chunk c of row r is
 /// where c ^ (r % 8) would be, of rows of 64 bytes where c ^ (r / 2 % 4) would be. Columns are
 /// padded with zeros to whole tiles.
 class SharedTile {
 public:
-  SharedTile(KernelBuilder &k, int64_t offset, int64_t rows, int64_t rowBytes, int64_t threads)
-      : k(k), offset(offset), rows(rows), rowBytes(rowBytes), threads(threads) {}
+  SharedTile(KernelBuilder &k, int64_t offset, int64_t rows, int64_t rowBytes, int64_t threads,
+             TileLayout layout = TileLayout::rows)
+      : k(k), offset(offset), rows(rows), threads(threads),
+        rowBytes(layout == TileLayout::rows ? rowBytes : kPanelBytes),
+        panelBytes(layout == TileLayout::rows ? kPanelBytes : rows * kPanelBytes) {}
 
   /// The tile that lies `bytes` behind this one, a multiple of 128.
   SharedTile behind(Reg bytes) const;
+
+  /// Uses the first rows alone.
+  void limitRows(int64_t most) { rows = most; }
 
   /// Starts copying rows from `first` on; those from `end` on are zeros.
   void startCopies(const Matrix &matrix, Reg first, Reg end) const;
@@ -84,6 +94,15 @@ public:
   /// which is even.
   Regs loadRight(int64_t row, int64_t column) const;
   Regs loadRight(int64_t row, Reg chunk) const;
+
+  // Of panels.
+
+  /// Tells a product of a warpgroup where the rows from `row` on are, a multiple of 8.
+  Reg describe(Reg row) const;
+  /// The same for the columns from `column` on, a multiple of 16, or the rows `row` further, a
+  /// multiple of 8.
+  Reg describeColumns(Reg start, int64_t column) const;
+  Reg describeRows(Reg start, int64_t row) const;
 
 private:
   /// A place of the tile: chunk `chunk` + `chunksLeft` of row `row` + `above`. What is left or
@@ -102,8 +121,13 @@ private:
   ChunkPlace placeOf(Reg row, int64_t above, int64_t column) const;
   Regs load(ChunkPlace place, bool rowsFirst, bool isTransposed) const;
 
+  /// Bytes of a row that are swizzled together.
+  static constexpr int64_t kPanelBytes = 128;
+
   KernelBuilder &k;
-  int64_t offset, rows, rowBytes, threads;
+  int64_t offset, rows, threads;
+  /// From a row to the next one, and from 128 bytes of a row to the next ones.
+  int64_t rowBytes, panelBytes;
   /// What lies before `offset`; none if nothing does.
   Reg base = {};
 };

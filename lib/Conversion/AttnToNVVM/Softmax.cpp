@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MmaAttention.h"
+#include "FragmentAttention.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -21,7 +21,7 @@ RowState RowState::unpack(ArrayRef<Reg> regs) {
   return {{regs[0], regs[1]}, {regs[2], regs[3]}, Regs(regs.drop_front(4))};
 }
 
-RowState MmaAttention::startRows() {
+RowState FragmentAttention::startRows() {
   Reg zero = k.f32(0), lowest = k.minusInf();
   return {{lowest, lowest}, {zero, zero}, Regs(sizes.valueDim / kTileColumns * 4, zero)};
 }
@@ -29,7 +29,7 @@ RowState MmaAttention::startRows() {
 /// Makes scores numerators. Products and sums are fused, which saves a third of the instructions,
 /// where the product of the largest score, rounded in `offset`, is close to the exact one: its
 /// difference is a factor of all of a row's numerators.
-void MmaAttention::exponentiate(Regs &scores, const Reg (&offset)[2]) {
+void FragmentAttention::exponentiate(Regs &scores, const Reg (&offset)[2]) {
   constexpr double kLargest = 1 << 16;
   Reg factor = k.f32(unit), isLarge = Reg::constant(k.b(), k.b().getI1Type(), 0);
   for (Reg x : offset)
@@ -47,37 +47,52 @@ void MmaAttention::exponentiate(Regs &scores, const Reg (&offset)[2]) {
 
 /// A maximum follows the scores only where they are so much larger that numerators would grow too
 /// large for f16: most KV blocks rescale nothing.
-RowState MmaAttention::addNumerators(const RowState &state, Regs &scores) {
+Shift FragmentAttention::moveMaxima(RowState &state, ArrayRef<Reg> scores) {
   constexpr double kMostAbove = 8;
-  RowState next = state;
-  Reg offset[2], hasMoved[2];
+  Shift shift;
   for (int64_t r : {0, 1}) {
-    Reg most = scores[2 * r];
+    Reg most = scores[2 * r], before = state.maximum[r];
     for (size_t i = 0; i < scores.size(); i += 4)
       most = max(max(most, scores[i + 2 * r]), scores[i + 2 * r + 1]);
     most = combineLanes(k, most, &nvvm::max) * k.f32(unit);
-    hasMoved[r] = most > state.maximum[r] + k.f32(kMostAbove);
-    next.maximum[r] = select(hasMoved[r], most, state.maximum[r]);
-    offset[r] = offsetOf(k, next.maximum[r]);
+    Reg hasMoved = most > before + k.f32(kMostAbove);
+    shift.hasMoved = r == 0 ? hasMoved : shift.hasMoved | hasMoved;
+    shift.before[r] = before;
+    state.maximum[r] = select(hasMoved, most, before);
+    shift.offset[r] = offsetOf(k, state.maximum[r]);
   }
-  exponentiate(scores, offset);
+  return shift;
+}
+
+/// Sums and context in units of the maxima now.
+RowState FragmentAttention::rescaleMoved(const RowState &state, const Shift &shift) {
   auto rescaled = k.choose(
-      isAny(k, hasMoved[0] | hasMoved[1]),
+      isAny(k, shift.hasMoved),
       [&] {
         Regs factors;
         for (int64_t r : {0, 1})
-          factors.push_back(exp2(k, state.maximum[r] - offset[r]));
-        return rescale(next, factors).pack();
+          factors.push_back(exp2(k, shift.before[r] - shift.offset[r]));
+        return rescale(state, factors).pack();
       },
-      [&] { return next.pack(); });
-  next = RowState::unpack(rescaled);
-  for (int64_t r : {0, 1})
-    for (size_t i = 0; i < scores.size(); i += 4)
-      next.sum[r] = next.sum[r] + (scores[i + 2 * r] + scores[i + 2 * r + 1]);
-  return next;
+      [&] { return state.pack(); });
+  return RowState::unpack(rescaled);
 }
 
-RowState MmaAttention::rescale(RowState state, ArrayRef<Reg> factors) {
+void FragmentAttention::addSums(RowState &state, ArrayRef<Reg> numerators) {
+  for (int64_t r : {0, 1})
+    for (size_t i = 0; i < numerators.size(); i += 4)
+      state.sum[r] = state.sum[r] + (numerators[i + 2 * r] + numerators[i + 2 * r + 1]);
+}
+
+RowState FragmentAttention::addNumerators(RowState state, Regs &scores) {
+  Shift shift = moveMaxima(state, scores);
+  exponentiate(scores, shift.offset);
+  state = rescaleMoved(state, shift);
+  addSums(state, scores);
+  return state;
+}
+
+RowState FragmentAttention::rescale(RowState state, ArrayRef<Reg> factors) {
   for (int64_t r : {0, 1})
     state.sum[r] = state.sum[r] * factors[r];
   for (auto [index, sum] : llvm::enumerate(state.context))
@@ -85,7 +100,7 @@ RowState MmaAttention::rescale(RowState state, ArrayRef<Reg> factors) {
   return state;
 }
 
-Regs MmaAttention::packNumerators(ArrayRef<Reg> numerators, int64_t depth) {
+Regs FragmentAttention::packNumerators(ArrayRef<Reg> numerators, int64_t depth) {
   Regs left;
   for (int64_t i = 0; i < 8; i += 2) {
     ArrayRef<Reg> pair = numerators.slice(depth / kTileColumns * 4 + i, 2);
@@ -94,7 +109,7 @@ Regs MmaAttention::packNumerators(ArrayRef<Reg> numerators, int64_t depth) {
   return left;
 }
 
-void MmaAttention::addContext(RowState &state, ArrayRef<Reg> numerators) {
+void FragmentAttention::addContext(RowState &state, ArrayRef<Reg> numerators) {
   for (int64_t depth = 0; depth < sizes.kvBlock; depth += kTileDepth) {
     Regs left = packNumerators(numerators, depth);
     for (int64_t column = 0; column < sizes.valueDim; column += 2 * kTileColumns) {
@@ -110,7 +125,7 @@ void MmaAttention::addContext(RowState &state, ArrayRef<Reg> numerators) {
 
 static Reg add(Reg x, Reg y) { return x + y; }
 
-void MmaAttention::reduceSums(RowState &state) {
+void FragmentAttention::reduceSums(RowState &state) {
   for (int64_t r : {0, 1}) {
     Reg sum = state.sum[r] = combineLanes(k, state.sum[r], &add), maximum = state.maximum[r];
     bool hasSink = op.getSink() && sizes.kvSplits == 1;

@@ -195,6 +195,21 @@ LogicalResult LinearAttr::verify(EmitError emitError, int64_t rowTile, int64_t v
                       kMostBlockBytes / (8 * vectors * vectorWidth));
 }
 
+/// A warpgroup computes 64 rows; products of numerators and values take 16 keys at a time.
+LogicalResult WgmmaAttr::verify(EmitError emitError, int64_t qBlock, int64_t kvBlock,
+                                int64_t stages, int64_t maxQLen) {
+  constexpr int64_t kMostRows = 192, kMostKeys = 256, kMostStages = 4;
+  if (failed(verifyPositive(emitError, "q_block", qBlock)) ||
+      failed(verifyMultiple(emitError, "q_block", qBlock, "a warpgroup's", 64)) ||
+      failed(verifyAtMost(emitError, "q_block", qBlock, kMostRows)) ||
+      failed(verifyPositive(emitError, "kv_block", kvBlock)) ||
+      failed(verifyMultiple(emitError, "kv_block", kvBlock, "a tile's", 16)) ||
+      failed(verifyAtMost(emitError, "kv_block", kvBlock, kMostKeys)) ||
+      failed(verifyPositive(emitError, "stages", stages)))
+    return failure();
+  return verifyAtMost(emitError, "stages", stages, kMostStages);
+}
+
 /// A warp has at most 64 rows of sums in registers, and at least 16 features, as many as it loads
 /// at once.
 LogicalResult MmaLinearAttr::verify(EmitError emitError, int64_t rowBlock, int64_t featureBlock,
@@ -295,19 +310,29 @@ LogicalResult GpuAttr::verifySchedule(Operation *scheduled) const {
 
 TargetKind GpuAttr::getTargetKind() const { return TargetKind::gpu; }
 
-LogicalResult MmaAttr::verifySchedule(Operation *scheduled) const {
-  auto op = cast<AttentionOp>(scheduled);
-  // attention_c14
-  if (StringRef obstacle = findTensorCoreObstacle(op); !obstacle.empty())
-    return op.emitOpError("expected an op that tensor cores compute, but ") << obstacle;
-  // attention_c8
-  if (failed(verifySharedHeads(op, getPackedHeads())) || failed(verifyKvSplits(op, getKvSplits())))
-    return failure();
-  int64_t bytes = TensorCoreTiles(op, *this).sharedBytes();
-  if (bytes <= GpuInfo::kSharedBytes)
+/// attention_c14
+static LogicalResult verifyTensorCores(AttentionOp op) {
+  StringRef obstacle = findTensorCoreObstacle(op);
+  if (obstacle.empty())
+    return success();
+  return op.emitOpError("expected an op that tensor cores compute, but ") << obstacle;
+}
+
+/// attention_c14
+static LogicalResult verifyTiles(AttentionOp op, const TensorCoreTiles &tiles, int64_t mostBytes) {
+  if (tiles.sharedBytes() <= mostBytes)
     return success();
   return op.emitOpError("expected tiles of at most ")
-         << GpuInfo::kSharedBytes << " bytes of shared memory, found " << bytes;
+         << mostBytes << " bytes of shared memory, found " << tiles.sharedBytes();
+}
+
+LogicalResult MmaAttr::verifySchedule(Operation *scheduled) const {
+  auto op = cast<AttentionOp>(scheduled);
+  // attention_c8
+  if (failed(verifyTensorCores(op)) || failed(verifySharedHeads(op, getPackedHeads())) ||
+      failed(verifyKvSplits(op, getKvSplits())))
+    return failure();
+  return verifyTiles(op, TensorCoreTiles(op, *this), GpuInfo::kSharedBytes);
 }
 
 TargetKind MmaAttr::getTargetKind() const { return TargetKind::gpu; }
@@ -343,6 +368,17 @@ std::string LinearAttr::describeProducts(StringRef target) const {
 }
 int64_t LinearAttr::getMaxQLen() const { return getMaxRows(); }
 StringRef LinearAttr::getLimitName() const { return "rows"; }
+
+LogicalResult WgmmaAttr::verifySchedule(Operation *scheduled) const {
+  auto op = cast<AttentionOp>(scheduled);
+  if (failed(verifyTensorCores(op)))
+    return failure();
+  if (StringRef obstacle = findWarpgroupObstacle(op); !obstacle.empty())
+    return op.emitOpError("expected an op that products of warpgroups compute, but ") << obstacle;
+  return verifyTiles(op, TensorCoreTiles(op, *this), GpuInfo::kMaxSharedBytes);
+}
+
+TargetKind WgmmaAttr::getTargetKind() const { return TargetKind::gpu; }
 
 LogicalResult MmaLinearAttr::verifySchedule(Operation *scheduled) const {
   StringRef obstacle = findTensorCoreObstacle(cast<LinearOp>(scheduled));

@@ -310,9 +310,11 @@ namespace {
 class GpuSelector {
 public:
   /// `maxBytes`: limit of shared memory per query block of a kernel without tensor cores.
-  GpuSelector(AttentionOp op, int64_t maxBytes, bool hasTensorCores)
+  GpuSelector(AttentionOp op, int64_t maxBytes, GpuInfo gpu)
       : op(op), maxBytes(maxBytes), headDim(op.getQuery().getType().getDimSize(3)),
-        valueDim(op.getValue().getType().getDimSize(3)), hasTensorCores(hasTensorCores) {}
+        valueDim(op.getValue().getType().getDimSize(3)),
+        hasTensorCores(gpu.hasTensorCores() && findTensorCoreObstacle(op).empty()),
+        hasWarpgroups(hasTensorCores && gpu.hasWarpgroups() && findWarpgroupObstacle(op).empty()) {}
 
   /// Null if no query block fits into shared memory.
   ArrayAttr select();
@@ -325,12 +327,12 @@ private:
               int64_t kvSplits, int64_t maxQLen = 0);
   Attribute prefill();
   Attribute decode(int64_t rows, int64_t maxQLen);
-  MmaAttr fitTensorCores(int64_t qBlock, int64_t packedHeads, int64_t kvSplits, int64_t maxQLen);
+  WgmmaAttr fitWarpgroups();
   int64_t sharedBytes(int64_t rows, int64_t kvBlock, int64_t threadsX, int64_t columns);
 
   AttentionOp op;
   int64_t maxBytes, headDim, valueDim;
-  bool hasTensorCores;
+  bool hasTensorCores, hasWarpgroups;
 };
 } // namespace
 
@@ -375,21 +377,20 @@ Attribute GpuSelector::prefill() {
     constexpr int64_t kBlock = 64;
     int64_t rows = op.getQuery().getType().getDimSize(2);
     bool isFew = !ShapedType::isDynamic(rows) && rows > 0 && rows < kBlock;
+    if (hasWarpgroups && !isFew)
+      return fitWarpgroups();
     int64_t packed = isFew ? largestDivisor(op.getGroupSize().value_or(1), kBlock / rows) : 1;
-    return fitTensorCores(isFew ? llvm::alignTo(rows * packed, kWarpRows) : kBlock, packed,
-                          /*kvSplits=*/1, /*maxQLen=*/0);
+    return fitMma(op, isFew ? llvm::alignTo(rows * packed, kWarpRows) : kBlock, packed,
+                  /*kvSplits=*/1, /*maxQLen=*/0);
   }
   return fit({64, 56, 48, 40, 32, 24, 16, 8}, 1, /*threadsX=*/8, /*threadsY=*/8, /*kvSplits=*/1);
 }
 
-/// The largest KV block that fits beside the query block has most work between barriers.
-MmaAttr GpuSelector::fitTensorCores(int64_t qBlock, int64_t packedHeads, int64_t kvSplits,
-                                    int64_t maxQLen) {
-  for (int64_t kvBlock = 64;; kvBlock /= 2) {
-    auto schedule = MmaAttr::get(op->getContext(), qBlock, kvBlock, packedHeads, kvSplits, maxQLen);
-    if (TensorCoreTiles(op, schedule).sharedBytes() <= GpuInfo::kSharedBytes)
-      return schedule;
-  }
+/// Two warpgroups share keys. The KV block leaves registers for the context of their rows beside
+/// its scores, and room for the next one's tiles in shared memory.
+WgmmaAttr GpuSelector::fitWarpgroups() {
+  int64_t dims = std::max(headDim, valueDim), kvBlock = dims <= 128 ? 128 : dims <= 192 ? 112 : 80;
+  return WgmmaAttr::get(op->getContext(), /*q_block=*/128, kvBlock, /*stages=*/2, /*max_q_len=*/0);
 }
 
 /// Few rows leave most of a GPU idle, so their keys are split. Null if no query block fits.
@@ -398,7 +399,7 @@ Attribute GpuSelector::decode(int64_t rows, int64_t maxQLen) {
   if (!hasTensorCores)
     return fit({rows * shared}, shared, /*threadsX=*/32, /*threadsY=*/8, kvSplits, maxQLen);
   int64_t packed = largestDivisor(op.getGroupSize().value_or(1), kWarpRows / rows);
-  return fitTensorCores(kWarpRows, packed, kvSplits, maxQLen);
+  return fitMma(op, kWarpRows, packed, kvSplits, maxQLen);
 }
 
 ArrayAttr GpuSelector::select() {
@@ -421,9 +422,8 @@ ArrayAttr GpuSelector::select() {
 /// Prefers query blocks that leave shared memory for a second thread block per multiprocessor;
 /// else one may take all.
 static ArrayAttr selectOnGpu(AttentionOp op, GpuInfo gpu) {
-  bool hasTensorCores = gpu.hasTensorCores() && findTensorCoreObstacle(op).empty();
-  ArrayAttr schedules = GpuSelector(op, gpu.getSharedBytesForTwoBlocks(), hasTensorCores).select();
-  return schedules ? schedules : GpuSelector(op, GpuInfo::kSharedBytes, hasTensorCores).select();
+  ArrayAttr schedules = GpuSelector(op, gpu.getSharedBytesForTwoBlocks(), gpu).select();
+  return schedules ? schedules : GpuSelector(op, GpuInfo::kSharedBytes, gpu).select();
 }
 
 /// Tiles of many rows take most products between two barriers, those of few rows most copies ahead
@@ -490,6 +490,14 @@ static StringRef findReason(OpTy op, StringRef target) {
   StringRef obstacle = findTensorCoreObstacle(op);
   return obstacle.empty() && !gpu->hasTensorCores() ? "the target has no cuda_capability_80"
                                                     : obstacle;
+}
+
+StringRef attn::getReasonForNoWarpgroups(Operation *op, StringRef target) {
+  auto attention = dyn_cast<AttentionOp>(op);
+  std::optional<GpuInfo> gpu = GpuInfo::fromTarget(target);
+  bool mayHave =
+      attention && gpu && gpu->hasWarpgroups() && findTensorCoreObstacle(attention).empty();
+  return mayHave ? findWarpgroupObstacle(attention) : "";
 }
 
 StringRef attn::getReasonForNoTensorCores(Operation *op, StringRef target) {

@@ -9,6 +9,8 @@
 
 #include "Shapes.h"
 
+#include "attnc/Machine/GpuInfo.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -16,11 +18,31 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-TensorCoreTiles::TensorCoreTiles(AttentionOp op, MmaAttr schedule)
+TensorCoreTiles::TensorCoreTiles(AttentionOp op, int64_t qBlock, int64_t kvBlock)
     : headDim(llvm::alignTo(sizeOf(op.getQuery(), 3), 16)),
-      valueDim(llvm::alignTo(sizeOf(op.getValue(), 3), 16)), qBlock(schedule.getQBlock()),
-      kvBlock(schedule.getKvBlock()), packedHeads(schedule.getPackedHeads()),
-      kvSplits(schedule.getKvSplits()) {}
+      valueDim(llvm::alignTo(sizeOf(op.getValue(), 3), 16)), qBlock(qBlock), kvBlock(kvBlock) {}
+
+TensorCoreTiles::TensorCoreTiles(AttentionOp op, MmaAttr schedule)
+    : TensorCoreTiles(op, schedule.getQBlock(), schedule.getKvBlock()) {
+  packedHeads = schedule.getPackedHeads();
+  kvSplits = schedule.getKvSplits();
+}
+
+TensorCoreTiles::TensorCoreTiles(AttentionOp op, WgmmaAttr schedule)
+    : TensorCoreTiles(op, schedule.getQBlock(), schedule.getKvBlock()) {
+  stages = schedule.getStages();
+  // Of the query, and for keys and values of each stage: are they there, and is it free?
+  barriers = 1 + 4 * stages;
+}
+
+MmaAttr attn::fitMma(AttentionOp op, int64_t qBlock, int64_t packedHeads, int64_t kvSplits,
+                     int64_t maxQLen) {
+  for (int64_t kvBlock = 64;; kvBlock /= 2) {
+    auto schedule = MmaAttr::get(op->getContext(), qBlock, kvBlock, packedHeads, kvSplits, maxQLen);
+    if (TensorCoreTiles(op, schedule).sharedBytes() <= GpuInfo::kSharedBytes)
+      return schedule;
+  }
+}
 
 /// Functions that a GPU has instructions for, in f32.
 static bool isKnownFunction(Operation &op) {
@@ -76,6 +98,11 @@ StringRef attn::findTensorCoreObstacle(AttentionOp op) {
   if (!isKnown(op.getScoreMod()) || !isKnown(op.getMask()) || !isKnown(op.getProbMod()))
     return "a region calls what they have no instruction for";
   return "";
+}
+
+/// Copies of boxes take rows in order.
+StringRef attn::findWarpgroupObstacle(AttentionOp op) {
+  return op.getPages() ? "keys and values are in pages" : "";
 }
 
 //===----------------------------------------------------------------------===//

@@ -63,6 +63,17 @@ static void lowerSharedMemory(LLVM::LLVMFuncOp function) {
   }
 }
 
+/// A kernel whose warpgroups change their numbers of registers starts with an equal share of a
+/// multiprocessor's; without the attribute ptxas ignores the changes.
+static void limitRegisters(KernelOp kernel, LLVM::LLVMFuncOp function) {
+  constexpr int32_t kRegisters = 65536, kUnit = 8;
+  int32_t each = kRegisters / int32_t(kernel.getThreads()) / kUnit * kUnit;
+  auto found = function.walk([](NVVM::SetMaxRegisterOp) { return WalkResult::interrupt(); });
+  if (found.wasInterrupted())
+    function->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
+                      OpBuilder(function).getI32IntegerAttr(each));
+}
+
 /// A module of an LLVM function with the kernel's body.
 static OwningOpRef<ModuleOp> outline(KernelOp kernel) {
   Location loc = kernel.getLoc();
@@ -83,6 +94,7 @@ static OwningOpRef<ModuleOp> outline(KernelOp kernel) {
   LLVM::ReturnOp::create(builder, loc, ValueRange());
   end.erase();
   markMaps(kernel, function);
+  limitRegisters(kernel, function);
   return module;
 }
 

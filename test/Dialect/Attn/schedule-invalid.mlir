@@ -201,6 +201,42 @@ func.func @decode_tile(%q: !q) -> !q {
 
 // -----
 
+// expected-error@+1 {{expected q_block to be a multiple of a warpgroup's 64, found 96}}
+#warpgroup_rows = #attn.wgmma<q_block = 96, kv_block = 64, stages = 2>
+
+// -----
+
+// expected-error@+1 {{expected kv_block to be a multiple of a tile's 16, found 40}}
+#warpgroup_keys = #attn.wgmma<q_block = 128, kv_block = 40, stages = 2>
+
+// -----
+
+// expected-error@+1 {{expected stages of at most 4, found 5}}
+#warpgroup_stages = #attn.wgmma<q_block = 128, kv_block = 64, stages = 5>
+
+// -----
+
+!q = tensor<1x8x?x256xf16>
+// (C14)
+func.func @warpgroup_shared_c14(%q: !q) -> !q {
+  // expected-error@+1 {{expected tiles of at most 232448 bytes of shared memory, found 327752}}
+  %c = attn.attention %q, %q, %q schedule([#attn.wgmma<q_block = 128, kv_block = 128, stages = 2>]) : !q, !q, !q -> !q
+  return %c : !q
+}
+
+// -----
+
+!q = tensor<2x8x100x64xf16>
+!pool = tensor<?x8x16x64xf16>
+// (C14)
+func.func @warpgroup_pages_c14(%q: !q, %pool: !pool, %pages: tensor<2x?xi32>) -> !q {
+  // expected-error@+1 {{expected an op that products of warpgroups compute, but keys and values are in pages}}
+  %c = attn.attention %q, %pool, %pool pages(%pages : tensor<2x?xi32>) schedule([#attn.wgmma<q_block = 128, kv_block = 64, stages = 2>]) : !q, !pool, !pool -> !q
+  return %c : !q
+}
+
+// -----
+
 !q = tensor<1x8x?x64xf16>
 !k = tensor<1x2x?x64xf16>
 // (C8)

@@ -1,6 +1,7 @@
 // RUN: attn-opt %s --pass-pipeline='builtin.module(func.func(attn-select-schedule{target=host-cuda}))' | FileCheck %s
 // RUN: attn-opt %s --pass-pipeline='builtin.module(func.func(attn-select-schedule{target=host-cuda-cuda_capability_75}))' | FileCheck %s --check-prefix=TURING
 // RUN: attn-opt %s --pass-pipeline='builtin.module(func.func(attn-select-schedule{target=host-cuda-cuda_capability_80}))' | FileCheck %s --check-prefix=TENSOR
+// RUN: attn-opt %s --pass-pipeline='builtin.module(func.func(attn-select-schedule{target=host-cuda-cuda_capability_90}))' | FileCheck %s --check-prefix=WARPGROUPS
 
 // One row has several thread blocks for its keys, more rows have query blocks.
 // CHECK-LABEL: func.func @any_rows
@@ -51,6 +52,8 @@ func.func @wide(%x: tensor<1x1x?x2048xf32>) -> tensor<1x1x?x2048xf32> {
 
 // One row is still for several thread blocks, and few rows for few warps.
 // CHECK-LABEL: func.func @open_short
+// WARPGROUPS-LABEL: func.func @open_short
+// WARPGROUPS: schedule([#attn.mma<q_block = 16, kv_block = 64, kv_splits = 8, max_q_len = 1>, #attn.wgmma<q_block = 128, kv_block = 128, stages = 2>])
 // TENSOR-LABEL: func.func @open_short
 // TENSOR: schedule([#attn.mma<q_block = 16, kv_block = 64, kv_splits = 8, max_q_len = 1>, #attn.mma<q_block = 64, kv_block = 64>])
 func.func @open_short(%x: tensor<?x8x?x64xf16>) -> tensor<?x8x?x64xf16> {
@@ -58,6 +61,8 @@ func.func @open_short(%x: tensor<?x8x?x64xf16>) -> tensor<?x8x?x64xf16> {
   return %c : tensor<?x8x?x64xf16>
 }
 
+// WARPGROUPS-LABEL: func.func @few_short
+// WARPGROUPS: schedule([#attn.mma<q_block = 32, kv_block = 64>])
 // TENSOR-LABEL: func.func @few_short
 // TENSOR: schedule([#attn.mma<q_block = 32, kv_block = 64>])
 func.func @few_short(%q: tensor<1x8x20x64xf16>, %k: tensor<1x8x?x64xf16>) -> tensor<1x8x20x64xf16> {
@@ -84,6 +89,8 @@ func.func @grouped_short(%a: tensor<1x32x4x64xf16>, %b: tensor<1x32x15x64xf16>, 
 }
 
 // Wide rows leave shared memory for fewer keys.
+// WARPGROUPS-LABEL: func.func @wide_short
+// WARPGROUPS: schedule([#attn.wgmma<q_block = 128, kv_block = 80, stages = 2>])
 // TENSOR-LABEL: func.func @wide_short
 // TENSOR: schedule([#attn.mma<q_block = 64, kv_block = 16>])
 func.func @wide_short(%x: tensor<1x8x300x250xf16>) -> tensor<1x8x300x250xf16> {
@@ -113,4 +120,14 @@ func.func @linear(%w: tensor<64x64xbf16>, %x: tensor<2x?x64xbf16>, %few: tensor<
   %c = attn.linear %many, %w : tensor<9x2x64xbf16>, tensor<64x64xbf16> -> tensor<9x2x64xbf16>
   %d = attn.linear %open, %w : tensor<3x?xbf16>, tensor<64x64xbf16> -> tensor<3x64xbf16>
   return
+}
+
+// Copies of boxes take no pages.
+// CHECK-LABEL: func.func @pages
+// TENSOR-LABEL: func.func @pages
+// WARPGROUPS-LABEL: func.func @pages
+// WARPGROUPS: schedule([#attn.mma<q_block = 64, kv_block = 64>])
+func.func @pages(%q: tensor<2x8x100x64xf16>, %pool: tensor<?x8x16x64xf16>, %pages: tensor<2x?xi32>) -> tensor<2x8x100x64xf16> {
+  %c = attn.attention %q, %pool, %pool pages(%pages : tensor<2x?xi32>) : tensor<2x8x100x64xf16>, tensor<?x8x16x64xf16>, tensor<?x8x16x64xf16> -> tensor<2x8x100x64xf16>
+  return %c : tensor<2x8x100x64xf16>
 }

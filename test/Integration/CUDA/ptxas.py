@@ -16,6 +16,8 @@ import sys
 import tempfile
 
 GPUS = [80, 86, 90]
+# Of tensor cores, by what names of their kernels contain.
+PARTS = [("_merge_", "merge"), ("_any_layout", "any layout")]
 
 CAUSAL = "%masked = attn.mask %score causal(top_left) : !scores"
 SOFTCAP = """%capped = attn.modify_score %score {
@@ -80,16 +82,18 @@ def leave_out_decode(spec, target):
     fused = subprocess.run(["attnc", "compile", spec, "-o", "-", "--emit", "fused", "--target", target],
                            check=True, capture_output=True, text=True).stdout
     with open(spec, "w") as file:
-        file.write(re.sub(r"schedule\(\[.*(#attn.mma)", r"schedule([\1", fused))
+        file.write(re.sub(r"schedule\(\[.*(#attn.(?:wg)?mma)", r"schedule([\1", fused))
 
 
 def describe(ptx, shared, gpu):
-    done = subprocess.run([find_ptxas(), "-v", f"-arch=sm_{gpu}", ptx, "-o", os.devnull],
+    architecture = re.search(r"\.target (\w+)", open(ptx).read())[1]
+    architecture = architecture if architecture.endswith("a") else f"sm_{gpu}"
+    done = subprocess.run([find_ptxas(), "-v", f"-arch={architecture}", ptx, "-o", os.devnull],
                           check=True, capture_output=True, text=True)
     kernel = r"entry function '(\w+)'.*?(\d+) bytes spill stores, (\d+) bytes spill loads.*?Used (\d+) registers"
     for name, stores, loads, registers in re.findall(kernel, done.stderr, re.S):
         stage = re.match(r"_kernel_(\w+?)_s\d", name)
-        stage = stage[1] if stage else "merge" if "_merge_" in name else "tensor cores"
+        stage = stage[1] if stage else next((words for mark, words in PARTS if mark in name), "tensor cores")
         yield f"{stage}: registers {registers}, spills {int(stores) + int(loads)}, shared {shared[name]}"
 
 

@@ -322,6 +322,30 @@ def Attn_LinearAttr : Attn_Attr<"Linear", "linear",
   }];
 }
 
+def Attn_WgmmaAttr : Attn_Attr<"Wgmma", "wgmma",
+    [DeclareAttrInterfaceMethods<ScheduleAttrInterface, ["getTargetKind", "verifySchedule"]>]> {
+  let summary = "Holds the schedule parameters of a fused kernel on the tensor cores of capability 9.0";
+  let description = [{
+    A thread block computes a query block of `q_block` rows, 64 rows for each of its warpgroups of four
+    warps, with `wgmma` of 64 rows and sums in f32. All warpgroups share the keys and values of a KV
+    block of `kv_block` keys, of which `stages` are in shared memory at once. Scores, numerators and
+    context stay in registers, as those of `#attn.mma` do.
+
+    ```mlir
+    #attn.wgmma<q_block = 128, kv_block = 128, stages = 2>
+    ```
+
+    It needs a GPU of capability 9.0, and an op that `#attn.mma` takes. q_block is a multiple of 64 up
+    to 192, kv_block one of 16 up to 256, and there are 1 to 4 stages; the tiles take at most 227 KB of
+    shared memory. The kernel serves calls of at most `max_q_len` query rows; 0, the default, is no
+    limit.
+  }];
+  let parameters = (ins "int64_t":$q_block, "int64_t":$kv_block, "int64_t":$stages,
+      DefaultValuedParameter<"int64_t", "0">:$max_q_len);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def Attn_MmaLinearAttr : Attn_Attr<"MmaLinear", "mma_linear",
     [DeclareAttrInterfaceMethods<ScheduleAttrInterface,
                                  ["getMaxQLen", "getLimitName", "getTargetKind", "verifySchedule"]>]> {
@@ -719,7 +743,8 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
     - (C11) lengths come with pages, and page_offsets with pages of rank 1.
     - (C12) a page has at least one key.
     - (C13) the scale is finite in f32, or f64 for f64 tensors.
-    - (C14) a `#attn.mma` is of an op that tensor cores compute, and its tiles fit into shared memory.
+    - (C14) a `#attn.mma` or `#attn.wgmma` is of an op that tensor cores compute, and its tiles fit into
+      shared memory.
     - (C15) the `products` of a schedule are `bf16_pairs` only for query, key and value of bf16
       without scales and with an even head_dim.
     - (C16) scales are those of a narrower key or value.

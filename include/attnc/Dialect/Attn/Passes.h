@@ -30,6 +30,10 @@ StringRef getReasonForNoKernel(AttentionOp op, StringRef target);
 /// Why `op`, attention or a linear layer, does not run on the tensor cores of a CUDA target; empty
 /// if it may, for other ops and for other targets.
 StringRef getReasonForNoTensorCores(Operation *op, StringRef target);
+
+/// Why attention on the tensor cores of a CUDA target takes no products of warpgroups; empty if it
+/// may, for other ops and for targets without them.
+StringRef getReasonForNoWarpgroups(Operation *op, StringRef target);
 } // namespace mlir::attn
 
 #endif // ATTNC_DIALECT_ATTN_PASSES_H

@@ -20,7 +20,7 @@
 
 #include "values.h"
 
-enum { most_threads = 1024, most_shared = 232448 + 1024, stack_bytes = 1 << 16, warp_size = 32 };
+enum { most_threads = 1024, most_shared = 232448 + 1024, stack_bytes = 1 << 18, warp_size = 32 };
 
 typedef void kernel(void **arguments);
 

@@ -86,7 +86,7 @@ def add_with_carry(name, modifiers, operands):
 
 
 def compare(modifiers, kind, operands):
-    a, b = (read(operand, kind) for operand in operands)
+    a, b = (f"as_f32((uint32_t){variable(operand)} << 16)" if kind == "bf16" else read(operand, kind) for operand in operands)
     how = modifiers[0]
     if how in ("num", "nan"):
         return f"{a} == {a} && {b} == {b}" if how == "num" else f"{a} != {a} || {b} != {b}"

@@ -1,0 +1,150 @@
+//===- FragmentAttention.cpp - attention in fragments of lanes ------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where a thread block is, and which keys it visits; the end of its rows.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FragmentAttention.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+using namespace mlir::attn::nvvm;
+
+/// The factor of a score as it is in registers that makes it one in units of log 2: the scale is
+/// part of it where it can be.
+static double getUnit(AttentionOp op) {
+  constexpr double kSmallest = 1e-30, kLargest = 1e30;
+  double scale = op.getScale().convertToDouble();
+  bool isPlain = op.getScoreMod().empty() && scale >= kSmallest && scale <= kLargest;
+  return isPlain ? scale * kLog2E : kLog2E;
+}
+
+FragmentAttention::FragmentAttention(OpBuilder &builder, StringRef name, AttentionOp op,
+                                     TensorCoreTiles sizes, TileLayout layout,
+                                     SmallVector<RankedTensorType> partialTypes)
+    : k(builder, op.getLoc(), name), op(op), element(op.getQuery().getType().getElementType()),
+      sizes(sizes), partialTypes(std::move(partialTypes)),
+      threads(sizes.qBlock / kTileRows * kLanes), query(k.input("query", op.getQuery())),
+      key(k.input("key", op.getKey())), value(k.input("value", op.getValue())),
+      qLen(query.sizes[2]), kvLen(key.sizes[2]),
+      queryTile(k, 0, sizes.qBlock, sizes.keyRowBytes(), threads, layout),
+      keyTile(k, sizes.keyOffset(), sizes.kvBlock, sizes.keyRowBytes(), threads, layout),
+      valueTile(k, sizes.valueOffset(), sizes.kvBlock, sizes.valueRowBytes(), threads, layout),
+      unit(getUnit(op)), scoreMod(k, op.getScoreMod()), mask(k, op.getMask()),
+      probMod(k, op.getProbMod()) {
+  if (!op.getPages())
+    return;
+  pages.emplace();
+  pages->entries = k.input("pages", op.getPages());
+  pages->numHeads = key.sizes[1];
+  pages->numPages = min(key.sizes[0], value.sizes[0]);
+  pages->pageSize = key.sizes[2];
+  if (op.getPageOffsets())
+    pages->offsets = k.input("page_offsets", op.getPageOffsets());
+  if (op.getLengths())
+    pages->lengths = k.input("lengths", op.getLengths());
+  kvLen = pages->getMaxPages() * pages->pageSize;
+}
+
+/// Blocks of the last rows, which see most keys of a causal mask, start first.
+Place FragmentAttention::findPlace() {
+  Place p;
+  Reg rest = k.block;
+  auto take = [&](Reg count) {
+    Reg index = rest % count;
+    rest = rest / count;
+    return index;
+  };
+  int64_t rows = sizes.rowsOfHead(), packed = sizes.packedHeads;
+  Reg heads = query.sizes[1], tiles = (qLen + (rows - 1)) / rows;
+  p.warp = k.thread / kLanes;
+  p.lane = k.thread % kLanes;
+  p.split = sizes.kvSplits == 1 ? k.i32(0) : take(k.i32(sizes.kvSplits));
+  p.firstRow = (tiles - 1 - take(tiles)) * rows;
+  p.firstHead = take(heads / packed) * packed;
+  p.batch = rest;
+  p.kvHead = p.firstHead / (heads / key.sizes[1]);
+  for (int64_t r : {0, 1}) {
+    Reg number = p.warp * kTileRows + p.lane / 4 + 8 * r;
+    p.head[r] = packed == 1 ? p.firstHead : p.firstHead + number % packed;
+    p.row[r] = p.firstRow + (packed == 1 ? number : number / packed);
+    p.safeRow[r] = min(p.row[r], qLen - 1);
+    p.isRow[r] = p.row[r] < qLen;
+    if (rows * packed < sizes.qBlock)
+      p.isRow[r] = p.isRow[r] & (number < rows * packed);
+  }
+  p.column = p.lane % 4 * 2;
+  return p;
+}
+
+/// Keys or values of the block's head, in order.
+Matrix FragmentAttention::getRows(const Buffer &buffer) {
+  Matrix rows = pages ? Matrix::ofPages(k, buffer, *pages, at.kvHead)
+                      : Matrix::ofHead(k, buffer, at.batch, at.kvHead);
+  if (hasAlignedRows)
+    rows.isAligned = rows.isAligned.constant(1);
+  return rows;
+}
+
+Matrix FragmentAttention::getQueryRows() {
+  Matrix rows = Matrix::ofPackedHeads(k, query, at.batch, at.firstHead, sizes.packedHeads);
+  if (hasAlignedRows)
+    rows.isAligned = rows.isAligned.constant(1);
+  return rows;
+}
+
+/// All that a loop over keys needs.
+void FragmentAttention::start() {
+  readPosition(k);
+  at = findPlace();
+  Reg lastRow = min(at.firstRow + (sizes.rowsOfHead() - 1), qLen - 1);
+  QueryRows rows{at.batch, at.firstHead, at.firstRow, lastRow, sizes.packedHeads == 1};
+  visible = findVisibleKeys(k, op.getMask(), rows, kvLen);
+  full = findFullKeys(k, op.getMask(), rows, visible);
+  if (sizes.kvSplits != 1)
+    visible = getKeysOfSplit(visible);
+  if (pages)
+    pages->batch = at.batch;
+  keys = getRows(key);
+  values = getRows(value);
+}
+
+/// Whole KV blocks, the same number for each split but the last ones.
+KeyRange FragmentAttention::getKeysOfSplit(KeyRange all) {
+  int64_t keysAtOnce = sizes.kvSplits * sizes.kvBlock;
+  Reg count = max(all.high - all.low, k.i32(0));
+  Reg keys = (count + (keysAtOnce - 1)) / keysAtOnce * sizes.kvBlock;
+  Reg low = min(all.low + at.split * keys, all.high);
+  return {low, min(low + keys, all.high)};
+}
+
+void FragmentAttention::copyQuery() {
+  int64_t packed = sizes.packedHeads;
+  Reg end = min(at.firstRow + sizes.rowsOfHead(), qLen) * packed;
+  queryTile.startCopies(getQueryRows(), at.firstRow * packed, end);
+}
+
+Regs FragmentAttention::loadQuery(int64_t depth) {
+  return queryTile.loadLeft(at.warp * kTileRows, /*above=*/0, depth);
+}
+
+/// Where the block is is computed anew, to hold no registers in the loop over keys.
+void FragmentAttention::finishRows(RowState state) {
+  readPosition(k);
+  at = findPlace();
+  reduceSums(state);
+  addOutputs();
+  storeContext(state);
+  k.when(isAnyNotFinite(state), [&] { recompute(state); });
+}
+
+SmallVector<cuda::KernelOp::Blocks> FragmentAttention::countBlocks() {
+  SmallVector<cuda::KernelOp::Blocks> blocks = {
+      {0, 2, 1, sizes.rowsOfHead()}, {0, 1, 1, sizes.packedHeads}, {0, 0, 1, 1}};
+  if (sizes.kvSplits != 1)
+    blocks.push_back({k.countInputs(), 0, 1, 1});
+  return blocks;
+}

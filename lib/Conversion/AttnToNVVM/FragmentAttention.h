@@ -1,0 +1,157 @@
+//===- FragmentAttention.h - attention in fragments of lanes ----*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_CONVERSION_ATTNTONVVM_FRAGMENTATTENTION_H
+#define ATTNC_CONVERSION_ATTNTONVVM_FRAGMENTATTENTION_H
+
+#include "KeyBounds.h"
+#include "SharedTile.h"
+
+#include "attnc/Dialect/Attn/TensorCores.h"
+
+namespace mlir::attn::nvvm {
+
+constexpr double kLog2E = 1.4426950408889634;
+
+/// The state of a lane's two rows: the maximum of their scores in units of log 2, this lane's part
+/// of the sum of their numerators, and of their context tiles. After the last key: the whole sum,
+/// and the sum with the sink.
+struct RowState {
+  Reg maximum[2], sum[2];
+  Regs context;
+  Reg total[2] = {};
+
+  Regs pack() const;
+  static RowState unpack(ArrayRef<Reg> regs);
+};
+
+/// What a KV block changes of the maxima of a lane's rows: those before, what is subtracted from
+/// scores now, and whether any of the warp moved.
+struct Shift {
+  Reg before[2], offset[2], hasMoved;
+};
+
+/// Where a thread block and a lane are.
+struct Place {
+  Reg warp, lane, split, batch, firstHead, kvHead, firstRow;
+  /// Of the lane's rows, and the last row of the query instead of those beyond.
+  Reg head[2], row[2], safeRow[2];
+  /// Whether they are rows of the query.
+  Reg isRow[2];
+  /// Of the lane's first column of a tile.
+  Reg column;
+};
+
+/// The contexts and statistics of KV splits, f32, for as many rows as calls of the kernel have at
+/// most; empty if keys are not split.
+SmallVector<RankedTensorType> getPartialTypes(AttentionOp op, MmaAttr schedule);
+/// The kernel that merges them.
+BuiltKernel buildMerge(OpBuilder &builder, StringRef name, AttentionOp op,
+                       ArrayRef<Value> partials);
+
+/// 0 in place of the maximum of a row that saw no key, whose scores are all -inf.
+Reg offsetOf(KernelBuilder &k, Reg maximum);
+/// The numerator of the sink of a row whose scores have this maximum.
+Reg readSink(KernelBuilder &k, AttentionOp op, ArrayRef<Reg> row, Reg maximum);
+/// The lse; `sum` is NaN where a score is NaN or inf, and `isOfNaN` tells which.
+Reg buildLse(KernelBuilder &k, Reg maximum, Reg sum, Reg isOfNaN);
+
+/// What kernels share that hold scores, numerators and context as fragments: tiles of 16 x 8 sums
+/// of a warp (Instructions.h), 16 rows a warp.
+class FragmentAttention {
+protected:
+  FragmentAttention(OpBuilder &builder, StringRef name, AttentionOp op, TensorCoreTiles sizes,
+                    TileLayout layout, SmallVector<RankedTensorType> partialTypes);
+
+  void start();
+  virtual ~FragmentAttention() = default;
+  /// Waits until all threads that compute rows are here.
+  virtual void synchronize() { barrier(k); }
+  /// Ends the kernel: context, lse, and the fallback where something is not finite.
+  void finishRows(RowState state);
+  SmallVector<cuda::KernelOp::Blocks> countBlocks();
+  Place findPlace();
+  Matrix getRows(const Buffer &buffer);
+  /// Of the query, which `firstHead` begins.
+  Matrix getQueryRows();
+  KeyRange getKeysOfSplit(KeyRange all);
+  void copyQuery();
+  Regs loadQuery(int64_t depth);
+
+  // Scores.cpp
+  /// Products of the query block with the keys of the tile, of 16 x 8 each.
+  Regs multiplyKeys();
+  /// Scores times 1 / `unit` of products, -inf where hidden; the tile's first key is `first`.
+  Regs buildScores(Regs products, Reg first);
+  Reg modify(Reg dot, Reg key, int64_t r);
+  Regs hide(ArrayRef<Reg> scores, Reg first);
+  /// Runs the prob region on numerators.
+  void modifyNumerators(Regs &numerators, Reg first);
+  Reg modifyProb(Reg prob, Reg first, int64_t index);
+  Reg keyOf(Reg first, int64_t element) const;
+
+  // Softmax.cpp
+  RowState startRows();
+  /// Replaces scores by numerators.
+  RowState addNumerators(RowState state, Regs &scores);
+  /// The steps of it.
+  Shift moveMaxima(RowState &state, ArrayRef<Reg> scores);
+  RowState rescaleMoved(const RowState &state, const Shift &shift);
+  void addSums(RowState &state, ArrayRef<Reg> numerators);
+  RowState rescale(RowState state, ArrayRef<Reg> factors);
+  void addContext(RowState &state, ArrayRef<Reg> numerators);
+  /// The left operand of 16 keys from two tiles of numerators.
+  Regs packNumerators(ArrayRef<Reg> numerators, int64_t depth);
+  void reduceSums(RowState &state);
+  void exponentiate(Regs &scores, const Reg (&offset)[2]);
+
+  // Output.cpp
+  void addOutputs();
+  void storeContext(const RowState &state);
+  void storeElements(ArrayRef<Reg> elements, Reg firstColumn);
+  void storeStatistics(const RowState &state, ArrayRef<Reg> isOfNaN);
+
+  // NonFinite.cpp
+  Reg isAnyNotFinite(const RowState &state);
+  void recompute(const RowState &state);
+  Regs addBlock(const RowState &state, Reg first, Reg chunk, ArrayRef<Reg> before);
+  Regs weigh(const RowState &state, Reg first, Regs &scores, Regs &sums);
+  Regs packKept(ArrayRef<Reg> kept, int64_t depth, bool isNegative);
+  void addParts(ArrayRef<Reg> numerators, ArrayRef<Reg> kept, int64_t depth, Reg chunk, Regs &sums);
+  Reg joinParts(ArrayRef<Reg> sums, int64_t i, Reg total);
+  void storeGroup(const RowState &state, ArrayRef<Reg> sums, Reg firstColumn);
+
+  KernelBuilder k;
+  AttentionOp op;
+  Type element;
+  TensorCoreTiles sizes;
+  /// Of splits; empty without.
+  SmallVector<RankedTensorType> partialTypes;
+  /// Threads that compute rows.
+  int64_t threads;
+  Buffer query, key, value;
+  Place at;
+  Reg qLen, kvLen;
+  SharedTile queryTile, keyTile, valueTile;
+  /// Of scores, in units of log 2.
+  double unit;
+  RegionInliner scoreMod, mask, probMod;
+  KeyRange visible, full;
+  std::optional<Matrix> keys, values;
+  std::optional<Buffer> context, lse;
+  /// Of a split: the maximum, NaN if a score is, and the sum.
+  std::optional<Buffer> statistics;
+  std::optional<PageTable> pages;
+  /// Whether the kernel is only called with rows that can be copied 16 bytes at a time.
+  bool hasAlignedRows = false;
+  /// Left operands, one for each 16 elements of head_dim; none where they are loaded when used.
+  SmallVector<Regs> queries;
+};
+
+} // namespace mlir::attn::nvvm
+
+#endif // ATTNC_CONVERSION_ATTNTONVVM_FRAGMENTATTENTION_H
