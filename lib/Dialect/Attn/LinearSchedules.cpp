@@ -55,13 +55,19 @@ ArrayAttr attn::selectLinearSchedules(LinearOp op, const CpuInfo &cpu, bool onGp
   return ArrayAttr::get(op->getContext(), schedules);
 }
 
+/// Tiles and row blocks shrink to what LinearAttr admits beside those panels.
+static LinearAttr withPanels(LinearAttr schedule, LinearAttr panels) {
+  constexpr int64_t kMostVectors = 128, kMostBlockBytes = 1 << 20;
+  int64_t rows = std::min(schedule.getRowTile(), kMostVectors / panels.getVectors());
+  int64_t block =
+      std::min(schedule.getRowBlock(), kMostBlockBytes / (8 * panels.getPanelColumns()));
+  return LinearAttr::get(schedule.getContext(), rows, panels.getVectors(), panels.getVectorWidth(),
+                         block / rows * rows, panels.getProducts(), schedule.getMaxRows());
+}
+
 ArrayAttr attn::withSharedPanels(ArrayAttr schedules, size_t index, LinearAttr schedule) {
   SmallVector<Attribute> all;
   for (auto [at, other] : llvm::enumerate(schedules.getAsRange<LinearAttr>()))
-    all.push_back(at == index ? schedule
-                              : LinearAttr::get(schedules.getContext(), other.getRowTile(),
-                                                schedule.getVectors(), schedule.getVectorWidth(),
-                                                other.getRowBlock(), schedule.getProducts(),
-                                                other.getMaxRows()));
+    all.push_back(at == index ? schedule : withPanels(other, schedule));
   return ArrayAttr::get(schedules.getContext(), all);
 }
