@@ -7,11 +7,13 @@
 // RUN: env PTXAS=false NVDISASM=%nvdisasm %{explain} 2>&1 | FileCheck %s --check-prefix=FAILS
 // RUN: env PTXAS=%ptxas NVDISASM=%nvdisasm attnc explain %s --target x86-64-linux-cuda-cuda_capability_86 \
 // RUN:   | FileCheck %s --check-prefix=ADA
+// RUN: env PTXAS=%ptxas NVDISASM=%nvdisasm attnc explain %s --target x86-64-linux-cuda-cuda_capability_90 \
+// RUN:   | FileCheck %s --check-prefix=HOPPER
 
 // CHECK: kernel attention_attention_0: #attn.mma<q_block = 64, kv_block = 64>
 // CHECK: on A100 (sm_80): a step of the main loop has {{4[0-9][0-9]}} instructions, 128 of them products ({{3\.[0-9]+}} each); at most 312 TFLOP/s, by tensor cores
 // CHECK-NEXT: on L40S (sm_89): a step of the main loop has {{[0-9]+}} instructions, 128 of them products
-// CHECK-NEXT: on H100 SXM (sm_90): a step of the main loop has {{[0-9]+}} instructions, 128 of them products
+// CHECK-NEXT: on H100 SXM (sm_90a): a step of the main loop has {{[0-9]+}} instructions, 128 of them products
 // CHECK-NOT: no bounds
 // JSON: "main_loops": [
 // JSON: "architecture": "sm_80"
@@ -23,10 +25,13 @@
 // JSON-NEXT: "special_functions": {{[1-9][0-9]*}}
 // NONE-NOT: main loop
 // NONE: no bounds of tensor cores: ptxas and nvdisasm are neither on the PATH nor named by PTXAS and NVDISASM
-// FAILS: explain-bounds.mlir:[[#@LINE+11]]:{{[0-9]+}}: warning: no bounds: {{.*}}false:
+// FAILS: explain-bounds.mlir:[[#@LINE+14]]:{{[0-9]+}}: warning: no bounds: {{.*}}false:
 // FAILS: kernel attention_attention_0
 // ADA-NOT: A100
 // ADA: on L40S (sm_89)
+// A product of a warpgroup is 16 of a warp.
+// HOPPER: #attn.wgmma<q_block = 128, kv_block = 128, stages = 2>
+// HOPPER: on H100 SXM (sm_90a): a step of the main loop has {{3[0-9][0-9]}} instructions, 256 of them products
 
 !heads = tensor<1x8x1024x128xbf16>
 !scores = tensor<1x8x1024x1024xbf16>
