@@ -179,7 +179,7 @@ class Float8Table(Table):
         arrays = super().inputs(rng)
         seen = np.zeros(arrays["keys"].shape[:2], bool)
         for pages, length in zip(cls.used(arrays), arrays["lengths"]):
-            rows = np.arange(seen.shape[1] * len(pages)).reshape(len(pages), -1) < length
+            rows = np.arange(seen.shape[1] * len(pages)).reshape(len(pages), seen.shape[1]) < length
             seen[pages] |= rows
         for name in ("key", "value"):
             bits = rng.integers(0, 256, arrays[name + "s"].shape, np.uint8)
