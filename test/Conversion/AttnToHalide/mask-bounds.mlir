@@ -69,13 +69,13 @@ func.func @lengths(%q: tensor<?x1x?x64xf32>, %k: tensor<?x1x?x64xf32>, %n: tenso
 
 // What is not linear in q and k bounds nothing: groups of keys between the bounds so far are searched for
 // some that a row of the query block sees, once for heads that see the same ones, and KV blocks begin at these.
-// CHECK-LABEL: halide.pipeline @odd_attention_3
+// CHECK-LABEL: halide.pipeline @odd_attention_2
 // CHECK: %[[LOW:.*]] = halide.func "searched_low"
 // CHECK-NEXT: halide.yield %c0_i32
 // CHECK: %[[HIGH:.*]] = halide.func "searched_high"
 // CHECK-NEXT: halide.yield %key_extent1
 // CHECK: %[[LANES:.*]] = halide.func "seen_of_lane"
-// CHECK: halide.update %[[LANES]]{{.*}} over [%{{.*}} extent %c48_i32]
+// CHECK: halide.update %[[LANES]]{{.*}} over [%{{.*}} extent %c32_i32]
 // CHECK: %[[SEEN:.*]] = halide.func "seen"
 // CHECK: halide.update %[[SEEN]]
 // CHECK:   halide.at %[[HIGH]]
