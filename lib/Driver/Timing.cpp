@@ -7,7 +7,6 @@
 
 #include "Timing.h"
 
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
