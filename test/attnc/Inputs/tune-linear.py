@@ -36,7 +36,7 @@ def main(spec, folder):
         json.dump({"version": 1, "schedules": [entry]}, file)
     [kernel] = tune(spec, database, 8)["kernels"]
     before, after = kernel["before"], kernel["after"]
-    print("from the slow one", before["schedule"] == schedules[1], "faster", after["ms"] < before["ms"])
+    print("from the slow one", before["schedule"] == schedules[1], "slower", after["ms"] > before["ms"])
     with open(database) as file:
         [kept] = json.load(file)["schedules"]
     print("\n".join(kept["schedules"]))
