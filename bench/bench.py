@@ -137,8 +137,9 @@ def machine():
 def stem():
     """The stem of this processor's result files."""
     lines = read_cpuinfo()
-    name = microarchitecture(lines) or lines.get("model name", platform.machine())
-    return "cpu-f32-" + re.sub(r"[^a-z0-9]+", "-" if " (" in name else "", name.lower())
+    known = microarchitecture(lines)
+    name = known.replace(" ", "") if known else lines.get("model name", platform.machine())
+    return "cpu-f32-" + re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
 def parse_arguments():

@@ -57,10 +57,8 @@ ArrayAttr attn::selectLinearSchedules(LinearOp op, const CpuInfo &cpu, bool onGp
 
 /// Tiles and row blocks shrink to what LinearAttr admits beside those panels.
 static LinearAttr withPanels(LinearAttr schedule, LinearAttr panels) {
-  constexpr int64_t kMostVectors = 128, kMostBlockBytes = 1 << 20;
-  int64_t rows = std::min(schedule.getRowTile(), kMostVectors / panels.getVectors());
-  int64_t block =
-      std::min(schedule.getRowBlock(), kMostBlockBytes / (8 * panels.getPanelColumns()));
+  int64_t rows = std::min(schedule.getRowTile(), kMostTileVectors / panels.getVectors());
+  int64_t block = std::min(schedule.getRowBlock(), getMostBlockRows(panels.getPanelColumns()));
   return LinearAttr::get(schedule.getContext(), rows, panels.getVectors(), panels.getVectorWidth(),
                          block / rows * rows, panels.getProducts(), schedule.getMaxRows());
 }

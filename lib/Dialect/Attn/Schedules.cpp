@@ -40,7 +40,7 @@ static LogicalResult verifyMultiple(EmitError emitError, StringRef name, int64_t
 
 /// Query blocks and register tiles are unrolled: LLVM takes minutes for thousands of rows or
 /// vectors. No CPU has so many registers by far.
-static constexpr int64_t kMostRows = 1024, kMostVectors = 128, kMostLanes = 64;
+static constexpr int64_t kMostRows = 1024, kMostLanes = 64;
 
 static LogicalResult verifyAtMost(EmitError emitError, StringRef name, int64_t found,
                                   int64_t most) {
@@ -54,10 +54,10 @@ static LogicalResult verifyTile(EmitError emitError, std::pair<StringRef, int64_
                                 std::pair<StringRef, int64_t> columns) {
   auto [rowsName, rowCount] = rows;
   auto [columnsName, columnCount] = columns;
-  if (rowCount <= kMostVectors / columnCount)
+  if (rowCount <= kMostTileVectors / columnCount)
     return success();
   return emitError() << "expected " << rowsName << " * " << columnsName << " of at most "
-                     << kMostVectors << ", found " << rowCount << " * " << columnCount;
+                     << kMostTileVectors << ", found " << rowCount << " * " << columnCount;
 }
 
 LogicalResult PrefillAttr::verify(EmitError emitError, int64_t qBlock, int64_t kvBlock,
@@ -176,10 +176,8 @@ LogicalResult MmaAttr::verify(EmitError emitError, int64_t qBlock, int64_t kvBlo
   return verifyAtMost(emitError, "kv_splits", kvSplits, kMostSplits);
 }
 
-/// Sums of a row block, of up to 8 bytes, lie on the stack.
 LogicalResult LinearAttr::verify(EmitError emitError, int64_t rowTile, int64_t vectors,
                                  int64_t vectorWidth, int64_t rowBlock, Products, int64_t maxRows) {
-  constexpr int64_t kMostBlockBytes = 1 << 20;
   std::pair<StringRef, int64_t> parameters[] = {{"row_tile", rowTile},
                                                 {"vectors", vectors},
                                                 {"vector_width", vectorWidth},
@@ -191,8 +189,7 @@ LogicalResult LinearAttr::verify(EmitError emitError, int64_t rowTile, int64_t v
       failed(verifyTile(emitError, {"row_tile", rowTile}, {"vectors", vectors})) ||
       failed(verifyMultiple(emitError, "row_block", rowBlock, "row_tile", rowTile)))
     return failure();
-  return verifyAtMost(emitError, "row_block", rowBlock,
-                      kMostBlockBytes / (8 * vectors * vectorWidth));
+  return verifyAtMost(emitError, "row_block", rowBlock, getMostBlockRows(vectors * vectorWidth));
 }
 
 /// A warpgroup computes 64 rows; products of numerators and values take 16 keys at a time.

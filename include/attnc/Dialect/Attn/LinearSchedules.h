@@ -17,6 +17,14 @@ namespace mlir::attn {
 /// between, of at most so many rows: (len, batch, width), or one step of many sequences.
 constexpr int64_t kShortRows = 16;
 
+/// The most vectors of a register tile, of attention too.
+constexpr int64_t kMostTileVectors = 128;
+/// The most rows of a block: their sums, of up to 8 bytes, lie on the stack.
+constexpr int64_t getMostBlockRows(int64_t panelColumns) {
+  constexpr int64_t kMostBytes = 1 << 20;
+  return kMostBytes / (8 * panelColumns);
+}
+
 /// Whether that is so for `input`; nullopt if only a call knows.
 std::optional<bool> hasShortRows(RankedTensorType input);
 
