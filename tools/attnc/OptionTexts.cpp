@@ -27,9 +27,11 @@ static LogicalResult parseShape(StringRef text, SmallVectorImpl<int64_t> &shape)
 
 static FailureOr<InputSource> parseInput(StringRef text) {
   auto wrong = [&] {
-    return reportUsage("--input", "expected NAME=@FILE.npy, NAME=@FILE.safetensors or NAME=random:2x8x64 (zeros, ones), "
-                                  "found '" +
-                                      text + "'");
+    return reportUsage(
+        "--input",
+        "expected NAME=@FILE.npy, NAME=@FILE.safetensors or NAME=random:2x8x64 (zeros, ones), "
+        "found '" +
+            text + "'");
   };
   auto [name, source] = text.split('=');
   InputSource option;
@@ -57,7 +59,8 @@ static FailureOr<InputSource> parseInput(StringRef text) {
 static FailureOr<OutputFile> parseOutput(StringRef text) {
   auto [name, path] = text.split('=');
   if (name.empty() || !path.consume_front("@") || path.empty())
-    return reportUsage("--output", "expected NAME=@FILE.npy or NAME=@FILE.safetensors, found '" + text + "'");
+    return reportUsage("--output",
+                       "expected NAME=@FILE.npy or NAME=@FILE.safetensors, found '" + text + "'");
   return OutputFile{name.str(), path.str()};
 }
 

@@ -1,5 +1,6 @@
-/* ggml's flash attention on tensors of the caller, as llama.cpp calls it: one thread, f32 query and context,
- * keys and values of any type that ggml knows. Sizes are (batch, heads, len, dim) in that order. */
+/* ggml's flash attention on tensors of the caller, as llama.cpp calls it: one thread, f32 query and
+ * context, keys and values of any type that ggml knows. Sizes are (batch, heads, len, dim) in that
+ * order. */
 
 #include <ggml-cpu.h>
 #include <ggml.h>
@@ -11,15 +12,19 @@ typedef struct {
   struct ggml_cplan plan;
 } Attention;
 
-static struct ggml_tensor *tensor(struct ggml_context *context, int type, const int64_t *sizes, const void *data) {
-  struct ggml_tensor *made = ggml_new_tensor_4d(context, type, sizes[3], sizes[2], sizes[1], sizes[0]);
+static struct ggml_tensor *tensor(struct ggml_context *context, int type, const int64_t *sizes,
+                                  const void *data) {
+  struct ggml_tensor *made =
+      ggml_new_tensor_4d(context, type, sizes[3], sizes[2], sizes[1], sizes[0]);
   made->data = (void *)data;
   return made;
 }
 
-/* `mask` is null or f16, (1, 1, q_len, kv_len); `result` is f32, (batch, q_len, heads, value_dim). */
-Attention *attention_new(const int64_t *query, const int64_t *key, const int64_t *value, int type, float scale,
-                         float softcap, const void *const *data, const void *mask, void *result) {
+/* `mask` is null or f16, (1, 1, q_len, kv_len); `result` is f32, (batch, q_len, heads, value_dim).
+ */
+Attention *attention_new(const int64_t *query, const int64_t *key, const int64_t *value, int type,
+                         float scale, float softcap, const void *const *data, const void *mask,
+                         void *result) {
   Attention *made = calloc(1, sizeof *made);
   struct ggml_context *context =
       ggml_init((struct ggml_init_params){.mem_size = 1 << 20, .no_alloc = true});
