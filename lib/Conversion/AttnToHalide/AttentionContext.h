@@ -75,7 +75,7 @@ struct FirstPass {
   int64_t lanes;
 };
 /// `stage` builds the copies of tensors that regions read along the keys.
-SecondPass buildSecondPass(const KvReader &reader, const ContextColumns &columns,
+SecondPass buildSecondPass(const KvReader &reader, const BlockedColumns &columns,
                            const ScoreSteps &steps, const Numerators &numerators,
                            const RowState &row, const LseOutput &lse, const FirstPass &first,
                            function_ref<StagedReads()> stage);

@@ -33,6 +33,12 @@ Scalar Numerators::get(Scalar score, Scalar maximum) const {
   return exp2(exponent(score, maximum), bool(in.op.getSink()));
 }
 
+Numerators::Rescaling Numerators::rescale(Scalar oldMax, Scalar newMax) const {
+  Scalar isOld = oldMax >= newMax, one = in.f32(1), maximum = machineMax(oldMax, newMax);
+  Scalar power = get(blend(isOld, newMax, oldMax), maximum);
+  return {maximum, blend(isOld, one, power), blend(isOld, power, one)};
+}
+
 /// With a sink, all numerators may be small; only denormals are flushed.
 Scalar attn::cpuExp2(Scalar x, bool besideSink) {
   constexpr double kSmallest = -80, kSmallestBesideSink = -126;
@@ -189,9 +195,11 @@ Scalar Numerators::getSink(Scalar sink, Scalar maximum) const {
 // A row
 //===----------------------------------------------------------------------===//
 
-BlockedColumns BlockedColumns::ofVectors(int64_t valueDim, int64_t lanes, int64_t vectors) {
+BlockedColumns BlockedColumns::ofVectors(int64_t valueDim, int64_t lanes, int64_t vectors,
+                                         bool isOnline) {
   int64_t block = lanes * std::min(vectors, llvm::divideCeilSigned(valueDim, lanes));
-  return {valueDim, block, llvm::divideCeilSigned(valueDim, block)};
+  int64_t stateColumns = isOnline ? llvm::alignTo(kStateColumns, lanes) : 0;
+  return {valueDim, block, llvm::divideCeilSigned(valueDim, block), /*state=*/0, stateColumns};
 }
 
 Scalar OneKvBlockState::sum(Scalar ii, const BlockCoords &t) const {
@@ -274,18 +282,42 @@ Func attn::buildOnlineAccumulator(const AttentionBlocks &blocks, const Numerator
   return acc;
 }
 
-Func attn::buildRowAccumulator(const AttentionBlocks &blocks, const ContextColumns &columns,
+Func attn::buildRowAccumulator(const AttentionBlocks &blocks, const BlockedColumns &columns,
                                const Numerators &numerators, Func product,
-                               const KvBlockSoftmax &softmax, Func kvBlocks, int64_t lanes) {
-  OnlineStep step{product, softmax.maximum, kvBlocks,
-                  [&](Scalar, Scalar ii, Scalar c, const BlockCoords &t) {
-                    return softmax.sum(ii, c, t.it, t.h, t.b);
-                  }};
+                               const KvBlockSoftmax &softmax, Func kvBlocks) {
+  PipelineBuilder &p = blocks.p;
+  StringRef vars[] = {"x", "y", "ii", "it", "h", "b"};
   auto start = [&](ArrayRef<Scalar> v) {
     return startRow(blocks, columns, v[0], v[2], BlockCoords(v),
                     [](Scalar isSum) { return isSum; });
   };
-  return buildOnlineAccumulator(blocks, numerators, columns,
-                                columns.block + BlockedColumns::othersInVectors(lanes), start,
-                                step);
+  Func acc = p.func("acc", vars, p.b().getF32Type(), start);
+  auto update = [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+    BlockCoords t(v);
+    Scalar ii = v[0], x = r[0], y = r[1], c = r[2], old = acc(x, y, ii, t.it, t.h, t.b);
+    auto state = [&](int64_t column) { return acc(p.i32(column), p.i32(0), ii, t.it, t.h, t.b); };
+    Numerators::Rescaling step =
+        numerators.rescale(state(columns.maxColumn()), softmax.maximum(ii, c, t.it, t.h, t.b));
+    Scalar sum = old * step.ofOld + softmax.sum(ii, c, t.it, t.h, t.b) * step.ofNew;
+    std::pair<int64_t, Scalar> newState[] = {{columns.sumColumn(), sum},
+                                             {columns.maxColumn(), step.maximum},
+                                             {columns.oldFactorColumn(), step.ofOld},
+                                             {columns.newFactorColumn(), step.ofNew}};
+    Scalar ofRow = old;
+    for (auto [column, value] : newState)
+      ofRow = blend(x == column, value, ofRow);
+    Scalar column = clamp(x - columns.first, p.i32(0), p.i32(columns.block - 1));
+    Scalar context = old * state(columns.oldFactorColumn()) +
+                     product(column, y, ii, c, t.it, t.h, t.b) * state(columns.newFactorColumn());
+    Scalar isContext = x >= p.i32(columns.first), isStored = isContext || y == p.i32(0);
+    return {storeWhere(blend(isContext, context, ofRow), isStored),
+            {x, y, ii, t.it, t.h, t.b},
+            c < kvBlocks(t.it, t.h, t.b)};
+  };
+  p.update(acc, ArrayRef(vars).drop_front(2),
+           {{"rx", p.i32(columns.width())},
+            {"ry", p.i32(columns.numBlocks)},
+            {"rc", blocks.maxKvBlocks()}},
+           update);
+  return acc;
 }

@@ -33,6 +33,13 @@ public:
   Scalar exponent(Scalar score, Scalar maximum) const;
   Scalar get(Scalar score, Scalar maximum) const;
 
+  /// Factors that rescale sums of numerators relative to an old and a new maximum to the larger.
+  struct Rescaling {
+    Scalar maximum, ofOld, ofNew;
+  };
+  /// One of the factors is 1: a single power is computed.
+  Rescaling rescale(Scalar oldMax, Scalar newMax) const;
+
   /// The numerator of a sink relative to the keys' maximum: inf if all keys underflow beside it,
   /// NaN if the sink is infinite or NaN.
   Scalar getSink(Scalar sink, Scalar maximum) const;
@@ -89,12 +96,13 @@ KvBlockSoftmax buildKvBlockSoftmax(const KvReader &reader, const ScoreSteps &ste
                                    const Numerators &numerators, Func score,
                                    int64_t numAccumulators, bool inPairs = false);
 
-/// Layout of an accumulator row: value dims in blocks of columns. Further columns hold the sum, the
+/// Layout of an accumulator row: value dims in blocks of columns. State columns hold the sum, the
 /// maximum, and, if a sink is added last, 0 or the NaN of an infinite or NaN sink.
 class ContextColumns {
 public:
-  ContextColumns(int64_t valueDim, int64_t block, int64_t numBlocks)
-      : valueDim(valueDim), block(block), numBlocks(numBlocks) {}
+  /// Blocks whose state columns begin at column `state`, and the context at column `first`.
+  ContextColumns(int64_t valueDim, int64_t block, int64_t numBlocks, int64_t state, int64_t first)
+      : valueDim(valueDim), block(block), numBlocks(numBlocks), state(state), first(first) {}
   virtual ~ContextColumns() = default;
 
   /// The value dim of column x of block y; the column and block of a value dim.
@@ -103,25 +111,29 @@ public:
   virtual Scalar blockOf(Scalar d) const = 0;
 
   bool isWhole() const { return valueDim == numBlocks * block; }
-  int64_t sumColumn() const { return block; }
-  int64_t maxColumn() const { return block + 1; }
-  int64_t sinkColumn() const { return block + 2; }
-  static constexpr int64_t kOtherColumns = 3;
+  int64_t sumColumn() const { return state; }
+  int64_t maxColumn() const { return state + 1; }
+  virtual int64_t sinkColumn() const { return state + 2; }
 
-  const int64_t valueDim, block, numBlocks;
+  const int64_t valueDim, block, numBlocks, state, first;
 };
 
-/// Blocks of adjacent value dims.
+/// Blocks of adjacent value dims behind vectors of state columns, which the first block alone uses.
+/// Two of them hold what the last online step rescaled by, which the columns of all blocks read.
 class BlockedColumns : public ContextColumns {
 public:
   using ContextColumns::ContextColumns;
-  /// Blocks of at most `vectors` vectors of `lanes` value dims.
-  static BlockedColumns ofVectors(int64_t valueDim, int64_t lanes, int64_t vectors);
+  /// Blocks of at most `vectors` vectors of `lanes` value dims; `isOnline`: with state columns.
+  static BlockedColumns ofVectors(int64_t valueDim, int64_t lanes, int64_t vectors,
+                                  bool isOnline = true);
   Scalar dim(Scalar x, Scalar y) const override { return y * block + x; }
-  Scalar column(Scalar d) const override { return d % block; }
+  Scalar column(Scalar d) const override { return d % block + first; }
   Scalar blockOf(Scalar d) const override { return d / block; }
-  /// The number of further columns, rounded up to whole vectors.
-  static int64_t othersInVectors(int64_t lanes) { return llvm::alignTo(kOtherColumns, lanes); }
+  int64_t oldFactorColumn() const { return state + 2; }
+  int64_t newFactorColumn() const { return state + 3; }
+  int64_t sinkColumn() const override { return state + 4; }
+  static constexpr int64_t kStateColumns = 5;
+  int64_t width() const { return first + block; }
 };
 
 /// Whether the sink is added after all KV blocks instead of before the first: with an lse, which
@@ -185,13 +197,15 @@ struct OnlineStep {
 /// Builds an accumulator of `width` columns (context, sum, maximum), initialised by `start`. The
 /// online step (FlashAttention-2, Dao 2023, algorithm 1) rescales the old columns and the KV
 /// block's to the row's new maximum and adds them; the maximum is stored last.
+/// For a GPU, where each thread keeps the state of its block.
 Func buildOnlineAccumulator(const AttentionBlocks &blocks, const Numerators &numerators,
                             const ContextColumns &columns, int64_t width, Body start,
                             const OnlineStep &step);
-/// The same for CPU vectors, from prob·value and the softmax of a KV block.
-Func buildRowAccumulator(const AttentionBlocks &blocks, const ContextColumns &columns,
+/// The same for CPU vectors, from prob·value and the softmax of a KV block. The first block's state
+/// columns are updated before all context columns.
+Func buildRowAccumulator(const AttentionBlocks &blocks, const BlockedColumns &columns,
                          const Numerators &numerators, Func product, const KvBlockSoftmax &softmax,
-                         Func kvBlocks, int64_t lanes);
+                         Func kvBlocks);
 
 } // namespace mlir::attn
 

@@ -202,8 +202,7 @@ void CpuSchedule::scheduleAccumulator(Func acc, const KvBlockContext &context, b
   p.boundExtent(acc, "y", columns.numBlocks);
   p.boundExtent(acc, "ii", blocks.rows);
   StageLoops v = p.stage(acc);
-  int64_t others = isOneKvBlock ? 0 : BlockedColumns::othersInVectors(lanes);
-  auto [vectors, lane] = splitRows(acc, v["x"], columns.block + others);
+  auto [vectors, lane] = splitRows(acc, v["x"], columns.width());
   p.unroll(vectors);
   Loop group;
   if (isOneKvBlock) {
@@ -238,7 +237,7 @@ Loop CpuSchedule::scheduleOnlineUpdate(Func acc) {
   StageLoops v = p.stage(acc, 0);
   auto [group, row] = p.split(v["ii"], contextRows);
   auto [vectors, lane] = p.split(v["rx"], lanes);
-  p.reorder({lane, vectors, row, group, v["ry"], v["it"], v["rc"], v["h"], v["b"]});
+  p.reorder({lane, row, vectors, group, v["ry"], v["it"], v["rc"], v["h"], v["b"]});
   p.vectorize(lane);
   p.unroll(vectors);
   p.unroll(row);

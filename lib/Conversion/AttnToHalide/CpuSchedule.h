@@ -19,7 +19,7 @@ namespace mlir::attn {
 class CpuSchedule {
 public:
   /// A register tile of the context has `contextRows` rows.
-  CpuSchedule(const AttentionBlocks &blocks, const ContextColumns &columns, int64_t lanes,
+  CpuSchedule(const AttentionBlocks &blocks, const BlockedColumns &columns, int64_t lanes,
               int64_t contextRows)
       : blocks(blocks), p(blocks.p), columns(columns), lanes(lanes), contextRows(contextRows) {}
 
@@ -62,7 +62,7 @@ public:
 
   const AttentionBlocks &blocks;
   PipelineBuilder &p;
-  const ContextColumns &columns;
+  const BlockedColumns &columns;
   int64_t lanes, contextRows;
   /// Loops at which funcs are computed.
   Loop qBlockLoop, kvBlockLoop;

@@ -127,8 +127,7 @@ void DecodeAttention::buildAccumulator() {
                                        columns.isWhole() ? ValueForm::inPlace : ValueForm::copied,
                                        /*keys=*/{}, s.getContextRows(),
                                        [&](ArrayRef<Scalar>) { return in.f32(0); });
-  acc = buildRowAccumulator(blocks, columns, numerators, kvBlockContext.product, softmax, kvBlocks,
-                            lanes);
+  acc = buildRowAccumulator(blocks, columns, numerators, kvBlockContext.product, softmax, kvBlocks);
   row = std::make_unique<OnlineState>(p, acc, columns);
 }
 

@@ -19,7 +19,8 @@ using namespace mlir;
 using namespace mlir::attn;
 
 ThreadColumns::ThreadColumns(int64_t valueDim, int64_t block, int64_t threads)
-    : ContextColumns(valueDim, block, threads), vectorDims(std::gcd(block, 4)) {}
+    : ContextColumns(valueDim, block, threads, /*state=*/block, /*first=*/0),
+      vectorDims(std::gcd(block, 4)) {}
 
 /// No more columns than value_dim needs, in pairs.
 static int64_t getBlock(GpuAttr s, int64_t valueDim) {

@@ -120,6 +120,8 @@ Scalar fetchAhead(Scalar x, Scalar element);
 /// Returns x and stores `stored` to `element`, read from an output, if `where` holds. For the body
 /// of a func that is not inlined.
 Scalar storeBeside(Scalar x, Scalar stored, Scalar element, Scalar where = {});
+/// `x`, which an update computes and stores only where the condition holds.
+Scalar storeWhere(Scalar x, Scalar condition);
 /// Two bf16 in an i32, as they lie in memory; two f32, rounded.
 Scalar pairOf(Scalar low, Scalar high);
 Scalar roundBF16Pair(Scalar low, Scalar high);

@@ -57,14 +57,14 @@ private:
   int64_t lanes;
   AttentionInputs in;
   AttentionBlocks blocks;
-  BlockedColumns columns;
   MaskAnalysis mask;
+  /// Whether one KV block covers all keys that a query block sees.
+  bool isOneKvBlock;
+  BlockedColumns columns;
   QBlockMask qBlockMask;
   AttentionRegions regions;
   Numerators numerators;
   LseOutput lse;
-  /// Whether one KV block covers all keys that a query block sees.
-  bool isOneKvBlock;
   /// Whether products take pairs of bf16.
   bool inPairs;
 
@@ -92,18 +92,24 @@ private:
 };
 } // namespace
 
+/// Whether `block` keys are all that a query block sees, which no sink, prob region or merge of
+/// KV splits asks to be summed online.
+static bool needsOneKvBlock(AttentionOp op, MaskAnalysis &mask, const AttentionBlocks &blocks) {
+  std::optional<int64_t> mostKeys = getMaxKeys(op, mask, blocks.rowsOfHead);
+  return mostKeys && *mostKeys <= blocks.kvBlock && !op.getSink() && op.getProbMod().empty() &&
+         !blocks.splits.isSplit();
+}
+
 PrefillAttention::PrefillAttention(PipelineBuilder &p, AttentionOp op, PrefillAttr s)
     : p(p), s(s), lanes(s.getVectorWidth()), in(p, op),
       blocks(in, s, s.getQBlock(), s.getPackedHeads(), s.getKvBlock(),
              KvSplits::byLength(in, s.getKvSplits(), s.getMinSplitKeys())),
-      columns(BlockedColumns::ofVectors(in.valueDim, lanes, s.getContextVectors())),
-      mask(op.getMask()), qBlockMask(blocks, mask), regions(in), numerators(in, cpuExp2),
-      lse(blocks, numerators), cpu(blocks, columns, lanes, s.getContextRows()) {
-  std::optional<int64_t> mostKeys = getMaxKeys(op, mask, blocks.rowsOfHead);
-  inPairs = s.getProducts() == Products::bf16_pairs;
-  isOneKvBlock = mostKeys && *mostKeys <= blocks.kvBlock && !op.getSink() &&
-                 op.getProbMod().empty() && !blocks.splits.isSplit();
-}
+      mask(op.getMask()), isOneKvBlock(needsOneKvBlock(op, mask, blocks)),
+      columns(BlockedColumns::ofVectors(in.valueDim, lanes, s.getContextVectors(),
+                                        /*isOnline=*/!isOneKvBlock)),
+      qBlockMask(blocks, mask), regions(in), numerators(in, cpuExp2), lse(blocks, numerators),
+      inPairs(s.getProducts() == Products::bf16_pairs),
+      cpu(blocks, columns, lanes, s.getContextRows()) {}
 
 LogicalResult attn::lowerPrefillAttention(PipelineBuilder &p, AttentionOp op, PrefillAttr s) {
   return PrefillAttention(p, op, s).lower();
@@ -219,8 +225,7 @@ void PrefillAttention::buildAccumulator() {
     row = std::make_unique<OneKvBlockState>(p, softmax);
     return;
   }
-  acc = buildRowAccumulator(blocks, columns, numerators, kvBlockContext.product, softmax, kvBlocks,
-                            lanes);
+  acc = buildRowAccumulator(blocks, columns, numerators, kvBlockContext.product, softmax, kvBlocks);
   row = std::make_unique<OnlineState>(p, acc, columns);
 }
 

@@ -149,6 +149,9 @@ Scalar fetchAhead(Scalar x, Scalar element) {
 Scalar storeBeside(Scalar x, Scalar stored, Scalar element, Scalar where) {
   return {x.b(), halide::StoreBesideOp::create(x.b(), x, stored, element, where)};
 }
+Scalar storeWhere(Scalar x, Scalar condition) {
+  return {x.b(), halide::StoreWhereOp::create(x.b(), x, condition)};
+}
 Scalar pairOf(Scalar low, Scalar high) {
   auto widen = [](Scalar x) -> Scalar {
     return {x.b(), arith::ExtUIOp::create(x.b(), x.b().getI32Type(), bits(x))};

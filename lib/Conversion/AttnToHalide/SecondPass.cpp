@@ -82,20 +82,20 @@ Scalar attn::keepValue(const SecondPass &pass, Scalar value, Scalar ii, Scalar k
 
 /// The largest magnitude of a query block's context, and of its sums if they alone may be NaN.
 static void buildLargest(SecondPass &pass, const AttentionBlocks &blocks,
-                         const ContextColumns &columns, Func acc, int64_t lanes,
+                         const BlockedColumns &columns, Func acc, int64_t lanes,
                          bool mayHaveNaNSum) {
   PipelineBuilder &p = blocks.p;
   Type i32Type = p.b().getI32Type();
-  int64_t others = mayHaveNaNSum ? BlockedColumns::othersInVectors(lanes) : 0;
+  int64_t first = mayHaveNaNSum ? 0 : columns.first;
   StringRef vars[] = {"x", "it", "h", "b"};
   auto zero = [&](ArrayRef<Scalar>) { return p.i32(0); };
   Func ofLane = pass.largestOfLane = p.func("largest_of_lane", vars, i32Type, zero);
   p.update(ofLane, vars,
-           {{"rx", p.i32((columns.block + others) / lanes)},
+           {{"rx", p.i32((columns.width() - first) / lanes)},
             {"ry", p.i32(columns.numBlocks)},
             {"ri", p.i32(blocks.rows)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             Scalar x = acc(r[0] * lanes + v[0], r[1], r[2], v[1], v[2], v[3]);
+             Scalar x = acc(r[0] * lanes + v[0] + first, r[1], r[2], v[1], v[2], v[3]);
              return max(ofLane(v), magnitude(x));
            });
   Func largest = pass.largest = p.func("largest", kQBlockVars, i32Type, zero);
@@ -149,7 +149,7 @@ static Func buildSecondContext(const SecondPass &pass, const AttentionBlocks &bl
 
 /// The tile of dot products is unrolled: regions are inlined once at the numerator instead of in
 /// each of the tile's vectors.
-SecondPass attn::buildSecondPass(const KvReader &reader, const ContextColumns &columns,
+SecondPass attn::buildSecondPass(const KvReader &reader, const BlockedColumns &columns,
                                  const ScoreSteps &steps, const Numerators &numerators,
                                  const RowState &row, const LseOutput &lse, const FirstPass &first,
                                  function_ref<StagedReads()> stage) {

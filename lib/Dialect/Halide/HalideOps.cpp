@@ -231,7 +231,7 @@ SmallVector<attn::KernelParameter> PipelineOp::getParameters() {
 }
 
 //===----------------------------------------------------------------------===//
-// InputOp, ExtentOp, OutputOp, ExternOp, AtOp, FetchAheadOp, StoreBesideOp
+// InputOp, ExtentOp, OutputOp, ExternOp, AtOp, FetchAheadOp, StoreBesideOp, StoreWhereOp
 //===----------------------------------------------------------------------===//
 
 void InputOp::build(OpBuilder &b, OperationState &state, StringRef name, Type elementType,
@@ -288,14 +288,15 @@ LogicalResult FetchAheadOp::verify() { // (C1)
   return success();
 }
 
-/// Whether a func yields the value, which has no other use.
+/// Whether a func or an update yields the value, which has no other use.
+template <typename OpTy>
 static bool isYieldedAlone(Value value) {
   auto yield = value.hasOneUse() ? dyn_cast<YieldOp>(*value.user_begin()) : YieldOp();
-  return yield && yield.getValue() == value && isa<FuncOp>(yield->getParentOp());
+  return yield && yield.getValue() == value && isa<OpTy>(yield->getParentOp());
 }
 
 LogicalResult UndefOp::verify() {
-  if (!isYieldedAlone(getResult())) // (C1)
+  if (!isYieldedAlone<FuncOp>(getResult())) // (C1)
     return emitError("expected a func to yield the result, and no other use");
   return success();
 }
@@ -307,8 +308,14 @@ LogicalResult StoreBesideOp::verify() {
   };
   if (!at || !isOutput(at)) // (C1)
     return emitError("expected an element of an output");
-  if (!isYieldedAlone(getResult())) // (C2)
+  if (!isYieldedAlone<FuncOp>(getResult())) // (C2)
     return emitError("expected a func to yield the result, and no other use");
+  return success();
+}
+
+LogicalResult StoreWhereOp::verify() {
+  if (!isYieldedAlone<UpdateOp>(getResult())) // (C1)
+    return emitError("expected an update to yield the result, and no other use");
   return success();
 }
 

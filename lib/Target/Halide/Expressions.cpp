@@ -11,8 +11,8 @@
 #include "Float8.h"
 #include "FloatExpressions.h"
 #include "IntegerExpressions.h"
+#include "MarkedStores.h"
 #include "MathFunctions.h"
-#include "StoreBeside.h"
 #include "StrictFloat.h"
 
 #include "attnc/Dialect/Halide/Halide.h"
@@ -141,6 +141,7 @@ static Expr translateOne(Operation *op, ArrayRef<Expr> in, bool nowrap) {
       .Case([&](StoreBesideOp) {
         return storeBeside(in[0], in[1], in[2], in.size() > 3 ? in[3] : H::Internal::const_true());
       })
+      .Case([&](StoreWhereOp) { return storeWhere(in[0], in[1]); })
       .Case([&](PromiseClampedOp) { return H::unsafe_promise_clamped(in[0], in[1], in[2]); })
       .Default([&](Operation *) { return translateFloat(op, in); });
 }

@@ -32,7 +32,7 @@ bool halide::computesFloat8(Operation *op) {
                   llvm::any_of(op->getResultTypes(), halide::isFloat8);
   return isFloat8 &&
          !isa<arith::ExtFOp, arith::TruncFOp, arith::BitcastOp, arith::SelectOp, arith::ConstantOp,
-              LikelyOp, UndefOp, StrictFloatOp, FetchAheadOp, StoreBesideOp>(op);
+              LikelyOp, UndefOp, StrictFloatOp, FetchAheadOp, StoreBesideOp, StoreWhereOp>(op);
 }
 
 static Expr bitsOf(uint32_t number) { return H::Internal::make_const(H::UInt(32), number); }

@@ -16,9 +16,9 @@
 #include "DevicePass.h"
 #include "Diagnostics.h"
 #include "FetchAhead.h"
+#include "MarkedStores.h"
 #include "MemoryFiles.h"
 #include "Runtime.h"
-#include "StoreBeside.h"
 #include "Translator.h"
 
 #include "attnc/Files/WholeFile.h"
@@ -251,10 +251,10 @@ LogicalResult halide::exportPipeline(PipelineOp pipeline, StringRef targetName,
     BF16PairsPass pairs(*target);
     DevicePass device;
     FetchAheadPass fetchAhead;
-    StoreBesidePass storeBeside;
+    MarkedStoresPass markedStores;
     BoundStackPass boundStack;
     lowered.add_custom_lowering_pass(&fetchAhead, nullptr);
-    lowered.add_custom_lowering_pass(&storeBeside, nullptr);
+    lowered.add_custom_lowering_pass(&markedStores, nullptr);
     lowered.add_custom_lowering_pass(&pairs, nullptr);
     if (target->has_gpu_feature())
       lowered.add_custom_lowering_pass(&device, nullptr);
@@ -264,7 +264,7 @@ LogicalResult halide::exportPipeline(PipelineOp pipeline, StringRef targetName,
     // Else all that isn't arithmetic, such as predicated loads, promises LLVM that no NaN or
     // infinity is read, and a region's tests for them are folded away.
     module.set_any_strict_float(true);
-    for (const std::string &error : {storeBeside.getError(), device.getError()})
+    for (const std::string &error : {markedStores.getError(), device.getError()})
       if (!error.empty())
         return pipeline.emitError(error);
     return writeFiles(module, files, pipeline.getLoc());

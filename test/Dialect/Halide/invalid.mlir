@@ -149,6 +149,18 @@ halide.pipeline @store_beside_c2_update {
 
 // -----
 
+halide.pipeline @store_where_c1 {
+  %f = halide.func "f" [%x] : i32 {
+    %c0 = arith.constant 0 : i32
+    %is_first = arith.cmpi eq, %x, %c0 : i32
+    // expected-error @+1 {{expected an update to yield the result, and no other use}}
+    %a = halide.store_where %x, %is_first : i32
+    halide.yield %a : i32
+  }
+}
+
+// -----
+
 halide.pipeline @fetch_ahead_c1 {
   %f = halide.func "f" [%x] : i32 { halide.yield %x : i32 }
   %g = halide.func "g" [%x] : i32 {

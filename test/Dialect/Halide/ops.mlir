@@ -187,6 +187,24 @@ halide.pipeline @names {
   halide.output %f [8] : !halide.func<i32, 1>
 }
 
+// An update stores where a condition holds.
+// CHECK-LABEL: halide.pipeline @some_rows
+halide.pipeline @some_rows {
+  %c0 = arith.constant 0 : i32
+  %c16 = arith.constant 16 : i32
+  %f = halide.func "f" [%x] : i32 {
+    halide.yield %x : i32
+  }
+  halide.update %f[] over [%r min %c0 extent %c16] : !halide.func<i32, 1> {
+    %is_first = arith.cmpi eq, %r, %c0 : i32
+    // CHECK: %[[STORED:.*]] = halide.store_where %{{.*}}, %{{.*}} : i32
+    // CHECK: halide.yield %[[STORED]] at
+    %stored = halide.store_where %c16, %is_first : i32
+    halide.yield %stored at [%r] : i32
+  }
+  halide.output %f [16] : !halide.func<i32, 1>
+}
+
 // What is left to a sum after one rfactor is the loop that came out of it: of that, another takes.
 // CHECK-LABEL: halide.pipeline @halves
 halide.pipeline @halves {

@@ -445,6 +445,28 @@ def Halide_StoreBesideOp : Halide_Op<"store_beside", [Pure,
   let hasVerifier = 1;
 }
 
+def Halide_StoreWhereOp : Halide_Op<"store_where", [Pure, AllTypesMatch<["value", "result"]>]> {
+  let summary = "Stores an update's value only where a condition holds";
+  let description = [{
+    The `halide.store_where` operation returns `value`, which is computed and stored where
+    `condition` holds; elsewhere the element stays as it is. Unlike the condition of a
+    `halide.yield`, it hides nothing from bounds inference: no loop becomes shorter by it, and the
+    yield's own condition still bounds the loops that it does not depend on.
+
+    - (C1) the `halide.yield` of an update is the only use, as its value.
+    - (C2) Where the update is vectorized, the condition is the same for all lanes of a vector.
+
+    ```mlir
+    %r = halide.store_where %sum, %is_first : f32
+    halide.yield %r : f32
+    ```
+  }];
+  let arguments = (ins AnyType:$value, I1:$condition);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$value `,` $condition attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+
 def Halide_UndefOp : Halide_Op<"undef", [Pure]> {
   let summary = "Leaves the elements of an output as they are";
   let description = [{

@@ -1,0 +1,123 @@
+//===- MarkedStores.cpp - stores beside a func's own, and fewer -----------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MarkedStores.h"
+
+#include "KernelReader.h"
+
+using namespace ::Halide;
+using namespace ::Halide::Internal;
+using mlir::halide::MarkedStoresPass;
+
+static constexpr char kBesideMark[] = "store_beside", kWhereMark[] = "store_where";
+
+Expr mlir::halide::storeBeside(const Expr &value, const Expr &stored, const Expr &element,
+                               const Expr &condition) {
+  return Call::make(value.type(), kBesideMark, {value, stored, element, condition},
+                    Call::PureExtern);
+}
+
+Expr mlir::halide::storeWhere(const Expr &value, const Expr &condition) {
+  return Call::make(value.type(), kWhereMark, {value, condition}, Call::PureExtern);
+}
+
+static bool isMark(const Call *call) {
+  return call->name == kBesideMark || call->name == kWhereMark;
+}
+
+/// The marker call that `value` is, inside of lets; null otherwise.
+static const Call *findMark(Expr value) {
+  while (const Let *let = value.as<Let>())
+    value = let->body;
+  const Call *call = value.as<Call>();
+  return call && isMark(call) ? call : nullptr;
+}
+
+static Stmt withValue(const Store *store, const Expr &value) {
+  return Store::make(store->name, value, store->index, store->param, store->predicate,
+                     store->alignment);
+}
+
+//===----------------------------------------------------------------------===//
+// Stores
+//===----------------------------------------------------------------------===//
+
+/// A vector's condition is a mask of lanes; a scalar's is a branch.
+static Stmt makeStore(const Load *place, const Expr &stored, const Expr &condition) {
+  bool isBranch = condition.type().is_scalar();
+  Expr lanes = isBranch ? const_true(stored.type().lanes()) : condition;
+  Stmt store =
+      Store::make(place->name, stored, place->index, place->param, lanes, ModulusRemainder());
+  return isBranch && !is_const_one(condition) ? IfThenElse::make(condition, store) : store;
+}
+
+Expr MarkedStoresPass::resolve(Expr value) const {
+  for (const Variable *name = value.as<Variable>(); name; name = value.as<Variable>()) {
+    auto let = lets.find(name->name);
+    if (let == lets.end())
+      break;
+    value = let->second;
+  }
+  return value;
+}
+
+Stmt MarkedStoresPass::storeAlsoBeside(const Call *mark, const Store *own) {
+  std::vector<const Load *> loads = findLoads(resolve(mark->args[2]));
+  if (!loads.empty())
+    return Block::make(makeStore(loads.front(), mark->args[1], mark->args[3]),
+                       withValue(own, mark->args[0]));
+  error = "expected store_beside to an element of a buffer, found another expression";
+  return own;
+}
+
+Stmt MarkedStoresPass::branch(const Expr &condition, const Stmt &store) {
+  Expr ofLanes = resolve(condition);
+  if (const Broadcast *same = ofLanes.as<Broadcast>())
+    ofLanes = resolve(same->value);
+  if (is_const_one(ofLanes))
+    return store;
+  if (ofLanes.type().is_vector()) {
+    error = "expected store_where on a condition that is the same for all lanes of a vector";
+    return store;
+  }
+  return lastBranch = IfThenElse::make(ofLanes, store);
+}
+
+Stmt MarkedStoresPass::visit(const Store *store) {
+  const Call *mark = findMark(store->value);
+  if (!mark)
+    return IRMutator::visit(store);
+  if (const Let *let = store->value.as<Let>())
+    return mutate(LetStmt::make(let->name, let->value, withValue(store, let->body)));
+  if (mark->name == kWhereMark)
+    return branch(mark->args[1], withValue(store, mark->args[0]));
+  return storeAlsoBeside(mark, store);
+}
+
+//===----------------------------------------------------------------------===//
+// What encloses them
+//===----------------------------------------------------------------------===//
+
+Stmt MarkedStoresPass::visit(const LetStmt *let) {
+  lets[let->name] = let->value;
+  Stmt result = IRMutator::visit(let);
+  lets.erase(let->name);
+  const LetStmt *outer = result.as<LetStmt>();
+  if (!outer || !lastBranch.defined() || !outer->body.same_as(lastBranch))
+    return result;
+  const IfThenElse *inner = lastBranch.as<IfThenElse>();
+  if (expr_uses_var(inner->condition, outer->name))
+    return result;
+  Stmt body = LetStmt::make(outer->name, outer->value, inner->then_case);
+  return lastBranch = IfThenElse::make(inner->condition, body);
+}
+
+Expr MarkedStoresPass::visit(const Call *call) {
+  if (isMark(call))
+    error = "expected a func with " + call->name + " to be stored, found it inlined";
+  return IRMutator::visit(call);
+}
