@@ -37,33 +37,44 @@ static CpuInfo getAvx512Info(function_ref<bool(const BF16PairCpu &)> isCpu) {
   return info;
 }
 
+static CpuInfo withTiles(CpuInfo info, bool hasTiles) {
+  info.hasTileCode = true;
+  info.hasTiles = hasTiles;
+  return info;
+}
+
 static CpuInfo hostInfo() {
 #if defined(__x86_64__)
   llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
-  if (features.lookup("avx512f"))
-    return getAvx512Info([&](const BF16PairCpu &cpu) {
-      return features.lookup("avx512bf16") && llvm::sys::getHostCPUName() == cpu.name;
-    });
-  if (features.lookup("avx2"))
-    return {32, 16};
-  return {16, 16};
+  auto isCpu = [&](const BF16PairCpu &cpu) {
+    return features.lookup("avx512bf16") && llvm::sys::getHostCPUName() == cpu.name;
+  };
+  CpuInfo info = features.lookup("avx512f") ? getAvx512Info(isCpu)
+                 : features.lookup("avx2")  ? CpuInfo{32, 16}
+                                            : CpuInfo{16, 16};
+  return withTiles(info, features.lookup("amx-bf16"));
 #else
   return {16, 32};
 #endif
+}
+
+static CpuInfo x86Info(const Target &target) {
+  auto isWide = [](StringRef feature) {
+    return feature.starts_with("avx512") || feature.starts_with("avx10");
+  };
+  if (llvm::any_of(target.getFeatures(), isWide))
+    return getAvx512Info([&](const BF16PairCpu &cpu) { return target.has(cpu.feature); });
+  return target.has("avx2") ? CpuInfo{32, 16} : CpuInfo();
 }
 
 CpuInfo CpuInfo::fromTarget(StringRef given) {
   Target target(given);
   if (target.isHost())
     return hostInfo();
-  auto isWide = [](StringRef feature) {
-    return feature.starts_with("avx512") || feature.starts_with("avx10");
-  };
-  if (llvm::any_of(target.getFeatures(), isWide))
-    return getAvx512Info([&](const BF16PairCpu &cpu) { return target.has(cpu.feature); });
-  if (target.has("avx2"))
-    return {32, 16};
   if (target.getArch() == "arm-64")
     return {16, 32};
-  return {};
+  CpuInfo info = x86Info(target);
+  return target.getMachine() == "x86-64-linux"
+             ? withTiles(info, target.has("avx512_sapphirerapids"))
+             : info;
 }

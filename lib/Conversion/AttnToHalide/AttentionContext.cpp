@@ -26,7 +26,7 @@ static Func buildPaddedValue(const KvReader &reader, ValueForm form) {
   const AttentionBlocks &blocks = reader.blocks;
   PipelineBuilder &p = blocks.p;
   StringRef vars[] = {"x", "k", "c", "it", "h", "b"};
-  bool inPairs = form == ValueForm::inPairs;
+  bool inPairs = form == ValueForm::inPairs || form == ValueForm::inTiles;
   Type type = inPairs ? Type(p.b().getI32Type()) : p.b().getF32Type();
   Func padded =
       p.func("padded_value", vars, type, [&](ArrayRef<Scalar>) { return p.constant(type, 0); });
@@ -58,7 +58,7 @@ KvBlockContext attn::buildKvBlockContext(const KvReader &reader, const ContextCo
   PipelineBuilder &p = blocks.p;
   Type f32Type = p.b().getF32Type();
   StringRef vars[] = {"x", "y", "ii", "c", "it", "h", "b"};
-  bool inPairs = form == ValueForm::inPairs;
+  bool inTiles = form == ValueForm::inTiles, inPairs = form == ValueForm::inPairs || inTiles;
   int64_t step = inPairs ? 2 : 1;
   KvBlockContext context;
   context.keysOfElement = step;
@@ -77,9 +77,14 @@ KvBlockContext attn::buildKvBlockContext(const KvReader &reader, const ContextCo
                    : numerators(ii, k, c, t.it, t.h, t.b);
     Scalar element = form == ValueForm::inPlace ? reader.valueOfVisible(d, k, c, t)
                                                 : context.paddedValue(d, k, c, t.it, t.h, t.b);
-    Scalar next = inPairs ? dotBF16Pair(sum(at), w, element) : sum(at) + w * element;
     Scalar low = inPairs ? k * 2 : k, high = inPairs ? k * 2 + 1 : k;
     Scalar isVisible = reader.isVisible(low, c, t);
+    if (inTiles)
+      return {dotBF16Tiles(sum(at), w, element, p.i32(blocks.rows) - ii,
+                           reader.countVisible(low, c, t)),
+              {},
+              isVisible};
+    Scalar next = inPairs ? dotBF16Pair(sum(at), w, element) : sum(at) + w * element;
     if (!Value(keys.groupHigh))
       return {next, {}, isVisible};
     // All keys of a group are visible, but bounds inference does not look into its funcs: without
@@ -91,7 +96,8 @@ KvBlockContext attn::buildKvBlockContext(const KvReader &reader, const ContextCo
             isVisible && reader.number(high, c, t) >= first && reader.number(low, c, t) < end};
   };
   Func product = context.product = p.func("product", vars, f32Type, start);
-  int64_t sums = countEqualBlocks(blocks.kvBlock / step, kLongestSum / step).value_or(1),
+  int64_t sums =
+              inTiles ? 1 : countEqualBlocks(blocks.kvBlock / step, kLongestSum / step).value_or(1),
           keysOfSum = blocks.kvBlock / step / sums;
   if (sums == 1) {
     p.update(product, vars, {{"rk", p.i32(keysOfSum)}},

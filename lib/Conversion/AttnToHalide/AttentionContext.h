@@ -29,8 +29,8 @@ struct KvBlockContext {
 int64_t countKeySums(const AttentionBlocks &blocks);
 
 /// How a kernel reads values: in memory, from a copy, or from a copy in pairs of keys, for which
-/// numerators are pairs too.
-enum class ValueForm { inPlace, copied, inPairs };
+/// numerators are pairs too; those of a KV block are multiplied one by one or all at once.
+enum class ValueForm { inPlace, copied, inPairs, inTiles };
 
 /// `start` initialises the sums. Keys hidden from all rows of a group of `rowsOfGroup` rows are
 /// skipped.

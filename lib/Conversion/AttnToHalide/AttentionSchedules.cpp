@@ -53,6 +53,23 @@ FailureOr<BuiltKernel> attn::buildScheduled(OpBuilder &builder, StringRef name, 
   return built;
 }
 
+Products attn::getProductsOn(const CpuInfo &cpu, Products products, int64_t depth) {
+  bool isMatrix = depth > 2;
+  return products == Products::bf16_tiles && !(cpu.hasTileCode && isMatrix) ? Products::bf16_pairs
+                                                                            : products;
+}
+
+static Attribute getScheduleOn(const CpuInfo &cpu, AttentionOp op, Attribute schedule) {
+  auto s = dyn_cast<PrefillAttr>(schedule);
+  if (!s)
+    return schedule;
+  Products products = getProductsOn(cpu, s.getProducts(), op.getQuery().getType().getDimSize(3));
+  return PrefillAttr::get(s.getContext(), s.getQBlock(), s.getKvBlock(), s.getVectorWidth(),
+                          s.getScoreVectors(), s.getScoreKeys(), s.getContextRows(),
+                          s.getContextVectors(), products, s.getPackedHeads(), s.getKvSplits(),
+                          s.getMinSplitKeys(), s.getMaxQLen());
+}
+
 /// A temporary for a partial result, whose sizes after the splits are the query's.
 static Value allocatePartial(AttentionOp op, RankedTensorType type, HostFunction &host) {
   SmallVector<Value> sizes, hostSizes;
@@ -73,6 +90,7 @@ static Value allocatePartial(AttentionOp op, RankedTensorType type, HostFunction
 static LogicalResult callKernels(AttentionOp op, Attribute schedule, ArrayRef<Value> destinations,
                                  FunctionConverter &converter, function_ref<Value()> condition) {
   HostFunction &host = converter.getHost();
+  schedule = getScheduleOn(converter.getCpu(), op, schedule);
   SmallVector<Value> partials;
   auto kernelBuilder = dyn_cast<KernelBuilderAttrInterface>(schedule);
   if (kernelBuilder)

@@ -234,10 +234,18 @@ static Scalar readQueryPair(const AttentionBlocks &blocks, ArrayRef<Scalar> v) {
   return {pair.b(), arith::XOrIOp::create(pair.b(), pair, pair.constant(kSigns))};
 }
 
-TransposedFunc attn::buildTransposedQueryPairs(const AttentionBlocks &blocks, int64_t lanes) {
+TransposedFunc attn::buildTransposedQueryPairs(const AttentionBlocks &blocks, int64_t lanes,
+                                               int64_t pairs) {
   PipelineBuilder &p = blocks.p;
-  auto pair = [&](ArrayRef<Scalar> v) { return readQueryPair(blocks, v); };
   Type i32 = p.b().getI32Type();
+  int64_t known = blocks.in.headDim / 2;
+  auto pair = [&](ArrayRef<Scalar> v) {
+    if (pairs == known)
+      return readQueryPair(blocks, v);
+    SmallVector<Scalar> at(v);
+    at[1] = min(v[1], known - 1);
+    return select(v[1] < p.i32(known), readQueryPair(blocks, at), p.i32(0));
+  };
   if (!isTransposed(blocks.in.headDim / 2, lanes))
     return {p.func("query_t", kQueryVars, i32, pair), {}};
   return buildTransposed(p, lanes, "query_t", kQueryVars, i32, pair);
@@ -444,6 +452,23 @@ DotProduct attn::buildDotProduct(const AttentionBlocks &blocks, Func query, KeyE
              return sum(v) + partial(along(v, blockDim, r[0]));
            });
   return {sum, partial, {}};
+}
+
+DotProduct attn::buildTileProduct(const KvReader &reader, Func query, KeyElement keyAt,
+                                  StringRef name) {
+  const AttentionBlocks &blocks = reader.blocks;
+  PipelineBuilder &p = blocks.p;
+  StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
+  Type f32 = p.b().getF32Type();
+  Func sum = p.func(name, vars, f32, [&](ArrayRef<Scalar>) { return undef(p.b(), f32); });
+  p.update(sum, vars, {{"rd", p.i32(blocks.in.headDim / 2)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             BlockCoords t(v);
+             return dotBF16Tiles(blocks.in.f32(0), keyAt(v[1], v[2], t, r[0]),
+                                 query(v[0], r[0], t.it, t.h, t.b),
+                                 reader.countVisible(v[1], v[2], t), p.i32(blocks.in.headDim));
+           });
+  return {sum, Func(), {}};
 }
 
 //===----------------------------------------------------------------------===//

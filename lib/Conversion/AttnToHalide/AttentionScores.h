@@ -59,8 +59,10 @@ private:
 /// The rows of a query block in f32, negated where the scale is negative; with rows in the lanes.
 Func buildQuery(const AttentionBlocks &blocks);
 TransposedFunc buildTransposedQuery(const AttentionBlocks &blocks, int64_t lanes);
-/// The same in pairs of dims.
-TransposedFunc buildTransposedQueryPairs(const AttentionBlocks &blocks, int64_t lanes);
+/// The same in pairs of dims;
+/// the pairs from head_dim to `pairs` are zero.
+TransposedFunc buildTransposedQueryPairs(const AttentionBlocks &blocks, int64_t lanes,
+                                         int64_t pairs);
 
 /// Keys of a KV block, converted to f32 once per query block.
 Func buildWideKey(const KvReader &reader);
@@ -98,6 +100,10 @@ using KeyElement = function_ref<Scalar(Scalar k, Scalar c, const BlockCoords &t,
 using KeyCondition = function_ref<Scalar(Scalar k, Scalar c, const BlockCoords &t)>;
 DotProduct buildDotProduct(const AttentionBlocks &blocks, Func query, KeyElement keyAt,
                            DotForm form, StringRef name, KeyCondition isNeeded = {});
+
+/// The same products, of all rows of a query block and keys of a KV block at once. `keyAt` reads
+/// the even element of pair d, or the pair; `query` holds pairs.
+DotProduct buildTileProduct(const KvReader &reader, Func query, KeyElement keyAt, StringRef name);
 
 /// Builds the scores. `keys`, which all rows see, are not masked; keys outside of them are, up to
 /// the end of a step of `numAccumulators` keys.

@@ -135,11 +135,19 @@ static Scalar addPair(Scalar sum, Scalar pair) {
   return dotBF16Pair(sum, pair, pair.constant(kOnes));
 }
 
+/// CPUs with tiles take longer for vdpbf16ps than for two additions.
+static Scalar addElements(Scalar sum, Scalar pair) {
+  constexpr int64_t kHigh = int32_t(0xffff0000);
+  Scalar low(pair.b(), arith::ShLIOp::create(pair.b(), pair, pair.constant(16)));
+  Scalar high = pair & pair.constant(kHigh);
+  return sum + fromBits(high, sum.getType()) + fromBits(low, sum.getType());
+}
+
 KvBlockSoftmax attn::buildKvBlockSoftmax(const KvReader &reader, const ScoreSteps &steps,
                                          const Numerators &numerators, Func score,
-                                         int64_t numAccumulators, bool inPairs) {
+                                         int64_t numAccumulators, Products products) {
   PipelineBuilder &p = reader.blocks.p;
-  bool isModified = !reader.blocks.in.op.getProbMod().empty();
+  bool isModified = !reader.blocks.in.op.getProbMod().empty(), inPairs = products != Products::f32;
   KvBlockSoftmax s;
   s.partialMax = combineKeys(reader, "max_chains", score, -kMaxFloat, machineMax, numAccumulators);
   s.maximum = combinePartials(p, "max", s.partialMax, machineMax, numAccumulators);
@@ -148,7 +156,8 @@ KvBlockSoftmax attn::buildKvBlockSoftmax(const KvReader &reader, const ScoreStep
   if (s.sumsPairs) {
     numAccumulators /= 2;
     s.pairs = buildNumeratorPairs(reader.blocks, s.numerators);
-    s.partialSum = combineKeys(reader, "sum_chains", s.pairs, 0, addPair, numAccumulators,
+    Combine add = products == Products::bf16_tiles ? addElements : addPair;
+    s.partialSum = combineKeys(reader, "sum_chains", s.pairs, 0, add, numAccumulators,
                                /*keysOfElement=*/2);
   } else {
     s.partialSum = combineKeys(reader, "sum_chains", s.numerators, 0, plus, numAccumulators);

@@ -94,7 +94,7 @@ Func buildModified(const AttentionBlocks &blocks, const ScoreSteps &steps, Func 
 /// The softmax of a KV block in a CPU's lanes.
 KvBlockSoftmax buildKvBlockSoftmax(const KvReader &reader, const ScoreSteps &steps,
                                    const Numerators &numerators, Func score,
-                                   int64_t numAccumulators, bool inPairs = false);
+                                   int64_t numAccumulators, Products products = Products::f32);
 
 /// Layout of an accumulator row: value dims in blocks of columns. State columns hold the sum, the
 /// maximum, and, if a sink is added last, 0 or the NaN of an infinite or NaN sink.

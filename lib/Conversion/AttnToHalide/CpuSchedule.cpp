@@ -196,7 +196,25 @@ void CpuSchedule::schedulePages(const KvReader &reader) {
 // Context
 //===----------------------------------------------------------------------===//
 
-void CpuSchedule::scheduleAccumulator(Func acc, const KvBlockContext &context, bool isOneKvBlock) {
+void CpuSchedule::scheduleTiles(Func f, ArrayRef<StringRef> loops) {
+  computeInKvBlock(f);
+  p.neverPartition(f, 0);
+  p.boundExtent(f, "ii", blocks.rows);
+  StageLoops v = p.stage(f, 0);
+  p.reorder(llvm::map_to_vector(loops, [&](StringRef name) { return v[name]; }));
+}
+
+void CpuSchedule::scheduleTileContext(const KvBlockContext &context) {
+  Func product = context.product;
+  scheduleTiles(product, {"x", "ii", "rk", "y"});
+  p.boundExtent(product, "y", columns.numBlocks);
+  splitRows(product, p.stage(product)["x"], columns.block);
+  constexpr int64_t kTilePairs = 16;
+  p.alignBounds(context.paddedValue, p.dim(context.paddedValue, "k"), kTilePairs);
+}
+
+void CpuSchedule::scheduleAccumulator(Func acc, const KvBlockContext &context, bool isOneKvBlock,
+                                      bool inTiles) {
   computeInQBlock(acc);
   blocks.fix(acc, /*perKvBlock=*/false);
   p.boundExtent(acc, "y", columns.numBlocks);
@@ -214,20 +232,27 @@ void CpuSchedule::scheduleAccumulator(Func acc, const KvBlockContext &context, b
   } else {
     group = scheduleOnlineUpdate(acc);
   }
+  if (inTiles)
+    scheduleTileContext(context);
+  else
+    scheduleContextInRegisters(context, group);
+  if (Value(context.paddedValue))
+    schedulePaddedValue(context.paddedValue, context.keysOfElement);
+}
+
+void CpuSchedule::scheduleContextInRegisters(const KvBlockContext &context, Loop group) {
   bool hasPartialSums = bool(Value(context.partialProduct));
   Loop partials =
       scheduleRegisterTile(context.product, group,
                            {"x", columns.block, "ii", contextRows, hasPartialSums ? "rj" : "rk"});
   p.boundExtent(context.product, "y", 1);
-  if (hasPartialSums) {
-    p.storeIn(context.product, MemoryType::stack);
-    scheduleRegisterTile(context.partialProduct, partials,
-                         {"x", columns.block, "ii", contextRows, "rk"});
-    p.boundExtent(context.partialProduct, "y", 1);
-    p.boundExtent(context.partialProduct, "j", 1);
-  }
-  if (Value(context.paddedValue))
-    schedulePaddedValue(context.paddedValue, context.keysOfElement);
+  if (!hasPartialSums)
+    return;
+  p.storeIn(context.product, MemoryType::stack);
+  scheduleRegisterTile(context.partialProduct, partials,
+                       {"x", columns.block, "ii", contextRows, "rk"});
+  p.boundExtent(context.partialProduct, "y", 1);
+  p.boundExtent(context.partialProduct, "j", 1);
 }
 
 /// Returns the loop over groups of rows.

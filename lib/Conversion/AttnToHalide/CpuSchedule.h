@@ -52,8 +52,13 @@ public:
   void schedulePages(const KvReader &reader);
   /// Schedules the scales of a KV block, if there are any.
   void scheduleScales(const KvReader &reader);
-  /// Schedules the accumulator, of one KV block or online, and its producers.
-  void scheduleAccumulator(Func acc, const KvBlockContext &context, bool isOneKvBlock);
+  /// Schedules the accumulator, of one KV block or online, and its producers. `inTiles`: products
+  /// of a KV block are computed at once.
+  void scheduleAccumulator(Func acc, const KvBlockContext &context, bool isOneKvBlock,
+                           bool inTiles);
+  /// Schedules the products of a KV block's keys by halide.dot_bf16_tiles, whose loops are
+  /// innermost.
+  void scheduleTiles(Func f, ArrayRef<StringRef> loops);
   /// Schedules the largest magnitudes and the sums of the second pass; returns the loop over KV
   /// blocks, at which its scores are computed.
   Loop scheduleSecondContext(const SecondPass &pass);
@@ -71,6 +76,8 @@ private:
   Loop schedulePackedOutput(Func context);
   void scheduleSplits(const MergedSplits &splits, Loop merging);
   Loop scheduleOnlineUpdate(Func acc);
+  void scheduleTileContext(const KvBlockContext &context);
+  void scheduleContextInRegisters(const KvBlockContext &context, Loop group);
   void schedulePaddedValue(Func padded, int64_t keysOfElement);
 };
 

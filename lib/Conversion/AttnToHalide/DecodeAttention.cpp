@@ -155,7 +155,7 @@ void DecodeAttention::schedule() {
   cpu.scheduleRange(range, kvBlocks, /*full=*/{});
   cpu.scheduleKvHead(*reader);
   scheduleQuery();
-  cpu.scheduleAccumulator(acc, kvBlockContext, /*isOneKvBlock=*/false);
+  cpu.scheduleAccumulator(acc, kvBlockContext, /*isOneKvBlock=*/false, /*inTiles=*/false);
   cpu.computeInQBlock(inverse);
   blocks.fix(inverse, /*perKvBlock=*/false);
   p.boundExtent(inverse, "ii", blocks.rows);

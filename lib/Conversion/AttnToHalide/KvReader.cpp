@@ -32,6 +32,12 @@ Scalar KvReader::isVisible(Scalar k, Scalar c, const BlockCoords &t) const {
   return c * blocks.kvBlock + k < range.count(t);
 }
 
+Scalar KvReader::countVisible(Scalar k, Scalar c, const BlockCoords &t) const {
+  if (range.hasGap() || range.hasStarts())
+    return range.endOf(c, t) - number(k, c, t);
+  return range.count(t) - (c * blocks.kvBlock + k);
+}
+
 void KvReader::lookUpPages() {
   const KvTensors &kv = blocks.in.kv;
   if (!kv.arePaged())
@@ -110,6 +116,11 @@ Scalar KvReader::value(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const
   KvTensors::Place place = placeOf(visibleNumber(k, c, t), k, c, t);
   Scalar x = kv.value(d, place, kvHead(t.h), blocks.batch(t));
   return scaled(x, kv.getValueScales(), valueScales, d, place, k, c, t);
+}
+
+Scalar KvReader::keyElement(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
+  Scalar promised = unsafePromiseClamped(number(k, c, t), blocks.p.i32(0), blocks.in.numKeys - 1);
+  return blocks.in.kv.keyElement(d, placeOf(promised, k, c, t), kvHead(t.h), blocks.batch(t));
 }
 
 Scalar KvReader::keyPair(Scalar pair, Scalar k, Scalar c, const BlockCoords &t) const {

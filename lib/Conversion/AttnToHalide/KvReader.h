@@ -24,6 +24,8 @@ public:
   Scalar visibleNumber(Scalar k, Scalar c, const BlockCoords &t) const;
   /// Whether key k of KV block c is visible.
   Scalar isVisible(Scalar k, Scalar c, const BlockCoords &t) const;
+  /// The number of visible keys from key k of KV block c on, of all KV blocks; none if below 1.
+  Scalar countVisible(Scalar k, Scalar c, const BlockCoords &t) const;
 
   Scalar key(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const;
   Scalar value(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const;
@@ -31,6 +33,8 @@ public:
   /// used.
   Scalar valueOfVisible(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const;
 
+  /// Dim d of a visible key as it is stored.
+  Scalar keyElement(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const;
   /// Pairs of bf16: dims 2·pair and 2·pair + 1 of a key; one dim of values 2·pair and 2·pair + 1.
   Scalar keyPair(Scalar pair, Scalar k, Scalar c, const BlockCoords &t) const;
   Scalar valuePair(Scalar d, Scalar pair, Scalar c, const BlockCoords &t) const;

@@ -72,6 +72,10 @@ Scalar KvTensors::key(Scalar d, Place place, Scalar kvHead, Scalar b) const {
   return widenFactor(read(keys, d, place, kvHead, b));
 }
 
+Scalar KvTensors::keyElement(Scalar d, Place place, Scalar kvHead, Scalar b) const {
+  return read(keys, d, place, kvHead, b);
+}
+
 Scalar KvTensors::value(Scalar d, Place place, Scalar kvHead, Scalar b) const {
   return widenFactor(read(values, d, place, kvHead, b));
 }

@@ -47,6 +47,8 @@ public:
 
   /// An element of a key, in f32, without its scale.
   Scalar key(Scalar d, Place place, Scalar kvHead, Scalar b) const;
+  /// The same as it is stored.
+  Scalar keyElement(Scalar d, Place place, Scalar kvHead, Scalar b) const;
   /// The same of a value.
   Scalar value(Scalar d, Place place, Scalar kvHead, Scalar b) const;
 

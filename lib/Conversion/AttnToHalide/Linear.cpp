@@ -11,6 +11,7 @@
 
 #include "AttentionBlocks.h"
 #include "Lowerings.h"
+#include "PackWeights.h"
 #include "Rows.h"
 
 using namespace mlir;
@@ -20,22 +21,27 @@ namespace {
 /// The register tile, and the rows computed with one panel of weights.
 struct Tile {
   int64_t rows, lanes, vectors, rowBlock;
-  /// Whether products take pairs of bf16.
-  bool inPairs;
+  Products products;
+  /// Whether products take pairs of bf16, and whether all those of a block are one call.
+  bool inPairs, inTiles;
   int64_t columns() const { return lanes * vectors; }
 
   explicit Tile(LinearAttr s)
       : rows(s.getRowTile()), lanes(s.getVectorWidth()), vectors(s.getVectors()),
-        rowBlock(s.getRowBlock()), inPairs(s.getProducts() == Products::bf16_pairs) {}
+        rowBlock(s.getRowBlock()), products(s.getProducts()), inPairs(products != Products::f32),
+        inTiles(products == Products::bf16_tiles) {}
 };
 
 /// Funcs of the product, outermost consumer last. Constant panels are an input. The sum and the
-/// block have the tile's rows, of dimension `rowDim` of the result, as dimension 2.
+/// block, which are one func if all products of a block are one call, have the tile's rows, of
+/// dimension `rowDim` of the result, as dimension 2.
 struct Product {
   Func panels, sum, block, result;
   int64_t rowDim;
   /// The extent of the reduction: in_features, or pairs of them.
   Scalar width;
+  /// Pairs in a packed panel, if the reduction takes pairs.
+  int64_t pairs;
   bool packsInCall;
 };
 } // namespace
@@ -106,13 +112,23 @@ static SmallVector<T> withRowsFirst(ArrayRef<T> outer, int64_t rowDim) {
   return ordered;
 }
 
-/// The elements 2 · `pair` and the next one of `size`; 0 in place of one behind the last.
+/// The elements 2 · `pair` and the next one of `size`; 0 in place of one behind the last, which
+/// only the second may be.
 static Scalar readPair(Scalar pair, int64_t size, function_ref<Scalar(Scalar)> read) {
   Scalar low = read(pair * 2), next = pair * 2 + 1;
   if (size % 2 == 0)
     return pairOf(low, read(next));
   Scalar high = read(min(next, size - 1));
   return pairOf(low, select(likely(next < next.constant(size)), high, high.constant(0)));
+}
+
+/// The same where both may lie behind the last.
+static Scalar readPaddedPair(Scalar pair, int64_t size, function_ref<Scalar(Scalar)> read) {
+  auto readOrZero = [&](Scalar k) {
+    Scalar x = read(min(k, size - 1));
+    return select(likely(k < k.constant(size)), x, x.constant(0));
+  };
+  return pairOf(readOrZero(pair * 2), readOrZero(pair * 2 + 1));
 }
 
 /// The product of two factors, by the processor's conversion if both are f16: beside a weight
@@ -135,9 +151,12 @@ static void buildPanels(PipelineBuilder &p, LinearOp op, Value packed, const Til
   Func weight = p.input("weight", op.getWeight());
   Scalar features = p.extent(weight, 1);
   int64_t depth = tensorType(op.getWeight()).getDimSize(1);
+  f.pairs = countPairs(depth, tile.products);
   Type type = tile.inPairs ? p.b().getI32Type() : accumulatorType(weight.getElementType());
   f.panels = p.func("panels", {"ni", "k", "no"}, type, [&](ArrayRef<Scalar> v) {
     Scalar feature = min(v[2] * tile.columns() + v[0], features - 1);
+    if (tile.inPairs && f.pairs * 2 > depth + 1)
+      return readPaddedPair(v[1], depth, [&](Scalar k) { return weight(k, feature); });
     return tile.inPairs ? readPair(v[1], depth, [&](Scalar k) { return weight(k, feature); })
                         : convert(weight(v[1], feature), type);
   });
@@ -159,9 +178,17 @@ static FailureOr<Product> buildProduct(PipelineBuilder &p, LinearOp op, ArrayRef
   int64_t columns = tile.columns();
 
   auto tiled = concat<StringRef>({"ni", "no"}, withRowsFirst<StringRef>(outer, rowDim));
-  f.sum = p.func("sum", tiled, acc, [&](ArrayRef<Scalar>) { return p.constant(acc, 0); });
+  f.sum = p.func("sum", tiled, acc, [&](ArrayRef<Scalar>) {
+    return tile.inTiles ? undef(p.b(), acc) : p.constant(acc, 0);
+  });
   p.update(f.sum, tiled, {{"k", f.width}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
     SmallVector<Scalar> row(v.drop_front(2));
+    if (tile.inTiles) {
+      row[0] = unsafePromiseClamped(v[2], p.i32(0), rows - 1);
+      Scalar even = input(concat<Scalar>({r[0] * 2}, withRowsFirst<Scalar>(row, rowDim)));
+      return dotBF16Tiles(p.constant(acc, 0), even, f.panels(v[0], r[0], v[1]), rows - v[2],
+                          p.i32(depth));
+    }
     row[0] = min(v[2], rows - 1); // a tile may reach past the last row
     auto read = [&](Scalar k) {
       return input(concat<Scalar>({k}, withRowsFirst<Scalar>(row, rowDim)));
@@ -170,7 +197,9 @@ static FailureOr<Product> buildProduct(PipelineBuilder &p, LinearOp op, ArrayRef
     return tile.inPairs ? dotBF16Pair(f.sum(v), readPair(r[0], depth, read), weight)
                         : f.sum(v) + multiply(read(r[0]), weight, acc);
   });
-  f.block = p.func("block", tiled, acc, [&](ArrayRef<Scalar> v) { return f.sum(v); });
+  f.block = tile.inTiles
+                ? f.sum
+                : p.func("block", tiled, acc, [&](ArrayRef<Scalar> v) { return f.sum(v); });
   auto last = epilogue.empty() ? type : tensorType(epilogue.back()->getResult(0));
   bool isWhole = true;
   auto body = [&](ArrayRef<Scalar> v) {
@@ -236,6 +265,12 @@ static void scheduleSums(PipelineBuilder &p, const Product &f, Loop at, const Ti
   scheduleSum(p, ofBlock, blocks, blockLoops, blockLoops.back(), tile);
 }
 
+/// The loops that one call replaces are innermost.
+static void scheduleTiles(PipelineBuilder &p, Func sum) {
+  SmallVector<Loop> loops = p.loops(sum, 0);
+  p.reorder({loops[0], loops[2], loops.back()});
+}
+
 static void scheduleProduct(PipelineBuilder &p, const Product &f, const Tile &tile) {
   using halide::MemoryType;
   using halide::TailStrategy;
@@ -256,6 +291,8 @@ static void scheduleProduct(PipelineBuilder &p, const Product &f, const Tile &ti
   p.storeIn(f.block, MemoryType::stack);
   p.boundExtent(f.block, 0, tile.columns());
   p.boundStorage(f.block, 2, tile.rowBlock);
+  if (tile.inTiles)
+    return scheduleTiles(p, f.sum);
   p.alignBounds(f.block, 2, tile.rows);
   SmallVector<Loop> block = p.loops(f.block);
   auto [mt, row] = p.split(block[2], tile.rows, TailStrategy::round_up);
@@ -272,6 +309,8 @@ static void schedulePanels(PipelineBuilder &p, const Product &f, const Tile &til
   using halide::TailStrategy;
   p.computeRoot(f.panels);
   p.boundExtent(f.panels, 0, tile.columns());
+  if (tile.inTiles)
+    p.boundExtent(f.panels, 1, f.pairs);
   SmallVector<Loop> panels = p.loops(f.panels);
   auto [ko, ki] = p.split(panels[1], tile.lanes, TailStrategy::guard_with_if);
   p.reorder({ki, panels[0], ko, panels[2]});

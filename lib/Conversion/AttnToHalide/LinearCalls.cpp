@@ -36,15 +36,24 @@ Epilogues::Epilogues(func::FuncOp function) {
 
 /// A kernel for each schedule, and the last one's for short rows, if they may be.
 static SmallVector<LinearKernel> listKernels(LinearOp op, bool onGpu, const CpuInfo &cpu) {
+  auto get = [&](LinearAttr s, int64_t rowDim) -> LinearKernel {
+    int64_t depth = tensorType(op.getWeight()).getDimSize(1);
+    Products products = onGpu && s.getProducts() == Products::bf16_tiles
+                            ? Products::bf16_pairs
+                            : getProductsOn(cpu, s.getProducts(), depth);
+    return {LinearAttr::get(op->getContext(), s.getRowTile(), s.getVectors(), s.getVectorWidth(),
+                            s.getRowBlock(), products, s.getMaxRows()),
+            rowDim};
+  };
   ArrayAttr schedules =
       op.getSchedule() ? op.getScheduleAttr() : selectLinearSchedules(op, cpu, onGpu);
   std::optional<bool> isShort = onGpu ? false : hasShortRows(tensorType(op.getInput()));
   SmallVector<LinearKernel> kernels;
   for (auto schedule : schedules.getAsRange<LinearAttr>())
     if (isShort != true)
-      kernels.push_back({schedule, /*rowDim=*/1});
+      kernels.push_back(get(schedule, /*rowDim=*/1));
   if (isShort != false)
-    kernels.push_back({cast<LinearAttr>(schedules[schedules.size() - 1]), /*rowDim=*/2});
+    kernels.push_back(get(cast<LinearAttr>(schedules[schedules.size() - 1]), /*rowDim=*/2));
   return kernels;
 }
 
@@ -56,8 +65,8 @@ static LogicalResult callLinear(LinearOp op, Value result, FunctionConverter &co
   SmallVector<LinearKernel> kernels = listKernels(op, converter.isOnGpu(), converter.getCpu());
   LinearAttr schedule = kernels.front().schedule;
   OpBuilder before(op);
-  Value panels = packPanels(before, op.getWeight(), schedule.getPanelColumns(),
-                            schedule.getProducts() == Products::bf16_pairs);
+  Value panels =
+      packPanels(before, op.getWeight(), schedule.getPanelColumns(), schedule.getProducts());
   int64_t rowsDim = cast<RankedTensorType>(op.getInput().getType()).getRank() - 2, above = 0;
   bool isAlways = kernels.size() == 1 && !mayLackRows(tensorType(op.getInput()));
   Value isShort = kernels.size() > 1 && kernels.back().rowDim == 2

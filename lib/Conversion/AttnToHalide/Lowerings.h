@@ -44,6 +44,10 @@ constexpr void (*kAddLowerings[])(Lowerings &) = {
     addMergeLowerings,       addPackedRowLowerings, addPageLowerings,   addRowLowerings,
     addScoreLowerings,       addViewLowerings};
 
+/// The products of a kernel for `cpu`: pairs in place of tiles that it has no code for, and of a
+/// sum of a single pair, which is no matrix product. `depth` is the length of the sum.
+Products getProductsOn(const CpuInfo &cpu, Products products, int64_t depth);
+
 /// A kernel of attn.linear: its schedule, and the dimension of the tile's rows, counted from the
 /// last: 1, or 2 where dimension 1 is short.
 struct LinearKernel {

@@ -32,7 +32,8 @@ struct Matrix {
 static void pack(const Matrix &weight, int64_t panelColumns, int64_t group,
                  MutableArrayRef<char> panels) {
   std::fill(panels.begin(), panels.end(), 0);
-  int64_t depth = llvm::alignTo(weight.columns, group);
+  int64_t depth = panels.size() /
+                  (llvm::divideCeilSigned(weight.rows, panelColumns) * panelColumns * weight.size);
   for (int64_t n = 0; n < weight.rows; ++n) {
     int64_t panel = n / panelColumns, column = n % panelColumns;
     char *to = panels.data() + (panel * depth * panelColumns + column * group) * weight.size;
@@ -49,7 +50,13 @@ static std::string getName(arith::ConstantOp constant) {
   return resource ? (resource.getRawHandle().getKey() + ".panels").str() : "panels";
 }
 
-Value attn::packPanels(OpBuilder &builder, Value weight, int64_t columns, bool inPairs) {
+int64_t attn::countPairs(int64_t depth, Products products) {
+  constexpr int64_t kTilePairs = 16;
+  int64_t pairs = llvm::divideCeilSigned(depth, 2);
+  return products == Products::bf16_tiles ? llvm::alignTo(pairs, kTilePairs) : pairs;
+}
+
+Value attn::packPanels(OpBuilder &builder, Value weight, int64_t columns, Products products) {
   auto constant = weight.getDefiningOp<arith::ConstantOp>();
   ArrayRef<char> bytes = constant ? getConstantBytes(constant.getValue()) : ArrayRef<char>();
   if (bytes.empty())
@@ -57,10 +64,12 @@ Value attn::packPanels(OpBuilder &builder, Value weight, int64_t columns, bool i
   auto type = cast<RankedTensorType>(weight.getType());
   int64_t size = type.getElementTypeBitWidth() / 8;
   Matrix matrix{bytes, type.getDimSize(0), type.getDimSize(1), size};
+  bool inPairs = products != Products::f32;
   int64_t group = inPairs ? 2 : 1;
-  auto packed = RankedTensorType::get({llvm::divideCeilSigned(matrix.rows, columns),
-                                       llvm::divideCeilSigned(matrix.columns, group), columns},
-                                      inPairs ? builder.getI32Type() : type.getElementType());
+  auto packed = RankedTensorType::get(
+      {llvm::divideCeilSigned(matrix.rows, columns),
+       inPairs ? countPairs(matrix.columns, products) : matrix.columns, columns},
+      inPairs ? builder.getI32Type() : type.getElementType());
   auto blob = HeapAsmResourceBlob::allocate(packed.getNumElements() * size * group, size * group);
   pack(matrix, columns, group, blob.getMutableData());
   auto value = DenseResourceElementsAttr::get(packed, getName(constant), std::move(blob));

@@ -8,15 +8,20 @@
 #ifndef ATTNC_CONVERSION_ATTNTOHALIDE_PACKWEIGHTS_H
 #define ATTNC_CONVERSION_ATTNTOHALIDE_PACKWEIGHTS_H
 
+#include "attnc/Dialect/Attn/Attn.h"
+
 #include "mlir/IR/Builders.h"
 
 namespace mlir::attn {
 
 /// Packs the constant `weight` of shape [N, K] in panels of `columns` features, which a register
 /// tile reads in order: a constant of shape [ceil(N / columns), K, columns], padded with zeros; in
-/// pairs of bf16, i32 of shape [ceil(N / columns), ceil(K / 2), columns]. Null if `weight` isn't a
-/// constant.
-Value packPanels(OpBuilder &builder, Value weight, int64_t columns, bool inPairs);
+/// pairs of bf16, i32 of shape [ceil(N / columns), countPairs(K), columns]. Null if `weight` isn't
+/// a constant.
+Value packPanels(OpBuilder &builder, Value weight, int64_t columns, Products products);
+
+/// Pairs of a panel's feature of `depth` in_features: whole tiles of 16 if products take tiles.
+int64_t countPairs(int64_t depth, Products products);
 
 } // namespace mlir::attn
 

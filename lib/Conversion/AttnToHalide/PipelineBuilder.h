@@ -127,6 +127,8 @@ Scalar pairOf(Scalar low, Scalar high);
 Scalar roundBF16Pair(Scalar low, Scalar high);
 /// acc plus the products of two pairs.
 Scalar dotBF16Pair(Scalar acc, Scalar a, Scalar b);
+/// The same in an update whose loops one call replaces; see halide.dot_bf16_tiles.
+Scalar dotBF16Tiles(Scalar acc, Scalar a, Scalar b, Scalar rows, Scalar depth);
 Scalar unsafePromiseClamped(Scalar x, Scalar low, Scalar high);
 /// Nothing, as the body of an output that updates write: its other elements stay as they are.
 Scalar undef(ImplicitLocOpBuilder &builder, Type type);

@@ -33,6 +33,7 @@ private:
   void buildAccumulator();
   void buildOutput();
   int64_t dimsOfProduct() const { return inPairs ? 2 : 1; }
+  int64_t countQueryDims() const;
   bool readsWholeGroups() const;
   bool copiesKvBlocks() const;
   DotForm getDotForm() const;
@@ -65,8 +66,8 @@ private:
   AttentionRegions regions;
   Numerators numerators;
   LseOutput lse;
-  /// Whether products take pairs of bf16.
-  bool inPairs;
+  /// Whether products take pairs of bf16, and whether all those of a KV block are one call.
+  bool inPairs, inTiles;
 
   std::optional<KeySearch> search;
   KeyRange range;
@@ -108,7 +109,8 @@ PrefillAttention::PrefillAttention(PipelineBuilder &p, AttentionOp op, PrefillAt
       columns(BlockedColumns::ofVectors(in.valueDim, lanes, s.getContextVectors(),
                                         /*isOnline=*/!isOneKvBlock)),
       qBlockMask(blocks, mask), regions(in), numerators(in, cpuExp2), lse(blocks, numerators),
-      inPairs(s.getProducts() == Products::bf16_pairs),
+      inPairs(s.getProducts() != Products::f32),
+      inTiles(s.getProducts() == Products::bf16_tiles),
       cpu(blocks, columns, lanes, s.getContextRows()) {}
 
 LogicalResult attn::lowerPrefillAttention(PipelineBuilder &p, AttentionOp op, PrefillAttr s) {
@@ -169,29 +171,42 @@ DotForm PrefillAttention::getDotForm() const {
   return form;
 }
 
+/// Dims of a query block's copy, or pairs of them; tiles take 16 at a time.
+int64_t PrefillAttention::countQueryDims() const {
+  constexpr int64_t kTilePairs = 16;
+  int64_t dims = in.headDim / dimsOfProduct();
+  return inTiles ? llvm::alignTo(dims, kTilePairs) : dims;
+}
+
 /// Whether keys and values are read once per KV block: to widen them, or from their pages for
 /// register tiles so small that their products would not hide the addresses of each key.
 bool PrefillAttention::copiesKvBlocks() const {
   constexpr int64_t kManyKeys = 8;
+  if (inTiles)
+    return in.kv.arePaged();
   return in.kv.areWidened() || (in.kv.arePaged() && s.getScoreKeys() < kManyKeys);
 }
 
 void PrefillAttention::buildScores() {
-  query = inPairs ? buildTransposedQueryPairs(blocks, lanes) : buildTransposedQuery(blocks, lanes);
+  query = inPairs ? buildTransposedQueryPairs(blocks, lanes, countQueryDims())
+                  : buildTransposedQuery(blocks, lanes);
   if (copiesKvBlocks())
     keyCopy = inPairs ? buildKeyPairs(*reader) : buildWideKey(*reader);
   auto keyAt = [&](Scalar k, Scalar c, const BlockCoords &t, Scalar d) {
-    return Value(keyCopy) ? keyCopy(d, k, c, t.it, t.h, t.b) : reader->key(d, k, c, t);
+    if (Value(keyCopy))
+      return keyCopy(d, k, c, t.it, t.h, t.b);
+    return inTiles ? reader->keyElement(d * 2, k, c, t) : reader->key(d, k, c, t);
   };
   // Halide computes the scores of whole KV blocks, whose last groups of keys may not be visible.
   auto isGroupVisible = [&](Scalar k, Scalar c, const BlockCoords &t) {
     return reader->isVisible(k / s.getScoreKeys() * s.getScoreKeys(), c, t);
   };
-  dot = buildDotProduct(blocks, query.func, keyAt, getDotForm(), "dot", isGroupVisible);
+  dot = inTiles ? buildTileProduct(*reader, query.func, keyAt, "dot")
+                : buildDotProduct(blocks, query.func, keyAt, getDotForm(), "dot", isGroupVisible);
   staged = stage("staged");
   score = attn::buildScores(*reader, *steps, dot.sum, staged, full, PrefillAttr::kAccumulators);
-  softmax =
-      buildKvBlockSoftmax(*reader, *steps, numerators, score, PrefillAttr::kAccumulators, inPairs);
+  softmax = buildKvBlockSoftmax(*reader, *steps, numerators, score, PrefillAttr::kAccumulators,
+                                s.getProducts());
 }
 
 /// Returns 0; with one KV block, prefetches an element of the next query block: a block of few keys
@@ -213,7 +228,10 @@ Scalar PrefillAttention::startProduct(ArrayRef<Scalar> v) {
 
 void PrefillAttention::buildAccumulator() {
   bool isCopied = !columns.isWhole() || copiesKvBlocks();
-  ValueForm form = inPairs ? ValueForm::inPairs : isCopied ? ValueForm::copied : ValueForm::inPlace;
+  ValueForm form = inTiles    ? ValueForm::inTiles
+                   : inPairs  ? ValueForm::inPairs
+                   : isCopied ? ValueForm::copied
+                              : ValueForm::inPlace;
   kvBlockContext =
       buildKvBlockContext(*reader, columns, inPairs ? softmax.pairs : softmax.modified, form, full,
                           s.getContextRows(), [&](ArrayRef<Scalar> v) { return startProduct(v); });
@@ -255,7 +273,7 @@ void PrefillAttention::schedule() {
   if (search)
     scheduleSearch();
   scheduleQuery();
-  cpu.scheduleAccumulator(acc, kvBlockContext, isOneKvBlock);
+  cpu.scheduleAccumulator(acc, kvBlockContext, isOneKvBlock, inTiles);
   scheduleInverse();
   scheduleScores();
   constexpr int64_t kAccumulators = PrefillAttr::kAccumulators;
@@ -365,7 +383,9 @@ void PrefillAttention::scheduleStaged(const StagedReads &staged, Loop at) {
 void PrefillAttention::scheduleQuery() {
   cpu.computeInQBlock(query.func);
   blocks.fix(query.func, /*perKvBlock=*/false);
-  p.boundStorage(query.func, "d", in.headDim / dimsOfProduct());
+  p.boundStorage(query.func, "d", countQueryDims());
+  if (inTiles)
+    p.boundExtent(query.func, "d", countQueryDims());
   StageLoops v = p.stage(query.func);
   p.boundExtent(query.func, "ii", blocks.rows);
   if (scheduleTransposed(query, "d"))
@@ -416,6 +436,10 @@ void PrefillAttention::scheduleScoreTile(Func f, const DotProduct &dots) {
   p.vectorize(lane);
   p.unroll(vectors);
   p.unroll(key);
+  if (inTiles && Value(dots.sum) == Value(dot.sum)) {
+    p.boundStorage(dots.sum, "k", blocks.kvBlock);
+    return cpu.scheduleTiles(dots.sum, {"ii", "k", "rd"});
+  }
   bool hasPartialSums = bool(Value(dots.partial));
   Loop dims = cpu.scheduleRegisterTile(dots.sum, rowGroup,
                                        {"ii", rows, "k", keys, hasPartialSums ? "rj" : "rd"});

@@ -165,6 +165,9 @@ Scalar roundBF16Pair(Scalar low, Scalar high) {
 Scalar dotBF16Pair(Scalar acc, Scalar a, Scalar b) {
   return {acc.b(), halide::DotBF16PairOp::create(acc.b(), acc, a, b)};
 }
+Scalar dotBF16Tiles(Scalar acc, Scalar a, Scalar b, Scalar rows, Scalar depth) {
+  return {acc.b(), halide::DotBF16TilesOp::create(acc.b(), acc, a, b, rows, depth)};
+}
 Scalar likely(Scalar x) { return unary<halide::LikelyOp>(x); }
 
 Scalar unsafePromiseClamped(Scalar x, Scalar low, Scalar high) {

@@ -30,6 +30,15 @@ bool attn::hasConstantWeight(LinearOp op) {
   return constant && !getConstantBytes(constant.getValue()).empty();
 }
 
+/// Tiles take many times the products of vdpbf16ps.
+static Products selectProducts(LinearOp op, const CpuInfo &cpu) {
+  if (!mayMultiplyPairs(op))
+    return Products::f32;
+  if (cpu.hasTiles)
+    return Products::bf16_tiles;
+  return cpu.prefersBF16Pairs ? Products::bf16_pairs : Products::f32;
+}
+
 /// A tile of six rows fills the registers beside loaded operands; a single row has its own kernel.
 /// If weights are packed in the call, packing costs more than the product of a few rows.
 ArrayAttr attn::selectLinearSchedules(LinearOp op, const CpuInfo &cpu, bool onGpu) {
@@ -37,11 +46,14 @@ ArrayAttr attn::selectLinearSchedules(LinearOp op, const CpuInfo &cpu, bool onGp
   constexpr int64_t kRowBlock = 516, kRowTile = 6;
   auto input = cast<RankedTensorType>(op.getInput().getType());
   Type element = input.getElementType();
-  bool inPairs = cpu.prefersBF16Pairs && mayMultiplyPairs(op) && !onGpu;
+  Products products = onGpu ? Products::f32 : selectProducts(op, cpu);
   auto get = [&](int64_t rowTile, int64_t maxRows) {
+    // Four tiles of AMX share a panel, of as many in_features as fit in cache.
+    if (products == Products::bf16_tiles)
+      return LinearAttr::get(op->getContext(), rowTile == 1 ? 1 : 8, /*vectors=*/2,
+                             /*vector_width=*/16, /*row_block=*/256, products, maxRows);
     return LinearAttr::get(op->getContext(), rowTile, cpu.vectorRegisters >= 32 ? 4 : 2,
-                           cpu.lanes(element.isF64() ? 64 : 32), kRowBlock,
-                           inPairs ? Products::bf16_pairs : Products::f32, maxRows);
+                           cpu.lanes(element.isF64() ? 64 : 32), kRowBlock, products, maxRows);
   };
   int64_t rows = input.getRank() < 2 ? 1 : input.getDimSize(input.getRank() - 2);
   bool isOpen = ShapedType::isDynamic(rows);

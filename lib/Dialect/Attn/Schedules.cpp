@@ -60,9 +60,12 @@ static LogicalResult verifyTile(EmitError emitError, std::pair<StringRef, int64_
                      << kMostTileVectors << ", found " << rowCount << " * " << columnCount;
 }
 
+/// Rows and columns of a tile.
+static constexpr int64_t kTileSide = 16;
+
 LogicalResult PrefillAttr::verify(EmitError emitError, int64_t qBlock, int64_t kvBlock,
                                   int64_t vectorWidth, int64_t scoreVectors, int64_t scoreKeys,
-                                  int64_t contextRows, int64_t contextVectors, Products,
+                                  int64_t contextRows, int64_t contextVectors, Products products,
                                   int64_t packedHeads, int64_t kvSplits, int64_t minSplitKeys,
                                   int64_t maxQLen) {
   std::pair<StringRef, int64_t> parameters[] = {{"q_block", qBlock},
@@ -95,6 +98,11 @@ LogicalResult PrefillAttr::verify(EmitError emitError, int64_t qBlock, int64_t k
   if (failed(verifyMultiple(emitError, "q_block", qBlock, "context_rows", contextRows)) ||
       failed(verifyMultiple(emitError, "q_block", qBlock, "packed_heads", packedHeads)))
     return failure();
+  if (products == Products::bf16_tiles && (vectorWidth != kTileSide || kvBlock % (2 * kTileSide)))
+    return emitError() << "expected a vector_width of " << kTileSide
+                       << " and a kv_block that is a multiple of " << 2 * kTileSide
+                       << " beside products bf16_tiles, found " << vectorWidth << " and "
+                       << kvBlock;
   if (kvBlock % kAccumulators != 0)
     return emitError() << "expected kv_block to be a multiple of " << kAccumulators << ", found "
                        << kvBlock;
@@ -177,7 +185,8 @@ LogicalResult MmaAttr::verify(EmitError emitError, int64_t qBlock, int64_t kvBlo
 }
 
 LogicalResult LinearAttr::verify(EmitError emitError, int64_t rowTile, int64_t vectors,
-                                 int64_t vectorWidth, int64_t rowBlock, Products, int64_t maxRows) {
+                                 int64_t vectorWidth, int64_t rowBlock, Products products,
+                                 int64_t maxRows) {
   std::pair<StringRef, int64_t> parameters[] = {{"row_tile", rowTile},
                                                 {"vectors", vectors},
                                                 {"vector_width", vectorWidth},
@@ -189,6 +198,9 @@ LogicalResult LinearAttr::verify(EmitError emitError, int64_t rowTile, int64_t v
       failed(verifyTile(emitError, {"row_tile", rowTile}, {"vectors", vectors})) ||
       failed(verifyMultiple(emitError, "row_block", rowBlock, "row_tile", rowTile)))
     return failure();
+  if (products == Products::bf16_tiles && vectors * vectorWidth % kTileSide != 0)
+    return emitError() << "expected vectors * vector_width to be a multiple of " << kTileSide
+                       << " beside products bf16_tiles, found " << vectors << " * " << vectorWidth;
   return verifyAtMost(emitError, "row_block", rowBlock, getMostBlockRows(vectors * vectorWidth));
 }
 
@@ -253,26 +265,30 @@ LogicalResult PrefillAttr::verifySchedule(Operation *scheduled) const {
   auto op = cast<AttentionOp>(scheduled);
   auto query = op.getQuery().getType();
   // attention_c15
-  if (getProducts() == Products::bf16_pairs && op.isWidened())
-    return scheduled->emitOpError("expected key and value as they are stored beside products "
-                                  "bf16_pairs, found ")
-           << op.getKey().getType() << " and " << op.getValue().getType();
-  if (getProducts() == Products::bf16_pairs &&
+  if (getProducts() != Products::f32 && op.isWidened())
+    return scheduled->emitOpError("expected key and value as they are stored beside products ")
+           << stringifyProducts(getProducts()) << ", found " << op.getKey().getType() << " and "
+           << op.getValue().getType();
+  if (getProducts() != Products::f32 &&
       (!query.getElementType().isBF16() || query.getDimSize(3) % 2 != 0))
-    return scheduled->emitOpError("expected bf16 elements and an even head_dim beside products "
-                                  "bf16_pairs, found ")
-           << query;
+    return scheduled->emitOpError("expected bf16 elements and an even head_dim beside products ")
+           << stringifyProducts(getProducts()) << ", found " << query;
   // attention_c7
   return failure(failed(verifySharedHeads(op, getPackedHeads())) ||
                  failed(verifyKvSplits(op, getKvSplits())));
 }
 
 static std::string describe(Products products, StringRef target) {
+  CpuInfo cpu = CpuInfo::fromTarget(target);
   if (products == Products::f32)
     return "";
-  return CpuInfo::fromTarget(target).hasBF16Pairs
-             ? "products of bf16 pairs by vdpbf16ps"
-             : "products of bf16 pairs in f32, as the target lacks vdpbf16ps";
+  if (products == Products::bf16_tiles && cpu.hasTiles)
+    return "products of bf16 tiles by AMX (tdpbf16ps)";
+  if (products == Products::bf16_tiles && cpu.hasTileCode)
+    return "products of bf16 tiles by AMX where a call finds it, else in f32, as the target lacks "
+           "it";
+  return cpu.hasBF16Pairs ? "products of bf16 pairs by vdpbf16ps"
+                          : "products of bf16 pairs in f32, as the target lacks vdpbf16ps";
 }
 
 std::string PrefillAttr::describeProducts(StringRef target) const {
@@ -346,10 +362,10 @@ bool attn::mayMultiplyPairs(LinearOp op) {
 /// linear_c6
 LogicalResult LinearAttr::verifySchedule(Operation *scheduled) const {
   auto op = cast<LinearOp>(scheduled);
-  if (getProducts() == Products::bf16_pairs && !mayMultiplyPairs(op))
+  if (getProducts() != Products::f32 && !mayMultiplyPairs(op))
     return op.emitOpError("expected a bf16 weight with at most ")
-           << kMostPairFeatures << " in_features beside products bf16_pairs, found "
-           << op.getWeight().getType();
+           << kMostPairFeatures << " in_features beside products "
+           << stringifyProducts(getProducts()) << ", found " << op.getWeight().getType();
   for (auto other : op.getScheduleAttr().getAsRange<ScheduleAttrInterface>())
     if (auto linear = dyn_cast<LinearAttr>(other);
         !linear || std::tuple(linear.getVectors(), linear.getVectorWidth(), linear.getProducts()) !=

@@ -57,6 +57,17 @@ static bool exceedsCache(AttentionOp op, MaskAnalysis &mask) {
   return bytes > kCacheBytes && boundsOneSide;
 }
 
+/// Tiles take many times the products of vdpbf16ps.
+static Products selectProducts(AttentionOp op, const CpuInfo &cpu) {
+  auto query = op.getQuery().getType();
+  int64_t headDim = query.getDimSize(3);
+  if (!query.getElementType().isBF16() || op.isWidened() || headDim % 2 != 0)
+    return Products::f32;
+  if (cpu.hasTiles && headDim > 2)
+    return Products::bf16_tiles;
+  return cpu.prefersBF16Pairs ? Products::bf16_pairs : Products::f32;
+}
+
 namespace {
 /// Chooses the CPU schedules of one op.
 class CpuSelector {
@@ -67,11 +78,8 @@ public:
         lacksFMA(!has32VectorRegs && cpu.vectorBytes == 16),
         headDim(op.getQuery().getType().getDimSize(3)),
         valueVectors(llvm::divideCeil(op.getValue().getType().getDimSize(3), lanes)),
-        products(cpu.prefersBF16Pairs && op.getQuery().getType().getElementType().isBF16() &&
-                         !op.isWidened() && headDim % 2 == 0
-                     ? Products::bf16_pairs
-                     : Products::f32),
-        width(findNarrowWindow(mask)), isNarrow(width || hasTwoRanges()) {
+        products(selectProducts(op, cpu)), width(findNarrowWindow(mask)),
+        isNarrow(width || hasTwoRanges()) {
     if (SmallVector<Value> terms = mask.getOpenTerms(); !terms.empty()) {
       rowPeriod = mask.getRowPeriod(terms);
       keyPeriod = mask.getKeyPeriod(terms);
@@ -102,10 +110,13 @@ private:
   bool packsManyHeads() { return headsInVectors(kMostPackedHeads) >= 16; }
   Attribute manyHeads(int64_t rowsOfHead, int64_t maxQLen = 0);
   int64_t kvBlock(int64_t qBlock);
+  int64_t tileKvBlock(int64_t qBlock);
   /// Whether one KV block covers all keys that a query block sees.
   bool isOneKvBlock(int64_t qBlock);
   Attribute decode(int64_t rowsOfHead, int64_t maxQLen = 0);
   int64_t kvSplits(int64_t packedHeads);
+  /// Rows of a large query block: of tiles, twice two groups of 16.
+  int64_t rowsOfBlock() const { return products == Products::bf16_tiles ? 64 : 48; }
   int64_t bestQBlock(int64_t rows);
   int64_t fitPeriod(int64_t qBlock);
 
@@ -148,6 +159,8 @@ static int64_t getPackedHeads(AttentionOp op) {
 /// key; those of a window, or of the blocks of a mask, divide it evenly. Targets with short vectors
 /// may have a small stack: 64 KB on wasm.
 int64_t CpuSelector::kvBlock(int64_t qBlock) {
+  if (products == Products::bf16_tiles)
+    return tileKvBlock(qBlock);
   constexpr int64_t kSmall = 64, kMasked = 96, kLarge = 128;
   if (isOneKvBlock(qBlock))
     return llvm::alignTo(std::max<int64_t>(*getMaxKeys(op, mask, qBlock), 1), 16);
@@ -160,6 +173,20 @@ int64_t CpuSelector::kvBlock(int64_t qBlock) {
     return (op.getMask().empty() && has32VectorRegs) || isSearched() ? kLarge : kMasked;
   int64_t keys = *width + qBlock - 1;
   return llvm::alignTo(llvm::divideCeil(keys, llvm::divideCeil(keys, kMasked)), 16);
+}
+
+/// Tiles multiply so fast that rescaling, and packing values, take more than the scores' way
+/// through the L2 cache.
+int64_t CpuSelector::tileKvBlock(int64_t qBlock) {
+  constexpr int64_t kTile = 32, kMasked = 256, kLarge = 512, kMostScores = 32768;
+  if (isOneKvBlock(qBlock))
+    return llvm::alignTo(std::max<int64_t>(*getMaxKeys(op, mask, qBlock), 1), kTile);
+  if (!width && keyPeriod % kTile == 0 && keyPeriod != 0)
+    return kTile * largestDivisor(keyPeriod / kTile, kMasked / kTile);
+  if (!width)
+    return std::min(op.getMask().empty() ? kLarge : kMasked, kMostScores / qBlock / kTile * kTile);
+  int64_t keys = *width + qBlock - 1;
+  return llvm::alignTo(llvm::divideCeil(keys, llvm::divideCeil(keys, kMasked)), kTile);
 }
 
 bool CpuSelector::isOneKvBlock(int64_t qBlock) {
@@ -240,7 +267,7 @@ int64_t CpuSelector::kvSplits(int64_t packedHeads) {
 /// The query block with the least cost: padding rows are wasted, and a row of a small block costs
 /// more.
 int64_t CpuSelector::bestQBlock(int64_t rows) {
-  std::pair<int64_t, double> costOfRow[] = {{48, 1.0}, {32, 1.05}, {16, 1.3}};
+  std::pair<int64_t, double> costOfRow[] = {{rowsOfBlock(), 1.0}, {32, 1.05}, {16, 1.3}};
   auto cost = [&](std::pair<int64_t, double> block) {
     return llvm::divideCeil(rows, block.first) * block.first * block.second;
   };
@@ -281,7 +308,7 @@ SmallVector<Attribute> CpuSelector::selectForCalls() {
   });
   if (!isNarrow)
     add(128, [&](int64_t maxQLen) { return prefill(32, maxQLen); });
-  add(0, [&](int64_t maxQLen) { return prefill(limitQBlock(fitPeriod(48)), maxQLen); });
+  add(0, [&](int64_t maxQLen) { return prefill(limitQBlock(fitPeriod(rowsOfBlock())), maxQLen); });
   return schedules;
 }
 

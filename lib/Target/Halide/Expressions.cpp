@@ -7,6 +7,7 @@
 
 #include "Expressions.h"
 #include "BF16Pairs.h"
+#include "BF16Tiles.h"
 #include "FetchAhead.h"
 #include "Float8.h"
 #include "FloatExpressions.h"
@@ -137,6 +138,7 @@ static Expr translateOne(Operation *op, ArrayRef<Expr> in, bool nowrap) {
       .Case([&](UndefOp undef) { return H::undef(*getHalideType(undef.getType())); })
       .Case([&](FetchAheadOp) { return fetchAhead(in[0], in[1]); })
       .Case([&](DotBF16PairOp) { return dotBF16Pair(in[0], in[1], in[2]); })
+      .Case([&](DotBF16TilesOp) { return dotBF16Tiles(in[0], in[1], in[2], in[3], in[4]); })
       .Case([&](RoundBF16PairOp) { return roundBF16Pair(in[0], in[1]); })
       .Case([&](StoreBesideOp) {
         return storeBeside(in[0], in[1], in[2], in.size() > 3 ? in[3] : H::Internal::const_true());

@@ -283,6 +283,7 @@ static SmallVector<Value> getCoordinateOperands(Operation *op) {
       .Case([](AtOp at) { return SmallVector<Value>(at.getCoords()); })
       .Case([](UpdateOp update) { return SmallVector<Value>(update->getOperands().drop_front()); })
       .Case([](YieldOp yield) { return SmallVector<Value>(yield->getOperands().drop_front()); })
+      .Case([](DotBF16TilesOp dot) { return SmallVector<Value>{dot.getRows(), dot.getDepth()}; })
       .Case<PromiseClampedOp, SpecializeOp>(
           [](auto any) { return SmallVector<Value>(any->getOperands()); })
       .Default([](Operation *) { return SmallVector<Value>(); });

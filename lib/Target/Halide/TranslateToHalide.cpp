@@ -12,6 +12,7 @@
 #include "attnc/Target/Halide/Export.h"
 
 #include "BF16Pairs.h"
+#include "BF16Tiles.h"
 #include "BoundStack.h"
 #include "DevicePass.h"
 #include "Diagnostics.h"
@@ -249,6 +250,7 @@ LogicalResult halide::exportPipeline(PipelineOp pipeline, StringRef targetName,
   auto compile = [&]() -> LogicalResult {
     H::Pipeline lowered = translator.getPipeline();
     BF16PairsPass pairs(*target);
+    BF16TilesPass tiles;
     DevicePass device;
     FetchAheadPass fetchAhead;
     MarkedStoresPass markedStores;
@@ -256,6 +258,7 @@ LogicalResult halide::exportPipeline(PipelineOp pipeline, StringRef targetName,
     lowered.add_custom_lowering_pass(&fetchAhead, nullptr);
     lowered.add_custom_lowering_pass(&markedStores, nullptr);
     lowered.add_custom_lowering_pass(&pairs, nullptr);
+    lowered.add_custom_lowering_pass(&tiles, nullptr);
     if (target->has_gpu_feature())
       lowered.add_custom_lowering_pass(&device, nullptr);
     lowered.add_custom_lowering_pass(&boundStack, nullptr);
@@ -264,7 +267,7 @@ LogicalResult halide::exportPipeline(PipelineOp pipeline, StringRef targetName,
     // Else all that isn't arithmetic, such as predicated loads, promises LLVM that no NaN or
     // infinity is read, and a region's tests for them are folded away.
     module.set_any_strict_float(true);
-    for (const std::string &error : {markedStores.getError(), device.getError()})
+    for (const std::string &error : {markedStores.getError(), tiles.getError(), device.getError()})
       if (!error.empty())
         return pipeline.emitError(error);
     return writeFiles(module, files, pipeline.getLoc());

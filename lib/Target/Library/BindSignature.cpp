@@ -203,7 +203,8 @@ void attn::bindSignature(llvm::Module &module, const Signature &signature,
     global.insert_range(ArrayRef<StringRef>{
         "halide_error", "halide_error_access_out_of_bounds", "halide_print", "halide_malloc",
         "halide_free", "halide_do_par_for", "halide_load_library", "halide_cuda_acquire_context",
-        "halide_cuda_get_stream", "halide_acquire_cl_context", "attnc_cuda_launch"});
+        "halide_cuda_get_stream", "halide_acquire_cl_context", "attnc_cuda_launch",
+        "attnc_multiply_tiles"});
   for (const std::string &symbol : signature.symbols()) {
     global.insert(symbol);
     module.getNamedValue(symbol)->setVisibility(llvm::GlobalValue::DefaultVisibility);

@@ -19,6 +19,7 @@
 #include "Weights.h"
 
 #include "attnc/Dialect/Attn/ConstantBytes.h"
+#include "attnc/Dialect/Halide/Halide.h"
 #include "attnc/Dialect/Host/Host.h"
 #include "attnc/Files/WholeFile.h"
 #include "attnc/Machine/Target.h"
@@ -249,6 +250,15 @@ static bool isSpread(ModuleOp module) {
   return module.walk(exchanges).wasInterrupted();
 }
 
+/// Whether kernels of any variant call attnc_multiply_tiles.
+static bool usesTiles(ArrayRef<Variant> variants) {
+  return llvm::any_of(variants, [](const Variant &variant) {
+    auto walked =
+        variant.getModule().walk([](halide::DotBF16TilesOp) { return WalkResult::interrupt(); });
+    return walked.wasInterrupted();
+  });
+}
+
 static LogicalResult verifyNames(ArrayRef<Variant> variants, const Signature &signature) {
   std::vector<std::string> symbols = signature.symbols();
   for (const Variant &variant : variants)
@@ -308,6 +318,7 @@ FailureOr<Library> attn::buildLibrary(ArrayRef<LibrarySource> sources,
   }
   signature->onDevice = getGpu(*variants).has_value();
   signature->isSpread = isSpread(variants->front().getModule());
+  signature->usesTiles = usesTiles(*variants);
   signature->isProfiled = options.isProfiled;
   if (failed(verifyNames(*variants, *signature)))
     return failure();

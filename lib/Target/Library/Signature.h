@@ -56,6 +56,8 @@ struct Signature {
   bool onDevice = false;
   /// Whether several processes may share its tensors.
   bool isSpread = false;
+  /// Whether kernels multiply by tiles of AMX.
+  bool usesTiles = false;
   /// Whether the times of kernels are exported.
   bool isProfiled = false;
   /// Set if large constants are in a file.

@@ -32,6 +32,9 @@ static constexpr unsigned char exchangeBitcode[] = {
 static constexpr unsigned char cpuBitcode[] = {
 #include "attnc_cpu_x86.bc.inc"
 };
+static constexpr unsigned char tilesBitcode[] = {
+#include "attnc_tiles_x86.bc.inc"
+};
 static constexpr unsigned char deviceBitcode[] = {
 #include "attnc_device.bc.inc"
 };
@@ -93,6 +96,8 @@ SmallVector<ArrayRef<unsigned char>> attn::getSupport(const llvm::Triple &triple
     parts.push_back(runtimeBitcode);
   if (triple.isX86())
     parts.push_back(cpuBitcode);
+  if (signature.usesTiles)
+    parts.push_back(tilesBitcode);
   return parts;
 }
 
@@ -104,8 +109,13 @@ std::unique_ptr<llvm::Module> attn::loadSupport(ArrayRef<unsigned char> bitcode,
   auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bytes, "support"), context);
   if (!module)
     llvm::report_fatal_error(module.takeError());
-  // Compiled for one target but valid for all of its word size: nothing in it depends on more.
-  for (llvm::Function &function : **module)
+  // Compiled for one target but valid for all of its word size: nothing in it depends on more, but
+  // for functions that test the CPU before they call.
+  auto isForTiles = [](llvm::Function &function) {
+    return function.getFnAttribute("target-features").getValueAsString().contains("+amx-bf16");
+  };
+  for (llvm::Function &function : llvm::make_filter_range(
+           **module, [&](llvm::Function &function) { return !isForTiles(function); }))
     for (StringRef attribute : {"target-cpu", "target-features", "tune-cpu"})
       function.removeFnAttr(attribute);
   return std::move(*module);

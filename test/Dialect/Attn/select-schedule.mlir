@@ -2,7 +2,7 @@
 // RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx2 | FileCheck %s --check-prefixes=CHECK,NARROW
 // RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_zen4 | FileCheck %s --check-prefixes=CHECK,PAIRS
 // RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_zen5 | FileCheck %s --check-prefixes=CHECK,PAIRS
-// RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_sapphirerapids | FileCheck %s --check-prefixes=CHECK,WIDE
+// RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_sapphirerapids | FileCheck %s --check-prefixes=CHECK,TILES
 // RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux | FileCheck %s --check-prefixes=PLAIN
 
 // A static q_len has one kernel, with the query block that wastes the fewest rows.
@@ -182,9 +182,14 @@ func.func @blocks_of_far_keys(%x: tensor<1x1x32768x64xf32>) -> tensor<1x1x32768x
   return %c : tensor<1x1x32768x64xf32>
 }
 
-// Products of bf16 pairs where they are faster, for an even head_dim.
+// Products of bf16 by AMX where the CPU has it, in pairs where they are faster; for an even head_dim.
 // CHECK-LABEL: func.func @bf16
 // PAIRS: #attn.prefill<{{.*}}, products = bf16_pairs>
+// TILES: #attn.prefill<q_block = 64, kv_block = 512, vector_width = 16, {{.*}}, products = bf16_tiles>
+// TILES: #attn.prefill<
+// TILES-NOT: products
+// TILES: #attn.prefill<
+// TILES-NOT: products
 // PAIRS: #attn.prefill<
 // PAIRS-NOT: products
 // PAIRS: #attn.prefill<
@@ -223,6 +228,7 @@ func.func @expected_row(%x: tensor<1x8x?x64xf32>) -> tensor<1x8x?x64xf32> attrib
 // CHECK-LABEL: func.func @linear
 // WIDE: attn.linear {{.*}} schedule([#attn.linear<row_tile = 1, vectors = 4, vector_width = 16, row_block = 516, max_rows = 1>, #attn.linear<row_tile = 6, vectors = 4, vector_width = 16, row_block = 516>])
 // PAIRS: attn.linear {{.*}} row_block = 516, products = bf16_pairs, max_rows = 1>, {{.*}} row_block = 516, products = bf16_pairs>])
+// TILES: attn.linear {{.*}} schedule([#attn.linear<row_tile = 1, vectors = 2, vector_width = 16, row_block = 256, products = bf16_tiles, max_rows = 1>, #attn.linear<row_tile = 8, vectors = 2, vector_width = 16, row_block = 256, products = bf16_tiles>])
 // NARROW: attn.linear {{.*}} schedule([#attn.linear<row_tile = 1, vectors = 2, vector_width = 8, row_block = 516, max_rows = 1>, #attn.linear<row_tile = 6, vectors = 2, vector_width = 8, row_block = 516>])
 // WIDE: attn.linear {{.*}} schedule([#attn.linear<row_tile = 6, vectors = 4, vector_width = 16, row_block = 516>])
 // WIDE: attn.linear {{.*}} schedule([#attn.linear<row_tile = 6, vectors = 4, vector_width = 16, row_block = 516>])

@@ -1,7 +1,6 @@
 // A pair of a key is read and broadcast by one instruction, sums stay in registers, and numerators
 // are rounded two vectors at a time.
 // RUN: attnc compile %s --emit assembly --target x86-64-linux-avx512_zen4 -o - | FileCheck %s
-// RUN: attnc compile %s --emit assembly --target x86-64-linux-avx512_sapphirerapids -o - | FileCheck %s --check-prefix=WIDENED
 // RUN: attnc explain %s --target x86-64-linux-avx512_zen4 | FileCheck %s --check-prefix=ZEN4
 
 // CHECK: dot.s1.rd
@@ -21,6 +20,23 @@
 // RUN: attnc compile %t.mlir --emit assembly --target x86-64-linux-avx512_skylake -o - | FileCheck %s --check-prefix=WIDENED
 // RUN: attnc explain %t.mlir --target x86-64-linux-avx512_skylake | FileCheck %s --check-prefix=LACKS
 // RUN: attnc compile %t.mlir --emit assembly --target x86-64-linux-avx512_sapphirerapids -o - | FileCheck %s
+
+// On Sapphire Rapids products of a KV block take tiles of AMX, and sums of numerators no vdpbf16ps, which is slower there than f32.
+// RUN: attnc compile %s --emit assembly --target x86-64-linux-avx512_sapphirerapids -o - | FileCheck %s --check-prefix=TILES
+// RUN: attnc explain %s --target x86-64-linux-avx512_sapphirerapids | FileCheck %s --check-prefix=AMX
+// RUN: attnc compile %s --emit fused --target x86-64-linux-avx512_sapphirerapids -o - > %t-amx.mlir
+// RUN: attnc explain %t-amx.mlir --target x86-64-linux-avx512_zen4 | FileCheck %s --check-prefix=NO-AMX
+// RUN: attnc compile %t-amx.mlir --emit halide --target arm-64-linux -o - | FileCheck %s --check-prefix=NO-CODE
+// TILES: attnc_multiply_tiles
+// TILES-NOT: vdpbf16ps
+// TILES: vcvtne2ps2bf16
+// TILES-NOT: vdpbf16ps
+// TILES: attnc_multiply_tiles
+// AMX: kernel prefill_attention_0: #attn.prefill<{{.*}}, products = bf16_tiles>
+// AMX-NEXT: products of bf16 tiles by AMX (tdpbf16ps)
+// NO-AMX: products of bf16 tiles by AMX where a call finds it, else in f32, as the target lacks it
+// NO-CODE-NOT: halide.dot_bf16_tiles
+// NO-CODE: halide.dot_bf16_pair
 // LACKS: products of bf16 pairs in f32, as the target lacks vdpbf16ps
 
 func.func @prefill(%query: tensor<1x8x2048x64xbf16>, %key: tensor<1x8x2048x64xbf16>, %value: tensor<1x8x2048x64xbf16>)

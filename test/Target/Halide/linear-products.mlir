@@ -11,6 +11,27 @@
 // CHECK-NOT: (%rsp)
 // CHECK: jne
 // WIDENED-NOT: vdpbf16ps
+
+// On Sapphire Rapids tiles of AMX, four of which share what they load, packed in a library.
+// RUN: attnc explain %s --function pairs --target x86-64-linux-avx512_sapphirerapids | FileCheck %s --check-prefix=AMX
+// RUN: rm -rf %t && attnc compile %s --function pairs --target x86-64-linux-avx512_sapphirerapids -o %t && llvm-objdump -d --no-show-raw-insn %t/libpairs.a | FileCheck %s --check-prefix=TILES
+// RUN: llvm-objdump -d --no-show-raw-insn %t/libpairs.a | FileCheck %s --check-prefix=RELEASE
+// RUN: attnc compile %s --function pairs --target x86-64-linux-avx512_zen4 -o %t && llvm-objdump -d --no-show-raw-insn %t/libpairs.a | FileCheck %s --check-prefix=NO-TILES --implicit-check-not=tile
+// AMX: kernel pairs_linear_0: #attn.linear<{{.*}}, products = bf16_tiles>
+// AMX-NEXT: products of bf16 tiles by AMX (tdpbf16ps)
+// TILES: ldtilecfg
+// TILES: tileloadd {{.*}}, %tmm4
+// TILES-NEXT: tileloadd {{.*}}, %tmm6
+// TILES: tdpbf16ps %tmm6, %tmm4, %tmm0
+// TILES-NEXT: tileloadd {{.*}}, %tmm7
+// TILES-NEXT: tdpbf16ps %tmm7, %tmm4, %tmm1
+// TILES-NEXT: tileloadd {{.*}}, %tmm5
+// TILES-NEXT: tdpbf16ps %tmm6, %tmm5, %tmm2
+// TILES-NEXT: tdpbf16ps %tmm7, %tmm5, %tmm3
+// TILES: tilestored
+// RELEASE: tilerelease
+// NO-TILES: vdpbf16ps
+
 // ZEN4: kernel pairs_linear_0: #attn.linear<row_tile = 6, {{.*}}, products = bf16_pairs>
 // ZEN4-NEXT: products of bf16 pairs by vdpbf16ps
 

@@ -124,7 +124,8 @@ def Attn_PositionKind : I32EnumAttr<"PositionKind", "position embedding", [
 }
 
 def Attn_Products : I32EnumAttr<"Products", "products of a fused kernel", [
-    I32EnumAttrCase<"f32", 0>, I32EnumAttrCase<"bf16_pairs", 1>]> {
+    I32EnumAttrCase<"f32", 0>, I32EnumAttrCase<"bf16_pairs", 1>,
+    I32EnumAttrCase<"bf16_tiles", 2>]> {
   let cppNamespace = "::mlir::attn";
 }
 
@@ -170,6 +171,9 @@ def Attn_PrefillAttr : Attn_Attr<"Prefill", "prefill",
     `products` says how query·key and prob·value are multiplied: `f32`, the default, widens shorter
     elements. `bf16_pairs` multiplies bf16 two at a time (`vdpbf16ps`; `halide.dot_bf16_pair` has
     the arithmetic): numerators are rounded to bf16, sums stay f32. It takes an even head_dim.
+    `bf16_tiles` does the same with blocks of rows and keys at a time, by tiles of AMX on a CPU that has
+    them (`halide.dot_bf16_tiles`). It takes a vector_width of 16 and a kv_block that is a multiple of
+    32; register tiles of scores are those of the non-finite fallback.
 
     The kernel serves calls of at most `max_q_len` query rows; 0, the default, is no limit.
   }];
@@ -304,7 +308,8 @@ def Attn_LinearAttr : Attn_Attr<"Linear", "linear",
     ```
 
     `products` is that of `#attn.prefill`: `bf16_pairs` packs weights in pairs of in_features. An odd
-    last one is multiplied alone.
+    last one is multiplied alone. `bf16_tiles` packs them likewise, in_features padded to a multiple of 32,
+    and takes a panel of a multiple of 16 features.
 
     All are at least 1. A vector_width is at most 64, a register tile 128 vectors; row_block is a multiple
     of row_tile, and its sums take at most 1 MiB of stack. The kernel serves calls of at most `max_rows` rows; 0, the default, is
@@ -745,8 +750,8 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
     - (C13) the scale is finite in f32, or f64 for f64 tensors.
     - (C14) a `#attn.mma` or `#attn.wgmma` is of an op that tensor cores compute, and its tiles fit into
       shared memory.
-    - (C15) the `products` of a schedule are `bf16_pairs` only for query, key and value of bf16
-      without scales and with an even head_dim.
+    - (C15) the `products` of a schedule are `bf16_pairs` or `bf16_tiles` only for query, key and value of
+      bf16 without scales and with an even head_dim.
     - (C16) scales are those of a narrower key or value.
     - (C17) with offsets, the query's own batch is 1; with kv_offsets, key's and value's.
     - (C18) kv_offsets come without pages and scales, and with keys and values of floats.
@@ -831,7 +836,7 @@ def Attn_LinearOp : Attn_GraphOp<"linear", ["getSizeConstraints", "getResultSize
     - (C5) schedules are of linear layers, and tensor cores compute the op if they ask for them; each but
       the last has a larger `max_rows` than the one before, the last none.
     - (C6) `#attn.linear` schedules agree in vectors, vector_width and products, as kernels share packed
-      weights; `bf16_pairs` takes bf16 and at most 65,536 in_features.
+      weights; `bf16_pairs` and `bf16_tiles` take bf16 and at most 65,536 in_features.
 
     ```mlir
     %y = attn.linear %x, %w, %b : tensor<?x?x384xf32>, tensor<1152x384xf32>, tensor<1152xf32> -> tensor<?x?x1152xf32>

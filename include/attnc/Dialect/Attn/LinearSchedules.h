@@ -31,7 +31,7 @@ std::optional<bool> hasShortRows(RankedTensorType input);
 /// Whether weights are packed while compiling: their values are known.
 bool hasConstantWeight(LinearOp op);
 
-/// Whether a schedule's products may be bf16_pairs.
+/// Whether a schedule's products may be of bf16.
 bool mayMultiplyPairs(LinearOp op);
 
 /// The `#attn.linear` schedules of `op` for a CPU, or for kernels that Halide compiles for a GPU.

@@ -1,0 +1,256 @@
+/*===- attnc_tiles_x86.c - products of bf16 matrices ----------------------------===
+ *
+ * Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * By tiles of AMX if the system grants them, else by vectors of f32. Four tiles of sums share the
+ * tiles of two groups of rows and two of columns, which keeps loads below what the products take.
+ *
+ *===------------------------------------------------------------------------===*/
+
+#include <immintrin.h>
+#include <stdint.h>
+
+/* sum[row][column] += products of pairs; the layouts of lib/Target/Halide/BF16Tiles.h. */
+typedef struct product {
+  char *sum;
+  const char *a, *b;
+  int64_t sum_row, a_row, a_pair, b_pair; /* bytes between neighbours */
+  int32_t rows, columns, depth;           /* depth counts elements */
+  int32_t starts;                         /* whether sums start at 0 */
+} product;
+
+/* Of a tile: rows, or columns or pairs of 4 bytes. */
+enum { side = 16, row_bytes = 64 };
+
+static int32_t least(int32_t x, int32_t y) { return x < y ? x : y; }
+
+/*===------------------------------------------------------------------------===
+ * By tiles
+ *===------------------------------------------------------------------------===*/
+
+/* Asks Linux for the registers of tiles, once a process: of a CPU or system without them it refuses
+ * what it doesn't know. */
+static int has_tiles(void) {
+  extern long syscall(long number, ...);
+  enum { arch_prctl = 158, request_permission = 0x1023, tile_data = 18 };
+  static int known; /* 1: granted, -1: refused */
+  int state = __atomic_load_n(&known, __ATOMIC_RELAXED);
+  if (state == 0) {
+    state = syscall(arch_prctl, request_permission, tile_data) == 0 ? 1 : -1;
+    __atomic_store_n(&known, state, __ATOMIC_RELAXED);
+  }
+  return state > 0;
+}
+
+#define WITH_TILES __attribute__((target("amx-bf16,avx512f")))
+/* Arrays of vectors become registers only where loops over them are unrolled. */
+#define UNROLL _Pragma("clang loop unroll(full)")
+#define INLINE static inline __attribute__((always_inline))
+
+/* Tiles 0 to 3 are sums, of upper and lower rows times left and right columns; 4 and 5 upper and
+ * lower rows of pairs, 6 and 7 left and right columns. */
+WITH_TILES static void configure(int32_t rows) {
+  struct {
+    uint8_t palette, start_row, reserved[14];
+    uint16_t bytes[16];
+    uint8_t rows[16];
+  } tiles;
+  __builtin_memset(&tiles, 0, sizeof(tiles));
+  tiles.palette = 1;
+  int32_t upper = least(rows, side), lower = rows - upper;
+  const uint8_t counts[] = {upper, upper, lower, lower, upper, lower, side, side};
+  for (int i = 0; i < 8; ++i) {
+    tiles.rows[i] = counts[i];
+    tiles.bytes[i] = counts[i] ? row_bytes : 0;
+  }
+  _tile_loadconfig(&tiles);
+}
+
+/* The tiles of one group of rows and columns, or two. */
+typedef struct block {
+  char *sum;
+  const char *a, *b;
+  int64_t sum_row, a_row, b_pair;
+  int32_t steps, starts;
+} block;
+
+#define FOR_EACH_SUM(DO)                                                                           \
+  DO(0, t.sum);                                                                                    \
+  if (has_right)                                                                                   \
+    DO(1, t.sum + row_bytes);                                                                      \
+  if (has_lower)                                                                                   \
+    DO(2, lower);                                                                                  \
+  if (has_lower && has_right)                                                                      \
+  DO(3, lower + row_bytes)
+#define ZERO(tile, address) _tile_zero(tile)
+#define LOAD(tile, address) _tile_loadd(tile, address, t.sum_row)
+#define STORE(tile, address) _tile_stored(tile, address, t.sum_row)
+
+WITH_TILES INLINE void multiply_tiles(block t, int has_lower, int has_right) {
+  char *lower = t.sum + side * t.sum_row;
+  const char *a_lower = t.a + side * t.a_row;
+  if (t.starts) {
+    FOR_EACH_SUM(ZERO);
+  } else {
+    FOR_EACH_SUM(LOAD);
+  }
+  for (int32_t step = 0; step < t.steps; ++step) {
+    _tile_loadd(4, t.a, t.a_row);
+    _tile_loadd(6, t.b, t.b_pair);
+    _tile_dpbf16ps(0, 4, 6);
+    if (has_right) {
+      _tile_loadd(7, t.b + row_bytes, t.b_pair);
+      _tile_dpbf16ps(1, 4, 7);
+    }
+    if (has_lower) {
+      _tile_loadd(5, a_lower, t.a_row);
+      _tile_dpbf16ps(2, 5, 6);
+    }
+    if (has_lower && has_right)
+      _tile_dpbf16ps(3, 5, 7);
+    t.a += row_bytes;
+    a_lower += row_bytes;
+    t.b += side * t.b_pair;
+  }
+  FOR_EACH_SUM(STORE);
+}
+
+/* All columns of at most 32 rows, for steps of pairs from `pair` on; `a` lies with pairs side by
+ * side. */
+WITH_TILES static void multiply_rows(const product *p, int32_t row, int32_t rows, int32_t pair,
+                                     int32_t steps, const char *a, int64_t a_row) {
+  for (int32_t column = 0; column < p->columns; column += 2 * side) {
+    block t = {p->sum + row * p->sum_row + column * 4,
+               a,
+               p->b + pair * p->b_pair + column * 4,
+               p->sum_row,
+               a_row,
+               p->b_pair,
+               steps,
+               p->starts && pair == 0};
+    int has_lower = rows > side, has_right = p->columns - column > side;
+    if (has_lower && has_right)
+      multiply_tiles(t, 1, 1);
+    else if (has_lower)
+      multiply_tiles(t, 1, 0);
+    else if (has_right)
+      multiply_tiles(t, 0, 1);
+    else
+      multiply_tiles(t, 0, 0);
+  }
+}
+
+/* Transposes 16 x 16 pairs. Interleaving the halves of a square rotates the bits of an element's
+ * place by one; four rounds exchange row and column. */
+WITH_TILES INLINE void transpose(__m512i square[side]) {
+  const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+  const __m512i high = _mm512_or_si512(low, _mm512_set1_epi32(8));
+  UNROLL for (int round = 0; round < 4; ++round) {
+    __m512i next[side];
+    UNROLL for (int i = 0; i < side / 2; ++i) {
+      next[2 * i] = _mm512_permutex2var_epi32(square[i], low, square[i + side / 2]);
+      next[2 * i + 1] = _mm512_permutex2var_epi32(square[i], high, square[i + side / 2]);
+    }
+    UNROLL for (int i = 0; i < side; ++i) square[i] = next[i];
+  }
+}
+
+enum { packed_steps = 8, packed_row = packed_steps * row_bytes };
+
+/* Rows with pairs side by side, and zeros after the last pair: of pairs that lie elsewhere, with
+ * rows side by side. */
+WITH_TILES static void pack_transposed(const product *p, int32_t row, int32_t rows, int32_t pair,
+                                       int32_t pairs, char *packed) {
+  for (int32_t at = 0; at < pairs; at += side)
+    for (int32_t group = 0; group < rows; group += side) {
+      __m512i square[side];
+      int32_t known = least(rows - group, side);
+      __mmask16 mask = (__mmask16)((1u << known) - 1);
+      UNROLL for (int i = 0; i < side; ++i) square[i] =
+          at + i < pairs ? _mm512_maskz_loadu_epi32(mask, p->a + (pair + at + i) * p->a_pair +
+                                                              (row + group) * p->a_row)
+                         : _mm512_setzero_si512();
+      transpose(square);
+      UNROLL for (int i = 0; i < side; ++i)
+          _mm512_storeu_si512(packed + (group + i) * packed_row + at * 4, square[i]);
+    }
+}
+
+/* The same of the last elements of rows with pairs side by side. */
+static void pack_tail(const product *p, int32_t row, int32_t rows, int32_t pair, char *packed) {
+  for (int32_t i = 0; i < rows; ++i) {
+    __builtin_memset(packed + i * packed_row, 0, row_bytes);
+    __builtin_memcpy(packed + i * packed_row, p->a + (row + i) * p->a_row + pair * 4,
+                     (p->depth - 2 * pair) * 2);
+  }
+}
+
+WITH_TILES static void multiply_by_tiles(const product *p) {
+  _Alignas(64) char packed[2 * side * packed_row];
+  int is_in_place = p->a_pair == 4;
+  int32_t pairs = (p->depth + 1) / 2, whole = is_in_place ? p->depth / 2 / side * side : 0;
+  for (int32_t row = 0; row < p->rows; row += 2 * side) {
+    int32_t rows = least(p->rows - row, 2 * side);
+    if (row == 0 || rows < 2 * side)
+      configure(rows);
+    if (whole)
+      multiply_rows(p, row, rows, 0, whole / side, p->a + row * p->a_row, p->a_row);
+    for (int32_t pair = whole, next; pair < pairs; pair = next) {
+      next = pair + least(pairs - pair, packed_steps * side);
+      if (is_in_place)
+        pack_tail(p, row, rows, pair, packed);
+      else
+        pack_transposed(p, row, rows, pair, next - pair, packed);
+      multiply_rows(p, row, rows, pair, (next - pair + side - 1) / side, packed, packed_row);
+    }
+  }
+  _tile_release();
+}
+
+/*===------------------------------------------------------------------------===
+ * By vectors
+ *===------------------------------------------------------------------------===*/
+
+typedef float floats __attribute__((vector_size(row_bytes), aligned(4), may_alias));
+typedef uint32_t words __attribute__((vector_size(row_bytes), aligned(4), may_alias));
+
+static uint32_t read_pair(const product *p, int32_t row, int32_t pair) {
+  uint32_t read = 0;
+  __builtin_memcpy(&read, p->a + row * p->a_row + pair * p->a_pair,
+                   p->depth - 2 * pair > 1 ? 4 : 2);
+  return read;
+}
+
+static float widen(uint32_t bits) {
+  float result;
+  __builtin_memcpy(&result, &bits, sizeof(result));
+  return result;
+}
+
+static void multiply_by_vectors(const product *p) {
+  for (int32_t row = 0; row < p->rows; ++row)
+    for (int32_t column = 0; column < p->columns; column += side) {
+      floats *to = (floats *)(p->sum + row * p->sum_row + column * 4), sum = {0};
+      if (!p->starts)
+        sum = *to;
+      for (int32_t pair = 0; 2 * pair < p->depth; ++pair) {
+        uint32_t read = read_pair(p, row, pair);
+        words b = *(const words *)(p->b + pair * p->b_pair + column * 4);
+        sum += widen(read & 0xffff0000) * (floats)(b & 0xffff0000) +
+               widen(read << 16) * (floats)(b << 16);
+      }
+      *to = sum;
+    }
+}
+
+int32_t attnc_multiply_tiles(char *sum, int64_t sum_row, const char *a, int64_t a_row,
+                             int64_t a_pair, const char *b, int64_t b_pair, int32_t rows,
+                             int32_t columns, int32_t depth, int32_t starts) {
+  product p = {sum, a, b, sum_row, a_row, a_pair, b_pair, rows, columns, depth, starts};
+  if (has_tiles())
+    multiply_by_tiles(&p);
+  else
+    multiply_by_vectors(&p);
+  return 0;
+}
