@@ -104,7 +104,7 @@ bool Nest::readStore(const Store *store) {
     value = let->body;
   }
   const Call *mark = value.as<Call>();
-  if (!mark || mark->name != kMark)
+  if (!mark || mark->name != kMark || mark->type.is_vector())
     return false;
   auto resolve = [&](Expr expr) {
     for (auto let = lets.rbegin(); let != lets.rend(); ++let)

@@ -426,3 +426,22 @@ func.func @kinds_c5(%x: tensor<?x8xbf16>, %w: tensor<3x8xbf16>) {
   %y = attn.linear %x, %w schedule([#attn.linear<row_tile = 6, vectors = 2, vector_width = 8, row_block = 6, max_rows = 1>, #attn.mma_linear<row_block = 16, feature_block = 64, depth = 32, stages = 2>]) : tensor<?x8xbf16>, tensor<3x8xbf16> -> tensor<?x3xbf16>
   return
 }
+
+// -----
+
+// expected-error@+1 {{expected vectors * vector_width to be a multiple of 16 beside products bf16_tiles, found 3 * 8}}
+#columns = #attn.linear<row_tile = 1, vectors = 3, vector_width = 8, row_block = 64, products = bf16_tiles>
+
+// -----
+
+// expected-error@+1 {{expected a vector_width of 16 and a kv_block that is a multiple of 32 beside products bf16_tiles, found 16 and 48}}
+#keys = #attn.prefill<q_block = 32, kv_block = 48, vector_width = 16, score_vectors = 2, score_keys = 8, context_rows = 4, context_vectors = 4, products = bf16_tiles>
+
+// -----
+
+// (C6)
+func.func @tiles_c6(%x: tensor<?x8xf16>, %w: tensor<3x8xf16>) {
+  // expected-error@+1 {{expected a bf16 weight with at most 65536 in_features beside products bf16_tiles, found 'tensor<3x8xf16>'}}
+  %y = attn.linear %x, %w schedule([#attn.linear<row_tile = 6, vectors = 2, vector_width = 8, row_block = 6, products = bf16_tiles>]) : tensor<?x8xf16>, tensor<3x8xf16> -> tensor<?x3xf16>
+  return
+}
