@@ -6,7 +6,7 @@ import encoder
 import numpy as np
 from encoder import Encoder
 from ragged import Ragged
-from work import Attention, Latent, Module, Narrow, Paged, Quantized, Variant
+from work import Attention, KeysFirst, Latent, Module, Narrow, Paged, Quantized, Variant
 
 
 def document_ids(case, rng):
@@ -157,9 +157,10 @@ def ragged_batches():
 
 
 def in_pages(case):
-    """The same work with its keys in pages."""
-    return [Paged(**dataclasses.asdict(case) | {"variant": case.variant}, page_size=size, heads_first=first)
-            for first in (True, False) for size in (16, 64)]
+    """The same work with its keys in pages, and in order in the layout of pages with keys first."""
+    fields = dataclasses.asdict(case) | {"variant": case.variant}
+    return [*(Paged(**fields, page_size=size, heads_first=True) for size in (16, 64)), KeysFirst(**fields),
+            *(Paged(**fields, page_size=size) for size in (16, 64))]
 
 
 def narrowed(case):

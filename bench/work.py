@@ -18,6 +18,14 @@ def mlir_type(array):
     return f"tensor<{sizes}{_ELEMENTS[array.dtype.name]}>"
 
 
+def align(array):
+    """A copy at a multiple of 4096 bytes, as allocators of pools and tensors place them: numpy's are 16 bytes behind one."""
+    room = np.empty(array.nbytes + 4096, np.uint8)
+    place = room[-room.ctypes.data % 4096:][: array.nbytes].view(array.dtype).reshape(array.shape)
+    place[...] = array
+    return place
+
+
 def narrow(array, element):
     """The nearest numbers of `element`, ties to even."""
     if element != "bf16":
@@ -83,6 +91,7 @@ class Attention(KeySizes):
 
     output = "context"
     storage = "plain"  # how keys and values are kept
+    layout = "heads_first"  # the rows of a head behind each other
 
     @property
     def value_dim(self):
@@ -201,6 +210,30 @@ class Attention(KeySizes):
         if self.variant.visible:
             score = np.where(self.variant.visible(*at), score, dtype(-np.inf))
         return softmax_context(score, value, near)
+
+
+@dataclasses.dataclass(frozen=True)
+class KeysFirst(Attention):
+    """The same keys and values in order, with the rows of a key's heads side by side."""
+
+    storage = "keys first"
+    layout = "keys_first"
+
+    @property
+    def name(self):
+        return f"{super().name}, keys first"
+
+    def inputs(self):
+        arrays = super().inputs()
+        return arrays | {name + "_rows": np.ascontiguousarray(arrays.pop(name).swapaxes(1, 2)) for name in ("key", "value")}
+
+    def gather_lines(self, types):
+        key = f"tensor<{self.batch}x{self.key_heads}x{self.keys}x{self.head_dim}x{self.element}>"
+        return [f"%{name} = attn.transpose %{name}_rows [0, 2, 1, 3] : {types[name + '_rows']} -> {key}"
+                for name in ("key", "value")]
+
+    def rows_of(self, arrays, name, batch, head):
+        return arrays[name + "_rows"][batch, :, head]
 
 
 @dataclasses.dataclass(frozen=True)

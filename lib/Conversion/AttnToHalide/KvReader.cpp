@@ -97,17 +97,23 @@ KvTensors::Place KvReader::placeOf(Scalar number, Scalar k, Scalar c, const Bloc
       {bits(rowInPage(k, c, t.it, t.h, t.b)), bits(page(k, c, t.it, t.h, t.b))});
 }
 
-KvTensors::Place KvReader::placeAhead(Scalar k, Scalar c, const BlockCoords &t) const {
-  Scalar next = k + ahead;
+KvTensors::Place KvReader::placeAhead(Scalar k, Scalar c, const BlockCoords &t,
+                                      int64_t keys) const {
+  Scalar next = k + keys;
   return placeOf(Value(page) ? Scalar() : visibleNumber(next, c, t), next, c, t);
 }
+
+/// A core drops prefetches while it waits for as many lines as it can, so that each is repeated at
+/// half and at a quarter of the distance. Groups of rows repeat those of values; bytes arrive
+/// faster than they are multiplied.
+int64_t KvReader::countKeyFetches() const { return blocks.in.kv.areKeysBytes() ? 1 : 3; }
 
 Scalar KvReader::key(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
   const KvTensors &kv = blocks.in.kv;
   KvTensors::Place place = placeOf(visibleNumber(k, c, t), k, c, t);
   Scalar x = kv.key(d, place, kvHead(t.h), blocks.batch(t));
-  if (ahead)
-    x = kv.fetchKeyAhead(x, d, placeAhead(k, c, t), kvHead(t.h), blocks.batch(t));
+  for (int64_t i = 0; ahead && i < countKeyFetches(); ++i)
+    x = kv.fetchKeyAhead(x, d, placeAhead(k, c, t, ahead >> i), kvHead(t.h), blocks.batch(t));
   return scaled(x, kv.getKeyScales(), keyScales, d, place, k, c, t);
 }
 
@@ -140,7 +146,7 @@ Scalar KvReader::valueOfVisible(Scalar d, Scalar k, Scalar c, const BlockCoords 
   KvTensors::Place place = placeOf(promised, k, c, t);
   Scalar x = kv.value(d, place, kvHead(t.h), blocks.batch(t));
   if (ahead)
-    x = kv.fetchValueAhead(x, d, placeAhead(k, c, t), kvHead(t.h), blocks.batch(t));
+    x = kv.fetchValueAhead(x, d, placeAhead(k, c, t, ahead), kvHead(t.h), blocks.batch(t));
   return Value(valueScales) ? x : scaled(x, kv.getValueScales(), valueScales, d, place, k, c, t);
 }
 

@@ -66,7 +66,8 @@ private:
   /// `x` times its scale, if it has one; `known` holds scales looked up.
   Scalar scaled(Scalar x, const KvTensors::Scales &scales, Func known, Scalar d,
                 KvTensors::Place place, Scalar k, Scalar c, const BlockCoords &t) const;
-  KvTensors::Place placeAhead(Scalar k, Scalar c, const BlockCoords &t) const;
+  KvTensors::Place placeAhead(Scalar k, Scalar c, const BlockCoords &t, int64_t keys) const;
+  int64_t countKeyFetches() const;
 };
 
 /// The key/value head that a query block reads.

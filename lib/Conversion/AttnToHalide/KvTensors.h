@@ -28,6 +28,7 @@ public:
   Scalar getNumHeads() const;
   /// Whether elements are other than f32: reading one takes more than a load.
   bool areWidened() const;
+  bool areKeysBytes() const { return keys.getElementType().getIntOrFloatBitWidth() == 8; }
   /// Vectors of key elements in a cache line of 64 bytes.
   int64_t countKeyVectors(int64_t lanes) const;
 

@@ -232,13 +232,13 @@ Attribute CpuSelector::manyHeads(int64_t rowsOfHead, int64_t maxQLen) {
 }
 
 /// Few rows take as long as reading keys and values does, which is fastest in order: one key after
-/// the other, and as much of a value's row at a time as half of the registers can sum up. Many rows
-/// of 16 bits, and some of 8, take as long as their products do, which share what they load and
-/// widen.
+/// the other, or two that share what several rows load, and as much of a value's row at a time as
+/// half of the registers can sum up. Many rows of 16 bits, and some of 8, take as long as their
+/// products do, which share what they load and widen.
 Attribute CpuSelector::decode(int64_t rowsOfHead, int64_t maxQLen) {
   int64_t manyRows = op.getKey().getType().getElementTypeBitWidth() == 8 ? 4 : 8;
   int64_t shared = getPackedHeads(op), rows = rowsOfHead * shared, sums = has32VectorRegs ? 16 : 8;
-  int64_t scoreRows = largestDivisor(rows, 4), scoreKeys = 1;
+  int64_t scoreRows = largestDivisor(rows, 4), scoreKeys = scoreRows == 4 ? 2 : 1;
   int64_t contextVectors = largestDivisor(valueVectors, 8);
   if (rows >= manyRows && !op.getKey().getType().getElementType().isF32()) {
     scoreKeys = sums / scoreRows;

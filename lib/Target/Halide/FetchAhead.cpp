@@ -26,9 +26,18 @@ static Expr getFirstLane(const Expr &index) {
   return index.type().is_scalar() ? index : Shuffle::make_extract_element(index, 0);
 }
 
+/// In 64 bits, so that what stands still in a loop is computed before it; no index overflows.
+static Expr widen(const Expr &index) {
+  if (const Add *add = index.as<Add>())
+    return widen(add->a) + widen(add->b);
+  if (const Mul *mul = index.as<Mul>())
+    return widen(mul->a) * widen(mul->b);
+  return cast(Int(64), index);
+}
+
 static Expr getAddress(const Load &load) {
   Expr base = reinterpret(UInt(64), Variable::make(Handle(), load.name));
-  Expr index = cast(UInt(64), cast(Int(64), getFirstLane(load.index)));
+  Expr index = cast(UInt(64), widen(getFirstLane(load.index)));
   return reinterpret(Handle(), base + index * load.type.bytes());
 }
 

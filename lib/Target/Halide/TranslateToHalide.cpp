@@ -19,6 +19,7 @@
 #include "FetchAhead.h"
 #include "MarkedStores.h"
 #include "MemoryFiles.h"
+#include "RegisterLets.h"
 #include "Runtime.h"
 #include "Translator.h"
 
@@ -254,6 +255,7 @@ LogicalResult halide::exportPipeline(PipelineOp pipeline, StringRef targetName,
     DevicePass device;
     FetchAheadPass fetchAhead;
     MarkedStoresPass markedStores;
+    RegisterLetsPass registerLets;
     BoundStackPass boundStack;
     lowered.add_custom_lowering_pass(&fetchAhead, nullptr);
     lowered.add_custom_lowering_pass(&markedStores, nullptr);
@@ -261,6 +263,8 @@ LogicalResult halide::exportPipeline(PipelineOp pipeline, StringRef targetName,
     lowered.add_custom_lowering_pass(&tiles, nullptr);
     if (target->has_gpu_feature())
       lowered.add_custom_lowering_pass(&device, nullptr);
+    else
+      lowered.add_custom_lowering_pass(&registerLets, nullptr);
     lowered.add_custom_lowering_pass(&boundStack, nullptr);
     H::Module module =
         lowered.compile_to_module(translator.getArguments(), pipeline.getSymName().str(), *target);
