@@ -73,6 +73,8 @@ struct FirstPass {
   Func query, acc, kvBlocks;
   DotForm dotForm;
   int64_t lanes;
+  /// Whether a key's scale multiplies its dot products.
+  bool scalesDots = false;
 };
 /// `stage` builds the copies of tensors that regions read along the keys.
 SecondPass buildSecondPass(const KvReader &reader, const BlockedColumns &columns,

@@ -266,116 +266,45 @@ Func attn::buildKeyPairs(const KvReader &reader) {
   });
 }
 
-namespace {
-/// Adds up the lanes of a tile's partial sums. While there are groups of sums as many as a vector
-/// has lanes, or a power of two below it, half of a group's vectors are interleaved with the other
-/// half, and neighbours added: a vector of sums takes two shuffles and an addition. What then
-/// remains is added by halves.
-class LaneSums {
-public:
-  LaneSums(PipelineBuilder &p, DotProduct &dot, const DotForm &form, StringRef name)
-      : p(p), dot(dot), lanes(form.sums), rows(form.tileRows), keys(form.tileKeys), name(name) {}
-
-  /// The sums of a tile, key by key in each row.
-  Func build();
-
-private:
-  using Element =
-      function_ref<Scalar(Scalar group, Scalar at, function_ref<Scalar(Scalar)> before)>;
-
-  /// A func of `size` elements for each group; `element` reads those before by their place in the
-  /// group.
-  void add(int64_t size, int64_t vector, Type type, Element element);
-  void interleave();
-  void addNeighbours();
-  void addHalves();
-
-  PipelineBuilder &p;
-  DotProduct &dot;
-  int64_t lanes, rows, keys;
-  StringRef name;
-  int64_t groups = 1, size = 0;
-  Func last;
-};
-} // namespace
-
 static constexpr StringRef kTileVars[] = {"m", "u", "w", "c", "it", "h", "b"};
 
-void LaneSums::add(int64_t nextSize, int64_t vector, Type type, Element element) {
-  Func before = last;
-  int64_t sizeBefore = size;
-  last = p.func((name + "_lanes" + Twine(dot.laneSums.size())).str(), kTileVars, type,
-                [&](ArrayRef<Scalar> v) {
-                  Scalar group = v[0] / nextSize;
-                  return element(group, v[0] % nextSize, [&](Scalar at) {
-                    SmallVector<Scalar> coords(v);
-                    coords[0] = group * sizeBefore + at;
-                    return before(coords);
-                  });
-                });
-  size = nextSize;
-  dot.laneSums.push_back({last, groups * size, vector});
-}
-
-/// Bits are moved: a select of floats is arithmetic.
-void LaneSums::interleave() {
-  int64_t half = size / 2;
-  add(size, 2 * lanes, p.b().getI32Type(),
-      [&](Scalar, Scalar at, function_ref<Scalar(Scalar)> before) {
-        return select(at % 2 == 0, bits(before(at / 2)), bits(before(at / 2 + half)));
-      });
-}
-
-void LaneSums::addNeighbours() {
-  add(size / 2, lanes, p.b().getF32Type(),
-      [&](Scalar, Scalar at, function_ref<Scalar(Scalar)> before) {
-        Scalar first = at / lanes * (2 * lanes) + at % lanes;
-        Type f32 = p.b().getF32Type();
-        return fromBits(before(first), f32) + fromBits(before(first + lanes), f32);
-      });
-}
-
-void LaneSums::addHalves() {
-  int64_t half = size / 2;
-  add(half, std::gcd(half, lanes), p.b().getF32Type(),
-      [&](Scalar, Scalar at, function_ref<Scalar(Scalar)> before) {
-        return before(at) + before(at + half);
-      });
-}
-
-Func LaneSums::build() {
-  int64_t left = lanes, sums = rows * keys, interleaved = 1;
-  while (sums % 2 == 0 && interleaved < lanes)
-    sums /= 2, interleaved *= 2;
-  if (!llvm::isPowerOf2_64(lanes))
-    interleaved = 1;
-  groups = rows * keys / interleaved;
-  size = interleaved * lanes;
+/// Adds up the lanes of a tile's partial sums, key by key in each row: in each step the halves of
+/// what is left of a sum. Vectors hold several sums then: one of them takes two shuffles and an
+/// addition.
+static Func buildLaneSums(PipelineBuilder &p, DotProduct &dot, const DotForm &form,
+                          StringRef name) {
+  int64_t lanes = form.sums, rows = form.tileRows, keys = form.tileKeys, left = lanes;
+  auto add = [&](StringRef suffix, int64_t size, Body element) {
+    Func step = p.func((name + suffix).str(), kTileVars, p.b().getF32Type(), element);
+    dot.laneSums.push_back({step, rows * keys, size});
+    return step;
+  };
+  auto along = [](ArrayRef<Scalar> v, Scalar m) {
+    SmallVector<Scalar> at(v);
+    at[0] = m;
+    return at;
+  };
   Func partial = dot.partial;
-  last = p.func((name + "_lanes").str(), kTileVars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+  Func last = add("_lanes", lanes, [&](ArrayRef<Scalar> v) {
     Scalar sum = v[0] / lanes;
     SmallVector<Scalar> at = {v[0] % lanes, v[1] * rows + sum / keys, v[2] * keys + sum % keys};
     llvm::append_range(at, v.drop_front(3));
     return partial(at);
   });
-  dot.laneSums.push_back({last, groups * size, lanes});
-  for (; interleaved > 1; interleaved /= 2, left /= 2) {
-    interleave();
-    addNeighbours();
+  for (; left % 2 == 0; left /= 2) {
+    Func before = last;
+    int64_t half = left / 2;
+    last = add("_lanes" + std::to_string(half), half, [&](ArrayRef<Scalar> v) {
+      Scalar first = v[0] / half * left + v[0] % half;
+      return before(along(v, first)) + before(along(v, first + half));
+    });
   }
-  for (; left % 2 == 0; left /= 2)
-    addHalves();
   if (left == 1)
     return last;
-  Func of = last;
   return p.func((name + "_rest").str(), kTileVars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
-    SmallVector<Scalar> at(v);
-    at[0] = v[0] * left;
-    Scalar sum = of(at);
-    for (int64_t lane = 1; lane < left; ++lane) {
-      at[0] = v[0] * left + lane;
-      sum = sum + of(at);
-    }
+    Scalar sum = last(along(v, v[0] * left));
+    for (int64_t lane = 1; lane < left; ++lane)
+      sum = sum + last(along(v, v[0] * left + lane));
     return sum;
   });
 }
@@ -384,7 +313,7 @@ Func LaneSums::build() {
 static Func addUpLanes(PipelineBuilder &p, DotProduct &dot, ArrayRef<StringRef> vars,
                        const DotForm &form, StringRef name) {
   int64_t rows = form.tileRows, keys = form.tileKeys;
-  Func sums = LaneSums(p, dot, form, name).build();
+  Func sums = buildLaneSums(p, dot, form, name);
   return p.func(name, vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
     SmallVector<Scalar> at = {v[0] % rows * keys + v[1] % keys, v[0] / rows, v[1] / keys};
     llvm::append_range(at, v.drop_front(2));

@@ -86,11 +86,11 @@ struct DotForm {
 struct DotProduct {
   /// `partial` is null if there is one sum.
   Func sum, partial;
-  /// Of interleaved sums: the steps that add up the lanes of a tile, each with its number of
-  /// elements and of those in a vector.
+  /// Of interleaved sums: the steps that add up the lanes of a tile, each with the number of sums
+  /// and of the elements that are left of one.
   struct LaneStep {
     Func func;
-    int64_t size, vector;
+    int64_t sums, elements;
   };
   SmallVector<LaneStep> laneSums;
 };

@@ -12,6 +12,8 @@
 
 #include "CpuSchedule.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::attn;
 using halide::MemoryType;
@@ -85,7 +87,7 @@ LogicalResult attn::lowerDecodeAttention(PipelineBuilder &p, AttentionOp op, Dec
 }
 
 /// Few rows wait for memory: their keys and values are prefetched as many keys ahead, 32 KB of 128
-/// floats.
+/// floats, or a KV block.
 static constexpr int64_t kKeysAhead = 64;
 
 LogicalResult DecodeAttention::lower() {
@@ -96,7 +98,7 @@ LogicalResult DecodeAttention::lower() {
   reader.emplace(blocks, range, buildKvHead(blocks), buildKvStart(blocks));
   reader->lookUpPages();
   reader->lookUpScales();
-  reader->fetchAhead(kKeysAhead);
+  reader->fetchAhead(std::max(kKeysAhead, s.getKvBlock()));
   steps.emplace(*reader, regions, qBlockMask);
   buildScores();
   buildAccumulator();
@@ -114,11 +116,15 @@ LogicalResult DecodeAttention::lower() {
 void DecodeAttention::buildScores() {
   query = buildQuery(blocks);
   auto keyAt = [&](Scalar k, Scalar c, const BlockCoords &t, Scalar d) {
-    return reader->key(d, k, c, t);
+    return reader->unscaledKey(d, k, c, t);
   };
   dot =
       buildDotProduct(blocks, query, keyAt, getDotForm(s.getScoreRows(), s.getScoreKeys()), "dot");
-  score = attn::buildScores(*reader, *steps, dot.sum, /*staged=*/{}, /*keys=*/{}, lanes);
+  Func scaled = p.func("scaled_dot", {"ii", "k", "c", "it", "h", "b"}, p.b().getF32Type(),
+                       [&](ArrayRef<Scalar> v) {
+                         return reader->scaledDot(dot.sum(v), v[1], v[2], BlockCoords(v));
+                       });
+  score = attn::buildScores(*reader, *steps, scaled, /*staged=*/{}, /*keys=*/{}, lanes);
   softmax = buildKvBlockSoftmax(*reader, *steps, numerators, score, lanes);
 }
 
@@ -134,7 +140,8 @@ void DecodeAttention::buildAccumulator() {
 void DecodeAttention::buildOutput() {
   inverse = buildInverse(blocks, numerators, *row, lse);
   second = buildSecondPass(*reader, columns, *steps, numerators, *row, lse,
-                           {query, acc, kvBlocks, getDotForm(/*rows=*/1, /*keys=*/1), lanes},
+                           {query, acc, kvBlocks, getDotForm(/*rows=*/1, /*keys=*/1), lanes,
+                            /*scalesDots=*/true},
                            [] { return StagedReads(); });
   auto sumAt = [&](Scalar d, Scalar ii, const BlockCoords &t) {
     return getContextSum(second, columns, acc, d, ii, t);
@@ -241,12 +248,18 @@ void DecodeAttention::scheduleLaneSums(const DotProduct &dots, Loop at, int64_t 
     blocks.fix(f, /*perKvBlock=*/true);
     p.neverPartition(f);
   };
-  for (auto [f, size, vector] : dots.laneSums) {
+  for (auto [f, sums, elements] : dots.laneSums) {
     place(f);
-    p.boundExtent(f, "m", size);
+    p.boundExtent(f, "m", sums * elements);
     p.boundExtent(f, "u", 1);
     p.boundExtent(f, "w", 1);
+    int64_t vector = std::gcd(sums * elements, lanes);
     auto [vectors, lane] = p.split(p.stage(f)["m"], vector);
+    if (vector > elements) { // what is left of a sum is a ramp
+      auto [sum, element] = p.split(lane, elements);
+      p.vectorize(sum);
+      lane = element;
+    }
     p.vectorize(lane);
     p.unroll(vectors);
   }

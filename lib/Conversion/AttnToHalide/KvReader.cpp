@@ -20,10 +20,14 @@ Scalar KvReader::number(Scalar k, Scalar c, const BlockCoords &t) const {
   return first + k;
 }
 
-Scalar KvReader::visibleNumber(Scalar k, Scalar c, const BlockCoords &t) const {
+Scalar KvReader::clampToVisible(Scalar n, const BlockCoords &t) const {
   // Halide may compute the scores of KV blocks without a visible key.
   Scalar last = max(range.highAt(t) - 1, 0);
-  return unsafePromiseClamped(min(number(k, c, t), last), blocks.p.i32(0), blocks.in.numKeys - 1);
+  return unsafePromiseClamped(min(n, last), blocks.p.i32(0), blocks.in.numKeys - 1);
+}
+
+Scalar KvReader::visibleNumber(Scalar k, Scalar c, const BlockCoords &t) const {
+  return clampToVisible(number(k, c, t), t);
 }
 
 Scalar KvReader::isVisible(Scalar k, Scalar c, const BlockCoords &t) const {
@@ -45,7 +49,7 @@ void KvReader::lookUpPages() {
   StringRef vars[] = {"k", "c", "it", "h", "b"};
   auto placeOf = [&](ArrayRef<Scalar> v) {
     BlockCoords t(v);
-    return kv.placeOf(visibleNumber(v[0], v[1], t), kvHead(t.h), blocks.batch(t));
+    return kv.placeOf(clampToVisible(numberAhead(v[0], v[1], t), t), kvHead(t.h), blocks.batch(t));
   };
   // As bits: Halide would clamp each read of an index to the bounds that it finds for it.
   Type held = blocks.p.b().getF32Type();
@@ -97,10 +101,32 @@ KvTensors::Place KvReader::placeOf(Scalar number, Scalar k, Scalar c, const Bloc
       {bits(rowInPage(k, c, t.it, t.h, t.b)), bits(page(k, c, t.it, t.h, t.b))});
 }
 
+/// Behind the last KV block of a head, keys of the next head are read.
+Scalar KvReader::isHeadDone(Scalar c, const BlockCoords &t) const {
+  return number(blocks.p.i32(blocks.kvBlock), c, t) >= range.highAt(t);
+}
+
+Scalar KvReader::numberAhead(Scalar k, Scalar c, const BlockCoords &t) const {
+  Scalar n = number(k, c, t);
+  if (range.hasStarts() || range.hasGap())
+    return n;
+  Scalar first = range.lowAt(t) + (k - blocks.kvBlock);
+  return select(isHeadDone(c, t) && k >= blocks.p.i32(blocks.kvBlock), first, n);
+}
+
+Scalar KvReader::headAhead(Scalar c, const BlockCoords &t) const {
+  Scalar head = kvHead(t.h), last = blocks.in.kv.getNumHeads() - 1;
+  head = min(head + select(isHeadDone(c, t), blocks.p.i32(1), blocks.p.i32(0)), last);
+  return unsafePromiseClamped(head, blocks.p.i32(0), last);
+}
+
+/// A prefetch of what is behind the last row does no harm, and its address takes no comparison.
 KvTensors::Place KvReader::placeAhead(Scalar k, Scalar c, const BlockCoords &t,
                                       int64_t keys) const {
-  Scalar next = k + keys;
-  return placeOf(Value(page) ? Scalar() : visibleNumber(next, c, t), next, c, t);
+  Scalar next = k + keys, last = blocks.in.numKeys - 1;
+  if (Value(page))
+    return placeOf(Scalar(), next, c, t);
+  return placeOf(unsafePromiseClamped(numberAhead(next, c, t), blocks.p.i32(0), last), next, c, t);
 }
 
 /// A core drops prefetches while it waits for as many lines as it can, so that each is repeated at
@@ -108,13 +134,32 @@ KvTensors::Place KvReader::placeAhead(Scalar k, Scalar c, const BlockCoords &t,
 /// faster than they are multiplied.
 int64_t KvReader::countKeyFetches() const { return blocks.in.kv.areKeysBytes() ? 1 : 3; }
 
-Scalar KvReader::key(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
+Scalar KvReader::keyElement(Scalar d, KvTensors::Place place, Scalar k, Scalar c,
+                            const BlockCoords &t) const {
   const KvTensors &kv = blocks.in.kv;
-  KvTensors::Place place = placeOf(visibleNumber(k, c, t), k, c, t);
   Scalar x = kv.key(d, place, kvHead(t.h), blocks.batch(t));
   for (int64_t i = 0; ahead && i < countKeyFetches(); ++i)
-    x = kv.fetchKeyAhead(x, d, placeAhead(k, c, t, ahead >> i), kvHead(t.h), blocks.batch(t));
-  return scaled(x, kv.getKeyScales(), keyScales, d, place, k, c, t);
+    x = kv.fetchKeyAhead(x, d, placeAhead(k, c, t, ahead >> i),
+                         i == 0 ? headAhead(c, t) : kvHead(t.h), blocks.batch(t));
+  return x;
+}
+
+Scalar KvReader::key(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
+  KvTensors::Place place = placeOf(visibleNumber(k, c, t), k, c, t);
+  return scaled(keyElement(d, place, k, c, t), blocks.in.kv.getKeyScales(), keyScales, d, place, k,
+                c, t);
+}
+
+Scalar KvReader::unscaledKey(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
+  return hasKeyScale() ? keyElement(d, placeOf(visibleNumber(k, c, t), k, c, t), k, c, t)
+                       : key(d, k, c, t);
+}
+
+Scalar KvReader::scaledDot(Scalar dot, Scalar k, Scalar c, const BlockCoords &t) const {
+  if (!hasKeyScale())
+    return dot;
+  KvTensors::Place place = placeOf(visibleNumber(k, c, t), k, c, t);
+  return scaled(dot, blocks.in.kv.getKeyScales(), keyScales, blocks.p.i32(0), place, k, c, t);
 }
 
 Scalar KvReader::value(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
@@ -146,7 +191,7 @@ Scalar KvReader::valueOfVisible(Scalar d, Scalar k, Scalar c, const BlockCoords 
   KvTensors::Place place = placeOf(promised, k, c, t);
   Scalar x = kv.value(d, place, kvHead(t.h), blocks.batch(t));
   if (ahead)
-    x = kv.fetchValueAhead(x, d, placeAhead(k, c, t, ahead), kvHead(t.h), blocks.batch(t));
+    x = kv.fetchValueAhead(x, d, placeAhead(k, c, t, ahead), headAhead(c, t), blocks.batch(t));
   return Value(valueScales) ? x : scaled(x, kv.getValueScales(), valueScales, d, place, k, c, t);
 }
 

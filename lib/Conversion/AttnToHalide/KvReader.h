@@ -28,6 +28,12 @@ public:
   Scalar countVisible(Scalar k, Scalar c, const BlockCoords &t) const;
 
   Scalar key(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const;
+  /// Whether a key has one scale, which may multiply its dot products instead of its elements.
+  bool hasKeyScale() const { return blocks.in.kv.getKeyScales().count == 1; }
+  /// An element of a key without the key's scale, if it has one.
+  Scalar unscaledKey(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const;
+  /// `dot` times the key's scale, if it has one.
+  Scalar scaledDot(Scalar dot, Scalar k, Scalar c, const BlockCoords &t) const;
   Scalar value(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const;
   /// The value of a key, without its scale if scales are looked up; only visible keys' results are
   /// used.
@@ -63,11 +69,19 @@ public:
 
 private:
   KvTensors::Place placeOf(Scalar number, Scalar k, Scalar c, const BlockCoords &t) const;
+  /// An element of a key without any scale.
+  Scalar keyElement(Scalar d, KvTensors::Place place, Scalar k, Scalar c,
+                    const BlockCoords &t) const;
   /// `x` times its scale, if it has one; `known` holds scales looked up.
   Scalar scaled(Scalar x, const KvTensors::Scales &scales, Func known, Scalar d,
                 KvTensors::Place place, Scalar k, Scalar c, const BlockCoords &t) const;
   KvTensors::Place placeAhead(Scalar k, Scalar c, const BlockCoords &t, int64_t keys) const;
   int64_t countKeyFetches() const;
+  Scalar clampToVisible(Scalar n, const BlockCoords &t) const;
+  Scalar isHeadDone(Scalar c, const BlockCoords &t) const;
+  /// The position of key k, which may be behind KV block c, and the head, in the order of reading.
+  Scalar numberAhead(Scalar k, Scalar c, const BlockCoords &t) const;
+  Scalar headAhead(Scalar c, const BlockCoords &t) const;
 };
 
 /// The key/value head that a query block reads.

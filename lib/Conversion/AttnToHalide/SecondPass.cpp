@@ -162,12 +162,17 @@ SecondPass attn::buildSecondPass(const KvReader &reader, const BlockedColumns &c
   pass.dot = buildDotProduct(
       blocks, first.query,
       [&](Scalar k, Scalar c, const BlockCoords &t, Scalar d) {
-        return first.dotForm.inPairs ? own.keyPair(d, k, c, t) : own.key(d, k, c, t);
+        if (first.dotForm.inPairs)
+          return own.keyPair(d, k, c, t);
+        return first.scalesDots ? own.unscaledKey(d, k, c, t) : own.key(d, k, c, t);
       },
       first.dotForm, "fallback_dot");
   pass.staged = stage();
-  pass.score = blocks.p.func("fallback_score", kScoreVars, blocks.p.b().getF32Type(),
-                             [&](ArrayRef<Scalar> v) { return pass.dot.sum(v); });
+  pass.score = blocks.p.func(
+      "fallback_score", kScoreVars, blocks.p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+        Scalar dot = pass.dot.sum(v);
+        return first.scalesDots ? own.scaledDot(dot, v[1], v[2], BlockCoords(v)) : dot;
+      });
   buildSecondNumerators(pass, blocks, steps, numerators, row, lse, [&](ArrayRef<Scalar> v) {
     BlockCoords t(v);
     Scalar s = steps.modify(pass.score(v), v[0], v[1], v[2], t, pass.staged);

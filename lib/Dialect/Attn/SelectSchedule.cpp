@@ -236,7 +236,7 @@ Attribute CpuSelector::manyHeads(int64_t rowsOfHead, int64_t maxQLen) {
 /// half of the registers can sum up. Many rows of 16 bits, and some of 8, take as long as their
 /// products do, which share what they load and widen.
 Attribute CpuSelector::decode(int64_t rowsOfHead, int64_t maxQLen) {
-  int64_t manyRows = op.getKey().getType().getElementTypeBitWidth() == 8 ? 4 : 8;
+  int64_t keyBits = op.getKey().getType().getElementTypeBitWidth(), manyRows = keyBits == 8 ? 4 : 8;
   int64_t shared = getPackedHeads(op), rows = rowsOfHead * shared, sums = has32VectorRegs ? 16 : 8;
   int64_t scoreRows = largestDivisor(rows, 4), scoreKeys = scoreRows == 4 ? 2 : 1;
   int64_t contextVectors = largestDivisor(valueVectors, 8);
@@ -245,7 +245,8 @@ Attribute CpuSelector::decode(int64_t rowsOfHead, int64_t maxQLen) {
     contextVectors = largestDivisor(valueVectors, sums / 4);
   }
   int64_t contextRows = largestDivisor(rows, sums / contextVectors);
-  return DecodeAttr::get(op->getContext(), rows, shared, /*kv_block=*/64, lanes, scoreRows,
+  bool areManyBytes = keyBits == 8 && rows >= manyRows;
+  return DecodeAttr::get(op->getContext(), rows, shared, areManyBytes ? 128 : 64, lanes, scoreRows,
                          scoreKeys, contextRows, contextVectors, kvSplits(shared),
                          /*min_split_keys=*/1024, maxQLen);
 }

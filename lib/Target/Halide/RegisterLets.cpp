@@ -9,17 +9,14 @@
 
 #include <algorithm>
 #include <functional>
-#include <optional>
+#include <set>
 
 using namespace ::Halide;
 using namespace ::Halide::Internal;
 
 namespace {
-/// Neighbouring elements of an allocation.
-struct Elements {
-  int64_t first, count;
-  int64_t end() const { return first + count; }
-};
+/// Elements of an allocation, by place.
+using Places = std::vector<int64_t>;
 
 /// The accesses to one allocation.
 class Accesses : public IRVisitor {
@@ -27,9 +24,9 @@ public:
   explicit Accesses(const std::string &name) : name(name) {}
 
   /// Whether all are at constant places, each element is stored once at most, all stores are in
-  /// straight-line code, and loads read what was stored before.
+  /// straight-line code, and no load reads what is stored after it.
   bool areStraight = true;
-  std::vector<Elements> stored;
+  std::set<int64_t> stored;
 
 private:
   using IRVisitor::visit;
@@ -52,6 +49,8 @@ private:
 
   const std::string &name;
   int64_t branches = 0;
+  /// What loads read that was not stored: padding of vectors.
+  std::set<int64_t> padding;
 };
 
 /// Turns the rest of an allocation's body into lets and what they enclose.
@@ -64,71 +63,102 @@ public:
 private:
   using IRMutator::visit;
   Expr visit(const Load *load) override;
+  Expr visit(const Shuffle *shuffle) override;
   Stmt visit(const Free *free) override;
+  Expr read(const Places &places) const;
+  bool isRead(const Expr &value) const {
+    const Load *load = value.as<Load>();
+    return load && load->name == name;
+  }
 
   const std::string &name;
-  std::vector<std::pair<Elements, Expr>> lets;
+  /// What was stored, and where.
+  std::vector<std::pair<Places, Expr>> lets;
 };
 } // namespace
 
-static std::optional<Elements> getElements(const Expr &index, const Expr &predicate) {
-  if (!is_const_one(predicate))
-    return std::nullopt;
-  const Ramp *ramp = index.as<Ramp>();
-  if (ramp && !is_const_one(ramp->stride))
-    return std::nullopt;
-  auto first = as_const_int(ramp ? ramp->base : index);
-  if (!first || (!ramp && index.type().is_vector()))
-    return std::nullopt;
-  return Elements{*first, index.type().lanes()};
+/// The places that an index of constants names, vectors of vectors among them; else none.
+static Places getPlaces(const Expr &index) {
+  if (auto place = as_const_int(index))
+    return {*place};
+  Places places;
+  if (const Ramp *ramp = index.as<Ramp>()) {
+    Places base = getPlaces(ramp->base), stride = getPlaces(ramp->stride);
+    for (int i = 0; i < ramp->lanes && !stride.empty(); ++i)
+      for (size_t lane = 0; lane < base.size(); ++lane)
+        places.push_back(base[lane] + i * stride[lane]);
+  } else if (const Broadcast *broadcast = index.as<Broadcast>()) {
+    for (int i = 0; i < broadcast->lanes; ++i)
+      for (int64_t place : getPlaces(broadcast->value))
+        places.push_back(place);
+  }
+  return places;
 }
 
 void Accesses::visit(const Store *store) {
   IRVisitor::visit(store);
   if (store->name != name)
     return;
-  auto at = getElements(store->index, store->predicate);
-  auto overlaps = [&](const Elements &other) {
-    return other.first < at->end() && at->first < other.end();
-  };
-  if (!at || branches > 0 || std::any_of(stored.begin(), stored.end(), overlaps))
-    areStraight = false;
-  else
-    stored.push_back(*at);
+  Places places = getPlaces(store->index);
+  areStraight &= !places.empty() && is_const_one(store->predicate) && branches == 0;
+  for (int64_t place : places)
+    areStraight &= stored.insert(place).second && padding.count(place) == 0;
 }
 
 void Accesses::visit(const Load *load) {
   IRVisitor::visit(load);
   if (load->name != name)
     return;
-  auto at = getElements(load->index, load->predicate);
-  int64_t known = 0;
-  for (const Elements &each : at ? stored : std::vector<Elements>())
-    known +=
-        std::max<int64_t>(0, std::min(each.end(), at->end()) - std::max(each.first, at->first));
-  areStraight &= at && known == at->count;
-}
-
-/// Elements `at` of values that hold all of them.
-static Expr select(std::vector<std::pair<Elements, Expr>> values, Elements at) {
-  std::sort(values.begin(), values.end(),
-            [](const auto &a, const auto &b) { return a.first.first < b.first.first; });
-  std::vector<Expr> parts;
-  for (const auto &[of, value] : values) {
-    int64_t first = std::max(of.first, at.first), end = std::min(of.end(), at.end());
-    if (first >= end)
-      continue;
-    bool isWhole = end - first == of.count;
-    parts.push_back(
-        isWhole ? value : Shuffle::make_slice(value, int(first - of.first), 1, int(end - first)));
-  }
-  return parts.size() == 1 ? parts.front() : Shuffle::make_concat(parts);
+  Places places = getPlaces(load->index);
+  areStraight &= !places.empty() && is_const_one(load->predicate);
+  for (int64_t place : places)
+    if (stored.count(place) == 0)
+      padding.insert(place);
+  areStraight &= padding.size() < places.size();
 }
 
 Expr ToLets::visit(const Load *load) {
-  if (load->name != name)
-    return IRMutator::visit(load);
-  return select(lets, *getElements(load->index, load->predicate));
+  return load->name == name ? read(getPlaces(load->index)) : IRMutator::visit(load);
+}
+
+/// Halide adds whole vectors, and takes every other sum of them.
+Expr ToLets::visit(const Shuffle *shuffle) {
+  const Expr &of = shuffle->vectors.front();
+  bool isOfOne = shuffle->vectors.size() == 1;
+  if (const Add *add = of.as<Add>(); isOfOne && add && isRead(add->a) && isRead(add->b))
+    return mutate(Shuffle::make({add->a}, shuffle->indices)) +
+           mutate(Shuffle::make({add->b}, shuffle->indices));
+  if (!isOfOne || !isRead(of))
+    return IRMutator::visit(shuffle);
+  Places places, all = getPlaces(of.as<Load>()->index);
+  for (int lane : shuffle->indices)
+    places.push_back(all[lane]);
+  return read(places);
+}
+
+/// A shuffle of those lets alone that have these elements.
+Expr ToLets::read(const Places &places) const {
+  std::vector<Expr> read;
+  std::vector<int> lanes(places.size());
+  int first = 0;
+  for (const auto &[stored, value] : lets) {
+    bool isRead = false;
+    for (size_t lane = 0; lane < places.size(); ++lane) {
+      auto at = std::find(stored.begin(), stored.end(), places[lane]);
+      if (at == stored.end())
+        continue;
+      lanes[lane] = first + int(at - stored.begin());
+      isRead = true;
+    }
+    if (!isRead)
+      continue;
+    read.push_back(value);
+    first += int(stored.size());
+  }
+  bool isWhole = read.size() == 1 && int(lanes.size()) == first;
+  for (size_t lane = 0; lane < lanes.size(); ++lane)
+    isWhole &= lanes[lane] == int(lane);
+  return isWhole ? read.front() : Shuffle::make(read, lanes);
 }
 
 Stmt ToLets::visit(const Free *free) {
@@ -143,8 +173,7 @@ Stmt ToLets::convert(const Stmt &stmt, const std::function<Stmt()> &rest) {
   if (const Store *store = stmt.as<Store>(); store && store->name == name) {
     Expr value = mutate(store->value);
     std::string let = unique_name(name + ".value");
-    lets.emplace_back(*getElements(store->index, store->predicate),
-                      Variable::make(value.type(), let));
+    lets.emplace_back(getPlaces(store->index), Variable::make(value.type(), let));
     Stmt body = rest();
     return body.defined() ? LetStmt::make(let, value, body) : Evaluate::make(0);
   }
