@@ -27,7 +27,7 @@ FragmentAttention::FragmentAttention(OpBuilder &builder, StringRef name, Attenti
                                      SmallVector<RankedTensorType> partialTypes)
     : k(builder, op.getLoc(), name), op(op), element(op.getQuery().getType().getElementType()),
       sizes(sizes), partialTypes(std::move(partialTypes)),
-      threads(sizes.qBlock / kTileRows * kLanes), query(k.input("query", op.getQuery())),
+      threads(sizes.qBlock / sizes.warpRows * kLanes), query(k.input("query", op.getQuery())),
       key(k.input("key", op.getKey())), value(k.input("value", op.getValue())),
       qLen(query.sizes[2]), kvLen(key.sizes[2]),
       queryTile(k, 0, sizes.qBlock, sizes.keyRowBytes(), threads, layout),
@@ -67,14 +67,13 @@ Place FragmentAttention::findPlace() {
   p.firstHead = take(heads / packed) * packed;
   p.batch = rest;
   p.kvHead = p.firstHead / (heads / key.sizes[1]);
-  for (int64_t r : {0, 1}) {
-    Reg number = p.warp * kTileRows + p.lane / 4 + 8 * r;
-    p.head[r] = packed == 1 ? p.firstHead : p.firstHead + number % packed;
-    p.row[r] = p.firstRow + (packed == 1 ? number : number / packed);
-    p.safeRow[r] = min(p.row[r], qLen - 1);
-    p.isRow[r] = p.row[r] < qLen;
-    if (rows * packed < sizes.qBlock)
-      p.isRow[r] = p.isRow[r] & (number < rows * packed);
+  for (int64_t r = 0; r < countRows(); ++r) {
+    Reg number = p.warp * sizes.warpRows + p.lane / 4 + 8 * r;
+    p.head.push_back(packed == 1 ? p.firstHead : p.firstHead + number % packed);
+    p.row.push_back(p.firstRow + (packed == 1 ? number : number / packed));
+    p.safeRow.push_back(min(p.row[r], qLen - 1));
+    Reg isRow = p.row[r] < qLen;
+    p.isRow.push_back(rows * packed < sizes.qBlock ? isRow & (number < rows * packed) : isRow);
   }
   p.column = p.lane % 4 * 2;
   return p;
@@ -127,8 +126,11 @@ void FragmentAttention::copyQuery() {
   queryTile.startCopies(getQueryRows(), at.firstRow * packed, end);
 }
 
-Regs FragmentAttention::loadQuery(int64_t depth) {
-  return queryTile.loadLeft(at.warp * kTileRows, /*above=*/0, depth);
+SmallVector<Regs> FragmentAttention::loadQuery(int64_t depth) {
+  SmallVector<Regs> left;
+  for (int64_t row = 0; row < sizes.warpRows; row += kTileRows)
+    left.push_back(queryTile.loadLeft(at.warp * sizes.warpRows, row, depth));
+  return left;
 }
 
 /// Where the block is is computed anew, to hold no registers in the loop over keys.

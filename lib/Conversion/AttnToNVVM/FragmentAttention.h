@@ -17,31 +17,32 @@ namespace mlir::attn::nvvm {
 
 constexpr double kLog2E = 1.4426950408889634;
 
-/// The state of a lane's two rows: the maximum of their scores in units of log 2, this lane's part
-/// of the sum of their numerators, and of their context tiles. After the last key: the whole sum,
-/// and the sum with the sink.
+/// The state of a lane's rows: the maximum of their scores in units of log 2, which is the least
+/// finite number before the first one, this lane's part of the sum of their numerators, and of
+/// their context tiles. After the last key: the whole sum, and the sum with the sink; the maximum
+/// of a row that saw no key is -inf.
 struct RowState {
-  Reg maximum[2], sum[2];
-  Regs context;
-  Reg total[2] = {};
+  Regs maximum, sum, context;
+  Regs total = {};
 
   Regs pack() const;
-  static RowState unpack(ArrayRef<Reg> regs);
+  static RowState unpack(ArrayRef<Reg> regs, int64_t rows);
 };
 
-/// What a KV block changes of the maxima of a lane's rows: those before, what is subtracted from
-/// scores now, and whether any of the warp moved.
+/// What a KV block changes of the maxima of a lane's rows: those before, and whether any of the
+/// warp moved.
 struct Shift {
-  Reg before[2], offset[2], hasMoved;
+  Regs before;
+  Reg hasMoved;
 };
 
 /// Where a thread block and a lane are.
 struct Place {
   Reg warp, lane, split, batch, firstHead, kvHead, firstRow;
   /// Of the lane's rows, and the last row of the query instead of those beyond.
-  Reg head[2], row[2], safeRow[2];
+  Regs head, row, safeRow;
   /// Whether they are rows of the query.
-  Reg isRow[2];
+  Regs isRow;
   /// Of the lane's first column of a tile.
   Reg column;
 };
@@ -61,7 +62,7 @@ Reg readSink(KernelBuilder &k, AttentionOp op, ArrayRef<Reg> row, Reg maximum);
 Reg buildLse(KernelBuilder &k, Reg maximum, Reg sum, Reg isOfNaN);
 
 /// What kernels share that hold scores, numerators and context as fragments: tiles of 16 x 8 sums
-/// of a warp (Instructions.h), 16 rows a warp.
+/// of a warp (Instructions.h), those of a warp's first 16 rows first.
 class FragmentAttention {
 protected:
   FragmentAttention(OpBuilder &builder, StringRef name, AttentionOp op, TensorCoreTiles sizes,
@@ -80,7 +81,16 @@ protected:
   Matrix getQueryRows();
   KeyRange getKeysOfSplit(KeyRange all);
   void copyQuery();
-  Regs loadQuery(int64_t depth);
+  /// Left operands of each 16 rows of the warp.
+  SmallVector<Regs> loadQuery(int64_t depth);
+  /// Tiles of 16 rows of a warp, of each of which a lane has two rows.
+  int64_t countRowTiles() const { return sizes.warpRows / kTileRows; }
+  int64_t countRows() const { return 2 * countRowTiles(); }
+  /// The lane's row of the element `index` of `count`, one of the first `count` / countRowTiles()
+  /// elements for each tile of rows.
+  int64_t rowOf(int64_t index, int64_t count) const {
+    return index / (count / countRowTiles()) * 2 + index % 4 / 2;
+  }
 
   // Scores.cpp
   /// Products of the query block with the keys of the tile, of 16 x 8 each.
@@ -95,6 +105,8 @@ protected:
   Reg keyOf(Reg first, int64_t element) const;
 
   // Softmax.cpp
+  /// From the first element of a row of the lane on: two elements of it, two of others.
+  ArrayRef<Reg> elementsOf(ArrayRef<Reg> elements, int64_t row) const;
   RowState startRows();
   /// Replaces scores by numerators.
   RowState addNumerators(RowState state, Regs &scores);
@@ -104,10 +116,13 @@ protected:
   void addSums(RowState &state, ArrayRef<Reg> numerators);
   RowState rescale(RowState state, ArrayRef<Reg> factors);
   void addContext(RowState &state, ArrayRef<Reg> numerators);
-  /// The left operand of 16 keys from two tiles of numerators.
-  Regs packNumerators(ArrayRef<Reg> numerators, int64_t depth);
+  /// The left operands of 16 keys from two tiles of numerators of each tile of rows.
+  SmallVector<Regs> packNumerators(ArrayRef<Reg> numerators, int64_t depth);
+  /// Adds to `sums` the products of a left operand for each tile of rows with a right one of 16
+  /// columns, whose tile is number `tile` of those of a tile of rows.
+  void addProducts(Regs &sums, ArrayRef<Regs> left, ArrayRef<Reg> right, int64_t tile);
   void reduceSums(RowState &state);
-  void exponentiate(Regs &scores, const Reg (&offset)[2]);
+  void exponentiate(Regs &scores, ArrayRef<Reg> offset);
 
   // Output.cpp
   void addOutputs();
@@ -120,7 +135,7 @@ protected:
   void recompute(const RowState &state);
   Regs addBlock(const RowState &state, Reg first, Reg chunk, ArrayRef<Reg> before);
   Regs weigh(const RowState &state, Reg first, Regs &scores, Regs &sums);
-  Regs packKept(ArrayRef<Reg> kept, int64_t depth, bool isNegative);
+  SmallVector<Regs> packKept(ArrayRef<Reg> kept, int64_t depth, bool isNegative);
   void addParts(ArrayRef<Reg> numerators, ArrayRef<Reg> kept, int64_t depth, Reg chunk, Regs &sums);
   Reg joinParts(ArrayRef<Reg> sums, int64_t i, Reg total);
   void storeGroup(const RowState &state, ArrayRef<Reg> sums, Reg firstColumn);
@@ -148,8 +163,8 @@ protected:
   std::optional<PageTable> pages;
   /// Whether the kernel is only called with rows that can be copied 16 bytes at a time.
   bool hasAlignedRows = false;
-  /// Left operands, one for each 16 elements of head_dim; none where they are loaded when used.
-  SmallVector<Regs> queries;
+  /// Left operands for each 16 elements of head_dim; none where they are loaded when used.
+  SmallVector<SmallVector<Regs>> queries;
 };
 
 } // namespace mlir::attn::nvvm

@@ -3,7 +3,7 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A thread block computes a query block, 16 rows a warp. The query stays in registers as left
+// A thread block computes a query block, 16 or 32 rows a warp. The query stays in registers as left
 // operands. For each KV block: wait for its keys, start to copy its values, multiply keys, wait for
 // the values, start to copy the next keys, numerators, multiply values. Scores, numerators and
 // context stay in registers: the tiles of numerators are left operands of the next product as they
@@ -49,8 +49,8 @@ BuiltKernel MmaAttention::build() {
       queries.push_back(loadQuery(depth));
   Regs end = k.loop(visible.low, visible.high, sizes.kvBlock, startRows().pack(),
                     [&](Reg first, ArrayRef<Reg> regs) {
-                      return addBlock(RowState::unpack(regs), first).pack();
+                      return addBlock(RowState::unpack(regs, countRows()), first).pack();
                     });
-  finishRows(RowState::unpack(end));
+  finishRows(RowState::unpack(end, countRows()));
   return k.finish(countBlocks(), threads, sizes.sharedBytes());
 }

@@ -76,8 +76,8 @@ static ValueParts splitPair(KernelBuilder &k, Reg pair, Type element) {
 //===----------------------------------------------------------------------===//
 
 /// Tiles of a group, and registers of each of its three parts: products of finite values, and
-/// counts of visible keys whose value is Inf or NaN of either sign. Two registers more tell whether
-/// a row has a score of NaN.
+/// counts of visible keys whose value is Inf or NaN of either sign. Those of a tile of rows follow
+/// each other; a register more for each of the lane's rows tells whether it has a score of NaN.
 static constexpr int64_t kTiles = 2, kSums = kTiles * 4, kParts = 3;
 
 /// Makes scores numerators, or probs where a prob region modifies them, and returns for each key
@@ -87,11 +87,11 @@ Regs FragmentAttention::weigh(const RowState &state, Reg first, Regs &scores, Re
   Reg zero = k.f32(0), one = k.f32(1);
   Regs kept;
   for (auto [index, score] : llvm::enumerate(scores)) {
-    int64_t r = index % 4 / 2;
+    int64_t r = rowOf(index, scores.size());
     Reg total = state.total[r], isNumber = isNot(isNaN(total));
     Reg exponent = score * k.f32(unit) - offsetOf(k, state.maximum[r]), factor = one;
     Reg isDropped = (score == k.minusInf()) | (isNumber & (exponent < kMinProbExponent));
-    Reg &hasNaN = sums[kParts * kSums + r];
+    Reg &hasNaN = sums[countRowTiles() * kParts * kSums + r];
     hasNaN = select(isNaN(score), one, hasNaN);
     if (!probMod.isEmpty()) {
       factor = modifyProb(select(isNumber, one, total), first, index);
@@ -105,7 +105,7 @@ Regs FragmentAttention::weigh(const RowState &state, Reg first, Regs &scores, Re
 }
 
 /// Left operands of 16 keys: numerators, and ones for keys whose factor is positive or negative.
-Regs FragmentAttention::packKept(ArrayRef<Reg> kept, int64_t depth, bool isNegative) {
+SmallVector<Regs> FragmentAttention::packKept(ArrayRef<Reg> kept, int64_t depth, bool isNegative) {
   auto parts = llvm::map_to_vector(kept, [&](Reg x) { return max(isNegative ? -x : x, k.f32(0)); });
   return packNumerators(Regs(parts), depth);
 }
@@ -113,16 +113,18 @@ Regs FragmentAttention::packKept(ArrayRef<Reg> kept, int64_t depth, bool isNegat
 /// Adds the products of 16 keys and the group that begins with `chunk`.
 void FragmentAttention::addParts(ArrayRef<Reg> numerators, ArrayRef<Reg> kept, int64_t depth,
                                  Reg chunk, Regs &sums) {
-  Regs left = packNumerators(numerators, depth), positive = packKept(kept, depth, false),
-       negative = packKept(kept, depth, true);
+  SmallVector<Regs> left = packNumerators(numerators, depth),
+                    positive = packKept(kept, depth, false), negative = packKept(kept, depth, true);
   Regs right = valueTile.loadRight(depth, chunk);
   for (int64_t tile = 0; tile < kTiles; ++tile) {
     ValueParts low = splitPair(k, right[2 * tile], element),
                high = splitPair(k, right[2 * tile + 1], element);
     Regs infs = {low.positive, high.positive}, minusInfs = {low.negative, high.negative};
-    auto add = [&](int64_t part, ArrayRef<Reg> a, ArrayRef<Reg> b) {
-      auto sum = MutableArrayRef(sums).slice(part * kSums + tile * 4, 4);
-      llvm::copy(multiply(k, a, b, sum, element), sum.begin());
+    auto add = [&](int64_t part, ArrayRef<Regs> left, ArrayRef<Reg> right) {
+      for (auto [index, rows] : llvm::enumerate(left)) {
+        auto sum = MutableArrayRef(sums).slice((index * kParts + part) * kSums + tile * 4, 4);
+        llvm::copy(multiply(k, rows, right, sum, element), sum.begin());
+      }
     };
     add(0, left, {low.finite, high.finite});
     add(1, positive, infs);
@@ -151,7 +153,7 @@ Regs FragmentAttention::addBlock(const RowState &state, Reg first, Reg chunk,
   return sums;
 }
 
-/// An element of the context. Probs are normalised already.
+/// An element of the context of a tile of rows. Probs are normalised already.
 Reg FragmentAttention::joinParts(ArrayRef<Reg> sums, int64_t i, Reg total) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   Reg zero = k.f32(0), one = k.f32(1), noNumber = k.f32(std::numeric_limits<float>::quiet_NaN());
@@ -165,11 +167,13 @@ Reg FragmentAttention::joinParts(ArrayRef<Reg> sums, int64_t i, Reg total) {
 
 void FragmentAttention::storeGroup(const RowState &state, ArrayRef<Reg> sums, Reg firstColumn) {
   Regs elements;
-  for (int64_t i = 0; i < kSums; ++i)
-    elements.push_back(joinParts(sums, i, state.total[i % 4 / 2]));
+  for (int64_t rows = 0; rows < countRowTiles(); ++rows)
+    for (int64_t i = 0; i < kSums; ++i)
+      elements.push_back(joinParts(sums.slice(rows * kParts * kSums, kParts * kSums), i,
+                                   state.total[2 * rows + i % 4 / 2]));
   storeElements(elements, firstColumn);
   Regs hasNaN;
-  for (Reg flag : sums.drop_front(kParts * kSums))
+  for (Reg flag : sums.drop_front(countRowTiles() * kParts * kSums))
     hasNaN.push_back(combineLanes(k, flag, &nvvm::max) > k.f32(0));
   storeStatistics(state, hasNaN);
 }
@@ -177,9 +181,8 @@ void FragmentAttention::storeGroup(const RowState &state, ArrayRef<Reg> sums, Re
 /// Shares nothing with the first pass but the rows' maxima and sums, to leave it the registers, and
 /// takes fewer keys at once, whose scores need fewer.
 void FragmentAttention::recompute(const RowState &state) {
-  constexpr int64_t kMostKeys = 64;
-  int64_t kvBlock = sizes.kvBlock;
-  sizes.kvBlock = std::min(kvBlock, kMostKeys);
+  int64_t kvBlock = sizes.kvBlock, mostKeys = 64 / countRowTiles();
+  sizes.kvBlock = std::min(kvBlock, mostKeys);
   for (SharedTile *tile : {&keyTile, &valueTile})
     tile->limitRows(sizes.kvBlock);
   start();
@@ -187,7 +190,7 @@ void FragmentAttention::recompute(const RowState &state) {
   copyQuery();
   queries.clear();
   auto addGroup = [&](Reg group, ArrayRef<Reg>) -> Regs {
-    Regs sums(kParts * kSums + 2, k.f32(0));
+    Regs sums(countRowTiles() * kParts * kSums + countRows(), k.f32(0));
     sums =
         k.loop(visible.low, visible.high, sizes.kvBlock, sums, [&](Reg first, ArrayRef<Reg> regs) {
           return addBlock(state, first, group * kTiles, regs);

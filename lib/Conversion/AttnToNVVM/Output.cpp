@@ -21,17 +21,19 @@ void FragmentAttention::addOutputs() {
     lse = k.output("lse", op.getLse().getType());
 }
 
-/// Pairs of each of the lane's rows, of each tile in turn.
+/// Pairs of each of the lane's rows, of each tile of columns in turn.
 void FragmentAttention::storeElements(ArrayRef<Reg> elements, Reg firstColumn) {
   int64_t columns = op.getResult().getType().getDimSize(3);
   Regs pairs;
   if (!statistics)
     for (size_t i = 0; i < elements.size(); i += 2)
       pairs.push_back(nvvm::pack(k, elements[i], elements[i + 1], element));
-  for (int64_t r : {0, 1})
+  int64_t each = elements.size() / countRowTiles() / 2;
+  for (int64_t r = 0; r < countRows(); ++r)
     k.when(at.isRow[r], [&] {
-      for (size_t i = r; i < elements.size() / 2; i += 2) {
-        Reg column = firstColumn + at.column + int64_t(i) / 2 * kTileColumns;
+      for (int64_t pair = r % 2; pair < each; pair += 2) {
+        int64_t i = r / 2 * each + pair;
+        Reg column = firstColumn + at.column + pair / 2 * kTileColumns;
         Reg count = columns == sizes.valueDim ? k.i32(2) : k.i32(columns) - column;
         Regs place = {at.batch, at.head[r], at.row[r], column};
         if (!statistics) {
@@ -46,24 +48,24 @@ void FragmentAttention::storeElements(ArrayRef<Reg> elements, Reg firstColumn) {
     });
 }
 
-/// A row without visible keys has the context 0.
+/// A row without visible keys has the context 0. Sums are at least 1, for which a fast division
+/// suffices.
 void FragmentAttention::storeContext(const RowState &state) {
-  Reg inverse[2];
-  for (int64_t r : {0, 1})
-    inverse[r] = select(state.total[r] == k.f32(0), k.f32(0), k.f32(1) / state.total[r]);
-  Regs elements;
+  Regs inverse, elements;
+  Reg zero = k.f32(0), one = k.f32(1);
+  for (Reg total : state.total)
+    inverse.push_back(select(total == zero, zero, divideFast(k, one, total)));
   for (auto [index, sum] : llvm::enumerate(state.context))
-    elements.push_back(sum * inverse[index % 4 / 2]);
+    elements.push_back(sum * inverse[rowOf(index, state.context.size())]);
   storeElements(elements, k.i32(0));
-  Reg never = Reg::constant(k.b(), k.b().getI1Type(), 0);
-  storeStatistics(state, {never, never});
+  storeStatistics(state, Regs(countRows(), Reg::constant(k.b(), k.b().getI1Type(), 0)));
 }
 
 /// The lse, or what the merge of splits needs.
 void FragmentAttention::storeStatistics(const RowState &state, ArrayRef<Reg> isOfNaN) {
   Reg noNumber = k.f32(std::numeric_limits<float>::quiet_NaN());
   if (lse || statistics)
-    for (int64_t r : {0, 1})
+    for (int64_t r = 0; r < countRows(); ++r)
       k.when((at.lane % 4 == 0) & at.isRow[r], [&] {
         if (lse) {
           Reg x = buildLse(k, state.maximum[r], state.sum[r], isOfNaN[r]);

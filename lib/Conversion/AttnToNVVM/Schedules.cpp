@@ -43,8 +43,7 @@ struct WgmmaKernel : KernelBuilderAttrInterface::ExternalModel<WgmmaKernel, Wgmm
     auto wgmma = cast<WgmmaAttr>(schedule);
     std::string other = (name + "_any_layout").str();
     BuiltKernel fallback = nvvm::MmaAttention(builder, other, attention,
-                                              fitMma(attention, /*qBlock=*/64, /*packedHeads=*/1,
-                                                     /*kvSplits=*/1, wgmma.getMaxQLen()))
+                                              fitMmaToManyRows(attention, wgmma.getMaxQLen()))
                                .build();
     return nvvm::WgmmaAttention(builder, name, attention, wgmma).build(fallback);
   }

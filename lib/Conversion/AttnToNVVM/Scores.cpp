@@ -11,25 +11,32 @@ using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::nvvm;
 
-Regs FragmentAttention::multiplyKeys() {
-  Regs sums(sizes.kvBlock / kTileColumns * 4, k.f32(0));
-  for (int64_t depth = 0; depth < sizes.headDim; depth += kTileDepth) {
-    Regs left = queries.empty() ? loadQuery(depth) : queries[depth / kTileDepth];
-    for (int64_t row = 0; row < sizes.kvBlock; row += kTileRows) {
-      Regs right = keyTile.loadTransposedRight(k.i32(0), row, depth);
-      for (int64_t half : {0, 1}) {
-        auto tile = MutableArrayRef(sums).slice((row / kTileColumns + half) * 4, 4);
-        llvm::copy(multiply(k, left, ArrayRef(right).slice(2 * half, 2), tile, element),
-                   tile.begin());
-      }
+void FragmentAttention::addProducts(Regs &sums, ArrayRef<Regs> left, ArrayRef<Reg> right,
+                                    int64_t tile) {
+  int64_t each = sums.size() / left.size();
+  for (int64_t half : {0, 1})
+    for (auto [index, rows] : llvm::enumerate(left)) {
+      auto sum = MutableArrayRef(sums).slice(index * each + (tile + half) * 4, 4);
+      llvm::copy(multiply(k, rows, right.slice(2 * half, 2), sum, element), sum.begin());
     }
+}
+
+Regs FragmentAttention::multiplyKeys() {
+  Regs sums(countRowTiles() * (sizes.kvBlock / kTileColumns * 4), k.f32(0));
+  for (int64_t depth = 0; depth < sizes.headDim; depth += kTileDepth) {
+    SmallVector<Regs> left = queries.empty() ? loadQuery(depth) : queries[depth / kTileDepth];
+    for (int64_t row = 0; row < sizes.kvBlock; row += kTileRows)
+      addProducts(sums, left, keyTile.loadTransposedRight(k.i32(0), row, depth),
+                  row / kTileColumns);
   }
   return sums;
 }
 
-/// Element 4 j + i is of tile j, of the lane's row i / 2 and of its column i % 2.
+/// Element 4 j + i of a tile of rows is of tile j, of the lane's row i / 2 of these and of its
+/// column i % 2.
 Reg FragmentAttention::keyOf(Reg first, int64_t element) const {
-  return first + at.column + (element / 4 * kTileColumns + element % 2);
+  int64_t column = element / 4 * kTileColumns % sizes.kvBlock + element % 2;
+  return first + at.column + column;
 }
 
 Reg FragmentAttention::modify(Reg dot, Reg key, int64_t r) {
@@ -45,7 +52,7 @@ Reg FragmentAttention::modify(Reg dot, Reg key, int64_t r) {
 Regs FragmentAttention::hide(ArrayRef<Reg> scores, Reg first) {
   Regs result(scores);
   for (auto [index, score] : llvm::enumerate(result)) {
-    int64_t r = index % 4 / 2;
+    int64_t r = rowOf(index, result.size());
     Reg key = keyOf(first, index), isSeen = key < visible.high;
     if (!mask.isEmpty())
       isSeen = isSeen & mask.inlined({at.batch, at.head[r], at.safeRow[r], min(key, kvLen - 1)});
@@ -56,7 +63,7 @@ Regs FragmentAttention::hide(ArrayRef<Reg> scores, Reg first) {
 
 /// Of the element `index` of a block's numerators.
 Reg FragmentAttention::modifyProb(Reg prob, Reg first, int64_t index) {
-  int64_t r = index % 4 / 2;
+  int64_t r = rowOf(index, countRowTiles() * (sizes.kvBlock / kTileColumns * 4));
   Reg key = min(keyOf(first, index), kvLen - 1);
   return probMod.inlined({prob, at.batch, at.head[r], at.safeRow[r], key});
 }
@@ -70,7 +77,7 @@ void FragmentAttention::modifyNumerators(Regs &numerators, Reg first) {
 
 Regs FragmentAttention::buildScores(Regs scores, Reg first) {
   for (auto [index, score] : llvm::enumerate(scores))
-    score = modify(score, keyOf(first, index), index % 4 / 2);
+    score = modify(score, keyOf(first, index), rowOf(index, scores.size()));
   Reg isFull = (first >= full.low) & (first + sizes.kvBlock <= full.high);
   return k.choose(isFull, [&] { return scores; }, [&] { return hide(scores, first); });
 }

@@ -68,8 +68,10 @@ static Matrix makeMatrix(KernelBuilder &k, const Buffer &buffer, ArrayRef<Reg> i
 
 Matrix Matrix::ofHead(KernelBuilder &k, const Buffer &buffer, Reg batch, Reg head) {
   Reg stride = widen(buffer.strides[2]);
-  return makeMatrix(k, buffer, {batch, head}, {stride},
-                    [stride](Reg row) { return widen(row) * stride; });
+  Matrix rows = makeMatrix(k, buffer, {batch, head}, {stride},
+                           [stride](Reg row) { return widen(row) * stride; });
+  rows.rowStride = stride;
+  return rows;
 }
 
 Matrix Matrix::ofPackedHeads(KernelBuilder &k, const Buffer &buffer, Reg batch, Reg first,
@@ -102,10 +104,22 @@ Matrix Matrix::ofRows(KernelBuilder &k, const Buffer &buffer) {
   });
 }
 
+static Reg offsetPointer(KernelBuilder &k, Reg pointer, Type element, Reg count) {
+  return {k.b(), LLVM::GEPOp::create(k.b(), pointer.getType(), element, pointer,
+                                     ArrayRef<LLVM::GEPArg>{Value(count)})};
+}
+
+/// Addresses of adjacent rows are sums of one of them and what is the same in all KV blocks.
+Reg Matrix::rowAddress(KernelBuilder &k, Reg row, int64_t above) const {
+  if (!rowStride)
+    return offsetPointer(k, base, element, offset(row + above));
+  Reg start = offsetPointer(k, base, element, offset(row));
+  return above == 0 ? start : offsetPointer(k, start, element, rowStride * above);
+}
+
 Matrix Matrix::slice(KernelBuilder &k, Reg first, int64_t count) const {
   Matrix part = *this;
-  part.base = {k.b(), LLVM::GEPOp::create(k.b(), base.getType(), element, base,
-                                          ArrayRef<LLVM::GEPArg>{Value(first)})};
+  part.base = offsetPointer(k, base, element, first);
   part.columns = count;
   if (columns % count != 0)
     part.rest = k.i32(columns) - first;
@@ -158,12 +172,11 @@ void SharedTile::startCopies(const Matrix &matrix, Reg first, Reg end) const {
 void SharedTile::copyRow(const Matrix &matrix, Reg row, int64_t above, Reg first, Reg end,
                          bool isAligned) const {
   int64_t atOnce = chunksAtOnce();
-  Reg chunk = k.thread % atOnce, place = first + row + above, isIn = place < end;
-  Reg element = matrix.offset(place) + widen(chunk * kChunk);
+  Reg chunk = k.thread % atOnce, place = first + row, isIn = k.i32(above) < end - place;
+  Reg start = offsetPointer(k, matrix.rowAddress(k, place, above), matrix.element, chunk * kChunk);
   int64_t chunks = llvm::alignTo(matrix.columns, kTileDepth) / kChunk;
   for (int64_t left = 0; left < chunks; left += atOnce) {
-    Reg from(k.b(), LLVM::GEPOp::create(k.b(), matrix.base.getType(), matrix.element, matrix.base,
-                                        ArrayRef<LLVM::GEPArg>{Value(element + left * kChunk)}));
+    Reg from = offsetPointer(k, start, matrix.element, k.i32(left * kChunk));
     int64_t columns = std::min(matrix.columns - left * kChunk, atOnce * kChunk);
     Reg present = matrix.rest                 ? matrix.rest - left * kChunk
                   : columns % kTileDepth != 0 ? k.i32(columns)

@@ -44,6 +44,8 @@ struct Matrix {
   Reg isAligned;
   /// The number of columns where it may be less; none if it is not.
   Reg rest = {};
+  /// From a row to the next one, in elements, where it is the same for all.
+  Reg rowStride = {};
 
   /// The rows of one head of one batch.
   static Matrix ofHead(KernelBuilder &k, const Buffer &buffer, Reg batch, Reg head);
@@ -55,6 +57,8 @@ struct Matrix {
   /// The rows of all dimensions but the last, of static size.
   static Matrix ofRows(KernelBuilder &k, const Buffer &buffer);
 
+  /// Where row `row` + `above` begins.
+  Reg rowAddress(KernelBuilder &k, Reg row, int64_t above) const;
   /// `count` columns from `first` on, a multiple of `count`; those past the last are zeros.
   Matrix slice(KernelBuilder &k, Reg first, int64_t count) const;
 };

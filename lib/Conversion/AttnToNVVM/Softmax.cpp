@@ -7,37 +7,53 @@
 
 #include "FragmentAttention.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include <limits>
+
 using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::nvvm;
 
 Regs RowState::pack() const {
-  Regs regs = {maximum[0], maximum[1], sum[0], sum[1]};
+  Regs regs(maximum);
+  llvm::append_range(regs, sum);
   llvm::append_range(regs, context);
   return regs;
 }
 
-RowState RowState::unpack(ArrayRef<Reg> regs) {
-  return {{regs[0], regs[1]}, {regs[2], regs[3]}, Regs(regs.drop_front(4))};
+RowState RowState::unpack(ArrayRef<Reg> regs, int64_t rows) {
+  return {Regs(regs.take_front(rows)), Regs(regs.slice(rows, rows)),
+          Regs(regs.drop_front(2 * rows))};
+}
+
+/// The maximum of a row that has seen no key: finite, so that it can be subtracted from scores of
+/// -inf.
+static constexpr double kNoMaximum = std::numeric_limits<float>::lowest();
+
+ArrayRef<Reg> FragmentAttention::elementsOf(ArrayRef<Reg> elements, int64_t row) const {
+  int64_t each = elements.size() / countRowTiles();
+  return elements.slice(row / 2 * each, each).drop_front(row % 2 * 2);
 }
 
 RowState FragmentAttention::startRows() {
-  Reg zero = k.f32(0), lowest = k.minusInf();
-  return {{lowest, lowest}, {zero, zero}, Regs(sizes.valueDim / kTileColumns * 4, zero)};
+  Reg zero = k.f32(0);
+  int64_t sums = countRowTiles() * (sizes.valueDim / kTileColumns * 4);
+  return {Regs(countRows(), k.f32(kNoMaximum)), Regs(countRows(), zero), Regs(sums, zero)};
 }
 
 /// Makes scores numerators. Products and sums are fused, which saves a third of the instructions,
 /// where the product of the largest score, rounded in `offset`, is close to the exact one: its
 /// difference is a factor of all of a row's numerators.
-void FragmentAttention::exponentiate(Regs &scores, const Reg (&offset)[2]) {
+void FragmentAttention::exponentiate(Regs &scores, ArrayRef<Reg> offset) {
   constexpr double kLargest = 1 << 16;
   Reg factor = k.f32(unit), isLarge = Reg::constant(k.b(), k.b().getI1Type(), 0);
   for (Reg x : offset)
-    isLarge = isLarge | (x > k.f32(kLargest)) | (x < k.f32(-kLargest));
+    isLarge = isLarge | (Reg(k.b(), math::AbsFOp::create(k.b(), x)) > k.f32(kLargest));
   auto transform = [&](function_ref<Reg(Reg, Reg)> exponent) {
     Regs numerators;
     for (auto [index, score] : llvm::enumerate(scores))
-      numerators.push_back(exp2(k, exponent(score, offset[index % 4 / 2])));
+      numerators.push_back(exp2(k, exponent(score, offset[rowOf(index, scores.size())])));
     return numerators;
   };
   scores = k.choose(
@@ -49,17 +65,16 @@ void FragmentAttention::exponentiate(Regs &scores, const Reg (&offset)[2]) {
 /// large for f16: most KV blocks rescale nothing.
 Shift FragmentAttention::moveMaxima(RowState &state, ArrayRef<Reg> scores) {
   constexpr double kMostAbove = 8;
-  Shift shift;
-  for (int64_t r : {0, 1}) {
-    Reg most = scores[2 * r], before = state.maximum[r];
-    for (size_t i = 0; i < scores.size(); i += 4)
-      most = max(max(most, scores[i + 2 * r]), scores[i + 2 * r + 1]);
+  Shift shift{state.maximum, {}};
+  for (auto [r, maximum] : llvm::enumerate(state.maximum)) {
+    ArrayRef<Reg> ofRow = elementsOf(scores, r);
+    Reg most = ofRow[0];
+    for (size_t i = 0; i < ofRow.size(); i += 4)
+      most = max(max(most, ofRow[i]), ofRow[i + 1]);
     most = combineLanes(k, most, &nvvm::max) * k.f32(unit);
-    Reg hasMoved = most > before + k.f32(kMostAbove);
-    shift.hasMoved = r == 0 ? hasMoved : shift.hasMoved | hasMoved;
-    shift.before[r] = before;
-    state.maximum[r] = select(hasMoved, most, before);
-    shift.offset[r] = offsetOf(k, state.maximum[r]);
+    Reg hasMoved = most > maximum + k.f32(kMostAbove);
+    shift.hasMoved = shift.hasMoved ? shift.hasMoved | hasMoved : hasMoved;
+    maximum = select(hasMoved, most, maximum);
   }
   return shift;
 }
@@ -70,66 +85,66 @@ RowState FragmentAttention::rescaleMoved(const RowState &state, const Shift &shi
       isAny(k, shift.hasMoved),
       [&] {
         Regs factors;
-        for (int64_t r : {0, 1})
-          factors.push_back(exp2(k, shift.before[r] - shift.offset[r]));
+        for (auto [before, maximum] : llvm::zip(shift.before, state.maximum))
+          factors.push_back(exp2(k, before - maximum));
         return rescale(state, factors).pack();
       },
       [&] { return state.pack(); });
-  return RowState::unpack(rescaled);
+  return RowState::unpack(rescaled, countRows());
 }
 
 void FragmentAttention::addSums(RowState &state, ArrayRef<Reg> numerators) {
-  for (int64_t r : {0, 1})
-    for (size_t i = 0; i < numerators.size(); i += 4)
-      state.sum[r] = state.sum[r] + (numerators[i + 2 * r] + numerators[i + 2 * r + 1]);
+  for (auto [r, sum] : llvm::enumerate(state.sum)) {
+    ArrayRef<Reg> ofRow = elementsOf(numerators, r);
+    for (size_t i = 0; i < ofRow.size(); i += 4)
+      sum = sum + (ofRow[i] + ofRow[i + 1]);
+  }
 }
 
 RowState FragmentAttention::addNumerators(RowState state, Regs &scores) {
   Shift shift = moveMaxima(state, scores);
-  exponentiate(scores, shift.offset);
+  exponentiate(scores, state.maximum);
   state = rescaleMoved(state, shift);
   addSums(state, scores);
   return state;
 }
 
 RowState FragmentAttention::rescale(RowState state, ArrayRef<Reg> factors) {
-  for (int64_t r : {0, 1})
-    state.sum[r] = state.sum[r] * factors[r];
+  for (auto [sum, factor] : llvm::zip(state.sum, factors))
+    sum = sum * factor;
   for (auto [index, sum] : llvm::enumerate(state.context))
-    sum = sum * factors[index % 4 / 2];
+    sum = sum * factors[rowOf(index, state.context.size())];
   return state;
 }
 
-Regs FragmentAttention::packNumerators(ArrayRef<Reg> numerators, int64_t depth) {
-  Regs left;
-  for (int64_t i = 0; i < 8; i += 2) {
-    ArrayRef<Reg> pair = numerators.slice(depth / kTileColumns * 4 + i, 2);
-    left.push_back(nvvm::pack(k, pair[0], pair[1], element));
-  }
+SmallVector<Regs> FragmentAttention::packNumerators(ArrayRef<Reg> numerators, int64_t depth) {
+  SmallVector<Regs> left(countRowTiles());
+  int64_t each = numerators.size() / left.size();
+  for (auto [index, rows] : llvm::enumerate(left))
+    for (int64_t i = 0; i < 8; i += 2) {
+      ArrayRef<Reg> pair = numerators.slice(index * each + depth / kTileColumns * 4 + i, 2);
+      rows.push_back(nvvm::pack(k, pair[0], pair[1], element));
+    }
   return left;
 }
 
 void FragmentAttention::addContext(RowState &state, ArrayRef<Reg> numerators) {
   for (int64_t depth = 0; depth < sizes.kvBlock; depth += kTileDepth) {
-    Regs left = packNumerators(numerators, depth);
-    for (int64_t column = 0; column < sizes.valueDim; column += 2 * kTileColumns) {
-      Regs right = valueTile.loadRight(depth, column);
-      for (int64_t half : {0, 1}) {
-        auto tile = MutableArrayRef(state.context).slice((column / kTileColumns + half) * 4, 4);
-        llvm::copy(multiply(k, left, ArrayRef(right).slice(2 * half, 2), tile, element),
-                   tile.begin());
-      }
-    }
+    SmallVector<Regs> left = packNumerators(numerators, depth);
+    for (int64_t column = 0; column < sizes.valueDim; column += 2 * kTileColumns)
+      addProducts(state.context, left, valueTile.loadRight(depth, column), column / kTileColumns);
   }
 }
 
 static Reg add(Reg x, Reg y) { return x + y; }
 
 void FragmentAttention::reduceSums(RowState &state) {
-  for (int64_t r : {0, 1}) {
-    Reg sum = state.sum[r] = combineLanes(k, state.sum[r], &add), maximum = state.maximum[r];
-    bool hasSink = op.getSink() && sizes.kvSplits == 1;
-    state.total[r] =
-        hasSink ? sum + readSink(k, op, {at.batch, at.head[r], at.safeRow[r]}, maximum) : sum;
+  bool hasSink = op.getSink() && sizes.kvSplits == 1;
+  for (int64_t r = 0; r < countRows(); ++r) {
+    Reg sum = state.sum[r] = combineLanes(k, state.sum[r], &add), &maximum = state.maximum[r];
+    Reg sawNone = (maximum == k.f32(kNoMaximum)) & isNot(sum > k.f32(0));
+    maximum = select(sawNone, k.minusInf(), maximum);
+    Regs row = {at.batch, at.head[r], at.safeRow[r]};
+    state.total.push_back(hasSink ? sum + readSink(k, op, row, maximum) : sum);
   }
 }

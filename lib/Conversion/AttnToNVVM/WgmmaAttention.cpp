@@ -187,8 +187,8 @@ void WgmmaAttention::passTensorCores(Reg isLast) {
 Shift WgmmaAttention::weigh(RowState &state, Regs &scores, Reg first, RowState &sums) {
   scores = buildScores(scores, first);
   Shift shift = moveMaxima(state, scores);
-  exponentiate(scores, shift.offset);
-  sums.sum[0] = sums.sum[1] = k.f32(0);
+  exponentiate(scores, state.maximum);
+  sums.sum.assign(countRows(), k.f32(0));
   addSums(sums, scores);
   return shift;
 }
@@ -197,7 +197,7 @@ Regs WgmmaAttention::packBlock(Regs &scores, Reg first) {
   Regs packed;
   modifyNumerators(scores, first);
   for (int64_t depth = 0; depth < sizes.kvBlock; depth += kTileDepth)
-    llvm::append_range(packed, packNumerators(scores, depth));
+    llvm::append_range(packed, packNumerators(scores, depth)[0]);
   return packed;
 }
 
@@ -209,7 +209,7 @@ WgmmaAttention::Step WgmmaAttention::addFirst() {
   Regs scores = waitForProducts(k, /*rest=*/0, startKeys(turn));
   release(keyStream, turn);
   weigh(step.state, scores, visible.low, sums);
-  llvm::copy(sums.sum, step.state.sum);
+  step.state.sum = sums.sum;
   step.numerators = packBlock(scores, visible.low);
   return step;
 }
@@ -235,8 +235,8 @@ WgmmaAttention::Step WgmmaAttention::addBlock(Step step, Reg first, Reg block) {
   step.state.context = Regs(ArrayRef(all).take_front(context.size()));
   scores = Regs(ArrayRef(all).slice(context.size(), scores.size()));
   step.state = rescaleMoved(step.state, shift);
-  for (int64_t r : {0, 1})
-    step.state.sum[r] = step.state.sum[r] + all[all.size() - 2 + r];
+  for (auto [sum, added] : llvm::zip(step.state.sum, ArrayRef(all).take_back(countRows())))
+    sum = sum + added;
   step.numerators = packBlock(scores, first);
   return step;
 }
@@ -261,7 +261,8 @@ RowState WgmmaAttention::addBlocks() {
   llvm::append_range(regs, step.numerators);
   regs.push_back(k.i32(1));
   auto unpack = [&](ArrayRef<Reg> regs) {
-    return Step{RowState::unpack(regs.take_front(count)), Regs(regs.drop_front(count).drop_back())};
+    return Step{RowState::unpack(regs.take_front(count), countRows()),
+                Regs(regs.drop_front(count).drop_back())};
   };
   regs = k.loop(second, visible.high, sizes.kvBlock, regs, [&](Reg first, ArrayRef<Reg> regs) {
     Step next = addBlock(unpack(regs), first, regs.back());
@@ -283,7 +284,7 @@ void WgmmaAttention::consume() {
   Regs end = k.choose(
       visible.low < visible.high, [&] { return addBlocks().pack(); },
       [&] { return startRows().pack(); });
-  finishRows(RowState::unpack(end));
+  finishRows(RowState::unpack(end, countRows()));
 }
 
 BuiltKernel WgmmaAttention::build(BuiltKernel fallback) {

@@ -165,9 +165,10 @@ LogicalResult GpuAttr::verify(EmitError emitError, int64_t qBlock, int64_t packe
   return emitError() << "expected an even number of context_columns, found " << contextColumns;
 }
 
-/// A warp computes 16 rows; keys are multiplied 16 at a time.
+/// Rows and keys are multiplied 16 at a time.
 LogicalResult MmaAttr::verify(EmitError emitError, int64_t qBlock, int64_t kvBlock,
-                              int64_t packedHeads, int64_t kvSplits, int64_t maxQLen) {
+                              int64_t warpRows, int64_t packedHeads, int64_t kvSplits,
+                              int64_t maxQLen) {
   constexpr int64_t kTile = 16, kMost = 128;
   std::pair<StringRef, int64_t> parameters[] = {{"q_block", qBlock}, {"kv_block", kvBlock}};
   for (auto [name, value] : parameters) {
@@ -176,8 +177,11 @@ LogicalResult MmaAttr::verify(EmitError emitError, int64_t qBlock, int64_t kvBlo
         failed(verifyAtMost(emitError, name, value, kMost)))
       return failure();
   }
+  if (warpRows != kTile && warpRows != 2 * kTile)
+    return emitError() << "expected warp_rows to be 16 or 32, found " << warpRows;
   constexpr int64_t kMostSplits = 64;
-  if (failed(verifyPositive(emitError, "packed_heads", packedHeads)) ||
+  if (failed(verifyMultiple(emitError, "q_block", qBlock, "warp_rows", warpRows)) ||
+      failed(verifyPositive(emitError, "packed_heads", packedHeads)) ||
       failed(verifyAtMost(emitError, "packed_heads", packedHeads, qBlock)) ||
       failed(verifyPositive(emitError, "kv_splits", kvSplits)))
     return failure();

@@ -404,12 +404,14 @@ Attribute GpuSelector::prefill() {
   if (hasTensorCores) {
     constexpr int64_t kBlock = 64;
     int64_t rows = op.getQuery().getType().getDimSize(2);
-    bool isFew = !ShapedType::isDynamic(rows) && rows > 0 && rows < kBlock;
-    if (hasWarpgroups && !isFew)
+    bool isFew = !ShapedType::isDynamic(rows) && rows > 0 && rows <= kBlock;
+    if (hasWarpgroups && (!isFew || rows == kBlock))
       return fitWarpgroups();
-    int64_t packed = isFew ? largestDivisor(op.getGroupSize().value_or(1), kBlock / rows) : 1;
-    return fitMma(op, isFew ? llvm::alignTo(rows * packed, kWarpRows) : kBlock, packed,
-                  /*kvSplits=*/1, /*maxQLen=*/0);
+    if (!isFew)
+      return fitMmaToManyRows(op, /*maxQLen=*/0);
+    int64_t packed = largestDivisor(op.getGroupSize().value_or(1), kBlock / rows);
+    return fitMma(op, llvm::alignTo(rows * packed, kWarpRows), kWarpRows, packed, /*kvSplits=*/1,
+                  /*maxQLen=*/0);
   }
   return fit({64, 56, 48, 40, 32, 24, 16, 8}, 1, /*threadsX=*/8, /*threadsY=*/8, /*kvSplits=*/1);
 }
@@ -427,7 +429,7 @@ Attribute GpuSelector::decode(int64_t rows, int64_t maxQLen) {
   if (!hasTensorCores)
     return fit({rows * shared}, shared, /*threadsX=*/32, /*threadsY=*/8, kvSplits, maxQLen);
   int64_t packed = largestDivisor(op.getGroupSize().value_or(1), kWarpRows / rows);
-  return fitMma(op, kWarpRows, packed, kvSplits, maxQLen);
+  return fitMma(op, kWarpRows, kWarpRows, packed, kvSplits, maxQLen);
 }
 
 ArrayAttr GpuSelector::select() {

@@ -24,6 +24,7 @@ TensorCoreTiles::TensorCoreTiles(AttentionOp op, int64_t qBlock, int64_t kvBlock
 
 TensorCoreTiles::TensorCoreTiles(AttentionOp op, MmaAttr schedule)
     : TensorCoreTiles(op, schedule.getQBlock(), schedule.getKvBlock()) {
+  warpRows = schedule.getWarpRows();
   packedHeads = schedule.getPackedHeads();
   kvSplits = schedule.getKvSplits();
 }
@@ -35,13 +36,22 @@ TensorCoreTiles::TensorCoreTiles(AttentionOp op, WgmmaAttr schedule)
   barriers = 1 + 4 * stages;
 }
 
-MmaAttr attn::fitMma(AttentionOp op, int64_t qBlock, int64_t packedHeads, int64_t kvSplits,
-                     int64_t maxQLen) {
+MmaAttr attn::fitMma(AttentionOp op, int64_t qBlock, int64_t warpRows, int64_t packedHeads,
+                     int64_t kvSplits, int64_t maxQLen) {
   for (int64_t kvBlock = 64;; kvBlock /= 2) {
-    auto schedule = MmaAttr::get(op->getContext(), qBlock, kvBlock, packedHeads, kvSplits, maxQLen);
+    auto schedule = MmaAttr::get(op->getContext(), qBlock, kvBlock, warpRows, packedHeads, kvSplits,
+                                 maxQLen);
     if (TensorCoreTiles(op, schedule).sharedBytes() <= GpuInfo::kSharedBytes)
       return schedule;
   }
+}
+
+/// Warps whose registers hold 32 rows load keys and values half as often for each product.
+MmaAttr attn::fitMmaToManyRows(AttentionOp op, int64_t maxQLen) {
+  constexpr int64_t kMostDims = 64;
+  int64_t dims = std::max(sizeOf(op.getQuery(), 3), sizeOf(op.getValue(), 3));
+  int64_t warpRows = dims <= kMostDims ? 32 : 16, warps = 4;
+  return fitMma(op, warps * warpRows, warpRows, /*packedHeads=*/1, /*kvSplits=*/1, maxQLen);
 }
 
 /// Functions that a GPU has instructions for, in f32.

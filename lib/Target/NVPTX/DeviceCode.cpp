@@ -63,18 +63,8 @@ static void lowerSharedMemory(LLVM::LLVMFuncOp function) {
   }
 }
 
-/// A kernel whose warpgroups change their numbers of registers starts with an equal share of a
-/// multiprocessor's; without the attribute ptxas ignores the changes.
-static void limitRegisters(KernelOp kernel, LLVM::LLVMFuncOp function) {
-  constexpr int32_t kRegisters = 65536, kUnit = 8;
-  int32_t each = kRegisters / int32_t(kernel.getThreads()) / kUnit * kUnit;
-  auto found = function.walk([](NVVM::SetMaxRegisterOp) { return WalkResult::interrupt(); });
-  if (found.wasInterrupted())
-    function->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
-                      OpBuilder(function).getI32IntegerAttr(each));
-}
-
-/// A module of an LLVM function with the kernel's body.
+/// A module of an LLVM function with the kernel's body. The number of threads is all that ptxas needs
+/// to take changes of a warpgroup's registers (setmaxnreg): it starts with an equal share.
 static OwningOpRef<ModuleOp> outline(KernelOp kernel) {
   Location loc = kernel.getLoc();
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
@@ -85,8 +75,6 @@ static OwningOpRef<ModuleOp> outline(KernelOp kernel) {
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), builder.getUnitAttr());
   function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                     builder.getDenseI32ArrayAttr({int32_t(kernel.getThreads()), 1, 1}));
-  // Else ptxas spills registers for more blocks at once, and ignores setmaxnreg.
-  function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), builder.getI32IntegerAttr(1));
   IRMapping mapping;
   kernel.getBody().cloneInto(&function.getBody(), mapping);
   auto end = cast<ReturnOp>(function.getBody().back().getTerminator());
@@ -94,7 +82,6 @@ static OwningOpRef<ModuleOp> outline(KernelOp kernel) {
   LLVM::ReturnOp::create(builder, loc, ValueRange());
   end.erase();
   markMaps(kernel, function);
-  limitRegisters(kernel, function);
   return module;
 }
 

@@ -191,6 +191,16 @@ func.func @decode_tile(%q: !q) -> !q {
 
 // -----
 
+// expected-error@+1 {{expected warp_rows to be 16 or 32, found 64}}
+#many_rows_of_warp = #attn.mma<q_block = 64, kv_block = 64, warp_rows = 64>
+
+// -----
+
+// expected-error@+1 {{expected q_block to be a multiple of warp_rows 32, found 48}}
+#part_of_warp = #attn.mma<q_block = 48, kv_block = 64, warp_rows = 32>
+
+// -----
+
 // expected-error@+1 {{expected packed_heads of at most 16, found 32}}
 #many_heads = #attn.mma<q_block = 16, kv_block = 64, packed_heads = 32>
 

@@ -24,7 +24,7 @@ func.func @grouped(%q: tensor<1x32x1x128xf32>, %k: tensor<1x8x?x128xf32>) -> ten
 
 // Elements of 16 bits are f32 once they are read, but for tensor cores.
 // TENSOR-LABEL: func.func @short_elements
-// TENSOR: schedule([#attn.mma<q_block = 64, kv_block = 64>])
+// TENSOR: schedule([#attn.mma<q_block = 128, kv_block = 64, warp_rows = 32>])
 // CHECK-LABEL: func.func @short_elements
 // CHECK: schedule([#attn.gpu<q_block = 48, packed_heads = 1, kv_block = 64,
 func.func @short_elements(%x: tensor<1x8x300x64xbf16>) -> tensor<1x8x300x64xbf16> {
@@ -55,7 +55,7 @@ func.func @wide(%x: tensor<1x1x?x2048xf32>) -> tensor<1x1x?x2048xf32> {
 // WARPGROUPS-LABEL: func.func @open_short
 // WARPGROUPS: schedule([#attn.mma<q_block = 16, kv_block = 64, kv_splits = 8, max_q_len = 1>, #attn.wgmma<q_block = 128, kv_block = 128, stages = 2>])
 // TENSOR-LABEL: func.func @open_short
-// TENSOR: schedule([#attn.mma<q_block = 16, kv_block = 64, kv_splits = 8, max_q_len = 1>, #attn.mma<q_block = 64, kv_block = 64>])
+// TENSOR: schedule([#attn.mma<q_block = 16, kv_block = 64, kv_splits = 8, max_q_len = 1>, #attn.mma<q_block = 128, kv_block = 64, warp_rows = 32>])
 func.func @open_short(%x: tensor<?x8x?x64xf16>) -> tensor<?x8x?x64xf16> {
   %c = attn.attention %x, %x, %x : tensor<?x8x?x64xf16>, tensor<?x8x?x64xf16>, tensor<?x8x?x64xf16> -> tensor<?x8x?x64xf16>
   return %c : tensor<?x8x?x64xf16>
@@ -126,7 +126,7 @@ func.func @linear(%w: tensor<64x64xbf16>, %x: tensor<2x?x64xbf16>, %few: tensor<
 // CHECK-LABEL: func.func @pages
 // TENSOR-LABEL: func.func @pages
 // WARPGROUPS-LABEL: func.func @pages
-// WARPGROUPS: schedule([#attn.mma<q_block = 64, kv_block = 64>])
+// WARPGROUPS: schedule([#attn.mma<q_block = 128, kv_block = 64, warp_rows = 32>])
 func.func @pages(%q: tensor<2x8x100x64xf16>, %pool: tensor<?x8x16x64xf16>, %pages: tensor<2x?xi32>) -> tensor<2x8x100x64xf16> {
   %c = attn.attention %q, %pool, %pool pages(%pages : tensor<2x?xi32>) : tensor<2x8x100x64xf16>, tensor<?x8x16x64xf16>, tensor<?x8x16x64xf16> -> tensor<2x8x100x64xf16>
   return %c : tensor<2x8x100x64xf16>

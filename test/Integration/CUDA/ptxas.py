@@ -1,12 +1,13 @@
 """Assembles the PTX of fused attention, or of a linear layer, for each GPU and prints what its kernels take.
 
-usage: ptxas.py plain|attention|softcap|lse|linear ELEMENT HEAD_DIM CAPABILITY... [--cores]
+usage: ptxas.py KIND,... ELEMENT HEAD_DIM,... CAPABILITY... [--cores]   (kinds: plain, attention, softcap, lse, linear)
 
 A line for each kernel of the GPU code with the registers, bytes of spills and bytes of
-shared memory; nothing here needs a GPU. --cores leaves out the kernel for few rows.
+shared memory; nothing here needs a GPU. --cores leaves out the kernel for few rows, and GPUs of later capabilities.
 """
 
 import glob
+import itertools
 import os
 import re
 import shutil
@@ -97,28 +98,29 @@ def describe(ptx, shared, gpu):
         yield f"{stage}: registers {registers}, spills {int(stores) + int(loads)}, shared {shared[name]}"
 
 
+def assemble(kind, element, head_dim, capability, is_cores, folder):
+    spec, target = os.path.join(folder, "spec.mlir"), f"x86-64-linux-cuda-cuda_capability_{capability}"
+    with open(spec, "w") as file:
+        file.write(SPECS[kind].replace("HEAD_DIM", head_dim).replace("ELEMENT", element))
+    if is_cores:
+        leave_out_decode(spec, target)
+    subprocess.run(["attnc", "compile", spec, "-o", folder, "--emit", "device_code,stmt", "--target", target],
+                   check=True, stdout=subprocess.DEVNULL)
+    for ptx in sorted(glob.glob(os.path.join(folder, "*.ptx"))):
+        with open(ptx.replace(".ptx", ".stmt"), errors="replace") as file:
+            shared = find_shared_bytes(file.read())
+        for gpu in [int(capability)] if is_cores else GPUS:
+            if gpu < int(capability):
+                continue
+            for line in describe(ptx, shared, gpu):
+                print(f"{kind} {element} head_dim {head_dim} capability {capability} sm_{gpu} {line}")
+
+
 def main():
-    kind, element, head_dim, *capabilities = [word for word in sys.argv[1:] if word != "--cores"]
-    with tempfile.TemporaryDirectory() as folder:
-        spec = os.path.join(folder, "spec.mlir")
-        with open(spec, "w") as file:
-            file.write(SPECS[kind].replace("HEAD_DIM", head_dim).replace("ELEMENT", element))
-        for capability in capabilities:
-            target = f"x86-64-linux-cuda-cuda_capability_{capability}"
-            if "--cores" in sys.argv:
-                leave_out_decode(spec, target)
-            out = os.path.join(folder, capability)
-            subprocess.run(["attnc", "compile", spec, "-o", out, "--emit", "device_code,stmt",
-                            "--target", target],
-                           check=True, stdout=subprocess.DEVNULL)
-            for ptx in sorted(glob.glob(os.path.join(out, "*.ptx"))):
-                with open(ptx.replace(".ptx", ".stmt"), errors="replace") as file:
-                    shared = find_shared_bytes(file.read())
-                for gpu in GPUS:
-                    if gpu < int(capability):
-                        continue
-                    for line in describe(ptx, shared, gpu):
-                        print(f"{element} head_dim {head_dim} capability {capability} sm_{gpu} {line}")
+    kinds, element, head_dims, *capabilities = [word for word in sys.argv[1:] if word != "--cores"]
+    for head_dim, kind, capability in itertools.product(head_dims.split(","), kinds.split(","), capabilities):
+        with tempfile.TemporaryDirectory() as folder:
+            assemble(kind, element, head_dim, capability, "--cores" in sys.argv, folder)
 
 
 if __name__ == "__main__":

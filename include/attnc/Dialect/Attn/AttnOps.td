@@ -260,10 +260,11 @@ def Attn_MmaAttr : Attn_Attr<"Mma", "mma",
     [DeclareAttrInterfaceMethods<ScheduleAttrInterface, ["getTargetKind", "verifySchedule"]>]> {
   let summary = "Holds the schedule parameters of a fused kernel on a GPU's tensor cores";
   let description = [{
-    A thread block computes a query block of `q_block` rows, 16 rows for each of its warps, with
-    `mma.sync` of 16 x 8 x 16 elements of f16 or bf16 and sums in f32. It iterates over the visible
+    A thread block computes a query block of `q_block` rows, `warp_rows` of them for each of its warps,
+    with `mma.sync` of 16 x 8 x 16 elements of f16 or bf16 and sums in f32. It iterates over the visible
     keys in KV blocks of `kv_block`, copied asynchronously to shared memory. Scores, numerators and
-    context stay in registers; regions are evaluated for each element of a fragment.
+    context stay in registers; regions are evaluated for each element of a fragment. With 32 rows, a
+    warp multiplies keys and values twice that it has loaded once, and needs twice the registers.
 
     A query block packs `packed_heads` query heads that share a key/value head, q_block /
     packed_heads rows of each. With `kv_splits` above 1, as many thread blocks share the keys of a
@@ -282,10 +283,11 @@ def Attn_MmaAttr : Attn_Attr<"Mma", "mma",
     It needs a GPU of capability 8.0 or above, elements of f16 or bf16, keys and values of the
     query's type, and a head_dim and value_dim up to 256, which are padded to multiples of 16.
     q_block and kv_block are multiples of 16 up to 128; their tiles take at most 48 KB of shared
-    memory. packed_heads is at most q_block, kv_splits at most 64. The kernel serves calls of at most
+    memory. warp_rows is 16, the default, or 32, and divides q_block. packed_heads is at most q_block, kv_splits at most 64. The kernel serves calls of at most
     `max_q_len` query rows; 0, the default, is no limit.
   }];
   let parameters = (ins "int64_t":$q_block, "int64_t":$kv_block,
+      DefaultValuedParameter<"int64_t", "16">:$warp_rows,
       DefaultValuedParameter<"int64_t", "1">:$packed_heads,
       DefaultValuedParameter<"int64_t", "1">:$kv_splits,
       DefaultValuedParameter<"int64_t", "0">:$max_q_len);

@@ -28,7 +28,7 @@ struct TensorCoreTiles {
   /// Padded to whole tiles of 16.
   int64_t headDim, valueDim;
   int64_t qBlock, kvBlock;
-  int64_t packedHeads = 1, kvSplits = 1;
+  int64_t warpRows = 16, packedHeads = 1, kvSplits = 1;
   /// Keys and values of so many KV blocks are in shared memory.
   int64_t stages = 1;
   int64_t barriers = 0;
@@ -57,8 +57,10 @@ private:
 
 /// A `#attn.mma` with the largest KV block that fits beside the query block: most work between
 /// barriers.
-MmaAttr fitMma(AttentionOp op, int64_t qBlock, int64_t packedHeads, int64_t kvSplits,
-               int64_t maxQLen);
+MmaAttr fitMma(AttentionOp op, int64_t qBlock, int64_t warpRows, int64_t packedHeads,
+               int64_t kvSplits, int64_t maxQLen);
+/// The same for many rows of a head.
+MmaAttr fitMmaToManyRows(AttentionOp op, int64_t maxQLen);
 
 /// The tiles of a `#attn.mma_linear` kernel. Four warps share a block's tile: side by side along
 /// the features, and along the rows where these are more than a warp takes.
