@@ -16,14 +16,12 @@
 using namespace mlir;
 using namespace attnc;
 
-/// Lowers a spec of its own.
-static LogicalResult explainFor(const ExplainInvocation &invocation, StringRef target) {
-  std::unique_ptr<Spec> spec = Spec::load(invocation.spec);
+/// Lowers the spec.
+static LogicalResult explainFor(const ExplainInvocation &invocation, Spec &spec, StringRef target) {
   std::optional<PictureInputs> pictured;
   if (invocation.draws)
     pictured = PictureInputs{invocation.sizes, invocation.inputs, invocation.seed};
-  FailureOr<Explanation> explanation =
-      spec ? explain(*spec, target, pictured) : FailureOr<Explanation>();
+  FailureOr<Explanation> explanation = explain(spec, target, pictured);
   if (failed(explanation))
     return failure();
   if (invocation.asJson)
@@ -44,9 +42,16 @@ LogicalResult attnc::explain(const ExplainInvocation &invocation) {
   if (invocation.asJson && targets->size() > 1)
     return reportError("--target",
                        "expected one target for --json, found '" + invocation.target + "'");
+  std::unique_ptr<Spec> spec = Spec::load(invocation.spec);
+  if (!spec)
+    return failure();
+  Spec::State read = spec->save();
   for (auto [index, target] : llvm::enumerate(*targets)) {
-    llvm::outs() << (index ? "\n" : "");
-    if (failed(explainFor(invocation, target)))
+    if (index > 0) {
+      llvm::outs() << "\n";
+      spec->restore(read);
+    }
+    if (failed(explainFor(invocation, *spec, target)))
       return failure();
   }
   return success();

@@ -223,6 +223,11 @@ LogicalResult Spec::bindWeights() {
   return run(passes, *module);
 }
 
+void Spec::restore(const State &state) {
+  module = state.module.get().clone();
+  stage = state.stage;
+}
+
 func::FuncOp Spec::getFunction() { return module->lookupSymbol<func::FuncOp>(function); }
 
 //===----------------------------------------------------------------------===//

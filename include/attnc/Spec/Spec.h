@@ -62,6 +62,13 @@ public:
   /// Runs the pipelines up to `to` for `target`, a Halide target in full; a spec already at that
   /// stage stays as it is. `remarks`: remarks at each op whether it fused.
   mlir::LogicalResult lower(Stage to, llvm::StringRef target, bool remarks = false);
+  /// What was lowered since is undone by `restore`: stdin, say, is not there to be read again.
+  struct State {
+    mlir::OwningOpRef<mlir::ModuleOp> module;
+    Stage stage;
+  };
+  State save() { return {module->clone(), stage}; }
+  void restore(const State &state);
   /// A copy lowered to `to`; null after an error.
   mlir::OwningOpRef<mlir::ModuleOp> getLowered(Stage to, llvm::StringRef target);
 
