@@ -44,7 +44,8 @@ def from_numpy(array):
 
 
 def from_torch(tensor):
-    """A view of PyTorch's tensor of float or int elements, on the CPU or a CUDA device."""
+    """A view of PyTorch's tensor of float, bfloat16 or int elements, on the CPU or a CUDA device."""
     device = Device(CUDA, tensor.device.index or 0) if tensor.is_cuda else Device(CPU, 0)
-    element = Type(CODES["f" if tensor.is_floating_point() else "i"], 8 * tensor.element_size(), 1)
+    code = BF16 if "bfloat16" in str(tensor.dtype) else CODES["f" if tensor.is_floating_point() else "i"]
+    element = Type(code, 8 * tensor.element_size(), 1)
     return _make(tensor.data_ptr(), device, element, tensor.shape, tensor.stride())
