@@ -26,7 +26,12 @@ struct GpuInfo {
   static constexpr int64_t kSharedBytes = 48 * 1024;
   /// The most that any device gives a block: 227 KB at capability 9.0.
   static constexpr int64_t kMaxSharedBytes = 227 * 1024;
+  /// The first bytes of a block's shared memory, which CUDA keeps from capability 9.0 on.
+  static constexpr int64_t kReservedSharedBytes = 1024;
   static constexpr int64_t kMaxThreads = 1024;
+
+  /// Bytes of shared memory that Halide's kernels, which address it from 0 on, leave alone.
+  int64_t getUnusedSharedBytes() const { return api == GpuApi::cuda ? kReservedSharedBytes : 0; }
 
   /// Bytes of shared memory per block such that two blocks fit a multiprocessor, which has 64 KB at
   /// capability 7.5 and at least 96 KB otherwise.

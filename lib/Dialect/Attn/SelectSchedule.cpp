@@ -339,7 +339,8 @@ class GpuSelector {
 public:
   /// `maxBytes`: limit of shared memory per query block of a kernel without tensor cores.
   GpuSelector(AttentionOp op, int64_t maxBytes, GpuInfo gpu)
-      : op(op), maxBytes(maxBytes), headDim(op.getQuery().getType().getDimSize(3)),
+      : op(op), maxBytes(maxBytes - gpu.getUnusedSharedBytes()),
+        headDim(op.getQuery().getType().getDimSize(3)),
         valueDim(op.getValue().getType().getDimSize(3)),
         hasTensorCores(gpu.hasTensorCores() && findTensorCoreObstacle(op).empty()),
         hasWarpgroups(hasTensorCores && gpu.hasWarpgroups() && findWarpgroupObstacle(op).empty()) {}

@@ -9,6 +9,7 @@
 
 #include "KernelReader.h"
 #include "MathFunctions.h"
+#include "ReservedShared.h"
 #include "ShortFloats.h"
 #include "ThreadBarriers.h"
 #include "ThreadOrder.h"
@@ -218,6 +219,7 @@ Stmt DevicePass::mutate(const Stmt &stmt) {
   ShortFloats shortFloats;
   Stmt result = ThreadBarriers().mutate(TrimLoops().mutate(math.mutate(stmt)));
   result = shortFloats.mutate(registers.mutate(MergeConditions().mutate(result)));
+  result = ReservedShared().mutate(result);
   Checker checker;
   result.accept(&checker);
   for (const std::string &found : {math.error, registers.error, shortFloats.error, checker.error})

@@ -77,10 +77,12 @@ static void *global_memory(int line, uint64_t address, unsigned bytes) {
 }
 
 /* Addresses count from where a launch's bytes begin: in modules that name them they lie, as on a
- * GPU of capability 9.0, behind 1024 bytes that are not the kernel's. */
+ * GPU of capability 9.0, behind 1024 bytes that are not the kernel's. Other kernels that leave
+ * these alone have as many bytes less where a launch's bytes begin at 0. */
 static void check_shared(int line, uint64_t address, uint64_t bytes) {
   uint64_t from = address - shared_begin;
-  if (from > now->shared_bytes || bytes > now->shared_bytes - from)
+  uint64_t room = now->shared_bytes > shared_unused ? now->shared_bytes - shared_unused : 0;
+  if (from > room || bytes > room - from)
     fail(line, "access beyond shared memory", address);
 }
 
