@@ -1,4 +1,4 @@
-// Attention that tensor cores compute: each function is verified by tensor-cores.test.
+// Attention that tensor cores compute: tensor_cores.py verifies each function.
 
 !q16 = tensor<?x2x?x16xf16>
 func.func @plain_16(%query: !q16, %key: !q16, %value: !q16) -> !q16 {

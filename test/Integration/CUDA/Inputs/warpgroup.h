@@ -22,7 +22,7 @@ typedef struct {
 typedef struct {
   int line, group, sum_count, left_count, is_bf16, adds;
   named sums[most_sums], left[4];
-  /* Of a left operand in registers: the lane's two rows. */
+  /* The lane's two rows of the left operand: those in registers when the product starts. */
   float left_rows[2][16];
   matrix left_matrix, right_matrix;
 } started_product;
@@ -93,18 +93,20 @@ static float read_number(const started_product *p, uint64_t place) {
   return p->is_bf16 ? as_f32((uint32_t)bits << 16) : (float)as_f16(bits);
 }
 
-/* Marks what the lane reads of shared memory as read by one product more, or one less. */
-static void mark_read(const started_product *p, int change) {
-  for (int k = 0; k < 16; ++k) {
-    for (int half = 0; half < 2 && !p->left_count; ++half) {
-      read_number(p, left_place(p, half, k));
-      read_by_products[left_place(p, half, k) / 4] += change;
-    }
-    for (int column = 0; column < p->sum_count / 2; ++column) {
-      read_number(p, right_place(p, column, k));
-      read_by_products[right_place(p, column, k) / 4] += change;
-    }
-  }
+/* What the lane reads of shared memory, marked as read by one product more, or one less. */
+static float read_marked(const started_product *p, uint64_t place, int change) {
+  float number = read_number(p, place);
+  read_by_products[place / 4] += change;
+  return number;
+}
+static void read_left(started_product *p, int change) {
+  for (int half = 0; half < 2 && !p->left_count; ++half)
+    for (int k = 0; k < 16; ++k)
+      p->left_rows[half][k] = read_marked(p, left_place(p, half, k), change);
+}
+static void read_column(const started_product *p, int column, int change, float *numbers) {
+  for (int k = 0; k < 16; ++k)
+    numbers[k] = read_marked(p, right_place(p, column, k), change);
 }
 
 /* Sums may be those of products under way if they are the same ones. */
@@ -152,24 +154,29 @@ static void start_product(started_product started) {
   check_matrix(p->line, p->right_matrix);
   if (!p->left_count)
     check_matrix(p->line, p->left_matrix);
-  mark_read(p, 1);
+  float numbers[16];
+  read_left(p, 1);
+  for (int column = 0; column < p->sum_count / 2; ++column)
+    read_column(p, column, 1, numbers);
   hold_registers(p, 1);
   meet_for_left(p);
   started_products[thread / warp_size] += lane() == 0;
 }
 
 /* Sum i is that of column i / 4 * 8 + 2 (lane % 4) + i % 2, of the row 8 below where i % 4 > 1. */
-static void finish_product(const started_product *p) {
-  mark_read(p, -1);
+static void finish_product(started_product *p) {
   hold_registers(p, -1);
-  for (int i = 0; i < p->sum_count; ++i) {
-    int half = i / 2 % 2, column = i / 4 * 2 + i % 2;
-    float sum = p->adds ? as_f32(*p->sums[i].bits) : 0;
-    for (int k = 0; k < 16; ++k) {
-      float left = p->left_count ? p->left_rows[half][k] : read_number(p, left_place(p, half, k));
-      sum += left * read_number(p, right_place(p, column, k));
+  read_left(p, -1);
+  for (int column = 0; column < p->sum_count / 2; ++column) {
+    float numbers[16];
+    read_column(p, column, -1, numbers);
+    for (int half = 0; half < 2; ++half) {
+      uint32_t *bits = p->sums[column / 2 * 4 + half * 2 + column % 2].bits;
+      float sum = p->adds ? as_f32(*bits) : 0;
+      for (int k = 0; k < 16; ++k)
+        sum += p->left_rows[half][k] * numbers[k];
+      *bits = of_f32(sum);
     }
-    *p->sums[i].bits = of_f32(sum);
   }
 }
 
