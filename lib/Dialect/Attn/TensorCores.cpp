@@ -39,8 +39,8 @@ TensorCoreTiles::TensorCoreTiles(AttentionOp op, WgmmaAttr schedule)
 MmaAttr attn::fitMma(AttentionOp op, int64_t qBlock, int64_t warpRows, int64_t packedHeads,
                      int64_t kvSplits, int64_t maxQLen) {
   for (int64_t kvBlock = 64;; kvBlock /= 2) {
-    auto schedule = MmaAttr::get(op->getContext(), qBlock, kvBlock, warpRows, packedHeads, kvSplits,
-                                 maxQLen);
+    auto schedule =
+        MmaAttr::get(op->getContext(), qBlock, kvBlock, warpRows, packedHeads, kvSplits, maxQLen);
     if (TensorCoreTiles(op, schedule).sharedBytes() <= GpuInfo::kSharedBytes)
       return schedule;
   }

@@ -63,8 +63,8 @@ static void lowerSharedMemory(LLVM::LLVMFuncOp function) {
   }
 }
 
-/// A module of an LLVM function with the kernel's body. The number of threads is all that ptxas needs
-/// to take changes of a warpgroup's registers (setmaxnreg): it starts with an equal share.
+/// A module of an LLVM function with the kernel's body. The number of threads is all that ptxas
+/// needs to take changes of a warpgroup's registers (setmaxnreg): it starts with an equal share.
 static OwningOpRef<ModuleOp> outline(KernelOp kernel) {
   Location loc = kernel.getLoc();
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
