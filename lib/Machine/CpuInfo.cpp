@@ -54,7 +54,7 @@ static CpuInfo hostInfo() {
                                             : CpuInfo{16, 16};
   return withTiles(info, features.lookup("amx-bf16"));
 #else
-  return {16, 32};
+  return withTiles({16, 32}, /*hasTiles=*/false);
 #endif
 }
 
@@ -71,8 +71,9 @@ CpuInfo CpuInfo::fromTarget(StringRef given) {
   Target target(given);
   if (target.isHost())
     return hostInfo();
+  // Armv8.6 has bfmmla.
   if (target.getArch() == "arm-64")
-    return {16, 32};
+    return target.getOS() == "linux" ? withTiles({16, 32}, target.has("armv86a")) : CpuInfo{16, 32};
   CpuInfo info = x86Info(target);
   return target.getMachine() == "x86-64-linux"
              ? withTiles(info, target.has("avx512_sapphirerapids"))

@@ -21,8 +21,8 @@ struct CpuInfo {
   /// Whether there is an instruction for products of bf16 pairs, vdpbf16ps, and whether it is
   /// faster than products in f32: twice on Zen 4, but a quarter to a half on Sapphire Rapids.
   bool hasBF16Pairs = false, prefersBF16Pairs = false;
-  /// Whether there is code for products of bf16 by AMX, which asks the system for its tiles and
-  /// else multiplies in f32; and whether the CPU has them.
+  /// Whether there is code for products of bf16 matrices, by tiles of AMX or by bfmmla where a call
+  /// finds them, else in f32; and whether the CPU has them.
   bool hasTileCode = false, hasTiles = false;
 
   /// Parses a Halide target such as `x86-64-linux-avx2-fma`. Unknown features default to 128-bit

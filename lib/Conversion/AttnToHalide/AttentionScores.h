@@ -59,8 +59,7 @@ private:
 /// The rows of a query block in f32, negated where the scale is negative; with rows in the lanes.
 Func buildQuery(const AttentionBlocks &blocks);
 TransposedFunc buildTransposedQuery(const AttentionBlocks &blocks, int64_t lanes);
-/// The same in pairs of dims;
-/// the pairs from head_dim to `pairs` are zero.
+/// The same in pairs of dims; those from head_dim to `pairs` are zero.
 TransposedFunc buildTransposedQueryPairs(const AttentionBlocks &blocks, int64_t lanes,
                                          int64_t pairs);
 

@@ -28,12 +28,11 @@ struct Matrix {
 } // namespace
 
 /// Transposes a panel at a time, whose columns have `group` neighbouring elements of a row side by
-/// side; a last group is filled up with zeros.
-static void pack(const Matrix &weight, int64_t panelColumns, int64_t group,
+/// side; columns are filled up with zeros.
+static void pack(const Matrix &weight, RankedTensorType type, int64_t group,
                  MutableArrayRef<char> panels) {
   std::fill(panels.begin(), panels.end(), 0);
-  int64_t depth = panels.size() /
-                  (llvm::divideCeilSigned(weight.rows, panelColumns) * panelColumns * weight.size);
+  int64_t depth = type.getDimSize(1) * group, panelColumns = type.getDimSize(2);
   for (int64_t n = 0; n < weight.rows; ++n) {
     int64_t panel = n / panelColumns, column = n % panelColumns;
     char *to = panels.data() + (panel * depth * panelColumns + column * group) * weight.size;
@@ -71,7 +70,7 @@ Value attn::packPanels(OpBuilder &builder, Value weight, int64_t columns, Produc
        inPairs ? countPairs(matrix.columns, products) : matrix.columns, columns},
       inPairs ? builder.getI32Type() : type.getElementType());
   auto blob = HeapAsmResourceBlob::allocate(packed.getNumElements() * size * group, size * group);
-  pack(matrix, columns, group, blob.getMutableData());
+  pack(matrix, packed, group, blob.getMutableData());
   auto value = DenseResourceElementsAttr::get(packed, getName(constant), std::move(blob));
   return arith::ConstantOp::create(builder, weight.getLoc(), cast<TypedAttr>(value));
 }

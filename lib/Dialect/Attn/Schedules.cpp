@@ -12,6 +12,7 @@
 #include "attnc/Dialect/Attn/TensorCores.h"
 #include "attnc/Machine/CpuInfo.h"
 #include "attnc/Machine/GpuInfo.h"
+#include "attnc/Machine/Target.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -282,15 +283,18 @@ LogicalResult PrefillAttr::verifySchedule(Operation *scheduled) const {
                  failed(verifyKvSplits(op, getKvSplits())));
 }
 
+static std::string describeTiles(const Target &target, bool hasTiles) {
+  std::string name = target.getArch() == "arm-64" ? "bfmmla" : "AMX (tdpbf16ps)";
+  return "products of bf16 tiles by " + name +
+         (hasTiles ? "" : " where a call finds it, else in f32, as the target lacks it");
+}
+
 static std::string describe(Products products, StringRef target) {
   CpuInfo cpu = CpuInfo::fromTarget(target);
   if (products == Products::f32)
     return "";
-  if (products == Products::bf16_tiles && cpu.hasTiles)
-    return "products of bf16 tiles by AMX (tdpbf16ps)";
   if (products == Products::bf16_tiles && cpu.hasTileCode)
-    return "products of bf16 tiles by AMX where a call finds it, else in f32, as the target lacks "
-           "it";
+    return describeTiles(Target(target), cpu.hasTiles);
   return cpu.hasBF16Pairs ? "products of bf16 pairs by vdpbf16ps"
                           : "products of bf16 pairs in f32, as the target lacks vdpbf16ps";
 }

@@ -57,13 +57,13 @@ static bool exceedsCache(AttentionOp op, MaskAnalysis &mask) {
   return bytes > kCacheBytes && boundsOneSide;
 }
 
-/// Tiles take many times the products of vdpbf16ps.
+/// Tiles take many times the products of vdpbf16ps. Their schedules have vectors of AVX-512.
 static Products selectProducts(AttentionOp op, const CpuInfo &cpu) {
   auto query = op.getQuery().getType();
   int64_t headDim = query.getDimSize(3);
   if (!query.getElementType().isBF16() || op.isWidened() || headDim % 2 != 0)
     return Products::f32;
-  if (cpu.hasTiles && headDim > 2)
+  if (cpu.hasTiles && cpu.vectorBytes == 64 && headDim > 2)
     return Products::bf16_tiles;
   return cpu.prefersBF16Pairs ? Products::bf16_pairs : Products::f32;
 }

@@ -56,7 +56,7 @@ struct Signature {
   bool onDevice = false;
   /// Whether several processes may share its tensors.
   bool isSpread = false;
-  /// Whether kernels multiply by tiles of AMX.
+  /// Whether kernels call attnc_multiply_tiles.
   bool usesTiles = false;
   /// Whether the times of kernels are exported.
   bool isProfiled = false;

@@ -32,8 +32,11 @@ static constexpr unsigned char exchangeBitcode[] = {
 static constexpr unsigned char cpuBitcode[] = {
 #include "attnc_cpu_x86.bc.inc"
 };
-static constexpr unsigned char tilesBitcode[] = {
+static constexpr unsigned char tilesX86Bitcode[] = {
 #include "attnc_tiles_x86.bc.inc"
+};
+static constexpr unsigned char tilesArmBitcode[] = {
+#include "attnc_tiles_arm.bc.inc"
 };
 static constexpr unsigned char deviceBitcode[] = {
 #include "attnc_device.bc.inc"
@@ -97,7 +100,7 @@ SmallVector<ArrayRef<unsigned char>> attn::getSupport(const llvm::Triple &triple
   if (triple.isX86())
     parts.push_back(cpuBitcode);
   if (signature.usesTiles)
-    parts.push_back(tilesBitcode);
+    parts.push_back(triple.isX86() ? ArrayRef(tilesX86Bitcode) : ArrayRef(tilesArmBitcode));
   return parts;
 }
 
@@ -112,7 +115,7 @@ std::unique_ptr<llvm::Module> attn::loadSupport(ArrayRef<unsigned char> bitcode,
   // Compiled for one target but valid for all of its word size: nothing in it depends on more, but
   // for functions that test the CPU before they call.
   auto isForTiles = [](llvm::Function &function) {
-    return function.getFnAttribute("target-features").getValueAsString().contains("+amx-bf16");
+    return function.getFnAttribute("target-features").getValueAsString().contains("bf16");
   };
   for (llvm::Function &function : llvm::make_filter_range(
            **module, [&](llvm::Function &function) { return !isForTiles(function); }))

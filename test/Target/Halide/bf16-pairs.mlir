@@ -26,7 +26,7 @@
 // RUN: attnc explain %s --target x86-64-linux-avx512_sapphirerapids | FileCheck %s --check-prefix=AMX
 // RUN: attnc compile %s --emit fused --target x86-64-linux-avx512_sapphirerapids -o - > %t-amx.mlir
 // RUN: attnc explain %t-amx.mlir --target x86-64-linux-avx512_zen4 | FileCheck %s --check-prefix=NO-AMX
-// RUN: attnc compile %t-amx.mlir --emit halide --target arm-64-linux -o - | FileCheck %s --check-prefix=NO-CODE
+// RUN: attnc compile %t-amx.mlir --emit halide --target riscv-64-linux -o - | FileCheck %s --check-prefix=NO-CODE
 // TILES: attnc_multiply_tiles
 // TILES-NOT: vdpbf16ps
 // TILES: vcvtne2ps2bf16
@@ -34,7 +34,7 @@
 // TILES: attnc_multiply_tiles
 // AMX: kernel prefill_attention_0: #attn.prefill<{{.*}}, products = bf16_tiles>
 // AMX-NEXT: products of bf16 tiles by AMX (tdpbf16ps)
-// NO-AMX: products of bf16 tiles by AMX where a call finds it, else in f32, as the target lacks it
+// NO-AMX: products of bf16 tiles by AMX (tdpbf16ps) where a call finds it, else in f32, as the target lacks it
 // NO-CODE-NOT: halide.dot_bf16_tiles
 // NO-CODE: halide.dot_bf16_pair
 // LACKS: products of bf16 pairs in f32, as the target lacks vdpbf16ps

@@ -171,8 +171,8 @@ def Attn_PrefillAttr : Attn_Attr<"Prefill", "prefill",
     `products` says how query·key and prob·value are multiplied: `f32`, the default, widens shorter
     elements. `bf16_pairs` multiplies bf16 two at a time (`vdpbf16ps`; `halide.dot_bf16_pair` has
     the arithmetic): numerators are rounded to bf16, sums stay f32. It takes an even head_dim.
-    `bf16_tiles` does the same with blocks of rows and keys at a time, by tiles of AMX on a CPU that has
-    them (`halide.dot_bf16_tiles`). It takes a vector_width of 16 and a kv_block that is a multiple of
+    `bf16_tiles` does the same with blocks of rows and keys at a time, by tiles of AMX or bfmmla on a CPU
+    that has them (`halide.dot_bf16_tiles`). It takes a vector_width of 16 and a kv_block that is a multiple of
     32; register tiles of scores are those of the non-finite fallback.
 
     The kernel serves calls of at most `max_q_len` query rows; 0, the default, is no limit.

@@ -24,8 +24,7 @@ enum class TargetKind { cpu, gpu };
 struct BuiltKernel {
   KernelOpInterface kernel;
   SmallVector<Value> inputs;
-  /// A kernel of the same buffers that `kernel` calls for some layouts, by its attribute
-  /// `fallback`.
+  /// A kernel of the same buffers that `kernel` calls for some layouts, by its attribute `fallback`.
   KernelOpInterface fallback = {};
 };
 

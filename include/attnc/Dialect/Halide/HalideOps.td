@@ -408,16 +408,16 @@ def Halide_DotBF16TilesOp : Halide_Op<"dot_bf16_tiles", [Pure]> {
     The `halide.dot_bf16_tiles` operation is `halide.dot_bf16_pair` as the value of an update whose
     three innermost loops are those of a matrix product: over rows, which `a` depends on, over columns,
     which `b` depends on, and over pairs, more than one. Code for a CPU replaces the three by one call of
-    `attnc_multiply_tiles`, which uses tiles of AMX where the system grants them.
+    `attnc_multiply_tiles`, which uses tiles of AMX where the system grants them, or bfmmla.
 
     - `acc` is the update's own element, or constant 0 where the sum starts with the products; `depth`
       is then at least 1.
     - `a` is read from memory: as pairs, with either pairs or rows side by side, or as the even
       element of a pair, where elements are side by side.
     - `b` is read from memory as pairs, with columns side by side, whose number is a multiple of 16.
-      Pairs from `depth` on, up to a multiple of 16, are there and zero.
-    - Of the rows and pairs in the loops, the call takes the first `rows` and the first `depth` elements, which
-      are evaluated where the loops begin. No other element of `a` is read, and no other row stored.
+      Pairs from `depth` on, up to a multiple of 16, are there and finite.
+    - Of the rows and pairs in the loops, the call takes the first `rows` and the first `depth`
+      elements, which are evaluated where the loops begin. No other element of `a` is read, and no other row stored.
       Conditions of the update must say the same.
 
     ```mlir
