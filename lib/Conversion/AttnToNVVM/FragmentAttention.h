@@ -29,11 +29,11 @@ struct RowState {
   static RowState unpack(ArrayRef<Reg> regs, int64_t rows);
 };
 
-/// What a KV block changes of the maxima of a lane's rows: those before, and whether any of the
-/// warp moved.
+/// What a KV block's scores change of the maxima of a lane's rows: the largest scores, which of
+/// them are maxima from now on, and whether any is.
 struct Shift {
-  Regs before;
-  Reg hasMoved;
+  Regs largest, moves;
+  Reg isAny;
 };
 
 /// Where a thread block and a lane are.
@@ -111,8 +111,11 @@ protected:
   /// Replaces scores by numerators.
   RowState addNumerators(RowState state, Regs &scores);
   /// The steps of it.
-  Shift moveMaxima(RowState &state, ArrayRef<Reg> scores);
-  RowState rescaleMoved(const RowState &state, const Shift &shift);
+  Shift findLargest(const RowState &state, ArrayRef<Reg> scores);
+  void moveMaxima(RowState &state, const Shift &shift);
+  /// Where maxima of the warp moved: sums and context of `state` in units of its maxima, which were
+  /// `before`.
+  RowState rescaleFrom(ArrayRef<Reg> before, RowState state);
   void addSums(RowState &state, ArrayRef<Reg> numerators);
   RowState rescale(RowState state, ArrayRef<Reg> factors);
   void addContext(RowState &state, ArrayRef<Reg> numerators);

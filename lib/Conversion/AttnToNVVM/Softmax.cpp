@@ -63,34 +63,33 @@ void FragmentAttention::exponentiate(Regs &scores, ArrayRef<Reg> offset) {
 
 /// A maximum follows the scores only where they are so much larger that numerators would grow too
 /// large for f16: most KV blocks rescale nothing.
-Shift FragmentAttention::moveMaxima(RowState &state, ArrayRef<Reg> scores) {
+Shift FragmentAttention::findLargest(const RowState &state, ArrayRef<Reg> scores) {
   constexpr double kMostAbove = 8;
-  Shift shift{state.maximum, {}};
+  Shift shift;
   for (auto [r, maximum] : llvm::enumerate(state.maximum)) {
     ArrayRef<Reg> ofRow = elementsOf(scores, r);
     Reg most = ofRow[0];
     for (size_t i = 0; i < ofRow.size(); i += 4)
       most = max(max(most, ofRow[i]), ofRow[i + 1]);
-    most = combineLanes(k, most, &nvvm::max) * k.f32(unit);
-    Reg hasMoved = most > maximum + k.f32(kMostAbove);
-    shift.hasMoved = shift.hasMoved ? shift.hasMoved | hasMoved : hasMoved;
-    maximum = select(hasMoved, most, maximum);
+    most = combineLanes(k, most, &nvvm::max);
+    Reg moves = fma(most, k.f32(unit), -maximum) > k.f32(kMostAbove);
+    shift.isAny = shift.isAny ? shift.isAny | moves : moves;
+    shift.largest.push_back(most);
+    shift.moves.push_back(moves);
   }
   return shift;
 }
 
-/// Sums and context in units of the maxima now.
-RowState FragmentAttention::rescaleMoved(const RowState &state, const Shift &shift) {
-  auto rescaled = k.choose(
-      isAny(k, shift.hasMoved),
-      [&] {
-        Regs factors;
-        for (auto [before, maximum] : llvm::zip(shift.before, state.maximum))
-          factors.push_back(exp2(k, before - maximum));
-        return rescale(state, factors).pack();
-      },
-      [&] { return state.pack(); });
-  return RowState::unpack(rescaled, countRows());
+void FragmentAttention::moveMaxima(RowState &state, const Shift &shift) {
+  for (auto [maximum, largest, moves] : llvm::zip(state.maximum, shift.largest, shift.moves))
+    maximum = select(moves, largest * k.f32(unit), maximum);
+}
+
+RowState FragmentAttention::rescaleFrom(ArrayRef<Reg> before, RowState state) {
+  Regs factors;
+  for (auto [old, maximum] : llvm::zip(before, state.maximum))
+    factors.push_back(exp2(k, old - maximum));
+  return rescale(std::move(state), factors);
 }
 
 void FragmentAttention::addSums(RowState &state, ArrayRef<Reg> numerators) {
@@ -102,9 +101,17 @@ void FragmentAttention::addSums(RowState &state, ArrayRef<Reg> numerators) {
 }
 
 RowState FragmentAttention::addNumerators(RowState state, Regs &scores) {
-  Shift shift = moveMaxima(state, scores);
+  Shift shift = findLargest(state, scores);
+  Regs regs = k.choose(
+      isAny(k, shift.isAny),
+      [&] {
+        RowState moved = state;
+        moveMaxima(moved, shift);
+        return rescaleFrom(state.maximum, moved).pack();
+      },
+      [&] { return state.pack(); });
+  state = RowState::unpack(regs, countRows());
   exponentiate(scores, state.maximum);
-  state = rescaleMoved(state, shift);
   addSums(state, scores);
   return state;
 }

@@ -186,7 +186,8 @@ void WgmmaAttention::passTensorCores(Reg isLast) {
 /// Makes the products of a block numerators, and adds them up in `sums`.
 Shift WgmmaAttention::weigh(RowState &state, Regs &scores, Reg first, RowState &sums) {
   scores = buildScores(scores, first);
-  Shift shift = moveMaxima(state, scores);
+  Shift shift = findLargest(state, scores);
+  moveMaxima(state, shift);
   exponentiate(scores, state.maximum);
   sums.sum.assign(countRows(), k.f32(0));
   addSums(sums, scores);
@@ -226,6 +227,7 @@ WgmmaAttention::Step WgmmaAttention::addBlock(Step step, Reg first, Reg block) {
   scores = waitForProducts(k, /*rest=*/1, scores);
   release(keyStream, turn);
   RowState sums;
+  Regs maxima = step.state.maximum;
   Shift shift = weigh(step.state, scores, first, sums);
   Regs all(context);
   llvm::append_range(all, scores);
@@ -234,7 +236,10 @@ WgmmaAttention::Step WgmmaAttention::addBlock(Step step, Reg first, Reg block) {
   release(valueStream, before);
   step.state.context = Regs(ArrayRef(all).take_front(context.size()));
   scores = Regs(ArrayRef(all).slice(context.size(), scores.size()));
-  step.state = rescaleMoved(step.state, shift);
+  Regs regs = k.choose(
+      isAny(k, shift.isAny), [&] { return rescaleFrom(maxima, step.state).pack(); },
+      [&] { return step.state.pack(); });
+  step.state = RowState::unpack(regs, countRows());
   for (auto [sum, added] : llvm::zip(step.state.sum, ArrayRef(all).take_back(countRows())))
     sum = sum + added;
   step.numerators = packBlock(scores, first);
