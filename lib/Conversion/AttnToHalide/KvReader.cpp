@@ -155,11 +155,16 @@ Scalar KvReader::unscaledKey(Scalar d, Scalar k, Scalar c, const BlockCoords &t)
                        : key(d, k, c, t);
 }
 
+/// The elements of a key with an infinite scale are NaN or infinities of both signs.
 Scalar KvReader::scaledDot(Scalar dot, Scalar k, Scalar c, const BlockCoords &t) const {
   if (!hasKeyScale())
     return dot;
+  PipelineBuilder &p = blocks.p;
   KvTensors::Place place = placeOf(visibleNumber(k, c, t), k, c, t);
-  return scaled(dot, blocks.in.kv.getKeyScales(), keyScales, blocks.p.i32(0), place, k, c, t);
+  Scalar scale =
+      scaled(blocks.in.f32(1), blocks.in.kv.getKeyScales(), keyScales, p.i32(0), place, k, c, t);
+  Scalar isFinite = magnitude(scale) < p.i32(kInfBits);
+  return blend(isFinite, dot * scale, fromBits(p.i32(kNaNBits), p.b().getF32Type()));
 }
 
 Scalar KvReader::value(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
