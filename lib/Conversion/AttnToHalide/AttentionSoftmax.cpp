@@ -257,40 +257,6 @@ Scalar attn::startRow(const AttentionBlocks &blocks, const ContextColumns &colum
   return blend(isUsual, start, blend(x == columns.sumColumn(), noNumber, nothing));
 }
 
-/// 1 if x > 0, else 0, for integer x, in arithmetic that Halide does not treat as a condition of
-/// the loop over KV blocks.
-static Scalar step(Scalar x) {
-  return convert(clamp(x, x.constant(0), x.constant(1)), x.b().getF32Type());
-}
-
-Func attn::buildOnlineAccumulator(const AttentionBlocks &blocks, const Numerators &numerators,
-                                  const ContextColumns &columns, int64_t width, Body start,
-                                  const OnlineStep &online) {
-  PipelineBuilder &p = blocks.p;
-  StringRef vars[] = {"x", "y", "ii", "it", "h", "b"};
-  Func acc = p.func("acc", vars, p.b().getF32Type(), start);
-  auto update = [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-    BlockCoords t(v);
-    Scalar ii = v[0], x = r[0], y = r[1], c = r[2];
-    Scalar oldMax = acc(p.i32(columns.maxColumn()), y, ii, t.it, t.h, t.b);
-    Scalar kvBlockMax = online.maximum(ii, c, t.it, t.h, t.b),
-           newMax = machineMax(oldMax, kvBlockMax);
-    Scalar isContext = step(p.i32(columns.block) - x), isSum = step(x - (columns.sumColumn() - 1));
-    Scalar fresh = isContext * online.product(min(x, columns.block - 1), y, ii, c, t.it, t.h, t.b);
-    fresh = fresh + isSum * online.sum(y, ii, c, t);
-    Scalar old = acc(x, y, ii, t.it, t.h, t.b);
-    Scalar scaled =
-        old * numerators.get(oldMax, newMax) + fresh * numerators.get(kvBlockMax, newMax);
-    return {blend(x == columns.maxColumn(), newMax, scaled),
-            {x, y, ii, t.it, t.h, t.b},
-            c < online.kvBlocks(t.it, t.h, t.b)};
-  };
-  p.update(acc, ArrayRef(vars).drop_front(2),
-           {{"rx", p.i32(width)}, {"ry", p.i32(columns.numBlocks)}, {"rc", blocks.maxKvBlocks()}},
-           update);
-  return acc;
-}
-
 Func attn::buildRowAccumulator(const AttentionBlocks &blocks, const BlockedColumns &columns,
                                const Numerators &numerators, Func product,
                                const KvBlockSoftmax &softmax, Func kvBlocks) {

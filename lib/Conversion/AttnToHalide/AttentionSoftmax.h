@@ -10,8 +10,6 @@
 
 #include "AttentionScores.h"
 
-#include <functional>
-
 namespace mlir::attn {
 
 /// Probs below 2^kMinProbExponent, the smallest normal f32, are 0.
@@ -187,22 +185,10 @@ Scalar getSumWithSink(const AttentionBlocks &blocks, const RowState &row, Scalar
 Scalar startRow(const AttentionBlocks &blocks, const ContextColumns &columns, Scalar x, Scalar ii,
                 const BlockCoords &t, function_ref<Scalar(Scalar isSum)> isCounted);
 
-/// The inputs of an online update, one per KV block.
-struct OnlineStep {
-  Func product, maximum, kvBlocks;
-  /// The sum of the KV block's numerators that block y's sum column adds.
-  std::function<Scalar(Scalar y, Scalar ii, Scalar c, const BlockCoords &t)> sum;
-};
-
-/// Builds an accumulator of `width` columns (context, sum, maximum), initialised by `start`. The
+/// Builds the accumulator of a CPU's vectors, from prob·value and the softmax of a KV block. The
 /// online step (FlashAttention-2, Dao 2023, algorithm 1) rescales the old columns and the KV
-/// block's to the row's new maximum and adds them; the maximum is stored last.
-/// For a GPU, where each thread keeps the state of its block.
-Func buildOnlineAccumulator(const AttentionBlocks &blocks, const Numerators &numerators,
-                            const ContextColumns &columns, int64_t width, Body start,
-                            const OnlineStep &step);
-/// The same for CPU vectors, from prob·value and the softmax of a KV block. The first block's state
-/// columns are updated before all context columns.
+/// block's to the row's new maximum and adds them. The first block's state columns are updated
+/// before all context columns.
 Func buildRowAccumulator(const AttentionBlocks &blocks, const BlockedColumns &columns,
                          const Numerators &numerators, Func product, const KvBlockSoftmax &softmax,
                          Func kvBlocks);

@@ -132,19 +132,43 @@ void GpuAttention::buildProduct() {
            });
 }
 
-/// The first thread adds the sink.
+/// 1 if x > 0, else 0, for integer x, in arithmetic that Halide does not treat as a condition of
+/// the loop over KV blocks.
+static Scalar step(Scalar x) {
+  return convert(clamp(x, x.constant(0), x.constant(1)), x.b().getF32Type());
+}
+
+/// The online step (FlashAttention-2, Dao 2023, algorithm 1): each thread rescales its old columns
+/// and the KV block's to the row's new maximum and adds them; the maximum is stored last. The first
+/// thread adds the sink.
 void GpuAttention::buildAccumulator() {
-  OnlineStep step{product, softmax.maximum, kvBlocks,
-                  [&](Scalar y, Scalar ii, Scalar c, const BlockCoords &t) {
-                    return softmax.partialSum(ii, y, c, t.it, t.h, t.b);
-                  }};
   auto start = [&](ArrayRef<Scalar> v) {
     auto isCounted = [&](Scalar isSum) { return isSum && v[1] == p.i32(0); };
     return startRow(blocks, columns, v[0], v[2], BlockCoords(v), isCounted);
   };
-  acc = buildOnlineAccumulator(blocks, numerators, columns, width, start, step);
-  StringRef vars[] = {"ii", "u", "it", "h", "b"};
-  sumOfThread = p.func("sum_of_thread", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+  StringRef vars[] = {"x", "y", "ii", "it", "h", "b"};
+  acc = p.func("acc", vars, p.b().getF32Type(), start);
+  auto update = [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+    BlockCoords t(v);
+    Scalar ii = v[0], x = r[0], y = r[1], c = r[2];
+    Scalar oldMax = acc(p.i32(columns.maxColumn()), y, ii, t.it, t.h, t.b);
+    Scalar kvBlockMax = softmax.maximum(ii, c, t.it, t.h, t.b),
+           newMax = machineMax(oldMax, kvBlockMax);
+    Scalar isContext = step(p.i32(columns.block) - x), isSum = step(x - (columns.sumColumn() - 1));
+    Scalar fresh = isContext * product(min(x, columns.block - 1), y, ii, c, t.it, t.h, t.b);
+    fresh = fresh + isSum * softmax.partialSum(ii, y, c, t.it, t.h, t.b);
+    Scalar old = acc(x, y, ii, t.it, t.h, t.b);
+    Scalar scaled =
+        old * numerators.get(oldMax, newMax) + fresh * numerators.get(kvBlockMax, newMax);
+    return {blend(x == columns.maxColumn(), newMax, scaled),
+            {x, y, ii, t.it, t.h, t.b},
+            c < kvBlocks(t.it, t.h, t.b)};
+  };
+  p.update(acc, ArrayRef(vars).drop_front(2),
+           {{"rx", p.i32(width)}, {"ry", p.i32(columns.numBlocks)}, {"rc", blocks.maxKvBlocks()}},
+           update);
+  StringRef sumVars[] = {"ii", "u", "it", "h", "b"};
+  sumOfThread = p.func("sum_of_thread", sumVars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
     return acc(p.i32(columns.sumColumn()), v[1], v[0], v[2], v[3], v[4]);
   });
   sum = combinePartials(p, "sum", sumOfThread, plus, threadsX);

@@ -26,6 +26,10 @@ enum { side = 16, row_bytes = 64 };
 
 static inline int32_t least(int32_t x, int32_t y) { return x < y ? x : y; }
 
+/* Arrays of vectors become registers only where loops over them are unrolled. */
+#define UNROLL _Pragma("clang loop unroll(full)")
+#define INLINE static inline __attribute__((always_inline))
+
 typedef float floats __attribute__((vector_size(row_bytes), aligned(4), may_alias));
 typedef uint32_t words __attribute__((vector_size(row_bytes), aligned(4), may_alias));
 
@@ -56,6 +60,21 @@ static void multiply_by_vectors(const product *p) {
       }
       *to = sum;
     }
+}
+
+/* What each processor defines: whether it and its system have the instructions, and their use. */
+static int has_instructions(void);
+static void multiply_by_instructions(const product *p);
+
+int32_t attnc_multiply_tiles(char *sum, int64_t sum_row, const char *a, int64_t a_row,
+                             int64_t a_pair, const char *b, int64_t b_pair, int32_t rows,
+                             int32_t columns, int32_t depth, int32_t starts) {
+  product p = {sum, a, b, sum_row, a_row, a_pair, b_pair, rows, columns, depth, starts};
+  if (has_instructions())
+    multiply_by_instructions(&p);
+  else
+    multiply_by_vectors(&p);
+  return 0;
 }
 
 #endif

@@ -13,11 +13,8 @@
 #include <arm_neon.h>
 
 #define WITH_BF16 __attribute__((target("bf16")))
-#define INLINE static inline __attribute__((always_inline))
-/* Arrays of vectors become registers only where loops over them are unrolled. */
-#define UNROLL _Pragma("clang loop unroll(full)")
 
-static int has_bfmmla(void) {
+static int has_instructions(void) {
   extern unsigned long getauxval(unsigned long type);
   enum { features = 26, bf16 = 1 << 14 }; /* AT_HWCAP2, HWCAP2_BF16 */
   return (getauxval(features) & bf16) != 0;
@@ -107,20 +104,9 @@ WITH_BF16 INLINE void multiply_all(const product *p, int is_in_place) {
   }
 }
 
-WITH_BF16 static void multiply_by_bfmmla(const product *p) {
+WITH_BF16 static void multiply_by_instructions(const product *p) {
   if (p->a_pair == 4)
     multiply_all(p, 1);
   else
     multiply_all(p, 0);
-}
-
-int32_t attnc_multiply_tiles(char *sum, int64_t sum_row, const char *a, int64_t a_row,
-                             int64_t a_pair, const char *b, int64_t b_pair, int32_t rows,
-                             int32_t columns, int32_t depth, int32_t starts) {
-  product p = {sum, a, b, sum_row, a_row, a_pair, b_pair, rows, columns, depth, starts};
-  if (has_bfmmla())
-    multiply_by_bfmmla(&p);
-  else
-    multiply_by_vectors(&p);
-  return 0;
 }

@@ -18,7 +18,7 @@
 
 /* Asks Linux for the registers of tiles, once a process: of a CPU or system without them it refuses
  * what it doesn't know. */
-static int has_tiles(void) {
+static int has_instructions(void) {
   extern long syscall(long number, ...);
   enum { arch_prctl = 158, request_permission = 0x1023, tile_data = 18 };
   static int known; /* 1: granted, -1: refused */
@@ -31,9 +31,6 @@ static int has_tiles(void) {
 }
 
 #define WITH_TILES __attribute__((target("amx-bf16,avx512f")))
-/* Arrays of vectors become registers only where loops over them are unrolled. */
-#define UNROLL _Pragma("clang loop unroll(full)")
-#define INLINE static inline __attribute__((always_inline))
 
 /* Tiles 0 to 3 are sums, of upper and lower rows times left and right columns; 4 and 5 upper and
  * lower rows of pairs, 6 and 7 left and right columns. */
@@ -173,7 +170,7 @@ static void pack_tail(const product *p, int32_t row, int32_t rows, int32_t pair,
   }
 }
 
-WITH_TILES static void multiply_by_tiles(const product *p) {
+WITH_TILES static void multiply_by_instructions(const product *p) {
   _Alignas(64) char packed[2 * side * packed_row];
   int is_in_place = p->a_pair == 4;
   int32_t pairs = (p->depth + 1) / 2, whole = is_in_place ? p->depth / 2 / side * side : 0;
@@ -193,15 +190,4 @@ WITH_TILES static void multiply_by_tiles(const product *p) {
     }
   }
   _tile_release();
-}
-
-int32_t attnc_multiply_tiles(char *sum, int64_t sum_row, const char *a, int64_t a_row,
-                             int64_t a_pair, const char *b, int64_t b_pair, int32_t rows,
-                             int32_t columns, int32_t depth, int32_t starts) {
-  product p = {sum, a, b, sum_row, a_row, a_pair, b_pair, rows, columns, depth, starts};
-  if (has_tiles())
-    multiply_by_tiles(&p);
-  else
-    multiply_by_vectors(&p);
-  return 0;
 }
