@@ -1,4 +1,4 @@
-//===- MarkedStores.cpp - stores beside a func's own, and fewer -----------===//
+//===- MarkedStores.cpp - stores beside a func, or under conditions ------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

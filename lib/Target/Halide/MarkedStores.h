@@ -1,4 +1,4 @@
-//===- MarkedStores.h - stores beside a func's own, and fewer ---*- C++ -*-===//
+//===- MarkedStores.h - stores beside a func, or under conditions *- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

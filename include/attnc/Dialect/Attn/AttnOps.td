@@ -283,8 +283,9 @@ def Attn_MmaAttr : Attn_Attr<"Mma", "mma",
     It needs a GPU of capability 8.0 or above, elements of f16 or bf16, keys and values of the
     query's type, and a head_dim and value_dim up to 256, which are padded to multiples of 16.
     q_block and kv_block are multiples of 16 up to 128; their tiles take at most 48 KB of shared
-    memory. warp_rows is 16, the default, or 32, and divides q_block. packed_heads is at most q_block, kv_splits at most 64. The kernel serves calls of at most
-    `max_q_len` query rows; 0, the default, is no limit.
+    memory. warp_rows is 16, the default, or 32, and divides q_block. packed_heads is at most
+    q_block, kv_splits at most 64. The kernel serves calls of at most `max_q_len` query rows; 0, the
+    default, is no limit.
   }];
   let parameters = (ins "int64_t":$q_block, "int64_t":$kv_block,
       DefaultValuedParameter<"int64_t", "16">:$warp_rows,

@@ -417,8 +417,8 @@ def Halide_DotBF16TilesOp : Halide_Op<"dot_bf16_tiles", [Pure]> {
     - `b` is read from memory as pairs, with columns side by side, whose number is a multiple of 16.
       Pairs from `depth` on, up to a multiple of 16, are there and finite.
     - Of the rows and pairs in the loops, the call takes the first `rows` and the first `depth`
-      elements, which are evaluated where the loops begin. No other element of `a` is read, and no other row stored.
-      Conditions of the update must say the same.
+      elements, which are evaluated where the loops begin. No other element of `a` is read, and no
+      other row stored. Conditions of the update must say the same.
 
     ```mlir
     %next = halide.dot_bf16_tiles %acc, %a, %b rows %rows depth %depth : bf16
