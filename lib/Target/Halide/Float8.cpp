@@ -40,14 +40,12 @@ static Expr bitsOf(uint32_t number) { return H::Internal::make_const(H::UInt(32)
 /// With the larger bias, a subnormal 2^-9 · m is 2^-7 · (1 + m / 8), of which its double is
 /// 2^-6 above twice the number; of a normal one the double is further off.
 static Expr widenOnce(Expr bits) {
-  H::Type f32 = H::Float(32), u32 = H::UInt(32);
-  Expr wide = H::reinterpret(u32, H::cast(H::Int(32), bits)) << kShift;
-  Expr magnitude = wide & bitsOf(0x7f << kShift);
-  Expr normal = H::reinterpret(f32, magnitude + bitsOf(kBias << 23));
+  H::Type f32 = H::Float(32), i32 = H::Int(32);
+  Expr wide = H::cast(i32, bits) << kShift, magnitude = wide & (0x7f << kShift);
+  Expr normal = H::reinterpret(f32, magnitude + (kBias << 23));
   Expr number = H::min(normal, normal * 2.0f - kNormal);
-  Expr moved = H::reinterpret(u32, number);
-  moved = blend(magnitude == bitsOf(0x7f << kShift), bitsOf(0x7fc00000), moved);
-  return H::reinterpret(f32, moved | (wide & bitsOf(0x80000000)));
+  Expr moved = blend(magnitude == 0x7f << kShift, Expr(0x7fc00000), H::reinterpret(i32, number));
+  return H::reinterpret(f32, moved | (wide & i32.min()));
 }
 
 Expr halide::widenFloat8(Expr bits) { return readOnce(bits, widenOnce); }

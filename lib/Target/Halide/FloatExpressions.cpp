@@ -25,18 +25,20 @@ using H::Expr;
 /// f16 and bf16 are computed in f32 for accuracy.
 static bool isHalf(H::Type type) { return type.is_float() && type.bits() == 16; }
 /// Halide's own conversion promises LLVM that there are no infinities or NaN, so tests for them
-/// would be folded away: this one is built from bits.
+/// would be folded away: this one is built from bits. They are signed: Halide takes the bits of an
+/// f32, as an i32, for a cast of what they were before, and of an unsigned number it then believes
+/// that none is negative.
 static Expr widenOnce(Expr e) {
-  H::Type f32 = H::Float(32), u32 = H::UInt(32);
-  Expr bits = H::cast(u32, H::reinterpret(H::UInt(16), e));
+  H::Type f32 = H::Float(32), i32 = H::Int(32);
+  Expr bits = H::cast(i32, H::reinterpret(H::Int(16), e));
   if (e.type().is_bfloat())
     return H::reinterpret(f32, bits << 16);
   // The product moves the exponent, of denormals too; infinities and NaN have the largest.
   Expr magnitude = (bits & 0x7fff) << 13;
   Expr moved = H::strict_float(H::reinterpret(f32, magnitude) * H::Expr(0x1p112f));
-  Expr special =
-      blend(magnitude >= H::cast(u32, 0x0f800000), H::cast(u32, 0x7f800000), H::cast(u32, 0));
-  return H::reinterpret(f32, H::reinterpret(u32, moved) | special | ((bits & 0x8000) << 16));
+  Expr special = blend(magnitude >= 0x0f800000, Expr(0x7f800000), Expr(0)), sign = (bits & ~0x7fff)
+                                                                                   << 16;
+  return H::reinterpret(f32, H::reinterpret(i32, moved) | special | sign);
 }
 
 Expr halide::widenHalf(Expr e) { return isHalf(e.type()) ? readOnce(e, widenOnce) : e; }

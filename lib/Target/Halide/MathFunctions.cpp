@@ -55,12 +55,12 @@ static Expr polynomial(Expr x, llvm::ArrayRef<float> coefficients) {
 }
 
 // A select whose condition reads a func keeps Halide from skipping the loops that compute an unused
-// func; LLVM makes the same instructions of this.
+// func; LLVM makes the same instructions of this. Bits are signed, as `widenHalf` says.
 Expr blend(Expr condition, Expr yes, Expr no) {
   if (yes.type().is_bool())
     return (condition && yes) || (!condition && no);
-  Type bits = UInt(yes.type().bits());
-  Expr mask = reinterpret(bits, -cast(bits.with_code(Type::Int), condition));
+  Type bits = Int(yes.type().bits());
+  Expr mask = -cast(bits, condition);
   return reinterpret(yes.type(), (reinterpret(bits, yes) & mask) | (reinterpret(bits, no) & ~mask));
 }
 
