@@ -27,7 +27,11 @@ static Expr getFirstLane(const Expr &index) {
 }
 
 /// In 64 bits, so that what stands still in a loop is computed before it; no index overflows.
-static Expr widen(const Expr &index) {
+Expr mlir::halide::FetchAheadPass::widen(const Expr &index) const {
+  if (const Variable *variable = index.as<Variable>())
+    for (const auto &[name, value] : lets)
+      if (name == variable->name && (value.as<Add>() || value.as<Mul>()))
+        return widen(value);
   if (const Add *add = index.as<Add>())
     return widen(add->a) + widen(add->b);
   if (const Mul *mul = index.as<Mul>())
@@ -35,7 +39,7 @@ static Expr widen(const Expr &index) {
   return cast(Int(64), index);
 }
 
-static Expr getAddress(const Load &load) {
+Expr mlir::halide::FetchAheadPass::getAddress(const Load &load) const {
   Expr base = reinterpret(UInt(64), Variable::make(Handle(), load.name));
   Expr index = cast(UInt(64), widen(getFirstLane(load.index)));
   return reinterpret(Handle(), base + index * load.type.bytes());

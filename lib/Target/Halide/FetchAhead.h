@@ -28,6 +28,8 @@ public:
   ::Halide::Internal::Stmt visit(const ::Halide::Internal::For *loop) override;
 
 private:
+  ::Halide::Expr widen(const ::Halide::Expr &index) const;
+  ::Halide::Expr getAddress(const ::Halide::Internal::Load &load) const;
   bool isFirstOfLine(const ::Halide::Internal::Load &load);
 
   /// Enclosing lets, outermost first.
