@@ -80,9 +80,9 @@ std::vector<std::vector<ScheduleSearch::Step>> ScheduleSearch::listSteps() {
         steps.push_back(
             {{"packed_heads", std::to_string(heads)}, {"q_block", std::to_string(rows * heads)}});
   }
-  if (!text.get("score_rows") && mayMultiplyPairs(op)) {
+  if (mayMultiplyPairs(op)) {
     all.push_back({{{"products", "f32"}}, {{"products", "bf16_pairs"}}});
-    if (mlir::attn::CpuInfo::fromTarget("host").hasTiles)
+    if (!text.get("score_rows") && mlir::attn::CpuInfo::fromTarget("host").hasTiles)
       all.back().push_back({{"products", "bf16_tiles"}});
   }
   return all;

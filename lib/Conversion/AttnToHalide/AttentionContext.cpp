@@ -58,11 +58,12 @@ KvBlockContext attn::buildKvBlockContext(const KvReader &reader, const ContextCo
   PipelineBuilder &p = blocks.p;
   Type f32Type = p.b().getF32Type();
   StringRef vars[] = {"x", "y", "ii", "c", "it", "h", "b"};
-  bool inTiles = form == ValueForm::inTiles, inPairs = form == ValueForm::inPairs || inTiles;
+  bool inTiles = form == ValueForm::inTiles, arePairsInPlace = form == ValueForm::pairsInPlace,
+       inPairs = form == ValueForm::inPairs || inTiles || arePairsInPlace;
   int64_t step = inPairs ? 2 : 1;
   KvBlockContext context;
   context.keysOfElement = step;
-  if (form != ValueForm::inPlace)
+  if (form != ValueForm::inPlace && !arePairsInPlace)
     context.paddedValue = buildPaddedValue(reader, form);
   else if (Value(reader.valueScales))
     context.scaledNumerators = buildScaledNumerators(reader, numerators);
@@ -76,6 +77,7 @@ KvBlockContext attn::buildKvBlockContext(const KvReader &reader, const ContextCo
                                               t.it, t.h, t.b)
                    : numerators(ii, k, c, t.it, t.h, t.b);
     Scalar element = form == ValueForm::inPlace ? reader.valueOfVisible(d, k, c, t)
+                     : arePairsInPlace          ? reader.valuePair(d, k, c, t)
                                                 : context.paddedValue(d, k, c, t.it, t.h, t.b);
     Scalar low = inPairs ? k * 2 : k, high = inPairs ? k * 2 + 1 : k;
     Scalar isVisible = reader.isVisible(low, c, t);

@@ -28,9 +28,9 @@ struct KvBlockContext {
 /// Number of partial sums over a KV block's keys.
 int64_t countKeySums(const AttentionBlocks &blocks);
 
-/// How a kernel reads values: in memory, from a copy, or from a copy in pairs of keys, for which
-/// numerators are pairs too; those of a KV block are multiplied one by one or all at once.
-enum class ValueForm { inPlace, copied, inPairs, inTiles };
+/// How a kernel reads values: in memory, or from a copy; those in pairs of keys, for which
+/// numerators are pairs too, are multiplied one by one or all of a KV block at once.
+enum class ValueForm { inPlace, copied, pairsInPlace, inPairs, inTiles };
 
 /// `start` initialises the sums. Keys hidden from all rows of a group of `rowsOfGroup` rows are
 /// skipped.

@@ -209,18 +209,6 @@ static Scalar readQuery(const AttentionBlocks &blocks, ArrayRef<Scalar> v) {
   return blocks.in.scale < 0 ? -x : x;
 }
 
-Func attn::buildQuery(const AttentionBlocks &blocks) {
-  return blocks.p.func("query_t", kQueryVars, blocks.p.b().getF32Type(),
-                       [&](ArrayRef<Scalar> v) { return readQuery(blocks, v); });
-}
-
-TransposedFunc attn::buildTransposedQuery(const AttentionBlocks &blocks, int64_t lanes) {
-  if (!isTransposed(blocks.in.headDim, lanes))
-    return {buildQuery(blocks), {}};
-  return buildTransposed(blocks.p, lanes, "query_t", kQueryVars, blocks.p.b().getF32Type(),
-                         [&](ArrayRef<Scalar> v) { return readQuery(blocks, v); });
-}
-
 /// The scale's sign is that of both elements of a pair.
 static Scalar readQueryPair(const AttentionBlocks &blocks, ArrayRef<Scalar> v) {
   BlockCoords t(v);
@@ -232,6 +220,20 @@ static Scalar readQueryPair(const AttentionBlocks &blocks, ArrayRef<Scalar> v) {
     return pair;
   constexpr int64_t kSigns = int32_t(0x80008000);
   return {pair.b(), arith::XOrIOp::create(pair.b(), pair, pair.constant(kSigns))};
+}
+
+Func attn::buildQuery(const AttentionBlocks &blocks, bool inPairs) {
+  Type type = inPairs ? Type(blocks.p.b().getI32Type()) : blocks.p.b().getF32Type();
+  return blocks.p.func("query_t", kQueryVars, type, [&](ArrayRef<Scalar> v) {
+    return inPairs ? readQueryPair(blocks, v) : readQuery(blocks, v);
+  });
+}
+
+TransposedFunc attn::buildTransposedQuery(const AttentionBlocks &blocks, int64_t lanes) {
+  if (!isTransposed(blocks.in.headDim, lanes))
+    return {buildQuery(blocks), {}};
+  return buildTransposed(blocks.p, lanes, "query_t", kQueryVars, blocks.p.b().getF32Type(),
+                         [&](ArrayRef<Scalar> v) { return readQuery(blocks, v); });
 }
 
 TransposedFunc attn::buildTransposedQueryPairs(const AttentionBlocks &blocks, int64_t lanes,

@@ -56,8 +56,9 @@ private:
   const QBlockMask &mask;
 };
 
-/// The rows of a query block in f32, negated where the scale is negative; with rows in the lanes.
-Func buildQuery(const AttentionBlocks &blocks);
+/// The rows of a query block in f32, or in pairs of dims, negated where the scale is negative; with
+/// rows in the lanes.
+Func buildQuery(const AttentionBlocks &blocks, bool inPairs = false);
 TransposedFunc buildTransposedQuery(const AttentionBlocks &blocks, int64_t lanes);
 /// The same in pairs of dims; those from head_dim to `pairs` are zero.
 TransposedFunc buildTransposedQueryPairs(const AttentionBlocks &blocks, int64_t lanes,

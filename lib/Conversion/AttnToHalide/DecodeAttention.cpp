@@ -30,17 +30,17 @@ private:
   void buildAccumulator();
   void buildOutput();
   DotForm getDotForm(int64_t rows, int64_t keys) const {
-    return {lanes, /*isInterleaved=*/true, rows, keys};
+    return {lanes, /*isInterleaved=*/true, rows, keys, /*terms=*/1, inPairs};
   }
 
   void schedule();
   void scheduleQuery();
   void scheduleScores();
   void scheduleLaneSums(const DotProduct &dots, Loop at, int64_t rows, int64_t keys);
-  void layOutByKeys(Func f);
-  void scheduleByKeys(Func f);
+  void layOutByKeys(Func f, int64_t keysOfElement = 1);
+  void scheduleByKeys(Func f, int64_t keysOfElement = 1);
   void scheduleScaledNumerators();
-  void scheduleAccumulators(Func partial, Func all);
+  void scheduleAccumulators(Func partial, Func all, int64_t number);
   void scheduleSecondPass();
 
   PipelineBuilder &p;
@@ -54,6 +54,8 @@ private:
   AttentionRegions regions;
   Numerators numerators;
   LseOutput lse;
+  /// Whether products take pairs of bf16.
+  bool inPairs;
 
   KeyRange range;
   Func kvBlocks;
@@ -80,7 +82,8 @@ DecodeAttention::DecodeAttention(PipelineBuilder &p, AttentionOp op, DecodeAttr 
              KvSplits::byLength(in, s.getKvSplits(), s.getMinSplitKeys())),
       columns(BlockedColumns::ofVectors(in.valueDim, lanes, s.getContextVectors())),
       mask(op.getMask()), qBlockMask(blocks, mask), regions(in), numerators(in, cpuExp2),
-      lse(blocks, numerators), cpu(blocks, columns, lanes, s.getContextRows()) {}
+      lse(blocks, numerators), inPairs(s.getProducts() == Products::bf16_pairs),
+      cpu(blocks, columns, lanes, s.getContextRows()) {}
 
 LogicalResult attn::lowerDecodeAttention(PipelineBuilder &p, AttentionOp op, DecodeAttr s) {
   return DecodeAttention(p, op, s).lower();
@@ -114,9 +117,9 @@ LogicalResult DecodeAttention::lower() {
 //===----------------------------------------------------------------------===//
 
 void DecodeAttention::buildScores() {
-  query = buildQuery(blocks);
+  query = buildQuery(blocks, inPairs);
   auto keyAt = [&](Scalar k, Scalar c, const BlockCoords &t, Scalar d) {
-    return reader->unscaledKey(d, k, c, t);
+    return inPairs ? reader->keyPair(d, k, c, t) : reader->unscaledKey(d, k, c, t);
   };
   dot =
       buildDotProduct(blocks, query, keyAt, getDotForm(s.getScoreRows(), s.getScoreKeys()), "dot");
@@ -125,13 +128,14 @@ void DecodeAttention::buildScores() {
                          return reader->scaledDot(dot.sum(v), v[1], v[2], BlockCoords(v));
                        });
   score = attn::buildScores(*reader, *steps, scaled, /*staged=*/{}, /*keys=*/{}, lanes);
-  softmax = buildKvBlockSoftmax(*reader, *steps, numerators, score, lanes);
+  softmax = buildKvBlockSoftmax(*reader, *steps, numerators, score, lanes, s.getProducts());
 }
 
 void DecodeAttention::buildAccumulator() {
-  kvBlockContext = buildKvBlockContext(*reader, columns, softmax.modified,
-                                       columns.isWhole() ? ValueForm::inPlace : ValueForm::copied,
-                                       /*keys=*/{}, s.getContextRows(),
+  ValueForm form = inPairs ? (columns.isWhole() ? ValueForm::pairsInPlace : ValueForm::inPairs)
+                           : (columns.isWhole() ? ValueForm::inPlace : ValueForm::copied);
+  kvBlockContext = buildKvBlockContext(*reader, columns, inPairs ? softmax.pairs : softmax.modified,
+                                       form, /*keys=*/{}, s.getContextRows(),
                                        [&](ArrayRef<Scalar>) { return in.f32(0); });
   acc = buildRowAccumulator(blocks, columns, numerators, kvBlockContext.product, softmax, kvBlocks);
   row = std::make_unique<OnlineState>(p, acc, columns);
@@ -167,13 +171,16 @@ void DecodeAttention::schedule() {
   blocks.fix(inverse, /*perKvBlock=*/false);
   p.boundExtent(inverse, "ii", blocks.rows);
   scheduleScores();
-  scheduleAccumulators(softmax.partialMax, softmax.maximum);
-  scheduleAccumulators(softmax.partialSum, softmax.sum);
+  scheduleAccumulators(softmax.partialMax, softmax.maximum, lanes);
+  scheduleAccumulators(softmax.partialSum, softmax.sum, softmax.sumsPairs ? lanes / 2 : lanes);
   cpu.schedulePages(*reader);
   cpu.scheduleScales(*reader);
-  scheduleByKeys(softmax.numerators);
+  if (!softmax.sumsPairs)
+    scheduleByKeys(softmax.numerators);
   if (!in.op.getProbMod().empty())
     scheduleByKeys(softmax.modified);
+  if (inPairs)
+    scheduleByKeys(softmax.pairs, /*keysOfElement=*/2);
   scheduleScaledNumerators();
   scheduleSecondPass();
 }
@@ -181,10 +188,11 @@ void DecodeAttention::schedule() {
 void DecodeAttention::scheduleQuery() {
   cpu.computeInQBlock(query);
   blocks.fix(query, /*perKvBlock=*/false);
-  p.boundStorage(query, "d", in.headDim);
+  int64_t dims = in.headDim / (inPairs ? 2 : 1);
+  p.boundStorage(query, "d", dims);
   StageLoops v = p.stage(query);
   p.boundExtent(query, "ii", blocks.rows);
-  p.boundExtent(query, "d", in.headDim);
+  p.boundExtent(query, "d", dims);
   p.reorderStorage(query, {1, 0, 2, 3, 4});
   auto [vectors, lane] = p.split(v["d"], lanes);
   p.reorder({lane, vectors, v["ii"]});
@@ -192,15 +200,15 @@ void DecodeAttention::scheduleQuery() {
 }
 
 /// Keys are innermost in memory and stored in whole KV blocks: all extents are constant.
-void DecodeAttention::layOutByKeys(Func f) {
+void DecodeAttention::layOutByKeys(Func f, int64_t keysOfElement) {
   cpu.computeInKvBlock(f);
   p.boundExtent(f, "ii", blocks.rows);
-  p.boundExtent(f, "k", blocks.kvBlock);
+  p.boundExtent(f, "k", blocks.kvBlock / keysOfElement);
   p.reorderStorage(f, {1, 0, 2, 3, 4, 5});
 }
 
-void DecodeAttention::scheduleByKeys(Func f) {
-  layOutByKeys(f);
+void DecodeAttention::scheduleByKeys(Func f, int64_t keysOfElement) {
+  layOutByKeys(f, keysOfElement);
   StageLoops v = p.stage(f);
   auto [vectors, lane] = p.split(v["k"], lanes);
   p.reorder({lane, vectors, v["ii"]});
@@ -271,7 +279,7 @@ void DecodeAttention::scheduleLaneSums(const DotProduct &dots, Loop at, int64_t 
   StageLoops sum = p.stage(f, 0);
   Loop dims = sum["rd"];
   // A line of narrow elements is prefetched once, if its vectors are in one iteration.
-  if (int64_t vectors = in.kv.countKeyVectors(lanes);
+  if (int64_t vectors = inPairs ? 1 : in.kv.countKeyVectors(lanes);
       reader->ahead && vectors > 1 && in.headDim % (lanes * vectors) == 0) {
     auto [lines, vector] = p.split(dims, vectors);
     p.reorder({sum["j"], sum["ii"], sum["k"], vector, lines});
@@ -289,18 +297,18 @@ void DecodeAttention::scheduleLaneSums(const DotProduct &dots, Loop at, int64_t 
   p.neverPartition(f, 0);
 }
 
-void DecodeAttention::scheduleAccumulators(Func partial, Func all) {
+void DecodeAttention::scheduleAccumulators(Func partial, Func all, int64_t number) {
   cpu.computeInKvBlock(all);
   p.boundExtent(all, "ii", blocks.rows);
   p.computeAt(partial, p.stage(all)["ii"]);
   p.storeIn(partial, MemoryType::stack);
   blocks.fix(partial, /*perKvBlock=*/true);
   p.boundExtent(partial, "ii", 1);
-  p.boundExtent(partial, "u", lanes);
+  p.boundExtent(partial, "u", number);
   p.vectorize(p.stage(partial)["u"]);
   StageLoops v = p.stage(partial, 0);
   p.reorder({v["u"], v["ii"], v["rk"]});
-  p.vectorizeBy(v["u"], lanes, TailStrategy::automatic);
+  p.vectorizeBy(v["u"], number, TailStrategy::automatic);
   p.neverPartition(partial, 0);
 }
 

@@ -134,14 +134,24 @@ KvTensors::Place KvReader::placeAhead(Scalar k, Scalar c, const BlockCoords &t,
 /// faster than they are multiplied.
 int64_t KvReader::countKeyFetches() const { return blocks.in.kv.areKeysBytes() ? 1 : 3; }
 
+Scalar KvReader::fetchKeyAhead(Scalar x, Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
+  for (int64_t i = 0; ahead && i < countKeyFetches(); ++i)
+    x = blocks.in.kv.fetchKeyAhead(x, d, placeAhead(k, c, t, ahead >> i),
+                                   i == 0 ? headAhead(c, t) : kvHead(t.h), blocks.batch(t));
+  return x;
+}
+
+Scalar KvReader::fetchValueAhead(Scalar x, Scalar d, Scalar k, Scalar c,
+                                 const BlockCoords &t) const {
+  if (!ahead)
+    return x;
+  return blocks.in.kv.fetchValueAhead(x, d, placeAhead(k, c, t, ahead), headAhead(c, t),
+                                      blocks.batch(t));
+}
+
 Scalar KvReader::keyElement(Scalar d, KvTensors::Place place, Scalar k, Scalar c,
                             const BlockCoords &t) const {
-  const KvTensors &kv = blocks.in.kv;
-  Scalar x = kv.key(d, place, kvHead(t.h), blocks.batch(t));
-  for (int64_t i = 0; ahead && i < countKeyFetches(); ++i)
-    x = kv.fetchKeyAhead(x, d, placeAhead(k, c, t, ahead >> i),
-                         i == 0 ? headAhead(c, t) : kvHead(t.h), blocks.batch(t));
-  return x;
+  return fetchKeyAhead(blocks.in.kv.key(d, place, kvHead(t.h), blocks.batch(t)), d, k, c, t);
 }
 
 Scalar KvReader::key(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
@@ -180,14 +190,16 @@ Scalar KvReader::keyElement(Scalar d, Scalar k, Scalar c, const BlockCoords &t) 
 }
 
 Scalar KvReader::keyPair(Scalar pair, Scalar k, Scalar c, const BlockCoords &t) const {
-  return blocks.in.kv.keyPair(pair, placeOf(visibleNumber(k, c, t), k, c, t), kvHead(t.h),
-                              blocks.batch(t));
+  Scalar x = blocks.in.kv.keyPair(pair, placeOf(visibleNumber(k, c, t), k, c, t), kvHead(t.h),
+                                  blocks.batch(t));
+  return fetchKeyAhead(x, pair * 2, k, c, t);
 }
 
 Scalar KvReader::valuePair(Scalar d, Scalar pair, Scalar c, const BlockCoords &t) const {
+  Scalar low = pair * 2, high = pair * 2 + 1;
   auto place = [&](Scalar k) { return placeOf(visibleNumber(k, c, t), k, c, t); };
-  return blocks.in.kv.valuePair(d, place(pair * 2), place(pair * 2 + 1), kvHead(t.h),
-                                blocks.batch(t));
+  Scalar x = blocks.in.kv.valuePair(d, place(low), place(high), kvHead(t.h), blocks.batch(t));
+  return fetchValueAhead(fetchValueAhead(x, d, low, c, t), d, high, c, t);
 }
 
 Scalar KvReader::valueOfVisible(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
@@ -195,8 +207,7 @@ Scalar KvReader::valueOfVisible(Scalar d, Scalar k, Scalar c, const BlockCoords 
   const KvTensors &kv = blocks.in.kv;
   KvTensors::Place place = placeOf(promised, k, c, t);
   Scalar x = kv.value(d, place, kvHead(t.h), blocks.batch(t));
-  if (ahead)
-    x = kv.fetchValueAhead(x, d, placeAhead(k, c, t, ahead), headAhead(c, t), blocks.batch(t));
+  x = fetchValueAhead(x, d, k, c, t);
   return Value(valueScales) ? x : scaled(x, kv.getValueScales(), valueScales, d, place, k, c, t);
 }
 

@@ -68,6 +68,9 @@ public:
   int64_t ahead = 0;
 
 private:
+  /// Returns x, an element of key k, or a pair of them, and prefetches that of a later key.
+  Scalar fetchKeyAhead(Scalar x, Scalar d, Scalar k, Scalar c, const BlockCoords &t) const;
+  Scalar fetchValueAhead(Scalar x, Scalar d, Scalar k, Scalar c, const BlockCoords &t) const;
   KvTensors::Place placeOf(Scalar number, Scalar k, Scalar c, const BlockCoords &t) const;
   /// An element of a key without any scale.
   Scalar keyElement(Scalar d, KvTensors::Place place, Scalar k, Scalar c,

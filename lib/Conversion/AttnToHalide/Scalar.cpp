@@ -153,11 +153,7 @@ Scalar storeWhere(Scalar x, Scalar condition) {
   return {x.b(), halide::StoreWhereOp::create(x.b(), x, condition)};
 }
 Scalar pairOf(Scalar low, Scalar high) {
-  auto widen = [](Scalar x) -> Scalar {
-    return {x.b(), arith::ExtUIOp::create(x.b(), x.b().getI32Type(), bits(x))};
-  };
-  Scalar upper = widen(high);
-  return widen(low) | Scalar(low.b(), arith::ShLIOp::create(low.b(), upper, upper.constant(16)));
+  return {low.b(), halide::MakeBF16PairOp::create(low.b(), bits(low), bits(high))};
 }
 Scalar roundBF16Pair(Scalar low, Scalar high) {
   return {low.b(), halide::RoundBF16PairOp::create(low.b(), low, high)};

@@ -113,7 +113,8 @@ LogicalResult PrefillAttr::verify(EmitError emitError, int64_t qBlock, int64_t k
 LogicalResult DecodeAttr::verify(EmitError emitError, int64_t qBlock, int64_t packedHeads,
                                  int64_t kvBlock, int64_t vectorWidth, int64_t scoreRows,
                                  int64_t scoreKeys, int64_t contextRows, int64_t contextVectors,
-                                 int64_t kvSplits, int64_t minSplitKeys, int64_t maxQLen) {
+                                 Products products, int64_t kvSplits, int64_t minSplitKeys,
+                                 int64_t maxQLen) {
   std::pair<StringRef, int64_t> parameters[] = {
       {"q_block", qBlock},           {"packed_heads", packedHeads},
       {"kv_block", kvBlock},         {"vector_width", vectorWidth},
@@ -134,8 +135,14 @@ LogicalResult DecodeAttr::verify(EmitError emitError, int64_t qBlock, int64_t pa
   for (auto [name, value] : ofRows)
     if (failed(verifyMultiple(emitError, "q_block", qBlock, name, value)))
       return failure();
+  if (products == Products::bf16_tiles)
+    return emitError() << "expected products f32 or bf16_pairs, found bf16_tiles";
   if (failed(verifyMultiple(emitError, "kv_block", kvBlock, "score_keys", scoreKeys)))
     return failure();
+  if (products == Products::bf16_pairs && (vectorWidth % 2 != 0 || kvBlock % (2 * vectorWidth)))
+    return emitError() << "expected an even vector_width and a kv_block that is a multiple of "
+                          "twice that beside products bf16_pairs, found "
+                       << vectorWidth << " and " << kvBlock;
   return verifyMultiple(emitError, "kv_block", kvBlock, "vector_width", vectorWidth);
 }
 
@@ -266,18 +273,25 @@ static LogicalResult verifyKvSplits(AttentionOp op, int64_t kvSplits) {
   return success();
 }
 
+/// attention_c15
+static LogicalResult verifyProducts(AttentionOp op, Products products) {
+  auto query = op.getQuery().getType();
+  if (products == Products::f32)
+    return success();
+  if (op.isWidened())
+    return op.emitOpError("expected key and value as they are stored beside products ")
+           << stringifyProducts(products) << ", found " << op.getKey().getType() << " and "
+           << op.getValue().getType();
+  if (!query.getElementType().isBF16() || query.getDimSize(3) % 2 != 0)
+    return op.emitOpError("expected bf16 elements and an even head_dim beside products ")
+           << stringifyProducts(products) << ", found " << query;
+  return success();
+}
+
 LogicalResult PrefillAttr::verifySchedule(Operation *scheduled) const {
   auto op = cast<AttentionOp>(scheduled);
-  auto query = op.getQuery().getType();
-  // attention_c15
-  if (getProducts() != Products::f32 && op.isWidened())
-    return scheduled->emitOpError("expected key and value as they are stored beside products ")
-           << stringifyProducts(getProducts()) << ", found " << op.getKey().getType() << " and "
-           << op.getValue().getType();
-  if (getProducts() != Products::f32 &&
-      (!query.getElementType().isBF16() || query.getDimSize(3) % 2 != 0))
-    return scheduled->emitOpError("expected bf16 elements and an even head_dim beside products ")
-           << stringifyProducts(getProducts()) << ", found " << query;
+  if (failed(verifyProducts(op, getProducts())))
+    return failure();
   // attention_c7
   return failure(failed(verifySharedHeads(op, getPackedHeads())) ||
                  failed(verifyKvSplits(op, getKvSplits())));
@@ -303,14 +317,20 @@ std::string PrefillAttr::describeProducts(StringRef target) const {
   return describe(getProducts(), target);
 }
 
+std::string DecodeAttr::describeProducts(StringRef target) const {
+  return describe(getProducts(), target);
+}
+
 LogicalResult DecodeAttr::verifySchedule(Operation *scheduled) const {
   auto op = cast<AttentionOp>(scheduled);
   // attention_c7
-  if (failed(verifySharedHeads(op, getPackedHeads())))
+  if (failed(verifyProducts(op, getProducts())) || failed(verifySharedHeads(op, getPackedHeads())))
     return failure();
-  int64_t headDim = sizeOf(op.getQuery(), 3);
-  if (ShapedType::isDynamic(headDim) || headDim % getVectorWidth() != 0)
-    return op.emitOpError("expected vector_width to divide head_dim, found ") << getVectorWidth();
+  bool inPairs = getProducts() == Products::bf16_pairs;
+  int64_t headDim = sizeOf(op.getQuery(), 3), dims = getVectorWidth() * (inPairs ? 2 : 1);
+  if (ShapedType::isDynamic(headDim) || headDim % dims != 0)
+    return op.emitOpError("expected vector_width")
+           << (inPairs ? " pairs" : "") << " to divide head_dim, found " << getVectorWidth();
   return verifyKvSplits(op, getKvSplits());
 }
 

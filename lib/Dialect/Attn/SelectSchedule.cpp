@@ -234,20 +234,24 @@ Attribute CpuSelector::manyHeads(int64_t rowsOfHead, int64_t maxQLen) {
 /// Few rows take as long as reading keys and values does, which is fastest in order: one key after
 /// the other, or two that share what several rows load, and as much of a value's row at a time as
 /// half of the registers can sum up. Many rows of 16 bits, and some of 8, take as long as their
-/// products do, which share what they load and widen.
+/// products do, which share what they load and widen; some of pairs share the values that they
+/// pair.
 Attribute CpuSelector::decode(int64_t rowsOfHead, int64_t maxQLen) {
-  int64_t keyBits = op.getKey().getType().getElementTypeBitWidth(), manyRows = keyBits == 8 ? 4 : 8;
+  constexpr int64_t kSomeRows = 4, kManyRows = 8;
+  int64_t keyBits = op.getKey().getType().getElementTypeBitWidth();
   int64_t shared = getPackedHeads(op), rows = rowsOfHead * shared, sums = has32VectorRegs ? 16 : 8;
-  int64_t scoreRows = largestDivisor(rows, 4), scoreKeys = scoreRows == 4 ? 2 : 1;
-  int64_t contextVectors = largestDivisor(valueVectors, 8);
-  if (rows >= manyRows && !op.getKey().getType().getElementType().isF32()) {
-    scoreKeys = sums / scoreRows;
-    contextVectors = largestDivisor(valueVectors, sums / 4);
-  }
+  bool inPairs =
+      products == Products::bf16_pairs && headDim % (2 * lanes) == 0 && rows >= kSomeRows;
+  bool areMany = rows >= (keyBits == 8 ? kSomeRows : kManyRows) &&
+                 !op.getKey().getType().getElementType().isF32();
+  int64_t scoreRows = largestDivisor(rows, 4), scoreKeys = areMany          ? sums / scoreRows
+                                                           : scoreRows == 4 ? 2
+                                                                            : 1;
+  int64_t contextVectors = largestDivisor(valueVectors, areMany || inPairs ? sums / 4 : 8);
   int64_t contextRows = largestDivisor(rows, sums / contextVectors);
-  bool areManyBytes = keyBits == 8 && rows >= manyRows;
-  return DecodeAttr::get(op->getContext(), rows, shared, areManyBytes ? 128 : 64, lanes, scoreRows,
-                         scoreKeys, contextRows, contextVectors, kvSplits(shared),
+  return DecodeAttr::get(op->getContext(), rows, shared, areMany && keyBits == 8 ? 128 : 64, lanes,
+                         scoreRows, scoreKeys, contextRows, contextVectors,
+                         inPairs ? Products::bf16_pairs : Products::f32, kvSplits(shared),
                          /*min_split_keys=*/1024, maxQLen);
 }
 

@@ -10,7 +10,12 @@
 using namespace ::Halide;
 using namespace ::Halide::Internal;
 
-static constexpr char kDot[] = "dot_bf16_pair", kRound[] = "round_bf16_pair";
+static constexpr char kMake[] = "make_bf16_pair", kDot[] = "dot_bf16_pair",
+                      kRound[] = "round_bf16_pair";
+
+Expr mlir::halide::makeBF16Pair(const Expr &low, const Expr &high) {
+  return Call::make(Int(32, low.type().lanes()), kMake, {low, high}, Call::PureExtern);
+}
 
 Expr mlir::halide::dotBF16Pair(const Expr &acc, const Expr &a, const Expr &b) {
   return Call::make(acc.type(), kDot, {acc, a, b}, Call::PureExtern);
@@ -18,6 +23,40 @@ Expr mlir::halide::dotBF16Pair(const Expr &acc, const Expr &a, const Expr &b) {
 
 Expr mlir::halide::roundBF16Pair(const Expr &low, const Expr &high) {
   return Call::make(Int(32, low.type().lanes()), kRound, {low, high}, Call::PureExtern);
+}
+
+//===----------------------------------------------------------------------===//
+// Halves
+//===----------------------------------------------------------------------===//
+
+/// The load of every second element behind changes of its type, if `half` is one.
+static const Load *findHalves(const Expr &half) {
+  if (const Reinterpret *other = half.as<Reinterpret>())
+    return findHalves(other->value);
+  const Load *load = half.as<Load>();
+  const Ramp *ramp = load ? load->index.as<Ramp>() : nullptr;
+  return ramp && is_const(ramp->stride, 2) && is_const_one(load->predicate) ? load : nullptr;
+}
+
+/// One load of all elements, if those of the upper halves follow those of the lower ones.
+static Expr loadPairs(const Expr &low, const Expr &high) {
+  const Load *lower = findHalves(low), *upper = findHalves(high);
+  if (!lower || !upper || lower->name != upper->name)
+    return Expr();
+  const Expr &first = lower->index.as<Ramp>()->base, &second = upper->index.as<Ramp>()->base;
+  if (!is_const_one(simplify(second - first)))
+    return Expr();
+  int elements = 2 * low.type().lanes();
+  return Load::make(lower->type.with_lanes(elements), lower->name, Ramp::make(first, 1, elements),
+                    lower->image, lower->param, const_true(elements), lower->alignment);
+}
+
+static Expr joinHalves(const Expr &low, const Expr &high) {
+  Type pairs = Int(32, low.type().lanes());
+  if (pairs.is_scalar())
+    return cast(pairs, cast(UInt(16), low)) | (cast(pairs, cast(UInt(16), high)) << 16);
+  Expr loaded = loadPairs(low, high);
+  return reinterpret(pairs, loaded.defined() ? loaded : Shuffle::make_interleave({low, high}));
 }
 
 //===----------------------------------------------------------------------===//
@@ -82,10 +121,12 @@ mlir::halide::BF16PairsPass::BF16PairsPass(const Target &target)
           {Target::AVX512_Zen4, Target::AVX512_Zen5, Target::AVX512_SapphireRapids})) {}
 
 Expr mlir::halide::BF16PairsPass::visit(const Call *call) {
-  bool isDot = call->name == kDot;
-  if (!isDot && call->name != kRound)
+  bool isDot = call->name == kDot, isMade = call->name == kMake;
+  if (!isDot && !isMade && call->name != kRound)
     return IRMutator::visit(call);
   std::vector<Expr> in = mutate(call->args);
+  if (isMade)
+    return joinHalves(in[0], in[1]);
   int lanes = call->type.lanes();
   if (isDot)
     return hasInstructions && lanes >= 4 ? dotByInstruction(in[0], in[1], in[2])

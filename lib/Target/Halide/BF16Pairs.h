@@ -16,7 +16,9 @@
 
 namespace mlir::halide {
 
-/// Marker calls that BF16PairsPass replaces: acc + a1*b1 + a0*b0; two f32 rounded to a pair.
+/// Marker calls that BF16PairsPass replaces: two halves of 16 bits as a pair; acc + a1*b1 + a0*b0;
+/// two f32 rounded to a pair.
+::Halide::Expr makeBF16Pair(const ::Halide::Expr &low, const ::Halide::Expr &high);
 ::Halide::Expr dotBF16Pair(const ::Halide::Expr &acc, const ::Halide::Expr &a,
                            const ::Halide::Expr &b);
 ::Halide::Expr roundBF16Pair(const ::Halide::Expr &low, const ::Halide::Expr &high);

@@ -137,6 +137,7 @@ static Expr translateOne(Operation *op, ArrayRef<Expr> in, bool nowrap) {
       .Case([&](LikelyOp) { return H::likely(in[0]); })
       .Case([&](UndefOp undef) { return H::undef(*getHalideType(undef.getType())); })
       .Case([&](FetchAheadOp) { return fetchAhead(in[0], in[1]); })
+      .Case([&](MakeBF16PairOp) { return makeBF16Pair(in[0], in[1]); })
       .Case([&](DotBF16PairOp) { return dotBF16Pair(in[0], in[1], in[2]); })
       .Case([&](DotBF16TilesOp) { return dotBF16Tiles(in[0], in[1], in[2], in[3], in[4]); })
       .Case([&](RoundBF16PairOp) { return roundBF16Pair(in[0], in[1]); })

@@ -455,3 +455,38 @@ func.func @tiles_c6(%x: tensor<?x8xf16>, %w: tensor<3x8xf16>) {
   %y = attn.linear %x, %w schedule([#attn.linear<row_tile = 6, vectors = 2, vector_width = 8, row_block = 6, products = bf16_tiles>]) : tensor<?x8xf16>, tensor<3x8xf16> -> tensor<?x3xf16>
   return
 }
+
+// -----
+
+!q = tensor<1x8x1x48xbf16>
+// (C7)
+func.func @pair_width_c7(%q: !q) -> !q {
+  // expected-error@+1 {{expected vector_width pairs to divide head_dim, found 16}}
+  %c = attn.attention %q, %q, %q schedule([#attn.decode<q_block = 1, packed_heads = 1, kv_block = 64, vector_width = 16, score_rows = 1, score_keys = 1, context_rows = 1, context_vectors = 1, products = bf16_pairs>]) : !q, !q, !q -> !q
+  return %c : !q
+}
+
+// -----
+
+!q = tensor<1x8x1x64xf32>
+// (C15)
+func.func @decode_pairs_f32_c15(%q: !q) -> !q {
+  // expected-error@+1 {{expected bf16 elements and an even head_dim beside products bf16_pairs, found 'tensor<1x8x1x64xf32>'}}
+  %c = attn.attention %q, %q, %q schedule([#attn.decode<q_block = 1, packed_heads = 1, kv_block = 64, vector_width = 16, score_rows = 1, score_keys = 1, context_rows = 1, context_vectors = 1, products = bf16_pairs>]) : !q, !q, !q -> !q
+  return %c : !q
+}
+
+// -----
+
+// expected-error@+1 {{expected an even vector_width and a kv_block that is a multiple of twice that beside products bf16_pairs, found 16 and 48}}
+func.func private @pair_blocks() attributes {x = #attn.decode<q_block = 1, packed_heads = 1, kv_block = 48, vector_width = 16, score_rows = 1, score_keys = 1, context_rows = 1, context_vectors = 1, products = bf16_pairs>}
+
+// -----
+
+// expected-error@+1 {{expected an even vector_width and a kv_block that is a multiple of twice that beside products bf16_pairs, found 1 and 2}}
+func.func private @odd_pairs() attributes {x = #attn.decode<q_block = 1, packed_heads = 1, kv_block = 2, vector_width = 1, score_rows = 1, score_keys = 1, context_rows = 1, context_vectors = 1, products = bf16_pairs>}
+
+// -----
+
+// expected-error@+1 {{expected products f32 or bf16_pairs, found bf16_tiles}}
+func.func private @decode_tiles() attributes {x = #attn.decode<q_block = 1, packed_heads = 1, kv_block = 64, vector_width = 16, score_rows = 1, score_keys = 1, context_rows = 1, context_vectors = 1, products = bf16_tiles>}

@@ -194,14 +194,24 @@ func.func @blocks_of_far_keys(%x: tensor<1x1x32768x64xf32>) -> tensor<1x1x32768x
 // PAIRS-NOT: products
 // PAIRS: #attn.prefill<
 // PAIRS-NOT: products
+// Few rows take pairs that fill vectors, where several share them.
+// PAIRS: #attn.decode<q_block = 4, packed_heads = 4, kv_block = 64, vector_width = 16, score_rows = 4, score_keys = 2, context_rows = 4, context_vectors = 4, products = bf16_pairs, kv_splits = 16>
+// PAIRS-NOT: products
+// PAIRS: #attn.decode<
+// PAIRS-NOT: products
+// TILES: #attn.decode<
+// TILES-NOT: products
 // WIDE-NOT: products
 // CHECK: return
-func.func @bf16(%x: tensor<1x8x2048x64xbf16>, %odd: tensor<1x8x2048x63xbf16>, %half: tensor<1x8x2048x64xf16>)
-    -> (tensor<1x8x2048x64xbf16>, tensor<1x8x2048x63xbf16>, tensor<1x8x2048x64xf16>) {
+func.func @bf16(%x: tensor<1x8x2048x64xbf16>, %odd: tensor<1x8x2048x63xbf16>, %half: tensor<1x8x2048x64xf16>,
+                %row: tensor<1x8x1x64xbf16>, %shared: tensor<1x2x2048x64xbf16>)
+    -> (tensor<1x8x2048x64xbf16>, tensor<1x8x2048x63xbf16>, tensor<1x8x2048x64xf16>, tensor<1x8x1x64xbf16>, tensor<1x8x1x64xbf16>) {
   %c = attn.attention %x, %x, %x : tensor<1x8x2048x64xbf16>, tensor<1x8x2048x64xbf16>, tensor<1x8x2048x64xbf16> -> tensor<1x8x2048x64xbf16>
   %d = attn.attention %odd, %odd, %odd : tensor<1x8x2048x63xbf16>, tensor<1x8x2048x63xbf16>, tensor<1x8x2048x63xbf16> -> tensor<1x8x2048x63xbf16>
   %e = attn.attention %half, %half, %half : tensor<1x8x2048x64xf16>, tensor<1x8x2048x64xf16>, tensor<1x8x2048x64xf16> -> tensor<1x8x2048x64xf16>
-  return %c, %d, %e : tensor<1x8x2048x64xbf16>, tensor<1x8x2048x63xbf16>, tensor<1x8x2048x64xf16>
+  %f = attn.attention %row, %shared, %shared : tensor<1x8x1x64xbf16>, tensor<1x2x2048x64xbf16>, tensor<1x2x2048x64xbf16> -> tensor<1x8x1x64xbf16>
+  %g = attn.attention %row, %x, %x : tensor<1x8x1x64xbf16>, tensor<1x8x2048x64xbf16>, tensor<1x8x2048x64xbf16> -> tensor<1x8x1x64xbf16>
+  return %c, %d, %e, %f, %g : tensor<1x8x2048x64xbf16>, tensor<1x8x2048x63xbf16>, tensor<1x8x2048x64xf16>, tensor<1x8x1x64xbf16>, tensor<1x8x1x64xbf16>
 }
 
 // Where calls are expected to have so many rows, there is one kernel, made for them, which serves all.

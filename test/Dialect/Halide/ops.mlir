@@ -80,6 +80,9 @@ halide.pipeline @sum {
     %pair = halide.round_bf16_pair %a, %near
     // CHECK: halide.dot_bf16_pair %{{.*}}, %[[PAIR]], %[[PAIR]]
     %dot = halide.dot_bf16_pair %a, %pair, %pair
+    // CHECK: halide.make_bf16_pair %{{.*}}, %{{.*}}
+    %bits = arith.trunci %i : i32 to i16
+    %made = halide.make_bf16_pair %bits, %bits
     // CHECK: halide.dot_bf16_tiles %{{.*}}, %[[PAIR]], %[[PAIR]] rows %{{.*}} depth %{{.*}} : i32
     %tiles = halide.dot_bf16_tiles %a, %pair, %pair rows %n depth %n : i32
     // CHECK: halide.unsafe_promise_clamped

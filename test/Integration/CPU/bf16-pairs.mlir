@@ -2,7 +2,7 @@
 // schedule asks a CPU without them. NaN and infinities, behind the mask or not, are among the cases.
 
 // DEFINE: %{fuse} = attnc compile %s --emit fused --target x86-64-linux-avx2-fma -o -
-// DEFINE: %{pair} = sed -E 's/(#attn.prefill<[^>]*context_vectors = [0-9]+)/\1, products = bf16_pairs/g'
+// DEFINE: %{pair} = sed -E 's/(#attn.(prefill|decode)<[^>]*context_vectors = [0-9]+)/\1, products = bf16_pairs/g'
 // DEFINE: %{verify} = attnc verify --target x86-64-linux-avx2-fma
 
 // RUN: rm -rf %t && mkdir %t
@@ -18,6 +18,12 @@
 // RUN: %{fuse} --function changed | %{pair} > %t/changed.mlir && %{verify} %t/changed.mlir | FileCheck %s
 // RUN: attnc verify %s --function few --size q_len=7,kv_len=300 | FileCheck %s
 // RUN: %{fuse} --function few | %{pair} > %t/few.mlir && %{verify} %t/few.mlir --size q_len=7,kv_len=300 | FileCheck %s
+// RUN: attnc verify %s --function few --size q_len=1,kv_len=301 | FileCheck %s
+// RUN: %{verify} %t/few.mlir --size q_len=1,kv_len=301 | FileCheck %s
+// RUN: attnc verify %s --function step | FileCheck %s
+// RUN: %{fuse} --function step | %{pair} > %t/step.mlir && %{verify} %t/step.mlir | FileCheck %s
+// RUN: attnc verify %s --function paged_step | FileCheck %s
+// RUN: %{fuse} --function paged_step | %{pair} > %t/paged_step.mlir && %{verify} %t/paged_step.mlir | FileCheck %s
 // CHECK: cases, all within the allowed error
 
 // No value dim fills a vector; rows that see no key; a sink and an lse.
@@ -95,4 +101,39 @@ func.func @few(%query: tensor<1x1x?x80xbf16> {attn.dims = [1, 1, "q_len", 80]},
   %prob = attn.softmax %masked : tensor<1x1x?x?xbf16>
   %context = attn.context %prob, %key : tensor<1x1x?x?xbf16>, tensor<1x1x?x80xbf16> -> tensor<1x1x?x80xbf16>
   return %context : tensor<1x1x?x80xbf16>
+}
+
+// A row of heads that share keys: an odd number of keys, and no value dim that fills a vector; a sink,
+// a prob region and an lse.
+func.func @step(%query: tensor<2x8x1x64xbf16>, %key: tensor<2x2x203x64xbf16>, %value: tensor<2x2x203x24xbf16>,
+                %sink: tensor<1x8x1xbf16>, %factor: tensor<203xbf16>, %lengths: tensor<2xi32>)
+    -> (tensor<2x8x1x24xbf16>, tensor<2x8x1xbf16>) {
+  %score = attn.score %query, %key scale(-0.125)
+      : tensor<2x8x1x64xbf16>, tensor<2x2x203x64xbf16> -> tensor<2x8x1x203xbf16>
+  %masked = attn.mask %score kv_lengths(%lengths : tensor<2xi32>) : tensor<2x8x1x203xbf16>
+  %prob = attn.softmax %masked sink(%sink : tensor<1x8x1xbf16>) : tensor<2x8x1x203xbf16>
+  %scaled = attn.modify_prob %prob {
+  ^bb0(%p: bf16, %b: index, %h: index, %q: index, %k: index):
+    %f = tensor.extract %factor[%k] : tensor<203xbf16>
+    %r = arith.mulf %p, %f : bf16
+    attn.yield %r : bf16
+  } : tensor<2x8x1x203xbf16>
+  %lse = attn.lse %masked : tensor<2x8x1x203xbf16> -> tensor<2x8x1xbf16>
+  %context = attn.context %scaled, %value
+      : tensor<2x8x1x203xbf16>, tensor<2x2x203x24xbf16> -> tensor<2x8x1x24xbf16>
+  return %context, %lse : tensor<2x8x1x24xbf16>, tensor<2x8x1xbf16>
+}
+
+// Both keys of a pair are looked up, the last pairs' among them.
+func.func @paged_step(%query: tensor<3x8x1x128xbf16>, %pool: tensor<40x2x5x128xbf16>, %values: tensor<40x2x5x128xbf16>,
+                      %table: tensor<3x13xi32>, %lengths: tensor<3xi32>) -> tensor<3x8x1x128xbf16> {
+  %key = attn.gather_pages %pool[%table] lengths(%lengths : tensor<3xi32>) layout(heads_first)
+      : tensor<40x2x5x128xbf16>, tensor<3x13xi32> -> tensor<3x2x65x128xbf16>
+  %value = attn.gather_pages %values[%table] lengths(%lengths : tensor<3xi32>) layout(heads_first)
+      : tensor<40x2x5x128xbf16>, tensor<3x13xi32> -> tensor<3x2x65x128xbf16>
+  %score = attn.score %query, %key scale(0.09) : tensor<3x8x1x128xbf16>, tensor<3x2x65x128xbf16> -> tensor<3x8x1x65xbf16>
+  %masked = attn.mask %score kv_lengths(%lengths : tensor<3xi32>) : tensor<3x8x1x65xbf16>
+  %prob = attn.softmax %masked : tensor<3x8x1x65xbf16>
+  %context = attn.context %prob, %value : tensor<3x8x1x65xbf16>, tensor<3x2x65x128xbf16> -> tensor<3x8x1x128xbf16>
+  return %context : tensor<3x8x1x128xbf16>
 }

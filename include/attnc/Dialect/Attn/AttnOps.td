@@ -194,7 +194,7 @@ def Attn_PrefillAttr : Attn_Attr<"Prefill", "prefill",
 }
 
 def Attn_DecodeAttr : Attn_Attr<"Decode", "decode",
-    [DeclareAttrInterfaceMethods<ScheduleAttrInterface, ["verifySchedule"]>]> {
+    [DeclareAttrInterfaceMethods<ScheduleAttrInterface, ["verifySchedule", "describeProducts"]>]> {
   let summary = "Holds the schedule parameters of a fused kernel for few query rows on a CPU";
   let description = [{
     A query block of `q_block` rows packs `packed_heads` query heads that share a key/value
@@ -202,6 +202,9 @@ def Attn_DecodeAttr : Attn_Attr<"Decode", "decode",
     of `kv_block`. Dot products are computed in vectors of dims, `score_rows` rows × `score_keys`
     keys at a time; the softmax has keys in the lanes. The context is computed as in
     `#attn.prefill`.
+
+    `products` are `f32`, the default, or `bf16_pairs`, as in `#attn.prefill`. Vectors hold pairs of
+    dims, or of keys: head_dim and kv_block are multiples of twice the vector_width, which is even.
 
     `kv_splits` is the largest number of KV splits of a query block, `min_split_keys` the least
     number of keys in one. Splits are computed in parallel and merged in order; their number depends on
@@ -221,6 +224,7 @@ def Attn_DecodeAttr : Attn_Attr<"Decode", "decode",
   let parameters = (ins "int64_t":$q_block, "int64_t":$packed_heads, "int64_t":$kv_block,
       "int64_t":$vector_width, "int64_t":$score_rows, "int64_t":$score_keys,
       "int64_t":$context_rows, "int64_t":$context_vectors,
+      DefaultValuedParameter<"::mlir::attn::Products", "::mlir::attn::Products::f32">:$products,
       DefaultValuedParameter<"int64_t", "1">:$kv_splits,
       DefaultValuedParameter<"int64_t", "1024">:$min_split_keys,
       DefaultValuedParameter<"int64_t", "0">:$max_q_len);

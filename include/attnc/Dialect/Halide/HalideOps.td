@@ -429,6 +429,21 @@ def Halide_DotBF16TilesOp : Halide_Op<"dot_bf16_tiles", [Pure]> {
   let assemblyFormat = "$acc `,` $a `,` $b `rows` $rows `depth` $depth attr-dict `:` type($a)";
 }
 
+def Halide_MakeBF16PairOp : Halide_Op<"make_bf16_pair", [Pure]> {
+  let summary = "Puts the bits of two bf16 side by side";
+  let description = [{
+    The `halide.make_bf16_pair` operation returns the bits of two bf16, `low` in the lower half.
+    Pairs that lie side by side in memory take one load, others one shuffle.
+
+    ```mlir
+    %pair = halide.make_bf16_pair %low, %high
+    ```
+  }];
+  let arguments = (ins I16:$low, I16:$high);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$low `,` $high attr-dict";
+}
+
 def Halide_RoundBF16PairOp : Halide_Op<"round_bf16_pair", [Pure]> {
   let summary = "Rounds two f32 to a pair of bf16";
   let description = [{
