@@ -23,9 +23,22 @@ public:
 
   int64_t getBatch() const { return offsets ? offsets->size() - 1 : table.shape[0]; }
   int64_t getNumKeys() const { return table.shape.back() * pageSize; }
+  /// The number of keys that the pages of sequence b have room for.
+  int64_t getRoom(int64_t b) const {
+    return offsets ? (offsets->values[b + 1].integer - offsets->values[b].integer) * pageSize
+                   : getNumKeys();
+  }
+  /// Entry `i` of sequence b, which has one, in a table without head groups.
+  int64_t getEntry(int64_t i, int64_t b) const {
+    int64_t first = offsets ? offsets->values[b].integer : b * table.shape.back();
+    return table.values[first + i].integer;
+  }
   int64_t pageOf(int64_t key, int64_t head, int64_t numHeads, int64_t b) const;
   /// Fails, with an error at `op`, if the table, its offsets or the lengths are wrong.
   LogicalResult check(Operation *op, int64_t numPages) const;
+  LogicalResult checkOffsets(Operation *op) const {
+    return offsets ? reference::checkOffsets(op, *offsets, table.size()) : success();
+  }
 
 private:
   LogicalResult checkLengths(Operation *op) const;
@@ -45,10 +58,8 @@ private:
 
 int64_t PageTable::pageOf(int64_t key, int64_t head, int64_t numHeads, int64_t b) const {
   int64_t i = key / pageSize;
-  if (offsets) {
-    int64_t entry = offsets->values[b].integer + i;
-    return entry < offsets->values[b + 1].integer ? table.values[entry].integer : 0;
-  }
+  if (offsets)
+    return key < getRoom(b) ? getEntry(i, b) : 0;
   SmallVector<int64_t> at = {b, i};
   if (table.getRank() == 3)
     at = {b, head / (numHeads / table.shape[1]), i};
@@ -64,7 +75,7 @@ LogicalResult PageTable::checkLengths(Operation *op) const {
 }
 
 LogicalResult PageTable::check(Operation *op, int64_t numPages) const {
-  if (offsets && failed(checkOffsets(op, *offsets, table.size())))
+  if (failed(checkOffsets(op)))
     return failure();
   if (lengths && failed(checkLengths(op)))
     return failure();
@@ -127,34 +138,37 @@ namespace {
 /// The entries of a table whose pages are written to.
 class WrittenPages {
 public:
-  WrittenPages(AppendPagesOp op, const Array &table, int64_t pageSize, int64_t numPages)
-      : op(op), table(table), pageSize(pageSize), owners(numPages, -1) {}
+  WrittenPages(AppendPagesOp op, const PageTable &table, int64_t pageSize, int64_t numPages)
+      : op(op), table(table), pageSize(pageSize), owners(numPages) {}
 
   /// The page of a sequence's key. Fails if it is none of the pool's, or another entry's.
   FailureOr<int64_t> get(int64_t b, int64_t key);
 
 private:
+  struct Entry {
+    int64_t b = -1, i = -1;
+  };
+
   AppendPagesOp op;
-  const Array &table;
+  const PageTable &table;
   int64_t pageSize;
-  std::vector<int64_t> owners;
+  std::vector<Entry> owners;
 };
 } // namespace
 
 FailureOr<int64_t> WrittenPages::get(int64_t b, int64_t key) {
-  int64_t numPages = owners.size(), maxPages = table.shape[1], i = key / pageSize;
-  int64_t entry = b * maxPages + i, page = table.values[entry].integer;
+  int64_t numPages = owners.size(), i = key / pageSize, page = table.getEntry(i, b);
   if (page < 0 || page >= numPages)
     return op.emitError("expected entry ")
            << i << " of sequence " << b << " of the page table to be one of " << numPages
            << " pages, found " << page;
-  int64_t &owner = owners[page];
-  if (owner >= 0 && owner != entry)
+  Entry &owner = owners[page];
+  if (owner.b >= 0 && (owner.b != b || owner.i != i))
     return op.emitError("expected entry ")
            << i << " of sequence " << b << " of the page table to be a page that no other entry "
-           << "appends to, found page " << page << " of entry " << owner % maxPages
-           << " of sequence " << owner / maxPages;
-  owner = entry;
+           << "appends to, found page " << page << " of entry " << owner.i << " of sequence "
+           << owner.b;
+  owner = {b, i};
   return page;
 }
 
@@ -173,19 +187,19 @@ static FailureOr<std::vector<int64_t>> countRows(AppendPagesOp op, Environment &
 }
 
 static LogicalResult evaluate(AppendPagesOp op, Environment &env) {
-  const Array &rows = env.get(op.getRows()), &table = env.get(op.getTable()),
-              &length = env.get(op.getLength());
+  const Array &rows = env.get(op.getRows()), &length = env.get(op.getLength());
   Array result = env.get(op.getPool());
-  int64_t pageSize = result.shape[op.getKeyDim()], numKeys = table.shape[1] * pageSize;
+  int64_t pageSize = result.shape[op.getKeyDim()];
+  PageTable table(getPagedTensors(op), pageSize, env);
   FailureOr<std::vector<int64_t>> counts = countRows(op, env);
-  if (failed(counts))
+  if (failed(table.checkOffsets(op)) || failed(counts))
     return failure();
   WrittenPages pages(op, table, pageSize, result.shape[0]);
   for (int64_t b = 0; b < rows.shape[0]; ++b) {
-    int64_t first = length.values[b].integer;
-    if (first < 0 || first > numKeys - (*counts)[b])
+    int64_t first = length.values[b].integer, room = table.getRoom(b);
+    if (first < 0 || first > room - (*counts)[b])
       return op.emitError("expected the length of sequence ")
-             << b << " to leave room for " << (*counts)[b] << " of " << numKeys << " keys, found "
+             << b << " to leave room for " << (*counts)[b] << " of " << room << " keys, found "
              << first;
     for (int64_t t = 0; t < (*counts)[b]; ++t) {
       FailureOr<int64_t> page = pages.get(b, first + t);

@@ -13,6 +13,13 @@
 // RUN:   | FileCheck %s --check-prefix=TAKEN
 // RUN: %exits 1 attnc run %s --reference --function append --input table=zeros --input n=@%t.n.npy 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=ROOM
+// RUN: %python -c "import numpy; numpy.save('%t.o.npy', numpy.array([0, 0, 2], 'i4')); numpy.save('%t.e.npy', numpy.array([0, 1, 2], 'i4'))"
+// RUN: %exits 1 attnc run %s --reference --function append_csr --input table=ones --input o=zeros --input n=ones 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=CSR-OFFSETS
+// RUN: %exits 1 attnc run %s --reference --function append_csr --input table=ones --input o=@%t.o.npy --input n=ones 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=CSR-ROOM
+// RUN: %exits 1 attnc run %s --reference --function append_csr --input table=ones --input o=@%t.e.npy --input n=ones 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=CSR-TAKEN
 // RUN: %exits 1 attnc run %s --reference --function packed --input o=ones 2>&1 | FileCheck %s --check-prefix=OFFSETS
 // RUN: %exits 2 attnc run %s --function outside --f64 2>&1 | FileCheck %s --check-prefix=F64
 // RUN: attnc compile %s --function sizes --emit halide -o - > %t
@@ -63,6 +70,16 @@ func.func @append(%table: tensor<2x2xi32>, %n: tensor<2xi32>) -> tensor<3x2x1x1x
   // TAKEN: [[#@LINE+2]]:8: error: expected entry 0 of sequence 1 of the page table to be a page that no other entry appends to, found page 1 of entry 0 of sequence 0
   // ROOM: [[#@LINE+1]]:8: error: expected the length of sequence 0 to leave room for 1 of 4 keys, found 5
   %r = attn.append_pages %pool[%table], %rows, %n : tensor<3x2x1x1xf32>, tensor<2x2xi32>, tensor<2x1x1x1xf32>, tensor<2xi32>
+  return %r : tensor<3x2x1x1xf32>
+}
+
+func.func @append_csr(%table: tensor<2xi32>, %o: tensor<3xi32>, %n: tensor<2xi32>) -> tensor<3x2x1x1xf32> {
+  %pool = arith.constant dense<0.0> : tensor<3x2x1x1xf32>
+  %rows = arith.constant dense<1.0> : tensor<2x1x1x1xf32>
+  // CSR-OFFSETS: [[#@LINE+3]]:8: error: expected offset 2 to be 0 first, not to decrease, and 2 last, found 0
+  // CSR-ROOM: [[#@LINE+2]]:8: error: expected the length of sequence 0 to leave room for 1 of 0 keys, found 1
+  // CSR-TAKEN: [[#@LINE+1]]:8: error: expected entry 0 of sequence 1 of the page table to be a page that no other entry appends to, found page 1 of entry 0 of sequence 0
+  %r = attn.append_pages %pool[%table] offsets(%o : tensor<3xi32>), %rows, %n : tensor<3x2x1x1xf32>, tensor<2xi32>, tensor<2x1x1x1xf32>, tensor<2xi32>
   return %r : tensor<3x2x1x1xf32>
 }
 

@@ -355,7 +355,9 @@ func.func @packed() -> (tensor<2x1x3x1xf32> {attn.name = "rows"}, tensor<3x1x1xf
 // The second sequence appends one of its rows; its second entry is not followed.
 // APPEND: r: f32[3, 2, 1, 1]
 // APPEND-NEXT: first 12 2 21 4 5 11
-func.func @append() -> tensor<3x2x1x1xf32> {
+// APPEND: csr: f32[3, 2, 1, 1]
+// APPEND-NEXT: first 12 2 21 4 5 11
+func.func @append() -> (tensor<3x2x1x1xf32> {attn.name = "r"}, tensor<3x2x1x1xf32> {attn.name = "csr"}) {
   %pool = arith.constant dense<[[[[1.0]], [[2.0]]], [[[3.0]], [[4.0]]], [[[5.0]], [[6.0]]]]> : tensor<3x2x1x1xf32>
   %rows = arith.constant dense<[[[[11.0], [12.0]]], [[[21.0], [22.0]]]]> : tensor<2x1x2x1xf32>
   %table = arith.constant dense<[[2, 0], [1, -1]]> : tensor<2x2xi32>
@@ -363,7 +365,11 @@ func.func @append() -> tensor<3x2x1x1xf32> {
   %n = arith.constant dense<[2, 1]> : tensor<2xi32>
   %r = attn.append_pages %pool[%table], %rows, %length counts(%n : tensor<2xi32>)
       : tensor<3x2x1x1xf32>, tensor<2x2xi32>, tensor<2x1x2x1xf32>, tensor<2xi32>
-  return %r : tensor<3x2x1x1xf32>
+  %indices = arith.constant dense<[2, 0, 1]> : tensor<3xi32>
+  %indptr = arith.constant dense<[0, 2, 3]> : tensor<3xi32>
+  %csr = attn.append_pages %pool[%indices] offsets(%indptr : tensor<3xi32>), %rows, %length counts(%n : tensor<2xi32>)
+      : tensor<3x2x1x1xf32>, tensor<3xi32>, tensor<2x1x2x1xf32>, tensor<2xi32>
+  return %r, %csr : tensor<3x2x1x1xf32>, tensor<3x2x1x1xf32>
 }
 
 // The scales are 254 / 127, 0 and, with an infinity, infinite.

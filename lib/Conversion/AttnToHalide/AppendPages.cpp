@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ElementChecks.h"
+#include "PackedRows.h"
 #include "Pages.h"
 #include "Rows.h"
 
@@ -23,20 +24,20 @@ public:
   NewKeys(PipelineBuilder &p, AppendPagesOp op)
       : p(p), table(p.input("pages", op.getTable())), rows(p.input("rows", op.getRows())),
         pool(p.input("pool", op.getPool())), length(p.input("length", op.getLength())),
-        pageSize(p.extent(pool, 3 - op.getKeyDim())) {
+        pages(p, getPagedTensors(op), p.extent(rows, 2), p.extent(pool, 3 - op.getKeyDim()),
+              p.extent(pool, 3)) {
     if (op.getCounts())
       counts = p.input("counts", op.getCounts());
   }
 
-  Scalar getNumKeys() const { return p.extent(table, 0) * pageSize; }
-  Scalar getNumPages() const { return p.extent(pool, 3); }
+  Scalar getBatch() const { return p.extent(length, 0); }
   Scalar getMaxRows() const { return p.extent(rows, 1); }
   /// The number of sequence b's rows, and of its keys before them. They have been checked; the
   /// clamp keeps a caller's later writes from harm.
   Scalar countOf(Scalar b) const {
     return Value(counts) ? read(counts, b, getMaxRows()) : getMaxRows();
   }
-  Scalar firstOf(Scalar b) const { return read(length, b, getNumKeys()); }
+  Scalar firstOf(Scalar b) const { return read(length, b, pages.getNumKeys()); }
 
   /// The entries of the table whose pages rows may be written to: the first reduction counts those
   /// of a sequence, the second one sequences.
@@ -48,7 +49,7 @@ public:
 
   PipelineBuilder &p;
   Func table, rows, pool, length, counts;
-  Scalar pageSize;
+  PageTable pages;
 
 private:
   Scalar read(Func lengths, Scalar b, Scalar most) const {
@@ -60,19 +61,20 @@ private:
 } // namespace
 
 SmallVector<Reduction> NewKeys::getEntries() const {
-  Scalar most = (getMaxRows() + pageSize - 2) / pageSize + 1; // from the last row of a page on
-  return {{"e", min(most, p.extent(table, 0))}, {"b", p.extent(table, 1)}};
+  Scalar size = pages.getPageSize();
+  Scalar most = (getMaxRows() + size - 2) / size + 1; // from the last row of a page on
+  return {{"e", min(most, pages.getMaxPages())}, {"b", getBatch()}};
 }
 
 SmallVector<Scalar> NewKeys::placeOf(ArrayRef<Scalar> entry) const {
-  Scalar b = entry[1], i = firstOf(b) / pageSize + entry[0];
-  Scalar last = p.extent(table, 0) - 1;
-  return {unsafePromiseClamped(min(i, last), p.i32(0), last), b};
+  Scalar b = entry[1], i = firstOf(b) / pages.getPageSize() + entry[0];
+  Scalar last = pages.getMaxPages() - 1;
+  return pages.placeOf(unsafePromiseClamped(min(i, last), p.i32(0), last), p.i32(0), b);
 }
 
 Scalar NewKeys::isWritten(ArrayRef<Scalar> entry) const {
-  Scalar b = entry[1], first = firstOf(b), count = countOf(b);
-  Scalar begin = (first / pageSize + entry[0]) * pageSize;
+  Scalar b = entry[1], first = firstOf(b), count = countOf(b), size = pages.getPageSize();
+  Scalar begin = (first / size + entry[0]) * size;
   return count > 0 && begin < first + count;
 }
 
@@ -90,7 +92,7 @@ static LogicalResult lowerWrongCounts(PipelineBuilder &p, AppendPagesOp op) {
 static LogicalResult lowerWrongLengths(PipelineBuilder &p, AppendPagesOp op) {
   NewKeys keys(p, op);
   return lowerFirstWrong(p, keys.length, [&](ArrayRef<Scalar> at, Scalar length) {
-    Scalar room = keys.getNumKeys() - keys.countOf(at[0]);
+    Scalar room = keys.pages.getRoom(at[0]) - keys.countOf(at[0]);
     return length < 0 || length > convert(room, length.getType());
   });
 }
@@ -101,19 +103,21 @@ static LogicalResult lowerWrongPages(PipelineBuilder &p, AppendPagesOp op) {
     SmallVector<Scalar> place = keys.placeOf(entry);
     Scalar page = keys.table(place);
     page = select(keys.isWritten(entry), page, page.constant(0));
-    return CheckedElement{place, page < 0 || page >= convert(keys.getNumPages(), page.getType())};
+    Scalar numPages = convert(keys.pages.getNumPages(), page.getType());
+    return CheckedElement{place, page < 0 || page >= numPages};
   });
 }
 
-/// Pages that rows are written to, by the number of their entry; others are negative and differ.
-static Func findWrittenPages(NewKeys &keys, Scalar perSequence) {
+/// Pages that rows are written to, by the number of their entry; others are negative and differ. An
+/// empty table is not read: there are no entries then.
+static Func findWrittenPages(NewKeys &keys, ArrayRef<Reduction> entries,
+                             function_ref<Scalar(ArrayRef<Scalar> entry)> numberOf) {
   PipelineBuilder &p = keys.p;
   Type i32 = p.b().getI32Type();
-  Func pages = p.func("written", {"x"}, i32, [&](ArrayRef<Scalar> v) {
-    SmallVector<Scalar> entry = {v[0] % perSequence, v[0] / perSequence};
-    entry[1] = unsafePromiseClamped(entry[1], p.i32(0), p.extent(keys.table, 1) - 1);
-    Scalar page = convert(keys.table(keys.placeOf(entry)), i32);
-    return select(keys.isWritten(entry), page, -v[0] - 1);
+  Func pages = p.func("written", {"x"}, i32, [&](ArrayRef<Scalar> v) { return -v[0] - 1; });
+  p.update(pages, {}, entries, [&](ArrayRef<Scalar>, ArrayRef<Scalar> entry) -> Update {
+    Scalar number = numberOf(entry), page = convert(keys.table(keys.placeOf(entry)), i32);
+    return {select(keys.isWritten(entry), page, -number - 1), {number}};
   });
   p.computeRoot(pages);
   return pages;
@@ -124,7 +128,8 @@ static LogicalResult lowerSharedPages(PipelineBuilder &p, AppendPagesOp op, cons
   NewKeys keys(p, op);
   SmallVector<Reduction> entries = keys.getEntries();
   Scalar perSequence = max(entries[0].extent, 1), all = perSequence * entries[1].extent;
-  Func pages = findWrittenPages(keys, perSequence);
+  auto numberOf = [&](ArrayRef<Scalar> entry) { return entry[1] * perSequence + entry[0]; };
+  Func pages = findWrittenPages(keys, entries, numberOf);
   Type i32 = p.b().getI32Type();
   Func shared = p.func("shared", {"x"}, i32, [&](ArrayRef<Scalar>) { return p.i32(0); });
   p.update(shared, {"x"}, {{"r", all}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
@@ -137,8 +142,7 @@ static LogicalResult lowerSharedPages(PipelineBuilder &p, AppendPagesOp op, cons
   p.reorder({inner, loops["r"], outer});
   p.vectorize(inner);
   return lowerFirstWrong(p, keys.table, entries, [&](ArrayRef<Scalar> entry) {
-    Scalar number = entry[1] * perSequence + entry[0];
-    return CheckedElement{keys.placeOf(entry), shared(number) > 0};
+    return CheckedElement{keys.placeOf(entry), shared(numberOf(entry)) > 0};
   });
 }
 
@@ -150,7 +154,8 @@ static LogicalResult requireRoom(AppendPagesOp op, FunctionConverter &converter)
     return failure();
   return requireElements(
       {op, op.getLength(), "the lengths"}, "wrong_lengths",
-      "to leave room for its rows in max_pages * page_size",
+      Twine("to leave room for its rows in ") +
+          (op.getOffsets() ? "the pages of its sequence" : "max_pages * page_size"),
       [&](PipelineBuilder &p) { return lowerWrongLengths(p, op); }, converter);
 }
 
@@ -171,30 +176,31 @@ static LogicalResult requireOwnPages(AppendPagesOp op, FunctionConverter &conver
 // attn.append_pages
 //===----------------------------------------------------------------------===//
 
-/// Nothing but the rows is written, so that the result may be the pool's own memory.
+/// Nothing but the rows is written, so that the result may be the pool's own memory. A row that has
+/// no room, since a caller changed what had been checked, goes nowhere.
 static LogicalResult lowerAppendPages(PipelineBuilder &p, AppendPagesOp op, const CpuInfo &cpu) {
   RankedTensorType type = op.getType();
   NewKeys keys(p, op);
-  PageTable pages(p, getPagedTensors(op), p.extent(keys.rows, 2), keys.pageSize,
-                  keys.getNumPages());
+  PageTable &pages = keys.pages;
   buildScattered(p, keys.rows, type, lanesFor(cpu, type.getElementType()), [&](ArrayRef<Scalar> v) {
-    Scalar d = v[0], t = v[1], h = v[2], b = v[3];
-    Scalar number = min(keys.firstOf(b) + t, keys.getNumKeys() - 1);
+    Scalar d = v[0], t = v[1], h = v[2], b = v[3], first = keys.firstOf(b);
+    Scalar number = min(first + t, pages.getNumKeys() - 1);
     Scalar row = pages.rowOf(number), page = pages.pageOf(number, h, b);
     SmallVector<Scalar> at = {d, h, row, page};
     if (op.isHeadsFirst())
       std::swap(at[1], at[2]);
-    return ScatteredRow{at, t < keys.countOf(b)};
+    return ScatteredRow{at, t < keys.countOf(b) && t < pages.getRoom(b) - first};
   });
   return success();
 }
 
 static LogicalResult convertAppendPages(AppendPagesOp op, FunctionConverter &converter) {
   converter.getHost().requireIndexable(
-      op.getLoc(), op.getPool(), op.getKeyDim(), op.getTable(), 1,
+      op.getLoc(), op.getPool(), op.getKeyDim(), op.getTable(), getPagedTensors(op).getPageDim(),
       "expected a page_size of at least 1, and max_pages * page_size of at most " +
           Twine(halide::kMaxSize) + " of attn.append_pages");
-  if (failed(requireRoom(op, converter)) || failed(requireOwnPages(op, converter)))
+  if (failed(requireOffsets(op, converter)) || failed(requireRoom(op, converter)) ||
+      failed(requireOwnPages(op, converter)))
     return failure();
   if (failed(converter.copyUnlessInPlace(op.getLoc(), op.getPool(), op.getResult())))
     return failure();

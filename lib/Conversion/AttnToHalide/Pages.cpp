@@ -46,26 +46,30 @@ Scalar PageTable::startOf(Scalar b) const {
   return convert(start, p.b().getI32Type());
 }
 
-Scalar PageTable::entryOf(Scalar i, Scalar kvHead, Scalar b) const {
+SmallVector<Scalar> PageTable::placeOf(Scalar i, Scalar kvHead, Scalar b) const {
   Scalar last = getMaxPages() - 1;
   if (rank == 1)
-    return table(unsafePromiseClamped(startOf(b) + min(i, last - startOf(b)), p.i32(0), last));
+    return {unsafePromiseClamped(startOf(b) + min(i, last - startOf(b)), p.i32(0), last)};
   if (rank == 2)
-    return table(i, b);
+    return {i, b};
   Scalar groups = p.extent(table, 1), group = kvHead / (numHeads / groups);
-  return table(i, unsafePromiseClamped(group, p.i32(0), groups - 1), b);
+  return {i, unsafePromiseClamped(group, p.i32(0), groups - 1), b};
+}
+
+Scalar PageTable::getRoom(Scalar b) const {
+  return rank == 1 ? countEntries(b) * pageSize : getNumKeys();
 }
 
 Scalar PageTable::isFollowed(Scalar i, Scalar b) const {
   if (rank == 1)
-    return i < startOf(b + 1) - startOf(b);
+    return i < countEntries(b);
   return Value(lengths) ? isBefore(lengths, i, b, pageSize) : Scalar();
 }
 
 /// Entries have been checked; the clamp keeps a caller's later writes from harm.
 Scalar PageTable::pageOf(Scalar number, Scalar kvHead, Scalar b) const {
   Scalar i = unsafePromiseClamped(number / pageSize, p.i32(0), getMaxPages() - 1);
-  Scalar page = entryOf(i, kvHead, b);
+  Scalar page = table(placeOf(i, kvHead, b));
   page = clamp(page, page.constant(0), convert(numPages - 1, page.getType()));
   page = convert(page, p.b().getI32Type());
   if (Scalar followed = isFollowed(i, b); Value(followed))

@@ -21,8 +21,14 @@ public:
 
   Scalar getPageSize() const { return pageSize; }
   Scalar getNumPages() const { return numPages; }
+  Scalar getMaxPages() const { return p.extent(table, 0); }
   /// max_pages · page_size.
   Scalar getNumKeys() const;
+  /// The number of keys that the pages of sequence b have room for.
+  Scalar getRoom(Scalar b) const;
+  /// The place of entry `i` of sequence b, less than max_pages: one in the table whatever offsets
+  /// hold.
+  SmallVector<Scalar> placeOf(Scalar i, Scalar kvHead, Scalar b) const;
   /// The page of key `number`, one of the pool's whatever the table holds. `kvHead` matters only in
   /// a table of head groups.
   Scalar pageOf(Scalar number, Scalar kvHead, Scalar b) const;
@@ -30,11 +36,9 @@ public:
   Scalar rowOf(Scalar number) const;
 
 private:
-  Scalar getMaxPages() const { return p.extent(table, 0); }
-  /// The first entry of sequence b in CSR.
+  /// The first entry of sequence b in CSR, and the number of its entries.
   Scalar startOf(Scalar b) const;
-  /// Entry `i` of a sequence, an i32 or i64.
-  Scalar entryOf(Scalar i, Scalar kvHead, Scalar b) const;
+  Scalar countEntries(Scalar b) const { return startOf(b + 1) - startOf(b); }
   /// Whether entry `i` has keys before the sequence's end; null if all do.
   Scalar isFollowed(Scalar i, Scalar b) const;
 

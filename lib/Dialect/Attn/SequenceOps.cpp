@@ -85,7 +85,7 @@ PagedTensors attn::getPagedTensors(Operation *op) {
     return {attention.getPages(), attention.getPageOffsets(), attention.getLengths(),
             attention.getStored()};
   if (auto append = dyn_cast<AppendPagesOp>(op))
-    return {append.getTable(), Value(), Value(), {append.getPool()}};
+    return {append.getTable(), append.getOffsets(), Value(), {append.getPool()}};
   return {};
 }
 
@@ -208,6 +208,9 @@ LogicalResult AppendPagesOp::verify() {
   // append_pages_c1
   if (failed(verifyElement(*this, "rows", getRows(), "pool", getPool())))
     return failure();
+  // append_pages_c4
+  if ((rankOf(getTable()) == 1) != bool(getOffsets()))
+    return emitOpError("expected offsets for a table of rank 1, and no offsets for one of rank 2");
   // append_pages_c2
   if (failed(verifySizes(*this)))
     return failure();
@@ -218,21 +221,27 @@ LogicalResult AppendPagesOp::verify() {
 SizeConstraints AppendPagesOp::getSizeConstraints() {
   Value pool = getPool(), table = getTable(), rows = getRows();
   SizeConstraints constraints = {
-      {"batch", {{"table", table, 0}, {"rows", rows, 0}, {"length", getLength(), 0}}},
+      {"batch", {{"rows", rows, 0}, {"length", getLength(), 0}}},
       {"num_kv_heads", {{"pool", pool, 3 - getKeyDim()}, {"rows", rows, 1}}},
       {"head_dim", {{"pool", pool, 3}, {"rows", rows, 3}}},
-      {"max_pages", {{"table", table, 1}}},
+      {"max_pages", {{"table", table, rankOf(table) - 1}}},
       {"num_pages", {{"pool", pool, 0}}},
       {"page_size", {{"pool", pool, getKeyDim()}}}};
+  auto &batch = constraints[0].members;
   if (Value counts = getCounts())
-    constraints[0].members.push_back({"counts", counts, 0});
+    batch.push_back({"counts", counts, 0});
+  if (Value offsets = getOffsets())
+    batch.push_back({"offsets", offsets, 0, /*extra=*/1});
+  else
+    batch.insert(batch.begin(), {"table", table, 0});
   return constraints;
 }
 
 void AppendPagesOp::writeFormula(FormulaWriter &w) {
   w.add(getResult(), "pages",
-        w.nameOf(getPool()) + " with rows of the pages " + w.nameOf(getTable()) + " from key " +
-            w.nameOf(getLength()) + "[batch] on replaced by " + w.nameOf(getRows()) +
+        w.nameOf(getPool()) + " with row k % page_size of page " +
+            describePage(w, getPagedTensors(*this)) + " from k = " + w.nameOf(getLength()) +
+            "[batch] on replaced by " + w.nameOf(getRows()) +
             formatOptional(w, ", up to ", getCounts(), "[batch]"));
 }
 

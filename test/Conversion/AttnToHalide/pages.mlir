@@ -80,7 +80,13 @@ func.func @lists(%q: tensor<?x4x1x64xf32>, %slots: tensor<?x1x2x64xf32>, %lists:
   return %c : tensor<?x4x1x64xf32>
 }
 
-// In place, the pool is not copied, and the kernel writes rows alone.
+// Entries are read by a reduction over them, which reads nothing of an empty table. In place, the
+// pool is not copied, and the kernel writes rows alone.
+// CHECK-LABEL: halide.pipeline @appended_shared_pages
+// CHECK: halide.func "written"
+// CHECK-NOT: halide.at %pages
+// CHECK: halide.update %written[] over [%e min %{{.*}} extent %{{.*}}, %b min
+// CHECK: halide.at %pages
 // CHECK-LABEL: halide.pipeline @appended_append_pages
 // CHECK: halide.func "result"
 // CHECK-NEXT: %[[NOTHING:.*]] = halide.undef : f32
@@ -99,5 +105,27 @@ func.func @lists(%q: tensor<?x4x1x64xf32>, %slots: tensor<?x1x2x64xf32>, %lists:
 func.func @appended(%pool: tensor<?x16x2x64xf32>, %table: tensor<?x?xi32> {attn.name = "table"},
                     %rows: tensor<?x2x?x64xf32>, %length: tensor<?xi32> {attn.name = "length"}) -> tensor<?x16x2x64xf32> {
   %k = attn.append_pages %pool[%table], %rows, %length : tensor<?x16x2x64xf32>, tensor<?x?xi32>, tensor<?x2x?x64xf32>, tensor<?xi32>
+  return %k : tensor<?x16x2x64xf32>
+}
+
+// In CSR rows go to the entries from an offset on. Offsets are checked first; room is that of a
+// sequence's own pages.
+// CHECK-LABEL: halide.pipeline @appended_csr_append_pages
+// CHECK: halide.input "pages" [?] : <i32, 1>
+// CHECK: halide.input "page_offsets" [?] : <i64, 1>
+// CHECK-LABEL: func.func @appended_csr(
+// CHECK-SAME: attn.in_place = 0 : i64
+// CHECK: host.require %{{.*}}, "expected batch of counts and offsets of attn.append_pages to match"
+// CHECK: host.require %{{.*}}, "expected element {} of indptr of attn.append_pages to be 0 first, not to decrease, and the number of pages last"(%{{.*}})
+// CHECK: host.require %{{.*}}, "expected element {} of counts of attn.append_pages to be 0 to the number of rows"(%{{.*}})
+// CHECK: host.require %{{.*}}, "expected element {} of length of attn.append_pages to leave room for its rows in the pages of its sequence"(%{{.*}})
+// CHECK: host.require %{{.*}}, "expected element {} of indices of attn.append_pages to be a page of the pool"(%{{.*}})
+// CHECK: host.require %{{.*}}, "expected element {} of indices of attn.append_pages to be a page that no other entry appends to"(%{{.*}})
+// CHECK: host.call @appended_csr_append_pages
+func.func @appended_csr(%pool: tensor<?x16x2x64xf32>, %indices: tensor<?xi32> {attn.name = "indices"},
+                        %indptr: tensor<?xi64> {attn.name = "indptr"}, %rows: tensor<?x2x?x64xf32>,
+                        %length: tensor<?xi32> {attn.name = "length"}, %counts: tensor<?xi32> {attn.name = "counts"}) -> tensor<?x16x2x64xf32> {
+  %k = attn.append_pages %pool[%indices] offsets(%indptr : tensor<?xi64>), %rows, %length counts(%counts : tensor<?xi32>)
+      : tensor<?x16x2x64xf32>, tensor<?xi32>, tensor<?x2x?x64xf32>, tensor<?xi32>
   return %k : tensor<?x16x2x64xf32>
 }

@@ -1172,9 +1172,41 @@ func.func @append_pages_c2_heads(%p: tensor<9x16x2x8xf32>, %t: tensor<3x4xi32>, 
 
 // -----
 
+func.func @append_pages_in_csr_c2(%p: tensor<9x16x2x8xf32>, %t: tensor<12xi32>, %o: tensor<3xi32>, %r: tensor<3x2x5x8xf32>, %n: tensor<3xi32>) {
+  // expected-error@+1 {{expected offsets batch 3 to match rows, found 2}}
+  %y = attn.append_pages %p[%t] offsets(%o : tensor<3xi32>), %r, %n : tensor<9x16x2x8xf32>, tensor<12xi32>, tensor<3x2x5x8xf32>, tensor<3xi32>
+  return
+}
+
+// -----
+
 func.func @append_pages_c3(%p: tensor<9x0x2x8xf32>, %t: tensor<3x4xi32>, %r: tensor<3x2x5x8xf32>, %n: tensor<3xi32>) {
   // expected-error@+1 {{expected a page_size of at least 1, found 0}}
   %y = attn.append_pages %p[%t], %r, %n : tensor<9x0x2x8xf32>, tensor<3x4xi32>, tensor<3x2x5x8xf32>, tensor<3xi32>
+  return
+}
+
+// -----
+
+func.func @append_pages_c4(%p: tensor<9x16x2x8xf32>, %t: tensor<12xi32>, %r: tensor<3x2x5x8xf32>, %n: tensor<3xi32>) {
+  // expected-error@+1 {{expected offsets for a table of rank 1, and no offsets for one of rank 2}}
+  %y = attn.append_pages %p[%t], %r, %n : tensor<9x16x2x8xf32>, tensor<12xi32>, tensor<3x2x5x8xf32>, tensor<3xi32>
+  return
+}
+
+// -----
+
+func.func @append_pages_c4_rank_2(%p: tensor<9x16x2x8xf32>, %t: tensor<3x4xi32>, %o: tensor<4xi32>, %r: tensor<3x2x5x8xf32>, %n: tensor<3xi32>) {
+  // expected-error@+1 {{expected offsets for a table of rank 1, and no offsets for one of rank 2}}
+  %y = attn.append_pages %p[%t] offsets(%o : tensor<4xi32>), %r, %n : tensor<9x16x2x8xf32>, tensor<3x4xi32>, tensor<3x2x5x8xf32>, tensor<3xi32>
+  return
+}
+
+// -----
+
+func.func @append_pages_of_head_groups(%p: tensor<9x16x2x8xf32>, %t: tensor<3x2x4xi32>, %r: tensor<3x2x5x8xf32>, %n: tensor<3xi32>) {
+  // expected-error@+1 {{operand #1 must be}}
+  %y = attn.append_pages %p[%t], %r, %n : tensor<9x16x2x8xf32>, tensor<3x2x4xi32>, tensor<3x2x5x8xf32>, tensor<3xi32>
   return
 }
 

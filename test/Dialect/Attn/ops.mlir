@@ -201,15 +201,19 @@ func.func @page_lists(%q: tensor<?x4x?x64xf32>, %pool: tensor<?x16x2x64xf32>, %h
 
 // CHECK-LABEL: @appended_pages
 func.func @appended_pages(%pool: tensor<?x16x2x64xf32>, %heads: tensor<?x2x16x64xf32>, %table: tensor<?x?xi32>,
-                          %rows: tensor<?x2x?x64xf32>, %length: tensor<?xi32>, %n: tensor<?xi64>)
-    -> (tensor<?x16x2x64xf32>, tensor<?x2x16x64xf32>) {
+                          %rows: tensor<?x2x?x64xf32>, %length: tensor<?xi32>, %n: tensor<?xi64>,
+                          %indices: tensor<?xi64>, %indptr: tensor<?xi32>)
+    -> (tensor<?x16x2x64xf32>, tensor<?x2x16x64xf32>, tensor<?x2x16x64xf32>) {
   // CHECK: attn.append_pages %arg0[%arg2], %arg3, %arg4 : tensor<?x16x2x64xf32>, tensor<?x?xi32>, tensor<?x2x?x64xf32>, tensor<?xi32>
   %k = attn.append_pages %pool[%table], %rows, %length
       : tensor<?x16x2x64xf32>, tensor<?x?xi32>, tensor<?x2x?x64xf32>, tensor<?xi32>
   // CHECK: attn.append_pages %arg1[%arg2], %arg3, %arg4 counts(%arg5 : tensor<?xi64>) layout(heads_first) :
   %v = attn.append_pages %heads[%table], %rows, %length counts(%n : tensor<?xi64>) layout(heads_first)
       : tensor<?x2x16x64xf32>, tensor<?x?xi32>, tensor<?x2x?x64xf32>, tensor<?xi32>
-  return %k, %v : tensor<?x16x2x64xf32>, tensor<?x2x16x64xf32>
+  // CHECK: attn.append_pages %arg1[%arg6] offsets(%arg7 : tensor<?xi32>), %arg3, %arg4 counts(%arg5 : tensor<?xi64>) layout(heads_first) : tensor<?x2x16x64xf32>, tensor<?xi64>, tensor<?x2x?x64xf32>, tensor<?xi32>
+  %csr = attn.append_pages %heads[%indices] offsets(%indptr : tensor<?xi32>), %rows, %length counts(%n : tensor<?xi64>) layout(heads_first)
+      : tensor<?x2x16x64xf32>, tensor<?xi64>, tensor<?x2x?x64xf32>, tensor<?xi32>
+  return %k, %v, %csr : tensor<?x16x2x64xf32>, tensor<?x2x16x64xf32>, tensor<?x2x16x64xf32>
 }
 
 // CHECK-LABEL: @quantized

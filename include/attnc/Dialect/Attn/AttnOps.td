@@ -86,10 +86,10 @@ def Attn_Sink : TensorRankOf<[F16, BF16, F32, F64], [3]>;
 /// The log-sum-exp of each row, over (batch, head, q).
 def Attn_Lse : TensorRankOf<[F16, BF16, F32, F64], [3]>;
 
-/// Page numbers of the pages of each sequence, over (batch, page of the sequence).
-def Attn_PageTable : TensorRankOf<[I32, I64], [2]>;
-/// The same; for groups of heads, over (batch, head group, page); or one sequence's after the
-/// other's, by offsets.
+/// Page numbers of the pages of each sequence, over (batch, page of the sequence); or one sequence's
+/// after the other's, by offsets.
+def Attn_PageTable : TensorRankOf<[I32, I64], [1, 2]>;
+/// The same; or, for groups of heads, over (batch, head group, page).
 def Attn_PageLists : TensorRankOf<[I32, I64], [1, 2, 3]>;
 /// The number of keys of each sequence.
 def Attn_Lengths : TensorRankOf<[I32, I64], [1]>;
@@ -1518,7 +1518,8 @@ def Attn_PageLengthsOp : Attn_GraphOp<"page_lengths", ["getSizeConstraints", "ge
   let hasVerifier = 1;
 }
 
-def Attn_AppendPagesOp : Attn_GraphOp<"append_pages", ["getSizeConstraints"], [Pure, AllTypesMatch<["pool", "result"]>]> {
+def Attn_AppendPagesOp : Attn_GraphOp<"append_pages", ["getSizeConstraints"],
+    [Pure, AttrSizedOperandSegments, AllTypesMatch<["pool", "result"]>]> {
   let summary = "Appends rows to keys or values in pages";
   let description = [{
     The `attn.append_pages` operation writes `rows` into the pages of a pool, after the first
@@ -1528,7 +1529,8 @@ def Attn_AppendPagesOp : Attn_GraphOp<"append_pages", ["getSizeConstraints"], [P
           where page = table[b, j div page_size] and 0 <= j - length[b] < counts[b]
       result[page, row, h, d] = pool[page, row, h, d]   elsewhere
 
-    Pool, table and `layout` are those of `attn.gather_pages`; rows are
+    Pool, table, `offsets` and `layout` are those of `attn.gather_pages`, but for tables of head
+    groups; with offsets page = table[offsets[b] + j div page_size]. Rows are
     `[batch, num_kv_heads, new_len, head_dim]`. `counts` are the numbers of rows that the sequences
     append, all of them without: sequences of a batch may append more rows than others, or none.
 
@@ -1540,27 +1542,31 @@ def Attn_AppendPagesOp : Attn_GraphOp<"append_pages", ["getSizeConstraints"], [P
     the kernel is called, it is an error if
 
     - a count is negative or above new_len,
-    - a length is negative, or leaves too little room in max_pages · page_size keys,
+    - a length is negative, or leaves too little room in max_pages · page_size keys, or, with
+      offsets, in (offsets[b + 1] - offsets[b]) · page_size keys,
+    - offsets are wrong, as in `attn.gather_pages`,
     - an entry that is followed is no page of the pool,
     - rows of two entries, of one sequence or of two, are appended to one page.
 
     - (C1) pool and rows have the same element type.
-    - (C2) batch of table, rows, length and counts match; num_kv_heads and head_dim of pool and rows
-      match.
+    - (C2) batch of table, or offsets, rows, length and counts match; num_kv_heads and head_dim of
+      pool and rows match.
     - (C3) a page has at least one key.
+    - (C4) a table of rank 1 has offsets, one of rank 2 has none.
 
     ```mlir
     %k = attn.append_pages %pool[%table], %rows, %length : tensor<?x16x8x64xf32>, tensor<?x?xi32>, tensor<?x8x?x64xf32>, tensor<?xi32>
     %v = attn.append_pages %heads[%table], %rows, %length counts(%n : tensor<?xi32>) layout(heads_first) : tensor<?x8x16x64xf32>, tensor<?x?xi32>, tensor<?x8x?x64xf32>, tensor<?xi32>
+    %csr = attn.append_pages %pool[%indices] offsets(%indptr : tensor<?xi32>), %rows, %length : tensor<?x16x8x64xf32>, tensor<?xi32>, tensor<?x8x?x64xf32>, tensor<?xi32>
     ```
   }];
-  let arguments = (ins Attn_Stored4D:$pool, Attn_PageTable:$table, Attn_Stored4D:$rows,
-      Attn_Lengths:$length, Optional<Attn_Lengths>:$counts,
+  let arguments = (ins Attn_Stored4D:$pool, Attn_PageTable:$table, Optional<Attn_Offsets>:$offsets,
+      Attn_Stored4D:$rows, Attn_Lengths:$length, Optional<Attn_Lengths>:$counts,
       DefaultValuedAttr<Attn_PageLayout, "PageLayout::keys_first">:$layout);
   let results = (outs Attn_Stored4D:$result);
   let assemblyFormat = [{
-    $pool `[` $table `]` `,` $rows `,` $length (`counts` `(` $counts^ `:` type($counts) `)`)?
-    (`layout` `(` $layout^ `)`)? attr-dict
+    $pool `[` $table `]` (`offsets` `(` $offsets^ `:` type($offsets) `)`)? `,` $rows `,` $length
+    (`counts` `(` $counts^ `:` type($counts) `)`)? (`layout` `(` $layout^ `)`)? attr-dict
     `:` type($pool) `,` type($table) `,` type($rows) `,` type($length)
   }];
   let extraClassDeclaration = [{
