@@ -18,10 +18,30 @@
 using namespace mlir;
 using namespace attnc;
 
+/// The fewest pages that a sequence has by these offsets, and 0 if nothing is appended to them:
+/// about half as many as others, or as many with full lengths, so that appended rows have room.
+static int64_t countLeastPages(Value offsets, const Sizes &sizes, mlir::attn::SizeTracer &tracer,
+                               InputMaker::Lengths lengths) {
+  auto get = [&](Value tensor, int64_t dim) {
+    auto getSize = [&](StringRef symbol) { return sizes.get(symbol); };
+    return traceSize(tensor, dim, tracer, getSize).value_or(0);
+  };
+  int64_t needed = 0, share = 0;
+  for (Operation *user : offsets.getUsers())
+    if (auto append = dyn_cast<mlir::attn::AppendPagesOp>(user);
+        append && append.getOffsets() == offsets) {
+      int64_t rows = get(append.getRows(), 2), pageSize = get(append.getPool(), append.getKeyDim());
+      needed = std::max(needed, countPages(rows, pageSize));
+      share = get(append.getTable(), 0) / std::max<int64_t>(get(append.getRows(), 0), 1);
+    }
+  return lengths == InputMaker::FullLengths ? share : std::min(std::max(needed, share / 2), share);
+}
+
 /// The largest valid key length for a reader of lengths: the number of keys of the pages, mask or
 /// score that it belongs to, the free rows of a cache or of pages, or the rows that go there.
 static std::optional<int64_t> getLongest(OpOperand &use, const Sizes &sizes,
-                                         mlir::attn::SizeTracer &tracer) {
+                                         mlir::attn::SizeTracer &tracer,
+                                         InputMaker::Lengths lengths) {
   Operation *user = use.getOwner();
   auto get = [&](Value tensor, int64_t dim) {
     return traceSize(tensor, dim, tracer, [&](StringRef symbol) { return sizes.get(symbol); });
@@ -31,8 +51,9 @@ static std::optional<int64_t> getLongest(OpOperand &use, const Sizes &sizes,
     return rows && all ? std::optional(std::max<int64_t>(*all - *rows, 0)) : std::nullopt;
   }
   if (auto append = dyn_cast<mlir::attn::AppendPagesOp>(user)) {
-    auto rows = get(append.getRows(), 2), pages = get(append.getTable(), 1),
-         size = get(append.getPool(), append.getKeyDim());
+    auto rows = get(append.getRows(), 2), size = get(append.getPool(), append.getKeyDim()),
+         pages = append.getOffsets() ? countLeastPages(append.getOffsets(), sizes, tracer, lengths)
+                                     : get(append.getTable(), 1);
     if (append.getCounts() == use.get() || !rows || !pages || !size)
       return rows;
     return std::max<int64_t>(*pages * *size - *rows, 0);
@@ -81,14 +102,15 @@ static std::optional<int64_t> getNumPages(BlockArgument argument, const Sizes &s
 /// The largest valid value of the argument if it is a length. Other integers keep their values,
 /// which are below the sizes that they index.
 static std::optional<int64_t> getLongest(BlockArgument argument, const Sizes &sizes,
-                                         mlir::attn::SizeTracer &tracer) {
+                                         mlir::attn::SizeTracer &tracer,
+                                         InputMaker::Lengths lengths) {
   auto type = dyn_cast<RankedTensorType>(argument.getType());
   if (!type || type.getRank() != 1 || isa<FloatType>(type.getElementType()) ||
       type.getElementType().isInteger(1))
     return std::nullopt;
   std::optional<int64_t> longest;
   for (OpOperand &use : argument.getUses())
-    if (std::optional<int64_t> most = getLongest(use, sizes, tracer))
+    if (std::optional<int64_t> most = getLongest(use, sizes, tracer, lengths))
       longest = std::min(longest.value_or(*most), *most);
   return longest;
 }
@@ -207,19 +229,21 @@ static std::optional<int64_t> getPackedTotal(BlockArgument argument, const Sizes
   return std::nullopt;
 }
 
-/// Offsets of sequences of random lengths, or, with full lengths, of about equal ones.
-static void fillOffsets(Tensor &tensor, int64_t total, InputMaker::Lengths lengths, uint64_t seed) {
+/// Offsets of sequences of random lengths, or, with full lengths, of about equal ones; no length is
+/// below `least`.
+static void fillOffsets(Tensor &tensor, int64_t total, int64_t least, InputMaker::Lengths lengths,
+                        uint64_t seed) {
   std::mt19937_64 bits(seed);
-  int64_t batch = tensor.size() - 1;
+  int64_t batch = tensor.size() - 1, rest = total - batch * least;
   SmallVector<int64_t> offsets;
   for (int64_t index = 0; index < batch; ++index)
     offsets.push_back(index == 0                           ? 0
-                      : lengths == InputMaker::FullLengths ? total * index / batch
-                                                           : bits() % (total + 1));
+                      : lengths == InputMaker::FullLengths ? rest * index / batch
+                                                           : bits() % (rest + 1));
   llvm::sort(offsets);
-  offsets.push_back(total);
+  offsets.push_back(rest);
   for (int64_t index = 0; index < tensor.size(); ++index)
-    tensor.set(index, offsets[index]);
+    tensor.set(index, offsets[index] + index * least);
 }
 
 /// An input mask of zeros alone hides all keys, and with them errors.
@@ -264,14 +288,15 @@ void InputMaker::fill(Tensor &tensor, unsigned index, const Sizes &sizes) {
   if (Quantized kind = getKind(argument); kind != Quantized::no)
     return fillQuantized(tensor, kind, seed);
   if (auto total = getPackedTotal(argument, sizes, *tracer); total && tensor.size() > 0)
-    return fillOffsets(tensor, *total, lengths, seed);
+    return fillOffsets(tensor, *total, countLeastPages(argument, sizes, *tracer, lengths), lengths,
+                       seed);
   if (int64_t numPages = getNumPages(argument, sizes, *tracer).value_or(0); numPages > 0)
     return fillPages(tensor, numPages, seed);
   if (std::optional<int64_t> pageSize = getPageSize(argument, sizes, *tracer))
     return fillLastPages(tensor, *pageSize, seed);
   if (isLseOfPart(argument))
     emptyRows(tensor, seed);
-  std::optional<int64_t> longest = getLongest(argument, sizes, *tracer);
+  std::optional<int64_t> longest = getLongest(argument, sizes, *tracer, lengths);
   if (longest)
     fillLengths(tensor, *longest, lengths, seed);
   avoidZeros(tensor, longest ? *longest + 1 : getIntegerBound(signature, sizes));

@@ -119,3 +119,7 @@ attnc::traceSize(Value tensor, int64_t dim, mlir::attn::SizeTracer &tracer,
   StringAttr symbol = tracer.getSymbol(*size);
   return symbol ? getSymbolSize(symbol) : std::nullopt;
 }
+
+int64_t attnc::countPages(int64_t rows, int64_t pageSize) {
+  return rows == 0 || pageSize == 0 ? 0 : llvm::divideCeil(rows - 1, pageSize) + 1;
+}

@@ -25,6 +25,7 @@ public:
   /// Bounds appended rows by the capacity of their cache, or of a sequence's pages.
   void fitRows(mlir::attn::AppendCacheOp op);
   void fitRows(mlir::attn::AppendPagesOp op);
+  void fitRowsInCsr(mlir::attn::AppendPagesOp op);
   /// Gives a pool as many pages as its table has entries: no key is repeated.
   void fitPages(Value pool, Value table);
   /// Gives a call of packed rows `total` of them, and an offset for each sequence.
@@ -68,6 +69,8 @@ void SizeFitter::fitRows(mlir::attn::AppendCacheOp op) {
 }
 
 void SizeFitter::fitRows(mlir::attn::AppendPagesOp op) {
+  if (op.getOffsets())
+    return fitRowsInCsr(op);
   auto rows = get(op.getRows(), 2), pages = get(op.getTable(), 1),
        size = get(op.getPool(), op.getKeyDim());
   if (!rows || !pages || !size || *rows <= *pages * *size || *size == 0)
@@ -76,6 +79,18 @@ void SizeFitter::fitRows(mlir::attn::AppendPagesOp op) {
     *free = llvm::divideCeil(*rows, *size);
   else if (int64_t *free = getFree(op.getRows(), 2))
     *free = *pages * *size;
+}
+
+/// A sequence has as many pages as its rows may be written to, wherever in a page they begin.
+void SizeFitter::fitRowsInCsr(mlir::attn::AppendPagesOp op) {
+  auto rows = get(op.getRows(), 2), pages = get(op.getTable(), 0), batch = get(op.getRows(), 0),
+       size = get(op.getPool(), op.getKeyDim());
+  if (!rows || !pages || !batch || !size || *pages >= *batch * countPages(*rows, *size))
+    return;
+  if (int64_t *free = getFree(op.getTable(), 0))
+    *free = *batch * countPages(*rows, *size);
+  else if (int64_t *free = getFree(op.getRows(), 2))
+    *free = std::max<int64_t>((*pages / *batch - 1) * *size + 1, 0);
 }
 
 void SizeFitter::fitPages(Value pool, Value table) {

@@ -24,8 +24,9 @@ public:
 
   /// Inputs not given are random. Key lengths are random from 0 to the number of keys (or to the
   /// free rows of a cache), or all that maximum; page tables hold pages of their pools; offsets
-  /// divide packed rows among sequences, evenly with full lengths; some rows of a part that is
-  /// merged see no key. Sizes of given inputs are added to `sizes`.
+  /// divide packed rows among sequences, evenly with full lengths, and pages so that rows which are
+  /// appended have room; some rows of a part that is merged see no key. Sizes of given inputs are
+  /// added to `sizes`.
   mlir::FailureOr<std::vector<Tensor>> make(Sizes &sizes);
 
   const Signature &getSignature() const { return signature; }

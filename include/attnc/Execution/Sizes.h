@@ -72,6 +72,9 @@ std::optional<int64_t>
 traceSize(mlir::Value tensor, int64_t dim, mlir::attn::SizeTracer &tracer,
           llvm::function_ref<std::optional<int64_t>(llvm::StringRef)> getSymbolSize);
 
+/// The most pages that `rows` keys in sequence lie in.
+int64_t countPages(int64_t rows, int64_t pageSize);
+
 } // namespace attnc
 
 #endif // ATTNC_EXECUTION_SIZES_H

@@ -2,9 +2,9 @@
 
     append-pages.py [TARGET]
 
-Tables, lengths and counts are random; the entries that no row goes to hold garbage. In place,
-nothing but the pages of the rows may be touched. Wrong entries, lengths and counts are refused, and
-the pool stays as it was.
+Tables, in rows and in CSR, lengths and counts are random; the entries that no row goes to hold
+garbage. In place, nothing but the pages of the rows may be touched. Wrong entries, offsets, lengths
+and counts are refused, and the pool stays as it was.
 """
 
 import dataclasses
@@ -33,7 +33,7 @@ class Case(calls.Labelled):
     index: str = "i32"
     dynamic: bool = False
     counts: bool = False
-
+    csr: bool = False  # max_pages is a mean then
 
 
 CASES = [
@@ -47,6 +47,10 @@ CASES = [
     Case(batch=40, num_pages=41, dynamic=True),
     Case(new=20, element="i8", counts=True, dynamic=True),
     Case(heads=1, new=20, counts=True),  # a page is one of the machine's
+    Case(csr=True),
+    Case(new=40, layout="heads_first", dynamic=True, counts=True, csr=True),
+    Case(new=20, page_size=7, element="f16", index="i64", head_dim=17, batch=5, num_pages=45, dynamic=True, csr=True),
+    Case(heads=1, new=50, counts=True, csr=True, dynamic=True),
 ]
 
 
@@ -54,21 +58,27 @@ def types(case):
     b, m, n = ("?", "?", "?") if case.dynamic else (case.batch, case.new, case.max_pages)
     size, pages = ("?", "?") if case.dynamic else (case.page_size, case.num_pages)
     rows = (size, case.heads) if case.layout == "keys_first" else (case.heads, size)
-    return {
+    entries, ends = ("?", "?") if case.dynamic else (case.batch * case.max_pages, case.batch + 1)
+    all_types = {
         "pool": f"tensor<{pages}x{rows[0]}x{rows[1]}x{case.head_dim}x{case.element}>",
-        "table": f"tensor<{b}x{n}x{case.index}>",
+        "table": f"tensor<{entries if case.csr else f'{b}x{n}'}x{case.index}>",
+        "offsets": f"tensor<{ends}x{case.index}>",
         "rows": f"tensor<{b}x{case.heads}x{m}x{case.head_dim}x{case.element}>",
         "length": f"tensor<{b}x{case.index}>",
-    } | ({"counts": f"tensor<{b}x{case.index}>"} if case.counts else {})
+        "counts": f"tensor<{b}x{case.index}>",
+    }
+    left_out = {name for name, given in (("offsets", case.csr), ("counts", case.counts)) if not given}
+    return {name: type_ for name, type_ in all_types.items() if name not in left_out}
 
 
 def spec(case):
     t = types(case)
     arguments = ", ".join(f'%{name}: {type_} {{attn.name = "{name}"}}' for name, type_ in t.items())
     counts = f"counts(%counts : {t['counts']}) " if case.counts else ""
+    offsets = f" offsets(%offsets : {t['offsets']})" if case.csr else ""
     return f"""
     func.func @append({arguments}) -> ({t['pool']} {{attn.name = "pages"}}) {{
-      %pages = attn.append_pages %pool[%table], %rows, %length {counts}layout({case.layout})
+      %pages = attn.append_pages %pool[%table]{offsets}, %rows, %length {counts}layout({case.layout})
           : {t['pool']}, {t['table']}, {t['rows']}, {t['length']}
       return %pages : {t['pool']}
     }}"""
@@ -79,22 +89,38 @@ def random_bits(case, rng, shape):
     return rng.integers(0, 256, (*shape, np.dtype(type_).itemsize), np.uint8).view(type_)[..., 0]
 
 
-def inputs(case, rng, length, count):
+def draw_entries(case, rng, least):
+    """The number of entries of each sequence."""
+    if not case.csr or case.batch == 0:
+        return [case.max_pages] * case.batch
+    rest = case.batch * (case.max_pages - least)
+    return [int(least + n) for n in np.diff(np.sort([0, *rng.integers(0, rest + 1, case.batch - 1), rest]))]
+
+
+def place(case, arrays, b, i):
+    """Of entry i of sequence b in the table."""
+    return (int(arrays["offsets"][b]) + i,) if case.csr else (b, i)
+
+
+def inputs(case, rng, entries, length, count):
     integers = calls.TYPES[case.index]
     rows = (case.page_size, case.heads)
     rows = rows if case.layout == "keys_first" else rows[::-1]
-    table = rng.choice([-1, -2**31, case.num_pages, 2**31 - 1, 0], (case.batch, case.max_pages))
-    pages = iter(rng.permutation(case.num_pages))
-    for b in range(case.batch):
-        for i in written(case, length[b], count[b]):
-            table[b, i] = next(pages)
+    shape = sum(entries) if case.csr else (case.batch, case.max_pages)
+    table = rng.choice([-1, -2**31, case.num_pages, 2**31 - 1, 0], shape)
     arrays = {
         "pool": random_bits(case, rng, (case.num_pages, *rows, case.head_dim)),
         "table": table.astype(integers),
+        "offsets": np.cumsum([0, *entries]).astype(integers),
         "rows": random_bits(case, rng, (case.batch, case.heads, case.new, case.head_dim)),
         "length": np.array(length, integers),
+        "counts": np.array(count, integers),
     }
-    return arrays | ({"counts": np.array(count, integers)} if case.counts else {})
+    pages = iter(rng.permutation(case.num_pages))
+    for b in range(case.batch):
+        for i in written(case, length[b], count[b]):
+            arrays["table"][place(case, arrays, b, i)] = next(pages)
+    return {name: arrays[name] for name in types(case)}
 
 
 def written(case, length, count):
@@ -102,12 +128,13 @@ def written(case, length, count):
     return range(length // case.page_size, -(-(length + count) // case.page_size)) if count else range(0)
 
 
-def appended(case, pool, table, rows, length, counts=None):
-    result = pool.copy()
+def appended(case, arrays):
+    result, counts = arrays["pool"].copy(), arrays.get("counts", [case.new] * case.batch)
     by_key = result if case.layout == "keys_first" else result.swapaxes(1, 2)
-    for b, first in enumerate(length):
-        for t in range(case.new if counts is None else counts[b]):
-            by_key[table[b, (first + t) // case.page_size], (first + t) % case.page_size] = rows[b, :, t]
+    for b, first in enumerate(arrays["length"]):
+        for t in range(counts[b]):
+            i, row = divmod(int(first) + t, case.page_size)
+            by_key[arrays["table"][place(case, arrays, b, i)], row] = arrays["rows"][b, :, t]
     return result
 
 
@@ -115,8 +142,8 @@ def hide_others(case, pool, arrays, count):
     """Makes the pages that no row goes to inaccessible, if they are the machine's."""
     if pool.nbytes != case.num_pages * PAGE or pool.size == 0 or pool.ctypes.data % PAGE != 0:
         return []
-    table, length = arrays["table"], arrays["length"]
-    mine = {int(table[b, i]) for b in range(case.batch) for i in written(case, int(length[b]), count[b])}
+    mine = {int(arrays["table"][place(case, arrays, b, i)]) for b in range(case.batch)
+            for i in written(case, int(arrays["length"][b]), count[b])}
     others = [page for page in range(case.num_pages) if page not in mine]
     for page in others:
         assert libc.mprotect(pool[page].ctypes.data, PAGE, 0) == 0
@@ -136,7 +163,7 @@ def call(library, case, arrays, count, refusal, at_end, in_place):
         if not calls.is_refused(library, status, refusal):
             os._exit(1)
         os._exit(not np.array_equal(before.view(np.uint8), pool.view(np.uint8)))
-    os._exit(out.size > 0 and not np.array_equal(out.view(np.uint8), appended(case, **arrays).view(np.uint8)))
+    os._exit(out.size > 0 and not np.array_equal(out.view(np.uint8), appended(case, arrays).view(np.uint8)))
 
 
 def is_good(library, case, arrays, count, refusal, *how):
@@ -146,54 +173,79 @@ def is_good(library, case, arrays, count, refusal, *how):
 
 def good_calls(case, rng):
     """Lengths from 0 to the last that leave room, at random, and on either side of a page's end."""
-    longest = case.page_size * case.max_pages
     for kind in range(5):
-        count = [int(rng.integers(0, case.new + 1)) if case.counts else case.new for _ in range(case.batch)]
-        room = [longest - n for n in count]
+        entries = draw_entries(case, rng, 0 if case.counts else -(-case.new // case.page_size))
+        keys = [case.page_size * n for n in entries]
+        count = [int(rng.integers(0, min(case.new, n) + 1)) if case.counts else case.new for n in keys]
+        room = [most - n for most, n in zip(keys, count)]
         length = [[0] * case.batch, room, [min(case.page_size - 1 + b % 2, n) for b, n in enumerate(room)]]
-        yield length[kind] if kind < 3 else [int(rng.integers(0, n + 1)) for n in room], count
+        yield entries, length[kind] if kind < 3 else [int(rng.integers(0, n + 1)) for n in room], count
     if case.counts:
-        yield [longest] * case.batch, [0] * case.batch
+        yield entries, keys, [0] * case.batch
 
 
 def bad_calls(case, rng):
     """Inputs with one wrong element, and what the message has to say."""
-    count, longest = [case.new] * case.batch, case.page_size * case.max_pages
-    length = [int(n) for n in rng.integers(0, longest - case.new + 1, case.batch)]
+    entries = draw_entries(case, rng, -(-case.new // case.page_size))
+    room = [case.page_size * n - case.new for n in entries]
+    length, count = [int(rng.integers(0, n + 1)) for n in room], [case.new] * case.batch
+
+    def draw_written(b):
+        return place(case, arrays, b, int(rng.choice(written(case, length[b], case.new))))
+
+    def describe(at):
+        return f"expected element {at[0] if case.csr else list(at)} of table of attn.append_pages to be a page"
+
     for page in (-1, case.num_pages, -2**31, 2**31 - 1):
-        arrays = inputs(case, rng, length, count)
-        b = int(rng.integers(0, case.batch))
-        i = rng.choice(written(case, length[b], case.new))
-        arrays["table"][b, i] = page
-        yield arrays, f"expected element [{b}, {i}] of table of attn.append_pages to be a page of the pool"
-    arrays = inputs(case, rng, length, count)
-    first, b = sorted(rng.choice(case.batch, 2, replace=False))
-    i = rng.choice(written(case, length[b], case.new))
-    arrays["table"][b, i] = arrays["table"][first, rng.choice(written(case, length[first], case.new))]
-    yield arrays, f"expected element [{b}, {i}] of table of attn.append_pages to be a page that no other entry"
-    for name, values in (("length", (-1, longest - case.new + 1, 2**31 - 1)), ("counts", (-1, case.new + 1))):
-        for value in values if name in types(case) else ():
-            arrays = inputs(case, rng, length, count)
-            arrays[name][b] = value
-            yield arrays, f"expected element {b} of {name}"
+        arrays = inputs(case, rng, entries, length, count)
+        at = draw_written(int(rng.integers(0, case.batch)))
+        arrays["table"][at] = page
+        yield arrays, describe(at) + " of the pool"
+    arrays = inputs(case, rng, entries, length, count)
+    first, b = (int(n) for n in sorted(rng.choice(case.batch, 2, replace=False)))
+    at = draw_written(b)
+    arrays["table"][at] = arrays["table"][draw_written(first)]
+    yield arrays, describe(at) + " that no other entry"
+    wrong = [(name, b, value) for name, values in (("length", (-1, room[b] + 1, 2**31 - 1)), ("counts", (-1, case.new + 1)))
+             for value in values]
+    end, total = case.batch, sum(entries)
+    wrong += [("offsets", *one) for one in ((0, 1), (0, -1), (b, -1), (b, 2**31 - 1), (end, total - 1), (end, total + 1))]
+    for name, i, value in wrong:
+        if name in types(case):
+            arrays = inputs(case, rng, entries, length, count)
+            arrays[name][i] = value
+            yield arrays, f"expected element {i} of {name}"
+
+
+def empty_calls(case, rng):
+    """No rows, no sequences, no pages; a call with an empty result computes nothing."""
+    new = case.new
+    for none, count, refusal in (("new", 0, ""), ("batch", new, ""), ("max_pages", new, "expected element 0 of length"),
+                                 ("max_pages", 0, ""), ("page_size", new, ""), ("num_pages", new, "")):
+        empty = dataclasses.replace(case, **{none: 0})
+        if count < empty.new and not case.counts:
+            continue
+        full = dataclasses.replace(case, batch=empty.batch)
+        count = [count] * empty.batch
+        entries = draw_entries(full, rng, -(-new // case.page_size))
+        arrays = inputs(full, rng, entries, [0] * empty.batch, count)
+        if none == "max_pages" and case.csr:
+            arrays["offsets"][:] = 0
+        no_keys = np.s_[:, :0] if case.layout == "keys_first" else np.s_[:, :, :0]
+        keep = dict(rows=np.s_[:, :, :empty.new], pool={"num_pages": np.s_[:0], "page_size": no_keys}.get(none, np.s_[:]))
+        if none == "max_pages":
+            keep["table"] = np.s_[:0] if case.csr else np.s_[:, :0]
+        yield empty, {name: array[keep.get(name, np.s_[:])].copy() for name, array in arrays.items()}, count, refusal
 
 
 def calls_of(case, rng):
     """A case, inputs, counts and what refuses them."""
-    for length, count in good_calls(case, rng):
-        yield case, inputs(case, rng, length, count), count, ""
+    for entries, length, count in good_calls(case, rng):
+        yield case, inputs(case, rng, entries, length, count), count, ""
     for arrays, refusal in bad_calls(case, rng):
         yield case, arrays, None, refusal
-    if case.dynamic:  # no rows, no sequences, no pages; a call with an empty result computes nothing
-        for none, refusal in (("new", ""), ("batch", ""), ("max_pages", "expected element 0 of length"),
-                              ("page_size", ""), ("num_pages", "")):
-            empty = dataclasses.replace(case, **{none: 0})
-            count = [empty.new] * empty.batch
-            arrays = inputs(dataclasses.replace(case, batch=empty.batch), rng, [0] * empty.batch, count)
-            keep = dict(table=np.s_[:, :empty.max_pages], rows=np.s_[:, :, :empty.new])
-            keep["pool"] = {"num_pages": np.s_[:0], "page_size": np.s_[:, :0] if case.layout == "keys_first"
-                            else np.s_[:, :, :0]}.get(none, np.s_[:])
-            yield empty, {name: array[keep.get(name, np.s_[:])].copy() for name, array in arrays.items()}, count, refusal
+    if case.dynamic:
+        yield from empty_calls(case, rng)
 
 
 def run(case, target):
