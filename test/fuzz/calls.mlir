@@ -101,6 +101,29 @@ func.func @paged(
   return %context, %pages : tensor<?x4x1x16xf32>, tensor<?x4x2x16xf32>
 }
 
+// The same in CSR, where a call says how many tokens it appends to each sequence.
+func.func @paged_csr(
+    %query: tensor<?x4x1x16xf32> {attn.dims = ["batch", 4, 1, 16]},
+    %key: tensor<?x2x?x16xf32> {attn.dims = ["batch", 2, "new", 16]},
+    %pool: tensor<?x2x4x16xf32> {attn.dims = ["num_pages", 2, 4, 16]},
+    %indices: tensor<?xi32> {attn.dims = ["num_indices"]},
+    %indptr: tensor<?xi64> {attn.dims = ["num_offsets"]},
+    %past: tensor<?xi32> {attn.dims = ["batch"]},
+    %counts: tensor<?xi32> {attn.dims = ["batch"]},
+    %len: tensor<?xi32> {attn.dims = ["batch"]})
+    -> (tensor<?x4x1x16xf32> {attn.name = "context"},
+        tensor<?x2x4x16xf32> {attn.name = "pages", attn.dims = ["num_pages", 2, 4, 16]}) {
+  %pages = attn.append_pages %pool[%indices] offsets(%indptr : tensor<?xi64>), %key, %past counts(%counts : tensor<?xi32>)
+      layout(heads_first) : tensor<?x2x4x16xf32>, tensor<?xi32>, tensor<?x2x?x16xf32>, tensor<?xi32>
+  %keys = attn.gather_pages %pages[%indices] offsets(%indptr : tensor<?xi64>) layout(heads_first)
+      : tensor<?x2x4x16xf32>, tensor<?xi32>
+  %score = attn.score %query, %keys : tensor<?x4x1x16xf32>, tensor<?x2x?x16xf32> -> tensor<?x4x1x?xf32>
+  %masked = attn.mask %score kv_lengths(%len : tensor<?xi32>) : tensor<?x4x1x?xf32>
+  %prob = attn.softmax %masked : tensor<?x4x1x?xf32>
+  %context = attn.context %prob, %keys : tensor<?x4x1x?xf32>, tensor<?x2x?x16xf32> -> tensor<?x4x1x16xf32>
+  return %context, %pages : tensor<?x4x1x16xf32>, tensor<?x2x4x16xf32>
+}
+
 // Packed rows of sequences, whose keys are packed, too.
 func.func @ragged(
     %query: tensor<?x4x16xf32> {attn.dims = ["total", 4, 16]},

@@ -59,6 +59,7 @@ OPS = [
     ("attn.gather_pages %0[%1] offsets(%2 : T2)", ["m k h d", "q:i32", "b:i32"], ["? h ? d"]),
     ("attn.append_pages %0[%1], %2, %3 counts(%4 : T4) layout(heads_first)",
      ["m h k d", "b v:i32", "b h q d", "b:i64", "b:i32"], None),
+    ("attn.append_pages %0[%1] offsets(%2 : T2), %3, %4", ["m k h d", "v:i32", "3:i64", "b h q d", "b:i32"], None),
     ("attn.unpack_rows %0 offsets(%1)", ["q h d", "b:i32"], ["? h q d"]),
     ("attn.pack_rows %0 offsets(%1)", ["b h q d", "3:i64"], ["q h d"]),
     ("attn.attention %0, %1, %2 offsets(%3 : T3) kv_offsets(%4 : T4)",
