@@ -123,12 +123,13 @@ static Func findWrittenPages(NewKeys &keys, ArrayRef<Reduction> entries,
   return pages;
 }
 
-/// Each entry is compared with all: their number is that of the pages written.
+/// Each entry is compared with all: their number is that of the pages written. Without entries
+/// there is still a number, as the memory of devices is never empty.
 static LogicalResult lowerSharedPages(PipelineBuilder &p, AppendPagesOp op, const CpuInfo &cpu) {
   NewKeys keys(p, op);
   SmallVector<Reduction> entries = keys.getEntries();
-  Scalar perSequence = max(entries[0].extent, 1), all = perSequence * entries[1].extent;
-  auto numberOf = [&](ArrayRef<Scalar> entry) { return entry[1] * perSequence + entry[0]; };
+  Scalar perSequence = max(entries[0].extent, 1), all = max(perSequence * entries[1].extent, 1);
+  auto numberOf = [&](ArrayRef<Scalar> entry) { return max(entry[1] * perSequence + entry[0], 0); };
   Func pages = findWrittenPages(keys, entries, numberOf);
   Type i32 = p.b().getI32Type();
   Func shared = p.func("shared", {"x"}, i32, [&](ArrayRef<Scalar>) { return p.i32(0); });
