@@ -18,8 +18,9 @@
 using namespace mlir;
 using namespace attnc;
 
-/// The fewest pages that a sequence has by these offsets, and 0 if nothing is appended to them:
-/// about half as many as others, or as many with full lengths, so that appended rows have room.
+/// The fewest pages of a sequence that these offsets give, so that appended rows have room: half of
+/// an equal share, or what the rows need if that is more; all of it with full lengths. 0 if nothing
+/// is appended.
 static int64_t countLeastPages(Value offsets, const Sizes &sizes, mlir::attn::SizeTracer &tracer,
                                InputMaker::Lengths lengths) {
   auto get = [&](Value tensor, int64_t dim) {
