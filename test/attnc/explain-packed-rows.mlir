@@ -6,7 +6,9 @@
 // PACKED-NOT: unpack_rows at
 // PACKED: attn.attention at
 // PACKED: with {{.*}}rows of packed sequences alone: no padding is computed; key and value read in packed rows
-// GPU: no fused kernel, computed op by op: rows are packed
+// GPU: attn.attention at
+// GPU: rows of packed sequences alone: no padding is computed; key and value read in packed rows
+// GPU: kernel packed_attention_{{[0-9]+}}: #attn.gpu
 func.func @packed(%rows: tensor<?x2x8xf32>, %keys: tensor<?x2x8xf32>, %o: tensor<?xi32>) -> tensor<?x2x8xf32> {
   %q = attn.unpack_rows %rows offsets(%o) : tensor<?x2x8xf32>, tensor<?xi32>
   %k = attn.unpack_rows %keys offsets(%o) : tensor<?x2x8xf32>, tensor<?xi32>

@@ -112,7 +112,8 @@ static LogicalResult callKernels(AttentionOp op, Attribute schedule, ArrayRef<Va
 }
 
 /// One kernel for each schedule; a call runs the first that serves its q_len. Of packed rows, each
-/// kernel computes the sequences that it serves.
+/// kernel computes the sequences that it serves, and runs if one of as many rows as there are could
+/// be one.
 static LogicalResult convertAttention(AttentionOp op, FunctionConverter &converter) {
   HostFunction &host = converter.getHost();
   if (StringRef obstacle = findObstacle(op); !obstacle.empty())
@@ -126,8 +127,10 @@ static LogicalResult convertAttention(AttentionOp op, FunctionConverter &convert
   int64_t above = -1;
   for (auto schedule : op.getScheduleAttr().getAsRange<ScheduleAttrInterface>()) {
     int64_t limit = schedule.getMaxQLen();
-    auto isServed = [&] { return host.isWithin(op.getQuery(), {2}, above, limit); };
-    bool isAlwaysCalled = op.getSchedule()->size() == 1 || op.getOffsets();
+    auto isServed = [&] {
+      return host.isWithin(op.getQuery(), {2}, above, op.getOffsets() ? 0 : limit);
+    };
+    bool isAlwaysCalled = op.getSchedule()->size() == 1 || (op.getOffsets() && above < 0);
     if (failed(callKernels(op, schedule, destinations, converter,
                            isAlwaysCalled ? function_ref<Value()>() : isServed)))
       return failure();

@@ -42,7 +42,7 @@ LogicalResult attn::lowerGpuAttention(PipelineBuilder &p, AttentionOp op, GpuAtt
 LogicalResult GpuAttention::lower() {
   range = buildKeyRange(qBlockMask);
   kvBlocks = buildKvBlocks(blocks, range);
-  reader.emplace(blocks, range, buildKvHead(blocks));
+  reader.emplace(blocks, range, buildKvHead(blocks), buildKvStart(blocks));
   steps.emplace(*reader, regions, qBlockMask);
   buildScores();
   buildSoftmax();
@@ -305,12 +305,32 @@ Quotient GpuAttention::divideSum(Scalar d, Scalar ii, const BlockCoords &t) {
   return divide(sum, ii, t, ofRow);
 }
 
+/// The reciprocals of the sums of packed rows, whose lse is stored with them: their context is
+/// stored by an update. The thread of the first block of columns stores a row's.
+void GpuAttention::buildInverse(QuotientAt quotientAt) {
+  StringRef vars[] = {"y", "ii", "it", "h", "b"};
+  inverse = p.func("inverse", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+    BlockCoords t(v);
+    Quotient q = quotientAt(v[0] * columns.vectorDims, v[1], t);
+    RowPlace place = RowPlace::inMergedBlock(blocks, v[1], t);
+    return lse.storeBeside(q.inverse, place, q.row, v[0] == p.i32(0));
+  });
+}
+
 void GpuAttention::buildOutput() {
   if (hasMergeKernel())
     buildPartial();
   auto quotientAt = [&](Scalar d, Scalar ii, const BlockCoords &t) {
     return hasMergeKernel() ? mergeSplits(d, ii, t) : divideSum(d, ii, t);
   };
-  context = buildContext(blocks, quotientAt, lse ? &lse : nullptr);
+  if (lse && blocks.packed)
+    buildInverse(quotientAt);
+  auto stored = [&](Scalar d, Scalar ii, const BlockCoords &t) {
+    Quotient q = quotientAt(d, ii, t);
+    if (Value(inverse))
+      q.inverse = inverse(hasMergeKernel() ? p.i32(0) : columns.blockOf(d), ii, t.it, t.h, t.b);
+    return q;
+  };
+  context = buildContext(blocks, stored, lse ? &lse : nullptr);
   lse.addOutput();
 }

@@ -63,6 +63,8 @@ private:
   Quotient divide(Scalar sum, Scalar ii, const BlockCoords &t, const RowSum &row);
   Quotient mergeSplits(Scalar d, Scalar ii, const BlockCoords &t);
   Quotient divideSum(Scalar d, Scalar ii, const BlockCoords &t);
+  using QuotientAt = function_ref<Quotient(Scalar d, Scalar ii, const BlockCoords &t)>;
+  void buildInverse(QuotientAt quotientAt);
   void buildOutput();
   /// Whether blocks store their accumulators, which a second kernel merges.
   bool hasMergeKernel() const { return blocks.splits.isSplit() || blocks.packedHeads != 1; }
@@ -70,15 +72,19 @@ private:
   // GpuSchedule.cpp
   void schedule();
   void scheduleOutput();
+  void schedulePackedOutput();
   void schedulePartial();
   void scheduleKvBlocks();
   void scheduleQuery();
   void scheduleScores();
   void scheduleSoftmax();
+  void scheduleInverse();
   void scheduleContext();
   void scheduleSecondPass();
-  void mapToGrid(Func f, StringRef inner, ArrayRef<StringRef> outer);
-  void mapToBlocks(Loop qBlocks, Loop head, Loop batch);
+  void mapToGrid(Func f, StringRef inner, ArrayRef<StringRef> outer,
+                 std::optional<int64_t> update = {});
+  void mapToBlocks(ArrayRef<Loop> grid);
+  void spreadOutput(Loop dims, Loop rows, ArrayRef<Loop> grid);
   void storeInShared(Func f, Loop at, bool perKvBlock);
   void stageInShared(Func f, StringRef x, int64_t width);
   Loop spread(Func f, int64_t width, StringRef x, StringRef y);
@@ -122,6 +128,8 @@ private:
   SecondPass second;
   /// The partial result of each KV split; null without splits.
   Func partial;
+  /// Null unless packed rows have an lse.
+  Func inverse;
   Func context;
 
   /// Loops at which funcs are computed.

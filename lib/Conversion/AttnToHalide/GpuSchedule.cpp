@@ -28,6 +28,8 @@ void GpuAttention::schedule() {
     scheduleOutput();
   if (lse)
     mapToGrid(lse.getFunc(), "i", {"h", "b"});
+  if (Value(inverse))
+    scheduleInverse();
   scheduleKvBlocks();
   scheduleQuery();
   scheduleContext();
@@ -41,9 +43,10 @@ void GpuAttention::schedule() {
 //===----------------------------------------------------------------------===//
 
 /// One thread per value of a func computed on its own, along `inner` first.
-void GpuAttention::mapToGrid(Func f, StringRef inner, ArrayRef<StringRef> outer) {
+void GpuAttention::mapToGrid(Func f, StringRef inner, ArrayRef<StringRef> outer,
+                             std::optional<int64_t> update) {
   constexpr int64_t kThreads = 32;
-  StageLoops v = p.stage(f);
+  StageLoops v = p.stage(f, update);
   auto [block, thread] = p.split(v[inner], kThreads, TailStrategy::guard_with_if);
   p.reorder({thread, block});
   for (StringRef name : outer)
@@ -123,26 +126,47 @@ void GpuAttention::storeInRegisters(Func f, Loop at, bool perKvBlock) {
 
 /// One dimension of the grid each: Halide 21 loses the coordinates of a stage if others are
 /// computed at its fused loop.
-void GpuAttention::mapToBlocks(Loop qBlocks, Loop head, Loop batch) {
-  for (Loop loop : {qBlocks, head, batch})
+void GpuAttention::mapToBlocks(ArrayRef<Loop> grid) {
+  for (Loop loop : grid)
     p.gpuBlock(loop);
-  qBlockLoop = qBlocks;
+  qBlockLoop = grid.front();
 }
 
 void GpuAttention::scheduleOutput() {
+  if (blocks.packed)
+    return schedulePackedOutput();
   StageLoops v = p.stage(context);
-  auto [qBlocks, inBlock] = p.split(v["i"], blocks.rowsOfHead, TailStrategy::guard_with_if);
-  auto [row, y] = splitRowsOfThreads(inBlock);
+  auto [qBlocks, row] = p.split(v["i"], blocks.rowsOfHead, TailStrategy::guard_with_if);
+  spreadOutput(v["d"], row, {qBlocks, v["h"], v["b"]});
+  p.neverPartition(context);
+}
+
+/// Query blocks write rows of their own: no two of them race.
+void GpuAttention::schedulePackedOutput() {
+  p.allowRaceConditions(context, 0);
+  StageLoops v = p.stage(context, 0);
+  spreadOutput(v["d"], v[kPackedRow], {v[kPackedBlock], v[kPackedHeads], v[kPackedHead]});
+  p.neverPartition(context, 0);
+}
+
+/// Gives each thread its columns of its rows.
+void GpuAttention::spreadOutput(Loop dims, Loop rows, ArrayRef<Loop> grid) {
+  auto [row, y] = splitRowsOfThreads(rows);
   auto [part, dim] =
-      p.split(v["d"], columns.vectorDims * columns.numBlocks, TailStrategy::guard_with_if);
+      p.split(dims, columns.vectorDims * columns.numBlocks, TailStrategy::guard_with_if);
   auto [x, inVector] = p.split(dim, columns.vectorDims);
   p.unroll(inVector);
   p.unroll(part);
-  p.reorder({inVector, part, row, x, y, qBlocks, v["h"], v["b"]});
+  SmallVector<Loop> order = {inVector, part};
+  if (blocks.packed) // Halide does not swap the loops of a scatter.
+    order.append({x, y, row});
+  else
+    order.append({row, x, y});
+  order.append(grid.begin(), grid.end());
+  p.reorder(order);
   p.gpuThread(x);
   p.gpuThread(y);
-  mapToBlocks(qBlocks, v["h"], v["b"]);
-  p.neverPartition(context);
+  mapToBlocks(grid);
 }
 
 /// The first kernel ends with the KV splits, the second merges them.
@@ -157,9 +181,28 @@ void GpuAttention::schedulePartial() {
   p.reorder({v["x"], row, v["y"], y, v["it"], v["h"], v["b"]});
   p.gpuThread(v["y"]);
   p.gpuThread(y);
-  mapToBlocks(v["it"], v["h"], v["b"]);
+  mapToBlocks({v["it"], v["h"], v["b"]});
   p.neverPartition(partial);
-  mapToGrid(context, "d", {"i", "h", "b"});
+  if (!blocks.packed)
+    return mapToGrid(context, "d", {"i", "h", "b"});
+  p.allowRaceConditions(context, 0);
+  mapToGrid(context, "d", {kPackedHead, kPackedRow, kPackedBlock, kPackedHeads}, /*update=*/0);
+}
+
+/// In registers of the threads that have a row's maximum, or by a kernel ahead of the one that
+/// merges.
+void GpuAttention::scheduleInverse() {
+  p.boundExtent(inverse, "ii", blocks.rows);
+  if (hasMergeKernel()) {
+    p.computeRoot(inverse);
+    p.boundExtent(inverse, "y", 1);
+    return mapToGrid(inverse, "ii", {"y", "it", "h", "b"});
+  }
+  storeInRegisters(inverse, qBlockLoop, /*perKvBlock=*/false);
+  p.boundExtent(inverse, "y", columns.numBlocks);
+  StageLoops v = p.stage(inverse);
+  auto [row, y] = splitRowsOfThreads(v["ii"]);
+  p.spreadOverThreads({row}, {}, {v["y"], y});
 }
 
 /// Padded, so that the next allocation stays aligned to vectors.

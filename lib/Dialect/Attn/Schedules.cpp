@@ -337,8 +337,6 @@ LogicalResult DecodeAttr::verifySchedule(Operation *scheduled) const {
 LogicalResult GpuAttr::verifySchedule(Operation *scheduled) const {
   auto op = cast<AttentionOp>(scheduled);
   // attention_c8
-  if (op.getOffsets() || op.getKvOffsets())
-    return op.emitOpError("expected rows that are not packed, on a GPU");
   if (failed(verifySharedHeads(op, getPackedHeads())))
     return failure();
   int64_t valueDim = sizeOf(op.getValue(), 3);

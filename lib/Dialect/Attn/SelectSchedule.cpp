@@ -440,7 +440,8 @@ Attribute GpuSelector::decode(int64_t rows, int64_t maxQLen) {
 ArrayAttr GpuSelector::select() {
   constexpr int64_t kFewRows = 4;
   int64_t rows = op.getQuery().getType().getDimSize(2);
-  bool isOpen = ShapedType::isDynamic(rows), isFew = !isOpen && rows > 0 && rows <= kFewRows;
+  bool isOpen = ShapedType::isDynamic(rows) || op.getOffsets(),
+       isFew = !isOpen && rows > 0 && rows <= kFewRows;
   Attribute many = prefill(), few;
   if (isOpen || isFew)
     few = decode(isFew ? rows : 1, /*maxQLen=*/isOpen ? 1 : 0);
@@ -503,8 +504,6 @@ StringRef attn::getReasonForNoKernel(AttentionOp op, StringRef target) {
   if (StringRef obstacle = findObstacle(op); !obstacle.empty())
     return obstacle;
   std::optional<GpuInfo> gpu = GpuInfo::fromTarget(target);
-  if (gpu && (op.getOffsets() || op.getKvOffsets()))
-    return "rows are packed";
   if (!gpu || selectOnGpu(op, *gpu))
     return "";
   return "no query block fits into the 48 KB of a GPU's shared memory";

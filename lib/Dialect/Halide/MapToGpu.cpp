@@ -31,9 +31,23 @@ static bool isDirective(Operation &op) {
              RfactorOp, SpecializeOp, PrefetchOp>(op);
 }
 
+static bool isGpuDirective(Operation &op) { return isa<GpuBlockOp, GpuSingleThreadOp>(op); }
+
 static bool hasGpuSchedule(PipelineOp pipeline) {
-  return llvm::any_of(pipeline.getBody().front(),
-                      [](Operation &op) { return isa<GpuBlockOp, GpuSingleThreadOp>(op); });
+  return llvm::any_of(pipeline.getBody().front(), isGpuDirective);
+}
+
+/// The func in the pipeline that a func or loop belongs to, also by way of rfactor.
+static Value getOwner(Value value) {
+  if (isa<LoopType>(value.getType()))
+    return getOwner(halide::getStage(value).func);
+  auto rfactor = value.getDefiningOp<RfactorOp>();
+  return rfactor ? getOwner(rfactor.getLoop()) : value;
+}
+
+/// Whether the directive names the func or one of its loops.
+static bool isAbout(Operation &directive, Value func) {
+  return llvm::is_contained(llvm::map_range(directive.getOperands(), getOwner), func);
 }
 
 /// Outputs, funcs with updates (which can't be inlined), and funcs at compute_root.
@@ -45,10 +59,11 @@ static bool isOutput(halide::FuncOp func) {
   return llvm::any_of(func.getFunc().getUsers(), llvm::IsaPred<OutputOp>);
 }
 
-static void dropSchedule(Block &body) {
+/// Drops the directives of a func, or all of them without one.
+static void dropSchedule(Block &body, Value func = {}) {
   SmallVector<Operation *> directives;
   for (Operation &op : body)
-    if (isDirective(op))
+    if (isDirective(op) && (!func || isAbout(op, func)))
       directives.push_back(&op);
   for (Operation *op : llvm::reverse(directives))
     op->erase();
@@ -133,13 +148,7 @@ static void scheduleStage(OpBuilder &b, StoredStage stage) {
     GpuThreadOp::create(b, loc, thread);
 }
 
-static void mapToGpu(PipelineOp pipeline) {
-  Block &body = pipeline.getBody().front();
-  SmallVector<StoredStage> stages;
-  for (auto func : body.getOps<halide::FuncOp>())
-    if (isStored(func))
-      addStages(func, stages);
-  dropSchedule(body);
+static void schedule(Block &body, ArrayRef<StoredStage> stages) {
   OpBuilder b = OpBuilder::atBlockEnd(&body);
   for (StoredStage stage : stages) {
     if (!stage.update && !isOutput(stage.func))
@@ -148,13 +157,40 @@ static void mapToGpu(PipelineOp pipeline) {
   }
 }
 
+static void mapToGpu(PipelineOp pipeline) {
+  Block &body = pipeline.getBody().front();
+  SmallVector<StoredStage> stages;
+  for (auto func : body.getOps<halide::FuncOp>())
+    if (isStored(func))
+      addStages(func, stages);
+  dropSchedule(body);
+  schedule(body, stages);
+}
+
+/// Of a pipeline with kernels, the funcs that are computed before them as on a CPU.
+static void mapRestToGpu(PipelineOp pipeline) {
+  Block &body = pipeline.getBody().front();
+  SmallVector<StoredStage> stages;
+  auto isOnGpu = [&](Value func) {
+    return llvm::any_of(body,
+                        [&](Operation &op) { return isGpuDirective(op) && isAbout(op, func); });
+  };
+  for (auto func : body.getOps<halide::FuncOp>()) {
+    bool isRoot = llvm::any_of(func.getFunc().getUsers(), llvm::IsaPred<ComputeRootOp>);
+    if (!isRoot || isOnGpu(func.getFunc()))
+      continue;
+    addStages(func, stages);
+    dropSchedule(body, func.getFunc());
+  }
+  schedule(body, stages);
+}
+
 namespace {
 struct HalideMapToGpuPass : halide::impl::HalideMapToGpuBase<HalideMapToGpuPass> {
   using Base::Base;
   void runOnOperation() override {
     for (auto pipeline : getOperation().getOps<PipelineOp>())
-      if (!hasGpuSchedule(pipeline))
-        mapToGpu(pipeline);
+      hasGpuSchedule(pipeline) ? mapRestToGpu(pipeline) : mapToGpu(pipeline);
   }
 };
 } // namespace

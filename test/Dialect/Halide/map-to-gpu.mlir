@@ -73,6 +73,64 @@ halide.pipeline @scheduled {
   // CHECK-NOT: halide.gpu_
 }
 
+// So is one with kernels, but for funcs computed ahead of them.
+// CHECK-LABEL: halide.pipeline @ahead
+halide.pipeline @ahead {
+  %c0 = arith.constant 0 : i32
+  %in = halide.input "in" [?] : !halide.func<i32, 1>
+  %n = halide.extent %in, 0 : !halide.func<i32, 1>
+  // CHECK: %[[SUM:.*]] = halide.func "sum"
+  %sum = halide.func "sum" [] : i32 { halide.yield %c0 : i32 }
+  halide.update %sum[] over [%r min %c0 extent %n] : !halide.func<i32, 0> {
+    %old = halide.at %sum[] : !halide.func<i32, 0>
+    %v = halide.at %in[%r] : !halide.func<i32, 1>
+    %new = arith.addi %old, %v : i32
+    halide.yield %new : i32
+  }
+  // CHECK: %[[TABLE:.*]] = halide.func "table"
+  %table = halide.func "table" [%x] : i32 {
+    %v = halide.at %in[%x] : !halide.func<i32, 1>
+    %s = halide.at %sum[] : !halide.func<i32, 0>
+    %share = arith.divsi %v, %s : i32
+    halide.yield %share : i32
+  }
+  // CHECK: %[[OUT:.*]] = halide.func "out"
+  %out = halide.func "out" [%x, %y] : i32 {
+    %v = halide.at %table[%y] : !halide.func<i32, 1>
+    halide.yield %v : i32
+  }
+  halide.output %out [?, ?] : !halide.func<i32, 2>
+  // CHECK-NOT: halide.vectorize
+  halide.compute_root %table : !halide.func<i32, 1>
+  %t = halide.loops %table : !halide.func<i32, 1>
+  %to, %ti = halide.split %t by 8
+  halide.vectorize %ti
+  // CHECK-NOT: halide.rfactor
+  halide.compute_root %sum : !halide.func<i32, 0>
+  %s = halide.loops %sum update 0 : !halide.func<i32, 0>
+  %so, %si = halide.split %s by 4
+  %partial = halide.rfactor %si : !halide.func<i32, 1>
+  halide.compute_root %partial : !halide.func<i32, 1>
+  %p = halide.loops %partial : !halide.func<i32, 1>
+  halide.vectorize %p
+  // CHECK: halide.split %{{.*}} by 4
+  // CHECK-NEXT: halide.gpu_block
+  // CHECK-NEXT: halide.gpu_thread
+  %x, %y = halide.loops %out : !halide.func<i32, 2>
+  %xo, %xi = halide.split %x by 4
+  halide.gpu_block %y
+  halide.gpu_thread %xi
+  // CHECK: halide.compute_root %[[SUM]]
+  // CHECK: halide.gpu_single_thread %[[SUM]]
+  // CHECK: halide.gpu_single_thread %[[SUM]] update 0
+  // CHECK: halide.compute_root %[[TABLE]]
+  // CHECK: %[[LOOP:.*]] = halide.loops %[[TABLE]]
+  // CHECK: halide.split %[[LOOP]] by 128
+  // CHECK: halide.gpu_block
+  // CHECK: halide.gpu_thread
+  // CHECK-NOT: halide.gpu_
+}
+
 // Reduction loops that may race and run in parallel on a CPU are threads.
 // CHECK-LABEL: halide.pipeline @rows_in_parallel
 halide.pipeline @rows_in_parallel {
