@@ -1,6 +1,6 @@
 """Assembles the PTX of fused attention, or of a linear layer, for each GPU and prints what its kernels take.
 
-usage: ptxas.py KIND,... ELEMENT HEAD_DIM,... CAPABILITY... [--cores]   (kinds: plain, attention, softcap, lse, linear)
+usage: ptxas.py KIND,... ELEMENT HEAD_DIM,... CAPABILITY... [--cores]   (kinds: plain, attention, softcap, lse, packed, linear)
 
 A line for each kernel of the GPU code with the registers, bytes of spills and bytes of
 shared memory; nothing here needs a GPU. --cores leaves out the kernel for few rows, and GPUs of later capabilities.
@@ -56,6 +56,22 @@ SPECS = {
     "attention": attention(CAUSAL, "masked"),
     "softcap": attention(SOFTCAP + "\n  " + CAUSAL.replace("%score", "%capped"), "masked"),
     "lse": attention(CAUSAL + "\n  " + LSE, "masked", has_lse=True),
+    "packed": """
+!t = tensor<?x8xHEAD_DIMxELEMENT>
+!padded = tensor<?x8x?xHEAD_DIMxELEMENT>
+func.func @packed(%query: !t, %key: !t, %value: !t, %offsets: tensor<?xi32>, %kv_offsets: tensor<?xi32>) -> !t {
+  %q = attn.unpack_rows %query offsets(%offsets) : !t, tensor<?xi32>
+  %k = attn.unpack_rows %key offsets(%kv_offsets) : !t, tensor<?xi32>
+  %v = attn.unpack_rows %value offsets(%kv_offsets) : !t, tensor<?xi32>
+  %score = attn.score %q, %k scale(0.125) : !padded, !padded
+  %masked = attn.mask %score causal(bottom_right) q_offsets(%offsets : tensor<?xi32>)
+      kv_offsets(%kv_offsets : tensor<?xi32>) : tensor<?x8x?x?xELEMENT>
+  %prob = attn.softmax %masked : tensor<?x8x?x?xELEMENT>
+  %context = attn.context %prob, %v : tensor<?x8x?x?xELEMENT>, !padded
+  %packed = attn.pack_rows %context offsets(%offsets) : !padded, tensor<?xi32>
+  return %packed : !t
+}
+""",
     "linear": """
 func.func @linear(%x: tensor<?xHEAD_DIMxELEMENT>, %weight: tensor<384xHEAD_DIMxELEMENT>,
                   %bias: tensor<384xELEMENT>) -> tensor<?x384xELEMENT> {

@@ -748,7 +748,7 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
       num_kv_heads, and are 1 if that is not static; the `vector_width` of a `#attn.decode` divides
       head_dim.
     - (C8) the `packed_heads` of a `#attn.gpu` or `#attn.mma` do the same; the columns of its threads hold a
-      row of the context, whose size is static; there are no offsets.
+      row of the context, whose size is static.
     - (C9) a sink has the query's element type and sizes as in `attn.softmax`.
     - (C10) the `kv_splits` of a schedule are 1 if there is a prob region, which may depend on
       NaN in a single split.
