@@ -1,4 +1,5 @@
 // RUN: attn-opt %s --attn-pipeline | FileCheck %s
+// RUN: attn-opt %s --attn-pipeline=target=x86-64-linux-opencl | FileCheck %s --check-prefix=GPU
 
 // Offsets are checked, then each kernel computes the sequences that it serves: it scatters the rows
 // that they have, into the result's own memory. No padded tensor is allocated.
@@ -10,10 +11,22 @@
 // CHECK-NOT: memref.alloc() : memref<?x
 // CHECK: %[[PLACE:.*]] = memref.transpose %{{.*}}
 // CHECK: host.require %{{.*}}, "expected element {} of the offsets of attn.attention to be 0 first, not to decrease, and the number of rows last"(%{{.*}})
-// CHECK: host.call @ragged_attention
-// CHECK: host.call @ragged_attention
+// CHECK: host.call @ragged_attention_1({{[^)]*}}) :
+// CHECK: %[[MANY:.*]] = arith.cmpi sgt, %{{.*}}, %c1 : index
+// CHECK: host.call @ragged_attention_2({{[^)]*}}) if(%[[MANY]])
 // CHECK-NOT: host.call @ragged_copy
 // CHECK: return
+
+// On a GPU, the tables of query blocks are kernels of their own, ahead of one whose blocks of threads
+// store the rows that they have.
+// GPU-LABEL: halide.pipeline @ragged_attention_2
+// GPU: %[[BEFORE:.*]] = halide.func "blocks_before"
+// GPU: %[[CONTEXT:.*]] = halide.func "context"
+// GPU: %[[D:.*]], %[[ROW:.*]], %[[HEAD:.*]], %[[BLOCK:.*]], %[[HEADS:.*]] = halide.loops %[[CONTEXT]] update 0
+// GPU: halide.gpu_block %[[BLOCK]]
+// GPU: halide.gpu_block %[[HEADS]]
+// GPU: halide.compute_root %[[BEFORE]]
+// GPU: halide.gpu_single_thread %[[BEFORE]] update 0
 func.func @ragged(%rows: tensor<?x4x64xf32>, %k: tensor<?x2x?x64xf32>, %o: tensor<?xi32>) -> tensor<?x4x64xf32> {
   %q = attn.unpack_rows %rows offsets(%o) : tensor<?x4x64xf32>, tensor<?xi32>
   %s = attn.score %q, %k : tensor<?x4x?x64xf32>, tensor<?x2x?x64xf32>
