@@ -112,8 +112,7 @@ static LogicalResult callKernels(AttentionOp op, Attribute schedule, ArrayRef<Va
 }
 
 /// One kernel for each schedule; a call runs the first that serves its q_len. Of packed rows, each
-/// kernel computes the sequences that it serves, and runs if one of as many rows as there are could
-/// be one.
+/// kernel computes the sequences that it serves, and is left out if there are too few rows for one.
 static LogicalResult convertAttention(AttentionOp op, FunctionConverter &converter) {
   HostFunction &host = converter.getHost();
   if (StringRef obstacle = findObstacle(op); !obstacle.empty())

@@ -167,7 +167,7 @@ static void mapToGpu(PipelineOp pipeline) {
   schedule(body, stages);
 }
 
-/// Of a pipeline with kernels, the funcs that are computed before them as on a CPU.
+/// Of a pipeline with GPU loops, the funcs at compute_root that have none.
 static void mapRestToGpu(PipelineOp pipeline) {
   Block &body = pipeline.getBody().front();
   SmallVector<StoredStage> stages;

@@ -73,7 +73,7 @@ halide.pipeline @scheduled {
   // CHECK-NOT: halide.gpu_
 }
 
-// So is one with kernels, but for funcs computed ahead of them.
+// But for its funcs at compute_root without a GPU loop.
 // CHECK-LABEL: halide.pipeline @ahead
 halide.pipeline @ahead {
   %c0 = arith.constant 0 : i32

@@ -11,12 +11,14 @@
 include "mlir/Pass/PassBase.td"
 
 def HalideMapToGpu : Pass<"halide-map-to-gpu", "::mlir::ModuleOp"> {
-  let summary = "Schedule pipelines without a GPU schedule on a GPU";
+  let summary = "Schedule pipelines and funcs without a GPU schedule on a GPU";
   let description = [{
     Replaces the schedule of every pipeline without a GPU loop. Funcs with updates, outputs and
     funcs at compute_root are stored, all others are inlined into their consumers. The two innermost
     pure loops of each stored stage are split into threads, the rest is one loop over blocks;
     reduction loops run inside a thread, and a stage without a pure loop runs as one thread.
+    In a pipeline with GPU loops, the schedules of those funcs at compute_root that have none are
+    replaced.
 
     ```mlir
     // before
