@@ -30,12 +30,14 @@ static ArrayRef<Domain> getDomains() {
                            queryBlocks[] = {16, 32, 48, 64, 96, 128, 192},
                            tile[] = {1, 2, 3, 4, 6, 8, 12, 16}, splits[] = {1, 2, 4, 8, 16, 32},
                            splitKeys[] = {256, 512, 1024, 2048, 4096},
+                           ahead[] = {0, 8, 16, 32, 64, 128, 256}, fetches[] = {1, 2, 3},
                            rowBlocks[] = {16, 32, 64, 128, 256, 512, 1024};
   static const Domain domains[] = {
       {"kv_block", blocks},     {"score_keys", tile},    {"context_vectors", tile},
       {"context_rows", tile},   {"score_vectors", tile}, {"score_rows", tile},
       {"q_block", queryBlocks}, {"kv_splits", splits},   {"min_split_keys", splitKeys},
-      {"row_tile", tile},       {"vectors", tile},       {"row_block", rowBlocks}};
+      {"row_tile", tile},       {"vectors", tile},       {"row_block", rowBlocks},
+      {"fetch_ahead", ahead},   {"fetches", fetches}};
   return domains;
 }
 
@@ -58,6 +60,12 @@ static bool mayMultiplyPairs(Operation *op) {
   return attention.getQuery().getType().getElementType().isBF16() && !attention.isWidened();
 }
 
+/// Whether the schedule has the parameter, if only by its default, the first of its values.
+static bool hasParameter(const ScheduleText &text, StringRef name) {
+  bool mayBeDefault = name == "fetch_ahead" || name == "fetches" || name == "kv_splits";
+  return text.get(name) || (mayBeDefault && text.get("score_rows"));
+}
+
 /// For each parameter, the steps in the order of its values. The rows of a decode kernel follow
 /// from the heads that it packs.
 std::vector<std::vector<ScheduleSearch::Step>> ScheduleSearch::listSteps() {
@@ -65,7 +73,7 @@ std::vector<std::vector<ScheduleSearch::Step>> ScheduleSearch::listSteps() {
   ScheduleText text(best.schedule);
   std::optional<int64_t> packed = text.getInteger("packed_heads");
   for (const Domain &domain : getDomains()) {
-    if (!text.get(domain.name) || (packed && domain.name == "q_block"))
+    if (!hasParameter(text, domain.name) || (packed && domain.name == "q_block"))
       continue;
     std::vector<Step> &steps = all.emplace_back();
     for (int64_t value : domain.values)
@@ -179,6 +187,8 @@ static std::pair<size_t, bool> findStep(Attribute schedule, ArrayRef<ScheduleSea
   StringRef name = steps.front().front().first;
   ScheduleText text(schedule);
   std::optional<int64_t> number = text.getInteger(name);
+  if (!text.get(name))
+    return {0, true};
   for (auto [at, step] : llvm::enumerate(steps)) {
     int64_t value;
     if (step.front().second == text.get(name))

@@ -19,13 +19,14 @@ namespace {
 /// A processor with vdpbf16ps, as Halide's targets and LLVM call it.
 struct BF16PairCpu {
   StringLiteral feature, name;
-  bool prefersPairs;
+  bool prefersPairs, prefersFetches;
 };
 } // namespace
 
-static constexpr BF16PairCpu kBF16PairCpus[] = {{"avx512_zen4", "znver4", true},
-                                                {"avx512_zen5", "znver5", true},
-                                                {"avx512_sapphirerapids", "sapphirerapids", false}};
+static constexpr BF16PairCpu kBF16PairCpus[] = {
+    {"avx512_zen4", "znver4", true, false},
+    {"avx512_zen5", "znver5", true, true},
+    {"avx512_sapphirerapids", "sapphirerapids", false, false}};
 
 static CpuInfo getAvx512Info(function_ref<bool(const BF16PairCpu &)> isCpu) {
   CpuInfo info{64, 32};
@@ -33,6 +34,7 @@ static CpuInfo getAvx512Info(function_ref<bool(const BF16PairCpu &)> isCpu) {
     if (isCpu(cpu)) {
       info.hasBF16Pairs = true;
       info.prefersBF16Pairs |= cpu.prefersPairs;
+      info.prefersFetches |= cpu.prefersFetches;
     }
   return info;
 }

@@ -89,10 +89,6 @@ LogicalResult attn::lowerDecodeAttention(PipelineBuilder &p, AttentionOp op, Dec
   return DecodeAttention(p, op, s).lower();
 }
 
-/// Few rows wait for memory: their keys and values are prefetched as many keys ahead, 32 KB of 128
-/// floats, or a KV block.
-static constexpr int64_t kKeysAhead = 64;
-
 LogicalResult DecodeAttention::lower() {
   range = buildKeyRange(qBlockMask);
   if (!blocks.splits.isSplit())
@@ -101,7 +97,7 @@ LogicalResult DecodeAttention::lower() {
   reader.emplace(blocks, range, buildKvHead(blocks), buildKvStart(blocks));
   reader->lookUpPages();
   reader->lookUpScales();
-  reader->fetchAhead(std::max(kKeysAhead, s.getKvBlock()));
+  reader->fetchAhead(s.getFetchAhead(), s.getFetches());
   steps.emplace(*reader, regions, qBlockMask);
   buildScores();
   buildAccumulator();

@@ -82,12 +82,9 @@ Scalar KvReader::scaled(Scalar x, const KvTensors::Scales &scales, Func known, S
                            : blocks.in.kv.scale(scales, n, place, kvHead(t.h), blocks.batch(t)));
 }
 
-/// A CPU by itself prefetches rows side by side, but not far enough ahead of the products of
-/// several query rows.
-void KvReader::fetchAhead(int64_t keys) {
-  constexpr int64_t kRows = 4;
-  if (blocks.in.kv.areRowsApart() || blocks.rows >= kRows)
-    ahead = keys;
+void KvReader::fetchAhead(int64_t keys, int64_t times) {
+  ahead = keys;
+  fetches = times;
 }
 
 KvReader KvReader::withoutLookUps() const { return {blocks, range, kvHead, start}; }
@@ -114,8 +111,10 @@ Scalar KvReader::numberAhead(Scalar k, Scalar c, const BlockCoords &t) const {
   return select(isHeadDone(c, t) && k >= blocks.p.i32(blocks.kvBlock), first, n);
 }
 
-Scalar KvReader::headAhead(Scalar c, const BlockCoords &t) const {
+Scalar KvReader::headAhead(Scalar c, const BlockCoords &t, int64_t keys) const {
   Scalar head = kvHead(t.h), last = blocks.in.kv.getNumHeads() - 1;
+  if (keys < blocks.kvBlock)
+    return head;
   head = min(head + select(isHeadDone(c, t), blocks.p.i32(1), blocks.p.i32(0)), last);
   return unsafePromiseClamped(head, blocks.p.i32(0), last);
 }
@@ -129,15 +128,11 @@ KvTensors::Place KvReader::placeAhead(Scalar k, Scalar c, const BlockCoords &t,
   return placeOf(unsafePromiseClamped(numberAhead(next, c, t), blocks.p.i32(0), last), next, c, t);
 }
 
-/// A core drops prefetches while it waits for as many lines as it can, so that each is repeated at
-/// half and at a quarter of the distance. Groups of rows repeat those of values; bytes arrive
-/// faster than they are multiplied.
-int64_t KvReader::countKeyFetches() const { return blocks.in.kv.areKeysBytes() ? 1 : 3; }
-
 Scalar KvReader::fetchKeyAhead(Scalar x, Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
-  for (int64_t i = 0; ahead && i < countKeyFetches(); ++i)
-    x = blocks.in.kv.fetchKeyAhead(x, d, placeAhead(k, c, t, ahead >> i),
-                                   i == 0 ? headAhead(c, t) : kvHead(t.h), blocks.batch(t));
+  int64_t distance = ahead;
+  for (int64_t i = 0; distance && i < fetches; ++i, distance /= 2)
+    x = blocks.in.kv.fetchKeyAhead(x, d, placeAhead(k, c, t, distance), headAhead(c, t, distance),
+                                   blocks.batch(t));
   return x;
 }
 
@@ -145,7 +140,7 @@ Scalar KvReader::fetchValueAhead(Scalar x, Scalar d, Scalar k, Scalar c,
                                  const BlockCoords &t) const {
   if (!ahead)
     return x;
-  return blocks.in.kv.fetchValueAhead(x, d, placeAhead(k, c, t, ahead), headAhead(c, t),
+  return blocks.in.kv.fetchValueAhead(x, d, placeAhead(k, c, t, ahead), headAhead(c, t, ahead),
                                       blocks.batch(t));
 }
 

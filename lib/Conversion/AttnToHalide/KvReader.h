@@ -50,8 +50,9 @@ public:
   void lookUpPages();
   /// Has the scales of a KV block widened once: the caller schedules `keyScales` and `valueScales`.
   void lookUpScales();
-  /// Has reads prefetch that many keys ahead, where the CPU does not prefetch enough by itself.
-  void fetchAhead(int64_t keys);
+  /// Has reads prefetch that many keys ahead; those of keys, `fetches` times, each at half the
+  /// distance. Groups of rows repeat those of values.
+  void fetchAhead(int64_t keys, int64_t fetches);
   /// A reader in whose reads each key is looked up.
   KvReader withoutLookUps() const;
 
@@ -64,8 +65,8 @@ public:
   Func rowInPage, page;
   /// By block of dims and key of a KV block; null without scales, or if they are not looked up.
   Func keyScales, valueScales;
-  /// How many keys further on reads prefetch.
-  int64_t ahead = 0;
+  /// How many keys further on reads prefetch, and how often.
+  int64_t ahead = 0, fetches = 1;
 
 private:
   /// Returns x, an element of key k, or a pair of them, and prefetches that of a later key.
@@ -79,12 +80,11 @@ private:
   Scalar scaled(Scalar x, const KvTensors::Scales &scales, Func known, Scalar d,
                 KvTensors::Place place, Scalar k, Scalar c, const BlockCoords &t) const;
   KvTensors::Place placeAhead(Scalar k, Scalar c, const BlockCoords &t, int64_t keys) const;
-  int64_t countKeyFetches() const;
   Scalar clampToVisible(Scalar n, const BlockCoords &t) const;
   Scalar isHeadDone(Scalar c, const BlockCoords &t) const;
   /// The position of key k, which may be behind KV block c, and the head, in the order of reading.
   Scalar numberAhead(Scalar k, Scalar c, const BlockCoords &t) const;
-  Scalar headAhead(Scalar c, const BlockCoords &t) const;
+  Scalar headAhead(Scalar c, const BlockCoords &t, int64_t keys) const;
 };
 
 /// The key/value head that a query block reads.

@@ -12,19 +12,12 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Whether the tensor is a view of one with keys before heads.
-static bool isView(Value tensor) {
-  auto transpose = tensor.getDefiningOp<TransposeOp>();
-  return tensor.getDefiningOp<SplitHeadsOp>() || (transpose && transpose.keepsRows());
-}
-
 /// The size of a page is known if it is static: a key's page and row then take no division.
 KvTensors::KvTensors(PipelineBuilder &p, AttentionOp op)
     : p(p), keys(p.input("key", op.getKey(), /*knownDims=*/op.getPages() ? 2 : 1)),
       values(p.input("value", op.getValue(), /*knownDims=*/op.getPages() ? 2 : 1)),
       keyScales(getScales("key_scales", op.getKeyScales(), op.getKey())),
-      valueScales(getScales("value_scales", op.getValueScales(), op.getValue())),
-      isView(::isView(op.getKey()) || ::isView(op.getValue())) {
+      valueScales(getScales("value_scales", op.getValueScales(), op.getValue())) {
   if (op.getPages())
     pages.emplace(p, getPagedTensors(op), p.extent(keys, 2), p.extent(keys, 1),
                   min(p.extent(keys, 3), p.extent(values, 3)));

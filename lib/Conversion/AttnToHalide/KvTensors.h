@@ -22,13 +22,9 @@ public:
   Scalar getNumKeys() const;
   /// Whether finding a key takes more than its number: kernels look up each key once.
   bool arePaged() const { return pages.has_value(); }
-  /// Whether other rows lie between two keys or values in memory, as far as is known: in pages, and
-  /// in views that put heads first.
-  bool areRowsApart() const { return arePaged() || isView; }
   Scalar getNumHeads() const;
   /// Whether elements are other than f32: reading one takes more than a load.
   bool areWidened() const;
-  bool areKeysBytes() const { return keys.getElementType().getIntOrFloatBitWidth() == 8; }
   /// Vectors of key elements in a cache line of 64 bytes.
   int64_t countKeyVectors(int64_t lanes) const;
 
@@ -82,7 +78,6 @@ private:
   PipelineBuilder &p;
   Func keys, values;
   Scales keyScales, valueScales;
-  bool isView;
   /// If keys and values are in pages.
   std::optional<PageTable> pages;
   /// If sequences of keys and values are packed.

@@ -113,18 +113,22 @@ LogicalResult PrefillAttr::verify(EmitError emitError, int64_t qBlock, int64_t k
 LogicalResult DecodeAttr::verify(EmitError emitError, int64_t qBlock, int64_t packedHeads,
                                  int64_t kvBlock, int64_t vectorWidth, int64_t scoreRows,
                                  int64_t scoreKeys, int64_t contextRows, int64_t contextVectors,
-                                 Products products, int64_t kvSplits, int64_t minSplitKeys,
-                                 int64_t maxQLen) {
+                                 Products products, int64_t fetchAhead, int64_t fetches,
+                                 int64_t kvSplits, int64_t minSplitKeys, int64_t maxQLen) {
   std::pair<StringRef, int64_t> parameters[] = {
-      {"q_block", qBlock},           {"packed_heads", packedHeads},
-      {"kv_block", kvBlock},         {"vector_width", vectorWidth},
-      {"score_rows", scoreRows},     {"score_keys", scoreKeys},
-      {"context_rows", contextRows}, {"context_vectors", contextVectors},
+      {"q_block", qBlock},           {"packed_heads", packedHeads},       {"kv_block", kvBlock},
+      {"vector_width", vectorWidth}, {"score_rows", scoreRows},           {"score_keys", scoreKeys},
+      {"context_rows", contextRows}, {"context_vectors", contextVectors}, {"fetches", fetches},
       {"kv_splits", kvSplits},       {"min_split_keys", minSplitKeys}};
   for (auto [name, value] : parameters)
     if (failed(verifyPositive(emitError, name, value)))
       return failure();
-  if (failed(verifyAtMost(emitError, "vector_width", vectorWidth, kMostLanes)) ||
+  constexpr int64_t kMostAhead = 4096, kMostFetches = 4;
+  if (fetchAhead < 0)
+    return emitError() << "expected fetch_ahead of at least 0, found " << fetchAhead;
+  if (failed(verifyAtMost(emitError, "fetch_ahead", fetchAhead, kMostAhead)) ||
+      failed(verifyAtMost(emitError, "fetches", fetches, kMostFetches)) ||
+      failed(verifyAtMost(emitError, "vector_width", vectorWidth, kMostLanes)) ||
       failed(verifyTile(emitError, {"score_rows", scoreRows}, {"score_keys", scoreKeys})) ||
       failed(verifyTile(emitError, {"context_rows", contextRows},
                         {"context_vectors", contextVectors})))

@@ -73,7 +73,7 @@ namespace {
 class CpuSelector {
 public:
   CpuSelector(AttentionOp op, const CpuInfo &cpu)
-      : op(op), mask(op.getMask()), lanes(cpu.lanes(32)),
+      : op(op), cpu(cpu), mask(op.getMask()), lanes(cpu.lanes(32)),
         has32VectorRegs(cpu.vectorRegisters >= 32),
         lacksFMA(!has32VectorRegs && cpu.vectorBytes == 16),
         headDim(op.getQuery().getType().getDimSize(3)),
@@ -114,6 +114,7 @@ private:
   /// Whether one KV block covers all keys that a query block sees.
   bool isOneKvBlock(int64_t qBlock);
   Attribute decode(int64_t rowsOfHead, int64_t maxQLen = 0);
+  std::pair<int64_t, int64_t> fetches(int64_t rows, int64_t kvBlock);
   int64_t kvSplits(int64_t packedHeads);
   /// Rows of a large query block: of tiles, twice two groups of 16.
   int64_t rowsOfBlock() const { return products == Products::bf16_tiles ? 64 : 48; }
@@ -121,6 +122,7 @@ private:
   int64_t fitPeriod(int64_t qBlock);
 
   AttentionOp op;
+  const CpuInfo &cpu;
   MaskAnalysis mask;
   int64_t lanes;
   /// 32 vector registers instead of 16.
@@ -249,10 +251,34 @@ Attribute CpuSelector::decode(int64_t rowsOfHead, int64_t maxQLen) {
                                                                             : 1;
   int64_t contextVectors = largestDivisor(valueVectors, areMany || inPairs ? sums / 4 : 8);
   int64_t contextRows = largestDivisor(rows, sums / contextVectors);
-  return DecodeAttr::get(op->getContext(), rows, shared, areMany && keyBits == 8 ? 128 : 64, lanes,
-                         scoreRows, scoreKeys, contextRows, contextVectors,
-                         inPairs ? Products::bf16_pairs : Products::f32, kvSplits(shared),
-                         /*min_split_keys=*/1024, maxQLen);
+  int64_t kvBlock = areMany && keyBits == 8 ? 128 : 64;
+  auto [ahead, count] = fetches(rows, kvBlock);
+  return DecodeAttr::get(op->getContext(), rows, shared, kvBlock, lanes, scoreRows, scoreKeys,
+                         contextRows, contextVectors,
+                         inPairs ? Products::bf16_pairs : Products::f32, ahead, count,
+                         kvSplits(shared), /*min_split_keys=*/1024, maxQLen);
+}
+
+/// Whether other rows lie between two keys or values in memory, as far as is known: in pages, and
+/// in views of tensors with keys before heads.
+static bool areRowsApart(AttentionOp op) {
+  auto isView = [](Value tensor) {
+    auto transpose = tensor.getDefiningOp<TransposeOp>();
+    return tensor.getDefiningOp<SplitHeadsOp>() || (transpose && transpose.keepsRows());
+  };
+  return op.getPages() || isView(op.getKey()) || isView(op.getValue());
+}
+
+/// How far ahead rows are prefetched, and how often. Most CPUs by themselves prefetch rows side by
+/// side, but not far enough ahead of the products of several query rows, which leave time for a
+/// core to drop prefetches; bytes arrive faster than they are multiplied.
+std::pair<int64_t, int64_t> CpuSelector::fetches(int64_t rows, int64_t kvBlock) {
+  constexpr int64_t kSomeRows = 4, kKeysAhead = 64; // 32 KB of 128 floats
+  bool areBytes = op.getKey().getType().getElementTypeBitWidth() == 8;
+  int64_t ahead = std::max(kKeysAhead, kvBlock);
+  if (rows >= kSomeRows || areRowsApart(op))
+    return {ahead, areBytes ? 1 : 3};
+  return {cpu.prefersFetches ? ahead : 0, 1};
 }
 
 /// Number of KV splits: enough tasks for all cores of a large machine. A window has few keys, keys

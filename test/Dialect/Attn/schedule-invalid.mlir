@@ -502,3 +502,23 @@ func.func private @odd_pairs() attributes {x = #attn.decode<q_block = 1, packed_
 
 // expected-error@+1 {{expected products f32 or bf16_pairs, found bf16_tiles}}
 func.func private @decode_tiles() attributes {x = #attn.decode<q_block = 1, packed_heads = 1, kv_block = 64, vector_width = 16, score_rows = 1, score_keys = 1, context_rows = 1, context_vectors = 1, products = bf16_tiles>}
+
+// -----
+
+// expected-error@+1 {{expected fetch_ahead of at least 0, found -1}}
+func.func private @fetch_ahead_1() attributes {x = #attn.decode<q_block = 1, packed_heads = 1, kv_block = 64, vector_width = 16, score_rows = 1, score_keys = 1, context_rows = 1, context_vectors = 1, fetch_ahead = -1>}
+
+// -----
+
+// expected-error@+1 {{expected fetch_ahead of at most 4096, found 4097}}
+func.func private @fetch_ahead_4097() attributes {x = #attn.decode<q_block = 1, packed_heads = 1, kv_block = 64, vector_width = 16, score_rows = 1, score_keys = 1, context_rows = 1, context_vectors = 1, fetch_ahead = 4097>}
+
+// -----
+
+// expected-error@+1 {{expected fetches of at most 4, found 5}}
+func.func private @fetches_5() attributes {x = #attn.decode<q_block = 1, packed_heads = 1, kv_block = 64, vector_width = 16, score_rows = 1, score_keys = 1, context_rows = 1, context_vectors = 1, fetches = 5>}
+
+// -----
+
+// expected-error@+1 {{expected a positive fetches, found 0}}
+func.func private @fetches_0() attributes {x = #attn.decode<q_block = 1, packed_heads = 1, kv_block = 64, vector_width = 16, score_rows = 1, score_keys = 1, context_rows = 1, context_vectors = 1, fetches = 0>}

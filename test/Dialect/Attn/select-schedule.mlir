@@ -1,7 +1,7 @@
 // RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_skylake | FileCheck %s --check-prefixes=CHECK,WIDE
 // RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx2 | FileCheck %s --check-prefixes=CHECK,NARROW
-// RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_zen4 | FileCheck %s --check-prefixes=CHECK,PAIRS
-// RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_zen5 | FileCheck %s --check-prefixes=CHECK,PAIRS
+// RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_zen4 | FileCheck %s --check-prefixes=CHECK,PAIRS,ZEN4
+// RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_zen5 | FileCheck %s --check-prefixes=CHECK,PAIRS,ZEN5
 // RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_sapphirerapids | FileCheck %s --check-prefixes=CHECK,TILES
 // RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux | FileCheck %s --check-prefixes=PLAIN
 
@@ -32,8 +32,8 @@ func.func @five_vectors(%x: tensor<1x8x2048x80xf32>) -> tensor<1x8x2048x80xf32> 
 
 // One row: the four query heads of a head of key and value are the rows of a query block.
 // CHECK-LABEL: func.func @one_row
-// WIDE: schedule([#attn.decode<q_block = 4, packed_heads = 4, kv_block = 64, vector_width = 16, score_rows = 4, score_keys = 2, context_rows = 2, context_vectors = 8, kv_splits = 4>])
-// NARROW: schedule([#attn.decode<q_block = 4, packed_heads = 4, kv_block = 64, vector_width = 8, score_rows = 4, score_keys = 2, context_rows = 1, context_vectors = 8, kv_splits = 4>])
+// WIDE: schedule([#attn.decode<q_block = 4, packed_heads = 4, kv_block = 64, vector_width = 16, score_rows = 4, score_keys = 2, context_rows = 2, context_vectors = 8, fetch_ahead = 64, fetches = 3, kv_splits = 4>])
+// NARROW: schedule([#attn.decode<q_block = 4, packed_heads = 4, kv_block = 64, vector_width = 8, score_rows = 4, score_keys = 2, context_rows = 1, context_vectors = 8, fetch_ahead = 64, fetches = 3, kv_splits = 4>])
 func.func @one_row(%q: tensor<1x32x1x128xf32>, %k: tensor<1x8x?x128xf32>) -> tensor<1x32x1x128xf32> {
   %c = attn.attention %q, %k, %k : tensor<1x32x1x128xf32>, tensor<1x8x?x128xf32>, tensor<1x8x?x128xf32> -> tensor<1x32x1x128xf32>
   return %c : tensor<1x32x1x128xf32>
@@ -41,8 +41,8 @@ func.func @one_row(%q: tensor<1x32x1x128xf32>, %k: tensor<1x8x?x128xf32>) -> ten
 
 // Many rows of 16 bits share what they load and widen.
 // CHECK-LABEL: func.func @many_heads
-// WIDE: schedule([#attn.decode<q_block = 8, packed_heads = 8, kv_block = 64, vector_width = 16, score_rows = 4, score_keys = 4, context_rows = 4, context_vectors = 4, kv_splits = 32>])
-// NARROW: schedule([#attn.decode<q_block = 8, packed_heads = 8, kv_block = 64, vector_width = 8, score_rows = 4, score_keys = 2, context_rows = 4, context_vectors = 2, kv_splits = 32>])
+// WIDE: schedule([#attn.decode<q_block = 8, packed_heads = 8, kv_block = 64, vector_width = 16, score_rows = 4, score_keys = 4, context_rows = 4, context_vectors = 4, fetch_ahead = 64, fetches = 3, kv_splits = 32>])
+// NARROW: schedule([#attn.decode<q_block = 8, packed_heads = 8, kv_block = 64, vector_width = 8, score_rows = 4, score_keys = 2, context_rows = 4, context_vectors = 2, fetch_ahead = 64, fetches = 3, kv_splits = 32>])
 func.func @many_heads(%q: tensor<1x8x1x128xbf16>, %k: tensor<1x1x?x128xbf16>) -> tensor<1x8x1x128xbf16> {
   %c = attn.attention %q, %k, %k : tensor<1x8x1x128xbf16>, tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16> -> tensor<1x8x1x128xbf16>
   return %c : tensor<1x8x1x128xbf16>
@@ -63,7 +63,7 @@ func.func @vectors_of_heads(%q: tensor<1x128x1x128xf32>, %k: tensor<1x1x?x128xf3
 // region has to see all of them.
 // CHECK-LABEL: func.func @one_row_of_one_head
 // CHECK: kv_splits = 32>])
-// CHECK: context_vectors = {{[0-9]}}>])
+// CHECK: context_vectors = {{[0-9]+(, fetch_ahead = 64)?}}>])
 func.func @one_row_of_one_head(%q: tensor<1x1x1x128xf32>, %k: tensor<1x1x?x128xf32>) -> (tensor<1x1x1x128xf32>, tensor<1x1x1x128xf32>) {
   %c = attn.attention %q, %k, %k : tensor<1x1x1x128xf32>, tensor<1x1x?x128xf32>, tensor<1x1x?x128xf32> -> tensor<1x1x1x128xf32>
   %d = attn.attention %q, %k, %k prob_mod {
@@ -195,7 +195,7 @@ func.func @blocks_of_far_keys(%x: tensor<1x1x32768x64xf32>) -> tensor<1x1x32768x
 // PAIRS: #attn.prefill<
 // PAIRS-NOT: products
 // Few rows take pairs that fill vectors, where several share them.
-// PAIRS: #attn.decode<q_block = 4, packed_heads = 4, kv_block = 64, vector_width = 16, score_rows = 4, score_keys = 2, context_rows = 4, context_vectors = 4, products = bf16_pairs, kv_splits = 16>
+// PAIRS: #attn.decode<q_block = 4, packed_heads = 4, kv_block = 64, vector_width = 16, score_rows = 4, score_keys = 2, context_rows = 4, context_vectors = 4, products = bf16_pairs, fetch_ahead = 64, fetches = 3, kv_splits = 16>
 // PAIRS-NOT: products
 // PAIRS: #attn.decode<
 // PAIRS-NOT: products
@@ -279,4 +279,19 @@ func.func @documents(%x: tensor<1x8x4096x64xf32>, %y: tensor<1x8x4096x64xbf16>, 
     attn.yield %m : i1
   } : tensor<1x8x4096x64xbf16>, tensor<1x8x4096x64xbf16>, tensor<1x8x4096x64xbf16> -> tensor<1x8x4096x64xbf16>
   return %c, %d : tensor<1x8x4096x64xf32>, tensor<1x8x4096x64xbf16>
+}
+
+// A CPU prefetches the rows of one head by itself, but not on Zen 5, nor in views that put heads first.
+// CHECK-LABEL: func.func @fetches
+// WIDE: schedule([#attn.decode<{{.*}}context_vectors = 4>])
+// ZEN4: schedule([#attn.decode<{{.*}}context_vectors = 4>])
+// ZEN5: schedule([#attn.decode<{{.*}}context_vectors = 4, fetch_ahead = 64>])
+// WIDE: schedule([#attn.decode<{{.*}}context_vectors = 4, fetch_ahead = 64, fetches = 3>])
+// ZEN5: schedule([#attn.decode<{{.*}}context_vectors = 4, fetch_ahead = 64, fetches = 3>])
+// CHECK: return
+func.func @fetches(%q: tensor<8x4x1x64xf32>, %k: tensor<8x4x?x64xf32>, %cache: tensor<8x?x4x64xf32>) -> (tensor<8x4x1x64xf32>, tensor<8x4x1x64xf32>) {
+  %c = attn.attention %q, %k, %k : tensor<8x4x1x64xf32>, tensor<8x4x?x64xf32>, tensor<8x4x?x64xf32> -> tensor<8x4x1x64xf32>
+  %view = attn.transpose %cache [0, 2, 1, 3] : tensor<8x?x4x64xf32> -> tensor<8x4x?x64xf32>
+  %d = attn.attention %q, %view, %view : tensor<8x4x1x64xf32>, tensor<8x4x?x64xf32>, tensor<8x4x?x64xf32> -> tensor<8x4x1x64xf32>
+  return %c, %d : tensor<8x4x1x64xf32>, tensor<8x4x1x64xf32>
 }

@@ -210,9 +210,14 @@ def Attn_DecodeAttr : Attn_Attr<"Decode", "decode",
     number of keys in one. Splits are computed in parallel and merged in order; their number depends on
     the sizes alone, so results do not depend on the number of threads.
 
-    All are at least 1. A vector_width is at most 64, a register tile (`score_rows` × `score_keys`,
-    `context_rows` × `context_vectors`) 128 vectors. q_block is a multiple of packed_heads, score_rows
-    and context_rows, kv_block one of score_keys and vector_width.
+    Beside each key and value, those `fetch_ahead` keys further on are prefetched into the L2 cache; 0,
+    the default, leaves that to the CPU. Of keys there are as many as `fetches` prefetches, 1 by default:
+    a core drops those for which it has no buffer, so that each is repeated at half the distance.
+
+    All but fetch_ahead are at least 1. A vector_width is at most 64, a register tile (`score_rows` ×
+    `score_keys`, `context_rows` × `context_vectors`) 128 vectors, fetch_ahead 4,096 keys, fetches 4.
+    q_block is a multiple of packed_heads, score_rows and context_rows, kv_block one of score_keys and
+    vector_width.
 
     ```mlir
     #attn.decode<q_block = 4, packed_heads = 4, kv_block = 64, vector_width = 16, score_rows = 4,
@@ -225,6 +230,8 @@ def Attn_DecodeAttr : Attn_Attr<"Decode", "decode",
       "int64_t":$vector_width, "int64_t":$score_rows, "int64_t":$score_keys,
       "int64_t":$context_rows, "int64_t":$context_vectors,
       DefaultValuedParameter<"::mlir::attn::Products", "::mlir::attn::Products::f32">:$products,
+      DefaultValuedParameter<"int64_t", "0">:$fetch_ahead,
+      DefaultValuedParameter<"int64_t", "1">:$fetches,
       DefaultValuedParameter<"int64_t", "1">:$kv_splits,
       DefaultValuedParameter<"int64_t", "1024">:$min_split_keys,
       DefaultValuedParameter<"int64_t", "0">:$max_q_len);
