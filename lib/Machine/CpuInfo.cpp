@@ -19,7 +19,7 @@ namespace {
 /// A processor with vdpbf16ps, as Halide's targets and LLVM call it.
 struct BF16PairCpu {
   StringLiteral feature, name;
-  bool prefersPairs, prefersFetches;
+  bool prefersPairs, prefersOrder;
 };
 } // namespace
 
@@ -34,7 +34,7 @@ static CpuInfo getAvx512Info(function_ref<bool(const BF16PairCpu &)> isCpu) {
     if (isCpu(cpu)) {
       info.hasBF16Pairs = true;
       info.prefersBF16Pairs |= cpu.prefersPairs;
-      info.prefersFetches |= cpu.prefersFetches;
+      info.prefersOrder |= cpu.prefersOrder;
     }
   return info;
 }

@@ -21,8 +21,9 @@ struct CpuInfo {
   /// Whether there is an instruction for products of bf16 pairs, vdpbf16ps, and whether it is
   /// faster than products in f32: twice on Zen 4, but a quarter to a half on Sapphire Rapids.
   bool hasBF16Pairs = false, prefersBF16Pairs = false;
-  /// Whether prefetches of rows side by side are faster than the CPU's own: by 15 % on Zen 5.
-  bool prefersFetches = false;
+  /// Whether rows of memory are read fastest strictly in order and with prefetches, by a quarter on
+  /// Zen 5; other CPUs prefetch rows side by side as far ahead by themselves.
+  bool prefersOrder = false;
   /// Whether there is code for products of bf16 matrices, by tiles of AMX or by bfmmla where a call
   /// finds them, else in f32; and whether the CPU has them.
   bool hasTileCode = false, hasTiles = false;

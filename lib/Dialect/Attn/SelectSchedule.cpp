@@ -244,11 +244,11 @@ Attribute CpuSelector::decode(int64_t rowsOfHead, int64_t maxQLen) {
   int64_t shared = getPackedHeads(op), rows = rowsOfHead * shared, sums = has32VectorRegs ? 16 : 8;
   bool inPairs =
       products == Products::bf16_pairs && headDim % (2 * lanes) == 0 && rows >= kSomeRows;
-  bool areMany = rows >= (keyBits == 8 ? kSomeRows : kManyRows) &&
-                 !op.getKey().getType().getElementType().isF32();
-  int64_t scoreRows = largestDivisor(rows, 4), scoreKeys = areMany          ? sums / scoreRows
-                                                           : scoreRows == 4 ? 2
-                                                                            : 1;
+  bool areF32 = op.getKey().getType().getElementType().isF32();
+  bool areMany = rows >= (keyBits == 8 ? kSomeRows : kManyRows) && !areF32;
+  int64_t scoreRows = largestDivisor(rows, 4);
+  int64_t keysOfQuery = scoreRows == 4 && !(areF32 && cpu.prefersOrder) ? 2 : 1;
+  int64_t scoreKeys = areMany ? sums / scoreRows : keysOfQuery;
   int64_t contextVectors = largestDivisor(valueVectors, areMany || inPairs ? sums / 4 : 8);
   int64_t contextRows = largestDivisor(rows, sums / contextVectors);
   int64_t kvBlock = areMany && keyBits == 8 ? 128 : 64;
@@ -278,7 +278,7 @@ std::pair<int64_t, int64_t> CpuSelector::fetches(int64_t rows, int64_t kvBlock) 
   int64_t ahead = std::max(kKeysAhead, kvBlock);
   if (rows >= kSomeRows || areRowsApart(op))
     return {ahead, areBytes ? 1 : 3};
-  return {cpu.prefersFetches ? ahead : 0, 1};
+  return {cpu.prefersOrder ? ahead : 0, 1};
 }
 
 /// Number of KV splits: enough tasks for all cores of a large machine. A window has few keys, keys

@@ -33,6 +33,8 @@ func.func @five_vectors(%x: tensor<1x8x2048x80xf32>) -> tensor<1x8x2048x80xf32> 
 // One row: the four query heads of a head of key and value are the rows of a query block.
 // CHECK-LABEL: func.func @one_row
 // WIDE: schedule([#attn.decode<q_block = 4, packed_heads = 4, kv_block = 64, vector_width = 16, score_rows = 4, score_keys = 2, context_rows = 2, context_vectors = 8, fetch_ahead = 64, fetches = 3, kv_splits = 4>])
+// ZEN4: schedule([#attn.decode<{{.*}}score_keys = 2,
+// ZEN5: schedule([#attn.decode<{{.*}}score_keys = 1,
 // NARROW: schedule([#attn.decode<q_block = 4, packed_heads = 4, kv_block = 64, vector_width = 8, score_rows = 4, score_keys = 2, context_rows = 1, context_vectors = 8, fetch_ahead = 64, fetches = 3, kv_splits = 4>])
 func.func @one_row(%q: tensor<1x32x1x128xf32>, %k: tensor<1x8x?x128xf32>) -> tensor<1x32x1x128xf32> {
   %c = attn.attention %q, %k, %k : tensor<1x32x1x128xf32>, tensor<1x8x?x128xf32>, tensor<1x8x?x128xf32> -> tensor<1x32x1x128xf32>
