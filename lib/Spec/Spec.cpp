@@ -14,6 +14,7 @@
 #include "attnc/Diagnostics/Reproducer.h"
 #include "attnc/Dialect/Attn/Attributes.h"
 #include "attnc/Dialect/Attn/Passes.h"
+#include "attnc/Dialect/Halide/Halide.h"
 #include "attnc/Dialect/Host/Host.h"
 #include "attnc/Import/Onnx/Import.h"
 #include "attnc/Pipelines/Pipelines.h"
@@ -188,6 +189,18 @@ static LogicalResult checkWritesResult(func::FuncOp function) {
   return function.emitError("expected an argument with attn.result, found buffers without one");
 }
 
+/// A call passes tensors, of elements that buffers hold.
+static LogicalResult checkTensor(Location loc, StringRef kind, size_t index, Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return emitError(loc, "expected ")
+           << kind << ' ' << index << " to be a ranked tensor, found " << type;
+  if (!halide::isBufferElementType(tensor.getElementType()))
+    return emitError(loc, "expected ") << halide::kBufferElementTypes << " as elements of " << kind
+                                       << ' ' << index << ", found " << tensor.getElementType();
+  return success();
+}
+
 LogicalResult Spec::checkFunction() {
   func::FuncOp func = getFunction();
   bool onBuffers = mlir::host::isHostFunction(func);
@@ -195,13 +208,12 @@ LogicalResult Spec::checkFunction() {
   if (onBuffers)
     return checkWritesResult(func);
   for (BlockArgument argument : func.getArguments())
-    if (!isa<RankedTensorType>(argument.getType()))
-      return emitError(argument.getLoc(), "expected argument ")
-             << argument.getArgNumber() << " to be a ranked tensor, found " << argument.getType();
+    if (failed(checkTensor(argument.getLoc(), "argument", argument.getArgNumber(),
+                           argument.getType())))
+      return failure();
   for (auto [index, type] : llvm::enumerate(func.getResultTypes()))
-    if (!isa<RankedTensorType>(type))
-      return func.emitError("expected result ")
-             << index << " to be a ranked tensor, found " << type;
+    if (failed(checkTensor(func.getLoc(), "result", index, type)))
+      return failure();
   if (func.getNumResults() == 0)
     return func.emitError("expected at least one result, found none");
   return success();

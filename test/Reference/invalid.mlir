@@ -21,6 +21,11 @@
 // RUN: %exits 1 attnc run %s --reference --function append_csr --input table=ones --input o=@%t.e.npy --input n=ones 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=CSR-TAKEN
 // RUN: %exits 1 attnc run %s --reference --function packed --input o=ones 2>&1 | FileCheck %s --check-prefix=OFFSETS
+// RUN: %exits 1 attnc run %s --reference --function wide 2>&1 | FileCheck %s --check-prefix=WIDE
+// RUN: %exits 1 attnc run %s --function wide 2>&1 | FileCheck %s --check-prefix=WIDE
+// RUN: %exits 1 attnc explain %s --function wide --draw 2>&1 | FileCheck %s --check-prefix=WIDE
+// RUN: %exits 1 attnc run %s --reference --function vectors 2>&1 | FileCheck %s --check-prefix=VECTORS
+// RUN: %exits 1 attnc run %s --reference --function complex 2>&1 | FileCheck %s --check-prefix=COMPLEX
 // RUN: %exits 2 attnc run %s --function outside --f64 2>&1 | FileCheck %s --check-prefix=F64
 // RUN: attnc compile %s --function sizes --emit halide -o - > %t
 // RUN: %exits 1 attnc run %t --reference 2>&1 | FileCheck %s --check-prefix=STAGE
@@ -88,4 +93,21 @@ func.func @packed(%o: tensor<3xi32>) -> tensor<2x1x3x1xf32> {
   // OFFSETS: [[#@LINE+1]]:8: error: expected offset 0 to be 0 first, not to decrease, and 3 last, found 1
   %r = attn.unpack_rows %rows offsets(%o) : tensor<3x1x1xf32>, tensor<3xi32>
   return %r : tensor<2x1x3x1xf32>
+}
+
+// WIDE: [[#@LINE+1]]:17: error: expected i1, i8 to i64, f8E4M3FN or a float of 16 to 64 bits as elements of argument 0, found 'i128'
+func.func @wide(%a: tensor<2xi128>) -> tensor<2xi128> {
+  return %a : tensor<2xi128>
+}
+
+func.func @vectors(%n: tensor<1xi32>,
+                   // VECTORS: [[#@LINE+1]]:20: error: expected i1, {{.*}} as elements of argument 1, found 'vector<2xf32>'
+                   %a: tensor<2xvector<2xf32>>) -> tensor<1xi32> {
+  return %n : tensor<1xi32>
+}
+
+// COMPLEX: [[#@LINE+1]]:1: error: expected i1, {{.*}} as elements of result 0, found 'complex<f32>'
+func.func @complex() -> tensor<1xcomplex<f32>> {
+  %c = arith.constant dense<(1.0, 2.0)> : tensor<1xcomplex<f32>>
+  return %c : tensor<1xcomplex<f32>>
 }

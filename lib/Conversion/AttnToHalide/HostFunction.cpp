@@ -29,24 +29,15 @@ static MemRefType callerType(RankedTensorType type) {
   return MemRefType::get(type.getShape(), type.getElementType(), layout);
 }
 
-/// Whether a caller's buffer can hold elements of this type; integers may be signed, unsigned or
-/// signless.
-static bool isStored(Type element) {
-  if (auto integer = dyn_cast<IntegerType>(element))
-    element = IntegerType::get(element.getContext(), integer.getWidth());
-  return halide::isElementType(element);
-}
-
 LogicalResult HostFunction::create() {
   SmallVector<Type> types;
   for (Type type : llvm::concat<const Type>(source.getArgumentTypes(), source.getResultTypes())) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor)
       return source.emitError("expected ranked tensors as arguments and results, found ") << type;
-    if (!isStored(tensor.getElementType()))
-      return source.emitError(
-                 "expected i1, i8 to i64, f8E4M3FN or a float of 16 to 64 bits as elements of "
-                 "arguments and results, found ")
+    if (!halide::isBufferElementType(tensor.getElementType()))
+      return source.emitError("expected ")
+             << halide::kBufferElementTypes << " as elements of arguments and results, found "
              << tensor.getElementType();
     types.push_back(callerType(tensor));
   }

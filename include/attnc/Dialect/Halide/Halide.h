@@ -57,6 +57,12 @@ inline constexpr int64_t kMaxSize = std::numeric_limits<int32_t>::max();
 /// elements casts alone convert, and floats of 16 to 64 bits.
 bool isElementType(Type type);
 
+/// Whether a caller's buffer can hold elements of this type: those that Halide supports, integers
+/// signed, unsigned or signless.
+bool isBufferElementType(Type type);
+inline constexpr StringLiteral kBufferElementTypes =
+    "i1, i8 to i64, f8E4M3FN or a float of 16 to 64 bits";
+
 /// Checks that func and loop operands are defined by an op of the pipeline before `op`. The
 /// functions below assume that.
 LogicalResult verifyHandleOperands(Operation *op);
