@@ -31,8 +31,8 @@ public:
   /// Gives a call of packed rows `total` of them, and an offset for each sequence.
   void fitOffsets(const mlir::attn::PackedRows &packed, std::optional<int64_t> batch,
                   int64_t total);
-  /// The known size among those that an op requires to be equal with the number of sequences of
-  /// unpacked rows.
+  /// Finds the number of sequences that an op requires of offsets: the other known size among those
+  /// that are to be equal. Where some of the offsets are fixed, fits the other sizes to them.
   void findBatches(mlir::attn::AttnOpInterface op, llvm::DenseMap<Value, int64_t> &batches);
 
 private:
@@ -119,15 +119,24 @@ void SizeFitter::findBatches(mlir::attn::AttnOpInterface op,
                              llvm::DenseMap<Value, int64_t> &batches) {
   for (const mlir::attn::SizeConstraint &constraint : op.getSizeConstraints()) {
     SmallVector<Value> offsets;
-    std::optional<int64_t> batch;
+    SmallVector<int64_t *> others;
+    std::optional<int64_t> fixed, batch;
     for (const auto &member : constraint.members)
-      if (Value own = getOffsetsOfBatch(member))
+      if (Value own = getOffsetsOfBatch(member)) {
         offsets.push_back(own);
-      else if (auto size = get(member.tensor, member.dim); size && !batch)
-        batch = size;
-    if (batch)
+        if (auto count = get(own, 0); count && !getFree(own, 0))
+          fixed = std::max<int64_t>(*count - 1, 0);
+      } else if (auto size = get(member.tensor, member.dim)) {
+        batch = batch.value_or(*size);
+        if (int64_t *free = getFree(member.tensor, member.dim))
+          others.push_back(free);
+      }
+    if (fixed)
+      for (int64_t *other : others)
+        *other = *fixed;
+    if (fixed || batch)
       for (Value each : offsets)
-        batches.try_emplace(each, *batch);
+        batches.try_emplace(each, fixed ? *fixed : *batch);
   }
 }
 

@@ -15,6 +15,7 @@ func.func @appended(%pool: tensor<?x4x2x8xf32> {attn.dims = ["num_pages", 4, 2, 
 
 // Pages in CSR; a last page holds at least one key.
 // RUN: attnc verify %s --function csr | FileCheck %s
+// RUN: attnc verify %s --function csr --size num_offsets=4 | FileCheck %s
 func.func @csr(%query: tensor<?x4x3x8xf32> {attn.dims = ["batch", 4, 3, 8]},
                %pool: tensor<?x4x2x8xf32> {attn.dims = ["num_pages", 4, 2, 8]},
                %indices: tensor<?xi32> {attn.dims = ["num_indices"]}, %indptr: tensor<?xi32>,
@@ -27,6 +28,15 @@ func.func @csr(%query: tensor<?x4x3x8xf32> {attn.dims = ["batch", 4, 3, 8]},
   %prob = attn.softmax %masked : tensor<?x4x3x?xf32>
   %context = attn.context %prob, %keys : tensor<?x4x3x?xf32>, tensor<?x2x?x8xf32>
   return %context : tensor<?x4x3x8xf32>
+}
+
+// A fixed number of offsets says how many sequences there are.
+// RUN: attnc verify %s --function lengths | FileCheck %s
+func.func @lengths(%pool: tensor<?x4x2x8xf32>, %indices: tensor<?xi32>, %indptr: tensor<4xi32>,
+                   %last: tensor<?xi32>) -> tensor<?xi32> {
+  %n = attn.page_lengths %pool[%indices] offsets(%indptr : tensor<4xi32>) last(%last : tensor<?xi32>)
+      : tensor<?x4x2x8xf32>, tensor<?xi32>
+  return %n : tensor<?xi32>
 }
 
 // Sequences in CSR have pages enough for the rows that they append.
