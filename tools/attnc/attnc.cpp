@@ -89,12 +89,23 @@ static const Command *findCommand(llvm::StringRef name) {
   return nullptr;
 }
 
+/// LLVM takes options without a command with any command; of those, all but help and version are of
+/// libraries that are linked in.
+static void removeOptionsOfLibraries() {
+  llvm::SmallVector<cl::Option *> others;
+  for (auto &[name, option] : cl::getRegisteredOptions())
+    if (!option->Subs.contains(&cl::SubCommand::getAll()) && name != "version")
+      others.push_back(option);
+  for (cl::Option *option : others)
+    option->removeArgument();
+}
+
 int main(int argc, char **argv) {
   mlir::attn::removeTemporaryFoldersOnSignal();
   setCommandLine(argc, argv);
   reportWhenOutOfMemory();
   const Command *command = argc > 1 ? findCommand(argv[1]) : nullptr;
-  cl::HideUnrelatedOptions(category());
+  removeOptionsOfLibraries();
   for (const Command *known : all)
     cl::HideUnrelatedOptions(category(), known->options);
   cl::SetVersionPrinter(printVersion);
