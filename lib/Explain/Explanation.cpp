@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ArgumentName.h"
 #include "MainLoop.h"
 #include "MaskPicture.h"
 #include "VisibleKeys.h"
@@ -40,20 +41,15 @@ using mlir::attn::MaskAnalysis;
 //===----------------------------------------------------------------------===//
 
 /// The arguments whose elements or sizes a region reads.
-static std::string listReads(Region &region, func::FuncOp function) {
+static std::string listReads(Region &region) {
   SmallVector<std::string> names;
   region.walk([&](Operation *op) {
     for (Value operand : op->getOperands()) {
-      auto argument = dyn_cast<BlockArgument>(operand);
-      if (!argument || argument.getOwner()->getParentOp() != function)
-        continue;
-      auto name =
-          function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), mlir::attn::kNameAttr);
-      std::string text = name ? name.str() : "an argument";
-      if (isa<tensor::DimOp>(op))
-        text = "sizes of " + text;
-      if (!llvm::is_contained(names, text))
-        names.push_back(text);
+      std::string name = nameArgument(operand);
+      if (!name.empty() && isa<tensor::DimOp>(op))
+        name = "sizes of " + name;
+      if (!name.empty() && !llvm::is_contained(names, name))
+        names.push_back(name);
     }
   });
   return names.empty() ? "" : " reads " + llvm::join(names, ", ");
@@ -162,8 +158,7 @@ static void warnOfWidening(Operation &op, std::vector<std::string> &features) {
                                        describePlace(widening->getLoc())));
 }
 
-static std::vector<std::string> listFeatures(AttentionOp attention, func::FuncOp function,
-                                             CostModel &costs) {
+static std::vector<std::string> listFeatures(AttentionOp attention, CostModel &costs) {
   MaskAnalysis mask(attention.getMask());
   std::vector<std::string> features;
   std::string scale;
@@ -174,7 +169,7 @@ static std::vector<std::string> listFeatures(AttentionOp attention, func::FuncOp
                               {"mask", attention.getMask()},
                               {"prob_mod", attention.getProbMod()}})
     if (!region.empty())
-      features.push_back(name.str() + listReads(region, function));
+      features.push_back(name.str() + listReads(region));
   if (!attention.getMask().empty()) {
     if (std::string keys = describeVisibleKeys(attention, mask, costs); !keys.empty())
       features.push_back(keys);
@@ -248,12 +243,11 @@ static OpKernels describeOp(Operation &op, CostModel &costs) {
   return entry;
 }
 
-static OpKernels describeComputation(Operation &op, func::FuncOp function, CostModel &costs,
-                                     StringRef target) {
+static OpKernels describeComputation(Operation &op, CostModel &costs, StringRef target) {
   OpKernels entry = describeOp(op, costs);
   entry.cost = costs.get(&op);
   if (auto attention = dyn_cast<AttentionOp>(op)) {
-    entry.features = listFeatures(attention, function, costs);
+    entry.features = listFeatures(attention, costs);
     StringRef reason = mlir::attn::getReasonForNoKernel(attention, target);
     if (!attention.getScheduleAttr() && !reason.empty())
       entry.features.push_back(("no fused kernel, computed op by op: " + reason).str());
@@ -309,7 +303,7 @@ static std::vector<OpKernels> describeGraph(func::FuncOp function, StringRef tar
     if (isOfGraph(op) && op->getNumResults() > 0 &&
         isa<RankedTensorType>(op->getResult(0).getType()) && !op->hasTrait<OpTrait::ConstantLike>())
       ops.push_back(isViewOrCopy(*op) ? describeOp(*op, costs)
-                                      : describeComputation(*op, function, costs, target));
+                                      : describeComputation(*op, costs, target));
   });
   // Copies into results are lowered at the terminator.
   ops.push_back(describeOp(*function.getBody().front().getTerminator(), costs));

@@ -9,6 +9,7 @@
 
 #include "attnc/Explain/Formulas.h"
 
+#include "ArgumentName.h"
 #include "Scalars.h"
 
 #include "attnc/Cost/Cost.h"
@@ -108,10 +109,8 @@ static std::string nameConstant(Attribute constant) {
 }
 
 std::string Writer::nameNew(Value value, StringRef role) {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto name = graph.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr);
-    return name ? name.str() : "arg" + std::to_string(argument.getArgNumber());
-  }
+  if (isa<BlockArgument>(value))
+    return nameArgument(value);
   Attribute constant;
   if (matchPattern(value, m_Constant(&constant)))
     return nameConstant(constant);

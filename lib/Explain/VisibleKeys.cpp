@@ -10,7 +10,7 @@
 
 #include "VisibleKeys.h"
 
-#include "attnc/Dialect/Attn/Attributes.h"
+#include "ArgumentName.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -105,21 +105,15 @@ std::string BoundWriter::writeFactor(Value value) {
 
 /// `kv_len[b]`
 std::string BoundWriter::nameElement(tensor::ExtractOp extract) {
-  std::string name = "tensor";
-  auto function = op->getParentOfType<func::FuncOp>();
   Value source = extract.getTensor();
   while (Operation *producer = source.getDefiningOp()) {
     if (producer->getNumOperands() == 0)
       break;
     source = producer->getOperand(0);
   }
-  auto argument = dyn_cast<BlockArgument>(source);
-  if (argument && argument.getOwner()->getParentOp() == function)
-    if (auto given =
-            function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), mlir::attn::kNameAttr))
-      name = given.str();
+  std::string name = nameArgument(source);
   auto indices = llvm::map_to_vector(extract.getIndices(), [&](Value v) { return write(v); });
-  return name + "[" + llvm::join(indices, ", ") + "]";
+  return (name.empty() ? "tensor" : name) + "[" + llvm::join(indices, ", ") + "]";
 }
 
 /// Of a value that is no sum.

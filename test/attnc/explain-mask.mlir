@@ -7,6 +7,8 @@
 // PARITY: row q may see any key: none of the mask's conditions compares k with q or a size;
 // RUN: attnc explain %s --function near | FileCheck %s --check-prefix=NEAR
 // NEAR: row q sees keys [max(q - 7, 2·start[b] + 1), kv_len), by further conditions not all of them;
+// RUN: attnc explain %s --function unnamed | FileCheck %s --check-prefix=UNNAMED
+// UNNAMED: mask reads arg2; row q sees keys [0, arg2[b]);
 
 // And drawn, for the first batch and head of a call.
 // RUN: attnc explain %s --function sinks --size q_len=32,kv_len=32 --size batch=1 | FileCheck %s --check-prefix=DRAWN --match-full-lines --strict-whitespace
@@ -97,5 +99,15 @@ func.func @near(%q: tensor<?x2x?x8xf32> {attn.dims = ["batch", 2, "q_len", 8]},
   } : tensor<?x2x?x?xf32>
   %p = attn.softmax %m : tensor<?x2x?x?xf32>
   %c = attn.context %p, %k : tensor<?x2x?x?xf32>, tensor<?x2x?x8xf32>
+  return %c : tensor<?x2x?x8xf32>
+}
+
+func.func @unnamed(%0: tensor<?x2x?x8xf32> {attn.dims = ["batch", 2, "q_len", 8]},
+                   %1: tensor<?x2x?x8xf32> {attn.dims = ["batch", 2, "kv_len", 8]},
+                   %2: tensor<?xi32> {attn.dims = ["batch"]}) -> tensor<?x2x?x8xf32> {
+  %s = attn.score %0, %1 scale(0.25) : tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>
+  %m = attn.mask %s kv_lengths(%2 : tensor<?xi32>) : tensor<?x2x?x?xf32>
+  %p = attn.softmax %m : tensor<?x2x?x?xf32>
+  %c = attn.context %p, %1 : tensor<?x2x?x?xf32>, tensor<?x2x?x8xf32>
   return %c : tensor<?x2x?x8xf32>
 }
