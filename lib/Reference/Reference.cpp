@@ -208,8 +208,31 @@ static LogicalResult evaluateOp(Operation *op, Environment &env) {
   return evaluate ? (*evaluate)(op, env) : evaluateElementwise(op, env);
 }
 
+static bool isEvaluated(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  Type element = tensor ? tensor.getElementType() : type;
+  auto integer = dyn_cast<IntegerType>(element);
+  return integer ? integer.getWidth() <= 64 : isa<FloatType, IndexType>(element);
+}
+
+/// Refuses ops whose elements don't fit into a Scalar. Constants may have lost their places, what
+/// is computed from them has one.
+static LogicalResult checkElements(func::FuncOp function) {
+  auto check = [](Operation *op) -> WalkResult {
+    for (Type type : op->getResultTypes())
+      if (!isEvaluated(type) && !op->hasTrait<OpTrait::ConstantLike>())
+        return op->emitError("expected elements that are index, integers of at most 64 bits or "
+                             "floats, found ")
+               << type;
+    return WalkResult::advance();
+  };
+  return failure(function.walk(check).wasInterrupted());
+}
+
 FailureOr<std::vector<Array>> reference::evaluate(func::FuncOp function, ArrayRef<Array> inputs,
                                                   Arithmetic arithmetic) {
+  if (failed(checkElements(function)))
+    return failure();
   Environment env(arithmetic);
   for (auto [argument, input] : llvm::zip_equal(function.getArguments(), inputs))
     if (failed(env.set(argument, input)))

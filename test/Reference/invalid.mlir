@@ -26,6 +26,7 @@
 // RUN: %exits 1 attnc explain %s --function wide --draw 2>&1 | FileCheck %s --check-prefix=WIDE
 // RUN: %exits 1 attnc run %s --reference --function vectors 2>&1 | FileCheck %s --check-prefix=VECTORS
 // RUN: %exits 1 attnc run %s --reference --function complex 2>&1 | FileCheck %s --check-prefix=COMPLEX
+// RUN: %exits 1 attnc run %s --reference --function inner 2>&1 | FileCheck %s --check-prefix=INNER
 // RUN: %exits 2 attnc run %s --function outside --f64 2>&1 | FileCheck %s --check-prefix=F64
 // RUN: attnc compile %s --function sizes --emit halide -o - > %t
 // RUN: %exits 1 attnc run %t --reference 2>&1 | FileCheck %s --check-prefix=STAGE
@@ -110,4 +111,18 @@ func.func @vectors(%n: tensor<1xi32>,
 func.func @complex() -> tensor<1xcomplex<f32>> {
   %c = arith.constant dense<(1.0, 2.0)> : tensor<1xcomplex<f32>>
   return %c : tensor<1xcomplex<f32>>
+}
+
+func.func @inner(%n: tensor<1xi64>) -> tensor<1xi64> {
+  %r = attn.map %n {
+  ^bb0(%a: i64):
+    // INNER: [[#@LINE+1]]:10: error: expected elements that are index, integers of at most 64 bits or floats, found 'i128'
+    %w = arith.extsi %a : i64 to i128
+    %c64 = arith.constant 64 : i128
+    %m = arith.muli %w, %w : i128
+    %h = arith.shrsi %m, %c64 : i128
+    %t = arith.trunci %h : i128 to i64
+    attn.yield %t : i64
+  } : tensor<1xi64>
+  return %r : tensor<1xi64>
 }
