@@ -134,12 +134,12 @@ def machine():
     return ", ".join(filter(None, [name, vectors]))
 
 
-def stem():
-    """The stem of this processor's result files."""
+def stem(bench):
+    """The stem of this processor's result files of a benchmark."""
     lines = read_cpuinfo()
     known = microarchitecture(lines)
     name = known.replace(" ", "") if known else lines.get("model name", platform.machine())
-    return "cpu-f32-" + re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    return bench + "-" + re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
 def parse_arguments():
@@ -154,7 +154,7 @@ def parse_arguments():
     parser.add_argument("--seconds", type=float, default=3, help="time for each case (default 3)")
     parser.add_argument("--core", type=int, help="the core to run on (default: the last one allowed)")
     parser.add_argument("--json", metavar="FILE", help="also write the measurements to FILE, even of a part")
-    parser.add_argument("--name", default=stem(), metavar="STEM",
+    parser.add_argument("--name", default=stem("cpu-f32"), metavar="STEM",
                         help="stem of the result files (default: this processor's, %(default)s)")
     options = parser.parse_args()
     known = list_peers()

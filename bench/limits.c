@@ -10,7 +10,7 @@ enum { kBytes = 32 };
 typedef float Floats __attribute__((vector_size(kBytes)));
 typedef int64_t Words __attribute__((vector_size(64), aligned(1)));
 
-enum { kChains = 12 };
+enum { kChains = 12, kMostFetches = 3 };
 
 /* FLOPs of `count` steps. */
 double flops(int64_t count) { return 2.0 * kChains * (kBytes / sizeof(float)) * count; }
@@ -30,15 +30,22 @@ float multiply_add(int64_t count) {
   return result;
 }
 
-/* Reads chunks of a multiple of 256 bytes, and has the L2 cache fetch those `ahead` chunks on. */
-int64_t read_chunks(const char *const *chunks, int64_t count, int64_t bytes, int64_t ahead) {
+/* Reads chunks of a multiple of 256 bytes, and prefetches those `ahead` chunks on into the L2 cache, as often as
+ * `fetches` says: a core drops prefetches while it waits for as many lines as it can, so that each is repeated at half
+ * the distance. */
+static inline __attribute__((always_inline)) int64_t read_fetching(const char *const *chunks, int64_t count,
+                                                                   int64_t bytes, int64_t ahead, int fetches) {
   Words sums[4] = {{0}};
   for (int64_t i = 0; i < count; ++i) {
-    const char *chunk = chunks[i], *next = chunks[i + ahead < count ? i + ahead : i];
+    const char *chunk = chunks[i], *next[kMostFetches];
+    for (int fetch = 0; fetch < fetches; ++fetch) {
+      int64_t to = i + ((ahead + (1 << fetch) - 1) >> fetch);
+      next[fetch] = chunks[to < count ? to : i];
+    }
     for (int64_t x = 0; x < bytes; x += 256)
       for (int line = 0; line < 4; ++line) {
-        if (ahead)
-          __builtin_prefetch(next + x + 64 * line, 0, 2);
+        for (int fetch = 0; fetch < fetches; ++fetch)
+          __builtin_prefetch(next[fetch] + x + 64 * line, 0, 2);
         sums[line] += *(const Words *)(chunk + x + 64 * line);
       }
   }
@@ -47,4 +54,15 @@ int64_t read_chunks(const char *const *chunks, int64_t count, int64_t bytes, int
   for (int word = 0; word < 8; ++word)
     sum += sums[0][word];
   return sum;
+}
+
+int64_t read_chunks(const char *const *chunks, int64_t count, int64_t bytes, int64_t ahead, int64_t fetches) {
+  switch (fetches) {
+  case 0:
+    return read_fetching(chunks, count, bytes, ahead, 0);
+  case 1:
+    return read_fetching(chunks, count, bytes, ahead, 1);
+  default:
+    return read_fetching(chunks, count, bytes, ahead, kMostFetches);
+  }
 }

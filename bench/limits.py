@@ -4,13 +4,15 @@ import ctypes
 import os
 import subprocess
 import tempfile
+import time
 
 import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 STEPS = 100_000
-CHUNK = 1 << 16  # as much as a CPU prefetches well by itself
-AHEAD = 1 << 13  # of smaller chunks, as many bytes are prefetched
+PIECE = 1 << 12  # larger chunks are read so many bytes at a time
+# How many bytes ahead are prefetched, and how often; what is fastest depends on the CPU and on the chunks.
+FETCHES = [(0, 0), (1 << 12, 1), (1 << 13, 1), (1 << 15, 1), (1 << 15, 3)]
 
 
 def build():
@@ -21,8 +23,16 @@ def build():
         loaded = ctypes.CDLL(library)
     loaded.flops.restype = ctypes.c_double
     loaded.flops.argtypes = loaded.multiply_add.argtypes = [ctypes.c_int64]
-    loaded.read_chunks.argtypes = [ctypes.c_void_p] + 3 * [ctypes.c_int64]
+    loaded.read_chunks.argtypes = [ctypes.c_void_p] + 4 * [ctypes.c_int64]
     return loaded
+
+
+def pieces(addresses, size):
+    """The chunks, those larger than a piece in pieces; what is left of one is not read."""
+    if size <= PIECE:
+        return addresses, size
+    offsets = np.arange(size // PIECE, dtype=np.uint64) * np.uint64(PIECE)
+    return (addresses[:, None] + offsets).ravel(), PIECE
 
 
 class Limits:
@@ -34,12 +44,18 @@ class Limits:
         self.library.multiply_add(STEPS)
 
     def reader(self, groups):
-        """A function that reads (addresses, bytes) of each group of equal chunks once."""
-        lists = [(np.ascontiguousarray(addresses, np.uint64), size) for addresses, size in groups]
+        """The fastest function that reads (addresses, bytes) of each group of equal chunks once."""
+        lists = [pieces(np.ascontiguousarray(addresses, np.uint64), size) for addresses, size in groups]
 
-        def call():
+        def read(ahead, fetches):
             for addresses, size in lists:
-                ahead = 0 if size >= CHUNK else max(1, AHEAD // size)
-                self.library.read_chunks(addresses.ctypes.data, addresses.size, size - size % 256, ahead)
+                self.library.read_chunks(addresses.ctypes.data, addresses.size, size - size % 256,
+                                         max(1, ahead // size), fetches)
 
-        return call
+        def seconds(variant):
+            start = time.perf_counter()
+            read(*variant)
+            return time.perf_counter() - start
+
+        fastest = min(FETCHES, key=lambda variant: min(seconds(variant) for _ in range(3)))
+        return lambda: read(*fastest)
