@@ -22,6 +22,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <ctime>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -45,19 +46,29 @@ static void replaceFolder(const char *old, const char *path) {
   }
 }
 
-static void removeEmptyFolders() {
+/// Whether none is left that is not empty.
+static bool removeEmptyFolders() {
+  bool areEmpty = true;
   for (std::atomic<const char *> &folder : folders)
-    if (const char *path = folder)
-      ::rmdir(path);
+    if (const char *path = folder; path && ::rmdir(path) != 0)
+      areEmpty &= errno != ENOTEMPTY;
+  return areEmpty;
 }
 
+/// Other threads may still write files.
 void mlir::attn::removeTemporaryFolders() {
-  llvm::sys::RunInterruptHandlers(); // removes the files
-  removeEmptyFolders();
+  constexpr int kTrials = 50;
+  constexpr timespec kMillisecond = {0, 1'000'000};
+  for (int trial = 0; trial < kTrials; ++trial) {
+    llvm::sys::RunInterruptHandlers(); // removes the files
+    if (removeEmptyFolders())
+      return;
+    ::nanosleep(&kMillisecond, nullptr);
+  }
 }
 
 static void removeFolders(int signal) {
-  removeEmptyFolders();
+  removeTemporaryFolders();
   ::signal(signal, SIG_DFL);
   ::raise(signal);
 }
@@ -154,15 +165,31 @@ std::string mlir::attn::makeRandomDigits() {
   return digits.str().str();
 }
 
-static llvm::ErrorOr<std::pair<std::string, int>> createFolder(llvm::StringRef prefix) {
+/// A signal removes a folder from before it is made on.
+TemporaryFolder::TemporaryFolder(std::string path) : path(std::move(path)) {
+  replaceFolder(nullptr, this->path.c_str());
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  if (isMade)
+    fs::remove_directories(path);
+  replaceFolder(path.c_str(), nullptr);
+  if (lock >= 0)
+    ::close(lock);
+  for (const std::string &name : files)
+    llvm::sys::DontRemoveFileOnSignal(name);
+}
+
+llvm::ErrorOr<std::unique_ptr<TemporaryFolder>>
+TemporaryFolder::createNamed(llvm::StringRef prefix) {
   constexpr int kTrials = 16;
   std::error_code error;
   for (int trial = 0; trial < kTrials; ++trial) {
-    std::string path = prefix.str() + makeRandomDigits();
-    int lock = -1;
-    error = createLocked(path, lock);
-    if (!error)
-      return std::pair{path, lock};
+    std::unique_ptr<TemporaryFolder> folder(new TemporaryFolder(prefix.str() + makeRandomDigits()));
+    error = createLocked(folder->path, folder->lock);
+    folder->isMade = !error;
+    if (folder->isMade)
+      return folder;
     if (error != std::errc::file_exists)
       break;
   }
@@ -173,33 +200,14 @@ llvm::ErrorOr<std::unique_ptr<TemporaryFolder>> TemporaryFolder::create() {
   llvm::SmallString<128> parent;
   llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, parent);
   llvm::sys::path::append(parent, "attnc-");
-  auto folder = createFolder(parent);
-  if (!folder)
-    return folder.getError();
-  return std::unique_ptr<TemporaryFolder>(new TemporaryFolder(folder->first, folder->second));
+  return createNamed(parent);
 }
 
 llvm::ErrorOr<std::unique_ptr<TemporaryFolder>> TemporaryFolder::create(llvm::StringRef parent) {
   removeLeftFolders(parent);
   llvm::SmallString<128> prefix(parent);
   llvm::sys::path::append(prefix, kPrefix);
-  auto folder = createFolder(prefix);
-  if (!folder)
-    return folder.getError();
-  return std::unique_ptr<TemporaryFolder>(new TemporaryFolder(folder->first, folder->second));
-}
-
-TemporaryFolder::TemporaryFolder(llvm::StringRef path, int lock) : path(path), lock(lock) {
-  replaceFolder(nullptr, this->path.c_str());
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  fs::remove_directories(path);
-  replaceFolder(path.c_str(), nullptr);
-  if (lock >= 0)
-    ::close(lock);
-  for (const std::string &name : files)
-    llvm::sys::DontRemoveFileOnSignal(name);
+  return createNamed(prefix);
 }
 
 std::string TemporaryFolder::file(llvm::StringRef name) {

@@ -35,11 +35,13 @@ public:
   std::string fileByDescriptor(llvm::StringRef name);
 
 private:
-  TemporaryFolder(llvm::StringRef path, int lock);
+  explicit TemporaryFolder(std::string path);
+  static llvm::ErrorOr<std::unique_ptr<TemporaryFolder>> createNamed(llvm::StringRef prefix);
 
-  std::string path;
+  const std::string path;
+  bool isMade = false;
   /// Held while the folder is in use; -1 if the file system has no locks.
-  int lock;
+  int lock = -1;
   std::vector<std::string> files;
 };
 
