@@ -333,8 +333,8 @@ LogicalResult DecodeAttr::verifySchedule(Operation *scheduled) const {
   bool inPairs = getProducts() == Products::bf16_pairs;
   int64_t headDim = sizeOf(op.getQuery(), 3), dims = getVectorWidth() * (inPairs ? 2 : 1);
   if (ShapedType::isDynamic(headDim) || headDim % dims != 0)
-    return op.emitOpError("expected vector_width")
-           << (inPairs ? " pairs" : "") << " to divide head_dim, found " << getVectorWidth();
+    return op.emitOpError("expected ")
+           << (inPairs ? "2 * " : "") << "vector_width to divide head_dim, found " << dims;
   return verifyKvSplits(op, getKvSplits());
 }
 

@@ -96,6 +96,8 @@ private:
   /// The most rows of a query block.
   int64_t limitQBlock(int64_t qBlock) { return isNarrow ? std::min(qBlock, kNarrowBlock) : qBlock; }
   static constexpr int64_t kMostPackedHeads = 64;
+  /// From so many rows on, products of a decode kernel take time beside reading keys and values.
+  static constexpr int64_t kSomeRows = 4;
 
   bool hasTwoRanges() { return mask.isComplete() && mask.getCondition().hasTwoRanges(); }
   /// Whether the visible keys are found by evaluating the mask, such as one of document ids.
@@ -239,7 +241,7 @@ Attribute CpuSelector::manyHeads(int64_t rowsOfHead, int64_t maxQLen) {
 /// products do, which share what they load and widen; some of pairs share the values that they
 /// pair.
 Attribute CpuSelector::decode(int64_t rowsOfHead, int64_t maxQLen) {
-  constexpr int64_t kSomeRows = 4, kManyRows = 8;
+  constexpr int64_t kManyRows = 8;
   int64_t keyBits = op.getKey().getType().getElementTypeBitWidth();
   int64_t shared = getPackedHeads(op), rows = rowsOfHead * shared, sums = has32VectorRegs ? 16 : 8;
   bool inPairs =
@@ -273,7 +275,7 @@ static bool areRowsApart(AttentionOp op) {
 /// side, but not far enough ahead of the products of several query rows, which leave time for a
 /// core to drop prefetches; bytes arrive faster than they are multiplied.
 std::pair<int64_t, int64_t> CpuSelector::fetches(int64_t rows, int64_t kvBlock) {
-  constexpr int64_t kSomeRows = 4, kKeysAhead = 64; // 32 KB of 128 floats
+  constexpr int64_t kKeysAhead = 64; // 32 KB of 128 floats
   bool areBytes = op.getKey().getType().getElementTypeBitWidth() == 8;
   int64_t ahead = std::max(kKeysAhead, kvBlock);
   if (rows >= kSomeRows || areRowsApart(op))

@@ -25,9 +25,9 @@ using H::Expr;
 /// f16 and bf16 are computed in f32 for accuracy.
 static bool isHalf(H::Type type) { return type.is_float() && type.bits() == 16; }
 /// Halide's own conversion promises LLVM that there are no infinities or NaN, so tests for them
-/// would be folded away: this one is built from bits. They are signed: Halide takes the bits of an
-/// f32, as an i32, for a cast of what they were before, and of an unsigned number it then believes
-/// that none is negative.
+/// would be folded away: this one is built from bits. They are signed: Halide simplifies the bits,
+/// as an i32, of an f32 made of a u32 to a cast, and takes what is cast to an i32 not to overflow,
+/// so that no bits would be negative.
 static Expr widenOnce(Expr e) {
   H::Type f32 = H::Float(32), i32 = H::Int(32);
   Expr bits = H::cast(i32, H::reinterpret(H::Int(16), e));
@@ -36,8 +36,8 @@ static Expr widenOnce(Expr e) {
   // The product moves the exponent, of denormals too; infinities and NaN have the largest.
   Expr magnitude = (bits & 0x7fff) << 13;
   Expr moved = H::strict_float(H::reinterpret(f32, magnitude) * H::Expr(0x1p112f));
-  Expr special = blend(magnitude >= 0x0f800000, Expr(0x7f800000), Expr(0)), sign = (bits & ~0x7fff)
-                                                                                   << 16;
+  Expr special = blend(magnitude >= 0x0f800000, Expr(0x7f800000), Expr(0));
+  Expr sign = (bits & ~0x7fff) << 16;
   return H::reinterpret(f32, H::reinterpret(i32, moved) | special | sign);
 }
 

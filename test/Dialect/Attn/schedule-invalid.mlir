@@ -473,7 +473,7 @@ func.func @tiles_c6(%x: tensor<?x8xf16>, %w: tensor<3x8xf16>) {
 !q = tensor<1x8x1x48xbf16>
 // (C7)
 func.func @pair_width_c7(%q: !q) -> !q {
-  // expected-error@+1 {{expected vector_width pairs to divide head_dim, found 16}}
+  // expected-error@+1 {{expected 2 * vector_width to divide head_dim, found 32}}
   %c = attn.attention %q, %q, %q schedule([#attn.decode<q_block = 1, packed_heads = 1, kv_block = 64, vector_width = 16, score_rows = 1, score_keys = 1, context_rows = 1, context_vectors = 1, products = bf16_pairs>]) : !q, !q, !q -> !q
   return %c : !q
 }

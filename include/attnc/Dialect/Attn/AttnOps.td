@@ -211,8 +211,8 @@ def Attn_DecodeAttr : Attn_Attr<"Decode", "decode",
     the sizes alone, so results do not depend on the number of threads.
 
     Beside each key and value, those `fetch_ahead` keys further on are prefetched into the L2 cache; 0,
-    the default, leaves that to the CPU. Of keys there are as many as `fetches` prefetches, 1 by default:
-    a core drops those for which it has no buffer, so that each is repeated at half the distance.
+    the default, leaves that to the CPU. A key is prefetched `fetches` times, 1 by default, each time at
+    half the distance before: a core drops prefetches for which it has no buffer.
 
     All but fetch_ahead are at least 1. A vector_width is at most 64, a register tile (`score_rows` ×
     `score_keys`, `context_rows` × `context_vectors`) 128 vectors, fetch_ahead 4,096 keys, fetches 4.
