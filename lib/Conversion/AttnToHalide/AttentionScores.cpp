@@ -419,8 +419,8 @@ static void hideEdges(const KvReader &reader, const ScoreSteps &steps, Func scor
     Scalar end = within(reader.range.endOf(c, t), c, t, p.i32(blocks.kvBlock));
     end = (end + (numAccumulators - 1)) / numAccumulators * numAccumulators;
     Scalar first = within(keys.first(t.it, t.h, t.b), c, t, end);
-    return std::array<Scalar, 3>{first, max(within(keys.end(t.it, t.h, t.b), c, t, end), first),
-                                 end};
+    Scalar last = keys.endFrom(reader.number(first, c, t), t);
+    return std::array<Scalar, 3>{first, max(within(last, c, t, end), first), end};
   };
   StringRef vars[] = {"ii", "c", "it", "h", "b"};
   p.update(score, vars, {{"rk", p.i32(blocks.kvBlock)}},

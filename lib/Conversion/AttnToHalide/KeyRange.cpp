@@ -152,7 +152,13 @@ static int64_t countRows(int64_t rows, int64_t packedHeads) {
   return llvm::divideCeil(rows, packedHeads) + (isAligned ? 0 : 1);
 }
 
-FullKeys attn::buildFullKeys(const QBlockMask &mask, const KeyRange &range, int64_t rowsOfGroup) {
+Scalar FullKeys::endFrom(Scalar first, const BlockCoords &t) const {
+  Scalar bound = end(t.it, t.h, t.b);
+  return search ? min(bound, search->findFrom(first, search->nextPartial, t)) : bound;
+}
+
+FullKeys attn::buildFullKeys(const QBlockMask &mask, const KeyRange &range,
+                             const std::optional<KeySearch> &search, int64_t rowsOfGroup) {
   const AttentionBlocks &blocks = mask.blocks;
   PipelineBuilder &p = blocks.p;
   Type i32 = p.b().getI32Type();
@@ -184,11 +190,12 @@ FullKeys attn::buildFullKeys(const QBlockMask &mask, const KeyRange &range, int6
     return mask.emitBounds(first, countRows(rowsOfGroup, blocks.packedHeads), t, SeenBy::anyRow);
   };
   FullKeys keys;
+  keys.search = search;
   keys.first = p.func("first_full", qBlockVars, i32,
                       [&](ArrayRef<Scalar> v) { return full(BlockCoords(v)).first; });
   keys.end = p.func("end_full", qBlockVars, i32,
                     [&](ArrayRef<Scalar> v) { return full(BlockCoords(v)).second; });
-  if (!mask.hasMask())
+  if (!mask.hasMask() || search)
     return keys;
   keys.groupLow = p.func("group_low", vars, i32,
                          [&](ArrayRef<Scalar> v) { return lowest(BlockCoords(v), ofGroup(v)); });
@@ -244,11 +251,16 @@ Scalar MaskSamples::seen(Scalar sample, Scalar k, const BlockCoords &t) const {
   return all;
 }
 
-Scalar KeySearch::isSeen(Scalar g, const BlockCoords &t) const {
-  return seen(g, t.it, isShared ? t.h * 0 : t.h, t.b) > 0;
+Scalar KeySearch::countSeen(Scalar g, const BlockCoords &t) const {
+  return seen(g, t.it, isShared ? t.h * 0 : t.h, t.b);
 }
 
-/// Whether some row sees a key of each whole group of `range`.
+Scalar KeySearch::findFrom(Scalar key, Func nextGroup, const BlockCoords &t) const {
+  Scalar group = unsafePromiseClamped(min(key / lanes, groups), key.constant(0), groups);
+  return max(nextGroup(group, t.it, t.h, t.b) * lanes, key);
+}
+
+/// How many keys of each group of `range` the sampled rows see.
 static void buildSeen(KeySearch &search, const MaskSamples &samples, const AttentionBlocks &blocks,
                       int64_t lanes) {
   PipelineBuilder &p = blocks.p;
@@ -259,13 +271,13 @@ static void buildSeen(KeySearch &search, const MaskSamples &samples, const Atten
   Func ofLane = p.func("seen_of_lane", vars, i32, zero);
   p.update(ofLane, vars, {{"rs", p.i32(samples.count())}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             return ofLane(v) | samples.seen(r[0], v[1] * lanes + v[0], BlockCoords(v));
+             return ofLane(v) + samples.seen(r[0], v[1] * lanes + v[0], BlockCoords(v));
            });
   Func ofRest = p.func("seen_of_rest", qBlockVars, i32, zero);
   Scalar numKeys = blocks.in.numKeys, whole = numKeys / lanes;
   p.update(ofRest, qBlockVars, {{"rk", numKeys % lanes}, {"rs", p.i32(samples.count())}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             return ofRest(v) | samples.seen(r[1], whole * lanes + r[0], BlockCoords(v));
+             return ofRest(v) + samples.seen(r[1], whole * lanes + r[0], BlockCoords(v));
            });
   // The rest counts as a group of its own, in range or not.
   Func seen = p.func("seen", groupVars, i32, [&](ArrayRef<Scalar> v) {
@@ -274,27 +286,27 @@ static void buildSeen(KeySearch &search, const MaskSamples &samples, const Atten
   p.update(seen, groupVars.drop_front(), {{"rg", whole}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              BlockCoords t(v);
-             Scalar any = ofLane(p.i32(0), r[0], t.it, t.h, t.b), first = r[0] * lanes;
+             Scalar sum = ofLane(p.i32(0), r[0], t.it, t.h, t.b), first = r[0] * lanes;
              for (int64_t x = 1; x < lanes; ++x)
-               any = any | ofLane(p.i32(x), r[0], t.it, t.h, t.b);
-             return {any,
+               sum = sum + ofLane(p.i32(x), r[0], t.it, t.h, t.b);
+             return {sum,
                      {r[0], t.it, t.h, t.b},
                      first < search.searched.highAt(t) && first + lanes > search.searched.lowAt(t)};
            });
   search.seenOfLane = ofLane, search.seenOfRest = ofRest, search.seen = seen;
 }
 
-/// The first group from g on with a visible key, else the number of groups.
-static Func buildNext(const KeySearch &search, const AttentionBlocks &blocks, Scalar groups) {
+/// The first group from g on that `isFound`, else the number of groups.
+static Func buildNext(const AttentionBlocks &blocks, Scalar groups, StringRef name,
+                      function_ref<Scalar(Scalar g, const BlockCoords &t)> isFound) {
   PipelineBuilder &p = blocks.p;
   StringRef vars[] = {"g", "it", "h", "b"};
-  Func next =
-      p.func("next_seen", vars, p.b().getI32Type(), [&](ArrayRef<Scalar>) { return groups; });
+  Func next = p.func(name, vars, p.b().getI32Type(), [&](ArrayRef<Scalar>) { return groups; });
   p.update(next, ArrayRef(vars).drop_front(), {{"rg", groups}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              Scalar g = groups - 1 - r[0];
              Scalar later = next(g + 1, v[0], v[1], v[2]);
-             return {select(search.isSeen(g, BlockCoords(v)), g, later), {g, v[0], v[1], v[2]}};
+             return {select(isFound(g, BlockCoords(v)), g, later), {g, v[0], v[1], v[2]}};
            });
   return next;
 }
@@ -306,27 +318,28 @@ KeySearch attn::buildKeySearch(const QBlockMask &mask, AttentionRegions &regions
   Type i32 = p.b().getI32Type();
   StringRef vars[] = {"n", "it", "h", "b"};
   ArrayRef<StringRef> qBlockVars = ArrayRef(vars).drop_front();
-  Scalar groups = (blocks.in.numKeys + (lanes - 1)) / lanes;
+  Scalar numKeys = blocks.in.numKeys, groups = (numKeys + (lanes - 1)) / lanes;
   KeySearch search;
-  search.before = range;
+  search.before = range, search.lanes = lanes, search.groups = groups;
   search.isShared = !mask.mask.dependsOnHead() && !blocks.splits.isSplit() && !blocks.packed;
   search.searched = search.isShared ? buildKeyRange(mask, "searched_") : range;
-  buildSeen(search, MaskSamples(mask, regions), blocks, lanes);
-  search.next = buildNext(search, blocks, groups);
-  auto nextFrom = [&](Scalar key, const BlockCoords &t) {
-    Scalar group = unsafePromiseClamped(min(key / lanes, groups), p.i32(0), groups);
-    return max(search.next(group, t.it, t.h, t.b) * lanes, key);
+  MaskSamples samples(mask, regions);
+  buildSeen(search, samples, blocks, lanes);
+  auto isSeen = [&](Scalar g, const BlockCoords &t) { return search.countSeen(g, t) > 0; };
+  auto isPartial = [&](Scalar g, const BlockCoords &t) {
+    return search.countSeen(g, t) < min(numKeys - g * lanes, lanes) * samples.count();
   };
+  search.next = buildNext(blocks, groups, "next_seen", isSeen);
+  search.nextPartial = buildNext(blocks, groups, "next_partial", isPartial);
   search.found.low = p.func("first_seen", qBlockVars, i32, [&](ArrayRef<Scalar> v) {
-    return nextFrom(range.low(v), BlockCoords(v));
+    return search.findFrom(range.low(v), search.next, BlockCoords(v));
   });
   search.found.high =
       p.func("end_seen", qBlockVars, i32, [&](ArrayRef<Scalar>) { return p.i32(0); });
   p.update(search.found.high, qBlockVars, {{"rg", groups}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              Scalar end = min((r[0] + 1) * lanes, range.high(v));
-             Scalar isSeen = search.isSeen(r[0], BlockCoords(v));
-             return max(search.found.high(v), select(isSeen, end, p.i32(0)));
+             return max(search.found.high(v), select(isSeen(r[0], BlockCoords(v)), end, p.i32(0)));
            });
   if (isOneKvBlock)
     return search;
@@ -335,7 +348,8 @@ KeySearch attn::buildKeySearch(const QBlockMask &mask, AttentionRegions &regions
   p.update(starts, qBlockVars, {{"rn", blocks.maxKvBlocks()}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              Scalar end = starts(r[0], v[0], v[1], v[2]) + blocks.kvBlock;
-             return {nextFrom(end, BlockCoords(v)), {r[0] + 1, v[0], v[1], v[2]}};
+             return {search.findFrom(end, search.next, BlockCoords(v)),
+                     {r[0] + 1, v[0], v[1], v[2]}};
            });
   search.found.starts = starts;
   return search;

@@ -72,19 +72,25 @@ void findGap(const QBlockMask &mask, KeyRange &range);
 /// The number of KV blocks of `range`.
 Func buildKvBlocks(const AttentionBlocks &blocks, const KeyRange &range);
 
-/// A search for visible keys, in groups of as many keys as a vector has lanes: whether some row of
-/// a query block sees a key of the group, and the next group with such a key.
+/// A search for visible keys, in groups of as many keys as a vector has lanes: how many pairs of a
+/// sampled row of a query block and a key of the group the mask shows, and the next group with such
+/// a pair, or without one of them.
 struct KeySearch {
   KeyRange before;
   /// Whether heads see the same keys, which are searched once, for query blocks of head 0 within
   /// `searched`, before the others; otherwise `searched` is `before`.
   bool isShared = false;
   KeyRange searched;
-  Func seenOfLane, seenOfRest, seen, next;
+  Func seenOfLane, seenOfRest, seen, next, nextPartial;
   KeyRange found;
+  /// Keys of a group, and the number of groups.
+  int64_t lanes = 1;
+  Scalar groups;
 
-  /// Whether some row of a query block sees a key of group g.
-  Scalar isSeen(Scalar g, const BlockCoords &t) const;
+  Scalar countSeen(Scalar g, const BlockCoords &t) const;
+  /// The first key from `key` on in a group that some row sees a key of; or, with `nextPartial`, in
+  /// a group with a key that some row does not see.
+  Scalar findFrom(Scalar key, Func nextGroup, const BlockCoords &t) const;
 };
 
 /// Evaluates the mask over `range` before the scores, for all rows of a query block that it tells
@@ -95,14 +101,19 @@ KeySearch buildKeySearch(const QBlockMask &mask, AttentionRegions &regions, cons
 
 /// A range of keys that every row of a query block sees: the mask is evaluated only outside of it.
 /// Beside a disjunction, the longer one of two ranges. Also the range that some row of a group of
-/// `rowsOfGroup` rows sees, null without a mask.
+/// `rowsOfGroup` rows sees, null without a mask or beside a search.
 struct FullKeys {
   Func first, end;
+  /// Finds where the mask's open terms end such a range; none if its bounds are exact.
+  std::optional<KeySearch> search;
   Func groupLow, groupHigh;
 
   bool areKnown() const { return Value(end) != Value(); }
+  /// The end of the keys from `first` on that every row sees.
+  Scalar endFrom(Scalar first, const BlockCoords &t) const;
 };
-FullKeys buildFullKeys(const QBlockMask &mask, const KeyRange &range, int64_t rowsOfGroup);
+FullKeys buildFullKeys(const QBlockMask &mask, const KeyRange &range,
+                       const std::optional<KeySearch> &search, int64_t rowsOfGroup);
 
 } // namespace mlir::attn
 

@@ -137,11 +137,10 @@ void PrefillAttention::buildKeys() {
   if (!qBlockMask.isComplete()) {
     search = buildKeySearch(qBlockMask, regions, range, lanes, isOneKvBlock);
     range = search->found;
-  }
-  if (!isOneKvBlock && !blocks.splits.isSplit())
+  } else if (!isOneKvBlock && !blocks.splits.isSplit()) {
     findGap(qBlockMask, range);
-  if (qBlockMask.isComplete())
-    full = buildFullKeys(qBlockMask, range, s.getContextRows());
+  }
+  full = buildFullKeys(qBlockMask, range, search, s.getContextRows());
   kvBlocks = buildKvBlocks(blocks, range);
   reader.emplace(blocks, range, buildKvHead(blocks), buildKvStart(blocks));
   reader->lookUpPages();
@@ -290,7 +289,7 @@ void PrefillAttention::schedule() {
 }
 
 void PrefillAttention::scheduleSearch() {
-  for (Func f : {search->before.low, search->before.high, search->next}) {
+  for (Func f : {search->before.low, search->before.high, search->next, search->nextPartial}) {
     cpu.computeInQBlock(f);
     blocks.fix(f, /*perKvBlock=*/false);
   }
@@ -302,7 +301,8 @@ void PrefillAttention::scheduleSearch() {
       blocks.fix(f, /*perKvBlock=*/false);
     }
   }
-  for (Func f : {search->seen, search->seenOfRest, search->next, search->found.high})
+  for (Func f :
+       {search->seen, search->seenOfRest, search->next, search->nextPartial, search->found.high})
     p.neverPartition(f, 0);
   Func ofLane = search->seenOfLane;
   p.computeAt(ofLane, p.stage(search->seen, 0)["rg"]);
@@ -414,8 +414,6 @@ void PrefillAttention::scheduleScores() {
   p.boundStorage(score, "k", blocks.kvBlock);
   p.boundExtent(score, "ii", blocks.rows);
   scheduleScoreTile(score, dot);
-  if (!full.areKnown())
-    return;
   StageLoops v = p.stage(score, 0);
   auto [vectors, lane] = p.split(v["ii"], lanes);
   p.vectorize(lane);
@@ -447,11 +445,9 @@ void PrefillAttention::scheduleScoreTile(Func f, const DotProduct &dots) {
     p.boundExtent(dots.partial, "j", 1);
     dims = cpu.scheduleRegisterTile(dots.partial, dims, {"ii", rows, "k", keys, "rd"});
   }
-  // Takes fewer instructions for the same products. Not with a mask that is evaluated for every
-  // key: what it reads per row would be reloaded for every few keys.
-  bool readsRows = !full.areKnown() && staged.empty();
+  // Takes fewer instructions for the same products.
   if (constexpr int64_t kUnrolled = 4;
-      in.headDim / dimsOfProduct() / getDotForm().sums % kUnrolled == 0 && !readsRows)
+      in.headDim / dimsOfProduct() / getDotForm().sums % kUnrolled == 0)
     p.unroll(p.split(dims, kUnrolled).second);
 }
 

@@ -2,6 +2,7 @@
 // RUN: attnc verify %s --function of_head --size batch=2,q_len=200,kv_len=333,q_blocks=7,kv_blocks=6 | FileCheck %s
 // RUN: attnc verify %s --function of_head --size batch=1,q_len=5,kv_len=1000,q_blocks=1,kv_blocks=16 | FileCheck %s
 // RUN: attnc verify %s --function shifted --size q_len=150,kv_len=500,kv_blocks=6 | FileCheck %s
+// RUN: attnc verify %s --function beside_gap --size q_len=2000,kv_len=2048,kv_blocks=32 | FileCheck %s
 // CHECK: all within the allowed error
 
 // RUN: attnc explain %s --function of_head --target x86-64-linux-avx512_skylake | FileCheck %s --check-prefix=EXPLAIN
@@ -53,6 +54,31 @@ func.func @shifted(
     %kb = arith.divui %at, %c100 : index
     %seen = tensor.extract %table[%kb] : tensor<?xi1>
     attn.yield %seen : i1
+  } : !score
+  %prob = attn.softmax %masked : !score
+  %context = attn.context %prob, %k : !score, !one -> !one
+  return %context : !one
+}
+
+// The search skips keys by itself between two ranges.
+func.func @beside_gap(
+    %q: !one {attn.name = "query", attn.dims = [1, 4, "q_len", 32]},
+    %k: !one {attn.name = "key", attn.dims = [1, 4, "kv_len", 32]},
+    %table: tensor<?xi1> {attn.name = "table", attn.dims = ["kv_blocks"]}) -> !one {
+  %score = attn.score %q, %k scale(0.125) : !one, !one -> !score
+  %masked = attn.mask %score {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %c64 = arith.constant 64 : index
+    %c100 = arith.constant 100 : index
+    %c1000 = arith.constant 1000 : index
+    %kb = arith.divui %j, %c64 : index
+    %seen = tensor.extract %table[%kb] : tensor<?xi1>
+    %before = arith.subi %i, %c100 : index
+    %near = arith.cmpi sgt, %j, %before : index
+    %sink = arith.cmpi slt, %j, %c1000 : index
+    %either = arith.ori %sink, %near : i1
+    %both = arith.andi %either, %seen : i1
+    attn.yield %both : i1
   } : !score
   %prob = attn.softmax %masked : !score
   %context = attn.context %prob, %k : !score, !one -> !one
