@@ -208,6 +208,9 @@ FullKeys attn::buildFullKeys(const QBlockMask &mask, const KeyRange &range,
 // Search
 //===----------------------------------------------------------------------===//
 
+/// Bits of `KeySearch::seen`.
+constexpr int64_t kSeen = 1, kHidden = kSeen + 1;
+
 namespace {
 /// The places of a query block where a mask is evaluated to find the keys that some row sees.
 class MaskSamples {
@@ -222,7 +225,7 @@ public:
   int64_t count() const {
     return heads * (period ? llvm::divideCeil(blocks.rowsOfHead - 1, period) + 1 : 1);
   }
-  /// 1 if key k is seen, else 0.
+  /// kSeen or kHidden.
   Scalar seen(Scalar sample, Scalar k, const BlockCoords &t) const;
 
 private:
@@ -248,10 +251,10 @@ Scalar MaskSamples::seen(Scalar sample, Scalar k, const BlockCoords &t) const {
   for (Value term : terms)
     all = all & regions.inlinedValue(blocks.in.op.getMask(), term, {blocks.batch(t), h, q, k},
                                      all.getType());
-  return all;
+  return blocks.p.i32(kHidden) - all;
 }
 
-Scalar KeySearch::countSeen(Scalar g, const BlockCoords &t) const {
+Scalar KeySearch::seenAt(Scalar g, const BlockCoords &t) const {
   return seen(g, t.it, isShared ? t.h * 0 : t.h, t.b);
 }
 
@@ -260,7 +263,7 @@ Scalar KeySearch::findFrom(Scalar key, Func nextGroup, const BlockCoords &t) con
   return max(nextGroup(group, t.it, t.h, t.b) * lanes, key);
 }
 
-/// How many keys of each group of `range` the sampled rows see.
+/// Evaluates the mask for each group of `searched`.
 static void buildSeen(KeySearch &search, const MaskSamples &samples, const AttentionBlocks &blocks,
                       int64_t lanes) {
   PipelineBuilder &p = blocks.p;
@@ -271,13 +274,13 @@ static void buildSeen(KeySearch &search, const MaskSamples &samples, const Atten
   Func ofLane = p.func("seen_of_lane", vars, i32, zero);
   p.update(ofLane, vars, {{"rs", p.i32(samples.count())}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             return ofLane(v) + samples.seen(r[0], v[1] * lanes + v[0], BlockCoords(v));
+             return ofLane(v) | samples.seen(r[0], v[1] * lanes + v[0], BlockCoords(v));
            });
   Func ofRest = p.func("seen_of_rest", qBlockVars, i32, zero);
   Scalar numKeys = blocks.in.numKeys, whole = numKeys / lanes;
   p.update(ofRest, qBlockVars, {{"rk", numKeys % lanes}, {"rs", p.i32(samples.count())}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             return ofRest(v) + samples.seen(r[1], whole * lanes + r[0], BlockCoords(v));
+             return ofRest(v) | samples.seen(r[1], whole * lanes + r[0], BlockCoords(v));
            });
   // The rest counts as a group of its own, in range or not.
   Func seen = p.func("seen", groupVars, i32, [&](ArrayRef<Scalar> v) {
@@ -286,10 +289,10 @@ static void buildSeen(KeySearch &search, const MaskSamples &samples, const Atten
   p.update(seen, groupVars.drop_front(), {{"rg", whole}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              BlockCoords t(v);
-             Scalar sum = ofLane(p.i32(0), r[0], t.it, t.h, t.b), first = r[0] * lanes;
+             Scalar any = ofLane(p.i32(0), r[0], t.it, t.h, t.b), first = r[0] * lanes;
              for (int64_t x = 1; x < lanes; ++x)
-               sum = sum + ofLane(p.i32(x), r[0], t.it, t.h, t.b);
-             return {sum,
+               any = any | ofLane(p.i32(x), r[0], t.it, t.h, t.b);
+             return {any,
                      {r[0], t.it, t.h, t.b},
                      first < search.searched.highAt(t) && first + lanes > search.searched.lowAt(t)};
            });
@@ -318,21 +321,20 @@ KeySearch attn::buildKeySearch(const QBlockMask &mask, AttentionRegions &regions
   Type i32 = p.b().getI32Type();
   StringRef vars[] = {"n", "it", "h", "b"};
   ArrayRef<StringRef> qBlockVars = ArrayRef(vars).drop_front();
-  Scalar numKeys = blocks.in.numKeys, groups = (numKeys + (lanes - 1)) / lanes;
+  Scalar groups = (blocks.in.numKeys + (lanes - 1)) / lanes;
   KeySearch search;
   search.before = range, search.lanes = lanes, search.groups = groups;
   search.isShared = !mask.mask.dependsOnHead() && !blocks.splits.isSplit() && !blocks.packed;
   search.searched = search.isShared ? buildKeyRange(mask, "searched_") : range;
-  MaskSamples samples(mask, regions);
-  buildSeen(search, samples, blocks, lanes);
-  auto isSeen = [&](Scalar g, const BlockCoords &t) { return search.countSeen(g, t) > 0; };
-  auto isPartial = [&](Scalar g, const BlockCoords &t) {
-    return search.countSeen(g, t) < min(numKeys - g * lanes, lanes) * samples.count();
+  buildSeen(search, MaskSamples(mask, regions), blocks, lanes);
+  auto isSeen = [&](Scalar g, const BlockCoords &t) {
+    return (search.seenAt(g, t) & p.i32(kSeen)) > 0;
   };
-  search.next = buildNext(blocks, groups, "next_seen", isSeen);
+  auto isPartial = [&](Scalar g, const BlockCoords &t) { return !(search.seenAt(g, t) == kSeen); };
+  search.nextSeen = buildNext(blocks, groups, "next_seen", isSeen);
   search.nextPartial = buildNext(blocks, groups, "next_partial", isPartial);
   search.found.low = p.func("first_seen", qBlockVars, i32, [&](ArrayRef<Scalar> v) {
-    return search.findFrom(range.low(v), search.next, BlockCoords(v));
+    return search.findFrom(range.low(v), search.nextSeen, BlockCoords(v));
   });
   search.found.high =
       p.func("end_seen", qBlockVars, i32, [&](ArrayRef<Scalar>) { return p.i32(0); });
@@ -348,7 +350,7 @@ KeySearch attn::buildKeySearch(const QBlockMask &mask, AttentionRegions &regions
   p.update(starts, qBlockVars, {{"rn", blocks.maxKvBlocks()}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              Scalar end = starts(r[0], v[0], v[1], v[2]) + blocks.kvBlock;
-             return {search.findFrom(end, search.next, BlockCoords(v)),
+             return {search.findFrom(end, search.nextSeen, BlockCoords(v)),
                      {r[0] + 1, v[0], v[1], v[2]}};
            });
   search.found.starts = starts;

@@ -72,24 +72,29 @@ void findGap(const QBlockMask &mask, KeyRange &range);
 /// The number of KV blocks of `range`.
 Func buildKvBlocks(const AttentionBlocks &blocks, const KeyRange &range);
 
-/// A search for visible keys, in groups of as many keys as a vector has lanes: how many pairs of a
-/// sampled row of a query block and a key of the group the mask shows, and the next group with such
-/// a pair, or without one of them.
+/// A search for visible keys, in groups of as many keys as a vector has lanes. The mask's open
+/// terms are evaluated for every key of a group and every row of a query block that they tell
+/// apart.
 struct KeySearch {
   KeyRange before;
   /// Whether heads see the same keys, which are searched once, for query blocks of head 0 within
   /// `searched`, before the others; otherwise `searched` is `before`.
   bool isShared = false;
   KeyRange searched;
-  Func seenOfLane, seenOfRest, seen, next, nextPartial;
+  /// `seen` holds a group's bits: kSeen if the terms are true for some pair of a row and a key,
+  /// kHidden if they are false for some. None outside `searched`.
+  Func seenOfLane, seenOfRest, seen;
+  /// The first group, from a given one on, of which some pair is seen, and of which not every pair
+  /// is; else `groups`.
+  Func nextSeen, nextPartial;
   KeyRange found;
   /// Keys of a group, and the number of groups.
   int64_t lanes = 1;
   Scalar groups;
 
-  Scalar countSeen(Scalar g, const BlockCoords &t) const;
-  /// The first key from `key` on in a group that some row sees a key of; or, with `nextPartial`, in
-  /// a group with a key that some row does not see.
+  Scalar seenAt(Scalar g, const BlockCoords &t) const;
+  /// The first key from `key` on that lies in a group which `nextGroup` finds: `nextSeen` or
+  /// `nextPartial`.
   Scalar findFrom(Scalar key, Func nextGroup, const BlockCoords &t) const;
 };
 
@@ -104,7 +109,7 @@ KeySearch buildKeySearch(const QBlockMask &mask, AttentionRegions &regions, cons
 /// `rowsOfGroup` rows sees, null without a mask or beside a search.
 struct FullKeys {
   Func first, end;
-  /// Finds where the mask's open terms end such a range; none if its bounds are exact.
+  /// Finds keys that the mask's open terms hide from some row; none if its bounds are exact.
   std::optional<KeySearch> search;
   Func groupLow, groupHigh;
 

@@ -289,7 +289,7 @@ void PrefillAttention::schedule() {
 }
 
 void PrefillAttention::scheduleSearch() {
-  for (Func f : {search->before.low, search->before.high, search->next, search->nextPartial}) {
+  for (Func f : {search->before.low, search->before.high, search->nextSeen, search->nextPartial}) {
     cpu.computeInQBlock(f);
     blocks.fix(f, /*perKvBlock=*/false);
   }
@@ -302,7 +302,7 @@ void PrefillAttention::scheduleSearch() {
     }
   }
   for (Func f :
-       {search->seen, search->seenOfRest, search->next, search->nextPartial, search->found.high})
+       {search->seen, search->seenOfRest, search->nextSeen, search->nextPartial, search->found.high})
     p.neverPartition(f, 0);
   Func ofLane = search->seenOfLane;
   p.computeAt(ofLane, p.stage(search->seen, 0)["rg"]);
@@ -445,9 +445,10 @@ void PrefillAttention::scheduleScoreTile(Func f, const DotProduct &dots) {
     p.boundExtent(dots.partial, "j", 1);
     dims = cpu.scheduleRegisterTile(dots.partial, dims, {"ii", rows, "k", keys, "rd"});
   }
-  // Takes fewer instructions for the same products.
+  // Takes fewer instructions for the same products. Not beside a search: each of them would test
+  // whether its keys lie before the last visible one.
   if (constexpr int64_t kUnrolled = 4;
-      in.headDim / dimsOfProduct() / getDotForm().sums % kUnrolled == 0)
+      in.headDim / dimsOfProduct() / getDotForm().sums % kUnrolled == 0 && !search)
     p.unroll(p.split(dims, kUnrolled).second);
 }
 

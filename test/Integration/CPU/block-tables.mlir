@@ -60,7 +60,7 @@ func.func @shifted(
   return %context : !one
 }
 
-// The search skips keys by itself between two ranges.
+// Two key ranges and a block table: keys of the second range that the table shows are visited.
 func.func @beside_gap(
     %q: !one {attn.name = "query", attn.dims = [1, 4, "q_len", 32]},
     %k: !one {attn.name = "key", attn.dims = [1, 4, "kv_len", 32]},
