@@ -237,9 +237,9 @@ Attribute CpuSelector::manyHeads(int64_t rowsOfHead, int64_t maxQLen) {
 
 /// Few rows take as long as reading keys and values does, which is fastest in order: one key after
 /// the other, or two that share what several rows load, and as much of a value's row at a time as
-/// half of the registers can sum up. Many rows of 16 bits, and some of 8, take as long as their
-/// products do, which share what they load and widen; some of pairs share the values that they
-/// pair.
+/// half of the registers can sum up. Many rows of narrow elements, and some of those that are
+/// widened, take as long as their products do, which share what they load and widen; some of pairs
+/// share the values that they pair.
 Attribute CpuSelector::decode(int64_t rowsOfHead, int64_t maxQLen) {
   constexpr int64_t kManyRows = 8;
   int64_t keyBits = op.getKey().getType().getElementTypeBitWidth();
@@ -247,13 +247,14 @@ Attribute CpuSelector::decode(int64_t rowsOfHead, int64_t maxQLen) {
   bool inPairs =
       products == Products::bf16_pairs && headDim % (2 * lanes) == 0 && rows >= kSomeRows;
   bool areF32 = op.getKey().getType().getElementType().isF32();
-  bool areMany = rows >= (keyBits == 8 ? kSomeRows : kManyRows) && !areF32;
+  bool areWidened = keyBits == 8 || (keyBits == 16 && !inPairs && !cpu.prefersOrder);
+  bool areMany = rows >= (areWidened ? kSomeRows : kManyRows) && !areF32;
   int64_t scoreRows = largestDivisor(rows, 4);
   int64_t keysOfQuery = scoreRows == 4 && !(areF32 && cpu.prefersOrder) ? 2 : 1;
   int64_t scoreKeys = areMany ? sums / scoreRows : keysOfQuery;
   int64_t contextVectors = largestDivisor(valueVectors, areMany || inPairs ? sums / 4 : 8);
   int64_t contextRows = largestDivisor(rows, sums / contextVectors);
-  int64_t kvBlock = areMany && keyBits == 8 ? 128 : 64;
+  int64_t kvBlock = areMany && areWidened ? 128 : 64;
   auto [ahead, count] = fetches(rows, kvBlock);
   return DecodeAttr::get(op->getContext(), rows, shared, kvBlock, lanes, scoreRows, scoreKeys,
                          contextRows, contextVectors,
