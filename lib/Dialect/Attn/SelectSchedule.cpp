@@ -237,9 +237,9 @@ Attribute CpuSelector::manyHeads(int64_t rowsOfHead, int64_t maxQLen) {
 
 /// Few rows take as long as reading keys and values does, which is fastest in order: one key after
 /// the other, or two that share what several rows load, and as much of a value's row at a time as
-/// half of the registers can sum up. Many rows of narrow elements, and some of those that are
-/// widened, take as long as their products do, which share what they load and widen; some of pairs
-/// share the values that they pair.
+/// half of the registers can sum up. Many rows of narrow elements take as long as their products
+/// do, which share what they load and widen; so do some rows of 8 bits, and of 16 on CPUs that read
+/// as fast out of order. Some rows of pairs share the values that they pair.
 Attribute CpuSelector::decode(int64_t rowsOfHead, int64_t maxQLen) {
   constexpr int64_t kManyRows = 8;
   int64_t keyBits = op.getKey().getType().getElementTypeBitWidth();
