@@ -247,14 +247,14 @@ Attribute CpuSelector::decode(int64_t rowsOfHead, int64_t maxQLen) {
   bool inPairs =
       products == Products::bf16_pairs && headDim % (2 * lanes) == 0 && rows >= kSomeRows;
   bool areF32 = op.getKey().getType().getElementType().isF32();
-  bool areWidened = keyBits == 8 || (keyBits == 16 && !inPairs && !cpu.prefersOrder);
-  bool areMany = rows >= (areWidened ? kSomeRows : kManyRows) && !areF32;
+  bool isProductBound = keyBits == 8 || (keyBits == 16 && !inPairs && !cpu.prefersOrder);
+  bool areMany = rows >= (isProductBound ? kSomeRows : kManyRows) && !areF32;
   int64_t scoreRows = largestDivisor(rows, 4);
   int64_t keysOfQuery = scoreRows == 4 && !(areF32 && cpu.prefersOrder) ? 2 : 1;
   int64_t scoreKeys = areMany ? sums / scoreRows : keysOfQuery;
   int64_t contextVectors = largestDivisor(valueVectors, areMany || inPairs ? sums / 4 : 8);
   int64_t contextRows = largestDivisor(rows, sums / contextVectors);
-  int64_t kvBlock = areMany && areWidened ? 128 : 64;
+  int64_t kvBlock = areMany && isProductBound ? 128 : 64;
   auto [ahead, count] = fetches(rows, kvBlock);
   return DecodeAttr::get(op->getContext(), rows, shared, kvBlock, lanes, scoreRows, scoreKeys,
                          contextRows, contextVectors,

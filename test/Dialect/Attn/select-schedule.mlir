@@ -50,7 +50,7 @@ func.func @many_heads(%q: tensor<1x8x1x128xbf16>, %k: tensor<1x1x?x128xbf16>) ->
   return %c : tensor<1x8x1x128xbf16>
 }
 
-// So do some; where rows are read fastest in order, a value's row is read as a whole.
+// Four rows do, too, but on Zen 5, which reads memory fastest in order: the whole row of a value at once.
 // CHECK-LABEL: func.func @some_heads_f16
 // WIDE: schedule([#attn.decode<q_block = 4, packed_heads = 4, kv_block = 128, vector_width = 16, score_rows = 4, score_keys = 4, context_rows = 4, context_vectors = 4, fetch_ahead = 128, fetches = 3, kv_splits = 4>])
 // ZEN4: schedule([#attn.decode<q_block = 4, packed_heads = 4, kv_block = 128, {{.*}} score_keys = 4, context_rows = 4, context_vectors = 4,
