@@ -138,7 +138,7 @@ static Scalar addPair(Scalar sum, Scalar pair) {
 /// CPUs with tiles take longer for vdpbf16ps than for two additions.
 static Scalar addElements(Scalar sum, Scalar pair) {
   constexpr int64_t kHigh = int32_t(0xffff0000);
-  Scalar low(pair.b(), arith::ShLIOp::create(pair.b(), pair, pair.constant(16)));
+  Scalar low = pair << pair.constant(16);
   Scalar high = pair & pair.constant(kHigh);
   return sum + fromBits(high, sum.getType()) + fromBits(low, sum.getType());
 }
@@ -204,11 +204,25 @@ Scalar Numerators::getSink(Scalar sink, Scalar maximum) const {
 // A row
 //===----------------------------------------------------------------------===//
 
-BlockedColumns BlockedColumns::ofVectors(int64_t valueDim, int64_t lanes, int64_t vectors,
-                                         bool isOnline) {
-  int64_t block = lanes * std::min(vectors, llvm::divideCeilSigned(valueDim, lanes));
-  int64_t stateColumns = isOnline ? llvm::alignTo(kStateColumns, lanes) : 0;
-  return {valueDim, block, llvm::divideCeilSigned(valueDim, block), /*state=*/0, stateColumns};
+static int64_t getBlock(int64_t valueDim, int64_t lanes, int64_t vectors) {
+  return lanes * std::min(vectors, llvm::divideCeilSigned(valueDim, lanes));
+}
+
+BlockedColumns::BlockedColumns(const AttentionInputs &in, int64_t lanes, int64_t vectors,
+                               int64_t rowsOfGroup, bool isOnline)
+    : ContextColumns(in.valueDim, getBlock(in.valueDim, lanes, vectors),
+                     llvm::divideCeilSigned(in.valueDim, getBlock(in.valueDim, lanes, vectors))),
+      rowsOfGroup(rowsOfGroup), stateRows(!isOnline        ? 0
+                                          : isSinkLast(in) ? kSink + 1
+                                                           : kSink),
+      stateColumns(isOnline ? llvm::alignTo(rowsOfGroup, lanes) : 0) {}
+
+Scalar BlockedColumns::contextRow(Scalar ii) const {
+  return stateRows == 0 ? ii : ii / rowsOfGroup * height() + stateRows + ii % rowsOfGroup;
+}
+
+Scalar BlockedColumns::stateAt(Func acc, int64_t part, Scalar ii, const BlockCoords &t) const {
+  return acc(ii % rowsOfGroup, ii.constant(0), ii / rowsOfGroup * height() + part, t.it, t.h, t.b);
 }
 
 Scalar OneKvBlockState::sum(Scalar ii, const BlockCoords &t) const {
@@ -220,11 +234,11 @@ Scalar OneKvBlockState::maximum(Scalar, Scalar ii, const BlockCoords &t) const {
 }
 
 Scalar OnlineState::sum(Scalar ii, const BlockCoords &t) const {
-  return acc(p.i32(columns.sumColumn()), p.i32(0), ii, t.it, t.h, t.b);
+  return columns.stateAt(acc, BlockedColumns::kSum, ii, t);
 }
 
 Scalar OnlineState::maximum(Scalar, Scalar ii, const BlockCoords &t) const {
-  return acc(p.i32(columns.maxColumn()), p.i32(0), ii, t.it, t.h, t.b);
+  return columns.stateAt(acc, BlockedColumns::kMaximum, ii, t);
 }
 
 Scalar attn::getSumWithSink(const AttentionBlocks &blocks, const RowState &row, Scalar ii,
@@ -238,59 +252,66 @@ Scalar attn::getSumWithSink(const AttentionBlocks &blocks, const RowState &row, 
 
 /// The first of several KV splits adds the sink; but a NaN or infinite sink makes the sums of all
 /// splits NaN.
-Scalar attn::startRow(const AttentionBlocks &blocks, const ContextColumns &columns, Scalar x,
-                      Scalar ii, const BlockCoords &t,
-                      function_ref<Scalar(Scalar isSum)> isCounted) {
+Scalar attn::startRow(const AttentionBlocks &blocks, const StatePart &part, Scalar ii,
+                      const BlockCoords &t) {
   const AttentionInputs &in = blocks.in;
   PipelineBuilder &p = blocks.p;
-  Scalar nothing = select(x == columns.maxColumn(), in.f32(-kMaxFloat), in.f32(0));
+  Scalar nothing = select(part.isMaximum, in.f32(-kMaxFloat), in.f32(0));
   if (!in.op.getSink())
     return nothing;
   Scalar score = readSink(in, blocks.row(ii, t), blocks.head(ii, t), blocks.batch(t));
   Scalar isUsual = isUsualSink(in, score), noNumber = getNaN(p);
   if (isSinkLast(in))
-    return blend(isUsual, nothing, blend(x == columns.sinkColumn(), noNumber, nothing));
-  Scalar counts = isCounted(x == columns.sumColumn());
-  Scalar start = blend(x == columns.maxColumn(), score, pick(counts, in.f32(1)));
+    return blend(isUsual, nothing, blend(part.isSink, noNumber, nothing));
+  Scalar start = blend(part.isMaximum, score, pick(part.isSum, in.f32(1)));
   if (blocks.splits.isSplit())
     start = blend(t.it % blocks.splits.count == p.i32(0), start, nothing);
-  return blend(isUsual, start, blend(x == columns.sumColumn(), noNumber, nothing));
+  return blend(isUsual, start, blend(part.isSum, noNumber, nothing));
 }
 
 Func attn::buildRowAccumulator(const AttentionBlocks &blocks, const BlockedColumns &columns,
                                const Numerators &numerators, Func product,
                                const KvBlockSoftmax &softmax, Func kvBlocks) {
+  using State = BlockedColumns;
   PipelineBuilder &p = blocks.p;
   StringRef vars[] = {"x", "y", "ii", "it", "h", "b"};
   auto start = [&](ArrayRef<Scalar> v) {
-    return startRow(blocks, columns, v[0], v[2], BlockCoords(v),
-                    [](Scalar isSum) { return isSum; });
+    Scalar firstRow = v[2] / columns.height() * columns.rowsOfGroup, part = v[2] % columns.height();
+    StatePart state = {part == State::kSum, part == State::kMaximum, part == State::kSink};
+    return startRow(blocks, state, firstRow + min(v[0], columns.rowsOfGroup - 1), BlockCoords(v));
   };
   Func acc = p.func("acc", vars, p.b().getF32Type(), start);
   auto update = [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
     BlockCoords t(v);
-    Scalar ii = v[0], x = r[0], y = r[1], c = r[2], old = acc(x, y, ii, t.it, t.h, t.b);
-    auto state = [&](int64_t column) { return acc(p.i32(column), p.i32(0), ii, t.it, t.h, t.b); };
-    Numerators::Rescaling step =
-        numerators.rescale(state(columns.maxColumn()), softmax.maximum(ii, c, t.it, t.h, t.b));
-    Scalar sum = old * step.ofOld + softmax.sum(ii, c, t.it, t.h, t.b) * step.ofNew;
-    std::pair<int64_t, Scalar> newState[] = {{columns.sumColumn(), sum},
-                                             {columns.maxColumn(), step.maximum},
-                                             {columns.oldFactorColumn(), step.ofOld},
-                                             {columns.newFactorColumn(), step.ofNew}};
-    Scalar ofRow = old;
-    for (auto [column, value] : newState)
-      ofRow = blend(x == column, value, ofRow);
-    Scalar column = clamp(x - columns.first, p.i32(0), p.i32(columns.block - 1));
-    Scalar context = old * state(columns.oldFactorColumn()) +
-                     product(column, y, ii, c, t.it, t.h, t.b) * state(columns.newFactorColumn());
-    Scalar isContext = x >= p.i32(columns.first), isStored = isContext || y == p.i32(0);
-    return {storeWhere(blend(isContext, context, ofRow), isStored),
-            {x, y, ii, t.it, t.h, t.b},
+    Scalar x = r[0], part = r[1], group = r[2], y = r[3], c = r[4],
+           firstRow = group * columns.rowsOfGroup, accRow = group * columns.height() + part;
+    auto state = [&](int64_t of, Scalar lane) {
+      return acc(lane, p.i32(0), group * columns.height() + of, t.it, t.h, t.b);
+    };
+    // Lanes of no row read those of rows behind the group, or padding.
+    Scalar rowOfLane = unsafePromiseClamped(firstRow + x, p.i32(0), p.i32(blocks.rows - 1));
+    Numerators::Rescaling step = numerators.rescale(state(State::kMaximum, x),
+                                                    softmax.maximum(rowOfLane, c, t.it, t.h, t.b));
+    Scalar sum = state(State::kSum, x) * state(State::kOldFactor, x) +
+                 softmax.sum(rowOfLane, c, t.it, t.h, t.b) * state(State::kNewFactor, x);
+    Scalar ofState = blend(part == State::kOldFactor, step.ofOld,
+                           blend(part == State::kNewFactor, step.ofNew,
+                                 blend(part == State::kSum, sum, step.maximum)));
+    Scalar row = max(part - columns.stateRows, p.i32(0));
+    Scalar ofRow = acc(x, y, accRow, t.it, t.h, t.b) * state(State::kOldFactor, row) +
+                   product(min(x, columns.block - 1), y, firstRow + row, c, t.it, t.h, t.b) *
+                       state(State::kNewFactor, row);
+    Scalar isContext = part >= p.i32(columns.stateRows);
+    Scalar isStored = (isContext && x < columns.block) ||
+                      (part < p.i32(State::kSink) && y == p.i32(0) && x < columns.stateColumns);
+    return {storeWhere(blend(isContext, ofRow, pick(x < columns.rowsOfGroup, ofState)), isStored),
+            {x, y, accRow, t.it, t.h, t.b},
             c < kvBlocks(t.it, t.h, t.b)};
   };
-  p.update(acc, ArrayRef(vars).drop_front(2),
+  p.update(acc, ArrayRef(vars).drop_front(3),
            {{"rx", p.i32(columns.width())},
+            {"ri", p.i32(columns.height())},
+            {"rg", p.i32(blocks.rows / columns.rowsOfGroup)},
             {"ry", p.i32(columns.numBlocks)},
             {"rc", blocks.maxKvBlocks()}},
            update);

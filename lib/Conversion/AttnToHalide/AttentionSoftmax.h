@@ -94,49 +94,60 @@ KvBlockSoftmax buildKvBlockSoftmax(const KvReader &reader, const ScoreSteps &ste
                                    const Numerators &numerators, Func score,
                                    int64_t numAccumulators, Products products = Products::f32);
 
-/// Layout of an accumulator row: value dims in blocks of columns. State columns hold the sum, the
-/// maximum, and, if a sink is added last, 0 or the NaN of an infinite or NaN sink.
+/// Whether the sink is added after all KV blocks instead of before the first: with an lse, which
+/// excludes the sink.
+bool isSinkLast(const AttentionInputs &in);
+
+/// Layout of an accumulator: value dims in blocks of columns.
 class ContextColumns {
 public:
-  /// Blocks whose state columns begin at column `state`, and the context at column `first`.
-  ContextColumns(int64_t valueDim, int64_t block, int64_t numBlocks, int64_t state, int64_t first)
-      : valueDim(valueDim), block(block), numBlocks(numBlocks), state(state), first(first) {}
+  ContextColumns(int64_t valueDim, int64_t block, int64_t numBlocks)
+      : valueDim(valueDim), block(block), numBlocks(numBlocks) {}
   virtual ~ContextColumns() = default;
 
   /// The value dim of column x of block y; the column and block of a value dim.
   virtual Scalar dim(Scalar x, Scalar y) const = 0;
   virtual Scalar column(Scalar d) const = 0;
   virtual Scalar blockOf(Scalar d) const = 0;
+  /// The accumulator's row that holds the context of row ii.
+  virtual Scalar contextRow(Scalar ii) const { return ii; }
 
   bool isWhole() const { return valueDim == numBlocks * block; }
-  int64_t sumColumn() const { return state; }
-  int64_t maxColumn() const { return state + 1; }
-  virtual int64_t sinkColumn() const { return state + 2; }
 
-  const int64_t valueDim, block, numBlocks, state, first;
+  const int64_t valueDim, block, numBlocks;
 };
 
-/// Blocks of adjacent value dims behind vectors of state columns, which the first block alone uses.
-/// Two of them hold what the last online step rescaled by, which the columns of all blocks read.
+/// Blocks of adjacent value dims, for groups of rows. Where softmax is online, each group begins
+/// with rows of state, whose lanes are the group's rows: one step for all of them takes the
+/// instructions of one.
 class BlockedColumns : public ContextColumns {
 public:
-  using ContextColumns::ContextColumns;
-  /// Blocks of at most `vectors` vectors of `lanes` value dims; `isOnline`: with state columns.
-  static BlockedColumns ofVectors(int64_t valueDim, int64_t lanes, int64_t vectors,
-                                  bool isOnline = true);
-  Scalar dim(Scalar x, Scalar y) const override { return y * block + x; }
-  Scalar column(Scalar d) const override { return d % block + first; }
-  Scalar blockOf(Scalar d) const override { return d / block; }
-  int64_t oldFactorColumn() const { return state + 2; }
-  int64_t newFactorColumn() const { return state + 3; }
-  int64_t sinkColumn() const override { return state + 4; }
-  static constexpr int64_t kStateColumns = 5;
-  int64_t width() const { return first + block; }
-};
+  /// Rows of state in the order of their updates: what the last online step rescaled the old
+  /// columns and the KV block's by, the sum, and the maximum; if a sink is added last, 0 or the NaN
+  /// of an infinite or NaN sink.
+  static constexpr int64_t kOldFactor = 0, kNewFactor = 1, kSum = 2, kMaximum = 3, kSink = 4;
 
-/// Whether the sink is added after all KV blocks instead of before the first: with an lse, which
-/// excludes the sink.
-bool isSinkLast(const AttentionInputs &in);
+  /// Blocks of at most `vectors` vectors of `lanes` value dims.
+  BlockedColumns(const AttentionInputs &in, int64_t lanes, int64_t vectors, int64_t rowsOfGroup,
+                 bool isOnline = true);
+  Scalar dim(Scalar x, Scalar y) const override { return y * block + x; }
+  Scalar column(Scalar d) const override { return d % block; }
+  Scalar blockOf(Scalar d) const override { return d / block; }
+  Scalar contextRow(Scalar ii) const override;
+  /// Part of the state of row ii.
+  Scalar stateAt(Func acc, int64_t part, Scalar ii, const BlockCoords &t) const;
+  int64_t height() const { return stateRows + rowsOfGroup; }
+  int64_t countRows(int64_t rows) const { return rows / rowsOfGroup * height(); }
+
+  /// The rows that updates of state read, in whole vectors for each group.
+  int64_t countRowsRead(int64_t rows) const {
+    return std::max(rows, rows - rowsOfGroup + stateColumns);
+  }
+  /// Columns of a row, some of which only state or only the context may use.
+  int64_t width() const { return std::max(block, stateColumns); }
+
+  const int64_t rowsOfGroup, stateRows, stateColumns;
+};
 /// The sink's score for a row.
 Scalar readSink(const AttentionInputs &in, Scalar row, Scalar head, Scalar batch);
 
@@ -162,33 +173,34 @@ private:
   KvBlockSoftmax softmax;
 };
 
-/// The state of online softmax: columns of the accumulator.
+/// The state of online softmax: rows of the accumulator.
 class OnlineState : public RowState {
 public:
-  OnlineState(PipelineBuilder &p, Func acc, const ContextColumns &columns)
-      : p(p), acc(acc), columns(columns) {}
+  OnlineState(Func acc, const BlockedColumns &columns) : acc(acc), columns(columns) {}
   Scalar sum(Scalar ii, const BlockCoords &t) const override;
   Scalar maximum(Scalar k, Scalar ii, const BlockCoords &t) const override;
 
 private:
-  PipelineBuilder &p;
   Func acc;
-  const ContextColumns &columns;
+  const BlockedColumns &columns;
 };
 
 /// The sum of a row's numerators, NaN if a sink is infinite or NaN.
 Scalar getSumWithSink(const AttentionBlocks &blocks, const RowState &row, Scalar ii,
                       const BlockCoords &t);
 
-/// Initial value of column x: 0, or the sink, with numerator 1 and value 0. `isCounted` selects
-/// which of several sum columns counts the sink.
-Scalar startRow(const AttentionBlocks &blocks, const ContextColumns &columns, Scalar x, Scalar ii,
-                const BlockCoords &t, function_ref<Scalar(Scalar isSum)> isCounted);
+/// Which part of row ii's state an element of an accumulator is, if any.
+struct StatePart {
+  Scalar isSum, isMaximum, isSink;
+};
+/// Initial value of an element: 0, or the sink, with numerator 1 and value 0.
+Scalar startRow(const AttentionBlocks &blocks, const StatePart &part, Scalar ii,
+                const BlockCoords &t);
 
 /// Builds the accumulator of a CPU's vectors, from prob·value and the softmax of a KV block. The
 /// online step (FlashAttention-2, Dao 2023, algorithm 1) rescales the old columns and the KV
-/// block's to the row's new maximum and adds them. The first block's state columns are updated
-/// before all context columns.
+/// block's to the row's new maximum and adds them. A group's rows of state are updated before all
+/// its context.
 Func buildRowAccumulator(const AttentionBlocks &blocks, const BlockedColumns &columns,
                          const Numerators &numerators, Func product, const KvBlockSoftmax &softmax,
                          Func kvBlocks);

@@ -29,6 +29,11 @@ void CpuSchedule::computeInKvBlock(Func f) {
   p.neverPartition(f);
 }
 
+void CpuSchedule::computeStateInKvBlock(Func f) {
+  computeInKvBlock(f);
+  p.boundStorage(f, "ii", columns.countRowsRead(blocks.rows));
+}
+
 std::pair<Loop, Loop> CpuSchedule::splitRows(Func f, Loop loop, int64_t rows) {
   p.boundExtent(f, 0, rows);
   auto [vectors, lane] = p.split(loop, lanes);
@@ -156,6 +161,12 @@ void CpuSchedule::scheduleRange(const KeyRange &range, Func kvBlocks, const Full
       computeInQBlock(f);
       blocks.fix(f, /*perKvBlock=*/false);
       p.boundExtent(f, "g", blocks.rows / contextRows);
+      if (full.search) {
+        StageLoops v = p.stage(f, 0);
+        p.reorder({v["g"], v["rg"]});
+        p.vectorize(v["g"]);
+        p.neverPartition(f, 0);
+      }
     }
 }
 
@@ -218,7 +229,8 @@ void CpuSchedule::scheduleAccumulator(Func acc, const KvBlockContext &context, b
   computeInQBlock(acc);
   blocks.fix(acc, /*perKvBlock=*/false);
   p.boundExtent(acc, "y", columns.numBlocks);
-  p.boundExtent(acc, "ii", blocks.rows);
+  p.boundExtent(acc, "ii", columns.countRows(blocks.rows));
+  p.reorderStorage(acc, {0, 2, 1, 3, 4, 5});
   StageLoops v = p.stage(acc);
   auto [vectors, lane] = splitRows(acc, v["x"], columns.width());
   p.unroll(vectors);
@@ -260,14 +272,13 @@ Loop CpuSchedule::scheduleOnlineUpdate(Func acc) {
   p.allowRaceConditions(acc, 0);
   p.neverPartition(acc, 0);
   StageLoops v = p.stage(acc, 0);
-  auto [group, row] = p.split(v["ii"], contextRows);
   auto [vectors, lane] = p.split(v["rx"], lanes);
-  p.reorder({lane, row, vectors, group, v["ry"], v["it"], v["rc"], v["h"], v["b"]});
+  p.reorder({lane, vectors, v["ri"], v["rg"], v["ry"], v["it"], v["rc"], v["h"], v["b"]});
   p.vectorize(lane);
   p.unroll(vectors);
-  p.unroll(row);
+  p.unroll(v["ri"]);
   kvBlockLoop = v["it"];
-  return group;
+  return v["rg"];
 }
 
 void CpuSchedule::schedulePaddedValue(Func padded, int64_t keysOfElement) {

@@ -25,6 +25,9 @@ public:
 
   void computeInQBlock(Func f);
   void computeInKvBlock(Func f);
+  /// The same for an element of the softmax for each row. The online step reads whole vectors of a
+  /// group's rows, also behind the last row.
+  void computeStateInKvBlock(Func f);
   /// Vectorizes dimension 0 of extent `rows`; the caller schedules the loop over vectors and the
   /// other loops.
   std::pair<Loop, Loop> splitRows(Func f, Loop loop, int64_t rows);

@@ -80,9 +80,9 @@ DecodeAttention::DecodeAttention(PipelineBuilder &p, AttentionOp op, DecodeAttr 
     : p(p), s(s), lanes(s.getVectorWidth()), in(p, op),
       blocks(in, s, s.getQBlock(), s.getPackedHeads(), s.getKvBlock(),
              KvSplits::byLength(in, s.getKvSplits(), s.getMinSplitKeys())),
-      columns(BlockedColumns::ofVectors(in.valueDim, lanes, s.getContextVectors())),
-      mask(op.getMask()), qBlockMask(blocks, mask), regions(in), numerators(in, cpuExp2),
-      lse(blocks, numerators), inPairs(s.getProducts() == Products::bf16_pairs),
+      columns(in, lanes, s.getContextVectors(), s.getContextRows()), mask(op.getMask()),
+      qBlockMask(blocks, mask), regions(in), numerators(in, cpuExp2), lse(blocks, numerators),
+      inPairs(s.getProducts() == Products::bf16_pairs),
       cpu(blocks, columns, lanes, s.getContextRows()) {}
 
 LogicalResult attn::lowerDecodeAttention(PipelineBuilder &p, AttentionOp op, DecodeAttr s) {
@@ -134,7 +134,7 @@ void DecodeAttention::buildAccumulator() {
                                        form, /*keys=*/{}, s.getContextRows(),
                                        [&](ArrayRef<Scalar>) { return in.f32(0); });
   acc = buildRowAccumulator(blocks, columns, numerators, kvBlockContext.product, softmax, kvBlocks);
-  row = std::make_unique<OnlineState>(p, acc, columns);
+  row = std::make_unique<OnlineState>(acc, columns);
 }
 
 void DecodeAttention::buildOutput() {
@@ -294,7 +294,7 @@ void DecodeAttention::scheduleLaneSums(const DotProduct &dots, Loop at, int64_t 
 }
 
 void DecodeAttention::scheduleAccumulators(Func partial, Func all, int64_t number) {
-  cpu.computeInKvBlock(all);
+  cpu.computeStateInKvBlock(all);
   p.boundExtent(all, "ii", blocks.rows);
   p.computeAt(partial, p.stage(all)["ii"]);
   p.storeIn(partial, MemoryType::stack);

@@ -19,8 +19,7 @@ using namespace mlir;
 using namespace mlir::attn;
 
 ThreadColumns::ThreadColumns(int64_t valueDim, int64_t block, int64_t threads)
-    : ContextColumns(valueDim, block, threads, /*state=*/block, /*first=*/0),
-      vectorDims(std::gcd(block, 4)) {}
+    : ContextColumns(valueDim, block, threads), vectorDims(std::gcd(block, 4)) {}
 
 /// No more columns than value_dim needs, in pairs.
 static int64_t getBlock(GpuAttr s, int64_t valueDim) {
@@ -143,8 +142,10 @@ static Scalar step(Scalar x) {
 /// thread adds the sink.
 void GpuAttention::buildAccumulator() {
   auto start = [&](ArrayRef<Scalar> v) {
-    auto isCounted = [&](Scalar isSum) { return isSum && v[1] == p.i32(0); };
-    return startRow(blocks, columns, v[0], v[2], BlockCoords(v), isCounted);
+    Scalar x = v[0];
+    StatePart part = {x == columns.sumColumn() && v[1] == p.i32(0), x == columns.maxColumn(),
+                      x == columns.sinkColumn()};
+    return startRow(blocks, part, v[2], BlockCoords(v));
   };
   StringRef vars[] = {"x", "y", "ii", "it", "h", "b"};
   acc = p.func("acc", vars, p.b().getF32Type(), start);

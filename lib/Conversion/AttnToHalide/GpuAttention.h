@@ -27,6 +27,10 @@ public:
     return d / (vectorDims * numBlocks) * vectorDims + d % vectorDims;
   }
   Scalar blockOf(Scalar d) const override { return d % (vectorDims * numBlocks) / vectorDims; }
+  /// The columns of a row's state.
+  int64_t sumColumn() const { return block; }
+  int64_t maxColumn() const { return block + 1; }
+  int64_t sinkColumn() const { return block + 2; }
   /// The value dim, clamped: threads may have more columns than value_dim.
   Scalar safeDim(Scalar d) const { return isWhole() ? d : min(d, valueDim - 1); }
 };

@@ -157,6 +157,33 @@ Scalar FullKeys::endFrom(Scalar first, const BlockCoords &t) const {
   return search ? min(bound, search->findFrom(first, search->nextPartial, t)) : bound;
 }
 
+/// The range of keys that each group of rows sees, by a search.
+static void findGroups(FullKeys &keys, const AttentionBlocks &blocks, const KeyRange &range) {
+  PipelineBuilder &p = blocks.p;
+  const KeySearch &search = *keys.search;
+  StringRef vars[] = {"g", "it", "h", "b"};
+  Reduction keyGroups[] = {{"rg", search.groups}};
+  auto bound = [&](StringRef name, function_ref<Scalar(const BlockCoords &)> none,
+                   function_ref<Scalar(Scalar bound, Scalar rg)> add) {
+    Func f = p.func(name, vars, p.b().getI32Type(),
+                    [&](ArrayRef<Scalar> v) { return none(BlockCoords(v)); });
+    p.update(f, vars, keyGroups, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+      BlockCoords t(v);
+      Scalar first = r[0] * search.lanes, old = f(v);
+      return {select(search.isSeenBy(v[0], r[0], t), add(old, r[0]), old),
+              {},
+              first < range.highAt(t) && first + search.lanes > range.lowAt(t)};
+    });
+    return f;
+  };
+  keys.groupLow = bound(
+      "group_low", [&](const BlockCoords &t) { return range.highAt(t); },
+      [&](Scalar low, Scalar rg) { return min(low, rg * search.lanes); });
+  keys.groupHigh = bound(
+      "group_high", [&](const BlockCoords &t) { return range.lowAt(t); },
+      [&](Scalar high, Scalar rg) { return max(high, (rg + 1) * search.lanes); });
+}
+
 FullKeys attn::buildFullKeys(const QBlockMask &mask, const KeyRange &range,
                              const std::optional<KeySearch> &search, int64_t rowsOfGroup) {
   const AttentionBlocks &blocks = mask.blocks;
@@ -195,6 +222,8 @@ FullKeys attn::buildFullKeys(const QBlockMask &mask, const KeyRange &range,
                       [&](ArrayRef<Scalar> v) { return full(BlockCoords(v)).first; });
   keys.end = p.func("end_full", qBlockVars, i32,
                     [&](ArrayRef<Scalar> v) { return full(BlockCoords(v)).second; });
+  if (search && search->rowGroups > 1)
+    findGroups(keys, blocks, range);
   if (!mask.hasMask() || search)
     return keys;
   keys.groupLow = p.func("group_low", vars, i32,
@@ -208,8 +237,8 @@ FullKeys attn::buildFullKeys(const QBlockMask &mask, const KeyRange &range,
 // Search
 //===----------------------------------------------------------------------===//
 
-/// Bits of `KeySearch::seen`.
-constexpr int64_t kSeen = 1, kHidden = kSeen + 1;
+/// Bits of `KeySearch::seen`, for each group of rows.
+constexpr int64_t kSeen = 1, kHidden = kSeen + 1, kBits = 2;
 
 namespace {
 /// The places of a query block where a mask is evaluated to find the keys that some row sees.
@@ -225,6 +254,8 @@ public:
   int64_t count() const {
     return heads * (period ? llvm::divideCeil(blocks.rowsOfHead - 1, period) + 1 : 1);
   }
+  /// Whether there is a sample for each row of the query block.
+  bool areRows() const { return count() == blocks.rows; }
   /// kSeen or kHidden.
   Scalar seen(Scalar sample, Scalar k, const BlockCoords &t) const;
 
@@ -258,6 +289,10 @@ Scalar KeySearch::seenAt(Scalar g, const BlockCoords &t) const {
   return seen(g, t.it, isShared ? t.h * 0 : t.h, t.b);
 }
 
+Scalar KeySearch::isSeenBy(Scalar rowGroup, Scalar g, const BlockCoords &t) const {
+  return !((seenAt(g, t) & (rowGroup.constant(kSeen) << rowGroup * kBits)) == 0);
+}
+
 Scalar KeySearch::findFrom(Scalar key, Func nextGroup, const BlockCoords &t) const {
   Scalar group = unsafePromiseClamped(min(key / lanes, groups), key.constant(0), groups);
   return max(nextGroup(group, t.it, t.h, t.b) * lanes, key);
@@ -271,16 +306,20 @@ static void buildSeen(KeySearch &search, const MaskSamples &samples, const Atten
   StringRef vars[] = {"x", "g", "it", "h", "b"};
   ArrayRef<StringRef> groupVars = ArrayRef(vars).drop_front(), qBlockVars = groupVars.drop_front();
   auto zero = [&](ArrayRef<Scalar>) { return p.i32(0); };
+  int64_t samplesOfGroup = samples.count() / search.rowGroups;
+  auto bitsOf = [&](Scalar sample, Scalar k, const BlockCoords &t) {
+    return samples.seen(sample, k, t) << (sample / samplesOfGroup * kBits);
+  };
   Func ofLane = p.func("seen_of_lane", vars, i32, zero);
   p.update(ofLane, vars, {{"rs", p.i32(samples.count())}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             return ofLane(v) | samples.seen(r[0], v[1] * lanes + v[0], BlockCoords(v));
+             return ofLane(v) | bitsOf(r[0], v[1] * lanes + v[0], BlockCoords(v));
            });
   Func ofRest = p.func("seen_of_rest", qBlockVars, i32, zero);
   Scalar numKeys = blocks.in.numKeys, whole = numKeys / lanes;
   p.update(ofRest, qBlockVars, {{"rk", numKeys % lanes}, {"rs", p.i32(samples.count())}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             return ofRest(v) | samples.seen(r[1], whole * lanes + r[0], BlockCoords(v));
+             return ofRest(v) | bitsOf(r[1], whole * lanes + r[0], BlockCoords(v));
            });
   // The rest counts as a group of its own, in range or not.
   Func seen = p.func("seen", groupVars, i32, [&](ArrayRef<Scalar> v) {
@@ -315,7 +354,8 @@ static Func buildNext(const AttentionBlocks &blocks, Scalar groups, StringRef na
 }
 
 KeySearch attn::buildKeySearch(const QBlockMask &mask, AttentionRegions &regions,
-                               const KeyRange &range, int64_t lanes, bool isOneKvBlock) {
+                               const KeyRange &range, int64_t lanes, int64_t rowsOfGroup,
+                               bool isOneKvBlock) {
   const AttentionBlocks &blocks = mask.blocks;
   PipelineBuilder &p = blocks.p;
   Type i32 = p.b().getI32Type();
@@ -326,11 +366,20 @@ KeySearch attn::buildKeySearch(const QBlockMask &mask, AttentionRegions &regions
   search.before = range, search.lanes = lanes, search.groups = groups;
   search.isShared = !mask.mask.dependsOnHead() && !blocks.splits.isSplit() && !blocks.packed;
   search.searched = search.isShared ? buildKeyRange(mask, "searched_") : range;
-  buildSeen(search, MaskSamples(mask, regions), blocks, lanes);
+  MaskSamples samples(mask, regions);
+  constexpr int64_t kMostGroups = 15; // whose bits a positive i32 holds
+  if (int64_t count = blocks.rows / rowsOfGroup; samples.areRows() && count <= kMostGroups)
+    search.rowGroups = count;
+  buildSeen(search, samples, blocks, lanes);
+  int64_t allSeen = 0;
+  for (int64_t i = 0; i < search.rowGroups; ++i)
+    allSeen |= kSeen << (i * kBits);
   auto isSeen = [&](Scalar g, const BlockCoords &t) {
-    return (search.seenAt(g, t) & p.i32(kSeen)) > 0;
+    return (search.seenAt(g, t) & p.i32(allSeen)) > 0;
   };
-  auto isPartial = [&](Scalar g, const BlockCoords &t) { return !(search.seenAt(g, t) == kSeen); };
+  auto isPartial = [&](Scalar g, const BlockCoords &t) {
+    return !(search.seenAt(g, t) == allSeen);
+  };
   search.nextSeen = buildNext(blocks, groups, "next_seen", isSeen);
   search.nextPartial = buildNext(blocks, groups, "next_partial", isPartial);
   search.found.low = p.func("first_seen", qBlockVars, i32, [&](ArrayRef<Scalar> v) {

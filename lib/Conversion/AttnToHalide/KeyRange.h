@@ -81,9 +81,11 @@ struct KeySearch {
   /// `searched`, before the others; otherwise `searched` is `before`.
   bool isShared = false;
   KeyRange searched;
-  /// `seen` holds a group's bits: kSeen if the terms are true for some pair of a row and a key,
-  /// kHidden if they are false for some. None outside `searched`.
+  /// `seen` holds the bits of a group of keys, two for each of `rowGroups` groups of rows: one if
+  /// the terms are true for some pair of a row and a key, another if they are false for some. None
+  /// outside `searched`.
   Func seenOfLane, seenOfRest, seen;
+  int64_t rowGroups = 1;
   /// The first group, from a given one on, of which some pair is seen, and of which not every pair
   /// is; else `groups`.
   Func nextSeen, nextPartial;
@@ -93,6 +95,8 @@ struct KeySearch {
   Scalar groups;
 
   Scalar seenAt(Scalar g, const BlockCoords &t) const;
+  /// Whether some row of a group of rows sees a key of group g.
+  Scalar isSeenBy(Scalar rowGroup, Scalar g, const BlockCoords &t) const;
   /// The first key from `key` on that lies in a group which `nextGroup` finds: `nextSeen` or
   /// `nextPartial`.
   Scalar findFrom(Scalar key, Func nextGroup, const BlockCoords &t) const;
@@ -100,13 +104,14 @@ struct KeySearch {
 
 /// Evaluates the mask over `range` before the scores, for all rows of a query block that it tells
 /// apart. Of the keys of `range`, those before, after and, unless `isOneKvBlock`, between the KV
-/// blocks with visible keys are skipped.
+/// blocks with visible keys are skipped. Tells apart what groups of `rowsOfGroup` rows see, if each
+/// row is evaluated.
 KeySearch buildKeySearch(const QBlockMask &mask, AttentionRegions &regions, const KeyRange &range,
-                         int64_t lanes, bool isOneKvBlock);
+                         int64_t lanes, int64_t rowsOfGroup, bool isOneKvBlock);
 
 /// A range of keys that every row of a query block sees: the mask is evaluated only outside of it.
 /// Beside a disjunction, the longer one of two ranges. Also the range that some row of a group of
-/// `rowsOfGroup` rows sees, null without a mask or beside a search.
+/// `rowsOfGroup` rows sees, null without a mask or beside a search that does not tell groups apart.
 struct FullKeys {
   Func first, end;
   /// Finds keys that the mask's open terms hide from some row; none if its bounds are exact.

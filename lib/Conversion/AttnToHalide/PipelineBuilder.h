@@ -101,6 +101,7 @@ Scalar bits(Scalar x);
 Scalar fromBits(Scalar x, Type type);
 Scalar operator&(Scalar x, Scalar y);
 Scalar operator|(Scalar x, Scalar y);
+Scalar operator<<(Scalar x, Scalar y);
 Scalar operator||(Scalar x, Scalar y);
 Scalar exp(Scalar x);
 Scalar tanh(Scalar x);

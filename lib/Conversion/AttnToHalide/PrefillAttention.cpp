@@ -3,10 +3,10 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows lie in the vector lanes for scores and softmax, value dims for the context. The columns of
-// one func, `acc`, hold the context (in blocks), the row's sum and its maximum; it is updated one
-// KV block at a time. If one KV block covers all visible keys, online rescaling is skipped, and
-// `acc` is the context alone.
+// Rows lie in the vector lanes for scores and softmax, value dims for the context. One func, `acc`,
+// holds the context (in blocks of columns), and the sums and maxima of a group of rows before it; it
+// is updated one KV block at a time. If one KV block covers all visible keys, online rescaling is
+// skipped, and `acc` is the context alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -106,8 +106,7 @@ PrefillAttention::PrefillAttention(PipelineBuilder &p, AttentionOp op, PrefillAt
       blocks(in, s, s.getQBlock(), s.getPackedHeads(), s.getKvBlock(),
              KvSplits::byLength(in, s.getKvSplits(), s.getMinSplitKeys())),
       mask(op.getMask()), isOneKvBlock(needsOneKvBlock(op, mask, blocks)),
-      columns(BlockedColumns::ofVectors(in.valueDim, lanes, s.getContextVectors(),
-                                        /*isOnline=*/!isOneKvBlock)),
+      columns(in, lanes, s.getContextVectors(), s.getContextRows(), /*isOnline=*/!isOneKvBlock),
       qBlockMask(blocks, mask), regions(in), numerators(in, cpuExp2), lse(blocks, numerators),
       inPairs(s.getProducts() != Products::f32),
       inTiles(s.getProducts() == Products::bf16_tiles),
@@ -135,7 +134,7 @@ LogicalResult PrefillAttention::lower() {
 void PrefillAttention::buildKeys() {
   range = buildKeyRange(qBlockMask);
   if (!qBlockMask.isComplete()) {
-    search = buildKeySearch(qBlockMask, regions, range, lanes, isOneKvBlock);
+    search = buildKeySearch(qBlockMask, regions, range, lanes, s.getContextRows(), isOneKvBlock);
     range = search->found;
   } else if (!isOneKvBlock && !blocks.splits.isSplit()) {
     findGap(qBlockMask, range);
@@ -243,7 +242,7 @@ void PrefillAttention::buildAccumulator() {
     return;
   }
   acc = buildRowAccumulator(blocks, columns, numerators, kvBlockContext.product, softmax, kvBlocks);
-  row = std::make_unique<OnlineState>(p, acc, columns);
+  row = std::make_unique<OnlineState>(acc, columns);
 }
 
 void PrefillAttention::buildOutput() {
@@ -453,7 +452,7 @@ void PrefillAttention::scheduleScoreTile(Func f, const DotProduct &dots) {
 }
 
 void PrefillAttention::scheduleAccumulators(Func partial, Func all, int64_t number) {
-  cpu.computeInKvBlock(all);
+  cpu.computeStateInKvBlock(all);
   auto [vectors, lane] = cpu.splitRows(all, p.stage(all)["ii"], blocks.rows);
   cpu.scheduleRegisterTile(partial, vectors, {"ii", lanes, "u", number, "rk"});
 }

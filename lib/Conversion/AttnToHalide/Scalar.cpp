@@ -81,6 +81,7 @@ Scalar operator||(Scalar x, Scalar y) { return x | y; }
 
 Scalar operator&(Scalar x, Scalar y) { return {x.b(), arith::AndIOp::create(x.b(), x, y)}; }
 Scalar operator|(Scalar x, Scalar y) { return {x.b(), arith::OrIOp::create(x.b(), x, y)}; }
+Scalar operator<<(Scalar x, Scalar y) { return {x.b(), arith::ShLIOp::create(x.b(), x, y)}; }
 
 Scalar bits(Scalar x) {
   Type type = x.b().getIntegerType(x.getType().getIntOrFloatBitWidth());

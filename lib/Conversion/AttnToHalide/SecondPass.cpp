@@ -80,22 +80,22 @@ Scalar attn::keepValue(const SecondPass &pass, Scalar value, Scalar ii, Scalar k
 // CPU
 //===----------------------------------------------------------------------===//
 
-/// The largest magnitude of a query block's context, and of its sums if they alone may be NaN.
+/// The largest magnitude of a query block's context, and of its state if sums alone may be NaN.
 static void buildLargest(SecondPass &pass, const AttentionBlocks &blocks,
                          const BlockedColumns &columns, Func acc, int64_t lanes,
                          bool mayHaveNaNSum) {
   PipelineBuilder &p = blocks.p;
   Type i32Type = p.b().getI32Type();
-  int64_t first = mayHaveNaNSum ? 0 : columns.first;
   StringRef vars[] = {"x", "it", "h", "b"};
   auto zero = [&](ArrayRef<Scalar>) { return p.i32(0); };
   Func ofLane = pass.largestOfLane = p.func("largest_of_lane", vars, i32Type, zero);
   p.update(ofLane, vars,
-           {{"rx", p.i32((columns.width() - first) / lanes)},
+           {{"rx", p.i32((mayHaveNaNSum ? columns.width() : columns.block) / lanes)},
             {"ry", p.i32(columns.numBlocks)},
-            {"ri", p.i32(blocks.rows)}},
+            {"ri", p.i32(mayHaveNaNSum ? columns.countRows(blocks.rows) : blocks.rows)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             Scalar x = acc(r[0] * lanes + v[0] + first, r[1], r[2], v[1], v[2], v[3]);
+             Scalar row = mayHaveNaNSum ? r[2] : columns.contextRow(r[2]);
+             Scalar x = acc(r[0] * lanes + v[0], r[1], row, v[1], v[2], v[3]);
              return max(ofLane(v), magnitude(x));
            });
   Func largest = pass.largest = p.func("largest", kQBlockVars, i32Type, zero);
@@ -187,5 +187,5 @@ Scalar attn::getContextSum(const SecondPass &pass, const ContextColumns &columns
                            Scalar d, Scalar ii, const BlockCoords &t) {
   Scalar y = columns.blockOf(d), x = columns.column(d);
   return blend(pass.isNeeded(t), pass.context(d, ii, t.it, t.h, t.b),
-               acc(x, y, ii, t.it, t.h, t.b));
+               acc(x, y, columns.contextRow(ii), t.it, t.h, t.b));
 }

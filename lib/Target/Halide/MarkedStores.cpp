@@ -29,10 +29,12 @@ static bool isMark(const Call *call) {
   return call->name == kBesideMark || call->name == kWhereMark;
 }
 
-/// The marker call that `value` is, inside of lets; null otherwise.
+/// The marker call that `value` is, inside of lets, or for all lanes of a vector; null otherwise.
 static const Call *findMark(Expr value) {
   while (const Let *let = value.as<Let>())
     value = let->body;
+  if (const Broadcast *same = value.as<Broadcast>())
+    value = same->value;
   const Call *call = value.as<Call>();
   return call && isMark(call) ? call : nullptr;
 }
@@ -80,6 +82,8 @@ Stmt MarkedStoresPass::branch(const Expr &condition, const Stmt &store) {
     ofLanes = resolve(same->value);
   if (is_const_one(ofLanes))
     return store;
+  if (is_const_zero(ofLanes))
+    return Evaluate::make(0);
   if (ofLanes.type().is_vector()) {
     error = "expected store_where on a condition that is the same for all lanes of a vector";
     return store;
@@ -93,16 +97,21 @@ Stmt MarkedStoresPass::visit(const Store *store) {
     return IRMutator::visit(store);
   if (const Let *let = store->value.as<Let>())
     return mutate(LetStmt::make(let->name, let->value, withValue(store, let->body)));
-  if (mark->name == kWhereMark)
-    return branch(mark->args[1], withValue(store, mark->args[0]));
-  return storeAlsoBeside(mark, store);
+  if (mark->name == kBesideMark)
+    return storeAlsoBeside(mark, store);
+  const Broadcast *same = store->value.as<Broadcast>();
+  Expr value = same ? Broadcast::make(mark->args[0], same->lanes) : mark->args[0];
+  return branch(mark->args[1], withValue(store, value));
 }
 
 //===----------------------------------------------------------------------===//
 // What encloses them
 //===----------------------------------------------------------------------===//
 
+/// Stores of the same value, each under its own condition, may share a let.
 Stmt MarkedStoresPass::visit(const LetStmt *let) {
+  if (findMark(let->value))
+    return mutate(substitute(let->name, let->value, let->body));
   lets[let->name] = let->value;
   Stmt result = IRMutator::visit(let);
   lets.erase(let->name);
