@@ -233,8 +233,14 @@ std::optional<int64_t> Tuner::getQLen(Operation *op, const Call &call) {
   auto trace = [&](Value tensor, int64_t dim) {
     return traceSize(tensor, dim, tracer, [&](StringRef symbol) { return call.sizes.get(symbol); });
   };
-  if (auto attention = dyn_cast<AttentionOp>(op))
-    return trace(attention.getQuery(), 2);
+  if (auto attention = dyn_cast<AttentionOp>(op)) {
+    std::optional<int64_t> rows = trace(attention.getQuery(), 2);
+    std::optional<int64_t> offsets = attention.getOffsets() ? trace(attention.getOffsets(), 0) : 2;
+    if (!rows || !offsets)
+      return std::nullopt;
+    // Packed rows: those of a sequence, on average.
+    return llvm::divideCeil(*rows, std::max<int64_t>(*offsets - 1, 1));
+  }
   Value input = cast<LinearOp>(op).getInput();
   int64_t rank = cast<RankedTensorType>(input.getType()).getRank();
   return rank < 2 ? 1 : trace(input, rank - 2);

@@ -12,6 +12,11 @@ using namespace mlir::attn;
 
 #include "attnc/Interfaces/KernelOpInterface.cpp.inc"
 
+Type attn::getKernelType(Type element) {
+  auto integer = dyn_cast<IntegerType>(element);
+  return integer ? IntegerType::get(element.getContext(), integer.getWidth()) : element;
+}
+
 LogicalResult KernelOpInterface::compile(StringRef target, const ArtefactPaths &files) {
   if (auto kernel = dyn_cast<KernelTargetOpInterface>(getOperation()))
     return kernel.compileKernel(target, files);

@@ -24,6 +24,7 @@
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Bytecode/BytecodeReader.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
@@ -154,6 +155,25 @@ static LogicalResult checkCalls(func::FuncOp function) {
   return failure(result.wasInterrupted());
 }
 
+/// Kernels clamp indices that depend on data; a constant out of range is a mistake.
+static LogicalResult checkReads(func::FuncOp function) {
+  WalkResult result = function.walk([](tensor::ExtractOp read) {
+    ArrayRef<int64_t> shape = read.getTensor().getType().getShape();
+    for (auto [dim, index, size] : llvm::enumerate(read.getIndices(), shape)) {
+      std::optional<int64_t> known = getConstantIntValue(index);
+      if (!known || (*known >= 0 && (*known < size || ShapedType::isDynamic(size))))
+        continue;
+      InFlightDiagnostic error = read.emitError("expected index ") << dim << " to be at least 0";
+      if (!ShapedType::isDynamic(size))
+        error << " and below " << size;
+      error << ", found " << *known;
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult Spec::selectFunction() {
   SmallVector<func::FuncOp> functions = getCandidates(*module);
   if (functions.empty())
@@ -177,7 +197,8 @@ LogicalResult Spec::selectFunction() {
       other.setPrivate();
   PassManager passes(&context);
   mlir::attn::buildGraphPipeline(passes);
-  return success(succeeded(run(passes, *module)) && succeeded(checkCalls(wanted)));
+  return success(succeeded(run(passes, *module)) && succeeded(checkCalls(wanted)) &&
+                 succeeded(checkReads(wanted)));
 }
 
 static LogicalResult checkWritesResult(func::FuncOp function) {

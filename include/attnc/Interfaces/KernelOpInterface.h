@@ -31,6 +31,9 @@ struct KernelParameter {
   bool isWritten() const { return access != Access::read; }
 };
 
+/// The type in which kernels take a buffer's elements: integers are signless.
+Type getKernelType(Type element);
+
 /// Most bytes of stack for a kernel's temporaries; the rest are on the heap.
 constexpr int64_t kMaxStackBytes = 32 * 1024;
 

@@ -139,19 +139,20 @@ buildPackedContext(const AttentionBlocks &blocks,
   Type element = blocks.in.op.getResult().getType().getElementType();
   Func context = p.func("context", {"d", "i", "h", "b"}, element,
                         [&](ArrayRef<Scalar>) { return undef(p.b(), element); });
-  Reduction domain[] = {{kPackedRow, p.i32(blocks.rowsOfHead)},
-                        {kPackedHead, p.i32(blocks.packedHeads)},
+  // In the order of the loops: Halide refuses to reorder what may write one element twice.
+  Reduction domain[] = {{kPackedHead, p.i32(blocks.packedHeads)},
+                        {kPackedRow, p.i32(blocks.rowsOfHead)},
                         {kPackedBlock, blocks.maxQBlocks()},
                         {kPackedHeads, p.extent(blocks.in.query, 2) / blocks.packedHeads}};
   p.update(context, {"d"}, domain, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-    Scalar coords[] = {r[2], r[3], p.i32(0)}, ii = r[0] * blocks.packedHeads + r[1];
+    Scalar coords[] = {r[2], r[3], p.i32(0)}, ii = r[1] * blocks.packedHeads + r[0];
     BlockCoords t(coords);
     Scalar x = divide(p, quotientAt(v[0], ii, t), element);
-    Scalar head = unsafePromiseClamped(r[3] * blocks.packedHeads + r[1], p.i32(0),
+    Scalar head = unsafePromiseClamped(r[3] * blocks.packedHeads + r[0], p.i32(0),
                                        p.extent(blocks.in.query, 2) - 1);
     return {x,
             {v[0], blocks.storedRow(ii, t.it), head, p.i32(0)},
-            r[0] < blocks.packed->countRows(t.it)};
+            r[1] < blocks.packed->countRows(t.it)};
   });
   return context;
 }

@@ -212,17 +212,18 @@ BlockedColumns::BlockedColumns(const AttentionInputs &in, int64_t lanes, int64_t
                                int64_t rowsOfGroup, bool isOnline)
     : ContextColumns(in.valueDim, getBlock(in.valueDim, lanes, vectors),
                      llvm::divideCeilSigned(in.valueDim, getBlock(in.valueDim, lanes, vectors))),
-      rowsOfGroup(rowsOfGroup), stateRows(!isOnline        ? 0
-                                          : isSinkLast(in) ? kSink + 1
-                                                           : kSink),
-      stateColumns(isOnline ? llvm::alignTo(rowsOfGroup, lanes) : 0) {}
+      rowsOfGroup(rowsOfGroup), stateColumns(isOnline ? llvm::alignTo(rowsOfGroup, lanes) : 0),
+      partsOfRow(isOnline ? width() / stateColumns : 0),
+      stateRows(isOnline ? llvm::divideCeil(isSinkLast(in) ? kSink + 1 : kSink, partsOfRow) : 0) {}
 
 Scalar BlockedColumns::contextRow(Scalar ii) const {
   return stateRows == 0 ? ii : ii / rowsOfGroup * height() + stateRows + ii % rowsOfGroup;
 }
 
-Scalar BlockedColumns::stateAt(Func acc, int64_t part, Scalar ii, const BlockCoords &t) const {
-  return acc(ii % rowsOfGroup, ii.constant(0), ii / rowsOfGroup * height() + part, t.it, t.h, t.b);
+Scalar BlockedColumns::stateAt(Func acc, int64_t part, Scalar group, Scalar ii,
+                               const BlockCoords &t) const {
+  Scalar column = ii + part % partsOfRow * stateColumns;
+  return acc(column, ii.constant(0), group * height() + part / partsOfRow, t.it, t.h, t.b);
 }
 
 Scalar OneKvBlockState::sum(Scalar ii, const BlockCoords &t) const {
@@ -234,11 +235,13 @@ Scalar OneKvBlockState::maximum(Scalar, Scalar ii, const BlockCoords &t) const {
 }
 
 Scalar OnlineState::sum(Scalar ii, const BlockCoords &t) const {
-  return columns.stateAt(acc, BlockedColumns::kSum, ii, t);
+  return columns.stateAt(acc, BlockedColumns::kSum, ii / columns.rowsOfGroup,
+                         ii % columns.rowsOfGroup, t);
 }
 
 Scalar OnlineState::maximum(Scalar, Scalar ii, const BlockCoords &t) const {
-  return columns.stateAt(acc, BlockedColumns::kMaximum, ii, t);
+  return columns.stateAt(acc, BlockedColumns::kMaximum, ii / columns.rowsOfGroup,
+                         ii % columns.rowsOfGroup, t);
 }
 
 Scalar attn::getSumWithSink(const AttentionBlocks &blocks, const RowState &row, Scalar ii,
@@ -276,37 +279,44 @@ Func attn::buildRowAccumulator(const AttentionBlocks &blocks, const BlockedColum
   PipelineBuilder &p = blocks.p;
   StringRef vars[] = {"x", "y", "ii", "it", "h", "b"};
   auto start = [&](ArrayRef<Scalar> v) {
-    Scalar firstRow = v[2] / columns.height() * columns.rowsOfGroup, part = v[2] % columns.height();
-    StatePart state = {part == State::kSum, part == State::kMaximum, part == State::kSink};
-    return startRow(blocks, state, firstRow + min(v[0], columns.rowsOfGroup - 1), BlockCoords(v));
+    Scalar x = v[0], row = v[2] % columns.height(), lane = x % columns.stateColumns;
+    Scalar part = row * columns.partsOfRow + x / columns.stateColumns,
+           isState = row < p.i32(columns.stateRows);
+    StatePart state = {isState && part == State::kSum, isState && part == State::kMaximum,
+                       isState && part == State::kSink};
+    Scalar firstRow = v[2] / columns.height() * columns.rowsOfGroup;
+    return startRow(blocks, state, firstRow + min(lane, columns.rowsOfGroup - 1), BlockCoords(v));
   };
   Func acc = p.func("acc", vars, p.b().getF32Type(), start);
   auto update = [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
     BlockCoords t(v);
-    Scalar x = r[0], part = r[1], group = r[2], y = r[3], c = r[4],
-           firstRow = group * columns.rowsOfGroup, accRow = group * columns.height() + part;
-    auto state = [&](int64_t of, Scalar lane) {
-      return acc(lane, p.i32(0), group * columns.height() + of, t.it, t.h, t.b);
-    };
+    Scalar x = r[0], row = r[1], group = r[2], y = r[3], c = r[4],
+           firstRow = group * columns.rowsOfGroup, accRow = group * columns.height() + row;
+    auto state = [&](int64_t part, Scalar ii) { return columns.stateAt(acc, part, group, ii, t); };
+    Scalar lane = x % columns.stateColumns,
+           part = row * columns.partsOfRow + x / columns.stateColumns;
     // Lanes of no row read those of rows behind the group, or padding.
-    Scalar rowOfLane = unsafePromiseClamped(firstRow + x, p.i32(0), p.i32(blocks.rows - 1));
-    Numerators::Rescaling step = numerators.rescale(state(State::kMaximum, x),
-                                                    softmax.maximum(rowOfLane, c, t.it, t.h, t.b));
-    Scalar sum = state(State::kSum, x) * state(State::kOldFactor, x) +
-                 softmax.sum(rowOfLane, c, t.it, t.h, t.b) * state(State::kNewFactor, x);
+    Scalar ii = unsafePromiseClamped(firstRow + lane, p.i32(0), p.i32(blocks.rows - 1));
+    Numerators::Rescaling step =
+        numerators.rescale(state(State::kMaximum, lane), softmax.maximum(ii, c, t.it, t.h, t.b));
+    Scalar sum = state(State::kSum, lane) * state(State::kOldFactor, lane) +
+                 softmax.sum(ii, c, t.it, t.h, t.b) * state(State::kNewFactor, lane);
     Scalar ofState = blend(part == State::kOldFactor, step.ofOld,
                            blend(part == State::kNewFactor, step.ofNew,
                                  blend(part == State::kSum, sum, step.maximum)));
-    Scalar row = max(part - columns.stateRows, p.i32(0));
-    Scalar ofRow = acc(x, y, accRow, t.it, t.h, t.b) * state(State::kOldFactor, row) +
-                   product(min(x, columns.block - 1), y, firstRow + row, c, t.it, t.h, t.b) *
-                       state(State::kNewFactor, row);
-    Scalar isContext = part >= p.i32(columns.stateRows);
-    Scalar isStored = (isContext && x < columns.block) ||
-                      (part < p.i32(State::kSink) && y == p.i32(0) && x < columns.stateColumns);
-    return {storeWhere(blend(isContext, ofRow, pick(x < columns.rowsOfGroup, ofState)), isStored),
-            {x, y, accRow, t.it, t.h, t.b},
-            c < kvBlocks(t.it, t.h, t.b)};
+    Scalar own = max(row - columns.stateRows, p.i32(0));
+    Scalar ofRow = acc(x, y, accRow, t.it, t.h, t.b) * state(State::kOldFactor, own) +
+                   product(min(x, columns.block - 1), y, firstRow + own, c, t.it, t.h, t.b) *
+                       state(State::kNewFactor, own);
+    int64_t columnsOfRow = columns.partsOfRow * columns.stateColumns;
+    Scalar isContext = row >= p.i32(columns.stateRows);
+    Scalar isUpdated =
+        x < columnsOfRow && row * columnsOfRow + x < State::kSink * columns.stateColumns;
+    Scalar isStored = (isContext && x < columns.block) || (isUpdated && y == p.i32(0));
+    return {
+        storeWhere(blend(isContext, ofRow, pick(lane < columns.rowsOfGroup, ofState)), isStored),
+        {x, y, accRow, t.it, t.h, t.b},
+        c < kvBlocks(t.it, t.h, t.b)};
   };
   p.update(acc, ArrayRef(vars).drop_front(3),
            {{"rx", p.i32(columns.width())},

@@ -118,11 +118,11 @@ public:
 };
 
 /// Blocks of adjacent value dims, for groups of rows. Where softmax is online, each group begins
-/// with rows of state, whose lanes are the group's rows: one step for all of them takes the
-/// instructions of one.
+/// with rows of state. Each part of the state has whole vectors, whose lanes are the group's rows:
+/// one step for all of them takes the instructions of one.
 class BlockedColumns : public ContextColumns {
 public:
-  /// Rows of state in the order of their updates: what the last online step rescaled the old
+  /// Parts of the state in the order of their updates: what the last online step rescaled the old
   /// columns and the KV block's by, the sum, and the maximum; if a sink is added last, 0 or the NaN
   /// of an infinite or NaN sink.
   static constexpr int64_t kOldFactor = 0, kNewFactor = 1, kSum = 2, kMaximum = 3, kSink = 4;
@@ -134,11 +134,11 @@ public:
   Scalar column(Scalar d) const override { return d % block; }
   Scalar blockOf(Scalar d) const override { return d / block; }
   Scalar contextRow(Scalar ii) const override;
-  /// Part of the state of row ii.
-  Scalar stateAt(Func acc, int64_t part, Scalar ii, const BlockCoords &t) const;
+  /// Part of the state of row `ii` of a group.
+  Scalar stateAt(Func acc, int64_t part, Scalar group, Scalar ii, const BlockCoords &t) const;
+  /// Rows of a group in the accumulator, and of all groups.
   int64_t height() const { return stateRows + rowsOfGroup; }
   int64_t countRows(int64_t rows) const { return rows / rowsOfGroup * height(); }
-
   /// The rows that updates of state read, in whole vectors for each group.
   int64_t countRowsRead(int64_t rows) const {
     return std::max(rows, rows - rowsOfGroup + stateColumns);
@@ -146,8 +146,10 @@ public:
   /// Columns of a row, some of which only state or only the context may use.
   int64_t width() const { return std::max(block, stateColumns); }
 
-  const int64_t rowsOfGroup, stateRows, stateColumns;
+  /// Of a part of the state, in columns; how many a row holds; and how many rows hold all.
+  const int64_t rowsOfGroup, stateColumns, partsOfRow, stateRows;
 };
+
 /// The sink's score for a row.
 Scalar readSink(const AttentionInputs &in, Scalar row, Scalar head, Scalar batch);
 

@@ -90,7 +90,7 @@ LogicalResult attn::lowerDecodeAttention(PipelineBuilder &p, AttentionOp op, Dec
 }
 
 LogicalResult DecodeAttention::lower() {
-  range = buildKeyRange(qBlockMask);
+  range = buildCpuKeyRange(qBlockMask);
   if (!blocks.splits.isSplit())
     findGap(qBlockMask, range);
   kvBlocks = buildKvBlocks(blocks, range);

@@ -91,6 +91,22 @@ KeyRange attn::buildKeyRange(const QBlockMask &mask, StringRef prefix) {
   return range;
 }
 
+KeyRange attn::buildCpuKeyRange(const QBlockMask &mask) {
+  const AttentionBlocks &blocks = mask.blocks;
+  KeyRange range = buildKeyRange(mask);
+  if (!blocks.in.kv.arePaged() || !mask.hasMask() || !mask.getBounded().hasHighestKey())
+    return range;
+  PipelineBuilder &p = blocks.p;
+  StringRef vars[] = {"it", "h", "b"};
+  Func known = range.high,
+       end = range.high = p.func("end", vars, p.b().getI32Type(),
+                                 [&](ArrayRef<Scalar>) { return blocks.in.numKeys; });
+  p.update(end, vars, {},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar>) -> Update { return min(end(v), known(v)); });
+  p.neverPartition(end, 0);
+  return range;
+}
+
 /// The range that begins first ends in KV block `gapBlock`; the other one, cut where they overlap,
 /// begins `gapKeys` after that block.
 void attn::findGap(const QBlockMask &mask, KeyRange &range) {
@@ -274,9 +290,9 @@ SmallVector<Value> QBlockMask::getOpenTerms() const {
 }
 
 Scalar MaskSamples::seen(Scalar sample, Scalar k, const BlockCoords &t) const {
-  Scalar qBlock = blocks.qBlock(t), first = blocks.firstRow(qBlock);
-  Scalar last = min(first + (blocks.rowsOfHead - 1), blocks.lastRow(qBlock));
-  Scalar q = min(first + sample / heads * period, last);
+  // Behind the last row of a head a sample repeats it.
+  Scalar r = min(sample / heads * period, blocks.rowsOfHead - 1);
+  Scalar q = blocks.row(r * blocks.packedHeads, blocks.qBlock(t));
   Scalar h = heads == 1 ? blocks.head(blocks.p.i32(0), t) : blocks.head(sample % heads, t);
   Scalar all = blocks.p.i32(1);
   for (Value term : terms)
@@ -331,9 +347,10 @@ static void buildSeen(KeySearch &search, const MaskSamples &samples, const Atten
              Scalar any = ofLane(p.i32(0), r[0], t.it, t.h, t.b), first = r[0] * lanes;
              for (int64_t x = 1; x < lanes; ++x)
                any = any | ofLane(p.i32(x), r[0], t.it, t.h, t.b);
-             return {any,
-                     {r[0], t.it, t.h, t.b},
-                     first < search.searched.highAt(t) && first + lanes > search.searched.lowAt(t)};
+             // Not a condition of the update: Halide would bound the groups of `ofLane` by it.
+             Scalar isSearched =
+                 first < search.searched.highAt(t) && first + lanes > search.searched.lowAt(t);
+             return {select(isSearched, any, p.i32(0)), {r[0], t.it, t.h, t.b}};
            });
   search.seenOfLane = ofLane, search.seenOfRest = ofRest, search.seen = seen;
 }
@@ -394,7 +411,7 @@ KeySearch attn::buildKeySearch(const QBlockMask &mask, AttentionRegions &regions
            });
   if (isOneKvBlock)
     return search;
-  Func starts = p.func("starts", vars, i32,
+  Func starts = p.func("block_starts", vars, i32,
                        [&](ArrayRef<Scalar> v) { return search.found.low(v.drop_front()); });
   p.update(starts, qBlockVars, {{"rn", blocks.maxKvBlocks()}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {

@@ -65,6 +65,10 @@ struct KeyRange {
 /// splits: the range of a split, in whole KV blocks.
 KeyRange buildKeyRange(const QBlockMask &mask, StringRef prefix = {});
 
+/// The same for a CPU. Where keys are looked up, `high` has an update, so that Halide does not know
+/// the mask's constants: it would look up no key beyond them, and refuse KV blocks that have none.
+KeyRange buildCpuKeyRange(const QBlockMask &mask);
+
 /// Finds the gap between the two ranges of keys that the mask's comparisons leave, if they may. The
 /// query block has no KV splits.
 void findGap(const QBlockMask &mask, KeyRange &range);

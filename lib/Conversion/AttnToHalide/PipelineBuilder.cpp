@@ -44,8 +44,8 @@ Func PipelineBuilder::input(StringRef name, Value tensor, int64_t knownDims) {
     builder.setInsertionPointToStart(&pipeline.getBody().front());
   else
     builder.setInsertionPointAfterValue(inputs.back());
-  auto op =
-      halide::InputOp::create(builder, name, type.getElementType(), getExtents(type, knownDims));
+  auto op = halide::InputOp::create(builder, name, getKernelType(type.getElementType()),
+                                    getExtents(type, knownDims));
   inputTensors.push_back(tensor);
   inputs.push_back({*this, op});
   return inputs.back();
@@ -56,7 +56,7 @@ SmallVector<Scalar> PipelineBuilder::scalars(ValueRange values) {
 }
 
 Func PipelineBuilder::func(StringRef name, ArrayRef<StringRef> vars, Type elementType, Body body) {
-  auto op = halide::FuncOp::create(builder, name, elementType, vars,
+  auto op = halide::FuncOp::create(builder, name, getKernelType(elementType), vars,
                                    [&](OpBuilder &inner, Location, ValueRange args) {
                                      OpBuilder::InsertionGuard guard(builder);
                                      builder.restoreInsertionPoint(inner.saveInsertionPoint());

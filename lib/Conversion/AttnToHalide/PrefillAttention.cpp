@@ -132,7 +132,7 @@ LogicalResult PrefillAttention::lower() {
 //===----------------------------------------------------------------------===//
 
 void PrefillAttention::buildKeys() {
-  range = buildKeyRange(qBlockMask);
+  range = buildCpuKeyRange(qBlockMask);
   if (!qBlockMask.isComplete()) {
     search = buildKeySearch(qBlockMask, regions, range, lanes, s.getContextRows(), isOneKvBlock);
     range = search->found;

@@ -35,11 +35,11 @@ static LLVM::LLVMStructType getBufferType(MLIRContext *context) {
       context, {i64, pointer, pointer, i64, getElementType(context), i32, pointer, pointer});
 }
 
-/// halide_type_code_t.
+/// halide_type_code_t. Pipelines move integers without regard to their sign.
 static std::optional<int64_t> getTypeCode(Type element) {
-  if (element.isInteger(1) || element.isUnsignedInteger())
+  if (element.isInteger(1))
     return 1;
-  if (element.isSignlessInteger() || element.isSignedInteger() || isa<Float8E4M3FNType>(element))
+  if (isa<IntegerType, Float8E4M3FNType>(element))
     return 0;
   if (element.isBF16())
     return 4;

@@ -124,18 +124,43 @@ static bool scoresStayInside(AttentionCore &core, Refusal &refusal) {
   return onlyFeeds(score, core.softmax, "the score", refusal);
 }
 
-/// An lse of the last score that is not read before the context.
-static LseOp findLse(AttentionCore &core) {
-  Block *block = core.context->getBlock();
-  auto isEarly = [&](Operation *user) {
-    Operation *around = block->findAncestorOpInBlock(*user);
-    return !around || !core.context->isBeforeInBlock(around);
+/// The ops between `first` and `last` in a block that depend on `first`, in order; `last` among
+/// them if it does.
+static llvm::SetVector<Operation *> findReaders(Operation *first, Operation *last) {
+  llvm::SetVector<Operation *> readers;
+  Block *block = first->getBlock();
+  auto reads = [&](Operation *inner) {
+    return llvm::any_of(inner->getOperands(), [&](Value operand) {
+      Operation *op = operand.getDefiningOp();
+      op = op ? block->findAncestorOpInBlock(*op) : nullptr;
+      return op && (op == first || readers.contains(op));
+    });
   };
-  for (Operation *user : core.softmax.getScore().getUsers())
-    if (auto lse = dyn_cast<LseOp>(user);
-        lse && lse->getBlock() == block && llvm::none_of(lse->getUsers(), isEarly))
-      return lse;
-  return {};
+  for (auto it = std::next(first->getIterator()), end = std::next(last->getIterator()); it != end;
+       ++it)
+    if (it->walk([&](Operation *inner) {
+            return reads(inner) ? WalkResult::interrupt() : WalkResult::advance();
+          }).wasInterrupted())
+      readers.insert(&*it);
+  return readers;
+}
+
+/// Finds an lse of the last score on which the context does not depend.
+static void findLse(AttentionCore &core) {
+  Operation *context = core.context;
+  for (Operation *user : core.softmax.getScore().getUsers()) {
+    auto lse = dyn_cast<LseOp>(user);
+    if (!lse || lse->getBlock() != context->getBlock())
+      continue;
+    llvm::SetVector<Operation *> readers;
+    if (lse->isBeforeInBlock(context))
+      readers = findReaders(lse, context);
+    if (readers.contains(context))
+      continue;
+    core.lse = lse;
+    core.lseReaders = readers.takeVector();
+    return;
+  }
 }
 
 /// A core across blocks might run more often fused than unfused.
@@ -178,6 +203,13 @@ static bool sizesAgree(AttentionCore &core, Refusal &refusal) {
          check("num_kv_heads", key, value, 1) && check("kv_len", key, value, 2) &&
          check("batch", query, context, 0) && check("batch", key, context, 0) &&
          check("num_q_heads", query, context, 1) && check("q_len", query, context, 2);
+}
+
+static bool hasDims(AttentionCore &core, Refusal &refusal) {
+  auto check = [&](StringRef name, Value tensor) {
+    return sizeOf(tensor, 3) != 0 || refuse(refusal, Twine(name) + " is 0");
+  };
+  return check("head_dim", core.score.getQuery()) && check("value_dim", core.context.getValue());
 }
 
 static bool probsAreLinear(AttentionCore &core, Refusal &refusal) {
@@ -263,8 +295,9 @@ std::optional<AttentionCore> attn::matchAttentionCore(SoftmaxOp softmax, Refusal
   core.softmax = softmax;
   if (matchScore(core, refusal) && isAlongKeys(core, refusal) && scoresStayInside(core, refusal) &&
       matchContext(core, refusal) && isInOneBlock(core, refusal) && sizesAgree(core, refusal) &&
-      probsAreLinear(core, refusal) && zerosStay(core, refusal) && fitRegions(core, refusal)) {
-    core.lse = findLse(core);
+      hasDims(core, refusal) && probsAreLinear(core, refusal) && zerosStay(core, refusal) &&
+      fitRegions(core, refusal)) {
+    findLse(core);
     return core;
   }
   return std::nullopt;

@@ -23,8 +23,10 @@ struct AttentionCore {
   SoftmaxOp softmax;
   SmallVector<ModifyProbOp> probSteps;
   ContextOp context;
-  /// Null if there is none, or if it is read before the context.
+  /// Null if there is none, or if the context depends on it.
   LseOp lse;
+  /// Ops before the context that depend on the lse, in order.
+  SmallVector<Operation *> lseReaders;
 
   /// The intermediate values.
   SmallVector<Value> intermediates();

@@ -239,8 +239,11 @@ static AttentionOp fuse(RewriterBase &rewriter, AttentionCore &core) {
   composeSteps(rewriter, fused.getProbMod(), probSteps, element, loc);
   rewriter.replaceAllUsesWith(core.context.getResult(), fused.getResult());
   rewriter.eraseOp(core.context);
-  if (core.lse)
+  if (core.lse) {
+    for (Operation *reader : llvm::reverse(core.lseReaders))
+      rewriter.moveOpAfter(reader, fused);
     rewriter.replaceOp(core.lse, fused.getLse());
+  }
   simplifyAttention(rewriter, fused);
   eraseUnread(rewriter, llvm::map_to_vector(core.probSteps, [](ModifyProbOp step) -> Value {
                 return step.getResult();

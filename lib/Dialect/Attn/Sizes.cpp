@@ -79,8 +79,12 @@ std::optional<Size> SizeTracer::traceScratch(Value tensor, int64_t dim) {
     return std::nullopt;
   }
   OpBuilder builder(tensor.getDefiningOp());
-  auto sizes =
-      reifyShapeOfResult(builder, tensor.getDefiningOp(), cast<OpResult>(tensor).getResultNumber());
+  FailureOr<SmallVector<OpFoldResult>> sizes;
+  if (auto expand = tensor.getDefiningOp<tensor::ExpandShapeOp>())
+    sizes = expand.getMixedOutputShape();
+  else
+    sizes = reifyShapeOfResult(builder, tensor.getDefiningOp(),
+                               cast<OpResult>(tensor).getResultNumber());
   if (failed(sizes))
     return std::nullopt;
   if (std::optional<int64_t> constant = getConstantIntValue((*sizes)[dim]))

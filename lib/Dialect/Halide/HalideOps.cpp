@@ -144,11 +144,7 @@ bool halide::isElementType(Type type) {
          llvm::any_of(ArrayRef<unsigned>{1, 8, 16, 32, 64}, hasWidth);
 }
 
-bool halide::isBufferElementType(Type type) {
-  if (auto integer = dyn_cast<IntegerType>(type))
-    type = IntegerType::get(type.getContext(), integer.getWidth());
-  return isElementType(type);
-}
+bool halide::isBufferElementType(Type type) { return isElementType(attn::getKernelType(type)); }
 
 LogicalResult FuncType::verify(function_ref<InFlightDiagnostic()> emitError, Type elementType,
                                int64_t rank) {

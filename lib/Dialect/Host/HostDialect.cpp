@@ -33,7 +33,7 @@ bool host::isHostFunction(func::FuncOp function) {
 //===----------------------------------------------------------------------===//
 
 static bool matches(MemRefType buffer, MemRefType parameter) {
-  return buffer.getElementType() == parameter.getElementType() &&
+  return attn::getKernelType(buffer.getElementType()) == parameter.getElementType() &&
          succeeded(verifyCompatibleShape(buffer, parameter));
 }
 
