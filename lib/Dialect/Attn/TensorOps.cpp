@@ -46,7 +46,7 @@ LogicalResult MapOp::verifyRegions() {
   if (yield->getOperandTypes() != ArrayRef<Type>(expected))
     return yield.emitOpError("expected a value of ")
            << expected << ", found " << yield->getOperandTypes();
-  return verifyChains(getBody());
+  return verifyScalars(getBody());
 }
 
 SizeConstraints MapOp::getSizeConstraints() {

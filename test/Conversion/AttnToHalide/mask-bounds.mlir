@@ -69,6 +69,7 @@ func.func @lengths(%q: tensor<?x1x?x64xf32>, %k: tensor<?x1x?x64xf32>, %n: tenso
 
 // What is not linear in q and k bounds nothing: groups of keys between the bounds so far are searched for
 // some that a row of the query block sees, once for heads that see the same ones, and KV blocks begin at these.
+// What a group of rows sees bounds its products with values.
 // CHECK-LABEL: halide.pipeline @odd_attention_2
 // CHECK: %[[LOW:.*]] = halide.func "searched_low"
 // CHECK-NEXT: halide.yield %c0_i32
@@ -85,8 +86,11 @@ func.func @lengths(%q: tensor<?x1x?x64xf32>, %k: tensor<?x1x?x64xf32>, %n: tenso
 // CHECK: %[[FIRST:.*]] = halide.func "first_seen"
 // CHECK:   halide.at %[[NEXT]]
 // CHECK: %[[END:.*]] = halide.func "end_seen"
-// CHECK: %[[STARTS:.*]] = halide.func "starts"
+// CHECK: %[[STARTS:.*]] = halide.func "block_starts"
 // CHECK:   halide.at %[[FIRST]]
+// CHECK: %[[GROUP:.*]] = halide.func "group_low"
+// CHECK: halide.update %[[GROUP]]
+// CHECK:   halide.at %[[SEEN]]
 // CHECK: %[[COUNT:.*]] = halide.func "kv_blocks"
 // CHECK: halide.update %[[COUNT]]
 // CHECK-DAG: halide.at %[[STARTS]]

@@ -6,7 +6,7 @@
 // CHECK-LABEL: halide.pipeline @ragged_wrong_offsets_0
 // CHECK-LABEL: halide.pipeline @ragged_attention
 // CHECK: halide.func "blocks_before"
-// CHECK: halide.update %context[%d] over [%ri min %{{.*}}, %rp min %{{.*}}, %rq min %{{.*}}, %rh min
+// CHECK: halide.update %context[%d] over [%rp min %{{.*}}, %ri min %{{.*}}, %rq min %{{.*}}, %rh min
 // CHECK-LABEL: func.func @ragged(
 // CHECK-NOT: memref.alloc() : memref<?x
 // CHECK: %[[PLACE:.*]] = memref.transpose %{{.*}}

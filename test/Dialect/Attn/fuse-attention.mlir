@@ -620,7 +620,7 @@ func.func @lse_beside(%q: tensor<?x8x1x64xf32>, %k: tensor<?x8x?x64xf32>, %lengt
   return %c, %l : tensor<?x8x1x64xf32>, tensor<?x8x1xf32>
 }
 
-// One that is read before the context is computed apart, as is that of another score.
+// What depends on it moves behind the context. That of another score is computed apart.
 // CHECK-LABEL: func @lse_apart
 func.func @lse_apart(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x7x8xf32>)
     -> (tensor<1x2x5x8xf32>, tensor<1x2x5xf32>, tensor<1x2x5xf32>) {
@@ -628,15 +628,35 @@ func.func @lse_apart(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x7x8xf32>)
   %m = attn.mask %s causal(top_left) : tensor<1x2x5x7xf32>
   // CHECK: %[[UNMASKED:.*]] = attn.lse
   %u = attn.lse %s : tensor<1x2x5x7xf32> -> tensor<1x2x5xf32>
-  // CHECK: %[[LSE:.*]] = attn.lse
+  // CHECK-NOT: attn.lse
   %l = attn.lse %m : tensor<1x2x5x7xf32> -> tensor<1x2x5xf32>
-  // CHECK: %[[NEGATED:.*]] = arith.negf %[[LSE]]
   %n = arith.negf %l : tensor<1x2x5xf32>
+  %s2 = arith.addf %n, %l : tensor<1x2x5xf32>
   %p = attn.softmax %m : tensor<1x2x5x7xf32>
-  // CHECK: %[[CONTEXT:.*]] = attn.attention
+  // CHECK: %[[BOTH:.*]]:2 = attn.attention
   %c = attn.context %p, %k : tensor<1x2x5x7xf32>, tensor<1x2x7x8xf32> -> tensor<1x2x5x8xf32>
-  // CHECK: return %[[CONTEXT]], %[[UNMASKED]], %[[NEGATED]]
-  return %c, %u, %n : tensor<1x2x5x8xf32>, tensor<1x2x5xf32>, tensor<1x2x5xf32>
+  // CHECK: %[[NEGATED:.*]] = arith.negf %[[BOTH]]#1
+  // CHECK: %[[SUM:.*]] = arith.addf %[[NEGATED]], %[[BOTH]]#1
+  // CHECK: return %[[BOTH]]#0, %[[UNMASKED]], %[[SUM]]
+  return %c, %u, %s2 : tensor<1x2x5x8xf32>, tensor<1x2x5xf32>, tensor<1x2x5xf32>
+}
+
+// An lse on which the values depend is computed apart.
+// CHECK-LABEL: func @lse_before
+func.func @lse_before(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x5x8xf32>) -> (tensor<1x2x5x5xf32>, tensor<1x2x5xf32>) {
+  %s = attn.score %q, %k : tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32> -> tensor<1x2x5x5xf32>
+  // CHECK: %[[LSE:.*]] = attn.lse
+  %l = attn.lse %s : tensor<1x2x5x5xf32> -> tensor<1x2x5xf32>
+  %v = tensor.generate {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %e = tensor.extract %l[%b, %h, %j] : tensor<1x2x5xf32>
+    tensor.yield %e : f32
+  } : tensor<1x2x5x5xf32>
+  %p = attn.softmax %s : tensor<1x2x5x5xf32>
+  // CHECK: %[[CONTEXT:.*]] = attn.attention
+  %c = attn.context %p, %v : tensor<1x2x5x5xf32>, tensor<1x2x5x5xf32> -> tensor<1x2x5x5xf32>
+  // CHECK: return %[[CONTEXT]], %[[LSE]]
+  return %c, %l : tensor<1x2x5x5xf32>, tensor<1x2x5xf32>
 }
 
 // Keys and values that one table gathers are read in their pages, heads before keys.

@@ -11,7 +11,7 @@
 // The first key of each KV block is looked up.
 // RUN: attn-opt %s --attn-pipeline=target=x86-64-linux-avx512_skylake | FileCheck %s --check-prefix=STARTS
 // STARTS-LABEL: halide.pipeline @shifted_attention_2
-// STARTS: %starts = halide.func "starts"
+// STARTS: %block_starts = halide.func "block_starts"
 
 !t = tensor<?x4x?x32xf32>
 !s = tensor<?x4x?x?xf32>

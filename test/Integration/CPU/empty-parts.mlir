@@ -6,6 +6,8 @@
 // RUN: attnc verify %s --function cache --size room=5,new=0 | FileCheck %s
 // RUN: attnc verify %s --function grown --size rows=0 | FileCheck %s
 // RUN: attnc verify %s --function grown --size rows=5 | FileCheck %s
+// RUN: attnc verify %s --function no_head_dim | FileCheck %s
+// RUN: attnc verify %s --function no_value_dim | FileCheck %s
 // CHECK: cases, all within the allowed error
 
 func.func @last(%x: tensor<?x4xf32>, %none: tensor<?x0xf32>) -> tensor<?x4xf32> {
@@ -55,4 +57,19 @@ func.func @grown(%x: tensor<?x8xf32> {attn.dims = ["rows", 8]}) -> tensor<?x8xf3
     tensor.yield %element : f32
   } : tensor<?x8xf32>
   return %y : tensor<?x8xf32>
+}
+
+// Scores of 0, and contexts without columns.
+func.func @no_head_dim(%q: tensor<1x2x?x0xf32>, %k: tensor<1x2x?x0xf32>, %v: tensor<1x2x?x16xf32>) -> tensor<1x2x?x16xf32> {
+  %score = attn.score %q, %k : tensor<1x2x?x0xf32>, tensor<1x2x?x0xf32>
+  %prob = attn.softmax %score : tensor<1x2x?x?xf32>
+  %context = attn.context %prob, %v : tensor<1x2x?x?xf32>, tensor<1x2x?x16xf32>
+  return %context : tensor<1x2x?x16xf32>
+}
+
+func.func @no_value_dim(%q: tensor<1x2x?x16xf32>, %k: tensor<1x2x?x16xf32>, %v: tensor<1x2x?x0xf32>) -> tensor<1x2x?x0xf32> {
+  %score = attn.score %q, %k : tensor<1x2x?x16xf32>, tensor<1x2x?x16xf32>
+  %prob = attn.softmax %score : tensor<1x2x?x?xf32>
+  %context = attn.context %prob, %v : tensor<1x2x?x?xf32>, tensor<1x2x?x0xf32>
+  return %context : tensor<1x2x?x0xf32>
 }

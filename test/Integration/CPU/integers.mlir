@@ -2,6 +2,7 @@
 
 // RUN: attnc verify %s --function ends | FileCheck %s
 // RUN: attnc verify %s --function indices --size len=9 | FileCheck %s
+// RUN: attnc verify %s --function signs | FileCheck %s
 // CHECK: cases, all within the allowed error
 
 func.func @ends(%none: tensor<3x0xi64>) -> (tensor<3xi64>, tensor<3xi64>) {
@@ -38,4 +39,9 @@ func.func @indices(%x: tensor<?xf32> {attn.name = "x", attn.dims = ["len"]}) -> 
     tensor.yield %b : i64
   } : tensor<?xi64>
   return %0, %1, %2 : tensor<?xi64>, tensor<?xi64>, tensor<?xi64>
+}
+
+// Ops compute with signless integers; others pass through.
+func.func @signs(%a: tensor<?xui8>, %b: tensor<3xsi64>) -> (tensor<?xui8>, tensor<3xsi64>) {
+  return %a, %b : tensor<?xui8>, tensor<3xsi64>
 }

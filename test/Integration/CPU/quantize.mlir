@@ -2,6 +2,7 @@
 // RUN: attnc verify %s --function cache | FileCheck %s
 // RUN: attnc verify %s --function float8 | FileCheck %s
 // RUN: attnc verify %s --function halves | FileCheck %s
+// RUN: attnc verify %s --function empty | FileCheck %s
 // CHECK: all within the allowed error
 
 func.func @cache(%query: tensor<2x4x1x64xf32> {attn.name = "query"}, %rows: tensor<2x2x1x64xf32> {attn.name = "rows"},
@@ -67,4 +68,10 @@ func.func @halves(%query: tensor<1x4x?x64xf32> {attn.name = "query", attn.dims =
   %prob = attn.softmax %score : tensor<1x4x?x?xf32>
   %context = attn.context %prob, %v : tensor<1x4x?x?xf32>, tensor<1x4x?x64xf32>
   return %context : tensor<1x4x?x64xf32>
+}
+
+// Rows without elements have scales of 0.
+func.func @empty(%rows: tensor<1x2x?x0xf32>) -> (tensor<1x2x?x0xi8>, tensor<1x2x?x1xf32>) {
+  %i8, %s = attn.quantize %rows : tensor<1x2x?x0xf32> -> tensor<1x2x?x0xi8>, tensor<1x2x?x1xf32>
+  return %i8, %s : tensor<1x2x?x0xi8>, tensor<1x2x?x1xf32>
 }
