@@ -235,10 +235,12 @@ std::optional<int64_t> Tuner::getQLen(Operation *op, const Call &call) {
   };
   if (auto attention = dyn_cast<AttentionOp>(op)) {
     std::optional<int64_t> rows = trace(attention.getQuery(), 2);
-    std::optional<int64_t> offsets = attention.getOffsets() ? trace(attention.getOffsets(), 0) : 2;
-    if (!rows || !offsets)
+    if (!attention.getOffsets() || !rows)
+      return rows;
+    std::optional<int64_t> offsets = trace(attention.getOffsets(), 0);
+    if (!offsets)
       return std::nullopt;
-    // Packed rows: those of a sequence, on average.
+    // The average q_len of packed sequences.
     return llvm::divideCeil(*rows, std::max<int64_t>(*offsets - 1, 1));
   }
   Value input = cast<LinearOp>(op).getInput();

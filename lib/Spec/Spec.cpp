@@ -156,20 +156,33 @@ static LogicalResult checkCalls(func::FuncOp function) {
 }
 
 /// Kernels clamp indices that depend on data; a constant out of range is a mistake.
-static LogicalResult checkReads(func::FuncOp function) {
-  WalkResult result = function.walk([](tensor::ExtractOp read) {
-    ArrayRef<int64_t> shape = read.getTensor().getType().getShape();
-    for (auto [dim, index, size] : llvm::enumerate(read.getIndices(), shape)) {
-      std::optional<int64_t> known = getConstantIntValue(index);
-      if (!known || (*known >= 0 && (*known < size || ShapedType::isDynamic(size))))
-        continue;
-      InFlightDiagnostic error = read.emitError("expected index ") << dim << " to be at least 0";
-      if (!ShapedType::isDynamic(size))
-        error << " and below " << size;
-      error << ", found " << *known;
-      return WalkResult::interrupt();
-    }
-    return WalkResult::advance();
+static LogicalResult checkRead(tensor::ExtractOp read) {
+  ArrayRef<int64_t> shape = read.getTensor().getType().getShape();
+  for (auto [dim, index, size] : llvm::enumerate(read.getIndices(), shape)) {
+    std::optional<int64_t> known = getConstantIntValue(index);
+    if (!known || (*known >= 0 && (*known < size || ShapedType::isDynamic(size))))
+      continue;
+    InFlightDiagnostic error = read.emitError("expected index ") << dim << " to be at least 0";
+    if (!ShapedType::isDynamic(size))
+      error << " and below " << size;
+    return error << ", found " << *known;
+  }
+  return success();
+}
+
+static LogicalResult checkScalars(Operation *op) {
+  for (Type type : op->getResultTypes())
+    if (type.isInteger() && type.getIntOrFloatBitWidth() > 64)
+      return op->emitError("expected integers of at most 64 bits, found ") << type;
+  return success();
+}
+
+/// Once as the spec is written, and again with what simplification shows.
+static LogicalResult checkRegions(func::FuncOp function) {
+  WalkResult result = function.walk([](Operation *op) {
+    auto read = dyn_cast<tensor::ExtractOp>(op);
+    return failed(checkScalars(op)) || (read && failed(checkRead(read))) ? WalkResult::interrupt()
+                                                                         : WalkResult::advance();
   });
   return failure(result.wasInterrupted());
 }
@@ -191,6 +204,8 @@ LogicalResult Spec::selectFunction() {
     wanted = *it;
   }
   function = wanted.getName().str();
+  if (failed(checkRegions(wanted)))
+    return failure();
   // Private functions that it doesn't call are dropped.
   for (func::FuncOp other : functions)
     if (other != wanted)
@@ -198,7 +213,7 @@ LogicalResult Spec::selectFunction() {
   PassManager passes(&context);
   mlir::attn::buildGraphPipeline(passes);
   return success(succeeded(run(passes, *module)) && succeeded(checkCalls(wanted)) &&
-                 succeeded(checkReads(wanted)));
+                 succeeded(checkRegions(wanted)));
 }
 
 static LogicalResult checkWritesResult(func::FuncOp function) {

@@ -116,7 +116,7 @@ func.func @complex() -> tensor<1xcomplex<f32>> {
 func.func @inner(%n: tensor<1xi64>) -> tensor<1xi64> {
   %r = attn.map %n {
   ^bb0(%a: i64):
-    // INNER: [[#@LINE+1]]:10: error: expected elements that are index, integers of at most 64 bits or floats, found 'i128'
+    // INNER: [[#@LINE+1]]:10: error: expected integers of at most 64 bits, found 'i128'
     %w = arith.extsi %a : i64 to i128
     %c64 = arith.constant 64 : i128
     %m = arith.muli %w, %w : i128

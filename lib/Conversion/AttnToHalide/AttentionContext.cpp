@@ -139,7 +139,8 @@ buildPackedContext(const AttentionBlocks &blocks,
   Type element = blocks.in.op.getResult().getType().getElementType();
   Func context = p.func("context", {"d", "i", "h", "b"}, element,
                         [&](ArrayRef<Scalar>) { return undef(p.b(), element); });
-  // In the order of the loops: Halide refuses to reorder what may write one element twice.
+  // In the order of the loops: Halide refuses to reorder reductions that may write one element
+  // twice.
   Reduction domain[] = {{kPackedHead, p.i32(blocks.packedHeads)},
                         {kPackedRow, p.i32(blocks.rowsOfHead)},
                         {kPackedBlock, blocks.maxQBlocks()},

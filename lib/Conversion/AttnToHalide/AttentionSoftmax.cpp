@@ -213,17 +213,17 @@ BlockedColumns::BlockedColumns(const AttentionInputs &in, int64_t lanes, int64_t
     : ContextColumns(in.valueDim, getBlock(in.valueDim, lanes, vectors),
                      llvm::divideCeilSigned(in.valueDim, getBlock(in.valueDim, lanes, vectors))),
       rowsOfGroup(rowsOfGroup), stateColumns(isOnline ? llvm::alignTo(rowsOfGroup, lanes) : 0),
-      partsOfRow(isOnline ? width() / stateColumns : 0),
-      stateRows(isOnline ? llvm::divideCeil(isSinkLast(in) ? kSink + 1 : kSink, partsOfRow) : 0) {}
+      fieldsOfRow(isOnline ? width() / stateColumns : 0),
+      stateRows(isOnline ? llvm::divideCeil(isSinkLast(in) ? kSink + 1 : kSink, fieldsOfRow) : 0) {}
 
 Scalar BlockedColumns::contextRow(Scalar ii) const {
   return stateRows == 0 ? ii : ii / rowsOfGroup * height() + stateRows + ii % rowsOfGroup;
 }
 
-Scalar BlockedColumns::stateAt(Func acc, int64_t part, Scalar group, Scalar ii,
+Scalar BlockedColumns::stateAt(Func acc, int64_t field, Scalar group, Scalar lane,
                                const BlockCoords &t) const {
-  Scalar column = ii + part % partsOfRow * stateColumns;
-  return acc(column, ii.constant(0), group * height() + part / partsOfRow, t.it, t.h, t.b);
+  Scalar column = lane + field % fieldsOfRow * stateColumns;
+  return acc(column, lane.constant(0), group * height() + field / fieldsOfRow, t.it, t.h, t.b);
 }
 
 Scalar OneKvBlockState::sum(Scalar ii, const BlockCoords &t) const {
@@ -255,21 +255,21 @@ Scalar attn::getSumWithSink(const AttentionBlocks &blocks, const RowState &row, 
 
 /// The first of several KV splits adds the sink; but a NaN or infinite sink makes the sums of all
 /// splits NaN.
-Scalar attn::startRow(const AttentionBlocks &blocks, const StatePart &part, Scalar ii,
+Scalar attn::startRow(const AttentionBlocks &blocks, const StateField &field, Scalar ii,
                       const BlockCoords &t) {
   const AttentionInputs &in = blocks.in;
   PipelineBuilder &p = blocks.p;
-  Scalar nothing = select(part.isMaximum, in.f32(-kMaxFloat), in.f32(0));
+  Scalar nothing = select(field.isMaximum, in.f32(-kMaxFloat), in.f32(0));
   if (!in.op.getSink())
     return nothing;
   Scalar score = readSink(in, blocks.row(ii, t), blocks.head(ii, t), blocks.batch(t));
   Scalar isUsual = isUsualSink(in, score), noNumber = getNaN(p);
   if (isSinkLast(in))
-    return blend(isUsual, nothing, blend(part.isSink, noNumber, nothing));
-  Scalar start = blend(part.isMaximum, score, pick(part.isSum, in.f32(1)));
+    return blend(isUsual, nothing, blend(field.isSink, noNumber, nothing));
+  Scalar start = blend(field.isMaximum, score, pick(field.isSum, in.f32(1)));
   if (blocks.splits.isSplit())
     start = blend(t.it % blocks.splits.count == p.i32(0), start, nothing);
-  return blend(isUsual, start, blend(part.isSum, noNumber, nothing));
+  return blend(isUsual, start, blend(field.isSum, noNumber, nothing));
 }
 
 Func attn::buildRowAccumulator(const AttentionBlocks &blocks, const BlockedColumns &columns,
@@ -278,40 +278,42 @@ Func attn::buildRowAccumulator(const AttentionBlocks &blocks, const BlockedColum
   using State = BlockedColumns;
   PipelineBuilder &p = blocks.p;
   StringRef vars[] = {"x", "y", "ii", "it", "h", "b"};
+  int64_t columnsOfState = columns.fieldsOfRow * columns.stateColumns;
   auto start = [&](ArrayRef<Scalar> v) {
     Scalar x = v[0], row = v[2] % columns.height(), lane = x % columns.stateColumns;
-    Scalar part = row * columns.partsOfRow + x / columns.stateColumns,
-           isState = row < p.i32(columns.stateRows);
-    StatePart state = {isState && part == State::kSum, isState && part == State::kMaximum,
-                       isState && part == State::kSink};
     Scalar firstRow = v[2] / columns.height() * columns.rowsOfGroup;
-    return startRow(blocks, state, firstRow + min(lane, columns.rowsOfGroup - 1), BlockCoords(v));
+    Scalar isState = row < p.i32(columns.stateRows) && x < columnsOfState && v[1] == p.i32(0);
+    auto is = [&](int64_t field) { return isState && columns.fieldAt(x, row) == field; };
+    StateField field = {is(State::kSum), is(State::kMaximum), is(State::kSink)};
+    return startRow(blocks, field, firstRow + min(lane, columns.rowsOfGroup - 1), BlockCoords(v));
   };
   Func acc = p.func("acc", vars, p.b().getF32Type(), start);
   auto update = [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
     BlockCoords t(v);
     Scalar x = r[0], row = r[1], group = r[2], y = r[3], c = r[4],
            firstRow = group * columns.rowsOfGroup, accRow = group * columns.height() + row;
-    auto state = [&](int64_t part, Scalar ii) { return columns.stateAt(acc, part, group, ii, t); };
-    Scalar lane = x % columns.stateColumns,
-           part = row * columns.partsOfRow + x / columns.stateColumns;
-    // Lanes of no row read those of rows behind the group, or padding.
+    auto state = [&](int64_t field, Scalar lane) {
+      return columns.stateAt(acc, field, group, lane, t);
+    };
+    Scalar lane = x % columns.stateColumns, field = columns.fieldAt(x, row);
+    // Lanes behind the group's rows read maxima and sums of later rows, or padding; `pick` drops
+    // them.
     Scalar ii = unsafePromiseClamped(firstRow + lane, p.i32(0), p.i32(blocks.rows - 1));
     Numerators::Rescaling step =
         numerators.rescale(state(State::kMaximum, lane), softmax.maximum(ii, c, t.it, t.h, t.b));
     Scalar sum = state(State::kSum, lane) * state(State::kOldFactor, lane) +
                  softmax.sum(ii, c, t.it, t.h, t.b) * state(State::kNewFactor, lane);
-    Scalar ofState = blend(part == State::kOldFactor, step.ofOld,
-                           blend(part == State::kNewFactor, step.ofNew,
-                                 blend(part == State::kSum, sum, step.maximum)));
+    Scalar ofState = blend(field == State::kOldFactor, step.ofOld,
+                           blend(field == State::kNewFactor, step.ofNew,
+                                 blend(field == State::kSum, sum, step.maximum)));
     Scalar own = max(row - columns.stateRows, p.i32(0));
     Scalar ofRow = acc(x, y, accRow, t.it, t.h, t.b) * state(State::kOldFactor, own) +
                    product(min(x, columns.block - 1), y, firstRow + own, c, t.it, t.h, t.b) *
                        state(State::kNewFactor, own);
-    int64_t columnsOfRow = columns.partsOfRow * columns.stateColumns;
     Scalar isContext = row >= p.i32(columns.stateRows);
+    // Without the quotient of `field`, for which Halide would not find that all lanes agree.
     Scalar isUpdated =
-        x < columnsOfRow && row * columnsOfRow + x < State::kSink * columns.stateColumns;
+        x < columnsOfState && row * columnsOfState + x < State::kSink * columns.stateColumns;
     Scalar isStored = (isContext && x < columns.block) || (isUpdated && y == p.i32(0));
     return {
         storeWhere(blend(isContext, ofRow, pick(lane < columns.rowsOfGroup, ofState)), isStored),

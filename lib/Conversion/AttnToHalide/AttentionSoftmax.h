@@ -117,37 +117,42 @@ public:
   const int64_t valueDim, block, numBlocks;
 };
 
-/// Blocks of adjacent value dims, for groups of rows. Where softmax is online, each group begins
-/// with rows of state. Each part of the state has whole vectors, whose lanes are the group's rows:
-/// one step for all of them takes the instructions of one.
+/// Blocks of adjacent value dims, for groups of `rowsOfGroup` rows. In online softmax the
+/// accumulator holds, before the context rows of a group, rows with its state. Each field of the
+/// state fills whole vectors with one lane per row, so that the step of all rows of a group takes
+/// as many instructions as that of one row.
 class BlockedColumns : public ContextColumns {
 public:
-  /// Parts of the state in the order of their updates: what the last online step rescaled the old
-  /// columns and the KV block's by, the sum, and the maximum; if a sink is added last, 0 or the NaN
-  /// of an infinite or NaN sink.
+  /// Fields of the state, in the order of their updates: the factors by which the last online step
+  /// rescaled the old context and the KV block's, the sum, and the maximum. If a sink is added
+  /// last, also 0, or NaN for an infinite or NaN sink.
   static constexpr int64_t kOldFactor = 0, kNewFactor = 1, kSum = 2, kMaximum = 3, kSink = 4;
 
-  /// Blocks of at most `vectors` vectors of `lanes` value dims.
+  /// Blocks of at most `vectors` vectors of `lanes` value dims; if `isOnline`, with rows of state.
   BlockedColumns(const AttentionInputs &in, int64_t lanes, int64_t vectors, int64_t rowsOfGroup,
                  bool isOnline = true);
   Scalar dim(Scalar x, Scalar y) const override { return y * block + x; }
   Scalar column(Scalar d) const override { return d % block; }
   Scalar blockOf(Scalar d) const override { return d / block; }
   Scalar contextRow(Scalar ii) const override;
-  /// Part of the state of row `ii` of a group.
-  Scalar stateAt(Func acc, int64_t part, Scalar group, Scalar ii, const BlockCoords &t) const;
-  /// Rows of a group in the accumulator, and of all groups.
+  /// A field of the state of a group's row `lane`.
+  Scalar stateAt(Func acc, int64_t field, Scalar group, Scalar lane, const BlockCoords &t) const;
+  /// The field that column x of a group's row of state holds.
+  Scalar fieldAt(Scalar x, Scalar row) const { return row * fieldsOfRow + x / stateColumns; }
+  /// Accumulator rows of a group, and of the groups of `rows` rows.
   int64_t height() const { return stateRows + rowsOfGroup; }
   int64_t countRows(int64_t rows) const { return rows / rowsOfGroup * height(); }
-  /// The rows that updates of state read, in whole vectors for each group.
+  /// Elements of a KV block's maxima or sums that online steps read: whole vectors for each group,
+  /// also behind the last row.
   int64_t countRowsRead(int64_t rows) const {
     return std::max(rows, rows - rowsOfGroup + stateColumns);
   }
   /// Columns of a row, some of which only state or only the context may use.
   int64_t width() const { return std::max(block, stateColumns); }
 
-  /// Of a part of the state, in columns; how many a row holds; and how many rows hold all.
-  const int64_t rowsOfGroup, stateColumns, partsOfRow, stateRows;
+  /// Rows of a group; columns of a field of the state; fields in an accumulator row; rows of state
+  /// per group, 0 if softmax is not online.
+  const int64_t rowsOfGroup, stateColumns, fieldsOfRow, stateRows;
 };
 
 /// The sink's score for a row.
@@ -191,12 +196,13 @@ private:
 Scalar getSumWithSink(const AttentionBlocks &blocks, const RowState &row, Scalar ii,
                       const BlockCoords &t);
 
-/// Which part of row ii's state an element of an accumulator is, if any.
-struct StatePart {
+/// Which field of row ii's state an element of an accumulator is, if any.
+struct StateField {
   Scalar isSum, isMaximum, isSink;
 };
-/// Initial value of an element: 0, or the sink, with numerator 1 and value 0.
-Scalar startRow(const AttentionBlocks &blocks, const StatePart &part, Scalar ii,
+/// Initial value of an element: of the maximum -kMaxFloat, else 0. With a sink that is not added
+/// last, its score is the maximum, and the sum 1.
+Scalar startRow(const AttentionBlocks &blocks, const StateField &field, Scalar ii,
                 const BlockCoords &t);
 
 /// Builds the accumulator of a CPU's vectors, from prob·value and the softmax of a KV block. The

@@ -230,6 +230,7 @@ void CpuSchedule::scheduleAccumulator(Func acc, const KvBlockContext &context, b
   blocks.fix(acc, /*perKvBlock=*/false);
   p.boundExtent(acc, "y", columns.numBlocks);
   p.boundExtent(acc, "ii", columns.countRows(blocks.rows));
+  // Rows of state are in the first block alone: rows of one block lie side by side.
   p.reorderStorage(acc, {0, 2, 1, 3, 4, 5});
   StageLoops v = p.stage(acc);
   auto [vectors, lane] = splitRows(acc, v["x"], columns.width());

@@ -143,9 +143,9 @@ static Scalar step(Scalar x) {
 void GpuAttention::buildAccumulator() {
   auto start = [&](ArrayRef<Scalar> v) {
     Scalar x = v[0];
-    StatePart part = {x == columns.sumColumn() && v[1] == p.i32(0), x == columns.maxColumn(),
+    StateField field = {x == columns.sumColumn() && v[1] == p.i32(0), x == columns.maxColumn(),
                       x == columns.sinkColumn()};
-    return startRow(blocks, part, v[2], BlockCoords(v));
+    return startRow(blocks, field, v[2], BlockCoords(v));
   };
   StringRef vars[] = {"x", "y", "ii", "it", "h", "b"};
   acc = p.func("acc", vars, p.b().getF32Type(), start);

@@ -40,7 +40,7 @@ FailureOr<Scalar> PipelineBuilder::inlineRegionValue(Region &region, Value value
                                                      ArrayRef<std::pair<Value, Scalar>> known) {
   auto [entry, isNew] = wideIndicesOf.try_emplace(&region);
   // Regions of attn ops are verified; those of tensor.generate are not.
-  if (isNew && failed(verifyScalars(region)))
+  if (isNew && failed(verifyChains(region)))
     return failure();
   if (isNew)
     entry->second = findWideIndices(region);

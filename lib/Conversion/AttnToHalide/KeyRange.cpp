@@ -91,19 +91,27 @@ KeyRange attn::buildKeyRange(const QBlockMask &mask, StringRef prefix) {
   return range;
 }
 
-KeyRange attn::buildCpuKeyRange(const QBlockMask &mask) {
-  const AttentionBlocks &blocks = mask.blocks;
-  KeyRange range = buildKeyRange(mask);
-  if (!blocks.in.kv.arePaged() || !mask.hasMask() || !mask.getBounded().hasHighestKey())
-    return range;
+/// `known`, not below 0, with an update that changes nothing: Halide bounds the values of pure
+/// funcs alone.
+static Func hideConstants(const AttentionBlocks &blocks, StringRef name, Func known) {
   PipelineBuilder &p = blocks.p;
   StringRef vars[] = {"it", "h", "b"};
-  Func known = range.high,
-       end = range.high = p.func("end", vars, p.b().getI32Type(),
-                                 [&](ArrayRef<Scalar>) { return blocks.in.numKeys; });
-  p.update(end, vars, {},
-           [&](ArrayRef<Scalar> v, ArrayRef<Scalar>) -> Update { return min(end(v), known(v)); });
-  p.neverPartition(end, 0);
+  Func hidden =
+      p.func(name, vars, p.b().getI32Type(), [&](ArrayRef<Scalar> v) { return known(v); });
+  p.update(hidden, vars, {}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar>) -> Update {
+    return max(hidden(v), p.i32(0));
+  });
+  p.neverPartition(hidden, 0);
+  return hidden;
+}
+
+KeyRange attn::buildCpuKeyRange(const QBlockMask &mask, StringRef prefix) {
+  const AttentionBlocks &blocks = mask.blocks;
+  KeyRange range = buildKeyRange(mask, prefix);
+  if (!mask.hasMask() || (mask.isComplete() && !blocks.in.kv.arePaged()))
+    return range;
+  range.low = hideConstants(blocks, (prefix + "first").str(), range.low);
+  range.high = hideConstants(blocks, (prefix + "end").str(), range.high);
   return range;
 }
 
@@ -347,10 +355,9 @@ static void buildSeen(KeySearch &search, const MaskSamples &samples, const Atten
              Scalar any = ofLane(p.i32(0), r[0], t.it, t.h, t.b), first = r[0] * lanes;
              for (int64_t x = 1; x < lanes; ++x)
                any = any | ofLane(p.i32(x), r[0], t.it, t.h, t.b);
-             // Not a condition of the update: Halide would bound the groups of `ofLane` by it.
-             Scalar isSearched =
-                 first < search.searched.highAt(t) && first + lanes > search.searched.lowAt(t);
-             return {select(isSearched, any, p.i32(0)), {r[0], t.it, t.h, t.b}};
+             return {any,
+                     {r[0], t.it, t.h, t.b},
+                     first < search.searched.highAt(t) && first + lanes > search.searched.lowAt(t)};
            });
   search.seenOfLane = ofLane, search.seenOfRest = ofRest, search.seen = seen;
 }
@@ -382,9 +389,9 @@ KeySearch attn::buildKeySearch(const QBlockMask &mask, AttentionRegions &regions
   KeySearch search;
   search.before = range, search.lanes = lanes, search.groups = groups;
   search.isShared = !mask.mask.dependsOnHead() && !blocks.splits.isSplit() && !blocks.packed;
-  search.searched = search.isShared ? buildKeyRange(mask, "searched_") : range;
+  search.searched = search.isShared ? buildCpuKeyRange(mask, "searched_") : range;
   MaskSamples samples(mask, regions);
-  constexpr int64_t kMostGroups = 15; // whose bits a positive i32 holds
+  constexpr int64_t kMostGroups = 31 / kBits; // whose bits a positive i32 holds
   if (int64_t count = blocks.rows / rowsOfGroup; samples.areRows() && count <= kMostGroups)
     search.rowGroups = count;
   buildSeen(search, samples, blocks, lanes);

@@ -65,9 +65,10 @@ struct KeyRange {
 /// splits: the range of a split, in whole KV blocks.
 KeyRange buildKeyRange(const QBlockMask &mask, StringRef prefix = {});
 
-/// The same for a CPU. Where keys are looked up, `high` has an update, so that Halide does not know
-/// the mask's constants: it would look up no key beyond them, and refuse KV blocks that have none.
-KeyRange buildCpuKeyRange(const QBlockMask &mask);
+/// The same for a CPU. Where keys are searched or lie in pages, constants of the mask are hidden
+/// from bounds inference: Halide would take funcs of keys beyond such a constant for impossible,
+/// and its checks fail for those of a call with more keys.
+KeyRange buildCpuKeyRange(const QBlockMask &mask, StringRef prefix = {});
 
 /// Finds the gap between the two ranges of keys that the mask's comparisons leave, if they may. The
 /// query block has no KV splits.
@@ -108,8 +109,9 @@ struct KeySearch {
 
 /// Evaluates the mask over `range` before the scores, for all rows of a query block that it tells
 /// apart. Of the keys of `range`, those before, after and, unless `isOneKvBlock`, between the KV
-/// blocks with visible keys are skipped. Tells apart what groups of `rowsOfGroup` rows see, if each
-/// row is evaluated.
+/// blocks with visible keys are skipped. If the mask is evaluated
+/// for every row, and a query block has few groups of `rowsOfGroup` rows, also tells apart what
+/// each group sees.
 KeySearch buildKeySearch(const QBlockMask &mask, AttentionRegions &regions, const KeyRange &range,
                          int64_t lanes, int64_t rowsOfGroup, bool isOneKvBlock);
 

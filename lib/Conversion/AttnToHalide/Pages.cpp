@@ -52,7 +52,8 @@ SmallVector<Scalar> PageTable::placeOf(Scalar i, Scalar kvHead, Scalar b) const 
     return {unsafePromiseClamped(startOf(b) + min(i, last - startOf(b)), p.i32(0), last)};
   if (rank == 2)
     return {i, b};
-  if (getConstantIntValue(Value(numHeads)) == 1) // of which Halide finds no bounds for the quotient
+  // Halide finds no bounds for kvHead / (1 / groups).
+  if (getConstantIntValue(Value(numHeads)) == 1)
     return {i, p.i32(0), b};
   Scalar groups = p.extent(table, 1), group = kvHead / (numHeads / groups);
   return {i, unsafePromiseClamped(group, p.i32(0), groups - 1), b};

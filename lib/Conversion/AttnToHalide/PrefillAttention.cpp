@@ -3,9 +3,9 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows lie in the vector lanes for scores and softmax, value dims for the context. One func, `acc`,
-// holds the context (in blocks of columns), and the sums and maxima of a group of rows before it; it
-// is updated one KV block at a time. If one KV block covers all visible keys, online rescaling is
+// Rows lie in the vector lanes for scores and softmax, value dims for the context. The func `acc`
+// holds the context in blocks of columns and, before the rows of each group, their sums and maxima.
+// It is updated one KV block at a time. If one KV block covers all visible keys, online rescaling is
 // skipped, and `acc` is the context alone.
 //
 //===----------------------------------------------------------------------===//

@@ -145,7 +145,8 @@ static llvm::SetVector<Operation *> findReaders(Operation *first, Operation *las
   return readers;
 }
 
-/// Finds an lse of the last score on which the context does not depend.
+/// Finds an lse of the last score on which the context does not depend. Ops with side effects keep
+/// their order: an lse that they read before the context is computed apart.
 static void findLse(AttentionCore &core) {
   Operation *context = core.context;
   for (Operation *user : core.softmax.getScore().getUsers()) {
@@ -155,7 +156,7 @@ static void findLse(AttentionCore &core) {
     llvm::SetVector<Operation *> readers;
     if (lse->isBeforeInBlock(context))
       readers = findReaders(lse, context);
-    if (readers.contains(context))
+    if (readers.contains(context) || !llvm::all_of(readers, isMemoryEffectFree))
       continue;
     core.lse = lse;
     core.lseReaders = readers.takeVector();

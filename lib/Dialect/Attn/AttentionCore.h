@@ -23,7 +23,7 @@ struct AttentionCore {
   SoftmaxOp softmax;
   SmallVector<ModifyProbOp> probSteps;
   ContextOp context;
-  /// Null if there is none, or if the context depends on it.
+  /// Null if there is none that can be computed with the context.
   LseOp lse;
   /// Ops before the context that depend on the lse, in order.
   SmallVector<Operation *> lseReaders;

@@ -88,7 +88,8 @@ static Value buildScales(ImplicitLocOpBuilder &b, QuantizeOp op, Value input) {
   Value largest = ReduceOp::create(b, type.clone(b.getF32Type()), ReduceKind::max, magnitudes,
                                    ArrayRef<int64_t>{-1}, isWhole);
   return map(b, type.getElementType(), {largest}, [&](ImplicitLocOpBuilder &b, ValueRange x) {
-    Value most = arith::MaximumFOp::create(b, x[0], real(b, 0)); // of a row without elements 0
+    // The maximum of no elements is -inf; their scale is 0.
+    Value most = arith::MaximumFOp::create(b, x[0], real(b, 0));
     return toFloat(b, arith::DivFOp::create(b, most, real(b, getLargest(op))),
                    type.getElementType());
   });

@@ -33,7 +33,7 @@ LogicalResult attn::verifyBody(Operation *op, StringRef what, Region &body, Type
   if (yield->getOperandTypes() != ArrayRef<Type>(yielded))
     return yield.emitOpError("expected a value of ")
            << yielded << ", found " << yield->getOperandTypes();
-  return verifyScalars(body);
+  return verifyChains(body);
 }
 
 void attn::nameBody(Region &body, StringRef element, OpAsmSetValueNameFn setName) {

@@ -47,17 +47,7 @@ int64_t attn::getLongestChain(Region &region) {
   return longest;
 }
 
-LogicalResult attn::verifyScalars(Region &region) {
-  WalkResult integers = region.walk([](Operation *op) {
-    for (Type type : op->getResultTypes())
-      if (type.isInteger() && type.getIntOrFloatBitWidth() > 64) {
-        op->emitError("expected integers of at most 64 bits in a region, found ") << type;
-        return WalkResult::interrupt();
-      }
-    return WalkResult::advance();
-  });
-  if (integers.wasInterrupted())
-    return failure();
+LogicalResult attn::verifyChains(Region &region) {
   int64_t longest = getLongestChain(region);
   if (longest <= kLongestChain)
     return success();

@@ -80,6 +80,7 @@ std::optional<Size> SizeTracer::traceScratch(Value tensor, int64_t dim) {
   }
   OpBuilder builder(tensor.getDefiningOp());
   FailureOr<SmallVector<OpFoldResult>> sizes;
+  // Reified sizes of an expand_shape are quotients, which lead to no argument; its operands do.
   if (auto expand = tensor.getDefiningOp<tensor::ExpandShapeOp>())
     sizes = expand.getMixedOutputShape();
   else

@@ -46,7 +46,7 @@ LogicalResult MapOp::verifyRegions() {
   if (yield->getOperandTypes() != ArrayRef<Type>(expected))
     return yield.emitOpError("expected a value of ")
            << expected << ", found " << yield->getOperandTypes();
-  return verifyScalars(getBody());
+  return verifyChains(getBody());
 }
 
 SizeConstraints MapOp::getSizeConstraints() {

@@ -29,14 +29,15 @@ static bool isMark(const Call *call) {
   return call->name == kBesideMark || call->name == kWhereMark;
 }
 
-/// The marker call that `value` is, inside of lets, or for all lanes of a vector; null otherwise.
+/// The marker call that a store of `value` stores: `value` itself, inside of lets, or a store_where
+/// that is the same in all lanes. Null otherwise.
 static const Call *findMark(Expr value) {
   while (const Let *let = value.as<Let>())
     value = let->body;
-  if (const Broadcast *same = value.as<Broadcast>())
-    value = same->value;
-  const Call *call = value.as<Call>();
-  return call && isMark(call) ? call : nullptr;
+  const Broadcast *same = value.as<Broadcast>();
+  const Call *call = (same ? same->value : value).as<Call>();
+  bool isFound = call && (same ? call->name == kWhereMark : isMark(call));
+  return isFound ? call : nullptr;
 }
 
 static Stmt withValue(const Store *store, const Expr &value) {
@@ -108,7 +109,7 @@ Stmt MarkedStoresPass::visit(const Store *store) {
 // What encloses them
 //===----------------------------------------------------------------------===//
 
-/// Stores of the same value, each under its own condition, may share a let.
+/// A let may bind a marker call that several stores share: each takes the call itself.
 Stmt MarkedStoresPass::visit(const LetStmt *let) {
   if (findMark(let->value))
     return mutate(substitute(let->name, let->value, let->body));

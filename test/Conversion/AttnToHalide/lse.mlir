@@ -6,8 +6,10 @@
 // CHECK-LABEL: halide.pipeline @prefill_attention_0
 // CHECK: %[[LSE:.*]] = halide.func "lse" [%i, %h, %b] : f32
 // CHECK: halide.func "inverse" [%[[II:.*]], %[[IT:.*]], %{{.*}}, %{{.*}}] : f32
-// CHECK:   %[[SUM:.*]] = halide.at %acc[
-// CHECK:   %[[MAX:.*]] = halide.at %acc[
+// CHECK:   %[[SUM_LANE:.*]] = arith.addi %{{.*}}, %c32_i32
+// CHECK:   %[[SUM:.*]] = halide.at %acc[%[[SUM_LANE]]
+// CHECK:   %[[MAX_LANE:.*]] = arith.addi %{{.*}}, %c48_i32
+// CHECK:   halide.at %acc[%[[MAX_LANE]]
 // CHECK:   %[[ELEMENT:.*]] = halide.at %[[LSE]]
 // CHECK:   math.log %[[SUM]] fastmath<afn>
 // CHECK:   halide.store_beside %{{.*}}, %{{.*}} to %[[ELEMENT]] : f32, f32

@@ -71,10 +71,15 @@ func.func @lengths(%q: tensor<?x1x?x64xf32>, %k: tensor<?x1x?x64xf32>, %n: tenso
 // some that a row of the query block sees, once for heads that see the same ones, and KV blocks begin at these.
 // What a group of rows sees bounds its products with values.
 // CHECK-LABEL: halide.pipeline @odd_attention_2
-// CHECK: %[[LOW:.*]] = halide.func "searched_low"
+// CHECK: %[[KNOWN:.*]] = halide.func "searched_low"
 // CHECK-NEXT: halide.yield %c0_i32
-// CHECK: %[[HIGH:.*]] = halide.func "searched_high"
+// CHECK: halide.func "searched_high"
 // CHECK-NEXT: halide.yield %key_extent1
+// Constants of bounds are hidden from Halide.
+// CHECK: %[[LOW:.*]] = halide.func "searched_first"
+// CHECK-NEXT: halide.at %[[KNOWN]]
+// CHECK: halide.update %[[LOW]]
+// CHECK: %[[HIGH:.*]] = halide.func "searched_end"
 // CHECK: %[[LANES:.*]] = halide.func "seen_of_lane"
 // CHECK: halide.update %[[LANES]]{{.*}} over [%{{.*}} extent %c32_i32]
 // CHECK: %[[SEEN:.*]] = halide.func "seen"

@@ -659,6 +659,21 @@ func.func @lse_before(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x5x8xf32>) -> (tens
   return %c, %l : tensor<1x2x5x5xf32>, tensor<1x2x5xf32>
 }
 
+// Ranks execute collective ops in one order: they stay before the context.
+// CHECK-LABEL: func @lse_gathered
+func.func @lse_gathered(%q: tensor<1x2x?x8xf32>, %k: tensor<1x2x?x8xf32>, %places: tensor<?xi32>, %n: index)
+    -> (tensor<1x2x?x8xf32>, tensor<1x2x?xf32>) {
+  %s = attn.score %q, %k : tensor<1x2x?x8xf32>, tensor<1x2x?x8xf32> -> tensor<1x2x?x?xf32>
+  // CHECK: %[[LSE:.*]] = attn.lse
+  %l = attn.lse %s : tensor<1x2x?x?xf32> -> tensor<1x2x?xf32>
+  // CHECK: attn.all_gather %[[LSE]]
+  %all = attn.all_gather %l of %places layout(blocks) along 2 to %n : tensor<1x2x?xf32>, tensor<?xi32>
+  %p = attn.softmax %s : tensor<1x2x?x?xf32>
+  // CHECK: attn.attention
+  %c = attn.context %p, %k : tensor<1x2x?x?xf32>, tensor<1x2x?x8xf32> -> tensor<1x2x?x8xf32>
+  return %c, %all : tensor<1x2x?x8xf32>, tensor<1x2x?xf32>
+}
+
 // Keys and values that one table gathers are read in their pages, heads before keys.
 // CHECK-LABEL: func @pages
 func.func @pages(%q: tensor<?x8x?x64xf32>, %keys: tensor<?x16x2x64xf32>, %values: tensor<?x2x16x64xf32>,

@@ -563,7 +563,7 @@ def Attn_MaskOp : Attn_RegionOp<"mask", [], [AllTypesMatch<["score", "result"]>]
     | `window(L, R, bottom_right)` | -L <= k - (q + kv_len - q_len) <= R |
     | `kv_lengths(%n : tensor<?xi32>)` | k < n[batch] |
     | `kv_offsets(%p : tensor<?xi32>)` | k < p[batch + 1] - p[batch]; not at positions of keys |
-    | `q_offsets(%o : tensor<?xi32>)` | always: it gives q_len to `bottom_right` of another form beside it |
+    | `q_offsets(%o : tensor<?xi32>)` | always; `bottom_right` of the other forms takes its q_len |
     | `prefix(%n : tensor<?xi32>)` | k <= q or k < n[batch] |
     | `documents(%ids : tensor<?x?xi32>)` | ids[batch, q] == ids[batch, k] |
     | `documents(%a, %b : tensor<?x?xi32>, tensor<?x?xi32>)` | a[batch, q] == b[batch, k] |

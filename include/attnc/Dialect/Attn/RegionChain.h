@@ -21,9 +21,8 @@ constexpr int64_t kLongestChain = 4096;
 /// The length of the longest chain in a region, including the ops that compute captured scalars.
 int64_t getLongestChain(Region &region);
 
-/// Refuses a region with a chain of more than kLongestChain ops, or with integers of more than 64
-/// bits.
-LogicalResult verifyScalars(Region &region);
+/// Refuses a region with a chain of more than kLongestChain ops.
+LogicalResult verifyChains(Region &region);
 
 } // namespace mlir::attn
 
