@@ -177,7 +177,8 @@ static LogicalResult checkScalars(Operation *op) {
   return success();
 }
 
-/// Once as the spec is written, and again with what simplification shows.
+/// Refuses what no kernel computes. Called for the spec as written, where locations are exact, and
+/// for the simplified one, where more indices are constants.
 static LogicalResult checkRegions(func::FuncOp function) {
   WalkResult result = function.walk([](Operation *op) {
     auto read = dyn_cast<tensor::ExtractOp>(op);

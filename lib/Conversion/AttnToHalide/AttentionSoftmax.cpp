@@ -311,7 +311,7 @@ Func attn::buildRowAccumulator(const AttentionBlocks &blocks, const BlockedColum
                    product(min(x, columns.block - 1), y, firstRow + own, c, t.it, t.h, t.b) *
                        state(State::kNewFactor, own);
     Scalar isContext = row >= p.i32(columns.stateRows);
-    // Without the quotient of `field`, for which Halide would not find that all lanes agree.
+    // Not by `field`: its quotient would hide from Halide that all lanes agree.
     Scalar isUpdated =
         x < columnsOfState && row * columnsOfState + x < State::kSink * columns.stateColumns;
     Scalar isStored = (isContext && x < columns.block) || (isUpdated && y == p.i32(0));

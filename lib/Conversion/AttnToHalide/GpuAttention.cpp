@@ -144,7 +144,7 @@ void GpuAttention::buildAccumulator() {
   auto start = [&](ArrayRef<Scalar> v) {
     Scalar x = v[0];
     StateField field = {x == columns.sumColumn() && v[1] == p.i32(0), x == columns.maxColumn(),
-                      x == columns.sinkColumn()};
+                        x == columns.sinkColumn()};
     return startRow(blocks, field, v[2], BlockCoords(v));
   };
   StringRef vars[] = {"x", "y", "ii", "it", "h", "b"};

@@ -91,8 +91,8 @@ KeyRange attn::buildKeyRange(const QBlockMask &mask, StringRef prefix) {
   return range;
 }
 
-/// `known`, not below 0, with an update that changes nothing: Halide bounds the values of pure
-/// funcs alone.
+/// A func of the same values, none below 0, whose update changes nothing: bounds inference looks
+/// only into pure funcs.
 static Func hideConstants(const AttentionBlocks &blocks, StringRef name, Func known) {
   PipelineBuilder &p = blocks.p;
   StringRef vars[] = {"it", "h", "b"};

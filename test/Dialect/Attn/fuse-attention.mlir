@@ -620,7 +620,7 @@ func.func @lse_beside(%q: tensor<?x8x1x64xf32>, %k: tensor<?x8x?x64xf32>, %lengt
   return %c, %l : tensor<?x8x1x64xf32>, tensor<?x8x1xf32>
 }
 
-// What depends on it moves behind the context. That of another score is computed apart.
+// Ops that read the lse move behind the context. The lse of another score is computed apart.
 // CHECK-LABEL: func @lse_apart
 func.func @lse_apart(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x7x8xf32>)
     -> (tensor<1x2x5x8xf32>, tensor<1x2x5xf32>, tensor<1x2x5xf32>) {

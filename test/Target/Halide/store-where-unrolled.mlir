@@ -1,4 +1,4 @@
-// What is the same in all lanes is stored, too, and nothing where the condition is false as compiled.
+// A value that is the same in all lanes is stored, and nothing where the condition is false at compile time.
 // RUN: attnc run %s --input in=ones --output rows=@%t.npy
 // RUN: %python -c "import numpy as np; print(np.load('%t.npy'))" | FileCheck %s
 // CHECK: {{\[\[ ?}}0. 0. 0. 0. 0. 0. 0. 0.]

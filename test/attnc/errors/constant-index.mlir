@@ -1,7 +1,7 @@
 // RUN: %exits 1 attnc compile %s --function above -o %t 2>&1 | FileCheck %s
 // RUN: %exits 1 attnc compile %s --function below -o %t 2>&1 | FileCheck %s --check-prefix=BELOW
 
-// Indices that depend on data are clamped; a constant is what the spec says.
+// Kernels clamp indices that depend on data; a constant out of range is a mistake in the spec.
 func.func @above(%x: tensor<?xf32>, %table: tensor<2x7xf32>) -> tensor<?xf32> {
   %y = attn.map %x {
   ^bb0(%a: f32):
