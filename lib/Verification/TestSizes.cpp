@@ -34,6 +34,8 @@ public:
   /// Finds the number of sequences that an op requires of offsets: the other known size among those
   /// that are to be equal. Where some of the offsets are fixed, fits the other sizes to them.
   void findBatches(mlir::attn::AttnOpInterface op, llvm::DenseMap<Value, int64_t> &batches);
+  /// Fits sizes of which an op requires one to be a multiple of others, as of query heads.
+  void fitMultiples(mlir::attn::AttnOpInterface op);
 
 private:
   std::optional<int64_t> get(Value tensor, int64_t dim) {
@@ -140,6 +142,26 @@ void SizeFitter::findBatches(mlir::attn::AttnOpInterface op,
   }
 }
 
+void SizeFitter::fitMultiples(mlir::attn::AttnOpInterface op) {
+  for (const mlir::attn::SizeConstraint &constraint : op.getSizeConstraints()) {
+    if (!constraint.isMultiple())
+      continue;
+    const auto &first = constraint.members.front();
+    for (const auto &other : ArrayRef(constraint.members).drop_front()) {
+      auto multiple = get(first.tensor, first.dim), unit = get(other.tensor, other.dim);
+      if (!multiple || !unit || *unit <= 0 || *multiple % *unit == 0)
+        continue;
+      if (int64_t *free = getFree(first.tensor, first.dim)) {
+        *free = llvm::alignTo(*multiple, *unit);
+      } else if (int64_t *free = getFree(other.tensor, other.dim)) {
+        *free = std::min(*multiple, *unit);
+        while (*multiple % *free != 0)
+          --*free;
+      }
+    }
+  }
+}
+
 void SizeFitter::fitOffsets(const mlir::attn::PackedRows &packed, std::optional<int64_t> batch,
                             int64_t total) {
   if (int64_t *free = getFree(packed.offsets, 0))
@@ -164,6 +186,7 @@ static void fitPackedRows(func::FuncOp graph, SizeFitter &fitter, int64_t total)
 static void fitSizes(func::FuncOp graph, Dims &dims, const Dims &given, int64_t total) {
   SizeFitter fitter(graph, dims, given);
   fitPackedRows(graph, fitter, total);
+  graph.walk([&](mlir::attn::AttnOpInterface op) { fitter.fitMultiples(op); });
   graph.walk([&](mlir::attn::AppendCacheOp op) { fitter.fitRows(op); });
   graph.walk([&](mlir::attn::AppendPagesOp op) { fitter.fitRows(op); });
   graph.walk([&](Operation *op) {

@@ -83,9 +83,9 @@ static int64_t getLongestBefore(AttentionOp op, ScheduleAttrInterface schedule) 
 
 AttentionBlocks::AttentionBlocks(const AttentionInputs &in, ScheduleAttrInterface schedule,
                                  int64_t rows, int64_t packedHeads, int64_t kvBlock,
-                                 KvSplits splits)
+                                 KvSplits splits, int64_t interleavedHeads)
     : in(in), p(in.p), rows(rows), packedHeads(packedHeads), rowsOfHead(rows / packedHeads),
-      kvBlock(kvBlock), splits(splits) {
+      kvBlock(kvBlock), splits(splits), interleavedHeads(interleavedHeads) {
   if (!in.op.getOffsets())
     return;
   int64_t above = getLongestBefore(in.op, schedule);
@@ -130,8 +130,13 @@ Scalar AttentionBlocks::head(Scalar ii, const BlockCoords &t) const {
 }
 
 void AttentionBlocks::fix(Func f, bool perKvBlock) const {
-  int64_t rank = f.getRank();
+  int64_t rank = f.getRank(), head = rank - 2;
   for (int64_t dim = rank - (perKvBlock ? 4 : 3); dim < rank; ++dim)
+    p.boundExtent(f, dim, dim == head && !perKvBlock ? interleavedHeads : 1);
+}
+
+void AttentionBlocks::fixToHead(Func f) const {
+  for (int64_t rank = f.getRank(), dim = rank - 3; dim < rank; ++dim)
     p.boundExtent(f, dim, 1);
 }
 

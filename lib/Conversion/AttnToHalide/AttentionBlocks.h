@@ -78,7 +78,8 @@ public:
   /// A query block has `rows` rows: rows / packedHeads rows of each of `packedHeads` query heads.
   /// Of packed rows, the kernel of `schedule` computes the sequences whose q_len it serves.
   AttentionBlocks(const AttentionInputs &in, ScheduleAttrInterface schedule, int64_t rows,
-                  int64_t packedHeads, int64_t kvBlock, KvSplits splits);
+                  int64_t packedHeads, int64_t kvBlock, KvSplits splits,
+                  int64_t interleavedHeads = 1);
 
   /// The number of the query block that KV split `t` belongs to.
   Scalar qBlock(const BlockCoords &t) const;
@@ -103,14 +104,20 @@ public:
   /// Upper bound of a query block's number of KV blocks.
   Scalar maxKvBlocks() const { return (in.numKeys + (kvBlock - 1)) / kvBlock; }
 
-  /// Bounds the extents along the query blocks, and along the KV blocks if `perKvBlock`, to 1, so
-  /// that storage and loops have static sizes.
+  /// The interleaved heads of a task that stores the output: splits are merged head by head.
+  int64_t getStoredHeads() const { return splits.isSplit() ? 1 : interleavedHeads; }
+  /// Bounds the extents along the query blocks, and along the KV blocks if `perKvBlock`, to those
+  /// of a task, so that storage and loops have static sizes.
   void fix(Func f, bool perKvBlock) const;
+  /// The same for a func that is computed for one head.
+  void fixToHead(Func f) const;
 
   const AttentionInputs &in;
   PipelineBuilder &p;
   int64_t rows, packedHeads, rowsOfHead, kvBlock;
   KvSplits splits;
+  /// The query blocks of a task, of neighbouring heads, which take turns at each KV block.
+  int64_t interleavedHeads;
   /// If queries are packed.
   std::optional<PackedBlocks> packed;
   /// Whether no other kernel of a call computes rows before this one.

@@ -141,15 +141,22 @@ buildPackedContext(const AttentionBlocks &blocks,
                         [&](ArrayRef<Scalar>) { return undef(p.b(), element); });
   // In the order of the loops: Halide refuses to reorder reductions that may write one element
   // twice.
-  Reduction domain[] = {{kPackedHead, p.i32(blocks.packedHeads)},
-                        {kPackedRow, p.i32(blocks.rowsOfHead)},
-                        {kPackedBlock, blocks.maxQBlocks()},
-                        {kPackedHeads, p.extent(blocks.in.query, 2) / blocks.packedHeads}};
+  int64_t interleaved = blocks.getStoredHeads();
+  SmallVector<Reduction> domain = {
+      {kPackedHead, p.i32(blocks.packedHeads)},
+      {kPackedRow, p.i32(blocks.rowsOfHead)},
+      {kPackedBlock, blocks.maxQBlocks()},
+      {kPackedHeads, p.extent(blocks.in.query, 2) / (blocks.packedHeads * interleaved)}};
+  if (interleaved != 1)
+    domain.insert(domain.begin() + 2, {kInterleavedHead, p.i32(interleaved)});
   p.update(context, {"d"}, domain, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-    Scalar coords[] = {r[2], r[3], p.i32(0)}, ii = r[1] * blocks.packedHeads + r[0];
+    Scalar block = r.drop_back().back(), h = r.back();
+    if (interleaved != 1)
+      h = h * interleaved + r[2];
+    Scalar coords[] = {block, h, p.i32(0)}, ii = r[1] * blocks.packedHeads + r[0];
     BlockCoords t(coords);
     Scalar x = divide(p, quotientAt(v[0], ii, t), element);
-    Scalar head = unsafePromiseClamped(r[3] * blocks.packedHeads + r[0], p.i32(0),
+    Scalar head = unsafePromiseClamped(h * blocks.packedHeads + r[0], p.i32(0),
                                        p.extent(blocks.in.query, 2) - 1);
     return {x,
             {v[0], blocks.storedRow(ii, t.it), head, p.i32(0)},

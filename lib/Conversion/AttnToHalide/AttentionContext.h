@@ -94,7 +94,8 @@ struct Quotient {
 };
 /// The names of the reductions of a context of packed rows, which is scattered: row of a query
 /// block, query block, and head in a query block and query block's heads.
-constexpr StringRef kPackedRow = "ri", kPackedBlock = "rq", kPackedHead = "rp", kPackedHeads = "rh";
+constexpr StringRef kPackedRow = "ri", kPackedBlock = "rq", kPackedHead = "rp", kPackedHeads = "rh",
+                    kInterleavedHead = "rt";
 
 /// Builds the context, an output of the pipeline, from `quotientAt`; a row without a visible key is
 /// 0. `lse`, if any, is stored with the first value dim.

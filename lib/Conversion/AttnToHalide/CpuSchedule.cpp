@@ -73,7 +73,11 @@ Loop CpuSchedule::schedulePackedOutput(Func context) {
   p.allowRaceConditions(context, 0);
   StageLoops v = p.stage(context, 0);
   auto [vectors, lane] = p.split(v["d"], lanes, TailStrategy::guard_with_if);
-  p.reorder({lane, vectors, v[kPackedHead], v[kPackedRow], v[kPackedBlock], v[kPackedHeads]});
+  SmallVector<Loop> order = {lane, vectors, v[kPackedHead], v[kPackedRow]};
+  if (blocks.getStoredHeads() != 1)
+    order.push_back(v[kInterleavedHead]);
+  order.append({v[kPackedBlock], v[kPackedHeads]});
+  p.reorder(order);
   p.vectorize(lane);
   p.unroll(vectors);
   p.neverPartition(context, 0);
@@ -87,13 +91,19 @@ Loop CpuSchedule::scheduleOutput(Func context) {
   auto [qBlocks, row] = p.split(v["i"], blocks.rowsOfHead, TailStrategy::guard_with_if);
   auto [vectors, lane] = p.split(v["d"], lanes, TailStrategy::guard_with_if);
   Loop heads = v["h"];
-  if (blocks.packedHeads == 1) {
-    p.reorder({lane, vectors, row, qBlocks, heads, v["b"]});
-  } else {
-    auto [outer, packed] = p.split(heads, blocks.packedHeads, TailStrategy::guard_with_if);
-    p.reorder({lane, vectors, packed, row, qBlocks, outer, v["b"]});
+  SmallVector<Loop> order = {lane, vectors};
+  auto splitHeads = [&](int64_t count) {
+    if (count == 1)
+      return;
+    auto [outer, inner] = p.split(heads, count, TailStrategy::guard_with_if);
+    order.push_back(inner);
     heads = outer;
-  }
+  };
+  splitHeads(blocks.packedHeads);
+  order.push_back(row);
+  splitHeads(blocks.getStoredHeads());
+  order.append({qBlocks, heads, v["b"]});
+  p.reorder(order);
   p.vectorize(lane);
   p.unroll(vectors);
   p.neverPartition(context);
@@ -119,14 +129,17 @@ void CpuSchedule::scheduleSplits(const MergedSplits &splits, Loop merging) {
   auto [kvSplit, one] = p.split(v["it"], 1, TailStrategy::round_up);
   // Where heads of a key lie side by side, the CPU prefetches the next head behind the one that it
   // reads.
-  p.reorder({v["h"], kvSplit});
-  qBlockLoop = p.fuse(p.fuse(v["h"], kvSplit), v["b"]);
+  Loop heads = v["h"];
+  p.reorder({heads, kvSplit});
+  if (blocks.interleavedHeads != 1)
+    heads = p.split(heads, blocks.interleavedHeads, TailStrategy::round_up).first;
+  qBlockLoop = p.fuse(p.fuse(heads, kvSplit), v["b"]);
   p.neverPartition(partial);
 
   for (Func f : {top, merged, splits.inverse}) {
     p.computeAt(f, merging);
     p.storeIn(f, MemoryType::stack);
-    blocks.fix(f, /*perKvBlock=*/false);
+    blocks.fixToHead(f);
     p.boundExtent(f, "ii", blocks.rows);
     p.neverPartition(f);
   }
@@ -151,7 +164,10 @@ void CpuSchedule::scheduleRange(const KeyRange &range, Func kvBlocks, const Full
     bounds.append({full.first, full.end});
   for (Func f : bounds) {
     computeInQBlock(f);
-    blocks.fix(f, /*perKvBlock=*/false);
+    if (range.isShared)
+      blocks.fixToHead(f);
+    else
+      blocks.fix(f, /*perKvBlock=*/false);
   }
   if (range.hasStarts())
     for (Func f : {range.starts, kvBlocks})
@@ -170,13 +186,17 @@ void CpuSchedule::scheduleRange(const KeyRange &range, Func kvBlocks, const Full
     }
 }
 
-void CpuSchedule::scheduleKvHead(const KvReader &reader) {
-  computeInQBlock(reader.kvHead);
-  p.boundExtent(reader.kvHead, "h", 1);
-  if (!blocks.in.kv.arePacked())
+/// That of interleaved heads is computed where it is used: LLVM takes a load for one of several
+/// heads out of no loop.
+void CpuSchedule::scheduleKvHead(Func kvHead, Func start) {
+  if (blocks.interleavedHeads == 1) {
+    computeInQBlock(kvHead);
+    p.boundExtent(kvHead, "h", 1);
+  }
+  if (!Value(start))
     return;
-  computeInQBlock(reader.start);
-  blocks.fix(reader.start, /*perKvBlock=*/false);
+  computeInQBlock(start);
+  blocks.fixToHead(start);
 }
 
 void CpuSchedule::scheduleScales(const KvReader &reader) {
@@ -274,7 +294,12 @@ Loop CpuSchedule::scheduleOnlineUpdate(Func acc) {
   p.neverPartition(acc, 0);
   StageLoops v = p.stage(acc, 0);
   auto [vectors, lane] = p.split(v["rx"], lanes);
-  p.reorder({lane, vectors, v["ri"], v["rg"], v["ry"], v["it"], v["rc"], v["h"], v["b"]});
+  SmallVector<Loop> order = {lane, vectors, v["ri"], v["rg"], v["ry"], v["it"]};
+  if (blocks.interleavedHeads == 1)
+    order.append({v["rc"], v["h"], v["b"]});
+  else
+    order.append({v["h"], v["rc"], v["b"]});
+  p.reorder(order);
   p.vectorize(lane);
   p.unroll(vectors);
   p.unroll(v["ri"]);

@@ -50,7 +50,7 @@ public:
   void scheduleTasks(Func context, const MergedSplits &splits);
   void scheduleRange(const KeyRange &range, Func kvBlocks, const FullKeys &full);
   /// Schedules what a query block reads of its keys: their head, and their first packed row.
-  void scheduleKvHead(const KvReader &reader);
+  void scheduleKvHead(Func kvHead, Func start);
   /// Schedules the look-up of each key of a KV block, if there is one.
   void schedulePages(const KvReader &reader);
   /// Schedules the scales of a KV block, if there are any.

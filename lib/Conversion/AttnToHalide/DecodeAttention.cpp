@@ -26,6 +26,7 @@ public:
   LogicalResult lower();
 
 private:
+  void buildReader();
   void buildScores();
   void buildAccumulator();
   void buildOutput();
@@ -58,7 +59,9 @@ private:
   bool inPairs;
 
   KeyRange range;
-  Func kvBlocks;
+  Func kvBlocks, kvHead, kvStart;
+  /// kvBlocks, of interleaved heads that see the same keys at head 0.
+  Func visitedBlocks;
   std::optional<KvReader> reader;
   std::optional<ScoreSteps> steps;
   Func query;
@@ -79,7 +82,7 @@ private:
 DecodeAttention::DecodeAttention(PipelineBuilder &p, AttentionOp op, DecodeAttr s)
     : p(p), s(s), lanes(s.getVectorWidth()), in(p, op),
       blocks(in, s, s.getQBlock(), s.getPackedHeads(), s.getKvBlock(),
-             KvSplits::byLength(in, s.getKvSplits(), s.getMinSplitKeys())),
+             KvSplits::byLength(in, s.getKvSplits(), s.getMinSplitKeys()), s.getInterleavedHeads()),
       columns(in, lanes, s.getContextVectors(), s.getContextRows()), mask(op.getMask()),
       qBlockMask(blocks, mask), regions(in), numerators(in, cpuExp2), lse(blocks, numerators),
       inPairs(s.getProducts() == Products::bf16_pairs),
@@ -90,14 +93,7 @@ LogicalResult attn::lowerDecodeAttention(PipelineBuilder &p, AttentionOp op, Dec
 }
 
 LogicalResult DecodeAttention::lower() {
-  range = buildCpuKeyRange(qBlockMask);
-  if (!blocks.splits.isSplit())
-    findGap(qBlockMask, range);
-  kvBlocks = buildKvBlocks(blocks, range);
-  reader.emplace(blocks, range, buildKvHead(blocks), buildKvStart(blocks));
-  reader->lookUpPages();
-  reader->lookUpScales();
-  reader->fetchAhead(s.getFetchAhead(), s.getFetches());
+  buildReader();
   steps.emplace(*reader, regions, qBlockMask);
   buildScores();
   buildAccumulator();
@@ -111,6 +107,23 @@ LogicalResult DecodeAttention::lower() {
 //===----------------------------------------------------------------------===//
 // Algorithm
 //===----------------------------------------------------------------------===//
+
+void DecodeAttention::buildReader() {
+  range = buildCpuKeyRange(qBlockMask);
+  if (!blocks.splits.isSplit())
+    findGap(qBlockMask, range);
+  kvBlocks = buildKvBlocks(blocks, range);
+  kvHead = buildKvHead(blocks);
+  kvStart = buildKvStart(blocks);
+  bool areInterleaved = blocks.interleavedHeads != 1;
+  range.isShared = areInterleaved && !mask.dependsOnHead();
+  visitedBlocks = range.isShared ? shareHeads(p, "shared_kv_blocks", kvBlocks) : kvBlocks;
+  reader.emplace(blocks, range.isShared ? shareHeads(blocks, range) : range, kvHead,
+                 areInterleaved ? shareHeads(p, "shared_start", kvStart) : kvStart);
+  reader->lookUpPages();
+  reader->lookUpScales();
+  reader->fetchAhead(s.getFetchAhead(), s.getFetches());
+}
 
 void DecodeAttention::buildScores() {
   query = buildQuery(blocks, inPairs);
@@ -133,14 +146,15 @@ void DecodeAttention::buildAccumulator() {
   kvBlockContext = buildKvBlockContext(*reader, columns, inPairs ? softmax.pairs : softmax.modified,
                                        form, /*keys=*/{}, s.getContextRows(),
                                        [&](ArrayRef<Scalar>) { return in.f32(0); });
-  acc = buildRowAccumulator(blocks, columns, numerators, kvBlockContext.product, softmax, kvBlocks);
+  acc = buildRowAccumulator(blocks, columns, numerators, kvBlockContext.product, softmax,
+                            visitedBlocks);
   row = std::make_unique<OnlineState>(acc, columns);
 }
 
 void DecodeAttention::buildOutput() {
   inverse = buildInverse(blocks, numerators, *row, lse);
   second = buildSecondPass(*reader, columns, *steps, numerators, *row, lse,
-                           {query, acc, kvBlocks, getDotForm(/*rows=*/1, /*keys=*/1), lanes,
+                           {query, acc, visitedBlocks, getDotForm(/*rows=*/1, /*keys=*/1), lanes,
                             /*scalesDots=*/true},
                            [] { return StagedReads(); });
   auto sumAt = [&](Scalar d, Scalar ii, const BlockCoords &t) {
@@ -160,7 +174,7 @@ void DecodeAttention::buildOutput() {
 void DecodeAttention::schedule() {
   cpu.scheduleTasks(context, merged);
   cpu.scheduleRange(range, kvBlocks, /*full=*/{});
-  cpu.scheduleKvHead(*reader);
+  cpu.scheduleKvHead(kvHead, kvStart);
   scheduleQuery();
   cpu.scheduleAccumulator(acc, kvBlockContext, /*isOneKvBlock=*/false, /*inTiles=*/false);
   cpu.computeInQBlock(inverse);

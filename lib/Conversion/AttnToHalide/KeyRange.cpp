@@ -149,6 +149,25 @@ void attn::findGap(const QBlockMask &mask, KeyRange &range) {
   });
 }
 
+Func attn::shareHeads(PipelineBuilder &p, StringRef name, Func f) {
+  StringRef vars[] = {"it", "h", "b"};
+  if (!Value(f))
+    return {};
+  return p.func(name, vars, p.b().getI32Type(),
+                [&](ArrayRef<Scalar> v) { return f(v[0], p.i32(0), v[2]); });
+}
+
+KeyRange attn::shareHeads(const AttentionBlocks &blocks, const KeyRange &range) {
+  PipelineBuilder &p = blocks.p;
+  KeyRange shared;
+  shared.low = shareHeads(p, "shared_low", range.low);
+  shared.high = shareHeads(p, "shared_high", range.high);
+  shared.gapStart = shareHeads(p, "shared_gap_start", range.gapStart);
+  shared.gapBlock = shareHeads(p, "shared_gap_block", range.gapBlock);
+  shared.gapKeys = shareHeads(p, "shared_gap_keys", range.gapKeys);
+  return shared;
+}
+
 Func attn::buildKvBlocks(const AttentionBlocks &blocks, const KeyRange &range) {
   PipelineBuilder &p = blocks.p;
   StringRef vars[] = {"it", "h", "b"};

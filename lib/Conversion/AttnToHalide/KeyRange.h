@@ -50,6 +50,8 @@ struct KeyRange {
   /// The first key of each KV block, of which some row sees a key; null if each begins where the
   /// one before ends.
   Func starts;
+  /// Whether interleaved heads see the same keys: the funcs are read for head 0 alone.
+  bool isShared = false;
 
   bool hasGap() const { return Value(gapKeys) != Value(); }
   bool hasStarts() const { return Value(starts) != Value(); }
@@ -73,6 +75,11 @@ KeyRange buildCpuKeyRange(const QBlockMask &mask, StringRef prefix = {});
 /// Finds the gap between the two ranges of keys that the mask's comparisons leave, if they may. The
 /// query block has no KV splits.
 void findGap(const QBlockMask &mask, KeyRange &range);
+
+/// A func of query blocks that equals `f` at head 0; it is computed where it is used.
+Func shareHeads(PipelineBuilder &p, StringRef name, Func f);
+/// The same for a range.
+KeyRange shareHeads(const AttentionBlocks &blocks, const KeyRange &range);
 
 /// The number of KV blocks of `range`.
 Func buildKvBlocks(const AttentionBlocks &blocks, const KeyRange &range);

@@ -98,21 +98,37 @@ KvTensors::Place KvReader::placeOf(Scalar number, Scalar k, Scalar c, const Bloc
       {bits(rowInPage(k, c, t.it, t.h, t.b)), bits(page(k, c, t.it, t.h, t.b))});
 }
 
+/// Of interleaved heads, the last one to read a KV block.
+Scalar KvReader::isLastOfTask(const BlockCoords &t) const {
+  int64_t heads = blocks.interleavedHeads;
+  return t.h % heads == blocks.p.i32(heads - 1);
+}
+
 /// Behind the last KV block of a head, keys of the next head are read.
 Scalar KvReader::isHeadDone(Scalar c, const BlockCoords &t) const {
   return number(blocks.p.i32(blocks.kvBlock), c, t) >= range.highAt(t);
 }
 
 Scalar KvReader::numberAhead(Scalar k, Scalar c, const BlockCoords &t) const {
-  Scalar n = number(k, c, t);
+  Scalar n = number(k, c, t), isBehind = k >= blocks.p.i32(blocks.kvBlock);
+  if (blocks.interleavedHeads != 1)
+    return select(isBehind && !isLastOfTask(t), n - blocks.kvBlock, n);
   if (range.hasStarts() || range.hasGap())
     return n;
   Scalar first = range.lowAt(t) + (k - blocks.kvBlock);
-  return select(isHeadDone(c, t) && k >= blocks.p.i32(blocks.kvBlock), first, n);
+  return select(isHeadDone(c, t) && isBehind, first, n);
 }
 
-Scalar KvReader::headAhead(Scalar c, const BlockCoords &t, int64_t keys) const {
+Scalar KvReader::headAhead(Scalar k, Scalar c, const BlockCoords &t, int64_t keys) const {
+  PipelineBuilder &p = blocks.p;
   Scalar head = kvHead(t.h), last = blocks.in.kv.getNumHeads() - 1;
+  if (int64_t heads = blocks.interleavedHeads; heads != 1) {
+    int64_t group = blocks.in.op.getGroupSize().value_or(1),
+            kvHeads = llvm::divideCeil(heads * blocks.packedHeads, group);
+    Scalar step = select(isLastOfTask(t), p.i32(1 - kvHeads), p.i32(1));
+    head = head + select(k + keys >= p.i32(blocks.kvBlock), step, p.i32(0));
+    return unsafePromiseClamped(clamp(head, p.i32(0), last), p.i32(0), last);
+  }
   if (keys < blocks.kvBlock)
     return head;
   head = min(head + select(isHeadDone(c, t), blocks.p.i32(1), blocks.p.i32(0)), last);
@@ -131,8 +147,8 @@ KvTensors::Place KvReader::placeAhead(Scalar k, Scalar c, const BlockCoords &t,
 Scalar KvReader::fetchKeyAhead(Scalar x, Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
   int64_t distance = ahead;
   for (int64_t i = 0; distance && i < fetches; ++i, distance /= 2)
-    x = blocks.in.kv.fetchKeyAhead(x, d, placeAhead(k, c, t, distance), headAhead(c, t, distance),
-                                   blocks.batch(t));
+    x = blocks.in.kv.fetchKeyAhead(x, d, placeAhead(k, c, t, distance),
+                                   headAhead(k, c, t, distance), blocks.batch(t));
   return x;
 }
 
@@ -140,7 +156,7 @@ Scalar KvReader::fetchValueAhead(Scalar x, Scalar d, Scalar k, Scalar c,
                                  const BlockCoords &t) const {
   if (!ahead)
     return x;
-  return blocks.in.kv.fetchValueAhead(x, d, placeAhead(k, c, t, ahead), headAhead(c, t, ahead),
+  return blocks.in.kv.fetchValueAhead(x, d, placeAhead(k, c, t, ahead), headAhead(k, c, t, ahead),
                                       blocks.batch(t));
 }
 

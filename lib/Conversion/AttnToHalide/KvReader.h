@@ -82,9 +82,11 @@ private:
   KvTensors::Place placeAhead(Scalar k, Scalar c, const BlockCoords &t, int64_t keys) const;
   Scalar clampToVisible(Scalar n, const BlockCoords &t) const;
   Scalar isHeadDone(Scalar c, const BlockCoords &t) const;
-  /// The position of key k, which may be behind KV block c, and the head, in the order of reading.
+  Scalar isLastOfTask(const BlockCoords &t) const;
+  /// The position of key k, which may be behind KV block c, in the order of reading, and the head
+  /// that is read `keys` keys after key k.
   Scalar numberAhead(Scalar k, Scalar c, const BlockCoords &t) const;
-  Scalar headAhead(Scalar c, const BlockCoords &t, int64_t keys) const;
+  Scalar headAhead(Scalar k, Scalar c, const BlockCoords &t, int64_t keys) const;
 };
 
 /// The key/value head that a query block reads.

@@ -5,8 +5,8 @@
 //
 // Rows lie in the vector lanes for scores and softmax, value dims for the context. The func `acc`
 // holds the context in blocks of columns and, before the rows of each group, their sums and maxima.
-// It is updated one KV block at a time. If one KV block covers all visible keys, online rescaling is
-// skipped, and `acc` is the context alone.
+// It is updated one KV block at a time. If one KV block covers all visible keys, online rescaling
+// is skipped, and `acc` is the context alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -108,8 +108,7 @@ PrefillAttention::PrefillAttention(PipelineBuilder &p, AttentionOp op, PrefillAt
       mask(op.getMask()), isOneKvBlock(needsOneKvBlock(op, mask, blocks)),
       columns(in, lanes, s.getContextVectors(), s.getContextRows(), /*isOnline=*/!isOneKvBlock),
       qBlockMask(blocks, mask), regions(in), numerators(in, cpuExp2), lse(blocks, numerators),
-      inPairs(s.getProducts() != Products::f32),
-      inTiles(s.getProducts() == Products::bf16_tiles),
+      inPairs(s.getProducts() != Products::f32), inTiles(s.getProducts() == Products::bf16_tiles),
       cpu(blocks, columns, lanes, s.getContextRows()) {}
 
 LogicalResult attn::lowerPrefillAttention(PipelineBuilder &p, AttentionOp op, PrefillAttr s) {
@@ -267,7 +266,7 @@ void PrefillAttention::buildOutput() {
 void PrefillAttention::schedule() {
   cpu.scheduleTasks(context, merged);
   cpu.scheduleRange(range, kvBlocks, full);
-  cpu.scheduleKvHead(*reader);
+  cpu.scheduleKvHead(reader->kvHead, reader->start);
   if (search)
     scheduleSearch();
   scheduleQuery();
@@ -300,8 +299,8 @@ void PrefillAttention::scheduleSearch() {
       blocks.fix(f, /*perKvBlock=*/false);
     }
   }
-  for (Func f :
-       {search->seen, search->seenOfRest, search->nextSeen, search->nextPartial, search->found.high})
+  for (Func f : {search->seen, search->seenOfRest, search->nextSeen, search->nextPartial,
+                 search->found.high})
     p.neverPartition(f, 0);
   Func ofLane = search->seenOfLane;
   p.computeAt(ofLane, p.stage(search->seen, 0)["rg"]);

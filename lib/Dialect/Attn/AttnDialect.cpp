@@ -85,7 +85,7 @@ std::optional<Dialect::ParseOpHook> AttnDialect::getParseOperationHook(StringRef
 // Attributes of arguments and results
 //===----------------------------------------------------------------------===//
 
-/// Keywords of C and C++, and macros that generated headers use.
+/// Keywords of C and C++, and macros of their libraries' headers.
 static constexpr StringLiteral kKeywords =
     "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t "
     "char32_t char8_t class co_await co_return co_yield compl concept const const_cast "
@@ -96,7 +96,14 @@ static constexpr StringLiteral kKeywords =
     "static_assert static_cast struct switch template this thread_local throw true try "
     "typedef typeid typename typeof typeof_unqual union unsigned using virtual void volatile "
     "wchar_t while xor xor_eq _Alignas _Alignof _Atomic _Bool _Complex _Generic _Imaginary "
-    "_Noreturn _Static_assert _Thread_local NULL linux offsetof unix";
+    "_Noreturn _Static_assert _Thread_local BUFSIZ EDOM EILSEQ EOF ERANGE EXIT_FAILURE "
+    "EXIT_SUCCESS HUGE_VAL INFINITY NAN NDEBUG NULL SEEK_CUR SEEK_END SEEK_SET assert errno linux "
+    "offsetof stderr stdin stdout unix";
+
+/// Whether a name looks like a limit in C's headers, such as INT_MAX or FLT_MIN.
+static bool isLimit(StringRef name) {
+  return (name.ends_with("_MAX") || name.ends_with("_MIN")) && name == name.upper();
+}
 
 bool attn::isCIdentifier(StringRef name) {
   static const llvm::StringSet<> keywords = [] {
@@ -105,7 +112,7 @@ bool attn::isCIdentifier(StringRef name) {
       words.insert(word);
     return words;
   }();
-  if (name.empty() || llvm::isDigit(name.front()) || keywords.contains(name))
+  if (name.empty() || llvm::isDigit(name.front()) || keywords.contains(name) || isLimit(name))
     return false;
   return llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }

@@ -114,12 +114,20 @@ LogicalResult DecodeAttr::verify(EmitError emitError, int64_t qBlock, int64_t pa
                                  int64_t kvBlock, int64_t vectorWidth, int64_t scoreRows,
                                  int64_t scoreKeys, int64_t contextRows, int64_t contextVectors,
                                  Products products, int64_t fetchAhead, int64_t fetches,
-                                 int64_t kvSplits, int64_t minSplitKeys, int64_t maxQLen) {
-  std::pair<StringRef, int64_t> parameters[] = {
-      {"q_block", qBlock},           {"packed_heads", packedHeads},       {"kv_block", kvBlock},
-      {"vector_width", vectorWidth}, {"score_rows", scoreRows},           {"score_keys", scoreKeys},
-      {"context_rows", contextRows}, {"context_vectors", contextVectors}, {"fetches", fetches},
-      {"kv_splits", kvSplits},       {"min_split_keys", minSplitKeys}};
+                                 int64_t interleavedHeads, int64_t kvSplits, int64_t minSplitKeys,
+                                 int64_t maxQLen) {
+  std::pair<StringRef, int64_t> parameters[] = {{"q_block", qBlock},
+                                                {"packed_heads", packedHeads},
+                                                {"kv_block", kvBlock},
+                                                {"vector_width", vectorWidth},
+                                                {"score_rows", scoreRows},
+                                                {"score_keys", scoreKeys},
+                                                {"context_rows", contextRows},
+                                                {"context_vectors", contextVectors},
+                                                {"fetches", fetches},
+                                                {"kv_splits", kvSplits},
+                                                {"min_split_keys", minSplitKeys},
+                                                {"interleaved_heads", interleavedHeads}};
   for (auto [name, value] : parameters)
     if (failed(verifyPositive(emitError, name, value)))
       return failure();
@@ -133,6 +141,9 @@ LogicalResult DecodeAttr::verify(EmitError emitError, int64_t qBlock, int64_t pa
       failed(verifyTile(emitError, {"context_rows", contextRows},
                         {"context_vectors", contextVectors})))
     return failure();
+  if (qBlock > kMostRows / interleavedHeads)
+    return emitError() << "expected q_block * interleaved_heads of at most " << kMostRows
+                       << ", found " << qBlock << " * " << interleavedHeads;
   // Register tiles have no tail inside of a query block or a KV block.
   std::pair<StringRef, int64_t> ofRows[] = {
       {"packed_heads", packedHeads}, {"score_rows", scoreRows}, {"context_rows", contextRows}};
@@ -335,6 +346,10 @@ LogicalResult DecodeAttr::verifySchedule(Operation *scheduled) const {
   if (ShapedType::isDynamic(headDim) || headDim % dims != 0)
     return op.emitOpError("expected ")
            << (inPairs ? "2 * " : "") << "vector_width to divide head_dim, found " << dims;
+  int64_t heads = sizeOf(op.getQuery(), 1), headsOfTask = getPackedHeads() * getInterleavedHeads();
+  if (getInterleavedHeads() != 1 && (ShapedType::isDynamic(heads) || heads % headsOfTask != 0))
+    return op.emitOpError("expected packed_heads * interleaved_heads to divide num_q_heads, found ")
+           << getPackedHeads() << " * " << getInterleavedHeads();
   return verifyKvSplits(op, getKvSplits());
 }
 

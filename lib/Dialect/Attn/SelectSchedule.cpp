@@ -117,6 +117,7 @@ private:
   bool isOneKvBlock(int64_t qBlock);
   Attribute decode(int64_t rowsOfHead, int64_t maxQLen = 0);
   std::pair<int64_t, int64_t> fetches(int64_t rows, int64_t kvBlock);
+  int64_t interleavedHeads(int64_t rows);
   int64_t kvSplits(int64_t packedHeads);
   /// Rows of a large query block: of tiles, twice two groups of 16.
   int64_t rowsOfBlock() const { return products == Products::bf16_tiles ? 64 : 48; }
@@ -256,10 +257,11 @@ Attribute CpuSelector::decode(int64_t rowsOfHead, int64_t maxQLen) {
   int64_t contextRows = largestDivisor(rows, sums / contextVectors);
   int64_t kvBlock = areMany && isProductBound ? 128 : 64;
   auto [ahead, count] = fetches(rows, kvBlock);
+  int64_t interleaved = interleavedHeads(rows), minSplitKeys = interleaved == 1 ? 1024 : 512;
   return DecodeAttr::get(op->getContext(), rows, shared, kvBlock, lanes, scoreRows, scoreKeys,
                          contextRows, contextVectors,
-                         inPairs ? Products::bf16_pairs : Products::f32, ahead, count,
-                         kvSplits(shared), /*min_split_keys=*/1024, maxQLen);
+                         inPairs ? Products::bf16_pairs : Products::f32, ahead, count, interleaved,
+                         kvSplits(shared * interleaved), minSplitKeys, maxQLen);
 }
 
 /// Whether other rows lie between two keys or values in memory, as far as is known: in pages, and
@@ -270,6 +272,29 @@ static bool areRowsApart(AttentionOp op) {
     return tensor.getDefiningOp<SplitHeadsOp>() || (transpose && transpose.keepsRows());
   };
   return op.getPages() || isView(op.getKey()) || isView(op.getValue());
+}
+
+/// Whether the heads of a key lie side by side in memory, as in pages and caches with keys before
+/// heads.
+static bool areHeadsInKeys(Value tensor) {
+  auto transpose = tensor.getDefiningOp<TransposeOp>();
+  if (!transpose || !transpose.keepsRows())
+    return tensor.getDefiningOp<SplitHeadsOp>();
+  ArrayRef<int64_t> order = transpose.getPermutation();
+  return order[1] > order[2];
+}
+
+/// Heads side by side are read in turns, so that memory is read in order; the sums of all of them
+/// stay in the caches. A head that a mask tells apart has a range of keys of its own, which would
+/// be looked up for each.
+int64_t CpuSelector::interleavedHeads(int64_t rows) {
+  constexpr int64_t kMostBytes = 64 << 10;
+  int64_t heads = op.getQuery().getType().getDimSize(1);
+  if (ShapedType::isDynamic(heads) || mask.dependsOnHead() || !areHeadsInKeys(op.getKey()) ||
+      !areHeadsInKeys(op.getValue()))
+    return 1;
+  int64_t bytes = rows * std::max(headDim, valueVectors * lanes) * sizeof(float);
+  return largestDivisor(heads / getPackedHeads(op), kMostBytes / bytes);
 }
 
 /// How far ahead rows are prefetched, and how often. Most CPUs by themselves prefetch rows side by

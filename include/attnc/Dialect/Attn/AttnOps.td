@@ -214,9 +214,12 @@ def Attn_DecodeAttr : Attn_Attr<"Decode", "decode",
     the default, leaves that to the CPU. A key is prefetched `fetches` times, 1 by default, each time at
     half the distance before: a core drops prefetches for which it has no buffer.
 
+    A task computes the query blocks of `interleaved_heads` neighbouring heads, 1 by default, KV block by
+    KV block: where a key's heads lie side by side, they are read in the order of memory.
+
     All but fetch_ahead are at least 1. A vector_width is at most 64, a register tile (`score_rows` ×
-    `score_keys`, `context_rows` × `context_vectors`) 128 vectors, fetch_ahead 4,096 keys, fetches 4.
-    q_block is a multiple of packed_heads, score_rows and context_rows, kv_block one of score_keys and
+    `score_keys`, `context_rows` × `context_vectors`) 128 vectors, fetch_ahead 4,096 keys, fetches 4;
+    q_block · interleaved_heads is at most 1,024. q_block is a multiple of packed_heads, score_rows and context_rows, kv_block one of score_keys and
     vector_width.
 
     ```mlir
@@ -232,6 +235,7 @@ def Attn_DecodeAttr : Attn_Attr<"Decode", "decode",
       DefaultValuedParameter<"::mlir::attn::Products", "::mlir::attn::Products::f32">:$products,
       DefaultValuedParameter<"int64_t", "0">:$fetch_ahead,
       DefaultValuedParameter<"int64_t", "1">:$fetches,
+      DefaultValuedParameter<"int64_t", "1">:$interleaved_heads,
       DefaultValuedParameter<"int64_t", "1">:$kv_splits,
       DefaultValuedParameter<"int64_t", "1024">:$min_split_keys,
       DefaultValuedParameter<"int64_t", "0">:$max_q_len);
@@ -753,7 +757,7 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
       the last has none.
     - (C7) the `packed_heads` of a `#attn.prefill` or `#attn.decode` divide num_q_heads /
       num_kv_heads, and are 1 if that is not static; the `vector_width` of a `#attn.decode` divides
-      head_dim.
+      head_dim, and packed_heads times its `interleaved_heads` num_q_heads.
     - (C8) the `packed_heads` of a `#attn.gpu` or `#attn.mma` do the same; the columns of its threads hold a
       row of the context, whose size is static.
     - (C9) a sink has the query's element type and sizes as in `attn.softmax`.
