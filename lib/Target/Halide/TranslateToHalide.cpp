@@ -17,6 +17,7 @@
 #include "DevicePass.h"
 #include "Diagnostics.h"
 #include "FetchAhead.h"
+#include "LaunchBounds.h"
 #include "MarkedStores.h"
 #include "MemoryFiles.h"
 #include "RegisterLets.h"
@@ -266,8 +267,8 @@ LogicalResult halide::exportPipeline(PipelineOp pipeline, StringRef targetName,
     else
       lowered.add_custom_lowering_pass(&registerLets, nullptr);
     lowered.add_custom_lowering_pass(&boundStack, nullptr);
-    H::Module module =
-        lowered.compile_to_module(translator.getArguments(), pipeline.getSymName().str(), *target);
+    H::Module module = addLaunchBounds(
+        lowered.compile_to_module(translator.getArguments(), pipeline.getSymName().str(), *target));
     // Else all that isn't arithmetic, such as predicated loads, promises LLVM that no NaN or
     // infinity is read, and a region's tests for them are folded away.
     module.set_any_strict_float(true);
