@@ -29,10 +29,10 @@ struct RowState {
   static RowState unpack(ArrayRef<Reg> regs, int64_t rows);
 };
 
-/// What a KV block's scores change of the maxima of a lane's rows: the largest scores, which of
-/// them are maxima from now on, and whether any is.
+/// The largest scores of a KV block that a lane has of its rows, and whether any of the warp's is so
+/// large that maxima move.
 struct Shift {
-  Regs largest, moves;
+  Regs largest;
   Reg isAny;
 };
 
@@ -112,11 +112,10 @@ protected:
   RowState addNumerators(RowState state, Regs &scores);
   /// The steps of it.
   Shift findLargest(const RowState &state, ArrayRef<Reg> scores);
-  void moveMaxima(RowState &state, const Shift &shift);
+  Regs moveMaxima(ArrayRef<Reg> maxima, const Shift &shift);
   /// Where maxima of the warp moved: sums and context of `state` in units of its maxima, which were
   /// `before`.
   RowState rescaleFrom(ArrayRef<Reg> before, RowState state);
-  void addSums(RowState &state, ArrayRef<Reg> numerators);
   RowState rescale(RowState state, ArrayRef<Reg> factors);
   void addContext(RowState &state, ArrayRef<Reg> numerators);
   /// The left operands of 16 keys from two tiles of numerators of each tile of rows.
@@ -125,7 +124,8 @@ protected:
   /// columns, whose tile is number `tile` of those of a tile of rows.
   void addProducts(Regs &sums, ArrayRef<Regs> left, ArrayRef<Reg> right, int64_t tile);
   void reduceSums(RowState &state);
-  void exponentiate(Regs &scores, ArrayRef<Reg> offset);
+  /// Makes scores numerators, and adds each row's to its sum.
+  void exponentiate(Regs &scores, Regs &sums, ArrayRef<Reg> offset);
 
   // Output.cpp
   void addOutputs();

@@ -42,47 +42,66 @@ RowState FragmentAttention::startRows() {
   return {Regs(countRows(), k.f32(kNoMaximum)), Regs(countRows(), zero), Regs(sums, zero)};
 }
 
-/// Makes scores numerators. Products and sums are fused, which saves a third of the instructions,
-/// where the product of the largest score, rounded in `offset`, is close to the exact one: its
-/// difference is a factor of all of a row's numerators.
-void FragmentAttention::exponentiate(Regs &scores, ArrayRef<Reg> offset) {
+/// Additions are in the same block of instructions, to fill the slots between exponentials.
+/// Products and sums are fused, which saves a third of the instructions, where the product of the
+/// largest score, rounded in `offset`, is close to the exact one: its difference is a factor of all
+/// of a row's numerators.
+void FragmentAttention::exponentiate(Regs &scores, Regs &sums, ArrayRef<Reg> offset) {
   constexpr double kLargest = 1 << 16;
   Reg factor = k.f32(unit), isLarge = Reg::constant(k.b(), k.b().getI1Type(), 0);
   for (Reg x : offset)
     isLarge = isLarge | (Reg(k.b(), math::AbsFOp::create(k.b(), x)) > k.f32(kLargest));
   auto transform = [&](function_ref<Reg(Reg, Reg)> exponent) {
-    Regs numerators;
-    for (auto [index, score] : llvm::enumerate(scores))
-      numerators.push_back(exp2(k, exponent(score, offset[rowOf(index, scores.size())])));
-    return numerators;
+    Regs added(sums), numerators;
+    for (size_t i = 0; i < scores.size(); i += 2) {
+      int64_t row = rowOf(i, scores.size());
+      for (Reg score : ArrayRef(scores).slice(i, 2))
+        numerators.push_back(exp2(k, exponent(score, offset[row])));
+      added[row] = added[row] + (numerators[i] + numerators[i + 1]);
+    }
+    llvm::append_range(added, numerators);
+    return added;
   };
-  scores = k.choose(
+  Regs regs = k.choose(
       isAny(k, isLarge), [&] { return transform([&](Reg x, Reg y) { return x * factor - y; }); },
       [&] { return transform([&](Reg x, Reg y) { return fma(x, factor, -y); }); });
+  sums = Regs(ArrayRef(regs).take_front(sums.size()));
+  scores = Regs(ArrayRef(regs).take_back(scores.size()));
 }
 
 /// A maximum follows the scores only where they are so much larger that numerators would grow too
 /// large for f16: most KV blocks rescale nothing.
-Shift FragmentAttention::findLargest(const RowState &state, ArrayRef<Reg> scores) {
+static Reg isAbove(KernelBuilder &k, Reg score, Reg unit, Reg maximum) {
   constexpr double kMostAbove = 8;
+  return fma(score, unit, -maximum) > k.f32(kMostAbove);
+}
+
+/// Lanes need not meet to find out that no maximum moves.
+Shift FragmentAttention::findLargest(const RowState &state, ArrayRef<Reg> scores) {
+  Reg moves;
   Shift shift;
   for (auto [r, maximum] : llvm::enumerate(state.maximum)) {
     ArrayRef<Reg> ofRow = elementsOf(scores, r);
-    Reg most = ofRow[0];
-    for (size_t i = 0; i < ofRow.size(); i += 4)
-      most = max(max(most, ofRow[i]), ofRow[i + 1]);
-    most = combineLanes(k, most, &nvvm::max);
-    Reg moves = fma(most, k.f32(unit), -maximum) > k.f32(kMostAbove);
-    shift.isAny = shift.isAny ? shift.isAny | moves : moves;
+    Reg most = max(ofRow[0], ofRow[1]);
+    for (size_t i = 4; i < ofRow.size(); i += 4)
+      most = max(most, max(ofRow[i], ofRow[i + 1]));
+    Reg isRowAbove = isAbove(k, most, k.f32(unit), maximum);
+    moves = moves ? moves | isRowAbove : isRowAbove;
     shift.largest.push_back(most);
-    shift.moves.push_back(moves);
   }
+  shift.isAny = isAny(k, moves);
   return shift;
 }
 
-void FragmentAttention::moveMaxima(RowState &state, const Shift &shift) {
-  for (auto [maximum, largest, moves] : llvm::zip(state.maximum, shift.largest, shift.moves))
-    maximum = select(moves, largest * k.f32(unit), maximum);
+/// The maxima where any of the warp moves.
+Regs FragmentAttention::moveMaxima(ArrayRef<Reg> maxima, const Shift &shift) {
+  Regs moved;
+  for (auto [maximum, ofLane] : llvm::zip(maxima, shift.largest)) {
+    Reg largest = combineLanes(k, ofLane, &nvvm::max);
+    Reg moves = isAbove(k, largest, k.f32(unit), maximum);
+    moved.push_back(select(moves, largest * k.f32(unit), maximum));
+  }
+  return moved;
 }
 
 RowState FragmentAttention::rescaleFrom(ArrayRef<Reg> before, RowState state) {
@@ -92,27 +111,18 @@ RowState FragmentAttention::rescaleFrom(ArrayRef<Reg> before, RowState state) {
   return rescale(std::move(state), factors);
 }
 
-void FragmentAttention::addSums(RowState &state, ArrayRef<Reg> numerators) {
-  for (auto [r, sum] : llvm::enumerate(state.sum)) {
-    ArrayRef<Reg> ofRow = elementsOf(numerators, r);
-    for (size_t i = 0; i < ofRow.size(); i += 4)
-      sum = sum + (ofRow[i] + ofRow[i + 1]);
-  }
-}
-
 RowState FragmentAttention::addNumerators(RowState state, Regs &scores) {
   Shift shift = findLargest(state, scores);
   Regs regs = k.choose(
-      isAny(k, shift.isAny),
+      shift.isAny,
       [&] {
         RowState moved = state;
-        moveMaxima(moved, shift);
+        moved.maximum = moveMaxima(state.maximum, shift);
         return rescaleFrom(state.maximum, moved).pack();
       },
       [&] { return state.pack(); });
   state = RowState::unpack(regs, countRows());
-  exponentiate(scores, state.maximum);
-  addSums(state, scores);
+  exponentiate(scores, state.sum, state.maximum);
   return state;
 }
 

@@ -184,13 +184,14 @@ void WgmmaAttention::passTensorCores(Reg isLast) {
 //===----------------------------------------------------------------------===//
 
 /// Makes the products of a block numerators, and adds them up in `sums`.
-Shift WgmmaAttention::weigh(RowState &state, Regs &scores, Reg first, RowState &sums) {
+Shift WgmmaAttention::weigh(RowState &state, Regs &scores, Reg first, Regs &sums) {
   scores = buildScores(scores, first);
   Shift shift = findLargest(state, scores);
-  moveMaxima(state, shift);
-  exponentiate(scores, state.maximum);
-  sums.sum.assign(countRows(), k.f32(0));
-  addSums(sums, scores);
+  state.maximum = k.choose(
+      shift.isAny, [&] { return moveMaxima(state.maximum, shift); },
+      [&] { return state.maximum; });
+  sums.assign(countRows(), k.f32(0));
+  exponentiate(scores, sums, state.maximum);
   return shift;
 }
 
@@ -205,12 +206,10 @@ Regs WgmmaAttention::packBlock(Regs &scores, Reg first) {
 WgmmaAttention::Step WgmmaAttention::addFirst() {
   Turn turn{k.i32(0), k.i32(0)};
   Step step{startRows(), {}};
-  RowState sums;
   waitForPhase(k, filled(keyStream, turn), turn.parity);
   Regs scores = waitForProducts(k, /*rest=*/0, startKeys(turn));
   release(keyStream, turn);
-  weigh(step.state, scores, visible.low, sums);
-  step.state.sum = sums.sum;
+  weigh(step.state, scores, visible.low, step.state.sum);
   step.numerators = packBlock(scores, visible.low);
   return step;
 }
@@ -226,18 +225,17 @@ WgmmaAttention::Step WgmmaAttention::addBlock(Step step, Reg first, Reg block) {
   passTensorCores(first + sizes.kvBlock >= visible.high);
   scores = waitForProducts(k, /*rest=*/1, scores);
   release(keyStream, turn);
-  RowState sums;
-  Regs maxima = step.state.maximum;
+  Regs sums, maxima = step.state.maximum;
   Shift shift = weigh(step.state, scores, first, sums);
   Regs all(context);
   llvm::append_range(all, scores);
-  llvm::append_range(all, sums.sum);
+  llvm::append_range(all, sums);
   all = waitForProducts(k, /*rest=*/0, all);
   release(valueStream, before);
   step.state.context = Regs(ArrayRef(all).take_front(context.size()));
   scores = Regs(ArrayRef(all).slice(context.size(), scores.size()));
   Regs regs = k.choose(
-      isAny(k, shift.isAny), [&] { return rescaleFrom(maxima, step.state).pack(); },
+      shift.isAny, [&] { return rescaleFrom(maxima, step.state).pack(); },
       [&] { return step.state.pack(); });
   step.state = RowState::unpack(regs, countRows());
   for (auto [sum, added] : llvm::zip(step.state.sum, ArrayRef(all).take_back(countRows())))

@@ -68,7 +68,7 @@ private:
   void release(const Stream &stream, const Turn &turn);
   void takeTensorCores();
   void passTensorCores(Reg isLast);
-  Shift weigh(RowState &state, Regs &scores, Reg first, RowState &sums);
+  Shift weigh(RowState &state, Regs &scores, Reg first, Regs &sums);
   Regs packBlock(Regs &scores, Reg first);
   Step addFirst();
   Step addBlock(Step step, Reg first, Reg block);

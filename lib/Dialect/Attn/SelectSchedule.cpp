@@ -413,6 +413,7 @@ private:
   GpuAttr fit(ArrayRef<int64_t> qBlocks, int64_t packedHeads, int64_t threadsX, int64_t threadsY,
               int64_t kvSplits, int64_t maxQLen = 0);
   Attribute prefill();
+  int64_t countSplits(int64_t packedHeads, int64_t most);
   Attribute decode(int64_t rows, int64_t maxQLen);
   WgmmaAttr fitWarpgroups();
   int64_t sharedBytes(int64_t rows, int64_t kvBlock, int64_t threadsX, int64_t columns);
@@ -475,20 +476,39 @@ Attribute GpuSelector::prefill() {
   return fit({64, 56, 48, 40, 32, 24, 16, 8}, 1, /*threadsX=*/8, /*threadsY=*/8, /*kvSplits=*/1);
 }
 
-/// Two warpgroups share keys. The KV block leaves registers for the context of their rows beside
-/// its scores, and room for the next one's tiles in shared memory.
+/// Three warpgroups share keys where their registers hold the context of their rows beside a KV
+/// block's scores, else two. The KV block leaves room for the next one's tiles in shared memory.
 WgmmaAttr GpuSelector::fitWarpgroups() {
+  constexpr int64_t kWarpgroupRows = 64;
   int64_t dims = std::max(headDim, valueDim), kvBlock = dims <= 128 ? 128 : dims <= 192 ? 112 : 80;
-  return WgmmaAttr::get(op->getContext(), /*q_block=*/128, kvBlock, /*stages=*/2, /*max_q_len=*/0);
+  int64_t qBlock = dims <= 64 ? 192 : 128, rows = op.getQuery().getType().getDimSize(2);
+  if (!ShapedType::isDynamic(rows))
+    qBlock = std::clamp<int64_t>(llvm::alignTo(rows, kWarpgroupRows), kWarpgroupRows, qBlock);
+  return WgmmaAttr::get(op->getContext(), qBlock, kvBlock, /*stages=*/2, /*max_q_len=*/0);
 }
 
-/// Few rows leave most of a GPU idle, so their keys are split. Null if no query block fits.
+/// Few rows leave most of a GPU idle, so their keys are split: into as many parts as give memory
+/// enough thread blocks to serve, but few enough for their merge to stay cheap. A batch whose size
+/// is open is taken for one of a few sequences.
+int64_t GpuSelector::countSplits(int64_t packedHeads, int64_t most) {
+  constexpr int64_t kBlocks = 512, kFewest = 8, kOfOpenBatch = 16;
+  auto query = op.getQuery().getType();
+  if (!op.getProbMod().empty())
+    return 1;
+  if (query.isDynamicDim(0) || query.isDynamicDim(1) || op.getOffsets())
+    return kOfOpenBatch;
+  int64_t blocks = std::max<int64_t>(query.getDimSize(0) * query.getDimSize(1) / packedHeads, 1);
+  return std::clamp<int64_t>(llvm::PowerOf2Ceil(llvm::divideCeil(kBlocks, blocks)), kFewest, most);
+}
+
+/// Null if no query block fits.
 Attribute GpuSelector::decode(int64_t rows, int64_t maxQLen) {
-  int64_t kvSplits = op.getProbMod().empty() ? 8 : 1, shared = getPackedHeads(op);
-  if (!hasTensorCores)
-    return fit({rows * shared}, shared, /*threadsX=*/32, /*threadsY=*/8, kvSplits, maxQLen);
+  if (!hasTensorCores) {
+    int64_t shared = getPackedHeads(op), splits = countSplits(shared, /*most=*/32);
+    return fit({rows * shared}, shared, /*threadsX=*/32, /*threadsY=*/8, splits, maxQLen);
+  }
   int64_t packed = largestDivisor(op.getGroupSize().value_or(1), kWarpRows / rows);
-  return fitMma(op, kWarpRows, kWarpRows, packed, kvSplits, maxQLen);
+  return fitMma(op, kWarpRows, kWarpRows, packed, countSplits(packed, /*most=*/64), maxQLen);
 }
 
 ArrayAttr GpuSelector::select() {

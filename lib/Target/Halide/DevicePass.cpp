@@ -191,7 +191,30 @@ static std::string checkKernel(const For *block) {
 // The pass
 //===----------------------------------------------------------------------===//
 
+/// Whether a kernel has blocks; `loop` is its outermost loop.
+static Expr hasBlocks(const For *loop) {
+  Expr condition = loop->extent > 0;
+  const LetStmt *let = loop->body.as<LetStmt>();
+  const For *inner = (let ? let->body : loop->body).as<For>();
+  if (!inner || inner->for_type != ForType::GPUBlock)
+    return condition;
+  Expr rest = hasBlocks(inner);
+  return condition && (let ? Let::make(let->name, let->value, rest) : rest);
+}
+
 namespace {
+/// Launches no kernel without blocks, which CUDA takes for an error.
+class SkipEmptyLaunches : public IRMutator {
+private:
+  using IRMutator::visit;
+  Stmt visit(const For *loop) override {
+    if (loop->for_type != ForType::GPUBlock)
+      return IRMutator::visit(loop);
+    Expr condition = simplify(hasBlocks(loop));
+    return is_const_one(condition) ? Stmt(loop) : IfThenElse::make(condition, loop);
+  }
+};
+
 /// Checks the outermost loop of each kernel, and that no code is outside of kernels.
 class Checker : public IRVisitor {
 public:
@@ -225,5 +248,5 @@ Stmt DevicePass::mutate(const Stmt &stmt) {
   for (const std::string &found : {math.error, registers.error, shortFloats.error, checker.error})
     if (error.empty())
       error = found;
-  return ThreadOrder().mutate(result);
+  return SkipEmptyLaunches().mutate(ThreadOrder().mutate(result));
 }

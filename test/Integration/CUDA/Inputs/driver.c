@@ -183,7 +183,7 @@ int cuFuncSetAttribute(function *which, int attribute, int value) {
 int cuLaunchKernel(function *which, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                    unsigned bz, unsigned shared, handle stream, void **arguments) {
   (void)stream;
-  if (shared > which->shared_bytes)
+  if (shared > which->shared_bytes || !gx || !gy || !gz)
     return invalid_value;
   launch given = {{gx, gy, gz}, {bx, by, bz}, shared, arguments, is_allocated};
   which->run_grid(which->kernel, &given);
