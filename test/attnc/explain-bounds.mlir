@@ -11,7 +11,7 @@
 // RUN:   | FileCheck %s --check-prefix=HOPPER
 
 // CHECK: kernel attention_attention_0: #attn.mma<q_block = 64, kv_block = 64>
-// CHECK: on A100 (sm_80): a step of the main loop has {{4[0-9][0-9]}} instructions, 128 of them products ({{3\.[0-9]+}} each); at most 312 TFLOP/s, by tensor cores
+// CHECK: on A100 (sm_80): a step of the main loop has {{3[0-9][0-9]}} instructions, 128 of them products ({{3\.[0-9]+}} each); at most 312 TFLOP/s, by tensor cores
 // CHECK-NEXT: on L40S (sm_89): a step of the main loop has {{[0-9]+}} instructions, 128 of them products
 // CHECK-NEXT: on H100 SXM (sm_90a): a step of the main loop has {{[0-9]+}} instructions, 128 of them products
 // CHECK-NOT: no bounds

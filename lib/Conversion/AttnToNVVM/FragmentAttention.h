@@ -29,8 +29,8 @@ struct RowState {
   static RowState unpack(ArrayRef<Reg> regs, int64_t rows);
 };
 
-/// The largest scores of a KV block that a lane has of its rows, and whether any of the warp's is so
-/// large that maxima move.
+/// The largest scores of a KV block that a lane has of its rows, and whether any of the warp's is
+/// so large that maxima move.
 struct Shift {
   Regs largest;
   Reg isAny;

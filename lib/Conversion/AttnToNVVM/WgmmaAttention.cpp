@@ -188,8 +188,7 @@ Shift WgmmaAttention::weigh(RowState &state, Regs &scores, Reg first, Regs &sums
   scores = buildScores(scores, first);
   Shift shift = findLargest(state, scores);
   state.maximum = k.choose(
-      shift.isAny, [&] { return moveMaxima(state.maximum, shift); },
-      [&] { return state.maximum; });
+      shift.isAny, [&] { return moveMaxima(state.maximum, shift); }, [&] { return state.maximum; });
   sums.assign(countRows(), k.f32(0));
   exponentiate(scores, sums, state.maximum);
   return shift;

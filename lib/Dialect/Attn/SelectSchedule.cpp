@@ -119,8 +119,10 @@ private:
   std::pair<int64_t, int64_t> fetches(int64_t rows, int64_t kvBlock);
   int64_t interleavedHeads(int64_t rows);
   int64_t kvSplits(int64_t packedHeads);
-  /// Rows of a large query block: of tiles, twice two groups of 16.
-  int64_t rowsOfBlock() const { return products == Products::bf16_tiles ? 64 : 48; }
+  bool isInTiles() const { return products == Products::bf16_tiles; }
+  /// Rows of a large query block. For tiles, each query block packs the keys and values that it
+  /// reads; beside a mask, fewer rows waste less.
+  int64_t rowsOfBlock() { return !isInTiles() ? 48 : op.getMask().empty() ? 96 : 64; }
   int64_t bestQBlock(int64_t rows);
   int64_t fitPeriod(int64_t qBlock);
 
@@ -164,7 +166,7 @@ static int64_t getPackedHeads(AttentionOp op) {
 /// key; those of a window, or of the blocks of a mask, divide it evenly. Targets with short vectors
 /// may have a small stack: 64 KB on wasm.
 int64_t CpuSelector::kvBlock(int64_t qBlock) {
-  if (products == Products::bf16_tiles)
+  if (isInTiles())
     return tileKvBlock(qBlock);
   constexpr int64_t kSmall = 64, kMasked = 96, kLarge = 128;
   if (isOneKvBlock(qBlock))
@@ -183,7 +185,7 @@ int64_t CpuSelector::kvBlock(int64_t qBlock) {
 /// Tiles multiply so fast that rescaling, and packing values, take more than the scores' way
 /// through the L2 cache.
 int64_t CpuSelector::tileKvBlock(int64_t qBlock) {
-  constexpr int64_t kTile = 32, kMasked = 256, kLarge = 512, kMostScores = 32768;
+  constexpr int64_t kTile = 32, kMasked = 256, kLarge = 512, kMostScores = 49152;
   if (isOneKvBlock(qBlock))
     return llvm::alignTo(std::max<int64_t>(*getMaxKeys(op, mask, qBlock), 1), kTile);
   if (!width && keyPeriod % kTile == 0 && keyPeriod != 0)
@@ -206,7 +208,7 @@ bool CpuSelector::isOneKvBlock(int64_t qBlock) {
 /// groups.
 Attribute CpuSelector::prefill(int64_t qBlock, int64_t maxQLen, int64_t packedHeads) {
   constexpr int64_t kL1Keys = 128;
-  int64_t vectors = largestDivisor(qBlock / lanes, lacksFMA ? 4 : 3);
+  int64_t vectors = largestDivisor(qBlock / lanes, isInTiles() ? 2 : lacksFMA ? 4 : 3);
   int64_t scoreKeys = has32VectorRegs ? 8 : lacksFMA ? 2 : 4;
   if (has32VectorRegs && vectors == 1 && packedHeads != 1)
     scoreKeys = 16;
@@ -216,6 +218,10 @@ Attribute CpuSelector::prefill(int64_t qBlock, int64_t maxQLen, int64_t packedHe
     contextVectors = std::min<int64_t>(valueVectors, 2);
   int64_t contextRows =
       largestDivisor(qBlock, std::min<int64_t>((has32VectorRegs ? 24 : 12) / contextVectors, 12));
+  if (isInTiles() && !isOneKvBlock(qBlock)) {
+    contextVectors = std::min<int64_t>(valueVectors, 8);
+    contextRows = largestDivisor(qBlock, 4);
+  }
   return PrefillAttr::get(op->getContext(), qBlock, kvBlock(qBlock), lanes, vectors, scoreKeys,
                           contextRows, contextVectors, products, packedHeads,
                           packedHeads == 1 ? 1 : kvSplits(packedHeads), /*min_split_keys=*/1024,
@@ -326,7 +332,9 @@ int64_t CpuSelector::kvSplits(int64_t packedHeads) {
 /// The query block with the least cost: padding rows are wasted, and a row of a small block costs
 /// more.
 int64_t CpuSelector::bestQBlock(int64_t rows) {
-  std::pair<int64_t, double> costOfRow[] = {{rowsOfBlock(), 1.0}, {32, 1.05}, {16, 1.3}};
+  SmallVector<std::pair<int64_t, double>> costOfRow = {{rowsOfBlock(), 1.0}, {32, 1.05}, {16, 1.3}};
+  if (isInTiles())
+    costOfRow.push_back({64, 1.03});
   auto cost = [&](std::pair<int64_t, double> block) {
     return llvm::divideCeil(rows, block.first) * block.first * block.second;
   };

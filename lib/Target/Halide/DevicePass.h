@@ -16,9 +16,9 @@ namespace mlir::halide {
 /// kernels become the device's own functions, loops end after their last useful iteration
 /// (TrimLoops), redundant barriers are dropped (ThreadBarriers), a block's register arrays are
 /// split among its threads (ThreadRegisters), f16 and bf16 become integers of their bits
-/// (ShortFloats), shared memory that CUDA keeps is left alone (ReservedShared), threads of a warp are
-/// arranged to share reads (ThreadOrder), and kernels without blocks are not launched. Errors, since a launch would fail or compute
-/// something else:
+/// (ShortFloats), shared memory that CUDA keeps is left alone (ReservedShared), threads of a warp
+/// are arranged to share reads (ThreadOrder), and kernels without blocks are not launched. Errors,
+/// since a launch would fail or compute something else:
 ///
 /// - more shared memory or threads than every GPU has;
 /// - a math function that a GPU does not have;

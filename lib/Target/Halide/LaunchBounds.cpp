@@ -59,7 +59,8 @@ private:
 } // namespace
 
 /// Directives stand between a kernel's parameters and its body.
-static std::string addDirectives(std::string ptx, const std::map<std::string, std::string> &threads) {
+static std::string addDirectives(std::string ptx,
+                                 const std::map<std::string, std::string> &threads) {
   for (const auto &[kernel, sizes] : threads) {
     size_t entry = ptx.find(".entry " + kernel + "("), end = ptx.find(')', entry);
     if (entry != std::string::npos && end != std::string::npos)

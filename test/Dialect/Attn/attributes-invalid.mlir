@@ -15,6 +15,17 @@ func.func private @name_keyword(tensor<2xf32> {attn.name = "float"})
 
 // -----
 
+// Macros of C's headers.
+// expected-error@+1 {{expected attn.name to be a C identifier, found "EOF"}}
+func.func private @name_macro(tensor<2xf32> {attn.name = "EOF"})
+
+// -----
+
+// expected-error@+1 {{expected attn.name to be a C identifier, found "INT_MAX"}}
+func.func private @name_limit(tensor<2xf32> {attn.name = "INT_MAX"})
+
+// -----
+
 // expected-error@+1 {{expected every attn.name once, found "x" twice}}
 func.func private @name_twice(tensor<2xf32> {attn.name = "x"}, tensor<2xf32> {attn.name = "x"})
 

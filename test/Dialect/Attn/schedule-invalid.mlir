@@ -522,3 +522,24 @@ func.func private @fetches_5() attributes {x = #attn.decode<q_block = 1, packed_
 
 // expected-error@+1 {{expected a positive fetches, found 0}}
 func.func private @fetches_0() attributes {x = #attn.decode<q_block = 1, packed_heads = 1, kv_block = 64, vector_width = 16, score_rows = 1, score_keys = 1, context_rows = 1, context_vectors = 1, fetches = 0>}
+
+// -----
+
+!q = tensor<1x6x1x64xf32>
+!k = tensor<1x3x?x64xf32>
+// (C7)
+func.func @interleaved_heads_c7(%q: !q, %k: !k) -> !q {
+  // expected-error@+1 {{expected packed_heads * interleaved_heads to divide num_q_heads, found 2 * 2}}
+  %c = attn.attention %q, %k, %k schedule([#attn.decode<q_block = 2, packed_heads = 2, kv_block = 64, vector_width = 16, score_rows = 2, score_keys = 4, context_rows = 2, context_vectors = 4, interleaved_heads = 2>]) : !q, !k, !k -> !q
+  return %c : !q
+}
+
+// -----
+
+// expected-error@+1 {{expected q_block * interleaved_heads of at most 1024, found 8 * 129}}
+#many = #attn.decode<q_block = 8, packed_heads = 8, kv_block = 64, vector_width = 16, score_rows = 4, score_keys = 4, context_rows = 4, context_vectors = 4, interleaved_heads = 129>
+
+// -----
+
+// expected-error@+1 {{expected a positive interleaved_heads, found 0}}
+#none = #attn.decode<q_block = 8, packed_heads = 8, kv_block = 64, vector_width = 16, score_rows = 4, score_keys = 4, context_rows = 4, context_vectors = 4, interleaved_heads = 0>

@@ -5,7 +5,7 @@
 
 // One row has several thread blocks for its keys, more rows have query blocks.
 // CHECK-LABEL: func.func @any_rows
-// CHECK: schedule([#attn.gpu<q_block = 1, packed_heads = 1, kv_block = 64, kv_splits = 8, threads_x = 32, threads_y = 1, context_columns = 2, max_q_len = 1>,
+// CHECK: schedule([#attn.gpu<q_block = 1, packed_heads = 1, kv_block = 64, kv_splits = 16, threads_x = 32, threads_y = 1, context_columns = 2, max_q_len = 1>,
 // CHECK-SAME: #attn.gpu<q_block = 48, packed_heads = 1, kv_block = 64, kv_splits = 1, threads_x = 8, threads_y = 8, context_columns = 8>])
 // 64 KB of shared memory are for two blocks.
 // TURING: max_q_len = 1>, #attn.gpu<q_block = 48, packed_heads = 1, kv_block = 32,
@@ -16,7 +16,7 @@ func.func @any_rows(%x: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
 
 // Heads that share a head of keys are rows of one query block.
 // CHECK-LABEL: func.func @grouped
-// CHECK: schedule([#attn.gpu<q_block = 4, packed_heads = 4, kv_block = 64, kv_splits = 8,
+// CHECK: schedule([#attn.gpu<q_block = 4, packed_heads = 4, kv_block = 64, kv_splits = 32,
 func.func @grouped(%q: tensor<1x32x1x128xf32>, %k: tensor<1x8x?x128xf32>) -> tensor<1x32x1x128xf32> {
   %c = attn.attention %q, %k, %k : tensor<1x32x1x128xf32>, tensor<1x8x?x128xf32>, tensor<1x8x?x128xf32> -> tensor<1x32x1x128xf32>
   return %c : tensor<1x32x1x128xf32>
@@ -53,9 +53,9 @@ func.func @wide(%x: tensor<1x1x?x2048xf32>) -> tensor<1x1x?x2048xf32> {
 // One row is still for several thread blocks, and few rows for few warps.
 // CHECK-LABEL: func.func @open_short
 // WARPGROUPS-LABEL: func.func @open_short
-// WARPGROUPS: schedule([#attn.mma<q_block = 16, kv_block = 64, kv_splits = 8, max_q_len = 1>, #attn.wgmma<q_block = 128, kv_block = 128, stages = 2>])
+// WARPGROUPS: schedule([#attn.mma<q_block = 16, kv_block = 64, kv_splits = 16, max_q_len = 1>, #attn.wgmma<q_block = 192, kv_block = 128, stages = 2>])
 // TENSOR-LABEL: func.func @open_short
-// TENSOR: schedule([#attn.mma<q_block = 16, kv_block = 64, kv_splits = 8, max_q_len = 1>, #attn.mma<q_block = 128, kv_block = 64, warp_rows = 32>])
+// TENSOR: schedule([#attn.mma<q_block = 16, kv_block = 64, kv_splits = 16, max_q_len = 1>, #attn.mma<q_block = 128, kv_block = 64, warp_rows = 32>])
 func.func @open_short(%x: tensor<?x8x?x64xf16>) -> tensor<?x8x?x64xf16> {
   %c = attn.attention %x, %x, %x : tensor<?x8x?x64xf16>, tensor<?x8x?x64xf16>, tensor<?x8x?x64xf16> -> tensor<?x8x?x64xf16>
   return %c : tensor<?x8x?x64xf16>
@@ -72,7 +72,7 @@ func.func @few_short(%q: tensor<1x8x20x64xf16>, %k: tensor<1x8x?x64xf16>) -> ten
 
 // Heads that share keys are packed into a tile; a prob region may depend on all probs of a row.
 // TENSOR-LABEL: func.func @grouped_short
-// TENSOR: schedule([#attn.mma<q_block = 16, kv_block = 64, packed_heads = 4, kv_splits = 8>])
+// TENSOR: schedule([#attn.mma<q_block = 16, kv_block = 64, packed_heads = 4, kv_splits = 64>])
 // TENSOR: schedule([#attn.mma<q_block = 64, kv_block = 64, packed_heads = 4>])
 // TENSOR: schedule([#attn.mma<q_block = 16, kv_block = 64, packed_heads = 4, max_q_len = 1>, #attn.mma
 func.func @grouped_short(%a: tensor<1x32x4x64xf16>, %b: tensor<1x32x15x64xf16>, %c: tensor<1x32x?x64xf16>, %k: tensor<1x8x?x64xf16>)
