@@ -34,9 +34,9 @@ struct Tile {
 
 /// Funcs of the product, outermost consumer last. Constant panels are an input. The sum and the
 /// block, which are one func if all products of a block are one call, have the tile's rows, of
-/// dimension `rowDim` of the result, as dimension 2.
+/// dimension `rowDim` of the result, as dimension 2. `wideInput`: null, or the input in f32.
 struct Product {
-  Func panels, sum, block, result;
+  Func panels, wideInput, sum, block, result;
   int64_t rowDim;
   /// The extent of the reduction: in_features, or pairs of them.
   Scalar width;
@@ -131,13 +131,16 @@ static Scalar readPaddedPair(Scalar pair, int64_t size, function_ref<Scalar(Scal
   return pairOf(readOrZero(pair * 2), readOrZero(pair * 2 + 1));
 }
 
+/// A factor of products of type `acc`.
+static Scalar widen(Scalar factor, Type acc) {
+  return acc.isF32() ? widenFactor(factor) : convert(factor, acc);
+}
+
 /// The product of two factors, by the processor's conversion if both are f16: beside a weight
 /// packed in f32, LLVM would widen the input one element at a time, waiting for sums.
 static Scalar multiply(Scalar x, Scalar weight, Type acc) {
-  auto widen = [&](Scalar factor) {
-    return weight.getType().isF16() ? widenFactor(factor) : convert(factor, acc);
-  };
-  return widen(x) * widen(weight);
+  return weight.getType().isF16() ? widenFactor(x) * widenFactor(weight)
+                                  : convert(x, acc) * convert(weight, acc);
 }
 
 /// Panels read (column, k, panel).
@@ -158,8 +161,18 @@ static void buildPanels(PipelineBuilder &p, LinearOp op, Value packed, const Til
     if (tile.inPairs && f.pairs * 2 > depth + 1)
       return readPaddedPair(v[1], depth, [&](Scalar k) { return weight(k, feature); });
     return tile.inPairs ? readPair(v[1], depth, [&](Scalar k) { return weight(k, feature); })
-                        : convert(weight(v[1], feature), type);
+                        : widen(weight(v[1], feature), type);
   });
+}
+
+/// Rows of 16 bits that each panel would widen again.
+static Func buildWideInput(PipelineBuilder &p, LinearOp op, Func input, const Tile &tile) {
+  RankedTensorType type = tensorType(op.getInput());
+  if (type.getElementTypeBitWidth() != 16 || tile.inPairs || tile.rows == 1)
+    return {};
+  SmallVector<StringRef> vars = concat<StringRef>({"k"}, rowNames(type.getRank() - 1));
+  return p.func("wide_input", vars, p.b().getF32Type(),
+                [&](ArrayRef<Scalar> v) { return widenFactor(input(v)); });
 }
 
 static FailureOr<Product> buildProduct(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue,
@@ -170,6 +183,7 @@ static FailureOr<Product> buildProduct(PipelineBuilder &p, LinearOp op, ArrayRef
   Product f;
   f.rowDim = rowDim;
   buildPanels(p, op, packed, tile, f);
+  f.wideInput = buildWideInput(p, op, input, tile);
   Func bias = op.getBias() ? p.input("bias", op.getBias()) : Func();
   Scalar rows = p.extent(input, rowDim);
   int64_t depth = tensorType(op.getWeight()).getDimSize(1);
@@ -191,7 +205,8 @@ static FailureOr<Product> buildProduct(PipelineBuilder &p, LinearOp op, ArrayRef
     }
     row[0] = min(v[2], rows - 1); // a tile may reach past the last row
     auto read = [&](Scalar k) {
-      return input(concat<Scalar>({k}, withRowsFirst<Scalar>(row, rowDim)));
+      SmallVector<Scalar> at = concat<Scalar>({k}, withRowsFirst<Scalar>(row, rowDim));
+      return Value(f.wideInput) ? f.wideInput(at) : input(at);
     };
     Scalar weight = f.panels(v[0], r[0], v[1]);
     return tile.inPairs ? dotBF16Pair(f.sum(v), readPair(r[0], depth, read), weight)
@@ -287,6 +302,10 @@ static void scheduleProduct(PipelineBuilder &p, const Product &f, const Tile &ti
   for (Loop loop : ArrayRef(rows).drop_front(1))
     p.parallel(loop);
 
+  if (Value(f.wideInput)) {
+    p.computeAt(f.wideInput, mo);
+    p.vectorize(p.split(p.loops(f.wideInput)[0], tile.lanes, TailStrategy::guard_with_if).second);
+  }
   p.computeAt(f.block, no);
   p.storeIn(f.block, MemoryType::stack);
   p.boundExtent(f.block, 0, tile.columns());
