@@ -72,15 +72,6 @@ KvSplits KvSplits::byLength(const AttentionInputs &in, int64_t most, int64_t min
   return {most, minKeys, clamp(in.numKeys / minKeys, in.p.i32(1), in.p.i32(most))};
 }
 
-/// The longest q_len that the schedules before this one serve: schedules have ascending limits.
-static int64_t getLongestBefore(AttentionOp op, ScheduleAttrInterface schedule) {
-  int64_t above = 0, limit = schedule.getMaxQLen();
-  for (auto other : op.getScheduleAttr().getAsRange<ScheduleAttrInterface>())
-    if (int64_t most = other.getMaxQLen(); most && (limit == 0 || most < limit))
-      above = std::max(above, most);
-  return above;
-}
-
 AttentionBlocks::AttentionBlocks(const AttentionInputs &in, ScheduleAttrInterface schedule,
                                  int64_t rows, int64_t packedHeads, int64_t kvBlock,
                                  KvSplits splits, int64_t interleavedHeads)
@@ -88,7 +79,7 @@ AttentionBlocks::AttentionBlocks(const AttentionInputs &in, ScheduleAttrInterfac
       kvBlock(kvBlock), splits(splits), interleavedHeads(interleavedHeads) {
   if (!in.op.getOffsets())
     return;
-  int64_t above = getLongestBefore(in.op, schedule);
+  int64_t above = in.op.getServedBefore(schedule.getMaxQLen());
   isFirst = above == 0;
   packed.emplace(p, PackedSequences(p, /*prefix=*/"", in.op.getOffsets(), in.numRows), rowsOfHead,
                  above, schedule.getMaxQLen());

@@ -70,14 +70,16 @@ static Attribute getScheduleOn(const CpuInfo &cpu, AttentionOp op, Attribute sch
                           s.getMinSplitKeys(), s.getMaxQLen());
 }
 
-/// A temporary for a partial result, whose sizes after the splits are the query's.
+/// A temporary for a partial result, whose sizes after the splits are the query's, but for the
+/// batch of packed rows, which is the number of offsets.
 static Value allocatePartial(AttentionOp op, RankedTensorType type, HostFunction &host) {
   SmallVector<Value> sizes, hostSizes;
   OpBuilder builder(op);
   for (int64_t dim = 1; dim < type.getRank(); ++dim)
     if (type.isDynamicDim(dim)) {
-      sizes.push_back(tensor::DimOp::create(builder, op.getLoc(), op.getQuery(), dim - 1));
-      hostSizes.push_back(cast<Value>(host.getMixedSize(op.getQuery(), dim - 1)));
+      Value like = dim == 1 && op.getOffsets() ? op.getOffsets() : op.getQuery();
+      sizes.push_back(tensor::DimOp::create(builder, op.getLoc(), like, dim - 1));
+      hostSizes.push_back(cast<Value>(host.getMixedSize(like, dim - 1)));
     }
   Value tensor =
       tensor::EmptyOp::create(builder, op.getLoc(), type.getShape(), type.getElementType(), sizes);

@@ -28,13 +28,18 @@ FragmentAttention::FragmentAttention(OpBuilder &builder, StringRef name, Attenti
     : k(builder, op.getLoc(), name), op(op), element(op.getQuery().getType().getElementType()),
       sizes(sizes), partialTypes(std::move(partialTypes)),
       threads(sizes.qBlock / sizes.warpRows * kLanes), query(k.input("query", op.getQuery())),
-      key(k.input("key", op.getKey())), value(k.input("value", op.getValue())),
-      qLen(query.sizes[2]), kvLen(key.sizes[2]),
+      key(k.input("key", op.getKey())), value(k.input("value", op.getValue())), kvLen(key.sizes[2]),
       queryTile(k, 0, sizes.qBlock, sizes.keyRowBytes(), threads, layout),
       keyTile(k, sizes.keyOffset(), sizes.kvBlock, sizes.keyRowBytes(), threads, layout),
       valueTile(k, sizes.valueOffset(), sizes.kvBlock, sizes.valueRowBytes(), threads, layout),
       unit(getUnit(op)), scoreMod(k, op.getScoreMod()), mask(k, op.getMask()),
       probMod(k, op.getProbMod()) {
+  if (op.getOffsets()) {
+    sequences.emplace(k, "offsets", op.getOffsets(), query.sizes[2]);
+    served = {op.getServedBefore(sizes.maxQLen), sizes.maxQLen};
+  }
+  if (op.getKvOffsets())
+    packedKeys.emplace(k, "kv_offsets", op.getKvOffsets(), key.sizes[2]);
   if (!op.getPages())
     return;
   pages.emplace();
@@ -59,47 +64,93 @@ Place FragmentAttention::findPlace() {
     return index;
   };
   int64_t rows = sizes.rowsOfHead(), packed = sizes.packedHeads;
-  Reg heads = query.sizes[1], tiles = (qLen + (rows - 1)) / rows;
+  Reg heads = query.sizes[1], tiles = countTiles();
   p.warp = k.thread / kLanes;
   p.lane = k.thread % kLanes;
   p.split = sizes.kvSplits == 1 ? k.i32(0) : take(k.i32(sizes.kvSplits));
-  p.firstRow = (tiles - 1 - take(tiles)) * rows;
+  Reg tile = tiles - 1 - take(tiles);
+  p.firstRow = tile * rows;
   p.firstHead = take(heads / packed) * packed;
   p.batch = rest;
+  p.qLen = query.sizes[2];
+  if (sequences)
+    findPackedRows(p, tile);
   p.kvHead = p.firstHead / (heads / key.sizes[1]);
   for (int64_t r = 0; r < countRows(); ++r) {
     Reg number = p.warp * sizes.warpRows + p.lane / 4 + 8 * r;
     p.head.push_back(packed == 1 ? p.firstHead : p.firstHead + number % packed);
     p.row.push_back(p.firstRow + (packed == 1 ? number : number / packed));
-    p.safeRow.push_back(min(p.row[r], qLen - 1));
-    Reg isRow = p.row[r] < qLen;
+    p.safeRow.push_back(min(p.row[r], p.qLen - 1));
+    Reg isRow = p.row[r] < p.qLen;
     p.isRow.push_back(rows * packed < sizes.qBlock ? isRow & (number < rows * packed) : isRow);
   }
   p.column = p.lane % 4 * 2;
   return p;
 }
 
+/// Whether each sequence that the kernel computes has one tile of rows, and each offset a block.
+bool FragmentAttention::hasTileOfEach() const {
+  return served.limit && served.limit <= sizes.rowsOfHead();
+}
+
+/// Of a head. A sequence's tiles are numbered behind those of the sequences before, of which each
+/// has one that is not full.
+Reg FragmentAttention::countTiles() {
+  int64_t rows = sizes.rowsOfHead();
+  if (sequences && hasTileOfEach())
+    return sequences->countOffsets();
+  Reg tiles = (query.sizes[2] + (rows - 1)) / rows;
+  return sequences ? tiles + sequences->countOffsets() : tiles;
+}
+
+/// Rows are safe whatever a caller writes to the offsets meanwhile.
+void FragmentAttention::findPackedRows(Place &p, Reg tile) {
+  int64_t rows = sizes.rowsOfHead();
+  auto firstTileOf = [&](Reg sequence, Reg start) { return start / rows + sequence; };
+  auto endOf = [&](Reg sequence) {
+    return firstTileOf(sequence + 1, sequences->startOf(sequence + 1));
+  };
+  p.batch = hasTileOfEach() ? tile : sequences->find(tile, endOf);
+  p.start = sequences->startOf(p.batch);
+  p.qLen = sequences->lengthOf(p.batch, p.start);
+  p.firstRow =
+      hasTileOfEach() ? k.i32(0) : max(tile - firstTileOf(p.batch, p.start), k.i32(0)) * rows;
+  p.isServed = (p.firstRow < p.qLen) & served.contain(p.qLen);
+}
+
 /// Keys or values of the block's head, in order.
 Matrix FragmentAttention::getRows(const Buffer &buffer) {
   Matrix rows = pages ? Matrix::ofPages(k, buffer, *pages, at.kvHead)
-                      : Matrix::ofHead(k, buffer, at.batch, at.kvHead);
+                      : Matrix::ofHead(k, buffer, getKeyBatch(), at.kvHead, firstKey);
   if (hasAlignedRows)
     rows.isAligned = rows.isAligned.constant(1);
   return rows;
 }
 
 Matrix FragmentAttention::getQueryRows() {
-  Matrix rows = Matrix::ofPackedHeads(k, query, at.batch, at.firstHead, sizes.packedHeads);
+  Matrix rows =
+      Matrix::ofPackedHeads(k, query, getQueryBatch(), at.firstHead, sizes.packedHeads, at.start);
   if (hasAlignedRows)
     rows.isAligned = rows.isAligned.constant(1);
   return rows;
 }
 
-/// All that a loop over keys needs.
-void FragmentAttention::start() {
+void FragmentAttention::findBlock() {
   readPosition(k);
   at = findPlace();
-  Reg lastRow = min(at.firstRow + (sizes.rowsOfHead() - 1), qLen - 1);
+}
+
+void FragmentAttention::whenServed(function_ref<void()> body) {
+  findBlock();
+  sequences ? k.when(at.isServed, body) : body();
+}
+
+void FragmentAttention::findKeys() {
+  Reg lastRow = min(at.firstRow + (sizes.rowsOfHead() - 1), at.qLen - 1);
+  if (packedKeys) {
+    firstKey = packedKeys->startOf(at.batch);
+    kvLen = key.sizes[2] - firstKey;
+  }
   QueryRows rows{at.batch, at.firstHead, at.firstRow, lastRow, sizes.packedHeads == 1};
   visible = findVisibleKeys(k, op.getMask(), rows, kvLen);
   full = findFullKeys(k, op.getMask(), rows, visible);
@@ -122,7 +173,7 @@ KeyRange FragmentAttention::getKeysOfSplit(KeyRange all) {
 
 void FragmentAttention::copyQuery() {
   int64_t packed = sizes.packedHeads;
-  Reg end = min(at.firstRow + sizes.rowsOfHead(), qLen) * packed;
+  Reg end = min(at.firstRow + sizes.rowsOfHead(), at.qLen) * packed;
   queryTile.startCopies(getQueryRows(), at.firstRow * packed, end);
 }
 
@@ -135,8 +186,7 @@ SmallVector<Regs> FragmentAttention::loadQuery(int64_t depth) {
 
 /// Where the block is is computed anew, to hold no registers in the loop over keys.
 void FragmentAttention::finishRows(RowState state) {
-  readPosition(k);
-  at = findPlace();
+  findBlock();
   reduceSums(state);
   addOutputs();
   storeContext(state);
@@ -146,6 +196,13 @@ void FragmentAttention::finishRows(RowState state) {
 SmallVector<cuda::KernelOp::Blocks> FragmentAttention::countBlocks() {
   SmallVector<cuda::KernelOp::Blocks> blocks = {
       {0, 2, 1, sizes.rowsOfHead()}, {0, 1, 1, sizes.packedHeads}, {0, 0, 1, 1}};
+  if (sequences) {
+    int64_t offsets = k.numberOf(op.getOffsets());
+    if (hasTileOfEach())
+      blocks[0] = {offsets, 0, 1, 1};
+    else
+      std::tie(blocks[0].addedBuffer, blocks[0].addedDim) = std::pair(offsets, 0);
+  }
   if (sizes.kvSplits != 1)
     blocks.push_back({k.countInputs(), 0, 1, 1});
   return blocks;

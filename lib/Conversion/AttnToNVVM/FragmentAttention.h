@@ -9,6 +9,7 @@
 #define ATTNC_CONVERSION_ATTNTONVVM_FRAGMENTATTENTION_H
 
 #include "KeyBounds.h"
+#include "PackedSequences.h"
 #include "SharedTile.h"
 
 #include "attnc/Dialect/Attn/TensorCores.h"
@@ -39,19 +40,25 @@ struct Shift {
 /// Where a thread block and a lane are.
 struct Place {
   Reg warp, lane, split, batch, firstHead, kvHead, firstRow;
-  /// Of the lane's rows, and the last row of the query instead of those beyond.
+  /// Of the batch.
+  Reg qLen;
+  /// Of packed rows: the first of the batch's sequence, and whether the block has rows that the
+  /// kernel computes.
+  Reg start, isServed;
+  /// Of the lane's rows, and the last row of the batch instead of those beyond.
   Regs head, row, safeRow;
-  /// Whether they are rows of the query.
+  /// Whether they are rows of the batch.
   Regs isRow;
   /// Of the lane's first column of a tile.
   Reg column;
 };
 
 /// The contexts and statistics of KV splits, f32, for as many rows as calls of the kernel have at
-/// most; empty if keys are not split.
+/// most; empty if keys are not split. Those of packed rows of a limited number have a batch for
+/// each offset.
 SmallVector<RankedTensorType> getPartialTypes(AttentionOp op, MmaAttr schedule);
 /// The kernel that merges them.
-BuiltKernel buildMerge(OpBuilder &builder, StringRef name, AttentionOp op,
+BuiltKernel buildMerge(OpBuilder &builder, StringRef name, AttentionOp op, MmaAttr schedule,
                        ArrayRef<Value> partials);
 
 /// 0 in place of the maximum of a row that saw no key, whose scores are all -inf.
@@ -68,14 +75,26 @@ protected:
   FragmentAttention(OpBuilder &builder, StringRef name, AttentionOp op, TensorCoreTiles sizes,
                     TileLayout layout, SmallVector<RankedTensorType> partialTypes);
 
-  void start();
   virtual ~FragmentAttention() = default;
+  void findBlock();
+  /// Finds where the block is, and runs `body` if it has rows to compute.
+  void whenServed(function_ref<void()> body);
+  /// All that a loop over keys needs.
+  void findKeys();
   /// Waits until all threads that compute rows are here.
   virtual void synchronize() { barrier(k); }
   /// Ends the kernel: context, lse, and the fallback where something is not finite.
   void finishRows(RowState state);
   SmallVector<cuda::KernelOp::Blocks> countBlocks();
   Place findPlace();
+  Reg countTiles();
+  void findPackedRows(Place &p, Reg tile);
+  bool hasTileOfEach() const;
+  /// The batch of the query's tensor, and of the keys'.
+  Reg getQueryBatch() { return sequences ? k.i32(0) : at.batch; }
+  Reg getKeyBatch() { return packedKeys ? k.i32(0) : at.batch; }
+  /// Where one of the lane's rows is in context and lse, or in the results of splits.
+  Regs placeOf(int64_t r);
   Matrix getRows(const Buffer &buffer);
   /// Of the query, which `firstHead` begins.
   Matrix getQueryRows();
@@ -153,7 +172,12 @@ protected:
   int64_t threads;
   Buffer query, key, value;
   Place at;
-  Reg qLen, kvLen;
+  Reg kvLen;
+  /// Of packed queries, and of packed keys.
+  std::optional<PackedSequences> sequences, packedKeys;
+  ServedLengths served;
+  /// The first of the sequence's packed keys.
+  Reg firstKey;
   SharedTile queryTile, keyTile, valueTile;
   /// Of scores, in units of log 2.
   double unit;

@@ -104,6 +104,12 @@ Reg isAny(KernelBuilder &k, Reg condition) {
                                           NVVM::VoteSyncKind::any)};
 }
 
+Reg countLanes(KernelBuilder &k, Reg condition) {
+  Value lanes = NVVM::VoteSyncOp::create(k.b(), k.b().getI32Type(), k.i32(-1), condition,
+                                         NVVM::VoteSyncKind::ballot);
+  return {k.b(), LLVM::CtPopOp::create(k.b(), lanes)};
+}
+
 void startCopy(KernelBuilder &k, Reg shared, Reg global, Reg bytes) {
   NVVM::CpAsyncOp::create(k.b(), shared, global, kChunkBytes, NVVM::LoadCacheModifierKind::CG,
                           bytes);

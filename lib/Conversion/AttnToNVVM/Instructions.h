@@ -44,8 +44,9 @@ Reg exchange(KernelBuilder &k, Reg value, int64_t lanes);
 Reg readFirstLane(KernelBuilder &k, Reg value);
 /// Combines the values of the four lanes that share rows.
 Reg combineLanes(KernelBuilder &k, Reg value, Reg (*combine)(Reg, Reg));
-/// Whether any lane of the warp has it.
+/// Whether any lane of the warp has it, and how many have.
 Reg isAny(KernelBuilder &k, Reg condition);
+Reg countLanes(KernelBuilder &k, Reg condition);
 
 /// Copies `bytes` of 16 bytes to shared memory, then zeros; the copy runs beside the thread.
 void startCopy(KernelBuilder &k, Reg shared, Reg global, Reg bytes);

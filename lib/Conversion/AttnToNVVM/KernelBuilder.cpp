@@ -106,7 +106,7 @@ Buffer KernelBuilder::output(StringRef name, RankedTensorType tensor) {
 }
 
 Reg KernelBuilder::tensorMap(Value input, ArrayRef<int64_t> box) {
-  SmallVector<int64_t> numbers = {std::distance(inputs.begin(), inputs.find(input))};
+  SmallVector<int64_t> numbers = {numberOf(input)};
   llvm::append_range(numbers, box);
   maps.push_back(builder.getI64ArrayAttr(numbers));
   return {builder, body->addArgument(cuda::getMapType(builder.getContext()), builder.getLoc())};
@@ -114,6 +114,12 @@ Reg KernelBuilder::tensorMap(Value input, ArrayRef<int64_t> box) {
 
 Reg KernelBuilder::load(Reg address, Type type) {
   return {builder, LLVM::LoadOp::create(builder, type, address)};
+}
+
+Reg KernelBuilder::loadWithin(const Buffer &buffer, ArrayRef<Reg> indices, Reg low, Reg high) {
+  Reg x = load(buffer.at(indices), buffer.element);
+  x = clamp(x, convert(low, x.getType()), convert(high, x.getType()));
+  return convert(x, builder.getI32Type());
 }
 
 Reg KernelBuilder::loadElement(const Buffer &buffer, ArrayRef<Reg> indices, Type element) {
@@ -147,9 +153,12 @@ BuiltKernel KernelBuilder::finish(ArrayRef<cuda::KernelOp::Blocks> blocks, int64
                                   int64_t sharedBytes) {
   cuda::ReturnOp::create(builder);
   SmallVector<Attribute> factors, types;
-  for (cuda::KernelOp::Blocks factor : blocks)
-    factors.push_back(
-        builder.getI64ArrayAttr({factor.buffer, factor.dim, factor.dims, factor.divisor}));
+  for (cuda::KernelOp::Blocks factor : blocks) {
+    SmallVector<int64_t> numbers = {factor.buffer, factor.dim, factor.dims, factor.divisor};
+    if (factor.addedBuffer >= 0)
+      numbers.append({factor.addedBuffer, factor.addedDim});
+    factors.push_back(builder.getI64ArrayAttr(numbers));
+  }
   for (Type type : llvm::concat<MemRefType>(inputTypes, outputTypes))
     types.push_back(TypeAttr::get(type));
   SmallVector<StringRef> all(inputNames);

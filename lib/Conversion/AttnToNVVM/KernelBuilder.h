@@ -46,11 +46,15 @@ public:
   Buffer input(StringRef name, Value tensor);
   Buffer output(StringRef name, RankedTensorType type);
   int64_t countInputs() const { return inputTypes.size(); }
+  /// The number of an input among the kernel's buffers.
+  int64_t numberOf(Value input) { return std::distance(inputs.begin(), inputs.find(input)); }
   /// The address of the tensor map of an input, which describes it to copies of boxes (TMA) of so
   /// many elements in each dimension, outermost first.
   Reg tensorMap(Value input, ArrayRef<int64_t> box);
 
   Reg load(Reg address, Type type);
+  /// An element of a buffer of integers as i32, within [low, high].
+  Reg loadWithin(const Buffer &buffer, ArrayRef<Reg> indices, Reg low, Reg high);
   /// An element of a tensor, whose bools are bytes in memory.
   Reg loadElement(const Buffer &buffer, ArrayRef<Reg> indices, Type element);
   void store(Reg value, Reg address);

@@ -21,8 +21,10 @@ SmallVector<RankedTensorType> nvvm::getPartialTypes(AttentionOp op, MmaAttr sche
     return {};
   auto ofLastSize = [&](int64_t size) {
     SmallVector<int64_t> shape(op.getQuery().getType().getShape());
-    if (ShapedType::isDynamic(shape[2]) && schedule.getMaxQLen() != 0)
+    if ((ShapedType::isDynamic(shape[2]) || op.getOffsets()) && schedule.getMaxQLen() != 0)
       shape[2] = schedule.getMaxQLen();
+    if (op.getOffsets() && schedule.getMaxQLen() != 0)
+      shape[0] = op.getOffsets().getType().getDimSize(0);
     shape.insert(shape.begin(), schedule.getKvSplits());
     shape.back() = size;
     return RankedTensorType::get(shape, Float32Type::get(op.getContext()));
@@ -61,7 +63,38 @@ struct RowMerge {
   Reg maximum, isOfNaN, sum;
   Regs weights;
 };
+
+/// Where a row is: its batch, its head and its number there; where the results of splits and the
+/// context have it; of packed rows, whether splits have computed it.
+struct MergedRow {
+  Regs place, inSplits, inContext;
+  Reg isServed;
+};
 } // namespace
+
+/// Row `index` of all rows of a tensor whose heads have `heads` and `rows` of them.
+static Regs splitIndex(Reg index, Reg heads, Reg rows) {
+  Reg rest = index / rows;
+  return {rest / heads, rest % heads, index % rows};
+}
+
+/// The results of splits are those of packed rows, or, of a limited number, those of each batch.
+static MergedRow findPackedRow(KernelBuilder &k, AttentionOp op, ServedLengths served,
+                               const Buffer &context, const Buffer &statistics) {
+  PackedSequences sequences(k, "offsets", op.getOffsets(), context.sizes[2]);
+  const Buffer &rows = served.limit ? statistics : context;
+  MergedRow r;
+  r.inSplits = splitIndex(k.block, context.sizes[1], *std::prev(rows.sizes.end(), 2));
+  auto endOf = [&](Reg sequence) { return sequences.startOf(sequence + 1); };
+  Reg batch = served.limit ? r.inSplits[0] : sequences.find(r.inSplits[2], endOf);
+  Reg head = r.inSplits[1], start = sequences.startOf(batch),
+      length = sequences.lengthOf(batch, start);
+  Reg row = served.limit ? r.inSplits[2] : max(r.inSplits[2] - start, k.i32(0));
+  r.place = {batch, head, row};
+  r.inContext = {k.i32(0), head, start + row};
+  r.isServed = (row < length) & served.contain(length);
+  return r;
+}
 
 static RowMerge weighSplits(KernelBuilder &k, const Buffer &statistics, ArrayRef<Reg> row,
                             int64_t splits) {
@@ -98,7 +131,7 @@ static Reg mergeElement(KernelBuilder &k, const RowMerge &m, Reg total, const Bu
   return select((m.maximum == k.minusInf()) & isNot(m.isOfNaN), zero, quotient);
 }
 
-BuiltKernel nvvm::buildMerge(OpBuilder &builder, StringRef name, AttentionOp op,
+BuiltKernel nvvm::buildMerge(OpBuilder &builder, StringRef name, AttentionOp op, MmaAttr schedule,
                              ArrayRef<Value> partials) {
   constexpr int64_t kThreads = 128;
   KernelBuilder k(builder, op.getLoc(), name);
@@ -109,21 +142,33 @@ BuiltKernel nvvm::buildMerge(OpBuilder &builder, StringRef name, AttentionOp op,
   if (op.getLse())
     lse = k.output("lse", op.getLse().getType());
   readPosition(k);
-  Reg qLen = context.sizes[2], heads = context.sizes[1], rest = k.block / qLen;
-  Regs row = {rest / heads, rest % heads, k.block % qLen};
-  int64_t splits = cast<RankedTensorType>(partials[0].getType()).getDimSize(0);
-  RowMerge m = weighSplits(k, statistics, row, splits);
-  Reg total = op.getSink() ? m.sum + readSink(k, op, row, m.maximum) : m.sum;
-  k.loop(k.thread, context.sizes[3], kThreads, {}, [&](Reg column, ArrayRef<Reg>) -> Regs {
-    Regs place = {row[0], row[1], row[2], column};
-    k.store(convert(mergeElement(k, m, total, contexts, place), context.element),
-            context.at(place));
-    return {};
-  });
-  if (lse)
-    k.when(k.thread == 0, [&] {
-      k.store(convert(buildLse(k, m.maximum, m.sum, m.isOfNaN), lse->element), lse->at(row));
-    });
-  int64_t output = k.countInputs();
-  return k.finish({{output, 0, 3, 1}}, kThreads, /*sharedBytes=*/0);
+  int64_t limit = schedule.getMaxQLen();
+  MergedRow r;
+  if (op.getOffsets())
+    r = findPackedRow(k, op, {op.getServedBefore(limit), limit}, context, statistics);
+  else
+    r.place = r.inSplits = r.inContext = splitIndex(k.block, context.sizes[1], context.sizes[2]);
+  auto merge = [&] {
+    RowMerge m = weighSplits(k, statistics, r.inSplits, schedule.getKvSplits());
+    Reg total = op.getSink() ? m.sum + readSink(k, op, r.place, m.maximum) : m.sum;
+    auto storeColumn = [&](Reg column, ArrayRef<Reg>) -> Regs {
+      Regs from(r.inSplits), to(r.inContext);
+      from.push_back(column);
+      to.push_back(column);
+      k.store(convert(mergeElement(k, m, total, contexts, from), context.element), context.at(to));
+      return {};
+    };
+    k.loop(k.thread, context.sizes[3], kThreads, {}, storeColumn);
+    if (lse)
+      k.when(k.thread == 0, [&] {
+        Reg x = buildLse(k, m.maximum, m.sum, m.isOfNaN);
+        k.store(convert(x, lse->element), lse->at(r.inContext));
+      });
+  };
+  op.getOffsets() ? k.when(r.isServed, merge) : merge();
+  bool areOfBatches = op.getOffsets() && limit;
+  cuda::KernelOp::Blocks rows = areOfBatches
+                                    ? cuda::KernelOp::Blocks{k.numberOf(partials[1]), 1, 3, 1}
+                                    : cuda::KernelOp::Blocks{k.countInputs(), 0, 3, 1};
+  return k.finish({rows}, kThreads, /*sharedBytes=*/0);
 }

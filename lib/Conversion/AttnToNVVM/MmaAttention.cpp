@@ -37,8 +37,8 @@ RowState MmaAttention::addBlock(RowState state, Reg first) {
   return state;
 }
 
-BuiltKernel MmaAttention::build() {
-  start();
+void MmaAttention::compute() {
+  findKeys();
   copyQuery();
   k.when(visible.low < visible.high,
          [&] { keyTile.startCopies(*keys, visible.low, visible.high); });
@@ -52,5 +52,9 @@ BuiltKernel MmaAttention::build() {
                       return addBlock(RowState::unpack(regs, countRows()), first).pack();
                     });
   finishRows(RowState::unpack(end, countRows()));
+}
+
+BuiltKernel MmaAttention::build() {
+  whenServed([&] { compute(); });
   return k.finish(countBlocks(), threads, sizes.sharedBytes());
 }

@@ -19,6 +19,7 @@ public:
   BuiltKernel build();
 
 private:
+  void compute();
   RowState addBlock(RowState state, Reg first);
 };
 

@@ -185,7 +185,8 @@ void FragmentAttention::recompute(const RowState &state) {
   sizes.kvBlock = std::min(kvBlock, mostKeys);
   for (SharedTile *tile : {&keyTile, &valueTile})
     tile->limitRows(sizes.kvBlock);
-  start();
+  findBlock();
+  findKeys();
   synchronize(); // all read the flags
   copyQuery();
   queries.clear();

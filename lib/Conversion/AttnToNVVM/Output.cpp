@@ -21,6 +21,15 @@ void FragmentAttention::addOutputs() {
     lse = k.output("lse", op.getLse().getType());
 }
 
+Regs FragmentAttention::placeOf(int64_t r) {
+  bool isOfBatch = !sequences || (statistics && served.limit);
+  Regs place = isOfBatch ? Regs{at.batch, at.head[r], at.row[r]}
+                         : Regs{k.i32(0), at.head[r], at.start + at.row[r]};
+  if (statistics)
+    place.insert(place.begin(), at.split);
+  return place;
+}
+
 /// Pairs of each of the lane's rows, of each tile of columns in turn.
 void FragmentAttention::storeElements(ArrayRef<Reg> elements, Reg firstColumn) {
   int64_t columns = op.getResult().getType().getDimSize(3);
@@ -35,12 +44,12 @@ void FragmentAttention::storeElements(ArrayRef<Reg> elements, Reg firstColumn) {
         int64_t i = r / 2 * each + pair;
         Reg column = firstColumn + at.column + pair / 2 * kTileColumns;
         Reg count = columns == sizes.valueDim ? k.i32(2) : k.i32(columns) - column;
-        Regs place = {at.batch, at.head[r], at.row[r], column};
+        Regs place = placeOf(r);
+        place.push_back(column);
         if (!statistics) {
           k.storePair(pairs[i], context->at(place), count);
           continue;
         }
-        place.insert(place.begin(), at.split);
         k.when(count >= 1, [&] { k.store(elements[2 * i], context->at(place)); });
         place.back() = column + 1;
         k.when(count >= 2, [&] { k.store(elements[2 * i + 1], context->at(place)); });
@@ -69,11 +78,14 @@ void FragmentAttention::storeStatistics(const RowState &state, ArrayRef<Reg> isO
       k.when((at.lane % 4 == 0) & at.isRow[r], [&] {
         if (lse) {
           Reg x = buildLse(k, state.maximum[r], state.sum[r], isOfNaN[r]);
-          k.store(convert(x, lse->element), lse->at({at.batch, at.head[r], at.row[r]}));
+          k.store(convert(x, lse->element), lse->at(placeOf(r)));
           return;
         }
         Reg maximum = select(isOfNaN[r], noNumber, state.maximum[r]);
-        for (auto [index, x] : llvm::enumerate(Regs{maximum, state.sum[r]}))
-          k.store(x, statistics->at({at.split, at.batch, at.head[r], at.row[r], k.i32(index)}));
+        for (auto [index, x] : llvm::enumerate(Regs{maximum, state.sum[r]})) {
+          Regs place = placeOf(r);
+          place.push_back(k.i32(index));
+          k.store(x, statistics->at(place));
+        }
       });
 }

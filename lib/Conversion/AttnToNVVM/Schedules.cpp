@@ -30,9 +30,10 @@ struct MmaKernel : KernelBuilderAttrInterface::ExternalModel<MmaKernel, MmaAttr>
   SmallVector<RankedTensorType> getPartialTypes(Attribute schedule, Operation *op) const {
     return nvvm::getPartialTypes(cast<AttentionOp>(op), cast<MmaAttr>(schedule));
   }
-  FailureOr<BuiltKernel> buildMerge(Attribute, OpBuilder &builder, StringRef name, Operation *op,
-                                    ArrayRef<Value> partials) const {
-    return nvvm::buildMerge(builder, name, cast<AttentionOp>(op), partials);
+  FailureOr<BuiltKernel> buildMerge(Attribute schedule, OpBuilder &builder, StringRef name,
+                                    Operation *op, ArrayRef<Value> partials) const {
+    return nvvm::buildMerge(builder, name, cast<AttentionOp>(op), cast<MmaAttr>(schedule),
+                            partials);
   }
 };
 

@@ -21,9 +21,7 @@ static constexpr int64_t kChunk = 8, kChunks = 8, kSwizzledRows = 8;
 //===----------------------------------------------------------------------===//
 
 Reg PageTable::startOf(KernelBuilder &k, Reg sequence) const {
-  Reg start = k.load(offsets->at({sequence}), offsets->element);
-  start = clamp(start, start.constant(0), convert(getMaxPages(), start.getType()));
-  return convert(start, k.b().getI32Type());
+  return k.loadWithin(*offsets, {sequence}, k.i32(0), getMaxPages());
 }
 
 Regs PageTable::placeOf(KernelBuilder &k, Reg i, Reg head) const {
@@ -47,9 +45,7 @@ Reg PageTable::isFollowed(KernelBuilder &k, Reg i) const {
 /// copied, from harm. An entry behind the sequence's end is not followed.
 Reg PageTable::pageOf(KernelBuilder &k, Reg entry, Reg head) const {
   Reg i = clamp(entry, k.i32(0), getMaxPages() - 1);
-  Reg page = k.load(entries.at(placeOf(k, i, head)), entries.element);
-  page = clamp(page, page.constant(0), convert(numPages, page.getType()) - 1);
-  page = convert(page, k.b().getI32Type());
+  Reg page = k.loadWithin(entries, placeOf(k, i, head), k.i32(0), numPages - 1);
   Reg followed = isFollowed(k, i);
   return Value(followed) ? select(followed, page, k.i32(0)) : page;
 }
@@ -66,20 +62,26 @@ static Matrix makeMatrix(KernelBuilder &k, const Buffer &buffer, ArrayRef<Reg> i
           (bytes & (kChunkBytes - 1)) == 0};
 }
 
-Matrix Matrix::ofHead(KernelBuilder &k, const Buffer &buffer, Reg batch, Reg head) {
+/// Where the first row of a head is.
+static Regs placeOfHead(Reg batch, Reg head, Reg first) {
+  return first ? Regs{batch, head, first} : Regs{batch, head};
+}
+
+Matrix Matrix::ofHead(KernelBuilder &k, const Buffer &buffer, Reg batch, Reg head, Reg first) {
   Reg stride = widen(buffer.strides[2]);
-  Matrix rows = makeMatrix(k, buffer, {batch, head}, {stride},
+  Matrix rows = makeMatrix(k, buffer, placeOfHead(batch, head, first), {stride},
                            [stride](Reg row) { return widen(row) * stride; });
   rows.rowStride = stride;
   return rows;
 }
 
-Matrix Matrix::ofPackedHeads(KernelBuilder &k, const Buffer &buffer, Reg batch, Reg first,
-                             int64_t heads) {
+Matrix Matrix::ofPackedHeads(KernelBuilder &k, const Buffer &buffer, Reg batch, Reg head,
+                             int64_t heads, Reg first) {
   if (heads == 1)
-    return ofHead(k, buffer, batch, first);
+    return ofHead(k, buffer, batch, head, first);
   Reg headStride = widen(buffer.strides[1]), rowStride = widen(buffer.strides[2]);
-  return makeMatrix(k, buffer, {batch, first}, {headStride, rowStride}, [=](Reg row) {
+  Regs place = placeOfHead(batch, head, first);
+  return makeMatrix(k, buffer, place, {headStride, rowStride}, [=](Reg row) {
     return widen(row / heads) * rowStride + widen(row % heads) * headStride;
   });
 }

@@ -47,11 +47,11 @@ struct Matrix {
   /// From a row to the next one, in elements, where it is the same for all.
   Reg rowStride = {};
 
-  /// The rows of one head of one batch.
-  static Matrix ofHead(KernelBuilder &k, const Buffer &buffer, Reg batch, Reg head);
-  /// Row r of head 0, of head 1 and so on, then row r + 1: heads from `first` on.
-  static Matrix ofPackedHeads(KernelBuilder &k, const Buffer &buffer, Reg batch, Reg first,
-                              int64_t heads);
+  /// The rows of one head of one batch, from `first` on if there is one.
+  static Matrix ofHead(KernelBuilder &k, const Buffer &buffer, Reg batch, Reg head, Reg first);
+  /// Row r of the first head, of the second and so on, then row r + 1: heads from `head` on.
+  static Matrix ofPackedHeads(KernelBuilder &k, const Buffer &buffer, Reg batch, Reg head,
+                              int64_t heads, Reg first);
   /// The keys of one head in the pages of a sequence.
   static Matrix ofPages(KernelBuilder &k, const Buffer &pool, const PageTable &table, Reg head);
   /// The rows of all dimensions but the last, of static size.

@@ -92,19 +92,20 @@ void WgmmaAttention::initBarriers() {
 
 /// A box for each panel. What lies outside of the tensor becomes zeros.
 void WgmmaAttention::copyRows(Reg map, int64_t offset, Reg before, int64_t rows, int64_t rowBytes,
-                              Reg head, Reg first, Reg barrier) {
+                              ArrayRef<Reg> place, Reg barrier) {
   constexpr int64_t kPanelBytes = 2 * kPanelColumns;
   arriveForBytes(k, barrier, rows * rowBytes);
   for (int64_t panel = 0; panel < rowBytes / kPanelBytes; ++panel)
     startBoxCopy(k, sharedAddress(k, before + (offset + panel * rows * kPanelBytes)), map,
-                 {k.i32(panel * kPanelColumns), first, head, at.batch}, barrier);
+                 {k.i32(panel * kPanelColumns), place[2], place[1], place[0]}, barrier);
 }
 
 /// The phase that ends when a stage is freed comes before the one that ends when it is filled.
 void WgmmaAttention::fill(const Stream &stream, const Turn &turn, Reg first) {
   waitForPhase(k, freed(stream, turn), turn.parity ^ 1);
   copyRows(stream.map, stream.offset, turn.stage * (sizes.kvBlock * stream.rowBytes), sizes.kvBlock,
-           stream.rowBytes, at.kvHead, first, filled(stream, turn));
+           stream.rowBytes, {getKeyBatch(), at.kvHead, firstKey ? firstKey + first : first},
+           filled(stream, turn));
 }
 
 /// What a multiprocessor's registers give two or three warpgroups that compute.
@@ -118,8 +119,9 @@ void WgmmaAttention::produce() {
   if (std::optional<RegisterCounts> counts = getRegisterCounts())
     lowerRegisters(k, counts->copying);
   auto fillStages = [&] {
-    copyRows(queryMap, /*offset=*/0, k.i32(0), sizes.qBlock, sizes.keyRowBytes(), at.firstHead,
-             at.firstRow, barrierAt(kQueryBarrier));
+    copyRows(queryMap, /*offset=*/0, k.i32(0), sizes.qBlock, sizes.keyRowBytes(),
+             {getQueryBatch(), at.firstHead, at.start ? at.start + at.firstRow : at.firstRow},
+             barrierAt(kQueryBarrier));
     k.loop(visible.low, visible.high, sizes.kvBlock, k.i32(0),
            [&](Reg first, ArrayRef<Reg> block) -> Regs {
              Turn turn = turnOf(block[0]);
@@ -290,11 +292,13 @@ void WgmmaAttention::consume() {
 }
 
 BuiltKernel WgmmaAttention::build(BuiltKernel fallback) {
-  start();
-  initBarriers();
-  Reg isProducer = readFirstLane(k, k.thread / kWarpgroupThreads) == warpgroups;
-  k.when(isProducer, [&] { produce(); });
-  k.when(isNot(isProducer), [&] { consume(); });
+  whenServed([&] {
+    findKeys();
+    initBarriers();
+    Reg isProducer = readFirstLane(k, k.thread / kWarpgroupThreads) == warpgroups;
+    k.when(isProducer, [&] { produce(); });
+    k.when(isNot(isProducer), [&] { consume(); });
+  });
   BuiltKernel built = k.finish(countBlocks(), threads + kWarpgroupThreads, sizes.sharedBytes());
   built.fallback = fallback.kernel;
   return built;

@@ -56,8 +56,9 @@ private:
 
   // The warpgroup that copies.
   void produce();
-  void copyRows(Reg map, int64_t offset, Reg before, int64_t rows, int64_t rowBytes, Reg head,
-                Reg first, Reg barrier);
+  /// `place`: of the first row, its batch and its head.
+  void copyRows(Reg map, int64_t offset, Reg before, int64_t rows, int64_t rowBytes,
+                ArrayRef<Reg> place, Reg barrier);
   void fill(const Stream &stream, const Turn &turn, Reg first);
 
   // Warpgroups that compute.

@@ -219,6 +219,15 @@ SmallVector<Value, 4> AttentionOp::getStored() {
                                 [](OpOperand *operand) { return operand->get(); });
 }
 
+/// Schedules have ascending limits.
+int64_t AttentionOp::getServedBefore(int64_t maxQLen) {
+  int64_t before = 0;
+  for (auto other : getScheduleAttr().getAsRange<ScheduleAttrInterface>())
+    if (int64_t most = other.getMaxQLen(); most && (maxQLen == 0 || most < maxQLen))
+      before = std::max(before, most);
+  return before;
+}
+
 /// A tensor without the transposes, and the slice of its first dims, that make a view of it.
 static std::pair<Value, SmallVector<Attribute>> findWhole(Value tensor) {
   SmallVector<Attribute> transposes;

@@ -408,6 +408,7 @@ public:
       : op(op), maxBytes(maxBytes - gpu.getUnusedSharedBytes()),
         headDim(op.getQuery().getType().getDimSize(3)),
         valueDim(op.getValue().getType().getDimSize(3)),
+        qLen(op.getOffsets() ? ShapedType::kDynamic : op.getQuery().getType().getDimSize(2)),
         hasTensorCores(gpu.hasTensorCores() && findTensorCoreObstacle(op).empty()),
         hasWarpgroups(hasTensorCores && gpu.hasWarpgroups() && findWarpgroupObstacle(op).empty()) {}
 
@@ -427,7 +428,8 @@ private:
   int64_t sharedBytes(int64_t rows, int64_t kvBlock, int64_t threadsX, int64_t columns);
 
   AttentionOp op;
-  int64_t maxBytes, headDim, valueDim;
+  /// `qLen` is dynamic for packed rows, whose sequences have other lengths.
+  int64_t maxBytes, headDim, valueDim, qLen;
   bool hasTensorCores, hasWarpgroups;
 };
 } // namespace
@@ -471,14 +473,13 @@ GpuAttr GpuSelector::fit(ArrayRef<int64_t> qBlocks, int64_t packedHeads, int64_t
 Attribute GpuSelector::prefill() {
   if (hasTensorCores) {
     constexpr int64_t kBlock = 64;
-    int64_t rows = op.getQuery().getType().getDimSize(2);
-    bool isFew = !ShapedType::isDynamic(rows) && rows > 0 && rows <= kBlock;
-    if (hasWarpgroups && (!isFew || rows == kBlock))
+    bool isFew = !ShapedType::isDynamic(qLen) && qLen > 0 && qLen <= kBlock;
+    if (hasWarpgroups && (!isFew || qLen == kBlock))
       return fitWarpgroups();
     if (!isFew)
       return fitMmaToManyRows(op, /*maxQLen=*/0);
-    int64_t packed = largestDivisor(op.getGroupSize().value_or(1), kBlock / rows);
-    return fitMma(op, llvm::alignTo(rows * packed, kWarpRows), kWarpRows, packed, /*kvSplits=*/1,
+    int64_t packed = largestDivisor(op.getGroupSize().value_or(1), kBlock / qLen);
+    return fitMma(op, llvm::alignTo(qLen * packed, kWarpRows), kWarpRows, packed, /*kvSplits=*/1,
                   /*maxQLen=*/0);
   }
   return fit({64, 56, 48, 40, 32, 24, 16, 8}, 1, /*threadsX=*/8, /*threadsY=*/8, /*kvSplits=*/1);
@@ -489,9 +490,9 @@ Attribute GpuSelector::prefill() {
 WgmmaAttr GpuSelector::fitWarpgroups() {
   constexpr int64_t kWarpgroupRows = 64;
   int64_t dims = std::max(headDim, valueDim), kvBlock = dims <= 128 ? 128 : dims <= 192 ? 112 : 80;
-  int64_t qBlock = dims <= 64 ? 192 : 128, rows = op.getQuery().getType().getDimSize(2);
-  if (!ShapedType::isDynamic(rows))
-    qBlock = std::clamp<int64_t>(llvm::alignTo(rows, kWarpgroupRows), kWarpgroupRows, qBlock);
+  int64_t qBlock = dims <= 64 ? 192 : 128;
+  if (!ShapedType::isDynamic(qLen))
+    qBlock = std::clamp<int64_t>(llvm::alignTo(qLen, kWarpgroupRows), kWarpgroupRows, qBlock);
   return WgmmaAttr::get(op->getContext(), qBlock, kvBlock, /*stages=*/2, /*max_q_len=*/0);
 }
 
@@ -521,12 +522,10 @@ Attribute GpuSelector::decode(int64_t rows, int64_t maxQLen) {
 
 ArrayAttr GpuSelector::select() {
   constexpr int64_t kFewRows = 4;
-  int64_t rows = op.getQuery().getType().getDimSize(2);
-  bool isOpen = ShapedType::isDynamic(rows) || op.getOffsets(),
-       isFew = !isOpen && rows > 0 && rows <= kFewRows;
+  bool isOpen = ShapedType::isDynamic(qLen), isFew = !isOpen && qLen > 0 && qLen <= kFewRows;
   Attribute many = prefill(), few;
   if (isOpen || isFew)
-    few = decode(isFew ? rows : 1, /*maxQLen=*/isOpen ? 1 : 0);
+    few = decode(isFew ? qLen : 1, /*maxQLen=*/isOpen ? 1 : 0);
   SmallVector<Attribute> schedules;
   if (few)
     schedules.push_back(few);

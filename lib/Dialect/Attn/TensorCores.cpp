@@ -27,11 +27,13 @@ TensorCoreTiles::TensorCoreTiles(AttentionOp op, MmaAttr schedule)
   warpRows = schedule.getWarpRows();
   packedHeads = schedule.getPackedHeads();
   kvSplits = schedule.getKvSplits();
+  maxQLen = schedule.getMaxQLen();
 }
 
 TensorCoreTiles::TensorCoreTiles(AttentionOp op, WgmmaAttr schedule)
     : TensorCoreTiles(op, schedule.getQBlock(), schedule.getKvBlock()) {
   stages = schedule.getStages();
+  maxQLen = schedule.getMaxQLen();
   // Of the query, and for keys and values of each stage: are they there, and is it free?
   barriers = 1 + 4 * stages;
 }
@@ -101,8 +103,6 @@ StringRef attn::findTensorCoreObstacle(AttentionOp op) {
       return "head_dim or value_dim is open, 0 or above 256";
   if (op.isWidened())
     return "keys or values are widened";
-  if (op.getOffsets() || op.getKvOffsets())
-    return "rows are packed";
   if (op.getLse() && op.getLse().getType().getElementType().isF64())
     return "the lse is f64";
   if (!isKnown(op.getScoreMod()) || !isKnown(op.getMask()) || !isKnown(op.getProbMod()))

@@ -59,7 +59,10 @@ static SmallVector<int64_t> getNumbers(Attribute array) {
 SmallVector<KernelOp::Blocks> KernelOp::getBlockFactors() {
   return llvm::map_to_vector(getBlocks(), [](Attribute each) {
     SmallVector<int64_t> numbers = getNumbers(each);
-    return Blocks{numbers[0], numbers[1], numbers[2], numbers[3]};
+    Blocks factor{numbers[0], numbers[1], numbers[2], numbers[3]};
+    if (numbers.size() > 4)
+      std::tie(factor.addedBuffer, factor.addedDim) = std::pair(numbers[4], numbers[5]);
+    return factor;
   });
 }
 
@@ -83,24 +86,32 @@ static bool isOfNumbers(Attribute attr) {
   return array && !array.empty() && llvm::all_of(array, llvm::IsaPred<IntegerAttr>);
 }
 
-static bool isOfFour(Attribute attr) {
-  return isOfNumbers(attr) && cast<ArrayAttr>(attr).size() == 4;
+static bool isBlocks(Attribute attr) {
+  return isOfNumbers(attr) && llvm::is_contained({4, 6}, cast<ArrayAttr>(attr).size());
+}
+
+static LogicalResult verifyDim(KernelOp op, int64_t buffer, int64_t dim) {
+  if (buffer < 0 || buffer >= int64_t(op.getTypes().size()))
+    return op.emitOpError("expected blocks of one of ")
+           << op.getTypes().size() << " buffers, found " << buffer;
+  if (dim < 0 || dim >= op.getType(buffer).getRank())
+    return op.emitOpError("expected blocks of a dimension of ")
+           << op.getType(buffer) << ", found " << dim;
+  return success();
 }
 
 /// (C3)
 static LogicalResult verifyBlocks(KernelOp op) {
-  if (!llvm::all_of(op.getBlocks(), isOfFour))
+  if (!llvm::all_of(op.getBlocks(), isBlocks))
     return op.emitOpError(
         "expected a buffer, a dimension, a number of dimensions and a divisor for "
-        "each of its blocks");
-  for (KernelOp::Blocks factor : op.getBlockFactors()) {
-    if (factor.buffer < 0 || factor.buffer >= int64_t(op.getTypes().size()))
-      return op.emitOpError("expected blocks of one of ")
-             << op.getTypes().size() << " buffers, found " << factor.buffer;
+        "each of its blocks, and at most a buffer and a dimension more");
+  for (auto [factor, numbers] : llvm::zip(op.getBlockFactors(), op.getBlocks())) {
+    bool isSum = cast<ArrayAttr>(numbers).size() > 4;
+    if (failed(verifyDim(op, factor.buffer, factor.dim)) ||
+        (isSum && failed(verifyDim(op, factor.addedBuffer, factor.addedDim))))
+      return failure();
     int64_t rank = op.getType(factor.buffer).getRank();
-    if (factor.dim < 0 || factor.dim >= rank)
-      return op.emitOpError("expected blocks of a dimension of ")
-             << op.getType(factor.buffer) << ", found " << factor.dim;
     if (factor.dims <= 0 || factor.dims > rank - factor.dim)
       return op.emitOpError("expected blocks of 1 to ")
              << rank - factor.dim << " dimensions, found " << factor.dims;

@@ -12,9 +12,10 @@
 
 #include "attnc_halide.h"
 
-/* A factor of the number of blocks: ceil(product of the sizes of `dims` dimensions / divisor). */
+/* A factor of the number of blocks: ceil(product of the sizes of `dims` dimensions / divisor), plus
+ * the size of dimension `added_dim` unless `added_buffer` is negative. */
 typedef struct attnc_cuda_blocks {
-  int64_t buffer, dim, dims, divisor;
+  int64_t buffer, dim, dims, divisor, added_buffer, added_dim;
 } attnc_cuda_blocks;
 
 /* A tensor map: boxes of a buffer that a thread copies to shared memory. Dimensions are counted

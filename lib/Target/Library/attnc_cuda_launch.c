@@ -249,7 +249,7 @@ static halide_dimension_t *dimension(const halide_buffer_t *buffer, int64_t dim)
 }
 
 static int multiply(attnc_context *call, int64_t *product, int64_t by) {
-  *product *= by; /* both are below 2^31 */
+  *product *= by; /* of numbers below 2^31 and 2^32 */
   if (*product <= INT32_MAX)
     return 0;
   halide_error(call, "expected sizes of at most 2^31 - 1 blocks of threads, found more");
@@ -265,8 +265,11 @@ static int count_blocks(attnc_context *call, const attnc_cuda_kernel *kernel,
     int64_t size = 1;
     for (int64_t dim = factor->dim; dim < factor->dim + factor->dims && !status; ++dim)
       status = multiply(call, &size, dimension(buffers[factor->buffer], dim)->extent);
+    size = (size + factor->divisor - 1) / factor->divisor;
+    if (factor->added_buffer >= 0)
+      size += dimension(buffers[factor->added_buffer], factor->added_dim)->extent;
     if (!status)
-      status = multiply(call, count, (size + factor->divisor - 1) / factor->divisor);
+      status = multiply(call, count, size);
   }
   return status;
 }

@@ -67,7 +67,8 @@ llvm::Constant *LauncherBuilder::numbers(ArrayRef<int64_t> values) {
 llvm::Constant *LauncherBuilder::blocks() {
   SmallVector<int64_t> fields;
   for (KernelOp::Blocks factor : kernel.getBlockFactors())
-    fields.append({factor.buffer, factor.dim, factor.dims, factor.divisor});
+    fields.append({factor.buffer, factor.dim, factor.dims, factor.divisor, factor.addedBuffer,
+                   factor.addedDim});
   return numbers(fields);
 }
 

@@ -258,18 +258,6 @@ func.func @packed_c8(%q: !q, %k: !k) -> !q {
 
 // -----
 
-!q = tensor<1x8x?x64xf16>
-// (C14)
-func.func @packed_c14(%q: !q, %k: tensor<?x8x?x64xf16>, %o: tensor<?xi32>) -> !q {
-  // expected-error@+1 {{expected an op that tensor cores compute, but rows are packed}}
-  %c = attn.attention %q, %k, %k offsets(%o : tensor<?xi32>)
-      schedule([#attn.mma<q_block = 64, kv_block = 64>])
-      : !q, tensor<?x8x?x64xf16>, tensor<?x8x?x64xf16> -> !q
-  return %c : !q
-}
-
-// -----
-
 !q = tensor<1x8x?x64xf32>
 // (C14)
 func.func @elements_c14(%q: !q) -> !q {

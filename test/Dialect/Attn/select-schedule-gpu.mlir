@@ -106,11 +106,13 @@ func.func @widest_short(%x: tensor<1x8x300x512xf16>) -> tensor<1x8x300x512xf16> 
   return %c : tensor<1x8x300x512xf16>
 }
 
-// Nor packed rows: steps and prompts, whatever the number of all rows.
+// Packed rows: steps and prompts, whatever the number of all rows.
 // CHECK-LABEL: func.func @packed
 // CHECK: schedule([#attn.gpu<q_block = 4, {{.*}}, max_q_len = 1>, #attn.gpu<q_block = 48, packed_heads = 1, {{[^>]*}}context_columns = 8>])
 // TENSOR-LABEL: func.func @packed
-// TENSOR: schedule([#attn.gpu<{{.*}}, max_q_len = 1>, #attn.gpu<
+// TENSOR: schedule([#attn.mma<q_block = 16, kv_block = 64, packed_heads = 4, kv_splits = 16, max_q_len = 1>, #attn.mma<q_block = 128, kv_block = 64, warp_rows = 32>])
+// WARPGROUPS-LABEL: func.func @packed
+// WARPGROUPS: schedule([#attn.mma<{{.*}}, kv_splits = 16, max_q_len = 1>, #attn.wgmma<q_block = 192, kv_block = 128, stages = 2>])
 func.func @packed(%q: tensor<1x8x3x64xf16>, %k: tensor<?x2x?x64xf16>, %o: tensor<?xi32>) -> tensor<1x8x3x64xf16> {
   %c = attn.attention %q, %k, %k offsets(%o : tensor<?xi32>) : tensor<1x8x3x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16> -> tensor<1x8x3x64xf16>
   return %c : tensor<1x8x3x64xf16>

@@ -31,7 +31,7 @@ cuda.kernel @body_c2 names(["x"]) types([memref<4x?xf32>]) num_inputs(0) blocks(
 
 // -----
 
-// expected-error @+1 {{expected a buffer, a dimension, a number of dimensions and a divisor for each of its blocks}}
+// expected-error @+1 {{expected a buffer, a dimension, a number of dimensions and a divisor for each of its blocks, and at most a buffer and a dimension more}}
 cuda.kernel @blocks_c3 names([]) types([]) num_inputs(0) blocks([[0, 1]]) threads(32) shared_bytes(0) {
   cuda.return
 }
@@ -53,6 +53,23 @@ cuda.kernel @dim_c3 names(["x"]) types([memref<4xf32>]) num_inputs(0) blocks([[0
 
 // -----
 
+// expected-error @+1 {{expected blocks of a dimension of 'memref<4xf32>', found 1}}
+cuda.kernel @added_c3 names(["x"]) types([memref<4xf32>]) num_inputs(0) blocks([[0, 0, 1, 1, 0, 1]]) threads(32) shared_bytes(0) {
+^bb0(%x: !llvm.ptr<1>, %n: i32, %s: i32):
+  cuda.return
+}
+
+// -----
+
+// expected-error @+1 {{expected blocks of one of 1 buffers, found -1}}
+cuda.kernel @added_buffer_c3 names(["x"]) types([memref<4xf32>]) num_inputs(0) blocks([[0, 0, 1, 1, -1, 0]]) threads(32) shared_bytes(0) {
+^bb0(%x: !llvm.ptr<1>, %n: i32, %s: i32):
+  cuda.return
+}
+
+// -----
+
+// (C3)
 // expected-error @+1 {{expected blocks of 1 to 1 dimensions, found 2}}
 cuda.kernel @dims_c3 names(["x"]) types([memref<4xf32>]) num_inputs(0) blocks([[0, 0, 2, 1]]) threads(32) shared_bytes(0) {
 ^bb0(%x: !llvm.ptr<1>, %n: i32, %s: i32):

@@ -11,6 +11,12 @@ cuda.kernel @copy names(["x", "y"]) types([memref<?xf32>, memref<?xf32>]) num_in
   llvm.store %value, %y : f32, !llvm.ptr<1>
   cuda.return
 }
+// CHECK: cuda.kernel @sum {{.*}} blocks({{\[\[}}0, 0, 1, 64, 1, 0]])
+cuda.kernel @sum names(["x", "y"]) types([memref<?xf32>, memref<4xf32>]) num_inputs(2)
+    blocks([[0, 0, 1, 64, 1, 0]]) threads(32) shared_bytes(0) {
+^bb0(%x: !llvm.ptr<1>, %xn: i32, %xs: i32, %y: !llvm.ptr<1>, %yn: i32, %ys: i32):
+  cuda.return
+}
 func.func @call(%x: memref<8xf32>, %y: memref<8xf32>) {
   // CHECK: host.call @copy
   host.call @copy(%x, %y) : memref<8xf32>, memref<8xf32>

@@ -830,6 +830,9 @@ def Attn_AttentionOp : Attn_RegionOp<"attention", ["getResultSizes", "getFlops",
     SmallVector<Value, 4> getStored();
     /// Whether elements of key or value are not the query's, or scaled.
     bool isWidened();
+    /// The largest q_len that a kernel before the one of this `max_q_len` serves; 0 if it is the
+    /// first.
+    int64_t getServedBefore(int64_t maxQLen);
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;

@@ -28,7 +28,7 @@ struct TensorCoreTiles {
   /// Padded to whole tiles of 16.
   int64_t headDim, valueDim;
   int64_t qBlock, kvBlock;
-  int64_t warpRows = 16, packedHeads = 1, kvSplits = 1;
+  int64_t warpRows = 16, packedHeads = 1, kvSplits = 1, maxQLen = 0;
   /// Keys and values of so many KV blocks are in shared memory.
   int64_t stages = 1;
   int64_t barriers = 0;

@@ -40,7 +40,8 @@ def Cuda_KernelOp : Op<Cuda_Dialect, "kernel", [IsolatedFromAbove, SingleBlock,
     It is launched with `threads` threads a block, `shared_bytes` bytes of shared memory
     (`cuda.shared_memory`), and as many blocks as the product of `blocks`: each is the number of a
     buffer, of its first dimension and how many of them, whose sizes are multiplied, and a divisor of
-    that product, which is rounded up. More than 48 KB of shared memory are asked for; a device with
+    that product, which is rounded up. Two more numbers are a buffer and a dimension whose size is
+    added to the quotient. More than 48 KB of shared memory are asked for; a device with
     less refuses the call.
 
     Each of `tensor_maps` describes a buffer for copies of boxes to shared memory (TMA): its number,
@@ -50,7 +51,8 @@ def Cuda_KernelOp : Op<Cuda_Dialect, "kernel", [IsolatedFromAbove, SingleBlock,
 
     - (C1) a name and a type for each buffer; `num_inputs` of them at most.
     - (C2) the body has the arguments named above.
-    - (C3) each of `blocks` is a buffer, dimensions of it, at least one, and a positive divisor.
+    - (C3) each of `blocks` is a buffer, dimensions of it, at least one, and a positive divisor, and
+      may be followed by a buffer and a dimension.
     - (C4) at most 1024 threads, whole warps, and at most 232448 bytes of shared memory.
     - (C5) each of `tensor_maps` is a buffer of 1 to 5 dimensions, and 1 to 256 elements of each; of
       the innermost as many as 128 bytes hold.
@@ -87,9 +89,10 @@ def Cuda_KernelOp : Op<Cuda_Dialect, "kernel", [IsolatedFromAbove, SingleBlock,
     attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{
-    /// A factor of the number of blocks: ceil(product of sizes / divisor).
+    /// A factor of the number of blocks: ceil(product of sizes / divisor), plus the size of the
+    /// dimension `added`, if that is of a buffer.
     struct Blocks {
-      int64_t buffer, dim, dims, divisor;
+      int64_t buffer, dim, dims, divisor, addedBuffer = -1, addedDim = 0;
     };
     ::llvm::SmallVector<Blocks> getBlockFactors();
     /// A tensor map: a buffer, and the size of a box in each dimension, outermost first.

@@ -60,6 +60,8 @@ def compute(name, modifiers, kind, operands):
         return f"{args[0]} < 0 ? -{args[0]} : {args[0]}"
     if name == "shf" and modifiers == ["l", "wrap"]:
         return f"((uint64_t){args[1]} << 32 | {args[0]}) << ({args[2]} & 31) >> 32"
+    if name == "popc":
+        return f"__builtin_popcountll({args[0]})"
     if name == "clz":
         return f"{args[0]} ? __builtin_clzll({args[0]}) - {64 - int(kind[1:])} : {kind[1:]}"
     if name == "bfe" and kind in ("s32", "u32"):
