@@ -54,7 +54,7 @@ def main():
     parser.add_argument("--lit", required=True)
     parser.add_argument("--build", required=True)
     parser.add_argument("--quick", action="store_true", help="leave out the long numeric tests")
-    parser.add_argument("--all", action="store_true", help="all cases of the long tests, not a third of them")
+    parser.add_argument("--all", action="store_true", help="all cases of the long tests, not a share of them")
     parser.add_argument("--cpu", choices=CPUS, help="compile for `host` as on such a CPU")
     options = parser.parse_args()
     if options.cpu:

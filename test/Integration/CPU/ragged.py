@@ -1,6 +1,6 @@
 """Compares attention over packed rows with numpy, sequence by sequence, called with guarded tensors.
 
-    ragged.py [TARGET] [--calls N] [--seed S] [--only N] [--element f16|bf16]
+    ragged.py [TARGET] [--calls N] [--seed S] [--only N | --share N] [--element f16|bf16]
 
 Sequences are of random lengths: empty ones, decode steps and prompts in one call. Keys are packed,
 in pages or in a cache. Offsets that are wrong anywhere are refused, and nothing is written then.
@@ -289,9 +289,10 @@ if __name__ == "__main__":
     parser.add_argument("--calls", type=int, default=2, help="further random calls of each case")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int, help="the number of one case")
+    parser.add_argument("--share", type=int, default=3, help="run every so-manyth case (with ATTNC_TEST_ALL: all)")
     parser.add_argument("--element", choices=("f16", "bf16"), help="that of all cases, in place of their own")
     options = parser.parse_args()
-    chosen = attention.sample(CASES) if options.only is None else [CASES[options.only]]
+    chosen = attention.sample(CASES, options.share) if options.only is None else [CASES[options.only]]
     if options.element:
         chosen = [dataclasses.replace(case, element=options.element) for case in chosen]
     calls.report([one for case in chosen for one in run(case, options)])

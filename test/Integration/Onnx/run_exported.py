@@ -2,7 +2,7 @@
 
 usage: run_exported.py FOLDER [PATTERN]
 
-A third of them, or all with `./dev test --all`. FOLDER is what export.py or optimize.py wrote. A model is right if its error is at most twice that
+A fifth of them, or all with `./dev test --all`. FOLDER is what export.py or optimize.py wrote. A model is right if its error is at most twice that
 of PyTorch in float32, plus 4 eps of the largest result; with open dimensions it is called at all
 sizes there are. Each attention that can be one kernel must be.
 """
@@ -92,7 +92,7 @@ def check(model):
 def main():
     pattern = sys.argv[2] if len(sys.argv) > 2 else "*"
     models = sample(sorted(m for m in pathlib.Path(sys.argv[1]).glob("*.onnx")
-                    if fnmatch.fnmatch(m.name, pattern)))
+                    if fnmatch.fnmatch(m.name, pattern)), share=5)
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
         for result in pool.map(check, models):
