@@ -5,7 +5,7 @@ import re
 REGISTERS = {"pred": "int", "b16": "uint16_t", "b32": "uint32_t", "b64": "uint64_t",
              "u32": "uint32_t", "f32": "uint32_t", "f64": "uint64_t"}
 FLOATS = ("f16", "f32", "f64")
-INTEGERS = {"s16": "int16_t", "s32": "int32_t", "s64": "int64_t",
+INTEGERS = {"s8": "int8_t", "s16": "int16_t", "s32": "int32_t", "s64": "int64_t",
             "u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t",
             "b8": "uint8_t", "b16": "uint16_t", "b32": "uint32_t", "b64": "uint64_t", "pred": "int"}
 
