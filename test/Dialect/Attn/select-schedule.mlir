@@ -43,7 +43,7 @@ func.func @one_row(%q: tensor<1x32x1x128xf32>, %k: tensor<1x8x?x128xf32>) -> ten
 
 // Many rows of 16 bits share what they load and widen.
 // CHECK-LABEL: func.func @many_heads
-// WIDE: schedule([#attn.decode<q_block = 8, packed_heads = 8, kv_block = 128, vector_width = 16, score_rows = 4, score_keys = 4, context_rows = 4, context_vectors = 4, fetch_ahead = 128, fetches = 3, kv_splits = 32>])
+// WIDE: schedule([#attn.decode<q_block = 8, packed_heads = 8, kv_block = 128, vector_width = 16, score_rows = 4, score_keys = 4, context_rows = 4, context_vectors = 4, fetch_ahead = 128, kv_splits = 32>])
 // NARROW: schedule([#attn.decode<q_block = 8, packed_heads = 8, kv_block = 128, vector_width = 8, score_rows = 4, score_keys = 2, context_rows = 4, context_vectors = 2, fetch_ahead = 128, fetches = 3, kv_splits = 32>])
 func.func @many_heads(%q: tensor<1x8x1x128xbf16>, %k: tensor<1x1x?x128xbf16>) -> tensor<1x8x1x128xbf16> {
   %c = attn.attention %q, %k, %k : tensor<1x8x1x128xbf16>, tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16> -> tensor<1x8x1x128xbf16>
@@ -52,7 +52,7 @@ func.func @many_heads(%q: tensor<1x8x1x128xbf16>, %k: tensor<1x1x?x128xbf16>) ->
 
 // Four rows do, too, but on Zen 5, which reads memory fastest in order: the whole row of a value at once.
 // CHECK-LABEL: func.func @some_heads_f16
-// WIDE: schedule([#attn.decode<q_block = 4, packed_heads = 4, kv_block = 128, vector_width = 16, score_rows = 4, score_keys = 4, context_rows = 4, context_vectors = 4, fetch_ahead = 128, fetches = 3, kv_splits = 4>])
+// WIDE: schedule([#attn.decode<q_block = 4, packed_heads = 4, kv_block = 128, vector_width = 16, score_rows = 4, score_keys = 4, context_rows = 4, context_vectors = 4, fetch_ahead = 128, kv_splits = 4>])
 // ZEN4: schedule([#attn.decode<q_block = 4, packed_heads = 4, kv_block = 128, {{.*}} score_keys = 4, context_rows = 4, context_vectors = 4,
 // ZEN5: schedule([#attn.decode<q_block = 4, packed_heads = 4, kv_block = 64, {{.*}} score_keys = 2, context_rows = 2, context_vectors = 8,
 func.func @some_heads_f16(%q: tensor<1x32x1x128xf16>, %k: tensor<1x8x?x128xf16>) -> tensor<1x32x1x128xf16> {
@@ -207,7 +207,8 @@ func.func @blocks_of_far_keys(%x: tensor<1x1x32768x64xf32>) -> tensor<1x1x32768x
 // PAIRS: #attn.prefill<
 // PAIRS-NOT: products
 // Few rows take pairs that fill vectors, where several share them.
-// PAIRS: #attn.decode<q_block = 4, packed_heads = 4, kv_block = 64, vector_width = 16, score_rows = 4, score_keys = 2, context_rows = 4, context_vectors = 4, products = bf16_pairs, fetch_ahead = 64, fetches = 3, kv_splits = 16>
+// ZEN4: #attn.decode<q_block = 4, packed_heads = 4, kv_block = 64, vector_width = 16, score_rows = 4, score_keys = 2, context_rows = 4, context_vectors = 4, products = bf16_pairs, fetch_ahead = 64, kv_splits = 16>
+// ZEN5: #attn.decode<q_block = 4, packed_heads = 4, kv_block = 64, vector_width = 16, score_rows = 4, score_keys = 2, context_rows = 4, context_vectors = 4, products = bf16_pairs, fetch_ahead = 64, fetches = 3, kv_splits = 16>
 // PAIRS-NOT: products
 // PAIRS: #attn.decode<
 // PAIRS-NOT: products
