@@ -59,7 +59,7 @@ def main():
     options = parser.parse_args()
     if options.cpu:
         os.environ["ATTNC_HOST_TARGET"] = CPUS[options.cpu]
-        os.environ.setdefault("ATTNC_TEST_SEED", "1")  # another third of long lists
+        os.environ.setdefault("ATTNC_TEST_SEED", "1")  # another share of long lists
     with tempfile.TemporaryDirectory() as scratch:
         tally = run_lit(options, scratch) + run_unit_tests(options, scratch)
     print(f"{tally[True]} passed, {tally[False]} failed")

@@ -201,7 +201,7 @@ SmallVector<cuda::KernelOp::Blocks> FragmentAttention::countBlocks() {
     if (hasTileOfEach())
       blocks[0] = {offsets, 0, 1, 1};
     else
-      std::tie(blocks[0].addedBuffer, blocks[0].addedDim) = std::pair(offsets, 0);
+      blocks[0].addedBuffer = offsets;
   }
   if (sizes.kvSplits != 1)
     blocks.push_back({k.countInputs(), 0, 1, 1});

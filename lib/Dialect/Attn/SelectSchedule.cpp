@@ -305,16 +305,17 @@ int64_t CpuSelector::interleavedHeads(int64_t rows) {
 
 /// How far ahead rows are prefetched, and how often. Most CPUs by themselves prefetch rows side by
 /// side, but not far enough ahead of the products of several query rows, which leave time for a
-/// core to drop prefetches. Bytes arrive faster than they are multiplied, and so do halves for
-/// several rows: one prefetch is enough, but for halves that are widened in views.
+/// core to drop prefetches. Elements of 8 bits arrive faster than they are multiplied, and so do
+/// those of 16 bits for several rows: one prefetch is enough, but for views whose elements are
+/// widened.
 std::pair<int64_t, int64_t> CpuSelector::fetches(int64_t rows, int64_t kvBlock) {
   constexpr int64_t kKeysAhead = 64; // 32 KB of 128 floats
   int64_t bits = op.getKey().getType().getElementTypeBitWidth();
   bool areSome = rows >= kSomeRows, areApart = areRowsApart(op);
   bool inViews = areApart && !op.getPages();
-  bool areHalves = bits == 16 && has32VectorRegs && !cpu.prefersOrder &&
-                   (!inViews || products == Products::bf16_pairs);
-  bool isOnce = bits == 8 || (areSome && areHalves);
+  bool areShort = bits == 16 && has32VectorRegs && !cpu.prefersOrder &&
+                  (!inViews || products == Products::bf16_pairs);
+  bool isOnce = bits == 8 || (areSome && areShort);
   int64_t ahead = std::max(isOnce && areSome && areApart ? 2 * kKeysAhead : kKeysAhead, kvBlock);
   if (areSome || areApart)
     return {ahead, isOnce ? 1 : 3};

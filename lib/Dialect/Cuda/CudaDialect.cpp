@@ -60,8 +60,10 @@ SmallVector<KernelOp::Blocks> KernelOp::getBlockFactors() {
   return llvm::map_to_vector(getBlocks(), [](Attribute each) {
     SmallVector<int64_t> numbers = getNumbers(each);
     Blocks factor{numbers[0], numbers[1], numbers[2], numbers[3]};
-    if (numbers.size() > 4)
-      std::tie(factor.addedBuffer, factor.addedDim) = std::pair(numbers[4], numbers[5]);
+    if (numbers.size() > 4) {
+      factor.addedBuffer = numbers[4];
+      factor.addedDim = numbers[5];
+    }
     return factor;
   });
 }

@@ -112,7 +112,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         spec = os.path.join(folder, "spec.mlir")
         write_spec(text, element, spec)
-        for function, sizes, wanted in sample(select(kind, element, text), offset=2 * list(CASES).index(kind) + ("f16", "bf16").index(element)):
+        offset = 2 * list(CASES).index(kind) + ("f16", "bf16").index(element)
+        for function, sizes, wanted in sample(select(kind, element, text), offset=offset):
             count = verify(kind, spec, function, sizes, wanted, folder)
             print(f"{function} {sizes} {wanted}: {count}", flush=True)
             total += count
