@@ -63,9 +63,10 @@ static bool mayMultiplyPairs(Operation *op) {
 
 /// Whether the schedule has the parameter, if only by its default, the first of its values.
 static bool hasParameter(const ScheduleText &text, StringRef name) {
-  bool mayBeDefault = name == "fetch_ahead" || name == "fetches" || name == "kv_splits" ||
-                      name == "interleaved_heads";
-  return text.get(name) || (mayBeDefault && text.get("score_rows"));
+  bool isDecode = text.get("score_rows").has_value(),
+       mayBeDefault = name == "fetches" || name == "kv_splits" || name == "interleaved_heads";
+  return text.get(name) || (mayBeDefault && isDecode) ||
+         (name == "fetch_ahead" && text.get("score_keys"));
 }
 
 /// For each parameter, the steps in the order of its values. The rows of a decode kernel follow

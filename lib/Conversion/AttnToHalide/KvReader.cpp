@@ -191,7 +191,7 @@ Scalar KvReader::scaledDot(Scalar dot, Scalar k, Scalar c, const BlockCoords &t)
 Scalar KvReader::value(Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
   const KvTensors &kv = blocks.in.kv;
   KvTensors::Place place = placeOf(visibleNumber(k, c, t), k, c, t);
-  Scalar x = kv.value(d, place, kvHead(t.h), blocks.batch(t));
+  Scalar x = fetchValueAhead(kv.value(d, place, kvHead(t.h), blocks.batch(t)), d, k, c, t);
   return scaled(x, kv.getValueScales(), valueScales, d, place, k, c, t);
 }
 

@@ -142,6 +142,7 @@ void PrefillAttention::buildKeys() {
   kvBlocks = buildKvBlocks(blocks, range);
   reader.emplace(blocks, range, buildKvHead(blocks), buildKvStart(blocks));
   reader->lookUpPages();
+  reader->fetchAhead(s.getFetchAhead(), /*fetches=*/1);
   steps.emplace(*reader, regions, qBlockMask);
 }
 

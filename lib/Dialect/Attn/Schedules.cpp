@@ -61,14 +61,21 @@ static LogicalResult verifyTile(EmitError emitError, std::pair<StringRef, int64_
                      << kMostTileVectors << ", found " << rowCount << " * " << columnCount;
 }
 
+static LogicalResult verifyFetchAhead(EmitError emitError, int64_t keys) {
+  constexpr int64_t kMostAhead = 4096;
+  if (keys < 0)
+    return emitError() << "expected fetch_ahead of at least 0, found " << keys;
+  return verifyAtMost(emitError, "fetch_ahead", keys, kMostAhead);
+}
+
 /// Rows and columns of a tile.
 static constexpr int64_t kTileSide = 16;
 
 LogicalResult PrefillAttr::verify(EmitError emitError, int64_t qBlock, int64_t kvBlock,
                                   int64_t vectorWidth, int64_t scoreVectors, int64_t scoreKeys,
                                   int64_t contextRows, int64_t contextVectors, Products products,
-                                  int64_t packedHeads, int64_t kvSplits, int64_t minSplitKeys,
-                                  int64_t maxQLen) {
+                                  int64_t fetchAhead, int64_t packedHeads, int64_t kvSplits,
+                                  int64_t minSplitKeys, int64_t maxQLen) {
   std::pair<StringRef, int64_t> parameters[] = {{"q_block", qBlock},
                                                 {"kv_block", kvBlock},
                                                 {"vector_width", vectorWidth},
@@ -84,6 +91,7 @@ LogicalResult PrefillAttr::verify(EmitError emitError, int64_t qBlock, int64_t k
       return failure();
   if (failed(verifyAtMost(emitError, "q_block", qBlock, kMostRows)) ||
       failed(verifyAtMost(emitError, "vector_width", vectorWidth, kMostLanes)) ||
+      failed(verifyFetchAhead(emitError, fetchAhead)) ||
       failed(verifyTile(emitError, {"score_vectors", scoreVectors}, {"score_keys", scoreKeys})) ||
       failed(verifyTile(emitError, {"context_rows", contextRows},
                         {"context_vectors", contextVectors})))
@@ -131,10 +139,8 @@ LogicalResult DecodeAttr::verify(EmitError emitError, int64_t qBlock, int64_t pa
   for (auto [name, value] : parameters)
     if (failed(verifyPositive(emitError, name, value)))
       return failure();
-  constexpr int64_t kMostAhead = 4096, kMostFetches = 4;
-  if (fetchAhead < 0)
-    return emitError() << "expected fetch_ahead of at least 0, found " << fetchAhead;
-  if (failed(verifyAtMost(emitError, "fetch_ahead", fetchAhead, kMostAhead)) ||
+  constexpr int64_t kMostFetches = 4;
+  if (failed(verifyFetchAhead(emitError, fetchAhead)) ||
       failed(verifyAtMost(emitError, "fetches", fetches, kMostFetches)) ||
       failed(verifyAtMost(emitError, "vector_width", vectorWidth, kMostLanes)) ||
       failed(verifyTile(emitError, {"score_rows", scoreRows}, {"score_keys", scoreKeys})) ||

@@ -113,6 +113,7 @@ private:
   Attribute manyHeads(int64_t rowsOfHead, int64_t maxQLen = 0);
   int64_t kvBlock(int64_t qBlock);
   int64_t tileKvBlock(int64_t qBlock);
+  int64_t prefillFetchAhead();
   /// Whether one KV block covers all keys that a query block sees.
   bool isOneKvBlock(int64_t qBlock);
   Attribute decode(int64_t rowsOfHead, int64_t maxQLen = 0);
@@ -223,9 +224,19 @@ Attribute CpuSelector::prefill(int64_t qBlock, int64_t maxQLen, int64_t packedHe
     contextRows = largestDivisor(qBlock, 4);
   }
   return PrefillAttr::get(op->getContext(), qBlock, kvBlock(qBlock), lanes, vectors, scoreKeys,
-                          contextRows, contextVectors, products, packedHeads,
+                          contextRows, contextVectors, products, prefillFetchAhead(), packedHeads,
                           packedHeads == 1 ? 1 : kvSplits(packedHeads), /*min_split_keys=*/1024,
                           maxQLen);
+}
+
+/// CPUs by themselves do not read keys of other caches than L2 as fast as many rows multiply them.
+/// Prefetches cost more than they save for short keys in pairs, and beside a search, whose few keys
+/// stay in L2.
+int64_t CpuSelector::prefillFetchAhead() {
+  constexpr int64_t kKeysAhead = 128, kShort = 128;
+  bool areShortPairs = products == Products::bf16_pairs && headDim < kShort,
+       mayNeedSearch = !op.getMask().empty() && !mask.isComplete();
+  return isInTiles() || areShortPairs || mayNeedSearch ? 0 : kKeysAhead;
 }
 
 int64_t CpuSelector::headsInVectors(int64_t limit) {

@@ -13,6 +13,7 @@
 // CHECK:   arith.minsi %[[NEXT]]
 // CHECK: %[[DOT:.*]] = halide.func "dot"
 // CHECK: halide.update %[[DOT]]
+// CHECK:   halide.fetch_ahead
 // CHECK: %[[SCORE:.*]] = halide.func "score"
 // CHECK:   %[[BITS:.*]] = arith.bitcast %{{.*}} : f32 to i32
 // CHECK:   arith.select %{{.*}}, %[[BITS]], %c-8388608_i32

@@ -503,6 +503,11 @@ func.func private @fetch_ahead_4097() attributes {x = #attn.decode<q_block = 1, 
 
 // -----
 
+// expected-error@+1 {{expected fetch_ahead of at most 4096, found 4097}}
+func.func private @prefill_fetch_ahead_4097() attributes {x = #attn.prefill<q_block = 16, kv_block = 16, vector_width = 16, score_vectors = 1, score_keys = 1, context_rows = 1, context_vectors = 1, fetch_ahead = 4097>}
+
+// -----
+
 // expected-error@+1 {{expected fetches of at most 4, found 5}}
 func.func private @fetches_5() attributes {x = #attn.decode<q_block = 1, packed_heads = 1, kv_block = 64, vector_width = 16, score_rows = 1, score_keys = 1, context_rows = 1, context_vectors = 1, fetches = 5>}
 

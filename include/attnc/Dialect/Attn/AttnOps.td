@@ -157,9 +157,11 @@ def Attn_PrefillAttr : Attn_Attr<"Prefill", "prefill",
     vectors of value dims.
 
     A query block packs `packed_heads` query heads that share a key/value head, q_block /
-    packed_heads rows of each. `kv_splits` and `min_split_keys` are those of `#attn.decode`.
+    packed_heads rows of each. `kv_splits` and `min_split_keys` are those of `#attn.decode`, and so is
+    `fetch_ahead`: each key and value is prefetched once.
 
-    All are at least 1. A q_block is at most 1,024, a vector_width 64, a register tile 128 vectors.
+    All but fetch_ahead are at least 1. A q_block is at most 1,024, a vector_width 64, a register tile 128
+    vectors, fetch_ahead 4,096 keys.
     q_block is a multiple of vector_width · score_vectors, of context_rows and of packed_heads,
     kv_block one of score_keys and of 4.
 
@@ -181,6 +183,7 @@ def Attn_PrefillAttr : Attn_Attr<"Prefill", "prefill",
       "int64_t":$vector_width, "int64_t":$score_vectors, "int64_t":$score_keys,
       "int64_t":$context_rows, "int64_t":$context_vectors,
       DefaultValuedParameter<"::mlir::attn::Products", "::mlir::attn::Products::f32">:$products,
+      DefaultValuedParameter<"int64_t", "0">:$fetch_ahead,
       DefaultValuedParameter<"int64_t", "1">:$packed_heads,
       DefaultValuedParameter<"int64_t", "1">:$kv_splits,
       DefaultValuedParameter<"int64_t", "1024">:$min_split_keys,
