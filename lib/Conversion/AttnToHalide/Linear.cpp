@@ -5,7 +5,8 @@
 //
 // A matrix product in register tiles of a few rows × a few vectors of output features, with the
 // epilogue (bias, activation, residual) applied while a block is in cache. Weights are packed in
-// panels that a tile reads in order: at compile time if constant, else in every call.
+// panels that a tile reads in order: at compile time if constant, else in every call. A few rows read
+// weights in place, in vectors of in_features.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,15 +25,19 @@ struct Tile {
   Products products;
   /// Whether products take pairs of bf16, and whether all those of a block are one call.
   bool inPairs, inTiles;
+  /// Whether weights are read in place, `vectors` features at a time.
+  bool inPlace;
+  /// Features of a task.
   int64_t columns() const { return lanes * vectors; }
 
   explicit Tile(LinearAttr s)
       : rows(s.getRowTile()), lanes(s.getVectorWidth()), vectors(s.getVectors()),
         rowBlock(s.getRowBlock()), products(s.getProducts()), inPairs(products != Products::f32),
-        inTiles(products == Products::bf16_tiles) {}
+        inTiles(products == Products::bf16_tiles), inPlace(!s.getPacked()) {}
 };
 
-/// Funcs of the product, outermost consumer last. Constant panels are an input. The sum and the
+/// Funcs of the product, outermost consumer last. Constant panels, and weights that are not packed,
+/// are an input. The sum and the
 /// block, which are one func if all products of a block are one call, have the tile's rows, of
 /// dimension `rowDim` of the result, as dimension 2. `wideInput`: null, or the input in f32.
 struct Product {
@@ -143,15 +148,19 @@ static Scalar multiply(Scalar x, Scalar weight, Type acc) {
                                   : convert(x, acc) * convert(weight, acc);
 }
 
-/// Panels read (column, k, panel).
+/// Panels read (column, k, panel), weights in place (k, feature).
 static void buildPanels(PipelineBuilder &p, LinearOp op, Value packed, const Tile &tile,
                         Product &f) {
-  f.packsInCall = !packed;
+  f.packsInCall = !packed && !tile.inPlace;
   if (packed) {
     f.panels = p.input("panels", packed);
     return;
   }
   Func weight = p.input("weight", op.getWeight());
+  if (tile.inPlace) {
+    f.panels = weight;
+    return;
+  }
   Scalar features = p.extent(weight, 1);
   int64_t depth = tensorType(op.getWeight()).getDimSize(1);
   f.pairs = countPairs(depth, tile.products);
@@ -168,7 +177,7 @@ static void buildPanels(PipelineBuilder &p, LinearOp op, Value packed, const Til
 /// Rows of 16 bits that each panel would widen again.
 static Func buildWideInput(PipelineBuilder &p, LinearOp op, Func input, const Tile &tile) {
   RankedTensorType type = tensorType(op.getInput());
-  if (type.getElementTypeBitWidth() != 16 || tile.inPairs || tile.rows == 1)
+  if (type.getElementTypeBitWidth() != 16 || tile.inPairs || tile.rows == 1 || tile.inPlace)
     return {};
   SmallVector<StringRef> vars = concat<StringRef>({"k"}, rowNames(type.getRank() - 1));
   return p.func("wide_input", vars, p.b().getF32Type(),
@@ -208,7 +217,9 @@ static FailureOr<Product> buildProduct(PipelineBuilder &p, LinearOp op, ArrayRef
       SmallVector<Scalar> at = concat<Scalar>({k}, withRowsFirst<Scalar>(row, rowDim));
       return Value(f.wideInput) ? f.wideInput(at) : input(at);
     };
-    Scalar weight = f.panels(v[0], r[0], v[1]);
+    Scalar weight = tile.inPlace
+                        ? f.panels(r[0], min(v[1] * columns + v[0], p.extent(f.panels, 1) - 1))
+                        : f.panels(v[0], r[0], v[1]);
     return tile.inPairs ? dotBF16Pair(f.sum(v), readPair(r[0], depth, read), weight)
                         : f.sum(v) + multiply(read(r[0]), weight, acc);
   });
@@ -280,6 +291,63 @@ static void scheduleSums(PipelineBuilder &p, const Product &f, Loop at, const Ti
   scheduleSum(p, ofBlock, blocks, blockLoops, blockLoops.back(), tile);
 }
 
+/// Sums over every lanes-th in_feature, in blocks if they are long, and what adds them up.
+static void scheduleSumsInPlace(PipelineBuilder &p, const Product &f, Loop at, const Tile &tile) {
+  using halide::MemoryType;
+  auto place = [&](Func sum, Loop in) {
+    p.computeAt(sum, in);
+    p.storeIn(sum, MemoryType::register_);
+    p.boundExtent(sum, 0, tile.vectors);
+    p.boundExtent(sum, 2, tile.rows);
+  };
+  auto unrollTile = [&](ArrayRef<Loop> loops) {
+    p.unroll(loops[0]);
+    p.unroll(loops[2]);
+  };
+  int64_t lane = p.loops(f.sum).size();
+  auto placeLanes = [&](Func sum, Loop in) {
+    place(sum, in);
+    SmallVector<int64_t> order = {lane};
+    for (int64_t dim = 0; dim < sum.getRank(); ++dim)
+      if (dim != lane)
+        order.push_back(dim);
+    p.reorderStorage(sum, order);
+  };
+  auto scheduleLanes = [&](Func sum, Loop in, ArrayRef<Loop> loops) {
+    placeLanes(sum, in);
+    SmallVector<Loop> zero = p.loops(sum);
+    p.vectorize(zero[lane]);
+    unrollTile(zero);
+    p.reorder({loops[lane], loops[0], loops[2], loops.back()});
+    p.vectorize(loops[lane]);
+    unrollTile(loops);
+  };
+  Loop reduction = p.loops(f.sum, 0).back();
+  int64_t length = getBlockLength(f.width, kLongestSum * tile.lanes);
+  bool hasBlocks = length != 0;
+  if (hasBlocks)
+    reduction = p.split(reduction, llvm::alignTo(length, tile.lanes),
+                        halide::TailStrategy::guard_with_if)
+                    .second;
+  Loop lanes = p.split(reduction, tile.lanes).second;
+  Func partial = p.rfactor(lanes);
+  SmallVector<Loop> loops = p.loops(partial, 0);
+  if (hasBlocks) {
+    loops.pop_back();
+    Func ofBlock = p.rfactor(loops.back());
+    scheduleLanes(ofBlock, loops.back(), p.loops(ofBlock, 0));
+  }
+  scheduleLanes(partial, at, loops);
+  combineLanes(p, lanes, tile.lanes, [&](Func half) {
+    placeLanes(half, at);
+    unrollTile(p.loops(half));
+    unrollTile(p.loops(half, 0));
+  });
+  place(f.sum, at);
+  unrollTile(p.loops(f.sum));
+  unrollTile(p.loops(f.sum, 0));
+}
+
 /// The loops that one call replaces are innermost.
 static void scheduleTiles(PipelineBuilder &p, Func sum) {
   SmallVector<Loop> loops = p.loops(sum, 0);
@@ -294,19 +362,23 @@ static void scheduleProduct(PipelineBuilder &p, const Product &f, const Tile &ti
   auto [mo, mi] = p.split(rows[0], tile.rowBlock, TailStrategy::guard_with_if);
   auto [no, ni] = p.split(out[0], tile.columns(), TailStrategy::guard_with_if);
   auto [nv, lanes] = p.split(ni, tile.lanes);
-  p.reorder(concat<Loop>({lanes, nv, mi, no, mo}, ArrayRef(rows).drop_front(1)));
+  // Weights in place are read once for all rows; a block of rows shares packed ones.
+  SmallVector<Loop> order = {lanes, nv, mi, mo}, outer(ArrayRef(rows).drop_front(1));
+  order.append(outer);
+  order.insert(tile.inPlace ? order.end() : order.begin() + 3, no);
+  p.reorder(order);
   p.vectorize(lanes);
   p.unroll(nv);
   p.parallel(no);
   p.parallel(mo);
-  for (Loop loop : ArrayRef(rows).drop_front(1))
+  for (Loop loop : outer)
     p.parallel(loop);
 
   if (Value(f.wideInput)) {
     p.computeAt(f.wideInput, mo);
     p.vectorize(p.split(p.loops(f.wideInput)[0], tile.lanes, TailStrategy::guard_with_if).second);
   }
-  p.computeAt(f.block, no);
+  p.computeAt(f.block, tile.inPlace ? mo : no);
   p.storeIn(f.block, MemoryType::stack);
   p.boundExtent(f.block, 0, tile.columns());
   p.boundStorage(f.block, 2, tile.rowBlock);
@@ -315,6 +387,13 @@ static void scheduleProduct(PipelineBuilder &p, const Product &f, const Tile &ti
   p.alignBounds(f.block, 2, tile.rows);
   SmallVector<Loop> block = p.loops(f.block);
   auto [mt, row] = p.split(block[2], tile.rows, TailStrategy::round_up);
+  if (tile.inPlace) {
+    auto [group, feature] = p.split(block[0], tile.vectors);
+    p.reorder({feature, row, mt, group});
+    p.unroll(feature);
+    p.unroll(row);
+    return scheduleSumsInPlace(p, f, mt, tile);
+  }
   auto [bv, bl] = p.split(block[0], tile.lanes);
   p.reorder({bl, bv, row, mt});
   p.vectorize(bl);

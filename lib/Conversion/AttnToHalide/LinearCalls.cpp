@@ -42,7 +42,7 @@ static SmallVector<LinearKernel> listKernels(LinearOp op, bool onGpu, const CpuI
                             ? Products::bf16_pairs
                             : getProductsOn(cpu, s.getProducts(), depth);
     return {LinearAttr::get(op->getContext(), s.getRowTile(), s.getVectors(), s.getVectorWidth(),
-                            s.getRowBlock(), products, s.getMaxRows()),
+                            s.getRowBlock(), products, s.getPacked(), s.getMaxRows()),
             rowDim};
   };
   ArrayAttr schedules =

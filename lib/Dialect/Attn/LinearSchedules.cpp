@@ -30,6 +30,15 @@ bool attn::hasConstantWeight(LinearOp op) {
   return constant && !getConstantBytes(constant.getValue()).empty();
 }
 
+bool attn::mayStayInPlace(LinearOp op, int64_t lanes) {
+  auto weight = cast<RankedTensorType>(op.getWeight().getType());
+  int64_t depth = weight.getDimSize(1);
+  Type input = cast<RankedTensorType>(op.getInput().getType()).getElementType();
+  bool areKnown = isa<Float32Type, Float16Type, BFloat16Type>(input) &&
+                  isa<Float32Type, Float16Type, BFloat16Type>(weight.getElementType());
+  return areKnown && !hasConstantWeight(op) && !ShapedType::isDynamic(depth) && depth % lanes == 0;
+}
+
 /// Tiles take many times the products of vdpbf16ps.
 static Products selectProducts(LinearOp op, const CpuInfo &cpu) {
   if (!mayMultiplyPairs(op))
@@ -40,10 +49,10 @@ static Products selectProducts(LinearOp op, const CpuInfo &cpu) {
 }
 
 /// A tile of six rows fills the registers beside loaded operands; a single row has its own kernel.
-/// If weights are packed in the call, packing costs more than the product of a few rows.
+/// Packing weights in the call costs more than the product of a few rows, which reads them in place.
 ArrayAttr attn::selectLinearSchedules(LinearOp op, const CpuInfo &cpu, bool onGpu) {
   // Rows whose sums fit in cache beside a panel of weights.
-  constexpr int64_t kRowBlock = 516, kRowTile = 6;
+  constexpr int64_t kRowBlock = 516, kRowTile = 6, kInPlaceTile = 4;
   auto input = cast<RankedTensorType>(op.getInput().getType());
   Type element = input.getElementType();
   Products products = onGpu ? Products::f32 : selectProducts(op, cpu);
@@ -51,18 +60,30 @@ ArrayAttr attn::selectLinearSchedules(LinearOp op, const CpuInfo &cpu, bool onGp
     // Four tiles of AMX share a panel, of as many in_features as fit in cache.
     if (products == Products::bf16_tiles)
       return LinearAttr::get(op->getContext(), rowTile == 1 ? 1 : 8, /*vectors=*/2,
-                             /*vector_width=*/16, /*row_block=*/256, products, maxRows);
+                             /*vector_width=*/16, /*row_block=*/256, products, /*packed=*/true,
+                             maxRows);
     return LinearAttr::get(op->getContext(), rowTile, cpu.vectorRegisters >= 32 ? 4 : 2,
-                           cpu.lanes(element.isF64() ? 64 : 32), kRowBlock, products, maxRows);
+                           cpu.lanes(element.isF64() ? 64 : 32), kRowBlock, products,
+                           /*packed=*/true, maxRows);
+  };
+  int64_t fewRows = element.isBF16() ? 16 : 128; // bf16 is widened for each tile
+  auto getInPlace = [&](int64_t maxRows) {
+    int64_t tile = cpu.vectorRegisters >= 32 ? kInPlaceTile : kInPlaceTile / 2;
+    return LinearAttr::get(op->getContext(), tile, kInPlaceTile, cpu.lanes(32), fewRows,
+                           Products::f32, /*packed=*/false, maxRows);
   };
   int64_t rows = input.getRank() < 2 ? 1 : input.getDimSize(input.getRank() - 2);
   bool isOpen = ShapedType::isDynamic(rows);
   bool isShort = !onGpu && hasShortRows(input) == true;
   bool mayBeFew = hasConstantWeight(op) && (isOpen || rows <= 1) && !isShort;
+  bool isInPlace = !onGpu && !isShort && (isOpen || rows <= fewRows) &&
+                   mayStayInPlace(op, cpu.lanes(32));
   SmallVector<Attribute> schedules;
   if (mayBeFew)
     schedules.push_back(get(/*rowTile=*/1, /*maxRows=*/isOpen ? 1 : 0));
-  if (!mayBeFew || isOpen)
+  if (isInPlace)
+    schedules.push_back(getInPlace(/*maxRows=*/isOpen ? fewRows : 0));
+  if (isOpen || schedules.empty())
     schedules.push_back(get(kRowTile, /*maxRows=*/0));
   return ArrayAttr::get(op->getContext(), schedules);
 }
@@ -72,12 +93,15 @@ static LinearAttr withPanels(LinearAttr schedule, LinearAttr panels) {
   int64_t rows = std::min(schedule.getRowTile(), kMostTileVectors / panels.getVectors());
   int64_t block = std::min(schedule.getRowBlock(), getMostBlockRows(panels.getPanelColumns()));
   return LinearAttr::get(schedule.getContext(), rows, panels.getVectors(), panels.getVectorWidth(),
-                         block / rows * rows, panels.getProducts(), schedule.getMaxRows());
+                         block / rows * rows, panels.getProducts(), /*packed=*/true,
+                         schedule.getMaxRows());
 }
 
 ArrayAttr attn::withSharedPanels(ArrayAttr schedules, size_t index, LinearAttr schedule) {
   SmallVector<Attribute> all;
   for (auto [at, other] : llvm::enumerate(schedules.getAsRange<LinearAttr>()))
-    all.push_back(at == index ? schedule : withPanels(other, schedule));
+    all.push_back(at == index                                  ? schedule
+                  : other.getPacked() && schedule.getPacked() ? withPanels(other, schedule)
+                                                               : other);
   return ArrayAttr::get(schedules.getContext(), all);
 }

@@ -219,7 +219,7 @@ LogicalResult MmaAttr::verify(EmitError emitError, int64_t qBlock, int64_t kvBlo
 
 LogicalResult LinearAttr::verify(EmitError emitError, int64_t rowTile, int64_t vectors,
                                  int64_t vectorWidth, int64_t rowBlock, Products products,
-                                 int64_t maxRows) {
+                                 bool packed, int64_t maxRows) {
   std::pair<StringRef, int64_t> parameters[] = {{"row_tile", rowTile},
                                                 {"vectors", vectors},
                                                 {"vector_width", vectorWidth},
@@ -234,6 +234,9 @@ LogicalResult LinearAttr::verify(EmitError emitError, int64_t rowTile, int64_t v
   if (products == Products::bf16_tiles && vectors * vectorWidth % kTileSide != 0)
     return emitError() << "expected vectors * vector_width to be a multiple of " << kTileSide
                        << " beside products bf16_tiles, found " << vectors << " * " << vectorWidth;
+  if (!packed && products != Products::f32)
+    return emitError() << "expected products f32 of weights that are not packed, found "
+                       << stringifyProducts(products);
   return verifyAtMost(emitError, "row_block", rowBlock, getMostBlockRows(vectors * vectorWidth));
 }
 
@@ -411,16 +414,27 @@ bool attn::mayMultiplyPairs(LinearOp op) {
 }
 
 /// linear_c6
+static LogicalResult verifyInPlace(LinearOp op, LinearAttr schedule) {
+  if (mayStayInPlace(op, schedule.getVectorWidth()))
+    return success();
+  return op.emitOpError("expected packed weights where they are constant, not f32, f16 or bf16, or "
+                        "in_features are not known to be a multiple of vector_width ")
+         << schedule.getVectorWidth() << ", found " << op.getWeight().getType();
+}
+
 LogicalResult LinearAttr::verifySchedule(Operation *scheduled) const {
   auto op = cast<LinearOp>(scheduled);
   if (getProducts() != Products::f32 && !mayMultiplyPairs(op))
     return op.emitOpError("expected a bf16 weight with at most ")
            << kMostPairFeatures << " in_features beside products "
            << stringifyProducts(getProducts()) << ", found " << op.getWeight().getType();
+  if (!getPacked())
+    return verifyInPlace(op, *this);
   for (auto other : op.getScheduleAttr().getAsRange<ScheduleAttrInterface>())
     if (auto linear = dyn_cast<LinearAttr>(other);
-        !linear || std::tuple(linear.getVectors(), linear.getVectorWidth(), linear.getProducts()) !=
-                       std::tuple(getVectors(), getVectorWidth(), getProducts()))
+        !linear || (linear.getPacked() &&
+                    std::tuple(linear.getVectors(), linear.getVectorWidth(), linear.getProducts()) !=
+                        std::tuple(getVectors(), getVectorWidth(), getProducts())))
       return op.emitOpError("expected schedules with the same vectors, vector_width and products, "
                             "as they share packed weights, found ")
              << other << " beside " << *this;

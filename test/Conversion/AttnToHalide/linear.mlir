@@ -41,6 +41,18 @@ func.func @unpacked(%x: tensor<?x2xf32>, %w: tensor<17x2xf32>) -> tensor<?x17xf3
   return %y : tensor<?x17xf32>
 }
 
+// A few rows read it in place.
+// CHECK-LABEL: halide.pipeline @in_place_linear_0
+// CHECK: %[[WEIGHT:.*]] = halide.input "weight" [16, 17]
+// CHECK-NOT: halide.func "panels"
+// CHECK: halide.rfactor
+// CHECK-LABEL: halide.pipeline @in_place_linear_1
+// CHECK: halide.func "panels"
+func.func @in_place(%x: tensor<?x16xf32>, %w: tensor<17x16xf32>) -> tensor<?x17xf32> {
+  %y = attn.linear %x, %w : tensor<?x16xf32>, tensor<17x16xf32> -> tensor<?x17xf32>
+  return %y : tensor<?x17xf32>
+}
+
 // Layers of one shape share their pipeline, each with its own weight. Rows known while
 // compiling leave nothing to choose.
 // CHECK-LABEL: halide.pipeline @layers_linear_0

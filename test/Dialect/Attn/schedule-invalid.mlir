@@ -421,6 +421,20 @@ func.func @panels_c6(%x: tensor<?x8xf32>, %w: tensor<3x8xf32>) {
 
 // -----
 
+// expected-error@+1 {{expected products f32 of weights that are not packed, found bf16_pairs}}
+#in_place = #attn.linear<row_tile = 4, vectors = 4, vector_width = 16, row_block = 16, products = bf16_pairs, packed = false>
+
+// -----
+
+// (C6)
+func.func @in_place_c6(%x: tensor<?x24xf32>, %w: tensor<3x24xf32>) {
+  // expected-error@+1 {{expected packed weights where they are constant, not f32, f16 or bf16, or in_features are not known to be a multiple of vector_width 16, found 'tensor<3x24xf32>'}}
+  %y = attn.linear %x, %w schedule([#attn.linear<row_tile = 4, vectors = 4, vector_width = 16, row_block = 16, packed = false>]) : tensor<?x24xf32>, tensor<3x24xf32> -> tensor<?x3xf32>
+  return
+}
+
+// -----
+
 // (C6)
 func.func @pairs_c6(%x: tensor<?x8xf16>, %w: tensor<3x8xf16>) {
   // expected-error@+1 {{expected a bf16 weight with at most 65536 in_features beside products bf16_pairs, found 'tensor<3x8xf16>'}}

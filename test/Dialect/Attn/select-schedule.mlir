@@ -248,7 +248,7 @@ func.func @expected_row(%x: tensor<1x8x?x64xf32>) -> tensor<1x8x?x64xf32> attrib
 
 // A linear layer's kernels share the panels of a constant weight: a kernel for one row, if there may be one, and one for many.
 // Weights packed in the call have the latter alone, and so have short rows beside a long dimension.
-// CHECK-LABEL: func.func @linear
+// CHECK-LABEL: func.func @linear(
 // WIDE: attn.linear {{.*}} schedule([#attn.linear<row_tile = 1, vectors = 4, vector_width = 16, row_block = 516, max_rows = 1>, #attn.linear<row_tile = 6, vectors = 4, vector_width = 16, row_block = 516>])
 // PAIRS: attn.linear {{.*}} row_block = 516, products = bf16_pairs, max_rows = 1>, {{.*}} row_block = 516, products = bf16_pairs>])
 // TILES: attn.linear {{.*}} schedule([#attn.linear<row_tile = 1, vectors = 2, vector_width = 16, row_block = 256, products = bf16_tiles, max_rows = 1>, #attn.linear<row_tile = 8, vectors = 2, vector_width = 16, row_block = 256, products = bf16_tiles>])
@@ -266,6 +266,21 @@ func.func @linear(%x: tensor<?x8xbf16>, %w: tensor<4x8xbf16>, %short: tensor<8x1
   %d = attn.linear %short, %c : tensor<8x1x8xbf16>, tensor<4x8xbf16> -> tensor<8x1x4xbf16>
   %e = attn.linear %wide, %v : tensor<2x8xf64>, tensor<4x8xf64> -> tensor<2x4xf64>
   return %a, %b, %d, %e : tensor<?x4xbf16>, tensor<?x4xbf16>, tensor<8x1x4xbf16>, tensor<2x4xf64>
+}
+
+// A few rows read weights that only a call knows in place, in whole vectors of in_features.
+// CHECK-LABEL: func.func @linear_in_place
+// WIDE: schedule([#attn.linear<row_tile = 4, vectors = 4, vector_width = 16, row_block = 128, packed = false, max_rows = 128>, #attn.linear<row_tile = 6, vectors = 4, vector_width = 16, row_block = 516>])
+// NARROW: schedule([#attn.linear<row_tile = 2, vectors = 4, vector_width = 8, row_block = 128, packed = false, max_rows = 128>, #attn.linear<row_tile = 6, vectors = 2, vector_width = 8, row_block = 516>])
+// WIDE: schedule([#attn.linear<{{.*}} row_block = 16, packed = false>])
+// WIDE: schedule([#attn.linear<row_tile = 6, vectors = 4, vector_width = 16, row_block = 516>])
+func.func @linear_in_place(%x: tensor<?x48xf32>, %w: tensor<4x48xf32>, %y: tensor<16x48xbf16>, %v: tensor<4x48xbf16>)
+    -> (tensor<?x4xf32>, tensor<16x4xbf16>, tensor<?x48xf32>) {
+  %a = attn.linear %x, %w : tensor<?x48xf32>, tensor<4x48xf32> -> tensor<?x4xf32>
+  %b = attn.linear %y, %v : tensor<16x48xbf16>, tensor<4x48xbf16> -> tensor<16x4xbf16>
+  %t = attn.transpose %w [1, 0] : tensor<4x48xf32> -> tensor<48x4xf32>
+  %c = attn.linear %a, %t : tensor<?x4xf32>, tensor<48x4xf32> -> tensor<?x48xf32>
+  return %a, %b, %c : tensor<?x4xf32>, tensor<16x4xbf16>, tensor<?x48xf32>
 }
 
 // Query blocks across two documents visit the keys of both: they are small. Keys that a search finds need no bounds in a KV block.

@@ -3,7 +3,7 @@
 
 // REQUIRES: avx512
 // DEFINE: %{fuse} = attnc compile %s --emit fused --target x86-64-linux-avx2-fma -o -
-// DEFINE: %{tile} = sed -E 's/#attn.linear<row_tile = ([0-9]+), [^>]*row_block = [0-9]+/#attn.linear<row_tile = \1, vectors = 2, vector_width = 16, row_block = 48, products = bf16_tiles/g'
+// DEFINE: %{tile} = sed -E 's/#attn.linear<row_tile = ([0-9]+), [^>]*row_block = [0-9]+/#attn.linear<row_tile = \1, vectors = 2, vector_width = 16, row_block = 48, products = bf16_tiles/g; s/, packed = false//g'
 // DEFINE: %{verify} = attnc verify --target x86-64-linux-avx2-fma
 // DEFINE: %{emulate} = env LD_PRELOAD=%t/amx.so %{verify}
 // DEFINE: %{check} = FileCheck %s --check-prefixes=AMX,CHECK

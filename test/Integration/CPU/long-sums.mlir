@@ -1,6 +1,7 @@
 // Long sums are blocked: one serial accumulation would exceed the error bound.
 
 // RUN: attnc verify %s --function linear --size rows=9 | FileCheck %s
+// RUN: attnc verify %s --function in_place --size rows=6 | FileCheck %s
 // RUN: attnc verify %s --function sharp --size rows=500 --seed 3 | FileCheck %s
 // RUN: attnc verify %s --function flat --size q_len=40 --seed 7 | FileCheck %s
 // RUN: attnc verify %s --function stages --size q_len=2,kv_len=3000 | FileCheck %s
@@ -10,6 +11,13 @@
 func.func @linear(%x: tensor<?x4099xf32> {attn.name = "x", attn.dims = ["rows", 4099]},
                   %weight: tensor<70x4099xf32>) -> tensor<?x70xf32> {
   %y = attn.linear %x, %weight : tensor<?x4099xf32>, tensor<70x4099xf32> -> tensor<?x70xf32>
+  return %y : tensor<?x70xf32>
+}
+
+// Few rows read the weights in place; the last block of their sum is shorter.
+func.func @in_place(%x: tensor<?x4112xf32> {attn.name = "x", attn.dims = ["rows", 4112]},
+                    %weight: tensor<70x4112xf32>) -> tensor<?x70xf32> {
+  %y = attn.linear %x, %weight : tensor<?x4112xf32>, tensor<70x4112xf32> -> tensor<?x70xf32>
   return %y : tensor<?x70xf32>
 }
 

@@ -332,6 +332,10 @@ def Attn_LinearAttr : Attn_Attr<"Linear", "linear",
     last one is multiplied alone. `bf16_tiles` packs them likewise, in_features padded to a multiple of 32,
     and takes a panel of a multiple of 16 features.
 
+    Without `packed`, which is the default, weights are read in place: vectors hold in_features, a multiple
+    of vector_width, and a register tile is row_tile rows × `vectors` features, summed over the lanes at
+    the end. Few rows then take no longer than reading the weights. Products are f32.
+
     All are at least 1. A vector_width is at most 64, a register tile 128 vectors; row_block is a multiple
     of row_tile, and its sums take at most 1 MiB of stack. The kernel serves calls of at most `max_rows` rows; 0, the default, is
     no limit.
@@ -339,6 +343,7 @@ def Attn_LinearAttr : Attn_Attr<"Linear", "linear",
   let parameters = (ins "int64_t":$row_tile, "int64_t":$vectors, "int64_t":$vector_width,
       "int64_t":$row_block,
       DefaultValuedParameter<"::mlir::attn::Products", "::mlir::attn::Products::f32">:$products,
+      DefaultValuedParameter<"bool", "true">:$packed,
       DefaultValuedParameter<"int64_t", "0">:$max_rows);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;

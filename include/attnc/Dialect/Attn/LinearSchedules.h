@@ -31,6 +31,9 @@ std::optional<bool> hasShortRows(RankedTensorType input);
 /// Whether weights are packed while compiling: their values are known.
 bool hasConstantWeight(LinearOp op);
 
+/// Whether a kernel may read weights in place, in vectors of so many in_features.
+bool mayStayInPlace(LinearOp op, int64_t lanes);
+
 /// Whether a schedule's products may be of bf16.
 bool mayMultiplyPairs(LinearOp op);
 
