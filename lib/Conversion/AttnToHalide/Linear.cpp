@@ -5,8 +5,8 @@
 //
 // A matrix product in register tiles of a few rows × a few vectors of output features, with the
 // epilogue (bias, activation, residual) applied while a block is in cache. Weights are packed in
-// panels that a tile reads in order: at compile time if constant, else in every call. A few rows read
-// weights in place, in vectors of in_features.
+// panels that a tile reads in order: at compile time if constant, else in every call. A few rows
+// read weights in place, in vectors of in_features.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,10 +36,10 @@ struct Tile {
         inTiles(products == Products::bf16_tiles), inPlace(!s.getPacked()) {}
 };
 
-/// Funcs of the product, outermost consumer last. Constant panels, and weights that are not packed,
-/// are an input. The sum and the
-/// block, which are one func if all products of a block are one call, have the tile's rows, of
-/// dimension `rowDim` of the result, as dimension 2. `wideInput`: null, or the input in f32.
+/// Funcs of the product, outermost consumer last. Constant panels are an input, and so are weights
+/// that stay in place. The sum and the block, which are one func if all products of a block are one
+/// call, have the tile's rows, of dimension `rowDim` of the result, as dimension 2. `wideInput`:
+/// null, or the input in f32.
 struct Product {
   Func panels, wideInput, sum, block, result;
   int64_t rowDim;
@@ -326,9 +326,9 @@ static void scheduleSumsInPlace(PipelineBuilder &p, const Product &f, Loop at, c
   int64_t length = getBlockLength(f.width, kLongestSum * tile.lanes);
   bool hasBlocks = length != 0;
   if (hasBlocks)
-    reduction = p.split(reduction, llvm::alignTo(length, tile.lanes),
-                        halide::TailStrategy::guard_with_if)
-                    .second;
+    reduction =
+        p.split(reduction, llvm::alignTo(length, tile.lanes), halide::TailStrategy::guard_with_if)
+            .second;
   Loop lanes = p.split(reduction, tile.lanes).second;
   Func partial = p.rfactor(lanes);
   SmallVector<Loop> loops = p.loops(partial, 0);

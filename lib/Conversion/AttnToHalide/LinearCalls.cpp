@@ -34,7 +34,14 @@ Epilogues::Epilogues(func::FuncOp function) {
   });
 }
 
-/// A kernel for each schedule, and the last one's for short rows, if they may be.
+/// Whether a dimension of that size may be above one limit, and within the other if it is not 0.
+static bool mayBeWithin(int64_t size, int64_t above, int64_t limit) {
+  return ShapedType::isDynamic(size) || size == 0 ||
+         (size > above && (limit == 0 || size <= limit));
+}
+
+/// A kernel for each schedule that a call may reach; for short rows, if they may be, one of each
+/// that reads weights in place, and the last one's.
 static SmallVector<LinearKernel> listKernels(LinearOp op, bool onGpu, const CpuInfo &cpu) {
   auto get = [&](LinearAttr s, int64_t rowDim) -> LinearKernel {
     int64_t depth = tensorType(op.getWeight()).getDimSize(1);
@@ -47,13 +54,22 @@ static SmallVector<LinearKernel> listKernels(LinearOp op, bool onGpu, const CpuI
   };
   ArrayAttr schedules =
       op.getSchedule() ? op.getScheduleAttr() : selectLinearSchedules(op, cpu, onGpu);
-  std::optional<bool> isShort = onGpu ? false : hasShortRows(tensorType(op.getInput()));
+  RankedTensorType input = tensorType(op.getInput());
+  std::optional<bool> isShort = onGpu ? false : hasShortRows(input);
   SmallVector<LinearKernel> kernels;
-  for (auto schedule : schedules.getAsRange<LinearAttr>())
-    if (isShort != true)
-      kernels.push_back(get(schedule, /*rowDim=*/1));
-  if (isShort != false)
-    kernels.push_back(get(cast<LinearAttr>(schedules[schedules.size() - 1]), /*rowDim=*/2));
+  for (int64_t rowDim : {1, 2}) {
+    if (isShort == (rowDim == 1))
+      continue;
+    int64_t dim = input.getRank() - 1 - rowDim, above = 0;
+    for (auto schedule : schedules.getAsRange<LinearAttr>()) {
+      int64_t limit = schedule.getMaxRows();
+      bool isOfShort = !schedule.getPacked() || schedule == schedules.getValue().back();
+      if ((rowDim == 1 || isOfShort) &&
+          (dim < 0 || mayBeWithin(input.getDimSize(dim), above, limit)))
+        kernels.push_back(get(schedule, rowDim));
+      above = limit;
+    }
+  }
   return kernels;
 }
 
@@ -67,18 +83,21 @@ static LogicalResult callLinear(LinearOp op, Value result, FunctionConverter &co
   OpBuilder before(op);
   Value panels =
       packPanels(before, op.getWeight(), schedule.getPanelColumns(), schedule.getProducts());
-  int64_t rowsDim = cast<RankedTensorType>(op.getInput().getType()).getRank() - 2, above = 0;
-  bool isAlways = kernels.size() == 1 && !mayLackRows(tensorType(op.getInput()));
-  Value isShort = kernels.size() > 1 && kernels.back().rowDim == 2
+  RankedTensorType input = tensorType(op.getInput());
+  int64_t rowsDim = input.getRank() - 2, above = 0, rowDim = 1;
+  bool isAlways = kernels.size() == 1 && !mayLackRows(input);
+  Value isShort = kernels.front().rowDim != kernels.back().rowDim
                       ? host.isShort(op.getInput(), rowsDim, kShortRows)
                       : Value();
   for (LinearKernel kernel : kernels) {
     int64_t limit = kernel.schedule.getMaxRows();
+    if (std::exchange(rowDim, kernel.rowDim) != kernel.rowDim)
+      above = 0;
     auto isServed = [&] {
-      if (isShort && kernel.rowDim == 2)
-        return isShort;
-      Value isWithin = host.isWithin(op.getInput(), {rowsDim}, above, limit);
-      return isShort ? host.areBoth(isWithin, host.isNot(isShort)) : isWithin;
+      Value isWithin = host.isWithin(op.getInput(), {rowsDim + 1 - kernel.rowDim}, above, limit);
+      if (!isShort)
+        return isWithin;
+      return host.areBoth(isWithin, kernel.rowDim == 2 ? isShort : host.isNot(isShort));
     };
     bool isTiled = converter.isOnGpu() && kernel.schedule.getRowTile() > 1 && hasGpuTiles(op);
     auto lower = [&](PipelineBuilder &p) {

@@ -49,7 +49,8 @@ static Products selectProducts(LinearOp op, const CpuInfo &cpu) {
 }
 
 /// A tile of six rows fills the registers beside loaded operands; a single row has its own kernel.
-/// Packing weights in the call costs more than the product of a few rows, which reads them in place.
+/// Packing weights in the call costs more than the product of a few rows, which reads them in
+/// place.
 ArrayAttr attn::selectLinearSchedules(LinearOp op, const CpuInfo &cpu, bool onGpu) {
   // Rows whose sums fit in cache beside a panel of weights.
   constexpr int64_t kRowBlock = 516, kRowTile = 6, kInPlaceTile = 4;
@@ -72,12 +73,12 @@ ArrayAttr attn::selectLinearSchedules(LinearOp op, const CpuInfo &cpu, bool onGp
     return LinearAttr::get(op->getContext(), tile, kInPlaceTile, cpu.lanes(32), fewRows,
                            Products::f32, /*packed=*/false, maxRows);
   };
-  int64_t rows = input.getRank() < 2 ? 1 : input.getDimSize(input.getRank() - 2);
-  bool isOpen = ShapedType::isDynamic(rows);
-  bool isShort = !onGpu && hasShortRows(input) == true;
-  bool mayBeFew = hasConstantWeight(op) && (isOpen || rows <= 1) && !isShort;
-  bool isInPlace = !onGpu && !isShort && (isOpen || rows <= fewRows) &&
-                   mayStayInPlace(op, cpu.lanes(32));
+  std::optional<bool> isShort = onGpu ? false : hasShortRows(input);
+  int64_t rowsDim = input.getRank() - (isShort == true ? 3 : 2),
+          rows = rowsDim < 0 ? 1 : input.getDimSize(rowsDim);
+  bool isOpen = ShapedType::isDynamic(rows) || !isShort.has_value(),
+       mayBeFew = hasConstantWeight(op) && (isOpen || rows <= 1) && isShort != true,
+       isInPlace = !onGpu && (isOpen || rows <= fewRows) && mayStayInPlace(op, cpu.lanes(32));
   SmallVector<Attribute> schedules;
   if (mayBeFew)
     schedules.push_back(get(/*rowTile=*/1, /*maxRows=*/isOpen ? 1 : 0));
@@ -100,8 +101,8 @@ static LinearAttr withPanels(LinearAttr schedule, LinearAttr panels) {
 ArrayAttr attn::withSharedPanels(ArrayAttr schedules, size_t index, LinearAttr schedule) {
   SmallVector<Attribute> all;
   for (auto [at, other] : llvm::enumerate(schedules.getAsRange<LinearAttr>()))
-    all.push_back(at == index                                  ? schedule
+    all.push_back(at == index                                 ? schedule
                   : other.getPacked() && schedule.getPacked() ? withPanels(other, schedule)
-                                                               : other);
+                                                              : other);
   return ArrayAttr::get(schedules.getContext(), all);
 }

@@ -432,9 +432,10 @@ LogicalResult LinearAttr::verifySchedule(Operation *scheduled) const {
     return verifyInPlace(op, *this);
   for (auto other : op.getScheduleAttr().getAsRange<ScheduleAttrInterface>())
     if (auto linear = dyn_cast<LinearAttr>(other);
-        !linear || (linear.getPacked() &&
-                    std::tuple(linear.getVectors(), linear.getVectorWidth(), linear.getProducts()) !=
-                        std::tuple(getVectors(), getVectorWidth(), getProducts())))
+        !linear ||
+        (linear.getPacked() &&
+         std::tuple(linear.getVectors(), linear.getVectorWidth(), linear.getProducts()) !=
+             std::tuple(getVectors(), getVectorWidth(), getProducts())))
       return op.emitOpError("expected schedules with the same vectors, vector_width and products, "
                             "as they share packed weights, found ")
              << other << " beside " << *this;

@@ -1,5 +1,5 @@
 // RUN: attnc verify %s --function open --size len=1,2,7,13,17,40 --size batch=0,1,2,5,16,17 | FileCheck %s
-// RUN: attnc verify %s --function open_unpacked --size len=1,2,13,17,40 --size batch=0,1,2,16,17 | FileCheck %s
+// RUN: attnc verify %s --function open_unpacked --size len=1,2,13,17,130 --size batch=0,1,2,16,130 | FileCheck %s
 // RUN: attnc verify %s --function many_sequences | FileCheck %s
 // RUN: attnc verify %s --function time_first --size extra=0,1,3 | FileCheck %s
 // RUN: attnc explain %s --function many_sequences | FileCheck %s --check-prefix=ONE
@@ -18,12 +18,13 @@ func.func @open(%x: tensor<?x?x3xf32> {attn.name = "x", attn.dims = ["len", "bat
   return %y : tensor<?x?x5xf32>
 }
 
-!x = tensor<?x?x24xf32>
-func.func @open_unpacked(%x: !x {attn.name = "x", attn.dims = ["len", "batch", 24]},
-                         %w: tensor<40x24xf32> {attn.name = "w"}, %b: tensor<40xf32> {attn.name = "b"},
+// Up to 128 rows read the weights in place.
+!x = tensor<?x?x32xf32>
+func.func @open_unpacked(%x: !x {attn.name = "x", attn.dims = ["len", "batch", 32]},
+                         %w: tensor<40x32xf32> {attn.name = "w"}, %b: tensor<40xf32> {attn.name = "b"},
                          %r: tensor<?x?x40xf32> {attn.name = "r", attn.dims = ["len", "batch", 40]})
     -> (tensor<?x?x40xf32> {attn.name = "y"}) {
-  %l = attn.linear %x, %w, %b : !x, tensor<40x24xf32>, tensor<40xf32> -> tensor<?x?x40xf32>
+  %l = attn.linear %x, %w, %b : !x, tensor<40x32xf32>, tensor<40xf32> -> tensor<?x?x40xf32>
   %y = attn.map %l, %r {
   ^bb0(%e: f32, %o: f32):
     %s = arith.addf %e, %o : f32

@@ -322,7 +322,7 @@ def Attn_LinearAttr : Attn_Attr<"Linear", "linear",
     Sums are computed in register tiles of `row_tile` rows × `vectors` vectors of `vector_width`
     features; `row_block` rows are computed with one panel of weights, of vectors · vector_width
     features, before the next panel is read. Rows are those of the dimension before the last; or of the
-    one before that, if it is the longer one and the kernel is the last.
+    one before that, if it is the longer one and the kernel is the last, or reads weights in place.
 
     ```mlir
     #attn.linear<row_tile = 6, vectors = 4, vector_width = 16, row_block = 516>
@@ -332,9 +332,10 @@ def Attn_LinearAttr : Attn_Attr<"Linear", "linear",
     last one is multiplied alone. `bf16_tiles` packs them likewise, in_features padded to a multiple of 32,
     and takes a panel of a multiple of 16 features.
 
-    Without `packed`, which is the default, weights are read in place: vectors hold in_features, a multiple
-    of vector_width, and a register tile is row_tile rows × `vectors` features, summed over the lanes at
-    the end. Few rows then take no longer than reading the weights. Products are f32.
+    Weights are `packed` in panels by default. With `packed = false` they are read in place: vectors hold
+    in_features, a multiple of vector_width, and a register tile is row_tile rows × `vectors` features,
+    summed over the lanes at the end. A few rows then take no longer than reading the weights. Products
+    are f32.
 
     All are at least 1. A vector_width is at most 64, a register tile 128 vectors; row_block is a multiple
     of row_tile, and its sums take at most 1 MiB of stack. The kernel serves calls of at most `max_rows` rows; 0, the default, is
