@@ -36,12 +36,12 @@ struct Tile {
         inTiles(products == Products::bf16_tiles), inPlace(!s.getPacked()) {}
 };
 
-/// Funcs of the product, outermost consumer last. Constant panels are an input, and so are weights
-/// that stay in place. The sum and the block, which are one func if all products of a block are one
-/// call, have the tile's rows, of dimension `rowDim` of the result, as dimension 2. `wideInput`:
-/// null, or the input in f32.
+/// Funcs of the product, outermost consumer last. Constant panels are an input, without a weight;
+/// weights that stay in place have no panels. The sum and the block, which are one func if all
+/// products of a block are one call, have the tile's rows, of dimension `rowDim` of the result, as
+/// dimension 2. `wideInput`: null, or the input in f32.
 struct Product {
-  Func panels, wideInput, sum, block, result;
+  Func weight, panels, wideInput, sum, block, result;
   int64_t rowDim;
   /// The extent of the reduction: in_features, or pairs of them.
   Scalar width;
@@ -148,7 +148,13 @@ static Scalar multiply(Scalar x, Scalar weight, Type acc) {
                                   : convert(x, acc) * convert(weight, acc);
 }
 
-/// Panels read (column, k, panel), weights in place (k, feature).
+/// A weight's element; behind the last feature, that of the last one.
+static Scalar readWeight(PipelineBuilder &p, Func weight, const Tile &tile, Scalar column, Scalar k,
+                         Scalar panel) {
+  return weight(k, min(panel * tile.columns() + column, p.extent(weight, 1) - 1));
+}
+
+/// Panels read (column, k, panel).
 static void buildPanels(PipelineBuilder &p, LinearOp op, Value packed, const Tile &tile,
                         Product &f) {
   f.packsInCall = !packed && !tile.inPlace;
@@ -156,21 +162,17 @@ static void buildPanels(PipelineBuilder &p, LinearOp op, Value packed, const Til
     f.panels = p.input("panels", packed);
     return;
   }
-  Func weight = p.input("weight", op.getWeight());
-  if (tile.inPlace) {
-    f.panels = weight;
+  f.weight = p.input("weight", op.getWeight());
+  if (tile.inPlace)
     return;
-  }
-  Scalar features = p.extent(weight, 1);
   int64_t depth = tensorType(op.getWeight()).getDimSize(1);
   f.pairs = countPairs(depth, tile.products);
-  Type type = tile.inPairs ? p.b().getI32Type() : accumulatorType(weight.getElementType());
+  Type type = tile.inPairs ? p.b().getI32Type() : accumulatorType(f.weight.getElementType());
   f.panels = p.func("panels", {"ni", "k", "no"}, type, [&](ArrayRef<Scalar> v) {
-    Scalar feature = min(v[2] * tile.columns() + v[0], features - 1);
+    auto read = [&](Scalar k) { return readWeight(p, f.weight, tile, v[0], k, v[2]); };
     if (tile.inPairs && f.pairs * 2 > depth + 1)
-      return readPaddedPair(v[1], depth, [&](Scalar k) { return weight(k, feature); });
-    return tile.inPairs ? readPair(v[1], depth, [&](Scalar k) { return weight(k, feature); })
-                        : widen(weight(v[1], feature), type);
+      return readPaddedPair(v[1], depth, read);
+    return tile.inPairs ? readPair(v[1], depth, read) : widen(read(v[1]), type);
   });
 }
 
@@ -217,9 +219,8 @@ static FailureOr<Product> buildProduct(PipelineBuilder &p, LinearOp op, ArrayRef
       SmallVector<Scalar> at = concat<Scalar>({k}, withRowsFirst<Scalar>(row, rowDim));
       return Value(f.wideInput) ? f.wideInput(at) : input(at);
     };
-    Scalar weight = tile.inPlace
-                        ? f.panels(r[0], min(v[1] * columns + v[0], p.extent(f.panels, 1) - 1))
-                        : f.panels(v[0], r[0], v[1]);
+    Scalar weight =
+        tile.inPlace ? readWeight(p, f.weight, tile, v[0], r[0], v[1]) : f.panels(v[0], r[0], v[1]);
     return tile.inPairs ? dotBF16Pair(f.sum(v), readPair(r[0], depth, read), weight)
                         : f.sum(v) + multiply(read(r[0]), weight, acc);
   });
@@ -291,61 +292,42 @@ static void scheduleSums(PipelineBuilder &p, const Product &f, Loop at, const Ti
   scheduleSum(p, ofBlock, blocks, blockLoops, blockLoops.back(), tile);
 }
 
-/// Sums over every lanes-th in_feature, in blocks if they are long, and what adds them up.
+/// Sums over every lanes-th in_feature, in blocks if they are long, and what adds them up: all of a
+/// register tile.
 static void scheduleSumsInPlace(PipelineBuilder &p, const Product &f, Loop at, const Tile &tile) {
-  using halide::MemoryType;
-  auto place = [&](Func sum, Loop in) {
-    p.computeAt(sum, in);
-    p.storeIn(sum, MemoryType::register_);
+  auto place = [&](Func sum) {
+    p.storeIn(sum, halide::MemoryType::register_);
     p.boundExtent(sum, 0, tile.vectors);
     p.boundExtent(sum, 2, tile.rows);
   };
-  auto unrollTile = [&](ArrayRef<Loop> loops) {
-    p.unroll(loops[0]);
-    p.unroll(loops[2]);
+  int64_t lane = f.sum.getRank(), unrolled[] = {0, 2};
+  auto unroll = [&](Func sum) {
+    SmallVector<Loop> init = p.loops(sum), loops = p.loops(sum, 0);
+    for (int64_t dim : unrolled) {
+      p.unroll(init[dim]);
+      p.unroll(loops[dim]);
+    }
   };
-  int64_t lane = p.loops(f.sum).size();
-  auto placeLanes = [&](Func sum, Loop in) {
-    place(sum, in);
-    SmallVector<int64_t> order = {lane};
-    for (int64_t dim = 0; dim < sum.getRank(); ++dim)
-      if (dim != lane)
-        order.push_back(dim);
+  auto placeLanes = [&](Func sum) {
+    place(sum);
+    auto order = llvm::to_vector(llvm::seq<int64_t>(0, sum.getRank()));
+    std::rotate(order.begin(), order.begin() + lane, order.begin() + lane + 1);
     p.reorderStorage(sum, order);
   };
-  auto scheduleLanes = [&](Func sum, Loop in, ArrayRef<Loop> loops) {
-    placeLanes(sum, in);
-    SmallVector<Loop> zero = p.loops(sum);
-    p.vectorize(zero[lane]);
-    unrollTile(zero);
-    p.reorder({loops[lane], loops[0], loops[2], loops.back()});
-    p.vectorize(loops[lane]);
-    unrollTile(loops);
-  };
-  Loop reduction = p.loops(f.sum, 0).back();
-  int64_t length = getBlockLength(f.width, kLongestSum * tile.lanes);
-  bool hasBlocks = length != 0;
-  if (hasBlocks)
-    reduction =
-        p.split(reduction, llvm::alignTo(length, tile.lanes), halide::TailStrategy::guard_with_if)
-            .second;
-  Loop lanes = p.split(reduction, tile.lanes).second;
-  Func partial = p.rfactor(lanes);
-  SmallVector<Loop> loops = p.loops(partial, 0);
-  if (hasBlocks) {
-    loops.pop_back();
-    Func ofBlock = p.rfactor(loops.back());
-    scheduleLanes(ofBlock, loops.back(), p.loops(ofBlock, 0));
-  }
-  scheduleLanes(partial, at, loops);
-  combineLanes(p, lanes, tile.lanes, [&](Func half) {
-    placeLanes(half, at);
-    unrollTile(p.loops(half));
-    unrollTile(p.loops(half, 0));
+  int64_t length = llvm::alignTo(getBlockLength(f.width, kLongestSum * tile.lanes), tile.lanes);
+  LaneSums sums = splitIntoLanes(p, p.loops(f.sum, 0).back(), tile.lanes, length, unrolled);
+  if (Value(sums.ofBlock))
+    placeLanes(sums.ofBlock);
+  placeLanes(sums.partial);
+  p.computeAt(sums.partial, at);
+  combineLanes(p, sums.lane, tile.lanes, [&](Func half) {
+    placeLanes(half);
+    p.computeAt(half, at);
+    unroll(half);
   });
-  place(f.sum, at);
-  unrollTile(p.loops(f.sum));
-  unrollTile(p.loops(f.sum, 0));
+  place(f.sum);
+  p.computeAt(f.sum, at);
+  unroll(f.sum);
 }
 
 /// The loops that one call replaces are innermost.
@@ -362,16 +344,14 @@ static void scheduleProduct(PipelineBuilder &p, const Product &f, const Tile &ti
   auto [mo, mi] = p.split(rows[0], tile.rowBlock, TailStrategy::guard_with_if);
   auto [no, ni] = p.split(out[0], tile.columns(), TailStrategy::guard_with_if);
   auto [nv, lanes] = p.split(ni, tile.lanes);
-  // Weights in place are read once for all rows; a block of rows shares packed ones.
-  SmallVector<Loop> order = {lanes, nv, mi, mo}, outer(ArrayRef(rows).drop_front(1));
-  order.append(outer);
-  order.insert(tile.inPlace ? order.end() : order.begin() + 3, no);
-  p.reorder(order);
+  SmallVector<Loop> blocks = concat<Loop>({mo}, ArrayRef(rows).drop_front(1));
+  // Weights in place are read once for all rows, packed ones once for a block of them.
+  p.reorder(concat<Loop>({lanes, nv, mi},
+                         tile.inPlace ? concat<Loop>(blocks, {no}) : concat<Loop>({no}, blocks)));
   p.vectorize(lanes);
   p.unroll(nv);
   p.parallel(no);
-  p.parallel(mo);
-  for (Loop loop : outer)
+  for (Loop loop : blocks)
     p.parallel(loop);
 
   if (Value(f.wideInput)) {

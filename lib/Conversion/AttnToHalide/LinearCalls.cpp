@@ -43,14 +43,13 @@ static bool mayBeWithin(int64_t size, int64_t above, int64_t limit) {
 /// A kernel for each schedule that a call may reach; for short rows, if they may be, one of each
 /// that reads weights in place, and the last one's.
 static SmallVector<LinearKernel> listKernels(LinearOp op, bool onGpu, const CpuInfo &cpu) {
-  auto get = [&](LinearAttr s, int64_t rowDim) -> LinearKernel {
-    int64_t depth = tensorType(op.getWeight()).getDimSize(1);
+  int64_t depth = tensorType(op.getWeight()).getDimSize(1);
+  auto onTarget = [&](LinearAttr s) {
     Products products = onGpu && s.getProducts() == Products::bf16_tiles
                             ? Products::bf16_pairs
                             : getProductsOn(cpu, s.getProducts(), depth);
-    return {LinearAttr::get(op->getContext(), s.getRowTile(), s.getVectors(), s.getVectorWidth(),
-                            s.getRowBlock(), products, s.getPacked(), s.getMaxRows()),
-            rowDim};
+    return LinearAttr::get(op->getContext(), s.getRowTile(), s.getVectors(), s.getVectorWidth(),
+                           s.getRowBlock(), products, s.getPacked(), s.getMaxRows());
   };
   ArrayAttr schedules =
       op.getSchedule() ? op.getScheduleAttr() : selectLinearSchedules(op, cpu, onGpu);
@@ -62,12 +61,12 @@ static SmallVector<LinearKernel> listKernels(LinearOp op, bool onGpu, const CpuI
       continue;
     int64_t dim = input.getRank() - 1 - rowDim, above = 0;
     for (auto schedule : schedules.getAsRange<LinearAttr>()) {
-      int64_t limit = schedule.getMaxRows();
-      bool isOfShort = !schedule.getPacked() || schedule == schedules.getValue().back();
-      if ((rowDim == 1 || isOfShort) &&
-          (dim < 0 || mayBeWithin(input.getDimSize(dim), above, limit)))
-        kernels.push_back(get(schedule, rowDim));
-      above = limit;
+      bool isLast = schedule == schedules.getValue().back();
+      if (rowDim == 2 && schedule.getPacked() && !isLast)
+        continue;
+      if (dim < 0 || mayBeWithin(input.getDimSize(dim), above, schedule.getMaxRows()))
+        kernels.push_back({onTarget(schedule), rowDim, above});
+      above = schedule.getMaxRows();
     }
   }
   return kernels;
@@ -84,17 +83,14 @@ static LogicalResult callLinear(LinearOp op, Value result, FunctionConverter &co
   Value panels =
       packPanels(before, op.getWeight(), schedule.getPanelColumns(), schedule.getProducts());
   RankedTensorType input = tensorType(op.getInput());
-  int64_t rowsDim = input.getRank() - 2, above = 0, rowDim = 1;
   bool isAlways = kernels.size() == 1 && !mayLackRows(input);
   Value isShort = kernels.front().rowDim != kernels.back().rowDim
-                      ? host.isShort(op.getInput(), rowsDim, kShortRows)
+                      ? host.isShort(op.getInput(), input.getRank() - 2, kShortRows)
                       : Value();
   for (LinearKernel kernel : kernels) {
-    int64_t limit = kernel.schedule.getMaxRows();
-    if (std::exchange(rowDim, kernel.rowDim) != kernel.rowDim)
-      above = 0;
     auto isServed = [&] {
-      Value isWithin = host.isWithin(op.getInput(), {rowsDim + 1 - kernel.rowDim}, above, limit);
+      Value isWithin = host.isWithin(op.getInput(), {input.getRank() - 1 - kernel.rowDim},
+                                     kernel.above, kernel.schedule.getMaxRows());
       if (!isShort)
         return isWithin;
       return host.areBoth(isWithin, kernel.rowDim == 2 ? isShort : host.isNot(isShort));
@@ -111,7 +107,6 @@ static LogicalResult callLinear(LinearOp op, Value result, FunctionConverter &co
                                       : FunctionConverter::Lower(lower),
                               isAlways ? function_ref<Value()>() : isServed)))
       return failure();
-    above = limit;
   }
   return success();
 }

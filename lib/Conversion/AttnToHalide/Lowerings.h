@@ -48,11 +48,11 @@ constexpr void (*kAddLowerings[])(Lowerings &) = {
 /// sum of a single pair, which is no matrix product. `depth` is the length of the sum.
 Products getProductsOn(const CpuInfo &cpu, Products products, int64_t depth);
 
-/// A kernel of attn.linear: its schedule, and the dimension of the tile's rows, counted from the
-/// last: 1, or 2 where dimension 1 is short.
+/// A kernel of attn.linear: its schedule; the dimension of the tile's rows, counted from the last:
+/// 1, or 2 where dimension 1 is short; and how many of those rows other kernels serve.
 struct LinearKernel {
   LinearAttr schedule;
-  int64_t rowDim;
+  int64_t rowDim, above;
 };
 /// The epilogue of `op`: maps in order, each the only use of the previous result and elementwise.
 SmallVector<MapOp> getEpilogue(LinearOp op);

@@ -142,52 +142,57 @@ void attn::scheduleRowSum(PipelineBuilder &p, Func sum, Scalar extent, const Out
   vectorizeRow(p, ofBlock, blockLoops[0], blockLoops.back(), lanes);
 }
 
-/// Orders loops: lanes innermost, then the reduction, then rows.
-static void vectorizeLanes(PipelineBuilder &p, Func partial, ArrayRef<Loop> loops, int64_t lane) {
-  p.vectorize(p.loops(partial)[lane]);
-  SmallVector<Loop> order = {loops[lane]};
-  llvm::append_range(order, ArrayRef(loops).drop_front(partial.getRank()));
+/// Orders loops: lanes innermost, then the tile, then the reduction, then rows.
+static void vectorizeLanes(PipelineBuilder &p, Func partial, ArrayRef<Loop> loops, int64_t lane,
+                           ArrayRef<int64_t> tile) {
+  SmallVector<Loop> init = p.loops(partial), order = {loops[lane]};
+  for (int64_t dim : tile)
+    order.push_back(loops[dim]);
+  llvm::append_range(order, loops.drop_front(partial.getRank()));
   for (int64_t dim = 0; dim < partial.getRank(); ++dim)
-    if (dim != lane)
+    if (dim != lane && !llvm::is_contained(tile, dim))
       order.push_back(loops[dim]);
+  p.vectorize(init[lane]);
   p.reorder(order);
   p.vectorize(loops[lane]);
+  for (int64_t dim : tile) {
+    p.unroll(init[dim]);
+    p.unroll(loops[dim]);
+  }
 }
 
-std::pair<Func, Loop> attn::splitIntoLanes(PipelineBuilder &p, Loop reduction, int64_t lanes) {
-  auto [outer, inner] = p.split(reduction, lanes, halide::TailStrategy::guard_with_if);
-  Func partial = p.rfactor(inner);
-  vectorizeLanes(p, partial, p.loops(partial, 0), partial.getRank() - 1);
-  return {partial, inner};
+LaneSums attn::splitIntoLanes(PipelineBuilder &p, Loop reduction, int64_t lanes, int64_t length,
+                              ArrayRef<int64_t> tile) {
+  auto guard = halide::TailStrategy::guard_with_if;
+  if (length)
+    reduction = p.split(reduction, length, guard).second;
+  LaneSums sums;
+  sums.lane = p.split(reduction, lanes, guard).second;
+  sums.partial = p.rfactor(sums.lane);
+  int64_t lane = sums.partial.getRank() - 1;
+  SmallVector<Loop> loops = p.loops(sums.partial, 0);
+  if (length) {
+    // The loops are (…, blocks, outer); `outer` becomes that of a block.
+    loops.pop_back();
+    sums.ofBlock = p.rfactor(loops.back());
+  }
+  vectorizeLanes(p, sums.partial, loops, lane, tile);
+  if (length) {
+    vectorizeLanes(p, sums.ofBlock, p.loops(sums.ofBlock, 0), lane, tile);
+    p.computeAt(sums.ofBlock, loops.back());
+  }
+  return sums;
 }
 
 void attn::combineLanes(PipelineBuilder &p, Loop lane, int64_t lanes,
                         function_ref<void(Func)> place) {
   for (int64_t half = lanes / 2; half > 1; half /= 2) {
-    auto [part, rest] = splitIntoLanes(p, lane, half);
-    p.unroll(p.loops(part, 0).back());
-    place(part);
-    lane = rest;
+    LaneSums sums = splitIntoLanes(p, lane, half);
+    p.unroll(p.loops(sums.partial, 0).back());
+    place(sums.partial);
+    lane = sums.lane;
   }
   p.unroll(lane);
-}
-
-/// Like `splitIntoLanes`, with the sum of each lane in blocks of `length`.
-static std::pair<Func, Loop> splitIntoLanesAndBlocks(PipelineBuilder &p, Loop reduction,
-                                                     int64_t length, int64_t lanes) {
-  auto guard = halide::TailStrategy::guard_with_if;
-  auto [blocks, rest] = p.split(reduction, length, guard);
-  auto [outer, inner] = p.split(rest, lanes, guard);
-  Func partial = p.rfactor(inner);
-  int64_t lane = partial.getRank() - 1;
-  // The remaining update has the loops (…, blocks, outer).
-  SmallVector<Loop> loops = p.loops(partial, 0);
-  outer = loops.pop_back_val();
-  Func ofBlock = p.rfactor(loops.back());
-  vectorizeLanes(p, partial, loops, lane);
-  vectorizeLanes(p, ofBlock, p.loops(ofBlock, 0), lane);
-  p.computeAt(ofBlock, loops.back());
-  return {partial, inner};
 }
 
 /// Number of independent partial sums: up to four vectors, to hide the latency of additions, if
@@ -205,14 +210,13 @@ void attn::scheduleSumAlongRow(PipelineBuilder &p, Func sum, Scalar extent, cons
   lanes = countSums(extent, lanes);
   Loop reduction = p.loops(sum, 0).back();
   int64_t length = getBlockLength(extent, kLongestSum * lanes);
-  auto [partial, lane] = length ? splitIntoLanesAndBlocks(p, reduction, length, lanes)
-                                : splitIntoLanes(p, reduction, lanes);
-  computeAtRow(p, partial, at);
+  LaneSums sums = splitIntoLanes(p, reduction, lanes, length);
+  computeAtRow(p, sums.partial, at);
   if (order == LaneOrder::byHalves) {
-    combineLanes(p, lane, lanes, [&](Func part) { computeAtRow(p, part, at); });
+    combineLanes(p, sums.lane, lanes, [&](Func part) { computeAtRow(p, part, at); });
   } else {
     p.atomic(sum, 0);
-    p.vectorize(lane);
+    p.vectorize(sums.lane);
   }
   computeAtRow(p, sum, at);
 }

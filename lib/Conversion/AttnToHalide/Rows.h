@@ -86,9 +86,18 @@ SmallVector<Scalar> without(ArrayRef<Scalar> coords, int64_t axis);
 Func reduceAlong(PipelineBuilder &p, StringRef name, Func f, int64_t axis, Scalar extent,
                  Number init, function_ref<Scalar(Scalar, Scalar)> combine);
 
-/// Splits the sum of an update over `reduction` into one partial sum per lane; returns the partial
-/// sums and the loop that adds them up.
-std::pair<Func, Loop> splitIntoLanes(PipelineBuilder &p, Loop reduction, int64_t lanes);
+/// Partial sums, one per lane; the sums of a block of them, null without blocks; and the loop that
+/// adds the lanes up.
+struct LaneSums {
+  Func partial, ofBlock;
+  Loop lane;
+};
+
+/// Splits the sum of an update over `reduction` into one partial sum per lane, in blocks of
+/// `length` unless that is 0. Dimensions in `tile` are unrolled inside the reduction, others are
+/// loops outside.
+LaneSums splitIntoLanes(PipelineBuilder &p, Loop reduction, int64_t lanes, int64_t length = 0,
+                        ArrayRef<int64_t> tile = {});
 
 /// Combines the lanes of partial sums by halves: one after the other, each would err by a rounding.
 /// `place` says where each half is computed.

@@ -167,9 +167,9 @@ static void scheduleReduce(PipelineBuilder &p, Func acc, bool alongRows, bool in
     auto place = [&](Func part) {
       return numKept > 0 ? p.computeAt(part, loops[0]) : p.computeRoot(part);
     };
-    auto [partial, lane] = splitIntoLanes(p, loops[numKept], lanes);
-    place(partial);
-    combineLanes(p, lane, lanes, place);
+    LaneSums sums = splitIntoLanes(p, loops[numKept], lanes);
+    place(sums.partial);
+    combineLanes(p, sums.lane, lanes, place);
     return;
   }
   p.vectorizeBy(p.loops(acc)[0], lanes);

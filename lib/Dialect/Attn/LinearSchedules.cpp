@@ -31,12 +31,12 @@ bool attn::hasConstantWeight(LinearOp op) {
 }
 
 bool attn::mayStayInPlace(LinearOp op, int64_t lanes) {
-  auto weight = cast<RankedTensorType>(op.getWeight().getType());
-  int64_t depth = weight.getDimSize(1);
-  Type input = cast<RankedTensorType>(op.getInput().getType()).getElementType();
-  bool areKnown = isa<Float32Type, Float16Type, BFloat16Type>(input) &&
-                  isa<Float32Type, Float16Type, BFloat16Type>(weight.getElementType());
-  return areKnown && !hasConstantWeight(op) && !ShapedType::isDynamic(depth) && depth % lanes == 0;
+  auto isFloat = [](Value tensor) {
+    return isa<Float32Type, Float16Type, BFloat16Type>(getElementTypeOrSelf(tensor));
+  };
+  int64_t depth = cast<RankedTensorType>(op.getWeight().getType()).getDimSize(1);
+  return isFloat(op.getInput()) && isFloat(op.getWeight()) && !hasConstantWeight(op) &&
+         !ShapedType::isDynamic(depth) && depth % lanes == 0;
 }
 
 /// Tiles take many times the products of vdpbf16ps.
@@ -100,9 +100,12 @@ static LinearAttr withPanels(LinearAttr schedule, LinearAttr panels) {
 
 ArrayAttr attn::withSharedPanels(ArrayAttr schedules, size_t index, LinearAttr schedule) {
   SmallVector<Attribute> all;
-  for (auto [at, other] : llvm::enumerate(schedules.getAsRange<LinearAttr>()))
-    all.push_back(at == index                                 ? schedule
-                  : other.getPacked() && schedule.getPacked() ? withPanels(other, schedule)
-                                                              : other);
+  for (auto [at, other] : llvm::enumerate(schedules.getAsRange<LinearAttr>())) {
+    bool sharesPanels = other.getPacked() && schedule.getPacked();
+    if (at == index)
+      all.push_back(schedule);
+    else
+      all.push_back(sharesPanels ? withPanels(other, schedule) : other);
+  }
   return ArrayAttr::get(schedules.getContext(), all);
 }

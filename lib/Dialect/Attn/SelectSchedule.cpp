@@ -229,9 +229,9 @@ Attribute CpuSelector::prefill(int64_t qBlock, int64_t maxQLen, int64_t packedHe
                           maxQLen);
 }
 
-/// CPUs by themselves do not read keys of other caches than L2 as fast as many rows multiply them.
-/// Prefetches cost more than they save for short keys in pairs, and beside a search, whose few keys
-/// stay in L2.
+/// CPUs by themselves prefetch from L3 and memory more slowly than many rows multiply. For short
+/// keys in pairs, and for the few keys of a search, which stay in L2, prefetches cost more than
+/// they save.
 int64_t CpuSelector::prefillFetchAhead() {
   constexpr int64_t kKeysAhead = 128, kShort = 128;
   bool areShortPairs = products == Products::bf16_pairs && headDim < kShort,

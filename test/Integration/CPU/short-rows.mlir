@@ -1,6 +1,7 @@
 // RUN: attnc verify %s --function open --size len=1,2,7,13,17,40 --size batch=0,1,2,5,16,17 | FileCheck %s
 // RUN: attnc verify %s --function open_unpacked --size len=1,2,13,17,130 --size batch=0,1,2,16,130 | FileCheck %s
 // RUN: attnc verify %s --function many_sequences | FileCheck %s
+// RUN: attnc verify %s --function two_schedules | FileCheck %s
 // RUN: attnc verify %s --function time_first --size extra=0,1,3 | FileCheck %s
 // RUN: attnc explain %s --function many_sequences | FileCheck %s --check-prefix=ONE
 // RUN: attnc explain %s --function open --json | %python -c "import json, sys; print(len(json.load(sys.stdin)['ops'][0]['kernels']))" | FileCheck %s --check-prefix=OPEN
@@ -37,6 +38,15 @@ func.func @many_sequences(%x: tensor<29x1x24xf32> {attn.name = "x"}, %w: tensor<
     -> (tensor<29x1x40xf32> {attn.name = "y"}) {
   %y = attn.linear %x, %w : tensor<29x1x24xf32>, tensor<40x24xf32> -> tensor<29x1x40xf32>
   return %y : tensor<29x1x40xf32>
+}
+
+// Short rows have the last schedule, whatever an earlier one would serve.
+func.func @two_schedules(%x: tensor<20x1x24xf32> {attn.name = "x"}, %w: tensor<40x24xf32> {attn.name = "w"})
+    -> (tensor<20x1x40xf32> {attn.name = "y"}) {
+  %y = attn.linear %x, %w schedule([#attn.linear<row_tile = 4, vectors = 2, vector_width = 16, row_block = 16, max_rows = 32>,
+                                    #attn.linear<row_tile = 6, vectors = 2, vector_width = 16, row_block = 48>])
+      : tensor<20x1x24xf32>, tensor<40x24xf32> -> tensor<20x1x40xf32>
+  return %y : tensor<20x1x40xf32>
 }
 
 func.func @time_first(%x: tensor<?x29x2x24xf32> {attn.name = "x", attn.dims = ["extra", 29, 2, 24]},
