@@ -428,12 +428,12 @@ LogicalResult LinearAttr::verifySchedule(Operation *scheduled) const {
     return op.emitOpError("expected a bf16 weight with at most ")
            << kMostPairFeatures << " in_features beside products "
            << stringifyProducts(getProducts()) << ", found " << op.getWeight().getType();
-  if (!getPacked())
-    return verifyInPlace(op, *this);
+  if (!getPacked() && failed(verifyInPlace(op, *this)))
+    return failure();
   for (auto other : op.getScheduleAttr().getAsRange<ScheduleAttrInterface>())
     if (auto linear = dyn_cast<LinearAttr>(other);
         !linear ||
-        (linear.getPacked() &&
+        (getPacked() && linear.getPacked() &&
          std::tuple(linear.getVectors(), linear.getVectorWidth(), linear.getProducts()) !=
              std::tuple(getVectors(), getVectorWidth(), getProducts())))
       return op.emitOpError("expected schedules with the same vectors, vector_width and products, "

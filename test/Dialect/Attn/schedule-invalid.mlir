@@ -453,6 +453,15 @@ func.func @kinds_c5(%x: tensor<?x8xbf16>, %w: tensor<3x8xbf16>) {
 
 // -----
 
+// (C5)
+func.func @in_place_kinds_c5(%x: tensor<?x8xbf16>, %w: tensor<3x8xbf16>) {
+  // expected-error@+1 {{expected schedules with the same vectors, vector_width and products, as they share packed weights, found #attn.mma_linear}}
+  %y = attn.linear %x, %w schedule([#attn.linear<row_tile = 4, vectors = 4, vector_width = 8, row_block = 16, packed = false, max_rows = 16>, #attn.mma_linear<row_block = 16, feature_block = 64, depth = 32, stages = 2>]) : tensor<?x8xbf16>, tensor<3x8xbf16> -> tensor<?x3xbf16>
+  return
+}
+
+// -----
+
 // expected-error@+1 {{expected vectors * vector_width to be a multiple of 16 beside products bf16_tiles, found 3 * 8}}
 #columns = #attn.linear<row_tile = 1, vectors = 3, vector_width = 8, row_block = 64, products = bf16_tiles>
 
