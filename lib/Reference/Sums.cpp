@@ -19,6 +19,8 @@ double reference::dot(Environment &env, const Scalar *x, int64_t xStride, const 
   }
   if (env.getArithmetic() == Arithmetic::PlainInOrder)
     numSums = 1;
+  if (env.getArithmetic() == Arithmetic::PlainLanes)
+    numSums = kMaxSums;
   // The two interleaved sums take the first and the second half.
   bool inHalves = env.getArithmetic() == Arithmetic::PlainHalves && count % 2 == 0;
   auto place = [&](int64_t i) { return inHalves ? i / 2 + i % 2 * (count / 2) : i; };

@@ -20,8 +20,12 @@ auto withAccumulator(Environment &env, F sum) {
   return static_cast<double>(sum(float(0)));
 }
 
-/// Sums term(i) over begin <= i < end like numpy and BLAS: `numSums` interleaved partial sums, one
-/// or two, with pairwise summation of long ranges, so that the error hardly grows with the length.
+/// The most partial sums of `addUp`.
+constexpr int64_t kMaxSums = 8;
+
+/// Sums term(i) over begin <= i < end like numpy and BLAS: `numSums` interleaved partial sums, a
+/// power of two, added in pairs, with pairwise summation of long ranges, so that the error hardly
+/// grows with the length.
 template <typename Float, typename F>
 Float addUp(int64_t begin, int64_t end, F term, int64_t numSums = 2) {
   constexpr int64_t kShort = 128;
@@ -29,10 +33,13 @@ Float addUp(int64_t begin, int64_t end, F term, int64_t numSums = 2) {
     int64_t middle = begin + (end - begin) / 2;
     return addUp<Float>(begin, middle, term, numSums) + addUp<Float>(middle, end, term, numSums);
   }
-  Float sums[2] = {};
+  Float sums[kMaxSums] = {};
   for (int64_t i = begin; i < end; ++i)
     sums[(i - begin) % numSums] += term(i);
-  return sums[0] + sums[1];
+  for (int64_t half = numSums / 2; half > 0; half /= 2)
+    for (int64_t i = 0; i < half; ++i)
+      sums[i] += sums[i + half];
+  return sums[0];
 }
 
 /// Σ x[i · xStride] · y[i · yStride] over `count` elements.

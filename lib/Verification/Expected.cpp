@@ -64,7 +64,8 @@ FailureOr<std::vector<Expected>> attnc::expectResults(Graph &graph, ArrayRef<Ten
   for (auto [result, array] : llvm::zip_equal(results, *exact))
     result.exact = std::move(array);
   SmallVector<Arithmetic> plain = {Arithmetic::Plain, Arithmetic::PlainReversed,
-                                   Arithmetic::PlainHalves, Arithmetic::PlainInOrder};
+                                   Arithmetic::PlainHalves, Arithmetic::PlainInOrder,
+                                   Arithmetic::PlainLanes};
   if (mlir::attn::reference::hasUnstableSteps(graph.getFunction()))
     plain.append({Arithmetic::PlainAbove, Arithmetic::PlainBelow});
   for (Arithmetic arithmetic : plain) {

@@ -56,6 +56,8 @@ enum class Arithmetic {
   PlainHalves,
   /// The same with products summed one by one.
   PlainInOrder,
+  /// The same with eight interleaved sums, added in pairs, as of the lanes of a vector.
+  PlainLanes,
   /// Plain with results of exp, log and similar functions 2 ulp above or below, as libraries differ
   /// by that much: a rounding to integer or a comparison after them may go either way.
   PlainAbove,
