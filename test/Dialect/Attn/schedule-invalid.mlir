@@ -98,6 +98,11 @@ func.func @splits_c10(%q: !q) -> !q {
 
 // -----
 
+// expected-error@+1 {{expected min_split_keys above kv_block 64, found 64}}
+#part = #attn.decode<q_block = 1, packed_heads = 1, kv_block = 64, vector_width = 16, score_rows = 1, score_keys = 8, context_rows = 1, context_vectors = 4, kv_splits = 2, min_split_keys = 64>
+
+// -----
+
 // expected-error@+1 {{expected q_block to be a multiple of packed_heads 3, found 4}}
 #rows = #attn.decode<q_block = 4, packed_heads = 3, kv_block = 64, vector_width = 16, score_rows = 4, score_keys = 4, context_rows = 4, context_vectors = 4>
 

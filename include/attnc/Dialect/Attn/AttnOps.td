@@ -209,9 +209,9 @@ def Attn_DecodeAttr : Attn_Attr<"Decode", "decode",
     `products` are `f32`, the default, or `bf16_pairs`, as in `#attn.prefill`. Vectors hold pairs of
     dims, or of keys: head_dim and kv_block are multiples of twice the vector_width, which is even.
 
-    `kv_splits` is the largest number of KV splits of a query block, `min_split_keys` the least
-    number of keys in one. Splits are computed in parallel and merged in order; their number depends on
-    the sizes alone, so results do not depend on the number of threads.
+    `kv_splits` is the largest number of KV splits of a query block, `min_split_keys`, above kv_block,
+    the least number of keys in one. Splits are computed in parallel and merged in order; their number
+    depends on the sizes alone, so results do not depend on the number of threads.
 
     Beside each key and value, those `fetch_ahead` keys further on are prefetched into the L2 cache; 0,
     the default, leaves that to the CPU. A key is prefetched `fetches` times, 1 by default, each time at
