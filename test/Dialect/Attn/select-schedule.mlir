@@ -89,7 +89,7 @@ func.func @one_row_of_one_head(%q: tensor<1x1x1x128xf32>, %k: tensor<1x1x?x128xf
 // CHECK-LABEL: func.func @any_rows
 // CHECK: schedule([#attn.decode<q_block = 1, packed_heads = 1, {{.*}} max_q_len = 1>,
 // CHECK-SAME: #attn.prefill<q_block = 16, {{.*}} max_q_len = 16>, #attn.prefill<q_block = 32, {{.*}} max_q_len = 128>,
-// CHECK-SAME: #attn.prefill<q_block = 48, {{[^>]*}} context_vectors = {{[0-9]}}, fetch_ahead = 128>])
+// CHECK-SAME: #attn.prefill<q_block = 48, {{[^>]*}} context_vectors = {{[0-9](, fetch_ahead = 128)?}}>])
 func.func @any_rows(%x: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
   %c = attn.attention %x, %x, %x : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
   return %c : tensor<?x8x?x64xf32>
@@ -307,6 +307,19 @@ func.func @documents(%x: tensor<1x8x4096x64xf32>, %y: tensor<1x8x4096x64xbf16>, 
     attn.yield %m : i1
   } : tensor<1x8x4096x64xbf16>, tensor<1x8x4096x64xbf16>, tensor<1x8x4096x64xbf16> -> tensor<1x8x4096x64xbf16>
   return %c, %d : tensor<1x8x4096x64xf32>, tensor<1x8x4096x64xbf16>
+}
+
+// Zen 5 prefetches by itself what L3 holds, but not the keys and values of a long head, nor do other
+// CPUs.
+// CHECK-LABEL: func.func @fetches_of_prefill
+// WIDE: schedule([#attn.prefill<{{.*}}, fetch_ahead = 128>])
+// ZEN4: schedule([#attn.prefill<{{.*}}, fetch_ahead = 128>])
+// ZEN5: schedule([#attn.prefill<{{.*}} context_vectors = 4>])
+// ZEN5: schedule([#attn.prefill<{{.*}}, fetch_ahead = 128>])
+func.func @fetches_of_prefill(%x: tensor<1x1x16384x64xf32>, %y: tensor<1x1x32768x64xf32>) -> (tensor<1x1x16384x64xf32>, tensor<1x1x32768x64xf32>) {
+  %c = attn.attention %x, %x, %x : tensor<1x1x16384x64xf32>, tensor<1x1x16384x64xf32>, tensor<1x1x16384x64xf32> -> tensor<1x1x16384x64xf32>
+  %d = attn.attention %y, %y, %y : tensor<1x1x32768x64xf32>, tensor<1x1x32768x64xf32>, tensor<1x1x32768x64xf32> -> tensor<1x1x32768x64xf32>
+  return %c, %d : tensor<1x1x16384x64xf32>, tensor<1x1x32768x64xf32>
 }
 
 // A CPU prefetches the rows of one head by itself, but not on Zen 5, nor in views that put heads first,
