@@ -22,7 +22,7 @@ struct CpuInfo {
   /// faster than products in f32: twice on Zen 4, but a quarter to a half on Sapphire Rapids.
   bool hasBF16Pairs = false, prefersBF16Pairs = false;
   /// Whether rows of memory are read fastest strictly in order and with prefetches, by a quarter on
-  /// Zen 5, and those of L3 without; other CPUs prefetch rows side by side as far ahead by themselves.
+  /// Zen 5; other CPUs prefetch rows side by side as far ahead by themselves.
   bool prefersOrder = false;
   /// Whether there is code for products of bf16 matrices, by tiles of AMX or by bfmmla where a call
   /// finds them, else in f32; and whether the CPU has them.

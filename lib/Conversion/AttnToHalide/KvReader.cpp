@@ -7,6 +7,10 @@
 
 #include "KvReader.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -87,6 +91,33 @@ void KvReader::fetchAhead(int64_t keys, int64_t times) {
   fetches = times;
 }
 
+void KvReader::fetchInTurns(int64_t keys, int64_t dims) {
+  constexpr int64_t kLeast = 8;
+  const AttentionInputs &in = blocks.in;
+  Value key = in.op.getKey(), value = in.op.getValue();
+  auto slice = value.getDefiningOp<tensor::ExtractSliceOp>();
+  bool areInKeys = (slice ? slice.getSource() : value) == key;
+  if (std::gcd(in.headDim, keys * dims) < kLeast || (in.headDim != in.valueDim && !areInKeys))
+    return;
+  tileKeys = keys;
+  unrolledDims = dims;
+  fetchesValues = !areInKeys;
+}
+
+/// The elements of a group are taken in their order in memory: as many as a turn reads, in runs
+/// that lie in one row, whose row and first dim are the same expressions.
+KvReader::Turn KvReader::takeTurn(Scalar d, Scalar k) const {
+  if (!tileKeys)
+    return {d, k};
+  int64_t dimsOfRow = blocks.in.headDim;
+  int64_t number = tileKeys * unrolledDims, run = std::gcd(dimsOfRow, number);
+  Scalar ofTurn = k % tileKeys * unrolledDims + d % unrolledDims,
+         first = d / unrolledDims * number + ofTurn / run * run;
+  Scalar dim = first % dimsOfRow + ofTurn % run;
+  return {unsafePromiseClamped(dim, blocks.p.i32(0), blocks.p.i32(dimsOfRow - 1)),
+          k / tileKeys * tileKeys + first / dimsOfRow};
+}
+
 KvReader KvReader::withoutLookUps() const { return {blocks, range, kvHead, start}; }
 
 KvTensors::Place KvReader::placeOf(Scalar number, Scalar k, Scalar c, const BlockCoords &t) const {
@@ -146,15 +177,20 @@ KvTensors::Place KvReader::placeAhead(Scalar k, Scalar c, const BlockCoords &t,
 
 Scalar KvReader::fetchKeyAhead(Scalar x, Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
   int64_t distance = ahead;
-  for (int64_t i = 0; distance && i < fetches; ++i, distance /= 2)
-    x = blocks.in.kv.fetchKeyAhead(x, d, placeAhead(k, c, t, distance),
-                                   headAhead(k, c, t, distance), blocks.batch(t));
+  Turn turn = takeTurn(d, k);
+  for (int64_t i = 0; distance && i < fetches; ++i, distance /= 2) {
+    KvTensors::Place place = placeAhead(turn.k, c, t, distance);
+    Scalar head = headAhead(turn.k, c, t, distance), b = blocks.batch(t);
+    x = blocks.in.kv.fetchKeyAhead(x, turn.d, place, head, b);
+    if (fetchesValues)
+      x = blocks.in.kv.fetchValueAhead(x, turn.d, place, head, b);
+  }
   return x;
 }
 
 Scalar KvReader::fetchValueAhead(Scalar x, Scalar d, Scalar k, Scalar c,
                                  const BlockCoords &t) const {
-  if (!ahead)
+  if (!ahead || tileKeys)
     return x;
   return blocks.in.kv.fetchValueAhead(x, d, placeAhead(k, c, t, ahead), headAhead(k, c, t, ahead),
                                       blocks.batch(t));

@@ -53,6 +53,9 @@ public:
   /// Has reads prefetch that many keys ahead; those of keys, `fetches` times, each at half the
   /// distance. Groups of rows repeat those of values.
   void fetchAhead(int64_t keys, int64_t fetches);
+  /// Has the reads of a register tile's keys, an unrolled loop's dims at a time, prefetch the group
+  /// of keys and its values, if they are as long, in turns: each line once.
+  void fetchInTurns(int64_t tileKeys, int64_t unrolledDims);
   /// A reader in whose reads each key is looked up.
   KvReader withoutLookUps() const;
 
@@ -67,8 +70,16 @@ public:
   Func keyScales, valueScales;
   /// How many keys further on reads prefetch, and how often.
   int64_t ahead = 0, fetches = 1;
+  /// Of reads of keys that prefetch in turns, or 0; and whether they prefetch values.
+  int64_t tileKeys = 0, unrolledDims = 0;
+  bool fetchesValues = false;
 
 private:
+  struct Turn {
+    Scalar d, k;
+  };
+  /// What the read of dim d of key k prefetches.
+  Turn takeTurn(Scalar d, Scalar k) const;
   /// Returns x, an element of key k, or a pair of them, and prefetches that of a later key.
   Scalar fetchKeyAhead(Scalar x, Scalar d, Scalar k, Scalar c, const BlockCoords &t) const;
   Scalar fetchValueAhead(Scalar x, Scalar d, Scalar k, Scalar c, const BlockCoords &t) const;

@@ -36,6 +36,7 @@ private:
   int64_t countQueryDims() const;
   bool readsWholeGroups() const;
   bool copiesKvBlocks() const;
+  int64_t countUnrolledDims() const;
   DotForm getDotForm() const;
   StagedReads stage(StringRef name);
   Scalar startProduct(ArrayRef<Scalar> v);
@@ -185,11 +186,21 @@ bool PrefillAttention::copiesKvBlocks() const {
   return in.kv.areWidened() || (in.kv.arePaged() && s.getScoreKeys() < kManyKeys);
 }
 
+/// Dims that a register tile of scores takes at once: fewer instructions for the same products. Not
+/// beside a search: each of them would test whether its keys lie before the last visible one.
+int64_t PrefillAttention::countUnrolledDims() const {
+  constexpr int64_t kUnrolled = 4;
+  bool areWhole = in.headDim / dimsOfProduct() / getDotForm().sums % kUnrolled == 0;
+  return areWhole && !search ? kUnrolled : 1;
+}
+
 void PrefillAttention::buildScores() {
   query = inPairs ? buildTransposedQueryPairs(blocks, lanes, countQueryDims())
                   : buildTransposedQuery(blocks, lanes);
   if (copiesKvBlocks())
     keyCopy = inPairs ? buildKeyPairs(*reader) : buildWideKey(*reader);
+  else if (!inTiles && !isOneKvBlock) // whose first group may start anywhere
+    reader->fetchInTurns(s.getScoreKeys(), countUnrolledDims());
   auto keyAt = [&](Scalar k, Scalar c, const BlockCoords &t, Scalar d) {
     if (Value(keyCopy))
       return keyCopy(d, k, c, t.it, t.h, t.b);
@@ -444,11 +455,8 @@ void PrefillAttention::scheduleScoreTile(Func f, const DotProduct &dots) {
     p.boundExtent(dots.partial, "j", 1);
     dims = cpu.scheduleRegisterTile(dots.partial, dims, {"ii", rows, "k", keys, "rd"});
   }
-  // Takes fewer instructions for the same products. Not beside a search: each of them would test
-  // whether its keys lie before the last visible one.
-  if (constexpr int64_t kUnrolled = 4;
-      in.headDim / dimsOfProduct() / getDotForm().sums % kUnrolled == 0 && !search)
-    p.unroll(p.split(dims, kUnrolled).second);
+  if (int64_t unrolled = countUnrolledDims(); unrolled != 1)
+    p.unroll(p.split(dims, unrolled).second);
 }
 
 void PrefillAttention::scheduleAccumulators(Func partial, Func all, int64_t number) {

@@ -113,8 +113,7 @@ private:
   Attribute manyHeads(int64_t rowsOfHead, int64_t maxQLen = 0);
   int64_t kvBlock(int64_t qBlock);
   int64_t tileKvBlock(int64_t qBlock);
-  int64_t prefillFetchAhead(int64_t packedHeads);
-  bool fillsL3();
+  int64_t prefillFetchAhead();
   /// Whether one KV block covers all keys that a query block sees.
   bool isOneKvBlock(int64_t qBlock);
   Attribute decode(int64_t rowsOfHead, int64_t maxQLen = 0);
@@ -225,29 +224,19 @@ Attribute CpuSelector::prefill(int64_t qBlock, int64_t maxQLen, int64_t packedHe
     contextRows = largestDivisor(qBlock, 4);
   }
   return PrefillAttr::get(op->getContext(), qBlock, kvBlock(qBlock), lanes, vectors, scoreKeys,
-                          contextRows, contextVectors, products, prefillFetchAhead(packedHeads),
-                          packedHeads, packedHeads == 1 ? 1 : kvSplits(packedHeads),
-                          /*min_split_keys=*/1024, maxQLen);
+                          contextRows, contextVectors, products, prefillFetchAhead(), packedHeads,
+                          packedHeads == 1 ? 1 : kvSplits(packedHeads), /*min_split_keys=*/1024,
+                          maxQLen);
 }
 
-/// Whether the keys and values of a head are known to fill about half of an L3 cache or more.
-bool CpuSelector::fillsL3() {
-  constexpr int64_t kBytes = 16 << 20;
-  RankedTensorType key = op.getKey().getType();
-  return !key.isDynamicDim(2) &&
-         key.getDimSize(2) * (headDim + valueVectors * lanes) * key.getElementTypeBitWidth() / 8 >=
-             kBytes;
-}
-
-/// CPUs by themselves prefetch from memory more slowly than many rows multiply, and most from L3,
-/// too: Zen 5 does not. For short keys in pairs, and for the few keys of a search, which stay in
-/// L2, prefetches cost more than they save.
-int64_t CpuSelector::prefillFetchAhead(int64_t packedHeads) {
-  constexpr int64_t kKeysAhead = 128, kShort = 128;
+/// CPUs by themselves prefetch from L3 and memory more slowly than many rows multiply. For short
+/// keys in pairs, and for the few keys of a search, which stay in L2, prefetches cost more than
+/// they save.
+int64_t CpuSelector::prefillFetchAhead() {
+  constexpr int64_t kKeysAhead = 64, kShort = 128;
   bool areShortPairs = products == Products::bf16_pairs && headDim < kShort,
-       mayNeedSearch = !op.getMask().empty() && !mask.isComplete(),
-       areInL3 = cpu.prefersOrder && (packedHeads != 1 || !fillsL3());
-  return isInTiles() || areShortPairs || mayNeedSearch || areInL3 ? 0 : kKeysAhead;
+       mayNeedSearch = !op.getMask().empty() && !mask.isComplete();
+  return isInTiles() || areShortPairs || mayNeedSearch ? 0 : kKeysAhead;
 }
 
 int64_t CpuSelector::headsInVectors(int64_t limit) {

@@ -7,9 +7,9 @@
 
 // A static q_len has one kernel, with the query block that wastes the fewest rows.
 // CHECK-LABEL: func.func @many_rows
-// WIDE: schedule([#attn.prefill<q_block = 48, kv_block = 128, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4, fetch_ahead = 128>])
-// NARROW: schedule([#attn.prefill<q_block = 48, kv_block = 96, vector_width = 8, score_vectors = 3, score_keys = 4, context_rows = 6, context_vectors = 2, fetch_ahead = 128>])
-// PLAIN: schedule([#attn.prefill<q_block = 48, kv_block = 64, vector_width = 4, score_vectors = 4, score_keys = 2, context_rows = 6, context_vectors = 2, fetch_ahead = 128>])
+// WIDE: schedule([#attn.prefill<q_block = 48, kv_block = 128, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4, fetch_ahead = 64>])
+// NARROW: schedule([#attn.prefill<q_block = 48, kv_block = 96, vector_width = 8, score_vectors = 3, score_keys = 4, context_rows = 6, context_vectors = 2, fetch_ahead = 64>])
+// PLAIN: schedule([#attn.prefill<q_block = 48, kv_block = 64, vector_width = 4, score_vectors = 4, score_keys = 2, context_rows = 6, context_vectors = 2, fetch_ahead = 64>])
 func.func @many_rows(%x: tensor<1x8x2048x64xf32>) -> tensor<1x8x2048x64xf32> {
   %c = attn.attention %x, %x, %x : tensor<1x8x2048x64xf32>, tensor<1x8x2048x64xf32>, tensor<1x8x2048x64xf32> -> tensor<1x8x2048x64xf32>
   return %c : tensor<1x8x2048x64xf32>
@@ -24,7 +24,7 @@ func.func @some_rows(%x: tensor<1x8x49x64xf32>) -> tensor<1x8x49x64xf32> {
 
 // Value dims of five vectors are one block of five: nothing is padded.
 // CHECK-LABEL: func.func @five_vectors
-// WIDE: context_rows = 4, context_vectors = 5, fetch_ahead = 128>
+// WIDE: context_rows = 4, context_vectors = 5, fetch_ahead = 64>
 func.func @five_vectors(%x: tensor<1x8x2048x80xf32>) -> tensor<1x8x2048x80xf32> {
   %c = attn.attention %x, %x, %x : tensor<1x8x2048x80xf32>, tensor<1x8x2048x80xf32>, tensor<1x8x2048x80xf32> -> tensor<1x8x2048x80xf32>
   return %c : tensor<1x8x2048x80xf32>
@@ -62,8 +62,8 @@ func.func @some_heads_f16(%q: tensor<1x32x1x128xf16>, %k: tensor<1x8x?x128xf16>)
 
 // So many heads that share keys are rows in vectors, as those of a prompt are.
 // CHECK-LABEL: func.func @vectors_of_heads
-// WIDE: schedule([#attn.prefill<q_block = 64, kv_block = 64, vector_width = 16, score_vectors = 2, score_keys = 8, context_rows = 4, context_vectors = 4, fetch_ahead = 128, packed_heads = 64, kv_splits = 16>])
-// NARROW: schedule([#attn.prefill<q_block = 64, kv_block = 64, vector_width = 8, score_vectors = 2, score_keys = 4, context_rows = 4, context_vectors = 2, fetch_ahead = 128, packed_heads = 64, kv_splits = 16>])
+// WIDE: schedule([#attn.prefill<q_block = 64, kv_block = 64, vector_width = 16, score_vectors = 2, score_keys = 8, context_rows = 4, context_vectors = 4, fetch_ahead = 64, packed_heads = 64, kv_splits = 16>])
+// NARROW: schedule([#attn.prefill<q_block = 64, kv_block = 64, vector_width = 8, score_vectors = 2, score_keys = 4, context_rows = 4, context_vectors = 2, fetch_ahead = 64, packed_heads = 64, kv_splits = 16>])
 // CHECK: #attn.prefill<q_block = 32, {{.*}}packed_heads = 16, kv_splits = 4>
 func.func @vectors_of_heads(%q: tensor<1x128x1x128xf32>, %k: tensor<1x1x?x128xf32>, %q3: tensor<1x128x3x128xf32>) -> (tensor<1x128x1x128xf32>, tensor<1x128x3x128xf32>) {
   %c = attn.attention %q, %k, %k : tensor<1x128x1x128xf32>, tensor<1x1x?x128xf32>, tensor<1x1x?x128xf32> -> tensor<1x128x1x128xf32>
@@ -89,7 +89,7 @@ func.func @one_row_of_one_head(%q: tensor<1x1x1x128xf32>, %k: tensor<1x1x?x128xf
 // CHECK-LABEL: func.func @any_rows
 // CHECK: schedule([#attn.decode<q_block = 1, packed_heads = 1, {{.*}} max_q_len = 1>,
 // CHECK-SAME: #attn.prefill<q_block = 16, {{.*}} max_q_len = 16>, #attn.prefill<q_block = 32, {{.*}} max_q_len = 128>,
-// CHECK-SAME: #attn.prefill<q_block = 48, {{[^>]*}} context_vectors = {{[0-9](, fetch_ahead = 128)?}}>])
+// CHECK-SAME: #attn.prefill<q_block = 48, {{[^>]*}} context_vectors = {{[0-9]}}, fetch_ahead = 64>])
 func.func @any_rows(%x: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
   %c = attn.attention %x, %x, %x : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
   return %c : tensor<?x8x?x64xf32>
@@ -307,19 +307,6 @@ func.func @documents(%x: tensor<1x8x4096x64xf32>, %y: tensor<1x8x4096x64xbf16>, 
     attn.yield %m : i1
   } : tensor<1x8x4096x64xbf16>, tensor<1x8x4096x64xbf16>, tensor<1x8x4096x64xbf16> -> tensor<1x8x4096x64xbf16>
   return %c, %d : tensor<1x8x4096x64xf32>, tensor<1x8x4096x64xbf16>
-}
-
-// Zen 5 prefetches by itself what L3 holds, but not the keys and values of a long head, nor do other
-// CPUs.
-// CHECK-LABEL: func.func @fetches_of_prefill
-// WIDE: schedule([#attn.prefill<{{.*}}, fetch_ahead = 128>])
-// ZEN4: schedule([#attn.prefill<{{.*}}, fetch_ahead = 128>])
-// ZEN5: schedule([#attn.prefill<{{.*}} context_vectors = 4>])
-// ZEN5: schedule([#attn.prefill<{{.*}}, fetch_ahead = 128>])
-func.func @fetches_of_prefill(%x: tensor<1x1x16384x64xf32>, %y: tensor<1x1x32768x64xf32>) -> (tensor<1x1x16384x64xf32>, tensor<1x1x32768x64xf32>) {
-  %c = attn.attention %x, %x, %x : tensor<1x1x16384x64xf32>, tensor<1x1x16384x64xf32>, tensor<1x1x16384x64xf32> -> tensor<1x1x16384x64xf32>
-  %d = attn.attention %y, %y, %y : tensor<1x1x32768x64xf32>, tensor<1x1x32768x64xf32>, tensor<1x1x32768x64xf32> -> tensor<1x1x32768x64xf32>
-  return %c, %d : tensor<1x1x16384x64xf32>, tensor<1x1x32768x64xf32>
 }
 
 // A CPU prefetches the rows of one head by itself, but not on Zen 5, nor in views that put heads first,
