@@ -91,31 +91,32 @@ void KvReader::fetchAhead(int64_t keys, int64_t times) {
   fetches = times;
 }
 
-void KvReader::fetchInTurns(int64_t keys, int64_t dims) {
-  constexpr int64_t kLeast = 8;
+void KvReader::distributeFetches(int64_t keys, int64_t dims) {
+  constexpr int64_t kHalfLine = 8;
   const AttentionInputs &in = blocks.in;
   Value key = in.op.getKey(), value = in.op.getValue();
   auto slice = value.getDefiningOp<tensor::ExtractSliceOp>();
   bool areInKeys = (slice ? slice.getSource() : value) == key;
-  if (std::gcd(in.headDim, keys * dims) < kLeast || (in.headDim != in.valueDim && !areInKeys))
+  if (std::gcd(in.headDim, keys * dims) < kHalfLine || (in.headDim != in.valueDim && !areInKeys))
     return;
   tileKeys = keys;
   unrolledDims = dims;
   fetchesValues = !areInKeys;
 }
 
-/// The elements of a group are taken in their order in memory: as many as a turn reads, in runs
-/// that lie in one row, whose row and first dim are the same expressions.
-KvReader::Turn KvReader::takeTurn(Scalar d, Scalar k) const {
+/// The unrolled reads of an iteration prefetch as many elements of the group, in the order of
+/// memory. Those of a run lie in one row: their addresses differ by constants, so that one prefetch
+/// is left of each line.
+KvReader::Fetch KvReader::getFetch(Scalar d, Scalar k) const {
   if (!tileKeys)
     return {d, k};
-  int64_t dimsOfRow = blocks.in.headDim;
-  int64_t number = tileKeys * unrolledDims, run = std::gcd(dimsOfRow, number);
-  Scalar ofTurn = k % tileKeys * unrolledDims + d % unrolledDims,
-         first = d / unrolledDims * number + ofTurn / run * run;
-  Scalar dim = first % dimsOfRow + ofTurn % run;
-  return {unsafePromiseClamped(dim, blocks.p.i32(0), blocks.p.i32(dimsOfRow - 1)),
-          k / tileKeys * tileKeys + first / dimsOfRow};
+  int64_t headDim = blocks.in.headDim, number = tileKeys * unrolledDims,
+          run = std::gcd(headDim, number);
+  Scalar inIteration = k % tileKeys * unrolledDims + d % unrolledDims,
+         firstOfRun = d / unrolledDims * number + inIteration / run * run,
+         dim = firstOfRun % headDim + inIteration % run;
+  return {unsafePromiseClamped(dim, blocks.p.i32(0), blocks.p.i32(headDim - 1)),
+          k / tileKeys * tileKeys + firstOfRun / headDim};
 }
 
 KvReader KvReader::withoutLookUps() const { return {blocks, range, kvHead, start}; }
@@ -177,13 +178,13 @@ KvTensors::Place KvReader::placeAhead(Scalar k, Scalar c, const BlockCoords &t,
 
 Scalar KvReader::fetchKeyAhead(Scalar x, Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
   int64_t distance = ahead;
-  Turn turn = takeTurn(d, k);
+  Fetch fetch = getFetch(d, k);
   for (int64_t i = 0; distance && i < fetches; ++i, distance /= 2) {
-    KvTensors::Place place = placeAhead(turn.k, c, t, distance);
-    Scalar head = headAhead(turn.k, c, t, distance), b = blocks.batch(t);
-    x = blocks.in.kv.fetchKeyAhead(x, turn.d, place, head, b);
+    KvTensors::Place place = placeAhead(fetch.k, c, t, distance);
+    Scalar head = headAhead(fetch.k, c, t, distance), b = blocks.batch(t);
+    x = blocks.in.kv.fetchKeyAhead(x, fetch.d, place, head, b);
     if (fetchesValues)
-      x = blocks.in.kv.fetchValueAhead(x, turn.d, place, head, b);
+      x = blocks.in.kv.fetchValueAhead(x, fetch.d, place, head, b);
   }
   return x;
 }

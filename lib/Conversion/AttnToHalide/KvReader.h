@@ -53,9 +53,11 @@ public:
   /// Has reads prefetch that many keys ahead; those of keys, `fetches` times, each at half the
   /// distance. Groups of rows repeat those of values.
   void fetchAhead(int64_t keys, int64_t fetches);
-  /// Has the reads of a register tile's keys, an unrolled loop's dims at a time, prefetch the group
-  /// of keys and its values, if they are as long, in turns: each line once.
-  void fetchInTurns(int64_t tileKeys, int64_t unrolledDims);
+  /// Distributes the prefetches of a group of `tileKeys` keys over the reads of its dot products,
+  /// which take `unrolledDims` dims at a time: each cache line of the keys, and of their values, is
+  /// prefetched once. Leaves prefetches as they are where a row is no multiple of half a line, or
+  /// where values lie outside of keys and have other dims.
+  void distributeFetches(int64_t tileKeys, int64_t unrolledDims);
   /// A reader in whose reads each key is looked up.
   KvReader withoutLookUps() const;
 
@@ -70,16 +72,13 @@ public:
   Func keyScales, valueScales;
   /// How many keys further on reads prefetch, and how often.
   int64_t ahead = 0, fetches = 1;
-  /// Of reads of keys that prefetch in turns, or 0; and whether they prefetch values.
-  int64_t tileKeys = 0, unrolledDims = 0;
-  bool fetchesValues = false;
 
 private:
-  struct Turn {
+  struct Fetch {
     Scalar d, k;
   };
-  /// What the read of dim d of key k prefetches.
-  Turn takeTurn(Scalar d, Scalar k) const;
+  /// The element of a group that the read of dim d of key k prefetches.
+  Fetch getFetch(Scalar d, Scalar k) const;
   /// Returns x, an element of key k, or a pair of them, and prefetches that of a later key.
   Scalar fetchKeyAhead(Scalar x, Scalar d, Scalar k, Scalar c, const BlockCoords &t) const;
   Scalar fetchValueAhead(Scalar x, Scalar d, Scalar k, Scalar c, const BlockCoords &t) const;
@@ -98,6 +97,10 @@ private:
   /// that is read `keys` keys after key k.
   Scalar numberAhead(Scalar k, Scalar c, const BlockCoords &t) const;
   Scalar headAhead(Scalar k, Scalar c, const BlockCoords &t, int64_t keys) const;
+
+  /// If prefetches are distributed, or 0; and whether reads of keys prefetch values.
+  int64_t tileKeys = 0, unrolledDims = 0;
+  bool fetchesValues = false;
 };
 
 /// The key/value head that a query block reads.

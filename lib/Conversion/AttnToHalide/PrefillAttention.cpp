@@ -199,8 +199,8 @@ void PrefillAttention::buildScores() {
                   : buildTransposedQuery(blocks, lanes);
   if (copiesKvBlocks())
     keyCopy = inPairs ? buildKeyPairs(*reader) : buildWideKey(*reader);
-  else if (!inTiles && !isOneKvBlock) // whose first group may start anywhere
-    reader->fetchInTurns(s.getScoreKeys(), countUnrolledDims());
+  else if (!inTiles && !isOneKvBlock) // the first group of keys in one KV block may start anywhere
+    reader->distributeFetches(s.getScoreKeys(), countUnrolledDims());
   auto keyAt = [&](Scalar k, Scalar c, const BlockCoords &t, Scalar d) {
     if (Value(keyCopy))
       return keyCopy(d, k, c, t.it, t.h, t.b);

@@ -68,10 +68,10 @@ static LogicalResult verifyFetchAhead(EmitError emitError, int64_t keys) {
   return verifyAtMost(emitError, "fetch_ahead", keys, kMostAhead);
 }
 
-/// Splits hold whole KV blocks. In a loop over them Halide would otherwise take the number of splits,
-/// numKeys / minSplitKeys, for positive, and divide by it where there are fewer keys.
-static LogicalResult verifySplits(EmitError emitError, int64_t kvSplits, int64_t minSplitKeys,
-                                  int64_t kvBlock) {
+/// Halide takes numKeys / minSplitKeys for positive in a loop over KV blocks if minSplitKeys is at
+/// most kvBlock, and moves a division by it out of the loop, where it may be 0.
+static LogicalResult verifyMinSplitKeys(EmitError emitError, int64_t kvSplits, int64_t minSplitKeys,
+                                        int64_t kvBlock) {
   if (kvSplits == 1 || minSplitKeys > kvBlock)
     return success();
   return emitError() << "expected min_split_keys above kv_block " << kvBlock << ", found "
@@ -125,7 +125,7 @@ LogicalResult PrefillAttr::verify(EmitError emitError, int64_t qBlock, int64_t k
   if (kvBlock % kAccumulators != 0)
     return emitError() << "expected kv_block to be a multiple of " << kAccumulators << ", found "
                        << kvBlock;
-  if (failed(verifySplits(emitError, kvSplits, minSplitKeys, kvBlock)))
+  if (failed(verifyMinSplitKeys(emitError, kvSplits, minSplitKeys, kvBlock)))
     return failure();
   return verifyMultiple(emitError, "kv_block", kvBlock, "score_keys", scoreKeys);
 }
@@ -176,7 +176,7 @@ LogicalResult DecodeAttr::verify(EmitError emitError, int64_t qBlock, int64_t pa
     return emitError() << "expected an even vector_width and a kv_block that is a multiple of "
                           "twice that beside products bf16_pairs, found "
                        << vectorWidth << " and " << kvBlock;
-  if (failed(verifySplits(emitError, kvSplits, minSplitKeys, kvBlock)))
+  if (failed(verifyMinSplitKeys(emitError, kvSplits, minSplitKeys, kvBlock)))
     return failure();
   return verifyMultiple(emitError, "kv_block", kvBlock, "vector_width", vectorWidth);
 }

@@ -158,7 +158,8 @@ def Attn_PrefillAttr : Attn_Attr<"Prefill", "prefill",
 
     A query block packs `packed_heads` query heads that share a key/value head, q_block /
     packed_heads rows of each. `kv_splits` and `min_split_keys` are those of `#attn.decode`, and so is
-    `fetch_ahead`: each key and value is prefetched once, in f32 by the register tiles of scores.
+    `fetch_ahead`, but keys are prefetched from one distance. Register tiles of scores in f32 prefetch
+    values, too, if they are as long as keys.
 
     All but fetch_ahead are at least 1. A q_block is at most 1,024, a vector_width 64, a register tile 128
     vectors, fetch_ahead 4,096 keys.
