@@ -113,7 +113,7 @@ private:
   Attribute manyHeads(int64_t rowsOfHead, int64_t maxQLen = 0);
   int64_t kvBlock(int64_t qBlock);
   int64_t tileKvBlock(int64_t qBlock);
-  int64_t prefillFetchAhead();
+  int64_t prefillFetchAhead(int64_t qBlock);
   /// Whether one KV block covers all keys that a query block sees.
   bool isOneKvBlock(int64_t qBlock);
   Attribute decode(int64_t rowsOfHead, int64_t maxQLen = 0);
@@ -224,19 +224,19 @@ Attribute CpuSelector::prefill(int64_t qBlock, int64_t maxQLen, int64_t packedHe
     contextRows = largestDivisor(qBlock, 4);
   }
   return PrefillAttr::get(op->getContext(), qBlock, kvBlock(qBlock), lanes, vectors, scoreKeys,
-                          contextRows, contextVectors, products, prefillFetchAhead(), packedHeads,
+                          contextRows, contextVectors, products, prefillFetchAhead(qBlock), packedHeads,
                           packedHeads == 1 ? 1 : kvSplits(packedHeads), /*min_split_keys=*/1024,
                           maxQLen);
 }
 
 /// CPUs by themselves prefetch from L3 and memory more slowly than many rows multiply. For short
-/// keys in pairs, and for the few keys of a search, which stay in L2, prefetches cost more than
-/// they save.
-int64_t CpuSelector::prefillFetchAhead() {
+/// keys in pairs, and for the few keys of one KV block or of a search, which stay in L2, prefetches
+/// cost more than they save.
+int64_t CpuSelector::prefillFetchAhead(int64_t qBlock) {
   constexpr int64_t kKeysAhead = 64, kShort = 128;
   bool areShortPairs = products == Products::bf16_pairs && headDim < kShort,
        mayNeedSearch = !op.getMask().empty() && !mask.isComplete();
-  return isInTiles() || areShortPairs || mayNeedSearch ? 0 : kKeysAhead;
+  return isInTiles() || areShortPairs || mayNeedSearch || isOneKvBlock(qBlock) ? 0 : kKeysAhead;
 }
 
 int64_t CpuSelector::headsInVectors(int64_t limit) {
