@@ -324,13 +324,8 @@ static Func addUpLanes(PipelineBuilder &p, DotProduct &dot, ArrayRef<StringRef> 
 }
 
 DotProduct attn::buildDotProduct(const AttentionBlocks &blocks, Func query, KeyElement keyAt,
-                                 DotForm form, StringRef name, KeyCondition isNeeded) {
+                                 DotForm form, StringRef name) {
   PipelineBuilder &p = blocks.p;
-  auto updated = [&](Scalar sum, ArrayRef<Scalar> v) -> Update {
-    if (!isNeeded)
-      return sum;
-    return {sum, {}, isNeeded(v[1], v[2], BlockCoords(v))};
-  };
   int64_t dims = blocks.in.headDim / form.sums / (form.inPairs ? 2 : 1);
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
   auto zero = [&](ArrayRef<Scalar>) { return blocks.in.f32(0); };
@@ -348,9 +343,8 @@ DotProduct attn::buildDotProduct(const AttentionBlocks &blocks, Func query, KeyE
     sum = p.func(name, vars, p.b().getF32Type(), zero);
   bool isOneSum = form.sums == 1 && !form.isInterleaved;
   if (isOneSum && form.inPairs) {
-    p.update(sum, vars, {{"rd", p.i32(dims)}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) {
-      return updated(add(sum(v), v, r[0]), v);
-    });
+    p.update(sum, vars, {{"rd", p.i32(dims)}},
+             [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) { return add(sum(v), v, r[0]); });
     return {sum, partial, {}};
   }
   if (isOneSum) {
@@ -359,7 +353,7 @@ DotProduct attn::buildDotProduct(const AttentionBlocks &blocks, Func query, KeyE
                Scalar terms = term(v, r[0] * form.terms);
                for (int64_t i = 1; i < form.terms; ++i)
                  terms = terms + term(v, r[0] * form.terms + i);
-               return updated(sum(v) + terms, v);
+               return sum(v) + terms;
              });
     return {sum, partial, {}};
   }
@@ -371,7 +365,7 @@ DotProduct attn::buildDotProduct(const AttentionBlocks &blocks, Func query, KeyE
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              Scalar d =
                  form.isInterleaved ? r[0] * form.sums + v[blockDim] : v[blockDim] * dims + r[0];
-             return updated(add(partial(v), without(v, blockDim), d), without(v, blockDim));
+             return add(partial(v), without(v, blockDim), d);
            });
   if (form.isInterleaved) {
     DotProduct dot{Func(), partial, {}};
@@ -436,11 +430,33 @@ static void hideEdges(const KvReader &reader, const ScoreSteps &steps, Func scor
            });
 }
 
-Func attn::buildScores(const KvReader &reader, const ScoreSteps &steps, Func dot,
-                       const StagedReads &staged, const FullKeys &keys, int64_t numAccumulators) {
-  PipelineBuilder &p = reader.blocks.p;
+Func attn::buildOfKeys(const KvReader &reader, StringRef name, Type type,
+                       const ComputedKeys &computed, Body element) {
+  const AttentionBlocks &blocks = reader.blocks;
+  PipelineBuilder &p = blocks.p;
   StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
-  Func score = p.func("score", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+  if (computed.areAll())
+    return p.func(name, vars, type, element);
+  int64_t tile = computed.tile, keysOfStep = computed.step * computed.keysOfElement,
+          tiles = blocks.kvBlock / (tile * computed.keysOfElement);
+  Func f = p.func(name, vars, type, [&](ArrayRef<Scalar>) { return undef(p.b(), type); });
+  StringRef others[] = {"ii", "c", "it", "h", "b"};
+  p.update(f, others, {{kTileElement, p.i32(tile)}, {kTileLoop, p.i32(tiles)}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             SmallVector<Scalar> at(v);
+             at.insert(at.begin() + 1, r[1] * tile + r[0]);
+             Scalar visible = reader.countVisible(p.i32(0), v[1], BlockCoords(v));
+             Scalar steps = (visible + (keysOfStep - 1)) / keysOfStep;
+             return {element(at), at, r[1] < steps * (computed.step / tile)};
+           });
+  return f;
+}
+
+Func attn::buildScores(const KvReader &reader, const ScoreSteps &steps, Func dot,
+                       const StagedReads &staged, const FullKeys &keys, int64_t numAccumulators,
+                       const ComputedKeys &computed) {
+  PipelineBuilder &p = reader.blocks.p;
+  Func score = buildOfKeys(reader, "score", p.b().getF32Type(), computed, [&](ArrayRef<Scalar> v) {
     BlockCoords t(v);
     Scalar s = steps.modify(dot(v), v[0], v[1], v[2], t, staged);
     return keys.areKnown() ? s : steps.hide(s, v[0], v[1], v[2], t, staged);

@@ -96,19 +96,36 @@ struct DotProduct {
 };
 /// Reads element d of a key, or pair d.
 using KeyElement = function_ref<Scalar(Scalar k, Scalar c, const BlockCoords &t, Scalar d)>;
-/// Whether the dot products of a key are needed.
-using KeyCondition = function_ref<Scalar(Scalar k, Scalar c, const BlockCoords &t)>;
 DotProduct buildDotProduct(const AttentionBlocks &blocks, Func query, KeyElement keyAt,
-                           DotForm form, StringRef name, KeyCondition isNeeded = {});
+                           DotForm form, StringRef name);
 
 /// The same products, of all rows of a query block and keys of a KV block at once. `keyAt` reads
 /// the even element of pair d, or the pair; `query` holds pairs.
 DotProduct buildTileProduct(const KvReader &reader, Func query, KeyElement keyAt, StringRef name);
 
+/// Which elements of a KV block are computed: those of all keys, or `tile` at a time up to the end
+/// of the step of `step` elements, some tiles, that holds the last visible key. An element stands
+/// for `keysOfElement` keys.
+struct ComputedKeys {
+  bool areAll() const { return tile == 0; }
+
+  int64_t tile = 0, step = 0;
+  int64_t keysOfElement = 1;
+};
+/// The loops over tiles and over the elements of one, in the update of a func that is not computed
+/// for all keys.
+inline constexpr StringRef kTileLoop = "rt", kTileElement = "re";
+
+/// Builds a func over (ii, k, c, it, h, b). For a pure definition, Halide's bounds inference finds
+/// no tighter bound of the visible keys than the number of all keys: only an update ends earlier.
+Func buildOfKeys(const KvReader &reader, StringRef name, Type type, const ComputedKeys &computed,
+                 Body element);
+
 /// Builds the scores. `keys`, which all rows see, are not masked; keys outside of them are, up to
 /// the end of a step of `numAccumulators` keys.
 Func buildScores(const KvReader &reader, const ScoreSteps &steps, Func dot,
-                 const StagedReads &staged, const FullKeys &keys, int64_t numAccumulators);
+                 const StagedReads &staged, const FullKeys &keys, int64_t numAccumulators,
+                 const ComputedKeys &computed = {});
 
 } // namespace mlir::attn
 

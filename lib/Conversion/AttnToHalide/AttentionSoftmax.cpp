@@ -101,26 +101,27 @@ Func attn::combinePartials(PipelineBuilder &p, StringRef name, Func partial, Com
   });
 }
 
-static constexpr StringRef kScoreVars[] = {"ii", "k", "c", "it", "h", "b"};
-
-Func attn::buildNumerators(const Numerators &numerators, Func score, Func maximum) {
-  PipelineBuilder &p = numerators.in.p;
-  return p.func("weight", kScoreVars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+Func attn::buildNumerators(const KvReader &reader, const Numerators &numerators, Func score,
+                           Func maximum, const ComputedKeys &computed) {
+  Type f32 = reader.blocks.p.b().getF32Type();
+  return buildOfKeys(reader, "weight", f32, computed, [&](ArrayRef<Scalar> v) {
     BlockCoords t(v);
     return numerators.get(score(v), maximum(v[0], v[2], t.it, t.h, t.b));
   });
 }
 
-Func attn::buildModified(const AttentionBlocks &blocks, const ScoreSteps &steps, Func numerators) {
-  return blocks.p.func("modified_weight", kScoreVars, blocks.p.b().getF32Type(),
-                       [&](ArrayRef<Scalar> v) {
-                         return steps.modifyProb(numerators(v), v[0], v[1], v[2], BlockCoords(v));
-                       });
+Func attn::buildModified(const KvReader &reader, const ScoreSteps &steps, Func numerators,
+                         const ComputedKeys &computed) {
+  Type f32 = reader.blocks.p.b().getF32Type();
+  return buildOfKeys(reader, "modified_weight", f32, computed, [&](ArrayRef<Scalar> v) {
+    return steps.modifyProb(numerators(v), v[0], v[1], v[2], BlockCoords(v));
+  });
 }
 
-static Func buildNumeratorPairs(const AttentionBlocks &blocks, Func numerators) {
-  PipelineBuilder &p = blocks.p;
-  return p.func("weight_pairs", kScoreVars, p.b().getI32Type(), [&](ArrayRef<Scalar> v) {
+static Func buildNumeratorPairs(const KvReader &reader, Func numerators,
+                                const ComputedKeys &computed) {
+  Type i32 = reader.blocks.p.b().getI32Type();
+  return buildOfKeys(reader, "weight_pairs", i32, computed, [&](ArrayRef<Scalar> v) {
     auto numerator = [&](Scalar k) {
       SmallVector<Scalar> at(v);
       at[1] = k;
@@ -145,17 +146,24 @@ static Scalar addElements(Scalar sum, Scalar pair) {
 
 KvBlockSoftmax attn::buildKvBlockSoftmax(const KvReader &reader, const ScoreSteps &steps,
                                          const Numerators &numerators, Func score,
-                                         int64_t numAccumulators, Products products) {
+                                         int64_t numAccumulators, Products products,
+                                         bool endsWithVisible) {
   PipelineBuilder &p = reader.blocks.p;
   bool isModified = !reader.blocks.in.op.getProbMod().empty(), inPairs = products != Products::f32;
   KvBlockSoftmax s;
+  s.sumsPairs = inPairs && !isModified;
+  ComputedKeys ofKeys, ofPairs;
+  if (endsWithVisible) {
+    ofKeys = {/*tile=*/1, numAccumulators};
+    ofPairs = {/*tile=*/1, numAccumulators / 2, /*keysOfElement=*/2};
+  }
   s.partialMax = combineKeys(reader, "max_chains", score, -kMaxFloat, machineMax, numAccumulators);
   s.maximum = combinePartials(p, "max", s.partialMax, machineMax, numAccumulators);
-  s.numerators = buildNumerators(numerators, score, s.maximum);
-  s.sumsPairs = inPairs && !isModified;
+  s.numerators =
+      buildNumerators(reader, numerators, score, s.maximum, s.sumsPairs ? ComputedKeys() : ofKeys);
   if (s.sumsPairs) {
     numAccumulators /= 2;
-    s.pairs = buildNumeratorPairs(reader.blocks, s.numerators);
+    s.pairs = buildNumeratorPairs(reader, s.numerators, ofPairs);
     Combine add = products == Products::bf16_tiles ? addElements : addPair;
     s.partialSum = combineKeys(reader, "sum_chains", s.pairs, 0, add, numAccumulators,
                                /*keysOfElement=*/2);
@@ -163,9 +171,9 @@ KvBlockSoftmax attn::buildKvBlockSoftmax(const KvReader &reader, const ScoreStep
     s.partialSum = combineKeys(reader, "sum_chains", s.numerators, 0, plus, numAccumulators);
   }
   s.sum = combinePartials(p, "sum", s.partialSum, plus, numAccumulators);
-  s.modified = isModified ? buildModified(reader.blocks, steps, s.numerators) : s.numerators;
+  s.modified = isModified ? buildModified(reader, steps, s.numerators, ofKeys) : s.numerators;
   if (inPairs && isModified)
-    s.pairs = buildNumeratorPairs(reader.blocks, s.modified);
+    s.pairs = buildNumeratorPairs(reader, s.modified, ofPairs);
   return s;
 }
 

@@ -85,14 +85,18 @@ Func combinePartials(PipelineBuilder &p, StringRef name, Func partial, Combine c
                      int64_t numAccumulators,
                      function_ref<Scalar(Scalar, ArrayRef<Scalar>)> finish = {});
 /// The numerators of a KV block's scores, relative to the KV block's maximum.
-Func buildNumerators(const Numerators &numerators, Func score, Func maximum);
+Func buildNumerators(const KvReader &reader, const Numerators &numerators, Func score, Func maximum,
+                     const ComputedKeys &computed = {});
 /// The numerators after the prob region.
-Func buildModified(const AttentionBlocks &blocks, const ScoreSteps &steps, Func numerators);
+Func buildModified(const KvReader &reader, const ScoreSteps &steps, Func numerators,
+                   const ComputedKeys &computed = {});
 
-/// The softmax of a KV block in a CPU's lanes.
+/// The softmax of a KV block in a CPU's lanes. With `endsWithVisible`, numerators are computed up
+/// to the end of the accumulators' step that holds the last visible key.
 KvBlockSoftmax buildKvBlockSoftmax(const KvReader &reader, const ScoreSteps &steps,
                                    const Numerators &numerators, Func score,
-                                   int64_t numAccumulators, Products products = Products::f32);
+                                   int64_t numAccumulators, Products products,
+                                   bool endsWithVisible);
 
 /// Whether the sink is added after all KV blocks instead of before the first: with an lse, which
 /// excludes the sink.

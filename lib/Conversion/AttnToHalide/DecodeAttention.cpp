@@ -137,7 +137,8 @@ void DecodeAttention::buildScores() {
                          return reader->scaledDot(dot.sum(v), v[1], v[2], BlockCoords(v));
                        });
   score = attn::buildScores(*reader, *steps, scaled, /*staged=*/{}, /*keys=*/{}, lanes);
-  softmax = buildKvBlockSoftmax(*reader, *steps, numerators, score, lanes, s.getProducts());
+  softmax = buildKvBlockSoftmax(*reader, *steps, numerators, score, lanes, s.getProducts(),
+                                /*endsWithVisible=*/false);
 }
 
 void DecodeAttention::buildAccumulator() {

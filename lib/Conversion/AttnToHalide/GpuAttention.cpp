@@ -95,9 +95,9 @@ void GpuAttention::buildSoftmax() {
   };
   softmax.partialMax = combineOwnKeys("max_chains", score, -kMaxFloat, machineMax);
   softmax.maximum = combinePartials(p, "max", softmax.partialMax, machineMax, threadsX, keepKeys);
-  softmax.numerators = buildNumerators(numerators, score, softmax.maximum);
+  softmax.numerators = buildNumerators(*reader, numerators, score, softmax.maximum);
   softmax.partialSum = combineOwnKeys("sum_chains", softmax.numerators, 0, plus);
-  softmax.modified = buildModified(blocks, *steps, softmax.numerators);
+  softmax.modified = buildModified(*reader, *steps, softmax.numerators);
 }
 
 Scalar GpuAttention::ThreadState::sum(Scalar ii, const BlockCoords &t) const {

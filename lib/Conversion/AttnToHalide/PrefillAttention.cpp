@@ -33,6 +33,9 @@ private:
   void buildAccumulator();
   void buildOutput();
   int64_t dimsOfProduct() const { return inPairs ? 2 : 1; }
+  /// Whether scores and numerators end with the last visible key; tiles multiply those of whole KV
+  /// blocks.
+  bool endWithVisible() const { return !inTiles; }
   int64_t countQueryDims() const;
   bool readsWholeGroups() const;
   bool copiesKvBlocks() const;
@@ -186,12 +189,11 @@ bool PrefillAttention::copiesKvBlocks() const {
   return in.kv.areWidened() || (in.kv.arePaged() && s.getScoreKeys() < kManyKeys);
 }
 
-/// Dims that a register tile of scores takes at once: fewer instructions for the same products. Not
-/// beside a search: each of them would test whether its keys lie before the last visible one.
+/// Dims that a register tile of scores takes at once: fewer instructions for the same products.
 int64_t PrefillAttention::countUnrolledDims() const {
   constexpr int64_t kUnrolled = 4;
   bool areWhole = in.headDim / dimsOfProduct() / getDotForm().sums % kUnrolled == 0;
-  return areWhole && !search ? kUnrolled : 1;
+  return areWhole ? kUnrolled : 1;
 }
 
 void PrefillAttention::buildScores() {
@@ -206,16 +208,16 @@ void PrefillAttention::buildScores() {
       return keyCopy(d, k, c, t.it, t.h, t.b);
     return inTiles ? reader->keyElement(d * 2, k, c, t) : reader->key(d, k, c, t);
   };
-  // Halide computes the scores of whole KV blocks, whose last groups of keys may not be visible.
-  auto isGroupVisible = [&](Scalar k, Scalar c, const BlockCoords &t) {
-    return reader->isVisible(k / s.getScoreKeys() * s.getScoreKeys(), c, t);
-  };
   dot = inTiles ? buildTileProduct(*reader, query.func, keyAt, "dot")
-                : buildDotProduct(blocks, query.func, keyAt, getDotForm(), "dot", isGroupVisible);
+                : buildDotProduct(blocks, query.func, keyAt, getDotForm(), "dot");
   staged = stage("staged");
-  score = attn::buildScores(*reader, *steps, dot.sum, staged, full, PrefillAttr::kAccumulators);
-  softmax = buildKvBlockSoftmax(*reader, *steps, numerators, score, PrefillAttr::kAccumulators,
-                                s.getProducts());
+  constexpr int64_t kAccumulators = PrefillAttr::kAccumulators;
+  ComputedKeys computed;
+  if (endWithVisible())
+    computed = {s.getScoreKeys(), std::lcm(s.getScoreKeys(), kAccumulators)};
+  score = attn::buildScores(*reader, *steps, dot.sum, staged, full, kAccumulators, computed);
+  softmax = buildKvBlockSoftmax(*reader, *steps, numerators, score, kAccumulators, s.getProducts(),
+                                endWithVisible());
 }
 
 /// Returns 0; with one KV block, prefetches an element of the next query block: a block of few keys
@@ -424,20 +426,25 @@ void PrefillAttention::scheduleScores() {
   p.boundStorage(score, "k", blocks.kvBlock);
   p.boundExtent(score, "ii", blocks.rows);
   scheduleScoreTile(score, dot);
-  StageLoops v = p.stage(score, 0);
+  int64_t edges = endWithVisible() ? 1 : 0;
+  StageLoops v = p.stage(score, edges);
   auto [vectors, lane] = p.split(v["ii"], lanes);
   p.vectorize(lane);
   p.unroll(vectors);
   p.reorder({lane, vectors, v["rk"]});
-  p.neverPartition(score, 0);
+  p.neverPartition(score, edges);
 }
 
 /// Schedules dot products in register tiles of rows × keys. Both passes sum in the same order:
 /// scores rounded otherwise would give numerators that do not match the first pass's sum.
 void PrefillAttention::scheduleScoreTile(Func f, const DotProduct &dots) {
   int64_t rows = lanes * s.getScoreVectors(), keys = s.getScoreKeys();
-  StageLoops v = p.stage(f);
-  auto [keyGroup, key] = p.split(v["k"], keys, TailStrategy::round_up);
+  bool endsWithVisible = Value(f) == Value(score) && endWithVisible();
+  StageLoops v = endsWithVisible ? p.stage(f, 0) : p.stage(f);
+  auto [keyGroup, key] = endsWithVisible ? std::pair(v[kTileLoop], v[kTileElement])
+                                         : p.split(v["k"], keys, TailStrategy::round_up);
+  if (endsWithVisible)
+    p.neverPartition(f, 0);
   auto [rowGroup, row] = p.split(v["ii"], rows);
   auto [vectors, lane] = p.split(row, lanes);
   p.reorder({lane, vectors, key, rowGroup, keyGroup});
@@ -468,7 +475,13 @@ void PrefillAttention::scheduleAccumulators(Func partial, Func all, int64_t numb
 void PrefillAttention::scheduleNumerators(Func f, int64_t keysOfElement) {
   cpu.computeInKvBlock(f);
   p.boundStorage(f, "k", blocks.kvBlock / keysOfElement);
-  p.unroll(cpu.splitRows(f, p.stage(f)["ii"], blocks.rows).first);
+  StageLoops v = endWithVisible() ? p.stage(f, 0) : p.stage(f);
+  auto [vectors, lane] = cpu.splitRows(f, v["ii"], blocks.rows);
+  p.unroll(vectors);
+  if (!endWithVisible())
+    return;
+  p.reorder({lane, vectors, v[kTileElement], v[kTileLoop]});
+  p.neverPartition(f, 0);
 }
 
 void PrefillAttention::scheduleSecondPass() {
