@@ -224,9 +224,9 @@ Attribute CpuSelector::prefill(int64_t qBlock, int64_t maxQLen, int64_t packedHe
     contextRows = largestDivisor(qBlock, 4);
   }
   return PrefillAttr::get(op->getContext(), qBlock, kvBlock(qBlock), lanes, vectors, scoreKeys,
-                          contextRows, contextVectors, products, prefillFetchAhead(qBlock), packedHeads,
-                          packedHeads == 1 ? 1 : kvSplits(packedHeads), /*min_split_keys=*/1024,
-                          maxQLen);
+                          contextRows, contextVectors, products, prefillFetchAhead(qBlock),
+                          packedHeads, packedHeads == 1 ? 1 : kvSplits(packedHeads),
+                          /*min_split_keys=*/1024, maxQLen);
 }
 
 /// CPUs by themselves prefetch from L3 and memory more slowly than many rows multiply. For short

@@ -91,19 +91,19 @@ static std::set<std::string> chooseMoved(const StackReader &reader) {
 }
 
 //===----------------------------------------------------------------------===//
-// Move them to the heap
+// Move and hoist them
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// Moves temporaries to the heap, outside the outermost serial loop of their task that their sizes
-/// don't depend on.
-class HeapMover : public IRMutator {
+/// Moves temporaries to the heap; hoists those and registers outside the outermost serial loop of
+/// their task that their sizes don't depend on.
+class Hoister : public IRMutator {
 public:
-  HeapMover(const std::set<std::string> &moved, const std::map<std::string, unsigned> &counts)
-      : moved(moved), counts(counts) {}
+  Hoister(std::set<std::string> moved, const std::map<std::string, unsigned> &counts)
+      : moved(std::move(moved)), counts(counts) {}
 
-  Stmt move(const Stmt &kernel) { return place(mutate(kernel), 0); }
+  Stmt hoist(const Stmt &kernel) { return place(mutate(kernel), 0); }
 
 private:
   using IRMutator::visit;
@@ -119,7 +119,7 @@ private:
     return place(std::move(body), from, [](const Stmt &) { return true; });
   }
 
-  const std::set<std::string> &moved;
+  const std::set<std::string> moved;
   const std::map<std::string, unsigned> &counts;
   /// Hoisted allocations not placed yet, innermost first, with empty bodies.
   std::vector<Stmt> pending;
@@ -129,9 +129,10 @@ private:
 
 } // namespace
 
-static Stmt putOnHeap(const Allocate *allocate, std::vector<Expr> extents, Stmt body) {
-  return Allocate::make(allocate->name, allocate->type, MemoryType::Heap, extents,
-                        allocate->condition, std::move(body), Expr(), "", allocate->padding);
+static Stmt makeAllocate(const Allocate *allocate, MemoryType memory, std::vector<Expr> extents,
+                         Stmt body) {
+  return Allocate::make(allocate->name, allocate->type, memory, extents, allocate->condition,
+                        std::move(body), Expr(), "", allocate->padding);
 }
 
 /// Whether `value` is computed from variables alone.
@@ -147,12 +148,12 @@ static bool usesVariable(const Stmt &allocation, const std::string &name) {
 
 /// Wraps `body` into the pending allocations from number `from` on for which `holds` is true.
 template <typename Holds>
-Stmt HeapMover::place(Stmt body, size_t from, Holds holds) {
+Stmt Hoister::place(Stmt body, size_t from, Holds holds) {
   std::vector<Stmt> rest(pending.begin(), pending.begin() + from);
   for (size_t i = from; i < pending.size(); ++i) {
     const Allocate *allocate = pending[i].as<Allocate>();
     if (holds(pending[i]))
-      body = putOnHeap(allocate, allocate->extents, body);
+      body = makeAllocate(allocate, allocate->memory_type, allocate->extents, body);
     else
       rest.push_back(pending[i]);
   }
@@ -160,9 +161,11 @@ Stmt HeapMover::place(Stmt body, size_t from, Holds holds) {
   return body;
 }
 
-Stmt HeapMover::visit(const Allocate *allocate) {
-  if (!moved.count(allocate->name))
+Stmt Hoister::visit(const Allocate *allocate) {
+  bool isMoved = moved.count(allocate->name);
+  if (!isMoved && allocate->memory_type != MemoryType::Register)
     return IRMutator::visit(allocate);
+  MemoryType memory = isMoved ? MemoryType::Heap : MemoryType::Register;
   bool canHoist =
       counts.at(allocate->name) == 1 && is_const_one(allocate->condition) &&
       std::all_of(allocate->extents.begin(), allocate->extents.end(), usesOnlyVariables);
@@ -170,17 +173,17 @@ Stmt HeapMover::visit(const Allocate *allocate) {
     hoisted.insert(allocate->name);
   Stmt body = mutate(allocate->body);
   if (!canHoist)
-    return putOnHeap(allocate, allocate->extents, body);
-  pending.push_back(putOnHeap(allocate, allocate->extents, Evaluate::make(0)));
+    return makeAllocate(allocate, memory, allocate->extents, body);
+  pending.push_back(makeAllocate(allocate, memory, allocate->extents, Evaluate::make(0)));
   return body;
 }
 
 /// Hoisted allocations stay alive.
-Stmt HeapMover::visit(const Free *op) {
+Stmt Hoister::visit(const Free *op) {
   return hoisted.count(op->name) ? Evaluate::make(0) : Stmt(op);
 }
 
-Stmt HeapMover::visit(const LetStmt *let) {
+Stmt Hoister::visit(const LetStmt *let) {
   size_t before = pending.size();
   Expr value = mutate(let->value);
   Stmt body = mutate(let->body);
@@ -192,12 +195,12 @@ Stmt HeapMover::visit(const LetStmt *let) {
     std::vector<Expr> extents;
     for (const Expr &extent : allocate->extents)
       extents.push_back(substitute(let->name, value, extent));
-    pending[i] = putOnHeap(allocate, extents, allocate->body);
+    pending[i] = makeAllocate(allocate, allocate->memory_type, extents, allocate->body);
   }
   return LetStmt::make(let->name, value, body);
 }
 
-Stmt HeapMover::visit(const For *loop) {
+Stmt Hoister::visit(const For *loop) {
   if (loop->for_type == ForType::GPUBlock)
     return loop;
   size_t before = pending.size();
@@ -212,7 +215,7 @@ Stmt HeapMover::visit(const For *loop) {
 }
 
 /// A branch that a task doesn't take does not allocate its temporaries.
-Stmt HeapMover::visit(const IfThenElse *op) {
+Stmt Hoister::visit(const IfThenElse *op) {
   if (isInLoop)
     return IRMutator::visit(op);
   auto visitBranch = [&](const Stmt &branch) {
@@ -226,6 +229,5 @@ Stmt HeapMover::visit(const IfThenElse *op) {
 Stmt BoundStackPass::mutate(const Stmt &kernel) {
   StackReader reader;
   kernel.accept(&reader);
-  std::set<std::string> moved = chooseMoved(reader);
-  return moved.empty() ? kernel : HeapMover(moved, reader.counts).move(kernel);
+  return Hoister(chooseMoved(reader), reader.counts).hoist(kernel);
 }

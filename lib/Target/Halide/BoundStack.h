@@ -8,6 +8,10 @@
 // temporaries share one bound; the rest come from the allocator, once per task, and running out of
 // memory is an error.
 //
+// Halide has a temporary reuse the stack of one freed before. LLVM then keeps the accumulators of a
+// loop in registers until the end of all loops around it, for whoever reads that memory later, and
+// spills those of the next: registers get stack of their own.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef ATTNC_LIB_TARGET_HALIDE_BOUNDSTACK_H
@@ -18,7 +22,7 @@
 namespace mlir::halide {
 
 /// Moves temporaries from the stack to the heap until the rest take at most kMaxStackBytes of
-/// Export.h, and hoists them out of the serial loops that they don't depend on.
+/// Export.h, and hoists them and registers out of the serial loops that they don't depend on.
 class BoundStackPass : public ::Halide::Internal::IRMutator {
 public:
   using IRMutator::mutate;
