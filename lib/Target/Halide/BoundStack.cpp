@@ -96,8 +96,8 @@ static std::set<std::string> chooseMoved(const StackReader &reader) {
 
 namespace {
 
-/// Moves temporaries to the heap; hoists those and registers outside the outermost serial loop of
-/// their task that their sizes don't depend on.
+/// Moves temporaries to the heap; hoists those and small registers outside the outermost serial
+/// loop of their task that their sizes don't depend on.
 class Hoister : public IRMutator {
 public:
   Hoister(std::set<std::string> moved, const std::map<std::string, unsigned> &counts)
@@ -128,6 +128,14 @@ private:
 };
 
 } // namespace
+
+/// Register tiles keep reusing each other's stack: with stack of its own for each, LLVM spills many
+/// accumulators of products with paged values.
+static bool isSmallRegister(const Allocate *allocate) {
+  constexpr int64_t kMaxBytes = 256;
+  int64_t bytes = getConstantBytes(allocate);
+  return allocate->memory_type == MemoryType::Register && bytes > 0 && bytes <= kMaxBytes;
+}
 
 static Stmt makeAllocate(const Allocate *allocate, MemoryType memory, std::vector<Expr> extents,
                          Stmt body) {
@@ -163,7 +171,7 @@ Stmt Hoister::place(Stmt body, size_t from, Holds holds) {
 
 Stmt Hoister::visit(const Allocate *allocate) {
   bool isMoved = moved.count(allocate->name);
-  if (!isMoved && allocate->memory_type != MemoryType::Register)
+  if (!isMoved && !isSmallRegister(allocate))
     return IRMutator::visit(allocate);
   MemoryType memory = isMoved ? MemoryType::Heap : MemoryType::Register;
   bool canHoist =

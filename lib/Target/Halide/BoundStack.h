@@ -10,7 +10,7 @@
 //
 // Halide has a temporary reuse the stack of one freed before. LLVM then keeps the accumulators of a
 // loop in registers until the end of all loops around it, for whoever reads that memory later, and
-// spills those of the next: registers get stack of their own.
+// spills those of the next: small registers, as the few sums of a softmax, get stack of their own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@
 namespace mlir::halide {
 
 /// Moves temporaries from the stack to the heap until the rest take at most kMaxStackBytes of
-/// Export.h, and hoists them and registers out of the serial loops that they don't depend on.
+/// Export.h, and hoists them and small registers out of the serial loops that they don't depend on.
 class BoundStackPass : public ::Halide::Internal::IRMutator {
 public:
   using IRMutator::mutate;
