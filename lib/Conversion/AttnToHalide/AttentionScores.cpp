@@ -443,8 +443,7 @@ Func attn::buildOfKeys(const KvReader &reader, StringRef name, Type type,
   StringRef others[] = {"ii", "c", "it", "h", "b"};
   p.update(f, others, {{kTileElement, p.i32(tile)}, {kTileLoop, p.i32(tiles)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             SmallVector<Scalar> at(v);
-             at.insert(at.begin() + 1, r[1] * tile + r[0]);
+             SmallVector<Scalar> at = along(v, 1, r[1] * tile + r[0]);
              Scalar visible = reader.countVisible(p.i32(0), v[1], BlockCoords(v));
              Scalar steps = (visible + (keysOfStep - 1)) / keysOfStep;
              return {element(at), at, r[1] < steps * (computed.step / tile)};

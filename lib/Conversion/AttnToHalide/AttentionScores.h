@@ -103,9 +103,9 @@ DotProduct buildDotProduct(const AttentionBlocks &blocks, Func query, KeyElement
 /// the even element of pair d, or the pair; `query` holds pairs.
 DotProduct buildTileProduct(const KvReader &reader, Func query, KeyElement keyAt, StringRef name);
 
-/// Which elements of a KV block are computed: those of all keys, or `tile` at a time up to the end
-/// of the step of `step` elements, some tiles, that holds the last visible key. An element stands
-/// for `keysOfElement` keys.
+/// Which elements of a KV block are computed: those of all keys, or `tile` at a time up to the last
+/// visible key, rounded up to a multiple of `step`, which is one of `tile`. An element stands for
+/// `keysOfElement` keys.
 struct ComputedKeys {
   bool areAll() const { return tile == 0; }
 

@@ -104,7 +104,8 @@ func.func @odd_head_dim(%x: tensor<1x8x1x17xf32>) -> tensor<1x8x1x17xf32> {
 }
 
 // A narrow window has small query blocks, and one KV block, without prefetches, for its keys and those
-// of the block's other rows, 256 + 31. What both bounds are relative to plays no part if it moves on with the row.
+// of the block's other rows, 256 + 31. What both bounds are relative to plays no part if it moves on with
+// the row.
 // CHECK-LABEL: func.func @window
 // CHECK: schedule([#attn.prefill<q_block = 32, kv_block = 288, {{[^>]*}}context_vectors = {{[0-9]}}>])
 func.func @window(%x: tensor<1x8x2048x64xf32>, %n: index) -> tensor<1x8x2048x64xf32> {
