@@ -163,8 +163,8 @@ static int64_t getPackedHeads(AttentionOp op) {
 
 /// If a query block sees few keys, one KV block covers all, and nothing is rescaled. Otherwise
 /// rescaling has a fixed cost per KV block, but the scores of a large KV block exceed the L1 cache;
-/// those of a window, or of the blocks of a mask, divide it evenly. Beside other masks, KV blocks of
-/// 96 keys measured as fast as those of 128, or up to 1 % faster. Targets with short vectors may
+/// those of a window, or of the blocks of a mask, divide it evenly. Beside other masks, KV blocks
+/// of 96 keys measured as fast as those of 128, or up to 1 % faster. Targets with short vectors may
 /// have a small stack: 64 KB on wasm.
 int64_t CpuSelector::kvBlock(int64_t qBlock) {
   if (isInTiles())
