@@ -75,17 +75,17 @@ TransposedFunc attn::buildTransposed(PipelineBuilder &p, int64_t lanes, StringRe
 }
 
 //===----------------------------------------------------------------------===//
-// Tensors read along the keys
+// Tensors read by row
 //===----------------------------------------------------------------------===//
 
-/// Whether the last index of `extract` is the key: with rows in the lanes, reading it directly
-/// would be a gather.
-static bool readsAlongKeys(tensor::ExtractOp extract, Value q, Value k) {
+/// Whether `extract` reads an element of a row, at a place that arguments of its region and
+/// constants name. With rows in the lanes, reading it directly would be a gather.
+static bool readsRow(tensor::ExtractOp extract, Value q) {
   auto indices = extract.getIndices();
   bool isOfPlaces = llvm::all_of(indices, [](Value index) {
     return isa<BlockArgument>(index) || matchPattern(index, m_Constant());
   });
-  return isOfPlaces && !indices.empty() && indices.back() == k && llvm::is_contained(indices, q);
+  return isOfPlaces && llvm::is_contained(indices, q);
 }
 
 /// The element type of a copy: a byte for an i1, as there are no vectors of bits in memory.
@@ -95,46 +95,69 @@ static Type getStagedType(Type type) {
   return type.isInteger(1) ? IntegerType::get(type.getContext(), 8) : type;
 }
 
-/// Regions that might select on a copy read the tensor itself.
-static void stageRegion(const KvReader &reader, AttentionRegions &regions, Region &region,
-                        int64_t lanes, bool readsWholeGroups, StringRef prefix,
-                        StagedReads &staged) {
-  if (region.empty() || !region.getOps<arith::SelectOp>().empty())
-    return;
+/// Builds the copy of what is read, of `type`.
+using Copy = function_ref<TransposedFunc(
+    Type type, function_ref<Scalar(Scalar ii, Scalar k, const BlockCoords &t)> read)>;
+
+/// Copies what the regions before the softmax read by row, along the keys or whatever the key.
+static void stageReads(const AttentionBlocks &blocks, AttentionRegions &regions, bool alongKeys,
+                       StagedReads &staged, Copy copy) {
+  AttentionOp op = blocks.in.op;
+  for (Region *region : {&op.getScoreMod(), &op.getMask()}) {
+    if (region->empty())
+      continue;
+    Value q = *std::prev(region->args_end(), 2), k = region->getArguments().back();
+    region->walk([&](tensor::ExtractOp extract) {
+      auto indices = extract.getIndices();
+      if (!readsRow(extract, q) ||
+          (alongKeys ? indices.back() != k : llvm::is_contained(indices, k)))
+        return;
+      Type type = getStagedType(extract.getType());
+      auto read = [&](Scalar ii, Scalar k, const BlockCoords &t) {
+        SmallVector<Scalar> args = {blocks.batch(t), blocks.head(ii, t), blocks.row(ii, t), k};
+        if (region == &op.getScoreMod())
+          args.insert(args.begin(), blocks.in.f32(0));
+        return regions.inlinedValue(*region, extract.getResult(), args, type);
+      };
+      staged.push_back({extract.getResult(), copy(type, read)});
+    });
+  }
+}
+
+StagedReads attn::buildRowReads(const AttentionBlocks &blocks, AttentionRegions &regions) {
+  StagedReads staged;
+  stageReads(blocks, regions, /*alongKeys=*/false, staged, [&](Type type, auto read) {
+    StringRef vars[] = {"ii", "it", "h", "b"};
+    return TransposedFunc{blocks.p.func("row_read" + std::to_string(staged.size()), vars, type,
+                                        [&](ArrayRef<Scalar> v) {
+                                          return read(v[0], blocks.p.i32(0), BlockCoords(v));
+                                        }),
+                          {}};
+  });
+  return staged;
+}
+
+StagedReads attn::buildStagedReads(const KvReader &reader, AttentionRegions &regions, int64_t lanes,
+                                   bool readsWholeGroups, StringRef prefix,
+                                   const StagedReads &rowReads) {
   const AttentionBlocks &blocks = reader.blocks;
   PipelineBuilder &p = blocks.p;
-  Value q = *std::prev(region.args_end(), 2), k = region.getArguments().back();
-  region.walk([&](tensor::ExtractOp extract) {
-    if (!readsAlongKeys(extract, q, k))
-      return;
+  StagedReads staged = rowReads;
+  stageReads(blocks, regions, /*alongKeys=*/true, staged, [&](Type type, auto read) {
     StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
-    Type type = getStagedType(extract.getType());
     std::string name = (prefix + Twine(staged.size())).str();
-    auto read = [&](ArrayRef<Scalar> v) {
+    auto element = [&](ArrayRef<Scalar> v) {
       BlockCoords t(v);
       // Keys past the last visible one are read too; their scores are masked.
       Scalar k = reader.number(v[1], v[2], t);
       if (!readsWholeGroups)
         k = min(likely(k), blocks.in.numKeys - 1);
-      k = unsafePromiseClamped(k, p.i32(0), blocks.in.numKeys - 1);
-      SmallVector<Scalar> args = {blocks.batch(t), blocks.head(v[0], t), blocks.row(v[0], t), k};
-      if (&region == &blocks.in.op.getScoreMod())
-        args.insert(args.begin(), blocks.in.f32(0));
-      return regions.inlinedValue(region, extract.getResult(), args, type);
+      return read(v[0], unsafePromiseClamped(k, p.i32(0), blocks.in.numKeys - 1), t);
     };
-    TransposedFunc copy = isTransposed(blocks.kvBlock, lanes)
-                              ? buildTransposed(p, lanes, name, vars, type, read)
-                              : TransposedFunc{p.func(name, vars, type, read), {}};
-    staged.push_back({extract.getResult(), copy});
+    return isTransposed(blocks.kvBlock, lanes)
+               ? buildTransposed(p, lanes, name, vars, type, element)
+               : TransposedFunc{p.func(name, vars, type, element), {}};
   });
-}
-
-StagedReads attn::buildStagedReads(const KvReader &reader, AttentionRegions &regions, int64_t lanes,
-                                   bool readsWholeGroups, StringRef name) {
-  StagedReads staged;
-  AttentionOp op = reader.blocks.in.op;
-  for (Region *region : {&op.getScoreMod(), &op.getMask()})
-    stageRegion(reader, regions, *region, lanes, readsWholeGroups, name, staged);
   return staged;
 }
 
@@ -142,9 +165,10 @@ StagedReads attn::buildStagedReads(const KvReader &reader, AttentionRegions &reg
 static SmallVector<std::pair<Value, Scalar>>
 readStaged(Scalar ii, Scalar k, Scalar c, const BlockCoords &t, const StagedReads &staged) {
   SmallVector<std::pair<Value, Scalar>> known;
-  for (const auto &[read, copy] : staged) {
-    Scalar element = copy.func(ii, k, c, t.it, t.h, t.b);
-    known.push_back({read, read.getType().isInteger(1) ? !(element == 0) : element});
+  for (const StagedRead &read : staged) {
+    Func copy = read.copy.func;
+    Scalar element = read.isOfRows() ? copy(ii, t.it, t.h, t.b) : copy(ii, k, c, t.it, t.h, t.b);
+    known.push_back({read.read, read.read.getType().isInteger(1) ? !(element == 0) : element});
   }
   return known;
 }
@@ -413,8 +437,8 @@ static void hideEdges(const KvReader &reader, const ScoreSteps &steps, Func scor
     Scalar end = within(reader.range.endOf(c, t), c, t, p.i32(blocks.kvBlock));
     end = (end + (numAccumulators - 1)) / numAccumulators * numAccumulators;
     Scalar first = within(keys.first(t.it, t.h, t.b), c, t, end);
-    Scalar last = keys.endFrom(reader.number(first, c, t), t);
-    return std::array<Scalar, 3>{first, max(within(last, c, t, end), first), end};
+    Scalar last = within(keys.endIn(c, t), c, t, end);
+    return std::array<Scalar, 3>{first, max(last, first), end};
   };
   StringRef vars[] = {"ii", "c", "it", "h", "b"};
   p.update(score, vars, {{"rk", p.i32(blocks.kvBlock)}},

@@ -23,16 +23,21 @@ bool isTransposed(int64_t extent, int64_t lanes);
 TransposedFunc buildTransposed(PipelineBuilder &p, int64_t lanes, StringRef name,
                                ArrayRef<StringRef> vars, Type type, Body element);
 
-/// A `tensor.extract` along the keys in a region, and the copy of a KV block of its tensor.
+/// A `tensor.extract` of a region, and the copy of what it reads.
 struct StagedRead {
+  /// Whether it reads one element for each row, whatever the key.
+  bool isOfRows() const { return copy.func.getRank() == 4; }
+
   Value read;
   TransposedFunc copy;
 };
 using StagedReads = SmallVector<StagedRead>;
-/// Copies, a KV block at a time and transposed, tensors that regions read along the keys.
-/// `readsWholeGroups`: all keys read are within kv_len.
+/// Copies, for a query block, what regions read for each row.
+StagedReads buildRowReads(const AttentionBlocks &blocks, AttentionRegions &regions);
+/// `rowReads` and copies, a KV block at a time and transposed, of tensors that regions read along
+/// the keys. `readsWholeGroups`: all keys read are within kv_len.
 StagedReads buildStagedReads(const KvReader &reader, AttentionRegions &regions, int64_t lanes,
-                             bool readsWholeGroups, StringRef name);
+                             bool readsWholeGroups, StringRef name, const StagedReads &rowReads);
 
 /// The steps between query·key and the softmax, and the prob region after it.
 class ScoreSteps {

@@ -22,6 +22,16 @@ void CpuSchedule::computeInQBlock(Func f) {
   p.neverPartition(f);
 }
 
+void CpuSchedule::computeOfQBlock(Func f, Loop at, bool isOfHead) {
+  p.computeAt(f, at);
+  p.storeIn(f, MemoryType::stack);
+  p.neverPartition(f);
+  if (isOfHead)
+    blocks.fixToHead(f);
+  else
+    blocks.fix(f, /*perKvBlock=*/false);
+}
+
 void CpuSchedule::computeInKvBlock(Func f) {
   p.computeAt(f, kvBlockLoop);
   p.storeIn(f, MemoryType::stack);
@@ -154,36 +164,15 @@ void CpuSchedule::scheduleSplits(const MergedSplits &splits, Loop merging) {
   p.vectorizeBy(p.stage(merged, 0)["x"], lanes);
 }
 
-void CpuSchedule::scheduleRange(const KeyRange &range, Func kvBlocks, const FullKeys &full) {
-  SmallVector<Func> bounds = {range.low, range.high, kvBlocks};
-  if (range.hasGap())
-    bounds.append({range.gapStart, range.gapBlock, range.gapKeys});
-  if (range.hasStarts())
-    bounds.push_back(range.starts);
-  if (full.areKnown())
-    bounds.append({full.first, full.end});
-  for (Func f : bounds) {
-    computeInQBlock(f);
-    if (range.isShared)
-      blocks.fixToHead(f);
-    else
-      blocks.fix(f, /*perKvBlock=*/false);
-  }
-  if (range.hasStarts())
-    for (Func f : {range.starts, kvBlocks})
-      p.neverPartition(f, 0);
-  if (Value(full.groupHigh))
-    for (Func f : {full.groupLow, full.groupHigh}) {
-      computeInQBlock(f);
-      blocks.fix(f, /*perKvBlock=*/false);
-      p.boundExtent(f, "g", blocks.rows / contextRows);
-      if (full.search) {
-        StageLoops v = p.stage(f, 0);
-        p.reorder({v["g"], v["rg"]});
-        p.vectorize(v["g"]);
-        p.neverPartition(f, 0);
-      }
-    }
+void CpuSchedule::scheduleKeys(const VisitedKeys &keys, Loop at) {
+  const auto &[range, kvBlocks, full] = keys;
+  for (Func f : {range.low, range.high, kvBlocks, range.gapStart, range.gapBlock, range.gapKeys,
+                 range.starts, full.first, full.end, full.groupLow, full.groupHigh})
+    if (Value(f))
+      computeOfQBlock(f, at, range.isShared);
+  for (Func f : {full.groupLow, full.groupHigh})
+    if (Value(f))
+      p.boundExtent(f, 0, blocks.rows / contextRows);
 }
 
 /// That of interleaved heads is computed where it is used: LLVM takes a load for one of several

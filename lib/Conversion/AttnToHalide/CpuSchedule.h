@@ -24,6 +24,8 @@ public:
       : blocks(blocks), p(blocks.p), columns(columns), lanes(lanes), contextRows(contextRows) {}
 
   void computeInQBlock(Func f);
+  /// Computes a func of query blocks, of one head if `isOfHead`, in a loop over them.
+  void computeOfQBlock(Func f, Loop at, bool isOfHead = false);
   void computeInKvBlock(Func f);
   /// The same for an element of the softmax for each row. The online step reads whole vectors of a
   /// group's rows, also behind the last row.
@@ -48,7 +50,8 @@ public:
   Loop scheduleOutput(Func context);
   /// Schedules the output and what merges KV splits: one task per query block, or per split of one.
   void scheduleTasks(Func context, const MergedSplits &splits);
-  void scheduleRange(const KeyRange &range, Func kvBlocks, const FullKeys &full);
+  /// Schedules the keys that a query block visits, in a loop over query blocks.
+  void scheduleKeys(const VisitedKeys &keys, Loop at);
   /// Schedules what a query block reads of its keys: their head, and their first packed row.
   void scheduleKvHead(Func kvHead, Func start);
   /// Schedules the look-up of each key of a KV block, if there is one.

@@ -174,7 +174,7 @@ void DecodeAttention::buildOutput() {
 
 void DecodeAttention::schedule() {
   cpu.scheduleTasks(context, merged);
-  cpu.scheduleRange(range, kvBlocks, /*full=*/{});
+  cpu.scheduleKeys({range, kvBlocks, /*full=*/{}}, cpu.qBlockLoop);
   cpu.scheduleKvHead(kvHead, kvStart);
   scheduleQuery();
   cpu.scheduleAccumulator(acc, kvBlockContext, /*isOneKvBlock=*/false, /*inTiles=*/false);

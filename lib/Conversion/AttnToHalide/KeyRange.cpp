@@ -52,7 +52,7 @@ Scalar KeyRange::endOf(Scalar c, const BlockCoords &t) const {
                   : highAt(t);
 }
 
-KeyRange attn::buildKeyRange(const QBlockMask &mask, StringRef prefix) {
+KeyRange attn::buildKeyRange(const QBlockMask &mask) {
   const AttentionBlocks &blocks = mask.blocks;
   PipelineBuilder &p = blocks.p;
   const KvSplits &splits = blocks.splits;
@@ -82,10 +82,10 @@ KeyRange attn::buildKeyRange(const QBlockMask &mask, StringRef prefix) {
     return splits.minKeys ? max(length, llvm::alignTo(splits.minKeys, blocks.kvBlock)) : length;
   };
   KeyRange range;
-  range.low = p.func((prefix + "low").str(), vars, i32, [&](ArrayRef<Scalar> v) {
+  range.low = p.func("low", vars, i32, [&](ArrayRef<Scalar> v) {
     return splits.isSplit() ? lowest(v) + v[0] % splits.count * splitLength(v) : lowest(v);
   });
-  range.high = p.func((prefix + "high").str(), vars, i32, [&](ArrayRef<Scalar> v) {
+  range.high = p.func("high", vars, i32, [&](ArrayRef<Scalar> v) {
     return splits.isSplit() ? min(highest(v), range.low(v) + splitLength(v)) : highest(v);
   });
   return range;
@@ -105,13 +105,13 @@ static Func hideConstants(const AttentionBlocks &blocks, StringRef name, Func kn
   return hidden;
 }
 
-KeyRange attn::buildCpuKeyRange(const QBlockMask &mask, StringRef prefix) {
+KeyRange attn::buildCpuKeyRange(const QBlockMask &mask) {
   const AttentionBlocks &blocks = mask.blocks;
-  KeyRange range = buildKeyRange(mask, prefix);
+  KeyRange range = buildKeyRange(mask);
   if (!mask.hasMask() || (mask.isComplete() && !blocks.in.kv.arePaged()))
     return range;
-  range.low = hideConstants(blocks, (prefix + "first").str(), range.low);
-  range.high = hideConstants(blocks, (prefix + "end").str(), range.high);
+  range.low = hideConstants(blocks, "first", range.low);
+  range.high = hideConstants(blocks, "end", range.high);
   return range;
 }
 
@@ -195,15 +195,23 @@ static int64_t countRows(int64_t rows, int64_t packedHeads) {
   return llvm::divideCeil(rows, packedHeads) + (isAligned ? 0 : 1);
 }
 
-Scalar FullKeys::endFrom(Scalar first, const BlockCoords &t) const {
-  Scalar bound = end(t.it, t.h, t.b);
-  return search ? min(bound, search->findFrom(first, search->nextPartial, t)) : bound;
+Scalar FullKeys::endIn(Scalar c, const BlockCoords &t) const {
+  return areSearched() ? ends(c, t.it, t.h, t.b) : end(t.it, t.h, t.b);
 }
 
-/// The range of keys that each group of rows sees, by a search.
-static void findGroups(FullKeys &keys, const AttentionBlocks &blocks, const KeyRange &range) {
+/// The end of the full keys of each KV block, and the range of keys that each group of rows sees.
+static void findFull(FullKeys &keys, const AttentionBlocks &blocks, const KeyRange &range,
+                     const KeySearch &search) {
   PipelineBuilder &p = blocks.p;
-  const KeySearch &search = *keys.search;
+  StringRef blockVars[] = {"n", "it", "h", "b"};
+  keys.ends = p.func("full_ends", blockVars, p.b().getI32Type(), [&](ArrayRef<Scalar> v) {
+    BlockCoords t(v);
+    Scalar start = range.hasStarts() ? range.starts(v) : range.lowAt(t),
+           first = max(keys.first(t.it, t.h, t.b), start);
+    return min(keys.end(t.it, t.h, t.b), search.findFrom(first, search.nextPartial, t));
+  });
+  if (search.rowGroups == 1)
+    return;
   StringRef vars[] = {"g", "it", "h", "b"};
   Reduction keyGroups[] = {{"rg", search.groups}};
   auto bound = [&](StringRef name, function_ref<Scalar(const BlockCoords &)> none,
@@ -260,13 +268,12 @@ FullKeys attn::buildFullKeys(const QBlockMask &mask, const KeyRange &range,
     return mask.emitBounds(first, countRows(rowsOfGroup, blocks.packedHeads), t, SeenBy::anyRow);
   };
   FullKeys keys;
-  keys.search = search;
   keys.first = p.func("first_full", qBlockVars, i32,
                       [&](ArrayRef<Scalar> v) { return full(BlockCoords(v)).first; });
   keys.end = p.func("end_full", qBlockVars, i32,
                     [&](ArrayRef<Scalar> v) { return full(BlockCoords(v)).second; });
-  if (search && search->rowGroups > 1)
-    findGroups(keys, blocks, range);
+  if (search)
+    findFull(keys, blocks, range, *search);
   if (!mask.hasMask() || search)
     return keys;
   keys.groupLow = p.func("group_low", vars, i32,
@@ -328,12 +335,8 @@ Scalar MaskSamples::seen(Scalar sample, Scalar k, const BlockCoords &t) const {
   return blocks.p.i32(kHidden) - all;
 }
 
-Scalar KeySearch::seenAt(Scalar g, const BlockCoords &t) const {
-  return seen(g, t.it, isShared ? t.h * 0 : t.h, t.b);
-}
-
 Scalar KeySearch::isSeenBy(Scalar rowGroup, Scalar g, const BlockCoords &t) const {
-  return !((seenAt(g, t) & (rowGroup.constant(kSeen) << rowGroup * kBits)) == 0);
+  return !((seen(g, t.it, t.h, t.b) & (rowGroup.constant(kSeen) << rowGroup * kBits)) == 0);
 }
 
 Scalar KeySearch::findFrom(Scalar key, Func nextGroup, const BlockCoords &t) const {
@@ -341,7 +344,7 @@ Scalar KeySearch::findFrom(Scalar key, Func nextGroup, const BlockCoords &t) con
   return max(nextGroup(group, t.it, t.h, t.b) * lanes, key);
 }
 
-/// Evaluates the mask for each group of `searched`.
+/// Evaluates the mask for each group of `before`.
 static void buildSeen(KeySearch &search, const MaskSamples &samples, const AttentionBlocks &blocks,
                       int64_t lanes) {
   PipelineBuilder &p = blocks.p;
@@ -376,7 +379,7 @@ static void buildSeen(KeySearch &search, const MaskSamples &samples, const Atten
                any = any | ofLane(p.i32(x), r[0], t.it, t.h, t.b);
              return {any,
                      {r[0], t.it, t.h, t.b},
-                     first < search.searched.highAt(t) && first + lanes > search.searched.lowAt(t)};
+                     first < search.before.highAt(t) && first + lanes > search.before.lowAt(t)};
            });
   search.seenOfLane = ofLane, search.seenOfRest = ofRest, search.seen = seen;
 }
@@ -408,7 +411,6 @@ KeySearch attn::buildKeySearch(const QBlockMask &mask, AttentionRegions &regions
   KeySearch search;
   search.before = range, search.lanes = lanes, search.groups = groups;
   search.isShared = !mask.mask.dependsOnHead() && !blocks.splits.isSplit() && !blocks.packed;
-  search.searched = search.isShared ? buildCpuKeyRange(mask, "searched_") : range;
   MaskSamples samples(mask, regions);
   constexpr int64_t kMostGroups = 31 / kBits; // whose bits a positive i32 holds
   if (int64_t count = blocks.rows / rowsOfGroup; samples.areRows() && count <= kMostGroups)
@@ -418,10 +420,10 @@ KeySearch attn::buildKeySearch(const QBlockMask &mask, AttentionRegions &regions
   for (int64_t i = 0; i < search.rowGroups; ++i)
     allSeen |= kSeen << (i * kBits);
   auto isSeen = [&](Scalar g, const BlockCoords &t) {
-    return (search.seenAt(g, t) & p.i32(allSeen)) > 0;
+    return (search.seen(g, t.it, t.h, t.b) & p.i32(allSeen)) > 0;
   };
   auto isPartial = [&](Scalar g, const BlockCoords &t) {
-    return !(search.seenAt(g, t) == allSeen);
+    return !(search.seen(g, t.it, t.h, t.b) == allSeen);
   };
   search.nextSeen = buildNext(blocks, groups, "next_seen", isSeen);
   search.nextPartial = buildNext(blocks, groups, "next_partial", isPartial);
@@ -447,4 +449,84 @@ KeySearch attn::buildKeySearch(const QBlockMask &mask, AttentionRegions &regions
            });
   search.found.starts = starts;
   return search;
+}
+
+//===----------------------------------------------------------------------===//
+// Keys of all heads
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Puts funcs of query blocks side by side in a table of head 0.
+class KeyTable {
+public:
+  explicit KeyTable(const AttentionBlocks &blocks) : p(blocks.p), size(p.i32(0)) {}
+
+  /// Adds `f`, whose dimension before a query block's, if it has one, has `extent` elements. It
+  /// will be replaced by a func that reads the table.
+  void add(StringRef name, Func &f, Scalar extent) {
+    if (!Value(f))
+      return;
+    sections.push_back({name, &f, size, extent});
+    size = size + extent;
+  }
+  void add(StringRef name, Func &f) { add(name, f, p.i32(1)); }
+  Func build();
+
+private:
+  struct Section {
+    StringRef name;
+    Func *func;
+    Scalar first, extent;
+  };
+
+  PipelineBuilder &p;
+  Scalar size;
+  SmallVector<Section> sections;
+};
+} // namespace
+
+Func KeyTable::build() {
+  Type i32 = p.b().getI32Type();
+  StringRef vars[] = {"x", "it", "h", "b"};
+  constexpr int64_t kQBlockRank = 3;
+  Func table = p.func("shared_keys", vars, i32, [&](ArrayRef<Scalar> v) {
+    Scalar value = p.i32(0);
+    for (const Section &section : llvm::reverse(sections)) {
+      SmallVector<Scalar> at(v);
+      at[0] = clamp(v[0] - section.first, p.i32(0), section.extent - 1);
+      Scalar element = section.func->getRank() == kQBlockRank ? (*section.func)(v.drop_front())
+                                                              : (*section.func)(at);
+      value = select(v[0] < section.first + section.extent, element, value);
+    }
+    return value;
+  });
+  for (const Section &section : sections) {
+    bool isOne = section.func->getRank() == kQBlockRank;
+    *section.func =
+        p.func(section.name, isOne ? ArrayRef(vars).drop_front() : ArrayRef(vars), i32,
+               [&](ArrayRef<Scalar> v) {
+                 BlockCoords t(v);
+                 return table(isOne ? section.first : section.first + v[0], t.it, p.i32(0), t.b);
+               });
+  }
+  return table;
+}
+
+SharedKeys attn::shareHeads(const AttentionBlocks &blocks, const VisitedKeys &keys,
+                            int64_t rowGroups) {
+  SharedKeys shared{keys, keys, {}};
+  auto &[range, kvBlocks, full] = shared.keys;
+  KeyTable table(blocks);
+  table.add("shared_low", range.low);
+  table.add("shared_high", range.high);
+  table.add("shared_kv_blocks", kvBlocks);
+  table.add("shared_first_full", full.first);
+  table.add("shared_end_full", full.end);
+  table.add("shared_starts", range.starts, blocks.maxKvBlocks());
+  table.add("shared_full_ends", full.ends,
+            range.hasStarts() ? blocks.maxKvBlocks() : blocks.p.i32(1));
+  table.add("shared_group_low", full.groupLow, blocks.p.i32(rowGroups));
+  table.add("shared_group_high", full.groupHigh, blocks.p.i32(rowGroups));
+  shared.table = table.build();
+  return shared;
 }

@@ -65,12 +65,12 @@ struct KeyRange {
 
 /// Builds the range of keys that a query block's rows may see by the mask's comparisons. With KV
 /// splits: the range of a split, in whole KV blocks.
-KeyRange buildKeyRange(const QBlockMask &mask, StringRef prefix = {});
+KeyRange buildKeyRange(const QBlockMask &mask);
 
 /// The same for a CPU. Where keys are searched or lie in pages, constants of the mask are hidden
 /// from bounds inference: Halide would take funcs of keys beyond such a constant for impossible,
 /// and its checks fail for those of a call with more keys.
-KeyRange buildCpuKeyRange(const QBlockMask &mask, StringRef prefix = {});
+KeyRange buildCpuKeyRange(const QBlockMask &mask);
 
 /// Finds the gap between the two ranges of keys that the mask's comparisons leave, if they may. The
 /// query block has no KV splits.
@@ -88,14 +88,13 @@ Func buildKvBlocks(const AttentionBlocks &blocks, const KeyRange &range);
 /// terms are evaluated for every key of a group and every row of a query block that they tell
 /// apart.
 struct KeySearch {
+  /// The keys that are searched.
   KeyRange before;
-  /// Whether heads see the same keys, which are searched once, for query blocks of head 0 within
-  /// `searched`, before the others; otherwise `searched` is `before`.
+  /// Whether heads see the same keys.
   bool isShared = false;
-  KeyRange searched;
   /// `seen` holds the bits of a group of keys, two for each of `rowGroups` groups of rows: one if
   /// the terms are true for some pair of a row and a key, another if they are false for some. None
-  /// outside `searched`.
+  /// outside `before`.
   Func seenOfLane, seenOfRest, seen;
   int64_t rowGroups = 1;
   /// The first group, from a given one on, of which some pair is seen, and of which not every pair
@@ -106,7 +105,6 @@ struct KeySearch {
   int64_t lanes = 1;
   Scalar groups;
 
-  Scalar seenAt(Scalar g, const BlockCoords &t) const;
   /// Whether some row of a group of rows sees a key of group g.
   Scalar isSeenBy(Scalar rowGroup, Scalar g, const BlockCoords &t) const;
   /// The first key from `key` on that lies in a group which `nextGroup` finds: `nextSeen` or
@@ -127,16 +125,32 @@ KeySearch buildKeySearch(const QBlockMask &mask, AttentionRegions &regions, cons
 /// `rowsOfGroup` rows sees, null without a mask or beside a search that does not tell groups apart.
 struct FullKeys {
   Func first, end;
-  /// Finds keys that the mask's open terms hide from some row; none if its bounds are exact.
-  std::optional<KeySearch> search;
+  /// The end of those in each KV block, by a search for keys that the mask's open terms hide from
+  /// some row; null if its bounds are exact.
+  Func ends;
   Func groupLow, groupHigh;
 
   bool areKnown() const { return Value(end) != Value(); }
-  /// The end of the keys from `first` on that every row sees.
-  Scalar endFrom(Scalar first, const BlockCoords &t) const;
+  bool areSearched() const { return Value(ends) != Value(); }
+  /// Their end in KV block c, or a later key.
+  Scalar endIn(Scalar c, const BlockCoords &t) const;
 };
 FullKeys buildFullKeys(const QBlockMask &mask, const KeyRange &range,
                        const std::optional<KeySearch> &search, int64_t rowsOfGroup);
+
+/// The keys that a query block visits.
+struct VisitedKeys {
+  KeyRange range;
+  Func kvBlocks;
+  FullKeys full;
+};
+/// Found keys of head 0, and the table of `ofHead0`'s values which the funcs of all heads, `keys`,
+/// read.
+struct SharedKeys {
+  VisitedKeys ofHead0, keys;
+  Func table;
+};
+SharedKeys shareHeads(const AttentionBlocks &blocks, const VisitedKeys &keys, int64_t rowGroups);
 
 } // namespace mlir::attn
 

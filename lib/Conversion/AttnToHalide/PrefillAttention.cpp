@@ -45,8 +45,8 @@ private:
   Scalar startProduct(ArrayRef<Scalar> v);
 
   void schedule();
-  void scheduleSearch();
-  void scheduleSharedSearch();
+  void scheduleKeys();
+  Loop scheduleSharedKeys();
   void scheduleQuery();
   bool scheduleTransposed(const TransposedFunc &f, StringRef column);
   void scheduleStaged(const StagedReads &staged, Loop at);
@@ -74,16 +74,16 @@ private:
   bool inPairs, inTiles;
 
   std::optional<KeySearch> search;
-  KeyRange range;
-  FullKeys full;
-  Func kvBlocks;
+  VisitedKeys keys;
+  /// Those of head 0, where the keys of all heads are searched once.
+  std::optional<SharedKeys> shared;
   std::optional<KvReader> reader;
   std::optional<ScoreSteps> steps;
   TransposedFunc query;
   /// Keys of a KV block in f32 or in pairs; null if they are read in place.
   Func keyCopy;
   DotProduct dot;
-  StagedReads staged;
+  StagedReads rowReads, staged;
   Func score;
   KvBlockSoftmax softmax;
   KvBlockContext kvBlockContext;
@@ -135,16 +135,20 @@ LogicalResult PrefillAttention::lower() {
 //===----------------------------------------------------------------------===//
 
 void PrefillAttention::buildKeys() {
-  range = buildCpuKeyRange(qBlockMask);
+  KeyRange range = buildCpuKeyRange(qBlockMask);
   if (!qBlockMask.isComplete()) {
     search = buildKeySearch(qBlockMask, regions, range, lanes, s.getContextRows(), isOneKvBlock);
     range = search->found;
   } else if (!isOneKvBlock && !blocks.splits.isSplit()) {
     findGap(qBlockMask, range);
   }
-  full = buildFullKeys(qBlockMask, range, search, s.getContextRows());
-  kvBlocks = buildKvBlocks(blocks, range);
-  reader.emplace(blocks, range, buildKvHead(blocks), buildKvStart(blocks));
+  keys = {range, buildKvBlocks(blocks, range),
+          buildFullKeys(qBlockMask, range, search, s.getContextRows())};
+  if (search && search->isShared) {
+    shared = shareHeads(blocks, keys, blocks.rows / s.getContextRows());
+    keys = shared->keys;
+  }
+  reader.emplace(blocks, keys.range, buildKvHead(blocks), buildKvStart(blocks));
   reader->lookUpPages();
   reader->fetchAhead(s.getFetchAhead(), /*fetches=*/1);
   steps.emplace(*reader, regions, qBlockMask);
@@ -159,7 +163,7 @@ bool PrefillAttention::readsWholeGroups() const {
 }
 
 StagedReads PrefillAttention::stage(StringRef name) {
-  return buildStagedReads(*reader, regions, lanes, readsWholeGroups(), name);
+  return buildStagedReads(*reader, regions, lanes, readsWholeGroups(), name, rowReads);
 }
 
 /// Long dot products are blocked, if equal blocks divide head_dim.
@@ -210,12 +214,13 @@ void PrefillAttention::buildScores() {
   };
   dot = inTiles ? buildTileProduct(*reader, query.func, keyAt, "dot")
                 : buildDotProduct(blocks, query.func, keyAt, getDotForm(), "dot");
+  rowReads = buildRowReads(blocks, regions);
   staged = stage("staged");
   constexpr int64_t kAccumulators = PrefillAttr::kAccumulators;
   ComputedKeys computed;
   if (endWithVisible())
     computed = {s.getScoreKeys(), std::lcm(s.getScoreKeys(), kAccumulators)};
-  score = attn::buildScores(*reader, *steps, dot.sum, staged, full, kAccumulators, computed);
+  score = attn::buildScores(*reader, *steps, dot.sum, staged, keys.full, kAccumulators, computed);
   softmax = buildKvBlockSoftmax(*reader, *steps, numerators, score, kAccumulators, s.getProducts(),
                                 endWithVisible());
 }
@@ -243,9 +248,9 @@ void PrefillAttention::buildAccumulator() {
                    : inPairs  ? ValueForm::inPairs
                    : isCopied ? ValueForm::copied
                               : ValueForm::inPlace;
-  kvBlockContext =
-      buildKvBlockContext(*reader, columns, inPairs ? softmax.pairs : softmax.modified, form, full,
-                          s.getContextRows(), [&](ArrayRef<Scalar> v) { return startProduct(v); });
+  kvBlockContext = buildKvBlockContext(*reader, columns, inPairs ? softmax.pairs : softmax.modified,
+                                       form, keys.full, s.getContextRows(),
+                                       [&](ArrayRef<Scalar> v) { return startProduct(v); });
   if (isOneKvBlock) {
     StringRef vars[] = {"x", "y", "ii", "it", "h", "b"};
     acc = p.func("acc", vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
@@ -254,14 +259,15 @@ void PrefillAttention::buildAccumulator() {
     row = std::make_unique<OneKvBlockState>(p, softmax);
     return;
   }
-  acc = buildRowAccumulator(blocks, columns, numerators, kvBlockContext.product, softmax, kvBlocks);
+  acc = buildRowAccumulator(blocks, columns, numerators, kvBlockContext.product, softmax,
+                            keys.kvBlocks);
   row = std::make_unique<OnlineState>(acc, columns);
 }
 
 void PrefillAttention::buildOutput() {
   inverse = buildInverse(blocks, numerators, *row, lse);
   second = buildSecondPass(*reader, columns, *steps, numerators, *row, lse,
-                           {query.func, acc, kvBlocks, getDotForm(), lanes},
+                           {query.func, acc, keys.kvBlocks, getDotForm(), lanes},
                            [&] { return stage("fallback_staged"); });
   auto sumAt = [&](Scalar d, Scalar ii, const BlockCoords &t) {
     return getContextSum(second, columns, acc, d, ii, t);
@@ -279,10 +285,8 @@ void PrefillAttention::buildOutput() {
 
 void PrefillAttention::schedule() {
   cpu.scheduleTasks(context, merged);
-  cpu.scheduleRange(range, kvBlocks, full);
+  scheduleKeys();
   cpu.scheduleKvHead(reader->kvHead, reader->start);
-  if (search)
-    scheduleSearch();
   scheduleQuery();
   cpu.scheduleAccumulator(acc, kvBlockContext, isOneKvBlock, inTiles);
   scheduleInverse();
@@ -300,22 +304,33 @@ void PrefillAttention::schedule() {
   scheduleSecondPass();
 }
 
-void PrefillAttention::scheduleSearch() {
-  for (Func f : {search->before.low, search->before.high, search->nextSeen, search->nextPartial}) {
-    cpu.computeInQBlock(f);
-    blocks.fix(f, /*perKvBlock=*/false);
+void PrefillAttention::scheduleKeys() {
+  cpu.scheduleKeys(keys, cpu.qBlockLoop);
+  if (!search)
+    return;
+  Loop at = cpu.qBlockLoop;
+  if (shared) {
+    at = scheduleSharedKeys();
+    cpu.scheduleKeys(shared->ofHead0, at);
+    cpu.computeOfQBlock(keys.full.ends, cpu.qBlockLoop);
   }
-  if (search->isShared) {
-    scheduleSharedSearch();
-  } else {
-    for (Func f : {search->seen, search->seenOfRest}) {
-      cpu.computeInQBlock(f);
-      blocks.fix(f, /*perKvBlock=*/false);
-    }
-  }
-  for (Func f : {search->seen, search->seenOfRest, search->nextSeen, search->nextPartial,
-                 search->found.high})
+  for (Func f : {search->before.low, search->before.high, search->nextSeen, search->nextPartial,
+                 search->seen, search->seenOfRest})
+    cpu.computeOfQBlock(f, at);
+  const auto &[range, kvBlocks, full] = shared ? shared->ofHead0 : keys;
+  for (Func f :
+       {search->seen, search->seenOfRest, search->nextSeen, search->nextPartial, range.high})
     p.neverPartition(f, 0);
+  if (range.hasStarts())
+    for (Func f : {range.starts, kvBlocks})
+      p.neverPartition(f, 0);
+  if (Value(full.groupHigh))
+    for (Func f : {full.groupLow, full.groupHigh}) {
+      StageLoops v = p.stage(f, 0);
+      p.reorder({v["g"], v["rg"]});
+      p.vectorize(v["g"]);
+      p.neverPartition(f, 0);
+    }
   Func ofLane = search->seenOfLane;
   p.computeAt(ofLane, p.stage(search->seen, 0)["rg"]);
   p.storeIn(ofLane, MemoryType::stack);
@@ -327,23 +342,15 @@ void PrefillAttention::scheduleSearch() {
   p.neverPartition(ofLane, 0);
 }
 
-void PrefillAttention::scheduleSharedSearch() {
-  Func seen = search->seen;
-  p.computeRoot(seen);
-  p.boundExtent(seen, "h", 1);
-  p.neverPartition(seen);
-  p.computeAt(search->seenOfRest, p.stage(seen)["it"]);
-  StageLoops v = p.stage(seen, 0);
+/// Returns the loop over the query blocks of head 0.
+Loop PrefillAttention::scheduleSharedKeys() {
+  p.computeRoot(shared->table);
+  p.neverPartition(shared->table);
+  StageLoops v = p.stage(shared->table);
   Loop qBlocks = p.fuse(v["it"], v["b"]);
-  p.reorder({v["rg"], v["h"], qBlocks});
+  p.reorder({v["x"], v["h"], qBlocks});
   p.parallel(qBlocks);
-  for (Func f : {search->searched.low, search->searched.high})
-    p.computeAt(f, qBlocks);
-  for (Func f : {search->seenOfRest, search->searched.low, search->searched.high}) {
-    p.storeIn(f, MemoryType::stack);
-    p.neverPartition(f);
-    blocks.fix(f, /*perKvBlock=*/false);
-  }
+  return qBlocks;
 }
 
 /// Schedules a square at a time, in registers. False if `f` is not made of squares.
@@ -371,7 +378,10 @@ bool PrefillAttention::scheduleTransposed(const TransposedFunc &f, StringRef col
 }
 
 void PrefillAttention::scheduleStaged(const StagedReads &staged, Loop at) {
-  for (const auto &[read, copy] : staged) {
+  for (const StagedRead &read : staged) {
+    if (read.isOfRows())
+      continue;
+    const TransposedFunc &copy = read.copy;
     p.computeAt(copy.func, at);
     p.storeIn(copy.func, MemoryType::stack);
     blocks.fix(copy.func, /*perKvBlock=*/true);
@@ -415,6 +425,10 @@ void PrefillAttention::scheduleInverse() {
 
 void PrefillAttention::scheduleScores() {
   cpu.schedulePages(*reader);
+  for (const StagedRead &read : rowReads) {
+    cpu.computeOfQBlock(read.copy.func, cpu.qBlockLoop);
+    cpu.splitRows(read.copy.func, p.stage(read.copy.func)["ii"], blocks.rows);
+  }
   scheduleStaged(staged, cpu.kvBlockLoop);
   if (Value(keyCopy)) {
     cpu.computeInKvBlock(keyCopy);

@@ -71,15 +71,15 @@ func.func @lengths(%q: tensor<?x1x?x64xf32>, %k: tensor<?x1x?x64xf32>, %n: tenso
 // some that a row of the query block sees, once for heads that see the same ones, and KV blocks begin at these.
 // What a group of rows sees bounds its products with values.
 // CHECK-LABEL: halide.pipeline @odd_attention_2
-// CHECK: %[[KNOWN:.*]] = halide.func "searched_low"
+// CHECK: %[[KNOWN:.*]] = halide.func "low"
 // CHECK-NEXT: halide.yield %c0_i32
-// CHECK: halide.func "searched_high"
+// CHECK: halide.func "high"
 // CHECK-NEXT: halide.yield %key_extent1
 // Constants of bounds are hidden from Halide.
-// CHECK: %[[LOW:.*]] = halide.func "searched_first"
+// CHECK: %[[LOW:.*]] = halide.func "first"
 // CHECK-NEXT: halide.at %[[KNOWN]]
 // CHECK: halide.update %[[LOW]]
-// CHECK: %[[HIGH:.*]] = halide.func "searched_end"
+// CHECK: %[[HIGH:.*]] = halide.func "end"
 // CHECK: %[[LANES:.*]] = halide.func "seen_of_lane"
 // CHECK: halide.update %[[LANES]]{{.*}} over [%{{.*}} extent %c32_i32]
 // CHECK: %[[SEEN:.*]] = halide.func "seen"
@@ -87,19 +87,24 @@ func.func @lengths(%q: tensor<?x1x?x64xf32>, %k: tensor<?x1x?x64xf32>, %n: tenso
 // CHECK:   halide.at %[[HIGH]]
 // CHECK:   halide.at %[[LOW]]
 // CHECK: %[[NEXT:.*]] = halide.func "next_seen"
-// CHECK:   halide.at %[[SEEN]][%{{.*}}, %it, %c0_i32, %b]
+// CHECK:   halide.at %[[SEEN]]
 // CHECK: %[[FIRST:.*]] = halide.func "first_seen"
 // CHECK:   halide.at %[[NEXT]]
 // CHECK: %[[END:.*]] = halide.func "end_seen"
 // CHECK: %[[STARTS:.*]] = halide.func "block_starts"
 // CHECK:   halide.at %[[FIRST]]
-// CHECK: %[[GROUP:.*]] = halide.func "group_low"
-// CHECK: halide.update %[[GROUP]]
-// CHECK:   halide.at %[[SEEN]]
 // CHECK: %[[COUNT:.*]] = halide.func "kv_blocks"
 // CHECK: halide.update %[[COUNT]]
 // CHECK-DAG: halide.at %[[STARTS]]
 // CHECK-DAG: halide.at %[[END]]
+// CHECK: %[[GROUP:.*]] = halide.func "group_low"
+// CHECK: halide.update %[[GROUP]]
+// CHECK:   halide.at %[[SEEN]]
+// CHECK: %[[TABLE:.*]] = halide.func "shared_keys"
+// CHECK:   halide.at %[[FIRST]]
+// CHECK: halide.func "shared_kv_blocks"
+// CHECK-NEXT: halide.at %[[TABLE]][%{{.*}}, %it, %c0_i32, %b]
+// CHECK: halide.compute_root %[[TABLE]]
 func.func @odd(%q: tensor<1x1x?x64xf32>, %k: tensor<1x1x?x64xf32>) -> tensor<1x1x?x64xf32> {
   %c = attn.attention %q, %k, %k mask {
   ^bb0(%b: index, %h: index, %i: index, %j: index):
@@ -171,4 +176,28 @@ func.func @ragged(%x: tensor<1x1x97x64xf32>, %bias: tensor<97x97xf32>) -> tensor
     attn.yield %r : f32
   } : tensor<1x1x97x64xf32>, tensor<1x1x97x64xf32>, tensor<1x1x97x64xf32> -> tensor<1x1x97x64xf32>
   return %c : tensor<1x1x97x64xf32>
+}
+
+// What is read for each row is copied once for a query block, also where a region selects by it. The pass
+// that leaves masked keys out reads the same copy.
+// CHECK-LABEL: halide.pipeline @rows_attention_0
+// CHECK: %[[ON:.*]] = halide.input "captured{{.*}}" [96] : <i1, 1>
+// CHECK: %[[ROWS:.*]] = halide.func "row_read0" [%ii, %it, %h, %b] : i8
+// CHECK:   halide.at %[[ON]]
+// CHECK-NOT: halide.func "row_read1"
+// CHECK: halide.func "score"
+// CHECK: halide.update
+// CHECK:   halide.at %[[ROWS]][%ii, %it, %h, %b]
+// CHECK: halide.func "fallback_weight"
+// CHECK:   halide.at %[[ROWS]]
+func.func @rows(%x: tensor<1x1x96x64xf32>, %on: tensor<96xi1>) -> tensor<1x1x96x64xf32> {
+  %c = attn.attention %x, %x, %x mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %m = tensor.extract %on[%i] : tensor<96xi1>
+    %past = arith.cmpi sle, %j, %i : index
+    %later = arith.cmpi sge, %j, %i : index
+    %seen = arith.select %m, %past, %later : i1
+    attn.yield %seen : i1
+  } : tensor<1x1x96x64xf32>, tensor<1x1x96x64xf32>, tensor<1x1x96x64xf32> -> tensor<1x1x96x64xf32>
+  return %c : tensor<1x1x96x64xf32>
 }

@@ -42,7 +42,7 @@ def complaints(stmt):
             yield f"expected {name} outside of loops, on the stack or in registers, found {memory or 'the heap'}"
         if memory == "Register" and not size.isdigit():
             yield f"expected a constant size of {name}, found {kind} * {size}"
-    for loop, func in (("acc.s1.rc", "kv_blocks"), ("fallback_context.s1.rc", "fallback_kv_blocks")):
+    for loop, func in (("acc.s1.rc", "(shared_)?kv_blocks"), ("fallback_context.s1.rc", "fallback_kv_blocks")):
         if not re.search(rf"let {re.escape(loop)}\.new_max\S* = min\({func}\b", stmt):
             yield f"expected the loop {loop} to end at {func}"
 
