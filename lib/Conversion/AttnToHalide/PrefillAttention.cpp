@@ -338,6 +338,8 @@ void PrefillAttention::scheduleKeys() {
   p.boundExtent(ofLane, "g", 1);
   cpu.splitRows(ofLane, p.stage(ofLane)["x"], lanes);
   p.vectorizeBy(p.stage(ofLane, 0)["x"], lanes, TailStrategy::automatic);
+  if (search->rowGroups > 1) // whose bits are shifted by a constant then
+    p.unroll(p.split(p.stage(ofLane, 0)["rs"], s.getContextRows()).second);
   p.neverPartition(ofLane);
   p.neverPartition(ofLane, 0);
 }
