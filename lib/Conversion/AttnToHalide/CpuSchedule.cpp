@@ -192,10 +192,17 @@ void CpuSchedule::scheduleScales(const KvReader &reader) {
   auto schedule = [&](Func f, int64_t count) {
     if (!Value(f))
       return;
-    computeInKvBlock(f);
+    p.computeAt(f, kvBlockLoop);
+    p.storeIn(f, MemoryType::stack);
+    blocks.fix(f, /*perKvBlock=*/true);
     p.boundExtent(f, "n", count);
     p.boundStorage(f, "k", blocks.kvBlock);
-    p.vectorize(p.stage(f)["n"]);
+    StageLoops v = p.stage(f);
+    auto [vectors, keys] = p.split(v["k"], lanes);
+    if (count == 1)
+      return p.vectorize(keys);
+    p.vectorize(v["n"]);
+    p.unroll(keys);
   };
   const KvTensors &kv = reader.blocks.in.kv;
   schedule(reader.keyScales, kv.getKeyScales().count);

@@ -226,23 +226,20 @@ void DecodeAttention::scheduleByKeys(Func f, int64_t keysOfElement) {
   p.vectorize(lane);
 }
 
-/// Vectors along the keys, or along the blocks of a row if it has several.
 void DecodeAttention::scheduleScaledNumerators() {
   Func f = kvBlockContext.scaledNumerators;
   if (!Value(f))
     return;
-  int64_t count = in.kv.getValueScales().count;
   cpu.computeInKvBlock(f);
-  p.boundExtent(f, "n", count);
+  p.boundExtent(f, "n", in.kv.getValueScales().count);
   p.boundExtent(f, "ii", blocks.rows);
   p.boundExtent(f, "k", blocks.kvBlock);
-  StageLoops v = p.stage(f);
-  if (count > 1)
-    return p.vectorize(v["n"]);
   p.reorderStorage(f, {2, 1, 0, 3, 4, 5, 6});
+  StageLoops v = p.stage(f);
   auto [vectors, lane] = p.split(v["k"], lanes);
-  p.reorder({lane, vectors, v["ii"]});
+  p.reorder({lane, v["n"], v["ii"], vectors});
   p.vectorize(lane);
+  p.unroll(v["n"]);
 }
 
 void DecodeAttention::scheduleScores() {

@@ -68,7 +68,8 @@ void KvReader::lookUpScales() {
   auto lookUp = [&](StringRef name, const KvTensors::Scales &of) {
     auto read = [&](ArrayRef<Scalar> v) {
       BlockCoords t(v);
-      KvTensors::Place place = placeOf(visibleNumber(v[1], v[2], t), v[1], v[2], t);
+      Scalar key = clampToVisible(likely(number(v[1], v[2], t)), t);
+      KvTensors::Place place = placeOf(key, v[1], v[2], t);
       return blocks.in.kv.scale(of, v[0], place, kvHead(t.h), blocks.batch(t));
     };
     return of.count ? blocks.p.func(name, vars, blocks.p.b().getF32Type(), read) : Func();
