@@ -478,8 +478,14 @@ void PrefillAttention::scheduleScoreTile(Func f, const DotProduct &dots) {
     p.boundExtent(dots.partial, "j", 1);
     dims = cpu.scheduleRegisterTile(dots.partial, dims, {"ii", rows, "k", keys, "rd"});
   }
-  if (int64_t unrolled = countUnrolledDims(); unrolled != 1)
-    p.unroll(p.split(dims, unrolled).second);
+  if (int64_t unrolled = countUnrolledDims(); unrolled != 1) {
+    auto [outer, dim] = p.split(dims, unrolled);
+    p.unroll(dim);
+    // The addresses of many keys do not all stay in registers: each is used for all of its dims.
+    constexpr int64_t kManyKeys = 8;
+    if (keys > kManyKeys)
+      p.reorder({dim, p.stage(hasPartialSums ? dots.partial : dots.sum, 0)["k"], outer});
+  }
 }
 
 void PrefillAttention::scheduleAccumulators(Func partial, Func all, int64_t number) {

@@ -231,12 +231,13 @@ Attribute CpuSelector::prefill(int64_t qBlock, int64_t maxQLen, int64_t packedHe
 
 /// CPUs by themselves prefetch from L3 and memory more slowly than many rows multiply. For short
 /// keys in pairs, and for the few keys of one KV block or of a search, which stay in L2, prefetches
-/// cost more than they save.
+/// cost more than they save. Fewer of long keys fit in L2 until they are read.
 int64_t CpuSelector::prefillFetchAhead(int64_t qBlock) {
-  constexpr int64_t kKeysAhead = 64, kShort = 128;
+  constexpr int64_t kShort = 128, kLong = 512;
+  int64_t keysAhead = headDim >= kLong ? 32 : 64;
   bool areShortPairs = products == Products::bf16_pairs && headDim < kShort,
        mayNeedSearch = !op.getMask().empty() && !mask.isComplete();
-  return isInTiles() || areShortPairs || mayNeedSearch || isOneKvBlock(qBlock) ? 0 : kKeysAhead;
+  return isInTiles() || areShortPairs || mayNeedSearch || isOneKvBlock(qBlock) ? 0 : keysAhead;
 }
 
 int64_t CpuSelector::headsInVectors(int64_t limit) {
