@@ -36,6 +36,8 @@ private:
   /// Whether scores and numerators end with the last visible key; tiles multiply those of whole KV
   /// blocks.
   bool endWithVisible() const { return !inTiles; }
+  /// Whether a register tile has so many keys that not all of their addresses stay in registers.
+  bool hasManyKeys() const { return s.getScoreKeys() > 8; }
   int64_t countQueryDims() const;
   bool readsWholeGroups() const;
   bool copiesKvBlocks() const;
@@ -173,6 +175,10 @@ DotForm PrefillAttention::getDotForm() const {
   if (in.headDim > kShort)
     form.sums =
         countEqualBlocks(in.headDim / dimsOfProduct(), kSumLength / dimsOfProduct()).value_or(1);
+  // Each sum prefetches one key then.
+  if (int64_t keys = s.getScoreKeys();
+      hasManyKeys() && !inPairs && in.headDim % keys == 0 && in.headDim / keys <= kSumLength)
+    form.sums = keys;
   form.inPairs = inPairs;
   return form;
 }
@@ -481,9 +487,7 @@ void PrefillAttention::scheduleScoreTile(Func f, const DotProduct &dots) {
   if (int64_t unrolled = countUnrolledDims(); unrolled != 1) {
     auto [outer, dim] = p.split(dims, unrolled);
     p.unroll(dim);
-    // The addresses of many keys do not all stay in registers: each is used for all of its dims.
-    constexpr int64_t kManyKeys = 8;
-    if (keys > kManyKeys)
+    if (hasManyKeys()) // each address is used for all of its dims
       p.reorder({dim, p.stage(hasPartialSums ? dots.partial : dots.sum, 0)["k"], outer});
   }
 }
