@@ -192,6 +192,7 @@ void CpuSchedule::scheduleScales(const KvReader &reader) {
   auto schedule = [&](Func f, int64_t count) {
     if (!Value(f))
       return;
+    // Not computeInKvBlock: in partitioned loops, keys before the last visible one take no clamps.
     p.computeAt(f, kvBlockLoop);
     p.storeIn(f, MemoryType::stack);
     blocks.fix(f, /*perKvBlock=*/true);

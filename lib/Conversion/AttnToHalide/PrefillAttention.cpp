@@ -231,11 +231,11 @@ void PrefillAttention::buildScores() {
                                 endWithVisible());
 }
 
-/// Returns 0; with one KV block, prefetches an element of the next query block: a block of few keys
-/// takes so little time that the latency of the load would not be hidden. There are about as many
-/// vectors of the product as of the query.
+/// Returns 0; with one KV block, or few after a search, prefetches an element of the next query
+/// block: a block of few keys takes so little time that the latency of the load would not be
+/// hidden. There are about as many vectors of the product as of the query.
 Scalar PrefillAttention::startProduct(ArrayRef<Scalar> v) {
-  if (!isOneKvBlock || blocks.packedHeads != 1)
+  if (!(isOneKvBlock || search) || blocks.packedHeads != 1)
     return in.f32(0);
   BlockCoords t(v);
   Scalar zero = in.f32(0), d = columns.dim(v[0], v[1]),
