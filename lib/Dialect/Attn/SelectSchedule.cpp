@@ -319,7 +319,7 @@ int64_t CpuSelector::interleavedHeads(int64_t rows) {
 /// side, but not far enough ahead of the products of several query rows, which leave time for a
 /// core to drop prefetches. Elements of 8 bits arrive faster than they are multiplied, and so do
 /// those of 16 bits for several rows: one prefetch is enough, but for views whose elements are
-/// widened. So it is for several rows of views, unless rows are packed, on CPUs that prefer order.
+/// widened.
 std::pair<int64_t, int64_t> CpuSelector::fetches(int64_t rows, int64_t kvBlock) {
   constexpr int64_t kKeysAhead = 64; // 32 KB of 128 floats
   int64_t bits = op.getKey().getType().getElementTypeBitWidth();
@@ -328,10 +328,9 @@ std::pair<int64_t, int64_t> CpuSelector::fetches(int64_t rows, int64_t kvBlock) 
   bool areShort = bits == 16 && has32VectorRegs && !cpu.prefersOrder &&
                   (!inViews || products == Products::bf16_pairs);
   bool isOnce = bits == 8 || (areSome && areShort);
-  bool isInOrder = areSome && inViews && !op.getKvOffsets() && cpu.prefersOrder;
   int64_t ahead = std::max(isOnce && areSome && areApart ? 2 * kKeysAhead : kKeysAhead, kvBlock);
   if (areSome || areApart)
-    return {ahead, isOnce || isInOrder ? 1 : 3};
+    return {ahead, isOnce ? 1 : 3};
   return {cpu.prefersOrder ? ahead : 0, 1};
 }
 
