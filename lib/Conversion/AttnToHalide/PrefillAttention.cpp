@@ -168,18 +168,18 @@ StagedReads PrefillAttention::stage(StringRef name) {
   return buildStagedReads(*reader, regions, lanes, readsWholeGroups(), name, rowReads);
 }
 
-/// Long dot products are blocked, if equal blocks divide head_dim.
+/// Long dot products are blocked, if equal blocks divide head_dim; beside many keys into as many
+/// sums, so that each prefetches one key: its address takes no division.
 DotForm PrefillAttention::getDotForm() const {
   constexpr int64_t kShort = 128, kSumLength = 64;
+  int64_t dims = in.headDim, keys = s.getScoreKeys();
   DotForm form;
-  if (in.headDim > kShort)
-    form.sums =
-        countEqualBlocks(in.headDim / dimsOfProduct(), kSumLength / dimsOfProduct()).value_or(1);
-  // Each sum prefetches one key then.
-  if (int64_t keys = s.getScoreKeys();
-      hasManyKeys() && !inPairs && in.headDim % keys == 0 && in.headDim / keys <= kSumLength)
-    form.sums = keys;
   form.inPairs = inPairs;
+  if (dims <= kShort)
+    return form;
+  form.sums = countEqualBlocks(dims / dimsOfProduct(), kSumLength / dimsOfProduct()).value_or(1);
+  if (hasManyKeys() && !inPairs && dims % keys == 0 && dims / keys <= kSumLength)
+    form.sums = keys;
   return form;
 }
 
