@@ -26,7 +26,7 @@ TransposedFunc buildTransposed(PipelineBuilder &p, int64_t lanes, StringRef name
 /// A `tensor.extract` of a region, and the copy of what it reads.
 struct StagedRead {
   /// Whether it reads one element for each row, whatever the key.
-  bool isOfRows() const { return copy.func.getRank() == 4; }
+  bool isOfRows() const { return copy.func.getRank() == 4; } // ii, it, h and b
 
   Value read;
   TransposedFunc copy;

@@ -16,13 +16,7 @@ using halide::TailStrategy;
 // Building blocks
 //===----------------------------------------------------------------------===//
 
-void CpuSchedule::computeInQBlock(Func f) {
-  p.computeAt(f, qBlockLoop);
-  p.storeIn(f, MemoryType::stack);
-  p.neverPartition(f);
-}
-
-void CpuSchedule::computeOfQBlock(Func f, Loop at, bool isOfHead) {
+void CpuSchedule::computeInQBlock(Func f, Loop at, bool isOfHead) {
   p.computeAt(f, at);
   p.storeIn(f, MemoryType::stack);
   p.neverPartition(f);
@@ -169,7 +163,7 @@ void CpuSchedule::scheduleKeys(const VisitedKeys &keys, Loop at) {
   for (Func f : {range.low, range.high, kvBlocks, range.gapStart, range.gapBlock, range.gapKeys,
                  range.starts, full.first, full.end, full.groupLow, full.groupHigh})
     if (Value(f))
-      computeOfQBlock(f, at, range.isShared);
+      computeInQBlock(f, at, range.isShared);
   for (Func f : {full.groupLow, full.groupHigh})
     if (Value(f))
       p.boundExtent(f, 0, blocks.rows / contextRows);
@@ -179,13 +173,14 @@ void CpuSchedule::scheduleKeys(const VisitedKeys &keys, Loop at) {
 /// heads out of no loop.
 void CpuSchedule::scheduleKvHead(Func kvHead, Func start) {
   if (blocks.interleavedHeads == 1) {
-    computeInQBlock(kvHead);
+    p.computeAt(kvHead, qBlockLoop);
+    p.storeIn(kvHead, MemoryType::stack);
+    p.neverPartition(kvHead);
     p.boundExtent(kvHead, "h", 1);
   }
   if (!Value(start))
     return;
-  computeInQBlock(start);
-  blocks.fixToHead(start);
+  computeInQBlock(start, qBlockLoop, /*isOfHead=*/true);
 }
 
 void CpuSchedule::scheduleScales(const KvReader &reader) {
@@ -244,7 +239,6 @@ void CpuSchedule::scheduleTileContext(const KvBlockContext &context) {
 void CpuSchedule::scheduleAccumulator(Func acc, const KvBlockContext &context, bool isOneKvBlock,
                                       bool inTiles) {
   computeInQBlock(acc);
-  blocks.fix(acc, /*perKvBlock=*/false);
   p.boundExtent(acc, "y", columns.numBlocks);
   p.boundExtent(acc, "ii", columns.countRows(blocks.rows));
   // Rows of state are in the first block alone: rows of one block lie side by side.
@@ -319,7 +313,6 @@ void CpuSchedule::schedulePaddedValue(Func padded, int64_t keysOfElement) {
 Loop CpuSchedule::scheduleSecondContext(const SecondPass &pass) {
   for (Func f : {pass.largest, pass.kvBlocks, pass.largestOfLane, pass.context}) {
     computeInQBlock(f);
-    blocks.fix(f, /*perKvBlock=*/false);
   }
   p.neverPartition(pass.largest, 0);
   splitRows(pass.largestOfLane, p.stage(pass.largestOfLane)["x"], lanes);

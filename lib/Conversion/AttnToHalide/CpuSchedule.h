@@ -23,9 +23,9 @@ public:
               int64_t contextRows)
       : blocks(blocks), p(blocks.p), columns(columns), lanes(lanes), contextRows(contextRows) {}
 
-  void computeInQBlock(Func f);
-  /// Computes a func of query blocks, of one head if `isOfHead`, in a loop over them.
-  void computeOfQBlock(Func f, Loop at, bool isOfHead = false);
+  void computeInQBlock(Func f) { computeInQBlock(f, qBlockLoop); }
+  /// The same in loop `at` over query blocks; of one head alone if `isOfHead`.
+  void computeInQBlock(Func f, Loop at, bool isOfHead = false);
   void computeInKvBlock(Func f);
   /// The same for an element of the softmax for each row. The online step reads whole vectors of a
   /// group's rows, also behind the last row.

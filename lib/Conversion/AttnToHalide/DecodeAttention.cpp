@@ -179,7 +179,6 @@ void DecodeAttention::schedule() {
   scheduleQuery();
   cpu.scheduleAccumulator(acc, kvBlockContext, /*isOneKvBlock=*/false, /*inTiles=*/false);
   cpu.computeInQBlock(inverse);
-  blocks.fix(inverse, /*perKvBlock=*/false);
   p.boundExtent(inverse, "ii", blocks.rows);
   scheduleScores();
   scheduleAccumulators(softmax.partialMax, softmax.maximum, lanes);
@@ -198,7 +197,6 @@ void DecodeAttention::schedule() {
 
 void DecodeAttention::scheduleQuery() {
   cpu.computeInQBlock(query);
-  blocks.fix(query, /*perKvBlock=*/false);
   int64_t dims = in.headDim / (inPairs ? 2 : 1);
   p.boundStorage(query, "d", dims);
   StageLoops v = p.stage(query);

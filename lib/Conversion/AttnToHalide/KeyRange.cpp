@@ -456,7 +456,7 @@ KeySearch attn::buildKeySearch(const QBlockMask &mask, AttentionRegions &regions
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Puts funcs of query blocks side by side in a table of head 0.
+/// A table of what funcs of query blocks give for head 0, side by side.
 class KeyTable {
 public:
   explicit KeyTable(const AttentionBlocks &blocks) : p(blocks.p), size(p.i32(0)) {}
@@ -512,10 +512,8 @@ Func KeyTable::build() {
   return table;
 }
 
-SharedKeys attn::shareHeads(const AttentionBlocks &blocks, const VisitedKeys &keys,
-                            int64_t rowGroups) {
-  SharedKeys shared{keys, keys, {}};
-  auto &[range, kvBlocks, full] = shared.keys;
+Func attn::shareHeads(const AttentionBlocks &blocks, VisitedKeys &keys, int64_t rowGroups) {
+  auto &[range, kvBlocks, full] = keys;
   KeyTable table(blocks);
   table.add("shared_low", range.low);
   table.add("shared_high", range.high);
@@ -527,6 +525,5 @@ SharedKeys attn::shareHeads(const AttentionBlocks &blocks, const VisitedKeys &ke
             range.hasStarts() ? blocks.maxKvBlocks() : blocks.p.i32(1));
   table.add("shared_group_low", full.groupLow, blocks.p.i32(rowGroups));
   table.add("shared_group_high", full.groupHigh, blocks.p.i32(rowGroups));
-  shared.table = table.build();
-  return shared;
+  return table.build();
 }

@@ -144,13 +144,9 @@ struct VisitedKeys {
   Func kvBlocks;
   FullKeys full;
 };
-/// Found keys of head 0, and the table of `ofHead0`'s values which the funcs of all heads, `keys`,
-/// read.
-struct SharedKeys {
-  VisitedKeys ofHead0, keys;
-  Func table;
-};
-SharedKeys shareHeads(const AttentionBlocks &blocks, const VisitedKeys &keys, int64_t rowGroups);
+/// Replaces funcs that are found for head 0 by those that read them, for any head, from a table,
+/// which is returned: a row for each query block.
+Func shareHeads(const AttentionBlocks &blocks, VisitedKeys &keys, int64_t rowGroups);
 
 } // namespace mlir::attn
 

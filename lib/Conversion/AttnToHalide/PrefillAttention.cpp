@@ -76,9 +76,10 @@ private:
   bool inPairs, inTiles;
 
   std::optional<KeySearch> search;
-  VisitedKeys keys;
-  /// Those of head 0, where the keys of all heads are searched once.
-  std::optional<SharedKeys> shared;
+  /// The keys that a query block visits. If heads share a search, those found for head 0, and the
+  /// funcs that read them from the table `sharedKeys` for any head.
+  VisitedKeys found, keys;
+  Func sharedKeys;
   std::optional<KvReader> reader;
   std::optional<ScoreSteps> steps;
   TransposedFunc query;
@@ -144,12 +145,10 @@ void PrefillAttention::buildKeys() {
   } else if (!isOneKvBlock && !blocks.splits.isSplit()) {
     findGap(qBlockMask, range);
   }
-  keys = {range, buildKvBlocks(blocks, range),
-          buildFullKeys(qBlockMask, range, search, s.getContextRows())};
-  if (search && search->isShared) {
-    shared = shareHeads(blocks, keys, blocks.rows / s.getContextRows());
-    keys = shared->keys;
-  }
+  keys = found = {range, buildKvBlocks(blocks, range),
+                  buildFullKeys(qBlockMask, range, search, s.getContextRows())};
+  if (search && search->isShared)
+    sharedKeys = shareHeads(blocks, keys, blocks.rows / s.getContextRows());
   reader.emplace(blocks, keys.range, buildKvHead(blocks), buildKvStart(blocks));
   reader->lookUpPages();
   reader->fetchAhead(s.getFetchAhead(), /*fetches=*/1);
@@ -311,19 +310,19 @@ void PrefillAttention::schedule() {
 }
 
 void PrefillAttention::scheduleKeys() {
-  cpu.scheduleKeys(keys, cpu.qBlockLoop);
+  bool isShared = bool(Value(sharedKeys));
+  Loop at = isShared ? scheduleSharedKeys() : cpu.qBlockLoop;
+  cpu.scheduleKeys(found, at);
   if (!search)
     return;
-  Loop at = cpu.qBlockLoop;
-  if (shared) {
-    at = scheduleSharedKeys();
-    cpu.scheduleKeys(shared->ofHead0, at);
-    cpu.computeOfQBlock(keys.full.ends, cpu.qBlockLoop);
+  if (isShared) {
+    cpu.scheduleKeys(keys, cpu.qBlockLoop);
+    cpu.computeInQBlock(keys.full.ends);
   }
   for (Func f : {search->before.low, search->before.high, search->nextSeen, search->nextPartial,
                  search->seen, search->seenOfRest})
-    cpu.computeOfQBlock(f, at);
-  const auto &[range, kvBlocks, full] = shared ? shared->ofHead0 : keys;
+    cpu.computeInQBlock(f, at);
+  const auto &[range, kvBlocks, full] = found;
   for (Func f :
        {search->seen, search->seenOfRest, search->nextSeen, search->nextPartial, range.high})
     p.neverPartition(f, 0);
@@ -352,9 +351,9 @@ void PrefillAttention::scheduleKeys() {
 
 /// Returns the loop over the query blocks of head 0.
 Loop PrefillAttention::scheduleSharedKeys() {
-  p.computeRoot(shared->table);
-  p.neverPartition(shared->table);
-  StageLoops v = p.stage(shared->table);
+  p.computeRoot(sharedKeys);
+  p.neverPartition(sharedKeys);
+  StageLoops v = p.stage(sharedKeys);
   Loop qBlocks = p.fuse(v["it"], v["b"]);
   p.reorder({v["x"], v["h"], qBlocks});
   p.parallel(qBlocks);
@@ -412,7 +411,6 @@ void PrefillAttention::scheduleStaged(const StagedReads &staged, Loop at) {
 
 void PrefillAttention::scheduleQuery() {
   cpu.computeInQBlock(query.func);
-  blocks.fix(query.func, /*perKvBlock=*/false);
   p.boundStorage(query.func, "d", countQueryDims());
   if (inTiles)
     p.boundExtent(query.func, "d", countQueryDims());
@@ -427,14 +425,13 @@ void PrefillAttention::scheduleQuery() {
 
 void PrefillAttention::scheduleInverse() {
   cpu.computeInQBlock(inverse);
-  blocks.fix(inverse, /*perKvBlock=*/false);
   cpu.splitRows(inverse, p.stage(inverse)["ii"], blocks.rows);
 }
 
 void PrefillAttention::scheduleScores() {
   cpu.schedulePages(*reader);
   for (const StagedRead &read : rowReads) {
-    cpu.computeOfQBlock(read.copy.func, cpu.qBlockLoop);
+    cpu.computeInQBlock(read.copy.func);
     cpu.splitRows(read.copy.func, p.stage(read.copy.func)["ii"], blocks.rows);
   }
   scheduleStaged(staged, cpu.kvBlockLoop);
