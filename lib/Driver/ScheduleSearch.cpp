@@ -30,15 +30,16 @@ static ArrayRef<Domain> getDomains() {
                            queryBlocks[] = {16, 32, 48, 64, 96, 128, 192},
                            tile[] = {1, 2, 3, 4, 6, 8, 12, 16}, splits[] = {1, 2, 4, 8, 16, 32},
                            splitKeys[] = {256, 512, 1024, 2048, 4096},
-                           ahead[] = {0, 8, 16, 32, 64, 128, 256}, fetches[] = {1, 2, 3},
-                           heads[] = {1, 2, 4, 8, 16, 32},
+                           ahead[] = {0, 8, 16, 24, 32, 64, 128, 256}, fetches[] = {1, 2, 3},
+                           localities[] = {2, 3}, heads[] = {1, 2, 4, 8, 16, 32},
                            rowBlocks[] = {16, 32, 64, 128, 256, 512, 1024};
   static const Domain domains[] = {
-      {"kv_block", blocks},     {"score_keys", tile},    {"context_vectors", tile},
-      {"context_rows", tile},   {"score_vectors", tile}, {"score_rows", tile},
-      {"q_block", queryBlocks}, {"kv_splits", splits},   {"min_split_keys", splitKeys},
-      {"row_tile", tile},       {"vectors", tile},       {"row_block", rowBlocks},
-      {"fetch_ahead", ahead},   {"fetches", fetches},    {"interleaved_heads", heads}};
+      {"kv_block", blocks},        {"score_keys", tile},    {"context_vectors", tile},
+      {"context_rows", tile},      {"score_vectors", tile}, {"score_rows", tile},
+      {"q_block", queryBlocks},    {"kv_splits", splits},   {"min_split_keys", splitKeys},
+      {"row_tile", tile},          {"vectors", tile},       {"row_block", rowBlocks},
+      {"fetch_ahead", ahead},      {"fetches", fetches},    {"fetch_locality", localities},
+      {"interleaved_heads", heads}};
   return domains;
 }
 
@@ -64,7 +65,8 @@ static bool mayMultiplyPairs(Operation *op) {
 /// Whether the schedule has the parameter, if only by its default, the first of its values.
 static bool hasParameter(const ScheduleText &text, StringRef name) {
   bool isDecode = text.get("score_rows").has_value(),
-       mayBeDefault = name == "fetches" || name == "kv_splits" || name == "interleaved_heads";
+       mayBeDefault = name == "fetches" || name == "fetch_locality" || name == "kv_splits" ||
+                      name == "interleaved_heads";
   return text.get(name) || (mayBeDefault && isDecode) ||
          (name == "fetch_ahead" && text.get("score_keys"));
 }

@@ -122,7 +122,7 @@ void DecodeAttention::buildReader() {
                  areInterleaved ? shareHeads(p, "shared_start", kvStart) : kvStart);
   reader->lookUpPages();
   reader->lookUpScales();
-  reader->fetchAhead(s.getFetchAhead(), s.getFetches());
+  reader->fetchAhead(s.getFetchAhead(), s.getFetches(), s.getFetchLocality());
 }
 
 void DecodeAttention::buildScores() {

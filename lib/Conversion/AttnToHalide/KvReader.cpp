@@ -87,9 +87,10 @@ Scalar KvReader::scaled(Scalar x, const KvTensors::Scales &scales, Func known, S
                            : blocks.in.kv.scale(scales, n, place, kvHead(t.h), blocks.batch(t)));
 }
 
-void KvReader::fetchAhead(int64_t keys, int64_t times) {
+void KvReader::fetchAhead(int64_t keys, int64_t times, int64_t intoLocality) {
   ahead = keys;
   fetches = times;
+  locality = intoLocality;
 }
 
 void KvReader::distributeFetches(int64_t keys, int64_t dims) {
@@ -183,9 +184,9 @@ Scalar KvReader::fetchKeyAhead(Scalar x, Scalar d, Scalar k, Scalar c, const Blo
   for (int64_t i = 0; distance && i < fetches; ++i, distance /= 2) {
     KvTensors::Place place = placeAhead(fetch.k, c, t, distance);
     Scalar head = headAhead(fetch.k, c, t, distance), b = blocks.batch(t);
-    x = blocks.in.kv.fetchKeyAhead(x, fetch.d, place, head, b);
+    x = attn::fetchAhead(x, blocks.in.kv.keyElement(fetch.d, place, head, b), locality);
     if (fetchesValues)
-      x = blocks.in.kv.fetchValueAhead(x, fetch.d, place, head, b);
+      x = attn::fetchAhead(x, blocks.in.kv.valueElement(fetch.d, place, head, b), locality);
   }
   return x;
 }
@@ -194,8 +195,9 @@ Scalar KvReader::fetchValueAhead(Scalar x, Scalar d, Scalar k, Scalar c,
                                  const BlockCoords &t) const {
   if (!ahead || tileKeys)
     return x;
-  return blocks.in.kv.fetchValueAhead(x, d, placeAhead(k, c, t, ahead), headAhead(k, c, t, ahead),
-                                      blocks.batch(t));
+  Scalar later = blocks.in.kv.valueElement(d, placeAhead(k, c, t, ahead), headAhead(k, c, t, ahead),
+                                           blocks.batch(t));
+  return attn::fetchAhead(x, later, locality);
 }
 
 Scalar KvReader::keyElement(Scalar d, KvTensors::Place place, Scalar k, Scalar c,

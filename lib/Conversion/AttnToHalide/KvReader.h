@@ -50,9 +50,9 @@ public:
   void lookUpPages();
   /// Has the scales of a KV block widened once: the caller schedules `keyScales` and `valueScales`.
   void lookUpScales();
-  /// Has reads prefetch that many keys ahead; those of keys, `fetches` times, each at half the
-  /// distance. Groups of rows repeat those of values.
-  void fetchAhead(int64_t keys, int64_t fetches);
+  /// Has reads prefetch that many keys ahead, with that locality; those of keys, `fetches` times,
+  /// each at half the distance. Groups of rows repeat those of values.
+  void fetchAhead(int64_t keys, int64_t fetches = 1, int64_t locality = 2);
   /// Distributes the prefetches of a group of `tileKeys` keys over the reads of its dot products,
   /// which take `unrolledDims` dims at a time: each cache line of the keys, and of their values, is
   /// prefetched once. Leaves prefetches as they are where a row is no multiple of half a line, or
@@ -70,8 +70,8 @@ public:
   Func rowInPage, page;
   /// By block of dims and key of a KV block; null without scales, or if they are not looked up.
   Func keyScales, valueScales;
-  /// How many keys further on reads prefetch, and how often.
-  int64_t ahead = 0, fetches = 1;
+  /// How many keys further on reads prefetch, how often, and into which cache.
+  int64_t ahead = 0, fetches = 1, locality = 2;
 
 private:
   struct Fetch {

@@ -69,6 +69,10 @@ Scalar KvTensors::keyElement(Scalar d, Place place, Scalar kvHead, Scalar b) con
   return read(keys, d, place, kvHead, b);
 }
 
+Scalar KvTensors::valueElement(Scalar d, Place place, Scalar kvHead, Scalar b) const {
+  return read(values, d, place, kvHead, b);
+}
+
 Scalar KvTensors::value(Scalar d, Place place, Scalar kvHead, Scalar b) const {
   return widenFactor(read(values, d, place, kvHead, b));
 }
@@ -88,14 +92,6 @@ Scalar KvTensors::keyPair(Scalar pair, Place place, Scalar kvHead, Scalar b) con
 
 Scalar KvTensors::valuePair(Scalar d, Place first, Place second, Scalar kvHead, Scalar b) const {
   return pairOf(read(values, d, first, kvHead, b), read(values, d, second, kvHead, b));
-}
-
-Scalar KvTensors::fetchKeyAhead(Scalar x, Scalar d, Place place, Scalar kvHead, Scalar b) const {
-  return fetchAhead(x, read(keys, d, place, kvHead, b));
-}
-
-Scalar KvTensors::fetchValueAhead(Scalar x, Scalar d, Place place, Scalar kvHead, Scalar b) const {
-  return fetchAhead(x, read(values, d, place, kvHead, b));
 }
 
 Scalar KvTensors::read(Func rows, Scalar d, Place place, Scalar kvHead, Scalar b) const {

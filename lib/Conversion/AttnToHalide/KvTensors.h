@@ -42,12 +42,12 @@ public:
   /// The place, whose row and page were looked up before, with the bounds that they have.
   Place withBounds(Place place) const;
 
-  /// An element of a key, in f32, without its scale.
+  /// An element of a key, or of a value, in f32, without its scale.
   Scalar key(Scalar d, Place place, Scalar kvHead, Scalar b) const;
-  /// The same as it is stored.
-  Scalar keyElement(Scalar d, Place place, Scalar kvHead, Scalar b) const;
-  /// The same of a value.
   Scalar value(Scalar d, Place place, Scalar kvHead, Scalar b) const;
+  /// The same as they are stored.
+  Scalar keyElement(Scalar d, Place place, Scalar kvHead, Scalar b) const;
+  Scalar valueElement(Scalar d, Place place, Scalar kvHead, Scalar b) const;
 
   /// The scales of quantized keys, or values: `scales` is null if there are none.
   struct Scales {
@@ -65,10 +65,6 @@ public:
   /// Dims 2·pair and 2·pair + 1 of a key of bf16; one dim of two values.
   Scalar keyPair(Scalar pair, Place place, Scalar kvHead, Scalar b) const;
   Scalar valuePair(Scalar d, Place first, Place second, Scalar kvHead, Scalar b) const;
-
-  /// Returns x and prefetches an element of a key, or of a value.
-  Scalar fetchKeyAhead(Scalar x, Scalar d, Place place, Scalar kvHead, Scalar b) const;
-  Scalar fetchValueAhead(Scalar x, Scalar d, Place place, Scalar kvHead, Scalar b) const;
 
 private:
   Scalar read(Func rows, Scalar d, Place place, Scalar kvHead, Scalar b) const;

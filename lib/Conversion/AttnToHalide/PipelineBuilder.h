@@ -116,8 +116,9 @@ Scalar boundedLog(Scalar x);
 Scalar sqrt(Scalar x);
 Scalar strictFloat(Scalar x);
 Scalar likely(Scalar x);
-/// Returns x and prefetches `element`, read from an input.
-Scalar fetchAhead(Scalar x, Scalar element);
+/// Returns x and prefetches `element`, read from an input, into the L2 cache, or with a `locality`
+/// of 3 into L1.
+Scalar fetchAhead(Scalar x, Scalar element, int64_t locality = 2);
 /// Returns x and stores `stored` to `element`, read from an output, if `where` holds. For the body
 /// of a func that is not inlined.
 Scalar storeBeside(Scalar x, Scalar stored, Scalar element, Scalar where = {});

@@ -151,7 +151,7 @@ void PrefillAttention::buildKeys() {
     sharedKeys = shareHeads(blocks, keys, blocks.rows / s.getContextRows());
   reader.emplace(blocks, keys.range, buildKvHead(blocks), buildKvStart(blocks));
   reader->lookUpPages();
-  reader->fetchAhead(s.getFetchAhead(), /*fetches=*/1);
+  reader->fetchAhead(s.getFetchAhead());
   steps.emplace(*reader, regions, qBlockMask);
 }
 

@@ -144,8 +144,8 @@ Scalar boundedLog(Scalar x) {
 Scalar sqrt(Scalar x) { return unary<math::SqrtOp>(x); }
 Scalar round(Scalar x) { return unary<math::RoundEvenOp>(x); }
 Scalar strictFloat(Scalar x) { return unary<halide::StrictFloatOp>(x); }
-Scalar fetchAhead(Scalar x, Scalar element) {
-  return {x.b(), halide::FetchAheadOp::create(x.b(), x, element)};
+Scalar fetchAhead(Scalar x, Scalar element, int64_t locality) {
+  return {x.b(), halide::FetchAheadOp::create(x.b(), x, element, locality)};
 }
 Scalar storeBeside(Scalar x, Scalar stored, Scalar element, Scalar where) {
   return {x.b(), halide::StoreBesideOp::create(x.b(), x, stored, element, where)};

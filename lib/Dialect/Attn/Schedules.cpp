@@ -134,8 +134,8 @@ LogicalResult DecodeAttr::verify(EmitError emitError, int64_t qBlock, int64_t pa
                                  int64_t kvBlock, int64_t vectorWidth, int64_t scoreRows,
                                  int64_t scoreKeys, int64_t contextRows, int64_t contextVectors,
                                  Products products, int64_t fetchAhead, int64_t fetches,
-                                 int64_t interleavedHeads, int64_t kvSplits, int64_t minSplitKeys,
-                                 int64_t maxQLen) {
+                                 int64_t fetchLocality, int64_t interleavedHeads, int64_t kvSplits,
+                                 int64_t minSplitKeys, int64_t maxQLen) {
   std::pair<StringRef, int64_t> parameters[] = {{"q_block", qBlock},
                                                 {"packed_heads", packedHeads},
                                                 {"kv_block", kvBlock},
@@ -145,15 +145,17 @@ LogicalResult DecodeAttr::verify(EmitError emitError, int64_t qBlock, int64_t pa
                                                 {"context_rows", contextRows},
                                                 {"context_vectors", contextVectors},
                                                 {"fetches", fetches},
+                                                {"fetch_locality", fetchLocality},
                                                 {"kv_splits", kvSplits},
                                                 {"min_split_keys", minSplitKeys},
                                                 {"interleaved_heads", interleavedHeads}};
   for (auto [name, value] : parameters)
     if (failed(verifyPositive(emitError, name, value)))
       return failure();
-  constexpr int64_t kMostFetches = 4;
+  constexpr int64_t kMostFetches = 4, kMostLocality = 3;
   if (failed(verifyFetchAhead(emitError, fetchAhead)) ||
       failed(verifyAtMost(emitError, "fetches", fetches, kMostFetches)) ||
+      failed(verifyAtMost(emitError, "fetch_locality", fetchLocality, kMostLocality)) ||
       failed(verifyAtMost(emitError, "vector_width", vectorWidth, kMostLanes)) ||
       failed(verifyTile(emitError, {"score_rows", scoreRows}, {"score_keys", scoreKeys})) ||
       failed(verifyTile(emitError, {"context_rows", contextRows},

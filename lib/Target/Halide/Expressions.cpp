@@ -136,7 +136,7 @@ static Expr translateOne(Operation *op, ArrayRef<Expr> in, bool nowrap) {
       .Case([&](StrictFloatOp) { return in[0].type().is_float() ? strictFloat(in[0]) : in[0]; })
       .Case([&](LikelyOp) { return H::likely(in[0]); })
       .Case([&](UndefOp undef) { return H::undef(*getHalideType(undef.getType())); })
-      .Case([&](FetchAheadOp) { return fetchAhead(in[0], in[1]); })
+      .Case([&](FetchAheadOp fetch) { return fetchAhead(in[0], in[1], fetch.getLocality()); })
       .Case([&](MakeBF16PairOp) { return makeBF16Pair(in[0], in[1]); })
       .Case([&](DotBF16PairOp) { return dotBF16Pair(in[0], in[1], in[2]); })
       .Case([&](DotBF16TilesOp) { return dotBF16Tiles(in[0], in[1], in[2], in[3], in[4]); })

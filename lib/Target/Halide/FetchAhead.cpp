@@ -14,8 +14,8 @@ using namespace ::Halide::Internal;
 
 static constexpr char kMark[] = "fetch_ahead";
 
-Expr mlir::halide::fetchAhead(const Expr &value, const Expr &element) {
-  return Call::make(value.type(), kMark, {value, element}, Call::PureExtern);
+Expr mlir::halide::fetchAhead(const Expr &value, const Expr &element, int locality) {
+  return Call::make(value.type(), kMark, {value, element, locality}, Call::PureExtern);
 }
 
 static Expr getFirstLane(const Expr &index) {
@@ -48,9 +48,9 @@ Expr mlir::halide::FetchAheadPass::getAddress(const Load &load) const {
 /// Halide's own prefetches fill the L1 cache, of which a core of Zen 4 has too few in flight: 10
 /// GB/s of shuffled 8 KB, where those that fill the L2 cache read 20. Modules have the intrinsic,
 /// as the runtime's `_halide_prefetch` calls it.
-static Expr prefetchToL2(const Expr &address) {
-  constexpr int kRead = 0, kL2 = 2, kData = 1;
-  return Call::make(Int(32), "llvm.prefetch.p0", {address, kRead, kL2, kData}, Call::Extern);
+static Expr prefetch(const Expr &address, const Expr &locality) {
+  constexpr int kRead = 0, kData = 1;
+  return Call::make(Int(32), "llvm.prefetch.p0", {address, kRead, locality, kData}, Call::Extern);
 }
 
 Expr mlir::halide::FetchAheadPass::visit(const Call *call) {
@@ -63,7 +63,8 @@ Expr mlir::halide::FetchAheadPass::visit(const Call *call) {
   if (!isFirstOfLine(*loads.front()))
     return value;
   return Call::make(value.type(), Call::return_second,
-                    {prefetchToL2(getAddress(*loads.front())), value}, Call::PureIntrinsic);
+                    {prefetch(getAddress(*loads.front()), getFirstLane(call->args[2])), value},
+                    Call::PureIntrinsic);
 }
 
 /// Whether the loop's body has prefetched nothing less than a cache line away: rows in registers

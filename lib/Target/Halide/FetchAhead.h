@@ -16,7 +16,7 @@
 namespace mlir::halide {
 
 /// `value` in a marker call that FetchAheadPass replaces by a prefetch of `element`.
-::Halide::Expr fetchAhead(const ::Halide::Expr &value, const ::Halide::Expr &element);
+::Halide::Expr fetchAhead(const ::Halide::Expr &value, const ::Halide::Expr &element, int locality);
 
 /// Replaces marker calls by prefetches, in lowered code, where elements are loads.
 class FetchAheadPass : public ::Halide::Internal::IRMutator {

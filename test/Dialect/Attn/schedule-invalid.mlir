@@ -541,6 +541,11 @@ func.func private @fetches_5() attributes {x = #attn.decode<q_block = 1, packed_
 
 // -----
 
+// expected-error@+1 {{expected fetch_locality of at most 3, found 4}}
+func.func private @fetch_locality_4() attributes {x = #attn.decode<q_block = 1, packed_heads = 1, kv_block = 64, vector_width = 16, score_rows = 1, score_keys = 1, context_rows = 1, context_vectors = 1, fetch_locality = 4>}
+
+// -----
+
 // expected-error@+1 {{expected a positive fetches, found 0}}
 func.func private @fetches_0() attributes {x = #attn.decode<q_block = 1, packed_heads = 1, kv_block = 64, vector_width = 16, score_rows = 1, score_keys = 1, context_rows = 1, context_vectors = 1, fetches = 0>}
 

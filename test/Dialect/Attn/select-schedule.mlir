@@ -54,7 +54,7 @@ func.func @many_heads(%q: tensor<1x8x1x128xbf16>, %k: tensor<1x1x?x128xbf16>) ->
 // CHECK-LABEL: func.func @some_heads_f16
 // WIDE: schedule([#attn.decode<q_block = 4, packed_heads = 4, kv_block = 128, vector_width = 16, score_rows = 4, score_keys = 4, context_rows = 4, context_vectors = 4, fetch_ahead = 128, kv_splits = 4>])
 // ZEN4: schedule([#attn.decode<q_block = 4, packed_heads = 4, kv_block = 128, {{.*}} score_keys = 4, context_rows = 4, context_vectors = 4,
-// ZEN5: schedule([#attn.decode<q_block = 4, packed_heads = 4, kv_block = 64, {{.*}} score_keys = 2, context_rows = 2, context_vectors = 8,
+// ZEN5: schedule([#attn.decode<q_block = 4, packed_heads = 4, kv_block = 32, {{.*}} score_keys = 2, context_rows = 2, context_vectors = 8,
 func.func @some_heads_f16(%q: tensor<1x32x1x128xf16>, %k: tensor<1x8x?x128xf16>) -> tensor<1x32x1x128xf16> {
   %c = attn.attention %q, %k, %k : tensor<1x32x1x128xf16>, tensor<1x8x?x128xf16>, tensor<1x8x?x128xf16> -> tensor<1x32x1x128xf16>
   return %c : tensor<1x32x1x128xf16>
@@ -75,7 +75,7 @@ func.func @vectors_of_heads(%q: tensor<1x128x1x128xf32>, %k: tensor<1x1x?x128xf3
 // region has to see all of them.
 // CHECK-LABEL: func.func @one_row_of_one_head
 // CHECK: kv_splits = 32>])
-// CHECK: context_vectors = {{[0-9]+(, fetch_ahead = 64)?}}>])
+// CHECK: context_vectors = {{[0-9]+(, fetch_ahead = (64|16, fetch_locality = 3))?}}>])
 func.func @one_row_of_one_head(%q: tensor<1x1x1x128xf32>, %k: tensor<1x1x?x128xf32>) -> (tensor<1x1x1x128xf32>, tensor<1x1x1x128xf32>) {
   %c = attn.attention %q, %k, %k : tensor<1x1x1x128xf32>, tensor<1x1x?x128xf32>, tensor<1x1x?x128xf32> -> tensor<1x1x1x128xf32>
   %d = attn.attention %q, %k, %k prob_mod {
@@ -209,7 +209,7 @@ func.func @blocks_of_far_keys(%x: tensor<1x1x32768x64xf32>) -> tensor<1x1x32768x
 // PAIRS-NOT: products
 // Few rows take pairs that fill vectors, where several share them.
 // ZEN4: #attn.decode<q_block = 4, packed_heads = 4, kv_block = 64, vector_width = 16, score_rows = 4, score_keys = 2, context_rows = 4, context_vectors = 4, products = bf16_pairs, fetch_ahead = 64, kv_splits = 16>
-// ZEN5: #attn.decode<q_block = 4, packed_heads = 4, kv_block = 64, vector_width = 16, score_rows = 4, score_keys = 2, context_rows = 4, context_vectors = 4, products = bf16_pairs, fetch_ahead = 64, fetches = 3, kv_splits = 16>
+// ZEN5: #attn.decode<q_block = 4, packed_heads = 4, kv_block = 32, vector_width = 16, score_rows = 4, score_keys = 2, context_rows = 4, context_vectors = 4, products = bf16_pairs, fetch_ahead = 32, fetches = 2, fetch_locality = 3, kv_splits = 16>
 // PAIRS-NOT: products
 // PAIRS: #attn.decode<
 // PAIRS-NOT: products
@@ -310,12 +310,12 @@ func.func @documents(%x: tensor<1x8x4096x64xf32>, %y: tensor<1x8x4096x64xbf16>, 
   return %c, %d : tensor<1x8x4096x64xf32>, tensor<1x8x4096x64xbf16>
 }
 
-// A CPU prefetches the rows of one head by itself, but not on Zen 5, nor in views that put heads first,
-// whose heads take turns.
+// A CPU prefetches the rows of one head by itself, but not in views that put heads first, whose heads
+// take turns. On Zen 5, prefetches of rows side by side fill the L1 cache.
 // CHECK-LABEL: func.func @fetches
 // WIDE: schedule([#attn.decode<{{.*}}context_vectors = 4>])
 // ZEN4: schedule([#attn.decode<{{.*}}context_vectors = 4>])
-// ZEN5: schedule([#attn.decode<{{.*}}context_vectors = 4, fetch_ahead = 64>])
+// ZEN5: schedule([#attn.decode<{{.*}}kv_block = 16, {{.*}}context_vectors = 4, fetch_ahead = 16, fetch_locality = 3>])
 // WIDE: schedule([#attn.decode<{{.*}}context_vectors = 4, fetch_ahead = 64, fetches = 3, interleaved_heads = 4, kv_splits = 4, min_split_keys = 512>])
 // ZEN5: schedule([#attn.decode<{{.*}}context_vectors = 4, fetch_ahead = 64, fetches = 3, interleaved_heads = 4, kv_splits = 4, min_split_keys = 512>])
 // CHECK: return

@@ -173,6 +173,18 @@ halide.pipeline @fetch_ahead_c1 {
 
 // -----
 
+halide.pipeline @fetch_ahead_locality {
+  %in = halide.input "in" [64] : !halide.func<f32, 1>
+  %g = halide.func "g" [%x] : f32 {
+    %v = halide.at %in[%x] : !halide.func<f32, 1>
+    // expected-error @+1 {{attribute 'locality' failed to satisfy constraint: 32-bit signless integer attribute whose minimum value is 1 whose maximum value is 3}}
+    %a = halide.fetch_ahead %v, %v locality<0> : f32, f32
+    halide.yield %a : f32
+  }
+}
+
+// -----
+
 halide.pipeline @func_c1_value {
   %f = halide.func "f" [%x] : f32 {
     // expected-error @+1 {{expected a value of type 'f32', found 'i32'}}

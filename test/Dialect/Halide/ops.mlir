@@ -75,7 +75,9 @@ halide.pipeline @sum {
     // CHECK: %[[ELEMENT:.*]] = halide.at %[[IN]]
     %near = halide.at %in[%i, %c0] : !halide.func<f32, 2>
     // CHECK: halide.fetch_ahead %{{.*}}, %[[ELEMENT]] : f32, f32
-    %a = halide.fetch_ahead %l, %near : f32, f32
+    %a0 = halide.fetch_ahead %l, %near : f32, f32
+    // CHECK: halide.fetch_ahead %{{.*}}, %[[ELEMENT]] locality<3> : f32, f32
+    %a = halide.fetch_ahead %a0, %near locality<3> : f32, f32
     // CHECK: %[[PAIR:.*]] = halide.round_bf16_pair %{{.*}}, %[[ELEMENT]]
     %pair = halide.round_bf16_pair %a, %near
     // CHECK: halide.dot_bf16_pair %{{.*}}, %[[PAIR]], %[[PAIR]]

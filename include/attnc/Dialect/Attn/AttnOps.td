@@ -214,17 +214,18 @@ def Attn_DecodeAttr : Attn_Attr<"Decode", "decode",
     the least number of keys in one. Splits are computed in parallel and merged in order; their number
     depends on the sizes alone, so results do not depend on the number of threads.
 
-    Beside each key and value, those `fetch_ahead` keys further on are prefetched into the L2 cache; 0,
-    the default, leaves that to the CPU. A key is prefetched `fetches` times, 1 by default, each time at
-    half the distance before: a core drops prefetches for which it has no buffer.
+    Beside each key and value, those `fetch_ahead` keys further on are prefetched; 0, the default,
+    leaves that to the CPU. A key is prefetched `fetches` times, 1 by default, each time at
+    half the distance before: a core drops prefetches for which it has no buffer. They fill the L1
+    cache with a `fetch_locality` of 3, L2 with 2, the default, L3 with 1, as in `memref.prefetch`.
 
     A task computes the query blocks of `interleaved_heads` neighbouring heads, 1 by default, KV block by
     KV block: where a key's heads lie side by side, they are read in the order of memory.
 
     All but fetch_ahead are at least 1. A vector_width is at most 64, a register tile (`score_rows` ×
-    `score_keys`, `context_rows` × `context_vectors`) 128 vectors, fetch_ahead 4,096 keys, fetches 4;
-    q_block · interleaved_heads is at most 1,024. q_block is a multiple of packed_heads, score_rows and context_rows, kv_block one of score_keys and
-    vector_width.
+    `score_keys`, `context_rows` × `context_vectors`) 128 vectors, fetch_ahead 4,096 keys, fetches 4,
+    fetch_locality 3; q_block · interleaved_heads is at most 1,024. q_block is a multiple of packed_heads,
+    score_rows and context_rows, kv_block one of score_keys and vector_width.
 
     ```mlir
     #attn.decode<q_block = 4, packed_heads = 4, kv_block = 64, vector_width = 16, score_rows = 4,
@@ -239,6 +240,7 @@ def Attn_DecodeAttr : Attn_Attr<"Decode", "decode",
       DefaultValuedParameter<"::mlir::attn::Products", "::mlir::attn::Products::f32">:$products,
       DefaultValuedParameter<"int64_t", "0">:$fetch_ahead,
       DefaultValuedParameter<"int64_t", "1">:$fetches,
+      DefaultValuedParameter<"int64_t", "2">:$fetch_locality,
       DefaultValuedParameter<"int64_t", "1">:$interleaved_heads,
       DefaultValuedParameter<"int64_t", "1">:$kv_splits,
       DefaultValuedParameter<"int64_t", "1024">:$min_split_keys,

@@ -375,13 +375,22 @@ def Halide_FetchAheadOp : Halide_Op<"fetch_ahead", [Pure,
   let summary = "Prefetches an element of an input";
   let description = [{
     The `halide.fetch_ahead` operation returns `value`, and prefetches the cache line of
-    `element`; of a vector of elements, that of the first.
+    `element`; of a vector of elements, that of the first. `locality` is that of `memref.prefetch`:
+    3 prefetches into the L1 cache, 2, the default, into L2, 1 into L3.
 
     - (C1) the element is read from an input.
+
+    ```mlir
+    %x = halide.fetch_ahead %key, %later locality<3> : f32, f32
+    ```
   }];
-  let arguments = (ins AnyType:$value, AnyType:$element);
+  let arguments = (ins AnyType:$value, AnyType:$element,
+      DefaultValuedAttr<ConfinedAttr<I32Attr, [IntMinValue<1>, IntMaxValue<3>]>, "2">:$locality);
   let results = (outs AnyType:$result);
-  let assemblyFormat = "$value `,` $element attr-dict `:` type($value) `,` type($element)";
+  let assemblyFormat = [{
+    $value `,` $element (`locality` `<` $locality^ `>`)? attr-dict
+    `:` type($value) `,` type($element)
+  }];
   let hasVerifier = 1;
 }
 
