@@ -30,11 +30,19 @@ float multiply_add(int64_t count) {
   return result;
 }
 
-/* Reads chunks of a multiple of 256 bytes, and prefetches those `ahead` chunks on into the L2 cache, as often as
- * `fetches` says: a core drops prefetches while it waits for as many lines as it can, so that each is repeated at half
- * the distance. */
+/* Prefetches into the L1 cache, or with a locality of 2 into L2, as __builtin_prefetch counts. */
+static inline __attribute__((always_inline)) void prefetch(const char *address, int locality) {
+  if (locality == 3)
+    __builtin_prefetch(address, 0, 3);
+  else
+    __builtin_prefetch(address, 0, 2);
+}
+
+/* Reads chunks of a multiple of 256 bytes, and prefetches those `ahead` chunks on, as often as `fetches` says: a core
+ * drops prefetches while it waits for as many lines as it can, so that each is repeated at half the distance. */
 static inline __attribute__((always_inline)) int64_t read_fetching(const char *const *chunks, int64_t count,
-                                                                   int64_t bytes, int64_t ahead, int fetches) {
+                                                                   int64_t bytes, int64_t ahead, int fetches,
+                                                                   int locality) {
   Words sums[4] = {{0}};
   for (int64_t i = 0; i < count; ++i) {
     const char *chunk = chunks[i], *next[kMostFetches];
@@ -45,7 +53,7 @@ static inline __attribute__((always_inline)) int64_t read_fetching(const char *c
     for (int64_t x = 0; x < bytes; x += 256)
       for (int line = 0; line < 4; ++line) {
         for (int fetch = 0; fetch < fetches; ++fetch)
-          __builtin_prefetch(next[fetch] + x + 64 * line, 0, 2);
+          prefetch(next[fetch] + x + 64 * line, locality);
         sums[line] += *(const Words *)(chunk + x + 64 * line);
       }
   }
@@ -56,13 +64,13 @@ static inline __attribute__((always_inline)) int64_t read_fetching(const char *c
   return sum;
 }
 
-int64_t read_chunks(const char *const *chunks, int64_t count, int64_t bytes, int64_t ahead, int64_t fetches) {
-  switch (fetches) {
-  case 0:
-    return read_fetching(chunks, count, bytes, ahead, 0);
-  case 1:
-    return read_fetching(chunks, count, bytes, ahead, 1);
-  default:
-    return read_fetching(chunks, count, bytes, ahead, kMostFetches);
-  }
+int64_t read_chunks(const char *const *chunks, int64_t count, int64_t bytes, int64_t ahead, int64_t fetches,
+                    int64_t locality) {
+  if (fetches == 0)
+    return read_fetching(chunks, count, bytes, ahead, 0, 2);
+  if (fetches == 1)
+    return locality == 3 ? read_fetching(chunks, count, bytes, ahead, 1, 3)
+                         : read_fetching(chunks, count, bytes, ahead, 1, 2);
+  return locality == 3 ? read_fetching(chunks, count, bytes, ahead, kMostFetches, 3)
+                       : read_fetching(chunks, count, bytes, ahead, kMostFetches, 2);
 }

@@ -11,8 +11,10 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 STEPS = 100_000
 PIECE = 1 << 12  # larger chunks are read so many bytes at a time
-# How many bytes ahead are prefetched, and how often; what is fastest depends on the CPU and on the chunks.
-FETCHES = [(0, 0), (1 << 12, 1), (1 << 13, 1), (1 << 15, 1), (1 << 15, 3)]
+# How many bytes ahead are prefetched, how often, and with which locality (3 is L1, 2 is L2); what is fastest depends
+# on the CPU and on the chunks.
+FETCHES = [(0, 0, 2), (1 << 12, 1, 2), (1 << 13, 1, 2), (1 << 15, 1, 2), (1 << 15, 3, 2), (1 << 13, 1, 3),
+           (3 << 12, 3, 3)]
 
 
 def build():
@@ -23,7 +25,7 @@ def build():
         loaded = ctypes.CDLL(library)
     loaded.flops.restype = ctypes.c_double
     loaded.flops.argtypes = loaded.multiply_add.argtypes = [ctypes.c_int64]
-    loaded.read_chunks.argtypes = [ctypes.c_void_p] + 4 * [ctypes.c_int64]
+    loaded.read_chunks.argtypes = [ctypes.c_void_p] + 5 * [ctypes.c_int64]
     return loaded
 
 
@@ -47,10 +49,10 @@ class Limits:
         """The fastest function that reads (addresses, bytes) of each group of equal chunks once."""
         lists = [pieces(np.ascontiguousarray(addresses, np.uint64), size) for addresses, size in groups]
 
-        def read(ahead, fetches):
+        def read(ahead, fetches, locality):
             for addresses, size in lists:
                 self.library.read_chunks(addresses.ctypes.data, addresses.size, size - size % 256,
-                                         max(1, ahead // size), fetches)
+                                         max(1, ahead // size), fetches, locality)
 
         def seconds(variant):
             start = time.perf_counter()
