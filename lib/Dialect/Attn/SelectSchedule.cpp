@@ -268,7 +268,7 @@ Attribute CpuSelector::manyHeads(int64_t rowsOfHead, int64_t maxQLen) {
 /// do, which share what they load and widen; so do some rows of 8 bits, and of 16 on CPUs that read
 /// as fast out of order. Some rows of pairs share the values that they pair.
 Attribute CpuSelector::decode(int64_t rowsOfHead, int64_t maxQLen) {
-  constexpr int64_t kL1Bits = 512; // of a dim: 8 KB of 128 dims
+  constexpr int64_t kL1Bits = 512; // of one dim of all keys: 8 KB for 128 dims
   int64_t keyBits = op.getKey().getType().getElementTypeBitWidth();
   int64_t shared = getPackedHeads(op), rows = rowsOfHead * shared, sums = has32VectorRegs ? 16 : 8;
   bool inPairs =
@@ -329,8 +329,8 @@ int64_t CpuSelector::interleavedHeads(int64_t rows) {
 bool CpuSelector::readsIntoL1(int64_t rows) {
   int64_t bits = op.getKey().getType().getElementTypeBitWidth();
   bool arePairs = products == Products::bf16_pairs,
-       areFew = rows >= kSomeRows && (rows < kManyRows || arePairs);
-  return cpu.prefersOrder && (bits > 16 || (bits == 16 && areFew)) &&
+       isFasterIn16Bits = rows >= kSomeRows && (rows < kManyRows || arePairs);
+  return cpu.prefersOrder && (bits > 16 || (bits == 16 && isFasterIn16Bits)) &&
          !areHeadsInKeys(op.getKey()) && !areHeadsInKeys(op.getValue());
 }
 

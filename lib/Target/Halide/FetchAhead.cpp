@@ -45,8 +45,8 @@ Expr mlir::halide::FetchAheadPass::getAddress(const Load &load) const {
   return reinterpret(Handle(), base + index * load.type.bytes());
 }
 
-/// Halide's own prefetches fill the L1 cache, of which a core of Zen 4 has too few in flight: 10
-/// GB/s of shuffled 8 KB, where those that fill the L2 cache read 20. Modules have the intrinsic,
+/// Halide's own prefetches fill the L1 cache alone, of which a core of Zen 4 has too few in flight:
+/// 10 GB/s of shuffled 8 KB, where those that fill the L2 cache read 20. Modules have the intrinsic,
 /// as the runtime's `_halide_prefetch` calls it.
 static Expr prefetch(const Expr &address, const Expr &locality) {
   constexpr int kRead = 0, kData = 1;

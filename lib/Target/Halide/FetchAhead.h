@@ -15,7 +15,8 @@
 
 namespace mlir::halide {
 
-/// `value` in a marker call that FetchAheadPass replaces by a prefetch of `element`.
+/// `value` in a marker call that FetchAheadPass replaces by a prefetch of `element`; `locality` as
+/// in `halide.fetch_ahead`.
 ::Halide::Expr fetchAhead(const ::Halide::Expr &value, const ::Halide::Expr &element, int locality);
 
 /// Replaces marker calls by prefetches, in lowered code, where elements are loads.

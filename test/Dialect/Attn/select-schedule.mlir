@@ -318,10 +318,13 @@ func.func @documents(%x: tensor<1x8x4096x64xf32>, %y: tensor<1x8x4096x64xbf16>, 
 // ZEN5: schedule([#attn.decode<{{.*}}kv_block = 16, {{.*}}context_vectors = 4, fetch_ahead = 16, fetch_locality = 3>])
 // WIDE: schedule([#attn.decode<{{.*}}context_vectors = 4, fetch_ahead = 64, fetches = 3, interleaved_heads = 4, kv_splits = 4, min_split_keys = 512>])
 // ZEN5: schedule([#attn.decode<{{.*}}context_vectors = 4, fetch_ahead = 64, fetches = 3, interleaved_heads = 4, kv_splits = 4, min_split_keys = 512>])
+// WIDE: schedule([#attn.decode<{{.*}}fetch_ahead = 64, fetches = 3, interleaved_heads = 4, {{.*}}>])
+// ZEN5: schedule([#attn.decode<{{.*}}fetch_ahead = 64, fetches = 3, interleaved_heads = 4, {{.*}}>])
 // CHECK: return
-func.func @fetches(%q: tensor<8x4x1x64xf32>, %k: tensor<8x4x?x64xf32>, %cache: tensor<8x?x4x64xf32>) -> (tensor<8x4x1x64xf32>, tensor<8x4x1x64xf32>) {
+func.func @fetches(%q: tensor<8x4x1x64xf32>, %k: tensor<8x4x?x64xf32>, %cache: tensor<8x?x4x64xf32>, %rows: tensor<8x16x1x64xf32>) -> (tensor<8x4x1x64xf32>, tensor<8x4x1x64xf32>, tensor<8x16x1x64xf32>) {
   %c = attn.attention %q, %k, %k : tensor<8x4x1x64xf32>, tensor<8x4x?x64xf32>, tensor<8x4x?x64xf32> -> tensor<8x4x1x64xf32>
   %view = attn.transpose %cache [0, 2, 1, 3] : tensor<8x?x4x64xf32> -> tensor<8x4x?x64xf32>
   %d = attn.attention %q, %view, %view : tensor<8x4x1x64xf32>, tensor<8x4x?x64xf32>, tensor<8x4x?x64xf32> -> tensor<8x4x1x64xf32>
-  return %c, %d : tensor<8x4x1x64xf32>, tensor<8x4x1x64xf32>
+  %e = attn.attention %rows, %view, %view : tensor<8x16x1x64xf32>, tensor<8x4x?x64xf32>, tensor<8x4x?x64xf32> -> tensor<8x16x1x64xf32>
+  return %c, %d, %e : tensor<8x4x1x64xf32>, tensor<8x4x1x64xf32>, tensor<8x16x1x64xf32>
 }
