@@ -119,8 +119,18 @@ void CpuSchedule::scheduleTasks(Func context, const MergedSplits &splits) {
   if (splits)
     scheduleSplits(splits, qBlocks);
   else
-    qBlockLoop = qBlocks;
-  p.parallel(qBlockLoop);
+    p.parallel(qBlockLoop = qBlocks);
+}
+
+/// Schedules the partial result of a split that has keys; returns the loop that all it reads is
+/// computed in.
+Loop CpuSchedule::scheduleUsedSplit(Func partial) {
+  computeInQBlock(partial);
+  p.boundExtent(partial, "ii", blocks.rows);
+  StageLoops v = p.stage(partial);
+  p.vectorizeBy(v["x"], lanes);
+  p.reorder({v["h"], v["it"]});
+  return v["it"];
 }
 
 /// The merge is too little work for tasks.
@@ -128,17 +138,26 @@ void CpuSchedule::scheduleSplits(const MergedSplits &splits, Loop merging) {
   Func partial = splits.partial, top = splits.top, merged = splits.merged;
   p.computeRoot(partial);
   p.boundExtent(partial, "ii", blocks.rows);
-  StageLoops v = p.stage(partial);
-  p.vectorizeBy(v["x"], lanes);
-  auto [kvSplit, one] = p.split(v["it"], 1, TailStrategy::round_up);
+  // The condition of a split that has keys must not depend on loops inside of its task, and tails
+  // of loops are conditions, too.
+  bool areAllUsed = !Value(splits.used);
+  StageLoops v = areAllUsed ? p.stage(partial) : p.stage(partial, 0);
+  p.vectorizeBy(v["x"], lanes, areAllUsed ? TailStrategy::guard_with_if : TailStrategy::round_up);
+  Loop kvSplit = areAllUsed ? p.split(v["it"], 1, TailStrategy::round_up).first : v["it"];
   // Where heads of a key lie side by side, the CPU prefetches the next head behind the one that it
   // reads.
   Loop heads = v["h"];
   p.reorder({heads, kvSplit});
-  if (blocks.interleavedHeads != 1)
+  if (!areAllUsed || blocks.interleavedHeads != 1)
     heads = p.split(heads, blocks.interleavedHeads, TailStrategy::round_up).first;
   qBlockLoop = p.fuse(p.fuse(heads, kvSplit), v["b"]);
+  p.parallel(qBlockLoop);
   p.neverPartition(partial);
+  if (!areAllUsed) {
+    p.neverPartition(partial, 0);
+    p.computeRoot(splits.used);
+    qBlockLoop = scheduleUsedSplit(splits.ofUsed);
+  }
 
   for (Func f : {top, merged, splits.inverse}) {
     p.computeAt(f, merging);

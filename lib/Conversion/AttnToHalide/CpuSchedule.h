@@ -81,6 +81,7 @@ public:
 private:
   Loop schedulePackedOutput(Func context);
   void scheduleSplits(const MergedSplits &splits, Loop merging);
+  Loop scheduleUsedSplit(Func partial);
   Loop scheduleOnlineUpdate(Func acc);
   void scheduleTileContext(const KvBlockContext &context);
   void scheduleContextInRegisters(const KvBlockContext &context, Loop group);

@@ -161,7 +161,7 @@ void DecodeAttention::buildOutput() {
   auto sumAt = [&](Scalar d, Scalar ii, const BlockCoords &t) {
     return getContextSum(second, columns, acc, d, ii, t);
   };
-  merged = buildMergedSplits(blocks, numerators, *row, lse, sumAt);
+  merged = buildMergedSplits(qBlockMask, numerators, *row, lse, sumAt);
   context = buildContext(blocks, [&](Scalar d, Scalar ii, const BlockCoords &t) -> Quotient {
     return merged ? merged.at(d, ii, t) : Quotient{sumAt(d, ii, t), inverse(ii, t.it, t.h, t.b)};
   });

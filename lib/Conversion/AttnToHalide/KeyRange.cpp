@@ -52,43 +52,65 @@ Scalar KeyRange::endOf(Scalar c, const BlockCoords &t) const {
                   : highAt(t);
 }
 
-KeyRange attn::buildKeyRange(const QBlockMask &mask) {
+namespace {
+/// The keys that a query block may see, by the mask's comparisons, and their share in a KV split.
+struct QBlockKeys {
+  QBlockKeys(const QBlockMask &mask, const BlockCoords &t);
+
+  Scalar low, high, splitLength;
+};
+} // namespace
+
+QBlockKeys::QBlockKeys(const QBlockMask &mask, const BlockCoords &t) {
   const AttentionBlocks &blocks = mask.blocks;
-  PipelineBuilder &p = blocks.p;
   const KvSplits &splits = blocks.splits;
-  Scalar numKeys = blocks.in.numKeys;
-  StringRef vars[] = {"it", "h", "b"};
+  PipelineBuilder &p = blocks.p;
+  Scalar zero = p.i32(0), numKeys = blocks.in.numKeys, qBlock = blocks.qBlock(t);
+  KeyBounds known = mask.emitBounds(blocks.firstRow(qBlock), blocks.rowsOfHead, t, SeenBy::anyRow);
+  low = known.low ? clamp(*known.low, zero, numKeys) : zero;
+  high = known.high ? clamp(*known.high, zero, numKeys) : numKeys;
+  if (blocks.packed) // none of a block without rows
+    high = min(high, min(blocks.packed->countRows(qBlock), 1) * numKeys);
+  if (blocks.in.kv.arePacked()) // of its own, whatever a caller writes to the offsets meanwhile
+    high = min(high, numKeys - blocks.in.kv.startOf(blocks.batch(t)));
+  if (!splits.isSplit())
+    return;
+  Scalar kvBlocks = (max(high - low, 0) + (blocks.kvBlock - 1)) / blocks.kvBlock;
+  splitLength = (kvBlocks + (splits.count - 1)) / splits.count * blocks.kvBlock;
+  if (splits.minKeys)
+    splitLength = max(splitLength, llvm::alignTo(splits.minKeys, blocks.kvBlock));
+}
+
+static constexpr StringRef kQBlockVars[] = {"it", "h", "b"};
+
+KeyRange attn::buildKeyRange(const QBlockMask &mask) {
+  PipelineBuilder &p = mask.blocks.p;
+  const KvSplits &splits = mask.blocks.splits;
   Type i32 = p.b().getI32Type();
-  auto bounds = [&](ArrayRef<Scalar> v) {
-    BlockCoords t(v);
-    return mask.emitBounds(blocks.firstRow(blocks.qBlock(t)), blocks.rowsOfHead, t, SeenBy::anyRow);
-  };
-  auto lowest = [&](ArrayRef<Scalar> v) {
-    auto known = bounds(v).low;
-    return known ? clamp(*known, p.i32(0), numKeys) : p.i32(0);
-  };
-  auto highest = [&](ArrayRef<Scalar> v) {
-    auto known = bounds(v).high;
-    Scalar high = known ? clamp(*known, p.i32(0), numKeys) : numKeys;
-    if (blocks.packed) // none of a block without rows
-      high = min(high, min(blocks.packed->countRows(blocks.qBlock(BlockCoords(v))), 1) * numKeys);
-    if (blocks.in.kv.arePacked()) // of its own, whatever a caller writes to the offsets meanwhile
-      high = min(high, numKeys - blocks.in.kv.startOf(blocks.batch(BlockCoords(v))));
-    return high;
-  };
-  auto splitLength = [&](ArrayRef<Scalar> v) {
-    Scalar kvBlocks = (max(highest(v) - lowest(v), 0) + (blocks.kvBlock - 1)) / blocks.kvBlock;
-    Scalar length = (kvBlocks + (splits.count - 1)) / splits.count * blocks.kvBlock;
-    return splits.minKeys ? max(length, llvm::alignTo(splits.minKeys, blocks.kvBlock)) : length;
-  };
   KeyRange range;
-  range.low = p.func("low", vars, i32, [&](ArrayRef<Scalar> v) {
-    return splits.isSplit() ? lowest(v) + v[0] % splits.count * splitLength(v) : lowest(v);
+  range.low = p.func("low", kQBlockVars, i32, [&](ArrayRef<Scalar> v) {
+    QBlockKeys keys(mask, BlockCoords(v));
+    return splits.isSplit() ? keys.low + v[0] % splits.count * keys.splitLength : keys.low;
   });
-  range.high = p.func("high", vars, i32, [&](ArrayRef<Scalar> v) {
-    return splits.isSplit() ? min(highest(v), range.low(v) + splitLength(v)) : highest(v);
+  range.high = p.func("high", kQBlockVars, i32, [&](ArrayRef<Scalar> v) {
+    QBlockKeys keys(mask, BlockCoords(v));
+    return splits.isSplit() ? min(keys.high, range.low(v) + keys.splitLength) : keys.high;
   });
   return range;
+}
+
+Func attn::buildUsedSplits(const QBlockMask &mask) {
+  const AttentionBlocks &blocks = mask.blocks;
+  const KvSplits &splits = blocks.splits;
+  if (!splits.isSplit() || !blocks.in.kv.arePacked() || mask.mask.dependsOnHead())
+    return Func();
+  PipelineBuilder &p = blocks.p;
+  return p.func("used_splits", {"x", "b"}, p.b().getI32Type(), [&](ArrayRef<Scalar> v) {
+    SmallVector<Scalar> firstSplit = {v[0] * splits.count, p.i32(0), v[1]};
+    QBlockKeys keys(mask, BlockCoords(firstSplit));
+    Scalar used = (max(keys.high - keys.low, 0) + (keys.splitLength - 1)) / keys.splitLength;
+    return clamp(used, p.i32(1), splits.count);
+  });
 }
 
 /// A func of the same values, none below 0, whose update changes nothing: bounds inference looks

@@ -67,6 +67,11 @@ struct KeyRange {
 /// splits: the range of a split, in whole KV blocks.
 KeyRange buildKeyRange(const QBlockMask &mask);
 
+/// Of packed keys, whose splits are as many as all sequences together ask for: how many of a query
+/// block's KV splits have keys, at least one, over query blocks and batches. Null for other keys,
+/// and if the mask depends on the head.
+Func buildUsedSplits(const QBlockMask &mask);
+
 /// The same for a CPU. Where keys are searched or lie in pages, constants of the mask are hidden
 /// from bounds inference: Halide would take funcs of keys beyond such a constant for impossible,
 /// and its checks fail for those of a call with more keys.

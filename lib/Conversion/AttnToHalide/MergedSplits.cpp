@@ -24,9 +24,10 @@ static constexpr StringRef kVars[] = {"x", "ii", "it", "h", "b"};
 /// The sums of splits are added in a fixed order, so that results do not depend on the number of
 /// threads.
 MergedSplits
-attn::buildMergedSplits(const AttentionBlocks &blocks, const Numerators &numerators,
-                        const RowState &row, const LseOutput &lse,
+attn::buildMergedSplits(const QBlockMask &mask, const Numerators &numerators, const RowState &row,
+                        const LseOutput &lse,
                         function_ref<Scalar(Scalar d, Scalar ii, const BlockCoords &t)> sumAt) {
+  const AttentionBlocks &blocks = mask.blocks;
   MergedSplits s;
   if (!blocks.splits.isSplit())
     return s;
@@ -35,12 +36,28 @@ attn::buildMergedSplits(const AttentionBlocks &blocks, const Numerators &numerat
   Type f32Type = p.b().getF32Type();
   ArrayRef<StringRef> rowVars = ArrayRef(kVars).drop_front();
   Scalar splits = blocks.splits.count, sumColumn = p.i32(in.valueDim);
-  s.partial = p.func("partial", kVars, f32Type, [&](ArrayRef<Scalar> v) {
+  auto partial = [&](ArrayRef<Scalar> v) {
     BlockCoords t(v);
     Scalar sum = sumAt(min(v[0], in.valueDim - 1), v[1], t);
     return blend(v[0] == sumColumn, row.sum(v[1], t),
                  blend(v[0] > in.valueDim, row.maximum(p.i32(0), v[1], t), sum));
-  });
+  };
+  s.used = buildUsedSplits(mask);
+  if (Value(s.used)) {
+    s.ofUsed = p.func("partial_of_used", kVars, f32Type, partial);
+    s.partial =
+        p.func("partial", kVars, f32Type, [&](ArrayRef<Scalar>) { return undef(p.b(), f32Type); });
+    p.update(s.partial, kVars, {{"ru", p.i32(1)}}, [&](ArrayRef<Scalar> v, auto) -> Update {
+      BlockCoords t(v);
+      Scalar qBlock = clamp(t.it / splits, p.i32(0), blocks.maxQBlocks() - 1);
+      return {s.ofUsed(v), {}, t.it % splits < s.used(qBlock, t.b)};
+    });
+  } else {
+    s.partial = p.func("partial", kVars, f32Type, partial);
+  }
+  auto isUsed = [&](const BlockCoords &t, Scalar split) {
+    return Value(s.used) ? split < s.used(t.it, t.b) : Scalar();
+  };
   auto at = [&](Scalar x, const BlockCoords &t, Scalar ii, Scalar split) {
     return s.partial(x, ii, t.it * splits + split, t.h, t.b);
   };
@@ -49,7 +66,9 @@ attn::buildMergedSplits(const AttentionBlocks &blocks, const Numerators &numerat
   };
   s.top = p.func("top", rowVars, f32Type, [&](ArrayRef<Scalar>) { return in.f32(-kMaxFloat); });
   p.update(s.top, rowVars, {{"rp", splits}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-    return machineMax(s.top(v), maximumOf(BlockCoords(v), v[0], r[0]));
+    return {machineMax(s.top(v), maximumOf(BlockCoords(v), v[0], r[0])),
+            {},
+            isUsed(BlockCoords(v), r[0])};
   });
   s.merged = p.func("merged", kVars, f32Type, [&](ArrayRef<Scalar>) { return in.f32(0); });
   p.update(s.merged, kVars, {{"rp", splits}},
@@ -58,7 +77,7 @@ attn::buildMergedSplits(const AttentionBlocks &blocks, const Numerators &numerat
              Scalar w = weighSplit(numerators, maximumOf(t, v[1], r[0]),
                                    at(sumColumn, t, v[1], r[0]), s.top(v[1], t.it, t.h, t.b));
              Scalar counts = !(bits(w) == p.i32(0));
-             return s.merged(v) + pick(counts, w * at(v[0], t, v[1], r[0]));
+             return {s.merged(v) + pick(counts, w * at(v[0], t, v[1], r[0])), {}, isUsed(t, r[0])};
            });
   s.inverse = p.func("merged_inverse", rowVars, f32Type, [&](ArrayRef<Scalar> v) {
     RowSum sum{s.merged(sumColumn, v[0], v[1], v[2], v[3])};

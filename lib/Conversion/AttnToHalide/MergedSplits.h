@@ -24,11 +24,15 @@ struct MergedSplits {
   /// Weighted sum of values, sum of numerators and maximum of each split; the maximum over a row's
   /// splits; their sums rescaled to it; the reciprocal of the sum of numerators.
   Func partial, top, merged, inverse;
+  /// By buildUsedSplits; and the partial result of a split that has keys, which is copied. Halide
+  /// skips a func that is read under a condition, with all that is computed in its loops: splits
+  /// without keys take no time.
+  Func used, ofUsed;
 };
 
 /// `sumAt` gives the weighted sum of value dim d in a KV split. Stores the lse, if the op has one.
 MergedSplits
-buildMergedSplits(const AttentionBlocks &blocks, const Numerators &numerators, const RowState &row,
+buildMergedSplits(const QBlockMask &mask, const Numerators &numerators, const RowState &row,
                   const LseOutput &lse,
                   function_ref<Scalar(Scalar d, Scalar ii, const BlockCoords &t)> sumAt);
 

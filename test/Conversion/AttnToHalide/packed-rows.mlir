@@ -35,3 +35,28 @@ func.func @ragged(%rows: tensor<?x4x64xf32>, %k: tensor<?x2x?x64xf32>, %o: tenso
   %r = attn.pack_rows %c offsets(%o) : tensor<?x4x?x64xf32>, tensor<?xi32>
   return %r : tensor<?x4x64xf32>
 }
+
+// Of packed keys, KV splits are as many as all keys ask for; those that a sequence leaves without
+// keys are neither computed nor merged.
+// CHECK-LABEL: halide.pipeline @packed_keys_attention_2
+// CHECK: %[[USED:.*]] = halide.func "used_splits"
+// CHECK: %[[OF_USED:.*]] = halide.func "partial_of_used"
+// CHECK: %[[PARTIAL:.*]] = halide.func "partial"
+// CHECK: halide.update %[[PARTIAL]]
+// CHECK: halide.at %[[USED]]
+// CHECK: halide.yield %{{.*}} where %{{.*}} : f32
+// CHECK: halide.func "top"
+// CHECK: halide.at %[[USED]]
+// CHECK: halide.func "merged"
+// CHECK: halide.at %[[USED]]
+// CHECK: halide.compute_at %[[OF_USED]]
+func.func @packed_keys(%rows: tensor<?x4x64xf32>, %keys: tensor<?x2x64xf32>, %o: tensor<?xi32>, %ko: tensor<?xi32>) -> tensor<?x4x64xf32> {
+  %q = attn.unpack_rows %rows offsets(%o) : tensor<?x4x64xf32>, tensor<?xi32> -> tensor<?x4x?x64xf32>
+  %k = attn.unpack_rows %keys offsets(%ko) : tensor<?x2x64xf32>, tensor<?xi32> -> tensor<?x2x?x64xf32>
+  %s = attn.score %q, %k : tensor<?x4x?x64xf32>, tensor<?x2x?x64xf32>
+  %m = attn.mask %s causal(bottom_right) q_offsets(%o : tensor<?xi32>) kv_offsets(%ko : tensor<?xi32>) : tensor<?x4x?x?xf32>
+  %p = attn.softmax %m : tensor<?x4x?x?xf32>
+  %c = attn.context %p, %k : tensor<?x4x?x?xf32>, tensor<?x2x?x64xf32>
+  %r = attn.pack_rows %c offsets(%o) : tensor<?x4x?x64xf32>, tensor<?xi32>
+  return %r : tensor<?x4x64xf32>
+}
