@@ -17,7 +17,6 @@
 
 using namespace mlir;
 using namespace attnc;
-using mlir::attn::Artefact;
 using mlir::attn::KernelOpInterface;
 
 LogicalResult Emission::emit(ArrayRef<Kind> wanted) {

@@ -42,7 +42,6 @@ public:
 
   /// Without those that gave no kernel, best first.
   std::vector<Candidate> getBest() const;
-  size_t getNumTried() const { return seen.size(); }
 
 private:
   std::vector<std::vector<Step>> listSteps();

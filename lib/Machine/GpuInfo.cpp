@@ -31,10 +31,3 @@ std::optional<GpuInfo> GpuInfo::fromTarget(StringRef given) {
     gpu->capability = capability;
   return gpu;
 }
-
-int64_t GpuInfo::getMaxSharedBytes() const {
-  if (capability == 90)
-    return kMaxSharedBytes;
-  // 8.6, 8.9 and 12.0, which run the code of 8.0, give less than it does.
-  return hasTensorCores() ? 99 * 1024 : kSharedBytes;
-}

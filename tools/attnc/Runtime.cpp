@@ -9,7 +9,6 @@
 
 using namespace mlir;
 using namespace attnc;
-namespace cl = llvm::cl;
 
 static constexpr llvm::StringLiteral examples = R"(
 A library of `attnc compile` holds Halide's runtime, 100 KB and more. A program with many of

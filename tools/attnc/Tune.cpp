@@ -23,8 +23,9 @@ static cl::opt<bool> asJson("json", cl::desc("Print JSON instead of text"), cl::
 
 static constexpr llvm::StringLiteral examples = R"(
 Searches, on this machine, the schedules of the kernels that calls of these sizes run. Each
-candidate is compiled, compared with the float64 reference and timed; the fastest ones are then
-timed in turn with the schedule before, and one that is faster is kept.
+candidate is compiled, compared with the float64 reference (with the schedule before, where the
+reference would take minutes) and timed; the fastest ones are then timed in turn with the schedule
+before, and one that is faster is kept.
 
 Schedules are kept in a JSON file, by processor, target and op: --schedules FILE, else the
 environment variable ATTNC_SCHEDULES, else attnc/schedules.json in ~/.config. compile, run, bench,

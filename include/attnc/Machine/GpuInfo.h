@@ -37,9 +37,6 @@ struct GpuInfo {
   /// capability 7.5 and at least 96 KB otherwise.
   int64_t getSharedBytesForTwoBlocks() const { return capability == 75 ? 32 * 1024 : kSharedBytes; }
 
-  /// Bytes of shared memory that a block can have on every device of the capability.
-  int64_t getMaxSharedBytes() const;
-
   /// Whether it has tensor cores for bf16, and asynchronous copies to shared memory.
   bool hasTensorCores() const { return api == GpuApi::cuda && capability >= 80; }
 

@@ -62,8 +62,6 @@ AttentionInputs::AttentionInputs(PipelineBuilder &p, AttentionOp op)
 // Query blocks
 //===----------------------------------------------------------------------===//
 
-KvSplits KvSplits::none(PipelineBuilder &p) { return fixed(p, 1); }
-
 KvSplits KvSplits::fixed(PipelineBuilder &p, int64_t count) {
   return {count, /*minKeys=*/0, p.i32(count)};
 }

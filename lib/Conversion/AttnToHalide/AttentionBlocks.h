@@ -18,6 +18,10 @@
 
 namespace mlir::attn {
 
+/// Variables of funcs over query blocks, and over the scores of a KV block.
+inline constexpr StringRef kQBlockVars[] = {"it", "h", "b"},
+                           kScoreVars[] = {"ii", "k", "c", "it", "h", "b"};
+
 constexpr double kMaxFloat = std::numeric_limits<float>::max();
 constexpr int64_t kInfBits = 0x7f800000, kMinusInfBits = int32_t(0xff800000), kNaNBits = 0x7fc00000;
 
@@ -59,7 +63,6 @@ struct AttentionInputs {
 
 /// The KV splits of each query block; `it` numbers the splits of all query blocks.
 struct KvSplits {
-  static KvSplits none(PipelineBuilder &p);
   /// Always `count` splits.
   static KvSplits fixed(PipelineBuilder &p, int64_t count);
   /// One split per `minKeys` keys of a call, at most `most`.
@@ -149,4 +152,4 @@ private:
 
 } // namespace mlir::attn
 
-#endif // ATTNC_CONVERSION_ATTNTOHALIDE_ATTENTIONTILE_H
+#endif // ATTNC_CONVERSION_ATTNTOHALIDE_ATTENTIONBLOCKS_H

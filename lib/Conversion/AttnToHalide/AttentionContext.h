@@ -92,10 +92,10 @@ struct Quotient {
   /// The row's sum and maximum, for an lse stored beside the context.
   RowSum row = {};
 };
-/// The names of the reductions of a context of packed rows, which is scattered: row of a query
-/// block, query block, and head in a query block and query block's heads.
-constexpr StringRef kPackedRow = "ri", kPackedBlock = "rq", kPackedHead = "rp", kPackedHeads = "rh",
-                    kInterleavedHead = "rt";
+/// The names of the reductions of a context of packed rows, which is scattered: row of a query block
+/// and number of the block; packed head, interleaved head, and number of their group.
+constexpr StringRef kPackedRow = "ri", kPackedBlock = "rq", kPackedHead = "rp",
+                    kInterleavedHead = "rt", kPackedHeads = "rh";
 
 /// Builds the context, an output of the pipeline, from `quotientAt`; a row without a visible key is
 /// 0. `lse`, if any, is stored with the first value dim.

@@ -144,7 +144,6 @@ StagedReads attn::buildStagedReads(const KvReader &reader, AttentionRegions &reg
   PipelineBuilder &p = blocks.p;
   StagedReads staged = rowReads;
   stageReads(blocks, regions, /*alongKeys=*/true, staged, [&](Type type, auto read) {
-    StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
     std::string name = (prefix + Twine(staged.size())).str();
     auto element = [&](ArrayRef<Scalar> v) {
       BlockCoords t(v);
@@ -155,8 +154,8 @@ StagedReads attn::buildStagedReads(const KvReader &reader, AttentionRegions &reg
       return read(v[0], unsafePromiseClamped(k, p.i32(0), blocks.in.numKeys - 1), t);
     };
     return isTransposed(blocks.kvBlock, lanes)
-               ? buildTransposed(p, lanes, name, vars, type, element)
-               : TransposedFunc{p.func(name, vars, type, element), {}};
+               ? buildTransposed(p, lanes, name, kScoreVars, type, element)
+               : TransposedFunc{p.func(name, kScoreVars, type, element), {}};
   });
   return staged;
 }
@@ -351,7 +350,6 @@ DotProduct attn::buildDotProduct(const AttentionBlocks &blocks, Func query, KeyE
                                  DotForm form, StringRef name) {
   PipelineBuilder &p = blocks.p;
   int64_t dims = blocks.in.headDim / form.sums / (form.inPairs ? 2 : 1);
-  StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
   auto zero = [&](ArrayRef<Scalar>) { return blocks.in.f32(0); };
   auto term = [&](ArrayRef<Scalar> v, Scalar d) {
     BlockCoords t(v);
@@ -364,15 +362,15 @@ DotProduct attn::buildDotProduct(const AttentionBlocks &blocks, Func query, KeyE
   };
   Func sum, partial;
   if (!form.isInterleaved)
-    sum = p.func(name, vars, p.b().getF32Type(), zero);
+    sum = p.func(name, kScoreVars, p.b().getF32Type(), zero);
   bool isOneSum = form.sums == 1 && !form.isInterleaved;
   if (isOneSum && form.inPairs) {
-    p.update(sum, vars, {{"rd", p.i32(dims)}},
+    p.update(sum, kScoreVars, {{"rd", p.i32(dims)}},
              [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) { return add(sum(v), v, r[0]); });
     return {sum, partial, {}};
   }
   if (isOneSum) {
-    p.update(sum, vars, {{"rd", p.i32(dims / form.terms)}},
+    p.update(sum, kScoreVars, {{"rd", p.i32(dims / form.terms)}},
              [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
                Scalar terms = term(v, r[0] * form.terms);
                for (int64_t i = 1; i < form.terms; ++i)
@@ -382,7 +380,7 @@ DotProduct attn::buildDotProduct(const AttentionBlocks &blocks, Func query, KeyE
     return {sum, partial, {}};
   }
   int64_t blockDim = form.isInterleaved ? 0 : 2;
-  SmallVector<StringRef> partialVars = llvm::to_vector(ArrayRef(vars));
+  SmallVector<StringRef> partialVars = llvm::to_vector(ArrayRef(kScoreVars));
   partialVars.insert(partialVars.begin() + blockDim, "j");
   partial = p.func((name + "_partial").str(), partialVars, p.b().getF32Type(), zero);
   p.update(partial, partialVars, {{"rd", p.i32(dims)}},
@@ -393,10 +391,10 @@ DotProduct attn::buildDotProduct(const AttentionBlocks &blocks, Func query, KeyE
            });
   if (form.isInterleaved) {
     DotProduct dot{Func(), partial, {}};
-    dot.sum = addUpLanes(p, dot, vars, form, name);
+    dot.sum = addUpLanes(p, dot, kScoreVars, form, name);
     return dot;
   }
-  p.update(sum, vars, {{"rj", p.i32(form.sums)}},
+  p.update(sum, kScoreVars, {{"rj", p.i32(form.sums)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              return sum(v) + partial(along(v, blockDim, r[0]));
            });
@@ -407,10 +405,9 @@ DotProduct attn::buildTileProduct(const KvReader &reader, Func query, KeyElement
                                   StringRef name) {
   const AttentionBlocks &blocks = reader.blocks;
   PipelineBuilder &p = blocks.p;
-  StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
   Type f32 = p.b().getF32Type();
-  Func sum = p.func(name, vars, f32, [&](ArrayRef<Scalar>) { return undef(p.b(), f32); });
-  p.update(sum, vars, {{"rd", p.i32(blocks.in.headDim / 2)}},
+  Func sum = p.func(name, kScoreVars, f32, [&](ArrayRef<Scalar>) { return undef(p.b(), f32); });
+  p.update(sum, kScoreVars, {{"rd", p.i32(blocks.in.headDim / 2)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              BlockCoords t(v);
              return dotBF16Tiles(blocks.in.f32(0), keyAt(v[1], v[2], t, r[0]),
@@ -458,12 +455,11 @@ Func attn::buildOfKeys(const KvReader &reader, StringRef name, Type type,
                        const ComputedKeys &computed, Body element) {
   const AttentionBlocks &blocks = reader.blocks;
   PipelineBuilder &p = blocks.p;
-  StringRef vars[] = {"ii", "k", "c", "it", "h", "b"};
   if (computed.areAll())
-    return p.func(name, vars, type, element);
+    return p.func(name, kScoreVars, type, element);
   int64_t tile = computed.tile, keysOfStep = computed.step * computed.keysOfElement,
           tiles = blocks.kvBlock / (tile * computed.keysOfElement);
-  Func f = p.func(name, vars, type, [&](ArrayRef<Scalar>) { return undef(p.b(), type); });
+  Func f = p.func(name, kScoreVars, type, [&](ArrayRef<Scalar>) { return undef(p.b(), type); });
   StringRef others[] = {"ii", "c", "it", "h", "b"};
   p.update(f, others, {{kTileElement, p.i32(tile)}, {kTileLoop, p.i32(tiles)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {

@@ -132,10 +132,9 @@ void DecodeAttention::buildScores() {
   };
   dot =
       buildDotProduct(blocks, query, keyAt, getDotForm(s.getScoreRows(), s.getScoreKeys()), "dot");
-  Func scaled = p.func("scaled_dot", {"ii", "k", "c", "it", "h", "b"}, p.b().getF32Type(),
-                       [&](ArrayRef<Scalar> v) {
-                         return reader->scaledDot(dot.sum(v), v[1], v[2], BlockCoords(v));
-                       });
+  Func scaled = p.func("scaled_dot", kScoreVars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+    return reader->scaledDot(dot.sum(v), v[1], v[2], BlockCoords(v));
+  });
   score = attn::buildScores(*reader, *steps, scaled, /*staged=*/{}, /*keys=*/{}, lanes);
   softmax = buildKvBlockSoftmax(*reader, *steps, numerators, score, lanes, s.getProducts(),
                                 /*endsWithVisible=*/false);

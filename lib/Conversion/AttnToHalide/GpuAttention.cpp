@@ -193,10 +193,9 @@ void GpuAttention::buildLargest() {
         result = max(result, magnitude(acc(p.i32(x), v[0], v[1] + ii, v[2], v[3], v[4])));
     return result;
   });
-  StringRef qBlockVars[] = {"it", "h", "b"};
   Func largest = second.largest =
-      p.func("largest", qBlockVars, i32Type, [&](ArrayRef<Scalar>) { return p.i32(0); });
-  p.update(largest, qBlockVars, {{"rl", p.i32(columns.numBlocks * threadsY)}},
+      p.func("largest", kQBlockVars, i32Type, [&](ArrayRef<Scalar>) { return p.i32(0); });
+  p.update(largest, kQBlockVars, {{"rl", p.i32(columns.numBlocks * threadsY)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              Scalar x = second.largestOfLane(r[0] % columns.numBlocks, r[0] / columns.numBlocks,
                                              v[0], v[1], v[2]);
@@ -216,8 +215,7 @@ void GpuAttention::buildSecondPass() {
     return reader->key(d, k, c, t);
   };
   second.dot = buildDotProduct(blocks, query, keyAt, form, "fallback_dot");
-  StringRef scoreVars[] = {"ii", "k", "c", "it", "h", "b"};
-  second.score = p.func("fallback_score", scoreVars, f32Type, [&](ArrayRef<Scalar> v) {
+  second.score = p.func("fallback_score", kScoreVars, f32Type, [&](ArrayRef<Scalar> v) {
     BlockCoords t(v);
     Scalar s = steps->modify(second.dot.sum(v), v[0], v[1], v[2], t, /*staged=*/{});
     return steps->hide(s, v[0], v[1], v[2], t, /*staged=*/{});

@@ -81,8 +81,6 @@ QBlockKeys::QBlockKeys(const QBlockMask &mask, const BlockCoords &t) {
     splitLength = max(splitLength, llvm::alignTo(splits.minKeys, blocks.kvBlock));
 }
 
-static constexpr StringRef kQBlockVars[] = {"it", "h", "b"};
-
 KeyRange attn::buildKeyRange(const QBlockMask &mask) {
   PipelineBuilder &p = mask.blocks.p;
   const KvSplits &splits = mask.blocks.splits;
@@ -117,10 +115,9 @@ Func attn::buildUsedSplits(const QBlockMask &mask) {
 /// only into pure funcs.
 static Func hideConstants(const AttentionBlocks &blocks, StringRef name, Func known) {
   PipelineBuilder &p = blocks.p;
-  StringRef vars[] = {"it", "h", "b"};
   Func hidden =
-      p.func(name, vars, p.b().getI32Type(), [&](ArrayRef<Scalar> v) { return known(v); });
-  p.update(hidden, vars, {}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar>) -> Update {
+      p.func(name, kQBlockVars, p.b().getI32Type(), [&](ArrayRef<Scalar> v) { return known(v); });
+  p.update(hidden, kQBlockVars, {}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar>) -> Update {
     return max(hidden(v), p.i32(0));
   });
   p.neverPartition(hidden, 0);
@@ -144,7 +141,6 @@ void attn::findGap(const QBlockMask &mask, KeyRange &range) {
   if (!mask.hasMask() || !mask.getBounded().hasTwoRanges())
     return;
   PipelineBuilder &p = blocks.p;
-  StringRef vars[] = {"it", "h", "b"};
   Type i32 = p.b().getI32Type();
   auto within = [&](std::optional<Scalar> key, Func otherwise, const BlockCoords &t) {
     Scalar low = range.lowAt(t), high = max(range.highAt(t), low);
@@ -155,27 +151,26 @@ void attn::findGap(const QBlockMask &mask, KeyRange &range) {
     Scalar isXFirst = within(x.low, range.low, t) <= within(y.low, range.low, t);
     return select(isXFirst, within(x.high, range.high, t), within(y.high, range.high, t));
   };
-  range.gapBlock = p.func("gap_block", vars, i32, [&](ArrayRef<Scalar> v) {
+  range.gapBlock = p.func("gap_block", kQBlockVars, i32, [&](ArrayRef<Scalar> v) {
     BlockCoords t(v);
     return (max(endOfFirst(t) - range.lowAt(t), 0) + (blocks.kvBlock - 1)) / blocks.kvBlock;
   });
-  range.gapKeys = p.func("gap_keys", vars, i32, [&](ArrayRef<Scalar> v) {
+  range.gapKeys = p.func("gap_keys", kQBlockVars, i32, [&](ArrayRef<Scalar> v) {
     BlockCoords t(v);
     auto [x, y] = mask.emitTwoRanges(t, SeenBy::anyRow);
     Scalar second = max(within(x.low, range.low, t), within(y.low, range.low, t));
     return max(second - range.lowAt(t) - range.gapBlock(v) * blocks.kvBlock, 0);
   });
-  range.gapStart = p.func("gap_start", vars, i32, [&](ArrayRef<Scalar> v) {
+  range.gapStart = p.func("gap_start", kQBlockVars, i32, [&](ArrayRef<Scalar> v) {
     BlockCoords t(v);
     return select(range.gapKeys(v) > 0, endOfFirst(t), range.highAt(t));
   });
 }
 
 Func attn::shareHeads(PipelineBuilder &p, StringRef name, Func f) {
-  StringRef vars[] = {"it", "h", "b"};
   if (!Value(f))
     return {};
-  return p.func(name, vars, p.b().getI32Type(),
+  return p.func(name, kQBlockVars, p.b().getI32Type(),
                 [&](ArrayRef<Scalar> v) { return f(v[0], p.i32(0), v[2]); });
 }
 
@@ -192,18 +187,17 @@ KeyRange attn::shareHeads(const AttentionBlocks &blocks, const KeyRange &range) 
 
 Func attn::buildKvBlocks(const AttentionBlocks &blocks, const KeyRange &range) {
   PipelineBuilder &p = blocks.p;
-  StringRef vars[] = {"it", "h", "b"};
   Type i32 = p.b().getI32Type();
   if (range.hasStarts()) {
-    Func count = p.func("kv_blocks", vars, i32, [&](ArrayRef<Scalar>) { return p.i32(0); });
-    p.update(count, vars, {{"rn", blocks.maxKvBlocks()}},
+    Func count = p.func("kv_blocks", kQBlockVars, i32, [&](ArrayRef<Scalar>) { return p.i32(0); });
+    p.update(count, kQBlockVars, {{"rn", blocks.maxKvBlocks()}},
              [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
                Scalar start = range.starts(r[0], v[0], v[1], v[2]);
                return count(v) + select(start < range.high(v), p.i32(1), p.i32(0));
              });
     return count;
   }
-  return p.func("kv_blocks", vars, i32, [&](ArrayRef<Scalar> v) {
+  return p.func("kv_blocks", kQBlockVars, i32, [&](ArrayRef<Scalar> v) {
     Scalar keys = range.high(v) - range.low(v);
     if (range.hasGap())
       keys = keys - range.gapKeys(v);

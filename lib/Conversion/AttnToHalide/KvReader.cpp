@@ -279,10 +279,9 @@ Func attn::buildKvHead(const AttentionBlocks &blocks) {
 }
 
 Func attn::buildKvStart(const AttentionBlocks &blocks) {
-  StringRef vars[] = {"it", "h", "b"};
   if (!blocks.in.kv.arePacked())
     return {};
-  return blocks.p.func("kv_start", vars, blocks.p.b().getI32Type(), [&](ArrayRef<Scalar> v) {
+  return blocks.p.func("kv_start", kQBlockVars, blocks.p.b().getI32Type(), [&](ArrayRef<Scalar> v) {
     return blocks.in.kv.startOf(blocks.batch(BlockCoords(v)));
   });
 }

@@ -14,9 +14,6 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-static constexpr StringRef kQBlockVars[] = {"it", "h", "b"};
-static constexpr StringRef kScoreVars[] = {"ii", "k", "c", "it", "h", "b"};
-
 Func attn::buildSecondKvBlocks(const AttentionBlocks &blocks, Func largest, Func kvBlocks) {
   PipelineBuilder &p = blocks.p;
   return p.func("fallback_kv_blocks", kQBlockVars, p.b().getI32Type(), [&](ArrayRef<Scalar> v) {

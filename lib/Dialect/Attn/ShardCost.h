@@ -8,9 +8,10 @@
 // computes, by its FLOP/s or reading keys from memory, L(bytes) = latency + bytes / link those of a
 // message, and W ranks:
 //
-//   ring        C / T + (T - 1)·max(C / T, L) + (W - T)·L + W·merge     T: turns in which rows see
-//   keys all_gather  L((W - 1)·keys) + C halo        L(keys that a window shows beside the rank's
-//   own) + C all_reduce  ⌈log2 W⌉·(L(results) + merge) + C
+// - ring: C / T + (T - 1)·max(C / T, L) + (W - T)·L + W·merge, T the turns in which rows see keys
+// - all_gather: L((W - 1)·keys) + C
+// - halo: L(keys that a window shows beside the rank's own) + C
+// - all_reduce: ⌈log2 W⌉·(L(results) + merge) + C
 //
 // L without an argument is that of a rank's keys. Messages to different ranks start together, so
 // that a gather has one latency. A merge reads two results and writes one.

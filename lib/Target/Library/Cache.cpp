@@ -129,8 +129,6 @@ std::string mlir::attn::getCacheEntryPath(StringRef folder, StringRef key) {
   return path.str().str();
 }
 
-bool mlir::attn::isCacheEntry(StringRef path) { return path.ends_with(kExtension); }
-
 template <typename... Values>
 static llvm::Error makeError(const Values &...values) {
   std::string text;

@@ -25,9 +25,6 @@ std::string getCacheKey(llvm::ArrayRef<llvm::StringRef> parts);
 
 std::string getCacheEntryPath(llvm::StringRef folder, llvm::StringRef key);
 
-/// Whether a file of the folder is an entry.
-bool isCacheEntry(llvm::StringRef path);
-
 /// The bytes of the entry at `path`, or an error that says why it is invalid.
 llvm::Expected<std::string> readCacheEntry(llvm::StringRef path);
 
