@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace attnc;
 
-static double getWallTime() {
+double attnc::getWallTime() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 

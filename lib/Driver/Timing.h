@@ -21,6 +21,9 @@ struct Times {
   std::vector<double> wall, cpu;
 };
 
+/// Seconds of a clock that only goes forward.
+double getWallTime();
+
 /// Calls `call` once for warm-up, then for `duration` seconds and at least three samples. A sample
 /// has enough calls to make the clocks' cost negligible.
 mlir::FailureOr<Times> sample(llvm::function_ref<llvm::LogicalResult()> call, double duration);

@@ -11,6 +11,7 @@
 #include "ScheduleSearch.h"
 #include "Targets.h"
 #include "Timing.h"
+#include "TuneReport.h"
 
 #include "attnc/Cost/Cost.h"
 #include "attnc/Diagnostics/Report.h"
@@ -31,10 +32,8 @@
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
 
-#include <chrono>
 #include <cmath>
 #include <map>
 
@@ -47,7 +46,6 @@ using mlir::attn::MeasuredSchedules;
 using mlir::attn::Measurement;
 using mlir::attn::putSchedules;
 using mlir::attn::ScheduleDatabase;
-namespace json = llvm::json;
 
 std::string attnc::getSchedulesPath(StringRef given) {
   if (given.empty())
@@ -62,10 +60,6 @@ std::string attnc::getSchedulesPath(StringRef given) {
     return "";
   llvm::sys::path::append(path, "attnc", "schedules.json");
   return path.str().str();
-}
-
-static double getSeconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 //===----------------------------------------------------------------------===//
@@ -93,17 +87,6 @@ struct Goal {
   /// Query rows of the calls, or rows of a linear layer.
   int64_t qLen;
   SmallVector<Call *> calls;
-};
-
-/// What a search found.
-struct Finding {
-  std::string place;
-  /// What the schedule is chosen by: q_len or rows.
-  StringRef limitName;
-  std::string before, after;
-  Measurement measured;
-  size_t tried;
-  bool isBetter() const { return before != after; }
 };
 } // namespace
 
@@ -330,10 +313,10 @@ LogicalResult Tuner::reportWrong(const Goal &goal, Attribute schedule) {
 }
 
 static FailureOr<double> timeCall(Kernel &kernel, Call &call) {
-  double begin = getSeconds();
+  double begin = getWallTime();
   if (failed(kernel.call(call.inputs, call.outputs)))
     return failure();
-  return getSeconds() - begin;
+  return getWallTime() - begin;
 }
 
 /// The shortest of the times that `duration` seconds allow.
@@ -373,9 +356,9 @@ FailureOr<SmallVector<double>> Tuner::alternate(const Goal &goal, ArrayRef<Attri
                                                 double seconds) {
   constexpr size_t kFewestRounds = 5, kMostRounds = 50;
   std::vector<std::vector<double>> times(schedules.size());
-  for (double end = getSeconds() + seconds;
+  for (double end = getWallTime() + seconds;
        times.front().size() < kFewestRounds ||
-       (getSeconds() < end && times.front().size() < kMostRounds);)
+       (getWallTime() < end && times.front().size() < kMostRounds);)
     for (auto [schedule, ownTimes] : llvm::zip_equal(schedules, times)) {
       double product = 0;
       for (Call *call : goal.calls) {
@@ -434,12 +417,13 @@ FailureOr<Finding> Tuner::search(Goal &goal, double seconds) {
   int64_t limit = scheduled.getMaxQLen();
   Attribute start = mlir::attn::withMaxQLen(scheduled, 0);
   std::string place = describePlace(op->getLoc());
-  double end = getSeconds() + seconds * kShareOfSearch, best = INFINITY;
+  double end = getWallTime() + seconds * kShareOfSearch, best = INFINITY;
   size_t tried = 0;
   kernels.clear();
   auto measureNext = [&](Attribute schedule) -> FailureOr<std::optional<double>> {
     Progress progress(llvm::formatv("{0}: {1} schedules tried, best {2:f3} ms, {3:f0} s left",
-                                    place, tried++, best * 1e3, std::max(0.0, end - getSeconds())));
+                                    place, tried++, best * 1e3,
+                                    std::max(0.0, end - getWallTime())));
     FailureOr<std::optional<double>> time = measure(goal, schedule);
     if (succeeded(time) && *time)
       best = std::min(best, **time);
@@ -448,7 +432,7 @@ FailureOr<Finding> Tuner::search(Goal &goal, double seconds) {
   SmallVector<Attribute> finalists = {start};
   {
     ScheduleSearch searched(op, start, measureNext, [&] {
-      return getSeconds() < end && (invocation.tries == 0 || tried < invocation.tries);
+      return getWallTime() < end && (invocation.tries == 0 || tried < invocation.tries);
     });
     if (failed(searched.run()))
       return failure();
@@ -486,53 +470,8 @@ FailureOr<std::vector<Finding>> Tuner::run() {
 }
 
 //===----------------------------------------------------------------------===//
-// Report
+// attnc tune
 //===----------------------------------------------------------------------===//
-
-static json::Value toJson(const Finding &finding) {
-  return json::Object{
-      {"op", finding.place},
-      {finding.limitName, finding.measured.qLen},
-      {"sizes", finding.measured.sizes},
-      {"tried", int64_t(finding.tried)},
-      {"before", json::Object{{"schedule", finding.before}, {"ms", finding.measured.before}}},
-      {"after", json::Object{{"schedule", finding.after}, {"ms", finding.measured.milliseconds}}}};
-}
-
-static void printJson(const TuneInvocation &invocation, StringRef target,
-                      ArrayRef<Finding> findings, bool isChecked) {
-  json::Array all;
-  for (const Finding &finding : findings)
-    all.push_back(toJson(finding));
-  llvm::outs() << llvm::formatv("{0:2}\n",
-                                json::Value(json::Object{{"cpu", mlir::attn::getProcessor()},
-                                                         {"target", target},
-                                                         {"schedules", invocation.spec.schedules},
-                                                         {"reference", isChecked},
-                                                         {"kernels", std::move(all)}}));
-}
-
-static void printText(const TuneInvocation &invocation, ArrayRef<Finding> findings,
-                      bool isChecked) {
-  TerminalStream os(llvm::outs());
-  for (const Finding &finding : findings) {
-    const Measurement &measured = finding.measured;
-    os << finding.place << ": " << finding.limitName << " " << measured.qLen;
-    if (!measured.sizes.empty())
-      os << " (" << measured.sizes << ")";
-    os << ", " << finding.tried << " schedules tried on " << mlir::attn::getProcessor() << '\n'
-       << llvm::formatv("  before {0,8:f3} ms  {1}\n", measured.before, finding.before);
-    if (finding.isBetter())
-      os << llvm::formatv("  after  {0,8:f3} ms  {1}\n  {2:f2} times as fast, kept in {3}\n",
-                          measured.milliseconds, finding.after,
-                          measured.before / measured.milliseconds, invocation.spec.schedules);
-    else
-      os << "  none was faster\n";
-  }
-  if (!isChecked)
-    reportNote("results were compared with those of the kernel before: the reference would take "
-               "minutes at these sizes");
-}
 
 static LogicalResult checkTunes(const TuneInvocation &invocation, StringRef target) {
   if (!(invocation.seconds > 0))
@@ -571,9 +510,6 @@ LogicalResult attnc::tune(const TuneInvocation &invocation) {
   FailureOr<std::vector<Finding>> findings = tuner.run();
   if (failed(findings))
     return failure();
-  if (invocation.asJson)
-    printJson(invocation, *target, *findings, tuner.isChecked());
-  else
-    printText(invocation, *findings, tuner.isChecked());
+  print(invocation, *target, *findings, tuner.isChecked());
   return success();
 }

@@ -94,6 +94,46 @@ static Value addressOfConstant(OpBuilder &builder, Operation *op, StringRef name
 }
 
 //===----------------------------------------------------------------------===//
+// Calls of support code
+//===----------------------------------------------------------------------===//
+
+static Value callForStatus(OpBuilder &builder, Location loc, StringRef function,
+                           ValueRange arguments) {
+  return LLVM::CallOp::create(builder, loc, TypeRange(builder.getI32Type()), function, arguments)
+      .getResult();
+}
+
+/// Calls a function in place of `op`; a status other than 0 ends the host function.
+static void replaceByCall(ConversionPatternRewriter &rewriter, Operation *op, StringRef function,
+                          ValueRange arguments) {
+  returnUnlessZero(rewriter, op, callForStatus(rewriter, op->getLoc(), function, arguments));
+  rewriter.eraseOp(op);
+}
+
+/// An array of values on the stack.
+static Value storeArray(OpBuilder &builder, Location loc, LLVM::LLVMFuncOp host, Type element,
+                        ValueRange values) {
+  Value array = allocate(builder, loc, host, element, values.size());
+  for (auto [index, value] : llvm::enumerate(values)) {
+    Value place = LLVM::GEPOp::create(builder, loc, array.getType(), element, array,
+                                      ArrayRef<LLVM::GEPArg>{int32_t(index)});
+    LLVM::StoreOp::create(builder, loc, value, place);
+  }
+  return array;
+}
+
+/// The same of i64.
+static Value storeNumbers(OpBuilder &builder, Location loc, LLVM::LLVMFuncOp host,
+                          ValueRange numbers) {
+  return storeArray(builder, loc, host, builder.getI64Type(), numbers);
+}
+
+static Value buildElementBytes(OpBuilder &builder, Location loc, Type element) {
+  int64_t bytes = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  return FieldBuilder(builder, loc).constant(bytes, 64);
+}
+
+//===----------------------------------------------------------------------===//
 // host.call
 //===----------------------------------------------------------------------===//
 
@@ -136,11 +176,9 @@ struct CallPattern : HostOpPattern<host::CallOp> {
       arguments.push_back(buildBuffer(rewriter, call.getLoc(), host, *getTypeConverter(), type,
                                       descriptor, onDevice));
     }
-    Value status =
-        onDevice ? callOnDevice(rewriter, call.getLoc(), host, call.getCallee(), arguments)
-                 : LLVM::CallOp::create(rewriter, call.getLoc(), TypeRange(rewriter.getI32Type()),
-                                        call.getCallee(), arguments)
-                       .getResult();
+    Value status = onDevice
+                       ? callOnDevice(rewriter, call.getLoc(), host, call.getCallee(), arguments)
+                       : callForStatus(rewriter, call.getLoc(), call.getCallee(), arguments);
     Block *called = call->getBlock();
     endLifetimes(rewriter, call.getLoc(), called);
     Block *after = returnUnlessZero(rewriter, call, status,
@@ -180,17 +218,10 @@ Value CallPattern::callOnDevice(OpBuilder &builder, Location loc, LLVM::LLVMFunc
                                 StringRef kernel, ValueRange arguments) const {
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
   ValueRange buffers = arguments.drop_front();
-  Value array = allocate(builder, loc, host, pointer, buffers.size());
-  for (auto [index, buffer] : llvm::enumerate(buffers)) {
-    Value place = LLVM::GEPOp::create(builder, loc, pointer, pointer, array,
-                                      ArrayRef<LLVM::GEPArg>{int32_t(index)});
-    LLVM::StoreOp::create(builder, loc, buffer, place);
-  }
+  Value array = storeArray(builder, loc, host, pointer, buffers);
   Value function = LLVM::AddressOfOp::create(builder, loc, pointer, getPackedName(kernel));
   Value count = FieldBuilder(builder, loc).constant(buffers.size(), 32);
-  return LLVM::CallOp::create(builder, loc, TypeRange(builder.getI32Type()), deviceCall,
-                              ValueRange{arguments.front(), function, array, count})
-      .getResult();
+  return callForStatus(builder, loc, deviceCall, {arguments.front(), function, array, count});
 }
 
 //===----------------------------------------------------------------------===//
@@ -227,12 +258,11 @@ Value LoadPattern::copyFromDevice(ConversionPatternRewriter &rewriter, host::Loa
                                   LLVM::LLVMFuncOp host, Value place) const {
   Location loc = op.getLoc();
   Type element = getTypeConverter()->convertType(op.getValue().getType());
-  int64_t bytes = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
   Value slot = allocate(rewriter, loc, host, element, 1);
-  auto status = LLVM::CallOp::create(rewriter, loc, TypeRange(rewriter.getI32Type()), deviceRead,
-                                     ValueRange{host.getArgument(0), slot, place,
-                                                FieldBuilder(rewriter, loc).constant(bytes, 64)});
-  Block *after = returnUnlessZero(rewriter, op, status.getResult());
+  Value bytes = buildElementBytes(rewriter, loc, element);
+  Value status =
+      callForStatus(rewriter, loc, deviceRead, {host.getArgument(0), slot, place, bytes});
+  Block *after = returnUnlessZero(rewriter, op, status);
   rewriter.setInsertionPointToStart(after);
   return slot;
 }
@@ -243,19 +273,6 @@ Value LoadPattern::copyFromDevice(ConversionPatternRewriter &rewriter, host::Loa
 
 /// The status of a refused call: attnc_refused of attnc_support.h.
 static constexpr int64_t kRefused = 1;
-
-/// An array of numbers on the stack.
-static Value storeNumbers(OpBuilder &builder, Location loc, LLVM::LLVMFuncOp host,
-                          ValueRange numbers) {
-  Type i64 = builder.getI64Type();
-  Value array = allocate(builder, loc, host, i64, numbers.size());
-  for (auto [index, number] : llvm::enumerate(numbers)) {
-    Value place = LLVM::GEPOp::create(builder, loc, array.getType(), i64, array,
-                                      ArrayRef<LLVM::GEPArg>{int32_t(index)});
-    LLVM::StoreOp::create(builder, loc, number, place);
-  }
-  return array;
-}
 
 namespace {
 /// Reports to Halide's error handler, with numbers through the support code, and returns.
@@ -298,19 +315,11 @@ static constexpr StringLiteral exchangeRank = "attnc_exchange_rank",
                                exchangeTrade = "attnc_exchange_trade",
                                exchangeWait = "attnc_exchange_wait";
 
-static Value callForStatus(OpBuilder &builder, Location loc, StringRef function,
-                           ValueRange arguments) {
-  return LLVM::CallOp::create(builder, loc, TypeRange(builder.getI32Type()), function, arguments)
-      .getResult();
-}
-
 /// The bytes of a compact buffer.
 static Value buildBytes(OpBuilder &builder, Location loc, Type buffer, Value memref) {
   auto type = cast<MemRefType>(buffer);
   MemRefDescriptor descriptor(memref);
-  FieldBuilder structs(builder, loc);
-  Value bytes =
-      structs.constant(llvm::divideCeil(type.getElementType().getIntOrFloatBitWidth(), 8), 64);
+  Value bytes = buildElementBytes(builder, loc, type.getElementType());
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
     bytes = LLVM::MulOp::create(builder, loc, bytes, descriptor.size(builder, loc, dim));
   return bytes;
@@ -337,10 +346,8 @@ struct PlacesPattern : HostOpPattern<host::PlacesOp> {
                         ConversionPatternRewriter &rewriter) const override {
     Value place = getPointer(rewriter, op.getBuffer(), adaptor.getBuffer());
     Value layout = FieldBuilder(rewriter, op.getLoc()).constant(op.getLayout(), 32);
-    Value status = callForStatus(rewriter, op.getLoc(), exchangePlaces,
-                                 {host.getArgument(0), adaptor.getRows(), layout, place});
-    returnUnlessZero(rewriter, op, status);
-    rewriter.eraseOp(op);
+    replaceByCall(rewriter, op, exchangePlaces,
+                  {host.getArgument(0), adaptor.getRows(), layout, place});
     return success();
   }
 };
@@ -356,10 +363,7 @@ struct GatherPattern : HostOpPattern<host::GatherOp> {
           into = getPointer(rewriter, op.getInto(), adaptor.getInto());
     Value numbers =
         storeNumbers(rewriter, loc, host, buildNumbers(op, adaptor.getFrom(), rewriter));
-    Value status = callForStatus(rewriter, loc, exchangeGather,
-                                 {host.getArgument(0), from, places, into, numbers});
-    returnUnlessZero(rewriter, op, status);
-    rewriter.eraseOp(op);
+    replaceByCall(rewriter, op, exchangeGather, {host.getArgument(0), from, places, into, numbers});
     return success();
   }
 
@@ -375,10 +379,7 @@ struct AgreePattern : HostOpPattern<host::AgreeOp> {
                         ConversionPatternRewriter &rewriter) const override {
     Value numbers = storeNumbers(rewriter, op.getLoc(), host, adaptor.getNumbers());
     Value count = FieldBuilder(rewriter, op.getLoc()).constant(op.getNumbers().size(), 32);
-    Value status =
-        callForStatus(rewriter, op.getLoc(), exchangeAgree, {host.getArgument(0), numbers, count});
-    returnUnlessZero(rewriter, op, status);
-    rewriter.eraseOp(op);
+    replaceByCall(rewriter, op, exchangeAgree, {host.getArgument(0), numbers, count});
     return success();
   }
 };
@@ -420,9 +421,7 @@ struct WaitPattern : HostOpPattern<host::WaitOp> {
 
   LogicalResult rewrite(host::WaitOp op, OpAdaptor adaptor, LLVM::LLVMFuncOp host,
                         ConversionPatternRewriter &rewriter) const override {
-    returnUnlessZero(rewriter, op,
-                     callForStatus(rewriter, op.getLoc(), exchangeWait, {host.getArgument(0)}));
-    rewriter.eraseOp(op);
+    replaceByCall(rewriter, op, exchangeWait, {host.getArgument(0)});
     return success();
   }
 };
@@ -434,8 +433,7 @@ SmallVector<Value> GatherPattern::buildNumbers(host::GatherOp op, Value from, Op
   auto type = cast<MemRefType>(op.getFrom().getType());
   MemRefDescriptor descriptor(from);
   Value blocks = fields.constant(1, 64),
-        bytes =
-            fields.constant(llvm::divideCeil(type.getElementType().getIntOrFloatBitWidth(), 8), 64);
+        bytes = buildElementBytes(builder, loc, type.getElementType());
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
     if (dim != int64_t(op.getDim())) {
       Value &product = dim < int64_t(op.getDim()) ? blocks : bytes;
@@ -473,8 +471,7 @@ struct AllocatePattern : HostOpPattern<host::AllocateOp> {
     FieldBuilder fields(rewriter, loc);
     Type pointer = LLVM::LLVMPointerType::get(rewriter.getContext());
     Value into = allocate(rewriter, loc, host, pointer, 1);
-    Value bytes =
-        fields.constant(llvm::divideCeil(type.getElementType().getIntOrFloatBitWidth(), 8), 64);
+    Value bytes = buildElementBytes(rewriter, loc, type.getElementType());
     Value status = callForStatus(rewriter, loc, allocateTemporary,
                                  {host.getArgument(0), storeNumbers(rewriter, loc, host, sizes),
                                   fields.constant(sizes.size(), 32), bytes, into});

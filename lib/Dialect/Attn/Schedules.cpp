@@ -31,6 +31,14 @@ static LogicalResult verifyPositive(EmitError emitError, StringRef name, int64_t
   return emitError() << "expected a positive " << name << ", found " << found;
 }
 
+static LogicalResult verifyPositive(EmitError emitError,
+                                    ArrayRef<std::pair<StringRef, int64_t>> parameters) {
+  for (auto [name, value] : parameters)
+    if (failed(verifyPositive(emitError, name, value)))
+      return failure();
+  return success();
+}
+
 static LogicalResult verifyMultiple(EmitError emitError, StringRef name, int64_t found,
                                     StringRef unitName, int64_t unit) {
   if (found % unit == 0)
@@ -96,10 +104,8 @@ LogicalResult PrefillAttr::verify(EmitError emitError, int64_t qBlock, int64_t k
                                                 {"packed_heads", packedHeads},
                                                 {"kv_splits", kvSplits},
                                                 {"min_split_keys", minSplitKeys}};
-  for (auto [name, value] : parameters)
-    if (failed(verifyPositive(emitError, name, value)))
-      return failure();
-  if (failed(verifyAtMost(emitError, "q_block", qBlock, kMostRows)) ||
+  if (failed(verifyPositive(emitError, parameters)) ||
+      failed(verifyAtMost(emitError, "q_block", qBlock, kMostRows)) ||
       failed(verifyAtMost(emitError, "vector_width", vectorWidth, kMostLanes)) ||
       failed(verifyFetchAhead(emitError, fetchAhead)) ||
       failed(verifyTile(emitError, {"score_vectors", scoreVectors}, {"score_keys", scoreKeys})) ||
@@ -149,9 +155,8 @@ LogicalResult DecodeAttr::verify(EmitError emitError, int64_t qBlock, int64_t pa
                                                 {"kv_splits", kvSplits},
                                                 {"min_split_keys", minSplitKeys},
                                                 {"interleaved_heads", interleavedHeads}};
-  for (auto [name, value] : parameters)
-    if (failed(verifyPositive(emitError, name, value)))
-      return failure();
+  if (failed(verifyPositive(emitError, parameters)))
+    return failure();
   constexpr int64_t kMostFetches = 4, kMostLocality = 3;
   if (failed(verifyFetchAhead(emitError, fetchAhead)) ||
       failed(verifyAtMost(emitError, "fetches", fetches, kMostFetches)) ||
@@ -193,9 +198,8 @@ LogicalResult GpuAttr::verify(EmitError emitError, int64_t qBlock, int64_t packe
                                                 {"threads_x", threadsX},
                                                 {"threads_y", threadsY},
                                                 {"context_columns", contextColumns}};
-  for (auto [name, value] : parameters)
-    if (failed(verifyPositive(emitError, name, value)))
-      return failure();
+  if (failed(verifyPositive(emitError, parameters)))
+    return failure();
   constexpr int64_t most = GpuInfo::kMaxThreads;
   if (threadsX > most || threadsY > most || threadsX * threadsY > most)
     return emitError() << "expected at most " << most << " threads, found " << threadsX << " * "
@@ -240,10 +244,8 @@ LogicalResult LinearAttr::verify(EmitError emitError, int64_t rowTile, int64_t v
                                                 {"vectors", vectors},
                                                 {"vector_width", vectorWidth},
                                                 {"row_block", rowBlock}};
-  for (auto [name, value] : parameters)
-    if (failed(verifyPositive(emitError, name, value)))
-      return failure();
-  if (failed(verifyAtMost(emitError, "vector_width", vectorWidth, kMostLanes)) ||
+  if (failed(verifyPositive(emitError, parameters)) ||
+      failed(verifyAtMost(emitError, "vector_width", vectorWidth, kMostLanes)) ||
       failed(verifyTile(emitError, {"row_tile", rowTile}, {"vectors", vectors})) ||
       failed(verifyMultiple(emitError, "row_block", rowBlock, "row_tile", rowTile)))
     return failure();
