@@ -214,7 +214,7 @@ LogicalResult Tuner::addExpected(Call &call, const Dims &dims) {
 std::optional<int64_t> Tuner::getQLen(Operation *op, const Call &call) {
   mlir::attn::SizeTracer tracer(spec.getFunction());
   auto trace = [&](Value tensor, int64_t dim) {
-    return traceSize(tensor, dim, tracer, [&](StringRef symbol) { return call.sizes.get(symbol); });
+    return traceSize(tensor, dim, tracer, call.sizes);
   };
   if (auto attention = dyn_cast<AttentionOp>(op)) {
     std::optional<int64_t> rows = trace(attention.getQuery(), 2);

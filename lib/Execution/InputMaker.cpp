@@ -24,8 +24,7 @@ using namespace attnc;
 static int64_t countLeastPages(Value offsets, const Sizes &sizes, mlir::attn::SizeTracer &tracer,
                                InputMaker::Lengths lengths) {
   auto get = [&](Value tensor, int64_t dim) {
-    auto getSize = [&](StringRef symbol) { return sizes.get(symbol); };
-    return traceSize(tensor, dim, tracer, getSize).value_or(0);
+    return traceSize(tensor, dim, tracer, sizes).value_or(0);
   };
   int64_t needed = 0, share = 0;
   for (Operation *user : offsets.getUsers())
@@ -44,9 +43,7 @@ static std::optional<int64_t> getLongest(OpOperand &use, const Sizes &sizes,
                                          mlir::attn::SizeTracer &tracer,
                                          InputMaker::Lengths lengths) {
   Operation *user = use.getOwner();
-  auto get = [&](Value tensor, int64_t dim) {
-    return traceSize(tensor, dim, tracer, [&](StringRef symbol) { return sizes.get(symbol); });
-  };
+  auto get = [&](Value tensor, int64_t dim) { return traceSize(tensor, dim, tracer, sizes); };
   if (auto append = dyn_cast<mlir::attn::AppendCacheOp>(user)) {
     auto rows = get(append.getRows(), 2), all = get(append.getCache(), 2);
     return rows && all ? std::optional(std::max<int64_t>(*all - *rows, 0)) : std::nullopt;
@@ -92,10 +89,9 @@ static std::optional<int64_t> getNumPages(BlockArgument argument, const Sizes &s
     return std::nullopt;
   SmallVector<Value> pools;
   addPools(argument, pools);
-  auto getSize = [&](StringRef symbol) { return sizes.get(symbol); };
   std::optional<int64_t> fewest;
   for (Value pool : pools)
-    if (std::optional<int64_t> pages = traceSize(pool, 0, tracer, getSize))
+    if (std::optional<int64_t> pages = traceSize(pool, 0, tracer, sizes))
       fewest = std::min(fewest.value_or(*pages), *pages);
   return fewest;
 }
@@ -192,8 +188,7 @@ static std::optional<int64_t> getPageSize(BlockArgument argument, const Sizes &s
   for (Operation *user : argument.getUsers())
     if (auto count = dyn_cast<mlir::attn::PageLengthsOp>(user);
         count && count.getLast() == argument)
-      return traceSize(count.getPool(), count.getKeyDim(), tracer,
-                       [&](StringRef symbol) { return sizes.get(symbol); });
+      return traceSize(count.getPool(), count.getKeyDim(), tracer, sizes);
   return std::nullopt;
 }
 
@@ -225,8 +220,7 @@ static std::optional<int64_t> getPackedTotal(BlockArgument argument, const Sizes
   for (Operation *user : argument.getUsers())
     for (const mlir::attn::PackedRows &packed : mlir::attn::getPackedRows(user))
       if (packed.offsets == argument)
-        return traceSize(packed.rows, packed.dim, tracer,
-                         [&](StringRef symbol) { return sizes.get(symbol); });
+        return traceSize(packed.rows, packed.dim, tracer, sizes);
   return std::nullopt;
 }
 

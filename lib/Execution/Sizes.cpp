@@ -120,6 +120,11 @@ attnc::traceSize(Value tensor, int64_t dim, mlir::attn::SizeTracer &tracer,
   return symbol ? getSymbolSize(symbol) : std::nullopt;
 }
 
+std::optional<int64_t> attnc::traceSize(Value tensor, int64_t dim, mlir::attn::SizeTracer &tracer,
+                                        const Sizes &sizes) {
+  return traceSize(tensor, dim, tracer, [&](StringRef symbol) { return sizes.get(symbol); });
+}
+
 int64_t attnc::countPages(int64_t rows, int64_t pageSize) {
   return rows == 0 || pageSize == 0 ? 0 : llvm::divideCeil(rows - 1, pageSize) + 1;
 }

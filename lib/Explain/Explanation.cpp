@@ -332,9 +332,7 @@ static LogicalResult drawMasks(Spec &spec, Graph &graph, const PictureInputs &pi
   std::vector<mlir::attn::reference::Array> arrays = makeArrays(*inputs);
   mlir::attn::SizeTracer tracer(spec.getFunction());
   auto getSize = [&](mlir::attn::TensorDim size) {
-    return traceSize(size.tensor.value, size.dim, tracer,
-                     [&](StringRef symbol) { return sizes.get(symbol); })
-        .value_or(ShapedType::kDynamic);
+    return traceSize(size.tensor.value, size.dim, tracer, sizes).value_or(ShapedType::kDynamic);
   };
   auto draw = [&](AttentionOp op) -> WalkResult {
     int64_t qLen = getSize({{op.getQuery()}, 2}), kvLen = op.getKvLen().evaluate(getSize);

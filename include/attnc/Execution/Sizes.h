@@ -71,6 +71,9 @@ bool hasDims(mlir::func::FuncOp function);
 std::optional<int64_t>
 traceSize(mlir::Value tensor, int64_t dim, mlir::attn::SizeTracer &tracer,
           llvm::function_ref<std::optional<int64_t>(llvm::StringRef)> getSymbolSize);
+/// The same of a call.
+std::optional<int64_t> traceSize(mlir::Value tensor, int64_t dim, mlir::attn::SizeTracer &tracer,
+                                 const Sizes &sizes);
 
 /// The most pages that `rows` keys in sequence lie in.
 int64_t countPages(int64_t rows, int64_t pageSize);
