@@ -5,27 +5,17 @@
 //
 // The function computes what each rank has of the whole: ops that work row by row stay as they are,
 // regions of attention see positions in the whole sequence, and keys of other ranks are exchanged.
-// All that can't be spread is found before anything is rewritten.
 //
 //===----------------------------------------------------------------------===//
 
-#include "ShardCost.h"
+#include "ShardPlan.h"
 
-#include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/Attributes.h"
-#include "attnc/Dialect/Attn/ConstantBytes.h"
-#include "attnc/Dialect/Attn/MaskAnalysis.h"
 #include "attnc/Dialect/Attn/Passes.h"
-#include "attnc/Dialect/Attn/Sizes.h"
 
-#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "mlir/Transforms/RegionUtils.h"
-#include "llvm/ADT/MapVector.h"
 
-#include <array>
 #include <limits>
 
 namespace mlir::attn {
@@ -35,383 +25,6 @@ namespace mlir::attn {
 
 using namespace mlir;
 using namespace mlir::attn;
-
-namespace {
-
-/// Which dimensions of a function's tensors are spread, by the name of their size.
-class Spread {
-public:
-  explicit Spread(func::FuncOp function) : function(function), tracer(function) {}
-
-  LogicalResult readLayouts(DictionaryAttr given);
-  ShardLayout getLayout(StringAttr size) const { return shards.lookup(size).getLayout(); }
-  ShardStrategy getStrategy(StringAttr size) const { return shards.lookup(size).getStrategy(); }
-  /// Fails if a strategy is named for a size that is not one of the keys.
-  LogicalResult verifyStrategies(ArrayRef<struct ShardedAttention> attentions);
-  /// The name of a dimension's size, null if the dimension is whole, as in tensors made since.
-  StringAttr get(Value tensor, int64_t dim);
-  /// Notes that `tensor` has taken the place of `other`.
-  void replace(Value other, Value tensor);
-  /// The dimensions of a value that are spread.
-  SmallVector<int64_t> getDims(Value value);
-  /// Fails, with an error at `op`, if a size of a value is computed from one that is spread.
-  LogicalResult verifySizes(Operation &op, Value value);
-  /// An argument's dimension of this size.
-  std::pair<Value, int64_t> findDim(StringAttr size);
-
-private:
-  void trace(Value value);
-
-  func::FuncOp function;
-  SizeTracer tracer;
-  llvm::MapVector<StringAttr, ShardAttr> shards;
-  /// The names of the spread dimensions of all tensors, traced before the function changes.
-  llvm::DenseMap<Value, SmallVector<StringAttr, 4>> sizesOf;
-};
-
-/// An attn.attention, and which of its sizes are spread; null for one that is whole.
-struct ShardedAttention {
-  AttentionOp op;
-  StringAttr rows, keys;
-  /// If keys are spread: how they are exchanged, and what the cost model estimates.
-  ShardStrategy strategy = ShardStrategy::chosen;
-  SmallVector<Estimate> estimates = {};
-  MaskAnalysis::Reach reach = {};
-
-  std::array<StringAttr, 2> getSizes() const { return {rows, keys}; }
-};
-
-} // namespace
-
-//===----------------------------------------------------------------------===//
-// What is spread
-//===----------------------------------------------------------------------===//
-
-LogicalResult Spread::readLayouts(DictionaryAttr given) {
-  for (NamedAttribute entry : given) {
-    auto shard = dyn_cast<ShardAttr>(entry.getValue());
-    if (!shard)
-      return function.emitError("expected #attn.shard<...> for ")
-             << entry.getName() << " in attn.shard, found " << entry.getValue();
-    shards[entry.getName()] = shard;
-    if (!findDim(entry.getName()).first)
-      return function.emitError("expected a dynamic size of an argument that attn.dims calls ")
-             << entry.getName() << ", found none";
-  }
-  for (BlockArgument argument : function.getArguments())
-    trace(argument);
-  for (Operation &op : function.getBody().front())
-    for (Value result : op.getResults())
-      trace(result);
-  return success();
-}
-
-std::pair<Value, int64_t> Spread::findDim(StringAttr size) {
-  for (BlockArgument argument : function.getArguments()) {
-    auto dims = function.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(), kDimsAttr);
-    for (auto [dim, symbol] : llvm::enumerate(dims ? dims.getValue() : ArrayRef<Attribute>()))
-      if (symbol == size && cast<RankedTensorType>(argument.getType()).isDynamicDim(dim))
-        return {argument, dim};
-  }
-  return {};
-}
-
-void Spread::trace(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  for (int64_t dim = 0; type && dim < type.getRank(); ++dim) {
-    std::optional<Size> size = tracer.trace(value, dim);
-    StringAttr symbol = size ? tracer.getSymbol(*size) : StringAttr();
-    sizesOf[value].push_back(shards.contains(symbol) ? symbol : StringAttr());
-  }
-}
-
-StringAttr Spread::get(Value tensor, int64_t dim) {
-  auto sizes = sizesOf.find(tensor);
-  return sizes == sizesOf.end() ? StringAttr() : sizes->second[dim];
-}
-
-void Spread::replace(Value other, Value tensor) {
-  SmallVector<StringAttr, 4> sizes = sizesOf.lookup(other);
-  sizesOf[tensor] = sizes;
-  other.replaceAllUsesWith(tensor);
-}
-
-SmallVector<int64_t> Spread::getDims(Value value) {
-  SmallVector<int64_t> dims;
-  if (auto type = dyn_cast<RankedTensorType>(value.getType()))
-    for (int64_t dim = 0; dim < type.getRank(); ++dim)
-      if (get(value, dim))
-        dims.push_back(dim);
-  return dims;
-}
-
-LogicalResult Spread::verifySizes(Operation &op, Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  for (int64_t dim = 0; type && dim < type.getRank(); ++dim) {
-    if (!type.isDynamicDim(dim) || get(value, dim))
-      continue;
-    SizeSum sum = tracer.sum(value, dim);
-    for (const std::string &symbol : sum.symbols)
-      if (shards.contains(StringAttr::get(op.getContext(), symbol)))
-        return op.emitOpError("expected sizes that are spread as a whole, found ") << sum.str();
-  }
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// What can be spread
-//===----------------------------------------------------------------------===//
-
-/// Whether an op computes each row from the rows of the same place: its dimensions but the last
-/// ones, of features, may be spread.
-static bool isRowwise(Operation &op, Spread &spread) {
-  auto areOuter = [&](Value value) {
-    int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
-    return llvm::all_of(spread.getDims(value), [&](int64_t dim) { return dim + 1 < rank; });
-  };
-  auto haveOuter = [&] {
-    return llvm::all_of(op.getOperands(), areOuter) && llvm::all_of(op.getResults(), areOuter);
-  };
-  if (isa<MapOp>(op)) {
-    llvm::SetVector<Value> captured;
-    getUsedValuesDefinedAbove(op.getRegions(), captured);
-    return captured.empty();
-  }
-  if (isa<LinearOp, LayerNormOp, SplitHeadsOp, MergeHeadsOp>(op))
-    return haveOuter();
-  return isa<TransposeOp>(op) || OpTrait::hasElementwiseMappableTraits(&op);
-}
-
-/// The sizes that an attention's regions use: those of its own, of captured tensors by place. A
-/// tensor of rows and keys, of both of which a rank has some, has not all that its rows see.
-static LogicalResult verifyRead(const ShardedAttention &attention, tensor::ExtractOp read,
-                                ArrayRef<Value> places, Spread &spread) {
-  if (spread.getDims(read.getTensor()).size() > 1)
-    return read.emitOpError("expected a tensor with one dimension that attn.shard spreads, found ")
-           << spread.getDims(read.getTensor()).size();
-  for (int64_t dim : spread.getDims(read.getTensor())) {
-    StringAttr size = spread.get(read.getTensor(), dim);
-    Value at = read.getIndices()[dim];
-    if ((at == places[0] && size == attention.rows) || (at == places[1] && size == attention.keys))
-      continue;
-    return read.emitOpError("expected dimension ")
-           << dim << ", which attn.shard spreads, to be read at q or k itself";
-  }
-  return success();
-}
-
-/// The coordinates q and k of a region.
-static SmallVector<Value> getPlaces(Region &region) {
-  return llvm::to_vector_of<Value>(region.getArguments().take_back(2));
-}
-
-/// The size that a tensor.dim gives, if it is spread; null for other ops and sizes.
-static StringAttr getSpreadSize(Operation *op, Spread &spread) {
-  auto dim = dyn_cast_or_null<tensor::DimOp>(op);
-  std::optional<int64_t> index = dim ? dim.getConstantIndex() : std::nullopt;
-  return index ? spread.get(dim.getSource(), *index) : StringAttr();
-}
-
-static bool isSpreadSize(Operation *op, Spread &spread) { return bool(getSpreadSize(op, spread)); }
-
-/// Of an unordered sequence the length is unknown.
-static LogicalResult verifySize(Operation *user, Value scalar, Spread &spread) {
-  StringAttr size = getSpreadSize(scalar.getDefiningOp(), spread);
-  if (size && spread.getLayout(size) == ShardLayout::unordered)
-    return user->emitOpError("expected no use of the size ") << size << ", which is unordered";
-  return success();
-}
-
-/// A scalar from outside that a region reads must not be computed from a local size.
-static LogicalResult verifyScalar(Operation *user, Value scalar, Spread &spread) {
-  Operation *def = scalar.getDefiningOp();
-  if (!def || isSpreadSize(def, spread))
-    return success();
-  SetVector<Operation *> slice;
-  (void)getBackwardSlice(def, &slice);
-  for (Operation *op : slice)
-    if (isSpreadSize(op, spread))
-      return user->emitOpError("expected a size that attn.shard spreads to be read by the region "
-                               "itself, found one computed outside");
-  return success();
-}
-
-static LogicalResult verifyRegion(const ShardedAttention &attention, Region &region,
-                                  Spread &spread) {
-  if (region.empty())
-    return success();
-  SmallVector<Value> places = getPlaces(region);
-  for (Operation &op : region.front()) {
-    auto read = dyn_cast<tensor::ExtractOp>(op);
-    if (read && failed(verifyRead(attention, read, places, spread)))
-      return failure();
-    for (Value operand : op.getOperands())
-      if (failed(verifySize(&op, operand, spread)) ||
-          (operand.getParentRegion() != &region && !isa<TensorType>(operand.getType()) &&
-           failed(verifyScalar(&op, operand, spread))))
-        return failure();
-  }
-  // Positions of an unordered sequence are unknown.
-  for (auto [place, size] : llvm::zip(places, attention.getSizes()))
-    for (Operation *user : place.getUsers())
-      if (size && spread.getLayout(size) == ShardLayout::unordered &&
-          (!isa<tensor::ExtractOp>(user) ||
-           spread.getDims(cast<tensor::ExtractOp>(user).getTensor()).empty()))
-        return user->emitOpError("expected no use of a position of ")
-               << size << ", which is unordered";
-  return success();
-}
-
-static LogicalResult verifyAttention(const ShardedAttention &attention, Spread &spread) {
-  AttentionOp op = attention.op;
-  if (op.getPages() || op.getOffsets() || op.getKvOffsets())
-    return op.emitOpError("expected neither pages nor packed rows under attn.shard");
-  for (Value operand : op.getOperands())
-    for (int64_t dim : spread.getDims(operand))
-      if (dim != 2)
-        return op.emitOpError("expected attn.shard to spread rows or keys, found dimension ")
-               << dim << " of an operand";
-  for (Region *region : {&op.getScoreMod(), &op.getMask(), &op.getProbMod()})
-    if (failed(verifyRegion(attention, *region, spread)))
-      return failure();
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// How keys are exchanged
-//===----------------------------------------------------------------------===//
-
-/// The dimension along which a region's read of a tensor follows the keys; none if it does not.
-static std::optional<int64_t> findKeyDim(tensor::ExtractOp read, Spread &spread) {
-  Value place = read->getBlock()->getArguments().back();
-  for (auto [dim, index] : llvm::enumerate(read.getIndices()))
-    if (index == place && spread.get(read.getTensor(), dim))
-      return dim;
-  return std::nullopt;
-}
-
-/// The tensors of keys, values, and what regions read of them, each with the keys' dimension.
-static llvm::MapVector<Value, int64_t> collectOfKeys(AttentionOp op, Spread &spread) {
-  llvm::MapVector<Value, int64_t> tensors;
-  for (OpOperand *stored : op.getStoredOperands())
-    tensors[stored->get()] = 2;
-  op.walk([&](tensor::ExtractOp read) {
-    if (std::optional<int64_t> dim = findKeyDim(read, spread))
-      tensors[read.getTensor()] = *dim;
-  });
-  return tensors;
-}
-
-/// The bytes of a row of a tensor, of one batch.
-static double countRowBytes(Value tensor) {
-  auto type = cast<RankedTensorType>(tensor.getType());
-  double bytes = getElementBytes(type.getElementType());
-  for (int64_t size : type.getShape())
-    bytes *= ShapedType::isDynamic(size) ? 1 : size;
-  return bytes;
-}
-
-/// Why ranks can't have the keys that their rows see from neighbours alone.
-static std::string explainNoHalo(const ShardedAttention &attention, ShardLayout layout) {
-  if (attention.rows != attention.keys)
-    return "as rows and keys have different sizes";
-  if (layout != ShardLayout::blocks)
-    return "as the layout is not blocks";
-  if (!attention.reach.before || !attention.reach.behind)
-    return "as the mask has no constant bound on both sides of a row's place";
-  return "";
-}
-
-static Exchange describeExchange(const ShardedAttention &attention, Spread &spread) {
-  AttentionOp op = attention.op;
-  Exchange exchange{op, spread.getLayout(attention.keys), bool(attention.rows)};
-  for (auto [tensor, dim] : collectOfKeys(op, spread))
-    exchange.keyBytes += countRowBytes(tensor);
-  exchange.resultBytes = countRowBytes(op.getResult());
-  exchange.before = attention.reach.before;
-  exchange.behind = attention.reach.behind;
-  exchange.noHalo = explainNoHalo(attention, exchange.layout);
-  return exchange;
-}
-
-/// Takes the strategy that is named, or the fastest one.
-static LogicalResult selectStrategy(ShardedAttention &attention, Spread &spread,
-                                    const Cluster &cluster) {
-  attention.reach = MaskAnalysis(attention.op.getMask()).getReach();
-  attention.estimates = estimate(describeExchange(attention, spread), cluster);
-  ShardStrategy named = spread.getStrategy(attention.keys);
-  attention.strategy =
-      named == ShardStrategy::chosen ? choose(attention.estimates).strategy : named;
-  auto *known = llvm::find_if(attention.estimates, [&](const Estimate &each) {
-    return each.strategy == attention.strategy;
-  });
-  if (known == attention.estimates.end())
-    return attention.op.emitOpError("expected a strategy for ")
-           << (attention.rows ? "rows that are spread" : "rows that are whole") << ", found "
-           << stringifyShardStrategy(named);
-  if (!known->reason.empty())
-    return attention.op.emitOpError("expected another strategy than ")
-           << stringifyShardStrategy(named) << ", " << known->reason;
-  return success();
-}
-
-/// What explain prints of a choice.
-static ArrayAttr describeEstimates(const ShardedAttention &attention, Spread &spread,
-                                   const Cluster &cluster) {
-  Builder builder(AttentionOp(attention.op).getContext());
-  bool isNamed = spread.getStrategy(attention.keys) != ShardStrategy::chosen;
-  std::string first = stringifyShardStrategy(attention.strategy).str();
-  first += isNamed ? ", as attn.shard names it"
-                   : ", which takes least memory of those within 5 % of the fastest";
-  SmallVector<Attribute> lines = {builder.getStringAttr(first)};
-  for (const Estimate &each : attention.estimates)
-    lines.push_back(builder.getStringAttr(each.str()));
-  lines.push_back(builder.getStringAttr("for " + cluster.str()));
-  return builder.getArrayAttr(lines);
-}
-
-LogicalResult Spread::verifyStrategies(ArrayRef<ShardedAttention> attentions) {
-  for (auto [size, shard] : shards)
-    if (shard.getStrategy() != ShardStrategy::chosen &&
-        llvm::none_of(attentions,
-                      [size = size](const ShardedAttention &each) { return each.keys == size; }))
-      return function.emitError("expected a strategy for a size of keys alone, found ")
-             << stringifyShardStrategy(shard.getStrategy()) << " for " << size;
-  return success();
-}
-
-/// Finds the attention whose rows or keys are spread; fails at ops that can't be.
-static LogicalResult collect(func::FuncOp function, Spread &spread, const Cluster &cluster,
-                             SmallVectorImpl<ShardedAttention> &found) {
-  for (Operation &op : function.getBody().front()) {
-    auto isSpread = [&](Value value) { return !spread.getDims(value).empty(); };
-    for (Value result : op.getResults())
-      if (failed(spread.verifySizes(op, result)))
-        return failure();
-    if (isa<func::ReturnOp>(op) ||
-        (llvm::none_of(op.getOperands(), isSpread) && llvm::none_of(op.getResults(), isSpread)))
-      continue;
-    if (auto attention = dyn_cast<AttentionOp>(op)) {
-      found.push_back(
-          {attention, spread.get(attention.getQuery(), 2), spread.get(attention.getKey(), 2)});
-      if (failed(verifyAttention(found.back(), spread)) ||
-          (found.back().keys && failed(selectStrategy(found.back(), spread, cluster))))
-        return failure();
-      continue;
-    }
-    auto readsInRegion = [](Operation *user) { return isa<AttentionOp>(user->getParentOp()); };
-    bool isFit = isSpreadSize(&op, spread) ? llvm::all_of(op.getUsers(), readsInRegion)
-                                           : isRowwise(op, spread);
-    if (!isFit)
-      return op.emitOpError("expected an op that works row by row, or attention that fuses, on a "
-                            "dimension that attn.shard spreads");
-  }
-  return spread.verifyStrategies(found);
-}
-
-//===----------------------------------------------------------------------===//
-// Rewriting
-//===----------------------------------------------------------------------===//
 
 namespace {
 class Sharder {
@@ -505,7 +118,7 @@ void Sharder::widenSizes(Region &region) {
       ImplicitLocOpBuilder::atBlockBegin(function.getLoc(), &region.front());
   for (Operation &op : llvm::make_early_inc_range(region.front()))
     for (OpOperand &operand : op.getOpOperands())
-      if (isSpreadSize(operand.get().getDefiningOp(), spread) && !isa<tensor::DimOp>(op)) {
+      if (getSpreadSize(operand.get().getDefiningOp(), spread) && !isa<tensor::DimOp>(op)) {
         inner.setInsertionPoint(&op);
         StringAttr size = getSpreadSize(operand.get().getDefiningOp(), spread);
         operand.set(readPlaces(inner, size, kWholePlace));
@@ -549,7 +162,7 @@ void Sharder::movePlaces(const ShardedAttention &attention, Region &region) {
   auto addFirst = [&](ImplicitLocOpBuilder &inner, Value place) -> Value {
     return arith::AddIOp::create(inner, place, buildFirstOfHalo(inner, attention));
   };
-  SmallVector<Value> coordinates = ::getPlaces(region);
+  SmallVector<Value> coordinates = getQueryAndKey(region);
   if (attention.rows)
     movePlace(region, coordinates[0], readPosition(attention.rows));
   if (attention.strategy == ShardStrategy::halo)
@@ -629,6 +242,18 @@ void Sharder::hideKeysFrom(AttentionOp op, Value rows) {
   }
 }
 
+/// Replaces `tensor` by `other` where it is stored, and where regions read it at a key.
+static void replaceAtKeys(AttentionOp op, Value tensor, Value other,
+                          function_ref<bool(tensor::ExtractOp)> isAtKey) {
+  op.walk([&](tensor::ExtractOp read) {
+    if (read.getTensor() == tensor && isAtKey(read))
+      read.getTensorMutable().assign(other);
+  });
+  for (OpOperand *stored : op.getStoredOperands())
+    if (stored->get() == tensor)
+      stored->set(other);
+}
+
 /// All rows see all keys: those of each rank, and what regions read of them, go around. Blocks are
 /// as long as the longest one.
 SmallVector<Value> Sharder::sendAround(const ShardedAttention &attention, AttentionOp op,
@@ -655,15 +280,8 @@ SmallVector<Value> Sharder::sendAround(const ShardedAttention &attention, Attent
   Block *body =
       b.createBlock(&ring.getBody(), {}, types, SmallVector<Location>(types.size(), op.getLoc()));
   op->moveBefore(body, body->end());
-  for (auto [entry, block] : llvm::zip(ofKeys, body->getArguments())) {
-    op.walk([&, tensor = entry.first, block = block](tensor::ExtractOp read) {
-      if (read.getTensor() == tensor && isAtKey(read))
-        read.getTensorMutable().assign(block);
-    });
-    for (OpOperand *stored : op.getStoredOperands())
-      if (stored->get() == entry.first)
-        stored->set(block);
-  }
+  for (auto [entry, block] : llvm::zip(ofKeys, body->getArguments()))
+    replaceAtKeys(op, entry.first, block, isAtKey);
   hideKeysFrom(op, body->getArgument(ofKeys.size()));
   b.setInsertionPointToEnd(body);
   YieldOp::create(b, merge(body->getArguments().take_back(2), op.getResults()).getResults());
@@ -711,13 +329,8 @@ void Sharder::gather(const ShardedAttention &attention) {
     if (estimates)
       all->setAttr(kEstimatesAttr, estimates);
     estimates = {};
-    op.walk([&, tensor = tensor](tensor::ExtractOp read) {
-      if (read.getTensor() == tensor && findKeyDim(read, spread))
-        read.getTensorMutable().assign(all.getResult());
-    });
-    for (OpOperand *stored : op.getStoredOperands())
-      if (stored->get() == tensor)
-        stored->set(all.getResult());
+    auto isAtKey = [&](tensor::ExtractOp read) { return findKeyDim(read, spread).has_value(); };
+    replaceAtKeys(op, tensor, all.getResult(), isAtKey);
   }
 }
 
@@ -796,7 +409,7 @@ struct AttnShardPass : attn::impl::AttnShardBase<AttnShardPass> {
     Spread spread(function);
     SmallVector<ShardedAttention> found;
     if (failed(known) || failed(spread.readLayouts(shards)) ||
-        failed(collect(function, spread, *known, found)))
+        failed(collectSharded(function, spread, *known, found)))
       return failure();
     Sharder sharder(function, spread, *known);
     for (const ShardedAttention &attention : found)
