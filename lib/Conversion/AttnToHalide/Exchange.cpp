@@ -10,10 +10,71 @@
 
 #include "FunctionConverter.h"
 
+#include "attnc/Dialect/Attn/Attributes.h"
+
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace mlir::attn;
+
+/// A buffer of two of the tensor's sizes.
+static Value allocateTwice(HostFunction &host, Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  SmallVector<int64_t> shape = {2};
+  llvm::append_range(shape, type.getShape());
+  SmallVector<Value> dynamic;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (type.isDynamicDim(dim))
+      dynamic.push_back(cast<Value>(host.getMixedSize(tensor, dim)));
+  return host.allocate(MemRefType::get(shape, type.getElementType()), dynamic);
+}
+
+/// The view of one of the two.
+static Value viewOfTwo(ImplicitLocOpBuilder &builder, Value tensor, Value buffer, Value number) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  SmallVector<OpFoldResult> offsets(type.getRank() + 1, builder.getIndexAttr(0)),
+      strides(offsets.size(), builder.getIndexAttr(1)), sizes = {builder.getIndexAttr(1)};
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    sizes.push_back(type.isDynamicDim(dim)
+                        ? OpFoldResult(memref::DimOp::create(builder, buffer, dim + 1).getResult())
+                        : OpFoldResult(builder.getIndexAttr(type.getDimSize(dim))));
+  offsets.front() = number;
+  auto view = memref::SubViewOp::inferRankReducedResultType(
+      type.getShape(), cast<MemRefType>(buffer.getType()), offsets, sizes, strides);
+  return memref::SubViewOp::create(builder, cast<MemRefType>(view), buffer, offsets, sizes,
+                                   strides);
+}
+
+/// Checks that the sizes of tensors, but for dimension `except`, are the same on all ranks.
+static void requireAgreedSizes(HostFunction &host, ValueRange tensors, int64_t except = -1) {
+  SmallVector<Value> sizes;
+  for (Value tensor : tensors)
+    for (int64_t dim = 0; dim < cast<RankedTensorType>(tensor.getType()).getRank(); ++dim)
+      if (dim != except && cast<RankedTensorType>(tensor.getType()).isDynamicDim(dim))
+        sizes.push_back(cast<Value>(host.getMixedSize(tensor, dim)));
+  if (!sizes.empty())
+    host::AgreeOp::create(host.getBuilder(), sizes);
+}
+
+static Value loadRanks(HostFunction &host) {
+  ImplicitLocOpBuilder &builder = host.getBuilder();
+  Value rank = host.allocate(MemRefType::get({2}, builder.getI32Type()));
+  host::RankOp::create(builder, rank);
+  Value one = arith::ConstantIndexOp::create(builder, 1);
+  Value ranks = host::LoadOp::create(builder, builder.getI32Type(), rank, ValueRange{one});
+  return arith::IndexCastOp::create(builder, builder.getIndexType(), ranks);
+}
+
+/// The elements of attn.places.
+static Value buildPlaces(HostFunction &host, Value rows, ShardLayout layout) {
+  ImplicitLocOpBuilder &builder = host.getBuilder();
+  Value numbers = arith::ConstantIndexOp::create(builder, kLengthsPlace);
+  Value size = arith::AddIOp::create(builder, numbers, loadRanks(host));
+  Value places = host.allocate(MemRefType::get({ShapedType::kDynamic}, builder.getI32Type()),
+                               ValueRange{size});
+  host::PlacesOp::create(builder, host.getIndex(rows), static_cast<uint32_t>(layout), places);
+  return places;
+}
 
 static LogicalResult verifyOnCpu(Operation *op, FunctionConverter &converter) {
   if (!converter.isOnGpu())
@@ -25,7 +86,7 @@ static LogicalResult convertPlaces(PlacesOp op, FunctionConverter &converter) {
   if (failed(verifyOnCpu(op, converter)))
     return failure();
   converter.getHost().setBuffer(op.getResult(),
-                                converter.getHost().buildPlaces(op.getRows(), op.getLayout()));
+                                buildPlaces(converter.getHost(), op.getRows(), op.getLayout()));
   return success();
 }
 
@@ -53,12 +114,12 @@ struct TwoBuffers {
 
   TwoBuffers(HostFunction &host, ValueRange tensors) : tensors(tensors) {
     for (Value tensor : tensors)
-      buffers.push_back(host.allocateTwice(tensor));
+      buffers.push_back(allocateTwice(host, tensor));
   }
   SmallVector<Value> view(HostFunction &host, Value number) const {
     SmallVector<Value> views;
     for (auto [tensor, buffer] : llvm::zip_equal(tensors, buffers))
-      views.push_back(host.viewOfTwo(tensor, buffer, number));
+      views.push_back(viewOfTwo(host.getBuilder(), tensor, buffer, number));
     return views;
   }
 };
@@ -82,7 +143,7 @@ static LogicalResult convertRing(RingOp op, FunctionConverter &converter) {
   ImplicitLocOpBuilder &b = host.getBuilder();
   if (failed(verifyOnCpu(op, converter)))
     return failure();
-  host.requireAgreedSizes(op.getBlocks());
+  requireAgreedSizes(host, op.getBlocks());
   TwoBuffers blocks(host, op.getBlocks()), carried(host, op.getInits());
   Value zero = arith::ConstantIndexOp::create(b, 0), one = arith::ConstantIndexOp::create(b, 1),
         two = arith::ConstantIndexOp::create(b, 2);
@@ -90,7 +151,7 @@ static LogicalResult convertRing(RingOp op, FunctionConverter &converter) {
       failed(copyAll(op.getInits(), carried.view(host, zero), converter)))
     return failure();
 
-  Value ranks = host.loadRanks(), turn = host.beginLoop(ranks);
+  Value ranks = loadRanks(host), turn = host.beginLoop(ranks);
   Value current = arith::RemUIOp::create(b, turn, two);
   Value next = arith::SubIOp::create(b, one, current);
   SmallVector<Value> here = blocks.view(host, current), coming = blocks.view(host, next);
@@ -116,7 +177,7 @@ static LogicalResult convertAllReduce(AllReduceOp op, FunctionConverter &convert
   ImplicitLocOpBuilder &b = host.getBuilder();
   if (failed(verifyOnCpu(op, converter)))
     return failure();
-  host.requireAgreedSizes(op.getInputs());
+  requireAgreedSizes(host, op.getInputs());
   SmallVector<Value> data, received, combined;
   for (Value input : op.getInputs())
     for (auto *buffers : {&data, &received, &combined})
@@ -124,7 +185,7 @@ static LogicalResult convertAllReduce(AllReduceOp op, FunctionConverter &convert
   if (failed(copyAll(op.getInputs(), data, converter)))
     return failure();
 
-  Value round = host.beginLoop(host.loadRanks()), isReceived;
+  Value round = host.beginLoop(loadRanks(host)), isReceived;
   for (auto [from, into] : llvm::zip_equal(data, received))
     isReceived = host::TradeOp::create(b, b.getI1Type(), round, from, into);
   host::WaitOp::create(b);
@@ -147,7 +208,7 @@ static LogicalResult convertAllGather(AllGatherOp op, FunctionConverter &convert
   HostFunction &host = converter.getHost();
   if (failed(verifyOnCpu(op, converter)))
     return failure();
-  host.requireAgreedSizes(op.getInput(), op.getDim());
+  requireAgreedSizes(host, op.getInput(), op.getDim());
   FailureOr<Value> compact = converter.getCompact(op.getInput());
   if (failed(compact))
     return failure();

@@ -348,59 +348,6 @@ LogicalResult HostFunction::buildIf(Value condition, function_ref<LogicalResult(
   return result;
 }
 
-Value HostFunction::allocateTwice(Value tensor) {
-  auto type = cast<RankedTensorType>(tensor.getType());
-  SmallVector<int64_t> shape = {2};
-  llvm::append_range(shape, type.getShape());
-  SmallVector<Value> dynamic;
-  for (int64_t dim = 0; dim < type.getRank(); ++dim)
-    if (type.isDynamicDim(dim))
-      dynamic.push_back(getSize(tensor, dim));
-  return allocate(MemRefType::get(shape, type.getElementType()), dynamic);
-}
-
-Value HostFunction::viewOfTwo(Value tensor, Value buffer, Value number) {
-  auto type = cast<RankedTensorType>(tensor.getType());
-  SmallVector<OpFoldResult> offsets(type.getRank() + 1, builder.getIndexAttr(0)),
-      strides(offsets.size(), builder.getIndexAttr(1)), sizes = {builder.getIndexAttr(1)};
-  for (int64_t dim = 0; dim < type.getRank(); ++dim)
-    sizes.push_back(type.isDynamicDim(dim)
-                        ? OpFoldResult(memref::DimOp::create(builder, buffer, dim + 1).getResult())
-                        : OpFoldResult(builder.getIndexAttr(type.getDimSize(dim))));
-  offsets.front() = number;
-  auto view = memref::SubViewOp::inferRankReducedResultType(
-      type.getShape(), cast<MemRefType>(buffer.getType()), offsets, sizes, strides);
-  return memref::SubViewOp::create(builder, cast<MemRefType>(view), buffer, offsets, sizes,
-                                   strides);
-}
-
-void HostFunction::requireAgreedSizes(ValueRange tensors, int64_t except) {
-  SmallVector<Value> sizes;
-  for (Value tensor : tensors)
-    for (int64_t dim = 0; dim < cast<RankedTensorType>(tensor.getType()).getRank(); ++dim)
-      if (dim != except && cast<RankedTensorType>(tensor.getType()).isDynamicDim(dim))
-        sizes.push_back(getSize(tensor, dim));
-  if (!sizes.empty())
-    host::AgreeOp::create(builder, sizes);
-}
-
-Value HostFunction::buildPlaces(Value rows, ShardLayout layout) {
-  Value numbers = arith::ConstantIndexOp::create(builder, kLengthsPlace);
-  Value size = arith::AddIOp::create(builder, numbers, loadRanks());
-  Value places =
-      allocate(MemRefType::get({ShapedType::kDynamic}, builder.getI32Type()), ValueRange{size});
-  host::PlacesOp::create(builder, getIndex(rows), static_cast<uint32_t>(layout), places);
-  return places;
-}
-
-Value HostFunction::loadRanks() {
-  Value rank = allocate(MemRefType::get({2}, builder.getI32Type()));
-  host::RankOp::create(builder, rank);
-  Value one = arith::ConstantIndexOp::create(builder, 1);
-  Value ranks = host::LoadOp::create(builder, builder.getI32Type(), rank, ValueRange{one});
-  return arith::IndexCastOp::create(builder, builder.getIndexType(), ranks);
-}
-
 //===----------------------------------------------------------------------===//
 // Sizes and calls
 //===----------------------------------------------------------------------===//

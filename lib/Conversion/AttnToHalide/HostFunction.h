@@ -67,15 +67,9 @@ public:
   void endLoop();
   /// Calls `build` for what is executed if `condition` holds, within a loop.
   LogicalResult buildIf(Value condition, function_ref<LogicalResult()> build);
-  /// A buffer of two of the tensor's sizes, and the view of one.
-  Value allocateTwice(Value tensor);
-  Value viewOfTwo(Value tensor, Value buffer, Value number);
-  /// Checks that the sizes of tensors, but for dimension `except`, are the same on all ranks.
-  void requireAgreedSizes(ValueRange tensors, int64_t except = -1);
-  /// The elements of attn.places.
-  Value buildPlaces(Value rows, ShardLayout layout);
-  Value loadRanks();
 
+  /// Rebuilds an index of the source function, which reads tensors, on buffers.
+  Value getIndex(Value index);
   OpFoldResult getMixedSize(Value tensor, int64_t dim);
   /// Checks that a size is the product of `sizes`, unless all are static.
   void requireProduct(Location loc, Value tensor, int64_t dim, ArrayRef<OpFoldResult> sizes,
@@ -130,8 +124,6 @@ private:
   /// Checks that [offset, offset + size) is within [0, whole), unless that is known statically.
   void requireWithin(Location loc, OpFoldResult offset, OpFoldResult size, OpFoldResult whole,
                      const Twine &message);
-  /// Rebuilds an index of the source function, which reads tensors, on buffers.
-  Value getIndex(Value index);
   Value getIndex(OpFoldResult index);
   /// The same; a constant stays an attribute.
   OpFoldResult getMixedIndex(OpFoldResult index);
