@@ -123,12 +123,12 @@ void CpuSchedule::scheduleTasks(Func context, const MergedSplits &splits) {
 }
 
 /// Schedules the partial result of a split that has keys; returns the loop that all it reads is
-/// computed in.
+/// computed in. Of unrolled vectors all but the last have adjacent sums alone.
 Loop CpuSchedule::scheduleUsedSplit(Func partial) {
   computeInQBlock(partial);
   p.boundExtent(partial, "ii", blocks.rows);
   StageLoops v = p.stage(partial);
-  p.vectorizeBy(v["x"], lanes);
+  p.unroll(p.vectorizeBy(v["x"], lanes, TailStrategy::round_up));
   p.reorder({v["h"], v["it"]});
   return v["it"];
 }

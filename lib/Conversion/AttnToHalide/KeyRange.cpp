@@ -100,7 +100,7 @@ KeyRange attn::buildKeyRange(const QBlockMask &mask) {
 Func attn::buildUsedSplits(const QBlockMask &mask) {
   const AttentionBlocks &blocks = mask.blocks;
   const KvSplits &splits = blocks.splits;
-  if (!splits.isSplit() || !blocks.in.kv.arePacked() || mask.mask.dependsOnHead())
+  if (!splits.isSplit() || !mask.hasMask() || mask.mask.dependsOnHead())
     return Func();
   PipelineBuilder &p = blocks.p;
   return p.func("used_splits", {"x", "b"}, p.b().getI32Type(), [&](ArrayRef<Scalar> v) {

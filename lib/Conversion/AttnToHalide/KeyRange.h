@@ -67,9 +67,9 @@ struct KeyRange {
 /// splits: the range of a split, in whole KV blocks.
 KeyRange buildKeyRange(const QBlockMask &mask);
 
-/// Of packed keys, whose splits are as many as all sequences together ask for: how many of a query
-/// block's KV splits have keys, at least one, over query blocks and batches. Null for other keys,
-/// and if the mask depends on the head.
+/// How many of a query block's KV splits the mask leaves keys, at least one, over query blocks and
+/// batches: a call has as many splits as its longest sequence may ask for, of packed keys as all
+/// sequences together. Null without a mask, and if it depends on the head.
 Func buildUsedSplits(const QBlockMask &mask);
 
 /// The same for a CPU. Where keys are searched or lie in pages, constants of the mask are hidden

@@ -36,8 +36,8 @@ func.func @ragged(%rows: tensor<?x4x64xf32>, %k: tensor<?x2x?x64xf32>, %o: tenso
   return %r : tensor<?x4x64xf32>
 }
 
-// Of packed keys, KV splits are as many as all keys ask for; those that a sequence leaves without
-// keys are neither computed nor merged.
+// Of packed keys, KV splits are as many as all keys ask for; those that the mask leaves without keys
+// are neither computed nor merged.
 // CHECK-LABEL: halide.pipeline @packed_keys_attention_2
 // CHECK: %[[USED:.*]] = halide.func "used_splits"
 // CHECK: %[[OF_USED:.*]] = halide.func "partial_of_used"
