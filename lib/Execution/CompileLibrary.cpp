@@ -38,6 +38,10 @@ LogicalResult attnc::checkSymbolIsFree(StringRef name) {
   if (isTaken)
     return reportError("--name",
                        "expected a name other than main and the C library's, found '" + name + "'");
+  if (name.starts_with("halide_"))
+    return reportError("--name", "expected a name that does not begin with halide_, as those of "
+                                 "Halide's runtime do, found '" +
+                                     name + "'");
   return success();
 }
 

@@ -119,6 +119,15 @@ static FailureOr<Tensor> readTensor(StringRef path, const Parameter &input) {
                              : readNpy(path, input.name, input.elementType);
 }
 
+/// A tensor of zeros.
+static FailureOr<Tensor> makeZeros(const Parameter &input, ArrayRef<int64_t> shape,
+                                   StringRef place) {
+  if (getNumElements(shape))
+    return Tensor(input.elementType, shape);
+  return reportError(place, "expected argument " + input.name + " to fit into memory, found " +
+                                describe(shape));
+}
+
 /// The given tensors; empty ones if the shape is still unknown.
 static FailureOr<std::vector<std::optional<Tensor>>>
 makeGiven(const Signature &signature, ArrayRef<const InputSource *> options, Sizes &sizes) {
@@ -127,14 +136,12 @@ makeGiven(const Signature &signature, ArrayRef<const InputSource *> options, Siz
     const Parameter &input = signature.inputs[index];
     if (!option || (option->kind != InputSource::File && !option->hasShape))
       continue;
-    if (option->kind == InputSource::File) {
-      FailureOr<Tensor> read = readTensor(option->path, input);
-      if (failed(read))
-        return failure();
-      tensors[index].emplace(std::move(*read));
-    } else {
-      tensors[index].emplace(input.elementType, option->shape);
-    }
+    FailureOr<Tensor> tensor = option->kind == InputSource::File
+                                   ? readTensor(option->path, input)
+                                   : makeZeros(input, option->shape, "--input");
+    if (failed(tensor))
+      return failure();
+    tensors[index].emplace(std::move(*tensor));
     if (failed(sizes.bind(input, tensors[index]->getShape(), "--input")))
       return failure();
   }
@@ -178,7 +185,10 @@ FailureOr<std::vector<Tensor>> attnc::makeInputs(const Signature &signature,
       auto shape = sizes.getShape(input);
       if (!shape)
         return reportMissing(input, option);
-      (*given)[index].emplace(input.elementType, *shape);
+      FailureOr<Tensor> zeros = makeZeros(input, *shape, "--size");
+      if (failed(zeros))
+        return failure();
+      (*given)[index].emplace(std::move(*zeros));
       if (!option)
         random.push_back(llvm::formatv("{0} {1}[{2:$[, ]}]", input.name, input.elementType,
                                        llvm::make_range(shape->begin(), shape->end())));

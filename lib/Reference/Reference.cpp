@@ -14,6 +14,8 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/bit.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 #include <limits>
@@ -25,7 +27,8 @@ using namespace mlir::attn::reference;
 Array::Array(Type elementType, ArrayRef<int64_t> shape) : elementType(elementType), shape(shape) {
   int64_t count = 1;
   for (int64_t size : shape)
-    count *= size;
+    if (llvm::MulOverflow(count, size, count) || count > int64_t(values.max_size()))
+      llvm::report_bad_alloc_error("out of memory");
   values.resize(count);
 }
 

@@ -10,6 +10,8 @@
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/Sizes.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
 #include <array>
 
 using namespace mlir;
@@ -32,8 +34,11 @@ public:
   void fitOffsets(const mlir::attn::PackedRows &packed, std::optional<int64_t> batch,
                   int64_t total);
   /// Finds the number of sequences that an op requires of offsets: the other known size among those
-  /// that are to be equal. Where some of the offsets are fixed, fits the other sizes to them.
+  /// that are to be equal, or that of other offsets. Where some of the offsets are fixed, fits the
+  /// other sizes to them.
   void findBatches(mlir::attn::AttnOpInterface op, llvm::DenseMap<Value, int64_t> &batches);
+  /// The number of sequences that a region reads a tensor for; none if it reads none at its batch.
+  std::optional<int64_t> findBatchRead(tensor::ExtractOp read);
   /// Fits sizes of which an op requires one to be a multiple of others, as of query heads.
   void fitMultiples(mlir::attn::AttnOpInterface op);
 
@@ -126,6 +131,8 @@ void SizeFitter::findBatches(mlir::attn::AttnOpInterface op,
     for (const auto &member : constraint.members)
       if (Value own = getOffsetsOfBatch(member)) {
         offsets.push_back(own);
+        if (auto known = batches.find(own); known != batches.end())
+          batch = known->second;
         if (auto count = get(own, 0); count && !getFree(own, 0))
           fixed = std::max<int64_t>(*count - 1, 0);
       } else if (auto size = get(member.tensor, member.dim)) {
@@ -140,6 +147,19 @@ void SizeFitter::findBatches(mlir::attn::AttnOpInterface op,
       for (Value each : offsets)
         batches.try_emplace(each, fixed ? *fixed : *batch);
   }
+}
+
+std::optional<int64_t> SizeFitter::findBatchRead(tensor::ExtractOp read) {
+  constexpr size_t kCoordinates = 4;
+  auto arguments = read->getBlock()->getArguments();
+  if (!isa<mlir::attn::AttnDialect>(read->getParentOp()->getDialect()) ||
+      arguments.size() < kCoordinates)
+    return std::nullopt;
+  Value batch = arguments[arguments.size() - kCoordinates];
+  for (auto [dim, index] : llvm::enumerate(read.getIndices()))
+    if (index == batch)
+      return get(read.getTensor(), dim);
+  return std::nullopt;
 }
 
 void SizeFitter::fitMultiples(mlir::attn::AttnOpInterface op) {
@@ -172,12 +192,24 @@ void SizeFitter::fitOffsets(const mlir::attn::PackedRows &packed, std::optional<
 
 static void fitPackedRows(func::FuncOp graph, SizeFitter &fitter, int64_t total) {
   llvm::DenseMap<Value, int64_t> batches;
-  graph.walk([&](mlir::attn::AttnOpInterface op) { fitter.findBatches(op, batches); });
+  for (int pass = 0; pass < 2; ++pass) // offsets may be required to equal later ones
+    graph.walk([&](mlir::attn::AttnOpInterface op) { fitter.findBatches(op, batches); });
+  llvm::DenseSet<Value> offsets;
+  graph.walk([&](Operation *op) {
+    for (const auto &packed : mlir::attn::getPackedRows(op))
+      offsets.insert(packed.offsets);
+  });
+  std::optional<int64_t> read;
+  graph.walk([&](tensor::ExtractOp op) {
+    std::optional<int64_t> batch = fitter.findBatchRead(op);
+    if (batch && !offsets.contains(op.getTensor()))
+      read = std::min(read.value_or(*batch), *batch);
+  });
   graph.walk([&](Operation *op) {
     for (const auto &packed : mlir::attn::getPackedRows(op)) {
       auto batch = batches.find(packed.offsets);
-      fitter.fitOffsets(
-          packed, batch == batches.end() ? std::nullopt : std::optional(batch->second), total);
+      fitter.fitOffsets(packed, batch == batches.end() ? read : std::optional(batch->second),
+                        total);
     }
   });
 }

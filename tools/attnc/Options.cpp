@@ -7,7 +7,10 @@
 
 #include "Options.h"
 
+#include "attnc/Diagnostics/Report.h"
 #include "attnc/Pipelines/SpecText.h"
+
+#include "llvm/Support/FileSystem.h"
 
 using namespace mlir;
 using namespace attnc;
@@ -154,6 +157,10 @@ cl::opt<unsigned> attnc::threads("threads", cl::init(0), cl::value_desc("N"),
                                  cl::sub(verifyCommand()));
 
 SpecSource attnc::getSpecSource() {
+  if (schedulesPath.getNumOccurrences() != 0 && !tuneCommand() && schedulesPath != "none" &&
+      !llvm::sys::fs::exists(schedulesPath))
+    reportNote("--schedules: expected a database of attnc tune, found no file '" + schedulesPath +
+               "': built-in schedules are taken");
   return {specPath,   functionName, weightsPath, allowBytecode, getSchedulesPath(schedulesPath),
           clusterText};
 }
