@@ -244,8 +244,9 @@ FailureOr<TensorRef> GroupQuery::append(Input input, const TensorRef &rows) {
     SmallVector<Value> inPast(place), inRows(place);
     inPast[2] = clamp(place[2], room);
     inRows[2] = clamp(own, length);
-    Value old = at.make<arith::SelectOp>(isLess(place[2], end), at.read(past, inPast),
-                                         floatConstant(at, rows->element, 0));
+    Value old = floatConstant(at, rows->element, 0);
+    if (getStatic(past->sizes[2]) != 0) // else there is nothing to read, wherever
+      old = at.make<arith::SelectOp>(isLess(place[2], end), at.read(past, inPast), old);
     Value row = at.make<arith::SelectOp>(isLess(own, length), at.read(rows, inRows), old);
     return at.make<arith::SelectOp>(isLess(own, at.index(0)), old, row);
   };
