@@ -335,11 +335,10 @@ static Func buildLaneSums(PipelineBuilder &p, DotProduct &dot, const DotForm &fo
 }
 
 /// The sums of all tiles, by row and key.
-static Func addUpLanes(PipelineBuilder &p, DotProduct &dot, ArrayRef<StringRef> vars,
-                       const DotForm &form, StringRef name) {
+static Func addUpLanes(PipelineBuilder &p, DotProduct &dot, const DotForm &form, StringRef name) {
   int64_t rows = form.tileRows, keys = form.tileKeys;
   Func sums = buildLaneSums(p, dot, form, name);
-  return p.func(name, vars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
+  return p.func(name, kScoreVars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
     SmallVector<Scalar> at = {v[0] % rows * keys + v[1] % keys, v[0] / rows, v[1] / keys};
     llvm::append_range(at, v.drop_front(2));
     return sums(at);
@@ -391,7 +390,7 @@ DotProduct attn::buildDotProduct(const AttentionBlocks &blocks, Func query, KeyE
            });
   if (form.isInterleaved) {
     DotProduct dot{Func(), partial, {}};
-    dot.sum = addUpLanes(p, dot, kScoreVars, form, name);
+    dot.sum = addUpLanes(p, dot, form, name);
     return dot;
   }
   p.update(sum, kScoreVars, {{"rj", p.i32(form.sums)}},

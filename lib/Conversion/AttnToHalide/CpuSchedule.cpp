@@ -122,8 +122,8 @@ void CpuSchedule::scheduleTasks(Func context, const MergedSplits &splits) {
     p.parallel(qBlockLoop = qBlocks);
 }
 
-/// Schedules the partial result of a split that has keys; returns the loop that all it reads is
-/// computed in. Of unrolled vectors all but the last have adjacent sums alone.
+/// Schedules the partial result of a split that has keys; returns the loop in which all that it
+/// reads is computed. Unrolled vectors but the last load adjacent sums; a loop would gather them.
 Loop CpuSchedule::scheduleUsedSplit(Func partial) {
   computeInQBlock(partial);
   p.boundExtent(partial, "ii", blocks.rows);
@@ -138,8 +138,8 @@ void CpuSchedule::scheduleSplits(const MergedSplits &splits, Loop merging) {
   Func partial = splits.partial, top = splits.top, merged = splits.merged;
   p.computeRoot(partial);
   p.boundExtent(partial, "ii", blocks.rows);
-  // The condition of a split that has keys must not depend on loops inside of its task, and tails
-  // of loops are conditions, too.
+  // Halide skips splits without keys only if no loop inside of a task takes part in the condition,
+  // which tails of loops are added to.
   bool areAllUsed = !Value(splits.used);
   StageLoops v = areAllUsed ? p.stage(partial) : p.stage(partial, 0);
   p.vectorizeBy(v["x"], lanes, areAllUsed ? TailStrategy::guard_with_if : TailStrategy::round_up);

@@ -67,15 +67,15 @@ struct KeyRange {
 /// splits: the range of a split, in whole KV blocks.
 KeyRange buildKeyRange(const QBlockMask &mask);
 
-/// How many of a query block's KV splits the mask leaves keys, at least one, over query blocks and
-/// batches: a call has as many splits as its longest sequence may ask for, of packed keys as all
-/// sequences together. Null without a mask, and if it depends on the head.
-Func buildUsedSplits(const QBlockMask &mask);
-
 /// The same for a CPU. Where keys are searched or lie in pages, constants of the mask are hidden
 /// from bounds inference: Halide would take funcs of keys beyond such a constant for impossible,
 /// and its checks fail for those of a call with more keys.
 KeyRange buildCpuKeyRange(const QBlockMask &mask);
+
+/// How many of a query block's KV splits the mask leaves keys, at least one, over query blocks and
+/// batches: a call has as many splits as its longest sequence may ask for, of packed keys as all
+/// sequences together. Null without a mask, and if it depends on the head.
+Func buildUsedSplits(const QBlockMask &mask);
 
 /// Finds the gap between the two ranges of keys that the mask's comparisons leave, if they may. The
 /// query block has no KV splits.

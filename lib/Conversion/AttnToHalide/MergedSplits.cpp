@@ -47,6 +47,7 @@ attn::buildMergedSplits(const QBlockMask &mask, const Numerators &numerators, co
     s.ofUsed = p.func("partial_of_used", kVars, f32Type, partial);
     s.partial =
         p.func("partial", kVars, f32Type, [&](ArrayRef<Scalar>) { return undef(p.b(), f32Type); });
+    // A condition is one of a reduction, here of one element.
     p.update(s.partial, kVars, {{"ru", p.i32(1)}}, [&](ArrayRef<Scalar> v, auto) -> Update {
       BlockCoords t(v);
       Scalar qBlock = clamp(t.it / splits, p.i32(0), blocks.maxQBlocks() - 1);

@@ -24,9 +24,10 @@ struct MergedSplits {
   /// Weighted sum of values, sum of numerators and maximum of each split; the maximum over a row's
   /// splits; their sums rescaled to it; the reciprocal of the sum of numerators.
   Func partial, top, merged, inverse;
-  /// By buildUsedSplits; and the partial result of a split that has keys, which is copied. Halide
-  /// skips a func that is read under a condition, with all that is computed in its loops: splits
-  /// without keys take no time.
+  /// If the mask may leave splits without keys: the number of those that have some, by
+  /// buildUsedSplits, and the partial result of one of them. `partial` copies it under that
+  /// condition, and Halide skips what is read under a condition alone, with all that is computed in
+  /// its loops.
   Func used, ofUsed;
 };
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ShardPlan.h"
+#include "Spread.h"
 
 #include "attnc/Dialect/Attn/Attributes.h"
 
