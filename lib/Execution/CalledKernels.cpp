@@ -11,6 +11,7 @@
 
 #include "attnc/Dialect/Host/Host.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
@@ -34,6 +35,15 @@ static void bindSizes(func::FuncOp function, ArrayRef<ArrayRef<int64_t>> argumen
   });
 }
 
+/// Whether an element of an argument has a part in it.
+static bool dependsOnElements(Value condition) {
+  llvm::SetVector<Operation *> slice;
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  (void)getBackwardSlice(condition, &slice, options);
+  return llvm::any_of(slice, llvm::IsaPred<host::LoadOp>);
+}
+
 SmallVector<CalledKernel> attnc::getCalledKernels(func::FuncOp function,
                                                   ArrayRef<ArrayRef<int64_t>> arguments) {
   auto module = function->getParentOfType<ModuleOp>();
@@ -44,7 +54,7 @@ SmallVector<CalledKernel> attnc::getCalledKernels(func::FuncOp function,
   SmallVector<CalledKernel> called;
   copy->walk([&](host::CallOp call) {
     Value condition = call.getCondition();
-    if (!condition || matchPattern(condition, m_One()))
+    if (!condition || matchPattern(condition, m_One()) || dependsOnElements(condition))
       called.push_back({module.lookupSymbol<mlir::attn::KernelOpInterface>(call.getCallee()),
                         /*isChosen=*/condition != nullptr});
   });

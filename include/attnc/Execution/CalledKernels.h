@@ -17,12 +17,12 @@ namespace attnc {
 /// One kernel that a call runs.
 struct CalledKernel {
   mlir::attn::KernelOpInterface kernel;
-  /// Whether the sizes selected it; other sizes run another kernel, or none.
+  /// Whether the arguments selected it; others run another kernel, or none.
   bool isChosen;
 };
 
-/// The kernels a scheduled function calls on arguments of these shapes, in order. Calls whose
-/// condition depends on more than shapes are left out.
+/// The kernels that a scheduled function may call on arguments of these shapes, in order: offsets
+/// of packed rows say which. Calls whose condition depends on addresses are left out.
 llvm::SmallVector<CalledKernel> getCalledKernels(mlir::func::FuncOp function,
                                                  llvm::ArrayRef<llvm::ArrayRef<int64_t>> arguments);
 

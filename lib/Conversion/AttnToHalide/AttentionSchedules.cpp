@@ -113,8 +113,24 @@ static LogicalResult callKernels(AttentionOp op, Attribute schedule, ArrayRef<Va
       failed(converter.callKernel(destinations, op.getLoc(), "merge", merge, condition)));
 }
 
-/// One kernel for each schedule; a call runs the first that serves its q_len. Of packed rows, each
-/// kernel computes the sequences that it serves, and is left out if there are too few rows for one.
+/// A buffer of how many packed sequences each schedule's kernel serves; null on a GPU, where
+/// kernels without rows take less than reading it does.
+static FailureOr<Value> countServed(AttentionOp op, FunctionConverter &converter) {
+  if (converter.isOnGpu())
+    return Value();
+  SmallVector<ServedLengths> kernels;
+  for (auto schedule : op.getScheduleAttr().getAsRange<ScheduleAttrInterface>())
+    kernels.push_back({kernels.empty() ? -1 : kernels.back().limit, schedule.getMaxQLen()});
+  auto i32 = IntegerType::get(op.getContext(), 32);
+  Value served = converter.getHost().allocate(MemRefType::get({int64_t(kernels.size())}, i32));
+  auto lower = [&](PipelineBuilder &p) { return lowerCountServed(p, op.getOffsets(), kernels); };
+  if (failed(converter.callOn(served, op.getLoc(), "served_sequences", lower)))
+    return failure();
+  return served;
+}
+
+/// One kernel for each schedule; a call runs the first that serves its q_len, and of packed rows,
+/// each that serves a sequence; but the first one clears an lse (AttentionLse.cpp) in every call.
 static LogicalResult convertAttention(AttentionOp op, FunctionConverter &converter) {
   HostFunction &host = converter.getHost();
   if (StringRef obstacle = findObstacle(op); !obstacle.empty())
@@ -125,17 +141,26 @@ static LogicalResult convertAttention(AttentionOp op, FunctionConverter &convert
     return failure();
   SmallVector<Value> destinations = llvm::map_to_vector(
       op->getResults(), [&](Value result) { return host.getDestination(result); });
-  int64_t above = -1;
+  FailureOr<Value> served = Value();
+  if (op.getOffsets() && op.getSchedule()->size() > 1)
+    served = countServed(op, converter);
+  if (failed(served))
+    return failure();
+  int64_t above = -1, number = 0;
   for (auto schedule : op.getScheduleAttr().getAsRange<ScheduleAttrInterface>()) {
     int64_t limit = schedule.getMaxQLen();
     auto isServed = [&] {
-      return host.isWithin(op.getQuery(), {2}, above, op.getOffsets() ? 0 : limit);
+      Value hasRows = host.isWithin(op.getQuery(), {2}, above, op.getOffsets() ? 0 : limit);
+      return *served ? host.areBoth(hasRows, host.isAboveZero(op.getLoc(), *served, number))
+                     : hasRows;
     };
-    bool isAlwaysCalled = op.getSchedule()->size() == 1 || (op.getOffsets() && above < 0);
+    bool isAlwaysCalled =
+        op.getSchedule()->size() == 1 || (number == 0 && op.getOffsets() && op.getLse());
     if (failed(callKernels(op, schedule, destinations, converter,
                            isAlwaysCalled ? function_ref<Value()>() : isServed)))
       return failure();
     above = limit;
+    ++number;
   }
   return success();
 }

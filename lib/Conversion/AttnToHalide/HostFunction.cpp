@@ -273,6 +273,18 @@ SmallVector<Value> HostFunction::viewOperands(tensor::ConcatOp op, Value buffer)
   return views;
 }
 
+void HostFunction::viewCast(tensor::CastOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (!type.isDynamicDim(dim))
+      requireSame(op.getLoc(), op.getSource(), dim, op.getResult(), dim,
+                  "expected the sizes of tensor.cast's result");
+  Value buffer = getBuffer(op.getSource());
+  auto from = cast<MemRefType>(buffer.getType());
+  auto to = MemRefType::get(type.getShape(), type.getElementType(), from.getLayout());
+  buffers[op.getResult()] = memref::CastOp::create(builder, to, buffer);
+}
+
 void HostFunction::viewExpanded(tensor::ExpandShapeOp op) {
   SmallVector<OpFoldResult> sizes;
   for (OpFoldResult size : op.getMixedOutputShape())
@@ -595,6 +607,14 @@ Value HostFunction::isWithin(Value tensor, ArrayRef<int64_t> dims, int64_t above
     return isAbove;
   Value isBelow = compare(arith::CmpIPredicate::sle, limit);
   return arith::AndIOp::create(builder, isAbove, isBelow);
+}
+
+Value HostFunction::isAboveZero(Location loc, Value buffer, int64_t index) {
+  Type element = cast<MemRefType>(buffer.getType()).getElementType();
+  Value at = arith::ConstantIndexOp::create(builder, index),
+        zero = arith::ConstantIntOp::create(builder, element, 0);
+  Value found = host::LoadOp::create(builder, loc, element, buffer, at);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt, found, zero);
 }
 
 Value HostFunction::isShort(Value tensor, int64_t dim, int64_t limit) {

@@ -57,6 +57,8 @@ public:
   /// The view of `buffer` that each operand of a concatenation goes to; null for one that is always
   /// empty, as a view may not begin at the end.
   SmallVector<Value> viewOperands(tensor::ConcatOp op, Value buffer);
+  /// The same elements, with sizes that are known in one of the types only; checks them.
+  void viewCast(tensor::CastOp op);
   /// Checks that the sizes multiply to the source's.
   void viewExpanded(tensor::ExpandShapeOp op);
   void viewCollapsed(tensor::CollapseShapeOp op, Value compact);
@@ -96,6 +98,8 @@ public:
   /// Whether `above` < size <= `limit` for the product of some of a tensor's sizes; a limit of 0
   /// means none.
   Value isWithin(Value tensor, ArrayRef<int64_t> dims, int64_t above, int64_t limit);
+  /// Whether an element of a buffer of integers is above 0.
+  Value isAboveZero(Location loc, Value buffer, int64_t index);
   /// Whether 0 < size <= `limit` for a size of `tensor`, and the one before it is larger.
   Value isShort(Value tensor, int64_t dim, int64_t limit);
   Value isNot(Value condition);

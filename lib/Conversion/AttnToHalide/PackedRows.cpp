@@ -99,6 +99,26 @@ Scalar PackedBlocks::sequenceOf(Scalar block) const {
   return unsafePromiseClamped(min(numbers(block), last), p.i32(0), last);
 }
 
+LogicalResult attn::lowerCountServed(PipelineBuilder &p, Value tensor,
+                                     ArrayRef<ServedLengths> kernels) {
+  Type i32 = p.b().getI32Type();
+  Func offsets = p.input("offsets", tensor);
+  Func served = p.func("served", {"x"}, i32, [&](ArrayRef<Scalar>) { return p.i32(0); });
+  p.update(served, {"x"}, {{"r", p.extent(offsets, 0) - 1}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             Scalar length = offsets(r[0] + 1) - offsets(r[0]), count = p.i32(0);
+             for (auto [index, kernel] : llvm::enumerate(kernels)) {
+               Scalar isServed = length > std::max<int64_t>(kernel.above, 0);
+               if (kernel.limit)
+                 isServed = isServed && length <= length.constant(kernel.limit);
+               count = select(v[0] == p.i32(index), convert(isServed, i32), count);
+             }
+             return served(v) + count;
+           });
+  p.output(served, RankedTensorType::get({int64_t(kernels.size())}, i32));
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Checks
 //===----------------------------------------------------------------------===//

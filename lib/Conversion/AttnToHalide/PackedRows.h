@@ -65,6 +65,14 @@ private:
   Func numbers, firsts, counts, packedFirsts;
 };
 
+/// The sequences that a kernel serves: those of more than `above` rows, and of at most `limit`
+/// unless that is 0.
+struct ServedLengths {
+  int64_t above, limit;
+};
+/// Computes how many sequences with rows each of several kernels serves.
+LogicalResult lowerCountServed(PipelineBuilder &p, Value offsets, ArrayRef<ServedLengths> kernels);
+
 /// Emits checks that offsets begin with 0, don't decrease and end with the number of rows.
 LogicalResult requireOffsets(Operation *op, FunctionConverter &converter);
 

@@ -58,6 +58,11 @@ static LogicalResult convertTranspose(TransposeOp op, FunctionConverter &convert
   return success();
 }
 
+static LogicalResult convertCast(tensor::CastOp op, FunctionConverter &converter) {
+  converter.getHost().viewCast(op);
+  return success();
+}
+
 static LogicalResult convertExpandShape(tensor::ExpandShapeOp op, FunctionConverter &converter) {
   HostFunction &host = converter.getHost();
   host.viewExpanded(op);
@@ -129,6 +134,7 @@ void attn::addViewLowerings(Lowerings &lowerings) {
   lowerings.addView(convertSplitHeads);
   lowerings.addView(convertMergeHeads);
   lowerings.addView(convertTranspose);
+  lowerings.addView(convertCast);
   lowerings.addView(convertExpandShape);
   lowerings.addView(convertCollapseShape);
   lowerings.addView(convertExtractSlice);

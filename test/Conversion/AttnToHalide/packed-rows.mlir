@@ -1,8 +1,8 @@
 // RUN: attn-opt %s --attn-pipeline | FileCheck %s
 // RUN: attn-opt %s --attn-pipeline=target=x86-64-linux-opencl | FileCheck %s --check-prefix=GPU
 
-// Offsets are checked, then each kernel computes the sequences that it serves: it scatters the rows
-// that they have, into the result's own memory. No padded tensor is allocated.
+// Offsets are checked, then each kernel that serves a sequence computes those that it serves: it
+// scatters the rows that they have, into the result's own memory. No padded tensor is allocated.
 // CHECK-LABEL: halide.pipeline @ragged_wrong_offsets_0
 // CHECK-LABEL: halide.pipeline @ragged_attention
 // CHECK: halide.func "blocks_before"
@@ -11,9 +11,13 @@
 // CHECK-NOT: memref.alloc() : memref<?x
 // CHECK: %[[PLACE:.*]] = memref.transpose %{{.*}}
 // CHECK: host.require %{{.*}}, "expected element {} of the offsets of attn.attention to be 0 first, not to decrease, and the number of rows last"(%{{.*}})
-// CHECK: host.call @ragged_attention_1({{[^)]*}}) :
-// CHECK: %[[MANY:.*]] = arith.cmpi sgt, %{{.*}}, %c1 : index
-// CHECK: host.call @ragged_attention_2({{[^)]*}}) if(%[[MANY]])
+// CHECK: host.call @ragged_served_sequences_1({{[^,]*}}, %[[SERVED:[^)]*]])
+// CHECK: %[[STEPS:.*]] = host.load %[[SERVED]][%c0]
+// CHECK: %[[HAS_STEPS:.*]] = arith.cmpi sgt, %[[STEPS]], %c0_i32
+// CHECK: %[[CALLS_STEPS:.*]] = arith.andi %{{.*}}, %[[HAS_STEPS]]
+// CHECK: host.call @ragged_attention_2({{[^)]*}}) if(%[[CALLS_STEPS]])
+// CHECK: %[[CHUNKS:.*]] = host.load %[[SERVED]][%c1]
+// CHECK: host.call @ragged_attention_3({{[^)]*}}) if(
 // CHECK-NOT: host.call @ragged_copy
 // CHECK: return
 
@@ -38,7 +42,7 @@ func.func @ragged(%rows: tensor<?x4x64xf32>, %k: tensor<?x2x?x64xf32>, %o: tenso
 
 // Of packed keys, KV splits are as many as all keys ask for; those that the mask leaves without keys
 // are neither computed nor merged.
-// CHECK-LABEL: halide.pipeline @packed_keys_attention_2
+// CHECK-LABEL: halide.pipeline @packed_keys_attention_3
 // CHECK: %[[USED:.*]] = halide.func "used_splits"
 // CHECK: %[[OF_USED:.*]] = halide.func "partial_of_used"
 // CHECK: %[[PARTIAL:.*]] = halide.func "partial"
