@@ -28,7 +28,8 @@ struct Domain {
 static ArrayRef<Domain> getDomains() {
   static constexpr int64_t blocks[] = {16, 32, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512},
                            queryBlocks[] = {16, 32, 48, 64, 96, 128, 192},
-                           tile[] = {1, 2, 3, 4, 6, 8, 12, 16}, splits[] = {1, 2, 4, 8, 16, 32},
+                           tile[] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 16},
+                           splits[] = {1, 2, 4, 8, 16, 32},
                            splitKeys[] = {256, 512, 1024, 2048, 4096},
                            ahead[] = {0, 8, 16, 24, 32, 64, 128, 256}, fetches[] = {1, 2, 3},
                            localities[] = {2, 3}, heads[] = {1, 2, 4, 8, 16, 32},

@@ -1,0 +1,445 @@
+//===- CpuSchedules.cpp - choose schedules of attention on a CPU ----------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScheduleSelectors.h"
+
+#include "attnc/Dialect/Attn/Attributes.h"
+#include "attnc/Dialect/Attn/MaskAnalysis.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// The width of a narrow window, in which many of a query block's keys are visible to
+/// some of its rows only: smaller blocks waste less.
+static std::optional<int64_t> findNarrowWindow(MaskAnalysis &mask) {
+  constexpr int64_t kNarrowWindow = 512;
+  std::optional<int64_t> width = mask.getWidth();
+  return width && *width > 0 && *width <= kNarrowWindow ? width : std::nullopt;
+}
+
+/// Whether keys and values, which every query block rereads, exceed the cache, and most rows see
+/// most of them.
+static bool exceedsCache(AttentionOp op, MaskAnalysis &mask) {
+  constexpr int64_t kCacheBytes = 12 << 20;
+  auto key = op.getKey().getType(), value = op.getValue().getType();
+  int64_t kvLen = op.getKvLen().getStatic();
+  if (ShapedType::isDynamic(kvLen))
+    return false;
+  int64_t bytes = kvLen *
+                  (key.getDimSize(3) * key.getElementTypeBitWidth() +
+                   value.getDimSize(3) * value.getElementTypeBitWidth()) /
+                  8;
+  bool boundsOneSide =
+      op.getMask().empty() ||
+      (!mask.getWidth() && llvm::all_of(op.getMask().getOps(), [](Operation &each) {
+        return isa<arith::ConstantOp, arith::AddIOp, arith::SubIOp, arith::CmpIOp, YieldOp>(each);
+      }));
+  return bytes > kCacheBytes && boundsOneSide;
+}
+
+/// Tiles take many times the products of vdpbf16ps. Their schedules have vectors of AVX-512.
+static Products selectProducts(AttentionOp op, const CpuInfo &cpu) {
+  auto query = op.getQuery().getType();
+  int64_t headDim = query.getDimSize(3);
+  if (!query.getElementType().isBF16() || op.isWidened() || headDim % 2 != 0)
+    return Products::f32;
+  if (cpu.hasTiles && cpu.vectorBytes == 64 && headDim > 2)
+    return Products::bf16_tiles;
+  return cpu.prefersBF16Pairs ? Products::bf16_pairs : Products::f32;
+}
+
+namespace {
+/// Prefetches of keys and values, as in `#attn.decode`.
+struct Fetches {
+  int64_t keys, count, locality = 2;
+};
+
+/// KV blocks are multiples of `unit` keys: at most `ofWindow` in a narrow window, at most
+/// `ofBlocks` where a mask has blocks, else `otherwise`.
+struct KvBlockSizes {
+  int64_t unit, ofWindow, ofBlocks, otherwise;
+};
+
+/// Register tiles of a decode kernel, as in `#attn.decode`.
+struct DecodeTiles {
+  int64_t scoreRows, scoreKeys, contextRows, contextVectors;
+};
+
+/// Chooses the CPU schedules of one op.
+class CpuSelector {
+public:
+  CpuSelector(AttentionOp op, const CpuInfo &cpu)
+      : op(op), cpu(cpu), mask(op.getMask()), lanes(cpu.lanes(32)),
+        has32VectorRegs(cpu.vectorRegisters >= 32),
+        lacksFMA(!has32VectorRegs && cpu.vectorBytes == 16),
+        headDim(op.getQuery().getType().getDimSize(3)),
+        valueVectors(llvm::divideCeil(op.getValue().getType().getDimSize(3), lanes)),
+        products(selectProducts(op, cpu)), width(findNarrowWindow(mask)),
+        isNarrow(width || hasTwoRanges()) {
+    if (SmallVector<Value> terms = mask.getOpenTerms(); !terms.empty()) {
+      rowPeriod = mask.getRowPeriod(terms);
+      keyPeriod = mask.getKeyPeriod(terms);
+    }
+    bool hasBlocks = rowPeriod != 0 && rowPeriod % kNarrowBlock == 0;
+    isNarrow |= isSearched() && products == Products::f32 && !hasBlocks;
+  }
+
+  ArrayAttr select();
+
+private:
+  /// The query block of a narrow window.
+  static constexpr int64_t kNarrowBlock = 32;
+  /// The most rows of a query block.
+  int64_t limitQBlock(int64_t qBlock) { return isNarrow ? std::min(qBlock, kNarrowBlock) : qBlock; }
+  static constexpr int64_t kMostPackedHeads = 64;
+  /// From so many rows on, products of a decode kernel take time beside reading keys and values,
+  /// from several rows on, as long as reading 16 bits, and from many rows on, as reading 32.
+  static constexpr int64_t kSomeRows = 4, kSeveralRows = 6, kManyRows = 8;
+
+  bool hasTwoRanges() { return mask.isComplete() && mask.getCondition().hasTwoRanges(); }
+  /// Whether the visible keys are found by evaluating the mask, such as one of document ids.
+  bool isSearched() { return has32VectorRegs && !op.getMask().empty() && !mask.isComplete(); }
+
+  SmallVector<Attribute> selectForCalls();
+  Attribute prefill(int64_t qBlock, int64_t maxQLen = 0, int64_t packedHeads = 1);
+  /// The most query heads that share keys and fill whole vectors of rows, at most `limit`; or 0.
+  int64_t headsInVectors(int64_t limit);
+  /// Whether the heads that share keys are so many that few rows of them take as long as their
+  /// products do.
+  bool packsManyHeads() { return headsInVectors(kMostPackedHeads) >= 16; }
+  Attribute manyHeads(int64_t rowsOfHead, int64_t maxQLen = 0);
+  KvBlockSizes kvBlockSizes(int64_t qBlock);
+  int64_t kvBlock(int64_t qBlock);
+  int64_t prefillFetchAhead(int64_t qBlock);
+  /// Whether one KV block covers all keys that a query block sees.
+  bool isOneKvBlock(int64_t qBlock);
+  DecodeTiles decodeTiles(int64_t rows, bool inPairs, bool areProductBound);
+  Attribute decode(int64_t rowsOfHead, int64_t maxQLen = 0);
+  /// Whether prefetches of a decode kernel fill the L1 cache.
+  bool readsIntoL1(int64_t rows);
+  Fetches fetches(int64_t rows, int64_t kvBlock);
+  int64_t interleavedHeads(int64_t rows);
+  int64_t kvSplits(int64_t packedHeads);
+  bool isInTiles() const { return products == Products::bf16_tiles; }
+  /// Rows of a large query block. For tiles, each query block packs the keys and values that it
+  /// reads; beside a mask, fewer rows waste less.
+  int64_t rowsOfBlock() { return !isInTiles() ? 48 : op.getMask().empty() ? 96 : 64; }
+  int64_t bestQBlock(int64_t rows);
+  int64_t fitPeriod(int64_t qBlock);
+
+  AttentionOp op;
+  const CpuInfo &cpu;
+  MaskAnalysis mask;
+  int64_t lanes;
+  /// 32 vector registers instead of 16.
+  bool has32VectorRegs;
+  /// Without FMA, a product takes an instruction and a register of its own.
+  bool lacksFMA;
+  int64_t headDim, valueVectors;
+  Products products;
+  /// The width of a narrow window, if there is one.
+  std::optional<int64_t> width;
+  /// Whether rows see a narrow window, or two ranges of keys, as attention sinks and a window, or
+  /// keys that a search finds: a query block across two documents visits the keys of both.
+  bool isNarrow;
+  /// The rows and keys of the blocks that a mask tells apart, as by a table of blocks; 0 or 1 if it
+  /// does not.
+  int64_t rowPeriod = 0, keyPeriod = 0;
+};
+} // namespace
+
+/// Rescaling has a fixed cost per KV block, but the scores of a large KV block exceed the L1 cache.
+/// Beside masks other than a window and blocks, KV blocks of 96 keys measured as fast as those of
+/// 128, or up to 1 % faster. Targets with short vectors may have a small stack: 64 KB on wasm.
+/// Tiles multiply so fast that rescaling, and packing values, take more than the scores' way
+/// through the L2 cache.
+KvBlockSizes CpuSelector::kvBlockSizes(int64_t qBlock) {
+  bool isMasked = !op.getMask().empty();
+  if (isInTiles()) {
+    constexpr int64_t kTile = 32, kMostScores = 49152;
+    int64_t most = kMostScores / qBlock / kTile * kTile;
+    return {kTile, 256, 256, std::min<int64_t>(isMasked ? 256 : 512, most)};
+  }
+  if (lacksFMA || qBlock > 48)
+    return {16, 96, 64, 64};
+  return {16, 96, 128, (!isMasked && has32VectorRegs) || isSearched() ? 128 : 96};
+}
+
+/// If a query block sees few keys, one KV block covers all, and nothing is rescaled. Otherwise
+/// those of a window, or of the blocks of a mask, divide it evenly.
+int64_t CpuSelector::kvBlock(int64_t qBlock) {
+  constexpr int64_t kPeriodUnit = 32;
+  auto [unit, ofWindow, ofBlocks, otherwise] = kvBlockSizes(qBlock);
+  if (isOneKvBlock(qBlock))
+    return llvm::alignTo(std::max<int64_t>(*getMaxKeys(op, mask, qBlock), 1), unit);
+  if (width) {
+    int64_t keys = *width + qBlock - 1;
+    return llvm::alignTo(llvm::divideCeil(keys, llvm::divideCeil(keys, ofWindow)), unit);
+  }
+  if (keyPeriod % kPeriodUnit == 0 && keyPeriod != 0)
+    return kPeriodUnit * largestDivisor(keyPeriod / kPeriodUnit, ofBlocks / kPeriodUnit);
+  return otherwise;
+}
+
+bool CpuSelector::isOneKvBlock(int64_t qBlock) {
+  constexpr int64_t kMaxKeys = 384;
+  std::optional<int64_t> keys = getMaxKeys(op, mask, qBlock);
+  return keys && *keys <= kMaxKeys && !lacksFMA;
+}
+
+/// Register tiles of scores and of context take three quarters of the registers each, at different
+/// times; without FMA, scores take half, as products need registers. If one KV block covers many
+/// keys or a window, each group of rows rereads its values from L2: fewer vectors make for fewer
+/// groups.
+Attribute CpuSelector::prefill(int64_t qBlock, int64_t maxQLen, int64_t packedHeads) {
+  constexpr int64_t kL1Keys = 128;
+  int64_t vectors = largestDivisor(qBlock / lanes, isInTiles() ? 2 : lacksFMA ? 4 : 3);
+  int64_t scoreKeys = has32VectorRegs ? 8 : lacksFMA ? 2 : 4;
+  if (has32VectorRegs && vectors == 1 && packedHeads != 1)
+    scoreKeys = 16;
+  int64_t contextVectors =
+      has32VectorRegs ? (valueVectors <= 6 ? valueVectors : 4) : std::min<int64_t>(valueVectors, 2);
+  if (has32VectorRegs && isOneKvBlock(qBlock) && (width || kvBlock(qBlock) > kL1Keys))
+    contextVectors = std::min<int64_t>(valueVectors, 2);
+  int64_t contextRows =
+      largestDivisor(qBlock, std::min<int64_t>((has32VectorRegs ? 24 : 12) / contextVectors, 12));
+  if (isInTiles() && !isOneKvBlock(qBlock)) {
+    contextVectors = std::min<int64_t>(valueVectors, 8);
+    contextRows = largestDivisor(qBlock, 4);
+  }
+  return PrefillAttr::get(op->getContext(), qBlock, kvBlock(qBlock), lanes, vectors, scoreKeys,
+                          contextRows, contextVectors, products, prefillFetchAhead(qBlock),
+                          packedHeads, packedHeads == 1 ? 1 : kvSplits(packedHeads),
+                          /*min_split_keys=*/1024, maxQLen);
+}
+
+/// CPUs by themselves prefetch from L3 and memory more slowly than many rows multiply. For short
+/// keys in pairs, and for the few keys of one KV block or of a search, which stay in L2, prefetches
+/// cost more than they save. Fewer of long keys fit in L2 until they are read.
+int64_t CpuSelector::prefillFetchAhead(int64_t qBlock) {
+  constexpr int64_t kShort = 128, kLong = 512;
+  int64_t keysAhead = headDim >= kLong ? 32 : 64;
+  bool areShortPairs = products == Products::bf16_pairs && headDim < kShort,
+       mayNeedSearch = !op.getMask().empty() && !mask.isComplete();
+  return isInTiles() || areShortPairs || mayNeedSearch || isOneKvBlock(qBlock) ? 0 : keysAhead;
+}
+
+int64_t CpuSelector::headsInVectors(int64_t limit) {
+  int64_t vectors = op.getGroupSize().value_or(1) / lanes;
+  return op.getGroupSize().value_or(1) % lanes == 0 ? lanes * largestDivisor(vectors, limit / lanes)
+                                                    : 0;
+}
+
+/// One row of many heads is a query block; of several rows, two or more of fewer heads are, so that
+/// little of the last block is padding.
+Attribute CpuSelector::manyHeads(int64_t rowsOfHead, int64_t maxQLen) {
+  constexpr int64_t kRows = 32, kHeads = 16;
+  int64_t heads = headsInVectors(rowsOfHead == 1 ? kMostPackedHeads : kHeads);
+  return prefill(rowsOfHead == 1 ? heads : kRows, maxQLen, heads);
+}
+
+/// Few rows take as long as reading keys and values does, which is fastest in order: one key after
+/// the other, or two that share what several rows load, and as much of a value's row at a time as
+/// half of the registers can sum up. Rows that take as long as their products do share what they
+/// load and widen. 5 or 7 rows that share a key are one tile: row by row, each key and value would
+/// be read, and prefetched, as often.
+DecodeTiles CpuSelector::decodeTiles(int64_t rows, bool inPairs, bool areProductBound) {
+  bool areF32 = op.getKey().getType().getElementType().isF32();
+  int64_t sums = has32VectorRegs ? 16 : 8;
+  int64_t scoreRows = largestDivisor(rows, 4), wholeRows = largestDivisor(rows, 8);
+  if (scoreRows < 3 && wholeRows > 4) {
+    int64_t contextSums = !has32VectorRegs ? 12 : areF32 ? 16 : 20;
+    return {wholeRows, int64_t(llvm::bit_floor<uint64_t>(sums / wholeRows)), wholeRows,
+            largestDivisor(valueVectors, contextSums / wholeRows)};
+  }
+  bool sharesLoads = areF32 ? scoreRows == 4 && !cpu.prefersOrder : scoreRows >= 3;
+  int64_t scoreKeys = areProductBound ? llvm::bit_floor<uint64_t>(sums / scoreRows)
+                      : sharesLoads   ? 2
+                                      : 1;
+  int64_t contextVectors = largestDivisor(valueVectors, areProductBound || inPairs ? sums / 4 : 8);
+  int64_t contextRows =
+      rows == 3 && has32VectorRegs ? rows : largestDivisor(rows, sums / contextVectors);
+  return {scoreRows, scoreKeys, contextRows, contextVectors};
+}
+
+/// Many rows of 8 bits take as long as their products do, and so do some rows of 16 bits on CPUs
+/// that read as fast out of order, and more of 16 bits and of f32 on others. Some rows of pairs
+/// share the values that they pair.
+Attribute CpuSelector::decode(int64_t rowsOfHead, int64_t maxQLen) {
+  constexpr int64_t kL1Bits = 512; // of one dim of all keys: 8 KB for 128 dims
+  int64_t keyBits = op.getKey().getType().getElementTypeBitWidth();
+  int64_t shared = getPackedHeads(op), rows = rowsOfHead * shared;
+  bool inPairs =
+      products == Products::bf16_pairs && headDim % (2 * lanes) == 0 && rows >= kSomeRows;
+  bool widensMore = keyBits == 8 || (keyBits == 16 && !inPairs && !cpu.prefersOrder);
+  int64_t fewest = widensMore ? kSomeRows : keyBits == 16 ? kSeveralRows : kManyRows;
+  bool areProductBound = rows >= fewest && (keyBits < 32 || cpu.prefersOrder);
+  DecodeTiles tiles = decodeTiles(rows, inPairs, areProductBound);
+  int64_t kvBlock = areProductBound && widensMore ? 128
+                    : readsIntoL1(rows)           ? kL1Bits / keyBits
+                                                  : 64;
+  Fetches ahead = fetches(rows, kvBlock);
+  int64_t interleaved = interleavedHeads(rows), minSplitKeys = interleaved == 1 ? 1024 : 512;
+  return DecodeAttr::get(op->getContext(), rows, shared, kvBlock, lanes, tiles.scoreRows,
+                         tiles.scoreKeys, tiles.contextRows, tiles.contextVectors,
+                         inPairs ? Products::bf16_pairs : Products::f32, ahead.keys, ahead.count,
+                         ahead.locality, interleaved, kvSplits(shared * interleaved), minSplitKeys,
+                         maxQLen);
+}
+
+/// Whether other rows lie between two keys or values in memory, as far as is known: in pages, and
+/// in views of tensors with keys before heads.
+static bool areRowsApart(AttentionOp op) {
+  auto isView = [](Value tensor) {
+    auto transpose = tensor.getDefiningOp<TransposeOp>();
+    return tensor.getDefiningOp<SplitHeadsOp>() || (transpose && transpose.keepsRows());
+  };
+  return op.getPages() || isView(op.getKey()) || isView(op.getValue());
+}
+
+/// Whether the heads of a key lie side by side in memory, as in pages and caches with keys before
+/// heads.
+static bool areHeadsInKeys(Value tensor) {
+  auto transpose = tensor.getDefiningOp<TransposeOp>();
+  if (!transpose || !transpose.keepsRows())
+    return tensor.getDefiningOp<SplitHeadsOp>();
+  ArrayRef<int64_t> order = transpose.getPermutation();
+  return order[1] > order[2];
+}
+
+/// Heads side by side are read in turns, so that memory is read in order; the sums of all of them
+/// stay in the caches. A head that a mask tells apart has a range of keys of its own, which would
+/// be looked up for each.
+int64_t CpuSelector::interleavedHeads(int64_t rows) {
+  constexpr int64_t kMostBytes = 64 << 10;
+  int64_t heads = op.getQuery().getType().getDimSize(1);
+  if (ShapedType::isDynamic(heads) || mask.dependsOnHead() || !areHeadsInKeys(op.getKey()) ||
+      !areHeadsInKeys(op.getValue()))
+    return 1;
+  int64_t bytes = rows * std::max(headDim, valueVectors * lanes) * sizeof(float);
+  return largestDivisor(heads / getPackedHeads(op), kMostBytes / bytes);
+}
+
+/// On Zen 5, 32 heads of 128 dims over 8 read f32 in 0.88 of the time that prefetches into L2 take,
+/// f16 and bf16 in 0.92 to 0.97; 16 bits with one or two rows take 1.05. Rows that lie heads apart
+/// share few sets of an L1 cache, and 8 bits, or 16 for many rows, wait for their products.
+bool CpuSelector::readsIntoL1(int64_t rows) {
+  int64_t bits = op.getKey().getType().getElementTypeBitWidth();
+  bool arePairs = products == Products::bf16_pairs,
+       isFasterIn16Bits = rows >= kSomeRows && (rows < kManyRows || arePairs);
+  return cpu.prefersOrder && (bits > 16 || (bits == 16 && isFasterIn16Bits)) &&
+         !areHeadsInKeys(op.getKey()) && !areHeadsInKeys(op.getValue());
+}
+
+/// How far ahead rows are prefetched, how often, and into which cache. Most CPUs by themselves
+/// prefetch rows side by side, but not far enough ahead of the products of several query rows,
+/// which leave time for a core to drop prefetches. Elements of 8 bits arrive faster than they are
+/// multiplied, and so do those of 16 bits for several rows: one prefetch is enough, but for views
+/// whose elements are widened. What fills the L1 cache is one KV block ahead, in pages, which CPUs
+/// don't follow, one and a half.
+Fetches CpuSelector::fetches(int64_t rows, int64_t kvBlock) {
+  constexpr int64_t kKeysAhead = 64; // 32 KB of 128 floats
+  int64_t bits = op.getKey().getType().getElementTypeBitWidth();
+  bool areSome = rows >= kSomeRows, areApart = areRowsApart(op);
+  if (readsIntoL1(rows))
+    return {op.getPages() ? kvBlock + kvBlock / 2 : kvBlock, areSome ? 2 : 1, /*locality=*/3};
+  bool inViews = areApart && !op.getPages();
+  bool areShort = bits == 16 && has32VectorRegs && !cpu.prefersOrder &&
+                  (!inViews || products == Products::bf16_pairs);
+  bool isOnce = bits == 8 || (areSome && areShort);
+  int64_t ahead = std::max(isOnce && areSome && areApart ? 2 * kKeysAhead : kKeysAhead, kvBlock);
+  if (areSome || areApart)
+    return {ahead, isOnce ? 1 : 3};
+  return {cpu.prefersOrder ? ahead : 0, 1};
+}
+
+/// Number of KV splits: enough tasks for all cores of a large machine. A window has few keys, keys
+/// between two ranges are skipped where they are not split, and a prob region may need all probs of
+/// a row: no splits.
+int64_t CpuSelector::kvSplits(int64_t packedHeads) {
+  constexpr int64_t kTasks = 32;
+  auto query = op.getQuery().getType();
+  if (mask.getWidth() || hasTwoRanges() || !op.getProbMod().empty())
+    return 1;
+  int64_t tasks = query.isDynamicDim(1) ? 1 : query.getDimSize(1) / packedHeads;
+  if (!query.isDynamicDim(0))
+    tasks *= query.getDimSize(0);
+  return llvm::divideCeil(kTasks, std::clamp<int64_t>(tasks, 1, kTasks));
+}
+
+/// The query block with the least cost: padding rows are wasted, and a row of a small block costs
+/// more.
+int64_t CpuSelector::bestQBlock(int64_t rows) {
+  SmallVector<std::pair<int64_t, double>> costOfRow = {{rowsOfBlock(), 1.0}, {32, 1.05}, {16, 1.3}};
+  if (isInTiles())
+    costOfRow.push_back({64, 1.03});
+  auto cost = [&](std::pair<int64_t, double> block) {
+    return llvm::divideCeil(rows, block.first) * block.first * block.second;
+  };
+  return llvm::min_element(costOfRow, [&](auto a, auto b) { return cost(a) < cost(b); })->first;
+}
+
+/// A query block that lies within one of the mask's blocks, if there are any.
+int64_t CpuSelector::fitPeriod(int64_t qBlock) {
+  if (rowPeriod % 32 != 0 || rowPeriod == 0 || qBlock < 32)
+    return qBlock;
+  return has32VectorRegs && rowPeriod % 64 == 0 && qBlock > 32 ? 64 : 32;
+}
+
+/// The number of query rows that all calls are expected to have.
+static std::optional<int64_t> getExpectedQLen(AttentionOp op) {
+  auto function = op->getParentOfType<func::FuncOp>();
+  auto rows = function ? function->getAttrOfType<IntegerAttr>(kQLenAttr) : IntegerAttr();
+  return rows ? std::optional(rows.getValue().getSExtValue()) : std::nullopt;
+}
+
+/// For a dynamic q_len, a call selects the kernel by its own. With more than a few rows, rows fill
+/// the lanes.
+SmallVector<Attribute> CpuSelector::selectForCalls() {
+  std::optional<int64_t> expected = getExpectedQLen(op);
+  SmallVector<Attribute> schedules;
+  auto add = [&](int64_t maxQLen, function_ref<Attribute(int64_t)> select) {
+    if (!expected)
+      schedules.push_back(select(maxQLen));
+    else if (schedules.empty() && (maxQLen == 0 || *expected <= maxQLen))
+      schedules.push_back(select(/*maxQLen=*/0));
+  };
+  if (packsManyHeads())
+    add(1, [&](int64_t maxQLen) { return manyHeads(1, maxQLen); });
+  else if (headDim % lanes == 0)
+    add(1, [&](int64_t maxQLen) { return decode(1, maxQLen); });
+  add(16, [&](int64_t maxQLen) {
+    return packsManyHeads() ? manyHeads(2, maxQLen) : prefill(16, maxQLen);
+  });
+  if (!isNarrow)
+    add(128, [&](int64_t maxQLen) { return prefill(32, maxQLen); });
+  add(0, [&](int64_t maxQLen) { return prefill(limitQBlock(fitPeriod(rowsOfBlock())), maxQLen); });
+  return schedules;
+}
+
+/// A static q_len has one kernel; that of packed sequences is known in a call.
+ArrayAttr CpuSelector::select() {
+  constexpr int64_t kFewRows = 4, kStreamingBlock = 192;
+  int64_t rows = op.getQuery().getType().getDimSize(2);
+  if (ShapedType::isDynamic(rows) || op.getOffsets())
+    return ArrayAttr::get(op->getContext(), selectForCalls());
+  if (packsManyHeads() && rows > 0 && rows <= kFewRows)
+    return ArrayAttr::get(op->getContext(), {manyHeads(rows)});
+  bool isDecode =
+      headDim % lanes == 0 && rows > 0 && rows <= kFewRows && rows * getPackedHeads(op) <= 16;
+  int64_t qBlock = fitPeriod(bestQBlock(rows));
+  if (has32VectorRegs && rows >= kStreamingBlock && exceedsCache(op, mask))
+    qBlock = kStreamingBlock;
+  return ArrayAttr::get(op->getContext(), {isDecode ? decode(rows) : prefill(limitQBlock(qBlock))});
+}
+
+ArrayAttr attn::selectCpuSchedules(AttentionOp op, const CpuInfo &cpu) {
+  return CpuSelector(op, cpu).select();
+}
