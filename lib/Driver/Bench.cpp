@@ -10,6 +10,7 @@
 #include "BenchReport.h"
 #include "CacheFolder.h"
 #include "Targets.h"
+#include "TimedInputs.h"
 #include "Timing.h"
 
 #include "attnc/Cost/Cost.h"
@@ -22,6 +23,7 @@
 
 #include "llvm/Support/Threading.h"
 
+#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -36,6 +38,7 @@ struct Bench {
   func::FuncOp graph;
   std::optional<SymbolicCount> flops;
   double seconds;
+  bool isCold;
   /// None of a GPU.
   std::optional<MachineLimits> limits;
 };
@@ -57,13 +60,13 @@ static SmallVector<CalledKernel> getCalled(Spec &spec, ArrayRef<Tensor> inputs,
 }
 
 /// The shortest time that one of `calls` more calls spends in each kernel.
-static FailureOr<SmallVector<ProfileLine>> profile(Bench &bench, ArrayRef<Tensor> inputs,
+static FailureOr<SmallVector<ProfileLine>> profile(Bench &bench, TimedInputs &inputs,
                                                    ArrayRef<Tensor> outputs, size_t calls) {
   MutableArrayRef<KernelTime> times = bench.kernel.getProfile();
   SmallVector<KernelTime> shortest(times.size(), {std::numeric_limits<int64_t>::max(), 0});
   for (size_t count = 0; count < calls && !times.empty(); ++count) {
     llvm::fill(times, KernelTime{});
-    if (failed(bench.kernel.call(inputs, outputs)))
+    if (failed(bench.kernel.call(inputs.next(), outputs)))
       return failure();
     for (auto [time, least] : llvm::zip(times, shortest))
       if (time.nanoseconds < least.nanoseconds)
@@ -79,23 +82,24 @@ static FailureOr<SmallVector<ProfileLine>> profile(Bench &bench, ArrayRef<Tensor
 
 static FailureOr<Row> timeRow(Bench &bench, InputMaker &maker, const Dims &dims) {
   Sizes sizes = makeSizes(dims, "--size");
-  FailureOr<std::vector<Tensor>> inputs = maker.make(sizes);
-  if (failed(inputs))
+  FailureOr<std::vector<Tensor>> made = maker.make(sizes);
+  if (failed(made))
     return failure();
   FailureOr<std::vector<Tensor>> outputs =
-      makeOutputs(maker.getSignature(), sizes, bench.graph, *inputs, bench.spec.getPath());
+      makeOutputs(maker.getSignature(), sizes, bench.graph, *made, bench.spec.getPath());
   if (failed(outputs))
     return failure();
+  TimedInputs inputs(std::move(*made), bench.isCold);
   FailureOr<Times> times =
-      sample([&] { return bench.kernel.call(*inputs, *outputs); }, bench.seconds);
-  FailureOr<int64_t> workspace = bench.kernel.getWorkspace(*inputs, *outputs);
+      sample([&] { return bench.kernel.call(inputs.next(), *outputs); }, bench.seconds);
+  FailureOr<int64_t> workspace = bench.kernel.getWorkspace(inputs.getFirst(), *outputs);
   if (failed(times) || failed(workspace))
     return failure();
-  auto lines = profile(bench, *inputs, *outputs, times->wall.size());
+  auto lines = profile(bench, inputs, *outputs, times->wall.size());
   if (failed(lines))
     return failure();
   int64_t bytes = 0;
-  for (const Tensor &tensor : llvm::concat<const Tensor>(*inputs, *outputs))
+  for (const Tensor &tensor : llvm::concat<const Tensor>(inputs.getFirst(), *outputs))
     bytes += tensor.numBytes();
   std::optional<double> flops;
   if (bench.flops)
@@ -108,7 +112,7 @@ static FailureOr<Row> timeRow(Bench &bench, InputMaker &maker, const Dims &dims)
              bytes,
              *workspace,
              flops,
-             getCalled(bench.spec, *inputs, *outputs),
+             getCalled(bench.spec, inputs.getFirst(), *outputs),
              std::move(*lines)};
 }
 
@@ -166,20 +170,25 @@ static LogicalResult timeSpec(Spec &spec, StringRef target, const BenchInvocatio
                    InputMaker::FullLengths);
   if (!function)
     remarkIntegers(maker);
-  Bench bench{
-      spec, *kernel, function, flops, invocation.seconds, findLimits(target, invocation.threads)};
+  Bench bench{spec,
+              *kernel,
+              function,
+              flops,
+              invocation.seconds,
+              invocation.isCold,
+              findLimits(target, invocation.threads)};
   FailureOr<std::vector<Row>> rows =
       timeRows(bench, maker, combine(invocation.sizes), /*isPrinted=*/!invocation.asJson);
   if (failed(rows))
     return failure();
   if (invocation.asJson)
-    printJson(spec, target, bench.limits, *rows);
+    printJson(spec, target, bench.isCold, bench.limits, *rows);
   remarkLoad(*rows, invocation.threads);
   return success();
 }
 
 LogicalResult attnc::bench(const BenchInvocation &invocation) {
-  if (!(invocation.seconds >= 0))
+  if (!(invocation.seconds >= 0) || !std::isfinite(invocation.seconds))
     return reportUsage("--seconds",
                        llvm::formatv("expected 0 or more, found {0}", invocation.seconds));
   std::unique_ptr<Spec> spec = Spec::load(invocation.spec);

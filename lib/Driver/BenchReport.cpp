@@ -141,13 +141,14 @@ void attnc::remarkLoad(ArrayRef<Row> rows, unsigned numThreads) {
                "% above the shortest times: other work on this machine, or too few --seconds");
 }
 
-void attnc::printJson(Spec &spec, StringRef target, const std::optional<MachineLimits> &limits,
-                      ArrayRef<Row> rows) {
+void attnc::printJson(Spec &spec, StringRef target, bool isCold,
+                      const std::optional<MachineLimits> &limits, ArrayRef<Row> rows) {
   json::Array array;
   for (const Row &row : rows)
     array.push_back(toJson(row, limits));
   json::Object object{{"function", mlir::attn::escapeJson(spec.getFunction().getName())},
                       {"target", target},
+                      {"cold", isCold},
                       {"rows", std::move(array)}};
   if (limits)
     object["machine"] = json::Object{{"fma_gflops", limits->flops / 1e9},

@@ -55,8 +55,8 @@ std::string describe(const Dims &dims);
 void printHeader(unsigned width);
 void print(const Row &row, const std::optional<MachineLimits> &limits, unsigned width);
 
-void printJson(Spec &spec, llvm::StringRef target, const std::optional<MachineLimits> &limits,
-               llvm::ArrayRef<Row> rows);
+void printJson(Spec &spec, llvm::StringRef target, bool isCold,
+               const std::optional<MachineLimits> &limits, llvm::ArrayRef<Row> rows);
 
 /// Notes that other work on the machine disturbed the times.
 void remarkLoad(llvm::ArrayRef<Row> rows, unsigned numThreads);

@@ -10,6 +10,7 @@
 
 #include "ScheduleSearch.h"
 #include "Targets.h"
+#include "TimedInputs.h"
 #include "Timing.h"
 #include "TuneReport.h"
 
@@ -71,7 +72,8 @@ namespace {
 struct Call {
   std::string sizesText;
   Sizes sizes;
-  std::vector<Tensor> inputs, outputs;
+  TimedInputs inputs;
+  std::vector<Tensor> outputs;
   /// By the reference; empty if it would take minutes.
   std::vector<Expected> expected;
   /// The results of the kernel that the search began with.
@@ -179,11 +181,11 @@ FailureOr<Call> Tuner::makeCall(const Dims &dims) {
   FailureOr<std::vector<Tensor>> inputs = maker.make(call.sizes);
   if (failed(inputs))
     return failure();
-  call.inputs = std::move(*inputs);
   FailureOr<std::vector<Tensor>> outputs =
-      makeOutputs(signature, call.sizes, graph.getFunction(), call.inputs, spec.getPath());
+      makeOutputs(signature, call.sizes, graph.getFunction(), *inputs, spec.getPath());
   if (failed(outputs))
     return failure();
+  call.inputs = TimedInputs(std::move(*inputs), /*areCold=*/true);
   call.outputs = std::move(*outputs);
   return call;
 }
@@ -197,13 +199,14 @@ LogicalResult Tuner::addExpected(Call &call, const Dims &dims) {
     return failure();
   auto function = lowered->lookupSymbol<func::FuncOp>(spec.getFunction().getName());
   std::unique_ptr<Kernel> kernel = Kernel::compile(function, target, /*cacheDir=*/"");
-  if (!kernel || failed(kernel->call(call.inputs, call.outputs)))
+  if (!kernel || failed(kernel->call(call.inputs.getFirst(), call.outputs)))
     return failure();
   call.first = makeArrays(call.outputs);
   if (WorkEstimate(graph.getFunction()).get(dims) > kMostProducts)
     return success();
   Progress progress("computing the reference of " + spec.getPath());
-  auto exact = graph.evaluate(makeArrays(call.inputs), mlir::attn::reference::Arithmetic::Exact);
+  auto exact =
+      graph.evaluate(makeArrays(call.inputs.getFirst()), mlir::attn::reference::Arithmetic::Exact);
   if (failed(exact))
     return failure();
   for (auto [array, first] : llvm::zip_equal(*exact, call.first))
@@ -314,14 +317,15 @@ LogicalResult Tuner::reportWrong(const Goal &goal, Attribute schedule) {
 
 static FailureOr<double> timeCall(Kernel &kernel, Call &call) {
   double begin = getWallTime();
-  if (failed(kernel.call(call.inputs, call.outputs)))
+  if (failed(kernel.call(call.inputs.next(), call.outputs)))
     return failure();
   return getWallTime() - begin;
 }
 
 /// The shortest of the times that `duration` seconds allow.
 static FailureOr<double> sampleCall(Kernel &kernel, Call &call, double duration) {
-  FailureOr<Times> times = sample([&] { return kernel.call(call.inputs, call.outputs); }, duration);
+  auto callOnce = [&] { return kernel.call(call.inputs.next(), call.outputs); };
+  FailureOr<Times> times = sample(callOnce, duration);
   if (failed(times))
     return failure();
   return *llvm::min_element(times->wall);
@@ -474,7 +478,7 @@ FailureOr<std::vector<Finding>> Tuner::run() {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult checkTunes(const TuneInvocation &invocation, StringRef target) {
-  if (!(invocation.seconds > 0))
+  if (!(invocation.seconds > 0) || !std::isfinite(invocation.seconds))
     return reportUsage("--seconds",
                        llvm::formatv("expected more than 0, found {0}", invocation.seconds));
   if (invocation.spec.schedules.empty())

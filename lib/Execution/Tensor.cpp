@@ -42,6 +42,12 @@ Tensor::Tensor(Type elementType, ArrayRef<int64_t> shape)
   std::memset(bytes.get(), 0, size);
 }
 
+Tensor Tensor::copy() const {
+  Tensor result(elementType, shape);
+  std::memcpy(result.data(), data(), numBytes());
+  return result;
+}
+
 template <typename T>
 static T load(const char *data, int64_t index) {
   T value;

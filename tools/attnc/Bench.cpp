@@ -14,14 +14,18 @@ namespace cl = llvm::cl;
 static cl::opt<double> seconds("seconds", cl::init(1), cl::value_desc("S"),
                                cl::desc("How long to time each row (default: 1)"),
                                cl::cat(category()), cl::sub(benchCommand()));
+static cl::opt<bool> isCold("cold", cl::desc("Time calls whose inputs are in no cache"),
+                            cl::cat(category()), cl::sub(benchCommand()));
 static cl::opt<bool> isProfiled("profile", cl::desc("Also print the time of each kernel"),
                                 cl::cat(category()), cl::sub(benchCommand()));
 static cl::opt<bool> asJson("json", cl::desc("Print JSON instead of a table"), cl::cat(category()),
                             cl::sub(benchCommand()));
 
 static constexpr llvm::StringLiteral examples = R"(
-Calls the compiled kernel repeatedly on the same inputs, after one warm-up call. Inputs not
-given by --input are random; key lengths are full, without padding.
+Calls the compiled kernel repeatedly on the same inputs, after one warm-up call; with --cold on
+copies of them in turn, which together exceed the last-level cache: a step of decoding a model finds
+its keys and values in memory, as the other layers evict them. Inputs not given by --input are
+random; key lengths are full, without padding.
 
   min, median  wall milliseconds of one call
   cpu          CPU milliseconds of one call, all threads together (median): its cost on a
@@ -45,6 +49,7 @@ Examples:
   attnc bench spec.mlir --size batch=1,len=256,512,1024
   attnc bench spec.mlir --size batch=1,8,len=128 --threads 1 --seconds 5 --json
   attnc bench layer.mlir --size batch=1,len=512 --profile
+  attnc bench decode.mlir --size kv_len=4096 --cold
   attnc bench spec.mlir --input query=@q.npy --input key=@k.npy --input value=@v.npy
   attnc compile spec.mlir --emit fused -o - > tuned.mlir
   attnc bench tuned.mlir --size len=1024 --threads 1      an edited schedule
@@ -57,6 +62,7 @@ static LogicalResult runBench() {
     return failure();
   invocation.sizes = std::move(*sizes);
   invocation.seconds = seconds;
+  invocation.isCold = isCold;
   invocation.isProfiled = isProfiled;
   invocation.asJson = asJson;
   return bench(invocation);

@@ -24,8 +24,8 @@ static cl::opt<bool> asJson("json", cl::desc("Print JSON instead of text"), cl::
 static constexpr llvm::StringLiteral examples = R"(
 Searches, on this machine, the schedules of the kernels that calls of these sizes run. Each
 candidate is compiled, compared with the float64 reference (with the schedule before, where the
-reference would take minutes) and timed; the fastest ones are then timed in turn with the schedule
-before, and one that is faster is kept.
+reference would take minutes) and timed, on inputs that no cache holds (attnc bench --cold); the
+fastest ones are then timed in turn with the schedule before, and one that is faster is kept.
 
 Schedules are kept in a JSON file, by processor, target and op: --schedules FILE, else the
 environment variable ATTNC_SCHEDULES, else attnc/schedules.json in ~/.config. compile, run, bench,
@@ -38,7 +38,7 @@ Examples:
   attnc tune spec.mlir --size batch=1,len=2048
   attnc tune decode.mlir --size kv_len=512,4096,32768 --threads 1 --seconds 120
   attnc tune spec.mlir --size len=1024 --schedules tuned.json
-  attnc bench spec.mlir --size len=1024 --schedules tuned.json
+  attnc bench spec.mlir --size len=1024 --schedules tuned.json --cold
 )";
 
 static LogicalResult runTune() {

@@ -79,6 +79,8 @@ struct BenchInvocation : CallInvocation {
   std::vector<SizeList> sizes;
   /// How long each row is timed.
   double seconds = 1;
+  /// Whether inputs are evicted from the caches between calls.
+  bool isCold = false;
   /// Whether the times of kernels are printed too; on CPUs.
   bool isProfiled = false;
   bool asJson = false;

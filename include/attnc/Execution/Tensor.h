@@ -29,6 +29,8 @@ public:
   /// All zero. The shape was checked with getNumElements.
   Tensor(mlir::Type elementType, llvm::ArrayRef<int64_t> shape);
 
+  Tensor copy() const;
+
   mlir::Type getElementType() const { return elementType; }
   llvm::ArrayRef<int64_t> getShape() const { return shape; }
   int64_t size() const { return numElements; }
