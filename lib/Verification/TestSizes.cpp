@@ -113,12 +113,15 @@ void SizeFitter::fitPages(Value pool, Value table) {
 
 /// The offsets that a tensor's batch is counted by; null if there are none.
 static Value getOffsetsOfBatch(const mlir::attn::SizeConstraint::Member &member) {
+  using namespace mlir::attn;
   if (member.extra == 1)
     return member.tensor;
   Operation *op = member.dim == 0 ? member.tensor.getDefiningOp() : nullptr;
-  if (auto unpack = dyn_cast_or_null<mlir::attn::UnpackRowsOp>(op))
+  while (isa_and_nonnull<ScoreOp, MaskOp, SoftmaxOp, ContextOp>(op)) // batches of the first operand
+    op = op->getOperand(0).getDefiningOp();
+  if (auto unpack = dyn_cast_or_null<UnpackRowsOp>(op))
     return unpack.getOffsets();
-  auto gather = dyn_cast_or_null<mlir::attn::GatherPagesOp>(op);
+  auto gather = dyn_cast_or_null<GatherPagesOp>(op);
   return gather ? Value(gather.getOffsets()) : Value();
 }
 
@@ -141,11 +144,13 @@ void SizeFitter::findBatches(mlir::attn::AttnOpInterface op,
           others.push_back(free);
       }
     if (fixed)
-      for (int64_t *other : others)
-        *other = *fixed;
-    if (fixed || batch)
-      for (Value each : offsets)
-        batches.try_emplace(each, fixed ? *fixed : *batch);
+      batch = fixed;
+    if (!batch || offsets.empty())
+      continue;
+    for (int64_t *other : others)
+      *other = *batch;
+    for (Value each : offsets)
+      batches.try_emplace(each, *batch);
   }
 }
 

@@ -34,6 +34,9 @@ def _export(module, inputs, dynamic_shapes, name):
         with _flex_export.writing_out() as calls:
             program = torch.onnx.export(module, inputs, dynamic_shapes=dynamic_shapes, dynamo=True, optimize=False, verbose=False,
                                         opset_version=_OPSET)
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"attnc.from_torch: expected the package {error.name}, found none: pip install onnx onnxscript",
+                                  name=error.name) from error
     except Exception as error:
         if isinstance(error.__cause__, _flex_export.Refusal):
             raise NotImplementedError(f"{name}: {error.__cause__}") from error

@@ -152,7 +152,9 @@ def _filled(number):
 def _new_full(x, size, fill_value, *, dtype=None):
     if tuple(size):
         raise TypeError(f"{user_line()}expected one element, found a tensor of shape {tuple(size)}")
-    return lift(fill_value) if dtype is None else lift(fill_value).to(dtype)
+    if dtype is not None:
+        return lift(fill_value).to(dtype)
+    return lift(float(fill_value) if isinstance(fill_value, int) and lift(x).type == "float" else fill_value)
 
 
 def _to(dtype):

@@ -72,10 +72,20 @@ static FailureOr<Value> getRow(Node &node, int index, const TensorRef &input, in
   return node.materialize(flattenFrom(node.body, makeExpand(node.body, row, sizes), 0));
 }
 
-/// Mean and 1 / deviation of the rows, which a layer norm may give as well.
-static void importMoments(Node &node, const TensorRef &input, int64_t axis) {
+/// Mean and 1 / deviation of the rows, which a layer norm may give as well, in the type of
+/// stash_type.
+static LogicalResult importMoments(Node &node, TensorRef input, int64_t axis) {
   if (!node.wantsOutput(1) && !node.wantsOutput(2))
-    return;
+    return success();
+  FailureOr<Type> given = node.getType("stash_type");
+  if (failed(given))
+    return failure();
+  Type type = *given ? *given : node.body.b.getF32Type();
+  if (!isa<FloatType>(type))
+    return node.error() << "expected attribute 'stash_type' to be a float type, found " << type;
+  if (type != input->element)
+    input = makeMap(node.body, type, input->sizes, {input},
+                    [&](Body &at, ArrayRef<Value> x) { return castScalar(at, x[0], type); });
   SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(axis, input->getRank()));
   TensorRef mean = makeReduce(node.body, input, ReduceKind::mean, dims, /*keep=*/true);
   TensorRef square = makeMap(node.body, input->element, input->sizes, {input, mean},
@@ -93,6 +103,7 @@ static void importMoments(Node &node, const TensorRef &input, int64_t axis) {
                               return at.make<arith::DivFOp>(floatConstant(at, x[0].getType(), 1),
                                                             at.make<math::SqrtOp>(sum));
                             }));
+  return success();
 }
 
 static LogicalResult importNorm(Node &node, NormMode mode) {
@@ -107,8 +118,8 @@ static LogicalResult importNorm(Node &node, NormMode mode) {
   Value norm =
       LayerNormOp::create(node.body.b, node.body.loc, rows->getType(), node.materialize(rows), mode,
                           *scale, *bias, APFloat(node.getFloat("epsilon", 1e-5f)));
-  if (mode == NormMode::layer)
-    importMoments(node, input, *axis);
+  if (mode == NormMode::layer && failed(importMoments(node, input, *axis)))
+    return failure();
   return node.setOutput(makeReshape(node.body, makeComputed(norm, rows->sizes), input->sizes));
 }
 

@@ -91,10 +91,12 @@ static FailureOr<Part> resolvePart(Node &node, OpFoldResult size, Value start, V
   if (step < 0)
     return node.error() << "expected steps forward in a dynamic dimension, found " << step;
   Value length = first == 0 ? last : body.make<arith::SubIOp>(last, part.start);
-  part.size = length;
   if (step > 1)
-    part.size = body.make<arith::MaxSIOp>(body.make<arith::CeilDivSIOp>(length, body.index(step)),
-                                          body.index(0));
+    length = body.make<arith::CeilDivSIOp>(length, body.index(step));
+  bool mayBeNegative =
+      first != 0 && !(Polynomial::of(last) + Polynomial::constant(-1) * Polynomial::of(part.start))
+                         .isNonNegative();
+  part.size = mayBeNegative ? body.make<arith::MaxSIOp>(length, body.index(0)) : length;
   return part;
 }
 

@@ -116,26 +116,44 @@ static OpFoldResult countRange(Body &body, Value start, Value limit, Value delta
   if (getConstantInt(delta) != 1)
     distance = body.make<arith::CeilDivSIOp>(distance, delta);
   OpFoldResult count = toSize(body, distance);
-  if (auto known = getStatic(count); known && *known < 0)
-    return fixedSize(body.b.getContext(), 0);
-  return count;
+  if (Polynomial::of(count).isNonNegative())
+    return count;
+  if (auto known = getStatic(count))
+    return fixedSize(body.b.getContext(), std::max<int64_t>(*known, 0));
+  return body.make<arith::MaxSIOp>(toIndex(body, count), body.index(0));
+}
+
+/// A bound of a range as an i64; null if it is a float that may be no integer.
+static Value toInteger(Body &body, Value bound) {
+  APFloat known(0.0);
+  if (matchPattern(bound, m_ConstantFloat(&known))) {
+    APSInt integer(64, /*isUnsigned=*/false);
+    bool isExact = false;
+    known.convertToInteger(integer, APFloat::rmTowardZero, &isExact);
+    return isExact ? body.make<arith::ConstantIntOp>(integer.getSExtValue(), 64) : Value();
+  }
+  if (auto widened = bound.getDefiningOp<arith::SIToFPOp>())
+    bound = widened.getIn();
+  if (!isa<IntegerType>(bound.getType()))
+    return {};
+  return castScalar(body, bound, body.b.getI64Type());
 }
 
 static LogicalResult importRange(Node &node) {
   Body &body = node.body;
   SmallVector<Value> bounds;
   for (int index = 0; index < 3; ++index) {
-    FailureOr<SmallVector<Value>> list = getList(node, index, "a range");
-    if (failed(list) || list->size() != 1)
-      return failed(list) ? failure()
-                          : LogicalResult(node.error() << "expected start, limit and delta of one "
-                                                          "element, found "
-                                                       << list->size());
-    bounds.push_back(list->front());
+    TensorRef input = node.input(index);
+    if (input->elements && input->elements->size() != 1)
+      return node.error() << "expected start, limit and delta of one element, found "
+                          << input->elements->size();
+    Value bound = input->elements ? toInteger(body, input->elements->front()) : Value();
+    if (!bound)
+      return node.error()
+             << "expected a range of whole numbers that follow from sizes and constants";
+    bounds.push_back(bound);
   }
   Type element = node.input(0)->element;
-  for (Value &bound : bounds)
-    bound = castScalar(body, bound, body.b.getI64Type());
   Value start = bounds[0], delta = bounds[2];
   if (getConstantInt(delta) == 0)
     return node.error() << "expected a delta other than 0";
