@@ -123,7 +123,9 @@ private:
   DecodeTiles decodeTiles(int64_t rows, bool inPairs, bool areProductBound);
   Attribute decode(int64_t rowsOfHead, int64_t maxQLen = 0);
   /// Whether prefetches of a decode kernel fill the L1 cache.
-  bool readsIntoL1(int64_t rows);
+  bool readsIntoL1();
+  /// Whether its KV blocks are a few keys, prefetched by the one before.
+  bool hasShortKvBlocks(int64_t rows);
   Fetches fetches(int64_t rows, int64_t kvBlock);
   int64_t interleavedHeads(int64_t rows);
   int64_t kvSplits(int64_t packedHeads);
@@ -283,7 +285,7 @@ Attribute CpuSelector::decode(int64_t rowsOfHead, int64_t maxQLen) {
   bool areProductBound = rows >= fewest && (keyBits < 32 || cpu.prefersOrder);
   DecodeTiles tiles = decodeTiles(rows, inPairs, areProductBound);
   int64_t kvBlock = areProductBound && widensMore ? 128
-                    : readsIntoL1(rows)           ? kL1Bits / keyBits
+                    : hasShortKvBlocks(rows)      ? kL1Bits / keyBits
                                                   : 64;
   Fetches ahead = fetches(rows, kvBlock);
   int64_t interleaved = interleavedHeads(rows), minSplitKeys = interleaved == 1 ? 1024 : 512;
@@ -327,37 +329,42 @@ int64_t CpuSelector::interleavedHeads(int64_t rows) {
   return largestDivisor(heads / getPackedHeads(op), kMostBytes / bytes);
 }
 
-/// On Zen 5, 32 heads of 128 dims over 8 read f32 in 0.88 of the time that prefetches into L2 take,
-/// f16 and bf16 in 0.92 to 0.97; 16 bits with one or two rows take 1.05. Rows that lie heads apart
-/// share few sets of an L1 cache, and 8 bits, or 16 for many rows, wait for their products.
-bool CpuSelector::readsIntoL1(int64_t rows) {
+/// On Zen 5 prefetches into L1 are the fastest: decode of 32 heads of 128 dims over 8 takes 0.88 of
+/// the time in f32, 0.85 to 0.96 in 16 and 8 bits. Rows that lie heads apart share few sets of an L1
+/// cache.
+bool CpuSelector::readsIntoL1() {
+  return cpu.prefersOrder && !areHeadsInKeys(op.getKey()) && !areHeadsInKeys(op.getValue());
+}
+
+/// 8 bits, or 16 for many rows, wait for their products, and one or two rows of 16 bits take 1.05.
+bool CpuSelector::hasShortKvBlocks(int64_t rows) {
   int64_t bits = op.getKey().getType().getElementTypeBitWidth();
-  bool arePairs = products == Products::bf16_pairs,
-       isFasterIn16Bits = rows >= kSomeRows && (rows < kManyRows || arePairs);
-  return cpu.prefersOrder && (bits > 16 || (bits == 16 && isFasterIn16Bits)) &&
-         !areHeadsInKeys(op.getKey()) && !areHeadsInKeys(op.getValue());
+  bool areFasterIn16Bits =
+      rows >= kSomeRows && (rows < kManyRows || products == Products::bf16_pairs);
+  return readsIntoL1() && (bits > 16 || (bits == 16 && areFasterIn16Bits));
 }
 
 /// How far ahead rows are prefetched, how often, and into which cache. Most CPUs by themselves
 /// prefetch rows side by side, but not far enough ahead of the products of several query rows,
 /// which leave time for a core to drop prefetches. Elements of 8 bits arrive faster than they are
 /// multiplied, and so do those of 16 bits for several rows: one prefetch is enough, but for views
-/// whose elements are widened. What fills the L1 cache is one KV block ahead, in pages, which CPUs
+/// whose elements are widened. Short KV blocks are prefetched one block ahead, in pages, which CPUs
 /// don't follow, one and a half.
 Fetches CpuSelector::fetches(int64_t rows, int64_t kvBlock) {
   constexpr int64_t kKeysAhead = 64; // 32 KB of 128 floats
   int64_t bits = op.getKey().getType().getElementTypeBitWidth();
   bool areSome = rows >= kSomeRows, areApart = areRowsApart(op);
-  if (readsIntoL1(rows))
+  if (hasShortKvBlocks(rows))
     return {op.getPages() ? kvBlock + kvBlock / 2 : kvBlock, areSome ? 2 : 1, /*locality=*/3};
   bool inViews = areApart && !op.getPages();
   bool areShort = bits == 16 && has32VectorRegs && !cpu.prefersOrder &&
                   (!inViews || products == Products::bf16_pairs);
   bool isOnce = bits == 8 || (areSome && areShort);
-  int64_t ahead = std::max(isOnce && areSome && areApart ? 2 * kKeysAhead : kKeysAhead, kvBlock);
+  int64_t ahead = std::max(isOnce && areSome && areApart ? 2 * kKeysAhead : kKeysAhead, kvBlock),
+          locality = readsIntoL1() && !op.getPages() ? 3 : 2; // of pages it was not measured
   if (areSome || areApart)
-    return {ahead, isOnce ? 1 : 3};
-  return {cpu.prefersOrder ? ahead : 0, 1};
+    return {ahead, isOnce ? 1 : 3, locality};
+  return {cpu.prefersOrder ? ahead : 0, 1, locality};
 }
 
 /// Number of KV splits: enough tasks for all cores of a large machine. A window has few keys, keys
