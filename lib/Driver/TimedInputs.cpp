@@ -28,9 +28,8 @@ TimedInputs::TimedInputs(std::vector<Tensor> inputs, bool areCold) {
   for (const Tensor &input : copies.front())
     bytes += input.numBytes();
   for (int64_t more = std::min(kMostCopies, getEvictingBytes() / bytes); more > 0; --more) {
-    std::vector<Tensor> copy;
+    std::vector<Tensor> &copy = copies.emplace_back();
     for (const Tensor &input : copies.front())
       copy.push_back(input.copy());
-    copies.push_back(std::move(copy));
   }
 }

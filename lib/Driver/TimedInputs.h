@@ -1,4 +1,4 @@
-//===- TimedInputs.h - inputs of timed calls -------------------*- C++ -*-===//
+//===- TimedInputs.h - inputs of timed calls --------------------*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -271,8 +271,8 @@ DecodeTiles CpuSelector::decodeTiles(int64_t rows, bool inPairs, bool areProduct
   return {scoreRows, scoreKeys, contextRows, contextVectors};
 }
 
-/// Many rows of 8 bits take as long as their products do, and so do some rows of 16 bits on CPUs
-/// that read as fast out of order, and more of 16 bits and of f32 on others. Some rows of pairs
+/// Some rows of 8 bits take as long as their products do, and so do some of 16 bits on CPUs that
+/// read as fast out of order; on others, several rows of 16 bits and many of f32. Some rows of pairs
 /// share the values that they pair.
 Attribute CpuSelector::decode(int64_t rowsOfHead, int64_t maxQLen) {
   constexpr int64_t kL1Bits = 512; // of one dim of all keys: 8 KB for 128 dims

@@ -1,4 +1,4 @@
-//===- ScheduleSelectors.h - choose schedules of attention ----------------===//
+//===- ScheduleSelectors.h - choose schedules of attention -----*- C++ -*-===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
