@@ -51,6 +51,13 @@ Func attn::findSequences(PipelineBuilder &p, StringRef name, Scalar batch,
 // Query blocks
 //===----------------------------------------------------------------------===//
 
+/// Whether a kernel serves sequences of more than `above` rows, and of at most `limit` unless that
+/// is 0, that have `length` rows.
+static Scalar isServed(Scalar length, int64_t above, int64_t limit) {
+  Scalar isAbove = length > above;
+  return limit ? isAbove && length <= length.constant(limit) : isAbove;
+}
+
 /// Of the sequences that a kernel serves, all together have at most `total` rows.
 static Scalar getMaxBlocks(PipelineBuilder &p, const PackedSequences &sequences, int64_t rows,
                            int64_t above, int64_t limit) {
@@ -66,10 +73,8 @@ PackedBlocks::PackedBlocks(PipelineBuilder &p, PackedSequences given, int64_t ro
   Type i32 = p.b().getI32Type();
   Scalar batch = sequences.getBatch();
   auto countBlocks = [&](Scalar b) {
-    Scalar length = sequences.lengthOf(b), isServed = length > above;
-    if (limit)
-      isServed = isServed && length <= length.constant(limit);
-    return select(isServed, (length + (rows - 1)) / rows, p.i32(0));
+    Scalar length = sequences.lengthOf(b);
+    return select(isServed(length, above, limit), (length + (rows - 1)) / rows, p.i32(0));
   };
   Func before = p.func("blocks_before", {"x"}, i32, [&](ArrayRef<Scalar>) { return p.i32(0); });
   p.update(before, {}, {{"r", batch}}, [&](ArrayRef<Scalar>, ArrayRef<Scalar> r) -> Update {
@@ -108,10 +113,8 @@ LogicalResult attn::lowerCountServed(PipelineBuilder &p, Value tensor,
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              Scalar length = offsets(r[0] + 1) - offsets(r[0]), count = p.i32(0);
              for (auto [index, kernel] : llvm::enumerate(kernels)) {
-               Scalar isServed = length > std::max<int64_t>(kernel.above, 0);
-               if (kernel.limit)
-                 isServed = isServed && length <= length.constant(kernel.limit);
-               count = select(v[0] == p.i32(index), convert(isServed, i32), count);
+               Scalar one = isServed(length, std::max<int64_t>(kernel.above, 0), kernel.limit);
+               count = select(v[0] == p.i32(index), convert(one, i32), count);
              }
              return served(v) + count;
            });

@@ -53,6 +53,11 @@ static FailureOr<TensorRef> makePart(Node &node, const TensorRef &input, int64_t
   return result;
 }
 
+/// Whether a <= b in every call.
+static bool isAtMost(const Polynomial &a, const Polynomial &b) {
+  return (b + Polynomial::constant(-1) * a).isNonNegative();
+}
+
 /// A bound of a slice, counted from the end where negative, within the dimension.
 static Value resolveBound(Body &body, Value bound, OpFoldResult size, int64_t low, int64_t high) {
   auto known = getConstantInt(bound), length = getStatic(size);
@@ -68,7 +73,7 @@ static Value resolveBound(Body &body, Value bound, OpFoldResult size, int64_t lo
   if (known && *known < 0)
     place = place + last;
   Value at = toIndex(body, place.build(body));
-  if (!(last + Polynomial::constant(-1) * place).isNonNegative())
+  if (!isAtMost(place, last))
     at = body.make<arith::MinSIOp>(at, whole);
   return place.isNonNegative() ? at : body.make<arith::MaxSIOp>(at, body.index(low));
 }
@@ -93,9 +98,7 @@ static FailureOr<Part> resolvePart(Node &node, OpFoldResult size, Value start, V
   Value length = first == 0 ? last : body.make<arith::SubIOp>(last, part.start);
   if (step > 1)
     length = body.make<arith::CeilDivSIOp>(length, body.index(step));
-  bool mayBeNegative =
-      first != 0 && !(Polynomial::of(last) + Polynomial::constant(-1) * Polynomial::of(part.start))
-                         .isNonNegative();
+  bool mayBeNegative = first != 0 && !isAtMost(Polynomial::of(part.start), Polynomial::of(last));
   part.size = mayBeNegative ? body.make<arith::MaxSIOp>(length, body.index(0)) : length;
   return part;
 }

@@ -13,6 +13,8 @@
 
 #include "attnc/Dialect/Attn/Attn.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::imports;
@@ -125,12 +127,9 @@ static OpFoldResult countRange(Body &body, Value start, Value limit, Value delta
 
 /// A bound of a range as an i64; null if it is a float that may be no integer.
 static Value toInteger(Body &body, Value bound) {
-  APFloat known(0.0);
-  if (matchPattern(bound, m_ConstantFloat(&known))) {
-    APSInt integer(64, /*isUnsigned=*/false);
-    bool isExact = false;
-    known.convertToInteger(integer, APFloat::rmTowardZero, &isExact);
-    return isExact ? body.make<arith::ConstantIntOp>(integer.getSExtValue(), 64) : Value();
+  if (auto known = getConstantFloat(bound)) {
+    bool fits = std::abs(*known) < 0x1p63 && *known == std::trunc(*known);
+    return fits ? body.make<arith::ConstantIntOp>(int64_t(*known), 64) : Value();
   }
   if (auto widened = bound.getDefiningOp<arith::SIToFPOp>())
     bound = widened.getIn();
