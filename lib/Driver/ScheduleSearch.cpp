@@ -31,16 +31,27 @@ static ArrayRef<Domain> getDomains() {
                            tile[] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 16},
                            splits[] = {1, 2, 4, 8, 16, 32},
                            splitKeys[] = {256, 512, 1024, 2048, 4096},
-                           ahead[] = {0, 8, 16, 24, 32, 64, 128, 256}, fetches[] = {1, 2, 3},
-                           localities[] = {2, 3}, heads[] = {1, 2, 4, 8, 16, 32},
+                           ahead[] = {0, 2, 4, 8, 16, 24, 32, 64, 128, 256}, fetches[] = {1, 2, 3},
+                           fetchBlocks[] = {0, 1, 2}, localities[] = {2, 3},
+                           heads[] = {1, 2, 4, 8, 16, 32},
                            rowBlocks[] = {16, 32, 64, 128, 256, 512, 1024};
-  static const Domain domains[] = {
-      {"kv_block", blocks},        {"score_keys", tile},    {"context_vectors", tile},
-      {"context_rows", tile},      {"score_vectors", tile}, {"score_rows", tile},
-      {"q_block", queryBlocks},    {"kv_splits", splits},   {"min_split_keys", splitKeys},
-      {"row_tile", tile},          {"vectors", tile},       {"row_block", rowBlocks},
-      {"fetch_ahead", ahead},      {"fetches", fetches},    {"fetch_locality", localities},
-      {"interleaved_heads", heads}};
+  static const Domain domains[] = {{"kv_block", blocks},
+                                   {"score_keys", tile},
+                                   {"context_vectors", tile},
+                                   {"context_rows", tile},
+                                   {"score_vectors", tile},
+                                   {"score_rows", tile},
+                                   {"q_block", queryBlocks},
+                                   {"kv_splits", splits},
+                                   {"min_split_keys", splitKeys},
+                                   {"row_tile", tile},
+                                   {"vectors", tile},
+                                   {"row_block", rowBlocks},
+                                   {"fetch_ahead", ahead},
+                                   {"fetches", fetches},
+                                   {"fetch_locality", localities},
+                                   {"fetch_blocks", fetchBlocks},
+                                   {"interleaved_heads", heads}};
   return domains;
 }
 
@@ -67,7 +78,7 @@ static bool mayMultiplyPairs(Operation *op) {
 static bool hasParameter(const ScheduleText &text, StringRef name) {
   bool isDecode = text.get("score_rows").has_value(),
        mayBeDefault = name == "fetches" || name == "fetch_locality" || name == "kv_splits" ||
-                      name == "interleaved_heads";
+                      name == "fetch_blocks" || name == "interleaved_heads";
   return text.get(name) || (mayBeDefault && isDecode) ||
          (name == "fetch_ahead" && text.get("score_keys"));
 }

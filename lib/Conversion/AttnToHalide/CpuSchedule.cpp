@@ -26,8 +26,8 @@ void CpuSchedule::computeInQBlock(Func f, Loop at, bool isOfHead) {
     blocks.fix(f, /*perKvBlock=*/false);
 }
 
-void CpuSchedule::computeInKvBlock(Func f) {
-  p.computeAt(f, kvBlockLoop);
+void CpuSchedule::computeInKvBlock(Func f, Loop at) {
+  p.computeAt(f, at);
   p.storeIn(f, MemoryType::stack);
   blocks.fix(f, /*perKvBlock=*/true);
   p.neverPartition(f);
@@ -66,6 +66,11 @@ Loop CpuSchedule::scheduleRegisterTile(Func f, Loop at, const RegisterTile &regi
   p.unroll(sum[registers.other]);
   p.neverPartition(f, 0);
   return reduction;
+}
+
+void CpuSchedule::splitIntoRuns(Loop keys, int64_t keysOfIteration) {
+  if (keysOfRun > keysOfIteration)
+    p.split(keys, keysOfRun / keysOfIteration);
 }
 
 //===----------------------------------------------------------------------===//
@@ -228,8 +233,8 @@ void CpuSchedule::schedulePages(const KvReader &reader) {
   if (!Value(reader.page))
     return;
   for (Func f : {reader.rowInPage, reader.page}) {
-    computeInKvBlock(f);
-    p.boundExtent(f, "k", blocks.kvBlock + reader.ahead);
+    computeInKvBlock(f, reader.sharesPages ? sharedKvBlockLoop : kvBlockLoop);
+    p.boundExtent(f, "k", blocks.kvBlock + reader.countKeysAhead());
     p.vectorizeBy(p.stage(f)["k"], lanes);
   }
 }
@@ -285,15 +290,16 @@ void CpuSchedule::scheduleAccumulator(Func acc, const KvBlockContext &context, b
 
 void CpuSchedule::scheduleContextInRegisters(const KvBlockContext &context, Loop group) {
   bool hasPartialSums = bool(Value(context.partialProduct));
-  Loop partials =
+  Loop sum =
       scheduleRegisterTile(context.product, group,
                            {"x", columns.block, "ii", contextRows, hasPartialSums ? "rj" : "rk"});
   p.boundExtent(context.product, "y", 1);
   if (!hasPartialSums)
-    return;
+    return splitIntoRuns(sum, context.keysOfElement);
   p.storeIn(context.product, MemoryType::stack);
-  scheduleRegisterTile(context.partialProduct, partials,
-                       {"x", columns.block, "ii", contextRows, "rk"});
+  Loop keys = scheduleRegisterTile(context.partialProduct, sum,
+                                   {"x", columns.block, "ii", contextRows, "rk"});
+  splitIntoRuns(keys, context.keysOfElement);
   p.boundExtent(context.partialProduct, "y", 1);
   p.boundExtent(context.partialProduct, "j", 1);
 }
@@ -314,6 +320,7 @@ Loop CpuSchedule::scheduleOnlineUpdate(Func acc) {
   p.unroll(vectors);
   p.unroll(v["ri"]);
   kvBlockLoop = v["it"];
+  sharedKvBlockLoop = v["rc"];
   return v["rg"];
 }
 

@@ -26,7 +26,8 @@ public:
   void computeInQBlock(Func f) { computeInQBlock(f, qBlockLoop); }
   /// The same in loop `at` over query blocks; of one head alone if `isOfHead`.
   void computeInQBlock(Func f, Loop at, bool isOfHead = false);
-  void computeInKvBlock(Func f);
+  void computeInKvBlock(Func f) { computeInKvBlock(f, kvBlockLoop); }
+  void computeInKvBlock(Func f, Loop at);
   /// The same for an element of the softmax for each row. The online step reads whole vectors of a
   /// group's rows, also behind the last row.
   void computeStateInKvBlock(Func f);
@@ -45,6 +46,8 @@ public:
     StringRef reduction;
   };
   Loop scheduleRegisterTile(Func f, Loop at, const RegisterTile &registers);
+  /// Splits a loop over the keys of a KV block, so many in an iteration, into runs.
+  void splitIntoRuns(Loop keys, int64_t keysOfIteration);
 
   /// Splits the output into query blocks; returns the loop over them.
   Loop scheduleOutput(Func context);
@@ -75,8 +78,12 @@ public:
   PipelineBuilder &p;
   const BlockedColumns &columns;
   int64_t lanes, contextRows;
+  /// Addresses of prefetches take no division in the loop over a run of so many keys.
+  int64_t keysOfRun = 1;
   /// Loops at which funcs are computed.
   Loop qBlockLoop, kvBlockLoop;
+  /// Of interleaved heads, the loop over KV blocks in which each head has its loop.
+  Loop sharedKvBlockLoop;
 
 private:
   Loop schedulePackedOutput(Func context);

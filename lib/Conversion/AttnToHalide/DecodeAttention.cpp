@@ -120,9 +120,10 @@ void DecodeAttention::buildReader() {
   visitedBlocks = range.isShared ? shareHeads(p, "shared_kv_blocks", kvBlocks) : kvBlocks;
   reader.emplace(blocks, range.isShared ? shareHeads(blocks, range) : range, kvHead,
                  areInterleaved ? shareHeads(p, "shared_start", kvStart) : kvStart);
-  reader->lookUpPages();
+  reader->lookUpPages(/*ofAllHeads=*/range.isShared);
   reader->lookUpScales();
-  reader->fetchAhead(s.getFetchAhead(), s.getFetches(), s.getFetchLocality());
+  reader->fetchAhead(s.getFetchAhead(), s.getFetches(), s.getFetchLocality(), s.getFetchBlocks());
+  cpu.keysOfRun = reader->countKeysOfRun();
 }
 
 void DecodeAttention::buildScores() {
@@ -246,6 +247,7 @@ void DecodeAttention::scheduleScores() {
   auto [rowGroup, row] = p.split(v["ii"], s.getScoreRows());
   auto [keyGroup, key] = p.split(v["k"], s.getScoreKeys());
   p.reorder({key, row, rowGroup, keyGroup});
+  cpu.splitIntoRuns(keyGroup, s.getScoreKeys());
   p.vectorize(key);
   p.unroll(row);
   scheduleLaneSums(dot, rowGroup, s.getScoreRows(), s.getScoreKeys());

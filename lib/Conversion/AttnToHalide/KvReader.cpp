@@ -46,10 +46,11 @@ Scalar KvReader::countVisible(Scalar k, Scalar c, const BlockCoords &t) const {
   return range.count(t) - (c * blocks.kvBlock + k);
 }
 
-void KvReader::lookUpPages() {
+void KvReader::lookUpPages(bool ofAllHeads) {
   const KvTensors &kv = blocks.in.kv;
   if (!kv.arePaged())
     return;
+  sharesPages = ofAllHeads && !kv.haveHeadsOwnPages();
   StringRef vars[] = {"k", "c", "it", "h", "b"};
   auto placeOf = [&](ArrayRef<Scalar> v) {
     BlockCoords t(v);
@@ -87,11 +88,18 @@ Scalar KvReader::scaled(Scalar x, const KvTensors::Scales &scales, Func known, S
                            : blocks.in.kv.scale(scales, n, place, kvHead(t.h), blocks.batch(t)));
 }
 
-void KvReader::fetchAhead(int64_t keys, int64_t times, int64_t intoLocality) {
+void KvReader::fetchAhead(int64_t keys, int64_t times, int64_t intoLocality, int64_t kvBlocks) {
   ahead = keys;
   fetches = times;
   locality = intoLocality;
+  blocksAhead = kvBlocks;
 }
+
+int64_t KvReader::countKeysOfRun() const {
+  return blocksAhead ? std::gcd(countHeadsOfTask(), blocks.kvBlock) : 1;
+}
+
+int64_t KvReader::countKeysAhead() const { return std::max(ahead, blocksAhead * blocks.kvBlock); }
 
 void KvReader::distributeFetches(int64_t keys, int64_t dims) {
   constexpr int64_t kHalfLine = 8;
@@ -128,8 +136,9 @@ KvTensors::Place KvReader::placeOf(Scalar number, Scalar k, Scalar c, const Bloc
     return blocks.in.kv.placeFrom(start(t.it, t.h, t.b), number);
   if (!Value(page))
     return blocks.in.kv.placeOf(number, kvHead(t.h), blocks.batch(t));
+  Scalar h = sharesPages ? blocks.p.i32(0) : t.h;
   return blocks.in.kv.withBounds(
-      {bits(rowInPage(k, c, t.it, t.h, t.b)), bits(page(k, c, t.it, t.h, t.b))});
+      {bits(rowInPage(k, c, t.it, h, t.b)), bits(page(k, c, t.it, h, t.b))});
 }
 
 /// Of interleaved heads, the last one to read a KV block.
@@ -145,59 +154,93 @@ Scalar KvReader::isHeadDone(Scalar c, const BlockCoords &t) const {
 
 Scalar KvReader::numberAhead(Scalar k, Scalar c, const BlockCoords &t) const {
   Scalar n = number(k, c, t), isBehind = k >= blocks.p.i32(blocks.kvBlock);
-  if (blocks.interleavedHeads != 1)
-    return select(isBehind && !isLastOfTask(t), n - blocks.kvBlock, n);
-  if (range.hasStarts() || range.hasGap())
+  if (blocks.interleavedHeads != 1 || range.hasStarts() || range.hasGap())
     return n;
   Scalar first = range.lowAt(t) + (k - blocks.kvBlock);
   return select(isHeadDone(c, t) && isBehind, first, n);
 }
 
+/// Of interleaved heads, the next one reads the same keys.
+Scalar KvReader::keyAhead(Scalar k, const BlockCoords &t) const {
+  if (blocks.interleavedHeads == 1)
+    return k;
+  PipelineBuilder &p = blocks.p;
+  Scalar isOfNext = k >= p.i32(blocks.kvBlock) && !isLastOfTask(t);
+  return unsafePromiseClamped(k - select(isOfNext, p.i32(blocks.kvBlock), p.i32(0)), p.i32(0),
+                              p.i32(blocks.kvBlock + countKeysAhead() - 1));
+}
+
+int64_t KvReader::countHeadsOfTask() const {
+  int64_t group = blocks.in.op.getGroupSize().value_or(1);
+  return llvm::divideCeil(blocks.interleavedHeads * blocks.packedHeads, group);
+}
+
+Scalar KvReader::promiseHead(Scalar head) const {
+  return unsafePromiseClamped(head, blocks.p.i32(0), blocks.in.kv.getNumHeads() - 1);
+}
+
 Scalar KvReader::headAhead(Scalar k, Scalar c, const BlockCoords &t, int64_t keys) const {
   PipelineBuilder &p = blocks.p;
-  Scalar head = kvHead(t.h), last = blocks.in.kv.getNumHeads() - 1;
-  if (int64_t heads = blocks.interleavedHeads; heads != 1) {
-    int64_t group = blocks.in.op.getGroupSize().value_or(1),
-            kvHeads = llvm::divideCeil(heads * blocks.packedHeads, group);
-    Scalar step = select(isLastOfTask(t), p.i32(1 - kvHeads), p.i32(1));
-    head = head + select(k + keys >= p.i32(blocks.kvBlock), step, p.i32(0));
-    return unsafePromiseClamped(clamp(head, p.i32(0), last), p.i32(0), last);
+  Scalar head = kvHead(t.h);
+  if (blocks.interleavedHeads != 1) {
+    Scalar step = select(isLastOfTask(t), p.i32(1 - countHeadsOfTask()), p.i32(1));
+    return promiseHead(head + select(k + keys >= p.i32(blocks.kvBlock), step, p.i32(0)));
   }
   if (keys < blocks.kvBlock)
     return head;
-  head = min(head + select(isHeadDone(c, t), blocks.p.i32(1), blocks.p.i32(0)), last);
-  return unsafePromiseClamped(head, blocks.p.i32(0), last);
+  Scalar step = select(isHeadDone(c, t), p.i32(1), p.i32(0));
+  return promiseHead(min(head + step, blocks.in.kv.getNumHeads() - 1));
 }
 
 /// A prefetch of what is behind the last row does no harm, and its address takes no comparison.
-KvTensors::Place KvReader::placeAhead(Scalar k, Scalar c, const BlockCoords &t,
-                                      int64_t keys) const {
-  Scalar next = k + keys, last = blocks.in.numKeys - 1;
+KvTensors::Place KvReader::placeAhead(Scalar k, Scalar c, const BlockCoords &t) const {
   if (Value(page))
-    return placeOf(Scalar(), next, c, t);
-  return placeOf(unsafePromiseClamped(numberAhead(next, c, t), blocks.p.i32(0), last), next, c, t);
+    return placeOf(Scalar(), k, c, t);
+  Scalar last = blocks.in.numKeys - 1;
+  return placeOf(unsafePromiseClamped(numberAhead(k, c, t), blocks.p.i32(0), last), k, c, t);
+}
+
+KvReader::Row KvReader::rowAhead(Scalar k, Scalar c, const BlockCoords &t, int64_t keys) const {
+  return {placeAhead(keyAhead(k + keys, t), c, t), headAhead(k, c, t, keys)};
+}
+
+KvReader::Row KvReader::rowBlocksAhead(Scalar k, Scalar c, const BlockCoords &t) const {
+  int64_t heads = countHeadsOfTask();
+  Scalar ofTask = kvHead(t.h) % heads, row = ofTask * blocks.kvBlock + k;
+  return {placeAhead(row / heads + blocksAhead * blocks.kvBlock, c, t),
+          promiseHead(kvHead(t.h) - ofTask + row % heads)};
 }
 
 Scalar KvReader::fetchKeyAhead(Scalar x, Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
-  int64_t distance = ahead;
+  Scalar b = blocks.batch(t);
   Fetch fetch = getFetch(d, k);
-  for (int64_t i = 0; distance && i < fetches; ++i, distance /= 2) {
-    KvTensors::Place place = placeAhead(fetch.k, c, t, distance);
-    Scalar head = headAhead(fetch.k, c, t, distance), b = blocks.batch(t);
-    x = attn::fetchAhead(x, blocks.in.kv.keyElement(fetch.d, place, head, b), locality);
+  auto fetchRow = [&](const Row &row, int64_t intoLocality) {
+    const KvTensors &kv = blocks.in.kv;
+    x = attn::fetchAhead(x, kv.keyElement(fetch.d, row.place, row.head, b), intoLocality);
     if (fetchesValues)
-      x = attn::fetchAhead(x, blocks.in.kv.valueElement(fetch.d, place, head, b), locality);
-  }
+      x = attn::fetchAhead(x, kv.valueElement(fetch.d, row.place, row.head, b), intoLocality);
+  };
+  int64_t distance = ahead;
+  for (int64_t i = 0; distance && i < fetches; ++i, distance /= 2)
+    fetchRow(rowAhead(fetch.k, c, t, distance), locality);
+  if (blocksAhead)
+    fetchRow(rowBlocksAhead(fetch.k, c, t), kL2);
   return x;
 }
 
 Scalar KvReader::fetchValueAhead(Scalar x, Scalar d, Scalar k, Scalar c,
                                  const BlockCoords &t) const {
-  if (!ahead || tileKeys)
+  if (tileKeys)
     return x;
-  Scalar later = blocks.in.kv.valueElement(d, placeAhead(k, c, t, ahead), headAhead(k, c, t, ahead),
-                                           blocks.batch(t));
-  return attn::fetchAhead(x, later, locality);
+  auto fetchRow = [&](const Row &row, int64_t intoLocality) {
+    Scalar later = blocks.in.kv.valueElement(d, row.place, row.head, blocks.batch(t));
+    x = attn::fetchAhead(x, later, intoLocality);
+  };
+  if (ahead)
+    fetchRow(rowAhead(k, c, t, ahead), locality);
+  if (blocksAhead)
+    fetchRow(rowBlocksAhead(k, c, t), kL2);
+  return x;
 }
 
 Scalar KvReader::keyElement(Scalar d, KvTensors::Place place, Scalar k, Scalar c,

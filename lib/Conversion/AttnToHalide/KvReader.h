@@ -14,6 +14,9 @@ namespace mlir::attn {
 
 /// Reads elements of keys and values, in f32. Kernels address a key by KV block and offset.
 class KvReader {
+  /// The locality of prefetches into L2.
+  static constexpr int64_t kL2 = 2;
+
 public:
   KvReader(const AttentionBlocks &blocks, const KeyRange &range, Func kvHead, Func start = {})
       : blocks(blocks), range(range), kvHead(kvHead), start(start) {}
@@ -47,12 +50,18 @@ public:
 
   /// Has the place of each key of a KV block computed once, if it takes more than the key's number:
   /// the caller schedules `rowInPage` and `page`.
-  void lookUpPages();
+  /// `ofAllHeads`: interleaved heads see the same keys.
+  void lookUpPages(bool ofAllHeads = false);
   /// Has the scales of a KV block widened once: the caller schedules `keyScales` and `valueScales`.
   void lookUpScales();
   /// Has reads prefetch that many keys ahead, with that locality; those of keys, `fetches` times,
-  /// each at half the distance. Groups of rows repeat those of values.
-  void fetchAhead(int64_t keys, int64_t fetches = 1, int64_t locality = 2);
+  /// each at half the distance. Groups of rows repeat those of values. `kvBlocks` KV blocks ahead,
+  /// if not 0, the rows of a task's heads are prefetched into L2 as well, in the order of memory.
+  void fetchAhead(int64_t keys, int64_t fetches = 1, int64_t locality = kL2, int64_t kvBlocks = 0);
+  /// Reads of so many keys, from a multiple on, prefetch the heads of one key `kvBlocks` ahead.
+  int64_t countKeysOfRun() const;
+  /// The most keys behind a KV block that its reads prefetch.
+  int64_t countKeysAhead() const;
   /// Distributes the prefetches of a group of `tileKeys` keys over the reads of its dot products,
   /// which take `unrolledDims` dims at a time: each cache line of the keys, and of their values, is
   /// prefetched once. Leaves prefetches as they are where a row is no multiple of half a line, or
@@ -68,10 +77,13 @@ public:
   const Func start;
   /// By key of a KV block; null if keys are in order, or not looked up.
   Func rowInPage, page;
+  /// Whether they are looked up for head 0, and serve all heads of a task.
+  bool sharesPages = false;
   /// By block of dims and key of a KV block; null without scales, or if they are not looked up.
   Func keyScales, valueScales;
-  /// How many keys further on reads prefetch, how often, and into which cache.
-  int64_t ahead = 0, fetches = 1, locality = 2;
+  /// How many keys further on reads prefetch, how often, and into which cache; and how many KV
+  /// blocks.
+  int64_t ahead = 0, fetches = 1, locality = kL2, blocksAhead = 0;
 
 private:
   struct Fetch {
@@ -89,14 +101,25 @@ private:
   /// `x` times its scale, if it has one; `known` holds scales looked up.
   Scalar scaled(Scalar x, const KvTensors::Scales &scales, Func known, Scalar d,
                 KvTensors::Place place, Scalar k, Scalar c, const BlockCoords &t) const;
-  KvTensors::Place placeAhead(Scalar k, Scalar c, const BlockCoords &t, int64_t keys) const;
   Scalar clampToVisible(Scalar n, const BlockCoords &t) const;
   Scalar isHeadDone(Scalar c, const BlockCoords &t) const;
   Scalar isLastOfTask(const BlockCoords &t) const;
-  /// The position of key k, which may be behind KV block c, in the order of reading, and the head
-  /// that is read `keys` keys after key k.
-  Scalar numberAhead(Scalar k, Scalar c, const BlockCoords &t) const;
+  struct Row {
+    KvTensors::Place place;
+    Scalar head;
+  };
+  /// The row that is read `keys` keys after key k of KV block c.
+  Row rowAhead(Scalar k, Scalar c, const BlockCoords &t, int64_t keys) const;
+  Scalar keyAhead(Scalar k, const BlockCoords &t) const;
   Scalar headAhead(Scalar k, Scalar c, const BlockCoords &t, int64_t keys) const;
+  /// The row that the read of key k prefetches `blocksAhead` KV blocks ahead.
+  Row rowBlocksAhead(Scalar k, Scalar c, const BlockCoords &t) const;
+  /// Key k, which may be behind KV block c; behind the last one, of the next head.
+  KvTensors::Place placeAhead(Scalar k, Scalar c, const BlockCoords &t) const;
+  Scalar numberAhead(Scalar k, Scalar c, const BlockCoords &t) const;
+  /// The key/value heads of a task.
+  int64_t countHeadsOfTask() const;
+  Scalar promiseHead(Scalar head) const;
 
   /// If prefetches are distributed, or 0; and whether reads of keys prefetch values.
   int64_t tileKeys = 0, unrolledDims = 0;

@@ -22,6 +22,8 @@ public:
   Scalar getNumKeys() const;
   /// Whether finding a key takes more than its number: kernels look up each key once.
   bool arePaged() const { return pages.has_value(); }
+  /// Whether pages are those of a table of head groups.
+  bool haveHeadsOwnPages() const { return pages && pages->haveHeadsOwnPages(); }
   Scalar getNumHeads() const;
   /// Whether elements are other than f32: reading one takes more than a load.
   bool areWidened() const;

@@ -32,6 +32,8 @@ public:
   /// The page of key `number`, one of the pool's whatever the table holds. `kvHead` matters only in
   /// a table of head groups.
   Scalar pageOf(Scalar number, Scalar kvHead, Scalar b) const;
+  /// Whether the table is one of head groups.
+  bool haveHeadsOwnPages() const { return rank == 3; }
   /// The key's row in its page.
   Scalar rowOf(Scalar number) const;
 

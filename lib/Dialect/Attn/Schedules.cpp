@@ -69,11 +69,15 @@ static LogicalResult verifyTile(EmitError emitError, std::pair<StringRef, int64_
                      << kMostTileVectors << ", found " << rowCount << " * " << columnCount;
 }
 
+static LogicalResult verifyUpTo(EmitError emitError, StringRef name, int64_t value, int64_t most) {
+  if (value < 0)
+    return emitError() << "expected " << name << " of at least 0, found " << value;
+  return verifyAtMost(emitError, name, value, most);
+}
+
 static LogicalResult verifyFetchAhead(EmitError emitError, int64_t keys) {
   constexpr int64_t kMostAhead = 4096;
-  if (keys < 0)
-    return emitError() << "expected fetch_ahead of at least 0, found " << keys;
-  return verifyAtMost(emitError, "fetch_ahead", keys, kMostAhead);
+  return verifyUpTo(emitError, "fetch_ahead", keys, kMostAhead);
 }
 
 /// Halide takes numKeys / minSplitKeys for positive in a loop over KV blocks if minSplitKeys is at
@@ -140,8 +144,9 @@ LogicalResult DecodeAttr::verify(EmitError emitError, int64_t qBlock, int64_t pa
                                  int64_t kvBlock, int64_t vectorWidth, int64_t scoreRows,
                                  int64_t scoreKeys, int64_t contextRows, int64_t contextVectors,
                                  Products products, int64_t fetchAhead, int64_t fetches,
-                                 int64_t fetchLocality, int64_t interleavedHeads, int64_t kvSplits,
-                                 int64_t minSplitKeys, int64_t maxQLen) {
+                                 int64_t fetchLocality, int64_t fetchBlocks,
+                                 int64_t interleavedHeads, int64_t kvSplits, int64_t minSplitKeys,
+                                 int64_t maxQLen) {
   std::pair<StringRef, int64_t> parameters[] = {{"q_block", qBlock},
                                                 {"packed_heads", packedHeads},
                                                 {"kv_block", kvBlock},
@@ -161,6 +166,7 @@ LogicalResult DecodeAttr::verify(EmitError emitError, int64_t qBlock, int64_t pa
   if (failed(verifyFetchAhead(emitError, fetchAhead)) ||
       failed(verifyAtMost(emitError, "fetches", fetches, kMostFetches)) ||
       failed(verifyAtMost(emitError, "fetch_locality", fetchLocality, kMostLocality)) ||
+      failed(verifyUpTo(emitError, "fetch_blocks", fetchBlocks, kMostFetches)) ||
       failed(verifyAtMost(emitError, "vector_width", vectorWidth, kMostLanes)) ||
       failed(verifyTile(emitError, {"score_rows", scoreRows}, {"score_keys", scoreKeys})) ||
       failed(verifyTile(emitError, {"context_rows", contextRows},

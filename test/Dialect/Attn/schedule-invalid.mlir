@@ -546,6 +546,16 @@ func.func private @fetch_locality_4() attributes {x = #attn.decode<q_block = 1, 
 
 // -----
 
+// expected-error@+1 {{expected fetch_blocks of at most 4, found 5}}
+func.func private @fetch_blocks_5() attributes {x = #attn.decode<q_block = 1, packed_heads = 1, kv_block = 64, vector_width = 16, score_rows = 1, score_keys = 1, context_rows = 1, context_vectors = 1, fetch_blocks = 5>}
+
+// -----
+
+// expected-error@+1 {{expected fetch_blocks of at least 0, found -1}}
+func.func private @fetch_blocks_negative() attributes {x = #attn.decode<q_block = 1, packed_heads = 1, kv_block = 64, vector_width = 16, score_rows = 1, score_keys = 1, context_rows = 1, context_vectors = 1, fetch_blocks = -1>}
+
+// -----
+
 // expected-error@+1 {{expected a positive fetches, found 0}}
 func.func private @fetches_0() attributes {x = #attn.decode<q_block = 1, packed_heads = 1, kv_block = 64, vector_width = 16, score_rows = 1, score_keys = 1, context_rows = 1, context_vectors = 1, fetches = 0>}
 

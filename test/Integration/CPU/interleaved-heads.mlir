@@ -1,6 +1,6 @@
 // Decode of heads that lie side by side in memory, which take turns at each KV block: with KV splits
 // and without, beside masks of two ranges and of each head, an lse, packed rows, and fewer packed
-// heads than share a key head.
+// heads than share a key head; with prefetches of whole KV blocks, also in pages.
 
 // RUN: attnc compile %s --function split --emit fused -o - | FileCheck %s --check-prefix=SPLIT
 // RUN: attnc compile %s --function steps --emit fused -o - | FileCheck %s --check-prefix=STEPS
@@ -14,6 +14,12 @@
 // RUN: attnc verify %s --function steps --size total=6,num_offsets=7 | FileCheck %s
 // RUN: attnc verify %s --function steps --size total=9,num_offsets=7 | FileCheck %s
 // RUN: attnc verify %s --function half_packed --size kv_len=200 | FileCheck %s
+// RUN: attnc verify %s --function two_blocks_ahead --size kv_len=200 | FileCheck %s
+// RUN: sed 's/fetch_ahead = 64, fetches = 2, i/fetch_ahead = 4, fetch_blocks = 1, i/' %s | attnc verify - --function half_packed --size kv_len=200 | FileCheck %s
+// RUN: attnc compile %s --function steps --emit fused -o - | sed 's/fetch_ahead = 64, fetches = 3/fetch_ahead = 4, fetch_blocks = 1/' > %t.mlir
+// RUN: FileCheck %s --check-prefix=BLOCKS < %t.mlir
+// RUN: attnc verify %t.mlir --size total=9,num_offsets=7 | FileCheck %s
+// BLOCKS: fetch_blocks = 1, interleaved_heads = 4
 // CHECK: cases, all within the allowed error
 
 func.func @split(%q: tensor<1x6x1x64xf32>, %rows: tensor<1x?x3x64xf32> {attn.dims = [1, "kv_len", 3, 64]},
@@ -58,6 +64,15 @@ func.func @each_head(%q: tensor<1x4x1x64xf32>, %rows: tensor<1x?x4x64xf32> {attn
     attn.yield %seen : i1
   } schedule([#turns]) : tensor<1x4x1x64xf32>, tensor<1x4x?x64xf32>, tensor<1x4x?x64xf32> -> tensor<1x4x1x64xf32>
   return %context : tensor<1x4x1x64xf32>
+}
+
+#ahead = #attn.decode<q_block = 2, packed_heads = 2, kv_block = 16, vector_width = 16, score_rows = 2, score_keys = 2, context_rows = 2, context_vectors = 4, fetch_blocks = 2, interleaved_heads = 3>
+
+func.func @two_blocks_ahead(%q: tensor<1x6x1x64xf32>, %rows: tensor<1x?x3x64xf32> {attn.dims = [1, "kv_len", 3, 64]})
+    -> tensor<1x6x1x64xf32> {
+  %k = attn.transpose %rows [0, 2, 1, 3] : tensor<1x?x3x64xf32> -> tensor<1x3x?x64xf32>
+  %context = attn.attention %q, %k, %k scale(0.125) schedule([#ahead]) : tensor<1x6x1x64xf32>, tensor<1x3x?x64xf32>, tensor<1x3x?x64xf32> -> tensor<1x6x1x64xf32>
+  return %context : tensor<1x6x1x64xf32>
 }
 
 func.func @half_packed(%q: tensor<1x8x1x64xf32>, %rows: tensor<1x?x2x64xf32> {attn.dims = [1, "kv_len", 2, 64]})

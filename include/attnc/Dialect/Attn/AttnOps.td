@@ -220,12 +220,13 @@ def Attn_DecodeAttr : Attn_Attr<"Decode", "decode",
     cache with a `fetch_locality` of 3, L2 with 2, the default, L3 with 1, as in `memref.prefetch`.
 
     A task computes the query blocks of `interleaved_heads` neighbouring heads, 1 by default, KV block by
-    KV block: where a key's heads lie side by side, they are read in the order of memory.
+    KV block. Where a key's heads lie side by side, the keys of a block are read head by head, but the
+    block `fetch_blocks` further on, if not 0, the default, is prefetched into L2 in the order of memory.
 
-    All but fetch_ahead are at least 1. A vector_width is at most 64, a register tile (`score_rows` ×
-    `score_keys`, `context_rows` × `context_vectors`) 128 vectors, fetch_ahead 4,096 keys, fetches 4,
-    fetch_locality 3; q_block · interleaved_heads is at most 1,024. q_block is a multiple of packed_heads,
-    score_rows and context_rows, kv_block one of score_keys and vector_width.
+    All but fetch_ahead and fetch_blocks are at least 1. A vector_width is at most 64, a register tile
+    (`score_rows` × `score_keys`, `context_rows` × `context_vectors`) 128 vectors, fetch_ahead 4,096 keys,
+    fetches and fetch_blocks 4, fetch_locality 3; q_block · interleaved_heads is at most 1,024. q_block is a
+    multiple of packed_heads, score_rows and context_rows, kv_block one of score_keys and vector_width.
 
     ```mlir
     #attn.decode<q_block = 4, packed_heads = 4, kv_block = 64, vector_width = 16, score_rows = 4,
@@ -241,6 +242,7 @@ def Attn_DecodeAttr : Attn_Attr<"Decode", "decode",
       DefaultValuedParameter<"int64_t", "0">:$fetch_ahead,
       DefaultValuedParameter<"int64_t", "1">:$fetches,
       DefaultValuedParameter<"int64_t", "2">:$fetch_locality,
+      DefaultValuedParameter<"int64_t", "0">:$fetch_blocks,
       DefaultValuedParameter<"int64_t", "1">:$interleaved_heads,
       DefaultValuedParameter<"int64_t", "1">:$kv_splits,
       DefaultValuedParameter<"int64_t", "1024">:$min_split_keys,
