@@ -27,6 +27,7 @@ public:
   /// The same in loop `at` over query blocks; of one head alone if `isOfHead`.
   void computeInQBlock(Func f, Loop at, bool isOfHead = false);
   void computeInKvBlock(Func f) { computeInKvBlock(f, kvBlockLoop); }
+  /// The same in loop `at` over KV blocks.
   void computeInKvBlock(Func f, Loop at);
   /// The same for an element of the softmax for each row. The online step reads whole vectors of a
   /// group's rows, also behind the last row.
@@ -46,7 +47,7 @@ public:
     StringRef reduction;
   };
   Loop scheduleRegisterTile(Func f, Loop at, const RegisterTile &registers);
-  /// Splits a loop over the keys of a KV block, so many in an iteration, into runs.
+  /// Splits a loop over the keys of a KV block, so many in an iteration, into runs of `keysOfRun`.
   void splitIntoRuns(Loop keys, int64_t keysOfIteration);
 
   /// Splits the output into query blocks; returns the loop over them.
@@ -78,11 +79,11 @@ public:
   PipelineBuilder &p;
   const BlockedColumns &columns;
   int64_t lanes, contextRows;
-  /// Addresses of prefetches take no division in the loop over a run of so many keys.
+  /// In the loop over a run of so many keys, addresses of prefetches take no division.
   int64_t keysOfRun = 1;
   /// Loops at which funcs are computed.
   Loop qBlockLoop, kvBlockLoop;
-  /// Of interleaved heads, the loop over KV blocks in which each head has its loop.
+  /// The loop over KV blocks around that over interleaved heads.
   Loop sharedKvBlockLoop;
 
 private:

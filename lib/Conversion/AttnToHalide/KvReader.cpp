@@ -160,7 +160,6 @@ Scalar KvReader::numberAhead(Scalar k, Scalar c, const BlockCoords &t) const {
   return select(isHeadDone(c, t) && isBehind, first, n);
 }
 
-/// Of interleaved heads, the next one reads the same keys.
 Scalar KvReader::keyAhead(Scalar k, const BlockCoords &t) const {
   if (blocks.interleavedHeads == 1)
     return k;
@@ -211,20 +210,25 @@ KvReader::Row KvReader::rowBlocksAhead(Scalar k, Scalar c, const BlockCoords &t)
           promiseHead(kvHead(t.h) - ofTask + row % heads)};
 }
 
+void KvReader::visitRowsAhead(
+    Scalar k, Scalar c, const BlockCoords &t, int64_t times,
+    function_ref<void(const Row &row, int64_t intoLocality)> visit) const {
+  int64_t distance = ahead;
+  for (int64_t i = 0; distance && i < times; ++i, distance /= 2)
+    visit(rowAhead(k, c, t, distance), locality);
+  if (blocksAhead)
+    visit(rowBlocksAhead(k, c, t), kL2);
+}
+
 Scalar KvReader::fetchKeyAhead(Scalar x, Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
   Scalar b = blocks.batch(t);
   Fetch fetch = getFetch(d, k);
-  auto fetchRow = [&](const Row &row, int64_t intoLocality) {
+  visitRowsAhead(fetch.k, c, t, fetches, [&](const Row &row, int64_t intoLocality) {
     const KvTensors &kv = blocks.in.kv;
     x = attn::fetchAhead(x, kv.keyElement(fetch.d, row.place, row.head, b), intoLocality);
     if (fetchesValues)
       x = attn::fetchAhead(x, kv.valueElement(fetch.d, row.place, row.head, b), intoLocality);
-  };
-  int64_t distance = ahead;
-  for (int64_t i = 0; distance && i < fetches; ++i, distance /= 2)
-    fetchRow(rowAhead(fetch.k, c, t, distance), locality);
-  if (blocksAhead)
-    fetchRow(rowBlocksAhead(fetch.k, c, t), kL2);
+  });
   return x;
 }
 
@@ -232,14 +236,10 @@ Scalar KvReader::fetchValueAhead(Scalar x, Scalar d, Scalar k, Scalar c,
                                  const BlockCoords &t) const {
   if (tileKeys)
     return x;
-  auto fetchRow = [&](const Row &row, int64_t intoLocality) {
+  visitRowsAhead(k, c, t, /*times=*/1, [&](const Row &row, int64_t intoLocality) {
     Scalar later = blocks.in.kv.valueElement(d, row.place, row.head, blocks.batch(t));
     x = attn::fetchAhead(x, later, intoLocality);
-  };
-  if (ahead)
-    fetchRow(rowAhead(k, c, t, ahead), locality);
-  if (blocksAhead)
-    fetchRow(rowBlocksAhead(k, c, t), kL2);
+  });
   return x;
 }
 

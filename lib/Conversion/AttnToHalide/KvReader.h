@@ -49,8 +49,8 @@ public:
   Scalar valuePair(Scalar d, Scalar pair, Scalar c, const BlockCoords &t) const;
 
   /// Has the place of each key of a KV block computed once, if it takes more than the key's number:
-  /// the caller schedules `rowInPage` and `page`.
-  /// `ofAllHeads`: interleaved heads see the same keys.
+  /// the caller schedules `rowInPage` and `page`. `ofAllHeads`: once for all heads of a task, which
+  /// see the same keys, unless a table has pages of head groups.
   void lookUpPages(bool ofAllHeads = false);
   /// Has the scales of a KV block widened once: the caller schedules `keyScales` and `valueScales`.
   void lookUpScales();
@@ -58,7 +58,8 @@ public:
   /// each at half the distance. Groups of rows repeat those of values. `kvBlocks` KV blocks ahead,
   /// if not 0, the rows of a task's heads are prefetched into L2 as well, in the order of memory.
   void fetchAhead(int64_t keys, int64_t fetches = 1, int64_t locality = kL2, int64_t kvBlocks = 0);
-  /// Reads of so many keys, from a multiple on, prefetch the heads of one key `kvBlocks` ahead.
+  /// The number of neighbouring keys whose reads prefetch heads of one key, `kvBlocks` ahead; 1 if
+  /// they don't.
   int64_t countKeysOfRun() const;
   /// The most keys behind a KV block that its reads prefetch.
   int64_t countKeysAhead() const;
@@ -77,7 +78,7 @@ public:
   const Func start;
   /// By key of a KV block; null if keys are in order, or not looked up.
   Func rowInPage, page;
-  /// Whether they are looked up for head 0, and serve all heads of a task.
+  /// Whether they are looked up for head 0 alone, as all heads of a task have the same.
   bool sharesPages = false;
   /// By block of dims and key of a KV block; null without scales, or if they are not looked up.
   Func keyScales, valueScales;
@@ -110,11 +111,18 @@ private:
   };
   /// The row that is read `keys` keys after key k of KV block c.
   Row rowAhead(Scalar k, Scalar c, const BlockCoords &t, int64_t keys) const;
+  /// Key k of a KV block, which may be behind the block, in the order of reading: of interleaved
+  /// heads, the next one reads the same keys.
   Scalar keyAhead(Scalar k, const BlockCoords &t) const;
   Scalar headAhead(Scalar k, Scalar c, const BlockCoords &t, int64_t keys) const;
   /// The row that the read of key k prefetches `blocksAhead` KV blocks ahead.
   Row rowBlocksAhead(Scalar k, Scalar c, const BlockCoords &t) const;
-  /// Key k, which may be behind KV block c; behind the last one, of the next head.
+  /// Visits the rows that the read of key k prefetches: `ahead` keys further on, `times` in all,
+  /// each at half the distance; and `blocksAhead` KV blocks further on.
+  void visitRowsAhead(Scalar k, Scalar c, const BlockCoords &t, int64_t times,
+                      function_ref<void(const Row &row, int64_t intoLocality)> visit) const;
+  /// The place, and the position, of key k, which may be behind KV block c; behind the last one, of
+  /// the first keys again.
   KvTensors::Place placeAhead(Scalar k, Scalar c, const BlockCoords &t) const;
   Scalar numberAhead(Scalar k, Scalar c, const BlockCoords &t) const;
   /// The key/value heads of a task.

@@ -99,10 +99,9 @@ private:
   /// The most rows of a query block.
   int64_t limitQBlock(int64_t qBlock) { return isNarrow ? std::min(qBlock, kNarrowBlock) : qBlock; }
   static constexpr int64_t kMostPackedHeads = 64;
-  /// From a few rows on, prefetches of KV blocks leave time for those into L1, too. From some rows on,
-  /// products of a decode kernel take time beside reading keys and values, from several rows on, as
-  /// long as reading 16 bits, and from many rows on, as reading 32.
-  static constexpr int64_t kFewRows = 3, kSomeRows = 4, kSeveralRows = 6, kManyRows = 8;
+  /// From so many rows on, products of a decode kernel take time beside reading keys and values,
+  /// from several rows on, as long as reading 16 bits, and from many rows on, as reading 32.
+  static constexpr int64_t kSomeRows = 4, kSeveralRows = 6, kManyRows = 8;
 
   bool hasTwoRanges() { return mask.isComplete() && mask.getCondition().hasTwoRanges(); }
   /// Whether the visible keys are found by evaluating the mask, such as one of document ids.
@@ -124,8 +123,7 @@ private:
   DecodeTiles decodeTiles(int64_t rows, bool inPairs, bool areProductBound);
   /// Whether interleaved heads prefetch the next KV block in the order of memory.
   bool fetchesBlocks(int64_t rows);
-  bool waitsForF16(int64_t rows);
-  int64_t decodeKvBlock(int64_t rows);
+  int64_t decodeKvBlock(int64_t rows, bool waitsForProducts);
   Attribute decode(int64_t rowsOfHead, int64_t maxQLen = 0);
   /// Whether prefetches of a decode kernel fill the L1 cache.
   bool readsIntoL1();
@@ -277,18 +275,17 @@ DecodeTiles CpuSelector::decodeTiles(int64_t rows, bool inPairs, bool areProduct
   return {scoreRows, scoreKeys, contextRows, contextVectors};
 }
 
-/// Where whole KV blocks are prefetched, L2 holds two, of keys and of values: with blocks of twice
-/// the size, 32 heads of f32 over 8 took 1.3 of the time.
-int64_t CpuSelector::decodeKvBlock(int64_t rows) {
-  constexpr int64_t kL1Bits = 512; // of one dim of all keys: 8 KB for 128 dims
-  constexpr int64_t kL2Bits = 512 << 10, kMost = 128;
+/// Where whole KV blocks are prefetched, L2 holds two of them, keys and values of all heads of a
+/// task, at once: of twice the size, 32 heads over 8 took up to 1.3 of the time in f32.
+int64_t CpuSelector::decodeKvBlock(int64_t rows, bool waitsForProducts) {
+  constexpr int64_t kL1Bits = 512;                    // of one dim of all keys: 8 KB for 128 dims
+  constexpr int64_t kL2Bits = 512 << 10, kMost = 128; // of the keys of all heads: 64 KB
   int64_t bits = op.getKey().getType().getElementTypeBitWidth();
-  if (hasShortKvBlocks(rows))
-    return kL1Bits / bits;
-  if (!fetchesBlocks(rows))
-    return 64;
-  int64_t keys = kL2Bits / (interleavedHeads(rows) * headDim * bits);
-  return std::clamp<int64_t>(llvm::bit_floor<uint64_t>(keys), lanes, kMost);
+  if (fetchesBlocks(rows)) {
+    int64_t keys = kL2Bits / (interleavedHeads(rows) * headDim * bits);
+    return std::clamp<int64_t>(llvm::bit_floor<uint64_t>(keys), lanes, kMost);
+  }
+  return waitsForProducts ? 128 : hasShortKvBlocks(rows) ? kL1Bits / bits : 64;
 }
 
 /// Some rows of 8 bits take as long as their products do, and so do some of 16 bits on CPUs that
@@ -303,8 +300,7 @@ Attribute CpuSelector::decode(int64_t rowsOfHead, int64_t maxQLen) {
   int64_t fewest = widensMore ? kSomeRows : keyBits == 16 ? kSeveralRows : kManyRows;
   bool areProductBound = rows >= fewest && (keyBits < 32 || cpu.prefersOrder);
   DecodeTiles tiles = decodeTiles(rows, inPairs, areProductBound);
-  bool waitsForProducts = areProductBound && widensMore && !fetchesBlocks(rows);
-  int64_t kvBlock = waitsForProducts ? 128 : decodeKvBlock(rows);
+  int64_t kvBlock = decodeKvBlock(rows, areProductBound && widensMore);
   Fetches ahead = fetches(rows, kvBlock);
   int64_t interleaved = interleavedHeads(rows), minSplitKeys = interleaved == 1 ? 1024 : 512;
   return DecodeAttr::get(op->getContext(), rows, shared, kvBlock, lanes, tiles.scoreRows,
@@ -347,20 +343,15 @@ int64_t CpuSelector::interleavedHeads(int64_t rows) {
   return largestDivisor(heads / getPackedHeads(op), kMostBytes / bytes);
 }
 
-/// On Zen 5 decode with keys first takes 0.55 to 0.95 of the time then in 8 and 16 bits. f32 takes
-/// 0.85 to 0.95 in most processes, but 1.2 in others. Beside the look-up of pages, 8 bits and many
-/// rows of f16 leave no time for the prefetches.
+/// On Zen 5 that takes 0.55 to 0.95 of the time of prefetches key by key in 8 and 16 bits. f32
+/// takes 0.85 to 0.95 in most processes, but up to 1.35 in others; pairs of bf16 take 0.8 to 1.05.
+/// Beside the look-up of pages, 8 bits and several rows of f16 leave no time for the prefetches.
 bool CpuSelector::fetchesBlocks(int64_t rows) {
   int64_t bits = op.getKey().getType().getElementTypeBitWidth();
   bool inPairs = products == Products::bf16_pairs && rows >= kSomeRows,
        isFaster = bits == 8 ? !op.getPages()
-                            : bits == 16 && !inPairs && !(op.getPages() && waitsForF16(rows));
+                            : bits == 16 && !inPairs && !(op.getPages() && rows >= kSeveralRows);
   return cpu.prefersOrder && isFaster && interleavedHeads(rows) != 1;
-}
-
-/// Whether rows of 16 bits take as long as their products in f32 do.
-bool CpuSelector::waitsForF16(int64_t rows) {
-  return rows >= kSeveralRows && products != Products::bf16_pairs;
 }
 
 /// On Zen 5 prefetches into L1 are the fastest: decode of 32 heads of 128 dims over 8 takes 0.88 of
@@ -383,16 +374,17 @@ bool CpuSelector::hasShortKvBlocks(int64_t rows) {
 /// which leave time for a core to drop prefetches. Elements of 8 bits arrive faster than they are
 /// multiplied, and so do those of 16 bits for several rows: one prefetch is enough, but for views
 /// whose elements are widened. Short KV blocks are prefetched one block ahead, in pages, which CPUs
-/// don't follow, one and a half. Of interleaved heads' rows, few fit in L1: those of a head share
-/// its sets.
+/// don't follow, one and a half. Beside whole KV blocks, a few rows leave time for prefetches into
+/// L1 as well, of few keys: a head's keys share its sets.
 Fetches CpuSelector::fetches(int64_t rows, int64_t kvBlock) {
   constexpr int64_t kKeysAhead = 64; // 32 KB of 128 floats
+  constexpr int64_t kFewRows = 3;
   int64_t bits = op.getKey().getType().getElementTypeBitWidth();
   bool areSome = rows >= kSomeRows, areApart = areRowsApart(op);
   if (fetchesBlocks(rows)) {
-    bool areNear = bits == 16 && rows >= kFewRows && !waitsForF16(rows);
-    return areNear ? Fetches{/*keys=*/4, /*count=*/1, /*locality=*/3, /*blocks=*/1}
-                   : Fetches{/*keys=*/0, /*count=*/1, /*locality=*/2, /*blocks=*/1};
+    bool intoL1 = bits == 16 && rows >= kFewRows && rows < kSeveralRows;
+    return intoL1 ? Fetches{/*keys=*/4, /*count=*/1, /*locality=*/3, /*blocks=*/1}
+                  : Fetches{/*keys=*/0, /*count=*/1, /*locality=*/2, /*blocks=*/1};
   }
   if (hasShortKvBlocks(rows))
     return {op.getPages() ? kvBlock + kvBlock / 2 : kvBlock, areSome ? 2 : 1, /*locality=*/3};
@@ -473,14 +465,14 @@ SmallVector<Attribute> CpuSelector::selectForCalls() {
 
 /// A static q_len has one kernel; that of packed sequences is known in a call.
 ArrayAttr CpuSelector::select() {
-  constexpr int64_t kDecodeRows = 4, kStreamingBlock = 192;
+  constexpr int64_t kFewRows = 4, kStreamingBlock = 192;
   int64_t rows = op.getQuery().getType().getDimSize(2);
   if (ShapedType::isDynamic(rows) || op.getOffsets())
     return ArrayAttr::get(op->getContext(), selectForCalls());
-  if (packsManyHeads() && rows > 0 && rows <= kDecodeRows)
+  if (packsManyHeads() && rows > 0 && rows <= kFewRows)
     return ArrayAttr::get(op->getContext(), {manyHeads(rows)});
   bool isDecode =
-      headDim % lanes == 0 && rows > 0 && rows <= kDecodeRows && rows * getPackedHeads(op) <= 16;
+      headDim % lanes == 0 && rows > 0 && rows <= kFewRows && rows * getPackedHeads(op) <= 16;
   int64_t qBlock = fitPeriod(bestQBlock(rows));
   if (has32VectorRegs && rows >= kStreamingBlock && exceedsCache(op, mask))
     qBlock = kStreamingBlock;
