@@ -8,7 +8,7 @@
 // A static q_len has one kernel, with the query block that wastes the fewest rows.
 // CHECK-LABEL: func.func @many_rows
 // WIDE: schedule([#attn.prefill<q_block = 48, kv_block = 128, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4, fetch_ahead = 64>])
-// NARROW: schedule([#attn.prefill<q_block = 48, kv_block = 96, vector_width = 8, score_vectors = 3, score_keys = 4, context_rows = 6, context_vectors = 2, fetch_ahead = 64>])
+// NARROW: schedule([#attn.prefill<q_block = 24, kv_block = 80, vector_width = 8, score_vectors = 3, score_keys = 4, context_rows = 6, context_vectors = 2, fetch_ahead = 64>])
 // PLAIN: schedule([#attn.prefill<q_block = 48, kv_block = 64, vector_width = 4, score_vectors = 4, score_keys = 2, context_rows = 6, context_vectors = 2, fetch_ahead = 64>])
 func.func @many_rows(%x: tensor<1x8x2048x64xf32>) -> tensor<1x8x2048x64xf32> {
   %c = attn.attention %x, %x, %x : tensor<1x8x2048x64xf32>, tensor<1x8x2048x64xf32>, tensor<1x8x2048x64xf32> -> tensor<1x8x2048x64xf32>
@@ -88,8 +88,9 @@ func.func @one_row_of_one_head(%q: tensor<1x1x1x128xf32>, %k: tensor<1x1x?x128xf
 // Any q_len: a call chooses.
 // CHECK-LABEL: func.func @any_rows
 // CHECK: schedule([#attn.decode<q_block = 1, packed_heads = 1, {{.*}} max_q_len = 1>,
-// CHECK-SAME: #attn.prefill<q_block = 16, {{.*}} max_q_len = 16>, #attn.prefill<q_block = 32, {{.*}} max_q_len = 128>,
-// CHECK-SAME: #attn.prefill<q_block = 48, {{[^>]*}} context_vectors = {{[0-9]}}, fetch_ahead = 64>])
+// CHECK-SAME: #attn.prefill<q_block = 16, {{.*}} max_q_len = 16>,
+// WIDE-SAME: #attn.prefill<q_block = 32, {{.*}} max_q_len = 128>, #attn.prefill<q_block = 48, {{[^>]*}} context_vectors = {{[0-9]}}, fetch_ahead = 64>])
+// NARROW-SAME: #attn.prefill<q_block = 24, {{[^>]*}} context_vectors = {{[0-9]}}, fetch_ahead = 64>])
 func.func @any_rows(%x: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
   %c = attn.attention %x, %x, %x : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
   return %c : tensor<?x8x?x64xf32>
@@ -107,7 +108,7 @@ func.func @odd_head_dim(%x: tensor<1x8x1x17xf32>) -> tensor<1x8x1x17xf32> {
 // of the block's other rows, 256 + 31. What both bounds are relative to plays no part if it moves on with
 // the row.
 // CHECK-LABEL: func.func @window
-// CHECK: schedule([#attn.prefill<q_block = 32, kv_block = 288, {{[^>]*}}context_vectors = {{[0-9]}}>])
+// CHECK: schedule([#attn.prefill<q_block = {{24|32}}, kv_block = 288, {{[^>]*}}context_vectors = {{[0-9]}}>])
 func.func @window(%x: tensor<1x8x2048x64xf32>, %n: index) -> tensor<1x8x2048x64xf32> {
   %c = attn.attention %x, %x, %x mask {
   ^bb0(%b: index, %h: index, %q: index, %k: index):
@@ -124,7 +125,7 @@ func.func @window(%x: tensor<1x8x2048x64xf32>, %n: index) -> tensor<1x8x2048x64x
 
 // Rows next to each other may see keys that are far from each other: KV blocks that 256 + 31 fill.
 // CHECK-LABEL: func.func @window_that_jumps
-// CHECK: schedule([#attn.prefill<q_block = 32, kv_block = 96,
+// CHECK: schedule([#attn.prefill<q_block = {{24|32}}, kv_block = 96,
 func.func @window_that_jumps(%x: tensor<1x8x2048x64xf32>, %n: index) -> tensor<1x8x2048x64xf32> {
   %c = attn.attention %x, %x, %x mask {
   ^bb0(%b: index, %h: index, %q: index, %k: index):
@@ -141,7 +142,7 @@ func.func @window_that_jumps(%x: tensor<1x8x2048x64xf32>, %n: index) -> tensor<1
 
 // The keys of a wide window, 512 + 31, are six KV blocks.
 // CHECK-LABEL: func.func @wide_window
-// CHECK: schedule([#attn.prefill<q_block = 32, kv_block = 96,
+// CHECK: schedule([#attn.prefill<q_block = {{24|32}}, kv_block = 96,
 func.func @wide_window(%x: tensor<1x8x2048x64xf32>) -> tensor<1x8x2048x64xf32> {
   %c = attn.attention %x, %x, %x mask {
   ^bb0(%b: index, %h: index, %q: index, %k: index):
@@ -157,7 +158,7 @@ func.func @wide_window(%x: tensor<1x8x2048x64xf32>) -> tensor<1x8x2048x64xf32> {
 
 // Keys before a row, but from a fixed one on: any number of them.
 // CHECK-LABEL: func.func @growing
-// CHECK: schedule([#attn.prefill<q_block = 48, kv_block = {{64|96}},
+// CHECK: schedule([#attn.prefill<q_block = {{24|48}}, kv_block = {{64|80|96}},
 func.func @growing(%x: tensor<1x8x2048x64xf32>) -> tensor<1x8x2048x64xf32> {
   %c = attn.attention %x, %x, %x mask {
   ^bb0(%b: index, %h: index, %q: index, %k: index):
@@ -173,7 +174,7 @@ func.func @growing(%x: tensor<1x8x2048x64xf32>) -> tensor<1x8x2048x64xf32> {
 // The keys exceed the cache, and each query block rereads them: few large blocks.
 // CHECK-LABEL: func.func @far_keys
 // WIDE: schedule([#attn.prefill<q_block = 192, kv_block = 64,
-// NARROW: schedule([#attn.prefill<q_block = 48, kv_block = 96,
+// NARROW: schedule([#attn.prefill<q_block = 24, kv_block = 80,
 func.func @far_keys(%x: tensor<1x1x32768x64xf32>) -> tensor<1x1x32768x64xf32> {
   %c = attn.attention %x, %x, %x : tensor<1x1x32768x64xf32>, tensor<1x1x32768x64xf32>, tensor<1x1x32768x64xf32> -> tensor<1x1x32768x64xf32>
   return %c : tensor<1x1x32768x64xf32>
@@ -182,7 +183,7 @@ func.func @far_keys(%x: tensor<1x1x32768x64xf32>) -> tensor<1x1x32768x64xf32> {
 // With this mask a query block may see few of them: query blocks and KV blocks fit those of the mask.
 // CHECK-LABEL: func.func @blocks_of_far_keys
 // WIDE: schedule([#attn.prefill<q_block = 64, kv_block = 64,
-// NARROW: schedule([#attn.prefill<q_block = 32, kv_block = 128,
+// NARROW: schedule([#attn.prefill<q_block = 32, kv_block = 64,
 func.func @blocks_of_far_keys(%x: tensor<1x1x32768x64xf32>) -> tensor<1x1x32768x64xf32> {
   %c = attn.attention %x, %x, %x mask {
   ^bb0(%b: index, %h: index, %q: index, %k: index):
@@ -231,7 +232,7 @@ func.func @bf16(%x: tensor<1x8x2048x64xbf16>, %odd: tensor<1x8x2048x63xbf16>, %h
 // Where calls are expected to have so many rows, there is one kernel, made for them, which serves all.
 // CHECK-LABEL: func.func @expected_rows
 // CHECK-NOT: max_q_len
-// CHECK: schedule([#attn.prefill<q_block = 32,
+// CHECK: schedule([#attn.prefill<q_block = {{24|32}},
 // CHECK-NOT: max_q_len
 // CHECK-LABEL: func.func @expected_row
 // CHECK-NOT: max_q_len
@@ -287,7 +288,7 @@ func.func @linear_in_place(%x: tensor<?x48xf32>, %w: tensor<4x48xf32>, %y: tenso
 // Query blocks across two documents visit the keys of both: they are small. Keys that a search finds need no bounds in a KV block.
 // CHECK-LABEL: func.func @documents
 // WIDE: schedule([#attn.prefill<q_block = 32, kv_block = 128,
-// NARROW: schedule([#attn.prefill<q_block = 48, kv_block = 96,
+// NARROW: schedule([#attn.prefill<q_block = 24, kv_block = 80,
 // WIDE: schedule([#attn.prefill<q_block = 32, kv_block = 128,
 // PAIRS: schedule([#attn.prefill<q_block = 48, kv_block = 128,
 // CHECK: return
