@@ -445,7 +445,8 @@ int64_t CpuSelector::bestQBlock(int64_t rows) {
 
 /// A query block that lies within one of the mask's blocks, if there are any.
 int64_t CpuSelector::fitPeriod(int64_t qBlock) {
-  if (rowPeriod % 32 != 0 || rowPeriod == 0 || qBlock < std::min<int64_t>(rowsOfBlock(), 32))
+  constexpr int64_t kSmallBlock = 16;
+  if (rowPeriod % 32 != 0 || rowPeriod == 0 || qBlock <= kSmallBlock)
     return qBlock;
   return has32VectorRegs && rowPeriod % 64 == 0 && qBlock > 32 ? 64 : 32;
 }

@@ -1,7 +1,7 @@
-// RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_skylake | FileCheck %s --check-prefixes=CHECK,WIDE
+// RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_skylake | FileCheck %s --check-prefixes=CHECK,AVX512,WIDE
 // RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx2 | FileCheck %s --check-prefixes=CHECK,NARROW
-// RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_zen4 | FileCheck %s --check-prefixes=CHECK,PAIRS,ZEN4
-// RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_zen5 | FileCheck %s --check-prefixes=CHECK,PAIRS,ZEN5
+// RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_zen4 | FileCheck %s --check-prefixes=CHECK,AVX512,PAIRS,ZEN4
+// RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_zen5 | FileCheck %s --check-prefixes=CHECK,AVX512,PAIRS,ZEN5
 // RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux-avx512_sapphirerapids | FileCheck %s --check-prefixes=CHECK,TILES
 // RUN: attn-opt %s --attn-select-schedule=target=x86-64-linux | FileCheck %s --check-prefixes=PLAIN
 
@@ -89,7 +89,7 @@ func.func @one_row_of_one_head(%q: tensor<1x1x1x128xf32>, %k: tensor<1x1x?x128xf
 // CHECK-LABEL: func.func @any_rows
 // CHECK: schedule([#attn.decode<q_block = 1, packed_heads = 1, {{.*}} max_q_len = 1>,
 // CHECK-SAME: #attn.prefill<q_block = 16, {{.*}} max_q_len = 16>,
-// WIDE-SAME: #attn.prefill<q_block = 32, {{.*}} max_q_len = 128>, #attn.prefill<q_block = 48, {{[^>]*}} context_vectors = {{[0-9]}}, fetch_ahead = 64>])
+// AVX512-SAME: #attn.prefill<q_block = 32, {{.*}} max_q_len = 128>, #attn.prefill<q_block = 48, {{[^>]*}} context_vectors = {{[0-9]}}, fetch_ahead = 64>])
 // NARROW-SAME: #attn.prefill<q_block = 24, {{[^>]*}} context_vectors = {{[0-9]}}, fetch_ahead = 64>])
 func.func @any_rows(%x: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
   %c = attn.attention %x, %x, %x : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
@@ -105,10 +105,11 @@ func.func @odd_head_dim(%x: tensor<1x8x1x17xf32>) -> tensor<1x8x1x17xf32> {
 }
 
 // A narrow window has small query blocks, and one KV block, without prefetches, for its keys and those
-// of the block's other rows, 256 + 31. What both bounds are relative to plays no part if it moves on with
+// of the block's other rows, 256 + 31 or 23. What both bounds are relative to plays no part if it moves on with
 // the row.
 // CHECK-LABEL: func.func @window
-// CHECK: schedule([#attn.prefill<q_block = {{24|32}}, kv_block = 288, {{[^>]*}}context_vectors = {{[0-9]}}>])
+// AVX512: schedule([#attn.prefill<q_block = 32, kv_block = 288, {{[^>]*}}context_vectors = {{[0-9]}}>])
+// NARROW: schedule([#attn.prefill<q_block = 24, kv_block = 288, {{[^>]*}}context_vectors = {{[0-9]}}>])
 func.func @window(%x: tensor<1x8x2048x64xf32>, %n: index) -> tensor<1x8x2048x64xf32> {
   %c = attn.attention %x, %x, %x mask {
   ^bb0(%b: index, %h: index, %q: index, %k: index):
@@ -125,7 +126,8 @@ func.func @window(%x: tensor<1x8x2048x64xf32>, %n: index) -> tensor<1x8x2048x64x
 
 // Rows next to each other may see keys that are far from each other: KV blocks that 256 + 31 fill.
 // CHECK-LABEL: func.func @window_that_jumps
-// CHECK: schedule([#attn.prefill<q_block = {{24|32}}, kv_block = 96,
+// AVX512: schedule([#attn.prefill<q_block = 32, kv_block = 96,
+// NARROW: schedule([#attn.prefill<q_block = 24, kv_block = 96,
 func.func @window_that_jumps(%x: tensor<1x8x2048x64xf32>, %n: index) -> tensor<1x8x2048x64xf32> {
   %c = attn.attention %x, %x, %x mask {
   ^bb0(%b: index, %h: index, %q: index, %k: index):
@@ -142,7 +144,8 @@ func.func @window_that_jumps(%x: tensor<1x8x2048x64xf32>, %n: index) -> tensor<1
 
 // The keys of a wide window, 512 + 31, are six KV blocks.
 // CHECK-LABEL: func.func @wide_window
-// CHECK: schedule([#attn.prefill<q_block = {{24|32}}, kv_block = 96,
+// AVX512: schedule([#attn.prefill<q_block = 32, kv_block = 96,
+// NARROW: schedule([#attn.prefill<q_block = 24, kv_block = 96,
 func.func @wide_window(%x: tensor<1x8x2048x64xf32>) -> tensor<1x8x2048x64xf32> {
   %c = attn.attention %x, %x, %x mask {
   ^bb0(%b: index, %h: index, %q: index, %k: index):
@@ -158,7 +161,8 @@ func.func @wide_window(%x: tensor<1x8x2048x64xf32>) -> tensor<1x8x2048x64xf32> {
 
 // Keys before a row, but from a fixed one on: any number of them.
 // CHECK-LABEL: func.func @growing
-// CHECK: schedule([#attn.prefill<q_block = {{24|48}}, kv_block = {{64|80|96}},
+// AVX512: schedule([#attn.prefill<q_block = 48, kv_block = {{64|96}},
+// NARROW: schedule([#attn.prefill<q_block = 24, kv_block = 80,
 func.func @growing(%x: tensor<1x8x2048x64xf32>) -> tensor<1x8x2048x64xf32> {
   %c = attn.attention %x, %x, %x mask {
   ^bb0(%b: index, %h: index, %q: index, %k: index):
@@ -232,7 +236,8 @@ func.func @bf16(%x: tensor<1x8x2048x64xbf16>, %odd: tensor<1x8x2048x63xbf16>, %h
 // Where calls are expected to have so many rows, there is one kernel, made for them, which serves all.
 // CHECK-LABEL: func.func @expected_rows
 // CHECK-NOT: max_q_len
-// CHECK: schedule([#attn.prefill<q_block = {{24|32}},
+// AVX512: schedule([#attn.prefill<q_block = 32,
+// NARROW: schedule([#attn.prefill<q_block = 24,
 // CHECK-NOT: max_q_len
 // CHECK-LABEL: func.func @expected_row
 // CHECK-NOT: max_q_len
