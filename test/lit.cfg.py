@@ -60,9 +60,6 @@ for feature, program in (("qemu", "qemu-x86_64"), ("cross-arm", "aarch64-linux-g
     if shutil.which(program):
         config.available_features.add(feature)
 
-if os.path.exists("/proc/cpuinfo") and "avx512f" in open("/proc/cpuinfo").read():
-    config.available_features.add("avx512")
-
 # A C library for WebAssembly, and an engine for Python.
 wasm_engine = os.path.join(os.path.dirname(config.python), "..", "lib", "python3*", "site-packages", "wasmtime")
 if os.path.isdir("/usr/include/wasm32-wasi") and glob.glob(wasm_engine):

@@ -30,7 +30,7 @@ static int has_instructions(void) {
   return state > 0;
 }
 
-#define WITH_TILES __attribute__((target("amx-bf16,avx512f")))
+#define WITH_TILES __attribute__((target("amx-bf16,avx2")))
 
 /* Tiles 0 to 3 are sums, of upper and lower rows times left and right columns; 4 and 5 upper and
  * lower rows of pairs, 6 and 7 left and right columns. */
@@ -125,18 +125,23 @@ WITH_TILES static void multiply_rows(const product *p, int32_t row, int32_t rows
   }
 }
 
-/* Transposes 16 x 16 pairs. Interleaving the halves of a square rotates the bits of an element's
- * place by one; four rounds exchange row and column. */
-WITH_TILES INLINE void transpose(__m512i square[side]) {
-  const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-  const __m512i high = _mm512_or_si512(low, _mm512_set1_epi32(8));
-  UNROLL for (int round = 0; round < 4; ++round) {
-    __m512i next[side];
-    UNROLL for (int i = 0; i < side / 2; ++i) {
-      next[2 * i] = _mm512_permutex2var_epi32(square[i], low, square[i + side / 2]);
-      next[2 * i + 1] = _mm512_permutex2var_epi32(square[i], high, square[i + side / 2]);
+/* Transposes 8 x 8 pairs: 4 x 4 in each half of the vectors. */
+WITH_TILES INLINE void transpose(const char *from, int64_t from_row, char *to, int64_t to_row) {
+  UNROLL for (int column = 0; column < 8; column += 4) {
+    __m256i rows[4];
+    UNROLL for (int i = 0; i < 4; ++i) {
+      const char *upper = from + i * from_row + column * 4, *lower = upper + 4 * from_row;
+      rows[i] = _mm256_loadu2_m128i((const __m128i *)lower, (const __m128i *)upper);
     }
-    UNROLL for (int i = 0; i < side; ++i) square[i] = next[i];
+    __m256i even_low = _mm256_unpacklo_epi32(rows[0], rows[2]);
+    __m256i even_high = _mm256_unpackhi_epi32(rows[0], rows[2]);
+    __m256i odd_low = _mm256_unpacklo_epi32(rows[1], rows[3]);
+    __m256i odd_high = _mm256_unpackhi_epi32(rows[1], rows[3]);
+    const __m256i columns[] = {
+        _mm256_unpacklo_epi32(even_low, odd_low), _mm256_unpackhi_epi32(even_low, odd_low),
+        _mm256_unpacklo_epi32(even_high, odd_high), _mm256_unpackhi_epi32(even_high, odd_high)};
+    UNROLL for (int i = 0; i < 4; ++i)
+        _mm256_storeu_si256((__m256i *)(to + (column + i) * to_row), columns[i]);
   }
 }
 
@@ -146,19 +151,22 @@ enum { packed_steps = 8, packed_row = packed_steps * row_bytes };
  * rows side by side. */
 WITH_TILES static void pack_transposed(const product *p, int32_t row, int32_t rows, int32_t pair,
                                        int32_t pairs, char *packed) {
-  for (int32_t at = 0; at < pairs; at += side)
-    for (int32_t group = 0; group < rows; group += side) {
-      __m512i square[side];
-      int32_t known = least(rows - group, side);
-      __mmask16 mask = (__mmask16)((1u << known) - 1);
-      UNROLL for (int i = 0; i < side; ++i) square[i] =
-          at + i < pairs ? _mm512_maskz_loadu_epi32(mask, p->a + (pair + at + i) * p->a_pair +
-                                                              (row + group) * p->a_row)
-                         : _mm512_setzero_si512();
-      transpose(square);
-      UNROLL for (int i = 0; i < side; ++i)
-          _mm512_storeu_si512(packed + (group + i) * packed_row + at * 4, square[i]);
+  for (int32_t group = 0; group < rows; group += 8)
+    for (int32_t at = 0; at < pairs; at += 8) {
+      const char *from = p->a + (pair + at) * p->a_pair + (row + group) * p->a_row;
+      char *to = packed + group * packed_row + at * 4;
+      int32_t known_rows = least(rows - group, 8), known_pairs = least(pairs - at, 8);
+      if (known_rows == 8 && known_pairs == 8) {
+        transpose(from, p->a_pair, to, packed_row);
+        continue;
+      }
+      for (int32_t i = 0; i < known_rows; ++i)
+        for (int32_t k = 0; k < known_pairs; ++k)
+          __builtin_memcpy(to + i * packed_row + k * 4, from + k * p->a_pair + i * 4, 4);
     }
+  int32_t padding = -pairs & (side - 1);
+  for (int32_t i = 0; i < rows; ++i)
+    __builtin_memset(packed + i * packed_row + pairs * 4, 0, padding * 4);
 }
 
 /* The same of the last elements of rows with pairs side by side. */

@@ -1,7 +1,6 @@
 // Linear layers with products of bf16 tiles, by an emulation of AMX that executes its instructions as they are compiled: no machine
-// with AMX is needed, but one with AVX-512. Without the emulation the system refuses the request for tiles, and products are in f32.
+// with AMX is needed. Without the emulation the system refuses the request for tiles, and products are in f32.
 
-// REQUIRES: avx512
 // DEFINE: %{fuse} = attnc compile %s --emit fused --target x86-64-linux-avx2-fma -o -
 // DEFINE: %{tile} = sed -E 's/#attn.linear<row_tile = ([0-9]+), [^>]*row_block = [0-9]+/#attn.linear<row_tile = \1, vectors = 2, vector_width = 16, row_block = 48, products = bf16_tiles/g; s/, packed = false//g'
 // DEFINE: %{verify} = attnc verify --target x86-64-linux-avx2-fma

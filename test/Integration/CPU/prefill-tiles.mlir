@@ -1,8 +1,7 @@
 // Prefill with products of bf16 tiles, by an emulation of AMX that executes its instructions as they are compiled: no machine with AMX
-// is needed, but one with AVX-512. Without the emulation the system refuses the request for tiles, and products are in f32. NaN and
-// infinities, behind the mask or not, are among the cases.
+// is needed. Without the emulation the system refuses the request for tiles, and products are in f32. NaN and infinities, behind the mask
+// or not, are among the cases.
 
-// REQUIRES: avx512
 // DEFINE: %{select} = attnc compile %s --emit fused --target x86-64-linux-avx512_sapphirerapids -o -
 // DEFINE: %{verify} = attnc verify --target x86-64-linux-avx2-fma
 // DEFINE: %{emulate} = env LD_PRELOAD=%t/amx.so %{verify}
