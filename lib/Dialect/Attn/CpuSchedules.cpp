@@ -120,6 +120,10 @@ private:
   int64_t prefillFetchAhead(int64_t qBlock);
   /// Whether one KV block covers all keys that a query block sees.
   bool isOneKvBlock(int64_t qBlock);
+  /// Whether decode reads long rows of f32 side by side with AVX2.
+  bool readsLongRows();
+  /// Whether a row of values is summed up at once, not in halves.
+  bool readsWholeRows(int64_t rows) { return rows == 1 && readsLongRows(); }
   DecodeTiles decodeTiles(int64_t rows, bool inPairs, bool areProductBound);
   /// Whether interleaved heads prefetch the next KV block in the order of memory.
   bool fetchesBlocks(int64_t rows);
@@ -133,6 +137,8 @@ private:
   int64_t interleavedHeads(int64_t rows);
   int64_t kvSplits(int64_t packedHeads);
   bool isInTiles() const { return products == Products::bf16_tiles; }
+  /// Whether keys and values are read as they lie, neither widened nor copied from pages.
+  bool readsF32InPlace();
   bool usesOneRowGroup();
   int64_t rowsOfBlock();
   int64_t bestQBlock(int64_t rows);
@@ -161,9 +167,9 @@ private:
 
 /// Rescaling has a fixed cost per KV block, but the scores of a large KV block exceed the L1 cache.
 /// Beside masks other than a window and blocks, KV blocks of 96 keys measured as fast as those of
-/// 128, or up to 1 % faster. Targets with short vectors may have a small stack: 64 KB on wasm.
-/// Tiles multiply so fast that rescaling, and packing values, take more than the scores' way
-/// through the L2 cache.
+/// 128, or up to 1 % faster; beside query blocks of one row group, those of 80. Targets with short
+/// vectors may have a small stack: 64 KB on wasm. Tiles multiply so fast that rescaling, and
+/// packing values, take more than the scores' way through the L2 cache.
 KvBlockSizes CpuSelector::kvBlockSizes(int64_t qBlock) {
   constexpr int64_t kLongDim = 128;
   bool isMasked = !op.getMask().empty();
@@ -252,12 +258,34 @@ Attribute CpuSelector::manyHeads(int64_t rowsOfHead, int64_t maxQLen) {
   return prefill(rowsOfHead == 1 ? heads : kRows, maxQLen, heads);
 }
 
+/// Whether other rows lie between two keys or values in memory, as far as is known: in pages, and
+/// in views of tensors with keys before heads.
+static bool areRowsApart(AttentionOp op) {
+  auto isView = [](Value tensor) {
+    auto transpose = tensor.getDefiningOp<TransposeOp>();
+    return tensor.getDefiningOp<SplitHeadsOp>() || (transpose && transpose.keepsRows());
+  };
+  return op.getPages() || isView(op.getKey()) || isView(op.getValue());
+}
+
+/// On Zen 3 a single query row takes 0.84 of the time with whole rows of values and KV blocks of
+/// 96 keys instead of halves and 64: longer blocks lose as much in the last one, which takes as
+/// long whatever the number of its keys, as they gain elsewhere. Several rows take 0.75 to 0.95 of
+/// the time with short blocks, prefetched into L1. Up to 80 dims, both take as long.
+bool CpuSelector::readsLongRows() {
+  constexpr int64_t kHalfRow = 8, kShort = 80;
+  return !has32VectorRegs && !lacksFMA && readsF32InPlace() && !areRowsApart(op) &&
+         headDim > kShort && valueVectors > kHalfRow;
+}
+
 /// Few rows take as long as reading keys and values does, which is fastest in order: one key after
 /// the other, or two that share what several rows load, and as much of a value's row at a time as
 /// half of the registers can sum up. Rows that take as long as their products do share what they
 /// load and widen. 5 or 7 rows that share a key are one tile: row by row, each key and value would
 /// be read, and prefetched, as often.
 DecodeTiles CpuSelector::decodeTiles(int64_t rows, bool inPairs, bool areProductBound) {
+  if (readsWholeRows(rows))
+    return {1, 1, 1, largestDivisor(valueVectors, 16)};
   bool areF32 = op.getKey().getType().getElementType().isF32();
   int64_t sums = has32VectorRegs ? 16 : 8;
   int64_t scoreRows = largestDivisor(rows, 4), wholeRows = largestDivisor(rows, 8);
@@ -266,7 +294,8 @@ DecodeTiles CpuSelector::decodeTiles(int64_t rows, bool inPairs, bool areProduct
     return {wholeRows, int64_t(llvm::bit_floor<uint64_t>(sums / wholeRows)), wholeRows,
             largestDivisor(valueVectors, contextSums / wholeRows)};
   }
-  bool sharesLoads = areF32 ? scoreRows == 4 && !cpu.prefersOrder : scoreRows >= 3;
+  bool sharesLoads =
+      areF32 ? scoreRows == 4 && !cpu.prefersOrder && !hasShortKvBlocks(rows) : scoreRows >= 3;
   int64_t scoreKeys = areProductBound ? llvm::bit_floor<uint64_t>(sums / scoreRows)
                       : sharesLoads   ? 2
                                       : 1;
@@ -281,13 +310,21 @@ DecodeTiles CpuSelector::decodeTiles(int64_t rows, bool inPairs, bool areProduct
 /// task, at once: of twice the size, 32 heads over 8 took up to 1.3 of the time in f32.
 int64_t CpuSelector::decodeKvBlock(int64_t rows, bool waitsForProducts) {
   constexpr int64_t kL1Bits = 512;                    // of one dim of all keys: 8 KB for 128 dims
+  constexpr int64_t kL1Floats = 4096;                 // of all keys, with AVX2
   constexpr int64_t kL2Bits = 512 << 10, kMost = 128; // of the keys of all heads: 64 KB
   int64_t bits = op.getKey().getType().getElementTypeBitWidth();
   if (fetchesBlocks(rows)) {
     int64_t keys = kL2Bits / (interleavedHeads(rows) * headDim * bits);
     return std::clamp<int64_t>(llvm::bit_floor<uint64_t>(keys), lanes, kMost);
   }
-  return waitsForProducts ? 128 : hasShortKvBlocks(rows) ? kL1Bits / bits : 64;
+  if (readsWholeRows(rows))
+    return 96;
+  if (waitsForProducts)
+    return 128;
+  if (!hasShortKvBlocks(rows))
+    return 64;
+  return readsLongRows() ? std::max<int64_t>(llvm::bit_floor<uint64_t>(kL1Floats / headDim), lanes)
+                         : kL1Bits / bits;
 }
 
 /// Some rows of 8 bits take as long as their products do, and so do some of 16 bits on CPUs that
@@ -310,16 +347,6 @@ Attribute CpuSelector::decode(int64_t rowsOfHead, int64_t maxQLen) {
                          inPairs ? Products::bf16_pairs : Products::f32, ahead.keys, ahead.count,
                          ahead.locality, ahead.blocks, interleaved, kvSplits(shared * interleaved),
                          minSplitKeys, maxQLen);
-}
-
-/// Whether other rows lie between two keys or values in memory, as far as is known: in pages, and
-/// in views of tensors with keys before heads.
-static bool areRowsApart(AttentionOp op) {
-  auto isView = [](Value tensor) {
-    auto transpose = tensor.getDefiningOp<TransposeOp>();
-    return tensor.getDefiningOp<SplitHeadsOp>() || (transpose && transpose.keepsRows());
-  };
-  return op.getPages() || isView(op.getKey()) || isView(op.getValue());
 }
 
 /// Whether the heads of a key lie side by side in memory, as in pages and caches with keys before
@@ -365,6 +392,8 @@ bool CpuSelector::readsIntoL1() {
 
 /// 8 bits, or 16 for many rows, wait for their products, and one or two rows of 16 bits take 1.05.
 bool CpuSelector::hasShortKvBlocks(int64_t rows) {
+  if (readsLongRows())
+    return rows > 1;
   int64_t bits = op.getKey().getType().getElementTypeBitWidth();
   bool areFasterIn16Bits =
       rows >= kSomeRows && (rows < kManyRows || products == Products::bf16_pairs);
@@ -389,7 +418,8 @@ Fetches CpuSelector::fetches(int64_t rows, int64_t kvBlock) {
                   : Fetches{/*keys=*/0, /*count=*/1, /*locality=*/2, /*blocks=*/1};
   }
   if (hasShortKvBlocks(rows))
-    return {op.getPages() ? kvBlock + kvBlock / 2 : kvBlock, areSome ? 2 : 1, /*locality=*/3};
+    return {op.getPages() ? kvBlock + kvBlock / 2 : kvBlock, areSome || readsLongRows() ? 2 : 1,
+            /*locality=*/3};
   bool inViews = areApart && !op.getPages();
   bool areShort = bits == 16 && has32VectorRegs && !cpu.prefersOrder &&
                   (!inViews || products == Products::bf16_pairs);
@@ -415,13 +445,15 @@ int64_t CpuSelector::kvSplits(int64_t packedHeads) {
   return llvm::divideCeil(kTasks, std::clamp<int64_t>(tasks, 1, kTasks));
 }
 
+bool CpuSelector::readsF32InPlace() {
+  return op.getKey().getType().getElementType().isF32() &&
+         op.getValue().getType().getElementType().isF32() && !op.getPages();
+}
+
 /// Of 16 registers, the rows of a score tile fill 24 lanes. With AVX2 a query block of one such
 /// group takes 0.9 to 0.98 of the time of two, in a window 0.85: its queries and scores leave L1 to
 /// keys and values. Where these are copied, each copy should serve more rows.
-bool CpuSelector::usesOneRowGroup() {
-  return !has32VectorRegs && !lacksFMA && op.getKey().getType().getElementType().isF32() &&
-         op.getValue().getType().getElementType().isF32() && !op.getPages();
-}
+bool CpuSelector::usesOneRowGroup() { return !has32VectorRegs && !lacksFMA && readsF32InPlace(); }
 
 /// Rows of a large query block. For tiles, each query block packs the keys and values that it
 /// reads; beside a mask, fewer rows waste less.

@@ -35,7 +35,7 @@ func.func @five_vectors(%x: tensor<1x8x2048x80xf32>) -> tensor<1x8x2048x80xf32> 
 // WIDE: schedule([#attn.decode<q_block = 4, packed_heads = 4, kv_block = 64, vector_width = 16, score_rows = 4, score_keys = 2, context_rows = 2, context_vectors = 8, fetch_ahead = 64, fetches = 3, kv_splits = 4>])
 // ZEN4: schedule([#attn.decode<{{.*}}score_keys = 2,
 // ZEN5: schedule([#attn.decode<{{.*}}score_keys = 1,
-// NARROW: schedule([#attn.decode<q_block = 4, packed_heads = 4, kv_block = 64, vector_width = 8, score_rows = 4, score_keys = 2, context_rows = 1, context_vectors = 8, fetch_ahead = 64, fetches = 3, kv_splits = 4>])
+// NARROW: schedule([#attn.decode<q_block = 4, packed_heads = 4, kv_block = 32, vector_width = 8, score_rows = 4, score_keys = 1, context_rows = 1, context_vectors = 8, fetch_ahead = 32, fetches = 2, fetch_locality = 3, kv_splits = 4>])
 func.func @one_row(%q: tensor<1x32x1x128xf32>, %k: tensor<1x8x?x128xf32>) -> tensor<1x32x1x128xf32> {
   %c = attn.attention %q, %k, %k : tensor<1x32x1x128xf32>, tensor<1x8x?x128xf32>, tensor<1x8x?x128xf32> -> tensor<1x32x1x128xf32>
   return %c : tensor<1x32x1x128xf32>
@@ -74,6 +74,7 @@ func.func @vectors_of_heads(%q: tensor<1x128x1x128xf32>, %k: tensor<1x1x?x128xf3
 // As many parts of the keys as give every core of a large machine something to do; a prob
 // region has to see all of them.
 // CHECK-LABEL: func.func @one_row_of_one_head
+// NARROW: schedule([#attn.decode<q_block = 1, packed_heads = 1, kv_block = 96, vector_width = 8, score_rows = 1, score_keys = 1, context_rows = 1, context_vectors = 16,
 // CHECK: kv_splits = 32>])
 // CHECK: context_vectors = {{[0-9]+(, fetch_ahead = (64|16, fetch_locality = 3))?}}>])
 func.func @one_row_of_one_head(%q: tensor<1x1x1x128xf32>, %k: tensor<1x1x?x128xf32>) -> (tensor<1x1x1x128xf32>, tensor<1x1x1x128xf32>) {
