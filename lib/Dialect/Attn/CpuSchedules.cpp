@@ -120,7 +120,11 @@ private:
   int64_t prefillFetchAhead(int64_t qBlock);
   /// Whether one KV block covers all keys that a query block sees.
   bool isOneKvBlock(int64_t qBlock);
-  /// Whether decode reads long rows of f32 side by side with AVX2.
+  bool readsF32WithAVX2() {
+    return !has32VectorRegs && !lacksFMA && op.getKey().getType().getElementType().isF32() &&
+           op.getValue().getType().getElementType().isF32();
+  }
+  /// Whether decode reads long rows of f32, of one head after the other, with AVX2.
   bool readsLongRows();
   /// Whether a row of values is summed up at once, not in halves.
   bool readsWholeRows(int64_t rows) { return rows == 1 && readsLongRows(); }
@@ -137,8 +141,6 @@ private:
   int64_t interleavedHeads(int64_t rows);
   int64_t kvSplits(int64_t packedHeads);
   bool isInTiles() const { return products == Products::bf16_tiles; }
-  /// Whether keys and values are read as they lie, neither widened nor copied from pages.
-  bool readsF32InPlace();
   bool usesOneRowGroup();
   int64_t rowsOfBlock();
   int64_t bestQBlock(int64_t rows);
@@ -258,26 +260,6 @@ Attribute CpuSelector::manyHeads(int64_t rowsOfHead, int64_t maxQLen) {
   return prefill(rowsOfHead == 1 ? heads : kRows, maxQLen, heads);
 }
 
-/// Whether other rows lie between two keys or values in memory, as far as is known: in pages, and
-/// in views of tensors with keys before heads.
-static bool areRowsApart(AttentionOp op) {
-  auto isView = [](Value tensor) {
-    auto transpose = tensor.getDefiningOp<TransposeOp>();
-    return tensor.getDefiningOp<SplitHeadsOp>() || (transpose && transpose.keepsRows());
-  };
-  return op.getPages() || isView(op.getKey()) || isView(op.getValue());
-}
-
-/// On Zen 3 a single query row takes 0.84 of the time with whole rows of values and KV blocks of
-/// 96 keys instead of halves and 64: longer blocks lose as much in the last one, which takes as
-/// long whatever the number of its keys, as they gain elsewhere. Several rows take 0.75 to 0.95 of
-/// the time with short blocks, prefetched into L1. Up to 80 dims, both take as long.
-bool CpuSelector::readsLongRows() {
-  constexpr int64_t kHalfRow = 8, kShort = 80;
-  return !has32VectorRegs && !lacksFMA && readsF32InPlace() && !areRowsApart(op) &&
-         headDim > kShort && valueVectors > kHalfRow;
-}
-
 /// Few rows take as long as reading keys and values does, which is fastest in order: one key after
 /// the other, or two that share what several rows load, and as much of a value's row at a time as
 /// half of the registers can sum up. Rows that take as long as their products do share what they
@@ -349,6 +331,16 @@ Attribute CpuSelector::decode(int64_t rowsOfHead, int64_t maxQLen) {
                          minSplitKeys, maxQLen);
 }
 
+/// Whether other rows lie between two keys or values in memory, as far as is known: in pages, and
+/// in views of tensors with keys before heads.
+static bool areRowsApart(AttentionOp op) {
+  auto isView = [](Value tensor) {
+    auto transpose = tensor.getDefiningOp<TransposeOp>();
+    return tensor.getDefiningOp<SplitHeadsOp>() || (transpose && transpose.keepsRows());
+  };
+  return op.getPages() || isView(op.getKey()) || isView(op.getValue());
+}
+
 /// Whether the heads of a key lie side by side in memory, as in pages and caches with keys before
 /// heads.
 static bool areHeadsInKeys(Value tensor) {
@@ -390,6 +382,16 @@ bool CpuSelector::readsIntoL1() {
   return cpu.prefersOrder && !areHeadsInKeys(op.getKey()) && !areHeadsInKeys(op.getValue());
 }
 
+/// On Zen 3 a single query row takes 0.84 of the time with whole rows of values and KV blocks of
+/// 96 keys instead of halves and 64: longer blocks lose as much in the last one, which takes as
+/// long whatever the number of its keys, as they gain elsewhere. Several rows take 0.75 to 0.95 of
+/// the time with short blocks, prefetched into L1. Up to 80 dims, both take as long.
+bool CpuSelector::readsLongRows() {
+  constexpr int64_t kHalfRow = 8, kShort = 80;
+  return readsF32WithAVX2() && headDim > kShort && valueVectors > kHalfRow &&
+         !areHeadsInKeys(op.getKey()) && !areHeadsInKeys(op.getValue());
+}
+
 /// 8 bits, or 16 for many rows, wait for their products, and one or two rows of 16 bits take 1.05.
 bool CpuSelector::hasShortKvBlocks(int64_t rows) {
   if (readsLongRows())
@@ -404,8 +406,8 @@ bool CpuSelector::hasShortKvBlocks(int64_t rows) {
 /// prefetch rows side by side, but not far enough ahead of the products of several query rows,
 /// which leave time for a core to drop prefetches. Elements of 8 bits arrive faster than they are
 /// multiplied, and so do those of 16 bits for several rows: one prefetch is enough, but for views
-/// whose elements are widened. Short KV blocks are prefetched one block ahead, in pages, which CPUs
-/// don't follow, one and a half. Beside whole KV blocks, a few rows leave time for prefetches into
+/// whose elements are widened. Short KV blocks are prefetched one block ahead, in pages on Zen 5
+/// one and a half. Beside whole KV blocks, a few rows leave time for prefetches into
 /// L1 as well, of few keys: a head's keys share its sets.
 Fetches CpuSelector::fetches(int64_t rows, int64_t kvBlock) {
   constexpr int64_t kKeysAhead = 64; // 32 KB of 128 floats
@@ -417,9 +419,10 @@ Fetches CpuSelector::fetches(int64_t rows, int64_t kvBlock) {
     return intoL1 ? Fetches{/*keys=*/4, /*count=*/1, /*locality=*/3, /*blocks=*/1}
                   : Fetches{/*keys=*/0, /*count=*/1, /*locality=*/2, /*blocks=*/1};
   }
-  if (hasShortKvBlocks(rows))
-    return {op.getPages() ? kvBlock + kvBlock / 2 : kvBlock, areSome || readsLongRows() ? 2 : 1,
-            /*locality=*/3};
+  if (hasShortKvBlocks(rows)) {
+    bool needsMore = op.getPages() && cpu.prefersOrder, isTwice = areSome || !cpu.prefersOrder;
+    return {needsMore ? kvBlock + kvBlock / 2 : kvBlock, isTwice ? 2 : 1, /*locality=*/3};
+  }
   bool inViews = areApart && !op.getPages();
   bool areShort = bits == 16 && has32VectorRegs && !cpu.prefersOrder &&
                   (!inViews || products == Products::bf16_pairs);
@@ -445,15 +448,10 @@ int64_t CpuSelector::kvSplits(int64_t packedHeads) {
   return llvm::divideCeil(kTasks, std::clamp<int64_t>(tasks, 1, kTasks));
 }
 
-bool CpuSelector::readsF32InPlace() {
-  return op.getKey().getType().getElementType().isF32() &&
-         op.getValue().getType().getElementType().isF32() && !op.getPages();
-}
-
 /// Of 16 registers, the rows of a score tile fill 24 lanes. With AVX2 a query block of one such
 /// group takes 0.9 to 0.98 of the time of two, in a window 0.85: its queries and scores leave L1 to
 /// keys and values. Where these are copied, each copy should serve more rows.
-bool CpuSelector::usesOneRowGroup() { return !has32VectorRegs && !lacksFMA && readsF32InPlace(); }
+bool CpuSelector::usesOneRowGroup() { return readsF32WithAVX2() && !op.getPages(); }
 
 /// Rows of a large query block. For tiles, each query block packs the keys and values that it
 /// reads; beside a mask, fewer rows waste less.
