@@ -120,11 +120,14 @@ private:
   int64_t prefillFetchAhead(int64_t qBlock);
   /// Whether one KV block covers all keys that a query block sees.
   bool isOneKvBlock(int64_t qBlock);
-  bool readsF32WithAVX2() {
-    return !has32VectorRegs && !lacksFMA && op.getKey().getType().getElementType().isF32() &&
+  bool hasAVX2() const { return !has32VectorRegs && !lacksFMA; }
+  bool readsF32() {
+    return op.getKey().getType().getElementType().isF32() &&
            op.getValue().getType().getElementType().isF32();
   }
-  /// Whether decode reads long rows of f32, of one head after the other, with AVX2.
+  /// Whether the rows of a head's keys and values lie behind each other.
+  bool areHeadsApart();
+  /// Whether decode reads long rows of f32 with AVX2, one head after the other.
   bool readsLongRows();
   /// Whether a row of values is summed up at once, not in halves.
   bool readsWholeRows(int64_t rows) { return rows == 1 && readsLongRows(); }
@@ -291,9 +294,9 @@ DecodeTiles CpuSelector::decodeTiles(int64_t rows, bool inPairs, bool areProduct
 /// Where whole KV blocks are prefetched, L2 holds two of them, keys and values of all heads of a
 /// task, at once: of twice the size, 32 heads over 8 took up to 1.3 of the time in f32.
 int64_t CpuSelector::decodeKvBlock(int64_t rows, bool waitsForProducts) {
-  constexpr int64_t kL1Bits = 512;                    // of one dim of all keys: 8 KB for 128 dims
-  constexpr int64_t kL1Floats = 4096;                 // of all keys, with AVX2
-  constexpr int64_t kL2Bits = 512 << 10, kMost = 128; // of the keys of all heads: 64 KB
+  constexpr int64_t kL1Bits = 512;                      // of one dim of all keys: 8 KB for 128 dims
+  constexpr int64_t kL1Elements = 4096, kMostInL1 = 32; // with AVX2
+  constexpr int64_t kL2Bits = 512 << 10, kMost = 128;   // of the keys of all heads: 64 KB
   int64_t bits = op.getKey().getType().getElementTypeBitWidth();
   if (fetchesBlocks(rows)) {
     int64_t keys = kL2Bits / (interleavedHeads(rows) * headDim * bits);
@@ -301,12 +304,10 @@ int64_t CpuSelector::decodeKvBlock(int64_t rows, bool waitsForProducts) {
   }
   if (readsWholeRows(rows))
     return 96;
-  if (waitsForProducts)
-    return 128;
   if (!hasShortKvBlocks(rows))
-    return 64;
-  return readsLongRows() ? std::max<int64_t>(llvm::bit_floor<uint64_t>(kL1Floats / headDim), lanes)
-                         : kL1Bits / bits;
+    return waitsForProducts ? 128 : 64;
+  int64_t longest = llvm::bit_floor<uint64_t>(kL1Elements / headDim);
+  return hasAVX2() ? std::clamp<int64_t>(longest, lanes, kMostInL1) : kL1Bits / bits;
 }
 
 /// Some rows of 8 bits take as long as their products do, and so do some of 16 bits on CPUs that
@@ -351,6 +352,10 @@ static bool areHeadsInKeys(Value tensor) {
   return order[1] > order[2];
 }
 
+bool CpuSelector::areHeadsApart() {
+  return !areHeadsInKeys(op.getKey()) && !areHeadsInKeys(op.getValue());
+}
+
 /// Heads side by side are read in turns, so that memory is read in order; the sums of all of them
 /// stay in the caches. A head that a mask tells apart has a range of keys of its own, which would
 /// be looked up for each.
@@ -378,25 +383,22 @@ bool CpuSelector::fetchesBlocks(int64_t rows) {
 /// On Zen 5 prefetches into L1 are the fastest: decode of 32 heads of 128 dims over 8 takes 0.88 of
 /// the time in f32, 0.85 to 0.96 in 16 and 8 bits. Rows that lie heads apart share few sets of an
 /// L1 cache.
-bool CpuSelector::readsIntoL1() {
-  return cpu.prefersOrder && !areHeadsInKeys(op.getKey()) && !areHeadsInKeys(op.getValue());
-}
+bool CpuSelector::readsIntoL1() { return cpu.prefersOrder && areHeadsApart(); }
 
 /// On Zen 3 a single query row takes 0.84 of the time with whole rows of values and KV blocks of
 /// 96 keys instead of halves and 64: longer blocks lose as much in the last one, which takes as
-/// long whatever the number of its keys, as they gain elsewhere. Several rows take 0.75 to 0.95 of
-/// the time with short blocks, prefetched into L1. Up to 80 dims, both take as long.
+/// long whatever the number of its keys, as they gain elsewhere. Up to 80 dims, both take as long.
 bool CpuSelector::readsLongRows() {
   constexpr int64_t kHalfRow = 8, kShort = 80;
-  return readsF32WithAVX2() && headDim > kShort && valueVectors > kHalfRow &&
-         !areHeadsInKeys(op.getKey()) && !areHeadsInKeys(op.getValue());
+  return hasAVX2() && readsF32() && headDim > kShort && valueVectors > kHalfRow && areHeadsApart();
 }
 
-/// 8 bits, or 16 for many rows, wait for their products, and one or two rows of 16 bits take 1.05.
+/// On Zen 3 that takes 0.75 to 0.97 of the time, but for a single row of f32. On Zen 5, 8 bits, or
+/// 16 for many rows, wait for their products, and one or two rows of 16 bits take 1.05.
 bool CpuSelector::hasShortKvBlocks(int64_t rows) {
-  if (readsLongRows())
-    return rows > 1;
   int64_t bits = op.getKey().getType().getElementTypeBitWidth();
+  if (hasAVX2())
+    return readsLongRows() ? rows > 1 : bits < 32 && areHeadsApart();
   bool areFasterIn16Bits =
       rows >= kSomeRows && (rows < kManyRows || products == Products::bf16_pairs);
   return readsIntoL1() && (bits > 16 || (bits == 16 && areFasterIn16Bits));
@@ -420,7 +422,8 @@ Fetches CpuSelector::fetches(int64_t rows, int64_t kvBlock) {
                   : Fetches{/*keys=*/0, /*count=*/1, /*locality=*/2, /*blocks=*/1};
   }
   if (hasShortKvBlocks(rows)) {
-    bool needsMore = op.getPages() && cpu.prefersOrder, isTwice = areSome || !cpu.prefersOrder;
+    bool needsMore = op.getPages() && cpu.prefersOrder,
+         isTwice = cpu.prefersOrder ? areSome : bits == 32;
     return {needsMore ? kvBlock + kvBlock / 2 : kvBlock, isTwice ? 2 : 1, /*locality=*/3};
   }
   bool inViews = areApart && !op.getPages();
@@ -451,7 +454,7 @@ int64_t CpuSelector::kvSplits(int64_t packedHeads) {
 /// Of 16 registers, the rows of a score tile fill 24 lanes. With AVX2 a query block of one such
 /// group takes 0.9 to 0.98 of the time of two, in a window 0.85: its queries and scores leave L1 to
 /// keys and values. Where these are copied, each copy should serve more rows.
-bool CpuSelector::usesOneRowGroup() { return readsF32WithAVX2() && !op.getPages(); }
+bool CpuSelector::usesOneRowGroup() { return hasAVX2() && readsF32() && !op.getPages(); }
 
 /// Rows of a large query block. For tiles, each query block packs the keys and values that it
 /// reads; beside a mask, fewer rows waste less.
