@@ -336,7 +336,12 @@ void CpuSchedule::schedulePaddedValue(Func padded, int64_t keysOfElement) {
 // Second pass
 //===----------------------------------------------------------------------===//
 
+/// Beside its sums, a tile holds the numerator and the mask of a row: of 16 registers, those of six
+/// rows spill, and take 1.4 times as long as four.
 Loop CpuSchedule::scheduleSecondContext(const SecondPass &pass) {
+  constexpr int64_t kFewLanes = 8, kMostRows = 4;
+  bool isLimited = lanes <= kFewLanes && blocks.rows % kMostRows == 0;
+  int64_t rows = isLimited ? std::min(contextRows, kMostRows) : contextRows;
   for (Func f : {pass.largest, pass.kvBlocks, pass.largestOfLane, pass.context}) {
     computeInQBlock(f);
   }
@@ -352,7 +357,7 @@ Loop CpuSchedule::scheduleSecondContext(const SecondPass &pass) {
   StageLoops v = p.stage(pass.context, 0);
   auto [columnBlocks, column] = p.split(v["x"], columns.block);
   auto [vectors, lane] = p.split(column, lanes);
-  auto [rowGroup, row] = p.split(v["ii"], contextRows);
+  auto [rowGroup, row] = p.split(v["ii"], rows);
   p.vectorize(lane);
   bool hasPartialSums = countKeySums(blocks) > 1;
   SmallVector<Loop> order = {lane, vectors, row, columnBlocks, rowGroup};
@@ -361,7 +366,7 @@ Loop CpuSchedule::scheduleSecondContext(const SecondPass &pass) {
   order.append({v["it"], v["rc"], v["h"], v["b"]});
   p.reorder(order);
   p.neverPartition(pass.context, 0);
-  scheduleRegisterTile(pass.product, columnBlocks, {"x", columns.block, "ii", contextRows, "rk"});
+  scheduleRegisterTile(pass.product, columnBlocks, {"x", columns.block, "ii", rows, "rk"});
   if (hasPartialSums)
     p.boundExtent(pass.product, "j", 1);
   return v["it"];
