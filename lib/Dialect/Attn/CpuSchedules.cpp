@@ -125,7 +125,7 @@ private:
     return op.getKey().getType().getElementType().isF32() &&
            op.getValue().getType().getElementType().isF32();
   }
-  /// Whether the rows of a head's keys and values lie behind each other.
+  /// Whether the keys and values of a head are not interleaved with those of other heads in memory.
   bool areHeadsApart();
   /// Whether decode reads long rows of f32 with AVX2, one head after the other.
   bool readsLongRows();
@@ -393,8 +393,9 @@ bool CpuSelector::readsLongRows() {
   return hasAVX2() && readsF32() && headDim > kShort && valueVectors > kHalfRow && areHeadsApart();
 }
 
-/// On Zen 3 that takes 0.75 to 0.97 of the time, but for a single row of f32. On Zen 5, 8 bits, or
-/// 16 for many rows, wait for their products, and one or two rows of 16 bits take 1.05.
+/// On Zen 3 short KV blocks take 0.75 to 0.97 of the time, except for a single row of f32. On Zen
+/// 5, 8 bits, or 16 for many rows, wait for their products, and one or two rows of 16 bits
+/// take 1.05.
 bool CpuSelector::hasShortKvBlocks(int64_t rows) {
   int64_t bits = op.getKey().getType().getElementTypeBitWidth();
   if (hasAVX2())
@@ -409,8 +410,8 @@ bool CpuSelector::hasShortKvBlocks(int64_t rows) {
 /// which leave time for a core to drop prefetches. Elements of 8 bits arrive faster than they are
 /// multiplied, and so do those of 16 bits for several rows: one prefetch is enough, but for views
 /// whose elements are widened. Short KV blocks are prefetched one block ahead, in pages on Zen 5
-/// one and a half. Beside whole KV blocks, a few rows leave time for prefetches into
-/// L1 as well, of few keys: a head's keys share its sets.
+/// one and a half. Beside whole KV blocks, a few rows leave time for prefetches into L1 as well, of
+/// few keys: a head's keys share its sets.
 Fetches CpuSelector::fetches(int64_t rows, int64_t kvBlock) {
   constexpr int64_t kKeysAhead = 64; // 32 KB of 128 floats
   constexpr int64_t kFewRows = 3;
