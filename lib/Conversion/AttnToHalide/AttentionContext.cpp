@@ -22,22 +22,27 @@ int64_t attn::countKeySums(const AttentionBlocks &blocks) {
 // A KV block
 //===----------------------------------------------------------------------===//
 
-static Func buildPaddedValue(const KvReader &reader, ValueForm form) {
+/// Only columns that are not whole, and keys of whole tiles, are padded.
+static Func buildValueCopy(const KvReader &reader, const ContextColumns &columns, ValueForm form) {
   const AttentionBlocks &blocks = reader.blocks;
   PipelineBuilder &p = blocks.p;
   StringRef vars[] = {"x", "k", "c", "it", "h", "b"};
   bool inPairs = form == ValueForm::inPairs || form == ValueForm::inTiles;
   Type type = inPairs ? Type(p.b().getI32Type()) : p.b().getF32Type();
+  auto valueAt = [&](Scalar d, Scalar k, Scalar c, const BlockCoords &t) {
+    return inPairs ? reader.valuePair(d, k, c, t) : reader.value(d, k, c, t);
+  };
+  if (columns.isWhole() && form != ValueForm::inTiles)
+    return p.func("value_copy", vars, type, [&](ArrayRef<Scalar> v) {
+      return valueAt(v[0], v[1], v[2], BlockCoords(v));
+    });
   Func padded =
       p.func("padded_value", vars, type, [&](ArrayRef<Scalar>) { return p.constant(type, 0); });
   p.update(padded, ArrayRef(vars).drop_front(), {{"rv", p.i32(blocks.in.valueDim)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              SmallVector<Scalar> at(v);
              at.insert(at.begin(), r[0]);
-             BlockCoords t(v);
-             return {inPairs ? reader.valuePair(r[0], v[0], v[1], t)
-                             : reader.value(r[0], v[0], v[1], t),
-                     at};
+             return {valueAt(r[0], v[0], v[1], BlockCoords(v)), at};
            });
   return padded;
 }
@@ -64,7 +69,7 @@ KvBlockContext attn::buildKvBlockContext(const KvReader &reader, const ContextCo
   KvBlockContext context;
   context.keysOfElement = step;
   if (form != ValueForm::inPlace && !arePairsInPlace)
-    context.paddedValue = buildPaddedValue(reader, form);
+    context.valueCopy = buildValueCopy(reader, columns, form);
   else if (Value(reader.valueScales))
     context.scaledNumerators = buildScaledNumerators(reader, numerators);
   /// `sum` at `at`, plus numerator times value of key k, or of the keys of pair k; `v` gives the
@@ -78,7 +83,7 @@ KvBlockContext attn::buildKvBlockContext(const KvReader &reader, const ContextCo
                    : numerators(ii, k, c, t.it, t.h, t.b);
     Scalar element = form == ValueForm::inPlace ? reader.valueOfVisible(d, k, c, t)
                      : arePairsInPlace          ? reader.valuePair(d, k, c, t)
-                                                : context.paddedValue(d, k, c, t.it, t.h, t.b);
+                                                : context.valueCopy(d, k, c, t.it, t.h, t.b);
     Scalar low = inPairs ? k * 2 : k, high = inPairs ? k * 2 + 1 : k;
     Scalar isVisible = reader.isVisible(low, c, t);
     if (inTiles)

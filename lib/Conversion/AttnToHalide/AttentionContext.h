@@ -16,10 +16,10 @@ namespace mlir::attn {
 struct KvBlockContext {
   /// Values padded with zeros to whole blocks of columns, or converted to f32 or to pairs once per
   /// query block; null if values are read directly.
-  Func paddedValue;
+  Func valueCopy;
   /// Numerators times the scales of values, by block of dims; null if values are read scaled.
   Func scaledNumerators;
-  /// Keys of one element of `paddedValue`.
+  /// Keys of one element of `valueCopy`.
   int64_t keysOfElement = 1;
   /// prob·value of a KV block; its partial sums if the sum is long, else null.
   Func product, partialProduct;

@@ -7,6 +7,8 @@
 
 #include "CpuSchedule.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::attn;
 using halide::MemoryType;
@@ -257,7 +259,7 @@ void CpuSchedule::scheduleTileContext(const KvBlockContext &context) {
   p.boundExtent(product, "y", columns.numBlocks);
   splitRows(product, p.stage(product)["x"], columns.block);
   constexpr int64_t kTilePairs = 16;
-  p.alignBounds(context.paddedValue, p.dim(context.paddedValue, "k"), kTilePairs);
+  p.alignBounds(context.valueCopy, p.dim(context.valueCopy, "k"), kTilePairs);
 }
 
 void CpuSchedule::scheduleAccumulator(Func acc, const KvBlockContext &context, bool isOneKvBlock,
@@ -284,8 +286,8 @@ void CpuSchedule::scheduleAccumulator(Func acc, const KvBlockContext &context, b
     scheduleTileContext(context);
   else
     scheduleContextInRegisters(context, group);
-  if (Value(context.paddedValue))
-    schedulePaddedValue(context.paddedValue, context.keysOfElement);
+  if (Value(context.valueCopy))
+    scheduleValueCopy(context.valueCopy, context.keysOfElement);
 }
 
 void CpuSchedule::scheduleContextInRegisters(const KvBlockContext &context, Loop group) {
@@ -324,12 +326,26 @@ Loop CpuSchedule::scheduleOnlineUpdate(Func acc) {
   return v["rg"];
 }
 
-void CpuSchedule::schedulePaddedValue(Func padded, int64_t keysOfElement) {
-  computeInKvBlock(padded);
-  p.boundStorage(padded, "k", blocks.kvBlock / keysOfElement);
-  splitRows(padded, p.stage(padded)["x"], columns.numBlocks * columns.block);
-  p.vectorizeBy(p.stage(padded, 0)["rv"], lanes);
-  p.neverPartition(padded, 0);
+void CpuSchedule::scheduleValueCopy(Func copy, int64_t keysOfElement) {
+  computeInKvBlock(copy);
+  p.boundStorage(copy, "k", blocks.kvBlock / keysOfElement);
+  p.boundExtent(copy, "x", columns.numBlocks * columns.block);
+  bool isPadded = !halide::getUpdates(copy).empty();
+  if (isPadded) {
+    p.vectorizeBy(p.stage(copy)["x"], lanes);
+    p.vectorizeBy(p.stage(copy, 0)["rv"], lanes);
+    p.neverPartition(copy, 0);
+  } else {
+    scheduleCopiedRow(p.stage(copy)["x"], blocks.in.valueDim);
+  }
+}
+
+/// In one iteration, prefetches of the same line are one.
+void CpuSchedule::scheduleCopiedRow(Loop dims, int64_t count) {
+  constexpr int64_t kMostUnrolled = 8;
+  Loop vectors = p.vectorizeBy(dims, lanes);
+  if (count % lanes == 0)
+    p.unroll(p.split(vectors, std::gcd(count / lanes, kMostUnrolled)).second);
 }
 
 //===----------------------------------------------------------------------===//

@@ -60,6 +60,8 @@ public:
   void scheduleKvHead(Func kvHead, Func start);
   /// Schedules the look-up of each key of a KV block, if there is one.
   void schedulePages(const KvReader &reader);
+  /// Schedules the loop over the `count` dims of a copied row of a key or value.
+  void scheduleCopiedRow(Loop dims, int64_t count);
   /// Schedules the scales of a KV block, if there are any.
   void scheduleScales(const KvReader &reader);
   /// Schedules the accumulator, of one KV block or online, and its producers. `inTiles`: products
@@ -93,7 +95,7 @@ private:
   Loop scheduleOnlineUpdate(Func acc);
   void scheduleTileContext(const KvBlockContext &context);
   void scheduleContextInRegisters(const KvBlockContext &context, Loop group);
-  void schedulePaddedValue(Func padded, int64_t keysOfElement);
+  void scheduleValueCopy(Func copy, int64_t keysOfElement);
 };
 
 } // namespace mlir::attn

@@ -131,6 +131,12 @@ KvReader::Fetch KvReader::getFetch(Scalar d, Scalar k) const {
 
 KvReader KvReader::withoutLookUps() const { return {blocks, range, kvHead, start}; }
 
+KvReader KvReader::withoutFetches() const {
+  KvReader reader = *this;
+  reader.ahead = reader.blocksAhead = 0;
+  return reader;
+}
+
 KvTensors::Place KvReader::placeOf(Scalar number, Scalar k, Scalar c, const BlockCoords &t) const {
   if (blocks.in.kv.arePacked())
     return blocks.in.kv.placeFrom(start(t.it, t.h, t.b), number);

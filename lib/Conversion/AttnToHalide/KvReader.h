@@ -70,6 +70,12 @@ public:
   void distributeFetches(int64_t tileKeys, int64_t unrolledDims);
   /// A reader in whose reads each key is looked up.
   KvReader withoutLookUps() const;
+  /// A reader that prefetches nothing.
+  KvReader withoutFetches() const;
+  /// An element of `copy`, of a KV block's keys, whose reads prefetch as those of the keys would.
+  Scalar copiedKey(Func copy, Scalar d, Scalar k, Scalar c, const BlockCoords &t) const {
+    return fetchKeyAhead(copy(d, k, c, t.it, t.h, t.b), d, k, c, t);
+  }
 
   const AttentionBlocks &blocks;
   const KeyRange range;

@@ -114,20 +114,10 @@ static SmallVector<StringRef> getVars(Func f) {
   return names;
 }
 
-/// The updates of a func, in order. Users are listed last one first.
-static SmallVector<halide::UpdateOp> getUpdates(Func f) {
-  SmallVector<halide::UpdateOp> updates;
-  for (Operation *user : Value(f).getUsers())
-    if (auto update = dyn_cast<halide::UpdateOp>(user); update && update.getFunc() == Value(f))
-      updates.push_back(update);
-  llvm::sort(updates, [](halide::UpdateOp x, halide::UpdateOp y) { return x->isBeforeInBlock(y); });
-  return updates;
-}
-
 StageLoops PipelineBuilder::stage(Func f, std::optional<int64_t> update) {
   SmallVector<StringRef> names;
   if (update) {
-    halide::UpdateOp op = getUpdates(f)[*update];
+    halide::UpdateOp op = halide::getUpdates(f)[*update];
     appendNames(op.getVars(), names);
     appendNames(op.getRvars(), names);
   } else {

@@ -209,12 +209,12 @@ void PrefillAttention::buildScores() {
   query = inPairs ? buildTransposedQueryPairs(blocks, lanes, countQueryDims())
                   : buildTransposedQuery(blocks, lanes);
   if (copiesKvBlocks())
-    keyCopy = inPairs ? buildKeyPairs(*reader) : buildWideKey(*reader);
-  else if (!inTiles && !isOneKvBlock) // the first group of keys in one KV block may start anywhere
+    keyCopy = inPairs ? buildKeyPairs(*reader) : buildWideKey(reader->withoutFetches());
+  if (!inPairs && !isOneKvBlock) // the first group of keys in one KV block may start anywhere
     reader->distributeFetches(s.getScoreKeys(), countUnrolledDims());
   auto keyAt = [&](Scalar k, Scalar c, const BlockCoords &t, Scalar d) {
     if (Value(keyCopy))
-      return keyCopy(d, k, c, t.it, t.h, t.b);
+      return inPairs ? keyCopy(d, k, c, t.it, t.h, t.b) : reader->copiedKey(keyCopy, d, k, c, t);
     return inTiles ? reader->keyElement(d * 2, k, c, t) : reader->key(d, k, c, t);
   };
   dot = inTiles ? buildTileProduct(*reader, query.func, keyAt, "dot")
@@ -439,7 +439,7 @@ void PrefillAttention::scheduleScores() {
     cpu.computeInKvBlock(keyCopy);
     p.boundExtent(keyCopy, "d", in.headDim / dimsOfProduct());
     p.boundStorage(keyCopy, "k", blocks.kvBlock);
-    p.vectorizeBy(p.stage(keyCopy)["d"], lanes);
+    cpu.scheduleCopiedRow(p.stage(keyCopy)["d"], in.headDim / dimsOfProduct());
   }
   cpu.computeInKvBlock(score);
   p.boundStorage(score, "k", blocks.kvBlock);
