@@ -32,7 +32,7 @@ static ArrayRef<Domain> getDomains() {
                            splits[] = {1, 2, 4, 8, 16, 32},
                            splitKeys[] = {256, 512, 1024, 2048, 4096},
                            ahead[] = {0, 2, 4, 8, 16, 24, 32, 64, 128, 256}, fetches[] = {1, 2, 3},
-                           fetchBlocks[] = {0, 1, 2}, localities[] = {2, 3},
+                           fetchBlocks[] = {0, 1, 2}, localities[] = {2, 3}, copies[] = {0, 1},
                            heads[] = {1, 2, 4, 8, 16, 32},
                            rowBlocks[] = {16, 32, 64, 128, 256, 512, 1024};
   static const Domain domains[] = {{"kv_block", blocks},
@@ -51,6 +51,7 @@ static ArrayRef<Domain> getDomains() {
                                    {"fetches", fetches},
                                    {"fetch_locality", localities},
                                    {"fetch_blocks", fetchBlocks},
+                                   {"copy_kv_blocks", copies},
                                    {"interleaved_heads", heads}};
   return domains;
 }
@@ -76,11 +77,13 @@ static bool mayMultiplyPairs(Operation *op) {
 
 /// Whether the schedule has the parameter, if only by its default, the first of its values.
 static bool hasParameter(const ScheduleText &text, StringRef name) {
-  bool isDecode = text.get("score_rows").has_value(),
-       mayBeDefault = name == "fetches" || name == "fetch_locality" || name == "kv_splits" ||
-                      name == "fetch_blocks" || name == "interleaved_heads";
-  return text.get(name) || (mayBeDefault && isDecode) ||
-         (name == "fetch_ahead" && text.get("score_keys"));
+  bool isAttention = text.get("score_keys").has_value(),
+       isDecode = text.get("score_rows").has_value(),
+       mayBeDefault = name == "fetch_ahead" || name == "fetch_locality",
+       mayBeDefaultOfDecode = name == "fetches" || name == "kv_splits" || name == "fetch_blocks" ||
+                              name == "interleaved_heads";
+  return text.get(name) || (isAttention && mayBeDefault) || (isDecode && mayBeDefaultOfDecode) ||
+         (isAttention && !isDecode && name == "copy_kv_blocks");
 }
 
 /// For each parameter, the steps in the order of its values. The rows of a decode kernel follow

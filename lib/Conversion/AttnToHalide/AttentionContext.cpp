@@ -33,9 +33,8 @@ static Func buildValueCopy(const KvReader &reader, const ContextColumns &columns
     return inPairs ? reader.valuePair(d, k, c, t) : reader.value(d, k, c, t);
   };
   if (columns.isWhole() && form != ValueForm::inTiles)
-    return p.func("value_copy", vars, type, [&](ArrayRef<Scalar> v) {
-      return valueAt(v[0], v[1], v[2], BlockCoords(v));
-    });
+    return p.func("value_copy", vars, type,
+                  [&](ArrayRef<Scalar> v) { return valueAt(v[0], v[1], v[2], BlockCoords(v)); });
   Func padded =
       p.func("padded_value", vars, type, [&](ArrayRef<Scalar>) { return p.constant(type, 0); });
   p.update(padded, ArrayRef(vars).drop_front(), {{"rv", p.i32(blocks.in.valueDim)}},
@@ -98,6 +97,8 @@ KvBlockContext attn::buildKvBlockContext(const KvReader &reader, const ContextCo
     // `isVisible`, scores and numerators would be computed for the whole KV block.
     Scalar g = ii / rowsOfGroup, first = keys.groupLow(g, t.it, t.h, t.b),
            end = keys.groupHigh(g, t.it, t.h, t.b);
+    if (int64_t run = reader.keysOfPageRun; run != 1)
+      isVisible = reader.isVisible(low / run * run, c, t);
     return {next,
             {},
             isVisible && reader.number(high, c, t) >= first && reader.number(low, c, t) < end};

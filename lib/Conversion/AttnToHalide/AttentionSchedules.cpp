@@ -66,8 +66,9 @@ static Attribute getScheduleOn(const CpuInfo &cpu, AttentionOp op, Attribute sch
   Products products = getProductsOn(cpu, s.getProducts(), op.getQuery().getType().getDimSize(3));
   return PrefillAttr::get(s.getContext(), s.getQBlock(), s.getKvBlock(), s.getVectorWidth(),
                           s.getScoreVectors(), s.getScoreKeys(), s.getContextRows(),
-                          s.getContextVectors(), products, s.getFetchAhead(), s.getPackedHeads(),
-                          s.getKvSplits(), s.getMinSplitKeys(), s.getMaxQLen());
+                          s.getContextVectors(), products, s.getFetchAhead(), s.getFetchLocality(),
+                          s.getCopyKvBlocks(), s.getPackedHeads(), s.getKvSplits(),
+                          s.getMinSplitKeys(), s.getMaxQLen());
 }
 
 /// A temporary for a partial result, whose sizes after the splits are the query's, but for the

@@ -236,7 +236,8 @@ void CpuSchedule::schedulePages(const KvReader &reader) {
     return;
   for (Func f : {reader.rowInPage, reader.page}) {
     computeInKvBlock(f, reader.sharesPages ? sharedKvBlockLoop : kvBlockLoop);
-    p.boundExtent(f, "k", blocks.kvBlock + reader.countKeysAhead());
+    p.boundExtent(f, "k",
+                  llvm::divideCeil(blocks.kvBlock + reader.countKeysAhead(), reader.keysOfPageRun));
     p.vectorizeBy(p.stage(f)["k"], lanes);
   }
 }

@@ -120,10 +120,12 @@ void DecodeAttention::buildReader() {
   visitedBlocks = range.isShared ? shareHeads(p, "shared_kv_blocks", kvBlocks) : kvBlocks;
   reader.emplace(blocks, range.isShared ? shareHeads(blocks, range) : range, kvHead,
                  areInterleaved ? shareHeads(p, "shared_start", kvStart) : kvStart);
-  reader->lookUpPages(/*ofAllHeads=*/range.isShared);
+  bool areRuns =
+      qBlockMask.startsWithKvBlock() && !range.hasGap() && !inPairs && s.getFetchBlocks() == 0;
+  reader->lookUpPages(areRuns, /*ofAllHeads=*/range.isShared);
   reader->lookUpScales();
   reader->fetchAhead(s.getFetchAhead(), s.getFetches(), s.getFetchLocality(), s.getFetchBlocks());
-  cpu.keysOfRun = reader->countKeysOfRun();
+  cpu.keysOfRun = std::max(reader->countKeysOfRun(), reader->keysOfPageRun);
 }
 
 void DecodeAttention::buildScores() {

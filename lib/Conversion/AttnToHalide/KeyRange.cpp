@@ -23,7 +23,7 @@ const MaskCondition &QBlockMask::getBounded() const {
 }
 
 bool QBlockMask::startsAtFirst() const {
-  return !blocks.splits.isSplit() && isComplete() && !getBounded().hasLowestKey();
+  return !blocks.splits.isSplit() && isComplete() && startsWithKvBlock();
 }
 
 KeyBounds QBlockMask::emitBounds(Scalar first, int64_t rows, const BlockCoords &t,

@@ -24,6 +24,9 @@ public:
   /// Whether the bounds are exact: no tighter range could be found by evaluating the mask.
   bool isComplete() const { return !mask.hasMask() || getBounded().isComplete(); }
   bool startsAtFirst() const;
+  /// Whether the range that the mask's comparisons bound begins at key 0; that of a KV split, whole
+  /// KV blocks behind it.
+  bool startsWithKvBlock() const { return !getBounded().hasLowestKey(); }
   bool hasMask() const { return mask.hasMask(); }
   bool isConjunction() const { return mask.isConjunction(); }
   /// What a seen key fulfils beside the bounds.

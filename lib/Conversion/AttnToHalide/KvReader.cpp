@@ -46,15 +46,20 @@ Scalar KvReader::countVisible(Scalar k, Scalar c, const BlockCoords &t) const {
   return range.count(t) - (c * blocks.kvBlock + k);
 }
 
-void KvReader::lookUpPages(bool ofAllHeads) {
+void KvReader::lookUpPages(bool areRuns, bool ofAllHeads) {
   const KvTensors &kv = blocks.in.kv;
   if (!kv.arePaged())
     return;
+  if (areRuns)
+    keysOfPageRun = kv.countKeysOfRun(blocks.kvBlock);
   sharesPages = ofAllHeads && !kv.haveHeadsOwnPages();
   StringRef vars[] = {"k", "c", "it", "h", "b"};
   auto placeOf = [&](ArrayRef<Scalar> v) {
     BlockCoords t(v);
-    return kv.placeOf(clampToVisible(numberAhead(v[0], v[1], t), t), kvHead(t.h), blocks.batch(t));
+    Scalar first = clampToVisible(numberAhead(v[0] * keysOfPageRun, v[1], t), t);
+    if (keysOfPageRun != 1) // behind the last visible key, of the run that holds it
+      first = first / keysOfPageRun * keysOfPageRun;
+    return kv.placeOf(first, kvHead(t.h), blocks.batch(t));
   };
   // As bits: Halide would clamp each read of an index to the bounds that it finds for it.
   Type held = blocks.p.b().getF32Type();
@@ -142,9 +147,13 @@ KvTensors::Place KvReader::placeOf(Scalar number, Scalar k, Scalar c, const Bloc
     return blocks.in.kv.placeFrom(start(t.it, t.h, t.b), number);
   if (!Value(page))
     return blocks.in.kv.placeOf(number, kvHead(t.h), blocks.batch(t));
-  Scalar h = sharesPages ? blocks.p.i32(0) : t.h;
+  Scalar h = sharesPages ? blocks.p.i32(0) : t.h, run = k, row = blocks.p.i32(0);
+  if (keysOfPageRun != 1) {
+    run = k / keysOfPageRun;
+    row = k % keysOfPageRun;
+  }
   return blocks.in.kv.withBounds(
-      {bits(rowInPage(k, c, t.it, h, t.b)), bits(page(k, c, t.it, h, t.b))});
+      {bits(rowInPage(run, c, t.it, h, t.b)) + row, bits(page(run, c, t.it, h, t.b))});
 }
 
 /// Of interleaved heads, the last one to read a KV block.

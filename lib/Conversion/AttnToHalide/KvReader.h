@@ -50,8 +50,10 @@ public:
 
   /// Has the place of each key of a KV block computed once, if it takes more than the key's number:
   /// the caller schedules `rowInPage` and `page`. `ofAllHeads`: once for all heads of a task, which
-  /// see the same keys, unless a table has pages of head groups.
-  void lookUpPages(bool ofAllHeads = false);
+  /// see the same keys, unless a table has pages of head groups. `areRuns`: once for neighbouring
+  /// keys of a page; KV blocks begin at multiples of their size, and elements of invisible keys may
+  /// be of any row of the page.
+  void lookUpPages(bool areRuns, bool ofAllHeads = false);
   /// Has the scales of a KV block widened once: the caller schedules `keyScales` and `valueScales`.
   void lookUpScales();
   /// Has reads prefetch that many keys ahead, with that locality; those of keys, `fetches` times,
@@ -82,8 +84,10 @@ public:
   const Func kvHead;
   /// The first row of a query block's sequence among packed keys; null if they are not packed.
   const Func start;
-  /// By key of a KV block; null if keys are in order, or not looked up.
+  /// By run of keys of a KV block, those of its first key; null if keys are in order, or not looked
+  /// up.
   Func rowInPage, page;
+  int64_t keysOfPageRun = 1;
   /// Whether they are looked up for head 0 alone, as all heads of a task have the same.
   bool sharesPages = false;
   /// By block of dims and key of a KV block; null without scales, or if they are not looked up.

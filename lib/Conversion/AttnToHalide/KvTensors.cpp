@@ -9,6 +9,8 @@
 
 #include "AttentionBlocks.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -43,6 +45,11 @@ bool KvTensors::areWidened() const {
 
 int64_t KvTensors::countKeyVectors(int64_t lanes) const {
   return 512 / (keys.getElementType().getIntOrFloatBitWidth() * lanes);
+}
+
+int64_t KvTensors::countKeysOfRun(int64_t keys) const {
+  std::optional<int64_t> pageSize = getConstantIntValue(Value(pages->getPageSize()));
+  return pageSize ? std::gcd(*pageSize, keys) : 1;
 }
 
 KvTensors::Place KvTensors::placeOf(Scalar number, Scalar kvHead, Scalar b) const {

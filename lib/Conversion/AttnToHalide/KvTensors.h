@@ -30,6 +30,9 @@ public:
   /// Vectors of key elements in a cache line of 64 bytes.
   int64_t countKeyVectors(int64_t lanes) const;
 
+  /// Neighbouring keys that are rows of one page side by side, if the first one's number is a
+  /// multiple of theirs: as many as divide a page and `keys`, or 1 if the page's size is not known.
+  int64_t countKeysOfRun(int64_t keys) const;
   /// The row of a key in its page, or among the rows in order; `page` is then null.
   struct Place {
     Scalar row, page;

@@ -150,8 +150,10 @@ void PrefillAttention::buildKeys() {
   if (search && search->isShared)
     sharedKeys = shareHeads(blocks, keys, blocks.rows / s.getContextRows());
   reader.emplace(blocks, keys.range, buildKvHead(blocks), buildKvStart(blocks));
-  reader->lookUpPages();
-  reader->fetchAhead(s.getFetchAhead());
+  bool areRuns = qBlockMask.startsWithKvBlock() && !range.hasGap() && !search && !inPairs;
+  reader->lookUpPages(areRuns);
+  cpu.keysOfRun = reader->keysOfPageRun;
+  reader->fetchAhead(s.getFetchAhead(), /*times=*/1, s.getFetchLocality());
   steps.emplace(*reader, regions, qBlockMask);
 }
 
@@ -189,13 +191,9 @@ int64_t PrefillAttention::countQueryDims() const {
   return inTiles ? llvm::alignTo(dims, kTilePairs) : dims;
 }
 
-/// Whether keys and values are read once per KV block: to widen them, or from their pages for
-/// register tiles so small that their products would not hide the addresses of each key.
+/// Whether keys and values are read once per KV block.
 bool PrefillAttention::copiesKvBlocks() const {
-  constexpr int64_t kManyKeys = 8;
-  if (inTiles)
-    return in.kv.arePaged();
-  return in.kv.areWidened() || (in.kv.arePaged() && s.getScoreKeys() < kManyKeys);
+  return inTiles ? in.kv.arePaged() : in.kv.areWidened() || s.getCopyKvBlocks() != 0;
 }
 
 /// Dims that a register tile of scores takes at once: fewer instructions for the same products.

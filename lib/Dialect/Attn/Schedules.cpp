@@ -75,9 +75,11 @@ static LogicalResult verifyUpTo(EmitError emitError, StringRef name, int64_t val
   return verifyAtMost(emitError, name, value, most);
 }
 
-static LogicalResult verifyFetchAhead(EmitError emitError, int64_t keys) {
-  constexpr int64_t kMostAhead = 4096;
-  return verifyUpTo(emitError, "fetch_ahead", keys, kMostAhead);
+/// Keys and the locality of their prefetches.
+static LogicalResult verifyFetches(EmitError emitError, int64_t keysAhead, int64_t locality) {
+  constexpr int64_t kMostAhead = 4096, kMostLocality = 3;
+  return failure(failed(verifyUpTo(emitError, "fetch_ahead", keysAhead, kMostAhead)) ||
+                 failed(verifyAtMost(emitError, "fetch_locality", locality, kMostLocality)));
 }
 
 /// Halide takes numKeys / minSplitKeys for positive in a loop over KV blocks if minSplitKeys is at
@@ -96,8 +98,9 @@ static constexpr int64_t kTileSide = 16;
 LogicalResult PrefillAttr::verify(EmitError emitError, int64_t qBlock, int64_t kvBlock,
                                   int64_t vectorWidth, int64_t scoreVectors, int64_t scoreKeys,
                                   int64_t contextRows, int64_t contextVectors, Products products,
-                                  int64_t fetchAhead, int64_t packedHeads, int64_t kvSplits,
-                                  int64_t minSplitKeys, int64_t maxQLen) {
+                                  int64_t fetchAhead, int64_t fetchLocality, int64_t copyKvBlocks,
+                                  int64_t packedHeads, int64_t kvSplits, int64_t minSplitKeys,
+                                  int64_t maxQLen) {
   std::pair<StringRef, int64_t> parameters[] = {{"q_block", qBlock},
                                                 {"kv_block", kvBlock},
                                                 {"vector_width", vectorWidth},
@@ -105,13 +108,15 @@ LogicalResult PrefillAttr::verify(EmitError emitError, int64_t qBlock, int64_t k
                                                 {"score_keys", scoreKeys},
                                                 {"context_rows", contextRows},
                                                 {"context_vectors", contextVectors},
+                                                {"fetch_locality", fetchLocality},
                                                 {"packed_heads", packedHeads},
                                                 {"kv_splits", kvSplits},
                                                 {"min_split_keys", minSplitKeys}};
   if (failed(verifyPositive(emitError, parameters)) ||
       failed(verifyAtMost(emitError, "q_block", qBlock, kMostRows)) ||
       failed(verifyAtMost(emitError, "vector_width", vectorWidth, kMostLanes)) ||
-      failed(verifyFetchAhead(emitError, fetchAhead)) ||
+      failed(verifyFetches(emitError, fetchAhead, fetchLocality)) ||
+      failed(verifyUpTo(emitError, "copy_kv_blocks", copyKvBlocks, /*most=*/1)) ||
       failed(verifyTile(emitError, {"score_vectors", scoreVectors}, {"score_keys", scoreKeys})) ||
       failed(verifyTile(emitError, {"context_rows", contextRows},
                         {"context_vectors", contextVectors})))
@@ -162,10 +167,9 @@ LogicalResult DecodeAttr::verify(EmitError emitError, int64_t qBlock, int64_t pa
                                                 {"interleaved_heads", interleavedHeads}};
   if (failed(verifyPositive(emitError, parameters)))
     return failure();
-  constexpr int64_t kMostFetches = 4, kMostLocality = 3;
-  if (failed(verifyFetchAhead(emitError, fetchAhead)) ||
+  constexpr int64_t kMostFetches = 4;
+  if (failed(verifyFetches(emitError, fetchAhead, fetchLocality)) ||
       failed(verifyAtMost(emitError, "fetches", fetches, kMostFetches)) ||
-      failed(verifyAtMost(emitError, "fetch_locality", fetchLocality, kMostLocality)) ||
       failed(verifyUpTo(emitError, "fetch_blocks", fetchBlocks, kMostFetches)) ||
       failed(verifyAtMost(emitError, "vector_width", vectorWidth, kMostLanes)) ||
       failed(verifyTile(emitError, {"score_rows", scoreRows}, {"score_keys", scoreKeys})) ||

@@ -157,12 +157,14 @@ def Attn_PrefillAttr : Attn_Attr<"Prefill", "prefill",
     vectors of value dims.
 
     A query block packs `packed_heads` query heads that share a key/value head, q_block /
-    packed_heads rows of each. `kv_splits` and `min_split_keys` are those of `#attn.decode`, and so is
-    `fetch_ahead`, but keys are prefetched from one distance. Register tiles of scores in f32 prefetch
-    values, too, if they are as long as keys.
+    packed_heads rows of each. `kv_splits` and `min_split_keys` are those of `#attn.decode`, and so are
+    `fetch_ahead` and `fetch_locality`, but keys are prefetched from one distance. Register tiles of
+    scores in f32 prefetch values, too, if they are as long as keys. With a `copy_kv_blocks` of 1, keys
+    and values are copied, a KV block at a time, before they are multiplied; with 0, the default, only
+    those whose elements are converted.
 
-    All but fetch_ahead are at least 1. A q_block is at most 1,024, a vector_width 64, a register tile 128
-    vectors, fetch_ahead 4,096 keys.
+    All but fetch_ahead and copy_kv_blocks are at least 1. A q_block is at most 1,024, a vector_width 64,
+    a register tile 128 vectors, fetch_ahead 4,096 keys, fetch_locality 3, copy_kv_blocks 1.
     q_block is a multiple of vector_width · score_vectors, of context_rows and of packed_heads,
     kv_block one of score_keys and of 4.
 
@@ -185,6 +187,8 @@ def Attn_PrefillAttr : Attn_Attr<"Prefill", "prefill",
       "int64_t":$context_rows, "int64_t":$context_vectors,
       DefaultValuedParameter<"::mlir::attn::Products", "::mlir::attn::Products::f32">:$products,
       DefaultValuedParameter<"int64_t", "0">:$fetch_ahead,
+      DefaultValuedParameter<"int64_t", "2">:$fetch_locality,
+      DefaultValuedParameter<"int64_t", "0">:$copy_kv_blocks,
       DefaultValuedParameter<"int64_t", "1">:$packed_heads,
       DefaultValuedParameter<"int64_t", "1">:$kv_splits,
       DefaultValuedParameter<"int64_t", "1024">:$min_split_keys,
