@@ -19,6 +19,8 @@ def binary(name, x, y):
         return _bitwise(name, *unify(x, y, numeric=False))
     if name == "pow":
         return _power(x, y)
+    if name in ("add", "mul") and x.type == y.type == "bool":  # a bool, as of arrays
+        return _bitwise("or" if name == "add" else "and", x, y)
     x, y = unify(x, y)
     if name == "truediv" and x.type not in _FLOATS:
         x, y = convert(x, "float"), convert(y, "float")

@@ -152,9 +152,12 @@ def _filled(number):
 def _new_full(x, size, fill_value, *, dtype=None):
     if tuple(size):
         raise TypeError(f"{user_line()}expected one element, found a tensor of shape {tuple(size)}")
-    if dtype is not None:
-        return lift(fill_value).to(dtype)
-    return lift(float(fill_value) if isinstance(fill_value, int) and lift(x).type == "float" else fill_value)
+    number = resolve(lift(fill_value))
+    return convert(number, resolve(lift(x)).type) if dtype is None else number.to(dtype)
+
+
+def _new_tensor(x, data, *, dtype=None):
+    return lift(data) if dtype is None else lift(data).to(dtype)
 
 
 def _to(dtype):
@@ -175,7 +178,7 @@ _table |= {"logical_and": lambda x, y: _truth(x) & _truth(y), "logical_or": lamb
            "masked_fill": lambda x, mask, value: _functions.where(mask, value, x)}
 _table |= {"ones_like": _filled(1), "zeros_like": _filled(0), "new_ones": _filled(1), "new_zeros": _filled(0),
            "full_like": lambda x, fill_value, dtype=None: _new_full(x, (), fill_value, dtype=dtype),
-           "new_full": _new_full, "new_tensor": lambda x, data, dtype=None: _new_full(x, (), data, dtype=dtype)}
+           "new_full": _new_full, "new_tensor": _new_tensor}
 # Methods alone.
 _table |= {"float": _to("f32"), "double": _to("f64"), "half": _to("f16"), "bfloat16": _to("bf16"), "bool": _truth,
            "int": _to("i32"), "long": _to("i64"), "short": _to("i16"), "detach": lift, "clone": lift, "contiguous": lift}

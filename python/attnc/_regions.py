@@ -111,7 +111,7 @@ class Region:
         if before == after:
             return name
         if _BITS[before] == _BITS[after]:
-            return self._cast(self._cast(name, before, "f32"), "f32", after)
+            return self._cast(self._cast(name, before, "f32"), "f32", after, flags)
         op = "extf" if _BITS[before] < _BITS[after] else "truncf"
         return self._add(f"arith.{op} {name}{flags} : {before} to {after}")
 

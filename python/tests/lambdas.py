@@ -28,7 +28,8 @@ permutation = rng.permutation(KV_LEN).astype(np.int32)
 seed = np.array([12345678901, -3])
 bucket = np.array([0, 1, 2, 3, 4, 4, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6] + [7] * 32, np.int8)
 bucket_bias = rng.standard_normal((8, HEADS)).astype(np.float32)
-with_nan = np.where(np.arange(KV_LEN) == 5, np.nan, 0.0).astype(np.float32)
+with_nan_f64 = np.where(np.arange(KV_LEN) == 5, np.nan, 0.0)
+with_nan = with_nan_f64.astype(np.float32)
 
 WIDTH = 6  # of the pictures that positions are taken to be
 cap, infinity = 5.0, math.inf
@@ -98,6 +99,8 @@ SCORES = {
     "float remainders": lambda s, b, h, q, k: s + (s % 1.5) - (q - k) * 0.5 % 2 + (-k * 0.75) // 2,
     "hidden by infinity": lambda s, b, h, q, k: np.where((q >= k) | (k < 3), s, -infinity),
     "by a bool": lambda s, b, h, q, k: s + (q > k) * 0.5 - present[b, k] * 2 + is_global[k],
+    "by bools of bools": lambda s, b, h, q, k: s + (present[b, k] + is_global[k]) * 0.5 - present[b, k] * (q > k) * 2,
+    "of a constant": lambda s, b, h, q, k: s + 7 // (k - 40) * 0.25 + 7 % (k - 40) * 0.1 - 9 // documents_i32[b, 0 * k - 1],
     "permuted": lambda s, b, h, q, k: s + table[h, permutation[k]] * np.sqrt(permutation[permutation[k]] + 1),
     "constants": lambda s, b, h, q, k: np.maximum(np.minimum(s, 1), -1) - 1e-3 + (np.int64(5) < k) * np.float32(0.5),
 }
@@ -127,6 +130,7 @@ MASKS = {
     "shifts": lambda b, h, q, k: ((1 << (q & 15)) >> (k & 3)) & 5 != 1,
     "few rows": lambda b, h, q, k: (q % 4 != 1) & (q >= k),
     "nothing": lambda b, h, q, k: (q < 0) | (k >= 1000),
+    "no NaN, compared": lambda b, h, q, k: (with_nan_f64[k] == with_nan_f64[k]) & ~(with_nan_f64[k] != with_nan_f64[q % 5]),
     "by a float": lambda b, h, q, k: k * 0.5 <= q / 3 + slope[h],
     "sparse head": lambda b, h, q, k: (h != 0) | (k == q),
 }

@@ -46,6 +46,14 @@ class CallTest(unittest.TestCase):
                 self.compare(*random_inputs(size, size), score_mod=alibi, block_mask=block_mask(causal, size, size), scale=0.3)
         self.assertEqual(len(made), 2, "one for few query rows, one for more")
 
+    def test_types_are_those_of_torch(self):
+        steps = torch.tensor([40.125, 40.0625, 40.0, 39.9375])
+        inputs = (torch.zeros(1, 1, 4, 16),) * 2 + (torch.eye(4, 16)[None, None],)
+        half = lambda s, b, h, q, k: (s + steps[k]).half()
+        torch.testing.assert_close(attnc.flex_attention(*(x.bfloat16() for x in inputs), score_mod=half),
+                                   expect(*(x.bfloat16() for x in inputs), score_mod=half), rtol=1e-2, atol=1e-3)
+        self.compare(*inputs, score_mod=lambda s, b, h, q, k: s + ((k > 1) + (q > 2)) * 3.0 + torch.full_like(k, 2.75) * (k == 1))
+
     def test_grouped_heads_and_one_batch_of_keys(self):
         query, key, value = random_inputs(kv_heads=2)
         self.compare(query, key, value, enable_gqa=True, block_mask=block_mask(causal))

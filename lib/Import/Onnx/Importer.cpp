@@ -28,7 +28,9 @@ using ::onnx::AttributeProto;
 // Node
 //===----------------------------------------------------------------------===//
 
-static StringRef getDomain(const ::onnx::NodeProto &proto) {
+/// Of a node, an import or a function.
+template <typename Proto>
+static StringRef getDomain(const Proto &proto) {
   return proto.domain() == "ai.onnx" ? StringRef() : StringRef(proto.domain());
 }
 
@@ -225,24 +227,18 @@ static LogicalResult importNodes(const Context &model, const NodeProtos &nodes, 
 
 static void readOpsets(const OpsetProtos &protos, llvm::StringMap<int64_t> &opsets) {
   for (const auto &import : protos)
-    opsets[import.domain() == "ai.onnx" ? "" : import.domain()] = import.version();
+    opsets[getDomain(import)] = import.version();
 }
 
-static std::string getFunctionName(StringRef domain, StringRef name) {
-  return (domain + "::" + name).str();
+/// The name of a function, and of the one that a node calls.
+template <typename Proto>
+static std::string getFunctionName(const Proto &proto, StringRef name) {
+  return (getDomain(proto) + "::" + name + ":" + StringRef(proto.overload())).str();
 }
 
-/// The function's nodes as the call's attributes, or the function's own, make them.
-static NodeProtos bindAttributes(const Node &call, const ::onnx::FunctionProto &function) {
-  auto find = [&](StringRef name) -> const AttributeProto * {
-    if (const AttributeProto *attribute = call.getAttribute(name))
-      return attribute;
-    for (const AttributeProto &attribute : function.attribute_proto())
-      if (attribute.name() == name)
-        return &attribute;
-    return nullptr;
-  };
-  NodeProtos nodes = function.node();
+/// Gives nodes, and those of their graphs, the attributes that they name.
+static void bindAttributes(NodeProtos &nodes,
+                           function_ref<const AttributeProto *(StringRef name)> find) {
   for (::onnx::NodeProto &node : nodes) {
     auto attributes = node.attribute();
     node.clear_attribute();
@@ -250,6 +246,8 @@ static NodeProtos bindAttributes(const Node &call, const ::onnx::FunctionProto &
       const AttributeProto *bound = &attribute;
       if (!attribute.ref_attr_name().empty())
         bound = find(attribute.ref_attr_name());
+      else if (attribute.has_g())
+        bindAttributes(*attribute.mutable_g()->mutable_node(), find);
       // One that the call leaves out is not there.
       if (!bound)
         continue;
@@ -257,6 +255,19 @@ static NodeProtos bindAttributes(const Node &call, const ::onnx::FunctionProto &
       node.mutable_attribute()->rbegin()->set_name(attribute.name());
     }
   }
+}
+
+/// The function's nodes as the call's attributes, or the function's own, make them.
+static NodeProtos bindAttributes(const Node &call, const ::onnx::FunctionProto &function) {
+  NodeProtos nodes = function.node();
+  bindAttributes(nodes, [&](StringRef name) -> const AttributeProto * {
+    if (const AttributeProto *attribute = call.getAttribute(name))
+      return attribute;
+    for (const AttributeProto &attribute : function.attribute_proto())
+      if (attribute.name() == name)
+        return &attribute;
+    return nullptr;
+  });
   return nodes;
 }
 
@@ -290,18 +301,18 @@ static LogicalResult importCall(Node &call, const ::onnx::FunctionProto &functio
 //===----------------------------------------------------------------------===//
 
 static LogicalResult importNode(Node &node) {
-  StringRef domain = getDomain(node.proto);
   node.model.budget->addNodes(1);
   if (node.model.budget->hasTooManyNodes())
     return node.error() << "expected a model of at most " << Budget::kMostNodes
                         << " nodes, those of functions counted at each call, found more";
   if (failed(checkNames(node)))
     return failure();
-  if (const auto *function = node.model.functions.lookup(getFunctionName(domain, node.getOp())))
+  if (const auto *function = node.model.functions.lookup(getFunctionName(node.proto, node.getOp())))
     return importCall(node, *function);
+  StringRef domain = getDomain(node.proto);
   if (!node.model.opsets.contains(domain))
     return node.error() << "expected the model to import the op's domain";
-  const OpEntry *entry = findOp(getDomain(node.proto), node.getOp());
+  const OpEntry *entry = findOp(domain, node.getOp());
   if (!entry)
     return node.error() << "the op is not supported";
   if (failed(importChecked(node, *entry)))
@@ -393,10 +404,8 @@ LogicalResult GraphImporter::readModel() {
   if (opset != model.opsets.end() && (opset->second < first || opset->second > last))
     return emitError(loc) << "expected an opset from " << first << " to " << last << ", found "
                           << opset->second;
-  for (const auto &function : proto.functions()) {
-    StringRef domain = function.domain() == "ai.onnx" ? StringRef() : StringRef(function.domain());
-    model.functions[getFunctionName(domain, function.name())] = &function;
-  }
+  for (const auto &function : proto.functions())
+    model.functions[getFunctionName(function, function.name())] = &function;
   return success();
 }
 

@@ -29,7 +29,7 @@ struct Context {
   Location loc;
   const Model &file;
   llvm::StringMap<int64_t> opsets = {};
-  /// The model's own functions, by domain and name.
+  /// The model's own functions, by domain, name and overload.
   llvm::StringMap<const ::onnx::FunctionProto *> functions = {};
   /// The nesting depth of functions being imported.
   int depth = 0;

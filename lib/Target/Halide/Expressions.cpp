@@ -86,11 +86,11 @@ static Expr translateFloatToInt(Operation *op, H::Type type, Expr in, bool isCoo
 }
 
 /// Between floats: shorter ones are widened to f32 and narrowed from there.
-static Expr convertFloat(Operation *op, H::Type type, Expr in) {
+static Expr translateFloatCast(Operation *op, H::Type type, Expr in) {
   Expr wide = isFloat8(op->getOperand(0).getType()) ? widenFloat8(in) : widenHalf(in);
   if (isFloat8(op->getResult(0).getType()))
     return narrowToFloat8(strictFloat(H::cast(H::Float(32), wide)));
-  return narrow(type, wide);
+  return convertFloat(type, wide, /*isTested=*/!assumesNoNaN(op));
 }
 
 static Expr translateCast(Operation *op, Expr in, bool isCoordinate) {
@@ -99,7 +99,7 @@ static Expr translateCast(Operation *op, Expr in, bool isCoordinate) {
     return {};
   bool fromBool = in.type().is_bool();
   return llvm::TypeSwitch<Operation *, Expr>(op)
-      .Case<arith::ExtFOp, arith::TruncFOp>([&](auto) { return convertFloat(op, *type, in); })
+      .Case<arith::ExtFOp, arith::TruncFOp>([&](auto) { return translateFloatCast(op, *type, in); })
       .Case<arith::ExtSIOp, arith::SIToFPOp>(
           [&](auto) { return fromBool ? boolToSigned(in, *type) : H::cast(*type, in); })
       .Case<arith::ExtUIOp, arith::UIToFPOp>(

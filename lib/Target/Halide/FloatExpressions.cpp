@@ -17,6 +17,8 @@
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace mlir::halide;
 namespace H = ::Halide;
@@ -43,10 +45,10 @@ static Expr widenOnce(Expr e) {
 
 Expr halide::widenHalf(Expr e) { return isHalf(e.type()) ? readOnce(e, widenOnce) : e; }
 
-static bool assumesNoNaN(Operation *op) {
+bool halide::assumesNoNaN(Operation *op) {
   auto fast = dyn_cast<arith::ArithFastMathInterface>(op);
-  return fast && arith::bitEnumContainsAll(fast.getFastMathFlagsAttr().getValue(),
-                                           arith::FastMathFlags::nnan);
+  arith::FastMathFlagsAttr flags = fast ? fast.getFastMathFlagsAttr() : nullptr;
+  return flags && arith::bitEnumContainsAll(flags.getValue(), arith::FastMathFlags::nnan);
 }
 
 /// |e| of f32 or f64 as an unsigned integer. NaN and infinities are tested in the bits: sums
@@ -68,13 +70,21 @@ static Expr isNaN(Expr e) {
 static Expr isInf(Expr e) { return magnitude(e) == magnitudeOfInfinity(e.type()); }
 static Expr isFinite(Expr e) { return magnitude(e) < magnitudeOfInfinity(e.type()); }
 
-Expr halide::narrow(H::Type type, Expr e) {
+static Expr quietNaN(H::Type type) {
   if (!isHalf(type))
+    return H::Internal::make_const(type, std::numeric_limits<double>::quiet_NaN());
+  return H::reinterpret(type, H::cast(H::UInt(16), type.is_bfloat() ? 0x7fc0 : 0x7e00));
+}
+
+Expr halide::convertFloat(H::Type type, Expr e, bool isTested) {
+  if (e.type() == type)
+    return e;
+  if (isHalf(type) && e.type().bits() == 64)
+    // No x86 has an instruction, and a call needs the compiler's library.
+    return convertFloat(type, convertFloat(H::Float(32), e));
+  if (!isTested && !isHalf(type))
     return H::cast(type, e);
-  if (e.type().bits() == 64) // no x86 has an instruction, and a call needs the compiler's library
-    e = H::cast(H::Float(32), e);
-  Expr quiet = H::reinterpret(type, H::cast(H::UInt(16), type.is_bfloat() ? 0x7fc0 : 0x7e00));
-  return readOnce(e, [&](Expr x) { return blend(isNaN(x), quiet, H::cast(type, x)); });
+  return readOnce(e, [&](Expr x) { return blend(isNaN(x), quietNaN(type), H::cast(type, x)); });
 }
 
 static Expr compareFast(arith::CmpFPredicate predicate, Expr a, Expr b) {
@@ -317,5 +327,5 @@ Expr halide::translateFloat(Operation *op, ArrayRef<Expr> in) {
   Expr result = translateMathF32OrF64(op, wide);
   if (!result.defined() || result.type().is_bool())
     return result;
-  return narrow(in[0].type(), result);
+  return convertFloat(in[0].type(), result);
 }

@@ -16,8 +16,12 @@ namespace mlir::halide {
 
 /// Widens f16 and bf16 to f32 for computing; leaves other types alone.
 ::Halide::Expr widenHalf(::Halide::Expr e);
-/// Narrows f32 or f64 to `type`. Halide's own conversions turn some NaN into infinities or zeros.
-::Halide::Expr narrow(::Halide::Type type, ::Halide::Expr e);
+/// Whether the op's flags promise that nothing tests it for NaN.
+bool assumesNoNaN(Operation *op);
+/// Converts f32 or f64 to another float type. Halide's own conversions to 16 bits turn some NaN into
+/// infinities or zeros, and all of them promise LLVM that there are no NaN or infinities, so that it
+/// folds tests for them: `isTested` keeps those.
+::Halide::Expr convertFloat(::Halide::Type type, ::Halide::Expr e, bool isTested = true);
 
 /// Translates an op on floats; undefined for other ops.
 ::Halide::Expr translateFloat(Operation *op, ArrayRef<::Halide::Expr> in);

@@ -55,10 +55,17 @@ static bool isPositiveConstant(Expr e) {
 /// The divisor, but 1 where a CPU would trap: if it is 0, as in lanes past the end of a tensor, and
 /// if the quotient overflows, which then wraps.
 static Expr withoutTrap(Expr a, Expr b) {
-  std::optional<int64_t> value = H::Internal::as_const_int(b);
-  if (value && *value != 0 && *value != -1)
+  std::optional<int64_t> divisor = H::Internal::as_const_int(b),
+                         dividend = H::Internal::as_const_int(a);
+  if (divisor && *divisor != 0 && *divisor != -1)
     return b;
-  return choose(b == 0 || (b == -1 && a == a.type().min()), H::cast(b.type(), 1), b);
+  Expr smallest = a.type().min(), traps = b == 0;
+  // Halide subtracts constants to compare them, which may overflow.
+  if (!dividend)
+    traps = traps || (b == -1 && a == smallest);
+  else if (*dividend == *H::Internal::as_const_int(smallest))
+    traps = traps || b == -1;
+  return choose(traps, H::cast(b.type(), 1), b);
 }
 
 /// Halide's own division rounds down for a positive divisor.
