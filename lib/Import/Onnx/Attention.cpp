@@ -99,7 +99,14 @@ static std::pair<Value, Value> readMask(Body &at, const TensorRef &mask, ArrayRe
   Value size = toIndex(at, length), k = own.back();
   Value last = at.make<arith::SubIOp>(size, at.index(1));
   own.back() = arith::MinSIOp::create(at.b, at.loc, k, last);
-  Value within = arith::CmpIOp::create(at.b, at.loc, arith::CmpIPredicate::slt, k, size);
+  auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) -> Value {
+    return arith::CmpIOp::create(at.b, at.loc, predicate, x, y);
+  };
+  Value within = compare(arith::CmpIPredicate::slt, k, size);
+  if (!getStatic(length)) { // one element is that of all keys, as where its size is known
+    Value isOne = compare(arith::CmpIPredicate::eq, size, at.index(1));
+    within = arith::OrIOp::create(at.b, at.loc, within, isOne);
+  }
   return {at.read(mask, own), within};
 }
 

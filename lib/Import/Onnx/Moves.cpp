@@ -200,8 +200,8 @@ FailureOr<TensorRef> imports::makeSlice(Body &body, const TensorRef &source, int
   return makeMove(
       body, source, sizes,
       [&](Value value) -> Value {
-        // A slice of nothing may not begin at the end.
-        if (getStatic(size) == 0)
+        // A slice may not begin at the end of a dimension, so not of an empty one either.
+        if (llvm::is_contained(type.getShape(), 0))
           return nullptr;
         SmallVector<OpFoldResult> offsets(sizes.size(), body.b.getIndexAttr(0)),
             steps(sizes.size(), body.b.getIndexAttr(1));
