@@ -515,3 +515,52 @@ func.func @dropped(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x7x8xf32>, %v: tensor<
   %c = attn.context %scaled, %v : tensor<1x2x5x7xf32>, tensor<1x2x7x8xf32> -> tensor<1x2x5x8xf32>
   return %c : tensor<1x2x5x8xf32>
 }
+
+// -----
+
+// Probs of scores that were widened alone and are rounded again are those of the scores.
+// CHECK-LABEL: @between_casts
+// CHECK-NOT:     f32
+// CHECK:         %[[SCORE:.*]] = attn.score %arg0, %arg1 : tensor<2x3x5x8xbf16>
+// CHECK:         %[[STEP:.*]] = attn.modify_score %[[SCORE]]
+// CHECK:         %[[PROB:.*]] = attn.softmax %[[STEP]] : tensor<2x3x5x7xbf16>
+// CHECK:         %[[TWICE:.*]] = attn.modify_prob %[[PROB]]
+// CHECK:         attn.context %[[TWICE]], %arg2
+// CHECK:         return
+// FUSED-LABEL: @between_casts
+// FUSED:         attn.attention %arg0, %arg1, %arg2 score_mod
+func.func @between_casts(%q: tensor<2x3x5x8xbf16>, %k: tensor<2x3x7x8xbf16>, %v: tensor<2x3x7x8xbf16>, %bias: tensor<5x7xbf16>) -> tensor<2x3x5x8xbf16> {
+  %kt = attn.transpose %k [0, 1, 3, 2] : tensor<2x3x7x8xbf16> -> tensor<2x3x8x7xbf16>
+  %s = attn.matmul %q, %kt : tensor<2x3x5x8xbf16>, tensor<2x3x8x7xbf16> -> tensor<2x3x5x7xbf16>
+  %wide = attn.map %s, %bias {
+  ^bb0(%x: bf16, %y: bf16):
+    %sum = arith.addf %x, %y : bf16
+    %w = arith.extf %sum : bf16 to f32
+    attn.yield %w : f32
+  } : tensor<2x3x5x7xbf16>, tensor<5x7xbf16> -> tensor<2x3x5x7xf32>
+  %p = attn.softmax %wide : tensor<2x3x5x7xf32>
+  %half = attn.map %p {
+  ^bb0(%x: f32):
+    %t = arith.truncf %x : f32 to bf16
+    %d = arith.addf %t, %t : bf16
+    attn.yield %d : bf16
+  } : tensor<2x3x5x7xf32> -> tensor<2x3x5x7xbf16>
+  %c = attn.matmul %half, %v : tensor<2x3x5x7xbf16>, tensor<2x3x7x8xbf16> -> tensor<2x3x5x8xbf16>
+  return %c : tensor<2x3x5x8xbf16>
+}
+
+// -----
+
+// Another use of the probs keeps the softmax, and so does a type other than the scores'.
+// CHECK-LABEL: @prob_in_f32
+// CHECK:         attn.softmax {{.*}} : tensor<2x3x5x7xf32>
+// CHECK:         attn.softmax {{.*}} : tensor<2x3x5x7xf32>
+func.func @prob_in_f32(%s: tensor<2x3x5x7xbf16>) -> (tensor<2x3x5x7xf32>, tensor<2x3x5x7xbf16>, tensor<2x3x5x7xf16>) {
+  %wide = arith.extf %s : tensor<2x3x5x7xbf16> to tensor<2x3x5x7xf32>
+  %p = attn.softmax %wide : tensor<2x3x5x7xf32>
+  %half = arith.truncf %p : tensor<2x3x5x7xf32> to tensor<2x3x5x7xbf16>
+  %again = arith.extf %s : tensor<2x3x5x7xbf16> to tensor<2x3x5x7xf32>
+  %r = attn.softmax %again axis(2) : tensor<2x3x5x7xf32>
+  %other = arith.truncf %r : tensor<2x3x5x7xf32> to tensor<2x3x5x7xf16>
+  return %p, %half, %other : tensor<2x3x5x7xf32>, tensor<2x3x5x7xbf16>, tensor<2x3x5x7xf16>
+}

@@ -30,6 +30,7 @@ struct AttnRaisePass : attn::impl::AttnRaiseBase<AttnRaisePass> {
     func::FuncOp function = getOperation();
     IRRewriter rewriter(&getContext());
     raiseSoftmaxes(rewriter, function);
+    narrowSoftmaxes(rewriter, function);
     raiseSinks(rewriter, function);
     raiseScores(rewriter, function);
     raiseContexts(rewriter, function);

@@ -61,6 +61,8 @@ bool joinStage(RewriterBase &rewriter, Stage &stage, Operation *op, OpOperand *s
 /// Whether `op` computes a score: a step, or a product.
 bool isScoreSource(Operation *op);
 
+/// Drops the casts around softmaxes of widened scores whose probs are rounded.
+void narrowSoftmaxes(RewriterBase &rewriter, func::FuncOp function);
 /// Raises a column concatenated to scores to a sink of their softmax.
 void raiseSinks(RewriterBase &rewriter, func::FuncOp function);
 /// Raises the products before softmaxes to scores, and the ops between to regions.
