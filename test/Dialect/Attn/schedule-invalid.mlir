@@ -579,3 +579,13 @@ func.func @interleaved_heads_c7(%q: !q, %k: !k) -> !q {
 
 // expected-error@+1 {{expected a positive interleaved_heads, found 0}}
 #none = #attn.decode<q_block = 8, packed_heads = 8, kv_block = 64, vector_width = 16, score_rows = 4, score_keys = 4, context_rows = 4, context_vectors = 4, interleaved_heads = 0>
+
+// -----
+
+// expected-error@+1 {{expected copy_kv_blocks of at most 1, found 2}}
+func.func private @copy_kv_blocks_2() attributes {x = #attn.prefill<q_block = 16, kv_block = 16, vector_width = 16, score_vectors = 1, score_keys = 1, context_rows = 1, context_vectors = 1, copy_kv_blocks = 2>}
+
+// -----
+
+// expected-error@+1 {{expected fetch_locality of at most 3, found 4}}
+func.func private @prefill_fetch_locality_4() attributes {x = #attn.prefill<q_block = 16, kv_block = 16, vector_width = 16, score_vectors = 1, score_keys = 1, context_rows = 1, context_vectors = 1, fetch_locality = 4>}

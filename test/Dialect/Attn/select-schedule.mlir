@@ -335,3 +335,39 @@ func.func @fetches(%q: tensor<8x4x1x64xf32>, %k: tensor<8x4x?x64xf32>, %cache: t
   %e = attn.attention %rows, %view, %view : tensor<8x16x1x64xf32>, tensor<8x4x?x64xf32>, tensor<8x4x?x64xf32> -> tensor<8x16x1x64xf32>
   return %c, %d, %e : tensor<8x4x1x64xf32>, tensor<8x4x1x64xf32>, tensor<8x16x1x64xf32>
 }
+
+// With 16 registers, keys and values of f32 are copied where each key of a page is looked up by itself, and
+// with AVX2 where a head's rows lie heads apart. Of 128 dims, fewer keys of a page fit in L1.
+// CHECK-LABEL: func.func @pages
+// AVX512: schedule([#attn.prefill<{{.*}}context_vectors = 4, fetch_ahead = 64>])
+// NARROW: schedule([#attn.prefill<q_block = 24, kv_block = 48, {{.*}}context_vectors = 2, fetch_ahead = 64, fetch_locality = 3>])
+// AVX512: schedule([#attn.prefill<{{.*}}fetch_ahead = 64>])
+// NARROW: schedule([#attn.prefill<q_block = 24, kv_block = 32, {{.*}}context_vectors = 2, fetch_ahead = 64, fetch_locality = 3>])
+// AVX512: schedule([#attn.prefill<{{.*}}fetch_ahead = 64>])
+// NARROW: schedule([#attn.prefill<q_block = 48, {{.*}}context_vectors = 2, fetch_ahead = 64, copy_kv_blocks = 1>])
+// AVX512: schedule([#attn.prefill<{{.*}}fetch_ahead = 64>])
+// NARROW: schedule([#attn.prefill<q_block = 48, {{.*}}context_vectors = 2, fetch_ahead = 64, copy_kv_blocks = 1>])
+// AVX512: schedule([#attn.prefill<{{.*}}fetch_ahead = 64>])
+// NARROW: schedule([#attn.prefill<q_block = 48, {{.*}}context_vectors = 2, fetch_ahead = 64, copy_kv_blocks = 1>])
+// AVX512: schedule([#attn.prefill<{{.*}}fetch_ahead = 64>])
+// NARROW: schedule([#attn.prefill<q_block = 48, {{.*}}context_vectors = 2, fetch_ahead = 64, copy_kv_blocks = 1>])
+// CHECK: return
+// PLAIN-LABEL: func.func @pages
+// PLAIN-COUNT-2: fetch_ahead = 64, copy_kv_blocks = 1>
+func.func @pages(%q: tensor<1x8x512x64xf32>, %long: tensor<1x8x512x128xf32>, %of16: tensor<99x8x16x64xf32>, %of64: tensor<99x8x64x128xf32>, %of4: tensor<99x8x4x64xf32>, %keys_first: tensor<99x16x8x64xf32>, %in_order: tensor<1x2048x8x64xf32>, %table: tensor<1x128xi32>) -> (tensor<1x8x512x64xf32>, tensor<1x8x512x128xf32>, tensor<1x8x512x64xf32>, tensor<1x8x512x64xf32>, tensor<1x8x512x64xf32>, tensor<1x8x512x64xf32>) {
+  %a = attn.attention %q, %of16, %of16 pages(%table : tensor<1x128xi32>) : tensor<1x8x512x64xf32>, tensor<99x8x16x64xf32>, tensor<99x8x16x64xf32> -> tensor<1x8x512x64xf32>
+  %b = attn.attention %long, %of64, %of64 pages(%table : tensor<1x128xi32>) : tensor<1x8x512x128xf32>, tensor<99x8x64x128xf32>, tensor<99x8x64x128xf32> -> tensor<1x8x512x128xf32>
+  %c = attn.attention %q, %of4, %of4 pages(%table : tensor<1x128xi32>) : tensor<1x8x512x64xf32>, tensor<99x8x4x64xf32>, tensor<99x8x4x64xf32> -> tensor<1x8x512x64xf32>
+  %pages = attn.transpose %keys_first [0, 2, 1, 3] : tensor<99x16x8x64xf32> -> tensor<99x8x16x64xf32>
+  %d = attn.attention %q, %pages, %pages pages(%table : tensor<1x128xi32>) : tensor<1x8x512x64xf32>, tensor<99x8x16x64xf32>, tensor<99x8x16x64xf32> -> tensor<1x8x512x64xf32>
+  %view = attn.transpose %in_order [0, 2, 1, 3] : tensor<1x2048x8x64xf32> -> tensor<1x8x2048x64xf32>
+  %e = attn.attention %q, %view, %view : tensor<1x8x512x64xf32>, tensor<1x8x2048x64xf32>, tensor<1x8x2048x64xf32> -> tensor<1x8x512x64xf32>
+  %f = attn.attention %q, %of16, %of16 pages(%table : tensor<1x128xi32>) mask {
+  ^bb0(%batch: index, %h: index, %i: index, %k: index):
+    %window = arith.constant 900 : index
+    %near = arith.addi %k, %window : index
+    %m = arith.cmpi sge, %near, %i : index
+    attn.yield %m : i1
+  } : tensor<1x8x512x64xf32>, tensor<99x8x16x64xf32>, tensor<99x8x16x64xf32> -> tensor<1x8x512x64xf32>
+  return %a, %b, %c, %d, %e, %f : tensor<1x8x512x64xf32>, tensor<1x8x512x128xf32>, tensor<1x8x512x64xf32>, tensor<1x8x512x64xf32>, tensor<1x8x512x64xf32>, tensor<1x8x512x64xf32>
+}
