@@ -25,11 +25,17 @@ namespace path = llvm::sys::path;
 static constexpr llvm::StringLiteral tagText =
     "Signature: 8a477f597d28d172789f06886806bc55\n# Compiled kernels of attnc.\n";
 
+/// The folder that the user names; empty if there is none.
+static StringRef getGivenDir() {
+  const char *dir = std::getenv("ATTNC_CACHE");
+  return dir ? dir : "";
+}
+
 FailureOr<std::string> attnc::getCacheDir() {
-  if (const char *dir = std::getenv("ATTNC_CACHE"); dir && *dir) {
+  if (StringRef dir = getGivenDir(); !dir.empty()) {
     if (!path::is_absolute(dir))
-      return reportError("ATTNC_CACHE", "expected an absolute path, found '" + Twine(dir) + "'");
-    return std::string(dir);
+      return reportError("ATTNC_CACHE", "expected an absolute path, found '" + dir + "'");
+    return dir.str();
   }
   SmallString<128> dir;
   if (!path::cache_directory(dir) || !path::is_absolute(dir))
@@ -75,9 +81,13 @@ FailureOr<std::string> attnc::openCache(bool isUsed) {
     return failure();
   if (fs::exists(getTagPath(*dir)))
     return dir;
-  if (std::error_code error = fs::create_directories(*dir, /*IgnoreExisting=*/true, fs::owner_all))
-    return reportError(*dir, "cannot create the cache folder: " + error.message() +
-                                 "; set ATTNC_CACHE to a folder of your own, or give --no-cache");
+  if (std::error_code error = fs::create_directories(*dir, /*IgnoreExisting=*/true, fs::owner_all)) {
+    if (!getGivenDir().empty())
+      return reportError(*dir, "cannot create the cache folder: " + error.message());
+    reportNote("nothing is cached: cannot create " + Twine(*dir) + ": " + error.message() +
+               "; set ATTNC_CACHE to a folder of your own");
+    return std::string();
+  }
   if (failed(checkIsOwn(*dir))) // nobody else created it meanwhile
     return failure();
   if (!isEmptyFolder(*dir))

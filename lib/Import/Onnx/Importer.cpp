@@ -376,6 +376,7 @@ public:
 
 private:
   LogicalResult readModel();
+  void reserveIdentifiers();
   LogicalResult addArguments();
   FailureOr<RankedTensorType> getType(const ::onnx::ValueInfoProto &info);
   DictionaryAttr getAttributes(const ::onnx::ValueInfoProto &info, bool isArgument);
@@ -390,6 +391,8 @@ private:
   func::FuncOp function;
   Scope scope;
   llvm::StringSet<> names, initializers;
+  /// Names of inputs and results that are identifiers of C, until one of them takes it.
+  llvm::StringSet<> identifiers;
   /// One value for each symbolic dimension.
   llvm::StringMap<Value> symbols;
 };
@@ -435,8 +438,9 @@ FailureOr<RankedTensorType> GraphImporter::getType(const ::onnx::ValueInfoProto 
 /// missing or differ from those of the inputs.
 DictionaryAttr GraphImporter::getAttributes(const ::onnx::ValueInfoProto &info, bool isArgument) {
   NamedAttrList attributes;
-  attributes.set(kNameAttr,
-                 builder.getStringAttr(makeUnique(toCIdentifier(info.name(), "tensor"), names)));
+  std::string name = toCIdentifier(info.name(), "tensor");
+  bool keepsName = name == info.name() && identifiers.erase(name);
+  attributes.set(kNameAttr, builder.getStringAttr(keepsName ? name : makeUnique(name, names)));
   SmallVector<Attribute> dims;
   bool symbolic = false, complete = true;
   for (const auto &dim : info.type().tensor_type().shape().dim()) {
@@ -467,9 +471,19 @@ void GraphImporter::bindArgument(const ::onnx::ValueInfoProto &info, BlockArgume
   scope[info.name()] = makeComputed(argument, sizes);
 }
 
+/// Others get names beside those that need no change.
+void GraphImporter::reserveIdentifiers() {
+  for (const auto *infos : {&proto.graph().input(), &proto.graph().output()})
+    for (const auto &info : *infos)
+      if (!initializers.contains(info.name()) &&
+          toCIdentifier(info.name(), "tensor") == info.name() && names.insert(info.name()).second)
+        identifiers.insert(info.name());
+}
+
 LogicalResult GraphImporter::addArguments() {
   for (const auto &tensor : proto.graph().initializer())
     initializers.insert(tensor.name());
+  reserveIdentifiers();
   SmallVector<Type> types;
   SmallVector<DictionaryAttr> attributes;
   SmallVector<const ::onnx::ValueInfoProto *> inputs;
