@@ -14,8 +14,7 @@ using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::imports;
 
-/// A position, counted from the end where negative.
-static Value fromEnd(Body &at, Value position, OpFoldResult size) {
+Value imports::fromEnd(Body &at, Value position, OpFoldResult size) {
   Value index = at.make<arith::IndexCastOp>(at.b.getIndexType(), position);
   if (auto known = getConstantInt(position))
     return *known >= 0 ? index : at.make<arith::AddIOp>(index, toIndex(at, size));

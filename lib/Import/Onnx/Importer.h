@@ -160,6 +160,8 @@ FailureOr<TensorRef> applyElementwise(Node &node, ArrayRef<TensorRef> operands, 
 /// A scalar in another type, as by ONNX's Cast.
 Value castScalar(Body &body, Value scalar, Type type);
 Value floatConstant(Body &body, Type type, double value);
+/// A position in a dimension of `size` as an index; negative ones count from the end.
+Value fromEnd(Body &at, Value position, OpFoldResult size);
 
 /// An op on a score or prob with a region on (element, batch, head, q, k).
 template <typename Op>

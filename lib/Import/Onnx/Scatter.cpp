@@ -4,7 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An assignment to a slice, `x[:, a:b] = y`, is exported as a scatter with consecutive indices. It
-// is imported as a gather: each element is read from the updates or from the data.
+// is imported as a gather: each element is read from the updates or from the data. For other
+// indices of rows, as of a cache that a step writes to, each row's update is searched first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -250,13 +251,53 @@ static LogicalResult checkScatter(Node &node) {
   return success();
 }
 
+/// For each row, the number of the last update that is written to it, counted from 1; or 0.
+static TensorRef findWriters(Body &body, const TensorRef &indices, OpFoldResult rows) {
+  Type i32 = body.b.getI32Type();
+  SmallVector<OpFoldResult> sizes = {rows, indices->sizes.front()};
+  TensorRef numbers =
+      makeGenerate(body, i32, sizes, {indices}, [=](Body &at, ArrayRef<Value> place) {
+        Value row = fromEnd(at, at.read(indices, place[1]), rows);
+        Value isWritten = at.make<arith::CmpIOp>(arith::CmpIPredicate::eq, row, place[0]);
+        Value number =
+            at.make<arith::IndexCastOp>(i32, at.make<arith::AddIOp>(place[1], at.index(1)));
+        Value none = at.make<arith::ConstantOp>(at.b.getI32IntegerAttr(0));
+        return at.make<arith::SelectOp>(isWritten, number, none);
+      });
+  return makeReduce(body, numbers, ReduceKind::max, {1}, /*keep=*/false);
+}
+
+/// Indices of rows, whatever they are.
+static LogicalResult scatterRows(Node &node) {
+  TensorRef data = node.input(0), indices = node.input(1), updates = node.input(2);
+  OpFoldResult count = multiply(node.body, ArrayRef(indices->sizes).drop_back());
+  SmallVector<OpFoldResult> sizes = {count};
+  TensorRef list = makeReshape(node.body, indices, sizes);
+  llvm::append_range(sizes, ArrayRef(data->sizes).drop_front());
+  TensorRef rows = makeReshape(node.body, updates, sizes),
+            writers = findWriters(node.body, list, data->sizes.front());
+  return node.setOutput(makeGenerate(
+      node.body, data->element, data->sizes, {data, rows, writers},
+      [=](Body &at, ArrayRef<Value> place) {
+        Value zero = at.index(0),
+              number =
+                  at.make<arith::IndexCastOp>(at.b.getIndexType(), at.read(writers, place.front()));
+        Value isWritten = at.make<arith::CmpIOp>(arith::CmpIPredicate::sgt, number, zero);
+        SmallVector<Value> own(place);
+        own.front() = at.make<arith::MaxSIOp>(at.make<arith::SubIOp>(number, at.index(1)), zero);
+        return at.make<arith::SelectOp>(isWritten, at.read(rows, own), at.read(data, place));
+      }));
+}
+
 LogicalResult imports::importScatterNd(Node &node) {
   if (failed(checkScatter(node)))
     return failure();
   TensorRef data = node.input(0), updates = node.input(2);
   auto runs = findRuns(node);
+  if (!runs && getStatic(node.input(1)->sizes.back()) == 1)
+    return scatterRows(node);
   if (!runs)
-    return node.error() << "expected indices that count up along each dimension";
+    return node.error() << "expected indices of rows, or ones that count up along each dimension";
   int64_t rank = node.input(1)->getRank() - 1;
   return node.setOutput(makeGenerate(
       node.body, data->element, data->sizes, {data, updates},
