@@ -8,7 +8,7 @@ import os
 import threading
 
 from . import _compile
-from ._elements import FLOATS, check_device, describe
+from ._elements import FLOATS, check_device, describe, side_by_side
 from ._progress import show_progress
 from ._sizes import Sizes
 from ._spec import Attention, SpecWriter
@@ -106,8 +106,8 @@ def build(query, key, value, *, score=None, mask=None, scale=None, softcap=None,
         sink=None if sink is None else sizes.check_sink(sink, element), lse=bool(return_lse),
         q_len=find_q_len(shapes["query"][2]))
     sizes.check_captured(built)
-    inputs = [query, key, value] + [array for array in (kv_lengths, sink) if array is not None]
-    return built, inputs + [array.source for array in built.captured()]
+    others = [array for array in (kv_lengths, sink) if array is not None] + [array.source for array in built.captured()]
+    return built, [query, key, value, *map(side_by_side, others)]
 
 
 def _check_operands(**operands):

@@ -37,6 +37,15 @@ def describe(name, array):
     return tuple(array.shape), short_name(array.dtype)
 
 
+def side_by_side(array):
+    """As kernels read it: the elements of its last axis side by side, in a copy if need be."""
+    if isinstance(array, np.ndarray):
+        return array if array.ndim == 0 or array.strides[-1] == array.itemsize else np.ascontiguousarray(array)
+    if not (hasattr(array, "stride") and hasattr(array, "contiguous")):  # as PyTorch's
+        return array
+    return array if array.ndim == 0 or array.stride(-1) == 1 else array.contiguous()
+
+
 def check_device(name, array):
     if isinstance(array, np.ndarray) or not hasattr(array, "__dlpack_device__"):
         return

@@ -8,7 +8,7 @@ from torch.overrides import TorchFunctionMode
 from . import _functions
 from ._arithmetic import binary
 from ._captured import Array
-from ._elements import NAMES
+from ._elements import NAMES, side_by_side
 from ._refusals import Operators, user_line
 from ._values import convert, lift, resolve
 
@@ -80,8 +80,7 @@ def ready(tensor):
     """As kernels read it: without its history, its elements side by side along the last axis."""
     if not isinstance(tensor, torch.Tensor):
         return tensor
-    tensor = tensor.detach() if tensor.requires_grad else tensor
-    return tensor if tensor.ndim == 0 or tensor.stride(-1) == 1 else tensor.contiguous()
+    return side_by_side(tensor.detach() if tensor.requires_grad else tensor)
 
 
 # -- What torch calls operators, beside `__add__` and `__radd__`.

@@ -3,7 +3,7 @@
 import re
 
 from ._compile import check_name
-from ._elements import NAMES
+from ._elements import NAMES, side_by_side
 from ._kernel import Kernel
 
 
@@ -57,7 +57,7 @@ def torch_op(name, kernel):
 
     def run(*tensors):
         # A compiler may choose other strides than the model had; the kernel reads along the last axis.
-        return kernel(*[t.detach() if t.ndim == 0 or t.stride(-1) == 1 else t.detach().contiguous() for t in tensors])
+        return kernel(*[side_by_side(t.detach()) for t in tensors])
 
     def shapes(*tensors):
         empty = tuple(tensors[0].new_empty(shape, dtype=element)

@@ -11,11 +11,13 @@ _FOLDER = os.path.join(_PACKAGE, "bin")
 
 def find_compiler():
     """Raises a FileNotFoundError that says where it was looked for."""
-    for place in (os.environ.get("ATTNC"), os.path.join(_FOLDER, "attnc"), "attnc"):
-        found = place and shutil.which(place)
+    given = os.environ.get("ATTNC")
+    for place in (given,) if given else (os.path.join(_FOLDER, "attnc"), "attnc"):
+        found = shutil.which(place)
         if found:
             return found
-    raise FileNotFoundError("expected the program attnc on PATH or in $ATTNC, found none")
+    raise FileNotFoundError(f"expected $ATTNC to be a program, found {given}" if given else
+                            "expected the program attnc on PATH or in $ATTNC, found none")
 
 
 def environment():

@@ -11,6 +11,8 @@ rng = np.random.default_rng(7)
 slope = 2.0 ** -np.arange(1, HEADS + 1)  # f64, as numpy has it
 slope_f32 = slope.astype(np.float32)
 table = rng.standard_normal((HEADS, 81)).astype(np.float32)  # of relative positions -40 to 40
+table_of_columns = np.asfortranarray(table)
+reversed_slope = slope_f32[::-1]
 bias = rng.standard_normal((BATCH, HEADS, Q_LEN, KV_LEN)).astype(np.float32)
 bias_half = rng.standard_normal((HEADS, Q_LEN, KV_LEN)).astype(np.float16)
 documents = np.sort(rng.integers(0, 4, (BATCH, KV_LEN)), 1)  # i64
@@ -85,6 +87,7 @@ SCORES = {
     "alibi of an object": Slopes(slope_f32),
     "relative table": lambda s, b, h, q, k: s + table[h, k - q + 40],
     "relative table, far ones alike": lambda s, b, h, q, k: s + table[h, np.minimum(np.maximum(k - q, -3), 3) + 40],
+    "strided tables": lambda s, b, h, q, k: s * reversed_slope[h] + table_of_columns[h, k - q + 40],
     "table from its end": lambda s, b, h, q, k: s + table[h, k - q - 3] + table[-1 - h, 2 - documents[b, k]],
     "t5 buckets": t5_bucket,
     "logarithmic distance": lambda s, b, h, q, k: s - np.log(1 + abs(q - k) * 0.5),
