@@ -97,6 +97,7 @@ KvBlockContext attn::buildKvBlockContext(const KvReader &reader, const ContextCo
     // `isVisible`, scores and numerators would be computed for the whole KV block.
     Scalar g = ii / rowsOfGroup, first = keys.groupLow(g, t.it, t.h, t.b),
            end = keys.groupHigh(g, t.it, t.h, t.b);
+    // In the loop over a run of a page, the first key decides: one address serves all of it.
     if (int64_t run = reader.keysOfPageRun; run != 1)
       isVisible = reader.isVisible(low / run * run, c, t);
     return {next,

@@ -14,8 +14,8 @@ namespace mlir::attn {
 
 /// The weighted sum of a KV block's values, in a CPU's lanes.
 struct KvBlockContext {
-  /// Values padded with zeros to whole blocks of columns, or converted to f32 or to pairs once per
-  /// query block; null if values are read directly.
+  /// Values of a KV block, padded with zeros to whole blocks of columns, converted to f32 or to
+  /// pairs, or just copied; null if values are read directly.
   Func valueCopy;
   /// Numerators times the scales of values, by block of dims; null if values are read scaled.
   Func scaledNumerators;
@@ -92,8 +92,8 @@ struct Quotient {
   /// The row's sum and maximum, for an lse stored beside the context.
   RowSum row = {};
 };
-/// The names of the reductions of a context of packed rows, which is scattered: row of a query block
-/// and number of the block; packed head, interleaved head, and number of their group.
+/// The names of the reductions of a context of packed rows, which is scattered: row of a query
+/// block and number of the block; packed head, interleaved head, and number of their group.
 constexpr StringRef kPackedRow = "ri", kPackedBlock = "rq", kPackedHead = "rp",
                     kInterleavedHead = "rt", kPackedHeads = "rh";
 

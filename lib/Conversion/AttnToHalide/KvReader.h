@@ -87,6 +87,7 @@ public:
   /// By run of keys of a KV block, those of its first key; null if keys are in order, or not looked
   /// up.
   Func rowInPage, page;
+  /// Keys of a run, rows of one page side by side: `areRuns` of `lookUpPages`.
   int64_t keysOfPageRun = 1;
   /// Whether they are looked up for head 0 alone, as all heads of a task have the same.
   bool sharesPages = false;

@@ -99,6 +99,8 @@ private:
   /// The most rows of a query block.
   int64_t limitQBlock(int64_t qBlock) { return isNarrow ? std::min(qBlock, kNarrowBlock) : qBlock; }
   static constexpr int64_t kMostPackedHeads = 64;
+  /// Elements of a KV block's keys, 16 KB of f32, that with AVX2 lie in L1 beside their values.
+  static constexpr int64_t kL1Elements = 4096;
   /// From so many rows on, products of a decode kernel take time beside reading keys and values,
   /// from several rows on, as long as reading 16 bits, and from many rows on, as reading 32.
   static constexpr int64_t kSomeRows = 4, kSeveralRows = 6, kManyRows = 8;
@@ -178,11 +180,12 @@ private:
 
 /// Rescaling has a fixed cost per KV block, but the scores of a large KV block exceed the L1 cache.
 /// Beside masks other than a window and blocks, KV blocks of 96 keys measured as fast as those of
-/// 128, or up to 1 % faster; beside query blocks of one row group, those of 80. Targets with short
-/// vectors may have a small stack: 64 KB on wasm. Tiles multiply so fast that rescaling, and
+/// 128, or up to 1 % faster; beside query blocks of one row group, those of 80. Of pages that are
+/// prefetched into L1, keys and values of a KV block fit in it: 48 keys of 64 dims. Targets with
+/// short vectors may have a small stack: 64 KB on wasm. Tiles multiply so fast that rescaling, and
 /// packing values, take more than the scores' way through the L2 cache.
 KvBlockSizes CpuSelector::kvBlockSizes(int64_t qBlock) {
-  constexpr int64_t kLongDim = 128, kL1Elements = 4096;
+  constexpr int64_t kLongDim = 128;
   bool isMasked = !op.getMask().empty();
   if (isInTiles()) {
     constexpr int64_t kTile = 32, kMostScores = 49152;
@@ -303,9 +306,9 @@ DecodeTiles CpuSelector::decodeTiles(int64_t rows, bool inPairs, bool areProduct
 /// Where whole KV blocks are prefetched, L2 holds two of them, keys and values of all heads of a
 /// task, at once: of twice the size, 32 heads over 8 took up to 1.3 of the time in f32.
 int64_t CpuSelector::decodeKvBlock(int64_t rows, bool waitsForProducts) {
-  constexpr int64_t kL1Bits = 512;                      // of one dim of all keys: 8 KB for 128 dims
-  constexpr int64_t kL1Elements = 4096, kMostInL1 = 32; // with AVX2
-  constexpr int64_t kL2Bits = 512 << 10, kMost = 128;   // of the keys of all heads: 64 KB
+  constexpr int64_t kL1Bits = 512;                    // of one dim of all keys: 8 KB for 128 dims
+  constexpr int64_t kMostInL1 = 32;                   // with AVX2
+  constexpr int64_t kL2Bits = 512 << 10, kMost = 128; // of the keys of all heads: 64 KB
   int64_t bits = op.getKey().getType().getElementTypeBitWidth();
   if (fetchesBlocks(rows)) {
     int64_t keys = kL2Bits / (interleavedHeads(rows) * headDim * bits);

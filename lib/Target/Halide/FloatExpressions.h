@@ -16,11 +16,11 @@ namespace mlir::halide {
 
 /// Widens f16 and bf16 to f32 for computing; leaves other types alone.
 ::Halide::Expr widenHalf(::Halide::Expr e);
-/// Whether the op's flags promise that nothing tests it for NaN.
+/// Whether the op's flags promise that there is no NaN.
 bool assumesNoNaN(Operation *op);
-/// Converts f32 or f64 to another float type. Halide's own conversions to 16 bits turn some NaN into
-/// infinities or zeros, and all of them promise LLVM that there are no NaN or infinities, so that it
-/// folds tests for them: `isTested` keeps those.
+/// Converts f32 or f64 to another float type. Halide's own conversions to 16 bits turn some NaN
+/// into infinities or zeros, and all of them promise LLVM that there are no NaN or infinities, so
+/// that it folds tests for them: `isTested` keeps those.
 ::Halide::Expr convertFloat(::Halide::Type type, ::Halide::Expr e, bool isTested = true);
 
 /// Translates an op on floats; undefined for other ops.
