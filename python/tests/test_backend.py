@@ -266,7 +266,7 @@ class LeftToPyTorchTest(BackendTest):
 
     def test_no_compiler_of_ours(self):
         with unittest.mock.patch.dict("os.environ", {"ATTNC": "/nowhere", "PATH": ""}), \
-                unittest.mock.patch("attnc._attention._kernels", {}), self.assertRaisesRegex(Exception, "expected the program attnc"):
+                unittest.mock.patch("attnc._attention._kernels", {}), self.assertRaisesRegex(Exception, r"expected \$ATTNC to be a program, found /nowhere"):
             self.compile(lambda *x: attend(*x))(*random_inputs())
 
 
