@@ -175,6 +175,12 @@ ArrayRef<OpEntry> imports::getGatherOps() {
        importResize,
        11},
       {"", "ScatterND", "xix", "x", {{"reduction", String}}, importScatterNd},
+      {"",
+       "ScatterElements",
+       "xix",
+       "x",
+       {{"axis", Int}, {"reduction", String}},
+       importScatterElements},
   };
   return entries;
 }

@@ -203,6 +203,7 @@ LogicalResult importConv(Node &node);
 LogicalResult importConvTranspose(Node &node);
 LogicalResult importResize(Node &node);
 LogicalResult importScatterNd(Node &node);
+LogicalResult importScatterElements(Node &node);
 LogicalResult importEinsum(Node &node);
 ArrayRef<OpEntry> getMatmulOps();
 ArrayRef<OpEntry> getNormalizationOps();

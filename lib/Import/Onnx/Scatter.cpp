@@ -1,4 +1,4 @@
-//===- Scatter.cpp - ONNX's ScatterND -------------------------------------===//
+//===- Scatter.cpp - ONNX's ScatterND and ScatterElements -----------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -251,42 +251,90 @@ static LogicalResult checkScatter(Node &node) {
   return success();
 }
 
-/// For each row, the number of the last update that is written to it, counted from 1; or 0.
-static TensorRef findWriters(Body &body, const TensorRef &indices, OpFoldResult rows) {
+/// For each place of a tensor of `sizes`, the number of the last update of `count` that is written
+/// there, counted from 1; or 0. `isWritten` says whether the update at an index is.
+static TensorRef findWriters(Body &body, ArrayRef<OpFoldResult> sizes, OpFoldResult count,
+                             const TensorRef &indices,
+                             std::function<Value(Body &, ArrayRef<Value>, Value)> isWritten) {
   Type i32 = body.b.getI32Type();
-  SmallVector<OpFoldResult> sizes = {rows, indices->sizes.front()};
-  TensorRef numbers =
-      makeGenerate(body, i32, sizes, {indices}, [=](Body &at, ArrayRef<Value> place) {
-        Value row = fromEnd(at, at.read(indices, place[1]), rows);
-        Value isWritten = at.make<arith::CmpIOp>(arith::CmpIPredicate::eq, row, place[0]);
-        Value number =
-            at.make<arith::IndexCastOp>(i32, at.make<arith::AddIOp>(place[1], at.index(1)));
-        Value none = at.make<arith::ConstantOp>(at.b.getI32IntegerAttr(0));
-        return at.make<arith::SelectOp>(isWritten, number, none);
-      });
-  return makeReduce(body, numbers, ReduceKind::max, {1}, /*keep=*/false);
+  int64_t rank = sizes.size();
+  SmallVector<OpFoldResult> all(sizes);
+  all.push_back(count);
+  TensorRef numbers = makeGenerate(body, i32, all, {indices}, [=](Body &at, ArrayRef<Value> place) {
+    Value number =
+        at.make<arith::IndexCastOp>(i32, at.make<arith::AddIOp>(place.back(), at.index(1)));
+    Value none = at.make<arith::ConstantOp>(at.b.getI32IntegerAttr(0));
+    return at.make<arith::SelectOp>(isWritten(at, place.drop_back(), place.back()), number, none);
+  });
+  return makeReduce(body, numbers, ReduceKind::max, {rank}, /*keep=*/false);
+}
+
+/// Whether an update is written, for the number of one, and the update's index, clamped.
+static std::pair<Value, Value> readWriter(Body &at, Value number) {
+  Value zero = at.index(0), count = at.make<arith::IndexCastOp>(at.b.getIndexType(), number),
+        index = at.make<arith::MaxSIOp>(at.make<arith::SubIOp>(count, at.index(1)), zero);
+  return {at.make<arith::CmpIOp>(arith::CmpIPredicate::sgt, count, zero), index};
 }
 
 /// Indices of rows, whatever they are.
 static LogicalResult scatterRows(Node &node) {
   TensorRef data = node.input(0), indices = node.input(1), updates = node.input(2);
-  OpFoldResult count = multiply(node.body, ArrayRef(indices->sizes).drop_back());
+  OpFoldResult count = multiply(node.body, ArrayRef(indices->sizes).drop_back()),
+               length = data->sizes.front();
   SmallVector<OpFoldResult> sizes = {count};
   TensorRef list = makeReshape(node.body, indices, sizes);
   llvm::append_range(sizes, ArrayRef(data->sizes).drop_front());
-  TensorRef rows = makeReshape(node.body, updates, sizes),
-            writers = findWriters(node.body, list, data->sizes.front());
+  TensorRef rows = makeReshape(node.body, updates, sizes);
+  TensorRef writers = findWriters(
+      node.body, length, count, list, [=](Body &at, ArrayRef<Value> place, Value update) {
+        Value row = fromEnd(at, at.read(list, update), length);
+        return at.make<arith::CmpIOp>(arith::CmpIPredicate::eq, row, place.front());
+      });
   return node.setOutput(makeGenerate(
       node.body, data->element, data->sizes, {data, rows, writers},
       [=](Body &at, ArrayRef<Value> place) {
-        Value zero = at.index(0),
-              number =
-                  at.make<arith::IndexCastOp>(at.b.getIndexType(), at.read(writers, place.front()));
-        Value isWritten = at.make<arith::CmpIOp>(arith::CmpIPredicate::sgt, number, zero);
+        auto [isWritten, update] = readWriter(at, at.read(writers, place.front()));
         SmallVector<Value> own(place);
-        own.front() = at.make<arith::MaxSIOp>(at.make<arith::SubIOp>(number, at.index(1)), zero);
+        own.front() = update;
         return at.make<arith::SelectOp>(isWritten, at.read(rows, own), at.read(data, place));
       }));
+}
+
+LogicalResult imports::importScatterElements(Node &node) {
+  TensorRef data = node.input(0), indices = node.input(1), updates = node.input(2);
+  if (StringRef found = node.getString("reduction", "none"); found != "none")
+    return node.error() << "expected attribute 'reduction' none, found " << found;
+  FailureOr<int64_t> axis = node.getDim(node.getInt("axis", 0), data->getRank());
+  if (failed(axis))
+    return failure();
+  int64_t dim = *axis;
+  bool areAlike = indices->getRank() == data->getRank() && updates->element == data->element &&
+                  sameSizes(indices->sizes, updates->sizes);
+  for (int64_t other = 0; areAlike && other < data->getRank(); ++other)
+    areAlike = other == dim || sameSize(indices->sizes[other], data->sizes[other]);
+  if (!areAlike)
+    return node.error() << "expected indices and updates of the data's sizes but along axis " << dim
+                        << ", found " << indices->getType() << " and " << updates->getType()
+                        << " beside " << data->getType();
+  auto withUpdate = [dim](ArrayRef<Value> place, Value update) {
+    SmallVector<Value> own(place);
+    own[dim] = update;
+    return own;
+  };
+  TensorRef writers =
+      findWriters(node.body, data->sizes, indices->sizes[dim], indices,
+                  [=](Body &at, ArrayRef<Value> place, Value update) {
+                    Value index =
+                        fromEnd(at, at.read(indices, withUpdate(place, update)), data->sizes[dim]);
+                    return at.make<arith::CmpIOp>(arith::CmpIPredicate::eq, index, place[dim]);
+                  });
+  return node.setOutput(
+      makeGenerate(node.body, data->element, data->sizes, {data, updates, writers},
+                   [=](Body &at, ArrayRef<Value> place) {
+                     auto [isWritten, update] = readWriter(at, at.read(writers, place));
+                     Value written = at.read(updates, withUpdate(place, update));
+                     return at.make<arith::SelectOp>(isWritten, written, at.read(data, place));
+                   }));
 }
 
 LogicalResult imports::importScatterNd(Node &node) {
