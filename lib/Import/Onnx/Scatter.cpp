@@ -235,10 +235,16 @@ static Value findInRun(Body &at, const Run &run, Value place, Value &index) {
                                 at.make<arith::MulIOp>(index, step));
 }
 
-static LogicalResult checkScatter(Node &node) {
-  TensorRef data = node.input(0), indices = node.input(1), updates = node.input(2);
+static LogicalResult checkReduction(Node &node) {
   if (StringRef found = node.getString("reduction", "none"); found != "none")
     return node.error() << "expected attribute 'reduction' none, found " << found;
+  return success();
+}
+
+static LogicalResult checkScatter(Node &node) {
+  TensorRef data = node.input(0), indices = node.input(1), updates = node.input(2);
+  if (failed(checkReduction(node)))
+    return failure();
   auto depth = indices->getRank() > 0 ? getStatic(indices->sizes.back()) : std::nullopt;
   if (!depth || *depth < 1 || *depth > data->getRank())
     return node.error() << "expected indices whose last size is known and within the rank "
@@ -302,8 +308,8 @@ static LogicalResult scatterRows(Node &node) {
 
 LogicalResult imports::importScatterElements(Node &node) {
   TensorRef data = node.input(0), indices = node.input(1), updates = node.input(2);
-  if (StringRef found = node.getString("reduction", "none"); found != "none")
-    return node.error() << "expected attribute 'reduction' none, found " << found;
+  if (failed(checkReduction(node)))
+    return failure();
   FailureOr<int64_t> axis = node.getDim(node.getInt("axis", 0), data->getRank());
   if (failed(axis))
     return failure();

@@ -73,7 +73,10 @@ static void narrowSoftmax(RewriterBase &rewriter, SoftmaxOp softmax) {
   rewriter.setInsertionPoint(softmax);
   Value prob = SoftmaxOp::create(rewriter, softmax.getLoc(), score.getType(), score, Value(),
                                  softmax.getAxisAttr());
-  rewriter.replaceAllUsesWith(softmax.getProb(), prob);
+  Operation *wide = softmax.getScore().getDefiningOp();
+  rewriter.replaceOp(softmax, prob);
+  if (wide->use_empty())
+    rewriter.eraseOp(wide);
   for (arith::TruncFOp cast : roundings) {
     if (auto element = dyn_cast<BlockArgument>(cast.getIn()))
       element.setType(cast.getType());
