@@ -366,7 +366,7 @@ DotProduct attn::buildDotProduct(const AttentionBlocks &blocks, Func query, KeyE
   if (isOneSum && form.inPairs) {
     p.update(sum, kScoreVars, {{"rd", p.i32(dims)}},
              [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) { return add(sum(v), v, r[0]); });
-    return {sum, partial, {}};
+    return {sum, partial, {}, {}};
   }
   if (isOneSum) {
     p.update(sum, kScoreVars, {{"rd", p.i32(dims / form.terms)}},
@@ -376,7 +376,7 @@ DotProduct attn::buildDotProduct(const AttentionBlocks &blocks, Func query, KeyE
                  terms = terms + term(v, r[0] * form.terms + i);
                return sum(v) + terms;
              });
-    return {sum, partial, {}};
+    return {sum, partial, {}, {}};
   }
   int64_t blockDim = form.isInterleaved ? 0 : 2;
   SmallVector<StringRef> partialVars = llvm::to_vector(ArrayRef(kScoreVars));
@@ -389,15 +389,21 @@ DotProduct attn::buildDotProduct(const AttentionBlocks &blocks, Func query, KeyE
              return add(partial(v), without(v, blockDim), d);
            });
   if (form.isInterleaved) {
-    DotProduct dot{Func(), partial, {}};
-    dot.sum = addUpLanes(p, dot, form, name);
+    DotProduct dot{Func(), partial, {}, {}};
+    if (form.inSquares) {
+      dot.square = LaneSquare(p, partial, form.sums, name);
+      dot.sum = p.func(name, kScoreVars, p.b().getF32Type(),
+                       [&](ArrayRef<Scalar> v) { return dot.square.sum(v); });
+    } else {
+      dot.sum = addUpLanes(p, dot, form, name);
+    }
     return dot;
   }
   p.update(sum, kScoreVars, {{"rj", p.i32(form.sums)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              return sum(v) + partial(along(v, blockDim, r[0]));
            });
-  return {sum, partial, {}};
+  return {sum, partial, {}, {}};
 }
 
 DotProduct attn::buildTileProduct(const KvReader &reader, Func query, KeyElement keyAt,
@@ -413,7 +419,7 @@ DotProduct attn::buildTileProduct(const KvReader &reader, Func query, KeyElement
                                  query(v[0], r[0], t.it, t.h, t.b),
                                  reader.countVisible(v[1], v[2], t), p.i32(blocks.in.headDim));
            });
-  return {sum, Func(), {}};
+  return {sum, Func(), {}, {}};
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,6 +9,7 @@
 #define ATTNC_CONVERSION_ATTNTOHALIDE_ATTENTIONSCORES_H
 
 #include "KvReader.h"
+#include "LaneSquare.h"
 
 namespace mlir::attn {
 
@@ -80,8 +81,9 @@ struct DotForm {
   /// Number of partial sums in registers; rounding error grows with their length.
   int64_t sums = 1;
   /// Whether each partial sum takes every `sums`-th dim instead of adjacent dims: they are lanes of
-  /// a vector. Those of a tile of `tileRows` × `tileKeys` are added up together.
-  bool isInterleaved = false;
+  /// a vector. Those of a tile of `tileRows` × `tileKeys` are added up together, or squares of them
+  /// after the products of all rows.
+  bool isInterleaved = false, inSquares = false;
   int64_t tileRows = 1, tileKeys = 1;
   /// Products added up before each accumulation, for fewer roundings in long sums.
   int64_t terms = 1;
@@ -98,6 +100,8 @@ struct DotProduct {
     int64_t sums, elements;
   };
   SmallVector<LaneStep> laneSums;
+  /// If they are added up in squares.
+  LaneSquare square;
 };
 /// Reads element d of a key, or pair d.
 using KeyElement = function_ref<Scalar(Scalar k, Scalar c, const BlockCoords &t, Scalar d)>;

@@ -70,9 +70,9 @@ Loop CpuSchedule::scheduleRegisterTile(Func f, Loop at, const RegisterTile &regi
   return reduction;
 }
 
-void CpuSchedule::splitIntoRuns(Loop keys, int64_t keysOfIteration) {
-  if (keysOfRun > keysOfIteration)
-    p.split(keys, keysOfRun / keysOfIteration);
+Loop CpuSchedule::splitIntoRuns(Loop keys, int64_t keysOfIteration) {
+  bool areWhole = keysOfRun > keysOfIteration && keysOfRun % keysOfIteration == 0;
+  return areWhole ? p.split(keys, keysOfRun / keysOfIteration).second : keys;
 }
 
 //===----------------------------------------------------------------------===//
@@ -297,8 +297,10 @@ void CpuSchedule::scheduleContextInRegisters(const KvBlockContext &context, Loop
       scheduleRegisterTile(context.product, group,
                            {"x", columns.block, "ii", contextRows, hasPartialSums ? "rj" : "rk"});
   p.boundExtent(context.product, "y", 1);
-  if (!hasPartialSums)
-    return splitIntoRuns(sum, context.keysOfElement);
+  if (!hasPartialSums) {
+    splitIntoRuns(sum, context.keysOfElement);
+    return;
+  }
   p.storeIn(context.product, MemoryType::stack);
   Loop keys = scheduleRegisterTile(context.partialProduct, sum,
                                    {"x", columns.block, "ii", contextRows, "rk"});

@@ -47,8 +47,9 @@ public:
     StringRef reduction;
   };
   Loop scheduleRegisterTile(Func f, Loop at, const RegisterTile &registers);
-  /// Splits a loop over the keys of a KV block, so many in an iteration, into runs of `keysOfRun`.
-  void splitIntoRuns(Loop keys, int64_t keysOfIteration);
+  /// Splits a loop over the keys of a KV block, so many in an iteration, into runs of `keysOfRun`;
+  /// returns the loop over those of a run.
+  Loop splitIntoRuns(Loop keys, int64_t keysOfIteration);
 
   /// Splits the output into query blocks; returns the loop over them.
   Loop scheduleOutput(Func context);

@@ -44,7 +44,7 @@ func.func @one_row(%q: tensor<1x32x1x128xf32>, %k: tensor<1x8x?x128xf32>) -> ten
 // Many rows of 16 bits share what they load and widen.
 // CHECK-LABEL: func.func @many_heads
 // WIDE: schedule([#attn.decode<q_block = 8, packed_heads = 8, kv_block = 128, vector_width = 16, score_rows = 4, score_keys = 4, context_rows = 4, context_vectors = 4, fetch_ahead = 128, kv_splits = 32>])
-// NARROW: schedule([#attn.decode<q_block = 8, packed_heads = 8, kv_block = 32, vector_width = 8, score_rows = 4, score_keys = 2, context_rows = 4, context_vectors = 2, fetch_ahead = 32, fetch_locality = 3, kv_splits = 32>])
+// NARROW: schedule([#attn.decode<q_block = 8, packed_heads = 8, kv_block = 32, vector_width = 8, score_rows = 4, score_keys = 2, context_rows = 4, context_vectors = 2, fetch_ahead = 32, fetch_locality = 3, fetch_blocks = 1, kv_splits = 32>])
 func.func @many_heads(%q: tensor<1x8x1x128xbf16>, %k: tensor<1x1x?x128xbf16>) -> tensor<1x8x1x128xbf16> {
   %c = attn.attention %q, %k, %k : tensor<1x8x1x128xbf16>, tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16> -> tensor<1x8x1x128xbf16>
   return %c : tensor<1x8x1x128xbf16>
