@@ -129,6 +129,13 @@ void AttentionBlocks::fixToHead(Func f) const {
     p.boundExtent(f, dim, 1);
 }
 
+void AttentionBlocks::computeInRegisters(Func f, Loop at) const {
+  p.computeAt(f, at);
+  p.storeIn(f, halide::MemoryType::register_);
+  fix(f, /*perKvBlock=*/true);
+  p.neverPartition(f);
+}
+
 //===----------------------------------------------------------------------===//
 // Regions
 //===----------------------------------------------------------------------===//

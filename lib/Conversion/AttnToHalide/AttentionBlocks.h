@@ -114,6 +114,8 @@ public:
   void fix(Func f, bool perKvBlock) const;
   /// The same for a func that is computed for one head.
   void fixToHead(Func f) const;
+  /// Computes a func of a KV block's tile in registers.
+  void computeInRegisters(Func f, Loop at) const;
 
   const AttentionInputs &in;
   PipelineBuilder &p;

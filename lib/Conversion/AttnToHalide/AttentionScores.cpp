@@ -19,62 +19,6 @@ using namespace mlir;
 using namespace mlir::attn;
 
 //===----------------------------------------------------------------------===//
-// Transposes
-//===----------------------------------------------------------------------===//
-
-bool attn::isTransposed(int64_t extent, int64_t lanes) {
-  return llvm::isPowerOf2_64(lanes) && lanes > 1 && extent % lanes == 0;
-}
-
-/// Transposes in squares of lanes × lanes elements. Interleaving the two halves of a square rotates
-/// the bits of an element's index by one; log2(lanes) rounds exchange row and column. A round takes
-/// two instructions per two vectors, where reading columns would take gathers. Two rounds are one
-/// func with an interleaving factor of four, since Halide's compile time grows with the number of
-/// funcs.
-TransposedFunc attn::buildTransposed(PipelineBuilder &p, int64_t lanes, StringRef name,
-                                     ArrayRef<StringRef> vars, Type type, Body element) {
-  bool isFloat = isa<FloatType>(type);
-  // Bits are moved: a select of floats is arithmetic.
-  Type moved = isFloat ? p.b().getIntegerType(type.getIntOrFloatBitWidth()) : type;
-  TransposedFunc result;
-  SmallVector<StringRef> squareVars = {"m", "u", "v"};
-  llvm::append_range(squareVars, vars.drop_front(2));
-  auto at = [](Scalar m, Scalar u, Scalar v, ArrayRef<Scalar> rest) {
-    SmallVector<Scalar> coords = {m, u, v};
-    llvm::append_range(coords, rest);
-    return coords;
-  };
-  auto readRows = [&](ArrayRef<Scalar> v) {
-    SmallVector<Scalar> coords = {v[1] * lanes + v[0] / lanes, v[2] * lanes + v[0] % lanes};
-    llvm::append_range(coords, v.drop_front(3));
-    return isFloat ? bits(element(coords)) : element(coords);
-  };
-  Func square = p.func((name + "_rows").str(), squareVars, moved, readRows);
-  result.squares.push_back({square, 1});
-  for (int64_t left = lanes, i = 0; left > 1; ++i) {
-    int64_t ways = std::min<int64_t>(left, 4);
-    left /= ways;
-    auto interleave = [&](ArrayRef<Scalar> v) {
-      auto operand = [&](int64_t way) {
-        return square(at(v[0] / ways + way * (lanes * lanes / ways), v[1], v[2], v.drop_front(3)));
-      };
-      Scalar result = operand(ways - 1);
-      for (int64_t way = ways - 2; way >= 0; --way)
-        result = select(v[0] % ways == way, operand(way), result);
-      return result;
-    };
-    square = p.func((name + "_round" + Twine(i)).str(), squareVars, moved, interleave);
-    result.squares.push_back({square, ways});
-  }
-  result.func = p.func(name, vars, type, [&](ArrayRef<Scalar> v) {
-    Scalar x = square(
-        at(v[1] % lanes * lanes + v[0] % lanes, v[0] / lanes, v[1] / lanes, v.drop_front(2)));
-    return isFloat ? fromBits(x, type) : x;
-  });
-  return result;
-}
-
-//===----------------------------------------------------------------------===//
 // Tensors read by row
 //===----------------------------------------------------------------------===//
 
@@ -128,13 +72,22 @@ StagedReads attn::buildRowReads(const AttentionBlocks &blocks, AttentionRegions 
   StagedReads staged;
   stageReads(blocks, regions, /*alongKeys=*/false, staged, [&](Type type, auto read) {
     StringRef vars[] = {"ii", "it", "h", "b"};
-    return TransposedFunc{blocks.p.func("row_read" + std::to_string(staged.size()), vars, type,
-                                        [&](ArrayRef<Scalar> v) {
-                                          return read(v[0], blocks.p.i32(0), BlockCoords(v));
-                                        }),
-                          {}};
+    return TransposedFunc(blocks.p.func(
+        "row_read" + std::to_string(staged.size()), vars, type,
+        [&](ArrayRef<Scalar> v) { return read(v[0], blocks.p.i32(0), BlockCoords(v)); }));
   });
   return staged;
+}
+
+/// `x`, and a prefetch of what `later` reads, if that is an input's element, widened or not.
+static Scalar fetchLater(Scalar x, Scalar later) {
+  Value element = later;
+  if (Operation *cast = element.getDefiningOp();
+      isa_and_nonnull<arith::ExtFOp, arith::ExtUIOp>(cast))
+    element = cast->getOperand(0);
+  auto at = element.getDefiningOp<halide::AtOp>();
+  bool isOfInput = at && at.getFunc().getDefiningOp<halide::InputOp>();
+  return isOfInput ? fetchAhead(x, {x.b(), element}) : x;
 }
 
 StagedReads attn::buildStagedReads(const KvReader &reader, AttentionRegions &regions, int64_t lanes,
@@ -147,15 +100,16 @@ StagedReads attn::buildStagedReads(const KvReader &reader, AttentionRegions &reg
     std::string name = (prefix + Twine(staged.size())).str();
     auto element = [&](ArrayRef<Scalar> v) {
       BlockCoords t(v);
+      auto readAt = [&](Scalar k) {
+        return read(v[0], unsafePromiseClamped(k, p.i32(0), blocks.in.numKeys - 1), t);
+      };
       // Keys past the last visible one are read too; their scores are masked.
       Scalar k = reader.number(v[1], v[2], t);
-      if (!readsWholeGroups)
-        k = min(likely(k), blocks.in.numKeys - 1);
-      return read(v[0], unsafePromiseClamped(k, p.i32(0), blocks.in.numKeys - 1), t);
+      Scalar last = blocks.in.numKeys - 1;
+      return fetchLater(readAt(readsWholeGroups ? k : min(likely(k), last)),
+                        readAt(k + blocks.kvBlock));
     };
-    return isTransposed(blocks.kvBlock, lanes)
-               ? buildTransposed(p, lanes, name, kScoreVars, type, element)
-               : TransposedFunc{p.func(name, kScoreVars, type, element), {}};
+    return TransposedFunc(p, lanes, blocks.kvBlock, name, kScoreVars, type, element);
   });
   return staged;
 }
@@ -253,10 +207,9 @@ Func attn::buildQuery(const AttentionBlocks &blocks, bool inPairs) {
 }
 
 TransposedFunc attn::buildTransposedQuery(const AttentionBlocks &blocks, int64_t lanes) {
-  if (!isTransposed(blocks.in.headDim, lanes))
-    return {buildQuery(blocks), {}};
-  return buildTransposed(blocks.p, lanes, "query_t", kQueryVars, blocks.p.b().getF32Type(),
-                         [&](ArrayRef<Scalar> v) { return readQuery(blocks, v); });
+  return TransposedFunc(blocks.p, lanes, blocks.in.headDim, "query_t", kQueryVars,
+                        blocks.p.b().getF32Type(),
+                        [&](ArrayRef<Scalar> v) { return readQuery(blocks, v); });
 }
 
 TransposedFunc attn::buildTransposedQueryPairs(const AttentionBlocks &blocks, int64_t lanes,
@@ -271,9 +224,7 @@ TransposedFunc attn::buildTransposedQueryPairs(const AttentionBlocks &blocks, in
     at[1] = min(v[1], known - 1);
     return select(v[1] < p.i32(known), readQueryPair(blocks, at), p.i32(0));
   };
-  if (!isTransposed(blocks.in.headDim / 2, lanes))
-    return {p.func("query_t", kQueryVars, i32, pair), {}};
-  return buildTransposed(p, lanes, "query_t", kQueryVars, i32, pair);
+  return TransposedFunc(p, lanes, blocks.in.headDim / 2, "query_t", kQueryVars, i32, pair);
 }
 
 Func attn::buildWideKey(const KvReader &reader) {

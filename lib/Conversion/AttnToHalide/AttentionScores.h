@@ -10,19 +10,9 @@
 
 #include "KvReader.h"
 #include "LaneSquare.h"
+#include "Transposed.h"
 
 namespace mlir::attn {
-
-/// A transposed func, and the intermediate squares, in order, each with its interleaving factor.
-struct TransposedFunc {
-  Func func;
-  SmallVector<std::pair<Func, int64_t>> squares;
-};
-/// Whether `extent` elements of a row are transposed in squares of lanes × lanes elements.
-bool isTransposed(int64_t extent, int64_t lanes);
-/// Builds a func that equals `element` with rows in the lanes; dimension 1 is contiguous in memory.
-TransposedFunc buildTransposed(PipelineBuilder &p, int64_t lanes, StringRef name,
-                               ArrayRef<StringRef> vars, Type type, Body element);
 
 /// A `tensor.extract` of a region, and the copy of what it reads.
 struct StagedRead {

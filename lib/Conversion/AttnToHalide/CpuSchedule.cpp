@@ -48,16 +48,13 @@ std::pair<Loop, Loop> CpuSchedule::splitRows(Func f, Loop loop, int64_t rows) {
 }
 
 Loop CpuSchedule::scheduleRegisterTile(Func f, Loop at, const RegisterTile &registers) {
-  p.computeAt(f, at);
-  p.storeIn(f, MemoryType::register_);
-  blocks.fix(f, /*perKvBlock=*/true);
+  blocks.computeInRegisters(f, at);
   p.boundExtent(f, registers.other, registers.otherExtent);
 
   StageLoops zero = p.stage(f);
   Loop zeroVectors = splitRows(f, zero[registers.first], registers.extent).first;
   p.unroll(zeroVectors);
   p.unroll(zero[registers.other]);
-  p.neverPartition(f);
 
   StageLoops sum = p.stage(f, 0);
   Loop reduction = sum[registers.reduction];

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CpuSchedule.h"
+#include "Shuffles.h"
 
 #include <numeric>
 
@@ -38,7 +39,6 @@ private:
   void scheduleQuery();
   void scheduleScores();
   void scheduleSquares();
-  void placeInRegisters(Func f, Loop at);
   void scheduleLaneSums(const DotProduct &dots, Loop at);
   void schedulePartialDots(Func f, Loop at, int64_t rows, int64_t keys);
   void layOutByKeys(Func f, int64_t keysOfElement = 1);
@@ -138,7 +138,7 @@ void DecodeAttention::buildScores() {
   };
   // Partial sums that pass through memory cost kernels that wait for their keys more than they
   // save: up to 7 % on Zen 3, where they take a tenth from those that wait for instructions.
-  bool inSquares = in.kv.areWidened() && blocks.interleavedHeads == 1 && LaneSquare::exists(lanes);
+  bool inSquares = in.kv.areWidened() && blocks.interleavedHeads == 1 && hasShuffles(lanes);
   dot = buildDotProduct(blocks, query, keyAt,
                         getDotForm(s.getScoreRows(), s.getScoreKeys(), inSquares), "dot");
   Func scaled = p.func("scaled_dot", kScoreVars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {
@@ -294,17 +294,10 @@ void DecodeAttention::scheduleSquares() {
   schedulePartialDots(dot.partial, rowTiles, s.getScoreRows(), keysOfTile);
 }
 
-void DecodeAttention::placeInRegisters(Func f, Loop at) {
-  p.computeAt(f, at);
-  p.storeIn(f, MemoryType::register_);
-  blocks.fix(f, /*perKvBlock=*/true);
-  p.neverPartition(f);
-}
-
 /// Schedules what adds up partial sums, in registers, for a tile.
 void DecodeAttention::scheduleLaneSums(const DotProduct &dots, Loop at) {
   for (auto [f, sums, elements] : dots.laneSums) {
-    placeInRegisters(f, at);
+    blocks.computeInRegisters(f, at);
     p.boundExtent(f, "m", sums * elements);
     p.boundExtent(f, "u", 1);
     p.boundExtent(f, "w", 1);
@@ -322,7 +315,7 @@ void DecodeAttention::scheduleLaneSums(const DotProduct &dots, Loop at) {
 
 /// Schedules partial sums over every lanes-th dim, in registers, for a tile of `rows` × `keys`.
 void DecodeAttention::schedulePartialDots(Func f, Loop at, int64_t rows, int64_t keys) {
-  placeInRegisters(f, at);
+  blocks.computeInRegisters(f, at);
   p.boundExtent(f, "ii", rows);
   p.boundExtent(f, "k", keys);
   cpu.splitRows(f, p.stage(f)["j"], lanes);
@@ -368,10 +361,7 @@ void DecodeAttention::scheduleSecondPass() {
   Loop at = cpu.scheduleSecondContext(second);
   cpu.computeInSecondKvBlock({second.numerators}, at);
   Func dots = second.dot.sum;
-  p.computeAt(dots, p.stage(second.numerators)["ii"]);
-  p.storeIn(dots, MemoryType::register_);
-  blocks.fix(dots, /*perKvBlock=*/true);
-  p.neverPartition(dots);
+  blocks.computeInRegisters(dots, p.stage(second.numerators)["ii"]);
   p.boundExtent(dots, "ii", 1);
   Loop row = p.stage(dots)["ii"];
   scheduleLaneSums(second.dot, row);

@@ -7,24 +7,13 @@
 
 #include "LaneSquare.h"
 
+#include "Shuffles.h"
+
 using namespace mlir;
 using namespace mlir::attn;
-using halide::MemoryType;
-
-/// The elements of 128 bits.
-static constexpr int64_t kShuffled = 4;
-
-bool LaneSquare::exists(int64_t lanes) { return lanes >= kShuffled && llvm::isPowerOf2_64(lanes); }
 
 /// Row, number of the square, and block.
 static constexpr StringRef kSquareVars[] = {"ii", "u", "c", "it", "h", "b"};
-
-template <typename T>
-static SmallVector<T> withSquare(ArrayRef<T> first, ArrayRef<T> square) {
-  SmallVector<T> all(first);
-  llvm::append_range(all, square);
-  return all;
-}
 
 LaneSquare::LaneSquare(PipelineBuilder &p, Func partial, int64_t lanes, StringRef name)
     : lanes(lanes) {
@@ -34,45 +23,41 @@ LaneSquare::LaneSquare(PipelineBuilder &p, Func partial, int64_t lanes, StringRe
   auto add = [&](Scalar e, Scalar n, Scalar w, int64_t half, ArrayRef<Scalar> square) {
     auto read = [&](Scalar element) {
       if (!halves.empty())
-        return halves.back()(withSquare<Scalar>({element, n, w}, square));
+        return halves.back()(concat<Scalar>({element, n, w}, square));
       Scalar k = square[1] * lanes + n * kShuffled + w;
-      return stored(withSquare<Scalar>({element, square[0], k}, square.drop_front(2)));
+      return stored(concat<Scalar>({element, square[0], k}, square.drop_front(2)));
     };
     return read(e) + read(e + half);
   };
   for (int64_t half = lanes / 2; half >= kShuffled; half /= 2)
     halves.push_back(p.func(
-        (name + "_lanes" + Twine(half)).str(), withSquare<StringRef>({"e", "n", "w"}, kSquareVars),
-        f32, [&](ArrayRef<Scalar> v) { return add(v[0], v[1], v[2], half, v.drop_front(3)); }));
-  pairs = p.func((name + "_pairs").str(), withSquare<StringRef>({"e", "v", "n", "g"}, kSquareVars),
-                 f32, [&](ArrayRef<Scalar> v) {
+        (name + "_lanes" + Twine(half)).str(), concat<StringRef>({"e", "n", "w"}, kSquareVars), f32,
+        [&](ArrayRef<Scalar> v) { return add(v[0], v[1], v[2], half, v.drop_front(3)); }));
+  pairs = p.func((name + "_pairs").str(), concat<StringRef>({"e", "v", "n", "g"}, kSquareVars), f32,
+                 [&](ArrayRef<Scalar> v) {
                    return add(v[0], v[2], v[3] * 2 + v[1], /*half=*/2, v.drop_front(4));
                  });
-  // As an update: its three reductions are ramps of one vector, which no division splits.
-  sums = p.func((name + "_sums").str(), withSquare<StringRef>({"m"}, kSquareVars), f32,
+  sums = p.func((name + "_sums").str(), concat<StringRef>({"m"}, kSquareVars), f32,
                 [&](ArrayRef<Scalar>) { return undef(p.b(), f32); });
   p.update(sums, kSquareVars,
            {{"rv", p.i32(2)}, {"rg", p.i32(2)}, {"rn", p.i32(lanes / kShuffled)}},
            [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
              auto element = [&](int64_t e) {
-               return pairs(withSquare<Scalar>({p.i32(e), r[0], r[2], r[1]}, v));
+               return pairs(concat<Scalar>({p.i32(e), r[0], r[2], r[1]}, v));
              };
              Scalar m = r[2] * kShuffled + r[1] * 2 + r[0];
-             return {element(0) + element(1), withSquare<Scalar>({m}, v)};
+             return {element(0) + element(1), concat<Scalar>({m}, v)};
            });
 }
 
 Scalar LaneSquare::sum(ArrayRef<Scalar> v) const {
-  return sums(withSquare<Scalar>({v[1] % lanes, v[0], v[1] / lanes}, v.drop_front(2)));
+  return sums(concat<Scalar>({v[1] % lanes, v[0], v[1] / lanes}, v.drop_front(2)));
 }
 
 void LaneSquare::schedule(const AttentionBlocks &blocks, Loop at) const {
   PipelineBuilder &p = blocks.p;
   auto place = [&](Func f, ArrayRef<std::pair<StringRef, int64_t>> extents) {
-    p.computeAt(f, at);
-    p.storeIn(f, MemoryType::register_);
-    blocks.fix(f, /*perKvBlock=*/true);
-    p.neverPartition(f);
+    blocks.computeInRegisters(f, at);
     for (auto [var, extent] : extents)
       p.boundExtent(f, var, extent);
     p.boundExtent(f, "ii", 1);
@@ -84,21 +69,14 @@ void LaneSquare::schedule(const AttentionBlocks &blocks, Loop at) const {
     place(f, {{"e", left}, {"n", groups}, {"w", kShuffled}});
     StageLoops v = p.stage(f);
     auto [vectors, sum] = p.split(v["n"], lanes / left);
-    p.vectorize(v["e"]);
-    p.vectorize(sum);
-    p.unroll(vectors);
-    p.unroll(v["w"]);
+    scheduleVectors(p, {v["e"], sum}, {vectors, v["w"]});
   }
   place(pairs, {{"e", 2}, {"v", 2}, {"n", groups}, {"g", 2}});
   StageLoops pair = p.stage(pairs);
-  for (StringRef var : {"e", "v", "n"})
-    p.vectorize(pair[var]);
-  p.unroll(pair["g"]);
+  scheduleVectors(p, {pair["e"], pair["v"], pair["n"]}, {pair["g"]});
   place(sums, {{"m", lanes}});
   p.allowRaceConditions(sums, 0);
   p.neverPartition(sums, 0);
   StageLoops sum = p.stage(sums, 0);
-  p.reorder({sum["rv"], sum["rg"], sum["rn"]});
-  for (StringRef var : {"rv", "rg", "rn"})
-    p.vectorize(sum[var]);
+  scheduleVectors(p, {sum["rv"], sum["rg"], sum["rn"]}, {});
 }

@@ -23,8 +23,6 @@ public:
   /// `partial` is over (j, ii, k, c, it, h, b), with a sum's lanes along j.
   LaneSquare(PipelineBuilder &p, Func partial, int64_t lanes, StringRef name);
 
-  /// Whether there are squares of so many lanes.
-  static bool exists(int64_t lanes);
   explicit operator bool() const { return lanes != 0; }
 
   /// The sum of row ii and key k; `v` is (ii, k, c, it, h, b).

@@ -50,7 +50,6 @@ private:
   void scheduleKeys();
   Loop scheduleSharedKeys();
   void scheduleQuery();
-  bool scheduleTransposed(const TransposedFunc &f, StringRef column);
   void scheduleStaged(const StagedReads &staged, Loop at);
   void scheduleInverse();
   void scheduleScores();
@@ -358,30 +357,6 @@ Loop PrefillAttention::scheduleSharedKeys() {
   return qBlocks;
 }
 
-/// Schedules a square at a time, in registers. False if `f` is not made of squares.
-bool PrefillAttention::scheduleTransposed(const TransposedFunc &f, StringRef columnName) {
-  if (f.squares.empty())
-    return false;
-  StageLoops v = p.stage(f.func);
-  auto [squareOfRow, lane] = p.split(v["ii"], lanes);
-  auto [squareOfColumn, column] = p.split(v[columnName], lanes, TailStrategy::round_up);
-  p.reorder({lane, column, squareOfColumn, squareOfRow});
-  p.vectorize(lane);
-  p.unroll(column);
-  for (auto [square, ways] : f.squares) {
-    p.computeAt(square, squareOfColumn);
-    p.storeIn(square, MemoryType::register_);
-    p.boundExtent(square, "m", lanes * lanes);
-    for (int64_t dim = 1; dim < square.getRank(); ++dim)
-      p.boundExtent(square, dim, 1);
-    p.neverPartition(square);
-    auto [vectors, elements] = p.split(p.stage(square)["m"], ways * lanes);
-    p.vectorize(elements);
-    p.unroll(vectors);
-  }
-  return true;
-}
-
 void PrefillAttention::scheduleStaged(const StagedReads &staged, Loop at) {
   for (const StagedRead &read : staged) {
     if (read.isOfRows())
@@ -392,8 +367,10 @@ void PrefillAttention::scheduleStaged(const StagedReads &staged, Loop at) {
     blocks.fix(copy.func, /*perKvBlock=*/true);
     p.boundExtent(copy.func, "ii", blocks.rows);
     p.boundStorage(copy.func, "k", blocks.kvBlock);
-    if (scheduleTransposed(copy, "k"))
+    if (copy.hasSquares()) {
+      copy.schedule(p);
       continue;
+    }
     p.neverPartition(copy.func);
     StageLoops v = p.stage(copy.func);
     // Unrolled reads of 32-bit elements would become gathers, which are slow.
@@ -412,10 +389,10 @@ void PrefillAttention::scheduleQuery() {
   p.boundStorage(query.func, "d", countQueryDims());
   if (inTiles)
     p.boundExtent(query.func, "d", countQueryDims());
-  StageLoops v = p.stage(query.func);
   p.boundExtent(query.func, "ii", blocks.rows);
-  if (scheduleTransposed(query, "d"))
-    return;
+  if (query.hasSquares())
+    return query.schedule(p);
+  StageLoops v = p.stage(query.func);
   auto [vectors, lane] = cpu.splitRows(query.func, v["ii"], blocks.rows);
   p.reorder({v["d"], lane, vectors});
   p.unroll(vectors);

@@ -38,7 +38,6 @@ private:
   void visit(const Atomic *op) override { visitBranch(op); }
   void visit(const Fork *op) override { visitBranch(op); }
   void visit(const Acquire *op) override { visitBranch(op); }
-  void visit(const LetStmt *let) override { visitBranch(let); }
   void visit(const Allocate *allocate) override { visitBranch(allocate); }
   template <typename Branch>
   void visitBranch(const Branch *branch) {
@@ -170,6 +169,8 @@ Stmt ToLets::convert(const Stmt &stmt, const std::function<Stmt()> &rest) {
     return convert(block->first, [&] { return convert(block->rest, rest); });
   if (const ProducerConsumer *op = stmt.as<ProducerConsumer>())
     return convert(op->body, rest);
+  if (const LetStmt *let = stmt.as<LetStmt>())
+    return LetStmt::make(let->name, mutate(let->value), convert(let->body, rest));
   if (const Store *store = stmt.as<Store>(); store && store->name == name) {
     Expr value = mutate(store->value);
     std::string let = unique_name(name + ".value");

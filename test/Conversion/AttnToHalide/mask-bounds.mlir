@@ -119,15 +119,19 @@ func.func @odd(%q: tensor<1x1x?x64xf32>, %k: tensor<1x1x?x64xf32>) -> tensor<1x1
 // A tensor that is read along the keys is copied first, so that rows can lie in the lanes.
 // CHECK-LABEL: halide.pipeline @tensor_attention_0
 // CHECK: %[[MASK:.*]] = halide.input "captured{{.*}}" [96, 96]
-// A square of 16 × 16 elements is turned in four rounds, two of them a func, all in registers.
+// A square of 16 × 16 elements is transposed by three shuffles of each vector, all in registers; the
+// next KV block's elements are prefetched.
 // CHECK: %[[ROWS:.*]] = halide.func "staged0_rows" {{.*}} : i8
 // CHECK:   halide.at %[[MASK]]
-// CHECK: halide.func "staged0_round0"
+// CHECK:   halide.fetch_ahead
+// CHECK: %[[QUADS:.*]] = halide.func "staged0_quads"
 // CHECK:   halide.at %[[ROWS]]
-// CHECK: %[[ROUND:.*]] = halide.func "staged0_round1"
-// CHECK-NOT: halide.func "staged0_round2"
+// CHECK: %[[PAIRS:.*]] = halide.func "staged0_pairs"
+// CHECK:   halide.at %[[QUADS]]
+// CHECK: %[[SQUARE:.*]] = halide.func "staged0_square"
+// CHECK:   halide.at %[[PAIRS]]
 // CHECK: %[[COPY:.*]] = halide.func "staged0"
-// CHECK:   halide.at %[[ROUND]]
+// CHECK:   halide.at %[[SQUARE]]
 // CHECK: halide.func "score"
 // CHECK:   halide.at %[[COPY]]
 // The pass that leaves masked keys out reads a copy as well, beside the weight.
@@ -153,7 +157,7 @@ func.func @tensor(%x: tensor<1x1x96x64xf32>, %mask: tensor<96x96xi1>) -> tensor<
 // CHECK-LABEL: halide.pipeline @whole_attention_0
 // CHECK: halide.func "staged0_rows"
 // CHECK-NOT: halide.likely
-// CHECK: halide.func "staged0_round0"
+// CHECK: halide.func "staged0_quads"
 func.func @whole(%x: tensor<1x1x96x64xf32>, %bias: tensor<96x96xf32>) -> tensor<1x1x96x64xf32> {
   %c = attn.attention %x, %x, %x score_mod {
   ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):
@@ -167,7 +171,7 @@ func.func @whole(%x: tensor<1x1x96x64xf32>, %bias: tensor<96x96xf32>) -> tensor<
 // CHECK-LABEL: halide.pipeline @ragged_attention_0
 // CHECK: halide.func "staged0_rows"
 // CHECK: halide.likely
-// CHECK: halide.func "staged0_round0"
+// CHECK: halide.func "staged0_quads"
 func.func @ragged(%x: tensor<1x1x97x64xf32>, %bias: tensor<97x97xf32>) -> tensor<1x1x97x64xf32> {
   %c = attn.attention %x, %x, %x score_mod {
   ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):
