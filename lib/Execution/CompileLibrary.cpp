@@ -38,9 +38,18 @@ LogicalResult attnc::checkSymbolIsFree(StringRef name) {
   if (isTaken)
     return reportError("--name",
                        "expected a name other than main and the C library's, found '" + name + "'");
-  if (name.starts_with("halide_"))
-    return reportError("--name", "expected a name that does not begin with halide_, as those of "
-                                 "Halide's runtime do, found '" +
+  constexpr std::pair<StringLiteral, StringLiteral> owners[] = {{"halide_", "Halide's runtime"},
+                                                                {"attnc_", "what libraries share"}};
+  for (auto [prefix, owner] : owners)
+    if (name.starts_with(prefix))
+      return reportError("--name", "expected a name that does not begin with " + prefix +
+                                       ", as those of " + owner + " do, found '" + name + "'");
+  bool isInteger = name.ends_with("_t") && (name.starts_with("int") || name.starts_with("uint")),
+       isOfHeaders =
+           llvm::is_contained({"dlpack", "stddef", "stdint", "size_t", "ptrdiff_t"}, name);
+  if (isInteger || isOfHeaders || name.starts_with("DL") || name.starts_with("kDL"))
+    return reportError("--name", "expected a name other than dlpack, stddef, stdint and what these "
+                                 "headers declare, found '" +
                                      name + "'");
   return success();
 }

@@ -11,7 +11,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "CpuSchedule.h"
-#include "Shuffles.h"
 
 #include <numeric>
 
@@ -137,8 +136,9 @@ void DecodeAttention::buildScores() {
     return inPairs ? reader->keyPair(d, k, c, t) : reader->unscaledKey(d, k, c, t);
   };
   // Partial sums that pass through memory cost kernels that wait for their keys more than they
-  // save: up to 7 % on Zen 3, where they take a tenth from those that wait for instructions.
-  bool inSquares = in.kv.areWidened() && blocks.interleavedHeads == 1 && hasShuffles(lanes);
+  // save: up to 7 % on Zen 3, where they take a tenth from those that wait for instructions. Of 16
+  // lanes they were not measured: beside half as many products they are twice as large.
+  bool inSquares = lanes == 8 && in.kv.areWidened() && blocks.interleavedHeads == 1;
   dot = buildDotProduct(blocks, query, keyAt,
                         getDotForm(s.getScoreRows(), s.getScoreKeys(), inSquares), "dot");
   Func scaled = p.func("scaled_dot", kScoreVars, p.b().getF32Type(), [&](ArrayRef<Scalar> v) {

@@ -194,7 +194,8 @@ Value HostFunction::viewInReader(Value tensor, Operation *reader) {
                                    merge.getLayout())
                      : Value();
   }
-  if (auto transpose = dyn_cast<TransposeOp>(reader); transpose && transpose.keepsRows()) {
+  if (auto transpose = dyn_cast<TransposeOp>(reader);
+      transpose && transpose.keepsRows() && !transpose.getPermutation().empty()) {
     SmallVector<unsigned> order(transpose.getPermutation());
     auto map = inversePermutation(AffineMap::getPermutationMap(order, builder.getContext()));
     return memref::TransposeOp::create(builder, getDestination(transpose.getResult()),
@@ -211,6 +212,8 @@ Value HostFunction::viewInReader(Value tensor, Operation *reader) {
 }
 
 void HostFunction::viewTransposed(TransposeOp op) {
+  if (op.getPermutation().empty()) // which is no permutation map
+    return setBuffer(op.getResult(), getBuffer(op.getInput()));
   SmallVector<unsigned> order(op.getPermutation());
   auto map = AffineMap::getPermutationMap(order, builder.getContext());
   setBuffer(op.getResult(), memref::TransposeOp::create(builder, getBuffer(op.getInput()),

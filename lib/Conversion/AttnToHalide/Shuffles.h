@@ -19,8 +19,6 @@ namespace mlir::attn {
 /// The elements of f32 in 128 bits, within which shuffles take one cycle on every CPU.
 inline constexpr int64_t kShuffled = 4;
 
-inline bool hasShuffles(int64_t lanes) { return lanes >= kShuffled && llvm::isPowerOf2_64(lanes); }
-
 template <typename T>
 SmallVector<T> concat(ArrayRef<T> first, ArrayRef<T> second) {
   SmallVector<T> all(first);

@@ -17,7 +17,7 @@ using halide::TailStrategy;
 TransposedFunc::TransposedFunc(PipelineBuilder &p, int64_t lanes, int64_t columns, StringRef name,
                                ArrayRef<StringRef> vars, Type type, Body element)
     : lanes(lanes) {
-  if (!hasShuffles(lanes) || columns % lanes != 0) {
+  if (lanes < kShuffled || !llvm::isPowerOf2_64(lanes) || columns % lanes != 0) {
     func = p.func(name, vars, type, element);
     return;
   }

@@ -85,7 +85,7 @@ std::optional<Dialect::ParseOpHook> AttnDialect::getParseOperationHook(StringRef
 // Attributes of arguments and results
 //===----------------------------------------------------------------------===//
 
-/// Keywords of C and C++, and macros of their libraries' headers.
+/// Keywords of C and C++, macros of their libraries' headers, and the type of a library's tensors.
 static constexpr StringLiteral kKeywords =
     "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t "
     "char32_t char8_t class co_await co_return co_yield compl concept const const_cast "
@@ -98,7 +98,7 @@ static constexpr StringLiteral kKeywords =
     "wchar_t while xor xor_eq _Alignas _Alignof _Atomic _Bool _Complex _Generic _Imaginary "
     "_Noreturn _Static_assert _Thread_local BUFSIZ EDOM EILSEQ EOF ERANGE EXIT_FAILURE "
     "EXIT_SUCCESS HUGE_VAL INFINITY NAN NDEBUG NULL SEEK_CUR SEEK_END SEEK_SET assert errno linux "
-    "offsetof stderr stdin stdout unix";
+    "offsetof stderr stdin stdout unix DLTensor";
 
 /// Whether a name looks like a limit in C's headers, such as INT_MAX or FLT_MIN.
 static bool isLimit(StringRef name) {

@@ -64,6 +64,19 @@ static bool isBareAvx512(const H::Target &target) {
                                   H::Target::AVX10_1});
 }
 
+/// Why a feature that Halide has is not one of attnc's targets; empty if it is.
+static std::string getRefusal(StringRef feature) {
+  constexpr StringLiteral gpus[] = {"metal", "vulkan",  "webgpu", "d3d12",
+                                    "hvx",   "hexagon", "spirv"},
+                          tools[] = {"trace_", "fuzz_", "c_plus_plus", "profile"};
+  auto begins = [&](StringRef prefix) { return feature.starts_with(prefix); };
+  if (llvm::any_of(gpus, begins))
+    return "expected cuda or opencl for a GPU, found '" + feature.str() + "'";
+  if (llvm::any_of(tools, begins))
+    return "expected features of a CPU or a GPU, found '" + feature.str() + "'";
+  return "";
+}
+
 /// The word that turns what was a target so far into none; empty if none was.
 static StringRef findUnknownFeature(StringRef text) {
   bool wasTarget = false;
@@ -91,6 +104,10 @@ static std::string replaceFeature(StringRef target, StringRef from, StringRef to
 
 static FailureOr<H::Target> parseTarget(StringRef text, std::string &error) {
   std::string resolved = replaceFeature(attn::Target(text).str(), kNextCapability, kLastCapability);
+  attn::Target given(resolved);
+  for (StringRef feature : given.getFeatures())
+    if (error = getRefusal(feature); !error.empty())
+      return failure();
   size_t capability = text.find("cuda_capability_");
   error = "expected a target such as 'host' or 'x86-64-linux-avx2', found '" + text.str() + "'";
   if (StringRef feature = findUnknownFeature(resolved); !feature.empty())

@@ -50,6 +50,8 @@ static uint64_t getFeatures(StringRef word) {
       .Case("avx", avx)
       .Case("f16c", avx | attnc_f16c)
       .Case("fma", avx | attnc_fma)
+      .Case("fma4", avx | attnc_fma4)
+      .Case("x86apx", attnc_apx)
       .Case("avx2", avx2)
       .Case("avxvnni", avx2 | attnc_avxvnni)
       .Case("avx512", avx512)

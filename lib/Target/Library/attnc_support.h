@@ -67,7 +67,9 @@ enum {
   attnc_avx512_intersect = 1 << 13,
   attnc_avx512_fp16 = 1 << 14,
   attnc_amx = 1 << 15, /* tile, bf16, int8 */
-  attnc_gpu = 1 << 16  /* not the CPU's: a device, and its driver */
+  attnc_fma4 = 1 << 16,
+  attnc_apx = 1 << 17,
+  attnc_gpu = 1 << 18 /* not the CPU's: a device, and its driver */
 };
 
 /* The function as compiled for one target. A descriptor is MLIR's: allocated, aligned, offset,

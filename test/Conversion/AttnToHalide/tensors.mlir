@@ -94,3 +94,10 @@ func.func @contracted(%x: tensor<?xf32>) -> tensor<?xf32> {
   } : tensor<?xf32> -> tensor<?xf32>
   return %r : tensor<?xf32>
 }
+
+// A tensor without dimensions is its own transpose.
+// CHECK-LABEL: halide.pipeline @scalar_copy_0
+func.func @scalar(%x: tensor<f32>) -> tensor<f32> {
+  %t = attn.transpose %x [] : tensor<f32> -> tensor<f32>
+  return %t : tensor<f32>
+}

@@ -1,4 +1,4 @@
-// Lanes of scores in squares, of 4, 8 and 16 keys, and with tiles that are no part of a square; 6 lanes, of which there are none.
+// Lanes of scores, in squares of 8 keys, also beside tiles that are no part of a square, and in tiles of 4, 6 and 16 lanes.
 
 // DEFINE: %{lanes} =
 // DEFINE: %{keys} =
@@ -13,6 +13,9 @@
 // REDEFINE: %{lanes} = 8
 // REDEFINE: %{keys} = 2
 // REDEFINE: %{block} = 32
+// RUN: %{verify}
+// REDEFINE: %{keys} = 3
+// REDEFINE: %{block} = 48
 // RUN: %{verify}
 // REDEFINE: %{lanes} = 16
 // REDEFINE: %{keys} = 6
