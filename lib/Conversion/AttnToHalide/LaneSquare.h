@@ -12,10 +12,10 @@
 
 namespace mlir::attn {
 
-/// Adds up the lanes of partial sums, for as many keys of a row as there are lanes at a time: the
-/// halves of what is left of a sum in each step, as a vector of one sum alone would. Vectors hold
-/// several sums then. Those of 4 neighbouring keys are in different vectors at the same place, so
-/// that steps below 4 elements shuffle within 128 bits, and leave the sums in the keys' order.
+/// Adds up the lanes of the partial sums of dot products, for as many keys of a row at a time as
+/// there are lanes. Each step adds the halves of what is left of every sum. The sums of 4
+/// neighbouring keys lie at one place of 4 vectors: steps below 4 elements shuffle within 128 bits,
+/// and leave the sums in the order of the keys.
 class LaneSquare {
 public:
   /// Null.
