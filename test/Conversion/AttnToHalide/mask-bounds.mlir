@@ -119,7 +119,7 @@ func.func @odd(%q: tensor<1x1x?x64xf32>, %k: tensor<1x1x?x64xf32>) -> tensor<1x1
 // A tensor that is read along the keys is copied first, so that rows can lie in the lanes.
 // CHECK-LABEL: halide.pipeline @tensor_attention_0
 // CHECK: %[[MASK:.*]] = halide.input "captured{{.*}}" [96, 96]
-// A square of 16 × 16 elements is transposed by three shuffles of each vector, all in registers; the
+// A square of 16 × 16 elements is transposed by shuffles of its vectors, all in registers; the
 // next KV block's elements are prefetched.
 // CHECK: %[[ROWS:.*]] = halide.func "staged0_rows" {{.*}} : i8
 // CHECK:   halide.at %[[MASK]]

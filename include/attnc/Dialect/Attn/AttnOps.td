@@ -546,8 +546,8 @@ def Attn_ModifyScoreOp : Attn_RegionOp<"modify_score", [], [AllTypesMatch<["scor
     A key hidden by an earlier `attn.mask` stays hidden: if the score derives from a mask through
     `attn.modify_score` and `attn.mask` alone, a region that would turn its -inf into NaN (by adding
     NaN or +inf) leaves -inf. A region that makes a finite score of -inf, as the tanh of a softcap
-    does, shows the key again: apply it before the mask. Where a region itself selects or adds -inf, a NaN or +inf added to
-    that -inf gives NaN or, where it was found to be a mask, -inf.
+    does, shows the key again: apply it before the mask. Where a region itself selects or adds
+    -inf, a NaN or +inf added to that -inf gives NaN or, where it was found to be a mask, -inf.
 
     - (C1) the region takes the score's element type and four `index` values,
       and yields the element type.
