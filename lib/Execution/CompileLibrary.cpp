@@ -39,7 +39,7 @@ LogicalResult attnc::checkSymbolIsFree(StringRef name) {
     return reportError("--name",
                        "expected a name other than main and the C library's, found '" + name + "'");
   constexpr std::pair<StringLiteral, StringLiteral> owners[] = {{"halide_", "Halide's runtime"},
-                                                                {"attnc_", "what libraries share"}};
+                                                                {"attnc_", "attnc's own code"}};
   for (auto [prefix, owner] : owners)
     if (name.starts_with(prefix))
       return reportError("--name", "expected a name that does not begin with " + prefix +

@@ -13,7 +13,7 @@
 // CHECK: --name: error: expected a name other than main and the C library's, found 'main'
 // EXP: --name: error: expected a name other than main and the C library's, found 'exp'
 // HALIDE: --name: error: expected a name that does not begin with halide_, as those of Halide's runtime do, found 'halide_do_par_for'
-// SHARED: --name: error: expected a name that does not begin with attnc_, as those of what libraries share do, found 'attnc_runtime'
+// SHARED: --name: error: expected a name that does not begin with attnc_, as those of attnc's own code do, found 'attnc_runtime'
 // HEADER: --name: error: expected a name other than dlpack, stddef, stdint and what these headers declare, found '{{dlpack|uint8_t|kDLCPU}}'
 // TYPE: --name: error: expected a C identifier, found 'DLTensor'
 // TEXT: func.func @main(
