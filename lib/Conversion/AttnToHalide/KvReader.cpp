@@ -175,13 +175,16 @@ Scalar KvReader::numberAhead(Scalar k, Scalar c, const BlockCoords &t) const {
   return select(isHeadDone(c, t) && isBehind, first, n);
 }
 
-Scalar KvReader::keyAhead(Scalar k, const BlockCoords &t) const {
+Scalar KvReader::keyAhead(Scalar k, int64_t keys, const BlockCoords &t) const {
   if (blocks.interleavedHeads == 1)
-    return k;
+    return k + keys;
+  // By runs, so that the page of one is looked up once.
   PipelineBuilder &p = blocks.p;
-  Scalar isOfNext = k >= p.i32(blocks.kvBlock) && !isLastOfTask(t);
-  return unsafePromiseClamped(k - select(isOfNext, p.i32(blocks.kvBlock), p.i32(0)), p.i32(0),
-                              p.i32(blocks.kvBlock + countKeysAhead() - 1));
+  int64_t unit = std::gcd(keysOfPageRun, keys), ofBlock = blocks.kvBlock / unit;
+  Scalar run = k / unit + keys / unit, isOfNext = run >= p.i32(ofBlock) && !isLastOfTask(t);
+  run = unsafePromiseClamped(run - select(isOfNext, p.i32(ofBlock), p.i32(0)), p.i32(0),
+                             p.i32((blocks.kvBlock + countKeysAhead()) / unit - 1));
+  return run * unit + k % unit;
 }
 
 int64_t KvReader::countHeadsOfTask() const {
@@ -215,7 +218,7 @@ KvTensors::Place KvReader::placeAhead(Scalar k, Scalar c, const BlockCoords &t) 
 }
 
 KvReader::Row KvReader::rowAhead(Scalar k, Scalar c, const BlockCoords &t, int64_t keys) const {
-  return {placeAhead(keyAhead(k + keys, t), c, t), headAhead(k, c, t, keys)};
+  return {placeAhead(keyAhead(k, keys, t), c, t), headAhead(k, c, t, keys)};
 }
 
 KvReader::Row KvReader::rowBlocksAhead(Scalar k, Scalar c, const BlockCoords &t) const {

@@ -122,9 +122,9 @@ private:
   };
   /// The row that is read `keys` keys after key k of KV block c.
   Row rowAhead(Scalar k, Scalar c, const BlockCoords &t, int64_t keys) const;
-  /// Key k of a KV block, which may be behind the block, in the order of reading: of interleaved
+  /// The key of a KV block, or behind it, that is read so many keys after key k: of interleaved
   /// heads, the next one reads the same keys.
-  Scalar keyAhead(Scalar k, const BlockCoords &t) const;
+  Scalar keyAhead(Scalar k, int64_t keys, const BlockCoords &t) const;
   Scalar headAhead(Scalar k, Scalar c, const BlockCoords &t, int64_t keys) const;
   /// The row that the read of key k prefetches `blocksAhead` KV blocks ahead.
   Row rowBlocksAhead(Scalar k, Scalar c, const BlockCoords &t) const;

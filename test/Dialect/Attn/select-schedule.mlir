@@ -318,8 +318,11 @@ func.func @documents(%x: tensor<1x8x4096x64xf32>, %y: tensor<1x8x4096x64xbf16>, 
 }
 
 // A CPU prefetches the rows of one head by itself, but not in views that put heads first, whose heads
-// take turns. On Zen 5, prefetches of rows side by side fill the L1 cache.
+// take turns: with AVX2 at short KV blocks. On Zen 5, prefetches of rows side by side fill the L1 cache.
 // CHECK-LABEL: func.func @fetches
+// NARROW: schedule([#attn.decode<{{.*}}kv_block = 64, {{.*}}context_vectors = 8>])
+// NARROW: schedule([#attn.decode<{{.*}}kv_block = 32, {{.*}}context_rows = 1, context_vectors = 8, fetch_ahead = 32, interleaved_heads = 4, kv_splits = 4, min_split_keys = 512>])
+// NARROW: schedule([#attn.decode<{{.*}}kv_block = 32, {{.*}}context_rows = 2, context_vectors = 8, fetch_ahead = 32, interleaved_heads = 4, {{.*}}>])
 // WIDE: schedule([#attn.decode<{{.*}}context_vectors = 4>])
 // ZEN4: schedule([#attn.decode<{{.*}}context_vectors = 4>])
 // ZEN5: schedule([#attn.decode<{{.*}}kv_block = 16, {{.*}}context_vectors = 4, fetch_ahead = 16, fetch_locality = 3>])
