@@ -267,8 +267,10 @@ LogicalResult Spec::bindWeights() {
                     [&](unsigned n) { return func.getArgAttr(n, mlir::attn::kWeightAttr); }))
     return reportError("--weights",
                        "expected an argument with attn.weight, found none in @" + func.getName());
+  mlir::attn::AttnBindWeightsOptions options;
+  options.files.assign(source.weights.begin(), source.weights.end());
   PassManager passes(&context);
-  passes.addPass(mlir::attn::createAttnBindWeights({source.weights}));
+  passes.addPass(mlir::attn::createAttnBindWeights(options));
   return run(passes, *module);
 }
 

@@ -5,7 +5,7 @@ import functools
 import torch
 from torch.overrides import TorchFunctionMode
 
-from . import _functions
+from . import _activations, _functions
 from ._arithmetic import binary
 from ._captured import Array
 from ._elements import NAMES, side_by_side
@@ -134,6 +134,11 @@ def _clamp(x, min=None, max=None):
     return x if max is None else _functions.minimum(x, max)
 
 
+def _scaled(name):
+    """Of x and alpha times y."""
+    return lambda x, y, alpha=1: binary(name, x, y if alpha == 1 else binary("mul", y, alpha))
+
+
 def _dot(x, y):
     """Of two vectors, parts of arrays, element by element."""
     if not all(isinstance(v, Array) and v.ndim == 1 for v in (x, y)) or x.sizes[-1] != y.sizes[-1]:
@@ -167,13 +172,16 @@ _table = {base: functools.partial(binary, name) for base, name in (_OPERATORS | 
 _table |= {name: getattr(_functions, name) for name in _SAME}
 _table |= {name: getattr(_functions, other) for name, other in _OTHER_NAMES.items()}
 _table |= {name: _round(name) for name in ("floor", "ceil", "trunc")} | {"round": _round("rint")}
+_table |= {"add": _scaled("add"), "sub": _scaled("sub"), "subtract": _scaled("sub")} | _activations.TABLE
 _table |= {"min": _extreme("minimum"), "max": _extreme("maximum")}
 _table |= {"logical_and": lambda x, y: _truth(x) & _truth(y), "logical_or": lambda x, y: _truth(x) | _truth(y),
            "logical_xor": lambda x, y: _truth(x) ^ _truth(y), "logical_not": lambda x: ~_truth(x),
            "bitwise_not": lambda x: ~x, "invert": lambda x: ~x, "neg": lambda x: -x, "negative": lambda x: -x,
            "abs": abs, "absolute": abs, "square": lambda x: x * x, "reciprocal": lambda x: 1 / x,
-           "relu": lambda x: _functions.maximum(x, 0), "clamp": _clamp, "clip": _clamp, "div": _div, "divide": _div,
+           "clamp": _clamp, "clip": _clamp, "div": _div, "divide": _div,
            "clamp_min": _clamp, "clamp_max": lambda x, max: _clamp(x, None, max), "dot": _dot, "vdot": _dot,
+           "frac": lambda x: x - _functions.trunc(x), "lerp": lambda x, end, weight: x + weight * (end - x),
+           "type_as": lambda x, other: convert(resolve(lift(x)), resolve(lift(other)).type),
            "masked_fill": lambda x, mask, value: _functions.where(mask, value, x)}
 _table |= {"ones_like": _filled(1), "zeros_like": _filled(0), "new_ones": _filled(1), "new_zeros": _filled(0),
            "full_like": lambda x, fill_value, dtype=None: _new_full(x, (), fill_value, dtype=dtype),

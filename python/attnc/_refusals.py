@@ -11,8 +11,10 @@ _FOLDER = os.path.dirname(__file__)
 
 def user_line():
     """The place in the user's code, as the beginning of a message."""
+    torch = getattr(sys.modules.get("torch"), "__file__", None)
+    of_torch = os.path.join(os.path.dirname(torch), "") if torch else _FOLDER
     frame = sys._getframe()
-    while frame.f_back and os.path.dirname(frame.f_code.co_filename) == _FOLDER:
+    while frame.f_back and (os.path.dirname(path := frame.f_code.co_filename) == _FOLDER or path.startswith(of_torch)):
         frame = frame.f_back
     path, line = frame.f_code.co_filename, frame.f_lineno
     source = linecache.getline(path, line, frame.f_globals).strip()

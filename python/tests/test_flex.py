@@ -64,6 +64,19 @@ class CallTest(unittest.TestCase):
         torch.testing.assert_close(attnc.flex_attention(query, *one, enable_gqa=True),
                                    attnc.flex_attention(query, *wide, enable_gqa=True))
 
+    def test_activations(self):
+        of_torch = torch.nn.functional
+        functions = [of_torch.relu, of_torch.relu6, of_torch.leaky_relu, of_torch.elu, of_torch.gelu, of_torch.hardtanh,
+                     of_torch.hardsigmoid, of_torch.hardswish, of_torch.logsigmoid, of_torch.mish, of_torch.silu,
+                     of_torch.softplus, of_torch.softsign, of_torch.tanhshrink, torch.frac,
+                     lambda x: of_torch.gelu(x, approximate="tanh"), lambda x: of_torch.softplus(x, beta=2, threshold=3),
+                     lambda x: torch.lerp(x, x * x, 0.3), lambda x: torch.add(x, x * x, alpha=0.2),
+                     lambda x: x.sub(x * x, alpha=0.1), lambda x: torch.ones_like(x).type_as(x)]
+        self.compare(*random_inputs(), score_mod=lambda s, b, h, q, k: sum(
+            function(s * 5) * (0.02 * number + 0.1) for number, function in enumerate(functions)))
+        with self.assertRaisesRegex(TypeError, "test_flex.py:.*found torch's selu"):
+            attnc.flex_attention(*random_inputs(), score_mod=lambda s, b, h, q, k: of_torch.selu(s))
+
     def test_any_strides(self):
         inputs = [x.transpose(2, 3).contiguous().transpose(2, 3) for x in random_inputs()]
         turned = torch.randn(40, 40).t()
@@ -168,7 +181,7 @@ class RefusalsTest(unittest.TestCase):
         self.refuse(TypeError, "expected integers as indices, found float", score_mod=lambda s, b, h, q, k: s + SLOPES[s])
         self.refuse(AttributeError, "found .add_", score_mod=lambda s, b, h, q, k: s.add_(1))
         self.refuse(TypeError, "expected a second tensor for torch's max", score_mod=lambda s, b, h, q, k: torch.max(s, 0))
-        self.refuse(TypeError, "add", score_mod=lambda s, b, h, q, k: torch.add(s, s, alpha=2))
+        self.refuse(TypeError, "other arguments of torch's round", score_mod=lambda s, b, h, q, k: torch.round(s, decimals=2))
 
 
 if __name__ == "__main__":

@@ -103,10 +103,10 @@ cl::opt<std::string> attnc::libraryName(
     "name", cl::desc("The C function's name and the stem of every file (default: the function's)"),
     cl::value_desc("name"), cl::cat(category()), cl::sub(compileCommand()));
 
-cl::opt<std::string> attnc::weightsPath(
+cl::list<std::string> attnc::weightsPaths(
     "weights", cl::value_desc("file.safetensors"),
     cl::desc("Values of arguments with attn.weight, which become part of the library (default: "
-             "they stay arguments)"),
+             "they stay arguments); once for each part of a model's weights"),
     cl::cat(category()), cl::sub(compileCommand()), cl::sub(runCommand()), cl::sub(benchCommand()),
     cl::sub(tuneCommand()), cl::sub(verifyCommand()), cl::sub(explainCommand()));
 
@@ -161,7 +161,7 @@ SpecSource attnc::getSpecSource() {
       !llvm::sys::fs::exists(schedulesPath))
     reportNote("--schedules: expected a database of attnc tune, found no file '" + schedulesPath +
                "': built-in schedules are taken");
-  return {specPath,   functionName, weightsPath, allowBytecode, getSchedulesPath(schedulesPath),
+  return {specPath,   functionName, weightsPaths, allowBytecode, getSchedulesPath(schedulesPath),
           clusterText};
 }
 

@@ -35,7 +35,7 @@ extern llvm::cl::opt<bool> allowBytecode;
 extern llvm::cl::opt<std::string> functionName;
 extern llvm::cl::opt<std::string> targetName;
 extern llvm::cl::opt<std::string> libraryName;
-extern llvm::cl::opt<std::string> weightsPath;
+extern llvm::cl::list<std::string> weightsPaths;
 extern llvm::cl::opt<std::string> schedulesPath;
 extern llvm::cl::opt<std::string> clusterText;
 extern llvm::cl::opt<bool> noCache;

@@ -27,9 +27,8 @@ struct SpecSource {
   std::string path;
   /// The function of interest; may be empty if there is one public function.
   std::string function;
-  /// A file .safetensors that arguments with `attn.weight` are bound from; empty: they stay
-  /// arguments.
-  std::string weights;
+  /// Files .safetensors that arguments with `attn.weight` are bound from; none: they stay arguments.
+  std::vector<std::string> weights;
   /// Accepts bytecode, which is checked less than text.
   bool allowBytecode = false;
   /// A file of schedules that `attnc tune` measured; empty: none.

@@ -1,4 +1,4 @@
-//===- BindWeights.cpp - bind arguments to tensors of a file --------------===//
+//===- BindWeights.cpp - bind arguments to tensors of files ---------------===//
 //
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,6 +11,7 @@
 #include "attnc/Import/Safetensors/Safetensors.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_ATTNBINDWEIGHTS
@@ -30,7 +31,7 @@ private:
   FailureOr<ElementsAttr> findWeight(func::FuncOp function, unsigned index);
   LogicalResult bind(func::FuncOp function);
 
-  std::optional<Safetensors> weights;
+  SmallVector<Safetensors> opened; // of `files`
   /// Several arguments may name one tensor.
   llvm::StringMap<ElementsAttr> bound;
 };
@@ -52,9 +53,19 @@ FailureOr<ElementsAttr> AttnBindWeightsPass::findWeight(func::FuncOp function, u
                << describeArgument(function, index);
     return diagnostic;
   };
+  const Safetensors *weights = nullptr;
+  StringRef file;
+  for (auto [each, path] : llvm::zip(opened, files)) {
+    if (!each.find(name))
+      continue;
+    if (weights)
+      return error() << " in one file, found it in " << file << " and " << path;
+    weights = &each;
+    file = path;
+  }
+  if (!weights)
+    return error() << " in " << llvm::join(files, " or ") << ", found no tensor of that name";
   const Safetensors::Entry *entry = weights->find(name);
-  if (!entry)
-    return error() << " in " << file << ", found no tensor of that name";
   if (!entry->type)
     return error() << " to be " << type << ", found elements " << entry->dtype << " in " << file;
   if (entry->type != type)
@@ -84,14 +95,17 @@ LogicalResult AttnBindWeightsPass::bind(func::FuncOp function) {
 }
 
 void AttnBindWeightsPass::runOnOperation() {
-  if (file.empty()) {
-    getOperation().emitError("expected the option file=FILE.safetensors, found none");
+  if (files.empty()) {
+    getOperation().emitError("expected the option files=FILE.safetensors, found none");
     return signalPassFailure();
   }
-  FailureOr<Safetensors> opened = Safetensors::open(file, getOperation().getLoc());
-  if (failed(opened))
-    return signalPassFailure();
-  weights = std::move(*opened);
+  opened.clear();
+  for (StringRef path : files) {
+    FailureOr<Safetensors> file = Safetensors::open(path, getOperation().getLoc());
+    if (failed(file))
+      return signalPassFailure();
+    opened.push_back(std::move(*file));
+  }
   bound.clear();
   for (auto function : getOperation().getOps<func::FuncOp>())
     if (!function.isExternal() && failed(bind(function)))

@@ -1,6 +1,6 @@
 // Missing and mismatched tensors of the file are errors at the argument.
 // RUN: %python %S/Inputs/write.py %t.safetensors
-// RUN: attn-opt %s --attn-bind-weights=file=%t.safetensors -split-input-file -verify-diagnostics
+// RUN: attn-opt %s --attn-bind-weights=files=%t.safetensors -split-input-file -verify-diagnostics
 
 // expected-error@+1 {{expected weight 'wieght' of argument 0 in }}
 func.func @missing(%w: tensor<3x4xf32> {attn.weight = "wieght"}) { return }

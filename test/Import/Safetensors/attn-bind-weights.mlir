@@ -1,5 +1,5 @@
 // RUN: %python %S/Inputs/write.py %t.safetensors
-// RUN: attn-opt %s --attn-bind-weights=file=%t.safetensors | FileCheck %s
+// RUN: attn-opt %s --attn-bind-weights=files=%t.safetensors | FileCheck %s
 
 // Bound arguments go; the others stay, with their attributes.
 // CHECK-LABEL: func.func @linear(

@@ -164,17 +164,18 @@ def AttnNameDims : Pass<"attn-name-dims", "::mlir::func::FuncOp"> {
 }
 
 def AttnBindWeights : Pass<"attn-bind-weights", "::mlir::ModuleOp"> {
-  let summary = "Bind arguments with attn.weight to tensors of a safetensors file";
+  let summary = "Bind arguments with attn.weight to tensors of safetensors files";
   let description = [{
     Replaces every argument `{attn.weight = "name"}` by a constant: the tensor of that name in
-    `file`, which is memory-mapped and not copied. Later passes can then pack weights at compile
-    time.
+    one of `files`, which are memory-mapped and not copied. Later passes can then pack weights at
+    compile time.
 
-    Takes any function on tensors. A tensor missing in the file, or of another type or shape, is an
-    error, as is an invalid safetensors file. Tensors that no argument names are ignored.
+    Takes any function on tensors. A tensor missing in the files, in several of them, or of another
+    type or shape, is an error, as is an invalid safetensors file. Tensors that no argument names
+    are ignored.
   }];
-  let options = [Option<"file", "file", "std::string", "\"\"",
-      "the safetensors file">];
+  let options = [ListOption<"files", "files", "std::string",
+      "the safetensors files: one, or the parts of a model's weights">];
   let statistics = [Statistic<"numBound", "bound", "arguments bound">];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

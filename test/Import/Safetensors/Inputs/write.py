@@ -1,8 +1,8 @@
 """Writes a safetensors file of small known tensors, or a broken one.
 
-usage: write.py FILE [HEADER]
+usage: write.py FILE [HEADER | --only NAME...]
 
-HEADER takes the place of the JSON header as it is; its length is written before it.
+HEADER takes the place of the JSON header as it is; its length is written before it. --only: a file of those tensors.
 """
 
 import json
@@ -22,6 +22,9 @@ TENSORS = {
 }
 
 path, *given = sys.argv[1:]
+if given[:1] == ["--only"]:
+    TENSORS = {name: TENSORS[name] for name in given[1:]}
+    given = []
 data = b"".join(array.tobytes() for _, array in TENSORS.values())
 header, begin = {"__metadata__": {"format": "test"}}, 0
 for name, (dtype, array) in TENSORS.items():
