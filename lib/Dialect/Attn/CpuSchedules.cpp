@@ -147,6 +147,9 @@ private:
   /// Whether decode with AVX2 reads heads in turns, so that the keys of one lie apart.
   bool readsFarRows(int64_t rows);
   int64_t farKvBlock(int64_t rows);
+  /// The rows of a tile of context that share the values of f32 which they load with AVX2, at short
+  /// KV blocks; 0 where tiles are as elsewhere.
+  int64_t rowsOfValue(int64_t rows);
   /// Of all heads.
   int64_t elementsOfKey() { return op.getKey().getType().getDimSize(1) * headDim; }
   int64_t kvSplits(int64_t packedHeads);
@@ -308,9 +311,9 @@ DecodeTiles CpuSelector::decodeTiles(int64_t rows, bool inPairs, bool areProduct
   int64_t contextVectors = largestDivisor(valueVectors, sharesValues ? sums / 4 : 8);
   int64_t contextRows =
       rows == 3 && has32VectorRegs ? rows : largestDivisor(rows, sums / contextVectors);
-  if (areF32 && readsFarRows(rows)) {
-    contextRows = rows % 3 == 0 ? 3 : largestDivisor(rows, 2);
-    contextVectors = largestDivisor(valueVectors, contextRows == 3 ? 4 : 8);
+  if (int64_t shared = rowsOfValue(rows)) {
+    contextRows = shared;
+    contextVectors = largestDivisor(valueVectors, shared == 2 ? 8 : 4);
   }
   return {scoreRows, scoreKeys, contextRows, contextVectors};
 }
@@ -319,7 +322,6 @@ DecodeTiles CpuSelector::decodeTiles(int64_t rows, bool inPairs, bool areProduct
 /// task, at once: of twice the size, 32 heads over 8 took up to 1.3 of the time in f32.
 int64_t CpuSelector::decodeKvBlock(int64_t rows, bool waitsForProducts) {
   constexpr int64_t kL1Bits = 512;                    // of one dim of all keys: 8 KB for 128 dims
-  constexpr int64_t kMostInL1 = 32;                   // with AVX2
   constexpr int64_t kL2Bits = 512 << 10, kMost = 128; // of the keys of all heads: 64 KB
   int64_t bits = op.getKey().getType().getElementTypeBitWidth();
   if (fetchesBlocks(rows)) {
@@ -332,8 +334,14 @@ int64_t CpuSelector::decodeKvBlock(int64_t rows, bool waitsForProducts) {
     return 96;
   if (!hasShortKvBlocks(rows))
     return waitsForProducts ? 128 : 64;
-  int64_t longest = llvm::bit_floor<uint64_t>(kL1Elements / headDim);
-  return hasAVX2() ? std::clamp<int64_t>(longest, lanes, kMostInL1) : kL1Bits / bits;
+  if (!hasAVX2())
+    return kL1Bits / bits;
+  bool areSome = rows >= kSomeRows, inPages = bool(op.getPages());
+  int64_t longest = llvm::bit_floor<uint64_t>(kL1Elements / headDim),
+          most = !readsF32() || (inPages && !areSome) ? 32
+                 : inPages && rows < kManyRows        ? 8
+                                                      : 16;
+  return std::clamp<int64_t>(longest, lanes, most);
 }
 
 /// Some rows of 8 bits take as long as their products do, and so do some of 16 bits on CPUs that
@@ -396,11 +404,26 @@ int64_t CpuSelector::interleavedHeads(int64_t rows) {
 }
 
 /// On Zen 3 short KV blocks, prefetched by the one before, take 0.6 to 0.85 of the time in f32,
-/// with tiles of context that read each value for two or three rows, and in 16 bits 0.7 to 0.85 for
-/// one row and 0.9 to 0.98 for more. 8 bits were not measured.
+/// with tiles of context whose rows share values, and in 16 bits 0.7 to 0.85 for one row and 0.9 to
+/// 0.98 for more. 8 bits were not measured.
 bool CpuSelector::readsFarRows(int64_t rows) {
   return hasAVX2() && op.getKey().getType().getElementTypeBitWidth() > 8 &&
          !op.getKey().getType().isDynamicDim(1) && interleavedHeads(rows) != 1;
+}
+
+/// On Zen 3 32 heads over 8 take 0.84 to 0.9 of the time where the caches come from memory, 0.94 to
+/// 1.02 where they lie in L3, although some of 16 sums spill.
+int64_t CpuSelector::rowsOfValue(int64_t rows) {
+  constexpr int64_t kLongestShared = 16;
+  bool areFar = readsFarRows(rows);
+  if (!readsF32() || !(areFar || readsLongRows()) ||
+      (!areFar && rows < kSomeRows && (op.getPages() || valueVectors > kLongestShared)))
+    return 0;
+  if (rows % 3 == 0 && (areFar || rows > 3))
+    return 3;
+  if (rows % 4 == 0 && !(areFar && rows == 4))
+    return 4;
+  return rows % 2 == 0 ? 2 : 0;
 }
 
 /// Keys of one head that lie 4 KB apart share the sets of an L1 cache, which hold 8 of them. More
@@ -461,7 +484,7 @@ bool CpuSelector::hasShortKvBlocks(int64_t rows) {
 /// share its sets.
 Fetches CpuSelector::fetches(int64_t rows, int64_t kvBlock) {
   constexpr int64_t kKeysAhead = 64; // 32 KB of 128 floats
-  constexpr int64_t kFewRows = 3;
+  constexpr int64_t kPagesAhead = 16, kFewRows = 3;
   int64_t bits = op.getKey().getType().getElementTypeBitWidth();
   bool areSome = rows >= kSomeRows, areApart = areRowsApart(op);
   if (fetchesBlocks(rows)) {
@@ -473,8 +496,10 @@ Fetches CpuSelector::fetches(int64_t rows, int64_t kvBlock) {
     bool needsMore = op.getPages() && cpu.prefersOrder,
          isTwice = cpu.prefersOrder ? areSome : bits == 32,
          isWhole = !cpu.prefersOrder && !op.getPages() && bits < 32;
-    return {needsMore ? kvBlock + kvBlock / 2 : kvBlock, isTwice ? 2 : 1, /*locality=*/3,
-            /*blocks=*/isWhole};
+    int64_t ahead = needsMore                     ? kvBlock + kvBlock / 2
+                    : op.getPages() && bits == 32 ? std::max(kvBlock, kPagesAhead)
+                                                  : kvBlock;
+    return {ahead, isTwice ? 2 : 1, /*locality=*/3, /*blocks=*/isWhole};
   }
   if (readsFarRows(rows)) {
     constexpr int64_t kManyElements = 512;

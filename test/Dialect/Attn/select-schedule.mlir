@@ -35,7 +35,7 @@ func.func @five_vectors(%x: tensor<1x8x2048x80xf32>) -> tensor<1x8x2048x80xf32> 
 // WIDE: schedule([#attn.decode<q_block = 4, packed_heads = 4, kv_block = 64, vector_width = 16, score_rows = 4, score_keys = 2, context_rows = 2, context_vectors = 8, fetch_ahead = 64, fetches = 3, kv_splits = 4>])
 // ZEN4: schedule([#attn.decode<{{.*}}score_keys = 2,
 // ZEN5: schedule([#attn.decode<{{.*}}score_keys = 1,
-// NARROW: schedule([#attn.decode<q_block = 4, packed_heads = 4, kv_block = 32, vector_width = 8, score_rows = 4, score_keys = 1, context_rows = 1, context_vectors = 8, fetch_ahead = 32, fetches = 2, fetch_locality = 3, kv_splits = 4>])
+// NARROW: schedule([#attn.decode<q_block = 4, packed_heads = 4, kv_block = 16, vector_width = 8, score_rows = 4, score_keys = 1, context_rows = 4, context_vectors = 4, fetch_ahead = 16, fetches = 2, fetch_locality = 3, kv_splits = 4>])
 func.func @one_row(%q: tensor<1x32x1x128xf32>, %k: tensor<1x8x?x128xf32>) -> tensor<1x32x1x128xf32> {
   %c = attn.attention %q, %k, %k : tensor<1x32x1x128xf32>, tensor<1x8x?x128xf32>, tensor<1x8x?x128xf32> -> tensor<1x32x1x128xf32>
   return %c : tensor<1x32x1x128xf32>
@@ -373,4 +373,15 @@ func.func @pages(%q: tensor<1x8x512x64xf32>, %long: tensor<1x8x512x128xf32>, %of
     attn.yield %m : i1
   } : tensor<1x8x512x64xf32>, tensor<99x8x16x64xf32>, tensor<99x8x16x64xf32> -> tensor<1x8x512x64xf32>
   return %a, %b, %c, %d, %e, %f : tensor<1x8x512x64xf32>, tensor<1x8x512x128xf32>, tensor<1x8x512x64xf32>, tensor<1x8x512x64xf32>, tensor<1x8x512x64xf32>, tensor<1x8x512x64xf32>
+}
+
+// With AVX2, several rows of f32 read pages at short KV blocks, prefetched two ahead.
+// CHECK-LABEL: func.func @decode_pages
+// NARROW: schedule([#attn.decode<{{.*}}kv_block = 8, {{.*}}context_rows = 4, context_vectors = 4, fetch_ahead = 16, fetches = 2, fetch_locality = 3, {{.*}}>])
+// NARROW: schedule([#attn.decode<{{.*}}kv_block = 32, {{.*}}context_rows = 1, context_vectors = 8, fetch_ahead = 32, fetches = 2, fetch_locality = 3, {{.*}}>])
+// CHECK: return
+func.func @decode_pages(%four: tensor<1x32x1x128xf32>, %two: tensor<1x16x1x128xf32>, %pool: tensor<99x8x16x128xf32>, %table: tensor<1x128xi32>) -> (tensor<1x32x1x128xf32>, tensor<1x16x1x128xf32>) {
+  %a = attn.attention %four, %pool, %pool pages(%table : tensor<1x128xi32>) : tensor<1x32x1x128xf32>, tensor<99x8x16x128xf32>, tensor<99x8x16x128xf32> -> tensor<1x32x1x128xf32>
+  %b = attn.attention %two, %pool, %pool pages(%table : tensor<1x128xi32>) : tensor<1x16x1x128xf32>, tensor<99x8x16x128xf32>, tensor<99x8x16x128xf32> -> tensor<1x16x1x128xf32>
+  return %a, %b : tensor<1x32x1x128xf32>, tensor<1x16x1x128xf32>
 }
