@@ -121,13 +121,13 @@ static FailureOr<std::vector<Row>> timeRows(Bench &bench, InputMaker &maker, Arr
   unsigned width = 8;
   for (const Dims &dims : all)
     width = std::max<unsigned>(width, describe(dims).size());
-  if (isPrinted)
-    printHeader(width);
   std::vector<Row> rows;
   for (const Dims &dims : all) {
     FailureOr<Row> row = timeRow(bench, maker, dims);
     if (failed(row))
       return failure();
+    if (isPrinted && rows.empty())
+      printHeader(width);
     if (isPrinted)
       print(*row, bench.limits, width);
     rows.push_back(std::move(*row));

@@ -31,6 +31,8 @@ static LogicalResult addFiles(const mlir::attn::Library &runtime, Staging &files
 }
 
 LogicalResult attnc::writeRuntime(const RuntimeInvocation &invocation) {
+  if (invocation.outputDir == "-")
+    return reportUsage("-o -", "expected a folder, for a library and what describes it");
   FailureOr<std::string> target = resolveTarget(invocation.target);
   FailureOr<std::string> cacheDir = openCache(invocation.useCache);
   if (failed(target) || failed(cacheDir))
