@@ -5,9 +5,6 @@ import math
 from . import _functions
 from ._functions import exp, log1p, maximum, minimum, sigmoid, tanh, where
 
-# Beyond it softplus(x) is x: its default in PyTorch.
-_THRESHOLD = 20
-
 
 def relu(x, inplace=False):
     return maximum(x, 0)
@@ -55,7 +52,7 @@ def silu(x, inplace=False):
     return x * sigmoid(x)
 
 
-def softplus(x, beta=1, threshold=_THRESHOLD):
+def softplus(x, beta=1, threshold=20):
     scaled = x * beta
     return where(scaled > threshold, x, log1p(exp(minimum(scaled, threshold))) / beta)
 

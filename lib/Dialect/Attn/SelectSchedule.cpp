@@ -29,6 +29,8 @@ StringRef attn::findObstacle(AttentionOp op) {
     return "elements are f64";
   if (query.isDynamicDim(3) || value.isDynamicDim(3))
     return "head_dim or value_dim is open";
+  if (query.getDimSize(3) == 0 || value.getDimSize(3) == 0)
+    return "head_dim or value_dim is 0";
   // The fused kernel modifies probs before normalising a row.
   if (!op.getProbMod().empty() && !ProbRegion(op.getProbMod()).isLinear())
     return "the prob region is not linear in the prob";

@@ -8,6 +8,8 @@
 // RUN: attnc verify %s --function grown --size rows=5 | FileCheck %s
 // RUN: attnc verify %s --function no_head_dim | FileCheck %s
 // RUN: attnc verify %s --function no_value_dim | FileCheck %s
+// RUN: attnc verify %s --function keys_first --size kv_len=5 | FileCheck %s
+// RUN: attnc explain %s --function keys_first | FileCheck %s --check-prefix=NOT-FUSED
 // CHECK: cases, all within the allowed error
 
 func.func @last(%x: tensor<?x4xf32>, %none: tensor<?x0xf32>) -> tensor<?x4xf32> {
@@ -72,4 +74,13 @@ func.func @no_value_dim(%q: tensor<1x2x?x16xf32>, %k: tensor<1x2x?x16xf32>, %v: 
   %prob = attn.softmax %score : tensor<1x2x?x?xf32>
   %context = attn.context %prob, %v : tensor<1x2x?x?xf32>, tensor<1x2x?x0xf32>
   return %context : tensor<1x2x?x0xf32>
+}
+
+// NOT-FUSED: head_dim or value_dim is 0
+func.func @keys_first(%q: tensor<1x3x1x0xf32>, %keys: tensor<1x?x3x0xf32> {attn.dims = [1, "kv_len", 3, 0]},
+                      %values: tensor<1x?x3x8xf32> {attn.dims = [1, "kv_len", 3, 8]}) -> tensor<1x3x1x8xf32> {
+  %k = attn.transpose %keys [0, 2, 1, 3] : tensor<1x?x3x0xf32> -> tensor<1x3x?x0xf32>
+  %v = attn.transpose %values [0, 2, 1, 3] : tensor<1x?x3x8xf32> -> tensor<1x3x?x8xf32>
+  %c = attn.attention %q, %k, %v : tensor<1x3x1x0xf32>, tensor<1x3x?x0xf32>, tensor<1x3x?x8xf32> -> tensor<1x3x1x8xf32>
+  return %c : tensor<1x3x1x8xf32>
 }
