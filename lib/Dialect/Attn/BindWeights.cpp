@@ -7,6 +7,7 @@
 
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/Attributes.h"
+#include "attnc/Dialect/Attn/LinearSchedules.h"
 #include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Import/Safetensors/Safetensors.h"
 
@@ -76,6 +77,16 @@ FailureOr<ElementsAttr> AttnBindWeightsPass::findWeight(func::FuncOp function, u
   return constant;
 }
 
+/// Schedules that read weights in place were chosen for weights that a call passes.
+static void removeInPlaceSchedules(LinearOp op) {
+  auto isInPlace = [](Attribute schedule) {
+    auto linear = dyn_cast<LinearAttr>(schedule);
+    return linear && !linear.getPacked();
+  };
+  if (op.getSchedule() && hasConstantWeight(op) && llvm::any_of(*op.getSchedule(), isInPlace))
+    op.removeScheduleAttr();
+}
+
 LogicalResult AttnBindWeightsPass::bind(func::FuncOp function) {
   auto builder = OpBuilder::atBlockBegin(&function.getBody().front());
   llvm::BitVector isBound(function.getNumArguments());
@@ -91,6 +102,7 @@ LogicalResult AttnBindWeightsPass::bind(func::FuncOp function) {
     isBound.set(index);
     ++numBound;
   }
+  function.walk(removeInPlaceSchedules);
   return function.eraseArguments(isBound);
 }
 

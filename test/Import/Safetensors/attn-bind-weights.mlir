@@ -15,6 +15,21 @@ func.func @linear(%weight: tensor<3x4xf32> {attn.weight = "weight"},
   return %y : tensor<?x3xf32>
 }
 
+// Schedules that read weights in place are of weights that a call passes; others stay.
+// CHECK-LABEL: func.func @scheduled(
+// CHECK: attn.linear %arg0, %{{[a-z0-9_]+}} :
+// CHECK: attn.linear %arg0, %{{[a-z0-9_]+}} schedule([#attn.linear<row_tile = 4,
+func.func @scheduled(%x: tensor<?x4xf32>, %weight: tensor<3x4xf32> {attn.weight = "weight"})
+    -> (tensor<?x3xf32>, tensor<?x3xf32>) {
+  %y = attn.linear %x, %weight
+      schedule([#attn.linear<row_tile = 2, vectors = 4, vector_width = 4, row_block = 16, packed = false, max_rows = 16>,
+                #attn.linear<row_tile = 4, vectors = 2, vector_width = 8, row_block = 48>])
+      : tensor<?x4xf32>, tensor<3x4xf32> -> tensor<?x3xf32>
+  %z = attn.linear %x, %weight schedule([#attn.linear<row_tile = 4, vectors = 2, vector_width = 8, row_block = 48>])
+      : tensor<?x4xf32>, tensor<3x4xf32> -> tensor<?x3xf32>
+  return %y, %z : tensor<?x3xf32>, tensor<?x3xf32>
+}
+
 // A tensor that two arguments name is there once.
 // CHECK-LABEL: func.func @twice(
 // CHECK: dense_resource<bias>

@@ -168,7 +168,7 @@ def AttnBindWeights : Pass<"attn-bind-weights", "::mlir::ModuleOp"> {
   let description = [{
     Replaces every argument `{attn.weight = "name"}` by a constant: the tensor of that name in
     one of `files`, which are memory-mapped and not copied. Later passes can then pack weights at
-    compile time.
+    compile time. A linear layer whose schedules read such a weight in place loses them.
 
     Takes any function on tensors. A tensor missing in the files, in several of them, or of another
     type or shape, is an error, as is an invalid safetensors file. Tensors that no argument names
