@@ -14,18 +14,22 @@
 
 namespace mlir::attn {
 
-/// The maps fused into the kernel of an attn.linear. Found before the conversion, which adds uses
+/// The maps, or the heads, fused into the kernel of an attn.linear. Found before the conversion, which adds uses
 /// of tensors for their sizes.
 class Epilogues {
 public:
   explicit Epilogues(func::FuncOp function);
 
   ArrayRef<MapOp> getMaps(LinearOp op) const { return maps.find(op)->second; }
+  /// The heads that are stored in place of the result of `op`, which has no epilogue then; null if
+  /// its result is.
+  SplitHeadsOp getHeads(LinearOp op) const { return heads.lookup(op); }
   /// The attn.linear that `op` is fused into; null if `op` has its own kernel.
   LinearOp getLinear(MapOp op) const { return linears.lookup(op); }
 
 private:
   llvm::DenseMap<LinearOp, SmallVector<MapOp>> maps;
+  llvm::DenseMap<LinearOp, SplitHeadsOp> heads;
   llvm::DenseMap<MapOp, LinearOp> linears;
 };
 

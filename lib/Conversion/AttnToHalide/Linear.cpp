@@ -43,6 +43,8 @@ struct Tile {
 struct Product {
   Func weight, panels, wideInput, sum, block, result;
   int64_t rowDim;
+  /// The order of the input's dimensions if the result is heads.
+  std::optional<Layout> heads;
   /// The extent of the reduction: in_features, or pairs of them.
   Scalar width;
   /// Pairs in a packed panel, if the reduction takes pairs.
@@ -107,6 +109,26 @@ static SmallVector<T> concat(ArrayRef<T> first, ArrayRef<T> second) {
   SmallVector<T> all(first);
   all.append(second.begin(), second.end());
   return all;
+}
+
+/// The coordinates or loops of `result` that are rows or outer dimensions of the input, in its
+/// order. Heads are (head_dim, len, head, batch).
+template <typename T>
+static SmallVector<T> rowsOf(ArrayRef<T> result, std::optional<Layout> heads) {
+  if (!heads)
+    return SmallVector<T>(result.drop_front(1));
+  if (*heads == Layout::batch_first)
+    return {result[1], result[3]};
+  return {result[3], result[1]};
+}
+
+/// Names of the result's loops; `rows` are those of `rowsOf`.
+static SmallVector<StringRef> namesOfResult(ArrayRef<StringRef> rows, std::optional<Layout> heads) {
+  if (!heads)
+    return concat<StringRef>({"n"}, rows);
+  if (*heads == Layout::batch_first)
+    return {"n", rows[0], "h", rows[1]};
+  return {"n", rows[1], "h", rows[0]};
 }
 
 /// Coordinates without the first, those of the tile's rows first; the same function back.
@@ -187,12 +209,15 @@ static Func buildWideInput(PipelineBuilder &p, LinearOp op, Func input, const Ti
 }
 
 static FailureOr<Product> buildProduct(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue,
-                                       Value packed, const Tile &tile, int64_t rowDim) {
+                                       SplitHeadsOp heads, Value packed, const Tile &tile,
+                                       int64_t rowDim) {
   RankedTensorType type = tensorType(op.getResult());
   Type element = type.getElementType(), acc = accumulatorType(element);
   Func input = p.input("input", op.getInput());
   Product f;
   f.rowDim = rowDim;
+  if (heads)
+    f.heads = heads.getLayout();
   buildPanels(p, op, packed, tile, f);
   f.wideInput = buildWideInput(p, op, input, tile);
   Func bias = op.getBias() ? p.input("bias", op.getBias()) : Func();
@@ -228,17 +253,25 @@ static FailureOr<Product> buildProduct(PipelineBuilder &p, LinearOp op, ArrayRef
                 ? f.sum
                 : p.func("block", tiled, acc, [&](ArrayRef<Scalar> v) { return f.sum(v); });
   auto last = epilogue.empty() ? type : tensorType(epilogue.back()->getResult(0));
+  if (heads)
+    last = heads.getResult().getType();
   bool isWhole = true;
   auto body = [&](ArrayRef<Scalar> v) {
-    auto at = concat<Scalar>({v[0] % columns, v[0] / columns},
-                             withRowsFirst<Scalar>(v.drop_front(1), rowDim));
+    SmallVector<Scalar> row = rowsOf(v, f.heads);
+    Scalar panel = v[0] / columns, feature = v[0];
+    if (heads) {
+      int64_t headDim = last.getDimSize(3);
+      panel = v[2] * (headDim / columns) + panel;
+      feature = v[2] * headDim + feature;
+    }
+    auto at = concat<Scalar>({v[0] % columns, panel}, withRowsFirst<Scalar>(row, rowDim));
     Scalar y = f.block(at);
-    y = convert(op.getBias() ? y + convert(bias(v[0]), acc) : y, element);
-    FailureOr<Scalar> result = inlineEpilogue(p, op, epilogue, y, v);
+    y = convert(op.getBias() ? y + convert(bias(feature), acc) : y, element);
+    FailureOr<Scalar> result = inlineEpilogue(p, op, epilogue, y, concat<Scalar>({feature}, row));
     isWhole = succeeded(result);
     return isWhole ? *result : p.constant(last.getElementType(), 0);
   };
-  f.result = p.func("result", concat<StringRef>({"n"}, outer), last.getElementType(), body);
+  f.result = p.func("result", namesOfResult(outer, f.heads), last.getElementType(), body);
   p.output(f.result, last);
   if (!isWhole)
     return failure();
@@ -340,18 +373,20 @@ static void scheduleProduct(PipelineBuilder &p, const Product &f, const Tile &ti
   using halide::MemoryType;
   using halide::TailStrategy;
   SmallVector<Loop> out = p.loops(f.result);
-  SmallVector<Loop> rows = withRowsFirst<Loop>(ArrayRef(out).drop_front(1), f.rowDim);
+  SmallVector<Loop> rows = withRowsFirst<Loop>(rowsOf<Loop>(out, f.heads), f.rowDim);
   auto [mo, mi] = p.split(rows[0], tile.rowBlock, TailStrategy::guard_with_if);
   auto [no, ni] = p.split(out[0], tile.columns(), TailStrategy::guard_with_if);
   auto [nv, lanes] = p.split(ni, tile.lanes);
-  SmallVector<Loop> blocks = concat<Loop>({mo}, ArrayRef(rows).drop_front(1));
+  SmallVector<Loop> blocks = concat<Loop>({mo}, ArrayRef(rows).drop_front(1)), panels{no};
+  if (f.heads)
+    panels.push_back(out[2]);
   // Weights in place are read once for all rows, packed ones once for a block of them.
-  p.reorder(concat<Loop>({lanes, nv, mi},
-                         tile.inPlace ? concat<Loop>(blocks, {no}) : concat<Loop>({no}, blocks)));
+  SmallVector<Loop> tasks = tile.inPlace ? blocks : panels;
+  llvm::append_range(tasks, tile.inPlace ? panels : blocks);
+  p.reorder(concat<Loop>({lanes, nv, mi}, tasks));
   p.vectorize(lanes);
   p.unroll(nv);
-  p.parallel(no);
-  for (Loop loop : blocks)
+  for (Loop loop : tasks)
     p.parallel(loop);
 
   if (Value(f.wideInput)) {
@@ -397,9 +432,9 @@ static void schedulePanels(PipelineBuilder &p, const Product &f, const Tile &til
 }
 
 LogicalResult attn::lowerLinear(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue,
-                                Value panels, LinearKernel kernel) {
+                                SplitHeadsOp heads, Value panels, LinearKernel kernel) {
   Tile tile(kernel.schedule);
-  FailureOr<Product> product = buildProduct(p, op, epilogue, panels, tile, kernel.rowDim);
+  FailureOr<Product> product = buildProduct(p, op, epilogue, heads, panels, tile, kernel.rowDim);
   if (failed(product))
     return failure();
   scheduleProduct(p, *product, tile);

@@ -24,6 +24,8 @@ static bool isOnTensorCores(LinearOp op) {
 /// those after them, have kernels of their own.
 Epilogues::Epilogues(func::FuncOp function) {
   function.walk([&](LinearOp op) {
+    if (SplitHeadsOp stored = getStoredHeads(op))
+      heads[op] = stored;
     SmallVector<MapOp> &epilogue = maps[op];
     for (MapOp map : getEpilogue(op)) {
       bool isKnown = !isOnTensorCores(op) || isTensorCoreEpilogue(map);
@@ -77,6 +79,9 @@ static SmallVector<LinearKernel> listKernels(LinearOp op, bool onGpu, const CpuI
 static LogicalResult callLinear(LinearOp op, Value result, FunctionConverter &converter) {
   HostFunction &host = converter.getHost();
   ArrayRef<MapOp> epilogue = converter.getEpilogues().getMaps(op);
+  SplitHeadsOp heads = converter.isOnGpu() ? SplitHeadsOp() : converter.getEpilogues().getHeads(op);
+  if (heads)
+    result = heads.getResult();
   SmallVector<LinearKernel> kernels = listKernels(op, converter.isOnGpu(), converter.getCpu());
   LinearAttr schedule = kernels.front().schedule;
   OpBuilder before(op);
@@ -99,7 +104,7 @@ static LogicalResult callLinear(LinearOp op, Value result, FunctionConverter &co
     auto lower = [&](PipelineBuilder &p) {
       if (!converter.isOnGpu())
         p.getOp()->setAttr(kScheduleAttr, kernel.schedule);
-      return lowerLinear(p, op, epilogue, panels, kernel);
+      return lowerLinear(p, op, epilogue, heads, panels, kernel);
     };
     auto lowerOnGpu = [&](PipelineBuilder &p) { return lowerLinearOnGpu(p, op, epilogue, panels); };
     if (failed(converter.call(op.getLoc(), "linear", result,

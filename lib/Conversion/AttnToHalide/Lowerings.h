@@ -56,10 +56,10 @@ struct LinearKernel {
 };
 /// The epilogue of `op`: maps in order, each the only use of the previous result and elementwise.
 SmallVector<MapOp> getEpilogue(LinearOp op);
-/// Lowers `op` and its epilogue. `panels` are the weights packed by `packPanels`; null if they
+/// Lowers `op` and its epilogue, or as the `heads` that read it, unless null. `panels` are the weights packed by `packPanels`; null if they
 /// aren't constant.
-LogicalResult lowerLinear(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue, Value panels,
-                          LinearKernel kernel);
+LogicalResult lowerLinear(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue,
+                          SplitHeadsOp heads, Value panels, LinearKernel kernel);
 /// Applies the maps to `value`, the element of the product at `coords`.
 FailureOr<Scalar> inlineEpilogue(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue,
                                  Scalar value, ArrayRef<Scalar> coords);

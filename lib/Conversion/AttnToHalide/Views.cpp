@@ -14,9 +14,11 @@ using namespace mlir::attn;
 // Heads
 //===----------------------------------------------------------------------===//
 
-/// A view of the input.
+/// A view of the input, unless that was stored as heads.
 static LogicalResult convertSplitHeads(SplitHeadsOp op, FunctionConverter &converter) {
   HostFunction &host = converter.getHost();
+  if (host.hasBuffer(op.getResult()))
+    return success();
   OpFoldResult heads = host.getMixedSize(op.getResult(), 1);
   host.requireProduct(op.getLoc(), op.getInput(), 2, {heads, host.getMixedSize(op.getResult(), 3)},
                       "expected num_heads of attn.split_heads to divide the width");

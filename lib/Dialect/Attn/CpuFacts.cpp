@@ -7,6 +7,8 @@
 
 #include "CpuFacts.h"
 
+#include "attnc/Dialect/Attn/LinearSchedules.h"
+
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -31,8 +33,12 @@ CpuFacts::CpuFacts(AttentionOp op, const CpuInfo &cpu)
 
 bool attn::areHeadsInKeys(Value tensor) {
   auto transpose = tensor.getDefiningOp<TransposeOp>();
+  if (auto heads = tensor.getDefiningOp<SplitHeadsOp>()) {
+    auto linear = heads.getInput().getDefiningOp<LinearOp>();
+    return !linear || !getStoredHeads(linear);
+  }
   if (!transpose || !transpose.keepsRows())
-    return tensor.getDefiningOp<SplitHeadsOp>();
+    return false;
   ArrayRef<int64_t> order = transpose.getPermutation();
   return order[1] > order[2];
 }

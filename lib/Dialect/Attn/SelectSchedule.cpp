@@ -107,17 +107,18 @@ struct AttnSelectSchedulePass : attn::impl::AttnSelectScheduleBase<AttnSelectSch
     CpuInfo cpu = CpuInfo::fromTarget(target);
     std::optional<GpuInfo> gpu = GpuInfo::fromTarget(target);
     bool isValid = succeeded(verifyExpectedQLen(getOperation()));
-    getOperation().walk([&](AttentionOp op) {
-      if (op.getSchedule())
-        isValid &= succeeded(verifyTargetKind(op, gpu ? TargetKind::gpu : TargetKind::cpu));
-      else if (getReasonForNoKernel(op, target).empty())
-        op.setScheduleAttr(gpu ? selectGpuSchedules(op, *gpu) : selectCpuSchedules(op, cpu));
-    });
+    // How heads are stored, which attention's depend on, follows from those of linear layers.
     getOperation().walk([&](LinearOp op) {
       if (op.getSchedule())
         isValid &= succeeded(verifyTargetKind(op, gpu ? TargetKind::gpu : TargetKind::cpu));
       else
         op.setScheduleAttr(gpu ? selectGpuSchedules(op, *gpu) : selectLinearSchedules(op, cpu));
+    });
+    getOperation().walk([&](AttentionOp op) {
+      if (op.getSchedule())
+        isValid &= succeeded(verifyTargetKind(op, gpu ? TargetKind::gpu : TargetKind::cpu));
+      else if (getReasonForNoKernel(op, target).empty())
+        op.setScheduleAttr(gpu ? selectGpuSchedules(op, *gpu) : selectCpuSchedules(op, cpu));
     });
     if (!isValid)
       signalPassFailure();

@@ -68,6 +68,30 @@ func.func @layers(%x: tensor<9x2xf32>) -> tensor<9x2xf32> {
   return %y : tensor<9x2xf32>
 }
 
+// Heads that alone read a product, and that are no narrower than a panel, are stored as such; others are a view.
+// CHECK-LABEL: halide.pipeline @heads_linear_0
+// CHECK: halide.output %result [64, ?, 2, ?]
+// CHECK-LABEL: func.func @heads(
+// CHECK: host.call @heads_linear_0(%arg0, %{{.*}}, %arg1) if(
+// CHECK-LABEL: halide.pipeline @narrow_heads_linear_0
+// CHECK: halide.output %result [24, ?, ?]
+// CHECK-LABEL: func.func @narrow_heads(
+// CHECK: memref.transpose
+func.func @heads(%x: tensor<?x?x20xf32>) -> tensor<?x2x?x64xf32> {
+  %w = arith.constant dense<1.0> : tensor<128x20xf32>
+  %y = attn.linear %x, %w schedule([#attn.linear<row_tile = 6, vectors = 2, vector_width = 8, row_block = 96>])
+      : tensor<?x?x20xf32>, tensor<128x20xf32> -> tensor<?x?x128xf32>
+  %h = attn.split_heads %y num_heads(2) : tensor<?x?x128xf32> -> tensor<?x2x?x64xf32>
+  return %h : tensor<?x2x?x64xf32>
+}
+func.func @narrow_heads(%x: tensor<?x?x20xf32>) -> tensor<?x2x?x12xf32> {
+  %w = arith.constant dense<1.0> : tensor<24x20xf32>
+  %y = attn.linear %x, %w schedule([#attn.linear<row_tile = 6, vectors = 2, vector_width = 8, row_block = 96>])
+      : tensor<?x?x20xf32>, tensor<24x20xf32> -> tensor<?x?x24xf32>
+  %h = attn.split_heads %y num_heads(2) : tensor<?x?x24xf32> -> tensor<?x2x?x12xf32>
+  return %h : tensor<?x2x?x12xf32>
+}
+
 // Maps that alone read a product are part of its pipeline, which is called where they end.
 // CHECK-LABEL: halide.pipeline @epilogue_linear_0
 // CHECK: halide.input "bias" [3]

@@ -260,7 +260,7 @@ func.func @expected_row(%x: tensor<1x8x?x64xf32>) -> tensor<1x8x?x64xf32> attrib
 // WIDE: attn.linear {{.*}} schedule([#attn.linear<row_tile = 1, vectors = 4, vector_width = 16, row_block = 516, max_rows = 1>, #attn.linear<row_tile = 6, vectors = 4, vector_width = 16, row_block = 516>])
 // PAIRS: attn.linear {{.*}} row_block = 516, products = bf16_pairs, max_rows = 1>, {{.*}} row_block = 516, products = bf16_pairs>])
 // TILES: attn.linear {{.*}} schedule([#attn.linear<row_tile = 1, vectors = 2, vector_width = 16, row_block = 256, products = bf16_tiles, max_rows = 1>, #attn.linear<row_tile = 8, vectors = 2, vector_width = 16, row_block = 256, products = bf16_tiles>])
-// NARROW: attn.linear {{.*}} schedule([#attn.linear<row_tile = 1, vectors = 2, vector_width = 8, row_block = 516, max_rows = 1>, #attn.linear<row_tile = 6, vectors = 2, vector_width = 8, row_block = 516>])
+// NARROW: attn.linear {{.*}} schedule([#attn.linear<row_tile = 1, vectors = 2, vector_width = 8, row_block = 96, max_rows = 1>, #attn.linear<row_tile = 6, vectors = 2, vector_width = 8, row_block = 96>])
 // WIDE: attn.linear {{.*}} schedule([#attn.linear<row_tile = 6, vectors = 4, vector_width = 16, row_block = 516>])
 // WIDE: attn.linear {{.*}} schedule([#attn.linear<row_tile = 6, vectors = 4, vector_width = 16, row_block = 516>])
 // WIDE: attn.linear {{.*}} schedule([#attn.linear<row_tile = 6, vectors = 4, vector_width = 8, row_block = 516>])
@@ -279,7 +279,7 @@ func.func @linear(%x: tensor<?x8xbf16>, %w: tensor<4x8xbf16>, %short: tensor<8x1
 // A few rows read weights that only a call knows in place, in whole vectors of in_features.
 // CHECK-LABEL: func.func @linear_in_place
 // WIDE: schedule([#attn.linear<row_tile = 4, vectors = 4, vector_width = 16, row_block = 128, packed = false, max_rows = 128>, #attn.linear<row_tile = 6, vectors = 4, vector_width = 16, row_block = 516>])
-// NARROW: schedule([#attn.linear<row_tile = 2, vectors = 4, vector_width = 8, row_block = 128, packed = false, max_rows = 128>, #attn.linear<row_tile = 6, vectors = 2, vector_width = 8, row_block = 516>])
+// NARROW: schedule([#attn.linear<row_tile = 2, vectors = 4, vector_width = 8, row_block = 128, packed = false, max_rows = 128>, #attn.linear<row_tile = 6, vectors = 2, vector_width = 8, row_block = 96>])
 // WIDE: schedule([#attn.linear<{{.*}} row_block = 16, packed = false>])
 // WIDE: schedule([#attn.linear<row_tile = 6, vectors = 4, vector_width = 16, row_block = 516>])
 func.func @linear_in_place(%x: tensor<?x48xf32>, %w: tensor<4x48xf32>, %y: tensor<16x48xbf16>, %v: tensor<4x48xbf16>)
@@ -289,6 +289,25 @@ func.func @linear_in_place(%x: tensor<?x48xf32>, %w: tensor<4x48xf32>, %y: tenso
   %t = attn.transpose %w [1, 0] : tensor<4x48xf32> -> tensor<48x4xf32>
   %c = attn.linear %a, %t : tensor<?x4xf32>, tensor<48x4xf32> -> tensor<?x48xf32>
   return %a, %b, %c : tensor<?x4xf32>, tensor<16x4xbf16>, tensor<?x48xf32>
+}
+
+// Heads of a linear layer that alone reads them are stored one after the other, if no panel exceeds one: nothing is copied.
+// CHECK-LABEL: func.func @stored_heads
+// NARROW: schedule([#attn.prefill<q_block = 24, kv_block = 80,
+// NARROW-NOT: copy_kv_blocks
+// NARROW: return
+// CHECK-LABEL: func.func @heads_in_rows
+// NARROW: schedule([#attn.prefill<q_block = 48, kv_block = 96, {{.*}} copy_kv_blocks = 1>])
+func.func @stored_heads(%x: tensor<1x512x512xf32>, %w: tensor<512x512xf32>) -> tensor<1x8x512x64xf32> {
+  %y = attn.linear %x, %w : tensor<1x512x512xf32>, tensor<512x512xf32> -> tensor<1x512x512xf32>
+  %h = attn.split_heads %y num_heads(8) : tensor<1x512x512xf32> -> tensor<1x8x512x64xf32>
+  %c = attn.attention %h, %h, %h : tensor<1x8x512x64xf32>, tensor<1x8x512x64xf32>, tensor<1x8x512x64xf32> -> tensor<1x8x512x64xf32>
+  return %c : tensor<1x8x512x64xf32>
+}
+func.func @heads_in_rows(%x: tensor<1x512x512xf32>) -> tensor<1x8x512x64xf32> {
+  %h = attn.split_heads %x num_heads(8) : tensor<1x512x512xf32> -> tensor<1x8x512x64xf32>
+  %c = attn.attention %h, %h, %h : tensor<1x8x512x64xf32>, tensor<1x8x512x64xf32>, tensor<1x8x512x64xf32> -> tensor<1x8x512x64xf32>
+  return %c : tensor<1x8x512x64xf32>
 }
 
 // Query blocks across two documents visit the keys of both: they are small. Keys that a search finds need no bounds in a KV block.
