@@ -140,6 +140,12 @@ std::unique_ptr<Kernel> Kernel::compile(func::FuncOp function, StringRef target,
 }
 
 LogicalResult attnc::checkRunsHere(StringRef target) {
+  for (StringRef sanitizer : {"asan", "tsan"}) {
+    std::string init = ("__" + sanitizer + "_init").str();
+    if (mlir::attn::Target(target).has(sanitizer) && !::dlsym(RTLD_DEFAULT, init.c_str()))
+      return reportError("--target", "expected a target without " + sanitizer +
+                                         ", whose runtime is no part of attnc, found " + target);
+  }
   std::string error;
   FailureOr<std::string> host = halide::resolveTarget("host", error);
   if (failed(host))

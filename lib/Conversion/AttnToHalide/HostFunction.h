@@ -120,6 +120,12 @@ private:
   /// The view of `buffer` at the slice's offsets and sizes; `whole` are the buffer's sizes.
   Value viewSlice(OffsetSizeAndStrideOpInterface slice, Value buffer, ArrayRef<OpFoldResult> whole,
                   ArrayRef<int64_t> shape, const Twine &message);
+  /// A view with these sizes; `groups` are the dimensions that each of the buffer's becomes.
+  Value expandBuffer(Value buffer, ArrayRef<OpFoldResult> sizes,
+                     ArrayRef<ReassociationIndices> groups, ArrayRef<int64_t> shape);
+  /// The buffer's dimensions in another order: `order[n]` becomes dimension n.
+  Value viewPermuted(Value buffer, ArrayRef<unsigned> order);
+  Value toValue(OpFoldResult size);
   Value getSize(Value tensor, int64_t dim);
   /// The size of a concatenation along a dimension.
   Value getSum(tensor::ConcatOp op, int64_t dim);
