@@ -143,8 +143,9 @@ LogicalResult attnc::checkRunsHere(StringRef target) {
   for (StringRef sanitizer : {"asan", "tsan"}) {
     std::string init = ("__" + sanitizer + "_init").str();
     if (mlir::attn::Target(target).has(sanitizer) && !::dlsym(RTLD_DEFAULT, init.c_str()))
-      return reportError("--target", "expected a target without " + sanitizer +
-                                         ", whose runtime is no part of attnc, found " + target);
+      return reportError("--target", "expected a target without a sanitizer, whose runtime is no "
+                                     "part of attnc, found " +
+                                         sanitizer);
   }
   std::string error;
   FailureOr<std::string> host = halide::resolveTarget("host", error);

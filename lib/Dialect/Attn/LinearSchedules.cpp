@@ -52,23 +52,55 @@ static Products selectProducts(LinearOp op, const CpuInfo &cpu) {
 /// fewer of 256 to 512 features, blocks of 96 take 0.93 to 0.97 of the time of those of 516.
 static int64_t getRowBlock(const CpuInfo &cpu) { return cpu.vectorRegisters >= 32 ? 516 : 96; }
 
-/// A tile of six rows fills the registers beside loaded operands; a single row has its own kernel.
-/// Packing weights in the call costs more than the product of a few rows, which reads them in
-/// place.
+/// The heads of which `op` is computed for nothing else; null if their size is not known.
+static SplitHeadsOp getOnlyHeads(LinearOp op) {
+  if (!op.getResult().hasOneUse())
+    return {};
+  auto heads = dyn_cast<SplitHeadsOp>(*op.getResult().user_begin());
+  return heads && !heads.getInput().getType().isDynamicDim(2) ? heads : SplitHeadsOp();
+}
+
+static bool fitsPanels(SplitHeadsOp heads, int64_t columns) {
+  int64_t headDim = heads.getResult().getType().getDimSize(3);
+  return headDim > 0 && headDim % columns == 0;
+}
+
+namespace {
+struct RegisterTile {
+  int64_t rows, vectors;
+};
+} // namespace
+
+/// Tiles that fill the registers beside loaded operands. Of 16 registers, four rows waste less than
+/// six where rows are few, or a power of 2, if panels of three vectors divide features and heads.
+static RegisterTile getRegisterTile(LinearOp op, const CpuInfo &cpu, int64_t lanes) {
+  if (cpu.vectorRegisters >= 32)
+    return {6, 4};
+  int64_t features = cast<RankedTensorType>(op.getWeight().getType()).getDimSize(0);
+  SplitHeadsOp heads = getOnlyHeads(op);
+  bool hasAVX = cpu.vectorBytes == 32, areThree = !ShapedType::isDynamic(features) &&
+                                                  features % (3 * lanes) == 0 &&
+                                                  !(heads && fitsPanels(heads, 2 * lanes));
+  return hasAVX && areThree ? RegisterTile{4, 3} : RegisterTile{6, 2};
+}
+
+/// A single row has its own kernel. Packing weights in the call costs more than the product of a
+/// few rows, which reads them in place.
 ArrayAttr attn::selectLinearSchedules(LinearOp op, const CpuInfo &cpu, bool onGpu) {
-  constexpr int64_t kRowTile = 6, kInPlaceTile = 4;
+  constexpr int64_t kInPlaceTile = 4;
   auto input = cast<RankedTensorType>(op.getInput().getType());
   Type element = input.getElementType();
   Products products = onGpu ? Products::f32 : selectProducts(op, cpu);
+  int64_t lanes = cpu.lanes(element.isF64() ? 64 : 32);
+  RegisterTile tile = getRegisterTile(op, cpu, lanes);
   auto get = [&](int64_t rowTile, int64_t maxRows) {
     // Four tiles of AMX share a panel, of as many in_features as fit in cache.
     if (products == Products::bf16_tiles)
       return LinearAttr::get(op->getContext(), rowTile == 1 ? 1 : 8, /*vectors=*/2,
                              /*vector_width=*/16, /*row_block=*/256, products, /*packed=*/true,
                              maxRows);
-    return LinearAttr::get(op->getContext(), rowTile, cpu.vectorRegisters >= 32 ? 4 : 2,
-                           cpu.lanes(element.isF64() ? 64 : 32), getRowBlock(cpu), products,
-                           /*packed=*/true, maxRows);
+    return LinearAttr::get(op->getContext(), rowTile, tile.vectors, lanes, getRowBlock(cpu),
+                           products, /*packed=*/true, maxRows);
   };
   int64_t fewRows = element.isBF16() ? 16 : 128; // bf16 is widened for each tile
   auto getInPlace = [&](int64_t maxRows) {
@@ -88,21 +120,17 @@ ArrayAttr attn::selectLinearSchedules(LinearOp op, const CpuInfo &cpu, bool onGp
   if (isInPlace)
     schedules.push_back(getInPlace(/*maxRows=*/isOpen ? fewRows : 0));
   if (isOpen || schedules.empty())
-    schedules.push_back(get(kRowTile, /*maxRows=*/0));
+    schedules.push_back(get(tile.rows, /*maxRows=*/0));
   return ArrayAttr::get(op->getContext(), schedules);
 }
 
 SplitHeadsOp attn::getStoredHeads(LinearOp op) {
-  if (!op.getSchedule() || !op.getResult().hasOneUse())
-    return {};
-  auto heads = dyn_cast<SplitHeadsOp>(*op.getResult().user_begin());
-  if (!heads || heads.getInput().getType().isDynamicDim(2))
-    return {};
-  int64_t headDim = heads.getResult().getType().getDimSize(3);
-  bool haveTiles = llvm::all_of(*op.getSchedule(), [&](Attribute schedule) {
-    auto linear = dyn_cast<LinearAttr>(schedule);
-    return linear && headDim > 0 && headDim % linear.getPanelColumns() == 0;
-  });
+  SplitHeadsOp heads = getOnlyHeads(op);
+  bool haveTiles =
+      heads && op.getSchedule() && llvm::all_of(*op.getSchedule(), [&](Attribute each) {
+        auto linear = dyn_cast<LinearAttr>(each);
+        return linear && fitsPanels(heads, linear.getPanelColumns());
+      });
   return haveTiles ? heads : SplitHeadsOp();
 }
 

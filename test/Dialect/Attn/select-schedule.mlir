@@ -276,6 +276,20 @@ func.func @linear(%x: tensor<?x8xbf16>, %w: tensor<4x8xbf16>, %short: tensor<8x1
   return %a, %b, %d, %e : tensor<?x4xbf16>, tensor<?x4xbf16>, tensor<8x1x4xbf16>, tensor<2x4xf64>
 }
 
+// Of 16 registers, panels of three vectors go with tiles of four rows, where they divide features and heads.
+// CHECK-LABEL: func.func @linear_panels
+// WIDE: schedule([#attn.linear<row_tile = 6, vectors = 4, vector_width = 16,
+// NARROW: schedule([#attn.linear<row_tile = 4, vectors = 3, vector_width = 8, row_block = 96>])
+// NARROW: schedule([#attn.linear<row_tile = 6, vectors = 2, vector_width = 8, row_block = 96>])
+// CHECK: return
+func.func @linear_panels(%x: tensor<2x128x48xf32>) -> (tensor<2x128x48xf32>, tensor<2x3x128x16xf32>) {
+  %w = arith.constant dense<2.0> : tensor<48x48xf32>
+  %y = attn.linear %x, %w : tensor<2x128x48xf32>, tensor<48x48xf32> -> tensor<2x128x48xf32>
+  %z = attn.linear %y, %w : tensor<2x128x48xf32>, tensor<48x48xf32> -> tensor<2x128x48xf32>
+  %h = attn.split_heads %z num_heads(3) : tensor<2x128x48xf32> -> tensor<2x3x128x16xf32>
+  return %y, %h : tensor<2x128x48xf32>, tensor<2x3x128x16xf32>
+}
+
 // A few rows read weights that only a call knows in place, in whole vectors of in_features.
 // CHECK-LABEL: func.func @linear_in_place
 // WIDE: schedule([#attn.linear<row_tile = 4, vectors = 4, vector_width = 16, row_block = 128, packed = false, max_rows = 128>, #attn.linear<row_tile = 6, vectors = 4, vector_width = 16, row_block = 516>])
