@@ -60,6 +60,13 @@ std::optional<Size> SizeTracer::trace(Value tensor, int64_t dim) {
   return traceScratch(mapping.lookup(tensor), dim);
 }
 
+/// The dimension that becomes `dim` beside ones.
+static std::optional<int64_t> getOnlyDim(tensor::CollapseShapeOp op, int64_t dim) {
+  ReassociationIndices group = op.getReassociationIndices()[dim];
+  llvm::erase_if(group, [&](int64_t source) { return op.getSrcType().getDimSize(source) == 1; });
+  return group.size() == 1 ? std::optional(group.front()) : std::nullopt;
+}
+
 std::optional<Size> SizeTracer::traceScratch(Value tensor, int64_t dim) {
   auto type = cast<RankedTensorType>(tensor.getType());
   if (!type.isDynamicDim(dim))
@@ -77,6 +84,10 @@ std::optional<Size> SizeTracer::traceScratch(Value tensor, int64_t dim) {
       if (isa<RankedTensorType>(operand.getType()))
         return traceScratch(operand, dim);
     return std::nullopt;
+  }
+  if (auto collapse = tensor.getDefiningOp<tensor::CollapseShapeOp>()) {
+    std::optional<int64_t> source = getOnlyDim(collapse, dim);
+    return source ? traceScratch(collapse.getSrc(), *source) : std::nullopt;
   }
   OpBuilder builder(tensor.getDefiningOp());
   FailureOr<SmallVector<OpFoldResult>> sizes;

@@ -84,10 +84,26 @@ FailureOr<SmallVector<OpFoldResult>> imports::broadcast(Node &node, ArrayRef<Ten
         return node.error() << "expected shapes that broadcast, found sizes " << *known << " and "
                             << *other;
       // A size that only the call tells is taken to be the known one, unless that is 1.
-      if (known == 1 || (!known && other && *other != 1))
+      bool isWider = isAtMostOne(wide) && !isAtMostOne(size) && other != 1;
+      if (known == 1 || isWider || (!known && other && *other != 1))
         wide = size;
     }
   return result;
+}
+
+/// The only elements of dimensions that broadcast to `sizes`, if their size is not known to be 1.
+static FailureOr<TensorRef> takeRepeated(Node &node, TensorRef operand,
+                                         ArrayRef<OpFoldResult> sizes) {
+  for (auto [dim, wide] : llvm::enumerate(sizes.take_back(operand->getRank()))) {
+    OpFoldResult size = operand->sizes[dim];
+    if (!isAtMostOne(size) || sameSize(size, wide))
+      continue;
+    auto first = makeSlice(node.body, operand, dim, fixedSize(node, 0), fixedSize(node, 1));
+    if (failed(first))
+      return failure();
+    operand = *first;
+  }
+  return operand;
 }
 
 FailureOr<TensorRef> imports::applyElementwise(Node &node, ArrayRef<TensorRef> operands,
@@ -95,7 +111,14 @@ FailureOr<TensorRef> imports::applyElementwise(Node &node, ArrayRef<TensorRef> o
   FailureOr<SmallVector<OpFoldResult>> sizes = broadcast(node, operands);
   if (failed(sizes))
     return failure();
-  return makeMap(node.body, element, *sizes, operands, std::move(scalar));
+  SmallVector<TensorRef> repeated;
+  for (const TensorRef &operand : operands) {
+    FailureOr<TensorRef> taken = takeRepeated(node, operand, *sizes);
+    if (failed(taken))
+      return failure();
+    repeated.push_back(*taken);
+  }
+  return makeMap(node.body, element, *sizes, repeated, std::move(scalar));
 }
 
 static SmallVector<TensorRef> getInputs(Node &node) {

@@ -55,21 +55,69 @@ static LogicalResult importSoftmax(Node &node) {
 // Norms
 //===----------------------------------------------------------------------===//
 
-/// Scale and bias of a norm, which broadcast to the sizes that it is along.
-static FailureOr<Value> getRow(Node &node, int index, const TensorRef &input, int64_t axis) {
-  TensorRef row = node.input(index);
-  if (!row)
-    return Value();
-  ArrayRef<OpFoldResult> sizes = ArrayRef(input->sizes).drop_front(axis);
-  if (row->element != input->element || row->getRank() > int64_t(sizes.size()))
-    return node.error() << "expected scale and bias of rank " << sizes.size()
-                        << " or less and type " << input->element << ", found " << row->getType();
-  for (auto [wanted, size] : llvm::zip(llvm::reverse(sizes), llvm::reverse(row->sizes)))
+/// Scale or bias, which broadcasts to the input; null if the norm has none.
+static FailureOr<TensorRef> getFactor(Node &node, int index) {
+  TensorRef input = node.input(0), factor = node.input(index);
+  if (!factor)
+    return factor;
+  if (!isa<FloatType>(factor->element) || factor->getRank() > input->getRank())
+    return node.error() << "expected scale and bias that broadcast to " << input->getType()
+                        << ", found " << factor->getType();
+  for (auto [wanted, size] : llvm::zip(llvm::reverse(input->sizes), llvm::reverse(factor->sizes)))
     if (getStatic(wanted) && getStatic(size) && *getStatic(wanted) != *getStatic(size) &&
         *getStatic(size) != 1)
-      return node.error() << "expected scale and bias of the sizes of "
-                          << getTensorType(input->element, sizes) << ", found " << row->getType();
-  return node.materialize(flattenFrom(node.body, makeExpand(node.body, row, sizes), 0));
+      return node.error() << "expected scale and bias that broadcast to " << input->getType()
+                          << ", found " << factor->getType();
+  return factor;
+}
+
+/// Whether attn.layer_norm takes `factor`, which it may lack, for a norm of the dimensions from
+/// `axis` on.
+static bool isRow(const TensorRef &factor, const TensorRef &input, int64_t axis) {
+  return !factor ||
+         (factor->element == input->element && factor->getRank() <= input->getRank() - axis);
+}
+
+/// The row of all dimensions from `axis` on.
+static Value getRow(Node &node, const TensorRef &factor, const TensorRef &input, int64_t axis) {
+  if (!factor)
+    return {};
+  ArrayRef<OpFoldResult> sizes = ArrayRef(input->sizes).drop_front(axis);
+  return node.materialize(flattenFrom(node.body, makeExpand(node.body, factor, sizes), 0));
+}
+
+static TensorRef castTensor(Body &body, const TensorRef &tensor, Type type) {
+  if (tensor->element == type)
+    return tensor;
+  return makeMap(body, type, tensor->sizes, {tensor},
+                 [=](Body &at, ArrayRef<Value> x) { return castScalar(at, x[0], type); });
+}
+
+static TensorRef makeNorm(Node &node, const TensorRef &input, int64_t axis, NormMode mode,
+                          const TensorRef &scale, const TensorRef &bias) {
+  TensorRef rows = flattenFrom(node.body, input, axis);
+  Value norm =
+      LayerNormOp::create(node.body.b, node.body.loc, rows->getType(), node.materialize(rows), mode,
+                          getRow(node, scale, input, axis), getRow(node, bias, input, axis),
+                          APFloat(node.getFloat("epsilon", 1e-5f)));
+  return makeReshape(node.body, makeComputed(norm, rows->sizes), input->sizes);
+}
+
+/// A norm, then a product and sum of elements in the type of scale, which is the result's.
+static FailureOr<TensorRef> makeNormThenScale(Node &node, TensorRef input, int64_t axis,
+                                              NormMode mode, const TensorRef &scale,
+                                              const TensorRef &bias) {
+  Type type = scale->element;
+  if (type.getIntOrFloatBitWidth() > input->element.getIntOrFloatBitWidth())
+    input = castTensor(node.body, input, type);
+  TensorRef norm = makeNorm(node, input, axis, mode, {}, {});
+  SmallVector<TensorRef> operands = {castTensor(node.body, norm, type), scale};
+  if (bias)
+    operands.push_back(castTensor(node.body, bias, type));
+  return applyElementwise(node, operands, type, [](Body &at, ArrayRef<Value> x) -> Value {
+    Value scaled = at.make<arith::MulFOp>(x[0], x[1]);
+    return x.size() > 2 ? at.make<arith::AddFOp>(scaled, x[2]) : scaled;
+  });
 }
 
 /// Mean and 1 / deviation of the rows, which a layer norm may give as well, in the type of
@@ -83,9 +131,7 @@ static LogicalResult importMoments(Node &node, TensorRef input, int64_t axis) {
   Type type = *given ? *given : node.body.b.getF32Type();
   if (!isa<FloatType>(type))
     return node.error() << "expected attribute 'stash_type' to be a float type, found " << type;
-  if (type != input->element)
-    input = makeMap(node.body, type, input->sizes, {input},
-                    [&](Body &at, ArrayRef<Value> x) { return castScalar(at, x[0], type); });
+  input = castTensor(node.body, input, type);
   SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(axis, input->getRank()));
   TensorRef mean = makeReduce(node.body, input, ReduceKind::mean, dims, /*keep=*/true);
   TensorRef square = makeMap(node.body, input->element, input->sizes, {input, mean},
@@ -111,16 +157,15 @@ static LogicalResult importNorm(Node &node, NormMode mode) {
   FailureOr<int64_t> axis = node.getDim(node.getInt("axis", -1), input->getRank());
   if (failed(axis) || failed(checkFloat(node, input)))
     return failure();
-  FailureOr<Value> scale = getRow(node, 1, input, *axis), bias = getRow(node, 2, input, *axis);
+  FailureOr<TensorRef> scale = getFactor(node, 1), bias = getFactor(node, 2);
   if (failed(scale) || failed(bias))
     return failure();
-  TensorRef rows = flattenFrom(node.body, input, *axis);
-  Value norm =
-      LayerNormOp::create(node.body.b, node.body.loc, rows->getType(), node.materialize(rows), mode,
-                          *scale, *bias, APFloat(node.getFloat("epsilon", 1e-5f)));
   if (mode == NormMode::layer && failed(importMoments(node, input, *axis)))
     return failure();
-  return node.setOutput(makeReshape(node.body, makeComputed(norm, rows->sizes), input->sizes));
+  if (isRow(*scale, input, *axis) && isRow(*bias, input, *axis))
+    return node.setOutput(makeNorm(node, input, *axis, mode, *scale, *bias));
+  FailureOr<TensorRef> result = makeNormThenScale(node, input, *axis, mode, *scale, *bias);
+  return failed(result) ? failure() : node.setOutput(*result);
 }
 
 static LogicalResult importLayerNorm(Node &node) { return importNorm(node, NormMode::layer); }

@@ -165,6 +165,32 @@ static TensorRef makeFilled(Node &node, ArrayRef<OpFoldResult> sizes,
   return makeGenerate(node.body, input->element, sizes, {input, fill}, element);
 }
 
+/// The same by `tensor.pad`, which reads nothing of an empty input; null where that may not be
+/// empty, or pads are negative or not known.
+static TensorRef makeFilledAround(Node &node, ArrayRef<OpFoldResult> sizes,
+                                  ArrayRef<std::pair<OpFoldResult, OpFoldResult>> pads) {
+  TensorRef input = node.input(0), fill = node.input(2);
+  bool mayBeEmpty = false;
+  SmallVector<OpFoldResult> before, after;
+  for (auto [size, pad] : llvm::zip_equal(input->sizes, pads)) {
+    auto low = getStatic(pad.first), high = getStatic(pad.second);
+    if (!low || !high || *low < 0 || *high < 0)
+      return {};
+    mayBeEmpty |= (*low > 0 || *high > 0) && !getStatic(size);
+    before.push_back(node.body.b.getIndexAttr(*low));
+    after.push_back(node.body.b.getIndexAttr(*high));
+  }
+  if (!mayBeEmpty || !input->isData() || (fill && !fill->elements))
+    return {};
+  Value padding = fill ? fill->elements->front()
+                       : Value(arith::ConstantOp::create(node.body.b, node.body.loc,
+                                                         node.body.b.getZeroAttr(input->element)));
+  return makeComputed(tensor::PadOp::create(node.body.b, node.body.loc,
+                                            getTensorType(input->element, sizes),
+                                            node.materialize(input), before, after, padding),
+                      sizes);
+}
+
 static LogicalResult importPad(Node &node) {
   StringRef mode = node.getString("mode", "constant");
   Repeat repeat = llvm::StringSwitch<Repeat>(mode)
@@ -190,8 +216,10 @@ static LogicalResult importPad(Node &node) {
     if (repeat && getStatic(size) == 0 && getStatic(sizes.back()) != 0)
       return node.error() << "expected elements to repeat, found a size of 0";
   }
-  return node.setOutput(repeat ? makeRepeated(node, sizes, *pads, repeat)
-                               : makeFilled(node, sizes, *pads));
+  if (repeat)
+    return node.setOutput(makeRepeated(node, sizes, *pads, repeat));
+  TensorRef around = makeFilledAround(node, sizes, *pads);
+  return node.setOutput(around ? around : makeFilled(node, sizes, *pads));
 }
 
 ArrayRef<OpEntry> imports::getPadOps() {

@@ -73,9 +73,23 @@ static Value resolveBound(Body &body, Value bound, OpFoldResult size, int64_t lo
   if (known && *known < 0)
     place = place + last;
   Value at = toIndex(body, place.build(body));
+  bool mayBeNegative = !place.isNonNegative();
+  if (mayBeNegative && !known) {
+    Value isFromEnd = body.make<arith::CmpIOp>(arith::CmpIPredicate::slt, at, body.index(0));
+    at = body.make<arith::SelectOp>(isFromEnd, body.make<arith::AddIOp>(at, whole), at);
+  }
   if (!isAtMost(place, last))
     at = body.make<arith::MinSIOp>(at, whole);
-  return place.isNonNegative() ? at : body.make<arith::MaxSIOp>(at, body.index(low));
+  return mayBeNegative ? body.make<arith::MaxSIOp>(at, body.index(low)) : at;
+}
+
+/// Whether a slice is of one element, unless the dimension is too short.
+static bool isOneElement(Value start, Value end) {
+  auto first = getConstantInt(start), last = getConstantInt(end);
+  if (!first || !last)
+    return false;
+  bool isLast = *first == -1 && *last >= INT32_MAX, areSame = (*first < 0) == (*last < 0);
+  return isLast || (areSame && *last - *first == 1);
 }
 
 static FailureOr<Part> resolvePart(Node &node, OpFoldResult size, Value start, Value end,
@@ -100,6 +114,8 @@ static FailureOr<Part> resolvePart(Node &node, OpFoldResult size, Value start, V
     length = body.make<arith::CeilDivSIOp>(length, body.index(step));
   bool mayBeNegative = first != 0 && !isAtMost(Polynomial::of(part.start), Polynomial::of(last));
   part.size = mayBeNegative ? body.make<arith::MaxSIOp>(length, body.index(0)) : length;
+  if (isOneElement(start, end))
+    part.size = atMostOne(body, part.size);
   return part;
 }
 

@@ -114,8 +114,15 @@ static LogicalResult importConstantOfShape(Node &node) {
 
 /// The number of values of a range of integers.
 static OpFoldResult countRange(Body &body, Value start, Value limit, Value delta) {
+  auto step = getConstantInt(delta);
+  bool isDown = step && *step < 0 && *step > INT32_MIN;
+  if (isDown) { // a division by -1 may overflow
+    std::swap(start, limit);
+    step = -*step;
+    delta = body.make<arith::ConstantIntOp>(delta.getType(), *step);
+  }
   Value distance = body.make<arith::SubIOp>(limit, start);
-  if (getConstantInt(delta) != 1)
+  if (step != 1)
     distance = body.make<arith::CeilDivSIOp>(distance, delta);
   OpFoldResult count = toSize(body, distance);
   if (Polynomial::of(count).isNonNegative())

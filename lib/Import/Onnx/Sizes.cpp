@@ -215,6 +215,19 @@ OpFoldResult Polynomial::build(Body &body) const {
 // Refinements
 //===----------------------------------------------------------------------===//
 
+OpFoldResult imports::atMostOne(Body &body, OpFoldResult size) {
+  if (getStatic(size) || isAtMostOne(size))
+    return size;
+  return body.make<arith::MinSIOp>(toIndex(body, size), body.index(1));
+}
+
+bool imports::isAtMostOne(OpFoldResult size) {
+  auto value = dyn_cast<Value>(size);
+  auto least = value ? value.getDefiningOp<arith::MinSIOp>() : arith::MinSIOp();
+  return least && llvm::any_of(least->getOperands(),
+                               [](Value operand) { return getConstantInt(operand) == 1; });
+}
+
 SmallVector<int64_t> imports::getWideDims(ArrayRef<OpFoldResult> sizes) {
   SmallVector<int64_t> dims;
   for (auto [dim, size] : llvm::enumerate(sizes))

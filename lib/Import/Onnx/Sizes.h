@@ -73,6 +73,12 @@ struct Refinement {
 std::optional<Refinement> refine(Body &body, ArrayRef<OpFoldResult> from,
                                  ArrayRef<OpFoldResult> to);
 
+/// `size`, which is 0 or 1 in every call, as one that `isAtMostOne`.
+OpFoldResult atMostOne(Body &body, OpFoldResult size);
+/// Whether it is the size of a part of one element, which a call may lack: such a dimension
+/// broadcasts.
+bool isAtMostOne(OpFoldResult size);
+
 /// Dimensions other than those of size 1, in order.
 SmallVector<int64_t> getWideDims(ArrayRef<OpFoldResult> sizes);
 
