@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import os
+import shutil
 import tempfile
 
 import sympy
@@ -10,7 +11,7 @@ import torch
 from torch.utils._pytree import tree_map
 
 from . import _flex_export
-from ._compile import compile
+from ._compile import CompileError, compile
 
 _OPSET = 23  # the first with attention
 # Says for each module that it has no use for torchvision.
@@ -19,11 +20,19 @@ logging.getLogger("torch.onnx._internal.exporter._registration").setLevel(loggin
 
 def from_torch(module, inputs, dynamic_shapes, target, name):
     """attnc.from_torch."""
-    with tempfile.TemporaryDirectory() as folder, _evaluating(module):
-        path = os.path.join(folder, name + ".onnx")
+    with _evaluating(module):
         program = _export(module, _separate(inputs), dynamic_shapes, name)
+    folder = tempfile.mkdtemp()
+    try:
+        path = os.path.join(folder, name + ".onnx")
         program.save(path)
         kernel = compile(path, target=target, name=name)
+    except CompileError:
+        folder = None  # the error names a node of the file
+        raise
+    finally:
+        if folder:
+            shutil.rmtree(folder)
     kernel.add_sizes(_find_sizes(program.exported_program))
     return kernel
 
