@@ -14,8 +14,8 @@
 
 namespace mlir::attn {
 
-/// The maps, or the heads, fused into the kernel of an attn.linear. Found before the conversion, which adds uses
-/// of tensors for their sizes.
+/// The maps, or the heads, fused into the kernel of an attn.linear. Found before the conversion,
+/// which adds uses of tensors for their sizes.
 class Epilogues {
 public:
   explicit Epilogues(func::FuncOp function);

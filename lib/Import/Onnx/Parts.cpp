@@ -58,28 +58,31 @@ static bool isAtMost(const Polynomial &a, const Polynomial &b) {
   return (b + Polynomial::constant(-1) * a).isNonNegative();
 }
 
-/// A bound of a slice, counted from the end where negative, within the dimension.
+/// A bound of a slice, counted from the end where negative, within [low, size + high].
 static Value resolveBound(Body &body, Value bound, OpFoldResult size, int64_t low, int64_t high) {
   auto known = getConstantInt(bound), length = getStatic(size);
   if (known && length)
     return body.index(
         std::clamp(*known < 0 ? *known + *length : *known, low, std::max(low, *length + high)));
-  Value whole = toIndex(body, size);
   if (known && *known == 0)
     return body.index(0);
-  if (known && *known >= INT32_MAX)
-    return whole;
-  Polynomial place = Polynomial::of(toSize(body, bound)), last = Polynomial::of(size);
+  if (known && *known <= -INT32_MAX)
+    return body.index(low);
+  Polynomial whole = Polynomial::of(size), last = whole + Polynomial::constant(high);
+  if (known && (*known >= INT32_MAX || (*known == -1 && high == -1)))
+    return toIndex(body, last.build(body));
+  Polynomial place = Polynomial::of(toSize(body, bound));
   if (known && *known < 0)
-    place = place + last;
+    place = place + whole;
   Value at = toIndex(body, place.build(body));
   bool mayBeNegative = !place.isNonNegative();
   if (mayBeNegative && !known) {
     Value isFromEnd = body.make<arith::CmpIOp>(arith::CmpIPredicate::slt, at, body.index(0));
-    at = body.make<arith::SelectOp>(isFromEnd, body.make<arith::AddIOp>(at, whole), at);
+    Value fromEnd = body.make<arith::AddIOp>(at, toIndex(body, size));
+    at = body.make<arith::SelectOp>(isFromEnd, fromEnd, at);
   }
   if (!isAtMost(place, last))
-    at = body.make<arith::MinSIOp>(at, whole);
+    at = body.make<arith::MinSIOp>(at, toIndex(body, last.build(body)));
   return mayBeNegative ? body.make<arith::MaxSIOp>(at, body.index(low)) : at;
 }
 
@@ -101,19 +104,23 @@ static FailureOr<Part> resolvePart(Node &node, OpFoldResult size, Value start, V
   part.start = resolveBound(body, start, size, 0, step < 0 ? -1 : 0);
   Value last = resolveBound(body, end, size, step < 0 ? -1 : 0, step < 0 ? -1 : 0);
   auto first = getConstantInt(part.start), limit = getConstantInt(last);
-  if (first && limit) {
+  if (auto whole = getStatic(size); whole && first && limit) {
     int64_t count =
         step > 0 ? (*limit - *first + step - 1) / step : (*first - *limit - step - 1) / -step;
-    part.size = fixedSize(node, std::max<int64_t>(count, 0));
+    part.size = fixedSize(node, std::clamp<int64_t>(count, 0, *whole));
     return part;
   }
-  if (step < 0)
-    return node.error() << "expected steps forward in a dynamic dimension, found " << step;
-  Value length = first == 0 ? last : body.make<arith::SubIOp>(last, part.start);
-  if (step > 1)
-    length = body.make<arith::CeilDivSIOp>(length, body.index(step));
-  bool mayBeNegative = first != 0 && !isAtMost(Polynomial::of(part.start), Polynomial::of(last));
-  part.size = mayBeNegative ? body.make<arith::MaxSIOp>(length, body.index(0)) : length;
+  Polynomial from = Polynomial::of(step > 0 ? part.start : last),
+             to = Polynomial::of(step > 0 ? last : part.start),
+             distance = to + Polynomial::constant(-1) * from;
+  part.size = distance.build(body);
+  if (std::abs(step) > 1)
+    part.size = body.make<arith::CeilDivSIOp>(toIndex(body, part.size), body.index(std::abs(step)));
+  if (!distance.isNonNegative())
+    part.size = body.make<arith::MaxSIOp>(toIndex(body, part.size), body.index(0));
+  // The first element of an empty dimension is before its last one.
+  if (step < 0 && !isAtMost(distance, Polynomial::of(size)))
+    part.size = body.make<arith::MinSIOp>(toIndex(body, part.size), toIndex(body, size));
   if (isOneElement(start, end))
     part.size = atMostOne(body, part.size);
   return part;
