@@ -14,15 +14,15 @@
 
 namespace mlir::attn {
 
-/// The maps, or the heads, fused into the kernel of an attn.linear. Found before the conversion,
-/// which adds uses of tensors for their sizes.
+/// The maps, or the attn.split_heads, fused into the kernel of an attn.linear. Found before the
+/// conversion, which adds uses of tensors for their sizes.
 class Epilogues {
 public:
   explicit Epilogues(func::FuncOp function);
 
   ArrayRef<MapOp> getMaps(LinearOp op) const { return maps.find(op)->second; }
-  /// The heads that are stored in place of the result of `op`, which has no epilogue then; null if
-  /// its result is.
+  /// The attn.split_heads whose result the kernel stores in place of that of `op`, which has no
+  /// maps then; null if none.
   SplitHeadsOp getHeads(LinearOp op) const { return heads.lookup(op); }
   /// The attn.linear that `op` is fused into; null if `op` has its own kernel.
   LinearOp getLinear(MapOp op) const { return linears.lookup(op); }

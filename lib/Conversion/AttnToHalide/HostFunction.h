@@ -124,7 +124,7 @@ private:
   Value expandBuffer(Value buffer, ArrayRef<OpFoldResult> sizes,
                      ArrayRef<ReassociationIndices> groups, ArrayRef<int64_t> shape);
   /// The buffer's dimensions in another order: `order[n]` becomes dimension n.
-  Value viewPermuted(Value buffer, ArrayRef<unsigned> order);
+  Value viewPermuted(Value buffer, ArrayRef<int64_t> order);
   Value toValue(OpFoldResult size);
   Value getSize(Value tensor, int64_t dim);
   /// The size of a concatenation along a dimension.

@@ -8,12 +8,13 @@
 #include "HostFunction.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 
-Value HostFunction::viewPermuted(Value buffer, ArrayRef<unsigned> order) {
+Value HostFunction::viewPermuted(Value buffer, ArrayRef<int64_t> order) {
   auto map = AffineMap::getPermutationMap(order, builder.getContext());
   return memref::TransposeOp::create(builder, buffer, AffineMapAttr::get(map));
 }
@@ -70,8 +71,8 @@ Value HostFunction::viewAsHeads(Value buffer, OpFoldResult heads, Layout layout)
   }
   sizes[2] = heads;
   Value split = expandBuffer(buffer, sizes, {{0}, {1}, {2, 3}}, shape);
-  return viewPermuted(split, layout == Layout::batch_first ? ArrayRef<unsigned>{0, 2, 1, 3}
-                                                           : ArrayRef<unsigned>{1, 2, 0, 3});
+  return viewPermuted(split, layout == Layout::batch_first ? ArrayRef<int64_t>{0, 2, 1, 3}
+                                                           : ArrayRef<int64_t>{1, 2, 0, 3});
 }
 
 /// The collapsed dimensions but one are 1, so that the view has the sizes of `op`'s source.
@@ -91,9 +92,7 @@ Value HostFunction::viewInReader(Value tensor, Operation *reader) {
   }
   if (auto transpose = dyn_cast<TransposeOp>(reader);
       transpose && transpose.keepsRows() && !transpose.getPermutation().empty()) {
-    SmallVector<unsigned> inverse(transpose.getPermutation().size());
-    for (auto [dim, from] : llvm::enumerate(transpose.getPermutation()))
-      inverse[from] = dim;
+    SmallVector<int64_t> inverse = invertPermutationVector(transpose.getPermutation());
     return viewPermuted(getDestination(transpose.getResult()), inverse);
   }
   auto collapse = dyn_cast<tensor::CollapseShapeOp>(reader);
@@ -109,8 +108,7 @@ Value HostFunction::viewInReader(Value tensor, Operation *reader) {
 void HostFunction::viewTransposed(TransposeOp op) {
   if (op.getPermutation().empty()) // which is no permutation map
     return setBuffer(op.getResult(), getBuffer(op.getInput()));
-  SmallVector<unsigned> order(op.getPermutation());
-  setBuffer(op.getResult(), viewPermuted(getBuffer(op.getInput()), order));
+  setBuffer(op.getResult(), viewPermuted(getBuffer(op.getInput()), op.getPermutation()));
 }
 
 Value HostFunction::viewSlice(OffsetSizeAndStrideOpInterface slice, Value buffer,

@@ -56,8 +56,8 @@ struct LinearKernel {
 };
 /// The epilogue of `op`: maps in order, each the only use of the previous result and elementwise.
 SmallVector<MapOp> getEpilogue(LinearOp op);
-/// Lowers `op` and its epilogue, or as the `heads` that read it, unless null. `panels` are the weights packed by `packPanels`; null if they
-/// aren't constant.
+/// Lowers `op` and its epilogue, or `op` and the `heads` that alone read it, if not null. `panels`
+/// are the weights packed by `packPanels`; null if they aren't constant.
 LogicalResult lowerLinear(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue,
                           SplitHeadsOp heads, Value panels, LinearKernel kernel);
 /// Applies the maps to `value`, the element of the product at `coords`.

@@ -72,7 +72,7 @@ LogicalResult imports::checkPrecision(Node &node) {
   return wanted;
 }
 
-static Value castTensor(Body &body, Value tensor, Type element) {
+static Value castElements(Body &body, Value tensor, Type element) {
   auto type = cast<RankedTensorType>(tensor.getType()).clone(element);
   auto op = MapOp::create(body.b, body.loc, type, tensor);
   OpBuilder::InsertionGuard guard(body.b);
@@ -91,10 +91,10 @@ Value imports::makeProb(Node &node, Value score, Value sink) {
   bool isWide =
       attribute && getElementType(attribute->i(), node.model.context).isF64() && !own.isF64();
   if (isWide)
-    score = castTensor(body, score, body.b.getF64Type());
+    score = castElements(body, score, body.b.getF64Type());
   Value prob = SoftmaxOp::create(body.b, body.loc, score.getType(), score, sink,
                                  body.b.getI64IntegerAttr(-1));
-  return isWide ? castTensor(body, prob, own) : prob;
+  return isWide ? castElements(body, prob, own) : prob;
 }
 
 FailureOr<Value> imports::makeScore(Node &node, const Heads &heads) {

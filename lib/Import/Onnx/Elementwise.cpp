@@ -67,6 +67,13 @@ Value imports::castScalar(Body &body, Value scalar, Type type) {
                                           : castFromInteger(body, scalar, type);
 }
 
+TensorRef imports::castTensor(Body &body, const TensorRef &tensor, Type type) {
+  if (tensor->element == type)
+    return tensor;
+  return makeMap(body, type, tensor->sizes, {tensor},
+                 [type](Body &at, ArrayRef<Value> x) { return castScalar(at, x[0], type); });
+}
+
 //===----------------------------------------------------------------------===//
 // Application
 //===----------------------------------------------------------------------===//

@@ -14,11 +14,6 @@ using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::imports;
 
-static TensorRef castTensor(Body &body, const TensorRef &tensor, Type type) {
-  return makeMap(body, type, tensor->sizes, {tensor},
-                 [type](Body &at, ArrayRef<Value> x) { return castScalar(at, x[0], type); });
-}
-
 /// Applies the subgraph `name` to `tensor`; without it, `tensor` itself.
 static FailureOr<TensorRef> modify(Node &node, StringRef name, const TensorRef &tensor) {
   const ::onnx::AttributeProto *attribute = node.getAttribute(name);
@@ -70,5 +65,5 @@ LogicalResult imports::importFlexAttention(Node &node) {
   if (failed(modified))
     return failure();
   TensorRef context = makeContext(node, heads, node.materialize(*modified));
-  return node.setOutput(context->element == element ? context : castTensor(body, context, element));
+  return node.setOutput(castTensor(body, context, element));
 }

@@ -159,6 +159,8 @@ FailureOr<TensorRef> applyElementwise(Node &node, ArrayRef<TensorRef> operands, 
                                       ScalarFn scalar);
 /// A scalar in another type, as by ONNX's Cast.
 Value castScalar(Body &body, Value scalar, Type type);
+/// The same element by element; `tensor` itself if it is of that type.
+TensorRef castTensor(Body &body, const TensorRef &tensor, Type type);
 Value floatConstant(Body &body, Type type, double value);
 /// A position in a dimension of `size` as an index; negative ones count from the end.
 Value fromEnd(Body &at, Value position, OpFoldResult size);

@@ -86,13 +86,6 @@ static Value getRow(Node &node, const TensorRef &factor, const TensorRef &input,
   return node.materialize(flattenFrom(node.body, makeExpand(node.body, factor, sizes), 0));
 }
 
-static TensorRef castTensor(Body &body, const TensorRef &tensor, Type type) {
-  if (tensor->element == type)
-    return tensor;
-  return makeMap(body, type, tensor->sizes, {tensor},
-                 [=](Body &at, ArrayRef<Value> x) { return castScalar(at, x[0], type); });
-}
-
 static TensorRef makeNorm(Node &node, const TensorRef &input, int64_t axis, NormMode mode,
                           const TensorRef &scale, const TensorRef &bias) {
   TensorRef rows = flattenFrom(node.body, input, axis);

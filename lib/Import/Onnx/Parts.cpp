@@ -100,9 +100,9 @@ static FailureOr<Part> resolvePart(Node &node, OpFoldResult size, Value start, V
   Body &body = node.body;
   Part part;
   part.step = step;
-  // Backwards, -1 is before the first element.
-  part.start = resolveBound(body, start, size, 0, step < 0 ? -1 : 0);
-  Value last = resolveBound(body, end, size, step < 0 ? -1 : 0, step < 0 ? -1 : 0);
+  int64_t offset = step < 0 ? -1 : 0; // backwards, -1 is before the first element
+  part.start = resolveBound(body, start, size, 0, offset);
+  Value last = resolveBound(body, end, size, offset, offset);
   auto first = getConstantInt(part.start), limit = getConstantInt(last);
   if (auto whole = getStatic(size); whole && first && limit) {
     int64_t count =

@@ -211,10 +211,6 @@ OpFoldResult Polynomial::build(Body &body) const {
   return sum;
 }
 
-//===----------------------------------------------------------------------===//
-// Refinements
-//===----------------------------------------------------------------------===//
-
 OpFoldResult imports::atMostOne(Body &body, OpFoldResult size) {
   if (getStatic(size) || isAtMostOne(size))
     return size;
@@ -227,6 +223,10 @@ bool imports::isAtMostOne(OpFoldResult size) {
   return least && llvm::any_of(least->getOperands(),
                                [](Value operand) { return getConstantInt(operand) == 1; });
 }
+
+//===----------------------------------------------------------------------===//
+// Refinements
+//===----------------------------------------------------------------------===//
 
 SmallVector<int64_t> imports::getWideDims(ArrayRef<OpFoldResult> sizes) {
   SmallVector<int64_t> dims;

@@ -40,8 +40,9 @@ bool mayMultiplyPairs(LinearOp op);
 /// The `#attn.linear` schedules of `op` for a CPU, or for kernels that Halide compiles for a GPU.
 ArrayAttr selectLinearSchedules(LinearOp op, const CpuInfo &cpu, bool onGpu = false);
 
-/// The heads that kernels of `op` store one after the other, not beside each other: those of its
-/// only reader, if no register tile exceeds a head. Null if there are none, or none on CPUs.
+/// The `attn.split_heads` whose result, [batch, heads, len, head_dim], a CPU's kernels of `op`
+/// store in place of their own: it alone reads `op`, and panels of weights divide a head. Null if
+/// none.
 SplitHeadsOp getStoredHeads(LinearOp op);
 
 /// `schedules` with `schedule` at `index`; the others take its panels of packed weights.
