@@ -564,3 +564,33 @@ func.func @prob_in_f32(%s: tensor<2x3x5x7xbf16>) -> (tensor<2x3x5x7xf32>, tensor
   %other = arith.truncf %r : tensor<2x3x5x7xf32> to tensor<2x3x5x7xf16>
   return %p, %half, %other : tensor<2x3x5x7xf32>, tensor<2x3x5x7xbf16>, tensor<2x3x5x7xf16>
 }
+
+// -----
+
+// Relative positions of rows and columns of an image, added to scores viewed in five dimensions.
+// CHECK-LABEL: @relative_rows_and_columns
+// CHECK:         %[[SCORE:.*]] = attn.score %{{.*}}, %{{.*}} : tensor<1x?x35x8xf32>
+// CHECK:         %[[MODIFIED:.*]] = attn.modify_score %[[SCORE]]
+// CHECK:           tensor.extract %arg3
+// CHECK:           tensor.extract %arg4
+// CHECK:         attn.softmax %[[MODIFIED]]
+// CHECK:         attn.context
+// FUSED-LABEL: @relative_rows_and_columns
+// FUSED:         attn.attention {{.*}} score_mod
+func.func @relative_rows_and_columns(%q: tensor<?x35x8xf32>, %k: tensor<?x35x8xf32>, %v: tensor<?x35x8xf32>, %rows: tensor<?x5x7x5x1xf32>, %columns: tensor<?x5x7x1x7xf32>) -> tensor<?x35x8xf32> {
+  %kt = attn.transpose %k [0, 2, 1] : tensor<?x35x8xf32> -> tensor<?x8x35xf32>
+  %s = attn.matmul %q, %kt : tensor<?x35x8xf32>, tensor<?x8x35xf32> -> tensor<?x35x35xf32>
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %s, %c0 : tensor<?x35x35xf32>
+  %wide = tensor.expand_shape %s [[0], [1, 2], [3, 4]] output_shape [%n, 5, 7, 5, 7] : tensor<?x35x35xf32> into tensor<?x5x7x5x7xf32>
+  %m = attn.map %wide, %rows, %columns {
+  ^bb0(%x: f32, %row: f32, %column: f32):
+    %0 = arith.addf %x, %row : f32
+    %1 = arith.addf %0, %column : f32
+    attn.yield %1 : f32
+  } : tensor<?x5x7x5x7xf32>, tensor<?x5x7x5x1xf32>, tensor<?x5x7x1x7xf32> -> tensor<?x5x7x5x7xf32>
+  %back = tensor.collapse_shape %m [[0], [1, 2], [3, 4]] : tensor<?x5x7x5x7xf32> into tensor<?x35x35xf32>
+  %p = attn.softmax %back : tensor<?x35x35xf32>
+  %c = attn.matmul %p, %v : tensor<?x35x35xf32>, tensor<?x35x8xf32> -> tensor<?x35x8xf32>
+  return %c : tensor<?x35x8xf32>
+}

@@ -72,7 +72,9 @@ static Stage makeScore(RewriterBase &rewriter, MatmulOp op, bool isSwapped) {
 static std::optional<int64_t> findAxis(SoftmaxOp softmax, const StagePath &path) {
   int64_t rank = rankOf(softmax.getScore()), axis = softmax.getAxis();
   Stage shown{path.root->getResult(0)};
-  llvm::copy_if(path.steps, std::back_inserter(shown.moves), isMove);
+  for (Operation *step : path.steps)
+    if (isMove(step))
+      shown.push(step);
   for (int64_t back : {0, 1})
     if (shown.follow(rankOf(shown.value) - 1 - back) == (axis < 0 ? axis + rank : axis))
       return back;

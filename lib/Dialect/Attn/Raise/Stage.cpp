@@ -15,19 +15,29 @@
 #include "attnc/Dialect/Attn/RegionChain.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 
+/// Whether `next` moves every element of what `last` reads back to its place.
+static bool undoes(Operation *next, Operation *last) {
+  if (next->getResult(0).getType() != last->getOperand(0).getType())
+    return false;
+  if (auto transpose = dyn_cast<TransposeOp>(next)) {
+    auto before = dyn_cast<TransposeOp>(last);
+    return before && before.getPermutation() ==
+                         ArrayRef(invertPermutationVector(transpose.getPermutation()));
+  }
+  auto collapse = dyn_cast<tensor::CollapseShapeOp>(next);
+  auto expand = dyn_cast<tensor::ExpandShapeOp>(last);
+  return collapse && expand && collapse.getReassociation() == expand.getReassociation();
+}
+
 void Stage::push(Operation *move) {
-  auto last = moves.empty() ? TransposeOp() : dyn_cast<TransposeOp>(moves.back());
-  auto next = dyn_cast<TransposeOp>(move);
-  auto isUndone = [&](auto pair) {
-    return last.getPermutation()[pair.value()] == int64_t(pair.index());
-  };
-  if (last && next && llvm::all_of(llvm::enumerate(next.getPermutation()), isUndone))
+  if (!moves.empty() && undoes(move, moves.back()))
     moves.pop_back();
   else
     moves.push_back(move);

@@ -22,7 +22,7 @@ struct Stage {
   /// From the stage outwards.
   SmallVector<Operation *> moves = {};
 
-  /// Adds a move; two transposes that undo each other are none.
+  /// Adds a move, or drops the last one if the move undoes it.
   void push(Operation *move);
   /// The indices, after the moves, of the stage's element at `indices`.
   SmallVector<Value> getIndices(Elements &elements, ArrayRef<Value> indices) const;
