@@ -109,7 +109,8 @@ static bool canMove(Operation *move, Type element, bool hasScales) {
     return true;
   if (auto transpose = dyn_cast_or_null<TransposeOp>(move))
     return !hasScales || transpose.keepsRows();
-  return isa_and_nonnull<SplitHeadsOp>(move) && isa<FloatType>(element) && !hasScales;
+  return isa_and_nonnull<SplitHeadsOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp>(move) &&
+         isa<FloatType>(element) && !hasScales;
 }
 
 /// A copy of `move` for `source`, whose rows may be narrower and of another width.

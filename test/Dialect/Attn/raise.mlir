@@ -594,3 +594,79 @@ func.func @relative_rows_and_columns(%q: tensor<?x35x8xf32>, %k: tensor<?x35x8xf
   %c = attn.matmul %p, %v : tensor<?x35x35xf32>, tensor<?x35x8xf32> -> tensor<?x35x8xf32>
   return %c : tensor<?x35x8xf32>
 }
+
+// -----
+
+// Scores of f16 widened for mask and softmax, viewed in five dimensions between, and probs rounded
+// for the product: one attention in f32.
+// CHECK-LABEL: @widened_scores
+// CHECK-DAG:     %[[QUERY:.*]] = arith.extf %arg0 {{.*}} : tensor<2x3x5x8xf16> to tensor<2x3x5x8xf32>
+// CHECK-DAG:     %[[KEY:.*]] = arith.extf %arg1 {{.*}} : tensor<2x3x7x8xf16> to tensor<2x3x7x8xf32>
+// CHECK:         %[[SCORE:.*]] = attn.score %[[QUERY]], %[[KEY]]
+// CHECK:         %[[MODIFIED:.*]] = attn.modify_score %[[SCORE]]
+// CHECK-NEXT:      ^bb0(%score: f32,
+// CHECK:           arith.addf %score, %{{.*}} : f32
+// CHECK:         %[[PROB:.*]] = attn.softmax %[[MODIFIED]]
+// CHECK:         %[[VALUE:.*]] = arith.extf %arg1 {{.*}} : tensor<2x3x7x8xf16> to tensor<2x3x7x8xf32>
+// CHECK:         %[[CONTEXT:.*]] = attn.context %[[PROB]], %[[VALUE]]
+// CHECK:         arith.truncf %[[CONTEXT]] {{.*}} : tensor<2x3x5x8xf32> to tensor<2x3x5x8xf16>
+// FUSED-LABEL: @widened_scores
+// FUSED:         attn.attention %{{.*}}, %arg1, %arg1 score_mod
+// FUSED:         tensor<2x3x5x8xf32>, tensor<2x3x7x8xf16>, tensor<2x3x7x8xf16> -> tensor<2x3x5x8xf32>
+func.func @widened_scores(%q: tensor<2x3x5x8xf16>, %k: tensor<2x3x7x8xf16>, %bias: tensor<5x7xf32>) -> tensor<2x3x5x8xf16> {
+  %kt = attn.transpose %k [0, 1, 3, 2] : tensor<2x3x7x8xf16> -> tensor<2x3x8x7xf16>
+  %s = attn.matmul %q, %kt : tensor<2x3x5x8xf16>, tensor<2x3x8x7xf16> -> tensor<2x3x5x7xf16>
+  %five = tensor.expand_shape %s [[0], [1, 2], [3], [4]] output_shape [2, 3, 1, 5, 7] : tensor<2x3x5x7xf16> into tensor<2x3x1x5x7xf16>
+  %wide = arith.extf %five : tensor<2x3x1x5x7xf16> to tensor<2x3x1x5x7xf32>
+  %m = attn.map %wide, %bias {
+  ^bb0(%x: f32, %y: f32):
+    %r = arith.addf %x, %y : f32
+    attn.yield %r : f32
+  } : tensor<2x3x1x5x7xf32>, tensor<5x7xf32> -> tensor<2x3x1x5x7xf32>
+  %four = tensor.collapse_shape %m [[0], [1, 2], [3], [4]] : tensor<2x3x1x5x7xf32> into tensor<2x3x5x7xf32>
+  %p = attn.softmax %four : tensor<2x3x5x7xf32>
+  %rounded = arith.truncf %p : tensor<2x3x5x7xf32> to tensor<2x3x5x7xf16>
+  %c = attn.matmul %rounded, %k : tensor<2x3x5x7xf16>, tensor<2x3x7x8xf16> -> tensor<2x3x5x8xf16>
+  return %c : tensor<2x3x5x8xf16>
+}
+
+// -----
+
+// The same in ops of attention, and probs that are scaled after they are rounded.
+// CHECK-LABEL: @widened_score
+// CHECK:         %[[SCORE:.*]] = attn.score {{.*}} scale(5.000000e-01) : tensor<2x3x5x8xf32>
+// CHECK:         attn.modify_score %[[SCORE]]
+// CHECK:         attn.modify_prob
+// CHECK:           arith.mulf
+// CHECK:         attn.context {{.*}} -> tensor<2x3x5x8xf32>
+// FUSED-LABEL: @widened_score
+// FUSED:         attn.attention %{{.*}}, %arg1, %arg1 scale(5.000000e-01) score_mod
+func.func @widened_score(%q: tensor<2x3x5x8xbf16>, %k: tensor<2x3x7x8xbf16>, %bias: tensor<2x3x5x7xf32>) -> tensor<2x3x5x8xbf16> {
+  %s = attn.score %q, %k scale(0.5) : tensor<2x3x5x8xbf16>, tensor<2x3x7x8xbf16> -> tensor<2x3x5x7xbf16>
+  %wide = arith.extf %s : tensor<2x3x5x7xbf16> to tensor<2x3x5x7xf32>
+  %m = arith.addf %wide, %bias : tensor<2x3x5x7xf32>
+  %p = attn.softmax %m : tensor<2x3x5x7xf32>
+  %scaled = attn.map %p {
+  ^bb0(%x: f32):
+    %two = arith.constant 2.0 : bf16
+    %r = arith.truncf %x : f32 to bf16
+    %scaled = arith.mulf %r, %two : bf16
+    attn.yield %scaled : bf16
+  } : tensor<2x3x5x7xf32> -> tensor<2x3x5x7xbf16>
+  %c = attn.context %scaled, %k : tensor<2x3x5x7xbf16>, tensor<2x3x7x8xbf16> -> tensor<2x3x5x8xbf16>
+  return %c : tensor<2x3x5x8xbf16>
+}
+
+// -----
+
+// A softmax in f64 takes no wider products.
+// CHECK-LABEL: @doubles
+// CHECK-NOT:     attn.score
+// CHECK:         attn.matmul
+func.func @doubles(%q: tensor<2x3x5x8xf32>, %k: tensor<2x3x7x8xf32>) -> tensor<2x3x5x7xf64> {
+  %kt = attn.transpose %k [0, 1, 3, 2] : tensor<2x3x7x8xf32> -> tensor<2x3x8x7xf32>
+  %s = attn.matmul %q, %kt : tensor<2x3x5x8xf32>, tensor<2x3x8x7xf32> -> tensor<2x3x5x7xf32>
+  %wide = arith.extf %s : tensor<2x3x5x7xf32> to tensor<2x3x5x7xf64>
+  %p = attn.softmax %wide : tensor<2x3x5x7xf64>
+  return %p : tensor<2x3x5x7xf64>
+}

@@ -49,7 +49,8 @@ def AttnRaise : Pass<"attn-raise", "::mlir::func::FuncOp"> {
     others batches; where the right side lacks the last one, its heads are shared. Sizes
     of one batch and head are added. A softmax along the rows of a product makes its right side
     the query. Masks and biases that reshapes, transposes and cheap maps made are read
-    where these read them, so that analyses see `k <= q` and no table of it.
+    where these read them, so that analyses see `k <= q` and no table of it. Products of f16 or
+    bf16 around a softmax in f32 are computed in f32, of widened operands, and not rounded between.
 
     A prob of exactly zero contributes exactly zero to a context, whatever the value holds,
     as it does not to a product. A product with a constant, or an argument with `attn.weight`,

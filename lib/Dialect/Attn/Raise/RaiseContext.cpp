@@ -14,6 +14,7 @@
 #include "Stage.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -58,6 +59,12 @@ static bool mayBeContext(MatmulOp op) {
          (rankOf(op.getRight()) > 2 || rankOf(op.getLeft()) == 2) && haveKnownFront(op);
 }
 
+/// Shows the graph `context` as what `op` computes.
+static void replaceByContext(RewriterBase &rewriter, Operation *op, Stage context) {
+  context.setShownElement(getElementTypeOrSelf(op->getResult(0)));
+  rewriter.replaceAllUsesWith(op->getResult(0), context.show(rewriter));
+}
+
 static void makeContext(RewriterBase &rewriter, const Stage &prob, MatmulOp op) {
   if (!mayBeContext(op) || !keepsMatrices(prob, op))
     return;
@@ -70,10 +77,25 @@ static void makeContext(RewriterBase &rewriter, const Stage &prob, MatmulOp op) 
   Batches batches(rewriter, op, parts);
   if (!haveSameFront(prob, op, batches))
     return;
-  Value value = batches.raise(op.getRight(), Batches::Keys);
-  Stage context{ContextOp::create(rewriter, loc, batches.getStageType(), prob.value, value)};
+  Type element = getElementTypeOrSelf(prob.value);
+  Value value = inElements(rewriter, loc, batches.raise(op.getRight(), Batches::Keys), element);
+  Stage context{
+      ContextOp::create(rewriter, loc, batches.getStageType().clone(element), prob.value, value)};
   batches.addMoves(context);
-  rewriter.replaceAllUsesWith(op.getResult(), context.show(rewriter));
+  replaceByContext(rewriter, op, context);
+}
+
+/// The context in the prob's elements, if the graph shows it narrower ones.
+static void widenContext(RewriterBase &rewriter, const Stage &prob, ContextOp op) {
+  if (!prob.shownElement || !prob.moves.empty())
+    return;
+  rewriter.setInsertionPoint(op);
+  Location loc = op.getLoc();
+  Type element = getElementTypeOrSelf(prob.value);
+  Value value = inElements(rewriter, loc, op.getValue(), element);
+  replaceByContext(
+      rewriter, op,
+      Stage{ContextOp::create(rewriter, loc, op.getType().clone(element), prob.value, value)});
 }
 
 /// The prob that `op`, a product or context, takes, as a stage: elementwise ops behind the softmax
@@ -81,6 +103,10 @@ static void makeContext(RewriterBase &rewriter, const Stage &prob, MatmulOp op) 
 static std::optional<Stage> raiseProb(RewriterBase &rewriter, Operation *op, const Chains &chains) {
   std::optional<StagePath> path = findPath(op->getOperand(0), isProb, chains);
   if (!path || path->root->getBlock() != op->getBlock())
+    return std::nullopt;
+  Type element = getElementTypeOrSelf(path->root->getResult(0)),
+       narrow = getElementTypeOrSelf(op->getOperand(0));
+  if (element != narrow && !mayWiden(narrow, element))
     return std::nullopt;
   Stage prob{path->root->getResult(0)};
   for (Operation *step : path->steps) {
@@ -104,8 +130,12 @@ void attn::raiseContexts(RewriterBase &rewriter, func::FuncOp function) {
         products.push_back(&op);
     for (Operation *product : products) {
       std::optional<Stage> prob = raiseProb(rewriter, product, chains);
-      if (auto matmul = dyn_cast<MatmulOp>(product); matmul && prob)
+      if (!prob)
+        continue;
+      if (auto matmul = dyn_cast<MatmulOp>(product))
         makeContext(rewriter, *prob, matmul);
+      else
+        widenContext(rewriter, *prob, cast<ContextOp>(product));
     }
   }
 }

@@ -16,6 +16,7 @@
 #include "attnc/Dialect/Attn/Attributes.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
@@ -44,8 +45,9 @@ static bool mayBeScore(MatmulOp op) {
   return !(isShared && (rankOf(op.getLeft()) > 2 || isWeight(op.getRight()))) && haveKnownFront(op);
 }
 
-/// The product as a score; with its sides swapped where the softmax is along its rows.
-static Stage makeScore(RewriterBase &rewriter, MatmulOp op, bool isSwapped) {
+/// The product as a score in elements of `element`, with its sides swapped where the softmax is
+/// along its rows.
+static Stage makeScore(RewriterBase &rewriter, MatmulOp op, bool isSwapped, Type element) {
   rewriter.setInsertionPoint(op);
   Location loc = op.getLoc();
   Batches batches(rewriter, op);
@@ -58,13 +60,28 @@ static Stage makeScore(RewriterBase &rewriter, MatmulOp op, bool isSwapped) {
   SmallVector<int64_t> shape(type.getShape());
   if (isSwapped)
     std::swap(shape[2], shape[3]);
-  auto score =
-      ScoreOp::create(rewriter, loc, type.clone(shape), query, key, rewriter.getF64FloatAttr(1));
+  auto score = ScoreOp::create(
+      rewriter, loc, type.clone(shape, element), inElements(rewriter, loc, query, element),
+      inElements(rewriter, loc, key, element), rewriter.getF64FloatAttr(1));
   Stage stage{score.getScore()};
   if (isSwapped)
     stage.push(swapLast(rewriter, loc, stage.value).getDefiningOp());
   batches.addMoves(stage);
+  stage.setShownElement(getElementTypeOrSelf(op.getResult()));
   rewriter.replaceAllUsesWith(op.getResult(), stage.show(rewriter));
+  return stage;
+}
+
+/// The score in wider elements, and the same one for other readers.
+static Stage widenScore(RewriterBase &rewriter, ScoreOp op, Type element) {
+  rewriter.setInsertionPoint(op);
+  Location loc = op.getLoc();
+  Value query = inElements(rewriter, loc, op.getQuery(), element),
+        key = inElements(rewriter, loc, op.getKey(), element);
+  Stage stage{
+      ScoreOp::create(rewriter, loc, op.getType().clone(element), query, key, op.getScaleAttr())};
+  stage.setShownElement(getElementTypeOrSelf(op.getScore()));
+  rewriter.replaceAllUsesWith(op.getScore(), stage.show(rewriter));
   return stage;
 }
 
@@ -101,7 +118,14 @@ static void raiseScore(RewriterBase &rewriter, SoftmaxOp softmax, const Chains &
   bool isSwapped = *axis == 1;
   if (matmul ? !mayBeScore(matmul) || (isSwapped && !hasOwnHeads(matmul)) : isSwapped)
     return;
-  Stage stage = matmul ? makeScore(rewriter, matmul, isSwapped) : Stage{path->root->getResult(0)};
+  Type element = getElementTypeOrSelf(softmax.getScore()),
+       narrow = getElementTypeOrSelf(path->root->getResult(0));
+  auto score = dyn_cast<ScoreOp>(path->root);
+  if (element != narrow && (!mayWiden(narrow, element) || !(matmul || score)))
+    return;
+  Stage stage = matmul              ? makeScore(rewriter, matmul, isSwapped, element)
+                : element != narrow ? widenScore(rewriter, score, element)
+                                    : Stage{path->root->getResult(0)};
   for (Operation *step : path->steps) {
     if (isMove(step))
       stage.push(step);

@@ -3,8 +3,9 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Graphs reshape a score to mask it, take its heads and batch as one for a product, and so
-// on. Between score and context it stays in its own shape here.
+// Graphs reshape a score to mask it, take its heads and batch as one for a product, widen it for
+// the softmax, and so on. Between score and context it stays in its own shape and element type
+// here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,14 +23,19 @@
 using namespace mlir;
 using namespace mlir::attn;
 
+void Stage::setShownElement(Type element) {
+  shownElement = element == getElementTypeOrSelf(value) ? Type() : element;
+}
+
 /// Whether `next` moves every element of what `last` reads back to its place.
 static bool undoes(Operation *next, Operation *last) {
-  if (next->getResult(0).getType() != last->getOperand(0).getType())
+  auto shapeOf = [](Value x) { return cast<ShapedType>(x.getType()).getShape(); };
+  if (shapeOf(next->getResult(0)) != shapeOf(last->getOperand(0)))
     return false;
   if (auto transpose = dyn_cast<TransposeOp>(next)) {
     auto before = dyn_cast<TransposeOp>(last);
-    return before && before.getPermutation() ==
-                         ArrayRef(invertPermutationVector(transpose.getPermutation()));
+    return before &&
+           before.getPermutation() == ArrayRef(invertPermutationVector(transpose.getPermutation()));
   }
   auto collapse = dyn_cast<tensor::CollapseShapeOp>(next);
   auto expand = dyn_cast<tensor::ExpandShapeOp>(last);
@@ -41,6 +47,26 @@ void Stage::push(Operation *move) {
     moves.pop_back();
   else
     moves.push_back(move);
+}
+
+bool attn::mayWiden(Type narrow, Type wide) {
+  return wide.isF32() && (narrow.isF16() || narrow.isBF16());
+}
+
+Value attn::inElements(OpBuilder &builder, Location loc, Value x, Type element) {
+  Type from = getElementTypeOrSelf(x);
+  if (from == element)
+    return x;
+  unsigned fromWidth = from.getIntOrFloatBitWidth(), width = element.getIntOrFloatBitWidth();
+  if (fromWidth == width) // f16 and bf16
+    return inElements(builder, loc, inElements(builder, loc, x, builder.getF32Type()), element);
+  auto tensor = dyn_cast<RankedTensorType>(x.getType());
+  Type type = tensor ? Type(tensor.clone(element)) : element;
+  auto unrounded =
+      arith::FastMathFlagsAttr::get(builder.getContext(), arith::FastMathFlags::contract);
+  if (fromWidth < width)
+    return arith::ExtFOp::create(builder, loc, type, x, unrounded);
+  return arith::TruncFOp::create(builder, loc, type, x, /*roundingmode=*/nullptr, unrounded);
 }
 
 SmallVector<Value> Stage::getIndices(Elements &elements, ArrayRef<Value> indices) const {
@@ -56,8 +82,9 @@ Value Stage::show(RewriterBase &rewriter) const {
     IRMapping mapping;
     mapping.map(move->getOperand(0), shown);
     shown = rewriter.clone(*move, mapping)->getResult(0);
+    shown.setType(cast<ShapedType>(shown.getType()).clone(getElementTypeOrSelf(value)));
   }
-  return shown;
+  return shownElement ? inElements(rewriter, value.getLoc(), shown, shownElement) : shown;
 }
 
 /// The group that holds `dim`, and none other than sizes of 1 beside it.
@@ -100,9 +127,17 @@ std::optional<int64_t> Stage::follow(int64_t dim) const {
 // Chains
 //===----------------------------------------------------------------------===//
 
+/// Whether both are tensors of floats and of the same static sizes.
+static bool haveSameShape(Value a, Value b) {
+  auto isOfFloats = [](Value x) { return isa<FloatType>(getElementTypeOrSelf(x)); };
+  auto left = dyn_cast<RankedTensorType>(a.getType()),
+       right = dyn_cast<RankedTensorType>(b.getType());
+  return left && right && left.getShape() == right.getShape() && isOfFloats(a) && isOfFloats(b);
+}
+
 /// Whether a generated tensor has the sizes of one that its region reads at its own place.
 static bool readsElement(tensor::ExtractOp read, tensor::GenerateOp op) {
-  if (read.getTensor().getType() != op.getType() ||
+  if (!haveSameShape(read.getTensor(), op.getResult()) ||
       !llvm::equal(read.getIndices(), op.getBody().getArguments()))
     return false;
   OpBuilder builder(op);
@@ -119,12 +154,17 @@ static SmallVector<OpOperand *> getReads(Operation *op) {
   if (auto generate = dyn_cast<tensor::GenerateOp>(op)) {
     for (auto read : generate.getBody().getOps<tensor::ExtractOp>())
       reads.push_back(&read.getTensorMutable());
-    return reads;
+  } else {
+    for (OpOperand &operand : op->getOpOperands())
+      if (isMove(op) || haveSameShape(operand.get(), op->getResult(0)))
+        reads.push_back(&operand);
   }
-  for (OpOperand &operand : op->getOpOperands())
-    if (isMove(op) || operand.get().getType() == op->getResult(0).getType())
-      reads.push_back(&operand);
   return reads;
+}
+
+/// Whether the operand has the element type of the result.
+static bool keepsElement(OpOperand *read, Operation *op) {
+  return getElementTypeOrSelf(read->get()) == getElementTypeOrSelf(op->getResult(0));
 }
 
 Chains::Chains(Block &block, function_ref<bool(Operation *)> isRoot) {
@@ -142,8 +182,9 @@ Chains::Chains(Block &block, function_ref<bool(Operation *)> isRoot) {
           (generate && !readsElement(cast<tensor::ExtractOp>(read->getOwner()), generate)))
         continue;
       reached.insert(op.getResult(0));
-      reads[&op] = read;
-      break;
+      OpOperand *&taken = reads[&op];
+      if (!taken || (keepsElement(read, &op) && !keepsElement(taken, &op)))
+        taken = read;
     }
   }
 }
@@ -168,6 +209,22 @@ std::optional<StagePath> attn::findPath(Value value, function_ref<bool(Operation
   return path;
 }
 
+/// What an op of the graph computes, in the stage's element type.
+static Value takeElement(OpBuilder &builder, Location loc, Value computed, Type element) {
+  auto rounding = computed.getDefiningOp<arith::TruncFOp>();
+  bool isOwn = rounding && rounding.getIn().getType() == element;
+  return isOwn ? rounding.getIn() : inElements(builder, loc, computed, element);
+}
+
+/// Lets what widens `shown`, an element of the stage in a narrower type, read that element.
+static void dropRounding(RewriterBase &rewriter, Value shown, Value own) {
+  if (shown == own)
+    return;
+  for (Operation *user : llvm::make_early_inc_range(shown.getUsers()))
+    if (isa<arith::ExtFOp>(user) && user->getResult(0).getType() == own.getType())
+      rewriter.replaceOp(user, own);
+}
+
 template <typename OpTy>
 bool attn::joinStage(RewriterBase &rewriter, Stage &stage, Operation *op, OpOperand *shown) {
   OpBuilder::InsertionGuard guard(rewriter);
@@ -179,17 +236,22 @@ bool attn::joinStage(RewriterBase &rewriter, Stage &stage, Operation *op, OpOper
   Elements elements(rewriter, loc);
   SmallVector<Value> place(block->getArguments().drop_front());
   SmallVector<Value> indices = stage.getIndices(elements, place);
+  Value own = block->getArgument(0),
+        read = inElements(rewriter, loc, own, getElementTypeOrSelf(shown->get()));
   // Whatever reads the stage at this place, however deep, reads the element.
-  elements.remember(stage.value, place, block->getArgument(0));
-  elements.remember(shown->get(), indices, block->getArgument(0));
+  elements.remember(stage.value, place, own);
+  elements.remember(shown->get(), indices, read);
   elements.setStage(stage.value, place);
-  YieldOp::create(rewriter, loc, elements.compute(op, indices));
+  Value computed = elements.compute(op, indices);
+  YieldOp::create(rewriter, loc, takeElement(rewriter, loc, computed, element));
+  dropRounding(rewriter, read, own);
   if (getLongestChain(modified.getBody()) > kLongestChain) {
     rewriter.eraseOp(modified);
     return false;
   }
   rewriter.setInsertionPointAfter(modified);
   stage.value = modified.getResult();
+  stage.setShownElement(getElementTypeOrSelf(op->getResult(0)));
   rewriter.replaceAllUsesWith(op->getResult(0), stage.show(rewriter));
   return true;
 }

@@ -21,19 +21,23 @@ struct Stage {
   Value value;
   /// From the stage outwards.
   SmallVector<Operation *> moves = {};
+  /// The float type in which the graph reads its elements; null if they are of this type.
+  Type shownElement = {};
 
+  /// The graph reads elements of this type.
+  void setShownElement(Type element);
   /// Adds a move, or drops the last one if the move undoes it.
   void push(Operation *move);
   /// The indices, after the moves, of the stage's element at `indices`.
   SmallVector<Value> getIndices(Elements &elements, ArrayRef<Value> indices) const;
-  /// The stage as the graph shows it, behind `value`.
+  /// The stage as the graph shows it, at the insertion point.
   Value show(RewriterBase &rewriter) const;
   /// The dimension that `dim` of the stage is moved to; none if it was split or collapsed.
   std::optional<int64_t> follow(int64_t dim) const;
 };
 
 /// For each elementwise op and move, the operand that leads back to an op of `isRoot` through other
-/// such ops; the first of several.
+/// such ops; of several the first one of the op's element type, else the first.
 class Chains {
 public:
   Chains(Block &block, function_ref<bool(Operation *)> isRoot);
@@ -54,12 +58,18 @@ std::optional<StagePath> findPath(Value value, function_ref<bool(Operation *)> i
                                   const Chains &chains);
 
 /// Replaces `op`, an elementwise op on the stage that `shown` reads, by an `OpTy` on the stage with
-/// the op as its region. False if the region would be too long.
+/// the op as its region, in the stage's element type. False if the region would be too long.
 template <typename OpTy>
 bool joinStage(RewriterBase &rewriter, Stage &stage, Operation *op, OpOperand *shown);
 
 /// Whether `op` computes a score: a step, or a product.
 bool isScoreSource(Operation *op);
+
+/// Whether products in `narrow` beside a softmax in `wide` may be computed in `wide`, which rounds
+/// less: f32 for f16 and bf16.
+bool mayWiden(Type narrow, Type wide);
+/// A scalar or tensor of floats in another float type, in which it need not be rounded.
+Value inElements(OpBuilder &builder, Location loc, Value x, Type element);
 
 /// Drops the casts around softmaxes of widened scores whose probs are rounded.
 void narrowSoftmaxes(RewriterBase &rewriter, func::FuncOp function);
