@@ -1,7 +1,7 @@
 """FlexAttention's call."""
 
 import torch
-from torch.nn.attention.flex_attention import BlockMask
+from torch.nn.attention.flex_attention import AuxOutput, BlockMask
 
 from ._attention import build, get_kernel
 from ._blocks import add_blocks, find_agreement
@@ -11,8 +11,9 @@ from ._trace import trace
 
 
 @torch.compiler.disable
-def flex_attention(query, key, value, score_mod, block_mask, scale, enable_gqa, return_lse):
+def flex_attention(query, key, value, score_mod, block_mask, scale, enable_gqa, return_lse, return_aux):
     """attnc.flex_attention."""
+    _check_request(return_lse, return_aux)
     query, key, value = _check(query, key, value, enable_gqa)
     trace_mod = lambda name, mod: trace(name, mod, substitute=lambda function, _: function)
     with ReadTraced(query.dtype):
@@ -21,9 +22,22 @@ def flex_attention(query, key, value, score_mod, block_mask, scale, enable_gqa, 
     if mask is not None and not find_agreement(block_mask, [array.source for array in captured(collect(mask))]):
         with ReadTraced(query.dtype):
             mask = trace_mod("mask_mod", add_blocks(block_mask))
-    built, inputs = build(query, key, value, score=score, mask=mask, scale=scale, return_lse=return_lse)
+    lse = return_lse if return_aux is None else return_aux.lse
+    built, inputs = build(query, key, value, score=score, mask=mask, scale=scale, return_lse=lse)
     _check_gradients(inputs)
-    return get_kernel(built)(*map(ready, inputs))
+    results = get_kernel(built)(*map(ready, inputs))
+    if return_aux is None:
+        return results
+    return (results[0], AuxOutput(lse=results[1])) if lse else (results, AuxOutput())
+
+
+def _check_request(return_lse, return_aux):
+    if return_aux is None:
+        return
+    if return_lse:
+        raise ValueError("return_lse: expected False beside return_aux, found True: ask for AuxRequest(lse=True)")
+    if return_aux.max_scores:
+        raise ValueError("return_aux: expected an AuxRequest without max_scores, which kernels don't return")
 
 
 def _check(query, key, value, enable_gqa):

@@ -24,18 +24,21 @@ def from_torch(module, example_inputs, dynamic_shapes=None, target=None, name=No
     return _export.from_torch(module, tuple(example_inputs), dynamic_shapes, target, name or type(module).__name__)
 
 
-def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=None, enable_gqa=False, return_lse=False):
+def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=None, enable_gqa=False, return_lse=False,
+                   kernel_options=None, *, return_aux=None):
     """torch.nn.attention.flex_attention on the CPU: softmax(score_mod(scale * query @ key.T)) @ value over the keys
     that `block_mask` shows, for tensors query (batch, heads, q_len, head_dim), key (batch, kv_heads, kv_len, head_dim)
     and value (batch, kv_heads, kv_len, value_dim) of f32, f16, bf16 or f64; key and value may have a batch of 1.
 
     `score_mod(score, b, h, q_idx, kv_idx)` and the mask_mod of `block_mask` are functions of traced values: PyTorch's
     functions of one element, operators, and reads of tensors. They are compiled once for all sizes of batch, query and
-    key. `kv_heads` other than heads needs `enable_gqa`. `return_lse` gives (context, lse), the lse of shape
-    (batch, heads, q_len) in f32 (f64 for f64). There is no gradient: a ValueError says so where one is asked for."""
+    key. `kv_heads` other than heads needs `enable_gqa`. `return_aux=AuxRequest(lse=True)` gives (context, AuxOutput), the
+    lse of shape (batch, heads, q_len) in f32 (f64 for f64), and the older `return_lse` (context, lse); no
+    `max_scores`. `kernel_options` are Triton's and ignored. There is no gradient: a ValueError says so where one is
+    asked for."""
     from . import _flex
 
-    return _flex.flex_attention(query, key, value, score_mod, block_mask, scale, enable_gqa, return_lse)
+    return _flex.flex_attention(query, key, value, score_mod, block_mask, scale, enable_gqa, return_lse, return_aux)
 
 
 def torch_op(name, kernel):

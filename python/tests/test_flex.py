@@ -77,6 +77,14 @@ class CallTest(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "test_flex.py:.*found torch's selu"):
             attnc.flex_attention(*random_inputs(), score_mod=lambda s, b, h, q, k: of_torch.selu(s))
 
+    def test_what_is_returned(self):
+        inputs, mask = random_inputs(), block_mask(causal)
+        for request in flex.AuxRequest(), flex.AuxRequest(lse=True):
+            context, aux = attnc.flex_attention(*inputs, block_mask=mask, return_aux=request, kernel_options={"BLOCK_M": 64})
+            expected = expect(*inputs, block_mask=mask, return_aux=request)
+            self.assertIs(type(aux), flex.AuxOutput)
+            torch.testing.assert_close((context, aux), expected, rtol=1e-4, atol=1e-5)
+
     def test_any_strides(self):
         inputs = [x.transpose(2, 3).contiguous().transpose(2, 3) for x in random_inputs()]
         turned = torch.randn(40, 40).t()
@@ -148,6 +156,9 @@ class RefusalsTest(unittest.TestCase):
         self.refuse(ValueError, r"key: expected 4 dims .* found shape \(4, 40, 16\)", query, key[0], value)
         self.refuse(TypeError, "query: expected f16, bf16, f32 or f64, found i64", query.long(), key, value)
         self.refuse(TypeError, "key: expected f32 as in query, found f16", query, key.half(), value)
+        self.refuse(ValueError, "return_aux: expected an AuxRequest without max_scores",
+                    return_aux=flex.AuxRequest(max_scores=True))
+        self.refuse(ValueError, "return_lse: expected False beside return_aux", return_lse=True, return_aux=flex.AuxRequest())
         self.refuse(ValueError, "query: expected a tensor on the CPU, found one on meta", query.to("meta"), key, value)
 
     def test_gradients(self):

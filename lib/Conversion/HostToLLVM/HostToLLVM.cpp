@@ -105,16 +105,10 @@ static void skipEmptyOutputs(host::CallOp call) {
   call.getConditionMutable().assign(any);
 }
 
-/// The argument that a buffer is or views, -1 for a constant.
+/// The argument that a buffer is or views, -1 for others.
 static int32_t findArgument(Value buffer) {
-  while (Operation *op = buffer.getDefiningOp()) {
-    auto source = llvm::find_if(
-        op->getOperands(), [](Value operand) { return isa<BaseMemRefType>(operand.getType()); });
-    if (source == op->operand_end())
-      return -1;
-    buffer = *source;
-  }
-  return cast<BlockArgument>(buffer).getArgNumber();
+  auto argument = dyn_cast<BlockArgument>(host::getViewedBuffer(buffer));
+  return argument ? argument.getArgNumber() : -1;
 }
 
 static void nameArguments(host::CallOp call) {

@@ -10,7 +10,6 @@
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -48,31 +47,25 @@ private:
 };
 } // namespace
 
-static Value getBuffer(Value memref) {
-  while (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
-    memref = view.getViewSource();
-  return memref;
-}
-
 static Effects getEffects(Operation &op) {
   Effects effects;
   if (auto load = dyn_cast<LoadOp>(op)) {
-    effects.reads.push_back(getBuffer(load.getBuffer()));
+    effects.reads.push_back(getViewedBuffer(load.getBuffer()));
     return effects;
   }
   if (auto rank = dyn_cast<RankOp>(op)) {
-    effects.writes.push_back(getBuffer(rank.getBuffer()));
+    effects.writes.push_back(getViewedBuffer(rank.getBuffer()));
     return effects;
   }
   if (auto places = dyn_cast<PlacesOp>(op)) {
     effects.areKnown = false; // all ranks exchange in one order
-    effects.writes.push_back(getBuffer(places.getBuffer()));
+    effects.writes.push_back(getViewedBuffer(places.getBuffer()));
     return effects;
   }
   if (auto gather = dyn_cast<GatherOp>(op)) {
     effects.areKnown = false;
-    effects.reads = {getBuffer(gather.getFrom()), getBuffer(gather.getPlaces())};
-    effects.writes.push_back(getBuffer(gather.getInto()));
+    effects.reads = {getViewedBuffer(gather.getFrom()), getViewedBuffer(gather.getPlaces())};
+    effects.writes.push_back(getViewedBuffer(gather.getInto()));
     return effects;
   }
   if (op.getNumRegions() > 0) {
@@ -91,9 +84,9 @@ static Effects getEffects(Operation &op) {
     return effects;
   for (auto [buffer, parameter] : llvm::zip_equal(call.getBuffers(), kernel.getParameters())) {
     if (parameter.isRead())
-      effects.reads.push_back(getBuffer(buffer));
+      effects.reads.push_back(getViewedBuffer(buffer));
     if (parameter.isWritten())
-      effects.writes.push_back(getBuffer(buffer));
+      effects.writes.push_back(getViewedBuffer(buffer));
   }
   return effects;
 }

@@ -28,6 +28,18 @@ bool host::isHostFunction(func::FuncOp function) {
          llvm::all_of(function.getArgumentTypes(), llvm::IsaPred<MemRefType>);
 }
 
+Value host::getViewedBuffer(Value memref) {
+  // Not every view has ViewLikeOpInterface: memref.transpose lacks it.
+  while (Operation *op = memref.getDefiningOp()) {
+    auto isMemref = [](Value operand) { return isa<BaseMemRefType>(operand.getType()); };
+    auto source = llvm::find_if(op->getOperands(), isMemref);
+    if (source == op->operand_end())
+      break;
+    memref = *source;
+  }
+  return memref;
+}
+
 //===----------------------------------------------------------------------===//
 // CallOp
 //===----------------------------------------------------------------------===//

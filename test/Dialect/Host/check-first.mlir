@@ -66,3 +66,36 @@ func.func @read_before(%x: !row, %y: !row, %out: !row {attn.result}) {
   host.require %isZero, "expected 0"
   return
 }
+
+!cube = memref<4x4x4xi32>
+!turned = memref<4x4x4xi32, strided<[4, 16, 1]>>
+halide.pipeline @copy_cube {
+  %in = halide.input "in" [4, 4, 4] : !halide.func<i32, 3>
+  %f = halide.func "copy" [%x, %y, %z] : i32 {
+    %v = halide.at %in[%x, %y, %z] : !halide.func<i32, 3>
+    halide.yield %v : i32
+  }
+  halide.output %f [4, 4, 4] : !halide.func<i32, 3>
+}
+
+// What is written through a transposed view is the buffer.
+// CHECK-LABEL: func.func @turned
+// CHECK: %[[T:.*]] = memref.alloc
+// CHECK: %[[VIEW:.*]] = memref.transpose %[[T]]
+// CHECK: host.call @copy_cube(%arg1, %[[VIEW]])
+// CHECK: host.call @copy_cube(%[[T]],
+// CHECK: host.require
+func.func @turned(%x: !cube, %out: !cube {attn.result}) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0 : i32
+  %t = memref.alloc() : !cube
+  %u = memref.alloc() : !cube
+  %view = memref.transpose %t (i, j, k) -> (j, i, k) : !cube to !turned
+  host.call @copy_cube(%x, %out) : !cube, !cube
+  host.call @copy_cube(%out, %view) : !cube, !turned
+  host.call @copy_cube(%t, %u) : !cube, !cube
+  %found = host.load %u[%c0, %c0, %c0] : !cube
+  %isZero = arith.cmpi eq, %found, %zero : i32
+  host.require %isZero, "expected 0"
+  return
+}

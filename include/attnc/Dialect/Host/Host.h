@@ -32,6 +32,10 @@ namespace mlir::host {
 /// arguments, and no results.
 bool isHostFunction(func::FuncOp function);
 
+/// What `memref` is or views, through any number of views: an argument, or the result of what
+/// allocates it or holds a constant.
+Value getViewedBuffer(Value memref);
+
 } // namespace mlir::host
 
 #endif // ATTNC_DIALECT_HOST_HOST_H
