@@ -1,6 +1,7 @@
 // Whether packed rows are computed as they are, or each sequence is padded.
 // RUN: attnc explain %s --function packed | FileCheck %s --check-prefix=PACKED
-// RUN: attnc explain %s --function turned | FileCheck %s --check-prefix=TURNED
+// RUN: attnc explain %s --function rotated | FileCheck %s --check-prefix=ROTATED
+// RUN: attnc explain %s --function added | FileCheck %s --check-prefix=ADDED
 // RUN: attnc explain %s --function packed --target host-opencl | FileCheck %s --check-prefix=GPU
 
 // PACKED-NOT: unpack_rows at
@@ -20,11 +21,28 @@ func.func @packed(%rows: tensor<?x2x8xf32>, %keys: tensor<?x2x8xf32>, %o: tensor
   return %r : tensor<?x2x8xf32>
 }
 
-// TURNED: attn.unpack_rows at
-// TURNED: with each sequence padded to all rows, as no fused attention reads them packed by the same offsets
-func.func @turned(%rows: tensor<?x2x8xf32>, %k: tensor<?x2x?x8xf32>, %o: tensor<?xi32>) -> tensor<?x2x8xf32> {
+// ROTATED-NOT: attn.unpack_rows at
+// ROTATED: attn.positions at {{.*}} -> f32[total, 2, 1, 8]
+// ROTATED: with rows of packed sequences alone: no padding is computed
+func.func @rotated(%rows: tensor<?x2x8xf32>, %k: tensor<?x2x?x8xf32>, %o: tensor<?xi32>) -> tensor<?x2x8xf32> {
   %u = attn.unpack_rows %rows offsets(%o) : tensor<?x2x8xf32>, tensor<?xi32>
   %q = attn.positions %u kind(rotary_halves) : tensor<?x2x?x8xf32>
+  %s = attn.score %q, %k : tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>
+  %p = attn.softmax %s : tensor<?x2x?x?xf32>
+  %c = attn.context %p, %k : tensor<?x2x?x?xf32>, tensor<?x2x?x8xf32>
+  %r = attn.pack_rows %c offsets(%o) : tensor<?x2x?x8xf32>, tensor<?xi32>
+  return %r : tensor<?x2x8xf32>
+}
+
+// ADDED: attn.unpack_rows at
+// ADDED: with each sequence padded to all rows, as no fused attention reads them packed by the same offsets
+func.func @added(%rows: tensor<?x2x8xf32>, %k: tensor<?x2x?x8xf32>, %o: tensor<?xi32>, %table: tensor<?x8xf32>) -> tensor<?x2x8xf32> {
+  %u = attn.unpack_rows %rows offsets(%o) : tensor<?x2x8xf32>, tensor<?xi32>
+  %q = attn.map %u, %table {
+  ^bb0(%x: f32, %y: f32):
+    %sum = arith.addf %x, %y : f32
+    attn.yield %sum : f32
+  } : tensor<?x2x?x8xf32>, tensor<?x8xf32>
   %s = attn.score %q, %k : tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>
   %p = attn.softmax %s : tensor<?x2x?x?xf32>
   %c = attn.context %p, %k : tensor<?x2x?x?xf32>, tensor<?x2x?x8xf32>

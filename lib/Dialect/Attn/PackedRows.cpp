@@ -7,7 +7,9 @@
 
 #include "PackedRows.h"
 
+#include "Bodies.h"
 #include "Formulas.h"
+#include "RowSteps.h"
 #include "Shapes.h"
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -151,45 +153,68 @@ Value attn::toRowsFirst(OpBuilder &builder, Location loc, Value heads) {
 // Fusion
 //===----------------------------------------------------------------------===//
 
-/// Lets queries of the unpacked tensor's sizes ask its operands.
-static void replaceSizes(RewriterBase &rewriter, UnpackRowsOp unpack) {
-  ResultSizes sizes = unpack.getResultSizes(0);
-  for (Operation *user : llvm::make_early_inc_range(unpack->getUsers())) {
-    auto dim = dyn_cast<tensor::DimOp>(user);
-    std::optional<int64_t> index = dim ? dim.getConstantIndex() : std::nullopt;
-    if (!index || *index < 0 || *index >= int64_t(sizes.size()))
-      continue;
-    rewriter.setInsertionPoint(dim);
-    OpFoldResult size = sizes[*index].reify(rewriter, dim.getLoc());
-    rewriter.replaceOp(dim, getValueOrCreateConstantIndexOp(rewriter, dim.getLoc(), size));
+/// Erases what nothing reads any more, but for sizes.
+static void eraseUnread(RewriterBase &rewriter, MutableArrayRef<RowSteps> all) {
+  llvm::SetVector<Operation *> ops;
+  for (RowSteps &steps : all) {
+    steps.replaceSizes(rewriter);
+    ops.insert_range(steps.getOps());
   }
+  SmallVector<Operation *> fromLast = ops.takeVector();
+  llvm::sort(fromLast, [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
+  for (Operation *op : fromLast)
+    if (op->use_empty())
+      rewriter.eraseOp(op);
 }
 
-static void eraseUnread(RewriterBase &rewriter, UnpackRowsOp unpack) {
-  replaceSizes(rewriter, unpack);
-  if (unpack->use_empty())
-    rewriter.eraseOp(unpack);
+/// Whether the condition hides keys unless %k < offsets[batch + 1] - offsets[batch].
+static bool hidesOtherRows(Value value, AttentionOp op, Value offsets) {
+  if (auto both = value.getDefiningOp<arith::AndIOp>())
+    return hidesOtherRows(both.getLhs(), op, offsets) || hidesOtherRows(both.getRhs(), op, offsets);
+  auto compare = value.getDefiningOp<arith::CmpIOp>();
+  Block &mask = op.getMask().front();
+  if (!compare || compare.getPredicate() != arith::CmpIPredicate::slt ||
+      compare.getLhs() != mask.getArgument(3))
+    return false;
+  auto isOffset = [&](Value number, auto isPlace) {
+    auto cast = number.getDefiningOp<arith::IndexCastOp>();
+    auto read = cast ? cast.getIn().getDefiningOp<tensor::ExtractOp>() : tensor::ExtractOp();
+    return read && read.getTensor() == offsets && isPlace(read.getIndices()[0]);
+  };
+  Value batch = mask.getArgument(0);
+  auto length = compare.getRhs().getDefiningOp<arith::SubIOp>();
+  auto isNext = [&](Value place) {
+    auto next = place.getDefiningOp<arith::AddIOp>();
+    return next && next.getLhs() == batch && isOneInteger(next.getRhs());
+  };
+  return length && isOffset(length.getLhs(), isNext) &&
+         isOffset(length.getRhs(), [&](Value place) { return place == batch; });
 }
 
 /// Lets `op` read key and value in packed rows, if both are unpacked by the same offsets. Scales
 /// are not packed.
 static void takePackedKeys(RewriterBase &rewriter, AttentionOp op) {
-  auto key = op.getKey().getDefiningOp<UnpackRowsOp>(),
-       value = op.getValue().getDefiningOp<UnpackRowsOp>();
+  std::optional<RowSteps> key = RowSteps::find(op.getKey()), value = RowSteps::find(op.getValue());
   bool hasScales = op.getKeyScales() || op.getValueScales();
-  if (!key || !value || hasScales || key.getOffsets() != value.getOffsets())
+  if (!key || !value || hasScales || key->getOffsets() != value->getOffsets())
+    return;
+  bool isHidden =
+      !op.getMask().empty() && hidesOtherRows(yieldedValue(op.getMask()), op, key->getOffsets());
+  if ((key->dependOnPosition() || value->dependOnPosition()) && !isHidden)
     return;
   rewriter.setInsertionPoint(op);
-  Value keys = toHeadsFirst(rewriter, key.getLoc(), key.getRows());
-  Value values = key == value ? keys : toHeadsFirst(rewriter, value.getLoc(), value.getRows());
+  auto pack = [&](RowSteps &steps) {
+    return toHeadsFirst(rewriter, op.getLoc(), steps.applyToPacked(rewriter));
+  };
+  bool isShared = op.getKey() == op.getValue();
+  Value keys = pack(*key), values = isShared ? keys : pack(*value);
   rewriter.modifyOpInPlace(op, [&] {
     op.getKeyMutable().assign(keys);
     op.getValueMutable().assign(values);
-    op.getKvOffsetsMutable().assign(key.getOffsets());
+    op.getKvOffsetsMutable().assign(key->getOffsets());
   });
-  eraseUnread(rewriter, key);
-  if (value != key)
-    eraseUnread(rewriter, value);
+  RowSteps both[] = {*key, *value};
+  eraseUnread(rewriter, both);
 }
 
 /// The op that packs a result by `offsets`, its only reader; null if there is none.
@@ -210,14 +235,14 @@ static Type getPackedType(Value result, int64_t total) {
 /// Lets `op` compute packed rows, if its query is unpacked and its results are packed by the same
 /// offsets.
 static void takePackedQuery(RewriterBase &rewriter, AttentionOp op) {
-  auto unpack = op.getQuery().getDefiningOp<UnpackRowsOp>();
-  Value offsets = unpack ? Value(unpack.getOffsets()) : Value();
+  std::optional<RowSteps> steps = RowSteps::find(op.getQuery());
+  Value offsets = steps ? steps->getOffsets() : Value();
   PackRowsOp context = offsets ? getPack(op.getResult(), offsets) : PackRowsOp();
   PackRowsOp lse = offsets && op.getLse() ? getPack(op.getLse(), offsets) : PackRowsOp();
   if (!context || (op.getLse() && !op.getLse().use_empty() && !lse))
     return;
   rewriter.setInsertionPoint(op);
-  Value query = toHeadsFirst(rewriter, unpack.getLoc(), unpack.getRows());
+  Value query = toHeadsFirst(rewriter, op.getLoc(), steps->applyToPacked(rewriter));
   rewriter.modifyOpInPlace(op, [&] {
     op.getQueryMutable().assign(query);
     op.getOffsetsMutable().assign(offsets);
@@ -228,7 +253,7 @@ static void takePackedQuery(RewriterBase &rewriter, AttentionOp op) {
   rewriter.replaceOp(context, toRowsFirst(rewriter, op.getLoc(), op.getResult()));
   if (lse)
     rewriter.replaceOp(lse, toRowsFirst(rewriter, op.getLoc(), op.getLse()));
-  eraseUnread(rewriter, unpack);
+  eraseUnread(rewriter, *steps);
 }
 
 void attn::takePackedRows(RewriterBase &rewriter, AttentionOp op) {

@@ -1704,7 +1704,9 @@ def Attn_UnpackRowsOp : Attn_GraphOp<"unpack_rows", ["getSizeConstraints", "getR
 
     `attn-fuse-attention` lets `attn.attention` compute packed rows alone if queries are unpacked and
     contexts packed by the same offsets, and read packed keys and values in place if they are
-    unpacked by the same offsets. Otherwise all of the result is computed.
+    unpacked by the same offsets. What changes each row by itself may stand between
+    (`attn.positions`, `attn.layer_norm`, maps): it is computed on packed rows, positions of keys if
+    a mask `kv_offsets` hides those of others. Otherwise all of the result is computed.
 
     - (C1) rows and result have the same element type.
     - (C2) offsets have at least one element.
