@@ -17,7 +17,8 @@
 
 namespace mlir::attn {
 
-enum class Access { read, write, read_write };
+/// What a kernel does with a buffer's elements; `none`: it asks for sizes alone.
+enum class Access { none, read, write, read_write };
 
 /// A buffer that a kernel takes.
 struct KernelParameter {
@@ -27,8 +28,8 @@ struct KernelParameter {
   MemRefType type;
   Access access;
 
-  bool isRead() const { return access != Access::write; }
-  bool isWritten() const { return access != Access::read; }
+  bool isRead() const { return access == Access::read || access == Access::read_write; }
+  bool isWritten() const { return access == Access::write || access == Access::read_write; }
 };
 
 /// The type in which kernels take a buffer's elements: integers are signless.

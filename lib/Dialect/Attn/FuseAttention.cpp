@@ -23,9 +23,11 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/CSE.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::attn {
@@ -254,7 +256,6 @@ static AttentionOp fuse(RewriterBase &rewriter, AttentionCore &core) {
   eraseUnread(rewriter, core.intermediates());
   takeStored(rewriter, fused);
   takePages(rewriter, fused);
-  takePackedRows(rewriter, fused);
   return fused;
 }
 
@@ -312,6 +313,7 @@ struct AttnFuseAttentionPass : attn::impl::AttnFuseAttentionBase<AttnFuseAttenti
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
+    changesRows = false;
     getOperation().walk([&](DropoutOp op) {
       rewriter.setInsertionPoint(op);
       expandDropout(op, rewriter);
@@ -329,6 +331,12 @@ struct AttnFuseAttentionPass : attn::impl::AttnFuseAttentionBase<AttnFuseAttenti
       visit(rewriter, softmax);
     if (remarks)
       getOperation().walk(remarkWithoutSoftmax);
+    getOperation().walk([&](AppendPagesOp op) { changesRows |= changePackedRows(rewriter, op); });
+    if (!changesRows)
+      return;
+    // Queries and keys have the same positions, quantised rows and their scales one op.
+    DominanceInfo dominance(getOperation());
+    eliminateCommonSubExpressions(rewriter, dominance, getOperation());
   }
 
   void visit(IRRewriter &rewriter, SoftmaxOp softmax) {
@@ -336,6 +344,7 @@ struct AttnFuseAttentionPass : attn::impl::AttnFuseAttentionBase<AttnFuseAttenti
     Refusal refusal;
     if (std::optional<AttentionCore> core = matchAttentionCore(softmax, refusal)) {
       AttentionOp fused = fuse(rewriter, *core);
+      changesRows |= takePackedRows(rewriter, fused);
       ++numFused;
       if (remarks)
         remarkFused(loc, fused);
@@ -343,6 +352,9 @@ struct AttnFuseAttentionPass : attn::impl::AttnFuseAttentionBase<AttnFuseAttenti
       remarkRefused(softmax, refusal);
     }
   }
+
+  /// Whether ops on packed rows stand in the place of ops on unpacked ones.
+  bool changesRows;
 };
 
 } // namespace

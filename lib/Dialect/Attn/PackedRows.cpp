@@ -193,15 +193,15 @@ static bool hidesOtherRows(Value value, AttentionOp op, Value offsets) {
 
 /// Lets `op` read key and value in packed rows, if both are unpacked by the same offsets. Scales
 /// are not packed.
-static void takePackedKeys(RewriterBase &rewriter, AttentionOp op) {
+static bool takePackedKeys(RewriterBase &rewriter, AttentionOp op) {
   std::optional<RowSteps> key = RowSteps::find(op.getKey()), value = RowSteps::find(op.getValue());
   bool hasScales = op.getKeyScales() || op.getValueScales();
   if (!key || !value || hasScales || key->getOffsets() != value->getOffsets())
-    return;
+    return false;
   bool isHidden =
       !op.getMask().empty() && hidesOtherRows(yieldedValue(op.getMask()), op, key->getOffsets());
   if ((key->dependOnPosition() || value->dependOnPosition()) && !isHidden)
-    return;
+    return false;
   rewriter.setInsertionPoint(op);
   auto pack = [&](RowSteps &steps) {
     return toHeadsFirst(rewriter, op.getLoc(), steps.applyToPacked(rewriter));
@@ -214,7 +214,9 @@ static void takePackedKeys(RewriterBase &rewriter, AttentionOp op) {
     op.getKvOffsetsMutable().assign(key->getOffsets());
   });
   RowSteps both[] = {*key, *value};
+  bool changes = !key->areNone() || !value->areNone();
   eraseUnread(rewriter, both);
+  return changes;
 }
 
 /// The op that packs a result by `offsets`, its only reader; null if there is none.
@@ -234,13 +236,13 @@ static Type getPackedType(Value result, int64_t total) {
 
 /// Lets `op` compute packed rows, if its query is unpacked and its results are packed by the same
 /// offsets.
-static void takePackedQuery(RewriterBase &rewriter, AttentionOp op) {
+static bool takePackedQuery(RewriterBase &rewriter, AttentionOp op) {
   std::optional<RowSteps> steps = RowSteps::find(op.getQuery());
   Value offsets = steps ? steps->getOffsets() : Value();
   PackRowsOp context = offsets ? getPack(op.getResult(), offsets) : PackRowsOp();
   PackRowsOp lse = offsets && op.getLse() ? getPack(op.getLse(), offsets) : PackRowsOp();
   if (!context || (op.getLse() && !op.getLse().use_empty() && !lse))
-    return;
+    return false;
   rewriter.setInsertionPoint(op);
   Value query = toHeadsFirst(rewriter, op.getLoc(), steps->applyToPacked(rewriter));
   rewriter.modifyOpInPlace(op, [&] {
@@ -254,9 +256,48 @@ static void takePackedQuery(RewriterBase &rewriter, AttentionOp op) {
   if (lse)
     rewriter.replaceOp(lse, toRowsFirst(rewriter, op.getLoc(), op.getLse()));
   eraseUnread(rewriter, *steps);
+  return !steps->areNone();
 }
 
-void attn::takePackedRows(RewriterBase &rewriter, AttentionOp op) {
-  takePackedKeys(rewriter, op);
-  takePackedQuery(rewriter, op);
+bool attn::takePackedRows(RewriterBase &rewriter, AttentionOp op) {
+  bool changesKeys = takePackedKeys(rewriter, op);
+  return takePackedQuery(rewriter, op) || changesKeys;
+}
+
+/// Whether `tensor` is the elements of `offsets` from `first` on.
+static bool isSliceFrom(Value tensor, Value offsets, int64_t first) {
+  auto slice = tensor.getDefiningOp<tensor::ExtractSliceOp>();
+  return slice && slice.getSource() == offsets && slice.getType().getRank() == 1 &&
+         getConstantIntValue(slice.getMixedOffsets()[0]) == first &&
+         isOneInteger(slice.getMixedStrides()[0]);
+}
+
+/// Whether `counts` are offsets[b + 1] - offsets[b].
+static bool areLengths(Value counts, Value offsets) {
+  auto map = counts.getDefiningOp<MapOp>();
+  auto difference = map ? yieldedValue(map.getBody()).getDefiningOp<arith::SubIOp>()
+                        : counts.getDefiningOp<arith::SubIOp>();
+  if (!difference)
+    return false;
+  auto tensorOf = [&](Value number) {
+    auto argument = dyn_cast<BlockArgument>(number);
+    bool isElement = map && argument && argument.getOwner() == &map.getBody().front();
+    return isElement ? map.getInputs()[argument.getArgNumber()] : number;
+  };
+  return isSliceFrom(tensorOf(difference.getLhs()), offsets, 1) &&
+         isSliceFrom(tensorOf(difference.getRhs()), offsets, 0);
+}
+
+bool attn::changePackedRows(RewriterBase &rewriter, AppendPagesOp op) {
+  std::optional<RowSteps> steps = op.getCounts() ? RowSteps::find(op.getRows()) : std::nullopt;
+  if (!steps || steps->areNone())
+    return false;
+  if (steps->dependOnPosition() && !areLengths(op.getCounts(), steps->getOffsets()))
+    return false;
+  rewriter.setInsertionPoint(op);
+  Value rows = UnpackRowsOp::create(rewriter, op.getRows().getLoc(), op.getRows().getType(),
+                                    steps->applyToPacked(rewriter), steps->getOffsets());
+  rewriter.modifyOpInPlace(op, [&] { op.getRowsMutable().assign(rows); });
+  eraseUnread(rewriter, *steps);
+  return true;
 }

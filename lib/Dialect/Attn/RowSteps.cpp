@@ -50,7 +50,7 @@ static OpOperand *getRows(Operation *op) {
   if (auto map = dyn_cast<MapOp>(op))
     return getRows(map);
   bool isCast = isa<arith::ExtFOp, arith::TruncFOp>(op);
-  return isCast || isa<PositionsOp, LayerNormOp>(op) ? &op->getOpOperand(0) : nullptr;
+  return isCast || isa<PositionsOp, LayerNormOp, QuantizeOp>(op) ? &op->getOpOperand(0) : nullptr;
 }
 
 std::optional<RowSteps> RowSteps::find(Value tensor) {
@@ -63,14 +63,15 @@ std::optional<RowSteps> RowSteps::find(Value tensor) {
     OpOperand *rows = getRows(op);
     if (!rows)
       return std::nullopt;
-    found.steps.push_back(rows);
+    found.steps.push_back({rows, cast<OpResult>(tensor)});
     tensor = rows->get();
   }
   return std::nullopt;
 }
 
 bool RowSteps::dependOnPosition() const {
-  return llvm::any_of(steps, [](OpOperand *rows) { return isa<PositionsOp>(rows->getOwner()); });
+  return llvm::any_of(steps,
+                      [](const Step &step) { return isa<PositionsOp>(step.rows->getOwner()); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -138,20 +139,31 @@ Value RowSteps::apply(RewriterBase &rewriter, PositionsOp op, Value rows) {
   return tensor::CollapseShapeOp::create(rewriter, loc, rotated, groups);
 }
 
+/// A copy of `op` on packed rows, as a batch of its own.
+static Operation *copyForPacked(RewriterBase &rewriter, Operation *op, unsigned operand,
+                                Value rows) {
+  Value heads = toHeadsFirst(rewriter, op->getLoc(), rows);
+  Operation *copy = rewriter.clone(*op);
+  copy->setOperand(operand, heads);
+  for (OpResult result : copy->getResults()) {
+    SmallVector<int64_t> shape(shapeOf(result));
+    shape[0] = 1;
+    shape[2] = sizeOf(heads, 2);
+    result.setType(RankedTensorType::get(shape, getElementTypeOrSelf(result)));
+  }
+  return copy;
+}
+
 Value RowSteps::applyToPacked(RewriterBase &rewriter) {
   Value rows = unpack.getRows();
-  for (OpOperand *step : steps) {
-    Operation *op = step->getOwner();
+  for (const Step &step : steps) {
+    Operation *op = step.rows->getOwner();
     if (auto positions = dyn_cast<PositionsOp>(op)) {
       rows = apply(rewriter, positions, rows);
       continue;
     }
-    Value heads = toHeadsFirst(rewriter, op->getLoc(), rows);
-    Operation *copy = rewriter.clone(*op);
-    copy->setOperand(step->getOperandNumber(), heads);
-    Type element = getElementTypeOrSelf(op->getResult(0));
-    copy->getResult(0).setType(cast<RankedTensorType>(heads.getType()).clone(element));
-    rows = toRowsFirst(rewriter, op->getLoc(), copy->getResult(0));
+    Operation *copy = copyForPacked(rewriter, op, step.rows->getOperandNumber(), rows);
+    rows = toRowsFirst(rewriter, op->getLoc(), copy->getResult(step.result.getResultNumber()));
   }
   return rows;
 }
@@ -160,13 +172,13 @@ Value RowSteps::applyToPacked(RewriterBase &rewriter) {
 // The unpacked ones
 //===----------------------------------------------------------------------===//
 
-/// Lets questions for a size of `tensor` ask for that which `getSize` gives.
+/// Lets questions for a size of `tensor`, its width aside, ask for that which `getSize` gives.
 static void replaceSizes(RewriterBase &rewriter, Value tensor,
                          function_ref<OpFoldResult(Location, int64_t)> getSize) {
   for (Operation *user : llvm::make_early_inc_range(tensor.getUsers())) {
     auto dim = dyn_cast<tensor::DimOp>(user);
     std::optional<int64_t> index = dim ? dim.getConstantIndex() : std::nullopt;
-    if (!index || *index < 0 || *index >= rankOf(tensor))
+    if (!index || *index < 0 || *index >= rankOf(tensor) - 1)
       continue;
     rewriter.setInsertionPoint(dim);
     rewriter.replaceOp(dim, getValueOrCreateConstantIndexOp(rewriter, dim.getLoc(),
@@ -175,10 +187,11 @@ static void replaceSizes(RewriterBase &rewriter, Value tensor,
 }
 
 void RowSteps::replaceSizes(RewriterBase &rewriter) {
-  for (OpOperand *step : llvm::reverse(steps))
-    ::replaceSizes(rewriter, step->getOwner()->getResult(0), [&](Location loc, int64_t dim) {
-      return tensor::getMixedSize(rewriter, loc, step->get(), dim);
-    });
+  for (const Step &step : llvm::reverse(steps))
+    for (Value result : step.result.getOwner()->getResults())
+      ::replaceSizes(rewriter, result, [&](Location loc, int64_t dim) {
+        return tensor::getMixedSize(rewriter, loc, step.rows->get(), dim);
+      });
   ResultSizes sizes = unpack.getResultSizes(0);
   ::replaceSizes(rewriter, unpack.getResult(),
                  [&](Location loc, int64_t dim) { return sizes[dim].reify(rewriter, loc); });
@@ -186,7 +199,7 @@ void RowSteps::replaceSizes(RewriterBase &rewriter) {
 
 SmallVector<Operation *> RowSteps::getOps() {
   SmallVector<Operation *> ops = {unpack};
-  for (OpOperand *step : steps)
-    ops.push_back(step->getOwner());
+  for (const Step &step : steps)
+    ops.push_back(step.result.getOwner());
   return ops;
 }

@@ -15,16 +15,17 @@
 namespace mlir::attn {
 
 /// Rows `[batch, num_heads, total, head_dim]` that are unpacked and then changed one by one: rotary
-/// embeddings, norms, maps.
+/// embeddings, norms, maps, quantisation.
 class RowSteps {
 public:
   /// None if `tensor` is nothing of the kind.
   static std::optional<RowSteps> find(Value tensor);
 
   Value getOffsets() { return unpack.getOffsets(); }
+  bool areNone() const { return steps.empty(); }
   /// Whether steps depend on where in its sequence a row stands.
   bool dependOnPosition() const;
-  /// The packed rows `[total, num_heads, head_dim]` with the steps applied, at the insertion point.
+  /// The packed rows `[total, num_heads, …]` with the steps applied, at the insertion point.
   Value applyToPacked(RewriterBase &rewriter);
   /// Lets questions for sizes of the unpacked rows ask packed ones.
   void replaceSizes(RewriterBase &rewriter);
@@ -35,9 +36,14 @@ private:
   Value apply(RewriterBase &rewriter, PositionsOp op, Value rows);
   Value getPositions(RewriterBase &rewriter, PositionsOp op, Value rows);
 
+  /// The operand that has the rows, and the result.
+  struct Step {
+    OpOperand *rows;
+    OpResult result;
+  };
+
   UnpackRowsOp unpack;
-  /// The operands that have the rows, of each step in order.
-  SmallVector<OpOperand *> steps;
+  SmallVector<Step> steps;
 };
 
 } // namespace mlir::attn

@@ -225,8 +225,11 @@ static attn::KernelParameter makeParameter(Value func, ArrayRef<int64_t> extents
 
 SmallVector<attn::KernelParameter> PipelineOp::getParameters() {
   SmallVector<attn::KernelParameter> parameters;
-  for (auto input : getBody().getOps<InputOp>())
-    parameters.push_back(makeParameter(input.getFunc(), input.getExtents(), attn::Access::read));
+  for (auto input : getBody().getOps<InputOp>()) {
+    bool isRead = !llvm::all_of(input.getFunc().getUsers(), llvm::IsaPred<ExtentOp>);
+    parameters.push_back(makeParameter(input.getFunc(), input.getExtents(),
+                                       isRead ? attn::Access::read : attn::Access::none));
+  }
   for (auto output : getBody().getOps<OutputOp>())
     parameters.push_back(makeParameter(output.getFunc(), output.getExtents(), attn::Access::write));
   return parameters;

@@ -99,3 +99,29 @@ func.func @turned(%x: !cube, %out: !cube {attn.result}) {
   host.require %isZero, "expected 0"
   return
 }
+
+halide.pipeline @is_small {
+  %in = halide.input "in" [?] : !halide.func<i32, 1>
+  %extent = halide.extent %in, 0 : !halide.func<i32, 1>
+  %f = halide.func "is_small" [%x] : i32 {
+    halide.yield %extent : i32
+  }
+  halide.output %f [1] : !halide.func<i32, 1>
+}
+
+// What asks a buffer for its sizes does not read what is written to it.
+// CHECK-LABEL: func.func @sizes
+// CHECK: host.call @is_small(%arg1,
+// CHECK: host.require
+// CHECK: host.call @copy(%arg0, %arg1)
+func.func @sizes(%x: !row, %out: !row {attn.result}) {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1 : i32
+  host.call @copy(%x, %out) : !row, !row
+  %t = memref.alloc() : memref<1xi32>
+  host.call @is_small(%out, %t) : !row, memref<1xi32>
+  %size = host.load %t[%c0] : memref<1xi32>
+  %isOne = arith.cmpi eq, %size, %one : i32
+  host.require %isOne, "expected 1"
+  return
+}

@@ -1716,8 +1716,8 @@ def Attn_UnpackRowsOp : Attn_GraphOp<"unpack_rows", ["getSizeConstraints", "getR
     %q = attn.unpack_rows %rows offsets(%o) : tensor<?x8x64xf32>, tensor<?xi32> -> tensor<?x8x?x64xf32>
     ```
   }];
-  let arguments = (ins TensorRankOf<[F16, BF16, F32, F64], [3]>:$rows, Attn_Offsets:$offsets);
-  let results = (outs Attn_Tensor4D:$result);
+  let arguments = (ins TensorRankOf<[F16, BF16, F32, F64, I8, F8E4M3FN], [3]>:$rows, Attn_Offsets:$offsets);
+  let results = (outs Attn_Stored4D:$result);
   let assemblyFormat = [{
     $rows `offsets` `(` $offsets `)` attr-dict `:` type($rows) `,` type($offsets)
     custom<ResultType>(type($result), "UnpackRowsOp()", ref(type($rows)), ref(type($offsets)))
