@@ -1706,7 +1706,9 @@ def Attn_UnpackRowsOp : Attn_GraphOp<"unpack_rows", ["getSizeConstraints", "getR
     contexts packed by the same offsets, and read packed keys and values in place if they are
     unpacked by the same offsets. What changes each row by itself may stand between
     (`attn.positions`, `attn.layer_norm`, maps): it is computed on packed rows, positions of keys if
-    a mask `kv_offsets` hides those of others. Otherwise all of the result is computed.
+    a mask `kv_offsets` hides those of others. So is what changes rows that `attn.append_pages` with
+    `counts` takes, positions if the counts are offsets[b + 1] - offsets[b]. Otherwise all of the
+    result is computed.
 
     - (C1) rows and result have the same element type.
     - (C2) offsets have at least one element.
