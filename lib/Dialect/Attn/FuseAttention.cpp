@@ -14,6 +14,7 @@
 #include "Bodies.h"
 #include "ComposeSteps.h"
 #include "PackedRows.h"
+#include "Shapes.h"
 #include "StoredTensors.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
@@ -104,18 +105,6 @@ static void joinContexts(RewriterBase &rewriter, Value prob) {
 //===----------------------------------------------------------------------===//
 // Rewriting a core
 //===----------------------------------------------------------------------===//
-
-/// Replaces `tensor.dim` of a tensor by sizes of others.
-static void replaceSizes(RewriterBase &rewriter, Value tensor, const ResultSizes &sizes) {
-  for (OpOperand &use : llvm::make_early_inc_range(tensor.getUses())) {
-    if (!asksForSize(use))
-      continue;
-    auto dim = cast<tensor::DimOp>(use.getOwner());
-    rewriter.setInsertionPoint(dim);
-    OpFoldResult size = sizes[*dim.getConstantIndex()].reify(rewriter, dim.getLoc());
-    rewriter.replaceOp(dim, getValueOrCreateConstantIndexOp(rewriter, dim.getLoc(), size));
-  }
-}
 
 /// Erases dead ops, in reverse order.
 static void eraseUnread(RewriterBase &rewriter, ArrayRef<Value> intermediates) {

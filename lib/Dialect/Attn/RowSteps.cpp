@@ -172,29 +172,11 @@ Value RowSteps::applyToPacked(RewriterBase &rewriter) {
 // The unpacked ones
 //===----------------------------------------------------------------------===//
 
-/// Lets questions for a size of `tensor`, its width aside, ask for that which `getSize` gives.
-static void replaceSizes(RewriterBase &rewriter, Value tensor,
-                         function_ref<OpFoldResult(Location, int64_t)> getSize) {
-  for (Operation *user : llvm::make_early_inc_range(tensor.getUsers())) {
-    auto dim = dyn_cast<tensor::DimOp>(user);
-    std::optional<int64_t> index = dim ? dim.getConstantIndex() : std::nullopt;
-    if (!index || *index < 0 || *index >= rankOf(tensor) - 1)
-      continue;
-    rewriter.setInsertionPoint(dim);
-    rewriter.replaceOp(dim, getValueOrCreateConstantIndexOp(rewriter, dim.getLoc(),
-                                                            getSize(dim.getLoc(), *index)));
-  }
-}
-
 void RowSteps::replaceSizes(RewriterBase &rewriter) {
   for (const Step &step : llvm::reverse(steps))
     for (Value result : step.result.getOwner()->getResults())
-      ::replaceSizes(rewriter, result, [&](Location loc, int64_t dim) {
-        return tensor::getMixedSize(rewriter, loc, step.rows->get(), dim);
-      });
-  ResultSizes sizes = unpack.getResultSizes(0);
-  ::replaceSizes(rewriter, unpack.getResult(),
-                 [&](Location loc, int64_t dim) { return sizes[dim].reify(rewriter, loc); });
+      attn::replaceSizes(rewriter, result, step.rows->get());
+  attn::replaceSizes(rewriter, unpack.getResult(), unpack.getResultSizes(0));
 }
 
 SmallVector<Operation *> RowSteps::getOps() {

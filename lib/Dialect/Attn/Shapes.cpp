@@ -10,6 +10,8 @@
 
 #include "Shapes.h"
 
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -91,4 +93,24 @@ LogicalResult attn::verifyResult(AttnOpInterface op) {
       return op->emitOpError("expected result dimension ")
              << dim << " of " << expected << ", found " << found;
   return success();
+}
+
+void attn::replaceSizes(RewriterBase &rewriter, Value tensor, const ResultSizes &sizes) {
+  for (Operation *user : llvm::make_early_inc_range(tensor.getUsers())) {
+    auto dim = dyn_cast<tensor::DimOp>(user);
+    std::optional<int64_t> index = dim ? dim.getConstantIndex() : std::nullopt;
+    if (!index || *index < 0 || *index >= int64_t(sizes.size()))
+      continue;
+    rewriter.setInsertionPoint(dim);
+    OpFoldResult size = sizes[*index].reify(rewriter, dim.getLoc());
+    rewriter.replaceOp(dim, getValueOrCreateConstantIndexOp(rewriter, dim.getLoc(), size));
+  }
+}
+
+void attn::replaceSizes(RewriterBase &rewriter, Value tensor, Value other) {
+  int64_t last = rankOf(tensor) - 1;
+  for (Operation *user : llvm::make_early_inc_range(tensor.getUsers()))
+    if (auto dim = dyn_cast<tensor::DimOp>(user);
+        dim && dim.getConstantIndex().value_or(last) < last)
+      rewriter.modifyOpInPlace(dim, [&] { dim.getSourceMutable().set(other); });
 }

@@ -12,6 +12,8 @@
 
 #include "attnc/Dialect/Attn/AttnOpInterface.h"
 
+#include "mlir/IR/PatternMatch.h"
+
 namespace mlir::attn {
 
 int64_t rankOf(Value tensor);
@@ -36,6 +38,10 @@ LogicalResult verifySizes(AttnOpInterface op);
 LogicalResult verifyResult(AttnOpInterface op, Value result, StringRef what,
                            ArrayRef<StringRef> names);
 LogicalResult verifyResult(AttnOpInterface op);
+/// Lets `tensor.dim` of `tensor` ask what `sizes` name.
+void replaceSizes(RewriterBase &rewriter, Value tensor, const ResultSizes &sizes);
+/// Lets `tensor.dim` of `tensor`, but of its last dimension, ask `other`.
+void replaceSizes(RewriterBase &rewriter, Value tensor, Value other);
 /// Checks schedules of attention, or of a linear layer, against the op, and that every q_len or
 /// number of rows is served by exactly one kernel.
 LogicalResult verifySchedules(Operation *op, ArrayAttr schedules, bool isOfLinear);

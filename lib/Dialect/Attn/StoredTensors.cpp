@@ -185,15 +185,6 @@ void attn::eraseDead(RewriterBase &rewriter, Value tensor) {
     eraseDead(rewriter, operand);
 }
 
-/// Replaces sizes of `wide`, which keep it from being dead, by those of the stored rows.
-static void replaceSizes(RewriterBase &rewriter, Value wide, Value rows) {
-  int64_t last = typeOf(wide).getRank() - 1;
-  for (Operation *user : llvm::make_early_inc_range(wide.getUsers()))
-    if (auto dim = dyn_cast<tensor::DimOp>(user);
-        dim && dim.getConstantIndex().value_or(last) < last)
-      rewriter.modifyOpInPlace(dim, [&] { dim.getSourceMutable().set(rows); });
-}
-
 /// One scale for all dims of a row is that of any of them.
 static void takeStored(RewriterBase &rewriter, OpOperand &wide, MutableOperandRange scales) {
   Value before = wide.get();
@@ -204,6 +195,7 @@ static void takeStored(RewriterBase &rewriter, OpOperand &wide, MutableOperandRa
   wide.set(slice ? sliceRows(rewriter, slice, stored->rows) : stored->rows);
   if (stored->scales)
     scales.assign(stored->scales);
+  // Questions for its sizes keep a tensor from being dead.
   replaceSizes(rewriter, slice ? slice.getSource() : before, stored->rows);
   eraseDead(rewriter, before);
 }
