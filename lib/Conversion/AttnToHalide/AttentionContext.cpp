@@ -22,7 +22,7 @@ int64_t attn::countKeySums(const AttentionBlocks &blocks) {
 // A KV block
 //===----------------------------------------------------------------------===//
 
-/// Only columns that are not whole, and keys of whole tiles, are padded.
+/// Only columns that are not whole are padded.
 static Func buildValueCopy(const KvReader &reader, const ContextColumns &columns, ValueForm form) {
   const AttentionBlocks &blocks = reader.blocks;
   PipelineBuilder &p = blocks.p;
@@ -32,7 +32,7 @@ static Func buildValueCopy(const KvReader &reader, const ContextColumns &columns
   auto valueAt = [&](Scalar d, Scalar k, Scalar c, const BlockCoords &t) {
     return inPairs ? reader.valuePair(d, k, c, t) : reader.value(d, k, c, t);
   };
-  if (columns.isWhole() && form != ValueForm::inTiles)
+  if (columns.isWhole())
     return p.func("value_copy", vars, type,
                   [&](ArrayRef<Scalar> v) { return valueAt(v[0], v[1], v[2], BlockCoords(v)); });
   Func padded =
@@ -86,7 +86,7 @@ KvBlockContext attn::buildKvBlockContext(const KvReader &reader, const ContextCo
     Scalar low = inPairs ? k * 2 : k, high = inPairs ? k * 2 + 1 : k;
     Scalar isVisible = reader.isVisible(low, c, t);
     if (inTiles)
-      return {dotBF16Tiles(sum(at), w, element, p.i32(blocks.rows) - ii,
+      return {dotBF16Tiles(blocks.in.f32(0), w, element, p.i32(blocks.rows) - ii,
                            reader.countVisible(low, c, t)),
               {},
               isVisible};
@@ -104,7 +104,9 @@ KvBlockContext attn::buildKvBlockContext(const KvReader &reader, const ContextCo
             {},
             isVisible && reader.number(high, c, t) >= first && reader.number(low, c, t) < end};
   };
-  Func product = context.product = p.func("product", vars, f32Type, start);
+  auto unknown = [&](ArrayRef<Scalar>) { return undef(p.b(), f32Type); };
+  Func product = context.product =
+      inTiles ? p.func("product", vars, f32Type, unknown) : p.func("product", vars, f32Type, start);
   int64_t sums =
               inTiles ? 1 : countEqualBlocks(blocks.kvBlock / step, kLongestSum / step).value_or(1),
           keysOfSum = blocks.kvBlock / step / sums;

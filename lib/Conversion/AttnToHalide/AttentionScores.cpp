@@ -427,6 +427,14 @@ Func attn::buildOfKeys(const KvReader &reader, StringRef name, Type type,
   return f;
 }
 
+bool attn::maskProducts(const KvReader &reader, const ScoreSteps &steps, Func dot,
+                        const StagedReads &staged, const FullKeys &keys, int64_t numAccumulators) {
+  if (!keys.areKnown() || reader.blocks.in.isScaled)
+    return false;
+  hideEdges(reader, steps, dot, staged, keys, numAccumulators);
+  return true;
+}
+
 Func attn::buildScores(const KvReader &reader, const ScoreSteps &steps, Func dot,
                        const StagedReads &staged, const FullKeys &keys, int64_t numAccumulators,
                        const ComputedKeys &computed) {

@@ -326,26 +326,29 @@ Loop CpuSchedule::scheduleOnlineUpdate(Func acc) {
   return v["rg"];
 }
 
+/// Two vectors of elements become two of pairs.
 void CpuSchedule::scheduleValueCopy(Func copy, int64_t keysOfElement) {
+  int64_t dims = blocks.in.valueDim, elements = lanes * keysOfElement;
+  int64_t vector = dims % elements == 0 ? elements : lanes;
   computeInKvBlock(copy);
   p.boundStorage(copy, "k", blocks.kvBlock / keysOfElement);
   p.boundExtent(copy, "x", columns.numBlocks * columns.block);
   bool isPadded = !halide::getUpdates(copy).empty();
   if (isPadded) {
     p.vectorizeBy(p.stage(copy)["x"], lanes);
-    p.vectorizeBy(p.stage(copy, 0)["rv"], lanes);
+    p.vectorizeBy(p.stage(copy, 0)["rv"], vector);
     p.neverPartition(copy, 0);
   } else {
-    scheduleCopiedRow(p.stage(copy)["x"], blocks.in.valueDim);
+    scheduleCopiedRow(p.stage(copy)["x"], dims, vector);
   }
 }
 
 /// In one iteration, prefetches of the same line are one.
-void CpuSchedule::scheduleCopiedRow(Loop dims, int64_t count) {
+void CpuSchedule::scheduleCopiedRow(Loop dims, int64_t count, int64_t vector) {
   constexpr int64_t kMostUnrolled = 8;
-  Loop vectors = p.vectorizeBy(dims, lanes);
-  if (count % lanes == 0)
-    p.unroll(p.split(vectors, std::gcd(count / lanes, kMostUnrolled)).second);
+  Loop vectors = p.vectorizeBy(dims, vector);
+  if (count % vector == 0)
+    p.unroll(p.split(vectors, std::gcd(count / vector, kMostUnrolled)).second);
 }
 
 //===----------------------------------------------------------------------===//

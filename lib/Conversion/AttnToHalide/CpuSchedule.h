@@ -61,8 +61,8 @@ public:
   void scheduleKvHead(Func kvHead, Func start);
   /// Schedules the look-up of each key of a KV block, if there is one.
   void schedulePages(const KvReader &reader);
-  /// Schedules the loop over the `count` dims of a copied row of a key or value.
-  void scheduleCopiedRow(Loop dims, int64_t count);
+  /// Schedules the loop over the `count` dims of a copied row of a key or value, `vector` at once.
+  void scheduleCopiedRow(Loop dims, int64_t count, int64_t vector);
   /// Schedules the scales of a KV block, if there are any.
   void scheduleScales(const KvReader &reader);
   /// Schedules the accumulator, of one KV block or online, and its producers. `inTiles`: products

@@ -53,6 +53,7 @@ private:
   void scheduleStaged(const StagedReads &staged, Loop at);
   void scheduleInverse();
   void scheduleScores();
+  void scheduleTileProduct(Func f);
   void scheduleScoreTile(Func f, const DotProduct &dots);
   void scheduleAccumulators(Func partial, Func all, int64_t number);
   void scheduleNumerators(Func f, int64_t keysOfElement = 1);
@@ -222,7 +223,11 @@ void PrefillAttention::buildScores() {
   ComputedKeys computed;
   if (endWithVisible())
     computed = {s.getScoreKeys(), std::lcm(s.getScoreKeys(), kAccumulators)};
-  score = attn::buildScores(*reader, *steps, dot.sum, staged, keys.full, kAccumulators, computed);
+  bool areProducts =
+      inTiles && maskProducts(*reader, *steps, dot.sum, staged, keys.full, kAccumulators);
+  score = areProducts ? dot.sum
+                      : attn::buildScores(*reader, *steps, dot.sum, staged, keys.full,
+                                          kAccumulators, computed);
   softmax = buildKvBlockSoftmax(*reader, *steps, numerators, score, kAccumulators, s.getProducts(),
                                 endWithVisible());
 }
@@ -414,19 +419,29 @@ void PrefillAttention::scheduleScores() {
     cpu.computeInKvBlock(keyCopy);
     p.boundExtent(keyCopy, "d", in.headDim / dimsOfProduct());
     p.boundStorage(keyCopy, "k", blocks.kvBlock);
-    cpu.scheduleCopiedRow(p.stage(keyCopy)["d"], in.headDim / dimsOfProduct());
+    cpu.scheduleCopiedRow(p.stage(keyCopy)["d"], in.headDim / dimsOfProduct(), lanes);
   }
-  cpu.computeInKvBlock(score);
-  p.boundStorage(score, "k", blocks.kvBlock);
-  p.boundExtent(score, "ii", blocks.rows);
-  scheduleScoreTile(score, dot);
-  int64_t edges = endWithVisible() ? 1 : 0;
+  bool areProducts = Value(score) == Value(dot.sum);
+  if (areProducts) {
+    scheduleTileProduct(score);
+  } else {
+    cpu.computeInKvBlock(score);
+    p.boundStorage(score, "k", blocks.kvBlock);
+    p.boundExtent(score, "ii", blocks.rows);
+    scheduleScoreTile(score, dot);
+  }
+  int64_t edges = areProducts || endWithVisible() ? 1 : 0;
   StageLoops v = p.stage(score, edges);
   auto [vectors, lane] = p.split(v["ii"], lanes);
   p.vectorize(lane);
   p.unroll(vectors);
   p.reorder({lane, vectors, v["rk"]});
   p.neverPartition(score, edges);
+}
+
+void PrefillAttention::scheduleTileProduct(Func f) {
+  p.boundStorage(f, "k", blocks.kvBlock);
+  cpu.scheduleTiles(f, {"ii", "k", "rd"});
 }
 
 /// Schedules dot products in register tiles of rows × keys. Both passes sum in the same order:
@@ -445,10 +460,8 @@ void PrefillAttention::scheduleScoreTile(Func f, const DotProduct &dots) {
   p.vectorize(lane);
   p.unroll(vectors);
   p.unroll(key);
-  if (inTiles && Value(dots.sum) == Value(dot.sum)) {
-    p.boundStorage(dots.sum, "k", blocks.kvBlock);
-    return cpu.scheduleTiles(dots.sum, {"ii", "k", "rd"});
-  }
+  if (inTiles && Value(dots.sum) == Value(dot.sum))
+    return scheduleTileProduct(dots.sum);
   bool hasPartialSums = bool(Value(dots.partial));
   Loop dims = cpu.scheduleRegisterTile(dots.sum, rowGroup,
                                        {"ii", rows, "k", keys, hasPartialSums ? "rj" : "rd"});

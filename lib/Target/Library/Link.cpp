@@ -167,7 +167,8 @@ findRuntimeSymbols(const llvm::object::ObjectFile &object, Runtime runtime) {
     if (!flags)
       return flags.takeError();
     bool isWanted = ((*flags & SymbolRef::SF_Undefined) != 0) == (runtime == Runtime::outside);
-    if ((*flags & SymbolRef::SF_Global) && isWanted && name->starts_with("halide_"))
+    bool isOfRuntime = name->starts_with("halide_") || name->starts_with("attnc_");
+    if ((*flags & SymbolRef::SF_Global) && isWanted && isOfRuntime)
       names.push_back(name->str());
   }
   return names;
@@ -183,7 +184,9 @@ static llvm::Error shareRuntime(llvm::objcopy::CommonConfig &config,
     return names.takeError();
   for (const std::string &each : *names) {
     StringRef name = strings.save(each); // matchers don't own theirs
-    config.SymbolsToRename[name] = strings.save("attnc" + Twine(abiVersion) + "_" + name);
+    StringRef suffix = name;
+    suffix.consume_front("attnc_");
+    config.SymbolsToRename[name] = strings.save("attnc" + Twine(abiVersion) + "_" + suffix);
     if (auto error = addName(config.SymbolsToKeepGlobal, name))
       return error;
   }

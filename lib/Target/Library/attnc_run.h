@@ -188,27 +188,33 @@ static void start(attnc_context *call, const attnc_options *options) {
   call->exchange = options->size >= sizeof *options ? options->exchange : 0;
   call->message_count = call->exchange_status = 0;
   call->temporaries = 0;
+  __builtin_memset(call->kept, 0, sizeof call->kept);
   call->in_loop = call->claimed = 0;
   call->message[0] = 0;
+}
+
+static int run_allocating(const attnc_variant *variant, attnc_context *call, int64_t bytes,
+                          void **descriptors, const range *ranges) {
+  char *memory = 0;
+  if ((uint64_t)bytes > SIZE_MAX)
+    return refuse_memory(bytes);
+  if (!(memory = halide_malloc(call, (size_t)bytes)))
+    return refuse_memory(bytes);
+  int status = run_in(variant, memory, bytes, call, descriptors, ranges);
+  /* Messages that did not end may still write. */
+  if (status != attnc_no_message)
+    halide_free(call, memory);
+  return status;
 }
 
 static int run(const attnc_variant *variant, const attnc_options *options, int64_t bytes,
                void **descriptors, const range *ranges) {
   attnc_context call;
   start(&call, options);
-  if (bytes == 0)
-    return run_in(variant, nothing, bytes, &call, descriptors, ranges);
-  if (options && options->workspace)
-    return run_in(variant, options->workspace, bytes, &call, descriptors, ranges);
-  char *memory = 0;
-  if ((uint64_t)bytes > SIZE_MAX)
-    return refuse_memory(bytes);
-  if (!(memory = halide_malloc(&call, (size_t)bytes)))
-    return refuse_memory(bytes);
-  int status = run_in(variant, memory, bytes, &call, descriptors, ranges);
-  /* Messages that did not end may still write. */
-  if (status != attnc_no_message)
-    halide_free(&call, memory);
+  char *memory = bytes == 0 ? nothing : options ? options->workspace : 0;
+  int status = memory ? run_in(variant, memory, bytes, &call, descriptors, ranges)
+                      : run_allocating(variant, &call, bytes, descriptors, ranges);
+  attnc_free_kept(&call);
   return status;
 }
 

@@ -78,31 +78,93 @@ void halide_print(void *user_context, const char *message) {
 /* A whole vector, since kernels may read past the end within their last one. */
 enum { alignment = 128 };
 
-/* Stored right before the memory returned: the pointer from `allocate`. */
-typedef void *header;
+/* Stored right before the memory returned: the pointer from `allocate`, and its bytes. */
+typedef struct header {
+  void *memory;
+  size_t bytes;
+} header;
 
-void *halide_malloc(void *user_context, size_t bytes) {
-  const attnc_context *call = user_context;
-  size_t room = bytes + 2 * alignment + sizeof(header);
-  if (room < bytes)
+static void release(const attnc_context *call, void *given) {
+  void *memory = ((header *)given)[-1].memory;
+  if (call && call->deallocate)
+    call->deallocate(call->allocator, memory);
+  else
+    free(memory);
+}
+
+/* Defined where a program is instrumented by ThreadSanitizer, which does not see the atomics of a
+ * library that is not. */
+__attribute__((weak)) void __tsan_acquire(void *memory);
+__attribute__((weak)) void __tsan_release(void *memory);
+
+/* False if there is no room for more. */
+static int keep(attnc_context *call, void *given) {
+  if (__tsan_release)
+    __tsan_release(given);
+  for (int i = 0; i < attnc_most_kept; ++i) {
+    void *none = 0;
+    if (!__atomic_load_n(&call->kept[i], __ATOMIC_RELAXED) &&
+        __atomic_compare_exchange_n(&call->kept[i], &none, given, 0, __ATOMIC_RELEASE,
+                                    __ATOMIC_RELAXED))
+      return 1;
+  }
+  return 0;
+}
+
+static void *take(attnc_context *call, int i) {
+  if (!__atomic_load_n(&call->kept[i], __ATOMIC_RELAXED))
     return 0;
-  char *memory = call && call->allocate ? call->allocate(call->allocator, room) : malloc(room);
-  if (!memory)
-    return 0;
-  char *given = memory + sizeof(header);
-  given += -(uintptr_t)given % alignment;
-  ((header *)given)[-1] = memory;
+  void *given = __atomic_exchange_n(&call->kept[i], 0, __ATOMIC_ACQUIRE);
+  if (given && __tsan_acquire)
+    __tsan_acquire(given);
   return given;
 }
 
+/* Kept memory of the size asked for, or not much more. */
+static void *take_kept(attnc_context *call, size_t bytes) {
+  for (int i = 0; i < attnc_most_kept; ++i) {
+    void *given = take(call, i);
+    if (!given)
+      continue;
+    size_t found = ((header *)given)[-1].bytes;
+    if (found >= bytes && found / 2 <= bytes)
+      return given;
+    if (!keep(call, given))
+      release(call, given);
+  }
+  return 0;
+}
+
+void attnc_free_kept(attnc_context *call) {
+  for (int i = 0; i < attnc_most_kept; ++i) {
+    void *given = take(call, i);
+    if (given)
+      release(call, given);
+  }
+}
+
+void *halide_malloc(void *user_context, size_t bytes) {
+  attnc_context *call = user_context;
+  size_t room = bytes + 2 * alignment + sizeof(header);
+  if (room < bytes)
+    return 0;
+  char *given = call ? take_kept(call, room) : 0;
+  if (given)
+    return given;
+  char *memory = call && call->allocate ? call->allocate(call->allocator, room) : malloc(room);
+  if (!memory)
+    return 0;
+  given = memory + sizeof(header);
+  given += -(uintptr_t)given % alignment;
+  ((header *)given)[-1] = (header){memory, room};
+  return given;
+}
+
+/* An allocator may give freed memory back to the system, whose pages each task would then wait
+ * for. */
 void halide_free(void *user_context, void *given) {
-  const attnc_context *call = user_context;
-  if (!given)
-    return;
-  if (call && call->deallocate)
-    call->deallocate(call->allocator, ((header *)given)[-1]);
-  else
-    free(((header *)given)[-1]);
+  if (given && !(user_context && keep(user_context, given)))
+    release(user_context, given);
 }
 
 /*===------------------------------------------------------------------------===*

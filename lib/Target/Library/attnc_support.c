@@ -174,4 +174,5 @@ void attnc_release(const attnc_options *options) {
   start(&call, options);
   if (find_variant(options, 0) && attnc_device_type() != kDLCPU)
     attnc_device_release(&call);
+  attnc_free_kept(&call);
 }

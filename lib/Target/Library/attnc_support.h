@@ -130,6 +130,9 @@ enum { attnc_message_bytes = 512 };
 /* The most messages under way. */
 enum { attnc_most_messages = 32 };
 
+/* The most pieces of freed memory that a call keeps. */
+enum { attnc_most_kept = 64 };
+
 /* One call, passed to kernels as Halide's user context and used by any of their threads: the
  * options that they need, and the first error. */
 typedef struct attnc_context {
@@ -144,6 +147,7 @@ typedef struct attnc_context {
   const attnc_exchange *exchange; /* NULL: one rank */
   int messages[attnc_most_messages], message_count, exchange_status;
   struct attnc_temporary *temporaries; /* of attnc_allocate */
+  void *kept[attnc_most_kept];         /* freed by halide_free, for the next halide_malloc */
   int in_loop, claimed;
   char message[attnc_message_bytes];
 } attnc_context;
@@ -157,9 +161,11 @@ void attnc_weights_end(void);
 void halide_error(void *user_context, const char *message);
 /* The same; each {} of the message is the next number. */
 void attnc_error_with_numbers(void *user_context, const char *message, const int64_t *numbers);
-/* Memory of the caller's allocator, aligned for kernels. */
+/* Memory of the caller's allocator, aligned for kernels. What a call frees it keeps for its next
+ * tasks, until it ends. */
 void *halide_malloc(void *user_context, size_t bytes);
 void halide_free(void *user_context, void *memory);
+void attnc_free_kept(attnc_context *call);
 
 /* attnc_support.c: zeros for a temporary, until the call ends; 0, or a status. */
 int32_t attnc_allocate(void *user_context, const int64_t *sizes, int32_t count, int64_t bytes,

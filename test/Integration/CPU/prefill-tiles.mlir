@@ -1,5 +1,5 @@
 // Prefill with products of bf16 tiles, by an emulation of AMX that executes its instructions as they are compiled: no machine with AMX
-// is needed. Without the emulation the system refuses the request for tiles, and products are in f32. NaN and infinities, behind the mask
+// is needed. Without the emulation, a CPU's own tiles multiply, or products are in f32. NaN and infinities, behind the mask
 // or not, are among the cases.
 
 // DEFINE: %{select} = attnc compile %s --emit fused --target x86-64-linux-avx512_sapphirerapids -o -
@@ -11,6 +11,7 @@
 // RUN: %cc -O1 -shared -fPIC -Wall -Wextra %S/Inputs/emulate-amx.c -o %t/amx.so -lm -ldl
 // RUN: %{select} --function open > %t/open.mlir
 // RUN: %{emulate} %t/open.mlir --size q_len=17,100 --size kv_len=1,31,33,600 2>&1 | %{check}
+// RUN: %{verify} %t/open.mlir --size q_len=17,100 --size kv_len=1,31,33,600 2>&1 | FileCheck %s --implicit-check-not emulated
 // RUN: %{select} --function causal > %t/causal.mlir
 // RUN: %{emulate} %t/causal.mlir 2>&1 | %{check}
 // RUN: %{verify} %t/causal.mlir 2>&1 | FileCheck %s --implicit-check-not emulated
